@@ -1,0 +1,41 @@
+# Everything from outside, found once. Debian packages by CMake config or pkg-config, wheels in the virtual environment .venv.
+find_package(PkgConfig REQUIRED)
+find_package(Threads REQUIRED)
+find_package(fmt CONFIG REQUIRED)
+find_package(nlohmann_json CONFIG REQUIRED)
+find_package(tomlplusplus CONFIG REQUIRED)
+find_package(CLI11 CONFIG REQUIRED)
+find_package(SQLite3 REQUIRED)
+find_package(Protobuf REQUIRED)
+find_package(Boost CONFIG REQUIRED)
+find_package(OpenMP REQUIRED COMPONENTS CXX)
+find_package(dnnl CONFIG REQUIRED)
+pkg_check_modules(hwloc REQUIRED IMPORTED_TARGET hwloc)
+pkg_check_modules(zstd REQUIRED IMPORTED_TARGET libzstd)
+pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash)
+pkg_check_modules(turbojpeg REQUIRED IMPORTED_TARGET libturbojpeg)
+pkg_check_modules(spng REQUIRED IMPORTED_TARGET spng)
+if(DEEPGAP_TESTS)
+  find_package(GTest CONFIG REQUIRED)
+endif()
+if(DEEPGAP_BENCH)
+  find_package(benchmark CONFIG REQUIRED)
+endif()
+
+file(GLOB deepgap_site_packages ${PROJECT_SOURCE_DIR}/.venv/lib/python3*/site-packages)
+set(DEEPGAP_SITE_PACKAGES "${deepgap_site_packages}" CACHE PATH "Where the wheels are unpacked")
+
+# Warnings and hardening for all of our own code.
+add_library(deepgap_options INTERFACE)
+target_compile_options(deepgap_options INTERFACE
+  -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Wno-missing-field-initializers
+  # Exact floating point: the evaluator promises the same bits everywhere; kernels ask for fused operations by name.
+  -ffp-contract=off
+  # Statics in inline functions stay each library's own (see CMakeLists.txt).
+  -fno-gnu-unique)
+target_link_libraries(deepgap_options INTERFACE Threads::Threads)
+
+find_program(CCACHE ccache)
+if(CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+endif()

@@ -1,0 +1,89 @@
+// Backend: a plug-in that turns a Model into a Session on a device. docs/adding.md walks through writing one.
+//
+// A plug-in is a shared library build/lib/deepgap/deepgap_NAME.so that exports
+//     extern "C" const deepgap::BackendEntry deepgap_backend;
+// and is opened with RTLD_NOW|RTLD_LOCAL in a worker process, never in the parent. Use DEEPGAP_BACKEND(Class) to export it.
+// Throw Error{refused} from load() for what the engine does not do, naming operator and node.
+#pragma once
+
+#include <deepgap/clock.h>
+#include <deepgap/error.h>
+#include <deepgap/model.h>
+#include <deepgap/point.h>
+#include <deepgap/session.h>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace deepgap {
+
+inline constexpr int backend_abi = 1;
+// Compiler and C++ ABI: a plug-in built with another one is not loaded.
+#define DEEPGAP_BUILD_TAG "g++-abi" DEEPGAP_STRING(__GXX_ABI_VERSION) "-cxx11-" DEEPGAP_STRING(_GLIBCXX_USE_CXX11_ABI)
+#define DEEPGAP_STRING(x) DEEPGAP_STRING_(x)
+#define DEEPGAP_STRING_(x) #x
+
+struct Support {
+  bool ok = true;
+  std::string reason;  // empty when ok
+};
+
+enum class ModelForm { graph, onnx, file };
+
+struct DeviceInfo {
+  DeviceId id;
+  std::string name;
+  int64_t memory_bytes = -1;  // -1: not known
+  std::map<std::string, std::string> properties;
+};
+
+struct LoadOptions {
+  Placement placement;
+  std::string precision = "fp32";
+  std::string task = "infer";
+  std::vector<int64_t> batch_sizes{1};  // every size that will be enqueued; an engine may compile one plan for each
+  int slots = 1;
+  int threads = 1;
+  std::string cache_dir;                       // may be empty: cache nothing
+  std::map<std::string, std::string> options;  // backend options of the Point, by their names without prefix
+  Clock* clock = nullptr;                      // of the run; outlives the Session
+  Completion completion;
+};
+
+// What a backend tells of itself and its knobs, so that the tool can list them and refuse unknown ones with "did you mean".
+struct OptionInfo {
+  std::string name;
+  std::string describe;
+  std::string default_value;
+  bool process_wide = false;  // Points that differ in it cannot share a process
+};
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  virtual std::string name() const = 0;
+  virtual std::string version() const = 0;  // of the engine and of the libraries that set its speed
+  virtual ModelForm form() const = 0;
+  virtual std::vector<DeviceInfo> devices() const = 0;
+  virtual std::vector<OptionInfo> options() const = 0;
+  // Whether it can run this, as far as the summary tells; load() may still refuse. Cheap: asked for every Point of a Plan.
+  virtual Support supports(const Point& point, const GraphSummary& graph) const = 0;
+  // Compiles the model. Throws Error{refused | out_of_memory | device_lost}. The Model outlives the Session.
+  virtual std::unique_ptr<Session> load(const Model& model, const LoadOptions& options) = 0;
+};
+
+struct BackendEntry {
+  int abi;
+  const char* build_tag;
+  Backend* (*create)();  // the caller owns the result and deletes it before the library is closed
+};
+
+#define DEEPGAP_BACKEND(Class)                                                                   \
+  extern "C" __attribute__((visibility("default"))) const deepgap::BackendEntry deepgap_backend; \
+  const deepgap::BackendEntry deepgap_backend {                                                  \
+    deepgap::backend_abi, DEEPGAP_BUILD_TAG, []() -> deepgap::Backend* { return new Class; }     \
+  }
+
+}  // namespace deepgap

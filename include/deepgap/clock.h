@@ -1,0 +1,28 @@
+// The time every Scenario, Session and Probe of a run shares. Real in a measurement, virtual in tests: nothing of the harness may ask
+// the system for the time by itself.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+namespace deepgap {
+
+using Nanoseconds = int64_t;  // since the clock's epoch
+inline constexpr Nanoseconds never = INT64_MAX;
+
+class Clock {
+ public:
+  virtual ~Clock() = default;
+  virtual Nanoseconds now() const = 0;
+  // Returns when `now() >= t` or when notify() was called since the last return, whichever is first; runs due scheduled work on the
+  // calling thread first. One thread at a time may wait (the scenario's). With a virtual clock and nothing scheduled before `t`, time
+  // jumps to `t`; with t == never and nothing scheduled it throws Error{internal} ("would wait for ever").
+  virtual void wait_until(Nanoseconds t) = 0;
+  // Wakes the waiter. Any thread.
+  virtual void notify() = 0;
+  // Runs `work` inside the wait_until that passes `t`, on the waiting thread. Equal times run in the order they were scheduled. Only
+  // from the scenario's thread. The null backend completes its scripted queries this way.
+  virtual void schedule(Nanoseconds t, std::function<void()> work) = 0;
+};
+
+}  // namespace deepgap

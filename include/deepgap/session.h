@@ -1,0 +1,79 @@
+// Session: a loaded, compiled model with a fixed set of input and output buffers ("slots"), run asynchronously.
+//
+// Life of a query: the caller stages samples, enqueues up to slots() queries, and hears of each by the completion callback. A slot is
+// busy from enqueue() until its Done was delivered; its outputs stay readable until the slot is enqueued again.
+// Threads: one thread calls stage/enqueue/drain/cancel/reset; the callback may come on any thread, also inside enqueue(), and must not
+// call back into the Session.
+#pragma once
+
+#include <deepgap/clock.h>
+#include <deepgap/tensor.h>
+
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace deepgap {
+
+// A moment (or, on a device's own clock, a duration since the query's first device mark) inside one query.
+enum class MarkId : uint8_t { enqueued, h2d_begin, compute_begin, compute_end, d2h_end, returned, backward, allreduce, token };
+struct Mark {
+  MarkId id = MarkId::enqueued;
+  uint8_t clock = 0;  // 0: the run's Clock; 1: the device's, relative
+  Nanoseconds ns = 0;
+};
+
+enum class Status : uint8_t { ok, failed, cancelled };
+
+// One completion. `part`/`last` carry streamed results later; a plain inference is part 0 and last.
+struct Done {
+  uint64_t tag = 0;  // as given to enqueue
+  Status status = Status::ok;
+  uint32_t part = 0;
+  bool last = true;
+  std::span<const Mark> marks;  // valid during the callback
+};
+using Completion = std::function<void(std::span<const Done>)>;
+
+struct MemoryUse {
+  int64_t reserved_bytes = -1;  // taken from the system or the device; -1: not known
+  int64_t in_use_bytes = -1;
+  int64_t peak_bytes = -1;  // of in_use since reset_peak()
+};
+
+struct LayerTiming {
+  std::string name;  // fused layers join their nodes' names with '+'
+  std::string op;
+  Nanoseconds ns = 0;  // of one run
+};
+
+class Session {
+ public:
+  virtual ~Session() = default;
+  virtual int slots() const = 0;
+
+  // Makes samples known: `inputs[i]` are the input tensors of sample i, each with batch dimension 1, in the Graph's input order. The
+  // Session copies or references them (`inputs` must outlive their use): after this, enqueue() names them by position. Replaces the
+  // earlier set. Not timed.
+  virtual void stage(std::span<const std::vector<TensorView>> inputs) = 0;
+
+  // Runs the staged samples `samples` (positions in the staged set, at most the loaded batch size) as one batch in `slot`, which must be
+  // free. Never blocks. A failure is a Done with Status::failed, its reason in last_error(); throws Error only for a lost device.
+  virtual void enqueue(int slot, std::span<const uint32_t> samples, uint64_t tag) = 0;
+
+  // One view per Graph output with the shapes of this run. Valid until the slot is enqueued again.
+  virtual std::span<const TensorView> outputs(int slot) const = 0;
+
+  virtual void drain() = 0;   // returns when every enqueued query was delivered
+  virtual void cancel() = 0;  // gives up what has not begun (Status::cancelled), then drains
+  virtual void reset() {}     // back to the loaded state; training needs it
+
+  virtual std::string last_error() const { return {}; }
+  virtual MemoryUse memory() const { return {}; }
+  virtual void reset_peak() {}
+  virtual std::vector<LayerTiming> layer_timings() { return {}; }  // runs once more, instrumented; for `profile` only
+  virtual bool replayable() const { return true; }                 // the same work again gives the same result
+};
+
+}  // namespace deepgap

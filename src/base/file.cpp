@@ -1,0 +1,97 @@
+#include "base/file.h"
+
+#include <deepgap/error.h>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+namespace deepgap {
+namespace {
+
+[[noreturn]] void fail(std::string_view action, const std::string& path, int error) {
+  throw Error(ErrorKind::input, fmt::format("cannot {} {}: {}", action, path, std::strerror(error)));
+}
+
+FileDescriptor open_regular(const std::string& path, struct stat& info) {
+  FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file.valid()) fail("open", path, errno);
+  if (::fstat(file.get(), &info) != 0) fail("read", path, errno);
+  if (!S_ISREG(info.st_mode)) {
+    throw Error(ErrorKind::input,
+                fmt::format("cannot read {}: {}", path, S_ISDIR(info.st_mode) ? "it is a folder" : "it is no regular file"));
+  }
+  return file;
+}
+
+void write_all(int fd, std::string_view content, const std::string& path) {
+  while (!content.empty()) {
+    const ssize_t written = ::write(fd, content.data(), content.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) fail("write", path, errno);
+    content.remove_prefix(static_cast<size_t>(written));
+  }
+}
+
+}  // namespace
+
+void FileDescriptor::close() {
+  if (fd_ >= 0) ::close(std::exchange(fd_, -1));
+}
+
+MappedFile map_file(const std::string& path) {
+  struct stat info {};
+  const FileDescriptor file = open_regular(path, info);
+  const auto size = static_cast<size_t>(info.st_size);
+  if (size == 0) return {};
+  void* address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE | MAP_POPULATE, file.get(), 0);
+  if (address == MAP_FAILED) fail("read", path, errno);
+  return {std::shared_ptr<const std::byte>(static_cast<const std::byte*>(address),
+                                           [size](const std::byte* p) { ::munmap(const_cast<std::byte*>(p), size); }),
+          size};
+}
+
+std::string read_text(const std::string& path, size_t limit_bytes) {
+  struct stat info {};
+  const FileDescriptor file = open_regular(path, info);
+  std::string text;
+  char buffer[65536];
+  // By reading rather than by size: files in /proc and /sys say 0.
+  while (text.size() <= limit_bytes) {
+    const ssize_t count = ::read(file.get(), buffer, sizeof(buffer));
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) fail("read", path, errno);
+    if (count == 0) return text;
+    text.append(buffer, static_cast<size_t>(count));
+  }
+  throw Error(ErrorKind::input, fmt::format("cannot read {}: it is larger than {} bytes", path, limit_bytes));
+}
+
+void write_file_atomic(const std::string& path, std::string_view content) {
+  std::string temporary = path + ".XXXXXX";
+  FileDescriptor file(::mkostemp(temporary.data(), O_CLOEXEC));
+  if (!file.valid()) fail("write", path, errno);
+  try {
+    write_all(file.get(), content, path);
+    if (::fchmod(file.get(), 0644) != 0) fail("write", path, errno);
+    file.close();
+    if (::rename(temporary.c_str(), path.c_str()) != 0) fail("write", path, errno);
+  } catch (...) {
+    ::unlink(temporary.c_str());
+    throw;
+  }
+}
+
+void make_directories(const std::string& path) {
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  if (error) fail("create folder", path, error.value());
+}
+
+}  // namespace deepgap

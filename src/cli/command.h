@@ -1,0 +1,29 @@
+// A subcommand is one file cmd_NAME.cpp that adds a row to this table by registrar; main.cpp knows none by name.
+#pragma once
+
+#include "base/registry.h"
+
+#include <CLI/CLI.hpp>
+
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace deepgap {
+
+// Exit codes that scripts rely on.
+enum ExitCode { exit_ok = 0, exit_points_failed = 1, exit_usage = 2, exit_internal = 3, exit_interrupted = 130 };
+
+class Command {
+ public:
+  virtual ~Command() = default;
+  virtual std::string name() const = 0;
+  virtual std::string describe() const = 0;  // one line for --help
+  virtual bool hidden() const { return false; }
+  // Declares flags; values land in members. `app` outlives the Command's run().
+  virtual void declare(CLI::App& app) = 0;
+  // Returns an ExitCode; Error{usage|input} becomes exit_usage in main(), anything else exit_internal.
+  virtual int run() = 0;
+};
+
+}  // namespace deepgap

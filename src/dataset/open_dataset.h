@@ -1,0 +1,31 @@
+// Chooses and makes a Dataset for a Model's inputs.
+#pragma once
+
+#include <deepgap/dataset.h>
+#include <deepgap/graph.h>
+
+#include "model/zoo/zoo.h"
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace deepgap {
+
+struct DatasetRequest {
+  std::string name = "seeded";  // seeded, zeros, pictures (the packaged ones of data/pictures), a folder of pictures or .npy, an ONNX test
+                                // folder, one file
+  std::vector<TensorInfo> inputs;  // of the Model; every size but the batch known
+  Preprocessing preprocessing;
+  uint64_t seed = 1;
+  size_t size = 64;  // of the seeded kinds
+  std::string data_dir;
+  std::map<std::string, std::string> options;
+};
+
+// Throws Error{usage} for an unknown name, Error{input} naming the file. Reads no picture's pixels yet, but checks that files exist.
+std::unique_ptr<Dataset> open_dataset(const DatasetRequest& request);
+
+}  // namespace deepgap

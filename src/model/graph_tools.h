@@ -1,0 +1,42 @@
+// Questions and small edits on a Graph that several rooms need.
+#pragma once
+
+#include <deepgap/graph.h>
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace deepgap {
+
+// Attribute access with the ONNX default; throws Error{input} naming node and attribute when the type is another.
+int64_t attribute_int(const Node& node, std::string_view name, int64_t fallback);
+float attribute_float(const Node& node, std::string_view name, float fallback);
+std::string attribute_string(const Node& node, std::string_view name, const std::string& fallback);
+std::vector<int64_t> attribute_ints(const Node& node, std::string_view name, const std::vector<int64_t>& fallback);
+
+const Tensor* constant_of(const Graph& graph, ValueId id);       // nullptr when not a constant
+Shape known_shape(const Graph& graph, ValueId id);               // throws Error{input} naming the value when a size is not known
+std::vector<std::vector<size_t>> consumers(const Graph& graph);  // per value: indices of nodes that read it
+// Throws Error{input} naming the first thing that breaks graph.h's promise (order, uniqueness, dangling names).
+void validate(const Graph& graph);
+// Replaces symbols by sizes everywhere and infers shapes again. Constants are shared, not copied.
+Graph bind_symbols(const Graph& graph, const std::map<std::string, int64_t>& symbols);
+// Sets the dims of named inputs (a dimension of -1 stays as it is). Throws Error{usage} for an input that is not there.
+Graph bind_shapes(const Graph& graph, const std::map<std::string, std::vector<int64_t>>& shapes);
+
+// Every output's type and dims from the inputs', node by node; rules are in shape_rules_*.cpp, one function per operator, registered by
+// name. Unknown operators leave their outputs unknown. Throws Error{input} naming the node for contradictions.
+void infer_shapes(Graph& graph);
+// Sizes carry through integer arithmetic (Shape -> Gather -> Concat -> Reshape) where they are known.
+
+struct NodeCount {
+  int64_t macs = 0;   // Conv, ConvTranspose, Gemm, MatMul
+  int64_t flop = 0;   // 2*macs + one per element for the rest that compute
+  int64_t bytes = 0;  // inputs, weights and outputs once each
+};
+NodeCount count_node(const Graph& bound, const Node& node);  // every shape known
+GraphSummary summarize(const Graph& graph);                  // binds N = 1 for the per-item counts
+
+}  // namespace deepgap

@@ -1,0 +1,36 @@
+// From what a user names ("resnet50", "x.onnx") to a Model: the one way in for workers and commands. Only in a child process that may
+// use memory: the parent inspects no model.
+#pragma once
+
+#include <deepgap/model.h>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace deepgap {
+
+struct ModelRequest {
+  std::string name;  // zoo name, with options as "resnet50:width=0.5,classes=10", or a path (it exists or holds '/' or ".onnx")
+  std::string weights =
+      "seeded";  // seeded, a named set of the zoo ("imagenet"), or a safetensors path; ONNX files: "onnx" or "seeded" = their own
+  uint64_t seed = 1;
+  std::map<std::string, std::vector<int64_t>> shapes;  // input -> dims, from --shape; binds dynamic sizes other than the batch
+  std::string cache_dir;                               // of made weights; empty: no cache
+  std::string data_dir;                                // where set-up put named weights; empty: beside the program, see default_data_dir()
+};
+
+// Throws Error{usage} for an unknown name or option ("did you mean"), Error{input} naming file and cause for anything wrong in a file.
+std::shared_ptr<const Model> open_model(const ModelRequest& request);
+
+bool is_model_file(const std::string& name);
+// The tree's data/ folder: $DEEPGAP_DATA, else found relative to the executable (../../data in the build, ../share/deepgap/data in a
+// bundle).
+std::string default_data_dir();
+
+// As above, without weights where they are costly to make: enough for counts, shapes and operators. content_hash is of structure only.
+GraphSummary summarize_model(const ModelRequest& request);
+
+}  // namespace deepgap

@@ -1,0 +1,28 @@
+// ONNX files, opsets 7 to 21, to Graph. The file may be hostile: limits are checked before memory is taken, and the caller runs in a
+// resource-limited child besides.
+#pragma once
+
+#include <deepgap/graph.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+namespace deepgap {
+
+struct OnnxLimits {
+  int64_t max_nodes = 200'000;
+  int64_t max_values = 1'000'000;
+  int max_depth = 16;                       // of nested subgraphs and messages
+  int64_t max_elements = int64_t{1} << 40;  // of any tensor's shape product
+};
+
+// Throws Error{input}: "PATH: cause (node, tensor or offset)". External data must lie inside the model's folder, links resolved.
+// The result is valid (graph.h), shapes inferred with the first dimension of inputs as batch_symbol where the file leaves it open.
+Graph read_onnx(const std::string& path, const OnnxLimits& limits = {});
+Graph parse_onnx(std::span<const std::byte> bytes, const std::string& name, const std::string& folder, const OnnxLimits& limits = {});
+// One TensorProto (a .pb of the ONNX test layout).
+Tensor read_tensor_proto(const std::string& path);
+
+}  // namespace deepgap

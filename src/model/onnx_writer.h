@@ -1,0 +1,14 @@
+// Graph to ONNX, as other engines read it.
+#pragma once
+
+#include <deepgap/graph.h>
+
+#include <string>
+
+namespace deepgap {
+
+// IR version 8 (opset <= 18) or later as the opset asks. Throws Error{internal} past protobuf's 2 GiB.
+std::string write_onnx(const Graph& graph);
+void write_tensor_proto(const std::string& path, const Tensor& tensor, const std::string& name);
+
+}  // namespace deepgap

@@ -1,0 +1,43 @@
+// The zoo: networks built in code, as their reference implementations build them. One file per family adds ZooModels by registrar.
+#pragma once
+
+#include <deepgap/graph.h>
+
+#include <array>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace deepgap {
+
+// How a picture becomes the input: short side to `resize` by bicubic, centre crop, then (value - mean) / scale on 0..255 RGB, NCHW.
+struct Preprocessing {
+  int resize = 256;
+  int crop = 224;
+  std::array<float, 3> mean{123.675f, 116.28f, 103.53f};
+  std::array<float, 3> scale{58.395f, 57.12f, 57.375f};
+};
+
+// `options` of a name such as "resnet50:width=0.5,classes=10". Every family knows `width` and `classes`.
+using ZooOptions = std::map<std::string, std::string>;
+
+class ZooModel {
+ public:
+  virtual ~ZooModel() = default;
+  virtual std::string name() const = 0;
+  virtual std::string describe() const = 0;  // with the source that it follows
+  virtual Preprocessing preprocessing() const { return {}; }
+  // Named weight sets besides "seeded": name -> file under data_dir (safetensors, names as the Graph's constants).
+  virtual std::map<std::string, std::string> weight_sets() const { return {}; }
+  // Constants have type and shape and no data; seed_weights or a safetensors file fills them. Throws Error{usage} for wrong options.
+  virtual Graph build(const ZooOptions& options) const = 0;
+};
+
+std::vector<std::string> zoo_names();
+// Splits "name:key=value,..."; nullptr when there is no such name.
+std::unique_ptr<ZooModel> find_zoo_model(const std::string& name, ZooOptions& options);
+Preprocessing preprocessing_for(const std::string& model_name);  // the zoo's, or the default for files
+
+}  // namespace deepgap

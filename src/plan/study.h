@@ -1,0 +1,81 @@
+// Study: what a user asks for, from a TOML file and flags, and its Plan: every (Point, repeat) to measure. docs/tour.md shows the format.
+#pragma once
+
+#include <deepgap/record.h>
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace deepgap {
+
+// Axis values in the order they are written; names are Point fields (model, backend, device, precision, batch, scenario, threads,
+// dataset, weights, task) or any option.
+struct Axis {
+  std::string name;
+  std::vector<std::string> values;
+};
+
+// [[grid.skip]]: leaves out combinations. All conditions must hold: {"batch", ">", "32"}, {"model", "=", "resnet101"}. `threads` may be
+// compared with the word `cpus` (the allowed ones).
+struct Condition {
+  std::string axis;
+  std::string op;  // =, !=, <, <=, >, >=
+  std::string value;
+};
+struct SkipRule {
+  std::vector<Condition> conditions;
+  std::string reason;  // with one, the Point becomes a `skipped` Record; without, it is not in the Plan
+};
+
+struct Grid {
+  std::vector<Axis> axes;
+  std::vector<SkipRule> skips;
+  int repeats = 1;
+  int sweeps = 1;  // whole passes over the grid; repeat r belongs to sweep r / repeats
+  StoppingSettings stopping;
+  bool check = true;
+};
+
+struct Study {
+  std::string name = "flags";
+  std::string describe;
+  uint64_t seed = 1;  // of the order of measurement
+  std::vector<Grid> grids;
+};
+
+// "1,2,4", "1..8" (step 1), "1..512*2", "10..50+10"; one of them or several joined by commas. Throws Error{usage} naming `where`.
+std::vector<std::string> parse_axis_values(const std::string& text, const std::string& where);
+
+// Throws Error{usage|input} as one line "FILE:LINE: cause", with "did you mean" for keys.
+Study read_study(const std::string& path);
+
+// Flags as axes and settings on top of a Study's grids (or of one empty grid): a flag replaces the grid's axis of that name.
+struct Overrides {
+  std::vector<Axis> axes;
+  std::optional<int> repeats, sweeps;
+  std::optional<int64_t> warmup, iterations;
+  std::optional<Nanoseconds> duration, budget;
+  std::optional<double> interval;
+  std::optional<std::string> target;  // throughput or a percentile
+  std::optional<bool> check;
+};
+void apply_overrides(Study& study, const Overrides& overrides);
+
+struct Job {
+  Point point;
+  std::string point_id;
+  int repeat = 0;
+  int sweep = 0;
+  StoppingSettings stopping;
+  bool check = true;
+  std::string skip_reason;  // not empty: record `skipped`, run nothing
+};
+
+// Every Job of the Study, unordered (the Planner orders); `cpus` is the number of allowed CPUs, which replaces threads = 0 and "cpus".
+// Throws Error{usage} for unknown axes, empty axes, values of the wrong type, or no Job at all.
+std::vector<Job> expand(const Study& study, int cpus);
+
+}  // namespace deepgap

@@ -1,0 +1,19 @@
+// Timings and series as compressed blocks, on the wire and in the Store: delta + zigzag varint per column, then zstd.
+// docs/records.md has the layout. Decoding checks every length: blocks may come from a damaged file.
+#pragma once
+
+#include <deepgap/record.h>
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace deepgap {
+
+std::string encode_timings(std::span<const Timing> timings);
+std::vector<Timing> decode_timings(std::string_view block);  // throws Error{input}
+std::string encode_series(std::span<const Series> series);
+std::vector<Series> decode_series(std::string_view block);
+
+}  // namespace deepgap

@@ -1,0 +1,55 @@
+// Scenario: how load is offered. One file each, by registrar. Its logic runs on one thread and takes the time only from the Clock, so
+// that every scenario runs in virtual time in its tests.
+#pragma once
+
+#include "scenario/stopping.h"
+
+#include <deepgap/clock.h>
+#include <deepgap/record.h>
+#include <deepgap/target.h>
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace deepgap {
+
+// Receives each Timing in order of completion, on the scenario's thread.
+class TimingSink {
+ public:
+  virtual ~TimingSink() = default;
+  virtual void add(const Timing& timing) = 0;
+};
+
+// A Target with its samples and options; nearly always there is one.
+struct Tenant {
+  std::string name;
+  Target* target = nullptr;
+  std::vector<uint32_t> samples;  // loaded Dataset indices, cycled
+  int64_t batch = 1;
+  Stopping* stopping = nullptr;
+  TimingSink* sink = nullptr;
+};
+
+struct ScenarioOption {
+  std::string name, describe, default_value;
+};
+
+class Scenario {
+ public:
+  virtual ~Scenario() = default;
+  virtual std::string name() const = 0;
+  virtual std::string describe() const = 0;
+  virtual std::vector<ScenarioOption> options() const = 0;
+  // Checks and keeps the options it knows. Throws Error{usage}.
+  virtual void parse(const std::map<std::string, std::string>& options) = 0;
+  // Until every tenant's Stopping has enough, or `interrupted`. Everything submitted is completed when it returns. Called once for the
+  // warm-up and once for the steady window, each with its own Stopping and sink. Throws Error when the Target fails.
+  virtual void drive(std::span<Tenant> tenants, Clock& clock, const std::atomic<bool>& interrupted) = 0;
+};
+
+}  // namespace deepgap

@@ -1,0 +1,30 @@
+// Compares outputs with a reference. Pure: numbers in, numbers out.
+#pragma once
+
+#include <deepgap/record.h>
+#include <deepgap/tensor.h>
+
+#include <span>
+#include <string>
+#include <vector>
+
+namespace deepgap {
+
+// Adds up errors over outputs and samples. NaN or infinity where the reference is finite fails whatever the tolerance.
+class OutputComparison {
+ public:
+  // `expected` and `actual` of one output of one sample, same shape and type, else throws Error{input}.
+  void add(size_t output, const TensorView& expected, const TensorView& actual);
+  CheckResult result(double min_sqnr_db) const;
+
+ private:
+  double squared_reference_ = 0, squared_error_ = 0, absolute_error_ = 0, max_error_ = 0;
+  int64_t elements_ = 0, samples_ = 0, top1_same_ = 0, top1_asked_ = 0;
+  bool broken_ = false;
+};
+
+// What a precision must reach against the FP32 reference (docs/method.md): fp32 60 dB, tf32 40, bf16 and fp16 and mixed 20, int8 and
+// fp8 10.
+double min_sqnr_db(const std::string& precision);
+
+}  // namespace deepgap

@@ -1,4 +1,7 @@
-// The two Clocks: real (CLOCK_MONOTONIC) for measurements, virtual for tests.
+// The two Clocks: real (CLOCK_MONOTONIC) for measurements, virtual for tests. The contract is in deepgap/clock.h.
+//
+// now() and notify() may be called from any thread. Work that throws passes its exception through wait_until; it is off the agenda then.
+// A virtual clock's time passes only inside wait_until, so it cannot wait for other threads: tests with threads take the real one.
 #pragma once
 
 #include <deepgap/clock.h>
@@ -8,6 +11,7 @@
 namespace deepgap {
 
 // wait_until sleeps and spins for the last stretch (about 50 us), so that it returns late by microseconds at most on a quiet core.
+// notify() costs one atomic exchange while the waiter is awake.
 std::unique_ptr<Clock> make_real_clock();
 std::unique_ptr<Clock> make_virtual_clock();  // starts at 0
 

@@ -1,0 +1,160 @@
+// One heap of scheduled work, two ideas of how time passes.
+#include "base/clocks.h"
+
+#include <deepgap/error.h>
+
+#include <linux/futex.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <ctime>
+#include <functional>
+#include <utility>
+#include <vector>
+
+namespace deepgap {
+namespace {
+
+// Work in order of its time, then of its scheduling.
+class Agenda {
+ public:
+  void add(Nanoseconds t, std::function<void()> work) {
+    entries_.push_back({t, next_order_++, std::move(work)});
+    std::push_heap(entries_.begin(), entries_.end(), later);
+  }
+  Nanoseconds next() const { return entries_.empty() ? never : entries_.front().t; }
+  // Runs the first entry. It is off the heap before it runs, since it may schedule more.
+  void run_first() {
+    std::pop_heap(entries_.begin(), entries_.end(), later);
+    const auto work = std::move(entries_.back().work);
+    entries_.pop_back();
+    work();
+  }
+
+ private:
+  struct Entry {
+    Nanoseconds t;
+    uint64_t order;
+    std::function<void()> work;
+  };
+  static bool later(const Entry& a, const Entry& b) { return a.t != b.t ? a.t > b.t : a.order > b.order; }
+
+  std::vector<Entry> entries_;
+  uint64_t next_order_ = 0;
+};
+
+void relax() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
+
+// A flag that one thread sleeps on. raise() costs one atomic exchange while nobody sleeps: it is called for every completion.
+class Bell {
+ public:
+  void raise() {
+    if (state_.exchange(raised, std::memory_order_acq_rel) == sleeping) {
+      ::syscall(SYS_futex, &state_, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+    }
+  }
+  bool is_raised() const { return state_.load(std::memory_order_acquire) == raised; }
+  // Lowers it. The exchange orders the look at the queue that follows after every raise() consumed.
+  bool take() { return is_raised() && state_.exchange(quiet, std::memory_order_acq_rel) == raised; }
+
+  // Returns when raised, at `t`, or by chance: the caller looks again.
+  void sleep_until(Nanoseconds t) {
+    int expected = quiet;
+    if (!state_.compare_exchange_strong(expected, sleeping, std::memory_order_acq_rel)) return;
+    timespec deadline{};
+    deadline.tv_sec = t / 1'000'000'000;
+    deadline.tv_nsec = t % 1'000'000'000;
+    ::syscall(SYS_futex, &state_, FUTEX_WAIT_BITSET_PRIVATE, sleeping, t == never ? nullptr : &deadline, nullptr, FUTEX_BITSET_MATCH_ANY);
+    expected = sleeping;
+    state_.compare_exchange_strong(expected, quiet, std::memory_order_acq_rel);
+  }
+
+ private:
+  static constexpr int quiet = 0, raised = 1, sleeping = 2;
+  static_assert(sizeof(std::atomic<int>) == sizeof(int));
+  std::atomic<int> state_{quiet};
+};
+
+// Linux may end a sleep up to 50 us late on purpose, to join wake-ups. Not on a thread that keeps a schedule.
+void ask_for_prompt_wakeups() {
+  thread_local const bool asked = ::prctl(PR_SET_TIMERSLACK, 1UL, 0, 0, 0) == 0;
+  static_cast<void>(asked);
+}
+
+class RealClock final : public Clock {
+ public:
+  Nanoseconds now() const override {
+    timespec time{};
+    ::clock_gettime(CLOCK_MONOTONIC, &time);
+    return Nanoseconds{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+  }
+
+  void wait_until(Nanoseconds t) override {
+    for (;;) {
+      run_due();
+      if (bell_.take()) return;
+      const Nanoseconds until = std::min(t, agenda_.next());
+      const Nanoseconds left = until == never ? never : until - now();
+      if (left <= 0 && until == t) return;
+      if (left > spin) {
+        ask_for_prompt_wakeups();
+        bell_.sleep_until(until == never ? never : until - spin);
+      } else {
+        while (now() < until && !bell_.is_raised()) relax();
+      }
+    }
+  }
+
+  void notify() override { bell_.raise(); }
+  void schedule(Nanoseconds t, std::function<void()> work) override { agenda_.add(t, std::move(work)); }
+
+ private:
+  // What becomes due meanwhile waits for the next look, so that work which schedules work for "now" cannot hold the thread for ever.
+  void run_due() {
+    if (agenda_.next() == never) return;
+    const Nanoseconds entered = now();
+    while (agenda_.next() <= entered) agenda_.run_first();
+  }
+
+  static constexpr Nanoseconds spin = 50'000;
+  Agenda agenda_;
+  Bell bell_;
+};
+
+class VirtualClock final : public Clock {
+ public:
+  Nanoseconds now() const override { return now_.load(std::memory_order_relaxed); }
+
+  void wait_until(Nanoseconds t) override {
+    for (;;) {
+      while (agenda_.next() <= now()) agenda_.run_first();
+      if (notified_.exchange(false, std::memory_order_acq_rel) || now() >= t) return;
+      const Nanoseconds next = std::min(t, agenda_.next());
+      if (next == never)
+        throw Error(ErrorKind::internal, "the virtual clock would wait for ever: nothing is scheduled and no time was given");
+      now_.store(next, std::memory_order_relaxed);
+    }
+  }
+
+  void notify() override { notified_.store(true, std::memory_order_release); }
+  void schedule(Nanoseconds t, std::function<void()> work) override { agenda_.add(t, std::move(work)); }
+
+ private:
+  std::atomic<Nanoseconds> now_{0};
+  std::atomic<bool> notified_{false};
+  Agenda agenda_;
+};
+
+}  // namespace
+
+std::unique_ptr<Clock> make_real_clock() { return std::make_unique<RealClock>(); }
+std::unique_ptr<Clock> make_virtual_clock() { return std::make_unique<VirtualClock>(); }
+
+}  // namespace deepgap

@@ -1,0 +1,141 @@
+#include "base/clocks.h"
+
+#include <deepgap/error.h>
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+namespace deepgap {
+namespace {
+
+TEST(VirtualClock, JumpsToTheAskedTime) {
+  const auto clock = make_virtual_clock();
+  EXPECT_EQ(clock->now(), 0);
+  clock->wait_until(1000);
+  EXPECT_EQ(clock->now(), 1000);
+  clock->wait_until(500);  // the past: returns at once, time never goes back
+  EXPECT_EQ(clock->now(), 1000);
+}
+
+TEST(VirtualClock, RunsWorkAtItsTimeAndInOrder) {
+  const auto clock = make_virtual_clock();
+  std::vector<std::pair<char, Nanoseconds>> ran;
+  const auto work = [&](char name) { return [&ran, &clock, name] { ran.emplace_back(name, clock->now()); }; };
+  clock->schedule(30, work('c'));
+  clock->schedule(10, work('a'));
+  clock->schedule(10, work('b'));
+  clock->schedule(50, work('d'));
+  clock->wait_until(40);
+  EXPECT_EQ(clock->now(), 40);
+  EXPECT_EQ(ran, (std::vector<std::pair<char, Nanoseconds>>{{'a', 10}, {'b', 10}, {'c', 30}}));
+}
+
+TEST(VirtualClock, NotificationEndsTheWaitAtItsTime) {
+  const auto clock = make_virtual_clock();
+  clock->schedule(10, [] {});
+  clock->schedule(20, [&] { clock->notify(); });
+  clock->wait_until(never);
+  EXPECT_EQ(clock->now(), 20);
+  clock->notify();  // before the wait: it returns at once, and once only
+  clock->wait_until(100);
+  EXPECT_EQ(clock->now(), 20);
+  clock->wait_until(100);
+  EXPECT_EQ(clock->now(), 100);
+}
+
+TEST(VirtualClock, DueWorkRunsEvenWhenNotified) {
+  const auto clock = make_virtual_clock();
+  bool ran = false;
+  clock->schedule(0, [&] { ran = true; });
+  clock->notify();
+  clock->wait_until(never);
+  EXPECT_TRUE(ran);
+}
+
+TEST(VirtualClock, WorkMaySchedule) {
+  const auto clock = make_virtual_clock();
+  Nanoseconds seen = -1;
+  clock->schedule(5, [&] { clock->schedule(7, [&] { seen = clock->now(); }); });
+  clock->wait_until(10);
+  EXPECT_EQ(seen, 7);
+}
+
+TEST(VirtualClock, RefusesToWaitForEver) {
+  const auto clock = make_virtual_clock();
+  clock->schedule(5, [] {});
+  try {
+    clock->wait_until(never);
+    FAIL() << "returned";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::internal);
+  }
+}
+
+TEST(VirtualClock, WorkThatThrowsIsGone) {
+  const auto clock = make_virtual_clock();
+  clock->schedule(5, [] { throw std::runtime_error("x"); });
+  EXPECT_THROW(clock->wait_until(10), std::runtime_error);
+  clock->wait_until(10);
+  EXPECT_EQ(clock->now(), 10);
+}
+
+TEST(RealClock, NeverReturnsEarly) {
+  const auto clock = make_real_clock();
+  for (const Nanoseconds length : {0L, 1'000L, 200'000L, 3'000'000L}) {
+    const Nanoseconds until = clock->now() + length;
+    clock->wait_until(until);
+    EXPECT_GE(clock->now(), until);
+    EXPECT_LT(clock->now() - until, 1'000'000'000) << "a wait of " << length << " ns ended a second late";
+  }
+}
+
+TEST(RealClock, RunsWorkNotEarlierThanItsTime) {
+  const auto clock = make_real_clock();
+  const Nanoseconds start = clock->now();
+  std::vector<int> order;
+  Nanoseconds ran_at = 0;
+  clock->schedule(start + 2'000'000, [&] { order.push_back(2), ran_at = clock->now(), clock->notify(); });
+  clock->schedule(start + 1'000'000, [&] { order.push_back(1); });
+  clock->wait_until(never);
+  EXPECT_EQ(order, (std::vector<int>{1, 2}));
+  EXPECT_GE(ran_at, start + 2'000'000);
+}
+
+TEST(RealClock, WorkAtOnceThatReschedulesItselfDoesNotHoldTheWaiter) {
+  const auto clock = make_real_clock();
+  std::function<void()> again = [&] { clock->schedule(clock->now(), again); };
+  again();
+  const Nanoseconds until = clock->now() + 1'000'000;
+  clock->wait_until(until);
+  EXPECT_GE(clock->now(), until);
+}
+
+// Every item handed over before notify() is seen after a wait; none is lost between a look at the queue and the sleep.
+TEST(RealClock, NoNotificationIsLost) {
+  const auto clock = make_real_clock();
+  constexpr int total = 20'000;
+  std::atomic<int> produced{0}, consumed{0};
+  std::jthread producer([&] {
+    for (int i = 1; i <= total; ++i) {
+      produced.store(i, std::memory_order_relaxed);
+      clock->notify();
+      while (consumed.load(std::memory_order_acquire) < i) std::this_thread::yield();
+    }
+  });
+  const Nanoseconds deadline = clock->now() + 60'000'000'000;
+  int seen = 0;
+  while (seen < total && clock->now() < deadline) {
+    clock->wait_until(deadline);
+    seen = produced.load(std::memory_order_relaxed);
+    consumed.store(seen, std::memory_order_release);
+  }
+  consumed.store(total, std::memory_order_release);
+  EXPECT_EQ(seen, total) << "a wake-up was lost";
+}
+
+}  // namespace
+}  // namespace deepgap

@@ -1,0 +1,54 @@
+#include "model/zoo/options.h"
+
+#include "base/text.h"
+
+#include <deepgap/error.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace deepgap {
+
+namespace {
+
+int64_t int_option(const std::string& model, const std::string& key, const std::string& text, int64_t low, int64_t high) {
+  const auto value = parse_int(text);
+  if (!value || *value < low || *value > high)
+    throw Error(ErrorKind::usage, fmt::format("model '{}': option {}={} is not a whole number from {} to {}", model, key, text, low, high));
+  return *value;
+}
+
+double width_option(const std::string& model, const std::string& text) {
+  const auto value = parse_double(text);
+  if (!value || *value < 0.05 || *value > 8)
+    throw Error(ErrorKind::usage, fmt::format("model '{}': option width={} is not a number from 0.05 to 8", model, text));
+  return *value;
+}
+
+}  // namespace
+
+PictureOptions picture_options(const std::string& model, const ZooOptions& options) {
+  PictureOptions result;
+  for (const auto& [key, text] : options) {
+    if (key == "width") {
+      result.width = width_option(model, text);
+    } else if (key == "classes") {
+      result.classes = int_option(model, key, text, 1, 100'000);
+    } else if (key == "image") {
+      result.image = int_option(model, key, text, 32, 4096);
+    } else {
+      throw Error(ErrorKind::usage, fmt::format("model '{}': {}", model, unknown_name("option", key, {"classes", "image", "width"})));
+    }
+  }
+  return result;
+}
+
+int64_t make_divisible(double value, int64_t divisor) {
+  const auto rounded = static_cast<int64_t>(value + static_cast<double>(divisor) / 2) / divisor * divisor;
+  const int64_t result = std::max(divisor, rounded);
+  return static_cast<double>(result) < 0.9 * value ? result + divisor : result;
+}
+
+}  // namespace deepgap

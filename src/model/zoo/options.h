@@ -1,0 +1,23 @@
+// Reads the options of a zoo name such as "resnet50:width=0.5,classes=10". Used by the families; throws Error{usage}.
+#pragma once
+
+#include "model/zoo/zoo.h"
+
+#include <cstdint>
+#include <string>
+
+namespace deepgap {
+
+// What every family of pictures knows: `width` multiplies the channels (0.05 to 8), `classes` (1 to 100000), `image` is the side of the
+// input (32 to 4096). Anything else is refused by name.
+struct PictureOptions {
+  double width = 1.0;
+  int64_t classes = 1000;
+  int64_t image = 224;
+};
+PictureOptions picture_options(const std::string& model, const ZooOptions& options);
+
+// `value` rounded to the nearest multiple of `divisor`, never more than 10 % below it: how width-changed networks are built.
+int64_t make_divisible(double value, int64_t divisor = 8);
+
+}  // namespace deepgap

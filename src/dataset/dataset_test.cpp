@@ -1,0 +1,146 @@
+#include "dataset/kinds.h"
+#include "dataset/npy.h"
+#include "dataset/open_dataset.h"
+#include "model/onnx_writer.h"
+
+#include <deepgap/error.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+
+namespace deepgap {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+TensorInfo picture_input(int64_t size) { return {"input", DataType::f32, Dims{{1, batch_symbol}, {3, ""}, {size, ""}, {size, ""}}}; }
+
+DatasetRequest request_for(const std::string& name, TensorInfo input = picture_input(16)) {
+  DatasetRequest request;
+  request.name = name;
+  request.inputs = {std::move(input)};
+  return request;
+}
+
+std::string error_of(const DatasetRequest& request) {
+  try {
+    auto dataset = open_dataset(request);
+    dataset->load(std::vector<uint32_t>{0});
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+std::string fresh_folder(const std::string& name) {
+  const std::string path = testing::TempDir() + name;
+  std::filesystem::remove_all(path);
+  std::filesystem::create_directories(path);
+  return path;
+}
+
+TEST(Dataset, SeededSamplesDifferFromEachOtherAndRepeat) {
+  auto dataset = open_dataset(request_for("seeded"));
+  auto again = open_dataset(request_for("seeded"));
+  const std::vector<uint32_t> indices{0, 5};
+  dataset->load(indices);
+  again->load(indices);
+  const auto first = dataset->sample(0).at(0);
+  EXPECT_THAT(first.shape, ElementsAre(1, 3, 16, 16));
+  EXPECT_TRUE(std::ranges::equal(first.as<float>(), again->sample(0).at(0).as<float>()));
+  EXPECT_FALSE(std::ranges::equal(first.as<float>(), dataset->sample(5).at(0).as<float>()));
+  for (const float value : first.as<float>()) ASSERT_TRUE(std::isfinite(value));
+}
+
+TEST(Dataset, SeededIntegersStayInRange) {
+  auto dataset = open_dataset(request_for("seeded", {"ids", DataType::i64, Dims{{1, batch_symbol}, {512, ""}}}));
+  dataset->load(std::vector<uint32_t>{3});
+  for (const int64_t id : dataset->sample(3).at(0).as<int64_t>()) {
+    ASSERT_GE(id, 0);
+    ASSERT_LT(id, 100);
+  }
+}
+
+TEST(Dataset, ZerosAreZero) {
+  auto dataset = open_dataset(request_for("zeros"));
+  dataset->load(std::vector<uint32_t>{1});
+  for (const float value : dataset->sample(1).at(0).as<float>()) ASSERT_EQ(value, 0);
+}
+
+TEST(Dataset, AFolderOfPicturesIsInOrderOfNames) {
+  const std::string folder = fresh_folder("two_pictures");
+  std::filesystem::copy("tests/data/pictures/waves.png", folder + "/b.png");
+  std::filesystem::copy("tests/data/pictures/grey.jpg", folder + "/a.jpg");
+  std::ofstream(folder + "/notes.txt") << "no picture";
+  auto dataset = open_dataset(request_for(folder));
+  ASSERT_EQ(dataset->size(), 2u);
+  EXPECT_EQ(dataset->sample_name(0), "a.jpg");
+  dataset->load(std::vector<uint32_t>{0, 1});
+  EXPECT_THAT(dataset->sample(1).at(0).shape, ElementsAre(1, 3, 16, 16));
+}
+
+TEST(Dataset, PicturesNeedAPictureShapedInput) {
+  EXPECT_THAT(error_of(request_for("tests/data/pictures/waves.png", {"x", DataType::f32, Dims{{1, batch_symbol}, {10, ""}}})),
+              HasSubstr("[N,3,size,size], input 'x' has [1,10]"));
+}
+
+TEST(Dataset, OpenSizesAreAskedFor) {
+  EXPECT_THAT(error_of(request_for("seeded", {"x", DataType::f32, Dims{{1, batch_symbol}, {1, "seq"}}})), HasSubstr("'seq') open; give it with --shape"));
+}
+
+TEST(Dataset, WrongNamesAndEmptyFoldersAreNamed) {
+  EXPECT_THAT(error_of(request_for("seded")), HasSubstr("did you mean 'seeded'?"));
+  EXPECT_THAT(error_of(request_for("/nowhere/at/all")), HasSubstr("there is no dataset file or folder"));
+  EXPECT_THAT(error_of(request_for(fresh_folder("empty"))), HasSubstr("holds no pictures"));
+}
+
+TEST(Npy, ReadsWhatNumpyWrites) {
+  const Tensor tensor = read_npy("tests/data/npy/sample.npy");
+  EXPECT_EQ(tensor.type, DataType::f32);
+  EXPECT_THAT(tensor.shape, ElementsAre(3, 4));
+  EXPECT_EQ(tensor.as<float>()[11], 11.0f);
+}
+
+TEST(Npy, RefusesWhatItCannotReadRightly) {
+  EXPECT_THROW(read_npy("tests/data/npy/fortran.npy"), Error);
+  EXPECT_THROW(read_npy("tests/data/pictures/waves.png"), Error);
+  const std::string path = testing::TempDir() + "short.npy";
+  std::filesystem::copy("tests/data/npy/sample.npy", path, std::filesystem::copy_options::overwrite_existing);
+  std::filesystem::resize_file(path, std::filesystem::file_size(path) - 1);
+  EXPECT_THROW(read_npy(path), Error);
+}
+
+TEST(Npy, AsASampleItsShapeMustFit) {
+  DatasetRequest request = request_for("tests/data/npy/sample.npy", {"x", DataType::f32, Dims{{1, batch_symbol}, {3, ""}, {4, ""}}});
+  auto dataset = open_dataset(request);
+  dataset->load(std::vector<uint32_t>{0});
+  EXPECT_THAT(dataset->sample(0).at(0).shape, ElementsAre(1, 3, 4));
+  request.inputs[0].dims->back().size = 5;
+  EXPECT_THAT(error_of(request), HasSubstr("it holds float32 [3,4], input 'x' takes float32 [1,3,5]"));
+}
+
+TEST(OnnxFolder, SetsComeInTheOrderOfTheirNumbers) {
+  const std::string folder = fresh_folder("onnx_sets");
+  for (const int number : {0, 2, 10}) {
+    const std::string set = folder + "/test_data_set_" + std::to_string(number);
+    std::filesystem::create_directories(set);
+    Tensor tensor = make_tensor(DataType::f32, {1, 2});
+    writable<float>(tensor)[0] = static_cast<float>(number);
+    writable<float>(tensor)[1] = 0;
+    write_tensor_proto(set + "/input_0.pb", tensor, "x");
+  }
+  auto dataset = open_dataset(request_for(folder, {"x", DataType::f32, Dims{{1, batch_symbol}, {2, ""}}}));
+  ASSERT_EQ(dataset->size(), 3u);
+  dataset->load(std::vector<uint32_t>{0, 1, 2});
+  EXPECT_EQ(dataset->sample(1).at(0).as<float>()[0], 2.0f);
+  EXPECT_EQ(dataset->sample(2).at(0).as<float>()[0], 10.0f);
+}
+
+}  // namespace
+}  // namespace deepgap

@@ -1,0 +1,119 @@
+#include "dataset/npy.h"
+
+#include "base/file.h"
+#include "base/text.h"
+#include "dataset/kinds.h"
+#include "dataset/tensors_dataset.h"
+
+#include <deepgap/error.h>
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <filesystem>
+#include <map>
+#include <regex>
+
+namespace deepgap {
+namespace {
+
+[[noreturn]] void fail(const std::string& path, std::string_view cause) {
+  throw Error(ErrorKind::input, fmt::format("cannot read {}: {}", path, cause));
+}
+
+// The header is a Python dict literal; NumPy writes exactly these three keys.
+std::string header_field(const std::string& path, const std::string& header, const std::string& pattern) {
+  std::smatch found;
+  if (!std::regex_search(header, found, std::regex(pattern))) fail(path, "its header is not NumPy's");
+  return found[1];
+}
+
+DataType type_of(const std::string& path, const std::string& descr) {
+  static const std::map<std::string, DataType> types{{"<f4", DataType::f32}, {"<f8", DataType::f64}, {"<f2", DataType::f16},
+                                                     {"|i1", DataType::i8},  {"<i2", DataType::i16}, {"<i4", DataType::i32},
+                                                     {"<i8", DataType::i64}, {"|u1", DataType::u8},  {"<u2", DataType::u16},
+                                                     {"<u4", DataType::u32}, {"<u8", DataType::u64}, {"|b1", DataType::boolean}};
+  const auto found = types.find(descr);
+  if (found == types.end()) fail(path, fmt::format("element type '{}' is not supported; save it little-endian as float32", descr));
+  return found->second;
+}
+
+Shape shape_of(const std::string& path, const std::string& tuple) {
+  Shape shape;
+  uint64_t product = 1;
+  for (const std::string& part : split(tuple, ',')) {
+    if (trim(part).empty()) continue;
+    const auto size = parse_int(trim(part));
+    if (!size || *size < 0 || __builtin_mul_overflow(product, static_cast<uint64_t>(*size), &product) || product > (uint64_t{1} << 40)) {
+      fail(path, fmt::format("shape ({}) is not usable", tuple));
+    }
+    shape.push_back(*size);
+  }
+  return shape;
+}
+
+struct Header {
+  std::string text;
+  size_t data_offset = 0;
+};
+
+Header read_header(const std::string& path, std::span<const std::byte> bytes) {
+  if (bytes.size() < 12 || std::memcmp(bytes.data(), "\x93NUMPY", 6) != 0) fail(path, "it is no .npy file");
+  const bool wide = std::to_integer<int>(bytes[6]) >= 2;
+  uint32_t length = 0;
+  std::memcpy(&length, bytes.data() + 8, wide ? 4 : 2);
+  const size_t begin = wide ? 12 : 10;
+  if (length > bytes.size() - begin || length > 65536) fail(path, "its header is truncated");
+  return {std::string(reinterpret_cast<const char*>(bytes.data()) + begin, length), begin + length};
+}
+
+// Each file is one sample; a leading batch dimension of 1 may be left out.
+class NpyDataset : public TensorsDataset {
+ public:
+  NpyDataset(const DatasetRequest& request, std::vector<std::string> paths) : paths_(std::move(paths)) {
+    if (request.inputs.size() != 1) throw Error(ErrorKind::usage, ".npy samples need a model with one input");
+    input_ = request.inputs[0];
+    shape_ = item_shape(input_);
+  }
+  std::string describe() const override { return fmt::format("{} .npy files", paths_.size()); }
+  size_t size() const override { return paths_.size(); }
+  std::string sample_name(uint32_t index) const override { return std::filesystem::path(paths_[index]).filename().string(); }
+
+ protected:
+  std::vector<Tensor> make(uint32_t index) override {
+    Tensor tensor = read_npy(paths_[index]);
+    const Shape without_batch(shape_.begin() + (shape_.empty() ? 0 : 1), shape_.end());
+    if (tensor.type != input_.type || (tensor.shape != shape_ && tensor.shape != without_batch)) {
+      fail(paths_[index], fmt::format("it holds {} {}, input '{}' takes {} {}", name_of(tensor.type), shape_text(tensor.shape), input_.name,
+                                      name_of(input_.type), shape_text(shape_)));
+    }
+    tensor.shape = shape_;
+    return {tensor};
+  }
+
+ private:
+  std::vector<std::string> paths_;
+  TensorInfo input_;
+  Shape shape_;
+};
+
+}  // namespace
+
+Tensor read_npy(const std::string& path) {
+  const MappedFile file = map_file(path);
+  const Header header = read_header(path, file.bytes());
+  if (header_field(path, header.text, "'fortran_order':\\s*(True|False)") == "True")
+    fail(path, "it is in Fortran order; save it in C order");
+  const DataType type = type_of(path, header_field(path, header.text, "'descr':\\s*'([^']*)'"));
+  Tensor tensor = make_tensor(type, shape_of(path, header_field(path, header.text, "'shape':\\s*\\(([^)]*)\\)")));
+  const size_t present = file.size - header.data_offset;
+  if (present != tensor.bytes()) fail(path, fmt::format("it holds {} bytes of data, its shape asks {}", present, tensor.bytes()));
+  std::memcpy(writable<std::byte>(tensor).data(), file.data.get() + header.data_offset, present);
+  return tensor;
+}
+
+std::unique_ptr<Dataset> make_npy_dataset(const DatasetRequest& request, std::vector<std::string> paths) {
+  return std::make_unique<NpyDataset>(request, std::move(paths));
+}
+
+}  // namespace deepgap

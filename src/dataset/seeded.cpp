@@ -1,0 +1,119 @@
+// Inputs made from a seed: smooth waves for picture-shaped inputs (the kind of batch that seeded weights were balanced with), normal
+// noise for other floats, small numbers for integers.
+#include "model/weights/seeded.h"
+#include "dataset/kinds.h"
+#include "dataset/tensors_dataset.h"
+
+#include <deepgap/error.h>
+
+#include <fmt/format.h>
+
+#include <cstring>
+
+namespace deepgap {
+namespace {
+
+// SplitMix64 (Steele, Lea, Flood 2014): enough for integer inputs, where only the range matters.
+uint64_t split_mix(uint64_t state) {
+  state += 0x9e3779b97f4a7c15;
+  state = (state ^ (state >> 30)) * 0xbf58476d1ce4e5b9;
+  state = (state ^ (state >> 27)) * 0x94d049bb133111eb;
+  return state ^ (state >> 31);
+}
+
+template <typename T>
+void fill_integers(Tensor& tensor, uint64_t stream, uint64_t range) {
+  uint64_t counter = 0;
+  for (T& value : writable<T>(tensor)) value = static_cast<T>(split_mix(stream + counter++) % range);
+}
+
+class SeededDataset : public TensorsDataset {
+ public:
+  explicit SeededDataset(const DatasetRequest& request) : inputs_(request.inputs), seed_(request.seed), size_(request.size) {
+    for (const TensorInfo& input : inputs_) shapes_.push_back(item_shape(input));
+  }
+  std::string describe() const override { return fmt::format("seeded, seed {}, {} samples", seed_, size_); }
+  size_t size() const override { return size_; }
+
+ protected:
+  std::vector<Tensor> make(uint32_t index) override {
+    std::vector<Tensor> tensors;
+    for (size_t i = 0; i < inputs_.size(); ++i) tensors.push_back(make_input(i, index));
+    return tensors;
+  }
+
+ private:
+  Tensor make_input(size_t which, uint32_t index) const {
+    const TensorInfo& input = inputs_[which];
+    const Shape& shape = shapes_[which];
+    Tensor tensor = make_tensor(input.type, shape);
+    const uint64_t stream = split_mix(seed_ * 1000003 + which) + (uint64_t{index} << 40);
+    switch (input.type) {
+      case DataType::f32:
+        fill_floats(writable<float>(tensor), shape, input.name, index);
+        break;
+      case DataType::i64:
+        fill_integers<int64_t>(tensor, stream, integer_range);
+        break;
+      case DataType::i32:
+        fill_integers<int32_t>(tensor, stream, integer_range);
+        break;
+      case DataType::u8:
+        fill_integers<uint8_t>(tensor, stream, 256);
+        break;
+      case DataType::i8:
+        fill_integers<uint8_t>(tensor, stream, 256);
+        break;
+      case DataType::boolean:
+        fill_integers<uint8_t>(tensor, stream, 2);
+        break;
+      default:
+        throw Error(ErrorKind::refused, fmt::format("the seeded dataset makes no {} values (input '{}')", name_of(input.type), input.name));
+    }
+    return tensor;
+  }
+
+  void fill_floats(std::span<float> values, const Shape& shape, const std::string& name, uint32_t index) const {
+    if (shape.size() == 4) {
+      fill_smooth(values, shape[1], shape[2], shape[3], seed_, index);
+    } else {
+      fill_normal(values, seed_, fmt::format("sample {} of {}", index, name));
+    }
+  }
+
+  static constexpr uint64_t integer_range = 100;  // valid token ids and indices in most networks
+  std::vector<TensorInfo> inputs_;
+  std::vector<Shape> shapes_;
+  uint64_t seed_;
+  size_t size_;
+};
+
+class ZerosDataset : public TensorsDataset {
+ public:
+  explicit ZerosDataset(const DatasetRequest& request) : size_(request.size) {
+    for (const TensorInfo& input : request.inputs) blank_.push_back(zeros(input));
+  }
+  std::string describe() const override { return "zeros"; }
+  size_t size() const override { return size_; }
+
+ protected:
+  std::vector<Tensor> make(uint32_t /*index*/) override { return blank_; }
+
+ private:
+  static Tensor zeros(const TensorInfo& input) {
+    Tensor tensor = make_tensor(input.type, item_shape(input));
+    const std::span<std::byte> bytes{writable<std::byte>(tensor).data(), tensor.bytes()};
+    std::memset(bytes.data(), 0, bytes.size());
+    return tensor;
+  }
+
+  std::vector<Tensor> blank_;
+  size_t size_;
+};
+
+}  // namespace
+
+std::unique_ptr<Dataset> make_seeded_dataset(const DatasetRequest& request) { return std::make_unique<SeededDataset>(request); }
+std::unique_ptr<Dataset> make_zeros_dataset(const DatasetRequest& request) { return std::make_unique<ZerosDataset>(request); }
+
+}  // namespace deepgap

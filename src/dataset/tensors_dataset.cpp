@@ -1,0 +1,43 @@
+#include "dataset/tensors_dataset.h"
+
+#include <deepgap/error.h>
+
+#include <fmt/format.h>
+
+#include <cassert>
+
+namespace deepgap {
+
+void TensorsDataset::load(std::span<const uint32_t> indices) {
+  for (const uint32_t index : indices) {
+    assert(index < size());
+    if (loaded_.count(index) == 0) loaded_.emplace(index, make(index));
+  }
+}
+
+void TensorsDataset::unload(std::span<const uint32_t> indices) {
+  for (const uint32_t index : indices) loaded_.erase(index);
+}
+
+std::vector<TensorView> TensorsDataset::sample(uint32_t index) const {
+  std::vector<TensorView> views;
+  for (const Tensor& tensor : loaded_.at(index)) views.push_back(tensor.view());
+  return views;
+}
+
+Shape item_shape(const TensorInfo& input) {
+  if (!input.dims) throw Error(ErrorKind::usage, fmt::format("input '{0}' has no shape; give it with --shape {0}:1x3x224x224", input.name));
+  Shape shape;
+  for (const Dim& dim : *input.dims) {
+    if (!dim.known() && dim.symbol != batch_symbol) {
+      throw Error(ErrorKind::usage,
+                  fmt::format("input '{}' leaves dimension {} ('{}') open; give it with --shape", input.name, shape.size(), dim.symbol));
+    }
+    shape.push_back(dim.size);  // of the batch symbol: its multiple, at batch 1
+  }
+  return shape;
+}
+
+std::string shape_text(std::span<const int64_t> shape) { return fmt::format("[{}]", fmt::join(shape.begin(), shape.end(), ",")); }
+
+}  // namespace deepgap

@@ -1,0 +1,33 @@
+// What every Dataset here shares: loaded samples as owned tensors. A kind only says how one sample is made.
+#pragma once
+
+#include <deepgap/dataset.h>
+#include <deepgap/graph.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace deepgap {
+
+class TensorsDataset : public Dataset {
+ public:
+  void load(std::span<const uint32_t> indices) final;
+  void unload(std::span<const uint32_t> indices) final;
+  std::vector<TensorView> sample(uint32_t index) const final;
+
+ protected:
+  // All input tensors of sample `index` < size(), batch dimension 1. Throws Error{input}.
+  virtual std::vector<Tensor> make(uint32_t index) = 0;
+
+ private:
+  std::map<uint32_t, std::vector<Tensor>> loaded_;
+};
+
+// The shape of one item: batch dimension 1, all else known. Throws Error{usage} naming the input and --shape where it is not.
+Shape item_shape(const TensorInfo& input);
+
+// How an input's shape is printed: [1,3,224,224].
+std::string shape_text(std::span<const int64_t> shape);
+
+}  // namespace deepgap

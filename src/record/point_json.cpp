@@ -1,0 +1,63 @@
+// The canonical JSON of a Point. Its bytes are hashed into point_id, so they must never change: nlohmann::json sorts keys, no key is ever
+// left out, and a golden test holds one id.
+#include "record/json_fields.h"
+#include "record/record_json.h"
+
+#include "base/hash.h"
+
+namespace deepgap {
+
+nlohmann::json point_to_json(const Point& point) {
+  nlohmann::json devices = nlohmann::json::array();
+  for (const DeviceId& device : point.placement.devices) devices.push_back(utf8_text(device_name(device)));
+  nlohmann::json options = nlohmann::json::object();
+  for (const auto& [key, value] : point.options) options[utf8_text(key)] = utf8_text(value);
+  nlohmann::json json = nlohmann::json::object();
+  put(json, "task", point.task);
+  put(json, "model", point.model);
+  put(json, "model_hash", point.model_hash);
+  put(json, "weights", point.weights);
+  put(json, "dataset", point.dataset);
+  put(json, "backend", point.backend);
+  json["placement"] = {{"devices", std::move(devices)}, {"processes", point.placement.processes}};
+  put(json, "precision", point.precision);
+  put(json, "batch", point.batch);
+  put(json, "scenario", point.scenario);
+  put(json, "threads", point.threads);
+  json["options"] = std::move(options);
+  return json;
+}
+
+Point point_from_json(const nlohmann::json& json) {
+  const Fields fields(json, "point");
+  Point point;
+  fields.get("task", point.task);
+  fields.get("model", point.model);
+  fields.get("model_hash", point.model_hash);
+  fields.get("weights", point.weights);
+  fields.get("dataset", point.dataset);
+  fields.get("backend", point.backend);
+  fields.get("precision", point.precision);
+  fields.get("batch", point.batch);
+  fields.get("scenario", point.scenario);
+  fields.get("threads", point.threads);
+  const Fields placement(fields.at("placement"), "placement");
+  placement.get("processes", point.placement.processes);
+  point.placement.devices.clear();
+  for (const auto& name : placement.at("devices")) {
+    const auto device = name.is_string() ? device_from(name.get_ref<const std::string&>()) : std::nullopt;
+    if (!device) placement.fail("a device has no valid name");
+    point.placement.devices.push_back(*device);
+  }
+  const auto& options = fields.at("options");
+  if (!options.is_object()) fields.fail("'options' is no JSON object");
+  for (const auto& [key, value] : options.items()) {
+    if (!value.is_string()) fields.fail(fmt::format("option '{}' is no text", key));
+    point.options.emplace(key, value.get<std::string>());
+  }
+  return point;
+}
+
+std::string point_id(const Point& point) { return content_hash(point_to_json(point).dump()).substr(0, 16); }
+
+}  // namespace deepgap

@@ -1,1 +1,27 @@
-# install rules and the bundle target
+# Installing, and the relocatable bundle that gets deepgap to machines without a compiler.
+
+get_property(deepgap_plugins GLOBAL PROPERTY DEEPGAP_PLUGINS)
+# What a user runs: the program and its plug-ins, without tests and benchmarks.
+add_custom_target(deepgap_programs DEPENDS deepgap ${deepgap_plugins})
+
+# RPATH rather than RUNPATH: the program's then also serves the libraries that its plug-ins' libraries need.
+set_target_properties(deepgap PROPERTIES INSTALL_RPATH "$ORIGIN/../lib/deepgap/deps")
+target_link_options(deepgap PRIVATE -Wl,--disable-new-dtags)
+foreach(plugin ${deepgap_plugins})
+  set_target_properties(${plugin} PROPERTIES INSTALL_RPATH "$ORIGIN/deps")
+  target_link_options(${plugin} PRIVATE -Wl,--disable-new-dtags)
+endforeach()
+
+# The SDK, so that a plug-in can be built out of tree: find_package(deepgap), link deepgap::deepgap_sdk.
+install(DIRECTORY include/deepgap DESTINATION include)
+install(TARGETS deepgap_sdk EXPORT deepgap)
+install(EXPORT deepgap NAMESPACE deepgap:: DESTINATION lib/cmake/deepgap FILE deepgap-config.cmake)
+install(DIRECTORY studies DESTINATION share/deepgap)
+install(FILES LICENSE DESTINATION share/deepgap)
+
+add_custom_target(bundle
+  COMMAND ${PROJECT_SOURCE_DIR}/tools/bundle ${PROJECT_BINARY_DIR} deepgap-${PROJECT_VERSION}-linux-x86_64 "${DEEPGAP_SITE_PACKAGES}"
+  DEPENDS deepgap_programs
+  WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
+  COMMENT "Packing deepgap-${PROJECT_VERSION}-linux-x86_64.tar.gz"
+  VERBATIM)

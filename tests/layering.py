@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+"""Reads every include of src/ and include/ and fails where a room includes one that docs/design.md does not allow it.
+
+Run from the tree's root; an argument names another root (the test of the test uses one)."""
+import pathlib
+import re
+import sys
+
+# room -> rooms it may include besides itself. The public headers in include/deepgap may be included by all and include only each other.
+ALLOWED = {
+    "base": set(),
+    "stats": {"base"},
+    "record": {"base"},
+    "model": {"base", "stats"},
+    "dataset": {"base", "stats", "model"},
+    "engine": {"base", "stats", "model"},
+    "scenario": {"base", "stats"},
+    "telemetry": {"base"},
+    "plan": {"base", "stats", "record"},
+    "store": {"base", "record"},
+    "analysis": {"base", "stats", "record"},
+    "report": {"base", "stats", "record", "analysis"},
+    "worker": {"base", "stats", "record", "model", "dataset", "scenario", "telemetry"},
+    "run": {"base", "stats", "record", "plan", "store", "analysis", "worker"},
+    "backends/null": {"base"},
+    "backends/onnxruntime": {"base"},
+    "backends/native": {"base", "model", "engine"},
+    "cli": {"base", "stats", "record", "model", "dataset", "scenario", "telemetry", "plan", "store", "analysis", "report", "worker", "run"},
+}
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.M)
+
+
+def room_of(path):
+    parts = path.split("/")
+    return "/".join(parts[:2]) if parts[0] == "backends" else parts[0]
+
+
+def violations(root):
+    source = root / "src"
+    for path in sorted(source.rglob("*")):
+        if path.suffix not in (".h", ".cpp"):
+            continue
+        room = room_of(str(path.relative_to(source)))
+        if room not in ALLOWED:
+            yield f"{path.relative_to(root)}: room '{room}' is not in tests/layering.py and docs/design.md"
+            continue
+        for bracket, name in INCLUDE.findall(path.read_text()):
+            if bracket == "<" or name.startswith("deepgap/") or "/" not in name:
+                continue
+            other = room_of(name)
+            if other != room and other not in ALLOWED[room] and (source / name).exists():
+                yield f"{path.relative_to(root)} includes {name}: {room} may not see {other}"
+    for path in sorted((root / "include" / "deepgap").glob("*.h")):
+        for bracket, name in INCLUDE.findall(path.read_text()):
+            if bracket == '"':
+                yield f"{path.relative_to(root)} includes {name}: public headers see only each other"
+
+
+def main():
+    root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".").resolve()
+    if not (root / "src").is_dir():
+        sys.exit(f"layering: {root} has no src/")
+    found = list(violations(root))
+    print("\n".join(found) or f"layering: {len(ALLOWED)} rooms, nothing out of order")
+    sys.exit(1 if found else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -4,23 +4,30 @@
 #include <deepgap/backend.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace deepgap {
 
-// A Backend and the library it lives in, closed in the right order.
+// A Backend and the library it lives in. The Backend is deleted with this; the library stays mapped until the process ends, since an
+// engine's thread pool or an Error thrown in it may outlive the Backend.
 class Plugin {
  public:
   virtual ~Plugin() = default;
   virtual Backend& backend() = 0;
 };
 
-// Throws Error{refused}: no such plug-in ("did you mean"), its library's own reason, another ABI or build tag.
+// Throws Error{refused}: no such plug-in ("did you mean"), its library's own reason, another ABI or build tag. Any thread.
 std::unique_ptr<Plugin> open_plugin(const std::string& name);
-std::vector<std::string> plugin_names();  // of the files found
+std::vector<std::string> plugin_names();  // of the files found, sorted
 std::string plugin_dir();                 // $DEEPGAP_PLUGINS, else ../lib/deepgap relative to the program
-// Backends that are not here by design, with the reason ("tensorrt", "tensorflow").
+
+// Why a plug-in with this entry cannot be used by this program; nullopt when it can.
+std::optional<std::string> plugin_defect(const BackendEntry& entry);
+
+// Backends that are not here by design, with the reason ("tensorrt", "tensorflow"). A plug-in of that name, once found, is no longer
+// absent.
 struct AbsentBackend {
   std::string name, reason;
 };

@@ -1,0 +1,21 @@
+#include "backends/null/null_backend.h"
+
+#include "backends/null/null_session.h"
+#include "backends/null/script.h"
+
+namespace deepgap {
+
+std::vector<DeviceInfo> NullBackend::devices() const { return {{DeviceId{}, "scripted, computes nothing", -1, {}}}; }
+
+std::vector<OptionInfo> NullBackend::options() const { return null_script_options(); }
+
+Support NullBackend::supports(const Point& /*point*/, const GraphSummary& /*graph*/) const { return {}; }
+
+std::unique_ptr<Session> NullBackend::load(const Model& model, const LoadOptions& options) {
+  if (options.clock == nullptr || !options.completion || options.slots < 1 || options.batch_sizes.empty()) {
+    throw Error(ErrorKind::internal, "null backend: load needs a clock, a completion, a slot and a batch size");
+  }
+  return make_null_session(parse_null_script(options.options), model, options);
+}
+
+}  // namespace deepgap

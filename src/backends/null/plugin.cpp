@@ -1,0 +1,3 @@
+#include "backends/null/null_backend.h"
+
+DEEPGAP_BACKEND(deepgap::NullBackend);

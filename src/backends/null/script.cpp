@@ -1,0 +1,191 @@
+#include "backends/null/script.h"
+
+#include "base/text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <numbers>
+
+namespace deepgap {
+namespace {
+
+[[noreturn]] void wrong(const std::string& option, const std::string& value, const std::string& expected) {
+  throw Error(ErrorKind::usage, fmt::format("null backend: option {}={} is wrong, expected {}", option, value, expected));
+}
+
+Nanoseconds duration(const std::string& option, const std::string& value) {
+  const auto parsed = parse_duration(value);
+  if (!parsed) wrong(option, value, "a time such as 1ms");
+  return *parsed;
+}
+
+double number(const std::string& option, const std::string& value, double low, double high) {
+  const auto parsed = parse_double(value);
+  if (!parsed || *parsed < low || *parsed > high) wrong(option, value, fmt::format("a number from {} to {}", low, high));
+  return *parsed;
+}
+
+int64_t whole(const std::string& option, const std::string& value, int64_t low) {
+  const auto parsed = parse_int(value);
+  if (!parsed || *parsed < low) wrong(option, value, fmt::format("a whole number from {}", low));
+  return *parsed;
+}
+
+QuerySet queries(const std::string& option, const std::string& value) {
+  constexpr const char* expected = "query numbers such as 3 or 3/7/10-12";
+  QuerySet set;
+  for (const std::string& part : split(value, '/')) {
+    const auto ends = split(part, '-');
+    const auto first = parse_int(ends.front());
+    const auto last = parse_int(ends.back());
+    if (ends.size() > 2 || !first || !last || *first < 0 || *last < *first) wrong(option, value, expected);
+    set.add(static_cast<uint64_t>(*first), static_cast<uint64_t>(*last));
+  }
+  return set;
+}
+
+std::vector<Step> steps(const std::string& option, const std::string& value) {
+  std::vector<Step> result;
+  for (const std::string& part : split(value, '/')) {
+    const auto pair = split(part, ':');
+    const auto query = parse_int(pair.front());
+    const auto latency = parse_duration(pair.back());
+    const bool rising = result.empty() || (query && *query > static_cast<int64_t>(result.back().query));
+    if (pair.size() != 2 || !query || *query < 0 || !latency || !rising) {
+      wrong(option, value, "rising QUERY:LATENCY pairs such as 100:2ms/200:4ms");
+    }
+    result.push_back({static_cast<uint64_t>(*query), *latency});
+  }
+  return result;
+}
+
+// drift and steps are shapes of their own in the user's words; to the source they are a constant with that option set.
+Distribution distribution(const std::string& option, const std::string& value) {
+  static const std::map<std::string, Distribution> known{
+      {"constant", Distribution::constant},       {"normal", Distribution::normal}, {"lognormal", Distribution::lognormal},
+      {"exponential", Distribution::exponential}, {"ar1", Distribution::ar1},       {"drift", Distribution::constant},
+      {"steps", Distribution::constant},
+  };
+  const auto found = known.find(value);
+  if (found == known.end()) wrong(option, value, "constant, normal, lognormal, exponential, ar1, drift or steps");
+  return found->second;
+}
+
+constexpr double any = 1e12;
+
+// One row an option: how it is listed and how it is read.
+struct OptionRow {
+  const char* name;
+  const char* describe;
+  const char* default_value;
+  std::function<void(NullScript&, const std::string& name, const std::string& value)> read;
+};
+
+const std::vector<OptionRow>& rows() {
+  using Script = NullScript&;
+  using Text = const std::string&;
+  static const std::vector<OptionRow> table{
+      {"latency", "time of a query; 0ns completes inside enqueue", "1ms", [](Script s, Text n, Text v) { s.latency = duration(n, v); }},
+      {"per_sample", "time added for each sample of the query", "0ns", [](Script s, Text n, Text v) { s.per_sample = duration(n, v); }},
+      {"distribution", "constant, normal, lognormal, exponential, ar1, drift or steps", "constant",
+       [](Script s, Text n, Text v) { s.distribution = distribution(n, v); }},
+      {"sigma", "spread relative to the latency (normal, ar1), of the logarithm (lognormal)", "0.1",
+       [](Script s, Text n, Text v) { s.sigma = number(n, v, 0, 100); }},
+      {"rho", "correlation of one latency with the next (ar1)", "0.5",
+       [](Script s, Text n, Text v) { s.rho = number(n, v, -0.9999, 0.9999); }},
+      {"drift", "relative growth of the latency a second", "0", [](Script s, Text n, Text v) { s.drift = number(n, v, -any, any); }},
+      {"steps", "QUERY:LATENCY pairs joined by '/': the latency from that query on", "",
+       [](Script s, Text n, Text v) { s.steps = steps(n, v); }},
+      {"concurrency", "queries served at once", "1",
+       [](Script s, Text n, Text v) { s.concurrency = static_cast<int>(std::min<int64_t>(whole(n, v, 1), 1 << 20)); }},
+      {"seed", "of latencies and failures", "1", [](Script s, Text n, Text v) { s.seed = static_cast<uint64_t>(whole(n, v, 0)); }},
+      {"load_time", "time that loading takes", "0ns", [](Script s, Text n, Text v) { s.load_time = duration(n, v); }},
+      {"memory_bytes", "memory that the session claims to hold", "", [](Script s, Text n, Text v) { s.memory_bytes = whole(n, v, 0); }},
+      {"allocate_bytes", "memory that is really taken and touched at load", "",
+       [](Script s, Text n, Text v) { s.allocate_bytes = whole(n, v, 0); }},
+      {"stderr", "text written to standard error at load", "", [](Script s, Text, Text v) { s.stderr_text = v; }},
+      {"fail_at", "queries that fail", "", [](Script s, Text n, Text v) { s.fail_at = queries(n, v); }},
+      {"fail_rate", "share of queries that fail", "0", [](Script s, Text n, Text v) { s.fail_rate = number(n, v, 0, 1); }},
+      {"hang_at", "queries that are never completed", "", [](Script s, Text n, Text v) { s.hang_at = queries(n, v); }},
+      {"crash_at", "queries that end the process by a segmentation fault", "",
+       [](Script s, Text n, Text v) { s.crash_at = queries(n, v); }},
+      {"exit_at", "queries that end the process with exit code 9", "", [](Script s, Text n, Text v) { s.exit_at = queries(n, v); }},
+      {"sigkill_at", "queries that end the process by SIGKILL", "", [](Script s, Text n, Text v) { s.sigkill_at = queries(n, v); }},
+      {"device_lost_at", "queries that lose the device", "", [](Script s, Text n, Text v) { s.device_lost_at = queries(n, v); }},
+      {"oom_at_load", "smallest batch that is out of memory at load", "", [](Script s, Text n, Text v) { s.oom_at_load = whole(n, v, 1); }},
+      {"refuse", "reason with which load refuses", "", [](Script s, Text, Text v) { s.refuse = v; }},
+  };
+  return table;
+}
+
+double uniform(std::mt19937_64& bits) { return (static_cast<double>(bits() >> 11) + 0.5) * 0x1p-53; }
+
+}  // namespace
+
+bool QuerySet::contains(uint64_t query) const {
+  return std::any_of(ranges_.begin(), ranges_.end(), [&](const auto& range) { return range.first <= query && query <= range.second; });
+}
+
+NullScript parse_null_script(const std::map<std::string, std::string>& options) {
+  NullScript script;
+  for (const OptionRow& row : rows()) {
+    const auto found = options.find(row.name);
+    if (found != options.end()) row.read(script, row.name, found->second);
+  }
+  const auto shape = options.find("distribution");
+  if (shape != options.end() && (shape->second == "drift" || shape->second == "steps") && !options.contains(shape->second)) {
+    throw Error(ErrorKind::usage, fmt::format("null backend: distribution={0} needs the option {0}", shape->second));
+  }
+  return script;
+}
+
+std::vector<OptionInfo> null_script_options() {
+  std::vector<OptionInfo> infos;
+  for (const OptionRow& row : rows()) infos.push_back({row.name, row.describe, row.default_value, false});
+  return infos;
+}
+
+LatencySource::LatencySource(const NullScript& script)
+    : script_(script), latency_bits_(script.seed), failure_bits_(script.seed ^ 0x9e3779b97f4a7c15u) {}
+
+// Box-Muller, one of the pair: the library's own distribution differs from one library to the next.
+double LatencySource::standard_normal() {
+  const double radius = std::sqrt(-2 * std::log(uniform(latency_bits_)));
+  return radius * std::cos(2 * std::numbers::pi * uniform(latency_bits_));
+}
+
+double LatencySource::noise() {
+  switch (script_.distribution) {
+    case Distribution::constant:
+      return 1;
+    case Distribution::normal:
+      return 1 + script_.sigma * standard_normal();
+    case Distribution::lognormal:
+      return std::exp(script_.sigma * standard_normal());
+    case Distribution::exponential:
+      return -std::log(uniform(latency_bits_));
+    case Distribution::ar1:
+      // Stationary from the first: every value has variance 1.
+      previous_ = previous_ ? script_.rho * *previous_ + std::sqrt(1 - script_.rho * script_.rho) * standard_normal() : standard_normal();
+      return 1 + script_.sigma * *previous_;
+  }
+  return 1;
+}
+
+Nanoseconds LatencySource::next(uint64_t query, size_t samples, Nanoseconds elapsed) {
+  Nanoseconds base = script_.latency;
+  for (const Step& step : script_.steps) {
+    if (step.query <= query) base = step.latency;
+  }
+  const double ns = static_cast<double>(base) + static_cast<double>(script_.per_sample) * static_cast<double>(samples);
+  const double scaled = ns * (1 + script_.drift * static_cast<double>(elapsed) * 1e-9) * noise();
+  constexpr double year_ns = 3.2e16;
+  return std::llround(std::clamp(scaled, 0.0, year_ns));
+}
+
+bool LatencySource::next_fails() { return script_.fail_rate > 0 && uniform(failure_bits_) < script_.fail_rate; }
+
+}  // namespace deepgap

@@ -1,0 +1,78 @@
+// What the null backend is told to do: its options, parsed, and the latencies that follow from them. Pure: same seed, same latencies on
+// every machine.
+#pragma once
+
+#include <deepgap/backend.h>
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace deepgap {
+
+// Numbers of queries, "3" or "3/7/10-12": the Session's first enqueue is query 0, warm-up included.
+class QuerySet {
+ public:
+  bool contains(uint64_t query) const;
+  void add(uint64_t first, uint64_t last) { ranges_.emplace_back(first, last); }
+
+ private:
+  std::vector<std::pair<uint64_t, uint64_t>> ranges_;  // both ends belong to it
+};
+
+enum class Distribution { constant, normal, lognormal, exponential, ar1 };
+
+struct Step {
+  uint64_t query = 0;  // from this one on
+  Nanoseconds latency = 0;
+};
+
+struct NullScript {
+  // latency = (latency or step + per_sample * samples) * (1 + drift * seconds since load) * noise
+  Nanoseconds latency = 1'000'000;
+  Nanoseconds per_sample = 0;
+  Distribution distribution = Distribution::constant;
+  double sigma = 0.1;  // relative to the latency; of the logarithm for lognormal
+  double rho = 0.5;    // correlation of neighbours, for ar1
+  double drift = 0;    // per second
+  std::vector<Step> steps;
+  int concurrency = 1;  // queries served at once; the others wait in the order they came
+  uint64_t seed = 1;
+
+  Nanoseconds load_time = 0;
+  std::optional<int64_t> memory_bytes;    // told by Session::memory()
+  std::optional<int64_t> allocate_bytes;  // really taken and touched
+  std::string stderr_text;
+
+  QuerySet fail_at, hang_at, crash_at, exit_at, sigkill_at, device_lost_at;
+  double fail_rate = 0;
+  std::optional<int64_t> oom_at_load;  // the smallest batch that does not fit
+  std::string refuse;
+};
+
+// Throws Error{usage} naming the option and what it takes.
+NullScript parse_null_script(const std::map<std::string, std::string>& options);
+std::vector<OptionInfo> null_script_options();
+
+// Draws one latency a query, in order.
+class LatencySource {
+ public:
+  explicit LatencySource(const NullScript& script);
+  // `elapsed` is the run's time since load. Never negative.
+  Nanoseconds next(uint64_t query, size_t samples, Nanoseconds elapsed);
+  bool next_fails();  // from a stream of its own: failures do not change latencies
+
+ private:
+  double noise();
+  double standard_normal();
+
+  const NullScript& script_;
+  std::mt19937_64 latency_bits_, failure_bits_;
+  std::optional<double> previous_;  // of ar1
+};
+
+}  // namespace deepgap

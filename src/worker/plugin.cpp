@@ -1,0 +1,111 @@
+#include "worker/plugin.h"
+
+#include "base/text.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+namespace deepgap {
+namespace {
+
+constexpr std::string_view file_prefix = "deepgap_";
+constexpr std::string_view file_suffix = ".so";
+
+class OpenedPlugin final : public Plugin {
+ public:
+  explicit OpenedPlugin(std::unique_ptr<Backend> backend) : backend_(std::move(backend)) {}
+  Backend& backend() override { return *backend_; }
+
+ private:
+  std::unique_ptr<Backend> backend_;
+};
+
+[[noreturn]] void refuse(const std::string& message) { throw Error(ErrorKind::refused, message); }
+
+// A name makes a path: it must not lead out of the folder.
+bool is_plain_name(const std::string& name) {
+  const auto plain = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '-'; };
+  return !name.empty() && std::all_of(name.begin(), name.end(), plain);
+}
+
+[[noreturn]] void refuse_missing(const std::string& name) {
+  std::vector<std::string> known = plugin_names();
+  for (const AbsentBackend& absent : absent_backends()) {
+    if (absent.name == name) refuse(fmt::format("backend '{}' is not available: {}", name, absent.reason));
+  }
+  if (known.empty()) refuse(fmt::format("no backend plug-ins in {} (set DEEPGAP_PLUGINS to their folder)", plugin_dir()));
+  refuse(unknown_name("backend", name, known));
+}
+
+const char* last_dl_error() {
+  const char* text = ::dlerror();
+  return text == nullptr ? "no reason given" : text;
+}
+
+}  // namespace
+
+std::string plugin_dir() {
+  if (const char* named = std::getenv("DEEPGAP_PLUGINS"); named != nullptr && *named != '\0') return named;
+  std::error_code error;
+  const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
+  if (error) throw Error(ErrorKind::internal, fmt::format("cannot read /proc/self/exe: {}; set DEEPGAP_PLUGINS", error.message()));
+  return (program.parent_path().parent_path() / "lib" / "deepgap").string();
+}
+
+std::vector<std::string> plugin_names() {
+  std::vector<std::string> names;
+  std::error_code error;  // a folder that is not there holds no plug-ins
+  for (const auto& entry : std::filesystem::directory_iterator(plugin_dir(), error)) {
+    const std::string file = entry.path().filename().string();
+    if (!file.starts_with(file_prefix) || !file.ends_with(file_suffix)) continue;
+    std::string name = file.substr(file_prefix.size(), file.size() - file_prefix.size() - file_suffix.size());
+    if (is_plain_name(name)) names.push_back(std::move(name));
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::optional<std::string> plugin_defect(const BackendEntry& entry) {
+  if (entry.abi != backend_abi) {
+    return fmt::format("it was built for plug-in ABI {}, this program has {}; build it against this program's headers", entry.abi,
+                       backend_abi);
+  }
+  const std::string_view tag = entry.build_tag == nullptr ? "" : entry.build_tag;
+  if (tag != DEEPGAP_BUILD_TAG) {
+    return fmt::format("it was built as '{}', this program as '{}'; build both with the same compiler", tag, DEEPGAP_BUILD_TAG);
+  }
+  if (entry.create == nullptr) return "its entry makes no backend";
+  return std::nullopt;
+}
+
+std::unique_ptr<Plugin> open_plugin(const std::string& name) {
+  const std::string path = fmt::format("{}/{}{}{}", plugin_dir(), file_prefix, name, file_suffix);
+  std::error_code error;
+  if (!is_plain_name(name) || !std::filesystem::exists(path, error)) refuse_missing(name);
+  void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+  if (library == nullptr) refuse(fmt::format("backend '{}' does not load: {}", name, last_dl_error()));
+  const auto* entry = static_cast<const BackendEntry*>(::dlsym(library, "deepgap_backend"));
+  if (entry == nullptr) refuse(fmt::format("backend '{}' does not load: {}", name, last_dl_error()));
+  if (const auto defect = plugin_defect(*entry)) refuse(fmt::format("backend '{}' does not load: {}", name, *defect));
+  return std::make_unique<OpenedPlugin>(std::unique_ptr<Backend>(entry->create()));
+}
+
+std::vector<AbsentBackend> absent_backends() {
+  std::vector<AbsentBackend> absent{
+      {"libtorch", "not built yet: comes in a later version"},
+      {"openvino", "not built yet: comes in a later version"},
+      {"tensorflow", "not planned: its graph mode is reproduced by the compiled graphs of the engines that are here"},
+      {"tensorrt", "not built: TensorRT cannot be had as a package; a later version builds it where TENSORRT_ROOT is given"},
+  };
+  const std::vector<std::string> found = plugin_names();
+  std::erase_if(absent, [&](const AbsentBackend& row) { return std::binary_search(found.begin(), found.end(), row.name); });
+  return absent;
+}
+
+}  // namespace deepgap

@@ -1,0 +1,89 @@
+// PointSummary: what all Records of one Point say together. The only form in which findings, reports and `export --by point` see
+// results; whoever walks a Store adds its Records to a PointCollector and drops them, so a large Store costs memory by its Points.
+//
+// Values come from the Records that ran (`ok`) and are not `invalid`; where only invalid ones exist, from those, and the verdict says so.
+// A Point with one `incorrect` Record has no values: an engine that is sometimes wrong has no speed. Repeats are combined at two levels
+// (stats/compare.h); a Point measured once has the interval within its run, and `over_repeats` is false.
+// Plain values; one thread at a time per collector.
+#pragma once
+
+#include "stats/interval.h"
+
+#include <deepgap/record.h>
+
+#include <map>
+#include <memory>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace deepgap {
+
+struct MetricSummary {
+  Estimate estimate;          // low and high are absent where nothing is known about the scatter; n: observations of all repeats
+  MeanEstimate mean;          // the same as moments, to compare with another (stats/compare.h)
+  bool over_repeats = false;  // the interval is over repeats, else within the only one
+};
+
+// Records that ended alike: one line of a list of failures.
+struct OutcomeCount {
+  Outcome outcome = Outcome::ok;
+  Verdict verdict = Verdict::none;
+  std::string reason;
+  int64_t count = 0;
+};
+
+struct PointSummary {
+  std::string point_id;
+  Point point;
+  std::string tenant;
+  int rank = 0;
+
+  int64_t records = 0;                 // all of them
+  int64_t used = 0;                    // behind the values
+  std::vector<OutcomeCount> outcomes;  // distinct, most frequent first
+  // The Point's own: `incorrect` when any is, else `ok` when any is, else that of the most frequent ending (interrupted last).
+  Outcome outcome = Outcome::ok;
+  Verdict verdict = Verdict::none;  // `unstable` when a used Record is; `invalid` when only invalid ones were there
+  std::string reason;               // of that outcome or verdict; empty when ok and valid
+  bool unchecked = false;           // any used Record is
+
+  std::map<std::string, MetricSummary> metrics;  // by Metric id
+  std::optional<CheckResult> check;              // the one with the lowest SQNR
+  StoppingSettings stopping;                     // of the first Record
+  std::set<std::string> backend_versions;
+  std::set<std::string> studies;
+  std::string dataset_description;
+  int64_t parameters = 0, macs_per_item = 0, flop_per_item = 0, bytes_per_item = 0;
+  int64_t first_started_unix_ns = 0, last_started_unix_ns = 0;
+
+  const MetricSummary* find(const std::string& metric) const;
+  int64_t count(Outcome which) const;  // Records with that outcome
+  // Has values that may be compared: ok, and valid or unstable.
+  bool usable() const { return outcome == Outcome::ok && (verdict == Verdict::valid || verdict == Verdict::unstable); }
+};
+
+// One Estimate of a Record as moments. The degrees of freedom are those of the batch means behind it: n - 1, at most 31.
+MeanEstimate moments_of(const Estimate& estimate);
+
+class PointCollector {
+ public:
+  PointCollector();
+  ~PointCollector();
+  PointCollector(PointCollector&&) noexcept;
+  PointCollector& operator=(PointCollector&&) noexcept;
+
+  void add(const Record& record);
+  int64_t records() const;
+  // In the order in which the Points were first seen. The collector stays as it is and can take more.
+  std::vector<PointSummary> summaries() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+std::vector<PointSummary> summarize_points(std::span<const Record> records);
+
+}  // namespace deepgap

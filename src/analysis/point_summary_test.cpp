@@ -1,0 +1,140 @@
+#include "analysis/point_summary.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace deepgap {
+namespace {
+
+Record ok_record(double throughput, int64_t batch = 1) {
+  Record record;
+  record.point.model = "resnet18";
+  record.point.batch = batch;
+  record.verdict = Verdict::valid;
+  record.estimates["throughput"] = {throughput, throughput - 1, throughput + 1, 100};
+  return record;
+}
+
+Record failed_record(Outcome outcome, const std::string& reason) {
+  Record record = ok_record(0);
+  record.outcome = outcome;
+  record.verdict = Verdict::none;
+  record.reason = reason;
+  record.estimates.clear();
+  return record;
+}
+
+TEST(PointSummary, groups_by_what_makes_a_point_in_order_of_appearance) {
+  const std::vector<Record> records{ok_record(10, 4), ok_record(20, 1), ok_record(11, 4)};
+  const auto points = summarize_points(records);
+  ASSERT_EQ(points.size(), 2u);
+  EXPECT_EQ(points[0].point.batch, 4);
+  EXPECT_EQ(points[0].records, 2);
+  EXPECT_EQ(points[1].records, 1);
+  EXPECT_NE(points[0].point_id, points[1].point_id);
+}
+
+// Three repeats 99, 100, 101: mean 100, standard deviation 1, t(2) = 4.302653: 100 +- 4.302653 / sqrt(3) = 2.48414.
+TEST(PointSummary, interval_over_repeats_is_students) {
+  const std::vector<Record> records{ok_record(99), ok_record(100), ok_record(101)};
+  const auto points = summarize_points(records);
+  const MetricSummary* throughput = points.at(0).find("throughput");
+  ASSERT_NE(throughput, nullptr);
+  EXPECT_TRUE(throughput->over_repeats);
+  EXPECT_DOUBLE_EQ(throughput->estimate.value, 100);
+  EXPECT_NEAR(*throughput->estimate.high, 102.48414, 1e-4);
+  EXPECT_NEAR(*throughput->estimate.low, 97.51586, 1e-4);
+  EXPECT_EQ(throughput->estimate.n, 300);
+}
+
+// Repeats that agree by chance are no better known than the scatter within each: error 1 / t(31) = 1 / 2.039513 each, over sqrt(2).
+TEST(PointSummary, interval_is_never_narrower_than_within_the_repeats) {
+  const std::vector<Record> records{ok_record(100), ok_record(100)};
+  const MetricSummary throughput = *summarize_points(records).at(0).find("throughput");
+  const double error = 1 / 2.039513 / std::sqrt(2.0);
+  EXPECT_NEAR(*throughput.estimate.high - 100, 12.706205 * error, 1e-3);
+}
+
+TEST(PointSummary, one_repeat_keeps_its_own_interval) {
+  Record record = ok_record(100);
+  record.estimates["latency_p99_ms"] = {5, 4.9, 7, 1000};
+  record.estimates["load_s"] = {0.5, {}, {}, 1};
+  const auto points = summarize_points(std::vector{record});
+  const MetricSummary& p99 = *points[0].find("latency_p99_ms");
+  EXPECT_FALSE(p99.over_repeats);
+  EXPECT_EQ(*p99.estimate.low, 4.9);
+  EXPECT_EQ(*p99.estimate.high, 7);
+  EXPECT_FALSE(points[0].find("load_s")->estimate.low.has_value());
+  EXPECT_EQ(points[0].find("nothing"), nullptr);
+}
+
+TEST(PointSummary, unstable_is_kept_and_labelled) {
+  Record unstable = ok_record(90);
+  unstable.verdict = Verdict::unstable;
+  unstable.reason = "throughput +-3% at the budget";
+  const auto points = summarize_points(std::vector{ok_record(110), unstable});
+  EXPECT_EQ(points[0].verdict, Verdict::unstable);
+  EXPECT_EQ(points[0].reason, "throughput +-3% at the budget");
+  EXPECT_DOUBLE_EQ(points[0].find("throughput")->estimate.value, 100);
+  EXPECT_TRUE(points[0].usable());
+}
+
+TEST(PointSummary, invalid_counts_only_where_nothing_else_is) {
+  Record invalid = ok_record(500);
+  invalid.verdict = Verdict::invalid;
+  invalid.reason = "too few queries";
+  const auto mixed = summarize_points(std::vector{invalid, ok_record(100)});
+  EXPECT_DOUBLE_EQ(mixed[0].find("throughput")->estimate.value, 100);
+  EXPECT_EQ(mixed[0].verdict, Verdict::valid);
+  EXPECT_EQ(mixed[0].used, 1);
+  const auto alone = summarize_points(std::vector{invalid});
+  EXPECT_DOUBLE_EQ(alone[0].find("throughput")->estimate.value, 500);
+  EXPECT_EQ(alone[0].verdict, Verdict::invalid);
+  EXPECT_EQ(alone[0].reason, "too few queries");
+  EXPECT_FALSE(alone[0].usable());
+}
+
+TEST(PointSummary, failures_are_counted_beside_values) {
+  const std::vector<Record> records{ok_record(100), failed_record(Outcome::crashed, "signal 9"), ok_record(102),
+                                    failed_record(Outcome::crashed, "signal 9"), failed_record(Outcome::crashed, "signal 9")};
+  const auto points = summarize_points(records);
+  EXPECT_EQ(points[0].outcome, Outcome::ok);
+  EXPECT_EQ(points[0].count(Outcome::crashed), 3);
+  EXPECT_EQ(points[0].used, 2);
+  EXPECT_EQ(points[0].outcomes.front().reason, "signal 9");  // most frequent first
+}
+
+TEST(PointSummary, one_wrong_result_takes_the_speed_away) {
+  const std::vector<Record> records{ok_record(100), failed_record(Outcome::incorrect, "SQNR 3 dB"), ok_record(102)};
+  const auto points = summarize_points(records);
+  EXPECT_EQ(points[0].outcome, Outcome::incorrect);
+  EXPECT_EQ(points[0].reason, "SQNR 3 dB");
+  EXPECT_TRUE(points[0].metrics.empty());
+  EXPECT_FALSE(points[0].usable());
+}
+
+TEST(PointSummary, an_interruption_says_least_about_a_point) {
+  const std::vector<Record> records{failed_record(Outcome::interrupted, "ctrl-c"), failed_record(Outcome::interrupted, "ctrl-c"),
+                                    failed_record(Outcome::refused, "Foo is not supported")};
+  const auto points = summarize_points(records);
+  EXPECT_EQ(points[0].outcome, Outcome::refused);
+  EXPECT_EQ(points[0].verdict, Verdict::none);
+}
+
+TEST(PointSummary, the_worst_check_is_shown) {
+  Record good = ok_record(100), worse = ok_record(100);
+  good.check = CheckResult{"native fp32 reference", 8, 1e-6, 1e-7, 120, 1.0, 60.0, true};
+  worse.check = CheckResult{"native fp32 reference", 8, 1e-4, 1e-5, 80, 1.0, 60.0, true};
+  EXPECT_EQ(summarize_points(std::vector{good, worse, good})[0].check->sqnr_db, 80);
+}
+
+TEST(PointSummary, nothing_gives_nothing_and_values_that_are_no_numbers_are_left_out) {
+  EXPECT_TRUE(summarize_points({}).empty());
+  Record record = ok_record(100);
+  record.estimates["power_w"] = {std::nan(""), {}, {}, 1};
+  EXPECT_EQ(summarize_points(std::vector{record})[0].find("power_w"), nullptr);
+}
+
+}  // namespace
+}  // namespace deepgap

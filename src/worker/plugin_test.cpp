@@ -64,8 +64,8 @@ TEST(Plugin, FolderStandsBesideTheProgramByDefault) {
 
 TEST(Plugin, UnknownNameIsCorrected) {
   const PluginFolder folder;
-  folder.write("deepgap_alpha.so", "");
-  EXPECT_THAT(refusal([] { open_plugin("alhpa"); }), HasSubstr("did you mean 'alpha'"));
+  folder.write("deepgap_onnxruntime.so", "");
+  EXPECT_THAT(refusal([] { open_plugin("onnxrutime"); }), HasSubstr("did you mean 'onnxruntime'"));
 }
 
 TEST(Plugin, EmptyFolderIsNamed) {

@@ -1,0 +1,36 @@
+// Several runs of one thing, and two things against each other.
+#pragma once
+
+#include "stats/interval.h"
+
+#include <optional>
+#include <span>
+
+namespace deepgap {
+
+// One estimate over repeats, each a process of its own with its own mean and variance of that mean.
+//
+// Two levels: repeats differ by more than the scatter within them (memory layout, clocks, neighbours), so the interval comes from the
+// scatter of the repeats' means with k - 1 degrees of freedom; but it is never narrower than the scatter within the repeats alone gives.
+// With one repeat there is only that one's own interval, and `over_repeats` is false.
+//   Kalibera and Jones, "Rigorous benchmarking in reasonable time", ISMM 2013.
+struct RepeatsEstimate {
+  MeanEstimate estimate;
+  double between_variance = 0;  // of a repeat's true mean around the grand mean; not negative
+  bool over_repeats = false;
+};
+std::optional<RepeatsEstimate> estimate_over_repeats(std::span<const MeanEstimate> repeats);
+
+// numerator / denominator of two independent positive means.
+//
+// On the logarithm, where a ratio and its inverse are treated alike: variance va/a^2 + vb/b^2 by the delta method, degrees of freedom by
+// Welch and Satterthwaite. nullopt where a mean is not positive. Good while each mean's relative standard error is below about 10 %.
+//   Welch, "The generalization of Student's problem when several different population variances are involved", Biometrika 34 (1947).
+struct RatioEstimate {
+  double ratio = 0;
+  Interval interval;
+};
+std::optional<RatioEstimate> estimate_ratio(const MeanEstimate& numerator, const MeanEstimate& denominator,
+                                            double confidence = default_confidence);
+
+}  // namespace deepgap

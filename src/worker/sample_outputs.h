@@ -1,0 +1,44 @@
+// What a backend answers to single samples: for `deepgap check`. Runs in a child process of its own, since engines must not share one.
+#pragma once
+
+#include "model/model_source.h"
+
+#include <deepgap/record.h>
+#include <deepgap/tensor.h>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace deepgap {
+
+// The backend's name for the plain evaluator, which needs no plug-in.
+inline constexpr const char* reference_backend = "reference";
+
+struct OutputsRequest {
+  ModelRequest model;
+  std::string backend = reference_backend;
+  std::string precision = "fp32";
+  std::string dataset = "seeded";
+  int64_t samples = 8;  // at most as many as the Dataset has
+  int threads = 1;
+  std::string cache_dir;
+  std::map<std::string, std::string> options;  // of the backend
+};
+nlohmann::json outputs_request_to_json(const OutputsRequest& request);
+OutputsRequest outputs_request_from_json(const nlohmann::json& json);
+
+// Called for each sample in order; views are valid during the call.
+using OutputsReceiver = std::function<void(const std::string& sample, std::span<const TensorView> outputs)>;
+
+// Each sample alone, at batch 1. Returns the engine's version. Throws Error as open_model, open_dataset, open_plugin and load() do.
+std::string compute_outputs(const OutputsRequest& request, const OutputsReceiver& receive);
+
+// The child's side of the channel: reads one request, answers with a frame a sample, then "done" or "error".
+int serve_outputs(int channel);
+
+}  // namespace deepgap

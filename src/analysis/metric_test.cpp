@@ -1,0 +1,199 @@
+#include "analysis/metric.h"
+
+#include "analysis/steady.h"
+
+#include <gmock/gmock.h>
+
+namespace deepgap {
+namespace {
+
+using ::testing::Contains;
+
+// 100 queries of 4 items back to back: 1 ms to 100 ms each in turn, all in the window, which is 1 ms longer than they are.
+Record hundred_queries() {
+  Record record;
+  record.point.batch = 4;
+  record.point.threads = 2;
+  record.verdict = Verdict::valid;
+  record.flop_per_item = 2'000'000'000;
+  Nanoseconds now = 1'000'000;
+  record.windows = {{"warm_up", 0, 1'000'000}, {"steady", 1'000'000, 5'052'000'000}};
+  for (uint64_t i = 1; i <= 100; ++i) {
+    const Nanoseconds end = now + static_cast<Nanoseconds>(i) * 1'000'000;
+    record.timings.push_back({i, now, now + 1000, end, 4, Status::ok});
+    now = end;
+  }
+  return record;
+}
+
+double value_of(const Record& record, const std::string& id) {
+  const Metric* metric = find_metric(id);
+  if (metric == nullptr) throw std::runtime_error("no metric " + id);
+  return metric->compute(record).value().value;
+}
+
+bool absent(const Record& record, const std::string& id) { return !find_metric(id)->compute(record).has_value(); }
+
+TEST(Metrics, every_family_is_registered_and_described) {
+  std::vector<std::string> ids;
+  for (const auto& metric : all_metrics()) {
+    ids.push_back(metric->id());
+    EXPECT_FALSE(metric->describe().empty()) << metric->id();
+    EXPECT_FALSE(metric->unit().empty()) << metric->id();
+  }
+  for (const char* id : {"throughput", "throughput_median", "latency_mean_ms", "latency_p999_ms", "timings", "load_s", "compile_s",
+                         "first_result_ms", "device_memory_mib", "host_memory_mib", "power_w", "energy_j_per_item", "items_per_s_per_w",
+                         "cpu_utilization", "gflop_per_s", "context_switches_per_s"}) {
+    EXPECT_THAT(ids, Contains(id));
+  }
+  EXPECT_EQ(find_metric("no_such_metric"), nullptr);
+}
+
+TEST(Metrics, throughput_is_items_over_the_window) {
+  const Record record = hundred_queries();  // 400 items in 5.051 s
+  EXPECT_NEAR(value_of(record, "throughput"), 400 / 5.051, 1e-9);
+  EXPECT_NEAR(value_of(record, "gflop_per_s"), 800 / 5.051, 1e-9);
+  EXPECT_NEAR(value_of(record, "throughput_median"), 4 / 0.050, 1e-9);  // the 50th of 1..100 ms
+  EXPECT_EQ(value_of(record, "timings"), 100);
+  EXPECT_NEAR(value_of(record, "steady_s"), 5.051, 1e-12);
+}
+
+TEST(Metrics, throughput_carries_the_workers_interval_relative_to_its_value) {
+  Record record = hundred_queries();
+  record.estimates["throughput"] = {80, 76, 84, 100};
+  const auto estimate = find_metric("throughput")->compute(record).value();
+  EXPECT_NEAR(estimate.value, 400 / 5.051, 1e-9);
+  EXPECT_NEAR(*estimate.low, 0.95 * 400 / 5.051, 1e-9);
+  EXPECT_NEAR(*estimate.high, 1.05 * 400 / 5.051, 1e-9);
+}
+
+TEST(Metrics, without_a_workers_interval_the_completions_give_one) {
+  const auto estimate = find_metric("throughput")->compute(hundred_queries()).value();
+  ASSERT_TRUE(estimate.low && estimate.high);
+  EXPECT_LT(*estimate.low, estimate.value);
+  EXPECT_GT(*estimate.high, estimate.value);
+}
+
+TEST(Metrics, failed_queries_are_counted_and_are_no_throughput) {
+  Record record = hundred_queries();
+  record.timings[0].status = Status::failed;
+  EXPECT_EQ(value_of(record, "failed_queries"), 1);
+  EXPECT_NEAR(value_of(record, "throughput"), 396 / 5.051, 1e-9);
+  EXPECT_EQ(value_of(record, "latency_min_ms"), 2);
+}
+
+TEST(Metrics, timings_beyond_the_cap_leave_throughput_to_the_worker) {
+  Record record = hundred_queries();
+  record.timings_dropped = 900;
+  EXPECT_TRUE(absent(record, "throughput"));
+  record.estimates["throughput"] = {77, 76, 78, 1000};
+  EXPECT_EQ(value_of(record, "throughput"), 77);
+  EXPECT_EQ(value_of(record, "timings"), 1000);
+}
+
+TEST(Metrics, latency_percentiles_are_nearest_rank) {
+  const Record record = hundred_queries();
+  EXPECT_EQ(value_of(record, "latency_p50_ms"), 50);
+  EXPECT_EQ(value_of(record, "latency_p90_ms"), 90);
+  EXPECT_EQ(value_of(record, "latency_p95_ms"), 95);
+  EXPECT_EQ(value_of(record, "latency_p99_ms"), 99);
+  EXPECT_EQ(value_of(record, "latency_p999_ms"), 100);
+  EXPECT_EQ(value_of(record, "latency_min_ms"), 1);
+  EXPECT_EQ(value_of(record, "latency_max_ms"), 100);
+  EXPECT_DOUBLE_EQ(value_of(record, "latency_mean_ms"), 50.5);
+  EXPECT_NEAR(value_of(record, "latency_std_ms"), 29.011492, 1e-6);  // sqrt(100 * 101 / 12)
+}
+
+// Arrivals every ms, but the first query takes 10 ms and each other 0.1 ms: query i waits for the first and counts that.
+TEST(Metrics, open_loop_latency_counts_from_the_scheduled_time) {
+  Record record;
+  for (int i = 0; i < 5; ++i) {
+    const Nanoseconds end = 10'000'000 + i * 100'000;
+    record.timings.push_back({static_cast<uint64_t>(i), i * 1'000'000, end - 100'000, end, 1, Status::ok});
+  }
+  EXPECT_DOUBLE_EQ(value_of(record, "latency_max_ms"), 10.0);
+  EXPECT_DOUBLE_EQ(value_of(record, "latency_min_ms"), 6.4);
+}
+
+TEST(Metrics, memory_and_start_up_times) {
+  Record record;
+  record.device_memory = {4 << 20, 1 << 20, 3 << 20};
+  record.host_memory_peak_bytes = 512 << 20;
+  record.load_s = 0.25;
+  record.first_result_ms = 31.5;
+  EXPECT_EQ(value_of(record, "device_memory_mib"), 3);
+  EXPECT_EQ(value_of(record, "device_memory_reserved_mib"), 4);
+  EXPECT_EQ(value_of(record, "host_memory_mib"), 512);
+  EXPECT_EQ(value_of(record, "load_s"), 0.25);
+  EXPECT_EQ(value_of(record, "first_result_ms"), 31.5);
+  EXPECT_TRUE(absent(record, "compile_s"));
+  record.device_memory.peak_bytes = -1;
+  EXPECT_EQ(value_of(record, "device_memory_mib"), 1);
+  record.device_memory = {};
+  EXPECT_TRUE(absent(record, "device_memory_mib"));
+}
+
+TEST(Metrics, cpu_use_is_the_counters_growth_in_the_window) {
+  Record record = hundred_queries();
+  record.windows = {{"steady", 1'000'000'000, 3'000'000'000}};
+  // 1 s of CPU time a second before the window, 1.5 inside it.
+  record.series = {{"proc", "cpu_time", "s", true, {0, 1'000'000'000, 2'000'000'000, 4'000'000'000}, {0, 1, 2.5, 5.5}}};
+  EXPECT_DOUBLE_EQ(value_of(record, "cpus_used"), 1.5);
+  EXPECT_DOUBLE_EQ(value_of(record, "cpu_utilization"), 0.75);
+  record.point.threads = 0;
+  EXPECT_TRUE(absent(record, "cpu_utilization"));
+}
+
+TEST(Metrics, energy_by_counter_else_by_power_else_absent) {
+  Record record = hundred_queries();
+  record.windows = {{"steady", 0, 2'000'000'000}};  // 400 items in 2 s
+  EXPECT_TRUE(absent(record, "power_w"));
+  EXPECT_TRUE(absent(record, "energy_j_per_item"));
+  // A line from 10 W to 30 W: 20 W on average, 40 J.
+  record.series = {{"nvml", "power", "W", false, {0, 2'000'000'000}, {10, 30}}};
+  EXPECT_DOUBLE_EQ(value_of(record, "power_w"), 20);
+  EXPECT_DOUBLE_EQ(value_of(record, "energy_j_per_item"), 0.1);
+  EXPECT_DOUBLE_EQ(value_of(record, "items_per_s_per_w"), 10);
+  // Two packages, 100 J and 50 J: the counters win.
+  record.series.push_back({"rapl", "energy.package-0", "J", true, {0, 2'000'000'000}, {1000, 1100}});
+  record.series.push_back({"rapl", "energy.package-1", "J", true, {0, 2'000'000'000}, {7, 57}});
+  EXPECT_DOUBLE_EQ(value_of(record, "power_w"), 75);
+}
+
+TEST(Metrics, a_counter_that_wraps_or_ends_early_gives_no_value) {
+  Record record = hundred_queries();
+  record.windows = {{"steady", 0, 2'000'000'000}};
+  record.series = {{"proc", "cpu_time", "s", true, {0, 1'000'000'000, 2'000'000'000}, {5, 6, 1}}};
+  EXPECT_TRUE(absent(record, "cpus_used"));
+  record.series = {{"proc", "cpu_time", "s", true, {0, 1'000'000'000}, {5, 6}}};
+  EXPECT_TRUE(absent(record, "cpus_used"));
+}
+
+TEST(Metrics, computing_keeps_what_the_worker_knew_and_adds_the_rest) {
+  Record record = hundred_queries();
+  record.estimates["something_else"] = {7, {}, {}, 1};
+  compute_metrics(record);
+  EXPECT_EQ(record.estimates.at("something_else").value, 7);
+  EXPECT_EQ(record.estimates.at("latency_p99_ms").value, 99);
+  EXPECT_EQ(record.estimates.count("power_w"), 0u);
+  EXPECT_EQ(record.estimates.count("load_s"), 0u);
+}
+
+TEST(Metrics, a_record_that_failed_has_no_speed) {
+  Record record = hundred_queries();
+  record.outcome = Outcome::incorrect;
+  record.load_s = 1;
+  compute_metrics(record);
+  EXPECT_EQ(record.estimates.count("throughput"), 0u);
+  EXPECT_EQ(record.estimates.count("latency_p50_ms"), 0u);
+  EXPECT_EQ(record.estimates.at("load_s").value, 1);
+}
+
+TEST(Metrics, an_empty_record_is_harmless) {
+  Record record;
+  compute_metrics(record);
+  EXPECT_EQ(record.estimates.count("throughput"), 0u);
+}
+
+}  // namespace
+}  // namespace deepgap

@@ -1,0 +1,77 @@
+// How long a query took, from the time it was scheduled to begin: in a closed loop that is when it was submitted, in an open loop when it
+// should have been, so that a stalled system cannot hide its queue (no coordinated omission). Percentiles by nearest rank.
+#include "analysis/metric.h"
+#include "analysis/steady.h"
+#include "stats/correlated.h"
+#include "stats/moments.h"
+#include "stats/percentile.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace deepgap {
+namespace {
+
+using Latencies = std::vector<double>;
+
+// A metric of the latencies of a Record that has some.
+MetricSpec latency_metric(const std::string& name, const std::string& describe, std::function<Estimate(const Latencies&)> of) {
+  return {"latency_" + name + "_ms", "ms", Better::lower, describe, [of = std::move(of)](const Record& record) -> std::optional<Estimate> {
+            if (record.outcome != Outcome::ok) return std::nullopt;
+            const Latencies latencies = latencies_ms(record);
+            if (latencies.empty()) return std::nullopt;
+            Estimate estimate = of(latencies);
+            estimate.n = static_cast<int64_t>(latencies.size());
+            return estimate;
+          }};
+}
+
+MetricSpec percentile_metric(const std::string& name, double percent) {
+  return latency_metric(name, fmt::format("{}th percentile of latency by nearest rank; interval from order statistics", percent),
+                        [percent](const Latencies& latencies) {
+                          const auto found = estimate_percentile(latencies, percent);
+                          Estimate estimate{found.value, {}, {}, 0};
+                          if (found.interval) {
+                            estimate.low = found.interval->low;
+                            estimate.high = found.interval->high;
+                          }
+                          return estimate;
+                        });
+}
+
+Estimate mean_of(const Latencies& latencies) {
+  Moments moments;
+  for (const double latency : latencies) moments.add(latency);
+  Estimate estimate{moments.mean(), {}, {}, 0};
+  if (const auto correlated = estimate_correlated_mean(latencies)) {
+    const Interval interval = correlated->interval();
+    estimate.low = interval.low;
+    estimate.high = interval.high;
+  }
+  return estimate;
+}
+
+Estimate deviation_of(const Latencies& latencies) {
+  Moments moments;
+  for (const double latency : latencies) moments.add(latency);
+  return {moments.standard_deviation(), {}, {}, 0};
+}
+
+Estimate least_of(const Latencies& latencies) { return {*std::min_element(latencies.begin(), latencies.end()), {}, {}, 0}; }
+Estimate most_of(const Latencies& latencies) { return {*std::max_element(latencies.begin(), latencies.end()), {}, {}, 0}; }
+
+const bool registered = register_metrics({
+    latency_metric("mean", "mean latency of a query; interval by batch means, correlation allowed for", mean_of),
+    latency_metric("std", "standard deviation of latency, divisor n - 1", deviation_of),
+    percentile_metric("p50", 50),
+    percentile_metric("p90", 90),
+    percentile_metric("p95", 95),
+    percentile_metric("p99", 99),
+    percentile_metric("p999", 99.9),
+    latency_metric("min", "shortest latency", least_of),
+    latency_metric("max", "longest latency", most_of),
+});
+
+}  // namespace
+}  // namespace deepgap

@@ -1,0 +1,26 @@
+// What metrics read from a Record's steady window: the timings that succeeded, its length, and series at its edges. Pure functions.
+#pragma once
+
+#include <deepgap/record.h>
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace deepgap {
+
+const Window* find_window(const Record& record, std::string_view name);
+// Length in seconds; nullopt where there is no such window or it is empty.
+std::optional<double> window_seconds(const Record& record, std::string_view name);
+
+// Latencies in ms of the queries that succeeded, in order of completion, from the time each was scheduled to begin.
+std::vector<double> latencies_ms(const Record& record);
+
+const Series* find_series(const Record& record, std::string_view probe, std::string_view name);
+// Growth of a counter over a window, linear between readings. nullopt when the readings do not enclose the window to within a tenth of
+// its length on either side, or when the counter went backwards inside it.
+std::optional<double> counter_growth(const Series& counter, const Window& window);
+// Integral over a window of readings that are joined by straight lines, divided by its length. Same condition.
+std::optional<double> time_average(const Series& readings, const Window& window);
+
+}  // namespace deepgap

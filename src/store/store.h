@@ -1,4 +1,7 @@
 // Store: the SQLite file that Records go to (docs/records.md has the schema). One process writes, any number read.
+//
+// Commits go to a write-ahead log that is synced each time: what append() returned for survives a kill of the process at any moment and,
+// where the disk keeps its promises, a power cut. A Store object is used by one thread at a time.
 #pragma once
 
 #include <deepgap/record.h>
@@ -6,7 +9,9 @@
 #include <functional>
 #include <memory>
 #include <set>
+#include <span>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -22,15 +27,19 @@ class Store {
   Store(const Store&) = delete;
   Store& operator=(const Store&) = delete;
 
-  // Durable when it returns; all or nothing. Throws Error{store} when it cannot be written any more.
+  // Durable when it returns; all or nothing. Throws Error{store} when it cannot be written any more, or when it has a Record of that
+  // record_id already.
   void append(const Record& record);
+  void append(std::span<const Record> records);  // in one transaction: rows that belong together, or very many
   int64_t size() const;
   // (point_id, repeat) of every Record that need not be measured again (all but `interrupted`).
   std::set<std::pair<std::string, int>> finished() const;
-  // Every Record in order of insertion, without timings and series.
+  // Every Record in order of insertion, without timings and series. Throws Error{input} where the file is damaged.
   void each(const std::function<void(Record&&)>& visit) const;
-  std::vector<Timing> timings(const std::string& record_id) const;
+  std::vector<Timing> timings(const std::string& record_id) const;  // empty where a compact copy left them out
   std::vector<Series> series(const std::string& record_id) const;
+  // How many timings each Record's run kept, by record_id; a compact Store still tells.
+  std::unordered_map<std::string, int64_t> timing_counts() const;
 
  private:
   struct State;
@@ -41,8 +50,27 @@ struct CopyOptions {
   bool compact = false;    // without raw timings and series
   bool anonymous = false;  // without host names, serials, user names and paths
 };
+// Writes a new Store of one file, in the smallest form. `to` appears whole or not at all. Throws Error{input} where `from` cannot be read
+// or `to` exists already, Error{store} when it cannot be written.
 void copy_store(const std::string& from, const std::string& to, const CopyOptions& options);
-// Removes what --anonymous promises, in place. Also used by report and CSV export.
+
+// Removes what --anonymous promises, in place. Also used by report and CSV export. A Point whose content changes gets another point_id.
 void anonymize(Record& record);
+
+// The same for many Records: a name that one of them gives away goes from all that come after learn() or apply() saw it. What was worked
+// out for an environment is kept for the next Record that has it. One thread.
+class Anonymizer {
+ public:
+  Anonymizer();
+  ~Anonymizer();
+  Anonymizer(const Anonymizer&) = delete;
+  Anonymizer& operator=(const Anonymizer&) = delete;
+  void learn(const Record& record);
+  void apply(Record& record);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
 
 }  // namespace deepgap

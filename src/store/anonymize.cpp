@@ -1,0 +1,202 @@
+// What --anonymous promises: no host name, serial number, user name or absolute path is left in a Record.
+//
+// Facts are dropped by the words in their dotted keys (host name, serial, uuid, user, ...). Their values, and the user names seen in
+// paths, are then secrets: they are replaced wherever else they occur as a word, in any case. Absolute paths shrink to their last part,
+// so that "/home/ann/models/x.onnx" still tells the model. Names that deepgap itself defines (outcomes, metrics, scenario, backend) are
+// left alone. It errs on the side of leaving out.
+#include "store/store.h"
+
+#include "base/text.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <string_view>
+#include <vector>
+
+namespace deepgap {
+namespace {
+
+constexpr std::string_view removed = "anonymous";
+constexpr std::string_view unavailable = "not available";
+
+bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-'; }
+char lower(char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); }
+
+bool same_letter(char a, char b) { return lower(a) == lower(b); }
+
+// "host.name", "host" and "hostname" tell who; "memory.total_bytes" does not. What stands under an owner's key is only telling as text:
+// "cpu_time.user" is a number.
+bool tells_who(const std::string& key, const Fact& fact) {
+  constexpr std::array<std::string_view, 14> telling{"serial",     "uuid", "hostname", "username", "login",   "nodename", "fqdn",
+                                                     "domainname", "mac",  "email",    "remote",   "cmdline", "url",      "ip"};
+  constexpr std::array<std::string_view, 4> owners{"host", "user", "owner", "author"};
+  constexpr std::array<std::string_view, 6> named{"host", "user", "owner", "author", "node", "machine"};
+  const auto among = [](const auto& list, const std::string& word) { return std::find(list.begin(), list.end(), word) != list.end(); };
+  std::vector<std::string> words;
+  for (const std::string& part : split(key, '.')) {
+    for (const std::string& word : split(part, '_')) words.push_back(word);
+  }
+  for (size_t i = 0; i < words.size(); ++i) {
+    if (among(telling, words[i])) return true;
+    const bool last = i + 1 == words.size();
+    const bool who = last ? among(owners, words[i]) : among(named, words[i]) && (words[i + 1] == "name" || words[i + 1] == "id");
+    if (who && std::holds_alternative<std::string>(fact)) return true;
+  }
+  return false;
+}
+
+// Words that must go. Short ones and the system's own would tear other text apart and tell nothing.
+class Secrets {
+ public:
+  void add(std::string_view word) {
+    constexpr std::array<std::string_view, 7> common{"root", "localhost", "home", "user", "users", "unknown", "none"};
+    if (word.size() < 3 || std::find(common.begin(), common.end(), word) != common.end() ||
+        word.substr(0, unavailable.size()) == unavailable)
+      return;
+    if (std::find(words_.begin(), words_.end(), word) != words_.end()) return;
+    // Longest first, so that a full host name goes before its first part.
+    const auto shorter = std::find_if(words_.begin(), words_.end(), [&](const auto& known) { return known.size() < word.size(); });
+    words_.emplace(shorter, word);
+  }
+  // A host name also goes without its domain.
+  void add_host(std::string_view name) {
+    add(name);
+    add(name.substr(0, name.find('.')));
+  }
+  void add_users_of_paths(std::string_view text) {
+    for (const std::string_view parent : {"/home/", "/Users/", "/users/", "/scratch/", "/mnt/home/"}) {
+      for (size_t at = text.find(parent); at != std::string_view::npos; at = text.find(parent, at + 1)) {
+        const std::string_view name = text.substr(at + parent.size());
+        add(name.substr(0, std::min(name.find_first_of("/ \t\n:;,\"'()"), name.size())));
+      }
+    }
+  }
+  std::string without(std::string text) const {
+    for (const std::string& word : words_) replace_word(text, word);
+    return text;
+  }
+  size_t size() const { return words_.size(); }
+
+ private:
+  static void replace_word(std::string& text, const std::string& word) {
+    for (auto at = text.begin();;) {
+      at = std::search(at, text.end(), word.begin(), word.end(), same_letter);
+      if (at == text.end()) return;
+      const auto end = at + static_cast<std::ptrdiff_t>(word.size());
+      const bool whole = (at == text.begin() || !is_word(*(at - 1))) && (end == text.end() || !is_word(*end));
+      if (!whole) {
+        ++at;
+        continue;
+      }
+      const auto offset = at - text.begin() + static_cast<std::ptrdiff_t>(removed.size());
+      text.replace(at, end, removed);
+      at = text.begin() + offset;
+    }
+  }
+  std::vector<std::string> words_;
+};
+
+bool ends_path(char c) {
+  return std::isspace(static_cast<unsigned char>(c)) != 0 || std::string_view("\"'`()[]{}<>,;|:").find(c) != std::string_view::npos;
+}
+
+// An absolute path begins with '/' (or "~/") where no word precedes: "images/s" holds none. It shrinks to its last part.
+std::string without_paths(std::string_view text) {
+  std::string result;
+  for (size_t i = 0; i < text.size();) {
+    const bool begins = text[i] == '/' || (text[i] == '~' && i + 1 < text.size() && text[i + 1] == '/');
+    const bool after_word = i > 0 && (is_word(text[i - 1]) || text[i - 1] == '.' || text[i - 1] == ')');
+    if (!begins || after_word) {
+      result += text[i++];
+      continue;
+    }
+    size_t end = i;
+    while (end < text.size() && !ends_path(text[end])) ++end;
+    std::string_view path = text.substr(i, end - i);
+    while (!path.empty() && path.back() == '/') path.remove_suffix(1);
+    result += path.substr(std::min(path.rfind('/') + 1, path.size()));
+    i = end;
+  }
+  return result;
+}
+
+void collect(const Facts& facts, Secrets& secrets) {
+  for (const auto& [key, fact] : facts) {
+    const auto* text = std::get_if<std::string>(&fact);
+    if (text == nullptr) continue;
+    if (tells_who(key, fact)) secrets.add_host(*text);
+    secrets.add_users_of_paths(*text);
+  }
+}
+
+std::string cleaned(const std::string& text, const Secrets& secrets) { return secrets.without(without_paths(text)); }
+
+Facts cleaned(const Facts& facts, const Secrets& secrets) {
+  Facts result;
+  for (const auto& [key, fact] : facts) {
+    if (tells_who(key, fact)) continue;
+    const auto* text = std::get_if<std::string>(&fact);
+    result.emplace_hint(result.end(), cleaned(key, secrets), text == nullptr ? fact : Fact(cleaned(*text, secrets)));
+  }
+  return result;
+}
+
+void clean_point(Point& point, const Secrets& secrets) {
+  for (std::string* text : {&point.model, &point.weights, &point.dataset}) *text = cleaned(*text, secrets);
+  for (auto& [key, value] : point.options) value = cleaned(value, secrets);
+  for (DeviceId& device : point.placement.devices) {
+    if (!device.host.empty()) device.host = removed;
+  }
+}
+
+void collect(const Record& record, Secrets& secrets) {
+  collect(record.facts, secrets);
+  for (const DeviceId& device : record.point.placement.devices) secrets.add_host(device.host);
+  for (const std::string* text : {&record.point.model, &record.point.weights, &record.point.dataset, &record.reason, &record.stderr_tail,
+                                  &record.dataset_description}) {
+    secrets.add_users_of_paths(*text);
+  }
+  for (const auto& [key, value] : record.point.options) secrets.add_users_of_paths(value);
+}
+
+}  // namespace
+
+struct Anonymizer::State {
+  Secrets secrets;             // of all Records seen so far: what one gives away goes from the others too
+  Facts collected;             // the last environment that was looked through
+  Facts given, cleaned;        // the last environment that was cleaned
+  size_t cleaned_secrets = 0;  // how many secrets were known then
+};
+
+Anonymizer::Anonymizer() : state_(std::make_unique<State>()) {}
+Anonymizer::~Anonymizer() = default;
+
+void Anonymizer::learn(const Record& record) {
+  collect(record, state_->secrets);
+  if (record.environment == state_->collected) return;
+  collect(record.environment, state_->secrets);
+  state_->collected = record.environment;
+}
+
+void Anonymizer::apply(Record& record) {
+  learn(record);
+  const Secrets& secrets = state_->secrets;
+  if (record.environment != state_->given || state_->cleaned_secrets != secrets.size()) {
+    state_->given = record.environment;
+    state_->cleaned = cleaned(record.environment, secrets);
+    state_->cleaned_secrets = secrets.size();
+  }
+  record.environment = state_->cleaned;
+  record.facts = cleaned(record.facts, secrets);
+  clean_point(record.point, secrets);
+  for (std::string* text :
+       {&record.study, &record.tenant, &record.reason, &record.backend_version, &record.dataset_description, &record.stderr_tail}) {
+    *text = cleaned(*text, secrets);
+  }
+  if (record.check) record.check->against = cleaned(record.check->against, secrets);
+}
+
+void anonymize(Record& record) { Anonymizer().apply(record); }
+
+}  // namespace deepgap

@@ -1,0 +1,145 @@
+#include "store/store.h"
+
+#include "store/temporary_folder.h"
+
+#include "base/file.h"
+#include "record/example_record.h"
+#include "record/record_json.h"
+
+#include <deepgap/error.h>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+
+namespace deepgap {
+namespace {
+
+std::string lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
+  return text;
+}
+
+Record telling_record() {
+  Record record = example_record(1);
+  record.environment["gpu.0.uuid"] = std::string("GPU-11aa22bb");
+  record.environment["git.remote"] = std::string("git@git.example.org:ann/secret.git");
+  record.environment["library.onnxruntime.path"] = std::string("/home/ann/deepgap/.venv/libonnxruntime.so.1.31.1");
+  record.facts["cpu_time.user"] = 12.5;
+  record.point.model = "/home/ann/models/x.onnx";
+  record.point.placement.devices[0].host = "node-18";
+  record.point.options["cache"] = "~/cache/deepgap";
+  record.reason = "worker on NODE-17 died: cannot open '/scratch/bob/w.safetensors': 12 images/s";
+  record.stderr_tail = "[node-17.example.org] GPU-11aa22bb lost for ann\n  at /opt/ort/lib/x.so: /a b";
+  return record;
+}
+
+TEST(Anonymize, LeavesOutWhoAndWhere) {
+  Record record = telling_record();
+  anonymize(record);
+  const std::string text = lower(record_to_json(record).dump());
+  for (const char* secret :
+       {"node-17", "node-18", "example.org", "sn-4711", "gpu-11aa22bb", "ann", "bob", "someone", "/home", "/opt", "/scratch", "~"}) {
+    // "ann" as a word of its own
+    const size_t at = text.find(secret);
+    EXPECT_TRUE(at == std::string::npos || std::isalpha(static_cast<unsigned char>(text[at + std::string(secret).size()])))
+        << secret << ": " << text;
+  }
+  EXPECT_EQ(record.point.model, "x.onnx");
+  EXPECT_EQ(record.reason, "worker on anonymous died: cannot open 'w.safetensors': 12 images/s");
+  EXPECT_EQ(std::get<double>(record.facts.at("cpu_time.user")), 12.5);
+  EXPECT_EQ(std::get<std::string>(record.environment.at("cpu.model")), "Example CPU @ 2.10GHz");
+  EXPECT_EQ(std::get<std::string>(record.environment.at("os.name")), "Debian GNU/Linux 12 (bookworm)");
+  EXPECT_EQ(std::get<std::string>(record.environment.at("library.onnxruntime.path")), "libonnxruntime.so.1.31.1");
+}
+
+TEST(Anonymize, LeavesAPlainRecordAsItIs) {
+  Record record = example_record(2);
+  for (const char* key : {"host.name", "host.serial", "git.root", "power.rapl"}) record.environment.erase(key);
+  const auto before = record_to_json(record);
+  anonymize(record);
+  EXPECT_EQ(record_to_json(record), before);
+}
+
+struct Copied {
+  TemporaryFolder folder;
+  std::string from = folder / "from.db", to = folder / "to.db";
+  Copied() {
+    Store store(from, Store::Mode::append);
+    Record early = example_record(5);
+    early.reason = "ann was here";  // only the next Record gives away that this is a name
+    early.timings = example_record(5, 2000).timings;
+    store.append(early);
+    store.append(telling_record());
+  }
+  std::string bytes() const { return lower(read_text(to)); }
+};
+
+TEST(CopyStore, PlainCopyHasEverything) {
+  const Copied copied;
+  copy_store(copied.from, copied.to, {});
+  const Store from(copied.from, Store::Mode::read), to(copied.to, Store::Mode::read);
+  std::vector<nlohmann::json> a, b;
+  from.each([&](Record&& record) { a.push_back(record_to_json(record)); });
+  to.each([&](Record&& record) { b.push_back(record_to_json(record)); });
+  EXPECT_EQ(a, b);
+  const std::string id = example_record(5).record_id;
+  EXPECT_EQ(to.timings(id).size(), 2000u);
+  EXPECT_EQ(to.series(id).size(), 2u);
+  EXPECT_NE(copied.bytes().find("node-17"), std::string::npos);
+}
+
+TEST(CopyStore, AnonymousBytesHoldNoNames) {
+  const Copied copied;
+  copy_store(copied.from, copied.to, {.compact = false, .anonymous = true});
+  const std::string bytes = copied.bytes();
+  for (const char* secret : {"node-17", "node-18", "example.org", "sn-4711", "gpu-11aa", "someone", "/home", "/opt/", "bob", "ann was"}) {
+    EXPECT_EQ(bytes.find(secret), std::string::npos) << secret;
+  }
+  EXPECT_EQ(Store(copied.to, Store::Mode::read).timings(example_record(5).record_id).size(), 2000u);
+  EXPECT_NE(lower(read_text(copied.from)).find("node-17"), std::string::npos);  // the original is untouched
+}
+
+TEST(CopyStore, CompactIsSmallAndStillTellsTheCount) {
+  const Copied copied;
+  copy_store(copied.from, copied.to, {.compact = true, .anonymous = false});
+  const Store to(copied.to, Store::Mode::read);
+  const std::string id = example_record(5).record_id;
+  EXPECT_TRUE(to.timings(id).empty());
+  EXPECT_TRUE(to.series(id).empty());
+  EXPECT_EQ(to.timing_counts().at(id), 2000);
+  EXPECT_EQ(to.size(), 2);
+  EXPECT_LT(std::filesystem::file_size(copied.to), 100'000u);
+}
+
+TEST(CopyStore, LeavesOneFileAndCanBeAppendedTo) {
+  const Copied copied;
+  copy_store(copied.from, copied.to, {});
+  for (const auto& entry : std::filesystem::directory_iterator(copied.folder.path())) {
+    const std::string name = entry.path().filename();
+    EXPECT_TRUE(name.rfind("from.db", 0) == 0 || name == "to.db") << name;
+  }
+  Store(copied.to, Store::Mode::append).append(example_record(99));
+  EXPECT_EQ(Store(copied.to, Store::Mode::read).size(), 3);
+}
+
+TEST(CopyStore, NeverReplacesAFile) {
+  const Copied copied;
+  copy_store(copied.from, copied.to, {});
+  try {
+    copy_store(copied.from, copied.to, {});
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::input);
+    EXPECT_NE(std::string(error.what()).find("exists already"), std::string::npos);
+  }
+  EXPECT_THROW(copy_store(copied.folder / "absent.db", copied.folder / "x.db", {}), Error);
+  EXPECT_THROW(copy_store(copied.from, "/sys/x.db", {}), Error);
+  EXPECT_FALSE(std::filesystem::exists(copied.folder / "x.db"));
+}
+
+}  // namespace
+}  // namespace deepgap

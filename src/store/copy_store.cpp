@@ -1,0 +1,102 @@
+// The copy is made under another name in the target's folder and renamed when it is whole, so that a kill leaves no half of one. It is
+// written afresh rather than copied and cut down: no page of it ever held what --anonymous leaves out.
+#include "record/record_json.h"
+#include "store/record_rows.h"
+#include "store/schema.h"
+#include "store/store.h"
+
+#include "base/file.h"
+#include "base/hash.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <functional>
+
+namespace deepgap {
+namespace {
+
+// Removes the unfinished copy unless it was kept.
+class UnfinishedFile {
+ public:
+  explicit UnfinishedFile(const std::string& target) : target_(target), path_(target + ".unfinished-" + random_id().substr(0, 8)) {}
+  ~UnfinishedFile() {
+    for (const char* suffix : {"", "-wal", "-shm", "-journal"}) ::unlink((path_ + suffix).c_str());
+  }
+  UnfinishedFile(const UnfinishedFile&) = delete;
+  UnfinishedFile& operator=(const UnfinishedFile&) = delete;
+  const std::string& path() const { return path_; }
+
+  void keep() const {
+    const FileDescriptor file(::open(path_.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!file.valid() || ::fsync(file.get()) != 0) fail();
+    // link() rather than rename(): it refuses to replace a file that appeared meanwhile.
+    if (::link(path_.c_str(), target_.c_str()) != 0) {
+      const bool no_links = errno == EPERM || errno == EOPNOTSUPP;
+      if (!no_links || ::rename(path_.c_str(), target_.c_str()) != 0) fail();
+    }
+  }
+
+ private:
+  [[noreturn]] void fail() const { throw Error(ErrorKind::store, fmt::format("cannot write Store {}: {}", target_, std::strerror(errno))); }
+  std::string target_, path_;
+};
+
+Blocks blocks_of(Statement& select, int64_t row, bool compact) {
+  Blocks blocks;
+  select.bind(0, row);
+  if (select.step()) {
+    blocks.timing_count = select.integer(0);
+    if (!compact) {
+      blocks.timings = select.text(1);
+      blocks.series = select.text(2);
+    }
+  }
+  select.reset();
+  return blocks;
+}
+
+void each_record(Database& source, const std::function<void(Record&, int64_t)>& visit) {
+  RecordReader reader(source);
+  Record record;
+  int64_t row = 0;
+  while (reader.next(record, row)) visit(record, row);
+}
+
+void copy_records(Database& source, Database& target, const CopyOptions& options) {
+  const Transaction snapshot(source, "BEGIN");
+  Anonymizer anonymizer;
+  // A first pass, since the last Record may give away a name that the first one holds too.
+  if (options.anonymous) each_record(source, [&](const Record& record, int64_t) { anonymizer.learn(record); });
+  Statement select_blocks(source,
+                          "SELECT r.timings, b.timings, b.series FROM records r LEFT JOIN blocks b ON b.record = r.id WHERE r.id = ?");
+  RecordWriter writer(target);
+  Transaction transaction(target, "BEGIN IMMEDIATE");
+  each_record(source, [&](Record& record, int64_t row) {
+    if (options.anonymous) anonymizer.apply(record);
+    writer.write(record, blocks_of(select_blocks, row, options.compact));
+  });
+  transaction.commit();
+}
+
+}  // namespace
+
+void copy_store(const std::string& from, const std::string& to, const CopyOptions& options) {
+  const auto source = open_store_for_reading(from);
+  if (::access(to.c_str(), F_OK) == 0) {
+    throw Error(ErrorKind::input, fmt::format("cannot write Store {}: it exists already; name another file or remove it", to));
+  }
+  const UnfinishedFile unfinished(to);
+  {
+    const auto target = open_store_for_appending(unfinished.path());
+    target->execute("PRAGMA synchronous = OFF");  // a half copy is thrown away anyway; the whole one is synced once
+    copy_records(*source, *target, options);
+    target->execute("PRAGMA journal_mode = DELETE; VACUUM;");
+  }
+  unfinished.keep();
+}
+
+}  // namespace deepgap

@@ -1,0 +1,78 @@
+// Records as rows of the tables and back. Only for src/store; one thread.
+//
+// What many Records share (environment, settings, Point, run) is stored once and found by its content; on the way back each is parsed
+// once. That is what makes a Store of 100,000 Records small and quick to read.
+#pragma once
+
+#include "store/sqlite.h"
+
+#include <deepgap/record.h>
+
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+namespace deepgap {
+
+// Timings and series as they rest; kept as they are by a copy.
+struct Blocks {
+  int64_t timing_count = 0;
+  std::string timings, series;  // empty: not kept
+};
+Blocks encode_blocks(const Record& record);
+
+class RecordWriter {
+ public:
+  explicit RecordWriter(Database& database);
+  // Inside a transaction of the caller, who calls forget() when it fails.
+  void write(const Record& record, const Blocks& blocks);
+  // The ids that were learnt may be of rows that a rollback took away.
+  void forget() { known_.clear(); }
+
+ private:
+  int64_t run_of(const Record& record);
+  int64_t point_of(const Record& record);
+  int64_t shared_json(char table, Statement& find, Statement& insert, const std::string& json);
+  int64_t metric_of(const std::string& name);
+  template <typename Find, typename Insert>
+  int64_t find_or_insert(const std::string& key, Statement& find, const Find& bind_find, Statement& insert, const Insert& bind_insert);
+
+  Database& database_;
+  Statement insert_record_, insert_metric_, insert_blocks_;
+  Statement find_run_, insert_run_, find_point_, insert_point_, find_environment_, insert_environment_, find_settings_, insert_settings_,
+      find_metric_, insert_metric_name_;
+  std::unordered_map<std::string, int64_t> known_;  // table letter and content -> row
+};
+
+class RecordReader {
+ public:
+  explicit RecordReader(Database& database);
+  // The next Record in order of insertion; false at the end.
+  bool next(Record& record, int64_t& row);
+
+ private:
+  struct Settings {
+    StoppingSettings stopping;
+    std::string backend_version, dataset_description;
+    int64_t parameters = 0, macs_per_item = 0, flop_per_item = 0, bytes_per_item = 0;
+  };
+  struct Run {
+    std::string run_id, study;
+  };
+  void load_shared(Database& database);
+  void read_columns(Record& record) const;
+  void read_shared(Record& record) const;
+  void read_rest(Record& record) const;
+  void read_metrics(Record& record, int64_t row);
+  static Settings parse_settings(std::string_view json);
+
+  Statement records_, metrics_;
+  bool more_metrics_ = false;
+  std::unordered_map<int64_t, Facts> environments_;
+  std::unordered_map<int64_t, Settings> settings_;
+  std::unordered_map<int64_t, Point> points_;
+  std::unordered_map<int64_t, Run> runs_;
+  std::unordered_map<int64_t, std::string> metric_names_;
+};
+
+}  // namespace deepgap

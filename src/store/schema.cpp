@@ -1,0 +1,138 @@
+#include "store/schema.h"
+
+#include "base/text.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+namespace deepgap {
+namespace {
+
+constexpr const char* tables = R"(
+CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE runs(id INTEGER PRIMARY KEY, run_id TEXT NOT NULL, study TEXT NOT NULL, UNIQUE(run_id, study));
+CREATE TABLE environments(id INTEGER PRIMARY KEY, hash TEXT NOT NULL UNIQUE, json TEXT NOT NULL);
+CREATE TABLE settings(id INTEGER PRIMARY KEY, hash TEXT NOT NULL UNIQUE, json TEXT NOT NULL);
+CREATE TABLE points(id INTEGER PRIMARY KEY, point_id TEXT NOT NULL UNIQUE, task TEXT NOT NULL, model TEXT NOT NULL,
+  backend TEXT NOT NULL, device TEXT NOT NULL, precision TEXT NOT NULL, batch INTEGER NOT NULL, scenario TEXT NOT NULL,
+  threads INTEGER NOT NULL, json TEXT NOT NULL);
+CREATE TABLE records(id INTEGER PRIMARY KEY, record_id TEXT NOT NULL UNIQUE, run INTEGER NOT NULL REFERENCES runs(id),
+  point INTEGER NOT NULL REFERENCES points(id), environment INTEGER NOT NULL REFERENCES environments(id),
+  settings INTEGER NOT NULL REFERENCES settings(id), repeat INTEGER NOT NULL, sweep INTEGER NOT NULL, tenant TEXT NOT NULL,
+  rank INTEGER NOT NULL, started_unix_ns INTEGER NOT NULL, outcome TEXT NOT NULL, verdict TEXT NOT NULL, reason TEXT NOT NULL,
+  unchecked INTEGER NOT NULL, load_s REAL, compile_s REAL, first_result_ms REAL, device_reserved_bytes INTEGER NOT NULL,
+  device_in_use_bytes INTEGER NOT NULL, device_peak_bytes INTEGER NOT NULL, host_memory_peak_bytes INTEGER,
+  warmup_queries INTEGER NOT NULL, timings INTEGER NOT NULL, timings_dropped INTEGER NOT NULL, rest TEXT NOT NULL);
+CREATE TABLE metric_names(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+CREATE TABLE metric_values(record INTEGER NOT NULL REFERENCES records(id), metric INTEGER NOT NULL REFERENCES metric_names(id),
+  value REAL, low REAL, high REAL, n INTEGER NOT NULL, PRIMARY KEY(record, metric)) WITHOUT ROWID;
+CREATE TABLE blocks(record INTEGER PRIMARY KEY REFERENCES records(id), timings BLOB, series BLOB);
+CREATE VIEW metrics AS SELECT r.record_id AS record_id, m.name AS id, v.value, v.low, v.high, v.n
+  FROM metric_values v JOIN metric_names m ON m.id = v.metric JOIN records r ON r.id = v.record;
+)";
+
+std::string failure(const std::string& path, std::string_view cause) { return fmt::format("cannot open Store {}: {}", path, cause); }
+
+// SQLite says "unable to open database file" for most of these.
+void refuse_what_is_no_file(const std::string& path, bool may_be_absent) {
+  if (path.empty()) throw Error(ErrorKind::usage, "the Store has no name: give --store a file");
+  struct stat info {};
+  if (::stat(path.c_str(), &info) != 0) {
+    if (errno == ENOENT && may_be_absent) return;
+    throw Error(ErrorKind::input, failure(path, std::strerror(errno)));
+  }
+  if (S_ISDIR(info.st_mode)) throw Error(ErrorKind::input, failure(path, "it is a folder; name a file"));
+  if (!S_ISREG(info.st_mode)) throw Error(ErrorKind::input, failure(path, "it is no regular file"));
+  if (::access(path.c_str(), R_OK) != 0) throw Error(ErrorKind::input, failure(path, std::strerror(errno)));
+}
+
+void refuse_readonly(const std::string& path) {
+  if (::access(path.c_str(), F_OK) == 0 && ::access(path.c_str(), W_OK) != 0) {
+    throw Error(ErrorKind::input, failure(path, fmt::format("it cannot be written ({})", std::strerror(errno))));
+  }
+  const auto parent = std::filesystem::path(path).parent_path();
+  const std::string folder = parent.empty() ? std::string(".") : parent.string();
+  if (::access(folder.c_str(), W_OK | X_OK) == 0) return;
+  const int error = errno;
+  const char* remedy = error == ENOENT ? "make the folder first" : "name one in a folder that can be written";
+  throw Error(ErrorKind::input, failure(path, fmt::format("its folder {}: {}; {}", folder, std::strerror(error), remedy)));
+}
+
+// A file whose maker was killed before the tables stood is as good as none.
+bool is_blank(Database& database) {
+  return database.query_int("PRAGMA application_id") == 0 && database.query_int("SELECT count(*) FROM sqlite_master") == 0;
+}
+
+void check_version(Database& database) {
+  const std::string& path = database.path();
+  if (is_blank(database)) throw Error(ErrorKind::input, failure(path, "it is no Store (an empty file)"));
+  if (database.query_int("PRAGMA application_id") != store_application_id) {
+    throw Error(ErrorKind::input, failure(path, "it is no Store (an SQLite file of another program)"));
+  }
+  if (database.query_int("SELECT count(*) FROM sqlite_master WHERE name = 'meta'") == 0) {
+    throw Error(ErrorKind::input, failure(path, "it is damaged (it does not tell its version)"));
+  }
+  const auto version = parse_int(database.query_text("SELECT value FROM meta WHERE key = 'schema'"));
+  if (!version || *version < 1) throw Error(ErrorKind::input, failure(path, "it is damaged (it does not tell its version)"));
+  if (*version > store_schema_version) {
+    throw Error(ErrorKind::input,
+                failure(path, fmt::format("made by a newer deepgap (schema {}; this one knows {})", *version, store_schema_version)));
+  }
+}
+
+void make_tables(Database& database) {
+  Transaction transaction(database, "BEGIN IMMEDIATE");
+  if (!is_blank(database)) return;  // another process was faster
+  database.execute(
+      fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {};", store_application_id, store_schema_version).c_str());
+  database.execute(tables);
+  Statement insert(database, "INSERT INTO meta(key, value) VALUES('schema', ?)");
+  insert.bind(0, std::to_string(store_schema_version)).run();
+  transaction.commit();
+}
+
+bool has_log(const std::string& path) {
+  struct stat info {};
+  return ::stat((path + "-wal").c_str(), &info) == 0 && info.st_size > 0;
+}
+
+}  // namespace
+
+std::unique_ptr<Database> open_store_for_reading(const std::string& path) {
+  refuse_what_is_no_file(path, false);
+  auto database = std::make_unique<Database>(path, Database::Open::read);
+  try {
+    database->query_int("PRAGMA application_id");
+  } catch (const Error&) {
+    // In WAL mode SQLite wants to make files beside it; without a log there is nothing in them that would be missed.
+    if (has_log(path)) throw;
+    database = std::make_unique<Database>(path, Database::Open::read_immutable);
+  }
+  check_version(*database);
+  return database;
+}
+
+std::unique_ptr<Database> open_store_for_appending(const std::string& path) {
+  refuse_what_is_no_file(path, true);
+  refuse_readonly(path);
+  auto database = std::make_unique<Database>(path, Database::Open::write);
+  if (!is_blank(*database)) check_version(*database);  // before anything is changed in a file that may not be ours
+  if (database->query_text("PRAGMA journal_mode = WAL") != "wal") {
+    throw Error(ErrorKind::input, failure(path, "its file system has no shared memory maps, which the write-ahead log needs"));
+  }
+  // FULL: the log is synced at every commit, so a Record also survives a power cut, as far as the disk keeps what it promises.
+  database->execute("PRAGMA synchronous = FULL; PRAGMA foreign_keys = OFF;");
+  make_tables(*database);
+  check_version(*database);
+  // Finds out now rather than after the first measurement whether it can be written.
+  Transaction(*database, "BEGIN IMMEDIATE").commit();
+  database->fail_as(ErrorKind::store);
+  return database;
+}
+
+}  // namespace deepgap

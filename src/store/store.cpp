@@ -1,0 +1,90 @@
+#include "store/store.h"
+
+#include "record/timing_block.h"
+#include "store/record_rows.h"
+#include "store/schema.h"
+#include "store/sqlite.h"
+
+#include <optional>
+
+namespace deepgap {
+namespace {
+
+std::string block_of(Database& database, const char* sql, const std::string& record_id) {
+  Statement statement(database, sql);
+  statement.bind(0, record_id);
+  return statement.step() ? std::string(statement.text(0)) : std::string();
+}
+
+}  // namespace
+
+struct Store::State {
+  std::unique_ptr<Database> database;  // first: the statements of the writer go before it
+  std::optional<RecordWriter> writer;  // none in Mode::read
+};
+
+Store::Store(const std::string& path, Mode mode) : state_(std::make_unique<State>()) {
+  if (mode == Mode::read) {
+    state_->database = open_store_for_reading(path);
+  } else {
+    state_->database = open_store_for_appending(path);
+    state_->writer.emplace(*state_->database);
+  }
+}
+
+Store::~Store() = default;
+
+void Store::append(const Record& record) { append(std::span(&record, 1)); }
+
+void Store::append(std::span<const Record> records) {
+  if (!state_->writer) throw Error(ErrorKind::internal, "a Store opened for reading was asked to append");
+  // Inside each() there is a transaction that will be rolled back, and the Records with it.
+  if (state_->database->in_transaction()) throw Error(ErrorKind::internal, "append() was called from inside each()");
+  Transaction transaction(*state_->database, "BEGIN IMMEDIATE");
+  try {
+    for (const Record& record : records) state_->writer->write(record, encode_blocks(record));
+    transaction.commit();
+  } catch (...) {
+    state_->writer->forget();
+    throw;
+  }
+}
+
+int64_t Store::size() const { return state_->database->query_int("SELECT count(*) FROM records"); }
+
+std::set<std::pair<std::string, int>> Store::finished() const {
+  Statement statement(*state_->database,
+                      "SELECT p.point_id, r.repeat FROM records r JOIN points p ON p.id = r.point WHERE r.outcome <> 'interrupted'");
+  std::set<std::pair<std::string, int>> pairs;
+  while (statement.step()) pairs.emplace(statement.text(0), static_cast<int>(statement.integer(1)));
+  return pairs;
+}
+
+void Store::each(const std::function<void(Record&&)>& visit) const {
+  Transaction snapshot(*state_->database, "BEGIN");  // all tables as of one moment, while another process appends
+  RecordReader reader(*state_->database);
+  Record record;
+  int64_t row = 0;
+  while (reader.next(record, row)) visit(std::move(record));
+}
+
+std::vector<Timing> Store::timings(const std::string& record_id) const {
+  const std::string block =
+      block_of(*state_->database, "SELECT b.timings FROM blocks b JOIN records r ON r.id = b.record WHERE r.record_id = ?", record_id);
+  return block.empty() ? std::vector<Timing>() : decode_timings(block);
+}
+
+std::vector<Series> Store::series(const std::string& record_id) const {
+  const std::string block =
+      block_of(*state_->database, "SELECT b.series FROM blocks b JOIN records r ON r.id = b.record WHERE r.record_id = ?", record_id);
+  return block.empty() ? std::vector<Series>() : decode_series(block);
+}
+
+std::unordered_map<std::string, int64_t> Store::timing_counts() const {
+  Statement statement(*state_->database, "SELECT record_id, timings FROM records");
+  std::unordered_map<std::string, int64_t> counts;
+  while (statement.step()) counts.emplace(statement.text(0), statement.integer(1));
+  return counts;
+}
+
+}  // namespace deepgap

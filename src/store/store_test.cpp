@@ -1,0 +1,287 @@
+#include "store/store.h"
+
+#include "store/temporary_folder.h"
+
+#include "base/file.h"
+#include "record/example_record.h"
+#include "record/record_json.h"
+
+#include <deepgap/error.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sqlite3.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <nlohmann/json.hpp>
+
+#include <cmath>
+#include <csignal>
+#include <limits>
+
+namespace deepgap {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::vector<Record> all(const Store& store) {
+  std::vector<Record> records;
+  store.each([&](Record&& record) { records.push_back(std::move(record)); });
+  return records;
+}
+
+void run_sql(const std::string& path, const std::string& sql) {
+  sqlite3* handle = nullptr;
+  ASSERT_EQ(sqlite3_open(path.c_str(), &handle), SQLITE_OK);
+  ASSERT_EQ(sqlite3_exec(handle, sql.c_str(), nullptr, nullptr, nullptr), SQLITE_OK) << sqlite3_errmsg(handle);
+  sqlite3_close(handle);
+}
+
+template <typename Action>
+std::string error_of(const Action& action, ErrorKind kind) {
+  try {
+    action();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), kind) << error.what();
+    return error.what();
+  }
+  ADD_FAILURE() << "no error";
+  return {};
+}
+std::string open_error(const std::string& path, Store::Mode mode) {
+  return error_of([&] { Store(path, mode); }, ErrorKind::input);
+}
+
+TEST(Store, GivesBackWhatItTook) {
+  const TemporaryFolder folder;
+  std::vector<Record> given;
+  {
+    Store store(folder / "a.db", Store::Mode::append);
+    for (uint64_t seed = 0; seed < 20; ++seed) {
+      Record record = example_record(seed);
+      if (seed % 3 == 0) record.check.reset();
+      if (seed % 4 == 0) record.load_s.reset();
+      if (seed % 5 == 0) record.stderr_tail = "something\nwent wrong";
+      record.unchecked = seed % 2 == 0;
+      record.outcome = static_cast<Outcome>(seed % 9);
+      record.verdict = static_cast<Verdict>(seed % 4);
+      record.tenant = seed % 2 == 0 ? "" : "second";
+      store.append(record);
+      given.push_back(std::move(record));
+    }
+    EXPECT_EQ(store.size(), 20);
+  }
+  const Store store(folder / "a.db", Store::Mode::read);
+  const auto counts = store.timing_counts();
+  const auto back = all(store);
+  ASSERT_EQ(back.size(), given.size());
+  for (size_t i = 0; i < given.size(); ++i) {
+    EXPECT_EQ(record_to_json(back[i]), record_to_json(given[i]));
+    EXPECT_EQ(counts.at(given[i].record_id), 5);
+    const auto timings = store.timings(given[i].record_id);
+    ASSERT_EQ(timings.size(), 5u);
+    EXPECT_EQ(timings[4].end, given[i].timings[4].end);
+    EXPECT_EQ(store.series(given[i].record_id).at(1).values, given[i].series[1].values);
+  }
+  EXPECT_TRUE(store.timings("no such record").empty());
+}
+
+TEST(Store, NotANumberAndInfinityComeBack) {
+  const TemporaryFolder folder;
+  Store store(folder / "a.db", Store::Mode::append);
+  Record record = example_record(1);
+  record.estimates = {{"nan", {std::nan(""), {}, {}, 1}}, {"inf", {std::numeric_limits<double>::infinity(), 1.0, {}, 2}}};
+  store.append(record);
+  const auto back = all(store).at(0).estimates;
+  EXPECT_TRUE(std::isnan(back.at("nan").value));
+  EXPECT_EQ(back.at("inf").value, std::numeric_limits<double>::infinity());
+  EXPECT_EQ(back.at("inf").low, 1.0);
+  EXPECT_EQ(back.at("inf").high, std::nullopt);
+}
+
+TEST(Store, AppendsToAnExistingOneAndKeepsOneEnvironment) {
+  const TemporaryFolder folder;
+  for (uint64_t seed = 0; seed < 3; ++seed) Store(folder / "a.db", Store::Mode::append).append(example_record(seed));
+  EXPECT_EQ(Store(folder / "a.db", Store::Mode::read).size(), 3);
+  sqlite3* handle = nullptr;
+  ASSERT_EQ(sqlite3_open((folder / "a.db").c_str(), &handle), SQLITE_OK);
+  const auto count = [&](const char* sql) {
+    int value = -1;
+    sqlite3_exec(
+        handle, sql, [](void* out, int, char** columns, char**) { return *static_cast<int*>(out) = std::atoi(columns[0]), 0; }, &value,
+        nullptr);
+    return value;
+  };
+  EXPECT_EQ(count("SELECT count(*) FROM environments"), 1);
+  EXPECT_EQ(count("SELECT count(*) FROM settings"), 1);
+  EXPECT_EQ(count("SELECT count(*) FROM metrics WHERE id = 'throughput'"), 3);
+  EXPECT_EQ(count("PRAGMA application_id"), 0x64676170);
+  EXPECT_EQ(count("SELECT value FROM meta WHERE key = 'schema'"), 1);
+  sqlite3_close(handle);
+}
+
+TEST(Store, FinishedLeavesOutTheInterrupted) {
+  const TemporaryFolder folder;
+  Store store(folder / "a.db", Store::Mode::append);
+  std::set<std::pair<std::string, int>> expected;
+  for (uint64_t seed = 0; seed < 9; ++seed) {
+    Record record = example_record(seed);
+    record.repeat = static_cast<int>(seed);
+    record.outcome = static_cast<Outcome>(seed);
+    store.append(record);
+    if (record.outcome != Outcome::interrupted) expected.emplace(point_id(record.point), record.repeat);
+  }
+  EXPECT_EQ(expected.size(), 8u);
+  EXPECT_EQ(store.finished(), expected);
+}
+
+TEST(Store, ARecordIsNotTakenTwiceAndABatchIsAllOrNothing) {
+  const TemporaryFolder folder;
+  Store store(folder / "a.db", Store::Mode::append);
+  store.append(example_record(1));
+  EXPECT_THAT(error_of([&] { store.append(example_record(1)); }, ErrorKind::store), HasSubstr("record_id"));
+  // The second of these is there already, so the first must not be kept; nor may its point be remembered as written.
+  const std::vector<Record> batch{example_record(2), example_record(1)};
+  error_of([&] { store.append(batch); }, ErrorKind::store);
+  EXPECT_EQ(store.size(), 1);
+  store.append(example_record(2));
+  EXPECT_EQ(all(store).at(1).point, example_record(2).point);
+}
+
+TEST(Store, AppendInsideEachIsRefused) {
+  const TemporaryFolder folder;
+  Store store(folder / "a.db", Store::Mode::append);
+  store.append(example_record(1));
+  error_of([&] { store.each([&](Record&&) { store.append(example_record(2)); }); }, ErrorKind::internal);
+  store.append(example_record(2));
+  EXPECT_EQ(store.size(), 2);
+}
+
+TEST(Store, ReadersSeeAWholeStoreWhileItGrows) {
+  const TemporaryFolder folder;
+  Store writer(folder / "a.db", Store::Mode::append);
+  writer.append(example_record(1));
+  const Store reader(folder / "a.db", Store::Mode::read);
+  int seen = 0;
+  reader.each([&](Record&&) {
+    ++seen;
+    if (seen == 1) writer.append(example_record(2));
+  });
+  EXPECT_EQ(seen, 1);
+  EXPECT_EQ(reader.size(), 2);
+}
+
+TEST(StoreErrors, WhatIsNoStore) {
+  const TemporaryFolder folder;
+  write_file_atomic(folder / "text.db", std::string(5000, 'x'));
+  write_file_atomic(folder / "empty.db", "");
+  run_sql(folder / "other.db", "CREATE TABLE t(x); INSERT INTO t VALUES(1)");
+  for (const auto mode : {Store::Mode::read, Store::Mode::append}) {
+    EXPECT_THAT(open_error(folder / "text.db", mode), HasSubstr("it is no Store (not an SQLite file)"));
+    EXPECT_THAT(open_error(folder / "other.db", mode), HasSubstr("it is no Store (an SQLite file of another program)"));
+    EXPECT_THAT(open_error(folder.path(), mode), HasSubstr("it is a folder"));
+    EXPECT_THAT(open_error("/dev/null", mode), HasSubstr("it is no regular file"));
+  }
+  EXPECT_THAT(open_error(folder / "empty.db", Store::Mode::read), HasSubstr("it is no Store (an empty file)"));
+  EXPECT_THAT(open_error(folder / "absent.db", Store::Mode::read), HasSubstr("No such file"));
+  EXPECT_THAT(open_error(folder / "absent" + std::string("/a.db"), Store::Mode::append), HasSubstr("make the folder first"));
+  // The other program's file is as it was.
+  run_sql(folder / "other.db", "INSERT INTO t VALUES(2)");
+  EXPECT_NE(read_text(folder / "text.db"), "");
+}
+
+TEST(StoreErrors, ANewerVersionSaysSo) {
+  const TemporaryFolder folder;
+  { Store(folder / "a.db", Store::Mode::append).append(example_record(1)); }
+  run_sql(folder / "a.db", "UPDATE meta SET value = '7' WHERE key = 'schema'");
+  for (const auto mode : {Store::Mode::read, Store::Mode::append}) {
+    EXPECT_THAT(open_error(folder / "a.db", mode), HasSubstr("made by a newer deepgap (schema 7; this one knows 1)"));
+  }
+}
+
+TEST(StoreErrors, AReadOnlyFolderIsNamedBeforeAnythingRuns) {
+  // Also root may not make files here.
+  EXPECT_THAT(open_error("/sys/deepgap.db", Store::Mode::append), HasSubstr("/sys/deepgap.db"));
+}
+
+TEST(StoreErrors, AMakerThatWasKilledLeavesNothingInTheWay) {
+  const TemporaryFolder folder;
+  write_file_atomic(folder / "empty.db", "");
+  run_sql(folder / "wal.db", "PRAGMA journal_mode = WAL");
+  for (const char* name : {"empty.db", "wal.db"}) {
+    Store(folder / name, Store::Mode::append).append(example_record(1));
+    EXPECT_EQ(Store(folder / name, Store::Mode::read).size(), 1);
+  }
+}
+
+TEST(StoreErrors, DamageIsAnErrorNotACrash) {
+  const TemporaryFolder folder;
+  {
+    Store store(folder / "a.db", Store::Mode::append);
+    for (uint64_t seed = 0; seed < 50; ++seed) store.append(example_record(seed));
+  }
+  run_sql(folder / "a.db", "PRAGMA journal_mode = DELETE");
+  const std::string good = read_text(folder / "a.db");
+  int noticed = 0;
+  for (size_t cut = 0; cut < 60; ++cut) {
+    std::string bad = good;
+    for (size_t i = 0; i < 200; ++i) bad[(cut * 7919 + i * 31) % bad.size()] ^= static_cast<char>(1 + i);
+    write_file_atomic(folder / "bad.db", cut % 2 == 0 ? bad : good.substr(0, good.size() * cut / 60));
+    try {
+      const Store store(folder / "bad.db", Store::Mode::read);
+      store.each([&](Record&& record) { store.timings(record.record_id); });
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::input) << error.what();
+      ++noticed;
+    }
+  }
+  EXPECT_GT(noticed, 40);
+}
+
+TEST(StoreErrors, NamesThatSqliteWouldReadOtherwiseAreFiles) {
+  const TemporaryFolder folder;
+  for (const char* name : {":memory:", "file:x?mode=memory", "100% #1.db"}) {
+    { Store(folder / name, Store::Mode::append).append(example_record(1)); }
+    EXPECT_EQ(::access((folder / name).c_str(), F_OK), 0);
+    EXPECT_EQ(Store(folder / name, Store::Mode::read).size(), 1);
+  }
+}
+
+// A child that may write no more than some bytes stands for a full disk: what append() returned for must be readable afterwards.
+TEST(StoreErrors, AFullDiskLosesNothingThatWasSaved) {
+  const TemporaryFolder folder;
+  const std::string path = folder / "a.db";
+  int pipe_ends[2];
+  ASSERT_EQ(::pipe(pipe_ends), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    std::signal(SIGXFSZ, SIG_IGN);
+    const rlimit limit{600'000, 600'000};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+    uint64_t saved = 0;
+    try {
+      Store store(path, Store::Mode::append);
+      for (; saved < 100'000; ++saved) store.append(example_record(saved));
+    } catch (const Error& error) {
+      [[maybe_unused]] const auto written = ::write(pipe_ends[1], &saved, sizeof(saved));
+      ::_exit(error.kind() == ErrorKind::store && std::string(error.what()).find(path) != std::string::npos ? 0 : 1);
+    }
+    ::_exit(2);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+  uint64_t saved = 0;
+  ASSERT_EQ(::read(pipe_ends[0], &saved, sizeof(saved)), static_cast<ssize_t>(sizeof(saved)));
+  ::close(pipe_ends[0]);
+  ::close(pipe_ends[1]);
+  EXPECT_GT(saved, 5u);
+  const auto back = all(Store(path, Store::Mode::append));
+  ASSERT_EQ(back.size(), saved);
+  EXPECT_EQ(back.back().record_id, example_record(saved - 1).record_id);
+}
+
+}  // namespace
+}  // namespace deepgap

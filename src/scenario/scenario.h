@@ -2,6 +2,7 @@
 // that every scenario runs in virtual time in its tests.
 #pragma once
 
+#include "base/registry.h"
 #include "scenario/stopping.h"
 
 #include <deepgap/clock.h>
@@ -47,8 +48,11 @@ class Scenario {
   virtual std::vector<ScenarioOption> options() const = 0;
   // Checks and keeps the options it knows. Throws Error{usage}.
   virtual void parse(const std::map<std::string, std::string>& options) = 0;
-  // Until every tenant's Stopping has enough, or `interrupted`. Everything submitted is completed when it returns. Called once for the
-  // warm-up and once for the steady window, each with its own Stopping and sink. Throws Error when the Target fails.
+  // Queries it keeps in flight, after parse(): the slots its Session must be loaded with.
+  virtual int64_t in_flight() const { return 1; }
+  // Until every tenant's Stopping has enough (or its budget ends), or `interrupted`. Everything submitted is completed when it returns.
+  // Called once for the warm-up and once for the steady window, each with its own Stopping and sink. What completes after the end was
+  // decided is not recorded. Throws Error when the Target fails.
   virtual void drive(std::span<Tenant> tenants, Clock& clock, const std::atomic<bool>& interrupted) = 0;
 };
 

@@ -1,5 +1,8 @@
 // Stopping: when a run has enough. One file per rule, by registrar under its name; `make_stopping` applies the Point's settings.
+// docs/method.md says what each rule promises.
 #pragma once
+
+#include "base/registry.h"
 
 #include <deepgap/record.h>
 
@@ -15,13 +18,22 @@ class Stopping {
 
   virtual ~Stopping() = default;
   virtual std::string name() const = 0;
-  // Timings as they complete, in order of completion. Called by the scenario's thread.
+  // Timings as they complete, in order of completion. Called by the scenario's thread. Amortised constant time: what costs is looked at
+  // only at points that grow geometrically.
   virtual void add(std::span<const Timing> timings) = 0;
   virtual State state() const = 0;
   virtual std::string reason() const = 0;   // in words, once not `more`: "throughput +-3.1% at the budget of 30 s, asked 1%"
   virtual Estimate throughput() const = 0;  // items a second with its interval, so far
 };
 
+// Makes the Stopping of one rule. Throws Error{usage} when a setting it needs is missing or makes no sense.
+class StoppingRule {
+ public:
+  virtual ~StoppingRule() = default;
+  virtual std::unique_ptr<Stopping> make(const StoppingSettings& settings) const = 0;
+};
+
+// Throws Error{usage} for an unknown rule, with "did you mean", and what StoppingRule::make throws.
 std::unique_ptr<Stopping> make_stopping(const StoppingSettings& settings);
 // Ends the warm-up: after `warmup` queries where that is fixed, else when a steady state is seen (docs/method.md) or at warmup_budget.
 std::unique_ptr<Stopping> make_warmup(const StoppingSettings& settings);

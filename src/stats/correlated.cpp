@@ -39,11 +39,23 @@ std::optional<MeanEstimate> RatioSeries::estimate() const {
   }
   const std::span<const double> used(residuals.data(), batch_count_);
   const auto plain = *estimate_mean(used);
-  const double r = std::clamp(lag1_correlation(used), 0.0, 0.9);
+  // The mean being estimated too, the lag-1 correlation of k values comes out too low by about (1 + 4 r) / k.
+  const double raw = lag1_correlation(used);
+  const double r = std::clamp(raw + (1 + 4 * std::max(raw, 0.0)) / k, 0.0, 0.95);
   const double mean_x = sum_x / k;
   // The open stretch is in the ratio but not in the scatter, which stands for fewer observations than there are.
   const double share = static_cast<double>(count_ - open_size_) / static_cast<double>(count_);
-  return MeanEstimate{ratio, plain.variance_of_mean * share / (mean_x * mean_x) * (1 + r) / (1 - r), k - 1, count_};
+  const double widening = (1 + r) / (1 - r);
+  const double variance = plain.variance_of_mean * share / (mean_x * mean_x) * widening;
+  return MeanEstimate{ratio, variance, std::max(1.0, k / widening - 1), count_};
+}
+
+std::vector<double> RatioSeries::batch_ratios() const {
+  std::vector<double> ratios;
+  for (size_t i = 0; i < batch_count_; ++i) {
+    if (batches_[i].x > 0) ratios.push_back(batches_[i].y / batches_[i].x);
+  }
+  return ratios;
 }
 
 std::optional<MeanEstimate> estimate_correlated_mean(std::span<const double> series) {

@@ -3,18 +3,19 @@
 // Successive timings are correlated: clocks drift, neighbours come and go. The plain interval s/sqrt(n) then is too narrow, by a factor of
 // four at a lag-1 correlation of 0.9. Non-overlapping batch means repair it: cut the series into k equal stretches; the longer they are,
 // the less their means are correlated, and the scatter of those k means is the uncertainty. We keep 32 <= k < 64, never fewer stretches
-// and never a choice made by looking at the result. What correlation is left between neighbouring stretches (r, lag 1, counted only when
-// positive) widens the variance by (1 + r) / (1 - r), as if the batch means were AR(1).
+// and never a choice made by looking at the result. What correlation is left between neighbouring stretches (r, lag 1, freed of its
+// small-sample bias, counted only when positive) widens the variance by w = (1 + r) / (1 - r), as if the batch means were
+// AR(1); k / w - 1 are then the degrees of freedom.
 //   Schmeiser, "Batch size effects in the analysis of simulation output", Operations Research 30 (1982): 10 to 30 batches suffice.
 //   Tafazzoli, Wilson, Lada, Steiger, "Skart: a skewness- and autoregression-adjusted batch-means procedure" (2011): the factor.
+//   Kendall, "Note on bias in the estimation of autocorrelation", Biometrika 41 (1954): the bias -(1 + 4 r)/k.
 // Cost: O(1) an observation, constant memory: when 64 stretches are full, neighbours are merged and the stretches are twice as long.
-// correlated_test.cpp shows the coverage; e.g. AR(1) with 0.9 and 2000 observations: about 94 % of the 95 % intervals hold the truth.
+// correlated_test.cpp shows the coverage; e.g. AR(1) with 0.9 and 2000 observations: about 95 % of the 95 % intervals hold the truth.
 //
 // Limits. A disturbance slower than the series is not seen: that is what repeats are for. Where one watches the interval and stops as
-// soon as it is narrow, one stops a little too often when it is narrow by chance; the interval of such a run covers somewhat less than
-// it says (Chow and Robbins, "On the asymptotic theory of fixed-width sequential confidence intervals", 1965: none of it in the limit;
-// Law, "Simulation Modeling and Analysis", 9.5.3: a few percent at small n). The stopping rule looks only at points 5 % apart and never
-// before 20 observations; its test measures what remains.
+// soon as it is narrow, one stops a little too often when it is narrow by chance, and the interval of such a run covers less than it
+// says: nothing of it is left in the limit (Chow and Robbins, "On the asymptotic theory of fixed-width sequential confidence intervals",
+// 1965), some is at small n. scenario/stopping/interval.cpp holds against it; scenario/stopping_test.cpp measures what remains.
 #pragma once
 
 #include "stats/interval.h"
@@ -24,6 +25,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <vector>
 
 namespace deepgap {
 
@@ -37,6 +39,9 @@ class RatioSeries {
   double sum_x() const { return total_.x; }
   // nullopt below two stretches or when the sum of x is not positive. `n` is the number of observations.
   std::optional<MeanEstimate> estimate() const;
+  // y / x of each full stretch in order of time: at most 64 numbers that stand for the whole series.
+  std::vector<double> batch_ratios() const;
+  int64_t batch_size() const { return batch_size_; }
 
  private:
   static constexpr size_t max_batches = 64;

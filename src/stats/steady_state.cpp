@@ -14,13 +14,17 @@ constexpr size_t max_stretches = 64;
 constexpr size_t fewest = 8;
 constexpr double critical_z = 1.96;
 
+double mean_of(std::span<const double> series) {
+  double sum = 0;
+  for (const double value : series) sum += value;
+  return series.empty() ? 0 : sum / static_cast<double>(series.size());
+}
+
 // Means of equal stretches; the newest observations that fill none are left out.
 std::vector<double> stretch_means(std::span<const double> series, size_t length) {
   std::vector<double> means;
   for (size_t begin = 0; begin + length <= series.size(); begin += length) {
-    double sum = 0;
-    for (const double value : series.subspan(begin, length)) sum += value;
-    means.push_back(sum / static_cast<double>(length));
+    means.push_back(mean_of(series.subspan(begin, length)));
   }
   return means;
 }
@@ -78,8 +82,14 @@ std::optional<size_t> steady_from(std::span<const double> series, double toleran
   if (series.size() < fewest) return std::nullopt;
   const size_t length = (series.size() + max_stretches - 1) / max_stretches;
   const auto means = stretch_means(series, length);
-  const size_t start = mser_truncation(means);
-  if (start > means.size() / 2 || has_trend(std::span(means).subspan(start), tolerance)) return std::nullopt;
+  const size_t half = means.size() / 2;
+  size_t start = mser_truncation(means);
+  if (start > half) {
+    const double kept = mean_of(std::span(means).subspan(start)), cut = mean_of(std::span(means).subspan(half, start - half));
+    if (std::abs(cut - kept) > tolerance * std::abs(kept)) return std::nullopt;
+    start = half;
+  }
+  if (has_trend(std::span(means).subspan(start), tolerance)) return std::nullopt;
   return start * length;
 }
 

@@ -2,7 +2,8 @@
 //
 // Two looks at the series, cut into at most 64 equal stretches so that single spikes weigh little and the cost stays bounded:
 //  1. MSER: the truncation point d minimises the squared standard error of the mean of what follows. A point in the second half says that
-//     the series has not yet been flat for long enough.
+//     the series has not yet been flat for long enough, unless what lies between the middle and the point has the same mean within
+//     `tolerance`.
 //     White, "An effective truncation heuristic for bias reduction in simulation output", Simulation 69 (1997).
 //  2. What is left must have no trend that matters: the Mann-Kendall test does not see one (two-sided 5 %), or its size over the stretch
 //     by Sen's slope is within `tolerance` of the median.

@@ -1,0 +1,27 @@
+#include "scenario/stopping/throughput_meter.h"
+
+#include <limits>
+
+namespace deepgap {
+
+Estimate ThroughputMeter::throughput() const {
+  Estimate estimate;
+  estimate.n = count();
+  const double window = cycles_.sum_y();
+  if (!(window > 0)) return estimate;
+  estimate.value = cycles_.sum_x() * 1e9 / window;
+  const auto cost = cycles_.estimate();
+  if (!cost) return estimate;
+  const Interval ns_per_item = cost->interval();
+  estimate.low = 1e9 / ns_per_item.high;
+  if (ns_per_item.low > 0) estimate.high = 1e9 / ns_per_item.low;  // else there is no upper bound to tell
+  return estimate;
+}
+
+double ThroughputMeter::relative_half_width() const {
+  const auto cost = cycles_.estimate();
+  if (!cost || !(cost->mean > 0)) return std::numeric_limits<double>::infinity();
+  return cost->interval().half_width() / cost->mean;
+}
+
+}  // namespace deepgap

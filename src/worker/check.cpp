@@ -1,0 +1,142 @@
+#include "worker/check.h"
+
+#include "base/text.h"
+#include "model/eval/half.h"
+
+#include <deepgap/error.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+namespace deepgap {
+namespace {
+
+constexpr double equal_db = 300;
+
+template <typename T>
+double element(const std::byte* data, size_t index) {
+  T value;
+  std::memcpy(&value, data + index * sizeof(T), sizeof(T));
+  return static_cast<double>(value);
+}
+
+double element(const TensorView& view, size_t index) {
+  switch (view.type) {
+    case DataType::f32:
+      return element<float>(view.data, index);
+    case DataType::f64:
+      return element<double>(view.data, index);
+    case DataType::i8:
+      return element<int8_t>(view.data, index);
+    case DataType::i16:
+      return element<int16_t>(view.data, index);
+    case DataType::i32:
+      return element<int32_t>(view.data, index);
+    case DataType::i64:
+      return element<int64_t>(view.data, index);
+    case DataType::u16:
+      return element<uint16_t>(view.data, index);
+    case DataType::u32:
+      return element<uint32_t>(view.data, index);
+    case DataType::u64:
+      return element<uint64_t>(view.data, index);
+    case DataType::f16:
+      return static_cast<double>(to_float(Half{static_cast<uint16_t>(element<uint16_t>(view.data, index))}));
+    case DataType::bf16: {
+      const uint32_t bits = static_cast<uint32_t>(element<uint16_t>(view.data, index)) << 16;
+      float value;
+      std::memcpy(&value, &bits, sizeof(value));
+      return value;
+    }
+    case DataType::u8:
+    case DataType::boolean:
+      return element<uint8_t>(view.data, index);
+  }
+  return 0;
+}
+
+std::string shape_text(const TensorView& view) {
+  std::vector<std::string> sizes;
+  for (int64_t size : view.shape) sizes.push_back(std::to_string(size));
+  return fmt::format("{}[{}]", name_of(view.type), join(sizes, ","));
+}
+
+// Scores of one picture: [1, classes] or [classes].
+bool is_ranking(const TensorView& view) {
+  const bool real = view.type == DataType::f32 || view.type == DataType::f64 || view.type == DataType::f16 || view.type == DataType::bf16;
+  return real && !view.shape.empty() && view.shape.size() <= 2 && view.shape.back() > 1 && element_count(view.shape) == view.shape.back();
+}
+
+size_t largest(const TensorView& view) {
+  size_t best = 0;
+  const auto count = static_cast<size_t>(element_count(view.shape));
+  for (size_t i = 1; i < count; ++i) {
+    if (element(view, i) > element(view, best)) best = i;
+  }
+  return best;
+}
+
+}  // namespace
+
+void OutputComparison::add(size_t output, const TensorView& expected, const TensorView& actual) {
+  if (expected.type != actual.type || !std::equal(expected.shape.begin(), expected.shape.end(), actual.shape.begin(), actual.shape.end())) {
+    throw Error(ErrorKind::input, fmt::format("output {} is {}, the reference is {}", output, shape_text(actual), shape_text(expected)));
+  }
+  if (output == 0) ++samples_;
+  const auto count = static_cast<size_t>(element_count(expected.shape));
+  for (size_t i = 0; i < count; ++i) {
+    const double want = element(expected, i), got = element(actual, i);
+    ++elements_;
+    if (want == got || (std::isnan(want) && std::isnan(got))) {
+      if (std::isfinite(want)) squared_reference_ += want * want;
+      continue;
+    }
+    if (!std::isfinite(want) || !std::isfinite(got)) {
+      broken_ = true;
+      continue;
+    }
+    const double error = std::abs(got - want);
+    squared_reference_ += want * want;
+    squared_error_ += error * error;
+    absolute_error_ += error;
+    max_error_ = std::max(max_error_, error);
+  }
+  if (is_ranking(expected)) {
+    ++top1_asked_;
+    if (largest(expected) == largest(actual)) ++top1_same_;
+  }
+}
+
+CheckResult OutputComparison::result(double min_sqnr_db) const {
+  CheckResult result;
+  result.samples = samples_;
+  result.max_abs_error = max_error_;
+  result.mean_abs_error = elements_ == 0 ? 0 : absolute_error_ / static_cast<double>(elements_);
+  if (squared_error_ == 0) {
+    result.sqnr_db = equal_db;
+  } else if (squared_reference_ == 0) {
+    result.sqnr_db = -equal_db;
+  } else {
+    result.sqnr_db = std::clamp(10 * std::log10(squared_reference_ / squared_error_), -equal_db, equal_db);
+  }
+  if (broken_) {
+    result.sqnr_db = -equal_db;
+    result.max_abs_error = result.mean_abs_error = INFINITY;
+  }
+  if (top1_asked_ > 0) result.top1_agreement = static_cast<double>(top1_same_) / static_cast<double>(top1_asked_);
+  result.min_sqnr_db = min_sqnr_db;
+  result.pass = !broken_ && elements_ > 0 && result.sqnr_db >= min_sqnr_db;
+  return result;
+}
+
+double min_sqnr_db(const std::string& precision) {
+  if (precision == "fp32") return 60;
+  if (precision == "tf32") return 40;
+  if (precision == "int8" || precision == "fp8") return 10;
+  return 20;  // bf16, fp16, mixed
+}
+
+}  // namespace deepgap

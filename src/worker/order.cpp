@@ -1,0 +1,80 @@
+#include "worker/order.h"
+
+#include "base/hash.h"
+#include "base/text.h"
+#include "record/record_json.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <chrono>
+
+namespace deepgap {
+
+nlohmann::json order_to_json(const WorkOrder& order) {
+  return {{"point", point_to_json(order.point)},
+          {"repeat", order.repeat},
+          {"sweep", order.sweep},
+          {"stopping", stopping_to_json(order.stopping)},
+          {"check", order.check},
+          {"run_id", order.run_id},
+          {"study", order.study},
+          {"cache_dir", order.cache_dir},
+          {"reference_unavailable", order.reference_unavailable}};
+}
+
+WorkOrder order_from_json(const nlohmann::json& json) {
+  try {
+    WorkOrder order;
+    order.point = point_from_json(json.at("point"));
+    order.stopping = stopping_from_json(json.at("stopping"));
+    json.at("repeat").get_to(order.repeat);
+    json.at("sweep").get_to(order.sweep);
+    json.at("check").get_to(order.check);
+    json.at("run_id").get_to(order.run_id);
+    json.at("study").get_to(order.study);
+    json.at("cache_dir").get_to(order.cache_dir);
+    json.at("reference_unavailable").get_to(order.reference_unavailable);
+    return order;
+  } catch (const nlohmann::json::exception& error) {
+    throw Error(ErrorKind::input, std::string("damaged work order: ") + error.what());
+  }
+}
+
+Record begin_record(const WorkOrder& order) {
+  Record record;
+  record.record_id = random_id();
+  record.run_id = order.run_id;
+  record.study = order.study;
+  record.point = order.point;
+  record.repeat = order.repeat;
+  record.sweep = order.sweep;
+  record.stopping = order.stopping;
+  record.started_unix_ns =
+      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+  return record;
+}
+
+Outcome outcome_of(ErrorKind kind) {
+  switch (kind) {
+    case ErrorKind::refused:
+    case ErrorKind::usage:
+    case ErrorKind::input:
+      return Outcome::refused;
+    case ErrorKind::out_of_memory:
+      return Outcome::out_of_memory;
+    case ErrorKind::device_lost:
+      return Outcome::device_lost;
+    default:
+      return Outcome::crashed;
+  }
+}
+
+void fail_record(Record& record, Outcome outcome, const std::string& reason) {
+  record.outcome = outcome;
+  record.verdict = Verdict::none;
+  record.reason = trim(reason);
+  std::replace(record.reason.begin(), record.reason.end(), '\n', ' ');
+}
+
+}  // namespace deepgap

@@ -1,0 +1,33 @@
+// WorkOrder: one (Point, repeat) as the parent hands it to a worker, and the Record that both begin from it. Plain data.
+#pragma once
+
+#include <deepgap/error.h>
+#include <deepgap/record.h>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <string>
+
+namespace deepgap {
+
+struct WorkOrder {
+  Point point;
+  int repeat = 0;
+  int sweep = 0;
+  StoppingSettings stopping;
+  bool check = true;
+  std::string run_id;
+  std::string study;
+  std::string cache_dir;              // empty: cache nothing
+  std::string reference_unavailable;  // why no reference can be made; empty: it can, or nobody tried yet
+};
+nlohmann::json order_to_json(const WorkOrder& order);
+WorkOrder order_from_json(const nlohmann::json& json);  // throws Error{input}
+
+// What is known before anything has run: identity, time and settings.
+Record begin_record(const WorkOrder& order);
+// refused -> refused, out_of_memory -> out_of_memory, device_lost -> device_lost, usage and input -> refused, internal -> crashed
+Outcome outcome_of(ErrorKind kind);
+void fail_record(Record& record, Outcome outcome, const std::string& reason);
+
+}  // namespace deepgap

@@ -1,0 +1,159 @@
+#include "worker/point_options.h"
+
+#include "base/text.h"
+
+#include <deepgap/error.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+namespace deepgap {
+namespace {
+
+constexpr std::string_view environment_prefix = "env.";
+
+template <typename T>
+bool has_option(const std::vector<T>& options, std::string_view name) {
+  return std::any_of(options.begin(), options.end(), [&](const T& option) { return option.name == name; });
+}
+
+[[noreturn]] void wrong_value(const std::string& name, const std::string& value, std::string_view wanted) {
+  throw Error(ErrorKind::usage, fmt::format("{}='{}' is not {}", name, value, wanted));
+}
+
+int64_t whole(const std::string& name, const std::string& value, int64_t least, int64_t most) {
+  const auto number = parse_int(value);
+  if (!number || *number < least || *number > most) wrong_value(name, value, fmt::format("a whole number from {} to {}", least, most));
+  return *number;
+}
+
+void set_own(PointOptions& sorted, const std::string& name, const std::string& value) {
+  if (name == "seed") sorted.seed = static_cast<uint64_t>(whole(name, value, 0, INT64_MAX));
+  if (name == "samples") sorted.samples = whole(name, value, 1, 65'536);
+  if (name == "streams") sorted.streams = whole(name, value, 1, 1024);
+  if (name == "shape") sorted.shapes = parse_shapes(value);
+  if (name == "affinity") sorted.affinity = value;
+}
+
+// The backend of "NAME.key", or nothing.
+std::optional<std::pair<std::string, std::string>> prefixed(const std::string& name) {
+  const size_t dot = name.find('.');
+  if (dot == std::string::npos) return std::nullopt;
+  return std::pair(name.substr(0, dot), name.substr(dot + 1));
+}
+
+[[noreturn]] void unknown_option(const Point& point, const std::string& name, const std::vector<OptionInfo>& backend,
+                                 const std::vector<ScenarioOption>& scenario) {
+  std::vector<std::string> known;
+  for (const auto& option : backend) known.push_back(option.name);
+  for (const auto& option : scenario) known.push_back(option.name);
+  for (const auto& option : worker_options()) known.push_back(option.name);
+  throw Error(ErrorKind::usage, unknown_name(fmt::format("option of {}", point.backend), name, known));
+}
+
+std::vector<int> parse_cpu_list(const std::string& text) {
+  std::vector<int> cpus;
+  for (const std::string& part : split(text, '/')) {
+    const std::vector<std::string> ends = split(part, '-');
+    const auto first = parse_int(ends.front()), last = parse_int(ends.back());
+    if (ends.size() > 2 || !first || !last || *first < 0 || *last < *first || *last > 65'535) {
+      wrong_value("affinity", text, "none, first, or a list of CPUs such as 0-3/8");
+    }
+    for (int64_t cpu = *first; cpu <= *last; ++cpu) cpus.push_back(static_cast<int>(cpu));
+  }
+  return cpus;
+}
+
+}  // namespace
+
+std::vector<OptionInfo> worker_options() {
+  return {{"seed", "of seeded weights and samples", "1", true},
+          {"samples", "different samples that a batch cycles", "4"},
+          {"streams", "queries that the session can hold at a time, at least", "1"},
+          {"shape", "sizes of open inputs: input:1x3x224x224, several joined by '/'", "", true},
+          {"affinity", "CPUs of the worker: none, first (as many as threads), or a list 0-3/8", "none", true},
+          {"env.NAME", "environment variable of the worker", "", true}};
+}
+
+PointOptions sort_options(const Point& point, const std::vector<OptionInfo>& backend, const std::vector<ScenarioOption>& scenario) {
+  PointOptions sorted;
+  const std::vector<OptionInfo> own = worker_options();
+  for (const auto& [name, value] : point.options) {
+    if (name.starts_with(environment_prefix) && name.size() > environment_prefix.size()) {
+      sorted.environment[name.substr(environment_prefix.size())] = value;
+      continue;
+    }
+    if (const auto parts = prefixed(name)) {
+      if (parts->first != point.backend) continue;  // another engine's
+      if (!has_option(backend, parts->second)) unknown_option(point, name, backend, scenario);
+      sorted.backend[parts->second] = value;
+      continue;
+    }
+    const bool ours = has_option(own, name), of_backend = has_option(backend, name), of_scenario = has_option(scenario, name);
+    if (!ours && !of_backend && !of_scenario) unknown_option(point, name, backend, scenario);
+    if (ours) set_own(sorted, name, value);
+    if (of_backend) sorted.backend.emplace(name, value);  // what was said with a prefix goes first
+    if (of_scenario) sorted.scenario[name] = value;
+  }
+  return sorted;
+}
+
+std::map<std::string, std::vector<int64_t>> parse_shapes(const std::string& text) {
+  constexpr std::string_view wanted = "of the form input:1x3x224x224 (N: the batch), several joined by '/'";
+  std::map<std::string, std::vector<int64_t>> shapes;
+  if (text.empty()) return shapes;
+  for (const std::string& part : split(text, '/')) {
+    const size_t colon = part.rfind(':');
+    if (colon == std::string::npos || colon == 0) wrong_value("shape", text, wanted);
+    std::vector<int64_t> sizes;
+    for (const std::string& size : split(std::string_view(part).substr(colon + 1), 'x')) {
+      const auto number = size == "N" ? std::optional<int64_t>(-1) : parse_int(size);
+      if (!number || *number == 0 || *number < -1 || *number > INT32_MAX) wrong_value("shape", text, wanted);
+      sizes.push_back(*number);
+    }
+    shapes[part.substr(0, colon)] = sizes;
+  }
+  return shapes;
+}
+
+std::string process_key(const Point& point, const std::vector<OptionInfo>& backend) {
+  std::string key;
+  const std::vector<OptionInfo> own = worker_options();
+  const auto is_wide = [](const std::vector<OptionInfo>& options, const std::string& name) {
+    return std::any_of(options.begin(), options.end(), [&](const OptionInfo& o) { return o.name == name && o.process_wide; });
+  };
+  for (const auto& [name, value] : point.options) {
+    const auto parts = prefixed(name);
+    const bool environment = name.starts_with(environment_prefix);
+    const bool of_backend = parts ? parts->first == point.backend && is_wide(backend, parts->second) : is_wide(backend, name);
+    if (environment || of_backend || is_wide(own, name)) key += fmt::format("{}={};", name, value);
+  }
+  return key;
+}
+
+std::map<std::string, std::string> worker_environment(const Point& point) {
+  std::map<std::string, std::string> environment;
+  for (const auto& [name, value] : point.options) {
+    if (name.starts_with(environment_prefix)) environment[name.substr(environment_prefix.size())] = value;
+  }
+  return environment;
+}
+
+std::vector<int> affinity_cpus(const std::string& affinity, int threads, const std::vector<int>& allowed) {
+  if (affinity.empty() || affinity == "none") return {};
+  if (affinity == "first") {
+    const size_t count = threads > 0 ? std::min(static_cast<size_t>(threads), allowed.size()) : allowed.size();
+    return {allowed.begin(), allowed.begin() + static_cast<std::ptrdiff_t>(count)};
+  }
+  const std::vector<int> cpus = parse_cpu_list(affinity);
+  for (const int cpu : cpus) {
+    if (std::find(allowed.begin(), allowed.end(), cpu) == allowed.end()) {
+      throw Error(ErrorKind::usage, fmt::format("affinity='{}': CPU {} is not one of the {} allowed here", affinity, cpu, allowed.size()));
+    }
+  }
+  return cpus;
+}
+
+}  // namespace deepgap

@@ -1,0 +1,43 @@
+// A Point's options, sorted by who they are for. Keys are a backend's, a scenario's or one of ours; "NAME.key" is for backend NAME alone, so
+// that a Study over several engines can set one of them. docs/tour.md lists ours.
+#pragma once
+
+#include <deepgap/backend.h>
+#include <deepgap/point.h>
+
+#include "scenario/scenario.h"
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace deepgap {
+
+struct PointOptions {
+  std::map<std::string, std::string> backend;      // without prefix
+  std::map<std::string, std::string> scenario;
+  std::map<std::string, std::string> environment;  // of the worker process, from env.NAME
+  std::map<std::string, std::vector<int64_t>> shapes;
+  uint64_t seed = 1;       // of seeded weights and samples; also the backend's where it has one
+  int64_t samples = 4;     // that a query's batch cycles, and whose outputs are checked
+  int64_t streams = 1;     // slots of the Session at least
+  std::string affinity = "none";
+};
+
+std::vector<OptionInfo> worker_options();  // ours
+
+// Throws Error{usage} "unknown option 'latncy' of null, did you mean 'latency'?" and for values that cannot be read.
+PointOptions sort_options(const Point& point, const std::vector<OptionInfo>& backend, const std::vector<ScenarioOption>& scenario);
+// "input:1x3x224x224/mask:Nx7" (N or -1: as it is). Throws Error{usage}.
+std::map<std::string, std::vector<int64_t>> parse_shapes(const std::string& text);
+
+// The environment and what else must be equal for Points to share a process: "affinity=first;env.X=1;mode=2".
+std::string process_key(const Point& point, const std::vector<OptionInfo>& backend);
+std::map<std::string, std::string> worker_environment(const Point& point);
+
+// CPUs for `affinity`: "none" is empty, "first" the first `threads` of `allowed`, else a list "0-3/8". Throws Error{usage} for one that
+// is not allowed here.
+std::vector<int> affinity_cpus(const std::string& affinity, int threads, const std::vector<int>& allowed);
+
+}  // namespace deepgap

@@ -1,0 +1,57 @@
+// Pulse: tells the parent that the worker is alive and how far it is, from a thread of its own.
+//
+// Alive means getting on: a heartbeat goes out when something was finished since the last one (a query, a stage), or when the process used
+// the processor for at least a twentieth of the time, as compiling or a very long query does. Who only burns the processor falls silent
+// after `patience`. So an engine that waits for ever is seen, although this thread runs on.
+// The measured thread pays one relaxed store a query.
+#pragma once
+
+#include "worker/protocol.h"
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <thread>
+
+namespace deepgap {
+
+class Pulse {
+ public:
+  struct Settings {
+    std::chrono::nanoseconds period{std::chrono::milliseconds(250)};
+    std::chrono::nanoseconds patience{std::chrono::minutes(10)};
+  };
+  // `send` is called on the pulse's thread. Error thrown by it: the parent is gone, and so is this process (_exit), at once.
+  Pulse(std::function<void(const Frame&)> send, Settings settings);
+  ~Pulse();
+  Pulse(const Pulse&) = delete;
+  Pulse& operator=(const Pulse&) = delete;
+
+  void beat() { done_.store(done_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed); }  // by one thread
+  // idle (between orders: silence is right), load, reference, check, warm_up, steady. Restarts the count of beats.
+  void enter(const std::string& stage);
+
+ private:
+  void run();
+  bool is_getting_on(uint64_t progress);
+
+  std::function<void(const Frame&)> send_;
+  Settings settings_;
+  std::atomic<uint64_t> done_{0};
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::string stage_ = "idle";
+  uint64_t stages_ = 0;
+  bool stop_ = false;
+  // of the pulse's thread
+  uint64_t last_progress_ = 0;
+  std::chrono::nanoseconds last_cpu_{0};
+  std::chrono::steady_clock::time_point last_look_, last_change_;
+  std::thread thread_;
+};
+
+}  // namespace deepgap

@@ -1,0 +1,222 @@
+#include "worker/reference.h"
+
+#include "base/clocks.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/text.h"
+#include "model/eval/evaluator.h"
+#include "model/weights/safetensors.h"
+#include "worker/check.h"
+#include "worker/plugin.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <map>
+
+namespace deepgap {
+namespace {
+
+// Changed when what the evaluator computes changes.
+constexpr int evaluator_edition = 1;
+constexpr std::string_view by_evaluator = "native fp32 reference";
+
+std::string reference_path(const std::string& cache_dir, const std::string& key, std::string_view against) {
+  return fmt::format("{}/references/{}.{}.safetensors", cache_dir, key, against == by_evaluator ? "native" : against);
+}
+
+std::string tensor_name(size_t sample, size_t output) { return fmt::format("{}.{}", sample, output); }
+
+Tensor copy_of(const TensorView& view) {
+  Tensor copy = make_tensor(view.type, Shape(view.shape.begin(), view.shape.end()));
+  if (view.bytes() > 0) std::memcpy(writable<std::byte>(copy).data(), view.data, view.bytes());
+  return copy;
+}
+
+// The batch that the network insists on; 1 where it leaves it open.
+int64_t fixed_batch(const GraphSummary& summary) {
+  if (summary.inputs.empty() || !summary.inputs.front().dims || summary.inputs.front().dims->empty()) return 1;
+  const Dim& first = summary.inputs.front().dims->front();
+  return first.known() ? std::max<int64_t>(first.size, 1) : 1;
+}
+
+// One input tensor with `batch` times the sample, which owns its bytes.
+Tensor repeated(const TensorView& sample, int64_t batch) {
+  if (batch == 1 || sample.shape.empty()) return copy_of(sample);
+  Shape shape(sample.shape.begin(), sample.shape.end());
+  shape.front() = batch;
+  Tensor result = make_tensor(sample.type, std::move(shape));
+  for (int64_t i = 0; i < batch; ++i) {
+    std::memcpy(writable<std::byte>(result).data() + static_cast<size_t>(i) * sample.bytes(), sample.data, sample.bytes());
+  }
+  return result;
+}
+
+// Item `index` of a batch, with batch dimension 1. The view's shape must outlive it.
+TensorView item_of(const TensorView& batch, int64_t index, Shape& shape) {
+  shape.assign(batch.shape.begin(), batch.shape.end());
+  shape.front() = 1;
+  TensorView item{batch.type, shape, batch.data};
+  item.data += static_cast<size_t>(index) * item.bytes();
+  return item;
+}
+
+std::vector<Tensor> first_items(const std::vector<Tensor>& outputs, int64_t batch) {
+  if (batch == 1) return outputs;
+  std::vector<Tensor> items;
+  for (const Tensor& output : outputs) {
+    Shape shape;
+    const bool has_batch = !output.shape.empty() && output.shape.front() == batch;
+    items.push_back(has_batch ? copy_of(item_of(output.view(), 0, shape)) : output);
+  }
+  return items;
+}
+
+Reference reference_by_evaluator(const Model& model, Dataset& dataset, std::span<const uint32_t> samples) {
+  const int64_t batch = fixed_batch(model.summary());
+  Reference reference{std::string(by_evaluator), {}};
+  for (const uint32_t sample : samples) {
+    std::vector<Tensor> inputs;
+    for (const TensorView& view : dataset.sample(sample)) inputs.push_back(repeated(view, batch));
+    reference.outputs.push_back(first_items(evaluate(model.graph(), inputs), batch));
+  }
+  return reference;
+}
+
+std::optional<Reference> read_reference(const std::string& path, std::string_view against) {
+  std::error_code error;
+  if (!std::filesystem::exists(path, error)) return std::nullopt;
+  Reference reference{std::string(against), {}};
+  try {
+    const std::map<std::string, Tensor> tensors = read_safetensors(path);
+    for (size_t sample = 0; tensors.count(tensor_name(sample, 0)) != 0; ++sample) {
+      std::vector<Tensor> outputs;
+      for (size_t output = 0; tensors.count(tensor_name(sample, output)) != 0; ++output) {
+        outputs.push_back(tensors.at(tensor_name(sample, output)));
+      }
+      reference.outputs.push_back(std::move(outputs));
+    }
+  } catch (const Error&) {
+    return std::nullopt;  // damaged: it is made again and written over
+  }
+  if (reference.outputs.empty()) return std::nullopt;
+  return reference;
+}
+
+}  // namespace
+
+std::string reference_key(const Model& model, Dataset& dataset, std::span<const uint32_t> samples) {
+  Hasher hasher;
+  hasher.add_value(evaluator_edition);
+  hasher.add(std::string_view(model.summary().content_hash));
+  hasher.add_value(static_cast<uint64_t>(samples.size()));
+  for (const uint32_t sample : samples) {
+    for (const TensorView& view : dataset.sample(sample)) {
+      hasher.add_value(view.type);
+      hasher.add_value(static_cast<uint64_t>(view.shape.size()));
+      for (const int64_t size : view.shape) hasher.add_value(size);
+      hasher.add(std::span(view.data, view.bytes()));
+    }
+  }
+  return hasher.digest();
+}
+
+std::optional<Reference> find_reference(const std::string& cache_dir, const std::string& key) {
+  if (cache_dir.empty()) return std::nullopt;
+  for (const std::string_view against : {by_evaluator, std::string_view("onnxruntime")}) {
+    if (auto reference = read_reference(reference_path(cache_dir, key, against), against)) return reference;
+  }
+  return std::nullopt;
+}
+
+void keep_reference(const std::string& cache_dir, const std::string& key, const Reference& reference) {
+  if (cache_dir.empty()) return;
+  std::map<std::string, Tensor> tensors;
+  for (size_t sample = 0; sample < reference.outputs.size(); ++sample) {
+    for (size_t output = 0; output < reference.outputs[sample].size(); ++output) {
+      tensors[tensor_name(sample, output)] = reference.outputs[sample][output];
+    }
+  }
+  make_directories(cache_dir + "/references");
+  const std::string path = reference_path(cache_dir, key, reference.against);
+  const std::string temporary = fmt::format("{}.{}", path, random_id());
+  try {
+    write_safetensors(temporary, tensors, {{"against", reference.against}});
+    std::filesystem::rename(temporary, path);
+  } catch (const std::exception& error) {
+    ::unlink(temporary.c_str());
+    throw Error(ErrorKind::input, fmt::format("cannot write {}: {}; name another folder with --cache", path, error.what()));
+  }
+}
+
+Reference reference_by_backend(const std::string& backend, const Model& model, Dataset& dataset, std::span<const uint32_t> samples) {
+  const auto plugin = open_plugin(backend);
+  const auto clock = make_real_clock();
+  const int64_t batch = fixed_batch(model.summary());
+  LoadOptions options;
+  options.batch_sizes = {batch};
+  options.clock = clock.get();
+  Status status = Status::ok;
+  options.completion = [&](std::span<const Done> done) { status = done.back().status; };
+  const auto session = plugin->backend().load(model, options);
+  std::vector<std::vector<TensorView>> inputs;
+  for (const uint32_t sample : samples) inputs.push_back(dataset.sample(sample));
+  session->stage(inputs);
+  Reference reference{backend, {}};
+  for (uint32_t position = 0; position < samples.size(); ++position) {
+    const std::vector<uint32_t> items(static_cast<size_t>(batch), position);
+    session->enqueue(0, items, position);
+    session->drain();
+    if (status != Status::ok) throw Error(ErrorKind::refused, fmt::format("{} failed: {}", backend, session->last_error()));
+    std::vector<Tensor> outputs;
+    for (const TensorView& view : session->outputs(0)) outputs.push_back(copy_of(view));
+    reference.outputs.push_back(first_items(outputs, batch));
+  }
+  return reference;
+}
+
+Reference make_reference(const Model& model, Dataset& dataset, std::span<const uint32_t> samples) {
+  std::string refusal;
+  try {
+    return reference_by_evaluator(model, dataset, samples);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::refused) throw;
+    refusal = error.what();
+  }
+  try {
+    return reference_by_backend("onnxruntime", model, dataset, samples);
+  } catch (const Error& error) {
+    throw Error(ErrorKind::refused, fmt::format("the plain evaluator cannot run it ({}), nor can onnxruntime ({})", refusal, error.what()));
+  }
+}
+
+std::optional<CheckResult> compare_batch(const Reference& reference, std::span<const TensorView> outputs, int64_t batch,
+                                         const std::string& precision) {
+  const size_t expected_outputs = reference.outputs.front().size();
+  if (outputs.size() != expected_outputs) {
+    throw Error(ErrorKind::input, fmt::format("{} outputs, the reference has {}", outputs.size(), expected_outputs));
+  }
+  OutputComparison comparison;
+  bool any = false;
+  for (int64_t item = 0; item < batch; ++item) {
+    const auto& expected = reference.outputs[static_cast<size_t>(item) % reference.outputs.size()];
+    size_t compared = 0;
+    for (size_t output = 0; output < outputs.size(); ++output) {
+      const TensorView& actual = outputs[output];
+      const bool has_batch = !actual.shape.empty() && actual.shape.front() == batch;
+      if (!has_batch && batch != 1) continue;
+      Shape shape;
+      comparison.add(compared++, expected[output].view(), has_batch ? item_of(actual, item, shape) : actual);
+    }
+    any = any || compared > 0;
+  }
+  if (!any) return std::nullopt;
+  CheckResult result = comparison.result(min_sqnr_db(precision));
+  result.against = reference.against;
+  return result;
+}
+
+}  // namespace deepgap

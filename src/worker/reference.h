@@ -1,0 +1,40 @@
+// Reference outputs: what a Model answers to R samples in FP32 on the plainest path. Made once, kept in the cache as safetensors, compared
+// with every engine's outputs before anything is timed.
+//
+// The key is the content of model, weights and inputs, so a reference is never stale. Writing is atomic; a damaged file counts as none.
+#pragma once
+
+#include <deepgap/dataset.h>
+#include <deepgap/model.h>
+#include <deepgap/record.h>
+#include <deepgap/session.h>
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace deepgap {
+
+struct Reference {
+  std::string against;                       // "native fp32 reference" or "onnxruntime"
+  std::vector<std::vector<Tensor>> outputs;  // [sample][output], batch dimension 1 where the network has one
+};
+
+// Loads the samples where they are not yet.
+std::string reference_key(const Model& model, Dataset& dataset, std::span<const uint32_t> samples);
+std::optional<Reference> find_reference(const std::string& cache_dir, const std::string& key);
+// Without a folder it is kept nowhere.
+void keep_reference(const std::string& cache_dir, const std::string& key, const Reference& reference);
+// By the plain evaluator; where it refuses the model, by ONNX Runtime. Throws Error{refused} when neither can. Slow, much memory.
+Reference make_reference(const Model& model, Dataset& dataset, std::span<const uint32_t> samples);
+// As make_reference, with one named backend at batch 1 and FP32: for fallbacks and `check --against`.
+Reference reference_by_backend(const std::string& backend, const Model& model, Dataset& dataset, std::span<const uint32_t> samples);
+
+// The outputs of one query of `batch` items, item i against sample i mod R. nullopt: no output has the batch as its first dimension, so
+// nothing can be told apart.
+std::optional<CheckResult> compare_batch(const Reference& reference, std::span<const TensorView> outputs, int64_t batch,
+                                         const std::string& precision);
+
+}  // namespace deepgap

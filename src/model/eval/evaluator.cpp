@@ -1,0 +1,145 @@
+#include "model/eval/evaluator.h"
+
+#include "model/eval/operator.h"
+#include "model/graph_tools.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <functional>
+#include <numeric>
+
+namespace deepgap {
+
+namespace {
+
+std::map<std::string, Operator>& operators() {
+  static std::map<std::string, Operator> table;
+  return table;
+}
+
+// Contents that alias a file may lie at any address; operators read them as numbers.
+Tensor aligned(const Tensor& tensor) {
+  if (!tensor.data || reinterpret_cast<uintptr_t>(tensor.data.get()) % byte_size(tensor.type) == 0) return tensor;
+  Tensor copy = make_tensor(tensor.type, tensor.shape);
+  std::memcpy(writable<std::byte>(copy).data(), tensor.data.get(), tensor.bytes());
+  return copy;
+}
+
+std::vector<size_t> last_uses(const Graph& graph) {
+  std::vector<size_t> last(graph.values.size(), 0);
+  for (size_t i = 0; i < graph.nodes.size(); ++i)
+    for (ValueId id : graph.nodes[i].inputs)
+      if (id != no_value) last[id] = i;
+  for (ValueId id : graph.outputs) last[id] = graph.nodes.size();
+  return last;
+}
+
+std::vector<Tensor> initial_values(const Graph& graph, std::span<const Tensor> inputs, const Observer& observer) {
+  if (inputs.size() != graph.inputs.size())
+    throw Error(ErrorKind::input, fmt::format("'{}' has {} inputs, {} were given", graph.name, graph.inputs.size(), inputs.size()));
+  std::vector<Tensor> values(graph.values.size());
+  for (const auto& [id, tensor] : graph.constants) values[id] = tensor;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    values[graph.inputs[i]] = inputs[i];
+    if (observer) observer(graph.inputs[i], inputs[i]);
+  }
+  return values;
+}
+
+}  // namespace
+
+bool add_operator(const char* name, Operator function) { return operators().emplace(name, function).second; }
+
+std::vector<std::string> evaluated_operators() {
+  std::vector<std::string> names;
+  for (const auto& [name, function] : operators()) names.push_back(name);
+  return names;
+}
+
+std::vector<Tensor> evaluate_node(const Graph& graph, const Node& node, std::span<const Tensor> inputs) {
+  const auto found = operators().find(node.op);
+  if (found == operators().end() || !(node.domain.empty() || node.domain == "ai.onnx"))
+    throw Error(ErrorKind::refused, fmt::format("node '{}': the plain evaluator has no operator {}{}{}", node.name, node.domain,
+                                                node.domain.empty() ? "" : ".", node.op));
+  std::vector<Tensor> ready;
+  ready.reserve(inputs.size());
+  for (const Tensor& tensor : inputs) ready.push_back(aligned(tensor));
+  return found->second(Call{graph, node, ready});
+}
+
+std::vector<Tensor> evaluate(const Graph& graph, std::span<const Tensor> inputs, const Observer& observer) {
+  std::vector<Tensor> values = initial_values(graph, inputs, observer);
+  const std::vector<size_t> last = last_uses(graph);
+  for (size_t i = 0; i < graph.nodes.size(); ++i) {
+    const Node& node = graph.nodes[i];
+    std::vector<Tensor> arguments;
+    for (ValueId id : node.inputs) arguments.push_back(id == no_value ? Tensor{} : values[id]);
+    std::vector<Tensor> results = evaluate_node(graph, node, arguments);
+    for (size_t k = 0; k < node.outputs.size(); ++k) {
+      if (node.outputs[k] == no_value) continue;
+      if (k >= results.size())
+        throw Error(ErrorKind::refused, fmt::format("node '{}' ({}): output {} is not made by the plain evaluator", node.name, node.op, k));
+      if (observer) observer(node.outputs[k], results[k]);
+      if (last[node.outputs[k]] > i) values[node.outputs[k]] = std::move(results[k]);
+    }
+    for (ValueId id : node.inputs)
+      if (id != no_value && last[id] == i) values[id] = {};
+  }
+  std::vector<Tensor> outputs;
+  for (ValueId id : graph.outputs) outputs.push_back(values[id]);
+  return outputs;
+}
+
+const Tensor& Call::input(size_t index) const {
+  if (!has(index)) fail(fmt::format("input {} is missing or has no content", index));
+  return inputs[index];
+}
+
+int64_t Call::int_of(std::string_view name, int64_t fallback) const { return attribute_int(node, name, fallback); }
+float Call::float_of(std::string_view name, float fallback) const { return attribute_float(node, name, fallback); }
+std::vector<int64_t> Call::ints_of(std::string_view name, const std::vector<int64_t>& fallback) const {
+  return attribute_ints(node, name, fallback);
+}
+std::string Call::text_of(std::string_view name, const std::string& fallback) const { return attribute_string(node, name, fallback); }
+
+std::vector<int64_t> Call::integers(size_t index) const {
+  const Tensor& tensor = input(index);
+  if (tensor.type == DataType::i64) return {tensor.as<int64_t>().begin(), tensor.as<int64_t>().end()};
+  if (tensor.type == DataType::i32) return {tensor.as<int32_t>().begin(), tensor.as<int32_t>().end()};
+  fail(fmt::format("input {} is {}, not int64", index, name_of(tensor.type)));
+}
+
+std::vector<int64_t> Call::ints_or_input(std::string_view attribute, size_t index, const std::vector<int64_t>& fallback) const {
+  return has(index) ? integers(index) : ints_of(attribute, fallback);
+}
+
+int64_t Call::axis(int64_t axis, size_t rank) const {
+  const auto size = static_cast<int64_t>(rank);
+  if (axis < -size || axis >= size) fail(fmt::format("axis {} does not fit rank {}", axis, rank));
+  return axis < 0 ? axis + size : axis;
+}
+
+void Call::expect(const Tensor& tensor, DataType type) const {
+  if (tensor.type != type) refuse(fmt::format("{} is not handled here, only {}", name_of(tensor.type), name_of(type)));
+}
+
+void Call::fail(const std::string& what) const {
+  throw Error(ErrorKind::input, fmt::format("node '{}' ({}): {}", node.name, node.op, what));
+}
+
+void Call::refuse(const std::string& what) const {
+  throw Error(ErrorKind::refused, fmt::format("node '{}' ({}): {}", node.name, node.op, what));
+}
+
+Tensor copy_with_shape(const Tensor& tensor, Shape shape) { return {tensor.type, std::move(shape), tensor.data}; }
+
+int64_t product_of(std::span<const int64_t> sizes) { return std::accumulate(sizes.begin(), sizes.end(), int64_t{1}, std::multiplies<>()); }
+
+std::vector<int64_t> row_major_strides(std::span<const int64_t> shape) {
+  std::vector<int64_t> strides(shape.size(), 1);
+  for (size_t i = shape.size(); i-- > 1;) strides[i - 1] = strides[i] * shape[i];
+  return strides;
+}
+
+}  // namespace deepgap

@@ -1,0 +1,90 @@
+// The values that seeds stand for: normal streams and smooth pictures.
+#include "model/eval/parallel.h"
+#include "model/weights/exact_math.h"
+#include "model/weights/philox.h"
+#include "model/weights/seeded.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace deepgap {
+
+namespace {
+
+constexpr int64_t values_per_part = 1 << 14;
+
+// One plane wave of a picture: cos(2 pi (across * x + down * y + phase)), x and y from 0 to 1.
+struct Wave {
+  double across, down, phase;
+};
+
+constexpr int wave_count = 16;
+
+// Draws of one picture: four uniform numbers per (wave, purpose).
+PhiloxCounter draw(uint64_t seed, uint64_t index, uint32_t wave, uint32_t purpose) {
+  return philox4x32({wave, purpose, static_cast<uint32_t>(index), static_cast<uint32_t>(index >> 32)},
+                    philox_key(seed ^ stream_of("smooth")));
+}
+
+Wave wave_of(uint64_t seed, uint64_t index, int wave) {
+  const PhiloxCounter words = draw(seed, index, static_cast<uint32_t>(wave), 0);
+  // Directions from all around; up to half a cycle more with each wave.
+  const double reach = 0.5 + 0.5 * wave;
+  return {(2 * to_unit(words[0]) - 1) * reach, (2 * to_unit(words[1]) - 1) * reach, to_unit(words[2])};
+}
+
+// Half of an amplitude is common to all channels, as brightness is.
+double amplitude_of(uint64_t seed, uint64_t index, int wave, int64_t channel) {
+  const double common = 2 * to_unit(draw(seed, index, static_cast<uint32_t>(wave), 1)[0]) - 1;
+  const double own = 2 * to_unit(draw(seed, index, static_cast<uint32_t>(wave), static_cast<uint32_t>(2 + channel))[0]) - 1;
+  return (common + own) / (1.0 + wave);
+}
+
+// cos and sin of 2 pi (frequency * i / size + phase) for every i.
+struct Table {
+  std::vector<double> cosine, sine;
+  Table(double frequency, double phase, int64_t size) : cosine(size), sine(size) {
+    for (int64_t i = 0; i < size; ++i) {
+      const double turns = frequency * (static_cast<double>(i) / static_cast<double>(size)) + phase;
+      cosine[i] = exact_sine_of_turns(turns + 0.25);
+      sine[i] = exact_sine_of_turns(turns);
+    }
+  }
+};
+
+}  // namespace
+
+void fill_normal(std::span<float> values, uint64_t seed, const std::string& name) {
+  const uint64_t stream = stream_of(name);
+  const auto count = static_cast<int64_t>(values.size());
+  parallel_for((count + values_per_part - 1) / values_per_part, values_per_part * 10.0, [&](int64_t part) {
+    const int64_t end = std::min(count, (part + 1) * values_per_part);
+    for (int64_t i = part * values_per_part; i < end; i += 4) {
+      const PhiloxCounter words = philox_block(seed, stream, static_cast<uint64_t>(i / 4));
+      for (int64_t k = 0; k < 4 && i + k < end; ++k) values[i + k] = static_cast<float>(normal_quantile(to_unit(words[k])));
+    }
+  });
+}
+
+void fill_smooth(std::span<float> sample, int64_t channels, int64_t height, int64_t width, uint64_t seed, uint64_t index) {
+  std::vector<double> sum(sample.size(), 0.0);
+  std::vector<double> most(channels, 0.0);
+  for (int w = 0; w < wave_count; ++w) {
+    const Wave wave = wave_of(seed, index, w);
+    const Table x(wave.across, wave.phase, width), y(wave.down, 0, height);
+    for (int64_t c = 0; c < channels; ++c) {
+      const double amplitude = amplitude_of(seed, index, w, c);
+      most[c] += std::fabs(amplitude);
+      for (int64_t row = 0; row < height; ++row) {
+        double* out = sum.data() + (c * height + row) * width;
+        const double even = amplitude * y.cosine[row], odd = amplitude * y.sine[row];
+        for (int64_t i = 0; i < width; ++i) out[i] += even * x.cosine[i] - odd * x.sine[i];
+      }
+    }
+  }
+  const int64_t plane = height * width;
+  for (int64_t i = 0; i < channels * plane; ++i) sample[i] = static_cast<float>(sum[i] / most[i / plane]);
+}
+
+}  // namespace deepgap

@@ -1,0 +1,21 @@
+// ONNX Runtime on the CPU, through its C interface. Its library is opened when the Backend is made, so that a missing one is the reason
+// why the plug-in does not load.
+#pragma once
+
+#include <deepgap/backend.h>
+
+namespace deepgap {
+
+class OrtBackend final : public Backend {
+ public:
+  OrtBackend();  // throws Error{refused} when the library is not there
+  std::string name() const override { return "onnxruntime"; }
+  std::string version() const override;
+  ModelForm form() const override { return ModelForm::onnx; }
+  std::vector<DeviceInfo> devices() const override;
+  std::vector<OptionInfo> options() const override;
+  Support supports(const Point& point, const GraphSummary& graph) const override;
+  std::unique_ptr<Session> load(const Model& model, const LoadOptions& options) override;
+};
+
+}  // namespace deepgap

@@ -1,0 +1,79 @@
+#include "backends/onnxruntime/ort_failure.h"
+
+#include "base/text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <string_view>
+
+namespace deepgap {
+namespace {
+
+bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
+
+bool is_word_character(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+
+// As a word of its own: "Conv" is not in "ConvTranspose".
+bool has_word(std::string_view text, std::string_view word) {
+  for (size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
+    const bool begins = at == 0 || !is_word_character(text[at - 1]);
+    const size_t end = at + word.size();
+    if (begins && (end == text.size() || !is_word_character(text[end]))) return true;
+  }
+  return false;
+}
+
+// The node that a message is about: by its name and operator, else the first of an operator it names; nullptr when it names none.
+const Node* blamed_node(const Graph& graph, std::string_view message) {
+  const Node* by_operator = nullptr;
+  for (const Node& node : graph.nodes) {
+    if (!has_word(message, node.op)) continue;
+    if (has_word(message, node.name)) return &node;
+    if (by_operator == nullptr) by_operator = &node;
+  }
+  return by_operator;
+}
+
+std::string full_name(const Node& node) { return node.domain.empty() ? node.op : node.domain + "." + node.op; }
+
+}  // namespace
+
+// Messages made by its ENFORCE macro begin "/path/file.cc:123 ReturnType ns::Function(args) condition was false. words": the words count.
+std::string short_message(const std::string& message) {
+  std::string line = message;
+  std::replace_if(
+      line.begin(), line.end(), [](char c) { return std::iscntrl(static_cast<unsigned char>(c)) != 0; }, ' ');
+  line = trim(line);
+  constexpr std::string_view condition = " was false. ";
+  if (const size_t at = line.find(condition); line.starts_with('/') && at != std::string::npos) line = line.substr(at + condition.size());
+  constexpr size_t limit = 300;
+  if (line.size() > limit) line = line.substr(0, limit) + "...";
+  return line;
+}
+
+bool is_out_of_memory(const OrtFailure& failure) {
+  return contains(failure.message, "bad_alloc") || contains(failure.message, "Failed to allocate memory") ||
+         contains(failure.message, "out of memory");
+}
+
+Error load_error(const OrtFailure& failure, const Graph& graph) {
+  const std::string words = short_message(failure.message);
+  if (is_out_of_memory(failure)) return {ErrorKind::out_of_memory, "onnxruntime is out of memory loading the model: " + words};
+  const Node* node = blamed_node(graph, failure.message);
+  const bool unknown = contains(failure.message, "No Op registered") || contains(failure.message, "not a registered function/op");
+  if (node != nullptr && unknown) {
+    return {ErrorKind::refused,
+            fmt::format("onnxruntime has no operator '{}' (node '{}', opset {})", full_name(*node), node->name, graph.opset)};
+  }
+  if (node != nullptr && failure.code == ort_not_implemented) {
+    return {ErrorKind::refused, fmt::format("onnxruntime has no kernel for operator '{}' with these types (node '{}'): {}",
+                                            full_name(*node), node->name, words)};
+  }
+  const ErrorKind kind = failure.code == ort_invalid_protobuf ? ErrorKind::input : ErrorKind::refused;
+  if (node == nullptr) return {kind, fmt::format("onnxruntime does not load the model: {}", words)};
+  return {kind, fmt::format("onnxruntime does not load the model: operator '{}' (node '{}'): {}", full_name(*node), node->name, words)};
+}
+
+}  // namespace deepgap

@@ -1,0 +1,32 @@
+// The options of the onnxruntime backend, parsed, and put into the library's session options.
+#pragma once
+
+#include "backends/onnxruntime/ort_library.h"
+
+#include <deepgap/backend.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace deepgap {
+
+struct OrtSettings {
+  int threads = 1;
+  int inter_op_threads = 1;
+  int execution_mode = ort_sequential;
+  int graph_optimization = ort_enable_all;
+  bool spinning = true;
+  bool pinned = false;
+};
+
+std::vector<OptionInfo> ort_option_infos();
+// Throws Error{usage} naming the option and what it takes.
+OrtSettings parse_ort_settings(const LoadOptions& options);
+OrtSessionOptionsHandle make_session_options(const OrtSettings& settings);
+
+// Where the threads-1 pool threads go, as the library wants it: "2;3;4", CPUs counted from 1. The calling thread is left where it is and
+// is taken to run on the first of `cpus`. Empty when there is nothing to pin, or fewer CPUs than threads.
+std::string affinity_text(const std::vector<int>& cpus, int threads);
+
+}  // namespace deepgap

@@ -1,0 +1,3 @@
+#include "backends/onnxruntime/ort_backend.h"
+
+DEEPGAP_BACKEND(deepgap::OrtBackend);

@@ -68,9 +68,19 @@ TEST(Metrics, throughput_carries_the_workers_interval_relative_to_its_value) {
 }
 
 TEST(Metrics, without_a_workers_interval_the_completions_give_one) {
-  const auto estimate = find_metric("throughput")->compute(hundred_queries()).value();
+  Record record;
+  Nanoseconds now = 0;
+  for (uint64_t i = 0; i < 90; ++i) {  // 10, 11, 12, 10, ... ms: 90 items in 990 ms
+    const Nanoseconds end = now + static_cast<Nanoseconds>(10 + i % 3) * 1'000'000;
+    record.timings.push_back({i, now, now, end, 1, Status::ok});
+    now = end;
+  }
+  record.windows = {{"steady", 0, now}};
+  const auto estimate = find_metric("throughput")->compute(record).value();
+  EXPECT_NEAR(estimate.value, 90 / 0.99, 1e-9);
   ASSERT_TRUE(estimate.low && estimate.high);
   EXPECT_LT(*estimate.low, estimate.value);
+  EXPECT_GT(*estimate.low, 0.95 * estimate.value);
   EXPECT_GT(*estimate.high, estimate.value);
 }
 

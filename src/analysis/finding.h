@@ -1,0 +1,46 @@
+// Finding: something worth saying in words about a Store, with the Points that show it. One file each in findings/, by registrar: the
+// report knows none by name. A Finding draws conclusions only from usable Points and says when an interval does not carry one.
+#pragma once
+
+#include "analysis/lines.h"
+#include "analysis/results.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace deepgap {
+
+enum class Tone { result, note, warning, failure };
+
+struct Statement {
+  Tone tone = Tone::result;
+  std::string headline;                // "resnet50: native at batch 16 is fastest, 142.3 items/s"
+  std::string detail;                  // "1.21 times (1.15 to 1.27) that of onnxruntime at its best, batch 8"
+  std::vector<std::string> point_ids;  // the evidence
+};
+
+// What a Finding looks at: the Store and how its Points are arranged.
+struct Evidence {
+  const Results& results;
+  const std::vector<Workload>& workloads;
+};
+
+// Thread-safe: no state.
+class Finding {
+ public:
+  virtual ~Finding() = default;
+  virtual std::string id() const = 0;
+  virtual int order() const = 0;             // place among the findings; gaps are left for others
+  virtual std::string describe() const = 0;  // how it is drawn, one sentence
+  virtual std::vector<Statement> find(const Evidence& evidence) const = 0;
+};
+
+struct FindingStatements {
+  std::string id, describe;
+  std::vector<Statement> statements;
+};
+// What every Finding says, in order; those with nothing to say are left out.
+std::vector<FindingStatements> all_findings(const Evidence& evidence);
+
+}  // namespace deepgap

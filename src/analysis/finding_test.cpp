@@ -1,0 +1,231 @@
+#include "analysis/finding.h"
+
+#include "base/registry.h"
+
+#include <gmock/gmock.h>
+
+namespace deepgap {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+struct Made {
+  std::string model = "resnet50", backend = "native";
+  int64_t batch = 1;
+  std::vector<double> throughputs;  // one a repeat
+  std::string precision = "fp32";
+  int threads = 2;
+};
+
+void add(ResultsCollector& collector, const Made& made) {
+  for (size_t i = 0; i < made.throughputs.size(); ++i) {
+    Record record;
+    record.point.model = made.model;
+    record.point.backend = made.backend;
+    record.point.batch = made.batch;
+    record.point.precision = made.precision;
+    record.point.threads = made.threads;
+    record.repeat = static_cast<int>(i);
+    record.verdict = Verdict::valid;
+    const double x = made.throughputs[i];
+    record.estimates["throughput"] = {x, x * 0.999, x * 1.001, 100};
+    const double latency = 1e3 * static_cast<double>(made.batch) / x;
+    record.estimates["latency_p50_ms"] = {latency, {}, {}, 100};
+    record.estimates["latency_p99_ms"] = {latency * 1.5, {}, {}, 100};
+    collector.add(record);
+  }
+}
+
+Record failed(Outcome outcome, const std::string& reason, const std::string& backend = "onnxruntime") {
+  Record record;
+  record.point.model = "resnet50";
+  record.point.backend = backend;
+  record.outcome = outcome;
+  record.reason = reason;
+  return record;
+}
+
+std::vector<Statement> find(const std::string& id, const ResultsCollector& collector) {
+  const Results results = collector.results();
+  const auto workloads = arrange(results.points);
+  return Registry<Finding>::instance().make("finding", id)->find({results, workloads});
+}
+
+TEST(Findings, the_best_engine_is_named_with_the_ratio_and_its_interval) {
+  ResultsCollector collector;
+  add(collector, {.batch = 8, .throughputs = {120, 121, 122}});
+  add(collector, {.batch = 1, .throughputs = {60, 60, 61}});
+  add(collector, {.backend = "onnxruntime", .batch = 4, .throughputs = {100, 101, 99}});
+  const auto said = find("best_engine", collector);
+  ASSERT_THAT(said, SizeIs(1));
+  EXPECT_THAT(said[0].headline, HasSubstr("121"));
+  EXPECT_THAT(said[0].headline, HasSubstr("native at batch 8"));
+  EXPECT_THAT(said[0].detail, HasSubstr("1.21 times (1."));
+  EXPECT_THAT(said[0].detail, HasSubstr("onnxruntime at batch 4"));
+  EXPECT_THAT(said[0].point_ids, SizeIs(2));
+}
+
+TEST(Findings, engines_whose_ratio_may_be_one_are_not_separable) {
+  ResultsCollector collector;
+  add(collector, {.throughputs = {100, 110, 120}});
+  add(collector, {.backend = "onnxruntime", .throughputs = {99, 109, 118}});
+  EXPECT_THAT(find("best_engine", collector).at(0).detail, HasSubstr("not separable from onnxruntime"));
+}
+
+TEST(Findings, the_smallest_batch_near_the_peak) {
+  ResultsCollector collector;
+  for (const auto& [batch, throughput] : std::map<int64_t, double>{{1, 50}, {2, 80}, {4, 96}, {8, 100}, {16, 97}}) {
+    add(collector, {.batch = batch, .throughputs = {throughput, throughput * 1.001}});
+  }
+  const auto said = find("batch_peak", collector);
+  ASSERT_THAT(said, SizeIs(1));
+  EXPECT_THAT(said[0].headline, HasSubstr("batch 4 is enough, within 5 % of the peak at batch 8"));
+  EXPECT_THAT(said[0].detail, HasSubstr("2.00 times"));
+}
+
+TEST(Findings, a_peak_at_the_largest_batch_may_lie_beyond) {
+  ResultsCollector collector;
+  for (const int64_t batch : {1, 2, 4}) add(collector, {.batch = batch, .throughputs = {50.0 * static_cast<double>(batch)}});
+  const auto said = find("batch_peak", collector);
+  EXPECT_THAT(said.at(0).headline, HasSubstr("no smaller batch is within 5 %"));
+  EXPECT_THAT(said.at(0).detail, HasSubstr("may lie beyond"));
+}
+
+TEST(Findings, batching_that_does_not_help_is_said) {
+  ResultsCollector collector;
+  for (const int64_t batch : {1, 2, 4}) add(collector, {.batch = batch, .throughputs = {100.0 - 10 * static_cast<double>(batch)}});
+  EXPECT_THAT(find("batch_peak", collector).at(0).detail, HasSubstr("Batching does not help"));
+}
+
+TEST(Findings, two_batches_show_no_peak) {
+  ResultsCollector collector;
+  for (const int64_t batch : {1, 2}) add(collector, {.batch = batch, .throughputs = {100}});
+  EXPECT_TRUE(find("batch_peak", collector).empty());
+}
+
+TEST(Findings, lowest_latency_has_its_99th_percentile) {
+  ResultsCollector collector;
+  add(collector, {.batch = 1, .throughputs = {100}});
+  add(collector, {.batch = 8, .throughputs = {200}});
+  const auto said = find("lowest_latency", collector);
+  EXPECT_THAT(said.at(0).headline, HasSubstr("10.0 ms median latency with native at batch 1"));
+  EXPECT_THAT(said.at(0).detail, HasSubstr("15.0 ms"));
+}
+
+TEST(Findings, precision_against_fp32) {
+  ResultsCollector collector;
+  add(collector, {.throughputs = {100, 100.2}});
+  add(collector, {.throughputs = {250, 250.2}, .precision = "bf16"});
+  const auto said = find("precision", collector);
+  ASSERT_THAT(said, SizeIs(1));
+  EXPECT_THAT(said[0].headline, HasSubstr("bf16 is 2.5"));
+}
+
+TEST(Findings, threads_scale_with_an_efficiency) {
+  ResultsCollector collector;
+  add(collector, {.throughputs = {100, 100.1}, .threads = 1});
+  add(collector, {.throughputs = {160, 160.1}, .threads = 2});
+  add(collector, {.throughputs = {120, 120.1}, .threads = 4});
+  const auto said = find("threads", collector);
+  ASSERT_THAT(said, SizeIs(1));
+  EXPECT_THAT(said[0].headline, HasSubstr("fastest with 2 threads"));
+  EXPECT_THAT(said[0].detail, HasSubstr("1.60 times"));
+  EXPECT_THAT(said[0].detail, HasSubstr("80 %"));
+  EXPECT_THAT(said[0].detail, HasSubstr("More threads are slower"));
+}
+
+TEST(Findings, failures_are_grouped_by_cause_with_counts) {
+  ResultsCollector collector;
+  for (int i = 0; i < 3; ++i) collector.add(failed(Outcome::crashed, "signal 9"));
+  collector.add(failed(Outcome::refused, "no operator Foo", "native"));
+  const auto said = find("failures", collector);
+  ASSERT_THAT(said, SizeIs(2));
+  EXPECT_EQ(said[0].headline, "resnet50 on onnxruntime crashed: 3 records of 1 point");
+  EXPECT_EQ(said[0].detail, "signal 9");
+  EXPECT_EQ(said[0].tone, Tone::failure);
+  EXPECT_EQ(said[1].headline, "resnet50 on native was refused: 1 record of 1 point");
+  EXPECT_EQ(said[1].tone, Tone::note);
+}
+
+TEST(Findings, what_lessens_trust_is_said) {
+  ResultsCollector collector;
+  Record record = failed(Outcome::ok, "throughput +-4% at the budget");
+  record.verdict = Verdict::unstable;
+  record.unchecked = true;
+  collector.add(record);
+  const auto said = find("trust", collector);
+  ASSERT_THAT(said, SizeIs(3));
+  EXPECT_EQ(said[0].headline, "1 point unstable");
+  EXPECT_THAT(said[0].detail, HasSubstr("+-4% at the budget"));
+  EXPECT_EQ(said[1].headline, "1 point not checked");
+  EXPECT_EQ(said[2].headline, "1 point measured once");
+}
+
+TEST(Findings, machines_and_versions_that_are_mixed_are_warned_of) {
+  ResultsCollector collector;
+  for (const char* host : {"a", "b"}) {
+    Record record = failed(Outcome::ok, "");
+    record.environment = {{"host.name", std::string(host)}, {"cpu.model", std::string("same")}};
+    record.facts = {{"warning.swap", std::string("12 MiB in use")}};
+    record.backend_version = std::string("1.") + host;
+    collector.add(record);
+  }
+  const auto said = find("machine", collector);
+  ASSERT_THAT(said, SizeIs(3));
+  EXPECT_EQ(said[0].headline, "swap: noted in 2 records");
+  EXPECT_EQ(said[0].detail, "12 MiB in use");
+  EXPECT_EQ(said[1].headline, "Records of 2 machines are mixed");
+  EXPECT_EQ(said[2].headline, "onnxruntime was measured in 2 versions");
+}
+
+TEST(Findings, an_empty_store_says_nothing_and_only_failures_only_failures) {
+  ResultsCollector collector;
+  EXPECT_TRUE(all_findings({collector.results(), {}}).empty());
+  collector.add(failed(Outcome::crashed, "signal 11"));
+  const Results results = collector.results();
+  const auto workloads = arrange(results.points);
+  const auto said = all_findings({results, workloads});
+  ASSERT_THAT(said, SizeIs(1));
+  EXPECT_EQ(said[0].id, "failures");
+}
+
+TEST(Lines, labels_name_what_differs_and_batches_are_in_order) {
+  ResultsCollector collector;
+  add(collector, {.batch = 8, .throughputs = {1}});
+  add(collector, {.batch = 1, .throughputs = {1}});
+  add(collector, {.batch = 1, .throughputs = {1}, .threads = 1});
+  add(collector, {.model = "resnet18", .throughputs = {1}});
+  const Results results = collector.results();
+  const auto workloads = arrange(results.points);
+  ASSERT_THAT(workloads, SizeIs(2));
+  EXPECT_EQ(workloads[0].label, "resnet18");
+  EXPECT_EQ(workloads[0].lines.at(0).label, "native \u00b7 2 threads");  // the same Line has the same label in every picture
+  ASSERT_THAT(workloads[1].lines, SizeIs(2));
+  EXPECT_EQ(workloads[1].lines[0].label, "native \u00b7 1 thread");
+  ASSERT_THAT(workloads[1].lines[1].points, SizeIs(2));
+  EXPECT_EQ(workloads[1].lines[1].points[0]->point.batch, 1);
+  EXPECT_EQ(workloads[1].lines[1].points[1]->point.batch, 8);
+}
+
+TEST(Results, facts_are_counted_and_bounded) {
+  ResultsCollector collector;
+  for (int i = 0; i < 100; ++i) {
+    Record record;
+    record.environment = {{"cpu.model", std::string("X")}};
+    record.facts = {{"steal", static_cast<double>(i)}};
+    record.started_unix_ns = 1000 - i;
+    collector.add(record);
+  }
+  const Results results = collector.results();
+  EXPECT_EQ(only_value(results.environment, "cpu.model"), "X");
+  EXPECT_EQ(results.environment.at("cpu.model").counts.at("X"), 100);
+  EXPECT_EQ(only_value(results.facts, "steal"), "");
+  EXPECT_EQ(results.facts.at("steal").others, 88);
+  EXPECT_EQ(results.facts.at("steal").most, 99);
+  EXPECT_EQ(results.first_started_unix_ns, 901);
+  EXPECT_EQ(results.last_started_unix_ns, 1000);
+}
+
+}  // namespace
+}  // namespace deepgap

@@ -1,0 +1,86 @@
+// Which way of running a model is fastest, at which batch, and by how much the next engine is behind.
+#include "analysis/comparison.h"
+#include "analysis/finding.h"
+#include "analysis/words.h"
+#include "base/registry.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace deepgap {
+namespace {
+
+struct Peak {
+  const Line* line;
+  const PointSummary* point;
+  double throughput;
+};
+
+// Every Line's best, fastest first.
+std::vector<Peak> peaks_of(const Workload& workload) {
+  std::vector<Peak> peaks;
+  for (const Line& line : workload.lines) {
+    if (const PointSummary* point = line.peak()) peaks.push_back({&line, point, point->find("throughput")->estimate.value});
+  }
+  std::stable_sort(peaks.begin(), peaks.end(), [](const Peak& a, const Peak& b) { return a.throughput > b.throughput; });
+  return peaks;
+}
+
+// The rivals named: the best Line of each other backend; where there is only one backend, the other Lines.
+std::vector<Peak> rivals_of(const std::vector<Peak>& peaks) {
+  std::vector<Peak> rivals;
+  for (const Peak& peak : peaks) {
+    const auto same_backend = [&](const Peak& other) { return other.line->key.backend == peak.line->key.backend; };
+    if (same_backend(peaks[0]) || std::any_of(rivals.begin(), rivals.end(), same_backend)) continue;
+    rivals.push_back(peak);
+  }
+  if (rivals.empty()) rivals.assign(peaks.begin() + 1, peaks.end());
+  return rivals;
+}
+
+class BestEngine final : public Finding {
+ public:
+  std::string id() const override { return "best_engine"; }
+  int order() const override { return 10; }
+  std::string describe() const override {
+    return "The usable point with the highest throughput of each model, against the best point of each other engine; two are separable "
+           "when the "
+           "95 % interval of their ratio leaves out 1.";
+  }
+  std::vector<Statement> find(const Evidence& evidence) const override {
+    std::vector<Statement> statements;
+    for (const Workload& workload : evidence.workloads) {
+      const auto peaks = peaks_of(workload);
+      if (!peaks.empty()) statements.push_back(statement(workload, peaks));
+    }
+    return statements;
+  }
+
+ private:
+  static Statement statement(const Workload& workload, const std::vector<Peak>& peaks) {
+    const Peak& best = peaks[0];
+    Statement statement;
+    statement.headline = fmt::format("{}: {} items/s with {} at batch {}", workload.label,
+                                     format_estimate(best.point->find("throughput")->estimate), best.line->label, best.point->point.batch);
+    statement.point_ids.push_back(best.point->point_id);
+    std::vector<std::string> words;
+    for (const Peak& rival : rivals_of(peaks)) {
+      const auto comparison = compare_points(*best.point, *rival.point, "throughput");
+      if (!comparison) continue;
+      words.push_back(comparison_words(*comparison, fmt::format("{} at batch {}", rival.line->label, rival.point->point.batch)));
+      statement.point_ids.push_back(rival.point->point_id);
+    }
+    if (words.empty()) {
+      statement.detail = "Nothing else ran this model to compare it with.";
+    } else {
+      statement.detail = "Best of the others: " + list_of(words, 3) + ".";
+    }
+    return statement;
+  }
+};
+
+const bool registered = Registry<Finding>::instance().add("best_engine", [] { return std::make_unique<BestEngine>(); });
+
+}  // namespace
+}  // namespace deepgap

@@ -1,0 +1,86 @@
+// What did not run and why, grouped by cause.
+#include "analysis/finding.h"
+#include "analysis/words.h"
+#include "base/registry.h"
+#include "record/record_json.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace deepgap {
+namespace {
+
+struct Cause {
+  Outcome outcome;
+  std::string reason;
+  auto operator<=>(const Cause&) const = default;
+};
+struct Extent {
+  int64_t records = 0;
+  std::vector<std::string> point_ids;
+  std::set<std::string> models, backends;
+};
+
+std::string words_for(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::out_of_memory:
+      return "ran out of memory";
+    case Outcome::timed_out:
+      return "timed out";
+    case Outcome::device_lost:
+      return "lost the device";
+    case Outcome::incorrect:
+      return "gave incorrect results";
+    case Outcome::refused:
+    case Outcome::skipped:
+    case Outcome::interrupted:
+      return "was " + std::string(name_of(outcome));
+    default:
+      return std::string(name_of(outcome));
+  }
+}
+
+class Failures final : public Finding {
+ public:
+  std::string id() const override { return "failures"; }
+  int order() const override { return 60; }
+  std::string describe() const override { return "Records whose outcome is not ok, grouped by outcome and reason."; }
+  std::vector<Statement> find(const Evidence& evidence) const override {
+    std::map<Cause, Extent> causes;
+    for (const PointSummary& point : evidence.results.points) {
+      for (const OutcomeCount& seen : point.outcomes) {
+        if (seen.outcome == Outcome::ok) continue;
+        Extent& extent = causes[{seen.outcome, seen.reason}];
+        extent.records += seen.count;
+        extent.point_ids.push_back(point.point_id);
+        extent.models.insert(point.point.model);
+        extent.backends.insert(point.point.backend);
+      }
+    }
+    std::vector<std::pair<Cause, Extent>> sorted(causes.begin(), causes.end());
+    std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.second.records > b.second.records; });
+    std::vector<Statement> statements;
+    for (auto& [cause, extent] : sorted) statements.push_back(statement(cause, std::move(extent)));
+    return statements;
+  }
+
+ private:
+  static Statement statement(const Cause& cause, Extent extent) {
+    const bool intended = cause.outcome == Outcome::skipped || cause.outcome == Outcome::refused;
+    Statement statement{intended ? Tone::note : Tone::failure, {}, cause.reason, std::move(extent.point_ids)};
+    const auto listed = [](const std::set<std::string>& names) { return list_of({names.begin(), names.end()}, 4); };
+    const auto points = static_cast<int64_t>(statement.point_ids.size());
+    statement.headline = fmt::format("{} on {} {}: {} of {}", listed(extent.models), listed(extent.backends), words_for(cause.outcome),
+                                     count_of(extent.records, "record", "records"), count_of(points, "point", "points"));
+    if (statement.detail.empty()) statement.detail = "No reason was recorded.";
+    return statement;
+  }
+};
+
+const bool registered = Registry<Finding>::instance().add("failures", [] { return std::make_unique<Failures>(); });
+
+}  // namespace
+}  // namespace deepgap

@@ -1,0 +1,58 @@
+// What a lower precision brings and what it costs in accuracy.
+#include "analysis/comparison.h"
+#include "analysis/finding.h"
+#include "analysis/findings/one_change.h"
+#include "analysis/words.h"
+#include "base/registry.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace deepgap {
+namespace {
+
+class PrecisionEffect final : public Finding {
+ public:
+  std::string id() const override { return "precision"; }
+  int order() const override { return 40; }
+  std::string describe() const override {
+    return "Lines that differ in precision alone: the peak throughput of each against that of fp32, with the signal-to-noise ratio and the "
+           "top-1 agreement of its check.";
+  }
+  std::vector<Statement> find(const Evidence& evidence) const override {
+    std::vector<Statement> statements;
+    for (const Workload& workload : evidence.workloads) {
+      for (const auto& lines : lines_alike_but(workload, [](Point& point) { point.precision.clear(); })) {
+        const auto base = std::find_if(lines.begin(), lines.end(), [](const Line* line) { return line->key.precision == "fp32"; });
+        if (base == lines.end() || (*base)->peak() == nullptr) continue;
+        for (const Line* line : lines) {
+          if (line != *base && line->peak() != nullptr) statements.push_back(statement(workload, *line, *(*base)->peak()));
+        }
+      }
+    }
+    return statements;
+  }
+
+ private:
+  static Statement statement(const Workload& workload, const Line& line, const PointSummary& base) {
+    const PointSummary& peak = *line.peak();
+    Statement statement;
+    statement.point_ids = {peak.point_id, base.point_id};
+    const auto gain = compare_points(peak, base, "throughput");
+    statement.headline = fmt::format("{}, {}: {} is {}", workload.label, line.key.backend, line.key.precision,
+                                     gain ? comparison_words(*gain, "fp32") : "not comparable with fp32");
+    if (peak.check) {
+      statement.detail = fmt::format("Its outputs have {} dB against the {}", format_significant(peak.check->sqnr_db), peak.check->against);
+      if (peak.check->top1_agreement)
+        statement.detail += fmt::format("; the first class agrees for {}", format_percent(*peak.check->top1_agreement));
+      statement.detail += ".";
+    }
+    return statement;
+  }
+};
+
+const bool registered = Registry<Finding>::instance().add("precision", [] { return std::make_unique<PrecisionEffect>(); });
+
+}  // namespace
+}  // namespace deepgap

@@ -1,0 +1,78 @@
+// How far the numbers can be trusted: points that did not settle, that were measured once, that nothing checked.
+#include "analysis/finding.h"
+#include "analysis/words.h"
+#include "base/registry.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace deepgap {
+namespace {
+
+template <typename Which>
+std::vector<std::string> ids_of(const std::vector<PointSummary>& points, Which which) {
+  std::vector<std::string> ids;
+  for (const PointSummary& point : points) {
+    if (which(point)) ids.push_back(point.point_id);
+  }
+  return ids;
+}
+
+// Reasons differ in their numbers; the first stands for all.
+std::string example_reason(const std::vector<PointSummary>& points, Verdict verdict) {
+  for (const PointSummary& point : points) {
+    if (point.verdict == verdict && !point.reason.empty()) return fmt::format("For example {}: {}", point_label(point), point.reason);
+  }
+  return {};
+}
+
+std::string points_of(const std::vector<std::string>& ids) { return count_of(static_cast<int64_t>(ids.size()), "point", "points"); }
+
+class Trust final : public Finding {
+ public:
+  std::string id() const override { return "trust"; }
+  int order() const override { return 70; }
+  std::string describe() const override {
+    return "Points that are unstable or invalid (kept and labelled, never dropped), measured by one repeat only, or not checked against a "
+           "reference.";
+  }
+  std::vector<Statement> find(const Evidence& evidence) const override {
+    const auto& points = evidence.results.points;
+    std::vector<Statement> statements;
+    const auto add = [&](Tone tone, const std::vector<std::string>& ids, const std::string& what, const std::string& detail) {
+      if (!ids.empty()) statements.push_back({tone, points_of(ids) + " " + what, detail, ids});
+    };
+    add(Tone::warning, ids_of(points, [](const auto& p) { return p.verdict == Verdict::unstable; }), "unstable",
+        example_reason(points, Verdict::unstable));
+    add(Tone::warning, ids_of(points, [](const auto& p) { return p.verdict == Verdict::invalid; }), "invalid",
+        example_reason(points, Verdict::invalid));
+    add(Tone::warning, ids_of(points, [](const auto& p) { return p.unchecked; }), "not checked",
+        "No reference could be made for them, so nothing says that their results are right.");
+    add(Tone::note, ids_of(points, [](const auto& p) { return p.usable() && p.used == 1; }), "measured once",
+        "Their intervals are within one run; how much another run would differ is not known.");
+    if (auto checked = check_statement(points)) statements.push_back(*checked);
+    return statements;
+  }
+
+ private:
+  static std::optional<Statement> check_statement(const std::vector<PointSummary>& points) {
+    const PointSummary* worst = nullptr;
+    std::vector<std::string> ids;
+    for (const PointSummary& point : points) {
+      if (!point.usable() || !point.check || !point.check->pass) continue;
+      ids.push_back(point.point_id);
+      if (worst == nullptr || point.check->sqnr_db < worst->check->sqnr_db) worst = &point;
+    }
+    if (worst == nullptr) return std::nullopt;
+    return Statement{Tone::note, points_of(ids) + " checked before they were timed, and right",
+                     fmt::format("The least exact is {}: {} dB against the {}.", point_label(*worst),
+                                 format_significant(worst->check->sqnr_db), worst->check->against),
+                     ids};
+  }
+};
+
+const bool registered = Registry<Finding>::instance().add("trust", [] { return std::make_unique<Trust>(); });
+
+}  // namespace
+}  // namespace deepgap

@@ -1,0 +1,136 @@
+#include "analysis/lines.h"
+
+#include "record/record_json.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+namespace deepgap {
+namespace {
+
+constexpr const char* separator = " \u00b7 ";
+
+using WorkloadKey = std::tuple<std::string, std::string, std::string, std::string, std::string>;
+
+WorkloadKey workload_key(const Point& point) { return {point.model, point.task, point.model_hash, point.weights, point.dataset}; }
+
+// What may tell two Lines apart, by name, as a label shows it.
+std::map<std::string, std::string> aspects(const PointSummary& summary) {
+  const Point& point = summary.point;
+  std::map<std::string, std::string> aspects{{"1 device", placement_name(point.placement)},
+                                             {"2 precision", point.precision},
+                                             {"3 scenario", point.scenario},
+                                             {"4 threads", std::to_string(point.threads) + (point.threads == 1 ? " thread" : " threads")},
+                                             {"6 tenant", summary.tenant},
+                                             {"7 rank", summary.rank == 0 ? "" : "rank " + std::to_string(summary.rank)}};
+  for (const auto& [name, value] : point.options) aspects["5 " + name] = name + "=" + value;
+  return aspects;
+}
+
+using Values = std::map<std::string, std::set<std::string>>;
+
+// Aspects that have more than one value (absence is one) within some group of Points.
+template <typename Key>
+std::set<std::string> varying(const std::map<Key, std::vector<const PointSummary*>>& groups) {
+  std::set<std::string> names;
+  for (const auto& [key, members] : groups) {
+    Values values;
+    std::map<std::string, size_t> present;
+    for (const PointSummary* member : members) {
+      for (const auto& [name, value] : aspects(*member)) {
+        values[name].insert(value);
+        ++present[name];
+      }
+    }
+    for (const auto& [name, distinct] : values) {
+      if (distinct.size() > 1 || present[name] < members.size()) names.insert(name);
+    }
+  }
+  return names;
+}
+
+std::string line_label(const PointSummary& point, const std::set<std::string>& shown) {
+  std::string label = point.point.backend;
+  for (const auto& [name, value] : aspects(point)) {
+    if (shown.count(name) != 0 && !value.empty()) label += separator + value;
+  }
+  return label;
+}
+
+std::string workload_label(const Point& point, const std::map<std::string, std::set<WorkloadKey>>& by_model) {
+  std::string label = point.task == "infer" ? point.model : point.task + " " + point.model;
+  const auto& same = by_model.at(point.model);
+  if (same.size() == 1) return label;
+  // Only what sets the workloads of one model apart.
+  std::set<std::string> weights, datasets;
+  for (const auto& [model, task, hash, weight, dataset] : same) {
+    weights.insert(weight);
+    datasets.insert(dataset);
+  }
+  if (weights.size() > 1) label += separator + point.weights + " weights";
+  if (datasets.size() > 1) label += separator + point.dataset;
+  return label;
+}
+
+Point line_key(Point point) {
+  point.batch = 0;
+  return point;
+}
+
+}  // namespace
+
+const PointSummary* Line::peak() const {
+  const PointSummary* best = nullptr;
+  for (const PointSummary* point : points) {
+    const MetricSummary* throughput = point->usable() ? point->find("throughput") : nullptr;
+    if (throughput == nullptr) continue;
+    if (best == nullptr || throughput->estimate.value > best->find("throughput")->estimate.value) best = point;
+  }
+  return best;
+}
+
+const PointSummary* Line::at_batch(int64_t batch) const {
+  for (const PointSummary* point : points) {
+    if (point->point.batch == batch && point->usable()) return point;
+  }
+  return nullptr;
+}
+
+std::vector<Workload> arrange(std::span<const PointSummary> points) {
+  std::map<WorkloadKey, std::vector<const PointSummary*>> groups;
+  std::map<std::string, std::set<WorkloadKey>> by_model;
+  for (const PointSummary& point : points) {
+    groups[workload_key(point.point)].push_back(&point);
+    by_model[point.point.model].insert(workload_key(point.point));
+  }
+  const auto shown = varying(groups);
+  std::vector<Workload> workloads;
+  for (const auto& [key, members] : groups) {
+    Workload& workload = workloads.emplace_back(Workload{members[0]->point, workload_label(members[0]->point, by_model), {}});
+    std::map<std::tuple<Point, std::string, int>, Line> lines;
+    for (const PointSummary* member : members) {
+      Line& line = lines[{line_key(member->point), member->tenant, member->rank}];
+      if (line.points.empty()) line = {line_key(member->point), line_label(*member, shown), {}};
+      line.points.push_back(member);
+    }
+    for (auto& [line_id, line] : lines) {
+      std::stable_sort(line.points.begin(), line.points.end(),
+                       [](const auto* a, const auto* b) { return a->point.batch < b->point.batch; });
+      workload.lines.push_back(std::move(line));
+    }
+    std::stable_sort(workload.lines.begin(), workload.lines.end(), [](const Line& a, const Line& b) { return a.label < b.label; });
+  }
+  return workloads;
+}
+
+std::string point_label(const PointSummary& summary) {
+  const Point& point = summary.point;
+  std::string label = point.model + separator + point.backend;
+  if (placement_name(point.placement) != "cpu") label += separator + placement_name(point.placement);
+  if (point.precision != "fp32") label += separator + point.precision;
+  return label + separator + "batch " + std::to_string(point.batch);
+}
+
+}  // namespace deepgap

@@ -1,0 +1,36 @@
+// How Points fall into pictures and comparisons. A Workload is what is computed: task, model, weights, dataset. Its Lines are the ways it
+// was computed: backend, device, precision, scenario, threads, options. Along a Line only the batch changes.
+// Labels name what differs: the backend always, anything else where some Workload has more than one value of it, so that the same Line
+// has the same label in every picture. Pointers lead into the Points given, which must outlive the result.
+#pragma once
+
+#include "analysis/point_summary.h"
+
+#include <span>
+#include <string>
+#include <vector>
+
+namespace deepgap {
+
+struct Line {
+  Point key;  // of any of its Points, batch 0
+  std::string label;
+  std::vector<const PointSummary*> points;  // by batch
+
+  // The usable Point with the highest throughput, or nullptr.
+  const PointSummary* peak() const;
+  const PointSummary* at_batch(int64_t batch) const;  // usable, or nullptr
+};
+
+struct Workload {
+  Point key;  // only task, model, model_hash, weights, dataset are meant
+  std::string label;
+  std::vector<Line> lines;  // by label
+};
+
+std::vector<Workload> arrange(std::span<const PointSummary> points);  // by label
+
+// Text of one Point as a Line's label with its workload and batch: "resnet50 · native · batch 8". For lists of failures.
+std::string point_label(const PointSummary& point);
+
+}  // namespace deepgap

@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <charconv>
 #include <limits>
 
 namespace deepgap {
@@ -36,12 +38,23 @@ enum Column {
   host_memory_peak,
   warmup_queries,
   timings_dropped,
-  rest
+  check_against,
+  check_samples,
+  check_max_abs_error,
+  check_mean_abs_error,
+  check_sqnr_db,
+  check_top1_agreement,
+  check_min_sqnr_db,
+  check_pass,
+  windows,
+  facts,
+  stderr_tail
 };
 constexpr const char* select_records =
     "SELECT id, record_id, run, point, environment, settings, repeat, sweep, tenant, rank, started_unix_ns, outcome, verdict, reason, "
     "unchecked, load_s, compile_s, first_result_ms, device_reserved_bytes, device_in_use_bytes, device_peak_bytes, "
-    "host_memory_peak_bytes, warmup_queries, timings_dropped, rest FROM records ORDER BY id";
+    "host_memory_peak_bytes, warmup_queries, timings_dropped, check_against, check_samples, check_max_abs_error, check_mean_abs_error, "
+    "check_sqnr_db, check_top1_agreement, check_min_sqnr_db, check_pass, windows, facts, stderr_tail FROM records ORDER BY id";
 constexpr const char* select_metrics = "SELECT record, metric, value, low, high, n FROM metric_values ORDER BY record, metric";
 
 [[noreturn]] void damaged(std::string_view what) { throw Error(ErrorKind::input, fmt::format("damaged Store: {}", what)); }
@@ -50,6 +63,24 @@ nlohmann::json parse(std::string_view text, std::string_view what) {
   auto json = nlohmann::json::parse(text, nullptr, false);
   if (json.is_discarded()) damaged(fmt::format("{} is no JSON", what));
   return json;
+}
+
+std::vector<Window> parse_windows(std::string_view text) {
+  std::vector<Window> list;
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  while (at != end) {
+    Window& window = list.emplace_back();
+    const auto first = std::from_chars(at, end, window.begin);
+    if (first.ec != std::errc{} || first.ptr == end) damaged("a window is cut off");
+    const auto second = std::from_chars(first.ptr + 1, end, window.end);
+    if (second.ec != std::errc{} || second.ptr == end) damaged("a window is cut off");
+    const char* const line_end = std::find(second.ptr, end, '\n');
+    if (line_end == end) damaged("a window is cut off");
+    window.name.assign(second.ptr + 1, line_end);
+    at = line_end + 1;
+  }
+  return list;
 }
 
 template <typename T>
@@ -63,7 +94,7 @@ const T& look_up(const std::unordered_map<int64_t, T>& rows, int64_t id, std::st
 
 RecordReader::RecordReader(Database& database) : records_(database, select_records), metrics_(database, select_metrics) {
   load_shared(database);
-  more_metrics_ = metrics_.step();
+  step_metrics();
 }
 
 RecordReader::Settings RecordReader::parse_settings(std::string_view text) {
@@ -121,7 +152,6 @@ void RecordReader::read_columns(Record& record) const {
 void RecordReader::read_shared(Record& record) const {
   const Statement& s = records_;
   record.point = look_up(points_, s.integer(point), "points");
-  record.environment = look_up(environments_, s.integer(environment), "environments");
   const Run& of_run = look_up(runs_, s.integer(run), "runs");
   record.run_id = of_run.run_id;
   record.study = of_run.study;
@@ -135,36 +165,54 @@ void RecordReader::read_shared(Record& record) const {
   record.bytes_per_item = shared.bytes_per_item;
 }
 
-void RecordReader::read_rest(Record& record) const {
-  const nlohmann::json json = parse(records_.text(rest), "a record's rest");
-  try {
-    record.facts = facts_from_json(json.at("facts"));
-    record.windows = windows_from_json(json.at("windows"));
-    if (const auto check = json.find("check"); check != json.end()) record.check = check_from_json(*check);
-    if (const auto tail = json.find("stderr_tail"); tail != json.end()) record.stderr_tail = tail->get<std::string>();
-  } catch (const nlohmann::json::exception& error) {
-    damaged(error.what());
-  }
+void RecordReader::read_check(Record& record) const {
+  const Statement& s = records_;
+  if (s.is_null(check_against)) return;
+  CheckResult& check = record.check.emplace();
+  const auto number = [&](int column) { return s.is_null(column) ? std::numeric_limits<double>::quiet_NaN() : s.real(column); };
+  check.against = s.text(check_against);
+  check.samples = s.integer(check_samples);
+  check.max_abs_error = number(check_max_abs_error);
+  check.mean_abs_error = number(check_mean_abs_error);
+  check.sqnr_db = number(check_sqnr_db);
+  check.top1_agreement = s.optional_real(check_top1_agreement);
+  check.min_sqnr_db = s.optional_real(check_min_sqnr_db);
+  check.pass = s.integer(check_pass) != 0;
 }
 
 void RecordReader::read_metrics(Record& record, int64_t row) {
-  for (; more_metrics_ && metrics_.integer(0) <= row; more_metrics_ = metrics_.step()) {
-    if (metrics_.integer(0) < row) continue;
-    Estimate& estimate = record.estimates[look_up(metric_names_, metrics_.integer(1), "metric_names")];
-    estimate.value = metrics_.is_null(2) ? std::numeric_limits<double>::quiet_NaN() : metrics_.real(2);
-    estimate.low = metrics_.optional_real(3);
-    estimate.high = metrics_.optional_real(4);
-    estimate.n = metrics_.integer(5);
+  while (metrics_row_ <= row) {
+    if (metrics_row_ == row) {
+      const std::string& name = look_up(metric_names_, metrics_.integer(1), "metric_names");
+      const double value = metrics_.is_null(2) ? std::numeric_limits<double>::quiet_NaN() : metrics_.real(2);
+      // Names are numbered in the order they came, which nearly always is the map's.
+      record.estimates.emplace_hint(record.estimates.end(), name,
+                                    Estimate{value, metrics_.optional_real(3), metrics_.optional_real(4), metrics_.integer(5)});
+    }
+    step_metrics();
   }
+}
+
+void RecordReader::step_metrics() { metrics_row_ = metrics_.step() ? metrics_.integer(0) : std::numeric_limits<int64_t>::max(); }
+
+// Whoever looks at one Record after the other mostly leaves the environment as it was: comparing is several times cheaper than copying.
+void RecordReader::read_environment(Record& record, Facts&& previous) {
+  const Facts& shared = look_up(environments_, records_.integer(environment), "environments");
+  record.environment = previous == shared ? std::move(previous) : shared;
 }
 
 bool RecordReader::next(Record& record, int64_t& row) {
   if (!records_.step()) return false;
+  Facts previous = std::move(record.environment);
   record = Record{};
   row = records_.integer(row_id);
   read_columns(record);
   read_shared(record);
-  read_rest(record);
+  read_environment(record, std::move(previous));
+  read_check(record);
+  record.windows = parse_windows(records_.text(windows));
+  record.facts = facts_from_json(parse(records_.text(facts), "a record's facts"));
+  record.stderr_tail = records_.text(stderr_tail);
   read_metrics(record, row);
   return true;
 }

@@ -47,7 +47,7 @@ class RecordWriter {
 class RecordReader {
  public:
   explicit RecordReader(Database& database);
-  // The next Record in order of insertion; false at the end.
+  // The next Record in order of insertion; false at the end. Giving the same object again saves time.
   bool next(Record& record, int64_t& row);
 
  private:
@@ -62,12 +62,14 @@ class RecordReader {
   void load_shared(Database& database);
   void read_columns(Record& record) const;
   void read_shared(Record& record) const;
-  void read_rest(Record& record) const;
+  void read_environment(Record& record, Facts&& previous);
+  void read_check(Record& record) const;
   void read_metrics(Record& record, int64_t row);
+  void step_metrics();
   static Settings parse_settings(std::string_view json);
 
   Statement records_, metrics_;
-  bool more_metrics_ = false;
+  int64_t metrics_row_ = 0;  // the record of the row that metrics_ stands on; beyond all at the end
   std::unordered_map<int64_t, Facts> environments_;
   std::unordered_map<int64_t, Settings> settings_;
   std::unordered_map<int64_t, Point> points_;

@@ -4,6 +4,7 @@
 #include "record/record_json.h"
 #include "record/timing_block.h"
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 namespace deepgap {
@@ -17,11 +18,24 @@ nlohmann::json settings_json(const Record& record, const nlohmann::json& header)
   return json;
 }
 
-nlohmann::json rest_json(const nlohmann::json& header) {
-  nlohmann::json json = {{"facts", header.at("facts")}, {"windows", header.at("windows")}};
-  if (header.contains("check")) json["check"] = header.at("check");
-  if (!header.at("stderr_tail").get_ref<const std::string&>().empty()) json["stderr_tail"] = header.at("stderr_tail");
-  return json;
+// "0 5000000 load" a line, in nanoseconds of the run's clock.
+std::string windows_text(const std::vector<Window>& windows) {
+  std::string text;
+  for (const Window& window : windows) {
+    const std::string first_line = window.name.substr(0, window.name.find('\n'));
+    text += fmt::format("{} {} {}\n", window.begin, window.end, first_line);
+  }
+  return text;
+}
+
+void bind_check(Statement& s, int first, const std::optional<CheckResult>& check) {
+  if (!check) {
+    for (int i = 0; i < 8; ++i) s.bind_null(first + i);
+    return;
+  }
+  s.bind(first, check->against).bind(first + 1, check->samples).bind(first + 2, check->max_abs_error);
+  s.bind(first + 3, check->mean_abs_error).bind(first + 4, check->sqnr_db).bind(first + 5, check->top1_agreement);
+  s.bind(first + 6, check->min_sqnr_db).bind(first + 7, int64_t{check->pass});
 }
 
 const std::string& text_of(const nlohmann::json& header, const char* key) { return header.at(key).get_ref<const std::string&>(); }
@@ -41,8 +55,10 @@ RecordWriter::RecordWriter(Database& database)
       insert_record_(database,
                      "INSERT INTO records(record_id, run, point, environment, settings, repeat, sweep, tenant, rank, started_unix_ns, "
                      "outcome, verdict, reason, unchecked, load_s, compile_s, first_result_ms, device_reserved_bytes, "
-                     "device_in_use_bytes, device_peak_bytes, host_memory_peak_bytes, warmup_queries, timings, timings_dropped, rest) "
-                     "VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"),
+                     "device_in_use_bytes, device_peak_bytes, host_memory_peak_bytes, warmup_queries, timings, timings_dropped, "
+                     "check_against, check_samples, check_max_abs_error, check_mean_abs_error, check_sqnr_db, check_top1_agreement, "
+                     "check_min_sqnr_db, check_pass, windows, facts, stderr_tail) "
+                     "VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"),
       insert_metric_(database, "INSERT INTO metric_values(record, metric, value, low, high, n) VALUES(?,?,?,?,?,?)"),
       insert_blocks_(database, "INSERT INTO blocks(record, timings, series) VALUES(?,?,?)"),
       find_run_(database, "SELECT id FROM runs WHERE run_id = ? AND study = ?"),
@@ -116,7 +132,9 @@ void RecordWriter::write(const Record& record, const Blocks& blocks) {
   s.bind(14, record.load_s).bind(15, record.compile_s).bind(16, record.first_result_ms);
   s.bind(17, record.device_memory.reserved_bytes).bind(18, record.device_memory.in_use_bytes).bind(19, record.device_memory.peak_bytes);
   s.bind(20, record.host_memory_peak_bytes).bind(21, record.warmup_queries);
-  s.bind(22, blocks.timing_count).bind(23, record.timings_dropped).bind(24, rest_json(header).dump());
+  s.bind(22, blocks.timing_count).bind(23, record.timings_dropped);
+  bind_check(s, 24, record.check);
+  s.bind(32, windows_text(record.windows)).bind(33, header.at("facts").dump()).bind(34, text_of(header, "stderr_tail"));
   s.run();
   const int64_t row = database_.last_insert_id();
   for (const auto& [name, estimate] : record.estimates) {

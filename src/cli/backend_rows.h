@@ -1,0 +1,22 @@
+// What the backends tell of themselves, asked in one child process each, so that this process opens no engine and a plug-in that crashes
+// or hangs is a row with its reason. For the commands `backends` and `devices`.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <string>
+
+namespace deepgap {
+
+// The hidden subcommand that the children run: `deepgap __backend NAME`.
+inline constexpr const char* inspect_command = "__backend";
+
+// Of the backend `name`, which is opened here: "name", "available": true, "version", "form", "devices": [{"device", "name", "memory_bytes",
+// "properties"}], "options": [{"name", "describe", "default", "process_wide"}]. Throws what open_plugin throws.
+nlohmann::json describe_backend(const std::string& name);
+
+// Rows as above for each plug-in found, by name, then one for each backend that is absent by design. One that is not available has
+// "name", "available": false and "reason".
+nlohmann::json backend_rows();
+
+}  // namespace deepgap

@@ -1,0 +1,99 @@
+// `deepgap backends`: which engines are here, with versions, devices and options, and why the others are not.
+#include "base/subprocess.h"
+#include "base/text.h"
+#include "cli/backend_rows.h"
+#include "cli/command.h"
+#include "worker/plugin.h"
+
+#include <deepgap/error.h>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+namespace deepgap {
+namespace {
+
+using nlohmann::json;
+
+std::string option_text(const json& option) {
+  const auto fallback = option["default"].get<std::string>();
+  return fmt::format("{}{}", option["name"].get<std::string>(), fallback.empty() ? "" : "=" + fallback);
+}
+
+void print_available(const json& row) {
+  fmt::print("{} {} (reads {})\n", row["name"].get<std::string>(), row["version"].get<std::string>(), row["form"].get<std::string>());
+  for (const json& device : row["devices"]) {
+    const json& memory = device["memory_bytes"];
+    fmt::print("  {:<8}  {}{}\n", device["device"].get<std::string>(), device["name"].get<std::string>(),
+               memory.is_null() ? "" : ", " + format_bytes(memory.get<double>()));
+  }
+  size_t width = 0;
+  for (const json& option : row["options"]) width = std::max(width, option_text(option).size());
+  const char* title = "options";
+  for (const json& option : row["options"]) {
+    fmt::print("  {:<8}  {:<{}}  {}\n", title, option_text(option), width, option["describe"].get<std::string>());
+    title = "";
+  }
+}
+
+class BackendsCommand final : public Command {
+ public:
+  std::string name() const override { return "backends"; }
+  std::string describe() const override { return "Engines that are here, with versions, devices and options, and why others are not"; }
+  void declare(CLI::App& app) override { app.add_flag("--json", json_, "A list of objects, for programs"); }
+  int run() override {
+    const json rows = backend_rows();
+    if (json_) {
+      fmt::print("{}\n", rows.dump(2));
+      return exit_ok;
+    }
+    bool all_here = true;
+    for (const json& row : rows) {
+      if (row["available"].get<bool>()) print_available(row);
+      all_here = all_here && row["available"].get<bool>();
+    }
+    if (!all_here) fmt::print("not available\n");
+    for (const json& row : rows) {
+      if (!row["available"].get<bool>()) fmt::print("  {:<12}  {}\n", row["name"].get<std::string>(), row["reason"].get<std::string>());
+    }
+    return exit_ok;
+  }
+
+ private:
+  bool json_ = false;
+};
+
+// The child's side: the answer goes over the channel, since engines print to stdout.
+class InspectBackendCommand final : public Command {
+ public:
+  std::string name() const override { return inspect_command; }
+  std::string describe() const override { return "What one backend tells of itself (for `backends` and `devices`)"; }
+  bool hidden() const override { return true; }
+  void declare(CLI::App& app) override { app.add_option("name", backend_)->required(); }
+  int run() override {
+    std::string answer;
+    try {
+      answer = describe_backend(backend_).dump();
+    } catch (const Error& error) {
+      answer = json{{"name", backend_}, {"available", false}, {"reason", error.what()}}.dump();
+    }
+    for (size_t written = 0; written < answer.size();) {
+      const ssize_t got = ::write(channel_descriptor, answer.data() + written, answer.size() - written);
+      if (got <= 0) break;
+      written += static_cast<size_t>(got);
+    }
+    return exit_ok;
+  }
+
+ private:
+  std::string backend_;
+};
+
+const bool registered = Registry<Command>::instance().add("backends", [] { return std::make_unique<BackendsCommand>(); }) &&
+                        Registry<Command>::instance().add(inspect_command, [] { return std::make_unique<InspectBackendCommand>(); });
+
+}  // namespace
+}  // namespace deepgap

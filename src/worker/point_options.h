@@ -1,5 +1,5 @@
-// A Point's options, sorted by who they are for. Keys are a backend's, a scenario's or one of ours; "NAME.key" is for backend NAME alone, so
-// that a Study over several engines can set one of them. docs/tour.md lists ours.
+// A Point's options, sorted by who they are for. Keys are a backend's, a scenario's or one of ours; "NAME.key" is for backend NAME alone,
+// so that a Study over several engines can set one of them. docs/tour.md lists ours.
 #pragma once
 
 #include <deepgap/backend.h>
@@ -15,13 +15,13 @@
 namespace deepgap {
 
 struct PointOptions {
-  std::map<std::string, std::string> backend;      // without prefix
+  std::map<std::string, std::string> backend;  // without prefix
   std::map<std::string, std::string> scenario;
   std::map<std::string, std::string> environment;  // of the worker process, from env.NAME
   std::map<std::string, std::vector<int64_t>> shapes;
-  uint64_t seed = 1;       // of seeded weights and samples; also the backend's where it has one
-  int64_t samples = 4;     // that a query's batch cycles, and whose outputs are checked
-  int64_t streams = 1;     // slots of the Session at least
+  uint64_t seed = 1;    // of seeded weights and samples; also the backend's where it has one
+  int64_t samples = 4;  // that a query's batch cycles, and whose outputs are checked
+  int64_t streams = 1;  // slots of the Session at least
   std::string affinity = "none";
 };
 

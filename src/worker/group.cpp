@@ -1,0 +1,102 @@
+#include "worker/group.h"
+
+#include "base/clocks.h"
+#include "base/text.h"
+#include "dataset/open_dataset.h"
+#include "model/model_source.h"
+#include "telemetry/environment.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+namespace deepgap {
+namespace {
+
+std::string cpu_list(const std::vector<int>& cpus) {
+  std::vector<std::string> texts;
+  for (const int cpu : cpus) texts.push_back(std::to_string(cpu));
+  return join(texts, ",");
+}
+
+}  // namespace
+
+ModelRequest model_request(const Point& point, const PointOptions& options, const std::string& cache_dir) {
+  return {point.model, point.weights, options.seed, options.shapes, cache_dir, default_data_dir()};
+}
+
+DatasetRequest dataset_request(const Point& point, const PointOptions& options, const GraphSummary& summary) {
+  DatasetRequest request;
+  request.name = point.dataset;
+  request.inputs = summary.inputs;
+  request.preprocessing = preprocessing_for(point.model);
+  request.seed = options.seed;
+  request.size = std::max<size_t>(request.size, static_cast<size_t>(options.samples));
+  request.data_dir = default_data_dir();
+  return request;
+}
+
+std::string model_key(const Point& point, const PointOptions& options) {
+  const auto shape = point.options.find("shape");
+  return fmt::format("{}|{}|{}|{}|{}", point.model, point.model_hash, point.weights, options.seed,
+                     shape == point.options.end() ? "" : shape->second);
+}
+
+std::unique_ptr<Clock> Group::make_clock() { return make_real_clock(); }
+
+Backend& Group::backend(const WorkOrder& order) {
+  if (plugin_ && plugin_name_ != order.point.backend) {
+    throw Error(ErrorKind::internal, fmt::format("a worker of {} was given a point of {}", plugin_name_, order.point.backend));
+  }
+  if (!plugin_) {
+    const auto affinity = order.point.options.find("affinity");
+    if (affinity != order.point.options.end()) {
+      const std::vector<int> cpus = affinity_cpus(affinity->second, order.point.threads, allowed_cpus());
+      if (!cpus.empty()) pin_thread(cpus);  // threads that the engine starts later inherit it
+    }
+    plugin_ = open_plugin(order.point.backend);
+    plugin_name_ = order.point.backend;
+  }
+  return plugin_->backend();
+}
+
+Group::Inputs Group::inputs(const WorkOrder& order, const PointOptions& options) {
+  const std::string model_key_now = model_key(order.point, options);
+  const bool shared = model_ != nullptr && model_key_now == model_key_;
+  if (!shared) {
+    dataset_.reset();
+    model_.reset();
+    const Nanoseconds begin = clock_->now();
+    model_ = open_model(model_request(order.point, options, order.cache_dir));
+    load_s_ = static_cast<double>(clock_->now() - begin) / 1e9;
+    model_key_ = model_key_now;
+  }
+  const std::string dataset_key_now = fmt::format("{}|{}|{}", order.point.dataset, options.seed, options.samples);
+  if (!dataset_ || dataset_key_now != dataset_key_) {
+    dataset_ = open_dataset(dataset_request(order.point, options, model_->summary()));
+    samples_.resize(std::min<size_t>(dataset_->size(), static_cast<size_t>(options.samples)));
+    std::iota(samples_.begin(), samples_.end(), 0U);
+    dataset_->load(samples_);
+    dataset_key_ = dataset_key_now;
+  }
+  pulse_.beat();
+  return {model_, dataset_.get(), samples_, load_s_, shared};
+}
+
+Telemetry& Group::telemetry() {
+  if (!telemetry_) telemetry_ = start_telemetry(*clock_);
+  return *telemetry_;
+}
+
+const Facts& Group::environment() {
+  if (environment_.empty()) {
+    environment_ = capture_environment();
+    environment_["deepgap.version"] = program_version_;
+    environment_["cpus.allowed"] = cpu_list(allowed_cpus());
+    if (plugin_) environment_["backend.plugin"] = fmt::format("{}/deepgap_{}.so", plugin_dir(), plugin_name_);
+  }
+  return environment_;
+}
+
+}  // namespace deepgap

@@ -1,0 +1,64 @@
+// Group: what the orders of one worker process share: the plug-in, the Model, the Dataset, the clock, the probes and the facts about the
+// machine. Opened with the first order; not thread-safe.
+#pragma once
+
+#include "telemetry/probe.h"
+#include "worker/order.h"
+#include "worker/plugin.h"
+#include "worker/point_options.h"
+#include "worker/pulse.h"
+
+#include <deepgap/dataset.h>
+#include <deepgap/model.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace deepgap {
+
+class Group {
+ public:
+  Group(Pulse& pulse, std::string program_version) : pulse_(pulse), program_version_(std::move(program_version)) {}
+
+  Backend& backend(const WorkOrder& order);  // pins the process first, where the Point asks for it
+  struct Inputs {
+    std::shared_ptr<const Model> model;
+    Dataset* dataset = nullptr;
+    std::vector<uint32_t> samples;  // loaded
+    double load_s = 0;              // of the Model, when this process made it
+    bool shared = false;            // by an earlier order
+  };
+  // Throws as open_model, open_dataset and Dataset::load do.
+  Inputs inputs(const WorkOrder& order, const PointOptions& options);
+  Clock& clock() { return *clock_; }
+  Telemetry& telemetry();
+  bool take_first_order() { return std::exchange(first_order_, false); }  // true once
+  const Facts& environment();
+
+ private:
+  Pulse& pulse_;
+  std::string program_version_;
+  std::unique_ptr<Clock> clock_ = make_clock();
+  std::unique_ptr<Telemetry> telemetry_;
+  std::unique_ptr<Plugin> plugin_;
+  std::string plugin_name_;
+  std::string model_key_, dataset_key_;
+  std::shared_ptr<const Model> model_;
+  std::unique_ptr<Dataset> dataset_;
+  std::vector<uint32_t> samples_;
+  double load_s_ = 0;
+  bool first_order_ = true;
+  Facts environment_;
+  static std::unique_ptr<Clock> make_clock();
+};
+
+// How a Point's Model and Dataset are asked for; the inspection uses them too.
+struct ModelRequest;
+struct DatasetRequest;
+ModelRequest model_request(const Point& point, const PointOptions& options, const std::string& cache_dir);
+DatasetRequest dataset_request(const Point& point, const PointOptions& options, const GraphSummary& summary);
+std::string model_key(const Point& point, const PointOptions& options);
+
+}  // namespace deepgap

@@ -1,0 +1,220 @@
+#include "worker/inspect.h"
+
+#include "base/text.h"
+#include "dataset/open_dataset.h"
+#include "model/model_source.h"
+#include "record/record_json.h"
+#include "telemetry/environment.h"
+#include "worker/group.h"
+#include "worker/plugin.h"
+#include "worker/point_options.h"
+
+#include <deepgap/error.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <numeric>
+#include <set>
+
+namespace deepgap {
+namespace {
+
+using AboutTo = std::function<void(const std::string&)>;
+
+// A backend that loaded, or why it did not.
+struct InspectedBackend {
+  std::unique_ptr<Plugin> plugin;
+  std::string reason, version;
+  std::vector<OptionInfo> options;
+  std::vector<std::string> devices;
+};
+
+// A name that nobody knows is the user's slip; one that is known and does not load is the machine's affair: its Points are refused.
+void require_known_backend(const std::string& name) {
+  std::vector<std::string> known = plugin_names();
+  for (const AbsentBackend& absent : absent_backends()) known.push_back(absent.name);
+  if (std::find(known.begin(), known.end(), name) == known.end()) throw Error(ErrorKind::usage, unknown_name("backend", name, known));
+}
+
+InspectedBackend inspect_backend(const std::string& name) {
+  require_known_backend(name);
+  InspectedBackend inspected;
+  try {
+    inspected.plugin = open_plugin(name);
+    inspected.version = inspected.plugin->backend().version();
+    inspected.options = inspected.plugin->backend().options();
+    for (const DeviceInfo& device : inspected.plugin->backend().devices()) inspected.devices.push_back(device_name(device.id));
+  } catch (const Error& error) {
+    inspected.plugin.reset();
+    inspected.reason = error.what();
+  }
+  return inspected;
+}
+
+Support placement_support(const Point& point, const InspectedBackend& backend) {
+  for (const DeviceId& device : point.placement.devices) {
+    const std::string name = device_name(device);
+    if (std::find(backend.devices.begin(), backend.devices.end(), name) != backend.devices.end()) continue;
+    const std::string has = backend.devices.empty() ? "no device" : join(backend.devices, ", ");
+    return {false, fmt::format("{} has no device {} here; it has {}", point.backend, name, has)};
+  }
+  return {};
+}
+
+Support batch_support(const Point& point, const GraphSummary& model) {
+  if (model.inputs.empty() || !model.inputs.front().dims || model.inputs.front().dims->empty()) return {};
+  const Dim& first = model.inputs.front().dims->front();
+  if (!first.known() || first.size == point.batch) return {};
+  return {false, fmt::format("{} has a fixed batch of {}", point.model, first.size)};
+}
+
+class Inspection {
+ public:
+  Inspection(const std::string& cache_dir, const AboutTo& about_to) : cache_dir_(cache_dir), about_to_(about_to) {}
+
+  InspectedPoint inspect(const Point& point) {
+    InspectedBackend& backend = backend_of(point.backend);
+    const auto scenario = Registry<Scenario>::instance().make("scenario", point.scenario);
+    const PointOptions options = options_of(point, backend, *scenario);
+    const GraphSummary& model = model_of(point, options);
+    require_dataset(point, options, model);
+    InspectedPoint result;
+    result.model_hash = is_model_file(point.model) ? model.content_hash : "";
+    result.backend_version = backend.version;
+    result.process_key = process_key(point, backend.options);
+    result.parameters = model.parameters;
+    result.macs_per_item = model.macs_per_item;
+    result.flop_per_item = model.flop_per_item;
+    result.bytes_per_item = model.bytes_per_item;
+    const Support support = support_of(point, backend, model);
+    result.supported = support.ok;
+    result.reason = support.reason;
+    return result;
+  }
+
+ private:
+  InspectedBackend& backend_of(const std::string& name) {
+    auto found = backends_.find(name);
+    if (found == backends_.end()) {
+      about_to_(fmt::format("backend {}", name));
+      found = backends_.emplace(name, inspect_backend(name)).first;
+    }
+    return found->second;
+  }
+
+  PointOptions options_of(const Point& point, const InspectedBackend& backend, Scenario& scenario) {
+    Point known = point;
+    // Of a backend that did not load no option is known: what is not ours is taken for its own.
+    std::vector<OptionInfo> backend_options = backend.options;
+    if (!backend.plugin) {
+      for (const auto& [name, value] : point.options) backend_options.push_back({name, "", ""});
+    }
+    PointOptions options = sort_options(known, backend_options, scenario.options());
+    scenario.parse(options.scenario);
+    affinity_cpus(options.affinity, point.threads, allowed_cpus());  // throws for CPUs that are not there
+    return options;
+  }
+
+  const GraphSummary& model_of(const Point& point, const PointOptions& options) {
+    const std::string key = model_key(point, options);
+    auto found = models_.find(key);
+    if (found == models_.end()) {
+      about_to_(fmt::format("model {}", point.model));
+      found = models_.emplace(key, summarize_model(model_request(point, options, cache_dir_))).first;
+    }
+    return found->second;
+  }
+
+  // Pictures and arrays are read once, since "not a picture" must be said before hours of measuring.
+  void require_dataset(const Point& point, const PointOptions& options, const GraphSummary& model) {
+    const std::string key = fmt::format("{}|{}|{}", point.dataset, model_key(point, options), options.samples);
+    if (!datasets_.insert(key).second) return;
+    about_to_(fmt::format("dataset {}", point.dataset));
+    const auto dataset = open_dataset(dataset_request(point, options, model));
+    std::vector<uint32_t> samples(std::min<size_t>(dataset->size(), static_cast<size_t>(options.samples)));
+    std::iota(samples.begin(), samples.end(), 0U);
+    dataset->load(samples);
+  }
+
+  Support support_of(const Point& point, InspectedBackend& backend, const GraphSummary& model) {
+    if (!backend.plugin) return {false, backend.reason};
+    if (point.task != "infer") return {false, fmt::format("task '{}' is not built yet; infer is", point.task)};
+    for (const Support& support : {placement_support(point, backend), batch_support(point, model)}) {
+      if (!support.ok) return support;
+    }
+    return backend.plugin->backend().supports(point, model);
+  }
+
+  const std::string& cache_dir_;
+  const AboutTo& about_to_;
+  std::map<std::string, InspectedBackend> backends_;
+  std::map<std::string, GraphSummary> models_;
+  std::set<std::string> datasets_;
+};
+
+}  // namespace
+
+nlohmann::json inspected_to_json(const InspectedPoint& inspected) {
+  return {{"supported", inspected.supported},
+          {"reason", inspected.reason},
+          {"model_hash", inspected.model_hash},
+          {"process_key", inspected.process_key},
+          {"backend_version", inspected.backend_version},
+          {"parameters", inspected.parameters},
+          {"macs_per_item", inspected.macs_per_item},
+          {"flop_per_item", inspected.flop_per_item},
+          {"bytes_per_item", inspected.bytes_per_item}};
+}
+
+InspectedPoint inspected_from_json(const nlohmann::json& json) {
+  InspectedPoint inspected;
+  json.at("supported").get_to(inspected.supported);
+  json.at("reason").get_to(inspected.reason);
+  json.at("model_hash").get_to(inspected.model_hash);
+  json.at("process_key").get_to(inspected.process_key);
+  json.at("backend_version").get_to(inspected.backend_version);
+  json.at("parameters").get_to(inspected.parameters);
+  json.at("macs_per_item").get_to(inspected.macs_per_item);
+  json.at("flop_per_item").get_to(inspected.flop_per_item);
+  json.at("bytes_per_item").get_to(inspected.bytes_per_item);
+  return inspected;
+}
+
+std::vector<InspectedPoint> inspect_points(const std::vector<Point>& points, const std::string& cache_dir, const AboutTo& about_to) {
+  Inspection inspection(cache_dir, about_to);
+  std::vector<InspectedPoint> result;
+  for (const Point& point : points) result.push_back(inspection.inspect(point));
+  return result;
+}
+
+void serve_inspection(const Frame& request, FrameWriter& writer) {
+  std::string subject = "the plan";
+  const auto about_to = [&](const std::string& next) {
+    subject = next;
+    writer.write({{{"kind", "inspecting"}, {"subject", next}}, {}});
+  };
+  const auto answer_error = [&](ErrorKind kind, const std::string& message) {
+    writer.write({{{"kind", "error"}, {"error", static_cast<int>(kind)}, {"message", message}}, {}});
+  };
+  try {
+    std::vector<Point> points;
+    for (const auto& json : request.header.at("points")) points.push_back(point_from_json(json));
+    for (const InspectedPoint& inspected : inspect_points(points, request.header.at("cache_dir"), about_to)) {
+      nlohmann::json header = inspected_to_json(inspected);
+      header["kind"] = "point";
+      writer.write({std::move(header), {}});
+    }
+    writer.write({{{"kind", "inspected"}, {"environment", facts_to_json(capture_environment())}}, {}});
+  } catch (const Error& error) {
+    answer_error(error.kind(), error.what());
+  } catch (const std::bad_alloc&) {
+    answer_error(ErrorKind::input, fmt::format("cannot read {}: it needs more memory than an inspection may take", subject));
+  } catch (const std::exception& error) {
+    answer_error(ErrorKind::internal, fmt::format("cannot read {}: {}", subject, error.what()));
+  }
+}
+
+}  // namespace deepgap

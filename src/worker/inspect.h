@@ -1,0 +1,36 @@
+// Inspection: opens every model and Dataset of a Plan and asks every backend whether it can run each Point, before anything is timed. Runs
+// in a child with limited memory and time, since files may be hostile.
+#pragma once
+
+#include "worker/protocol.h"
+
+#include <deepgap/point.h>
+#include <deepgap/record.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace deepgap {
+
+struct InspectedPoint {
+  bool supported = true;
+  std::string reason;
+  std::string model_hash;   // of a model file's content, else empty
+  std::string process_key;  // Points that differ in it cannot share a process
+  std::string backend_version;
+  int64_t parameters = 0, macs_per_item = 0, flop_per_item = 0, bytes_per_item = 0;
+};
+nlohmann::json inspected_to_json(const InspectedPoint& inspected);
+InspectedPoint inspected_from_json(const nlohmann::json& json);
+
+// Throws Error{usage | input} for what is wrong in what the user wrote: an unknown model, option or backend, a broken file.
+// `about_to` is told what comes next, so that a death can be explained.
+std::vector<InspectedPoint> inspect_points(const std::vector<Point>& points, const std::string& cache_dir,
+                                           const std::function<void(const std::string&)>& about_to);
+
+// The child's side: answers {"kind":"inspecting","subject"} frames, one {"kind":"point"} each, then {"kind":"inspected","environment"}, or
+// {"kind":"error","error","message"}.
+void serve_inspection(const Frame& request, FrameWriter& writer);
+
+}  // namespace deepgap

@@ -1,0 +1,318 @@
+#include "worker/measure.h"
+
+#include "base/file.h"
+#include "base/text.h"
+#include "scenario/session_target.h"
+#include "telemetry/environment.h"
+#include "worker/check.h"
+#include "worker/reference.h"
+#include "worker/timing_log.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <new>
+
+namespace deepgap {
+namespace {
+
+constexpr Nanoseconds idle_length = 100'000'000;
+
+// The peak of resident memory restarts, so that it is this order's and not an earlier one's. Where the kernel does not allow it the peak
+// is the process's: still an upper bound.
+void reset_host_memory_peak() {
+  const FileDescriptor file(::open("/proc/self/clear_refs", O_WRONLY | O_CLOEXEC));
+  if (file.valid() && ::write(file.get(), "5", 1) != 1) return;
+}
+
+std::optional<int64_t> host_memory_peak_bytes() {
+  try {
+    for (const std::string& line : split(read_text("/proc/self/status"), '\n')) {
+      if (!line.starts_with("VmHWM:")) continue;
+      const auto kib = parse_int(trim(std::string_view(line).substr(6, line.find("kB") - 6)));
+      if (kib) return *kib * 1024;
+    }
+  } catch (const Error&) {
+  }
+  return std::nullopt;
+}
+
+std::string affinity_of_this_thread() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (::sched_getaffinity(0, sizeof(set), &set) != 0) return "not available: the kernel did not tell";
+  std::vector<std::string> cpus;
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (CPU_ISSET(cpu, &set)) cpus.push_back(std::to_string(cpu));
+  }
+  return join(cpus, ",");
+}
+
+// The state of one order while it runs; `record` is what is known so far.
+class Measurement {
+ public:
+  Measurement(const WorkOrder& order, Group& group, Pulse& pulse, const std::atomic<bool>& interrupted)
+      : order_(order), group_(group), pulse_(pulse), interrupted_(interrupted), clock_(group.clock()), record_(begin_record(order)) {}
+
+  // False: a reference is needed first.
+  bool run();
+  Record finish();
+  void fail(Outcome outcome, const std::string& reason) { fail_record(record_, outcome, reason); }
+
+ private:
+  void prepare();
+  bool find_reference_outputs();
+  void load();
+  void first_result();
+  void check(std::span<const TensorView> outputs);
+  void warm_up();
+  void steady();
+  void trim_steady_window();
+  void drive(Stopping& stopping, TimingSink& sink);
+  bool stop_if_interrupted();
+
+  // Runs `work` as a stage with its window, telemetry read at both edges.
+  template <typename Work>
+  void stage(const std::string& name, Work work) {
+    pulse_.enter(name);
+    group_.telemetry().edge();
+    record_.windows.push_back({name, clock_.now(), 0});
+    const size_t index = record_.windows.size() - 1;
+    work();
+    record_.windows[index].end = clock_.now();
+    group_.telemetry().edge();
+  }
+
+  const WorkOrder& order_;
+  Group& group_;
+  Pulse& pulse_;
+  const std::atomic<bool>& interrupted_;
+  Clock& clock_;
+  Record record_;
+  Nanoseconds begin_ = 0;
+  PointOptions options_;
+  Group::Inputs inputs_;
+  Backend* backend_ = nullptr;
+  std::unique_ptr<Scenario> scenario_;
+  std::optional<Reference> reference_;
+  std::unique_ptr<Target> target_;
+  Session* session_ = nullptr;  // the Target owns it
+};
+
+bool Measurement::run() {
+  reset_host_memory_peak();
+  begin_ = clock_.now();
+  pulse_.enter("load");
+  prepare();
+  if (!find_reference_outputs()) return false;
+  if (group_.take_first_order()) {
+    stage("idle", [&] { clock_.wait_until(clock_.now() + idle_length); });
+  }
+  stage("load", [&] { load(); });
+  if (stop_if_interrupted()) return true;
+  stage("check", [&] { first_result(); });
+  if (record_.outcome != Outcome::ok || stop_if_interrupted()) return true;
+  stage("warm_up", [&] { warm_up(); });
+  if (stop_if_interrupted()) return true;
+  steady();
+  return true;
+}
+
+bool Measurement::stop_if_interrupted() {
+  if (!interrupted_.load()) return false;
+  fail(Outcome::interrupted, "interrupted by the user");
+  return true;
+}
+
+void Measurement::prepare() {
+  backend_ = &group_.backend(order_);
+  record_.backend_version = backend_->version();
+  scenario_ = Registry<Scenario>::instance().make("scenario", order_.point.scenario);
+  options_ = sort_options(order_.point, backend_->options(), scenario_->options());
+  scenario_->parse(options_.scenario);
+  inputs_ = group_.inputs(order_, options_);
+  const GraphSummary& summary = inputs_.model->summary();
+  record_.load_s = inputs_.load_s;
+  record_.facts["load.shared"] = inputs_.shared;
+  record_.dataset_description = inputs_.dataset->describe();
+  record_.facts["dataset.samples"] = static_cast<int64_t>(inputs_.samples.size());
+  record_.facts["model.content_hash"] = summary.content_hash;
+  record_.parameters = summary.parameters;
+  record_.macs_per_item = summary.macs_per_item;
+  record_.flop_per_item = summary.flop_per_item;
+  record_.bytes_per_item = summary.bytes_per_item;
+  const Support support = backend_->supports(order_.point, summary);
+  if (!support.ok) throw Error(ErrorKind::refused, support.reason);
+}
+
+bool Measurement::find_reference_outputs() {
+  if (order_.point.backend == "null") {
+    record_.facts["check"] = std::string("not needed: null computes nothing");
+    return true;
+  }
+  if (!order_.check || !order_.reference_unavailable.empty()) {
+    record_.unchecked = true;
+    record_.facts["check"] = order_.check ? "no reference: " + order_.reference_unavailable : std::string("off");
+    return true;
+  }
+  reference_ = find_reference(order_.cache_dir, reference_key(*inputs_.model, *inputs_.dataset, inputs_.samples));
+  return reference_.has_value() && reference_->outputs.size() == inputs_.samples.size();
+}
+
+void Measurement::load() {
+  LoadOptions load;
+  load.placement = order_.point.placement;
+  load.precision = order_.point.precision;
+  load.task = order_.point.task;
+  load.batch_sizes = {order_.point.batch};
+  load.slots = static_cast<int>(std::max(options_.streams, scenario_->in_flight()));
+  load.threads = std::max(order_.point.threads, 1);
+  load.cache_dir = order_.cache_dir;
+  load.options = options_.backend;
+  load.clock = &clock_;
+  const auto loader = [&](Completion completion) {
+    load.completion = std::move(completion);
+    const Nanoseconds begin = clock_.now();
+    auto session = backend_->load(*inputs_.model, load);
+    record_.compile_s = static_cast<double>(clock_.now() - begin) / 1e9;
+    session_ = session.get();
+    return session;
+  };
+  target_ = make_session_target(loader, *inputs_.dataset, order_.point.batch, clock_);
+  record_.facts["session.slots"] = static_cast<int64_t>(session_->slots());
+  record_.facts["cpus.affinity"] = affinity_of_this_thread();
+  target_->load(inputs_.samples);
+}
+
+void Measurement::first_result() {
+  std::vector<uint32_t> samples;
+  for (int64_t i = 0; i < order_.point.batch; ++i) samples.push_back(inputs_.samples[static_cast<size_t>(i) % inputs_.samples.size()]);
+  std::atomic<bool> done{false};
+  target_->on_completion([&](std::span<const Completed> completed) {
+    if (completed.back().last) done.store(true);
+    clock_.notify();
+  });
+  const Nanoseconds begin = clock_.now();
+  const Query query{0, begin, samples};
+  target_->submit(std::span(&query, 1));
+  while (!done.load() && !interrupted_.load()) clock_.wait_until(never);
+  if (!done.load()) target_->cancel();
+  record_.first_result_ms = static_cast<double>(clock_.now() - begin) / 1e6;
+  target_->on_completion({});
+  target_->flush();  // throws with the engine's reason when the query failed
+  pulse_.beat();
+  if (reference_ && !interrupted_.load()) check(session_->outputs(0));
+}
+
+void Measurement::check(std::span<const TensorView> outputs) {
+  std::optional<CheckResult> result;
+  try {
+    result = compare_batch(*reference_, outputs, order_.point.batch, order_.point.precision);
+  } catch (const Error& error) {  // another type or shape is a wrong result
+    return fail(Outcome::incorrect, fmt::format("wrong result: {}", error.what()));
+  }
+  if (!result) {
+    record_.unchecked = true;
+    record_.facts["check"] = std::string("no output has the batch as its first dimension");
+    return;
+  }
+  record_.check = result;
+  if (result->pass) return;
+  fail(Outcome::incorrect,
+       fmt::format("outputs differ from the {}: SQNR {:.1f} dB, {} asks for {:.0f} dB (largest error {:.3g})", result->against,
+                   result->sqnr_db, order_.point.precision, min_sqnr_db(order_.point.precision), result->max_abs_error));
+}
+
+void Measurement::drive(Stopping& stopping, TimingSink& sink) {
+  Tenant tenant;
+  tenant.target = target_.get();
+  tenant.samples = inputs_.samples;
+  tenant.batch = order_.point.batch;
+  tenant.stopping = &stopping;
+  tenant.sink = &sink;
+  scenario_->drive(std::span(&tenant, 1), clock_, interrupted_);
+}
+
+void Measurement::warm_up() {
+  session_->reset_peak();
+  const auto stopping = make_warmup(order_.stopping);
+  TimingCounter counter(pulse_);
+  drive(*stopping, counter);
+  record_.warmup_queries = counter.count();
+  if (stopping->state() != Stopping::State::more) record_.facts["warm_up"] = stopping->reason();
+}
+
+void Measurement::steady() {
+  const auto stopping = make_stopping(order_.stopping);
+  TimingLog log(pulse_);
+  stage("steady", [&] { drive(*stopping, log); });
+  if (stop_if_interrupted()) return;
+  record_.timings_dropped = log.dropped();
+  record_.timings = log.take();
+  trim_steady_window();
+  record_.estimates["throughput"] = stopping->throughput();
+  record_.device_memory = session_->memory();
+  const bool exhausted = stopping->state() == Stopping::State::exhausted;
+  record_.verdict = exhausted ? Verdict::unstable : Verdict::valid;
+  if (exhausted) record_.reason = stopping->reason();
+  record_.facts["stopping"] = stopping->reason();
+}
+
+// Exactly from the first query's begin to the last one's end: what the scenario does before and after is not measured.
+void Measurement::trim_steady_window() {
+  if (record_.timings.empty()) return;
+  Window& window = record_.windows.back();
+  window.begin = record_.timings.front().begin;
+  window.end = record_.timings.back().end;
+  for (const Timing& timing : record_.timings) {
+    window.begin = std::min(window.begin, timing.begin);
+    window.end = std::max(window.end, timing.end);
+  }
+}
+
+Record Measurement::finish() {
+  pulse_.enter("finish");
+  target_.reset();
+  record_.host_memory_peak_bytes = host_memory_peak_bytes();
+  record_.environment = group_.environment();
+  record_.series = group_.telemetry().series(begin_, clock_.now());
+  for (const auto& [name, fact] : group_.telemetry().availability()) record_.facts[name] = fact;
+  std::erase_if(record_.windows, [](const Window& window) { return window.end == 0; });  // where it broke off
+  return std::move(record_);
+}
+
+}  // namespace
+
+std::optional<Record> measure(const WorkOrder& order, Group& group, Pulse& pulse, const std::atomic<bool>& interrupted) {
+  Measurement measurement(order, group, pulse, interrupted);
+  try {
+    if (!measurement.run()) return std::nullopt;
+  } catch (const Error& error) {
+    measurement.fail(outcome_of(error.kind()), error.what());
+  } catch (const std::bad_alloc&) {
+    measurement.fail(Outcome::out_of_memory, "memory does not suffice");
+  } catch (const std::exception& error) {
+    measurement.fail(Outcome::crashed, error.what());
+  }
+  return measurement.finish();
+}
+
+void provide_reference(const WorkOrder& order, Group& group, Pulse& pulse) {
+  pulse.enter("reference");
+  const auto scenario = Registry<Scenario>::instance().make("scenario", order.point.scenario);
+  // The engine that is to be checked is not opened here, so its options are not known; the reference needs only ours.
+  Point own = order.point;
+  const std::vector<OptionInfo> known = worker_options();
+  std::erase_if(own.options, [&](const auto& option) {
+    return std::none_of(known.begin(), known.end(), [&](const OptionInfo& info) { return info.name == option.first; });
+  });
+  const Group::Inputs inputs = group.inputs(order, sort_options(own, {}, scenario->options()));
+  const std::string key = reference_key(*inputs.model, *inputs.dataset, inputs.samples);
+  if (find_reference(order.cache_dir, key)) return;
+  keep_reference(order.cache_dir, key, make_reference(*inputs.model, *inputs.dataset, inputs.samples));
+}
+
+}  // namespace deepgap

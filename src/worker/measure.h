@@ -1,0 +1,18 @@
+// One order from load to Record: load, first result, check, warm-up, steady window. docs/method.md says what each promises.
+#pragma once
+
+#include "worker/group.h"
+
+#include <atomic>
+#include <optional>
+
+namespace deepgap {
+
+// Every failure becomes the Record's outcome; nothing is thrown but what the parent must hear of at once (its channel is gone).
+// nullopt: the reference is not in the cache; the order comes again when it is, or with the reason why there can be none.
+std::optional<Record> measure(const WorkOrder& order, Group& group, Pulse& pulse, const std::atomic<bool>& interrupted);
+
+// Makes the reference that measure() asked for. Throws Error.
+void provide_reference(const WorkOrder& order, Group& group, Pulse& pulse);
+
+}  // namespace deepgap

@@ -1,0 +1,85 @@
+#include "worker/worker_main.h"
+
+#include "record/record_json.h"
+#include "record/timing_block.h"
+#include "worker/inspect.h"
+#include "worker/measure.h"
+#include "worker/order.h"
+#include "worker/protocol.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <new>
+
+namespace deepgap {
+namespace {
+
+std::atomic<bool> interrupted{false};
+static_assert(std::atomic<bool>::is_always_lock_free, "set in a signal handler");
+
+void on_terminate(int /*number*/) { interrupted.store(true); }
+
+void prepare_process(int channel) {
+  struct sigaction action {};
+  action.sa_handler = on_terminate;
+  ::sigaction(SIGTERM, &action, nullptr);
+  ::signal(SIGPIPE, SIG_IGN);
+  ::fcntl(channel, F_SETFD, FD_CLOEXEC);  // what an engine starts must not hold the channel open
+  // When memory runs out, the kernel shall take the worker, not the parent with the Store. Raising one's own score needs no right.
+  const int score = ::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+  if (score >= 0) {
+    [[maybe_unused]] const ssize_t written = ::write(score, "500", 3);  // not allowed: nothing is lost
+    ::close(score);
+  }
+}
+
+Frame record_frame(Record record) {
+  Frame frame{{{"kind", "record"}}, {encode_timings(record.timings), encode_series(record.series)}};
+  frame.header["record"] = record_to_json(record);
+  return frame;
+}
+
+Frame answer_run(const WorkOrder& order, Group& group, Pulse& pulse) {
+  auto record = measure(order, group, pulse, interrupted);
+  if (!record) return {{{"kind", "needs_reference"}}, {}};
+  return record_frame(std::move(*record));
+}
+
+Frame answer_reference(const WorkOrder& order, Group& group, Pulse& pulse) {
+  std::string unavailable;
+  try {
+    provide_reference(order, group, pulse);
+  } catch (const std::bad_alloc&) {
+    unavailable = "memory does not suffice to make it";
+  } catch (const std::exception& error) {
+    unavailable = error.what();
+  }
+  return {{{"kind", "reference"}, {"unavailable", unavailable}}, {}};
+}
+
+}  // namespace
+
+int worker_main(int channel, const std::string& program_version) {
+  prepare_process(channel);
+  FrameWriter writer(channel);
+  FrameReader reader(channel);
+  Pulse pulse([&](const Frame& frame) { writer.write(frame); }, {});
+  Group group(pulse, program_version);
+  while (const auto request = reader.read()) {
+    const std::string kind = request->header.value("kind", "");
+    if (kind == "inspect") {
+      serve_inspection(*request, writer);
+    } else {
+      const WorkOrder order = order_from_json(request->header.at("order"));
+      writer.write(kind == "reference" ? answer_reference(order, group, pulse) : answer_run(order, group, pulse));
+    }
+    pulse.enter("idle");
+  }
+  // Engines have threads and destructors that do not always end well: everything of ours is written, so the process just ends.
+  ::_exit(0);
+}
+
+}  // namespace deepgap

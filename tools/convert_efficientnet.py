@@ -238,9 +238,10 @@ def packaged_file():
 
 def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
-    parser.add_argument("--source", help="a legacy PyTorch file (default: the installed package's, which must have the known hash)")
-    parser.add_argument("--output", default=os.path.join(TREE, "data/weights/efficientnet_lite0.safetensors"))
+    parser.add_argument("source", nargs="?", help="the published file (default: the installed package's)")
+    parser.add_argument("output", nargs="?", default=os.path.join(TREE, "data/weights/efficientnet_lite0.safetensors"))
     parser.add_argument("--force", action="store_true", help="convert although the output exists")
+    parser.add_argument("--unverified", action="store_true", help="take a file whose SHA-256 is not the published file's")
     options = parser.parse_args(arguments)
     if os.path.exists(options.output) and not options.force:
         print(f"EfficientNet-Lite0's ImageNet weights are in {options.output}")
@@ -248,7 +249,7 @@ def main(arguments=None):
     source = options.source
     try:
         source = source or packaged_file()
-        tensors = convert(source, options.output, None if options.source else PACKAGE_SHA256)
+        tensors = convert(source, options.output, None if options.unverified else PACKAGE_SHA256)
     except (Refused, OSError) as error:
         print(f"cannot convert {source or 'EfficientNet-Lite0'}: {error}", file=sys.stderr)
         return 2

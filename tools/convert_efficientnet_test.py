@@ -163,9 +163,10 @@ class Refusal(unittest.TestCase):
             source, target = os.path.join(folder, "bad.pth"), os.path.join(folder, "out.safetensors")
             with open(source, "wb") as file:
                 file.write(b"cos\nsystem\n(S'true'\ntR.")
-            ran = subprocess.run([sys.executable, tool.__file__, "--source", source, "--output", target], capture_output=True, text=True)
-            self.assertEqual((ran.returncode, ran.stdout), (2, ""))
-            self.assertRegex(ran.stderr, r"\Acannot convert .*bad\.pth: it asks for os\.system, which is no tensor\n\Z")
+            for flags, why in (([], r"its SHA-256 is not that of the published file"), (["--unverified"], r"it asks for os\.system, which is no tensor")):
+                ran = subprocess.run([sys.executable, tool.__file__, source, target, *flags], capture_output=True, text=True)
+                self.assertEqual((ran.returncode, ran.stdout), (2, ""))
+                self.assertRegex(ran.stderr, r"\Acannot convert .*bad\.pth: " + why + r"\n\Z")
             self.assertFalse(os.path.exists(target))
 
 

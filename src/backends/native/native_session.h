@@ -1,0 +1,13 @@
+// One loaded model of the native backend. Everything runs on the calling thread and its OpenMP team, inside enqueue().
+#pragma once
+
+#include <deepgap/backend.h>
+
+#include <memory>
+
+namespace deepgap {
+
+// Throws Error{refused} naming operator and node, or the option or batch size that does not fit.
+std::unique_ptr<Session> make_native_session(const Model& model, const LoadOptions& options);
+
+}  // namespace deepgap

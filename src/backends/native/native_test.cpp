@@ -1,0 +1,195 @@
+#include "backends/native/native_backend.h"
+#include "engine/test_graphs.h"
+#include "model/eval/evaluator.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace deepgap {
+namespace {
+
+using testing::GraphBuilder;
+using testing::sqnr_db;
+
+struct TestModel : Model {
+  explicit TestModel(Graph g) : graph_(std::move(g)), summary_(summarize(graph_)) {}
+  const std::string& name() const override { return graph_.name; }
+  const Graph& graph() const override { return graph_; }
+  const GraphSummary& summary() const override { return summary_; }
+  std::span<const std::byte> onnx() const override { return {}; }
+  const std::string& file() const override { return graph_.name; }
+  Graph graph_;
+  GraphSummary summary_;
+};
+
+Graph small_net(int64_t batch = -1) {
+  GraphBuilder b;
+  const ValueId x = b.input({batch, 3, 16, 16});
+  const ValueId features = b.node("Relu", {b.batch_norm(b.conv(x, 3, 16, 3, 2), 16)});
+  const ValueId flat =
+      b.node("Flatten", {b.node("GlobalAveragePool", {b.node("Relu", {b.node("Add", {b.conv(features, 16, 16, 3), features})})})});
+  return b.finish({b.node("Gemm", {flat, b.weights({10, 16}), b.weights({10})}, {{"transB", int64_t{1}}})});
+}
+
+// Samples in memory of their own, so that a batch must be gathered, or one after the other.
+struct Samples {
+  explicit Samples(size_t count, bool adjacent) {
+    std::mt19937 random(3);
+    block = testing::random_tensor({static_cast<int64_t>(count), 3, 16, 16}, random);
+    constexpr size_t elements = 3 * 16 * 16;
+    for (size_t i = 0; i < count; ++i) {
+      const float* data = block.as<float>().data() + i * elements;
+      copies.emplace_back(data, data + elements);
+      if (!adjacent) data = copies.back().data();
+      views.push_back({TensorView{DataType::f32, shape, reinterpret_cast<const std::byte*>(data)}});
+    }
+  }
+  Shape shape{1, 3, 16, 16};
+  Tensor block;
+  std::vector<std::vector<float>> copies;
+  std::vector<std::vector<TensorView>> views;
+};
+
+struct Heard {
+  std::vector<uint64_t> tags;
+  std::vector<Status> statuses;
+  std::vector<Mark> marks;
+  Completion completion() {
+    return [this](std::span<const Done> all) {
+      for (const auto& done : all) {
+        tags.push_back(done.tag);
+        statuses.push_back(done.status);
+        marks.assign(done.marks.begin(), done.marks.end());
+      }
+    };
+  }
+};
+
+void expect_rows(const TensorView& output, const Tensor& reference, const std::vector<uint32_t>& samples) {
+  ASSERT_EQ(output.shape[0], static_cast<int64_t>(samples.size()));
+  for (size_t i = 0; i < samples.size(); ++i) {
+    Tensor row = testing::floats(
+        {10}, std::vector<float>(reference.as<float>().begin() + samples[i] * 10, reference.as<float>().begin() + samples[i] * 10 + 10));
+    EXPECT_GT(sqnr_db(row, output.as<float>().subspan(i * 10, 10)), 105) << "row " << i;
+  }
+}
+
+TEST(NativeBackend, RunsBatchesOfStagedSamplesInSlots) {
+  const TestModel model(small_net());
+  for (const bool adjacent : {true, false}) {
+    for (const std::string path : {"fast", "plain"}) {
+      NativeBackend backend;
+      Heard heard;
+      LoadOptions options;
+      options.batch_sizes = {1, 4};
+      options.slots = 2;
+      options.threads = 2;
+      options.options["path"] = path;
+      options.completion = heard.completion();
+      const auto session = backend.load(model, options);
+      const Samples samples(6, adjacent);
+      session->stage(samples.views);
+      const auto reference = evaluate(model.graph(), std::vector<Tensor>{samples.block})[0];
+      session->enqueue(0, std::vector<uint32_t>{1, 2, 3, 4}, 10);
+      session->enqueue(1, std::vector<uint32_t>{5}, 11);
+      session->drain();
+      EXPECT_THAT(heard.tags, ::testing::ElementsAre(10, 11));
+      EXPECT_THAT(heard.statuses, ::testing::Each(Status::ok));
+      ASSERT_EQ(heard.marks.size(), 4U);
+      EXPECT_EQ(heard.marks[1].id, MarkId::compute_begin);
+      EXPECT_LE(heard.marks[1].ns, heard.marks[2].ns);
+      expect_rows(session->outputs(0)[0], reference, {1, 2, 3, 4});
+      expect_rows(session->outputs(1)[0], reference, {5});
+      session->enqueue(0, std::vector<uint32_t>{0, 5, 2}, 12);  // between the loaded sizes
+      expect_rows(session->outputs(0)[0], reference, {0, 5, 2});
+      expect_rows(session->outputs(1)[0], reference, {5});  // another slot's outputs stay
+      EXPECT_FALSE(session->layer_timings().empty());
+    }
+  }
+}
+
+TEST(NativeBackend, FailuresAreDoneWithAReason) {
+  const TestModel model(small_net());
+  NativeBackend backend;
+  Heard heard;
+  LoadOptions options;
+  options.completion = heard.completion();
+  const auto session = backend.load(model, options);
+  const Samples samples(3, true);
+  session->stage(samples.views);
+  session->enqueue(0, std::vector<uint32_t>{0, 1}, 1);
+  EXPECT_EQ(heard.statuses, std::vector<Status>{Status::failed});
+  EXPECT_EQ(session->last_error(), "native: 2 samples were enqueued, batch sizes loaded: 1");
+  session->enqueue(0, std::vector<uint32_t>{9}, 2);
+  EXPECT_EQ(heard.statuses.back(), Status::failed);
+  const std::vector<TensorView> wrong{TensorView{DataType::f32, {}, nullptr}};
+  EXPECT_THROW(session->stage(std::vector<std::vector<TensorView>>{wrong}), Error);
+}
+
+TEST(NativeBackend, MemoryIsKnown) {
+  const TestModel model(small_net());
+  NativeBackend backend;
+  const auto session = backend.load(model, {});
+  EXPECT_GT(session->memory().reserved_bytes, (16 * 3 * 9 + 16 * 16 * 9) * 4);
+}
+
+std::string refusal(const Model& model, const LoadOptions& options) {
+  NativeBackend backend;
+  try {
+    backend.load(model, options);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::refused);
+    return error.what();
+  }
+  return "not refused";
+}
+
+TEST(NativeBackend, RefusesWithTheReason) {
+  const TestModel model(small_net());
+  LoadOptions half;
+  half.precision = "fp16";
+  EXPECT_EQ(refusal(model, half), "native does not do precision fp16: it computes in fp32");
+  LoadOptions wrong;
+  wrong.options["path"] = "scenic";
+  EXPECT_EQ(refusal(model, wrong), "native: option path=scenic is not one of fast, plain");
+  LoadOptions gpu;
+  gpu.placement.devices = {DeviceId{"", "cuda", 0}};
+  EXPECT_EQ(refusal(model, gpu), "native has no device cuda:0: it runs on cpu");
+  const TestModel fixed(small_net(2));
+  LoadOptions four;
+  four.batch_sizes = {4};
+  EXPECT_EQ(refusal(fixed, four), "native: input x of this model has a fixed batch of 2, not 4");
+
+  GraphBuilder b;
+  const TestModel odd(b.finish({b.node("Wobble", {b.input({1, 2})})}));
+  EXPECT_EQ(refusal(odd, {}), "native does not run operator Wobble (node Wobble_0)");
+  NativeBackend backend;
+  EXPECT_EQ(backend.supports(Point{}, odd.summary()).reason, "native does not run operator Wobble (node Wobble_0)");
+  EXPECT_TRUE(backend.supports(Point{}, model.summary()).ok);
+}
+
+TEST(NativeBackend, FixedBatchesRun) {
+  const TestModel model(small_net(2));
+  NativeBackend backend;
+  LoadOptions options;
+  options.batch_sizes = {2};
+  const auto session = backend.load(model, options);
+  const Samples samples(4, false);
+  session->stage(samples.views);
+  session->enqueue(0, std::vector<uint32_t>{3, 0}, 1);
+  Tensor both = testing::floats({2, 3, 16, 16}, samples.copies[3]);
+  std::copy(samples.copies[0].begin(), samples.copies[0].end(), writable<float>(both).begin() + 768);
+  expect_rows(session->outputs(0)[0], evaluate(model.graph(), std::vector<Tensor>{both})[0], {0, 1});
+}
+
+TEST(NativeBackend, DescribesItself) {
+  NativeBackend backend;
+  const auto devices = backend.devices();
+  ASSERT_EQ(devices.size(), 1U);
+  EXPECT_FALSE(devices[0].name.empty());
+  EXPECT_GT(devices[0].memory_bytes, 0);
+  EXPECT_TRUE(backend.version().starts_with("oneDNN 3."));
+}
+
+}  // namespace
+}  // namespace deepgap

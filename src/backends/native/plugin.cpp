@@ -1,0 +1,3 @@
+#include "backends/native/native_backend.h"
+
+DEEPGAP_BACKEND(deepgap::NativeBackend);

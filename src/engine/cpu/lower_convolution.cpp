@@ -1,0 +1,87 @@
+#include "engine/cpu/operators.h"
+#include "model/graph_tools.h"
+
+namespace deepgap {
+namespace {
+
+using dnnl::memory;
+
+memory::desc any_layout(memory::dims dims) { return {std::move(dims), memory::data_type::f32, memory::format_tag::any}; }
+
+// Weights as oneDNN counts them: with the groups as a dimension of their own, and (for ConvTranspose, which ONNX gives input channels
+// first) outputs before inputs, as strides over ONNX's bytes.
+memory::desc weights_desc(memory::dims dims, int64_t groups, bool transposed) {
+  memory::dims grouped = dims;
+  grouped[0] /= groups;
+  if (groups > 1) grouped.insert(grouped.begin(), groups);
+  auto desc = plain_desc(DataType::f32, grouped);
+  if (!transposed) return desc;
+  std::vector<int> permutation(grouped.size());
+  for (size_t i = 0; i < permutation.size(); ++i) permutation[i] = static_cast<int>(i);
+  const size_t first = groups > 1 ? 1 : 0;
+  std::swap(permutation[first], permutation[first + 1]);
+  return desc.permute_axes(permutation);
+}
+
+bool all_f32(const Lowering& lowering, const Node& node) {
+  for (ValueId id : node.inputs)
+    if (id != no_value && lowering.type(id) != DataType::f32) return false;
+  return true;
+}
+
+struct Dense {
+  memory::dims source, target;
+  memory::desc weights;  // over ONNX's bytes
+  Windows windows;
+  bool bias;
+};
+
+std::optional<Dense> describe(Lowering& lowering, const Operation& operation, bool transposed) {
+  const Node& node = operation.main;
+  if (node.inputs.size() < 2 || !all_f32(lowering, node) || lowering.constant(node.inputs[1]) == nullptr) return std::nullopt;
+  Dense dense{lowering.dims(node.inputs[0]), lowering.dims(operation.output), {}, {}, false};
+  const auto weights = lowering.dims(node.inputs[1]);
+  if (dense.source.size() < 3 || dense.source.size() > 5) return std::nullopt;
+  dense.bias = node.inputs.size() > 2 && node.inputs[2] != no_value;
+  const auto kernel = std::span(weights).subspan(2);
+  // A transposed convolution's windows slide over its output.
+  dense.windows = transposed ? windows_of(node, dense.target, dense.source, kernel) : windows_of(node, dense.source, dense.target, kernel);
+  dense.weights = weights_desc(weights, attribute_int(node, "group", 1), transposed);
+  return dense;
+}
+
+template <typename Primitive>
+bool lower_dense(Lowering& lowering, const Operation& operation, dnnl::algorithm algorithm, bool transposed) {
+  const auto dense = describe(lowering, operation, transposed);
+  auto posts = dense ? posts_of(lowering, operation) : std::nullopt;
+  if (!posts) return false;
+  const auto bias_desc = dense->bias ? plain_desc(DataType::f32, std::array<int64_t, 1>{dense->target[1]}) : memory::desc();
+  const auto& windows = dense->windows;
+  const typename Primitive::primitive_desc description(
+      lowering.engine(), dnnl::prop_kind::forward_inference, algorithm, any_layout(dense->source), any_layout(dense->weights.get_dims()),
+      bias_desc, any_layout(dense->target), windows.strides, windows.dilations, windows.before, windows.after, posts->attributes);
+
+  const Node& node = operation.main;
+  std::vector<StepArgument> arguments{lowering.read(DNNL_ARG_SRC, node.inputs[0], description.src_desc()),
+                                      lowering.read_constant(DNNL_ARG_WEIGHTS, node.inputs[1], dense->weights, description.weights_desc())};
+  if (dense->bias) arguments.push_back(lowering.read_viewed(DNNL_ARG_BIAS, node.inputs[2], bias_desc));
+  arguments.push_back(write_result(lowering, operation, *posts, description.dst_desc(), arguments));
+  arguments.insert(arguments.end(), posts->arguments.begin(), posts->arguments.end());
+  add_scratchpad(lowering, description, arguments);
+  lowering.step(operation, Primitive(description), std::move(arguments));
+  return true;
+}
+
+}  // namespace
+
+bool lower_convolution(Lowering& lowering, const Operation& operation) {
+  return lower_dense<dnnl::convolution_forward>(lowering, operation, dnnl::algorithm::convolution_direct, false);
+}
+
+bool lower_deconvolution(Lowering& lowering, const Operation& operation) {
+  // Pads from output_shape or auto_pad follow rules of their own: left to the evaluator.
+  if (operation.main.attributes.contains("output_shape") || operation.main.attributes.contains("auto_pad")) return false;
+  return lower_dense<dnnl::deconvolution_forward>(lowering, operation, dnnl::algorithm::deconvolution_direct, true);
+}
+
+}  // namespace deepgap

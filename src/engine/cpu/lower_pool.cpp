@@ -1,0 +1,95 @@
+#include "engine/cpu/operators.h"
+#include "model/graph_tools.h"
+
+#include <algorithm>
+#include <set>
+
+namespace deepgap {
+namespace {
+
+using dnnl::algorithm;
+using dnnl::memory;
+
+bool pool(Lowering& lowering, const Operation& operation, algorithm kind, const memory::dims& target, const Windows& windows) {
+  const ValueId in = operation.main.inputs[0];
+  dnnl::primitive_attr attributes;
+  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  const auto source = lowering.layout(in);
+  const dnnl::pooling_forward::primitive_desc description(lowering.engine(), dnnl::prop_kind::forward_inference, kind, source,
+                                                          memory::desc(target, memory::data_type::f32, memory::format_tag::any),
+                                                          windows.strides, windows.kernel, windows.dilations, windows.before, windows.after,
+                                                          attributes);
+  std::vector<StepArgument> arguments{lowering.read(DNNL_ARG_SRC, in, source)};
+  arguments.push_back(lowering.write(DNNL_ARG_DST, operation.output, description.dst_desc()));
+  add_scratchpad(lowering, description, arguments);
+  lowering.step(operation, dnnl::pooling_forward(description), std::move(arguments));
+  return true;
+}
+
+bool is_poolable(const Lowering& lowering, ValueId id) {
+  const size_t rank = lowering.dims(id).size();
+  return lowering.type(id) == DataType::f32 && lowering.constant(id) == nullptr && rank >= 3 && rank <= 5;
+}
+
+}  // namespace
+
+bool lower_pool(Lowering& lowering, const Operation& operation) {
+  const Node& node = operation.main;
+  const bool indices = node.outputs.size() > 1 && node.outputs[1] != no_value;
+  if (!is_poolable(lowering, node.inputs[0]) || indices) return false;
+  const auto source = lowering.dims(node.inputs[0]), target = lowering.dims(operation.output);
+  const auto kernel = attribute_ints(node, "kernel_shape", {});
+  if (kernel.size() + 2 != source.size()) return false;
+  const auto windows = windows_of(node, source, target, kernel);
+  for (size_t i = 0; i < kernel.size(); ++i)  // a window wholly in the padding
+    if (windows.before[i] >= kernel[i] || windows.after[i] >= kernel[i]) return false;
+  if (node.op == "MaxPool") return pool(lowering, operation, algorithm::pooling_max, target, windows);
+  const bool count_padding = attribute_int(node, "count_include_pad", 0) != 0;
+  // What ceil_mode adds beyond the pads never counts in ONNX, and would in oneDNN.
+  if (count_padding && attribute_int(node, "ceil_mode", 0) != 0) return false;
+  const auto kind = count_padding ? algorithm::pooling_avg_include_padding : algorithm::pooling_avg_exclude_padding;
+  return pool(lowering, operation, kind, target, windows);
+}
+
+bool lower_global_pool(Lowering& lowering, const Operation& operation) {
+  const ValueId in = operation.main.inputs[0];
+  if (!is_poolable(lowering, in)) return false;
+  const auto source = lowering.dims(in);
+  const size_t rank = source.size() - 2;
+  const Windows windows{.kernel = {source.begin() + 2, source.end()},
+                        .strides = memory::dims(rank, 1),
+                        .dilations = memory::dims(rank, 0),
+                        .before = memory::dims(rank, 0),
+                        .after = memory::dims(rank, 0)};
+  const auto kind = operation.main.op == "GlobalMaxPool" ? algorithm::pooling_max : algorithm::pooling_avg_exclude_padding;
+  return pool(lowering, operation, kind, lowering.dims(operation.output), windows);
+}
+
+bool lower_reduce_mean(Lowering& lowering, const Operation& operation) {
+  const Node& node = operation.main;
+  const ValueId in = node.inputs[0];
+  if (lowering.type(in) != DataType::f32 || lowering.constant(in) != nullptr) return false;
+  auto axes = attribute_ints(node, "axes", {});
+  if (node.inputs.size() > 1 && node.inputs[1] != no_value) {  // an input since opset 18
+    const Tensor* given = lowering.constant(node.inputs[1]);
+    if (given == nullptr || given->type != DataType::i64) return false;
+    axes.assign(given->as<int64_t>().begin(), given->as<int64_t>().end());
+  }
+  memory::dims reduced = lowering.dims(in);
+  if (axes.empty()) return false;
+  for (int64_t axis : axes) reduced.at(static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(reduced.size()) : axis)) = 1;
+  dnnl::primitive_attr attributes;
+  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  const auto source = lowering.plain(in), target = plain_desc(DataType::f32, reduced);
+  if (source == target) return false;
+  const dnnl::reduction::primitive_desc description(lowering.engine(), algorithm::reduction_mean, source, target, 0.0F, 0.0F, attributes);
+  std::vector<StepArgument> arguments{lowering.read(DNNL_ARG_SRC, in, source)};
+  auto result = lowering.write(DNNL_ARG_DST, operation.output, lowering.plain(operation.output));
+  result.desc = target;  // the same bytes with keepdims or without
+  arguments.push_back(result);
+  add_scratchpad(lowering, description, arguments);
+  lowering.step(operation, dnnl::reduction(description), std::move(arguments));
+  return true;
+}
+
+}  // namespace deepgap

@@ -1,0 +1,63 @@
+#include "engine/cpu/operators.h"
+#include "model/graph_tools.h"
+
+#include <algorithm>
+
+namespace deepgap {
+
+using dnnl::memory;
+
+bool lower_view(Lowering& lowering, const Operation& operation) {
+  const Node& node = operation.main;
+  if (lowering.constant(node.inputs[0]) != nullptr || node.outputs.size() > 1) return false;
+  lowering.alias(operation.output, node.inputs[0]);
+  return true;
+}
+
+bool lower_transpose(Lowering& lowering, const Operation& operation) {
+  const Node& node = operation.main;
+  const ValueId in = node.inputs[0];
+  if (lowering.type(in) != DataType::f32 || lowering.constant(in) != nullptr) return false;
+  const auto rank = lowering.dims(in).size();
+  std::vector<int64_t> order(rank);
+  for (size_t i = 0; i < rank; ++i) order[i] = static_cast<int64_t>(rank - 1 - i);
+  order = attribute_ints(node, "perm", order);
+  // oneDNN asks where each axis goes, ONNX says where each comes from.
+  std::vector<int> goes(rank);
+  for (size_t i = 0; i < rank; ++i) goes.at(static_cast<size_t>(order.at(i))) = static_cast<int>(i);
+  const auto layout = lowering.layout(in);
+  const auto seen = layout.permute_axes(goes), target = lowering.plain(operation.output);
+  dnnl::primitive_attr attributes;
+  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  const dnnl::reorder::primitive_desc description(lowering.engine(), seen, lowering.engine(), target, attributes);
+  auto source = lowering.read(DNNL_ARG_FROM, in, layout);
+  source.desc = seen;
+  std::vector<StepArgument> arguments{source, lowering.write(DNNL_ARG_TO, operation.output, target)};
+  add_scratchpad(lowering, description, arguments);
+  lowering.step(operation, dnnl::reorder(description), std::move(arguments));
+  return true;
+}
+
+bool lower_concat(Lowering& lowering, const Operation& operation) {
+  const Node& node = operation.main;
+  std::vector<memory::desc> sources;
+  const auto target_dims = lowering.dims(operation.output);
+  for (ValueId id : node.inputs) {
+    if (lowering.type(id) != DataType::f32 || element_count(lowering.dims(id)) == 0) return false;
+    sources.push_back(lowering.layout(id));
+  }
+  int64_t axis = attribute_int(node, "axis", 1);
+  if (axis < 0) axis += static_cast<int64_t>(target_dims.size());
+  dnnl::primitive_attr attributes;
+  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  const dnnl::concat::primitive_desc description(lowering.engine(), static_cast<int>(axis), sources, attributes);
+  std::vector<StepArgument> arguments;
+  for (size_t i = 0; i < sources.size(); ++i)
+    arguments.push_back(lowering.read(DNNL_ARG_MULTIPLE_SRC + static_cast<int>(i), node.inputs[i], sources[i]));
+  arguments.push_back(lowering.write(DNNL_ARG_DST, operation.output, description.dst_desc()));
+  add_scratchpad(lowering, description, arguments);
+  lowering.step(operation, dnnl::concat(description), std::move(arguments));
+  return true;
+}
+
+}  // namespace deepgap

@@ -1,0 +1,83 @@
+// Lowering: turns the operations of a bound Graph, one after the other, into the steps of a CpuPlan. The lower_* functions (operators.h)
+// ask it for inputs in the layouts their primitives want, and tell it what they write.
+//
+// A value may exist in several layouts at once ("variants"); conversions become reorder steps, each made once. A buffer that is read for
+// the last time may be written in place. One thread, used during load only.
+#pragma once
+
+#include "engine/cpu/plan.h"
+#include "engine/cpu/weights.h"
+#include "engine/passes/fused.h"
+
+#include <deepgap/graph.h>
+
+#include <string>
+#include <vector>
+
+namespace deepgap {
+
+class Lowering {
+ public:
+  // `graph` has only known shapes, went through the passes and outlives the Lowering.
+  Lowering(const Graph& graph, WeightStore& weights, const dnnl::engine& engine);
+
+  // The whole Graph. Throws Error{refused} naming operator and node for one that neither oneDNN nor the evaluator runs.
+  CpuPlan lower();
+
+  // --- for the lower_* functions ---
+  const Graph& graph() const { return graph_; }
+  const dnnl::engine& engine() const { return engine_; }
+  dnnl::memory::dims dims(ValueId id) const;  // {1} for a scalar
+  DataType type(ValueId id) const { return graph_.values[static_cast<size_t>(id)].type; }
+  const Tensor* constant(ValueId id) const;
+  dnnl::memory::desc plain(ValueId id) const { return plain_desc(type(id), dims(id)); }
+
+  // The layout the value was made in; reading it so costs nothing.
+  dnnl::memory::desc layout(ValueId id) const;
+  // Reads the value in `desc`, which has the value's dims.
+  StepArgument read(int index, ValueId id, const dnnl::memory::desc& desc);
+  // Reads the dense row-major value through `given`, a description of the same bytes with other dims or strides; for a constant in
+  // `wanted`, converted at load.
+  StepArgument read_viewed(int index, ValueId id, const dnnl::memory::desc& given);
+  StepArgument read_constant(int index, ValueId id, const dnnl::memory::desc& given, const dnnl::memory::desc& wanted);
+  // Numbers that are no value of the Graph.
+  StepArgument read_numbers(int index, const std::vector<float>& numbers);
+
+  // A new buffer for `id` in `desc`; no_value: scratch memory of the current step.
+  StepArgument write(int index, ValueId id, const dnnl::memory::desc& desc);
+  // In place of `over` where its layout is `desc` and nobody needs it afterwards, else as write().
+  StepArgument write_over(int index, ValueId id, const dnnl::memory::desc& desc, const StepArgument& over);
+  // For a step that adds to what its result holds: `id` begins as the content of `of`. Takes the buffer of `of` where that dies here and
+  // is none of `reads`, else a copy.
+  StepArgument take(int index, ValueId id, ValueId of, const dnnl::memory::desc& desc, std::span<const StepArgument> reads);
+  // `id` is the dense row-major bytes of `of`, under its own shape.
+  void alias(ValueId id, ValueId of);
+
+  void step(const Operation& operation, dnnl::primitive primitive, std::vector<StepArgument> arguments);
+  void step(const Operation& operation, StepFunction function, std::vector<BufferId> reads, std::vector<BufferId> writes);
+
+ private:
+  struct Variant {
+    dnnl::memory::desc desc;
+    BufferId buffer;
+  };
+
+  BufferId add_buffer(Buffer buffer);
+  BufferId plain_buffer(ValueId id);
+  bool dies_here(BufferId buffer) const;  // nobody needs its content after the current node
+  void lower_node(const Node& node);
+  void finish_outputs();
+  void bind_output(size_t position, ValueId id);
+  void copy_step(const std::string& name, const StepArgument& from, const StepArgument& to);
+  void add_variant(ValueId id, const dnnl::memory::desc& desc, BufferId buffer);
+
+  const Graph& graph_;
+  WeightStore& weights_;
+  dnnl::engine engine_;
+  CpuPlan plan_;
+  std::vector<std::vector<Variant>> variants_;   // per value
+  std::vector<int> pending_;                     // per value: reads by nodes after the current one, plus one for a graph output
+  std::vector<std::vector<ValueId>> residents_;  // per buffer: the values in it
+};
+
+}  // namespace deepgap

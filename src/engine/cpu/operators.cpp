@@ -1,0 +1,143 @@
+#include "engine/cpu/operators.h"
+
+#include "model/eval/evaluator.h"
+#include "model/graph_tools.h"
+
+#include <deepgap/error.h>
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace deepgap {
+namespace {
+
+const std::map<std::string, LowerFunction, std::less<>>& table() {
+  static const std::map<std::string, LowerFunction, std::less<>> functions{
+      {"Add", lower_binary},
+      {"AveragePool", lower_pool},
+      {"BatchNormalization", lower_batch_norm},
+      {"Clip", lower_activation},
+      {"Concat", lower_concat},
+      {"Conv", lower_convolution},
+      {"ConvTranspose", lower_deconvolution},
+      {"Div", lower_binary},
+      {"Dropout", lower_view},
+      {"Elu", lower_activation},
+      {"Flatten", lower_view},
+      {"Gelu", lower_activation},
+      {"Gemm", lower_gemm},
+      {"GlobalAveragePool", lower_global_pool},
+      {"GlobalMaxPool", lower_global_pool},
+      {"HardSigmoid", lower_activation},
+      {"HardSwish", lower_activation},
+      {"Identity", lower_view},
+      {"LeakyRelu", lower_activation},
+      {"LogSoftmax", lower_softmax},
+      {"MatMul", lower_matmul},
+      {"MaxPool", lower_pool},
+      {"Mul", lower_binary},
+      {"ReduceMean", lower_reduce_mean},
+      {"Relu", lower_activation},
+      {"Reshape", lower_view},
+      {"Sigmoid", lower_activation},
+      {"Softmax", lower_softmax},
+      {"Softplus", lower_activation},
+      {"Squeeze", lower_view},
+      {"Sub", lower_binary},
+      {"Tanh", lower_activation},
+      {"Transpose", lower_transpose},
+      {"Unsqueeze", lower_view},
+  };
+  return functions;
+}
+
+bool is_evaluated(std::string_view op) {
+  const auto names = evaluated_operators();
+  return std::binary_search(names.begin(), names.end(), op);
+}
+
+// The Graph's values without its nodes and constants: what evaluate_node may ask, without keeping weights alive.
+std::shared_ptr<const Graph> values_only(const Graph& graph) {
+  auto result = std::make_shared<Graph>();
+  result->name = graph.name;
+  result->opset = graph.opset;
+  result->values = graph.values;
+  return result;
+}
+
+// One run of the evaluator on the addresses of a step's buffers.
+struct Evaluation {
+  std::shared_ptr<const Graph> graph;
+  Node node;
+  std::vector<Tensor> inputs;  // constants as they are; the others without data, their addresses come with each run
+  std::vector<bool> is_read;
+  std::vector<size_t> output_bytes;  // in the order of writes
+  std::vector<size_t> written;       // positions among the node's outputs
+
+  void operator()(std::span<std::byte* const> at) const {
+    std::vector<Tensor> now = inputs;
+    size_t next = 0;
+    for (size_t i = 0; i < now.size(); ++i)
+      if (is_read[i]) now[i].data = std::shared_ptr<const std::byte>(std::shared_ptr<void>(), at[next++]);
+    const auto results = node.domain == "deepgap" ? evaluate(*std::get<std::shared_ptr<const Graph>>(node.attributes.at("body")), now)
+                                                  : evaluate_node(*graph, node, now);
+    for (size_t k = 0; k < written.size(); ++k) {
+      const Tensor& result = results.at(written[k]);
+      if (result.bytes() != output_bytes[k])
+        throw Error(ErrorKind::internal,
+                    fmt::format("node {}: the result has {} bytes, shape inference said {}", node.name, result.bytes(), output_bytes[k]));
+      std::memcpy(at[next + k], result.data.get(), result.bytes());
+    }
+  }
+};
+
+}  // namespace
+
+bool lower_fast(Lowering& lowering, const Operation& operation) {
+  const auto it = table().find(operation.main.op);
+  if (it == table().end() || !operation.main.domain.empty()) return false;
+  try {
+    return it->second(lowering, operation);
+  } catch (const dnnl::error& error) {
+    if (error.status == dnnl_out_of_memory) throw Error(ErrorKind::out_of_memory, fmt::format("node {}: {}", operation.name, error.what()));
+    return false;  // oneDNN does not do this case; what was added (a conversion) does no harm
+  }
+}
+
+void lower_fallback(Lowering& lowering, const Operation& operation) {
+  if (!operation.main.domain.empty() || !is_evaluated(operation.main.op))
+    throw Error(ErrorKind::refused, fmt::format("native does not run operator {}{}{} (node {})", operation.main.domain,
+                                                operation.main.domain.empty() ? "" : ".", operation.main.op, operation.name));
+  Evaluation run{.graph = values_only(lowering.graph()), .node = *operation.node};
+  std::vector<BufferId> reads, writes;
+  for (ValueId id : operation.node->inputs) {
+    const Tensor* constant = lowering.constant(id);
+    const bool is_read = id != no_value && constant == nullptr;
+    run.is_read.push_back(is_read);
+    run.inputs.push_back(constant != nullptr ? *constant : Tensor{});
+    if (!is_read) continue;
+    run.inputs.back() = {lowering.type(id), known_shape(lowering.graph(), id), nullptr};
+    reads.push_back(lowering.read_viewed(0, id, lowering.plain(id)).buffer);
+  }
+  for (size_t k = 0; k < operation.node->outputs.size(); ++k) {
+    const ValueId id = operation.node->outputs[k];
+    if (id == no_value) continue;
+    const auto bytes = static_cast<size_t>(element_count(known_shape(lowering.graph(), id))) * byte_size(lowering.type(id));
+    run.written.push_back(k);
+    run.output_bytes.push_back(bytes);
+    writes.push_back(lowering.write(0, id, lowering.plain(id)).buffer);
+  }
+  lowering.step(operation, std::move(run), std::move(reads), std::move(writes));
+}
+
+std::vector<std::string> fast_operators() {
+  std::vector<std::string> names;
+  for (const auto& [name, function] : table()) names.push_back(name);
+  return names;
+}
+
+bool runs_natively(std::string_view op, std::string_view domain) { return domain.empty() && (table().contains(op) || is_evaluated(op)); }
+
+}  // namespace deepgap

@@ -1,0 +1,33 @@
+// Constants in the layouts that primitives want, made once and shared by the plans of all batch sizes of a Session.
+#pragma once
+
+#include <deepgap/tensor.h>
+
+#include <memory>
+#include <oneapi/dnnl/dnnl.hpp>
+#include <vector>
+
+namespace deepgap {
+
+// One thread. The tensors given must outlive the last call of get(), since they are known by address.
+class WeightStore {
+ public:
+  WeightStore(dnnl::engine engine, dnnl::stream stream) : engine_(std::move(engine)), stream_(std::move(stream)) {}
+
+  // The bytes of `tensor`, seen as `given`, in the layout `wanted`: the tensor's own where nothing changes, else a reordered copy.
+  std::shared_ptr<const std::byte> get(const Tensor& tensor, const dnnl::memory::desc& given, const dnnl::memory::desc& wanted);
+  size_t copied_bytes() const { return copied_bytes_; }
+
+ private:
+  struct Entry {
+    const std::byte* source;
+    dnnl::memory::desc given, wanted;
+    std::shared_ptr<const std::byte> data;
+  };
+  dnnl::engine engine_;
+  dnnl::stream stream_;
+  std::vector<Entry> entries_;
+  size_t copied_bytes_ = 0;
+};
+
+}  // namespace deepgap

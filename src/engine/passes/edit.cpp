@@ -1,0 +1,53 @@
+#include "engine/passes/edit.h"
+
+#include "model/graph_tools.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace deepgap {
+
+bool is_onnx_op(const Node& node, std::string_view op) { return node.op == op && node.domain.empty(); }
+
+bool is_graph_output(const Graph& graph, ValueId id) {
+  return std::find(graph.outputs.begin(), graph.outputs.end(), id) != graph.outputs.end();
+}
+
+void replace_uses(Graph& graph, ValueId from, ValueId to) {
+  for (auto& node : graph.nodes) std::replace(node.inputs.begin(), node.inputs.end(), from, to);
+  std::replace(graph.outputs.begin(), graph.outputs.end(), from, to);
+}
+
+ValueId add_constant(Graph& graph, const std::string& stem, Tensor tensor) {
+  const auto taken = [&](const std::string& name) {
+    return std::any_of(graph.values.begin(), graph.values.end(), [&](const Value& value) { return value.name == name; });
+  };
+  std::string name = stem;
+  for (int i = 1; taken(name); ++i) name = stem + "." + std::to_string(i);
+  Dims dims;
+  for (int64_t size : tensor.shape) dims.push_back({size, ""});
+  const auto id = static_cast<ValueId>(graph.values.size());
+  graph.values.push_back({name, tensor.type, dims});
+  graph.constants.emplace(id, std::move(tensor));
+  return id;
+}
+
+void erase_nodes(Graph& graph, const std::vector<bool>& erase) {
+  size_t kept = 0;
+  for (size_t i = 0; i < graph.nodes.size(); ++i) {
+    if (erase[i]) continue;
+    if (kept != i) graph.nodes[kept] = std::move(graph.nodes[i]);
+    ++kept;
+  }
+  graph.nodes.resize(kept);
+}
+
+std::vector<double> constant_values(const Graph& graph, ValueId id) {
+  const Tensor* tensor = id == no_value ? nullptr : constant_of(graph, id);
+  if (tensor == nullptr || tensor->type != DataType::f32) return {};
+  std::vector<float> floats(static_cast<size_t>(element_count(tensor->shape)));
+  std::memcpy(floats.data(), tensor->data.get(), floats.size() * sizeof(float));  // the bytes may be unaligned
+  return {floats.begin(), floats.end()};
+}
+
+}  // namespace deepgap

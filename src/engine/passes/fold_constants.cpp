@@ -1,0 +1,98 @@
+#include "engine/passes/edit.h"
+#include "engine/passes/passes.h"
+#include "model/eval/evaluator.h"
+#include "model/graph_tools.h"
+
+#include <algorithm>
+#include <set>
+
+namespace deepgap {
+namespace {
+
+// A fold may not blow a small file up into a large model (an Expand of a scalar).
+constexpr size_t free_growth_bytes = size_t{16} << 20;
+
+bool has_body(const Node& node) {
+  return std::any_of(node.attributes.begin(), node.attributes.end(),
+                     [](const auto& item) { return std::holds_alternative<std::shared_ptr<const Graph>>(item.second); });
+}
+
+bool is_random(const Node& node) {
+  return node.op.starts_with("Random") || node.op == "Bernoulli" || node.op == "Multinomial" || node.op == "Dropout";
+}
+
+bool all_known(const std::optional<Dims>& dims) {
+  return dims && std::all_of(dims->begin(), dims->end(), [](const Dim& dim) { return dim.known(); });
+}
+
+// Shape and Size ask for a shape only, which may be known where the value is not.
+std::optional<Tensor> from_shape(const Graph& graph, const Node& node) {
+  const bool shape = is_onnx_op(node, "Shape"), size = is_onnx_op(node, "Size");
+  if (!shape && !size) return std::nullopt;
+  const auto& dims = graph.values[static_cast<size_t>(node.inputs.at(0))].dims;
+  if (!all_known(dims)) return std::nullopt;
+  const Shape known = known_shape(graph, node.inputs[0]);
+  if (size) {
+    Tensor result = make_tensor(DataType::i64, {});
+    writable<int64_t>(result)[0] = element_count(known);
+    return result;
+  }
+  const auto rank = static_cast<int64_t>(known.size());
+  const auto clamp = [&](int64_t axis) { return std::clamp<int64_t>(axis < 0 ? axis + rank : axis, 0, rank); };
+  const int64_t begin = clamp(attribute_int(node, "start", 0)), end = std::max(begin, clamp(attribute_int(node, "end", rank)));
+  Tensor result = make_tensor(DataType::i64, {end - begin});
+  std::copy(known.begin() + begin, known.begin() + end, writable<int64_t>(result).begin());
+  return result;
+}
+
+bool small_enough(const Graph& graph, const Node& node, std::span<const Tensor> inputs) {
+  size_t allowed = free_growth_bytes;
+  for (const auto& input : inputs)
+    if (input.data) allowed += input.bytes();
+  for (ValueId id : node.outputs) {
+    if (id == no_value) continue;
+    const auto& value = graph.values[static_cast<size_t>(id)];
+    if (!all_known(value.dims)) continue;
+    const auto elements = static_cast<size_t>(element_count(known_shape(graph, id)));
+    if (elements * byte_size(value.type) > allowed) return false;
+  }
+  return true;
+}
+
+std::optional<std::vector<Tensor>> folded(const Graph& graph, const Node& node, const std::set<std::string>& known_operators) {
+  if (auto shape = from_shape(graph, node)) return std::vector<Tensor>{*shape};
+  if (!node.domain.empty() || has_body(node) || is_random(node) || !known_operators.contains(node.op)) return std::nullopt;
+  std::vector<Tensor> inputs;
+  for (ValueId id : node.inputs) {
+    const Tensor* tensor = id == no_value ? nullptr : constant_of(graph, id);
+    if (id != no_value && tensor == nullptr) return std::nullopt;
+    inputs.push_back(tensor == nullptr ? Tensor{} : *tensor);
+  }
+  if (!small_enough(graph, node, inputs)) return std::nullopt;
+  return evaluate_node(graph, node, inputs);
+}
+
+}  // namespace
+
+void fold_constants(Graph& graph) {
+  const auto names = evaluated_operators();
+  const std::set<std::string> known_operators(names.begin(), names.end());
+  std::vector<bool> erase(graph.nodes.size(), false);
+  for (size_t i = 0; i < graph.nodes.size(); ++i) {
+    const auto results = folded(graph, graph.nodes[i], known_operators);
+    if (!results) continue;
+    for (size_t k = 0; k < graph.nodes[i].outputs.size() && k < results->size(); ++k) {
+      const ValueId id = graph.nodes[i].outputs[k];
+      if (id == no_value) continue;
+      auto& value = graph.values[static_cast<size_t>(id)];
+      value.type = (*results)[k].type;
+      value.dims = Dims{};
+      for (int64_t size : (*results)[k].shape) value.dims->push_back({size, ""});
+      graph.constants[id] = (*results)[k];
+    }
+    erase[i] = true;
+  }
+  erase_nodes(graph, erase);
+}
+
+}  // namespace deepgap

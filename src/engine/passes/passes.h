@@ -1,0 +1,28 @@
+// What the engine does to a Graph before it is compiled. Every pass is one function that edits the Graph in place and leaves it valid
+// (graph.h); each stands in a file of its own with its test. Executors on any device share them.
+//
+// Fused work stays in the Graph, as a node Fused of domain "deepgap" (fused.h), instead of in a representation of its own: there is one
+// form to print, test and evaluate, and a fused node means exactly what the ONNX nodes in its body mean.
+#pragma once
+
+#include <deepgap/graph.h>
+
+namespace deepgap {
+
+// Bypasses Identity and Dropout (inference: it passes its input on). A graph output keeps its name.
+void remove_identities(Graph& graph);
+// Evaluates nodes whose inputs are all constants, and Shape and Size of known shapes. Large results of small inputs stay nodes.
+void fold_constants(Graph& graph);
+// Scales weights and bias of a Conv, ConvTranspose or Gemm by the BatchNormalization that alone reads it.
+void fold_batch_norms(Graph& graph);
+// Joins Conv, ConvTranspose, Gemm, MatMul and elementwise operators with the activations and additions that follow: fused.h.
+void fuse_operators(Graph& graph);
+// Drops nodes and constants that no output needs.
+void remove_dead(Graph& graph);
+
+// The passes that need no batch size: their results are shared by the plans of all batch sizes.
+void optimize_unbound(Graph& graph);
+// The rest, on a Graph whose symbols are bound.
+void optimize_bound(Graph& graph);
+
+}  // namespace deepgap

@@ -1,0 +1,214 @@
+#include "engine/passes/passes.h"
+
+#include "engine/passes/fused.h"
+#include "engine/test_graphs.h"
+#include "model/eval/evaluator.h"
+
+#include <gtest/gtest.h>
+
+namespace deepgap {
+namespace {
+
+using testing::count_ops;
+using testing::floats;
+using testing::GraphBuilder;
+using testing::sqnr_db;
+
+// Means the same before and after, within rounding.
+void expect_same(const Graph& before, const Graph& after, const Shape& input, uint32_t seed, double min_db = 110) {
+  std::mt19937 random(seed);
+  const std::vector<Tensor> inputs{testing::random_tensor(input, random)};
+  const auto expected = evaluate(before, inputs);
+  // The evaluator knows no fused nodes: unfold them by their bodies.
+  std::map<ValueId, Tensor> values;
+  for (const auto& [id, tensor] : after.constants) values[id] = tensor;
+  values[after.inputs[0]] = inputs[0];
+  for (const auto& node : after.nodes) {
+    std::vector<Tensor> arguments;
+    for (ValueId id : node.inputs) arguments.push_back(id == no_value ? Tensor{} : values.at(id));
+    const auto results = node.domain == "deepgap" ? evaluate(*std::get<std::shared_ptr<const Graph>>(node.attributes.at("body")), arguments)
+                                                  : evaluate_node(after, node, arguments);
+    for (size_t i = 0; i < results.size() && i < node.outputs.size(); ++i) values[node.outputs[i]] = results[i];
+  }
+  ASSERT_EQ(after.outputs.size(), expected.size());
+  for (size_t i = 0; i < expected.size(); ++i)
+    EXPECT_GT(sqnr_db(expected[i], values.at(after.outputs[i]).as<float>()), min_db) << "output " << i << ", seed " << seed;
+}
+
+TEST(RemoveIdentities, BypassesThemAndKeepsOutputNames) {
+  GraphBuilder b;
+  const ValueId x = b.input({1, 4});
+  const ValueId relu = b.node("Relu", {b.node("Identity", {x})});
+  const ValueId out = b.node("Dropout", {b.node("Identity", {relu})});
+  Graph graph = b.finish({out});
+  const Graph before = graph;
+  remove_identities(graph);
+  ASSERT_EQ(graph.nodes.size(), 1U);
+  EXPECT_EQ(graph.nodes[0].op, "Relu");
+  EXPECT_EQ(graph.nodes[0].inputs[0], x);
+  EXPECT_EQ(graph.values[static_cast<size_t>(graph.outputs[0])].name, before.values[static_cast<size_t>(out)].name);
+  expect_same(before, graph, {1, 4}, 1);
+}
+
+TEST(RemoveIdentities, KeepsOneFromInputToOutput) {
+  GraphBuilder b;
+  const ValueId x = b.input({2});
+  Graph graph = b.finish({b.node("Identity", {x})});
+  remove_identities(graph);
+  EXPECT_EQ(graph.nodes.size(), 1U);
+}
+
+TEST(RemoveIdentities, TwoOutputsOfOneValueKeepTheirNames) {
+  GraphBuilder b;
+  const ValueId relu = b.node("Relu", {b.input({2})});
+  Graph graph = b.finish({relu, b.node("Identity", {relu})});
+  const auto outputs = graph.outputs;
+  remove_identities(graph);
+  EXPECT_EQ(graph.outputs, outputs);
+}
+
+TEST(FoldConstants, ArithmeticAndShapes) {
+  GraphBuilder b;
+  const ValueId x = b.input({2, 3});
+  const ValueId sum = b.node("Add", {b.constant(floats({3}, {1, 2, 3})), b.constant(floats({3}, {10, 20, 30}))});
+  const ValueId out = b.node("Add", {x, sum});
+  const ValueId shape = b.node("Shape", {out});
+  Graph graph = b.finish({out, shape});
+  fold_constants(graph);
+  ASSERT_EQ(graph.nodes.size(), 1U);
+  const auto folded = graph.constants.at(sum).as<float>();
+  EXPECT_EQ(std::vector<float>(folded.begin(), folded.end()), (std::vector<float>{11, 22, 33}));
+  const auto sizes = graph.constants.at(shape).as<int64_t>();
+  EXPECT_EQ(std::vector<int64_t>(sizes.begin(), sizes.end()), (std::vector<int64_t>{2, 3}));
+}
+
+TEST(FoldConstants, DoesNotBlowSmallConstantsUp) {
+  GraphBuilder b;
+  const ValueId big = b.node("Expand", {b.constant(floats({1}, {1})), b.constant(testing::integers({64, 1024, 1024}))});
+  Graph graph = b.finish({big});
+  fold_constants(graph);
+  EXPECT_EQ(graph.nodes.size(), 1U);
+}
+
+TEST(FoldBatchNorms, ConvGroupsAndGemm) {
+  for (uint32_t seed = 1; seed <= 5; ++seed) {
+    GraphBuilder b(seed);
+    ValueId x = b.input({2, 6, 5, 5});
+    x = b.batch_norm(b.conv(x, 6, 8, 3, 1, 1, seed % 2 == 0), 8);
+    x = b.batch_norm(b.conv(x, 8, 8, 3, 1, 4), 8);
+    x = b.node("Flatten", {b.node("GlobalAveragePool", {x})});
+    x = b.batch_norm(b.node("Gemm", {x, b.weights({8, 7}), b.weights({7})}), 7);
+    x = b.batch_norm(b.node("Gemm", {x, b.weights({9, 7})}, {{"transB", int64_t{1}}}), 9);
+    const Graph before = b.finish({x});
+    Graph after = before;
+    fold_batch_norms(after);
+    remove_dead(after);
+    EXPECT_EQ(count_ops(after, "BatchNormalization"), 0U);
+    expect_same(before, after, {2, 6, 5, 5}, seed);
+  }
+}
+
+TEST(FoldBatchNorms, HandComputed) {
+  GraphBuilder b;
+  const ValueId x = b.input({1, 1, 1, 1});
+  const ValueId conv = b.node("Conv", {x, b.constant(floats({1, 1, 1, 1}, {2}))});
+  const ValueId norm =
+      b.node("BatchNormalization",
+             {conv, b.constant(floats({1}, {3})), b.constant(floats({1}, {5})), b.constant(floats({1}, {1})), b.constant(floats({1}, {4}))},
+             {{"epsilon", 0.0F}});
+  Graph graph = b.finish({norm});
+  fold_batch_norms(graph);
+  ASSERT_EQ(graph.nodes.size(), 1U);  // 3 (2x - 1) / 2 + 5 = 3x + 3.5
+  EXPECT_FLOAT_EQ(graph.constants.at(graph.nodes[0].inputs[1]).as<float>()[0], 3.0F);
+  EXPECT_FLOAT_EQ(graph.constants.at(graph.nodes[0].inputs[2]).as<float>()[0], 3.5F);
+}
+
+TEST(FoldBatchNorms, TransposedConvolutionHasItsOutputChannelsSecond) {
+  GraphBuilder b;
+  const ValueId x = b.input({1, 2, 1, 1});
+  const ValueId up = b.node("ConvTranspose", {x, b.constant(floats({2, 1, 1, 2}, {1, 2, 3, 4}))}, {{"group", int64_t{2}}});
+  const ValueId one = b.constant(floats({2}, {1, 1})), zero = b.constant(floats({2}, {0, 0}));
+  const ValueId norm = b.node("BatchNormalization", {up, b.constant(floats({2}, {10, 100})), zero, zero, one}, {{"epsilon", 0.0F}});
+  b.graph.outputs = {norm};
+  fold_batch_norms(b.graph);
+  ASSERT_EQ(b.graph.nodes.size(), 1U);
+  const auto folded = b.graph.constants.at(b.graph.nodes[0].inputs[1]).as<float>();
+  EXPECT_EQ(std::vector<float>(folded.begin(), folded.end()), (std::vector<float>{10, 20, 300, 400}));
+}
+
+TEST(FoldBatchNorms, LeavesAConvolutionThatOthersRead) {
+  GraphBuilder b;
+  const ValueId conv = b.conv(b.input({1, 2, 4, 4}), 2, 2, 3);
+  Graph graph = b.finish({b.batch_norm(conv, 2), b.node("Relu", {conv})});
+  fold_batch_norms(graph);
+  EXPECT_EQ(count_ops(graph, "BatchNormalization"), 1U);
+}
+
+TEST(RemoveDead, DropsNodesAndConstants) {
+  GraphBuilder b;
+  const ValueId x = b.input({1, 2, 4, 4});
+  b.node("Relu", {b.conv(x, 2, 2, 3)});
+  Graph graph = b.finish({b.node("Sigmoid", {x})});
+  remove_dead(graph);
+  EXPECT_EQ(graph.nodes.size(), 1U);
+  EXPECT_TRUE(graph.constants.empty());
+}
+
+Graph residual_block(GraphBuilder& b) {
+  const ValueId x = b.input({2, 4, 6, 6});
+  const ValueId main = b.conv(b.node("Relu", {b.conv(x, 4, 4, 3)}), 4, 4, 3);
+  const ValueId low = b.constant(floats({}, {0})), high = b.constant(floats({}, {6}));
+  return b.finish({b.node("Clip", {b.node("Add", {main, b.conv(x, 4, 4, 1)}), low, high})});
+}
+
+TEST(FuseOperators, ResidualBlockBecomesThreeNodes) {
+  GraphBuilder b;
+  const Graph before = residual_block(b);
+  Graph after = before;
+  fuse_operators(after);
+  validate(after);
+  ASSERT_EQ(after.nodes.size(), 3U);
+  size_t with_residual = 0;
+  for (const auto& node : after.nodes) {
+    const auto operation = operation_of(after, node);
+    EXPECT_EQ(operation.main.op, "Conv");
+    if (operation.posts.size() != 2) continue;
+    ++with_residual;
+    EXPECT_EQ(operation.posts[0].kind, Post::Kind::add);
+    EXPECT_EQ(operation.posts[1].activation.kind, ActivationKind::clip);
+    EXPECT_FLOAT_EQ(operation.posts[1].activation.beta, 6);
+    EXPECT_NE(operation.name.find("+Add"), std::string::npos);
+  }
+  EXPECT_EQ(with_residual, 1U);
+  expect_same(before, after, {2, 4, 6, 6}, 3, 290);
+}
+
+TEST(FuseOperators, StopsAtOutputsAndSharedValues) {
+  GraphBuilder b;
+  const ValueId conv = b.conv(b.input({1, 2, 4, 4}), 2, 2, 3);
+  const ValueId relu = b.node("Relu", {conv});
+  Graph graph = b.finish({conv, relu});
+  fuse_operators(graph);
+  EXPECT_EQ(graph.nodes.size(), 2U);
+  GraphBuilder c;
+  const ValueId shared = c.conv(c.input({1, 2, 4, 4}), 2, 2, 3);
+  Graph swish = c.finish({c.node("Mul", {shared, c.node("Sigmoid", {shared})})});
+  fuse_operators(swish);
+  EXPECT_EQ(swish.nodes.size(), 3U);
+}
+
+TEST(FuseOperators, ChannelConstantsAndAdditions) {
+  GraphBuilder b;
+  const ValueId x = b.input({1, 3, 8});
+  const ValueId product = b.node("Add", {b.constant(floats({5}, {1, 2, 3, 4, 5})), b.node("MatMul", {x, b.weights({8, 5})})});
+  const ValueId other = b.node("MatMul", {x, b.weights({8, 5})});
+  const Graph before = b.finish({b.node("Tanh", {b.node("Sub", {b.node("Gelu", {product}), other})})});
+  Graph after = before;
+  after.opset = 20;
+  fuse_operators(after);
+  validate(after);
+  EXPECT_EQ(after.nodes.size(), 3U);
+}
+
+}  // namespace
+}  // namespace deepgap

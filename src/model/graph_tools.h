@@ -4,6 +4,7 @@
 #include <deepgap/graph.h>
 
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,6 +22,11 @@ Shape known_shape(const Graph& graph, ValueId id);               // throws Error
 std::vector<std::vector<size_t>> consumers(const Graph& graph);  // per value: indices of nodes that read it
 // Throws Error{input} naming the first thing that breaks graph.h's promise (order, uniqueness, dangling names).
 void validate(const Graph& graph);
+// Puts nodes into topological order, keeping the given order where it is one. Throws Error{input} naming the nodes of a cycle.
+void sort_nodes(Graph& graph);
+// Subgraphs (of If, Loop, Scan) may read values of the graphs around them: such a value stands among the subgraph's values by its outer
+// name, and nothing in the subgraph makes it. These names, also those of subgraphs inside.
+std::set<std::string> captured_names(const Graph& graph);
 // Replaces symbols by sizes everywhere and infers shapes again. Constants are shared, not copied.
 Graph bind_symbols(const Graph& graph, const std::map<std::string, int64_t>& symbols);
 // Sets the dims of named inputs (a dimension of -1 stays as it is). Throws Error{usage} for an input that is not there.
@@ -28,8 +34,11 @@ Graph bind_shapes(const Graph& graph, const std::map<std::string, std::vector<in
 
 // Every output's type and dims from the inputs', node by node; rules are in shape_rules_*.cpp, one function per operator, registered by
 // name. Unknown operators leave their outputs unknown. Throws Error{input} naming the node for contradictions.
+// Sizes carry through integer arithmetic (Shape -> Gather -> Concat -> Reshape) where they are known. A size that depends on open ones in
+// a way that `size * symbol` cannot say gets a symbol of its own, "VALUE.AXIS", which binding replaces. An operator without a rule leaves
+// its outputs as they are, so what a file says of them stays.
 void infer_shapes(Graph& graph);
-// Sizes carry through integer arithmetic (Shape -> Gather -> Concat -> Reshape) where they are known.
+std::vector<std::string> shape_inferred_operators();  // sorted
 
 struct NodeCount {
   int64_t macs = 0;   // Conv, ConvTranspose, Gemm, MatMul
@@ -37,6 +46,12 @@ struct NodeCount {
   int64_t bytes = 0;  // inputs, weights and outputs once each
 };
 NodeCount count_node(const Graph& bound, const Node& node);  // every shape known
-GraphSummary summarize(const Graph& graph);                  // binds N = 1 for the per-item counts
+// Binds N = 1 for the per-item counts; these are -1 where other sizes are open. Constants without data (a network not yet filled) count
+// like others, and content_hash then says nothing of weights.
+GraphSummary summarize(const Graph& graph);
+// The content_hash alone: 128 bits as hex, the same for a model written and read again.
+std::string graph_hash(const Graph& graph);
+// Symbols of the inputs' open sizes, each with the first place it stands: {"H", "input 'x', dimension 2"}.
+std::map<std::string, std::string> open_symbols(const Graph& graph);
 
 }  // namespace deepgap

@@ -1,0 +1,228 @@
+// What a Graph costs, from its shapes alone.
+#include "model/checked.h"
+#include "model/graph_tools.h"
+
+#include <deepgap/error.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+namespace deepgap {
+namespace {
+
+using Names = std::set<std::string_view>;
+
+// The result is the input's bytes under another shape, or nothing is computed while the model runs.
+const Names& views() {
+  static const Names names{"Constant", "Dropout", "Flatten", "Identity", "Reshape", "Shape", "Size", "Squeeze", "Unsqueeze"};
+  return names;
+}
+
+// Elements move or change type, nothing is computed.
+const Names& moves() {
+  static const Names names{"Cast",           "CastLike", "Concat",   "ConstantOfShape", "DepthToSpace", "Expand", "Gather",
+                           "GatherElements", "GatherND", "Pad",      "ScatterElements", "ScatterND",    "Slice",  "SpaceToDepth",
+                           "Split",          "Tile",     "Transpose"};
+  return names;
+}
+
+// One operation for each element read rather than made.
+bool reduces(const std::string& op) { return op.rfind("Reduce", 0) == 0 || op.rfind("Global", 0) == 0 || op == "ArgMax" || op == "ArgMin"; }
+
+int64_t times(int64_t a, int64_t b, const Node& node) {
+  const auto result = checked_multiply(a, b);
+  if (!result) throw Error(ErrorKind::input, fmt::format("node '{}': its work does not fit into 64 bits", node.name));
+  return *result;
+}
+
+int64_t elements(const Graph& graph, ValueId id) { return element_count(known_shape(graph, id)); }
+
+int64_t window_elements(const Node& node, const Shape& weights, size_t first) {
+  int64_t count = 1;
+  for (size_t i = first; i < weights.size(); ++i) count = times(count, weights[i], node);
+  return count;
+}
+
+int64_t macs_of(const Graph& graph, const Node& node) {
+  if (node.op == "Conv" || node.op == "ConvInteger")  // weights [out, in/group, k...]
+    return times(elements(graph, node.outputs[0]), window_elements(node, known_shape(graph, node.inputs[1]), 1), node);
+  if (node.op == "ConvTranspose")  // weights [in, out/group, k...]: each element read meets these
+    return times(elements(graph, node.inputs[0]), window_elements(node, known_shape(graph, node.inputs[1]), 1), node);
+  if (node.op == "QLinearConv")
+    return times(elements(graph, node.outputs[0]), window_elements(node, known_shape(graph, node.inputs[3]), 1), node);
+  if (node.op == "MatMul" || node.op == "MatMulInteger")
+    return times(elements(graph, node.outputs[0]), known_shape(graph, node.inputs[0]).back(), node);
+  if (node.op == "Gemm") {
+    const Shape a = known_shape(graph, node.inputs[0]);
+    return times(elements(graph, node.outputs[0]), a.at(attribute_int(node, "transA", 0) != 0 ? 0 : 1), node);
+  }
+  return 0;
+}
+
+int64_t flop_of(const Graph& graph, const Node& node, int64_t macs) {
+  if (macs > 0) return times(2, macs, node);
+  if (views().count(node.op) != 0 || moves().count(node.op) != 0) return 0;
+  if (reduces(node.op) && !node.inputs.empty()) return elements(graph, node.inputs[0]);
+  if (node.op == "MaxPool" || node.op == "AveragePool" || node.op == "LpPool")
+    return times(elements(graph, node.outputs[0]), window_elements(node, attribute_ints(node, "kernel_shape", {}), 0), node);
+  return elements(graph, node.outputs[0]);
+}
+
+bool is_known(const Graph& graph, ValueId id) {
+  const auto& dims = graph.values[id].dims;
+  return dims && std::all_of(dims->begin(), dims->end(), [](const Dim& dim) { return dim.known(); });
+}
+
+int64_t bytes_of(const Graph& graph, const Node& node) {
+  if (views().count(node.op) != 0) return 0;
+  int64_t bytes = 0;
+  std::set<ValueId> read(node.inputs.begin(), node.inputs.end());
+  read.insert(node.outputs.begin(), node.outputs.end());
+  read.erase(no_value);
+  for (const ValueId id : read) {
+    // A second output that nobody knows, such as the indices of a pooling, costs nothing.
+    if (!is_known(graph, id)) continue;
+    bytes += times(elements(graph, id), static_cast<int64_t>(byte_size(graph.values[id].type)), node);
+  }
+  return bytes;
+}
+
+// Where trained weights go in: operator -> which inputs. BatchNormalization's statistics (3, 4) are measured, not trained.
+bool takes_weights(const Node& node, size_t input, const Tensor& tensor) {
+  static const std::map<std::string_view, std::set<size_t>> places{{"Conv", {1, 2}},
+                                                                   {"ConvTranspose", {1, 2}},
+                                                                   {"Gemm", {0, 1, 2}},
+                                                                   {"MatMul", {0, 1}},
+                                                                   {"BatchNormalization", {1, 2}},
+                                                                   {"InstanceNormalization", {1, 2}},
+                                                                   {"LayerNormalization", {1, 2}},
+                                                                   {"GroupNormalization", {1, 2}},
+                                                                   {"PRelu", {1}},
+                                                                   {"Gather", {0}},
+                                                                   {"LSTM", {1, 2, 3, 6, 7}},
+                                                                   {"GRU", {1, 2, 3}},
+                                                                   {"RNN", {1, 2, 3}},
+                                                                   {"QLinearConv", {3, 8}},
+                                                                   {"QLinearMatMul", {3}},
+                                                                   {"ConvInteger", {1}},
+                                                                   {"MatMulInteger", {1}}};
+  if (!node.domain.empty()) return true;  // engines' own operators take their weights anywhere
+  if (const auto found = places.find(node.op); found != places.end()) return found->second.count(input) != 0;
+  // The bias of a linear layer and a learnt scale, written out; a single number is a setting.
+  return (node.op == "Add" || node.op == "Mul") && !tensor.shape.empty() && element_count(tensor.shape) > 1;
+}
+
+bool passes_weights(const Node& node, size_t input) {
+  static const Names names{"Identity", "Cast", "QuantizeLinear", "DequantizeLinear", "Transpose", "Reshape", "Squeeze", "Unsqueeze"};
+  return input == 0 && names.count(node.op) != 0 && !node.outputs.empty() && node.outputs[0] != no_value;
+}
+
+bool is_weight(const Graph& graph, const std::vector<std::vector<size_t>>& readers, ValueId id, const Tensor& tensor, int depth = 0) {
+  for (const size_t reader : readers[id]) {
+    const Node& node = graph.nodes[reader];
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      if (node.inputs[i] != id) continue;
+      if (takes_weights(node, i, tensor)) return true;
+      if (depth < 4 && passes_weights(node, i) && is_weight(graph, readers, node.outputs[0], tensor, depth + 1)) return true;
+    }
+  }
+  return false;
+}
+
+// Quantized weights are integers that a DequantizeLinear reads; any other integer is a shape or an index.
+bool may_be_weight(const Tensor& tensor) {
+  switch (tensor.type) {
+    case DataType::f32:
+    case DataType::f64:
+    case DataType::f16:
+    case DataType::bf16:
+    case DataType::i8:
+    case DataType::u8:
+    case DataType::i32:
+      return true;
+    default:
+      return false;
+  }
+}
+
+void count_weights(const Graph& graph, GraphSummary& summary) {
+  const auto readers = consumers(graph);
+  for (const auto& [id, tensor] : graph.constants) {
+    summary.weight_bytes += static_cast<int64_t>(tensor.bytes());
+    if (!may_be_weight(tensor) || !is_weight(graph, readers, id, tensor)) continue;
+    summary.parameters += element_count(tensor.shape);
+  }
+}
+
+void list_operators(const Graph& graph, GraphSummary& summary) {
+  std::map<std::pair<std::string, std::string>, OperatorUse> uses;
+  for (const Node& node : graph.nodes) {
+    OperatorUse& use = uses.try_emplace({node.op, node.domain}, OperatorUse{node.op, node.domain, 0, node.name}).first->second;
+    ++use.count;
+  }
+  for (auto& [key, use] : uses) summary.operators.push_back(std::move(use));
+}
+
+// Whether count_node can answer for all nodes.
+bool all_known(const Graph& bound) {
+  const auto known = [&](ValueId id) { return id == no_value || is_known(bound, id); };
+  for (const Node& node : bound.nodes) {
+    if (views().count(node.op) != 0) continue;
+    for (const ValueId id : node.inputs) {
+      if (!known(id)) return false;
+    }
+    if (!node.outputs.empty() && !known(node.outputs[0])) return false;
+  }
+  return true;
+}
+
+void count_work(const Graph& graph, GraphSummary& summary) {
+  const Graph bound = bind_symbols(graph, {{batch_symbol, 1}});
+  summary.macs_per_item = summary.flop_per_item = summary.bytes_per_item = -1;
+  if (!all_known(bound)) return;
+  NodeCount total;
+  for (const Node& node : bound.nodes) {
+    const NodeCount count = count_node(bound, node);
+    if (__builtin_add_overflow(total.macs, count.macs, &total.macs) || __builtin_add_overflow(total.flop, count.flop, &total.flop) ||
+        __builtin_add_overflow(total.bytes, count.bytes, &total.bytes))
+      throw Error(ErrorKind::input, "the model's work does not fit into 64 bits");
+  }
+  summary.macs_per_item = total.macs;
+  summary.flop_per_item = total.flop;
+  summary.bytes_per_item = total.bytes;
+}
+
+std::vector<TensorInfo> describe(const Graph& graph, const std::vector<ValueId>& ids) {
+  std::vector<TensorInfo> infos;
+  for (const ValueId id : ids) infos.push_back({graph.values[id].name, graph.values[id].type, graph.values[id].dims});
+  return infos;
+}
+
+}  // namespace
+
+NodeCount count_node(const Graph& bound, const Node& node) {
+  NodeCount count;
+  if (node.outputs.empty() || node.outputs[0] == no_value) return count;
+  count.macs = node.domain.empty() ? macs_of(bound, node) : 0;
+  count.flop = flop_of(bound, node, count.macs);
+  count.bytes = bytes_of(bound, node);
+  return count;
+}
+
+GraphSummary summarize(const Graph& graph) {
+  GraphSummary summary;
+  summary.name = graph.name;
+  summary.opset = graph.opset;
+  summary.nodes = static_cast<int64_t>(graph.nodes.size());
+  summary.inputs = describe(graph, graph.inputs);
+  summary.outputs = describe(graph, graph.outputs);
+  list_operators(graph, summary);
+  count_weights(graph, summary);
+  count_work(graph, summary);
+  summary.content_hash = graph_hash(graph);
+  return summary;
+}
+
+}  // namespace deepgap

@@ -1,0 +1,211 @@
+#include "model/shape_rules.h"
+
+#include "model/checked.h"
+#include "model/graph_tools.h"
+
+#include <deepgap/error.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace deepgap {
+namespace {
+
+constexpr int64_t max_elements = int64_t{1} << 46;  // of any inferred shape: far beyond memory, far from overflow in counts
+constexpr size_t max_content = 4096;                // elements of a carried value
+
+std::map<std::string, ShapeRule, std::less<>>& rules() {
+  static std::map<std::string, ShapeRule, std::less<>> all;
+  return all;
+}
+
+template <typename T>
+std::vector<Dim> dims_of(const Tensor& tensor) {
+  std::vector<Dim> content(static_cast<size_t>(element_count(tensor.shape)));
+  for (size_t i = 0; i < content.size(); ++i) {
+    T value{};
+    std::memcpy(&value, tensor.data.get() + i * sizeof(T), sizeof(T));
+    content[i] = fixed_dim(static_cast<int64_t>(value));
+  }
+  return content;
+}
+
+std::optional<std::vector<Dim>> integer_content(const Tensor& tensor) {
+  if (tensor.data == nullptr || tensor.shape.size() > 1 || element_count(tensor.shape) > static_cast<int64_t>(max_content))
+    return std::nullopt;
+  if (tensor.type == DataType::i64) return dims_of<int64_t>(tensor);
+  if (tensor.type == DataType::i32) return dims_of<int32_t>(tensor);
+  if (tensor.type == DataType::boolean) return dims_of<uint8_t>(tensor);
+  return std::nullopt;
+}
+
+}  // namespace
+
+void ShapeContext::fail(std::string_view cause) const {
+  throw Error(ErrorKind::input, fmt::format("node '{}' ({}): {}", node_.name, node_.op, cause));
+}
+
+ValueId ShapeContext::input(size_t i) const {
+  if (!has_input(i)) fail(fmt::format("input {} is missing", i));
+  return node_.inputs[i];
+}
+
+DataType ShapeContext::type(size_t i) const { return graph_.values[input(i)].type; }
+const std::optional<Dims>& ShapeContext::dims(size_t i) const { return graph_.values[input(i)].dims; }
+
+const Tensor* ShapeContext::constant(size_t i) const {
+  const auto found = graph_.constants.find(input(i));
+  return found == graph_.constants.end() || found->second.data == nullptr ? nullptr : &found->second;
+}
+
+std::optional<std::vector<Dim>> ShapeContext::content(size_t i) const {
+  if (const Tensor* tensor = constant(i)) return integer_content(*tensor);
+  const auto found = contents_.find(input(i));
+  const auto& shape = dims(i);
+  // Contents are lists: a value of higher rank has lost its order among them.
+  if (found == contents_.end() || !shape || shape->size() > 1) return std::nullopt;
+  if (shape->size() == 1 && shape->front() != fixed_dim(static_cast<int64_t>(found->second.size()))) return std::nullopt;
+  return found->second;
+}
+
+std::optional<std::vector<int64_t>> ShapeContext::integers(size_t i) const {
+  const auto all = content(i);
+  if (!all) return std::nullopt;
+  std::vector<int64_t> values;
+  for (const Dim& dim : *all) {
+    if (!dim.known()) return std::nullopt;
+    values.push_back(dim.size);
+  }
+  return values;
+}
+
+void ShapeContext::set(size_t output, DataType type, std::optional<Dims> dims) {
+  if (!has_output(output)) return;
+  Value& value = graph_.values[node_.outputs[output]];
+  value.type = type;
+  if (!dims) {
+    value.dims = std::nullopt;
+    return;
+  }
+  if (dims->size() > 64) fail("the result has more than 64 dimensions");
+  Shape sizes;
+  for (const Dim& dim : *dims) {
+    if (dim.size < 0) fail(fmt::format("the result would have shape {}", to_string(*dims)));
+    sizes.push_back(dim.size);
+  }
+  if (!checked_elements(sizes, max_elements))
+    fail(fmt::format("the result would have shape {}, more than 2^46 elements", to_string(*dims)));
+  value.dims = std::move(dims);
+}
+
+void ShapeContext::retype(size_t output, DataType type) {
+  if (has_output(output)) graph_.values[node_.outputs[output]].type = type;
+}
+
+void ShapeContext::carry(size_t output, std::vector<Dim> content) {
+  if (has_output(output) && content.size() <= max_content) contents_[node_.outputs[output]] = std::move(content);
+}
+
+Dim ShapeContext::unknown(size_t output, size_t axis) const {
+  return {1, fmt::format("{}.{}", has_output(output) ? graph_.values[node_.outputs[output]].name : node_.name, axis)};
+}
+
+size_t ShapeContext::axis(int64_t axis, size_t rank) const {
+  const auto count = static_cast<int64_t>(rank);
+  if (axis < -count || axis >= count) fail(fmt::format("axis {} does not exist in rank {}", axis, rank));
+  return static_cast<size_t>(axis < 0 ? axis + count : axis);
+}
+
+std::optional<Dims> ShapeContext::broadcast(const std::optional<Dims>& a, const std::optional<Dims>& b, size_t output) const {
+  if (!a || !b) return std::nullopt;
+  const Dims& longer = a->size() >= b->size() ? *a : *b;
+  const Dims& shorter = a->size() >= b->size() ? *b : *a;
+  Dims result = longer;
+  const size_t shift = longer.size() - shorter.size();
+  for (size_t i = 0; i < shorter.size(); ++i) {
+    Dim& at = result[shift + i];
+    const Dim& other = shorter[i];
+    if (at == other || is_one(other)) continue;
+    if (is_one(at))
+      at = other;
+    else if (at.known() && other.known())
+      fail(fmt::format("shapes {} and {} do not go together", to_string(*a), to_string(*b)));
+    else if (other.known())
+      at = other;  // the open size can only be 1 or this one
+    else if (!at.known())
+      at = unknown(output, shift + i);
+  }
+  return result;
+}
+
+std::optional<Dim> multiply(const Dim& a, const Dim& b) {
+  const auto size = checked_multiply(a.size, b.size);
+  if (!size || (!a.known() && !b.known())) return std::nullopt;
+  if (*size == 0) return fixed_dim(0);
+  return Dim{*size, a.known() ? b.symbol : a.symbol};
+}
+
+std::optional<Dim> divide(const Dim& a, int64_t divisor) {
+  if (divisor <= 0 || a.size % divisor != 0) return std::nullopt;
+  return Dim{a.size / divisor, a.symbol};
+}
+
+std::optional<Dim> add(const Dim& a, const Dim& b) {
+  if (a.known() && a.size == 0) return b;
+  if (b.known() && b.size == 0) return a;
+  const auto size = checked_add(a.size, b.size);
+  if (!size || a.symbol != b.symbol) return std::nullopt;
+  if (*size == 0) return fixed_dim(0);
+  return Dim{*size, a.symbol};
+}
+
+std::optional<Dim> product(const Dims& dims, size_t begin, size_t end) {
+  std::optional<Dim> result = fixed_dim(1);
+  for (size_t i = begin; i < end; ++i) {
+    if (dims[i].known() && dims[i].size == 0) return fixed_dim(0);
+    if (result) result = multiply(*result, dims[i]);
+  }
+  return result;
+}
+
+std::string to_string(const Dims& dims) {
+  std::string text = "[";
+  for (size_t i = 0; i < dims.size(); ++i) {
+    if (i > 0) text += ',';
+    if (dims[i].known())
+      text += fmt::format("{}", dims[i].size);
+    else if (dims[i].size == 1)
+      text += dims[i].symbol;
+    else
+      text += fmt::format("{}*{}", dims[i].size, dims[i].symbol);
+  }
+  return text + "]";
+}
+
+bool add_shape_rules(std::initializer_list<std::pair<const char*, ShapeRule>> added) {
+  for (const auto& [op, rule] : added) rules().emplace(op, rule);
+  return true;
+}
+
+std::vector<std::string> shape_inferred_operators() {
+  std::vector<std::string> names;
+  for (const auto& [op, rule] : rules()) names.push_back(op);
+  return names;
+}
+
+void infer_shapes(Graph& graph) {
+  Contents contents;
+  for (const Node& node : graph.nodes) {
+    const auto found = rules().find(node.op);
+    if (!node.domain.empty() || found == rules().end()) continue;
+    for (const ValueId id : node.outputs) {
+      if (id != no_value) graph.values[id].dims.reset();
+    }
+    ShapeContext context(graph, node, contents);
+    found->second(context);
+  }
+}
+
+}  // namespace deepgap

@@ -1,0 +1,162 @@
+#include "model/model_source.h"
+
+#include "base/text.h"
+#include "model/graph_tools.h"
+#include "model/onnx_reader.h"
+#include "model/onnx_writer.h"
+#include "model/weights/safetensors.h"
+#include "model/weights/seeded.h"
+#include "model/zoo/zoo.h"
+
+#include <deepgap/error.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <mutex>
+
+namespace deepgap {
+namespace {
+
+namespace fs = std::filesystem;
+
+class LoadedModel : public Model {
+ public:
+  LoadedModel(std::string name, std::string file, Graph graph) : name_(std::move(name)), file_(std::move(file)), graph_(std::move(graph)) {
+    summary_ = summarize(graph_);
+    summary_.name = name_;
+  }
+  const std::string& name() const override { return name_; }
+  const Graph& graph() const override { return graph_; }
+  const GraphSummary& summary() const override { return summary_; }
+  const std::string& file() const override { return file_; }
+  std::span<const std::byte> onnx() const override {
+    std::call_once(once_, [this] { onnx_ = write_onnx(graph_); });
+    return std::as_bytes(std::span(onnx_));
+  }
+
+ private:
+  std::string name_, file_;
+  Graph graph_;
+  GraphSummary summary_;
+  mutable std::once_flag once_;
+  mutable std::string onnx_;
+};
+
+// Without weights, and with the sizes the request gives.
+Graph zoo_graph(const ModelRequest& request) {
+  ZooOptions options;
+  const auto model = find_zoo_model(request.name, options);
+  if (model == nullptr) {
+    const std::string base = request.name.substr(0, request.name.find(':'));
+    throw Error(ErrorKind::usage, unknown_name("model", base, zoo_names()));
+  }
+  return model->build(options);
+}
+
+Graph sized(Graph graph, const ModelRequest& request) {
+  return request.shapes.empty() ? std::move(graph) : bind_shapes(graph, request.shapes);
+}
+
+Graph file_graph(const ModelRequest& request) {
+  if (request.weights != "onnx" && request.weights != "seeded")
+    throw Error(ErrorKind::usage, fmt::format("weights '{}': an ONNX file brings its own, leave --weights out", request.weights));
+  return sized(read_onnx(request.name), request);
+}
+
+std::string weights_path(const ModelRequest& request) {
+  ZooOptions options;
+  const auto sets = find_zoo_model(request.name, options)->weight_sets();
+  if (const auto found = sets.find(request.weights); found != sets.end()) {
+    const std::string path = (fs::path(request.data_dir.empty() ? default_data_dir() : request.data_dir) / found->second).string();
+    if (!fs::exists(path))
+      throw Error(ErrorKind::input,
+                  fmt::format("weights '{}' of {} are not at {}: ./quickstart fetches them", request.weights, request.name, path));
+    return path;
+  }
+  if (request.weights.find('/') != std::string::npos || request.weights.find(".safetensors") != std::string::npos ||
+      fs::exists(request.weights))
+    return request.weights;
+  std::vector<std::string> known{"seeded"};
+  for (const auto& [name, file] : sets) known.push_back(name);
+  throw Error(ErrorKind::usage, unknown_name("weights", request.weights, known) + " (or a .safetensors file)");
+}
+
+std::string describe(DataType type, const Shape& shape) { return fmt::format("{} [{}]", name_of(type), fmt::join(shape, ",")); }
+
+// The file has to hold exactly what the network lacks.
+void fill_from_file(Graph& graph, const std::string& path) {
+  std::map<std::string, Tensor> tensors = read_safetensors(path);
+  for (auto& [id, constant] : graph.constants) {
+    if (constant.data != nullptr) continue;
+    const std::string& name = graph.values[id].name;
+    const auto found = tensors.find(name);
+    if (found == tensors.end()) throw Error(ErrorKind::input, fmt::format("{}: it has no '{}' for {}", path, name, graph.name));
+    if (found->second.type != constant.type || found->second.shape != constant.shape)
+      throw Error(ErrorKind::input,
+                  fmt::format("{}: '{}' is {}, {} needs {}", path, name, describe(found->second.type, found->second.shape), graph.name,
+                              describe(constant.type, constant.shape)));
+    constant.data = found->second.data;
+    tensors.erase(found);
+  }
+  for (const auto& [name, tensor] : tensors) {
+    // PyTorch's counter of training steps says nothing about inference.
+    if (name.size() >= 20 && name.ends_with(".num_batches_tracked")) continue;
+    throw Error(ErrorKind::input, fmt::format("{}: {} has no place for '{}'", path, graph.name, name));
+  }
+}
+
+void fill_weights(Graph& graph, const ModelRequest& request) {
+  if (request.weights == "seeded")
+    seed_weights(graph, request.seed, request.cache_dir);
+  else
+    fill_from_file(graph, weights_path(request));
+}
+
+void check_sizes(const Graph& graph, const std::string& name) {
+  for (const auto& [symbol, place] : open_symbols(graph)) {
+    if (symbol == batch_symbol) continue;
+    throw Error(ErrorKind::usage, fmt::format("{}: {} is open ('{}'), give the sizes with --shape", name, place, symbol));
+  }
+}
+
+}  // namespace
+
+bool is_model_file(const std::string& name) {
+  std::error_code error;
+  return name.find('/') != std::string::npos || name.ends_with(".onnx") || fs::is_regular_file(name, error);
+}
+
+std::string default_data_dir() {
+  if (const char* given = std::getenv("DEEPGAP_DATA"); given != nullptr && *given != '\0') return given;
+  std::error_code error;
+  const fs::path folder = fs::read_symlink("/proc/self/exe", error).parent_path();
+  // A bundle or an installation; build/bin of the tree; a build folder below build/.
+  for (const char* place : {"../share/deepgap/data", "../../data", "../../../data"}) {
+    const fs::path candidate = (folder / place).lexically_normal();
+    if (fs::is_directory(candidate, error)) return candidate.string();
+  }
+  return (folder / "../../data").lexically_normal().string();
+}
+
+std::shared_ptr<const Model> open_model(const ModelRequest& request) {
+  const bool is_file = is_model_file(request.name);
+  Graph graph = is_file ? file_graph(request) : zoo_graph(request);
+  // Weights come before sizes: seeded ones belong to the network as the zoo builds it.
+  if (!is_file) {
+    fill_weights(graph, request);
+    graph = sized(std::move(graph), request);
+  }
+  check_sizes(graph, request.name);
+  return std::make_shared<const LoadedModel>(request.name, is_file ? request.name : "", std::move(graph));
+}
+
+GraphSummary summarize_model(const ModelRequest& request) {
+  GraphSummary summary = summarize(is_model_file(request.name) ? file_graph(request) : sized(zoo_graph(request), request));
+  summary.name = request.name;
+  return summary;
+}
+
+}  // namespace deepgap

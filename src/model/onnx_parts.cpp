@@ -1,0 +1,276 @@
+#include "model/onnx_parts.h"
+
+#include "model/onnx_types.h"
+
+#include <deepgap/error.h>
+
+#include <fmt/format.h>
+
+namespace deepgap {
+namespace {
+
+// AttributeProto.type by number; what is empty has no counterpart in Graph.
+constexpr std::string_view attribute_kinds[] = {"UNDEFINED",      "FLOAT",      "INT",        "STRING",  "TENSOR", "GRAPH",
+                                                "FLOATS",         "INTS",       "STRINGS",    "TENSORS", "GRAPHS", "SPARSE_TENSOR",
+                                                "SPARSE_TENSORS", "TYPE_PROTO", "TYPE_PROTOS"};
+
+std::string as_string(std::span<const std::byte> bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
+
+// An AttributeProto as it stands; one that holds several kinds is told apart by `kind`.
+struct AttributeFields {
+  std::string_view name;
+  int64_t kind = 0;
+  int64_t seen_kind = 0;  // of the last content field: old files leave `type` out
+  float number = 0;
+  int64_t integer = 0;
+  std::string text;
+  std::optional<std::span<const std::byte>> tensor, graph;
+  std::vector<float> numbers;
+  std::vector<int64_t> integers;
+  std::vector<std::string> texts;
+  bool refers = false;
+};
+
+void read_content(const WireReader& reader, AttributeFields& fields) {
+  switch (reader.field()) {
+    case 2:
+      fields.number = reader.number();
+      fields.seen_kind = 1;
+      break;
+    case 3:
+      fields.integer = reader.integer();
+      fields.seen_kind = 2;
+      break;
+    case 4:
+      fields.text = as_string(reader.bytes());
+      fields.seen_kind = 3;
+      break;
+    case 5:
+      fields.tensor = reader.bytes();
+      fields.seen_kind = 4;
+      break;
+    case 6:
+      fields.graph = reader.bytes();
+      fields.seen_kind = 5;
+      break;
+    case 7:
+      reader.append_floats(fields.numbers);
+      fields.seen_kind = 6;
+      break;
+    case 8:
+      reader.append_integers(fields.integers);
+      fields.seen_kind = 7;
+      break;
+    case 9:
+      fields.texts.push_back(as_string(reader.bytes()));
+      fields.seen_kind = 8;
+      break;
+    case 10:
+      fields.seen_kind = 9;
+      break;
+    case 11:
+      fields.seen_kind = 10;
+      break;
+    case 14:
+      fields.seen_kind = 13;
+      break;
+    case 15:
+      fields.seen_kind = 14;
+      break;
+    case 22:
+      fields.seen_kind = 11;
+      break;
+    case 23:
+      fields.seen_kind = 12;
+      break;
+    default:
+      break;
+  }
+}
+
+AttributeFields read_attribute(WireReader& reader) {
+  AttributeFields fields;
+  while (reader.next()) {
+    switch (reader.field()) {
+      case 1:
+        fields.name = reader.text();
+        break;
+      case 20:
+        fields.kind = reader.integer();
+        break;
+      case 21:
+        fields.refers = !reader.bytes().empty();
+        break;
+      default:
+        read_content(reader, fields);
+        break;
+    }
+  }
+  if (fields.name.empty()) reader.fail("an attribute without a name");
+  if (fields.kind < 0 || fields.kind >= static_cast<int64_t>(std::size(attribute_kinds)))
+    reader.fail(fmt::format("attribute '{}' has type {}, which does not exist", fields.name, fields.kind));
+  if (fields.refers) reader.fail(fmt::format("attribute '{}' refers to a function's attribute, outside of a function", fields.name));
+  return fields;
+}
+
+Attribute attribute_content(const WireReader& reader, AttributeFields& fields, ReadState& state, int depth) {
+  switch (fields.kind != 0 ? fields.kind : fields.seen_kind) {
+    case 1:
+      return fields.number;
+    case 2:
+      return fields.integer;
+    case 3:
+      return std::move(fields.text);
+    case 4:
+      if (!fields.tensor) reader.fail(fmt::format("attribute '{}' should hold a tensor", fields.name));
+      return parse_tensor(reader.part(*fields.tensor), state.external, state.limits).tensor;
+    case 5:
+      if (!fields.graph) reader.fail(fmt::format("attribute '{}' should hold a graph", fields.name));
+      return std::make_shared<const Graph>(assemble_graph(parse_graph_parts(reader.part(*fields.graph), state, depth + 1), state, true));
+    case 6:
+      return std::move(fields.numbers);
+    case 7:
+      return std::move(fields.integers);
+    case 8:
+      return std::move(fields.texts);
+    default:
+      break;
+  }
+  const int64_t kind = fields.kind != 0 ? fields.kind : fields.seen_kind;
+  reader.fail(fmt::format("attribute '{}' of type {} is not supported", fields.name, attribute_kinds[kind]));
+}
+
+NodePart parse_node(WireReader reader, ReadState& state, int depth) {
+  NodePart node;
+  while (reader.next()) {
+    switch (reader.field()) {
+      case 1:
+        state.count_value();
+        node.inputs.push_back(reader.text());
+        break;
+      case 2:
+        state.count_value();
+        node.outputs.push_back(reader.text());
+        break;
+      case 3:
+        node.name = reader.text();
+        break;
+      case 4:
+        node.op = reader.text();
+        break;
+      case 5: {
+        WireReader message = reader.message();
+        AttributeFields fields = read_attribute(message);
+        if (node.attributes.count(std::string(fields.name)) != 0) reader.fail(fmt::format("attribute '{}' is given twice", fields.name));
+        node.attributes.emplace(fields.name, attribute_content(message, fields, state, depth));
+        break;
+      }
+      case 7:
+        node.domain = reader.text();
+        break;
+      default:
+        break;
+    }
+  }
+  if (node.op.empty()) reader.fail(fmt::format("node '{}' has no operator", node.name));
+  if (node.domain == "ai.onnx") node.domain = "";
+  return node;
+}
+
+Dim parse_dim(WireReader reader, std::string_view value_name, size_t axis) {
+  std::optional<int64_t> size;
+  std::string_view symbol;
+  while (reader.next()) {
+    if (reader.field() == 1) size = reader.integer();
+    if (reader.field() == 2) symbol = reader.text();
+  }
+  // -1 is how some exporters write an open size.
+  if (size && *size < -1) reader.fail(fmt::format("dimension {} of '{}' is {}", axis, value_name, *size));
+  if (size && *size >= 0) return {*size, ""};
+  return {1, symbol.empty() ? fmt::format("{}.{}", value_name, axis) : std::string(symbol)};
+}
+
+void parse_tensor_type(WireReader reader, ValuePart& value, bool strict) {
+  while (reader.next()) {
+    if (reader.field() == 1 && reader.integer() != 0) {
+      value.type = data_type_of(reader.integer());
+      if (!value.type && strict)
+        reader.fail(fmt::format("'{}' has element type {}, which is not supported", value.name, onnx_type_name(reader.integer())));
+    } else if (reader.field() == 2) {
+      value.dims.emplace();
+      WireReader shape = reader.message();
+      while (shape.next()) {
+        if (shape.field() != 1) continue;
+        if (value.dims->size() >= 64) shape.fail(fmt::format("'{}' has more than 64 dimensions", value.name));
+        value.dims->push_back(parse_dim(shape.message(), value.name, value.dims->size()));
+      }
+    }
+  }
+}
+
+// `strict`: an input or output of a graph has to be a tensor. What the file says of inner values is only a hint.
+ValuePart parse_value(WireReader reader, ReadState& state, bool strict) {
+  state.count_value();
+  ValuePart value;
+  std::optional<std::span<const std::byte>> type;
+  while (reader.next()) {
+    if (reader.field() == 1) value.name = reader.text();
+    if (reader.field() == 2) type = reader.bytes();
+  }
+  if (!type) return value;
+  WireReader type_reader = reader.part(*type);
+  while (type_reader.next()) {
+    if (type_reader.field() == 1)
+      parse_tensor_type(type_reader.message(), value, strict);
+    else if (strict && (type_reader.field() == 4 || type_reader.field() == 5 || type_reader.field() == 8 || type_reader.field() == 9))
+      type_reader.fail(fmt::format("'{}' is no tensor: sequences, maps, optional and sparse values are not supported", value.name));
+  }
+  return value;
+}
+
+}  // namespace
+
+void ReadState::count_node() {
+  if (++nodes > limits.max_nodes) throw Error(ErrorKind::input, fmt::format("more than {} nodes", limits.max_nodes));
+}
+
+void ReadState::count_value() {
+  // A value is named where it is made, where it is read and where it is described.
+  if (++values > 4 * limits.max_values) throw Error(ErrorKind::input, fmt::format("more than {} values", limits.max_values));
+}
+
+GraphParts parse_graph_parts(WireReader reader, ReadState& state, int depth) {
+  if (depth >= state.limits.max_depth) reader.fail(fmt::format("subgraphs are nested deeper than {}", state.limits.max_depth));
+  GraphParts parts;
+  while (reader.next()) {
+    switch (reader.field()) {
+      case 1:
+        state.count_node();
+        parts.nodes.push_back(parse_node(reader.message(), state, depth));
+        break;
+      case 2:
+        parts.name = reader.text();
+        break;
+      case 5:
+        state.count_value();
+        parts.initializers.push_back(parse_tensor(reader.message(), state.external, state.limits));
+        break;
+      case 11:
+        parts.inputs.push_back(parse_value(reader.message(), state, true));
+        break;
+      case 12:
+        parts.outputs.push_back(parse_value(reader.message(), state, true));
+        break;
+      case 13:
+        parts.inner.push_back(parse_value(reader.message(), state, false));
+        break;
+      case 15:
+        reader.fail("sparse initialisers are not supported");
+      default:
+        break;
+    }
+  }
+  return parts;
+}
+
+}  // namespace deepgap

@@ -1,0 +1,74 @@
+// What shape rules are written with: one function per operator, registered by name in a shape_rules_*.cpp:
+//     const bool registered = add_shape_rules({{"Relu", same_as_input}, ...});
+// A rule reads the inputs' types and sizes through its ShapeContext and sets the outputs'. It says nothing of an output it cannot know, and
+// fails on contradictions. Rules run in topological order on one thread.
+#pragma once
+
+#include <deepgap/graph.h>
+
+#include <initializer_list>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace deepgap {
+
+// Contents of small integer values, as far as known: what Shape gives and integer arithmetic carries on.
+using Contents = std::map<ValueId, std::vector<Dim>>;
+
+class ShapeContext {
+ public:
+  ShapeContext(Graph& graph, const Node& node, Contents& contents) : graph_(graph), node_(node), contents_(contents) {}
+
+  const Node& node() const { return node_; }
+  int opset() const { return graph_.opset; }
+  size_t input_count() const { return node_.inputs.size(); }
+  size_t output_count() const { return node_.outputs.size(); }
+  bool has_input(size_t i) const { return i < node_.inputs.size() && node_.inputs[i] != no_value; }
+  bool has_output(size_t i) const { return i < node_.outputs.size() && node_.outputs[i] != no_value; }
+
+  // These fail when the input is left out.
+  DataType type(size_t i) const;
+  const std::optional<Dims>& dims(size_t i) const;               // nullopt: rank not known
+  std::optional<std::vector<Dim>> content(size_t i) const;       // of an integer input, constant or carried
+  std::optional<std::vector<int64_t>> integers(size_t i) const;  // content where all of it is known
+  const Tensor* constant(size_t i) const;                        // nullptr when not a constant or without data
+
+  // A contradiction with what was set before, or sizes beyond all reason, fail. No effect on an output left out.
+  void set(size_t output, DataType type, std::optional<Dims> dims);
+  void retype(size_t output, DataType type);
+  void carry(size_t output, std::vector<Dim> content);
+
+  Dim unknown(size_t output, size_t axis) const;  // a size that gets a symbol of its own
+  size_t axis(int64_t axis, size_t rank) const;   // counted from the end when negative; fails outside of [-rank, rank)
+  std::optional<Dims> broadcast(const std::optional<Dims>& a, const std::optional<Dims>& b, size_t output) const;
+  [[noreturn]] void fail(std::string_view cause) const;
+
+ private:
+  ValueId input(size_t i) const;
+
+  Graph& graph_;
+  const Node& node_;
+  Contents& contents_;
+};
+
+inline Dim fixed_dim(int64_t size) { return {size, ""}; }
+inline bool is_one(const Dim& dim) { return dim.known() && dim.size == 1; }
+// nullopt where `size * symbol` cannot say it, or on overflow.
+std::optional<Dim> multiply(const Dim& a, const Dim& b);
+std::optional<Dim> divide(const Dim& a, int64_t divisor);  // exact
+std::optional<Dim> add(const Dim& a, const Dim& b);
+// The number of elements; nullopt likewise.
+std::optional<Dim> product(const Dims& dims, size_t begin, size_t end);
+std::string to_string(const Dims& dims);  // "[2*N,3,224]"
+
+using ShapeRule = void (*)(ShapeContext&);
+bool add_shape_rules(std::initializer_list<std::pair<const char*, ShapeRule>> rules);
+
+// Rules that several files use.
+void same_as_input(ShapeContext& context);  // output 0 has input 0's type and dims, and its content where there is one
+
+}  // namespace deepgap

@@ -1,0 +1,394 @@
+// Operators that move, pick, repeat or resize.
+#include "model/checked.h"
+#include "model/graph_tools.h"
+#include "model/shape_rules.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+
+namespace deepgap {
+namespace {
+
+void transpose(ShapeContext& context) {
+  std::optional<Dims> out;
+  if (const auto& x = context.dims(0)) {
+    std::vector<int64_t> reversed(x->size());
+    for (size_t i = 0; i < reversed.size(); ++i) reversed[i] = static_cast<int64_t>(reversed.size() - 1 - i);
+    const auto order = attribute_ints(context.node(), "perm", reversed);
+    auto sorted = order;
+    std::sort(sorted.begin(), sorted.end());
+    std::reverse(reversed.begin(), reversed.end());
+    if (sorted != reversed) context.fail(fmt::format("perm [{}] is no order of {}", fmt::join(order, ","), to_string(*x)));
+    out.emplace();
+    for (const int64_t axis : order) out->push_back((*x)[static_cast<size_t>(axis)]);
+  }
+  context.set(0, context.type(0), std::move(out));
+}
+
+void carry_concatenated(ShapeContext& context) {
+  std::vector<Dim> all;
+  for (size_t i = 0; i < context.input_count(); ++i) {
+    const auto content = context.content(i);
+    if (!content) return;
+    all.insert(all.end(), content->begin(), content->end());
+  }
+  context.carry(0, std::move(all));
+}
+
+void concat(ShapeContext& context) {
+  std::optional<Dims> out = context.dims(0);
+  for (size_t i = 1; i < context.input_count(); ++i) {
+    if (context.type(i) != context.type(0)) context.fail("its inputs differ in type");
+    if (!out || !context.dims(i)) {
+      out.reset();
+      break;
+    }
+    const Dims& next = *context.dims(i);
+    if (next.size() != out->size()) context.fail(fmt::format("shapes {} and {} do not go together", to_string(*out), to_string(next)));
+    const size_t axis = context.axis(attribute_int(context.node(), "axis", 1), out->size());
+    for (size_t k = 0; k < out->size(); ++k) {
+      Dim& at = (*out)[k];
+      if (k == axis)
+        at = add(at, next[k]).value_or(context.unknown(0, k));
+      else if (at.known() && next[k].known() && at != next[k])
+        context.fail(fmt::format("input {} has shape {}, those before make {}", i, to_string(next), to_string(*out)));
+      else if (!at.known())
+        at = next[k];  // both are the same size: the known one says it
+    }
+  }
+  context.set(0, context.type(0), std::move(out));
+  carry_concatenated(context);
+}
+
+// How large each part is; nullopt: not known.
+std::optional<std::vector<Dim>> split_sizes(ShapeContext& context, const Dim& whole) {
+  const size_t parts = context.output_count();
+  std::optional<std::vector<int64_t>> given;
+  if (context.has_input(1)) {
+    given = context.integers(1);
+    if (!given) return std::nullopt;
+  } else if (context.node().attributes.count("split") != 0) {
+    given = attribute_ints(context.node(), "split", {});
+  }
+  std::vector<Dim> sizes;
+  if (given) {
+    int64_t sum = 0;
+    for (const int64_t size : *given) {
+      const auto next = size < 0 ? std::nullopt : checked_add(sum, size);
+      if (!next) context.fail(fmt::format("it splits into [{}]", fmt::join(*given, ",")));
+      sum = *next;
+      sizes.push_back(fixed_dim(size));
+    }
+    if (given->size() < parts || (whole.known() && sum != whole.size))
+      context.fail(fmt::format("[{}] does not split {} into {} outputs", fmt::join(*given, ","), to_string({whole}), parts));
+    return sizes;
+  }
+  const auto count = static_cast<int64_t>(parts);
+  if (whole.known()) {
+    const int64_t each = (whole.size + count - 1) / count;
+    for (int64_t i = 0; i < count; ++i) sizes.push_back(fixed_dim(std::clamp<int64_t>(whole.size - i * each, 0, each)));
+    return sizes;
+  }
+  const auto each = divide(whole, count);
+  if (!each) return std::nullopt;
+  return std::vector<Dim>(parts, *each);
+}
+
+void split(ShapeContext& context) {
+  const auto& x = context.dims(0);
+  std::optional<std::vector<Dim>> sizes;
+  size_t axis = 0;
+  if (x) {
+    axis = context.axis(attribute_int(context.node(), "axis", 0), x->size());
+    sizes = split_sizes(context, (*x)[axis]);
+  }
+  for (size_t i = 0; i < context.output_count(); ++i) {
+    std::optional<Dims> out = x;
+    if (out) (*out)[axis] = sizes ? (*sizes)[i] : context.unknown(i, axis);
+    context.set(i, context.type(0), std::move(out));
+  }
+}
+
+// Attributes to opset 9, inputs 1 to 4 later; nullopt: not known.
+struct SliceArguments {
+  std::vector<int64_t> starts, ends, axes, steps;
+};
+std::optional<SliceArguments> slice_arguments(ShapeContext& context) {
+  SliceArguments arguments;
+  if (!context.has_input(1)) {
+    arguments.starts = attribute_ints(context.node(), "starts", {});
+    arguments.ends = attribute_ints(context.node(), "ends", {});
+    arguments.axes = attribute_ints(context.node(), "axes", {});
+  } else {
+    const auto starts = context.integers(1), ends = context.integers(2);
+    const auto axes = context.has_input(3) ? context.integers(3) : std::vector<int64_t>{};
+    const auto steps = context.has_input(4) ? context.integers(4) : std::vector<int64_t>{};
+    if (!starts || !ends || !axes || !steps) return std::nullopt;
+    arguments = {*starts, *ends, *axes, *steps};
+  }
+  const size_t count = arguments.starts.size();
+  if (arguments.axes.empty()) {
+    arguments.axes.resize(count);
+    std::iota(arguments.axes.begin(), arguments.axes.end(), int64_t{0});
+  }
+  if (arguments.steps.empty()) arguments.steps.assign(count, 1);
+  if (arguments.ends.size() != count || arguments.axes.size() != count || arguments.steps.size() != count)
+    context.fail("starts, ends, axes and steps differ in length");
+  return arguments;
+}
+
+struct SliceRange {
+  int64_t begin = 0, step = 1, count = 0;
+};
+
+// As Python slices: counted from the end when negative, clamped.
+SliceRange slice_range(int64_t size, int64_t start, int64_t end, int64_t step) {
+  if (start < 0) start += size;
+  if (end < 0 && end > INT64_MIN + size) end += size;
+  const int64_t low = step > 0 ? 0 : -1, high = step > 0 ? size : size - 1;
+  start = std::clamp(start, step > 0 ? int64_t{0} : low, std::max(low, high));
+  end = std::clamp(end, low, std::max(low, high));
+  const __int128 distance = step > 0 ? end - start : start - end;
+  const __int128 stride = step > 0 ? step : -static_cast<__int128>(step);
+  return {start, step, distance <= 0 ? 0 : static_cast<int64_t>((distance + stride - 1) / stride)};
+}
+
+Dim sliced(ShapeContext& context, const Dim& in, const SliceArguments& arguments, size_t i, size_t axis) {
+  const auto [start, end, step] = std::tuple(arguments.starts[i], arguments.ends[i], arguments.steps[i]);
+  if (in.known()) return fixed_dim(slice_range(in.size, start, end, step).count);
+  // All of an open size, or only its end cut off as far as is known to be there.
+  if (step == 1 && start == 0 && end >= INT32_MAX) return in;
+  return context.unknown(0, axis);
+}
+
+void slice(ShapeContext& context) {
+  const auto& x = context.dims(0);
+  const auto arguments = slice_arguments(context);
+  context.set(0, context.type(0), std::nullopt);
+  if (!x) return;
+  Dims out = *x;
+  if (!arguments) {
+    for (size_t i = 0; i < out.size(); ++i) out[i] = context.unknown(0, i);
+    return context.set(0, context.type(0), std::move(out));
+  }
+  for (size_t i = 0; i < arguments->axes.size(); ++i) {
+    if (arguments->steps[i] == 0) context.fail("a step is 0");
+    const size_t axis = context.axis(arguments->axes[i], x->size());
+    out[axis] = sliced(context, (*x)[axis], *arguments, i, axis);
+  }
+  context.set(0, context.type(0), std::move(out));
+  const auto content = context.content(0);
+  if (!content || x->size() != 1 || arguments->axes.size() != 1) return;
+  const SliceRange range =
+      slice_range(static_cast<int64_t>(content->size()), arguments->starts[0], arguments->ends[0], arguments->steps[0]);
+  std::vector<Dim> picked;
+  for (int64_t i = 0, at = range.begin; i < range.count; ++i, at += range.step) picked.push_back((*content)[static_cast<size_t>(at)]);
+  context.carry(0, std::move(picked));
+}
+
+void gather(ShapeContext& context) {
+  const auto& x = context.dims(0);
+  const auto& indices = context.dims(1);
+  std::optional<Dims> out;
+  if (x && indices) {
+    if (x->empty()) context.fail("there is nothing to pick from a scalar");
+    const auto axis = static_cast<std::ptrdiff_t>(context.axis(attribute_int(context.node(), "axis", 0), x->size()));
+    out = Dims(x->begin(), x->begin() + axis);
+    out->insert(out->end(), indices->begin(), indices->end());
+    out->insert(out->end(), x->begin() + axis + 1, x->end());
+  }
+  context.set(0, context.type(0), std::move(out));
+  const auto content = context.content(0);
+  const auto picks = context.integers(1);
+  if (!content || !picks) return;
+  std::vector<Dim> picked;
+  for (const int64_t pick : *picks) picked.push_back((*content)[context.axis(pick, content->size())]);
+  context.carry(0, std::move(picked));
+}
+
+void gather_elements(ShapeContext& context) { context.set(0, context.type(0), context.dims(1)); }
+
+void gather_nd(ShapeContext& context) {
+  const auto& x = context.dims(0);
+  const auto& indices = context.dims(1);
+  const int64_t batch = attribute_int(context.node(), "batch_dims", 0);
+  std::optional<Dims> out;
+  if (x && indices && !indices->empty() && indices->back().known()) {
+    const int64_t depth = indices->back().size;
+    const auto rank = static_cast<int64_t>(x->size());
+    if (batch < 0 || batch > rank || depth < 0 || depth > rank - batch) context.fail("its indices are deeper than its data");
+    out = Dims(indices->begin(), indices->end() - 1);
+    out->insert(out->end(), x->begin() + (batch + depth), x->end());
+  }
+  context.set(0, context.type(0), std::move(out));
+}
+
+void pad(ShapeContext& context) {
+  const auto& x = context.dims(0);
+  std::optional<std::vector<int64_t>> pads, axes;
+  if (context.has_input(1))
+    pads = context.integers(1);
+  else
+    pads = attribute_ints(context.node(), "pads", {});
+  if (context.has_input(3))
+    axes = context.integers(3);
+  else
+    axes = std::vector<int64_t>{};
+  context.set(0, context.type(0), std::nullopt);
+  if (!x || !axes) return;
+  if (axes->empty()) {
+    axes->resize(x->size());
+    std::iota(axes->begin(), axes->end(), int64_t{0});
+  }
+  Dims out = *x;
+  if (pads && pads->size() != 2 * axes->size()) context.fail(fmt::format("{} pads for {} axes", pads->size(), axes->size()));
+  for (size_t i = 0; i < axes->size(); ++i) {
+    const size_t axis = context.axis((*axes)[i], x->size());
+    const auto both = pads ? checked_add((*pads)[i], (*pads)[i + axes->size()]) : std::nullopt;
+    if (pads && !both) context.fail("its pads are beyond all reason");
+    const auto size = both ? add((*x)[axis], fixed_dim(*both)) : std::nullopt;
+    if (!size && (*x)[axis].known() && both) context.fail("its pads are beyond all reason");
+    out[axis] = size.value_or(context.unknown(0, axis));
+  }
+  context.set(0, context.type(0), std::move(out));
+}
+
+// A constant float list such as the scales of Resize; nullopt where it is not one.
+std::optional<std::vector<float>> floats(ShapeContext& context, size_t i) {
+  const Tensor* tensor = context.constant(i);
+  if (tensor == nullptr || tensor->type != DataType::f32 || tensor->shape.size() != 1 || tensor->shape[0] > 64) return std::nullopt;
+  std::vector<float> values(static_cast<size_t>(tensor->shape[0]));
+  if (!values.empty()) std::memcpy(values.data(), tensor->data.get(), values.size() * sizeof(float));
+  return values;
+}
+
+Dim scaled(ShapeContext& context, const Dim& in, float scale, size_t axis) {
+  if (!(scale > 0) || !std::isfinite(scale)) context.fail(fmt::format("scale {} is not positive", scale));
+  const double size = std::floor(static_cast<double>(in.size) * static_cast<double>(scale));
+  if (size > 0x1p46) context.fail("the result has more than 2^46 elements");
+  if (in.known()) return fixed_dim(static_cast<int64_t>(size));
+  // An open size keeps its symbol under a whole factor.
+  if (scale == std::floor(scale)) return {static_cast<int64_t>(size), in.symbol};
+  return context.unknown(0, axis);
+}
+
+// Upsample (scales) and Resize (scales or sizes, where `axes` may name some only).
+void resize(ShapeContext& context) {
+  const auto& x = context.dims(0);
+  context.set(0, context.type(0), std::nullopt);
+  if (!x) return;
+  const size_t scales_at = context.node().op == "Upsample" || context.opset() < 11 ? 1 : 2;
+  std::vector<int64_t> axes = attribute_ints(context.node(), "axes", {});
+  if (axes.empty()) {
+    axes.resize(x->size());
+    std::iota(axes.begin(), axes.end(), int64_t{0});
+  }
+  Dims out = *x;
+  std::optional<std::vector<float>> scales;
+  if (context.has_input(scales_at)) scales = floats(context, scales_at);
+  const auto sizes = context.has_input(3) ? context.content(3) : std::nullopt;
+  const auto scales_attribute = context.node().attributes.find("scales");  // Upsample at opset 7
+  if (scales_attribute != context.node().attributes.end() && std::holds_alternative<std::vector<float>>(scales_attribute->second))
+    scales = std::get<std::vector<float>>(scales_attribute->second);
+  const bool by_sizes = sizes && sizes->size() == axes.size();
+  const bool by_scales = !by_sizes && scales && scales->size() == axes.size();
+  const bool keeps_ratio = context.node().attributes.count("keep_aspect_ratio_policy") != 0 &&
+                           attribute_string(context.node(), "keep_aspect_ratio_policy", "stretch") != "stretch";
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const size_t axis = context.axis(axes[i], x->size());
+    if (by_sizes && !keeps_ratio)
+      out[axis] = (*sizes)[i];
+    else if (by_scales)
+      out[axis] = scaled(context, (*x)[axis], (*scales)[i], axis);
+    else
+      out[axis] = context.unknown(0, axis);
+  }
+  context.set(0, context.type(0), std::move(out));
+}
+
+void tile(ShapeContext& context) {
+  std::optional<Dims> out = context.dims(0);
+  const auto repeats = context.content(1);
+  if (out && repeats && repeats->size() != out->size()) context.fail(fmt::format("{} repeats for {}", repeats->size(), to_string(*out)));
+  for (size_t i = 0; out && i < out->size(); ++i) {
+    if (repeats && (*repeats)[i].size < 0) context.fail("a repeat is negative");
+    const auto size = repeats ? multiply((*out)[i], (*repeats)[i]) : std::nullopt;
+    (*out)[i] = size.value_or(context.unknown(0, i));
+  }
+  context.set(0, context.type(0), std::move(out));
+}
+
+int64_t block_size(ShapeContext& context) {
+  const int64_t block = attribute_int(context.node(), "blocksize", 0);
+  if (block < 1 || block > 65536) context.fail(fmt::format("blocksize is {}", block));
+  return block;
+}
+
+void depth_to_space(ShapeContext& context) {
+  std::optional<Dims> out = context.dims(0);
+  const int64_t block = block_size(context);
+  if (out) {
+    if (out->size() != 4) context.fail(fmt::format("its input has shape {}", to_string(*out)));
+    const auto channels = divide((*out)[1], block * block);
+    if (!channels) context.fail(fmt::format("{} channels do not fill blocks of {}", to_string({(*out)[1]}), block * block));
+    (*out)[1] = *channels;
+    for (size_t i = 2; i < 4; ++i) (*out)[i] = multiply((*out)[i], fixed_dim(block)).value_or(context.unknown(0, i));
+  }
+  context.set(0, context.type(0), std::move(out));
+}
+
+void space_to_depth(ShapeContext& context) {
+  std::optional<Dims> out = context.dims(0);
+  const int64_t block = block_size(context);
+  if (out) {
+    if (out->size() != 4) context.fail(fmt::format("its input has shape {}", to_string(*out)));
+    (*out)[1] = multiply((*out)[1], fixed_dim(block * block)).value_or(context.unknown(0, 1));
+    for (size_t i = 2; i < 4; ++i) (*out)[i] = divide((*out)[i], block).value_or(context.unknown(0, i));
+  }
+  context.set(0, context.type(0), std::move(out));
+}
+
+void top_k(ShapeContext& context) {
+  std::optional<Dims> out = context.dims(0);
+  std::optional<std::vector<int64_t>> k;
+  if (context.has_input(1))
+    k = context.integers(1);
+  else
+    k = std::vector<int64_t>{attribute_int(context.node(), "k", -1)};
+  if (out) {
+    const size_t axis = context.axis(attribute_int(context.node(), "axis", -1), out->size());
+    (*out)[axis] = k && k->size() == 1 ? fixed_dim(k->front()) : context.unknown(0, axis);
+  }
+  context.set(0, context.type(0), out);
+  context.set(1, DataType::i64, std::move(out));
+}
+
+void non_zero(ShapeContext& context) {
+  const auto& x = context.dims(0);
+  const Dim rank = x ? fixed_dim(static_cast<int64_t>(x->size())) : context.unknown(0, 0);
+  context.set(0, DataType::i64, Dims{rank, context.unknown(0, 1)});
+}
+
+const bool registered = add_shape_rules({{"Transpose", transpose},
+                                         {"Concat", concat},
+                                         {"Split", split},
+                                         {"Slice", slice},
+                                         {"Gather", gather},
+                                         {"GatherElements", gather_elements},
+                                         {"GatherND", gather_nd},
+                                         {"Pad", pad},
+                                         {"Resize", resize},
+                                         {"Upsample", resize},
+                                         {"Tile", tile},
+                                         {"DepthToSpace", depth_to_space},
+                                         {"SpaceToDepth", space_to_depth},
+                                         {"TopK", top_k},
+                                         {"NonZero", non_zero}});
+
+}  // namespace
+
+}  // namespace deepgap

@@ -1,4 +1,5 @@
-// The machine as it matters to a measurement: CPU, caches, memory, topology, cgroup limits, kernel, microcode, governor, libraries, git.
+// The machine as it matters to a measurement: CPU, caches, memory, topology, cgroup limits, kernel, microcode, governor, libraries.
+// docs/environment.md lists every key and its source.
 #pragma once
 
 #include <deepgap/record.h>
@@ -8,9 +9,11 @@
 
 namespace deepgap {
 
-// Dotted keys, see docs/records.md. What cannot be known is "not available: why". `root` stands for "/".
+// Dotted keys. What cannot be known is "not available: why"; a limit that is known not to be set is "none". `root` stands for "/".
+// Some milliseconds, most of them hwloc's. Any thread.
 Facts capture_environment(const std::string& root = "/");
-// CPUs that the process may use: affinity mask cut down by the cgroup's quota (rounded up). At least one.
+// CPUs that the process may use: the affinity mask it was started with, cut down to the cgroup's quota (rounded up; one CPU of every core
+// first). At least one, sorted. Pinning a thread later does not change the answer.
 std::vector<int> allowed_cpus(const std::string& root = "/");
 // Pins the calling thread; throws Error{internal} when the kernel refuses.
 void pin_thread(const std::vector<int>& cpus);
@@ -22,6 +25,7 @@ struct Advice {
   std::string finding;  // what is so
   std::string remedy;   // what to do; empty when ok
 };
+// Watches the machine for a third of a second to see what others do.
 std::vector<Advice> examine_machine(const Facts& environment, const std::string& root = "/");
 
 }  // namespace deepgap

@@ -1,0 +1,92 @@
+// `deepgap doctor`: what on this machine spoils measurements, worst first, and what to do. Advice is no failure: the exit code is 0.
+#include "cli/command.h"
+#include "telemetry/environment.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <string_view>
+
+namespace deepgap {
+namespace {
+
+using nlohmann::json;
+
+constexpr size_t line_width = 80;
+
+std::string_view name_of(Advice::Level level) {
+  switch (level) {
+    case Advice::Level::warning:
+      return "warning";
+    case Advice::Level::note:
+      return "note";
+    default:
+      return "ok";
+  }
+}
+
+// Words filled into lines of 80 columns, each line after `indent` spaces. A word that is longer stays whole: it may be a command.
+void print_wrapped(std::string_view text, size_t indent) {
+  size_t column = 0;
+  while (!text.empty()) {
+    const std::string_view word = text.substr(0, text.find(' '));
+    text.remove_prefix(std::min(word.size() + 1, text.size()));
+    if (column > 0 && column + 1 + word.size() > line_width) {
+      fmt::print("\n");
+      column = 0;
+    }
+    fmt::print("{:{}}{}", "", column == 0 ? indent : 1, word);
+    column += (column == 0 ? indent : 1) + word.size();
+  }
+  fmt::print("\n");
+}
+
+void print_advice(const Advice& advice) {
+  fmt::print("{:<8} {}\n", name_of(advice.level), advice.subject);
+  print_wrapped(advice.finding, 9);
+  if (!advice.remedy.empty()) print_wrapped("-> " + advice.remedy, 9);
+}
+
+json advice_json(const std::vector<Advice>& advice) {
+  json rows = json::array();
+  for (const Advice& a : advice) {
+    rows.push_back({{"level", name_of(a.level)}, {"subject", a.subject}, {"finding", a.finding}, {"remedy", a.remedy}});
+  }
+  return rows;
+}
+
+std::string summary_of(const std::vector<Advice>& advice) {
+  const auto count = [&](Advice::Level level) {
+    return std::count_if(advice.begin(), advice.end(), [level](const Advice& a) { return a.level == level; });
+  };
+  const auto warnings = count(Advice::Level::warning), notes = count(Advice::Level::note);
+  if (warnings + notes == 0) return "Nothing found that spoils measurements on this machine.";
+  return fmt::format("{} warning{}, {} note{}. Results stay usable; expect wider intervals.", warnings, warnings == 1 ? "" : "s", notes,
+                     notes == 1 ? "" : "s");
+}
+
+class DoctorCommand final : public Command {
+ public:
+  std::string name() const override { return "doctor"; }
+  std::string describe() const override { return "What on this machine spoils measurements, and what to do"; }
+  void declare(CLI::App& app) override { app.add_flag("--json", json_, "A list of objects, for programs"); }
+  int run() override {
+    const auto advice = examine_machine(capture_environment());
+    if (json_) {
+      fmt::print("{}\n", advice_json(advice).dump(2));
+      return exit_ok;
+    }
+    for (const Advice& a : advice) print_advice(a);
+    fmt::print("\n{}\n", summary_of(advice));
+    return exit_ok;
+  }
+
+ private:
+  bool json_ = false;
+};
+
+const bool registered = Registry<Command>::instance().add("doctor", [] { return std::make_unique<DoctorCommand>(); });
+
+}  // namespace
+}  // namespace deepgap

@@ -1,0 +1,13 @@
+// Which CPUs this process was given, and which are being measured on.
+#pragma once
+
+#include <vector>
+
+namespace deepgap {
+
+// The mask the process began with, before anything in it was pinned.
+const std::vector<int>& initial_cpus();
+// The mask of the process's first thread now: after pinning, the CPUs that are measured on.
+std::vector<int> measured_cpus();
+
+}  // namespace deepgap

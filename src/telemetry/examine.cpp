@@ -1,0 +1,168 @@
+// The advice of `deepgap doctor`. Each function judges one thing; a threshold stands beside its reason.
+#include "base/text.h"
+#include "telemetry/environment.h"
+#include "telemetry/machine_load.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace deepgap {
+namespace {
+
+using Level = Advice::Level;
+
+const Fact* fact_of(const Facts& facts, const std::string& key) {
+  const auto found = facts.find(key);
+  return found == facts.end() ? nullptr : &found->second;
+}
+template <typename T>
+std::optional<T> value_of(const Facts& facts, const std::string& key) {
+  const Fact* fact = fact_of(facts, key);
+  const T* value = fact == nullptr ? nullptr : std::get_if<T>(fact);
+  return value == nullptr ? std::nullopt : std::optional<T>(*value);
+}
+std::optional<std::string> known_text(const Facts& facts, const std::string& key) {
+  auto text = value_of<std::string>(facts, key);
+  return text && !text->starts_with("not available") ? text : std::nullopt;
+}
+bool is_virtual(const Facts& facts) { return known_text(facts, "cpu.hypervisor").value_or("none") != "none"; }
+
+Advice judge_governor(const Facts& facts) {
+  const auto governor = known_text(facts, "cpu.governor");
+  if (!governor) {
+    return {is_virtual(facts) ? Level::ok : Level::note, "governor", "the kernel does not say which frequency governor runs",
+            is_virtual(facts) ? "" : "look into the firmware's power settings; choose a performance profile"};
+  }
+  if (*governor == "performance") return {Level::ok, "governor", "frequency governor: performance", ""};
+  return {Level::warning, "governor", fmt::format("frequency governor: {}; clocks rise and fall with the load", *governor),
+          "sudo cpupower frequency-set -g performance"};
+}
+
+Advice judge_turbo(const Facts& facts) {
+  const auto turbo = value_of<bool>(facts, "cpu.turbo");
+  if (!turbo) return {Level::ok, "turbo", "whether turbo is on cannot be seen here", ""};
+  if (!*turbo) return {Level::ok, "turbo", "turbo is off: clocks are steady and below the peak", ""};
+  return {Level::note, "turbo", "turbo is on: clocks depend on temperature and on how many cores work",
+          "for steady clocks: echo 1 | sudo tee /sys/devices/system/cpu/intel_pstate/no_turbo (AMD: echo 0 to cpufreq/boost)"};
+}
+
+Advice judge_frequency(const Facts& facts) {
+  if (known_text(facts, "cpu.frequency_driver")) return {Level::ok, "clock readings", "the CPU frequency is recorded with every run", ""};
+  return {Level::note, "clock readings", "the CPU frequency cannot be read: a change of clocks will not show in the Records",
+          "measure on the bare machine where clocks matter; else trust only repeats spread over time"};
+}
+
+Advice judge_hypervisor(const Facts& facts) {
+  const auto name = known_text(facts, "cpu.hypervisor");
+  if (!name) return {Level::ok, "virtual machine", "whether this is a virtual machine cannot be seen", ""};
+  if (*name == "none") return {Level::ok, "virtual machine", "not a virtual machine", ""};
+  return {Level::note, "virtual machine", fmt::format("a virtual machine ({}): cores, caches and memory may be shared with others", *name),
+          "compare only within one run; take more repeats"};
+}
+
+// A hundredth of the machine moves a throughput by about as much as the default interval; a tenth drowns it.
+Advice judge_neighbours(const std::optional<MachineLoad>& load) {
+  if (!load)
+    return {Level::note, "other processes", "what else runs cannot be seen: /proc/stat is missing or stands still", "look with top"};
+  const std::string finding = fmt::format("other processes use {:.1f} % of the machine's CPU time", load->others * 100);
+  if (load->others < 0.02) return {Level::ok, "other processes", finding, ""};
+  return {load->others < 0.10 ? Level::note : Level::warning, "other processes", finding, "stop them (top shows which) or wait"};
+}
+
+Advice judge_steal(const std::optional<MachineLoad>& load) {
+  if (!load || !load->steal) return {Level::ok, "steal", "stolen CPU time is not counted here", ""};
+  const std::string finding = fmt::format("{:.1f} % of the CPU time is stolen by the host for other machines", *load->steal * 100);
+  if (*load->steal < 0.002) return {Level::ok, "steal", finding, ""};
+  return {*load->steal < 0.02 ? Level::note : Level::warning, "steal", finding,
+          "use a machine type with dedicated CPUs, or measure at a quieter hour"};
+}
+
+Advice judge_swap(const Facts& facts, const std::optional<MachineLoad>& load) {
+  const auto used = value_of<int64_t>(facts, "memory.swap_used_bytes");
+  if (!used) return {Level::ok, "swap", "the use of swap cannot be seen", ""};
+  if (load && load->pages_swapped_in > 0) {
+    return {Level::warning, "swap", "pages are being read back from swap right now", "free memory, then sudo swapoff -a"};
+  }
+  if (*used == 0) return {Level::ok, "swap", "no swap is in use", ""};
+  return {Level::note, "swap", fmt::format("{} of swap are in use", format_bytes(static_cast<double>(*used))),
+          "free memory, then sudo swapoff -a"};
+}
+
+// What is left must hold a large batch's activations beside the page cache of the model file.
+Advice judge_memory(const Facts& facts) {
+  const auto total = value_of<int64_t>(facts, "memory.total_bytes"), left = value_of<int64_t>(facts, "memory.available_bytes");
+  if (!total || !left || *total <= 0) return {Level::ok, "memory", "free memory cannot be seen", ""};
+  const std::string finding =
+      fmt::format("{} of {} memory available", format_bytes(static_cast<double>(*left)), format_bytes(static_cast<double>(*total)));
+  const double share = static_cast<double>(*left) / static_cast<double>(*total);
+  if (share >= 0.25) return {Level::ok, "memory", finding, ""};
+  return {share < 0.10 ? Level::warning : Level::note, "memory", finding, "stop what holds it; large batches will fail or swap"};
+}
+
+Advice judge_quota(const Facts& facts) {
+  const auto quota = value_of<double>(facts, "cgroup.cpu_quota");
+  if (!quota) return {Level::ok, "CPU quota", "no CPU quota on this control group", ""};
+  return {Level::warning, "CPU quota", fmt::format("a quota of {:.2g} CPUs: the kernel stops all threads whenever it is used up", *quota),
+          "give the container CPUs of its own instead (docker --cpuset-cpus, Kubernetes static CPU policy)"};
+}
+
+Advice judge_memory_limit(const Facts& facts) {
+  const auto limit = value_of<int64_t>(facts, "cgroup.memory_limit_bytes"), total = value_of<int64_t>(facts, "memory.total_bytes");
+  if (!limit || (total && *limit >= *total)) return {Level::ok, "memory limit", "no memory limit on this control group", ""};
+  return {Level::note, "memory limit",
+          fmt::format("this control group may use {}: a run beyond it is killed", format_bytes(static_cast<double>(*limit))),
+          "raise the limit for large batches"};
+}
+
+Advice judge_smt(const Facts& facts) {
+  const auto per_core = value_of<int64_t>(facts, "cpu.threads_per_core");
+  const auto cores = value_of<int64_t>(facts, "cpu.cores");
+  if (!per_core || !cores || *per_core < 2) return {Level::ok, "threads per core", "one hardware thread a core", ""};
+  return {Level::note, "threads per core", fmt::format("{} hardware threads share each of {} cores", *per_core, *cores),
+          fmt::format("use at most --threads {}, one a core", *cores)};
+}
+
+// What the engines would take from the environment if nobody told them otherwise.
+Advice judge_thread_settings(size_t allowed) {
+  for (const char* name : {"OMP_NUM_THREADS", "MKL_NUM_THREADS"}) {
+    const char* text = std::getenv(name);
+    const auto threads = text == nullptr ? std::nullopt : parse_int(text);
+    if (!threads || *threads <= static_cast<int64_t>(allowed)) continue;
+    return {Level::warning, "threads", fmt::format("{}={} is more than the {} CPUs this process may use", name, *threads, allowed),
+            fmt::format("unset {}", name)};
+  }
+  return {Level::ok, "threads", fmt::format("{} CPUs may be used; no setting asks for more threads", allowed), ""};
+}
+
+Advice judge_hugepages(const Facts& facts) {
+  const auto mode = known_text(facts, "memory.transparent_hugepages");
+  if (!mode || *mode != "never") return {Level::ok, "huge pages", "transparent huge pages: " + mode.value_or("not known"), ""};
+  return {Level::note, "huge pages", "transparent huge pages are off: large buffers cost more address translation",
+          "echo madvise | sudo tee /sys/kernel/mm/transparent_hugepage/enabled"};
+}
+
+}  // namespace
+
+std::vector<Advice> examine_machine(const Facts& environment, const std::string& root_path) {
+  const SystemRoot root(root_path);
+  const auto load = watch_machine(root, 330);
+  std::vector<Advice> advice{judge_neighbours(load),
+                             judge_steal(load),
+                             judge_quota(environment),
+                             judge_governor(environment),
+                             judge_thread_settings(allowed_cpus(root_path).size()),
+                             judge_swap(environment, load),
+                             judge_memory(environment),
+                             judge_turbo(environment),
+                             judge_frequency(environment),
+                             judge_hypervisor(environment),
+                             judge_smt(environment),
+                             judge_memory_limit(environment),
+                             judge_hugepages(environment)};
+  std::stable_sort(advice.begin(), advice.end(), [](const Advice& a, const Advice& b) { return a.level > b.level; });
+  return advice;
+}
+
+}  // namespace deepgap

@@ -1,0 +1,19 @@
+// What the machine does besides this process, over a short look.
+#pragma once
+
+#include "telemetry/system_file.h"
+
+#include <optional>
+
+namespace deepgap {
+
+// Shares of the time of all CPUs.
+struct MachineLoad {
+  double others = 0;            // busy with processes other than this one
+  std::optional<double> steal;  // taken by the hypervisor for other machines
+  double pages_swapped_in = 0;  // during the look
+};
+// Sleeps for `look_ms` between two readings. nullopt: /proc/stat is not there or does not advance.
+std::optional<MachineLoad> watch_machine(const SystemRoot& root, int look_ms);
+
+}  // namespace deepgap

@@ -1,0 +1,36 @@
+#include "telemetry/machine_load.h"
+
+#include "telemetry/fake_root.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <thread>
+
+namespace deepgap {
+namespace {
+
+TEST(MachineLoad, SharesOfTheLook) {
+  FakeRoot fake;
+  fake.with("/proc/stat", "cpu  0 0 0 0 0 0 0 0\n").with("/proc/vmstat", "pswpin 5\n");
+  std::jthread later([&] {  // 100 s later: 30 busy, 60 idle, 10 stolen; written aside and renamed, so that no half is read
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));
+    fake.with("/next", "cpu  3000 0 0 6000 0 0 0 1000\n").with("/proc/vmstat", "pswpin 12\n");
+    std::filesystem::rename(fake.path() + "/next", fake.path() + "/proc/stat");
+  });
+  const auto load = watch_machine(SystemRoot(fake.path()), 300);
+  ASSERT_TRUE(load);
+  EXPECT_NEAR(load->others, 0.30, 0.01);  // less what this test itself has used
+  EXPECT_DOUBLE_EQ(load->steal.value(), 0.10);
+  EXPECT_EQ(load->pages_swapped_in, 7);
+}
+
+TEST(MachineLoad, StandingStillOrAbsentIsNotQuiet) {
+  FakeRoot fake;
+  EXPECT_FALSE(watch_machine(SystemRoot(fake.path()), 1));
+  fake.with("/proc/stat", fake_stat);
+  EXPECT_FALSE(watch_machine(SystemRoot(fake.path()), 1));
+}
+
+}  // namespace
+}  // namespace deepgap

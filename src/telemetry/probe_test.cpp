@@ -1,0 +1,133 @@
+#include "telemetry/probe.h"
+
+#include "base/clocks.h"
+#include "telemetry/fake_root.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+namespace deepgap {
+namespace {
+
+const Series* find(const std::vector<Series>& all, const std::string& name) {
+  const auto found = std::find_if(all.begin(), all.end(), [&](const Series& s) { return s.name == name; });
+  return found == all.end() ? nullptr : &*found;
+}
+
+std::unique_ptr<Probe> open_proc(const FakeRoot& fake) {
+  auto probe = Registry<Probe>::instance().make("probe", "proc");
+  EXPECT_EQ(probe->open(fake.path()), std::nullopt);
+  return probe;
+}
+
+TEST(ProcProbe, ReadsWhatIsThere) {
+  FakeRoot fake;
+  fake.with("/proc/stat", fake_stat).with("/proc/self/status", "VmHWM:\t  2048 kB\nVmRSS:\t  1024 kB\n");
+  fake.with("/sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq", "2000000\n");
+  fake.with("/sys/devices/system/cpu/cpu1/cpufreq/scaling_cur_freq", "3000000\n");
+  const auto probe = open_proc(fake);
+  probe->read(5);
+  const auto value = [&](const char* name) { return find(probe->series(), name)->values.at(0); };
+  EXPECT_DOUBLE_EQ(value("machine_busy"), 16.3);
+  EXPECT_DOUBLE_EQ(value("machine_steal"), 0.7);
+  EXPECT_EQ(value("resident"), 1024 * 1024);
+  EXPECT_EQ(value("resident_peak"), 2048 * 1024);
+  EXPECT_EQ(value("runnable_tasks"), 3);
+  EXPECT_DOUBLE_EQ(value("cpu_frequency"), 2.5e9);
+  EXPECT_TRUE(find(probe->series(), "machine_busy")->counter);
+  EXPECT_FALSE(find(probe->series(), "resident")->counter);
+  EXPECT_TRUE(probe->missing().empty());
+}
+
+TEST(ProcProbe, MissingIsAReasonAndNoZero) {
+  FakeRoot fake;
+  fake.with("/proc/stat", "cpu 1 1 1 1 1 1 1\n");
+  const auto probe = open_proc(fake);
+  probe->read(5);
+  EXPECT_TRUE(find(probe->series(), "machine_steal")->values.empty());
+  EXPECT_TRUE(find(probe->series(), "resident")->values.empty());
+  EXPECT_TRUE(find(probe->series(), "cpu_frequency")->values.empty());
+  const auto missing = probe->missing();
+  EXPECT_EQ(missing.at("machine_steal"), "/proc/stat has no steal time");
+  EXPECT_EQ(missing.at("resident"), "no /proc/self/status");
+  EXPECT_THAT(missing.at("cpu_frequency"), testing::HasSubstr("virtual machine"));
+}
+
+TEST(ProcProbe, NothingAtAllIsNotAvailable) {
+  FakeRoot fake;
+  const auto probe = Registry<Probe>::instance().make("probe", "proc");
+  EXPECT_EQ(probe->open(fake.path()), "no /proc/stat and no /proc/self/status");
+}
+
+TEST(ProcProbe, ASourceThatVanishesLeavesAGap) {
+  FakeRoot fake;
+  fake.with("/proc/stat", fake_stat).with("/sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq", "2000000\n");
+  const auto probe = open_proc(fake);
+  probe->read(1);
+  fake.without("/proc/stat");
+  fake.without("/sys");
+  probe->read(2);
+  fake.with("/proc/stat", fake_stat);
+  probe->read(3);
+  EXPECT_EQ(find(probe->series(), "machine_busy")->times, (std::vector<Nanoseconds>{1, 3}));
+  EXPECT_EQ(find(probe->series(), "cpu_frequency")->times, (std::vector<Nanoseconds>{1}));
+  EXPECT_EQ(probe->missing().count("cpu_frequency"), 1u);
+  EXPECT_EQ(find(probe->series(), "cpu_time")->times.size(), 3u);
+}
+
+TEST(Telemetry, EdgesAreReadAndCut) {
+  const auto clock = make_virtual_clock();  // readings of the thread fall on the same instants: only edges move time
+  const auto telemetry = start_telemetry(*clock);
+  clock->wait_until(1000);
+  telemetry->edge();
+  clock->wait_until(2000);
+  telemetry->edge();
+  clock->wait_until(3000);
+  telemetry->edge();
+  const auto series = telemetry->series(1000, 2000);
+  const Series* time = find(series, "cpu_time");
+  ASSERT_NE(time, nullptr);
+  EXPECT_EQ(time->times.front(), 1000);
+  EXPECT_EQ(time->times.back(), 2000);
+  EXPECT_EQ(time->times.size(), time->values.size());
+  EXPECT_TRUE(std::is_sorted(time->values.begin(), time->values.end()));
+  EXPECT_TRUE(telemetry->series(4000, 5000).empty());
+  EXPECT_EQ(std::get<std::string>(telemetry->availability().at("probe.proc")), "available");
+}
+
+TEST(Telemetry, AnAbsentProbeSaysWhy) {
+  FakeRoot fake;
+  const auto clock = make_virtual_clock();
+  const auto telemetry = start_telemetry(*clock, fake.path());
+  telemetry->edge();
+  EXPECT_EQ(std::get<std::string>(telemetry->availability().at("probe.proc")), "not available: no /proc/stat and no /proc/self/status");
+  EXPECT_TRUE(telemetry->series(0, never).empty());
+}
+
+double process_cpu_s() {
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  return static_cast<double>(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+         static_cast<double>(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1e-6;
+}
+
+TEST(Telemetry, ReadsByItselfAndCostsLittle) {
+  const auto clock = make_real_clock();
+  const auto telemetry = start_telemetry(*clock);
+  const double before = process_cpu_s();
+  const Nanoseconds begin = clock->now();
+  std::this_thread::sleep_for(std::chrono::milliseconds(1000));
+  const double share = (process_cpu_s() - before) / (static_cast<double>(clock->now() - begin) / 1e9);
+  const auto series = telemetry->series(begin, never);
+  EXPECT_GE(find(series, "cpu_time")->times.size(), 3u) << "ten readings a second";
+  RecordProperty("share_of_a_core", std::to_string(share));
+  EXPECT_LT(share, 0.05) << "aim: below 1 % of a core; the bound leaves room for a loaded machine and sanitizers";
+}
+
+}  // namespace
+}  // namespace deepgap

@@ -1,5 +1,5 @@
 // Planner: hands out what to measure next, given the Records so far: here a grid in randomised blocks; later repeats until tight, peak
-// search and tuning.
+// search and tuning. Used by the parent's one thread.
 #pragma once
 
 #include "plan/study.h"
@@ -28,8 +28,9 @@ class Planner {
   virtual size_t remaining() const = 0;  // jobs not handed out
 };
 
-// Repeat r of every Point comes before repeat r+1 of any; inside a block groups and the jobs of a group are shuffled by `seed`.
-// `group_key` says which jobs may share a process. `finished` (from --resume) is left out.
+// Repeat r of every Point comes before repeat r+1 of any; inside a block groups and the jobs of a group are shuffled by `seed`: the same
+// order on every machine. `group_key` says which jobs may share a process; jobs to be skipped come as Batches of their own with the group
+// "skipped". `finished` (from --resume) is left out.
 std::unique_ptr<Planner> make_grid_planner(std::vector<Job> jobs, uint64_t seed, const std::function<std::string(const Job&)>& group_key,
                                            const std::set<std::pair<std::string, int>>& finished);
 

@@ -1,4 +1,5 @@
-// Study: what a user asks for, from a TOML file and flags, and its Plan: every (Point, repeat) to measure. docs/tour.md shows the format.
+// Study: what a user asks for, from a TOML file and flags, and its Plan: every (Point, repeat) to measure. docs/studies.md has the format.
+// Plain values and pure functions; any thread.
 #pragma once
 
 #include <deepgap/record.h>
@@ -19,7 +20,7 @@ struct Axis {
 };
 
 // [[grid.skip]]: leaves out combinations. All conditions must hold: {"batch", ">", "32"}, {"model", "=", "resnet101"}. `threads` may be
-// compared with the word `cpus` (the allowed ones).
+// compared with the word `cpus` (the allowed ones); a device without its number ("cuda") stands for all of its kind.
 struct Condition {
   std::string axis;
   std::string op;  // =, !=, <, <=, >, >=
@@ -46,11 +47,16 @@ struct Study {
   std::vector<Grid> grids;
 };
 
-// "1,2,4", "1..8" (step 1), "1..512*2", "10..50+10"; one of them or several joined by commas. Throws Error{usage} naming `where`.
+// "1,2,4", "1..8" (step 1), "1..512*2", "10..50+10"; one of them or several joined by commas. A value that was there is not repeated. A
+// model's own options stay with it: "resnet50:width=0.5,classes=10,resnet18" are two. Throws Error{usage} naming `where`.
 std::vector<std::string> parse_axis_values(const std::string& text, const std::string& where);
+
+// "throughput", "p99", "99" or "99.9" as StoppingSettings::target; nullopt for anything else.
+std::optional<std::string> parse_target(const std::string& text);
 
 // Throws Error{usage|input} as one line "FILE:LINE: cause", with "did you mean" for keys.
 Study read_study(const std::string& path);
+Study parse_study(const std::string& text, const std::string& path);  // `path` for errors and as the name where the text has none
 
 // Flags as axes and settings on top of a Study's grids (or of one empty grid): a flag replaces the grid's axis of that name.
 struct Overrides {
@@ -74,8 +80,11 @@ struct Job {
   std::string skip_reason;  // not empty: record `skipped`, run nothing
 };
 
-// Every Job of the Study, unordered (the Planner orders); `cpus` is the number of allowed CPUs, which replaces threads = 0 and "cpus".
-// Throws Error{usage} for unknown axes, empty axes, values of the wrong type, or no Job at all.
-std::vector<Job> expand(const Study& study, int cpus);
+inline constexpr int64_t most_jobs = 1'000'000;
+
+// Every Job of the Study, unordered (the Planner orders); `cpus` is the number of allowed CPUs, which replaces threads = 0 and "cpus". A
+// Point that several grids name is measured once, with the settings of the grid that asks for most repeats; `notes` gets a line about it.
+// Throws Error{usage} for unknown axes, empty axes, values of the wrong type, too many Jobs, or no Job at all.
+std::vector<Job> expand(const Study& study, int cpus, std::vector<std::string>* notes = nullptr);
 
 }  // namespace deepgap

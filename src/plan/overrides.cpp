@@ -1,0 +1,75 @@
+// Flags on top of a Study.
+#include "plan/study.h"
+
+#include "plan/point_fields.h"
+
+#include <deepgap/error.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace deepgap {
+namespace {
+
+[[noreturn]] void fail(const std::string& cause) { throw Error(ErrorKind::usage, cause); }
+
+void check_overrides(const Overrides& o) {
+  const int rules = int{o.iterations.has_value()} + int{o.duration.has_value()} + int{o.interval.has_value()};
+  if (rules > 1) fail("--iterations, --duration and --interval each end a run: give one of them");
+  if (o.repeats && *o.repeats < 1) fail(fmt::format("--repeats {}: at least 1", *o.repeats));
+  if (o.sweeps && *o.sweeps < 1) fail(fmt::format("--sweeps {}: at least 1", *o.sweeps));
+  if (o.warmup && *o.warmup < 0) fail(fmt::format("--warmup {}: at least 0", *o.warmup));
+  if (o.iterations && *o.iterations < 1) fail(fmt::format("--iterations {}: at least 1", *o.iterations));
+  if (o.duration && *o.duration <= 0) fail("--duration: more than 0");
+  if (o.budget && *o.budget <= 0) fail("--budget: more than 0");
+  if (o.interval && !(*o.interval > 0 && *o.interval < 1)) fail("--interval: between 0 and 100 %");
+  if (o.target && !parse_target(*o.target))
+    fail(fmt::format("--percentile: '{}' is neither throughput nor a percentile such as p99", *o.target));
+}
+
+void apply(StoppingSettings& stopping, const Overrides& o) {
+  if (o.warmup) stopping.warmup = o.warmup;
+  if (o.budget) stopping.budget = *o.budget;
+  if (o.target) stopping.target = *parse_target(*o.target);
+  if (!o.iterations && !o.duration && !o.interval) return;
+  stopping.name = o.iterations ? "counts" : o.duration ? "duration" : "interval";
+  stopping.iterations = o.iterations;
+  stopping.duration = o.duration;
+  if (o.interval) stopping.interval = *o.interval;
+}
+
+void apply(Grid& grid, const Overrides& o) {
+  for (const Axis& axis : o.axes) {
+    const auto known = std::find_if(grid.axes.begin(), grid.axes.end(), [&](const Axis& a) { return a.name == axis.name; });
+    if (known != grid.axes.end()) {
+      *known = axis;
+    } else {
+      grid.axes.push_back(axis);
+    }
+  }
+  if (o.repeats) grid.repeats = *o.repeats;
+  if (o.sweeps) grid.sweeps = *o.sweeps;
+  if (o.check) grid.check = *o.check;
+  apply(grid.stopping, o);
+}
+
+}  // namespace
+
+void apply_overrides(Study& study, const Overrides& overrides) {
+  check_overrides(overrides);
+  for (size_t i = 0; i < overrides.axes.size(); ++i) {
+    const Axis& axis = overrides.axes[i];
+    if (axis.values.empty()) fail(fmt::format("axis {} has no value", axis.name));
+    const auto same = [&](const Axis& other) { return other.name == axis.name; };
+    if (std::count_if(overrides.axes.begin(), overrides.axes.end(), same) > 1) fail(fmt::format("axis {} is given twice", axis.name));
+    for (const std::string& value : axis.values) {
+      Point ignored;
+      set_on_point(ignored, axis.name, value, 1);
+    }
+  }
+  if (study.grids.empty()) study.grids.emplace_back();
+  for (Grid& grid : study.grids) apply(grid, overrides);
+}
+
+}  // namespace deepgap

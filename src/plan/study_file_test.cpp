@@ -1,0 +1,208 @@
+#include "plan/study.h"
+
+#include <deepgap/error.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+namespace deepgap {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr const char* complete = R"(name = "complete"
+describe = "every key"
+seed = 7
+
+[defaults]
+backend = ["native", "onnxruntime"]
+repeats = 2
+interval = "5%"
+budget = "2s"
+
+[[defaults.skip]]
+backend = "native"
+model = "resnet101"
+
+[[grid]]
+model = ["resnet18", "resnet101"]
+batch = "1..8*2,12"
+threads = [1, 2]
+percentile = 99
+warmup_budget = "500ms"
+check = false
+
+[grid.options]
+native.tuning = true
+note = "1..3"
+
+[grid.axis]
+streams = "1..3"
+
+[[grid.skip]]
+batch = ">= 8"
+streams = "!= 1"
+reason = "not enough memory"
+
+[[grid]]
+model = "resnet50:width=0.5,classes=10"
+backend = "null"
+warmup = 20
+iterations = 100
+repeats = 3
+sweeps = 10
+)";
+
+std::string error_of(const std::string& text, ErrorKind kind = ErrorKind::usage) {
+  try {
+    parse_study(text, "s.toml");
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), kind) << error.what();
+    EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos);
+    return error.what();
+  }
+  return "no error";
+}
+
+const Axis& axis(const Grid& grid, const std::string& name) {
+  for (const Axis& candidate : grid.axes) {
+    if (candidate.name == name) return candidate;
+  }
+  throw std::out_of_range(name);
+}
+
+TEST(StudyFile, ReadsEveryKey) {
+  const Study study = parse_study(complete, "s.toml");
+  EXPECT_EQ(study.name, "complete");
+  EXPECT_EQ(study.describe, "every key");
+  EXPECT_EQ(study.seed, 7u);
+  ASSERT_EQ(study.grids.size(), 2u);
+  const Grid& first = study.grids[0];
+  EXPECT_THAT(axis(first, "model").values, ElementsAre("resnet18", "resnet101"));
+  EXPECT_THAT(axis(first, "batch").values, ElementsAre("1", "2", "4", "8", "12"));
+  EXPECT_THAT(axis(first, "threads").values, ElementsAre("1", "2"));
+  EXPECT_THAT(axis(first, "backend").values, ElementsAre("native", "onnxruntime"));
+  EXPECT_THAT(axis(first, "native.tuning").values, ElementsAre("true"));
+  EXPECT_THAT(axis(first, "note").values, ElementsAre("1..3"));  // an option's text is taken as it is
+  EXPECT_THAT(axis(first, "streams").values, ElementsAre("1", "2", "3"));
+  EXPECT_EQ(first.repeats, 2);
+  EXPECT_FALSE(first.check);
+  EXPECT_EQ(first.stopping.name, "interval");
+  EXPECT_DOUBLE_EQ(first.stopping.interval, 0.05);
+  EXPECT_EQ(first.stopping.budget, 2'000'000'000);
+  EXPECT_EQ(first.stopping.warmup_budget, 500'000'000);
+  EXPECT_EQ(first.stopping.target, "p99");
+  EXPECT_EQ(first.stopping.warmup, std::nullopt);
+  ASSERT_EQ(first.skips.size(), 2u);
+  EXPECT_EQ(first.skips[0].reason, "");
+  EXPECT_EQ(first.skips[1].reason, "not enough memory");
+  EXPECT_EQ(first.skips[1].conditions[0].axis, "batch");
+  EXPECT_EQ(first.skips[1].conditions[0].op, ">=");
+  EXPECT_EQ(first.skips[1].conditions[0].value, "8");
+}
+
+TEST(StudyFile, AGridsWordReplacesThatOfTheDefaults) {
+  const Grid second = parse_study(complete, "s.toml").grids.at(1);
+  EXPECT_THAT(axis(second, "model").values, ElementsAre("resnet50:width=0.5,classes=10"));
+  EXPECT_THAT(axis(second, "backend").values, ElementsAre("null"));
+  EXPECT_EQ(second.stopping.name, "counts");
+  EXPECT_EQ(second.stopping.warmup, 20);
+  EXPECT_EQ(second.stopping.iterations, 100);
+  EXPECT_EQ(second.repeats, 3);
+  EXPECT_EQ(second.sweeps, 10);
+  EXPECT_TRUE(second.check);
+}
+
+TEST(StudyFile, ADurationReplacesAnInterval) {
+  const Study study = parse_study("[defaults]\ninterval = 0.02\n[[grid]]\nmodel = \"m\"\nduration = \"3s\"\n", "x/long-name.toml");
+  EXPECT_EQ(study.name, "long-name");
+  EXPECT_EQ(study.grids[0].stopping.name, "duration");
+  EXPECT_EQ(study.grids[0].stopping.duration, 3'000'000'000);
+}
+
+TEST(StudyFile, ErrorsNameFileAndLine) {
+  const auto with = [](const std::string& lines) { return error_of("[[grid]]\nmodel = \"m\"\n" + lines); };
+  EXPECT_EQ(with("bach = 3"), "s.toml:3: unknown key 'bach', did you mean 'batch'?");
+  EXPECT_EQ(with("iteration = 3"), "s.toml:3: unknown key 'iteration', did you mean 'iterations'?");
+  EXPECT_EQ(with("unheard = 3"),
+            "s.toml:3: unknown key 'unheard'; options of backends, scenarios and datasets stand under [grid.options] or [grid.axis]");
+  EXPECT_EQ(with("batch = []"), "s.toml:3: 'batch' is an empty list; name at least one value");
+  EXPECT_EQ(with("\nbatch = \"1..x\""), "s.toml:4: 'batch': '1..x' is no range; write 1..8, 10..50+10 or 1..512*2");
+  EXPECT_EQ(with("batch = \"\""), "s.toml:3: 'batch': no value; write one, a list 1,2,4 or a range 1..512*2");
+  EXPECT_EQ(with("batch = [1,\n2,\n-3]"), "s.toml:3: batch: '-3' is no whole number from 1 to 1073741824");
+  EXPECT_EQ(with("batch = 1.5"), "s.toml:3: batch: '1.5' is no whole number from 1 to 1073741824");
+  EXPECT_EQ(with("precision = \"fp6\""), "s.toml:3: unknown precision 'fp6', did you mean 'fp16'?");
+  EXPECT_EQ(with("device = \"gpu\""), "s.toml:3: unknown device 'gpu', did you mean 'cpu'?");
+  EXPECT_EQ(with("device = \"cuda:x\""), "s.toml:3: device: 'cuda:x' is no device; write cpu, cuda:0 or, for several, cuda:0+cuda:1");
+  EXPECT_EQ(with("repeats = 0"), "s.toml:3: 'repeats' must be a whole number from 1 to 100000");
+  EXPECT_EQ(with("repeats = \"two\""), "s.toml:3: 'repeats' must be a whole number from 1 to 100000");
+  EXPECT_EQ(with("duration = 5"), "s.toml:3: 'duration' must be a time with its unit, such as \"500ms\", \"8s\" or \"2m\"");
+  EXPECT_EQ(with("interval = \"200%\""), "s.toml:3: 'interval' must be a share such as \"1%\" or 0.01");
+  EXPECT_EQ(with("duration = \"5s\"\niterations = 5"), "s.toml:4: 'duration' and 'iterations' each end a run: keep one of them");
+  EXPECT_EQ(with("percentile = 100"), "s.toml:3: 'percentile' must be a number between 0 and 100 such as 99 or 99.9");
+  EXPECT_EQ(with("check = 1"), "s.toml:3: 'check' must be true or false");
+  EXPECT_EQ(with("batch = 1979-05-27"), "s.toml:3: 'batch' must be a text, a number, true, false or a list of them");
+  EXPECT_EQ(with("[grid.options]\nbatch = 3"), "s.toml:4: 'batch' is a key of the grid itself: write it above its tables");
+  EXPECT_EQ(with("[grid.options]\nx = 3\n[grid.axis]\nx = 4"), "s.toml:6: 'x' is there twice");
+  EXPECT_EQ(with("[grid.skip]\nbatch = 3"), "s.toml:3: write [[grid.skip]] with double brackets: there may be several");
+  EXPECT_EQ(with("[[grid.skip]]\nbatch = \"=> 3\""), "s.toml:4: '=>' is no comparison; write =, !=, <, <=, > or >=");
+  EXPECT_EQ(with("[[grid.skip]]\nbatch = \"> many\""), "s.toml:4: batch: '> many' compares with no number");
+  EXPECT_EQ(with("[[grid.skip]]\nbach = 3"), "s.toml:4: unknown axis 'bach', did you mean 'batch'?");
+  EXPECT_EQ(with("[[grid.skip]]\nreason = \"x\""), "s.toml:3: a skip rule without a condition would leave out everything");
+  EXPECT_EQ(with("[[grid.skip]]\nbatch = 3\nreason = \" \""),
+            "s.toml:5: an empty reason; leave the key out to leave the points out of the plan");
+}
+
+TEST(StudyFile, ErrorsOfTheWholeFile) {
+  EXPECT_EQ(error_of(""), "s.toml:1: nothing to measure: it has no [[grid]]");
+  EXPECT_EQ(error_of("[grid]\nmodel = \"m\""), "s.toml:1: write [[grid]] with double brackets: there may be several");
+  EXPECT_EQ(error_of("grid = []"), "s.toml:1: write [[grid]] with double brackets: there may be several");
+  EXPECT_EQ(error_of("grid = [1]"), "s.toml:1: 'grid' must be a table");
+  EXPECT_EQ(error_of("nam = \"x\""), "s.toml:1: unknown key 'nam', did you mean 'name'?");
+  EXPECT_EQ(error_of("repeats = 3"), "s.toml:1: unknown key 'repeats'; it belongs under [[grid]] or [defaults]");
+  EXPECT_EQ(error_of("seed = -1"), "s.toml:1: 'seed' must be a whole number from 0 to 9223372036854775807");
+  EXPECT_THAT(error_of("a = \n", ErrorKind::input), HasSubstr("s.toml:1: "));
+  EXPECT_THAT(error_of("x = 1\nx = 2\n", ErrorKind::input), HasSubstr("s.toml:2: "));
+  EXPECT_THAT(error_of("x = \"\xFF\"\n", ErrorKind::input), HasSubstr("s.toml:1: "));
+  EXPECT_THAT(error_of(std::string(100'000, '['), ErrorKind::input), HasSubstr("s.toml:1: "));
+  EXPECT_THAT(error_of("x = " + std::string(100'000, '['), ErrorKind::input), HasSubstr("s.toml:1: "));
+  EXPECT_THROW(read_study("/absent/study.toml"), Error);
+}
+
+TEST(StudyFile, TheStudiesInTheTreeAreSound) {
+  int found = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("studies")) {
+    if (entry.path().extension() != ".toml") continue;
+    ++found;
+    const Study study = read_study(entry.path().string());
+    EXPECT_EQ(study.name, entry.path().stem());
+    EXPECT_FALSE(study.describe.empty());
+    for (const int cpus : {1, 2, 64}) EXPECT_FALSE(expand(study, cpus).empty());
+  }
+  EXPECT_GE(found, 3);
+}
+
+TEST(StudyFile, DeepGapIsItsProtocol) {
+  const auto jobs = expand(read_study("studies/deep-gap.toml"), 2);
+  // 3 models, 2 engines, 2 devices, 3 precisions, 11 batches; 30 repeats.
+  EXPECT_EQ(jobs.size(), 3u * 2 * 2 * 3 * 11 * 30);
+  for (const Job& job : jobs) {
+    EXPECT_EQ(job.stopping.warmup, 20);
+    EXPECT_EQ(job.stopping.iterations, 100);
+    EXPECT_EQ(job.sweep, job.repeat / 3);
+  }
+}
+
+TEST(StudyFile, GdevAiStaysWithinTheMachine) {
+  const Study study = read_study("studies/gdev-ai.toml");
+  EXPECT_EQ(expand(study, 2).size(), 2u * 2 * 5 * 2 * 30);     // threads 1 2
+  EXPECT_EQ(expand(study, 16).size(), 2u * 2 * 5 * 8 * 30);    // 1 2 3 4 6 8 12 16
+  EXPECT_EQ(expand(study, 128).size(), 2u * 2 * 5 * 12 * 30);  // all
+  for (const Job& job : expand(study, 2)) EXPECT_EQ(job.point.options.at("affinity"), "first");
+}
+
+}  // namespace
+}  // namespace deepgap

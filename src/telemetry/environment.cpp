@@ -73,6 +73,18 @@ std::string hypervisor_signature() {
 #endif
 }
 
+std::string hypervisor_name(const std::string& signature) {
+  constexpr std::array<std::array<std::string_view, 2>, 5> known{{{"KVMKVMKVM", "KVM"},
+                                                                  {"Microsoft Hv", "Hyper-V"},
+                                                                  {"VMwareVMware", "VMware"},
+                                                                  {"XenVMMXenVMM", "Xen"},
+                                                                  {"TCGTCGTCGTCG", "QEMU without acceleration"}}};
+  for (const auto& [mark, name] : known) {
+    if (signature == mark) return std::string(name);
+  }
+  return signature;
+}
+
 void add_hypervisor(const SystemRoot& root, Facts& facts) {
   const std::string flags = value_of_key(root.text("/proc/cpuinfo"), "flags");
   if (flags.empty()) {
@@ -84,7 +96,7 @@ void add_hypervisor(const SystemRoot& root, Facts& facts) {
     return;
   }
   std::string name = root.text("/sys/hypervisor/type");
-  if (name.empty() && root.is_real()) name = hypervisor_signature();
+  if (name.empty() && root.is_real()) name = hypervisor_name(hypervisor_signature());
   facts["cpu.hypervisor"] = name.empty() ? "of unknown kind" : name;
 }
 

@@ -1,0 +1,60 @@
+#include "graph_builder.h"
+
+#include "model/graph_tools.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace deepgap::conformance {
+
+Tensor random_tensor(Random& random, Shape shape, float low, float high) {
+  Tensor tensor = make_tensor(DataType::f32, std::move(shape));
+  for (float& element : writable<float>(tensor)) element = random.value(low, high);
+  return tensor;
+}
+
+Tensor int_tensor(const std::vector<int64_t>& values) {
+  Tensor tensor = make_tensor(DataType::i64, {static_cast<int64_t>(values.size())});
+  std::copy(values.begin(), values.end(), writable<int64_t>(tensor).begin());
+  return tensor;
+}
+
+ValueId GraphBuilder::value(const std::string& name, DataType type, std::optional<Dims> dims) {
+  graph_.values.push_back({name, type, std::move(dims)});
+  return static_cast<ValueId>(graph_.values.size() - 1);
+}
+
+ValueId GraphBuilder::input(const Shape& sample, DataType type) {
+  Dims dims{{1, batch_symbol}};
+  for (const int64_t size : sample) dims.push_back({size, ""});
+  const ValueId id = value(fmt::format("in{}", graph_.inputs.size()), type, dims);
+  graph_.inputs.push_back(id);
+  return id;
+}
+
+ValueId GraphBuilder::constant(Tensor tensor) {
+  Dims dims;
+  for (const int64_t size : tensor.shape) dims.push_back({size, ""});
+  const ValueId id = value(fmt::format("c{}", graph_.constants.size()), tensor.type, dims);
+  graph_.constants.emplace(id, std::move(tensor));
+  return id;
+}
+
+ValueId GraphBuilder::node(const std::string& op, std::vector<ValueId> inputs, Attributes attributes) {
+  const size_t index = graph_.nodes.size();
+  const ValueId output = value(fmt::format("v{}", index), DataType::f32, std::nullopt);
+  graph_.nodes.push_back({fmt::format("node{}_{}", index, op), op, "", std::move(inputs), {output}, std::move(attributes)});
+  return output;
+}
+
+Graph GraphBuilder::finish(const std::vector<ValueId>& outputs) {
+  graph_.name = "conformance";
+  graph_.outputs = outputs;
+  infer_shapes(graph_);
+  validate(graph_);
+  return std::exchange(graph_, {});
+}
+
+}  // namespace deepgap::conformance

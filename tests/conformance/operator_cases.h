@@ -1,0 +1,29 @@
+// Graphs around one operator, with random shapes and attributes.
+#pragma once
+
+#include "graph_builder.h"
+
+#include <functional>
+#include <ostream>
+#include <string>
+#include <vector>
+
+namespace deepgap::conformance {
+
+struct OperatorCase {
+  std::string op;
+  int opset = 17;
+  std::function<Graph(GraphBuilder&)> build;  // random shapes and attributes
+  bool required = true;                       // issued networks need it: no backend that computes may refuse it
+};
+
+// GoogleTest prints the parameter of a failed test.
+inline void PrintTo(const OperatorCase& one, std::ostream* out) { *out << one.op; }
+
+// All of them; the files operator_cases_*.cpp hold a family each.
+std::vector<OperatorCase> operator_cases();
+std::vector<OperatorCase> window_cases();       // convolutions and pools
+std::vector<OperatorCase> arithmetic_cases();   // elementwise, products, normalisation, reductions
+std::vector<OperatorCase> rearranging_cases();  // shapes, joins, moves
+
+}  // namespace deepgap::conformance

@@ -1,0 +1,77 @@
+// The backend under test and what a conformance test does with it: load a Graph, run samples, compare with the plain evaluator.
+#pragma once
+
+#include "graph_builder.h"
+
+#include <deepgap/backend.h>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace deepgap::conformance {
+
+// Of this process: opened once by main().
+Backend& backend();
+void set_backend(Backend* opened);
+// The null backend answers zeros: everything but the values holds for it.
+bool computes();
+
+// Names the seed of everything random, for every message and for --seed.
+uint64_t seed();
+void set_seed(uint64_t value);
+int rounds();  // random shapes for each operator
+void set_rounds(int value);
+
+// A Graph as the backends take it.
+class GraphModel final : public Model {
+ public:
+  explicit GraphModel(Graph graph);
+  const std::string& name() const override { return name_; }
+  const Graph& graph() const override { return graph_; }
+  const GraphSummary& summary() const override { return summary_; }
+  std::span<const std::byte> onnx() const override { return std::as_bytes(std::span(onnx_)); }
+  const std::string& file() const override { return file_; }
+
+ private:
+  std::string name_ = "conformance", file_, onnx_;
+  Graph graph_;
+  GraphSummary summary_;
+};
+
+// Sample after sample, one tensor for each input.
+using Samples = std::vector<std::vector<Tensor>>;
+Samples random_samples(Random& random, const Graph& graph, size_t count);
+// What the plain evaluator makes of these samples as one batch.
+std::vector<Tensor> reference(const Graph& graph, const Samples& samples, const std::vector<uint32_t>& chosen);
+
+// One difference in words, or "" when they agree: same types and shapes; floats within what another order of summation can explain.
+std::string difference(const std::vector<Tensor>& expected, std::span<const TensorView> actual);
+
+// A loaded Session that remembers what it delivered.
+class Rig {
+ public:
+  // Throws what load() throws.
+  Rig(const Model& model, std::vector<int64_t> batches, int slots = 1, int threads = 1);
+  void stage(const Samples& samples);
+  void enqueue(int slot, const std::vector<uint32_t>& samples, uint64_t tag) { session->enqueue(slot, samples, tag); }
+  // Enqueues and drains; the status of its Done.
+  Status run(int slot, const std::vector<uint32_t>& samples);
+  std::vector<Tensor> copy_outputs(int slot) const;
+
+  std::unique_ptr<Clock> clock;
+  std::map<uint64_t, std::vector<Status>> delivered;  // by tag
+  std::vector<Mark> marks;                            // of the last
+  std::unique_ptr<Session> session;
+
+ private:
+  Samples samples_;  // the Session may refer to them
+  uint64_t next_tag_ = 1'000'000;
+};
+
+// A small network with everything that the zoo's have: convolutions with and without groups, batch norms, activations, a residual, pools
+// and a classifier.
+Graph small_network(uint64_t seed);
+
+}  // namespace deepgap::conformance

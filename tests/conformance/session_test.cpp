@@ -1,0 +1,212 @@
+// What the Session contract promises (deepgap/session.h), on a small network.
+#include "rig.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <functional>
+#include <numeric>
+
+namespace deepgap::conformance {
+namespace {
+
+class SessionContract : public testing::Test {
+ protected:
+  GraphModel model{small_network(seed())};
+  Random random{seed() + 1};
+  Samples samples = random_samples(random, model.graph(), 6);
+
+  std::string wrong(const Rig& rig, int slot, const std::vector<uint32_t>& chosen) const {
+    return difference(reference(model.graph(), samples, chosen), rig.session->outputs(slot));
+  }
+  // What load refuses, or "accepted".
+  static std::string refusal(const std::function<void()>& load) {
+    try {
+      load();
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::refused) << error.what();
+      return error.what();
+    }
+    return "accepted";
+  }
+};
+
+TEST_F(SessionContract, EveryBatchThatWasAskedFor) {
+  Rig rig(model, {1, 2, 6});
+  rig.stage(samples);
+  for (const std::vector<uint32_t>& chosen : {std::vector<uint32_t>{3}, {5, 0}, {0, 1, 2, 3, 4, 5}, {4, 4, 4, 1, 1, 0}}) {
+    ASSERT_EQ(rig.run(0, chosen), Status::ok) << rig.session->last_error();
+    EXPECT_EQ(wrong(rig, 0, chosen), "") << "batch " << chosen.size();
+  }
+}
+
+TEST_F(SessionContract, PartialBatchIsRightOrFailsWithItsReason) {
+  Rig rig(model, {4});
+  rig.stage(samples);
+  const std::vector<uint32_t> chosen{1, 5, 2};
+  if (rig.run(0, chosen) == Status::ok) {
+    EXPECT_EQ(wrong(rig, 0, chosen), "");
+  } else {
+    EXPECT_NE(rig.session->last_error(), "");
+    fmt::print("{} takes no partial batches: {}\n", backend().name(), rig.session->last_error());
+  }
+}
+
+TEST_F(SessionContract, TwoSessionsAtOnce) {
+  const GraphModel other(small_network(seed() + 17));
+  Rig first(model, {2}), second(other, {3});
+  first.stage(samples);
+  second.stage(samples);
+  for (int round = 0; round < 3; ++round) {
+    ASSERT_EQ(first.run(0, {0, 1}), Status::ok);
+    ASSERT_EQ(second.run(0, {2, 3, 4}), Status::ok);
+    EXPECT_EQ(wrong(first, 0, {0, 1}), "");
+    EXPECT_EQ(difference(reference(other.graph(), samples, {2, 3, 4}), second.session->outputs(0)), "");
+  }
+}
+
+TEST_F(SessionContract, SessionsMayGoInAnyOrder) {
+  auto first = std::make_unique<Rig>(model, std::vector<int64_t>{1});
+  Rig second(model, {1});
+  first.reset();
+  second.stage(samples);
+  ASSERT_EQ(second.run(0, {0}), Status::ok);
+  EXPECT_EQ(wrong(second, 0, {0}), "");
+}
+
+TEST_F(SessionContract, SameSamplesSameBits) {
+  Rig rig(model, {2}, 2);
+  rig.stage(samples);
+  ASSERT_EQ(rig.run(0, {3, 1}), Status::ok);
+  const std::vector<Tensor> first = rig.copy_outputs(0);
+  for (int slot : {1, 0, 1, 0}) {
+    ASSERT_EQ(rig.run(slot, {3, 1}), Status::ok);
+    const std::vector<Tensor> again = rig.copy_outputs(slot);
+    ASSERT_EQ(again.size(), first.size());
+    for (size_t i = 0; i < first.size(); ++i) EXPECT_EQ(std::memcmp(again[i].data.get(), first[i].data.get(), first[i].bytes()), 0);
+  }
+}
+
+TEST_F(SessionContract, OutputsOfASlotStayUntilItIsUsedAgain) {
+  Rig rig(model, {2}, 3);
+  rig.stage(samples);
+  rig.enqueue(0, {0, 1}, 1);
+  rig.enqueue(1, {2, 3}, 2);
+  rig.enqueue(2, {4, 5}, 3);
+  rig.session->drain();
+  EXPECT_EQ(wrong(rig, 0, {0, 1}), "");
+  EXPECT_EQ(wrong(rig, 1, {2, 3}), "");
+  EXPECT_EQ(wrong(rig, 2, {4, 5}), "");
+  ASSERT_EQ(rig.run(1, {5, 4}), Status::ok);
+  EXPECT_EQ(wrong(rig, 0, {0, 1}), "");
+  EXPECT_EQ(wrong(rig, 1, {5, 4}), "");
+  EXPECT_EQ(wrong(rig, 2, {4, 5}), "");
+}
+
+TEST_F(SessionContract, StagingReplacesTheSamples) {
+  Rig rig(model, {2});
+  rig.stage(samples);
+  ASSERT_EQ(rig.run(0, {0, 1}), Status::ok);
+  samples = random_samples(random, model.graph(), 2);
+  rig.stage(samples);
+  ASSERT_EQ(rig.run(0, {0, 1}), Status::ok);
+  EXPECT_EQ(wrong(rig, 0, {0, 1}), "");
+}
+
+TEST_F(SessionContract, EveryQueryIsDeliveredOnce) {
+  constexpr int slots = 3;
+  Rig rig(model, {1}, slots);
+  ASSERT_GE(rig.session->slots(), slots);
+  rig.stage(samples);
+  for (uint64_t tag = 0; tag < 30; ++tag) {
+    if (tag % slots == 0) rig.session->drain();
+    rig.enqueue(static_cast<int>(tag % slots), {static_cast<uint32_t>(tag % 6)}, tag);
+  }
+  rig.session->drain();
+  for (uint64_t tag = 0; tag < 30; ++tag) EXPECT_EQ(rig.delivered[tag], std::vector<Status>{Status::ok}) << tag;
+}
+
+TEST_F(SessionContract, CancelLeavesNothingPendingAndTheSessionUsable) {
+  Rig rig(model, {1}, 3);
+  rig.stage(samples);
+  for (uint64_t tag = 0; tag < 3; ++tag) rig.enqueue(static_cast<int>(tag), {0}, tag);
+  rig.session->cancel();
+  for (uint64_t tag = 0; tag < 3; ++tag) {
+    ASSERT_EQ(rig.delivered[tag].size(), 1u) << tag;
+    EXPECT_NE(rig.delivered[tag].front(), Status::failed) << tag;
+  }
+  ASSERT_EQ(rig.run(0, {2}), Status::ok);
+  EXPECT_EQ(wrong(rig, 0, {2}), "");
+}
+
+TEST_F(SessionContract, ThreadsDoNotChangeTheAnswer) {
+  Rig rig(model, {6}, 1, 2);
+  rig.stage(samples);
+  ASSERT_EQ(rig.run(0, {0, 1, 2, 3, 4, 5}), Status::ok);
+  EXPECT_EQ(wrong(rig, 0, {0, 1, 2, 3, 4, 5}), "");
+}
+
+TEST_F(SessionContract, MarksOfTheRunsClockAreInOrder) {
+  Rig rig(model, {1});
+  rig.stage(samples);
+  const Nanoseconds before = rig.clock->now();
+  ASSERT_EQ(rig.run(0, {0}), Status::ok);
+  Nanoseconds last = before;
+  for (const Mark& mark : rig.marks) {
+    if (mark.clock != 0) continue;
+    EXPECT_GE(mark.ns, last);
+    last = mark.ns;
+  }
+  EXPECT_LE(last, rig.clock->now());
+}
+
+TEST_F(SessionContract, MemoryAddsUp) {
+  Rig rig(model, {1});
+  rig.stage(samples);
+  ASSERT_EQ(rig.run(0, {0}), Status::ok);
+  const MemoryUse use = rig.session->memory();
+  if (use.in_use_bytes < 0) return;  // not known
+  EXPECT_LE(use.in_use_bytes, use.peak_bytes);
+  EXPECT_LE(use.in_use_bytes, use.reserved_bytes);
+}
+
+TEST_F(SessionContract, UnknownOperatorIsRefusedByName) {
+  Random made(seed());
+  GraphBuilder net(made, 17);
+  const ValueId x = net.input({4});
+  Graph graph = net.finish({net.node("Frobnicate", {net.node("Relu", {x})})});
+  // Nobody can infer the shape of it; a reader gets it from the file.
+  Value& output = graph.values[static_cast<size_t>(graph.outputs[0])];
+  output.dims = Dims{{1, batch_symbol}, {4, ""}};
+  const GraphModel strange(graph);
+  if (!computes()) return;  // the null backend takes everything
+  const std::string reason = refusal([&] { const Rig rig(strange, {1}); });
+  EXPECT_NE(reason.find("Frobnicate"), std::string::npos) << reason;
+  EXPECT_NE(reason.find("node1_Frobnicate"), std::string::npos) << reason;
+  EXPECT_EQ(reason.find('\n'), std::string::npos) << reason;
+}
+
+TEST_F(SessionContract, UnknownPrecisionIsRefused) {
+  if (!computes()) return;  // the null backend takes everything
+  Rig rig(model, {1});
+  LoadOptions options{.precision = "fp7", .clock = rig.clock.get(), .completion = [](std::span<const Done>) {}};
+  const std::string reason = refusal([&] { backend().load(model, options); });
+  EXPECT_NE(reason.find("fp7"), std::string::npos) << reason;
+  Point point;
+  point.precision = "fp7";
+  EXPECT_FALSE(backend().supports(point, model.summary()).ok);
+}
+
+TEST(BackendContract, TellsItsNameVersionAndDevices) {
+  EXPECT_FALSE(backend().name().empty());
+  EXPECT_FALSE(backend().version().empty());
+  EXPECT_FALSE(backend().devices().empty());
+  for (const OptionInfo& option : backend().options()) {
+    EXPECT_FALSE(option.name.empty());
+    EXPECT_FALSE(option.describe.empty()) << option.name;
+  }
+}
+
+}  // namespace
+}  // namespace deepgap::conformance

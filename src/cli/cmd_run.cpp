@@ -1,0 +1,276 @@
+// `deepgap run`: measures what a study file or flags ask for and writes the Records to a Store.
+#include "base/text.h"
+#include "cli/command.h"
+#include "record/record_json.h"
+#include "run/progress.h"
+#include "run/run_study.h"
+
+#include <deepgap/error.h>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <optional>
+
+namespace deepgap {
+namespace {
+
+// Flags that are axes: a list makes several Points. The axis has the flag's name.
+struct AxisFlag {
+  const char* flags;
+  const char* axis;
+  const char* describe;
+};
+constexpr AxisFlag axis_flags[] = {
+    {"-m,--model,--onnx", "model", "Zoo name (deepgap models) or ONNX file; a list makes an axis, as with all flags of this group"},
+    {"-e,--backend", "backend", "Engine (deepgap backends)"},
+    {"-d,--device", "device", "cpu, cuda:0"},
+    {"-p,--precision", "precision", "fp32, ..."},
+    {"-b,--batch,--batch-size", "batch", "Samples a query: 1,2,4 or 1..512*2"},
+    {"-s,--scenario", "scenario", "How load is offered: batch, single-stream"},
+    {"--dataset", "dataset", "seeded, zeros, pictures, or a path"},
+    {"-w,--weights", "weights", "seeded, a named set (imagenet), or a safetensors file"},
+    {"-t,--threads", "threads", "Of the engine; 0 or left out: the CPUs allowed here"},
+    {"--streams", "streams", "Queries that a session can hold at a time"},
+};
+
+int64_t duration_flag(const std::string& flag, const std::string& text) {
+  const auto value = parse_duration(text);
+  if (!value) throw Error(ErrorKind::usage, fmt::format("{} '{}' is no time such as 500ms, 8s or 2m", flag, text));
+  return *value;
+}
+
+std::string seconds_text(double seconds) { return format_duration(static_cast<int64_t>(seconds * 1e9)); }
+
+class RunCommand final : public Command {
+ public:
+  std::string name() const override { return "run"; }
+  std::string describe() const override { return "Measure what a study file or flags ask for, into a Store"; }
+  void declare(CLI::App& app) override;
+  int run() override;
+
+ private:
+  Study make_study() const;
+  Overrides make_overrides() const;
+  RunSettings make_settings() const;
+  void refuse_unknown_flags() const;
+  int dry_run(const Study& study, const RunSettings& settings) const;
+  int execute(const Study& study, const RunSettings& settings) const;
+  int print_report(const RunReport& report, const RunSettings& settings, bool strict) const;
+
+  CLI::App* app_ = nullptr;
+  std::string study_file_;
+  std::map<std::string, std::vector<std::string>> axes_;
+  std::vector<std::string> more_axes_, shapes_;
+  std::optional<int64_t> warmup_, iterations_;
+  std::optional<int> repeats_, sweeps_;
+  std::optional<std::string> duration_, budget_, interval_, percentile_, check_, study_name_;
+  std::optional<uint64_t> seed_;
+  std::string store_ = "deepgap.db", timeout_ = "60s", cache_;
+  bool resume_ = false, dry_run_ = false, strict_ = false, json_ = false;
+};
+
+void RunCommand::declare(CLI::App& app) {
+  app_ = &app;
+  app.allow_extras();  // unknown flags are ours to name, with what was probably meant
+  app.add_option("study_file", study_file_, "Study (TOML); flags replace its axes and settings")->type_name("STUDY.toml");
+  const std::string what = "What to measure", how = "How long and how often", where = "Where and how it runs";
+  for (const AxisFlag& flag : axis_flags) {
+    app.add_option(flag.flags, axes_[flag.axis], flag.describe)->group(what)->type_name("LIST")->allow_extra_args(false);
+  }
+  app.add_option("-a,--axis", more_axes_, "Any option as an axis: name=list")->group(what)->type_name("NAME=LIST")->allow_extra_args(false);
+  app.add_option("--shape", shapes_, "Sizes of an input: input:1x3x320x320 (N: the batch)")
+      ->group(what)
+      ->type_name("INPUT:DIMS")
+      ->allow_extra_args(false);
+  app.add_option("--warmup", warmup_, "Queries before the measured window; left out: until steady")->group(how)->type_name("N");
+  app.add_option("-n,--iterations", iterations_, "Queries measured")->group(how)->type_name("N");
+  app.add_option("--duration", duration_, "Length of the measured window")->group(how)->type_name("TIME");
+  app.add_option("--interval", interval_, "Measure until the 95 % interval is this narrow")->group(how)->type_name("1%");
+  app.add_option("--percentile", percentile_, "Whose interval --interval is about: p99; left out: throughput's")
+      ->group(how)
+      ->type_name("P");
+  app.add_option("--budget", budget_, "Longest measured window; then the result is unstable")->group(how)->type_name("TIME");
+  app.add_option("-r,--repeats", repeats_, "Of each point, each in a process of its own")->group(how)->type_name("N");
+  app.add_option("--sweeps", sweeps_, "Passes over the whole grid")->group(how)->type_name("N");
+  app.add_option("--seed", seed_, "Of the order of measurement")->group(how)->type_name("N");
+  app.add_option("-o,--store", store_, "Records go here; one that exists is appended to")
+      ->group(where)
+      ->type_name("FILE")
+      ->capture_default_str();
+  app.add_flag("--resume", resume_, "Leave out what the Store has a Record of")->group(where);
+  app.add_flag("--dry-run", dry_run_, "List points, refusals and time; measure nothing")->group(where);
+  app.add_option("--timeout", timeout_, "A worker that shows no progress for so long is killed")
+      ->group(where)
+      ->type_name("TIME")
+      ->capture_default_str();
+  app.add_option("--cache", cache_, "Folder of references and compiled models")->group(where)->type_name("DIR");
+  app.add_option("--check", check_, "Compare outputs with the reference before timing")->group(where)->type_name("on|off");
+  app.add_option("--study", study_name_, "Name of the study in the Records")->group(where)->type_name("NAME");
+  app.add_flag("--strict", strict_, "Unstable results count as failures too")->group(where);
+  app.add_flag("--json", json_, "The summary as JSON, for programs")->group(where);
+}
+
+void RunCommand::refuse_unknown_flags() const {
+  const std::vector<std::string> extras = app_->remaining();
+  if (extras.empty()) return;
+  std::vector<std::string> known;
+  for (const CLI::Option* option : app_->get_options()) {
+    for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
+  }
+  const auto flag = std::find_if(extras.begin(), extras.end(), [](const std::string& extra) { return extra.starts_with("-"); });
+  if (flag == extras.end()) {
+    throw Error(ErrorKind::usage, fmt::format("'{}' is one word too many; a run takes one study file", extras.front()));
+  }
+  throw Error(ErrorKind::usage, unknown_name("flag", flag->substr(0, flag->find('=')), known));
+}
+
+Overrides RunCommand::make_overrides() const {
+  Overrides overrides;
+  for (const AxisFlag& flag : axis_flags) {
+    const std::vector<std::string>& texts = axes_.at(flag.axis);
+    if (!texts.empty()) overrides.axes.push_back({flag.axis, parse_axis_values(join(texts, ","), fmt::format("--{}", flag.axis))});
+  }
+  for (const std::string& text : more_axes_) {
+    const size_t equals = text.find('=');
+    if (equals == std::string::npos || equals == 0) throw Error(ErrorKind::usage, fmt::format("--axis '{}' is not name=list", text));
+    overrides.axes.push_back({text.substr(0, equals), parse_axis_values(text.substr(equals + 1), "--axis " + text.substr(0, equals))});
+  }
+  if (!shapes_.empty()) {
+    std::string shapes = join(shapes_, "/");
+    std::replace(shapes.begin(), shapes.end(), ',', 'x');
+    overrides.axes.push_back({"shape", {shapes}});
+  }
+  overrides.repeats = repeats_;
+  overrides.sweeps = sweeps_;
+  overrides.warmup = warmup_;
+  overrides.iterations = iterations_;
+  if (duration_) overrides.duration = duration_flag("--duration", *duration_);
+  if (budget_) overrides.budget = duration_flag("--budget", *budget_);
+  if (interval_) {
+    overrides.interval = parse_fraction(*interval_);
+    if (!overrides.interval) throw Error(ErrorKind::usage, fmt::format("--interval '{}' is no share such as 1% or 0.01", *interval_));
+  }
+  overrides.target = percentile_;
+  if (check_ && *check_ != "on" && *check_ != "off")
+    throw Error(ErrorKind::usage, fmt::format("--check '{}' is neither on nor off", *check_));
+  if (check_) overrides.check = *check_ == "on";
+  return overrides;
+}
+
+Study RunCommand::make_study() const {
+  const Overrides overrides = make_overrides();
+  const auto has_model = [](const Axis& axis) { return axis.name == "model"; };
+  if (study_file_.empty() && std::none_of(overrides.axes.begin(), overrides.axes.end(), has_model)) {
+    throw Error(ErrorKind::usage, "nothing to measure: name a study file or give --model (deepgap models lists them)");
+  }
+  Study study;
+  if (!study_file_.empty()) study = read_study(study_file_);
+  apply_overrides(study, overrides);
+  if (seed_) study.seed = *seed_;
+  if (study_name_) study.name = *study_name_;
+  return study;
+}
+
+RunSettings RunCommand::make_settings() const {
+  RunSettings settings;
+  settings.store_path = store_;
+  settings.cache_dir = std::filesystem::absolute(cache_.empty() ? default_cache_dir() : cache_).string();
+  settings.timeout = std::chrono::nanoseconds(duration_flag("--timeout", timeout_));
+  if (settings.timeout < std::chrono::seconds(1)) throw Error(ErrorKind::usage, "--timeout: at least 1s");
+  settings.resume = resume_;
+  settings.strict = strict_;
+  return settings;
+}
+
+int RunCommand::run() {
+  refuse_unknown_flags();
+  const Study study = make_study();
+  const RunSettings settings = make_settings();
+  return dry_run_ ? dry_run(study, settings) : execute(study, settings);
+}
+
+int RunCommand::dry_run(const Study& study, const RunSettings& settings) const {
+  const DryRun plan = plan_study(study, settings);
+  if (plan.interrupted) return exit_interrupted;
+  if (json_) {
+    nlohmann::json json{{"study", study.name}, {"seconds", plan.seconds}, {"points", nlohmann::json::array()}};
+    for (const PlannedPoint& planned : plan.points) {
+      json["points"].push_back({{"point_id", planned.point_id},
+                                {"point", point_to_json(planned.point)},
+                                {"repeats", planned.repeats},
+                                {"done", planned.done_before},
+                                {"plan", planned.skipped   ? "skip"
+                                         : planned.refused ? "refuse"
+                                                           : "run"},
+                                {"reason", planned.reason},
+                                {"seconds", planned.seconds}});
+    }
+    fmt::print("{}\n", json.dump(2));
+    return exit_ok;
+  }
+  size_t refused = 0, skipped = 0;
+  int records = 0;
+  for (const PlannedPoint& planned : plan.points) {
+    refused += planned.refused ? 1 : 0;
+    skipped += planned.skipped ? 1 : 0;
+    records += planned.repeats - planned.done_before;
+    std::string fate = planned.skipped   ? "skipped: " + planned.reason
+                       : planned.refused ? "refused: " + planned.reason
+                                         : "about " + seconds_text(planned.seconds);
+    if (planned.repeats > 1) fate = fmt::format("{} repeats, {}", planned.repeats, fate);
+    if (planned.done_before > 0) fate = fmt::format("{} in the Store already, {}", planned.done_before, fate);
+    fmt::print("{}: {}\n", job_label(planned.point, 0, 1), fate);
+  }
+  fmt::print("{} points, {} records to make, {} refused, {} skipped; about {}\n", plan.points.size(), records, refused, skipped,
+             seconds_text(plan.seconds));
+  return exit_ok;
+}
+
+int RunCommand::execute(const Study& study, const RunSettings& settings) const {
+  return print_report(run_study(study, settings), settings, strict_);
+}
+
+int RunCommand::print_report(const RunReport& report, const RunSettings& settings, bool strict) const {
+  int code = report.failures.empty() ? exit_ok : exit_points_failed;
+  if (report.interrupted) code = exit_interrupted;
+  if (!report.store_error.empty()) code = exit_internal;
+  if (json_) {
+    nlohmann::json json{{"run_id", report.run_id},
+                        {"store", settings.store_path},
+                        {"exit_code", code},
+                        {"records", report.saved},
+                        {"done_before", report.done_before},
+                        {"planned", report.jobs},
+                        {"strict", strict},
+                        {"interrupted", report.interrupted},
+                        {"points", summary_json(report.points)},
+                        {"store_error", report.store_error},
+                        {"failures", nlohmann::json::array()}};
+    for (const Failure& failure : report.failures) json["failures"].push_back({{"point", failure.label}, {"result", failure.text}});
+    fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+  } else if (!report.points.empty()) {
+    fmt::print("{}", summary_table(report.points));
+    if (!report.failures.empty())
+      fmt::print("{} of {} records cannot be used:\n", report.failures.size(), report.saved + report.done_before);
+    for (const Failure& failure : report.failures) fmt::print("  {}: {}\n", failure.label, failure.text);
+  }
+  std::fflush(stdout);
+  const std::string saved = fmt::format("{} of {} records are in {}", report.saved + report.done_before, report.jobs, settings.store_path);
+  if (!report.store_error.empty()) {
+    fmt::print(stderr, "deepgap: {}; {}\n", report.store_error, saved);
+  } else if (report.interrupted) {
+    fmt::print(stderr, "deepgap: interrupted; {}; the same command with --resume goes on\n", saved);
+  } else if (!json_) {
+    fmt::print("{}; next: deepgap report {}\n", saved, settings.store_path);
+  }
+  return code;
+}
+
+const bool registered = Registry<Command>::instance().add("run", [] { return std::make_unique<RunCommand>(); });
+
+}  // namespace
+}  // namespace deepgap

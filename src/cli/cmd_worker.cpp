@@ -1,0 +1,21 @@
+// `deepgap __worker`: the process that measures. Started by `deepgap run`, with its channel as descriptor 3.
+#include "base/subprocess.h"
+#include "cli/command.h"
+#include "worker/worker_main.h"
+
+namespace deepgap {
+namespace {
+
+class WorkerCommand final : public Command {
+ public:
+  std::string name() const override { return "__worker"; }
+  std::string describe() const override { return "Measures one group of points (for `run`)"; }
+  bool hidden() const override { return true; }
+  void declare(CLI::App& /*app*/) override {}
+  int run() override { return worker_main(channel_descriptor, DEEPGAP_VERSION); }
+};
+
+const bool registered = Registry<Command>::instance().add("__worker", [] { return std::make_unique<WorkerCommand>(); });
+
+}  // namespace
+}  // namespace deepgap

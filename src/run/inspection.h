@@ -1,0 +1,25 @@
+// The parent's side of the inspection (worker/inspect.h): asks a limited child about every Point of a Plan.
+#pragma once
+
+#include "run/interrupts.h"
+#include "worker/inspect.h"
+
+#include <deepgap/point.h>
+#include <deepgap/record.h>
+
+#include <string>
+#include <vector>
+
+namespace deepgap {
+
+struct Inspected {
+  std::vector<InspectedPoint> points;  // as asked
+  Facts environment;
+  bool interrupted = false;
+};
+
+// Throws Error{usage | input} with one line for what is wrong in models, datasets, options or names, also when a file takes more memory or
+// time than the limits.
+Inspected inspect_in_child(const std::vector<Point>& points, const std::string& cache_dir, Interrupts& interrupts);
+
+}  // namespace deepgap

@@ -1,0 +1,59 @@
+#include "run/interrupts.h"
+
+#include <deepgap/error.h>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+
+namespace deepgap {
+namespace {
+
+constexpr std::array<int, 3> signals{SIGINT, SIGTERM, SIGHUP};
+
+// What a handler may touch: lock-free and outliving every Interrupts.
+std::atomic<int> interrupt_count{0};
+std::atomic<int> wake_descriptor{-1};
+static_assert(std::atomic<int>::is_always_lock_free);
+
+void on_signal(int /*number*/) {
+  const int saved = errno;
+  interrupt_count.fetch_add(1);
+  const int descriptor = wake_descriptor.load();
+  if (descriptor >= 0) {
+    [[maybe_unused]] const ssize_t written = ::write(descriptor, "!", 1);  // a full pipe is readable already
+  }
+  errno = saved;
+}
+
+}  // namespace
+
+Interrupts::Interrupts() {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) throw Error(ErrorKind::internal, "cannot make a pipe for signals");
+  read_end_ = FileDescriptor(ends[0]);
+  write_end_ = FileDescriptor(ends[1]);
+  interrupt_count.store(0);
+  wake_descriptor.store(write_end_.get());
+  struct sigaction action {};
+  action.sa_handler = on_signal;  // without SA_RESTART, so that what blocks wakes up
+  for (size_t i = 0; i < signals.size(); ++i) ::sigaction(signals[i], &action, &before_[i]);
+}
+
+Interrupts::~Interrupts() {
+  for (size_t i = 0; i < signals.size(); ++i) ::sigaction(signals[i], &before_[i], nullptr);
+  wake_descriptor.store(-1);
+}
+
+int Interrupts::count() const { return interrupt_count.load(); }
+
+void Interrupts::clear_descriptor() {
+  std::array<char, 64> buffer{};
+  while (::read(read_end_.get(), buffer.data(), buffer.size()) > 0) {
+  }
+}
+
+}  // namespace deepgap

@@ -1,0 +1,91 @@
+#include "run/progress.h"
+
+#include "base/text.h"
+#include "record/record_json.h"
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+namespace deepgap {
+namespace {
+
+std::string left_text(double seconds) {
+  if (seconds <= 0) return "";
+  const auto whole = static_cast<int64_t>(seconds + 0.5);
+  if (whole < 60) return fmt::format(", about {} s left", whole);
+  if (whole < 3600) return fmt::format(", about {} min {} s left", whole / 60, whole % 60);
+  return fmt::format(", about {} h {} min left", whole / 3600, whole % 3600 / 60);
+}
+
+size_t terminal_width(std::FILE* out) {
+  winsize size{};
+  if (::ioctl(::fileno(out), TIOCGWINSZ, &size) != 0 || size.ws_col < 20) return 80;
+  return size.ws_col;
+}
+
+}  // namespace
+
+std::string job_label(const Point& point, int repeat, int repeats) {
+  std::string label = fmt::format("{} {} {} batch {}", point.model, point.backend, point.precision, point.batch);
+  if (point.placement != Placement{}) label += " on " + placement_name(point.placement);
+  if (point.scenario != "batch") label += " " + point.scenario;
+  for (const auto& [name, value] : point.options) label += fmt::format(" {}={}", name, value);
+  if (repeats > 1) label += fmt::format(" repeat {}", repeat + 1);
+  return label;
+}
+
+std::string result_text(const Record& record) {
+  if (record.outcome != Outcome::ok) return fmt::format("{}: {}", name_of(record.outcome), record.reason);
+  std::string text;
+  const auto throughput = record.estimates.find("throughput");
+  if (throughput != record.estimates.end()) {
+    const Estimate& estimate = throughput->second;
+    text = fmt::format("{:.1f} items/s", estimate.value);
+    if (estimate.low && estimate.high && estimate.value > 0) {
+      text += fmt::format(" +-{:.1f} %", 50 * (*estimate.high - *estimate.low) / estimate.value);
+    }
+  }
+  const auto median = record.estimates.find("latency_p50_ms");
+  if (median != record.estimates.end()) text += fmt::format(", p50 {:.3g} ms", median->second.value);
+  if (record.verdict != Verdict::valid) text += fmt::format(", {}: {}", name_of(record.verdict), record.reason);
+  if (record.unchecked) text += ", unchecked";
+  return text;
+}
+
+void Progress::clear() {
+  if (!live_) return;
+  fmt::print(out_, "\r\x1b[K");
+  std::fflush(out_);
+  live_ = false;
+}
+
+void Progress::note(const std::string& line) {
+  clear();
+  fmt::print(out_, "{}\n", line);
+  std::fflush(out_);
+}
+
+void Progress::under_way(const std::string& label, const std::string& stage, uint64_t done, double seconds_left) {
+  if (!terminal_) return;
+  const auto now = std::chrono::steady_clock::now();
+  if (live_ && now - last_ < std::chrono::milliseconds(200)) return;
+  last_ = now;
+  const std::string queries = done > 0 && (stage == "steady" || stage == "warm_up") ? fmt::format(" {} queries", done) : "";
+  std::string line =
+      fmt::format("[{}/{}] {}: {}{}{}", std::min(finished_ + 1, total_), total_, label, stage, queries, left_text(seconds_left));
+  const size_t width = terminal_width(out_) - 1;
+  if (line.size() > width) line.resize(width);
+  fmt::print(out_, "\r\x1b[K{}", line);
+  std::fflush(out_);
+  live_ = true;
+}
+
+void Progress::finished(const std::string& label, const std::string& result, double seconds_left) {
+  ++finished_;
+  note(fmt::format("[{}/{}] {}: {}{}", finished_, total_, label, result, left_text(seconds_left)));
+}
+
+}  // namespace deepgap

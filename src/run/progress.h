@@ -1,0 +1,38 @@
+// Progress of a run, on stderr: a line for each finished Record, and on a terminal a live line below with the stage and the time left.
+#pragma once
+
+#include "plan/study.h"
+
+#include <chrono>
+#include <cstdio>
+#include <string>
+
+namespace deepgap {
+
+// "resnet18 onnxruntime fp32 batch 4 repeat 1": what stands in progress lines and lists of failures.
+std::string job_label(const Point& point, int repeat, int repeats);
+// "812.3 items/s +-0.8 %, p50 1.2 ms", or outcome and reason.
+std::string result_text(const Record& record);
+
+class Progress {
+ public:
+  Progress(std::FILE* out, bool terminal) : out_(out), terminal_(terminal) {}
+  ~Progress() { clear(); }
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  void begin(size_t jobs) { total_ = jobs; }
+  void note(const std::string& line);  // once, above the live line
+  void under_way(const std::string& label, const std::string& stage, uint64_t done, double seconds_left);
+  void finished(const std::string& label, const std::string& result, double seconds_left);
+  void clear();  // the live line
+
+ private:
+  std::FILE* out_;
+  bool terminal_;
+  bool live_ = false;
+  size_t total_ = 0, finished_ = 0;
+  std::chrono::steady_clock::time_point last_{};
+};
+
+}  // namespace deepgap

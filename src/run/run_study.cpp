@@ -1,0 +1,281 @@
+#include "run/run_study.h"
+
+#include "analysis/metric.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "plan/planner.h"
+#include "record/record_json.h"
+#include "run/inspection.h"
+#include "run/progress.h"
+#include "run/supervisor.h"
+#include "run/time_estimate.h"
+#include "store/store.h"
+#include "telemetry/environment.h"
+
+#include <deepgap/error.h>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <set>
+#include <utility>
+
+namespace deepgap {
+namespace {
+
+using JobId = std::pair<std::string, int>;  // point_id, repeat
+JobId id_of(const Job& job) { return {job.point_id, job.repeat}; }
+
+// A Plan whose Points were inspected: their ids are final.
+struct InspectedPlan {
+  std::vector<Job> jobs;
+  std::map<std::string, InspectedPoint> points;  // by point_id
+  Facts environment;
+  bool interrupted = false;
+
+  const InspectedPoint& of(const Job& job) const { return points.at(job.point_id); }
+};
+
+InspectedPlan inspect_plan(const Study& study, const RunSettings& settings, Interrupts& interrupts) {
+  InspectedPlan plan;
+  plan.jobs = expand(study, static_cast<int>(allowed_cpus().size()));
+  std::vector<Point> distinct;
+  std::map<std::string, size_t> index;
+  for (const Job& job : plan.jobs) {
+    if (index.emplace(job.point_id, distinct.size()).second) distinct.push_back(job.point);
+  }
+  Inspected inspected = inspect_in_child(distinct, settings.cache_dir, interrupts);
+  plan.interrupted = inspected.interrupted;
+  if (plan.interrupted) return plan;
+  if (inspected.points.size() != distinct.size()) throw Error(ErrorKind::internal, "the inspection left points out");
+  plan.environment = std::move(inspected.environment);
+  for (Job& job : plan.jobs) {
+    const InspectedPoint& point = inspected.points[index.at(job.point_id)];
+    if (!point.model_hash.empty()) {
+      job.point.model_hash = point.model_hash;  // a changed file is another Point
+      job.point_id = point_id(job.point);
+    }
+    plan.points.emplace(job.point_id, point);
+  }
+  return plan;
+}
+
+// Jobs with the same key may share a process.
+std::string group_key(const Job& job, const InspectedPlan& plan) {
+  const Point& point = job.point;
+  return fmt::format("{}|{}|{}|{}|{}|{}|{}|{}|{}", point.task, point.model, point.model_hash, point.weights, point.backend,
+                     placement_name(point.placement), point.precision, point.threads, plan.of(job).process_key);
+}
+
+// One run with everything it holds on to. Store and supervisor live in the main thread.
+class Run {
+ public:
+  Run(const Study& study, const RunSettings& settings)
+      : study_(study), settings_(settings), progress_(settings.progress, ::isatty(::fileno(settings.progress)) == 1) {
+    report_.run_id = random_id();
+  }
+
+  RunReport execute() {
+    make_directories(settings_.cache_dir);
+    plan_ = inspect_plan(study_, settings_, interrupts_);
+    report_.jobs = plan_.jobs.size();
+    repeated_ = std::any_of(plan_.jobs.begin(), plan_.jobs.end(), [](const Job& job) { return job.repeat > 0; });
+    report_.interrupted = plan_.interrupted;
+    if (report_.interrupted) return std::move(report_);
+    store_ = std::make_unique<Store>(settings_.store_path, Store::Mode::append);
+    if (settings_.resume) read_finished();
+    try {
+      measure_all();
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::store) throw;
+      report_.store_error = error.what();
+    }
+    progress_.clear();
+    report_.points = collector_.summaries();
+    return std::move(report_);
+  }
+
+ private:
+  // What the Store has of this Plan counts as done, with its outcome.
+  void read_finished() {
+    std::set<JobId> planned;
+    for (const Job& job : plan_.jobs) planned.insert(id_of(job));
+    const std::set<JobId> finished = store_->finished();
+    std::set_intersection(planned.begin(), planned.end(), finished.begin(), finished.end(), std::inserter(finished_, finished_.end()));
+    report_.done_before = finished_.size();
+    if (finished_.empty()) return;
+    std::map<std::string, double> history;
+    store_->each([&](Record&& record) {
+      const JobId id{point_id(record.point), record.repeat};
+      if (finished_.count(id) == 0 || record.outcome == Outcome::interrupted) return;
+      if (record.outcome == Outcome::ok) history[id.first] = seconds_of(record);
+      count(record);
+    });
+    estimate_ = TimeEstimate(std::move(history));
+  }
+
+  void measure_all() {
+    std::vector<Job> runnable;
+    for (const Job& job : plan_.jobs) {
+      if (finished_.count(id_of(job)) == 0) waiting_.emplace(id_of(job), &job);
+    }
+    progress_.begin(waiting_.size());
+    if (report_.done_before > 0) {
+      progress_.note(fmt::format("{} of {} records are in {} already", report_.done_before, report_.jobs, settings_.store_path));
+    }
+    for (const Job& job : plan_.jobs) {
+      const bool runs = job.skip_reason.empty() && plan_.of(job).supported;
+      if (runs) runnable.push_back(job);
+      if (!runs && finished_.count(id_of(job)) == 0) save(job, without_worker(job));
+    }
+    SupervisorSettings settings{settings_.timeout, report_.run_id, study_.name, settings_.cache_dir};
+    Supervisor supervisor(
+        settings, interrupts_,
+        [&](const Job& job, const std::string& stage, uint64_t done) { progress_.under_way(label(job), stage, done, seconds_left()); },
+        [&](const Job& job, Record& record) { fill(job, record); });
+    const auto planner = make_grid_planner(
+        runnable, study_.seed, [&](const Job& job) { return group_key(job, plan_); }, finished_);
+    while (interrupts_.count() == 0) {
+      const Batch batch = planner->next();
+      if (batch.jobs.empty()) break;
+      auto begin = std::chrono::steady_clock::now();
+      supervisor.serve(batch, [&](const Job& job, Record&& record) {
+        const auto now = std::chrono::steady_clock::now();
+        estimate_.took(job, std::chrono::duration<double>(now - begin).count());
+        begin = now;
+        planner->done(record);
+        save(job, std::move(record));
+      });
+    }
+    report_.interrupted = interrupts_.count() > 0;
+  }
+
+  // A Record that needs no worker: refused by the inspection, or skipped by the Study.
+  Record without_worker(const Job& job) {
+    Record record = begin_record({job.point, job.repeat, job.sweep, job.stopping, job.check, report_.run_id, study_.name, "", ""});
+    if (job.skip_reason.empty()) {
+      fail_record(record, Outcome::refused, plan_.of(job).reason);
+    } else {
+      fail_record(record, Outcome::skipped, job.skip_reason);
+    }
+    fill(job, record);
+    return record;
+  }
+
+  void fill(const Job& job, Record& record) const {
+    const InspectedPoint& inspected = plan_.of(job);
+    record.backend_version = inspected.backend_version;
+    record.parameters = inspected.parameters;
+    record.macs_per_item = inspected.macs_per_item;
+    record.flop_per_item = inspected.flop_per_item;
+    record.bytes_per_item = inspected.bytes_per_item;
+    record.environment = plan_.environment;
+  }
+
+  void save(const Job& job, Record record) {
+    compute_metrics(record);
+    store_->append(record);
+    ++report_.saved;
+    waiting_.erase(id_of(job));
+    record.timings = {};
+    record.series = {};
+    progress_.finished(label(job), result_text(record), seconds_left());
+    count(record);
+  }
+
+  void count(const Record& record) {
+    collector_.add(record);
+    if (is_usable(record, settings_.strict)) return;
+    report_.failures.push_back({job_label(record.point, record.repeat, repeated_ ? 2 : 1), result_text(record)});
+  }
+
+  std::string label(const Job& job) const { return job_label(job.point, job.repeat, repeated_ ? 2 : 1); }
+
+  double seconds_left() const {
+    double seconds = 0;
+    for (const auto& [id, job] : waiting_) seconds += estimate_.seconds(*job);
+    return seconds;
+  }
+
+  const Study& study_;
+  const RunSettings& settings_;
+  Interrupts interrupts_;
+  Progress progress_;
+  InspectedPlan plan_;
+  bool repeated_ = false;  // some Point is measured more than once
+  std::unique_ptr<Store> store_;
+  std::set<JobId> finished_;
+  std::map<JobId, const Job*> waiting_;
+  TimeEstimate estimate_;
+  PointCollector collector_;
+  RunReport report_;
+};
+
+// What an existing Store says of the Plan; nothing where there is none.
+struct Past {
+  std::set<JobId> finished;
+  std::map<std::string, double> seconds;
+};
+
+Past read_past(const RunSettings& settings) {
+  Past past;
+  std::error_code error;
+  if (!std::filesystem::exists(settings.store_path, error)) return past;
+  const Store store(settings.store_path, Store::Mode::read);
+  if (settings.resume) past.finished = store.finished();
+  store.each([&](Record&& record) {
+    if (record.outcome == Outcome::ok) past.seconds[point_id(record.point)] = seconds_of(record);
+  });
+  return past;
+}
+
+}  // namespace
+
+RunReport run_study(const Study& study, const RunSettings& settings) { return Run(study, settings).execute(); }
+
+DryRun plan_study(const Study& study, const RunSettings& settings) {
+  DryRun result;
+  Interrupts interrupts;
+  const InspectedPlan plan = inspect_plan(study, settings, interrupts);
+  result.interrupted = plan.interrupted;
+  if (plan.interrupted) return result;
+  Past past = read_past(settings);
+  const TimeEstimate estimate(std::move(past.seconds));
+  std::map<std::string, size_t> index;
+  for (const Job& job : plan.jobs) {
+    const auto [found, added] = index.emplace(job.point_id, result.points.size());
+    if (added) result.points.emplace_back();
+    PlannedPoint& planned = result.points[found->second];
+    planned.point = job.point;
+    planned.point_id = job.point_id;
+    const InspectedPoint& inspected = plan.of(job);
+    planned.skipped = !job.skip_reason.empty();
+    planned.refused = !planned.skipped && !inspected.supported;
+    planned.reason = planned.skipped ? job.skip_reason : inspected.reason;
+    ++planned.repeats;
+    if (past.finished.count(id_of(job)) != 0) {
+      ++planned.done_before;
+    } else if (!planned.skipped && !planned.refused) {
+      planned.seconds += estimate.seconds(job);
+    }
+  }
+  for (const PlannedPoint& planned : result.points) result.seconds += planned.seconds;
+  return result;
+}
+
+std::string default_cache_dir() {
+  const auto variable = [](const char* name) {
+    const char* value = std::getenv(name);
+    return std::string(value == nullptr ? "" : value);
+  };
+  if (const std::string cache = variable("XDG_CACHE_HOME"); !cache.empty()) return cache + "/deepgap";
+  if (const std::string home = variable("HOME"); !home.empty()) return home + "/.cache/deepgap";
+  return fmt::format("/tmp/deepgap-cache-{}", ::getuid());
+}
+
+}  // namespace deepgap

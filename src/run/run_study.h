@@ -1,0 +1,59 @@
+// A whole run: from a Study to Records in the Store. This is what `deepgap run` does once its flags are read.
+//
+// Everything the user could have got wrong is found before a worker is started for timing, and thrown as Error{usage | input}. From then on
+// every failure is a Record, but one: a Store that cannot be written any more ends the run.
+#pragma once
+
+#include "analysis/point_summary.h"
+#include "plan/study.h"
+#include "run/run_summary.h"
+
+#include <chrono>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+namespace deepgap {
+
+struct RunSettings {
+  std::string store_path = "deepgap.db";
+  std::string cache_dir;
+  std::chrono::nanoseconds timeout{std::chrono::seconds(60)};
+  bool resume = false;
+  bool strict = false;
+  std::FILE* progress = stderr;
+};
+
+struct RunReport {
+  std::string run_id;
+  std::vector<PointSummary> points;  // of this run, and with `resume` of what the Store had of its Plan
+  std::vector<Failure> failures;     // Records that are not usable
+  size_t jobs = 0;                   // of the Plan
+  size_t done_before = 0;            // found in the Store by `resume`
+  size_t saved = 0;                  // Records written by this run
+  bool interrupted = false;
+  std::string store_error;  // why the Store could not be written any more; empty when it could
+};
+RunReport run_study(const Study& study, const RunSettings& settings);
+
+// What run_study() would do: every Point with its repeats, whether it is refused or skipped, and a guess of the time.
+struct PlannedPoint {
+  Point point;
+  std::string point_id;
+  int repeats = 0;
+  int done_before = 0;
+  bool refused = false, skipped = false;
+  std::string reason;  // of refusing or skipping
+  double seconds = 0;  // of what is left of it
+};
+struct DryRun {
+  std::vector<PlannedPoint> points;
+  double seconds = 0;
+  bool interrupted = false;
+};
+DryRun plan_study(const Study& study, const RunSettings& settings);
+
+// $XDG_CACHE_HOME/deepgap, else ~/.cache/deepgap, else a folder below /tmp.
+std::string default_cache_dir();
+
+}  // namespace deepgap

@@ -1,0 +1,120 @@
+#include "run/run_summary.h"
+
+#include "record/record_json.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <functional>
+#include <optional>
+
+namespace deepgap {
+namespace {
+
+struct Column {
+  std::string title;
+  bool right = false;
+  bool always = true;  // else only where it differs between Points
+  std::function<std::string(const PointSummary&)> text;
+};
+
+std::string shown_number(double value) { return value >= 100 ? fmt::format("{:.1f}", value) : fmt::format("{:.3g}", value); }
+
+std::string number(const PointSummary& point, const char* metric) {
+  const MetricSummary* found = point.find(metric);
+  return found == nullptr ? "" : shown_number(found->estimate.value);
+}
+
+std::string interval(const PointSummary& point) {
+  const MetricSummary* found = point.find("throughput");
+  if (found == nullptr || !found->estimate.low || !found->estimate.high) return "";
+  return fmt::format("{}..{}", shown_number(*found->estimate.low), shown_number(*found->estimate.high));
+}
+
+std::string result(const PointSummary& point) {
+  std::string text(name_of(point.outcome));
+  if (point.outcome == Outcome::ok && point.verdict != Verdict::none) text += fmt::format(", {}", name_of(point.verdict));
+  if (point.unchecked) text += ", unchecked";
+  return text;
+}
+
+std::vector<Column> columns() {
+  const auto of_point = [](auto read) { return [read](const PointSummary& p) { return std::string(read(p.point)); }; };
+  return {{"model", false, true, of_point([](const Point& p) { return p.model; })},
+          {"weights", false, false, of_point([](const Point& p) { return p.weights; })},
+          {"dataset", false, false, of_point([](const Point& p) { return p.dataset; })},
+          {"backend", false, true, of_point([](const Point& p) { return p.backend; })},
+          {"device", false, false, of_point([](const Point& p) { return placement_name(p.placement); })},
+          {"precision", false, true, of_point([](const Point& p) { return p.precision; })},
+          {"batch", true, true, of_point([](const Point& p) { return std::to_string(p.batch); })},
+          {"threads", true, false, of_point([](const Point& p) { return std::to_string(p.threads); })},
+          {"scenario", false, false, of_point([](const Point& p) { return p.scenario; })},
+          {"options", false, false, of_point([](const Point& p) { return options_text(p); })},
+          {"items/s", true, true, [](const PointSummary& p) { return number(p, "throughput"); }},
+          {"95 % interval", true, true, interval},
+          {"p50 ms", true, true, [](const PointSummary& p) { return number(p, "latency_p50_ms"); }},
+          {"p99 ms", true, true, [](const PointSummary& p) { return number(p, "latency_p99_ms"); }},
+          {"repeats", true, false, [](const PointSummary& p) { return std::to_string(p.records); }},
+          {"result", false, true, result}};
+}
+
+nlohmann::json estimate_json(const Estimate& estimate) {
+  nlohmann::json json{{"value", estimate.value}};
+  if (estimate.low) json["low"] = *estimate.low;
+  if (estimate.high) json["high"] = *estimate.high;
+  return json;
+}
+
+}  // namespace
+
+bool is_usable(const Record& record, bool strict) {
+  if (record.outcome == Outcome::skipped) return true;
+  if (record.outcome != Outcome::ok) return false;
+  return record.verdict == Verdict::valid || (!strict && record.verdict == Verdict::unstable);
+}
+
+std::string summary_table(const std::vector<PointSummary>& points) {
+  std::string table;
+  std::vector<std::vector<std::string>> shown;
+  std::vector<bool> right;
+  for (const Column& column : columns()) {
+    std::vector<std::string> cells;
+    for (const PointSummary& point : points) cells.push_back(column.text(point));
+    const bool differs = std::any_of(cells.begin(), cells.end(), [&](const std::string& cell) { return cell != cells.front(); });
+    if (!column.always && !differs) continue;
+    cells.insert(cells.begin(), column.title);
+    shown.push_back(std::move(cells));
+    right.push_back(column.right);
+  }
+  for (size_t row = 0; row <= points.size(); ++row) {
+    std::string line;
+    for (size_t column = 0; column < shown.size(); ++column) {
+      size_t width = 0;
+      for (const std::string& cell : shown[column]) width = std::max(width, cell.size());
+      line += right[column] ? fmt::format("{:>{}}  ", shown[column][row], width) : fmt::format("{:<{}}  ", shown[column][row], width);
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    table += line + "\n";
+  }
+  return table;
+}
+
+nlohmann::json summary_json(const std::vector<PointSummary>& points) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const PointSummary& point : points) {
+    nlohmann::json row{{"point_id", point.point_id},
+                       {"point", point_to_json(point.point)},
+                       {"outcome", name_of(point.outcome)},
+                       {"verdict", name_of(point.verdict)},
+                       {"reason", point.reason},
+                       {"unchecked", point.unchecked},
+                       {"records", point.records},
+                       {"metrics", nlohmann::json::object()}};
+    for (const auto& [id, metric] : point.metrics) row["metrics"][id] = estimate_json(metric.estimate);
+    list.push_back(std::move(row));
+  }
+  return list;
+}
+
+}  // namespace deepgap

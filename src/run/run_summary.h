@@ -1,0 +1,23 @@
+// What a run ends with: a table of its Points, the failures by name, and the exit code that scripts rely on.
+#pragma once
+
+#include "analysis/point_summary.h"
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <string>
+#include <vector>
+
+namespace deepgap {
+
+struct Failure {
+  std::string label, text;  // "resnet18 null fp32 batch 4", "crashed: the worker ended ..."
+};
+
+// Whether the Record counts as one that can be used: ok and valid, skipped, and, unless `strict`, unstable.
+bool is_usable(const Record& record, bool strict);
+
+std::string summary_table(const std::vector<PointSummary>& points);
+nlohmann::json summary_json(const std::vector<PointSummary>& points);
+
+}  // namespace deepgap

@@ -1,0 +1,214 @@
+#include "run/supervisor.h"
+
+#include "base/text.h"
+#include "record/record_json.h"
+#include "record/timing_block.h"
+#include "run/memory_kills.h"
+#include "worker/point_options.h"
+
+#include <deepgap/error.h>
+
+#include <fmt/format.h>
+#include <signal.h>
+
+#include <utility>
+
+namespace deepgap {
+namespace {
+
+// How long a worker may take to end a query after Ctrl-C, before it is killed.
+constexpr auto grace = std::chrono::seconds(3);
+
+Record decode_record(const Frame& frame) {
+  Record record = record_from_json(frame.header.at("record"));
+  if (frame.blocks.size() != 2) throw Error(ErrorKind::input, "a record came without its blocks");
+  record.timings = decode_timings(frame.blocks[0]);
+  record.series = decode_series(frame.blocks[1]);
+  return record;
+}
+
+// After these the process may be in any state: the next Job gets a fresh one.
+bool spoils_worker(Outcome outcome) {
+  return outcome == Outcome::crashed || outcome == Outcome::out_of_memory || outcome == Outcome::device_lost ||
+         outcome == Outcome::interrupted;
+}
+
+std::string stage_text(const std::string& stage) { return stage.empty() ? "before it began" : fmt::format("in stage {}", stage); }
+
+// What decides whether a reference can be made at all.
+std::string reference_subject(const Point& point) {
+  std::string key = fmt::format("{}|{}|{}|{}", point.model, point.model_hash, point.weights, point.dataset);
+  for (const char* name : {"seed", "shape", "samples"}) {
+    const auto found = point.options.find(name);
+    if (found != point.options.end()) key += fmt::format("|{}={}", name, found->second);
+  }
+  return key;
+}
+
+}  // namespace
+
+Supervisor::Supervisor(SupervisorSettings settings, Interrupts& interrupts, Progress progress,
+                       std::function<void(const Job&, Record&)> fill)
+    : settings_(std::move(settings)), interrupts_(interrupts), progress_(std::move(progress)), fill_(std::move(fill)) {}
+
+void Supervisor::serve(const Batch& batch, const Receiver& receive) {
+  worker_.reset();
+  try {
+    for (const Job& job : batch.jobs) {
+      if (interrupts_.count() > 0) break;
+      Record record = run(job);
+      if (spoils_worker(record.outcome)) worker_.reset();
+      receive(job, std::move(record));
+    }
+  } catch (...) {
+    worker_.reset();
+    throw;
+  }
+  worker_.reset();
+}
+
+WorkOrder Supervisor::order_for(const Job& job) const {
+  WorkOrder order{job.point, job.repeat, job.sweep, job.stopping, job.check, settings_.run_id, settings_.study, settings_.cache_dir, ""};
+  const auto found = unavailable_.find(reference_subject(job.point));
+  if (found != unavailable_.end()) order.reference_unavailable = found->second;
+  return order;
+}
+
+Record Supervisor::run(const Job& job) {
+  WorkOrder order = order_for(job);
+  try {
+    if (!worker_) {
+      out_of_memory_kills_ = memory_kills().count;
+      worker_ = std::make_unique<WorkerProcess>(worker_environment(job.point));
+    }
+    Answer answer = ask(*worker_, "run", job, order);
+    if (answer.kind == Answer::Kind::frame && answer.frame.header.value("kind", "") == "needs_reference") {
+      order.reference_unavailable = make_reference(job, order);
+      if (interrupts_.count() > 0) return failure(job, order, Outcome::interrupted, "interrupted by the user");
+      answer = ask(*worker_, "run", job, order);
+    }
+    return record_from(job, order, std::move(answer));
+  } catch (const std::exception& error) {  // bytes that are no frame, a record that is none
+    worker_.reset();
+    return failure(job, order, Outcome::crashed, error.what());
+  }
+}
+
+Supervisor::Answer Supervisor::ask(WorkerProcess& worker, const char* kind, const Job& job, const WorkOrder& order) {
+  stage_.clear();
+  worker.send({{{"kind", kind}, {"order", order_to_json(order)}}, {}});
+  while (true) {
+    Answer answer;
+    switch (worker.wait(answer.frame, std::chrono::steady_clock::now() + settings_.timeout, interrupts_)) {
+      case WorkerProcess::Event::interrupted:
+        if (&worker == worker_.get()) return ask_for_end(worker);
+        answer.kind = Answer::Kind::interrupted;  // a reference half made is worth nothing
+        return answer;
+      case WorkerProcess::Event::silence:
+        answer.kind = Answer::Kind::silent;
+        return answer;
+      case WorkerProcess::Event::ended:
+        answer.kind = Answer::Kind::died;
+        return answer;
+      case WorkerProcess::Event::frame:
+        break;
+    }
+    if (answer.frame.header.value("kind", "") != "heartbeat") return answer;
+    stage_ = answer.frame.header.value("stage", "");
+    progress_(job, stage_, answer.frame.header.value("done", uint64_t{0}));
+  }
+}
+
+Supervisor::Answer Supervisor::ask_for_end(WorkerProcess& worker) {
+  worker.process().send_signal(SIGTERM);
+  const auto deadline = std::chrono::steady_clock::now() + grace;
+  Answer answer;
+  answer.kind = Answer::Kind::interrupted;
+  while (interrupts_.count() < 2) {
+    const auto event = worker.wait(answer.frame, deadline, interrupts_);
+    if (event == WorkerProcess::Event::frame && answer.frame.header.value("kind", "") == "record") {
+      answer.kind = Answer::Kind::frame;
+      return answer;
+    }
+    if (event == WorkerProcess::Event::silence || event == WorkerProcess::Event::ended) break;
+  }
+  worker.process().send_signal(SIGKILL);
+  return answer;
+}
+
+std::string Supervisor::make_reference(const Job& job, const WorkOrder& order) {
+  WorkerProcess worker(worker_environment(job.point));
+  const Answer answer = ask(worker, "reference", job, order);
+  std::string unavailable;
+  switch (answer.kind) {
+    case Answer::Kind::frame:
+      unavailable = answer.frame.header.value("unavailable", "");
+      break;
+    case Answer::Kind::silent:
+      unavailable = fmt::format("making it showed no progress for {}", format_duration(settings_.timeout.count()));
+      break;
+    case Answer::Kind::died:
+      unavailable = fmt::format("the worker that made it ended: {}", worker.exit_state().describe());
+      break;
+    case Answer::Kind::interrupted:
+      return "interrupted";
+  }
+  if (!unavailable.empty()) unavailable_[reference_subject(job.point)] = unavailable;
+  return unavailable;
+}
+
+Record Supervisor::record_from(const Job& job, const WorkOrder& order, Answer answer) {
+  switch (answer.kind) {
+    case Answer::Kind::silent: {
+      worker_->process().send_signal(SIGKILL);
+      worker_->exit_state();
+      Record record = failure(job, order, Outcome::timed_out,
+                              fmt::format("no progress for {} {}", format_duration(settings_.timeout.count()), stage_text(stage_)));
+      worker_.reset();
+      return record;
+    }
+    case Answer::Kind::died:
+      return death(job, order);
+    case Answer::Kind::interrupted:
+      worker_.reset();
+      return failure(job, order, Outcome::interrupted, "interrupted by the user");
+    case Answer::Kind::frame:
+      break;
+  }
+  if (answer.frame.header.value("kind", "") == "needs_reference") {
+    return failure(job, order, Outcome::crashed, "the reference was made but could not be read again");
+  }
+  Record record = decode_record(answer.frame);
+  if (record.outcome != Outcome::ok) {
+    worker_->process().drain_output();
+    record.stderr_tail = worker_->process().output_tail();
+  }
+  return record;
+}
+
+Record Supervisor::death(const Job& job, const WorkOrder& order) {
+  const ExitState state = worker_->exit_state();
+  const MemoryKills kills = memory_kills();
+  Outcome outcome = Outcome::crashed;
+  std::string reason = fmt::format("the worker ended {}: {}", stage_text(stage_), state.describe());
+  if (state.signal == SIGKILL && out_of_memory_kills_ >= 0 && kills.count > out_of_memory_kills_) {
+    outcome = Outcome::out_of_memory;
+    reason += fmt::format("; {} counts an out-of-memory kill since it began", kills.source);
+  }
+  Record record = failure(job, order, outcome, reason);
+  worker_.reset();
+  return record;
+}
+
+Record Supervisor::failure(const Job& job, const WorkOrder& order, Outcome outcome, const std::string& reason) {
+  Record record = begin_record(order);
+  fail_record(record, outcome, reason);
+  fill_(job, record);
+  if (worker_) {
+    worker_->process().drain_output();
+    record.stderr_tail = worker_->process().output_tail();
+  }
+  return record;
+}
+
+}  // namespace deepgap

@@ -1,0 +1,61 @@
+// Supervisor: has Batches of Jobs done by workers, one worker at a time. Whatever a worker does (crash, hang, run out of memory, lose its
+// device) becomes the Record of the Job it did it to, and the rest goes on in a fresh one.
+// Main thread only: workers die with the thread that started them.
+#pragma once
+
+#include "plan/planner.h"
+#include "run/interrupts.h"
+#include "run/worker_process.h"
+#include "worker/order.h"
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+namespace deepgap {
+
+struct SupervisorSettings {
+  std::chrono::nanoseconds timeout{std::chrono::seconds(60)};
+  std::string run_id, study, cache_dir;
+};
+
+class Supervisor {
+ public:
+  // Heard while a Job is under way: its stage and how many queries that has finished.
+  using Progress = std::function<void(const Job&, const std::string& stage, uint64_t done)>;
+  using Receiver = std::function<void(const Job&, Record&&)>;
+
+  // `fill` completes a Record that no worker could send, with what the inspection knows.
+  Supervisor(SupervisorSettings settings, Interrupts& interrupts, Progress progress, std::function<void(const Job&, Record&)> fill);
+
+  // Hands each Record over as it comes. After an interrupt the Job under way is answered as `interrupted` and the rest is left out.
+  // What `receive` throws passes through; the worker is gone then.
+  void serve(const Batch& batch, const Receiver& receive);
+
+ private:
+  struct Answer {
+    enum class Kind { frame, died, silent, interrupted } kind = Kind::frame;
+    Frame frame;
+  };
+  Record run(const Job& job);
+  Answer ask(WorkerProcess& worker, const char* kind, const Job& job, const WorkOrder& order);
+  Answer ask_for_end(WorkerProcess& worker);
+  std::string make_reference(const Job& job, const WorkOrder& order);
+  WorkOrder order_for(const Job& job) const;
+  Record record_from(const Job& job, const WorkOrder& order, Answer answer);
+  Record failure(const Job& job, const WorkOrder& order, Outcome outcome, const std::string& reason);
+  Record death(const Job& job, const WorkOrder& order);
+
+  SupervisorSettings settings_;
+  Interrupts& interrupts_;
+  Progress progress_;
+  std::function<void(const Job&, Record&)> fill_;
+  std::unique_ptr<WorkerProcess> worker_;
+  std::string stage_;                               // where the worker is
+  int64_t out_of_memory_kills_ = 0;                 // by the kernel, before the worker began
+  std::map<std::string, std::string> unavailable_;  // why a model and dataset have no reference
+};
+
+}  // namespace deepgap

@@ -1,0 +1,42 @@
+// WorkerProcess: the parent's end of one worker: a child with a channel of frames. Waits for a frame, its death, silence or Ctrl-C,
+// whatever comes first; its output is taken meanwhile. Not thread-safe; the child is killed with this object.
+#pragma once
+
+#include "base/subprocess.h"
+#include "run/interrupts.h"
+#include "worker/protocol.h"
+
+#include <chrono>
+#include <map>
+#include <optional>
+#include <string>
+
+namespace deepgap {
+
+struct WorkerLimits {
+  std::optional<uint64_t> address_space_bytes, cpu_seconds;
+};
+
+class WorkerProcess {
+ public:
+  enum class Event { frame, silence, ended, interrupted };
+
+  WorkerProcess(const std::map<std::string, std::string>& environment, const WorkerLimits& limits = {});
+  // False: it is gone; wait() tells more.
+  bool send(const Frame& frame);
+  // `interrupted` only when an interrupt came since the last one that was told. Throws Error{internal} on bytes that are no frame.
+  Event wait(Frame& frame, std::chrono::steady_clock::time_point deadline, Interrupts& interrupts);
+  Subprocess& process() { return process_; }
+  // After `ended`: how. Waits a moment for it.
+  ExitState exit_state();
+
+ private:
+  bool take_bytes();  // false: the end of the channel
+
+  Subprocess process_;
+  FrameParser parser_;
+  FrameWriter writer_;
+  bool ended_ = false;
+};
+
+}  // namespace deepgap

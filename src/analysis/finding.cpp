@@ -14,7 +14,7 @@ std::vector<FindingStatements> all_findings(const Evidence& evidence) {
   std::vector<FindingStatements> said;
   for (const auto& finding : findings) {
     auto statements = finding->find(evidence);
-    if (!statements.empty()) said.push_back({finding->id(), finding->describe(), std::move(statements)});
+    if (!statements.empty()) said.push_back({finding->id(), finding->describe(), finding->place(), std::move(statements)});
   }
   return said;
 }

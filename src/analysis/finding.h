@@ -12,6 +12,7 @@
 namespace deepgap {
 
 enum class Tone { result, note, warning, failure };
+enum class Place { summary, failures };  // which section of a report
 
 struct Statement {
   Tone tone = Tone::result;
@@ -33,11 +34,13 @@ class Finding {
   virtual std::string id() const = 0;
   virtual int order() const = 0;             // place among the findings; gaps are left for others
   virtual std::string describe() const = 0;  // how it is drawn, one sentence
+  virtual Place place() const { return Place::summary; }
   virtual std::vector<Statement> find(const Evidence& evidence) const = 0;
 };
 
 struct FindingStatements {
   std::string id, describe;
+  Place place = Place::summary;
   std::vector<Statement> statements;
 };
 // What every Finding says, in order; those with nothing to say are left out.

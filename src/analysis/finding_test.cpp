@@ -80,22 +80,22 @@ TEST(Findings, the_smallest_batch_near_the_peak) {
   }
   const auto said = find("batch_peak", collector);
   ASSERT_THAT(said, SizeIs(1));
-  EXPECT_THAT(said[0].headline, HasSubstr("batch 4 is enough, within 5 % of the peak at batch 8"));
-  EXPECT_THAT(said[0].detail, HasSubstr("2.00 times"));
+  EXPECT_THAT(said[0].headline, HasSubstr("batch 4 is enough to be within 5 % of the peak"));
+  EXPECT_THAT(said[0].detail, HasSubstr("native peaks at batch 8, 2.00 times"));
 }
 
 TEST(Findings, a_peak_at_the_largest_batch_may_lie_beyond) {
   ResultsCollector collector;
   for (const int64_t batch : {1, 2, 4}) add(collector, {.batch = batch, .throughputs = {50.0 * static_cast<double>(batch)}});
   const auto said = find("batch_peak", collector);
-  EXPECT_THAT(said.at(0).headline, HasSubstr("no smaller batch is within 5 %"));
+  EXPECT_THAT(said.at(0).headline, HasSubstr("batch 4 is enough"));
   EXPECT_THAT(said.at(0).detail, HasSubstr("may lie beyond"));
 }
 
 TEST(Findings, batching_that_does_not_help_is_said) {
   ResultsCollector collector;
   for (const int64_t batch : {1, 2, 4}) add(collector, {.batch = batch, .throughputs = {100.0 - 10 * static_cast<double>(batch)}});
-  EXPECT_THAT(find("batch_peak", collector).at(0).detail, HasSubstr("Batching does not help"));
+  EXPECT_THAT(find("batch_peak", collector).at(0).detail, HasSubstr("batching does not help"));
 }
 
 TEST(Findings, two_batches_show_no_peak) {
@@ -177,6 +177,25 @@ TEST(Findings, machines_and_versions_that_are_mixed_are_warned_of) {
   EXPECT_EQ(said[0].detail, "12 MiB in use");
   EXPECT_EQ(said[1].headline, "Records of 2 machines are mixed");
   EXPECT_EQ(said[2].headline, "onnxruntime was measured in 2 versions");
+}
+
+TEST(Findings, what_the_machine_did_meanwhile_is_said) {
+  ResultsCollector collector;
+  Record record = failed(Outcome::ok, "");
+  record.verdict = Verdict::valid;
+  record.point.threads = 2;
+  record.environment = {
+      {"cpu.governor", std::string("powersave")}, {"memory.swap_used_bytes", int64_t{1} << 20}, {"cpu.hypervisor", std::string("KVM")}};
+  record.estimates["cpus_used_by_others"] = {0.3, {}, {}, 1};
+  record.estimates["cpus_stolen"] = {0.001, {}, {}, 1};
+  collector.add(record);
+  const auto said = find("machine", collector);
+  ASSERT_THAT(said, SizeIs(4));
+  EXPECT_EQ(said[0].headline, "Frequency governor: powersave");
+  EXPECT_EQ(said[1].headline, "Up to 1.0 MiB of swap were in use");
+  EXPECT_EQ(said[2].headline, "Measured in a virtual machine (KVM)");
+  EXPECT_EQ(said[3].headline, "1 point measured while other processes used the CPUs");
+  EXPECT_THAT(said[3].detail, HasSubstr("0.30 CPUs"));
 }
 
 TEST(Findings, an_empty_store_says_nothing_and_only_failures_only_failures) {

@@ -150,6 +150,11 @@ TEST(Metrics, cpu_use_is_the_counters_growth_in_the_window) {
   record.series = {{"proc", "cpu_time", "s", true, {0, 1'000'000'000, 2'000'000'000, 4'000'000'000}, {0, 1, 2.5, 5.5}}};
   EXPECT_DOUBLE_EQ(value_of(record, "cpus_used"), 1.5);
   EXPECT_DOUBLE_EQ(value_of(record, "cpu_utilization"), 0.75);
+  EXPECT_TRUE(absent(record, "cpus_used_by_others"));
+  record.series.push_back({"proc", "machine_busy", "s", true, {1'000'000'000, 3'000'000'000}, {100, 104}});
+  record.series.push_back({"proc", "machine_steal", "s", true, {1'000'000'000, 3'000'000'000}, {7, 7.5}});
+  EXPECT_DOUBLE_EQ(value_of(record, "cpus_used_by_others"), 0.5);
+  EXPECT_DOUBLE_EQ(value_of(record, "cpus_stolen"), 0.25);
   record.point.threads = 0;
   EXPECT_TRUE(absent(record, "cpu_utilization"));
 }

@@ -72,9 +72,9 @@ std::string format_percent(double share) {
   return (percent != 0 && std::abs(percent) < 10 ? fmt::format("{:.1f}", percent) : fmt::format("{:.0f}", percent)) + " %";
 }
 
-std::string count_of(int64_t n, const std::string& one, const std::string& many) {
-  return with_commas(std::to_string(n)) + " " + (n == 1 ? one : many);
-}
+std::string format_count(int64_t n) { return with_commas(std::to_string(n)); }
+
+std::string count_of(int64_t n, const std::string& one, const std::string& many) { return format_count(n) + " " + (n == 1 ? one : many); }
 
 std::string list_of(const std::vector<std::string>& items, size_t most) {
   std::vector<std::string> shown(items.begin(), items.begin() + static_cast<std::ptrdiff_t>(std::min(items.size(), most)));

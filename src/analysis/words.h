@@ -20,7 +20,8 @@ std::string format_interval(const Estimate& estimate);
 std::string format_ratio(double ratio);
 std::string format_ratio(double ratio, const std::optional<Interval>& interval);
 std::string format_percent(double share);  // 0.0512 -> "5.1 %"
-// "1 point", "3 points"; "1,234 points".
+std::string format_count(int64_t n);       // 1234, 12,345
+// "1 point", "3 points"; "12,345 points".
 std::string count_of(int64_t n, const std::string& one, const std::string& many);
 // "a", "a and b", "a, b and c"; beyond `most` the rest is counted: "a, b and 7 more".
 std::string list_of(const std::vector<std::string>& items, size_t most = 6);

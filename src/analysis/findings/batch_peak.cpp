@@ -1,22 +1,39 @@
 // Where throughput peaks along the batch, and the smallest batch that already gives nearly as much: the one to use where latency counts.
 #include "analysis/comparison.h"
 #include "analysis/finding.h"
-#include "analysis/words.h"
 #include "base/registry.h"
+#include "base/text.h"
 
 #include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
 
 namespace deepgap {
 namespace {
 
 constexpr double near_peak = 0.95;
 
-std::vector<const PointSummary*> measured(const Line& line) {
+constexpr size_t most_lines = 4;  // in words
+
+struct Sweep {
+  const Line* line;
+  const PointSummary *first, *last;  // the smallest and the largest batch with a usable value
+  const PointSummary *peak, *enough;
+};
+
+std::optional<Sweep> sweep_of(const Line& line) {
   std::vector<const PointSummary*> points;
   for (const PointSummary* point : line.points) {
     if (point->usable() && point->find("throughput") != nullptr) points.push_back(point);
   }
-  return points;
+  if (points.size() < 3) return std::nullopt;
+  const PointSummary* peak = line.peak();
+  const double most = peak->find("throughput")->estimate.value;
+  const auto enough = std::find_if(points.begin(), points.end(), [&](const PointSummary* point) {
+    return point->find("throughput")->estimate.value >= near_peak * most;
+  });
+  return Sweep{&line, points.front(), points.back(), peak, *enough};
 }
 
 class BatchPeak final : public Finding {
@@ -31,45 +48,45 @@ class BatchPeak final : public Finding {
   std::vector<Statement> find(const Evidence& evidence) const override {
     std::vector<Statement> statements;
     for (const Workload& workload : evidence.workloads) {
+      std::vector<Sweep> sweeps;
       for (const Line& line : workload.lines) {
-        const auto points = measured(line);
-        if (points.size() >= 3) statements.push_back(statement(workload, line, points));
+        if (const auto sweep = sweep_of(line)) sweeps.push_back(*sweep);
       }
+      if (!sweeps.empty()) statements.push_back(statement(workload, sweeps));
     }
     return statements;
   }
 
  private:
-  static Statement statement(const Workload& workload, const Line& line, const std::vector<const PointSummary*>& points) {
-    const PointSummary* peak = line.peak();
-    const double most = peak->find("throughput")->estimate.value;
-    const PointSummary* smallest = peak;
-    for (const PointSummary* point : points) {
-      if (point->find("throughput")->estimate.value >= near_peak * most) {
-        smallest = point;
-        break;
-      }
-    }
+  static Statement statement(const Workload& workload, const std::vector<Sweep>& sweeps) {
+    std::set<int64_t> enough;
     Statement statement;
-    statement.point_ids = {peak->point_id};
-    const std::string who = fmt::format("{}, {}", workload.label, line.label);
-    if (smallest == peak) {
-      statement.headline = fmt::format("{}: throughput peaks at batch {}; no smaller batch is within 5 % of it", who, peak->point.batch);
-    } else {
-      statement.headline =
-          fmt::format("{}: batch {} is enough, within 5 % of the peak at batch {}", who, smallest->point.batch, peak->point.batch);
-      statement.point_ids.push_back(smallest->point_id);
+    std::vector<std::string> words;
+    for (const Sweep& sweep : sweeps) {
+      enough.insert(sweep.enough->point.batch);
+      statement.point_ids.push_back(sweep.enough->point_id);
+      if (sweep.peak != sweep.enough) statement.point_ids.push_back(sweep.peak->point_id);
+      words.push_back(words_for(sweep));
     }
-    statement.detail = gain_words(*points.front(), *peak);
-    if (peak == points.back()) statement.detail += " It is the largest batch measured: the peak may lie beyond it.";
+    const std::string range =
+        enough.size() == 1 ? std::to_string(*enough.begin()) : fmt::format("{} to {}, by engine,", *enough.begin(), *enough.rbegin());
+    statement.headline = fmt::format("{}: batch {} is enough to be within 5 % of the peak", workload.label, range);
+    statement.detail =
+        join(std::vector<std::string>(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(std::min(words.size(), most_lines))), " ");
+    if (words.size() > most_lines) statement.detail += fmt::format(" {} more lines are in the table.", words.size() - most_lines);
     return statement;
   }
 
-  static std::string gain_words(const PointSummary& first, const PointSummary& peak) {
-    if (&first == &peak) return fmt::format("Batching does not help: the smallest batch, {}, is the fastest.", first.point.batch);
-    const auto gain = compare_points(peak, first, "throughput");
-    if (!gain) return {};
-    return fmt::format("The peak is {}.", comparison_words(*gain, fmt::format("batch {}", first.point.batch)));
+  static std::string words_for(const Sweep& sweep) {
+    const std::string& who = sweep.line->label;
+    if (sweep.peak == sweep.first)
+      return fmt::format("With {} batching does not help: batch {} is the fastest.", who, sweep.peak->point.batch);
+    std::string text = fmt::format("{} peaks at batch {}", who, sweep.peak->point.batch);
+    if (const auto gain = compare_points(*sweep.peak, *sweep.first, "throughput")) {
+      text += ", " + comparison_words(*gain, fmt::format("batch {}", sweep.first->point.batch));
+    }
+    if (sweep.peak == sweep.last) text += "; it is the largest measured, so the peak may lie beyond";
+    return text + ".";
   }
 };
 

@@ -74,7 +74,7 @@ class BestEngine final : public Finding {
     if (words.empty()) {
       statement.detail = "Nothing else ran this model to compare it with.";
     } else {
-      statement.detail = "Best of the others: " + list_of(words, 3) + ".";
+      statement.detail = "That is " + list_of(words, 3) + ".";
     }
     return statement;
   }

@@ -48,6 +48,7 @@ class Failures final : public Finding {
   std::string id() const override { return "failures"; }
   int order() const override { return 60; }
   std::string describe() const override { return "Records whose outcome is not ok, grouped by outcome and reason."; }
+  Place place() const override { return Place::failures; }
   std::vector<Statement> find(const Evidence& evidence) const override {
     std::map<Cause, Extent> causes;
     for (const PointSummary& point : evidence.results.points) {

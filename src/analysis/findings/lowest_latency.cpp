@@ -6,6 +6,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <map>
+
 namespace deepgap {
 namespace {
 
@@ -14,35 +17,57 @@ class LowestLatency final : public Finding {
   std::string id() const override { return "lowest_latency"; }
   int order() const override { return 30; }
   std::string describe() const override {
-    return "The usable point with the lowest median latency of each model, with its 99th percentile.";
+    return "The usable point with the lowest median latency of each model, against the lowest of each other engine, and its 99th "
+           "percentile.";
   }
   std::vector<Statement> find(const Evidence& evidence) const override {
     std::vector<Statement> statements;
     for (const Workload& workload : evidence.workloads) {
-      const PointSummary* best = nullptr;
-      const Line* best_line = nullptr;
-      for (const Line& line : workload.lines) {
-        for (const PointSummary* point : line.points) {
-          const MetricSummary* median = point->usable() ? point->find("latency_p50_ms") : nullptr;
-          if (median == nullptr) continue;
-          if (best != nullptr && median->estimate.value >= best->find("latency_p50_ms")->estimate.value) continue;
-          best = point;
-          best_line = &line;
-        }
-      }
-      if (best != nullptr) statements.push_back(statement(workload, *best_line, *best));
+      const auto best = best_by_backend(workload);
+      const auto least = std::min_element(best.begin(), best.end(),
+                                          [](const auto& a, const auto& b) { return median(*a.second.point) < median(*b.second.point); });
+      if (least != best.end()) statements.push_back(statement(workload, best, least->second));
     }
     return statements;
   }
 
  private:
-  static Statement statement(const Workload& workload, const Line& line, const PointSummary& point) {
+  struct Best {
+    const Line* line;
+    const PointSummary* point;
+  };
+  using BestByBackend = std::map<std::string, Best>;
+
+  static double median(const PointSummary& point) { return point.find("latency_p50_ms")->estimate.value; }
+
+  static BestByBackend best_by_backend(const Workload& workload) {
+    BestByBackend best;
+    for (const Line& line : workload.lines) {
+      for (const PointSummary* point : line.points) {
+        if (!point->usable() || point->find("latency_p50_ms") == nullptr) continue;
+        const auto [place, is_first] = best.try_emplace(line.key.backend, Best{&line, point});
+        if (!is_first && median(*point) < median(*place->second.point)) place->second = {&line, point};
+      }
+    }
+    return best;
+  }
+
+  static Statement statement(const Workload& workload, const BestByBackend& best, const Best& least) {
     Statement statement;
-    statement.headline = fmt::format("{}: {} ms median latency with {} at batch {}", workload.label,
-                                     format_estimate(point.find("latency_p50_ms")->estimate), line.label, point.point.batch);
-    statement.point_ids = {point.point_id};
-    if (const MetricSummary* p99 = point.find("latency_p99_ms")) {
-      statement.detail = fmt::format("One query in a hundred takes longer than {} ms.", format_estimate(p99->estimate));
+    statement.headline =
+        fmt::format("{}: {} ms median latency with {} at batch {}", workload.label,
+                    format_estimate(least.point->find("latency_p50_ms")->estimate), least.line->label, least.point->point.batch);
+    statement.point_ids = {least.point->point_id};
+    std::vector<std::string> words;
+    for (const auto& [backend, other] : best) {
+      if (other.point == least.point) continue;
+      statement.point_ids.push_back(other.point->point_id);
+      const auto comparison = compare_points(*least.point, *other.point, "latency_p50_ms");
+      if (comparison) words.push_back(comparison_words(*comparison, other.line->label));
+    }
+    if (!words.empty()) statement.detail = "That is " + list_of(words, 3) + ". ";
+    if (const MetricSummary* p99 = least.point->find("latency_p99_ms")) {
+      statement.detail += fmt::format("One query in a hundred takes longer than {} ms.", format_estimate(p99->estimate));
     }
     return statement;
   }

@@ -2,9 +2,11 @@
 #include "analysis/finding.h"
 #include "analysis/words.h"
 #include "base/registry.h"
+#include "base/text.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -56,18 +58,62 @@ void add_versions(const std::vector<PointSummary>& points, std::vector<Statement
   }
 }
 
+// Facts that spoil measurements wherever they are so. `deepgap doctor` knows more of the machine it runs on; this is what Records tell.
+void add_conditions(const FactTable& environment, std::vector<Statement>& statements) {
+  const std::string governor = only_value(environment, "cpu.governor");
+  if (!governor.empty() && governor != "performance" && governor.rfind("not available", 0) != 0) {
+    statements.push_back(
+        {Tone::warning, "Frequency governor: " + governor, "Clocks rise and fall with the load; \"performance\" holds them.", {}});
+  }
+  const auto swap = environment.find("memory.swap_used_bytes");
+  if (swap != environment.end() && swap->second.most.value_or(0) > 0) {
+    statements.push_back({Tone::note,
+                          fmt::format("Up to {} of swap were in use", format_bytes(*swap->second.most)),
+                          "A model that is read back from swap is slow for a reason of the machine's.",
+                          {}});
+  }
+  const std::string hypervisor = only_value(environment, "cpu.hypervisor");
+  if (!hypervisor.empty() && hypervisor != "none" && hypervisor.rfind("not available", 0) != 0) {
+    statements.push_back({Tone::note,
+                          fmt::format("Measured in a virtual machine ({})", hypervisor),
+                          "Cores, caches and memory may be shared with other guests: compare within one run, and trust repeats.",
+                          {}});
+  }
+}
+
+// Points during which others took CPU time, judged by a metric: more than `share` of the threads.
+void add_disturbed(const std::vector<PointSummary>& points, const std::string& metric, double share, const std::string& what,
+                   std::vector<Statement>& statements) {
+  std::vector<std::string> ids;
+  double most = 0;
+  for (const PointSummary& point : points) {
+    const MetricSummary* found = point.find(metric);
+    if (found == nullptr || found->estimate.value <= share * std::max(point.point.threads, 1)) continue;
+    ids.push_back(point.point_id);
+    most = std::max(most, found->estimate.value);
+  }
+  if (ids.empty()) return;
+  const std::string count = count_of(static_cast<int64_t>(ids.size()), "point", "points");
+  statements.push_back({Tone::warning, fmt::format("{} measured while {}", count, what),
+                        fmt::format("The most was {} CPUs on average over a measured window.", format_significant(most, 2)), ids});
+}
+
 class Machine final : public Finding {
  public:
   std::string id() const override { return "machine"; }
   int order() const override { return 80; }
   std::string describe() const override {
-    return "Warnings that the runs recorded about their machine, and Records of several machines or engine versions in one Store.";
+    return "What the Records tell of a machine that spoils measurements (governor, swap, virtualisation; other processes beyond 5 % of the "
+           "threads, stolen time beyond 1 %), and Records of several machines or engine versions in one Store.";
   }
   std::vector<Statement> find(const Evidence& evidence) const override {
     const Results& results = evidence.results;
     std::vector<Statement> statements;
     add_warnings(results.environment, statements);
     add_warnings(results.facts, statements);
+    add_conditions(results.environment, statements);
+    add_disturbed(results.points, "cpus_used_by_others", 0.05, "other processes used the CPUs", statements);
+    add_disturbed(results.points, "cpus_stolen", 0.01, "the host gave CPU time to other guests", statements);
     add_mixture(results.environment, "host.name", "machines", statements);
     add_mixture(results.environment, "cpu.model", "CPU models", statements);
     add_versions(results.points, statements);

@@ -1,7 +1,7 @@
 // What a lower precision brings and what it costs in accuracy.
 #include "analysis/comparison.h"
 #include "analysis/finding.h"
-#include "analysis/findings/one_change.h"
+#include "analysis/one_change.h"
 #include "analysis/words.h"
 #include "base/registry.h"
 

@@ -1,7 +1,7 @@
 // How a CPU engine scales with its threads, and where more of them stop helping.
 #include "analysis/comparison.h"
 #include "analysis/finding.h"
-#include "analysis/findings/one_change.h"
+#include "analysis/one_change.h"
 #include "analysis/words.h"
 #include "base/registry.h"
 

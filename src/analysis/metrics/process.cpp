@@ -2,6 +2,8 @@
 #include "analysis/metric.h"
 #include "analysis/steady.h"
 
+#include <algorithm>
+
 namespace deepgap {
 namespace {
 
@@ -26,10 +28,24 @@ std::optional<Estimate> utilization(const Record& record) {
   return used;
 }
 
+// CPU time that went to neither this process nor idleness nor the host's other guests.
+std::optional<Estimate> used_by_others(const Record& record) {
+  auto busy = per_second(record, "machine_busy");
+  const auto own = per_second(record, "cpu_time");
+  if (!busy || !own) return std::nullopt;
+  // Ticks of 10 ms on one side, microseconds on the other: the difference may come out a little below zero.
+  busy->value = std::max(0.0, busy->value - own->value);
+  return busy;
+}
+
 const bool registered = register_metrics({
     {"cpus_used", "1", Better::neither, "CPU time of the worker process in the measured window, divided by the window's length",
      [](const Record& r) { return per_second(r, "cpu_time"); }},
     {"cpu_utilization", "1", Better::neither, "cpus_used divided by the engine's threads", utilization},
+    {"cpus_used_by_others", "1", Better::lower,
+     "CPU time of everything else on the machine in the measured window, divided by the window's length", used_by_others},
+    {"cpus_stolen", "1", Better::lower, "CPU time that the host of this virtual machine gave to others, divided by the window's length",
+     [](const Record& r) { return per_second(r, "machine_steal"); }},
     {"context_switches_per_s", "1/s", Better::lower,
      "times a second that a thread of the worker gave up or lost its CPU in the measured window",
      [](const Record& r) { return per_second(r, "context_switches"); }},

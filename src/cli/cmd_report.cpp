@@ -1,0 +1,83 @@
+// deepgap report: a Store as one HTML or Markdown document.
+#include "base/file.h"
+#include "cli/command.h"
+#include "report/report.h"
+#include "store/store.h"
+
+#include <deepgap/error.h>
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+namespace deepgap {
+namespace {
+
+class ReportCommand final : public Command {
+ public:
+  std::string name() const override { return "report"; }
+  std::string describe() const override { return "make an HTML or Markdown report from a Store"; }
+
+  void declare(CLI::App& app) override {
+    app.add_option("store", store_, "the Store to report on")->required();
+    app.add_option("--output", output_, "the file to write; default: the Store's name with .html or .md; - is standard output");
+    app.add_option("--format", format_, "html or md; default: by the name of --output, else html");
+    app.add_option("--title", title_, "the report's title; default: from the studies in the Store");
+    app.add_flag("--anonymous", anonymous_, "leave out host names, serial numbers, user names and paths");
+  }
+
+  int run() override {
+    const std::string format = chosen_format();
+    const Results results = collect();
+    const ReportOptions options{title_.empty() ? default_title(results) : title_,
+                                anonymous_ ? "" : std::filesystem::path(store_).filename().string()};
+    const std::string text = format == "md" ? markdown_report(results, options) : html_report(results, options);
+    if (output_ == "-") {
+      fmt::print("{}", text);
+      return exit_ok;
+    }
+    const std::string path = output_.empty() ? std::filesystem::path(store_).replace_extension(format).string() : output_;
+    if (std::filesystem::exists(path) && std::filesystem::equivalent(path, store_)) {
+      throw Error(ErrorKind::usage, fmt::format("--output {} is the Store itself; name another file", path));
+    }
+    write_file_atomic(path, text);
+    fmt::print("{}\n", path);
+    return exit_ok;
+  }
+
+ private:
+  std::string chosen_format() const {
+    if (format_.empty()) return std::filesystem::path(output_).extension() == ".md" ? "md" : "html";
+    if (format_ == "html" || format_ == "md") return format_;
+    throw Error(ErrorKind::usage,
+                unknown_name("format", format_, {"html", "md"}) + (format_ == "csv" ? " (deepgap export writes CSV)" : ""));
+  }
+
+  Results collect() const {
+    const Store store(store_, Store::Mode::read);
+    Anonymizer anonymizer;
+    // A name may be given away by a later Record than the one that hides it.
+    if (anonymous_) store.each([&](Record&& record) { anonymizer.learn(record); });
+    ResultsCollector collector;
+    store.each([&](Record&& record) {
+      if (anonymous_) anonymizer.apply(record);
+      collector.add(record);
+    });
+    return collector.results();
+  }
+
+  static std::string default_title(const Results& results) {
+    if (results.studies.size() != 1 || *results.studies.begin() == "flags" || results.studies.begin()->empty()) {
+      return "Inference performance";
+    }
+    return *results.studies.begin();
+  }
+
+  std::string store_, output_, format_, title_;
+  bool anonymous_ = false;
+};
+
+const bool registered = Registry<Command>::instance().add("report", [] { return std::make_unique<ReportCommand>(); });
+
+}  // namespace
+}  // namespace deepgap

@@ -1,0 +1,42 @@
+// An axis of a chart: values to pixels, and where its ticks are.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace deepgap {
+
+enum class Scale { linear, log2, log10 };  // linear starts at 0
+
+struct Tick {
+  double value = 0;
+  double at = 0;  // pixels
+  std::string text;
+};
+
+class Axis {
+ public:
+  // Values from `least` to `most` (positive for logarithms) fall between the pixels `from` and `to`, with room to spare. `spacing`: how
+  // far apart ticks are at least. For log2, ticks are at `wanted` where they fit, else at powers of two.
+  Axis(Scale scale, double least, double most, double from, double to, double spacing, const std::vector<double>& wanted = {});
+
+  double at(double value) const;
+  const std::vector<Tick>& ticks() const { return ticks_; }
+
+ private:
+  double transform(double value) const;
+  void add_tick(double value);
+  void linear_ticks(double spacing);
+  void decade_ticks(double spacing);
+  void power_ticks(double spacing, const std::vector<double>& wanted);
+
+  Scale scale_;
+  double low_ = 0, high_ = 1;  // transformed
+  double from_, to_;
+  std::vector<Tick> ticks_;
+};
+
+// Logarithmic where values spread by more than `spread`, so that small ones can be seen; else linear from 0.
+Scale scale_for(double least, double most, double spread);
+
+}  // namespace deepgap

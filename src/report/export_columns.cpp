@@ -1,0 +1,210 @@
+// The columns: deepgap's own in the order scripts rely on, those of DEEP-GAP and GDEV-AI, then any further metric.
+#include "report/export_table.h"
+
+#include "record/record_json.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <ctime>
+
+namespace deepgap {
+namespace {
+
+Cell text(const std::string& value) {
+  if (value.empty()) return {};
+  return value;
+}
+Cell number(double value) {
+  if (!std::isfinite(value)) return {};
+  return value;
+}
+template <typename T>
+Cell optional(const std::optional<T>& value) {
+  if (!value) return {};
+  if constexpr (std::is_same_v<T, double>) {
+    return number(*value);
+  } else {
+    return *value;
+  }
+}
+Cell positive(int64_t value) {
+  if (value <= 0) return {};
+  return value;
+}
+
+// 2026-11-21T07:15:00.250Z
+Cell timestamp(int64_t unix_ns) {
+  if (unix_ns == 0) return {};
+  const int64_t ms = unix_ns / 1'000'000;
+  return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z", fmt::gmtime(static_cast<std::time_t>(ms / 1000)), ms % 1000);
+}
+
+ExportColumn of_record(std::string name, std::function<Cell(const Record&)> cell) {
+  return {std::move(name), [cell = std::move(cell)](const ExportRow& row) { return cell(*row.record); }};
+}
+
+// What a single Record has and a Point, being several, has not.
+ExportColumn of_one(std::string name, std::function<Cell(const Record&)> cell) {
+  return {std::move(name), [cell = std::move(cell)](const ExportRow& row) { return row.of_point ? Cell() : cell(*row.record); }};
+}
+
+enum class Part { value, low, high };
+
+Cell estimate(const Record& record, const std::string& id, Part part) {
+  const auto found = record.estimates.find(id);
+  if (found == record.estimates.end()) return {};
+  if (part == Part::value) return number(found->second.value);
+  return optional(part == Part::low ? found->second.low : found->second.high);
+}
+
+ExportColumn metric(const std::string& id) {
+  return of_record(id, [id](const Record& r) { return estimate(r, id, Part::value); });
+}
+
+// A metric that the Record also holds itself: a Record that failed early has no metrics, but may have got that far.
+ExportColumn metric_or(const std::string& id, std::function<Cell(const Record&)> own) {
+  return {id, [id, own = std::move(own)](const ExportRow& row) {
+            const Cell cell = estimate(*row.record, id, Part::value);
+            return cell.index() != 0 || row.of_point ? cell : own(*row.record);
+          }};
+}
+
+// A fact of the machine, unless it says that it is not available.
+ExportColumn environment(std::string name, const std::string& key) {
+  return of_one(std::move(name), [key](const Record& r) -> Cell {
+    const auto found = r.environment.find(key);
+    if (found == r.environment.end()) return {};
+    const auto* said = std::get_if<std::string>(&found->second);
+    if (said != nullptr) return said->starts_with("not available") ? Cell() : text(*said);
+    return std::visit([](const auto& value) { return Cell(value); }, found->second);
+  });
+}
+
+Cell memory_gib(const Record& r) {
+  const auto found = r.environment.find("memory.total_bytes");
+  const auto* bytes = found == r.environment.end() ? nullptr : std::get_if<int64_t>(&found->second);
+  if (bytes == nullptr) return {};
+  return static_cast<double>(*bytes) / (int64_t{1} << 30);
+}
+
+template <typename T>
+ExportColumn of_check(std::string name, T CheckResult::*member) {
+  return of_record(std::move(name), [member](const Record& r) -> Cell {
+    if (!r.check) return {};
+    if constexpr (std::is_same_v<T, double>) {
+      return number((*r.check).*member);
+    } else if constexpr (std::is_same_v<T, std::optional<double>>) {
+      return optional((*r.check).*member);
+    } else {
+      return Cell((*r.check).*member);
+    }
+  });
+}
+
+using Columns = std::vector<ExportColumn>;
+
+void add_point_columns(Columns& c) {
+  c.push_back(of_one("record_id", [](const Record& r) { return text(r.record_id); }));
+  c.push_back({"point_id", [](const ExportRow& row) { return text(row.point_id); }});
+  c.push_back(of_record("task", [](const Record& r) { return text(r.point.task); }));
+  c.push_back(of_record("model", [](const Record& r) { return text(r.point.model); }));
+  c.push_back(of_record("backend", [](const Record& r) { return text(r.point.backend); }));
+  c.push_back(of_record("device", [](const Record& r) { return text(placement_name(r.point.placement)); }));
+  c.push_back(of_record("device_count", [](const Record& r) { return Cell(static_cast<int64_t>(r.point.placement.devices.size())); }));
+  c.push_back(of_record("precision", [](const Record& r) { return text(r.point.precision); }));
+  c.push_back(of_record("batch", [](const Record& r) { return Cell(r.point.batch); }));
+  c.push_back(of_record("scenario", [](const Record& r) { return text(r.point.scenario); }));
+  c.push_back(of_record("threads", [](const Record& r) { return Cell(int64_t{r.point.threads}); }));
+  c.push_back(of_record("options", [](const Record& r) { return text(options_text(r.point)); }));
+  c.push_back(of_one("repeat", [](const Record& r) { return Cell(int64_t{r.repeat}); }));
+  c.push_back(of_record("outcome", [](const Record& r) { return text(std::string(name_of(r.outcome))); }));
+  c.push_back(
+      of_record("verdict", [](const Record& r) { return r.verdict == Verdict::none ? Cell() : text(std::string(name_of(r.verdict))); }));
+  c.push_back(of_record("reason", [](const Record& r) { return text(r.reason); }));
+}
+
+void add_metric_columns(Columns& c) {
+  c.push_back(metric("throughput"));
+  c.push_back(of_record("throughput_ci_low", [](const Record& r) { return estimate(r, "throughput", Part::low); }));
+  c.push_back(of_record("throughput_ci_high", [](const Record& r) { return estimate(r, "throughput", Part::high); }));
+  for (const char* id : {"throughput_median", "latency_mean_ms", "latency_std_ms", "latency_p50_ms", "latency_p90_ms", "latency_p99_ms"}) {
+    c.push_back(metric(id));
+  }
+  c.push_back({"timings", [](const ExportRow& row) { return optional(row.timings); }});
+  c.push_back(metric_or("load_s", [](const Record& r) { return optional(r.load_s); }));
+  c.push_back(metric_or("compile_s", [](const Record& r) { return optional(r.compile_s); }));
+  c.push_back(metric_or("first_result_ms", [](const Record& r) { return optional(r.first_result_ms); }));
+  for (const char* id : {"device_memory_mib", "host_memory_mib", "power_w", "energy_j_per_item", "items_per_s_per_w"})
+    c.push_back(metric(id));
+  c.push_back(of_record("flop_per_item", [](const Record& r) { return positive(r.flop_per_item); }));
+  c.push_back(of_record("macs_per_item", [](const Record& r) { return positive(r.macs_per_item); }));
+  c.push_back(of_record("bytes_per_item", [](const Record& r) { return positive(r.bytes_per_item); }));
+  c.push_back(of_record("parameters", [](const Record& r) { return positive(r.parameters); }));
+}
+
+// DEEP-GAP and GDEV-AI write these with every row.
+void add_protocol_columns(Columns& c) {
+  c.push_back(of_record("timestamp", [](const Record& r) { return timestamp(r.started_unix_ns); }));
+  c.push_back(of_record("study", [](const Record& r) { return text(r.study); }));
+  c.push_back(of_one("sweep", [](const Record& r) { return Cell(int64_t{r.sweep}); }));
+  c.push_back({"iterations", [](const ExportRow& row) -> Cell {
+                 if (!row.timings || row.of_point || row.record->outcome != Outcome::ok) return {};
+                 return *row.timings + row.record->timings_dropped;
+               }});
+  c.push_back(of_one("warmup_iterations", [](const Record& r) { return r.outcome == Outcome::ok ? Cell(r.warmup_queries) : Cell(); }));
+  c.push_back(of_record("stopping", [](const Record& r) { return text(r.stopping.name); }));
+  c.push_back(environment("host", "host.name"));
+  c.push_back(environment("os", "os.name"));
+  c.push_back(environment("kernel", "os.kernel"));
+  c.push_back(environment("cpu_model", "cpu.model"));
+  c.push_back(environment("sockets", "cpu.sockets"));
+  c.push_back(environment("cores", "cpu.cores"));
+  c.push_back(environment("threads_per_core", "cpu.threads_per_core"));
+  c.push_back(of_one("memory_gib", memory_gib));
+  c.push_back(of_record("backend_version", [](const Record& r) { return text(r.backend_version); }));
+  c.push_back(environment("deepgap_version", "deepgap.version"));
+}
+
+void add_origin_columns(Columns& c) {
+  c.push_back(of_one("run_id", [](const Record& r) { return text(r.run_id); }));
+  c.push_back(of_record("tenant", [](const Record& r) { return text(r.tenant); }));
+  c.push_back(of_record("rank", [](const Record& r) { return Cell(int64_t{r.rank}); }));
+  c.push_back(of_record("weights", [](const Record& r) { return text(r.point.weights); }));
+  c.push_back(of_record("dataset", [](const Record& r) { return text(r.point.dataset); }));
+  c.push_back(of_record("dataset_description", [](const Record& r) { return text(r.dataset_description); }));
+  c.push_back(of_record("unchecked", [](const Record& r) { return Cell(r.unchecked); }));
+  c.push_back(of_record("check_against", [](const Record& r) { return r.check ? text(r.check->against) : Cell(); }));
+  c.push_back(of_check("check_samples", &CheckResult::samples));
+  c.push_back(of_check("check_max_abs_error", &CheckResult::max_abs_error));
+  c.push_back(of_check("check_mean_abs_error", &CheckResult::mean_abs_error));
+  c.push_back(of_check("check_sqnr_db", &CheckResult::sqnr_db));
+  c.push_back(of_check("check_top1_agreement", &CheckResult::top1_agreement));
+  c.push_back(of_check("check_pass", &CheckResult::pass));
+  c.push_back(of_record("timings_dropped", [](const Record& r) { return Cell(r.timings_dropped); }));
+  c.push_back({"repeats", [](const ExportRow& row) { return optional(row.repeats); }});
+  c.push_back({"records", [](const ExportRow& row) { return optional(row.records); }});
+}
+
+}  // namespace
+
+std::vector<ExportColumn> export_columns(const std::vector<std::string>& metric_ids) {
+  Columns columns;
+  add_point_columns(columns);
+  add_metric_columns(columns);
+  add_protocol_columns(columns);
+  add_origin_columns(columns);
+  std::vector<std::string> others = metric_ids;
+  std::sort(others.begin(), others.end());
+  others.erase(std::unique(others.begin(), others.end()), others.end());
+  for (const std::string& id : others) {
+    const auto same = [&](const ExportColumn& column) { return column.name == id; };
+    if (std::none_of(columns.begin(), columns.end(), same)) columns.push_back(metric(id));
+  }
+  return columns;
+}
+
+}  // namespace deepgap

@@ -1,0 +1,17 @@
+// Text that goes into HTML. Everything that comes from a Store is escaped here on its way out, without exception: names of models and
+// reasons of failures are whatever somebody wrote.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace deepgap {
+
+// Safe between tags and in quoted attributes: & < > " ' are written as entities, control characters as U+FFFD.
+std::string html_escaped(std::string_view text);
+// The same for Markdown tables and paragraphs: HTML-escaped, and what Markdown gives a meaning to is taken literally; one line.
+std::string markdown_escaped(std::string_view text);
+// At most `most` characters (code points); what is left out is marked.
+std::string shortened(std::string_view text, size_t most);
+
+}  // namespace deepgap

@@ -1,0 +1,20 @@
+// The pictures of a Workload: what is drawn, not how (chart.h).
+#pragma once
+
+#include "report/chart.h"
+#include "report/view.h"
+
+#include <string>
+#include <vector>
+
+namespace deepgap {
+
+struct Picture {
+  std::string title;  // "Throughput against batch"
+  std::string note;   // how to read it; may be empty
+  Chart chart;
+};
+
+std::vector<Picture> pictures_of(const Workload& workload, const std::vector<ShownLine>& lines);
+
+}  // namespace deepgap

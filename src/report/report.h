@@ -1,0 +1,20 @@
+// A Store's results as one self-contained document. Never measures, opens no file and no connection; what it is given is all it sees.
+// What does not fit the caps (report/view.h) is counted and said in the document, never dropped in silence. Pure functions.
+#pragma once
+
+#include "analysis/results.h"
+
+#include <string>
+
+namespace deepgap {
+
+struct ReportOptions {
+  std::string title = "deepgap report";
+  std::string source;  // the Store's name as the document shows it; may be empty
+};
+
+// One HTML file: style sheet, charts and a small script for sorting inside; readable without the script.
+std::string html_report(const Results& results, const ReportOptions& options);
+std::string markdown_report(const Results& results, const ReportOptions& options);
+
+}  // namespace deepgap

@@ -1,0 +1,211 @@
+#include "report/report.h"
+
+#include "base/file.h"
+#include "report/chart.h"
+#include "report/example_results.h"
+#include "report/html.h"
+
+#include <gmock/gmock.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <regex>
+
+namespace deepgap {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+Results collect(const std::vector<Record>& records) {
+  ResultsCollector collector;
+  for (const Record& record : records) collector.add(record);
+  return collector.results();
+}
+
+std::string html_of(const std::vector<Record>& records) { return html_report(collect(records), {"Quick start", "example.db"}); }
+
+size_t occurrences(const std::string& text, const std::string& part) {
+  size_t count = 0;
+  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + part.size())) ++count;
+  return count;
+}
+
+// Every opened element is closed in order; void elements and self-closed ones aside. Enough to catch what string building gets wrong.
+std::string first_imbalance(const std::string& html) {
+  std::vector<std::string> open;
+  const std::regex tag("<(/?)([a-zA-Z][a-zA-Z0-9]*)((?:[^>\"]|\"[^\"]*\")*?)(/?)>");
+  const size_t script = html.find("<script>");
+  const std::string body = html.substr(html.find("<body>"), script - html.find("<body>")) + "</body>";
+  for (std::sregex_iterator at(body.begin(), body.end(), tag), end; at != end; ++at) {
+    const std::string name = (*at)[2];
+    if ((*at)[4] == "/" || name == "br" || name == "meta") continue;
+    if ((*at)[1] != "/") {
+      open.push_back(name);
+    } else if (open.empty() || open.back() != name) {
+      return "</" + name + "> closes " + (open.empty() ? "nothing" : open.back()) + " at " + std::to_string(at->position());
+    } else {
+      open.pop_back();
+    }
+  }
+  return open.empty() ? "" : open.back() + " stays open";
+}
+
+TEST(Html, everything_is_escaped) {
+  EXPECT_EQ(html_escaped("<a href='x'>&\"\x01"), "&lt;a href=&#39;x&#39;&gt;&amp;&quot;\xEF\xBF\xBD");
+  EXPECT_EQ(markdown_escaped("a|b`c`\n<d>"), "a\\|b\\`c\\` &lt;d&gt;");
+  EXPECT_EQ(shortened("abcdef", 4), "abc\u2026");
+  EXPECT_EQ(shortened("\u00e9\u00e9\u00e9", 3), "\u00e9\u00e9\u00e9");
+}
+
+TEST(HtmlReport, is_whole_and_loads_nothing) {
+  const std::string html = html_of(example_study());
+  EXPECT_EQ(first_imbalance(html), "");
+  EXPECT_THAT(html, HasSubstr("<!DOCTYPE html>"));
+  for (const char* part : {"http://", "https://", "src=", "@import", "url(", "<link", "<img", "<iframe"})
+    EXPECT_THAT(html, Not(HasSubstr(part)));
+  for (const char* id : {"summary", "pictures", "points", "failures", "environment", "method"}) {
+    EXPECT_EQ(occurrences(html, std::string("<section id=\"") + id + "\""), 1u) << id;
+    EXPECT_THAT(html, HasSubstr(std::string("href=\"#") + id + "\""));
+  }
+  EXPECT_THAT(html, HasSubstr("prefers-color-scheme:dark"));
+  EXPECT_THAT(html, HasSubstr("Quick start"));
+  EXPECT_LT(html.size(), 400'000u);
+}
+
+TEST(HtmlReport, has_a_row_for_every_point_and_three_charts_for_every_model) {
+  const std::string html = html_of(example_study());
+  const Results results = collect(example_study());
+  for (const PointSummary& point : results.points) EXPECT_EQ(occurrences(html, "id=\"p-" + point.point_id + "\""), 1u);
+  EXPECT_EQ(occurrences(html, "<svg class=\"chart\""), 9u);
+  EXPECT_THAT(html, HasSubstr("Throughput (items/s)"));
+  EXPECT_THAT(html, HasSubstr("class=\"bar\""));
+}
+
+TEST(HtmlReport, every_link_has_its_target) {
+  const std::string html = html_of(example_study());
+  const std::regex link("href=\"#([^\"]+)\"");
+  for (std::sregex_iterator at(html.begin(), html.end(), link), end; at != end; ++at) {
+    EXPECT_THAT(html, HasSubstr("id=\"" + (*at)[1].str() + "\""));
+  }
+}
+
+TEST(HtmlReport, failures_are_explained) {
+  const std::string html = html_of(example_study());
+  EXPECT_THAT(html, HasSubstr("killed by signal 9"));
+  EXPECT_THAT(html, HasSubstr("&#39;Einsum&#39;"));
+  EXPECT_THAT(html, HasSubstr("1 point unstable"));
+}
+
+TEST(HtmlReport, names_that_are_markup_are_harmless) {
+  auto records = example_study();
+  for (Record& record : records) {
+    record.point.model = "<script>alert(1)</script>";
+    record.point.backend = "\"onload=\"x";
+    record.reason = "</td><img src=x onerror=alert(1)>";
+    record.environment["cpu.model"] = "</style><script>alert(2)</script>";
+    record.dataset_description = "<b>";
+    record.backend_version = "<i>";
+  }
+  const std::string html = html_report(collect(records), {"</title><script>alert(3)</script>", "<script>"});
+  EXPECT_EQ(occurrences(html, "<script>"), 1u) << "only our own";
+  EXPECT_THAT(html, Not(HasSubstr("<img")));
+  EXPECT_THAT(html, Not(HasSubstr("=\"\"onload")));
+  EXPECT_EQ(first_imbalance(html), "");
+  const std::string markdown = markdown_report(collect(records), {"t", "s"});
+  EXPECT_THAT(markdown, Not(HasSubstr("<script>")));
+}
+
+TEST(HtmlReport, an_empty_store_says_so) {
+  const std::string html = html_of({});
+  EXPECT_THAT(html, HasSubstr("nothing was measured"));
+  EXPECT_THAT(html, HasSubstr("There is nothing to draw"));
+  EXPECT_EQ(first_imbalance(html), "");
+}
+
+TEST(HtmlReport, a_store_of_failures_only_says_why) {
+  auto records = example_study();
+  for (Record& record : records) {
+    record.outcome = Outcome::timed_out;
+    record.verdict = Verdict::none;
+    record.reason = "no heartbeat for 60 s";
+    record.estimates.clear();
+    record.check.reset();
+  }
+  const std::string html = html_of(records);
+  EXPECT_THAT(html, HasSubstr("No point has a usable value"));
+  EXPECT_THAT(html, HasSubstr("no heartbeat for 60 s"));
+  EXPECT_EQ(first_imbalance(html), "");
+}
+
+TEST(HtmlReport, one_point_without_an_interval_is_drawn) {
+  Record record = example_study()[0];
+  record.estimates["throughput"] = {100, {}, {}, 1};
+  const std::string html = html_of({record});
+  EXPECT_EQ(occurrences(html, "<svg class=\"chart\""), 3u);
+  EXPECT_EQ(first_imbalance(html), "");
+}
+
+TEST(HtmlReport, large_stores_stay_small_and_say_what_is_left_out) {
+  ResultsCollector collector;
+  for (const Record& record : example_flood(20'000, 8'000)) collector.add(record);
+  const auto begin = std::chrono::steady_clock::now();
+  const std::string html = html_report(collector.results(), {"Flood", ""});
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
+  std::printf("20,000 records of 8,000 points: %.2f s, %.2f MB\n", seconds.count(), static_cast<double>(html.size()) / 1e6);
+  EXPECT_LT(html.size(), 10'000'000u);
+  EXPECT_THAT(html, HasSubstr("The first 2000 of 8000 points are shown"));
+  EXPECT_THAT(html, HasSubstr("The 8 lines with the highest throughput of 1000"));
+}
+
+TEST(MarkdownReport, has_the_same_sections) {
+  const std::string text = markdown_report(collect(example_study()), {"Quick start", "example.db"});
+  for (const char* part : {"# Quick start", "## Summary", "## Points", "| model | backend | batch |", "## Failures and refusals",
+                           "## Environment", "- `throughput`:"}) {
+    EXPECT_THAT(text, HasSubstr(part));
+  }
+  EXPECT_THAT(markdown_report(collect({}), {}), HasSubstr("nothing was measured"));
+}
+
+TEST(Chart, has_marks_bars_and_ticks) {
+  Chart chart{"a chart", {"Batch", Scale::log2, {1, 2, 4}}, {"Items", Scale::linear, {}}, {}};
+  chart.lines.push_back({"one", 0, false, {{1, 10, {}, {}, 9, 11, false, "tip <1>", ""}, {2, 18, {}, {}, 17, 19, true, "", ""}}});
+  const std::string svg = chart_svg(chart);
+  EXPECT_EQ(occurrences(svg, "class=\"mark\""), 1u);
+  EXPECT_EQ(occurrences(svg, "class=\"mark hollow\""), 1u);
+  EXPECT_EQ(occurrences(svg, "class=\"bar\""), 2u);
+  EXPECT_THAT(svg, HasSubstr("tip &lt;1&gt;"));
+  EXPECT_THAT(svg, HasSubstr(">2</text>"));
+}
+
+TEST(Chart, what_cannot_be_drawn_is_left_out) {
+  Chart chart{"", {"x", Scale::log2, {}}, {"y", Scale::log10, {}}, {}};
+  EXPECT_EQ(chart_svg(chart), "");
+  chart.lines.push_back({"", 0, false, {{0, 1, {}, {}, {}, {}, false, "", ""}, {1, NAN, {}, {}, {}, {}, false, "", ""}}});
+  EXPECT_EQ(chart_svg(chart), "");
+  chart.lines[0].points.push_back({1, 5, {}, {}, -3, 1e9, false, "", ""});
+  EXPECT_THAT(chart_svg(chart), Not(HasSubstr("nan")));
+}
+
+TEST(Axis, ticks_are_round_and_apart) {
+  const Axis linear(Scale::linear, 10, 142, 250, 30, 30);
+  ASSERT_GE(linear.ticks().size(), 3u);
+  EXPECT_EQ(linear.ticks()[0].text, "0");
+  EXPECT_EQ(linear.ticks()[1].text, "50");
+  EXPECT_DOUBLE_EQ(linear.at(0), 250);
+  const Axis batches(Scale::log2, 1, 512, 50, 390, 26, {1, 2, 4, 8, 16, 32, 64, 128, 256, 384, 512});
+  for (size_t i = 1; i < batches.ticks().size(); ++i) EXPECT_GE(batches.ticks()[i].at - batches.ticks()[i - 1].at, 25.9);
+  const Axis decades(Scale::log10, 0.5, 80, 0, 300, 30);
+  for (const Tick& tick : decades.ticks()) EXPECT_NEAR(decades.at(tick.value), tick.at, 1e-9);
+}
+
+// DEEPGAP_REPORT_EXAMPLE=FILE writes the made-up report, to look at it.
+TEST(HtmlReport, can_be_looked_at) {
+  const char* path = std::getenv("DEEPGAP_REPORT_EXAMPLE");
+  const std::string html = html_of(example_study());
+  if (path != nullptr) write_file_atomic(path, html);
+  EXPECT_FALSE(html.empty());
+}
+
+}  // namespace
+}  // namespace deepgap

@@ -1,0 +1,26 @@
+// The sections of the HTML report, in their order on the page. Each gives a whole <section> or <header>, or nothing when there is nothing
+// to show; sections know the View alone.
+#pragma once
+
+#include "report/report.h"
+#include "report/view.h"
+
+#include <string>
+
+namespace deepgap {
+
+std::string header_section(const View& view, const ReportOptions& options);
+std::string summary_section(const View& view);
+std::string pictures_section(const View& view);
+std::string table_section(const View& view);
+std::string failures_section(const View& view);
+std::string environment_section(const View& view);
+std::string method_section(const View& view);
+
+// <ul> of statements with links to their rows; those beyond `open` are folded away, those beyond the cap counted.
+std::string statements_list(const View& view, const std::vector<Statement>& statements, size_t open, const std::string& css_class);
+
+// The facts about the machine that a reader wants first, in plain words: pairs of name and value; only those that are known.
+std::vector<std::pair<std::string, std::string>> machine_facts(const Results& results);
+
+}  // namespace deepgap

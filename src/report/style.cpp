@@ -1,0 +1,142 @@
+#include "report/style.h"
+
+#include "report/palette.h"
+
+#include <fmt/format.h>
+
+namespace deepgap {
+namespace {
+
+constexpr std::string_view sheet = R"css(
+*{box-sizing:border-box}
+html{-webkit-text-size-adjust:100%;scroll-behavior:smooth}
+body{margin:0;background:var(--page);color:var(--ink);font:17px/1.55 Charter,"Bitstream Charter","Sitka Text",Cambria,Georgia,serif}
+main,header,footer{max-width:1240px;margin:0 auto;padding:0 24px}
+header{padding-top:52px}
+h1{font-size:36px;line-height:1.15;letter-spacing:-.01em;margin:0 0 14px;font-weight:600;overflow-wrap:anywhere}
+h2{font-size:25px;line-height:1.25;margin:60px 0 6px;padding-top:16px;border-top:1px solid var(--rule);font-weight:600}
+h3{font-size:19px;margin:34px 0 2px;font-weight:600;overflow-wrap:anywhere}
+p{margin:0 0 10px;max-width:74ch}
+a{color:var(--link);text-decoration-thickness:1px;text-underline-offset:2px}
+.sans,nav,figure,table,.facts,.legend,.evidence,.stats,footer,.aside,summary,.eyebrow{font-family:system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif}
+.eyebrow{font-size:13px;letter-spacing:.09em;text-transform:uppercase;color:var(--muted);margin-bottom:10px}
+.lede{font-size:19px;line-height:1.5;color:var(--soft)}
+nav{font-size:14px;margin:20px 0 0;display:flex;flex-wrap:wrap;gap:4px 20px}
+.aside{font-size:14px;line-height:1.5;color:var(--muted)}
+.stats{display:flex;flex-wrap:wrap;gap:12px 44px;margin:24px 0 0;padding:0}
+.stats div{display:flex;flex-direction:column-reverse}
+.stats dt{font-size:13px;color:var(--muted)}
+.stats dd{margin:0;font-size:25px;line-height:1.2;font-weight:600;font-variant-numeric:tabular-nums}
+ul.says{list-style:none;margin:14px 0 0;padding:0;display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,370px),1fr));gap:16px 36px}
+ul.says li{border-left:3px solid var(--rule);padding:1px 0 1px 14px;min-width:0}
+ul.says .head{font-weight:600;margin:0;line-height:1.4;overflow-wrap:anywhere}
+ul.says .detail{margin:2px 0 0;font-size:16px;line-height:1.5;color:var(--soft);overflow-wrap:anywhere}
+ul.says li.result{border-color:var(--c0)}
+ul.says li.warning{border-color:var(--warn)}
+ul.says li.failure{border-color:var(--bad)}
+ul.lead .head{font-size:20px;line-height:1.35}
+.tone{font:600 12px/1 system-ui,sans-serif;letter-spacing:.04em;text-transform:uppercase;margin-right:7px}
+.warning .tone{color:var(--warn)}.failure .tone{color:var(--bad)}
+.evidence{font-size:13px;color:var(--muted);margin:3px 0 0}
+.legend{display:flex;flex-wrap:wrap;gap:2px 20px;font-size:14px;margin:8px 0 2px;padding:0;list-style:none}
+.legend li{display:flex;align-items:center;gap:7px;overflow-wrap:anywhere;min-width:0}
+.swatch{width:26px;height:12px;flex:none;overflow:visible}
+.charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,340px),1fr));gap:20px 28px;margin:10px 0 0}
+figure{margin:0;min-width:0;max-width:460px}
+figcaption{font-size:15px;line-height:1.4;margin-bottom:6px}
+figcaption b{font-weight:600}figcaption span{color:var(--muted);font-size:13px;display:block}
+svg.chart{display:block;width:100%;height:auto;overflow:visible;font-family:system-ui,-apple-system,"Segoe UI",Roboto,Arial,sans-serif}
+.grid path{stroke:var(--grid);stroke-width:1}
+.axis,.tick path{stroke:var(--axis);stroke-width:1;fill:none}
+.tick text{font-size:12px;fill:var(--muted);font-variant-numeric:tabular-nums}
+.axis-title{font-size:12.5px;fill:var(--soft)}
+.line .path{fill:none;stroke:var(--c);stroke-width:2;stroke-linejoin:round;stroke-linecap:round}
+.line .bar{fill:none;stroke:var(--c);stroke-width:1.3}
+.line .mark{fill:var(--c);stroke:var(--page);stroke-width:1.2}
+.line .hollow{fill:var(--page);stroke:var(--c);stroke-width:1.6}
+.line.faint .path{stroke-width:1.6;stroke-dasharray:.1 4;opacity:.8}
+.line g:hover .mark{stroke:var(--ink);stroke-width:1.6}
+.label{font-size:12px;font-weight:600;fill:var(--c);stroke:var(--page);stroke-width:3px;paint-order:stroke;stroke-linejoin:round}
+.tag{font-size:11px;fill:var(--soft);stroke:var(--page);stroke-width:3px;paint-order:stroke}
+.scroll{overflow-x:auto;margin:14px -24px 0;padding:0 24px 6px}
+table{border-collapse:collapse;font-size:14px;line-height:1.35;font-variant-numeric:tabular-nums}
+th,td{padding:7px 18px 7px 0;text-align:left;vertical-align:top;border-bottom:1px solid var(--grid)}
+th{font-weight:600;border-bottom:1.5px solid var(--axis);white-space:nowrap;vertical-align:bottom}
+th span{display:block;font-weight:400;font-size:12px;color:var(--muted)}
+.points td{white-space:nowrap}.points td.wrap{white-space:normal;min-width:16em}
+.num{text-align:right}
+td small{display:block;font-size:12px;color:var(--muted)}
+td.model{font-weight:600}
+tr.unstable td,tr.invalid td{background:var(--warn-tint)}tr.failed td{color:var(--muted)}
+tr:target td{background:var(--hit)}
+.verdict{font-weight:600}.unstable .verdict,.invalid .verdict{color:var(--warn)}.failed .verdict{color:var(--bad)}
+th button{all:unset;cursor:pointer}th button:focus-visible{outline:2px solid var(--link)}
+th[aria-sort=ascending] button::after{content:" \2191"}th[aria-sort=descending] button::after{content:" \2193"}
+code{font:13.5px/1.45 ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace;overflow-wrap:anywhere}
+.kv td:first-child{color:var(--muted);white-space:nowrap}.kv td{overflow-wrap:anywhere}
+details{margin:16px 0 0}summary{cursor:pointer;font-size:15px;color:var(--link)}
+footer{margin-top:64px;padding-top:16px;padding-bottom:44px;font-size:13px;color:var(--muted)}
+@media(max-width:600px){
+body{font-size:16px}main,header,footer{padding-left:16px;padding-right:16px}header{padding-top:30px}
+h1{font-size:28px}h2{font-size:22px;margin-top:46px}.lede{font-size:17px}.stats{gap:12px 30px}.stats dd{font-size:21px}
+.scroll{margin-left:-16px;margin-right:-16px;padding-left:16px;padding-right:16px}
+.kv td{display:block;padding-right:0}.kv td:first-child{border:0;padding-bottom:0;white-space:normal}.kv td+td{padding-top:1px}
+}
+@media print{nav{display:none}body{font-size:11pt}figure,li{break-inside:avoid}}
+)css";
+
+constexpr std::string_view light_tones =
+    "--page:{};--ink:#16191d;--soft:#3d444d;--muted:#5f6873;--rule:#d9dde2;--grid:#e8ebef;--axis:#8c959f;--link:#0a58a0;--warn:#9a5b00;"
+    "--bad:#b3261e;--warn-tint:#fff7e8;--hit:#e6f1fb;color-scheme:light dark;";
+constexpr std::string_view dark_tones =
+    "--page:{};--ink:#e9ecf0;--soft:#c0c7d0;--muted:#98a1ac;--rule:#343a42;--grid:#272c33;--axis:#6d7681;--link:#7fbcf5;--warn:#f0b34a;"
+    "--bad:#ff8a80;--warn-tint:#2a2417;--hit:#1b3046;";
+
+std::string variables(std::string_view tones, const Palette& palette) {
+  std::string text = fmt::format(fmt::runtime(tones), palette.page);
+  for (size_t i = 0; i < palette_size; ++i) text += fmt::format("--c{}:{};", i, palette.lines[i]);
+  return text;
+}
+
+}  // namespace
+
+std::string report_style() {
+  std::string style = ":root{" + variables(light_tones, light_palette) + "}\n@media(prefers-color-scheme:dark){:root{" +
+                      variables(dark_tones, dark_palette) + "}}\n";
+  for (size_t i = 0; i < palette_size; ++i) style += fmt::format(".s{0}{{--c:var(--c{0})}}", i);
+  return style + std::string(sheet);
+}
+
+std::string_view report_script() {
+  return R"js(
+document.querySelectorAll("table.sortable").forEach(function(table){
+  var body=table.tBodies[0],heads=table.tHead.rows[0].cells;
+  Array.prototype.forEach.call(heads,function(head,column){
+    var button=document.createElement("button");
+    while(head.firstChild)button.appendChild(head.firstChild);
+    head.appendChild(button);
+    button.addEventListener("click",function(){
+      var down=head.getAttribute("aria-sort")==="ascending";
+      Array.prototype.forEach.call(heads,function(other){other.removeAttribute("aria-sort")});
+      head.setAttribute("aria-sort",down?"descending":"ascending");
+      var numeric=head.classList.contains("num");
+      var rows=Array.prototype.map.call(body.rows,function(row,place){
+        var cell=row.cells[column],value=cell.getAttribute("data-v");
+        return{row:row,place:place,value:numeric?(value===null||value===""?NaN:+value):cell.textContent};
+      });
+      rows.sort(function(a,b){
+        var x=a.value,y=b.value,order;
+        if(numeric){
+          if(isNaN(x)||isNaN(y))return isNaN(x)-isNaN(y)||a.place-b.place;
+          order=x-y;
+        }else order=x<y?-1:x>y?1:0;
+        return(down?-order:order)||a.place-b.place;
+      });
+      rows.forEach(function(entry){body.appendChild(entry.row)});
+    });
+  });
+});
+)js";
+}
+
+}  // namespace deepgap

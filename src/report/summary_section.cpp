@@ -1,0 +1,92 @@
+// What the findings say, in words.
+#include "report/html.h"
+#include "report/sections.h"
+
+#include "analysis/words.h"
+
+#include <fmt/format.h>
+
+namespace deepgap {
+namespace {
+
+std::string tone_word(Tone tone) {
+  if (tone == Tone::warning) return "<span class=\"tone\">Caution</span>";
+  if (tone == Tone::failure) return "<span class=\"tone\">Failed</span>";
+  return {};
+}
+
+std::string tone_class(Tone tone) {
+  constexpr const char* names[] = {"result", "note", "warning", "failure"};
+  return names[static_cast<size_t>(tone)];
+}
+
+// Links to the rows that show it, as far as the table has them.
+std::string evidence(const View& view, const std::vector<std::string>& ids) {
+  constexpr size_t most = 6;
+  std::string links;
+  size_t shown = 0;
+  for (const std::string& id : ids) {
+    if (shown == most || view.row_ids.count(id) == 0) continue;
+    links += fmt::format("{}<a href=\"#p-{}\">{}</a>", shown == 0 ? "" : ", ", html_escaped(id), html_escaped(id.substr(0, 6)));
+    ++shown;
+  }
+  if (shown == 0) return {};
+  if (ids.size() > shown) links += fmt::format(" and {} more", ids.size() - shown);
+  return fmt::format("<p class=\"evidence\">{} {}</p>", ids.size() == 1 ? "point" : "points", links);
+}
+
+std::string item(const View& view, const Statement& statement) {
+  return fmt::format("<li class=\"{}\"><p class=\"head\">{}{}</p>{}{}</li>", tone_class(statement.tone), tone_word(statement.tone),
+                     html_escaped(statement.headline),
+                     statement.detail.empty() ? "" : "<p class=\"detail\">" + html_escaped(shortened(statement.detail, 600)) + "</p>",
+                     evidence(view, statement.point_ids));
+}
+
+}  // namespace
+
+std::string statements_list(const View& view, const std::vector<Statement>& statements, size_t open, const std::string& css_class) {
+  const size_t shown = std::min(statements.size(), report_caps.statements);
+  const auto list = [&](size_t from, size_t to) {
+    std::string html = "<ul class=\"says " + css_class + "\">";
+    for (size_t i = from; i < to; ++i) html += item(view, statements[i]);
+    return html + "</ul>";
+  };
+  std::string html = list(0, std::min(open, shown));
+  if (shown > open) html += fmt::format("<details><summary>{} more</summary>{}</details>", shown - open, list(open, shown));
+  if (statements.size() > shown) {
+    html += fmt::format("<p class=\"aside\">{} more are left out to keep this page small.</p>", statements.size() - shown);
+  }
+  return html;
+}
+
+std::string summary_section(const View& view) {
+  std::string html = "<section id=\"summary\"><h2>Summary</h2>";
+  bool said = false;
+  for (const FindingStatements& finding : view.findings) {
+    if (finding.place != Place::summary) continue;
+    html += statements_list(view, finding.statements, 9, said ? "" : "lead");
+    said = true;
+  }
+  if (view.results.records == 0) {
+    html +=
+        "<p>There is nothing to report: the Store is empty. Measure something with <code>deepgap run</code> and make the report again.</p>";
+  } else if (!said) {
+    html += "<p>No point has a usable value. What failed, and why, is below.</p>";
+  }
+  return html + "</section>";
+}
+
+std::string failures_section(const View& view) {
+  std::string html = "<section id=\"failures\"><h2>Failures and refusals</h2>";
+  bool said = false;
+  for (const FindingStatements& finding : view.findings) {
+    if (finding.place != Place::failures) continue;
+    html += statements_list(view, finding.statements, report_caps.statements, "");
+    said = true;
+  }
+  if (!said)
+    html += view.results.records == 0 ? "<p>None: nothing was run.</p>" : "<p>None: every record ran to its end with outcome ok.</p>";
+  return html + "</section>";
+}
+
+}  // namespace deepgap

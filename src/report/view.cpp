@@ -1,0 +1,185 @@
+#include "report/view.h"
+
+#include "analysis/metric.h"
+#include "analysis/words.h"
+#include "record/record_json.h"
+#include "report/palette.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace deepgap {
+namespace {
+
+// A property of a Point that is a column only where it differs.
+struct Property {
+  const char* name;
+  bool numeric;
+  std::string (*text)(const PointSummary&);
+};
+
+constexpr Property properties[] = {
+    {"task", false, [](const PointSummary& p) { return p.point.task; }},
+    {"device", false, [](const PointSummary& p) { return placement_name(p.point.placement); }},
+    {"precision", false, [](const PointSummary& p) { return p.point.precision; }},
+    {"scenario", false, [](const PointSummary& p) { return p.point.scenario; }},
+    {"threads", true, [](const PointSummary& p) { return std::to_string(p.point.threads); }},
+    {"weights", false, [](const PointSummary& p) { return p.point.weights; }},
+    {"dataset", false, [](const PointSummary& p) { return p.point.dataset; }},
+    {"options", false, [](const PointSummary& p) { return options_text(p.point); }},
+    {"tenant", false, [](const PointSummary& p) { return p.tenant; }},
+};
+
+// Metrics worth a column where a Point has them; all others are in the export.
+constexpr const char* column_metrics[] = {"throughput",        "latency_p50_ms",    "latency_p99_ms",   "host_memory_mib",
+                                          "device_memory_mib", "energy_j_per_item", "items_per_s_per_w"};
+
+// "latency_p50_ms" -> "latency p50"
+std::string title_of(const Metric& metric) {
+  std::string title = metric.id();
+  for (const std::string suffix : {"_ms", "_mib", "_s"}) {
+    if (title.size() > suffix.size() && title.compare(title.size() - suffix.size(), suffix.size(), suffix) == 0) {
+      title.resize(title.size() - suffix.size());
+      break;
+    }
+  }
+  std::replace(title.begin(), title.end(), '_', ' ');
+  return title;
+}
+
+Column text_column(const std::string& title, std::function<std::string(const PointSummary&)> text) {
+  return {title, {}, false, std::move(text), nullptr, nullptr};
+}
+
+Column property_column(const Property& property) {
+  Column column = text_column(property.name, property.text);
+  column.numeric = property.numeric;
+  if (property.numeric) column.sort = [property](const PointSummary& p) { return std::atof(property.text(p).c_str()); };
+  return column;
+}
+
+Column metric_column(const Metric& metric) {
+  const std::string id = metric.id();
+  Column column{title_of(metric), metric.unit(), true, nullptr, nullptr, nullptr};
+  column.text = [id](const PointSummary& p) {
+    const MetricSummary* found = p.find(id);
+    return found == nullptr ? std::string() : format_estimate(found->estimate);
+  };
+  column.small = [id](const PointSummary& p) {
+    const MetricSummary* found = p.find(id);
+    return found == nullptr ? std::string() : format_interval(found->estimate);
+  };
+  column.sort = [id](const PointSummary& p) {
+    const MetricSummary* found = p.find(id);
+    return found == nullptr ? std::numeric_limits<double>::quiet_NaN() : found->estimate.value;
+  };
+  return column;
+}
+
+std::string check_text(const PointSummary& point) {
+  if (point.unchecked) return "unchecked";
+  if (!point.check) return "";
+  std::string text = point.check->pass ? "" : "failed, ";
+  text += point.check->sqnr_db >= 300 ? "equal" : format_significant(point.check->sqnr_db) + " dB";
+  if (point.check->top1_agreement) text += ", top-1 " + format_percent(*point.check->top1_agreement);
+  return text;
+}
+
+std::string verdict_text(const PointSummary& point) {
+  return std::string(point.outcome == Outcome::ok ? name_of(point.verdict) : name_of(point.outcome));
+}
+
+void add_result_columns(const Results& results, std::vector<Column>& columns) {
+  for (const char* id : column_metrics) {
+    const Metric* metric = find_metric(id);
+    const bool present =
+        std::any_of(results.points.begin(), results.points.end(), [&](const PointSummary& p) { return p.find(id) != nullptr; });
+    if (metric != nullptr && present) columns.push_back(metric_column(*metric));
+  }
+  columns.push_back(
+      {"repeats",
+       {},
+       true,
+       [](const PointSummary& p) { return p.used == p.records ? std::to_string(p.used) : fmt::format("{} of {}", p.used, p.records); },
+       nullptr,
+       [](const PointSummary& p) { return static_cast<double>(p.used); }});
+  columns.push_back(text_column("verdict", verdict_text));
+  columns.push_back(text_column("check", check_text));
+  columns.push_back(text_column("reason", [](const PointSummary& p) { return p.reason; }));
+}
+
+void choose_columns(View& view) {
+  const auto& points = view.results.points;
+  view.columns.push_back(text_column("model", [](const PointSummary& p) { return p.point.model; }));
+  view.columns.push_back(text_column("backend", [](const PointSummary& p) { return p.point.backend; }));
+  for (const Property& property : properties) {
+    const bool varies =
+        std::any_of(points.begin(), points.end(), [&](const PointSummary& p) { return property.text(p) != property.text(points[0]); });
+    if (varies) {
+      view.columns.push_back(property_column(property));
+    } else if (!points.empty() && !property.text(points[0]).empty() && property.text(points[0]) != "0") {
+      view.constants += (view.constants.empty() ? "" : ", ") + std::string(property.name) + " " + property.text(points[0]);
+    }
+  }
+  view.columns.push_back({"batch",
+                          {},
+                          true,
+                          [](const PointSummary& p) { return std::to_string(p.point.batch); },
+                          nullptr,
+                          [](const PointSummary& p) { return static_cast<double>(p.point.batch); }});
+  add_result_columns(view.results, view.columns);
+}
+
+void choose_styles(View& view) {
+  std::set<std::string> labels;
+  for (const Workload& workload : view.workloads) {
+    for (const Line& line : workload.lines) {
+      if (line.peak() != nullptr) labels.insert(line.label);
+    }
+  }
+  if (labels.size() > palette_size) return;  // each picture then has its own
+  for (const std::string& label : labels) view.styles.emplace(label, static_cast<int>(view.styles.size()));
+}
+
+}  // namespace
+
+View make_view(const Results& results) {
+  View view{results, arrange(results.points), {}, {}, {}, {}, {}, {}};
+  view.findings = all_findings({results, view.workloads});
+  for (const Workload& workload : view.workloads) {
+    for (const Line& line : workload.lines) {
+      for (const PointSummary* point : line.points) {
+        if (view.rows.size() < report_caps.rows) view.rows.push_back(point);
+      }
+    }
+  }
+  for (const PointSummary* row : view.rows) view.row_ids.insert(row->point_id);
+  choose_columns(view);
+  choose_styles(view);
+  return view;
+}
+
+std::vector<ShownLine> shown_lines(const View& view, const Workload& workload, size_t& left_out) {
+  std::vector<const Line*> lines;
+  for (const Line& line : workload.lines) {
+    if (line.peak() != nullptr) lines.push_back(&line);
+  }
+  left_out = lines.size() > report_caps.lines ? lines.size() - report_caps.lines : 0;
+  if (left_out > 0) {
+    std::stable_sort(lines.begin(), lines.end(), [](const Line* a, const Line* b) {
+      return a->peak()->find("throughput")->estimate.value > b->peak()->find("throughput")->estimate.value;
+    });
+    lines.resize(report_caps.lines);
+  }
+  std::vector<ShownLine> shown;
+  for (const Line* line : lines) {
+    const auto style = view.styles.find(line->label);
+    shown.push_back({line, style == view.styles.end() ? static_cast<int>(shown.size()) : style->second});
+  }
+  return shown;
+}
+
+}  // namespace deepgap

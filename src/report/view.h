@@ -1,0 +1,56 @@
+// What every section of a report shares: the arranged Points, what the findings say, the columns of tables, the caps.
+#pragma once
+
+#include "analysis/finding.h"
+#include "analysis/lines.h"
+#include "analysis/results.h"
+
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace deepgap {
+
+// A report stays quick to open: about 10 MB at most.
+struct ReportCaps {
+  size_t workloads = 24;       // with pictures
+  size_t lines = 8;            // in one picture, the fastest
+  size_t chart_points = 4000;  // in all pictures of one kind
+  size_t rows = 2000;          // of the table of points
+  size_t statements = 100;     // of one finding
+  size_t facts = 400;          // of the environment
+};
+inline constexpr ReportCaps report_caps;
+
+// A column of the table of points.
+struct Column {
+  std::string title;
+  std::string unit;  // may be empty
+  bool numeric = false;
+  std::function<std::string(const PointSummary&)> text;
+  std::function<std::string(const PointSummary&)> small;  // an interval under the text; may be null
+  std::function<double(const PointSummary&)> sort;        // of numeric columns; NaN: nothing there
+};
+
+struct View {
+  const Results& results;
+  std::vector<Workload> workloads;
+  std::vector<FindingStatements> findings;
+  std::vector<const PointSummary*> rows;  // of the table, at most report_caps.rows
+  std::set<std::string> row_ids;          // that can be linked to
+  std::map<std::string, int> styles;      // of Lines by label, the same in every picture where there are few enough
+  std::vector<Column> columns;
+  std::string constants;  // what all Points share, in words: "device cpu, precision fp32"
+};
+View make_view(const Results& results);
+
+// A picture's Lines: the fastest ones, with their styles; `left_out` counts the others.
+struct ShownLine {
+  const Line* line;
+  int style;
+};
+std::vector<ShownLine> shown_lines(const View& view, const Workload& workload, size_t& left_out);
+
+}  // namespace deepgap

@@ -1,0 +1,220 @@
+// `deepgap models`: what a network costs and where its weights are, all computed from its Graph; and the way to get one as an ONNX file.
+// The process is the limited child that may look at a file: it lives for this command alone, and limits itself before it opens one.
+#include "base/file.h"
+#include "base/text.h"
+#include "cli/command.h"
+#include "model/graph_tools.h"
+#include "model/model_source.h"
+#include "model/zoo/zoo.h"
+#include "worker/point_options.h"
+
+#include <deepgap/error.h>
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+namespace deepgap {
+namespace {
+
+using nlohmann::json;
+
+constexpr rlim_t memory_limit_bytes = rlim_t{8} << 30;        // beyond what the file itself takes
+constexpr rlim_t inspect_limit_s = 60, write_limit_s = 1800;  // of CPU time; seeding the weights of a deep network takes minutes
+
+void out_of_time(int) {
+  constexpr std::string_view message = "deepgap: the model takes too long to inspect, its file may be made to do that\n";
+  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, message.data(), message.size());
+  ::_exit(exit_usage);
+}
+
+void limit(int resource, rlim_t value) {
+  struct rlimit now {};
+  if (::getrlimit(static_cast<__rlimit_resource_t>(resource), &now) != 0) return;
+  now.rlim_cur = std::min(now.rlim_max, value);
+  ::setrlimit(static_cast<__rlimit_resource_t>(resource), &now);
+}
+
+// A file of some gigabytes is mapped and its tensors copied.
+rlim_t memory_for(const std::vector<std::string>& names) {
+  rlim_t bytes = memory_limit_bytes;
+  for (const std::string& name : names) {
+    std::error_code error;
+    const auto size = is_model_file(name) ? std::filesystem::file_size(name, error) : 0;
+    if (!error) bytes += 4 * std::min<rlim_t>(size, rlim_t{2} << 30);
+  }
+  return bytes;
+}
+
+std::string size_text(const std::optional<Dims>& dims) {
+  if (!dims) return "?";
+  std::vector<std::string> parts;
+  for (const Dim& dim : *dims) {
+    parts.push_back(dim.known() ? fmt::format("{}", dim.size) : dim.size == 1 ? dim.symbol : fmt::format("{}*{}", dim.size, dim.symbol));
+  }
+  return join(parts, "x");
+}
+
+std::string tensor_text(const std::vector<TensorInfo>& tensors) {
+  std::vector<std::string> parts;
+  for (const TensorInfo& tensor : tensors) {
+    const std::string type = tensor.type == DataType::f32 ? "" : fmt::format(" {}", name_of(tensor.type));
+    parts.push_back(fmt::format("{}{}", size_text(tensor.dims), type));
+  }
+  return join(parts, ", ");
+}
+
+// Weights that open_model would take for it now.
+std::vector<std::string> weights_at_hand(const std::string& name) {
+  if (is_model_file(name)) return {"onnx"};
+  std::vector<std::string> sets{"seeded"};
+  ZooOptions options;
+  const auto model = find_zoo_model(name, options);
+  if (model == nullptr) return sets;
+  for (const auto& [set, file] : model->weight_sets()) {
+    if (std::filesystem::exists(std::filesystem::path(default_data_dir()) / file)) sets.push_back(set);
+  }
+  return sets;
+}
+
+json tensors_json(const std::vector<TensorInfo>& tensors) {
+  json list = json::array();
+  for (const TensorInfo& tensor : tensors) {
+    json shape = nullptr;
+    if (tensor.dims) {
+      shape = json::array();
+      for (const Dim& dim : *tensor.dims) shape.push_back(dim.known() ? json(dim.size) : json(size_text(Dims{dim})));
+    }
+    list.push_back({{"name", tensor.name}, {"type", name_of(tensor.type)}, {"shape", shape}});
+  }
+  return list;
+}
+
+json row_json(const GraphSummary& summary) {
+  const auto known = [](int64_t count) { return count < 0 ? json(nullptr) : json(count); };
+  json operators = json::object();
+  for (const OperatorUse& use : summary.operators) operators[use.domain.empty() ? use.op : use.domain + "." + use.op] = use.count;
+  return {{"name", summary.name},
+          {"parameters", summary.parameters},
+          {"macs", known(summary.macs_per_item)},
+          {"flop", known(summary.flop_per_item)},
+          {"bytes", known(summary.bytes_per_item)},
+          {"weight_bytes", summary.weight_bytes},
+          {"inputs", tensors_json(summary.inputs)},
+          {"outputs", tensors_json(summary.outputs)},
+          {"weights", weights_at_hand(summary.name)},
+          {"operators", operators},
+          {"nodes", summary.nodes},
+          {"opset", summary.opset},
+          {"content_hash", summary.content_hash}};
+}
+
+// 11,689,512
+std::string grouped(int64_t count) {
+  std::string text = fmt::format("{}", count);
+  for (size_t at = text.size(); at > 3; at -= 3) text.insert(at - 3, ",");
+  return text;
+}
+
+std::string billions(int64_t count) { return count < 0 ? "-" : fmt::format("{:.3f}", static_cast<double>(count) / 1e9); }
+
+void print_table(const std::vector<GraphSummary>& summaries) {
+  using Row = std::vector<std::string>;
+  std::vector<Row> rows{{"model", "parameters", "GMAC", "GFLOP", "memory traffic", "input", "weights at hand"}};
+  for (const GraphSummary& summary : summaries) {
+    rows.push_back({summary.name, grouped(summary.parameters), billions(summary.macs_per_item), billions(summary.flop_per_item),
+                    summary.bytes_per_item < 0 ? "-" : format_bytes(static_cast<double>(summary.bytes_per_item)),
+                    tensor_text(summary.inputs), join(weights_at_hand(summary.name), ", ")});
+  }
+  Row::size_type column = 0;
+  std::vector<size_t> widths(rows[0].size());
+  for (const Row& row : rows) {
+    for (column = 0; column < row.size(); ++column) widths[column] = std::max(widths[column], row[column].size());
+  }
+  for (const Row& row : rows) {
+    std::string line;
+    for (column = 0; column < row.size(); ++column) {
+      const bool is_number = column >= 1 && column <= 4;
+      line += is_number ? fmt::format("{:>{}}  ", row[column], widths[column]) : fmt::format("{:<{}}  ", row[column], widths[column]);
+    }
+    fmt::print("{}\n", trim(line));
+  }
+}
+
+class ModelsCommand final : public Command {
+ public:
+  std::string name() const override { return "models"; }
+  std::string describe() const override {
+    return "Networks to run, or one from a file: parameters, work, sizes, weights; as ONNX with --onnx";
+  }
+  void declare(CLI::App& app) override {
+    app.add_option("model", names_, "Names such as resnet50 or resnet50:width=0.5, or ONNX files; all names without")
+        ->type_name("NAME|FILE");
+    app.add_flag("--json", json_, "A list of objects, for programs");
+    app.add_option("--onnx", onnx_, "Write the model to this file, with its weights")->type_name("OUT.onnx");
+    app.add_option("--weights", weights_, "For --onnx: seeded, a named set, or a .safetensors file")->capture_default_str();
+    app.add_option("--shape", shapes_, "Sizes of an input: input:1x3x320x320 (N: the batch)");
+    app.footer("GMAC, GFLOP and memory traffic are for one item; '-' where the file leaves sizes open: give them with --shape.");
+  }
+
+  int run() override {
+    if (!onnx_.empty() && names_.size() != 1) throw Error(ErrorKind::usage, "--onnx writes one model: name it");
+    if (names_.empty()) names_ = zoo_names();
+    std::signal(SIGXCPU, out_of_time);
+    limit(RLIMIT_CPU, onnx_.empty() ? inspect_limit_s : write_limit_s);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // sanitizers reserve terabytes of address space
+    limit(RLIMIT_AS, memory_for(names_));
+#endif
+    try {
+      return answer();
+    } catch (const std::bad_alloc&) {
+      throw Error(ErrorKind::input, fmt::format("{}: it needs more memory than the {} that may be used", join(names_, ", "),
+                                                format_bytes(static_cast<double>(memory_for(names_)))));
+    }
+  }
+
+ private:
+  ModelRequest request(const std::string& name) const {
+    ModelRequest request{.name = name, .weights = weights_};
+    std::string shapes = join(shapes_, "/");
+    std::replace(shapes.begin(), shapes.end(), ',', 'x');
+    request.shapes = parse_shapes(shapes);
+    return request;
+  }
+
+  int answer() {
+    std::vector<GraphSummary> summaries;
+    if (!onnx_.empty()) {
+      const auto model = open_model(request(names_.front()));
+      const auto bytes = model->onnx();
+      write_file_atomic(onnx_, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+      summaries.push_back(model->summary());
+    } else {
+      for (const std::string& name : names_) summaries.push_back(summarize_model(request(name)));
+    }
+    if (json_) {
+      json rows = json::array();
+      for (const GraphSummary& summary : summaries) rows.push_back(row_json(summary));
+      // Only paths may hold what is no UTF-8: names in files were checked.
+      fmt::print("{}\n", rows.dump(2, ' ', false, json::error_handler_t::replace));
+    } else {
+      print_table(summaries);
+    }
+    if (!onnx_.empty() && !json_) fmt::print("written to {}\n", onnx_);
+    return exit_ok;
+  }
+
+  std::vector<std::string> names_, shapes_;
+  bool json_ = false;
+  std::string onnx_, weights_ = "seeded";
+};
+
+const bool registered = Registry<Command>::instance().add("models", [] { return std::make_unique<ModelsCommand>(); });
+
+}  // namespace
+}  // namespace deepgap

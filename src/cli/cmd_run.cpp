@@ -75,16 +75,22 @@ class RunCommand final : public Command {
 
 void RunCommand::declare(CLI::App& app) {
   app_ = &app;
+  app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   app.allow_extras();  // unknown flags are ours to name, with what was probably meant
   app.add_option("study_file", study_file_, "Study (TOML); flags replace its axes and settings")->type_name("STUDY.toml");
   const std::string what = "What to measure", how = "How long and how often", where = "Where and how it runs";
   for (const AxisFlag& flag : axis_flags) {
-    app.add_option(flag.flags, axes_[flag.axis], flag.describe)->group(what)->type_name("LIST")->allow_extra_args(false);
+    app.add_option(flag.flags, axes_[flag.axis], flag.describe)->group(what)->type_name("LIST")->take_all()->allow_extra_args(false);
   }
-  app.add_option("-a,--axis", more_axes_, "Any option as an axis: name=list")->group(what)->type_name("NAME=LIST")->allow_extra_args(false);
+  app.add_option("-a,--axis", more_axes_, "Any option as an axis: name=list")
+      ->group(what)
+      ->type_name("NAME=LIST")
+      ->take_all()
+      ->allow_extra_args(false);
   app.add_option("--shape", shapes_, "Sizes of an input: input:1x3x320x320 (N: the batch)")
       ->group(what)
       ->type_name("INPUT:DIMS")
+      ->take_all()
       ->allow_extra_args(false);
   app.add_option("--warmup", warmup_, "Queries before the measured window; left out: until steady")->group(how)->type_name("N");
   app.add_option("-n,--iterations", iterations_, "Queries measured")->group(how)->type_name("N");

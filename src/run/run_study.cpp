@@ -97,10 +97,19 @@ class Run {
     }
     progress_.clear();
     report_.points = collector_.summaries();
+    sort_as_planned(report_.points);
     return std::move(report_);
   }
 
  private:
+  // Measured in random order, shown in the Study's.
+  void sort_as_planned(std::vector<PointSummary>& points) const {
+    std::map<std::string, size_t> position;
+    for (const Job& job : plan_.jobs) position.emplace(job.point_id, position.size());
+    std::stable_sort(points.begin(), points.end(),
+                     [&](const PointSummary& a, const PointSummary& b) { return position.at(a.point_id) < position.at(b.point_id); });
+  }
+
   // What the Store has of this Plan counts as done, with its outcome.
   void read_finished() {
     std::set<JobId> planned;

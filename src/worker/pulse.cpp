@@ -31,10 +31,22 @@ Pulse::~Pulse() {
 }
 
 void Pulse::enter(const std::string& stage) {
-  const std::lock_guard lock(mutex_);
-  stage_ = stage;
-  ++stages_;
-  done_.store(0, std::memory_order_relaxed);
+  {
+    const std::lock_guard lock(mutex_);
+    stage_ = stage;
+    ++stages_;
+    done_.store(0, std::memory_order_relaxed);
+  }
+  // At once, not with the next beat: when the process dies, the parent can say where.
+  if (stage != "idle") tell(stage, 0);
+}
+
+void Pulse::tell(const std::string& stage, uint64_t done) {
+  try {
+    send_({{{"kind", "heartbeat"}, {"stage", stage}, {"done", done}}, {}});
+  } catch (const Error&) {
+    ::_exit(1);  // nobody is left to hear of it
+  }
 }
 
 bool Pulse::is_getting_on(uint64_t progress) {
@@ -61,11 +73,7 @@ void Pulse::run() {
     const bool getting_on = is_getting_on(done + (stages_ << 40));
     if (!getting_on || stage == "idle") continue;
     lock.unlock();
-    try {
-      send_({{{"kind", "heartbeat"}, {"stage", stage}, {"done", done}}, {}});
-    } catch (const Error&) {
-      ::_exit(1);  // nobody is left to hear of it
-    }
+    tell(stage, done);
     lock.lock();
   }
 }

@@ -25,7 +25,8 @@ class Pulse {
     std::chrono::nanoseconds period{std::chrono::milliseconds(250)};
     std::chrono::nanoseconds patience{std::chrono::minutes(10)};
   };
-  // `send` is called on the pulse's thread. Error thrown by it: the parent is gone, and so is this process (_exit), at once.
+  // `send` is called on the pulse's thread and on the one that calls enter(). Error thrown by it: the parent is gone, and so is this
+  // process (_exit), at once.
   Pulse(std::function<void(const Frame&)> send, Settings settings);
   ~Pulse();
   Pulse(const Pulse&) = delete;
@@ -38,6 +39,7 @@ class Pulse {
  private:
   void run();
   bool is_getting_on(uint64_t progress);
+  void tell(const std::string& stage, uint64_t done);
 
   std::function<void(const Frame&)> send_;
   Settings settings_;

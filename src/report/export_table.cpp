@@ -130,7 +130,7 @@ void ExportWriter::begin() {
   begun_ = true;
   line_.clear();
   if (format_ == ExportFormat::json) {
-    line_ = "[";
+    line_ += '[';
   } else {
     for (size_t i = 0; i < columns_.size(); ++i) {
       if (i > 0) line_ += ',';

@@ -87,4 +87,11 @@ std::unordered_map<std::string, int64_t> Store::timing_counts() const {
   return counts;
 }
 
+std::vector<std::string> Store::metric_ids() const {
+  Statement statement(*state_->database, "SELECT name FROM metric_names ORDER BY name");
+  std::vector<std::string> ids;
+  while (statement.step()) ids.emplace_back(statement.text(0));
+  return ids;
+}
+
 }  // namespace deepgap

@@ -40,6 +40,7 @@ class Store {
   std::vector<Series> series(const std::string& record_id) const;
   // How many timings each Record's run kept, by record_id; a compact Store still tells.
   std::unordered_map<std::string, int64_t> timing_counts() const;
+  std::vector<std::string> metric_ids() const;  // of all metrics that any Record has
 
  private:
   struct State;

@@ -1,0 +1,169 @@
+// `deepgap export`: a Store as CSV or JSON, or as a smaller or anonymous Store.
+#include "base/text.h"
+#include "cli/command.h"
+#include "report/export_table.h"
+#include "store/store.h"
+
+#include <deepgap/error.h>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <optional>
+
+namespace deepgap {
+namespace {
+
+constexpr double committable_bytes = 5e6;
+
+// Standard output, or a file that appears under its name only when it is whole. A pipe whose reader has left is no error: `| head`.
+class ExportOutput {
+ public:
+  explicit ExportOutput(const std::string& path) : path_(path) {
+    if (path.empty()) return;
+    // What is no regular file (/dev/null, a pipe) cannot be replaced by one.
+    const bool direct = std::filesystem::exists(path) && !std::filesystem::is_regular_file(path);
+    written_path_ = direct ? path : fmt::format("{}.unfinished-{}", path, ::getpid());
+    file_ = std::fopen(written_path_.c_str(), "we");
+    if (file_ == nullptr) fail();
+    temporary_ = !direct;
+  }
+  ~ExportOutput() {
+    if (file_ != stdout && file_ != nullptr) std::fclose(file_);
+    if (temporary_) ::unlink(written_path_.c_str());
+  }
+  ExportOutput(const ExportOutput&) = delete;
+  ExportOutput& operator=(const ExportOutput&) = delete;
+
+  void write(std::string_view text) {
+    if (!reader_left_ && std::fwrite(text.data(), 1, text.size(), file_) != text.size()) check_pipe();
+  }
+  void finish() {
+    if (!reader_left_ && std::fflush(file_) != 0) check_pipe();
+    if (file_ == stdout) return;
+    const int code = std::fclose(std::exchange(file_, nullptr));
+    if (code != 0) fail();
+    if (temporary_ && std::rename(written_path_.c_str(), path_.c_str()) != 0) fail();
+    temporary_ = false;
+  }
+
+ private:
+  void check_pipe() {
+    if (file_ != stdout || errno != EPIPE) fail();
+    reader_left_ = true;
+  }
+  [[noreturn]] void fail() const {
+    throw Error(ErrorKind::input, fmt::format("cannot write {}: {}", path_.empty() ? "standard output" : path_, std::strerror(errno)));
+  }
+  std::string path_, written_path_;
+  std::FILE* file_ = stdout;
+  bool temporary_ = false;
+  bool reader_left_ = false;
+};
+
+class ExportCommand final : public Command {
+ public:
+  std::string name() const override { return "export"; }
+  std::string describe() const override { return "Write a Store as CSV or JSON, or as a smaller or anonymous Store"; }
+  void declare(CLI::App& app) override;
+  int run() override;
+
+ private:
+  std::string chosen_format() const;
+  void check_output(const std::string& format) const;
+  void write_rows(ExportFormat format) const;
+  void write_store() const;
+
+  std::string store_, format_, by_ = "record", output_;
+  bool anonymous_ = false, compact_ = false;
+};
+
+void ExportCommand::declare(CLI::App& app) {
+  app.add_option("store", store_, "Store to read")->required()->type_name("STORE");
+  app.add_option("--format", format_, "csv, json, or db for a Store; by default what the name of --output says, else csv")
+      ->type_name("FORMAT");
+  app.add_option("--by", by_, "A row for each record (interval within the run) or point (over its repeats)")
+      ->type_name("record|point")
+      ->capture_default_str();
+  app.add_option("-o,--output", output_, "File to write; standard output without it")->type_name("FILE");
+  app.add_flag("--anonymous", anonymous_, "Leave out host names, serial numbers, user names and paths");
+  app.add_flag("--compact", compact_, "Write a Store without raw timings, small enough to be committed");
+}
+
+std::string ExportCommand::chosen_format() const {
+  if (format_ == "mlperf")
+    throw Error(ErrorKind::usage, "--format mlperf comes with the MLPerf scenarios in a later version; csv, json and db are here");
+  const std::vector<std::string> known{"csv", "json", "db"};
+  if (!format_.empty()) {
+    if (std::find(known.begin(), known.end(), format_) == known.end())
+      throw Error(ErrorKind::usage, unknown_name("format", format_, known));
+    return format_;
+  }
+  const std::string ending = std::filesystem::path(output_).extension().string();
+  return compact_ || ending == ".db" ? "db" : ending == ".json" ? "json" : "csv";
+}
+
+void ExportCommand::check_output(const std::string& format) const {
+  if (by_ != "record" && by_ != "point") throw Error(ErrorKind::usage, unknown_name("kind of row", by_, {"record", "point"}));
+  if (format == "db" && output_.empty()) throw Error(ErrorKind::usage, "a Store needs a file: add --output NAME.db");
+  if (format != "db" && compact_) throw Error(ErrorKind::usage, fmt::format("--compact makes a Store, not {}: leave out --format", format));
+  if (format == "db" && by_ == "point")
+    throw Error(ErrorKind::usage, "--by point is about the rows of csv and json; a Store keeps its Records");
+  std::error_code ignored;
+  if (!output_.empty() && std::filesystem::equivalent(output_, store_, ignored)) {
+    throw Error(ErrorKind::usage, fmt::format("--output {} is the Store itself: name another file", output_));
+  }
+}
+
+void ExportCommand::write_rows(ExportFormat format) const {
+  const Store store(store_, Store::Mode::read);
+  const auto counts = store.timing_counts();
+  ExportOutput output(output_);
+  ExportWriter writer(format, export_columns(store.metric_ids()), [&](std::string_view text) { output.write(text); });
+  Anonymizer anonymizer;
+  if (anonymous_) store.each([&](Record&& record) { anonymizer.learn(record); });
+  PointCollector points;
+  store.each([&](Record&& record) {
+    if (anonymous_) anonymizer.apply(record);
+    if (by_ == "point") {
+      points.add(record);
+      return;
+    }
+    const auto count = counts.find(record.record_id);
+    const bool ran = count != counts.end() && (count->second > 0 || record.outcome == Outcome::ok);
+    writer.add(record, ran ? std::optional(count->second) : std::nullopt);
+  });
+  if (by_ == "point") {
+    for (const PointSummary& summary : points.summaries()) writer.add(summary);
+  }
+  writer.finish();
+  output.finish();
+}
+
+void ExportCommand::write_store() const {
+  copy_store(store_, output_, {.compact = compact_, .anonymous = anonymous_});
+  const auto bytes = static_cast<double>(std::filesystem::file_size(output_));
+  if (compact_ && bytes > committable_bytes) {
+    fmt::print(stderr, "deepgap: note: {} has {}, more than the 5 MB that are good to commit\n", output_, format_bytes(bytes));
+  }
+}
+
+int ExportCommand::run() {
+  const std::string format = chosen_format();
+  check_output(format);
+  if (format == "db") {
+    write_store();
+  } else {
+    write_rows(format == "json" ? ExportFormat::json : ExportFormat::csv);
+  }
+  return exit_ok;
+}
+
+const bool registered = Registry<Command>::instance().add("export", [] { return std::make_unique<ExportCommand>(); });
+
+}  // namespace
+}  // namespace deepgap

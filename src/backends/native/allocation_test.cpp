@@ -1,0 +1,107 @@
+// After load, enqueue() allocates nothing. This program replaces operator new to count. oneDNN builds a table of arguments for each
+// primitive inside dnnl_primitive_execute; these few small blocks are told apart by the library that asks for them.
+#include "backends/native/native_backend.h"
+#include "engine/test_graphs.h"
+
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+namespace {
+
+std::atomic<bool> counting{false};
+std::atomic<int> ours{0}, library{0};
+std::atomic<size_t> library_bytes{0};
+
+void* counted(size_t bytes, size_t alignment, void* caller) {
+  if (counting) {
+    Dl_info info{};
+    const bool by_library = dladdr(caller, &info) != 0 && info.dli_fname != nullptr && std::strstr(info.dli_fname, "libdnnl") != nullptr;
+    ++(by_library ? library : ours);
+    if (by_library) library_bytes += bytes;
+  }
+  void* memory = std::aligned_alloc(alignment, (bytes + alignment) / alignment * alignment);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+
+}  // namespace
+
+void* operator new(size_t bytes) { return counted(bytes, 16, __builtin_return_address(0)); }
+void* operator new[](size_t bytes) { return counted(bytes, 16, __builtin_return_address(0)); }
+void* operator new(size_t bytes, std::align_val_t alignment) {
+  return counted(bytes, static_cast<size_t>(alignment), __builtin_return_address(0));
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete[](void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, size_t) noexcept { std::free(memory); }
+void operator delete[](void* memory, size_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
+void operator delete(void* memory, size_t, std::align_val_t) noexcept { std::free(memory); }
+
+namespace deepgap {
+namespace {
+
+struct OneGraph : Model {
+  explicit OneGraph(Graph g) : graph_(std::move(g)), summary_(summarize(graph_)) {}
+  const std::string& name() const override { return graph_.name; }
+  const Graph& graph() const override { return graph_; }
+  const GraphSummary& summary() const override { return summary_; }
+  std::span<const std::byte> onnx() const override { return {}; }
+  const std::string& file() const override { return graph_.name; }
+  Graph graph_;
+  GraphSummary summary_;
+};
+
+// Convolutions (also with a copied residual and a reorder), pools, a product, softmax and views.
+Graph net() {
+  testing::GraphBuilder b;
+  const ValueId x = b.input({-1, 3, 12, 12});
+  const ValueId y = b.node("Relu", {b.conv(x, 3, 16, 3)});
+  const ValueId z = b.node("Mul", {y, b.node("Add", {b.conv(y, 16, 16, 3, 1, 16), y})});
+  const ValueId turned = b.node("Transpose", {z}, {{"perm", std::vector<int64_t>{0, 1, 3, 2}}});
+  const ValueId flat = b.node("Flatten", {b.node("GlobalAveragePool", {turned})});
+  return b.finish({b.node("Softmax", {b.node("Gemm", {flat, b.weights({16, 5}), b.weights({5})})}), z});
+}
+
+TEST(NativeAllocations, EnqueueMakesNone) {
+  const OneGraph model(net());
+  NativeBackend backend;
+  int completions = 0;
+  LoadOptions options;
+  options.batch_sizes = {1, 3};
+  options.threads = 2;
+  options.completion = [&](std::span<const Done> done) { completions += done[0].status == Status::ok ? 1 : 0; };
+  const auto session = backend.load(model, options);
+  const std::vector<float> a(432, 1.0F), b(432, 2.0F);
+  const Shape shape{1, 3, 12, 12};
+  std::vector<std::vector<TensorView>> samples;
+  for (const auto* sample : {&a, &b}) samples.push_back({{DataType::f32, shape, reinterpret_cast<const std::byte*>(sample->data())}});
+  session->stage(samples);
+  const std::vector<uint32_t> one{1}, three{0, 1, 0};
+  session->enqueue(0, three, 1);  // the team's threads start here
+
+  counting = true;
+  for (uint64_t i = 0; i < 10; ++i) {
+    session->enqueue(0, three, i);
+    session->enqueue(0, one, i);
+  }
+  counting = false;
+  EXPECT_EQ(completions, 21);
+  EXPECT_EQ(ours.load(), 0);
+  const auto steps = session->layer_timings().size();
+  EXPECT_LT(library_bytes.load(), 20 * steps * 2048);  // tables of arguments, no tensors
+  RecordProperty("library_allocations", library.load());
+
+  counting = true;
+  ::operator delete(::operator new(8));
+  counting = false;
+  EXPECT_EQ(ours.load(), 1) << "the counter does not count";
+}
+
+}  // namespace
+}  // namespace deepgap

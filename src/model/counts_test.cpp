@@ -1,9 +1,8 @@
 #include "model/graph_tools.h"
 #include "model/model_source.h"
-#include "model/onnx_reader.h"
-#include "model/onnx_writer.h"
-#include "model/zoo/zoo.h"
+#include "model/onnx_test_files.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace deepgap {
@@ -25,6 +24,87 @@ TEST(Counts, WorkAgreesWithThePublishedOnes) {
   EXPECT_EQ(summary_of("resnet50").macs_per_item, 4'089'184'256);
   EXPECT_EQ(summary_of("resnet18").macs_per_item, 1'814'073'344);
   EXPECT_EQ(summary_of("mobilenet_v2").macs_per_item, 300'774'272);
+}
+
+// Half as wide: convolutions between inner layers have a quarter of the work and weights, the first one half.
+TEST(Counts, AChangedWidthChangesThemRightly) {
+  const GraphSummary full = summary_of("resnet18"), half = summary_of("resnet18:width=0.5");
+  const int64_t first_macs = int64_t{64} * 3 * 7 * 7 * 112 * 112, last_macs = 512 * 1000;
+  EXPECT_EQ(4 * (half.macs_per_item - first_macs / 2 - last_macs / 2), full.macs_per_item - first_macs - last_macs);
+  // 4,800 gains and biases of BatchNorm each, 1000 biases, the first convolution and the classifier do not fall by four.
+  const int64_t linear = 9'600 + 64 * 3 * 49 + 512 * 1000;
+  EXPECT_EQ(4 * (half.parameters - linear / 2 - 1000), full.parameters - linear - 1000);
+  EXPECT_EQ(summary_of("resnet18:classes=10").parameters, full.parameters - 990 * 513);
+}
+
+TEST(Counts, OfOneConvolutionByHand) {
+  const GraphSummary summary = summarize(read_model(conv_model()));
+  EXPECT_EQ(summary.parameters, 4 * 27 + 4);
+  EXPECT_EQ(summary.macs_per_item, 4 * 8 * 8 * 27);
+  EXPECT_EQ(summary.flop_per_item, 2 * 4 * 8 * 8 * 27 + 4 * 8 * 8) << "the Relu takes one for each element";
+  const int64_t conv = 3 * 64 + 4 * 27 + 4 + 4 * 64, relu = 2 * 4 * 64;
+  EXPECT_EQ(summary.bytes_per_item, 4 * (conv + relu));
+  EXPECT_EQ(summary.weight_bytes, 4 * (4 * 27 + 4));
+  ASSERT_EQ(summary.operators.size(), 2u);
+  EXPECT_EQ(summary.operators[0].op, "Conv");
+  EXPECT_EQ(summary.operators[0].first_node, "conv");
+}
+
+TEST(Counts, WorkOfProductsPoolsAndReductions) {
+  pb::ModelProto model = empty_model();
+  auto* graph = model.mutable_graph();
+  describe_value(graph->add_input(), "x", {-1, 6, 8, 8});
+  for (const auto* output : {"p", "g", "t", "m"}) describe_value(graph->add_output(), output, {});
+  auto* kernel = add_attribute(add_node(graph, "MaxPool", {"x"}, {"p"}, "pool"), "kernel_shape", pb::AttributeProto::INTS);
+  kernel->add_ints(2), kernel->add_ints(2);
+  add_node(graph, "GlobalAveragePool", {"x"}, {"g"}, "global");
+  add_floats(graph, "tw", {6, 2, 3, 3});
+  add_node(graph, "ConvTranspose", {"x", "tw"}, {"t"}, "transposed");
+  add_floats(graph, "mw", {8, 5});
+  add_node(graph, "MatMul", {"x", "mw"}, {"m"}, "product");
+  const Graph bound = bind_symbols(read_model(model), {{batch_symbol, 2}});
+  const auto count = [&](size_t i) { return count_node(bound, bound.nodes[i]); };
+  EXPECT_EQ(count(0).flop, 2 * 6 * 7 * 7 * 4);
+  EXPECT_EQ(count(1).flop, 2 * 6 * 64);
+  EXPECT_EQ(count(2).macs, 2 * 6 * 64 * 2 * 9);
+  EXPECT_EQ(count(3).macs, 2 * 6 * 8 * 5 * 8);
+}
+
+// Quantized weights are the same parameters, in integers.
+TEST(Counts, ParametersOfQuantizedWeights) {
+  pb::ModelProto model = conv_model();
+  auto* graph = model.mutable_graph();
+  auto* w = graph->mutable_initializer(0);
+  w->set_name("wq");
+  w->set_data_type(pb::TensorProto::INT8);
+  w->clear_float_data();
+  w->set_raw_data(std::string(108, '\1'));
+  add_floats(graph, "scale", {});
+  add_node(graph, "DequantizeLinear", {"wq", "scale"}, {"w"}, "dequantize");
+  EXPECT_EQ(summarize(read_model(model)).parameters, 4 * 27 + 4);
+}
+
+TEST(Counts, OpenSizesLeaveTheWorkOpen) {
+  pb::ModelProto model = conv_model();
+  model.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim(3)->clear_dim_value();
+  const GraphSummary summary = summarize(read_model(model));
+  EXPECT_EQ(summary.macs_per_item, -1);
+  EXPECT_EQ(summary.flop_per_item, -1);
+  EXPECT_EQ(summary.parameters, 4 * 27 + 4);
+}
+
+TEST(Counts, TheHashIsOfStructureAndWeights) {
+  const auto hash_after = [](auto change) {
+    pb::ModelProto model = conv_model();
+    change(*model.mutable_graph());
+    return graph_hash(read_model(model));
+  };
+  const std::string plain = hash_after([](pb::GraphProto&) {});
+  EXPECT_EQ(hash_after([](pb::GraphProto& g) { g.mutable_node(0)->set_name("other"); }), plain);
+  EXPECT_NE(hash_after([](pb::GraphProto& g) { g.mutable_initializer(0)->set_float_data(107, 2); }), plain);
+  EXPECT_NE(hash_after([](pb::GraphProto& g) { g.mutable_node(1)->set_op_type("Tanh"); }), plain);
+  EXPECT_NE(hash_after([](pb::GraphProto& g) { add_attribute(g.mutable_node(0), "group", pb::AttributeProto::INT)->set_i(1); }), plain);
+  EXPECT_NE(hash_after([](pb::GraphProto& g) { describe_value(g.add_output(), "c", {}); }), plain);
 }
 
 }  // namespace

@@ -4,8 +4,8 @@
 #include "stats/compare.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
-#include <unordered_map>
 
 namespace deepgap {
 namespace {
@@ -99,6 +99,18 @@ const std::string& reason_of_verdict(const std::vector<OutcomeCount>& outcomes, 
   return none;
 }
 
+// student_factor, with the common whole degrees of freedom at hand: a Store of many Points asks a million times.
+double quick_student_factor(double degrees_of_freedom) {
+  static const auto factors = [] {
+    std::array<double, 64> made{};
+    for (size_t i = 1; i < made.size(); ++i) made[i] = student_factor(static_cast<double>(i));
+    return made;
+  }();
+  const auto whole = static_cast<size_t>(degrees_of_freedom);
+  const bool at_hand = degrees_of_freedom >= 1 && whole < factors.size() && static_cast<double>(whole) == degrees_of_freedom;
+  return at_hand ? factors[whole] : student_factor(degrees_of_freedom);
+}
+
 std::optional<MetricSummary> combine(std::span<const Estimate> repeats) {
   std::vector<MeanEstimate> means;
   for (const Estimate& repeat : repeats) means.push_back(moments_of(repeat));
@@ -108,9 +120,10 @@ std::optional<MetricSummary> combine(std::span<const Estimate> repeats) {
   if (!over->over_repeats) {
     summary.estimate = repeats[0];  // its own interval, which need not be symmetric
   } else {
-    const Interval interval = over->estimate.interval();
-    summary.estimate.low = interval.low;
-    summary.estimate.high = interval.high;
+    const MeanEstimate& mean = over->estimate;
+    const double half = mean.variance_of_mean > 0 ? quick_student_factor(mean.degrees_of_freedom) * std::sqrt(mean.variance_of_mean) : 0;
+    summary.estimate.low = mean.mean - half;
+    summary.estimate.high = mean.mean + half;
   }
   return summary;
 }
@@ -152,7 +165,7 @@ MeanEstimate moments_of(const Estimate& estimate) {
   constexpr double batch_means = 32;  // the fewest that a correlated series is cut into (stats/correlated.h)
   MeanEstimate mean{estimate.value, 0, std::clamp(static_cast<double>(estimate.n) - 1, 1.0, batch_means - 1), estimate.n};
   if (estimate.low && estimate.high && *estimate.high > *estimate.low) {
-    const double error = (*estimate.high - *estimate.low) / 2 / student_factor(mean.degrees_of_freedom);
+    const double error = (*estimate.high - *estimate.low) / 2 / quick_student_factor(mean.degrees_of_freedom);
     mean.variance_of_mean = error * error;
   }
   return mean;

@@ -55,7 +55,7 @@ std::string format_estimate(const Estimate& estimate) {
 }
 
 std::string format_interval(const Estimate& estimate) {
-  if (!estimate.low || !estimate.high) return {};
+  if (!estimate.low || !estimate.high || *estimate.low == *estimate.high) return {};
   const int decimals = plain(estimate.value) ? std::max(0, decimals_of(estimate)) : 3;
   return fixed(*estimate.low, decimals) + " to " + fixed(*estimate.high, decimals);
 }

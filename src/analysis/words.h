@@ -14,7 +14,7 @@ namespace deepgap {
 std::string format_significant(double value, int digits = 3);
 // As many decimals as the interval leaves meaning to (two digits of its half-width), at least three significant digits, at most five.
 std::string format_estimate(const Estimate& estimate);
-// "141.1 to 143.5", with the decimals of format_estimate; empty without an interval.
+// "141.1 to 143.5", with the decimals of format_estimate; empty without an interval or where it is a point.
 std::string format_interval(const Estimate& estimate);
 // "1.21", "1.21 (1.15 to 1.27)": ratios keep two decimals, or more below 0.1.
 std::string format_ratio(double ratio);

@@ -32,7 +32,7 @@ Axis::Axis(Scale scale, double least, double most, double from, double to, doubl
     : scale_(scale), from_(from), to_(to) {
   if (scale == Scale::linear) {
     low_ = std::min(0.0, least);
-    high_ = most > low_ ? low_ + (most - low_) * 1.06 : low_ + 1;
+    high_ = most > low_ ? low_ + (most - low_) * 1.1 : low_ + 1;
     linear_ticks(spacing);
     return;
   }

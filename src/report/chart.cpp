@@ -148,7 +148,7 @@ class Drawing {
     put("<path class=\"{}\" transform=\"translate({:.1f} {:.1f})\" d=\"{}\"/>", point.hollow ? "mark hollow" : "mark", x, y,
         marker_paths[static_cast<size_t>(style_index(line.style))]);
     if (!point.tag.empty()) {
-      const bool low = y < top + 22;
+      const bool low = y < top + 6;
       put("<text class=\"tag\" x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{}</text>", x, low ? y + 17 : y - 9,
           html_escaped(point.tag));
     }

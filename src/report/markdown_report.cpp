@@ -54,7 +54,7 @@ std::string points_table(const View& view) {
     for (const Column& column : view.columns) {
       const std::string small = column.small ? column.small(*point) : "";
       text += fmt::format(" {}{} |", markdown_escaped(shortened(column.text(*point), 160)),
-                          small.empty() ? "" : " (" + markdown_escaped(small) + ")");
+                          small.empty() ? "" : " (" + markdown_escaped(shortened(small, 160)) + ")");
     }
     text += "\n";
   }

@@ -69,7 +69,8 @@ td small{display:block;font-size:12px;color:var(--muted)}
 td.model{font-weight:600}
 tr.unstable td,tr.invalid td{background:var(--warn-tint)}tr.failed td{color:var(--muted)}
 tr:target td{background:var(--hit)}
-.verdict{font-weight:600}.unstable .verdict,.invalid .verdict{color:var(--warn)}.failed .verdict{color:var(--bad)}
+.points td.verdict{white-space:normal;min-width:15em}.unstable .verdict,.invalid .verdict,.failed .verdict{font-weight:600;color:var(--warn)}
+.failed .verdict{color:var(--bad)}.verdict small{font-weight:400}
 th button{all:unset;cursor:pointer}th button:focus-visible{outline:2px solid var(--link)}
 th[aria-sort=ascending] button::after{content:" \2191"}th[aria-sort=descending] button::after{content:" \2193"}
 code{font:13.5px/1.45 ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace;overflow-wrap:anywhere}

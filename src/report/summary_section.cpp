@@ -42,6 +42,21 @@ std::string item(const View& view, const Statement& statement) {
                      evidence(view, statement.point_ids));
 }
 
+// The most frequent causes; all of them have a section of their own.
+std::string failures_in_short(const View& view) {
+  constexpr size_t most = 3;
+  std::string html;
+  for (const FindingStatements& finding : view.findings) {
+    if (finding.place != Place::failures) continue;
+    const auto& all = finding.statements;
+    html += statements_list(view, {all.begin(), all.begin() + static_cast<std::ptrdiff_t>(std::min(most, all.size()))}, most, "");
+    if (all.size() > most) {
+      html += fmt::format("<p class=\"aside\"><a href=\"#failures\">{} more causes of failure</a></p>", all.size() - most);
+    }
+  }
+  return html;
+}
+
 }  // namespace
 
 std::string statements_list(const View& view, const std::vector<Statement>& statements, size_t open, const std::string& css_class) {
@@ -67,6 +82,7 @@ std::string summary_section(const View& view) {
     html += statements_list(view, finding.statements, 9, said ? "" : "lead");
     said = true;
   }
+  html += failures_in_short(view);
   if (view.results.records == 0) {
     html +=
         "<p>There is nothing to report: the Store is empty. Measure something with <code>deepgap run</code> and make the report again.</p>";

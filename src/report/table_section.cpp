@@ -22,7 +22,7 @@ std::string head(const std::vector<Column>& columns) {
 
 std::string cell_class(const Column& column) {
   if (column.numeric) return "num";
-  if (column.title == "reason" || column.title == "options") return "wrap";
+  if (column.title == "options") return "wrap";
   return column.title == "model" || column.title == "verdict" ? column.title : "";
 }
 
@@ -34,9 +34,9 @@ std::string cell(const Column& column, const PointSummary& point) {
     const double value = column.sort(point);
     html += std::isnan(value) ? " data-v=\"\"" : fmt::format(" data-v=\"{:.9g}\"", value);
   }
-  html += ">" + html_escaped(shortened(column.text(point), 240));
+  html += fmt::format(">{}", html_escaped(shortened(column.text(point), 240)));
   const std::string small = column.small ? column.small(point) : "";
-  if (!small.empty()) html += "<small>" + html_escaped(small) + "</small>";
+  if (!small.empty()) html += fmt::format("<small>{}</small>", html_escaped(shortened(small, 240)));
   return html + "</td>";
 }
 

@@ -106,9 +106,9 @@ void add_result_columns(const Results& results, std::vector<Column>& columns) {
        [](const PointSummary& p) { return p.used == p.records ? std::to_string(p.used) : fmt::format("{} of {}", p.used, p.records); },
        nullptr,
        [](const PointSummary& p) { return static_cast<double>(p.used); }});
-  columns.push_back(text_column("verdict", verdict_text));
   columns.push_back(text_column("check", check_text));
-  columns.push_back(text_column("reason", [](const PointSummary& p) { return p.reason; }));
+  columns.push_back(text_column("verdict", verdict_text));
+  columns.back().small = [](const PointSummary& p) { return p.reason; };
 }
 
 void choose_columns(View& view) {

@@ -30,7 +30,7 @@ struct Column {
   std::string unit;  // may be empty
   bool numeric = false;
   std::function<std::string(const PointSummary&)> text;
-  std::function<std::string(const PointSummary&)> small;  // an interval under the text; may be null
+  std::function<std::string(const PointSummary&)> small;  // under the text: an interval, a reason; may be null
   std::function<double(const PointSummary&)> sort;        // of numeric columns; NaN: nothing there
 };
 

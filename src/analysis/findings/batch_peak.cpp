@@ -85,7 +85,10 @@ class BatchPeak final : public Finding {
     if (const auto gain = compare_points(*sweep.peak, *sweep.first, "throughput")) {
       text += ", " + comparison_words(*gain, fmt::format("batch {}", sweep.first->point.batch));
     }
-    if (sweep.peak == sweep.last) text += "; it is the largest measured, so the peak may lie beyond";
+    if (sweep.peak == sweep.last) {
+      const bool larger_failed = sweep.line->points.back() != sweep.last;
+      text += larger_failed ? "; larger ones gave no value" : "; it is the largest measured, so the peak may lie beyond";
+    }
     return text + ".";
   }
 };

@@ -3,13 +3,18 @@
 #include "backends/null/null_session.h"
 #include "backends/null/script.h"
 
+#include <deepgap/own_options.h>
+
 namespace deepgap {
 
 std::vector<DeviceInfo> NullBackend::devices() const { return {{DeviceId{}, "scripted, computes nothing", -1, {}}}; }
 
 std::vector<OptionInfo> NullBackend::options() const { return null_script_options(); }
 
-Support NullBackend::supports(const Point& /*point*/, const GraphSummary& /*graph*/) const { return {}; }
+Support NullBackend::supports(const Point& point, const GraphSummary& /*graph*/) const {
+  parse_null_script(own_options(point, name()));
+  return {};
+}
 
 std::unique_ptr<Session> NullBackend::load(const Model& model, const LoadOptions& options) {
   if (options.clock == nullptr || !options.completion || options.slots < 1 || options.batch_sizes.empty()) {

@@ -188,6 +188,13 @@ TEST(NullSession, ProcessEndsAsScripted) {
   EXPECT_EXIT(Rig(Script{{"exit_at", "0"}, {"stderr", "last words"}}).enqueue(0, 0), testing::ExitedWithCode(9), "last words");
 }
 
+TEST(NullBackend, SupportsEverythingButWrongOptions) {
+  Point point{.precision = "int8", .options = {{"latency", "2ms"}, {"other.latency", "wrong"}}};
+  EXPECT_TRUE(NullBackend().supports(point, {}).ok);
+  point.options["null.latency"] = "wrong";
+  EXPECT_THROW(NullBackend().supports(point, {}), Error);
+}
+
 TEST(NullSession, TellsScriptedMemory) {
   EXPECT_EQ(Rig(Script{{"memory_bytes", "4096"}}).session->memory().peak_bytes, 4096);
   EXPECT_EQ(Rig(Script{}).session->memory().peak_bytes, -1);

@@ -4,9 +4,12 @@
 #include "backends/onnxruntime/ort_settings.h"
 #include "base/text.h"
 
+#include <deepgap/own_options.h>
+
 #include <fmt/format.h>
 #include <sys/sysinfo.h>
 
+#include <algorithm>
 #include <fstream>
 
 namespace deepgap {
@@ -36,6 +39,7 @@ std::vector<DeviceInfo> OrtBackend::devices() const { return {{DeviceId{}, cpu_n
 std::vector<OptionInfo> OrtBackend::options() const { return ort_option_infos(); }
 
 Support OrtBackend::supports(const Point& point, const GraphSummary& /*graph*/) const {
+  parse_ort_settings(own_options(point, name()), std::max(point.threads, 1));  // throws for values that cannot be read
   const auto no = [](const std::string& reason) { return Support{false, "onnxruntime: " + reason}; };
   if (point.task != "infer") return no(fmt::format("task {} is not supported, only infer", point.task));
   if (point.precision != "fp32") return no(fmt::format("precision {} is not supported yet, only fp32", point.precision));
@@ -46,7 +50,7 @@ Support OrtBackend::supports(const Point& point, const GraphSummary& /*graph*/) 
 }
 
 std::unique_ptr<Session> OrtBackend::load(const Model& model, const LoadOptions& options) {
-  const OrtSettings settings = parse_ort_settings(options);
+  const OrtSettings settings = parse_ort_settings(options.options, options.threads);
   Point point;
   point.task = options.task;
   point.precision = options.precision;

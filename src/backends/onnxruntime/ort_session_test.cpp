@@ -204,11 +204,7 @@ TEST(OrtSession, OnlyThePoolsThreadsAreAdded) {
 TEST(OrtSession, OptionsAreTakenOrNamed) {
   const auto model = doubling_model();
   Rig rig(model, {2}, 1, 2,
-          {{"execution_mode", "parallel"},
-           {"graph_optimization", "basic"},
-           {"inter_op_threads", "2"},
-           {"spinning", "off"},
-           {"affinity", "pinned"}});
+          {{"execution_mode", "parallel"}, {"graph_optimization", "basic"}, {"inter_op_threads", "2"}, {"spinning", "off"}, {"pin", "on"}});
   rig.stage({{1, 2, 3}});
   rig.enqueue(0, {0});
   EXPECT_THAT(rig.floats(0), ElementsAre(2, 4, 6));
@@ -240,6 +236,10 @@ TEST(OrtBackend, SaysWhatItDoesNotDo) {
   point = {};
   point.placement.devices = {DeviceId{.kind = "cuda"}};
   EXPECT_THAT(backend.supports(point, {}).reason, HasSubstr("cuda"));
+  point = {};
+  point.options["onnxruntime.spinning"] = "maybe";
+  point.threads = 1;
+  EXPECT_THROW(backend.supports(point, {}), Error);
   point = {};
   point.task = "train";
   EXPECT_THAT(backend.supports(point, {}).reason, HasSubstr("train"));

@@ -8,6 +8,8 @@
 namespace deepgap {
 namespace {
 
+using Options = std::map<std::string, std::string>;
+
 const std::map<std::string, int> execution_modes{{"sequential", ort_sequential}, {"parallel", ort_parallel}};
 const std::map<std::string, int> optimizations{{"disabled", ort_disable_all},
                                                {"basic", ort_enable_basic},
@@ -15,11 +17,10 @@ const std::map<std::string, int> optimizations{{"disabled", ort_disable_all},
                                                {"layout", ort_enable_layout},
                                                {"all", ort_enable_all}};
 const std::map<std::string, int> switches{{"off", 0}, {"on", 1}};
-const std::map<std::string, int> affinities{{"inherit", 0}, {"pinned", 1}};
 
-int choice(const LoadOptions& options, const std::string& option, const std::map<std::string, int>& choices, int fallback) {
-  const auto given = options.options.find(option);
-  if (given == options.options.end()) return fallback;
+int choice(const Options& options, const std::string& option, const std::map<std::string, int>& choices, int fallback) {
+  const auto given = options.find(option);
+  if (given == options.end()) return fallback;
   if (const auto found = choices.find(given->second); found != choices.end()) return found->second;
   std::vector<std::string> names;
   for (const auto& [name, value] : choices) names.push_back(name);
@@ -45,23 +46,23 @@ std::vector<OptionInfo> ort_option_infos() {
       {"graph_optimization", "disabled, basic, extended, layout or all", "all", false},
       {"inter_op_threads", "threads that run nodes in parallel mode", "1", false},
       {"spinning", "on, or off: idle pool threads sleep at once", "on", false},
-      {"affinity", "inherit, or pinned: each pool thread on a CPU of its own", "inherit", false},
+      {"pin", "on: each pool thread stays on an allowed CPU of its own; off: the system places them", "off", false},
   };
 }
 
-OrtSettings parse_ort_settings(const LoadOptions& options) {
+OrtSettings parse_ort_settings(const Options& options, int threads) {
   OrtSettings settings;
-  settings.threads = options.threads;
+  settings.threads = threads;
   settings.execution_mode = choice(options, "execution_mode", execution_modes, settings.execution_mode);
   settings.graph_optimization = choice(options, "graph_optimization", optimizations, settings.graph_optimization);
   settings.spinning = choice(options, "spinning", switches, 1) == 1;
-  settings.pinned = choice(options, "affinity", affinities, 0) == 1;
-  if (const auto given = options.options.find("inter_op_threads"); given != options.options.end()) {
-    const auto threads = parse_int(given->second);
-    if (!threads || *threads < 1 || *threads > 1024) {
+  settings.pinned = choice(options, "pin", switches, 0) == 1;
+  if (const auto given = options.find("inter_op_threads"); given != options.end()) {
+    const auto count = parse_int(given->second);
+    if (!count || *count < 1 || *count > 1024) {
       throw Error(ErrorKind::usage, fmt::format("onnxruntime: inter_op_threads={} is wrong, expected 1 to 1024", given->second));
     }
-    settings.inter_op_threads = static_cast<int>(*threads);
+    settings.inter_op_threads = static_cast<int>(*count);
   }
   if (settings.threads < 1)
     throw Error(ErrorKind::usage, fmt::format("onnxruntime: threads={} is wrong, expected 1 or more", settings.threads));

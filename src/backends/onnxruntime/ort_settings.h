@@ -22,7 +22,7 @@ struct OrtSettings {
 
 std::vector<OptionInfo> ort_option_infos();
 // Throws Error{usage} naming the option and what it takes.
-OrtSettings parse_ort_settings(const LoadOptions& options);
+OrtSettings parse_ort_settings(const std::map<std::string, std::string>& options, int threads);
 OrtSessionOptionsHandle make_session_options(const OrtSettings& settings);
 
 // Where the threads-1 pool threads go, as the library wants it: "2;3;4", CPUs counted from 1. The calling thread is left where it is and

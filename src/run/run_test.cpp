@@ -1,0 +1,157 @@
+#include "base/file.h"
+#include "run/interrupts.h"
+#include "run/memory_kills.h"
+#include "run/progress.h"
+#include "run/run_summary.h"
+#include "run/time_estimate.h"
+
+#include <gtest/gtest.h>
+#include <poll.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+namespace deepgap {
+namespace {
+
+Record ok_record(int64_t batch, double throughput) {
+  Record record;
+  record.record_id = std::string(31, '0') + std::to_string(batch % 10);
+  record.point.model = "resnet18";
+  record.point.backend = "null";
+  record.point.batch = batch;
+  record.verdict = Verdict::valid;
+  record.estimates["throughput"] = {throughput, throughput * 0.99, throughput * 1.01, 100};
+  record.estimates["latency_p50_ms"] = {1.5, {}, {}, 100};
+  return record;
+}
+
+Record failed_record(Outcome outcome) {
+  Record record = ok_record(8, 1);
+  record.estimates.clear();
+  record.outcome = outcome;
+  record.verdict = Verdict::none;
+  record.reason = "why";
+  return record;
+}
+
+TEST(RunSummary, what_counts_as_usable) {
+  Record record = ok_record(1, 10);
+  EXPECT_TRUE(is_usable(record, true));
+  record.verdict = Verdict::unstable;
+  EXPECT_TRUE(is_usable(record, false));
+  EXPECT_FALSE(is_usable(record, true));
+  record.verdict = Verdict::invalid;
+  EXPECT_FALSE(is_usable(record, false));
+  EXPECT_TRUE(is_usable(failed_record(Outcome::skipped), true));
+  for (Outcome outcome : {Outcome::refused, Outcome::incorrect, Outcome::out_of_memory, Outcome::crashed, Outcome::timed_out,
+                          Outcome::device_lost, Outcome::interrupted}) {
+    EXPECT_FALSE(is_usable(failed_record(outcome), false));
+  }
+}
+
+TEST(RunSummary, table_shows_values_and_outcomes_and_only_columns_that_differ) {
+  const std::vector<Record> records{ok_record(1, 250), ok_record(2, 480.25), failed_record(Outcome::crashed)};
+  const std::string table = summary_table(summarize_points(records));
+  EXPECT_NE(table.find("250.0   247.5..252.5     1.5"), std::string::npos) << table;
+  EXPECT_NE(table.find("crashed"), std::string::npos);
+  EXPECT_EQ(table.find("scenario"), std::string::npos) << "all are the same";
+  EXPECT_EQ(std::count(table.begin(), table.end(), '\n'), 4);
+  std::vector<Record> differing = records;
+  differing[1].point.scenario = "single-stream";
+  EXPECT_NE(summary_table(summarize_points(differing)).find("single-stream"), std::string::npos);
+  EXPECT_EQ(summary_json(summarize_points(records))[1]["metrics"]["throughput"]["value"], 480.25);
+}
+
+TEST(Progress, plain_lines_have_no_control_characters) {
+  char* text = nullptr;
+  size_t size = 0;
+  std::FILE* out = ::open_memstream(&text, &size);
+  {
+    Progress progress(out, false);
+    progress.begin(2);
+    progress.under_way("a", "steady", 5, 10);
+    progress.finished("a", "fine", 75);
+    progress.finished("b", "crashed: why", 0);
+  }
+  std::fclose(out);
+  EXPECT_STREQ(text, "[1/2] a: fine, about 1 min 15 s left\n[2/2] b: crashed: why\n");
+  ::free(text);
+}
+
+TEST(Progress, result_text_says_what_matters) {
+  EXPECT_EQ(result_text(ok_record(1, 200)), "200.0 items/s +-1.0 %, p50 1.5 ms");
+  EXPECT_EQ(result_text(failed_record(Outcome::timed_out)), "timed_out: why");
+  Record record = ok_record(1, 200);
+  record.verdict = Verdict::unstable;
+  record.reason = "wide";
+  record.unchecked = true;
+  EXPECT_EQ(result_text(record), "200.0 items/s +-1.0 %, p50 1.5 ms, unstable: wide, unchecked");
+}
+
+TEST(TimeEstimate, learns_from_what_jobs_took) {
+  Job job;
+  job.point_id = "a";
+  job.stopping.name = "duration";
+  job.stopping.duration = 8'000'000'000;
+  Job other = job;
+  other.point_id = "b";
+  TimeEstimate estimate;
+  EXPECT_DOUBLE_EQ(estimate.seconds(job), 10);
+  estimate.took(job, 5);
+  EXPECT_DOUBLE_EQ(estimate.seconds(job), 5) << "its next repeat";
+  EXPECT_DOUBLE_EQ(estimate.seconds(other), 5) << "half of the guess, as the first";
+  EXPECT_DOUBLE_EQ(TimeEstimate({{"b", 7}}).seconds(other), 7);
+}
+
+TEST(TimeEstimate, a_record_tells_by_its_windows) {
+  Record record;
+  EXPECT_EQ(seconds_of(record), 0);
+  record.windows = {{"load", 1'000'000'000, 2'000'000'000}, {"steady", 3'000'000'000, 5'000'000'000}};
+  record.load_s = 0.5;
+  EXPECT_DOUBLE_EQ(seconds_of(record), 4.5);
+}
+
+class MemoryKillsTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    root = testing::TempDir() + "deepgap-memory-kills/";
+    std::filesystem::remove_all(root);
+  }
+  void TearDown() override { std::filesystem::remove_all(root); }
+  void put(const std::string& path, const std::string& text) const {
+    make_directories(std::filesystem::path(root + path).parent_path().string());
+    write_file_atomic(root + path, text);
+  }
+  std::string root;
+};
+
+TEST_F(MemoryKillsTest, are_read_from_the_nearest_source) {
+  EXPECT_EQ(memory_kills(root).count, -1) << "no source: not known, never 0";
+  put("proc/vmstat", "nr_free_pages 5\noom_kill 11\n");
+  EXPECT_EQ(memory_kills(root).count, 11);
+  EXPECT_EQ(memory_kills(root).source, "/proc/vmstat");
+  put("proc/self/cgroup", "0::/a/b\n");
+  put("sys/fs/cgroup/a/b/memory.events", "low 0\noom 4\noom_kill 3\n");
+  EXPECT_EQ(memory_kills(root).count, 3);
+  put("proc/self/cgroup", "5:memory:/x\n0::/nowhere\n");
+  put("sys/fs/cgroup/memory/memory.oom_control", "under_oom 0\noom_kill 2\n");
+  EXPECT_EQ(memory_kills(root).count, 2) << "the mount is ours in a container";
+}
+
+TEST(Interrupts, are_counted_and_wake_a_poll) {
+  Interrupts interrupts;
+  pollfd polled{interrupts.descriptor(), POLLIN, 0};
+  EXPECT_EQ(::poll(&polled, 1, 0), 0);
+  ::raise(SIGTERM);
+  EXPECT_EQ(interrupts.count(), 1);
+  EXPECT_EQ(::poll(&polled, 1, 0), 1);
+  interrupts.clear_descriptor();
+  EXPECT_EQ(::poll(&polled, 1, 0), 0);
+  ::raise(SIGINT);
+  EXPECT_EQ(interrupts.count(), 2);
+}
+
+}  // namespace
+}  // namespace deepgap

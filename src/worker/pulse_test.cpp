@@ -1,0 +1,96 @@
+#include "worker/pulse.h"
+
+#include "worker/timing_log.h"
+
+#include <gtest/gtest.h>
+#include <time.h>
+
+#include <chrono>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace deepgap {
+namespace {
+
+using namespace std::chrono_literals;
+
+class PulseTest : public testing::Test {
+ protected:
+  std::function<void(const Frame&)> collect() {
+    return [this](const Frame& frame) {
+      const std::lock_guard lock(mutex);
+      frames.push_back(frame.header);
+    };
+  }
+  size_t count() {
+    const std::lock_guard lock(mutex);
+    return frames.size();
+  }
+  nlohmann::json last() {
+    const std::lock_guard lock(mutex);
+    return frames.back();
+  }
+  std::mutex mutex;
+  std::vector<nlohmann::json> frames;
+};
+
+TEST_F(PulseTest, is_silent_while_idle_and_tells_a_stage_at_once) {
+  Pulse pulse(collect(), {5ms, 10min});
+  std::this_thread::sleep_for(40ms);
+  EXPECT_EQ(count(), 0U);
+  pulse.enter("load");
+  EXPECT_GE(count(), 1U);
+  EXPECT_EQ(last()["stage"], "load");
+  EXPECT_EQ(last()["kind"], "heartbeat");
+}
+
+TEST_F(PulseTest, beats_while_queries_are_finished_and_falls_silent_when_none_is) {
+  Pulse pulse(collect(), {5ms, 10min});
+  pulse.enter("steady");
+  for (int i = 0; i < 40; ++i) {
+    pulse.beat();
+    std::this_thread::sleep_for(2ms);
+  }
+  const size_t beating = count();
+  EXPECT_GE(beating, 4U);
+  EXPECT_GT(last()["done"].get<uint64_t>(), 0U);
+  std::this_thread::sleep_for(20ms);  // the last beat may still be told
+  const size_t after = count();
+  std::this_thread::sleep_for(100ms);
+  EXPECT_LE(count(), after + 1) << "waiting is no progress";
+}
+
+TEST_F(PulseTest, using_the_processor_counts_as_getting_on_until_patience_ends) {
+  Pulse pulse(collect(), {5ms, 200ms});
+  pulse.enter("load");
+  const auto cpu_time = [] {
+    timespec time{};
+    ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+    return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+  };
+  const auto spin_until = [&](std::chrono::steady_clock::time_point end) {
+    while (std::chrono::steady_clock::now() < end) cpu_time();
+  };
+  const auto start = std::chrono::steady_clock::now();
+  spin_until(start + 100ms);
+  EXPECT_GE(count(), 3U);
+  spin_until(start + 300ms);
+  const size_t after_patience = count();
+  spin_until(start + 450ms);
+  EXPECT_LE(count(), after_patience + 1);
+}
+
+TEST_F(PulseTest, timing_log_keeps_the_first_and_counts_the_rest) {
+  Pulse pulse(collect(), {1h, 1h});
+  TimingLog log(pulse, 20'000);
+  for (uint64_t i = 0; i < 20'005; ++i) log.add({i, 0, static_cast<Nanoseconds>(i), static_cast<Nanoseconds>(i + 1), 1, Status::ok});
+  EXPECT_EQ(log.count(), 20'005);
+  EXPECT_EQ(log.dropped(), 5);
+  const std::vector<Timing> timings = log.take();
+  ASSERT_EQ(timings.size(), 20'000U);
+  for (uint64_t i = 0; i < timings.size(); ++i) ASSERT_EQ(timings[i].query, i);
+}
+
+}  // namespace
+}  // namespace deepgap

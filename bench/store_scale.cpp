@@ -53,6 +53,7 @@ void measure(const std::string& path, uint64_t records, const TemporaryFolder& f
       });
     });
   }
+  timed("look", [&] { store.look([&](const Record& record) { sum += record.estimates.at("throughput").value; }); });
   timed("finished", [&] { seen += static_cast<int64_t>(store.finished().size()); });
   timed("timing_counts", [&] { seen += static_cast<int64_t>(store.timing_counts().size()); });
   timed("copy, compact and anonymous", [&] { copy_store(path, folder / "copy.db", {.compact = true, .anonymous = true}); });

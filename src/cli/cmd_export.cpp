@@ -124,11 +124,8 @@ void ExportCommand::write_rows(ExportFormat format) const {
   const auto counts = store.timing_counts();
   ExportOutput output(output_);
   ExportWriter writer(format, export_columns(store.metric_ids()), [&](std::string_view text) { output.write(text); });
-  Anonymizer anonymizer;
-  if (anonymous_) store.each([&](Record&& record) { anonymizer.learn(record); });
   PointCollector points;
-  store.each([&](Record&& record) {
-    if (anonymous_) anonymizer.apply(record);
+  const auto take = [&](const Record& record) {
     if (by_ == "point") {
       points.add(record);
       return;
@@ -136,7 +133,17 @@ void ExportCommand::write_rows(ExportFormat format) const {
     const auto count = counts.find(record.record_id);
     const bool ran = count != counts.end() && (count->second > 0 || record.outcome == Outcome::ok);
     writer.add(record, ran ? std::optional(count->second) : std::nullopt);
-  });
+  };
+  if (anonymous_) {
+    Anonymizer anonymizer;
+    store.look([&](const Record& record) { anonymizer.learn(record); });
+    store.each([&](Record&& record) {
+      anonymizer.apply(record);
+      take(record);
+    });
+  } else {
+    store.look(take);
+  }
   if (by_ == "point") {
     for (const PointSummary& summary : points.summaries()) writer.add(summary);
   }

@@ -99,6 +99,17 @@ ExportWriter::ExportWriter(ExportFormat format, std::vector<ExportColumn> column
   for (const ExportColumn& column : columns_) keys_.push_back(json_text(column.name) + ": ");
 }
 
+// Over what mostly differs; equality decides.
+size_t PointHash::operator()(const Point& point) const {
+  const std::hash<std::string> text;
+  size_t hash = text(point.model) * 31 + text(point.backend);
+  hash = hash * 31 + text(point.precision);
+  hash = hash * 1'000'003 + static_cast<size_t>(point.batch);
+  hash = hash * 1'000'003 + static_cast<size_t>(point.threads);
+  for (const auto& [key, value] : point.options) hash = hash * 31 + text(value);
+  return hash;
+}
+
 const std::string& ExportWriter::id_of(const Point& point) {
   const auto known = ids_.find(point);
   if (known != ids_.end()) return known->second;

@@ -8,10 +8,10 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <variant>
 #include <vector>
 
@@ -39,6 +39,10 @@ struct ExportColumn {
 // The fixed columns in their order, then a column for each of `metric_ids` that is not among them, sorted.
 std::vector<ExportColumn> export_columns(const std::vector<std::string>& metric_ids);
 
+struct PointHash {
+  size_t operator()(const Point& point) const;
+};
+
 // Receives pieces of text in order.
 using TextSink = std::function<void(std::string_view)>;
 
@@ -57,8 +61,8 @@ class ExportWriter {
   ExportFormat format_;
   std::vector<ExportColumn> columns_;
   TextSink sink_;
-  std::vector<std::string> keys_;     // the columns' names as JSON
-  std::map<Point, std::string> ids_;  // making an id costs more than the rest of a row
+  std::vector<std::string> keys_;                          // the columns' names as JSON
+  std::unordered_map<Point, std::string, PointHash> ids_;  // making an id costs more than the rest of a row
   bool begun_ = false, first_row_ = true;
   std::string line_;
 };

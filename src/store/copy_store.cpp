@@ -14,7 +14,6 @@
 
 #include <cerrno>
 #include <cstring>
-#include <functional>
 
 namespace deepgap {
 namespace {
@@ -59,26 +58,22 @@ Blocks blocks_of(Statement& select, int64_t row, bool compact) {
   return blocks;
 }
 
-void each_record(Database& source, const std::function<void(Record&, int64_t)>& visit) {
-  RecordReader reader(source);
-  Record record;
-  int64_t row = 0;
-  while (reader.next(record, row)) visit(record, row);
-}
-
 void copy_records(Database& source, Database& target, const CopyOptions& options) {
   const Transaction snapshot(source, "BEGIN");
   Anonymizer anonymizer;
   // A first pass, since the last Record may give away a name that the first one holds too.
-  if (options.anonymous) each_record(source, [&](const Record& record, int64_t) { anonymizer.learn(record); });
+  if (options.anonymous) {
+    for (RecordReader reader(source); reader.next();) anonymizer.learn(reader.record());
+  }
   Statement select_blocks(source,
                           "SELECT r.timings, b.timings, b.series FROM records r LEFT JOIN blocks b ON b.record = r.id WHERE r.id = ?");
   RecordWriter writer(target);
   Transaction transaction(target, "BEGIN IMMEDIATE");
-  each_record(source, [&](Record& record, int64_t row) {
+  for (RecordReader reader(source); reader.next();) {
+    Record& record = reader.lend();
     if (options.anonymous) anonymizer.apply(record);
-    writer.write(record, blocks_of(select_blocks, row, options.compact));
-  });
+    writer.write(record, blocks_of(select_blocks, reader.row(), options.compact));
+  }
   transaction.commit();
 }
 

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <charconv>
 #include <limits>
+#include <utility>
 
 namespace deepgap {
 namespace {
@@ -56,6 +57,8 @@ constexpr const char* select_records =
     "host_memory_peak_bytes, warmup_queries, timings_dropped, check_against, check_samples, check_max_abs_error, check_mean_abs_error, "
     "check_sqnr_db, check_top1_agreement, check_min_sqnr_db, check_pass, windows, facts, stderr_tail FROM records ORDER BY id";
 constexpr const char* select_metrics = "SELECT record, metric, value, low, high, n FROM metric_values ORDER BY record, metric";
+
+constexpr int64_t most_metric_names = 1'000'000;
 
 [[noreturn]] void damaged(std::string_view what) { throw Error(ErrorKind::input, fmt::format("damaged Store: {}", what)); }
 
@@ -122,11 +125,16 @@ void RecordReader::load_shared(Database& database) {
   rows("SELECT id, run_id, study FROM runs", [&](int64_t id, const Statement& s) {
     runs_.emplace(id, Run{std::string(s.text(1)), std::string(s.text(2))});
   });
-  rows("SELECT id, name FROM metric_names", [&](int64_t id, const Statement& s) { metric_names_.emplace(id, s.text(1)); });
+  rows("SELECT id, name FROM metric_names", [&](int64_t id, const Statement& s) {
+    if (id < 0 || id > most_metric_names) damaged("a metric's number is out of range");
+    metric_names_.resize(std::max(metric_names_.size(), static_cast<size_t>(id) + 1));
+    metric_names_[static_cast<size_t>(id)] = s.text(1);
+  });
 }
 
-void RecordReader::read_columns(Record& record) const {
+void RecordReader::read_columns() {
   const Statement& s = records_;
+  Record& record = record_;
   record.record_id = s.text(record_id);
   record.repeat = static_cast<int>(s.integer(repeat));
   record.sweep = static_cast<int>(s.integer(sweep));
@@ -149,26 +157,37 @@ void RecordReader::read_columns(Record& record) const {
   record.timings_dropped = s.integer(timings_dropped);
 }
 
-void RecordReader::read_shared(Record& record) const {
+// What the Record before this one shared with it is still there.
+void RecordReader::read_shared() {
   const Statement& s = records_;
-  record.point = look_up(points_, s.integer(point), "points");
-  const Run& of_run = look_up(runs_, s.integer(run), "runs");
-  record.run_id = of_run.run_id;
-  record.study = of_run.study;
-  const Settings& shared = look_up(settings_, s.integer(settings), "settings");
-  record.stopping = shared.stopping;
-  record.backend_version = shared.backend_version;
-  record.dataset_description = shared.dataset_description;
-  record.parameters = shared.parameters;
-  record.macs_per_item = shared.macs_per_item;
-  record.flop_per_item = shared.flop_per_item;
-  record.bytes_per_item = shared.bytes_per_item;
+  if (const int64_t id = s.integer(point); std::exchange(kept_.point, id) != id) record_.point = look_up(points_, id, "points");
+  if (const int64_t id = s.integer(run); std::exchange(kept_.run, id) != id) {
+    const Run& shared = look_up(runs_, id, "runs");
+    record_.run_id = shared.run_id;
+    record_.study = shared.study;
+  }
+  if (const int64_t id = s.integer(settings); std::exchange(kept_.settings, id) != id) {
+    const Settings& shared = look_up(settings_, id, "settings");
+    record_.stopping = shared.stopping;
+    record_.backend_version = shared.backend_version;
+    record_.dataset_description = shared.dataset_description;
+    record_.parameters = shared.parameters;
+    record_.macs_per_item = shared.macs_per_item;
+    record_.flop_per_item = shared.flop_per_item;
+    record_.bytes_per_item = shared.bytes_per_item;
+  }
+  if (const int64_t id = s.integer(environment); std::exchange(kept_.environment, id) != id) {
+    // Comparing is several times cheaper than copying, and whoever could have changed it mostly has not.
+    const Facts& shared = look_up(environments_, id, "environments");
+    if (record_.environment != shared) record_.environment = shared;
+  }
 }
 
-void RecordReader::read_check(Record& record) const {
+void RecordReader::read_check() {
   const Statement& s = records_;
+  record_.check.reset();
   if (s.is_null(check_against)) return;
-  CheckResult& check = record.check.emplace();
+  CheckResult& check = record_.check.emplace();
   const auto number = [&](int column) { return s.is_null(column) ? std::numeric_limits<double>::quiet_NaN() : s.real(column); };
   check.against = s.text(check_against);
   check.samples = s.integer(check_samples);
@@ -180,41 +199,37 @@ void RecordReader::read_check(Record& record) const {
   check.pass = s.integer(check_pass) != 0;
 }
 
-void RecordReader::read_metrics(Record& record, int64_t row) {
-  while (metrics_row_ <= row) {
-    if (metrics_row_ == row) {
-      const std::string& name = look_up(metric_names_, metrics_.integer(1), "metric_names");
-      const double value = metrics_.is_null(2) ? std::numeric_limits<double>::quiet_NaN() : metrics_.real(2);
-      // Names are numbered in the order they came, which nearly always is the map's.
-      record.estimates.emplace_hint(record.estimates.end(), name,
-                                    Estimate{value, metrics_.optional_real(3), metrics_.optional_real(4), metrics_.integer(5)});
-    }
-    step_metrics();
+void RecordReader::read_metrics(int64_t row) {
+  record_.estimates.clear();
+  for (; metrics_row_ <= row; step_metrics()) {
+    if (metrics_row_ < row) continue;
+    const auto id = static_cast<size_t>(metrics_.integer(1));
+    if (id >= metric_names_.size()) damaged(fmt::format("metric {} has no name", id));
+    const double value = metrics_.is_null(2) ? std::numeric_limits<double>::quiet_NaN() : metrics_.real(2);
+    // Names are numbered in the order they came, which nearly always is the map's.
+    record_.estimates.emplace_hint(record_.estimates.end(), metric_names_[id],
+                                   Estimate{value, metrics_.optional_real(3), metrics_.optional_real(4), metrics_.integer(5)});
   }
 }
 
 void RecordReader::step_metrics() { metrics_row_ = metrics_.step() ? metrics_.integer(0) : std::numeric_limits<int64_t>::max(); }
 
-// Whoever looks at one Record after the other mostly leaves the environment as it was: comparing is several times cheaper than copying.
-void RecordReader::read_environment(Record& record, Facts&& previous) {
-  const Facts& shared = look_up(environments_, records_.integer(environment), "environments");
-  record.environment = previous == shared ? std::move(previous) : shared;
+bool RecordReader::next() {
+  if (!records_.step()) return false;
+  row_ = records_.integer(row_id);
+  read_columns();
+  read_shared();
+  read_check();
+  record_.windows = parse_windows(records_.text(windows));
+  record_.facts = facts_from_json(parse(records_.text(facts), "a record's facts"));
+  record_.stderr_tail = records_.text(stderr_tail);
+  read_metrics(row_);
+  return true;
 }
 
-bool RecordReader::next(Record& record, int64_t& row) {
-  if (!records_.step()) return false;
-  Facts previous = std::move(record.environment);
-  record = Record{};
-  row = records_.integer(row_id);
-  read_columns(record);
-  read_shared(record);
-  read_environment(record, std::move(previous));
-  read_check(record);
-  record.windows = parse_windows(records_.text(windows));
-  record.facts = facts_from_json(parse(records_.text(facts), "a record's facts"));
-  record.stderr_tail = records_.text(stderr_tail);
-  read_metrics(record, row);
-  return true;
+Record& RecordReader::lend() {
+  kept_ = {};
+  return record_;
 }
 
 }  // namespace deepgap

@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 namespace deepgap {
 
@@ -44,11 +45,14 @@ class RecordWriter {
   std::unordered_map<std::string, int64_t> known_;  // table letter and content -> row
 };
 
+// Reads Records in order of insertion into one object that it owns; what the next Record shares with the last one stays in it.
 class RecordReader {
  public:
   explicit RecordReader(Database& database);
-  // The next Record in order of insertion; false at the end. Giving the same object again saves time.
-  bool next(Record& record, int64_t& row);
+  bool next();  // false at the end
+  const Record& record() const { return record_; }
+  Record& lend();                       // to someone who may change it
+  int64_t row() const { return row_; }  // of the table records
 
  private:
   struct Settings {
@@ -60,11 +64,10 @@ class RecordReader {
     std::string run_id, study;
   };
   void load_shared(Database& database);
-  void read_columns(Record& record) const;
-  void read_shared(Record& record) const;
-  void read_environment(Record& record, Facts&& previous);
-  void read_check(Record& record) const;
-  void read_metrics(Record& record, int64_t row);
+  void read_columns();
+  void read_shared();
+  void read_check();
+  void read_metrics(int64_t row);
   void step_metrics();
   static Settings parse_settings(std::string_view json);
 
@@ -74,7 +77,12 @@ class RecordReader {
   std::unordered_map<int64_t, Settings> settings_;
   std::unordered_map<int64_t, Point> points_;
   std::unordered_map<int64_t, Run> runs_;
-  std::unordered_map<int64_t, std::string> metric_names_;
+  std::vector<std::string> metric_names_;  // by row
+  struct Kept {
+    int64_t environment = -1, settings = -1, point = -1, run = -1;
+  } kept_;  // rows that record_ holds the content of
+  Record record_;
+  int64_t row_ = 0;
 };
 
 }  // namespace deepgap

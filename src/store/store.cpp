@@ -63,9 +63,13 @@ std::set<std::pair<std::string, int>> Store::finished() const {
 void Store::each(const std::function<void(Record&&)>& visit) const {
   Transaction snapshot(*state_->database, "BEGIN");  // all tables as of one moment, while another process appends
   RecordReader reader(*state_->database);
-  Record record;
-  int64_t row = 0;
-  while (reader.next(record, row)) visit(std::move(record));
+  while (reader.next()) visit(std::move(reader.lend()));
+}
+
+void Store::look(const std::function<void(const Record&)>& visit) const {
+  Transaction snapshot(*state_->database, "BEGIN");
+  RecordReader reader(*state_->database);
+  while (reader.next()) visit(reader.record());
 }
 
 std::vector<Timing> Store::timings(const std::string& record_id) const {

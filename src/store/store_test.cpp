@@ -86,6 +86,23 @@ TEST(Store, GivesBackWhatItTook) {
     EXPECT_EQ(store.series(given[i].record_id).at(1).values, given[i].series[1].values);
   }
   EXPECT_TRUE(store.timings("no such record").empty());
+  size_t looked = 0;
+  store.look([&](const Record& record) { EXPECT_EQ(record_to_json(record), record_to_json(given[looked++])); });
+  EXPECT_EQ(looked, given.size());
+}
+
+TEST(Store, WhatAVisitorChangesDoesNotReachTheNext) {
+  const TemporaryFolder folder;
+  Store store(folder / "a.db", Store::Mode::append);
+  for (uint64_t seed = 0; seed < 3; ++seed) store.append(example_record(seed));
+  uint64_t seed = 0;
+  store.each([&](Record&& record) {
+    EXPECT_EQ(record_to_json(record), record_to_json(example_record(seed++)));
+    record.environment.begin()->second = int64_t{1};
+    record.point.model = record.run_id = record.backend_version = "changed";
+    if (seed == 2) const Record taken = std::move(record);
+  });
+  EXPECT_EQ(seed, 3u);
 }
 
 TEST(Store, NotANumberAndInfinityComeBack) {

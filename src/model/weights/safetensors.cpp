@@ -34,7 +34,7 @@ constexpr TypeName type_names[] = {{"F64", DataType::f64},     {"F32", DataType:
 // One file while it is read; every fault names it.
 class Reader {
  public:
-  explicit Reader(const std::string& path) : path_(path) {}
+  Reader(const MappedFile& file, const std::string& path) : path_(path), file_(file) {}
   std::map<std::string, Tensor> read();
 
  private:
@@ -48,7 +48,7 @@ class Reader {
     uint64_t begin = 0, end = 0;
   };
   const std::string& path_;
-  MappedFile file_;
+  const MappedFile& file_;
   std::span<const std::byte> data_;
   std::vector<Extent> extents_;
 };
@@ -61,8 +61,8 @@ Json Reader::parse_header() {
     fail(fmt::format("no safetensors file, or cut off: its header would have {} bytes", length));
   const char* text = reinterpret_cast<const char*>(file_.data.get()) + sizeof(length);
   data_ = file_.bytes().subspan(sizeof(length) + length);
-  const auto shallow = [](int depth, Json::parse_event_t, const Json&) {
-    if (depth > 4) throw Error(ErrorKind::input, "nested too deep");
+  const auto shallow = [this](int depth, Json::parse_event_t, const Json&) {
+    if (depth > 4) fail("its header is nested too deep");
     return true;
   };
   try {
@@ -128,10 +128,6 @@ void Reader::check_layout() {
 }
 
 std::map<std::string, Tensor> Reader::read() {
-  std::error_code error;
-  const auto status = std::filesystem::status(path_, error);
-  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) fail("it is no regular file");  // a pipe would block
-  file_ = map_file(path_);
   const Json header = parse_header();
   std::map<std::string, Tensor> tensors;
   for (const auto& [name, entry] : header.items()) {
@@ -143,12 +139,20 @@ std::map<std::string, Tensor> Reader::read() {
 
 }  // namespace
 
-std::map<std::string, Tensor> read_safetensors(const std::string& path) {
+std::map<std::string, Tensor> parse_safetensors(const MappedFile& file, const std::string& name) {
   try {
-    return Reader(path).read();
+    return Reader(file, name).read();
   } catch (const std::bad_alloc&) {
-    throw Error(ErrorKind::input, fmt::format("{}: it needs more memory than there is", path));
+    throw Error(ErrorKind::input, fmt::format("{}: it needs more memory than there is", name));
   }
+}
+
+std::map<std::string, Tensor> read_safetensors(const std::string& path) {
+  std::error_code error;
+  const auto status = std::filesystem::status(path, error);
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))  // a pipe would block
+    throw Error(ErrorKind::input, fmt::format("{}: it is no regular file", path));
+  return parse_safetensors(map_file(path), path);
 }
 
 void write_safetensors(const std::string& path, const std::map<std::string, Tensor>& tensors,

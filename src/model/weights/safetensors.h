@@ -1,6 +1,8 @@
 // The safetensors format: 8-byte header length, JSON header, tensor bytes. Reads hostile files: offsets and shapes are checked.
 #pragma once
 
+#include "base/file.h"
+
 #include <deepgap/tensor.h>
 
 #include <map>
@@ -8,7 +10,9 @@
 
 namespace deepgap {
 
-std::map<std::string, Tensor> read_safetensors(const std::string& path);  // tensors alias the mapped file
+// Tensors alias the mapped file where their elements are aligned there. Throws Error{input}: "PATH: cause".
+std::map<std::string, Tensor> read_safetensors(const std::string& path);
+std::map<std::string, Tensor> parse_safetensors(const MappedFile& file, const std::string& name);
 void write_safetensors(const std::string& path, const std::map<std::string, Tensor>& tensors,
                        const std::map<std::string, std::string>& metadata = {});
 

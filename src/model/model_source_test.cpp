@@ -1,0 +1,131 @@
+#include "model/model_source.h"
+
+#include "model/graph_tools.h"
+#include "model/onnx_test_files.h"
+#include "model/weights/safetensors.h"
+#include "model/zoo/zoo.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace deepgap {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr const char* small = "resnet18:width=0.1,classes=10,image=32";
+
+std::string error_of(const ModelRequest& request, ErrorKind kind) {
+  try {
+    open_model(request);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), kind) << error.what();
+    return error.what();
+  }
+  return "";
+}
+
+// All that the small network needs.
+std::map<std::string, Tensor> small_weights() {
+  ZooOptions options;
+  const Graph graph = find_zoo_model(small, options)->build(options);
+  std::map<std::string, Tensor> tensors;
+  for (const auto& [id, constant] : graph.constants) {
+    if (constant.data != nullptr) continue;
+    Tensor tensor = make_tensor(constant.type, constant.shape);
+    for (float& value : writable<float>(tensor)) value = 0.5f;
+    tensors.emplace(graph.values[id].name, std::move(tensor));
+  }
+  return tensors;
+}
+
+TEST(ModelSource, SeededZooModels) {
+  const auto model = open_model({.name = small});
+  EXPECT_EQ(model->name(), small);
+  EXPECT_EQ(model->file(), "");
+  for (const auto& [id, constant] : model->graph().constants) EXPECT_NE(constant.data, nullptr) << model->graph().values[id].name;
+  EXPECT_EQ(model->summary().content_hash, open_model({.name = small})->summary().content_hash);
+  EXPECT_NE(model->summary().content_hash, open_model({.name = small, .seed = 2})->summary().content_hash);
+  const Graph again = parse_onnx(model->onnx(), "again", "");
+  EXPECT_EQ(graph_hash(again), model->summary().content_hash);
+  EXPECT_EQ(model->onnx().data(), model->onnx().data()) << "made once";
+}
+
+TEST(ModelSource, WeightsFromAFile) {
+  const ScratchFolder folder;
+  auto tensors = small_weights();
+  tensors["bn1.num_batches_tracked"] = make_tensor(DataType::i64, {});
+  writable<int64_t>(tensors["bn1.num_batches_tracked"])[0] = 7;
+  write_safetensors(folder.path("w.safetensors"), tensors);
+  const auto model = open_model({.name = small, .weights = folder.path("w.safetensors")});
+  EXPECT_EQ(model->graph().constants.at(value_called(model->graph(), "fc.bias")).as<float>()[0], 0.5f);
+}
+
+TEST(ModelSource, WeightsThatDoNotFitNameTheFirstThatDiffers) {
+  const ScratchFolder folder;
+  const std::string path = folder.path("w.safetensors");
+  const auto error_with = [&](auto change) {
+    auto tensors = small_weights();
+    change(tensors);
+    write_safetensors(path, tensors);
+    return error_of({.name = small, .weights = path}, ErrorKind::input);
+  };
+  EXPECT_THAT(error_with([](auto& t) { t.erase("fc.bias"); }), HasSubstr("no 'fc.bias'"));
+  EXPECT_THAT(error_with([](auto& t) { t["surplus"] = t["fc.bias"]; }), HasSubstr("no place for 'surplus'"));
+  EXPECT_THAT(error_with([](auto& t) {
+                t["fc.bias"].shape = {5, 2};
+              }),
+              HasSubstr("'fc.bias' is float32 [5,2], resnet18 needs float32 [10]"));
+  EXPECT_THAT(error_with([](auto& t) { t["fc.bias"] = make_tensor(DataType::f16, {10}); }), HasSubstr("'fc.bias' is float16 [10]"));
+}
+
+TEST(ModelSource, NamedWeightsThatAreNotThereSayWhere) {
+  const ScratchFolder folder;
+  EXPECT_THAT(error_of({.name = "efficientnet_lite0", .weights = "imagenet", .data_dir = folder.path()}, ErrorKind::input),
+              HasSubstr(folder.path("weights/efficientnet_lite0.safetensors")));
+  EXPECT_THAT(error_of({.name = "efficientnet_lite0", .weights = "imagnet"}, ErrorKind::usage), HasSubstr("did you mean 'imagenet'"));
+  EXPECT_THAT(error_of({.name = small, .weights = "imagenet"}, ErrorKind::usage), HasSubstr("unknown weights 'imagenet'"));
+  EXPECT_THAT(error_of({.name = small, .weights = folder.path("none.safetensors")}, ErrorKind::input), HasSubstr("none.safetensors"));
+}
+
+TEST(ModelSource, UnknownNames) {
+  EXPECT_THAT(error_of({.name = "resnet5"}, ErrorKind::usage), HasSubstr("did you mean"));
+  EXPECT_THAT(error_of({.name = "resnet18:widht=2"}, ErrorKind::usage), HasSubstr("widht"));
+  EXPECT_THAT(error_of({.name = "nowhere/x.onnx"}, ErrorKind::input), HasSubstr("nowhere/x.onnx"));
+  EXPECT_TRUE(is_model_file("x.onnx"));
+  EXPECT_TRUE(is_model_file("./resnet50"));
+  EXPECT_FALSE(is_model_file("resnet50"));
+}
+
+TEST(ModelSource, Files) {
+  const ScratchFolder folder;
+  const std::string path = folder.write("m.onnx", conv_model().SerializeAsString());
+  const auto model = open_model({.name = path, .shapes = {{"x", {-1, 3, 16, 12}}}});
+  EXPECT_EQ(model->file(), path);
+  EXPECT_EQ(model->graph().values[model->graph().outputs[0]].dims, (Dims{{1, "N"}, {4, ""}, {16, ""}, {12, ""}}));
+  EXPECT_THAT(error_of({.name = path, .weights = "imagenet"}, ErrorKind::usage), HasSubstr("brings its own"));
+}
+
+TEST(ModelSource, OpenSizesMustBeGiven) {
+  pb::ModelProto message = conv_model();
+  auto* height = message.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim(2);
+  height->clear_dim_value();
+  height->set_dim_param("H");
+  const ScratchFolder folder;
+  const std::string path = folder.write("m.onnx", message.SerializeAsString());
+  EXPECT_THAT(error_of({.name = path}, ErrorKind::usage), HasSubstr("--shape"));
+  EXPECT_NO_THROW(open_model({.name = path, .shapes = {{"x", {-1, 3, 8, 8}}}}));
+  EXPECT_NO_THROW(summarize_model({.name = path}));
+}
+
+TEST(ModelSource, SummariesNeedNoWeights) {
+  const GraphSummary summary = summarize_model({.name = small});
+  const auto model = open_model({.name = small});
+  EXPECT_EQ(summary.parameters, model->summary().parameters);
+  EXPECT_EQ(summary.macs_per_item, model->summary().macs_per_item);
+  EXPECT_EQ(summary.name, small);
+}
+
+}  // namespace
+}  // namespace deepgap

@@ -1,10 +1,13 @@
 #include "plan/study.h"
 
+#include "base/file.h"
+
 #include <deepgap/error.h>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 
 namespace deepgap {
@@ -183,6 +186,17 @@ TEST(StudyFile, TheStudiesInTheTreeAreSound) {
     for (const int cpus : {1, 2, 64}) EXPECT_FALSE(expand(study, cpus).empty());
   }
   EXPECT_GE(found, 3);
+}
+
+TEST(StudyFile, TheDocumentedExampleIsSound) {
+  const std::string page = read_text("docs/studies.md");
+  const std::string fence = "```toml\n";
+  const size_t begin = page.find(fence) + fence.size();
+  const Study study = parse_study(page.substr(begin, page.find("```", begin) - begin), "docs/studies.md");
+  EXPECT_EQ(study.name, "my-study");
+  const auto jobs = expand(study, 8);
+  EXPECT_FALSE(jobs.empty());
+  EXPECT_TRUE(std::any_of(jobs.begin(), jobs.end(), [](const Job& job) { return job.skip_reason == "takes too long"; }));
 }
 
 TEST(StudyFile, DeepGapIsItsProtocol) {

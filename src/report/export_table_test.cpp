@@ -1,5 +1,6 @@
 #include "report/export_table.h"
 
+#include "base/file.h"
 #include "record/example_record.h"
 #include "record/record_json.h"
 
@@ -49,6 +50,11 @@ TEST(ExportTable, ColumnsStandInTheirOrder) {
                            "cores", "threads_per_core", "memory_gib", "backend_version", "run_id", "unchecked", "check_sqnr_db"}) {
     EXPECT_EQ(names.count(name), 1u) << name;
   }
+}
+
+TEST(ExportTable, EveryFixedColumnIsDocumented) {
+  const std::string page = read_text("docs/records.md");
+  for (const ExportColumn& column : export_columns({})) EXPECT_NE(page.find("`" + column.name + "`"), std::string::npos) << column.name;
 }
 
 TEST(ExportTable, CsvFieldsAreQuotedWhereTheyMust) {

@@ -15,6 +15,8 @@
 #include <deepgap/error.h>
 
 #include <fmt/format.h>
+#include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -72,6 +74,12 @@ std::string group_key(const Job& job, const InspectedPlan& plan) {
                      placement_name(point.placement), point.precision, point.threads, plan.of(job).process_key);
 }
 
+std::pair<dev_t, ino_t> identity_of(const std::string& path) {
+  struct stat info {};
+  if (::stat(path.c_str(), &info) != 0) return {};
+  return {info.st_dev, info.st_ino};
+}
+
 // One run with everything it holds on to. Store and supervisor live in the main thread.
 class Run {
  public:
@@ -87,7 +95,9 @@ class Run {
     repeated_ = std::any_of(plan_.jobs.begin(), plan_.jobs.end(), [](const Job& job) { return job.repeat > 0; });
     report_.interrupted = plan_.interrupted;
     if (report_.interrupted) return std::move(report_);
+    ::signal(SIGXFSZ, SIG_IGN);  // a file-size limit must be an error of the Store, not the end of this process
     store_ = std::make_unique<Store>(settings_.store_path, Store::Mode::append);
+    store_file_ = identity_of(settings_.store_path);
     if (settings_.resume) read_finished();
     try {
       measure_all();
@@ -188,6 +198,7 @@ class Run {
 
   void save(const Job& job, Record record) {
     compute_metrics(record);
+    require_store_in_place();
     store_->append(record);
     ++report_.saved;
     waiting_.erase(id_of(job));
@@ -195,6 +206,12 @@ class Run {
     record.series = {};
     progress_.finished(label(job), result_text(record), seconds_left());
     count(record);
+  }
+
+  // SQLite writes on into a file that nobody can find any more.
+  void require_store_in_place() const {
+    if (identity_of(settings_.store_path) == store_file_) return;
+    throw Error(ErrorKind::store, fmt::format("{} was removed or replaced while the run wrote to it", settings_.store_path));
   }
 
   void count(const Record& record) {
@@ -218,6 +235,7 @@ class Run {
   InspectedPlan plan_;
   bool repeated_ = false;  // some Point is measured more than once
   std::unique_ptr<Store> store_;
+  std::pair<dev_t, ino_t> store_file_;
   std::set<JobId> finished_;
   std::map<JobId, const Job*> waiting_;
   TimeEstimate estimate_;

@@ -71,6 +71,11 @@ Support batch_support(const Point& point, const GraphSummary& model) {
   return {false, fmt::format("{} has a fixed batch of {}", point.model, first.size)};
 }
 
+// Seeded weights are costly to make and cannot be wrong; all others are read, so that what is wrong with them is said now.
+GraphSummary summary_of(const ModelRequest& request) {
+  return request.weights == "seeded" ? summarize_model(request) : open_model(request)->summary();
+}
+
 class Inspection {
  public:
   Inspection(const std::string& cache_dir, const AboutTo& about_to) : cache_dir_(cache_dir), about_to_(about_to) {}
@@ -123,7 +128,7 @@ class Inspection {
     auto found = models_.find(key);
     if (found == models_.end()) {
       about_to_(fmt::format("model {}", point.model));
-      found = models_.emplace(key, summarize_model(model_request(point, options, cache_dir_))).first;
+      found = models_.emplace(key, summary_of(model_request(point, options, cache_dir_))).first;
     }
     return found->second;
   }

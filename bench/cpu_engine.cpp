@@ -1,5 +1,6 @@
 // The native engine against ONNX Runtime on the same model, weights and pictures, FP32, through the same plug-in interface.
 //     cpu_engine [MODEL=resnet50] [ROUNDS=15] [THREADS=allowed CPUs] [CACHE=folder for seeded weights]
+//         [KEY=VALUE option of native]
 // Each engine lives in a process of its own and is loaded for batches 1 and 16. They take turns, the first one changing with the round;
 // before each turn the machine is quiet for long enough that the other engine's threads have stopped spinning. A turn is one unmeasured
 // run and then runs for half a second; its figure is the median run. Printed per batch: both medians over the rounds, and the median and
@@ -83,14 +84,22 @@ double time_runs(Session& session, int64_t batch) {
   return static_cast<double>(batch) / runs[runs.size() / 2];
 }
 
-[[noreturn]] void serve(const std::string& engine, const ModelRequest& request, int threads, int in, int out) {
+struct Settings {
+  ModelRequest request;
+  int threads = 1;
+  std::string native_option;
+};
+
+[[noreturn]] void serve(const std::string& engine, const Settings& settings, int in, int out) {
   try {
     const auto clock = make_real_clock();
-    const auto model = open_model(request);
+    const auto model = open_model(settings.request);
     const auto plugin = open_plugin(engine);
     LoadOptions options;
     options.batch_sizes.assign(std::begin(batches), std::end(batches));
-    options.threads = threads;
+    options.threads = settings.threads;
+    if (const auto equals = settings.native_option.find('='); engine == "native" && equals != std::string::npos)
+      options.options[settings.native_option.substr(0, equals)] = settings.native_option.substr(equals + 1);
     options.clock = clock.get();
     options.completion = [&](std::span<const Done> done) {
       if (done[0].status != Status::ok) std::_Exit(1);
@@ -116,12 +125,12 @@ double time_runs(Session& session, int64_t batch) {
 
 class Engine {
  public:
-  Engine(std::string name, const ModelRequest& request, int threads) : name_(std::move(name)) {
+  Engine(std::string name, const Settings& settings) : name_(std::move(name)) {
     int down[2], up[2];
     if (pipe(down) != 0 || pipe(up) != 0) throw Error(ErrorKind::internal, "no pipes");
     if (fork() == 0) {
       close(down[1]);
-      serve(name_, request, threads, down[0], up[1]);
+      serve(name_, settings, down[0], up[1]);
     }
     close(down[0]);
     close(up[1]);
@@ -195,15 +204,16 @@ int allowed_cpu_count() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  ModelRequest request;
-  request.name = argc > 1 ? argv[1] : "resnet50";
+  Settings settings;
+  settings.request.name = argc > 1 ? argv[1] : "resnet50";
   const int rounds = argc > 2 ? std::atoi(argv[2]) : 15;
-  const int threads = argc > 3 ? std::atoi(argv[3]) : allowed_cpu_count();
-  request.cache_dir = argc > 4 ? argv[4] : "";
+  settings.threads = argc > 3 ? std::atoi(argv[3]) : allowed_cpu_count();
+  settings.request.cache_dir = argc > 4 ? argv[4] : "";
+  settings.native_option = argc > 5 ? argv[5] : "";
   try {
-    fmt::print("{}, {} threads, {} FP32\n", cpu_name(), threads, request.name);
+    fmt::print("{}, {} threads, {} FP32 {}\n", cpu_name(), settings.threads, settings.request.name, settings.native_option);
     std::fflush(stdout);
-    Engine native("native", request, threads), peer("onnxruntime", request, threads);
+    Engine native("native", settings), peer("onnxruntime", settings);
     for (int64_t batch : batches) compare(native, peer, batch, rounds);
     native.end();
     peer.end();

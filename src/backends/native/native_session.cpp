@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <chrono>
 #include <cstring>
 
@@ -23,11 +24,26 @@ std::string option(const LoadOptions& options, const std::string& name, std::ini
   return it->second;
 }
 
-void refuse_unknown_operators(const Graph& graph) {
-  for (const auto& node : graph.nodes)
+// A whole number from 1 on; 0 for "auto" and where the option is not given.
+int64_t count_option(const LoadOptions& options, const std::string& name) {
+  const auto it = options.options.find(name);
+  if (it == options.options.end() || it->second == "auto") return 0;
+  int64_t value = 0;
+  const auto [end, error] = std::from_chars(it->second.data(), it->second.data() + it->second.size(), value);
+  if (error != std::errc() || end != it->second.data() + it->second.size() || value < 1)
+    throw Error(ErrorKind::refused, fmt::format("native: option {}={} is neither auto nor a number from 1 on", name, it->second));
+  return value;
+}
+
+void refuse_unknown_operators(const Graph& graph, bool plain) {
+  const auto evaluated = evaluated_operators();
+  for (const auto& node : graph.nodes) {
+    const std::string op = node.domain.empty() ? node.op : node.domain + "." + node.op;
     if (!runs_natively(node.op, node.domain))
-      throw Error(ErrorKind::refused, fmt::format("native does not run operator {}{}{} (node {})", node.domain,
-                                                  node.domain.empty() ? "" : ".", node.op, node.name));
+      throw Error(ErrorKind::refused, fmt::format("native does not run operator {} (node {})", op, node.name));
+    if (plain && !std::binary_search(evaluated.begin(), evaluated.end(), node.op))
+      throw Error(ErrorKind::refused, fmt::format("native with path=plain does not run operator {} (node {})", op, node.name));
+  }
 }
 
 // What both paths share: staging, slots, marks, completion, errors.
@@ -79,8 +95,8 @@ class NativeSession : public Session {
 
 class FastSession : public NativeSession {
  public:
-  FastSession(const Model& model, const LoadOptions& options, bool pin)
-      : NativeSession(model, options), network_(model.graph(), {options.batch_sizes, options.threads, pin}) {
+  FastSession(const Model& model, const LoadOptions& options, const NetworkOptions& network)
+      : NativeSession(model, options), network_(model.graph(), network) {
     for (int64_t batch : options.batch_sizes) io_.reserve(network_.plan_for(batch)->outputs);
   }
 
@@ -155,11 +171,19 @@ class PlainSession : public NativeSession {
 std::unique_ptr<Session> make_native_session(const Model& model, const LoadOptions& options) {
   const bool plain = option(options, "path", {"fast", "plain"}) == "plain";
   const bool pin = option(options, "pin", {"on", "off"}) == "on";
+  const int64_t part = count_option(options, "part");
   if (options.batch_sizes.empty() || options.slots < 1 || options.threads < 1)
     throw Error(ErrorKind::refused, "native: at least one batch size, slot and thread are needed");
-  refuse_unknown_operators(model.graph());
-  if (plain || !shapes_are_static(model.graph())) return std::make_unique<PlainSession>(model, options);
-  return std::make_unique<FastSession>(model, options, pin);
+  refuse_unknown_operators(model.graph(), plain);
+  try {
+    if (plain || !shapes_are_static(model.graph())) return std::make_unique<PlainSession>(model, options);
+    return std::make_unique<FastSession>(model, options, NetworkOptions{options.batch_sizes, options.threads, pin, part});
+  } catch (const dnnl::error& error) {
+    throw Error(error.status == dnnl_out_of_memory ? ErrorKind::out_of_memory : ErrorKind::internal,
+                fmt::format("native: oneDNN says {} while {} is loaded", error.what(), model.name()));
+  } catch (const std::bad_alloc&) {
+    throw Error(ErrorKind::out_of_memory, fmt::format("native: no memory left while {} is loaded", model.name()));
+  }
 }
 
 }  // namespace deepgap

@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace deepgap {
 namespace {
 
@@ -152,6 +154,9 @@ TEST(NativeBackend, RefusesWithTheReason) {
   LoadOptions wrong;
   wrong.options["path"] = "scenic";
   EXPECT_EQ(refusal(model, wrong), "native: option path=scenic is not one of fast, plain");
+  LoadOptions part;
+  part.options["part"] = "half";
+  EXPECT_EQ(refusal(model, part), "native: option part=half is neither auto nor a number from 1 on");
   LoadOptions gpu;
   gpu.placement.devices = {DeviceId{"", "cuda", 0}};
   EXPECT_EQ(refusal(model, gpu), "native has no device cuda:0: it runs on cpu");
@@ -166,6 +171,21 @@ TEST(NativeBackend, RefusesWithTheReason) {
   NativeBackend backend;
   EXPECT_EQ(backend.supports(Point{}, odd.summary()).reason, "native does not run operator Wobble (node Wobble_0)");
   EXPECT_TRUE(backend.supports(Point{}, model.summary()).ok);
+}
+
+// oneDNN runs more operators than the evaluator.
+TEST(NativeBackend, PlainPathRefusesWhatOnlyOneDnnRuns) {
+  const auto evaluated = evaluated_operators();
+  for (const std::string op : {"ConvTranspose", "Elu", "Softplus", "Gelu"}) {
+    if (std::binary_search(evaluated.begin(), evaluated.end(), op)) continue;
+    GraphBuilder b;
+    const ValueId x = b.input({1, 1, 2, 2});
+    const std::vector<ValueId> inputs = op == "ConvTranspose" ? std::vector<ValueId>{x, b.weights({1, 1, 2, 2})} : std::vector<ValueId>{x};
+    const TestModel model(b.finish({b.node(op, inputs)}));
+    LoadOptions plain;
+    plain.options["path"] = "plain";
+    EXPECT_EQ(refusal(model, plain), "native with path=plain does not run operator " + op + " (node " + op + "_0)");
+  }
 }
 
 TEST(NativeBackend, FixedBatchesRun) {

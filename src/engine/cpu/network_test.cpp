@@ -307,6 +307,32 @@ TEST(CpuNetwork, SeveralBatchSizesShareWeightsAndArena) {
   }
 }
 
+TEST(CpuNetwork, PartsOfABatchGiveTheSame) {
+  GraphBuilder b;
+  const ValueId x = b.input({-1, 3, 8, 8}), y = b.node("Relu", {b.conv(x, 3, 16, 3)});
+  const ValueId flat = b.node("Reshape", {y, b.constant(testing::integers({-1, 1024}))});
+  const Graph graph = b.finish({b.node("Softmax", {b.node("Gemm", {flat, b.weights({1024, 7})})}), y});
+  Network whole(graph, {{6}, 2, false, 6}), parts(graph, {{6}, 2, false, 4});
+  EXPECT_EQ(whole.plan_for(6)->parts, 1);
+  EXPECT_EQ(parts.plan_for(6)->parts, 2);
+  EXPECT_LT(parts.arena_bytes(), whole.arena_bytes() + 1);
+  std::mt19937 random(2);
+  const std::vector<Tensor> inputs{testing::random_tensor({6, 3, 8, 8}, random)};
+  const auto expected = evaluate(graph, inputs);
+  const auto got = run(parts, inputs, 6);
+  for (size_t i = 0; i < 2; ++i)
+    EXPECT_GT(sqnr_db(expected[i], std::span(reinterpret_cast<const float*>(got[i].data()), got[i].size() / 8)), 110);
+}
+
+TEST(CpuNetwork, SamplesThatMeetAreNotParted) {
+  GraphBuilder b;
+  const ValueId x = b.input({-1, 4});
+  const Graph graph = b.finish({b.node("Softmax", {x}, {{"axis", int64_t{0}}})});
+  Network network(graph, {{4}, 1, false, 1});
+  EXPECT_EQ(network.plan_for(4)->parts, 1);
+  expect_agrees(graph, {{4, 4}}, 1);
+}
+
 TEST(CpuNetwork, RefusesByOperatorAndNode) {
   GraphBuilder b;
   const ValueId x = b.input({1, 2});

@@ -1,6 +1,7 @@
 #include "engine/passes/passes.h"
 
 #include "engine/passes/fused.h"
+#include "engine/passes/independent_samples.h"
 #include "engine/test_graphs.h"
 #include "model/eval/evaluator.h"
 
@@ -208,6 +209,30 @@ TEST(FuseOperators, ChannelConstantsAndAdditions) {
   fuse_operators(after);
   validate(after);
   EXPECT_EQ(after.nodes.size(), 3U);
+}
+
+Graph one_node(const std::string& op, const Shape& shape, std::map<std::string, Attribute> attributes) {
+  GraphBuilder b;
+  return b.finish({b.node(op, {b.input(shape)}, std::move(attributes))});
+}
+
+TEST(IndependentSamples, OperatorsThatMixTheBatchAreFound) {
+  EXPECT_TRUE(samples_are_independent(one_node("Softmax", {4, 8}, {{"axis", int64_t{1}}}), 4));
+  EXPECT_FALSE(samples_are_independent(one_node("Softmax", {4, 8}, {{"axis", int64_t{-2}}}), 4));
+  EXPECT_TRUE(samples_are_independent(one_node("Transpose", {4, 8, 2}, {{"perm", std::vector<int64_t>{0, 2, 1}}}), 4));
+  EXPECT_FALSE(samples_are_independent(one_node("Transpose", {4, 4}, {{"perm", std::vector<int64_t>{1, 0}}}), 4));
+  EXPECT_FALSE(samples_are_independent(one_node("ReduceMean", {4, 8}, {{"axes", std::vector<int64_t>{0}}}), 4));
+  EXPECT_FALSE(samples_are_independent(one_node("Relu", {4, 8}, {}), 2));
+
+  GraphBuilder rows;
+  const ValueId x = rows.input({4, 8});
+  EXPECT_FALSE(samples_are_independent(rows.finish({rows.node("Add", {x, rows.weights({4, 8})})}), 4));
+  GraphBuilder channels;
+  const ValueId y = channels.input({4, 8});
+  EXPECT_TRUE(samples_are_independent(channels.finish({channels.node("Add", {y, channels.weights({8})})}), 4));
+  GraphBuilder outer;
+  const ValueId z = outer.input({4, 4});
+  EXPECT_FALSE(samples_are_independent(outer.finish({outer.node("MatMul", {z, z})}), 4));
 }
 
 }  // namespace

@@ -4,6 +4,8 @@
 #include "record/record_json.h"
 #include "run/progress.h"
 #include "run/run_study.h"
+#include "telemetry/environment.h"
+#include "worker/point_options.h"
 
 #include <deepgap/error.h>
 
@@ -43,6 +45,13 @@ int64_t duration_flag(const std::string& flag, const std::string& text) {
   return *value;
 }
 
+// What --axis takes besides the options of a backend and a scenario.
+std::string axis_help() {
+  std::string text = "Options for --axis, besides those of the engine (deepgap backends) and of the scenario:\n";
+  for (const OptionInfo& option : worker_options()) text += fmt::format("  {:<10} {}\n", option.name, option.describe);
+  return text + "NAME.OPTION=LIST is for engine NAME alone.";
+}
+
 std::string seconds_text(double seconds) { return format_duration(static_cast<int64_t>(seconds * 1e9)); }
 
 class RunCommand final : public Command {
@@ -75,6 +84,7 @@ class RunCommand final : public Command {
 
 void RunCommand::declare(CLI::App& app) {
   app_ = &app;
+  app.footer(axis_help);
   app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   app.allow_extras();  // unknown flags are ours to name, with what was probably meant
   app.add_option("study_file", study_file_, "Study (TOML); flags replace its axes and settings")->type_name("STUDY.toml");
@@ -187,6 +197,7 @@ RunSettings RunCommand::make_settings() const {
   settings.cache_dir = std::filesystem::absolute(cache_.empty() ? default_cache_dir() : cache_).string();
   settings.timeout = std::chrono::nanoseconds(duration_flag("--timeout", timeout_));
   if (settings.timeout < std::chrono::seconds(1)) throw Error(ErrorKind::usage, "--timeout: at least 1s");
+  settings.cpus = static_cast<int>(allowed_cpus().size());
   settings.resume = resume_;
   settings.strict = strict_;
   return settings;

@@ -74,8 +74,9 @@ void Progress::under_way(const std::string& label, const std::string& stage, uin
   if (live_ && now - last_ < std::chrono::milliseconds(200)) return;
   last_ = now;
   const std::string queries = done > 0 && (stage == "steady" || stage == "warm_up") ? fmt::format(" {} queries", done) : "";
+  // The time first: a narrow terminal cuts the end.
   std::string line =
-      fmt::format("[{}/{}] {}: {}{}{}", std::min(finished_ + 1, total_), total_, label, stage, queries, left_text(seconds_left));
+      fmt::format("[{}/{}{}] {}: {}{}", std::min(finished_ + 1, total_), total_, left_text(seconds_left), label, stage, queries);
   const size_t width = terminal_width(out_) - 1;
   if (line.size() > width) line.resize(width);
   fmt::print(out_, "\r\x1b[K{}", line);

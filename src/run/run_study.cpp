@@ -10,7 +10,6 @@
 #include "run/supervisor.h"
 #include "run/time_estimate.h"
 #include "store/store.h"
-#include "telemetry/environment.h"
 
 #include <deepgap/error.h>
 
@@ -45,7 +44,7 @@ struct InspectedPlan {
 
 InspectedPlan inspect_plan(const Study& study, const RunSettings& settings, Interrupts& interrupts) {
   InspectedPlan plan;
-  plan.jobs = expand(study, static_cast<int>(allowed_cpus().size()));
+  plan.jobs = expand(study, settings.cpus);
   std::vector<Point> distinct;
   std::map<std::string, size_t> index;
   for (const Job& job : plan.jobs) {
@@ -197,7 +196,7 @@ class Run {
   }
 
   void save(const Job& job, Record record) {
-    compute_metrics(record);
+    if (record.outcome != Outcome::ok) compute_metrics(record);  // the worker did it for those that ran
     require_store_in_place();
     store_->append(record);
     ++report_.saved;

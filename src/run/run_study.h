@@ -19,6 +19,7 @@ struct RunSettings {
   std::string store_path = "deepgap.db";
   std::string cache_dir;
   std::chrono::nanoseconds timeout{std::chrono::seconds(60)};
+  int cpus = 1;  // that a Point may use: what threads = 0 and `cpus` mean
   bool resume = false;
   bool strict = false;
   std::FILE* progress = stderr;

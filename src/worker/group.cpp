@@ -94,7 +94,6 @@ const Facts& Group::environment() {
     environment_ = capture_environment();
     environment_["deepgap.version"] = program_version_;
     environment_["cpus.allowed"] = cpu_list(allowed_cpus());
-    if (plugin_) environment_["backend.plugin"] = fmt::format("{}/deepgap_{}.so", plugin_dir(), plugin_name_);
   }
   return environment_;
 }

@@ -106,6 +106,9 @@ bool Measurement::run() {
   reset_host_memory_peak();
   begin_ = clock_.now();
   pulse_.enter("load");
+  // Before the plug-in is opened and the process pinned: the probes' thread keeps off the measured CPUs, and the facts are the machine's.
+  group_.telemetry();
+  group_.environment();
   prepare();
   if (!find_reference_outputs()) return false;
   if (group_.take_first_order()) {
@@ -130,6 +133,7 @@ bool Measurement::stop_if_interrupted() {
 void Measurement::prepare() {
   backend_ = &group_.backend(order_);
   record_.backend_version = backend_->version();
+  record_.facts["backend.plugin"] = fmt::format("{}/deepgap_{}.so", plugin_dir(), order_.point.backend);
   scenario_ = Registry<Scenario>::instance().make("scenario", order_.point.scenario);
   options_ = sort_options(order_.point, backend_->options(), scenario_->options());
   scenario_->parse(options_.scenario);

@@ -42,9 +42,10 @@ Frame record_frame(Record record) {
   return frame;
 }
 
-Frame answer_run(const WorkOrder& order, Group& group, Pulse& pulse) {
+Frame answer_run(const WorkOrder& order, Group& group, Pulse& pulse, const std::function<void(Record&)>& complete) {
   auto record = measure(order, group, pulse, interrupted);
   if (!record) return {{{"kind", "needs_reference"}}, {}};
+  complete(*record);
   return record_frame(std::move(*record));
 }
 
@@ -62,7 +63,7 @@ Frame answer_reference(const WorkOrder& order, Group& group, Pulse& pulse) {
 
 }  // namespace
 
-int worker_main(int channel, const std::string& program_version) {
+int worker_main(int channel, const std::string& program_version, const std::function<void(Record&)>& complete) {
   prepare_process(channel);
   FrameWriter writer(channel);
   FrameReader reader(channel);
@@ -74,7 +75,7 @@ int worker_main(int channel, const std::string& program_version) {
       serve_inspection(*request, writer);
     } else {
       const WorkOrder order = order_from_json(request->header.at("order"));
-      writer.write(kind == "reference" ? answer_reference(order, group, pulse) : answer_run(order, group, pulse));
+      writer.write(kind == "reference" ? answer_reference(order, group, pulse) : answer_run(order, group, pulse, complete));
     }
     pulse.enter("idle");
   }

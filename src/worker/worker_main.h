@@ -4,10 +4,14 @@
 // be none. SIGTERM asks it to stop at the next query: the order under way is answered as `interrupted`.
 #pragma once
 
+#include <deepgap/record.h>
+
+#include <functional>
 #include <string>
 
 namespace deepgap {
 
-int worker_main(int channel, const std::string& program_version);
+// `complete` adds to a Record what is computed while its timings are at hand; it lives above this room.
+int worker_main(int channel, const std::string& program_version, const std::function<void(Record&)>& complete);
 
 }  // namespace deepgap

@@ -19,7 +19,8 @@ struct Comparison {
 // nullopt where one of them lacks the Metric or it is not positive.
 std::optional<Comparison> compare_points(const PointSummary& first, const PointSummary& second, const std::string& metric);
 
-// "1.21 times (1.15 to 1.27) that of onnxruntime", "not separable from onnxruntime (ratio 1.02, 0.97 to 1.07)".
+// "1.21 times (1.15 to 1.27) that of onnxruntime", "not separable from onnxruntime (ratio 1.02, 0.97 to 1.07)"; an interval that spans more
+// than a factor of 20 is said in words.
 std::string comparison_words(const Comparison& comparison, const std::string& other);
 
 }  // namespace deepgap

@@ -122,7 +122,8 @@ std::optional<MetricSummary> combine(std::span<const Estimate> repeats) {
   } else {
     const MeanEstimate& mean = over->estimate;
     const double half = mean.variance_of_mean > 0 ? quick_student_factor(mean.degrees_of_freedom) * std::sqrt(mean.variance_of_mean) : 0;
-    summary.estimate.low = mean.mean - half;
+    // What is measured here is never negative, so neither is the end of its interval.
+    summary.estimate.low = mean.mean >= 0 ? std::max(0.0, mean.mean - half) : mean.mean - half;
     summary.estimate.high = mean.mean + half;
   }
   return summary;

@@ -56,6 +56,13 @@ TEST(PointSummary, interval_is_never_narrower_than_within_the_repeats) {
   EXPECT_NEAR(*throughput.estimate.high - 100, 12.706205 * error, 1e-3);
 }
 
+TEST(PointSummary, no_interval_reaches_below_zero) {
+  const std::vector<Record> records{ok_record(10), ok_record(30)};  // 20 +- 12.7 * 10
+  const Estimate estimate = summarize_points(records).at(0).find("throughput")->estimate;
+  EXPECT_EQ(*estimate.low, 0);
+  EXPECT_NEAR(*estimate.high, 147.062, 1e-3);
+}
+
 TEST(PointSummary, one_repeat_keeps_its_own_interval) {
   Record record = ok_record(100);
   record.estimates["latency_p99_ms"] = {5, 4.9, 7, 1000};

@@ -73,7 +73,7 @@ class Drawing {
         lines_(std::move(lines)),
         labelled_(has_end_labels(chart)),
         right_(width - right_margin()),
-        x_(make_axis(chart.x, false, left, right_, 26)),
+        x_(make_axis(chart.x, false, left, right_, chart.x.scale == Scale::log2 ? 26 : 38)),
         y_(make_axis(chart.y, true, bottom, top, 30)) {}
 
   std::string svg() {
@@ -147,7 +147,9 @@ class Drawing {
     draw_bars(point, x, y);
     put("<path class=\"{}\" transform=\"translate({:.1f} {:.1f})\" d=\"{}\"/>", point.hollow ? "mark hollow" : "mark", x, y,
         marker_paths[static_cast<size_t>(style_index(line.style))]);
-    if (!point.tag.empty()) {
+    if (!point.tag.empty() && std::hypot(x - last_tag_x_, y - last_tag_y_) > 15) {
+      last_tag_x_ = x;
+      last_tag_y_ = y;
       const bool low = y < top + 6;
       put("<text class=\"tag\" x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{}</text>", x, low ? y + 17 : y - 9,
           html_escaped(point.tag));
@@ -160,7 +162,8 @@ class Drawing {
     if (point.y_low && point.y_high) {
       const double low = y_.at(*point.y_low), high = y_.at(*point.y_high);
       if (low - high >= 1) {
-        put("<path class=\"bar\" d=\"M{:.1f} {:.1f}V{:.1f}", x, clamp_y(low), clamp_y(high));
+        const bool cut = clamp_y(low) != low || clamp_y(high) != high;
+        put("<path class=\"bar{}\" d=\"M{:.1f} {:.1f}V{:.1f}", cut ? " cut" : "", x, clamp_y(low), clamp_y(high));
         for (const double end : {low, high}) {
           if (clamp_y(end) == end) put("M{:.1f} {:.1f}h6", x - 3, end);
         }
@@ -170,7 +173,8 @@ class Drawing {
     if (point.x_low && point.x_high) {
       const double low = x_.at(*point.x_low), high = x_.at(*point.x_high);
       if (high - low >= 1) {
-        put("<path class=\"bar\" d=\"M{:.1f} {:.1f}H{:.1f}", clamp_x(low), y, clamp_x(high));
+        const bool cut = clamp_x(low) != low || clamp_x(high) != high;
+        put("<path class=\"bar{}\" d=\"M{:.1f} {:.1f}H{:.1f}", cut ? " cut" : "", clamp_x(low), y, clamp_x(high));
         for (const double end : {low, high}) {
           if (clamp_x(end) == end) put("M{:.1f} {:.1f}v6", end, y - 3);
         }
@@ -180,7 +184,7 @@ class Drawing {
   }
 
   double clamp_y(double y) const { return std::clamp(y, top - 6, bottom); }
-  double clamp_x(double x) const { return std::clamp(x, left, right_ + 6); }
+  double clamp_x(double x) const { return std::clamp(x, left, right_); }
 
   // Beside the last point of each line, moved apart where they would overlap.
   void draw_labels() {
@@ -212,6 +216,7 @@ class Drawing {
   bool labelled_;
   double right_;
   Axis x_, y_;
+  double last_tag_x_ = -100, last_tag_y_ = -100;  // a tag too near to the one before is left out
   std::string out_;
 };
 

@@ -27,7 +27,7 @@ nav{font-size:14px;margin:20px 0 0;display:flex;flex-wrap:wrap;gap:4px 20px}
 .stats div{display:flex;flex-direction:column-reverse}
 .stats dt{font-size:13px;color:var(--muted)}
 .stats dd{margin:0;font-size:25px;line-height:1.2;font-weight:600;font-variant-numeric:tabular-nums}
-ul.says{list-style:none;margin:14px 0 0;padding:0;display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,370px),1fr));gap:16px 36px}
+ul.says{list-style:none;margin:14px 0 0;padding:0;display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,max(350px,(100% - 36px*(var(--n) - 1))/var(--n))),1fr));gap:16px 36px}
 ul.says li{border-left:3px solid var(--rule);padding:1px 0 1px 14px;min-width:0}
 ul.says .head{font-weight:600;margin:0;line-height:1.4;overflow-wrap:anywhere}
 ul.says .detail{margin:2px 0 0;font-size:16px;line-height:1.5;color:var(--soft);overflow-wrap:anywhere}
@@ -52,6 +52,7 @@ svg.chart{display:block;width:100%;height:auto;overflow:visible;font-family:syst
 .axis-title{font-size:12.5px;fill:var(--soft)}
 .line .path{fill:none;stroke:var(--c);stroke-width:2;stroke-linejoin:round;stroke-linecap:round}
 .line .bar{fill:none;stroke:var(--c);stroke-width:1.3}
+.line .cut{opacity:.4}
 .line .mark{fill:var(--c);stroke:var(--page);stroke-width:1.2}
 .line .hollow{fill:var(--page);stroke:var(--c);stroke-width:1.6}
 .line.faint .path{stroke-width:1.6;stroke-dasharray:.1 4;opacity:.8}
@@ -60,7 +61,7 @@ svg.chart{display:block;width:100%;height:auto;overflow:visible;font-family:syst
 .tag{font-size:11px;fill:var(--soft);stroke:var(--page);stroke-width:3px;paint-order:stroke}
 .scroll{overflow-x:auto;margin:14px -24px 0;padding:0 24px 6px}
 table{border-collapse:collapse;font-size:14px;line-height:1.35;font-variant-numeric:tabular-nums}
-th,td{padding:7px 18px 7px 0;text-align:left;vertical-align:top;border-bottom:1px solid var(--grid)}
+th,td{padding:7px 16px 7px 0;text-align:left;vertical-align:top;border-bottom:1px solid var(--grid)}
 th{font-weight:600;border-bottom:1.5px solid var(--axis);white-space:nowrap;vertical-align:bottom}
 th span{display:block;font-weight:400;font-size:12px;color:var(--muted)}
 .points td{white-space:nowrap}.points td.wrap{white-space:normal;min-width:16em}
@@ -69,7 +70,7 @@ td small{display:block;font-size:12px;color:var(--muted)}
 td.model{font-weight:600}
 tr.unstable td,tr.invalid td{background:var(--warn-tint)}tr.failed td{color:var(--muted)}
 tr:target td{background:var(--hit)}
-.points td.verdict{white-space:normal;min-width:15em}.unstable .verdict,.invalid .verdict,.failed .verdict{font-weight:600;color:var(--warn)}
+.points td.verdict{white-space:normal;min-width:11em}.unstable .verdict,.invalid .verdict,.failed .verdict{font-weight:600;color:var(--warn)}
 .failed .verdict{color:var(--bad)}.verdict small{font-weight:400}
 th button{all:unset;cursor:pointer}th button:focus-visible{outline:2px solid var(--link)}
 th[aria-sort=ascending] button::after{content:" \2191"}th[aria-sort=descending] button::after{content:" \2193"}

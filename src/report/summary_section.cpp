@@ -75,7 +75,10 @@ std::string statements_list(const View& view, const std::vector<Statement>& stat
 }
 
 std::string summary_section(const View& view) {
-  std::string html = "<section id=\"summary\"><h2>Summary</h2>";
+  // As many columns as the models make nice rows of.
+  const size_t models = view.workloads.size();
+  const int columns = models > 2 && models != 4 ? 3 : 2;
+  std::string html = fmt::format("<section id=\"summary\" style=\"--n:{}\"><h2>Summary</h2>", columns);
   bool said = false;
   for (const FindingStatements& finding : view.findings) {
     if (finding.place != Place::summary) continue;
@@ -93,7 +96,7 @@ std::string summary_section(const View& view) {
 }
 
 std::string failures_section(const View& view) {
-  std::string html = "<section id=\"failures\"><h2>Failures and refusals</h2>";
+  std::string html = "<section id=\"failures\" style=\"--n:2\"><h2>Failures and refusals</h2>";
   bool said = false;
   for (const FindingStatements& finding : view.findings) {
     if (finding.place != Place::failures) continue;

@@ -84,8 +84,12 @@ std::string check_text(const PointSummary& point) {
   if (!point.check) return "";
   std::string text = point.check->pass ? "" : "failed, ";
   text += point.check->sqnr_db >= 300 ? "equal" : format_significant(point.check->sqnr_db) + " dB";
-  if (point.check->top1_agreement) text += ", top-1 " + format_percent(*point.check->top1_agreement);
   return text;
+}
+
+std::string top1_text(const PointSummary& point) {
+  if (!point.check || !point.check->top1_agreement) return "";
+  return "top-1 " + format_percent(*point.check->top1_agreement);
 }
 
 std::string verdict_text(const PointSummary& point) {
@@ -107,6 +111,7 @@ void add_result_columns(const Results& results, std::vector<Column>& columns) {
        nullptr,
        [](const PointSummary& p) { return static_cast<double>(p.used); }});
   columns.push_back(text_column("check", check_text));
+  columns.back().small = top1_text;
   columns.push_back(text_column("verdict", verdict_text));
   columns.back().small = [](const PointSummary& p) { return p.reason; };
 }

@@ -66,14 +66,18 @@ class BatchPeak final : public Finding {
       enough.insert(sweep.enough->point.batch);
       statement.point_ids.push_back(sweep.enough->point_id);
       if (sweep.peak != sweep.enough) statement.point_ids.push_back(sweep.peak->point_id);
-      words.push_back(words_for(sweep));
     }
+    const auto throughput = [](const Sweep& sweep) { return sweep.peak->find("throughput")->estimate.value; };
+    std::vector<Sweep> fastest_first = sweeps;
+    std::stable_sort(fastest_first.begin(), fastest_first.end(),
+                     [&](const Sweep& a, const Sweep& b) { return throughput(a) > throughput(b); });
+    if (fastest_first.size() > most_lines) fastest_first.resize(most_lines);
+    for (const Sweep& sweep : fastest_first) words.push_back(words_for(sweep));
     const std::string range =
-        enough.size() == 1 ? std::to_string(*enough.begin()) : fmt::format("{} to {}, by engine,", *enough.begin(), *enough.rbegin());
+        enough.size() == 1 ? std::to_string(*enough.begin()) : fmt::format("{} to {}, by line,", *enough.begin(), *enough.rbegin());
     statement.headline = fmt::format("{}: batch {} is enough to be within 5 % of the peak", workload.label, range);
-    statement.detail =
-        join(std::vector<std::string>(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(std::min(words.size(), most_lines))), " ");
-    if (words.size() > most_lines) statement.detail += fmt::format(" {} more lines are in the table.", words.size() - most_lines);
+    statement.detail = join(words, " ");
+    if (sweeps.size() > most_lines) statement.detail += fmt::format(" {} slower lines are not told here.", sweeps.size() - most_lines);
     return statement;
   }
 

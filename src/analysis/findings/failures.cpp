@@ -70,7 +70,7 @@ class Failures final : public Finding {
 
  private:
   static Statement statement(const Cause& cause, Extent extent) {
-    const bool intended = cause.outcome == Outcome::skipped || cause.outcome == Outcome::refused;
+    const bool intended = cause.outcome == Outcome::skipped || cause.outcome == Outcome::refused || cause.outcome == Outcome::interrupted;
     Statement statement{intended ? Tone::note : Tone::failure, {}, cause.reason, std::move(extent.point_ids)};
     const auto listed = [](const std::set<std::string>& names) { return list_of({names.begin(), names.end()}, 4); };
     const auto points = static_cast<int64_t>(statement.point_ids.size());

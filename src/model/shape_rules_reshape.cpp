@@ -52,38 +52,45 @@ void check_same_count(ShapeContext& context, const Dims& x, const Dims& out) {
     context.fail(fmt::format("{} cannot become {}", to_string(x), to_string(out)));
 }
 
-void reshape(ShapeContext& context) {
+// Its length says the rank.
+std::optional<Dims> open_target(ShapeContext& context) {
+  const auto& shape = context.dims(1);
+  if (!shape || shape->size() != 1 || !(*shape)[0].known() || (*shape)[0].size > 64) return std::nullopt;
+  Dims open;
+  for (int64_t i = 0; i < (*shape)[0].size; ++i) open.push_back(context.unknown(0, static_cast<size_t>(i)));
+  return open;
+}
+
+// `target` with 0 and -1 replaced; nullopt: a size to be copied is not known.
+std::optional<Dims> resolved_target(ShapeContext& context, Dims target) {
   const auto& x = context.dims(0);
-  const auto target = context.content(1);
-  context.set(0, context.type(0), std::nullopt);
-  if (auto content = context.content(0)) context.carry(0, std::move(*content));
-  if (!target) {
-    // Its length says the rank.
-    const auto& shape = context.dims(1);
-    if (!shape || shape->size() != 1 || !(*shape)[0].known() || (*shape)[0].size > 64) return;
-    Dims open;
-    for (int64_t i = 0; i < (*shape)[0].size; ++i) open.push_back(context.unknown(0, static_cast<size_t>(i)));
-    return context.set(0, context.type(0), std::move(open));
-  }
   const bool allow_zero = attribute_int(context.node(), "allowzero", 0) != 0;
-  Dims out = *target;
   std::optional<size_t> inferred;
-  for (size_t i = 0; i < out.size(); ++i) {
-    if (!out[i].known()) continue;
-    if (out[i].size == 0 && !allow_zero) {
-      if (!x) return;
+  for (size_t i = 0; i < target.size(); ++i) {
+    Dim& size = target[i];
+    if (!size.known()) continue;
+    if (size.size == 0 && !allow_zero) {
+      if (!x) return std::nullopt;
       if (i >= x->size()) context.fail(fmt::format("size {} is to be copied from {}", i, to_string(*x)));
-      out[i] = (*x)[i];
-    } else if (out[i].size == -1) {
+      size = (*x)[i];
+    } else if (size.size == -1) {
       if (inferred) context.fail("two sizes are -1");
       inferred = i;
-      out[i] = fixed_dim(1);
-    } else if (out[i].size < 0) {
-      context.fail(fmt::format("size {} is {}", i, out[i].size));
+      size = fixed_dim(1);
+    } else if (size.size < 0) {
+      context.fail(fmt::format("size {} is {}", i, size.size));
     }
   }
-  if (inferred) out[*inferred] = x ? inferred_size(context, *x, out, *inferred) : context.unknown(0, *inferred);
-  if (x) check_same_count(context, *x, out);
+  if (inferred) target[*inferred] = x ? inferred_size(context, *x, target, *inferred) : context.unknown(0, *inferred);
+  return target;
+}
+
+void reshape(ShapeContext& context) {
+  context.set(0, context.type(0), std::nullopt);
+  if (auto content = context.content(0)) context.carry(0, std::move(*content));
+  const auto target = context.content(1);
+  auto out = target ? resolved_target(context, *target) : open_target(context);
+  if (out && context.dims(0)) check_same_count(context, *context.dims(0), *out);
   context.set(0, context.type(0), std::move(out));
 }
 

@@ -29,7 +29,7 @@ size_t terminal_width(std::FILE* out) {
 }  // namespace
 
 std::string job_label(const Point& point, int repeat, int repeats) {
-  std::string label = fmt::format("{} {} {} batch {}", point.model, point.backend, point.precision, point.batch);
+  std::string label = fmt::format("{} {} {} batch {} threads {}", point.model, point.backend, point.precision, point.batch, point.threads);
   if (point.placement != Placement{}) label += " on " + placement_name(point.placement);
   if (point.scenario != "batch") label += " " + point.scenario;
   for (const auto& [name, value] : point.options) label += fmt::format(" {}={}", name, value);

@@ -107,11 +107,16 @@ std::vector<Tensor> divide(const Call& call) {
   };
   return {arithmetic(call, call.input(0), call.input(1), divide_numbers)};
 }
+template <typename T>
+bool not_a_number(T value) {
+  if constexpr (std::is_floating_point_v<T>) return std::isnan(value);
+  return false;
+}
 std::vector<Tensor> maximum(const Call& call) {  // a NaN on either side stays
-  return arithmetic_of_all(call, [](auto a, auto b) { return a > b || a != a ? a : b; });
+  return arithmetic_of_all(call, [](auto a, auto b) { return a > b || not_a_number(a) ? a : b; });
 }
 std::vector<Tensor> minimum(const Call& call) {
-  return arithmetic_of_all(call, [](auto a, auto b) { return a < b || a != a ? a : b; });
+  return arithmetic_of_all(call, [](auto a, auto b) { return a < b || not_a_number(a) ? a : b; });
 }
 
 Tensor as_float(const Call& call, const Tensor& x) {

@@ -64,7 +64,7 @@ std::vector<int64_t> split_sizes(const Call& call, int64_t size) {
   const int64_t each = (size + parts - 1) / parts;
   std::vector<int64_t> equal(parts, each);
   equal.back() = size - each * (parts - 1);
-  const auto sizes = call.ints_or_input("split", 1, equal);
+  auto sizes = call.ints_or_input("split", 1, equal);
   const bool negative = std::any_of(sizes.begin(), sizes.end(), [](int64_t part) { return part < 0; });
   if (negative || static_cast<int64_t>(sizes.size()) != parts || std::accumulate(sizes.begin(), sizes.end(), int64_t{0}) != size)
     call.fail(fmt::format("the parts do not add up to {}", size));
@@ -193,7 +193,7 @@ Tensor border_of(const Call& call, const Tensor& x) {
 
 // Begin and end of every axis, in ONNX's order: all begins, then all ends.
 std::vector<int64_t> all_pads(const Call& call, size_t rank) {
-  const auto pads = call.ints_or_input("pads", 1, {});
+  auto pads = call.ints_or_input("pads", 1, {});
   if (!call.has(3)) {
     if (pads.size() != 2 * rank) call.fail("pads do not have two numbers per axis");
     return pads;

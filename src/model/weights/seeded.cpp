@@ -80,9 +80,9 @@ void fill_he_normal(Tensor& tensor, int64_t fan_in, uint64_t seed, const std::st
   tensor = std::move(filled);
 }
 
-int64_t fan_in_of(const Use& use, const Shape& shape) {
-  if (use.node->op == "Conv") return element_count(shape) / std::max<int64_t>(1, shape[0]);
-  if (use.node->op == "Gemm") return shape[attribute_int(*use.node, "transB", 0) != 0 ? 1 : 0];
+int64_t fan_in_of(const Node& node, const Shape& shape) {
+  if (node.op == "Conv") return element_count(shape) / std::max<int64_t>(1, shape[0]);
+  if (node.op == "Gemm") return shape[attribute_int(node, "transB", 0) != 0 ? 1 : 0];
   return shape.size() >= 2 ? shape[shape.size() - 2] : shape[0];
 }
 
@@ -126,12 +126,13 @@ void Seeding::fill_plain() {
 
 void Seeding::fill_constant(ValueId id, const Use& use, const std::set<const Node*>& ends) {
   Tensor& tensor = graph_.constants[id];
-  const std::string op = use.node ? use.node->op : "";
+  if (!use.node) return fill_with(tensor, 0.0f);  // nothing reads it
+  const std::string& op = use.node->op;
   if (op == "BatchNormalization") {
     fill_with(tensor, use.input == 1 ? (ends.count(use.node) ? residual_gain : 1.0f) : use.input == 4 ? 1.0f : 0.0f);
     if (use.input >= 3) measured_.insert(id);
   } else if ((op == "Conv" || op == "Gemm" || op == "MatMul") && use.input < 2 && !tensor.shape.empty()) {
-    fill_he_normal(tensor, fan_in_of(use, tensor.shape), seed_, graph_.values[id].name);
+    fill_he_normal(tensor, fan_in_of(*use.node, tensor.shape), seed_, graph_.values[id].name);
   } else if (op == "Gemm" && std::ranges::count(graph_.outputs, use.node->outputs[0]) != 0) {
     fill_with(tensor, 0.0f);
     measured_.insert(id);

@@ -20,7 +20,8 @@ struct Preprocessing {
   std::array<float, 3> scale{58.395f, 57.12f, 57.375f};
 };
 
-// `options` of a name such as "resnet50:width=0.5,classes=10". Every family knows `width` and `classes`.
+// `options` of a name such as "resnet50:width=0.5,classes=10,image=160". Every family of pictures knows `width` (factor on channels),
+// `classes` and `image` (side of the input); see options.h.
 using ZooOptions = std::map<std::string, std::string>;
 
 class ZooModel {

@@ -60,6 +60,7 @@ Record example_record(uint64_t seed, size_t timings) {
   record.backend_version = "oneDNN 2.6.3";
   record.dataset_description = "seeded, seed 1, 64 samples";
   record.environment = example_environment();
+  record.environment["memory.available_bytes"] = static_cast<int64_t>(random() >> 30);
   record.facts = {{"cpus", "0,1"}, {"probe.proc", true}, {"layers.kept", int64_t{53}}, {"steal.share", 0.001953125}};
   record.load_s = 0.25 + static_cast<double>(random() % 1000) / 1e4;
   record.compile_s = 0.125;

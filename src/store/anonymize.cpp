@@ -160,6 +160,14 @@ void collect(const Record& record, Secrets& secrets) {
   for (const auto& [key, value] : record.point.options) secrets.add_users_of_paths(value);
 }
 
+// Whether two environments differ in numbers at most, such as free memory: then what was removed from one is removed from the other.
+bool same_texts(const Facts& a, const Facts& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& left, const auto& right) {
+    if (left.first != right.first || left.second.index() != right.second.index()) return false;
+    return !std::holds_alternative<std::string>(left.second) || left.second == right.second;
+  });
+}
+
 }  // namespace
 
 struct Anonymizer::State {
@@ -174,7 +182,7 @@ Anonymizer::~Anonymizer() = default;
 
 void Anonymizer::learn(const Record& record) {
   collect(record, state_->secrets);
-  if (record.environment == state_->collected) return;
+  if (same_texts(record.environment, state_->collected)) return;
   collect(record.environment, state_->secrets);
   state_->collected = record.environment;
 }
@@ -182,12 +190,17 @@ void Anonymizer::learn(const Record& record) {
 void Anonymizer::apply(Record& record) {
   learn(record);
   const Secrets& secrets = state_->secrets;
-  if (record.environment != state_->given || state_->cleaned_secrets != secrets.size()) {
+  if (!same_texts(record.environment, state_->given) || state_->cleaned_secrets != secrets.size()) {
     state_->given = record.environment;
     state_->cleaned = cleaned(record.environment, secrets);
     state_->cleaned_secrets = secrets.size();
   }
-  record.environment = state_->cleaned;
+  Facts environment = state_->cleaned;
+  for (auto& [key, fact] : environment) {
+    const auto own = record.environment.find(key);  // a key that was cleaned itself is not there, and has a text
+    if (own != record.environment.end() && !std::holds_alternative<std::string>(fact)) fact = own->second;
+  }
+  record.environment = std::move(environment);
   record.facts = cleaned(record.facts, secrets);
   clean_point(record.point, secrets);
   for (std::string* text :

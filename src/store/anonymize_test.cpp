@@ -64,6 +64,17 @@ TEST(Anonymize, LeavesAPlainRecordAsItIs) {
   EXPECT_EQ(record_to_json(record), before);
 }
 
+TEST(Anonymize, NumbersStayEachRecordsOwn) {
+  Anonymizer anonymizer;
+  for (uint64_t seed = 0; seed < 3; ++seed) {
+    Record record = example_record(seed);
+    const Fact available = record.environment.at("memory.available_bytes");
+    anonymizer.apply(record);
+    EXPECT_EQ(record.environment.at("memory.available_bytes"), available);
+    EXPECT_EQ(record.environment.count("host.name"), 0u);
+  }
+}
+
 struct Copied {
   TemporaryFolder folder;
   std::string from = folder / "from.db", to = folder / "to.db";

@@ -49,13 +49,14 @@ enum Column {
   check_pass,
   windows,
   facts,
+  momentary,
   stderr_tail
 };
 constexpr const char* select_records =
     "SELECT id, record_id, run, point, environment, settings, repeat, sweep, tenant, rank, started_unix_ns, outcome, verdict, reason, "
     "unchecked, load_s, compile_s, first_result_ms, device_reserved_bytes, device_in_use_bytes, device_peak_bytes, "
     "host_memory_peak_bytes, warmup_queries, timings_dropped, check_against, check_samples, check_max_abs_error, check_mean_abs_error, "
-    "check_sqnr_db, check_top1_agreement, check_min_sqnr_db, check_pass, windows, facts, stderr_tail FROM records ORDER BY id";
+    "check_sqnr_db, check_top1_agreement, check_min_sqnr_db, check_pass, windows, facts, momentary, stderr_tail FROM records ORDER BY id";
 constexpr const char* select_metrics = "SELECT record, metric, value, low, high, n FROM metric_values ORDER BY record, metric";
 
 constexpr int64_t most_metric_names = 1'000'000;
@@ -176,10 +177,21 @@ void RecordReader::read_shared() {
     record_.flop_per_item = shared.flop_per_item;
     record_.bytes_per_item = shared.bytes_per_item;
   }
-  if (const int64_t id = s.integer(environment); std::exchange(kept_.environment, id) != id) {
+}
+
+void RecordReader::read_environment() {
+  for (const std::string& key : momentary_) record_.environment.erase(key);
+  momentary_.clear();
+  if (const int64_t id = records_.integer(environment); std::exchange(kept_.environment, id) != id) {
     // Comparing is several times cheaper than copying, and whoever could have changed it mostly has not.
     const Facts& shared = look_up(environments_, id, "environments");
     if (record_.environment != shared) record_.environment = shared;
+  }
+  const std::string_view own = records_.text(momentary);
+  if (own.empty()) return;
+  for (auto& [key, fact] : facts_from_json(parse(own, "a record's momentary facts"))) {
+    record_.environment.insert_or_assign(key, std::move(fact));
+    momentary_.push_back(key);
   }
 }
 
@@ -219,6 +231,7 @@ bool RecordReader::next() {
   row_ = records_.integer(row_id);
   read_columns();
   read_shared();
+  read_environment();
   read_check();
   record_.windows = parse_windows(records_.text(windows));
   record_.facts = facts_from_json(parse(records_.text(facts), "a record's facts"));

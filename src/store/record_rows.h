@@ -22,6 +22,10 @@ struct Blocks {
 };
 Blocks encode_blocks(const Record& record);
 
+// Facts of the environment that change from minute to minute. They stand with the Record: with them no two workers would share a row of
+// environments.
+bool is_momentary(std::string_view key);
+
 class RecordWriter {
  public:
   explicit RecordWriter(Database& database);
@@ -66,6 +70,7 @@ class RecordReader {
   void load_shared(Database& database);
   void read_columns();
   void read_shared();
+  void read_environment();
   void read_check();
   void read_metrics(int64_t row);
   void step_metrics();
@@ -80,7 +85,8 @@ class RecordReader {
   std::vector<std::string> metric_names_;  // by row
   struct Kept {
     int64_t environment = -1, settings = -1, point = -1, run = -1;
-  } kept_;  // rows that record_ holds the content of
+  } kept_;                              // rows that record_ holds the content of
+  std::vector<std::string> momentary_;  // keys that record_.environment has besides those of its row
   Record record_;
   int64_t row_ = 0;
 };

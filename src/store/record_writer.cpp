@@ -7,6 +7,9 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <array>
+
 namespace deepgap {
 namespace {
 
@@ -42,6 +45,11 @@ const std::string& text_of(const nlohmann::json& header, const char* key) { retu
 
 }  // namespace
 
+bool is_momentary(std::string_view key) {
+  constexpr std::array<std::string_view, 5> endings{".available_bytes", ".free_bytes", "used_bytes", ".uptime_s", ".load_average"};
+  return std::any_of(endings.begin(), endings.end(), [&](std::string_view ending) { return key.ends_with(ending); });
+}
+
 Blocks encode_blocks(const Record& record) {
   Blocks blocks;
   blocks.timing_count = static_cast<int64_t>(record.timings.size());
@@ -57,8 +65,8 @@ RecordWriter::RecordWriter(Database& database)
                      "outcome, verdict, reason, unchecked, load_s, compile_s, first_result_ms, device_reserved_bytes, "
                      "device_in_use_bytes, device_peak_bytes, host_memory_peak_bytes, warmup_queries, timings, timings_dropped, "
                      "check_against, check_samples, check_max_abs_error, check_mean_abs_error, check_sqnr_db, check_top1_agreement, "
-                     "check_min_sqnr_db, check_pass, windows, facts, stderr_tail) "
-                     "VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"),
+                     "check_min_sqnr_db, check_pass, windows, facts, momentary, stderr_tail) "
+                     "VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"),
       insert_metric_(database, "INSERT INTO metric_values(record, metric, value, low, high, n) VALUES(?,?,?,?,?,?)"),
       insert_blocks_(database, "INSERT INTO blocks(record, timings, series) VALUES(?,?,?)"),
       find_run_(database, "SELECT id FROM runs WHERE run_id = ? AND study = ?"),
@@ -122,9 +130,11 @@ int64_t RecordWriter::metric_of(const std::string& name) {
 
 void RecordWriter::write(const Record& record, const Blocks& blocks) {
   const nlohmann::json header = record_to_json(record);
+  nlohmann::json environment = nlohmann::json::object(), momentary = nlohmann::json::object();
+  for (const auto& [key, fact] : header.at("environment").items()) (is_momentary(key) ? momentary : environment)[key] = fact;
   Statement& s = insert_record_;
   s.bind(0, text_of(header, "record_id")).bind(1, run_of(record)).bind(2, point_of(record));
-  s.bind(3, shared_json('e', find_environment_, insert_environment_, header.at("environment").dump()));
+  s.bind(3, shared_json('e', find_environment_, insert_environment_, environment.dump()));
   s.bind(4, shared_json('s', find_settings_, insert_settings_, settings_json(record, header).dump()));
   s.bind(5, int64_t{record.repeat}).bind(6, int64_t{record.sweep}).bind(7, text_of(header, "tenant")).bind(8, int64_t{record.rank});
   s.bind(9, record.started_unix_ns).bind(10, name_of(record.outcome)).bind(11, name_of(record.verdict));
@@ -134,7 +144,8 @@ void RecordWriter::write(const Record& record, const Blocks& blocks) {
   s.bind(20, record.host_memory_peak_bytes).bind(21, record.warmup_queries);
   s.bind(22, blocks.timing_count).bind(23, record.timings_dropped);
   bind_check(s, 24, record.check);
-  s.bind(32, windows_text(record.windows)).bind(33, header.at("facts").dump()).bind(34, text_of(header, "stderr_tail"));
+  s.bind(32, windows_text(record.windows)).bind(33, header.at("facts").dump());
+  s.bind(34, momentary.empty() ? std::string() : momentary.dump()).bind(35, text_of(header, "stderr_tail"));
   s.run();
   const int64_t row = database_.last_insert_id();
   for (const auto& [name, estimate] : record.estimates) {

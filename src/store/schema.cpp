@@ -29,7 +29,7 @@ CREATE TABLE records(id INTEGER PRIMARY KEY, record_id TEXT NOT NULL UNIQUE, run
   device_in_use_bytes INTEGER NOT NULL, device_peak_bytes INTEGER NOT NULL, host_memory_peak_bytes INTEGER,
   warmup_queries INTEGER NOT NULL, timings INTEGER NOT NULL, timings_dropped INTEGER NOT NULL, check_against TEXT,
   check_samples INTEGER, check_max_abs_error REAL, check_mean_abs_error REAL, check_sqnr_db REAL, check_top1_agreement REAL,
-  check_min_sqnr_db REAL, check_pass INTEGER, windows TEXT NOT NULL, facts TEXT NOT NULL, stderr_tail TEXT NOT NULL);
+  check_min_sqnr_db REAL, check_pass INTEGER, windows TEXT NOT NULL, facts TEXT NOT NULL, momentary TEXT NOT NULL, stderr_tail TEXT NOT NULL);
 CREATE TABLE metric_names(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 CREATE TABLE metric_values(record INTEGER NOT NULL REFERENCES records(id), metric INTEGER NOT NULL REFERENCES metric_names(id),
   value REAL, low REAL, high REAL, n INTEGER NOT NULL, PRIMARY KEY(record, metric)) WITHOUT ROWID;

@@ -1,6 +1,7 @@
 // The native engine against ONNX Runtime on the same model, weights and pictures, FP32, through the same plug-in interface.
 //     cpu_engine [MODEL=resnet50] [ROUNDS=15] [THREADS=allowed CPUs] [CACHE=folder for seeded weights]
 //         [KEY=VALUE option of native]
+// docs/results/cpu-engine.md has results, and says why GOMP_SPINCOUNT should be set.
 // Each engine lives in a process of its own and is loaded for batches 1 and 16. They take turns, the first one changing with the round;
 // before each turn the machine is quiet for long enough that the other engine's threads have stopped spinning. A turn is one unmeasured
 // run and then runs for half a second; its figure is the median run. Printed per batch: both medians over the rounds, and the median and

@@ -85,11 +85,16 @@ void copy_store(const std::string& from, const std::string& to, const CopyOption
     throw Error(ErrorKind::input, fmt::format("cannot write Store {}: it exists already; name another file or remove it", to));
   }
   const UnfinishedFile unfinished(to);
-  {
+  try {
     const auto target = open_store_for_appending(unfinished.path());
     target->execute("PRAGMA synchronous = OFF");  // a half copy is thrown away anyway; the whole one is synced once
     copy_records(*source, *target, options);
     target->execute("PRAGMA journal_mode = DELETE; VACUUM;");
+  } catch (const Error& error) {
+    std::string message = error.what();
+    const size_t at = message.find(unfinished.path());
+    if (at != std::string::npos) message.replace(at, unfinished.path().size(), to);  // the name that the user gave
+    throw Error(error.kind(), message);
   }
   unfinished.keep();
 }

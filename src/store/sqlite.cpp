@@ -34,7 +34,8 @@ std::string immutable_uri(const std::string& path) {
 int open_flags(Database::Open how) {
   switch (how) {
     case Database::Open::read:
-      return SQLITE_OPEN_READONLY;
+      // Where the file may be written, so that the last one to close it clears the log away; query_only keeps it from being changed.
+      return SQLITE_OPEN_READWRITE;
     case Database::Open::read_immutable:
       return SQLITE_OPEN_READONLY | SQLITE_OPEN_URI;
     default:
@@ -65,6 +66,7 @@ Database::Database(const std::string& path, Open how) : path_(path) {
   }
   sqlite3_extended_result_codes(handle_, 1);
   sqlite3_busy_timeout(handle_, busy_timeout_ms);
+  if (how == Open::read) sqlite3_exec(handle_, "PRAGMA query_only = ON", nullptr, nullptr, nullptr);
 }
 
 Database::~Database() { sqlite3_close(handle_); }

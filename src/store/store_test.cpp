@@ -190,6 +190,25 @@ TEST(Store, ReadersSeeAWholeStoreWhileItGrows) {
   EXPECT_EQ(reader.size(), 2);
 }
 
+TEST(Store, ReadingLeavesNothingBeside) {
+  const TemporaryFolder folder;
+  { Store(folder / "a.db", Store::Mode::append).append(example_record(1)); }
+  const std::string before = read_text(folder / "a.db");
+  { EXPECT_EQ(all(Store(folder / "a.db", Store::Mode::read)).size(), 1u); }
+  EXPECT_EQ(read_text(folder / "a.db"), before);
+  for (const char* suffix : {"-wal", "-shm"}) EXPECT_NE(::access((folder / "a.db" + suffix).c_str(), F_OK), 0) << suffix;
+}
+
+// A Store on a medium that cannot be written, its log cleared away: also where SQLite may make no file beside it.
+TEST(Store, AFileThatCannotBeWrittenIsRead) {
+  const TemporaryFolder folder;
+  { Store(folder / "a.db", Store::Mode::append).append(example_record(1)); }
+  ASSERT_EQ(::chmod((folder / "a.db").c_str(), 0444), 0);
+  ASSERT_EQ(::chmod(folder.path().c_str(), 0555), 0);
+  EXPECT_EQ(Store(folder / "a.db", Store::Mode::read).size(), 1);
+  ASSERT_EQ(::chmod(folder.path().c_str(), 0755), 0);
+}
+
 TEST(StoreErrors, WhatIsNoStore) {
   const TemporaryFolder folder;
   write_file_atomic(folder / "text.db", std::string(5000, 'x'));

@@ -16,13 +16,15 @@ using WorkloadKey = std::tuple<std::string, std::string, std::string, std::strin
 
 WorkloadKey workload_key(const Point& point) { return {point.model, point.task, point.model_hash, point.weights, point.dataset}; }
 
+std::string threads_text(const Point& point) { return std::to_string(point.threads) + (point.threads == 1 ? " thread" : " threads"); }
+
 // What may tell two Lines apart, by name, as a label shows it.
 std::map<std::string, std::string> aspects(const PointSummary& summary) {
   const Point& point = summary.point;
   std::map<std::string, std::string> aspects{{"1 device", placement_name(point.placement)},
                                              {"2 precision", point.precision},
                                              {"3 scenario", point.scenario},
-                                             {"4 threads", std::to_string(point.threads) + (point.threads == 1 ? " thread" : " threads")},
+                                             {"4 threads", threads_text(point)},
                                              {"6 tenant", summary.tenant},
                                              {"7 rank", summary.rank == 0 ? "" : "rank " + std::to_string(summary.rank)}};
   for (const auto& [name, value] : point.options) aspects["5 " + name] = name + "=" + value;
@@ -123,6 +125,14 @@ std::vector<Workload> arrange(std::span<const PointSummary> points) {
     std::stable_sort(workload.lines.begin(), workload.lines.end(), [](const Line& a, const Line& b) { return a.label < b.label; });
   }
   return workloads;
+}
+
+std::string label_without_threads(const Line& line) {
+  const std::string part = separator + threads_text(line.key);
+  std::string label = line.label;
+  const size_t at = label.find(part);
+  if (at != std::string::npos) label.erase(at, part.size());
+  return label;
 }
 
 std::string point_label(const PointSummary& summary) {

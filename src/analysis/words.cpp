@@ -26,6 +26,7 @@ std::string with_commas(std::string text) {
 }
 
 std::string fixed(double value, int decimals) {
+  if (value == 0) return "0";
   if (decimals >= 0) return with_commas(fmt::format("{:.{}f}", value, decimals));
   const double unit = std::pow(10.0, -decimals);
   return with_commas(fmt::format("{:.0f}", std::round(value / unit) * unit));

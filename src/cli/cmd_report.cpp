@@ -55,12 +55,16 @@ class ReportCommand final : public Command {
 
   Results collect() const {
     const Store store(store_, Store::Mode::read);
-    Anonymizer anonymizer;
-    // A name may be given away by a later Record than the one that hides it.
-    if (anonymous_) store.each([&](Record&& record) { anonymizer.learn(record); });
     ResultsCollector collector;
+    if (!anonymous_) {
+      store.look([&](const Record& record) { collector.add(record); });
+      return collector.results();
+    }
+    // A name may be given away by a later Record than the one that hides it: two passes.
+    Anonymizer anonymizer;
+    store.look([&](const Record& record) { anonymizer.learn(record); });
     store.each([&](Record&& record) {
-      if (anonymous_) anonymizer.apply(record);
+      anonymizer.apply(record);
       collector.add(record);
     });
     return collector.results();

@@ -156,7 +156,7 @@ std::optional<Picture> threads_picture(const Workload& workload) {
   for (auto lines : lines_alike_but(workload, [](Point& point) { point.threads = 0; })) {
     if (lines.size() < 3 || picture.chart.lines.size() >= report_caps.lines) continue;
     std::stable_sort(lines.begin(), lines.end(), [](const Line* a, const Line* b) { return a->key.threads < b->key.threads; });
-    ChartLine line{lines[0]->key.backend, style++, false, {}};
+    ChartLine line{label_without_threads(*lines[0]), style++, false, {}};
     for (const Line* one : lines) {
       const PointSummary* peak = one->peak();
       if (peak == nullptr || one->key.threads <= 0) continue;

@@ -97,6 +97,22 @@ TEST(HtmlReport, failures_are_explained) {
   EXPECT_THAT(html, HasSubstr("1 point unstable"));
 }
 
+TEST(HtmlReport, a_sweep_of_threads_has_a_chart_and_a_finding) {
+  std::vector<Record> records;
+  for (const int threads : {1, 2, 4}) {
+    for (Record record : example_study()) {
+      if (record.point.model != "resnet18") continue;
+      record.point.threads = threads;
+      records.push_back(record);
+    }
+  }
+  const std::string html = html_of(records);
+  EXPECT_THAT(html, HasSubstr("Throughput against threads"));
+  EXPECT_EQ(occurrences(html, "<svg class=\"chart\""), 4u);
+  EXPECT_THAT(html, HasSubstr("resnet18, native: fastest with"));
+  EXPECT_EQ(first_imbalance(html), "");
+}
+
 TEST(HtmlReport, names_that_are_markup_are_harmless) {
   auto records = example_study();
   for (Record& record : records) {

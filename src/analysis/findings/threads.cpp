@@ -42,9 +42,10 @@ class ThreadScaling final : public Finding {
     const Line& most = **std::max_element(lines.begin(), lines.end(), fewer);
     const Line& best = **std::max_element(lines.begin(), lines.end(), slower);
     Statement statement;
-    statement.headline =
-        fmt::format("{}, {}: fastest with {}", workload.label, best.key.backend, count_of(best.key.threads, "thread", "threads"));
-    statement.point_ids = {best.peak()->point_id, fewest.peak()->point_id};
+    statement.headline = fmt::format("{}, {}: fastest with {}", workload.label, label_without_threads(best),
+                                     count_of(best.key.threads, "thread", "threads"));
+    statement.point_ids = {best.peak()->point_id};
+    if (&best != &fewest) statement.point_ids.push_back(fewest.peak()->point_id);
     const auto gain = compare_points(*best.peak(), *fewest.peak(), "throughput");
     if (&best == &fewest || !gain) {
       statement.detail = "More threads do not help.";
@@ -54,7 +55,10 @@ class ThreadScaling final : public Finding {
           fmt::format("That is {}: an efficiency of {}.", comparison_words(*gain, count_of(fewest.key.threads, "thread", "threads")),
                       format_percent(efficiency));
     }
-    if (&best != &most && &best != &fewest) statement.detail += " More threads are slower.";
+    if (&best != &most && &best != &fewest) {
+      const auto loss = compare_points(*best.peak(), *most.peak(), "throughput");
+      statement.detail += loss && loss->separable() ? " More threads are slower." : " More threads bring nothing that can be told.";
+    }
     return statement;
   }
 };

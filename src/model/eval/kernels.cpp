@@ -23,8 +23,8 @@ void row_plain(float weight, const float* x, int64_t stride, int64_t count, floa
 
 void tile_plain(const float* a, const float* b, int64_t depth, float* tile) {
   for (int64_t k = 0; k < depth; ++k)
-    for (int r = 0; r < 4; ++r)
-      for (int c = 0; c < 8; ++c) tile[r * 8 + c] = __builtin_fmaf(a[k * 4 + r], b[k * 8 + c], tile[r * 8 + c]);
+    for (int64_t r = 0; r < 4; ++r)
+      for (int64_t c = 0; c < 8; ++c) tile[r * 8 + c] = __builtin_fmaf(a[k * 4 + r], b[k * 8 + c], tile[r * 8 + c]);
 }
 
 #if defined(__x86_64__)
@@ -36,20 +36,20 @@ void tile_plain(const float* a, const float* b, int64_t depth, float* tile) {
 // 6 x 16: twelve accumulators, two vectors of b, one of a.
 [[gnu::target("avx2,fma")]] void tile_avx2(const float* a, const float* b, int64_t depth, float* tile) {
   __m256 sum[6][2];
-  for (int r = 0; r < 6; ++r)
-    for (int c = 0; c < 2; ++c) sum[r][c] = _mm256_loadu_ps(tile + r * 16 + c * 8);
+  for (int64_t r = 0; r < 6; ++r)
+    for (int64_t c = 0; c < 2; ++c) sum[r][c] = _mm256_loadu_ps(tile + r * 16 + c * 8);
   for (int64_t k = 0; k < depth; ++k) {
     const __m256 b0 = _mm256_loadu_ps(b + k * 16);
     const __m256 b1 = _mm256_loadu_ps(b + k * 16 + 8);
 #pragma GCC unroll 6
-    for (int r = 0; r < 6; ++r) {
+    for (int64_t r = 0; r < 6; ++r) {
       const __m256 x = _mm256_broadcast_ss(a + k * 6 + r);
       sum[r][0] = _mm256_fmadd_ps(x, b0, sum[r][0]);
       sum[r][1] = _mm256_fmadd_ps(x, b1, sum[r][1]);
     }
   }
-  for (int r = 0; r < 6; ++r)
-    for (int c = 0; c < 2; ++c) _mm256_storeu_ps(tile + r * 16 + c * 8, sum[r][c]);
+  for (int64_t r = 0; r < 6; ++r)
+    for (int64_t c = 0; c < 2; ++c) _mm256_storeu_ps(tile + r * 16 + c * 8, sum[r][c]);
 }
 
 [[gnu::target("avx512f")]] void row_avx512(float weight, const float* x, int64_t stride, int64_t count, float* y) {
@@ -60,21 +60,21 @@ void tile_plain(const float* a, const float* b, int64_t depth, float* tile) {
 [[gnu::target("avx512f")]] void tile_avx512(const float* a, const float* b, int64_t depth, float* tile) {
   __m512 sum[12][2];
 #pragma GCC unroll 12
-  for (int r = 0; r < 12; ++r)
-    for (int c = 0; c < 2; ++c) sum[r][c] = _mm512_loadu_ps(tile + r * 32 + c * 16);
+  for (int64_t r = 0; r < 12; ++r)
+    for (int64_t c = 0; c < 2; ++c) sum[r][c] = _mm512_loadu_ps(tile + r * 32 + c * 16);
   for (int64_t k = 0; k < depth; ++k) {
     const __m512 b0 = _mm512_loadu_ps(b + k * 32);
     const __m512 b1 = _mm512_loadu_ps(b + k * 32 + 16);
 #pragma GCC unroll 12
-    for (int r = 0; r < 12; ++r) {
+    for (int64_t r = 0; r < 12; ++r) {
       const __m512 x = _mm512_set1_ps(a[k * 12 + r]);
       sum[r][0] = _mm512_fmadd_ps(x, b0, sum[r][0]);
       sum[r][1] = _mm512_fmadd_ps(x, b1, sum[r][1]);
     }
   }
 #pragma GCC unroll 12
-  for (int r = 0; r < 12; ++r)
-    for (int c = 0; c < 2; ++c) _mm512_storeu_ps(tile + r * 32 + c * 16, sum[r][c]);
+  for (int64_t r = 0; r < 12; ++r)
+    for (int64_t c = 0; c < 2; ++c) _mm512_storeu_ps(tile + r * 32 + c * 16, sum[r][c]);
 }
 
 #endif

@@ -14,8 +14,8 @@ namespace {
 
 constexpr double width = 400, height = 290;
 constexpr double left = 50, top = 30, bottom = height - 42;
-constexpr double label_width = 7.3;  // of a character at the labels' size, on average
-constexpr size_t longest_label = 18;
+constexpr double label_width = 7.3;   // of a character at the labels' size, on average
+constexpr size_t longest_label = 19;  // characters
 
 // Shapes of about equal area within 4.5 of the centre; plus and cross are drawn as lines.
 constexpr std::array<const char*, palette_size> marker_paths{
@@ -27,6 +27,11 @@ constexpr std::array<const char*, palette_size> marker_paths{
     "M-4.4 -1.4h3v-3h2.8v3h3v2.8h-3v3h-2.8v-3h-3z",
     "M-4.4 0l2.2 -3.9h4.4l2.2 3.9l-2.2 3.9h-4.4z",
     "M0 -4.8l1.4 3.2l3.4 .4l-2.5 2.3l.7 3.4l-3 -1.7l-3 1.7l.7 -3.4l-2.5 -2.3l3.4 -.4z"};
+
+size_t characters(const std::string& text) {
+  return static_cast<size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+}
 
 int style_index(int style) { return style % static_cast<int>(palette_size); }
 
@@ -94,7 +99,7 @@ class Drawing {
   double right_margin() const {
     size_t longest = 0;
     if (labelled_) {
-      for (const ChartLine& line : lines_) longest = std::max(longest, line.faint ? 0 : line.label.size());
+      for (const ChartLine& line : lines_) longest = std::max(longest, line.faint ? 0 : characters(line.label));
     }
     return 14 + (longest > 0 ? static_cast<double>(longest) * label_width : 0);
   }
@@ -227,7 +232,7 @@ bool has_end_labels(const Chart& chart) {
   for (const ChartLine& line : chart.lines) {
     if (line.faint || line.label.empty() || line.points.empty()) continue;
     ++labels;
-    if (line.label.size() > longest_label) return false;
+    if (characters(line.label) > longest_label) return false;
   }
   return labels >= 2 && labels <= 5;
 }

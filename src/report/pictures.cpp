@@ -150,7 +150,7 @@ Picture trade_off_picture(const Workload& workload, const std::vector<ShownLine>
 
 // Where threads were swept: the peak over batches of each number of threads, one line for each way of running otherwise alike.
 std::optional<Picture> threads_picture(const Workload& workload) {
-  Picture picture{"Throughput against threads", "best batch of each number of threads", {}};
+  Picture picture{"Throughput against threads", "best batch of each number of threads", {}, true};
   std::set<double> counts;
   int style = 0;
   for (auto lines : lines_alike_but(workload, [](Point& point) { point.threads = 0; })) {

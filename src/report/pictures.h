@@ -13,6 +13,7 @@ struct Picture {
   std::string title;  // "Throughput against batch"
   std::string note;   // how to read it; may be empty
   Chart chart;
+  bool own_lines = false;  // not the Lines of the others: it needs a legend of its own where they have no labels
 };
 
 std::vector<Picture> pictures_of(const Workload& workload, const std::vector<ShownLine>& lines);

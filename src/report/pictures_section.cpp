@@ -14,16 +14,18 @@ size_t points_in(const std::vector<ShownLine>& lines) {
   return points;
 }
 
-std::string legend(const std::vector<ShownLine>& lines) {
+std::string legend(const Chart& chart) {
   std::string html = "<ul class=\"legend\">";
-  for (const ShownLine& shown : lines) html += "<li>" + legend_swatch(shown.style) + html_escaped(shown.line->label) + "</li>";
+  for (const ChartLine& line : chart.lines) {
+    if (!line.faint) html += "<li>" + legend_swatch(line.style) + html_escaped(line.label) + "</li>";
+  }
   return html + "</ul>";
 }
 
 std::string workload_part(const Workload& workload, const std::vector<ShownLine>& lines, size_t left_out) {
   const auto pictures = pictures_of(workload, lines);
   std::string html = "<h3>" + html_escaped(workload.label) + "</h3>";
-  if (!has_end_labels(pictures[0].chart)) html += legend(lines);
+  if (!has_end_labels(pictures[0].chart)) html += legend(pictures[0].chart);
   if (left_out > 0) {
     html += fmt::format("<p class=\"aside\">The {} lines with the highest throughput of {}; the others are in the table.</p>", lines.size(),
                         lines.size() + left_out);
@@ -32,8 +34,9 @@ std::string workload_part(const Workload& workload, const std::vector<ShownLine>
   for (const Picture& picture : pictures) {
     const std::string svg = chart_svg(picture.chart);
     if (svg.empty()) continue;
-    html += fmt::format("<figure><figcaption><b>{}</b>{}</figcaption>{}</figure>", html_escaped(picture.title),
-                        picture.note.empty() ? "" : "<span>" + html_escaped(picture.note) + "</span>", svg);
+    html += fmt::format("<figure><figcaption><b>{}</b>{}</figcaption>{}{}</figure>", html_escaped(picture.title),
+                        picture.note.empty() ? "" : "<span>" + html_escaped(picture.note) + "</span>",
+                        picture.own_lines && !has_end_labels(picture.chart) ? legend(picture.chart) : "", svg);
   }
   return html + "</div>";
 }

@@ -75,8 +75,11 @@ std::string statements_list(const View& view, const std::vector<Statement>& stat
 }
 
 std::string summary_section(const View& view) {
-  // As many columns as the models make nice rows of.
-  const size_t models = view.workloads.size();
+  // As many columns as make full rows of the first finding, which has one statement a model.
+  size_t models = 0;
+  for (const FindingStatements& finding : view.findings) {
+    if (models == 0 && finding.place == Place::summary) models = finding.statements.size();
+  }
   const int columns = models > 2 && models != 4 ? 3 : 2;
   std::string html = fmt::format("<section id=\"summary\" style=\"--n:{}\"><h2>Summary</h2>", columns);
   bool said = false;

@@ -9,6 +9,8 @@ TEST(Text, NearestNameForgivesASlip) {
   const std::vector<std::string> names{"resnet18", "resnet50", "mobilenet_v2"};
   EXPECT_EQ(nearest_name("resnet5", names), "resnet50");
   EXPECT_EQ(nearest_name("mobilenetv2", names), "mobilenet_v2");
+  EXPECT_EQ(nearest_name("resnte50", names), "resnet50");
+  EXPECT_EQ(nearest_name("btach", {"batch", "backend"}), "batch");
   EXPECT_EQ(nearest_name("bert", names), std::nullopt);
   EXPECT_EQ(unknown_name("model", "bert", names), "unknown model 'bert'; known: resnet18, resnet50, mobilenet_v2");
 }

@@ -1,0 +1,120 @@
+#!/usr/bin/env python3
+"""`deepgap check` as a user runs it. Argument: the program. Run from the tree's root."""
+import json
+import pathlib
+import re
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+
+DEEPGAP = sys.argv.pop(1)
+CACHE = "build/test-cache"
+
+
+def deepgap(*arguments):
+    return subprocess.run([DEEPGAP, *arguments], capture_output=True, text=True, timeout=300)
+
+
+def varint(value):
+    out = b""
+    while value > 127:
+        out += bytes([value & 127 | 128])
+        value >>= 7
+    return out + bytes([value])
+
+
+def number(field, value):
+    return varint(field << 3) + varint(value)
+
+
+def block(field, content):
+    content = content.encode() if isinstance(content, str) else content
+    return varint(field << 3 | 2) + varint(len(content)) + content
+
+
+def tensor(values):
+    """TensorProto: float32 of shape [1, n]."""
+    return number(1, 1) + number(1, len(values)) + number(2, 1) + block(9, struct.pack(f"<{len(values)}f", *values))
+
+
+def value_info(name, size):
+    dims = block(1, number(1, 1)) + block(1, number(1, size))
+    return block(1, name) + block(2, block(1, number(1, 1) + block(2, dims)))
+
+
+def relu_model(size, op="Relu"):
+    node = block(1, "x") + block(2, "y") + block(3, "only") + block(4, op)
+    graph = block(1, node) + block(2, "g") + block(11, value_info("x", size)) + block(12, value_info("y", size))
+    return number(1, 8) + block(7, graph) + block(8, number(2, 17))
+
+
+class Check(unittest.TestCase):
+    def test_engines_agree_with_the_reference(self):
+        for backend in ("native", "onnxruntime"):
+            run = deepgap("check", "resnet18:image=64", "--backend", backend, "--samples", "3", "--cache", CACHE, "--json")
+            self.assertEqual(run.returncode, 0, run.stderr)
+            result = json.loads(run.stdout)
+            self.assertTrue(result["pass"])
+            self.assertEqual(result["samples"], 3)
+            self.assertGreater(result["sqnr_db"], 60)
+            self.assertEqual(result["top1_agreement"], 1)
+            self.assertLessEqual(result["mean_abs_error"], result["max_abs_error"])
+
+    def test_one_engine_against_another(self):
+        run = deepgap("check", "mobilenet_v2:image=64", "--backend", "native", "--against", "onnxruntime", "--samples", "2", "--cache", CACHE)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertIn("against onnxruntime", run.stdout)
+
+    def test_pictures_are_what_they_show(self):
+        """Classes and probabilities that Pillow's preprocessing gives with these published weights."""
+        for backend in ("native", "onnxruntime"):
+            run = deepgap("check", "efficientnet_lite0", "--weights", "imagenet", "--dataset", "pictures", "--backend", backend)
+            self.assertEqual(run.returncode, 0, run.stderr)
+            for name, classes in {"chelsea.png": [(282, 0.386), (285, 0.356)], "motorcycle_right.png": [(665, 0.572)],
+                                  "rocket.jpg": [(657, 0.296)]}.items():
+                line = next(line for line in run.stdout.splitlines() if name in line)
+                found = [(int(a), float(b)) for a, b in re.findall(r"(\d+) \(([\d.]+)\)", line)]
+                for (want, probability), (got, measured) in zip(classes, found):
+                    self.assertEqual(got, want, line)
+                    self.assertAlmostEqual(measured, probability, delta=0.002, msg=line)
+
+    def test_an_onnx_test_folder(self):
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            (folder / "relu.onnx").write_bytes(relu_model(4))
+            (folder / "input_0.pb").write_bytes(tensor([-1, 2, -3, 4]))
+            (folder / "output_0.pb").write_bytes(tensor([0, 2, 0, 4]))
+            right = deepgap("check", f"{folder}/relu.onnx", "--backend", "native", "--against", name)
+            self.assertEqual(right.returncode, 0, right.stderr)
+            (folder / "output_0.pb").write_bytes(tensor([0, 2, -3, 4]))
+            wrong = deepgap("check", f"{folder}/relu.onnx", "--backend", "native", "--against", name, "--json")
+            self.assertEqual(wrong.returncode, 1, wrong.stderr)
+            self.assertEqual(json.loads(wrong.stdout)["max_abs_error"], 3)
+            (folder / "output_0.pb").unlink()
+            missing = deepgap("check", f"{folder}/relu.onnx", "--against", name)
+            self.assertEqual(missing.returncode, 2)
+            self.assertIn("output_0.pb", missing.stderr)
+
+    def test_an_operator_nobody_has_is_named(self):
+        with tempfile.TemporaryDirectory() as name:
+            path = pathlib.Path(name, "odd.onnx")
+            path.write_bytes(relu_model(4, op="Bernoulli"))
+            run = deepgap("check", str(path), "--backend", "native")
+            self.assertEqual(run.returncode, 1)
+            self.assertIn("Bernoulli", run.stderr)
+            self.assertEqual(len(run.stderr.strip().splitlines()), 1, run.stderr)
+
+    def test_wrong_names_are_one_line_and_exit_2(self):
+        for arguments, expected in {("resnet5",): "resnet50", ("resnet18", "--backend", "natve"): "native",
+                                    ("resnet18", "--against", "onxruntime"): "onnxruntime", ("nowhere.onnx",): "nowhere.onnx",
+                                    ("resnet18", "--samples", "0"): "--samples"}.items():
+            run = deepgap("check", *arguments)
+            self.assertEqual(run.returncode, 2, (arguments, run.stderr))
+            self.assertIn(expected, run.stderr)
+            self.assertEqual(len(run.stderr.strip().splitlines()), 1, run.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,4 +1,5 @@
 // deepgap: see README.md. Each subcommand stands in its own cmd_*.cpp.
+#include "build_state.h"
 #include "cli/command.h"
 
 #include <deepgap/error.h>

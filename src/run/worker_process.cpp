@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdlib>
 
 namespace deepgap {
 namespace {
@@ -19,6 +20,12 @@ SubprocessOptions worker_options(const std::map<std::string, std::string>& envir
   options.program = "/proc/self/exe";  // this very program, even when its file was replaced meanwhile
   options.arguments = {"deepgap", "__worker"};
   options.environment = environment;
+  // libgomp's threads spin at the end of each parallel region, by default for milliseconds: on a shared machine that uses up the time that
+  // the next region needs. This many turns stay under one millisecond. Read when libgomp is loaded, so no plug-in can set it. A value of
+  // the user's holds.
+  if (std::getenv("GOMP_SPINCOUNT") == nullptr && std::getenv("OMP_WAIT_POLICY") == nullptr && environment.count("OMP_WAIT_POLICY") == 0) {
+    options.environment.emplace("GOMP_SPINCOUNT", "10000");
+  }
   options.channel = true;
   options.address_space_bytes = limits.address_space_bytes;
   options.cpu_seconds = limits.cpu_seconds;

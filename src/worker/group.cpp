@@ -92,7 +92,8 @@ Telemetry& Group::telemetry() {
 const Facts& Group::environment() {
   if (environment_.empty()) {
     environment_ = capture_environment();
-    environment_["deepgap.version"] = program_version_;
+    environment_["deepgap.version"] = program_.version;
+    environment_["deepgap.git"] = program_.git_state;
     environment_["cpus.allowed"] = cpu_list(allowed_cpus());
   }
   return environment_;

@@ -18,9 +18,15 @@
 
 namespace deepgap {
 
+// Of the program itself, for Records; the command line knows it.
+struct ProgramState {
+  std::string version;
+  std::string git_state;  // of the tree it was built from
+};
+
 class Group {
  public:
-  Group(Pulse& pulse, std::string program_version) : pulse_(pulse), program_version_(std::move(program_version)) {}
+  Group(Pulse& pulse, ProgramState program) : pulse_(pulse), program_(std::move(program)) {}
 
   Backend& backend(const WorkOrder& order);  // pins the process first, where the Point asks for it
   struct Inputs {
@@ -39,7 +45,7 @@ class Group {
 
  private:
   Pulse& pulse_;
-  std::string program_version_;
+  ProgramState program_;
   std::unique_ptr<Clock> clock_ = make_clock();
   std::unique_ptr<Telemetry> telemetry_;
   std::unique_ptr<Plugin> plugin_;

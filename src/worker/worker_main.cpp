@@ -63,12 +63,12 @@ Frame answer_reference(const WorkOrder& order, Group& group, Pulse& pulse) {
 
 }  // namespace
 
-int worker_main(int channel, const std::string& program_version, const std::function<void(Record&)>& complete) {
+int worker_main(int channel, const ProgramState& program, const std::function<void(Record&)>& complete) {
   prepare_process(channel);
   FrameWriter writer(channel);
   FrameReader reader(channel);
   Pulse pulse([&](const Frame& frame) { writer.write(frame); }, {});
-  Group group(pulse, program_version);
+  Group group(pulse, program);
   while (const auto request = reader.read()) {
     const std::string kind = request->header.value("kind", "");
     if (kind == "inspect") {

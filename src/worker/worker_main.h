@@ -4,6 +4,8 @@
 // be none. SIGTERM asks it to stop at the next query: the order under way is answered as `interrupted`.
 #pragma once
 
+#include "worker/group.h"
+
 #include <deepgap/record.h>
 
 #include <functional>
@@ -12,6 +14,6 @@
 namespace deepgap {
 
 // `complete` adds to a Record what is computed while its timings are at hand; it lives above this room.
-int worker_main(int channel, const std::string& program_version, const std::function<void(Record&)>& complete);
+int worker_main(int channel, const ProgramState& program, const std::function<void(Record&)>& complete);
 
 }  // namespace deepgap

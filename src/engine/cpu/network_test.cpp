@@ -348,6 +348,22 @@ TEST(CpuNetwork, RefusesByOperatorAndNode) {
   }
 }
 
+// The evaluator has the operator but not this mode of it: said at load, not by the first query.
+TEST(CpuNetwork, RefusesAModeThatTheEvaluatorLacks) {
+  GraphBuilder b;
+  const ValueId x = b.input({-1, 1, 4, 4});
+  const ValueId pads = b.constant(testing::integers({0, 0, 1, 1, 0, 0, 1, 1}));
+  const Graph graph = b.finish({b.node("Pad", {x, pads}, {{"mode", std::string("reflect")}})});
+  try {
+    const Network network(graph, {});
+    FAIL() << "was not refused";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::refused);
+    EXPECT_EQ(std::string(error.what()),
+              "native does not run operator Pad (node Pad_0) as it stands: node 'Pad_0' (Pad): mode reflect is not handled here");
+  }
+}
+
 TEST(CpuNetwork, DataDependentShapesAreSeen) {
   GraphBuilder b;
   const ValueId x = b.input({1, 4});

@@ -35,49 +35,81 @@ WorkerLimits limits_for(const std::vector<Point>& points) {
   return limits;
 }
 
-[[noreturn]] void explain_death(WorkerProcess& worker, const std::string& subject) {
+std::string one_line(const std::string& text) { return join(split(trim(text), '\n'), " "); }
+
+std::string death_of(WorkerProcess& worker) {
   const ExitState state = worker.exit_state();
-  const std::string said = trim(worker.process().output_tail());
-  const std::string cause = state.signal == SIGXCPU || state.signal == SIGKILL
-                                ? "it took more time or memory than an inspection may"
-                                : fmt::format("the inspection died ({}){}{}", state.describe(), said.empty() ? "" : ": ", said);
-  throw Error(ErrorKind::input, fmt::format("cannot use {}: {}", subject, join(split(cause, '\n'), " ")));
+  if (state.signal == SIGXCPU || state.signal == SIGKILL) return "it took more time or memory than an inspection may";
+  const std::string said = one_line(worker.process().output_tail());
+  return fmt::format("the inspection died ({}){}{}", state.describe(), said.empty() ? "" : ": ", said);
 }
+
+// One child, from its start to its end.
+class Attempt {
+ public:
+  Attempt(const std::vector<Point>& points, const std::string& cache_dir, const BrokenBackends& broken, const WorkerLimits& limits)
+      : worker_({}, limits), limit_(std::chrono::seconds(2 * *limits.cpu_seconds)) {
+    Frame request{{{"kind", "inspect"}, {"cache_dir", cache_dir}, {"broken", broken}, {"points", nlohmann::json::array()}}, {}};
+    for (const Point& point : points) request.header["points"].push_back(point_to_json(point));
+    worker_.send(request);
+  }
+
+  // False: the child died or hung; in whose hands, `step()` and `defect()` tell.
+  bool finish(Inspected& inspected, Interrupts& interrupts) {
+    const auto deadline = std::chrono::steady_clock::now() + limit_;
+    while (true) {
+      Frame frame;
+      switch (worker_.wait(frame, deadline, interrupts)) {
+        case WorkerProcess::Event::interrupted:
+          inspected.interrupted = true;
+          return true;
+        case WorkerProcess::Event::silence:
+          defect_ = fmt::format("its inspection took longer than {} s", limit_.count());
+          return false;
+        case WorkerProcess::Event::ended:
+          defect_ = death_of(worker_);
+          return false;
+        case WorkerProcess::Event::frame:
+          if (take(frame, inspected)) return true;
+      }
+    }
+  }
+
+  const InspectionStep& step() const { return step_; }
+  const std::string& defect() const { return defect_; }
+
+ private:
+  // True: that was the last frame.
+  bool take(const Frame& frame, Inspected& inspected) {
+    const std::string kind = frame.header.value("kind", "");
+    if (kind == "inspecting") step_ = {frame.header.at("subject"), frame.header.at("backend")};
+    if (kind == "point") inspected.points.push_back(inspected_from_json(frame.header));
+    if (kind == "error") {
+      throw Error(static_cast<ErrorKind>(frame.header.at("error").get<int>()), frame.header.at("message").get<std::string>());
+    }
+    if (kind == "inspected") inspected.environment = facts_from_json(frame.header.at("environment"));
+    return kind == "inspected";
+  }
+
+  WorkerProcess worker_;
+  std::chrono::seconds limit_;
+  InspectionStep step_{"the plan", ""};
+  std::string defect_;
+};
 
 }  // namespace
 
 Inspected inspect_in_child(const std::vector<Point>& points, const std::string& cache_dir, Interrupts& interrupts) {
   const WorkerLimits limits = limits_for(points);
-  WorkerProcess worker({}, limits);
-  Frame request{{{"kind", "inspect"}, {"cache_dir", cache_dir}, {"points", nlohmann::json::array()}}, {}};
-  for (const Point& point : points) request.header["points"].push_back(point_to_json(point));
-  worker.send(request);
-  Inspected inspected;
-  std::string subject = "the plan";
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(2 * *limits.cpu_seconds);
+  BrokenBackends broken;
   while (true) {
-    Frame frame;
-    switch (worker.wait(frame, deadline, interrupts)) {
-      case WorkerProcess::Event::interrupted:
-        inspected.interrupted = true;
-        return inspected;
-      case WorkerProcess::Event::silence:
-        throw Error(ErrorKind::input, fmt::format("cannot use {}: its inspection took longer than {} s", subject, 2 * *limits.cpu_seconds));
-      case WorkerProcess::Event::ended:
-        explain_death(worker, subject);
-      case WorkerProcess::Event::frame:
-        break;
-    }
-    const std::string kind = frame.header.value("kind", "");
-    if (kind == "inspecting") subject = frame.header.at("subject");
-    if (kind == "point") inspected.points.push_back(inspected_from_json(frame.header));
-    if (kind == "error") {
-      throw Error(static_cast<ErrorKind>(frame.header.at("error").get<int>()), frame.header.at("message").get<std::string>());
-    }
-    if (kind == "inspected") {
-      inspected.environment = facts_from_json(frame.header.at("environment"));
-      return inspected;
-    }
+    Attempt attempt(points, cache_dir, broken, limits);
+    Inspected inspected;
+    if (attempt.finish(inspected, interrupts)) return inspected;
+    const std::string& backend = attempt.step().backend;
+    // An engine that takes its process down is no fault of the files: its Points are refused and the others are asked again.
+    if (backend.empty() || !broken.emplace(backend, fmt::format("backend '{}' does not load: {}", backend, attempt.defect())).second)
+      throw Error(ErrorKind::input, fmt::format("cannot use {}: {}", attempt.step().subject, attempt.defect()));
   }
 }
 

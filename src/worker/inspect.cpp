@@ -22,8 +22,6 @@
 namespace deepgap {
 namespace {
 
-using AboutTo = std::function<void(const std::string&)>;
-
 // A backend that loaded, or why it did not.
 struct InspectedBackend {
   std::unique_ptr<Plugin> plugin;
@@ -47,7 +45,9 @@ InspectedBackend inspect_backend(const std::string& name) {
     inspected.version = inspected.plugin->backend().version();
     inspected.options = inspected.plugin->backend().options();
     for (const DeviceInfo& device : inspected.plugin->backend().devices()) inspected.devices.push_back(device_name(device.id));
-  } catch (const Error& error) {
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception& error) {
     inspected.plugin.reset();
     inspected.reason = error.what();
   }
@@ -78,7 +78,10 @@ GraphSummary summary_of(const ModelRequest& request) {
 
 class Inspection {
  public:
-  Inspection(const std::string& cache_dir, const AboutTo& about_to) : cache_dir_(cache_dir), about_to_(about_to) {}
+  Inspection(const std::string& cache_dir, const BrokenBackends& broken, const InspectionListener& about_to)
+      : cache_dir_(cache_dir), about_to_(about_to) {
+    for (const auto& [name, reason] : broken) backends_[name].reason = reason;
+  }
 
   InspectedPoint inspect(const Point& point) {
     InspectedBackend& backend = backend_of(point.backend);
@@ -104,7 +107,7 @@ class Inspection {
   InspectedBackend& backend_of(const std::string& name) {
     auto found = backends_.find(name);
     if (found == backends_.end()) {
-      about_to_(fmt::format("backend {}", name));
+      about_to_({fmt::format("backend {}", name), name});
       found = backends_.emplace(name, inspect_backend(name)).first;
     }
     return found->second;
@@ -127,7 +130,7 @@ class Inspection {
     const std::string key = model_key(point, options);
     auto found = models_.find(key);
     if (found == models_.end()) {
-      about_to_(fmt::format("model {}", point.model));
+      about_to_({fmt::format("model {}", point.model), ""});
       found = models_.emplace(key, summary_of(model_request(point, options, cache_dir_))).first;
     }
     return found->second;
@@ -137,7 +140,7 @@ class Inspection {
   void require_dataset(const Point& point, const PointOptions& options, const GraphSummary& model) {
     const std::string key = fmt::format("{}|{}|{}", point.dataset, model_key(point, options), options.samples);
     if (!datasets_.insert(key).second) return;
-    about_to_(fmt::format("dataset {}", point.dataset));
+    about_to_({fmt::format("dataset {}", point.dataset), ""});
     const auto dataset = open_dataset(dataset_request(point, options, model));
     std::vector<uint32_t> samples(std::min<size_t>(dataset->size(), static_cast<size_t>(options.samples)));
     std::iota(samples.begin(), samples.end(), 0U);
@@ -150,11 +153,12 @@ class Inspection {
     for (const Support& support : {placement_support(point, backend), batch_support(point, model)}) {
       if (!support.ok) return support;
     }
+    about_to_({fmt::format("backend {}", point.backend), point.backend});
     return backend.plugin->backend().supports(point, model);
   }
 
   const std::string& cache_dir_;
-  const AboutTo& about_to_;
+  const InspectionListener& about_to_;
   std::map<std::string, InspectedBackend> backends_;
   std::map<std::string, GraphSummary> models_;
   std::set<std::string> datasets_;
@@ -188,8 +192,9 @@ InspectedPoint inspected_from_json(const nlohmann::json& json) {
   return inspected;
 }
 
-std::vector<InspectedPoint> inspect_points(const std::vector<Point>& points, const std::string& cache_dir, const AboutTo& about_to) {
-  Inspection inspection(cache_dir, about_to);
+std::vector<InspectedPoint> inspect_points(const std::vector<Point>& points, const std::string& cache_dir, const BrokenBackends& broken,
+                                           const InspectionListener& about_to) {
+  Inspection inspection(cache_dir, broken, about_to);
   std::vector<InspectedPoint> result;
   for (const Point& point : points) result.push_back(inspection.inspect(point));
   return result;
@@ -197,9 +202,10 @@ std::vector<InspectedPoint> inspect_points(const std::vector<Point>& points, con
 
 void serve_inspection(const Frame& request, FrameWriter& writer) {
   std::string subject = "the plan";
-  const auto about_to = [&](const std::string& next) {
-    subject = next;
-    writer.write({{{"kind", "inspecting"}, {"subject", next}}, {}});
+  const auto about_to = [&](const InspectionStep& next) {
+    if (subject == next.subject) return;  // thousands of Points ask the same backend
+    subject = next.subject;
+    writer.write({{{"kind", "inspecting"}, {"subject", next.subject}, {"backend", next.backend}}, {}});
   };
   const auto answer_error = [&](ErrorKind kind, const std::string& message) {
     writer.write({{{"kind", "error"}, {"error", static_cast<int>(kind)}, {"message", message}}, {}});
@@ -207,7 +213,8 @@ void serve_inspection(const Frame& request, FrameWriter& writer) {
   try {
     std::vector<Point> points;
     for (const auto& json : request.header.at("points")) points.push_back(point_from_json(json));
-    for (const InspectedPoint& inspected : inspect_points(points, request.header.at("cache_dir"), about_to)) {
+    const BrokenBackends broken = request.header.value("broken", BrokenBackends{});
+    for (const InspectedPoint& inspected : inspect_points(points, request.header.at("cache_dir"), broken, about_to)) {
       nlohmann::json header = inspected_to_json(inspected);
       header["kind"] = "point";
       writer.write({std::move(header), {}});

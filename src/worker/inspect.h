@@ -8,6 +8,7 @@
 #include <deepgap/record.h>
 
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -24,13 +25,22 @@ struct InspectedPoint {
 nlohmann::json inspected_to_json(const InspectedPoint& inspected);
 InspectedPoint inspected_from_json(const nlohmann::json& json);
 
-// Throws Error{usage | input} for what is wrong in what the user wrote: an unknown model, option or backend, a broken file.
-// `about_to` is told what comes next, so that a death can be explained.
-std::vector<InspectedPoint> inspect_points(const std::vector<Point>& points, const std::string& cache_dir,
-                                           const std::function<void(const std::string&)>& about_to);
+// What the inspection turns to next, so that a death can be explained.
+struct InspectionStep {
+  std::string subject;  // as a message names it
+  std::string backend;  // whose code runs; empty: ours
+};
+using InspectionListener = std::function<void(const InspectionStep&)>;
 
-// The child's side: answers {"kind":"inspecting","subject"} frames, one {"kind":"point"} each, then {"kind":"inspected","environment"}, or
-// {"kind":"error","error","message"}.
+// Backends that must not be opened, with why: they took an inspection down before.
+using BrokenBackends = std::map<std::string, std::string>;
+
+// Throws Error{usage | input} for what is wrong in what the user wrote: an unknown model, option or backend, a broken file.
+std::vector<InspectedPoint> inspect_points(const std::vector<Point>& points, const std::string& cache_dir, const BrokenBackends& broken,
+                                           const InspectionListener& about_to);
+
+// The child's side, for {"kind":"inspect","points","cache_dir","broken"}: answers {"kind":"inspecting","subject","backend"} frames, one
+// {"kind":"point"} each, then {"kind":"inspected","environment"}, or {"kind":"error","error","message"}.
 void serve_inspection(const Frame& request, FrameWriter& writer);
 
 }  // namespace deepgap

@@ -93,7 +93,9 @@ std::unique_ptr<Plugin> open_plugin(const std::string& name) {
   const auto* entry = static_cast<const BackendEntry*>(::dlsym(library, "deepgap_backend"));
   if (entry == nullptr) refuse(fmt::format("backend '{}' does not load: {}", name, last_dl_error()));
   if (const auto defect = plugin_defect(*entry)) refuse(fmt::format("backend '{}' does not load: {}", name, *defect));
-  return std::make_unique<OpenedPlugin>(std::unique_ptr<Backend>(entry->create()));
+  std::unique_ptr<Backend> backend(entry->create());
+  if (!backend) refuse(fmt::format("backend '{}' does not load: its entry made no backend", name));
+  return std::make_unique<OpenedPlugin>(std::move(backend));
 }
 
 std::vector<AbsentBackend> absent_backends() {

@@ -245,6 +245,22 @@ class RunTest(unittest.TestCase):
         self.assertEqual(sorted(r[2] for r in records(self.store)), ["ok", "refused"])
         self.assertIn("broken", result.stdout)
 
+    def test_a_plugin_that_crashes_while_it_is_opened_is_refused_and_the_run_goes_on(self):
+        build = os.path.dirname(os.path.dirname(PROGRAM))
+        crashes = os.path.join(build, "tests", "plugins", "deepgap_crashes.so")
+        if not os.path.exists(crashes):
+            self.skipTest(f"{crashes} is not built")
+        plugins = os.path.join(self.dir, "plugins")
+        os.mkdir(plugins)
+        os.symlink(crashes, os.path.join(plugins, "deepgap_crashes.so"))
+        os.symlink(os.path.join(build, "lib", "deepgap", "deepgap_null.so"), os.path.join(plugins, "deepgap_null.so"))
+        result = self.run_deepgap("--batch", "1,2", backend="crashes,null", env=dict(self.environment, DEEPGAP_PLUGINS=plugins))
+        self.assert_exit(result, 1)
+        self.assertEqual(sorted(r[2] for r in records(self.store)), ["ok", "ok", "refused", "refused"])
+        reasons = [r[4] for r in records(self.store) if r[2] == "refused"]
+        self.assertIn("killed by SIGSEGV", reasons[0])
+        self.assertIn("the last words of a plug-in", reasons[0])
+
     def test_unstable_counts_unless_strict(self):
         flags = ["--axis", "distribution=lognormal", "--axis", "sigma=2", "--warmup", "0", "--interval", "0.01%", "--budget", "300ms"]
         self.assert_exit(self.run_deepgap(*flags, counts=False), 0)

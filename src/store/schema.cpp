@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -79,8 +80,9 @@ void check_version(Database& database) {
   if (database.query_int("SELECT count(*) FROM sqlite_master WHERE name = 'meta'") == 0) {
     throw Error(ErrorKind::input, failure(path, "it is damaged (it does not tell its version)"));
   }
-  const auto version = parse_int(database.query_text("SELECT value FROM meta WHERE key = 'schema'"));
+  auto version = parse_int(database.query_text("SELECT value FROM meta WHERE key = 'schema'"));
   if (!version || *version < 1) throw Error(ErrorKind::input, failure(path, "it is damaged (it does not tell its version)"));
+  version = std::max(*version, database.query_int("PRAGMA user_version"));  // the same number, in the file's header
   if (*version > store_schema_version) {
     throw Error(ErrorKind::input,
                 failure(path, fmt::format("made by a newer deepgap (schema {}; this one knows {})", *version, store_schema_version)));

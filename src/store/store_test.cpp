@@ -235,6 +235,10 @@ TEST(StoreErrors, ANewerVersionSaysSo) {
   for (const auto mode : {Store::Mode::read, Store::Mode::append}) {
     EXPECT_THAT(open_error(folder / "a.db", mode), HasSubstr("made by a newer deepgap (schema 7; this one knows 1)"));
   }
+  run_sql(folder / "a.db", "UPDATE meta SET value = '1' WHERE key = 'schema'; PRAGMA user_version = 9");  // in the file's header alone
+  for (const auto mode : {Store::Mode::read, Store::Mode::append}) {
+    EXPECT_THAT(open_error(folder / "a.db", mode), HasSubstr("made by a newer deepgap (schema 9; this one knows 1)"));
+  }
 }
 
 TEST(StoreErrors, AReadOnlyFolderIsNamedBeforeAnythingRuns) {

@@ -80,7 +80,11 @@ double time_runs(Session& session, int64_t batch) {
     return Seconds(std::chrono::steady_clock::now() - begin).count();
   };
   once();
-  for (double spent = 0; spent < 0.5; spent += runs.back()) runs.push_back(once());
+  double spent = 0;
+  while (spent < 0.5) {
+    runs.push_back(once());
+    spent += runs.back();
+  }
   std::nth_element(runs.begin(), runs.begin() + static_cast<std::ptrdiff_t>(runs.size() / 2), runs.end());
   return static_cast<double>(batch) / runs[runs.size() / 2];
 }

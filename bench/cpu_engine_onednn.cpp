@@ -46,7 +46,7 @@ struct Prepared {
 
 Prepared prepare(const dnnl::engine& engine, const Layer& layer, int64_t batch) {
   const int64_t pad = layer.kernel / 2, out_size = layer.size / layer.stride;
-  const auto any = [](memory::dims dims) { return memory::desc(dims, memory::data_type::f32, memory::format_tag::any); };
+  const auto any = [](const memory::dims& dims) { return memory::desc(dims, memory::data_type::f32, memory::format_tag::any); };
   const auto source = any({batch, layer.in, layer.size, layer.size}), weights = any({layer.out, layer.in, layer.kernel, layer.kernel});
   const auto bias = memory::desc({layer.out}, memory::data_type::f32, memory::format_tag::a);
   const auto target = any({batch, layer.out, out_size, out_size});

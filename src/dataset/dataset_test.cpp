@@ -91,7 +91,8 @@ TEST(Dataset, PicturesNeedAPictureShapedInput) {
 }
 
 TEST(Dataset, OpenSizesAreAskedFor) {
-  EXPECT_THAT(error_of(request_for("seeded", {"x", DataType::f32, Dims{{1, batch_symbol}, {1, "seq"}}})), HasSubstr("'seq') open; give it with --shape"));
+  EXPECT_THAT(error_of(request_for("seeded", {"x", DataType::f32, Dims{{1, batch_symbol}, {1, "seq"}}})),
+              HasSubstr("'seq') open; give it with --shape"));
 }
 
 TEST(Dataset, WrongNamesAndEmptyFoldersAreNamed) {

@@ -240,7 +240,7 @@ int RunCommand::dry_run(const Study& study, const RunSettings& settings) const {
                                          : "about " + seconds_text(planned.seconds);
     if (planned.repeats > 1) fate = fmt::format("{} repeats, {}", planned.repeats, fate);
     if (planned.done_before > 0) fate = fmt::format("{} in the Store already, {}", planned.done_before, fate);
-    fmt::print("{}: {}\n", job_label(planned.point, 0, 1), fate);
+    fmt::print("{}: {}\n", point_label(planned.point), fate);
   }
   fmt::print("{} points, {} records to make, {} refused, {} skipped; about {}\n", plan.points.size(), records, refused, skipped,
              seconds_text(plan.seconds));
@@ -267,18 +267,20 @@ int RunCommand::print_report(const RunReport& report, const RunSettings& setting
                         {"points", summary_json(report.points)},
                         {"store_error", report.store_error},
                         {"failures", nlohmann::json::array()}};
-    for (const Failure& failure : report.failures) json["failures"].push_back({{"point", failure.label}, {"result", failure.text}});
+    for (const Failure& failure : report.failures)
+      json["failures"].push_back({{"point", failure.label}, {"repeat", failure.repeat}, {"result", failure.text}});
     fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
   } else if (!report.points.empty()) {
     fmt::print("{}", summary_table(report.points));
     if (!report.failures.empty())
       fmt::print("{} of {} records cannot be used:\n", report.failures.size(), report.saved + report.done_before);
-    for (const Failure& failure : report.failures) fmt::print("  {}: {}\n", failure.label, failure.text);
+    for (const std::string& line : failure_lines(report.failures, report.repeated)) fmt::print("  {}\n", line);
   }
   std::fflush(stdout);
   const std::string saved = fmt::format("{} of {} records are in {}", report.saved + report.done_before, report.jobs, settings.store_path);
   if (!report.store_error.empty()) {
-    fmt::print(stderr, "deepgap: {}; {}\n", report.store_error, saved);
+    fmt::print(stderr, "deepgap: {}; {} of {} records were saved before\n", report.store_error, report.saved + report.done_before,
+               report.jobs);
   } else if (report.interrupted) {
     fmt::print(stderr, "deepgap: interrupted; {}; the same command with --resume goes on\n", saved);
   } else if (!json_) {

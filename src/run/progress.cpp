@@ -28,12 +28,12 @@ size_t terminal_width(std::FILE* out) {
 
 }  // namespace
 
-std::string job_label(const Point& point, int repeat, int repeats) {
-  std::string label = fmt::format("{} {} {} batch {} threads {}", point.model, point.backend, point.precision, point.batch, point.threads);
+std::string point_label(const Point& point, bool with_threads) {
+  std::string label = fmt::format("{} {} {} batch {}", point.model, point.backend, point.precision, point.batch);
+  if (with_threads) label += fmt::format(" threads {}", point.threads);
   if (point.placement != Placement{}) label += " on " + placement_name(point.placement);
   if (point.scenario != "batch") label += " " + point.scenario;
   for (const auto& [name, value] : point.options) label += fmt::format(" {}={}", name, value);
-  if (repeats > 1) label += fmt::format(" repeat {}", repeat + 1);
   return label;
 }
 
@@ -86,7 +86,8 @@ void Progress::under_way(const std::string& label, const std::string& stage, uin
 
 void Progress::finished(const std::string& label, const std::string& result, double seconds_left) {
   ++finished_;
-  note(fmt::format("[{}/{}] {}: {}{}", finished_, total_, label, result, left_text(seconds_left)));
+  const std::string left = terminal_ ? "" : left_text(seconds_left);  // a terminal has it in the live line
+  note(fmt::format("[{}/{}] {}: {}{}", finished_, total_, label, result, left));
 }
 
 }  // namespace deepgap

@@ -9,8 +9,8 @@
 
 namespace deepgap {
 
-// "resnet18 onnxruntime fp32 batch 4 repeat 1": what stands in progress lines and lists of failures.
-std::string job_label(const Point& point, int repeat, int repeats);
+// "resnet18 onnxruntime fp32 batch 4 threads 2": what stands in progress lines and lists of failures.
+std::string point_label(const Point& point, bool with_threads = true);
 // "812.3 items/s +-0.8 %, p50 1.2 ms", or outcome and reason.
 std::string result_text(const Record& record);
 
@@ -25,7 +25,8 @@ class Progress {
   void note(const std::string& line);  // once, above the live line
   void under_way(const std::string& label, const std::string& stage, uint64_t done, double seconds_left);
   void finished(const std::string& label, const std::string& result, double seconds_left);
-  void clear();  // the live line
+  void passed() { ++finished_; }  // one more of what was told already
+  void clear();                   // the live line
 
  private:
   std::FILE* out_;

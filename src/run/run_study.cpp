@@ -73,6 +73,16 @@ std::string group_key(const Job& job, const InspectedPlan& plan) {
                      placement_name(point.placement), point.precision, point.threads, plan.of(job).process_key);
 }
 
+// Seconds of one query of each Point, by its arithmetic.
+std::map<std::string, double> query_times(const InspectedPlan& plan) {
+  std::map<std::string, double> seconds;
+  for (const Job& job : plan.jobs) {
+    const double flop = static_cast<double>(plan.of(job).flop_per_item) * static_cast<double>(job.point.batch);
+    seconds.emplace(job.point_id, guessed_query_s(flop, job.point.threads));
+  }
+  return seconds;
+}
+
 std::pair<dev_t, ino_t> identity_of(const std::string& path) {
   struct stat info {};
   if (::stat(path.c_str(), &info) != 0) return {};
@@ -91,12 +101,15 @@ class Run {
     make_directories(settings_.cache_dir);
     plan_ = inspect_plan(study_, settings_, interrupts_);
     report_.jobs = plan_.jobs.size();
-    repeated_ = std::any_of(plan_.jobs.begin(), plan_.jobs.end(), [](const Job& job) { return job.repeat > 0; });
+    report_.repeated = std::any_of(plan_.jobs.begin(), plan_.jobs.end(), [](const Job& job) { return job.repeat > 0; });
+    threads_differ_ = std::any_of(plan_.jobs.begin(), plan_.jobs.end(),
+                                  [&](const Job& job) { return job.point.threads != plan_.jobs.front().point.threads; });
     report_.interrupted = plan_.interrupted;
     if (report_.interrupted) return std::move(report_);
     ::signal(SIGXFSZ, SIG_IGN);  // a file-size limit must be an error of the Store, not the end of this process
     store_ = std::make_unique<Store>(settings_.store_path, Store::Mode::append);
     store_file_ = identity_of(settings_.store_path);
+    estimate_ = TimeEstimate({}, query_times(plan_));
     if (settings_.resume) read_finished();
     try {
       measure_all();
@@ -134,22 +147,21 @@ class Run {
       if (record.outcome == Outcome::ok) history[id.first] = seconds_of(record);
       count(record);
     });
-    estimate_ = TimeEstimate(std::move(history));
+    estimate_ = TimeEstimate(std::move(history), query_times(plan_));
   }
 
   void measure_all() {
     std::vector<Job> runnable;
     for (const Job& job : plan_.jobs) {
-      if (finished_.count(id_of(job)) == 0) waiting_.emplace(id_of(job), &job);
+      if (runs(job) && finished_.count(id_of(job)) == 0) waiting_.emplace(id_of(job), &job);
     }
-    progress_.begin(waiting_.size());
+    progress_.begin(plan_.jobs.size() - finished_.size());
     if (report_.done_before > 0) {
       progress_.note(fmt::format("{} of {} records are in {} already", report_.done_before, report_.jobs, settings_.store_path));
     }
     for (const Job& job : plan_.jobs) {
-      const bool runs = job.skip_reason.empty() && plan_.of(job).supported;
-      if (runs) runnable.push_back(job);
-      if (!runs && finished_.count(id_of(job)) == 0) save(job, without_worker(job));
+      if (runs(job)) runnable.push_back(job);
+      if (!runs(job) && finished_.count(id_of(job)) == 0) save(job, without_worker(job));
     }
     SupervisorSettings settings{settings_.timeout, report_.run_id, study_.name, settings_.cache_dir};
     Supervisor supervisor(
@@ -172,6 +184,8 @@ class Run {
     }
     report_.interrupted = interrupts_.count() > 0;
   }
+
+  bool runs(const Job& job) const { return job.skip_reason.empty() && plan_.of(job).supported; }
 
   // A Record that needs no worker: refused by the inspection, or skipped by the Study.
   Record without_worker(const Job& job) {
@@ -203,7 +217,12 @@ class Run {
     waiting_.erase(id_of(job));
     record.timings = {};
     record.series = {};
-    progress_.finished(label(job), result_text(record), seconds_left());
+    // A Point that is refused is so in all its repeats: one line tells it.
+    if (runs(job) || told_.insert(job.point_id).second) {
+      progress_.finished(label(job), result_text(record), seconds_left());
+    } else {
+      progress_.passed();
+    }
     count(record);
   }
 
@@ -216,10 +235,12 @@ class Run {
   void count(const Record& record) {
     collector_.add(record);
     if (is_usable(record, settings_.strict)) return;
-    report_.failures.push_back({job_label(record.point, record.repeat, repeated_ ? 2 : 1), result_text(record)});
+    report_.failures.push_back({point_label(record.point, threads_differ_), result_text(record), record.repeat});
   }
 
-  std::string label(const Job& job) const { return job_label(job.point, job.repeat, repeated_ ? 2 : 1); }
+  std::string label(const Job& job) const {
+    return point_label(job.point, threads_differ_) + (report_.repeated && runs(job) ? fmt::format(" repeat {}", job.repeat + 1) : "");
+  }
 
   double seconds_left() const {
     double seconds = 0;
@@ -232,11 +253,12 @@ class Run {
   Interrupts interrupts_;
   Progress progress_;
   InspectedPlan plan_;
-  bool repeated_ = false;  // some Point is measured more than once
+  bool threads_differ_ = false;
   std::unique_ptr<Store> store_;
   std::pair<dev_t, ino_t> store_file_;
   std::set<JobId> finished_;
-  std::map<JobId, const Job*> waiting_;
+  std::map<JobId, const Job*> waiting_;  // for a worker
+  std::set<std::string> told_;           // Points of which it was told that they are refused or skipped
   TimeEstimate estimate_;
   PointCollector collector_;
   RunReport report_;
@@ -271,7 +293,7 @@ DryRun plan_study(const Study& study, const RunSettings& settings) {
   result.interrupted = plan.interrupted;
   if (plan.interrupted) return result;
   Past past = read_past(settings);
-  const TimeEstimate estimate(std::move(past.seconds));
+  const TimeEstimate estimate(std::move(past.seconds), query_times(plan));
   std::map<std::string, size_t> index;
   for (const Job& job : plan.jobs) {
     const auto [found, added] = index.emplace(job.point_id, result.points.size());

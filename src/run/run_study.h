@@ -29,6 +29,7 @@ struct RunReport {
   std::string run_id;
   std::vector<PointSummary> points;  // of this run, and with `resume` of what the Store had of its Plan
   std::vector<Failure> failures;     // Records that are not usable
+  bool repeated = false;             // some Point is measured more than once
   size_t jobs = 0;                   // of the Plan
   size_t done_before = 0;            // found in the Store by `resume`
   size_t saved = 0;                  // Records written by this run

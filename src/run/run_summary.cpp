@@ -7,7 +7,9 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <optional>
+#include <utility>
 
 namespace deepgap {
 namespace {
@@ -46,7 +48,7 @@ std::vector<Column> columns() {
           {"dataset", false, false, of_point([](const Point& p) { return p.dataset; })},
           {"backend", false, true, of_point([](const Point& p) { return p.backend; })},
           {"device", false, false, of_point([](const Point& p) { return placement_name(p.placement); })},
-          {"precision", false, true, of_point([](const Point& p) { return p.precision; })},
+          {"precision", false, false, of_point([](const Point& p) { return p.precision; })},
           {"batch", true, true, of_point([](const Point& p) { return std::to_string(p.batch); })},
           {"threads", true, false, of_point([](const Point& p) { return std::to_string(p.threads); })},
           {"scenario", false, false, of_point([](const Point& p) { return p.scenario; })},
@@ -72,6 +74,25 @@ bool is_usable(const Record& record, bool strict) {
   if (record.outcome == Outcome::skipped) return true;
   if (record.outcome != Outcome::ok) return false;
   return record.verdict == Verdict::valid || (!strict && record.verdict == Verdict::unstable);
+}
+
+std::vector<std::string> failure_lines(const std::vector<Failure>& failures, bool repeated) {
+  std::map<std::pair<std::string, std::string>, int> counts;
+  for (const Failure& failure : failures) ++counts[{failure.label, failure.text}];
+  std::vector<std::string> lines;
+  for (const Failure& failure : failures) {
+    int& count = counts[{failure.label, failure.text}];
+    if (count == 0) continue;  // told with the first of them
+    std::string which;
+    if (count > 1) {
+      which = fmt::format(" ({} records)", count);
+    } else if (repeated) {
+      which = fmt::format(" repeat {}", failure.repeat + 1);
+    }
+    lines.push_back(fmt::format("{}{}: {}", failure.label, which, failure.text));
+    count = 0;
+  }
+  return lines;
 }
 
 std::string summary_table(const std::vector<PointSummary>& points) {

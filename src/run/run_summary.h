@@ -12,7 +12,10 @@ namespace deepgap {
 
 struct Failure {
   std::string label, text;  // "resnet18 null fp32 batch 4", "crashed: the worker ended ..."
+  int repeat = 0;
 };
+// A line for each Point and text: "LABEL repeat 2: TEXT", or "LABEL (30 records): TEXT". Repeats are told where there are some.
+std::vector<std::string> failure_lines(const std::vector<Failure>& failures, bool repeated);
 
 // Whether the Record counts as one that can be used: ok and valid, skipped, and, unless `strict`, unstable.
 bool is_usable(const Record& record, bool strict);

@@ -105,6 +105,25 @@ TEST(TimeEstimate, learns_from_what_jobs_took) {
   EXPECT_DOUBLE_EQ(TimeEstimate({{"b", 7}}).seconds(other), 7);
 }
 
+TEST(TimeEstimate, counted_queries_take_as_long_as_their_arithmetic) {
+  Job job;
+  job.point_id = "a";
+  job.stopping.name = "counts";
+  job.stopping.warmup = 20;
+  job.stopping.iterations = 100;
+  EXPECT_DOUBLE_EQ(guessed_query_s(200e9, 2), 2);
+  EXPECT_DOUBLE_EQ(TimeEstimate({}, {{"a", 2}}).seconds(job), 2 + 120 * 2);
+  EXPECT_DOUBLE_EQ(TimeEstimate().seconds(job), 7) << "nothing is known of its queries";
+}
+
+TEST(RunSummary, failures_of_a_point_with_one_reason_are_one_line) {
+  const std::vector<Failure> failures{
+      {"a", "refused: why", 0}, {"b", "crashed: so", 0}, {"a", "refused: why", 1}, {"b", "timed_out: x", 1}};
+  EXPECT_EQ(failure_lines(failures, true),
+            (std::vector<std::string>{"a (2 records): refused: why", "b repeat 1: crashed: so", "b repeat 2: timed_out: x"}));
+  EXPECT_EQ(failure_lines({{"a", "refused: why", 0}}, false), std::vector<std::string>{"a: refused: why"});
+}
+
 TEST(TimeEstimate, a_record_tells_by_its_windows) {
   Record record;
   EXPECT_EQ(seconds_of(record), 0);

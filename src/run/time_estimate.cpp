@@ -10,6 +10,9 @@ constexpr double overhead_s = 2;
 // Most runs reach the interval they ask for long before their budget.
 constexpr double budget_share = 0.3;
 constexpr double fixed_counts_s = 5;
+constexpr double warmup_queries = 10;  // until steady, where the budget allows
+// Half of what a core with AVX-512 reaches in FP32 convolutions.
+constexpr double flop_per_s_and_thread = 50e9;
 
 double seconds_from(Nanoseconds time) { return static_cast<double>(time) / 1e9; }
 
@@ -17,9 +20,17 @@ double seconds_from(Nanoseconds time) { return static_cast<double>(time) / 1e9; 
 
 double TimeEstimate::from_settings(const Job& job) const {
   const StoppingSettings& stopping = job.stopping;
-  if (stopping.name == "duration" && stopping.duration) return overhead_s + seconds_from(*stopping.duration);
-  if (stopping.name == "counts") return overhead_s + fixed_counts_s;
-  return overhead_s + budget_share * seconds_from(stopping.budget);
+  const auto found = queries_.find(job.point_id);
+  const double query_s = found == queries_.end() ? 0 : found->second;
+  const double warmup_s = stopping.warmup ? query_s * static_cast<double>(*stopping.warmup)
+                                          : std::min(query_s * warmup_queries, query_s + seconds_from(stopping.warmup_budget));
+  const double before_s = overhead_s + warmup_s;
+  if (stopping.name == "duration" && stopping.duration) return before_s + std::max(seconds_from(*stopping.duration), query_s);
+  if (stopping.name == "counts") {
+    const double counted_s = query_s * static_cast<double>(stopping.iterations.value_or(0));
+    return before_s + (counted_s > 0 ? counted_s : fixed_counts_s);
+  }
+  return before_s + std::max(budget_share * seconds_from(stopping.budget), query_s);
 }
 
 double TimeEstimate::seconds(const Job& job) const {
@@ -35,6 +46,8 @@ void TimeEstimate::took(const Job& job, double seconds) {
   }
   history_[job.point_id] = seconds;  // the best there is for its next repeat
 }
+
+double guessed_query_s(double flop, int threads) { return flop / (flop_per_s_and_thread * std::max(threads, 1)); }
 
 double seconds_of(const Record& record) {
   if (record.windows.empty()) return 0;

@@ -121,7 +121,7 @@ class RunTest(unittest.TestCase):
         self.assert_exit(result, 0)
         self.assertNotIn("\x1b", result.stderr + result.stdout)
         self.assertEqual(len(re.findall(r"^\[\d/8\] ", result.stderr, re.M)), 8)
-        batches = re.findall(r"fp32 +(\d+) ", result.stdout)
+        batches = re.findall(r"null +(\d+) ", result.stdout)
         self.assertEqual(batches, ["1", "2", "4", "8"])
         self.assertEqual(len(set(r[:2] for r in records(self.store))), 8)
 
@@ -328,7 +328,7 @@ class RunTest(unittest.TestCase):
         result = self.run_deepgap("--batch", "1..64", preexec_fn=limited)
         self.assert_exit(result, 3)
         last = result.stderr.strip().split("\n")[-1]
-        saved = int(re.search(r"(\d+) of 64 records are in", last).group(1))
+        saved = int(re.search(r"(\d+) of 64 records were saved", last).group(1))
         self.assertEqual(len(records(self.store)), saved + 1)
 
     def test_a_store_that_is_removed_ends_the_run(self):

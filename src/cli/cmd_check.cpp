@@ -4,8 +4,10 @@
 #include "cli/command.h"
 #include "dataset/kinds.h"
 #include "model/onnx_reader.h"
+#include "plan/study.h"
 #include "telemetry/environment.h"
 #include "worker/check.h"
+#include "worker/plugin.h"
 #include "worker/protocol.h"
 #include "worker/sample_outputs.h"
 
@@ -121,27 +123,29 @@ bool is_class_output(const Sample& sample) {
 class CheckCommand : public Command {
  public:
   std::string name() const override { return "check"; }
-  std::string describe() const override { return "compare an engine's outputs with the FP32 reference, another engine's or a folder's"; }
+  std::string describe() const override { return "Compare an engine's outputs with the FP32 reference, another engine's or a folder's"; }
 
   void declare(CLI::App& app) override {
-    app.add_option("model", request_.model.name, "zoo name or ONNX file")->required();
-    app.add_option("--backend,-B", request_.backend, "engine to check (default native)");
-    app.add_option("--against", against_, "engine, or folder of the ONNX test layout (default: the FP32 reference)");
-    app.add_option("--precision", request_.precision, "precision of the checked engine (default fp32)");
-    app.add_option("--samples", request_.samples, "how many (default 8)");
-    app.add_option("--dataset", request_.dataset, "seeded, zeros, pictures, a folder or a file");
-    app.add_option("--weights", request_.model.weights, "seeded, a named set of the zoo, or a safetensors file");
-    app.add_option("--threads", request_.threads, "of the engine (default: all allowed cores)");
-    app.add_option("--shape", shapes_, "input:1x3x224x224, for inputs with open sizes");
-    app.add_option("--cache", request_.cache_dir, "folder of made weights");
-    app.add_flag("--json", json_, "print one JSON object");
+    app.add_option("model", request_.model.name, "Zoo name (deepgap models) or ONNX file")->type_name("NAME|FILE")->required();
+    app.add_option("-e,--backend", request_.backend, "Engine to check (deepgap backends); left out: native")->type_name("NAME");
+    app.add_option("--against", against_, "Engine, or folder in the layout of ONNX's tests; left out: the FP32 reference")
+        ->type_name("NAME|FOLDER");
+    app.add_option("-p,--precision", request_.precision, "Of the checked engine; left out: fp32")->type_name("NAME");
+    app.add_option("--samples", request_.samples, "How many; left out: 8")->type_name("N");
+    app.add_option("--dataset", request_.dataset, "seeded, zeros, pictures, a folder or a file; left out: seeded")->type_name("NAME|PATH");
+    app.add_option("-w,--weights", request_.model.weights, "seeded, a named set (imagenet), or a safetensors file")->type_name("NAME|FILE");
+    app.add_option("-t,--threads", request_.threads, "Of the engine; left out: the CPUs allowed here")->type_name("N");
+    app.add_option("--shape", shapes_, "Sizes of an input that leaves them open: input:1x3x224x224")->type_name("INPUT:DIMS");
+    app.add_option("--cache", request_.cache_dir, "Folder that keeps weights once they are made")->type_name("DIR");
+    app.add_flag("--json", json_, "The comparison as a JSON object, for programs");
+    app.footer("SQNR, the ratio of the signal to the error, is in dB: higher is better. Exit code 0: they agree, 1: they differ.");
     request_.backend = "native";
     request_.threads = 0;
   }
 
   int run() override {
-    prepare();
     const bool folder = std::filesystem::is_directory(against_);
+    prepare(folder);
     if (folder) {
       if (!is_onnx_folder(against_)) throw Error(ErrorKind::input, fmt::format("{} holds no input_0.pb and no test_data_set_0", against_));
       request_.dataset = against_;
@@ -155,7 +159,10 @@ class CheckCommand : public Command {
   }
 
  private:
-  void prepare() {
+  void prepare(bool against_folder) {
+    require_backend_name(request_.backend);
+    if (!against_.empty() && !against_folder) require_backend_name(against_);
+    require_precision(request_.precision);
     if (request_.samples < 1 || request_.samples > 100'000) throw Error(ErrorKind::usage, "--samples must be 1 to 100000");
     if (request_.threads < 0) throw Error(ErrorKind::usage, "--threads must be 1 or more");
     if (request_.threads == 0) request_.threads = static_cast<int>(allowed_cpus().size());

@@ -16,14 +16,15 @@ namespace {
 class ReportCommand final : public Command {
  public:
   std::string name() const override { return "report"; }
-  std::string describe() const override { return "make an HTML or Markdown report from a Store"; }
+  std::string describe() const override { return "Make an HTML or Markdown report from a Store"; }
 
   void declare(CLI::App& app) override {
-    app.add_option("store", store_, "the Store to report on")->required();
-    app.add_option("--output", output_, "the file to write; default: the Store's name with .html or .md; - is standard output");
-    app.add_option("--format", format_, "html or md; default: by the name of --output, else html");
-    app.add_option("--title", title_, "the report's title; default: from the studies in the Store");
-    app.add_flag("--anonymous", anonymous_, "leave out host names, serial numbers, user names and paths");
+    app.add_option("store", store_, "Store to report on")->type_name("STORE")->required();
+    app.add_option("-o,--output", output_, "File to write; left out: the Store's name with .html or .md; - is standard output")
+        ->type_name("FILE");
+    app.add_option("--format", format_, "html or md; left out: by the name of --output, else html")->type_name("FORMAT");
+    app.add_option("--title", title_, "Title of the report; left out: from the studies in the Store")->type_name("TEXT");
+    app.add_flag("--anonymous", anonymous_, "Leave out host names, serial numbers, user names and paths");
   }
 
   int run() override {

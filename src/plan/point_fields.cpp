@@ -72,6 +72,8 @@ std::optional<double> as_number(const std::string& text) {
 
 }  // namespace
 
+void require_precision(const std::string& name) { one_of(precisions, "precision", name); }
+
 const std::vector<std::string>& point_field_names() {
   static const std::vector<std::string> names{"task",   "model",     "weights", "dataset",  "backend",
                                               "device", "precision", "batch",   "scenario", "threads"};

@@ -80,6 +80,9 @@ struct Job {
   std::string skip_reason;  // not empty: record `skipped`, run nothing
 };
 
+// Throws Error{usage} for one that no engine has ("did you mean").
+void require_precision(const std::string& name);
+
 inline constexpr int64_t most_jobs = 1'000'000;
 
 // Every Job of the Study, unordered (the Planner orders); `cpus` is the number of allowed CPUs, which replaces threads = 0 and "cpus". A

@@ -128,7 +128,7 @@ CheckResult OutputComparison::result(double min_sqnr_db) const {
   }
   if (top1_asked_ > 0) result.top1_agreement = static_cast<double>(top1_same_) / static_cast<double>(top1_asked_);
   result.min_sqnr_db = min_sqnr_db;
-  result.pass = !broken_ && elements_ > 0 && result.sqnr_db >= min_sqnr_db;
+  result.pass = !broken_ && samples_ > 0 && result.sqnr_db >= min_sqnr_db;
   return result;
 }
 

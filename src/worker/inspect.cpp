@@ -31,14 +31,8 @@ struct InspectedBackend {
 };
 
 // A name that nobody knows is the user's slip; one that is known and does not load is the machine's affair: its Points are refused.
-void require_known_backend(const std::string& name) {
-  std::vector<std::string> known = plugin_names();
-  for (const AbsentBackend& absent : absent_backends()) known.push_back(absent.name);
-  if (std::find(known.begin(), known.end(), name) == known.end()) throw Error(ErrorKind::usage, unknown_name("backend", name, known));
-}
-
 InspectedBackend inspect_backend(const std::string& name) {
-  require_known_backend(name);
+  require_backend_name(name);
   InspectedBackend inspected;
   try {
     inspected.plugin = open_plugin(name);

@@ -28,19 +28,10 @@ class OpenedPlugin final : public Plugin {
 
 [[noreturn]] void refuse(const std::string& message) { throw Error(ErrorKind::refused, message); }
 
-// A name makes a path: it must not lead out of the folder.
+// A name makes a path: those of our files cannot lead out of the folder.
 bool is_plain_name(const std::string& name) {
   const auto plain = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '-'; };
   return !name.empty() && std::all_of(name.begin(), name.end(), plain);
-}
-
-[[noreturn]] void refuse_missing(const std::string& name) {
-  std::vector<std::string> known = plugin_names();
-  for (const AbsentBackend& absent : absent_backends()) {
-    if (absent.name == name) refuse(fmt::format("backend '{}' is not available: {}", name, absent.reason));
-  }
-  if (known.empty()) refuse(fmt::format("no backend plug-ins in {} (set DEEPGAP_PLUGINS to their folder)", plugin_dir()));
-  refuse(unknown_name("backend", name, known));
 }
 
 const char* last_dl_error() {
@@ -84,10 +75,21 @@ std::optional<std::string> plugin_defect(const BackendEntry& entry) {
   return std::nullopt;
 }
 
+void require_backend_name(const std::string& name) {
+  std::vector<std::string> known = plugin_names();
+  const bool none = known.empty();
+  for (const AbsentBackend& absent : absent_backends()) known.push_back(absent.name);
+  if (std::find(known.begin(), known.end(), name) != known.end()) return;
+  if (none) throw Error(ErrorKind::input, fmt::format("no backend plug-ins in {} (set DEEPGAP_PLUGINS to their folder)", plugin_dir()));
+  throw Error(ErrorKind::usage, unknown_name("backend", name, known));
+}
+
 std::unique_ptr<Plugin> open_plugin(const std::string& name) {
+  require_backend_name(name);
+  for (const AbsentBackend& absent : absent_backends()) {
+    if (absent.name == name) refuse(fmt::format("backend '{}' is not available: {}", name, absent.reason));
+  }
   const std::string path = fmt::format("{}/{}{}{}", plugin_dir(), file_prefix, name, file_suffix);
-  std::error_code error;
-  if (!is_plain_name(name) || !std::filesystem::exists(path, error)) refuse_missing(name);
   void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (library == nullptr) refuse(fmt::format("backend '{}' does not load: {}", name, last_dl_error()));
   const auto* entry = static_cast<const BackendEntry*>(::dlsym(library, "deepgap_backend"));

@@ -18,7 +18,10 @@ class Plugin {
   virtual Backend& backend() = 0;
 };
 
-// Throws Error{refused}: no such plug-in ("did you mean"), its library's own reason, another ABI or build tag. Any thread.
+// Throws Error{usage} for a name that nobody knows ("did you mean"); Error{input} where no plug-in is found at all.
+void require_backend_name(const std::string& name);
+
+// Throws as require_backend_name(), and Error{refused}: absent, its library's own reason, another ABI or build tag. Any thread.
 std::unique_ptr<Plugin> open_plugin(const std::string& name);
 std::vector<std::string> plugin_names();  // of the files found, sorted
 std::string plugin_dir();                 // $DEEPGAP_PLUGINS, else ../lib/deepgap relative to the program

@@ -34,11 +34,11 @@ class PluginFolder {
   fs::path path_;
 };
 
-std::string refusal(const std::function<void()>& work) {
+std::string refusal(const std::function<void()>& work, ErrorKind kind = ErrorKind::refused) {
   try {
     work();
   } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::refused);
+    EXPECT_EQ(error.kind(), kind);
     return error.what();
   }
   return "nothing was thrown";
@@ -65,18 +65,18 @@ TEST(Plugin, FolderStandsBesideTheProgramByDefault) {
 TEST(Plugin, UnknownNameIsCorrected) {
   const PluginFolder folder;
   folder.write("deepgap_onnxruntime.so", "");
-  EXPECT_THAT(refusal([] { open_plugin("onnxrutime"); }), HasSubstr("did you mean 'onnxruntime'"));
+  EXPECT_THAT(refusal([] { open_plugin("onnxrutime"); }, ErrorKind::usage), HasSubstr("did you mean 'onnxruntime'"));
 }
 
 TEST(Plugin, EmptyFolderIsNamed) {
   const PluginFolder folder;
-  EXPECT_THAT(refusal([] { open_plugin("native"); }), HasSubstr(folder.path().string()));
+  EXPECT_THAT(refusal([] { open_plugin("native"); }, ErrorKind::input), HasSubstr(folder.path().string()));
 }
 
 TEST(Plugin, NameCannotLeaveTheFolder) {
   const PluginFolder folder;
   folder.write("deepgap_alpha.so", "");
-  EXPECT_THAT(refusal([] { open_plugin("x/../alpha"); }), HasSubstr("unknown backend"));
+  EXPECT_THAT(refusal([] { open_plugin("x/../alpha"); }, ErrorKind::usage), HasSubstr("unknown backend"));
 }
 
 TEST(Plugin, KeepsTheLoadersReason) {

@@ -1,7 +1,9 @@
 #include "worker/sample_outputs.h"
 
 #include "base/clocks.h"
+#include "base/text.h"
 #include "dataset/open_dataset.h"
+#include "dataset/tensors_dataset.h"
 #include "model/eval/evaluator.h"
 #include "model/zoo/zoo.h"
 #include "worker/plugin.h"
@@ -10,6 +12,7 @@
 #include <deepgap/backend.h>
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -27,6 +30,18 @@ std::unique_ptr<Dataset> dataset_for(const OutputsRequest& request, const Model&
   wanted.size = static_cast<size_t>(request.samples);
   wanted.data_dir = request.model.data_dir.empty() ? default_data_dir() : request.model.data_dir;
   return open_dataset(wanted);
+}
+
+// A file's input may be honest in every number and yet larger than the machine: said before the system ends us, or another process.
+void require_memory(const Model& model, size_t samples) {
+  double bytes = 0;
+  for (const TensorInfo& input : model.summary().inputs)
+    bytes += static_cast<double>(element_count(item_shape(input))) * static_cast<double>(byte_size(input.type));
+  bytes *= static_cast<double>(samples);
+  const double machine = static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGESIZE));
+  if (bytes > machine / 4)  // the engine and its outputs need as much again, and the reference too
+    throw Error(ErrorKind::input, fmt::format("{} samples of {} take {}, this machine has {}: ask for fewer with --samples", samples,
+                                              model.summary().name, format_bytes(bytes), format_bytes(machine)));
 }
 
 std::vector<TensorView> views_of(const std::vector<Tensor>& tensors) {
@@ -137,6 +152,7 @@ std::string compute_outputs(const OutputsRequest& request, const OutputsReceiver
   const auto dataset = dataset_for(request, *model);
   std::vector<uint32_t> samples(std::min<size_t>(static_cast<size_t>(request.samples), dataset->size()));
   std::iota(samples.begin(), samples.end(), uint32_t{0});
+  require_memory(*model, samples.size());
   dataset->load(samples);
   if (request.backend == reference_backend) return evaluate_samples(*model, *dataset, samples, receive);
   return run_samples(request, *model, *dataset, samples, receive);

@@ -106,10 +106,26 @@ class Check(unittest.TestCase):
             self.assertIn("Bernoulli", run.stderr)
             self.assertEqual(len(run.stderr.strip().splitlines()), 1, run.stderr)
 
+    def test_samples_larger_than_the_machine_are_one_line(self):
+        with tempfile.TemporaryDirectory() as name:
+            path = pathlib.Path(name, "huge.onnx")
+            path.write_bytes(relu_model(1 << 39))
+            run = deepgap("check", str(path))
+            self.assertEqual(run.returncode, 2, run.stderr)
+            self.assertIn("--samples", run.stderr)
+            self.assertEqual(len(run.stderr.strip().splitlines()), 1, run.stderr)
+
+    def test_outputs_without_elements_agree(self):
+        with tempfile.TemporaryDirectory() as name:
+            path = pathlib.Path(name, "empty.onnx")
+            path.write_bytes(relu_model(0))
+            run = deepgap("check", str(path))
+            self.assertEqual(run.returncode, 0, run.stderr + run.stdout)
+
     def test_wrong_names_are_one_line_and_exit_2(self):
         for arguments, expected in {("resnet5",): "resnet50", ("resnet18", "--backend", "natve"): "native",
                                     ("resnet18", "--against", "onxruntime"): "onnxruntime", ("nowhere.onnx",): "nowhere.onnx",
-                                    ("resnet18", "--samples", "0"): "--samples"}.items():
+                                    ("resnet18", "--samples", "0"): "--samples", ("resnet18", "--precision", "fp33"): "fp32"}.items():
             run = deepgap("check", *arguments)
             self.assertEqual(run.returncode, 2, (arguments, run.stderr))
             self.assertIn(expected, run.stderr)

@@ -7,7 +7,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
+#include <functional>
 #include <ostream>
 #include <sstream>
 
@@ -128,6 +130,21 @@ TEST(Preprocess, CropsTheCentreAndScales) {
   std::vector<float> values(12);
   preprocess(picture, how, values);
   EXPECT_THAT(values, testing::ElementsAre(12, 13, 22, 23, 55.5f, 56, 60.5f, 61, 52.5f, 52.75f, 55, 55.25f));
+}
+
+// The published classes of the packaged pictures were computed so (tests/cli/check_test.py): a pixel of shift moves them by per cents.
+TEST(Preprocess, RoundsTheLongSideAndTheOffsetDown) {
+  const auto columns_of = [](int width, int height, const Preprocessing& how) {
+    Picture picture{width, height, {}};
+    for (int i = 0; i < width * height; ++i) picture.rgb.insert(picture.rgb.end(), 3, static_cast<uint8_t>(20 * (i % width)));
+    std::vector<float> values(static_cast<size_t>(3 * how.crop * how.crop));
+    preprocess(picture, how, values);
+    values.resize(static_cast<size_t>(how.crop));  // the first row of the first channel
+    return values;
+  };
+  EXPECT_THAT(columns_of(5, 4, {4, 2, {0, 0, 0}, {1, 1, 1}}), testing::ElementsAre(20, 40)) << "1.5 pixels from the left are 1";
+  const auto five = columns_of(7, 6, {4, 5, {0, 0, 0}, {1, 1, 1}});
+  EXPECT_EQ(std::adjacent_find(five.begin(), five.end(), std::greater_equal<>()), five.end()) << "4.67 columns are 5, none repeated";
 }
 
 }  // namespace

@@ -9,12 +9,12 @@ namespace {
 
 Picture resize_short_side(const Picture& picture, int side) {
   const int64_t shorter = std::min(picture.width, picture.height);
-  const auto scaled = [&](int length) { return static_cast<int>(std::max<int64_t>(1, int64_t{length} * side / shorter)); };
+  const auto scaled = [&](int length) { return static_cast<int>(std::lrint(static_cast<double>(length) * side / shorter)); };
   return resize_bicubic(picture, scaled(picture.width), scaled(picture.height));
 }
 
-// Half to even, as Python's round() in torchvision's CenterCrop. Negative where the picture is smaller than the crop.
-int crop_offset(int length, int crop) { return static_cast<int>(std::lrint((length - crop) / 2.0)); }
+// Rounded down. Negative where the picture is smaller than the crop.
+int crop_offset(int length, int crop) { return static_cast<int>(std::floor((length - crop) / 2.0)); }
 
 }  // namespace
 

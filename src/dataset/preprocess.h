@@ -8,7 +8,7 @@
 
 namespace deepgap {
 
-// Short side to `resize` (the long one truncated, as torchvision's Resize does), centre crop of `crop`, scaled values in CHW order.
+// Short side to `resize` (the long one rounded), centre crop of `crop` (its offset rounded down), scaled values in CHW order.
 // `values` has 3 * crop * crop elements.
 void preprocess(const Picture& picture, const Preprocessing& how, std::span<float> values);
 

@@ -65,12 +65,10 @@ class RunCommand final : public Command {
   Study make_study() const;
   Overrides make_overrides() const;
   RunSettings make_settings() const;
-  void refuse_unknown_flags() const;
   int dry_run(const Study& study, const RunSettings& settings) const;
   int execute(const Study& study, const RunSettings& settings) const;
   int print_report(const RunReport& report, const RunSettings& settings, bool strict) const;
 
-  CLI::App* app_ = nullptr;
   std::string study_file_;
   std::map<std::string, std::vector<std::string>> axes_;
   std::vector<std::string> more_axes_, shapes_;
@@ -83,10 +81,8 @@ class RunCommand final : public Command {
 };
 
 void RunCommand::declare(CLI::App& app) {
-  app_ = &app;
   app.footer(axis_help);
   app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
-  app.allow_extras();  // unknown flags are ours to name, with what was probably meant
   app.add_option("study_file", study_file_, "Study (TOML); flags replace its axes and settings")->type_name("STUDY.toml");
   const std::string what = "What to measure", how = "How long and how often", where = "Where and how it runs";
   for (const AxisFlag& flag : axis_flags) {
@@ -128,20 +124,6 @@ void RunCommand::declare(CLI::App& app) {
   app.add_option("--study", study_name_, "Name of the study in the Records")->group(where)->type_name("NAME");
   app.add_flag("--strict", strict_, "Unstable results count as failures too")->group(where);
   app.add_flag("--json", json_, "The summary as JSON, for programs")->group(where);
-}
-
-void RunCommand::refuse_unknown_flags() const {
-  const std::vector<std::string> extras = app_->remaining();
-  if (extras.empty()) return;
-  std::vector<std::string> known;
-  for (const CLI::Option* option : app_->get_options()) {
-    for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
-  }
-  const auto flag = std::find_if(extras.begin(), extras.end(), [](const std::string& extra) { return extra.starts_with("-"); });
-  if (flag == extras.end()) {
-    throw Error(ErrorKind::usage, fmt::format("'{}' is one word too many; a run takes one study file", extras.front()));
-  }
-  throw Error(ErrorKind::usage, unknown_name("flag", flag->substr(0, flag->find('=')), known));
 }
 
 Overrides RunCommand::make_overrides() const {
@@ -204,7 +186,6 @@ RunSettings RunCommand::make_settings() const {
 }
 
 int RunCommand::run() {
-  refuse_unknown_flags();
   const Study study = make_study();
   const RunSettings settings = make_settings();
   return dry_run_ ? dry_run(study, settings) : execute(study, settings);

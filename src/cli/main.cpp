@@ -40,6 +40,7 @@ std::map<CLI::App*, std::unique_ptr<Command>> declare_commands(CLI::App& app) {
     CLI::App* sub = app.add_subcommand(name, command->describe());
     if (command->hidden()) sub->group("");
     command->declare(*sub);
+    sub->allow_extras();  // unknown flags are ours to name, with what was probably meant
     commands.emplace(sub, std::move(command));
   }
   return commands;
@@ -50,6 +51,19 @@ std::optional<std::string> unknown_command(int argc, char** argv) {
   const auto& registry = Registry<Command>::instance();
   if (argc < 2 || argv[1][0] == '-' || registry.contains(argv[1])) return std::nullopt;
   return unknown_name("command", argv[1], registry.names());
+}
+
+void refuse_extras(const CLI::App& command) {
+  const std::vector<std::string> extras = command.remaining();
+  if (extras.empty()) return;
+  std::vector<std::string> known;
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
+  }
+  const auto flag = std::find_if(extras.begin(), extras.end(), [](const std::string& extra) { return extra.starts_with("-"); });
+  if (flag != extras.end()) throw Error(ErrorKind::usage, unknown_name("flag", flag->substr(0, flag->find('=')), known));
+  throw Error(ErrorKind::usage,
+              fmt::format("'{}' is one word too many; deepgap {} --help says what it takes", extras.front(), command.get_name()));
 }
 
 int run_main(int argc, char** argv) {
@@ -66,9 +80,13 @@ int run_main(int argc, char** argv) {
     return app.exit(version);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);
-    throw Error(ErrorKind::usage, error.what());
+    const bool named = !app.get_subcommands().empty();
+    const std::string command = named ? " " + app.get_subcommands().front()->get_name() : "";
+    throw Error(ErrorKind::usage, fmt::format("{}; see deepgap{} --help", error.what(), command));
   }
-  return commands.at(app.get_subcommands().front())->run();
+  CLI::App* command = app.get_subcommands().front();
+  refuse_extras(*command);
+  return commands.at(command)->run();
 }
 
 }  // namespace

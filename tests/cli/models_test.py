@@ -92,6 +92,7 @@ class ModelsTest(unittest.TestCase):
         self.refused("resnet5", saying="did you mean")
         self.refused("resnet18:widht=2", saying="widht")
         self.refused("none.onnx", saying="none.onnx")
+        self.refused("resnet18", "--josn", saying="unknown flag '--josn', did you mean '--json'?")
         self.refused("resnet18", "resnet50", "--onnx", "x.onnx", saying="--onnx")
         self.refused("resnet18", "--onnx", os.path.join(self.folder.name, "none", "x.onnx"), "--weights", "imagenet", saying="imagenet")
         self.refused(TINY, "--onnx", os.path.join(self.folder.name, "none", "x.onnx"), saying="none/x.onnx")

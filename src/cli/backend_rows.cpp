@@ -71,7 +71,7 @@ json inspect(const std::string& name) {
   }
   take_answer(child, answer);
   if (!ended) return unavailable(name, fmt::format("did not answer within {} s", patience.count()));
-  const json row = json::parse(answer, nullptr, false);
+  json row = json::parse(answer, nullptr, false);
   // An engine that breaks while its process ends has answered all the same.
   if (!row.is_discarded()) return row;
   return unavailable(name, ended->describe() + last_words(child));

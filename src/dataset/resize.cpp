@@ -30,7 +30,10 @@ Taps taps_at(int position, int from, double scale) {
   const double widen = std::max(1.0, scale);
   const double center = (position + 0.5) * scale;
   const double radius = kernel_radius * widen;
+  // Pillow's rounding: half up by truncation, which lround would do otherwise for negative positions.
+  // NOLINTNEXTLINE(bugprone-incorrect-roundings)
   const int first = std::max(0, static_cast<int>(center - radius + 0.5));
+  // NOLINTNEXTLINE(bugprone-incorrect-roundings)
   const int last = std::min(from, static_cast<int>(center + radius + 0.5));
   std::vector<double> weights;
   double sum = 0;

@@ -59,9 +59,7 @@ class SeededDataset : public TensorsDataset {
         fill_integers<int32_t>(tensor, stream, integer_range);
         break;
       case DataType::u8:
-        fill_integers<uint8_t>(tensor, stream, 256);
-        break;
-      case DataType::i8:
+      case DataType::i8:  // every bit pattern, either way
         fill_integers<uint8_t>(tensor, stream, 256);
         break;
       case DataType::boolean:

@@ -6,11 +6,11 @@ namespace {
 
 using dnnl::memory;
 
-memory::desc any_layout(memory::dims dims) { return {std::move(dims), memory::data_type::f32, memory::format_tag::any}; }
+memory::desc any_layout(const memory::dims& dims) { return {dims, memory::data_type::f32, memory::format_tag::any}; }
 
 // Weights as oneDNN counts them: with the groups as a dimension of their own, and (for ConvTranspose, which ONNX gives input channels
 // first) outputs before inputs, as strides over ONNX's bytes.
-memory::desc weights_desc(memory::dims dims, int64_t groups, bool transposed) {
+memory::desc weights_desc(const memory::dims& dims, int64_t groups, bool transposed) {
   memory::dims grouped = dims;
   grouped[0] /= groups;
   if (groups > 1) grouped.insert(grouped.begin(), groups);

@@ -77,6 +77,10 @@ Error ov_load_error(const std::string& message, const Graph& graph) {
   if (ov_out_of_memory(message)) return {ErrorKind::out_of_memory, "openvino is out of memory loading the model: " + words};
   if (contains(message, "Unable to read the model")) return {ErrorKind::input, "openvino does not read the model: " + words};
   const Node* node = blamed_node(graph, message);
+  if (node != nullptr && contains(message, "No conversion rule found")) {
+    return {ErrorKind::refused,
+            fmt::format("openvino has no operator '{}' (node '{}', opset {})", full_name(*node), node->name, graph.opset)};
+  }
   if (node == nullptr) return {ErrorKind::refused, "openvino does not load the model: " + words};
   return {ErrorKind::refused,
           fmt::format("openvino does not load the model: operator '{}' (node '{}'): {}", full_name(*node), node->name, words)};

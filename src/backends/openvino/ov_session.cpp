@@ -171,8 +171,8 @@ class OvSession final : public Session {
     }
   }
 
-  // While a callback runs, the library keeps it away from its request, where a run started now would miss it. The slot is free once our
-  // callback has delivered, so its last moments may have to be waited for.
+  // While a callback runs, the library keeps it away from its request, and a run that ended meanwhile would have none. The slot is free
+  // once our callback has delivered, so the microseconds until it has returned may have to be waited for.
   static ov::InferRequest& ready_request(Slot& slot) {
     ov::InferRequest& request = slot.requests[slot.network];
     if (slot.started[slot.network]) {

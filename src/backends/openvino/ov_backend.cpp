@@ -58,7 +58,7 @@ OvBackend::OvBackend() {
 // "2026.4.1-22982-e213a147257-releases/2026/4": the branch says nothing more.
 std::string OvBackend::version() const {
   const std::string build = ov::get_openvino_version().buildNumber;
-  return build.substr(0, build.find("-releases/"));
+  return build.substr(0, build.find("-releases/")) + (amx_tiles_are_hidden() ? ", without AMX" : "");
 }
 
 std::vector<DeviceInfo> OvBackend::devices() const { return {{DeviceId{}, ov_cpu_name(), host_memory_bytes(), {}}}; }

@@ -9,7 +9,7 @@ class OvBackend final : public Backend {
  public:
   OvBackend();  // throws Error{refused} when the library has no CPU device
   std::string name() const override { return "openvino"; }
-  std::string version() const override;  // with its build number: "2026.4.1-22982-e213a147257"
+  std::string version() const override;  // with its build number: "2026.4.1-22982-e213a147257"; and what of the CPU it must not use
   ModelForm form() const override { return ModelForm::onnx; }
   std::vector<DeviceInfo> devices() const override;
   std::vector<OptionInfo> options() const override;

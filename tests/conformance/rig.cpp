@@ -122,8 +122,22 @@ std::string difference(const std::vector<Tensor>& expected, std::span<const Tens
   return "";
 }
 
-Rig::Rig(const Model& model, std::vector<int64_t> batches, int slots, int threads) : clock(make_real_clock()) {
-  LoadOptions options{.batch_sizes = std::move(batches), .slots = slots, .threads = threads, .clock = clock.get()};
+double sqnr_db(const std::vector<Tensor>& expected, std::span<const TensorView> actual) {
+  double reference_power = 0, error_power = 0;
+  for (size_t i = 0; i < expected.size(); ++i) {
+    if (expected[i].type != DataType::f32) continue;
+    const auto right = expected[i].as<float>(), given = actual[i].as<float>();
+    for (size_t k = 0; k < right.size(); ++k) {
+      reference_power += double{right[k]} * right[k];
+      error_power += (double{right[k]} - given[k]) * (double{right[k]} - given[k]);
+    }
+  }
+  return error_power > 0 ? 10 * std::log10(reference_power / error_power) : 300;
+}
+
+Rig::Rig(const Model& model, std::vector<int64_t> batches, int slots, int threads, const std::string& precision)
+    : clock(make_real_clock()) {
+  LoadOptions options{.precision = precision, .batch_sizes = std::move(batches), .slots = slots, .threads = threads, .clock = clock.get()};
   options.completion = [this](std::span<const Done> done) {
     for (const Done& one : done) {
       delivered[one.tag].push_back(one.status);

@@ -187,6 +187,25 @@ TEST_F(SessionContract, UnknownOperatorIsRefusedByName) {
   EXPECT_EQ(reason.find('\n'), std::string::npos) << reason;
 }
 
+// As near as eight bits of mantissa are, and not nearer: then it was another precision that ran.
+TEST_F(SessionContract, Bf16IsBf16WhereItIsSupported) {
+  if (!computes()) return;  // the null backend takes everything
+  Point point;
+  point.precision = "bf16";
+  if (const Support support = backend().supports(point, model.summary()); !support.ok) {
+    fmt::print("{} does not run bf16: {}\n", backend().name(), support.reason);
+    return;
+  }
+  Rig rig(model, {1, 4}, 1, 2, "bf16");
+  rig.stage(samples);
+  for (const std::vector<uint32_t>& chosen : {std::vector<uint32_t>{3}, {5, 0, 1, 2}}) {
+    ASSERT_EQ(rig.run(0, chosen), Status::ok) << rig.session->last_error();
+    const double sqnr = sqnr_db(reference(model.graph(), samples, chosen), rig.session->outputs(0));
+    EXPECT_GT(sqnr, 30);
+    EXPECT_LT(sqnr, 80);
+  }
+}
+
 TEST_F(SessionContract, UnknownPrecisionIsRefused) {
   if (!computes()) return;  // the null backend takes everything
   Rig rig(model, {1});

@@ -76,5 +76,7 @@ class Rig {
 // A small network with everything that the zoo's have: convolutions with and without groups, batch norms, activations, a residual, pools
 // and a classifier.
 Graph small_network(uint64_t seed);
+// A convolution and its activation with QuantizeLinear and DequantizeLinear around: u8 activations, i8 weights per channel.
+Graph quantized_convolution(uint64_t seed);
 
 }  // namespace deepgap::conformance

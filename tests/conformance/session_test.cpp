@@ -206,6 +206,24 @@ TEST_F(SessionContract, Bf16IsBf16WhereItIsSupported) {
   }
 }
 
+// Quantized as the file says: x and the weights to eight bits, the convolution between them in whatever the engine has for that.
+TEST_F(SessionContract, Int8RunsQuantizedFilesWhereItIsSupported) {
+  if (!computes()) return;  // the null backend takes everything
+  const GraphModel quantized(quantized_convolution(seed()));
+  Point point;
+  point.precision = "int8";
+  if (const Support support = backend().supports(point, quantized.summary()); !support.ok) {
+    fmt::print("{} does not run int8: {}\n", backend().name(), support.reason);
+    return;
+  }
+  const Samples pictures = random_samples(random, quantized.graph(), 3);
+  Rig rig(quantized, {2}, 1, 2, "int8");
+  rig.stage(pictures);
+  ASSERT_EQ(rig.run(0, {2, 0}), Status::ok) << rig.session->last_error();
+  EXPECT_GT(sqnr_db(reference(quantized.graph(), pictures, {2, 0}), rig.session->outputs(0)), 35);
+  EXPECT_FALSE(backend().supports(point, model.summary()).ok) << "nothing is quantized in that one";
+}
+
 TEST_F(SessionContract, UnknownPrecisionIsRefused) {
   if (!computes()) return;  // the null backend takes everything
   Rig rig(model, {1});

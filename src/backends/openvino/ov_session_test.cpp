@@ -208,6 +208,15 @@ TEST(OvSession, FixedShapesTakeTheirBatchOnly) {
   EXPECT_THAT(rig.floats(0), ElementsAre(2, 4, 6, 8, 10, 12));
 }
 
+TEST(OvSession, AnotherShapeThanTheFilesIsRefusedByNode) {
+  Graph graph = doubling(false).graph();
+  graph.values[1].dims = Dims{{1, batch_symbol}, {4, ""}};
+  const tiny_network::TinyModel model(tiny_network::text("-1", false), graph);
+  const Error error = failure([&] { const Rig rig(model); });
+  EXPECT_EQ(error.kind(), ErrorKind::refused);
+  EXPECT_STREQ(error.what(), "openvino: operator 'Add' (node 'twice') makes shape [2,3] there, not [2,4]");
+}
+
 TEST(OvSession, LayerTimesCarryTheNodesNames) {
   const auto model = doubling(false);
   Rig rig(model, {2}, 1, {{"profile", "on"}});

@@ -24,6 +24,7 @@ ALLOWED = {
     "run": {"base", "stats", "record", "plan", "store", "analysis", "worker"},
     "backends/null": {"base"},
     "backends/onnxruntime": {"base"},
+    "backends/openvino": {"base"},
     "backends/native": {"base", "model", "engine"},
     "cli": {"base", "stats", "record", "model", "dataset", "scenario", "telemetry", "plan", "store", "analysis", "report", "worker", "run"},
 }

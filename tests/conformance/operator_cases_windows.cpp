@@ -75,7 +75,7 @@ Graph transposed(GraphBuilder& net) {
   return net.finish({net.node("ConvTranspose", inputs, attributes)});
 }
 
-Graph pool(GraphBuilder& net, const std::string& op) {
+Graph pool(GraphBuilder& net, const std::string& op, bool rounds_up) {
   Random& random = net.random();
   const auto size = picture(random);
   const bool average = op == "AveragePool";
@@ -86,7 +86,7 @@ Graph pool(GraphBuilder& net, const std::string& op) {
   // Rounding up and counting the padding together was only defined with opset 19: keep them apart.
   const bool counts_padding = average && random.chance(0.5);
   if (average) attributes["count_include_pad"] = int64_t{counts_padding};
-  attributes["ceil_mode"] = int64_t{!counts_padding && random.chance(0.3)};
+  attributes["ceil_mode"] = int64_t{rounds_up && !counts_padding};
   const ValueId x = net.input({random.between(1, 40), size[0], size[1]});
   return net.finish({net.node(op, {x}, attributes)});
 }
@@ -122,8 +122,10 @@ std::vector<OperatorCase> window_cases() {
       {"Conv 1x1", 17, [](GraphBuilder& net) { return convolution(net, true); }},
       {"Conv depthwise", 17, depthwise},
       {"ConvTranspose", 17, transposed, false},
-      {"MaxPool", 17, [](GraphBuilder& net) { return pool(net, "MaxPool"); }},
-      {"AveragePool", 17, [](GraphBuilder& net) { return pool(net, "AveragePool"); }, false},
+      {"MaxPool", 17, [](GraphBuilder& net) { return pool(net, "MaxPool", false); }},
+      {"MaxPool rounding up", 17, [](GraphBuilder& net) { return pool(net, "MaxPool", true); }, false},
+      {"AveragePool", 17, [](GraphBuilder& net) { return pool(net, "AveragePool", false); }, false},
+      {"AveragePool rounding up", 17, [](GraphBuilder& net) { return pool(net, "AveragePool", true); }, false},
       {"GlobalAveragePool", 17, [](GraphBuilder& net) { return global_pool(net, "GlobalAveragePool"); }},
       {"GlobalMaxPool", 17, [](GraphBuilder& net) { return global_pool(net, "GlobalMaxPool"); }, false},
       {"Resize", 17, resize, false},

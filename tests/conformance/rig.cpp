@@ -122,8 +122,22 @@ std::string difference(const std::vector<Tensor>& expected, std::span<const Tens
   return "";
 }
 
-Rig::Rig(const Model& model, std::vector<int64_t> batches, int slots, int threads) : clock(make_real_clock()) {
-  LoadOptions options{.batch_sizes = std::move(batches), .slots = slots, .threads = threads, .clock = clock.get()};
+double sqnr_db(const std::vector<Tensor>& expected, std::span<const TensorView> actual) {
+  double reference_power = 0, error_power = 0;
+  for (size_t i = 0; i < expected.size(); ++i) {
+    if (expected[i].type != DataType::f32) continue;
+    const auto right = expected[i].as<float>(), given = actual[i].as<float>();
+    for (size_t k = 0; k < right.size(); ++k) {
+      reference_power += double{right[k]} * right[k];
+      error_power += (double{right[k]} - given[k]) * (double{right[k]} - given[k]);
+    }
+  }
+  return error_power > 0 ? 10 * std::log10(reference_power / error_power) : 300;
+}
+
+Rig::Rig(const Model& model, std::vector<int64_t> batches, int slots, int threads, const std::string& precision)
+    : clock(make_real_clock()) {
+  LoadOptions options{.precision = precision, .batch_sizes = std::move(batches), .slots = slots, .threads = threads, .clock = clock.get()};
   options.completion = [this](std::span<const Done> done) {
     for (const Done& one : done) {
       delivered[one.tag].push_back(one.status);
@@ -161,6 +175,29 @@ std::vector<Tensor> Rig::copy_outputs(int slot) const {
     copies.push_back(std::move(copy));
   }
   return copies;
+}
+
+Graph quantized_convolution(uint64_t network_seed) {
+  constexpr int64_t in = 16, out = 32;
+  Random random(network_seed);
+  GraphBuilder net(random, 17);
+  const auto eight_bits = [&](DataType type, Shape shape, int64_t low, int64_t high) {
+    Tensor tensor = make_tensor(type, std::move(shape));
+    for (uint8_t& element : writable<uint8_t>(tensor)) element = static_cast<uint8_t>(random.between(low, high));
+    return net.constant(std::move(tensor));
+  };
+  const auto scale = [&](float value) { return net.floats({}, value, value); };
+  const auto around = [&](ValueId x, ValueId step, ValueId zero) {
+    return net.node("DequantizeLinear", {net.node("QuantizeLinear", {x, step, zero}), step, zero});
+  };
+  const ValueId x = around(net.input({in, 12, 12}), scale(2.0f / 255), eight_bits(DataType::u8, {}, 128, 128));
+  const ValueId w = net.node(
+      "DequantizeLinear",
+      {eight_bits(DataType::i8, {out, in, 3, 3}, -127, 127), net.floats({out}, 0.001f, 0.003f), eight_bits(DataType::i8, {out}, 0, 0)},
+      {{"axis", int64_t{0}}});
+  const std::vector<int64_t> pads(4, 1);
+  const ValueId y = net.node("Relu", {net.node("Conv", {x, w, net.floats({out})}, {{"pads", pads}})});
+  return net.finish({around(y, scale(4.0f / 255), eight_bits(DataType::u8, {}, 0, 0))});
 }
 
 Graph small_network(uint64_t network_seed) {

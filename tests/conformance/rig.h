@@ -49,11 +49,14 @@ std::vector<Tensor> reference(const Graph& graph, const Samples& samples, const 
 // One difference in words, or "" when they agree: same types and shapes; floats within what another order of summation can explain.
 std::string difference(const std::vector<Tensor>& expected, std::span<const TensorView> actual);
 
+// Of all float outputs together, in decibels; 300 when they are equal.
+double sqnr_db(const std::vector<Tensor>& expected, std::span<const TensorView> actual);
+
 // A loaded Session that remembers what it delivered.
 class Rig {
  public:
   // Throws what load() throws.
-  Rig(const Model& model, std::vector<int64_t> batches, int slots = 1, int threads = 1);
+  Rig(const Model& model, std::vector<int64_t> batches, int slots = 1, int threads = 1, const std::string& precision = "fp32");
   void stage(const Samples& samples);
   void enqueue(int slot, const std::vector<uint32_t>& samples, uint64_t tag) { session->enqueue(slot, samples, tag); }
   // Enqueues and drains; the status of its Done.
@@ -73,5 +76,7 @@ class Rig {
 // A small network with everything that the zoo's have: convolutions with and without groups, batch norms, activations, a residual, pools
 // and a classifier.
 Graph small_network(uint64_t seed);
+// A convolution and its activation with QuantizeLinear and DequantizeLinear around: u8 activations, i8 weights per channel.
+Graph quantized_convolution(uint64_t seed);
 
 }  // namespace deepgap::conformance

@@ -187,6 +187,43 @@ TEST_F(SessionContract, UnknownOperatorIsRefusedByName) {
   EXPECT_EQ(reason.find('\n'), std::string::npos) << reason;
 }
 
+// As near as eight bits of mantissa are, and not nearer: then it was another precision that ran.
+TEST_F(SessionContract, Bf16IsBf16WhereItIsSupported) {
+  if (!computes()) return;  // the null backend takes everything
+  Point point;
+  point.precision = "bf16";
+  if (const Support support = backend().supports(point, model.summary()); !support.ok) {
+    fmt::print("{} does not run bf16: {}\n", backend().name(), support.reason);
+    return;
+  }
+  Rig rig(model, {1, 4}, 1, 2, "bf16");
+  rig.stage(samples);
+  for (const std::vector<uint32_t>& chosen : {std::vector<uint32_t>{3}, {5, 0, 1, 2}}) {
+    ASSERT_EQ(rig.run(0, chosen), Status::ok) << rig.session->last_error();
+    const double sqnr = sqnr_db(reference(model.graph(), samples, chosen), rig.session->outputs(0));
+    EXPECT_GT(sqnr, 30);
+    EXPECT_LT(sqnr, 80);
+  }
+}
+
+// Quantized as the file says: x and the weights to eight bits, the convolution between them in whatever the engine has for that.
+TEST_F(SessionContract, Int8RunsQuantizedFilesWhereItIsSupported) {
+  if (!computes()) return;  // the null backend takes everything
+  const GraphModel quantized(quantized_convolution(seed()));
+  Point point;
+  point.precision = "int8";
+  if (const Support support = backend().supports(point, quantized.summary()); !support.ok) {
+    fmt::print("{} does not run int8: {}\n", backend().name(), support.reason);
+    return;
+  }
+  const Samples pictures = random_samples(random, quantized.graph(), 3);
+  Rig rig(quantized, {2}, 1, 2, "int8");
+  rig.stage(pictures);
+  ASSERT_EQ(rig.run(0, {2, 0}), Status::ok) << rig.session->last_error();
+  EXPECT_GT(sqnr_db(reference(quantized.graph(), pictures, {2, 0}), rig.session->outputs(0)), 35);
+  EXPECT_FALSE(backend().supports(point, model.summary()).ok) << "nothing is quantized in that one";
+}
+
 TEST_F(SessionContract, UnknownPrecisionIsRefused) {
   if (!computes()) return;  // the null backend takes everything
   Rig rig(model, {1});

@@ -1,0 +1,89 @@
+#include "backends/openvino/ov_backend.h"
+
+#include "backends/openvino/ov_failure.h"
+#include "backends/openvino/ov_library.h"
+#include "backends/openvino/ov_session.h"
+#include "backends/openvino/ov_settings.h"
+
+#include <deepgap/own_options.h>
+
+#include <fmt/format.h>
+#include <sys/sysinfo.h>
+#include <openvino/core/version.hpp>
+
+#include <algorithm>
+
+namespace deepgap {
+namespace {
+
+int64_t host_memory_bytes() {
+  struct sysinfo info {};
+  return ::sysinfo(&info) == 0 ? static_cast<int64_t>(info.totalram) * info.mem_unit : -1;
+}
+
+const OperatorUse* find_operator(const GraphSummary& graph, const std::string& op) {
+  const auto found = std::find_if(graph.operators.begin(), graph.operators.end(), [&](const OperatorUse& use) { return use.op == op; });
+  return found == graph.operators.end() ? nullptr : &*found;
+}
+
+// Why not in this precision; empty when it can.
+std::string precision_refusal(const std::string& precision, const GraphSummary& graph) {
+  const OperatorUse* quantize = find_operator(graph, "QuantizeLinear");
+  if (precision == "int8") {
+    if (quantize != nullptr && find_operator(graph, "DequantizeLinear") != nullptr) return "";
+    return "precision int8 needs a quantized file, with QuantizeLinear and DequantizeLinear; this one has none";
+  }
+  if (precision != "fp32" && precision != "bf16") {
+    return fmt::format("precision {} is not supported, only fp32, bf16, and int8 for quantized files", precision);
+  }
+  if (quantize != nullptr) {
+    return fmt::format("precision {} of a quantized file (QuantizeLinear, node '{}'): the library computes it in int8, ask for that",
+                       precision, quantize->first_node);
+  }
+  if (precision == "bf16" && !ov_cpu_can("BF16"))
+    return fmt::format("precision bf16 is not in the hardware of this CPU, {}", ov_cpu_name());
+  return "";
+}
+
+}  // namespace
+
+OvBackend::OvBackend() {
+  try {
+    ov_cpu_name();
+  } catch (const std::exception& failure) {
+    throw Error(ErrorKind::refused, fmt::format("OpenVINO {} has no CPU device: {}", version(), ov_words(failure.what())));
+  }
+}
+
+// "2026.4.1-22982-e213a147257-releases/2026/4": the branch says nothing more.
+std::string OvBackend::version() const {
+  const std::string build = ov::get_openvino_version().buildNumber;
+  return build.substr(0, build.find("-releases/")) + (amx_tiles_are_hidden() ? ", without AMX" : "");
+}
+
+std::vector<DeviceInfo> OvBackend::devices() const { return {{DeviceId{}, ov_cpu_name(), host_memory_bytes(), {}}}; }
+
+std::vector<OptionInfo> OvBackend::options() const { return ov_option_infos(); }
+
+Support OvBackend::supports(const Point& point, const GraphSummary& graph) const {
+  parse_ov_settings(own_options(point, name()), std::max(point.threads, 1));  // throws for values that cannot be read
+  const auto no = [](const std::string& reason) { return Support{false, "openvino: " + reason}; };
+  if (point.task != "infer") return no(fmt::format("task {} is not supported, only infer", point.task));
+  if (point.placement.processes != 1 || point.placement.devices.size() != 1) return no("one process and one device only");
+  const DeviceId& device = point.placement.devices.front();
+  if (device.kind != "cpu") return no(fmt::format("device {} is not supported, only the CPU", device.kind));
+  if (const std::string refusal = precision_refusal(point.precision, graph); !refusal.empty()) return no(refusal);
+  return {};
+}
+
+std::unique_ptr<Session> OvBackend::load(const Model& model, const LoadOptions& options) {
+  const OvSettings settings = parse_ov_settings(options.options, options.threads);
+  Point point;
+  point.task = options.task;
+  point.precision = options.precision;
+  point.placement = options.placement;
+  if (const Support support = supports(point, model.summary()); !support.ok) throw Error(ErrorKind::refused, support.reason);
+  return make_ov_session(model, options, settings);
+}
+
+}  // namespace deepgap

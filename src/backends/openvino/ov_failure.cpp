@@ -1,0 +1,89 @@
+#include "backends/openvino/ov_failure.h"
+
+#include "base/text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <string_view>
+#include <vector>
+
+namespace deepgap {
+namespace {
+
+bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
+
+bool is_word_character(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+
+// As a word of its own: "Conv" is not in "ConvTranspose".
+bool has_word(std::string_view text, std::string_view word) {
+  if (word.empty()) return false;
+  for (size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
+    const bool begins = at == 0 || !is_word_character(text[at - 1]);
+    const size_t end = at + word.size();
+    if (begins && (end == text.size() || !is_word_character(text[end]))) return true;
+  }
+  return false;
+}
+
+// The library calls a node by its own name or by its first output's.
+bool names_node(const Graph& graph, const Node& node, std::string_view message) {
+  if (has_word(message, node.name)) return true;
+  return !node.outputs.empty() && node.outputs[0] != no_value && has_word(message, graph.values[static_cast<size_t>(node.outputs[0])].name);
+}
+
+// The node that a message is about: by its operator and name, else by its operator alone; nullptr when it names none.
+const Node* blamed_node(const Graph& graph, std::string_view message) {
+  const Node* by_operator = nullptr;
+  for (const Node& node : graph.nodes) {
+    if (!has_word(message, node.op)) continue;
+    if (names_node(graph, node, message)) return &node;
+    if (by_operator == nullptr) by_operator = &node;
+  }
+  return by_operator;
+}
+
+std::string full_name(const Node& node) { return node.domain.empty() ? node.op : node.domain + "." + node.op; }
+
+// "Exception from src/x.cpp:12:" and "Check 'a == b' failed at src/y.cpp:34:".
+bool is_place(const std::string& line) {
+  return line.starts_with("Exception from ") || (line.starts_with("Check '") && contains(line, "' failed at "));
+}
+
+}  // namespace
+
+std::string ov_words(const std::string& message) {
+  std::vector<std::string> words;
+  for (const std::string& raw : split(message, '\n')) {
+    const std::string line = trim(raw);
+    if (!line.empty() && !is_place(line)) words.push_back(line);
+  }
+  std::string line = join(words, " ");
+  if (line.empty()) line = trim(message);  // nothing but places: better than silence
+  std::replace_if(
+      line.begin(), line.end(), [](char c) { return std::iscntrl(static_cast<unsigned char>(c)) != 0; }, ' ');
+  constexpr size_t limit = 300;
+  if (line.size() > limit) line = line.substr(0, limit) + "...";
+  return line;
+}
+
+bool ov_out_of_memory(const std::string& message) {
+  return contains(message, "bad_alloc") || contains(message, "out of memory") || contains(message, "llocate memory");
+}
+
+Error ov_load_error(const std::string& message, const Graph& graph) {
+  const std::string words = ov_words(message);
+  if (ov_out_of_memory(message)) return {ErrorKind::out_of_memory, "openvino is out of memory loading the model: " + words};
+  if (contains(message, "Unable to read the model")) return {ErrorKind::input, "openvino does not read the model: " + words};
+  const Node* node = blamed_node(graph, message);
+  if (node != nullptr && contains(message, "No conversion rule found")) {
+    return {ErrorKind::refused,
+            fmt::format("openvino has no operator '{}' (node '{}', opset {})", full_name(*node), node->name, graph.opset)};
+  }
+  if (node == nullptr) return {ErrorKind::refused, "openvino does not load the model: " + words};
+  return {ErrorKind::refused,
+          fmt::format("openvino does not load the model: operator '{}' (node '{}'): {}", full_name(*node), node->name, words)};
+}
+
+}  // namespace deepgap

@@ -1,0 +1,3 @@
+#include "backends/openvino/ov_backend.h"
+
+DEEPGAP_BACKEND(deepgap::OvBackend);

@@ -95,7 +95,7 @@ struct Evaluation {
 
 // What the evaluator cannot do of an operator (a mode, a type) it says only when it runs: so it runs once, on zeros, while there is still
 // time to refuse the model. Zeros may be wrong contents for a node; what it says about those is no reason.
-void require_evaluation(const Evaluation& run, const Operation& operation) {
+void require_evaluation(const Evaluation& run) {
   std::vector<std::vector<std::byte>> zeros;
   std::vector<std::byte*> at;
   const auto add = [&](size_t bytes) { at.push_back(zeros.emplace_back(bytes).data()); };
@@ -106,8 +106,7 @@ void require_evaluation(const Evaluation& run, const Operation& operation) {
     run(at);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::refused) return;
-    throw Error(ErrorKind::refused,
-                fmt::format("native does not run operator {} (node {}) as it stands: {}", operation.main.op, operation.name, error.what()));
+    throw Error(ErrorKind::refused, fmt::format("native: {}", error.what()));  // which names node and operator
   }
 }
 
@@ -147,7 +146,7 @@ void lower_fallback(Lowering& lowering, const Operation& operation) {
     run.output_bytes.push_back(bytes);
     writes.push_back(lowering.write(0, id, lowering.plain(id)).buffer);
   }
-  require_evaluation(run, operation);
+  require_evaluation(run);
   lowering.step(operation, std::move(run), std::move(reads), std::move(writes));
 }
 

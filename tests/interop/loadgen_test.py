@@ -30,8 +30,6 @@ def draw_settings(random_):
     if mode != "perf":  # LoadGen issues every set: not too many of them
         performance = max(performance, total // 7, 1)
     way = random_.choice(["", "", "", "equal_issue", "issue_unique", "issue_same"])
-    if way == "equal_issue" and scenario == "MultiStream":
-        way = ""
     settings = {
         "loadgen": "6.0.17", "scenario": scenario, "mode": mode,
         "qsl_rng_seed": random_.getrandbits(64), "sample_index_rng_seed": random_.getrandbits(64),
@@ -114,7 +112,7 @@ def compare(program, settings, path, seen):
     theirs = []
     for query, samples in enumerate(seen["issued"]):
         theirs += [(query, len(theirs) + i, index) for i, index in enumerate(samples)]
-    ends_by_time = settings["scenario"] in ("SingleStream", "MultiStream") and settings["mode"] != "acc" and not settings["issue_unique"]
+    ends_by_time = settings["scenario"] in ("SingleStream", "MultiStream") and settings["mode"] != "acc"
     if not ends_by_time and len(ours) != len(theirs):
         return f"{len(ours)} samples, LoadGen {len(theirs)}"
     if ours[:len(theirs)] != theirs:

@@ -25,7 +25,8 @@ LoadgenPicks::Way LoadgenPicks::way_for(const LoadgenSettings& settings, const L
   const bool offline = settings.scenario == LoadgenScenario::offline;
   if (settings.issue_same) return Way::same;
   if (offline) return settings.equal_issue ? Way::permuted : Way::in_order;
-  if (settings.equal_issue) return Way::permuted_again;
+  // In MultiStream equal_issue draws its table, but does not pick from it.
+  if (settings.equal_issue && settings.scenario != LoadgenScenario::multi_stream) return Way::permuted_again;
   return settings.issue_unique || phase.mode == LoadgenMode::accuracy ? Way::listed : Way::with_replacement;
 }
 

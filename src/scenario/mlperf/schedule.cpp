@@ -41,6 +41,11 @@ const LoadgenSet* LoadgenSchedule::next_set() {
   return &loaded_;
 }
 
+// MultiStream makes whole rounds for performance, though it does not pick by them, and none for accuracy.
+bool LoadgenSchedule::equal_rounds() const {
+  return settings_.equal_issue && !(settings_.scenario == LoadgenScenario::multi_stream && phase_.mode == LoadgenMode::accuracy);
+}
+
 void LoadgenSchedule::enter(LoadgenMode mode, size_t set) {
   loaded_.indices = sets_->padded(set);
   phase_ = loadgen_phase(settings_, mode, sets_->size(set), loaded_.indices.size());
@@ -48,7 +53,7 @@ void LoadgenSchedule::enter(LoadgenMode mode, size_t set) {
   arrivals_ = LoadgenRandom(settings_.schedule_rng_seed);
   queries_made_ = last_ns_ = next_ns_ = samples_left_ = 0;
   const auto length = static_cast<int64_t>(loaded_.indices.size());
-  if (!settings_.equal_issue) return;
+  if (!equal_rounds()) return;
   int64_t& whole = settings_.scenario == LoadgenScenario::offline ? phase_.samples_per_query : phase_.min_queries;
   whole = (whole + length - 1) / length * length;
 }
@@ -68,7 +73,7 @@ const LoadgenQuery* LoadgenSchedule::next_query() {
   last_ns_ = next_ns_;
   next_ns_ += period();
   if (next_ns_ > latest_ns) throw Error(ErrorKind::usage, "MLPerf settings: at this target_qps so many queries take more than 70 years");
-  const bool whole_rounds = settings_.equal_issue && settings_.scenario != LoadgenScenario::offline;
+  const bool whole_rounds = equal_rounds() && settings_.scenario != LoadgenScenario::offline;
   if (whole_rounds && queries_made_ >= phase_.min_queries && last_ns_ < phase_.generated_ns) {
     phase_.min_queries += static_cast<int64_t>(loaded_.indices.size());
   }

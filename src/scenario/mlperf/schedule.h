@@ -52,6 +52,7 @@ class LoadgenSchedule {
 
  private:
   void enter(LoadgenMode mode, size_t set);
+  bool equal_rounds() const;
   int64_t period();
   LoadgenSample next_sample();
 

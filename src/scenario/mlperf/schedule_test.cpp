@@ -157,6 +157,21 @@ TEST(LoadgenSchedule, MultiStreamTakesNeighboursOfTheLoadedSet) {
   }
 }
 
+// A set of 15 with queries of 9 once made more queries than the accuracy list has.
+TEST(LoadgenSchedule, MultiStreamDoesNotPickByEqualIssue) {
+  LoadgenSettings settings = base(LoadgenScenario::multi_stream);
+  settings.mode = LoadgenMode::submission;
+  settings.performance_sample_count = 15;
+  settings.samples_per_query = 9;
+  settings.min_query_count = 1;
+  const auto plain = all_of(settings);
+  settings.equal_issue = true;
+  const auto equal = all_of(settings);
+  ASSERT_EQ(plain.size(), 14U + 401);  // twice the duration at 100 us a query, and the one at its end
+  ASSERT_EQ(equal.size(), 14U + 414);  // whole rounds of the 23 that are loaded
+  for (size_t i = 0; i < plain.size(); ++i) ASSERT_EQ(equal[i].samples[0].index, plain[i].samples[0].index);
+}
+
 TEST(LoadgenSchedule, SkippingDrawsWhatLookingDraws) {
   LoadgenSettings settings = base(LoadgenScenario::server);
   settings.mode = LoadgenMode::submission;

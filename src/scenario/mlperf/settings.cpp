@@ -47,8 +47,6 @@ void check_numbers(const LoadgenSettings& settings) {
 void check_modes(const LoadgenSettings& settings) {
   const int ways = int{settings.equal_issue} + int{settings.issue_unique} + int{settings.issue_same};
   if (ways > 1) refuse("equal_issue, issue_unique and issue_same exclude each other: leave one of them on");
-  if (settings.equal_issue && settings.scenario == LoadgenScenario::multi_stream)
-    refuse("equal_issue cannot be had in MultiStream: a query could begin too near to the end of the loaded set");
   if (settings.accuracy_log_sampling_target > 0 && settings.accuracy_log_probability > 0)
     refuse("accuracy_log_sampling_target and accuracy_log_probability exclude each other: leave one of them at 0");
 }

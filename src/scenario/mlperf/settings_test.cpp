@@ -97,11 +97,6 @@ TEST(LoadgenSettings, ConflictsAreErrors) {
   EXPECT_THAT(same(LoadgenMode::performance, 30), HasSubstr("from 0 to 29"));
   EXPECT_THAT(same(LoadgenMode::submission, 10), HasSubstr("from 0 to 9"));  // the last set of accuracy holds ten
   EXPECT_THAT(same(LoadgenMode::performance, -1), HasSubstr("issue_same_index is -1"));
-  EXPECT_THAT(settings_error([](auto& settings) {
-                settings.scenario = LoadgenScenario::multi_stream;
-                settings.equal_issue = true;
-              }),
-              HasSubstr("MultiStream"));
 }
 
 TEST(RunJson, ValuesOfEveryKind) {

@@ -35,11 +35,8 @@ void check_numbers(const LoadgenSettings& settings) {
   check_range("expected_latency_ns", settings.expected_latency_ns, 1, most_duration_ms * 1000000);
   check_range("samples_per_query", settings.samples_per_query, 1, most_samples);
   check_range("accuracy_log_sampling_target", settings.accuracy_log_sampling_target, 0, most_queries);
-  check_range("target_latency_ns", settings.target_latency_ns, 1, most_duration_ms * 1000000);
   if (!(settings.accuracy_log_probability >= 0 && settings.accuracy_log_probability <= 1))
     refuse(fmt::format("accuracy_log_probability is {}; it must be from 0 to 1", settings.accuracy_log_probability));
-  if (!(settings.target_latency_percentile >= 0 && settings.target_latency_percentile < 1))
-    refuse(fmt::format("target_latency_percentile is {}; it must be from 0 up to 1, without 1", settings.target_latency_percentile));
   if (has_rate(settings.scenario) && !(settings.target_qps >= 1e-6 && settings.target_qps <= 1e9))
     refuse(fmt::format("target_qps is {}; it must be from 1e-06 to 1e+09", settings.target_qps));
 }

@@ -1,6 +1,6 @@
 // What an MLPerf run is asked to do, in LoadGen's terms: the settings as given, and what LoadGen makes of them.
 //
-// Read from a run.json (run_json.h), a round's name and user.conf files (conf_file.h). Plain data; free functions without state.
+// Read from a run.json (run_json.h) and a round's name. Plain data; free functions without state.
 // Settings that LoadGen would log and run on with, or that contradict each other, are an Error{usage}.
 #pragma once
 
@@ -39,8 +39,6 @@ struct LoadgenSettings {
   int64_t issue_same_index = 0;
   int64_t accuracy_log_sampling_target = 0;  // TEST01: about so many answers are logged in performance mode
   double accuracy_log_probability = 0;
-  int64_t target_latency_ns = 100000000;  // Server
-  double target_latency_percentile = 0;   // 0: the scenario's own
 };
 
 struct EffectiveLoadgenSettings {

@@ -95,13 +95,13 @@ StepArgument Lowering::write_over(int index, ValueId id, const memory::desc& des
 }
 
 StepArgument Lowering::take(int index, ValueId id, ValueId of, const memory::desc& desc, std::span<const StepArgument> reads) {
-  const StepArgument source = read(index, of, desc);
+  StepArgument source = read(index, of, desc);
   const bool is_read = std::any_of(reads.begin(), reads.end(), [&](const StepArgument& other) { return other.buffer == source.buffer; });
   if (dies_here(source.buffer) && !is_read) {
     add_variant(id, desc, source.buffer);
     return source;
   }
-  const StepArgument copy = write(index, id, desc);
+  StepArgument copy = write(index, id, desc);
   copy_step("copy " + graph_.values[static_cast<size_t>(of)].name, source, copy);
   return copy;
 }

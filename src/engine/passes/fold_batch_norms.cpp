@@ -38,6 +38,7 @@ struct ChannelOf {
   size_t operator()(size_t index) const {
     if (per_group == 0) return index / inner % channels;
     const size_t row = index / (inner * per_group);  // input channel of a transposed convolution
+    // NOLINTNEXTLINE(clang-analyzer-core.DivideZero): channel_rule asks for at least one row a group
     return row / rows_per_group * per_group + index / inner % per_group;
   }
 };
@@ -51,6 +52,7 @@ std::optional<ChannelOf> channel_rule(const Node& node, const Shape& weights, si
   }
   if (is_onnx_op(node, "ConvTranspose")) {
     const auto groups = static_cast<size_t>(attribute_int(node, "group", 1));
+    if (groups == 0 || weights[0] < static_cast<int64_t>(groups)) return std::nullopt;
     rule.inner = inner_from(2);
     rule.per_group = static_cast<size_t>(weights[1]);
     rule.rows_per_group = static_cast<size_t>(weights[0]) / groups;

@@ -84,7 +84,11 @@ void Axis::decade_ticks(double spacing) {
   ticks_.clear();
   const double first = std::pow(10.0, low_), last = std::pow(10.0, high_);
   const double step = nice_step((last - first) * spacing / std::abs(to_ - from_));
-  for (double value = std::ceil(first / step) * step; value <= last; value += step) add_tick(value);
+  double value = std::ceil(first / step) * step;
+  while (value <= last) {
+    add_tick(value);
+    value += step;
+  }
 }
 
 void Axis::power_ticks(double spacing, const std::vector<double>& wanted) {

@@ -12,7 +12,8 @@ namespace deepgap {
 namespace {
 
 std::string when(const Results& results) {
-  const std::string first = format_time(results.first_started_unix_ns), last = format_time(results.last_started_unix_ns);
+  std::string first = format_time(results.first_started_unix_ns);
+  const std::string last = format_time(results.last_started_unix_ns);
   if (first == last) return first;
   constexpr size_t day = 10;
   if (first.substr(0, day) != last.substr(0, day)) return first + " to " + last;

@@ -36,7 +36,7 @@ def peak_mib(pid):
 def parent_mib(folder):
     command = [deepgap, "run", "--backend", "null", "--model", "resnet18,resnet152", "--batch", "1..100", "--iterations", "20", "--warmup", "1",
                "--axis", "latency=10us", "--store", f"{folder}/limits.db"]
-    run = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    run = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     peak = 0.0
     while run.poll() is None:
         peak = max(peak, peak_mib(run.pid))

@@ -8,13 +8,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace deepgap {
 namespace {
 
 std::string left_text(double seconds) {
   if (seconds <= 0) return "";
-  const auto whole = static_cast<int64_t>(seconds + 0.5);
+  const auto whole = static_cast<int64_t>(std::llround(seconds));
   if (whole < 60) return fmt::format(", about {} s left", whole);
   if (whole < 3600) return fmt::format(", about {} min {} s left", whole / 60, whole % 60);
   return fmt::format(", about {} h {} min left", whole / 3600, whole % 3600 / 60);

@@ -87,7 +87,7 @@ Record Supervisor::run(const Job& job) {
       if (interrupts_.count() > 0) return failure(job, order, Outcome::interrupted, "interrupted by the user");
       answer = ask(*worker_, "run", job, order);
     }
-    return record_from(job, order, std::move(answer));
+    return record_from(job, order, answer);
   } catch (const std::exception& error) {  // bytes that are no frame, a record that is none
     worker_.reset();
     return failure(job, order, Outcome::crashed, error.what());
@@ -157,7 +157,7 @@ std::string Supervisor::make_reference(const Job& job, const WorkOrder& order) {
   return unavailable;
 }
 
-Record Supervisor::record_from(const Job& job, const WorkOrder& order, Answer answer) {
+Record Supervisor::record_from(const Job& job, const WorkOrder& order, const Answer& answer) {
   switch (answer.kind) {
     case Answer::Kind::silent: {
       worker_->process().send_signal(SIGKILL);

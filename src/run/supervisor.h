@@ -44,7 +44,7 @@ class Supervisor {
   Answer ask_for_end(WorkerProcess& worker);
   std::string make_reference(const Job& job, const WorkOrder& order);
   WorkOrder order_for(const Job& job) const;
-  Record record_from(const Job& job, const WorkOrder& order, Answer answer);
+  Record record_from(const Job& job, const WorkOrder& order, const Answer& answer);
   Record failure(const Job& job, const WorkOrder& order, Outcome outcome, const std::string& reason);
   Record death(const Job& job, const WorkOrder& order);
 

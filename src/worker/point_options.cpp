@@ -147,7 +147,7 @@ std::vector<int> affinity_cpus(const std::string& affinity, int threads, const s
     const size_t count = threads > 0 ? std::min(static_cast<size_t>(threads), allowed.size()) : allowed.size();
     return {allowed.begin(), allowed.begin() + static_cast<std::ptrdiff_t>(count)};
   }
-  const std::vector<int> cpus = parse_cpu_list(affinity);
+  std::vector<int> cpus = parse_cpu_list(affinity);
   for (const int cpu : cpus) {
     if (std::find(allowed.begin(), allowed.end(), cpu) == allowed.end()) {
       throw Error(ErrorKind::usage, fmt::format("affinity='{}': CPU {} is not one of the {} allowed here", affinity, cpu, allowed.size()));

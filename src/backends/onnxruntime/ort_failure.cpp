@@ -1,29 +1,16 @@
 #include "backends/onnxruntime/ort_failure.h"
 
 #include "base/text.h"
+#include "base/words.h"
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cctype>
 #include <string_view>
 
 namespace deepgap {
 namespace {
 
 bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
-
-bool is_word_character(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
-
-// As a word of its own: "Conv" is not in "ConvTranspose".
-bool has_word(std::string_view text, std::string_view word) {
-  for (size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
-    const bool begins = at == 0 || !is_word_character(text[at - 1]);
-    const size_t end = at + word.size();
-    if (begins && (end == text.size() || !is_word_character(text[end]))) return true;
-  }
-  return false;
-}
 
 // The node that a message is about: by its name and operator, else the first of an operator it names; nullptr when it names none.
 const Node* blamed_node(const Graph& graph, std::string_view message) {
@@ -42,15 +29,10 @@ std::string full_name(const Node& node) { return node.domain.empty() ? node.op :
 
 // Messages made by its ENFORCE macro begin "/path/file.cc:123 ReturnType ns::Function(args) condition was false. words": the words count.
 std::string short_message(const std::string& message) {
-  std::string line = message;
-  std::replace_if(
-      line.begin(), line.end(), [](char c) { return std::iscntrl(static_cast<unsigned char>(c)) != 0; }, ' ');
-  line = trim(line);
+  std::string line = trim(printable(message));
   constexpr std::string_view condition = " was false. ";
   if (const size_t at = line.find(condition); line.starts_with('/') && at != std::string::npos) line = line.substr(at + condition.size());
-  constexpr size_t limit = 300;
-  if (line.size() > limit) line = line.substr(0, limit) + "...";
-  return line;
+  return one_line(line);
 }
 
 bool is_out_of_memory(const OrtFailure& failure) {

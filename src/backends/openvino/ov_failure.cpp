@@ -1,11 +1,10 @@
 #include "backends/openvino/ov_failure.h"
 
 #include "base/text.h"
+#include "base/words.h"
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cctype>
 #include <string_view>
 #include <vector>
 
@@ -13,19 +12,6 @@ namespace deepgap {
 namespace {
 
 bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
-
-bool is_word_character(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
-
-// As a word of its own: "Conv" is not in "ConvTranspose".
-bool has_word(std::string_view text, std::string_view word) {
-  if (word.empty()) return false;
-  for (size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
-    const bool begins = at == 0 || !is_word_character(text[at - 1]);
-    const size_t end = at + word.size();
-    if (begins && (end == text.size() || !is_word_character(text[end]))) return true;
-  }
-  return false;
-}
 
 // The library calls a node by its own name or by its first output's.
 bool names_node(const Graph& graph, const Node& node, std::string_view message) {
@@ -61,11 +47,7 @@ std::string ov_words(const std::string& message) {
   }
   std::string line = join(words, " ");
   if (line.empty()) line = trim(message);  // nothing but places: better than silence
-  std::replace_if(
-      line.begin(), line.end(), [](char c) { return std::iscntrl(static_cast<unsigned char>(c)) != 0; }, ' ');
-  constexpr size_t limit = 300;
-  if (line.size() > limit) line = line.substr(0, limit) + "...";
-  return line;
+  return one_line(line);
 }
 
 bool ov_out_of_memory(const std::string& message) {

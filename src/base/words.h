@@ -1,0 +1,16 @@
+// Reading and shortening other programs' messages: which name stands in them, and what of them fits on a line.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace deepgap {
+
+// Whether `word` stands in `text` as a word of its own: "Conv" is not in "ConvTranspose". Never for an empty word.
+bool has_word(std::string_view text, std::string_view word);
+// Control characters, line ends among them, become spaces.
+std::string printable(std::string text);
+// One line for people: printable, and what is beyond 300 bytes becomes "...".
+std::string one_line(std::string text);
+
+}  // namespace deepgap

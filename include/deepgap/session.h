@@ -10,6 +10,7 @@
 #include <deepgap/tensor.h>
 
 #include <functional>
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -48,6 +49,10 @@ struct LayerTiming {
   Nanoseconds ns = 0;  // of one run
 };
 
+// In which precisions the engine computes, as shares of the multiply-accumulates of one item: {"int8", 0.98}, {"fp32", 0.02}. They add up
+// to 1; empty where the engine does not tell.
+using PrecisionShares = std::map<std::string, double>;
+
 class Session {
  public:
   virtual ~Session() = default;
@@ -73,6 +78,7 @@ class Session {
   virtual MemoryUse memory() const { return {}; }
   virtual void reset_peak() {}
   virtual std::vector<LayerTiming> layer_timings() { return {}; }  // runs once more, instrumented; for `profile` only
+  virtual PrecisionShares precision_shares() { return {}; }        // of what load() compiled, not of what was asked for
   virtual bool replayable() const { return true; }                 // the same work again gives the same result
 };
 

@@ -5,6 +5,7 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
 namespace deepgap {
 
@@ -20,6 +21,8 @@ class Model {
   virtual std::span<const std::byte> onnx() const = 0;
   // The path the user gave, or empty for a zoo model. For backends of ModelForm::file.
   virtual const std::string& file() const = 0;
+  // Multiply-accumulates of one item, beside graph().nodes; empty where they are not known. Their sum is summary().macs_per_item.
+  virtual std::vector<int64_t> node_macs() const { return {}; }
 };
 
 }  // namespace deepgap

@@ -211,6 +211,15 @@ NodeCount count_node(const Graph& bound, const Node& node) {
   return count;
 }
 
+std::vector<int64_t> node_macs(const Graph& graph) {
+  const Graph bound = bind_symbols(graph, {{batch_symbol, 1}});
+  if (!all_known(bound)) return {};
+  std::vector<int64_t> macs;
+  macs.reserve(bound.nodes.size());
+  for (const Node& node : bound.nodes) macs.push_back(count_node(bound, node).macs);
+  return macs;
+}
+
 GraphSummary summarize(const Graph& graph) {
   GraphSummary summary;
   summary.name = graph.name;

@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <numeric>
+
 namespace deepgap {
 namespace {
 
@@ -91,6 +93,15 @@ TEST(Counts, OpenSizesLeaveTheWorkOpen) {
   EXPECT_EQ(summary.macs_per_item, -1);
   EXPECT_EQ(summary.flop_per_item, -1);
   EXPECT_EQ(summary.parameters, 4 * 27 + 4);
+  EXPECT_TRUE(node_macs(read_model(model)).empty());
+}
+
+TEST(Counts, NodesAddUpToTheWhole) {
+  const auto model = open_model({.name = "mobilenet_v2:width=0.1,classes=10,image=32"});
+  const std::vector<int64_t> macs = model->node_macs();
+  ASSERT_EQ(macs.size(), model->graph().nodes.size());
+  EXPECT_EQ(std::accumulate(macs.begin(), macs.end(), int64_t{0}), model->summary().macs_per_item);
+  EXPECT_THAT(node_macs(read_model(conv_model())), testing::ElementsAre(4 * 8 * 8 * 27, 0)) << "a convolution and its Relu";
 }
 
 TEST(Counts, TheHashIsOfStructureAndWeights) {

@@ -46,6 +46,8 @@ struct NodeCount {
   int64_t bytes = 0;  // inputs, weights and outputs once each
 };
 NodeCount count_node(const Graph& bound, const Node& node);  // every shape known
+// Of one item (N = 1), beside the nodes; empty where other sizes are open.
+std::vector<int64_t> node_macs(const Graph& graph);
 // Binds N = 1 for the per-item counts; these are -1 where other sizes are open. Constants without data (a network not yet filled) count
 // like others, and content_hash then says nothing of weights.
 GraphSummary summarize(const Graph& graph);

@@ -32,6 +32,7 @@ class LoadedModel : public Model {
   const Graph& graph() const override { return graph_; }
   const GraphSummary& summary() const override { return summary_; }
   const std::string& file() const override { return file_; }
+  std::vector<int64_t> node_macs() const override { return deepgap::node_macs(graph_); }
   std::span<const std::byte> onnx() const override {
     std::call_once(once_, [this] { onnx_ = write_onnx(graph_); });
     return std::as_bytes(std::span(onnx_));

@@ -1,0 +1,66 @@
+// For the tests of this folder: ONNX files of a few nodes, written field by field, so that the backend is tried on bytes that do not come
+// from deepgap's own writer.
+#pragma once
+
+#include <deepgap/graph.h>
+#include <deepgap/model.h>
+
+#include <string>
+#include <vector>
+
+namespace deepgap::tiny_onnx {
+
+inline std::string varint(uint64_t value) {
+  std::string bytes;
+  for (; value >= 128; value >>= 7) bytes += static_cast<char>(value | 128);
+  return bytes += static_cast<char>(value);
+}
+inline std::string number(int field, uint64_t value) { return varint(static_cast<uint64_t>(field) << 3) + varint(value); }
+inline std::string bytes(int field, const std::string& content) {
+  return varint(static_cast<uint64_t>(field) << 3 | 2) + varint(content.size()) + content;
+}
+
+inline constexpr uint64_t f32 = 1, i64 = 7;
+
+// Sizes as written in ONNX: "N" or a number.
+inline std::string value_info(const std::string& name, uint64_t type, const std::vector<std::string>& sizes) {
+  std::string shape;
+  for (const std::string& size : sizes) {
+    const bool symbol = size == "N" || size == "M";
+    shape += bytes(1, symbol ? bytes(2, size) : number(1, std::stoull(size)));
+  }
+  return bytes(1, name) + bytes(2, bytes(1, number(1, type) + bytes(2, shape)));
+}
+inline std::string node(const std::string& op, const std::string& name, const std::vector<std::string>& inputs, const std::string& output,
+                        const std::string& domain = "") {
+  std::string text;
+  for (const std::string& input : inputs) text += bytes(1, input);
+  text += bytes(2, output) + bytes(3, name) + bytes(4, op);
+  return domain.empty() ? text : text + bytes(7, domain);
+}
+inline std::string model(const std::vector<std::string>& nodes, const std::string& input, const std::vector<std::string>& outputs,
+                         uint64_t opset = 17) {
+  std::string graph;
+  for (const std::string& one : nodes) graph += bytes(1, one);
+  graph += bytes(2, "tiny") + bytes(11, input);
+  for (const std::string& output : outputs) graph += bytes(12, output);
+  return number(1, 8) + bytes(8, bytes(1, "") + number(2, opset)) + bytes(7, graph);
+}
+
+// A Model of such bytes and the part of its Graph that the backend looks at.
+class TinyModel final : public Model {
+ public:
+  TinyModel(std::string bytes, Graph graph) : bytes_(std::move(bytes)), graph_(std::move(graph)) {}
+  const std::string& name() const override { return name_; }
+  const Graph& graph() const override { return graph_; }
+  const GraphSummary& summary() const override { return summary_; }
+  std::span<const std::byte> onnx() const override { return std::as_bytes(std::span(bytes_)); }
+  const std::string& file() const override { return file_; }
+
+ private:
+  std::string bytes_, name_ = "tiny", file_;
+  Graph graph_;
+  GraphSummary summary_;
+};
+
+}  // namespace deepgap::tiny_onnx

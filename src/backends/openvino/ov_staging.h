@@ -1,0 +1,32 @@
+// The samples a Session knows, and how a batch of them comes together.
+#pragma once
+
+#include "backends/openvino/ov_network.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace deepgap {
+
+// Refers to the samples' bytes. One thread.
+class OvStaging {
+ public:
+  explicit OvStaging(std::vector<OvPort> ports) : ports_(std::move(ports)) {}
+
+  // Throws Error{input} for a sample that does not fit the inputs.
+  void stage(std::span<const std::vector<TensorView>> inputs);
+  // Copies `samples` one behind the other along the batch to `to`, room for `bytes`; the last one fills what is left of it. Throws
+  // Error{input} where they do not fit.
+  void gather(size_t input, std::span<const uint32_t> samples, int64_t batch, std::byte* to, size_t bytes) const;
+
+ private:
+  void stage_tensor(size_t input, const TensorView& tensor);
+
+  std::vector<OvPort> ports_;
+  std::vector<const std::byte*> staged_;  // sample after sample, input after input
+  std::vector<size_t> sample_bytes_;      // per input
+};
+
+}  // namespace deepgap

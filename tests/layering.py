@@ -23,8 +23,9 @@ ALLOWED = {
     "worker": {"base", "stats", "record", "model", "dataset", "scenario", "telemetry"},
     "run": {"base", "stats", "record", "plan", "store", "analysis", "worker"},
     "backends/null": {"base"},
-    "backends/onnxruntime": {"base"},
-    "backends/openvino": {"base"},
+    "backends/common": {"base"},
+    "backends/onnxruntime": {"base", "backends/common"},
+    "backends/openvino": {"base", "backends/common"},
     "backends/native": {"base", "model", "engine"},
     "cli": {"base", "stats", "record", "model", "dataset", "scenario", "telemetry", "plan", "store", "analysis", "report", "worker", "run"},
 }

@@ -50,7 +50,7 @@ struct LayerTiming {
 };
 
 // In which precisions the engine computes, as shares of the multiply-accumulates of one item: {"int8", 0.98}, {"fp32", 0.02}. They add up
-// to 1; empty where the engine does not tell.
+// to 1; what the engine does not tell of stands under "unknown"; empty where it tells nothing.
 using PrecisionShares = std::map<std::string, double>;
 
 class Session {
@@ -78,7 +78,7 @@ class Session {
   virtual MemoryUse memory() const { return {}; }
   virtual void reset_peak() {}
   virtual std::vector<LayerTiming> layer_timings() { return {}; }  // runs once more, instrumented; for `profile` only
-  virtual PrecisionShares precision_shares() { return {}; }        // of what load() compiled, not of what was asked for
+  virtual PrecisionShares precision_shares() { return {}; }        // of what load() made; may load again: not for a measured moment
   virtual bool replayable() const { return true; }                 // the same work again gives the same result
 };
 

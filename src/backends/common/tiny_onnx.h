@@ -1,5 +1,5 @@
-// For the tests of this folder: ONNX files of a few nodes, written field by field, so that the backend is tried on bytes that do not come
-// from deepgap's own writer.
+// For the plug-ins' tests: ONNX files of a few nodes, written field by field, so that an engine is tried on bytes that do not come from
+// deepgap's own writer.
 #pragma once
 
 #include <deepgap/graph.h>
@@ -62,5 +62,24 @@ class TinyModel final : public Model {
   Graph graph_;
   GraphSummary summary_;
 };
+
+// y = x + x of [N, 3], or of a fixed batch; and, where asked for, z: the positions of x's non-zero values, whose shape only the run knows.
+inline TinyModel doubling(bool with_positions, int64_t fixed_batch = 0) {
+  const Dims dims = fixed_batch == 0 ? Dims{{1, batch_symbol}, {3, ""}} : Dims{{fixed_batch, ""}, {3, ""}};
+  const std::string rows = fixed_batch == 0 ? "N" : std::to_string(fixed_batch);
+  std::vector<std::string> nodes{node("Add", "twice", {"x", "x"}, "y")}, outputs{value_info("y", f32, {rows, "3"})};
+  Graph graph;
+  graph.values = {{"x", DataType::f32, dims}, {"y", DataType::f32, dims}, {"z", DataType::i64, std::nullopt}};
+  graph.nodes = {{"twice", "Add", "", {0, 0}, {1}, {}}};
+  graph.inputs = {0};
+  graph.outputs = {1};
+  if (with_positions) {
+    nodes.push_back(node("NonZero", "where", {"x"}, "z"));
+    outputs.push_back(value_info("z", i64, {"2", "M"}));
+    graph.nodes.push_back({"where", "NonZero", "", {0}, {2}, {}});
+    graph.outputs.push_back(2);
+  }
+  return {model(nodes, value_info("x", f32, {rows, "3"}), outputs), graph};
+}
 
 }  // namespace deepgap::tiny_onnx

@@ -1,5 +1,5 @@
-// ONNX Runtime on the CPU, through its C interface. Its library is opened when the Backend is made, so that a missing one is the reason
-// why the plug-in does not load.
+// ONNX Runtime through its C interface: its CPU provider, and those for CUDA, TensorRT and OpenVINO where the library at hand brings them.
+// Its library is opened when the Backend is made, so that a missing one is the reason why the plug-in does not load.
 #pragma once
 
 #include <deepgap/backend.h>

@@ -1,5 +1,6 @@
 #include "backends/onnxruntime/ort_failure.h"
 
+#include "backends/common/blamed_node.h"
 #include "base/text.h"
 #include "base/words.h"
 
@@ -11,19 +12,6 @@ namespace deepgap {
 namespace {
 
 bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
-
-// The node that a message is about: by its name and operator, else the first of an operator it names; nullptr when it names none.
-const Node* blamed_node(const Graph& graph, std::string_view message) {
-  const Node* by_operator = nullptr;
-  for (const Node& node : graph.nodes) {
-    if (!has_word(message, node.op)) continue;
-    if (has_word(message, node.name)) return &node;
-    if (by_operator == nullptr) by_operator = &node;
-  }
-  return by_operator;
-}
-
-std::string full_name(const Node& node) { return node.domain.empty() ? node.op : node.domain + "." + node.op; }
 
 }  // namespace
 

@@ -57,7 +57,9 @@ OrtApiBase const* open_base(const std::string& path) {
   if (library == nullptr) refuse(fmt::format("ONNX Runtime does not load: {}", ::dlerror()));
   void* entry = ::dlsym(library, "OrtGetApiBase");
   if (entry == nullptr) refuse(fmt::format("{} is no ONNX Runtime: {}", path, ::dlerror()));
-  return reinterpret_cast<const OrtApiBase* (*)()>(entry)();
+  const OrtApiBase* base = reinterpret_cast<const OrtApiBase* (*)()>(entry)();
+  if (base == nullptr) refuse(fmt::format("{} is no ONNX Runtime: it has no interface table", path));
+  return base;
 }
 
 }  // namespace

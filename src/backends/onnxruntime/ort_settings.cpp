@@ -1,5 +1,6 @@
 #include "backends/onnxruntime/ort_settings.h"
 
+#include "backends/common/option_choice.h"
 #include "base/text.h"
 
 #include <fmt/format.h>
@@ -8,24 +9,18 @@
 namespace deepgap {
 namespace {
 
-using Options = std::map<std::string, std::string>;
-
 const std::map<std::string, int> execution_modes{{"sequential", ort_sequential}, {"parallel", ort_parallel}};
 const std::map<std::string, int> optimizations{{"disabled", ort_disable_all},
                                                {"basic", ort_enable_basic},
                                                {"extended", ort_enable_extended},
                                                {"layout", ort_enable_layout},
                                                {"all", ort_enable_all}};
-const std::map<std::string, int> switches{{"off", 0}, {"on", 1}};
-
-int choice(const Options& options, const std::string& option, const std::map<std::string, int>& choices, int fallback) {
-  const auto given = options.find(option);
-  if (given == options.end()) return fallback;
-  if (const auto found = choices.find(given->second); found != choices.end()) return found->second;
-  std::vector<std::string> names;
-  for (const auto& [name, value] : choices) names.push_back(name);
-  throw Error(ErrorKind::usage, fmt::format("onnxruntime: {}", unknown_name(option, given->second, names)));
-}
+const std::map<std::string, bool> switches{{"off", false}, {"on", true}};
+const std::map<std::string, std::optional<OrtProvider>> providers{{"auto", std::nullopt},
+                                                                  {"cpu", OrtProvider::cpu},
+                                                                  {"cuda", OrtProvider::cuda},
+                                                                  {"openvino", OrtProvider::openvino},
+                                                                  {"tensorrt", OrtProvider::tensorrt}};
 
 std::vector<int> cpus_of_this_thread() {
   cpu_set_t mask;
@@ -46,27 +41,31 @@ std::vector<OptionInfo> ort_option_infos() {
       {"graph_optimization", "disabled, basic, extended, layout or all", "all", false},
       {"inter_op_threads", "threads that run nodes in parallel mode", "1", false},
       {"spinning", "on, or off: idle pool threads sleep at once", "on", false},
+      {"io_binding", "on: buffers are bound to a slot once, at load; off: they are named in every run", "on", false},
+      {"provider", "auto, cpu, cuda, tensorrt or openvino: who computes; auto is the device's own, cpu or cuda", "auto", false},
       {"pin", "on: each pool thread stays on an allowed CPU of its own; off: the system places them", "off", false},
   };
 }
 
-OrtSettings parse_ort_settings(const Options& options, int threads) {
+OrtSettings parse_ort_settings(const BackendOptions& options, int threads) {
+  const auto choice = [&](const std::string& name, const auto& choices, const auto& fallback) {
+    return option_choice("onnxruntime", options, name, choices, fallback);
+  };
   OrtSettings settings;
   settings.threads = threads;
-  settings.execution_mode = choice(options, "execution_mode", execution_modes, settings.execution_mode);
-  settings.graph_optimization = choice(options, "graph_optimization", optimizations, settings.graph_optimization);
-  settings.spinning = choice(options, "spinning", switches, 1) == 1;
-  settings.pinned = choice(options, "pin", switches, 0) == 1;
-  if (const auto given = options.find("inter_op_threads"); given != options.end()) {
-    const auto count = parse_int(given->second);
-    if (!count || *count < 1 || *count > 1024) {
-      throw Error(ErrorKind::usage, fmt::format("onnxruntime: inter_op_threads={} is wrong, expected 1 to 1024", given->second));
-    }
-    settings.inter_op_threads = static_cast<int>(*count);
-  }
-  if (settings.threads < 1)
-    throw Error(ErrorKind::usage, fmt::format("onnxruntime: threads={} is wrong, expected 1 or more", settings.threads));
+  settings.execution_mode = choice("execution_mode", execution_modes, settings.execution_mode);
+  settings.graph_optimization = choice("graph_optimization", optimizations, settings.graph_optimization);
+  settings.spinning = choice("spinning", switches, settings.spinning);
+  settings.pinned = choice("pin", switches, settings.pinned);
+  settings.io_binding = choice("io_binding", switches, settings.io_binding);
+  settings.provider = choice("provider", providers, settings.provider);
+  settings.inter_op_threads = option_count("onnxruntime", options, "inter_op_threads", settings.inter_op_threads);
+  if (threads < 1) throw Error(ErrorKind::usage, fmt::format("onnxruntime: threads={} is wrong, expected 1 or more", threads));
   return settings;
+}
+
+OrtProvider ort_provider(const OrtSettings& settings, const DeviceId& device) {
+  return settings.provider.value_or(device.kind == "cuda" ? OrtProvider::cuda : OrtProvider::cpu);
 }
 
 std::string affinity_text(const std::vector<int>& cpus, int threads) {

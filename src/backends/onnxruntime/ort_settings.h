@@ -2,10 +2,12 @@
 #pragma once
 
 #include "backends/onnxruntime/ort_library.h"
+#include "backends/onnxruntime/ort_providers.h"
 
 #include <deepgap/backend.h>
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,11 +20,15 @@ struct OrtSettings {
   int graph_optimization = ort_enable_all;
   bool spinning = true;
   bool pinned = false;
+  bool io_binding = true;
+  std::optional<OrtProvider> provider;  // nullopt: the device's own
 };
 
 std::vector<OptionInfo> ort_option_infos();
 // Throws Error{usage} naming the option and what it takes.
 OrtSettings parse_ort_settings(const std::map<std::string, std::string>& options, int threads);
+OrtProvider ort_provider(const OrtSettings& settings, const DeviceId& device);
+// For the CPU provider alone. Throws OrtFailure.
 OrtSessionOptionsHandle make_session_options(const OrtSettings& settings);
 
 // Where the threads-1 pool threads go, as the library wants it: "2;3;4", CPUs counted from 1. The calling thread is left where it is and

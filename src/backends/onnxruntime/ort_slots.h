@@ -20,6 +20,9 @@ struct OrtMemoryInfo;
 struct OrtAllocator;
 struct OrtTensorTypeAndShapeInfo;
 struct OrtKeyValuePairs;
+struct OrtIoBinding;
+struct OrtCUDAProviderOptionsV2;
+struct OrtTensorRTProviderOptionsV2;
 
 // What OrtGetApiBase() returns.
 struct OrtApiBase {
@@ -44,6 +47,7 @@ inline constexpr OrtFunction<9, OrtStatus*(OrtSession*, const OrtRunOptions*, co
     ort_run;
 inline constexpr OrtFunction<10, OrtStatus*(OrtSessionOptions**)> ort_create_session_options;
 inline constexpr OrtFunction<13, OrtStatus*(OrtSessionOptions*, int mode)> ort_set_execution_mode;
+inline constexpr OrtFunction<14, OrtStatus*(OrtSessionOptions*, const char* file_prefix)> ort_enable_profiling;
 inline constexpr OrtFunction<22, OrtStatus*(OrtSessionOptions*, int severity)> ort_set_log_severity;
 inline constexpr OrtFunction<23, OrtStatus*(OrtSessionOptions*, int level)> ort_set_graph_optimization;
 inline constexpr OrtFunction<24, OrtStatus*(OrtSessionOptions*, int threads)> ort_set_intra_op_threads;
@@ -58,15 +62,42 @@ inline constexpr OrtFunction<61, OrtStatus*(const OrtTensorTypeAndShapeInfo*, si
 inline constexpr OrtFunction<62, OrtStatus*(const OrtTensorTypeAndShapeInfo*, int64_t*, size_t)> ort_get_dimensions;
 inline constexpr OrtFunction<65, OrtStatus*(const OrtValue*, OrtTensorTypeAndShapeInfo**)> ort_get_type_and_shape;
 inline constexpr OrtFunction<69, OrtStatus*(int allocator_type, int memory_type, OrtMemoryInfo**)> ort_create_cpu_memory_info;
+inline constexpr OrtFunction<76, OrtStatus*(OrtAllocator*, void*)> ort_allocator_free;
+inline constexpr OrtFunction<78, OrtStatus*(OrtAllocator**)> ort_default_allocator;  // the library keeps it
 inline constexpr OrtFunction<93, void(OrtStatus*)> ort_release_status;
 inline constexpr OrtFunction<94, void(OrtMemoryInfo*)> ort_release_memory_info;
 inline constexpr OrtFunction<95, void(OrtSession*)> ort_release_session;
 inline constexpr OrtFunction<96, void(OrtValue*)> ort_release_value;
 inline constexpr OrtFunction<99, void(OrtTensorTypeAndShapeInfo*)> ort_release_type_and_shape;
 inline constexpr OrtFunction<100, void(OrtSessionOptions*)> ort_release_session_options;
+// The name of the file written, of the allocator.
+inline constexpr OrtFunction<110, OrtStatus*(OrtSession*, OrtAllocator*, char**)> ort_end_profiling;
+inline constexpr OrtFunction<125, OrtStatus*(char*** names, int* count)> ort_available_providers;
+inline constexpr OrtFunction<126, OrtStatus*(char** names, int count)> ort_release_available_providers;
 inline constexpr OrtFunction<130, OrtStatus*(OrtSessionOptions*, const char* key, const char* value)> ort_add_config_entry;
 inline constexpr OrtFunction<131, OrtStatus*(const OrtSession*, const OrtMemoryInfo*, OrtAllocator**)> ort_create_allocator;
 inline constexpr OrtFunction<132, void(OrtAllocator*)> ort_release_allocator;
+inline constexpr OrtFunction<133, OrtStatus*(OrtSession*, const OrtRunOptions*, const OrtIoBinding*)> ort_run_with_binding;
+inline constexpr OrtFunction<134, OrtStatus*(OrtSession*, OrtIoBinding**)> ort_create_io_binding;
+inline constexpr OrtFunction<135, void(OrtIoBinding*)> ort_release_io_binding;
+inline constexpr OrtFunction<136, OrtStatus*(OrtIoBinding*, const char* name, const OrtValue*)> ort_bind_input;
+inline constexpr OrtFunction<137, OrtStatus*(OrtIoBinding*, const char* name, const OrtValue*)> ort_bind_output;
+// The library makes the value, in that memory.
+inline constexpr OrtFunction<138, OrtStatus*(OrtIoBinding*, const char* name, const OrtMemoryInfo*)> ort_bind_output_to_device;
+// The array is of the allocator, each value in it is the caller's.
+inline constexpr OrtFunction<140, OrtStatus*(const OrtIoBinding*, OrtAllocator*, OrtValue***, size_t* count)> ort_bound_outputs;
+inline constexpr OrtFunction<170, OrtStatus*(OrtSessionOptions*, const OrtTensorRTProviderOptionsV2*)> ort_append_tensorrt;
+inline constexpr OrtFunction<171, OrtStatus*(OrtTensorRTProviderOptionsV2**)> ort_create_tensorrt_options;
+inline constexpr OrtFunction<172, OrtStatus*(OrtTensorRTProviderOptionsV2*, const char* const* keys, const char* const* values, size_t)>
+    ort_update_tensorrt_options;
+inline constexpr OrtFunction<174, void(OrtTensorRTProviderOptionsV2*)> ort_release_tensorrt_options;
+inline constexpr OrtFunction<204, OrtStatus*(OrtSessionOptions*, const OrtCUDAProviderOptionsV2*)> ort_append_cuda;
+inline constexpr OrtFunction<205, OrtStatus*(OrtCUDAProviderOptionsV2**)> ort_create_cuda_options;
+inline constexpr OrtFunction<206, OrtStatus*(OrtCUDAProviderOptionsV2*, const char* const* keys, const char* const* values, size_t)>
+    ort_update_cuda_options;
+inline constexpr OrtFunction<208, void(OrtCUDAProviderOptionsV2*)> ort_release_cuda_options;
+inline constexpr OrtFunction<275, OrtStatus*(OrtSessionOptions*, const char* const* keys, const char* const* values, size_t)>
+    ort_append_openvino;
 inline constexpr OrtFunction<297, const char*(const OrtKeyValuePairs*, const char* key)> ort_get_key_value;
 inline constexpr OrtFunction<300, void(OrtKeyValuePairs*)> ort_release_key_values;
 inline constexpr OrtFunction<319, OrtStatus*(const OrtAllocator*, OrtKeyValuePairs**)> ort_allocator_stats;

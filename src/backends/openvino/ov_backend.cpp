@@ -1,5 +1,8 @@
 #include "backends/openvino/ov_backend.h"
 
+#include "backends/common/hidden_amx.h"
+#include "backends/common/host.h"
+#include "backends/common/quantized_file.h"
 #include "backends/openvino/ov_failure.h"
 #include "backends/openvino/ov_library.h"
 #include "backends/openvino/ov_session.h"
@@ -8,7 +11,6 @@
 #include <deepgap/own_options.h>
 
 #include <fmt/format.h>
-#include <sys/sysinfo.h>
 #include <openvino/core/version.hpp>
 
 #include <algorithm>
@@ -16,30 +18,12 @@
 namespace deepgap {
 namespace {
 
-int64_t host_memory_bytes() {
-  struct sysinfo info {};
-  return ::sysinfo(&info) == 0 ? static_cast<int64_t>(info.totalram) * info.mem_unit : -1;
-}
-
-const OperatorUse* find_operator(const GraphSummary& graph, const std::string& op) {
-  const auto found = std::find_if(graph.operators.begin(), graph.operators.end(), [&](const OperatorUse& use) { return use.op == op; });
-  return found == graph.operators.end() ? nullptr : &*found;
-}
-
 // Why not in this precision; empty when it can.
 std::string precision_refusal(const std::string& precision, const GraphSummary& graph) {
-  const OperatorUse* quantize = find_operator(graph, "QuantizeLinear");
-  if (precision == "int8") {
-    if (quantize != nullptr && find_operator(graph, "DequantizeLinear") != nullptr) return "";
-    return "precision int8 needs a quantized file, with QuantizeLinear and DequantizeLinear; this one has none";
-  }
-  if (precision != "fp32" && precision != "bf16") {
+  if (precision != "fp32" && precision != "bf16" && precision != "int8") {
     return fmt::format("precision {} is not supported, only fp32, bf16, and int8 for quantized files", precision);
   }
-  if (quantize != nullptr) {
-    return fmt::format("precision {} of a quantized file (QuantizeLinear, node '{}'): the library computes it in int8, ask for that",
-                       precision, quantize->first_node);
-  }
+  if (const std::string refusal = quantization_refusal(precision, graph); !refusal.empty()) return refusal;
   if (precision == "bf16" && !ov_cpu_can("BF16"))
     return fmt::format("precision bf16 is not in the hardware of this CPU, {}", ov_cpu_name());
   return "";

@@ -1,5 +1,6 @@
 #include "backends/openvino/ov_failure.h"
 
+#include "backends/common/blamed_node.h"
 #include "base/text.h"
 #include "base/words.h"
 
@@ -12,25 +13,6 @@ namespace deepgap {
 namespace {
 
 bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
-
-// The library calls a node by its own name or by its first output's.
-bool names_node(const Graph& graph, const Node& node, std::string_view message) {
-  if (has_word(message, node.name)) return true;
-  return !node.outputs.empty() && node.outputs[0] != no_value && has_word(message, graph.values[static_cast<size_t>(node.outputs[0])].name);
-}
-
-// The node that a message is about: by its operator and name, else by its operator alone; nullptr when it names none.
-const Node* blamed_node(const Graph& graph, std::string_view message) {
-  const Node* by_operator = nullptr;
-  for (const Node& node : graph.nodes) {
-    if (!has_word(message, node.op)) continue;
-    if (names_node(graph, node, message)) return &node;
-    if (by_operator == nullptr) by_operator = &node;
-  }
-  return by_operator;
-}
-
-std::string full_name(const Node& node) { return node.domain.empty() ? node.op : node.domain + "." + node.op; }
 
 // "Exception from src/x.cpp:12:" and "Check 'a == b' failed at src/y.cpp:34:".
 bool is_place(const std::string& line) {

@@ -12,8 +12,4 @@ ov::Core& ov_core();
 std::string ov_cpu_name();
 bool ov_cpu_can(const std::string& capability);  // "BF16": runs it in hardware, as the library sees it
 
-// Some virtual machines show AMX and hide how large its tiles are (CPUID leaf 0x1D). The library's kernels then configure no tile and the
-// process ends by SIGILL, so it is kept to AVX-512 there, unless the user's ONEDNN_MAX_CPU_ISA says otherwise.
-bool amx_tiles_are_hidden();
-
 }  // namespace deepgap

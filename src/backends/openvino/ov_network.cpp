@@ -25,21 +25,6 @@ std::shared_ptr<ov::Model> read(const Model& model) {
   return ov_core().read_model(std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()), ov::Tensor{});
 }
 
-// Shapes of all inputs at a batch size.
-std::vector<Shape> input_shapes(const Model& model, const std::vector<OvPort>& ports, int64_t batch) {
-  std::vector<Shape> shapes;
-  for (const OvPort& port : ports) {
-    const auto shape = port.shape(batch);
-    if (!shape) refuse(fmt::format("the shape of input '{}' of {} is open; give it with --shape", port.name, model.name()));
-    const bool fixed = port.dims->empty() || port.dims->front().known();
-    if (fixed && batch > 1 && (shape->empty() || shape->front() != batch)) {
-      refuse(fmt::format("input '{}' of {} has a fixed shape, which does not take batch {}", port.name, model.name(), batch));
-    }
-    shapes.push_back(*shape);
-  }
-  return shapes;
-}
-
 ov::PartialShape partial_shape(const Shape& shape) {
   ov::PartialShape sizes;
   for (const int64_t size : shape) sizes.push_back(size);
@@ -56,12 +41,12 @@ void reshape(ov::Model& model, const std::vector<Shape>& shapes) {
 }
 
 // Ports go by position in the file: the same on both sides, or nothing can be trusted.
-void match(const ov::Model& network, const std::vector<OvPort>& inputs, const std::vector<OvPort>& outputs) {
+void match(const ov::Model& network, const std::vector<Port>& inputs, const std::vector<Port>& outputs) {
   if (network.inputs().size() != inputs.size() || network.outputs().size() != outputs.size()) {
     refuse(fmt::format("it reads {} inputs and {} outputs, the model has {} and {}", network.inputs().size(), network.outputs().size(),
                        inputs.size(), outputs.size()));
   }
-  const auto check = [](const char* kind, const OvPort& port, const ov::element::Type& type) {
+  const auto check = [](const char* kind, const Port& port, const ov::element::Type& type) {
     if (type != ov_element(port.type)) {
       refuse(fmt::format("{} '{}' is {} there, not {}", kind, port.name, type.get_type_name(), name_of(port.type)));
     }
@@ -80,7 +65,7 @@ void compare_shapes(const ov::Model& network, const Graph& graph, int64_t batch)
     }
   }
   for (const Node& node : graph.nodes) {
-    for (const OvPort& port : ov_ports(graph, node.outputs)) {
+    for (const Port& port : ports(graph, node.outputs)) {
       const auto shape = port.shape(batch);
       const auto found = theirs.find(port.name);
       if (!shape || found == theirs.end() || found->second.compatible(partial_shape(*shape))) continue;
@@ -90,7 +75,7 @@ void compare_shapes(const ov::Model& network, const Graph& graph, int64_t batch)
   }
 }
 
-bool outputs_fit(const ov::Model& network, const std::vector<OvPort>& outputs, int64_t batch) {
+bool outputs_fit(const ov::Model& network, const std::vector<Port>& outputs, int64_t batch) {
   for (size_t i = 0; i < outputs.size(); ++i) {
     const auto shape = outputs[i].shape(batch);
     if (shape && !network.output(i).get_partial_shape().compatible(partial_shape(*shape))) return false;
@@ -114,31 +99,6 @@ std::vector<std::optional<Shape>> output_shapes(const ov::CompiledModel& compile
 
 }  // namespace
 
-bool OvPort::leads_with_batch() const {
-  if (!dims || dims->empty() || dims->front().symbol != batch_symbol) return false;
-  return std::all_of(dims->begin() + 1, dims->end(), [](const Dim& dim) { return dim.symbol != batch_symbol; });
-}
-
-std::optional<Shape> OvPort::shape(int64_t batch) const {
-  if (!dims) return std::nullopt;
-  Shape sizes;
-  for (const Dim& dim : *dims) {
-    if (!dim.known() && dim.symbol != batch_symbol) return std::nullopt;
-    sizes.push_back(dim.known() ? dim.size : dim.size * batch);
-  }
-  return sizes;
-}
-
-std::vector<OvPort> ov_ports(const Graph& graph, const std::vector<ValueId>& ids) {
-  std::vector<OvPort> ports;
-  for (const ValueId id : ids) {
-    if (id == no_value) continue;
-    const Value& value = graph.values[static_cast<size_t>(id)];
-    ports.push_back({value.name, value.type, value.dims});
-  }
-  return ports;
-}
-
 ov::element::Type ov_element(DataType type) {
   using ov::element::Type_t;
   constexpr std::array<Type_t, 13> types{Type_t::f32, Type_t::f64, Type_t::f16, Type_t::bf16, Type_t::i8,  Type_t::i16,    Type_t::i32,
@@ -147,11 +107,11 @@ ov::element::Type ov_element(DataType type) {
 }
 
 std::vector<OvNetwork> compile_networks(const Model& model, const LoadOptions& options, const OvSettings& settings) {
-  const auto inputs = ov_ports(model.graph(), model.graph().inputs), outputs = ov_ports(model.graph(), model.graph().outputs);
+  const std::vector<Port> inputs = ports(model.graph(), model.graph().inputs), outputs = ports(model.graph(), model.graph().outputs);
   const ov::AnyMap properties = ov_properties(settings, options.precision, options.slots);
   const std::set<int64_t> batches(options.batch_sizes.begin(), options.batch_sizes.end());
   std::vector<OvNetwork> networks;
-  for (const int64_t batch : batches) networks.push_back({batch, input_shapes(model, inputs, batch), {}, {}});
+  for (const int64_t batch : batches) networks.push_back({batch, input_shapes("openvino", model.name(), inputs, batch), {}, {}});
   try {
     const std::shared_ptr<ov::Model> original = read(model);
     match(*original, inputs, outputs);

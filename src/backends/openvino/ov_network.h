@@ -2,6 +2,7 @@
 // kernels at load, and a query does neither; the price is that every size has packed weights of its own.
 #pragma once
 
+#include "backends/common/port.h"
 #include "backends/openvino/ov_settings.h"
 
 #include <deepgap/backend.h>
@@ -14,16 +15,6 @@
 
 namespace deepgap {
 
-// An input or output of the Graph.
-struct OvPort {
-  std::string name;
-  DataType type = DataType::f32;
-  std::optional<Dims> dims;
-
-  bool leads_with_batch() const;                    // and has it nowhere else
-  std::optional<Shape> shape(int64_t batch) const;  // nullopt when it does not follow from the batch alone
-};
-std::vector<OvPort> ov_ports(const Graph& graph, const std::vector<ValueId>& ids);
 ov::element::Type ov_element(DataType type);
 
 struct OvNetwork {

@@ -1,9 +1,11 @@
 #include "backends/openvino/ov_session.h"
 
+#include "backends/common/slot_buffer.h"
+#include "backends/common/staging.h"
 #include "backends/openvino/ov_failure.h"
 #include "backends/openvino/ov_network.h"
+#include "backends/openvino/ov_precisions.h"
 #include "backends/openvino/ov_profile.h"
-#include "backends/openvino/ov_staging.h"
 
 #include <fmt/format.h>
 #include <openvino/runtime/exception.hpp>
@@ -12,7 +14,6 @@
 #include <algorithm>
 #include <array>
 #include <condition_variable>
-#include <cstring>
 #include <exception>
 #include <mutex>
 #include <new>
@@ -21,24 +22,12 @@
 namespace deepgap {
 namespace {
 
-size_t bytes_of(DataType type, const Shape& shape) { return TensorView{type, shape, nullptr}.bytes(); }
-
-// Bytes of a slot, touched at load so that no query pays for page faults.
-class Buffer {
- public:
-  explicit Buffer(size_t bytes) : tensor_(make_tensor(DataType::u8, {static_cast<int64_t>(bytes)})) { std::memset(data(), 0, bytes); }
-  std::byte* data() { return writable<std::byte>(tensor_).data(); }
-
- private:
-  Tensor tensor_;
-};
-
-ov::Tensor tensor_over(Buffer& buffer, DataType type, const Shape& shape) {
+ov::Tensor tensor_over(SlotBuffer& buffer, DataType type, const Shape& shape) {
   return {ov_element(type), ov::Shape(shape.begin(), shape.end()), buffer.data()};
 }
 
 struct Slot {
-  std::vector<Buffer> inputs, outputs;
+  std::vector<SlotBuffer> inputs, outputs;
   std::vector<ov::InferRequest> requests;  // beside the networks
   std::vector<bool> started;               // beside the requests: has run before
   // Of the query in flight, and what is shown of the last one.
@@ -54,13 +43,13 @@ struct Slot {
 class OvSession final : public Session {
  public:
   OvSession(const Model& model, const LoadOptions& options, const OvSettings& settings)
-      : graph_(model.graph()),
-        inputs_(ov_ports(graph_, graph_.inputs)),
-        outputs_(ov_ports(graph_, graph_.outputs)),
+      : model_(model),
+        inputs_(ports(model.graph(), model.graph().inputs)),
+        outputs_(ports(model.graph(), model.graph().outputs)),
         profiled_(settings.profiled),
         clock_(*options.clock),
         completion_(options.completion),
-        staging_(inputs_),
+        staging_("openvino", inputs_),
         networks_(compile_networks(model, options, settings)),
         slots_(static_cast<size_t>(options.slots)) {
     for (Slot& slot : slots_) allocate(slot);
@@ -114,8 +103,10 @@ class OvSession final : public Session {
     prepare(slot, samples);
     ov::InferRequest& request = ready_request(slot);
     request.infer();
-    return ov_layer_timings(request, graph_);
+    return ov_layer_timings(request, model_.graph());
   }
+
+  PrecisionShares precision_shares() override { return ov_precision_shares(networks_.back().compiled, model_); }
 
  private:
   void allocate(Slot& slot) {
@@ -154,7 +145,7 @@ class OvSession final : public Session {
       throw Error(ErrorKind::input, fmt::format("openvino: {} samples, loaded for at most {}", samples, networks_.back().batch));
     }
     if (networks_[found].batch == samples) return found;
-    for (const OvPort& port : outputs_) {
+    for (const Port& port : outputs_) {
       if (port.leads_with_batch()) continue;
       throw Error(ErrorKind::input, fmt::format("openvino: {} samples, loaded for {}, and output '{}' cannot be cut to fewer", samples,
                                                 networks_[found].batch, port.name));
@@ -232,12 +223,12 @@ class OvSession final : public Session {
     }
   }
 
-  const Graph& graph_;
-  std::vector<OvPort> inputs_, outputs_;
+  const Model& model_;
+  std::vector<Port> inputs_, outputs_;
   bool profiled_;
   Clock& clock_;
   Completion completion_;
-  OvStaging staging_;
+  Staging staging_;
   mutable std::mutex mutex_;  // of what follows
   std::condition_variable idle_;
   int pending_ = 0;

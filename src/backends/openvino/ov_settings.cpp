@@ -1,6 +1,6 @@
 #include "backends/openvino/ov_settings.h"
 
-#include "base/text.h"
+#include "backends/common/option_choice.h"
 
 #include <fmt/format.h>
 #include <openvino/runtime/properties.hpp>
@@ -8,34 +8,12 @@
 namespace deepgap {
 namespace {
 
-using Options = std::map<std::string, std::string>;
-
 template <typename T>
 using Choices = std::map<std::string, T>;
 
 const Choices<OvHint> hints{{"latency", OvHint::latency}, {"none", OvHint::none}, {"throughput", OvHint::throughput}};
 const Choices<bool> switches{{"off", false}, {"on", true}};
 const Choices<std::optional<bool>> auto_switches{{"auto", std::nullopt}, {"off", false}, {"on", true}};
-
-template <typename T>
-T choice(const Options& options, const std::string& option, const Choices<T>& choices, T fallback) {
-  const auto given = options.find(option);
-  if (given == options.end()) return fallback;
-  if (const auto found = choices.find(given->second); found != choices.end()) return found->second;
-  std::vector<std::string> names;
-  for (const auto& [name, value] : choices) names.push_back(name);
-  throw Error(ErrorKind::usage, fmt::format("openvino: {}", unknown_name(option, given->second, names)));
-}
-
-int stream_count(const Options& options) {
-  const auto given = options.find("streams");
-  if (given == options.end() || given->second == "auto") return 0;
-  const auto count = parse_int(given->second);
-  if (!count || *count < 1 || *count > 1024) {
-    throw Error(ErrorKind::usage, fmt::format("openvino: streams={} is wrong, expected auto or 1 to 1024", given->second));
-  }
-  return static_cast<int>(*count);
-}
 
 }  // namespace
 
@@ -49,14 +27,17 @@ std::vector<OptionInfo> ov_option_infos() {
   };
 }
 
-OvSettings parse_ov_settings(const Options& options, int threads) {
+OvSettings parse_ov_settings(const BackendOptions& options, int threads) {
+  const auto choice = [&](const std::string& name, const auto& choices, const auto& fallback) {
+    return option_choice("openvino", options, name, choices, fallback);
+  };
   OvSettings settings;
   settings.threads = threads;
-  settings.hint = choice(options, "hint", hints, settings.hint);
-  settings.streams = stream_count(options);
-  settings.pinned = choice(options, "pin", auto_switches, settings.pinned);
-  settings.hyper_threading = choice(options, "hyper_threading", auto_switches, settings.hyper_threading);
-  settings.profiled = choice(options, "profile", switches, settings.profiled);
+  settings.hint = choice("hint", hints, settings.hint);
+  settings.streams = option_count("openvino", options, "streams", 0, true);
+  settings.pinned = choice("pin", auto_switches, settings.pinned);
+  settings.hyper_threading = choice("hyper_threading", auto_switches, settings.hyper_threading);
+  settings.profiled = choice("profile", switches, settings.profiled);
   if (threads < 1) throw Error(ErrorKind::usage, fmt::format("openvino: threads={} is wrong, expected 1 or more", threads));
   return settings;
 }

@@ -1,0 +1,29 @@
+#include "backends/common/quantized_file.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace deepgap {
+
+const OperatorUse* find_operator(const GraphSummary& graph, const std::string& op) {
+  const auto found = std::find_if(graph.operators.begin(), graph.operators.end(),
+                                  [&](const OperatorUse& use) { return use.op == op && use.domain.empty(); });
+  return found == graph.operators.end() ? nullptr : &*found;
+}
+
+bool is_quantized(const GraphSummary& graph) {
+  return find_operator(graph, "QuantizeLinear") != nullptr && find_operator(graph, "DequantizeLinear") != nullptr;
+}
+
+std::string quantization_refusal(const std::string& precision, const GraphSummary& graph) {
+  const OperatorUse* quantize = find_operator(graph, "QuantizeLinear");
+  if (precision == "int8") {
+    return is_quantized(graph) ? "" : "precision int8 needs a quantized file, with QuantizeLinear and DequantizeLinear; this one has none";
+  }
+  if (quantize == nullptr) return "";
+  return fmt::format("precision {} of a quantized file (QuantizeLinear, node '{}'): the library computes it in int8, ask for that",
+                     precision, quantize->first_node);
+}
+
+}  // namespace deepgap

@@ -1,0 +1,16 @@
+// Whether a file is quantized, and which precisions that leaves it. For engines that compute a QDQ file in INT8 whatever they are asked
+// for: they take it as `int8` only, and `int8` of nothing else.
+#pragma once
+
+#include <deepgap/graph.h>
+
+#include <string>
+
+namespace deepgap {
+
+const OperatorUse* find_operator(const GraphSummary& graph, const std::string& op);  // of ONNX's own domain; nullptr: none
+bool is_quantized(const GraphSummary& graph);                                        // has both QuantizeLinear and DequantizeLinear
+// Why this precision does not go with this file; empty when it does.
+std::string quantization_refusal(const std::string& precision, const GraphSummary& graph);
+
+}  // namespace deepgap

@@ -1,0 +1,89 @@
+// For the plug-ins' tests: a Session on one of the networks of tiny_onnx.h that remembers what it delivered. What every engine must do is
+// in tests/conformance; this is for what one engine does.
+#pragma once
+
+#include <deepgap/backend.h>
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace deepgap {
+
+struct TinyLoad {
+  std::vector<int64_t> batches{2};
+  int slots = 2;
+  int threads = 1;
+  std::map<std::string, std::string> options;
+  std::string precision = "fp32";
+};
+
+class TinyRig {
+ public:
+  // The Backend, Model and Clock outlive the rig.
+  TinyRig(Backend& backend, const Model& model, Clock& clock, TinyLoad load = {}) {
+    LoadOptions options{.precision = load.precision,
+                        .batch_sizes = std::move(load.batches),
+                        .slots = load.slots,
+                        .threads = load.threads,
+                        .options = std::move(load.options),
+                        .clock = &clock};
+    options.completion = [this](std::span<const Done> done) { note(done); };
+    session = backend.load(model, options);
+  }
+
+  // Rows of three values, each a sample.
+  void stage(const std::vector<std::vector<float>>& rows) {
+    rows_ = rows;
+    std::vector<std::vector<TensorView>> samples;
+    for (const auto& row : rows_) samples.push_back({{DataType::f32, shape_, reinterpret_cast<const std::byte*>(row.data())}});
+    session->stage(samples);
+  }
+  void run(int slot, const std::vector<uint32_t>& samples, uint64_t tag = 0) {
+    session->enqueue(slot, samples, tag);
+    session->drain();
+  }
+  std::vector<float> floats(int slot) const {
+    const auto values = session->outputs(slot)[0].as<float>();
+    return {values.begin(), values.end()};
+  }
+
+  // Of all queries so far, and the marks of the last. To be read when nothing is pending.
+  std::vector<Status> statuses;
+  std::vector<std::thread::id> threads;
+  std::vector<MarkId> marks;
+
+ private:
+  void note(std::span<const Done> done) {
+    const std::lock_guard lock(mutex_);
+    for (const Done& one : done) {
+      statuses.push_back(one.status);
+      threads.push_back(std::this_thread::get_id());
+      marks.clear();
+      for (const Mark& mark : one.marks) marks.push_back(mark.id);
+    }
+  }
+
+  std::mutex mutex_;
+  std::vector<std::vector<float>> rows_;
+  Shape shape_{1, 3};
+
+ public:
+  std::unique_ptr<Session> session;  // last, so that it goes first: it may still deliver
+};
+
+// What `work` throws.
+template <typename Work>
+Error failure_of(Work work) {
+  try {
+    work();
+  } catch (const Error& error) {
+    return error;
+  }
+  return {ErrorKind::internal, "nothing was thrown"};
+}
+
+}  // namespace deepgap

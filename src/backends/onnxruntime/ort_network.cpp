@@ -1,0 +1,51 @@
+#include "backends/onnxruntime/ort_network.h"
+
+#include "backends/onnxruntime/ort_failure.h"
+
+#include <algorithm>
+#include <span>
+
+namespace deepgap {
+namespace {
+
+const OrtLibrary& ort() { return OrtLibrary::instance(); }
+
+OrtSessionHandle open_session(const Model& model, const OrtSessionOptions* options) {
+  // Protobuf cannot hold more in one message; a file may keep its weights beside it.
+  constexpr int64_t protobuf_limit = (int64_t{1} << 31) - (int64_t{16} << 20);
+  OrtSession* session = nullptr;
+  if (model.summary().weight_bytes > protobuf_limit && !model.file().empty()) {
+    ort().call(ort_create_session, ort().env(), model.file().c_str(), options, &session);
+  } else {
+    const std::span<const std::byte> bytes = model.onnx();
+    ort().call(ort_create_session_from_array, ort().env(), bytes.data(), bytes.size(), options, &session);
+  }
+  return OrtSessionHandle(session);
+}
+
+}  // namespace
+
+OrtNetwork open_ort_network(const Model& model, const LoadOptions& options, const OrtSettings& settings,
+                            const std::string& profile_prefix) {
+  const Graph& graph = model.graph();
+  OrtNetwork network{ports(graph, graph.inputs), ports(graph, graph.outputs), 1, settings.io_binding, {}, {}};
+  for (const int64_t batch : options.batch_sizes) {
+    input_shapes("onnxruntime", model.name(), network.inputs, batch);
+    network.max_batch = std::max(network.max_batch, batch);
+  }
+  try {
+    const OrtSessionOptionsHandle made = make_session_options(settings);
+    const DeviceId& device = options.placement.devices.front();
+    append_ort_provider(made.get(), ort_provider(settings, device), device, options.precision, settings.threads);
+    if (!profile_prefix.empty()) ort().call(ort_enable_profiling, made.get(), profile_prefix.c_str());
+    network.session = open_session(model, made.get());
+    OrtMemoryInfo* info = nullptr;
+    ort().call(ort_create_cpu_memory_info, ort_arena_allocator, ort_memory_default, &info);
+    network.host_memory.reset(info);
+  } catch (const OrtFailure& failure) {
+    throw load_error(failure, graph);
+  }
+  return network;
+}
+
+}  // namespace deepgap

@@ -1,0 +1,123 @@
+#include "backends/onnxruntime/ort_profile.h"
+
+#include "backends/common/precision_tally.h"
+#include "backends/onnxruntime/ort_failure.h"
+#include "backends/onnxruntime/ort_slot.h"
+#include "base/file.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <string_view>
+#include <system_error>
+
+namespace deepgap {
+namespace {
+
+using nlohmann::json;
+
+const OrtLibrary& ort() { return OrtLibrary::instance(); }
+
+constexpr std::string_view time_suffix = "_kernel_time";
+
+// A folder of its own that goes with this object.
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "deepgap-ort-XXXXXX").string();
+    if (::mkdtemp(pattern.data()) == nullptr) throw Error(ErrorKind::internal, fmt::format("onnxruntime: cannot make {}", pattern));
+    path_ = pattern;
+  }
+  ~TemporaryFolder() {
+    std::error_code error;  // what is left behind is small
+    std::filesystem::remove_all(path_, error);
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  std::string prefix() const { return path_ + "/profile"; }
+
+ private:
+  std::string path_;
+};
+
+// Ends the profiling; the file's name.
+std::string end_profiling(const OrtNetwork& network) {
+  OrtAllocator* allocator = nullptr;
+  char* name = nullptr;
+  ort().call(ort_default_allocator, &allocator);
+  ort().call(ort_end_profiling, network.session.get(), allocator, &name);
+  std::string path = name;
+  ort().call(ort_allocator_free, allocator, name);
+  return path;
+}
+
+std::string first_input_type(const json& arguments) {
+  const auto inputs = arguments.find("input_type_shape");
+  if (inputs == arguments.end() || !inputs->is_array() || inputs->empty() || !inputs->front().is_object() || inputs->front().empty())
+    return "";
+  return inputs->front().begin().key();
+}
+
+OrtNodeRun node_run(const json& event) {
+  std::string name = event.at("name").get<std::string>();
+  name.resize(name.size() - time_suffix.size());
+  const json& arguments = event.at("args");
+  return {std::move(name), arguments.at("op_name").get<std::string>(), first_input_type(arguments), event.at("dur").get<int64_t>() * 1000};
+}
+
+bool multiplies(std::string_view op) {
+  constexpr std::array<std::string_view, 4> parts{"Conv", "Gemm", "MatMul", "Attention"};
+  return std::any_of(parts.begin(), parts.end(), [&](std::string_view part) { return op.find(part) != std::string_view::npos; });
+}
+
+// As deepgap calls it; what it has no name for stays as the library calls it.
+std::string precision_name(const std::string& type) {
+  if (type == "uint8" || type == "int8") return "int8";
+  if (type == "float") return "fp32";
+  if (type == "float16") return "fp16";
+  if (type == "bfloat16") return "bf16";
+  return type;
+}
+
+}  // namespace
+
+std::vector<OrtNodeRun> parse_ort_profile(const std::string& text) {
+  std::vector<OrtNodeRun> nodes;
+  try {
+    for (const json& event : json::parse(text)) {
+      const std::string name = event.at("name").get<std::string>();
+      if (name == "model_run" || name == "SequentialExecutor::Execute") continue;  // written when the run ends
+      if (name == "model_loading_array" || name == "session_initialization") nodes.clear();
+      if (event.value("cat", "") == "Node" && name.ends_with(time_suffix)) nodes.push_back(node_run(event));
+    }
+  } catch (const json::exception& failure) {
+    throw Error(ErrorKind::internal, fmt::format("onnxruntime's profile cannot be read: {}", failure.what()));
+  }
+  return nodes;
+}
+
+std::vector<OrtNodeRun> profile_ort_network(const Model& model, const LoadOptions& options, const OrtSettings& settings) {
+  const TemporaryFolder folder;
+  const OrtNetwork network = open_ort_network(model, options, settings, folder.prefix());
+  try {
+    OrtSlot slot(network);
+    slot.run(network.max_batch);  // of zeros
+    return parse_ort_profile(read_text(end_profiling(network)));
+  } catch (const OrtFailure& failure) {
+    throw load_error(failure, model.graph());
+  }
+}
+
+PrecisionShares ort_precision_shares(const std::vector<OrtNodeRun>& nodes, const Model& model) {
+  PrecisionTally tally(model);
+  for (const OrtNodeRun& node : nodes) {
+    if (multiplies(node.op)) tally.computed(node.name, precision_name(node.input_type));
+  }
+  return tally.shares();
+}
+
+}  // namespace deepgap

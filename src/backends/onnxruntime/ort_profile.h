@@ -1,0 +1,29 @@
+// What ONNX Runtime executes, node by node, and how long each takes: from the file that a profiled session writes.
+#pragma once
+
+#include "backends/onnxruntime/ort_network.h"
+
+#include <deepgap/session.h>
+
+#include <string>
+#include <vector>
+
+namespace deepgap {
+
+struct OrtNodeRun {
+  std::string name, op;
+  std::string input_type;  // of the first input: "float", "uint8"
+  Nanoseconds ns = 0;
+};
+
+// The nodes of the file's last run, in order of execution. Throws Error{internal} for text that is no such file.
+std::vector<OrtNodeRun> parse_ort_profile(const std::string& json);
+
+// Compiles the model once more, with profiling, and runs it on zeros at its largest batch. Not for a measured moment: it takes time and
+// memory. Throws Error.
+std::vector<OrtNodeRun> profile_ort_network(const Model& model, const LoadOptions& options, const OrtSettings& settings);
+
+// From the types of what is multiplied.
+PrecisionShares ort_precision_shares(const std::vector<OrtNodeRun>& nodes, const Model& model);
+
+}  // namespace deepgap

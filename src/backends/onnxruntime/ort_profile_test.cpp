@@ -1,0 +1,60 @@
+#include "backends/onnxruntime/ort_profile.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace deepgap {
+namespace {
+
+using testing::Pair;
+using testing::UnorderedElementsAre;
+
+// As release 1.31 writes it.
+constexpr const char* text = R"([
+{"cat":"Session","name":"model_loading_array","dur":5,"args":{}},
+{"cat":"Session","name":"session_initialization","dur":9,"args":{}},
+{"cat":"Node","name":"first_token_3_kernel_time","dur":12,"args":{"op_name":"QLinearConv","provider":"CPUExecutionProvider",
+ "input_type_shape":[{"uint8":[2,12,12,16]},{"float":[]}],"output_type_shape":[{"uint8":[2,12,12,32]}]}},
+{"cat":"Node","name":"pool_fence_before","dur":1,"args":{"op_name":"MaxPool"}},
+{"cat":"Node","name":"pool_kernel_time","dur":2,"args":{"op_name":"MaxPool","input_type_shape":[]}},
+{"cat":"Node","name":"second_kernel_time","dur":4,"args":{"op_name":"FusedConv","input_type_shape":[{"float":[2,16,12,12]}]}},
+{"cat":"Session","name":"model_run","dur":30,"args":{}}])";
+
+class TwoConvolutions final : public Model {
+ public:
+  TwoConvolutions() {
+    graph_.values = {{"x", DataType::f32, {}}, {"a", DataType::f32, {}}, {"b", DataType::f32, {}}, {"c", DataType::f32, {}}};
+    graph_.nodes = {{"first", "Conv", "", {0}, {1}, {}}, {"pool", "MaxPool", "", {1}, {2}, {}}, {"second", "Conv", "", {2}, {3}, {}}};
+  }
+  const std::string& name() const override { return graph_.name; }
+  const Graph& graph() const override { return graph_; }
+  const GraphSummary& summary() const override { return summary_; }
+  std::span<const std::byte> onnx() const override { return {}; }
+  const std::string& file() const override { return graph_.name; }
+  std::vector<int64_t> node_macs() const override { return {900, 0, 100}; }
+
+ private:
+  Graph graph_;
+  GraphSummary summary_;
+};
+
+TEST(OrtProfile, NodesOfARun) {
+  const std::vector<OrtNodeRun> nodes = parse_ort_profile(text);
+  ASSERT_EQ(nodes.size(), 3u);
+  EXPECT_EQ(nodes[0].name, "first_token_3");
+  EXPECT_EQ(nodes[0].op, "QLinearConv");
+  EXPECT_EQ(nodes[0].input_type, "uint8");
+  EXPECT_EQ(nodes[0].ns, 12'000);
+  EXPECT_EQ(nodes[1].input_type, "");
+}
+
+TEST(OrtProfile, SharesAreOfTheArithmetic) {
+  const TwoConvolutions model;
+  EXPECT_THAT(ort_precision_shares(parse_ort_profile(text), model), UnorderedElementsAre(Pair("int8", 0.9), Pair("fp32", 0.1)));
+  EXPECT_THAT(ort_precision_shares({{"second", "Conv", "float", 0}}, model), UnorderedElementsAre(Pair("unknown", 0.9), Pair("fp32", 0.1)));
+}
+
+TEST(OrtProfile, OtherTextIsAnError) { EXPECT_THROW(parse_ort_profile("{\"name\": [1"), Error); }
+
+}  // namespace
+}  // namespace deepgap

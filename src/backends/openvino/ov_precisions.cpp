@@ -1,0 +1,51 @@
+#include "backends/openvino/ov_precisions.h"
+
+#include "backends/common/precision_tally.h"
+#include "base/text.h"
+
+#include <openvino/core/model.hpp>
+
+#include <array>
+#include <string>
+#include <string_view>
+
+namespace deepgap {
+namespace {
+
+// "" where the layer does not tell.
+std::string told(const ov::Node& layer, const std::string& key) {
+  const auto found = layer.get_rt_info().find(key);
+  return found != layer.get_rt_info().end() && found->second.is<std::string>() ? found->second.as<std::string>() : "";
+}
+
+// The CPU plug-in's names of layers that multiply matrices; a Subgraph holds the products of an attention block.
+bool multiplies(std::string_view type) {
+  constexpr std::array<std::string_view, 6> types{"Convolution",      "Deconvolution", "FullyConnected",
+                                                  "GroupConvolution", "MatMul",        "Subgraph"};
+  for (const std::string_view one : types) {
+    if (type == one) return true;
+  }
+  return false;
+}
+
+// As deepgap calls it; what it has no name for stays as the library calls it.
+std::string precision_name(const std::string& runtime_precision) {
+  if (runtime_precision == "u8" || runtime_precision == "i8") return "int8";
+  if (runtime_precision == "f32") return "fp32";
+  if (runtime_precision == "f16") return "fp16";
+  return runtime_precision;
+}
+
+}  // namespace
+
+PrecisionShares ov_precision_shares(const ov::CompiledModel& compiled, const Model& model) {
+  PrecisionTally tally(model);
+  for (const auto& layer : compiled.get_runtime_model()->get_ops()) {
+    if (!multiplies(told(*layer, "layerType"))) continue;
+    const std::string precision = precision_name(told(*layer, "runtimePrecision"));
+    for (const std::string& origin : split(told(*layer, "originalLayersNames"), ',')) tally.computed(origin, precision);
+  }
+  return tally.shares();
+}
+
+}  // namespace deepgap

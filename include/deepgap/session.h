@@ -2,8 +2,8 @@
 //
 // Life of a query: the caller stages samples, enqueues up to slots() queries, and hears of each by the completion callback. A slot is
 // busy from enqueue() until its Done was delivered; its outputs stay readable until the slot is enqueued again.
-// Threads: one thread calls stage/enqueue/drain/cancel/reset; the callback may come on any thread, also inside enqueue(), and must not
-// call back into the Session.
+// Threads: one thread calls stage/enqueue/drain/cancel/reset; the callback may come on any thread, on several at once, also inside
+// enqueue(), and must not call back into the Session.
 #pragma once
 
 #include <deepgap/clock.h>

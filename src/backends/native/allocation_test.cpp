@@ -68,13 +68,16 @@ Graph net() {
   return b.finish({b.node("Softmax", {b.node("Gemm", {flat, b.weights({16, 5}), b.weights({5})})}), z});
 }
 
-TEST(NativeAllocations, EnqueueMakesNone) {
+class NativeAllocations : public ::testing::TestWithParam<int> {};
+
+TEST_P(NativeAllocations, EnqueueMakesNone) {
   const OneGraph model(net());
   NativeBackend backend;
-  int completions = 0;
+  std::atomic<int> completions{0};
   LoadOptions options;
   options.batch_sizes = {1, 3};
   options.threads = 2;
+  options.options["streams"] = std::to_string(GetParam());
   options.completion = [&](std::span<const Done> done) { completions += done[0].status == Status::ok ? 1 : 0; };
   const auto session = backend.load(model, options);
   const std::vector<float> a(432, 1.0F), b(432, 2.0F);
@@ -83,15 +86,20 @@ TEST(NativeAllocations, EnqueueMakesNone) {
   for (const auto* sample : {&a, &b}) samples.push_back({{DataType::f32, shape, reinterpret_cast<const std::byte*>(sample->data())}});
   session->stage(samples);
   const std::vector<uint32_t> one{1}, three{0, 1, 0};
-  session->enqueue(0, three, 1);  // the team's threads start here
+  const auto both = [&] {
+    session->enqueue(0, three, 1);
+    session->drain();
+    session->enqueue(0, one, 2);
+    session->drain();
+  };
+  for (int i = 0; i < 50; ++i) both();  // the teams' threads start here, every stream's
 
+  ours = library = 0;
+  library_bytes = 0;
   counting = true;
-  for (uint64_t i = 0; i < 10; ++i) {
-    session->enqueue(0, three, i);
-    session->enqueue(0, one, i);
-  }
+  for (int i = 0; i < 10; ++i) both();
   counting = false;
-  EXPECT_EQ(completions, 21);
+  EXPECT_EQ(completions, 120);
   EXPECT_EQ(ours.load(), 0);
   const auto steps = session->layer_timings().size();
   EXPECT_LT(library_bytes.load(), 20 * steps * 2048);  // tables of arguments, no tensors
@@ -102,6 +110,8 @@ TEST(NativeAllocations, EnqueueMakesNone) {
   counting = false;
   EXPECT_EQ(ours.load(), 1) << "the counter does not count";
 }
+
+INSTANTIATE_TEST_SUITE_P(Streams, NativeAllocations, ::testing::Values(1, 2));
 
 }  // namespace
 }  // namespace deepgap

@@ -44,8 +44,8 @@ BatchIo::BatchIo(const Graph& graph, const std::vector<int64_t>& batch_sizes, in
     input_info_.push_back(input);
     for (auto& slot : slots_) slot.input_buffers.push_back(make_tensor(DataType::u8, {static_cast<int64_t>(input.sample_bytes) * largest}));
   }
-  inputs_.resize(graph.inputs.size());
   for (auto& slot : slots_) {
+    slot.inputs.resize(graph.inputs.size());
     slot.outputs.resize(graph.outputs.size());
     slot.shapes.resize(graph.outputs.size());
     slot.views.resize(graph.outputs.size());
@@ -96,18 +96,20 @@ const std::byte* BatchIo::gather_one(Slot& slot, size_t input, std::span<const u
   return target;
 }
 
-void BatchIo::gather(int slot, std::span<const uint32_t> samples, int64_t batch) {
+void BatchIo::gather(int index, std::span<const uint32_t> samples, int64_t batch) {
   for (uint32_t sample : samples)
     if (sample >= staged_.size())
       throw Error(ErrorKind::internal, fmt::format("sample {} was enqueued, {} are staged", sample, staged_.size()));
-  for (size_t i = 0; i < inputs_.size(); ++i) inputs_[i] = gather_one(slots_[static_cast<size_t>(slot)], i, samples, batch);
+  Slot& slot = slots_[static_cast<size_t>(index)];
+  for (size_t i = 0; i < slot.inputs.size(); ++i) slot.inputs[i] = gather_one(slot, i, samples, batch);
 }
 
-std::vector<Tensor> BatchIo::input_tensors(int64_t batch) const {
+std::vector<Tensor> BatchIo::input_tensors(int slot, int64_t batch) const {
   std::vector<Tensor> tensors;
-  for (size_t i = 0; i < inputs_.size(); ++i)
+  const auto at = inputs(slot);
+  for (size_t i = 0; i < at.size(); ++i)
     tensors.push_back(
-        {input_info_[i].type, bind(input_info_[i].dims, batch), std::shared_ptr<const std::byte>(std::shared_ptr<void>(), inputs_[i])});
+        {input_info_[i].type, bind(input_info_[i].dims, batch), std::shared_ptr<const std::byte>(std::shared_ptr<void>(), at[i])});
   return tensors;
 }
 
@@ -121,9 +123,10 @@ void BatchIo::set_shapes(int slot, const std::vector<Shape>& shapes, int64_t bat
   }
 }
 
-void BatchIo::set_tensors(int slot, const std::vector<Tensor>& tensors) {
-  auto& views = slots_[static_cast<size_t>(slot)].views;
-  for (size_t i = 0; i < tensors.size(); ++i) views[i] = tensors[i].view();
+void BatchIo::keep_tensors(int index, std::vector<Tensor> tensors) {
+  Slot& slot = slots_[static_cast<size_t>(index)];
+  slot.kept = std::move(tensors);
+  for (size_t i = 0; i < slot.kept.size(); ++i) slot.views[i] = slot.kept[i].view();
 }
 
 size_t BatchIo::reserved_bytes() const {

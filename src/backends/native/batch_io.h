@@ -1,4 +1,6 @@
-// Staged samples, and each slot's input and output buffers. Used by the native Sessions.
+// Staged samples, and each slot's input and output buffers. Used by the native Session.
+//
+// Threads: stage() and reserve() while nothing runs; the rest from several threads at once, each with slots of its own.
 #pragma once
 
 #include <deepgap/graph.h>
@@ -23,13 +25,14 @@ class BatchIo {
   // Input addresses of a batch: samples that lie one after the other in memory are used where they are, others are copied together in
   // the slot's buffer. Where `samples` are fewer than `batch`, the last one fills it up.
   void gather(int slot, std::span<const uint32_t> samples, int64_t batch);
-  std::span<const std::byte* const> inputs() const { return inputs_; }
-  std::vector<Tensor> input_tensors(int64_t batch) const;  // of the last gather; they own nothing
+  std::span<const std::byte* const> inputs(int slot) const { return slots_[static_cast<size_t>(slot)].inputs; }
+  std::vector<Tensor> input_tensors(int slot, int64_t batch) const;  // of the slot's last gather; they own nothing
 
   std::span<std::byte* const> output_addresses(int slot) const { return slots_[static_cast<size_t>(slot)].outputs; }
   // The outputs' views of a run with `samples` of `batch` in use.
   void set_shapes(int slot, const std::vector<Shape>& shapes, int64_t batch, int64_t samples);
-  void set_tensors(int slot, const std::vector<Tensor>& tensors);
+  // Outputs that are not in the slot's buffers: kept until the next ones come.
+  void keep_tensors(int slot, std::vector<Tensor> tensors);
   std::span<const TensorView> outputs(int slot) const { return slots_[static_cast<size_t>(slot)].views; }
   size_t reserved_bytes() const;
 
@@ -42,7 +45,9 @@ class BatchIo {
   };
   struct Slot {
     std::vector<Tensor> input_buffers, output_buffers;
+    std::vector<const std::byte*> inputs;  // of the last gather
     std::vector<std::byte*> outputs;
+    std::vector<Tensor> kept;
     std::vector<Shape> shapes;
     std::vector<TensorView> views;
   };
@@ -52,7 +57,6 @@ class BatchIo {
   std::vector<Input> input_info_;
   std::vector<Slot> slots_;
   std::vector<std::vector<const std::byte*>> staged_;  // per sample and input
-  std::vector<const std::byte*> inputs_;
 };
 
 }  // namespace deepgap

@@ -69,7 +69,8 @@ std::vector<DeviceInfo> NativeBackend::devices() const {
 
 std::vector<OptionInfo> NativeBackend::options() const {
   return {{"path", "fast: oneDNN with fused operators; plain: the evaluator that makes the FP32 reference, one operator at a time", "fast"},
-          {"pin", "on: each thread stays on one of the allowed CPUs, where there are enough of them; off: the system places them", "on"}};
+          {"pin", "on: each thread stays on one of the allowed CPUs, where there are enough of them; off: the system places them", "on"},
+          {"streams", "queries computed at a time, each on its share of the threads", "1"}};
 }
 
 Support NativeBackend::supports(const Point& point, const GraphSummary& graph) const {

@@ -1,6 +1,8 @@
 #include "backends/native/native_session.h"
 
 #include "backends/native/batch_io.h"
+#include "backends/native/query_queue.h"
+#include "backends/native/query_runner.h"
 #include "engine/cpu/network.h"
 #include "engine/cpu/operators.h"
 #include "model/eval/evaluator.h"
@@ -11,10 +13,13 @@
 #include <array>
 #include <charconv>
 #include <chrono>
-#include <cstring>
+#include <mutex>
+#include <thread>
 
 namespace deepgap {
 namespace {
+
+constexpr int64_t most_streams = 1024;
 
 std::string option(const LoadOptions& options, const std::string& name, std::initializer_list<std::string_view> allowed) {
   const auto it = options.options.find(name);
@@ -23,6 +28,12 @@ std::string option(const LoadOptions& options, const std::string& name, std::ini
     throw Error(ErrorKind::refused, fmt::format("native: option {}={} is not one of {}", name, it->second, fmt::join(allowed, ", ")));
   return it->second;
 }
+
+struct NativeOptions {
+  bool plain = false, pin = true;
+  int64_t part = 0;  // 0: the engine's choice
+  int streams = 1;
+};
 
 // A whole number from 1 on; 0 for "auto" and where the option is not given.
 int64_t count_option(const LoadOptions& options, const std::string& name) {
@@ -33,6 +44,18 @@ int64_t count_option(const LoadOptions& options, const std::string& name) {
   if (error != std::errc() || end != it->second.data() + it->second.size() || value < 1)
     throw Error(ErrorKind::refused, fmt::format("native: option {}={} is neither auto nor a number from 1 on", name, it->second));
   return value;
+}
+
+NativeOptions native_options(const LoadOptions& options) {
+  NativeOptions native;
+  native.plain = option(options, "path", {"fast", "plain"}) == "plain";
+  native.pin = option(options, "pin", {"on", "off"}) == "on";
+  native.part = count_option(options, "part");
+  const int64_t streams = count_option(options, "streams");
+  if (streams > most_streams)
+    throw Error(ErrorKind::refused, fmt::format("native: option streams={} is more than {}", streams, most_streams));
+  native.streams = static_cast<int>(std::max<int64_t>(streams, 1));
+  return native;
 }
 
 void refuse_unknown_operators(const Graph& graph, bool plain) {
@@ -46,138 +69,136 @@ void refuse_unknown_operators(const Graph& graph, bool plain) {
   }
 }
 
-// What both paths share: staging, slots, marks, completion, errors.
+QueryRunners make_runners(const Model& model, const LoadOptions& options, const NativeOptions& native, BatchIo& io) {
+  if (native.plain || !shapes_are_static(model.graph())) return make_evaluator_runners(model, native.streams, io);
+  return make_network_runners(model, options, native.streams, native.pin, native.part, io);
+}
+
+// With one stream queries run on the calling thread, inside enqueue(): nothing is handed over. With several, each stream is a thread.
 class NativeSession : public Session {
  public:
-  NativeSession(const Model& model, const LoadOptions& options)
-      : options_(options), io_(model.graph(), options.batch_sizes, options.slots) {}
+  NativeSession(const Model& model, const LoadOptions& options, const NativeOptions& native)
+      : completion_(options.completion),
+        clock_(options.clock),
+        queries_(static_cast<size_t>(std::max(options.slots, native.streams))),
+        io_(model.graph(), options.batch_sizes, slots()),
+        runners_(make_runners(model, options, native, io_)),
+        queue_(slots()) {
+    const int64_t largest = *std::max_element(options.batch_sizes.begin(), options.batch_sizes.end());
+    for (Query& query : queries_) query.samples.reserve(static_cast<size_t>(largest));
+    if (runners_.each.size() == 1) return;
+    for (auto& runner : runners_.each) streams_.emplace_back([this, &runner = *runner] { serve(runner); });
+  }
 
-  int slots() const override { return options_.slots; }
+  ~NativeSession() override {
+    NativeSession::cancel();
+    queue_.close();
+  }
+
+  int slots() const override { return static_cast<int>(queries_.size()); }
   void stage(std::span<const std::vector<TensorView>> inputs) override { io_.stage(inputs); }
   std::span<const TensorView> outputs(int slot) const override { return io_.outputs(slot); }
-  void drain() override {}  // nothing runs outside enqueue()
-  void cancel() override {}
-  std::string last_error() const override { return last_error_; }
+  void drain() override { queue_.drain(); }
+  void cancel() override {
+    queue_.withdraw([this](int slot) { deliver({.tag = queries_[static_cast<size_t>(slot)].tag, .status = Status::cancelled}); });
+    drain();
+  }
 
   void enqueue(int slot, std::span<const uint32_t> samples, uint64_t tag) override {
-    std::array<Mark, 4> marks{};
-    const auto mark = [&](size_t position, MarkId id) { marks[position] = {id, 0, now()}; };
-    Done done{.tag = tag};
-    mark(0, MarkId::enqueued);
-    try {
-      prepare(slot, samples);
-      mark(1, MarkId::compute_begin);
-      compute(slot, samples);
-      mark(2, MarkId::compute_end);
-      mark(3, MarkId::returned);
-      done.marks = marks;
-    } catch (const std::exception& error) {
-      last_error_ = error.what();
-      done.status = Status::failed;
-      done.marks = std::span(marks).first(1);
+    Query& query = queries_[static_cast<size_t>(slot)];
+    query.tag = tag;
+    query.samples.assign(samples.begin(), samples.end());
+    query.enqueued = now();
+    if (streams_.empty()) {
+      run(*runners_.each[0], slot);
+    } else {
+      queue_.push(slot);
     }
-    if (options_.completion) options_.completion(std::span(&done, 1));
   }
 
- protected:
-  virtual void prepare(int slot, std::span<const uint32_t> samples) = 0;  // inputs gathered
-  virtual void compute(int slot, std::span<const uint32_t> samples) = 0;  // outputs written
-
-  Nanoseconds now() const {
-    if (options_.clock != nullptr) return options_.clock->now();
-    return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
-  }
-
-  LoadOptions options_;
-  BatchIo io_;
-  std::string last_error_;
-};
-
-class FastSession : public NativeSession {
- public:
-  FastSession(const Model& model, const LoadOptions& options, const NetworkOptions& network)
-      : NativeSession(model, options), network_(model.graph(), network) {
-    for (int64_t batch : options.batch_sizes) io_.reserve(network_.plan_for(batch)->outputs);
+  std::string last_error() const override {
+    const std::lock_guard lock(mutex_);
+    return last_error_;
   }
 
   MemoryUse memory() const override {
-    const auto bytes = static_cast<int64_t>(network_.arena_bytes() + network_.weight_bytes() + io_.reserved_bytes());
+    if (!runners_.bytes) return {};
+    const auto bytes = static_cast<int64_t>(*runners_.bytes + io_.reserved_bytes());
     return {bytes, bytes, bytes};  // all of it is taken at load
   }
 
   std::vector<LayerTiming> layer_timings() override {
-    const int64_t batch = *std::max_element(options_.batch_sizes.begin(), options_.batch_sizes.end());
-    const std::vector<uint32_t> samples(static_cast<size_t>(batch), 0);
-    prepare(0, samples);
-    return network_.run_timed(*plan_, io_.inputs(), io_.output_addresses(0), [this] { return now(); });
+    drain();
+    return runners_.each[0]->layer_timings([this] { return now(); });
   }
 
  private:
-  void prepare(int slot, std::span<const uint32_t> samples) override {
-    plan_ = network_.plan_for(static_cast<int64_t>(samples.size()));
-    if (plan_ == nullptr || samples.empty())
-      throw Error(ErrorKind::refused, fmt::format("native: {} samples were enqueued, batch sizes loaded: {}", samples.size(),
-                                                  fmt::join(options_.batch_sizes, ", ")));
-    io_.gather(slot, samples, plan_->batch);
-  }
-  void compute(int slot, std::span<const uint32_t> samples) override {
-    network_.run(*plan_, io_.inputs(), io_.output_addresses(slot));
-    io_.set_shapes(slot, plan_->outputs, plan_->batch, static_cast<int64_t>(samples.size()));
+  struct Query {
+    uint64_t tag = 0;
+    Nanoseconds enqueued = 0;
+    std::vector<uint32_t> samples;
+  };
+
+  // A stream's life.
+  void serve(QueryRunner& runner) {
+    const TeamScope team = runner.team();
+    while (const auto slot = queue_.take()) {
+      run(runner, *slot);
+      queue_.finished();
+    }
   }
 
-  Network network_;
-  const Network::Plan* plan_ = nullptr;
-};
-
-// The evaluator, one operator after the other: the FP32 reference, and the way for networks whose shapes depend on data.
-class PlainSession : public NativeSession {
- public:
-  PlainSession(const Model& model, const LoadOptions& options) : NativeSession(model, options), graph_(model.graph()) {
-    results_.resize(static_cast<size_t>(options.slots));
+  // The slot may be in use again as soon as its query is delivered: nothing of it is touched from there on.
+  void run(QueryRunner& runner, int slot) {
+    const Query& query = queries_[static_cast<size_t>(slot)];
+    std::array<Mark, 4> marks{Mark{MarkId::enqueued, 0, query.enqueued}};
+    const auto mark = [&](size_t position, MarkId id) { marks[position] = {id, 0, now()}; };
+    Done done{.tag = query.tag};
+    try {
+      runner.prepare(slot, query.samples);
+      mark(1, MarkId::compute_begin);
+      runner.compute(slot, query.samples);
+      mark(2, MarkId::compute_end);
+      mark(3, MarkId::returned);
+      done.marks = marks;
+    } catch (const std::exception& error) {
+      const std::lock_guard lock(mutex_);
+      last_error_ = error.what();
+      done.status = Status::failed;
+      done.marks = std::span(marks).first(1);
+    }
+    deliver(done);
   }
 
-  std::vector<LayerTiming> layer_timings() override {
-    io_.gather(0, std::array<uint32_t, 1>{0}, 1);
-    std::vector<LayerTiming> timings;
-    Nanoseconds before = now();
-    std::map<ValueId, const Node*> maker;
-    for (const auto& node : graph_.nodes) maker.emplace(node.outputs.at(0), &node);
-    evaluate(graph_, io_.input_tensors(1), [&](ValueId id, const Tensor&) {
-      const auto it = maker.find(id);
-      const Nanoseconds after = now();
-      if (it != maker.end()) timings.push_back({it->second->name, it->second->op, after - before});
-      before = after;
-    });
-    return timings;
+  void deliver(const Done& done) const {
+    if (completion_) completion_(std::span(&done, 1));
   }
 
- private:
-  void prepare(int slot, std::span<const uint32_t> samples) override {
-    if (samples.empty()) throw Error(ErrorKind::refused, "native: no sample was enqueued");
-    io_.gather(slot, samples, static_cast<int64_t>(samples.size()));
-  }
-  void compute(int slot, std::span<const uint32_t> samples) override {
-    auto& results = results_[static_cast<size_t>(slot)];
-    results = evaluate(graph_, io_.input_tensors(static_cast<int64_t>(samples.size())));
-    io_.set_tensors(slot, results);
+  Nanoseconds now() const {
+    if (clock_ != nullptr) return clock_->now();
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
   }
 
-  const Graph& graph_;
-  std::vector<std::vector<Tensor>> results_;
+  Completion completion_;
+  Clock* clock_;
+  std::vector<Query> queries_;  // by slot
+  BatchIo io_;
+  QueryRunners runners_;
+  QueryQueue queue_;
+  mutable std::mutex mutex_;
+  std::string last_error_;             // under mutex_
+  std::vector<std::jthread> streams_;  // last: they use all of the above
 };
 
 }  // namespace
 
 std::unique_ptr<Session> make_native_session(const Model& model, const LoadOptions& options) {
-  const bool plain = option(options, "path", {"fast", "plain"}) == "plain";
-  const bool pin = option(options, "pin", {"on", "off"}) == "on";
-  const int64_t part = count_option(options, "part");
+  const NativeOptions native = native_options(options);
   if (options.batch_sizes.empty() || options.slots < 1 || options.threads < 1)
     throw Error(ErrorKind::refused, "native: at least one batch size, slot and thread are needed");
-  refuse_unknown_operators(model.graph(), plain);
+  refuse_unknown_operators(model.graph(), native.plain);
   try {
-    if (plain || !shapes_are_static(model.graph())) return std::make_unique<PlainSession>(model, options);
-    return std::make_unique<FastSession>(model, options, NetworkOptions{options.batch_sizes, options.threads, pin, part});
+    return std::make_unique<NativeSession>(model, options, native);
   } catch (const dnnl::error& error) {
     throw Error(error.status == dnnl_out_of_memory ? ErrorKind::out_of_memory : ErrorKind::internal,
                 fmt::format("native: oneDNN says {} while {} is loaded", error.what(), model.name()));

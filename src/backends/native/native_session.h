@@ -1,4 +1,5 @@
-// One loaded model of the native backend. Everything runs on the calling thread and its OpenMP team, inside enqueue().
+// One loaded model of the native backend. With one stream everything runs on the calling thread and its OpenMP team, inside enqueue();
+// with several each stream is a thread with a team of its own.
 #pragma once
 
 #include <deepgap/backend.h>

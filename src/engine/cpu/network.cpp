@@ -1,13 +1,11 @@
 #include "engine/cpu/network.h"
 
 #include "engine/cpu/lowering.h"
-#include "engine/cpu/team.h"
 #include "engine/passes/independent_samples.h"
 #include "engine/passes/passes.h"
 #include "model/graph_tools.h"
 
 #include <algorithm>
-#include <set>
 
 namespace deepgap {
 namespace {
@@ -67,6 +65,12 @@ std::vector<Shape> shapes_of(const Graph& graph, const std::vector<ValueId>& ids
   return shapes;
 }
 
+std::vector<int> cpus_from(size_t first) {
+  std::vector<int> cpus = allowed_cpus();
+  cpus.erase(cpus.begin(), cpus.begin() + static_cast<std::ptrdiff_t>(std::min(first, cpus.size())));
+  return cpus;
+}
+
 }  // namespace
 
 bool shapes_are_static(const Graph& graph) {
@@ -83,39 +87,47 @@ bool shapes_are_static(const Graph& graph) {
   });
 }
 
-Network::Network(const Graph& graph, const NetworkOptions& options)
-    : options_(options), cpus_(options.pin ? allowed_cpus() : std::vector<int>{}), engine_(dnnl::engine::kind::cpu, 0), stream_(engine_) {
-  const TeamScope team(options_.threads, cpus_);  // primitives are made for as many threads as will run them
-  WeightStore weights(engine_, stream_);
-  Graph unbound = graph;
-  optimize_unbound(unbound);
+NetworkSource::NetworkSource(const Graph& graph)
+    : unbound_(graph), engine_(dnnl::engine::kind::cpu, 0), weights_(engine_, dnnl::stream(engine_)) {
+  optimize_unbound(unbound_);
+}
+
+const Graph& NetworkSource::bound(int64_t batch) {
+  const auto found = bound_.find(batch);
+  return found != bound_.end() ? found->second : bound_.emplace(batch, bound_graph(unbound_, batch)).first->second;
+}
+
+Network::Network(NetworkSource& source, const NetworkOptions& options)
+    : options_(options),
+      cpus_(options.pin ? cpus_from(options.first_cpu) : std::vector<int>{}),
+      engine_(source.engine()),
+      stream_(engine_) {
+  const TeamScope scope = team();  // primitives are made for as many threads as will run them
   for (int64_t batch : options_.batch_sizes)
-    if (!plans_.contains(batch)) plans_.emplace(batch, plan(unbound, batch, weights));
-  std::set<const std::byte*> counted;
+    if (!plans_.contains(batch)) plans_.emplace(batch, plan(source, batch));
   for (auto& [samples, executable] : executables_) {
     executable->bind(arena_);
     for (const auto& buffer : executable->buffers())
-      if (buffer.data && counted.insert(buffer.data.get()).second) weight_bytes_ += buffer.bytes;
+      if (buffer.data) weights_.emplace(buffer.data.get(), buffer.bytes);
   }
 }
 
-Executable& Network::executable_for(const Graph& unbound, int64_t samples, WeightStore& weights) {
+Executable& Network::executable_for(NetworkSource& source, int64_t samples) {
   auto& made = executables_[samples];
   if (!made) {
-    const Graph graph = bound_graph(unbound, samples);
-    made = std::make_unique<Executable>(Lowering(graph, weights, engine_).lower(), engine_);
+    made = std::make_unique<Executable>(Lowering(source.bound(samples), source.weights(), engine_).lower(), engine_);
     arena_.reserve(made->arena_bytes());
   }
   return *made;
 }
 
-Network::Plan Network::plan(const Graph& unbound, int64_t batch, WeightStore& weights) {
-  const Graph graph = folded_graph(unbound, batch);
-  const int64_t part = part_of(unbound, graph, batch, options_.part, options_.threads);
+Network::Plan Network::plan(NetworkSource& source, int64_t batch) {
+  const Graph graph = folded_graph(source.unbound(), batch);
+  const int64_t part = part_of(source.unbound(), graph, batch, options_.part, options_.threads);
   Plan plan{.batch = batch, .parts = batch / part, .inputs = shapes_of(graph, graph.inputs), .outputs = shapes_of(graph, graph.outputs)};
   plan.input_part_bytes = part_bytes(graph, graph.inputs, plan.parts);
   plan.output_part_bytes = part_bytes(graph, graph.outputs, plan.parts);
-  plan.executable = &executable_for(unbound, part, weights);
+  plan.executable = &executable_for(source, part);
   return plan;
 }
 
@@ -125,7 +137,7 @@ const Network::Plan* Network::plan_for(int64_t samples) const {
 }
 
 void Network::run(const Plan& plan, std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs) {
-  const TeamScope team(options_.threads, cpus_);
+  const TeamScope scope = team();
   input_addresses_.assign(inputs.begin(), inputs.end());
   output_addresses_.assign(outputs.begin(), outputs.end());
   for (int64_t part = 0; part < plan.parts; ++part) {
@@ -138,10 +150,18 @@ void Network::run(const Plan& plan, std::span<const std::byte* const> inputs, st
 std::vector<LayerTiming> Network::run_timed(const Plan& plan, std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs,
                                             const std::function<Nanoseconds()>& now) {
   run(plan, inputs, outputs);  // warm
-  const TeamScope team(options_.threads, cpus_);
+  const TeamScope scope = team();
   auto timings = plan.executable->run_timed(stream_, inputs, outputs, now);
   for (auto& timing : timings) timing.ns *= plan.parts;
   return timings;
+}
+
+size_t weight_bytes(std::span<const Network* const> networks) {
+  std::map<const std::byte*, size_t> all;
+  for (const Network* network : networks) all.insert(network->weights().begin(), network->weights().end());
+  size_t bytes = 0;
+  for (const auto& [data, size] : all) bytes += size;
+  return bytes;
 }
 
 }  // namespace deepgap

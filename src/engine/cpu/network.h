@@ -2,12 +2,14 @@
 #pragma once
 
 #include "engine/cpu/executable.h"
+#include "engine/cpu/team.h"
 #include "engine/cpu/weights.h"
 
 #include <deepgap/graph.h>
 
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -20,14 +22,35 @@ struct NetworkOptions {
   // Samples that go through the network together. 0: the engine's choice. A batch is run part after part where its samples are
   // independent, so that what one layer writes is still in cache when the next one reads it.
   int64_t part = 0;
+  // Position of the first thread's CPU among those that are allowed, for Networks that run beside each other.
+  size_t first_cpu = 0;
 };
 
-// One thread at a time.
+// What Networks of one Graph share: what was made of the Graph, and the weights in the layouts of their primitives. Needed while Networks
+// are made, not while they run. One thread.
+class NetworkSource {
+ public:
+  explicit NetworkSource(const Graph& graph);
+
+  const Graph& unbound() const { return unbound_; }
+  const Graph& bound(int64_t batch);  // and optimized
+  const dnnl::engine& engine() const { return engine_; }
+  WeightStore& weights() { return weights_; }
+
+ private:
+  Graph unbound_;
+  std::map<int64_t, Graph> bound_;  // kept, since the WeightStore knows constants by their addresses
+  dnnl::engine engine_;
+  WeightStore weights_;
+};
+
+// One thread at a time; several Networks of one source may run at once.
 class Network {
  public:
-  // The Graph is not needed afterwards, its constants are shared. Throws Error{refused} naming operator and node; Error{input} where a
+  // The source is not needed afterwards, its constants are shared. Throws Error{refused} naming operator and node; Error{input} where a
   // shape depends on data (see shapes_are_static).
-  Network(const Graph& graph, const NetworkOptions& options);
+  Network(NetworkSource& source, const NetworkOptions& options);
+  Network(const Graph& graph, const NetworkOptions& options) : Network(NetworkSource(graph), options) {}
 
   struct Plan {
     int64_t batch = 1;
@@ -44,23 +67,30 @@ class Network {
   std::vector<LayerTiming> run_timed(const Plan& plan, std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs,
                                      const std::function<Nanoseconds()>& now);
   size_t arena_bytes() const { return arena_.bytes(); }
-  size_t weight_bytes() const { return weight_bytes_; }
+  // The constants it reads, by address: what several Networks share is there once.
+  const std::map<const std::byte*, size_t>& weights() const { return weights_; }
+  // For a thread that runs nothing else: it and its team stay where run() puts them.
+  TeamScope team() const { return {options_.threads, cpus_}; }
 
  private:
-  Executable& executable_for(const Graph& unbound, int64_t samples, WeightStore& weights);
-  Plan plan(const Graph& unbound, int64_t batch, WeightStore& weights);
+  Network(NetworkSource&& source, const NetworkOptions& options) : Network(source, options) {}
+  Executable& executable_for(NetworkSource& source, int64_t samples);
+  Plan plan(NetworkSource& source, int64_t batch);
 
   NetworkOptions options_;
-  std::vector<int> cpus_;
+  std::vector<int> cpus_;  // of its threads; empty: the system places them
   dnnl::engine engine_;
   dnnl::stream stream_;
   Arena arena_;
   std::map<int64_t, std::unique_ptr<Executable>> executables_;  // by samples a run
   std::map<int64_t, Plan> plans_;                               // by batch size
-  size_t weight_bytes_ = 0;
-  std::vector<const std::byte*> input_addresses_;  // of the part that runs
+  std::map<const std::byte*, size_t> weights_;                  // bytes, by address
+  std::vector<const std::byte*> input_addresses_;               // of the part that runs
   std::vector<std::byte*> output_addresses_;
 };
+
+// Of all constants that any of them reads.
+size_t weight_bytes(std::span<const Network* const> networks);
 
 // Whether every shape is known once the batch is: false for networks whose shapes depend on data.
 bool shapes_are_static(const Graph& graph);

@@ -51,6 +51,14 @@ std::string affinity_of_this_thread() {
   return join(cpus, ",");
 }
 
+// What keeps streams from doing what they are for; empty: nothing.
+std::string streams_note(int64_t streams, int64_t in_flight, size_t cpus) {
+  if (streams <= 1) return {};
+  if (streams > static_cast<int64_t>(cpus)) return fmt::format("{} streams share {} CPUs", streams, cpus);
+  if (streams > in_flight) return fmt::format("{} of {} streams are kept busy: in_flight is {}", in_flight, streams, in_flight);
+  return {};
+}
+
 // The state of one order while it runs; `record` is what is known so far.
 class Measurement {
  public:
@@ -188,6 +196,8 @@ void Measurement::load() {
   target_ = make_session_target(loader, *inputs_.dataset, order_.point.batch, clock_);
   record_.facts["session.slots"] = static_cast<int64_t>(session_->slots());
   record_.facts["cpus.affinity"] = affinity_of_this_thread();
+  const std::string note = streams_note(options_.streams, scenario_->in_flight(), allowed_cpus().size());
+  if (!note.empty()) record_.facts["streams.note"] = note;
   target_->load(inputs_.samples);
 }
 

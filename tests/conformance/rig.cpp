@@ -135,10 +135,17 @@ double sqnr_db(const std::vector<Tensor>& expected, std::span<const TensorView> 
   return error_power > 0 ? 10 * std::log10(reference_power / error_power) : 300;
 }
 
-Rig::Rig(const Model& model, std::vector<int64_t> batches, int slots, int threads, const std::string& precision)
+Rig::Rig(const Model& model, std::vector<int64_t> batches, int slots, int threads, const std::string& precision,
+         const std::map<std::string, std::string>& engine_options)
     : clock(make_real_clock()) {
-  LoadOptions options{.precision = precision, .batch_sizes = std::move(batches), .slots = slots, .threads = threads, .clock = clock.get()};
+  LoadOptions options{.precision = precision,
+                      .batch_sizes = std::move(batches),
+                      .slots = slots,
+                      .threads = threads,
+                      .options = engine_options,
+                      .clock = clock.get()};
   options.completion = [this](std::span<const Done> done) {
+    const std::lock_guard lock(mutex);
     for (const Done& one : done) {
       delivered[one.tag].push_back(one.status);
       marks.assign(one.marks.begin(), one.marks.end());

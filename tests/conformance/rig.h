@@ -7,6 +7,7 @@
 
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -56,7 +57,8 @@ double sqnr_db(const std::vector<Tensor>& expected, std::span<const TensorView> 
 class Rig {
  public:
   // Throws what load() throws.
-  Rig(const Model& model, std::vector<int64_t> batches, int slots = 1, int threads = 1, const std::string& precision = "fp32");
+  Rig(const Model& model, std::vector<int64_t> batches, int slots = 1, int threads = 1, const std::string& precision = "fp32",
+      const std::map<std::string, std::string>& engine_options = {});
   void stage(const Samples& samples);
   void enqueue(int slot, const std::vector<uint32_t>& samples, uint64_t tag) { session->enqueue(slot, samples, tag); }
   // Enqueues and drains; the status of its Done.
@@ -66,6 +68,7 @@ class Rig {
   std::unique_ptr<Clock> clock;
   std::map<uint64_t, std::vector<Status>> delivered;  // by tag
   std::vector<Mark> marks;                            // of the last
+  std::mutex mutex;                                   // of both: several may be delivered at once
   std::unique_ptr<Session> session;
 
  private:

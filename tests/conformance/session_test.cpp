@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <functional>
 #include <numeric>
@@ -125,6 +126,25 @@ TEST_F(SessionContract, EveryQueryIsDeliveredOnce) {
   }
   rig.session->drain();
   for (uint64_t tag = 0; tag < 30; ++tag) EXPECT_EQ(rig.delivered[tag], std::vector<Status>{Status::ok}) << tag;
+}
+
+TEST_F(SessionContract, StreamsAnswerAsOneDoesWhereTheyAreAnOption) {
+  const std::vector<OptionInfo> options = backend().options();
+  if (std::none_of(options.begin(), options.end(), [](const OptionInfo& option) { return option.name == "streams"; })) return;
+  constexpr uint32_t slots = 4;
+  Rig rig(model, {1}, slots, 2, "fp32", {{"streams", "3"}});
+  rig.stage(samples);
+  for (uint32_t round = 0; round < 5; ++round) {
+    for (uint32_t slot = 0; slot < slots; ++slot) rig.enqueue(static_cast<int>(slot), {(slot + round) % 6}, round * slots + slot);
+    if (round == 2) rig.session->cancel();
+    rig.session->drain();
+    for (uint32_t slot = 0; slot < slots; ++slot) {
+      const std::vector<Status>& statuses = rig.delivered[round * slots + slot];
+      ASSERT_EQ(statuses.size(), 1u);
+      ASSERT_NE(statuses[0], Status::failed) << rig.session->last_error();
+      if (statuses[0] == Status::ok) EXPECT_EQ(wrong(rig, static_cast<int>(slot), {(slot + round) % 6}), "") << round << ' ' << slot;
+    }
+  }
 }
 
 TEST_F(SessionContract, CancelLeavesNothingPendingAndTheSessionUsable) {

@@ -5,14 +5,14 @@
 // form to print, test and evaluate, and a fused node means exactly what the ONNX nodes in its body mean.
 #pragma once
 
+#include "model/eval/fold_constants.h"
+
 #include <deepgap/graph.h>
 
 namespace deepgap {
 
 // Bypasses Identity and Dropout (inference: it passes its input on). A graph output keeps its name.
 void remove_identities(Graph& graph);
-// Evaluates nodes whose inputs are all constants, and Shape and Size of known shapes. Large results of small inputs stay nodes.
-void fold_constants(Graph& graph);
 // Scales weights and bias of a Conv, ConvTranspose or Gemm by the BatchNormalization that alone reads it.
 void fold_batch_norms(Graph& graph);
 // Joins Conv, ConvTranspose, Gemm, MatMul and elementwise operators with the activations and additions that follow: fused.h.

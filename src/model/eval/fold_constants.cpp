@@ -1,5 +1,5 @@
-#include "engine/passes/edit.h"
-#include "engine/passes/passes.h"
+#include "model/eval/fold_constants.h"
+
 #include "model/eval/evaluator.h"
 #include "model/graph_tools.h"
 
@@ -27,8 +27,8 @@ bool all_known(const std::optional<Dims>& dims) {
 
 // Shape and Size ask for a shape only, which may be known where the value is not.
 std::optional<Tensor> from_shape(const Graph& graph, const Node& node) {
-  const bool shape = is_onnx_op(node, "Shape"), size = is_onnx_op(node, "Size");
-  if (!shape && !size) return std::nullopt;
+  const bool shape = node.op == "Shape", size = node.op == "Size";
+  if (!node.domain.empty() || (!shape && !size)) return std::nullopt;
   const auto& dims = graph.values[static_cast<size_t>(node.inputs.at(0))].dims;
   if (!all_known(dims)) return std::nullopt;
   const Shape known = known_shape(graph, node.inputs[0]);
@@ -92,7 +92,11 @@ void fold_constants(Graph& graph) {
     }
     erase[i] = true;
   }
-  erase_nodes(graph, erase);
+  std::vector<Node> kept;
+  for (size_t i = 0; i < graph.nodes.size(); ++i) {
+    if (!erase[i]) kept.push_back(std::move(graph.nodes[i]));
+  }
+  graph.nodes = std::move(kept);
 }
 
 }  // namespace deepgap

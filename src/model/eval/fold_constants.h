@@ -1,0 +1,12 @@
+// What can be computed before a network runs.
+#pragma once
+
+#include <deepgap/graph.h>
+
+namespace deepgap {
+
+// Evaluates nodes whose inputs are all constants, and Shape and Size of known shapes: with the sizes bound, the shape arithmetic of
+// exported networks goes. Large results of small inputs stay nodes, and so do operators that the evaluator does not have.
+void fold_constants(Graph& graph);
+
+}  // namespace deepgap

@@ -27,6 +27,7 @@ ALLOWED = {
     "backends/onnxruntime": {"base", "backends/common"},
     "backends/openvino": {"base", "backends/common"},
     "backends/native": {"base", "model", "engine"},
+    "backends/libtorch": {"base", "model", "backends/common"},
     "cli": {"base", "stats", "record", "model", "dataset", "scenario", "telemetry", "plan", "store", "analysis", "report", "worker", "run"},
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.M)

@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "cli/backend_rows.h"
 #include "cli/command.h"
+#include "cli/libtorch_folder.h"
 #include "worker/plugin.h"
 
 #include <deepgap/error.h>
@@ -43,7 +44,10 @@ class BackendsCommand final : public Command {
  public:
   std::string name() const override { return "backends"; }
   std::string describe() const override { return "Engines that are here, with versions, devices and options, and why others are not"; }
-  void declare(CLI::App& app) override { app.add_flag("--json", json_, "A list of objects, for programs"); }
+  void declare(CLI::App& app) override {
+    app.add_flag("--json", json_, "A list of objects, for programs");
+    declare_libtorch_folder(app);
+  }
   int run() override {
     const json rows = backend_rows();
     if (json_) {

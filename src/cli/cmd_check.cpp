@@ -2,6 +2,7 @@
 #include "base/subprocess.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/libtorch_folder.h"
 #include "dataset/kinds.h"
 #include "model/onnx_reader.h"
 #include "plan/study.h"
@@ -137,6 +138,7 @@ class CheckCommand : public Command {
     app.add_option("-t,--threads", request_.threads, "Of the engine; left out: the CPUs allowed here")->type_name("N");
     app.add_option("--shape", shapes_, "Sizes of an input that leaves them open: input:1x3x224x224")->type_name("INPUT:DIMS");
     app.add_option("--cache", request_.cache_dir, "Folder that keeps weights once they are made")->type_name("DIR");
+    declare_libtorch_folder(app);
     app.add_flag("--json", json_, "The comparison as a JSON object, for programs");
     app.footer("SQNR, the ratio of the signal to the error, is in dB: higher is better. Exit code 0: they agree, 1: they differ.");
     request_.backend = "native";

@@ -2,6 +2,7 @@
 #include "base/text.h"
 #include "cli/backend_rows.h"
 #include "cli/command.h"
+#include "cli/libtorch_folder.h"
 #include "telemetry/environment.h"
 
 #include <fmt/format.h>
@@ -58,7 +59,10 @@ class DevicesCommand final : public Command {
  public:
   std::string name() const override { return "devices"; }
   std::string describe() const override { return "Devices to run on, and the engines that can"; }
-  void declare(CLI::App& app) override { app.add_flag("--json", json_, "A list of objects, for programs"); }
+  void declare(CLI::App& app) override {
+    app.add_flag("--json", json_, "A list of objects, for programs");
+    declare_libtorch_folder(app);
+  }
   int run() override {
     const json rows = device_rows(backend_rows());
     if (json_) {

@@ -1,6 +1,7 @@
 // `deepgap run`: measures what a study file or flags ask for and writes the Records to a Store.
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/libtorch_folder.h"
 #include "record/record_json.h"
 #include "run/progress.h"
 #include "run/run_study.h"
@@ -120,6 +121,7 @@ void RunCommand::declare(CLI::App& app) {
       ->type_name("TIME")
       ->capture_default_str();
   app.add_option("--cache", cache_, "Folder of references and compiled models")->group(where)->type_name("DIR");
+  declare_libtorch_folder(app);
   app.add_option("--check", check_, "Compare outputs with the reference before timing")->group(where)->type_name("on|off");
   app.add_option("--study", study_name_, "Name of the study in the Records")->group(where)->type_name("NAME");
   app.add_flag("--strict", strict_, "Unstable results count as failures too")->group(where);

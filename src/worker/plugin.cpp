@@ -102,7 +102,7 @@ std::unique_ptr<Plugin> open_plugin(const std::string& name) {
 
 std::vector<AbsentBackend> absent_backends() {
   std::vector<AbsentBackend> absent{
-      {"libtorch", "not built yet: comes in a later version"},
+      {"libtorch", "not built: torch was not there when this program was built; docs/engines.md says how to get it"},
       {"openvino", "not built: OpenVINO was not there when this program was built; docs/engines.md says how to get it"},
       {"tensorflow", "not planned: its graph mode is reproduced by the compiled graphs of the engines that are here"},
       {"tensorrt", "not built: TensorRT cannot be had as a package; a later version builds it where TENSORRT_ROOT is given"},

@@ -1,0 +1,19 @@
+// LibTorch on the CPU.
+#pragma once
+
+#include <deepgap/backend.h>
+
+namespace deepgap {
+
+class TorchCpuBackend final : public Backend {
+ public:
+  std::string name() const override { return "libtorch"; }
+  std::string version() const override;
+  ModelForm form() const override { return ModelForm::graph; }
+  std::vector<DeviceInfo> devices() const override;
+  std::vector<OptionInfo> options() const override;
+  Support supports(const Point& point, const GraphSummary& graph) const override;
+  std::unique_ptr<Session> load(const Model& model, const LoadOptions& options) override;
+};
+
+}  // namespace deepgap

@@ -1,0 +1,233 @@
+#include "backends/libtorch/cpu/cpu_session.h"
+
+#include "backends/common/slot_buffer.h"
+#include "backends/common/staging.h"
+#include "backends/libtorch/torch_failure.h"
+#include "backends/libtorch/torch_outputs.h"
+#include "backends/libtorch/torch_program.h"
+#include "backends/libtorch/torch_types.h"
+
+#include <ATen/Parallel.h>
+#include <ATen/ops/zeros.h>
+#include <c10/core/InferenceMode.h>
+
+#include <algorithm>
+#include <array>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <thread>
+
+namespace deepgap {
+namespace {
+
+TorchTarget target_of(const std::string& precision, const TorchSettings& settings) {
+  TorchTarget target;
+  target.channels_last = settings.channels_last;
+  if (precision == "bf16") target.floats = at::kBFloat16;
+  if (precision == "fp16") target.floats = at::kHalf;
+  if (precision == "mixed") target.autocast = at::kBFloat16;  // what PyTorch's autocast takes on a CPU
+  return target;
+}
+
+struct Slot {
+  std::vector<SlotBuffer> inputs;
+  std::unique_ptr<TorchOutputs> outputs;
+  // Of the query in flight.
+  std::vector<uint32_t> samples;
+  uint64_t tag = 0;
+  Nanoseconds enqueued = 0;
+};
+
+class TorchCpuSession final : public Session {
+ public:
+  TorchCpuSession(const Model& model, const LoadOptions& options, const TorchSettings& settings)
+      : clock_(*options.clock),
+        completion_(options.completion),
+        threads_(options.threads),
+        model_(model),
+        inputs_(ports(model.graph(), model.graph().inputs)),
+        staging_("libtorch", inputs_),
+        network_(std::make_unique<TorchProgram>(model.graph(), target_of(options.precision, settings))),
+        slots_(static_cast<size_t>(options.slots)) {
+    const c10::InferenceMode inference;
+    for (const int64_t batch : options.batch_sizes) {
+      largest_ = std::max(largest_, batch);
+      input_shapes("libtorch", model.name(), inputs_, batch);
+      network_->prepare(batch);
+    }
+    for (Slot& slot : slots_) {
+      for (const Port& input : inputs_) slot.inputs.emplace_back(bytes_of(input.type, *input.shape(largest_)));
+      slot.outputs = std::make_unique<TorchOutputs>(model.graph(), largest_, false);
+    }
+    thread_ = std::thread([this] { serve(); });
+  }
+
+  ~TorchCpuSession() override {
+    TorchCpuSession::cancel();
+    {
+      const std::lock_guard lock(mutex_);
+      ending_ = true;
+    }
+    wake_.notify_all();
+    thread_.join();
+  }
+
+  int slots() const override { return static_cast<int>(slots_.size()); }
+  void stage(std::span<const std::vector<TensorView>> inputs) override { staging_.stage(inputs); }
+  std::span<const TensorView> outputs(int slot) const override { return slots_.at(static_cast<size_t>(slot)).outputs->views(); }
+
+  void enqueue(int index, std::span<const uint32_t> samples, uint64_t tag) override {
+    Slot& slot = slots_.at(static_cast<size_t>(index));
+    slot.enqueued = clock_.now();
+    slot.samples.assign(samples.begin(), samples.end());
+    slot.tag = tag;
+    {
+      const std::lock_guard lock(mutex_);
+      waiting_.push_back(&slot);
+      ++pending_;
+    }
+    wake_.notify_one();
+  }
+
+  void drain() override {
+    std::unique_lock lock(mutex_);
+    idle_.wait(lock, [&] { return pending_ == 0; });
+  }
+
+  void cancel() override {
+    std::deque<Slot*> given_up;
+    {
+      const std::lock_guard lock(mutex_);
+      given_up.swap(waiting_);
+    }
+    for (const Slot* slot : given_up) deliver({.tag = slot->tag, .status = Status::cancelled});
+    drain();
+  }
+
+  std::string last_error() const override {
+    const std::lock_guard lock(mutex_);
+    return last_error_;
+  }
+
+  std::vector<LayerTiming> layer_timings() override {
+    std::vector<LayerTiming> timings;
+    const TorchNetwork::Around around = [&](const Node& node, const std::function<at::Tensor()>& work) {
+      const Nanoseconds begin = clock_.now();
+      work();
+      timings.push_back({node.name, node.op, clock_.now() - begin});
+    };
+    const Apart apart(*this);
+    network_->run(largest_, zeros(), &around);
+    return timings;
+  }
+
+  PrecisionShares precision_shares() override {
+    const Apart apart(*this);
+    return torch_precision_shares(*network_, model_, largest_, zeros(), "fp32");
+  }
+
+ private:
+  void serve() {
+    at::set_num_threads(threads_);
+    std::unique_lock lock(mutex_);
+    while (true) {
+      wake_.wait(lock, [&] { return ending_ || !waiting_.empty(); });
+      if (waiting_.empty()) return;
+      Slot& slot = *waiting_.front();
+      waiting_.pop_front();
+      lock.unlock();
+      answer(slot);
+      lock.lock();
+    }
+  }
+
+  void answer(Slot& slot) {
+    std::array<Mark, 5> marks{{{MarkId::enqueued, 0, slot.enqueued}, {MarkId::h2d_begin, 0, clock_.now()}}};
+    Done done{.tag = slot.tag};
+    try {
+      const c10::InferenceMode inference;
+      const std::vector<at::Tensor> inputs = gather(slot);
+      marks[2] = {MarkId::compute_begin, 0, clock_.now()};
+      slot.outputs->take(network_->run(static_cast<int64_t>(slot.samples.size()), inputs, nullptr));
+      marks[3] = {MarkId::compute_end, 0, clock_.now()};
+      marks[4] = {MarkId::returned, 0, marks[3].ns};
+      done.marks = marks;
+    } catch (const std::exception& failure) {
+      done.status = fail(torch_error(failure, "running the model").what());
+      done.marks = std::span(marks).first(1);
+    }
+    deliver(done);
+  }
+
+  // Another thread may use the slot again as soon as the completion was called.
+  void deliver(const Done& done) {
+    completion_(std::span(&done, 1));
+    const std::lock_guard lock(mutex_);
+    --pending_;
+    idle_.notify_all();
+  }
+
+  Status fail(const std::string& reason) {
+    const std::lock_guard lock(mutex_);
+    last_error_ = reason;
+    return Status::failed;
+  }
+
+  std::vector<at::Tensor> gather(Slot& slot) const {
+    const auto batch = static_cast<int64_t>(slot.samples.size());
+    require_torch_batch(batch, largest_);
+    std::vector<at::Tensor> inputs;
+    for (size_t i = 0; i < inputs_.size(); ++i) {
+      const Shape shape = *inputs_[i].shape(batch);
+      staging_.gather(i, slot.samples, batch, slot.inputs[i].data(), bytes_of(inputs_[i].type, shape));
+      inputs.push_back(torch_view(inputs_[i].type, shape, slot.inputs[i].data()));
+    }
+    return inputs;
+  }
+
+  std::vector<at::Tensor> zeros() const {
+    std::vector<at::Tensor> inputs;
+    for (const Port& input : inputs_) inputs.push_back(at::zeros(*input.shape(largest_), at::TensorOptions(torch_type(input.type))));
+    return inputs;
+  }
+
+  // The network is idle and this thread may run it.
+  struct Apart {
+    explicit Apart(TorchCpuSession& session) {
+      session.drain();
+      at::set_num_threads(session.threads_);
+    }
+    c10::InferenceMode inference;
+  };
+
+  Clock& clock_;
+  Completion completion_;
+  int threads_;
+  const Model& model_;
+  std::vector<Port> inputs_;
+  Staging staging_;
+  int64_t largest_ = 0;  // batch
+  std::unique_ptr<TorchNetwork> network_;
+  std::vector<Slot> slots_;
+
+  mutable std::mutex mutex_;  // of all below
+  std::condition_variable wake_, idle_;
+  std::deque<Slot*> waiting_;
+  size_t pending_ = 0;  // enqueued and not delivered
+  bool ending_ = false;
+  std::string last_error_;
+  std::thread thread_;
+};
+
+}  // namespace
+
+std::unique_ptr<Session> make_torch_cpu_session(const Model& model, const LoadOptions& options, const TorchSettings& settings) {
+  try {
+    return std::make_unique<TorchCpuSession>(model, options, settings);
+  } catch (const std::exception& failure) {
+    throw torch_error(failure, "loading the model");
+  }
+}
+
+}  // namespace deepgap

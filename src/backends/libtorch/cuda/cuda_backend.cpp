@@ -1,0 +1,40 @@
+#include "backends/libtorch/cuda/cuda_backend.h"
+
+#include "backends/libtorch/cuda/cuda_devices.h"
+#include "backends/libtorch/cuda/cuda_session.h"
+#include "backends/libtorch/torch_settings.h"
+
+#include <ATen/Context.h>
+#include <cuda_runtime_api.h>
+#include <fmt/format.h>
+#include <torch/headeronly/version.h>
+
+namespace deepgap {
+
+TorchCudaBackend::TorchCudaBackend() : devices_(cuda_devices()) {}
+
+// A release is told by its plug-in as long as nobody has run it on a GPU.
+std::string TorchCudaBackend::version() const {
+  int cuda = 0;
+  cudaRuntimeGetVersion(&cuda);
+  const long cudnn = at::detail::getCUDAHooks().versionCuDNN();
+  return fmt::format("{}, CUDA {}.{}, cuDNN {}.{}.{} (never run on hardware)", TORCH_VERSION, cuda / 1000, cuda % 1000 / 10, cudnn / 10000,
+                     cudnn / 100 % 100, cudnn % 100);
+}
+
+std::vector<OptionInfo> TorchCudaBackend::options() const { return torch_option_infos(true); }
+
+Support TorchCudaBackend::supports(const Point& point, const GraphSummary& graph) const {
+  return torch_support(point, graph, name(), devices_);
+}
+
+std::unique_ptr<Session> TorchCudaBackend::load(const Model& model, const LoadOptions& options) {
+  Point point;
+  point.task = options.task;
+  point.precision = options.precision;
+  point.placement = options.placement;
+  if (const Support support = supports(point, GraphSummary{}); !support.ok) throw Error(ErrorKind::refused, support.reason);
+  return make_torch_cuda_session(model, options, parse_torch_settings(options.options, true));
+}
+
+}  // namespace deepgap

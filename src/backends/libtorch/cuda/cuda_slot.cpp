@@ -1,0 +1,94 @@
+#include "backends/libtorch/cuda/cuda_slot.h"
+
+#include "backends/libtorch/torch_types.h"
+
+#include <ATen/ops/from_blob.h>
+#include <ATen/ops/zeros.h>
+#include <c10/cuda/CUDAGuard.h>
+
+namespace deepgap {
+namespace {
+
+constexpr int runs_before_capture = 3;  // as PyTorch asks for: libraries allocate and choose in the first ones
+
+}  // namespace
+
+CudaSlot::CudaSlot(const Graph& graph, int64_t largest_batch, const c10::Device& device)
+    : inputs_(ports(graph, graph.inputs)),
+      stream_(c10::cuda::getStreamFromPool(false, device.index())),
+      outputs_(graph, largest_batch, true) {
+  const c10::cuda::CUDAStreamGuard guard(stream_);
+  for (const Port& input : inputs_) {
+    const auto bytes = static_cast<int64_t>(bytes_of(input.type, *input.shape(largest_batch)));
+    pinned_.push_back(at::zeros({bytes}, at::TensorOptions(at::kByte).pinned_memory(true)));
+    device_.push_back(at::zeros({bytes}, at::TensorOptions(at::kByte).device(device)));
+  }
+}
+
+// Views of the same bytes at each batch size, so that a captured graph finds its inputs.
+std::vector<at::Tensor> CudaSlot::device_inputs(int64_t batch) const {
+  std::vector<at::Tensor> inputs;
+  for (size_t i = 0; i < device_.size(); ++i) {
+    const at::TensorOptions options = at::TensorOptions(torch_type(inputs_[i].type)).device(device_[i].device());
+    inputs.push_back(at::from_blob(device_[i].mutable_data_ptr(), *inputs_[i].shape(batch), options));
+  }
+  return inputs;
+}
+
+std::vector<at::Tensor> CudaSlot::compute(TorchNetwork& network, int64_t batch) {
+  std::vector<at::Tensor> results = network.run(batch, device_inputs(batch), nullptr);
+  for (size_t i = 0; i < results.size(); ++i) results[i] = outputs_.in_type(i, results[i]);
+  return results;
+}
+
+void CudaSlot::capture(TorchNetwork& network, int64_t batch) {
+  const c10::cuda::CUDAStreamGuard guard(stream_);
+  for (int run = 0; run < runs_before_capture; ++run) compute(network, batch);
+  stream_.synchronize();
+  auto captured = std::make_unique<Captured>();
+  captured->graph.capture_begin();
+  try {
+    captured->results = compute(network, batch);
+  } catch (...) {
+    try {
+      captured->graph.capture_end();
+    } catch (const std::exception&) {  // what broke the capture is told
+    }
+    throw;
+  }
+  captured->graph.capture_end();
+  graphs_[batch] = std::move(captured);
+}
+
+void CudaSlot::launch(TorchNetwork& network, const Staging& staging, std::span<const uint32_t> samples, bool replays) {
+  const auto batch = static_cast<int64_t>(samples.size());
+  const c10::cuda::CUDAStreamGuard guard(stream_);
+  std::vector<size_t> bytes;
+  for (size_t i = 0; i < inputs_.size(); ++i) {
+    bytes.push_back(bytes_of(inputs_[i].type, *inputs_[i].shape(batch)));
+    staging.gather(i, samples, batch, static_cast<std::byte*>(pinned_[i].mutable_data_ptr()), bytes[i]);
+  }
+  events_[first].record(stream_);
+  for (size_t i = 0; i < inputs_.size(); ++i) {
+    check_cuda(cudaMemcpyAsync(device_[i].mutable_data_ptr(), pinned_[i].const_data_ptr(), bytes[i], cudaMemcpyHostToDevice, stream_),
+               "copying to the GPU");
+  }
+  events_[copied].record(stream_);
+  std::vector<at::Tensor> results;
+  if (replays) {
+    Captured& captured = *graphs_.at(batch);
+    captured.graph.replay();
+    results = captured.results;
+  } else {
+    results = compute(network, batch);
+  }
+  events_[computed].record(stream_);
+  outputs_.take(results);
+  events_[last].record(stream_);
+}
+
+std::array<int64_t, 3> CudaSlot::durations() const {
+  return {events_[copied].since(events_[first]), events_[computed].since(events_[first]), events_[last].since(events_[first])};
+}
+
+}  // namespace deepgap

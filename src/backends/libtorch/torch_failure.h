@@ -1,0 +1,14 @@
+// LibTorch's failures in our words: one line, and the kind of Error they are.
+#pragma once
+
+#include <deepgap/error.h>
+
+#include <exception>
+#include <string>
+
+namespace deepgap {
+
+// Of an exception that a call of LibTorch threw; an Error stays itself. `doing` says what was tried ("loading the model").
+Error torch_error(const std::exception& failure, const std::string& doing);
+
+}  // namespace deepgap

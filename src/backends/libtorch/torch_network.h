@@ -1,0 +1,36 @@
+// What a Session runs: the Graph through ATen (torch_program.h), or a package that PyTorch made of the network (torch_package.h).
+// One thread at a time.
+#pragma once
+
+#include <deepgap/model.h>
+#include <deepgap/session.h>
+
+#include <ATen/core/Tensor.h>
+
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace deepgap {
+
+class TorchNetwork {
+ public:
+  virtual ~TorchNetwork() = default;
+  // Makes what a batch size needs, if it is not there. Throws Error{refused}.
+  virtual void prepare(int64_t batch) = 0;
+  // Called around each node's work, which gives the node's first result; to time it or to look at that.
+  using Around = std::function<void(const Node& node, const std::function<at::Tensor()>& work)>;
+  // `inputs` on the network's device, in the Graph's types and order; the results likewise, in the types that the network computes in.
+  // A package has no nodes: `around` is not called.
+  virtual std::vector<at::Tensor> run(int64_t batch, std::span<const at::Tensor> inputs, const Around* around) = 0;
+};
+
+// Throws Error{input} for a batch that is empty or larger than what was loaded for.
+void require_torch_batch(int64_t batch, int64_t largest);
+
+// By what the products' results are; runs once. `float32_name` says what FP32 is ("fp32", "tf32").
+PrecisionShares torch_precision_shares(TorchNetwork& network, const Model& model, int64_t batch, std::span<const at::Tensor> inputs,
+                                       const std::string& float32_name);
+
+}  // namespace deepgap

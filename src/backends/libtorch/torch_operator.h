@@ -1,0 +1,88 @@
+// How one ONNX operator becomes calls of ATen. Each operators/*.cpp holds a family: functions from a TorchCall, which reads attributes and
+// constants once at load, to a TorchStep, which runs for every batch. A static registrar adds them to the table, so that adding an
+// operator is one entry.
+#pragma once
+
+#include <deepgap/error.h>
+#include <deepgap/graph.h>
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace deepgap {
+
+// Where a network computes and in what.
+struct TorchTarget {
+  at::Device device{at::kCPU};
+  at::ScalarType floats = at::kFloat;    // weights and activations that are float32 in the Graph
+  at::ScalarType autocast = at::kFloat;  // other than float32: PyTorch's autocast to this type
+  bool channels_last = false;            // four-dimensional inputs and convolution weights lie channels last
+  at::TensorOptions options() const { return at::TensorOptions(device).dtype(floats); }
+};
+
+// What a step sees while it runs: its inputs (undefined where an optional one is left out) and the places of its outputs.
+class TorchFrame {
+ public:
+  TorchFrame(at::Tensor* values, std::span<const int32_t> inputs, std::span<const int32_t> outputs)
+      : values_(values), inputs_(inputs), outputs_(outputs) {}
+  const at::Tensor& in(size_t i) const { return values_[inputs_[i]]; }
+  size_t inputs() const { return inputs_.size(); }
+  at::Tensor& out(size_t i) { return values_[outputs_[i]]; }
+  size_t outputs() const { return outputs_.size(); }
+
+ private:
+  at::Tensor* values_;
+  std::span<const int32_t> inputs_, outputs_;
+};
+using TorchStep = std::function<void(TorchFrame&)>;
+
+// What an operator's function sees at load: its node in a Graph whose sizes are bound and whose shape arithmetic is folded.
+struct TorchCall {
+  const Graph& graph;
+  const Node& node;
+  const TorchTarget& target;
+
+  bool has(size_t input) const { return input < node.inputs.size() && node.inputs[input] != no_value; }
+  bool is_constant(size_t input) const;
+  const Tensor& constant(size_t input) const;         // refused when it is computed while the network runs
+  std::vector<int64_t> integers(size_t input) const;  // contents of a constant int64 or int32 input
+  double number(size_t input) const;                  // the one element of a constant float input
+  Shape shape(size_t input) const;                    // refused when a size is not known
+  Shape output_shape(size_t output = 0) const;
+  DataType type(size_t input) const;
+  bool is_float(size_t input) const;
+  int64_t axis(int64_t axis, size_t rank) const;  // negative counts from the end; refused when out of range
+
+  int64_t int_of(std::string_view name, int64_t fallback) const;
+  double float_of(std::string_view name, float fallback) const;
+  std::vector<int64_t> ints_of(std::string_view name, const std::vector<int64_t>& fallback) const;
+  std::string text_of(std::string_view name, const std::string& fallback) const;
+  // The attribute of older opsets or the constant input of newer ones, whichever is there.
+  std::vector<int64_t> ints_or_input(std::string_view attribute, size_t input, const std::vector<int64_t>& fallback) const;
+
+  [[noreturn]] void refuse(const std::string& what) const;  // Error{refused} naming operator and node
+  void expect_outputs(size_t most) const;                   // refuses further outputs that somebody reads
+};
+
+using TorchOperator = TorchStep (*)(const TorchCall&);
+bool add_torch_operator(const char* name, TorchOperator function);
+std::vector<std::string> torch_operators();  // sorted
+// Why a network is refused by its operators alone; empty when none is unknown. Shape arithmetic is folded, so more is taken than runs.
+std::string torch_operator_refusal(const GraphSummary& graph);
+// Throws Error{refused} naming operator and node for one that is not in the table.
+TorchStep make_torch_step(const TorchCall& call);
+
+// A step of one output.
+template <typename Function>
+TorchStep one_output(Function function) {
+  return [function = std::move(function)](TorchFrame& frame) { frame.out(0) = function(frame); };
+}
+
+}  // namespace deepgap

@@ -1,0 +1,151 @@
+#include "backends/libtorch/torch_program.h"
+
+#include "backends/libtorch/torch_types.h"
+#include "model/eval/fold_constants.h"
+#include "model/graph_tools.h"
+
+#include <ATen/autocast_mode.h>
+#include <c10/core/InferenceMode.h>
+
+#include <algorithm>
+#include <set>
+
+namespace deepgap {
+namespace {
+
+// PyTorch's autocast for as long as this lives, on this thread.
+class Autocast {
+ public:
+  explicit Autocast(const TorchTarget& target) : kind_(target.device.type()), on_(target.autocast != at::kFloat) {
+    if (!on_) return;
+    at::autocast::set_autocast_enabled(kind_, true);
+    at::autocast::set_autocast_dtype(kind_, target.autocast);
+    at::autocast::increment_nesting();
+  }
+  ~Autocast() {
+    if (!on_) return;
+    if (at::autocast::decrement_nesting() == 0) at::autocast::clear_cache();
+    at::autocast::set_autocast_enabled(kind_, false);
+  }
+  Autocast(const Autocast&) = delete;
+
+ private:
+  at::DeviceType kind_;
+  bool on_;
+};
+
+bool is_convolution(const Node& node) { return node.op == "Conv" || node.op == "ConvTranspose"; }
+
+}  // namespace
+
+struct TorchProgram::Plan {
+  struct Step {
+    const Node* node = nullptr;
+    TorchStep run;
+    std::vector<int32_t> inputs, outputs;
+    std::vector<int32_t> last_read;  // values that nobody needs afterwards
+  };
+  Graph graph;  // bound and folded
+  std::vector<Step> steps;
+  std::vector<at::Tensor> values;  // by ValueId, with one undefined at the end for what is left out
+};
+
+TorchProgram::TorchProgram(const Graph& graph, const TorchTarget& target) : graph_(graph), target_(target) {}
+TorchProgram::~TorchProgram() = default;
+
+at::Tensor TorchProgram::constant_of_target(const Tensor& constant, bool is_weight) {
+  const bool last = is_weight && target_.channels_last && constant.shape.size() == 4;
+  at::Tensor& made = constants_[{constant.data.get(), constant.type, constant.shape, last}];
+  if (made.defined()) return made;
+  made = torch_copy(constant);
+  if (constant.type == DataType::f32) made = made.to(target_.floats);
+  if (last) made = made.contiguous(at::MemoryFormat::ChannelsLast);
+  made = made.to(target_.device);
+  return made;
+}
+
+void TorchProgram::add_step(Plan& plan, const Node& node) {
+  const auto none = static_cast<int32_t>(plan.values.size() - 1);
+  Plan::Step step{.node = &node, .run = make_torch_step({plan.graph, node, target_})};
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    const ValueId id = node.inputs[i];
+    step.inputs.push_back(id == no_value ? none : id);
+    const Tensor* constant = id == no_value ? nullptr : constant_of(plan.graph, id);
+    if (constant != nullptr) plan.values[static_cast<size_t>(id)] = constant_of_target(*constant, is_convolution(node) && i == 1);
+  }
+  for (const ValueId id : node.outputs) step.outputs.push_back(id == no_value ? none : id);
+  plan.steps.push_back(std::move(step));
+}
+
+void TorchProgram::prepare(int64_t batch) {
+  auto& slot = plans_[batch];
+  if (slot != nullptr) return;
+  const c10::InferenceMode inference;
+  auto plan = std::make_unique<Plan>();
+  plan->graph = bind_symbols(graph_, {{batch_symbol, batch}});
+  fold_constants(plan->graph);
+  plan->values.resize(plan->graph.values.size() + 1);
+  for (const Node& node : plan->graph.nodes) add_step(*plan, node);
+  std::set<int32_t> needed;
+  for (const ValueId id : plan->graph.outputs) {
+    needed.insert(id);
+    if (const Tensor* constant = constant_of(plan->graph, id)) plan->values[static_cast<size_t>(id)] = constant_of_target(*constant, false);
+  }
+  for (const auto& [id, constant] : plan->graph.constants) needed.insert(id);
+  for (auto step = plan->steps.rbegin(); step != plan->steps.rend(); ++step) {
+    for (const auto* ids : {&step->inputs, &step->outputs}) {
+      for (const int32_t id : *ids) {
+        if (needed.insert(id).second) step->last_read.push_back(id);
+      }
+    }
+  }
+  slot = std::move(plan);
+}
+
+at::Tensor TorchProgram::input_of(const at::Tensor& given) const {
+  at::Tensor input = given;
+  if (input.scalar_type() == at::kFloat) input = input.to(target_.floats);
+  if (target_.channels_last && input.dim() == 4 && input.is_floating_point()) input = input.contiguous(at::MemoryFormat::ChannelsLast);
+  return input;
+}
+
+std::vector<at::Tensor> TorchProgram::run(int64_t batch, std::span<const at::Tensor> inputs, const Around* around) {
+  prepare(batch);
+  Plan& plan = *plans_.at(batch);
+  const c10::InferenceMode inference;
+  const Autocast autocast(target_);
+  try {
+    return run(plan, inputs, around);
+  } catch (...) {  // what was computed so far would keep its memory
+    for (size_t id = 0; id < plan.values.size(); ++id) {
+      if (constant_of(plan.graph, static_cast<ValueId>(id)) == nullptr) plan.values[id].reset();
+    }
+    throw;
+  }
+}
+
+std::vector<at::Tensor> TorchProgram::run(Plan& plan, std::span<const at::Tensor> inputs, const Around* around) {
+  for (size_t i = 0; i < inputs.size(); ++i) plan.values[static_cast<size_t>(plan.graph.inputs[i])] = input_of(inputs[i]);
+  for (const Plan::Step& step : plan.steps) {
+    TorchFrame frame(plan.values.data(), step.inputs, step.outputs);
+    if (around == nullptr) {
+      step.run(frame);
+    } else {
+      (*around)(*step.node, [&] {
+        step.run(frame);
+        return frame.out(0);
+      });
+    }
+    for (const int32_t id : step.last_read) plan.values[static_cast<size_t>(id)].reset();
+  }
+  std::vector<at::Tensor> results;
+  for (const ValueId id : plan.graph.outputs) results.push_back(plan.values[static_cast<size_t>(id)]);
+  for (const auto* ids : {&plan.graph.outputs, &plan.graph.inputs}) {
+    for (const ValueId id : *ids) {
+      if (constant_of(plan.graph, id) == nullptr) plan.values[static_cast<size_t>(id)].reset();
+    }
+  }
+  return results;
+}
+
+}  // namespace deepgap

@@ -1,0 +1,42 @@
+// A Graph as PyTorch's eager mode runs it: one call of ATen for each node, in the Graph's order, nothing fused. Weights are made once and
+// shared by all batch sizes; attributes and shape arithmetic are read once for each of them.
+// One thread at a time.
+#pragma once
+
+#include "backends/libtorch/torch_network.h"
+#include "backends/libtorch/torch_operator.h"
+
+#include <deepgap/graph.h>
+
+#include <map>
+#include <memory>
+#include <span>
+#include <tuple>
+#include <vector>
+
+namespace deepgap {
+
+class TorchProgram final : public TorchNetwork {
+ public:
+  // The Graph outlives the program.
+  TorchProgram(const Graph& graph, const TorchTarget& target);
+  ~TorchProgram() override;
+
+  void prepare(int64_t batch) override;  // throws Error{refused} naming operator and node
+  std::vector<at::Tensor> run(int64_t batch, std::span<const at::Tensor> inputs, const Around* around) override;
+
+ private:
+  struct Plan;
+  std::vector<at::Tensor> run(Plan& plan, std::span<const at::Tensor> inputs, const Around* around);
+  at::Tensor input_of(const at::Tensor& given) const;
+  at::Tensor constant_of_target(const Tensor& constant, bool is_weight);
+  void add_step(Plan& plan, const Node& node);
+
+  const Graph& graph_;
+  TorchTarget target_;
+  std::map<int64_t, std::unique_ptr<Plan>> plans_;
+  // By where the bytes lie, since plans share the Graph's constants.
+  std::map<std::tuple<const std::byte*, DataType, Shape, bool>, at::Tensor> constants_;
+};
+
+}  // namespace deepgap

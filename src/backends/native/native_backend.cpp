@@ -1,7 +1,10 @@
 #include "backends/native/native_backend.h"
 
 #include "backends/native/native_session.h"
+#include "engine/cpu/isa.h"
 #include "engine/cpu/operators.h"
+
+#include <deepgap/own_options.h>
 
 #include <fmt/core.h>
 #include <unistd.h>
@@ -21,34 +24,33 @@ std::string cpu_name() {
   return "CPU";
 }
 
-std::string isa_name(dnnl::cpu_isa isa) {
-  switch (isa) {
-    case dnnl::cpu_isa::sse41:
-      return "SSE4.1";
-    case dnnl::cpu_isa::avx:
-      return "AVX";
-    case dnnl::cpu_isa::avx2:
-      return "AVX2";
-    case dnnl::cpu_isa::avx2_vnni:
-      return "AVX2 VNNI";
-    case dnnl::cpu_isa::avx512_core:
-      return "AVX-512";
-    case dnnl::cpu_isa::avx512_core_vnni:
-      return "AVX-512 VNNI";
-    case dnnl::cpu_isa::avx512_core_bf16:
-      return "AVX-512 BF16";
-    case dnnl::cpu_isa::avx512_core_fp16:
-      return "AVX-512 FP16";
-    case dnnl::cpu_isa::avx512_core_amx:
-      return "AVX-512 AMX";
-    default:
-      return fmt::format("ISA {}", static_cast<int>(isa));
-  }
+const OperatorUse* find_operator(const GraphSummary& graph, const std::string& op) {
+  const auto found = std::find_if(graph.operators.begin(), graph.operators.end(), [&](const OperatorUse& use) { return use.op == op; });
+  return found == graph.operators.end() ? nullptr : &*found;
 }
 
-std::string refusal(const std::string& precision, const std::string& task, const std::vector<DeviceId>& devices, int processes) {
+// Why not in this precision; empty when it can.
+std::string precision_refusal(const std::string& precision, const GraphSummary& graph) {
+  const OperatorUse* quantize = find_operator(graph, "QuantizeLinear");
+  if (precision == "int8") {
+    if (find_operator(graph, "DequantizeLinear") != nullptr) return {};
+    return "native: precision int8 needs a quantized file, with QuantizeLinear and DequantizeLinear; this one has none";
+  }
+  if (precision == "fp32") return {};
+  if (precision != "bf16" && precision != "mixed")
+    return fmt::format("native does not do precision {}: it computes in fp32, bf16, mixed (bf16 on a CPU), and int8 for quantized files",
+                       precision);
+  if (quantize != nullptr)
+    return fmt::format("native does not do precision {} of a quantized file (QuantizeLinear, node {}): ask for int8 or fp32", precision,
+                       quantize->first_node);
+  const auto isas = available_isas();
+  if (std::find(isas.begin(), isas.end(), "avx512") == isas.end())
+    return fmt::format("native does not do precision {} on this CPU: oneDNN computes it with AVX-512, {} has none", precision, cpu_name());
+  return {};
+}
+
+std::string refusal(const std::string& task, const std::vector<DeviceId>& devices, int processes) {
   if (task != "infer") return fmt::format("native does not do task {}: it runs inference", task);
-  if (precision != "fp32") return fmt::format("native does not do precision {}: it computes in fp32", precision);
   if (processes != 1 || devices.size() != 1) return "native runs in one process on one device";
   if (devices[0].kind != "cpu" || devices[0].index != 0)
     return fmt::format("native has no device {}:{}: it runs on cpu", devices[0].kind, devices[0].index);
@@ -59,22 +61,29 @@ std::string refusal(const std::string& precision, const std::string& task, const
 
 std::string NativeBackend::version() const {
   const auto* dnnl = dnnl::version();
-  return fmt::format("oneDNN {}.{}.{}, {}", dnnl->major, dnnl->minor, dnnl->patch, isa_name(dnnl::get_effective_cpu_isa()));
+  return fmt::format("oneDNN {}.{}.{}, {}", dnnl->major, dnnl->minor, dnnl->patch, isa_description());
 }
 
 std::vector<DeviceInfo> NativeBackend::devices() const {
   const int64_t memory = static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
-  return {{DeviceId{}, cpu_name(), memory, {{"isa", isa_name(dnnl::get_effective_cpu_isa())}}}};
+  return {{DeviceId{}, cpu_name(), memory, {{"isa", isa_description()}}}};
 }
 
 std::vector<OptionInfo> NativeBackend::options() const {
   return {{"path", "fast: oneDNN with fused operators; plain: the evaluator that makes the FP32 reference, one operator at a time", "fast"},
+          {"isa",
+           "the instructions that may be used: avx2, avx512, avx512_vnni, avx512_bf16, amx (each with those before it); auto: all that the "
+           "CPU has",
+           "auto", true},
           {"pin", "on: each thread stays on one of the allowed CPUs, where there are enough of them; off: the system places them", "on"},
           {"streams", "queries computed at a time, each on its share of the threads", "1"}};
 }
 
 Support NativeBackend::supports(const Point& point, const GraphSummary& graph) const {
-  const auto reason = refusal(point.precision, point.task, point.placement.devices, point.placement.processes);
+  auto reason = refusal(point.task, point.placement.devices, point.placement.processes);
+  if (reason.empty()) reason = precision_refusal(point.precision, graph);
+  const auto options = own_options(point, name());
+  if (const auto isa = options.find("isa"); reason.empty() && isa != options.end()) reason = isa_refusal(isa->second);
   if (!reason.empty()) return {false, reason};
   for (const auto& use : graph.operators)
     if (!runs_natively(use.op, use.domain))
@@ -84,7 +93,8 @@ Support NativeBackend::supports(const Point& point, const GraphSummary& graph) c
 }
 
 std::unique_ptr<Session> NativeBackend::load(const Model& model, const LoadOptions& options) {
-  const auto reason = refusal(options.precision, options.task, options.placement.devices, options.placement.processes);
+  auto reason = refusal(options.task, options.placement.devices, options.placement.processes);
+  if (reason.empty()) reason = precision_refusal(options.precision, model.summary());
   if (!reason.empty()) throw Error(ErrorKind::refused, reason);
   return make_native_session(model, options);
 }

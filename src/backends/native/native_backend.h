@@ -1,4 +1,4 @@
-// deepgap's own engine as a Backend: FP32 on the CPU.
+// deepgap's own engine as a Backend: FP32, BF16 and INT8 on the CPU.
 #pragma once
 
 #include <deepgap/backend.h>

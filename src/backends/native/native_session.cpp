@@ -3,6 +3,7 @@
 #include "backends/native/batch_io.h"
 #include "backends/native/query_queue.h"
 #include "backends/native/query_runner.h"
+#include "engine/cpu/isa.h"
 #include "engine/cpu/network.h"
 #include "engine/cpu/operators.h"
 #include "model/eval/evaluator.h"
@@ -21,9 +22,9 @@ namespace {
 
 constexpr int64_t most_streams = 1024;
 
-std::string option(const LoadOptions& options, const std::string& name, std::initializer_list<std::string_view> allowed) {
+std::string option(const LoadOptions& options, const std::string& name, const std::vector<std::string>& allowed) {
   const auto it = options.options.find(name);
-  if (it == options.options.end()) return std::string(*allowed.begin());
+  if (it == options.options.end()) return allowed.front();
   if (std::find(allowed.begin(), allowed.end(), it->second) == allowed.end())
     throw Error(ErrorKind::refused, fmt::format("native: option {}={} is not one of {}", name, it->second, fmt::join(allowed, ", ")));
   return it->second;
@@ -67,6 +68,15 @@ void refuse_unknown_operators(const Graph& graph, bool plain) {
     if (plain && !std::binary_search(evaluated.begin(), evaluated.end(), node.op))
       throw Error(ErrorKind::refused, fmt::format("native with path=plain does not run operator {} (node {})", op, node.name));
   }
+}
+
+// Before the first primitive of the process.
+void settle_isa(const LoadOptions& options) {
+  limit_isa(option(options, "isa", isa_names()));
+  const bool bf16 = options.precision == "bf16" || options.precision == "mixed";
+  if (bf16 && !computes_bf16())
+    throw Error(ErrorKind::refused,
+                fmt::format("native: precision {} needs AVX-512, this process computes with {}", options.precision, isa_description()));
 }
 
 QueryRunners make_runners(const Model& model, const LoadOptions& options, const NativeOptions& native, BatchIo& io) {
@@ -126,6 +136,8 @@ class NativeSession : public Session {
     const auto bytes = static_cast<int64_t>(*runners_.bytes + io_.reserved_bytes());
     return {bytes, bytes, bytes};  // all of it is taken at load
   }
+
+  PrecisionShares precision_shares() override { return runners_.shares; }
 
   std::vector<LayerTiming> layer_timings() override {
     drain();
@@ -197,6 +209,7 @@ std::unique_ptr<Session> make_native_session(const Model& model, const LoadOptio
   if (options.batch_sizes.empty() || options.slots < 1 || options.threads < 1)
     throw Error(ErrorKind::refused, "native: at least one batch size, slot and thread are needed");
   refuse_unknown_operators(model.graph(), native.plain);
+  settle_isa(options);
   try {
     return std::make_unique<NativeSession>(model, options, native);
   } catch (const dnnl::error& error) {

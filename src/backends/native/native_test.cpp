@@ -105,7 +105,8 @@ TEST(NativeBackend, RefusesWithTheReason) {
   const TestModel model(small_net());
   LoadOptions half;
   half.precision = "fp16";
-  EXPECT_EQ(refusal(model, half), "native does not do precision fp16: it computes in fp32");
+  EXPECT_EQ(refusal(model, half),
+            "native does not do precision fp16: it computes in fp32, bf16, mixed (bf16 on a CPU), and int8 for quantized files");
   LoadOptions wrong;
   wrong.options["path"] = "scenic";
   EXPECT_EQ(refusal(model, wrong), "native: option path=scenic is not one of fast, plain");

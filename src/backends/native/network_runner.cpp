@@ -56,12 +56,13 @@ QueryRunners make_network_runners(const Model& model, const LoadOptions& options
   const auto wanted = static_cast<size_t>(std::accumulate(threads.begin(), threads.end(), 0));
   // All of them or none: a stream that shares its CPUs with others would be slower than those beside it.
   const bool pinned = pin && wanted <= allowed_cpus().size();
-  NetworkSource source(model.graph());
+  NetworkSource source(model.graph(), options.precision == "int8" ? Integers::computed_with : Integers::as_operators);
+  const bool bf16 = options.precision == "bf16" || options.precision == "mixed";
   QueryRunners runners;
   std::vector<const Network*> networks;
   size_t first_cpu = 0, arenas = 0;
   for (const int own : threads) {
-    const NetworkOptions network{options.batch_sizes, own, pinned, part, first_cpu};
+    const NetworkOptions network{options.batch_sizes, own, pinned, part, first_cpu, bf16 ? Numbers::bf16 : Numbers::f32};
     auto runner = std::make_unique<NetworkRunner>(source, network, io);
     networks.push_back(&runner->network());
     arenas += runner->network().arena_bytes();
@@ -69,6 +70,7 @@ QueryRunners make_network_runners(const Model& model, const LoadOptions& options
     runners.each.push_back(std::move(runner));
   }
   for (int64_t batch : options.batch_sizes) io.reserve(networks[0]->plan_for(batch)->outputs);
+  runners.shares = networks.front()->precision_shares();
   runners.bytes = arenas + weight_bytes(networks);
   return runners;
 }

@@ -29,6 +29,7 @@ class QueryRunner {
 struct QueryRunners {
   std::vector<std::unique_ptr<QueryRunner>> each;
   std::optional<size_t> bytes;  // of all of them together, taken at load; nullopt: not known
+  PrecisionShares shares;       // of the multiply-accumulates
 };
 
 // Threads of each of `streams` streams: equal shares of `threads`, at least one each.

@@ -43,6 +43,7 @@ class Executable {
                                      std::span<std::byte* const> outputs, const std::function<Nanoseconds()>& now);
   const std::vector<Step>& steps() const { return plan_.steps; }
   const std::vector<Buffer>& buffers() const { return plan_.buffers; }
+  const std::map<std::string, int64_t>& macs() const { return plan_.macs; }
 
  private:
   struct Bound {

@@ -6,15 +6,15 @@ namespace {
 
 using dnnl::memory;
 
-memory::desc any_layout(const memory::dims& dims) { return {dims, memory::data_type::f32, memory::format_tag::any}; }
+memory::desc any_layout(const memory::dims& dims, memory::data_type type) { return {dims, type, memory::format_tag::any}; }
 
 // Weights as oneDNN counts them: with the groups as a dimension of their own, and (for ConvTranspose, which ONNX gives input channels
 // first) outputs before inputs, as strides over ONNX's bytes.
-memory::desc weights_desc(const memory::dims& dims, int64_t groups, bool transposed) {
+memory::desc weights_desc(DataType type, const memory::dims& dims, int64_t groups, bool transposed) {
   memory::dims grouped = dims;
   grouped[0] /= groups;
   if (groups > 1) grouped.insert(grouped.begin(), groups);
-  auto desc = plain_desc(DataType::f32, grouped);
+  auto desc = plain_desc(type, grouped);
   if (!transposed) return desc;
   std::vector<int> permutation(grouped.size());
   for (size_t i = 0; i < permutation.size(); ++i) permutation[i] = static_cast<int>(i);
@@ -23,9 +23,11 @@ memory::desc weights_desc(const memory::dims& dims, int64_t groups, bool transpo
   return desc.permute_axes(permutation);
 }
 
-bool all_f32(const Lowering& lowering, const Node& node) {
-  for (ValueId id : node.inputs)
-    if (id != no_value && lowering.type(id) != DataType::f32) return false;
+bool types_fit(const Lowering& lowering, const Operation& operation) {
+  const Node& node = operation.main;
+  const bool integers = operation.is_quantized();
+  for (size_t i = 0; i < node.inputs.size(); ++i)
+    if (node.inputs[i] != no_value && lowering.type(node.inputs[i]) != DataType::f32 && !(integers && i < 2)) return false;
   return true;
 }
 
@@ -38,7 +40,7 @@ struct Dense {
 
 std::optional<Dense> describe(Lowering& lowering, const Operation& operation, bool transposed) {
   const Node& node = operation.main;
-  if (node.inputs.size() < 2 || !all_f32(lowering, node) || lowering.constant(node.inputs[1]) == nullptr) return std::nullopt;
+  if (node.inputs.size() < 2 || !types_fit(lowering, operation) || lowering.constant(node.inputs[1]) == nullptr) return std::nullopt;
   Dense dense{lowering.dims(node.inputs[0]), lowering.dims(operation.output), {}, {}, false};
   const auto weights = lowering.dims(node.inputs[1]);
   if (dense.source.size() < 3 || dense.source.size() > 5) return std::nullopt;
@@ -46,7 +48,7 @@ std::optional<Dense> describe(Lowering& lowering, const Operation& operation, bo
   const auto kernel = std::span(weights).subspan(2);
   // A transposed convolution's windows slide over its output.
   dense.windows = transposed ? windows_of(node, dense.target, dense.source, kernel) : windows_of(node, dense.source, dense.target, kernel);
-  dense.weights = weights_desc(weights, attribute_int(node, "group", 1), transposed);
+  dense.weights = weights_desc(lowering.type(node.inputs[1]), weights, attribute_int(node, "group", 1), transposed);
   return dense;
 }
 
@@ -54,12 +56,17 @@ template <typename Primitive>
 bool lower_dense(Lowering& lowering, const Operation& operation, dnnl::algorithm algorithm, bool transposed) {
   const auto dense = describe(lowering, operation, transposed);
   auto posts = dense ? posts_of(lowering, operation) : std::nullopt;
-  if (!posts) return false;
+  if (!posts || !is_exact(lowering, operation, transposed ? 1 : 0)) return false;
+  const auto types = types_of(lowering, operation);
+  const bool grouped = dense->weights.get_dims().size() > dense->source.size();
+  add_scales(lowering, operation, grouped ? 3 : 1, *posts);
   const auto bias_desc = dense->bias ? plain_desc(DataType::f32, std::array<int64_t, 1>{dense->target[1]}) : memory::desc();
   const auto& windows = dense->windows;
   const typename Primitive::primitive_desc description(
-      lowering.engine(), dnnl::prop_kind::forward_inference, algorithm, any_layout(dense->source), any_layout(dense->weights.get_dims()),
-      bias_desc, any_layout(dense->target), windows.strides, windows.dilations, windows.before, windows.after, posts->attributes);
+      lowering.engine(), dnnl::prop_kind::forward_inference, algorithm, any_layout(dense->source, types.source),
+      any_layout(dense->weights.get_dims(), types.weights), bias_desc, any_layout(dense->target, types.target), windows.strides,
+      windows.dilations, windows.before, windows.after, posts->attributes);
+  if (operation.is_quantized() && is_reference(description)) return false;
 
   const Node& node = operation.main;
   std::vector<StepArgument> arguments{lowering.read(DNNL_ARG_SRC, node.inputs[0], description.src_desc()),

@@ -45,7 +45,8 @@ bool lower_binary(Lowering& lowering, const Operation& operation) {
     dims.insert(dims.end(), smaller.begin(), smaller.end());
     other = plain_desc(DataType::f32, dims);
   } else if (lowering.constant(second) == nullptr && is_plain(layout)) {
-    layout = other = lowering.layout(second);  // rather follow a blocked operand than undo its blocks
+    const auto followed = retyped(lowering.layout(second), layout.get_data_type());
+    layout = other = followed.value_or(lowering.layout(second));  // rather follow a blocked operand than undo its blocks
   }
   const dnnl::binary::primitive_desc description(lowering.engine(), binary_algorithm(node.op), layout, other, layout, posts->attributes);
   std::vector<StepArgument> arguments{lowering.read(DNNL_ARG_SRC_0, first, layout)};
@@ -106,7 +107,7 @@ bool lower_softmax(Lowering& lowering, const Operation& operation) {
   if (axis < 0) axis += rank;
   if (flattens && axis != rank - 1) return false;
   const auto kind = node.op == "Softmax" ? algorithm::softmax_accurate : algorithm::softmax_log;
-  const auto layout = lowering.plain(node.inputs[0]);
+  const auto layout = lowering.plain(node.inputs[0]);  // in float32
   const dnnl::softmax_forward::primitive_desc description(lowering.engine(), dnnl::prop_kind::forward_inference, kind, layout, layout,
                                                           static_cast<int>(axis), user_scratchpad());
   std::vector<StepArgument> arguments{lowering.read(DNNL_ARG_SRC, node.inputs[0], layout)};

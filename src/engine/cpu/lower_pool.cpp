@@ -10,15 +10,26 @@ namespace {
 using dnnl::algorithm;
 using dnnl::memory;
 
+// From the integers of one quantization to those of another.
+dnnl::post_ops requantizing_post(const Quantization& from, const Quantization& to) {
+  dnnl::post_ops posts;
+  const float factor = from.scale() / to.scale();
+  const float shift = static_cast<float>(to.zero_point()) - static_cast<float>(from.zero_point()) * factor;
+  if (from != to) posts.append_eltwise(algorithm::eltwise_linear, factor, shift);
+  return posts;
+}
+
 bool pool(Lowering& lowering, const Operation& operation, algorithm kind, const memory::dims& target, const Windows& windows) {
   const ValueId in = operation.main.inputs[0];
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  if (operation.is_quantized()) attributes.set_post_ops(requantizing_post(*operation.integers[0], *operation.result));
   const auto source = lowering.layout(in);
   const dnnl::pooling_forward::primitive_desc description(lowering.engine(), dnnl::prop_kind::forward_inference, kind, source,
-                                                          memory::desc(target, memory::data_type::f32, memory::format_tag::any),
+                                                          memory::desc(target, source.get_data_type(), memory::format_tag::any),
                                                           windows.strides, windows.kernel, windows.dilations, windows.before, windows.after,
                                                           attributes);
+  if (operation.is_quantized() && is_reference(description)) return false;
   std::vector<StepArgument> arguments{lowering.read(DNNL_ARG_SRC, in, source)};
   arguments.push_back(lowering.write(DNNL_ARG_DST, operation.output, description.dst_desc()));
   add_scratchpad(lowering, description, arguments);
@@ -28,7 +39,9 @@ bool pool(Lowering& lowering, const Operation& operation, algorithm kind, const 
 
 bool is_poolable(const Lowering& lowering, ValueId id) {
   const size_t rank = lowering.dims(id).size();
-  return lowering.type(id) == DataType::f32 && lowering.constant(id) == nullptr && rank >= 3 && rank <= 5;
+  const DataType type = lowering.type(id);
+  const bool has_kernels = type == DataType::f32 || type == DataType::u8 || type == DataType::i8;
+  return has_kernels && lowering.constant(id) == nullptr && rank >= 3 && rank <= 5;
 }
 
 }  // namespace
@@ -65,6 +78,15 @@ bool lower_global_pool(Lowering& lowering, const Operation& operation) {
   return pool(lowering, operation, kind, lowering.dims(operation.output), windows);
 }
 
+bool lower_integer_pool(Lowering& lowering, const Operation& operation) {
+  const Node& node = operation.main;
+  if (node.op == "MaxPool") return lower_pool(lowering, operation);
+  // The kernels write the type they read. What pads is 0 to them: the number 0 only where that is the zero point.
+  const bool pads = attribute_int(node, "count_include_pad", 0) != 0 && operation.integers[0]->zero_point() != 0;
+  if (operation.integers[0]->type != operation.result->type || pads) return false;
+  return node.op == "AveragePool" ? lower_pool(lowering, operation) : lower_global_pool(lowering, operation);
+}
+
 bool lower_reduce_mean(Lowering& lowering, const Operation& operation) {
   const Node& node = operation.main;
   const ValueId in = node.inputs[0];
@@ -80,11 +102,12 @@ bool lower_reduce_mean(Lowering& lowering, const Operation& operation) {
   for (int64_t axis : axes) reduced.at(static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(reduced.size()) : axis)) = 1;
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-  const auto source = lowering.plain(in), target = plain_desc(DataType::f32, reduced);
+  const auto source = lowering.plain(in, lowering.layout(in).get_data_type());
+  const auto target = *retyped(plain_desc(DataType::f32, reduced), source.get_data_type());
   if (source == target) return false;
   const dnnl::reduction::primitive_desc description(lowering.engine(), algorithm::reduction_mean, source, target, 0.0F, 0.0F, attributes);
   std::vector<StepArgument> arguments{lowering.read(DNNL_ARG_SRC, in, source)};
-  auto result = lowering.write(DNNL_ARG_DST, operation.output, lowering.plain(operation.output));
+  auto result = lowering.write(DNNL_ARG_DST, operation.output, lowering.plain(operation.output, source.get_data_type()));
   result.desc = target;  // the same bytes with keepdims or without
   arguments.push_back(result);
   add_scratchpad(lowering, description, arguments);

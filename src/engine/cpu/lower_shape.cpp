@@ -7,6 +7,12 @@ namespace deepgap {
 
 using dnnl::memory;
 
+namespace {
+
+bool is_movable(DataType type) { return type == DataType::f32 || type == DataType::u8 || type == DataType::i8; }
+
+}  // namespace
+
 bool lower_view(Lowering& lowering, const Operation& operation) {
   const Node& node = operation.main;
   if (lowering.constant(node.inputs[0]) != nullptr || node.outputs.size() > 1) return false;
@@ -17,7 +23,7 @@ bool lower_view(Lowering& lowering, const Operation& operation) {
 bool lower_transpose(Lowering& lowering, const Operation& operation) {
   const Node& node = operation.main;
   const ValueId in = node.inputs[0];
-  if (lowering.type(in) != DataType::f32 || lowering.constant(in) != nullptr) return false;
+  if (!is_movable(lowering.type(in)) || lowering.constant(in) != nullptr) return false;
   const auto rank = lowering.dims(in).size();
   std::vector<int64_t> order(rank);
   for (size_t i = 0; i < rank; ++i) order[i] = static_cast<int64_t>(rank - 1 - i);
@@ -26,7 +32,7 @@ bool lower_transpose(Lowering& lowering, const Operation& operation) {
   std::vector<int> goes(rank);
   for (size_t i = 0; i < rank; ++i) goes.at(static_cast<size_t>(order.at(i))) = static_cast<int>(i);
   const auto layout = lowering.layout(in);
-  const auto seen = layout.permute_axes(goes), target = lowering.plain(operation.output);
+  const auto seen = layout.permute_axes(goes), target = lowering.plain(operation.output, layout.get_data_type());
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   const dnnl::reorder::primitive_desc description(lowering.engine(), seen, lowering.engine(), target, attributes);
@@ -43,8 +49,11 @@ bool lower_concat(Lowering& lowering, const Operation& operation) {
   std::vector<memory::desc> sources;
   const auto target_dims = lowering.dims(operation.output);
   for (ValueId id : node.inputs) {
-    if (lowering.type(id) != DataType::f32 || element_count(lowering.dims(id)) == 0) return false;
-    sources.push_back(lowering.layout(id));
+    if (!is_movable(lowering.type(id)) || element_count(lowering.dims(id)) == 0) return false;
+    const auto layout = lowering.layout(id);
+    // All of one type: that of the first.
+    const auto type = sources.empty() ? layout.get_data_type() : sources[0].get_data_type();
+    sources.push_back(retyped(layout, type).value_or(lowering.plain(id, type)));
   }
   int64_t axis = attribute_int(node, "axis", 1);
   if (axis < 0) axis += static_cast<int64_t>(target_dims.size());

@@ -1,19 +1,28 @@
 #include "engine/cpu/lowering.h"
 
 #include "engine/cpu/operators.h"
+#include "engine/passes/chains.h"
+#include "model/eval/evaluator.h"
 #include "model/graph_tools.h"
 
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 
 namespace deepgap {
 
 using dnnl::memory;
 
-Lowering::Lowering(const Graph& graph, WeightStore& weights, const dnnl::engine& engine)
-    : graph_(graph), weights_(weights), engine_(engine), variants_(graph.values.size()), pending_(graph.values.size(), 0) {
+Lowering::Lowering(const Graph& graph, WeightStore& weights, const dnnl::engine& engine, Numbers numbers)
+    : graph_(graph),
+      weights_(weights),
+      engine_(engine),
+      numbers_(numbers),
+      variants_(graph.values.size()),
+      pending_(graph.values.size(), 0) {
+  find_float_readers();
   for (const auto& node : graph.nodes)
     for (ValueId id : node.inputs)
       if (id != no_value) ++pending_[static_cast<size_t>(id)];
@@ -28,6 +37,34 @@ Lowering::Lowering(const Graph& graph, WeightStore& weights, const dnnl::engine&
 memory::dims Lowering::dims(ValueId id) const {
   const Shape shape = known_shape(graph_, id);
   return shape.empty() ? memory::dims{1} : memory::dims(shape.begin(), shape.end());
+}
+
+memory::data_type Lowering::number_type() const { return numbers_ == Numbers::bf16 ? memory::data_type::bf16 : memory::data_type::f32; }
+
+memory::data_type Lowering::stored_type(ValueId id) const {
+  if (type(id) != DataType::f32) return plain(id).get_data_type();
+  return wanted_f32_[static_cast<size_t>(id)] ? memory::data_type::f32 : number_type();
+}
+
+memory::desc Lowering::plain(ValueId id, memory::data_type element) const {
+  const bool number = type(id) == DataType::f32;
+  return number ? plain_desc(element == memory::data_type::bf16 ? DataType::bf16 : DataType::f32, dims(id)) : plain(id);
+}
+
+bool Lowering::feeds_windows(ValueId id) const {
+  return std::any_of(graph_.nodes.begin(), graph_.nodes.end(), [&](const Node& node) {
+    if (std::find(node.inputs.begin(), node.inputs.end(), id) == node.inputs.end()) return false;
+    const auto op = operation_of(graph_, node).main.op;
+    return op == "Conv" || op == "ConvTranspose" || op.ends_with("Pool");
+  });
+}
+
+void Lowering::find_float_readers() {
+  wanted_f32_.assign(graph_.values.size(), false);
+  for (ValueId id : graph_.outputs) wanted_f32_[static_cast<size_t>(id)] = true;
+  for (const auto& node : graph_.nodes)
+    for (ValueId id : node.inputs)
+      if (id != no_value && computes_in_f32(node)) wanted_f32_[static_cast<size_t>(id)] = true;
 }
 
 const Tensor* Lowering::constant(ValueId id) const { return id == no_value ? nullptr : constant_of(graph_, id); }
@@ -52,7 +89,8 @@ StepArgument Lowering::read(int index, ValueId id, const memory::desc& desc) {
   if (constant(id) != nullptr) return read_constant(index, id, plain(id), desc);
   auto& variants = variants_[static_cast<size_t>(id)];
   for (const auto& variant : variants)
-    if (variant.desc == desc || (is_plain(desc) && is_plain(variant.desc) && variant.desc.get_size() == desc.get_size()))
+    if (variant.desc == desc || (variant.desc.get_data_type() == desc.get_data_type() && is_plain(desc) && is_plain(variant.desc) &&
+                                 variant.desc.get_size() == desc.get_size()))
       return {index, desc, variant.buffer};
   const StepArgument from{DNNL_ARG_FROM, variants.front().desc, variants.front().buffer};
   const StepArgument to{DNNL_ARG_TO, desc, add_buffer({Buffer::Kind::arena, desc.get_size(), nullptr, 0})};
@@ -61,7 +99,9 @@ StepArgument Lowering::read(int index, ValueId id, const memory::desc& desc) {
   return {index, desc, to.buffer};
 }
 
-StepArgument Lowering::read_viewed(int index, ValueId id, const memory::desc& given) { return {index, given, plain_buffer(id)}; }
+StepArgument Lowering::read_viewed(int index, ValueId id, const memory::desc& given) {
+  return {index, given, plain_buffer(id, given.get_data_type())};
+}
 
 StepArgument Lowering::read_constant(int index, ValueId id, const memory::desc& given, const memory::desc& wanted) {
   auto data = weights_.get(*constant(id), given, wanted);
@@ -74,7 +114,14 @@ StepArgument Lowering::read_numbers(int index, const std::vector<float>& numbers
   return {index, plain_desc(DataType::f32, tensor.shape), add_buffer({Buffer::Kind::constant, tensor.bytes(), tensor.data, 0})};
 }
 
-BufferId Lowering::plain_buffer(ValueId id) { return read(0, id, plain(id)).buffer; }
+StepArgument Lowering::read_integer(int index, int32_t number) {
+  Tensor tensor = make_tensor(DataType::i32, {1});
+  writable<int32_t>(tensor)[0] = number;
+  const memory::desc desc({1}, memory::data_type::s32, memory::dims{1});
+  return {index, desc, add_buffer({Buffer::Kind::constant, tensor.bytes(), tensor.data, 0})};
+}
+
+BufferId Lowering::plain_buffer(ValueId id, memory::data_type type) { return read(0, id, plain(id, type)).buffer; }
 
 StepArgument Lowering::write(int index, ValueId id, const memory::desc& desc) {
   const BufferId buffer = add_buffer({Buffer::Kind::arena, desc.get_size(), nullptr, 0});
@@ -95,18 +142,23 @@ StepArgument Lowering::write_over(int index, ValueId id, const memory::desc& des
 }
 
 StepArgument Lowering::take(int index, ValueId id, ValueId of, const memory::desc& desc, std::span<const StepArgument> reads) {
-  StepArgument source = read(index, of, desc);
+  const auto held = retyped(desc, type(of) == DataType::f32 ? desc.get_data_type() : plain(of).get_data_type());
+  if (!held) throw dnnl::error(dnnl_unimplemented, "a layout in blocks cannot hold integers of another type");
+  StepArgument source = read(index, of, *held);
   const bool is_read = std::any_of(reads.begin(), reads.end(), [&](const StepArgument& other) { return other.buffer == source.buffer; });
   if (dies_here(source.buffer) && !is_read) {
     add_variant(id, desc, source.buffer);
-    return source;
+    return {index, desc, source.buffer};
   }
   StepArgument copy = write(index, id, desc);
-  copy_step("copy " + graph_.values[static_cast<size_t>(of)].name, source, copy);
+  copy_step("copy " + graph_.values[static_cast<size_t>(of)].name, source, {index, *held, copy.buffer});
   return copy;
 }
 
-void Lowering::alias(ValueId id, ValueId of) { add_variant(id, plain(id), plain_buffer(of)); }
+void Lowering::alias(ValueId id, ValueId of) {
+  const auto type = layout(of).get_data_type();
+  add_variant(id, plain(id, type), plain_buffer(of, type));
+}
 
 void Lowering::copy_step(const std::string& name, const StepArgument& from, const StepArgument& to) {
   Step step{.name = name, .op = "Reorder", .reads = {from.buffer}, .writes = {to.buffer}};
@@ -126,15 +178,78 @@ void Lowering::copy_step(const std::string& name, const StepArgument& from, cons
 
 void Lowering::step(const Operation& operation, dnnl::primitive primitive, std::vector<StepArgument> arguments) {
   Step step{.name = operation.name, .op = operation.main.op, .primitive = std::move(primitive), .arguments = std::move(arguments)};
+  count(operation, step);
   plan_.steps.push_back(std::move(step));
 }
 
 void Lowering::step(const Operation& operation, StepFunction function, std::vector<BufferId> reads, std::vector<BufferId> writes) {
-  plan_.steps.push_back({.name = operation.name,
-                         .op = operation.main.op,
-                         .function = std::move(function),
-                         .reads = std::move(reads),
-                         .writes = std::move(writes)});
+  Step step{.name = operation.name,
+            .op = operation.main.op,
+            .function = std::move(function),
+            .reads = std::move(reads),
+            .writes = std::move(writes)};
+  count(operation, step);
+  plan_.steps.push_back(std::move(step));
+}
+
+// The type of what a primitive reads is the type it multiplies in; the evaluator multiplies in float32.
+void Lowering::count(const Operation& operation, const Step& step) {
+  const auto macs_of = [](const Graph& graph, const Node& node) { return is_dense_main(node) ? count_node(graph, node).macs : 0; };
+  int64_t macs = operation.body == nullptr ? macs_of(graph_, *operation.node) : 0;
+  if (operation.body != nullptr)
+    for (const auto& node : operation.body->nodes) macs += macs_of(*operation.body, node);
+  if (macs == 0) return;
+  std::string precision = "fp32";
+  for (const auto& argument : step.arguments) {
+    if (argument.index != DNNL_ARG_SRC) continue;
+    const auto type = argument.desc.get_data_type();
+    if (type == memory::data_type::bf16) precision = "bf16";
+    if (type == memory::data_type::u8 || type == memory::data_type::s8) precision = "int8";
+  }
+  plan_.macs[precision] += macs;
+}
+
+Tensor Lowering::dequantized(const Node& node) {
+  std::vector<Tensor> inputs;
+  for (ValueId id : node.inputs) inputs.push_back(id == no_value ? Tensor{} : *constant(id));
+  return weights_.derived(inputs[0], inputs[1], [&] { return evaluate_node(graph_, node, inputs).at(0); });
+}
+
+// A fused node of integers that oneDNN does not do so: its DequantizeLinear nodes, the rest in floating point, its QuantizeLinear.
+void Lowering::lower_parts(const Node& node) {
+  const Graph& body = *std::get<std::shared_ptr<const Graph>>(node.attributes.at("body"));
+  std::map<ValueId, ValueId> outer;
+  for (size_t i = 0; i < body.inputs.size(); ++i) outer[body.inputs[i]] = node.inputs[i];
+  outer[body.outputs[0]] = node.outputs[0];
+  const auto outer_id = [&](ValueId id) {
+    if (id == no_value) return id;
+    const auto [it, is_new] = outer.emplace(id, static_cast<ValueId>(graph_.values.size()));
+    if (is_new) {
+      graph_.values.push_back(body.values[static_cast<size_t>(id)]);
+      variants_.emplace_back();
+      pending_.push_back(0);
+      wanted_f32_.push_back(false);
+    }
+    return it->second;
+  };
+  std::vector<Node> before, middle, after;
+  for (Node part : body.nodes) {
+    for (ValueId& id : part.inputs) id = outer_id(id);
+    for (ValueId& id : part.outputs) id = outer_id(id);
+    if (is_dequantize(part) && constant(part.inputs[0]) != nullptr) {
+      graph_.constants[part.outputs[0]] = dequantized(part);
+    } else {
+      (is_dequantize(part) ? before : is_quantize(part) ? after : middle).push_back(std::move(part));
+    }
+  }
+  std::vector<Node> parts = before;
+  if (middle.size() > 1) middle = {fused_node(graph_, middle)};
+  parts.insert(parts.end(), middle.begin(), middle.end());
+  parts.insert(parts.end(), after.begin(), after.end());
+  for (const auto& part : parts)
+    for (ValueId id : part.inputs)
+      if (id != no_value) ++pending_[static_cast<size_t>(id)];
+  for (const auto& part : parts) lower_node(part);
 }
 
 void Lowering::lower_node(const Node& node) {
@@ -144,18 +259,22 @@ void Lowering::lower_node(const Node& node) {
   if (lower_fast(*this, operation)) return;
   for (ValueId id : node.outputs)  // what an attempt left
     if (id != no_value) variants_[static_cast<size_t>(id)].clear();
-  lower_fallback(*this, operation);
+  if (operation.body != nullptr && operation.is_quantized()) {
+    lower_parts(node);
+  } else {
+    lower_fallback(*this, operation);
+  }
 }
 
 CpuPlan Lowering::lower() {
-  for (const auto& node : graph_.nodes) lower_node(node);
+  for (size_t i = 0; i < graph_.nodes.size(); ++i) lower_node(graph_.nodes[i]);
   finish_outputs();
   return std::move(plan_);
 }
 
 // An output's dense row-major buffer becomes external, so that its last step writes where the caller reads, or is copied there.
 void Lowering::bind_output(size_t position, ValueId id) {
-  const BufferId buffer = plain_buffer(id);
+  const BufferId buffer = plain_buffer(id, memory::data_type::f32);
   auto& made = plan_.buffers[static_cast<size_t>(buffer)];
   const auto bytes = static_cast<size_t>(element_count(known_shape(graph_, id))) * byte_size(type(id));
   if (made.kind == Buffer::Kind::arena && made.bytes == bytes) {

@@ -16,10 +16,14 @@
 
 namespace deepgap {
 
+// In what the heavy operators compute numbers that are no integers, and keep what lies between them. Inputs and outputs of the Graph are
+// float32 all the same, and so is what only softmax and the evaluator read.
+enum class Numbers { f32, bf16 };
+
 class Lowering {
  public:
-  // `graph` has only known shapes, went through the passes and outlives the Lowering.
-  Lowering(const Graph& graph, WeightStore& weights, const dnnl::engine& engine);
+  // `graph` has only known shapes and went through the passes.
+  Lowering(const Graph& graph, WeightStore& weights, const dnnl::engine& engine, Numbers numbers = Numbers::f32);
 
   // The whole Graph. Throws Error{refused} naming operator and node for one that neither oneDNN nor the evaluator runs.
   CpuPlan lower();
@@ -31,6 +35,14 @@ class Lowering {
   DataType type(ValueId id) const { return graph_.values[static_cast<size_t>(id)].type; }
   const Tensor* constant(ValueId id) const;
   dnnl::memory::desc plain(ValueId id) const { return plain_desc(type(id), dims(id)); }
+  // Of numbers in `type`, of anything else as it is.
+  dnnl::memory::desc plain(ValueId id, dnnl::memory::data_type type) const;
+  // What a heavy operator computes numbers in.
+  dnnl::memory::data_type number_type() const;
+  // What the elements of `id` are kept in by the operator that makes it.
+  dnnl::memory::data_type stored_type(ValueId id) const;
+  // Whether convolutions or pools of integers read it.
+  bool feeds_windows(ValueId id) const;
 
   // The layout the value was made in; reading it so costs nothing.
   dnnl::memory::desc layout(ValueId id) const;
@@ -42,13 +54,14 @@ class Lowering {
   StepArgument read_constant(int index, ValueId id, const dnnl::memory::desc& given, const dnnl::memory::desc& wanted);
   // Numbers that are no value of the Graph.
   StepArgument read_numbers(int index, const std::vector<float>& numbers);
+  StepArgument read_integer(int index, int32_t number);
 
   // A new buffer for `id` in `desc`; no_value: scratch memory of the current step.
   StepArgument write(int index, ValueId id, const dnnl::memory::desc& desc);
   // In place of `over` where its layout is `desc` and nobody needs it afterwards, else as write().
   StepArgument write_over(int index, ValueId id, const dnnl::memory::desc& desc, const StepArgument& over);
-  // For a step that adds to what its result holds: `id` begins as the content of `of`. Takes the buffer of `of` where that dies here and
-  // is none of `reads`, else a copy.
+  // For a step that adds to what its result holds: `id` begins as the content of `of`, whose elements are as large. Takes the buffer of
+  // `of` where that dies here and is none of `reads`, else a copy.
   StepArgument take(int index, ValueId id, ValueId of, const dnnl::memory::desc& desc, std::span<const StepArgument> reads);
   // `id` is the dense row-major bytes of `of`, under its own shape.
   void alias(ValueId id, ValueId of);
@@ -63,7 +76,11 @@ class Lowering {
   };
 
   BufferId add_buffer(Buffer buffer);
-  BufferId plain_buffer(ValueId id);
+  BufferId plain_buffer(ValueId id, dnnl::memory::data_type type);
+  void lower_parts(const Node& node);
+  Tensor dequantized(const Node& node);
+  void count(const Operation& operation, const Step& step);
+  void find_float_readers();
   bool dies_here(BufferId buffer) const;  // nobody needs its content after the current node
   void lower_node(const Node& node);
   void finish_outputs();
@@ -71,9 +88,11 @@ class Lowering {
   void copy_step(const std::string& name, const StepArgument& from, const StepArgument& to);
   void add_variant(ValueId id, const dnnl::memory::desc& desc, BufferId buffer);
 
-  const Graph& graph_;
+  Graph graph_;
   WeightStore& weights_;
   dnnl::engine engine_;
+  Numbers numbers_;
+  std::vector<bool> wanted_f32_;  // per value: a reader computes in float32
   CpuPlan plan_;
   std::vector<std::vector<Variant>> variants_;   // per value
   std::vector<int> pending_;                     // per value: reads by nodes after the current one, plus one for a graph output

@@ -1,8 +1,6 @@
 #include "engine/cpu/network.h"
 
-#include "engine/cpu/lowering.h"
 #include "engine/passes/independent_samples.h"
-#include "engine/passes/passes.h"
 #include "model/graph_tools.h"
 
 #include <algorithm>
@@ -17,7 +15,7 @@ constexpr int64_t memory_bound_part = 4;
 
 Graph folded_graph(const Graph& unbound, int64_t batch) {
   Graph graph = bind_symbols(unbound, {{batch_symbol, batch}});
-  fold_constants(graph);
+  fold_constants(graph, true);
   remove_dead(graph);
   return graph;
 }
@@ -53,9 +51,9 @@ int64_t part_of(const Graph& unbound, const Graph& bound, int64_t batch, int64_t
   return apart ? part : batch;
 }
 
-Graph bound_graph(const Graph& unbound, int64_t batch) {
+Graph bound_graph(const Graph& unbound, int64_t batch, Integers integers = Integers::as_operators) {
   Graph graph = bind_symbols(unbound, {{batch_symbol, batch}});
-  optimize_bound(graph);
+  optimize_bound(graph, integers);
   return graph;
 }
 
@@ -87,14 +85,14 @@ bool shapes_are_static(const Graph& graph) {
   });
 }
 
-NetworkSource::NetworkSource(const Graph& graph)
-    : unbound_(graph), engine_(dnnl::engine::kind::cpu, 0), weights_(engine_, dnnl::stream(engine_)) {
-  optimize_unbound(unbound_);
+NetworkSource::NetworkSource(const Graph& graph, Integers integers)
+    : integers_(integers), unbound_(graph), engine_(dnnl::engine::kind::cpu, 0), weights_(engine_, dnnl::stream(engine_)) {
+  optimize_unbound(unbound_, integers);
 }
 
 const Graph& NetworkSource::bound(int64_t batch) {
   const auto found = bound_.find(batch);
-  return found != bound_.end() ? found->second : bound_.emplace(batch, bound_graph(unbound_, batch)).first->second;
+  return found != bound_.end() ? found->second : bound_.emplace(batch, bound_graph(unbound_, batch, integers_)).first->second;
 }
 
 Network::Network(NetworkSource& source, const NetworkOptions& options)
@@ -115,7 +113,7 @@ Network::Network(NetworkSource& source, const NetworkOptions& options)
 Executable& Network::executable_for(NetworkSource& source, int64_t samples) {
   auto& made = executables_[samples];
   if (!made) {
-    made = std::make_unique<Executable>(Lowering(source.bound(samples), source.weights(), engine_).lower(), engine_);
+    made = std::make_unique<Executable>(Lowering(source.bound(samples), source.weights(), engine_, options_.numbers).lower(), engine_);
     arena_.reserve(made->arena_bytes());
   }
   return *made;
@@ -134,6 +132,16 @@ Network::Plan Network::plan(NetworkSource& source, int64_t batch) {
 const Network::Plan* Network::plan_for(int64_t samples) const {
   const auto it = plans_.lower_bound(samples);
   return it == plans_.end() ? nullptr : &it->second;
+}
+
+PrecisionShares Network::precision_shares() const {
+  PrecisionShares shares;
+  if (executables_.empty()) return shares;
+  double all = 0;
+  const auto& macs = executables_.rbegin()->second->macs();
+  for (const auto& [precision, count] : macs) all += static_cast<double>(count);
+  for (const auto& [precision, count] : macs) shares[precision] = static_cast<double>(count) / all;
+  return shares;
 }
 
 void Network::run(const Plan& plan, std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs) {

@@ -2,8 +2,10 @@
 #pragma once
 
 #include "engine/cpu/executable.h"
+#include "engine/cpu/lowering.h"
 #include "engine/cpu/team.h"
 #include "engine/cpu/weights.h"
+#include "engine/passes/passes.h"
 
 #include <deepgap/graph.h>
 
@@ -24,13 +26,14 @@ struct NetworkOptions {
   int64_t part = 0;
   // Position of the first thread's CPU among those that are allowed, for Networks that run beside each other.
   size_t first_cpu = 0;
+  Numbers numbers = Numbers::f32;
 };
 
 // What Networks of one Graph share: what was made of the Graph, and the weights in the layouts of their primitives. Needed while Networks
 // are made, not while they run. One thread.
 class NetworkSource {
  public:
-  explicit NetworkSource(const Graph& graph);
+  explicit NetworkSource(const Graph& graph, Integers integers = Integers::as_operators);
 
   const Graph& unbound() const { return unbound_; }
   const Graph& bound(int64_t batch);  // and optimized
@@ -38,6 +41,7 @@ class NetworkSource {
   WeightStore& weights() { return weights_; }
 
  private:
+  Integers integers_;
   Graph unbound_;
   std::map<int64_t, Graph> bound_;  // kept, since the WeightStore knows constants by their addresses
   dnnl::engine engine_;
@@ -50,7 +54,8 @@ class Network {
   // The source is not needed afterwards, its constants are shared. Throws Error{refused} naming operator and node; Error{input} where a
   // shape depends on data (see shapes_are_static).
   Network(NetworkSource& source, const NetworkOptions& options);
-  Network(const Graph& graph, const NetworkOptions& options) : Network(NetworkSource(graph), options) {}
+  Network(const Graph& graph, const NetworkOptions& options, Integers integers = Integers::as_operators)
+      : Network(NetworkSource(graph, integers), options) {}
 
   struct Plan {
     int64_t batch = 1;
@@ -66,6 +71,7 @@ class Network {
   // Timings of the first part, times the number of parts.
   std::vector<LayerTiming> run_timed(const Plan& plan, std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs,
                                      const std::function<Nanoseconds()>& now);
+  PrecisionShares precision_shares() const;  // of the multiply-accumulates of the largest batch
   size_t arena_bytes() const { return arena_.bytes(); }
   // The constants it reads, by address: what several Networks share is there once.
   const std::map<const std::byte*, size_t>& weights() const { return weights_; }

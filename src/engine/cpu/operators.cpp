@@ -22,6 +22,7 @@ const std::map<std::string, LowerFunction, std::less<>>& table() {
       {"Concat", lower_concat},
       {"Conv", lower_convolution},
       {"ConvTranspose", lower_deconvolution},
+      {"DequantizeLinear", lower_dequantize},
       {"Div", lower_binary},
       {"Dropout", lower_view},
       {"Elu", lower_activation},
@@ -38,6 +39,7 @@ const std::map<std::string, LowerFunction, std::less<>>& table() {
       {"MatMul", lower_matmul},
       {"MaxPool", lower_pool},
       {"Mul", lower_binary},
+      {"QuantizeLinear", lower_quantize},
       {"ReduceMean", lower_reduce_mean},
       {"Relu", lower_activation},
       {"Reshape", lower_view},
@@ -51,6 +53,25 @@ const std::map<std::string, LowerFunction, std::less<>>& table() {
       {"Unsqueeze", lower_view},
   };
   return functions;
+}
+
+// Operators whose way with integers is another one.
+const std::map<std::string, LowerFunction, std::less<>>& integer_table() {
+  static const std::map<std::string, LowerFunction, std::less<>> functions{
+      {"Add", lower_integer_sum},
+      {"AveragePool", lower_integer_pool},
+      {"GlobalAveragePool", lower_integer_pool},
+      {"MaxPool", lower_integer_pool},
+  };
+  return functions;
+}
+
+LowerFunction find_function(const Operation& operation) {
+  if (!operation.main.domain.empty()) return nullptr;
+  if (operation.body != nullptr && operation.is_quantized())
+    if (const auto it = integer_table().find(operation.main.op); it != integer_table().end()) return it->second;
+  const auto it = table().find(operation.main.op);
+  return it == table().end() ? nullptr : it->second;
 }
 
 bool is_evaluated(std::string_view op) {
@@ -113,14 +134,19 @@ void require_evaluation(const Evaluation& run) {
 }  // namespace
 
 bool lower_fast(Lowering& lowering, const Operation& operation) {
-  const auto it = table().find(operation.main.op);
-  if (it == table().end() || !operation.main.domain.empty()) return false;
+  const LowerFunction function = find_function(operation);
+  if (function == nullptr) return false;
   try {
-    return it->second(lowering, operation);
+    return function(lowering, operation);
   } catch (const dnnl::error& error) {
     if (error.status == dnnl_out_of_memory) throw Error(ErrorKind::out_of_memory, fmt::format("node {}: {}", operation.name, error.what()));
     return false;  // oneDNN does not do this case; what was added (a conversion) does no harm
   }
+}
+
+bool computes_in_f32(const Node& node) {
+  if (is_fused(node)) return false;
+  return !node.domain.empty() || !table().contains(node.op) || node.op == "Softmax" || node.op == "LogSoftmax";
 }
 
 void lower_fallback(Lowering& lowering, const Operation& operation) {

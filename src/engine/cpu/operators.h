@@ -25,9 +25,16 @@ bool lower_softmax(Lowering& lowering, const Operation& operation);        // So
 bool lower_concat(Lowering& lowering, const Operation& operation);         // Concat
 bool lower_view(Lowering& lowering, const Operation& operation);           // Reshape, Flatten, Squeeze, Unsqueeze, Identity, Dropout
 bool lower_transpose(Lowering& lowering, const Operation& operation);      // Transpose
+bool lower_quantize(Lowering& lowering, const Operation& operation);       // QuantizeLinear, also of integers
+bool lower_dequantize(Lowering& lowering, const Operation& operation);     // DequantizeLinear
+// Fused with DequantizeLinear and QuantizeLinear: on integers.
+bool lower_integer_sum(Lowering& lowering, const Operation& operation);   // Add
+bool lower_integer_pool(Lowering& lowering, const Operation& operation);  // MaxPool, AveragePool, GlobalAveragePool
 
 // By name; false for an operator that is not in the list, too.
 bool lower_fast(Lowering& lowering, const Operation& operation);
+// Whether it reads numbers as float32 whatever the others are kept in: softmax, and what only the evaluator has.
+bool computes_in_f32(const Node& node);
 // Through evaluate_node. Throws Error{refused} naming operator and node.
 void lower_fallback(Lowering& lowering, const Operation& operation);
 // Operators that lower_fast knows, sorted.
@@ -42,6 +49,18 @@ struct Posts {
   std::vector<StepArgument> arguments;
   ValueId in_place = no_value;
 };
+// A convolution's or product's types. Integers by the operation's quantization, other numbers as Lowering keeps them.
+struct ElementTypes {
+  dnnl::memory::data_type source, weights, target;
+};
+ElementTypes types_of(const Lowering& lowering, const Operation& operation);
+// What turns integers into numbers and back: scales and zero points of source, weights (`channel_mask`: the bits of their channel axes)
+// and result, as attributes and arguments.
+void add_scales(Lowering& lowering, const Operation& operation, int channel_mask, Posts& posts);
+// False where this CPU's products of integers may be wrong: saturation.h. `channel_axis`: of the weights, along the output channels.
+bool is_exact(const Lowering& lowering, const Operation& operation, size_t channel_axis);
+// Whether oneDNN's implementation is one that is made to be slow.
+bool is_reference(const dnnl::primitive_desc_base& description);
 // nullopt when a post is not expressible.
 std::optional<Posts> posts_of(Lowering& lowering, const Operation& operation);
 // The result's argument: in place over a residual, or new.

@@ -5,6 +5,7 @@
 #include <deepgap/tensor.h>
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <oneapi/dnnl/dnnl.hpp>
 #include <optional>
@@ -46,10 +47,16 @@ struct Step {
 struct CpuPlan {
   std::vector<Buffer> buffers;
   std::vector<Step> steps;
+  std::map<std::string, int64_t> macs;  // multiply-accumulates by the precision they are computed in
 };
 
-// Dense row-major memory of `shape`: what every other part of deepgap means by a tensor. Types that oneDNN lacks are bytes to it.
+// Dense row-major memory of `shape`: what every other part of deepgap means by a tensor. Types other than float32, bfloat16 and those of
+// 8 bits are bytes to oneDNN.
 dnnl::memory::desc plain_desc(DataType type, std::span<const int64_t> shape);
+// The same places for elements of another type; nullopt for layouts in blocks, whose sizes follow the type.
+std::optional<dnnl::memory::desc> retyped(const dnnl::memory::desc& desc, dnnl::memory::data_type type);
+// Dense with the channels (axis 1) innermost.
+dnnl::memory::desc channels_last_desc(dnnl::memory::data_type type, const dnnl::memory::dims& dims);
 // Whether the bytes of `desc` are those of the dense row-major tensor (blocks over sizes of 1 do not matter).
 bool is_plain(const dnnl::memory::desc& desc);
 

@@ -71,7 +71,11 @@ std::optional<Posts> posts_of(Lowering& lowering, const Operation& operation) {
     const Tensor* constant = lowering.constant(post.operand);
     if (constant == nullptr) {
       if (post.kind != Post::Kind::add || result.in_place != no_value) return std::nullopt;
-      posts.append_sum(1.0F);
+      if (post.quantization) {
+        posts.append_sum(post.quantization->scale(), post.quantization->zero_point(), lowering.plain(post.operand).get_data_type());
+      } else {
+        posts.append_sum(1.0F);
+      }
       result.in_place = post.operand;
       continue;
     }

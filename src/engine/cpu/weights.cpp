@@ -27,4 +27,10 @@ std::shared_ptr<const std::byte> WeightStore::get(const Tensor& tensor, const me
   return result.data;
 }
 
+Tensor WeightStore::derived(const Tensor& tensor, const Tensor& settings, const std::function<Tensor()>& make) {
+  Tensor& result = derived_[{tensor.data.get(), settings.data.get()}];
+  if (!result.data) result = make();
+  return result;
+}
+
 }  // namespace deepgap

@@ -3,8 +3,11 @@
 
 #include <deepgap/tensor.h>
 
+#include <functional>
+#include <map>
 #include <memory>
 #include <oneapi/dnnl/dnnl.hpp>
+#include <utility>
 #include <vector>
 
 namespace deepgap {
@@ -16,6 +19,8 @@ class WeightStore {
 
   // The bytes of `tensor`, seen as `given`, in the layout `wanted`: the tensor's own where nothing changes, else a reordered copy.
   std::shared_ptr<const std::byte> get(const Tensor& tensor, const dnnl::memory::desc& given, const dnnl::memory::desc& wanted);
+  // What `make` makes of `tensor` and `settings`, kept for every plan, so that its address stays its own.
+  Tensor derived(const Tensor& tensor, const Tensor& settings, const std::function<Tensor()>& make);
   size_t copied_bytes() const { return copied_bytes_; }
 
  private:
@@ -27,6 +32,7 @@ class WeightStore {
   dnnl::engine engine_;
   dnnl::stream stream_;
   std::vector<Entry> entries_;
+  std::map<std::pair<const std::byte*, const std::byte*>, Tensor> derived_;
   size_t copied_bytes_ = 0;
 };
 

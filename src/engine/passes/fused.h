@@ -1,13 +1,17 @@
-// Fused nodes: what fuse_operators makes and executors read.
+// Fused nodes: what fuse_operators and fuse_quantized make and executors read.
 //
-// A fused node is op "Fused" of domain "deepgap". Its attribute `body` is the Graph it stands for: nodes in order, the first one the main
-// operator, each later one reading the result of the one before. The body has no constants: its inputs are the node's inputs, position by
-// position. So evaluate(body, inputs) is what the node means, and its name joins the bodies' node names with '+'.
+// A fused node is op "Fused" of domain "deepgap". Its attribute `body` is the Graph it stands for: nodes in order, one of them the main
+// operator, each later one reading the result of the one before. DequantizeLinear nodes may stand before the operator whose input they
+// make, and a QuantizeLinear at the end. The body has no constants: its inputs are the node's inputs, position by position. So
+// evaluate(body, inputs) is what the node means. Its name joins the names of the body's nodes with '+', without the (de)quantizers'.
 #pragma once
+
+#include "engine/passes/quantization.h"
 
 #include <deepgap/graph.h>
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -40,18 +44,27 @@ std::optional<Activation> activation_of(const Graph& graph, const Node& node);
 struct Post {
   enum class Kind { activation, add, multiply } kind = Kind::activation;
   Activation activation;
-  ValueId operand = no_value;  // of add and multiply: the outer Graph's value
+  ValueId operand = no_value;                // of add and multiply: the outer Graph's value
+  std::optional<Quantization> quantization;  // of the operand, where it is integers that stand for numbers
 };
 
 // A node as an executor sees it, fused or not.
 struct Operation {
-  std::string name;             // of the node, or the joined names
-  Node main;                    // with the outer Graph's ids as inputs
-  std::vector<Post> posts;      // in order
-  ValueId output = no_value;    // first output
-  const Node* node = nullptr;   // as it stands in the Graph
-  const Graph* body = nullptr;  // nullptr: not fused
+  std::string name;                                   // of the node, or the joined names
+  Node main;                                          // with the outer Graph's ids as inputs
+  std::vector<Post> posts;                            // in order
+  ValueId output = no_value;                          // first output
+  std::vector<std::optional<Quantization>> integers;  // per input of main: set where it is integers that stand for numbers
+  std::optional<Quantization> result;                 // how the result becomes integers; else it is numbers
+  const Node* node = nullptr;                         // as it stands in the Graph
+  const Graph* body = nullptr;                        // nullptr: not fused
+
+  bool is_quantized() const { return result || (!integers.empty() && integers[0]); }
 };
 Operation operation_of(const Graph& graph, const Node& node);
+
+// One node that stands for `nodes`, which are in order and read each other's results as described above. Ids are the Graph's.
+Node fused_node(const Graph& graph, std::span<const Node> nodes);
+bool is_fused(const Node& node);
 
 }  // namespace deepgap

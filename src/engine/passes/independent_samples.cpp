@@ -1,6 +1,7 @@
 #include "engine/passes/independent_samples.h"
 
 #include "engine/passes/edit.h"
+#include "engine/passes/quantization.h"
 #include "model/graph_tools.h"
 
 #include <algorithm>
@@ -21,9 +22,10 @@ struct Samples {
   const Graph& graph;
   int64_t batch;
   std::set<ValueId> separate;  // values with one part per sample along the first axis
+  std::set<ValueId> computed;  // values made of constants alone
 
   size_t rank(ValueId id) const { return graph.values[static_cast<size_t>(id)].dims.value_or(Dims{}).size(); }
-  bool is_constant(ValueId id) const { return id == no_value || constant_of(graph, id) != nullptr; }
+  bool is_constant(ValueId id) const { return id == no_value || constant_of(graph, id) != nullptr || computed.contains(id); }
   bool leads_with_batch(ValueId id) const {
     const auto& dims = graph.values[static_cast<size_t>(id)].dims;
     return dims && !dims->empty() && dims->front() == Dim{batch, ""};
@@ -48,6 +50,10 @@ struct Samples {
       const int64_t axis = attribute_int(node, "axis", fallback);
       return axis < 0 ? axis + static_cast<int64_t>(rank(first)) : axis;
     };
+    if (is_quantize(node) || is_dequantize(node)) {
+      const auto quantization = quantization_of(graph, node);
+      return quantization && (quantization->per_tensor() || quantization->axis != 0);
+    }
     if (node.op == "Softmax" || node.op == "LogSoftmax") return axis_of(graph.opset < 13 ? 1 : -1) != 0;
     if (node.op == "Concat")
       return axis_of(0) != 0 && std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId id) { return separate.contains(id); });
@@ -66,12 +72,16 @@ struct Samples {
 }  // namespace
 
 bool samples_are_independent(const Graph& bound, int64_t batch) {
-  Samples samples{bound, batch, {}};
+  Samples samples{bound, batch, {}, {}};
   for (ValueId id : bound.inputs) {
     if (!samples.leads_with_batch(id)) return false;
     samples.separate.insert(id);
   }
   for (const auto& node : bound.nodes) {
+    if (!node.inputs.empty() && samples.rest_constant(node, 0)) {  // weights that become numbers
+      samples.computed.insert(node.outputs.begin(), node.outputs.end());
+      continue;
+    }
     if (!samples.keeps_apart(node) || !samples.leads_with_batch(node.outputs[0])) return false;
     samples.separate.insert(node.outputs[0]);
   }

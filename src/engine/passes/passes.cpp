@@ -1,17 +1,30 @@
 #include "engine/passes/passes.h"
 
+#include "engine/passes/quantization.h"
+
 namespace deepgap {
 
-void optimize_unbound(Graph& graph) {
+void optimize_unbound(Graph& graph, Integers integers) {
+  check_quantization(graph);
   remove_identities(graph);
-  fold_constants(graph);
+  fold_constants(graph, true);
+  if (integers == Integers::computed_with) {
+    center_weights(graph);
+    move_quantization(graph);
+    fold_constants(graph, true);  // layout operators that moved to constants
+  } else {
+    fold_dequantized(graph);
+  }
   fold_batch_norms(graph);
   remove_dead(graph);
 }
 
-void optimize_bound(Graph& graph) {
-  fold_constants(graph);  // shapes that depend on the batch are numbers now
+void optimize_bound(Graph& graph, Integers integers) {
+  fold_constants(graph, true);  // shapes that depend on the batch are numbers now
   remove_dead(graph);
+  if (integers == Integers::computed_with) fuse_quantized(graph);
+  remove_dead(graph);
+  fold_dequantized(graph);
   fuse_operators(graph);
   remove_dead(graph);
 }

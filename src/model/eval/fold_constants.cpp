@@ -17,6 +17,12 @@ bool has_body(const Node& node) {
                      [](const auto& item) { return std::holds_alternative<std::shared_ptr<const Graph>>(item.second); });
 }
 
+bool is_quantized_constant(const Graph& graph, const Node& node) {
+  if (node.op != "DequantizeLinear" || !node.domain.empty()) return false;
+  const DataType type = graph.values[static_cast<size_t>(node.inputs.at(0))].type;
+  return type == DataType::i8 || type == DataType::u8;
+}
+
 bool is_random(const Node& node) {
   return node.op.starts_with("Random") || node.op == "Bernoulli" || node.op == "Multinomial" || node.op == "Dropout";
 }
@@ -59,9 +65,12 @@ bool small_enough(const Graph& graph, const Node& node, std::span<const Tensor> 
   return true;
 }
 
-std::optional<std::vector<Tensor>> folded(const Graph& graph, const Node& node, const std::set<std::string>& known_operators) {
+std::optional<std::vector<Tensor>> folded(const Graph& graph, const Node& node, const std::set<std::string>& known_operators,
+                                          bool keep_quantized) {
   if (auto shape = from_shape(graph, node)) return std::vector<Tensor>{*shape};
-  if (!node.domain.empty() || has_body(node) || is_random(node) || !known_operators.contains(node.op)) return std::nullopt;
+  if (!node.domain.empty() || has_body(node) || is_random(node) || !known_operators.contains(node.op) ||
+      (keep_quantized && is_quantized_constant(graph, node)))
+    return std::nullopt;
   std::vector<Tensor> inputs;
   for (ValueId id : node.inputs) {
     const Tensor* tensor = id == no_value ? nullptr : constant_of(graph, id);
@@ -74,12 +83,12 @@ std::optional<std::vector<Tensor>> folded(const Graph& graph, const Node& node, 
 
 }  // namespace
 
-void fold_constants(Graph& graph) {
+void fold_constants(Graph& graph, bool keep_quantized) {
   const auto names = evaluated_operators();
   const std::set<std::string> known_operators(names.begin(), names.end());
   std::vector<bool> erase(graph.nodes.size(), false);
   for (size_t i = 0; i < graph.nodes.size(); ++i) {
-    const auto results = folded(graph, graph.nodes[i], known_operators);
+    const auto results = folded(graph, graph.nodes[i], known_operators, keep_quantized);
     if (!results) continue;
     for (size_t k = 0; k < graph.nodes[i].outputs.size() && k < results->size(); ++k) {
       const ValueId id = graph.nodes[i].outputs[k];

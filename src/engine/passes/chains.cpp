@@ -1,0 +1,43 @@
+#include "engine/passes/chains.h"
+
+#include "engine/passes/edit.h"
+#include "model/graph_tools.h"
+
+namespace deepgap {
+namespace {
+
+const Value& value_of(const Graph& graph, ValueId id) { return graph.values[static_cast<size_t>(id)]; }
+
+// Whether `operand` is one number, or one per channel of `result`, lying along `axis`.
+bool is_channel_constant(const Graph& graph, ValueId operand, const Dims& result, size_t axis) {
+  const Tensor* tensor = constant_of(graph, operand);
+  if (tensor == nullptr || tensor->shape.size() > result.size()) return false;
+  const int64_t elements = element_count(tensor->shape);
+  if (elements == 1) return true;
+  const size_t missing = result.size() - tensor->shape.size();
+  return axis >= missing && tensor->shape[axis - missing] == elements && result[axis] == Dim{elements, ""};
+}
+
+}  // namespace
+
+bool is_dense_main(const Node& node) {
+  return is_onnx_op(node, "Conv") || is_onnx_op(node, "ConvTranspose") || is_onnx_op(node, "Gemm") || is_onnx_op(node, "MatMul");
+}
+
+bool is_fusable_binary(const Graph& graph, const Node& main, const Node& node, ValueId value) {
+  if (!is_onnx_op(node, "Add") && !is_onnx_op(node, "Mul")) return false;
+  const ValueId other = node.inputs[0] == value ? node.inputs[1] : node.inputs[0];
+  const auto &mine = value_of(graph, value).dims, &theirs = value_of(graph, other).dims;
+  if (other == value || !mine || mine->size() < 2 || value_of(graph, other).type != DataType::f32) return false;
+  if (node.op == "Add" && theirs && *theirs == *mine && constant_of(graph, other) == nullptr) return true;
+  const bool convolution = is_onnx_op(main, "Conv") || is_onnx_op(main, "ConvTranspose");
+  return is_channel_constant(graph, other, *mine, convolution ? 1 : mine->size() - 1);
+}
+
+std::vector<Node> nodes_at(const Graph& graph, const std::vector<size_t>& indices) {
+  std::vector<Node> nodes;
+  for (size_t index : indices) nodes.push_back(graph.nodes[index]);
+  return nodes;
+}
+
+}  // namespace deepgap

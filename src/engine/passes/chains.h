@@ -1,0 +1,19 @@
+// Which nodes can follow a main operator inside a fused node.
+#pragma once
+
+#include "engine/passes/fused.h"
+
+#include <deepgap/graph.h>
+
+#include <vector>
+
+namespace deepgap {
+
+inline constexpr size_t longest_chain = 6;  // main operator and what follows
+
+bool is_dense_main(const Node& node);  // Conv, ConvTranspose, Gemm, MatMul
+// Whether this Add or Mul of `value` with something else can follow a dense main operator.
+bool is_fusable_binary(const Graph& graph, const Node& main, const Node& node, ValueId value);
+std::vector<Node> nodes_at(const Graph& graph, const std::vector<size_t>& indices);
+
+}  // namespace deepgap

@@ -1,0 +1,79 @@
+#include "engine/passes/quantization.h"
+
+#include "engine/passes/edit.h"
+#include "model/eval/evaluator.h"
+#include "model/graph_tools.h"
+
+#include <cstring>
+
+namespace deepgap {
+namespace {
+
+bool has_input(const Node& node, size_t index) { return node.inputs.size() > index && node.inputs[index] != no_value; }
+
+// nullopt for other types than those of 8 bits.
+std::optional<std::vector<int32_t>> zero_points_of(const Tensor& tensor) {
+  const auto count = static_cast<size_t>(element_count(tensor.shape));
+  std::vector<int32_t> result;
+  for (size_t i = 0; i < count; ++i) {
+    if (tensor.type == DataType::u8) {
+      result.push_back(tensor.as<uint8_t>()[i]);
+    } else if (tensor.type == DataType::i8) {
+      result.push_back(tensor.as<int8_t>()[i]);
+    } else {
+      return std::nullopt;
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+bool is_quantize(const Node& node) { return is_onnx_op(node, "QuantizeLinear"); }
+bool is_dequantize(const Node& node) { return is_onnx_op(node, "DequantizeLinear"); }
+
+std::optional<Quantization> quantization_of(const Graph& graph, const Node& node) {
+  if ((!is_quantize(node) && !is_dequantize(node)) || node.inputs.size() < 2 || attribute_int(node, "block_size", 0) != 0)
+    return std::nullopt;
+  const auto scales = constant_values(graph, node.inputs[1]);
+  if (scales.empty()) return std::nullopt;
+  Quantization result{DataType::u8, {scales.begin(), scales.end()}, std::vector<int32_t>(scales.size(), 0), 0};
+  const ValueId integers = is_quantize(node) ? node.outputs[0] : node.inputs[0];
+  if (has_input(node, 2)) {
+    const Tensor* tensor = constant_of(graph, node.inputs[2]);
+    const auto zeros = tensor == nullptr ? std::nullopt : zero_points_of(*tensor);
+    if (!zeros || zeros->size() != scales.size()) return std::nullopt;
+    result.type = tensor->type;
+    result.zero_points = *zeros;
+  } else if (integers != no_value) {
+    result.type = graph.values[static_cast<size_t>(integers)].type;
+  }
+  if (result.type != DataType::u8 && result.type != DataType::i8) return std::nullopt;
+  if (result.per_tensor()) return result;
+  const ValueId sized = node.inputs[0] != no_value ? node.inputs[0] : node.outputs[0];
+  const auto& dims = graph.values[static_cast<size_t>(sized)].dims;
+  if (!dims) return std::nullopt;
+  const int64_t axis = attribute_int(node, "axis", 1);
+  result.axis = static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(dims->size()) : axis);
+  return result;
+}
+
+void fold_dequantized(Graph& graph) {
+  std::vector<bool> erase(graph.nodes.size(), false);
+  for (size_t i = 0; i < graph.nodes.size(); ++i) {
+    const Node& node = graph.nodes[i];
+    if (!is_dequantize(node)) continue;
+    std::vector<Tensor> inputs;
+    for (ValueId id : node.inputs) {
+      const Tensor* tensor = id == no_value ? nullptr : constant_of(graph, id);
+      if (tensor == nullptr && id != no_value) break;
+      inputs.push_back(tensor == nullptr ? Tensor{} : *tensor);
+    }
+    if (inputs.size() != node.inputs.size()) continue;
+    graph.constants[node.outputs[0]] = evaluate_node(graph, node, inputs).at(0);
+    erase[i] = true;
+  }
+  erase_nodes(graph, erase);
+}
+
+}  // namespace deepgap

@@ -1,0 +1,43 @@
+// How a Graph says INT8: QuantizeLinear (numbers to integers) and DequantizeLinear (back), read, checked, moved and fused.
+#pragma once
+
+#include <deepgap/graph.h>
+
+#include <optional>
+#include <vector>
+
+namespace deepgap {
+
+// x = (q - zero_point) * scale, q of 8 bits. One scale and zero point, or one per slice along `axis`.
+struct Quantization {
+  DataType type = DataType::u8;  // u8 or i8
+  std::vector<float> scales;
+  std::vector<int32_t> zero_points;  // as many
+  size_t axis = 0;                   // of the tensor; without meaning where there is one scale
+
+  bool per_tensor() const { return scales.size() == 1; }
+  float scale() const { return scales.front(); }
+  int32_t zero_point() const { return zero_points.front(); }
+  bool operator==(const Quantization& other) const = default;
+};
+
+bool is_quantize(const Node& node);
+bool is_dequantize(const Node& node);
+// nullopt where the node is neither, or where its integers have not 8 bits, or scale or zero point are no constants.
+std::optional<Quantization> quantization_of(const Graph& graph, const Node& node);
+
+// Throws Error{input} naming operator and node where a constant scale or zero point cannot be meant: zero, negative, infinite, NaN or
+// denormal scales, an axis or sizes that do not fit, types that do not go together. Error{refused} for blocked scales.
+void check_quantization(const Graph& graph);
+
+// Constant 8-bit weights as int8 with zero point 0, where their values allow it; unsigned ones or such with zero points are rewritten.
+void center_weights(Graph& graph);
+// Exact rewrites that bring QuantizeLinear to what makes its input, and DequantizeLinear to what reads its output: through Reshape,
+// Transpose and the like, Concat and MaxPool. A DequantizeLinear and a QuantizeLinear that undo each other vanish.
+void move_quantization(Graph& graph);
+// Joins DequantizeLinear, an operator that can compute with integers, what follows it, and QuantizeLinear: fused.h.
+void fuse_quantized(Graph& graph);
+// Evaluates the DequantizeLinear nodes of constants that are left.
+void fold_dequantized(Graph& graph);
+
+}  // namespace deepgap

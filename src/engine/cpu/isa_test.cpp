@@ -94,8 +94,8 @@ void expect_exact(int weight, DataType type) {
   std::byte* out[] = {reinterpret_cast<std::byte*>(conv.data()), reinterpret_cast<std::byte*>(product.data()),
                       reinterpret_cast<std::byte*>(levels.data())};
   network.run(*network.plan_for(1), in, out);
-  EXPECT_NEAR(conv[0], expected[0].as<float>()[0], 0.01) << "weight " << weight;
-  EXPECT_NEAR(product[0], expected[1].as<float>()[0], 0.05) << "weight " << weight;
+  EXPECT_NEAR(conv[0] / expected[0].as<float>()[0], 1, 1e-4) << "weight " << weight;
+  EXPECT_NEAR(product[0] / expected[1].as<float>()[0], 1, 1e-4) << "weight " << weight;
   EXPECT_NEAR(levels[0], expected[2].as<uint8_t>()[0], 1) << "weight " << weight;
 }
 

@@ -20,9 +20,13 @@ void fuse_operators(Graph& graph);
 // Drops nodes and constants that no output needs.
 void remove_dead(Graph& graph);
 
-// The passes that need no batch size: their results are shared by the plans of all batch sizes.
-void optimize_unbound(Graph& graph);
+// Whether QuantizeLinear and DequantizeLinear are taken as an offer to compute with integers, or as two operators like others.
+enum class Integers { computed_with, as_operators };
+
+// The passes that need no batch size: their results are shared by the plans of all batch sizes. Throws Error{input | refused} for
+// quantization that cannot be meant (quantization.h).
+void optimize_unbound(Graph& graph, Integers integers = Integers::as_operators);
 // The rest, on a Graph whose symbols are bound.
-void optimize_bound(Graph& graph);
+void optimize_bound(Graph& graph, Integers integers = Integers::as_operators);
 
 }  // namespace deepgap

@@ -125,6 +125,16 @@ TEST(PrecisionTally, WeighsByMultiplyAccumulates) {
   EXPECT_THAT(tally.shares(), UnorderedElementsAre(Pair("int8", 0.7), Pair("fp32", 0.3)));
 }
 
+TEST(PrecisionTally, ALayerMayBeCalledByTheLastNodeItFused) {
+  const Weighed model;
+  PrecisionTally tally(model);
+  EXPECT_FALSE(tally.computed("b_nchwc", "fp32")) << "the Relu's output";
+  EXPECT_TRUE(tally.computed_up_to("b_nchwc", "fp32"));
+  EXPECT_TRUE(tally.computed_up_to("fc", "int8"));
+  EXPECT_FALSE(tally.computed_up_to("nobody", "int8"));
+  EXPECT_THAT(tally.shares(), UnorderedElementsAre(Pair("int8", 0.3), Pair("fp32", 0.7)));
+}
+
 TEST(PrecisionTally, NothingKnownIsEmpty) {
   const auto model = tiny_onnx::doubling(false);
   PrecisionTally tally(model);

@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,16 +23,25 @@ class PrecisionTally {
   // Graph. True when that is a node with multiply-accumulates; of two layers for one node the first counts.
   bool computed(std::string_view layer, const std::string& precision);
 
+  // The same of engines that call a layer by the last of the nodes that it fused: where the name leads to a node without
+  // multiply-accumulates, it stands for the nearest node with some before that one. Of several equally near, the first that was not told.
+  bool computed_up_to(std::string_view layer, const std::string& precision);
+
   // Nodes that no layer stood for count as "unknown". Empty when nothing is known of the work, or no node multiplies.
   PrecisionShares shares() const;
 
  private:
+  std::optional<size_t> node_called(std::string_view layer) const;
+  bool tell(size_t node, const std::string& precision);
+
   struct Work {
     int64_t macs = 0;
     std::string precision;  // empty: not told
   };
+  const Graph& graph_;
   std::vector<Work> work_;                            // beside the nodes; empty when it is not known
   std::map<std::string, size_t, std::less<>> names_;  // of nodes and their first outputs -> node
+  std::map<ValueId, size_t> makers_;                  // value -> node
 };
 
 }  // namespace deepgap

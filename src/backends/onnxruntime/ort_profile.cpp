@@ -115,7 +115,7 @@ std::vector<OrtNodeRun> profile_ort_network(const Model& model, const LoadOption
 PrecisionShares ort_precision_shares(const std::vector<OrtNodeRun>& nodes, const Model& model) {
   PrecisionTally tally(model);
   for (const OrtNodeRun& node : nodes) {
-    if (multiplies(node.op)) tally.computed(node.name, precision_name(node.input_type));
+    if (multiplies(node.op)) tally.computed_up_to(node.name, precision_name(node.input_type));
   }
   return tally.shares();
 }

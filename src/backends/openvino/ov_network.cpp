@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 #include <openvino/core/model.hpp>
+#include <openvino/op/parameter.hpp>
+#include <openvino/op/result.hpp>
 
 #include <algorithm>
 #include <array>
@@ -83,11 +85,17 @@ bool outputs_fit(const ov::Model& network, const std::vector<Port>& outputs, int
   return true;
 }
 
-std::vector<std::optional<Shape>> output_shapes(const ov::CompiledModel& compiled) {
+// The library does not write an output that is an input into the tensor that it was given for it: that one is asked for after the run, like
+// those of which only the run knows the shape.
+bool is_input(const ov::Model& network, size_t output) {
+  return ov::is_type<ov::op::v0::Parameter>(network.get_results()[output]->get_input_node_ptr(0));
+}
+
+std::vector<std::optional<Shape>> output_shapes(const ov::CompiledModel& compiled, const ov::Model& network) {
   std::vector<std::optional<Shape>> shapes;
   for (const auto& output : compiled.outputs()) {
     const ov::PartialShape& partial = output.get_partial_shape();
-    if (partial.is_dynamic()) {
+    if (partial.is_dynamic() || is_input(network, shapes.size())) {
       shapes.emplace_back(std::nullopt);
     } else {
       const ov::Shape sizes = partial.to_shape();
@@ -123,7 +131,7 @@ std::vector<OvNetwork> compile_networks(const Model& model, const LoadOptions& o
         refuse(fmt::format("an output of {} has another shape there", model.name()));
       }
       network.compiled = ov_core().compile_model(copy, "CPU", properties);
-      network.outputs = output_shapes(network.compiled);
+      network.outputs = output_shapes(network.compiled, *copy);
     }
   } catch (const ov::Exception& failure) {
     throw ov_load_error(failure.what(), model.graph());

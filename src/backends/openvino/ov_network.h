@@ -20,7 +20,7 @@ ov::element::Type ov_element(DataType type);
 struct OvNetwork {
   int64_t batch = 1;
   std::vector<Shape> inputs;
-  std::vector<std::optional<Shape>> outputs;  // nullopt: known only after a run
+  std::vector<std::optional<Shape>> outputs;  // nullopt: asked for after the run
   ov::CompiledModel compiled;
 };
 

@@ -18,7 +18,7 @@ std::string told(const ov::Node& layer, const std::string& key) {
   return found != layer.get_rt_info().end() && found->second.is<std::string>() ? found->second.as<std::string>() : "";
 }
 
-// The CPU plug-in's names of layers that multiply matrices; a Subgraph holds the products of an attention block.
+// The CPU plug-in's names of layers that multiply matrices. A Subgraph may hold the products of an attention block.
 bool multiplies(std::string_view type) {
   constexpr std::array<std::string_view, 6> types{"Convolution",      "Deconvolution", "FullyConnected",
                                                   "GroupConvolution", "MatMul",        "Subgraph"};

@@ -43,10 +43,17 @@ ValueId GraphBuilder::constant(Tensor tensor) {
 }
 
 ValueId GraphBuilder::node(const std::string& op, std::vector<ValueId> inputs, Attributes attributes) {
+  return nodes(op, std::move(inputs), 1, std::move(attributes)).front();
+}
+
+std::vector<ValueId> GraphBuilder::nodes(const std::string& op, std::vector<ValueId> inputs, size_t outputs, Attributes attributes) {
   const size_t index = graph_.nodes.size();
-  const ValueId output = value(fmt::format("v{}", index), DataType::f32, std::nullopt);
-  graph_.nodes.push_back({fmt::format("node{}_{}", index, op), op, "", std::move(inputs), {output}, std::move(attributes)});
-  return output;
+  std::vector<ValueId> made;
+  for (size_t i = 0; i < outputs; ++i) {
+    made.push_back(value(i == 0 ? fmt::format("v{}", index) : fmt::format("v{}.{}", index, i), DataType::f32, std::nullopt));
+  }
+  graph_.nodes.push_back({fmt::format("node{}_{}", index, op), op, "", std::move(inputs), made, std::move(attributes)});
+  return made;
 }
 
 Graph GraphBuilder::finish(const std::vector<ValueId>& outputs) {

@@ -45,6 +45,8 @@ class GraphBuilder {
   ValueId floats(Shape shape, float low = -1, float high = 1) { return constant(random_tensor(random_, std::move(shape), low, high)); }
   ValueId ints(const std::vector<int64_t>& values) { return constant(int_tensor(values)); }
   ValueId node(const std::string& op, std::vector<ValueId> inputs, Attributes attributes = {});
+  // Of several outputs.
+  std::vector<ValueId> nodes(const std::string& op, std::vector<ValueId> inputs, size_t outputs, Attributes attributes = {});
   // Shapes inferred, promise checked.
   Graph finish(const std::vector<ValueId>& outputs);
 

@@ -1,6 +1,8 @@
 // The conformance suite: what every backend must do, tried on every plug-in found. Each backend runs in a process of its own (this program
 // again, with --backend NAME), since engines bring their own copies of the same libraries, and one that crashes must not take the others
-// along. Usage: deepgap_conformance [--backend NAME] [--seed N] [--rounds N] [GoogleTest's flags]
+// along. Usage: deepgap_conformance [--backend NAME] [--option NAME=VALUE] [--seed N] [--rounds N] [GoogleTest's flags]
+// The seed of everything random is printed; DEEPGAP_CONFORMANCE_SEED sets it too. DEEPGAP_LONG_TESTS=1 tries ten times as much, from a seed
+// that the clock gives.
 #include "rig.h"
 
 #include "base/text.h"
@@ -12,7 +14,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -32,12 +36,36 @@ int64_t positive(const std::string& flag, const std::string& text) {
   return *value;
 }
 
+const char* environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr || *value == '\0' ? nullptr : value;
+}
+
+// The children of a run inherit the seed.
+void take_environment() {
+  if (environment("DEEPGAP_LONG_TESTS") != nullptr) {
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(now).count();
+    ::setenv("DEEPGAP_CONFORMANCE_SEED", std::to_string(seconds).c_str(), 0);
+    set_rounds(10 * rounds());
+  }
+  if (const char* given = environment("DEEPGAP_CONFORMANCE_SEED")) {
+    set_seed(static_cast<uint64_t>(positive("DEEPGAP_CONFORMANCE_SEED", given)));
+  }
+}
+
 Arguments parse(int argc, char** argv) {
+  take_environment();
   Arguments arguments{"", {argv, argv + argc}};
   for (int i = 1; i + 1 < argc; ++i) {
     const std::string flag = argv[i], value = argv[i + 1];
     if (flag == "--backend") arguments.backend = value;
     if (flag == "--seed") set_seed(static_cast<uint64_t>(positive(flag, value)));
+    if (flag == "--option") {
+      const size_t equals = value.find('=');
+      if (equals == std::string::npos) throw Error(ErrorKind::usage, fmt::format("--option {}: expected NAME=VALUE", value));
+      given_options()[value.substr(0, equals)] = value.substr(equals + 1);
+    }
     if (flag == "--rounds") set_rounds(static_cast<int>(positive(flag, value)));
   }
   return arguments;
@@ -53,7 +81,11 @@ int test_backend(const std::string& name) {
     return exit_skipped;
   }
   set_backend(&plugin->backend());
-  fmt::print("backend {} {}, seed {}\n", name, backend().version(), seed());
+  fmt::print("backend {} {}, seed {} (DEEPGAP_CONFORMANCE_SEED={} repeats it)\n", name, backend().version(), seed(), seed());
+  for (const char* precision : {"fp32", "tf32", "bf16", "fp16", "mixed"}) {
+    const Support support = supports(precision, {});
+    fmt::print("  {}: {}\n", precision, support.ok ? "tried" : support.reason);
+  }
   std::fflush(stdout);
   return RUN_ALL_TESTS();
 }

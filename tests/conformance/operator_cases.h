@@ -20,10 +20,14 @@ struct OperatorCase {
 // GoogleTest prints the parameter of a failed test.
 inline void PrintTo(const OperatorCase& one, std::ostream* out) { *out << one.op; }
 
+// Of this case's networks in a round: another one for each, from the seed of everything random.
+uint64_t seed_of(const std::string& op, int round);
+
 // All of them; the files operator_cases_*.cpp hold a family each.
 std::vector<OperatorCase> operator_cases();
 std::vector<OperatorCase> window_cases();       // convolutions and pools
 std::vector<OperatorCase> arithmetic_cases();   // elementwise, products, normalisation, reductions
 std::vector<OperatorCase> rearranging_cases();  // shapes, joins, moves
+std::vector<OperatorCase> choosing_cases();     // comparisons, choices, several inputs or outputs
 
 }  // namespace deepgap::conformance

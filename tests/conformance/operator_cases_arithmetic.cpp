@@ -147,6 +147,8 @@ std::vector<OperatorCase> arithmetic_cases() {
       reduce_case("ReduceMean", 18),
       reduce_case("ReduceSum", 17),
       reduce_case("ReduceMax", 17),
+      reduce_case("ReduceMin", 17),
+      reduce_case("ReduceProd", 17),
       unary_case("Sigmoid", false),
       unary_case("Tanh", false),
       unary_case("Erf", false),

@@ -113,11 +113,4 @@ std::vector<OperatorCase> rearranging_cases() {
   };
 }
 
-std::vector<OperatorCase> operator_cases() {
-  std::vector<OperatorCase> all = window_cases();
-  for (auto& one : arithmetic_cases()) all.push_back(std::move(one));
-  for (auto& one : rearranging_cases()) all.push_back(std::move(one));
-  return all;
-}
-
 }  // namespace deepgap::conformance

@@ -6,9 +6,7 @@
 #include "model/onnx_writer.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
-#include <cmath>
 #include <cstring>
 #include <utility>
 
@@ -17,7 +15,7 @@ namespace {
 
 Backend* backend_under_test = nullptr;
 uint64_t random_seed = 1;
-int random_rounds = 6;
+int random_rounds = 3;
 
 Tensor random_input(Random& random, DataType type, Shape shape) {
   if (type == DataType::f32) return random_tensor(random, std::move(shape));
@@ -48,29 +46,6 @@ Tensor joined(const Samples& samples, const std::vector<uint32_t>& chosen, size_
   return batch;
 }
 
-// The largest difference allowed is a part in 20,000 of the largest value: Winograd's convolutions and blocked sums stay well below. Where
-// a long sum of numbers about 1 comes out near zero, what its order explains is `noise`, whatever the result.
-std::string float_difference(std::span<const float> expected, std::span<const float> actual) {
-  double largest = 0, worst = 0, reference_power = 0, error_power = 0;
-  size_t where = 0;
-  for (size_t i = 0; i < expected.size(); ++i) {
-    const bool same_special = std::isnan(expected[i]) ? std::isnan(actual[i]) : expected[i] == actual[i];
-    if (!std::isfinite(expected[i]) || !std::isfinite(actual[i])) {
-      if (!same_special) return fmt::format("element {}: {} instead of {}", i, actual[i], expected[i]);
-      continue;
-    }
-    const double error = std::abs(double{expected[i]} - actual[i]);
-    largest = std::max(largest, std::abs(double{expected[i]}));
-    reference_power += double{expected[i]} * expected[i];
-    error_power += error * error;
-    if (error > worst) worst = error, where = i;
-  }
-  const double sqnr_db = error_power > 0 ? 10 * std::log10(reference_power / error_power) : 300;
-  constexpr double noise = 5e-6;
-  if (worst <= noise || (worst <= 5e-5 * largest && sqnr_db >= 80)) return "";
-  return fmt::format("element {}: {} instead of {} ({:.1f} dB)", where, actual[where], expected[where], sqnr_db);
-}
-
 }  // namespace
 
 Backend& backend() { return *backend_under_test; }
@@ -81,7 +56,28 @@ void set_seed(uint64_t value) { random_seed = value; }
 int rounds() { return random_rounds; }
 void set_rounds(int value) { random_rounds = value; }
 
+std::map<std::string, std::string>& given_options() {
+  static std::map<std::string, std::string> options;
+  return options;
+}
+
 GraphModel::GraphModel(Graph graph) : onnx_(write_onnx(graph)), graph_(std::move(graph)), summary_(summarize(graph_)) {}
+
+std::vector<std::string> float_precisions(const GraphSummary& summary) {
+  std::vector<std::string> taken;
+  for (const char* precision : {"fp32", "tf32", "bf16", "fp16", "mixed"}) {
+    if (supports(precision, summary).ok) taken.emplace_back(precision);
+  }
+  return taken;
+}
+
+Support supports(const std::string& precision, const GraphSummary& summary) {
+  Point point;
+  point.precision = precision;
+  point.threads = 1;
+  for (const auto& [option, value] : given_options()) point.options[backend().name() + "." + option] = value;
+  return backend().supports(point, summary);
+}
 
 Samples random_samples(Random& random, const Graph& graph, size_t count) {
   Samples samples(count);
@@ -102,39 +98,6 @@ std::vector<Tensor> reference(const Graph& graph, const Samples& samples, const 
   return evaluate(graph, inputs);
 }
 
-std::string difference(const std::vector<Tensor>& expected, std::span<const TensorView> actual) {
-  if (expected.size() != actual.size()) return fmt::format("{} outputs instead of {}", actual.size(), expected.size());
-  for (size_t i = 0; i < expected.size(); ++i) {
-    const Shape shape(actual[i].shape.begin(), actual[i].shape.end());
-    if (actual[i].type != expected[i].type) {
-      return fmt::format("output {} is {} instead of {}", i, name_of(actual[i].type), name_of(expected[i].type));
-    }
-    if (shape != expected[i].shape) return fmt::format("output {} has shape {} instead of {}", i, shape, expected[i].shape);
-    if (!computes()) continue;
-    std::string words;
-    if (expected[i].type == DataType::f32) {
-      words = float_difference(expected[i].as<float>(), actual[i].as<float>());
-    } else if (std::memcmp(expected[i].data.get(), actual[i].data, actual[i].bytes()) != 0) {
-      words = "its integers differ";
-    }
-    if (!words.empty()) return fmt::format("output {}, {}", i, words);
-  }
-  return "";
-}
-
-double sqnr_db(const std::vector<Tensor>& expected, std::span<const TensorView> actual) {
-  double reference_power = 0, error_power = 0;
-  for (size_t i = 0; i < expected.size(); ++i) {
-    if (expected[i].type != DataType::f32) continue;
-    const auto right = expected[i].as<float>(), given = actual[i].as<float>();
-    for (size_t k = 0; k < right.size(); ++k) {
-      reference_power += double{right[k]} * right[k];
-      error_power += (double{right[k]} - given[k]) * (double{right[k]} - given[k]);
-    }
-  }
-  return error_power > 0 ? 10 * std::log10(reference_power / error_power) : 300;
-}
-
 Rig::Rig(const Model& model, std::vector<int64_t> batches, int slots, int threads, const std::string& precision,
          const std::map<std::string, std::string>& engine_options)
     : clock(make_real_clock()) {
@@ -145,13 +108,19 @@ Rig::Rig(const Model& model, std::vector<int64_t> batches, int slots, int thread
                       .options = engine_options,
                       .clock = clock.get()};
   options.completion = [this](std::span<const Done> done) {
-    const std::lock_guard lock(mutex);
     for (const Done& one : done) {
-      delivered[one.tag].push_back(one.status);
-      marks.assign(one.marks.begin(), one.marks.end());
+      note(one);
+      if (heard) heard(one);
     }
   };
+  for (const auto& [option, value] : given_options()) options.options.emplace(option, value);
   session = backend().load(model, options);
+}
+
+void Rig::note(const Done& done) {
+  const std::lock_guard lock(mutex_);
+  delivered[done.tag].push_back(done.status);
+  marks.assign(done.marks.begin(), done.marks.end());
 }
 
 void Rig::stage(const Samples& samples) {

@@ -5,6 +5,7 @@
 
 #include <deepgap/backend.h>
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -22,8 +23,11 @@ bool computes();
 // Names the seed of everything random, for every message and for --seed.
 uint64_t seed();
 void set_seed(uint64_t value);
-int rounds();  // random shapes for each operator
+int rounds();  // random shapes for each operator in fp32
 void set_rounds(int value);
+
+// Options that the backend gets in every load, from --option.
+std::map<std::string, std::string>& given_options();
 
 // A Graph as the backends take it.
 class GraphModel final : public Model {
@@ -41,17 +45,16 @@ class GraphModel final : public Model {
   GraphSummary summary_;
 };
 
+// What the backend says of this precision for such a network, with everything else as it is by default.
+Support supports(const std::string& precision, const GraphSummary& summary);
+// Those of fp32, tf32, bf16, fp16 and mixed that it takes for it.
+std::vector<std::string> float_precisions(const GraphSummary& summary);
+
 // Sample after sample, one tensor for each input.
 using Samples = std::vector<std::vector<Tensor>>;
 Samples random_samples(Random& random, const Graph& graph, size_t count);
 // What the plain evaluator makes of these samples as one batch.
 std::vector<Tensor> reference(const Graph& graph, const Samples& samples, const std::vector<uint32_t>& chosen);
-
-// One difference in words, or "" when they agree: same types and shapes; floats within what another order of summation can explain.
-std::string difference(const std::vector<Tensor>& expected, std::span<const TensorView> actual);
-
-// Of all float outputs together, in decibels; 300 when they are equal.
-double sqnr_db(const std::vector<Tensor>& expected, std::span<const TensorView> actual);
 
 // A loaded Session that remembers what it delivered.
 class Rig {
@@ -66,14 +69,20 @@ class Rig {
   std::vector<Tensor> copy_outputs(int slot) const;
 
   std::unique_ptr<Clock> clock;
+  std::function<void(const Done&)> heard;  // called with each, after it was noted
+  // To be read when nothing is pending.
   std::map<uint64_t, std::vector<Status>> delivered;  // by tag
   std::vector<Mark> marks;                            // of the last
-  std::mutex mutex;                                   // of both: several may be delivered at once
-  std::unique_ptr<Session> session;
 
  private:
-  Samples samples_;  // the Session may refer to them
+  void note(const Done& done);
+
+  std::mutex mutex_;  // of what was delivered
+  Samples samples_;   // the Session may refer to them
   uint64_t next_tag_ = 1'000'000;
+
+ public:
+  std::unique_ptr<Session> session;  // last, so that it goes first: it may still deliver
 };
 
 // A small network with everything that the zoo's have: convolutions with and without groups, batch norms, activations, a residual, pools

@@ -1,10 +1,9 @@
 #include "worker/plugin.h"
 
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
-
-#include <fmt/core.h>
 
 #include <filesystem>
 #include <fstream>

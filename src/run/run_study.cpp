@@ -42,7 +42,10 @@ struct InspectedPlan {
   const InspectedPoint& of(const Job& job) const { return points.at(job.point_id); }
 };
 
-InspectedPlan inspect_plan(const Study& study, const RunSettings& settings, Interrupts& interrupts) {
+// From so many Points on it takes long enough to be told.
+constexpr size_t long_inspection = 20'000;
+
+InspectedPlan inspect_plan(const Study& study, const RunSettings& settings, Interrupts& interrupts, Progress& progress) {
   InspectedPlan plan;
   plan.jobs = expand(study, settings.cpus);
   std::vector<Point> distinct;
@@ -50,6 +53,7 @@ InspectedPlan inspect_plan(const Study& study, const RunSettings& settings, Inte
   for (const Job& job : plan.jobs) {
     if (index.emplace(job.point_id, distinct.size()).second) distinct.push_back(job.point);
   }
+  if (distinct.size() >= long_inspection) progress.note(fmt::format("{} points are looked at before the first is timed", distinct.size()));
   Inspected inspected = inspect_in_child(distinct, settings.cache_dir, interrupts);
   plan.interrupted = inspected.interrupted;
   if (plan.interrupted) return plan;
@@ -99,7 +103,7 @@ class Run {
 
   RunReport execute() {
     make_directories(settings_.cache_dir);
-    plan_ = inspect_plan(study_, settings_, interrupts_);
+    plan_ = inspect_plan(study_, settings_, interrupts_, progress_);
     report_.jobs = plan_.jobs.size();
     report_.repeated = std::any_of(plan_.jobs.begin(), plan_.jobs.end(), [](const Job& job) { return job.repeat > 0; });
     threads_differ_ = std::any_of(plan_.jobs.begin(), plan_.jobs.end(),
@@ -159,10 +163,9 @@ class Run {
     if (report_.done_before > 0) {
       progress_.note(fmt::format("{} of {} records are in {} already", report_.done_before, report_.jobs, settings_.store_path));
     }
-    for (const Job& job : plan_.jobs) {
+    for (const Job& job : plan_.jobs)
       if (runs(job)) runnable.push_back(job);
-      if (!runs(job) && finished_.count(id_of(job)) == 0) save(job, without_worker(job));
-    }
+    save_without_worker();
     SupervisorSettings settings{settings_.timeout, report_.run_id, study_.name, settings_.cache_dir};
     Supervisor supervisor(
         settings, interrupts_,
@@ -209,10 +212,36 @@ class Run {
     record.environment = plan_.environment;
   }
 
+  // What needs no worker: thousands of Records at times, so that a transaction for each would take longer than all else.
+  void save_without_worker() {
+    constexpr size_t at_once = 256;
+    std::vector<const Job*> jobs;
+    std::vector<Record> records;
+    const auto flush = [&] {
+      require_store_in_place();
+      store_->append(records);
+      for (size_t i = 0; i < jobs.size(); ++i) saved(*jobs[i], std::move(records[i]));
+      jobs.clear();
+      records.clear();
+    };
+    for (const Job& job : plan_.jobs) {
+      if (runs(job) || finished_.count(id_of(job)) != 0) continue;
+      jobs.push_back(&job);
+      records.push_back(without_worker(job));
+      compute_metrics(records.back());
+      if (jobs.size() == at_once) flush();
+    }
+    if (!jobs.empty()) flush();
+  }
+
   void save(const Job& job, Record record) {
     if (record.outcome != Outcome::ok) compute_metrics(record);  // the worker did it for those that ran
     require_store_in_place();
     store_->append(record);
+    saved(job, std::move(record));
+  }
+
+  void saved(const Job& job, Record record) {
     ++report_.saved;
     waiting_.erase(id_of(job));
     record.timings = {};
@@ -289,7 +318,8 @@ RunReport run_study(const Study& study, const RunSettings& settings) { return Ru
 DryRun plan_study(const Study& study, const RunSettings& settings) {
   DryRun result;
   Interrupts interrupts;
-  const InspectedPlan plan = inspect_plan(study, settings, interrupts);
+  Progress progress(settings.progress, ::isatty(::fileno(settings.progress)) == 1);
+  const InspectedPlan plan = inspect_plan(study, settings, interrupts, progress);
   result.interrupted = plan.interrupted;
   if (plan.interrupted) return result;
   Past past = read_past(settings);

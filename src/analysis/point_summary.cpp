@@ -1,11 +1,13 @@
 #include "analysis/point_summary.h"
 
+#include "record/momentary.h"
 #include "record/record_json.h"
 #include "stats/compare.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 
 namespace deepgap {
 namespace {
@@ -24,6 +26,38 @@ struct Values {
   bool unstable = false;
   bool unchecked = false;
   std::map<std::string, std::vector<Estimate>> estimates;  // by Metric id, one a Record
+};
+
+// Whether `kept` is `facts` without the momentary ones.
+bool keeps(const Facts& kept, const Facts& facts) {
+  auto own = kept.begin();
+  for (const auto& fact : facts) {
+    if (is_momentary(fact.first)) continue;
+    if (own == kept.end() || *own != fact) return false;
+    ++own;
+  }
+  return own == kept.end();
+}
+
+// One copy of each environment: all Records of a run have the same.
+class Environments {
+ public:
+  using Shared = std::shared_ptr<const Facts>;
+
+  // What `so_far` (nullptr: all) and `facts` have alike.
+  Shared common(const Shared& so_far, const Facts& facts) {
+    if (so_far && keeps(*so_far, facts)) return so_far;
+    if (!so_far && newest_ && keeps(*newest_, facts)) return newest_;
+    Facts alike;
+    const Facts& among = so_far ? *so_far : facts;
+    std::set_intersection(among.begin(), among.end(), facts.begin(), facts.end(), std::inserter(alike, alike.end()));
+    std::erase_if(alike, [](const auto& fact) { return is_momentary(fact.first); });
+    if (!newest_ || *newest_ != alike) newest_ = std::make_shared<const Facts>(std::move(alike));
+    return newest_;
+  }
+
+ private:
+  Shared newest_;
 };
 
 struct Group {
@@ -175,6 +209,7 @@ MeanEstimate moments_of(const Estimate& estimate) {
 // Groups are found by comparing Points; the id, a hash of canonical JSON, is made once for each.
 struct PointCollector::State {
   std::vector<Group> groups;
+  Environments environments;
   std::map<std::tuple<Point, std::string, int>, size_t> index;
   int64_t records = 0;
 };
@@ -187,7 +222,9 @@ PointCollector& PointCollector::operator=(PointCollector&&) noexcept = default;
 void PointCollector::add(const Record& record) {
   const auto [place, is_new] = state_->index.try_emplace({record.point, record.tenant, record.rank}, state_->groups.size());
   if (is_new) describe_point(state_->groups.emplace_back().summary, record, point_id(record.point));
-  add_record(state_->groups[place->second], record);
+  Group& group = state_->groups[place->second];
+  add_record(group, record);
+  group.summary.environment = state_->environments.common(group.summary.environment, record.environment);
   ++state_->records;
 }
 

@@ -2,6 +2,7 @@
 #include "record/record_json.h"
 
 #include "base/text.h"
+#include "record/momentary.h"
 
 #include <fmt/format.h>
 
@@ -85,6 +86,11 @@ std::optional<Placement> placement_from(std::string_view name) {
     placement.devices.push_back(*device);
   }
   return placement;
+}
+
+bool is_momentary(std::string_view fact) {
+  constexpr std::array<std::string_view, 5> endings{".available_bytes", ".free_bytes", "used_bytes", ".uptime_s", ".load_average"};
+  return std::any_of(endings.begin(), endings.end(), [&](std::string_view ending) { return fact.ends_with(ending); });
 }
 
 std::string options_text(const Point& point) {

@@ -75,18 +75,18 @@ ExportColumn metric_or(const std::string& id, std::function<Cell(const Record&)>
 
 // A fact of the machine, unless it says that it is not available.
 ExportColumn environment(std::string name, const std::string& key) {
-  return of_one(std::move(name), [key](const Record& r) -> Cell {
-    const auto found = r.environment.find(key);
-    if (found == r.environment.end()) return {};
-    const auto* said = std::get_if<std::string>(&found->second);
-    if (said != nullptr) return said->starts_with("not available") ? Cell() : text(*said);
-    return std::visit([](const auto& value) { return Cell(value); }, found->second);
-  });
+  return {std::move(name), [key](const ExportRow& row) -> Cell {
+            const auto found = row.environment->find(key);
+            if (found == row.environment->end()) return {};
+            const auto* said = std::get_if<std::string>(&found->second);
+            if (said != nullptr) return said->starts_with("not available") ? Cell() : text(*said);
+            return std::visit([](const auto& value) { return Cell(value); }, found->second);
+          }};
 }
 
-Cell memory_gib(const Record& r) {
-  const auto found = r.environment.find("memory.total_bytes");
-  const auto* bytes = found == r.environment.end() ? nullptr : std::get_if<int64_t>(&found->second);
+Cell memory_gib(const ExportRow& row) {
+  const auto found = row.environment->find("memory.total_bytes");
+  const auto* bytes = found == row.environment->end() ? nullptr : std::get_if<int64_t>(&found->second);
   if (bytes == nullptr) return {};
   return static_cast<double>(*bytes) / (int64_t{1} << 30);
 }
@@ -164,7 +164,7 @@ void add_protocol_columns(Columns& c) {
   c.push_back(environment("sockets", "cpu.sockets"));
   c.push_back(environment("cores", "cpu.cores"));
   c.push_back(environment("threads_per_core", "cpu.threads_per_core"));
-  c.push_back(of_one("memory_gib", memory_gib));
+  c.push_back({"memory_gib", memory_gib});
   c.push_back(of_record("backend_version", [](const Record& r) { return text(r.backend_version); }));
   c.push_back(environment("deepgap_version", "deepgap.version"));
 }

@@ -119,6 +119,7 @@ const std::string& ExportWriter::id_of(const Point& point) {
 void ExportWriter::add(const Record& record, std::optional<int64_t> timings) {
   ExportRow row;
   row.record = &record;
+  row.environment = &record.environment;
   row.point_id = id_of(record.point);
   row.timings = timings;
   add(row);
@@ -128,6 +129,7 @@ void ExportWriter::add(const PointSummary& summary) {
   const Record record = as_record(summary);
   ExportRow row;
   row.record = &record;
+  row.environment = summary.environment ? summary.environment.get() : &record.environment;
   row.point_id = summary.point_id;
   row.of_point = true;
   row.repeats = summary.used;

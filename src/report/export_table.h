@@ -25,8 +25,9 @@ enum class ExportFormat { csv, json };
 // What a row is made of: a Record, or a Point's summary in a Record's clothes.
 struct ExportRow {
   const Record* record = nullptr;
+  const Facts* environment = nullptr;
   std::string point_id;
-  bool of_point = false;                    // then record_id, repeat, sweep, run_id and the environment have no value
+  bool of_point = false;                    // then record_id, repeat, sweep and run_id have no value, nor has what its Records do not share
   std::optional<int64_t> timings;           // raw timings of the run
   std::optional<int64_t> repeats, records;  // of a Point: behind the values, and all
 };

@@ -4,6 +4,7 @@
 #include "record/example_record.h"
 #include "record/record_json.h"
 
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -137,6 +138,8 @@ TEST(ExportTable, APointHasItsSummary) {
     record.repeat = i;
     record.estimates["throughput"] = {100.0 + i, 99.0 + i, 101.0 + i, 50};
     record.estimates["timings"] = {50, {}, {}, 1};
+    record.environment["os.kernel"] = fmt::format("6.1.{}", i);
+    record.environment["memory.available_bytes"] = int64_t{i};
     records.push_back(record);
   }
   Exported out(ExportFormat::json);
@@ -150,7 +153,8 @@ TEST(ExportTable, APointHasItsSummary) {
   EXPECT_EQ(row.at("repeats"), 3);
   EXPECT_EQ(row.at("records"), 3);
   EXPECT_EQ(row.at("point_id"), point_id(records[0].point));
-  for (const char* name : {"record_id", "repeat", "sweep", "run_id", "host"}) EXPECT_TRUE(row.at(name).is_null()) << name;
+  for (const char* name : {"record_id", "repeat", "sweep", "run_id", "kernel"}) EXPECT_TRUE(row.at(name).is_null()) << name;
+  EXPECT_EQ(row.at("host"), "node-17.example.org");  // alike in all Records
 }
 
 TEST(ExportTable, NoRowsAreStillValid) {

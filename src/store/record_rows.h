@@ -22,10 +22,6 @@ struct Blocks {
 };
 Blocks encode_blocks(const Record& record);
 
-// Facts of the environment that change from minute to minute. They stand with the Record: with them no two workers would share a row of
-// environments.
-bool is_momentary(std::string_view key);
-
 class RecordWriter {
  public:
   explicit RecordWriter(Database& database);

@@ -1,14 +1,13 @@
 #include "store/record_rows.h"
 
 #include "base/hash.h"
+#include "record/momentary.h"
 #include "record/record_json.h"
 #include "record/timing_block.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <algorithm>
-#include <array>
 
 namespace deepgap {
 namespace {
@@ -44,11 +43,6 @@ void bind_check(Statement& s, int first, const std::optional<CheckResult>& check
 const std::string& text_of(const nlohmann::json& header, const char* key) { return header.at(key).get_ref<const std::string&>(); }
 
 }  // namespace
-
-bool is_momentary(std::string_view key) {
-  constexpr std::array<std::string_view, 5> endings{".available_bytes", ".free_bytes", "used_bytes", ".uptime_s", ".load_average"};
-  return std::any_of(endings.begin(), endings.end(), [&](std::string_view ending) { return key.ends_with(ending); });
-}
 
 Blocks encode_blocks(const Record& record) {
   Blocks blocks;

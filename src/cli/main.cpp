@@ -13,6 +13,15 @@
 namespace deepgap {
 namespace {
 
+// "Could not convert: --repeats = x" is what CLI11 says of a flag that takes a number.
+std::string in_our_words(const std::string& message) {
+  constexpr std::string_view prefix = "Could not convert: ", middle = " = ";
+  const auto at = message.find(middle);
+  if (!message.starts_with(prefix) || at == std::string::npos) return message;
+  const auto flag = message.substr(prefix.size(), at - prefix.size());
+  return fmt::format("{} '{}' is no number, or none that it can be", flag, message.substr(at + middle.size()));
+}
+
 constexpr const char* summary =
     "deepgap measures how fast deep-learning models run on this machine, explains why, and helps choose.\n"
     "Start with: deepgap run studies/quickstart.toml";
@@ -82,7 +91,7 @@ int run_main(int argc, char** argv) {
     if (error.get_exit_code() == 0) return app.exit(error);
     const bool named = !app.get_subcommands().empty();
     const std::string command = named ? " " + app.get_subcommands().front()->get_name() : "";
-    throw Error(ErrorKind::usage, fmt::format("{}; see deepgap{} --help", error.what(), command));
+    throw Error(ErrorKind::usage, fmt::format("{}; see deepgap{} --help", in_our_words(error.what()), command));
   }
   CLI::App* command = app.get_subcommands().front();
   refuse_extras(*command);

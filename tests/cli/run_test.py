@@ -289,6 +289,8 @@ class RunTest(unittest.TestCase):
             (["--timeout", "60"], {}, "--timeout"),
             (["--duration", "5 apples"], {}, "--duration"),
             (["--interval", "x"], {}, "--interval"),
+            (["--repeats", "x"], {}, "--repeats 'x' is no number"),
+            (["--repeats", "1.5"], {}, "--repeats '1.5' is no number"),
             (["--check", "maybe"], {}, "--check"),
             (["--axis", "novalue"], {}, "--axis"),
             (["--shape", "nosuch:Nx3"], {}, "nosuch"),

@@ -3,9 +3,8 @@
 #include "analysis/metric.h"
 #include "base/file.h"
 #include "base/hash.h"
-#include "plan/planner.h"
 #include "record/record_json.h"
-#include "run/inspection.h"
+#include "run/inspected_plan.h"
 #include "run/progress.h"
 #include "run/supervisor.h"
 #include "run/time_estimate.h"
@@ -19,8 +18,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <filesystem>
 #include <map>
 #include <memory>
 #include <set>
@@ -28,64 +25,6 @@
 
 namespace deepgap {
 namespace {
-
-using JobId = std::pair<std::string, int>;  // point_id, repeat
-JobId id_of(const Job& job) { return {job.point_id, job.repeat}; }
-
-// A Plan whose Points were inspected: their ids are final.
-struct InspectedPlan {
-  std::vector<Job> jobs;
-  std::map<std::string, InspectedPoint> points;  // by point_id
-  Facts environment;
-  bool interrupted = false;
-
-  const InspectedPoint& of(const Job& job) const { return points.at(job.point_id); }
-};
-
-// From so many Points on it takes long enough to be told.
-constexpr size_t long_inspection = 20'000;
-
-InspectedPlan inspect_plan(const Study& study, const RunSettings& settings, Interrupts& interrupts, Progress& progress) {
-  InspectedPlan plan;
-  plan.jobs = expand(study, settings.cpus);
-  std::vector<Point> distinct;
-  std::map<std::string, size_t> index;
-  for (const Job& job : plan.jobs) {
-    if (index.emplace(job.point_id, distinct.size()).second) distinct.push_back(job.point);
-  }
-  if (distinct.size() >= long_inspection) progress.note(fmt::format("{} points are looked at before the first is timed", distinct.size()));
-  Inspected inspected = inspect_in_child(distinct, settings.cache_dir, interrupts);
-  plan.interrupted = inspected.interrupted;
-  if (plan.interrupted) return plan;
-  if (inspected.points.size() != distinct.size()) throw Error(ErrorKind::internal, "the inspection left points out");
-  plan.environment = std::move(inspected.environment);
-  for (Job& job : plan.jobs) {
-    const InspectedPoint& point = inspected.points[index.at(job.point_id)];
-    if (!point.model_hash.empty()) {
-      job.point.model_hash = point.model_hash;  // a changed file is another Point
-      job.point_id = point_id(job.point);
-    }
-    plan.points.emplace(job.point_id, point);
-  }
-  return plan;
-}
-
-// Jobs with the same key may share a process.
-std::string group_key(const Job& job, const InspectedPlan& plan) {
-  const Point& point = job.point;
-  return fmt::format("{}|{}|{}|{}|{}|{}|{}|{}|{}", point.task, point.model, point.model_hash, point.weights, point.backend,
-                     placement_name(point.placement), point.precision, point.threads, plan.of(job).process_key);
-}
-
-// Seconds of one query of each Point, by its arithmetic.
-std::map<std::string, double> query_times(const InspectedPlan& plan) {
-  std::map<std::string, double> seconds;
-  for (const Job& job : plan.jobs) {
-    const double flop = static_cast<double>(plan.of(job).flop_per_item) * static_cast<double>(job.point.batch);
-    seconds.emplace(job.point_id, guessed_query_s(flop, job.point.threads));
-  }
-  return seconds;
-}
 
 std::pair<dev_t, ino_t> identity_of(const std::string& path) {
   struct stat info {};
@@ -293,67 +232,8 @@ class Run {
   RunReport report_;
 };
 
-// What an existing Store says of the Plan; nothing where there is none.
-struct Past {
-  std::set<JobId> finished;
-  std::map<std::string, double> seconds;
-};
-
-Past read_past(const RunSettings& settings) {
-  Past past;
-  std::error_code error;
-  if (!std::filesystem::exists(settings.store_path, error)) return past;
-  const Store store(settings.store_path, Store::Mode::read);
-  if (settings.resume) past.finished = store.finished();
-  store.each([&](Record&& record) {
-    if (record.outcome == Outcome::ok) past.seconds[point_id(record.point)] = seconds_of(record);
-  });
-  return past;
-}
-
 }  // namespace
 
 RunReport run_study(const Study& study, const RunSettings& settings) { return Run(study, settings).execute(); }
-
-DryRun plan_study(const Study& study, const RunSettings& settings) {
-  DryRun result;
-  Interrupts interrupts;
-  Progress progress(settings.progress, ::isatty(::fileno(settings.progress)) == 1);
-  const InspectedPlan plan = inspect_plan(study, settings, interrupts, progress);
-  result.interrupted = plan.interrupted;
-  if (plan.interrupted) return result;
-  Past past = read_past(settings);
-  const TimeEstimate estimate(std::move(past.seconds), query_times(plan));
-  std::map<std::string, size_t> index;
-  for (const Job& job : plan.jobs) {
-    const auto [found, added] = index.emplace(job.point_id, result.points.size());
-    if (added) result.points.emplace_back();
-    PlannedPoint& planned = result.points[found->second];
-    planned.point = job.point;
-    planned.point_id = job.point_id;
-    const InspectedPoint& inspected = plan.of(job);
-    planned.skipped = !job.skip_reason.empty();
-    planned.refused = !planned.skipped && !inspected.supported;
-    planned.reason = planned.skipped ? job.skip_reason : inspected.reason;
-    ++planned.repeats;
-    if (past.finished.count(id_of(job)) != 0) {
-      ++planned.done_before;
-    } else if (!planned.skipped && !planned.refused) {
-      planned.seconds += estimate.seconds(job);
-    }
-  }
-  for (const PlannedPoint& planned : result.points) result.seconds += planned.seconds;
-  return result;
-}
-
-std::string default_cache_dir() {
-  const auto variable = [](const char* name) {
-    const char* value = std::getenv(name);
-    return std::string(value == nullptr ? "" : value);
-  };
-  if (const std::string cache = variable("XDG_CACHE_HOME"); !cache.empty()) return cache + "/deepgap";
-  if (const std::string home = variable("HOME"); !home.empty()) return home + "/.cache/deepgap";
-  return fmt::format("/tmp/deepgap-cache-{}", ::getuid());
-}
 
 }  // namespace deepgap

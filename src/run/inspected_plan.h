@@ -1,0 +1,38 @@
+// A Study's Plan after the inspection: what will be measured, what is refused, and what shares a process. Plain values, one thread.
+#pragma once
+
+#include "plan/planner.h"
+#include "run/interrupts.h"
+#include "run/progress.h"
+#include "run/run_study.h"
+#include "worker/inspect.h"
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace deepgap {
+
+using JobId = std::pair<std::string, int>;  // point_id, repeat
+inline JobId id_of(const Job& job) { return {job.point_id, job.repeat}; }
+
+// Its Points were inspected: their ids are final.
+struct InspectedPlan {
+  std::vector<Job> jobs;
+  std::map<std::string, InspectedPoint> points;  // by point_id
+  Facts environment;
+  bool interrupted = false;
+
+  const InspectedPoint& of(const Job& job) const { return points.at(job.point_id); }
+};
+
+// Throws as inspect_in_child does.
+InspectedPlan inspect_plan(const Study& study, const RunSettings& settings, Interrupts& interrupts, Progress& progress);
+
+// Jobs with the same key may share a process.
+std::string group_key(const Job& job, const InspectedPlan& plan);
+// Seconds of one query of each Point, by its arithmetic.
+std::map<std::string, double> query_times(const InspectedPlan& plan);
+
+}  // namespace deepgap

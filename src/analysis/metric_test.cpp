@@ -49,6 +49,15 @@ TEST(Metrics, every_family_is_registered_and_described) {
   EXPECT_EQ(find_metric("no_such_metric"), nullptr);
 }
 
+TEST(Metrics, int8_share_is_what_the_engine_tells) {
+  Record record = hundred_queries();
+  EXPECT_TRUE(absent(record, "int8_mac_share")) << "it tells nothing";
+  record.facts["macs.fp32"] = 1.0;
+  EXPECT_EQ(value_of(record, "int8_mac_share"), 0);
+  record.facts["macs.int8"] = 0.75;
+  EXPECT_EQ(value_of(record, "int8_mac_share"), 0.75);
+}
+
 TEST(Metrics, throughput_is_items_over_the_window) {
   const Record record = hundred_queries();  // 400 items in 5.051 s
   EXPECT_NEAR(value_of(record, "throughput"), 400 / 5.051, 1e-9);

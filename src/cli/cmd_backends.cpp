@@ -30,6 +30,7 @@ void print_available(const json& row) {
     const json& memory = device["memory_bytes"];
     fmt::print("  {:<8}  {}{}\n", device["device"].get<std::string>(), device["name"].get<std::string>(),
                memory.is_null() ? "" : ", " + format_bytes(memory.get<double>()));
+    for (const auto& [key, value] : device["properties"].items()) fmt::print("  {:<8}  {}: {}\n", "", key, value.get<std::string>());
   }
   size_t width = 0;
   for (const json& option : row["options"]) width = std::max(width, option_text(option).size());

@@ -79,6 +79,7 @@ class Measurement {
   void warm_up();
   void steady();
   void trim_steady_window();
+  void note_precisions();
   void drive(Stopping& stopping, TimingSink& sink);
   bool stop_if_interrupted();
 
@@ -129,6 +130,8 @@ bool Measurement::run() {
   stage("warm_up", [&] { warm_up(); });
   if (stop_if_interrupted()) return true;
   steady();
+  record_.host_memory_peak_bytes = host_memory_peak_bytes();
+  note_precisions();
   return true;
 }
 
@@ -275,6 +278,17 @@ void Measurement::steady() {
   record_.facts["stopping"] = stopping->reason();
 }
 
+// After everything that is measured: an engine may have to compile once more to tell.
+void Measurement::note_precisions() {
+  if (record_.outcome != Outcome::ok) return;
+  try {
+    for (const auto& [precision, share] : session_->precision_shares()) record_.facts["macs." + precision] = share;
+  } catch (const Error& error) {
+    record_.facts["macs"] = fmt::format("not available: {}", error.what());
+  }
+  pulse_.beat();
+}
+
 // Exactly from the first query's begin to the last one's end: what the scenario does before and after is not measured.
 void Measurement::trim_steady_window() {
   if (record_.timings.empty()) return;
@@ -290,7 +304,7 @@ void Measurement::trim_steady_window() {
 Record Measurement::finish() {
   pulse_.enter("finish");
   target_.reset();
-  record_.host_memory_peak_bytes = host_memory_peak_bytes();
+  if (!record_.host_memory_peak_bytes) record_.host_memory_peak_bytes = host_memory_peak_bytes();
   record_.environment = group_.environment();
   record_.series = group_.telemetry().series(begin_, clock_.now());
   for (const auto& [name, fact] : group_.telemetry().availability()) record_.facts[name] = fact;

@@ -105,7 +105,9 @@ std::vector<AbsentBackend> absent_backends() {
       {"libtorch", "not built: torch was not there when this program was built; docs/engines.md says how to get it"},
       {"openvino", "not built: OpenVINO was not there when this program was built; docs/engines.md says how to get it"},
       {"tensorflow", "not planned: its graph mode is reproduced by the compiled graphs of the engines that are here"},
-      {"tensorrt", "not built: TensorRT cannot be had as a package; a later version builds it where TENSORRT_ROOT is given"},
+      {"tensorrt",
+       "not a plug-in yet; ONNX Runtime has a provider for it: --backend onnxruntime --axis onnxruntime.provider=tensorrt "
+       "(docs/engines.md)"},
   };
   const std::vector<std::string> found = plugin_names();
   std::erase_if(absent, [&](const AbsentBackend& row) { return std::binary_search(found.begin(), found.end(), row.name); });

@@ -34,6 +34,7 @@ OrtNetwork open_ort_network(const Model& model, const LoadOptions& options, cons
     network.max_batch = std::max(network.max_batch, batch);
   }
   try {
+    ort().env();  // providers write to its log when they are added
     const OrtSessionOptionsHandle made = make_session_options(settings);
     const DeviceId& device = options.placement.devices.front();
     append_ort_provider(made.get(), ort_provider(settings, device), device, options.precision, settings.threads);

@@ -96,8 +96,8 @@ std::string ort_provider_defect(OrtProvider provider) {
   if (provider == OrtProvider::cpu) return "";
   const Known& one = about(provider);
   if (!built_in().contains(one.full_name)) {
-    return fmt::format("{} was built without the {} provider; set DEEPGAP_ONNXRUNTIME to the library of {}", ort().path(), one.name,
-                       one.package);
+    return fmt::format("{} was built without it; set DEEPGAP_ONNXRUNTIME to the library of {}",
+                       std::filesystem::path(ort().path()).filename().string(), one.package);
   }
   const auto library = std::filesystem::path(ort().path()).parent_path() / fmt::format("libonnxruntime_providers_{}.so", one.name);
   std::error_code error;

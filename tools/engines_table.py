@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+"""The table engines x models x precisions of docs/engines.md, from a Store.
+
+    deepgap run studies/engines.toml --store engines.db
+    deepgap export engines.db --by point --format json | python3 tools/engines_table.py [docs/engines.md]
+
+Prints the table; with a file named, puts it between that file's lines "<!-- engines table -->" and "<!-- end of engines table -->". A cell
+says at the largest batch measured: images/s, how far the outputs are from the FP32 reference (SQNR in dB, share of samples with the same
+first class), and in INT8 the share of the multiply-accumulates done so; or why there is no result."""
+import json
+import pathlib
+import sys
+
+BEGIN, END = "<!-- engines table -->", "<!-- end of engines table -->"
+PRECISIONS = ["fp32", "tf32", "bf16", "fp16", "mixed", "int8"]
+
+
+def share(value):
+    return f"{100 * value:.1f} %".replace("100.0", "100")
+
+
+def result(row):
+    words = [f"{row['throughput']:.4g}/s"]
+    if row.get("check_sqnr_db") is not None:
+        words.append(f"{row['check_sqnr_db']:.0f} dB")
+    if row.get("check_top1_agreement") is not None:
+        words.append(f"top-1 {share(row['check_top1_agreement'])}")
+    if row["precision"] == "int8" and row.get("int8_mac_share") is not None:
+        words.append(f"INT8 {share(row['int8_mac_share'])}")
+    if row.get("verdict") not in (None, "valid"):
+        words.append(row["verdict"])
+    return ", ".join(words)
+
+
+# A reason stands once under the table; the cell has its number.
+def cell(row, reasons):
+    if row is None:
+        return "not tried"
+    if row["outcome"] == "ok" and row.get("throughput") is not None:
+        return result(row)
+    reason = row.get("reason") or "no reason given"
+    if reason not in reasons:
+        reasons.append(reason)
+    return f"{row['outcome']} ({reasons.index(reason) + 1})"
+
+
+def table(rows):
+    best = {}
+    for row in rows:
+        key = (row["model"], row["backend"], row["precision"])
+        if key not in best or row["batch"] > best[key]["batch"]:
+            best[key] = row
+    models = list(dict.fromkeys(key[0] for key in best))
+    engines = list(dict.fromkeys(key[1] for key in best))
+    precisions = [name for name in PRECISIONS if any(key[2] == name for key in best)]
+    reasons, lines = [], ["| model | engine | " + " | ".join(precisions) + " |", "| --- |" + " --- |" * (len(precisions) + 1)]
+    for model in models:
+        for engine in engines:
+            cells = [cell(best.get((model, engine, precision)), reasons) for precision in precisions]
+            lines.append(f"| {model} | {engine} | " + " | ".join(cells) + " |")
+    lines += [""] + [f"{number}. {reason}" for number, reason in enumerate(reasons, 1)]
+    return "\n".join(lines).strip()
+
+
+def put(path, text):
+    page = path.read_text()
+    if page.count(BEGIN) != 1 or page.count(END) != 1 or page.index(BEGIN) > page.index(END):
+        sys.exit(f"engines_table: {path} has no lines '{BEGIN}' and '{END}'")
+    before, rest = page.split(BEGIN)
+    path.write_text(before + BEGIN + "\n" + text + "\n" + END + rest.split(END)[1])
+
+
+def main():
+    try:
+        rows = json.load(sys.stdin)
+        text = table(rows)
+    except (ValueError, KeyError, TypeError) as error:
+        sys.exit(f"engines_table: standard input is no `deepgap export --by point --format json`: {error!r}")
+    print(text)
+    if len(sys.argv) > 1:
+        put(pathlib.Path(sys.argv[1]), text)
+
+
+if __name__ == "__main__":
+    main()

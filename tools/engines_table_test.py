@@ -1,0 +1,42 @@
+#!/usr/bin/env python3
+"""tools/engines_table.py on rows written by hand."""
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+TOOL = pathlib.Path(__file__).with_name("engines_table.py")
+
+
+def row(engine, precision, batch=16, **values):
+    return {"model": "m", "backend": engine, "precision": precision, "batch": batch, "outcome": "ok", "verdict": "valid", **values}
+
+
+def run(text, *arguments):
+    return subprocess.run([sys.executable, TOOL, *arguments], input=text, capture_output=True, text=True)
+
+
+def main():
+    rows = [row("a", "fp32", batch=1, throughput=9.0), row("a", "fp32", throughput=123.456, check_sqnr_db=99.6, check_top1_agreement=1.0),
+            row("a", "int8", throughput=50.0, check_sqnr_db=30.2, check_top1_agreement=0.9375, int8_mac_share=0.987, verdict="unstable"),
+            row("b", "int8", outcome="refused", reason="no int8 here", verdict=None), row("b", "fp32", outcome="refused", reason="nor fp32"),
+            row("c", "fp32", outcome="refused", reason="nor fp32")]
+    with tempfile.TemporaryDirectory() as folder:
+        page = pathlib.Path(folder) / "page.md"
+        page.write_text("before\n<!-- engines table -->\nold\n<!-- end of engines table -->\nafter\n")
+        done = run(json.dumps(rows), str(page))
+        assert done.returncode == 0, done.stderr
+        lines = page.read_text().splitlines()
+    assert lines[0] == "before" and lines[-1] == "after" and "old" not in lines, lines
+    assert "| m | a | 123.5/s, 100 dB, top-1 100 % | 50/s, 30 dB, top-1 93.8 %, INT8 98.7 %, unstable |" in lines, lines
+    assert "| m | b | refused (1) | refused (2) |" in lines, lines
+    assert "| m | c | refused (1) | not tried |" in lines, lines
+    assert "1. nor fp32" in lines and "2. no int8 here" in lines, lines
+    wrong = run("no json")
+    assert wrong.returncode != 0 and "engines_table:" in wrong.stderr and len(wrong.stderr.strip().splitlines()) == 1, wrong.stderr
+    print("engines_table: good")
+
+
+if __name__ == "__main__":
+    main()

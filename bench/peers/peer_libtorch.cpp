@@ -66,24 +66,22 @@ Tensor resnet50(Layers& net, Tensor x) {
   return net.classifier(x);
 }
 
-Tensor relu6(const Tensor& x) { return at::clamp(x, 0, 6); }
-
 Tensor mobilenet_v2(Layers& net, Tensor x) {
   struct Stage {
     int64_t expansion, channels, blocks, stride;
   };
-  x = relu6(net.batch_norm(net.convolution(x, 32, 3, 2)));
+  x = at::relu6(net.batch_norm(net.convolution(x, 32, 3, 2)));
   for (const Stage& stage :
        {Stage{1, 16, 1, 1}, {6, 24, 2, 2}, {6, 32, 3, 2}, {6, 64, 4, 2}, {6, 96, 3, 1}, {6, 160, 3, 2}, {6, 320, 1, 1}}) {
     for (int64_t block = 0; block < stage.blocks; ++block) {
       const int64_t stride = block == 0 ? stage.stride : 1, hidden = x.size(1) * stage.expansion;
-      Tensor y = stage.expansion == 1 ? x : relu6(net.batch_norm(net.convolution(x, hidden, 1, 1)));
-      y = relu6(net.batch_norm(net.convolution(y, hidden, 3, stride, hidden)));
+      Tensor y = stage.expansion == 1 ? x : at::relu6(net.batch_norm(net.convolution(x, hidden, 1, 1)));
+      y = at::relu6(net.batch_norm(net.convolution(y, hidden, 3, stride, hidden)));
       y = net.batch_norm(net.convolution(y, stage.channels, 1, 1));
       x = stride == 1 && x.size(1) == stage.channels ? at::add(x, y) : y;
     }
   }
-  return net.classifier(relu6(net.batch_norm(net.convolution(x, 1280, 1, 1))));
+  return net.classifier(at::relu6(net.batch_norm(net.convolution(x, 1280, 1, 1))));
 }
 
 at::ScalarType precision() {

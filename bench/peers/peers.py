@@ -64,8 +64,10 @@ class Bench:
         store.unlink(missing_ok=True)
         a = self.arguments
         command = [self.build / "bin/deepgap", "run", "--model", file, "--backend", engine, "--precision", precision, "--batch", batch,
-                   "--threads", a.threads, "--scenario", "batch", "--duration", f"{a.seconds}s", "--repeats", 1, "--check", "off",
+                   "--threads", a.threads, "--scenario", "batch", "--warmup", 5, "--duration", f"{a.seconds}s", "--repeats", 1, "--check", "off",
                    "--store", store]
+        if engine == "openvino":  # as its peer is told
+            command += ["--axis", "openvino.hint=none", "--axis", "openvino.streams=1"]
         run(command, self.env)
         text = run([self.build / "bin/deepgap", "export", store, "--format", "csv"])
         row = next(csv.DictReader(io.StringIO(text)))
@@ -88,9 +90,9 @@ class Bench:
         if not packages.exists():
             run([sys.executable, "-m", "pip", "install", "--quiet", "--require-hashes", "--target", packages, "-r",
                  ROOT / "bench/peers/requirements.txt"])
-        # Latency hint, one request at a time, threads and precision said: what the openvino backend does by default.
-        command = [ROOT / ".venv/bin/benchmark_app", "-m", file, "-d", "CPU", "-hint", "latency", "-api", "sync", "-nireq", 1, "-nthreads",
-                   a.threads, "-t", max(1, round(a.seconds)), "-shape", f"[{batch},3,224,224]", "-infer_precision",
+        # benchmark_app takes a number of threads only without a hint. One stream, one request at a time, threads and precision said.
+        command = [ROOT / ".venv/bin/benchmark_app", "-m", file, "-d", "CPU", "-hint", "none", "-api", "sync", "-nireq", 1, "-nstreams", 1,
+                   "-nthreads", a.threads, "-t", max(1, round(a.seconds)), "-shape", f"[{batch},3,224,224]", "-infer_precision",
                    "bf16" if precision == "bf16" else "f32", "-inference_only", "True"]
         text = run(command, dict(self.env, PYTHONPATH=str(packages)))
         found = re.search(r"Throughput:\s+([0-9.]+) FPS", text)

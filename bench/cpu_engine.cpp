@@ -1,12 +1,15 @@
-// The native engine against ONNX Runtime on the same model, weights and pictures, FP32, through the same plug-in interface.
-//     cpu_engine [MODEL=resnet50] [ROUNDS=15] [THREADS=allowed CPUs] [CACHE=folder for seeded weights]
-//         [KEY=VALUE option of native]
+// The native engine against OpenVINO and ONNX Runtime on the same model, weights and pictures, through the same plug-in interface.
+//     cpu_engine [model=resnet50] [precision=fp32] [rounds=15] [threads=allowed CPUs] [cache=folder for seeded weights]
+//         [peers=openvino,onnxruntime] [native.KEY=VALUE ...]
+// For precision=int8 the model is a quantized file, the same for all. A peer that refuses is named with its reason.
 // docs/results/cpu-engine.md has results, and says why GOMP_SPINCOUNT should be set.
-// Each engine lives in a process of its own and is loaded for batches 1 and 16. They take turns, the first one changing with the round;
-// before each turn the machine is quiet for long enough that the other engine's threads have stopped spinning. A turn is one unmeasured
-// run and then runs for half a second; its figure is the median run. Printed per batch: both medians over the rounds, and the median and
-// the quartiles of the rounds' ratios. Outputs are compared first; engines that disagree get no figures.
+// Each engine lives in a process of its own and is loaded for batches 1 and 16, one query at a time on all threads. They take turns, the
+// first one changing with the round; before each turn the machine is quiet for long enough that the other engine's threads have stopped
+// spinning. A turn is one unmeasured run and then runs for half a second; its figure is the median run. Printed per batch: each engine's
+// median over the rounds, and the median and the quartiles of the rounds' ratios to the better peer. Outputs are compared first; engines
+// that disagree get no figures.
 #include "base/clocks.h"
+#include "base/text.h"
 #include "model/model_source.h"
 #include "model/weights/seeded.h"
 #include "worker/plugin.h"
@@ -24,6 +27,8 @@
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
+#include <map>
+#include <memory>
 #include <numeric>
 #include <thread>
 
@@ -39,7 +44,9 @@ struct Request {
   int64_t batch = 0;  // 0: end
 };
 struct Reply {
+  bool refused = false;
   double images_per_s = 0;
+  double int8_share = -1;                  // of the multiply-accumulates; below 0: not told
   std::array<float, 1000> first_output{};  // of the first picture
 };
 
@@ -91,8 +98,10 @@ double time_runs(Session& session, int64_t batch) {
 
 struct Settings {
   ModelRequest request;
-  int threads = 1;
-  std::string native_option;
+  std::string precision = "fp32";
+  int rounds = 15, threads = 1;
+  std::vector<std::string> peers{"openvino", "onnxruntime"};
+  std::map<std::string, std::string> native_options;
 };
 
 [[noreturn]] void serve(const std::string& engine, const Settings& settings, int in, int out) {
@@ -103,8 +112,8 @@ struct Settings {
     LoadOptions options;
     options.batch_sizes.assign(std::begin(batches), std::end(batches));
     options.threads = settings.threads;
-    if (const auto equals = settings.native_option.find('='); engine == "native" && equals != std::string::npos)
-      options.options[settings.native_option.substr(0, equals)] = settings.native_option.substr(equals + 1);
+    options.precision = settings.precision;
+    if (engine == "native") options.options = settings.native_options;
     options.clock = clock.get();
     options.completion = [&](std::span<const Done> done) {
       if (done[0].status != Status::ok) std::_Exit(1);
@@ -114,15 +123,19 @@ struct Settings {
     std::fflush(stdout);
     const Pictures pictures(model->graph().values[static_cast<size_t>(model->graph().inputs[0])]);
     session->stage(pictures.staged);
-    send(out, Reply{});  // ready
+    const auto shares = session->precision_shares();
+    const auto int8 = shares.find("int8");
+    send(out, Reply{.int8_share = shares.empty() ? -1 : int8 == shares.end() ? 0 : int8->second});  // ready
     for (Request next; receive(in, next) && next.batch > 0;) {
-      Reply reply{time_runs(*session, next.batch), {}};
+      Reply reply{.images_per_s = time_runs(*session, next.batch)};
       const auto logits = session->outputs(0)[0].as<float>();
       std::copy_n(logits.begin(), std::min(logits.size() / static_cast<size_t>(next.batch), size_t{1000}), reply.first_output.begin());
       send(out, reply);
     }
   } catch (const std::exception& error) {
-    fmt::print(stderr, "{}: {}\n", engine, error.what());
+    fmt::print("{}: {}\n", engine, error.what());
+    std::fflush(stdout);
+    send(out, Reply{.refused = true});
     std::_Exit(1);
   }
   std::_Exit(0);
@@ -141,14 +154,21 @@ class Engine {
     close(up[1]);
     to_ = down[1];
     from_ = up[0];
-    answer();
+    const Reply ready = answer();
+    refused_ = ready.refused;
+    int8_share_ = ready.int8_share;
   }
+  const std::string& name() const { return name_; }
+  bool refused() const { return refused_; }
+  double int8_share() const { return int8_share_; }
   Reply turn(int64_t batch) {
     std::this_thread::sleep_for(quiet);
     send(to_, Request{batch});
     return answer();
   }
-  void end() { send(to_, Request{}); }
+  void end() {
+    if (!refused_) send(to_, Request{});
+  }
 
  private:
   Reply answer() {
@@ -158,6 +178,8 @@ class Engine {
   }
   std::string name_;
   int to_ = -1, from_ = -1;
+  bool refused_ = false;
+  double int8_share_ = -1;
 };
 
 double quantile(std::vector<double> values, double q) {
@@ -174,23 +196,40 @@ double sqnr_db(const Reply& reference, const Reply& other) {
   return 10 * std::log10(signal / noise);
 }
 
-void compare(Engine& native, Engine& peer, int64_t batch, int rounds) {
-  std::vector<double> ours, theirs, ratios;
-  for (int round = 0; round < rounds; ++round) {
-    Reply a, b;
-    if (round % 2 == 0) a = native.turn(batch);
-    b = peer.turn(batch);
-    if (round % 2 == 1) a = native.turn(batch);
-    if (const double agreement = sqnr_db(b, a); agreement < 80) {
-      fmt::print("batch {}: INCORRECT, the engines agree to {:.1f} dB only\n", batch, agreement);
-      return;
+// What two engines' first outputs agree to at least, in dB, on seeded weights.
+double least_agreement(const std::string& precision) { return precision == "fp32" ? 80 : 15; }
+
+// engines[0] is native.
+void compare(std::span<Engine* const> engines, int64_t batch, const Settings& settings) {
+  std::vector<std::vector<double>> rates(engines.size());
+  for (int round = 0; round < settings.rounds; ++round) {
+    std::vector<Reply> replies(engines.size());
+    for (size_t i = 0; i < engines.size(); ++i) {
+      const size_t at = (i + static_cast<size_t>(round)) % engines.size();
+      replies[at] = engines[at]->turn(batch);
     }
-    ours.push_back(a.images_per_s);
-    theirs.push_back(b.images_per_s);
-    ratios.push_back(a.images_per_s / b.images_per_s);
+    for (size_t i = 0; i < engines.size(); ++i) {
+      rates[i].push_back(replies[i].images_per_s);
+      if (const double agreement = sqnr_db(replies[i], replies[0]); i > 0 && agreement < least_agreement(settings.precision)) {
+        fmt::print("batch {}: INCORRECT, native and {} agree to {:.1f} dB only\n", batch, engines[i]->name(), agreement);
+        return;
+      }
+    }
   }
-  fmt::print("batch {:2}: native {:.1f}, onnxruntime {:.1f} images/s; ratio {:.3f} (quartiles {:.3f} to {:.3f}, {} rounds)\n", batch,
-             quantile(ours, 0.5), quantile(theirs, 0.5), quantile(ratios, 0.5), quantile(ratios, 0.25), quantile(ratios, 0.75), rounds);
+  fmt::print("batch {:2}:", batch);
+  size_t best = 0;
+  for (size_t i = 0; i < engines.size(); ++i) {
+    fmt::print(" {} {:.1f}", engines[i]->name(), quantile(rates[i], 0.5));
+    if (i > 0 && (best == 0 || quantile(rates[i], 0.5) > quantile(rates[best], 0.5))) best = i;
+  }
+  fmt::print(" images/s");
+  if (best > 0) {
+    std::vector<double> ratios;
+    for (size_t i = 0; i < rates[0].size(); ++i) ratios.push_back(rates[0][i] / rates[best][i]);
+    fmt::print("; native / {} {:.3f} (quartiles {:.3f} to {:.3f}, {} rounds)", engines[best]->name(), quantile(ratios, 0.5),
+               quantile(ratios, 0.25), quantile(ratios, 0.75), settings.rounds);
+  }
+  fmt::print("\n");
   std::fflush(stdout);
 }
 
@@ -206,23 +245,57 @@ int allowed_cpu_count() {
   return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
 }
 
+Settings parse(int argc, char** argv) {
+  Settings settings;
+  settings.request.name = "resnet50";
+  settings.threads = allowed_cpu_count();
+  for (int i = 1; i < argc; ++i) {
+    const std::string argument = argv[i];
+    const auto equals = argument.find('=');
+    const std::string key = argument.substr(0, equals), value = equals == std::string::npos ? "" : argument.substr(equals + 1);
+    if (key == "model") {
+      settings.request.name = value;
+    } else if (key == "precision") {
+      settings.precision = value;
+    } else if (key == "rounds") {
+      settings.rounds = std::atoi(value.c_str());
+    } else if (key == "threads") {
+      settings.threads = std::atoi(value.c_str());
+    } else if (key == "cache") {
+      settings.request.cache_dir = value;
+    } else if (key == "peers") {
+      settings.peers = split(value, ',');
+    } else if (key.starts_with("native.")) {
+      settings.native_options[key.substr(7)] = value;
+    } else {
+      throw Error(ErrorKind::usage, "unknown argument " + argument);
+    }
+  }
+  return settings;
+}
+
+void run(const Settings& settings) {
+  fmt::print("{}, {} threads, {} {}\n", cpu_name(), settings.threads, settings.precision, settings.request.name);
+  std::fflush(stdout);
+  std::vector<std::unique_ptr<Engine>> made;
+  made.push_back(std::make_unique<Engine>("native", settings));
+  for (const auto& peer : settings.peers)
+    if (!peer.empty()) made.push_back(std::make_unique<Engine>(peer, settings));
+  if (made[0]->refused()) throw Error(ErrorKind::refused, "native does not run this");
+  if (made[0]->int8_share() >= 0) fmt::print("native: {:.2f} % of the multiply-accumulates in int8\n", made[0]->int8_share() * 100);
+  std::vector<Engine*> engines;
+  for (const auto& engine : made)
+    if (!engine->refused()) engines.push_back(engine.get());
+  for (int64_t batch : batches) compare(engines, batch, settings);
+  for (const auto& engine : made) engine->end();
+  while (wait(nullptr) > 0) continue;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  Settings settings;
-  settings.request.name = argc > 1 ? argv[1] : "resnet50";
-  const int rounds = argc > 2 ? std::atoi(argv[2]) : 15;
-  settings.threads = argc > 3 ? std::atoi(argv[3]) : allowed_cpu_count();
-  settings.request.cache_dir = argc > 4 ? argv[4] : "";
-  settings.native_option = argc > 5 ? argv[5] : "";
   try {
-    fmt::print("{}, {} threads, {} FP32 {}\n", cpu_name(), settings.threads, settings.request.name, settings.native_option);
-    std::fflush(stdout);
-    Engine native("native", settings), peer("onnxruntime", settings);
-    for (int64_t batch : batches) compare(native, peer, batch, rounds);
-    native.end();
-    peer.end();
-    while (wait(nullptr) > 0) continue;
+    run(parse(argc, argv));
   } catch (const std::exception& error) {
     fmt::print(stderr, "cpu_engine: {}\n", error.what());
     return 1;

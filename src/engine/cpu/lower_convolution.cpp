@@ -71,7 +71,7 @@ bool lower_dense(Lowering& lowering, const Operation& operation, dnnl::algorithm
   const Node& node = operation.main;
   std::vector<StepArgument> arguments{lowering.read(DNNL_ARG_SRC, node.inputs[0], description.src_desc()),
                                       lowering.read_constant(DNNL_ARG_WEIGHTS, node.inputs[1], dense->weights, description.weights_desc())};
-  if (dense->bias) arguments.push_back(lowering.read_viewed(DNNL_ARG_BIAS, node.inputs[2], bias_desc));
+  if (dense->bias) arguments.push_back(read_bias(lowering, operation, *posts, bias_desc));
   arguments.push_back(write_result(lowering, operation, *posts, description.dst_desc(), arguments));
   arguments.insert(arguments.end(), posts->arguments.begin(), posts->arguments.end());
   add_scratchpad(lowering, description, arguments);

@@ -44,7 +44,7 @@ bool multiply(Lowering& lowering, const Operation& operation, const Factor& a, c
   if (operation.is_quantized() && is_reference(description)) return false;
   std::vector<StepArgument> arguments{read_factor(lowering, DNNL_ARG_SRC, a, description.src_desc()),
                                       read_factor(lowering, DNNL_ARG_WEIGHTS, b, description.weights_desc())};
-  if (bias != no_value) arguments.push_back(lowering.read_viewed(DNNL_ARG_BIAS, bias, bias_desc));
+  if (bias != no_value) arguments.push_back(read_bias(lowering, operation, posts, bias_desc));
   auto result = write_result(lowering, operation, posts, lowering.plain(operation.output, target.get_data_type()), arguments);
   result.desc = target;
   arguments.push_back(result);

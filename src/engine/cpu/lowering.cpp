@@ -232,20 +232,30 @@ void Lowering::lower_parts(const Node& node) {
     }
     return it->second;
   };
-  std::vector<Node> before, middle, after;
+  std::vector<Node> parts, together;  // what stands between conversions is fused
+  const auto close = [&] {
+    if (together.size() > 1) together = {fused_node(graph_, together)};
+    parts.insert(parts.end(), together.begin(), together.end());
+    together.clear();
+  };
+  std::vector<Node> conversions;  // of inputs: before everything
   for (Node part : body.nodes) {
+    const bool reads_input = std::find(body.inputs.begin(), body.inputs.end(), part.inputs[0]) != body.inputs.end();
     for (ValueId& id : part.inputs) id = outer_id(id);
     for (ValueId& id : part.outputs) id = outer_id(id);
     if (is_dequantize(part) && constant(part.inputs[0]) != nullptr) {
       graph_.constants[part.outputs[0]] = dequantized(part);
+    } else if (is_dequantize(part) && reads_input) {
+      conversions.push_back(std::move(part));
+    } else if (is_dequantize(part) || is_quantize(part)) {
+      close();
+      parts.push_back(std::move(part));
     } else {
-      (is_dequantize(part) ? before : is_quantize(part) ? after : middle).push_back(std::move(part));
+      together.push_back(std::move(part));
     }
   }
-  std::vector<Node> parts = before;
-  if (middle.size() > 1) middle = {fused_node(graph_, middle)};
-  parts.insert(parts.end(), middle.begin(), middle.end());
-  parts.insert(parts.end(), after.begin(), after.end());
+  close();
+  parts.insert(parts.begin(), conversions.begin(), conversions.end());
   for (const auto& part : parts)
     for (ValueId id : part.inputs)
       if (id != no_value) ++pending_[static_cast<size_t>(id)];

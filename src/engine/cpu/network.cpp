@@ -1,6 +1,7 @@
 #include "engine/cpu/network.h"
 
 #include "engine/passes/independent_samples.h"
+#include "engine/passes/quantization.h"
 #include "model/graph_tools.h"
 
 #include <algorithm>
@@ -9,8 +10,9 @@ namespace deepgap {
 namespace {
 
 // Where a network does little arithmetic on much data (depthwise convolutions), a few samples at a time are faster than a large batch:
-// MobileNetV2 at batch 16 on two cores by 10 % with parts of 4. ResNets, which do 90 operations a byte, lose as much by it.
-constexpr double memory_bound_flop_per_byte = 30;
+// MobileNetV2 at batch 16 on two cores by 10 % with parts of 4. ResNets, which do 90 operations a byte, lose as much by it; and so does
+// MobileNetV2 (11) once its activations take two bytes or one instead of four.
+constexpr double memory_bound_flop_per_byte = 20;
 constexpr int64_t memory_bound_part = 4;
 
 Graph folded_graph(const Graph& unbound, int64_t batch) {
@@ -28,22 +30,24 @@ std::vector<size_t> part_bytes(const Graph& graph, const std::vector<ValueId>& i
   return bytes;
 }
 
-// Floating-point operations per byte of activations read or written.
-double intensity(const Graph& bound) {
+// Operations per byte of activations read or written, when each takes `activation_bytes`.
+double intensity(const Graph& bound, double activation_bytes) {
   double flop = 0, bytes = 0;
   for (const auto& node : bound.nodes) {
+    if (is_quantize(node) || is_dequantize(node)) continue;  // fused away
     const auto count = count_node(bound, node);
     flop += static_cast<double>(count.flop);
     bytes += static_cast<double>(count.bytes);
     for (ValueId id : node.inputs)
       if (const Tensor* constant = id == no_value ? nullptr : constant_of(bound, id)) bytes -= static_cast<double>(constant->bytes());
   }
-  return flop / std::max(bytes, 1.0);
+  return flop / std::max(bytes / sizeof(float) * activation_bytes, 1.0);
 }
 
 // `wanted` samples or fewer, so that equal parts make up the batch; 0: the engine's choice.
-int64_t part_of(const Graph& unbound, const Graph& bound, int64_t batch, int64_t wanted, int threads) {
-  if (wanted == 0) wanted = intensity(bound) < memory_bound_flop_per_byte ? std::max<int64_t>(memory_bound_part, threads) : batch;
+int64_t part_of(const Graph& unbound, const Graph& bound, int64_t batch, int64_t wanted, int threads, double activation_bytes) {
+  if (wanted == 0)
+    wanted = intensity(bound, activation_bytes) < memory_bound_flop_per_byte ? std::max<int64_t>(memory_bound_part, threads) : batch;
   int64_t part = std::min(wanted, batch);
   while (batch % part != 0) --part;
   if (part == batch) return batch;
@@ -121,7 +125,8 @@ Executable& Network::executable_for(NetworkSource& source, int64_t samples) {
 
 Network::Plan Network::plan(NetworkSource& source, int64_t batch) {
   const Graph graph = folded_graph(source.unbound(), batch);
-  const int64_t part = part_of(source.unbound(), graph, batch, options_.part, options_.threads);
+  const double activation_bytes = source.integers() == Integers::computed_with ? 1 : options_.numbers == Numbers::bf16 ? 2 : 4;
+  const int64_t part = part_of(source.unbound(), graph, batch, options_.part, options_.threads, activation_bytes);
   Plan plan{.batch = batch, .parts = batch / part, .inputs = shapes_of(graph, graph.inputs), .outputs = shapes_of(graph, graph.outputs)};
   plan.input_part_bytes = part_bytes(graph, graph.inputs, plan.parts);
   plan.output_part_bytes = part_bytes(graph, graph.outputs, plan.parts);

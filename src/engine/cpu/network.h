@@ -37,6 +37,7 @@ class NetworkSource {
 
   const Graph& unbound() const { return unbound_; }
   const Graph& bound(int64_t batch);  // and optimized
+  Integers integers() const { return integers_; }
   const dnnl::engine& engine() const { return engine_; }
   WeightStore& weights() { return weights_; }
 

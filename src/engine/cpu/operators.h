@@ -48,6 +48,9 @@ struct Posts {
   dnnl::primitive_attr attributes;
   std::vector<StepArgument> arguments;
   ValueId in_place = no_value;
+  // What 1 stands for between the sum of products and the result, where integers are computed: the step of a rounding inside, so that it
+  // needs no scaling before and after.
+  float unit = 1;
 };
 // A convolution's or product's types. Integers by the operation's quantization, other numbers as Lowering keeps them.
 struct ElementTypes {
@@ -59,6 +62,8 @@ ElementTypes types_of(const Lowering& lowering, const Operation& operation);
 void add_scales(Lowering& lowering, const Operation& operation, int channel_mask, Posts& posts);
 // False where this CPU's products of integers may be wrong: saturation.h. `channel_axis`: of the weights, along the output channels.
 bool is_exact(const Lowering& lowering, const Operation& operation, size_t channel_axis);
+// The bias of input 2 in the posts' unit.
+StepArgument read_bias(Lowering& lowering, const Operation& operation, const Posts& posts, const dnnl::memory::desc& desc);
 // Whether oneDNN's implementation is one that is made to be slow.
 bool is_reference(const dnnl::primitive_desc_base& description);
 // nullopt when a post is not expressible.

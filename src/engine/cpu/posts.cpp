@@ -1,4 +1,5 @@
 #include "engine/cpu/operators.h"
+#include "engine/passes/edit.h"
 
 #include <algorithm>
 #include <limits>
@@ -50,6 +51,43 @@ void append_activation(dnnl::post_ops& posts, const Activation& activation) {
 
 namespace {
 
+int lowest_of(const Quantization& quantization) { return quantization.type == DataType::u8 ? 0 : -128; }
+int highest_of(const Quantization& quantization) { return lowest_of(quantization) + 255; }
+
+// To the nearest number that the quantization has, with numbers counted in `unit`.
+void append_rounding(dnnl::post_ops& posts, const Quantization& quantization, float unit) {
+  const auto zero = quantization.zero_point();
+  const float step = quantization.scale() / unit;
+  if (step != 1) posts.append_eltwise(algorithm::eltwise_linear, 1 / step, 0);
+  posts.append_eltwise(algorithm::eltwise_round, 0, 0);
+  posts.append_eltwise(algorithm::eltwise_clip, static_cast<float>(lowest_of(quantization) - zero),
+                       static_cast<float>(highest_of(quantization) - zero));
+  if (step != 1) posts.append_eltwise(algorithm::eltwise_linear, step, 0);
+}
+
+// Whether the result's integers end where the activation bends, so that quantizing does its work.
+bool is_implied(const Activation& activation, const Quantization& result) {
+  const auto zero = static_cast<float>(result.zero_point()), half = 0.5F;  // what lies less than half a step outside rounds to the end
+  const float lowest = (static_cast<float>(lowest_of(result)) - zero + half) * result.scale();
+  const float highest = (static_cast<float>(highest_of(result)) - zero - half) * result.scale();
+  if (activation.kind == ActivationKind::relu) return lowest >= 0;
+  return activation.kind == ActivationKind::clip && lowest >= activation.alpha && highest <= activation.beta;
+}
+
+// The step of a rounding that comes first, where everything else can be counted in it.
+float unit_of(const Lowering& lowering, const Operation& operation) {
+  if (operation.posts.empty() || operation.posts[0].kind != Post::Kind::round || !operation.result) return 1;
+  const auto& inputs = operation.main.inputs;
+  if (inputs.size() > 2 && inputs[2] != no_value && constant_values(lowering.graph(), inputs[2]).empty()) return 1;
+  const bool scales = std::all_of(operation.posts.begin() + 1, operation.posts.end(), [&](const Post& post) {
+    if (post.kind == Post::Kind::activation)
+      return post.activation.kind == ActivationKind::relu ||
+             (&post == &operation.posts.back() && is_implied(post.activation, *operation.result));
+    return post.kind == Post::Kind::add && post.quantization;
+  });
+  return scales ? operation.posts[0].quantization->scale() : 1;
+}
+
 // A constant operand seen with the rank of the result.
 memory::desc channel_desc(const Tensor& tensor, size_t rank) {
   memory::dims dims(rank, 1);
@@ -61,10 +99,16 @@ memory::desc channel_desc(const Tensor& tensor, size_t rank) {
 
 std::optional<Posts> posts_of(Lowering& lowering, const Operation& operation) {
   Posts result;
+  result.unit = unit_of(lowering, operation);
   dnnl::post_ops posts;
   const size_t rank = operation.output == no_value ? 0 : lowering.dims(operation.output).size();
   for (const auto& post : operation.posts) {
+    if (post.kind == Post::Kind::round) {
+      append_rounding(posts, *post.quantization, result.unit);
+      continue;
+    }
     if (post.kind == Post::Kind::activation) {
+      if (operation.result && &post == &operation.posts.back() && is_implied(post.activation, *operation.result)) continue;
       append_activation(posts, post.activation);
       continue;
     }
@@ -72,7 +116,8 @@ std::optional<Posts> posts_of(Lowering& lowering, const Operation& operation) {
     if (constant == nullptr) {
       if (post.kind != Post::Kind::add || result.in_place != no_value) return std::nullopt;
       if (post.quantization) {
-        posts.append_sum(post.quantization->scale(), post.quantization->zero_point(), lowering.plain(post.operand).get_data_type());
+        posts.append_sum(post.quantization->scale() / result.unit, post.quantization->zero_point(),
+                         lowering.plain(post.operand).get_data_type());
       } else {
         posts.append_sum(1.0F);
       }

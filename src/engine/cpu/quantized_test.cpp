@@ -179,6 +179,14 @@ TEST(Quantized, ResidualBlockOfOthersStyle) {
   const ValueId z = b.through(b.node("Conv", {y, b.quantized_weights({16, 16, 1, 1}, 0, 16)}), g2);
   const ValueId sum = b.quantize(b.node("Relu", {b.node("Add", {z, x})}), g3);
   expect_agrees(b.finish({sum}), {{2, 16, 8, 8}}, 3);
+  // The same with a residual whose zero point and type are others, and a bend that the result's integers do not have.
+  const ValueId r = b.through(b.input({2, 16, 8, 8}, "r"), {0.0277F, -7, DataType::i8});
+  const ValueId rounded = b.through(b.node("Conv", {y, b.quantized_weights({16, 16, 1, 1}, 0, 16), b.weights({16})}), g2);
+  const ValueId bent = b.quantize(b.node("Relu", {b.node("Add", {r, rounded})}), {0.0391F, 60});
+  const ValueId clipped = b.node("Clip", {b.node("Conv", {y, b.quantized_weights({16, 16, 1, 1}, 0, 16)}), b.constant(floats({}, {0})),
+                                          b.constant(floats({}, {1.5F}))});
+  expect_agrees(b.finish({sum, bent, b.quantize(clipped, {0.01F, 0}), b.quantize(clipped, {0.005F, 0})}), {{2, 16, 8, 8}, {2, 16, 8, 8}},
+                3);
 }
 
 TEST(Quantized, LayoutsMoveAsIntegers) {

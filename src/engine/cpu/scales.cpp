@@ -1,6 +1,7 @@
 #include "engine/cpu/isa.h"
 #include "engine/cpu/operators.h"
 #include "engine/cpu/saturation.h"
+#include "engine/passes/edit.h"
 
 #include <string_view>
 
@@ -18,9 +19,11 @@ ElementTypes types_of(const Lowering& lowering, const Operation& operation) {
 namespace {
 
 // Scale and zero point of one argument; a zero point of 0 is left out.
-void add_scale(Lowering& lowering, int argument, const Quantization& quantization, int mask, Posts& posts) {
+void add_scale(Lowering& lowering, int argument, const Quantization& quantization, int mask, float unit, Posts& posts) {
   posts.attributes.set_scales_mask(argument, quantization.per_tensor() ? 0 : mask);
-  posts.arguments.push_back(lowering.read_numbers(DNNL_ARG_ATTR_SCALES | argument, quantization.scales));
+  std::vector<float> scales = quantization.scales;
+  for (float& scale : scales) scale /= unit;
+  posts.arguments.push_back(lowering.read_numbers(DNNL_ARG_ATTR_SCALES | argument, scales));
   if (!quantization.per_tensor() || quantization.zero_point() == 0) return;
   posts.attributes.set_zero_points_mask(argument, 0);
   posts.arguments.push_back(lowering.read_integer(DNNL_ARG_ATTR_ZERO_POINTS | argument, quantization.zero_point()));
@@ -30,9 +33,19 @@ void add_scale(Lowering& lowering, int argument, const Quantization& quantizatio
 
 void add_scales(Lowering& lowering, const Operation& operation, int channel_mask, Posts& posts) {
   if (!operation.is_quantized()) return;
-  add_scale(lowering, DNNL_ARG_SRC, *operation.integers.at(0), 0, posts);
-  add_scale(lowering, DNNL_ARG_WEIGHTS, *operation.integers.at(1), channel_mask, posts);
-  if (operation.result) add_scale(lowering, DNNL_ARG_DST, *operation.result, 0, posts);
+  add_scale(lowering, DNNL_ARG_SRC, *operation.integers.at(0), 0, 1, posts);
+  add_scale(lowering, DNNL_ARG_WEIGHTS, *operation.integers.at(1), channel_mask, posts.unit, posts);
+  if (operation.result) add_scale(lowering, DNNL_ARG_DST, *operation.result, 0, posts.unit, posts);
+}
+
+StepArgument read_bias(Lowering& lowering, const Operation& operation, const Posts& posts, const memory::desc& desc) {
+  const ValueId id = operation.main.inputs[2];
+  if (posts.unit == 1) return lowering.read_viewed(DNNL_ARG_BIAS, id, desc);
+  std::vector<float> numbers;
+  for (const double number : constant_values(lowering.graph(), id)) numbers.push_back(static_cast<float>(number) / posts.unit);
+  StepArgument bias = lowering.read_numbers(DNNL_ARG_BIAS, numbers);
+  bias.desc = desc;
+  return bias;
 }
 
 bool is_exact(const Lowering& lowering, const Operation& operation, size_t channel_axis) {

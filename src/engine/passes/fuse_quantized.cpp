@@ -98,6 +98,7 @@ struct Finder {
       const Node& next = graph.nodes[index];
       const ValueId value = graph.nodes[chain.nodes.back()].outputs[0];
       if (next.inputs[0] == value && ends_chain(index)) {
+        if (dense && residual == none && follow_rounded_sum(chain, index)) return;
         if (numbers) return;  // what lies in memory before the sum is larger than the result: quantized in a step of its own
         chain.nodes.push_back(index);
         if (residual != none) chain.dequantizers.push_back(residual);
@@ -115,6 +116,31 @@ struct Finder {
       chain.nodes.push_back(index);
     }
     if (residual != none) chain.nodes.resize(residual_at);  // the result stays numbers: so does the sum
+  }
+
+  // QuantizeLinear -> DequantizeLinear -> Add of integers -> an activation or none -> QuantizeLinear: a residual sum of others' files,
+  // which quantize the branch before it. `quantizer` is the first of them. False: nothing was added.
+  bool follow_rounded_sum(QuantizedChain& chain, size_t quantizer) const {
+    const size_t back = only_reader(quantizer);
+    if (back == none || !is_dequantize(graph.nodes[back]) || quantization_of(graph, graph.nodes[back]) != quantization(quantizer))
+      return false;
+    const size_t sum = only_reader(back);
+    if (sum == none || !is_onnx_op(graph.nodes[sum], "Add")) return false;
+    const ValueId value = graph.nodes[back].outputs[0], other = other_operand(graph.nodes[sum], value);
+    const size_t residual = activation_dequantizer(other);
+    const auto dims = [&](ValueId id) { return graph.values[static_cast<size_t>(id)].dims; };
+    if (residual == none || dims(value) != dims(other)) return false;
+    std::vector<size_t> added{quantizer, back, sum};
+    size_t last = only_reader(sum);
+    if (last != none && activation_of(graph, graph.nodes[last])) {
+      added.push_back(last);
+      last = only_reader(last);
+    }
+    if (last == none || !ends_chain(last)) return false;
+    added.push_back(last);
+    chain.nodes.insert(chain.nodes.end(), added.begin(), added.end());
+    chain.dequantizers.push_back(residual);
+    return true;
   }
 
   bool is_quantized_at_end(const QuantizedChain& chain) const { return is_quantize(graph.nodes[chain.nodes.back()]); }

@@ -103,6 +103,7 @@ Operation operation_of(const Graph& graph, const Node& node) {
   BodyReader reader{graph, node, *result.body, {}};
   bool has_main = false;
   for (const Node& inner : result.body->nodes) {
+    if (is_dequantize(inner) && has_main && reader.outer(inner.inputs[0]) == no_value) continue;  // the second half of a rounding
     if (is_dequantize(inner)) {
       reader.dequantized.emplace(inner.outputs[0], reader.outer_node(inner));
     } else if (!has_main) {
@@ -110,6 +111,8 @@ Operation operation_of(const Graph& graph, const Node& node) {
       result.main = reader.outer_node(inner);
       for (ValueId id : inner.inputs) result.integers.push_back(reader.quantization(id));
       if (is_quantize(inner)) result.result = quantization_of(graph, result.main);  // from one quantization to another
+    } else if (is_quantize(inner) && &inner != &result.body->nodes.back()) {
+      result.posts.push_back({Post::Kind::round, {}, no_value, quantization_of(graph, reader.outer_node(inner))});
     } else if (is_quantize(inner)) {
       result.result = quantization_of(graph, reader.outer_node(inner));
     } else {

@@ -2,8 +2,9 @@
 //
 // A fused node is op "Fused" of domain "deepgap". Its attribute `body` is the Graph it stands for: nodes in order, one of them the main
 // operator, each later one reading the result of the one before. DequantizeLinear nodes may stand before the operator whose input they
-// make, and a QuantizeLinear at the end. The body has no constants: its inputs are the node's inputs, position by position. So
-// evaluate(body, inputs) is what the node means. Its name joins the names of the body's nodes with '+', without the (de)quantizers'.
+// make, and a QuantizeLinear at the end. Between, QuantizeLinear and DequantizeLinear of the same kind round what passes. The body has no
+// constants: its inputs are the node's inputs, position by position. So evaluate(body, inputs) is what the node means. Its name joins the
+// names of the body's nodes with '+', without the (de)quantizers'.
 #pragma once
 
 #include "engine/passes/quantization.h"
@@ -42,10 +43,10 @@ std::optional<Activation> activation_of(const Graph& graph, const Node& node);
 
 // One operation after the main operator.
 struct Post {
-  enum class Kind { activation, add, multiply } kind = Kind::activation;
+  enum class Kind { activation, add, multiply, round } kind = Kind::activation;
   Activation activation;
   ValueId operand = no_value;                // of add and multiply: the outer Graph's value
-  std::optional<Quantization> quantization;  // of the operand, where it is integers that stand for numbers
+  std::optional<Quantization> quantization;  // of the operand, where it is integers that stand for numbers; of round
 };
 
 // A node as an executor sees it, fused or not.

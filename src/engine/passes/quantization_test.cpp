@@ -1,0 +1,186 @@
+#include "engine/passes/quantization.h"
+
+#include "engine/passes/fused.h"
+#include "engine/passes/passes.h"
+#include "engine/passes/test_quantized_graphs.h"
+#include "model/eval/evaluator.h"
+
+#include <deepgap/error.h>
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <limits>
+
+namespace deepgap {
+namespace {
+
+using testing::count_ops;
+using testing::floats;
+using testing::Grid;
+using testing::integer_tensor;
+using testing::QuantizedBuilder;
+
+// Node by node, fused ones by their bodies.
+std::vector<Tensor> evaluate_fused(const Graph& graph, const std::vector<Tensor>& inputs) {
+  std::map<ValueId, Tensor> values(graph.constants.begin(), graph.constants.end());
+  for (size_t i = 0; i < inputs.size(); ++i) values[graph.inputs[i]] = inputs[i];
+  for (const auto& node : graph.nodes) {
+    std::vector<Tensor> arguments;
+    for (ValueId id : node.inputs) arguments.push_back(id == no_value ? Tensor{} : values.at(id));
+    const auto results = is_fused(node) ? evaluate(*std::get<std::shared_ptr<const Graph>>(node.attributes.at("body")), arguments)
+                                        : evaluate_node(graph, node, arguments);
+    for (size_t i = 0; i < results.size() && i < node.outputs.size(); ++i) values[node.outputs[i]] = results[i];
+  }
+  std::vector<Tensor> outputs;
+  for (ValueId id : graph.outputs) outputs.push_back(values.at(id));
+  return outputs;
+}
+
+// The passes change no bit: each fused body is what was there.
+Graph expect_same_bits(const Graph& before, const std::vector<Shape>& shapes) {
+  std::mt19937 random(1);
+  std::vector<Tensor> inputs;
+  for (const auto& shape : shapes) inputs.push_back(testing::random_tensor(shape, random));
+  Graph after = before;
+  optimize_unbound(after, Integers::computed_with);
+  optimize_bound(after, Integers::computed_with);
+  const auto expected = evaluate(before, inputs), got = evaluate_fused(after, inputs);
+  for (size_t i = 0; i < expected.size(); ++i) {
+    EXPECT_EQ(expected[i].bytes(), got[i].bytes());
+    EXPECT_EQ(std::memcmp(expected[i].data.get(), got[i].data.get(), expected[i].bytes()), 0) << "output " << i;
+  }
+  return after;
+}
+
+std::map<std::string, Attribute> window(int64_t kernel, int64_t stride) {
+  return {{"kernel_shape", std::vector<int64_t>{kernel, kernel}}, {"strides", std::vector<int64_t>{stride, stride}}};
+}
+
+TEST(FuseQuantized, TakesTheSumAndTheQuantizer) {
+  QuantizedBuilder b;
+  const Grid g{0.03F, 120};
+  const ValueId x = b.through(b.input({1, 8, 4, 4}), g);
+  const ValueId y = b.node("Conv", {x, b.quantized_weights({8, 8, 1, 1}, 0, 8), b.weights({8})});
+  const Graph after = expect_same_bits(b.finish({b.quantize(b.node("Relu", {b.node("Add", {y, x})}), {0.05F, 0})}), {{1, 8, 4, 4}});
+  ASSERT_EQ(after.nodes.size(), 2U);  // the input's quantizer and one fused node
+  const Operation operation = operation_of(after, after.nodes[1]);
+  EXPECT_EQ(operation.main.op, "Conv");
+  ASSERT_EQ(operation.posts.size(), 2U);
+  EXPECT_EQ(operation.posts[0].kind, Post::Kind::add);
+  EXPECT_EQ(operation.posts[0].quantization->zero_point(), 120);
+  EXPECT_EQ(operation.integers[0]->scale(), 0.03F);
+  EXPECT_EQ(operation.integers[1]->scales.size(), 8U);
+  EXPECT_FALSE(operation.integers[2].has_value());
+  EXPECT_EQ(operation.result->scale(), 0.05F);
+}
+
+TEST(FuseQuantized, RoundsInsideWhereOthersQuantizeBeforeTheSum) {
+  QuantizedBuilder b;
+  const Grid g{0.03F, 120};
+  const ValueId x = b.through(b.input({1, 8, 4, 4}), g);
+  const ValueId y = b.through(b.node("Conv", {x, b.quantized_weights({8, 8, 1, 1}, 0, 8)}), {0.02F, 100});
+  const Graph after = expect_same_bits(b.finish({b.quantize(b.node("Relu", {b.node("Add", {y, x})}), {0.05F, 0})}), {{1, 8, 4, 4}});
+  ASSERT_EQ(after.nodes.size(), 2U);
+  const Operation operation = operation_of(after, after.nodes[1]);
+  ASSERT_EQ(operation.posts.size(), 3U);
+  EXPECT_EQ(operation.posts[0].kind, Post::Kind::round);
+  EXPECT_EQ(operation.posts[0].quantization->zero_point(), 100);
+  EXPECT_EQ(operation.result->scale(), 0.05F);
+}
+
+TEST(FuseQuantized, LeavesAResultOfNumbersAsNumbers) {
+  QuantizedBuilder b;
+  const ValueId x = b.through(b.input({1, 8, 4, 4}), {0.03F, 120});
+  const ValueId y = b.node("Conv", {x, b.quantized_weights({8, 8, 1, 1}, 0, 8)});
+  const ValueId z = b.node("Conv", {x, b.quantized_weights({8, 8, 1, 1}, 0, 8)});
+  const Graph after = expect_same_bits(b.finish({b.node("Add", {y, z}), b.quantize(y, {0.1F, 3})}), {{1, 8, 4, 4}});
+  EXPECT_EQ(count_ops(after, "QuantizeLinear"), 2U);
+}
+
+TEST(MoveQuantization, ThroughLayoutsPoolsAndConcat) {
+  QuantizedBuilder b;
+  const Grid g{0.03F, 120};
+  const ValueId x = b.through(b.input({1, 8, 4, 4}), g);
+  const ValueId y = b.node("Relu", {b.node("Conv", {x, b.quantized_weights({8, 8, 1, 1}, 0, 8)})});
+  const ValueId pooled = b.node("MaxPool", {y}, window(2, 2));
+  const ValueId joined = b.node("Concat", {pooled, b.node("MaxPool", {x}, window(2, 2))}, {{"axis", int64_t{1}}});
+  const ValueId flat = b.through(b.node("Flatten", {joined}), {0.04F, 0});
+  const ValueId z = b.node("MatMul", {flat, b.quantized_weights({64, 5}, 1, 64)});
+  const Graph after = expect_same_bits(b.finish({z}), {{1, 8, 4, 4}});
+  EXPECT_EQ(count_ops(after, "DequantizeLinear"), 0U);
+  EXPECT_EQ(count_ops(after, "QuantizeLinear"), 1U);
+  EXPECT_EQ(count_ops(after, "MaxPool"), 0U);
+}
+
+TEST(MoveQuantization, PairsThatUndoEachOtherVanish) {
+  QuantizedBuilder b;
+  const Grid g{0.03F, 5, DataType::i8};
+  const ValueId x = b.through(b.through(b.input({2, 3}), g), g);
+  const Graph after = expect_same_bits(b.finish({x}), {{2, 3}});
+  EXPECT_EQ(after.nodes.size(), 2U);
+  QuantizedBuilder c;
+  const ValueId y = c.through(c.through(c.input({2, 3}), g), {0.03F, 6, DataType::i8});
+  EXPECT_EQ(expect_same_bits(c.finish({y}), {{2, 3}}).nodes.size(), 3U);
+}
+
+TEST(CenterWeights, UnsignedOnesAroundAZeroPoint) {
+  QuantizedBuilder b;
+  const ValueId zero = b.constant(integer_tensor(DataType::u8, {}, {128}));
+  const ValueId w = b.node("DequantizeLinear",
+                           {b.constant(integer_tensor(DataType::u8, {2, 2}, {0, 128, 129, 255})), b.constant(floats({}, {0.5F})), zero});
+  Graph graph = b.finish({b.node("MatMul", {b.input({1, 2}), w})});
+  center_weights(graph);
+  const auto centered = graph.constants.at(graph.nodes[0].inputs[0]).as<int8_t>();
+  EXPECT_EQ(std::vector<int8_t>(centered.begin(), centered.end()), (std::vector<int8_t>{-128, 0, 1, 127}));
+  EXPECT_EQ(graph.nodes[0].inputs.size(), 2U);
+}
+
+std::string refusal(const Tensor& scale, const Tensor& zero, int64_t axis = 1) {
+  QuantizedBuilder b;
+  const ValueId x = b.input({1, 3, 2, 2});
+  const ValueId q = b.node("QuantizeLinear", {x, b.constant(scale), b.constant(zero)}, {{"axis", axis}});
+  b.graph.values[static_cast<size_t>(q)].type = zero.type;
+  b.graph.values[static_cast<size_t>(q)].dims = testing::known_dims({1, 3, 2, 2});
+  b.graph.outputs = {q};
+  try {
+    optimize_unbound(b.graph);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::input);
+    return error.what();
+  }
+  return "not refused";
+}
+
+TEST(CheckQuantization, SaysWhatCannotBeMeant) {
+  const Tensor zero = integer_tensor(DataType::u8, {}, {3});
+  const auto of = [&](float scale) { return refusal(floats({}, {scale}), zero); };
+  EXPECT_EQ(of(0.5F), "not refused");
+  EXPECT_EQ(of(0), "native: node 'QuantizeLinear_0' (QuantizeLinear): its scale 0 is not above zero");
+  EXPECT_EQ(of(-1), "native: node 'QuantizeLinear_0' (QuantizeLinear): its scale -1 is not above zero");
+  EXPECT_EQ(of(std::numeric_limits<float>::infinity()),
+            "native: node 'QuantizeLinear_0' (QuantizeLinear): its scale inf is no finite number");
+  EXPECT_EQ(of(std::numeric_limits<float>::quiet_NaN()),
+            "native: node 'QuantizeLinear_0' (QuantizeLinear): its scale nan is no finite number");
+  EXPECT_EQ(of(1e-40F), "native: node 'QuantizeLinear_0' (QuantizeLinear): its scale 9.99995e-41 is denormal");
+  const Tensor three = floats({3}, {1, 2, 3}), zeros = integer_tensor(DataType::u8, {3}, {0, 0, 0});
+  EXPECT_EQ(refusal(three, zeros), "not refused");
+  EXPECT_EQ(refusal(three, zero), "native: node 'QuantizeLinear_0' (QuantizeLinear): it has 1 zero points for 3 scales");
+  EXPECT_EQ(refusal(three, zeros, 4), "native: node 'QuantizeLinear_0' (QuantizeLinear): axis 4 is outside of an input of 4 dimensions");
+  EXPECT_EQ(refusal(three, zeros, 2), "native: node 'QuantizeLinear_0' (QuantizeLinear): it has 3 scales for an axis of 2");
+}
+
+TEST(CheckQuantization, TypesThatDoNotGoTogether) {
+  QuantizedBuilder b;
+  const ValueId q = b.constant(integer_tensor(DataType::i32, {2}, {5, 6}));
+  const ValueId y = b.node("DequantizeLinear", {q, b.constant(floats({}, {1})), b.constant(integer_tensor(DataType::i32, {}, {1}))});
+  Graph graph = b.finish({y});
+  EXPECT_THROW(check_quantization(graph), Error);
+  QuantizedBuilder c;
+  const ValueId p = c.constant(integer_tensor(DataType::i8, {2}, {5, 6}));
+  c.graph.outputs = {c.node("DequantizeLinear", {p, c.constant(floats({}, {1})), c.constant(integer_tensor(DataType::u8, {}, {1}))})};
+  EXPECT_THROW(check_quantization(c.graph), Error);
+}
+
+}  // namespace
+}  // namespace deepgap

@@ -136,6 +136,8 @@ class CheckCommand : public Command {
     app.add_option("--dataset", request_.dataset, "seeded, zeros, pictures, a folder or a file; left out: seeded")->type_name("NAME|PATH");
     app.add_option("-w,--weights", request_.model.weights, "seeded, a named set (imagenet), or a safetensors file")->type_name("NAME|FILE");
     app.add_option("-t,--threads", request_.threads, "Of the engine; left out: the CPUs allowed here")->type_name("N");
+    app.add_option("--isa", isa_, "Most that the native engine may use: auto, avx2, avx512, avx512_vnni, avx512_bf16, amx")
+        ->type_name("NAME");
     app.add_option("--shape", shapes_, "Sizes of an input that leaves them open: input:1x3x224x224")->type_name("INPUT:DIMS");
     app.add_option("--cache", request_.cache_dir, "Folder that keeps weights once they are made")->type_name("DIR");
     declare_libtorch_folder(app);
@@ -169,6 +171,9 @@ class CheckCommand : public Command {
     if (request_.threads < 0) throw Error(ErrorKind::usage, "--threads must be 1 or more");
     if (request_.threads == 0) request_.threads = static_cast<int>(allowed_cpus().size());
     for (const std::string& shape : shapes_) add_shape(shape);
+    if (isa_.empty()) return;
+    if (request_.backend != "native") throw Error(ErrorKind::usage, fmt::format("--isa is for --backend native, not {}", request_.backend));
+    request_.options["isa"] = isa_;
   }
 
   void add_shape(const std::string& text) {
@@ -223,6 +228,7 @@ class CheckCommand : public Command {
   OutputsRequest request_;
   std::string against_;
   std::vector<std::string> shapes_;
+  std::string isa_;
   bool json_ = false;
 };
 

@@ -38,6 +38,7 @@ constexpr AxisFlag axis_flags[] = {
     {"-w,--weights", "weights", "seeded, a named set (imagenet), or a safetensors file"},
     {"-t,--threads", "threads", "Of the engine; 0 or left out: the CPUs allowed here"},
     {"--streams", "streams", "Queries that a session can hold at a time"},
+    {"--isa", "isa", "Most that the native engine may use: auto, avx2, avx512, avx512_vnni, avx512_bf16, amx"},
 };
 
 int64_t duration_flag(const std::string& flag, const std::string& text) {

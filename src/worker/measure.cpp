@@ -197,6 +197,7 @@ void Measurement::load() {
     return session;
   };
   target_ = make_session_target(loader, *inputs_.dataset, order_.point.batch, clock_);
+  record_.backend_version = backend_->version();  // some settle on a part of it when they load
   record_.facts["session.slots"] = static_cast<int64_t>(session_->slots());
   record_.facts["cpus.affinity"] = affinity_of_this_thread();
   const std::string note = streams_note(options_.streams, scenario_->in_flight(), allowed_cpus().size());

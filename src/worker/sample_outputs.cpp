@@ -82,6 +82,7 @@ void require_support(Backend& backend, const OutputsRequest& request, const Mode
   point.backend = request.backend;
   point.precision = request.precision;
   point.threads = request.threads;
+  point.options = request.options;
   const Support support = backend.supports(point, model.summary());
   if (!support.ok) throw Error(ErrorKind::refused, support.reason);
 }

@@ -15,20 +15,30 @@
 
 namespace deepgap {
 
+struct TelemetrySettings {
+  std::string root = "/";                   // stands for "/", so that tests play absent and broken sources
+  std::vector<DeviceId> devices;            // that are measured on: a probe of devices reads these alone
+  Nanoseconds period = 100'000'000;         // between readings; longer where a probe would take more than 1 % of a core
+  Nanoseconds slow_period = 1'000'000'000;  // of read_slow(), or the period where that is longer
+};
+
 // Called by one thread at a time (Telemetry's lock).
 class Probe {
  public:
   virtual ~Probe() = default;
   virtual std::string name() const = 0;
-  // `root` stands for "/", so that tests play absent and broken sources. Returns why it is not available, or nullopt when it is.
-  virtual std::optional<std::string> open(const std::string& root) = 0;
+  // Returns why it is not available, or nullopt when it is.
+  virtual std::optional<std::string> open(const TelemetrySettings& settings) = 0;
   // Appends one reading of every series. Cheap (tens of microseconds); called off the measured core. What cannot be read this time is left
   // out of its series, never a zero.
   virtual void read(Nanoseconds now) = 0;
+  // The same for series that cost milliseconds or hardly change: about once a second, by the thread alone, never at a window's edge.
+  virtual void read_slow(Nanoseconds /*now*/) {}
   virtual const std::vector<Series>& series() const = 0;
   // Series that this machine does not offer, or no longer does, with the reason.
   virtual std::map<std::string, std::string> missing() const { return {}; }
-  virtual Nanoseconds period() const { return 100'000'000; }  // between readings
+  // What it knows of the machine and does not change, for the Record's environment: "gpu.cuda0.name".
+  virtual Facts environment() const { return {}; }
 };
 
 // All available probes and the thread that reads them. `edge()` reads all at once: call it where a window begins or ends. The thread runs
@@ -37,11 +47,15 @@ class Telemetry {
  public:
   virtual ~Telemetry() = default;
   virtual void edge() = 0;
-  // "probe.proc" -> "available" or "not available: why"; "probe.proc.cpu_frequency" -> "not available: why" for a series that is missing.
+  // "probe.proc" -> "available" or "not available: why"; "probe.proc.cpu_frequency" -> "not available: why" for a series that is missing;
+  // "probe.proc.core_share" -> CPU time that reading it takes, of one core.
   virtual Facts availability() const = 0;
+  virtual Facts environment() const = 0;  // of all probes
+  // Whether a series "name" or "name.DOMAIN" is read.
+  virtual bool reads(const std::string& name) const = 0;
   // Readings with begin <= time <= end. A series without one is left out.
   virtual std::vector<Series> series(Nanoseconds begin, Nanoseconds end) const = 0;
 };
-std::unique_ptr<Telemetry> start_telemetry(Clock& clock, const std::string& root = "/");
+std::unique_ptr<Telemetry> start_telemetry(Clock& clock, const TelemetrySettings& settings = {});
 
 }  // namespace deepgap

@@ -21,7 +21,7 @@ const Series* find(const std::vector<Series>& all, const std::string& name) {
 
 std::unique_ptr<Probe> open_proc(const FakeRoot& fake) {
   auto probe = Registry<Probe>::instance().make("probe", "proc");
-  EXPECT_EQ(probe->open(fake.path()), std::nullopt);
+  EXPECT_EQ(probe->open({.root = fake.path()}), std::nullopt);
   return probe;
 }
 
@@ -61,7 +61,7 @@ TEST(ProcProbe, MissingIsAReasonAndNoZero) {
 TEST(ProcProbe, NothingAtAllIsNotAvailable) {
   FakeRoot fake;
   const auto probe = Registry<Probe>::instance().make("probe", "proc");
-  EXPECT_EQ(probe->open(fake.path()), "no /proc/stat and no /proc/self/status");
+  EXPECT_EQ(probe->open({.root = fake.path()}), "no /proc/stat and no /proc/self/status");
 }
 
 TEST(ProcProbe, ASourceThatVanishesLeavesAGap) {
@@ -103,7 +103,7 @@ TEST(Telemetry, EdgesAreReadAndCut) {
 TEST(Telemetry, AnAbsentProbeSaysWhy) {
   FakeRoot fake;
   const auto clock = make_virtual_clock();
-  const auto telemetry = start_telemetry(*clock, fake.path());
+  const auto telemetry = start_telemetry(*clock, {.root = fake.path()});
   telemetry->edge();
   EXPECT_EQ(std::get<std::string>(telemetry->availability().at("probe.proc")), "not available: no /proc/stat and no /proc/self/status");
   EXPECT_TRUE(telemetry->series(0, never).empty());

@@ -61,8 +61,8 @@ class ProcProbe final : public Probe {
  public:
   std::string name() const override { return "proc"; }
 
-  std::optional<std::string> open(const std::string& root) override {
-    root_ = SystemRoot(root);
+  std::optional<std::string> open(const TelemetrySettings& settings) override {
+    root_ = SystemRoot(settings.root);
     for (const SeriesInfo& info : infos) series_.push_back({"proc", std::string(info.name), std::string(info.unit), info.counter, {}, {}});
     for (const std::string& cpu : root_.list("/sys/devices/system/cpu")) {
       const std::string path = fmt::format("/sys/devices/system/cpu/{}/cpufreq/scaling_cur_freq", cpu);

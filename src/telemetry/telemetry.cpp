@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -20,13 +21,13 @@ namespace {
 
 class ProbeThread final : public Telemetry {
  public:
-  ProbeThread(Clock& clock, const std::string& root) : clock_(clock) {
+  ProbeThread(Clock& clock, const TelemetrySettings& settings) : clock_(clock), settings_(settings) {
     const auto& registry = Registry<Probe>::instance();
     for (const std::string& name : registry.names()) {
       auto probe = registry.make("probe", name);
-      const auto reason = probe->open(root);
+      const auto reason = probe->open(settings_);
       availability_[fmt::format("probe.{}", name)] = reason ? "not available: " + *reason : "available";
-      if (!reason) probes_.push_back({std::move(probe), 0});
+      if (!reason) probes_.push_back({std::move(probe)});
     }
     if (probes_.empty()) return;
     read_due(true);
@@ -38,19 +39,36 @@ class ProbeThread final : public Telemetry {
   Facts availability() const override {
     const std::lock_guard lock(mutex_);
     Facts facts = availability_;
-    for (const auto& [probe, next] : probes_) {
-      for (const auto& [series, reason] : probe->missing()) {
-        facts[fmt::format("probe.{}.{}", probe->name(), series)] = "not available: " + reason;
-      }
+    for (const Row& row : probes_) {
+      const std::string name = fmt::format("probe.{}", row.probe->name());
+      for (const auto& [series, reason] : row.probe->missing()) facts[fmt::format("{}.{}", name, series)] = "not available: " + reason;
+      const Nanoseconds life = clock_.now() - began_;
+      if (life > 0) facts[name + ".core_share"] = static_cast<double>(row.spent) / static_cast<double>(life);
     }
     return facts;
+  }
+
+  Facts environment() const override {
+    const std::lock_guard lock(mutex_);
+    Facts facts;
+    for (const Row& row : probes_) facts.merge(row.probe->environment());
+    return facts;
+  }
+
+  bool reads(const std::string& name) const override {
+    const std::lock_guard lock(mutex_);
+    const auto is_it = [&](const Series& series) { return series.name == name || series.name.starts_with(name + "."); };
+    return std::any_of(probes_.begin(), probes_.end(), [&](const Row& row) {
+      const auto& all = row.probe->series();
+      return std::any_of(all.begin(), all.end(), is_it);
+    });
   }
 
   std::vector<Series> series(Nanoseconds begin, Nanoseconds end) const override {
     const std::lock_guard lock(mutex_);
     std::vector<Series> cut;
-    for (const auto& [probe, next] : probes_) {
-      for (const Series& whole : probe->series()) {
+    for (const Row& row : probes_) {
+      for (const Series& whole : row.probe->series()) {
         const auto first = std::lower_bound(whole.times.begin(), whole.times.end(), begin) - whole.times.begin();
         const auto last = std::upper_bound(whole.times.begin(), whole.times.end(), end) - whole.times.begin();
         if (first >= last) continue;
@@ -68,21 +86,49 @@ class ProbeThread final : public Telemetry {
  private:
   struct Row {
     std::unique_ptr<Probe> probe;
-    Nanoseconds next = 0;
+    Nanoseconds next = 0, next_slow = 0;
+    Nanoseconds spent = 0;  // CPU time of its readings so far
   };
 
-  Nanoseconds read_due(bool all) {
+  // CPU time of the calling thread: what a reading costs, not how long the driver lets it wait.
+  static Nanoseconds thread_cpu_time() {
+    timespec time{};
+    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return Nanoseconds{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+  }
+
+  // What `read` costs, and with it how long to wait at least, so that it stays within its share of a core.
+  template <typename Read>
+  static Nanoseconds wait_after(Row& row, Read read) {
+    const Nanoseconds before = thread_cpu_time();
+    read();
+    const Nanoseconds cost = thread_cpu_time() - before;
+    row.spent += cost;
+    return static_cast<Nanoseconds>(static_cast<double>(cost) / share_of_a_core);
+  }
+
+  Nanoseconds read_due(bool edge) {
     const std::lock_guard lock(mutex_);
-    const Nanoseconds now = clock_.now();  // within the lock: times in a series never go back
     Nanoseconds next = never;
     for (Row& row : probes_) {
-      if (all || now >= row.next) {
-        row.probe->read(now);
-        row.next = now + row.probe->period();
+      const Nanoseconds now = clock_.now();  // within the lock: times in a series never go back
+      if (edge || now >= row.next) {
+        const Nanoseconds wait = wait_after(row, [&] { row.probe->read(now); });
+        row.next = now + std::max(settings_.period, wait);
       }
       next = std::min(next, row.next);
     }
-    return next - now;
+    return next - clock_.now();
+  }
+
+  void read_slow() {
+    const std::lock_guard lock(mutex_);
+    for (Row& row : probes_) {
+      const Nanoseconds now = clock_.now();
+      if (now < row.next_slow) continue;
+      const Nanoseconds wait = wait_after(row, [&] { row.probe->read_slow(now); });
+      row.next_slow = now + std::max({settings_.slow_period, settings_.period, wait});
+    }
   }
 
   void run(std::stop_token stop) {
@@ -94,6 +140,7 @@ class ProbeThread final : public Telemetry {
     while (!stop.stop_requested()) {
       keep_off_measured_cpus();
       const Nanoseconds left = read_due(false);
+      read_slow();
       wake.wait_for(lock, stop, std::chrono::nanoseconds(left), [] { return false; });
     }
   }
@@ -111,7 +158,12 @@ class ProbeThread final : public Telemetry {
     }
   }
 
+  // Of one core, for each probe's two kinds of readings.
+  static constexpr double share_of_a_core = 0.005;
+
   Clock& clock_;
+  const TelemetrySettings settings_;
+  const Nanoseconds began_ = clock_.now();
   mutable std::mutex mutex_;
   std::vector<Row> probes_;
   Facts availability_;
@@ -121,6 +173,8 @@ class ProbeThread final : public Telemetry {
 
 }  // namespace
 
-std::unique_ptr<Telemetry> start_telemetry(Clock& clock, const std::string& root) { return std::make_unique<ProbeThread>(clock, root); }
+std::unique_ptr<Telemetry> start_telemetry(Clock& clock, const TelemetrySettings& settings) {
+  return std::make_unique<ProbeThread>(clock, settings);
+}
 
 }  // namespace deepgap

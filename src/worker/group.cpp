@@ -84,8 +84,14 @@ Group::Inputs Group::inputs(const WorkOrder& order, const PointOptions& options)
   return {model_, dataset_.get(), samples_, load_s_, shared};
 }
 
-Telemetry& Group::telemetry() {
-  if (!telemetry_) telemetry_ = start_telemetry(*clock_);
+Telemetry& Group::telemetry(const WorkOrder& order) {
+  if (!telemetry_) {
+    TelemetrySettings settings;
+    settings.devices = order.point.placement.devices;
+    const auto period = order.point.options.find("telemetry_period");
+    if (period != order.point.options.end()) settings.period = parse_telemetry_period(period->second);
+    telemetry_ = start_telemetry(*clock_, settings);
+  }
   return *telemetry_;
 }
 
@@ -95,6 +101,7 @@ const Facts& Group::environment() {
     environment_["deepgap.version"] = program_.version;
     environment_["deepgap.git"] = program_.git_state;
     environment_["cpus.allowed"] = cpu_list(allowed_cpus());
+    if (telemetry_) environment_.merge(telemetry_->environment());
   }
   return environment_;
 }

@@ -12,6 +12,7 @@
 #include <deepgap/model.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -39,9 +40,11 @@ class Group {
   // Throws as open_model, open_dataset and Dataset::load do.
   Inputs inputs(const WorkOrder& order, const PointOptions& options);
   Clock& clock() { return *clock_; }
-  Telemetry& telemetry();
+  // Started with the first order: its devices and its period are those of the whole group.
+  Telemetry& telemetry(const WorkOrder& order);
+  std::optional<Window>& idle_window() { return idle_window_; }           // of the first order
   bool take_first_order() { return std::exchange(first_order_, false); }  // true once
-  const Facts& environment();
+  const Facts& environment();  // of the machine; after telemetry() with what the probes know of it
 
  private:
   Pulse& pulse_;
@@ -56,6 +59,7 @@ class Group {
   std::vector<uint32_t> samples_;
   double load_s_ = 0;
   bool first_order_ = true;
+  std::optional<Window> idle_window_;
   Facts environment_;
   static std::unique_ptr<Clock> make_clock();
 };

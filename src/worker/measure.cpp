@@ -5,6 +5,7 @@
 #include "scenario/session_target.h"
 #include "telemetry/environment.h"
 #include "worker/check.h"
+#include "worker/energy_windows.h"
 #include "worker/reference.h"
 #include "worker/timing_log.h"
 
@@ -18,8 +19,6 @@
 
 namespace deepgap {
 namespace {
-
-constexpr Nanoseconds idle_length = 100'000'000;
 
 // The peak of resident memory restarts, so that it is this order's and not an earlier one's. Where the kernel does not allow it the peak
 // is the process's: still an upper bound.
@@ -73,6 +72,7 @@ class Measurement {
  private:
   void prepare();
   bool find_reference_outputs();
+  void idle();
   void load();
   void first_result();
   void check(std::span<const TensorView> outputs);
@@ -87,12 +87,12 @@ class Measurement {
   template <typename Work>
   void stage(const std::string& name, Work work) {
     pulse_.enter(name);
-    group_.telemetry().edge();
+    group_.telemetry(order_).edge();
     record_.windows.push_back({name, clock_.now(), 0});
     const size_t index = record_.windows.size() - 1;
     work();
     record_.windows[index].end = clock_.now();
-    group_.telemetry().edge();
+    group_.telemetry(order_).edge();
   }
 
   const WorkOrder& order_;
@@ -102,6 +102,7 @@ class Measurement {
   Clock& clock_;
   Record record_;
   Nanoseconds begin_ = 0;
+  bool energy_is_read_ = false;
   PointOptions options_;
   Group::Inputs inputs_;
   Backend* backend_ = nullptr;
@@ -116,13 +117,11 @@ bool Measurement::run() {
   begin_ = clock_.now();
   pulse_.enter("load");
   // Before the plug-in is opened and the process pinned: the probes' thread keeps off the measured CPUs, and the facts are the machine's.
-  group_.telemetry();
+  group_.telemetry(order_);
   group_.environment();
   prepare();
   if (!find_reference_outputs()) return false;
-  if (group_.take_first_order()) {
-    stage("idle", [&] { clock_.wait_until(clock_.now() + idle_length); });
-  }
+  idle();
   stage("load", [&] { load(); });
   if (stop_if_interrupted()) return true;
   stage("check", [&] { first_result(); });
@@ -133,6 +132,17 @@ bool Measurement::run() {
   record_.host_memory_peak_bytes = host_memory_peak_bytes();
   note_precisions();
   return true;
+}
+
+// Once a process, since later nothing is idle any more: what the first order saw stands for the others where it tells a power.
+void Measurement::idle() {
+  energy_is_read_ = reads_energy(group_.telemetry(order_));
+  if (group_.take_first_order()) {
+    stage("idle", [&] { clock_.wait_until(clock_.now() + idle_length(order_.stopping, energy_is_read_)); });
+    group_.idle_window() = record_.windows.back();
+  } else if (energy_is_read_ && group_.idle_window()) {
+    record_.windows.push_back(*group_.idle_window());
+  }
 }
 
 bool Measurement::stop_if_interrupted() {
@@ -307,8 +317,11 @@ Record Measurement::finish() {
   target_.reset();
   if (!record_.host_memory_peak_bytes) record_.host_memory_peak_bytes = host_memory_peak_bytes();
   record_.environment = group_.environment();
-  record_.series = group_.telemetry().series(begin_, clock_.now());
-  for (const auto& [name, fact] : group_.telemetry().availability()) record_.facts[name] = fact;
+  record_.series = group_.telemetry(order_).series(begin_, clock_.now());
+  if (energy_is_read_ && group_.idle_window() && group_.idle_window()->end < begin_) {
+    prepend_idle_readings(group_.telemetry(order_), *group_.idle_window(), record_.series);
+  }
+  for (const auto& [name, fact] : group_.telemetry(order_).availability()) record_.facts[name] = fact;
   std::erase_if(record_.windows, [](const Window& window) { return window.end == 0; });  // where it broke off
   return std::move(record_);
 }

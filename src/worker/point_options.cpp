@@ -35,6 +35,7 @@ void set_own(PointOptions& sorted, const std::string& name, const std::string& v
   if (name == "streams") sorted.streams = whole(name, value, 1, 1024);
   if (name == "shape") sorted.shapes = parse_shapes(value);
   if (name == "affinity") sorted.affinity = value;
+  if (name == "telemetry_period") parse_telemetry_period(value);  // the group takes it; here it is only looked at
 }
 
 // The backend of "NAME.key", or nothing.
@@ -74,7 +75,16 @@ std::vector<OptionInfo> worker_options() {
           {"streams", "queries that the session can hold at a time, at least", "1"},
           {"shape", "sizes of open inputs: input:1x3x224x224, several joined by '/'", "", true},
           {"affinity", "CPUs of the worker: none, first (as many as threads), or a list 0-3/8", "none", true},
+          {"telemetry_period", "time between two readings of the probes", "100ms", true},
           {"env.NAME", "environment variable of the worker", "", true}};
+}
+
+Nanoseconds parse_telemetry_period(const std::string& text) {
+  const auto period = parse_duration(text);
+  if (!period || *period < 1'000'000 || *period > 3'600'000'000'000) {
+    wrong_value("telemetry_period", text, "a time between 1ms and 1h such as 100ms or 1s");
+  }
+  return *period;
 }
 
 PointOptions sort_options(const Point& point, const std::vector<OptionInfo>& backend, const std::vector<ScenarioOption>& scenario) {

@@ -25,7 +25,8 @@ struct PointOptions {
   std::string affinity = "none";
 };
 
-std::vector<OptionInfo> worker_options();  // ours
+std::vector<OptionInfo> worker_options();                     // ours
+Nanoseconds parse_telemetry_period(const std::string& text);  // throws Error{usage}
 
 // Throws Error{usage} "unknown option 'latncy' of null, did you mean 'latency'?" and for values that cannot be read.
 PointOptions sort_options(const Point& point, const std::vector<OptionInfo>& backend, const std::vector<ScenarioOption>& scenario);

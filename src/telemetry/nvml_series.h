@@ -1,0 +1,28 @@
+// What the probe `nvml` reads of a GPU: one row a series. docs/environment.md has the same table for readers.
+#pragma once
+
+#include "telemetry/nvml_api.h"
+
+#include <span>
+#include <string_view>
+
+namespace deepgap {
+
+struct NvmlReading {
+  int result = nvml_ok;
+  double value = 0;  // in the row's unit
+};
+
+struct NvmlRow {
+  std::string_view name, unit;
+  bool counter = false;
+  bool slow = false;  // changes slowly or costs milliseconds to read: once a second, never at a window's edge
+  NvmlReading (*read)(const NvmlApi&, NvmlDevice) = nullptr;
+};
+// Energy first: it is the one whose time matters.
+std::span<const NvmlRow> nvml_rows();
+
+// Else `power` is what nvmlDeviceGetPowerUsage tells: a mean over the last second from Ampere on.
+bool tells_power_of_the_moment(const NvmlApi& api, NvmlDevice device);
+
+}  // namespace deepgap

@@ -76,10 +76,10 @@ class RunCommand final : public Command {
   std::vector<std::string> more_axes_, shapes_;
   std::optional<int64_t> warmup_, iterations_;
   std::optional<int> repeats_, sweeps_;
-  std::optional<std::string> duration_, budget_, interval_, percentile_, check_, study_name_;
+  std::optional<std::string> duration_, min_duration_, budget_, interval_, percentile_, check_, study_name_;
   std::optional<uint64_t> seed_;
   std::string store_ = "deepgap.db", timeout_ = "60s", cache_;
-  bool resume_ = false, dry_run_ = false, strict_ = false, json_ = false;
+  bool resume_ = false, energy_ = false, dry_run_ = false, strict_ = false, json_ = false;
 };
 
 void RunCommand::declare(CLI::App& app) {
@@ -103,11 +103,13 @@ void RunCommand::declare(CLI::App& app) {
   app.add_option("--warmup", warmup_, "Queries before the measured window; left out: until steady")->group(how)->type_name("N");
   app.add_option("-n,--iterations", iterations_, "Queries measured")->group(how)->type_name("N");
   app.add_option("--duration", duration_, "Length of the measured window")->group(how)->type_name("TIME");
+  app.add_option("--min-duration", min_duration_, "Measured window not shorter than this, whatever ends it")->group(how)->type_name("TIME");
   app.add_option("--interval", interval_, "Measure until the 95 % interval is this narrow")->group(how)->type_name("1%");
   app.add_option("--percentile", percentile_, "Whose interval --interval is about: p99; left out: throughput's")
       ->group(how)
       ->type_name("P");
   app.add_option("--budget", budget_, "Longest measured window; then the result is unstable")->group(how)->type_name("TIME");
+  app.add_flag("--energy", energy_, "Window of 10 s at least where an energy counter is read, so that its steps are under 1 %")->group(how);
   app.add_option("-r,--repeats", repeats_, "Of each point, each in a process of its own")->group(how)->type_name("N");
   app.add_option("--sweeps", sweeps_, "Passes over the whole grid")->group(how)->type_name("N");
   app.add_option("--seed", seed_, "Of the order of measurement")->group(how)->type_name("N");
@@ -150,6 +152,8 @@ Overrides RunCommand::make_overrides() const {
   overrides.warmup = warmup_;
   overrides.iterations = iterations_;
   if (duration_) overrides.duration = duration_flag("--duration", *duration_);
+  if (min_duration_) overrides.min_duration = duration_flag("--min-duration", *min_duration_);
+  overrides.energy = energy_;
   if (budget_) overrides.budget = duration_flag("--budget", *budget_);
   if (interval_) {
     overrides.interval = parse_fraction(*interval_);

@@ -23,6 +23,7 @@ void check_overrides(const Overrides& o) {
   if (o.iterations && *o.iterations < 1) fail(fmt::format("--iterations {}: at least 1", *o.iterations));
   if (o.duration && *o.duration <= 0) fail("--duration: more than 0");
   if (o.budget && *o.budget <= 0) fail("--budget: more than 0");
+  if (o.min_duration && *o.min_duration <= 0) fail("--min-duration: more than 0");
   if (o.interval && !(*o.interval > 0 && *o.interval < 1)) fail("--interval: between 0 and 100 %");
   if (o.target && !parse_target(*o.target))
     fail(fmt::format("--percentile: '{}' is neither throughput nor a percentile such as p99", *o.target));
@@ -32,11 +33,15 @@ void apply(StoppingSettings& stopping, const Overrides& o) {
   if (o.warmup) stopping.warmup = o.warmup;
   if (o.budget) stopping.budget = *o.budget;
   if (o.target) stopping.target = *parse_target(*o.target);
-  if (!o.iterations && !o.duration && !o.interval) return;
-  stopping.name = o.iterations ? "counts" : o.duration ? "duration" : "interval";
-  stopping.iterations = o.iterations;
-  stopping.duration = o.duration;
-  if (o.interval) stopping.interval = *o.interval;
+  if (o.iterations || o.duration || o.interval) {
+    const bool has_least = stopping.name != "duration" && !o.duration;
+    stopping.name = o.iterations ? "counts" : o.duration ? "duration" : "interval";
+    stopping.iterations = o.iterations;
+    if (!has_least) stopping.duration = o.duration;
+    if (o.interval) stopping.interval = *o.interval;
+  }
+  if (o.min_duration) set_min_duration(stopping, *o.min_duration);
+  if (o.energy) lengthen_for_energy(stopping);
 }
 
 void apply(Grid& grid, const Overrides& o) {
@@ -55,6 +60,16 @@ void apply(Grid& grid, const Overrides& o) {
 }
 
 }  // namespace
+
+void set_min_duration(StoppingSettings& stopping, Nanoseconds least) {
+  const Nanoseconds own = stopping.name == "duration" ? stopping.duration.value_or(0) : 0;
+  stopping.duration = std::max(own, least);
+}
+
+void lengthen_for_energy(StoppingSettings& stopping) {
+  constexpr Nanoseconds energy_window = 10'000'000'000;
+  stopping.duration = std::max(stopping.duration.value_or(0), energy_window);
+}
 
 void apply_overrides(Study& study, const Overrides& overrides) {
   check_overrides(overrides);

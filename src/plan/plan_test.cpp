@@ -198,6 +198,21 @@ TEST(Overrides, AFlagReplacesAnAxisAndASetting) {
   EXPECT_FALSE(jobs[0].check);
 }
 
+TEST(Overrides, AShortestWindowStaysWithWhateverRule) {
+  Study study = study_of({{"model", {"a"}}});
+  Overrides overrides;
+  overrides.min_duration = 5;
+  apply_overrides(study, overrides);
+  Overrides later;
+  later.iterations = 7;
+  apply_overrides(study, later);
+  EXPECT_EQ(study.grids[0].stopping.name, "counts");
+  EXPECT_EQ(study.grids[0].stopping.duration, 5);
+  later.energy = true;
+  apply_overrides(study, later);
+  EXPECT_EQ(study.grids[0].stopping.duration, 10'000'000'000);
+}
+
 TEST(Overrides, MakeAStudyOfFlagsAlone) {
   Study study;
   Overrides overrides;

@@ -58,15 +58,21 @@ std::optional<std::string> parse_target(const std::string& text);
 Study read_study(const std::string& path);
 Study parse_study(const std::string& text, const std::string& path);  // `path` for errors and as the name where the text has none
 
+// A window not shorter than `least`, whatever rule ends it.
+void set_min_duration(StoppingSettings& stopping, Nanoseconds least);
+// One not shorter than 10 s, in which the steps of an energy counter (100 ms on a GPU) are under 1 %.
+void lengthen_for_energy(StoppingSettings& stopping);
+
 // Flags as axes and settings on top of a Study's grids (or of one empty grid): a flag replaces the grid's axis of that name.
 struct Overrides {
   std::vector<Axis> axes;
   std::optional<int> repeats, sweeps;
   std::optional<int64_t> warmup, iterations;
-  std::optional<Nanoseconds> duration, budget;
+  std::optional<Nanoseconds> duration, budget, min_duration;
   std::optional<double> interval;
   std::optional<std::string> target;  // throughput or a percentile
   std::optional<bool> check;
+  bool energy = false;
 };
 void apply_overrides(Study& study, const Overrides& overrides);
 

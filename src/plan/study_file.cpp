@@ -31,6 +31,8 @@ class StudyReader {
   struct Section {
     Grid& grid;
     std::string stops;
+    Nanoseconds least = 0;  // min_duration and energy are applied when the rule is known
+    bool energy = false;
     std::set<std::string> axes;  // named so far: [grid.options] and [grid.axis] may not both name one
   };
   using Setter = std::function<void(Section&, const std::string& key, const toml::node&)>;
@@ -62,9 +64,10 @@ void StudyReader::stop_by(Section& section, const std::string& key, const toml::
   if (!section.stops.empty()) file_.fail(node, fmt::format("'{}' and '{}' each end a run: keep one of them", section.stops, key));
   section.stops = key;
   StoppingSettings& stopping = section.grid.stopping;
+  const bool has_least = stopping.name != "duration";  // from the defaults
   stopping.name = name;
   stopping.iterations.reset();
-  stopping.duration.reset();
+  if (!has_least) stopping.duration.reset();
 }
 
 std::vector<std::pair<std::string, StudyReader::Setter>> StudyReader::make_settings() const {
@@ -82,6 +85,8 @@ std::vector<std::pair<std::string, StudyReader::Setter>> StudyReader::make_setti
       {"warmup_budget",
        [this](Section& s, const auto& key, const auto& node) { s.grid.stopping.warmup_budget = file_.duration_ns(key, node); }},
       {"budget", [this](Section& s, const auto& key, const auto& node) { s.grid.stopping.budget = file_.duration_ns(key, node); }},
+      {"min_duration", [this](Section& s, const auto& key, const auto& node) { s.least = file_.duration_ns(key, node); }},
+      {"energy", [this](Section& s, const auto& key, const auto& node) { s.energy = file_.yes(key, node); }},
       {"iterations",
        [this](Section& s, const auto& key, const auto& node) {
          stop_by(s, key, node, "counts");
@@ -195,7 +200,7 @@ void StudyReader::check_skips(const Grid& grid, const toml::table& table) const 
 }
 
 void StudyReader::read_section(Grid& grid, const toml::table& table) const {
-  Section section{grid, "", {}};
+  Section section{grid, "", 0, false, {}};
   for (const auto& [key, node] : in_file_order(table)) {
     const auto setting = std::find_if(settings_.begin(), settings_.end(), [&, &name = key](const auto& s) { return s.first == name; });
     if (setting != settings_.end()) {
@@ -213,6 +218,8 @@ void StudyReader::read_section(Grid& grid, const toml::table& table) const {
       unknown_key(*node, key, known, "options of backends, scenarios and datasets stand under [grid.options] or [grid.axis]");
     }
   }
+  if (section.least > 0) set_min_duration(grid.stopping, section.least);
+  if (section.energy) lengthen_for_energy(grid.stopping);
 }
 
 Study StudyReader::read() {

@@ -126,6 +126,21 @@ TEST(StudyFile, ADurationReplacesAnInterval) {
   EXPECT_EQ(study.grids[0].stopping.duration, 3'000'000'000);
 }
 
+TEST(StudyFile, AWindowMayHaveAShortestLengthUnderAnyRule) {
+  const auto stopping = [](const std::string& defaults, const std::string& grid) {
+    return parse_study("[defaults]\n" + defaults + "\n[[grid]]\nmodel = \"m\"\n" + grid, "s.toml").grids[0].stopping;
+  };
+  const StoppingSettings counts = stopping("", "min_duration = \"1s\"\niterations = 100");
+  EXPECT_EQ(counts.name, "counts");
+  EXPECT_EQ(counts.iterations, 100);
+  EXPECT_EQ(counts.duration, 1'000'000'000);
+  EXPECT_EQ(stopping("min_duration = \"2s\"", "iterations = 100").duration, 2'000'000'000) << "the defaults' holds";
+  EXPECT_EQ(stopping("duration = \"2s\"", "iterations = 100").duration, std::nullopt);
+  EXPECT_EQ(stopping("", "energy = true\niterations = 100").duration, 10'000'000'000);
+  EXPECT_EQ(stopping("", "energy = true\nduration = \"30s\"").duration, 30'000'000'000);
+  EXPECT_EQ(stopping("", "energy = false").duration, std::nullopt);
+}
+
 TEST(StudyFile, ErrorsNameFileAndLine) {
   const auto with = [](const std::string& lines) { return error_of("[[grid]]\nmodel = \"m\"\n" + lines); };
   EXPECT_EQ(with("bach = 3"), "s.toml:3: unknown key 'bach', did you mean 'batch'?");

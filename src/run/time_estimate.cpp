@@ -16,6 +16,15 @@ constexpr double flop_per_s_and_thread = 50e9;
 
 double seconds_from(Nanoseconds time) { return static_cast<double>(time) / 1e9; }
 
+double window_seconds(const StoppingSettings& stopping, double query_s) {
+  if (stopping.name == "duration" && stopping.duration) return std::max(seconds_from(*stopping.duration), query_s);
+  if (stopping.name == "counts") {
+    const double counted_s = query_s * static_cast<double>(stopping.iterations.value_or(0));
+    return counted_s > 0 ? counted_s : fixed_counts_s;
+  }
+  return std::max(budget_share * seconds_from(stopping.budget), query_s);
+}
+
 }  // namespace
 
 double TimeEstimate::from_settings(const Job& job) const {
@@ -24,13 +33,7 @@ double TimeEstimate::from_settings(const Job& job) const {
   const double query_s = found == queries_.end() ? 0 : found->second;
   const double warmup_s = stopping.warmup ? query_s * static_cast<double>(*stopping.warmup)
                                           : std::min(query_s * warmup_queries, query_s + seconds_from(stopping.warmup_budget));
-  const double before_s = overhead_s + warmup_s;
-  if (stopping.name == "duration" && stopping.duration) return before_s + std::max(seconds_from(*stopping.duration), query_s);
-  if (stopping.name == "counts") {
-    const double counted_s = query_s * static_cast<double>(stopping.iterations.value_or(0));
-    return before_s + (counted_s > 0 ? counted_s : fixed_counts_s);
-  }
-  return before_s + std::max(budget_share * seconds_from(stopping.budget), query_s);
+  return overhead_s + warmup_s + std::max(window_seconds(stopping, query_s), seconds_from(stopping.duration.value_or(0)));
 }
 
 double TimeEstimate::seconds(const Job& job) const {
@@ -51,8 +54,9 @@ double guessed_query_s(double flop, int threads) { return flop / (flop_per_s_and
 
 double seconds_of(const Record& record) {
   if (record.windows.empty()) return 0;
-  Nanoseconds begin = record.windows.front().begin, end = record.windows.front().end;
+  Nanoseconds begin = record.windows.back().begin, end = record.windows.back().end;
   for (const Window& window : record.windows) {
+    if (window.name == "idle") continue;  // may be that of an earlier Record of the same process
     begin = std::min(begin, window.begin);
     end = std::max(end, window.end);
   }

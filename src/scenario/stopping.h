@@ -33,6 +33,7 @@ class StoppingRule {
   virtual std::unique_ptr<Stopping> make(const StoppingSettings& settings) const = 0;
 };
 
+// The settings' rule. Where another rule than `duration` has a duration too, the window is not shorter than that.
 // Throws Error{usage} for an unknown rule, with "did you mean", and what StoppingRule::make throws.
 std::unique_ptr<Stopping> make_stopping(const StoppingSettings& settings);
 // Ends the warm-up: after `warmup` queries where that is fixed, else when a steady state is seen (docs/method.md) or at warmup_budget.

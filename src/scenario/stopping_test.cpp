@@ -48,6 +48,31 @@ std::string usage_error(const StoppingSettings& s) {
   return "no error";
 }
 
+TEST(MinDuration, ARuleThatHasEnoughGoesOnUntilTheTimeHasPassed) {
+  auto s = settings("counts");
+  s.iterations = 100;
+  s.duration = 1'000'000'000;
+  const auto quick = make_stopping(s);
+  EXPECT_EQ(feed(*quick, 10'000, 1, [](int64_t) { return 2'000'000; }), 500);  // 100 take 0.2 s
+  EXPECT_EQ(quick->reason(), "100 iterations, then until 1 s had passed");
+  EXPECT_EQ(quick->throughput().n, 500);
+  const auto slow = make_stopping(s);
+  EXPECT_EQ(feed(*slow, 10'000, 1, [](int64_t) { return 20'000'000; }), 100);  // 100 take 2 s
+  EXPECT_EQ(slow->reason(), "100 iterations");
+}
+
+TEST(MinDuration, ABudgetIsNotShorter) {
+  auto s = settings("interval");
+  s.interval = 0.05;
+  s.budget = 1'000'000'000;
+  s.duration = 3'000'000'000;
+  const auto stopping = make_stopping(s);
+  EXPECT_EQ(feed(*stopping, 10'000, 1, [](int64_t i) { return i % 2 == 0 ? 9'000'000 : 11'000'000; }), 300);
+  EXPECT_EQ(stopping->state(), State::enough);
+  s.duration = 0;
+  EXPECT_THAT(usage_error(s), HasSubstr("--min-duration"));
+}
+
 TEST(Counts, StopsAtTheNumber) {
   auto s = settings("counts");
   s.iterations = 100;

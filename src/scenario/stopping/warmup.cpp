@@ -1,6 +1,7 @@
 // The two ends of a warm-up: a fixed number of queries, or a steady state (stats/steady_state.h) within a budget.
 #include "base/text.h"
 #include "scenario/stopping.h"
+#include "scenario/stopping/min_duration.h"
 #include "scenario/stopping/throughput_meter.h"
 #include "stats/steady_state.h"
 
@@ -83,7 +84,12 @@ std::unique_ptr<Stopping> make_warmup(const StoppingSettings& settings) {
 }
 
 std::unique_ptr<Stopping> make_stopping(const StoppingSettings& settings) {
-  return Registry<StoppingRule>::instance().make("stopping rule", settings.name)->make(settings);
+  const auto rule = Registry<StoppingRule>::instance().make("stopping rule", settings.name);
+  if (settings.name == "duration" || !settings.duration) return rule->make(settings);
+  if (*settings.duration < 1) throw Error(ErrorKind::usage, "the shortest window must be above 0; give for example --min-duration 1s");
+  StoppingSettings longer = settings;
+  longer.budget = std::max(settings.budget, *settings.duration);
+  return at_least(rule->make(longer), *settings.duration);
 }
 
 }  // namespace deepgap

@@ -41,9 +41,10 @@ TEST(Metrics, every_family_is_registered_and_described) {
     EXPECT_FALSE(metric->describe().empty()) << metric->id();
     EXPECT_FALSE(metric->unit().empty()) << metric->id();
   }
-  for (const char* id : {"throughput", "throughput_median", "latency_mean_ms", "latency_p999_ms", "timings", "load_s", "compile_s",
-                         "first_result_ms", "device_memory_mib", "host_memory_mib", "power_w", "energy_j_per_item", "items_per_s_per_w",
-                         "cpu_utilization", "gflop_per_s", "context_switches_per_s"}) {
+  for (const char* id :
+       {"throughput", "throughput_median", "latency_mean_ms", "latency_p999_ms", "timings", "load_s", "compile_s", "first_result_ms",
+        "device_memory_mib", "host_memory_mib", "power_w", "energy_j_per_item", "items_per_s_per_w", "cpu_utilization", "gflop_per_s",
+        "context_switches_per_s", "energy_above_idle_j_per_item", "gpu_utilization", "throttled_power_share"}) {
     EXPECT_THAT(ids, Contains(id));
   }
   EXPECT_EQ(find_metric("no_such_metric"), nullptr);
@@ -191,6 +192,28 @@ TEST(Metrics, a_counter_that_wraps_or_ends_early_gives_no_value) {
   EXPECT_TRUE(absent(record, "cpus_used"));
   record.series = {{"proc", "cpu_time", "s", true, {0, 1'000'000'000}, {5, 6}}};
   EXPECT_TRUE(absent(record, "cpus_used"));
+}
+
+TEST(Metrics, a_gpus_state_over_the_window) {
+  Record record = hundred_queries();
+  record.point.placement.devices = {{"", "cuda", 1}};
+  record.windows = {{"steady", 1'000'000'000, 5'000'000'000}};
+  const std::vector<Nanoseconds> times{0, 2'000'000'000, 3'000'000'000, 6'000'000'000};
+  record.series = {{"nvml", "throttle_reasons.cuda1", "bits", false, times, {0, 4, 0x20, 0}},  // power 2 to 3 s, heat 3 to 5 s
+                   {"nvml", "utilization.cuda1", "1", false, times, {0.8, 0.8, 0.8, 0.8}},
+                   {"nvml", "temperature.cuda1", "degC", false, times, {90, 60, 65, 80}},
+                   {"nvml", "processes.cuda1", "1", false, times, {1, 1, 3, 1}}};
+  EXPECT_DOUBLE_EQ(value_of(record, "throttled_share"), 0.75);
+  EXPECT_DOUBLE_EQ(value_of(record, "throttled_power_share"), 0.25);
+  EXPECT_DOUBLE_EQ(value_of(record, "throttled_thermal_share"), 0.5);
+  EXPECT_DOUBLE_EQ(value_of(record, "gpu_utilization"), 0.8);
+  EXPECT_EQ(value_of(record, "gpu_temperature_c"), 65) << "only what was read inside the window";
+  EXPECT_EQ(value_of(record, "gpu_other_processes"), 2);
+  EXPECT_TRUE(absent(record, "gpu_clock_mhz"));
+  record.series[3].values = {0, 0, 0, 0};
+  EXPECT_TRUE(absent(record, "gpu_other_processes")) << "the driver hides us, so it may hide others";
+  record.point.placement.devices = {{"", "cpu", 0}};
+  EXPECT_TRUE(absent(record, "gpu_utilization"));
 }
 
 TEST(Metrics, computing_keeps_what_the_worker_knew_and_adds_the_rest) {

@@ -16,13 +16,13 @@ double value_at(const Series& series, Nanoseconds t) {
   return series.values[i - 1] + share * (series.values[i] - series.values[i - 1]);
 }
 
+}  // namespace
+
 bool encloses(const Series& series, const Window& window) {
   if (series.times.size() < 2 || series.values.size() != series.times.size() || window.end <= window.begin) return false;
   const Nanoseconds slack = (window.end - window.begin) / 10;
   return series.times.front() <= window.begin + slack && series.times.back() >= window.end - slack;
 }
-
-}  // namespace
 
 const Window* find_window(const Record& record, std::string_view name) {
   for (const Window& window : record.windows) {

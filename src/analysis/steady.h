@@ -17,6 +17,8 @@ std::optional<double> window_seconds(const Record& record, std::string_view name
 std::vector<double> latencies_ms(const Record& record);
 
 const Series* find_series(const Record& record, std::string_view probe, std::string_view name);
+// Whether there are readings from before the window to behind it, or nearly: within a tenth of its length on either side.
+bool encloses(const Series& series, const Window& window);
 // Growth of a counter over a window, linear between readings. nullopt when the readings do not enclose the window to within a tenth of
 // its length on either side, or when the counter went backwards inside it.
 std::optional<double> counter_growth(const Series& counter, const Window& window);

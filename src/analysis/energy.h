@@ -1,0 +1,32 @@
+// Energy over exactly a window, with what is known of its error. docs/method.md ("Energy") explains each part. Pure functions.
+//
+// Series are named "energy" (counter, J) or "power" (W), with a domain behind a dot where several do not overlap. A GPU's domain is its
+// device ("energy.cuda0") and counts for Points placed on it; every other domain ("energy.package-0") counts for Points on the CPU.
+#pragma once
+
+#include <deepgap/record.h>
+
+#include <optional>
+
+namespace deepgap {
+
+struct Energy {
+  double joules = 0;
+  double half_width = 0;  // 95 %, in J
+};
+
+// By counter: the growth between the window's edges, linear between readings. Wraps of 32-bit counters of millijoules are undone, and
+// the step in which a counter started again is filled with the mean of the others. nullopt where a device of the Point has no counter,
+// or the readings do not enclose the window.
+std::optional<Energy> counted_energy(const Record& record, const Window& window);
+// By power readings joined by straight lines; the half-width is their scatter, correlation allowed for.
+std::optional<Energy> sampled_energy(const Record& record, const Window& window);
+
+// How long a counter stands still between two changes; not below `counter_step`.
+inline constexpr double counter_step_s = 0.1;
+double observed_step_s(const Series& counter, const Window& window);
+
+// Two errors that know nothing of each other.
+double both(double first_half_width, double second_half_width);
+
+}  // namespace deepgap

@@ -1,0 +1,138 @@
+#include "analysis/energy.h"
+
+#include "analysis/metric.h"
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <functional>
+
+namespace deepgap {
+namespace {
+
+constexpr Nanoseconds ms = 1'000'000, second = 1'000 * ms;
+
+// A GPU whose counter moves every 100 ms, read every 100 ms from 0 to `length`; `watts(t)` is its power at t seconds.
+Series counter_of(const std::function<double(double)>& watts, Nanoseconds length, double start = 1000, Nanoseconds phase = 37 * ms) {
+  Series series{"nvml", "energy.cuda0", "J", true, {}, {}};
+  double joules = start, shown = start;
+  for (Nanoseconds t = 0; t <= length; t += ms) {
+    joules += watts(static_cast<double>(t) / 1e9) * 1e-3;
+    if (t % (100 * ms) == phase) shown = joules;
+    if (t % (100 * ms) == 0) {
+      series.times.push_back(t);
+      series.values.push_back(shown);
+    }
+  }
+  return series;
+}
+
+Series power_of(const std::function<double(double)>& watts, Nanoseconds length) {
+  Series series{"nvml", "power.cuda0", "W", false, {}, {}};
+  for (Nanoseconds t = 0; t <= length; t += 100 * ms) {
+    series.times.push_back(t);
+    series.values.push_back(watts(static_cast<double>(t) / 1e9));
+  }
+  return series;
+}
+
+Record on_gpu(Nanoseconds begin, Nanoseconds end) {
+  Record record;
+  record.point.placement.devices = {{"", "cuda", 0}};
+  record.verdict = Verdict::valid;
+  record.windows = {{"steady", begin, end}};
+  return record;
+}
+
+double flat(double) { return 400; }
+
+TEST(Energy, a_counter_that_moves_in_steps_holds_the_truth_in_its_interval) {
+  Record record = on_gpu(3 * second + 13 * ms, 13 * second + 71 * ms);  // 10.058 s of 400 W
+  record.series = {counter_of(flat, 20 * second)};
+  const auto energy = counted_energy(record, record.windows[0]).value();
+  EXPECT_NEAR(energy.joules, 4023.2, energy.half_width);
+  EXPECT_LT(energy.half_width, 0.02 * energy.joules) << "100 ms of 10 s are 1 %, and the edges lie between readings";
+  record.windows[0].end = 4 * second;
+  EXPECT_GT(counted_energy(record, record.windows[0])->half_width, 0.05 * 400) << "a short window has a wide interval";
+}
+
+TEST(Energy, slower_steps_than_thought_are_seen) {
+  Series slow{"nvml", "energy.cuda0", "J", true, {}, {}};
+  for (int i = 0; i <= 100; ++i) {
+    slow.times.push_back(i * 100 * ms);
+    slow.values.push_back(std::floor(i / 5.0) * 200);  // every half second
+  }
+  EXPECT_DOUBLE_EQ(observed_step_s(slow, {"steady", 0, 10 * second}), 0.5);
+  EXPECT_DOUBLE_EQ(observed_step_s(counter_of(flat, 10 * second), {"steady", 0, 10 * second}), 0.1);
+}
+
+TEST(Energy, a_counter_that_wraps_goes_on) {
+  Record record = on_gpu(2 * second, 12 * second);
+  record.series = {counter_of(flat, 15 * second, 4294967.296 - 2000)};
+  for (double& value : record.series[0].values) value = std::fmod(value, 4294967.296);
+  ASSERT_LT(record.series[0].values.back(), 5000) << "it wrapped";
+  const auto energy = counted_energy(record, record.windows[0]).value();
+  EXPECT_NEAR(energy.joules, 4000, energy.half_width);
+  EXPECT_LT(energy.half_width, 80);
+}
+
+TEST(Energy, a_counter_that_starts_again_loses_one_step_and_says_so) {
+  Record record = on_gpu(2 * second, 12 * second);
+  record.series = {counter_of(flat, 15 * second)};
+  auto& values = record.series[0].values;
+  const double at_reset = values[70];
+  for (size_t i = 70; i < values.size(); ++i) values[i] -= at_reset - 3;
+  const auto energy = counted_energy(record, record.windows[0]).value();
+  EXPECT_NEAR(energy.joules, 4000, energy.half_width);
+  EXPECT_GT(energy.half_width, 40) << "the step of 100 ms and 400 W is a guess";
+}
+
+TEST(Energy, only_the_devices_of_the_point_count) {
+  Record record = on_gpu(second, 9 * second);
+  Series other = counter_of([](double) { return 100.0; }, 10 * second);
+  other.name = "energy.cuda1";
+  Series package = counter_of([](double) { return 50.0; }, 10 * second);
+  package.name = "energy.package-0";
+  record.series = {counter_of(flat, 10 * second), other, package};
+  const auto watts = [&] { return counted_energy(record, record.windows[0])->joules / 8; };
+  EXPECT_NEAR(watts(), 400, 1);
+  record.point.placement.devices.push_back({"", "cuda", 1});
+  EXPECT_NEAR(watts(), 500, 1);
+  record.point.placement.devices = {{"", "cpu", 0}};
+  EXPECT_NEAR(watts(), 50, 1);
+  record.point.placement.devices = {{"", "cuda", 0}, {"", "cuda", 2}};
+  EXPECT_FALSE(counted_energy(record, record.windows[0])) << "a sum that lacks a device is no sum";
+}
+
+TEST(Energy, metrics_have_the_counter_first_and_power_beside_it) {
+  Record record = on_gpu(6 * second, 16 * second);
+  record.windows.push_back({"idle", 0, 5 * second});
+  const auto watts = [](double t) { return t < 5.5 ? 80.0 : 400.0; };
+  record.series = {counter_of(watts, 20 * second), power_of([](double t) { return t < 5.5 ? 80.0 : 408.0; }, 20 * second)};
+  for (int i = 0; i < 1000; ++i) {
+    const Nanoseconds begin = 6 * second + i * 10 * ms;
+    record.timings.push_back({static_cast<uint64_t>(i), begin, begin, begin + 10 * ms, 8, Status::ok});
+  }
+  compute_metrics(record);
+  const auto& e = record.estimates;
+  EXPECT_NEAR(e.at("power_w").value, 400, 4);
+  EXPECT_NEAR(e.at("energy_j_per_item").value, 0.5, 0.005);
+  EXPECT_LT(*e.at("energy_j_per_item").low, 0.5);
+  EXPECT_GT(*e.at("energy_j_per_item").high, 0.5);
+  EXPECT_NEAR(e.at("energy_sampled_j_per_item").value, 0.51, 0.001);
+  EXPECT_NEAR(e.at("idle_power_w").value, 80, 0.1);
+  EXPECT_NEAR(e.at("energy_above_idle_j_per_item").value, 0.4, 0.005);
+  EXPECT_NEAR(e.at("items_per_s_per_w").value, 2, 0.02);
+}
+
+TEST(Energy, without_a_source_there_is_no_value) {
+  Record record = on_gpu(second, 9 * second);
+  record.series = {{"proc", "cpu_time", "s", true, {0, 10 * second}, {0, 5}}};
+  EXPECT_FALSE(counted_energy(record, record.windows[0]));
+  EXPECT_FALSE(sampled_energy(record, record.windows[0]));
+  record.series = {counter_of(flat, 5 * second)};  // the device was lost half-way
+  EXPECT_FALSE(counted_energy(record, record.windows[0]));
+}
+
+}  // namespace
+}  // namespace deepgap

@@ -1,0 +1,33 @@
+// Points whose GPU was shared with other processes: neither their speed nor their energy is theirs alone.
+#include "analysis/finding.h"
+#include "analysis/words.h"
+#include "base/registry.h"
+
+#include <fmt/format.h>
+
+namespace deepgap {
+namespace {
+
+class GpuProcesses final : public Finding {
+ public:
+  std::string id() const override { return "gpu_processes"; }
+  int order() const override { return 82; }
+  std::string describe() const override { return "Points during which the driver listed another process on their GPU."; }
+  std::vector<Statement> find(const Evidence& evidence) const override {
+    std::vector<std::string> ids;
+    for (const PointSummary& point : evidence.results.points) {
+      const MetricSummary* others = point.find("gpu_other_processes");
+      if (others != nullptr && others->estimate.value > 0) ids.push_back(point.point_id);
+    }
+    if (ids.empty()) return {};
+    return {
+        {Tone::warning,
+         fmt::format("{} measured while other processes were on the GPU", count_of(static_cast<int64_t>(ids.size()), "point", "points")),
+         "Speed, memory and energy are those of all of them together.", ids}};
+  }
+};
+
+const bool registered = Registry<Finding>::instance().add("gpu_processes", [] { return std::make_unique<GpuProcesses>(); });
+
+}  // namespace
+}  // namespace deepgap

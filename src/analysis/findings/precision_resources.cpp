@@ -1,0 +1,77 @@
+// What a lower precision does to memory, power and energy, at the same batch.
+#include "analysis/comparison.h"
+#include "analysis/finding.h"
+#include "analysis/one_change.h"
+#include "analysis/words.h"
+#include "base/registry.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace deepgap {
+namespace {
+
+struct Pair {
+  const PointSummary *lower, *base;
+};
+
+// The largest batch at which both ran.
+std::optional<Pair> at_common_batch(const Line& lower, const Line& base) {
+  for (auto point = lower.points.rbegin(); point != lower.points.rend(); ++point) {
+    const PointSummary* other = base.at_batch((*point)->point.batch);
+    if ((*point)->usable() && other != nullptr) return Pair{*point, other};
+  }
+  return std::nullopt;
+}
+
+// "0.52 times the device memory", for each that both have.
+std::vector<std::string> ratios(const Pair& pair) {
+  constexpr std::pair<const char*, const char*> told[] = {
+      {"device_memory_mib", "memory"}, {"power_w", "power"}, {"energy_j_per_item", "energy an item"}};
+  std::vector<std::string> words;
+  for (const auto& [metric, what] : told) {
+    const auto comparison = compare_points(*pair.lower, *pair.base, metric);
+    if (comparison) words.push_back(fmt::format("{} times the {}", format_ratio(comparison->ratio, comparison->interval), what));
+  }
+  return words;
+}
+
+class PrecisionResources final : public Finding {
+ public:
+  std::string id() const override { return "precision_resources"; }
+  int order() const override { return 42; }
+  std::string describe() const override {
+    return "Lines that differ in precision alone, at the largest batch that both ran: memory on the device, power and energy an item "
+           "against "
+           "fp32.";
+  }
+  std::vector<Statement> find(const Evidence& evidence) const override {
+    std::vector<Statement> statements;
+    for (const Workload& workload : evidence.workloads) {
+      for (const auto& lines : lines_alike_but(workload, [](Point& point) { point.precision.clear(); })) {
+        const auto base = std::find_if(lines.begin(), lines.end(), [](const Line* line) { return line->key.precision == "fp32"; });
+        if (base == lines.end()) continue;
+        for (const Line* line : lines) {
+          const auto pair = line == *base ? std::nullopt : at_common_batch(*line, **base);
+          const auto words = pair ? ratios(*pair) : std::vector<std::string>{};
+          if (!words.empty()) statements.push_back(statement(workload, *line, *pair, words));
+        }
+      }
+    }
+    return statements;
+  }
+
+ private:
+  static Statement statement(const Workload& workload, const Line& line, const Pair& pair, const std::vector<std::string>& words) {
+    return {Tone::result,
+            fmt::format("{}, {}: {} takes {} of fp32", workload.label, line.key.backend, line.key.precision, list_of(words)),
+            fmt::format("Both at batch {}, the largest that both ran.", pair.lower->point.batch),
+            {pair.lower->point_id, pair.base->point_id}};
+  }
+};
+
+const bool registered = Registry<Finding>::instance().add("precision_resources", [] { return std::make_unique<PrecisionResources>(); });
+
+}  // namespace
+}  // namespace deepgap

@@ -1,0 +1,55 @@
+// Where a power limit or heat held the GPU's clocks back, and for which share of the time.
+#include "analysis/finding.h"
+#include "analysis/words.h"
+#include "base/registry.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace deepgap {
+namespace {
+
+constexpr double share_limit = 0.01;  // one reading of a hundred
+
+void add_throttled(const std::vector<PointSummary>& points, const std::string& metric, const std::string& by, Tone tone,
+                   std::vector<Statement>& statements) {
+  const PointSummary* worst = nullptr;
+  std::vector<std::string> ids;
+  for (const PointSummary& point : points) {
+    const MetricSummary* share = point.find(metric);
+    if (!point.usable() || share == nullptr || share->estimate.value < share_limit) continue;
+    ids.push_back(point.point_id);
+    if (worst == nullptr || share->estimate.value > worst->find(metric)->estimate.value) worst = &point;
+  }
+  if (worst == nullptr) return;
+  std::string detail =
+      fmt::format("The most is {}: {} of the time", point_label(*worst), format_percent(worst->find(metric)->estimate.value));
+  if (const MetricSummary* power = worst->find("power_w")) detail += fmt::format(", at {} W", format_significant(power->estimate.value));
+  if (const MetricSummary* clock = worst->find("gpu_clock_mhz"))
+    detail += fmt::format(" and {} MHz", format_significant(clock->estimate.value, 4));
+  statements.push_back(
+      {tone, fmt::format("{} held back by {}", count_of(static_cast<int64_t>(ids.size()), "point", "points"), by), detail + ".", ids});
+}
+
+class Throttling final : public Finding {
+ public:
+  std::string id() const override { return "throttling"; }
+  int order() const override { return 72; }
+  std::string describe() const override {
+    return "Points in whose measured window the driver named a power limit or heat as the reason for lower clocks, for at least 1 % of the "
+           "time.";
+  }
+  std::vector<Statement> find(const Evidence& evidence) const override {
+    std::vector<Statement> statements;
+    // At full load the limit is a property of the GPU; heat is one of the room.
+    add_throttled(evidence.results.points, "throttled_power_share", "the GPU's power limit", Tone::note, statements);
+    add_throttled(evidence.results.points, "throttled_thermal_share", "the GPU's temperature", Tone::warning, statements);
+    return statements;
+  }
+};
+
+const bool registered = Registry<Finding>::instance().add("throttling", [] { return std::make_unique<Throttling>(); });
+
+}  // namespace
+}  // namespace deepgap

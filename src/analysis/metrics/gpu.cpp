@@ -1,0 +1,107 @@
+// How the GPUs of the Point were while it was measured, from the probe `nvml`.
+#include "analysis/metric.h"
+#include "analysis/steady.h"
+#include "base/throttle.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+
+namespace deepgap {
+namespace {
+
+using OfSeries = std::function<std::optional<double>(const Series&, const Window&)>;
+enum class Over { mean, most };  // the Point's GPUs
+
+// A value of every GPU of the Point, or nothing.
+std::optional<Estimate> over_gpus(const Record& record, const std::string& name, Over over, const OfSeries& of_series) {
+  const Window* steady = find_window(record, "steady");
+  if (record.outcome != Outcome::ok || steady == nullptr) return std::nullopt;
+  double sum = 0, most = 0;
+  int64_t count = 0;
+  for (const DeviceId& device : record.point.placement.devices) {
+    if (device.kind != "cuda") return std::nullopt;
+    const Series* series = find_series(record, "nvml", fmt::format("{}.cuda{}", name, device.index));
+    const auto value = series == nullptr ? std::nullopt : of_series(*series, *steady);
+    if (!value) return std::nullopt;
+    sum += *value;
+    most = count == 0 ? *value : std::max(most, *value);
+    ++count;
+  }
+  if (count == 0) return std::nullopt;
+  return Estimate{over == Over::most ? most : sum / static_cast<double>(count), {}, {}, 1};
+}
+
+std::optional<double> highest_between(const Series& series, Nanoseconds begin, Nanoseconds end) {
+  std::optional<double> most;
+  for (size_t i = 0; i < series.times.size(); ++i) {
+    if (series.times[i] >= begin && series.times[i] <= end) most = std::max(most.value_or(series.values[i]), series.values[i]);
+  }
+  return most;
+}
+
+// What is read once a second may have no reading inside a short window: then those just outside it.
+std::optional<double> highest(const Series& series, const Window& window) {
+  constexpr Nanoseconds near = 1'500'000'000;
+  const auto inside = highest_between(series, window.begin, window.end);
+  return inside ? inside : highest_between(series, window.begin - near, window.end + near);
+}
+
+// The share of the window for which the last reading had one of these bits. What was before the first reading is left out.
+std::optional<double> share_with(const Series& series, const Window& window, uint64_t bits) {
+  double with = 0, known = 0;
+  for (size_t i = 0; i < series.times.size(); ++i) {
+    const Nanoseconds next = i + 1 < series.times.size() ? series.times[i + 1] : window.end;
+    const Nanoseconds begin = std::max(series.times[i], window.begin), end = std::min(next, window.end);
+    if (end <= begin) continue;
+    known += static_cast<double>(end - begin);
+    if ((static_cast<uint64_t>(series.values[i]) & bits) != 0) with += static_cast<double>(end - begin);
+  }
+  return known > 0 ? std::optional(with / known) : std::nullopt;
+}
+
+std::optional<Estimate> throttled(const Record& record, uint64_t bits) {
+  return over_gpus(record, "throttle_reasons", Over::most, [bits](const Series& s, const Window& w) { return share_with(s, w, bits); });
+}
+
+std::optional<Estimate> scaled(std::optional<Estimate> estimate, double unit) {
+  if (estimate) estimate->value *= unit;
+  return estimate;
+}
+
+// All that NVML lists but the worker itself, which holds a context in this window. An empty list means that it is hidden from us.
+std::optional<double> others(const Series& processes, const Window& window) {
+  const auto most = highest(processes, window);
+  return most && *most >= 1 ? std::optional(*most - 1) : std::nullopt;
+}
+
+std::optional<Estimate> idle_share(const Record& record) {
+  auto busy = over_gpus(record, "utilization", Over::mean, time_average);
+  if (busy) busy->value = std::clamp(1 - busy->value, 0.0, 1.0);
+  return busy;
+}
+
+const bool registered = register_metrics({
+    {"gpu_utilization", "1", Better::neither, "share of the time in which the driver saw a kernel running on the GPU, mean over the window",
+     [](const Record& r) { return over_gpus(r, "utilization", Over::mean, time_average); }},
+    {"device_idle_share", "1", Better::lower, "1 less gpu_utilization: what the host does not give the GPU to do", idle_share},
+    {"gpu_clock_mhz", "MHz", Better::neither, "clock of the GPU's multiprocessors, mean over the window",
+     [](const Record& r) { return scaled(over_gpus(r, "clock_sm", Over::mean, time_average), 1e-6); }},
+    {"gpu_temperature_c", "degC", Better::neither, "highest temperature of the GPU in the window",
+     [](const Record& r) { return over_gpus(r, "temperature", Over::most, highest); }},
+    {"gpu_memory_used_mib", "MiB", Better::lower, "most memory in use on the GPU in the window, by whatever process",
+     [](const Record& r) { return scaled(over_gpus(r, "memory_used", Over::most, highest), 1.0 / (1 << 20)); }},
+    {"gpu_other_processes", "1", Better::lower, "processes on the GPU besides the worker; not known where the driver hides processes",
+     [](const Record& r) { return over_gpus(r, "processes", Over::most, others); }},
+    {"throttled_share", "1", Better::lower,
+     "share of the window in which the GPU's clocks were held back, for whatever reason but idleness",
+     [](const Record& r) { return throttled(r, throttled_at_all); }},
+    {"throttled_power_share", "1", Better::lower, "share of the window in which a power limit held the GPU's clocks back",
+     [](const Record& r) { return throttled(r, throttled_by_power); }},
+    {"throttled_thermal_share", "1", Better::lower, "share of the window in which heat held the GPU's clocks back",
+     [](const Record& r) { return throttled(r, throttled_by_heat); }},
+});
+
+}  // namespace
+}  // namespace deepgap

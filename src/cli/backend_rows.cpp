@@ -1,15 +1,12 @@
 #include "cli/backend_rows.h"
 
-#include "base/subprocess.h"
-#include "base/text.h"
+#include "cli/child_answer.h"
 #include "worker/plugin.h"
 
 #include <fmt/format.h>
-#include <sys/socket.h>
 #include <nlohmann/json.hpp>
 
 #include <chrono>
-#include <string_view>
 
 namespace deepgap {
 namespace {
@@ -40,41 +37,9 @@ json device_row(const DeviceInfo& device) {
 
 json unavailable(const std::string& name, const std::string& reason) { return {{"name", name}, {"available", false}, {"reason", reason}}; }
 
-// What came over the channel since the last look; never waits.
-void take_answer(const Subprocess& child, std::string& answer) {
-  char buffer[4096];
-  for (;;) {
-    const ssize_t got = ::recv(child.channel(), buffer, sizeof buffer, MSG_DONTWAIT);
-    if (got <= 0) return;
-    answer.append(buffer, static_cast<size_t>(got));
-  }
-}
-
-// The last line that the child printed is nearly always the reason.
-std::string last_words(const Subprocess& child) {
-  const auto lines = split(trim(child.output_tail()), '\n');
-  return lines.back().empty() ? "" : ": " + lines.back();
-}
-
 json inspect(const std::string& name) {
-  SubprocessOptions options;
-  options.program = "/proc/self/exe";
-  options.arguments = {"deepgap", inspect_command, name};
-  options.channel = true;
-  Subprocess child(options);
-  std::string answer;
-  std::optional<ExitState> ended;
-  const auto deadline = std::chrono::steady_clock::now() + patience;
-  while (!ended && std::chrono::steady_clock::now() < deadline) {
-    ended = child.wait(std::chrono::milliseconds(5));
-    take_answer(child, answer);
-  }
-  take_answer(child, answer);
-  if (!ended) return unavailable(name, fmt::format("did not answer within {} s", patience.count()));
-  json row = json::parse(answer, nullptr, false);
-  // An engine that breaks while its process ends has answered all the same.
-  if (!row.is_discarded()) return row;
-  return unavailable(name, ended->describe() + last_words(child));
+  const ChildAnswer answer = ask_child({inspect_command, name}, patience);
+  return answer.text ? json::parse(*answer.text) : unavailable(name, answer.reason);
 }
 
 }  // namespace

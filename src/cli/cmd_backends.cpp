@@ -1,7 +1,7 @@
 // `deepgap backends`: which engines are here, with versions, devices and options, and why the others are not.
-#include "base/subprocess.h"
 #include "base/text.h"
 #include "cli/backend_rows.h"
+#include "cli/child_answer.h"
 #include "cli/command.h"
 #include "cli/libtorch_folder.h"
 #include "worker/plugin.h"
@@ -9,7 +9,6 @@
 #include <deepgap/error.h>
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -79,16 +78,10 @@ class InspectBackendCommand final : public Command {
   bool hidden() const override { return true; }
   void declare(CLI::App& app) override { app.add_option("name", backend_)->required(); }
   int run() override {
-    std::string answer;
     try {
-      answer = describe_backend(backend_).dump();
+      answer_parent(describe_backend(backend_));
     } catch (const Error& error) {
-      answer = json{{"name", backend_}, {"available", false}, {"reason", error.what()}}.dump();
-    }
-    for (size_t written = 0; written < answer.size();) {
-      const ssize_t got = ::write(channel_descriptor, answer.data() + written, answer.size() - written);
-      if (got <= 0) break;
-      written += static_cast<size_t>(got);
+      answer_parent({{"name", backend_}, {"available", false}, {"reason", error.what()}});
     }
     return exit_ok;
   }

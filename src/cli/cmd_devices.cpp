@@ -1,8 +1,11 @@
-// `deepgap devices`: what the engines that are here can run on.
+// `deepgap devices`: the CPU and the GPUs of this machine, and the engines here that can run on them.
 #include "base/text.h"
 #include "cli/backend_rows.h"
 #include "cli/command.h"
+#include "cli/device_text.h"
+#include "cli/gpus_child.h"
 #include "cli/libtorch_folder.h"
+#include "record/record_json.h"
 #include "telemetry/environment.h"
 
 #include <fmt/format.h>
@@ -11,35 +14,48 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <fstream>
 
 namespace deepgap {
 namespace {
 
 using nlohmann::json;
 
-std::string cpu_name() {
-  std::ifstream file("/proc/cpuinfo");
-  for (std::string line; std::getline(file, line);) {
-    if (line.starts_with("model name")) return trim(line.substr(line.find(':') + 1));
-  }
-  return "CPU";
-}
-
 json cpu_row() {
   struct sysinfo info {};
   const bool known = ::sysinfo(&info) == 0;
+  const Facts facts = capture_environment();
   return {{"device", "cpu"},
-          {"name", cpu_name()},
+          {"available", true},
+          {"name", facts_to_json(facts)["cpu.model"]},
           {"cores", ::sysconf(_SC_NPROCESSORS_ONLN)},
           {"allowed_cores", allowed_cpus().size()},
+          {"sockets", facts_to_json(facts)["cpu.sockets"]},
+          {"physical_cores", facts_to_json(facts)["cpu.cores"]},
+          {"numa_nodes", facts_to_json(facts)["cpu.numa_nodes"]},
           {"memory_bytes", known ? json(static_cast<int64_t>(info.totalram) * info.mem_unit) : json(nullptr)},
           {"backends", json::array()}};
 }
 
-// One row a device, the CPU first; the first backend that knows a device names it.
-json device_rows(const json& backends) {
-  json rows = json::array({cpu_row()});
+// What the driver tells, as a row of each GPU; without one a row that says why.
+void add_gpus(const GpuInventory& inventory, bool anonymous, json& rows) {
+  if (inventory.gpus.empty()) rows.push_back({{"device", "cuda"}, {"available", false}, {"reason", inventory.reason}});
+  for (size_t i = 0; i < inventory.gpus.size(); ++i) {
+    json facts = facts_to_json(inventory.gpus[i]);
+    if (anonymous) facts.erase("uuid");
+    const json memory = facts["memory_bytes"].is_number() ? facts["memory_bytes"] : json(nullptr);
+    rows.push_back({{"device", fmt::format("cuda:{}", i)},
+                    {"available", true},
+                    {"name", facts["name"]},
+                    {"memory_bytes", memory},
+                    {"driver", facts_to_json(inventory.driver)},
+                    {"gpu", facts},
+                    {"backends", json::array()}});
+    if (!inventory.note.empty()) rows.back()["note"] = inventory.note;
+  }
+}
+
+// A device that the driver did not tell of is named by the first backend that knows it.
+void add_backends(const json& backends, json& rows) {
   for (const json& backend : backends) {
     if (!backend["available"].get<bool>()) continue;
     for (const json& device : backend["devices"]) {
@@ -47,41 +63,38 @@ json device_rows(const json& backends) {
       if (row == rows.end()) {
         rows.push_back(device);
         row = rows.end() - 1;
+        (*row)["available"] = true;
         (*row)["backends"] = json::array();
       }
+      if (device.contains("properties")) (*row)["properties"].update(device["properties"]);
       (*row)["backends"].push_back(backend["name"]);
     }
   }
-  return rows;
 }
 
 class DevicesCommand final : public Command {
  public:
   std::string name() const override { return "devices"; }
-  std::string describe() const override { return "Devices to run on, and the engines that can"; }
+  std::string describe() const override { return "CPU and GPUs of this machine, and the engines that can run on them"; }
   void declare(CLI::App& app) override {
     app.add_flag("--json", json_, "A list of objects, for programs");
+    app.add_flag("--anonymous", anonymous_, "Without the GPUs' UUIDs");
     declare_libtorch_folder(app);
   }
   int run() override {
-    const json rows = device_rows(backend_rows());
+    json rows = json::array({cpu_row()});
+    add_gpus(ask_for_gpus(), anonymous_, rows);
+    add_backends(backend_rows(), rows);
     if (json_) {
-      fmt::print("{}\n", rows.dump(2));
+      fmt::print("{}\n", rows.dump(2, ' ', false, json::error_handler_t::replace));
       return exit_ok;
     }
-    for (const json& row : rows) {
-      const json& memory = row["memory_bytes"];
-      const std::string cores =
-          row.contains("cores") ? fmt::format(", {} of {} cores allowed", row["allowed_cores"].get<int>(), row["cores"].get<int>()) : "";
-      fmt::print("{:<8}  {}{}{}\n", row["device"].get<std::string>(), row["name"].get<std::string>(), cores,
-                 memory.is_null() ? "" : ", " + format_bytes(memory.get<double>()));
-      fmt::print("{:<8}  backends: {}\n", "", join(row["backends"].get<std::vector<std::string>>(), ", "));
-    }
+    for (const json& row : rows) fmt::print("{}", device_text(row));
     return exit_ok;
   }
 
  private:
-  bool json_ = false;
+  bool json_ = false, anonymous_ = false;
 };
 
 const bool registered = Registry<Command>::instance().add("devices", [] { return std::make_unique<DevicesCommand>(); });

@@ -1,5 +1,6 @@
 // `deepgap doctor`: what on this machine spoils measurements, worst first, and what to do. Advice is no failure: the exit code is 0.
 #include "cli/command.h"
+#include "cli/gpus_child.h"
 #include "telemetry/environment.h"
 
 #include <fmt/format.h>
@@ -72,7 +73,9 @@ class DoctorCommand final : public Command {
   std::string describe() const override { return "What on this machine spoils measurements, and what to do"; }
   void declare(CLI::App& app) override { app.add_flag("--json", json_, "A list of objects, for programs"); }
   int run() override {
-    const auto advice = examine_machine(capture_environment());
+    std::vector<Advice> advice = examine_machine(capture_environment());
+    for (Advice& of_gpu : examine_gpus(ask_for_gpus())) advice.push_back(std::move(of_gpu));
+    std::stable_sort(advice.begin(), advice.end(), [](const Advice& a, const Advice& b) { return a.level > b.level; });
     if (json_) {
       fmt::print("{}\n", advice_json(advice).dump(2));
       return exit_ok;

@@ -112,7 +112,10 @@ class Inspection {
     // Of a backend that did not load no option is known: what is not ours is taken for its own.
     std::vector<OptionInfo> backend_options = backend.options;
     if (!backend.plugin) {
-      for (const auto& [name, value] : point.options) backend_options.push_back({name, "", ""});
+      for (const auto& [name, value] : point.options) {
+        const size_t dot = name.find('.');  // "libtorch.cuda_graph"
+        backend_options.push_back({dot == std::string::npos ? name : name.substr(dot + 1), "", ""});
+      }
     }
     PointOptions options = sort_options(known, backend_options, scenario.options());
     scenario.parse(options.scenario);

@@ -141,6 +141,24 @@ class RunTest(unittest.TestCase):
         self.assertIn("4 points, 4 records to make, 2 refused", result.stdout)
         self.assertFalse(os.path.exists(self.store))
 
+    def test_options_of_an_engine_that_is_not_here_do_not_end_the_run(self):
+        result = self.run_deepgap("--dry-run", "--axis", "tensorrt.workspace=1", backend="tensorrt")
+        self.assert_exit(result, 0)
+        self.assertIn("refused: backend 'tensorrt' is not available", result.stdout)
+
+    def test_a_study_for_a_gpu_is_planned_without_one(self):
+        study = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../studies/deep-gap-h200.toml")
+        result = subprocess.run([PROGRAM, "run", study, "--dry-run", "--cache", self.cache], capture_output=True, text=True, timeout=120, cwd=self.dir)
+        self.assert_exit(result, 0)
+        self.assertIn("264 points, 528 records to make", result.stdout)
+
+    def test_a_window_has_a_shortest_length(self):
+        result = self.run_deepgap("--iterations", "1", "--min-duration", "300ms")
+        self.assert_exit(result, 0)
+        with sqlite3.connect(self.store) as db:
+            (reason,) = db.execute("SELECT json_extract(facts, '$.stopping') FROM records").fetchone()
+        self.assertIn("then until 300 ms had passed", reason)
+
     def test_engines_are_checked_before_they_are_timed(self):
         result = self.run_deepgap("--batch", "1,3", backend="native,onnxruntime")
         self.assert_exit(result, 0)

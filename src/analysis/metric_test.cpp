@@ -216,6 +216,22 @@ TEST(Metrics, a_gpus_state_over_the_window) {
   EXPECT_TRUE(absent(record, "gpu_utilization"));
 }
 
+TEST(Metrics, marks_tell_what_of_the_window_was_the_devices) {
+  Record record = hundred_queries();  // 400 items, batch 4, in 5.051 s
+  record.point.placement.devices = {{"", "cuda", 0}};
+  EXPECT_TRUE(absent(record, "compute_ms"));
+  EXPECT_TRUE(absent(record, "device_idle_share"));
+  record.estimates = {{"copy_in_ms", {1, {}, {}, 100}}, {"compute_ms", {30, {}, {}, 100}}, {"copy_out_ms", {2, {}, {}, 100}}};
+  EXPECT_NEAR(value_of(record, "marked_share"), 3.3 / 5.051, 1e-9);
+  EXPECT_NEAR(value_of(record, "device_idle_share"), 1 - 3.3 / 5.051, 1e-9);
+  const std::vector<Nanoseconds> times{0, 6'000'000'000};
+  record.series = {{"nvml", "utilization.cuda0", "1", false, times, {0.5, 0.5}}};
+  EXPECT_DOUBLE_EQ(value_of(record, "device_idle_share"), 0.5);
+  record.estimates["compute_ms"].value = 90;  // several in flight
+  EXPECT_GT(value_of(record, "marked_share"), 1.5);
+  EXPECT_DOUBLE_EQ(value_of(record, "device_idle_share"), 0.5);
+}
+
 TEST(Metrics, computing_keeps_what_the_worker_knew_and_adds_the_rest) {
   Record record = hundred_queries();
   record.estimates["something_else"] = {7, {}, {}, 1};

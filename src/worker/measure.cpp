@@ -6,6 +6,7 @@
 #include "telemetry/environment.h"
 #include "worker/check.h"
 #include "worker/energy_windows.h"
+#include "worker/mark_meter.h"
 #include "worker/reference.h"
 #include "worker/timing_log.h"
 
@@ -80,7 +81,7 @@ class Measurement {
   void steady();
   void trim_steady_window();
   void note_precisions();
-  void drive(Stopping& stopping, TimingSink& sink);
+  void drive(Target& target, Stopping& stopping, TimingSink& sink);
   bool stop_if_interrupted();
 
   // Runs `work` as a stage with its window, telemetry read at both edges.
@@ -254,9 +255,9 @@ void Measurement::check(std::span<const TensorView> outputs) {
                    result->sqnr_db, order_.point.precision, min_sqnr_db(order_.point.precision), result->max_abs_error));
 }
 
-void Measurement::drive(Stopping& stopping, TimingSink& sink) {
+void Measurement::drive(Target& target, Stopping& stopping, TimingSink& sink) {
   Tenant tenant;
-  tenant.target = target_.get();
+  tenant.target = &target;
   tenant.samples = inputs_.samples;
   tenant.batch = order_.point.batch;
   tenant.stopping = &stopping;
@@ -268,7 +269,7 @@ void Measurement::warm_up() {
   session_->reset_peak();
   const auto stopping = make_warmup(order_.stopping);
   TimingCounter counter(pulse_);
-  drive(*stopping, counter);
+  drive(*target_, *stopping, counter);
   record_.warmup_queries = counter.count();
   if (stopping->state() != Stopping::State::more) record_.facts["warm_up"] = stopping->reason();
 }
@@ -276,11 +277,13 @@ void Measurement::warm_up() {
 void Measurement::steady() {
   const auto stopping = make_stopping(order_.stopping);
   TimingLog log(pulse_);
-  stage("steady", [&] { drive(*stopping, log); });
+  MarkMeter meter(*target_);
+  stage("steady", [&] { drive(meter, *stopping, log); });
   if (stop_if_interrupted()) return;
   record_.timings_dropped = log.dropped();
   record_.timings = log.take();
   trim_steady_window();
+  record_.estimates = meter.estimates();
   record_.estimates["throughput"] = stopping->throughput();
   record_.device_memory = session_->memory();
   const bool exhausted = stopping->state() == Stopping::State::exhausted;

@@ -76,16 +76,24 @@ std::optional<double> others(const Series& processes, const Window& window) {
   return most && *most >= 1 ? std::optional(*most - 1) : std::nullopt;
 }
 
+// The driver samples whether a kernel runs; the engine's marks enclose whole queries, gaps between their kernels included. Neither sees
+// idleness that is not there, so the larger counts. Marks of queries that overlap tell nothing.
 std::optional<Estimate> idle_share(const Record& record) {
-  auto busy = over_gpus(record, "utilization", Over::mean, time_average);
-  if (busy) busy->value = std::clamp(1 - busy->value, 0.0, 1.0);
-  return busy;
+  const auto utilization = over_gpus(record, "utilization", Over::mean, time_average);
+  const auto marked = find_metric("marked_share")->compute(record);
+  const bool on_gpu = record.point.placement.devices.size() == 1 && record.point.placement.devices[0].kind == "cuda";
+  std::optional<double> idle;
+  if (utilization) idle = 1 - utilization->value;
+  if (on_gpu && marked && marked->value <= 1.02) idle = std::max(idle.value_or(0), 1 - marked->value);
+  if (!idle) return std::nullopt;
+  return Estimate{std::clamp(*idle, 0.0, 1.0), {}, {}, 1};
 }
 
 const bool registered = register_metrics({
     {"gpu_utilization", "1", Better::neither, "share of the time in which the driver saw a kernel running on the GPU, mean over the window",
      [](const Record& r) { return over_gpus(r, "utilization", Over::mean, time_average); }},
-    {"device_idle_share", "1", Better::lower, "1 less gpu_utilization: what the host does not give the GPU to do", idle_share},
+    {"device_idle_share", "1", Better::lower,
+     "1 less gpu_utilization or 1 less marked_share, whichever is larger: what the host does not give the GPU to do", idle_share},
     {"gpu_clock_mhz", "MHz", Better::neither, "clock of the GPU's multiprocessors, mean over the window",
      [](const Record& r) { return scaled(over_gpus(r, "clock_sm", Over::mean, time_average), 1e-6); }},
     {"gpu_temperature_c", "degC", Better::neither, "highest temperature of the GPU in the window",

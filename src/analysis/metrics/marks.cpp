@@ -1,0 +1,40 @@
+// Where the time of a query goes on the device, by the marks that the engine sets; the worker leaves the means in the Record.
+#include "analysis/metric.h"
+#include "analysis/steady.h"
+#include "analysis/throughput.h"
+
+namespace deepgap {
+namespace {
+
+std::optional<Estimate> left_by_worker(const Record& record, const std::string& id) {
+  const auto found = record.estimates.find(id);
+  return record.outcome != Outcome::ok || found == record.estimates.end() ? std::nullopt : std::optional(found->second);
+}
+
+// Time between the first and the last mark of all queries, over the window. Queries that overlap on the device count twice.
+std::optional<Estimate> marked_share(const Record& record) {
+  const auto compute = left_by_worker(record, "compute_ms");
+  const auto throughput = steady_throughput(record);
+  if (!compute || !throughput || record.point.batch <= 0) return std::nullopt;
+  double ms = compute->value;
+  for (const char* id : {"copy_in_ms", "copy_out_ms"}) {
+    if (const auto part = left_by_worker(record, id)) ms += part->value;
+  }
+  return Estimate{ms / 1e3 * throughput->value / static_cast<double>(record.point.batch), {}, {}, compute->n};
+}
+
+MetricSpec of_worker(const std::string& id, const std::string& describe) {
+  return {id, "ms", Better::lower, describe, [id](const Record& record) { return left_by_worker(record, id); }};
+}
+
+const bool registered = register_metrics({
+    of_worker("copy_in_ms", "mean time a query's inputs took to the device, by the engine's marks"),
+    of_worker("compute_ms", "mean time a query computed, by the engine's marks on the device's clock where it has one"),
+    of_worker("copy_out_ms", "mean time a query's outputs took back from the device, by the engine's marks"),
+    {"marked_share", "1", Better::higher,
+     "share of the measured window that lies between the marks of queries: copies and computing; above 1 where queries overlap",
+     marked_share},
+});
+
+}  // namespace
+}  // namespace deepgap

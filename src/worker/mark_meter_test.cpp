@@ -1,0 +1,64 @@
+#include "worker/mark_meter.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace deepgap {
+namespace {
+
+// Completes what it is told to.
+class MarkedTarget final : public Target {
+ public:
+  TargetLimits limits() const override { return {4, 2}; }
+  void on_completion(TargetCompletion completion) override { completion_ = std::move(completion); }
+  void load(std::span<const uint32_t> /*indices*/) override {}
+  void unload(std::span<const uint32_t> /*indices*/) override {}
+  void submit(std::span<const Query> /*queries*/) override {}
+  void flush() override {}
+  void cancel() override {}
+  void complete(const std::vector<Mark>& marks, Status status = Status::ok) {
+    const Completed completed{0, 0, 1, status, 0, true, marks};
+    completion_(std::span(&completed, 1));
+  }
+
+ private:
+  TargetCompletion completion_;
+};
+
+std::vector<Mark> on_device(Nanoseconds copied, Nanoseconds computed, Nanoseconds returned) {
+  return {{MarkId::enqueued, 0, 5},
+          {MarkId::h2d_begin, 1, 0},
+          {MarkId::compute_begin, 1, copied},
+          {MarkId::compute_end, 1, computed},
+          {MarkId::d2h_end, 1, returned}};
+}
+
+TEST(MarkMeter, MeansOfWhatTheDevicesClockSaw) {
+  MarkedTarget target;
+  MarkMeter meter(target);
+  int heard = 0;
+  meter.on_completion([&](std::span<const Completed>) { ++heard; });
+  target.complete(on_device(1'000'000, 4'000'000, 4'500'000));
+  target.complete(on_device(1'000'000, 6'000'000, 6'500'000));
+  target.complete(on_device(1'000'000, 9'000'000, 9'500'000), Status::failed);
+  EXPECT_EQ(heard, 3);
+  const auto estimates = meter.estimates();
+  EXPECT_DOUBLE_EQ(estimates.at("copy_in_ms").value, 1);
+  EXPECT_DOUBLE_EQ(estimates.at("compute_ms").value, 4);
+  EXPECT_DOUBLE_EQ(estimates.at("copy_out_ms").value, 0.5);
+  EXPECT_EQ(estimates.at("compute_ms").n, 2);
+  EXPECT_EQ(meter.limits().max_in_flight, 2);
+}
+
+TEST(MarkMeter, WithoutMarksThereIsNothing) {
+  MarkedTarget target;
+  MarkMeter meter(target);
+  meter.on_completion([](std::span<const Completed>) {});
+  target.complete({});
+  target.complete({{MarkId::compute_begin, 0, 100}, {MarkId::compute_end, 1, 200}});  // two clocks
+  EXPECT_TRUE(meter.estimates().empty());
+}
+
+}  // namespace
+}  // namespace deepgap

@@ -86,7 +86,13 @@ std::string device_text(const json& row) {
   std::string text = fmt::format("{:<8}  {}{}{}\n", device, row["name"].get<std::string>(), cores,
                                  memory.is_null() ? "" : ", " + format_bytes(memory.get<double>()));
   text += line({count(row, "sockets", "socket"), count(row, "physical_cores", "physical core"), count(row, "numa_nodes", "NUMA node")});
-  if (row.contains("gpu")) text += gpu_text(row);
+  if (row.contains("gpu")) {
+    text += gpu_text(row);
+  } else if (row.contains("properties")) {  // only an engine knows it
+    std::vector<std::string> properties;
+    for (const auto& [name, value] : row["properties"].items()) properties.push_back(name + " " + value.get<std::string>());
+    text += line(properties);
+  }
   const auto backends = row["backends"].get<std::vector<std::string>>();
   return text + line({"backends: " + (backends.empty() ? "none" : join(backends, ", "))});
 }

@@ -109,7 +109,7 @@ void RunCommand::declare(CLI::App& app) {
       ->group(how)
       ->type_name("P");
   app.add_option("--budget", budget_, "Longest measured window; then the result is unstable")->group(how)->type_name("TIME");
-  app.add_flag("--energy", energy_, "Window of 10 s at least where an energy counter is read, so that its steps are under 1 %")->group(how);
+  app.add_flag("--energy", energy_, "Measured window of 10 s at least: the steps of an energy counter are then under 1 %")->group(how);
   app.add_option("-r,--repeats", repeats_, "Of each point, each in a process of its own")->group(how)->type_name("N");
   app.add_option("--sweeps", sweeps_, "Passes over the whole grid")->group(how)->type_name("N");
   app.add_option("--seed", seed_, "Of the order of measurement")->group(how)->type_name("N");

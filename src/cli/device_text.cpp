@@ -60,8 +60,9 @@ std::string gpu_text(const json& row) {
   const json& driver = row["driver"];
   std::string text = line({count(gpu, "multiprocessors", "multiprocessor"), text_of(gpu, "compute_capability", "compute capability {}"),
                            text_of(driver, "driver", "driver {}"), text_of(driver, "cuda", "CUDA {}")});
-  text += line({clock_text(gpu, "clock_sm", "clock_sm_max_hz", "clock"),
-                clock_text(gpu, "clock_memory", "clock_memory_max_hz", "memory clock"), text_of(gpu, "power_limit_w", "at most {} W")});
+  text +=
+      line({clock_text(gpu, "clock_sm", "clock_sm_max_hz", "clock"), clock_text(gpu, "clock_memory", "clock_memory_max_hz", "memory clock"),
+            known(gpu, "power_limit_w") ? fmt::format("at most {:.0f} W", gpu["power_limit_w"].get<double>()) : ""});
   text += line({pcie_text(gpu), links_text(gpu), text_of(gpu, "numa_node", "NUMA node {}"), text_of(gpu, "cpu_socket", "CPU socket {}")});
   std::vector<std::string> paths;
   for (const auto& [key, path] : gpu.items()) {

@@ -70,7 +70,7 @@ void judge_state(const std::string& gpu, const Facts& facts, std::vector<Advice>
   if (processes != nullptr && *processes > 0) {
     advice.push_back({Level::warning, gpu + " other processes",
                       fmt::format("{:.0f} process{} on it{}", *processes, *processes > 1 ? "es are" : " is",
-                                  busy == nullptr ? "" : fmt::format(", which keep it busy for {:.0f} % of the time", *busy * 100)),
+                                  busy == nullptr ? "" : fmt::format("; it is busy for {:.0f} % of the time", *busy * 100)),
                       "nvidia-smi shows them; stop them or wait"});
   } else if (busy != nullptr && *busy >= 0.02) {
     advice.push_back({Level::warning, gpu + " other processes",

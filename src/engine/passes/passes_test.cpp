@@ -2,7 +2,7 @@
 
 #include "engine/passes/fused.h"
 #include "engine/passes/independent_samples.h"
-#include "engine/test_graphs.h"
+#include "engine/passes/test_graphs.h"
 #include "model/eval/evaluator.h"
 
 #include <gtest/gtest.h>

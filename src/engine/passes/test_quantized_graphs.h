@@ -1,7 +1,7 @@
 // Small quantized Graphs built by hand. Only for tests.
 #pragma once
 
-#include "engine/test_graphs.h"
+#include "engine/passes/test_graphs.h"
 
 #include <algorithm>
 

@@ -1,7 +1,9 @@
 #include "model/model_source.h"
 
 #include "base/text.h"
+#include "model/content_check.h"
 #include "model/graph_tools.h"
+#include "model/model_of.h"
 #include "model/onnx_reader.h"
 #include "model/onnx_writer.h"
 #include "model/weights/safetensors.h"
@@ -64,7 +66,14 @@ Graph sized(Graph graph, const ModelRequest& request) {
 Graph file_graph(const ModelRequest& request) {
   if (request.weights != "onnx" && request.weights != "seeded")
     throw Error(ErrorKind::usage, fmt::format("weights '{}': an ONNX file brings its own, leave --weights out", request.weights));
-  return sized(read_onnx(request.name), request);
+  Graph graph = read_onnx(request.name);
+  try {
+    check_scaling(graph);
+    check_constants(graph);
+  } catch (const Error& error) {
+    throw Error(error.kind(), fmt::format("{}: {}", request.name, error.what()));
+  }
+  return sized(std::move(graph), request);
 }
 
 std::string weights_path(const ModelRequest& request) {
@@ -110,10 +119,17 @@ void fill_from_file(Graph& graph, const std::string& path) {
 }
 
 void fill_weights(Graph& graph, const ModelRequest& request) {
-  if (request.weights == "seeded")
+  if (request.weights == "seeded") {
     seed_weights(graph, request.seed, request.cache_dir);
-  else
-    fill_from_file(graph, weights_path(request));
+  } else {
+    const std::string path = weights_path(request);
+    fill_from_file(graph, path);
+    try {
+      check_constants(graph);
+    } catch (const Error& error) {
+      throw Error(error.kind(), fmt::format("{}: {}", path, error.what()));
+    }
+  }
 }
 
 void check_sizes(const Graph& graph, const std::string& name) {
@@ -152,6 +168,10 @@ std::shared_ptr<const Model> open_model(const ModelRequest& request) {
   }
   check_sizes(graph, request.name);
   return std::make_shared<const LoadedModel>(request.name, is_file ? request.name : "", std::move(graph));
+}
+
+std::shared_ptr<const Model> model_of(const std::string& name, Graph graph) {
+  return std::make_shared<const LoadedModel>(name, "", std::move(graph));
 }
 
 GraphSummary summarize_model(const ModelRequest& request) {

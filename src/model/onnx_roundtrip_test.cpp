@@ -1,5 +1,6 @@
 // What the writer writes, the reader reads.
 #include "model/graph_tools.h"
+#include "model/onnx_metadata.h"
 #include "model/onnx_reader.h"
 #include "model/onnx_writer.h"
 #include "model/zoo/zoo.h"
@@ -35,6 +36,14 @@ TEST(OnnxRoundTrip, EveryZooNetworkComesBackTheSame) {
     EXPECT_EQ(read.values[read.outputs[0]].dims, graph.values[graph.outputs[0]].dims) << name;
     EXPECT_EQ(write_onnx(read).size(), file.size());
   }
+}
+
+TEST(OnnxRoundTrip, MetadataComesBackAndSaysNothingAboutTheContent) {
+  const Graph graph = filled("resnet18:width=0.25");
+  const std::map<std::string, std::string> metadata{{"deepgap.quantize.method", "minmax\nof two lines"}, {"other", ""}};
+  const std::string file = write_onnx(graph, metadata);
+  EXPECT_EQ(onnx_metadata(std::as_bytes(std::span(file))), metadata);
+  EXPECT_EQ(graph_hash(parse_onnx(std::as_bytes(std::span(file)), "x", "")), graph_hash(graph));
 }
 
 }  // namespace

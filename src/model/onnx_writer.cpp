@@ -174,7 +174,7 @@ int64_t ir_version(int opset) { return opset <= 18 ? 8 : opset <= 20 ? 9 : 10; }
 
 }  // namespace
 
-std::string write_onnx(const Graph& graph) {
+std::string write_onnx(const Graph& graph, const std::map<std::string, std::string>& metadata) {
   if (estimated_size(graph) > INT_MAX)
     throw Error(ErrorKind::internal, fmt::format("cannot write '{}': larger than ONNX's 2 GiB", graph.name));
   std::string content = graph_message(graph, true);
@@ -185,6 +185,12 @@ std::string write_onnx(const Graph& graph) {
   std::set<std::string> domains;
   collect_domains(graph, domains);
   for (const std::string& domain : domains) append_opset(model, domain, 1);
+  for (const auto& [key, value] : metadata) {
+    Message entry;
+    entry.writer.bytes(1, key);
+    entry.writer.bytes(2, value);
+    model.writer.bytes(14, entry.bytes);
+  }
   model.writer.header(7, content.size());
   if (model.bytes.size() + content.size() > INT_MAX)
     throw Error(ErrorKind::internal, fmt::format("cannot write '{}': larger than ONNX's 2 GiB", graph.name));

@@ -3,12 +3,14 @@
 
 #include <deepgap/graph.h>
 
+#include <map>
 #include <string>
 
 namespace deepgap {
 
 // IR version 8 (opset <= 18) or later as the opset asks. Throws Error{internal} past protobuf's 2 GiB.
-std::string write_onnx(const Graph& graph);
+// `metadata` becomes the file's metadata_props (onnx_metadata.h reads them).
+std::string write_onnx(const Graph& graph, const std::map<std::string, std::string>& metadata = {});
 void write_tensor_proto(const std::string& path, const Tensor& tensor, const std::string& name);
 
 }  // namespace deepgap

@@ -1,0 +1,141 @@
+#include "model/content_check.h"
+
+#include "model/graph_tools.h"
+
+#include <deepgap/error.h>
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstring>
+#include <optional>
+#include <string>
+
+namespace deepgap {
+namespace {
+
+struct Scaling {
+  const Graph& graph;
+  const Node& node;
+
+  [[noreturn]] void fail(const std::string& cause) const {
+    throw Error(ErrorKind::input, fmt::format("node '{}' ({}): {}", node.name, node.op, cause));
+  }
+  bool has(size_t i) const { return i < node.inputs.size() && node.inputs[i] != no_value; }
+  DataType type(size_t i) const { return graph.values[static_cast<size_t>(node.inputs[i])].type; }
+  const Tensor* constant(size_t i) const {
+    const Tensor* tensor = has(i) ? constant_of(graph, node.inputs[i]) : nullptr;
+    return tensor == nullptr || tensor->data == nullptr ? nullptr : tensor;
+  }
+};
+
+bool is_levels(DataType type) {
+  return type == DataType::u8 || type == DataType::i8 || type == DataType::u16 || type == DataType::i16 || type == DataType::i32;
+}
+
+void check_scale(const Scaling& at) {
+  const Tensor* scale = at.constant(1);
+  if (scale == nullptr || scale->type != DataType::f32) return;
+  for (int64_t i = 0; i < element_count(scale->shape); ++i) {
+    float value;
+    std::memcpy(&value, scale->data.get() + i * static_cast<int64_t>(sizeof(value)), sizeof(value));
+    if (std::isnormal(value) && value > 0) continue;
+    const char* what = std::isnan(value)   ? "NaN"
+                       : std::isinf(value) ? "infinite"
+                       : value == 0        ? "zero"
+                       : value < 0         ? "negative"
+                                           : "a denormal number";
+    at.fail(fmt::format("scale {} is {} ({:g}); a scale must be a positive normal number", i, what, value));
+  }
+}
+
+void check_zero_point(const Scaling& at) {
+  if (!at.has(2)) return;
+  const DataType type = at.type(2);
+  if (!is_levels(type)) at.fail(fmt::format("the zero point is {}, which is no type of levels", name_of(type)));
+  if (at.node.op == "QuantizeLinear") {
+    if (type == DataType::i32) at.fail("the zero point is int32, to which nothing is quantized");
+  } else if (type != at.type(0)) {
+    at.fail(fmt::format("the zero point is {}, the levels are {}", name_of(type), name_of(at.type(0))));
+  }
+  const Tensor *zero = at.constant(2), *scale = at.constant(1);
+  if (zero == nullptr) return;
+  if (scale != nullptr && element_count(zero->shape) != element_count(scale->shape)) {
+    at.fail(fmt::format("{} zero points for {} scales", element_count(zero->shape), element_count(scale->shape)));
+  }
+  if (type != DataType::i32) return;
+  for (size_t i = 0; i < zero->bytes(); ++i) {
+    if (zero->data.get()[i] != std::byte{0}) at.fail("the zero point of int32 levels must be 0");
+  }
+}
+
+void check_types(const Scaling& at) {
+  if (at.node.inputs.size() < 2 || !at.has(0) || !at.has(1)) at.fail("it needs an input and a scale");
+  if (at.node.op == "DequantizeLinear" && !is_levels(at.type(0))) {
+    at.fail(fmt::format("its input is {}, which is no type of levels", name_of(at.type(0))));
+  }
+  const DataType scale = at.type(1);
+  if (scale != DataType::f32 && scale != DataType::f16 && scale != DataType::bf16)
+    at.fail(fmt::format("its scale is {}, not floating-point", name_of(scale)));
+}
+
+// The first NaN of 16-bit floats: all exponent bits set and any of the fraction.
+std::optional<size_t> first_nan16(const Tensor& tensor, uint16_t exponent) {
+  const auto count = static_cast<size_t>(element_count(tensor.shape));
+  for (size_t i = 0; i < count; ++i) {
+    uint16_t bits;
+    std::memcpy(&bits, tensor.data.get() + i * sizeof(bits), sizeof(bits));
+    if ((bits & exponent) == exponent && (bits & 0x7fff & ~exponent) != 0) return i;
+  }
+  return std::nullopt;
+}
+
+template <typename T>
+std::optional<size_t> first_nan_of(const Tensor& tensor) {
+  const auto count = static_cast<size_t>(element_count(tensor.shape));
+  for (size_t i = 0; i < count; ++i) {
+    T value;
+    std::memcpy(&value, tensor.data.get() + i * sizeof(value), sizeof(value));  // the bytes may be unaligned
+    if (value != value) return i;
+  }
+  return std::nullopt;
+}
+
+std::optional<size_t> first_nan(const Tensor& tensor) {
+  switch (tensor.type) {
+    case DataType::f32:
+      return first_nan_of<float>(tensor);
+    case DataType::f64:
+      return first_nan_of<double>(tensor);
+    case DataType::f16:
+      return first_nan16(tensor, 0x7c00);
+    case DataType::bf16:
+      return first_nan16(tensor, 0x7f80);
+    default:
+      return std::nullopt;
+  }
+}
+
+}  // namespace
+
+void check_scaling(const Graph& graph) {
+  for (const Node& node : graph.nodes) {
+    if (!node.domain.empty() || (node.op != "QuantizeLinear" && node.op != "DequantizeLinear")) continue;
+    const Scaling at{graph, node};
+    check_types(at);
+    check_scale(at);
+    check_zero_point(at);
+  }
+}
+
+void check_constants(const Graph& graph) {
+  for (const auto& [id, tensor] : graph.constants) {
+    if (tensor.data == nullptr) continue;
+    if (const auto position = first_nan(tensor)) {
+      throw Error(ErrorKind::input, fmt::format("constant '{}' holds NaN at position {}: the network can answer nothing but NaN",
+                                                graph.values[static_cast<size_t>(id)].name, *position));
+    }
+  }
+}
+
+}  // namespace deepgap

@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "dataset/kinds.h"
 #include "dataset/picture.h"
+#include "dataset/picture_input.h"
 
 #include <deepgap/error.h>
 
@@ -39,11 +40,25 @@ std::unique_ptr<Dataset> open_file(const DatasetRequest& request, const std::str
   return make_pictures_dataset(request, {path});  // by content: says so if it is none
 }
 
+std::unique_ptr<Dataset> open_crops(const DatasetRequest& request) {
+  const std::string folder = request.data_dir + "/pictures";
+  std::error_code error;
+  std::vector<std::string> paths;
+  if (fs::is_directory(folder, error)) paths = files_in(folder, is_picture_name);
+  if (paths.empty()) {
+    throw Error(ErrorKind::input, fmt::format("crops are cut out of the packaged pictures, which are not at {}; run ./quickstart or set "
+                                              "DEEPGAP_DATA",
+                                              folder));
+  }
+  return make_crops_dataset(request, std::move(paths));
+}
+
 }  // namespace
 
 std::unique_ptr<Dataset> open_dataset(const DatasetRequest& request) {
   if (request.name == "seeded") return make_seeded_dataset(request);
   if (request.name == "zeros") return make_zeros_dataset(request);
+  if (request.name == "crops" || request.name.starts_with("crops:")) return open_crops(request);
   const std::string path = request.name == "pictures" ? request.data_dir + "/pictures" : request.name;
   std::error_code error;
   if (fs::is_directory(path, error)) return open_folder(request, path);
@@ -53,7 +68,7 @@ std::unique_ptr<Dataset> open_dataset(const DatasetRequest& request) {
   }
   if (request.name.find('/') != std::string::npos)
     throw Error(ErrorKind::input, fmt::format("there is no dataset file or folder {}", path));
-  throw Error(ErrorKind::usage, unknown_name("dataset", request.name, {"seeded", "zeros", "pictures"}));
+  throw Error(ErrorKind::usage, unknown_name("dataset", request.name, {"seeded", "zeros", "pictures", "crops"}));
 }
 
 }  // namespace deepgap

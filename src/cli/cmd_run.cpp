@@ -34,7 +34,7 @@ constexpr AxisFlag axis_flags[] = {
     {"-p,--precision", "precision", "fp32, ..."},
     {"-b,--batch,--batch-size", "batch", "Samples a query: 1,2,4 or 1..512*2"},
     {"-s,--scenario", "scenario", "How load is offered: batch, single-stream"},
-    {"--dataset", "dataset", "seeded, zeros, pictures, or a path"},
+    {"--dataset", "dataset", "seeded, zeros, pictures, crops, or a path"},
     {"-w,--weights", "weights", "seeded, a named set (imagenet), or a safetensors file"},
     {"-t,--threads", "threads", "Of the engine; 0 or left out: the CPUs allowed here"},
     {"--streams", "streams", "Queries that a session can hold at a time"},
@@ -50,7 +50,7 @@ int64_t duration_flag(const std::string& flag, const std::string& text) {
 // What --axis takes besides the options of a backend and a scenario.
 std::string axis_help() {
   std::string text = "Options for --axis, besides those of the engine (deepgap backends) and of the scenario:\n";
-  for (const OptionInfo& option : worker_options()) text += fmt::format("  {:<10} {}\n", option.name, option.describe);
+  for (const OptionInfo& option : worker_options()) text += fmt::format("  {:<21} {}\n", option.name, option.describe);
   return text + "NAME.OPTION=LIST is for engine NAME alone.";
 }
 

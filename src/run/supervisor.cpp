@@ -35,12 +35,12 @@ bool spoils_worker(Outcome outcome) {
 
 std::string stage_text(const std::string& stage) { return stage.empty() ? "before it began" : fmt::format("in stage {}", stage); }
 
-// What decides whether a reference can be made at all.
+// What decides whether a reference, and the QDQ form of the model, can be made at all.
 std::string reference_subject(const Point& point) {
   std::string key = fmt::format("{}|{}|{}|{}", point.model, point.model_hash, point.weights, point.dataset);
-  for (const char* name : {"seed", "shape", "samples"}) {
-    const auto found = point.options.find(name);
-    if (found != point.options.end()) key += fmt::format("|{}={}", name, found->second);
+  if (point.precision == "int8") key += "|int8";  // its model may have to be quantized
+  for (const auto& [name, value] : point.options) {
+    if (name == "seed" || name == "shape" || name == "samples" || name.starts_with("quantize.")) key += fmt::format("|{}={}", name, value);
   }
   return key;
 }

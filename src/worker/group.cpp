@@ -4,7 +4,9 @@
 #include "base/text.h"
 #include "dataset/open_dataset.h"
 #include "model/model_source.h"
+#include "model/onnx_metadata.h"
 #include "telemetry/environment.h"
+#include "worker/quantized_model.h"
 
 #include <fmt/format.h>
 
@@ -43,6 +45,18 @@ std::string model_key(const Point& point, const PointOptions& options) {
                      shape == point.options.end() ? "" : shape->second);
 }
 
+bool needs_quantizing(const Point& point, const GraphSummary& summary) {
+  return point.precision == "int8" && point.backend != "null" && !is_quantized(summary);
+}
+
+GraphSummary engine_summary(const Point& point, const GraphSummary& summary) {
+  if (!needs_quantizing(point, summary)) return summary;
+  GraphSummary quantized = summary;
+  for (const char* op : {"DequantizeLinear", "QuantizeLinear"}) quantized.operators.push_back({op, "", 1, "made by quantizing"});
+  std::sort(quantized.operators.begin(), quantized.operators.end(), [](const auto& a, const auto& b) { return a.op < b.op; });
+  return quantized;
+}
+
 std::unique_ptr<Clock> Group::make_clock() { return make_real_clock(); }
 
 Backend& Group::backend(const WorkOrder& order) {
@@ -72,6 +86,7 @@ Group::Inputs Group::inputs(const WorkOrder& order, const PointOptions& options)
     load_s_ = static_cast<double>(clock_->now() - begin) / 1e9;
     model_key_ = model_key_now;
   }
+  find_engine_model(order, options);
   const std::string dataset_key_now = fmt::format("{}|{}|{}", order.point.dataset, options.seed, options.samples);
   if (!dataset_ || dataset_key_now != dataset_key_) {
     dataset_ = open_dataset(dataset_request(order.point, options, model_->summary()));
@@ -81,7 +96,37 @@ Group::Inputs Group::inputs(const WorkOrder& order, const PointOptions& options)
     dataset_key_ = dataset_key_now;
   }
   pulse_.beat();
-  return {model_, dataset_.get(), samples_, load_s_, shared};
+  Inputs inputs{model_, model_, {}, dataset_.get(), samples_, load_s_, shared};
+  if (needs_quantizing(order.point, model_->summary())) {
+    inputs.engine_model = quantized_;
+    inputs.quantize_facts = quantize_facts_;
+  } else if (order.point.precision == "int8" && is_quantized(model_->summary())) {
+    inputs.quantize_facts = quantized_facts(read_onnx_metadata(order.point.model));
+  }
+  return inputs;
+}
+
+void Group::find_engine_model(const WorkOrder& order, const PointOptions& options) {
+  if (!needs_quantizing(order.point, model_->summary())) return;
+  std::string key = fmt::format("{}|{}", model_key_, order.point.dataset);
+  for (const auto& [name, value] : quantize_options_of(options.quantize)) key += fmt::format("|{}={}", name, value);
+  if (quantized_ != nullptr && key == quantized_key_) return;
+  const Nanoseconds begin = clock_->now();
+  const ModelRequest request = model_request(order.point, options, order.cache_dir);
+  const CalibrationSamples samples = calibration_samples(request, model_->summary(), options.quantize, order.point.dataset);
+  const KeptQuantized found = find_quantized(order.cache_dir, quantized_key(*model_, samples, options.quantize), model_->name());
+  quantized_ = found.model;
+  quantize_facts_ = found.facts;
+  quantized_key_ = key;
+  load_s_ += static_cast<double>(clock_->now() - begin) / 1e9;
+}
+
+void Group::quantize(const WorkOrder& order, const PointOptions& options) {
+  const ModelRequest request = model_request(order.point, options, order.cache_dir);
+  const CalibrationSamples samples = calibration_samples(request, model_->summary(), options.quantize, order.point.dataset);
+  const int threads = std::max(order.point.threads, 1);
+  const QuantizedModel result = quantize_model(*model_, samples, options.quantize, threads);
+  keep_quantized(order.cache_dir, quantized_key(*model_, samples, options.quantize), result);
 }
 
 Telemetry& Group::telemetry(const WorkOrder& order) {

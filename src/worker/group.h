@@ -31,14 +31,19 @@ class Group {
 
   Backend& backend(const WorkOrder& order);  // pins the process first, where the Point asks for it
   struct Inputs {
-    std::shared_ptr<const Model> model;
+    std::shared_ptr<const Model> model;         // what the Point names: its outputs are the reference
+    std::shared_ptr<const Model> engine_model;  // what the engine gets: `model`, or its QDQ form
+    Facts quantize_facts;                       // of engine_model, where that is in levels
     Dataset* dataset = nullptr;
     std::vector<uint32_t> samples;  // loaded
     double load_s = 0;              // of the Model, when this process made it
     bool shared = false;            // by an earlier order
   };
-  // Throws as open_model, open_dataset and Dataset::load do.
+  // Throws as open_model, open_dataset and Dataset::load do. engine_model is null where the Point needs a QDQ form that is not in the
+  // cache.
   Inputs inputs(const WorkOrder& order, const PointOptions& options);
+  // Makes that form and keeps it in the cache. Throws as quantize_model() does.
+  void quantize(const WorkOrder& order, const PointOptions& options);
   Clock& clock() { return *clock_; }
   // Started with the first order: its devices and its period are those of the whole group.
   Telemetry& telemetry(const WorkOrder& order);
@@ -54,7 +59,9 @@ class Group {
   std::unique_ptr<Plugin> plugin_;
   std::string plugin_name_;
   std::string model_key_, dataset_key_;
-  std::shared_ptr<const Model> model_;
+  std::string quantized_key_;  // of quantized_: as the Point asks for it, without content
+  std::shared_ptr<const Model> model_, quantized_;
+  Facts quantize_facts_;  // of quantized_
   std::unique_ptr<Dataset> dataset_;
   std::vector<uint32_t> samples_;
   double load_s_ = 0;
@@ -62,6 +69,7 @@ class Group {
   std::optional<Window> idle_window_;
   Facts environment_;
   static std::unique_ptr<Clock> make_clock();
+  void find_engine_model(const WorkOrder& order, const PointOptions& options);
 };
 
 // How a Point's Model and Dataset are asked for; the inspection uses them too.
@@ -70,5 +78,9 @@ struct DatasetRequest;
 ModelRequest model_request(const Point& point, const PointOptions& options, const std::string& cache_dir);
 DatasetRequest dataset_request(const Point& point, const PointOptions& options, const GraphSummary& summary);
 std::string model_key(const Point& point, const PointOptions& options);
+// Whether this Point's engine gets the QDQ form of the Model instead of the Model.
+bool needs_quantizing(const Point& point, const GraphSummary& summary);
+// What supports() is asked about: with the operators of the QDQ form where the engine will get that one.
+GraphSummary engine_summary(const Point& point, const GraphSummary& summary);
 
 }  // namespace deepgap

@@ -151,7 +151,7 @@ class Inspection {
       if (!support.ok) return support;
     }
     about_to_({fmt::format("backend {}", point.backend), point.backend});
-    return backend.plugin->backend().supports(point, model);
+    return backend.plugin->backend().supports(point, engine_summary(point, model));
   }
 
   const std::string& cache_dir_;

@@ -72,6 +72,7 @@ class Measurement {
 
  private:
   void prepare();
+  bool has_engine_model();
   bool find_reference_outputs();
   void idle();
   void load();
@@ -121,7 +122,7 @@ bool Measurement::run() {
   group_.telemetry(order_);
   group_.environment();
   prepare();
-  if (!find_reference_outputs()) return false;
+  if (!has_engine_model() || !find_reference_outputs()) return false;
   idle();
   stage("load", [&] { load(); });
   if (stop_if_interrupted()) return true;
@@ -170,8 +171,17 @@ void Measurement::prepare() {
   record_.macs_per_item = summary.macs_per_item;
   record_.flop_per_item = summary.flop_per_item;
   record_.bytes_per_item = summary.bytes_per_item;
-  const Support support = backend_->supports(order_.point, summary);
+  const Support support = backend_->supports(order_.point, engine_summary(order_.point, summary));
   if (!support.ok) throw Error(ErrorKind::refused, support.reason);
+}
+
+bool Measurement::has_engine_model() {
+  if (inputs_.engine_model == nullptr) {
+    if (order_.reference_unavailable.empty()) return false;
+    throw Error(ErrorKind::refused, fmt::format("cannot be quantized: {}", order_.reference_unavailable));
+  }
+  for (const auto& [name, fact] : inputs_.quantize_facts) record_.facts[name] = fact;
+  return true;
 }
 
 bool Measurement::find_reference_outputs() {
@@ -202,7 +212,7 @@ void Measurement::load() {
   const auto loader = [&](Completion completion) {
     load.completion = std::move(completion);
     const Nanoseconds begin = clock_.now();
-    auto session = backend_->load(*inputs_.model, load);
+    auto session = backend_->load(*inputs_.engine_model, load);
     record_.compile_s = static_cast<double>(clock_.now() - begin) / 1e9;
     session_ = session.get();
     return session;
@@ -354,7 +364,10 @@ void provide_reference(const WorkOrder& order, Group& group, Pulse& pulse) {
   std::erase_if(own.options, [&](const auto& option) {
     return std::none_of(known.begin(), known.end(), [&](const OptionInfo& info) { return info.name == option.first; });
   });
-  const Group::Inputs inputs = group.inputs(order, sort_options(own, {}, scenario->options()));
+  const PointOptions options = sort_options(own, {}, scenario->options());
+  const Group::Inputs inputs = group.inputs(order, options);
+  if (inputs.engine_model == nullptr) group.quantize(order, options);
+  if (!order.check) return;
   const std::string key = reference_key(*inputs.model, *inputs.dataset, inputs.samples);
   if (find_reference(order.cache_dir, key)) return;
   keep_reference(order.cache_dir, key, make_reference(*inputs.model, *inputs.dataset, inputs.samples));

@@ -9,10 +9,11 @@
 namespace deepgap {
 
 // Every failure becomes the Record's outcome; nothing is thrown but what the parent must hear of at once (its channel is gone).
-// nullopt: the reference is not in the cache; the order comes again when it is, or with the reason why there can be none.
+// nullopt: the reference or the QDQ form of the model is not in the cache; the order comes again when they are, or with the reason why
+// there can be none.
 std::optional<Record> measure(const WorkOrder& order, Group& group, Pulse& pulse, const std::atomic<bool>& interrupted);
 
-// Makes the reference that measure() asked for. Throws Error.
+// Makes what measure() asked for: the QDQ form where the Point needs one, then the reference. Throws Error.
 void provide_reference(const WorkOrder& order, Group& group, Pulse& pulse);
 
 }  // namespace deepgap

@@ -13,6 +13,7 @@ namespace deepgap {
 namespace {
 
 constexpr std::string_view environment_prefix = "env.";
+constexpr std::string_view quantize_prefix = "quantize.";
 
 template <typename T>
 bool has_option(const std::vector<T>& options, std::string_view name) {
@@ -70,13 +71,15 @@ std::vector<int> parse_cpu_list(const std::string& text) {
 }  // namespace
 
 std::vector<OptionInfo> worker_options() {
-  return {{"seed", "of seeded weights and samples", "1", true},
-          {"samples", "different samples that a batch cycles", "4"},
-          {"streams", "queries that the session can hold at a time, at least", "1"},
-          {"shape", "sizes of open inputs: input:1x3x224x224, several joined by '/'", "", true},
-          {"affinity", "CPUs of the worker: none, first (as many as threads), or a list 0-3/8", "none", true},
-          {"telemetry_period", "time between two readings of the probes", "100ms", true},
-          {"env.NAME", "environment variable of the worker", "", true}};
+  std::vector<OptionInfo> options{{"seed", "of seeded weights and samples", "1", true},
+                                  {"samples", "different samples that a batch cycles", "4"},
+                                  {"streams", "queries that the session can hold at a time, at least", "1"},
+                                  {"shape", "sizes of open inputs: input:1x3x224x224, several joined by '/'", "", true},
+                                  {"affinity", "CPUs of the worker: none, first (as many as threads), or a list 0-3/8", "none", true},
+                                  {"env.NAME", "environment variable of the worker", "", true}};
+  for (const QuantizeOption& option : quantize_options())
+    options.push_back({std::string(quantize_prefix) + option.name, "precision int8: " + option.describe, option.default_value});
+  return options;
 }
 
 Nanoseconds parse_telemetry_period(const std::string& text) {
@@ -90,9 +93,15 @@ Nanoseconds parse_telemetry_period(const std::string& text) {
 PointOptions sort_options(const Point& point, const std::vector<OptionInfo>& backend, const std::vector<ScenarioOption>& scenario) {
   PointOptions sorted;
   const std::vector<OptionInfo> own = worker_options();
+  std::map<std::string, std::string> quantize;
   for (const auto& [name, value] : point.options) {
     if (name.starts_with(environment_prefix) && name.size() > environment_prefix.size()) {
       sorted.environment[name.substr(environment_prefix.size())] = value;
+      continue;
+    }
+    if (name.starts_with(quantize_prefix)) {
+      if (!has_option(own, name)) unknown_option(point, name, backend, scenario);
+      quantize[name.substr(quantize_prefix.size())] = value;
       continue;
     }
     if (const auto parts = prefixed(name)) {
@@ -107,6 +116,7 @@ PointOptions sort_options(const Point& point, const std::vector<OptionInfo>& bac
     if (of_backend) sorted.backend.emplace(name, value);  // what was said with a prefix goes first
     if (of_scenario) sorted.scenario[name] = value;
   }
+  sorted.quantize = quantize_settings(quantize, std::string(quantize_prefix));
   return sorted;
 }
 

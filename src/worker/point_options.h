@@ -5,6 +5,7 @@
 #include <deepgap/backend.h>
 #include <deepgap/point.h>
 
+#include "quantize/settings.h"
 #include "scenario/scenario.h"
 
 #include <cstdint>
@@ -23,6 +24,7 @@ struct PointOptions {
   int64_t samples = 4;  // that a query's batch cycles, and whose outputs are checked
   int64_t streams = 1;  // slots of the Session at least
   std::string affinity = "none";
+  QuantizeSettings quantize;  // from quantize.NAME: how an FP32 Model becomes one for precision int8
 };
 
 std::vector<OptionInfo> worker_options();                     // ours

@@ -1,13 +1,14 @@
 #include "worker/reference.h"
 
-#include "base/clocks.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/text.h"
 #include "model/eval/evaluator.h"
 #include "model/weights/safetensors.h"
 #include "worker/check.h"
-#include "worker/plugin.h"
+#include "worker/run_graph.h"
+
+#include <deepgap/error.h>
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -34,25 +35,6 @@ Tensor copy_of(const TensorView& view) {
   Tensor copy = make_tensor(view.type, Shape(view.shape.begin(), view.shape.end()));
   if (view.bytes() > 0) std::memcpy(writable<std::byte>(copy).data(), view.data, view.bytes());
   return copy;
-}
-
-// The batch that the network insists on; 1 where it leaves it open.
-int64_t fixed_batch(const GraphSummary& summary) {
-  if (summary.inputs.empty() || !summary.inputs.front().dims || summary.inputs.front().dims->empty()) return 1;
-  const Dim& first = summary.inputs.front().dims->front();
-  return first.known() ? std::max<int64_t>(first.size, 1) : 1;
-}
-
-// One input tensor with `batch` times the sample, which owns its bytes.
-Tensor repeated(const TensorView& sample, int64_t batch) {
-  if (batch == 1 || sample.shape.empty()) return copy_of(sample);
-  Shape shape(sample.shape.begin(), sample.shape.end());
-  shape.front() = batch;
-  Tensor result = make_tensor(sample.type, std::move(shape));
-  for (int64_t i = 0; i < batch; ++i) {
-    std::memcpy(writable<std::byte>(result).data() + static_cast<size_t>(i) * sample.bytes(), sample.data, sample.bytes());
-  }
-  return result;
 }
 
 // Item `index` of a batch, with batch dimension 1. The view's shape must outlive it.
@@ -153,28 +135,17 @@ void keep_reference(const std::string& cache_dir, const std::string& key, const 
 }
 
 Reference reference_by_backend(const std::string& backend, const Model& model, Dataset& dataset, std::span<const uint32_t> samples) {
-  const auto plugin = open_plugin(backend);
-  const auto clock = make_real_clock();
   const int64_t batch = fixed_batch(model.summary());
-  LoadOptions options;
-  options.batch_sizes = {batch};
-  options.clock = clock.get();
-  Status status = Status::ok;
-  options.completion = [&](std::span<const Done> done) { status = done.back().status; };
-  const auto session = plugin->backend().load(model, options);
   std::vector<std::vector<TensorView>> inputs;
   for (const uint32_t sample : samples) inputs.push_back(dataset.sample(sample));
-  session->stage(inputs);
   Reference reference{backend, {}};
-  for (uint32_t position = 0; position < samples.size(); ++position) {
-    const std::vector<uint32_t> items(static_cast<size_t>(batch), position);
-    session->enqueue(0, items, position);
-    session->drain();
-    if (status != Status::ok) throw Error(ErrorKind::refused, fmt::format("{} failed: {}", backend, session->last_error()));
+  EngineChoice engine;
+  engine.backend = backend;
+  run_on_engine(engine, model, inputs, [&](size_t, std::span<const TensorView> views) {
     std::vector<Tensor> outputs;
-    for (const TensorView& view : session->outputs(0)) outputs.push_back(copy_of(view));
+    for (const TensorView& view : views) outputs.push_back(copy_of(view));
     reference.outputs.push_back(first_items(outputs, batch));
-  }
+  });
   return reference;
 }
 

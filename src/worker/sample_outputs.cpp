@@ -1,21 +1,20 @@
 #include "worker/sample_outputs.h"
 
-#include "base/clocks.h"
 #include "base/text.h"
 #include "dataset/open_dataset.h"
 #include "dataset/tensors_dataset.h"
-#include "model/eval/evaluator.h"
 #include "model/zoo/zoo.h"
-#include "worker/plugin.h"
+#include "worker/node_check.h"
 #include "worker/protocol.h"
+#include "worker/quantized_model.h"
+#include "worker/run_graph.h"
 
-#include <deepgap/backend.h>
+#include <deepgap/error.h>
 
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstring>
 #include <numeric>
 #include <utility>
 
@@ -44,68 +43,12 @@ void require_memory(const Model& model, size_t samples) {
                                               model.summary().name, format_bytes(bytes), format_bytes(machine)));
 }
 
-std::vector<TensorView> views_of(const std::vector<Tensor>& tensors) {
-  std::vector<TensorView> views;
-  for (const Tensor& tensor : tensors) views.push_back(tensor.view());
-  return views;
-}
-
-// The evaluator wants to own its inputs: a Tensor that borrows, for the length of one call.
-Tensor borrowed(const TensorView& view) {
-  return {view.type, Shape(view.shape.begin(), view.shape.end()), std::shared_ptr<const std::byte>(view.data, [](const std::byte*) {})};
-}
-
-std::string evaluate_samples(const Model& model, const Dataset& dataset, std::span<const uint32_t> samples,
-                             const OutputsReceiver& receive) {
-  for (const uint32_t index : samples) {
-    std::vector<Tensor> inputs;
-    for (const TensorView& view : dataset.sample(index)) inputs.push_back(borrowed(view));
-    receive(dataset.sample_name(index), views_of(evaluate(model.graph(), inputs)));
-  }
-  return "plain evaluator";
-}
-
-LoadOptions load_options(const OutputsRequest& request, Clock& clock) {
-  LoadOptions options;
-  options.precision = request.precision;
-  options.threads = request.threads;
-  options.cache_dir = request.cache_dir;
-  options.options = request.options;
-  options.clock = &clock;
-  return options;
-}
-
-void require_support(Backend& backend, const OutputsRequest& request, const Model& model) {
-  Point point;
-  point.model = request.model.name;
-  point.weights = request.model.weights;
-  point.backend = request.backend;
-  point.precision = request.precision;
-  point.threads = request.threads;
-  point.options = request.options;
-  const Support support = backend.supports(point, model.summary());
-  if (!support.ok) throw Error(ErrorKind::refused, support.reason);
-}
-
-std::string run_samples(const OutputsRequest& request, const Model& model, const Dataset& dataset, std::span<const uint32_t> samples,
-                        const OutputsReceiver& receive) {
-  const auto plugin = open_plugin(request.backend);
-  require_support(plugin->backend(), request, model);
-  const auto clock = make_real_clock();
-  LoadOptions options = load_options(request, *clock);
-  Status status = Status::ok;
-  options.completion = [&](std::span<const Done> done) { status = done.back().status; };
-  const auto session = plugin->backend().load(model, options);
-  std::vector<std::vector<TensorView>> inputs;
-  for (const uint32_t index : samples) inputs.push_back(dataset.sample(index));
-  session->stage(inputs);
-  for (uint32_t position = 0; position < samples.size(); ++position) {
-    session->enqueue(0, std::span(&position, 1), position);
-    session->drain();
-    if (status != Status::ok) throw Error(ErrorKind::refused, fmt::format("{} failed: {}", request.backend, session->last_error()));
-    receive(dataset.sample_name(samples[position]), session->outputs(0));
-  }
-  return fmt::format("{} {}", request.backend, plugin->backend().version());
+std::shared_ptr<const Model> engine_model_for(const OutputsRequest& request, const std::shared_ptr<const Model>& model) {
+  if (request.precision != "int8" || is_quantized(model->summary())) return model;
+  const CalibrationSamples samples = calibration_samples(request.model, model->summary(), request.quantize, request.dataset);
+  auto quantized = find_quantized(request.cache_dir, quantized_key(*model, samples, request.quantize), model->name()).model;
+  if (quantized == nullptr) throw Error(ErrorKind::internal, fmt::format("the INT8 form of {} is not in the cache", model->name()));
+  return quantized;
 }
 
 Frame sample_frame(const std::string& sample, std::span<const TensorView> outputs) {
@@ -121,13 +64,30 @@ Frame sample_frame(const std::string& sample, std::span<const TensorView> output
   return frame;
 }
 
+nlohmann::json nodes_frame(const NodeChecks& checks) {
+  nlohmann::json nodes = nlohmann::json::array();
+  for (const NodeCheck& node : checks.nodes)
+    nodes.push_back({{"name", node.name}, {"op", node.op}, {"quantized", node.quantized}, {"sqnr_db", node.sqnr_db}});
+  return {{"kind", "done"}, {"version", checks.version}, {"samples", checks.samples}, {"nodes", std::move(nodes)}};
+}
+
 }  // namespace
 
 nlohmann::json outputs_request_to_json(const OutputsRequest& request) {
-  return {{"model", request.model.name},    {"weights", request.model.weights},   {"shapes", request.model.shapes},
-          {"seed", request.model.seed},     {"data_dir", request.model.data_dir}, {"backend", request.backend},
-          {"precision", request.precision}, {"dataset", request.dataset},         {"samples", request.samples},
-          {"threads", request.threads},     {"cache_dir", request.cache_dir},     {"options", request.options}};
+  return {{"model", request.model.name},
+          {"weights", request.model.weights},
+          {"shapes", request.model.shapes},
+          {"seed", request.model.seed},
+          {"data_dir", request.model.data_dir},
+          {"backend", request.backend},
+          {"precision", request.precision},
+          {"dataset", request.dataset},
+          {"samples", request.samples},
+          {"threads", request.threads},
+          {"cache_dir", request.cache_dir},
+          {"options", request.options},
+          {"quantize", quantize_options_of(request.quantize)},
+          {"nodes", request.nodes}};
 }
 
 OutputsRequest outputs_request_from_json(const nlohmann::json& json) {
@@ -144,19 +104,36 @@ OutputsRequest outputs_request_from_json(const nlohmann::json& json) {
   json.at("threads").get_to(request.threads);
   json.at("cache_dir").get_to(request.cache_dir);
   json.at("options").get_to(request.options);
+  request.quantize = quantize_settings(json.at("quantize").get<std::map<std::string, std::string>>(), "--quantize ");
+  json.at("nodes").get_to(request.nodes);
   request.model.cache_dir = request.cache_dir;
   return request;
 }
 
+EngineChoice engine_of(const OutputsRequest& request) {
+  return {request.backend, request.precision, request.threads, request.cache_dir, request.options};
+}
+
+CheckedInputs open_checked(const OutputsRequest& request) {
+  CheckedInputs checked;
+  checked.model = open_model(request.model);
+  checked.engine_model = request.backend == reference_backend ? checked.model : engine_model_for(request, checked.model);
+  checked.dataset = dataset_for(request, *checked.model);
+  checked.samples.resize(std::min<size_t>(static_cast<size_t>(request.samples), checked.dataset->size()));
+  std::iota(checked.samples.begin(), checked.samples.end(), uint32_t{0});
+  require_memory(*checked.model, checked.samples.size());
+  checked.dataset->load(checked.samples);
+  for (const uint32_t index : checked.samples) checked.inputs.push_back(checked.dataset->sample(index));
+  return checked;
+}
+
 std::string compute_outputs(const OutputsRequest& request, const OutputsReceiver& receive) {
-  const auto model = open_model(request.model);
-  const auto dataset = dataset_for(request, *model);
-  std::vector<uint32_t> samples(std::min<size_t>(static_cast<size_t>(request.samples), dataset->size()));
-  std::iota(samples.begin(), samples.end(), uint32_t{0});
-  require_memory(*model, samples.size());
-  dataset->load(samples);
-  if (request.backend == reference_backend) return evaluate_samples(*model, *dataset, samples, receive);
-  return run_samples(request, *model, *dataset, samples, receive);
+  const CheckedInputs checked = open_checked(request);
+  const auto named = [&](size_t position, std::span<const TensorView> outputs) {
+    receive(checked.dataset->sample_name(checked.samples[position]), outputs);
+  };
+  if (request.backend == reference_backend) return run_on_evaluator(*checked.model, checked.inputs, named);
+  return run_on_engine(engine_of(request), *checked.engine_model, checked.inputs, named);
 }
 
 int serve_outputs(int channel) {
@@ -164,8 +141,13 @@ int serve_outputs(int channel) {
   const auto request = FrameReader(channel).read();
   if (!request) return 1;
   try {
-    const std::string version = compute_outputs(outputs_request_from_json(request->header),
-                                                [&](const auto& sample, auto outputs) { writer.write(sample_frame(sample, outputs)); });
+    const OutputsRequest wanted = outputs_request_from_json(request->header);
+    if (wanted.nodes) {
+      writer.write({nodes_frame(check_nodes(wanted)), {}});
+      return 0;
+    }
+    const auto send = [&](const std::string& sample, std::span<const TensorView> outputs) { writer.write(sample_frame(sample, outputs)); };
+    const std::string version = compute_outputs(wanted, send);
     writer.write({{{"kind", "done"}, {"version", version}}, {}});
   } catch (const Error& error) {
     writer.write({{{"kind", "error"}, {"error", static_cast<int>(error.kind())}, {"message", error.what()}}, {}});

@@ -3,6 +3,10 @@
 
 #include "model/model_source.h"
 
+#include "quantize/settings.h"
+#include "worker/run_graph.h"
+
+#include <deepgap/dataset.h>
 #include <deepgap/record.h>
 #include <deepgap/tensor.h>
 
@@ -10,6 +14,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -28,9 +33,23 @@ struct OutputsRequest {
   int threads = 1;
   std::string cache_dir;
   std::map<std::string, std::string> options;  // of the backend
+  // For precision int8 and an FP32 model: its QDQ form made so must be in the cache (quantize_order.h puts it there).
+  QuantizeSettings quantize;
+  bool nodes = false;  // node by node instead of outputs
 };
 nlohmann::json outputs_request_to_json(const OutputsRequest& request);
 OutputsRequest outputs_request_from_json(const nlohmann::json& json);
+
+// What a request names, opened. `inputs` are views of loaded samples.
+struct CheckedInputs {
+  std::shared_ptr<const Model> model;         // makes the reference
+  std::shared_ptr<const Model> engine_model;  // what the engine gets: `model`, or its QDQ form
+  std::unique_ptr<Dataset> dataset;
+  std::vector<uint32_t> samples;
+  std::vector<std::vector<TensorView>> inputs;
+};
+CheckedInputs open_checked(const OutputsRequest& request);
+EngineChoice engine_of(const OutputsRequest& request);
 
 // Called for each sample in order; views are valid during the call.
 using OutputsReceiver = std::function<void(const std::string& sample, std::span<const TensorView> outputs)>;
@@ -38,7 +57,8 @@ using OutputsReceiver = std::function<void(const std::string& sample, std::span<
 // Each sample alone, at batch 1. Returns the engine's version. Throws Error as open_model, open_dataset, open_plugin and load() do.
 std::string compute_outputs(const OutputsRequest& request, const OutputsReceiver& receive);
 
-// The child's side of the channel: reads one request, answers with a frame a sample, then "done" or "error".
+// The child's side of the channel: reads one request, answers with a frame a sample, then "done" (with "nodes" where the request asks for
+// them: [{"name","op","quantized","sqnr_db"}], and no sample) or "error".
 int serve_outputs(int channel);
 
 }  // namespace deepgap

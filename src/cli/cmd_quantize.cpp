@@ -1,0 +1,100 @@
+// deepgap quantize: an FP32 network to an ONNX file that engines compute in INT8.
+#include "base/subprocess.h"
+#include "cli/child.h"
+#include "cli/command.h"
+#include "run/run_study.h"
+#include "telemetry/environment.h"
+#include "worker/point_options.h"
+#include "worker/quantize_order.h"
+
+#include <deepgap/error.h>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <filesystem>
+
+namespace deepgap {
+namespace {
+
+std::string flag_of(std::string option) {
+  std::replace(option.begin(), option.end(), '_', '-');
+  return option;
+}
+
+class QuantizeCommand final : public Command {
+ public:
+  std::string name() const override { return "quantize"; }
+  std::string describe() const override { return "Write an FP32 network as an ONNX file that engines compute in INT8"; }
+
+  void declare(CLI::App& app) override {
+    app.add_option("model", order_.model.name, "Zoo name (deepgap models) or ONNX file")->type_name("NAME|FILE")->required();
+    app.add_option("-o,--output", order_.output, "ONNX file to write")->type_name("FILE")->required();
+    for (const QuantizeOption& option : quantize_options()) {
+      app.add_option("--" + flag_of(option.name), options_[option.name], option.describe + "; left out: " + option.default_value)
+          ->type_name(option.name == "dataset" ? "NAME|PATH" : "VALUE");
+    }
+    app.add_option("--calibration-table", order_.table, "Take the ranges from this file instead of calibrating")->type_name("FILE");
+    app.add_option("--save-table", order_.save_table, "Write the ranges to this file")->type_name("FILE");
+    app.add_option("-w,--weights", order_.model.weights, "seeded, a named set (imagenet), or a safetensors file")->type_name("NAME|FILE");
+    app.add_option("-t,--threads", order_.threads, "For calibrating; left out: the CPUs allowed here")->type_name("N");
+    app.add_option("--shape", shapes_, "Sizes of an input that leaves them open: input:1x3x224x224")->type_name("INPUT:DIMS");
+    app.add_option("--cache", order_.model.cache_dir, "Folder that keeps weights once they are made")->type_name("DIR");
+    app.add_flag("--json", json_, "What was done as a JSON object, for programs");
+    app.footer("docs/quantize.md describes the method, the file and the table.");
+    order_.threads = 0;
+  }
+
+  int run() override {
+    std::erase_if(options_, [](const auto& option) { return option.second.empty(); });
+    order_.settings = quantize_settings(options_, "--");
+    if (order_.threads < 0) throw Error(ErrorKind::usage, "--threads must be 1 or more");
+    if (order_.threads == 0) order_.threads = static_cast<int>(allowed_cpus().size());
+    order_.model.cache_dir =
+        std::filesystem::absolute(order_.model.cache_dir.empty() ? default_cache_dir() : order_.model.cache_dir).string();
+    for (const std::string& shape : shapes_) order_.model.shapes.merge(parse_shapes(shape));
+    const nlohmann::json done =
+        ask_child("__quantize", quantize_order_to_json(order_), "the child process", fmt::format("quantized {}", order_.model.name));
+    print(done.at("report"));
+    return exit_ok;
+  }
+
+ private:
+  void print(nlohmann::json report) const {
+    if (json_) {
+      report["output"] = order_.output;
+      fmt::print("{}\n", report.dump(2));
+      return;
+    }
+    fmt::print("{}: {} of {} nodes and {:.1f} % of the multiply-accumulates in INT8, in {:.1f} s\n", order_.output,
+               report.at("quantized_nodes").get<int64_t>(), report.at("quantized_nodes").get<size_t>() + report.at("kept").size(),
+               100 * report.at("mac_share").get<double>(), report.at("seconds").get<double>());
+    fmt::print("  ranges   {}, {}\n  by       {}\n", report.at("method").get<std::string>(), report.at("dataset").get<std::string>(),
+               report.at("calibrated_by").get<std::string>());
+    for (const auto& node : report.at("kept")) {
+      fmt::print("  in FP32  {} ({}): {}\n", node.at("name").get<std::string>(), node.at("op").get<std::string>(),
+                 node.at("reason").get<std::string>());
+    }
+  }
+
+  QuantizeOrder order_;
+  std::map<std::string, std::string> options_;
+  std::vector<std::string> shapes_;
+  bool json_ = false;
+};
+
+class QuantizeChild final : public Command {
+ public:
+  std::string name() const override { return "__quantize"; }
+  std::string describe() const override { return "child of `quantize`, `check` and `run`"; }
+  bool hidden() const override { return true; }
+  void declare(CLI::App&) override {}
+  int run() override { return serve_quantize(channel_descriptor); }
+};
+
+const bool quantize_registered = Registry<Command>::instance().add("quantize", [] { return std::make_unique<QuantizeCommand>(); });
+const bool child_registered = Registry<Command>::instance().add("__quantize", [] { return std::make_unique<QuantizeChild>(); });
+
+}  // namespace
+}  // namespace deepgap

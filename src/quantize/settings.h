@@ -1,0 +1,35 @@
+// What a user asks of quantizing. Plain data; options of a Point and flags of `deepgap quantize` are both read into it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace deepgap {
+
+struct QuantizeSettings {
+  std::string method = "minmax";   // how a range is chosen from what was observed: minmax, percentile, entropy (range.h)
+  double percentile = 99.99;       // of the magnitudes, for method percentile: 50 to 100
+  std::string activations = "u8";  // u8: zero point 0, or 128 where a value may be negative; s8: zero point 0
+  std::string keep = "auto";       // auto, none, or names of nodes joined by commas: what stays in FP32
+  double min_sqnr_db = 20;         // for keep=auto: a node below this stays in FP32
+  std::string dataset = "auto";    // auto: pictures for trained weights of the zoo, seeded for seeded ones, else the Point's own
+  int64_t samples = 32;            // at most as many as the Dataset has
+  uint64_t seed = 2;               // of a seeded Dataset; the samples that are checked come from seed 1
+
+  bool operator==(const QuantizeSettings&) const = default;
+};
+
+// Names of the options and what they mean, in the order of the struct: {"method", "minmax, percentile or entropy"}.
+struct QuantizeOption {
+  std::string name, describe, default_value;
+};
+std::vector<QuantizeOption> quantize_options();
+
+// Options by their names above. Throws Error{usage} naming `prefix` + name for an unknown name or a value that cannot be read.
+QuantizeSettings quantize_settings(const std::map<std::string, std::string>& options, const std::string& prefix);
+// The other way round; every option is there.
+std::map<std::string, std::string> quantize_options_of(const QuantizeSettings& settings);
+
+}  // namespace deepgap

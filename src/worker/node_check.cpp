@@ -1,0 +1,87 @@
+#include "worker/node_check.h"
+
+#include "engine/passes/passes.h"
+#include "model/eval/evaluator.h"
+#include "model/model_of.h"
+#include "worker/check.h"
+#include "worker/pieces.h"
+#include "worker/quantized_model.h"
+#include "worker/run_graph.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace deepgap {
+namespace {
+
+using Named = std::map<std::string, Tensor>;  // values of one sample
+
+std::vector<std::string> known_names(const Graph& graph) {
+  std::vector<std::string> names;
+  for (const ValueId id : graph.inputs) names.push_back(graph.values[static_cast<size_t>(id)].name);
+  for (const Node& node : graph.nodes) {
+    for (const ValueId id : node.outputs) {
+      if (id != no_value) names.push_back(graph.values[static_cast<size_t>(id)].name);
+    }
+  }
+  return names;
+}
+
+Named reference_values(const Graph& graph, const std::vector<TensorView>& sample, const std::set<std::string>& wanted) {
+  Named values;
+  std::vector<Tensor> inputs;
+  for (size_t i = 0; i < sample.size(); ++i) {
+    inputs.push_back(borrowed(sample[i]));
+    values[graph.values[static_cast<size_t>(graph.inputs[i])].name] = inputs.back();
+  }
+  evaluate(graph, inputs, [&](ValueId id, const Tensor& tensor) {
+    const std::string& name = graph.values[static_cast<size_t>(id)].name;
+    if (wanted.contains(name)) values[name] = tensor;
+  });
+  return values;
+}
+
+// The BatchNormalization that an engine folds is no node of its own.
+Graph as_engines_have_it(const Model& model) {
+  Graph graph = model.graph();
+  if (!is_quantized(model.summary())) optimize_unbound(graph);
+  return graph;
+}
+
+}  // namespace
+
+NodeChecks check_nodes(const OutputsRequest& request) {
+  OutputsRequest few = request;
+  few.samples = std::min(request.samples, node_check_samples);
+  const CheckedInputs checked = open_checked(few);
+  const Graph& reference = checked.model->graph();
+  const Pieces pieces = pieces_of(as_engines_have_it(*checked.engine_model), known_names(reference));
+
+  std::set<std::string> wanted(pieces.inputs.begin(), pieces.inputs.end());
+  for (const Piece& piece : pieces.pieces) wanted.insert(piece.output);
+  std::vector<Named> expected;
+  std::vector<std::vector<TensorView>> inputs;
+  for (const auto& sample : checked.inputs) {
+    expected.push_back(reference_values(reference, sample, wanted));
+    inputs.emplace_back();
+    for (const std::string& name : pieces.inputs) inputs.back().push_back(expected.back().at(name).view());
+  }
+
+  std::vector<OutputComparison> comparisons(pieces.pieces.size());
+  const auto compare = [&](size_t position, std::span<const TensorView> outputs) {
+    for (size_t i = 0; i < outputs.size(); ++i) comparisons[i].add(0, expected[position].at(pieces.pieces[i].output).view(), outputs[i]);
+  };
+  NodeChecks result;
+  result.samples = static_cast<int64_t>(inputs.size());
+  const auto model = model_of(checked.model->name() + ", its nodes alone", pieces.graph);
+  result.version = request.backend == reference_backend ? run_on_evaluator(*model, inputs, compare)
+                                                        : run_on_engine(engine_of(request), *model, inputs, compare);
+  for (size_t i = 0; i < pieces.pieces.size(); ++i) {
+    const Piece& piece = pieces.pieces[i];
+    result.nodes.push_back({piece.name, piece.op, piece.quantized, comparisons[i].result(0).sqnr_db});
+  }
+  return result;
+}
+
+}  // namespace deepgap

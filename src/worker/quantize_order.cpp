@@ -1,0 +1,103 @@
+#include "worker/quantize_order.h"
+
+#include "base/file.h"
+#include "model/onnx_writer.h"
+#include "worker/protocol.h"
+#include "worker/quantized_model.h"
+
+#include <deepgap/error.h>
+
+#include <chrono>
+#include <new>
+
+namespace deepgap {
+namespace {
+
+nlohmann::json report_of(const QuantizedModel& result, const Model& model, double seconds) {
+  nlohmann::json kept = nlohmann::json::array();
+  for (const KeptNode& node : result.kept) kept.push_back({{"name", node.name}, {"op", node.op}, {"reason", node.reason}});
+  nlohmann::json nodes = nlohmann::json::array();
+  for (const NodeError& node : result.node_errors) nodes.push_back({{"name", node.name}, {"op", node.op}, {"sqnr_db", node.sqnr_db}});
+  return {{"model", model.name()},
+          {"method", result.table.method},
+          {"dataset", result.table.dataset},
+          {"calibrated_by", result.calibrated_by},
+          {"quantized_nodes", result.quantized_nodes},
+          {"kept", std::move(kept)},
+          {"nodes", std::move(nodes)},
+          {"mac_share", result.int8_mac_share},
+          {"seconds", seconds}};
+}
+
+}  // namespace
+
+nlohmann::json quantize_order_to_json(const QuantizeOrder& order) {
+  return {{"model", order.model.name},
+          {"weights", order.model.weights},
+          {"shapes", order.model.shapes},
+          {"seed", order.model.seed},
+          {"data_dir", order.model.data_dir},
+          {"cache_dir", order.model.cache_dir},
+          {"settings", quantize_options_of(order.settings)},
+          {"point_dataset", order.point_dataset},
+          {"threads", order.threads},
+          {"output", order.output},
+          {"table", order.table},
+          {"save_table", order.save_table}};
+}
+
+QuantizeOrder quantize_order_from_json(const nlohmann::json& json) {
+  QuantizeOrder order;
+  json.at("model").get_to(order.model.name);
+  json.at("weights").get_to(order.model.weights);
+  json.at("shapes").get_to(order.model.shapes);
+  json.at("seed").get_to(order.model.seed);
+  json.at("data_dir").get_to(order.model.data_dir);
+  json.at("cache_dir").get_to(order.model.cache_dir);
+  order.settings = quantize_settings(json.at("settings").get<std::map<std::string, std::string>>(), "--");
+  json.at("point_dataset").get_to(order.point_dataset);
+  json.at("threads").get_to(order.threads);
+  json.at("output").get_to(order.output);
+  json.at("table").get_to(order.table);
+  json.at("save_table").get_to(order.save_table);
+  return order;
+}
+
+nlohmann::json carry_out(const QuantizeOrder& order) {
+  const auto begin = std::chrono::steady_clock::now();
+  const auto model = open_model(order.model);
+  if (order.output.empty() && is_quantized(model->summary())) return {{"given", true}};
+  const CalibrationSamples samples = calibration_samples(order.model, model->summary(), order.settings, order.point_dataset);
+  const std::string key = quantized_key(*model, samples, order.settings);
+  if (order.output.empty() && find_quantized(order.model.cache_dir, key, model->name()).model) return {{"cached", true}};
+  std::optional<CalibrationTable> given;
+  if (!order.table.empty()) given = read_table(order.table);
+  const QuantizedModel result = quantize_model(*model, samples, order.settings, order.threads, given ? &*given : nullptr);
+  if (!order.save_table.empty()) write_table(order.save_table, result.table);
+  if (order.output.empty()) {
+    keep_quantized(order.model.cache_dir, key, result);
+  } else {
+    write_file_atomic(order.output, write_onnx(result.graph, result.metadata));
+  }
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
+  return report_of(result, *model, seconds.count());
+}
+
+int serve_quantize(int channel) {
+  FrameWriter writer(channel);
+  const auto request = FrameReader(channel).read();
+  if (!request) return 1;
+  const auto answer_error = [&](ErrorKind kind, const std::string& message) {
+    writer.write({{{"kind", "error"}, {"error", static_cast<int>(kind)}, {"message", message}}, {}});
+  };
+  try {
+    writer.write({{{"kind", "done"}, {"report", carry_out(quantize_order_from_json(request->header))}}, {}});
+  } catch (const Error& error) {
+    answer_error(error.kind(), error.what());
+  } catch (const std::bad_alloc&) {
+    answer_error(ErrorKind::out_of_memory, "memory does not suffice");
+  }
+  return 0;
+}
+
+}  // namespace deepgap

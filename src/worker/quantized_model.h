@@ -1,0 +1,62 @@
+// The QDQ form of an FP32 Model: made once, kept in the cache as ONNX, and given to every engine as the same bytes.
+//
+// The key is the content of network, weights, calibration samples and settings, and the version of the method, so a kept file is never
+// stale. Writing is atomic; a damaged file counts as none. Making one runs the native engine in this process: do it in a child of its own.
+#pragma once
+
+#include "dataset/open_dataset.h"
+#include "model/model_source.h"
+#include "quantize/quantizer.h"
+#include "quantize/settings.h"
+
+#include <deepgap/dataset.h>
+#include <deepgap/model.h>
+#include <deepgap/record.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace deepgap {
+
+// The samples that ranges are calibrated on, loaded.
+struct CalibrationSamples {
+  std::unique_ptr<Dataset> dataset;
+  std::vector<uint32_t> indices;
+};
+// `point_dataset` is what "auto" falls back to. Throws as open_dataset and load do; Error{input} for a Dataset without samples.
+CalibrationSamples calibration_samples(const ModelRequest& request, const GraphSummary& summary, const QuantizeSettings& settings,
+                                       const std::string& point_dataset);
+
+struct QuantizedModel {
+  Graph graph;
+  std::map<std::string, std::string> metadata;  // what is known of its making, for the file
+  CalibrationTable table;
+  std::vector<KeptNode> kept;
+  std::vector<NodeError> node_errors;  // where keep=auto asked for them
+  int64_t quantized_nodes = 0;
+  double int8_mac_share = 0;
+  std::string calibrated_by;  // engine and version
+};
+// Slow. Throws Error{input | usage} as the Quantizer does. With `given`, nothing runs for ranges; one of another model is refused.
+QuantizedModel quantize_model(const Model& model, const CalibrationSamples& samples, const QuantizeSettings& settings, int threads,
+                              const CalibrationTable* given = nullptr);
+
+// Whether the network holds QuantizeLinear or DequantizeLinear: then it is taken as it is.
+bool is_quantized(const GraphSummary& summary);
+
+std::string quantized_key(const Model& model, const CalibrationSamples& samples, const QuantizeSettings& settings);
+struct KeptQuantized {
+  std::shared_ptr<const Model> model;
+  Facts facts;  // as quantized_facts() tells
+};
+// `model` is null where there is none.
+KeptQuantized find_quantized(const std::string& cache_dir, const std::string& key, const std::string& name);
+// Throws Error{input} naming the file where it cannot be written.
+void keep_quantized(const std::string& cache_dir, const std::string& key, const QuantizedModel& quantized);
+
+// What a Record says of a quantized Model: quantize.* from the file's metadata; a file of others says so.
+Facts quantized_facts(const std::map<std::string, std::string>& metadata);
+
+}  // namespace deepgap

@@ -1,0 +1,41 @@
+// Runs single samples through a named engine, for what is not measured: checks, references, calibration. In a child process only.
+#pragma once
+
+#include <deepgap/model.h>
+#include <deepgap/tensor.h>
+
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace deepgap {
+
+struct EngineChoice {
+  std::string backend = "native";
+  std::string precision = "fp32";
+  int threads = 1;
+  std::string cache_dir;
+  std::map<std::string, std::string> options;  // of the backend
+};
+
+// Called for each sample in order; views are valid during the call. With a fixed batch in the network the sample fills all of it.
+using SampleReceiver = std::function<void(size_t position, std::span<const TensorView> outputs)>;
+
+// Returns the engine's name and version. Throws Error as open_plugin(), supports() and load() say.
+std::string run_on_engine(const EngineChoice& engine, const Model& model, std::span<const std::vector<TensorView>> samples,
+                          const SampleReceiver& receive);
+// The same by the plain evaluator. Throws Error{refused} for an operator that it does not have.
+std::string run_on_evaluator(const Model& model, std::span<const std::vector<TensorView>> samples, const SampleReceiver& receive);
+// On native in FP32; where it refuses the Graph, by the plain evaluator.
+std::string run_fp32(const Model& model, int threads, std::span<const std::vector<TensorView>> samples, const SampleReceiver& receive);
+
+// The batch that the network insists on; 1 where it leaves it open.
+int64_t fixed_batch(const GraphSummary& summary);
+// A tensor that borrows the view's bytes for the length of a call.
+Tensor borrowed(const TensorView& view);
+// A tensor of its own with `batch` times the sample along the first dimension.
+Tensor repeated(const TensorView& sample, int64_t batch);
+
+}  // namespace deepgap

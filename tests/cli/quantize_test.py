@@ -1,0 +1,165 @@
+#!/usr/bin/env python3
+"""`deepgap quantize`, and precision int8 of `check` and `run`, as a user runs them. Argument: the program. Run from the tree's root."""
+import json
+import pathlib
+import re
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+
+DEEPGAP = sys.argv.pop(1)
+CACHE = "build/test-cache"
+MODEL = "resnet18:image=64,width=0.5"
+SMALL = "mobilenet_v2:image=32,width=0.25"
+
+
+def deepgap(*arguments):
+    return subprocess.run([DEEPGAP, *[str(a) for a in arguments]], capture_output=True, text=True, timeout=300)
+
+
+def array(path, shape, values):
+    """A float32 .npy file."""
+    header = f"{{'descr': '<f4', 'fortran_order': False, 'shape': {tuple(shape)}, }}"
+    header += " " * (63 - (10 + len(header)) % 64) + "\n"
+    path.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + struct.pack(f"<{len(values)}f", *values))
+
+
+class Quantize(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def quantize(self, *arguments, model=MODEL, code=0):
+        run = deepgap("quantize", model, "-o", self.folder / "q.onnx", "--samples", 4, "--cache", CACHE, *arguments)
+        self.assertEqual(run.returncode, code, run.stderr + run.stdout)
+        return run
+
+    def refused(self, message, *arguments, **more):
+        error = self.quantize(*arguments, **more, code=2).stderr
+        self.assertIn(message, error)
+        self.assertEqual(len(error.strip().splitlines()), 1, error)
+
+    def test_engines_run_the_file_alike(self):
+        report = json.loads(self.quantize("--json").stdout)
+        self.assertEqual(report["kept"], [])
+        self.assertGreaterEqual(report["mac_share"], 0.99)
+        for backend in ("openvino", "onnxruntime"):
+            run = deepgap("check", self.folder / "q.onnx", "--backend", backend, "-p", "int8", "--samples", 4, "--json")
+            self.assertEqual(run.returncode, 0, run.stderr)
+            self.assertGreater(json.loads(run.stdout)["sqnr_db"], 20, backend)
+
+    def test_a_table_gives_the_same_file(self):
+        table = self.folder / "r18.table"
+        self.quantize("--save-table", table)
+        first = (self.folder / "q.onnx").read_bytes()
+        self.quantize("--calibration-table", table)
+        self.assertEqual((self.folder / "q.onnx").read_bytes(), first)
+        self.refused("the calibration table is of " + MODEL, "--calibration-table", table, model=SMALL)
+        table.write_text("no table")
+        self.refused("is no calibration table", "--calibration-table", table)
+
+    def test_nodes_are_kept_by_name(self):
+        report = json.loads(self.quantize("--keep", "conv1,fc", "--json").stdout)
+        self.assertEqual([node["name"] for node in report["kept"]], ["conv1", "fc"])
+        self.assertLess(report["mac_share"], 0.99)
+        self.refused("unknown node to keep 'conv9', did you mean 'conv1'?", "--keep", "conv9")
+
+    def test_wrong_settings(self):
+        self.refused("did you mean 'entropy'?", "--method", "entropi")
+        self.refused("--percentile='120' is not a number from 50 to 100", "--percentile", "120")
+        self.refused("unknown model 'resnet19'", model="resnet19")
+
+    def test_wrong_calibration_data(self):
+        empty = self.folder / "empty"
+        empty.mkdir()
+        self.refused("holds no pictures", "--dataset", empty)
+        other, broken = self.folder / "other.npy", self.folder / "broken.npy"
+        array(other, (2, 3, 32, 32), [0.5] * (2 * 3 * 32 * 32))
+        self.refused("[1,3,64,64]", "--dataset", other)
+        array(broken, (1, 3, 64, 64), [float("nan")] + [0.5] * (3 * 64 * 64 - 1))
+        self.refused("is not finite there", "--dataset", broken)
+
+    def test_a_quantized_file_is_not_quantized_again(self):
+        self.quantize()
+        self.refused("is quantized already", model=self.folder / "q.onnx")
+
+    def test_a_scale_of_zero_is_found_before_anything_runs(self):
+        self.quantize()
+        file = self.folder / "q.onnx"
+        content, found = re.subn(rb"(input_scale\x4a\x04)....", rb"\g<1>\0\0\0\0", file.read_bytes(), flags=re.DOTALL)
+        self.assertEqual(found, 1)
+        file.write_bytes(content)
+        run = deepgap("run", "--model", file, "-p", "int8", "--backend", "openvino", "--store", self.folder / "s.db", "--cache", CACHE)
+        self.assertEqual(run.returncode, 2, run.stderr)
+        self.assertIn("node 'input_QuantizeLinear' (QuantizeLinear): scale 0 is zero", run.stderr)
+
+
+class Int8(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def check(self, *arguments, code=0):
+        run = deepgap("check", *arguments, "-p", "int8", "--backend", "onnxruntime", "--samples", 4, "--cache", self.folder, "--json")
+        self.assertEqual(run.returncode, code, run.stderr)
+        return json.loads(run.stdout)
+
+    def test_a_model_is_quantized_once_and_kept(self):
+        first = self.check(MODEL)
+        self.assertGreater(first["sqnr_db"], 10)
+        files = list((self.folder / "quantized").iterdir())
+        self.assertEqual(len(files), 1)
+        made = files[0].stat().st_mtime_ns
+        self.assertEqual(self.check(MODEL)["sqnr_db"], first["sqnr_db"])
+        self.assertEqual(files[0].stat().st_mtime_ns, made)
+        content = files[0].read_bytes()
+        files[0].write_bytes(content[:1000])
+        self.assertEqual(self.check(MODEL)["sqnr_db"], first["sqnr_db"])
+        self.assertEqual(files[0].read_bytes(), content)
+
+    def test_settings_are_part_of_the_key(self):
+        self.check(MODEL)
+        self.check(MODEL, "--quantize", "method=entropy")
+        self.assertEqual(len(list((self.folder / "quantized").iterdir())), 2)
+        run = deepgap("check", MODEL, "-p", "int8", "--quantize", "methd=entropy")
+        self.assertEqual(run.returncode, 2)
+        self.assertIn("did you mean 'method'?", run.stderr)
+
+    def test_nodes_alone_are_near_the_reference(self):
+        nodes = self.check(MODEL, "--nodes")["nodes"]
+        self.assertGreater(len(nodes), 20)
+        self.assertTrue(any(node["op"] == "Conv" and node["quantized"] for node in nodes))
+        for node in nodes:
+            self.assertGreaterEqual(node["sqnr_db"], 20, node)
+
+    def test_every_network_of_the_zoo_keeps_its_nodes_near_the_reference(self):
+        names = [entry["name"] for entry in json.loads(deepgap("models", "--json").stdout)]
+        self.assertIn("mobilenet_v2", names)
+        for name in names:
+            run = deepgap("check", f"{name}:image=64,width=0.25", "-p", "int8", "--backend", "openvino", "--nodes", "--samples", 2, "--cache", self.folder, "--json")
+            self.assertIn(run.returncode, (0, 1), run.stderr)
+            below = [node for node in json.loads(run.stdout)["nodes"] if node["quantized"] and node["sqnr_db"] < 20]
+            self.assertEqual(below, [], name)
+
+    def test_a_run_records_how_it_was_quantized(self):
+        store = self.folder / "s.db"
+        run = deepgap("run", "--model", MODEL, "-p", "fp32,int8", "--backend", "onnxruntime", "--iterations", 3, "--warmup", 1, "--axis",
+                      "quantize.keep=conv1", "--store", store, "--cache", self.folder)
+        self.assertEqual(run.returncode, 0, run.stderr + run.stdout)
+        records = json.loads(deepgap("export", store, "--format", "json").stdout)
+        self.assertEqual({record["outcome"] for record in records}, {"ok"})
+        int8 = next(record for record in records if record["precision"] == "int8")
+        self.assertIn("int8_mac_share", int8)
+        self.assertLess(int8["check_sqnr_db"], 60)  # the reference is the FP32 network
+        self.assertGreater(int8["check_sqnr_db"], 10)
+        run = deepgap("run", "--model", MODEL, "-p", "int8", "--axis", "quantize.methd=minmax", "--dry-run", "--store", store)
+        self.assertEqual(run.returncode, 2)
+        self.assertIn("did you mean 'quantize.method'?", run.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -11,6 +11,8 @@ ALLOWED = {
     "base": set(),
     "stats": {"base"},
     "record": {"base"},
+    "ceilings": {"base"},
+    "profile": {"base", "ceilings"},
     "model": {"base", "stats"},
     "dataset": {"base", "stats", "model"},
     "engine": {"base", "stats", "model", "engine/passes"},
@@ -22,7 +24,7 @@ ALLOWED = {
     "store": {"base", "record"},
     "analysis": {"base", "stats", "record"},
     "report": {"base", "stats", "record", "analysis"},
-    "worker": {"base", "stats", "record", "model", "dataset", "scenario", "telemetry", "quantize", "engine/passes"},
+    "worker": {"base", "stats", "record", "profile", "model", "dataset", "scenario", "telemetry", "quantize", "engine/passes"},
     "run": {"base", "stats", "record", "plan", "store", "analysis", "worker"},
     "backends/null": {"base"},
     "backends/common": {"base"},
@@ -30,7 +32,7 @@ ALLOWED = {
     "backends/openvino": {"base", "backends/common"},
     "backends/native": {"base", "model", "engine", "engine/passes"},
     "backends/libtorch": {"base", "model", "backends/common"},
-    "cli": {"base", "stats", "record", "model", "dataset", "scenario", "telemetry", "plan", "store", "analysis", "report", "worker", "run", "quantize"},
+    "cli": {"base", "stats", "record", "ceilings", "profile", "model", "dataset", "scenario", "telemetry", "plan", "store", "analysis", "report", "worker", "run", "quantize"},
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.M)
 

@@ -116,16 +116,16 @@ void Executable::run(const dnnl::stream& stream, std::span<const std::byte* cons
   for (size_t i = 0; i < plan_.steps.size(); ++i) run_step(i, stream);
 }
 
-std::vector<LayerTiming> Executable::run_timed(const dnnl::stream& stream, std::span<const std::byte* const> inputs,
-                                               std::span<std::byte* const> outputs, const std::function<Nanoseconds()>& now) {
+void Executable::run_timed(const dnnl::stream& stream, std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs,
+                           const std::function<Nanoseconds()>& now, std::span<LayerTiming> timings) {
   set_externals(inputs, outputs);
-  std::vector<LayerTiming> timings;
+  Nanoseconds before = now();
   for (size_t i = 0; i < plan_.steps.size(); ++i) {
-    const Nanoseconds begin = now();
     run_step(i, stream);
-    timings.push_back({plan_.steps[i].name, plan_.steps[i].op, now() - begin});
+    const Nanoseconds after = now();
+    timings[i].ns += after - before;
+    before = after;
   }
-  return timings;
 }
 
 }  // namespace deepgap

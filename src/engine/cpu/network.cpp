@@ -149,23 +149,28 @@ PrecisionShares Network::precision_shares() const {
   return shares;
 }
 
-void Network::run(const Plan& plan, std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs) {
+// Each part with its addresses in input_addresses_ and output_addresses_.
+template <typename RunPart>
+void Network::run_parts(const Plan& plan, std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs, RunPart run_part) {
   const TeamScope scope = team();
   input_addresses_.assign(inputs.begin(), inputs.end());
   output_addresses_.assign(outputs.begin(), outputs.end());
   for (int64_t part = 0; part < plan.parts; ++part) {
-    plan.executable->run(stream_, input_addresses_, output_addresses_);
+    run_part();
     for (size_t i = 0; i < inputs.size(); ++i) input_addresses_[i] += plan.input_part_bytes[i];
     for (size_t i = 0; i < outputs.size(); ++i) output_addresses_[i] += plan.output_part_bytes[i];
   }
 }
 
+void Network::run(const Plan& plan, std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs) {
+  run_parts(plan, inputs, outputs, [&] { plan.executable->run(stream_, input_addresses_, output_addresses_); });
+}
+
 std::vector<LayerTiming> Network::run_timed(const Plan& plan, std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs,
                                             const std::function<Nanoseconds()>& now) {
-  run(plan, inputs, outputs);  // warm
-  const TeamScope scope = team();
-  auto timings = plan.executable->run_timed(stream_, inputs, outputs, now);
-  for (auto& timing : timings) timing.ns *= plan.parts;
+  std::vector<LayerTiming> timings;
+  for (const Step& step : plan.executable->steps()) timings.push_back({step.name, step.op, 0});
+  run_parts(plan, inputs, outputs, [&] { plan.executable->run_timed(stream_, input_addresses_, output_addresses_, now, timings); });
   return timings;
 }
 

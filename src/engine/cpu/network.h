@@ -69,7 +69,7 @@ class Network {
   const Plan* plan_for(int64_t samples) const;
   // Addresses of the whole batch's tensors.
   void run(const Plan& plan, std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs);
-  // Timings of the first part, times the number of parts.
+  // The same, with the time of each step: of all parts together.
   std::vector<LayerTiming> run_timed(const Plan& plan, std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs,
                                      const std::function<Nanoseconds()>& now);
   PrecisionShares precision_shares() const;  // of the multiply-accumulates of the largest batch
@@ -83,6 +83,8 @@ class Network {
   Network(NetworkSource&& source, const NetworkOptions& options) : Network(source, options) {}
   Executable& executable_for(NetworkSource& source, int64_t samples);
   Plan plan(NetworkSource& source, int64_t batch);
+  template <typename RunPart>
+  void run_parts(const Plan& plan, std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs, RunPart run_part);
 
   NetworkOptions options_;
   std::vector<int> cpus_;  // of its threads; empty: the system places them

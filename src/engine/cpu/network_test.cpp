@@ -386,6 +386,21 @@ TEST(CpuNetwork, TimesEveryLayer) {
   EXPECT_EQ(timings[0].ns, 5);
 }
 
+// A batch in parts: every part is timed, none is taken for another.
+TEST(CpuNetwork, TimesAllPartsOfABatch) {
+  GraphBuilder b;
+  const Graph graph = b.finish({b.node("Relu", {b.conv(b.input({-1, 3, 8, 8}), 3, 16, 3)})});
+  Network network(graph, {.batch_sizes = {6}, .pin = false, .part = 2});
+  ASSERT_EQ(network.plan_for(6)->parts, 3);
+  std::vector<float> in(6 * 192, 1), out(6 * 1024, -1);
+  const std::byte* inputs[] = {reinterpret_cast<const std::byte*>(in.data())};
+  std::byte* outputs[] = {reinterpret_cast<std::byte*>(out.data())};
+  Nanoseconds time = 0;
+  const auto timings = network.run_timed(*network.plan_for(6), inputs, outputs, [&] { return time += 5; });
+  EXPECT_EQ(timings[0].ns, 3 * 5);
+  EXPECT_GE(*std::min_element(out.begin(), out.end()), 0) << "the last part ran too";
+}
+
 TEST(Operators, FastOnesAreSortedAndKnown) {
   const auto names = fast_operators();
   EXPECT_TRUE(std::is_sorted(names.begin(), names.end()));

@@ -1,0 +1,59 @@
+// What this machine does at most, measured: arithmetic in each precision, and bytes a second by how much memory is gone through. A layer's
+// time is compared with it (ceilings/roofline.h).
+//
+// These are ceilings, so of several samples the best counts, as in STREAM: what disturbs a sample only takes away. The median stands beside
+// it and tells how disturbed the machine was. Run it in a process of its own, before an engine has started threads.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace deepgap {
+
+// Multiply-adds in registers, with one kind of instruction.
+struct ComputeCeiling {
+  std::string precision;  // fp32, bf16, fp16, int8: of what is multiplied
+  std::string kernel;     // "AVX-512 FMA"
+  double flop_per_s = 0;  // of all threads together; multiply and add are two
+  double median_flop_per_s = 0;
+};
+
+// Going through `footprint_bytes` again and again, all threads together: the smaller, the nearer the cache that holds it.
+struct MemoryCeiling {
+  int64_t footprint_bytes = 0;
+  double read_bytes_per_s = 0;
+  double triad_bytes_per_s = 0;   // a = b + s c: two parts read, one written, as STREAM counts
+  double median_bytes_per_s = 0;  // of the faster of both
+
+  double bytes_per_s() const { return read_bytes_per_s > triad_bytes_per_s ? read_bytes_per_s : triad_bytes_per_s; }
+};
+
+struct Ceilings {
+  int threads = 0;
+  std::vector<ComputeCeiling> compute;
+  std::vector<MemoryCeiling> memory;  // smallest footprint first; the last one is main memory's
+  double seconds = 0;                 // that measuring took
+};
+
+struct CeilingsRequest {
+  std::vector<int> cpus;         // a thread stays on each
+  int64_t last_cache_bytes = 0;  // of all last-level caches together; 0: not known
+  int64_t memory_bytes = 0;      // that may be used
+};
+
+// Two to six seconds.
+Ceilings measure_ceilings(const CeilingsRequest& request);
+
+// Footprints to measure, of all threads together: from the first-level cache up in steps of two, the last at least four times
+// `last_cache_bytes` where `memory_bytes` allow.
+std::vector<int64_t> footprints_for(size_t threads, int64_t last_cache_bytes, int64_t memory_bytes);
+
+nlohmann::json ceilings_to_json(const Ceilings& ceilings);
+Ceilings ceilings_from_json(const nlohmann::json& json);  // throws Error{input}
+nlohmann::json ceilings_request_to_json(const CeilingsRequest& request);
+CeilingsRequest ceilings_request_from_json(const nlohmann::json& json);
+
+}  // namespace deepgap

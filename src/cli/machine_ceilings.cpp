@@ -1,0 +1,109 @@
+#include "cli/machine_ceilings.h"
+
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/subprocess.h"
+#include "base/text.h"
+#include "cli/command.h"
+#include "record/record_json.h"
+#include "telemetry/environment.h"
+#include "worker/child_call.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+
+namespace deepgap {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* child_command = "__ceilings";
+constexpr int version = 1;  // of what is measured, and how
+
+int64_t number(const Facts& facts, const std::string& key, int64_t fallback) {
+  const auto found = facts.find(key);
+  const auto* value = found == facts.end() ? nullptr : std::get_if<int64_t>(&found->second);
+  return value == nullptr ? fallback : *value;
+}
+
+// What the ceilings depend on.
+json identity(int threads, const Facts& environment) {
+  Facts facts;
+  for (const char* key :
+       {"host.name", "cpu.model", "cpu.microcode", "cpu.flags", "cpu.sockets", "cpu.cores", "cpu.threads_per_core", "cpu.cache_l3_bytes",
+        "cpu.cache_l3_count", "cpu.turbo", "cpu.governor", "cgroup.cpu_quota", "memory.total_bytes", "os.kernel"}) {
+    if (const auto found = environment.find(key); found != environment.end()) facts.insert(*found);
+  }
+  return {{"version", version}, {"threads", threads}, {"cpus", allowed_cpus()}, {"machine", facts_to_json(facts)}};
+}
+
+std::optional<Ceilings> kept(const std::string& file, const json& who) {
+  try {
+    const json content = json::parse(read_text(file));
+    if (content.at("of") != who) return std::nullopt;
+    return ceilings_from_json(content.at("ceilings"));
+  } catch (const std::exception&) {  // not there, or damaged: measured again
+    return std::nullopt;
+  }
+}
+
+CeilingsRequest request_for(int threads, const Facts& environment) {
+  const std::vector<int> allowed = allowed_cpus();
+  CeilingsRequest request;
+  for (int i = 0; i < threads; ++i) request.cpus.push_back(allowed[static_cast<size_t>(i) % allowed.size()]);
+  request.last_cache_bytes = last_cache_bytes(environment);
+  const int64_t available = number(environment, "memory.available_bytes", int64_t{1} << 30);
+  request.memory_bytes = std::min(available, number(environment, "cgroup.memory_limit_bytes", available)) / 4;
+  return request;
+}
+
+class CeilingsCommand : public Command {
+ public:
+  std::string name() const override { return child_command; }
+  std::string describe() const override { return "child of `profile`"; }
+  bool hidden() const override { return true; }
+  void declare(CLI::App&) override {}
+  int run() override {
+    return serve_call(channel_descriptor,
+                      [](const json& request) { return ceilings_to_json(measure_ceilings(ceilings_request_from_json(request))); });
+  }
+};
+
+const bool registered = Registry<Command>::instance().add(child_command, [] { return std::make_unique<CeilingsCommand>(); });
+
+}  // namespace
+
+int64_t last_cache_bytes(const Facts& environment) {
+  for (const char* level : {"cpu.cache_l3", "cpu.cache_l2"}) {
+    const int64_t bytes = number(environment, fmt::format("{}_bytes", level), 0) * number(environment, fmt::format("{}_count", level), 0);
+    if (bytes > 0) return bytes;
+  }
+  return 0;
+}
+
+ShownCeilings machine_ceilings(int threads, const Facts& environment, const std::string& cache_dir, bool fresh) {
+  const json who = identity(threads, environment);
+  ShownCeilings result;
+  std::string file;
+  if (!cache_dir.empty()) file = fmt::format("{}/ceilings/{}.json", cache_dir, content_hash(who.dump()));
+  if (!fresh && !file.empty()) {
+    if (const auto found = kept(file, who)) {
+      result.ceilings = *found;
+      return result;
+    }
+  }
+  const json answer = call_child(child_command, ceilings_request_to_json(request_for(threads, environment)), "measuring the ceilings");
+  result.ceilings = ceilings_from_json(answer);
+  result.measured = true;
+  if (!file.empty()) {
+    make_directories(std::filesystem::path(file).parent_path().string());
+    write_file_atomic(file, json{{"of", who}, {"ceilings", answer}}.dump(2));
+  }
+  return result;
+}
+
+}  // namespace deepgap

@@ -1,0 +1,178 @@
+#include "model/layer_work.h"
+
+#include "model/graph_tools.h"
+
+#include <deepgap/error.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+
+namespace deepgap {
+namespace {
+
+constexpr size_t no_layer = SIZE_MAX;
+
+bool is_half(const std::string& precision) { return precision == "bf16" || precision == "fp16" || precision == "mixed"; }
+
+bool is_known(const Value& value) {
+  return value.dims && std::all_of(value.dims->begin(), value.dims->end(), [](const Dim& dim) { return dim.known(); });
+}
+
+NodeCount count_of(const Graph& graph, const Node& node) {
+  try {
+    return count_node(graph, node);
+  } catch (const Error&) {  // a shape that only the run knows
+    return {};
+  }
+}
+
+using Names = std::map<std::string, size_t, std::less<>>;
+
+// The longest node name first, part after part; a part that is no node's name is passed over.
+std::vector<size_t> nodes_in(const std::string& name, const Names& nodes) {
+  std::vector<size_t> ends;
+  for (size_t at = 0; at <= name.size(); ++at)
+    if (at == name.size() || name[at] == '+') ends.push_back(at);
+  std::vector<size_t> found;
+  size_t begin = 0;
+  while (begin <= name.size()) {
+    const auto first_end = std::lower_bound(ends.begin(), ends.end(), begin);
+    auto end = ends.end();
+    auto node = nodes.end();
+    while (node == nodes.end() && end != first_end) node = nodes.find(std::string_view(name).substr(begin, *--end - begin));
+    if (node != nodes.end()) found.push_back(node->second);
+    begin = (node != nodes.end() ? *end : *first_end) + 1;
+  }
+  return found;
+}
+
+// The Graph's values: who makes and reads them, and how many bytes each takes.
+class Flow {
+ public:
+  Flow(const Graph& graph, const std::string& precision)
+      : graph_(graph),
+        half_(is_half(precision)),
+        makers_(graph.values.size()),
+        readers_(consumers(graph)),
+        outputs_(graph.outputs.begin(), graph.outputs.end()) {
+    for (size_t i = 0; i < graph_.nodes.size(); ++i)
+      for (const ValueId id : graph_.nodes[i].outputs)
+        if (id != no_value) makers_[static_cast<size_t>(id)] = i;
+  }
+
+  const std::vector<size_t>& readers(ValueId id) const { return readers_[static_cast<size_t>(id)]; }
+  bool is_output(ValueId id) const { return outputs_.contains(id); }
+  std::optional<size_t> maker(ValueId id) const { return id == no_value ? std::nullopt : makers_[static_cast<size_t>(id)]; }
+
+  bool is_quantized(const Node& node) const {
+    const auto dequantized = [&](ValueId id) { return maker(id) && graph_.nodes[*maker(id)].op == "DequantizeLinear"; };
+    if (node.op.starts_with("QLinear") || node.op.ends_with("Integer")) return true;
+    return node.inputs.size() > 1 && dequantized(node.inputs[0]) && dequantized(node.inputs[1]);
+  }
+
+  int64_t stored_bytes(ValueId id) const {
+    const Value& value = graph_.values[static_cast<size_t>(id)];
+    return is_known(value) ? element_count(known_shape(graph_, id)) * static_cast<int64_t>(element_bytes(id, value.type)) : 0;
+  }
+
+  // What goes in and out of the nodes together.
+  int64_t moved_bytes(const std::vector<size_t>& nodes) const {
+    const auto inside = [&](size_t node) { return std::binary_search(nodes.begin(), nodes.end(), node); };
+    std::set<ValueId> moved;
+    for (const size_t index : nodes) {
+      const Node& node = graph_.nodes[index];
+      if (count_of(graph_, node).bytes == 0) continue;  // a view
+      for (const ValueId id : node.inputs)
+        if (id != no_value && !(maker(id) && inside(*maker(id)))) moved.insert(id);
+      for (const ValueId id : node.outputs)
+        if (id != no_value && (is_output(id) || !std::all_of(readers(id).begin(), readers(id).end(), inside))) moved.insert(id);
+    }
+    int64_t bytes = 0;
+    for (const ValueId id : moved) bytes += stored_bytes(id);
+    return bytes;
+  }
+
+ private:
+  size_t element_bytes(ValueId id, DataType type) const {
+    const auto size_of = [&](ValueId other) { return byte_size(graph_.values[static_cast<size_t>(other)].type); };
+    if (maker(id) && graph_.nodes[*maker(id)].op == "DequantizeLinear") return size_of(graph_.nodes[*maker(id)].inputs[0]);
+    const auto quantizes = [&](size_t reader) { return graph_.nodes[reader].op == "QuantizeLinear"; };
+    if (!readers(id).empty() && !is_output(id) && std::all_of(readers(id).begin(), readers(id).end(), quantizes))
+      return size_of(graph_.nodes[readers(id).front()].outputs[0]);
+    return type == DataType::f32 && half_ ? 2 : byte_size(type);
+  }
+
+  const Graph& graph_;
+  bool half_;
+  std::vector<std::optional<size_t>> makers_;  // by value
+  std::vector<std::vector<size_t>> readers_;   // by value
+  std::set<ValueId> outputs_;
+};
+
+std::vector<size_t> named_layers(const Graph& graph, const std::vector<std::string>& names) {
+  Names by_name;
+  for (size_t i = 0; i < graph.nodes.size(); ++i) by_name.emplace(graph.nodes[i].name, i);
+  std::vector<size_t> layer_of(graph.nodes.size(), no_layer);
+  for (size_t layer = 0; layer < names.size(); ++layer)
+    for (const size_t node : nodes_in(names[layer], by_name))
+      if (layer_of[node] == no_layer) layer_of[node] = layer;
+  return layer_of;
+}
+
+// By node: the one layer that its results go to, directly or through nodes without a layer. Backwards, so that readers come first.
+std::vector<size_t> layers_gone_to(const Graph& graph, const Flow& flow, const std::vector<size_t>& layer_of) {
+  std::vector<size_t> goes_to = layer_of;
+  for (size_t i = graph.nodes.size(); i-- > 0;) {
+    if (layer_of[i] != no_layer) continue;
+    std::set<size_t> layers;
+    for (const ValueId id : graph.nodes[i].outputs) {
+      if (id == no_value) continue;
+      if (flow.is_output(id)) layers.insert(no_layer);
+      for (const size_t reader : flow.readers(id)) layers.insert(goes_to[reader]);
+    }
+    if (layers.size() == 1) goes_to[i] = *layers.begin();
+  }
+  return goes_to;
+}
+
+// Layers with what they have no name of: multiplications that nobody else does, and what lies between nodes of theirs.
+std::vector<size_t> completed(const Graph& graph, const Flow& flow, std::vector<size_t> layer_of) {
+  const std::vector<size_t> goes_to = layers_gone_to(graph, flow, layer_of);
+  for (size_t i = 0; i < graph.nodes.size(); ++i) {
+    if (layer_of[i] != no_layer || goes_to[i] == no_layer) continue;
+    const auto& inputs = graph.nodes[i].inputs;
+    const bool between =
+        std::any_of(inputs.begin(), inputs.end(), [&](ValueId id) { return flow.maker(id) && layer_of[*flow.maker(id)] == goes_to[i]; });
+    if (between || count_of(graph, graph.nodes[i]).macs > 0) layer_of[i] = goes_to[i];
+  }
+  return layer_of;
+}
+
+}  // namespace
+
+WorkOfLayers work_of_layers(const Graph& bound, const std::string& precision, const std::vector<std::string>& names) {
+  const Flow flow(bound, precision);
+  const std::vector<size_t> named = named_layers(bound, names), layer_of = completed(bound, flow, named);
+  WorkOfLayers result;
+  result.layers.resize(names.size(), {.precision = "fp32"});
+  for (size_t i = 0; i < bound.nodes.size(); ++i) {
+    const Node& node = bound.nodes[i];
+    const NodeCount count = count_of(bound, node);
+    if (layer_of[i] == no_layer) {
+      if (count.macs > 0) result.left_over.push_back(node.name);
+      continue;
+    }
+    LayerWork& layer = result.layers[layer_of[i]];
+    layer.nodes.push_back(i);
+    if (named[i] == no_layer && count.macs == 0) continue;  // folded away, for all that is known
+    layer.macs += count.macs;
+    layer.flop += count.flop;
+    if (count.macs > 0) layer.precision = precision == "int8" && !flow.is_quantized(node) ? "fp32" : precision;
+  }
+  for (LayerWork& layer : result.layers) layer.bytes = flow.moved_bytes(layer.nodes);
+  return result;
+}
+
+}  // namespace deepgap

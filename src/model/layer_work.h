@@ -1,0 +1,38 @@
+// What the layers of an engine do, each of which may stand for several nodes of the Graph: for comparing their times with what the machine
+// could do.
+#pragma once
+
+#include <deepgap/graph.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace deepgap {
+
+struct LayerWork {
+  std::vector<size_t> nodes;  // positions in the Graph, ascending; none: a layer that the engine added itself, of which nothing is known
+  std::string precision;      // of the multiply-accumulates: as asked for, or fp32 where an int8 file leaves them unquantized
+  int64_t macs = 0;
+  int64_t flop = 0;   // twice the macs, and the rest
+  int64_t bytes = 0;  // read and written, each once; what stays inside the layer does not count
+};
+
+struct WorkOfLayers {
+  std::vector<LayerWork> layers;       // beside the names
+  std::vector<std::string> left_over;  // nodes with multiply-accumulates that are in no layer
+};
+
+// `bound` has only known shapes; nodes whose counts are not known all the same count as nothing. A name joins node names with '+'; node
+// names may hold '+' too. A node belongs to the first layer that names it.
+//
+// Engines fold nodes, and give what is left a new name: "Multiply_7+relu" may stand for a convolution, its BatchNormalization and the Relu.
+// So a node with multiply-accumulates that no layer names belongs to the one layer that its result goes to, directly or through nodes
+// without a layer, if there is just one. And what lies between nodes of a layer belongs to it, but its arithmetic counts only where it is
+// named.
+//
+// Bytes are those of the types that values are kept in: float is two bytes in bf16 and fp16, and a value between QuantizeLinear and
+// DequantizeLinear has the type it has there. Of a view (Reshape, Flatten) nothing moves.
+WorkOfLayers work_of_layers(const Graph& bound, const std::string& precision, const std::vector<std::string>& names);
+
+}  // namespace deepgap

@@ -1,0 +1,37 @@
+// The time of every layer of a network as an engine ran it, beside that of the whole. Plain data, made by the worker.
+#pragma once
+
+#include <deepgap/clock.h>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace deepgap {
+
+// Layers in the order of execution.
+struct ProfiledLayer {
+  std::string name;                           // as the engine says it: fused layers join node names with '+'
+  std::string op;                             // as the engine says it
+  std::vector<std::string> nodes, operators;  // of the Graph; empty: the engine added the layer itself
+  std::string precision;                      // of its multiply-accumulates
+  Nanoseconds ns = 0;                         // as whole_ns
+  int64_t macs = 0, flop = 0, bytes = 0;      // of the batch; -1 where not known
+};
+
+struct LayerProfile {
+  std::string engine;  // name and version
+  int rounds = 0;
+  std::vector<ProfiledLayer> layers;
+  // Of a run that nobody looks into. All times are means over the quicker half of the rounds: unlike medians they add up, and unlike means
+  // over all rounds they are not what a disturbance makes of them.
+  Nanoseconds whole_ns = 0;
+  std::vector<std::string> left_over;  // nodes with multiply-accumulates that no layer names
+};
+
+nlohmann::json layer_profile_to_json(const LayerProfile& profile);
+LayerProfile layer_profile_from_json(const nlohmann::json& json);
+
+}  // namespace deepgap

@@ -1,0 +1,50 @@
+#include "profile/layer_profile.h"
+
+#include <nlohmann/json.hpp>
+
+namespace deepgap {
+
+using nlohmann::json;
+
+json layer_profile_to_json(const LayerProfile& profile) {
+  json layers = json::array();
+  for (const ProfiledLayer& layer : profile.layers)
+    layers.push_back({{"name", layer.name},
+                      {"op", layer.op},
+                      {"nodes", layer.nodes},
+                      {"operators", layer.operators},
+                      {"precision", layer.precision},
+                      {"ns", layer.ns},
+                      {"macs", layer.macs},
+                      {"flop", layer.flop},
+                      {"bytes", layer.bytes}});
+  return {{"engine", profile.engine},
+          {"rounds", profile.rounds},
+          {"whole_ns", profile.whole_ns},
+          {"left_over", profile.left_over},
+          {"layers", layers}};
+}
+
+LayerProfile layer_profile_from_json(const json& object) {
+  LayerProfile profile;
+  object.at("engine").get_to(profile.engine);
+  object.at("rounds").get_to(profile.rounds);
+  object.at("whole_ns").get_to(profile.whole_ns);
+  object.at("left_over").get_to(profile.left_over);
+  for (const json& row : object.at("layers")) {
+    ProfiledLayer layer;
+    row.at("name").get_to(layer.name);
+    row.at("op").get_to(layer.op);
+    row.at("nodes").get_to(layer.nodes);
+    row.at("operators").get_to(layer.operators);
+    row.at("precision").get_to(layer.precision);
+    row.at("ns").get_to(layer.ns);
+    row.at("macs").get_to(layer.macs);
+    row.at("flop").get_to(layer.flop);
+    row.at("bytes").get_to(layer.bytes);
+    profile.layers.push_back(std::move(layer));
+  }
+  return profile;
+}
+
+}  // namespace deepgap

@@ -1,0 +1,116 @@
+#include "profile/rows.h"
+
+#include "base/text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+namespace deepgap {
+namespace {
+
+constexpr double most_between = 0.05;  // of the whole: beyond it the layers do not explain the time
+
+std::string bound_name(Bound bound, double bytes, int64_t last_cache_bytes) {
+  if (bound == Bound::none) return "";
+  if (bound == Bound::compute) return "compute";
+  return bytes > static_cast<double>(last_cache_bytes) ? "memory" : "cache";
+}
+
+ProfileRow row_of(const ProfiledLayer& layer, const Ceilings& ceilings, int64_t last_cache_bytes) {
+  ProfileRow row{.name = layer.name, .operators = layer.operators.empty() ? layer.op : join(layer.operators, "+")};
+  row.seconds = static_cast<double>(layer.ns) / 1e9;
+  if (layer.nodes.empty()) return row;
+  const Work work{layer.precision, 2 * static_cast<double>(layer.macs), static_cast<double>(layer.bytes)};
+  row.bytes = work.bytes;
+  if (row.seconds > 0) row.flop_per_s = static_cast<double>(layer.flop) / row.seconds;
+  const Roof roof = roof_of(ceilings, work);
+  row.bound = bound_name(roof.bound, work.bytes, last_cache_bytes);
+  if (roof.bound == Bound::none) return row;
+  row.roof_seconds = roof.seconds;
+  if (row.seconds > 0) row.of_roof = roof.seconds / row.seconds;
+  return row;
+}
+
+// Rates and roofs of a group are those of its layers that have them.
+struct Sum {
+  ProfileRow row{.layers = 0};
+  double flop = 0, flop_seconds = 0, bytes = 0, roof = 0, roof_seconds = 0;
+  bool any_bytes = false;
+
+  void add(const ProfileRow& layer) {
+    row.layers += layer.layers;
+    row.seconds += layer.seconds;
+    if (layer.flop_per_s) {
+      flop += *layer.flop_per_s * layer.seconds;
+      flop_seconds += layer.seconds;
+    }
+    if (layer.bytes) bytes += *layer.bytes;
+    any_bytes = any_bytes || layer.bytes.has_value();
+    if (layer.roof_seconds) {
+      roof += *layer.roof_seconds;
+      roof_seconds += layer.seconds;
+    }
+  }
+  ProfileRow result(double whole) const {
+    ProfileRow sum = row;
+    sum.share = whole > 0 ? sum.seconds / whole : 0;
+    if (flop_seconds > 0) sum.flop_per_s = flop / flop_seconds;
+    if (any_bytes) sum.bytes = bytes;
+    if (roof_seconds > 0) {
+      sum.roof_seconds = roof;
+      sum.of_roof = roof / roof_seconds;
+    }
+    return sum;
+  }
+};
+
+template <typename Key>
+std::vector<std::pair<std::string, Sum>> grouped(const std::vector<ProfileRow>& rows, Key key) {
+  std::map<std::string, Sum> sums;
+  for (size_t i = 0; i < rows.size(); ++i) sums[key(i)].add(rows[i]);
+  std::vector<std::pair<std::string, Sum>> groups(sums.begin(), sums.end());
+  std::stable_sort(groups.begin(), groups.end(), [](const auto& a, const auto& b) { return a.second.row.seconds > b.second.row.seconds; });
+  return groups;
+}
+
+void add_notes(const LayerProfile& profile, const Ceilings& ceilings, const std::string& precision, ProfileRows& rows) {
+  const double off = rows.whole_seconds > 0 ? rows.between_seconds / rows.whole_seconds : 0;
+  if (std::abs(off) > most_between)
+    rows.notes.push_back(
+        fmt::format("the layers add up to {:.1f} % of the whole: more than {:.0f} % is not theirs", 100 * (1 - off), 100 * most_between));
+  if (!profile.left_over.empty())
+    rows.notes.push_back(fmt::format("no layer names {} node{} that multiply, such as {}: rates and ratios leave {} out",
+                                     profile.left_over.size(), profile.left_over.size() == 1 ? "" : "s", profile.left_over.front(),
+                                     profile.left_over.size() == 1 ? "it" : "them"));
+  const auto is_own = [&](const ComputeCeiling& ceiling) { return ceiling.precision == (precision == "mixed" ? "bf16" : precision); };
+  if (!ceilings.compute.empty() && std::none_of(ceilings.compute.begin(), ceilings.compute.end(), is_own))
+    rows.notes.push_back(fmt::format("this CPU has no instruction for {}: layers are compared with the peak of fp32", precision));
+}
+
+}  // namespace
+
+ProfileRows profile_rows(const LayerProfile& profile, const Ceilings& ceilings, const std::string& precision, int64_t last_cache_bytes) {
+  ProfileRows rows;
+  rows.whole_seconds = static_cast<double>(profile.whole_ns) / 1e9;
+  Sum all;
+  for (const ProfiledLayer& layer : profile.layers) {
+    rows.layers.push_back(row_of(layer, ceilings, last_cache_bytes));
+    rows.layers.back().share = rows.whole_seconds > 0 ? rows.layers.back().seconds / rows.whole_seconds : 0;
+    all.add(rows.layers.back());
+  }
+  rows.all = all.result(rows.whole_seconds);
+  rows.between_seconds = rows.whole_seconds - rows.all.seconds;
+  for (const auto& [op, sum] : grouped(rows.layers, [&](size_t i) { return profile.layers[i].op; })) {
+    rows.groups.push_back(sum.result(rows.whole_seconds));
+    rows.groups.back().name = op;
+  }
+  for (const auto& [bound, sum] : grouped(rows.layers, [&](size_t i) { return rows.layers[i].bound; }))
+    if (rows.all.seconds > 0) rows.bounds.emplace_back(bound, sum.row.seconds / rows.all.seconds);
+  add_notes(profile, ceilings, precision, rows);
+  return rows;
+}
+
+}  // namespace deepgap

@@ -1,0 +1,133 @@
+#include "profile/rows.h"
+#include "profile/show.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <sstream>
+
+namespace deepgap {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+Ceilings machine() {
+  return {
+      2, {{"fp32", "wide", 100e9, 90e9}, {"int8", "wide", 400e9, 380e9}}, {{1'000, 100e9, 50e9, 40e9}, {1'000'000, 10e9, 9e9, 9e9}}, 3.0};
+}
+
+// Of 10 ms: a convolution at half the peak, a pool at a fifth of memory's bandwidth, a reorder of the engine's own, a view.
+LayerProfile example() {
+  LayerProfile profile{.engine = "native 1.0", .rounds = 7};
+  profile.layers = {{"conv1+relu1", "Conv", {"conv1", "relu1"}, {"Conv", "Relu"}, "fp32", 4'000'000, 100'000'000, 200'000'000, 2'000},
+                    {"reorder a", "Reorder", {}, {}, "fp32", 1'000'000, -1, -1, -1},
+                    {"pool", "MaxPool", {"pool"}, {"MaxPool"}, "fp32", 3'000'000, 0, 1'000'000, 6'000'000},
+                    {"conv2", "Conv", {"conv2"}, {"Conv"}, "fp32", 1'800'000, 90'000'000, 180'000'000, 2'000},
+                    {"flat", "Flatten", {"flat"}, {"Flatten"}, "fp32", 0, 0, 0, 0}};
+  profile.whole_ns = 10'000'000;
+  return profile;
+}
+
+TEST(ProfileRows, LayersStandBesideTheirRoofs) {
+  const ProfileRows rows = profile_rows(example(), machine(), "fp32", 100'000);
+  ASSERT_EQ(rows.layers.size(), 5U);
+  EXPECT_EQ(rows.layers[0].operators, "Conv+Relu");
+  EXPECT_DOUBLE_EQ(rows.layers[0].share, 0.4);
+  EXPECT_DOUBLE_EQ(*rows.layers[0].flop_per_s, 50e9);
+  EXPECT_DOUBLE_EQ(*rows.layers[0].of_roof, 0.5);
+  EXPECT_EQ(rows.layers[0].bound, "compute");
+  EXPECT_DOUBLE_EQ(*rows.layers[2].of_roof, 0.2);
+  EXPECT_EQ(rows.layers[2].bound, "memory");
+  EXPECT_EQ(profile_rows(example(), machine(), "fp32", 100'000'000).layers[2].bound, "cache");
+  EXPECT_FALSE(rows.layers[1].flop_per_s || rows.layers[1].bytes || rows.layers[1].of_roof) << "nothing is known of a layer of its own";
+  EXPECT_EQ(rows.layers[4].bound, "");
+}
+
+TEST(ProfileRows, SumsAndWhatIsBetween) {
+  const ProfileRows rows = profile_rows(example(), machine(), "fp32", 100'000);
+  EXPECT_DOUBLE_EQ(rows.all.seconds, 0.0098);
+  EXPECT_NEAR(rows.between_seconds, 0.0002, 1e-12);
+  EXPECT_TRUE(rows.notes.empty());
+  ASSERT_EQ(rows.groups.size(), 4U);
+  EXPECT_EQ(rows.groups[0].name, "Conv");
+  EXPECT_EQ(rows.groups[0].layers, 2);
+  EXPECT_DOUBLE_EQ(rows.groups[0].seconds, 0.0058);
+  EXPECT_NEAR(*rows.groups[0].of_roof, (0.002 + 0.0018) / 0.0058, 1e-9);
+  double shares = 0;
+  for (const auto& [bound, share] : rows.bounds) shares += share;
+  EXPECT_NEAR(shares, 1, 1e-9);
+  EXPECT_EQ(rows.bounds[0].first, "compute");
+}
+
+TEST(ProfileRows, WhatDoesNotAddUpIsSaid) {
+  LayerProfile slow = example();
+  slow.whole_ns = 11'000'000;
+  EXPECT_THAT(profile_rows(slow, machine(), "fp32", 0).notes, ElementsAre(HasSubstr("89.1 %")));
+  slow.whole_ns = 9'000'000;
+  EXPECT_THAT(profile_rows(slow, machine(), "fp32", 0).notes, ElementsAre(HasSubstr("108.9 %")));
+  LayerProfile lost = example();
+  lost.left_over = {"conv9"};
+  EXPECT_THAT(profile_rows(lost, machine(), "fp32", 0).notes, ElementsAre(HasSubstr("conv9")));
+  EXPECT_THAT(profile_rows(example(), machine(), "bf16", 0).notes, ElementsAre(HasSubstr("no instruction for bf16")));
+  EXPECT_TRUE(profile_rows(example(), {}, "bf16", 0).notes.empty());
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::istringstream in(text);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+TEST(ProfileText, FitsTheTerminal) {
+  LayerProfile profile = example();
+  profile.layers[0].name = "a/very/long/path/to/the/first/convolution/of/the/network+and/its/activation";
+  for (const size_t width : {80U, 100U, 120U, 160U}) {
+    const ProfileRows rows = profile_rows(profile, machine(), "fp32", 100'000);
+    const auto lines = lines_of(profile_text({"net", "fp32", 16, 2}, profile, rows, {machine(), true}, width, 0));
+    size_t layer_lines = 0;
+    for (const auto& line : lines) {
+      if (line.find(" % ") == std::string::npos && line.find("of roof") == std::string::npos) continue;
+      if (line.ends_with('.')) continue;  // sentences wrap
+      EXPECT_LE(line.size(), width) << line;
+      ++layer_lines;
+    }
+    EXPECT_GE(layer_lines, 10U);
+  }
+}
+
+TEST(ProfileText, TheSlowestComeFirstWhereOnlySomeAreAskedFor) {
+  const LayerProfile profile = example();
+  const ProfileRows rows = profile_rows(profile, machine(), "fp32", 100'000);
+  const std::string text = profile_text({"net", "fp32", 1, 2}, profile, rows, {machine(), false}, 120, 2);
+  EXPECT_LT(text.find("conv1+relu1"), text.find("pool  "));
+  EXPECT_EQ(text.find("conv2"), std::string::npos);
+  EXPECT_THAT(text, HasSubstr("slowest 2 layers"));
+  EXPECT_THAT(text, HasSubstr("measured before"));
+}
+
+TEST(ProfileText, WithoutCeilingsThereAreNoRatios) {
+  const LayerProfile profile = example();
+  const ProfileRows rows = profile_rows(profile, {}, "fp32", 100'000);
+  const std::string text = profile_text({"net", "fp32", 1, 1}, profile, rows, {}, 100, 0);
+  EXPECT_THAT(text, Not(HasSubstr("compute")));
+  EXPECT_THAT(text, HasSubstr("50.0"));
+}
+
+TEST(ProfileJson, SaysWhatTheTableSays) {
+  const LayerProfile profile = example();
+  const auto json = profile_json({"net", "fp32", 16, 2}, profile, profile_rows(profile, machine(), "fp32", 100'000), {machine(), true});
+  EXPECT_EQ(json.at("layers").size(), 5U);
+  EXPECT_DOUBLE_EQ(json.at("layers")[0].at("of_roof"), 0.5);
+  EXPECT_TRUE(json.at("layers")[1].at("flop").is_null());
+  EXPECT_EQ(json.at("bounds").count("unknown"), 1U);
+  EXPECT_DOUBLE_EQ(json.at("whole_ms"), 10.0);
+  const LayerProfile back = layer_profile_from_json(layer_profile_to_json(profile));
+  EXPECT_EQ(layer_profile_to_json(back), layer_profile_to_json(profile));
+}
+
+}  // namespace
+}  // namespace deepgap

@@ -1,0 +1,29 @@
+// What `deepgap profile` prints: tables for people, an object for programs.
+#pragma once
+
+#include "profile/rows.h"
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <string>
+
+namespace deepgap {
+
+struct ProfileHeader {
+  std::string model, precision;
+  int64_t batch = 1;
+  int threads = 1;
+};
+
+struct ShownCeilings {
+  Ceilings ceilings;
+  bool measured = false;  // now, not before
+};
+
+// Lines of at most `width` columns where names can be cut; `top` slowest layers, slowest first; 0: all, in order of execution.
+std::string profile_text(const ProfileHeader& header, const LayerProfile& profile, const ProfileRows& rows, const ShownCeilings& machine,
+                         size_t width, size_t top);
+nlohmann::json profile_json(const ProfileHeader& header, const LayerProfile& profile, const ProfileRows& rows,
+                            const ShownCeilings& machine);
+
+}  // namespace deepgap

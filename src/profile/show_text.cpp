@@ -1,0 +1,109 @@
+#include "profile/show.h"
+
+#include "base/text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+namespace deepgap {
+namespace {
+
+// Besides the name and the operators.
+constexpr size_t number_columns = 57;
+
+std::string milliseconds(double seconds) { return fmt::format("{:.3f}", seconds * 1e3); }
+std::string percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
+std::string or_dash(const std::optional<double>& value, const auto& format) { return value ? format(*value) : std::string("-"); }
+
+// Cut in the middle: layers that belong together begin alike.
+std::string cut(const std::string& text, size_t width) {
+  if (text.size() <= width || width < 5) return text;
+  const size_t end = (width - 2) / 2, begin = width - 2 - end;
+  return text.substr(0, begin) + ".." + text.substr(text.size() - end);
+}
+
+std::string line(const std::string& name, size_t name_width, const std::string& operators, size_t operator_width, const ProfileRow& row) {
+  const auto giga = [](double rate) { return fmt::format("{:.1f}", rate / 1e9); };
+  const auto bytes = [](double amount) { return format_bytes(amount); };
+  return trim(fmt::format("{:<{}} {:<{}} {:>9} {:>7} {:>9} {:>9} {:>8}  {}", cut(name, name_width), name_width,
+                          cut(operators, operator_width), operator_width, milliseconds(row.seconds), percent(row.share),
+                          or_dash(row.flop_per_s, giga), or_dash(row.bytes, bytes), or_dash(row.of_roof, percent), row.bound)) +
+         "\n";
+}
+
+std::string heading(const std::string& name, size_t name_width, const std::string& operators, size_t operator_width) {
+  return fmt::format("{:<{}} {:<{}} {:>9} {:>7} {:>9} {:>9} {:>8}  {}\n", name, name_width, operators, operator_width, "ms", "share",
+                     "GFLOP/s", "bytes", "of roof", "bound by");
+}
+
+std::string ceilings_text(const std::string& precision, const ShownCeilings& machine) {
+  const Ceilings& ceilings = machine.ceilings;
+  const ComputeCeiling* peak = peak_of(ceilings, precision);
+  if (peak == nullptr || ceilings.memory.empty()) return {};
+  const ComputeCeiling* fp32 = peak_of(ceilings, "fp32");
+  std::string text = fmt::format("ceilings: {} {:.0f} GFLOP/s ({})", peak->precision, peak->flop_per_s / 1e9, peak->kernel);
+  if (fp32 != peak) text += fmt::format(", fp32 {:.0f} GFLOP/s", fp32->flop_per_s / 1e9);
+  text += fmt::format("; {:.1f} GB/s from memory, up to {:.0f} GB/s from caches; {}\n", ceilings.memory.back().bytes_per_s() / 1e9,
+                      bandwidth_bytes_per_s(ceilings, 0) / 1e9,
+                      machine.measured ? fmt::format("measured in {:.1f} s", ceilings.seconds) : std::string("measured before"));
+  return text;
+}
+
+std::string sums_text(const ProfileHeader& header, const ProfileRows& rows, size_t name_width, size_t operator_width) {
+  ProfileRow between{.seconds = rows.between_seconds};
+  between.share = rows.whole_seconds > 0 ? rows.between_seconds / rows.whole_seconds : 0;
+  ProfileRow whole{.seconds = rows.whole_seconds, .share = 1};
+  std::string text = line(fmt::format("sum of {} layers", rows.all.layers), name_width, "", operator_width, rows.all);
+  text += line("between layers", name_width, "", operator_width, between);
+  text += line("whole", name_width, "", operator_width, whole);
+  if (rows.whole_seconds > 0)
+    text +=
+        fmt::format("{:.1f} items/s. Between layers is what a plain run takes more than all layers: handing over, inputs, taking times.\n",
+                    static_cast<double>(header.batch) / rows.whole_seconds);
+  return text;
+}
+
+std::string bounds_text(const ProfileRows& rows) {
+  if (!rows.all.of_roof) return {};
+  std::vector<std::string> parts;
+  for (const auto& [bound, share] : rows.bounds)
+    parts.push_back(fmt::format("{} {:.1f} %", bound.empty() ? "nothing that is known" : bound, 100 * share));
+  return fmt::format("Layers reach {} of what the ceilings allow; of their time is bound by {}.\n", percent(*rows.all.of_roof),
+                     join(parts, ", "));
+}
+
+std::vector<size_t> shown_rows(const ProfileRows& rows, size_t top) {
+  std::vector<size_t> order(rows.layers.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  if (top == 0) return order;
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return rows.layers[a].seconds > rows.layers[b].seconds; });
+  order.resize(std::min(top, order.size()));
+  return order;
+}
+
+}  // namespace
+
+std::string profile_text(const ProfileHeader& header, const LayerProfile& profile, const ProfileRows& rows, const ShownCeilings& machine,
+                         size_t width, size_t top) {
+  const size_t text_width = std::max<size_t>(width, number_columns + 23) - number_columns - 1;
+  const size_t operator_width = std::clamp<size_t>(text_width / 3, 9, 24), name_width = text_width - operator_width;
+  std::string text = fmt::format("{} on {}: {}, batch {}, {} thread{}, quicker half of {} rounds\n", header.model, profile.engine,
+                                 header.precision, header.batch, header.threads, header.threads == 1 ? "" : "s", profile.rounds);
+  text += ceilings_text(header.precision, machine) + "\n";
+  text += heading(top == 0 ? "layer" : fmt::format("slowest {} layers", std::min(top, rows.layers.size())), name_width, "operators",
+                  operator_width);
+  for (const size_t index : shown_rows(rows, top)) {
+    const ProfileRow& row = rows.layers[index];
+    text += line(row.name, name_width, row.operators, operator_width, row);
+  }
+  text += sums_text(header, rows, name_width, operator_width) + "\n";
+  text += heading("by operator", name_width, "layers", operator_width);
+  for (const ProfileRow& row : rows.groups) text += line(row.name, name_width, std::to_string(row.layers), operator_width, row);
+  text += "\n" + bounds_text(rows);
+  for (const std::string& note : rows.notes) text += fmt::format("Note: {}.\n", note);
+  return text;
+}
+
+}  // namespace deepgap

@@ -1,0 +1,118 @@
+#!/usr/bin/env python3
+"""`deepgap profile` as a user runs it. Argument: the program. Run from the tree's root."""
+import json
+import subprocess
+import sys
+import unittest
+
+DEEPGAP = sys.argv.pop(1)
+CACHE = "build/test-cache"
+MODEL = "resnet18:image=64"
+
+
+def deepgap(*arguments):
+    return subprocess.run([DEEPGAP, *arguments], capture_output=True, text=True, timeout=300)
+
+
+def profile(*arguments):
+    return deepgap("profile", MODEL, "--cache", CACHE, *arguments)
+
+
+def answer(*arguments):
+    run = profile("--json", *arguments)
+    assert run.returncode == 0, run.stderr
+    return json.loads(run.stdout)
+
+
+class Profile(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.result = answer("--batch", "2", "--rounds", "9")
+
+    def test_layers_hold_all_the_work_of_the_network(self):
+        model = json.loads(deepgap("models", MODEL, "--json").stdout)[0]
+        macs = sum(layer["macs"] or 0 for layer in self.result["layers"])
+        self.assertEqual(macs, 2 * model["macs"])
+        self.assertEqual(self.result["left_over"], [])
+        fused = [layer for layer in self.result["layers"] if len(layer["nodes"]) > 1]
+        self.assertGreater(len(fused), 5)
+        for layer in self.result["layers"]:
+            if layer["macs"]:
+                self.assertGreater(layer["bytes"], 0)
+                self.assertEqual(layer["precision"], "fp32")
+
+    def test_sums_are_the_sums(self):
+        result = self.result
+        self.assertEqual(result["rounds"], 9)
+        layers = sum(layer["ms"] for layer in result["layers"])
+        self.assertAlmostEqual(layers, result["sum"]["ms"], places=6)
+        self.assertAlmostEqual(result["whole_ms"] - layers, result["between_layers_ms"], places=6)
+        self.assertAlmostEqual(sum(group["ms"] for group in result["by_operator"]), layers, places=6)
+        self.assertAlmostEqual(sum(result["bounds"].values()), 1, places=6)
+        off = abs(result["between_layers_ms"]) / result["whole_ms"]
+        self.assertEqual(off > 0.05, any("add up to" in note for note in result["notes"]))
+        print(f"layers add up to {100 * layers / result['whole_ms']:.1f} % of the whole")
+
+    def test_no_layer_is_far_above_the_ceilings(self):
+        # Both are measured, on a machine that others may use too: a ratio of two would be a wrong ceiling or wrong counts.
+        best = 0
+        for layer in self.result["layers"]:
+            if layer["of_roof"] is None or layer["share"] < 0.01:
+                continue
+            self.assertGreater(layer["of_roof"], 0)
+            self.assertIn(layer["bound"], ("compute", "cache", "memory"))
+            best = max(best, layer["of_roof"])
+        print(f"the best layer reaches {100 * best:.0f} % of its roof")
+        self.assertGreater(best, 0)
+        self.assertLess(best, 2)
+
+    def test_ceilings_are_kept(self):
+        again = answer("--rounds", "1")
+        self.assertFalse(again["ceilings_measured_now"])
+        self.assertEqual(again["ceilings"], self.result["ceilings"])
+        other = answer("--rounds", "1", "--threads", "1", "--fresh-ceilings")
+        self.assertTrue(other["ceilings_measured_now"])
+        self.assertEqual(other["ceilings"]["threads"], 1)
+
+    def test_the_table_fits(self):
+        run = profile("--rounds", "2", "--top", "3")
+        self.assertEqual(run.returncode, 0, run.stderr)
+        lines = run.stdout.splitlines()
+        self.assertIn("slowest 3 layers", run.stdout)
+        self.assertIn("between layers", run.stdout)
+        table = [line for line in lines if " % " in line and not line.endswith(".")]
+        self.assertGreater(len(table), 6)
+        for line in table:
+            self.assertLessEqual(len(line), 120, line)
+
+    def test_openvino_tells_too_where_it_is(self):
+        names = [row["name"] for row in json.loads(deepgap("backends", "--json").stdout)]
+        if "openvino" not in names or profile("--backend", "openvino", "--rounds", "1").returncode == 1:
+            print("openvino is not here: its layers are not tried")
+            return
+        result = answer("--backend", "openvino", "--rounds", "3")
+        model = json.loads(deepgap("models", MODEL, "--json").stdout)[0]
+        self.assertEqual(sum(layer["macs"] or 0 for layer in result["layers"]), model["macs"])
+
+    def refused(self, code, *arguments):
+        run = deepgap("profile", *arguments, "--cache", CACHE)
+        self.assertEqual(run.returncode, code, run.stderr)
+        self.assertEqual(len(run.stderr.splitlines()), 1, run.stderr)
+        return run.stderr
+
+    def test_an_engine_without_layer_times_is_refused(self):
+        self.assertIn("null tells no times of its layers", self.refused(1, MODEL, "--backend", "null"))
+
+    def test_wrong_input_is_one_line(self):
+        self.assertIn("'native'", self.refused(2, MODEL, "--backend", "natve"))
+        self.assertIn("'path'", self.refused(2, MODEL, "--option", "pth=fast"))
+        self.assertIn("name=value", self.refused(2, MODEL, "--option", "path"))
+        self.assertIn("--batch", self.refused(2, MODEL, "--batch", "0"))
+        self.assertIn("--rounds", self.refused(2, MODEL, "--rounds", "-3"))
+        self.assertIn("fp33", self.refused(2, MODEL, "--precision", "fp33"))
+        self.assertIn("resnet18", self.refused(2, "resnet19"))
+        self.assertIn("fp16", self.refused(1, MODEL, "--precision", "fp16"))
+
+
+if __name__ == "__main__":
+    unittest.main()

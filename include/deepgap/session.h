@@ -74,7 +74,7 @@ class Session {
   virtual void cancel() = 0;  // gives up what has not begun (Status::cancelled), then drains
   virtual void reset() {}     // back to the loaded state; training needs it
 
-  virtual std::string last_error() const { return {}; }
+  virtual std::string last_error() const { return {}; }  // begins "out of memory: " or "device lost: " where it was that
   virtual MemoryUse memory() const { return {}; }
   virtual void reset_peak() {}
   virtual std::vector<LayerTiming> layer_timings() { return {}; }  // runs once more, instrumented; for `profile` only

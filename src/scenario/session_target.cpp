@@ -15,6 +15,13 @@ namespace {
 
 constexpr uint32_t not_loaded = UINT32_MAX;
 
+// An engine's reason begins with what it was, where that matters: Session::last_error().
+ErrorKind kind_of(const std::string& reason) {
+  if (reason.starts_with("out of memory")) return ErrorKind::out_of_memory;
+  if (reason.starts_with("device lost")) return ErrorKind::device_lost;
+  return ErrorKind::internal;
+}
+
 class SessionTarget final : public Target {
  public:
   SessionTarget(const SessionLoader& load, Dataset& dataset, int64_t batch)
@@ -119,7 +126,7 @@ class SessionTarget final : public Target {
   void throw_if_failed() const {
     if (!failed_.load(std::memory_order_acquire)) return;
     const std::string reason = session_->last_error();
-    throw Error(ErrorKind::internal, reason.empty() ? "the engine failed on a query and gave no reason" : reason);
+    throw Error(kind_of(reason), reason.empty() ? "the engine failed on a query and gave no reason" : reason);
   }
 
   Dataset& dataset_;

@@ -54,7 +54,8 @@ class ManualSession final : public Session {
   std::span<const TensorView> outputs(int /*slot*/) const override { return {}; }
   void drain() override {}
   void cancel() override { cancelled = true; }
-  std::string last_error() const override { return "the engine's own words"; }
+  std::string reason = "the engine's own words";
+  std::string last_error() const override { return reason; }
 
   void finish(uint64_t tag, Status status = Status::ok) {
     const Done done{tag, status};
@@ -144,6 +145,24 @@ TEST_F(SessionTargetTest, AFailureIsToldInTheEnginesWords) {
     EXPECT_STREQ(error.what(), "the engine's own words");
   }
   EXPECT_THROW(submit(2, {0}), Error);
+}
+
+TEST_F(SessionTargetTest, TheKindOfAFailureIsWhatItsReasonBeginsWith) {
+  load({0});
+  submit(1, {0});
+  session->finish(session->enqueued[0].tag, Status::failed);
+  const auto kind = [&](const std::string& reason) {
+    session->reason = reason;
+    try {
+      target->flush();
+    } catch (const Error& error) {
+      return error.kind();
+    }
+    return ErrorKind::usage;
+  };
+  EXPECT_EQ(kind("out of memory: 3 GiB"), ErrorKind::out_of_memory);
+  EXPECT_EQ(kind("device lost: a kernel faulted"), ErrorKind::device_lost);
+  EXPECT_EQ(kind("the disk is out of memory"), ErrorKind::internal);
 }
 
 // The completion that is running when it is replaced has ended when on_completion() returns.

@@ -66,7 +66,7 @@ struct ChildPlan {
   char** argv;
   char** envp;
   int output, channel, report;
-  std::optional<rlimit> address_space, cpu;
+  std::optional<rlimit> data, cpu;
 };
 
 void limit(int resource, const std::optional<rlimit>& value) {
@@ -95,7 +95,7 @@ int become(const ChildPlan& plan) {
   const unsigned first = channel >= 0 ? channel_descriptor + 1 : channel_descriptor;
   ::close_range(first, static_cast<unsigned>(report) - 1, 0);
   ::close_range(static_cast<unsigned>(report) + 1, UINT_MAX, 0);
-  limit(RLIMIT_AS, plan.address_space);
+  limit(RLIMIT_DATA, plan.data);
   limit(RLIMIT_CPU, plan.cpu);
   ::execve(plan.program, plan.argv, plan.envp);
   const int error = errno;
@@ -136,7 +136,7 @@ Subprocess::Subprocess(const SubprocessOptions& options) : tail_limit_(options.o
                        output.child.get(),
                        channel.child.get(),
                        report.child.get(),
-                       limit_of(options.address_space_bytes, 0),
+                       limit_of(options.data_bytes, 0),
                        limit_of(options.cpu_seconds, 1)};
   pid_ = ::fork();
   if (pid_ < 0) fail(options.program, errno);

@@ -26,7 +26,7 @@ struct SubprocessOptions {
   std::vector<std::string> arguments;              // argv, with [0]
   std::map<std::string, std::string> environment;  // on top of ours
   bool channel = false;                            // a socket between both
-  std::optional<uint64_t> address_space_bytes;     // RLIMIT_AS
+  std::optional<uint64_t> data_bytes;              // RLIMIT_DATA: memory, not address space, of which CUDA reserves terabytes
   std::optional<uint64_t> cpu_seconds;             // RLIMIT_CPU: SIGXCPU, then SIGKILL a second later
   size_t output_tail_bytes = 8192;                 // of stdout and stderr together
 };

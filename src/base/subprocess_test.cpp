@@ -138,9 +138,9 @@ TEST(Subprocess, environment_is_added_and_replaced) {
   ::unsetenv("DEEPGAP_TEST_OLD");
 }
 
-TEST(Subprocess, address_space_limit_holds) {
-  SubprocessOptions options = shell("ulimit -v");
-  options.address_space_bytes = uint64_t{512} << 20;
+TEST(Subprocess, data_limit_holds) {
+  SubprocessOptions options = shell("ulimit -d");
+  options.data_bytes = uint64_t{512} << 20;
   Subprocess child(options);
   child.wait(5s);
   EXPECT_EQ(child.output_tail(), "524288\n");

@@ -17,7 +17,7 @@ namespace {
 
 constexpr uint64_t gibibyte = uint64_t{1} << 30;
 
-// Generous for honest files, and an end to the others. Sanitizers reserve terabytes of address space, so there it is not limited.
+// Generous for honest files, and an end to the others. Sanitizers map terabytes for themselves, so there it is not limited.
 WorkerLimits limits_for(const std::vector<Point>& points) {
   std::set<std::string> files;
   uint64_t bytes = 0;
@@ -29,7 +29,7 @@ WorkerLimits limits_for(const std::vector<Point>& points) {
   }
   WorkerLimits limits;
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-  limits.address_space_bytes = 8 * gibibyte + 4 * bytes;
+  limits.data_bytes = 8 * gibibyte + 4 * bytes;
 #endif
   limits.cpu_seconds = 120 + bytes / (gibibyte / 20);
   return limits;

@@ -27,7 +27,7 @@ SubprocessOptions worker_options(const std::map<std::string, std::string>& envir
     options.environment.emplace("GOMP_SPINCOUNT", "10000");
   }
   options.channel = true;
-  options.address_space_bytes = limits.address_space_bytes;
+  options.data_bytes = limits.data_bytes;
   options.cpu_seconds = limits.cpu_seconds;
   return options;
 }

@@ -14,7 +14,7 @@
 namespace deepgap {
 
 struct WorkerLimits {
-  std::optional<uint64_t> address_space_bytes, cpu_seconds;
+  std::optional<uint64_t> data_bytes, cpu_seconds;
 };
 
 class WorkerProcess {

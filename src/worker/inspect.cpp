@@ -48,12 +48,19 @@ InspectedBackend inspect_backend(const std::string& name) {
   return inspected;
 }
 
+// Some engines have a plug-in for each kind of device.
+std::string other_plugin(const std::string& backend, const DeviceId& device) {
+  const std::string name = fmt::format("{}_{}", backend, device.kind);
+  const std::vector<std::string> names = plugin_names();
+  return std::binary_search(names.begin(), names.end(), name) ? fmt::format("; backend {} is for that", name) : "";
+}
+
 Support placement_support(const Point& point, const InspectedBackend& backend) {
   for (const DeviceId& device : point.placement.devices) {
     const std::string name = device_name(device);
     if (std::find(backend.devices.begin(), backend.devices.end(), name) != backend.devices.end()) continue;
     const std::string has = backend.devices.empty() ? "no device" : join(backend.devices, ", ");
-    return {false, fmt::format("{} has no device {} here; it has {}", point.backend, name, has)};
+    return {false, fmt::format("{} has no device {} here; it has {}{}", point.backend, name, has, other_plugin(point.backend, device))};
   }
   return {};
 }

@@ -19,9 +19,13 @@ install(EXPORT deepgap NAMESPACE deepgap:: DESTINATION lib/cmake/deepgap FILE de
 install(DIRECTORY studies DESTINATION share/deepgap)
 install(FILES LICENSE DESTINATION share/deepgap)
 
+set(bundled_tests)
+if(TARGET deepgap_conformance)
+  set(bundled_tests deepgap_conformance)
+endif()
 add_custom_target(bundle
   COMMAND ${PROJECT_SOURCE_DIR}/tools/bundle ${PROJECT_BINARY_DIR} deepgap-${PROJECT_VERSION}-linux-x86_64 "${DEEPGAP_SITE_PACKAGES}"
-  DEPENDS deepgap_programs
+  DEPENDS deepgap_programs ${bundled_tests}
   WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
   COMMENT "Packing deepgap-${PROJECT_VERSION}-linux-x86_64.tar.gz"
   VERBATIM)

@@ -194,6 +194,7 @@ TEST_F(Queries, WrongOptionValuesAreNamed) {
   for (const OptionInfo& option : backend().options()) {
     const Error error = failure_of([&] {
       Point point;
+      point.placement = placement();
       point.threads = 1;
       point.options[backend().name() + "." + option.name] = "no-such-value";
       const Support support = backend().supports(point, model.summary());

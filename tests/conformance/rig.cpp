@@ -73,6 +73,7 @@ std::vector<std::string> float_precisions(const GraphSummary& summary) {
 
 Support supports(const std::string& precision, const GraphSummary& summary) {
   Point point;
+  point.placement = placement();
   point.precision = precision;
   point.threads = 1;
   for (const auto& [option, value] : given_options()) point.options[backend().name() + "." + option] = value;
@@ -98,10 +99,13 @@ std::vector<Tensor> reference(const Graph& graph, const Samples& samples, const 
   return evaluate(graph, inputs);
 }
 
+Placement placement() { return {.devices = {backend().devices().at(0).id}}; }
+
 Rig::Rig(const Model& model, std::vector<int64_t> batches, int slots, int threads, const std::string& precision,
          const std::map<std::string, std::string>& engine_options)
     : clock(make_real_clock()) {
-  LoadOptions options{.precision = precision,
+  LoadOptions options{.placement = placement(),
+                      .precision = precision,
                       .batch_sizes = std::move(batches),
                       .slots = slots,
                       .threads = threads,

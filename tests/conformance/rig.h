@@ -17,6 +17,7 @@ namespace deepgap::conformance {
 // Of this process: opened once by main().
 Backend& backend();
 void set_backend(Backend* opened);
+Placement placement();  // on its first device
 // The null backend answers zeros: everything but the values holds for it.
 bool computes();
 

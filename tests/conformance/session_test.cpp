@@ -188,6 +188,39 @@ TEST_F(SessionContract, MarksOfTheRunsClockAreInOrder) {
   EXPECT_LE(last, rig.clock->now());
 }
 
+// Durations since the first of them, in the order in which a query passes the device.
+TEST_F(SessionContract, MarksOfTheDevicesClockBeginAtZeroAndAreInOrder) {
+  Rig rig(model, {1});
+  rig.stage(samples);
+  ASSERT_EQ(rig.run(0, {0}), Status::ok);
+  Nanoseconds last = 0;
+  bool first = true;
+  for (const Mark& mark : rig.marks) {
+    if (mark.clock == 0) continue;
+    if (first) EXPECT_EQ(mark.ns, 0);
+    first = false;
+    EXPECT_GE(mark.ns, last);
+    last = mark.ns;
+  }
+  EXPECT_LT(last, 10'000'000'000);
+}
+
+// Layouts, captured graphs, profiling and the like.
+TEST_F(SessionContract, SwitchesDoNotChangeTheAnswer) {
+  for (const OptionInfo& option : backend().options()) {
+    if (option.default_value != "off") continue;
+    SCOPED_TRACE(option.name);
+    Rig rig(model, {1, 4}, 2, 2, "fp32", {{option.name, "on"}});
+    rig.stage(samples);
+    for (const std::vector<uint32_t>& chosen : {std::vector<uint32_t>{3}, {5, 0, 1, 2}, {4}}) {
+      for (const int slot : {0, 1}) {
+        ASSERT_EQ(rig.run(slot, chosen), Status::ok) << rig.session->last_error();
+        EXPECT_EQ(wrong(rig, slot, chosen), "");
+      }
+    }
+  }
+}
+
 TEST_F(SessionContract, MemoryAddsUp) {
   Rig rig(model, {1});
   rig.stage(samples);
@@ -251,10 +284,11 @@ TEST_F(SessionContract, UnknownOperatorIsRefusedByName) {
 TEST_F(SessionContract, UnknownPrecisionIsRefused) {
   if (!computes()) return;  // the null backend takes everything
   Rig rig(model, {1});
-  LoadOptions options{.precision = "fp7", .clock = rig.clock.get(), .completion = [](std::span<const Done>) {}};
+  LoadOptions options{.placement = placement(), .precision = "fp7", .clock = rig.clock.get(), .completion = [](std::span<const Done>) {}};
   const std::string reason = refusal([&] { backend().load(model, options); });
   EXPECT_NE(reason.find("fp7"), std::string::npos) << reason;
   Point point;
+  point.placement = placement();
   point.precision = "fp7";
   EXPECT_FALSE(backend().supports(point, model.summary()).ok);
 }

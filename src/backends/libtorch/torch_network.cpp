@@ -1,6 +1,8 @@
 #include "backends/libtorch/torch_network.h"
 
 #include "backends/common/precision_tally.h"
+#include "backends/libtorch/torch_package.h"
+#include "backends/libtorch/torch_program.h"
 
 #include <deepgap/error.h>
 
@@ -16,6 +18,11 @@ std::string precision_name(at::ScalarType type, const std::string& float32_name)
 }
 
 }  // namespace
+
+std::unique_ptr<TorchNetwork> make_torch_network(const Graph& graph, const TorchTarget& target, const std::string& package) {
+  if (!package.empty()) return open_torch_package(package, graph, target);
+  return std::make_unique<TorchProgram>(graph, target);
+}
 
 void require_torch_batch(int64_t batch, int64_t largest) {
   if (batch < 1 || batch > largest)

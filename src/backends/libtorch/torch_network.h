@@ -2,12 +2,15 @@
 // One thread at a time.
 #pragma once
 
+#include "backends/libtorch/torch_target.h"
+
 #include <deepgap/model.h>
 #include <deepgap/session.h>
 
 #include <ATen/core/Tensor.h>
 
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -25,6 +28,9 @@ class TorchNetwork {
   // A package has no nodes: `around` is not called.
   virtual std::vector<at::Tensor> run(int64_t batch, std::span<const at::Tensor> inputs, const Around* around) = 0;
 };
+
+// The package where one is named, else the Graph. Throws Error{refused}. The Graph outlives the network.
+std::unique_ptr<TorchNetwork> make_torch_network(const Graph& graph, const TorchTarget& target, const std::string& package);
 
 // Throws Error{input} for a batch that is empty or larger than what was loaded for.
 void require_torch_batch(int64_t batch, int64_t largest);

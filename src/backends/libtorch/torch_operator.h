@@ -3,6 +3,8 @@
 // operator is one entry.
 #pragma once
 
+#include "backends/libtorch/torch_target.h"
+
 #include <deepgap/error.h>
 #include <deepgap/graph.h>
 
@@ -17,15 +19,6 @@
 #include <vector>
 
 namespace deepgap {
-
-// Where a network computes and in what.
-struct TorchTarget {
-  at::Device device{at::kCPU};
-  at::ScalarType floats = at::kFloat;    // weights and activations that are float32 in the Graph
-  at::ScalarType autocast = at::kFloat;  // other than float32: PyTorch's autocast to this type
-  bool channels_last = false;            // four-dimensional inputs and convolution weights lie channels last
-  at::TensorOptions options() const { return at::TensorOptions(device).dtype(floats); }
-};
 
 // What a step sees while it runs: its inputs (undefined where an optional one is left out) and the places of its outputs.
 class TorchFrame {

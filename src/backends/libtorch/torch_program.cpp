@@ -4,7 +4,6 @@
 #include "model/eval/fold_constants.h"
 #include "model/graph_tools.h"
 
-#include <ATen/autocast_mode.h>
 #include <c10/core/InferenceMode.h>
 
 #include <algorithm>
@@ -12,27 +11,6 @@
 
 namespace deepgap {
 namespace {
-
-// PyTorch's autocast for as long as this lives, on this thread.
-class Autocast {
- public:
-  explicit Autocast(const TorchTarget& target) : kind_(target.device.type()), on_(target.autocast != at::kFloat) {
-    if (!on_) return;
-    at::autocast::set_autocast_enabled(kind_, true);
-    at::autocast::set_autocast_dtype(kind_, target.autocast);
-    at::autocast::increment_nesting();
-  }
-  ~Autocast() {
-    if (!on_) return;
-    if (at::autocast::decrement_nesting() == 0) at::autocast::clear_cache();
-    at::autocast::set_autocast_enabled(kind_, false);
-  }
-  Autocast(const Autocast&) = delete;
-
- private:
-  at::DeviceType kind_;
-  bool on_;
-};
 
 bool is_convolution(const Node& node) { return node.op == "Conv" || node.op == "ConvTranspose"; }
 
@@ -102,18 +80,11 @@ void TorchProgram::prepare(int64_t batch) {
   slot = std::move(plan);
 }
 
-at::Tensor TorchProgram::input_of(const at::Tensor& given) const {
-  at::Tensor input = given;
-  if (input.scalar_type() == at::kFloat) input = input.to(target_.floats);
-  if (target_.channels_last && input.dim() == 4 && input.is_floating_point()) input = input.contiguous(at::MemoryFormat::ChannelsLast);
-  return input;
-}
-
 std::vector<at::Tensor> TorchProgram::run(int64_t batch, std::span<const at::Tensor> inputs, const Around* around) {
   prepare(batch);
   Plan& plan = *plans_.at(batch);
   const c10::InferenceMode inference;
-  const Autocast autocast(target_);
+  const TorchAutocast autocast(target_);
   try {
     return run(plan, inputs, around);
   } catch (...) {  // what was computed so far would keep its memory
@@ -125,7 +96,7 @@ std::vector<at::Tensor> TorchProgram::run(int64_t batch, std::span<const at::Ten
 }
 
 std::vector<at::Tensor> TorchProgram::run(Plan& plan, std::span<const at::Tensor> inputs, const Around* around) {
-  for (size_t i = 0; i < inputs.size(); ++i) plan.values[static_cast<size_t>(plan.graph.inputs[i])] = input_of(inputs[i]);
+  for (size_t i = 0; i < inputs.size(); ++i) plan.values[static_cast<size_t>(plan.graph.inputs[i])] = torch_input(inputs[i], target_);
   for (const Plan::Step& step : plan.steps) {
     TorchFrame frame(plan.values.data(), step.inputs, step.outputs);
     if (around == nullptr) {

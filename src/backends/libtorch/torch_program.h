@@ -28,7 +28,6 @@ class TorchProgram final : public TorchNetwork {
  private:
   struct Plan;
   std::vector<at::Tensor> run(Plan& plan, std::span<const at::Tensor> inputs, const Around* around);
-  at::Tensor input_of(const at::Tensor& given) const;
   at::Tensor constant_of_target(const Tensor& constant, bool is_weight);
   void add_step(Plan& plan, const Node& node);
 

@@ -3,8 +3,8 @@
 #include "backends/common/slot_buffer.h"
 #include "backends/common/staging.h"
 #include "backends/libtorch/torch_failure.h"
+#include "backends/libtorch/torch_network.h"
 #include "backends/libtorch/torch_outputs.h"
-#include "backends/libtorch/torch_program.h"
 #include "backends/libtorch/torch_types.h"
 
 #include <ATen/Parallel.h>
@@ -48,7 +48,7 @@ class TorchCpuSession final : public Session {
         model_(model),
         inputs_(ports(model.graph(), model.graph().inputs)),
         staging_("libtorch", inputs_),
-        network_(std::make_unique<TorchProgram>(model.graph(), target_of(options.precision, settings))),
+        network_(make_torch_network(model.graph(), target_of(options.precision, settings), settings.package)),
         slots_(static_cast<size_t>(options.slots)) {
     const c10::InferenceMode inference;
     for (const int64_t batch : options.batch_sizes) {

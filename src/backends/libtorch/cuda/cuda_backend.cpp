@@ -13,13 +13,12 @@ namespace deepgap {
 
 TorchCudaBackend::TorchCudaBackend() : devices_(cuda_devices()) {}
 
-// A release is told by its plug-in as long as nobody has run it on a GPU.
 std::string TorchCudaBackend::version() const {
   int cuda = 0;
   cudaRuntimeGetVersion(&cuda);
   const long cudnn = at::detail::getCUDAHooks().versionCuDNN();
-  return fmt::format("{}, CUDA {}.{}, cuDNN {}.{}.{} (never run on hardware)", TORCH_VERSION, cuda / 1000, cuda % 1000 / 10, cudnn / 10000,
-                     cudnn / 100 % 100, cudnn % 100);
+  return fmt::format("{}, CUDA {}.{}, cuDNN {}.{}.{}{}", TORCH_VERSION, cuda / 1000, cuda % 1000 / 10, cudnn / 10000, cudnn / 100 % 100,
+                     cudnn % 100, DEEPGAP_LIBTORCH_NOTE);
 }
 
 std::vector<OptionInfo> TorchCudaBackend::options() const { return torch_option_infos(true); }

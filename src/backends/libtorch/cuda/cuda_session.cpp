@@ -3,7 +3,7 @@
 #include "backends/common/staging.h"
 #include "backends/libtorch/cuda/cuda_slot.h"
 #include "backends/libtorch/torch_failure.h"
-#include "backends/libtorch/torch_program.h"
+#include "backends/libtorch/torch_network.h"
 
 #include <ATen/Context.h>
 #include <c10/core/InferenceMode.h>
@@ -46,7 +46,7 @@ class TorchCudaSession final : public Session {
     const c10::cuda::CUDAGuard device(target_.device);
     at::globalContext().setBenchmarkCuDNN(settings.cudnn_search);
     set_tf32();
-    network_ = std::make_unique<TorchProgram>(model.graph(), target_);
+    network_ = make_torch_network(model.graph(), target_, settings.package);
     for (const int64_t batch : options.batch_sizes) {
       largest_ = std::max(largest_, batch);
       input_shapes("libtorch_cuda", model.name(), ports(model.graph(), model.graph().inputs), batch);
@@ -70,11 +70,15 @@ class TorchCudaSession final : public Session {
     }
     wake_.notify_all();
     thread_.join();
+    if (lost_) {
+      leave_to_the_process();
+      return;
+    }
     slots_.clear();
     network_.reset();
     try {
       c10::cuda::CUDACachingAllocator::emptyCache();
-    } catch (const std::exception&) {  // a lost device frees nothing
+    } catch (const std::exception&) {  // lost meanwhile
     }
   }
 
@@ -159,6 +163,12 @@ class TorchCudaSession final : public Session {
   }
 
  private:
+  // On a lost device nothing can be given back, and trying to would end the process before the failure is told.
+  void leave_to_the_process() {
+    for (auto& slot : slots_) static_cast<void>(slot.release());
+    static_cast<void>(network_.release());
+  }
+
   // Of the process, so that each session says it again before it launches.
   void set_tf32() const {
     at::globalContext().setAllowTF32CuDNN(tf32_);

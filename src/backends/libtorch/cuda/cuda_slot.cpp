@@ -46,7 +46,8 @@ void CudaSlot::capture(TorchNetwork& network, int64_t batch) {
   for (int run = 0; run < runs_before_capture; ++run) compute(network, batch);
   stream_.synchronize();
   auto captured = std::make_unique<Captured>();
-  captured->graph.capture_begin();
+  // Of this thread alone: another session's may ask its events meanwhile.
+  captured->graph.capture_begin({0, 0}, cudaStreamCaptureModeThreadLocal);
   try {
     captured->results = compute(network, batch);
   } catch (...) {

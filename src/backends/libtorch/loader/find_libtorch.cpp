@@ -32,8 +32,7 @@ fs::path own_folder() {
 
 std::optional<std::string> libraries_in(const fs::path& folder) {
   std::error_code error;
-  for (const char* below : {"", "lib", "torch/lib"}) {
-    const fs::path place = folder / below;
+  for (const fs::path& place : {folder, folder / "lib", folder / "torch/lib"}) {
     if (fs::is_regular_file(place / "libtorch_cpu.so", error)) return place.lexically_normal().string();
   }
   return std::nullopt;

@@ -14,11 +14,7 @@ namespace deepgap {
 namespace {
 
 constexpr const char* kind = DEEPGAP_LIBTORCH_KIND;
-#ifdef DEEPGAP_LIBTORCH_NOTE
-constexpr const char* note = " (" DEEPGAP_LIBTORCH_NOTE ")";
-#else
-constexpr const char* note = "";
-#endif
+constexpr const char* note = DEEPGAP_LIBTORCH_NOTE;  // empty, or what a user should know of this kind
 
 void* open_library(const std::string& path, const std::string& what) {
   void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);

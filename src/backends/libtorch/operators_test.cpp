@@ -1,0 +1,177 @@
+// Operators that the plain evaluator does not have, so that the conformance suite has nothing to compare them with, and sides of others
+// that it does not draw. Expected values follow from the ONNX specification by hand.
+#include "backends/libtorch/torch_program.h"
+#include "backends/libtorch/torch_types.h"
+#include "model/graph_tools.h"
+
+#include <ATen/ops/allclose.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/tensor.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+namespace deepgap {
+namespace {
+
+using Ints = std::vector<int64_t>;
+using Floats = std::vector<float>;
+
+Tensor floats(Shape shape, const Floats& values) {
+  Tensor tensor = make_tensor(DataType::f32, std::move(shape));
+  std::copy(values.begin(), values.end(), writable<float>(tensor).begin());
+  return tensor;
+}
+Tensor ints(const Ints& values) {
+  Tensor tensor = make_tensor(DataType::i64, {static_cast<int64_t>(values.size())});
+  std::copy(values.begin(), values.end(), writable<int64_t>(tensor).begin());
+  return tensor;
+}
+
+// A Graph of one node: a float input, then constants; an empty tensor is an input left out.
+struct OneNode {
+  std::string op;
+  std::map<std::string, Attribute> attributes;
+  std::vector<Tensor> constants = {};
+  int opset = 17;
+  int outputs = 1;
+
+  Graph graph(const Shape& shape) const {
+    Graph graph;
+    graph.opset = opset;
+    Dims dims;
+    for (const int64_t size : shape) dims.push_back({size, ""});
+    graph.values = {{"x", DataType::f32, dims}};
+    graph.inputs = {0};
+    Node node{"one", op, "", {0}, {}, attributes};
+    for (const Tensor& constant : constants) {
+      if (constant.data == nullptr) {
+        node.inputs.push_back(no_value);
+        continue;
+      }
+      const auto id = static_cast<ValueId>(graph.values.size());
+      Dims sizes;
+      for (const int64_t size : constant.shape) sizes.push_back({size, ""});
+      graph.values.push_back({"c" + std::to_string(id), constant.type, sizes});
+      graph.constants[id] = constant;
+      node.inputs.push_back(id);
+    }
+    for (int i = 0; i < outputs; ++i) {
+      node.outputs.push_back(static_cast<ValueId>(graph.values.size()));
+      graph.outputs.push_back(node.outputs.back());
+      graph.values.push_back({"y" + std::to_string(i), DataType::f32, std::nullopt});
+    }
+    graph.nodes = {node};
+    infer_shapes(graph);
+    return graph;
+  }
+
+  std::vector<at::Tensor> run(const at::Tensor& x) const {
+    const Graph made = graph(x.sizes().vec());
+    TorchProgram program(made, {});
+    auto results = program.run(1, std::span(&x, 1), nullptr);
+    for (size_t i = 0; i < results.size(); ++i) EXPECT_EQ(results[i].sizes().vec(), known_shape(made, made.outputs[i]));
+    return results;
+  }
+};
+
+at::Tensor counting(Ints shape) { return at::arange(1, element_count(shape) + 1, at::kFloat).reshape(shape); }
+
+void expect_values(const at::Tensor& actual, const Floats& expected) {
+  const at::Tensor wanted = at::tensor(expected);
+  ASSERT_EQ(actual.numel(), wanted.numel());
+  EXPECT_TRUE(at::allclose(actual.reshape({-1}), wanted, 1e-4, 1e-4)) << actual;
+}
+
+TEST(TorchOperators, TransposedConvolution) {
+  const Tensor ones = floats({1, 1, 2, 2}, {1, 1, 1, 1});
+  const at::Tensor x = counting({1, 1, 2, 2});
+  expect_values(OneNode{"ConvTranspose", {}, {ones}}.run(x)[0], {1, 3, 2, 4, 10, 6, 3, 7, 4});
+  expect_values(OneNode{"ConvTranspose", {{"pads", Ints{0, 0, 1, 1}}}, {ones}}.run(x)[0], {1, 3, 4, 10});
+  expect_values(OneNode{"ConvTranspose", {{"pads", Ints{1, 1, 1, 1}}}, {ones}}.run(x)[0], {10});
+  const OneNode strided{"ConvTranspose", {{"strides", Ints{2, 2}}, {"output_padding", Ints{0, 1}}, {"pads", Ints{1, 0, 0, 0}}}, {ones}};
+  expect_values(strided.run(x)[0], {1, 1, 2, 2, 0, 3, 3, 4, 4, 0, 3, 3, 4, 4, 0});
+  const OneNode same{"ConvTranspose", {{"strides", Ints{2, 2}}, {"auto_pad", std::string("SAME_UPPER")}}, {ones}};
+  expect_values(same.run(x)[0], {1, 1, 2, 2, 1, 1, 2, 2, 3, 3, 4, 4, 3, 3, 4, 4});
+}
+
+TEST(TorchOperators, Resize) {
+  const at::Tensor x = counting({1, 1, 1, 2});
+  const Tensor doubled = floats({4}, {1, 1, 1, 2});
+  const auto mode = [](const char* text) { return Attribute(std::string(text)); };
+  const OneNode nearest{
+      "Resize",
+      {{"mode", mode("nearest")}, {"coordinate_transformation_mode", mode("asymmetric")}, {"nearest_mode", mode("floor")}},
+      {{}, doubled}};
+  expect_values(nearest.run(x)[0], {1, 1, 2, 2});
+  expect_values(OneNode{"Resize", {{"mode", mode("linear")}}, {{}, doubled}}.run(x)[0], {1, 1.25, 1.75, 2});
+  const OneNode corners{
+      "Resize", {{"mode", mode("linear")}, {"coordinate_transformation_mode", mode("align_corners")}}, {{}, {}, ints({1, 1, 1, 3})}};
+  expect_values(corners.run(x)[0], {1, 1.5, 2});
+  const OneNode other{"Resize", {{"mode", mode("nearest")}, {"nearest_mode", mode("ceil")}}, {{}, doubled}};
+  EXPECT_THROW(other.run(x), Error);
+}
+
+TEST(TorchOperators, Activations) {
+  const at::Tensor x = at::tensor(Floats{-1, 0, 2});
+  expect_values(OneNode{"Elu", {{"alpha", 2.0f}}}.run(x)[0], {-1.26424f, 0, 2});
+  expect_values(OneNode{"Softplus", {}}.run(x)[0], {0.313262f, 0.693147f, 2.126928f});
+  expect_values(OneNode{"Gelu", {}, {}, 20}.run(x)[0], {-0.158655f, 0, 1.954500f});
+  expect_values(OneNode{"Gelu", {{"approximate", std::string("tanh")}}, {}, 20}.run(x)[0], {-0.158808f, 0, 1.954598f});
+  expect_values(OneNode{"PRelu", {}, {floats({1}, {0.5})}}.run(x)[0], {-0.5, 0, 2});
+  expect_values(OneNode{"Clip", {{"min", 0.0f}, {"max", 1.0f}}, {}, 6}.run(x)[0], {0, 0, 1});
+}
+
+TEST(TorchOperators, Normalisation) {
+  const at::Tensor x = at::tensor(Floats{1, 2, 3}).reshape({1, 3});
+  expect_values(OneNode{"LayerNormalization", {}, {floats({3}, {1, 1, 2}), floats({3}, {0, 1, 0})}}.run(x)[0], {-1.22473f, 1, 2.44946f});
+  const at::Tensor old = at::tensor(Floats{1, 1, 1, 1}).reshape({1, 2, 2});
+  expect_values(OneNode{"Softmax", {}, {}, 11}.run(old)[0], {0.25, 0.25, 0.25, 0.25});
+  expect_values(OneNode{"Softmax", {}, {}, 13}.run(old)[0], {0.5, 0.5, 0.5, 0.5});
+}
+
+TEST(TorchOperators, Moves) {
+  const at::Tensor x = counting({1, 4});
+  expect_values(OneNode{"Slice", {}, {ints({3}), ints({-9}), ints({1}), ints({-2})}}.run(x)[0], {4, 2});
+  expect_values(OneNode{"Slice", {{"starts", Ints{-2}}, {"ends", Ints{100}}, {"axes", Ints{1}}}, {}, 9}.run(x)[0], {3, 4});
+  expect_values(OneNode{"Gather", {{"axis", int64_t{1}}}, {ints({-1, 0})}}.run(x)[0], {4, 1});
+  const auto parts = OneNode{"Split", {{"axis", int64_t{1}}}, {ints({1, 3})}, 17, 2}.run(x);
+  expect_values(parts[0], {1});
+  expect_values(parts[1], {2, 3, 4});
+  const at::Tensor row = counting({1, 1, 3});
+  expect_values(OneNode{"Pad", {{"mode", std::string("edge")}}, {ints({0, 0, 1, 0, 0, 0})}}.run(row)[0], {1, 1, 2, 3});
+  expect_values(OneNode{"Pad", {{"mode", std::string("reflect")}}, {ints({0, 0, 0, 0, 0, 2})}}.run(row)[0], {1, 2, 3, 2, 1});
+  expect_values(OneNode{"Tile", {}, {ints({1, 2})}}.run(counting({1, 2}))[0], {1, 2, 1, 2});
+}
+
+TEST(TorchOperators, UnevenPools) {
+  const at::Tensor x = counting({1, 1, 1, 3});
+  const std::map<std::string, Attribute> window{{"kernel_shape", Ints{1, 2}}, {"pads", Ints{0, 1, 0, 0}}};
+  expect_values(OneNode{"AveragePool", window}.run(x)[0], {1, 1.5, 2.5});
+  auto counted = window;
+  counted["count_include_pad"] = int64_t{1};
+  expect_values(OneNode{"AveragePool", counted}.run(x)[0], {0.5, 1.5, 2.5});
+  expect_values(OneNode{"MaxPool", window}.run(-x)[0], {-1, -1, -2});
+  const OneNode up{"AveragePool", {{"kernel_shape", Ints{1, 2}}, {"strides", Ints{1, 2}}, {"ceil_mode", int64_t{1}}}};
+  expect_values(up.run(x)[0], {1.5, 3});
+}
+
+TEST(TorchOperators, RefusedByName) {
+  const auto refusal = [](const OneNode& node) {
+    try {
+      node.run(counting({1, 4}));
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::refused);
+      return std::string(error.what());
+    }
+    return std::string("accepted");
+  };
+  EXPECT_EQ(refusal({"Frobnicate", {}}), "libtorch does not run operator Frobnicate (node 'one')");
+  EXPECT_EQ(refusal({"BatchNormalization",
+                     {{"training_mode", int64_t{1}}},
+                     {floats({4}, Floats(4)), floats({4}, Floats(4)), floats({4}, Floats(4)), floats({4}, Floats(4))}}),
+            "libtorch does not run operator BatchNormalization (node 'one'): training_mode is not run");
+}
+
+}  // namespace
+}  // namespace deepgap

@@ -1,0 +1,1 @@
+// An empty library: only its name, libtorch.so, is asked for.

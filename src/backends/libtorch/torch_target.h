@@ -1,0 +1,32 @@
+// Where a network computes and in what; what its inputs become; and PyTorch's autocast while it runs.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+namespace deepgap {
+
+struct TorchTarget {
+  at::Device device{at::kCPU};
+  at::ScalarType floats = at::kFloat;    // weights and activations that are float32 in the Graph
+  at::ScalarType autocast = at::kFloat;  // other than float32: PyTorch's autocast to this type
+  bool channels_last = false;            // four-dimensional inputs and convolution weights lie channels last
+  at::TensorOptions options() const { return at::TensorOptions(device).dtype(floats); }
+};
+
+// In the target's type and layout.
+at::Tensor torch_input(const at::Tensor& given, const TorchTarget& target);
+
+// PyTorch's autocast for as long as this lives, on this thread; nothing where the target has none.
+class TorchAutocast {
+ public:
+  explicit TorchAutocast(const TorchTarget& target);
+  ~TorchAutocast();
+  TorchAutocast(const TorchAutocast&) = delete;
+  TorchAutocast& operator=(const TorchAutocast&) = delete;
+
+ private:
+  at::DeviceType kind_;
+  bool on_;
+};
+
+}  // namespace deepgap

@@ -1,0 +1,80 @@
+"""What deepgap says where LibTorch is missing or wrong, and that a wrong setting is one line. Usage: libtorch_test.py PROGRAM FAKE_TORCH TORCH"""
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+PROGRAM, FAKE, TORCH = sys.argv[1:4]
+del sys.argv[1:4]
+
+
+def run(*arguments, **environment):
+    return subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, timeout=100, env={**os.environ, **environment})
+
+
+class Missing(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="deepgap_libtorch_"))
+        self.addCleanup(shutil.rmtree, self.folder)
+
+    def reason(self, folder):
+        rows = {row["name"]: row for row in json.loads(run("backends", "--json", "--libtorch", str(folder)).stdout)}
+        self.assertFalse(rows["libtorch"]["available"])
+        self.assertNotIn("\n", rows["libtorch"]["reason"])
+        return rows["libtorch"]["reason"]
+
+    def test_a_folder_without_it(self):
+        self.assertIn(f"no libtorch_cpu.so in {self.folder}", self.reason(self.folder))
+
+    def test_another_version(self):
+        shutil.copytree(os.path.join(FAKE, "lib"), self.folder / "lib")
+        (self.folder / "version.py").write_text("__version__ = '2.10.0+cpu'\n")
+        self.assertIn("it is version 2.10.0+cpu, this plug-in needs 2.11", self.reason(self.folder))
+
+    def test_a_library_that_is_none(self):
+        (self.folder / "lib").mkdir()
+        for name in ("libc10.so", "libtorch_cpu.so"):
+            (self.folder / "lib" / name).write_text("this is text, and long enough to be taken for the header of a library, which it is not")
+        self.assertIn("invalid ELF header", self.reason(self.folder))
+
+    def test_a_library_without_the_symbols(self):
+        self.assertIn("undefined symbol", self.reason(FAKE))
+
+    def test_the_cuda_plug_in_says_that_it_never_ran(self):
+        rows = {row["name"]: row for row in json.loads(run("backends", "--json", "--libtorch", TORCH).stdout)}
+        cuda = rows["libtorch_cuda"]
+        self.assertIn("never run on hardware", cuda["version"] if cuda["available"] else cuda["reason"])
+
+
+class Wrong(unittest.TestCase):
+    """Settings that are found to be wrong when the point is asked for."""
+
+    def refused(self, *flags):
+        with tempfile.TemporaryDirectory() as folder:
+            store = os.path.join(folder, "x.db")
+            done = run("run", "--model", "resnet18:width=0.25,classes=10,image=64", "--backend", "libtorch", "--store", store,
+                       "--cache", folder, "--iterations", "3", "--warmup", "1", *flags)
+            return done.returncode, done.stdout + done.stderr
+
+    def test_precision(self):
+        code, said = self.refused("--precision", "int8")
+        self.assertEqual(code, 1)
+        self.assertIn("has no int8 convolutions", said)
+
+    def test_device(self):
+        code, said = self.refused("--device", "cuda:0")
+        self.assertEqual(code, 1)
+        self.assertIn("libtorch has no device cuda:0 here", said)
+
+    def test_option_value(self):
+        code, said = self.refused("--axis", "channels_last=onn")
+        self.assertEqual(code, 2)
+        self.assertIn("did you mean 'on'", said)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -101,13 +101,13 @@ def refusals(program, folder):
     check(large.get("outcome") == "out_of_memory", f"a large one is out of memory, and the run goes on: {large.get('reason', printed)}")
 
 
-# The second query faults in a kernel; only TorchScript can be made to do that.
+# The first query faults in a kernel; only TorchScript can be made to do that.
 FAULT = """
 import sys, torch
 class Faulty(torch.nn.Module):
     def forward(self, x):
         y = torch.zeros([x.shape[0], 10], device=x.device)
-        place = (x.flatten()[0].abs() * 0 + 1e6).long().reshape([1])
+        place = ((x.flatten()[0] != 0).long() * 1000000).reshape([1])  # what loading tries it on, zeros, is right
         return y + torch.index_select(y, 1, place)[:, 0:1]
 torch.jit.save(torch.jit.script(Faulty()), sys.argv[1])
 """

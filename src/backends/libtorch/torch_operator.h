@@ -3,6 +3,7 @@
 // operator is one entry.
 #pragma once
 
+#include "backends/libtorch/torch_operators.h"
 #include "backends/libtorch/torch_target.h"
 
 #include <deepgap/error.h>
@@ -66,9 +67,6 @@ struct TorchCall {
 
 using TorchOperator = TorchStep (*)(const TorchCall&);
 bool add_torch_operator(const char* name, TorchOperator function);
-std::vector<std::string> torch_operators();  // sorted
-// Why a network is refused by its operators alone; empty when none is unknown. Shape arithmetic is folded, so more is taken than runs.
-std::string torch_operator_refusal(const GraphSummary& graph);
 // Throws Error{refused} naming operator and node for one that is not in the table.
 TorchStep make_torch_step(const TorchCall& call);
 

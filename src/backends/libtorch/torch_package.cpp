@@ -7,6 +7,7 @@
 
 #include <deepgap/error.h>
 
+#include <ATen/Context.h>
 #include <ATen/ops/zeros.h>
 #include <c10/core/InferenceMode.h>
 #include <dlfcn.h>
@@ -123,11 +124,12 @@ class ScriptPackage final : public Package {
   torch::jit::Module module_;
 };
 
-// The code in a package asks for libtorch.so, and that for the CUDA libraries. On a CPU an empty library of the name stands beside the
-// engine and is loaded first.
-void load_stand_in() {
+// The code in a package asks for libtorch.so by its name, and that for the CUDA libraries. With a GPU it is torch's own; for a CPU an empty
+// library of the name stands beside the engine. Loaded before the package, it is found.
+void load_libtorch(const at::Device& device) {
+  const void* beside = device.is_cpu() ? reinterpret_cast<const void*>(&load_libtorch) : reinterpret_cast<const void*>(&at::globalContext);
   Dl_info info{};
-  if (::dladdr(reinterpret_cast<void*>(&load_stand_in), &info) == 0 || info.dli_fname == nullptr) return;
+  if (::dladdr(beside, &info) == 0 || info.dli_fname == nullptr) return;
   const auto path = std::filesystem::path(info.dli_fname).parent_path() / "libtorch.so";
   ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
 }
@@ -136,7 +138,7 @@ class CompiledPackage final : public Package {
  public:
   CompiledPackage(const std::string& path, const Graph& graph, const TorchTarget& target) : Package(path, graph, target) {
     if (target.autocast != at::kFloat) refuse(path, "is compiled: precision mixed cannot be asked of it");
-    if (target.device.is_cpu()) load_stand_in();
+    load_libtorch(target.device);
     loader_ = std::make_unique<torch::inductor::AOTIModelPackageLoader>(path, "model", false, 1, target.device.index());
   }
 

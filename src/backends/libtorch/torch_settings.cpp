@@ -1,7 +1,7 @@
 #include "backends/libtorch/torch_settings.h"
 
 #include "backends/common/option_choice.h"
-#include "backends/libtorch/torch_operator.h"
+#include "backends/libtorch/torch_operators.h"
 #include "base/text.h"
 
 #include <deepgap/own_options.h>

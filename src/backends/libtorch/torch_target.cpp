@@ -1,6 +1,15 @@
 #include "backends/libtorch/torch_target.h"
 
-#include <ATen/autocast_mode.h>
+#include <c10/macros/Export.h>
+
+// Declared here: the header with them, ATen/autocast_mode.h, includes every operator that ATen has.
+namespace at::autocast {
+TORCH_API void set_autocast_enabled(at::DeviceType device_type, bool enabled);
+TORCH_API void set_autocast_dtype(at::DeviceType device_type, at::ScalarType dtype);
+TORCH_API void clear_cache();
+TORCH_API int increment_nesting();
+TORCH_API int decrement_nesting();
+}  // namespace at::autocast
 
 namespace deepgap {
 

@@ -41,24 +41,12 @@ class TorchCudaSession final : public Session {
         replays_(settings.cuda_graph),
         model_(model),
         staging_("libtorch_cuda", ports(model.graph(), model.graph().inputs)) {
-    at::globalContext().lazyInitDevice(at::kCUDA);
-    const c10::InferenceMode inference;
-    const c10::cuda::CUDAGuard device(target_.device);
-    at::globalContext().setBenchmarkCuDNN(settings.cudnn_search);
-    set_tf32();
-    network_ = make_torch_network(model.graph(), target_, settings.package);
-    for (const int64_t batch : options.batch_sizes) {
-      largest_ = std::max(largest_, batch);
-      input_shapes("libtorch_cuda", model.name(), ports(model.graph(), model.graph().inputs), batch);
-      network_->prepare(batch);
+    try {
+      prepare(model, options, settings);
+    } catch (const std::exception& failure) {
+      if (torch_error(failure, "loading the model").kind() == ErrorKind::device_lost) leave_to_the_process();
+      throw;
     }
-    for (int slot = 0; slot < options.slots; ++slot) slots_.push_back(std::make_unique<CudaSlot>(model.graph(), largest_, target_.device));
-    for (auto& slot : slots_) {
-      for (const int64_t batch : options.batch_sizes) {
-        if (replays_) slot->capture(*network_, batch);
-      }
-    }
-    check_cuda(cudaDeviceSynchronize(), "loading the model");
     thread_ = std::thread([this] { serve(); });
   }
 
@@ -163,6 +151,27 @@ class TorchCudaSession final : public Session {
   }
 
  private:
+  void prepare(const Model& model, const LoadOptions& options, const TorchSettings& settings) {
+    at::globalContext().lazyInitDevice(at::kCUDA);
+    const c10::InferenceMode inference;
+    const c10::cuda::CUDAGuard device(target_.device);
+    at::globalContext().setBenchmarkCuDNN(settings.cudnn_search);
+    set_tf32();
+    network_ = make_torch_network(model.graph(), target_, settings.package);
+    for (const int64_t batch : options.batch_sizes) {
+      largest_ = std::max(largest_, batch);
+      input_shapes("libtorch_cuda", model.name(), ports(model.graph(), model.graph().inputs), batch);
+      network_->prepare(batch);
+    }
+    for (int slot = 0; slot < options.slots; ++slot) slots_.push_back(std::make_unique<CudaSlot>(model.graph(), largest_, target_.device));
+    for (auto& slot : slots_) {
+      for (const int64_t batch : options.batch_sizes) {
+        if (replays_) slot->capture(*network_, batch);
+      }
+    }
+    check_cuda(cudaDeviceSynchronize(), "loading the model");
+  }
+
   // On a lost device nothing can be given back, and trying to would end the process before the failure is told.
   void leave_to_the_process() {
     for (auto& slot : slots_) static_cast<void>(slot.release());

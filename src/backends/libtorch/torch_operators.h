@@ -1,0 +1,15 @@
+// Which operators LibTorch runs, told without ATen's headers.
+#pragma once
+
+#include <deepgap/graph.h>
+
+#include <string>
+#include <vector>
+
+namespace deepgap {
+
+std::vector<std::string> torch_operators();  // sorted
+// Why a network is refused by its operators alone; empty when none is unknown. Shape arithmetic is folded, so more is taken than runs.
+std::string torch_operator_refusal(const GraphSummary& graph);
+
+}  // namespace deepgap

@@ -65,12 +65,14 @@ def devices(program):
 
 def conformance(program):
     print("conformance")
-    run = subprocess.run([program, "--backend", BACKEND], capture_output=True, text=True, timeout=1200)
-    lines = run.stdout.splitlines()
-    print("\n".join("  " + line for line in lines if "FAILED" in line or "PASSED" in line or line.startswith("backend ")))
-    check(run.returncode == 0, f"the conformance suite (exit code {run.returncode})")
-    if run.returncode != 0:
-        print(run.stdout[-20000:], run.stderr[-4000:])
+    for option in ("", "channels_last=on", "cuda_graph=on"):
+        flags = ["--option", option] if option else []
+        run = subprocess.run([program, "--backend", BACKEND, *flags], capture_output=True, text=True, timeout=1200)
+        lines = run.stdout.splitlines()
+        print("\n".join("  " + line for line in lines if "FAILED" in line or "PASSED" in line or line.startswith("backend ")))
+        check(run.returncode == 0, f"the conformance suite {option} (exit code {run.returncode})")
+        if run.returncode != 0:
+            print(run.stdout[-8000:], run.stderr[-4000:])
 
 
 def settings(program, folder):

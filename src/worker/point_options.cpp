@@ -76,6 +76,7 @@ std::vector<OptionInfo> worker_options() {
                                   {"streams", "queries that the session can hold at a time, at least", "1"},
                                   {"shape", "sizes of open inputs: input:1x3x224x224, several joined by '/'", "", true},
                                   {"affinity", "CPUs of the worker: none, first (as many as threads), or a list 0-3/8", "none", true},
+                                  {"telemetry_period", "time between two readings of the probes", "100ms", true},
                                   {"env.NAME", "environment variable of the worker", "", true}};
   for (const QuantizeOption& option : quantize_options())
     options.push_back({std::string(quantize_prefix) + option.name, "precision int8: " + option.describe, option.default_value});

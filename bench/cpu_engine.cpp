@@ -196,8 +196,8 @@ double sqnr_db(const Reply& reference, const Reply& other) {
   return 10 * std::log10(signal / noise);
 }
 
-// What two engines' first outputs agree to at least, in dB, on seeded weights.
-double least_agreement(const std::string& precision) { return precision == "fp32" ? 80 : 15; }
+// What two engines' first outputs agree to at least, in dB. In INT8 each is about 20 dB from what the file means.
+double least_agreement(const std::string& precision) { return precision == "fp32" ? 80 : 10; }
 
 // engines[0] is native.
 void compare(std::span<Engine* const> engines, int64_t batch, const Settings& settings) {

@@ -111,13 +111,34 @@ class Flow {
   std::set<ValueId> outputs_;
 };
 
+// Engines that rename say what they make instead, or add an ending: "relu.out_nchwc" is the node whose result is relu.out.
+std::optional<size_t> node_meant(std::string_view name, const Names& nodes, const Names& results) {
+  constexpr std::string_view separators = "/_:.";
+  for (size_t length = name.size(); length != 0 && length != std::string_view::npos; length = name.find_last_of(separators, length - 1)) {
+    for (const Names* names : {&nodes, &results})
+      if (const auto found = names->find(name.substr(0, length)); found != names->end()) return found->second;
+  }
+  return std::nullopt;
+}
+
 std::vector<size_t> named_layers(const Graph& graph, const std::vector<std::string>& names) {
-  Names by_name;
-  for (size_t i = 0; i < graph.nodes.size(); ++i) by_name.emplace(graph.nodes[i].name, i);
+  Names nodes, results;
+  for (size_t i = 0; i < graph.nodes.size(); ++i) {
+    nodes.emplace(graph.nodes[i].name, i);
+    for (const ValueId id : graph.nodes[i].outputs)
+      if (id != no_value) results.emplace(graph.values[static_cast<size_t>(id)].name, i);
+  }
   std::vector<size_t> layer_of(graph.nodes.size(), no_layer);
+  std::vector<bool> found(names.size());
   for (size_t layer = 0; layer < names.size(); ++layer)
-    for (const size_t node : nodes_in(names[layer], by_name))
+    for (const size_t node : nodes_in(names[layer], nodes)) {
+      found[layer] = true;
       if (layer_of[node] == no_layer) layer_of[node] = layer;
+    }
+  for (size_t layer = 0; layer < names.size(); ++layer) {
+    const auto node = found[layer] ? std::nullopt : node_meant(names[layer], nodes, results);
+    if (node && layer_of[*node] == no_layer) layer_of[*node] = layer;
+  }
   return layer_of;
 }
 
@@ -137,15 +158,34 @@ std::vector<size_t> layers_gone_to(const Graph& graph, const Flow& flow, const s
   return goes_to;
 }
 
-// Layers with what they have no name of: multiplications that nobody else does, and what lies between nodes of theirs.
-std::vector<size_t> completed(const Graph& graph, const Flow& flow, std::vector<size_t> layer_of) {
+// Layers that may have a multiplication without a name: they name something that computes, and nothing that multiplies.
+std::vector<bool> lacks_multiplication(const Graph& graph, const std::vector<size_t>& layer_of, size_t layers) {
+  std::vector<bool> computes(layers), multiplies(layers);
+  for (size_t i = 0; i < graph.nodes.size(); ++i) {
+    if (layer_of[i] == no_layer) continue;
+    const NodeCount count = count_of(graph, graph.nodes[i]);
+    if (count.bytes > 0) computes[layer_of[i]] = true;
+    if (count.macs > 0) multiplies[layer_of[i]] = true;
+  }
+  for (size_t layer = 0; layer < layers; ++layer) computes[layer] = computes[layer] && !multiplies[layer];
+  return computes;
+}
+
+// Layers with what they have no name of: the nearest multiplication that nobody else does, and what lies between nodes of theirs.
+std::vector<size_t> completed(const Graph& graph, const Flow& flow, std::vector<size_t> layer_of, size_t layers) {
   const std::vector<size_t> goes_to = layers_gone_to(graph, flow, layer_of);
+  std::vector<bool> lacking = lacks_multiplication(graph, layer_of, layers);
+  for (size_t i = graph.nodes.size(); i-- > 0;) {
+    if (layer_of[i] != no_layer || goes_to[i] == no_layer || !lacking[goes_to[i]] || count_of(graph, graph.nodes[i]).macs == 0) continue;
+    layer_of[i] = goes_to[i];
+    lacking[goes_to[i]] = false;
+  }
   for (size_t i = 0; i < graph.nodes.size(); ++i) {
     if (layer_of[i] != no_layer || goes_to[i] == no_layer) continue;
     const auto& inputs = graph.nodes[i].inputs;
     const bool between =
         std::any_of(inputs.begin(), inputs.end(), [&](ValueId id) { return flow.maker(id) && layer_of[*flow.maker(id)] == goes_to[i]; });
-    if (between || count_of(graph, graph.nodes[i]).macs > 0) layer_of[i] = goes_to[i];
+    if (between && count_of(graph, graph.nodes[i]).macs == 0) layer_of[i] = goes_to[i];
   }
   return layer_of;
 }
@@ -154,7 +194,7 @@ std::vector<size_t> completed(const Graph& graph, const Flow& flow, std::vector<
 
 WorkOfLayers work_of_layers(const Graph& bound, const std::string& precision, const std::vector<std::string>& names) {
   const Flow flow(bound, precision);
-  const std::vector<size_t> named = named_layers(bound, names), layer_of = completed(bound, flow, named);
+  const std::vector<size_t> named = named_layers(bound, names), layer_of = completed(bound, flow, named, names.size());
   WorkOfLayers result;
   result.layers.resize(names.size(), {.precision = "fp32"});
   for (size_t i = 0; i < bound.nodes.size(); ++i) {

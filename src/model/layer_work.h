@@ -26,10 +26,11 @@ struct WorkOfLayers {
 // `bound` has only known shapes; nodes whose counts are not known all the same count as nothing. A name joins node names with '+'; node
 // names may hold '+' too. A node belongs to the first layer that names it.
 //
-// Engines fold nodes, and give what is left a new name: "Multiply_7+relu" may stand for a convolution, its BatchNormalization and the Relu.
-// So a node with multiply-accumulates that no layer names belongs to the one layer that its result goes to, directly or through nodes
-// without a layer, if there is just one. And what lies between nodes of a layer belongs to it, but its arithmetic counts only where it is
-// named.
+// Engines fold nodes, and give what is left a new name: "Multiply_7+relu" may stand for a convolution, its BatchNormalization and the Relu,
+// and so may "relu_out_nchwc", after what it makes. So a layer without a node's name is looked for by the results of nodes, and with
+// endings cut off. A node with multiply-accumulates that no layer names belongs to the one layer that its result goes to, directly or
+// through nodes without a layer, if there is just one, which has no other. And what lies between nodes of a layer belongs to it, but its
+// arithmetic counts only where it is named.
 //
 // Bytes are those of the types that values are kept in: float is two bytes in bf16 and fp16, and a value between QuantizeLinear and
 // DequantizeLinear has the type it has there. Of a view (Reshape, Flatten) nothing moves.

@@ -105,6 +105,27 @@ TEST(LayerWork, ARenamedConvolutionIsInTheLayerThatItGoesTo) {
   EXPECT_THAT(work_of_layers(net.graph, "fp32", {"relu"}).left_over, ElementsAre("last")) << "its result leaves the Graph";
 }
 
+// As ONNX Runtime names what its layout pass made: after the last result, with an ending.
+TEST(LayerWork, ALayerMayBeNamedAfterItsResult) {
+  const auto layers = works(residual(), "fp32", {"reorder_input", "a_nchwc", "sum_nchwc", "nobody_knows"});
+  EXPECT_TRUE(layers[0].nodes.empty());
+  EXPECT_THAT(layers[1].nodes, ElementsAre(0, 1));
+  EXPECT_THAT(layers[2].nodes, ElementsAre(2, 3));
+  EXPECT_TRUE(layers[3].nodes.empty());
+  EXPECT_THAT(works(residual(), "fp32", {"conv1_reorder", "conv1"})[0].nodes, ElementsAre()) << "conv1 itself goes first";
+}
+
+TEST(LayerWork, OnlyTheNearestMultiplicationIsTaken) {
+  Net net;
+  const ValueId one = net.conv("one", net.input(), net.constant("w", {4, 4, 3, 3}));
+  const ValueId two = net.node("relu", "Relu", {net.conv("two", one, net.constant("w2", {4, 4, 3, 3}))}, net.picture("a"));
+  net.graph.outputs = {net.node("flat", "Flatten", {two}, net.value("y", {1, 256}))};
+  const WorkOfLayers all = work_of_layers(net.graph, "fp32", {"relu"});
+  EXPECT_THAT(all.layers[0].nodes, ElementsAre(1, 2));
+  EXPECT_THAT(all.left_over, ElementsAre("one"));
+  EXPECT_THAT(work_of_layers(net.graph, "fp32", {"flat"}).left_over, ElementsAre("one", "two")) << "a view multiplies nothing";
+}
+
 TEST(LayerWork, AConvolutionThatTwoLayersReadIsInNone) {
   const WorkOfLayers all = work_of_layers(residual().graph, "fp32", {"conv2", "add"});
   EXPECT_THAT(all.left_over, ElementsAre("conv1"));

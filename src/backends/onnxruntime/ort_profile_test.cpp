@@ -48,6 +48,16 @@ TEST(OrtProfile, NodesOfARun) {
   EXPECT_EQ(nodes[1].input_type, "");
 }
 
+TEST(OrtProfile, TheLastRunCounts) {
+  const auto node = [](int us) {
+    return R"({"cat":"Node","name":"only_kernel_time","dur":)" + std::to_string(us) + R"(,"args":{"op_name":"Conv"}},)";
+  };
+  const std::string run = R"({"cat":"Session","name":"model_run","dur":9,"args":{}})";
+  const std::vector<OrtNodeRun> nodes = parse_ort_profile("[" + node(900) + run + "," + node(7) + run + "]");
+  ASSERT_EQ(nodes.size(), 1u);
+  EXPECT_EQ(nodes[0].ns, 7'000);
+}
+
 TEST(OrtProfile, SharesAreOfTheArithmetic) {
   const TwoConvolutions model;
   EXPECT_THAT(ort_precision_shares(parse_ort_profile(text), model), UnorderedElementsAre(Pair("int8", 0.9), Pair("fp32", 0.1)));

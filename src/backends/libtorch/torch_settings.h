@@ -9,11 +9,15 @@
 
 namespace deepgap {
 
+// Where the samples of a GPU lie before a query.
+enum class SamplePlace { host, device };
+
 struct TorchSettings {
   bool channels_last = false;
-  std::string package;        // a TorchScript or AOTInductor file; empty: the Graph is run
-  bool cuda_graph = false;    // only with CUDA
-  bool cudnn_search = false;  // only with CUDA
+  std::string package;                      // a TorchScript or AOTInductor file; empty: the Graph is run
+  bool cuda_graph = false;                  // only with CUDA
+  bool cudnn_search = false;                // only with CUDA
+  SamplePlace samples = SamplePlace::host;  // only with CUDA
 };
 
 std::vector<OptionInfo> torch_option_infos(bool cuda);

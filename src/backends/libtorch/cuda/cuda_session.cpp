@@ -1,6 +1,5 @@
 #include "backends/libtorch/cuda/cuda_session.h"
 
-#include "backends/common/staging.h"
 #include "backends/libtorch/cuda/cuda_slot.h"
 #include "backends/libtorch/torch_failure.h"
 #include "backends/libtorch/torch_network.h"
@@ -40,7 +39,7 @@ class TorchCudaSession final : public Session {
         tf32_(options.precision == "tf32"),
         replays_(settings.cuda_graph),
         model_(model),
-        staging_("libtorch_cuda", ports(model.graph(), model.graph().inputs)) {
+        samples_("libtorch_cuda", ports(model.graph(), model.graph().inputs), settings.samples, target_.device) {
     try {
       prepare(model, options, settings);
     } catch (const std::exception& failure) {
@@ -71,7 +70,16 @@ class TorchCudaSession final : public Session {
   }
 
   int slots() const override { return static_cast<int>(slots_.size()); }
-  void stage(std::span<const std::vector<TensorView>> inputs) override { staging_.stage(inputs); }
+  void stage(std::span<const std::vector<TensorView>> inputs) override {
+    const c10::InferenceMode inference;
+    const c10::cuda::CUDAGuard device(target_.device);
+    try {
+      samples_.stage(inputs);
+    } catch (const c10::Error& failure) {
+      throw torch_error(failure, "placing the samples");
+    }
+    check_cuda(cudaDeviceSynchronize(), "placing the samples");
+  }
   std::span<const TensorView> outputs(int slot) const override { return slots_.at(static_cast<size_t>(slot))->outputs(); }
 
   void enqueue(int index, std::span<const uint32_t> samples, uint64_t tag) override {
@@ -89,7 +97,7 @@ class TorchCudaSession final : public Session {
       require_torch_batch(static_cast<int64_t>(samples.size()), largest_);
       require_captured(slot, static_cast<int64_t>(samples.size()));
       set_tf32();
-      slot.launch(*network_, staging_, samples, replays_);
+      slot.launch(*network_, samples_, samples, replays_);
     } catch (const std::exception& failure) {
       cudaStreamSynchronize(slot.stream());  // what was launched before it failed may still read the slot's buffers
       fail(slot, torch_error(failure, "running the model"));
@@ -263,7 +271,7 @@ class TorchCudaSession final : public Session {
   TorchTarget target_;
   bool tf32_, replays_;
   const Model& model_;
-  Staging staging_;
+  CudaSamples samples_;
   int64_t largest_ = 0;  // batch
   std::unique_ptr<TorchNetwork> network_;
   std::vector<std::unique_ptr<CudaSlot>> slots_;

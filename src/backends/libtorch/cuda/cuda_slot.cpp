@@ -20,7 +20,7 @@ CudaSlot::CudaSlot(const Graph& graph, int64_t largest_batch, const c10::Device&
   const c10::cuda::CUDAStreamGuard guard(stream_);
   for (const Port& input : inputs_) {
     const auto bytes = static_cast<int64_t>(bytes_of(input.type, *input.shape(largest_batch)));
-    pinned_.push_back(at::zeros({bytes}, at::TensorOptions(at::kByte).pinned_memory(true)));
+    index_.emplace_back(largest_batch, device);
     device_.push_back(at::zeros({bytes}, at::TensorOptions(at::kByte).device(device)));
   }
 }
@@ -61,19 +61,12 @@ void CudaSlot::capture(TorchNetwork& network, int64_t batch) {
   graphs_[batch] = std::move(captured);
 }
 
-void CudaSlot::launch(TorchNetwork& network, const Staging& staging, std::span<const uint32_t> samples, bool replays) {
+void CudaSlot::launch(TorchNetwork& network, const CudaSamples& staged, std::span<const uint32_t> samples, bool replays) {
   const auto batch = static_cast<int64_t>(samples.size());
   const c10::cuda::CUDAStreamGuard guard(stream_);
-  std::vector<size_t> bytes;
-  for (size_t i = 0; i < inputs_.size(); ++i) {
-    bytes.push_back(bytes_of(inputs_[i].type, *inputs_[i].shape(batch)));
-    staging.gather(i, samples, batch, static_cast<std::byte*>(pinned_[i].mutable_data_ptr()), bytes[i]);
-  }
   events_[first].record(stream_);
-  for (size_t i = 0; i < inputs_.size(); ++i) {
-    check_cuda(cudaMemcpyAsync(device_[i].mutable_data_ptr(), pinned_[i].const_data_ptr(), bytes[i], cudaMemcpyHostToDevice, stream_),
-               "copying to the GPU");
-  }
+  for (size_t i = 0; i < inputs_.size(); ++i)
+    staged.launch(i, samples, index_[i], device_[i], bytes_of(inputs_[i].type, *inputs_[i].shape(batch)));
   events_[copied].record(stream_);
   std::vector<at::Tensor> results;
   if (replays) {

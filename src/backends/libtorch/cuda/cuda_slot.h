@@ -1,8 +1,8 @@
-// One query's place on the GPU: a stream, inputs there and in pinned memory, outputs, and the events between its stages.
+// One query's place on the GPU: a stream, inputs and outputs there, and the events between its stages.
 #pragma once
 
-#include "backends/common/staging.h"
 #include "backends/libtorch/cuda/cuda_call.h"
+#include "backends/libtorch/cuda/cuda_samples.h"
 #include "backends/libtorch/torch_network.h"
 #include "backends/libtorch/torch_outputs.h"
 
@@ -27,7 +27,7 @@ class CudaSlot {
   bool captured(int64_t batch) const { return graphs_.contains(batch); }
 
   // Queues copy, work and copy. Returns when all is launched. With `replays`, a captured graph does the work.
-  void launch(TorchNetwork& network, const Staging& staging, std::span<const uint32_t> samples, bool replays);
+  void launch(TorchNetwork& network, const CudaSamples& staged, std::span<const uint32_t> samples, bool replays);
   bool finished() const { return events_[last].passed(); }
   void wait() const { events_[last].wait(); }
   // After finished(): nanoseconds from the begin of the copy to the GPU to the end of it, of the work, and of the copy back.
@@ -50,7 +50,8 @@ class CudaSlot {
 
   std::vector<Port> inputs_;
   c10::cuda::CUDAStream stream_;
-  std::vector<at::Tensor> pinned_, device_;  // bytes of each input at the largest batch
+  std::vector<at::Tensor> device_;  // bytes of each input at the largest batch
+  std::vector<GatherIndex> index_;  // of each input
   TorchOutputs outputs_;
   std::array<CudaEvent, event_count> events_;
   std::map<int64_t, std::unique_ptr<Captured>> graphs_;

@@ -1,0 +1,76 @@
+#include "backends/libtorch/cuda/cuda_samples.h"
+
+#include "backends/libtorch/cuda/cuda_call.h"
+
+#include <deepgap/error.h>
+
+#include <ATen/ops/empty.h>
+#include <ATen/ops/index_select.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+namespace deepgap {
+
+GatherIndex::GatherIndex(int64_t largest_batch, const c10::Device& on)
+    : pinned(at::empty({largest_batch}, at::TensorOptions(at::kLong).pinned_memory(true))),
+      device(at::empty({largest_batch}, at::TensorOptions(at::kLong).device(on))) {}
+
+CudaSamples::CudaSamples(std::string engine, std::vector<Port> inputs, SamplePlace place, const c10::Device& device)
+    : engine_(engine), inputs_(inputs), place_(place), device_(device), staging_(std::move(engine), std::move(inputs)) {}
+
+void CudaSamples::stage(std::span<const std::vector<TensorView>> samples) {
+  staging_.stage(samples);
+  samples_.clear();
+  count_ = samples.size();
+  std::vector<uint32_t> all(count_);
+  std::iota(all.begin(), all.end(), 0U);
+  const auto rows = static_cast<int64_t>(count_);
+  for (size_t i = 0; i < inputs_.size(); ++i) {
+    const size_t each = samples.empty() ? 0 : samples.front()[i].bytes();
+    at::Tensor pinned = at::empty({rows, static_cast<int64_t>(each)}, at::TensorOptions(at::kByte).pinned_memory(true));
+    staging_.gather(i, all, rows, static_cast<std::byte*>(pinned.mutable_data_ptr()), each * count_);
+    samples_.push_back(place_ == SamplePlace::host ? pinned : pinned.to(device_));
+  }
+}
+
+void CudaSamples::require(size_t input, std::span<const uint32_t> samples, size_t bytes) const {
+  const uint32_t last = samples.empty() ? 0 : *std::max_element(samples.begin(), samples.end());
+  if (last >= count_) throw Error(ErrorKind::input, fmt::format("{}: sample {} was not staged, {} were", engine_, last, count_));
+  const auto each = static_cast<size_t>(samples_[input].size(1));
+  if (each * samples.size() != bytes)
+    throw Error(ErrorKind::input, fmt::format("{}: {} samples of {} bytes for input '{}', the model takes {} bytes", engine_,
+                                              samples.size(), each, inputs_[input].name, bytes));
+}
+
+void CudaSamples::launch(size_t input, std::span<const uint32_t> samples, GatherIndex& index, at::Tensor& to, size_t bytes) const {
+  require(input, samples, bytes);
+  const at::Tensor& from = samples_[input];
+  const auto each = static_cast<size_t>(from.size(1)), count = samples.size();
+  const auto stream = c10::cuda::getCurrentCUDAStream(device_.index());
+  if (place_ == SamplePlace::device) {
+    std::copy(samples.begin(), samples.end(), index.pinned.mutable_data_ptr<int64_t>());
+    const auto rows = static_cast<int64_t>(count);
+    at::Tensor chosen = index.device.narrow(0, 0, rows);
+    check_cuda(
+        cudaMemcpyAsync(chosen.mutable_data_ptr(), index.pinned.const_data_ptr(), count * sizeof(int64_t), cudaMemcpyHostToDevice, stream),
+        "copying to the GPU");
+    at::Tensor target = to.narrow(0, 0, static_cast<int64_t>(bytes)).view({rows, static_cast<int64_t>(each)});
+    const bool wide = each % sizeof(int64_t) == 0;  // eight bytes a thread
+    at::Tensor wide_target = wide ? target.view(at::kLong) : target;
+    at::index_select_out(wide_target, wide ? from.view(at::kLong) : from, 0, chosen);
+    return;
+  }
+  // Neighbours in one copy.
+  const auto* source = static_cast<const std::byte*>(from.const_data_ptr());
+  auto* target = static_cast<std::byte*>(to.mutable_data_ptr());
+  for (size_t first = 0, next = 0; first < count; first = next) {
+    for (next = first + 1; next < count && samples[next] == samples[next - 1] + 1;) ++next;
+    check_cuda(
+        cudaMemcpyAsync(target + first * each, source + samples[first] * each, (next - first) * each, cudaMemcpyHostToDevice, stream),
+        "copying to the GPU");
+  }
+}
+
+}  // namespace deepgap

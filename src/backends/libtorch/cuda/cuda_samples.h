@@ -1,0 +1,49 @@
+// The staged samples where a GPU can read them, and how a batch of them comes together in a slot's input there.
+//
+// With `host` each query copies its samples over the bus, straight out of pinned memory. With `device` they were copied once, at stage(),
+// and a query gathers them in the GPU's own memory: the network alone is then what bounds a large batch.
+#pragma once
+
+#include "backends/common/staging.h"
+#include "backends/libtorch/torch_settings.h"
+
+#include <ATen/core/Tensor.h>
+#include <c10/core/Device.h>
+#include <c10/cuda/CUDAStream.h>
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace deepgap {
+
+// What a query says of its samples to the GPU; the slot's, since it is read until the query has ended.
+struct GatherIndex {
+  at::Tensor pinned, device;  // int64, room for the largest batch
+  GatherIndex(int64_t largest_batch, const c10::Device& on);
+};
+
+// stage() and launches come from one thread, and no query is in flight during stage() (session.h).
+class CudaSamples {
+ public:
+  CudaSamples(std::string engine, std::vector<Port> inputs, SamplePlace place, const c10::Device& device);
+
+  // Throws Error{input} for samples that do not fit the inputs.
+  void stage(std::span<const std::vector<TensorView>> samples);
+  // Queues the copies of input `input` of `samples` to `to` (bytes on the GPU) on the current stream. Throws Error{input} where they do not
+  // fill it.
+  void launch(size_t input, std::span<const uint32_t> samples, GatherIndex& index, at::Tensor& to, size_t bytes) const;
+
+ private:
+  void require(size_t input, std::span<const uint32_t> samples, size_t bytes) const;
+
+  std::string engine_;
+  std::vector<Port> inputs_;
+  SamplePlace place_;
+  c10::Device device_;
+  Staging staging_;
+  size_t count_ = 0;                 // samples staged
+  std::vector<at::Tensor> samples_;  // per input: bytes [count, bytes of a sample], pinned or on the GPU
+};
+
+}  // namespace deepgap

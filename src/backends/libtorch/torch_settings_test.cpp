@@ -18,7 +18,7 @@ TEST(TorchSettings, AreReadAndRefused) {
   EXPECT_TRUE(parse_torch_settings({{"cuda_graph", "on"}}, true).cuda_graph);
   EXPECT_THROW(parse_torch_settings({{"channels_last", "onn"}}, false), Error);
   EXPECT_THROW(parse_torch_settings({{"package", "/nothing/there.pt"}}, false), Error);
-  EXPECT_EQ(torch_option_infos(false).size() + 2, torch_option_infos(true).size());
+  EXPECT_EQ(torch_option_infos(false).size() + 3, torch_option_infos(true).size());
 }
 
 TEST(TorchSettings, PrecisionsDependOnTheDevice) {

@@ -57,7 +57,8 @@ struct PointSummary {
   std::string dataset_description;
   int64_t parameters = 0, macs_per_item = 0, flop_per_item = 0, bytes_per_item = 0;
   int64_t first_started_unix_ns = 0, last_started_unix_ns = 0;
-  std::shared_ptr<const Facts> environment;  // what is the same in all its Records; momentary ones apart (record/momentary.h); shared by the Points of a run
+  std::shared_ptr<const Facts>
+      environment;  // what is the same in all its Records; momentary ones apart (record/momentary.h); shared by the Points of a run
 
   const MetricSummary* find(const std::string& metric) const;
   int64_t count(Outcome which) const;  // Records with that outcome

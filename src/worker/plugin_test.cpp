@@ -99,7 +99,8 @@ TEST(Plugin, LibraryWithoutAnEntryIsNamed) {
 
 TEST(Plugin, DefectsOfAnEntry) {
   EXPECT_EQ(plugin_defect({backend_abi, DEEPGAP_BUILD_TAG, make_nothing}), std::nullopt);
-  EXPECT_THAT(plugin_defect({backend_abi + 1, DEEPGAP_BUILD_TAG, make_nothing}).value(), HasSubstr(fmt::format("ABI {}, this program has {}", backend_abi + 1, backend_abi)));
+  EXPECT_THAT(plugin_defect({backend_abi + 1, DEEPGAP_BUILD_TAG, make_nothing}).value(),
+              HasSubstr(fmt::format("ABI {}, this program has {}", backend_abi + 1, backend_abi)));
   EXPECT_THAT(plugin_defect({backend_abi, "clang-abi7", make_nothing}).value(), HasSubstr("built as 'clang-abi7'"));
   EXPECT_THAT(plugin_defect({backend_abi, nullptr, make_nothing}).value(), HasSubstr("built as ''"));
   EXPECT_THAT(plugin_defect({backend_abi, DEEPGAP_BUILD_TAG, nullptr}).value(), HasSubstr("makes no backend"));

@@ -80,7 +80,11 @@ void settle_isa(const LoadOptions& options) {
 }
 
 QueryRunners make_runners(const Model& model, const LoadOptions& options, const NativeOptions& native, BatchIo& io) {
-  if (native.plain || !shapes_are_static(model.graph())) return make_evaluator_runners(model, native.streams, io);
+  const bool evaluated = native.plain || !shapes_are_static(model.graph());
+  if (evaluated && (options.precision == "bf16" || options.precision == "mixed"))
+    throw Error(ErrorKind::refused, fmt::format("native: precision {} is not there with {}, which is computed in fp32", options.precision,
+                                                native.plain ? "path=plain" : "shapes that depend on data"));
+  if (evaluated) return make_evaluator_runners(model, native.streams, io);
   return make_network_runners(model, options, native.streams, native.pin, native.part, io);
 }
 

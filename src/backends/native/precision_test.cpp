@@ -1,0 +1,106 @@
+// What the Session computes in, and what it refuses to.
+#include "backends/native/native_backend.h"
+#include "backends/native/test_network.h"
+#include "engine/cpu/isa.h"
+#include "engine/passes/test_quantized_graphs.h"
+#include "model/eval/evaluator.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace deepgap {
+namespace {
+
+using testing::QuantizedBuilder;
+using testing::Samples;
+using testing::TestModel;
+
+Graph quantized_net() {
+  QuantizedBuilder b;
+  const ValueId x = b.through(b.input({-1, 3, 16, 16}), {0.03F, 120});
+  const ValueId w = b.quantized_weights({16, 3, 3, 3}, 0, 27);
+  const ValueId y = b.through(b.node("Relu", {b.node("Conv", {x, w, b.weights({16})})}), {0.02F, 0});
+  const ValueId flat = b.through(b.node("Flatten", {b.node("GlobalAveragePool", {y})}), {0.01F, 0});
+  return b.finish({b.node("Gemm", {flat, b.quantized_weights({16, 10}, 1, 16)})});
+}
+
+// The first sample's outputs.
+std::vector<float> run(Session& session, const Samples& samples) {
+  session.stage(samples.views);
+  session.enqueue(0, std::vector<uint32_t>{0, 1, 2}, 1);
+  session.drain();
+  EXPECT_EQ(session.last_error(), "");
+  const auto values = session.outputs(0)[0].as<float>();
+  return {values.begin(), values.end()};
+}
+
+LoadOptions options_for(const std::string& precision) {
+  LoadOptions options;
+  options.precision = precision;
+  options.batch_sizes = {3};
+  options.threads = 2;
+  return options;
+}
+
+TEST(NativePrecision, Int8OfQuantizedFiles) {
+  const TestModel model(quantized_net());
+  NativeBackend backend;
+  Point point;
+  point.precision = "int8";
+  EXPECT_EQ(backend.supports(point, model.summary()).reason, "");
+  const auto first = backend.load(model, options_for("int8")), second = backend.load(model, options_for("int8"));
+  const Samples samples(3, true);
+  const auto expected = evaluate(model.graph(), std::vector<Tensor>{samples.block});
+  const auto got = run(*first, samples);
+  EXPECT_GT(testing::sqnr_db(expected[0], got), 35);  // steps of 0.01 on the way may round otherwise
+  EXPECT_EQ(run(*second, samples), got);
+  EXPECT_EQ(run(*first, samples), got);
+  if (multiplies_integers_exactly()) EXPECT_NEAR(first->precision_shares()["int8"], 1, 1e-9);
+  const auto plain = backend.load(model, options_for("fp32"));
+  EXPECT_GT(testing::sqnr_db(expected[0], run(*plain, samples)), 35);
+  EXPECT_NEAR(plain->precision_shares()["fp32"], 1, 1e-9);
+}
+
+TEST(NativePrecision, Bf16AndMixed) {
+  const TestModel model(testing::small_net());
+  const auto isas = available_isas();
+  if (std::find(isas.begin(), isas.end(), "avx512") == isas.end()) GTEST_SKIP() << "BF16 needs AVX-512";
+  NativeBackend backend;
+  const Samples samples(3, false);
+  const auto expected = evaluate(model.graph(), std::vector<Tensor>{samples.block});
+  for (const std::string precision : {"bf16", "mixed"}) {
+    const auto session = backend.load(model, options_for(precision));
+    EXPECT_GT(testing::sqnr_db(expected[0], run(*session, samples)), 35);
+    EXPECT_NEAR(session->precision_shares()["bf16"], 1, 1e-9);
+  }
+}
+
+std::string reason(const Graph& graph, const std::string& precision, const std::string& option = "", const std::string& value = "") {
+  const TestModel model(graph);
+  NativeBackend backend;
+  LoadOptions options = options_for(precision);
+  if (!option.empty()) options.options[option] = value;
+  try {
+    backend.load(model, options);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::refused);
+    return error.what();
+  }
+  return "";
+}
+
+TEST(NativePrecision, RefusesWhatItDoesNotDo) {
+  EXPECT_EQ(reason(testing::small_net(), "int8"),
+            "native: precision int8 needs a quantized file, with QuantizeLinear and DequantizeLinear; this one has none");
+  EXPECT_EQ(reason(quantized_net(), "bf16").substr(0, 78),
+            "native does not do precision bf16 of a quantized file (QuantizeLinear, node Qu");
+  EXPECT_EQ(reason(testing::small_net(), "fp32", "isa", "sse9"),
+            "native: option isa=sse9 is not one of auto, avx2, avx512, avx512_vnni, avx512_bf16, amx");
+  EXPECT_EQ(reason(testing::small_net(), "bf16", "path", "plain"),
+            "native: precision bf16 is not there with path=plain, which is computed in fp32");
+}
+
+}  // namespace
+}  // namespace deepgap

@@ -1,12 +1,12 @@
 #include "backends/openvino/ov_backend.h"
 
-#include "backends/common/hidden_amx.h"
 #include "backends/common/host.h"
 #include "backends/common/quantized_file.h"
 #include "backends/openvino/ov_failure.h"
 #include "backends/openvino/ov_library.h"
 #include "backends/openvino/ov_session.h"
 #include "backends/openvino/ov_settings.h"
+#include "base/cpu.h"
 
 #include <deepgap/own_options.h>
 
@@ -23,7 +23,7 @@ std::string precision_refusal(const std::string& precision, const GraphSummary& 
   if (precision != "fp32" && precision != "bf16" && precision != "int8") {
     return fmt::format("precision {} is not supported, only fp32, bf16, and int8 for quantized files", precision);
   }
-  if (const std::string refusal = quantization_refusal(precision, graph); !refusal.empty()) return refusal;
+  if (std::string refusal = quantization_refusal(precision, graph); !refusal.empty()) return refusal;
   if (precision == "bf16" && !ov_cpu_can("BF16"))
     return fmt::format("precision bf16 is not in the hardware of this CPU, {}", ov_cpu_name());
   return "";
@@ -56,7 +56,7 @@ Support OvBackend::supports(const Point& point, const GraphSummary& graph) const
   if (point.placement.processes != 1 || point.placement.devices.size() != 1) return no("one process and one device only");
   const DeviceId& device = point.placement.devices.front();
   if (device.kind != "cpu") return no(fmt::format("device {} is not supported, only the CPU", device.kind));
-  if (const std::string refusal = precision_refusal(point.precision, graph); !refusal.empty()) return no(refusal);
+  if (std::string refusal = precision_refusal(point.precision, graph); !refusal.empty()) return no(refusal);
   return {};
 }
 

@@ -1,5 +1,7 @@
 #include "engine/cpu/isa.h"
 
+#include "base/cpu.h"
+
 #include <deepgap/error.h>
 
 #include <cpuid.h>
@@ -74,12 +76,6 @@ void set_limit(dnnl::cpu_isa limit, const std::string& name) {
 }
 
 }  // namespace
-
-bool amx_tiles_are_hidden() {
-  constexpr unsigned tile_information = 0x1D;
-  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;  // eax becomes the highest palette
-  return shows_amx() && (__get_cpuid_count(tile_information, 0, &eax, &ebx, &ecx, &edx) == 0 || eax == 0);
-}
 
 std::vector<std::string> isa_names() {
   std::vector<std::string> names{"auto"};

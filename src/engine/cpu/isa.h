@@ -12,7 +12,7 @@ std::vector<std::string> isa_names();
 std::vector<std::string> available_isas();
 // Why not; empty when it can be had.
 std::string isa_refusal(const std::string& name);
-// Before the first primitive. auto leaves it to oneDNN (and its variable ONEDNN_MAX_CPU_ISA), except for AMX whose tiles are hidden: then
+// Before the first primitive. auto leaves it to oneDNN (and its variable ONEDNN_MAX_CPU_ISA), except for AMX whose tiles are hidden (base/cpu.h): then
 // AVX-512. Throws Error{refused} for a name that is none, an ISA that the CPU lacks, and for another one than this process computes with.
 void limit_isa(const std::string& name);
 // "AVX-512 AMX": what is computed with, or before the first limit_isa what would be.
@@ -21,8 +21,5 @@ std::string isa_description();
 // Of the ISA in use, after limit_isa.
 bool multiplies_integers_exactly();  // VNNI: products of 8 bits are summed in 32 bits, not in 16
 bool computes_bf16();
-
-// Some virtual machines show AMX and hide the size of its tiles (CPUID leaf 0x1D): kernels then configure none and end by SIGILL.
-bool amx_tiles_are_hidden();
 
 }  // namespace deepgap

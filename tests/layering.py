@@ -30,7 +30,7 @@ ALLOWED = {
     "backends/common": {"base"},
     "backends/onnxruntime": {"base", "backends/common"},
     "backends/openvino": {"base", "backends/common"},
-    "backends/native": {"base", "model", "engine", "engine/passes"},
+    "backends/native": {"base", "backends/common", "model", "engine", "engine/passes"},
     "backends/libtorch": {"base", "model", "backends/common"},
     "cli": {"base", "stats", "record", "ceilings", "profile", "model", "dataset", "scenario", "telemetry", "plan", "store", "analysis", "report", "worker", "run", "quantize"},
 }

@@ -45,7 +45,7 @@ Named reference_values(const Graph& graph, const std::vector<TensorView>& sample
 // The BatchNormalization that an engine folds is no node of its own.
 Graph as_engines_have_it(const Model& model) {
   Graph graph = model.graph();
-  if (!is_quantized(model.summary())) optimize_unbound(graph);
+  if (!has_quantization(model.summary())) optimize_unbound(graph);
   return graph;
 }
 

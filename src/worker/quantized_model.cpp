@@ -147,7 +147,7 @@ QuantizedModel quantize_model(const Model& model, const CalibrationSamples& samp
   return result;
 }
 
-bool is_quantized(const GraphSummary& summary) {
+bool has_quantization(const GraphSummary& summary) {
   return std::any_of(summary.operators.begin(), summary.operators.end(), [](const OperatorUse& use) {
     return use.op.find("QuantizeLinear") != std::string::npos || use.op.starts_with("QLinear") || use.op.ends_with("Integer");
   });

@@ -44,7 +44,7 @@ QuantizedModel quantize_model(const Model& model, const CalibrationSamples& samp
                               const CalibrationTable* given = nullptr);
 
 // Whether the network holds QuantizeLinear or DequantizeLinear: then it is taken as it is.
-bool is_quantized(const GraphSummary& summary);
+bool has_quantization(const GraphSummary& summary);
 
 std::string quantized_key(const Model& model, const CalibrationSamples& samples, const QuantizeSettings& settings);
 struct KeptQuantized {

@@ -1,5 +1,6 @@
 #include "backends/native/native_backend.h"
 
+#include "backends/common/quantized_file.h"
 #include "backends/native/native_session.h"
 #include "engine/cpu/isa.h"
 #include "engine/cpu/operators.h"
@@ -24,23 +25,17 @@ std::string cpu_name() {
   return "CPU";
 }
 
-const OperatorUse* find_operator(const GraphSummary& graph, const std::string& op) {
-  const auto found = std::find_if(graph.operators.begin(), graph.operators.end(), [&](const OperatorUse& use) { return use.op == op; });
-  return found == graph.operators.end() ? nullptr : &*found;
-}
-
 // Why not in this precision; empty when it can.
 std::string precision_refusal(const std::string& precision, const GraphSummary& graph) {
-  const OperatorUse* quantize = find_operator(graph, "QuantizeLinear");
   if (precision == "int8") {
-    if (find_operator(graph, "DequantizeLinear") != nullptr) return {};
+    if (is_quantized(graph)) return {};
     return "native: precision int8 needs a quantized file, with QuantizeLinear and DequantizeLinear; this one has none";
   }
   if (precision == "fp32") return {};
   if (precision != "bf16" && precision != "mixed")
     return fmt::format("native does not do precision {}: it computes in fp32, bf16, mixed (bf16 on a CPU), and int8 for quantized files",
                        precision);
-  if (quantize != nullptr)
+  if (const OperatorUse* quantize = find_operator(graph, "QuantizeLinear"))
     return fmt::format("native does not do precision {} of a quantized file (QuantizeLinear, node {}): ask for int8 or fp32", precision,
                        quantize->first_node);
   const auto isas = available_isas();

@@ -5,7 +5,7 @@
 namespace deepgap {
 
 void optimize_unbound(Graph& graph, Integers integers) {
-  check_quantization(graph);
+  require_handled_quantization(graph);
   remove_identities(graph);
   fold_constants(graph, true);
   if (integers == Integers::computed_with) {

@@ -4,6 +4,10 @@
 #include "model/eval/evaluator.h"
 #include "model/graph_tools.h"
 
+#include <deepgap/error.h>
+
+#include <fmt/core.h>
+
 #include <cstring>
 
 namespace deepgap {
@@ -31,6 +35,20 @@ std::optional<std::vector<int32_t>> zero_points_of(const Tensor& tensor) {
 
 bool is_quantize(const Node& node) { return is_onnx_op(node, "QuantizeLinear"); }
 bool is_dequantize(const Node& node) { return is_onnx_op(node, "DequantizeLinear"); }
+
+void require_handled_quantization(const Graph& graph) {
+  const auto type_of = [&](ValueId id) { return graph.values[static_cast<size_t>(id)].type; };
+  for (const Node& node : graph.nodes) {
+    if (!is_quantize(node) && !is_dequantize(node)) continue;
+    const auto refuse = [&](const std::string& what) {
+      throw Error(ErrorKind::refused, fmt::format("native: node '{}' ({}): {} not handled here", node.name, node.op, what));
+    };
+    const DataType scale = type_of(node.inputs[1]), numbers = type_of(is_quantize(node) ? node.inputs[0] : node.outputs[0]);
+    if (attribute_int(node, "block_size", 0) != 0) refuse("scales of blocks are");
+    if (scale != DataType::f32) refuse(fmt::format("a scale of {} is", name_of(scale)));
+    if (numbers != DataType::f32) refuse(fmt::format("numbers of {} are", name_of(numbers)));
+  }
+}
 
 std::optional<Quantization> quantization_of(const Graph& graph, const Node& node) {
   if ((!is_quantize(node) && !is_dequantize(node)) || node.inputs.size() < 2 || attribute_int(node, "block_size", 0) != 0)

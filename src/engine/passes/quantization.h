@@ -26,9 +26,9 @@ bool is_dequantize(const Node& node);
 // nullopt where the node is neither, or where its integers have not 8 bits, or scale or zero point are no constants.
 std::optional<Quantization> quantization_of(const Graph& graph, const Node& node);
 
-// Throws Error{input} naming operator and node where a constant scale or zero point cannot be meant: zero, negative, infinite, NaN or
-// denormal scales, an axis or sizes that do not fit, types that do not go together. Error{refused} for blocked scales.
-void check_quantization(const Graph& graph);
+// Throws Error{refused} naming operator and node for what is meant well (model/content_check.h) and not handled here: blocked scales,
+// scales and numbers that are not float.
+void require_handled_quantization(const Graph& graph);
 
 // Constant 8-bit weights as int8 with zero point 0, where their values allow it; unsigned ones or such with zero points are rewritten.
 void center_weights(Graph& graph);

@@ -1,7 +1,7 @@
 // After load, enqueue() allocates nothing. This program replaces operator new to count. oneDNN builds a table of arguments for each
 // primitive inside dnnl_primitive_execute; these few small blocks are told apart by the library that asks for them.
 #include "backends/native/native_backend.h"
-#include "engine/test_graphs.h"
+#include "backends/native/test_network.h"
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>
@@ -46,17 +46,6 @@ void operator delete(void* memory, size_t, std::align_val_t) noexcept { std::fre
 namespace deepgap {
 namespace {
 
-struct OneGraph : Model {
-  explicit OneGraph(Graph g) : graph_(std::move(g)), summary_(summarize(graph_)) {}
-  const std::string& name() const override { return graph_.name; }
-  const Graph& graph() const override { return graph_; }
-  const GraphSummary& summary() const override { return summary_; }
-  std::span<const std::byte> onnx() const override { return {}; }
-  const std::string& file() const override { return graph_.name; }
-  Graph graph_;
-  GraphSummary summary_;
-};
-
 // Convolutions (also with a copied residual and a reorder), pools, a product, softmax and views.
 Graph net() {
   testing::GraphBuilder b;
@@ -71,7 +60,7 @@ Graph net() {
 class NativeAllocations : public ::testing::TestWithParam<int> {};
 
 TEST_P(NativeAllocations, EnqueueMakesNone) {
-  const OneGraph model(net());
+  const testing::TestModel model(net());
   NativeBackend backend;
   std::atomic<int> completions{0};
   LoadOptions options;

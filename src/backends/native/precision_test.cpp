@@ -57,7 +57,9 @@ TEST(NativePrecision, Int8OfQuantizedFiles) {
   EXPECT_GT(testing::sqnr_db(expected[0], got), 35);  // steps of 0.01 on the way may round otherwise
   EXPECT_EQ(run(*second, samples), got);
   EXPECT_EQ(run(*first, samples), got);
-  if (multiplies_integers_exactly()) EXPECT_NEAR(first->precision_shares()["int8"], 1, 1e-9);
+  if (multiplies_integers_exactly()) {
+    EXPECT_NEAR(first->precision_shares()["int8"], 1, 1e-9);
+  }
   const auto plain = backend.load(model, options_for("fp32"));
   EXPECT_GT(testing::sqnr_db(expected[0], run(*plain, samples)), 35);
   EXPECT_NEAR(plain->precision_shares()["fp32"], 1, 1e-9);

@@ -18,10 +18,11 @@ GatherIndex::GatherIndex(int64_t largest_batch, const c10::Device& on)
       device(at::empty({largest_batch}, at::TensorOptions(at::kLong).device(on))) {}
 
 CudaSamples::CudaSamples(std::string engine, std::vector<Port> inputs, SamplePlace place, const c10::Device& device)
-    : engine_(engine), inputs_(inputs), place_(place), device_(device), staging_(std::move(engine), std::move(inputs)) {}
+    : engine_(std::move(engine)), inputs_(std::move(inputs)), place_(place), device_(device) {}
 
 void CudaSamples::stage(std::span<const std::vector<TensorView>> samples) {
-  staging_.stage(samples);
+  Staging staging(engine_, inputs_);
+  staging.stage(samples);
   samples_.clear();
   count_ = samples.size();
   std::vector<uint32_t> all(count_);
@@ -30,7 +31,7 @@ void CudaSamples::stage(std::span<const std::vector<TensorView>> samples) {
   for (size_t i = 0; i < inputs_.size(); ++i) {
     const size_t each = samples.empty() ? 0 : samples.front()[i].bytes();
     at::Tensor pinned = at::empty({rows, static_cast<int64_t>(each)}, at::TensorOptions(at::kByte).pinned_memory(true));
-    staging_.gather(i, all, rows, static_cast<std::byte*>(pinned.mutable_data_ptr()), each * count_);
+    staging.gather(i, all, rows, static_cast<std::byte*>(pinned.mutable_data_ptr()), each * count_);
     samples_.push_back(place_ == SamplePlace::host ? pinned : pinned.to(device_));
   }
 }

@@ -41,7 +41,6 @@ class CudaSamples {
   std::vector<Port> inputs_;
   SamplePlace place_;
   c10::Device device_;
-  Staging staging_;
   size_t count_ = 0;                 // samples staged
   std::vector<at::Tensor> samples_;  // per input: bytes [count, bytes of a sample], pinned or on the GPU
 };

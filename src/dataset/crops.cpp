@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <map>
 
@@ -76,7 +77,7 @@ class CropsDataset : public TensorsDataset {
     const PhiloxCounter draw = philox_block(settings_.seed, stream_of("crops"), index);
     const int shorter = std::min(picture.width, picture.height);
     const double share = smallest_side + (1 - smallest_side) * to_unit(draw[0]);
-    const int side = std::clamp(static_cast<int>(share * shorter + 0.5), 1, shorter);
+    const int side = std::clamp(static_cast<int>(std::lround(share * shorter)), 1, shorter);
     const auto place = [&](uint32_t word, int length) { return static_cast<int>(to_unit(word) * (length - side + 1)); };
     Tensor tensor = make_tensor(DataType::f32, shape_);
     preprocess(cut_out(picture, place(draw[1], picture.width), place(draw[2], picture.height), side), how_, writable<float>(tensor));

@@ -149,7 +149,9 @@ TEST_F(SessionContract, StreamsAnswerAsOneDoesWhereTheyAreAnOption) {
       const std::vector<Status>& statuses = rig.delivered[round * slots + slot];
       ASSERT_EQ(statuses.size(), 1u);
       ASSERT_NE(statuses[0], Status::failed) << rig.session->last_error();
-      if (statuses[0] == Status::ok) EXPECT_EQ(wrong(rig, static_cast<int>(slot), {(slot + round) % 6}), "") << round << ' ' << slot;
+      if (statuses[0] == Status::ok) {
+        EXPECT_EQ(wrong(rig, static_cast<int>(slot), {(slot + round) % 6}), "") << round << ' ' << slot;
+      }
     }
   }
 }
@@ -197,7 +199,9 @@ TEST_F(SessionContract, MarksOfTheDevicesClockBeginAtZeroAndAreInOrder) {
   bool first = true;
   for (const Mark& mark : rig.marks) {
     if (mark.clock == 0) continue;
-    if (first) EXPECT_EQ(mark.ns, 0);
+    if (first) {
+      EXPECT_EQ(mark.ns, 0);
+    }
     first = false;
     EXPECT_GE(mark.ns, last);
     last = mark.ns;
@@ -261,7 +265,9 @@ TEST_F(SessionContract, SharesOfPrecisionsAddUp) {
     if (shares.empty()) continue;  // it does not tell
     EXPECT_NEAR(sum, 1, 1e-9) << precision;
     EXPECT_EQ(shares.count("unknown"), 0u) << precision;
-    if (precision == "fp32") EXPECT_EQ(shares, (PrecisionShares{{"fp32", 1.0}}));
+    if (precision == "fp32") {
+      EXPECT_EQ(shares, (PrecisionShares{{"fp32", 1.0}}));
+    }
   }
 }
 

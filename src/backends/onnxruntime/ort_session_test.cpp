@@ -150,7 +150,9 @@ TEST_F(OrtSession, ProvidersGoWithTheirDevices) {
     const std::string name = ort_provider_name(provider), defect = ort_provider_defect(provider);
     const std::string said = ort_provider_states().at("provider." + name);
     EXPECT_THAT(said, HasSubstr(defect.empty() ? "here" : defect)) << name;
-    if (!defect.empty()) EXPECT_THAT(reason(name == "openvino" ? "cpu" : "cuda", name), HasSubstr(defect));
+    if (!defect.empty()) {
+      EXPECT_THAT(reason(name == "openvino" ? "cpu" : "cuda", name), HasSubstr(defect));
+    }
   }
 }
 

@@ -80,11 +80,12 @@ struct BackendEntry {
   Backend* (*create)();  // the caller owns the result and deletes it before the library is closed
 };
 
-// NOLINTNEXTLINE(bugprone-macro-parentheses): a type cannot stand in parentheses
+// NOLINTBEGIN(bugprone-macro-parentheses): a type cannot stand in parentheses
 #define DEEPGAP_BACKEND(Class)                                                                   \
   extern "C" __attribute__((visibility("default"))) const deepgap::BackendEntry deepgap_backend; \
   const deepgap::BackendEntry deepgap_backend {                                                  \
     deepgap::backend_abi, DEEPGAP_BUILD_TAG, []() -> deepgap::Backend* { return new Class; }     \
   }
+// NOLINTEND(bugprone-macro-parentheses)
 
 }  // namespace deepgap

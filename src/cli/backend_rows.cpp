@@ -1,7 +1,9 @@
 #include "cli/backend_rows.h"
 
-#include "cli/child_answer.h"
+#include "cli/child.h"
 #include "worker/plugin.h"
+
+#include <deepgap/error.h>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -13,6 +15,7 @@ namespace {
 
 using nlohmann::json;
 
+constexpr const char* backend_command = "__backend";
 constexpr std::chrono::seconds patience{30};  // loading a large engine from a cold disk
 
 std::string form_name(ModelForm form) {
@@ -37,13 +40,6 @@ json device_row(const DeviceInfo& device) {
 
 json unavailable(const std::string& name, const std::string& reason) { return {{"name", name}, {"available", false}, {"reason", reason}}; }
 
-json inspect(const std::string& name) {
-  const ChildAnswer answer = ask_child({inspect_command, name}, patience);
-  return answer.text ? json::parse(*answer.text) : unavailable(name, answer.reason);
-}
-
-}  // namespace
-
 json describe_backend(const std::string& name) {
   const auto plugin = open_plugin(name);
   const Backend& backend = plugin->backend();
@@ -57,9 +53,22 @@ json describe_backend(const std::string& name) {
           {"devices", devices},     {"options", options}};
 }
 
+const bool registered = add_child_command(
+    backend_command, [](const json& request, FrameWriter& /*before*/) { return describe_backend(request.at("name").get<std::string>()); });
+
+json ask_backend(const std::string& name) {
+  try {
+    return call_child({backend_command, "its plug-in", {{"name", name}}, {}, patience});
+  } catch (const Error& error) {
+    return unavailable(name, error.what());
+  }
+}
+
+}  // namespace
+
 json backend_rows() {
   json rows = json::array();
-  for (const std::string& name : plugin_names()) rows.push_back(inspect(name));
+  for (const std::string& name : plugin_names()) rows.push_back(ask_backend(name));
   for (const AbsentBackend& absent : absent_backends()) rows.push_back(unavailable(absent.name, absent.reason));
   return rows;
 }

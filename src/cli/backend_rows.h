@@ -8,15 +8,9 @@
 
 namespace deepgap {
 
-// The hidden subcommand that the children run: `deepgap __backend NAME`.
-inline constexpr const char* inspect_command = "__backend";
-
-// Of the backend `name`, which is opened here: "name", "available": true, "version", "form", "devices": [{"device", "name", "memory_bytes",
-// "properties"}], "options": [{"name", "describe", "default", "process_wide"}]. Throws what open_plugin throws.
-nlohmann::json describe_backend(const std::string& name);
-
-// Rows as above for each plug-in found, by name, then one for each backend that is absent by design. One that is not available has
-// "name", "available": false and "reason".
+// A row for each plug-in found, by name: "name", "available": true, "version", "form", "devices": [{"device", "name", "memory_bytes",
+// "properties"}], "options": [{"name", "describe", "default", "process_wide"}]; then one for each backend that is absent by design. One
+// that is not available has "name", "available": false and "reason".
 nlohmann::json backend_rows();
 
 }  // namespace deepgap

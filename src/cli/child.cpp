@@ -1,34 +1,85 @@
 #include "cli/child.h"
 
-#include "base/subprocess.h"
 #include "base/text.h"
+#include "cli/command.h"
+#include "run/child_process.h"
 
 #include <deepgap/error.h>
 
 #include <fmt/format.h>
+#include <unistd.h>
 
-#include <filesystem>
+#include <new>
 
 namespace deepgap {
+namespace {
 
-nlohmann::json ask_child(const std::string& command, const nlohmann::json& request, const std::string& who, const std::string& work,
-                         const std::function<void(const Frame&)>& on_frame) {
-  SubprocessOptions options;
-  options.program = std::filesystem::read_symlink("/proc/self/exe").string();
-  options.arguments = {"deepgap", command};
-  options.channel = true;
-  Subprocess child(options);
-  FrameWriter(child.channel()).write({request, {}});
-  FrameReader reader(child.channel());
-  while (const auto frame = reader.read()) {
-    const std::string kind = frame->header.at("kind");
-    if (kind == "error") throw Error(static_cast<ErrorKind>(frame->header.at("error").get<int>()), frame->header.at("message"));
-    if (kind == "done") return frame->header;
-    if (on_frame) on_frame(*frame);
+using nlohmann::json;
+
+class ChildCommand final : public Command {
+ public:
+  ChildCommand(std::string name, ChildAnswer answer) : name_(std::move(name)), answer_(std::move(answer)) {}
+  std::string name() const override { return name_; }
+  std::string describe() const override { return "child of another subcommand"; }
+  bool hidden() const override { return true; }
+  void declare(CLI::App& /*app*/) override {}
+  int run() override {
+    FrameWriter writer(channel_descriptor);
+    const auto request = FrameReader(channel_descriptor).read();
+    if (!request) return exit_internal;
+    writer.write(answer_to(request->header, writer));
+    ::_exit(exit_ok);
   }
-  const auto state = child.wait(std::chrono::seconds(10));
-  throw Error(ErrorKind::refused,
-              fmt::format("{} {} while it {}: {}", who, state ? state->describe() : "stopped answering", work, trim(child.output_tail())));
+
+ private:
+  Frame answer_to(const json& request, FrameWriter& writer) const {
+    try {
+      return {{{"kind", "answer"}, {"answer", answer_(request, writer)}}, {}};
+    } catch (const Error& error) {
+      return error_frame(error.kind(), error.what());
+    } catch (const std::bad_alloc&) {
+      return error_frame(ErrorKind::out_of_memory, "memory does not suffice");
+    } catch (const std::exception& error) {
+      return error_frame(ErrorKind::refused, error.what());
+    }
+  }
+
+  std::string name_;
+  ChildAnswer answer_;
+};
+
+// How it ended, with the last line that it printed, which is nearly always the reason.
+std::string death_of(ChildProcess& child) {
+  const std::string how = child.exit_state().describe();
+  const auto lines = split(trim(child.process().output_tail()), '\n');
+  return lines.back().empty() ? how : fmt::format("{}: {}", how, lines.back());
+}
+
+}  // namespace
+
+json call_child(const ChildCall& call) {
+  ChildProcess child(call.command);
+  child.send({call.request, {}});
+  const auto deadline = call.patience ? std::chrono::steady_clock::now() + *call.patience : std::chrono::steady_clock::time_point::max();
+  Frame frame;
+  for (;;) {
+    switch (child.wait(frame, deadline)) {
+      case ChildProcess::Event::frame:
+        throw_error(frame);
+        if (frame.header.at("kind") == "answer") return std::move(frame.header.at("answer"));
+        if (call.on_frame) call.on_frame(frame);
+        break;
+      case ChildProcess::Event::silence:
+        throw Error(ErrorKind::refused, fmt::format("{}: no answer within {} s", call.subject, call.patience->count()));
+      case ChildProcess::Event::interrupted:  // not asked for
+      case ChildProcess::Event::ended:
+        throw Error(ErrorKind::refused, fmt::format("{}: {}", call.subject, death_of(child)));
+    }
+  }
+}
+
+bool add_child_command(const std::string& name, const ChildAnswer& answer) {
+  return Registry<Command>::instance().add(name, [name, answer] { return std::make_unique<ChildCommand>(name, answer); });
 }
 
 }  // namespace deepgap

@@ -1,16 +1,32 @@
-// Asks a child process of this program: one request, frames until its "done". What the child prints, allocates or crashes stays there.
+// Calls to this program in a child process, for what must not run in this one: it loads an engine, a model or a driver, which may print,
+// crash, hang or take all memory.
 #pragma once
 
 #include "worker/protocol.h"
 
+#include <nlohmann/json.hpp>
+
+#include <chrono>
 #include <functional>
+#include <optional>
 #include <string>
 
 namespace deepgap {
 
-// Runs `deepgap COMMAND`. `on_frame` gets all frames but the last. Returns the header of "done". Throws the Error that the child answered,
-// and Error{refused} "WHO killed by SIGSEGV while it WORK: ..." for one that ended otherwise.
-nlohmann::json ask_child(const std::string& command, const nlohmann::json& request, const std::string& who, const std::string& work,
-                         const std::function<void(const Frame&)>& on_frame = {});
+struct ChildCall {
+  std::string command;  // of add_child_command()
+  std::string subject;  // begins the words of an Error: "native with resnet50"
+  nlohmann::json request = nlohmann::json::object();
+  std::function<void(const Frame&)> on_frame = {};    // what the child sends before its answer
+  std::optional<std::chrono::seconds> patience = {};  // none: as long as it takes
+};
+// Returns the child's answer. Throws the Error that the child threw; Error{refused} "SUBJECT: killed by SIGSEGV: the last line it printed"
+// or "SUBJECT: no answer within 20 s" where there is none. A child that breaks after its answer has answered.
+nlohmann::json call_child(const ChildCall& call);
+
+// Adds the hidden subcommand `name`, the child's side. `answer` may send frames before it returns; what it throws reaches the caller. The
+// process ends without destructors once the answer is written, since engines' threads do not always end well.
+using ChildAnswer = std::function<nlohmann::json(const nlohmann::json& request, FrameWriter& before)>;
+bool add_child_command(const std::string& name, const ChildAnswer& answer);
 
 }  // namespace deepgap

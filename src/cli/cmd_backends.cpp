@@ -1,7 +1,6 @@
 // `deepgap backends`: which engines are here, with versions, devices and options, and why the others are not.
 #include "base/text.h"
 #include "cli/backend_rows.h"
-#include "cli/child_answer.h"
 #include "cli/command.h"
 #include "cli/libtorch_folder.h"
 #include "worker/plugin.h"
@@ -70,28 +69,7 @@ class BackendsCommand final : public Command {
   bool json_ = false;
 };
 
-// The child's side: the answer goes over the channel, since engines print to stdout.
-class InspectBackendCommand final : public Command {
- public:
-  std::string name() const override { return inspect_command; }
-  std::string describe() const override { return "What one backend tells of itself (for `backends` and `devices`)"; }
-  bool hidden() const override { return true; }
-  void declare(CLI::App& app) override { app.add_option("name", backend_)->required(); }
-  int run() override {
-    try {
-      answer_parent(describe_backend(backend_));
-    } catch (const Error& error) {
-      answer_parent({{"name", backend_}, {"available", false}, {"reason", error.what()}});
-    }
-    return exit_ok;
-  }
-
- private:
-  std::string backend_;
-};
-
-const bool registered = Registry<Command>::instance().add("backends", [] { return std::make_unique<BackendsCommand>(); }) &&
-                        Registry<Command>::instance().add(inspect_command, [] { return std::make_unique<InspectBackendCommand>(); });
+const bool registered = Registry<Command>::instance().add("backends", [] { return std::make_unique<BackendsCommand>(); });
 
 }  // namespace
 }  // namespace deepgap

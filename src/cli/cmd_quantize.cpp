@@ -1,11 +1,7 @@
 // deepgap quantize: an FP32 network to an ONNX file that engines compute in INT8.
-#include "base/subprocess.h"
-#include "cli/child.h"
 #include "cli/command.h"
-#include "run/run_study.h"
-#include "telemetry/environment.h"
+#include "cli/engine_flags.h"
 #include "worker/point_options.h"
-#include "worker/quantize_order.h"
 
 #include <deepgap/error.h>
 
@@ -13,7 +9,6 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <filesystem>
 
 namespace deepgap {
 namespace {
@@ -49,14 +44,10 @@ class QuantizeCommand final : public Command {
   int run() override {
     std::erase_if(options_, [](const auto& option) { return option.second.empty(); });
     order_.settings = quantize_settings(options_, "--");
-    if (order_.threads < 0) throw Error(ErrorKind::usage, "--threads must be 1 or more");
-    if (order_.threads == 0) order_.threads = static_cast<int>(allowed_cpus().size());
-    order_.model.cache_dir =
-        std::filesystem::absolute(order_.model.cache_dir.empty() ? default_cache_dir() : order_.model.cache_dir).string();
+    order_.threads = threads_or_all(order_.threads);
+    order_.model.cache_dir = cache_or_default(order_.model.cache_dir);
     for (const std::string& shape : shapes_) order_.model.shapes.merge(parse_shapes(shape));
-    const nlohmann::json done =
-        ask_child("__quantize", quantize_order_to_json(order_), "the child process", fmt::format("quantized {}", order_.model.name));
-    print(done.at("report"));
+    print(quantize_in_child(order_));
     return exit_ok;
   }
 
@@ -84,17 +75,7 @@ class QuantizeCommand final : public Command {
   bool json_ = false;
 };
 
-class QuantizeChild final : public Command {
- public:
-  std::string name() const override { return "__quantize"; }
-  std::string describe() const override { return "child of `quantize`, `check` and `run`"; }
-  bool hidden() const override { return true; }
-  void declare(CLI::App&) override {}
-  int run() override { return serve_quantize(channel_descriptor); }
-};
-
 const bool quantize_registered = Registry<Command>::instance().add("quantize", [] { return std::make_unique<QuantizeCommand>(); });
-const bool child_registered = Registry<Command>::instance().add("__quantize", [] { return std::make_unique<QuantizeChild>(); });
 
 }  // namespace
 }  // namespace deepgap

@@ -2,12 +2,10 @@
 
 #include "base/file.h"
 #include "base/hash.h"
-#include "base/subprocess.h"
 #include "base/text.h"
-#include "cli/command.h"
+#include "cli/child.h"
 #include "record/record_json.h"
 #include "telemetry/environment.h"
-#include "worker/child_call.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -61,19 +59,9 @@ CeilingsRequest request_for(int threads, const Facts& environment) {
   return request;
 }
 
-class CeilingsCommand : public Command {
- public:
-  std::string name() const override { return child_command; }
-  std::string describe() const override { return "child of `profile`"; }
-  bool hidden() const override { return true; }
-  void declare(CLI::App&) override {}
-  int run() override {
-    return serve_call(channel_descriptor,
-                      [](const json& request) { return ceilings_to_json(measure_ceilings(ceilings_request_from_json(request))); });
-  }
-};
-
-const bool registered = Registry<Command>::instance().add(child_command, [] { return std::make_unique<CeilingsCommand>(); });
+const bool registered = add_child_command(child_command, [](const json& request, FrameWriter& /*before*/) {
+  return ceilings_to_json(measure_ceilings(ceilings_request_from_json(request)));
+});
 
 }  // namespace
 
@@ -96,7 +84,7 @@ ShownCeilings machine_ceilings(int threads, const Facts& environment, const std:
       return result;
     }
   }
-  const json answer = call_child(child_command, ceilings_request_to_json(request_for(threads, environment)), "measuring the ceilings");
+  const json answer = call_child({child_command, "measuring the ceilings", ceilings_request_to_json(request_for(threads, environment))});
   result.ceilings = ceilings_from_json(answer);
   result.measured = true;
   if (!file.empty()) {

@@ -2,7 +2,8 @@
 
 #include "base/text.h"
 #include "record/record_json.h"
-#include "run/worker_process.h"
+#include "run/child_process.h"
+#include "worker/worker_main.h"
 
 #include <deepgap/error.h>
 
@@ -18,7 +19,7 @@ namespace {
 constexpr uint64_t gibibyte = uint64_t{1} << 30;
 
 // Generous for honest files, and an end to the others. Sanitizers map terabytes for themselves, so there it is not limited.
-WorkerLimits limits_for(const std::vector<Point>& points) {
+ChildLimits limits_for(const std::vector<Point>& points) {
   std::set<std::string> files;
   uint64_t bytes = 0;
   for (const Point& point : points) {
@@ -27,7 +28,7 @@ WorkerLimits limits_for(const std::vector<Point>& points) {
       bytes += static_cast<uint64_t>(info.st_size);
     }
   }
-  WorkerLimits limits;
+  ChildLimits limits;
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
   limits.data_bytes = 8 * gibibyte + 4 * bytes;
 #endif
@@ -37,7 +38,7 @@ WorkerLimits limits_for(const std::vector<Point>& points) {
 
 std::string one_line(const std::string& text) { return join(split(trim(text), '\n'), " "); }
 
-std::string death_of(WorkerProcess& worker) {
+std::string death_of(ChildProcess& worker) {
   const ExitState state = worker.exit_state();
   if (state.signal == SIGXCPU || state.signal == SIGKILL) return "it took more time or memory than an inspection may";
   const std::string said = one_line(worker.process().output_tail());
@@ -47,8 +48,8 @@ std::string death_of(WorkerProcess& worker) {
 // One child, from its start to its end.
 class Attempt {
  public:
-  Attempt(const std::vector<Point>& points, const std::string& cache_dir, const BrokenBackends& broken, const WorkerLimits& limits)
-      : worker_({}, limits), limit_(std::chrono::seconds(2 * *limits.cpu_seconds)) {
+  Attempt(const std::vector<Point>& points, const std::string& cache_dir, const BrokenBackends& broken, const ChildLimits& limits)
+      : worker_(worker_command, {}, limits), limit_(std::chrono::seconds(2 * *limits.cpu_seconds)) {
     Frame request{{{"kind", "inspect"}, {"cache_dir", cache_dir}, {"broken", broken}, {"points", nlohmann::json::array()}}, {}};
     for (const Point& point : points) request.header["points"].push_back(point_to_json(point));
     worker_.send(request);
@@ -59,17 +60,17 @@ class Attempt {
     const auto deadline = std::chrono::steady_clock::now() + limit_;
     while (true) {
       Frame frame;
-      switch (worker_.wait(frame, deadline, interrupts)) {
-        case WorkerProcess::Event::interrupted:
+      switch (worker_.wait(frame, deadline, &interrupts)) {
+        case ChildProcess::Event::interrupted:
           inspected.interrupted = true;
           return true;
-        case WorkerProcess::Event::silence:
+        case ChildProcess::Event::silence:
           defect_ = fmt::format("its inspection took longer than {} s", limit_.count());
           return false;
-        case WorkerProcess::Event::ended:
+        case ChildProcess::Event::ended:
           defect_ = death_of(worker_);
           return false;
-        case WorkerProcess::Event::frame:
+        case ChildProcess::Event::frame:
           if (take(frame, inspected)) return true;
       }
     }
@@ -84,14 +85,12 @@ class Attempt {
     const std::string kind = frame.header.value("kind", "");
     if (kind == "inspecting") step_ = {frame.header.at("subject"), frame.header.at("backend")};
     if (kind == "point") inspected.points.push_back(inspected_from_json(frame.header));
-    if (kind == "error") {
-      throw Error(static_cast<ErrorKind>(frame.header.at("error").get<int>()), frame.header.at("message").get<std::string>());
-    }
+    throw_error(frame);
     if (kind == "inspected") inspected.environment = facts_from_json(frame.header.at("environment"));
     return kind == "inspected";
   }
 
-  WorkerProcess worker_;
+  ChildProcess worker_;
   std::chrono::seconds limit_;
   InspectionStep step_{"the plan", ""};
   std::string defect_;
@@ -100,7 +99,7 @@ class Attempt {
 }  // namespace
 
 Inspected inspect_in_child(const std::vector<Point>& points, const std::string& cache_dir, Interrupts& interrupts) {
-  const WorkerLimits limits = limits_for(points);
+  const ChildLimits limits = limits_for(points);
   BrokenBackends broken;
   while (true) {
     Attempt attempt(points, cache_dir, broken, limits);

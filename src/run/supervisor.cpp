@@ -5,6 +5,7 @@
 #include "record/timing_block.h"
 #include "run/memory_kills.h"
 #include "worker/point_options.h"
+#include "worker/worker_main.h"
 
 #include <deepgap/error.h>
 
@@ -79,7 +80,7 @@ Record Supervisor::run(const Job& job) {
   try {
     if (!worker_) {
       out_of_memory_kills_ = memory_kills().count;
-      worker_ = std::make_unique<WorkerProcess>(worker_environment(job.point));
+      worker_ = std::make_unique<ChildProcess>(worker_command, worker_environment(job.point));
     }
     Answer answer = ask(*worker_, "run", job, order);
     if (answer.kind == Answer::Kind::frame && answer.frame.header.value("kind", "") == "needs_reference") {
@@ -94,23 +95,23 @@ Record Supervisor::run(const Job& job) {
   }
 }
 
-Supervisor::Answer Supervisor::ask(WorkerProcess& worker, const char* kind, const Job& job, const WorkOrder& order) {
+Supervisor::Answer Supervisor::ask(ChildProcess& worker, const char* kind, const Job& job, const WorkOrder& order) {
   stage_.clear();
   worker.send({{{"kind", kind}, {"order", order_to_json(order)}}, {}});
   while (true) {
     Answer answer;
-    switch (worker.wait(answer.frame, std::chrono::steady_clock::now() + settings_.timeout, interrupts_)) {
-      case WorkerProcess::Event::interrupted:
+    switch (worker.wait(answer.frame, std::chrono::steady_clock::now() + settings_.timeout, &interrupts_)) {
+      case ChildProcess::Event::interrupted:
         if (&worker == worker_.get()) return ask_for_end(worker);
         answer.kind = Answer::Kind::interrupted;  // a reference half made is worth nothing
         return answer;
-      case WorkerProcess::Event::silence:
+      case ChildProcess::Event::silence:
         answer.kind = Answer::Kind::silent;
         return answer;
-      case WorkerProcess::Event::ended:
+      case ChildProcess::Event::ended:
         answer.kind = Answer::Kind::died;
         return answer;
-      case WorkerProcess::Event::frame:
+      case ChildProcess::Event::frame:
         break;
     }
     if (answer.frame.header.value("kind", "") != "heartbeat") return answer;
@@ -119,25 +120,25 @@ Supervisor::Answer Supervisor::ask(WorkerProcess& worker, const char* kind, cons
   }
 }
 
-Supervisor::Answer Supervisor::ask_for_end(WorkerProcess& worker) {
+Supervisor::Answer Supervisor::ask_for_end(ChildProcess& worker) {
   worker.process().send_signal(SIGTERM);
   const auto deadline = std::chrono::steady_clock::now() + grace;
   Answer answer;
   answer.kind = Answer::Kind::interrupted;
   while (interrupts_.count() < 2) {
-    const auto event = worker.wait(answer.frame, deadline, interrupts_);
-    if (event == WorkerProcess::Event::frame && answer.frame.header.value("kind", "") == "record") {
+    const auto event = worker.wait(answer.frame, deadline, &interrupts_);
+    if (event == ChildProcess::Event::frame && answer.frame.header.value("kind", "") == "record") {
       answer.kind = Answer::Kind::frame;
       return answer;
     }
-    if (event == WorkerProcess::Event::silence || event == WorkerProcess::Event::ended) break;
+    if (event == ChildProcess::Event::silence || event == ChildProcess::Event::ended) break;
   }
   worker.process().send_signal(SIGKILL);
   return answer;
 }
 
 std::string Supervisor::make_reference(const Job& job, const WorkOrder& order) {
-  WorkerProcess worker(worker_environment(job.point));
+  ChildProcess worker(worker_command, worker_environment(job.point));
   const Answer answer = ask(worker, "reference", job, order);
   std::string unavailable;
   switch (answer.kind) {

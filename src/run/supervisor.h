@@ -4,8 +4,8 @@
 #pragma once
 
 #include "plan/planner.h"
+#include "run/child_process.h"
 #include "run/interrupts.h"
-#include "run/worker_process.h"
 #include "worker/order.h"
 
 #include <chrono>
@@ -40,8 +40,8 @@ class Supervisor {
     Frame frame;
   };
   Record run(const Job& job);
-  Answer ask(WorkerProcess& worker, const char* kind, const Job& job, const WorkOrder& order);
-  Answer ask_for_end(WorkerProcess& worker);
+  Answer ask(ChildProcess& worker, const char* kind, const Job& job, const WorkOrder& order);
+  Answer ask_for_end(ChildProcess& worker);
   std::string make_reference(const Job& job, const WorkOrder& order);
   WorkOrder order_for(const Job& job) const;
   Record record_from(const Job& job, const WorkOrder& order, const Answer& answer);
@@ -52,7 +52,7 @@ class Supervisor {
   Interrupts& interrupts_;
   Progress progress_;
   std::function<void(const Job&, Record&)> fill_;
-  std::unique_ptr<WorkerProcess> worker_;
+  std::unique_ptr<ChildProcess> worker_;
   std::string stage_;                               // where the worker is
   int64_t out_of_memory_kills_ = 0;                 // by the kernel, before the worker began
   std::map<std::string, std::string> unavailable_;  // why a model and dataset have no reference

@@ -6,7 +6,6 @@
 #include "model/model_source.h"
 #include "model/onnx_metadata.h"
 #include "telemetry/environment.h"
-#include "worker/quantized_model.h"
 
 #include <fmt/format.h>
 
@@ -46,7 +45,7 @@ std::string model_key(const Point& point, const PointOptions& options) {
 }
 
 bool needs_quantizing(const Point& point, const GraphSummary& summary) {
-  return point.precision == "int8" && point.backend != "null" && !is_quantized(summary);
+  return point.precision == "int8" && point.backend != "null" && !has_quantization(summary);
 }
 
 GraphSummary engine_summary(const Point& point, const GraphSummary& summary) {
@@ -100,10 +99,17 @@ Group::Inputs Group::inputs(const WorkOrder& order, const PointOptions& options)
   if (needs_quantizing(order.point, model_->summary())) {
     inputs.engine_model = quantized_;
     inputs.quantize_facts = quantize_facts_;
-  } else if (order.point.precision == "int8" && is_quantized(model_->summary())) {
+  } else if (order.point.precision == "int8" && has_quantization(model_->summary())) {
     inputs.quantize_facts = quantized_facts(read_onnx_metadata(order.point.model));
   }
   return inputs;
+}
+
+Group::Calibration Group::calibration(const WorkOrder& order, const PointOptions& options) const {
+  const ModelRequest request = model_request(order.point, options, order.cache_dir);
+  CalibrationSamples samples = calibration_samples(request, model_->summary(), options.quantize, order.point.dataset);
+  std::string key = quantized_key(*model_, samples, options.quantize);
+  return {std::move(samples), std::move(key)};
 }
 
 void Group::find_engine_model(const WorkOrder& order, const PointOptions& options) {
@@ -112,9 +118,7 @@ void Group::find_engine_model(const WorkOrder& order, const PointOptions& option
   for (const auto& [name, value] : quantize_options_of(options.quantize)) key += fmt::format("|{}={}", name, value);
   if (quantized_ != nullptr && key == quantized_key_) return;
   const Nanoseconds begin = clock_->now();
-  const ModelRequest request = model_request(order.point, options, order.cache_dir);
-  const CalibrationSamples samples = calibration_samples(request, model_->summary(), options.quantize, order.point.dataset);
-  const KeptQuantized found = find_quantized(order.cache_dir, quantized_key(*model_, samples, options.quantize), model_->name());
+  const KeptQuantized found = find_quantized(order.cache_dir, calibration(order, options).key, model_->name());
   quantized_ = found.model;
   quantize_facts_ = found.facts;
   quantized_key_ = key;
@@ -122,11 +126,9 @@ void Group::find_engine_model(const WorkOrder& order, const PointOptions& option
 }
 
 void Group::quantize(const WorkOrder& order, const PointOptions& options) {
-  const ModelRequest request = model_request(order.point, options, order.cache_dir);
-  const CalibrationSamples samples = calibration_samples(request, model_->summary(), options.quantize, order.point.dataset);
+  const Calibration wanted = calibration(order, options);
   const int threads = std::max(order.point.threads, 1);
-  const QuantizedModel result = quantize_model(*model_, samples, options.quantize, threads);
-  keep_quantized(order.cache_dir, quantized_key(*model_, samples, options.quantize), result);
+  keep_quantized(order.cache_dir, wanted.key, quantize_model(*model_, wanted.samples, options.quantize, threads));
 }
 
 Telemetry& Group::telemetry(const WorkOrder& order) {

@@ -7,6 +7,7 @@
 #include "worker/plugin.h"
 #include "worker/point_options.h"
 #include "worker/pulse.h"
+#include "worker/quantized_model.h"
 
 #include <deepgap/dataset.h>
 #include <deepgap/model.h>
@@ -69,6 +70,11 @@ class Group {
   std::optional<Window> idle_window_;
   Facts environment_;
   static std::unique_ptr<Clock> make_clock();
+  struct Calibration {
+    CalibrationSamples samples;
+    std::string key;  // of the QDQ form in the cache
+  };
+  Calibration calibration(const WorkOrder& order, const PointOptions& options) const;
   void find_engine_model(const WorkOrder& order, const PointOptions& options);
 };
 

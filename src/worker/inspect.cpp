@@ -211,9 +211,6 @@ void serve_inspection(const Frame& request, FrameWriter& writer) {
     subject = next.subject;
     writer.write({{{"kind", "inspecting"}, {"subject", next.subject}, {"backend", next.backend}}, {}});
   };
-  const auto answer_error = [&](ErrorKind kind, const std::string& message) {
-    writer.write({{{"kind", "error"}, {"error", static_cast<int>(kind)}, {"message", message}}, {}});
-  };
   try {
     std::vector<Point> points;
     for (const auto& json : request.header.at("points")) points.push_back(point_from_json(json));
@@ -225,11 +222,11 @@ void serve_inspection(const Frame& request, FrameWriter& writer) {
     }
     writer.write({{{"kind", "inspected"}, {"environment", facts_to_json(capture_environment())}}, {}});
   } catch (const Error& error) {
-    answer_error(error.kind(), error.what());
+    writer.write(error_frame(error.kind(), error.what()));
   } catch (const std::bad_alloc&) {
-    answer_error(ErrorKind::input, fmt::format("cannot read {}: it needs more memory than an inspection may take", subject));
+    writer.write(error_frame(ErrorKind::input, fmt::format("cannot read {}: it needs more memory than an inspection may take", subject)));
   } catch (const std::exception& error) {
-    answer_error(ErrorKind::internal, fmt::format("cannot read {}: {}", subject, error.what()));
+    writer.write(error_frame(ErrorKind::internal, fmt::format("cannot read {}: {}", subject, error.what())));
   }
 }
 

@@ -59,6 +59,15 @@ std::string encode_frame(const Frame& frame) {
   return bytes;
 }
 
+Frame error_frame(ErrorKind kind, const std::string& message) {
+  return {{{"kind", "error"}, {"error", static_cast<int>(kind)}, {"message", message}}, {}};
+}
+
+void throw_error(const Frame& frame) {
+  if (frame.header.value("kind", "") != "error") return;
+  throw Error(static_cast<ErrorKind>(frame.header.at("error").get<int>()), frame.header.at("message").get<std::string>());
+}
+
 std::optional<Frame> FrameParser::next() {
   const size_t known = std::min(buffer_.size(), magic.size());
   if (std::string_view(buffer_).substr(0, known) != magic.substr(0, known)) broken("it does not begin as one");

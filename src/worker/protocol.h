@@ -3,8 +3,10 @@
 //   "DGF1" | u32 header bytes | u32 number of blocks | u64 bytes of each block ... | header | blocks        (little-endian)
 //
 // A worker may die in the middle of a frame: what is torn is never delivered. Lengths are checked against the limits before memory is
-// taken. The JSON's "kind" says what a frame is; see worker/messages.h.
+// taken. The JSON's "kind" says what a frame is.
 #pragma once
+
+#include <deepgap/error.h>
 
 #include <nlohmann/json.hpp>
 
@@ -27,6 +29,10 @@ inline constexpr size_t max_blocks = 16;
 inline constexpr size_t max_block_bytes = size_t{2} << 30;
 
 std::string encode_frame(const Frame& frame);
+
+// An Error on its way to the other process: {"kind":"error","error":ErrorKind,"message"}. throw_error() throws it where a frame is one.
+Frame error_frame(ErrorKind kind, const std::string& message);
+void throw_error(const Frame& frame);
 
 // Bytes in, whole frames out. Throws Error{internal} on bytes that are no frame: what follows cannot be trusted.
 class FrameParser {

@@ -2,13 +2,14 @@
 
 #include "base/file.h"
 #include "model/onnx_writer.h"
-#include "worker/protocol.h"
+#include "worker/model_request.h"
 #include "worker/quantized_model.h"
 
 #include <deepgap/error.h>
 
+#include <nlohmann/json.hpp>
+
 #include <chrono>
-#include <new>
 
 namespace deepgap {
 namespace {
@@ -32,12 +33,7 @@ nlohmann::json report_of(const QuantizedModel& result, const Model& model, doubl
 }  // namespace
 
 nlohmann::json quantize_order_to_json(const QuantizeOrder& order) {
-  return {{"model", order.model.name},
-          {"weights", order.model.weights},
-          {"shapes", order.model.shapes},
-          {"seed", order.model.seed},
-          {"data_dir", order.model.data_dir},
-          {"cache_dir", order.model.cache_dir},
+  return {{"model", model_request_to_json(order.model)},
           {"settings", quantize_options_of(order.settings)},
           {"point_dataset", order.point_dataset},
           {"threads", order.threads},
@@ -48,12 +44,7 @@ nlohmann::json quantize_order_to_json(const QuantizeOrder& order) {
 
 QuantizeOrder quantize_order_from_json(const nlohmann::json& json) {
   QuantizeOrder order;
-  json.at("model").get_to(order.model.name);
-  json.at("weights").get_to(order.model.weights);
-  json.at("shapes").get_to(order.model.shapes);
-  json.at("seed").get_to(order.model.seed);
-  json.at("data_dir").get_to(order.model.data_dir);
-  json.at("cache_dir").get_to(order.model.cache_dir);
+  order.model = model_request_from_json(json.at("model"));
   order.settings = quantize_settings(json.at("settings").get<std::map<std::string, std::string>>(), "--");
   json.at("point_dataset").get_to(order.point_dataset);
   json.at("threads").get_to(order.threads);
@@ -66,7 +57,7 @@ QuantizeOrder quantize_order_from_json(const nlohmann::json& json) {
 nlohmann::json carry_out(const QuantizeOrder& order) {
   const auto begin = std::chrono::steady_clock::now();
   const auto model = open_model(order.model);
-  if (order.output.empty() && is_quantized(model->summary())) return {{"given", true}};
+  if (order.output.empty() && has_quantization(model->summary())) return {{"given", true}};
   const CalibrationSamples samples = calibration_samples(order.model, model->summary(), order.settings, order.point_dataset);
   const std::string key = quantized_key(*model, samples, order.settings);
   if (order.output.empty() && find_quantized(order.model.cache_dir, key, model->name()).model) return {{"cached", true}};
@@ -81,23 +72,6 @@ nlohmann::json carry_out(const QuantizeOrder& order) {
   }
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
   return report_of(result, *model, seconds.count());
-}
-
-int serve_quantize(int channel) {
-  FrameWriter writer(channel);
-  const auto request = FrameReader(channel).read();
-  if (!request) return 1;
-  const auto answer_error = [&](ErrorKind kind, const std::string& message) {
-    writer.write({{{"kind", "error"}, {"error", static_cast<int>(kind)}, {"message", message}}, {}});
-  };
-  try {
-    writer.write({{{"kind", "done"}, {"report", carry_out(quantize_order_from_json(request->header))}}, {}});
-  } catch (const Error& error) {
-    answer_error(error.kind(), error.what());
-  } catch (const std::bad_alloc&) {
-    answer_error(ErrorKind::out_of_memory, "memory does not suffice");
-  }
-  return 0;
 }
 
 }  // namespace deepgap

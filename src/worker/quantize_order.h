@@ -28,7 +28,4 @@ QuantizeOrder quantize_order_from_json(const nlohmann::json& json);
 // is quantized already: {"given": true} for the cache, Error{input} with an output. Throws Error.
 nlohmann::json carry_out(const QuantizeOrder& order);
 
-// The child's side of the channel: one order, answered by "done" with the report, or "error".
-int serve_quantize(int channel);
-
 }  // namespace deepgap

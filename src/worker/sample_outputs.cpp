@@ -4,8 +4,7 @@
 #include "dataset/open_dataset.h"
 #include "dataset/tensors_dataset.h"
 #include "model/zoo/zoo.h"
-#include "worker/node_check.h"
-#include "worker/protocol.h"
+#include "worker/model_request.h"
 #include "worker/quantized_model.h"
 #include "worker/run_graph.h"
 
@@ -13,6 +12,7 @@
 
 #include <fmt/format.h>
 #include <unistd.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <numeric>
@@ -44,41 +44,17 @@ void require_memory(const Model& model, size_t samples) {
 }
 
 std::shared_ptr<const Model> engine_model_for(const OutputsRequest& request, const std::shared_ptr<const Model>& model) {
-  if (request.precision != "int8" || is_quantized(model->summary())) return model;
+  if (request.precision != "int8" || has_quantization(model->summary())) return model;
   const CalibrationSamples samples = calibration_samples(request.model, model->summary(), request.quantize, request.dataset);
   auto quantized = find_quantized(request.cache_dir, quantized_key(*model, samples, request.quantize), model->name()).model;
   if (quantized == nullptr) throw Error(ErrorKind::internal, fmt::format("the INT8 form of {} is not in the cache", model->name()));
   return quantized;
 }
 
-Frame sample_frame(const std::string& sample, std::span<const TensorView> outputs) {
-  if (outputs.size() > max_blocks)
-    throw Error(ErrorKind::refused, fmt::format("models of more than {} outputs cannot be checked", max_blocks));
-  Frame frame;
-  frame.header = {{"kind", "sample"}, {"name", sample}, {"outputs", nlohmann::json::array()}};
-  for (const TensorView& output : outputs) {
-    frame.header["outputs"].push_back(
-        {{"type", static_cast<int>(output.type)}, {"shape", Shape(output.shape.begin(), output.shape.end())}});
-    frame.blocks.emplace_back(reinterpret_cast<const char*>(output.data), output.bytes());
-  }
-  return frame;
-}
-
-nlohmann::json nodes_frame(const NodeChecks& checks) {
-  nlohmann::json nodes = nlohmann::json::array();
-  for (const NodeCheck& node : checks.nodes)
-    nodes.push_back({{"name", node.name}, {"op", node.op}, {"quantized", node.quantized}, {"sqnr_db", node.sqnr_db}});
-  return {{"kind", "done"}, {"version", checks.version}, {"samples", checks.samples}, {"nodes", std::move(nodes)}};
-}
-
 }  // namespace
 
 nlohmann::json outputs_request_to_json(const OutputsRequest& request) {
-  return {{"model", request.model.name},
-          {"weights", request.model.weights},
-          {"shapes", request.model.shapes},
-          {"seed", request.model.seed},
-          {"data_dir", request.model.data_dir},
+  return {{"model", model_request_to_json(request.model)},
           {"backend", request.backend},
           {"precision", request.precision},
           {"dataset", request.dataset},
@@ -86,17 +62,12 @@ nlohmann::json outputs_request_to_json(const OutputsRequest& request) {
           {"threads", request.threads},
           {"cache_dir", request.cache_dir},
           {"options", request.options},
-          {"quantize", quantize_options_of(request.quantize)},
-          {"nodes", request.nodes}};
+          {"quantize", quantize_options_of(request.quantize)}};
 }
 
 OutputsRequest outputs_request_from_json(const nlohmann::json& json) {
   OutputsRequest request;
-  json.at("model").get_to(request.model.name);
-  json.at("weights").get_to(request.model.weights);
-  json.at("shapes").get_to(request.model.shapes);
-  json.at("seed").get_to(request.model.seed);
-  json.at("data_dir").get_to(request.model.data_dir);
+  request.model = model_request_from_json(json.at("model"));
   json.at("backend").get_to(request.backend);
   json.at("precision").get_to(request.precision);
   json.at("dataset").get_to(request.dataset);
@@ -105,7 +76,6 @@ OutputsRequest outputs_request_from_json(const nlohmann::json& json) {
   json.at("cache_dir").get_to(request.cache_dir);
   json.at("options").get_to(request.options);
   request.quantize = quantize_settings(json.at("quantize").get<std::map<std::string, std::string>>(), "--quantize ");
-  json.at("nodes").get_to(request.nodes);
   request.model.cache_dir = request.cache_dir;
   return request;
 }
@@ -134,27 +104,6 @@ std::string compute_outputs(const OutputsRequest& request, const OutputsReceiver
   };
   if (request.backend == reference_backend) return run_on_evaluator(*checked.model, checked.inputs, named);
   return run_on_engine(engine_of(request), *checked.engine_model, checked.inputs, named);
-}
-
-int serve_outputs(int channel) {
-  FrameWriter writer(channel);
-  const auto request = FrameReader(channel).read();
-  if (!request) return 1;
-  try {
-    const OutputsRequest wanted = outputs_request_from_json(request->header);
-    if (wanted.nodes) {
-      writer.write({nodes_frame(check_nodes(wanted)), {}});
-      return 0;
-    }
-    const auto send = [&](const std::string& sample, std::span<const TensorView> outputs) { writer.write(sample_frame(sample, outputs)); };
-    const std::string version = compute_outputs(wanted, send);
-    writer.write({{{"kind", "done"}, {"version", version}}, {}});
-  } catch (const Error& error) {
-    writer.write({{{"kind", "error"}, {"error", static_cast<int>(error.kind())}, {"message", error.what()}}, {}});
-  } catch (const std::bad_alloc&) {
-    writer.write({{{"kind", "error"}, {"error", static_cast<int>(ErrorKind::out_of_memory)}, {"message", "memory does not suffice"}}, {}});
-  }
-  return 0;
 }
 
 }  // namespace deepgap

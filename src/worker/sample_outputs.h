@@ -35,7 +35,6 @@ struct OutputsRequest {
   std::map<std::string, std::string> options;  // of the backend
   // For precision int8 and an FP32 model: its QDQ form made so must be in the cache (quantize_order.h puts it there).
   QuantizeSettings quantize;
-  bool nodes = false;  // node by node instead of outputs
 };
 nlohmann::json outputs_request_to_json(const OutputsRequest& request);
 OutputsRequest outputs_request_from_json(const nlohmann::json& json);
@@ -56,9 +55,5 @@ using OutputsReceiver = std::function<void(const std::string& sample, std::span<
 
 // Each sample alone, at batch 1. Returns the engine's version. Throws Error as open_model, open_dataset, open_plugin and load() do.
 std::string compute_outputs(const OutputsRequest& request, const OutputsReceiver& receive);
-
-// The child's side of the channel: reads one request, answers with a frame a sample, then "done" (with "nodes" where the request asks for
-// them: [{"name","op","quantized","sqnr_db"}], and no sample) or "error".
-int serve_outputs(int channel);
 
 }  // namespace deepgap

@@ -13,6 +13,8 @@
 
 namespace deepgap {
 
+inline constexpr const char* worker_command = "__worker";
+
 // `complete` adds to a Record what is computed while its timings are at hand; it lives above this room.
 int worker_main(int channel, const ProgramState& program, const std::function<void(Record&)>& complete);
 

@@ -106,7 +106,7 @@ class Profile(unittest.TestCase):
     def test_wrong_input_is_one_line(self):
         self.assertIn("'native'", self.refused(2, MODEL, "--backend", "natve"))
         self.assertIn("'path'", self.refused(2, MODEL, "--option", "pth=fast"))
-        self.assertIn("name=value", self.refused(2, MODEL, "--option", "path"))
+        self.assertIn("NAME=VALUE", self.refused(2, MODEL, "--option", "path"))
         self.assertIn("--batch", self.refused(2, MODEL, "--batch", "0"))
         self.assertIn("--rounds", self.refused(2, MODEL, "--rounds", "-3"))
         self.assertIn("fp33", self.refused(2, MODEL, "--precision", "fp33"))

@@ -24,7 +24,7 @@ expect listing '^            concurrency=1 +queries served at once'
 expect listing '^  bad_abi +.*ABI [0-9]+, this program has [0-9]+'
 expect listing "^  bad_tag +.*built as 'another compiler'"
 expect listing '^  throws +its library is not here'
-expect listing '^  crashes +killed by SIGSEGV.*: the last words of a plug-in'
+expect listing '^  crashes +its plug-in: killed by SIGSEGV.*: the last words of a plug-in'
 expect listing '^  text +.*invalid ELF header'
 expect listing '^  tensorflow +not planned'
 expect json '"available": true'

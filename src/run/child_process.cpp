@@ -1,4 +1,4 @@
-#include "run/worker_process.h"
+#include "run/child_process.h"
 
 #include <deepgap/error.h>
 
@@ -15,10 +15,11 @@
 namespace deepgap {
 namespace {
 
-SubprocessOptions worker_options(const std::map<std::string, std::string>& environment, const WorkerLimits& limits) {
+SubprocessOptions child_options(const std::string& command, const std::map<std::string, std::string>& environment,
+                                const ChildLimits& limits) {
   SubprocessOptions options;
   options.program = "/proc/self/exe";  // this very program, even when its file was replaced meanwhile
-  options.arguments = {"deepgap", "__worker"};
+  options.arguments = {"deepgap", command};
   options.environment = environment;
   // libgomp's threads spin at the end of each parallel region, by default for milliseconds: on a shared machine that uses up the time that
   // the next region needs. This many turns stay under one millisecond. Read when libgomp is loaded, so no plug-in can set it. A value of
@@ -39,10 +40,10 @@ int milliseconds_until(std::chrono::steady_clock::time_point deadline) {
 
 }  // namespace
 
-WorkerProcess::WorkerProcess(const std::map<std::string, std::string>& environment, const WorkerLimits& limits)
-    : process_(worker_options(environment, limits)), writer_(process_.channel()) {}
+ChildProcess::ChildProcess(const std::string& command, const std::map<std::string, std::string>& environment, const ChildLimits& limits)
+    : process_(child_options(command, environment, limits)), writer_(process_.channel()) {}
 
-bool WorkerProcess::send(const Frame& frame) {
+bool ChildProcess::send(const Frame& frame) {
   try {
     writer_.write(frame);
     return true;
@@ -51,7 +52,7 @@ bool WorkerProcess::send(const Frame& frame) {
   }
 }
 
-bool WorkerProcess::take_bytes() {
+bool ChildProcess::take_bytes() {
   std::array<char, 65536> buffer{};
   while (true) {
     const ssize_t count = ::recv(process_.channel(), buffer.data(), buffer.size(), MSG_DONTWAIT);
@@ -64,7 +65,7 @@ bool WorkerProcess::take_bytes() {
   }
 }
 
-WorkerProcess::Event WorkerProcess::wait(Frame& frame, std::chrono::steady_clock::time_point deadline, Interrupts& interrupts) {
+ChildProcess::Event ChildProcess::wait(Frame& frame, std::chrono::steady_clock::time_point deadline, Interrupts* interrupts) {
   while (true) {
     if (auto next = parser_.next()) {
       frame = std::move(*next);
@@ -73,12 +74,12 @@ WorkerProcess::Event WorkerProcess::wait(Frame& frame, std::chrono::steady_clock
     if (ended_) return Event::ended;
     if (std::chrono::steady_clock::now() >= deadline) return Event::silence;
     std::array<pollfd, 3> polled{{{process_.channel(), POLLIN, 0},
-                                  {interrupts.descriptor(), POLLIN, 0},
+                                  {interrupts == nullptr ? -1 : interrupts->descriptor(), POLLIN, 0},
                                   {process_.output_descriptor(), POLLIN, 0}}};  // -1 is passed over
     if (::poll(polled.data(), polled.size(), milliseconds_until(deadline)) < 0 && errno != EINTR) return Event::ended;
     if (polled[2].revents != 0) process_.drain_output();
     if (polled[1].revents != 0) {
-      interrupts.clear_descriptor();
+      interrupts->clear_descriptor();
       return Event::interrupted;
     }
     // A torn frame before the end is dropped with the parser.
@@ -86,7 +87,7 @@ WorkerProcess::Event WorkerProcess::wait(Frame& frame, std::chrono::steady_clock
   }
 }
 
-ExitState WorkerProcess::exit_state() {
+ExitState ChildProcess::exit_state() {
   if (const auto state = process_.wait(std::chrono::seconds(5))) return *state;
   process_.send_signal(SIGKILL);  // it closed the channel and lives on: no worker of ours does
   return process_.wait(std::chrono::seconds(5)).value_or(ExitState{0, SIGKILL});

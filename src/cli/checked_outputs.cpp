@@ -1,0 +1,126 @@
+#include "cli/checked_outputs.h"
+
+#include "cli/child.h"
+#include "cli/class_scores.h"
+#include "dataset/kinds.h"
+#include "model/onnx_reader.h"
+#include "worker/node_check.h"
+
+#include <deepgap/error.h>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <cstring>
+#include <filesystem>
+
+namespace deepgap {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* outputs_command = "__outputs";
+constexpr const char* nodes_command = "__nodes";
+
+Frame frame_of(const std::string& sample, std::span<const TensorView> outputs) {
+  if (outputs.size() > max_blocks)
+    throw Error(ErrorKind::refused, fmt::format("models of more than {} outputs cannot be checked", max_blocks));
+  Frame frame;
+  frame.header = {{"kind", "sample"}, {"name", sample}, {"outputs", json::array()}};
+  for (const TensorView& output : outputs) {
+    frame.header["outputs"].push_back(
+        {{"type", static_cast<int>(output.type)}, {"shape", Shape(output.shape.begin(), output.shape.end())}});
+    frame.blocks.emplace_back(reinterpret_cast<const char*>(output.data), output.bytes());
+  }
+  return frame;
+}
+
+CheckedSample sample_from(const Frame& frame) {
+  CheckedSample sample{frame.header.at("name"), {}};
+  size_t block = 0;
+  for (const auto& output : frame.header.at("outputs")) {
+    Tensor tensor = make_tensor(static_cast<DataType>(output.at("type").get<int>()), output.at("shape").get<Shape>());
+    const std::string& bytes = frame.blocks.at(block++);
+    if (bytes.size() != tensor.bytes()) throw Error(ErrorKind::internal, "an output came with the wrong number of bytes");
+    std::memcpy(writable<std::byte>(tensor).data(), bytes.data(), bytes.size());
+    sample.outputs.push_back(std::move(tensor));
+  }
+  return sample;
+}
+
+json answer_outputs(const json& request, FrameWriter& before) {
+  const auto send = [&](const std::string& sample, std::span<const TensorView> outputs) { before.write(frame_of(sample, outputs)); };
+  return {{"version", compute_outputs(outputs_request_from_json(request), send)}};
+}
+
+json answer_nodes(const json& request, FrameWriter& /*before*/) {
+  const NodeChecks checks = check_nodes(outputs_request_from_json(request));
+  json nodes = json::array();
+  for (const NodeCheck& node : checks.nodes)
+    nodes.push_back({{"name", node.name}, {"op", node.op}, {"quantized", node.quantized}, {"sqnr_db", node.sqnr_db}});
+  return {{"version", checks.version}, {"samples", checks.samples}, {"nodes", std::move(nodes)}};
+}
+
+const bool registered = add_child_command(outputs_command, answer_outputs) && add_child_command(nodes_command, answer_nodes);
+
+std::string subject_of(const OutputsRequest& request) { return fmt::format("{} with {}", request.backend, request.model.name); }
+
+}  // namespace
+
+CheckedOutputs outputs_of(const OutputsRequest& request) {
+  CheckedOutputs outputs;
+  const auto take = [&](const Frame& frame) { outputs.samples.push_back(sample_from(frame)); };
+  outputs.version = call_child({outputs_command, subject_of(request), outputs_request_to_json(request), take}).at("version");
+  return outputs;
+}
+
+json nodes_of(const OutputsRequest& request) { return call_child({nodes_command, subject_of(request), outputs_request_to_json(request)}); }
+
+CheckedOutputs outputs_in_folder(const std::string& folder) {
+  CheckedOutputs outputs{folder, {}};
+  for (const std::string& set : onnx_test_sets(folder)) {
+    CheckedSample sample{std::filesystem::path(set).filename().string(), {}};
+    for (int i = 0; std::filesystem::exists(fmt::format("{}/output_{}.pb", set, i)); ++i) {
+      sample.outputs.push_back(read_tensor_proto(fmt::format("{}/output_{}.pb", set, i)));
+    }
+    if (sample.outputs.empty()) throw Error(ErrorKind::input, fmt::format("{} has no output_0.pb to check against", set));
+    outputs.samples.push_back(std::move(sample));
+  }
+  return outputs;
+}
+
+CheckResult compare(const CheckedOutputs& expected, const CheckedOutputs& actual, double min_db) {
+  if (expected.samples.size() != actual.samples.size()) throw Error(ErrorKind::internal, "both sides ran another number of samples");
+  OutputComparison comparison;
+  for (size_t i = 0; i < actual.samples.size(); ++i) {
+    const auto& want = expected.samples[i].outputs;
+    const auto& got = actual.samples[i].outputs;
+    if (want.size() != got.size()) {
+      throw Error(ErrorKind::input, fmt::format("sample {}: {} outputs against {}", actual.samples[i].name, got.size(), want.size()));
+    }
+    for (size_t output = 0; output < want.size(); ++output) comparison.add(output, want[output].view(), got[output].view());
+  }
+  CheckResult result = comparison.result(min_db);
+  result.against = expected.version;
+  result.samples = static_cast<int64_t>(actual.samples.size());
+  return result;
+}
+
+std::optional<double> Confident::agreement() const {
+  if (samples == 0) return std::nullopt;
+  return static_cast<double>(same) / static_cast<double>(samples);
+}
+
+Confident confident_agreement(const CheckedOutputs& expected, const CheckedOutputs& actual, double margin) {
+  Confident result;
+  for (size_t i = 0; i < actual.samples.size(); ++i) {
+    if (!is_class_output(expected.samples[i].outputs) || !is_class_output(actual.samples[i].outputs)) continue;
+    const auto best = best_classes(expected.samples[i].outputs[0], 2);
+    if (best[0].probability - best[1].probability < margin) continue;
+    ++result.samples;
+    if (best_classes(actual.samples[i].outputs[0], 1)[0].index == best[0].index) ++result.same;
+  }
+  return result;
+}
+
+}  // namespace deepgap

@@ -1,0 +1,43 @@
+// The outputs that `deepgap check` compares: an engine's, computed in a child process, or those of a folder in the layout of ONNX's tests.
+#pragma once
+
+#include "worker/check.h"
+#include "worker/sample_outputs.h"
+
+#include <deepgap/tensor.h>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace deepgap {
+
+struct CheckedSample {
+  std::string name;
+  std::vector<Tensor> outputs;
+};
+struct CheckedOutputs {
+  std::string version;  // of the engine, or the folder
+  std::vector<CheckedSample> samples;
+};
+
+// Each engine in a child of its own: what it prints, allocates or crashes stays there. Throws as call_child().
+CheckedOutputs outputs_of(const OutputsRequest& request);
+// {"version","samples","nodes"}, as sample_outputs.h says of NodeChecks.
+nlohmann::json nodes_of(const OutputsRequest& request);
+// Throws Error{input} for a set without outputs.
+CheckedOutputs outputs_in_folder(const std::string& folder);
+
+// Throws Error{input} where the numbers of outputs differ.
+CheckResult compare(const CheckedOutputs& expected, const CheckedOutputs& actual, double min_db);
+
+// Top-1 agreement on the samples of which the reference itself is sure: its best class is `margin` more probable than its second.
+struct Confident {
+  int64_t samples = 0, same = 0;
+  std::optional<double> agreement() const;  // none without samples
+};
+Confident confident_agreement(const CheckedOutputs& expected, const CheckedOutputs& actual, double margin);
+
+}  // namespace deepgap

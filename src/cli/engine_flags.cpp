@@ -1,0 +1,96 @@
+#include "cli/engine_flags.h"
+
+#include "base/text.h"
+#include "cli/child.h"
+#include "plan/study.h"
+#include "run/run_study.h"
+#include "telemetry/environment.h"
+#include "worker/plugin.h"
+#include "worker/point_options.h"
+
+#include <deepgap/error.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+namespace deepgap {
+namespace {
+
+constexpr const char* quantize_command = "__quantize";
+
+std::map<std::string, std::string> named_values(const std::string& flag, const std::vector<std::string>& texts) {
+  std::map<std::string, std::string> values;
+  for (const std::string& text : texts) {
+    const size_t equals = text.find('=');
+    if (equals == std::string::npos || equals == 0) throw Error(ErrorKind::usage, fmt::format("{} '{}' is not NAME=VALUE", flag, text));
+    values[text.substr(0, equals)] = text.substr(equals + 1);
+  }
+  return values;
+}
+
+const bool registered = add_child_command(
+    quantize_command, [](const nlohmann::json& order, FrameWriter& /*before*/) { return carry_out(quantize_order_from_json(order)); });
+
+}  // namespace
+
+void EngineFlags::declare(CLI::App& app, OutputsRequest& request) {
+  request.backend = "native";
+  request.threads = 0;
+  app.add_option("model", request.model.name, "Zoo name (deepgap models) or ONNX file")->type_name("NAME|FILE")->required();
+  app.add_option("-e,--backend", request.backend, "Engine (deepgap backends); left out: native")->type_name("NAME");
+  app.add_option("-p,--precision", request.precision, "fp32, bf16, ...; left out: fp32")->type_name("NAME");
+  app.add_option("-t,--threads", request.threads, "Of the engine; left out: the CPUs allowed here")->type_name("N");
+  app.add_option("--option", options_, "Option of the engine: name=value")->type_name("NAME=VALUE")->take_all()->allow_extra_args(false);
+  app.add_option("--isa", isa_, "Most that the native engine may use: auto, avx2, avx512, avx512_vnni, avx512_bf16, amx")
+      ->type_name("NAME");
+  app.add_option("--dataset", request.dataset, "seeded, zeros, pictures, crops, a folder or a file; left out: seeded")
+      ->type_name("NAME|PATH");
+  app.add_option("-w,--weights", request.model.weights, "seeded, a named set (imagenet), or a safetensors file")->type_name("NAME|FILE");
+  app.add_option("--shape", shapes_, "Sizes of an input that leaves them open: input:1x3x224x224")->type_name("INPUT:DIMS");
+  app.add_option("--quantize", quantize_, "How an FP32 model is quantized for int8: method=entropy (deepgap quantize --help)")
+      ->type_name("NAME=VALUE");
+  app.add_option("--cache", cache_, "Folder that keeps what is made once: weights, quantized models, ceilings")->type_name("DIR");
+}
+
+void EngineFlags::finish(OutputsRequest& request) const {
+  require_backend_name(request.backend);
+  require_precision(request.precision);
+  request.threads = threads_or_all(request.threads);
+  request.cache_dir = cache_or_default(cache_);
+  std::string shapes = join(shapes_, "/");
+  std::replace(shapes.begin(), shapes.end(), ',', 'x');
+  request.model.shapes = parse_shapes(shapes);
+  request.quantize = quantize_settings(named_values("--quantize", quantize_), "--quantize ");
+  request.options = named_values("--option", options_);
+  if (isa_.empty()) return;
+  if (request.backend != "native") throw Error(ErrorKind::usage, fmt::format("--isa is for --backend native, not {}", request.backend));
+  request.options["isa"] = isa_;
+}
+
+int threads_or_all(int threads) {
+  if (threads < 0 || threads > 4096) throw Error(ErrorKind::usage, "--threads must be 1 to 4096");
+  return threads == 0 ? static_cast<int>(allowed_cpus().size()) : threads;
+}
+
+std::string cache_or_default(const std::string& folder) {
+  return std::filesystem::absolute(folder.empty() ? default_cache_dir() : folder).string();
+}
+
+nlohmann::json quantize_in_child(const QuantizeOrder& order) {
+  return call_child({quantize_command, "quantizing " + order.model.name, quantize_order_to_json(order)});
+}
+
+void provide_quantized(const OutputsRequest& request) {
+  if (request.precision != "int8") return;
+  QuantizeOrder order;
+  order.model = request.model;
+  order.model.cache_dir = request.cache_dir;
+  order.settings = request.quantize;
+  order.point_dataset = request.dataset;
+  order.threads = request.threads;
+  quantize_in_child(order);
+}
+
+}  // namespace deepgap

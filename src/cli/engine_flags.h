@@ -1,0 +1,36 @@
+// Flags of the commands that run one network on one engine in a child (`check`, `profile`), and the child that quantizes for them.
+#pragma once
+
+#include "worker/quantize_order.h"
+#include "worker/sample_outputs.h"
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json_fwd.hpp>
+
+#include <string>
+#include <vector>
+
+namespace deepgap {
+
+class EngineFlags {
+ public:
+  void declare(CLI::App& app, OutputsRequest& request);
+  // Checks what was given and completes `request`: threads, cache folder, shapes, options. Throws Error{usage}.
+  void finish(OutputsRequest& request) const;
+
+ private:
+  std::vector<std::string> options_, shapes_, quantize_;
+  std::string isa_, cache_;
+};
+
+// Throws Error{usage} for a negative number; 0 becomes the CPUs allowed here.
+int threads_or_all(int threads);
+// The folder, or the default one; absolute, since children may work elsewhere.
+std::string cache_or_default(const std::string& folder);
+
+// In a child of its own, since it runs an engine. Returns what carry_out() reports. Throws Error.
+nlohmann::json quantize_in_child(const QuantizeOrder& order);
+// Where `request` asks for INT8 of an FP32 model: its quantized form is in the cache afterwards.
+void provide_quantized(const OutputsRequest& request);
+
+}  // namespace deepgap

@@ -26,6 +26,9 @@ struct Completed {
   uint32_t part = 0;
   bool last = true;
   std::span<const Mark> marks;  // valid during the callback
+  // Where the Target has them: outputs whose rows [row, row + count) are these samples'. Valid during the callback.
+  std::span<const TensorView> outputs;
+  size_t row = 0;
 };
 using TargetCompletion = std::function<void(std::span<const Completed>)>;
 

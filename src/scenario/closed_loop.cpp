@@ -13,7 +13,7 @@ void CompletionQueue::push(std::span<const Completed> completed, Nanoseconds end
   const std::lock_guard lock(mutex_);
   for (const Completed& c : completed) {
     // A streamed part finishes nothing; the last one of a range does.
-    if (c.last) incoming_.push_back({c.query, c.count, c.status, end});
+    if (c.last) incoming_.push_back({c.query, c.first, c.count, c.status, end});
   }
 }
 

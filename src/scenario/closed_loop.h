@@ -17,7 +17,7 @@ class CompletionQueue {
  public:
   struct Entry {
     uint64_t query = 0;
-    uint32_t count = 0;
+    uint32_t first = 0, count = 0;  // which of its samples
     Status status = Status::ok;
     Nanoseconds end = 0;
   };

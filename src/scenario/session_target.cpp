@@ -66,7 +66,7 @@ class SessionTarget final : public Target {
       slot.query = query.id;
       slot.positions.clear();
       for (const uint32_t sample : query.samples) slot.positions.push_back(position_of(sample));
-      slot.busy.store(true, std::memory_order_relaxed);
+      slot.state.store(State::busy, std::memory_order_relaxed);
       session_->enqueue(static_cast<int>(index), slot.positions, index);
     }
   }
@@ -75,10 +75,11 @@ class SessionTarget final : public Target {
   void cancel() override { session_->cancel(); }
 
  private:
+  enum class State : uint8_t { free, busy, delivering };
   struct Slot {
     uint64_t query = 0;
     std::vector<uint32_t> positions;  // keeps its place until the slot is used again
-    std::atomic<bool> busy{false};
+    std::atomic<State> state{State::free};
   };
 
   void stage() {
@@ -87,11 +88,14 @@ class SessionTarget final : public Target {
     session_->stage(staged_);
   }
 
+  // The Scenario may submit as soon as it hears of a query, while its outputs are still being read by the completion: that is waited for.
   size_t free_slot() const {
-    const auto free = std::find_if(slots_.begin(), slots_.end(), [](const Slot& s) { return !s.busy.load(std::memory_order_acquire); });
+    const auto free =
+        std::find_if(slots_.begin(), slots_.end(), [](const Slot& s) { return s.state.load(std::memory_order_acquire) != State::busy; });
     if (free == slots_.end()) {
       throw Error(ErrorKind::internal, fmt::format("more queries are in flight than the session's {} slots", slots_.size()));
     }
+    while (free->state.load(std::memory_order_acquire) != State::free) std::this_thread::yield();
     return static_cast<size_t>(free - slots_.begin());
   }
 
@@ -102,7 +106,7 @@ class SessionTarget final : public Target {
     return position_[sample];
   }
 
-  // On any thread. The slot is free before the Scenario hears of it, since it may submit at once.
+  // On any thread.
   void deliver(std::span<const Done> done) {
     delivering_.fetch_add(1, std::memory_order_acq_rel);
     while (!done.empty()) {
@@ -110,6 +114,9 @@ class SessionTarget final : public Target {
       const size_t count = std::min(done.size(), completed.size());
       for (size_t i = 0; i < count; ++i) completed[i] = finish(done[i]);
       if (completion_) completion_(std::span(completed).first(count));
+      for (size_t i = 0; i < count; ++i) {
+        if (done[i].last) slots_[done[i].tag].state.store(State::free, std::memory_order_release);
+      }
       done = done.subspan(count);
     }
     delivering_.fetch_sub(1, std::memory_order_release);
@@ -117,9 +124,10 @@ class SessionTarget final : public Target {
 
   Completed finish(const Done& done) {
     Slot& slot = slots_[done.tag];
-    const Completed completed{slot.query, 0, static_cast<uint32_t>(slot.positions.size()), done.status, done.part, done.last, done.marks};
+    Completed completed{slot.query, 0, static_cast<uint32_t>(slot.positions.size()), done.status, done.part, done.last, done.marks};
+    if (done.last && done.status == Status::ok) completed.outputs = session_->outputs(static_cast<int>(done.tag));
     if (done.status == Status::failed) failed_.store(true, std::memory_order_release);
-    if (done.last) slot.busy.store(false, std::memory_order_release);
+    if (done.last) slot.state.store(State::delivering, std::memory_order_release);
     return completed;
   }
 

@@ -60,7 +60,7 @@ void LoadgenSchedule::enter(LoadgenMode mode, size_t set) {
 
 int64_t LoadgenSchedule::period() {
   if (settings_.scenario == LoadgenScenario::server) return static_cast<int64_t>(arrivals_.exponential(effective_.target_qps) * 1e9);
-  return static_cast<int64_t>(1e9 / effective_.target_qps);
+  return static_cast<int64_t>(1 / effective_.target_qps * 1e9);  // rounded twice, as LoadGen does
 }
 
 const LoadgenQuery* LoadgenSchedule::next_query() {

@@ -40,6 +40,12 @@ struct LoadgenSample {
   double accuracy_log_value = 0;
 };
 
+// What has been generated for the set at hand.
+struct LoadgenGenerated {
+  int64_t queries = 0, samples_per_query = 0;
+  int64_t duration_ns = 0;  // when a further query would arrive
+};
+
 class LoadgenSchedule {
  public:
   explicit LoadgenSchedule(const LoadgenSettings& settings);  // throws Error{usage}: check_settings
@@ -49,6 +55,7 @@ class LoadgenSchedule {
   const LoadgenQuery* next_query();
   // Fills `samples` from its beginning; how many, 0 when the query has no more. Throws Error{usage} past the end of 64-bit time.
   size_t next_samples(std::span<LoadgenSample> samples);
+  LoadgenGenerated generated() const { return {queries_made_, phase_.samples_per_query, next_ns_}; }
 
  private:
   void enter(LoadgenMode mode, size_t set);

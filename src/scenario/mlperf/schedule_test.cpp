@@ -1,4 +1,4 @@
-// What holds for every schedule, for settings beyond the recorded runs'; golden_test.cpp and tests/interop/loadgen_test.py compare bits.
+// What holds for every schedule, for settings beyond the recorded runs'; golden_test.cpp and tests/interop/loadgen compare bits.
 #include "scenario/mlperf/schedule.h"
 
 #include <deepgap/error.h>
@@ -205,6 +205,14 @@ TEST(LoadgenSchedule, AMaximumEndsPerformance) {
   LoadgenSettings settings = base(LoadgenScenario::server);
   settings.max_query_count = 60;
   EXPECT_EQ(all_of(settings).size(), 60U);
+}
+
+// LoadGen's period goes through seconds: 7327 ns become 7326.
+TEST(LoadgenSchedule, ThePeriodIsRoundedTwice) {
+  LoadgenSettings settings = base(LoadgenScenario::single_stream);
+  settings.min_duration_ms = 0;
+  settings.expected_latency_ns = 7327;
+  EXPECT_EQ(all_of(settings).at(1).query.scheduled_ns, 7326);
 }
 
 TEST(LoadgenSchedule, TimeDoesNotRunOver) {

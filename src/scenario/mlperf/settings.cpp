@@ -32,11 +32,16 @@ void check_numbers(const LoadgenSettings& settings) {
   check_range("min_duration_ms", settings.min_duration_ms, 0, most_duration_ms);
   check_range("min_query_count", settings.min_query_count, 1, most_queries);
   check_range("max_query_count", settings.max_query_count, 0, most_queries);
+  check_range("max_duration_ms", settings.max_duration_ms, 0, most_duration_ms);
+  check_range("target_latency_ns", settings.target_latency_ns, 0, most_duration_ms * 1000000);
+  check_range("max_async_queries", settings.max_async_queries, 0, most_queries);
   check_range("expected_latency_ns", settings.expected_latency_ns, 1, most_duration_ms * 1000000);
   check_range("samples_per_query", settings.samples_per_query, 1, most_samples);
   check_range("accuracy_log_sampling_target", settings.accuracy_log_sampling_target, 0, most_queries);
   if (!(settings.accuracy_log_probability >= 0 && settings.accuracy_log_probability <= 1))
     refuse(fmt::format("accuracy_log_probability is {}; it must be from 0 to 1", settings.accuracy_log_probability));
+  const double percentile = effective_settings(settings).target_latency_percentile;
+  if (!(percentile > 0 && percentile < 1)) refuse(fmt::format("target_latency_percentile is {}; it must be between 0 and 1", percentile));
   if (has_rate(settings.scenario) && !(settings.target_qps >= 1e-6 && settings.target_qps <= 1e9))
     refuse(fmt::format("target_qps is {}; it must be from 1e-06 to 1e+09", settings.target_qps));
 }
@@ -46,6 +51,16 @@ void check_modes(const LoadgenSettings& settings) {
   if (ways > 1) refuse("equal_issue, issue_unique and issue_same exclude each other: leave one of them on");
   if (settings.accuracy_log_sampling_target > 0 && settings.accuracy_log_probability > 0)
     refuse("accuracy_log_sampling_target and accuracy_log_probability exclude each other: leave one of them at 0");
+}
+
+// What LoadGen passes over in silence.
+void check_limits(const LoadgenSettings& settings) {
+  if (settings.max_duration_ms != 0 && settings.max_duration_ms < settings.min_duration_ms)
+    refuse(fmt::format("max_duration of {} ms is below min_duration of {} ms", settings.max_duration_ms, settings.min_duration_ms));
+  if (settings.max_duration_ms != 0 && settings.scenario == LoadgenScenario::offline)
+    refuse("max_duration has no effect in Offline, whose one query is issued at once: leave it out");
+  if (settings.scenario != LoadgenScenario::server && (settings.max_async_queries != 0 || settings.coalesce_queries))
+    refuse(fmt::format("max_async_queries and coalesce_queries are for Server, not for {}: leave them out", name_of(settings.scenario)));
 }
 
 // The size of the smallest set that is loaded: the last one of an accuracy phase may be short.
@@ -89,9 +104,22 @@ const char* name_of(LoadgenScenario scenario) {
   return "";
 }
 
+const char* name_of(LoadgenMode mode) {
+  switch (mode) {
+    case LoadgenMode::performance:
+      return "PerformanceOnly";
+    case LoadgenMode::accuracy:
+      return "AccuracyOnly";
+    case LoadgenMode::submission:
+      return "SubmissionRun";
+  }
+  return "";
+}
+
 void check_settings(const LoadgenSettings& settings) {
   check_numbers(settings);
   check_modes(settings);
+  check_limits(settings);
   check_counts(settings);
 }
 
@@ -99,6 +127,11 @@ EffectiveLoadgenSettings effective_settings(const LoadgenSettings& settings) {
   const auto given_or = [](int64_t given, int64_t otherwise) { return given > 0 ? given : otherwise; };
   EffectiveLoadgenSettings effective;
   effective.target_qps = has_rate(settings.scenario) ? settings.target_qps : 1e9 / static_cast<double>(settings.expected_latency_ns);
+  const bool server = settings.scenario == LoadgenScenario::server;
+  const double usual_percentile = settings.scenario == LoadgenScenario::single_stream ? 0.9 : 0.99;
+  effective.target_latency_percentile = settings.target_latency_percentile != 0 ? settings.target_latency_percentile : usual_percentile;
+  effective.target_latency_ns = server ? settings.target_latency_ns : 0;
+  effective.max_async_queries = server ? settings.max_async_queries : 1;
   effective.min_query_count = settings.min_query_count;
   effective.target_duration_ns = settings.min_duration_ms * 1000000;
   effective.performance_sample_count = given_or(settings.performance_sample_count, settings.total_sample_count);
@@ -135,10 +168,10 @@ LoadgenRules loadgen_rules(const std::string& version) {
 
 const std::vector<LoadgenRound>& loadgen_rounds() {
   static const std::vector<LoadgenRound> rounds{
-      {"v5.0", LoadgenRules::v5, 6023615788873153749U, 15036839855038426416U, 9933818062894767841U},
-      {"v5.1", LoadgenRules::v5, 1780908523862526354U, 14771362308971278857U, 18209322760996052031U},
-      {"v6.0", LoadgenRules::v6, 2465351861681999779U, 14276810075590677512U, 3936089224930324775U},
-      {"v6.1", LoadgenRules::v6, 2085463073848966840U, 2747215439041700203U, 16159082839903944936U},
+      {"v5.0", "5.0.0", LoadgenRules::v5, 6023615788873153749U, 15036839855038426416U, 9933818062894767841U},
+      {"v5.1", "5.1.1", LoadgenRules::v5, 1780908523862526354U, 14771362308971278857U, 18209322760996052031U},
+      {"v6.0", "6.0.17", LoadgenRules::v6, 2465351861681999779U, 14276810075590677512U, 3936089224930324775U},
+      {"v6.1", "6.0.17", LoadgenRules::v6, 2085463073848966840U, 2747215439041700203U, 16159082839903944936U},
   };
   return rounds;
 }

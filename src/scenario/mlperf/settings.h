@@ -1,6 +1,7 @@
 // What an MLPerf run is asked to do, in LoadGen's terms: the settings as given, and what LoadGen makes of them.
 //
-// Read from a run.json (run_json.h) and a round's name. Plain data; free functions without state.
+// Read from a run.json (run_json.h), or made of a round, a benchmark's rules and configuration files (conf_file.h). Plain data; free
+// functions without state.
 // Settings that LoadGen would log and run on with, or that contradict each other, are an Error{usage}.
 #pragma once
 
@@ -14,6 +15,7 @@ enum class LoadgenScenario { single_stream, multi_stream, server, offline };
 enum class LoadgenMode { performance, accuracy, submission };  // submission: accuracy, then performance
 
 const char* name_of(LoadgenScenario scenario);  // as LoadGen's logs spell it: "SingleStream"
+const char* name_of(LoadgenMode mode);          // "PerformanceOnly"
 
 // Where two versions of LoadGen differ in what they issue.
 enum class LoadgenRules {
@@ -26,16 +28,20 @@ struct LoadgenSettings {
   LoadgenScenario scenario = LoadgenScenario::single_stream;
   LoadgenMode mode = LoadgenMode::performance;
   uint64_t qsl_rng_seed = 0, sample_index_rng_seed = 0, schedule_rng_seed = 0, accuracy_log_rng_seed = 0;
-  int64_t total_sample_count = 0;        // of the library
-  int64_t performance_sample_count = 0;  // that fit into memory at once; 0: all
-  int64_t accuracy_sample_count = 0;     // 0: all
-  int64_t min_duration_ms = 10000;
-  int64_t min_query_count = 100, max_query_count = 0;  // maximum 0: none
-  double target_qps = 1;                               // Server and Offline
-  int64_t expected_latency_ns = 1000000;               // SingleStream and MultiStream
-  int64_t samples_per_query = 8;                       // MultiStream
-  bool equal_issue = false;                            // sample_concatenate_permutation: every sample equally often
-  bool issue_unique = false, issue_same = false;       // performance mode: each sample once; TEST04's one sample again and again
+  int64_t total_sample_count = 0;                        // of the library
+  int64_t performance_sample_count = 0;                  // that fit into memory at once; 0: all
+  int64_t accuracy_sample_count = 0;                     // 0: all
+  int64_t min_duration_ms = 10000, max_duration_ms = 0;  // maximum 0: none
+  int64_t min_query_count = 100, max_query_count = 0;    // maximum 0: none
+  double target_qps = 1;                                 // Server and Offline
+  int64_t expected_latency_ns = 1000000;                 // SingleStream and MultiStream
+  int64_t samples_per_query = 8;                         // MultiStream
+  double target_latency_percentile = 0;                  // 0: the scenario's, 0.9 in SingleStream and 0.99 elsewhere
+  int64_t target_latency_ns = 100000000;                 // Server: the bound at that percentile
+  int64_t max_async_queries = 0;                         // Server: outstanding at a time before the run is given up; 0: any
+  bool coalesce_queries = false;                         // Server: queries that are due together are handed over together
+  bool equal_issue = false;                              // sample_concatenate_permutation: every sample equally often
+  bool issue_unique = false, issue_same = false;         // performance mode: each sample once; TEST04's one sample again and again
   int64_t issue_same_index = 0;
   int64_t accuracy_log_sampling_target = 0;  // TEST01: about so many answers are logged in performance mode
   double accuracy_log_probability = 0;
@@ -43,6 +49,9 @@ struct LoadgenSettings {
 
 struct EffectiveLoadgenSettings {
   double target_qps = 0;
+  double target_latency_percentile = 0.99;
+  int64_t target_latency_ns = 0;  // Server's bound; 0 elsewhere
+  int64_t max_async_queries = 1;
   int64_t samples_per_query = 1;
   int64_t min_query_count = 0;
   int64_t min_sample_count = 0;
@@ -59,7 +68,8 @@ LoadgenRules loadgen_rules(const std::string& version);
 
 // A round's official seeds and its LoadGen.
 struct LoadgenRound {
-  std::string name;  // "v6.0"
+  std::string name;     // "v6.0"
+  std::string version;  // of LoadGen: "6.0.17"
   LoadgenRules rules = LoadgenRules::v6;
   uint64_t qsl_rng_seed = 0, sample_index_rng_seed = 0, schedule_rng_seed = 0;
 };

@@ -1,0 +1,195 @@
+#include "scenario/mlperf/verdict.h"
+
+#include "scenario/mlperf/early_stopping.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace deepgap {
+namespace {
+
+using Scenario = LoadgenScenario;
+
+int64_t at_percentile(const std::vector<int64_t>& sorted, double percentile) {
+  return sorted[static_cast<size_t>(static_cast<double>(sorted.size()) * percentile)];
+}
+
+LoadgenLatencies summarize(std::vector<int64_t>& latencies, double target_percentile) {
+  LoadgenLatencies summary;
+  if (latencies.empty()) return summary;
+  std::sort(latencies.begin(), latencies.end());
+  __int128 sum = 0;
+  for (const int64_t latency : latencies) sum += latency;
+  summary.min_ns = latencies.front();
+  summary.max_ns = latencies.back();
+  summary.mean_ns = static_cast<int64_t>(sum / static_cast<int64_t>(latencies.size()));
+  for (size_t i = 0; i < loadgen_percentiles.size(); ++i) summary.percentile_ns[i] = at_percentile(latencies, loadgen_percentiles[i]);
+  summary.target_percentile_ns = at_percentile(latencies, target_percentile);
+  return summary;
+}
+
+// The latency that bounds `percentile` with early stopping's confidence.
+std::optional<int64_t> estimate(const std::vector<int64_t>& sorted, double percentile) {
+  const auto discards = early_stopping_discards(percentile, static_cast<int64_t>(sorted.size()));
+  if (!discards) return std::nullopt;
+  return sorted[sorted.size() - static_cast<size_t>(*discards)];
+}
+
+int64_t fewest_queries(double percentile) { return early_stopping_min_within(percentile, 1) + 1; }
+
+class Judge {
+ public:
+  Judge(const LoadgenSettings& settings, LoadgenPhaseResult& result)
+      : settings_(settings), effective_(effective_settings(settings)), result_(result) {}
+
+  LoadgenVerdict judge();
+
+ private:
+  void score();
+  void check_duration();
+  void check_counts();
+  void check_latency();
+  void stop_server();
+  void stop_stream(const std::vector<int64_t>& sorted, int64_t& official_ns);
+  void also_estimate_99();
+  void refuse(bool& met, const std::string& why) {
+    met = false;
+    verdict_.reasons.push_back(why);
+  }
+
+  const LoadgenSettings& settings_;
+  const EffectiveLoadgenSettings effective_;
+  LoadgenPhaseResult& result_;
+  LoadgenVerdict verdict_;
+};
+
+LoadgenVerdict Judge::judge() {
+  verdict_.samples = static_cast<int64_t>(result_.sample_latency_ns.size());
+  verdict_.sample = summarize(result_.sample_latency_ns, effective_.target_latency_percentile);
+  verdict_.query = summarize(result_.query_latency_ns, effective_.target_latency_percentile);
+  score();
+  verdict_.min_duration_met = verdict_.min_queries_met = verdict_.latency_met = verdict_.early_stopping_met = true;
+  check_latency();
+  check_duration();
+  check_counts();
+  switch (settings_.scenario) {
+    case Scenario::single_stream:
+      stop_stream(result_.sample_latency_ns, verdict_.early_stopping_90_ns);
+      if (verdict_.early_stopping_met) also_estimate_99();
+      break;
+    case Scenario::multi_stream:
+      stop_stream(result_.query_latency_ns, verdict_.early_stopping_99_ns);
+      break;
+    case Scenario::server:
+      stop_server();
+      break;
+    case Scenario::offline:
+      break;
+  }
+  verdict_.valid = verdict_.reasons.empty();
+  return std::move(verdict_);
+}
+
+// The last query begins the open end of the time: n - 1 intervals lie before it.
+void Judge::score() {
+  const auto n = static_cast<double>(verdict_.samples);
+  const auto per_s = [](double count, int64_t ns) { return count / (static_cast<double>(ns) / 1e9); };
+  switch (settings_.scenario) {
+    case Scenario::server: {
+      const auto& latencies = result_.sample_latency_ns;
+      verdict_.late_queries = latencies.end() - std::upper_bound(latencies.begin(), latencies.end(), effective_.target_latency_ns);
+      if (result_.last_scheduled_ns > 0) verdict_.scheduled_per_s = per_s(n - 1, result_.last_scheduled_ns);
+      if (result_.last_done_ns > 0) verdict_.completed_per_s = per_s(n - 1, result_.last_done_ns);
+      break;
+    }
+    case Scenario::offline:
+      if (verdict_.sample.max_ns > 0) verdict_.samples_per_s = per_s(n, verdict_.sample.max_ns);
+      break;
+    case Scenario::single_stream:
+      if (result_.last_issued_ns > 0) verdict_.qps_with_overhead = per_s(n - 1, result_.last_issued_ns);
+      if (verdict_.sample.mean_ns > 0) verdict_.qps_without_overhead = per_s(1, verdict_.sample.mean_ns);
+      break;
+    case Scenario::multi_stream:
+      break;
+  }
+}
+
+void Judge::check_latency() {
+  if (settings_.scenario != Scenario::server || verdict_.sample.target_percentile_ns <= effective_.target_latency_ns) return;
+  refuse(verdict_.latency_met,
+         fmt::format("the {:g} % latency is {:.3f} ms, over the bound of {:.3f} ms: lower target_qps",
+                     effective_.target_latency_percentile * 100, static_cast<double>(verdict_.sample.target_percentile_ns) / 1e6,
+                     static_cast<double>(effective_.target_latency_ns) / 1e6));
+}
+
+void Judge::check_duration() {
+  const bool server = settings_.scenario == Scenario::server, offline = settings_.scenario == Scenario::offline;
+  const int64_t lasted = offline ? verdict_.sample.max_ns : server ? result_.last_scheduled_ns : result_.last_issued_ns;
+  if (lasted >= settings_.min_duration_ms * 1000000) return;
+  const char* change = offline || server ? "state a higher target_qps, so that more is generated"
+                                         : "state a lower expected latency, so that more queries are generated";
+  refuse(verdict_.min_duration_met, fmt::format("it lasted {:.3f} s, min_duration asks for {:.3f} s: {}", static_cast<double>(lasted) / 1e9,
+                                                static_cast<double>(settings_.min_duration_ms) / 1e3, change));
+}
+
+void Judge::check_counts() {
+  if (result_.queries >= effective_.min_query_count && verdict_.samples >= effective_.min_sample_count) return;
+  refuse(verdict_.min_queries_met,
+         fmt::format("{} queries of {} samples were issued, {} of {} are asked for{}", result_.queries, verdict_.samples,
+                     effective_.min_query_count, effective_.min_sample_count, result_.errors.empty() ? "" : ": " + result_.errors.front()));
+}
+
+void Judge::stop_server() {
+  const int64_t late = verdict_.late_queries, issued = result_.queries;
+  if (early_stopping_met(effective_.target_latency_percentile, issued, late)) {
+    verdict_.early_stopping = " * Run successful.";
+    return;
+  }
+  const int64_t more = early_stopping_min_within(effective_.target_latency_percentile, late) + late - issued;
+  verdict_.early_stopping = fmt::format(
+      " * Run unsuccessful.\n * Processed {} queries.\n * Would need to run at least {} more queries,\n"
+      " with the run being successful if every additional\n query were under latency.",
+      issued, more);
+  refuse(verdict_.early_stopping_met,
+         fmt::format("early stopping: {} of {} queries were late; at least {} more, all in time, would show that the bound holds", late,
+                     issued, more));
+}
+
+void Judge::stop_stream(const std::vector<int64_t>& sorted, int64_t& official_ns) {
+  const double percentile = effective_.target_latency_percentile;
+  const int64_t fewest = fewest_queries(percentile);
+  const auto found = estimate(sorted, percentile);
+  if (!found) {
+    verdict_.early_stopping =
+        fmt::format(" * Only processed {} queries.\n * Need to process at least {} queries for early stopping.", result_.queries, fewest);
+    return refuse(verdict_.early_stopping_met,
+                  fmt::format("early stopping needs at least {} queries, {} were issued: raise min_query_count", fewest, result_.queries));
+  }
+  official_ns = *found;
+  verdict_.early_stopping = fmt::format(
+      " * Processed at least {} queries ({}).\n * Would discard {} highest latency queries.\n * Early stopping {:.1f}th percentile "
+      "estimate: {}",
+      fewest, result_.queries, *early_stopping_discards(percentile, result_.queries) - 1, percentile * 100, *found);
+}
+
+// From which MultiStream's latency is inferred.
+void Judge::also_estimate_99() {
+  constexpr double percentile = 0.99;
+  const auto found = estimate(result_.sample_latency_ns, percentile);
+  if (found) {
+    verdict_.early_stopping_99_ns = *found;
+    verdict_.early_stopping += fmt::format("\n * Early stopping 99.0th percentile estimate: {}", *found);
+  } else {
+    verdict_.early_stopping += fmt::format(
+        "\n * Not enough queries processed for 99.0th percentile\n early stopping estimate (would need to process at\n least {} total "
+        "queries).",
+        fewest_queries(percentile));
+  }
+}
+
+}  // namespace
+
+LoadgenVerdict judge(const LoadgenSettings& settings, LoadgenPhaseResult& result) { return Judge(settings, result).judge(); }
+
+}  // namespace deepgap

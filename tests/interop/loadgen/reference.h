@@ -1,0 +1,55 @@
+// MLPerf's LoadGen itself, built from its sources, run in this process with our settings.
+#pragma once
+
+#include "scenario/mlperf/settings.h"
+
+#include <nlohmann/json.hpp>
+
+#include <loadgen.h>
+#include <query_sample_library.h>
+#include <system_under_test.h>
+#include <test_settings.h>
+
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace deepgap {
+
+// A new folder below the system's for temporary files, removed at the end.
+class LogFolder {
+ public:
+  LogFolder();
+  ~LogFolder() { std::filesystem::remove_all(path_); }
+  LogFolder(const LogFolder&) = delete;
+  LogFolder& operator=(const LogFolder&) = delete;
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+struct ReferenceRun {
+  std::vector<std::vector<uint32_t>> loaded;  // each list that was to be loaded
+  std::vector<std::vector<uint32_t>> issued;  // the samples of each call of IssueQuery
+};
+
+// Answers an issued query: with mlperf::QuerySamplesComplete, at once or later.
+using ReferenceAnswer = std::function<void(const std::vector<mlperf::QuerySample>&)>;
+
+// Completes samples with the bytes of the float `index % 1000`, as the recorded runs do.
+void answer_at_once(const std::vector<mlperf::QuerySample>& samples);
+
+mlperf::TestSettings reference_settings(const LoadgenSettings& settings);
+ReferenceRun run_reference(const LoadgenSettings& settings, const std::filesystem::path& logs, bool trace, const ReferenceAnswer& answer);
+
+// The entries of a detail log, in its order.
+struct DetailEntry {
+  std::string key;
+  nlohmann::json value;
+};
+std::vector<DetailEntry> read_detail(const std::filesystem::path& file);
+
+}  // namespace deepgap

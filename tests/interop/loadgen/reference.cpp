@@ -7,6 +7,8 @@
 
 #include <stdlib.h>
 
+#include <regex>
+
 namespace deepgap {
 namespace {
 
@@ -113,10 +115,11 @@ ReferenceRun run_reference(const LoadgenSettings& settings, const fs::path& logs
 
 std::vector<DetailEntry> read_detail(const fs::path& file) {
   constexpr std::string_view marker = ":::MLLOG ";
+  static const std::regex no_number("\"value\": -?(nan|inf)");  // LoadGen writes these, which are no JSON
   std::vector<DetailEntry> entries;
   for (const std::string& line : split(trim(read_text(file.string())), '\n')) {
     EXPECT_TRUE(line.starts_with(marker)) << line;
-    const auto json = nlohmann::json::parse(line.substr(marker.size()));
+    const auto json = nlohmann::json::parse(std::regex_replace(line.substr(marker.size()), no_number, "\"value\": null"));
     entries.push_back({json.at("key"), json.at("value")});
   }
   return entries;

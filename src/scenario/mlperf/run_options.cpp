@@ -1,0 +1,222 @@
+#include "scenario/mlperf/run_options.h"
+
+#include "base/text.h"
+
+#include <deepgap/error.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace deepgap {
+namespace {
+
+[[noreturn]] void refuse(const std::string& what) { throw Error(ErrorKind::usage, what); }
+
+// The rounds' rules for image classification and what holds for all, in the terms of mlperf.conf.
+constexpr const char* round_rules = R"(
+*.SingleStream.target_latency = 10
+*.SingleStream.target_latency_percentile = 90
+*.SingleStream.min_duration = 600000
+*.MultiStream.target_latency = 80
+*.MultiStream.target_latency_percentile = 99
+*.MultiStream.samples_per_query = 8
+*.MultiStream.min_duration = 600000
+*.MultiStream.min_query_count = 662
+*.Server.target_latency = 10
+*.Server.target_latency_percentile = 99
+*.Server.min_duration = 600000
+*.Offline.min_duration = 600000
+resnet50.*.performance_sample_count_override = 1024
+resnet50.Server.target_latency = 15
+resnet50.Offline.min_query_count = 24576
+)";
+
+// How many samples the benchmark's own data set has; 0: not known here.
+int64_t official_samples(const std::string& model) { return model == "resnet50" ? 50000 : 0; }
+
+const std::map<std::string, LoadgenScenario>& scenarios() {
+  static const std::map<std::string, LoadgenScenario> names{{"single-stream", LoadgenScenario::single_stream},
+                                                            {"multi-stream", LoadgenScenario::multi_stream},
+                                                            {"server", LoadgenScenario::server},
+                                                            {"offline", LoadgenScenario::offline}};
+  return names;
+}
+
+LoadgenScenario scenario_of(const std::string& name) {
+  const auto found = scenarios().find(name);
+  if (found == scenarios().end())
+    refuse(fmt::format("scenario '{}' is none of MLPerf's; with mlperf it is single-stream, multi-stream, server or offline", name));
+  return found->second;
+}
+
+template <typename T>
+T named(const std::string& option, const std::string& text, const std::map<std::string, T>& known) {
+  const auto found = known.find(text);
+  if (found != known.end()) return found->second;
+  std::vector<std::string> names;
+  for (const auto& [name, value] : known) names.push_back(name);
+  refuse(fmt::format("{}: '{}' is none of {}", option, text, join(names, ", ")));
+}
+
+enum class Audit { none, test01, test04 };
+
+void apply_audit(Audit audit, LoadgenSettings& settings) {
+  if (audit == Audit::none) return;
+  if (settings.mode != LoadgenMode::performance) refuse("mlperf_test is for mlperf_mode=performance");
+  if (audit == Audit::test01) {
+    settings.accuracy_log_rng_seed = 720381539243781796U;
+    settings.accuracy_log_sampling_target = 4096;
+  } else {
+    settings.issue_same = true;
+    settings.issue_same_index = 3;
+  }
+}
+
+// A shorter run of the same shape.
+void apply_scale(double scale, LoadgenSettings& settings) {
+  const auto scaled = [scale](int64_t value) { return std::max<int64_t>(1, std::llround(static_cast<double>(value) * scale)); };
+  settings.min_duration_ms = scaled(settings.min_duration_ms);
+  settings.min_query_count = scaled(settings.min_query_count);
+  if (settings.performance_sample_count > 0) settings.performance_sample_count = scaled(settings.performance_sample_count);
+  if (settings.accuracy_log_sampling_target > 0) settings.accuracy_log_sampling_target = scaled(settings.accuracy_log_sampling_target);
+}
+
+std::vector<std::string> deviations_of(const LoadgenRunSettings& run, const LoadgenSettings& rules, const std::string& model) {
+  const LoadgenSettings& settings = run.settings;
+  std::vector<std::string> found;
+  const auto least = [&](const char* name, int64_t is, int64_t asked) {
+    if (is < asked) found.push_back(fmt::format("{} is {}, {} asks for at least {}", name, is, run.round.name, asked));
+  };
+  const auto equal = [&](const char* name, auto is, auto asked) {
+    if (is != asked) found.push_back(fmt::format("{} is {}, {} asks for {}", name, is, run.round.name, asked));
+  };
+  least("min_duration", settings.min_duration_ms, rules.min_duration_ms);
+  least("min_query_count", settings.min_query_count, rules.min_query_count);
+  least("the performance sample count", effective_settings(settings).performance_sample_count, rules.performance_sample_count);
+  equal("qsl_rng_seed", settings.qsl_rng_seed, rules.qsl_rng_seed);
+  equal("sample_index_rng_seed", settings.sample_index_rng_seed, rules.sample_index_rng_seed);
+  equal("schedule_rng_seed", settings.schedule_rng_seed, rules.schedule_rng_seed);
+  equal("target_latency_percentile", effective_settings(settings).target_latency_percentile,
+        effective_settings(rules).target_latency_percentile);
+  if (settings.scenario == LoadgenScenario::server) equal("target_latency in ns", settings.target_latency_ns, rules.target_latency_ns);
+  if (settings.scenario == LoadgenScenario::multi_stream) equal("samples_per_query", settings.samples_per_query, rules.samples_per_query);
+  equal("sample_concatenate_permutation", settings.equal_issue, rules.equal_issue);
+  if (official_samples(model) > 0) equal("the number of samples", settings.total_sample_count, official_samples(model));
+  return found;
+}
+
+// Options of one Point, by name.
+class Options {
+ public:
+  explicit Options(const std::map<std::string, std::string>& all) : all_(all) {}
+  std::string get(const std::string& name, const std::string& otherwise) const {
+    const auto found = all_.find(name);
+    return found == all_.end() ? otherwise : found->second;
+  }
+  int64_t count(const std::string& name, int64_t otherwise) const {
+    const std::string text = get(name, std::to_string(otherwise));
+    const auto value = parse_int(text);
+    if (!value || *value < 1) refuse(fmt::format("{}: '{}' is no whole number from 1 on", name, text));
+    return *value;
+  }
+  double scale() const {
+    const std::string text = get("mlperf_scale", "1");
+    const auto value = parse_fraction(text);
+    if (!value || !(*value > 0 && *value <= 1)) refuse(fmt::format("mlperf_scale: '{}' is not above 0 and up to 1", text));
+    return *value;
+  }
+
+ private:
+  const std::map<std::string, std::string>& all_;
+};
+
+void apply_rules(LoadgenSettings& settings, const std::string& model) {
+  const ConfFile rules = ConfFile::parse(round_rules, "the round's rules");
+  for (const auto& [key, entry] : rules.entries_for(model, name_of(settings.scenario)))
+    set_conf_key(settings, key, entry.value, ConfRole::rules);
+}
+
+void apply_keys(const std::map<std::string, std::string>& options, LoadgenSettings& settings) {
+  for (const std::string& key : conf_keys()) {
+    const auto given = options.find("mlperf_" + key);
+    if (key == "mode" || given == options.end()) continue;
+    try {
+      set_conf_key(settings, key, given->second, ConfRole::rules);
+    } catch (const Error& error) {
+      refuse(fmt::format("mlperf_{}: {}", key, error.what()));
+    }
+  }
+}
+
+const std::map<std::string, LoadgenMode> modes{
+    {"performance", LoadgenMode::performance}, {"accuracy", LoadgenMode::accuracy}, {"submission", LoadgenMode::submission}};
+
+}  // namespace
+
+std::vector<LoadgenOption> loadgen_options() {
+  std::vector<LoadgenOption> options{
+      {"mlperf", "MLPerf round whose LoadGen, seeds and rules hold: v5.0, v5.1, v6.0, v6.1"},
+      {"mlperf_mode", "performance, accuracy or submission (both)"},
+      {"mlperf_test", "none, TEST01 (answers compared) or TEST04 (caching looked for)"},
+      {"mlperf_model", "Benchmark whose rules hold; left out: the model's name"},
+      {"mlperf_samples", "Size of the sample library; left out: the dataset's"},
+      {"mlperf_scale", "Times, counts and samples of the rules times this, 0.01 for a short run, which is no MLPerf result"},
+  };
+  for (const std::string& key : conf_keys()) {
+    if (key != "mode") options.push_back({"mlperf_" + key, "As in LoadGen's user.conf"});
+  }
+  return options;
+}
+
+std::map<std::string, std::string> options_of_conf(const ConfFile& file, ConfRole role, const std::string& model,
+                                                   const std::string& scenario) {
+  LoadgenSettings scratch;
+  scratch.scenario = scenario_of(scenario);
+  std::map<std::string, std::string> options;
+  for (const auto& [key, entry] : file.entries_for(model, name_of(scratch.scenario))) {
+    try {
+      set_conf_key(scratch, key, entry.value, role);
+    } catch (const Error& error) {
+      throw Error(ErrorKind::input, fmt::format("{}:{}: {}: {}", file.source(), entry.line, key, error.what()));
+    }
+    options["mlperf_" + key] = entry.value;
+  }
+  if (options.erase("mlperf_mode") > 0) {
+    for (const auto& [name, mode] : modes) {
+      if (mode == scratch.mode) options["mlperf_mode"] = name;
+    }
+  }
+  return options;
+}
+
+LoadgenRunSettings loadgen_run_settings(const std::map<std::string, std::string>& options, const std::string& scenario,
+                                        const std::string& model, int64_t samples) {
+  const Options given(options);
+  LoadgenRunSettings run;
+  LoadgenSettings& settings = run.settings;
+  settings.scenario = scenario_of(scenario);
+  const std::string name = given.get("mlperf", ""), benchmark = given.get("mlperf_model", model);
+  apply_round(name, settings);
+  for (const LoadgenRound& round : loadgen_rounds()) {
+    if (round.name == name) run.round = round;
+  }
+  settings.total_sample_count = given.count("mlperf_samples", samples);
+  apply_rules(settings, benchmark);
+  const LoadgenSettings rules = settings;
+  settings.mode = named("mlperf_mode", given.get("mlperf_mode", "performance"), modes);
+  apply_keys(options, settings);
+  apply_audit(named<Audit>("mlperf_test", given.get("mlperf_test", "none"),
+                           {{"none", Audit::none}, {"TEST01", Audit::test01}, {"TEST04", Audit::test04}}),
+              settings);
+  if (given.scale() < 1) apply_scale(given.scale(), settings);
+  if (settings.total_sample_count > samples)
+    refuse(fmt::format("mlperf_samples is {}, but the dataset has {} samples", settings.total_sample_count, samples));
+  settings.performance_sample_count = std::min(settings.performance_sample_count, settings.total_sample_count);
+  check_settings(settings);
+  run.deviations = deviations_of(run, rules, benchmark);
+  return run;
+}
+
+}  // namespace deepgap

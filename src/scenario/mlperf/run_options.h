@@ -1,0 +1,36 @@
+// An MLPerf run as a Point's options and scenario ask for it: a round, the benchmark's rules in it, and what the user changes of them.
+#pragma once
+
+#include "scenario/mlperf/conf_file.h"
+#include "scenario/mlperf/conf_keys.h"
+#include "scenario/mlperf/settings.h"
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace deepgap {
+
+struct LoadgenOption {
+  std::string name, describe;
+};
+// mlperf (the round), mlperf_mode, mlperf_test, mlperf_model, mlperf_samples, mlperf_scale, and mlperf_KEY for each key of user.conf.
+std::vector<LoadgenOption> loadgen_options();
+
+// The options that say what `file` says of `model` and `scenario` (deepgap's name: server). Throws Error{input} with file and line.
+std::map<std::string, std::string> options_of_conf(const ConfFile& file, ConfRole role, const std::string& model,
+                                                   const std::string& scenario);
+
+struct LoadgenRunSettings {
+  LoadgenRound round;
+  LoadgenSettings settings;
+  // Why a result is none by the round's rules, whatever its verdict; empty: nothing is known against it.
+  std::vector<std::string> deviations;
+};
+
+// `options`: a Point's; others than loadgen_options() are passed over, and `mlperf` must be among them. `scenario` is deepgap's name,
+// `model` the Point's, `samples` how many its Dataset has. Throws Error{usage}, check_settings included.
+LoadgenRunSettings loadgen_run_settings(const std::map<std::string, std::string>& options, const std::string& scenario,
+                                        const std::string& model, int64_t samples);
+
+}  // namespace deepgap

@@ -5,7 +5,7 @@
 #include "dataset/picture_input.h"
 #include "dataset/preprocess.h"
 #include "dataset/tensors_dataset.h"
-#include "model/weights/philox.h"
+#include "stats/philox.h"
 
 #include <deepgap/error.h>
 

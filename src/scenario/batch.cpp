@@ -1,11 +1,7 @@
 // Scenario `batch`: closed loop of queries of `batch` samples; the next is issued when one completes.
-#include "base/text.h"
 #include "scenario/closed_loop.h"
+#include "scenario/option_values.h"
 #include "scenario/scenario.h"
-
-#include <deepgap/error.h>
-
-#include <fmt/format.h>
 
 namespace deepgap {
 namespace {
@@ -15,15 +11,7 @@ class BatchScenario final : public Scenario {
   std::string name() const override { return "batch"; }
   std::string describe() const override { return "queries of `batch` samples, the next when one completes"; }
   std::vector<ScenarioOption> options() const override { return {{"in_flight", "queries submitted and not yet completed", "1"}}; }
-  void parse(const std::map<std::string, std::string>& options) override {
-    const auto found = options.find("in_flight");
-    if (found == options.end()) return;
-    const auto value = parse_int(found->second);
-    if (!value || *value < 1 || *value > 1024) {
-      throw Error(ErrorKind::usage, fmt::format("in_flight='{}' is not a whole number from 1 to 1024", found->second));
-    }
-    in_flight_ = *value;
-  }
+  void parse(const std::map<std::string, std::string>& options) override { in_flight_ = in_flight_option(options, 1); }
   int64_t in_flight() const override { return in_flight_; }
   void drive(std::span<Tenant> tenants, Clock& clock, const std::atomic<bool>& interrupted) override {
     drive_closed_loops(tenants, clock, interrupted, in_flight_);

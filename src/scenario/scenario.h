@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/registry.h"
+#include "scenario/offered_load.h"
 #include "scenario/stopping.h"
 
 #include <deepgap/clock.h>
@@ -34,6 +35,8 @@ struct Tenant {
   int64_t batch = 1;
   Stopping* stopping = nullptr;
   TimingSink* sink = nullptr;
+  Nanoseconds duration = never;    // an open loop offers what is due in so much time, whatever is answered
+  OfferedLoad* offered = nullptr;  // filled by an open loop when its drive() ends; nullptr: nobody asks
 };
 
 struct ScenarioOption {
@@ -48,9 +51,15 @@ class Scenario {
   virtual std::vector<ScenarioOption> options() const = 0;
   // Checks and keeps the options it knows. Throws Error{usage}.
   virtual void parse(const std::map<std::string, std::string>& options) = 0;
-  // Queries it keeps in flight, after parse(): the slots its Session must be loaded with.
+  // Queries it keeps in flight, after parse(): the slots its Session must be loaded with at least.
   virtual int64_t in_flight() const { return 1; }
-  // Until every tenant's Stopping has enough (or its budget ends), or `interrupted`. Everything submitted is completed when it returns.
+  // Whether it keeps as many in flight as the Session has slots, where these are more.
+  virtual bool uses_all_slots() const { return false; }
+  // Length of the measured window where nobody asked for another ending. 0: the Stopping settings hold; never: until the scenario ends by
+  // itself.
+  virtual Nanoseconds default_duration() const { return 0; }
+  // Until every tenant's Stopping has enough (or its budget ends), its schedule ends, or `interrupted`. Everything submitted is completed
+  // when it returns.
   // Called once for the warm-up and once for the steady window, each with its own Stopping and sink. What completes after the end was
   // decided is not recorded. Throws Error when the Target fails.
   virtual void drive(std::span<Tenant> tenants, Clock& clock, const std::atomic<bool>& interrupted) = 0;

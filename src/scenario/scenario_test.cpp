@@ -1,61 +1,17 @@
 #include "scenario/scenario.h"
 
-#include "base/clocks.h"
 #include "scenario/fake_target.h"
-
-#include <deepgap/error.h>
+#include "scenario/test_drive.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <numeric>
 
 namespace deepgap {
 namespace {
 
 using testing::HasSubstr;
-
-struct Kept final : TimingSink {
-  std::vector<Timing> timings;
-  void add(const Timing& timing) override { timings.push_back(timing); }
-};
-
-StoppingSettings counts(int64_t iterations) {
-  StoppingSettings settings;
-  settings.name = "counts";
-  settings.iterations = iterations;
-  return settings;
-}
-
-// One tenant with samples 0..samples-1, driven to the end.
-struct Driven {
-  std::unique_ptr<Clock> clock = make_virtual_clock();
-  Kept kept;
-  std::unique_ptr<Stopping> stopping;
-  std::atomic<bool> interrupted{false};
-
-  void drive(Target& target, const std::string& scenario, int64_t batch, const StoppingSettings& settings,
-             const std::map<std::string, std::string>& options = {}, uint32_t samples = 4) {
-    stopping = make_stopping(settings);
-    Tenant tenant{"", &target, {}, batch, stopping.get(), &kept};
-    tenant.samples.resize(samples);
-    std::iota(tenant.samples.begin(), tenant.samples.end(), 0U);
-    const auto made = Registry<Scenario>::instance().make("scenario", scenario);
-    made->parse(options);
-    made->drive(std::span(&tenant, 1), *clock, interrupted);
-  }
-};
-
-template <typename Action>
-std::string error_of(Action action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 TEST(Scenarios, AreRegistered) {
   EXPECT_THAT(Registry<Scenario>::instance().names(), testing::IsSupersetOf({"batch", "single-stream"}));

@@ -2,7 +2,7 @@
 // and the next process goes on with the same file.
 #include "store/store.h"
 
-#include "store/temporary_folder.h"
+#include "base/temporary_folder.h"
 
 #include "record/example_record.h"
 

@@ -1,6 +1,6 @@
 #include "store/store.h"
 
-#include "store/temporary_folder.h"
+#include "base/temporary_folder.h"
 
 #include "base/file.h"
 #include "record/example_record.h"

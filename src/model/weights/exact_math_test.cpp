@@ -1,6 +1,6 @@
 #include "model/weights/exact_math.h"
 
-#include "model/weights/philox.h"
+#include "stats/philox.h"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
 // The values that seeds stand for: normal streams and smooth pictures.
 #include "model/eval/parallel.h"
 #include "model/weights/exact_math.h"
-#include "model/weights/philox.h"
 #include "model/weights/seeded.h"
+#include "stats/philox.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
 // What drive_loadgen has issued and not finished: queries with their times, and the pieces of them that are in the Target.
 #pragma once
 
-#include "scenario/closed_loop.h"
+#include "scenario/completion_queue.h"
 #include "scenario/mlperf/drive.h"
 
 #include <deque>

@@ -1,0 +1,31 @@
+#include "scenario/completion_queue.h"
+
+#include <utility>
+
+namespace deepgap {
+
+void CompletionQueue::push(std::span<const Completed> completed, Nanoseconds end) {
+  const std::lock_guard lock(mutex_);
+  for (const Completed& c : completed) {
+    // A streamed part finishes nothing; the last one of a range does.
+    if (!c.last) continue;
+    // A Target that answers sample by sample costs one entry a call, not one a sample.
+    Entry* before = incoming_.empty() ? nullptr : &incoming_.back();
+    const bool goes_on = before != nullptr && before->query == c.query && before->first + before->count == c.first &&
+                         before->status == c.status && before->end == end;
+    if (goes_on) {
+      before->count += c.count;
+    } else {
+      incoming_.push_back({c.query, c.first, c.count, c.status, end});
+    }
+  }
+}
+
+std::span<const CompletionQueue::Entry> CompletionQueue::take() {
+  taken_.clear();
+  const std::lock_guard lock(mutex_);
+  std::swap(incoming_, taken_);
+  return taken_;
+}
+
+}  // namespace deepgap

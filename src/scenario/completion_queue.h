@@ -1,0 +1,28 @@
+// CompletionQueue: from the completion's threads to the scenario's. Keeps its room, so that pushing allocates nothing once warm.
+#pragma once
+
+#include <deepgap/target.h>
+
+#include <mutex>
+#include <span>
+#include <vector>
+
+namespace deepgap {
+
+class CompletionQueue {
+ public:
+  struct Entry {
+    uint64_t query = 0;
+    uint32_t first = 0, count = 0;  // which of its samples
+    Status status = Status::ok;
+    Nanoseconds end = 0;
+  };
+  void push(std::span<const Completed> completed, Nanoseconds end);  // any thread
+  std::span<const Entry> take();                                     // scenario's thread; valid until the next take()
+
+ private:
+  std::mutex mutex_;
+  std::vector<Entry> incoming_, taken_;
+};
+
+}  // namespace deepgap

@@ -1,0 +1,79 @@
+// Scenario `concurrency`: a closed loop of clients. Each sends a query, waits for the answer, thinks, and sends the next; latency counts
+// from when it sent, so it holds the time that a query waits for room in the Target.
+#include "scenario/open_loop.h"
+
+#include <deepgap/error.h>
+
+#include <functional>
+#include <queue>
+#include <vector>
+
+namespace deepgap {
+namespace {
+
+struct Clients {
+  int64_t count = 1;
+  Nanoseconds think_time = 0;
+  bool random = false;  // exponentially distributed with that mean
+  uint64_t seed = 1;
+};
+
+// Each client has thought once before it begins.
+class ClientSchedule final : public Schedule {
+ public:
+  explicit ClientSchedule(const Clients& clients) : clients_(clients), random_(clients.seed, "think times") {
+    for (int64_t i = 0; i < clients.count; ++i) answered(0);
+  }
+  Nanoseconds due() const override { return ready_.empty() ? never : ready_.top(); }
+  void take() override { ready_.pop(); }
+  void answered(Nanoseconds end) override {
+    const auto mean = static_cast<double>(clients_.think_time);
+    ready_.push(end + (clients_.random ? static_cast<Nanoseconds>(mean * random_.exponential()) : clients_.think_time));
+  }
+
+ private:
+  Clients clients_;
+  RandomStream random_;
+  std::priority_queue<Nanoseconds, std::vector<Nanoseconds>, std::greater<>> ready_;  // when each client that thinks will send
+};
+
+class ConcurrencyScenario final : public Scenario {
+ public:
+  std::string name() const override { return "concurrency"; }
+  std::string describe() const override { return "`clients` that each send a query, wait for it, and think for `think_time`"; }
+  std::vector<ScenarioOption> options() const override {
+    return {{"clients", "how many send queries", ""},
+            {"think_time", "between an answer and the next query of a client", "0s"},
+            {"think", "fixed, or exponential with think_time as its mean", "fixed"},
+            {"seed", "of exponential think times", "1"},
+            {"in_flight", "queries submitted and not yet completed, at most; left out: as many as the session has slots (--streams)", ""}};
+  }
+  void parse(const std::map<std::string, std::string>& options) override {
+    if (options.count("clients") == 0) throw Error(ErrorKind::usage, "scenario concurrency needs a number of clients: give --clients 8");
+    clients_.count = whole_option(options, "clients", 1, 1'000'000, 1);
+    clients_.think_time = time_option(options, "think_time", 0, 0);
+    clients_.seed = seed_option(options);
+    clients_.random = choice_option(options, "think", {"fixed", "exponential"}) == "exponential";
+    settings_.finish_due = false;
+    settings_.in_flight = in_flight_option(options, 0);
+  }
+  int64_t in_flight() const override { return std::max<int64_t>(settings_.in_flight, 1); }
+  bool uses_all_slots() const override { return settings_.in_flight == 0; }
+  Nanoseconds default_duration() const override { return 10'000'000'000; }
+  void drive(std::span<Tenant> tenants, Clock& clock, const std::atomic<bool>& interrupted) override {
+    drive_open_loops(tenants, clock, interrupted, settings_, [this](size_t tenant) {
+      Clients clients = clients_;
+      clients.seed += tenant;
+      return std::make_unique<ClientSchedule>(clients);
+    });
+  }
+
+ private:
+  Clients clients_;
+  OpenLoopSettings settings_;
+};
+
+const bool registered = Registry<Scenario>::instance().add("concurrency", [] { return std::make_unique<ConcurrencyScenario>(); });
+
+}  // namespace
+}  // namespace deepgap

@@ -1,0 +1,102 @@
+#include "scenario/flight.h"
+
+#include <deepgap/error.h>
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <utility>
+
+namespace deepgap {
+
+Flight::Flight(Tenant& tenant, Clock& clock, int64_t in_flight) : tenant_(tenant), queue_(std::make_shared<CompletionQueue>()) {
+  const TargetLimits limits = tenant.target->limits();
+  if (in_flight > limits.max_in_flight) {
+    throw Error(ErrorKind::usage,
+                fmt::format("in_flight={} asks for more queries at a time than the {} this target takes", in_flight, limits.max_in_flight));
+  }
+  if (tenant.batch < 1 || tenant.batch > limits.max_samples) {
+    throw Error(ErrorKind::usage,
+                fmt::format("batch {} is not between 1 and the {} samples this target takes", tenant.batch, limits.max_samples));
+  }
+  if (tenant.samples.empty()) throw Error(ErrorKind::internal, "a scenario needs at least one loaded sample");
+  const auto batch = static_cast<size_t>(tenant.batch);
+  while (samples_.size() < tenant.samples.size() + batch) samples_.insert(samples_.end(), tenant.samples.begin(), tenant.samples.end());
+  slots_.resize(static_cast<size_t>(in_flight));
+  slot_bits_ = std::bit_width(slots_.size() - 1);
+  for (size_t i = slots_.size(); i-- > 0;) free_.push_back(static_cast<uint32_t>(i));
+  outgoing_.reserve(slots_.size());
+  finished_.reserve(slots_.size());
+  tenant.target->on_completion([queue = queue_, &clock](std::span<const Completed> completed) {
+    queue->push(completed, clock.now());
+    clock.notify();
+  });
+}
+
+Flight::~Flight() { tenant_.target->on_completion({}); }
+
+void Flight::add(Nanoseconds scheduled, Nanoseconds begin, int64_t samples) {
+  const uint32_t index = free_.back();
+  free_.pop_back();
+  const auto count = static_cast<uint32_t>(samples);
+  slots_[index] = {next_number_, scheduled, begin, count, count};
+  outgoing_.push_back({next_number_ << slot_bits_ | index, scheduled, std::span<const uint32_t>(samples_).subspan(cursor_, count)});
+  ++next_number_;
+  cursor_ += count;
+  if (cursor_ >= tenant_.samples.size()) cursor_ %= tenant_.samples.size();
+}
+
+void Flight::send() {
+  if (outgoing_.empty()) return;
+  tenant_.target->submit(outgoing_);
+  outgoing_.clear();
+}
+
+std::span<const Timing> Flight::collect() {
+  const auto entries = queue_->take();
+  took_any_ = !entries.empty();
+  finished_.clear();
+  for (const auto& entry : entries) settle(entry);
+  return finished_;
+}
+
+void Flight::settle(const CompletionQueue::Entry& entry) {
+  Slot& slot = slot_of(entry.query);
+  if (entry.status == Status::failed) fail(slot.number);
+  if (entry.count > slot.remaining) {
+    throw Error(ErrorKind::internal,
+                fmt::format("query {} had more samples answered than it has: the target answered one twice", slot.number));
+  }
+  slot.remaining -= entry.count;
+  if (slot.remaining > 0) return;
+  if (free_.empty()) room_since_ = entry.end;
+  free_.push_back(static_cast<uint32_t>(&slot - slots_.data()));
+  if (entry.status == Status::ok && !cancelled_) {
+    finished_.push_back({slot.number, slot.scheduled, slot.begin, entry.end, slot.samples, Status::ok});
+  }
+}
+
+Flight::Slot& Flight::slot_of(uint64_t query) {
+  const size_t index = query & ((uint64_t{1} << slot_bits_) - 1);
+  const uint64_t number = query >> slot_bits_;
+  if (number >= next_number_ || index >= slots_.size()) {
+    throw Error(ErrorKind::internal, fmt::format("the target answered a query {} that it was never given", number));
+  }
+  if (slots_[index].number != number || slots_[index].remaining == 0) {
+    throw Error(ErrorKind::internal, fmt::format("the target answered query {} twice", number));
+  }
+  return slots_[index];
+}
+
+void Flight::fail(uint64_t query) {
+  cancel();
+  tenant_.target->flush();  // throws with the engine's reason where the Target knows it
+  throw Error(ErrorKind::internal, fmt::format("the engine failed on query {} and gave no reason", query));
+}
+
+void Flight::cancel() {
+  cancelled_ = true;
+  tenant_.target->cancel();
+}
+
+}  // namespace deepgap

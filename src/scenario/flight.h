@@ -1,0 +1,66 @@
+// Flight: one tenant's queries between submit() and their completion, for the loops that decide when to submit (closed_loop.h,
+// open_loop.h).
+//
+// Nothing is allocated per query once warm (bench/scenario_overhead.cpp, bench/harness_speed.cpp). Times: `begin` is what the loop says,
+// just before submit(); `end` is taken in the completion callback, on whatever thread that is, so that waking the scenario's thread is
+// not in the latency. An answer that comes twice, or for a query that was never submitted, is an Error{internal}.
+#pragma once
+
+#include "scenario/completion_queue.h"
+#include "scenario/scenario.h"
+
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace deepgap {
+
+// Used by the scenario's thread alone.
+class Flight {
+ public:
+  // Throws Error{usage} when the Target takes fewer queries in flight or smaller ones. The tenant outlives it.
+  Flight(Tenant& tenant, Clock& clock, int64_t in_flight);
+  ~Flight();
+  Flight(const Flight&) = delete;
+  Flight& operator=(const Flight&) = delete;
+
+  bool has_room() const { return !free_.empty(); }
+  bool idle() const { return free_.size() == slots_.size(); }
+  // When the last query that filled the flight made room again; the clock's begin before that.
+  Nanoseconds room_since() const { return room_since_; }
+
+  // A query of the tenant's next `samples` samples (at most its batch). REQUIRES has_room(). It reaches the Target with send(), together
+  // with what else was added since.
+  void add(Nanoseconds scheduled, Nanoseconds begin, int64_t samples);
+  void send();
+  // What has finished since the last call, in order of completion; valid until the next one. Throws Error with the engine's reason when a
+  // query failed.
+  std::span<const Timing> collect();
+  bool took_any() const { return took_any_; }  // whether the last collect() saw any completion at all
+  void cancel();                               // gives up what has not begun; nothing is returned by collect() any more
+
+ private:
+  struct Slot {
+    uint64_t number = 0;  // of the query, from 0
+    Nanoseconds scheduled = 0, begin = 0;
+    uint32_t samples = 0, remaining = 0;  // remaining 0: the slot is free
+  };
+  void settle(const CompletionQueue::Entry& entry);
+  Slot& slot_of(uint64_t query);
+  [[noreturn]] void fail(uint64_t query);
+
+  Tenant& tenant_;
+  std::shared_ptr<CompletionQueue> queue_;  // shared with the callback, which may outlast us by an instant
+  std::vector<uint32_t> samples_;           // the tenant's, repeated so that every query is one stretch of it
+  size_t cursor_ = 0;
+  std::vector<Slot> slots_;
+  int slot_bits_ = 0;  // a query's id is its number and, in so many low bits, its slot
+  std::vector<uint32_t> free_;
+  std::vector<Query> outgoing_;
+  std::vector<Timing> finished_;
+  uint64_t next_number_ = 0;
+  Nanoseconds room_since_ = INT64_MIN;
+  bool took_any_ = false, cancelled_ = false;
+};
+
+}  // namespace deepgap

@@ -1,0 +1,26 @@
+// OfferedLoad: what an open loop offered and how it kept to its schedule, beside the Timings. Plain data, of one tenant and one drive().
+#pragma once
+
+#include "stats/log_histogram.h"
+
+#include <deepgap/clock.h>
+
+#include <cstdint>
+
+namespace deepgap {
+
+struct OfferedLoad {
+  Nanoseconds length = 0;        // of the schedule that was offered; 0: no open loop
+  int64_t offered = 0;           // queries that were due in it
+  int64_t finished_in_time = 0;  // of those, answered before its end
+  // The backlog: queries that were due and never submitted, because the run gave up on an overloaded Target. Counted up to a limit.
+  int64_t waiting = 0;
+  Nanoseconds oldest_wait = 0;   // of the backlog, when the schedule ended
+  bool issuer_was_late = false;  // the Target had room: it was the issuing thread that did not keep up
+  // Nanoseconds between the moment a query was due and the Target had room for it, and its submission: what the harness itself added.
+  LogHistogram lateness;
+};
+
+inline constexpr int64_t most_waiting_counted = 10'000'000;
+
+}  // namespace deepgap

@@ -1,0 +1,44 @@
+// Scenario `offline`: all samples are there from the beginning, in queries as large as the Target takes and as many in flight as it
+// takes (MLPerf's Offline). For throughput; latencies count from the beginning.
+#include "scenario/open_loop.h"
+
+namespace deepgap {
+namespace {
+
+class AllAtOnce final : public Arrivals {
+ public:
+  Nanoseconds next() override { return 0; }
+};
+
+class OfflineScenario final : public Scenario {
+ public:
+  std::string name() const override { return "offline"; }
+  std::string describe() const override { return "all samples at once, in queries of `batch`, many in flight"; }
+  std::vector<ScenarioOption> options() const override {
+    return {{"total_samples", "how many there are; left out: as many as the measured window takes", ""},
+            {"in_flight", "queries submitted and not yet completed, at least; more where the session has more slots (--streams)", "2"}};
+  }
+  void parse(const std::map<std::string, std::string>& options) override {
+    slots_ = in_flight_option(options, 2);
+    settings_.finish_due = false;
+    if (options.count("total_samples") > 0) settings_.total_samples = whole_option(options, "total_samples", 1, INT64_MAX, 0);
+  }
+  int64_t in_flight() const override { return slots_; }
+  bool uses_all_slots() const override { return true; }
+  Nanoseconds default_duration() const override { return settings_.total_samples ? never : 0; }
+  void drive(std::span<Tenant> tenants, Clock& clock, const std::atomic<bool>& interrupted) override {
+    std::vector<Tenant> largest(tenants.begin(), tenants.end());
+    for (Tenant& tenant : largest) tenant.batch = tenant.target->limits().max_samples;
+    drive_open_loops(largest, clock, interrupted, settings_,
+                     [](size_t /*tenant*/) { return std::make_unique<ArrivalSchedule>(std::make_unique<AllAtOnce>()); });
+  }
+
+ private:
+  OpenLoopSettings settings_;
+  int64_t slots_ = 2;
+};
+
+const bool registered = Registry<Scenario>::instance().add("offline", [] { return std::make_unique<OfflineScenario>(); });
+
+}  // namespace
+}  // namespace deepgap

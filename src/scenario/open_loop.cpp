@@ -1,0 +1,205 @@
+#include "scenario/open_loop.h"
+
+#include "scenario/flight.h"
+
+#include <algorithm>
+
+namespace deepgap {
+namespace {
+
+constexpr double overload_share = 0.05;               // of the window: the longest wait that is no overload
+constexpr double finish_share = 0.1;                  // of the window: to finish what is due
+constexpr Nanoseconds shortest_finish = 100'000'000;  // but so long in any case
+
+Nanoseconds share_of(Nanoseconds length, double share) { return static_cast<Nanoseconds>(static_cast<double>(length) * share); }
+
+// One tenant's part of the loop.
+class OpenLoop {
+ public:
+  OpenLoop(Tenant& tenant, Clock& clock, const OpenLoopSettings& settings, std::unique_ptr<Schedule> schedule)
+      : tenant_(tenant),
+        clock_(clock),
+        finish_due_(settings.finish_due),
+        samples_left_(settings.total_samples.value_or(INT64_MAX)),
+        schedule_(std::move(schedule)),
+        flight_(tenant, clock, settings.in_flight > 0 ? settings.in_flight : tenant.target->limits().max_in_flight) {}
+
+  void start(Nanoseconds now) {
+    start_ = now_ = last_due_ = now;
+    if (tenant_.duration < never - now) until_ = now + tenant_.duration;
+    look_ahead();
+    if (has_enough()) end_offering(now);
+  }
+
+  // Issues what is due, takes what has finished, and sees whether it is time to end. True when something had finished.
+  bool step() {
+    if (phase_ != Phase::waiting) issue();
+    const bool any = collect();
+    if (phase_ == Phase::offering) look_for_the_end();
+    if (phase_ == Phase::finishing) {
+      if (due_ >= until_) {
+        phase_ = Phase::waiting;
+      } else if (now_ >= give_up_at_) {
+        give_up();
+      }
+    }
+    return any;
+  }
+
+  bool done() const { return phase_ == Phase::waiting && flight_.idle(); }
+
+  // When the next step() has something to do if nothing is finished before.
+  Nanoseconds wake() const {
+    if (phase_ == Phase::waiting) return never;
+    const Nanoseconds end = phase_ == Phase::offering ? until_ : give_up_at_;
+    return flight_.has_room() ? std::min(due_, end) : end;
+  }
+
+  void cancel() {
+    phase_ = Phase::waiting;
+    recording_ = false;
+    flight_.cancel();
+  }
+
+  void report() {
+    if (tenant_.offered == nullptr || !finish_due_) return;
+    offered_.length = end_ - start_;
+    offered_.offered += offered_.waiting;
+    *tenant_.offered = std::move(offered_);
+  }
+
+ private:
+  // offering: the schedule goes on; finishing: what was due by its end is issued; waiting: for what is in flight alone.
+  enum class Phase { offering, finishing, waiting };
+
+  bool has_enough() const { return tenant_.stopping->state() != Stopping::State::more; }
+
+  void look_ahead() {
+    const Nanoseconds after_start = samples_left_ > 0 ? schedule_->due() : never;
+    due_ = after_start == never ? never : start_ + after_start;
+  }
+
+  void issue() {
+    now_ = clock_.now();
+    while (due_ <= now_ && due_ < until_ && flight_.has_room()) {
+      offered_.lateness.add(now_ - std::max(due_, flight_.room_since()));
+      const int64_t samples = std::min(tenant_.batch, samples_left_);
+      samples_left_ -= samples;
+      flight_.add(due_, now_, samples);
+      ++offered_.offered;
+      last_due_ = due_;
+      schedule_->take();
+      look_ahead();
+    }
+    flight_.send();
+  }
+
+  bool collect() {
+    for (const Timing& timing : flight_.collect()) {
+      schedule_->answered(timing.end - start_);
+      if (!finish_due_ && has_enough()) recording_ = false;  // so that counts are exact
+      if (!recording_) continue;
+      tenant_.sink->add(timing);
+      tenant_.stopping->add(std::span(&timing, 1));
+      if (phase_ == Phase::offering || timing.end <= end_) ++offered_.finished_in_time;
+    }
+    look_ahead();
+    return flight_.took_any();
+  }
+
+  void look_for_the_end() {
+    if (has_enough()) {
+      end_offering(now_);
+    } else if (due_ == never && flight_.idle()) {
+      end_offering(last_due_);
+    } else if (now_ >= until_ || (due_ != never && due_ >= until_)) {
+      end_offering(until_);
+    }
+  }
+
+  void end_offering(Nanoseconds end) {
+    end_ = until_ = end;
+    phase_ = Phase::waiting;
+    if (!finish_due_) {
+      recording_ = false;
+    } else if (due_ < until_) {
+      const Nanoseconds length = end_ - start_;
+      give_up_at_ = end_ + std::max(share_of(length, finish_share), shortest_finish);
+      phase_ = Phase::finishing;
+      if (end_ - due_ > share_of(length, overload_share)) give_up();
+    }
+  }
+
+  // What is due and will never be issued is counted, so that it can be said.
+  void give_up() {
+    offered_.oldest_wait = std::max(end_, now_) - due_;
+    offered_.issuer_was_late = flight_.has_room();
+    for (; due_ < until_ && offered_.waiting < most_waiting_counted; look_ahead()) {
+      ++offered_.waiting;
+      schedule_->take();
+    }
+    phase_ = Phase::waiting;
+  }
+
+  Tenant& tenant_;
+  Clock& clock_;
+  bool finish_due_;
+  int64_t samples_left_;
+  std::unique_ptr<Schedule> schedule_;
+  Flight flight_;
+  OfferedLoad offered_;
+  Phase phase_ = Phase::offering;
+  bool recording_ = true;
+  Nanoseconds start_ = 0, now_ = 0;
+  Nanoseconds due_ = 0, last_due_ = 0;        // of the next query, and of the last one issued
+  Nanoseconds until_ = never;                 // what is due from then on is not issued
+  Nanoseconds end_ = 0, give_up_at_ = never;  // of offering; of finishing
+};
+
+}  // namespace
+
+void drive_open_loops(std::span<Tenant> tenants, Clock& clock, const std::atomic<bool>& interrupted, const OpenLoopSettings& settings,
+                      const MakeSchedule& make_schedule) {
+  std::vector<std::unique_ptr<OpenLoop>> loops;
+  for (size_t i = 0; i < tenants.size(); ++i) loops.push_back(std::make_unique<OpenLoop>(tenants[i], clock, settings, make_schedule(i)));
+  const Nanoseconds start = clock.now();
+  for (const auto& loop : loops) loop->start(start);
+  bool cancelled = false;
+  while (!std::all_of(loops.begin(), loops.end(), [](const auto& loop) { return loop->done(); })) {
+    if (!cancelled && interrupted.load(std::memory_order_relaxed)) {
+      cancelled = true;
+      for (const auto& loop : loops) loop->cancel();
+    }
+    bool any = false;
+    Nanoseconds wake = never;
+    for (const auto& loop : loops) {
+      any |= loop->step();
+      wake = std::min(wake, loop->wake());
+    }
+    const bool idle = std::all_of(loops.begin(), loops.end(), [](const auto& loop) { return loop->done(); });
+    // A wait for ever is right: a completion ends it, and a Target that never completes is for the parent's time-out.
+    if (!any && !idle) clock.wait_until(wake);
+  }
+  for (const auto& loop : loops) loop->report();
+}
+
+std::vector<ScenarioOption> ArrivalScenario::options() const {
+  std::vector<ScenarioOption> options = arrival_options();
+  options.push_back(
+      {"in_flight", "queries submitted and not yet completed, at most; left out: as many as the session has slots (--streams)", ""});
+  return options;
+}
+
+void ArrivalScenario::parse(const std::map<std::string, std::string>& options) {
+  in_flight_ = in_flight_option(options, 0);
+  parse_arrivals(options);
+}
+
+void ArrivalScenario::drive(std::span<Tenant> tenants, Clock& clock, const std::atomic<bool>& interrupted) {
+  OpenLoopSettings settings;
+  settings.in_flight = in_flight_;
+  drive_open_loops(tenants, clock, interrupted, settings,
+                   [this](size_t tenant) { return std::make_unique<ArrivalSchedule>(make_arrivals(tenant)); });
+}
+
+}  // namespace deepgap

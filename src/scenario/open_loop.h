@@ -1,0 +1,74 @@
+// The open loop behind `server`, `constant`, `bursty`, `trace`, `offline` and `concurrency`: queries come when a Schedule says, whatever
+// the Target does with those before.
+//
+// A query that is due while the Target has no room waits in the Schedule itself: there is no queue to grow, and memory is the same at any
+// overload. Its latency counts from when it was due. Whatever was due when the offering ended is issued, finished and counted too, since
+// leaving out the ones that wait would make a stalled Target look fast. That may take a tenth of the window longer; a run whose
+// oldest query has waited for more than a twentieth of the window by then, or that is not through after that tenth, is overloaded: it
+// ends, and OfferedLoad says how many were waiting.
+#pragma once
+
+#include "scenario/arrivals.h"
+#include "scenario/option_values.h"
+#include "scenario/scenario.h"
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <optional>
+
+namespace deepgap {
+
+// Says when queries are due, one after the other.
+class Schedule {
+ public:
+  virtual ~Schedule() = default;
+  // The next query's time after the beginning. `never`: none before another answer comes; the end when nothing is in flight.
+  virtual Nanoseconds due() const = 0;
+  virtual void take() = 0;                       // that one was issued
+  virtual void answered(Nanoseconds /*end*/) {}  // a query was finished, so long after the beginning
+};
+using MakeSchedule = std::function<std::unique_ptr<Schedule>(size_t tenant)>;
+
+// The times of an arrival process.
+class ArrivalSchedule final : public Schedule {
+ public:
+  explicit ArrivalSchedule(std::unique_ptr<Arrivals> arrivals) : arrivals_(std::move(arrivals)), due_(arrivals_->next()) {}
+  Nanoseconds due() const override { return due_; }
+  void take() override { due_ = arrivals_->next(); }
+
+ private:
+  std::unique_ptr<Arrivals> arrivals_;
+  Nanoseconds due_;
+};
+
+struct OpenLoopSettings {
+  int64_t in_flight = 0;                 // at most; 0: what the Target takes
+  bool finish_due = true;                // as said above; else the drive ends with its Stopping and leaves out what is not finished then
+  std::optional<int64_t> total_samples;  // of all queries; the last one may be smaller
+};
+
+// The whole drive() of every tenant. Throws what Flight throws.
+void drive_open_loops(std::span<Tenant> tenants, Clock& clock, const std::atomic<bool>& interrupted, const OpenLoopSettings& settings,
+                      const MakeSchedule& make_schedule);
+
+// A Scenario that is an arrival process: a file of its own names it and says how its options make Arrivals.
+class ArrivalScenario : public Scenario {
+ public:
+  std::vector<ScenarioOption> options() const final;
+  void parse(const std::map<std::string, std::string>& options) final;
+  int64_t in_flight() const final { return std::max<int64_t>(in_flight_, 1); }
+  bool uses_all_slots() const final { return in_flight_ == 0; }
+  Nanoseconds default_duration() const override { return 10'000'000'000; }
+  void drive(std::span<Tenant> tenants, Clock& clock, const std::atomic<bool>& interrupted) final;
+
+ protected:
+  virtual std::vector<ScenarioOption> arrival_options() const = 0;  // besides in_flight
+  virtual void parse_arrivals(const ScenarioOptions& options) = 0;
+  virtual std::unique_ptr<Arrivals> make_arrivals(size_t tenant) const = 0;  // tenants draw from seeds that follow each other
+
+ private:
+  int64_t in_flight_ = 0;
+};
+
+}  // namespace deepgap

@@ -1,0 +1,407 @@
+// Every scenario with a schedule, in virtual time: times are exact.
+#include "scenario/open_loop.h"
+
+#include "base/temporary_folder.h"
+#include "scenario/fake_target.h"
+#include "scenario/test_drive.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+
+namespace deepgap {
+namespace {
+
+using testing::HasSubstr;
+constexpr Nanoseconds ms = 1'000'000, second = 1'000 * ms;
+
+TEST(OpenScenarios, AreRegistered) {
+  EXPECT_THAT(Registry<Scenario>::instance().names(),
+              testing::IsSupersetOf({"multi-stream", "offline", "server", "constant", "trace", "bursty", "concurrency"}));
+}
+
+TEST(Constant, QueriesAreIssuedWhenTheyAreDue) {
+  Driven run;
+  ScriptedTarget target(*run.clock, {2, 4}, [](uint64_t) { return 30 * ms; });
+  run.drive(target, "constant", 2, lasting(second), {{"rate", "10"}});
+  ASSERT_EQ(run.kept.timings.size(), 10u) << "0, 100, ... 900 ms; the one at 1 s is not of this second";
+  for (size_t i = 0; i < 10; ++i) {
+    const Timing& timing = run.kept.timings[i];
+    EXPECT_EQ(timing.query, i);
+    EXPECT_EQ(timing.scheduled, static_cast<Nanoseconds>(i) * 100 * ms);
+    EXPECT_EQ(timing.begin, timing.scheduled);
+    EXPECT_EQ(timing.end, timing.begin + 30 * ms);
+    EXPECT_EQ(timing.samples, 2u);
+  }
+  EXPECT_EQ(target.most_in_flight, 1);
+  EXPECT_EQ(run.offered.length, second);
+  EXPECT_EQ(run.offered.offered, 10);
+  EXPECT_EQ(run.offered.finished_in_time, 10);
+  EXPECT_EQ(run.offered.waiting, 0);
+  EXPECT_EQ(run.offered.lateness.most(), 0);
+}
+
+// No coordinated omission: one query takes a second, and those that come meanwhile tell of it.
+TEST(Constant, LatencyCountsFromTheScheduledTime) {
+  Driven run;
+  ScriptedTarget target(*run.clock, {1, 1}, [](uint64_t n) { return n == 50 ? 200 * ms : ms; });
+  run.drive(target, "constant", 1, lasting(10 * second), {{"rate", "100"}});
+  ASSERT_EQ(run.kept.timings.size(), 1000u);
+  std::vector<Nanoseconds> latencies;
+  for (const Timing& timing : run.kept.timings) {
+    latencies.push_back(timing.end - timing.scheduled);
+    EXPECT_GE(timing.begin, timing.scheduled);
+  }
+  EXPECT_EQ(latencies[50], 200 * ms);
+  for (int i = 1; i < 20; ++i) EXPECT_EQ(latencies[50 + static_cast<size_t>(i)], (200 - 9 * i) * ms) << i;
+  EXPECT_EQ(run.offered.lateness.most(), 0) << "they waited for the target, not for the harness";
+}
+
+TEST(Server, IssuesAPoissonProcessOfItsSeed) {
+  const auto scheduled = [](const std::string& seed) {
+    Driven run;
+    ScriptedTarget target(*run.clock, {1, 64}, [](uint64_t) { return ms; });
+    run.drive(target, "server", 1, lasting(20 * second), {{"rate", "500"}, {"seed", seed}});
+    std::vector<Nanoseconds> times;
+    for (const Timing& timing : run.kept.timings) times.push_back(timing.scheduled);
+    return times;
+  };
+  const auto times = scheduled("1");
+  EXPECT_NEAR(static_cast<double>(times.size()), 10'000, 4.9 * 100);
+  EXPECT_EQ(times, scheduled("1"));
+  EXPECT_NE(times, scheduled("2"));
+  PoissonArrivals arrivals(500, 1);
+  for (const Nanoseconds time : times) EXPECT_EQ(time, arrivals.next());
+  EXPECT_GE(arrivals.next(), 20 * second) << "everything that is due in the window is issued";
+}
+
+// An M/D/1 queue: the mean wait is rho s / (2 (1 - rho)), by Pollaczek and Khinchine.
+TEST(Server, QueuesAsTheoryHasIt) {
+  Driven run;
+  ScriptedTarget target(*run.clock, {1, 1}, [](uint64_t) { return ms; });
+  run.drive(target, "server", 1, lasting(1000 * second), {{"rate", "500"}});
+  double wait = 0;
+  for (const Timing& timing : run.kept.timings) wait += static_cast<double>(timing.begin - timing.scheduled);
+  wait /= static_cast<double>(run.kept.timings.size());
+  EXPECT_NEAR(wait / 1e6, 0.5, 0.015);
+  EXPECT_EQ(run.offered.waiting, 0);
+}
+
+TEST(Server, AnOverloadedTargetEndsInTimeWithItsBacklogCounted) {
+  Driven run;
+  ScriptedTarget target(*run.clock, {1, 2}, [](uint64_t) { return 10 * ms; });
+  run.drive(target, "server", 1, lasting(10 * second), {{"rate", "1000"}});
+  EXPECT_EQ(target.most_in_flight, 2);
+  EXPECT_LE(run.clock->now(), 10 * second + 10 * ms);
+  EXPECT_NEAR(static_cast<double>(run.offered.offered), 10'000, 490);
+  EXPECT_NEAR(static_cast<double>(run.offered.finished_in_time), 2000, 4);
+  EXPECT_EQ(run.offered.waiting, run.offered.offered - static_cast<int64_t>(run.kept.timings.size()));
+  EXPECT_NEAR(static_cast<double>(run.offered.oldest_wait), 8e9, 1e8);
+  EXPECT_FALSE(run.offered.issuer_was_late);
+  EXPECT_EQ(target.in_flight, 0);
+}
+
+TEST(Server, AMonstrousRateEndsTooAndIsCountedUpToALimit) {
+  Driven run;
+  ScriptedTarget target(*run.clock, {1, 1}, [](uint64_t) { return 100 * ms; });
+  run.drive(target, "server", 1, lasting(second), {{"rate", "1e9"}});
+  EXPECT_EQ(run.offered.waiting, most_waiting_counted);
+  EXPECT_EQ(run.kept.timings.size(), 10u);
+}
+
+// 1 % more than the target can do: no single wait is long by the end of a short window, and nothing may be left out.
+TEST(Server, WhatIsDueAtTheEndIsFinishedAndCounted) {
+  Driven run;
+  ScriptedTarget target(*run.clock, {1, 1}, [](uint64_t) { return 10 * ms; });
+  run.drive(target, "constant", 1, lasting(10 * second), {{"rate", "101"}});
+  EXPECT_EQ(run.kept.timings.size(), 1010u);
+  EXPECT_EQ(run.offered.offered, 1010);
+  EXPECT_EQ(run.offered.waiting, 0);
+  EXPECT_EQ(run.offered.finished_in_time, 1000);
+}
+
+TEST(Server, ATargetThatFallsAsleepWhileItFinishesIsGivenUp) {
+  Driven run;
+  ScriptedTarget target(*run.clock, {1, 1}, [](uint64_t n) { return n < 990 ? 10 * ms : 700 * ms; });
+  run.drive(target, "constant", 1, lasting(10 * second), {{"rate", "100"}});
+  EXPECT_GT(run.offered.waiting, 0);
+  EXPECT_LE(run.clock->now(), 12 * second);
+}
+
+TEST(Server, CountsEndTheOfferingAndWhatIsDueThenIsCounted) {
+  Driven run;
+  ScriptedTarget target(*run.clock, {1, 4}, [](uint64_t) { return 25 * ms; });
+  run.drive(target, "constant", 1, counts(50), {{"rate", "100"}});
+  EXPECT_EQ(run.kept.timings.size(), 52u) << "the two in flight when the 50th was answered";
+  EXPECT_EQ(target.asked.size(), 52u);
+}
+
+TEST(Server, NoWarmupSubmitsNothing) {
+  Driven run;
+  ScriptedTarget target(*run.clock, {1, 1}, [](uint64_t) { return 10; });
+  StoppingSettings settings;
+  settings.warmup = 0;
+  const auto warmup = make_warmup(settings);
+  Tenant tenant{"", &target, {0}, 1, warmup.get(), &run.kept};
+  const auto scenario = Registry<Scenario>::instance().make("scenario", "constant");
+  scenario->parse({{"rate", "10"}});
+  scenario->drive(std::span(&tenant, 1), *run.clock, run.interrupted);
+  EXPECT_TRUE(target.asked.empty());
+}
+
+TEST(Server, InterruptionEndsItAndWaits) {
+  Driven run;
+  ScriptedTarget target(*run.clock, {1, 4}, [&run](uint64_t n) {
+    if (n == 10) run.interrupted = true;
+    return 50 * ms;
+  });
+  run.drive(target, "server", 1, lasting(100 * second), {{"rate", "100"}});
+  EXPECT_LE(run.kept.timings.size(), 11u);
+  EXPECT_EQ(target.in_flight, 0);
+  EXPECT_EQ(target.cancels, 1);
+}
+
+TEST(Server, AFailureEndsTheRunWithItsReason) {
+  Driven run;
+  ScriptedTarget target(*run.clock, {1, 2}, [](uint64_t) { return 10; });
+  target.failing = {3};
+  EXPECT_EQ(error_of([&] { run.drive(target, "server", 1, lasting(second), {{"rate", "100"}}); }), "the scripted failure");
+}
+
+// Answers each query so many times, the last answer so long after the first.
+struct Repeating final : Target {
+  Repeating(Clock& c, int t, Nanoseconds p) : clock(c), times(t), pause(p) {}
+  TargetLimits limits() const override { return {4, 1}; }
+  void on_completion(TargetCompletion done) override { completion = std::move(done); }
+  void load(std::span<const uint32_t>) override {}
+  void unload(std::span<const uint32_t>) override {}
+  void submit(std::span<const Query> queries) override {
+    for (const Query& query : queries) {
+      for (int i = 0; i < times; ++i) {
+        clock.schedule(clock.now() + ms + i * pause, [this, done = Completed{query.id, 0, static_cast<uint32_t>(query.samples.size())}] {
+          if (completion) completion(std::span(&done, 1));
+        });
+      }
+    }
+  }
+  void flush() override {}
+  void cancel() override {}
+  Clock& clock;
+  int times;
+  Nanoseconds pause;
+  TargetCompletion completion;
+};
+
+TEST(Answers, TwoAtOnceAndTwoApartAreErrors) {
+  for (const std::string scenario : {"batch", "constant", "offline"}) {
+    for (const Nanoseconds pause : {Nanoseconds{0}, ms / 2, 150 * ms}) {
+      Driven run;
+      Repeating target(*run.clock, 2, pause);
+      const ScenarioOptions options = scenario == "constant"  ? ScenarioOptions{{"rate", "10"}}
+                                      : scenario == "offline" ? ScenarioOptions{{"in_flight", "1"}}
+                                                              : ScenarioOptions{};
+      EXPECT_THAT(error_of([&] { run.drive(target, scenario, 1, counts(1000), options); }), HasSubstr("twice")) << scenario << " " << pause;
+    }
+  }
+}
+
+TEST(Answers, AfterTheEndAreNotHeard) {
+  Driven run;
+  Repeating target(*run.clock, 2, 10 * second);
+  run.drive(target, "constant", 1, lasting(second), {{"rate", "10"}});
+  EXPECT_EQ(run.kept.timings.size(), 10u);
+  run.clock->wait_until(100 * second);  // the second answers come
+  EXPECT_EQ(run.kept.timings.size(), 10u);
+}
+
+TEST(Answers, ToAQueryThatWasNeverAskedAreAnError) {
+  struct Liar final : Target {
+    TargetLimits limits() const override { return {1, 1}; }
+    void on_completion(TargetCompletion done) override { completion = std::move(done); }
+    void load(std::span<const uint32_t>) override {}
+    void unload(std::span<const uint32_t>) override {}
+    void submit(std::span<const Query> queries) override {
+      const Completed done{queries[0].id + 77, 0, 1};
+      completion(std::span(&done, 1));
+    }
+    void flush() override {}
+    void cancel() override {}
+    TargetCompletion completion;
+  } target;
+  Driven run;
+  EXPECT_THAT(error_of([&] { run.drive(target, "constant", 1, lasting(second), {{"rate", "10"}}); }), HasSubstr("never given"));
+}
+
+// It ends when the parent's time-out ends the process; nothing is piled up until then, and virtual time says so at once.
+TEST(Answers, ThatNeverComeAreWaitedForWithoutABacklog) {
+  Driven run;
+  Repeating target(*run.clock, 0, 0);
+  EXPECT_THAT(error_of([&] { run.drive(target, "constant", 1, lasting(second), {{"rate", "1000"}}); }), HasSubstr("wait for ever"));
+  EXPECT_EQ(run.clock->now(), second) << "the offering ended in time";
+}
+
+TEST(Offline, AsFewQueriesAsTheTargetAllowsAllDueAtOnce) {
+  Driven run;
+  ScriptedTarget target(*run.clock, {64, 4}, [](uint64_t) { return 10 * ms; });
+  run.drive(target, "offline", 1, lasting(never), {{"total_samples", "1000"}});
+  ASSERT_EQ(run.kept.timings.size(), 16u);
+  EXPECT_EQ(target.most_in_flight, 4);
+  int64_t samples = 0;
+  for (const Timing& timing : run.kept.timings) {
+    EXPECT_EQ(timing.scheduled, 0);
+    samples += timing.samples;
+  }
+  EXPECT_EQ(samples, 1000);
+  EXPECT_EQ(target.asked.back().size(), 1000u - 15 * 64);
+  EXPECT_EQ(run.clock->now(), 40 * ms);
+}
+
+TEST(Offline, WithoutATotalItsStoppingDecides) {
+  Driven run;
+  ScriptedTarget target(*run.clock, {8, 3}, [](uint64_t) { return 10 * ms; });
+  run.drive(target, "offline", 8, counts(100));
+  EXPECT_EQ(run.kept.timings.size(), 100u);
+  EXPECT_EQ(run.offered.length, 0) << "no rate was offered";
+}
+
+TEST(MultiStream, IsSeveralSamplesAtATime) {
+  Driven run;
+  ScriptedTarget target(*run.clock, {8, 4}, [](uint64_t) { return 10 * ms; });
+  run.drive(target, "multi-stream", 8, counts(10));
+  EXPECT_EQ(target.most_in_flight, 1);
+  EXPECT_EQ(target.asked[0].size(), 8u);
+  EXPECT_THAT(error_of([&] { run.drive(target, "multi-stream", 1, counts(1)); }), HasSubstr("--batch 8"));
+}
+
+TEST(Trace, IssuesAtTheTimesOfTheFileAndEndsWithIt) {
+  const TemporaryFolder folder;
+  const std::string path = folder / "trace.txt";
+  std::ofstream(path) << "10.0\n10.1\n10.1\n12\n";
+  Driven run;
+  ScriptedTarget target(*run.clock, {1, 4}, [](uint64_t) { return ms; });
+  run.drive(target, "trace", 1, lasting(never), {{"trace", path}});
+  std::vector<Nanoseconds> times;
+  for (const Timing& timing : run.kept.timings) times.push_back(timing.scheduled);
+  EXPECT_THAT(times, testing::ElementsAre(0, 100 * ms, 100 * ms, 2 * second));
+  EXPECT_EQ(run.offered.length, 2 * second);
+  EXPECT_EQ(run.offered.waiting, 0);
+}
+
+TEST(Bursty, IssuesInBurstsAtItsMeanRate) {
+  for (const std::string bursts : {"fixed", "markov"}) {
+    Driven run;
+    ScriptedTarget target(*run.clock, {1, 64}, [](uint64_t) { return ms; });
+    run.drive(target, "bursty", 1, lasting(1000 * second), {{"rate", "20"}, {"bursts", bursts}});
+    EXPECT_NEAR(static_cast<double>(run.kept.timings.size()), 20'000, 2000) << bursts;
+    int64_t close = 0;
+    for (size_t i = 1; i < run.kept.timings.size(); ++i)
+      close += run.kept.timings[i].scheduled - run.kept.timings[i - 1].scheduled < 30 * ms ? 1 : 0;
+    EXPECT_GT(close, 13'000) << "of a Poisson process of that rate 9,000 would be";
+  }
+}
+
+TEST(Concurrency, ClientsWaitForTheirAnswersAndThink) {
+  Driven run;
+  ScriptedTarget target(*run.clock, {1, 8}, [](uint64_t) { return 10 * ms; });
+  run.drive(target, "concurrency", 1, lasting(10 * second), {{"clients", "4"}, {"think_time", "40ms"}});
+  EXPECT_EQ(target.most_in_flight, 4);
+  EXPECT_EQ(run.kept.timings.size(), 800u) << "4 clients, a query in 50 ms each";
+  for (const Timing& timing : run.kept.timings) EXPECT_EQ(timing.end - timing.scheduled, 10 * ms);
+}
+
+// Interactive response time law: clients = throughput x (response + think time).
+TEST(Concurrency, ObeysTheResponseTimeLaw) {
+  Driven run;
+  ScriptedTarget target(*run.clock, {1, 1}, [](uint64_t) { return 10 * ms; });
+  run.drive(target, "concurrency", 1, lasting(1000 * second),
+            {{"clients", "10"}, {"think_time", "100ms"}, {"think", "exponential"}, {"seed", "3"}});
+  double response = 0;
+  for (const Timing& timing : run.kept.timings) response += static_cast<double>(timing.end - timing.scheduled);
+  const auto count = static_cast<double>(run.kept.timings.size());
+  EXPECT_NEAR(count / 1000 * (response / count / 1e9 + 0.1), 10, 0.1);
+}
+
+TEST(Concurrency, MoreClientsThanRoomWaitInTheirLatency) {
+  Driven run;
+  ScriptedTarget target(*run.clock, {1, 2}, [](uint64_t) { return 10 * ms; });
+  run.drive(target, "concurrency", 1, counts(100), {{"clients", "6"}});
+  EXPECT_EQ(run.kept.timings.size(), 100u);
+  EXPECT_EQ(target.most_in_flight, 2);
+  EXPECT_EQ(run.kept.timings.back().end - run.kept.timings.back().scheduled, 30 * ms);
+}
+
+TEST(OpenScenarios, SenselessSettingsAreErrors) {
+  const auto complaint = [](const std::string& scenario, const ScenarioOptions& options) {
+    return error_of([&] { Registry<Scenario>::instance().make("scenario", scenario)->parse(options); });
+  };
+  for (const std::string scenario : {"server", "constant", "bursty"}) {
+    EXPECT_THAT(complaint(scenario, {}), HasSubstr("--rate"));
+    for (const std::string rate : {"0", "-5", "inf", "nan", "-inf", "x", "", "1e10", "5/s"})
+      EXPECT_THAT(complaint(scenario, {{"rate", rate}}), HasSubstr("rate='" + rate + "'")) << scenario;
+    EXPECT_THAT(complaint(scenario, {{"rate", "5"}, {"in_flight", "0"}}), HasSubstr("in_flight='0'"));
+  }
+  EXPECT_THAT(complaint("server", {{"rate", "5"}, {"seed", "-1"}}), HasSubstr("seed='-1'"));
+  EXPECT_THAT(complaint("bursty", {{"rate", "5"}, {"bursts", "poisson"}}), HasSubstr("one of fixed, markov"));
+  EXPECT_THAT(complaint("bursty", {{"rate", "5"}, {"burst_time", "0s"}}), HasSubstr("burst_time='0s'"));
+  EXPECT_THAT(complaint("bursty", {{"rate", "5"}, {"pause_share", "2"}}), HasSubstr("pause_share='2'"));
+  EXPECT_THAT(complaint("concurrency", {}), HasSubstr("--clients"));
+  EXPECT_THAT(complaint("concurrency", {{"clients", "0"}}), HasSubstr("clients='0'"));
+  EXPECT_THAT(complaint("concurrency", {{"clients", "2"}, {"think_time", "5"}}), HasSubstr("think_time='5'"));
+  EXPECT_THAT(complaint("trace", {}), HasSubstr("--trace FILE"));
+  EXPECT_THAT(complaint("trace", {{"trace", "/nowhere"}}), HasSubstr("cannot read"));
+  EXPECT_THAT(complaint("trace", {{"trace", "/dev/null"}}), HasSubstr("no arrival"));
+  EXPECT_THAT(complaint("offline", {{"total_samples", "0"}}), HasSubstr("total_samples='0'"));
+}
+
+// Under TSan this shows that completion threads and the loop share nothing unguarded.
+TEST(Threads, EveryScenarioWithCompletionsFromManyThreads) {
+  const TemporaryFolder folder;
+  const std::string path = folder / "trace.txt";
+  std::ofstream trace(path);
+  for (int i = 0; i < 500; ++i) trace << i * 100'000 << "\n";
+  trace.close();
+  const std::vector<std::pair<std::string, ScenarioOptions>> scenarios{{"server", {{"rate", "20000"}}},
+                                                                       {"constant", {{"rate", "20000"}}},
+                                                                       {"bursty", {{"rate", "20000"}}},
+                                                                       {"trace", {{"trace", path}, {"trace_unit", "ns"}}},
+                                                                       {"offline", {{"total_samples", "5000"}}},
+                                                                       {"multi-stream", {}},
+                                                                       {"concurrency", {{"clients", "16"}, {"think_time", "50us"}}}};
+  for (const auto& [scenario, options] : scenarios) {
+    Driven run;
+    run.clock = make_real_clock();
+    ThreadedTarget target({2, 8}, 3);
+    run.drive(target, scenario, 2, lasting(100 * ms), options);
+    EXPECT_GT(run.kept.timings.size(), 10u) << scenario;
+    std::vector<uint64_t> queries;
+    for (const Timing& timing : run.kept.timings) {
+      queries.push_back(timing.query);
+      EXPECT_LE(timing.scheduled, timing.begin) << scenario;
+      EXPECT_LE(timing.begin, timing.end) << scenario;
+    }
+    std::sort(queries.begin(), queries.end());
+    EXPECT_EQ(std::adjacent_find(queries.begin(), queries.end()), queries.end()) << scenario << ": a query was recorded twice";
+  }
+}
+
+TEST(Threads, SeveralTenantsHaveSchedulesOfTheirOwn) {
+  Driven run;
+  ScriptedTarget first(*run.clock, {1, 4}, [](uint64_t) { return ms; }), second_target(*run.clock, {1, 4}, [](uint64_t) { return ms; });
+  Kept first_kept, second_kept;
+  const auto stopping = lasting(second);
+  const auto first_stopping = make_stopping(stopping), second_stopping = make_stopping(stopping);
+  std::vector<Tenant> tenants{{"first", &first, {0}, 1, first_stopping.get(), &first_kept},
+                              {"second", &second_target, {0}, 1, second_stopping.get(), &second_kept}};
+  for (Tenant& tenant : tenants) tenant.duration = second;
+  const auto scenario = Registry<Scenario>::instance().make("scenario", "server");
+  scenario->parse({{"rate", "100"}});
+  scenario->drive(tenants, *run.clock, run.interrupted);
+  ASSERT_FALSE(first_kept.timings.empty());
+  ASSERT_FALSE(second_kept.timings.empty());
+  EXPECT_NE(first_kept.timings[0].scheduled, second_kept.timings[0].scheduled);
+}
+
+}  // namespace
+}  // namespace deepgap

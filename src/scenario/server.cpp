@@ -1,0 +1,30 @@
+// Scenario `server`: requests of many users who know nothing of each other, a Poisson process (MLPerf's Server).
+#include "scenario/open_loop.h"
+
+namespace deepgap {
+namespace {
+
+class ServerScenario final : public ArrivalScenario {
+ public:
+  std::string name() const override { return "server"; }
+  std::string describe() const override { return "queries come at random, `rate` a second on average (Poisson)"; }
+
+ protected:
+  std::vector<ScenarioOption> arrival_options() const override {
+    return {{"rate", "queries a second on average", ""}, {"seed", "of the times of arrival", "1"}};
+  }
+  void parse_arrivals(const ScenarioOptions& options) override {
+    rate_ = rate_option(options, name());
+    seed_ = seed_option(options);
+  }
+  std::unique_ptr<Arrivals> make_arrivals(size_t tenant) const override { return std::make_unique<PoissonArrivals>(rate_, seed_ + tenant); }
+
+ private:
+  double rate_ = 0;
+  uint64_t seed_ = 1;
+};
+
+const bool registered = Registry<Scenario>::instance().add("server", [] { return std::make_unique<ServerScenario>(); });
+
+}  // namespace
+}  // namespace deepgap

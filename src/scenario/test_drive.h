@@ -1,0 +1,69 @@
+// For tests of scenarios: one tenant driven to the end in virtual time.
+#pragma once
+
+#include "base/clocks.h"
+#include "scenario/scenario.h"
+
+#include <deepgap/error.h>
+
+#include <map>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <vector>
+
+namespace deepgap {
+
+struct Kept final : TimingSink {
+  std::vector<Timing> timings;
+  void add(const Timing& timing) override { timings.push_back(timing); }
+};
+
+inline StoppingSettings counts(int64_t iterations) {
+  StoppingSettings settings;
+  settings.name = "counts";
+  settings.iterations = iterations;
+  return settings;
+}
+
+inline StoppingSettings lasting(Nanoseconds duration) {
+  StoppingSettings settings;
+  settings.name = "duration";
+  settings.duration = duration;
+  return settings;
+}
+
+// One tenant with samples 0..samples-1, driven to the end.
+struct Driven {
+  std::unique_ptr<Clock> clock = make_virtual_clock();
+  Kept kept;
+  std::unique_ptr<Stopping> stopping;
+  std::atomic<bool> interrupted{false};
+  OfferedLoad offered;
+
+  // As the worker does, with the settings' duration as that of the schedule.
+  void drive(Target& target, const std::string& scenario, int64_t batch, const StoppingSettings& settings,
+             const std::map<std::string, std::string>& options = {}, uint32_t samples = 4) {
+    stopping = make_stopping(settings);
+    Tenant tenant{"", &target, {}, batch, stopping.get(), &kept};
+    tenant.offered = &offered;
+    if (settings.name == "duration") tenant.duration = *settings.duration;
+    tenant.samples.resize(samples);
+    std::iota(tenant.samples.begin(), tenant.samples.end(), 0U);
+    const auto made = Registry<Scenario>::instance().make("scenario", scenario);
+    made->parse(options);
+    made->drive(std::span(&tenant, 1), *clock, interrupted);
+  }
+};
+
+template <typename Action>
+std::string error_of(Action action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+}  // namespace deepgap

@@ -333,5 +333,37 @@ TEST(Results, facts_are_counted_and_bounded) {
   EXPECT_EQ(results.last_started_unix_ns, 1000);
 }
 
+TEST(Findings, queries_that_were_issued_late_are_a_warning) {
+  ResultsCollector collector;
+  add(collector, {.model = "resnet50", .throughputs = {100}, .metrics = {{"issue_lateness_p99_us", 490}}});  // p50 is 10 ms
+  EXPECT_THAT(find("late_issue", collector), SizeIs(0));
+  add(collector, {.model = "resnet18", .throughputs = {100}, .metrics = {{"issue_lateness_p99_us", 510}}});
+  const auto statements = find("late_issue", collector);
+  ASSERT_THAT(statements, SizeIs(1));
+  EXPECT_EQ(statements[0].headline, "1 point was issued late");
+  EXPECT_THAT(statements[0].detail, HasSubstr("at least 510 us after they were due, at a median latency of 10.0 ms"));
+}
+
+TEST(Findings, a_latency_bound_is_held_or_broken_with_its_reason) {
+  ResultsCollector collector;
+  Record record;
+  record.point.model = "resnet50";
+  record.point.options = {{"bound", "p99=15ms"}, {"rate", "100"}};
+  record.verdict = Verdict::valid;
+  record.estimates["latency_p99_ms"] = {12.5, {}, {}, 1000};
+  record.estimates["achieved_rate"] = {99.5, {}, {}, 1000};
+  collector.add(record);
+  record.point.options["rate"] = "200";
+  record.verdict = Verdict::invalid;
+  record.reason = "p99 latency is 21 ms";
+  collector.add(record);
+  const auto statements = find("latency_bounds", collector);
+  ASSERT_THAT(statements, SizeIs(2));
+  EXPECT_THAT(statements[0].headline, HasSubstr("holds p99=15ms"));
+  EXPECT_EQ(statements[0].detail, "p99 latency 12.5 ms, 99.5 queries a second answered.");
+  EXPECT_THAT(statements[1].headline, HasSubstr(": invalid"));
+  EXPECT_EQ(statements[1].detail, "p99 latency is 21 ms");
+}
+
 }  // namespace
 }  // namespace deepgap

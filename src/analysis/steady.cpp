@@ -46,6 +46,11 @@ std::vector<double> latencies_ms(const Record& record) {
   return latencies;
 }
 
+std::optional<Estimate> left_by_worker(const Record& record, const std::string& id) {
+  const auto found = record.estimates.find(id);
+  return record.outcome != Outcome::ok || found == record.estimates.end() ? std::nullopt : std::optional(found->second);
+}
+
 const Series* find_series(const Record& record, std::string_view probe, std::string_view name) {
   for (const Series& series : record.series) {
     if (series.probe == probe && series.name == name) return &series;

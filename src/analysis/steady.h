@@ -4,6 +4,7 @@
 #include <deepgap/record.h>
 
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -15,6 +16,9 @@ std::optional<double> window_seconds(const Record& record, std::string_view name
 
 // Latencies in ms of the queries that succeeded, in order of completion, from the time each was scheduled to begin.
 std::vector<double> latencies_ms(const Record& record);
+
+// What the worker alone could tell and left in record.estimates under the metric's own id; nullopt where it did not.
+std::optional<Estimate> left_by_worker(const Record& record, const std::string& id);
 
 const Series* find_series(const Record& record, std::string_view probe, std::string_view name);
 // Whether there are readings from before the window to behind it, or nearly: within a tenth of its length on either side.

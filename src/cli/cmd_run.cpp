@@ -33,7 +33,11 @@ constexpr AxisFlag axis_flags[] = {
     {"-d,--device", "device", "cpu, cuda:0"},
     {"-p,--precision", "precision", "fp32, ..."},
     {"-b,--batch,--batch-size", "batch", "Samples a query: 1,2,4 or 1..512*2"},
-    {"-s,--scenario", "scenario", "How load is offered: batch, single-stream"},
+    {"-s,--scenario", "scenario", "How load is offered; they are listed below"},
+    {"--rate", "rate", "Queries a second that are offered: server, constant, bursty"},
+    {"--clients", "clients", "Clients that each wait for their answer: concurrency"},
+    {"--trace", "trace", "File of arrival times: trace"},
+    {"--bound", "bound", "Percentile of latency that a valid result holds: p99=15ms"},
     {"--dataset", "dataset", "seeded, zeros, pictures, crops, or a path"},
     {"-w,--weights", "weights", "seeded, a named set (imagenet), or a safetensors file"},
     {"-t,--threads", "threads", "Of the engine; 0 or left out: the CPUs allowed here"},
@@ -51,7 +55,17 @@ int64_t duration_flag(const std::string& flag, const std::string& text) {
 std::string axis_help() {
   std::string text = "Options for --axis, besides those of the engine (deepgap backends) and of the scenario:\n";
   for (const OptionInfo& option : worker_options()) text += fmt::format("  {:<21} {}\n", option.name, option.describe);
-  return text + "NAME.OPTION=LIST is for engine NAME alone.";
+  text += "NAME.OPTION=LIST is for engine NAME alone.\n\nScenarios and their options (docs/load.md):\n";
+  const auto& scenarios = Registry<Scenario>::instance();
+  for (const std::string& name : scenarios.names()) {
+    const auto scenario = scenarios.make("scenario", name);
+    text += fmt::format("  {:<21} {}\n", name, scenario->describe());
+    for (const ScenarioOption& option : scenario->options()) {
+      text += fmt::format("    {:<19} {}{}\n", option.name, option.describe,
+                          option.default_value.empty() ? "" : fmt::format(" ({})", option.default_value));
+    }
+  }
+  return text;
 }
 
 std::string seconds_text(double seconds) { return format_duration(static_cast<int64_t>(seconds * 1e9)); }

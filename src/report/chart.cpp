@@ -243,11 +243,24 @@ std::string chart_svg(const Chart& chart) {
   return Drawing(chart, std::move(lines)).svg();
 }
 
+namespace {
+
+// A line's colour and marker as a small picture.
 std::string legend_swatch(int style) {
   return fmt::format(
       "<svg class=\"swatch\" viewBox=\"0 0 26 12\" aria-hidden=\"true\"><g class=\"line s{}\"><path class=\"path\" d=\"M1 6H25\"/>"
       "<path class=\"mark\" transform=\"translate(13 6)\" d=\"{}\"/></g></svg>",
       style_index(style), marker_paths[static_cast<size_t>(style_index(style))]);
+}
+
+}  // namespace
+
+std::string legend(const Chart& chart) {
+  std::string html = "<ul class=\"legend\">";
+  for (const ChartLine& line : chart.lines) {
+    if (!line.faint) html += "<li>" + legend_swatch(line.style) + html_escaped(line.label) + "</li>";
+  }
+  return html + "</ul>";
 }
 
 }  // namespace deepgap

@@ -42,7 +42,7 @@ struct Chart {
 std::string chart_svg(const Chart& chart);
 // Whether lines carry their labels at their ends: they are few and short. Otherwise a legend must say them.
 bool has_end_labels(const Chart& chart);
-// A line's colour and marker as a small picture, for legends.
-std::string legend_swatch(int style);
+// A list of the lines' labels, each with its colour and marker.
+std::string legend(const Chart& chart);
 
 }  // namespace deepgap

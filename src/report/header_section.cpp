@@ -53,10 +53,11 @@ std::string header_section(const View& view, const ReportOptions& options) {
   html += "<dl class=\"stats\">" + stat("records", static_cast<size_t>(results.records)) + stat("points", results.points.size()) +
           stat("with a usable value", usable) + stat("of them unstable", unstable) + stat("without", results.points.size() - usable) +
           "</dl>";
-  html +=
-      "<nav aria-label=\"Contents\"><a href=\"#summary\">Summary</a><a href=\"#pictures\">Pictures</a><a href=\"#points\">Points</a>"
-      "<a href=\"#failures\">Failures and refusals</a><a href=\"#environment\">Environment</a><a href=\"#method\">How the numbers are "
-      "made</a></nav>";
+  html += "<nav aria-label=\"Contents\"><a href=\"#summary\">Summary</a><a href=\"#pictures\">Pictures</a>" +
+          std::string(has_load_section(view) ? "<a href=\"#load\">Load</a>" : "") +
+          "<a href=\"#points\">Points</a>"
+          "<a href=\"#failures\">Failures and refusals</a><a href=\"#environment\">Environment</a><a href=\"#method\">How the numbers are "
+          "made</a></nav>";
   return html + "</header>";
 }
 

@@ -14,14 +14,6 @@ size_t points_in(const std::vector<ShownLine>& lines) {
   return points;
 }
 
-std::string legend(const Chart& chart) {
-  std::string html = "<ul class=\"legend\">";
-  for (const ChartLine& line : chart.lines) {
-    if (!line.faint) html += "<li>" + legend_swatch(line.style) + html_escaped(line.label) + "</li>";
-  }
-  return html + "</ul>";
-}
-
 std::string workload_part(const Workload& workload, const std::vector<ShownLine>& lines, size_t left_out) {
   const auto pictures = pictures_of(workload, lines);
   std::string html = "<h3>" + html_escaped(workload.label) + "</h3>";

@@ -73,6 +73,31 @@ TEST(HtmlReport, is_whole_and_loads_nothing) {
   EXPECT_LT(html.size(), 400'000u);
 }
 
+// Valid or not, a point under load shows its tail; percentiles that its queries are too few for are left out.
+TEST(HtmlReport, draws_the_tail_of_latency_where_load_was_offered) {
+  std::vector<Record> records = example_study();
+  EXPECT_THAT(html_of(records), Not(HasSubstr("id=\"load\"")));
+  Record record = records.front();
+  record.record_id = std::string(32, 'e');
+  record.point.scenario = "server";
+  record.point.options = {{"rate", "200"}, {"bound", "p99=15ms"}};
+  record.verdict = Verdict::invalid;
+  record.reason = "p99 latency is 21 ms, above the bound of 15 ms";
+  record.estimates["offered_rate"] = {200, {}, {}, 2000};
+  for (const auto& [name, ms] : std::map<std::string, double>{{"p50", 9}, {"p90", 14}, {"p99", 21}, {"p999", 40}, {"p9999", 40}})
+    record.estimates["latency_" + name + "_ms"] = {ms, {}, {}, 2000};
+  records.push_back(record);
+  const std::string html = html_of(records);
+  EXPECT_EQ(first_imbalance(html), "");
+  EXPECT_EQ(occurrences(html, "<section id=\"load\""), 1u);
+  EXPECT_THAT(html, HasSubstr("href=\"#load\""));
+  EXPECT_THAT(html, HasSubstr("Share of queries that take longer"));
+  EXPECT_THAT(html, HasSubstr("p999 latency 40"));
+  EXPECT_THAT(html, Not(HasSubstr("p9999 latency")));
+  EXPECT_EQ(occurrences(html, "<svg class=\"chart\""), 10u);
+  EXPECT_THAT(html, HasSubstr("p99 latency is 21 ms, above the bound of 15 ms"));
+}
+
 TEST(HtmlReport, has_a_row_for_every_point_and_three_charts_for_every_model) {
   const std::string html = html_of(example_study());
   const Results results = collect(example_study());

@@ -12,6 +12,8 @@ namespace deepgap {
 std::string header_section(const View& view, const ReportOptions& options);
 std::string summary_section(const View& view);
 std::string pictures_section(const View& view);
+std::string load_section(const View& view);
+bool has_load_section(const View& view);
 std::string table_section(const View& view);
 std::string failures_section(const View& view);
 std::string environment_section(const View& view);

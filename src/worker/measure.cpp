@@ -6,6 +6,7 @@
 #include "telemetry/environment.h"
 #include "worker/check.h"
 #include "worker/energy_windows.h"
+#include "worker/load_verdict.h"
 #include "worker/mark_meter.h"
 #include "worker/reference.h"
 #include "worker/timing_log.h"
@@ -59,6 +60,16 @@ std::string streams_note(int64_t streams, int64_t in_flight, size_t cpus) {
   return {};
 }
 
+// The scenario's own length of the window where nobody asked for another ending: the rule that Study files and flags begin with.
+void apply_default_duration(const Scenario& scenario, StoppingSettings& settings) {
+  const StoppingSettings unasked;
+  if (settings.name != unasked.name || settings.interval != unasked.interval || settings.target != unasked.target) return;
+  const Nanoseconds own = scenario.default_duration();
+  if (own == 0) return;
+  settings.name = own == never ? "schedule" : "duration";
+  if (own != never) settings.duration = std::max(own, settings.duration.value_or(0));  // not below --min-duration
+}
+
 // The state of one order while it runs; `record` is what is known so far.
 class Measurement {
  public:
@@ -80,9 +91,10 @@ class Measurement {
   void check(std::span<const TensorView> outputs);
   void warm_up();
   void steady();
-  void trim_steady_window();
+  void trim_steady_window(const TimingLog& log);
   void note_precisions();
-  void drive(Target& target, Stopping& stopping, TimingSink& sink);
+  void drive(Target& target, Stopping& stopping, TimingSink& sink, Nanoseconds duration, OfferedLoad* offered);
+  void judge(const Stopping& stopping, const std::string& invalid);
   bool stop_if_interrupted();
 
   // Runs `work` as a stage with its window, telemetry read at both edges.
@@ -160,6 +172,7 @@ void Measurement::prepare() {
   scenario_ = Registry<Scenario>::instance().make("scenario", order_.point.scenario);
   options_ = sort_options(order_.point, backend_->options(), scenario_->options());
   scenario_->parse(options_.scenario);
+  apply_default_duration(*scenario_, record_.stopping);
   inputs_ = group_.inputs(order_, options_);
   const GraphSummary& summary = inputs_.model->summary();
   record_.load_s = inputs_.load_s;
@@ -221,7 +234,8 @@ void Measurement::load() {
   record_.backend_version = backend_->version();  // some settle on a part of it when they load
   record_.facts["session.slots"] = static_cast<int64_t>(session_->slots());
   record_.facts["cpus.affinity"] = affinity_of_this_thread();
-  const std::string note = streams_note(options_.streams, scenario_->in_flight(), allowed_cpus().size());
+  const int64_t in_flight = scenario_->uses_all_slots() ? session_->slots() : scenario_->in_flight();
+  const std::string note = streams_note(options_.streams, in_flight, allowed_cpus().size());
   if (!note.empty()) record_.facts["streams.note"] = note;
   target_->load(inputs_.samples);
 }
@@ -265,13 +279,15 @@ void Measurement::check(std::span<const TensorView> outputs) {
                    result->sqnr_db, order_.point.precision, min_sqnr_db(order_.point.precision), result->max_abs_error));
 }
 
-void Measurement::drive(Target& target, Stopping& stopping, TimingSink& sink) {
+void Measurement::drive(Target& target, Stopping& stopping, TimingSink& sink, Nanoseconds duration, OfferedLoad* offered) {
   Tenant tenant;
   tenant.target = &target;
   tenant.samples = inputs_.samples;
   tenant.batch = order_.point.batch;
   tenant.stopping = &stopping;
   tenant.sink = &sink;
+  tenant.duration = duration;
+  tenant.offered = offered;
   scenario_->drive(std::span(&tenant, 1), clock_, interrupted_);
 }
 
@@ -279,27 +295,42 @@ void Measurement::warm_up() {
   session_->reset_peak();
   const auto stopping = make_warmup(order_.stopping);
   TimingCounter counter(pulse_);
-  drive(*target_, *stopping, counter);
+  drive(*target_, *stopping, counter, order_.stopping.warmup ? never : order_.stopping.warmup_budget, nullptr);
   record_.warmup_queries = counter.count();
   if (stopping->state() != Stopping::State::more) record_.facts["warm_up"] = stopping->reason();
 }
 
 void Measurement::steady() {
-  const auto stopping = make_stopping(order_.stopping);
+  const StoppingSettings& settings = record_.stopping;
+  const auto stopping = make_stopping(settings);
+  const Nanoseconds duration = settings.name == "duration" ? settings.duration.value_or(never) : never;
   TimingLog log(pulse_);
   MarkMeter meter(*target_);
-  stage("steady", [&] { drive(meter, *stopping, log); });
+  OfferedLoad offered;
+  stage("steady", [&] { drive(meter, *stopping, log, duration, &offered); });
   if (stop_if_interrupted()) return;
+  trim_steady_window(log);
+  record_.estimates = meter.estimates();
+  record_.estimates.merge(load_estimates(offered));
+  record_.estimates.merge(log.estimates_of_all());
+  record_.estimates["throughput"] = stopping->throughput();
+  const std::string invalid = why_invalid(offered, options_.bound, log.summarize(options_.bound));
   record_.timings_dropped = log.dropped();
   record_.timings = log.take();
-  trim_steady_window();
-  record_.estimates = meter.estimates();
-  record_.estimates["throughput"] = stopping->throughput();
   record_.device_memory = session_->memory();
-  const bool exhausted = stopping->state() == Stopping::State::exhausted;
+  judge(*stopping, invalid);
+}
+
+void Measurement::judge(const Stopping& stopping, const std::string& invalid) {
+  const bool exhausted = stopping.state() == Stopping::State::exhausted;
   record_.verdict = exhausted ? Verdict::unstable : Verdict::valid;
-  if (exhausted) record_.reason = stopping->reason();
-  record_.facts["stopping"] = stopping->reason();
+  if (exhausted) record_.reason = stopping.reason();
+  record_.facts["stopping"] = stopping.state() != Stopping::State::more
+                                  ? stopping.reason()
+                                  : fmt::format("the schedule ended after {} queries", stopping.throughput().n);
+  if (invalid.empty()) return;
+  record_.verdict = Verdict::invalid;
+  record_.reason = invalid;
 }
 
 // After everything that is measured: an engine may have to compile once more to tell.
@@ -314,15 +345,10 @@ void Measurement::note_precisions() {
 }
 
 // Exactly from the first query's begin to the last one's end: what the scenario does before and after is not measured.
-void Measurement::trim_steady_window() {
-  if (record_.timings.empty()) return;
-  Window& window = record_.windows.back();
-  window.begin = record_.timings.front().begin;
-  window.end = record_.timings.back().end;
-  for (const Timing& timing : record_.timings) {
-    window.begin = std::min(window.begin, timing.begin);
-    window.end = std::max(window.end, timing.end);
-  }
+void Measurement::trim_steady_window(const TimingLog& log) {
+  if (log.count() == 0) return;
+  record_.windows.back().begin = log.begin();
+  record_.windows.back().end = log.end();
 }
 
 Record Measurement::finish() {

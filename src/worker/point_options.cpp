@@ -36,6 +36,7 @@ void set_own(PointOptions& sorted, const std::string& name, const std::string& v
   if (name == "streams") sorted.streams = whole(name, value, 1, 1024);
   if (name == "shape") sorted.shapes = parse_shapes(value);
   if (name == "affinity") sorted.affinity = value;
+  if (name == "bound") sorted.bound = parse_latency_bound(value);
   if (name == "telemetry_period") parse_telemetry_period(value);  // the group takes it; here it is only looked at
 }
 
@@ -46,8 +47,22 @@ std::optional<std::pair<std::string, std::string>> prefixed(const std::string& n
   return std::pair(name.substr(0, dot), name.substr(dot + 1));
 }
 
+// The other scenarios that take this option; the Point's own does not.
+std::vector<std::string> scenarios_with(const std::string& option) {
+  const auto& scenarios = Registry<Scenario>::instance();
+  std::vector<std::string> found;
+  for (const std::string& name : scenarios.names()) {
+    if (has_option(scenarios.make("scenario", name)->options(), option)) found.push_back(name);
+  }
+  return found;
+}
+
 [[noreturn]] void unknown_option(const Point& point, const std::string& name, const std::vector<OptionInfo>& backend,
                                  const std::vector<ScenarioOption>& scenario) {
+  if (const auto others = scenarios_with(name); !others.empty()) {
+    throw Error(ErrorKind::usage,
+                fmt::format("'{}' is not an option of scenario {}; it is one of {}", name, point.scenario, join(others, ", ")));
+  }
   std::vector<std::string> known;
   for (const auto& option : backend) known.push_back(option.name);
   for (const auto& option : scenario) known.push_back(option.name);
@@ -77,6 +92,7 @@ std::vector<OptionInfo> worker_options() {
                                   {"shape", "sizes of open inputs: input:1x3x224x224, several joined by '/'", "", true},
                                   {"affinity", "CPUs of the worker: none, first (as many as threads), or a list 0-3/8", "none", true},
                                   {"telemetry_period", "time between two readings of the probes", "100ms", true},
+                                  {"bound", "percentile of latency that a valid result holds: p99=15ms", ""},
                                   {"env.NAME", "environment variable of the worker", "", true}};
   for (const QuantizeOption& option : quantize_options())
     options.push_back({std::string(quantize_prefix) + option.name, "precision int8: " + option.describe, option.default_value});

@@ -6,10 +6,12 @@
 #include <deepgap/point.h>
 
 #include "quantize/settings.h"
+#include "scenario/latency_bound.h"
 #include "scenario/scenario.h"
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,7 +26,8 @@ struct PointOptions {
   int64_t samples = 4;  // that a query's batch cycles, and whose outputs are checked
   int64_t streams = 1;  // slots of the Session at least
   std::string affinity = "none";
-  QuantizeSettings quantize;  // from quantize.NAME: how an FP32 Model becomes one for precision int8
+  std::optional<LatencyBound> bound;  // that a valid result holds
+  QuantizeSettings quantize;          // from quantize.NAME: how an FP32 Model becomes one for precision int8
 };
 
 std::vector<OptionInfo> worker_options();                     // ours

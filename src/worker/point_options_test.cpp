@@ -78,5 +78,19 @@ TEST(PointOptions, affinity) {
   for (const char* wrong : {"a", "3-1", "1-2-3", "/"}) EXPECT_THROW(affinity_cpus(wrong, 1, allowed), Error) << wrong;
 }
 
+TEST(PointOptions, AnotherScenariosOptionIsToldFromAnUnknownOne) {
+  Point point;
+  point.scenario = "batch";
+  point.options = {{"rate", "200"}};
+  try {
+    sort_options(point, {}, {});
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "'rate' is not an option of scenario batch; it is one of bursty, constant, server");
+  }
+  point.options = {{"bound", "p99=15ms"}};
+  EXPECT_EQ(sort_options(point, {}, {}).bound->limit, 15'000'000);
+}
+
 }  // namespace
 }  // namespace deepgap

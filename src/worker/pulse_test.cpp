@@ -87,9 +87,30 @@ TEST_F(PulseTest, timing_log_keeps_the_first_and_counts_the_rest) {
   for (uint64_t i = 0; i < 20'005; ++i) log.add({i, 0, static_cast<Nanoseconds>(i), static_cast<Nanoseconds>(i + 1), 1, Status::ok});
   EXPECT_EQ(log.count(), 20'005);
   EXPECT_EQ(log.dropped(), 5);
+  EXPECT_EQ(log.begin(), 0);
+  EXPECT_EQ(log.end(), 20'005);
   const std::vector<Timing> timings = log.take();
   ASSERT_EQ(timings.size(), 20'000U);
   for (uint64_t i = 0; i < timings.size(); ++i) ASSERT_EQ(timings[i].query, i);
+}
+
+// Half of the latencies are dropped, and these are the longer ones: percentiles are still those of all.
+TEST_F(PulseTest, timing_log_tells_percentiles_of_all_within_a_thousandth) {
+  Pulse pulse(collect(), {1h, 1h});
+  TimingLog log(pulse, 5'000);
+  for (uint64_t i = 1; i <= 10'000; ++i) log.add({i, 0, 500, static_cast<Nanoseconds>(i) * 1'000, 1, Status::ok});
+  const auto estimates = log.estimates_of_all();
+  EXPECT_NEAR(estimates.at("latency_p50_ms").value, 5, 0.005);
+  EXPECT_NEAR(estimates.at("latency_p99_ms").value, 9.9, 0.0099);
+  EXPECT_NEAR(estimates.at("latency_p9999_ms").value, 9.999, 0.01);
+  EXPECT_EQ(estimates.at("latency_max_ms").value, 10);
+  EXPECT_EQ(estimates.at("latency_p50_ms").n, 10'000);
+  EXPECT_EQ(estimates.at("queue_wait_p99_ms").value, 500e-6);
+  EXPECT_NEAR(log.summarize(parse_latency_bound("p99=1ms")).at_bound, 9.9e6, 9.9e3);
+  TimingLog small(pulse);
+  small.add({0, 0, 0, 7'000, 1, Status::ok});
+  EXPECT_TRUE(small.estimates_of_all().empty()) << "the timings themselves tell";
+  EXPECT_EQ(small.summarize(parse_latency_bound("p99=1ms")).at_bound, 7'000);
 }
 
 }  // namespace

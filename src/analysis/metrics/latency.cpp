@@ -2,6 +2,7 @@
 // should have been, so that a stalled system cannot hide its queue (no coordinated omission). Percentiles by nearest rank.
 #include "analysis/metric.h"
 #include "analysis/steady.h"
+#include "record/latency_percentiles.h"
 #include "stats/correlated.h"
 #include "stats/moments.h"
 #include "stats/percentile.h"
@@ -17,8 +18,10 @@ using Latencies = std::vector<double>;
 
 // A metric of the latencies of a Record that has some.
 MetricSpec latency_metric(const std::string& name, const std::string& describe, std::function<Estimate(const Latencies&)> of) {
-  return {"latency_" + name + "_ms", "ms", Better::lower, describe, [of = std::move(of)](const Record& record) -> std::optional<Estimate> {
+  const std::string id = latency_metric_id(name);
+  return {id, "ms", Better::lower, describe, [id, of = std::move(of)](const Record& record) -> std::optional<Estimate> {
             if (record.outcome != Outcome::ok) return std::nullopt;
+            if (record.timings_dropped > 0) return left_by_worker(record, id);  // which saw them all
             const Latencies latencies = latencies_ms(record);
             if (latencies.empty()) return std::nullopt;
             Estimate estimate = of(latencies);
@@ -61,17 +64,18 @@ Estimate deviation_of(const Latencies& latencies) {
 Estimate least_of(const Latencies& latencies) { return {*std::min_element(latencies.begin(), latencies.end()), {}, {}, 0}; }
 Estimate most_of(const Latencies& latencies) { return {*std::max_element(latencies.begin(), latencies.end()), {}, {}, 0}; }
 
-const bool registered = register_metrics({
-    latency_metric("mean", "mean latency of a query; interval by batch means, correlation allowed for", mean_of),
-    latency_metric("std", "standard deviation of latency, divisor n - 1", deviation_of),
-    percentile_metric("p50", 50),
-    percentile_metric("p90", 90),
-    percentile_metric("p95", 95),
-    percentile_metric("p99", 99),
-    percentile_metric("p999", 99.9),
-    latency_metric("min", "shortest latency", least_of),
-    latency_metric("max", "longest latency", most_of),
-});
+std::vector<MetricSpec> latency_metrics() {
+  std::vector<MetricSpec> metrics{
+      latency_metric("mean", "mean latency of a query; interval by batch means, correlation allowed for", mean_of),
+      latency_metric("std", "standard deviation of latency, divisor n - 1", deviation_of),
+      latency_metric("min", "shortest latency", least_of),
+      latency_metric("max", "longest latency", most_of),
+  };
+  for (const NamedPercentile& p : latency_percentiles) metrics.push_back(percentile_metric(p.name, p.percent));
+  return metrics;
+}
+
+const bool registered = register_metrics(latency_metrics());
 
 }  // namespace
 }  // namespace deepgap

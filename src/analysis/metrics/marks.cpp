@@ -6,11 +6,6 @@
 namespace deepgap {
 namespace {
 
-std::optional<Estimate> left_by_worker(const Record& record, const std::string& id) {
-  const auto found = record.estimates.find(id);
-  return record.outcome != Outcome::ok || found == record.estimates.end() ? std::nullopt : std::optional(found->second);
-}
-
 // Time between the first and the last mark of all queries, over the window. Queries that overlap on the device count twice.
 std::optional<Estimate> marked_share(const Record& record) {
   const auto compute = left_by_worker(record, "compute_ms");

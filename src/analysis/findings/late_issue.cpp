@@ -1,0 +1,50 @@
+// Where the harness could not keep to its schedule: latencies then hold its own lateness.
+#include "analysis/finding.h"
+#include "analysis/words.h"
+#include "base/registry.h"
+
+#include <fmt/format.h>
+
+namespace deepgap {
+namespace {
+
+constexpr double share_limit = 0.05;  // of the median latency
+
+class LateIssue final : public Finding {
+ public:
+  std::string id() const override { return "late_issue"; }
+  int order() const override { return 74; }
+  std::string describe() const override {
+    return "Points whose queries were submitted late: the 99th percentile of the lateness of issue is more than 5 % of the median latency.";
+  }
+  std::vector<Statement> find(const Evidence& evidence) const override {
+    const PointSummary* worst = nullptr;
+    double worst_share = 0;
+    std::vector<std::string> ids;
+    for (const PointSummary& point : evidence.results.points) {
+      const MetricSummary* late = point.find("issue_lateness_p99_us");
+      const MetricSummary* median = point.find("latency_p50_ms");
+      if (late == nullptr || median == nullptr || median->estimate.value <= 0) continue;
+      const double share = late->estimate.value / 1e3 / median->estimate.value;
+      if (share <= share_limit) continue;
+      ids.push_back(point.point_id);
+      if (share > worst_share) {
+        worst = &point;
+        worst_share = share;
+      }
+    }
+    if (worst == nullptr) return {};
+    const std::string detail = fmt::format(
+        "The most is {}: 1 % of its queries were issued at least {} us after they were due, at a median latency of {} ms. "
+        "Something else kept the CPUs busy, or the engine computes on the thread that issues (use in_flight=1 then).",
+        point_label(*worst), format_significant(worst->find("issue_lateness_p99_us")->estimate.value),
+        format_significant(worst->find("latency_p50_ms")->estimate.value));
+    return {{Tone::warning, fmt::format("{} issued late", count_of(static_cast<int64_t>(ids.size()), "point was", "points were")), detail,
+             ids}};
+  }
+};
+
+const bool registered = Registry<Finding>::instance().add("late_issue", [] { return std::make_unique<LateIssue>(); });
+
+}  // namespace
+}  // namespace deepgap

@@ -1,0 +1,54 @@
+// What was offered by a schedule, what became of it, and how well the schedule was kept. Only Points of such scenarios have these.
+#include "analysis/metric.h"
+#include "analysis/steady.h"
+#include "record/latency_percentiles.h"
+#include "stats/percentile.h"
+
+#include <fmt/format.h>
+
+namespace deepgap {
+namespace {
+
+std::optional<Estimate> queue_wait(const Record& record, const std::string& id, double percent) {
+  if (!left_by_worker(record, "offered_rate")) return std::nullopt;
+  if (record.timings_dropped > 0) return left_by_worker(record, id);
+  std::vector<double> waits;
+  for (const Timing& timing : record.timings) {
+    if (timing.status == Status::ok) waits.push_back(static_cast<double>(timing.begin - timing.scheduled) / 1e6);
+  }
+  if (waits.empty()) return std::nullopt;
+  const auto found = estimate_percentile(waits, percent);
+  Estimate estimate{found.value, {}, {}, static_cast<int64_t>(waits.size())};
+  if (found.interval) {
+    estimate.low = found.interval->low;
+    estimate.high = found.interval->high;
+  }
+  return estimate;
+}
+
+MetricSpec of_worker(const std::string& id, const std::string& unit, Better better, const std::string& describe) {
+  return {id, unit, better, describe, [id](const Record& record) { return left_by_worker(record, id); }};
+}
+
+std::vector<MetricSpec> load_metrics() {
+  std::vector<MetricSpec> metrics{
+      of_worker("offered_rate", "1/s", Better::neither, "queries that were due in the schedule's window, over its length"),
+      of_worker("achieved_rate", "1/s", Better::higher, "of the offered queries those answered before that window ended, over its length"),
+      of_worker("issue_lateness_p50_us", "us", Better::lower,
+                "median time between the moment a query was due and the engine had room for it, and its submission"),
+      of_worker("issue_lateness_p99_us", "us", Better::lower, "99th percentile of the same: what the harness adds to latencies"),
+      of_worker("issue_lateness_max_us", "us", Better::lower, "the longest of the same"),
+  };
+  for (const NamedPercentile& p : wait_percentiles) {
+    const std::string id = wait_metric_id(p.name);
+    metrics.push_back({id, "ms", Better::lower,
+                       fmt::format("{}th percentile of the time a query that was due waited to be submitted", p.percent),
+                       [id, percent = p.percent](const Record& record) { return queue_wait(record, id, percent); }});
+  }
+  return metrics;
+}
+
+const bool registered = register_metrics(load_metrics());
+
+}  // namespace
+}  // namespace deepgap

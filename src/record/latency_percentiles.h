@@ -1,0 +1,20 @@
+// Which percentiles of latency and of waiting are metrics, and how these are named: the worker makes them where it could not keep all
+// timings, src/analysis from the timings, and reports draw them.
+#pragma once
+
+#include <string>
+
+namespace deepgap {
+
+struct NamedPercentile {
+  const char* name;
+  double percent;
+};
+inline constexpr NamedPercentile latency_percentiles[] = {{"p10", 10}, {"p25", 25}, {"p50", 50},    {"p75", 75},     {"p90", 90},
+                                                          {"p95", 95}, {"p99", 99}, {"p999", 99.9}, {"p9999", 99.99}};
+inline constexpr NamedPercentile wait_percentiles[] = {{"p50", 50}, {"p99", 99}};
+
+inline std::string latency_metric_id(const std::string& name) { return "latency_" + name + "_ms"; }
+inline std::string wait_metric_id(const std::string& name) { return "queue_wait_" + name + "_ms"; }
+
+}  // namespace deepgap

@@ -1,0 +1,87 @@
+// How latencies are distributed where load was offered by a schedule or under a bound: the share of queries that took longer, on
+// logarithmic axes, so that the tail can be read. Invalid points are drawn too: that is where one looks for the reason.
+#include "report/chart.h"
+#include "report/html.h"
+#include "report/sections.h"
+
+#include "analysis/words.h"
+#include "record/latency_percentiles.h"
+
+#include <fmt/format.h>
+
+namespace deepgap {
+namespace {
+
+bool has_load(const PointSummary& point) {
+  return point.outcome == Outcome::ok && (point.find("offered_rate") != nullptr || point.point.options.count("bound") > 0);
+}
+
+std::string tip(const std::string& label, const char* name, double value, const PointSummary& point) {
+  return fmt::format("{}\n{} latency {} ms{}", label, name, format_significant(value),
+                     point.verdict == Verdict::valid ? "" : "\n" + point.reason);
+}
+
+ChartLine tail_line(const Line& line, const PointSummary& point, int style) {
+  ChartLine chart_line{fmt::format("{}, batch {}", line.label, point.point.batch), style, false, {}};
+  for (const NamedPercentile& p : latency_percentiles) {
+    const MetricSummary* found = point.find(latency_metric_id(p.name));
+    // Beyond the last rank that the queries have, a percentile is only the longest latency again.
+    if (found == nullptr || static_cast<double>(found->estimate.n) * (100 - p.percent) < 100) continue;
+    ChartPoint chart_point;
+    chart_point.x = found->estimate.value;
+    chart_point.y = 1 - p.percent / 100;
+    chart_point.hollow = point.verdict != Verdict::valid;
+    chart_point.tip = tip(chart_line.label, p.name, found->estimate.value, point);
+    chart_line.points.push_back(chart_point);
+  }
+  return chart_line;
+}
+
+std::string workload_part(const Workload& workload) {
+  Chart chart{workload.label + ": share of queries against latency",
+              {"Latency (ms)", Scale::log10, {}},
+              {"Share of queries that take longer", Scale::log10, {}},
+              {}};
+  size_t left_out = 0;
+  for (const Line& line : workload.lines) {
+    for (const PointSummary* point : line.points) {
+      if (!has_load(*point)) continue;
+      ChartLine tail = tail_line(line, *point, static_cast<int>(chart.lines.size()));
+      if (tail.points.empty()) continue;
+      if (chart.lines.size() == report_caps.lines) {
+        ++left_out;
+      } else {
+        chart.lines.push_back(std::move(tail));
+      }
+    }
+  }
+  const std::string svg = chart_svg(chart);
+  if (svg.empty()) return {};
+  std::string html = "<h3>" + html_escaped(workload.label) +
+                     "</h3><div class=\"charts\"><figure><figcaption><b>Latency</b><span>down "
+                     "and to the left is better; hollow: not valid</span></figcaption>";
+  if (!has_end_labels(chart)) html += legend(chart);
+  html += svg + "</figure></div>";
+  if (left_out > 0) html += fmt::format("<p class=\"aside\">{} more are in the table.</p>", left_out);
+  return html;
+}
+
+}  // namespace
+
+bool has_load_section(const View& view) { return std::any_of(view.results.points.begin(), view.results.points.end(), has_load); }
+
+std::string load_section(const View& view) {
+  if (!has_load_section(view)) return {};
+  std::string html =
+      "<section id=\"load\"><h2>Load</h2><p class=\"aside\">Latency counts from the moment a query was due. A point under a bound is "
+      "valid or invalid; the reason stands in the summary and beside its row.</p>";
+  size_t shown = 0;
+  for (const Workload& workload : view.workloads) {
+    const std::string part = shown < report_caps.workloads ? workload_part(workload) : "";
+    shown += part.empty() ? 0 : 1;
+    html += part;
+  }
+  return html + "</section>";
+}
+
+}  // namespace deepgap

@@ -1,0 +1,27 @@
+#include "scenario/latency_bound.h"
+
+#include "base/text.h"
+#include "stats/percentile.h"
+
+#include <deepgap/error.h>
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+namespace deepgap {
+
+LatencyBound parse_latency_bound(const std::string& text) {
+  const size_t equals = text.find('=');
+  const auto percent = parse_percentile(std::string_view(text).substr(0, equals));
+  const auto limit = equals == std::string::npos ? std::nullopt : parse_duration(std::string_view(text).substr(equals + 1));
+  if (!percent || !limit || *limit <= 0) {
+    throw Error(ErrorKind::usage, fmt::format("bound='{}' is no percentile of latency and its limit, such as p99=15ms", text));
+  }
+  return {*percent, *limit, text};
+}
+
+// A hair is taken off, so that 100 / (100 - 99.9) is 1000 and not 1001.
+int64_t fewest_queries(const LatencyBound& bound) { return std::llround(std::ceil(100 / (100 - bound.percent) * (1 - 1e-9))); }
+
+}  // namespace deepgap

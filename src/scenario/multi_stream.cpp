@@ -14,13 +14,12 @@ class MultiStreamScenario final : public Scenario {
   std::string describe() const override { return "`batch` samples a query (at least 2), the next when all of them are complete"; }
   std::vector<ScenarioOption> options() const override { return {}; }
   void parse(const std::map<std::string, std::string>& /*options*/) override {}
+  void check_batch(int64_t batch) const override {
+    if (batch > 1) return;
+    throw Error(ErrorKind::usage, "multi-stream queries hold several samples: give for example --batch 8, or use --scenario single-stream");
+  }
   void drive(std::span<Tenant> tenants, Clock& clock, const std::atomic<bool>& interrupted) override {
-    for (const Tenant& tenant : tenants) {
-      if (tenant.batch == 1) {
-        throw Error(ErrorKind::usage,
-                    "multi-stream queries hold several samples: give for example --batch 8, or use --scenario single-stream");
-      }
-    }
+    for (const Tenant& tenant : tenants) check_batch(tenant.batch);
     drive_closed_loops(tenants, clock, interrupted, 1);
   }
 };

@@ -51,6 +51,8 @@ class Scenario {
   virtual std::vector<ScenarioOption> options() const = 0;
   // Checks and keeps the options it knows. Throws Error{usage}.
   virtual void parse(const std::map<std::string, std::string>& options) = 0;
+  // Whether its queries can hold so many samples. Throws Error{usage}.
+  virtual void check_batch(int64_t /*batch*/) const {}
   // Queries it keeps in flight, after parse(): the slots its Session must be loaded with at least.
   virtual int64_t in_flight() const { return 1; }
   // Whether it keeps as many in flight as the Session has slots, where these are more.

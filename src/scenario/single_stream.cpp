@@ -15,13 +15,12 @@ class SingleStreamScenario final : public Scenario {
   std::string describe() const override { return "one sample a query, the next when it completes"; }
   std::vector<ScenarioOption> options() const override { return {}; }
   void parse(const std::map<std::string, std::string>& /*options*/) override {}
+  void check_batch(int64_t batch) const override {
+    if (batch == 1) return;
+    throw Error(ErrorKind::usage, fmt::format("single-stream queries hold one sample, batch is {}; use --scenario batch", batch));
+  }
   void drive(std::span<Tenant> tenants, Clock& clock, const std::atomic<bool>& interrupted) override {
-    for (const Tenant& tenant : tenants) {
-      if (tenant.batch != 1) {
-        throw Error(ErrorKind::usage,
-                    fmt::format("single-stream queries hold one sample, batch is {}; use --scenario batch", tenant.batch));
-      }
-    }
+    for (const Tenant& tenant : tenants) check_batch(tenant.batch);
     drive_closed_loops(tenants, clock, interrupted, 1);
   }
 };

@@ -126,6 +126,7 @@ class Inspection {
     }
     PointOptions options = sort_options(known, backend_options, scenario.options());
     scenario.parse(options.scenario);
+    scenario.check_batch(point.batch);
     affinity_cpus(options.affinity, point.threads, allowed_cpus());  // throws for CPUs that are not there
     return options;
   }

@@ -1,0 +1,136 @@
+"""What `deepgap run` promises of load: every scenario on null, verdicts with reasons, bad settings, ends in time.
+
+Usage: load_test.py PATH_OF_DEEPGAP [unittest arguments]
+"""
+import json
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+PROGRAM = os.path.abspath(sys.argv[1])
+MODEL = ["--model", "resnet18:width=0.125,classes=10", "--shape", "input:Nx3x32x32", "--backend", "null"]
+
+
+class LoadTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.dir = tempfile.mkdtemp(prefix="deepgap-load-test-")
+
+    @classmethod
+    def tearDownClass(cls):
+        shutil.rmtree(cls.dir)
+
+    def setUp(self):
+        self.store = os.path.join(self.dir, self.id() + ".db")
+
+    def run_deepgap(self, *flags):
+        return subprocess.run([PROGRAM, "run", *MODEL, "--cache", self.dir, "--store", self.store, "--warmup", "5", *flags],
+                              capture_output=True, text=True, timeout=120)
+
+    def rows(self):
+        text = subprocess.run([PROGRAM, "export", self.store, "--format", "json"], capture_output=True, text=True, check=True).stdout
+        return json.loads(text)
+
+    def one(self, code, *flags):
+        result = self.run_deepgap(*flags)
+        self.assertEqual(result.returncode, code, result.stderr)
+        rows = self.rows()
+        self.assertEqual(len(rows), 1)
+        return rows[0]
+
+    def test_every_scenario_runs_on_null(self):
+        trace = os.path.join(self.dir, "arrivals.txt")
+        with open(trace, "w") as f:
+            f.writelines(f"{i / 500}\n" for i in range(100))
+        latency = ["--axis", "null.latency=100us"]
+        rate = ["--rate", "500", "--duration", "300ms"]
+        for scenario, flags, at_least in (
+                ("batch", ["-n", "20"], 20), ("single-stream", ["-n", "20"], 20), ("multi-stream", ["-n", "20", "--batch", "4"], 20),
+                ("server", rate, 100), ("constant", rate, 150), ("bursty", rate, 30), ("trace", ["--trace", trace], 100),
+                ("offline", ["--batch", "8", "--axis", "total_samples=1000"], 125),
+                ("concurrency", ["--clients", "3", "--duration", "300ms", "--streams", "3"], 100)):
+            with self.subTest(scenario):
+                self.store = os.path.join(self.dir, scenario + ".db")
+                row = self.one(0, "--scenario", scenario, *latency, *flags)
+                self.assertEqual(row["verdict"], "valid", row["reason"])
+                self.assertGreaterEqual(row["timings"], at_least)
+                scheduled = scenario in ("server", "constant", "bursty", "trace")
+                self.assertEqual(row.get("offered_rate") is not None, scheduled)
+                self.assertEqual(row.get("queue_wait_p99_ms") is not None, scheduled)
+
+    def test_an_overload_is_invalid_with_its_backlog_and_ends_in_time(self):
+        begin = time.monotonic()
+        row = self.one(1, "--scenario", "server", "--rate", "1e6", "--duration", "2s", "--axis", "null.latency=5ms")
+        self.assertLess(time.monotonic() - begin, 30)
+        self.assertEqual(row["verdict"], "invalid")
+        self.assertRegex(row["reason"], r"^overloaded: at the end \d+ of \d+ queries were waiting, the oldest for .*; lower the rate below that")
+        self.assertLess(row["achieved_rate"], 220)
+        self.assertLess(row["host_memory_mib"], 300)
+
+    def test_a_bound_decides_the_verdict(self):
+        flags = ["--scenario", "constant", "--rate", "200", "--duration", "1s", "--axis", "null.latency=1ms"]
+        self.assertEqual(self.one(0, *flags, "--bound", "p50=500ms")["verdict"], "valid")
+        self.store += ".below"
+        row = self.one(1, *flags, "--bound", "p99=200us")
+        self.assertEqual(row["verdict"], "invalid")
+        self.assertIn("cannot be held: even the fastest query took 1", row["reason"])
+        self.store += ".few"
+        self.assertIn("it takes 1000; measure longer", self.one(1, *flags, "--bound", "p99.9=500ms")["reason"])
+
+    def test_an_engine_that_never_answers_is_timed_out(self):
+        row = self.one(1, "--scenario", "server", "--rate", "1000", "--duration", "1s", "--axis", "null.latency=100us",
+                       "--axis", "null.hang_at=200", "--timeout", "2s")
+        self.assertEqual(row["outcome"], "timed_out")
+
+    def test_ten_seconds_unless_asked_otherwise(self):
+        row = self.one(0, "--scenario", "constant", "--rate", "20", "--axis", "null.latency=1ms")
+        self.assertEqual((row["timings"], row["stopping"]), (200, "duration"))
+
+    def test_the_same_seed_offers_the_same_load(self):
+        flags = ["--scenario", "server", "--rate", "500", "--duration", "400ms", "--axis", "null.latency=10us", "--repeats", "2"]
+        self.assertEqual(self.run_deepgap(*flags, "--axis", "seed=1,2").returncode, 0)
+        offered = {}
+        for row in self.rows():
+            offered.setdefault(row["options"], set()).add(row["offered_rate"])
+        self.assertEqual([len(rates) for rates in offered.values()], [1, 1])
+        self.assertEqual(len(set.union(*offered.values())), 2)
+
+    def test_bad_settings_are_one_line_and_nothing_is_run(self):
+        trace = os.path.join(self.dir, "bad.txt")
+        with open(trace, "w") as f:
+            f.write("0\n1\n0.5\n")
+        for flags, message in (
+                (["--scenario", "server"], "give for example --rate 200"), (["--scenario", "server", "--rate=0"], "rate='0'"),
+                (["--scenario", "server", "--rate=-3"], "rate='-3'"), (["--scenario", "constant", "--rate=inf"], "rate='inf'"),
+                (["--scenario", "bursty", "--rate=nan"], "rate='nan'"),
+                (["--rate", "5"], "'rate' is not an option of scenario batch; it is one of bursty, constant, server"),
+                (["--scenario", "server", "--rate", "5", "--clients", "2"], "'clients' is not an option of scenario server"),
+                (["--scenario", "trace", "--trace", trace], "bad.txt:3: 0.5 goes back in time"),
+                (["--scenario", "trace", "--trace", self.dir], "cannot read the trace"),
+                (["--scenario", "multi-stream"], "give for example --batch 8"),
+                (["--scenario", "server", "--rate", "5", "--bound", "p99<15ms"], "bound='p99<15ms'"),
+                (["--scenario", "server", "--rate", "5", "--bound", "p99=15"], "bound='p99=15'"),
+                (["--scenario", "sever", "--rate", "5"], "did you mean 'server'")):
+            with self.subTest(message):
+                result = self.run_deepgap(*flags)
+                self.assertEqual(result.returncode, 2, result.stderr)
+                self.assertIn(message, result.stderr)
+                self.assertEqual(len(result.stderr.strip().splitlines()), 1, result.stderr)
+
+    def test_a_bounded_memory_holds_whatever_the_rate(self):
+        def limit():
+            resource.setrlimit(resource.RLIMIT_DATA, (1 << 30, 1 << 30))
+        result = subprocess.run([PROGRAM, "run", *MODEL, "--cache", self.dir, "--store", self.store, "--warmup", "5", "--scenario", "server",
+                                 "--rate", "1e9", "--duration", "1s", "--axis", "null.latency=1ms"],
+                                capture_output=True, text=True, timeout=120, preexec_fn=limit)
+        self.assertEqual(result.returncode, 1, result.stderr)
+        self.assertIn("at least 10000000 of", self.rows()[0]["reason"])
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0]] + sys.argv[2:])

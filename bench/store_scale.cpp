@@ -3,7 +3,7 @@
 //     store_scale [records] [file to keep]
 #include "record/example_record.h"
 #include "store/store.h"
-#include "store/temporary_folder.h"
+#include "base/temporary_folder.h"
 
 #include <fmt/format.h>
 

@@ -20,8 +20,8 @@ class Clock {
   virtual void wait_until(Nanoseconds t) = 0;
   // Wakes the waiter. Any thread.
   virtual void notify() = 0;
-  // Runs `work` inside the wait_until that passes `t`, on the waiting thread. Equal times run in the order they were scheduled. Only
-  // from the scenario's thread. The null backend completes its scripted queries this way.
+  // Runs `work` inside the wait_until that passes `t`, on the waiting thread. Equal times run in the order they were scheduled. Any
+  // thread; from another than the waiter's it is a notify() too. The null backend completes its scripted queries this way.
   virtual void schedule(Nanoseconds t, std::function<void()> work) = 0;
 };
 

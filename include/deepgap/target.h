@@ -1,4 +1,4 @@
-// Target: what a Scenario drives: a bare Session (scenario/session_target.h), later a Dispatcher or a remote server.
+// Target: what a Scenario drives: a bare Session (scenario/session_target.h), a Dispatcher (scenario/dispatcher.h).
 #pragma once
 
 #include <deepgap/clock.h>
@@ -15,6 +15,7 @@ struct Query {
   uint64_t id = 0;
   Nanoseconds scheduled = 0;
   std::span<const uint32_t> samples;  // valid during submit() only
+  int priority = 0;                   // 0 is the most urgent class, for Targets that have several
 };
 
 // Samples [first, first+count) of a query are finished.
@@ -29,6 +30,7 @@ struct Completed {
   // Where the Target has them: outputs whose rows [row, row + count) are these samples'. Valid during the callback.
   std::span<const TensorView> outputs;
   size_t row = 0;
+  bool shed = false;  // cancelled by a Target whose queue was full
 };
 using TargetCompletion = std::function<void(std::span<const Completed>)>;
 

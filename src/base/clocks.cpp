@@ -12,6 +12,7 @@
 #include <atomic>
 #include <ctime>
 #include <functional>
+#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -97,7 +98,9 @@ class RealClock final : public Clock {
   }
 
   void wait_until(Nanoseconds t) override {
+    waiter_.store(&this_thread, std::memory_order_relaxed);
     for (;;) {
+      take_from_others();
       run_due();
       if (bell_.take()) return;
       const Nanoseconds until = std::min(t, agenda_.next());
@@ -113,9 +116,26 @@ class RealClock final : public Clock {
   }
 
   void notify() override { bell_.raise(); }
-  void schedule(Nanoseconds t, std::function<void()> work) override { agenda_.add(t, std::move(work)); }
+
+  void schedule(Nanoseconds t, std::function<void()> work) override {
+    if (waiter_.load(std::memory_order_relaxed) == &this_thread) return agenda_.add(t, std::move(work));
+    {
+      const std::lock_guard lock(mutex_);
+      from_others_.emplace_back(t, std::move(work));
+      others_scheduled_.store(true, std::memory_order_relaxed);
+    }
+    bell_.raise();
+  }
 
  private:
+  void take_from_others() {
+    if (!others_scheduled_.load(std::memory_order_relaxed)) return;  // seen with the bell at the latest
+    const std::lock_guard lock(mutex_);
+    others_scheduled_.store(false, std::memory_order_relaxed);
+    for (auto& [t, work] : from_others_) agenda_.add(t, std::move(work));
+    from_others_.clear();
+  }
+
   // What becomes due meanwhile waits for the next look, so that work which schedules work for "now" cannot hold the thread for ever.
   void run_due() {
     if (agenda_.next() == never) return;
@@ -124,7 +144,12 @@ class RealClock final : public Clock {
   }
 
   static constexpr Nanoseconds spin = 50'000;
-  Agenda agenda_;
+  inline static thread_local const char this_thread = 0;  // its address is the thread's
+  std::atomic<const char*> waiter_{&this_thread};         // the thread that waited last; at first the one that made the clock
+  Agenda agenda_;                                         // the waiter's alone: what it schedules itself takes no lock
+  std::mutex mutex_;
+  std::vector<std::pair<Nanoseconds, std::function<void()>>> from_others_;
+  std::atomic<bool> others_scheduled_{false};
   Bell bell_;
 };
 

@@ -137,5 +137,30 @@ TEST(RealClock, NoNotificationIsLost) {
   EXPECT_EQ(seen, total) << "a wake-up was lost";
 }
 
+// A completion on an engine's thread asks for a look on the scenario's: it runs there, and soon, although nothing else ends the wait.
+TEST(RealClock, WorkOfAnotherThreadRunsOnTheWaitersAndWakesIt) {
+  const auto clock = make_real_clock();
+  std::thread::id ran_on;
+  const auto deadline = clock->now() + 60'000'000'000;
+  std::jthread other([&] { clock->schedule(clock->now(), [&] { ran_on = std::this_thread::get_id(); }); });
+  while (ran_on == std::thread::id() && clock->now() < deadline) clock->wait_until(deadline);
+  EXPECT_EQ(ran_on, std::this_thread::get_id());
+}
+
+TEST(RealClock, NoWorkOfOtherThreadsIsLost) {
+  const auto clock = make_real_clock();
+  constexpr int each = 5'000;
+  int ran = 0;
+  {
+    const auto schedule = [&] {
+      for (int i = 0; i < each; ++i) clock->schedule(clock->now() + i % 3 * 1'000, [&] { ++ran; });
+    };
+    const std::jthread one(schedule), two(schedule);
+    const auto deadline = clock->now() + 60'000'000'000;
+    while (ran < 2 * each && clock->now() < deadline) clock->wait_until(deadline);
+  }
+  EXPECT_EQ(ran, 2 * each);
+}
+
 }  // namespace
 }  // namespace deepgap

@@ -18,6 +18,8 @@ struct Made {
   int threads = 2;
   std::string device = "cpu";
   std::map<std::string, double> metrics;  // besides
+  int devices = 1;                        // of that kind
+  std::map<std::string, std::string> options;
 };
 
 void add(ResultsCollector& collector, const Made& made) {
@@ -28,7 +30,9 @@ void add(ResultsCollector& collector, const Made& made) {
     record.point.batch = made.batch;
     record.point.precision = made.precision;
     record.point.threads = made.threads;
-    record.point.placement.devices = {{"", made.device, 0}};
+    record.point.placement.devices.clear();
+    for (int index = 0; index < made.devices; ++index) record.point.placement.devices.push_back({"", made.device, index});
+    record.point.options = made.options;
     for (const auto& [id, value] : made.metrics) record.estimates[id] = {value, {}, {}, 1};
     record.repeat = static_cast<int>(i);
     record.verdict = Verdict::valid;
@@ -363,6 +367,32 @@ TEST(Findings, a_latency_bound_is_held_or_broken_with_its_reason) {
   EXPECT_EQ(statements[0].detail, "p99 latency 12.5 ms, 99.5 queries a second answered.");
   EXPECT_THAT(statements[1].headline, HasSubstr(": invalid"));
   EXPECT_EQ(statements[1].detail, "p99 latency is 21 ms");
+}
+
+TEST(Findings, several_devices_are_set_against_one) {
+  ResultsCollector collector;
+  Made one{.throughputs = {1000, 1002, 998}, .device = "cuda"};
+  Made two = one;
+  two.devices = 2;
+  two.throughputs = {1900, 1904, 1896};
+  Made sessions = one;
+  sessions.options = {{"instances", "2"}};
+  sessions.throughputs = {1100, 1102, 1098};
+  for (const Made& made : {one, two, sessions}) add(collector, made);
+  const auto said = find("instances", collector);
+  ASSERT_THAT(said, SizeIs(1));
+  EXPECT_THAT(said[0].headline, HasSubstr("fastest with 2 devices in one process"));
+  EXPECT_THAT(said[0].detail, HasSubstr("2 devices in one process: 1.90 times"));
+  EXPECT_THAT(said[0].detail, HasSubstr("a scaling efficiency of 0.95 (0.9"));
+  EXPECT_THAT(said[0].detail, HasSubstr("2 sessions on a device: 1.10 times"));
+  EXPECT_THAT(said[0].point_ids, SizeIs(3));
+}
+
+TEST(Findings, without_one_session_there_is_nothing_to_set_several_against) {
+  ResultsCollector collector;
+  add(collector, {.throughputs = {1900}, .device = "cuda", .devices = 2});
+  add(collector, {.throughputs = {1900}, .device = "cuda", .devices = 4});
+  EXPECT_THAT(find("instances", collector), SizeIs(0));
 }
 
 }  // namespace

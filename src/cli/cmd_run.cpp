@@ -30,7 +30,7 @@ struct AxisFlag {
 constexpr AxisFlag axis_flags[] = {
     {"-m,--model,--onnx", "model", "Zoo name (deepgap models) or ONNX file; a list makes an axis, as with all flags of this group"},
     {"-e,--backend", "backend", "Engine (deepgap backends)"},
-    {"-d,--device", "device", "cpu, cuda:0"},
+    {"-d,--device", "device", "cpu, cuda:0; cuda:0+cuda:1 is one point on two devices"},
     {"-p,--precision", "precision", "fp32, ..."},
     {"-b,--batch,--batch-size", "batch", "Samples a query: 1,2,4 or 1..512*2"},
     {"-s,--scenario", "scenario", "How load is offered; they are listed below"},
@@ -42,6 +42,11 @@ constexpr AxisFlag axis_flags[] = {
     {"-w,--weights", "weights", "seeded, a named set (imagenet), or a safetensors file"},
     {"-t,--threads", "threads", "Of the engine; 0 or left out: the CPUs allowed here"},
     {"--streams", "streams", "Queries that a session can hold at a time"},
+    {"--instances", "instances", "Sessions on each device"},
+    {"--max-batch", "max_batch", "Most samples that are joined to one batch (docs/dispatcher.md)"},
+    {"--max-delay", "max_delay", "How long a query may wait for its batch to fill: 2ms"},
+    {"--queue-limit", "queue_limit", "Queries that may wait for a session"},
+    {"--shed", "shed", "Who goes when the queue is full: none, reject-newest, drop-oldest"},
     {"--isa", "isa", "Most that the native engine may use: auto, avx2, avx512, avx512_vnni, avx512_bf16, amx"},
 };
 

@@ -50,13 +50,13 @@ class QueueingDispatcher final : public Dispatcher {
   QueueingDispatcher(std::vector<DispatcherInstance> instances, const DispatcherSettings& settings, Clock& clock)
       : settings_(settings), clock_(clock), waiting_(settings.priorities) {
     for (DispatcherInstance& instance : instances) add_instance(std::move(instance));
+    if (settings_.queue_limit == 0) settings_.queue_limit = queries_in_work();
     reset_log();
   }
 
   TargetLimits limits() const override {
-    const auto slots = static_cast<int64_t>(batches_.size());
-    const bool sheds = settings_.shedding != Shedding::none;
-    return {INT32_MAX, settings_.queue_limit + (sheds ? slots * settings_.max_batch + shedding_margin : slots)};
+    const int64_t margin = settings_.shedding == Shedding::none ? 0 : shedding_margin;
+    return {INT32_MAX, std::max(settings_.least_in_flight, queries_in_work() + settings_.queue_limit + margin)};
   }
 
   void on_completion(TargetCompletion completion) override {
@@ -127,6 +127,12 @@ class QueueingDispatcher final : public Dispatcher {
       batches_.emplace_back(std::make_unique<Batch>())->instance = index;
     }
     instance.target->on_completion([this](std::span<const Completed> completed) { deliver(completed); });
+  }
+
+  // At most, when every place in an instance holds a full batch.
+  int64_t queries_in_work() const {
+    const int64_t of_a_batch = (settings_.max_batch + settings_.query_samples - 1) / settings_.query_samples;
+    return of_a_batch * static_cast<int64_t>(batches_.size());
   }
 
   // The reason an instance gives, with its name where there are several.
@@ -288,7 +294,7 @@ class QueueingDispatcher final : public Dispatcher {
     });
   }
 
-  const DispatcherSettings settings_;
+  DispatcherSettings settings_;
   Clock& clock_;
   TargetCompletion completion_;
   WaitingQueries waiting_;

@@ -70,6 +70,7 @@ struct Rig {
 
 DispatcherSettings batches_of(int64_t max_batch, Nanoseconds max_delay = 0) {
   DispatcherSettings settings;
+  settings.queue_limit = 1024;
   settings.max_batch = max_batch;
   settings.max_delay = max_delay;
   return settings;
@@ -238,11 +239,17 @@ TEST(Dispatcher, AFullQueueDropsTheOldest) {
   EXPECT_EQ(rig.answers[2].shed, 1U);
 }
 
-TEST(Dispatcher, WithoutSheddingTheLimitIsTheScenariosToKeep) {
-  DispatcherSettings settings = batches_of(4);
-  settings.queue_limit = 10;
-  Rig rig(settings, 2, 3);
-  EXPECT_EQ(rig.dispatcher->limits().max_in_flight, 10 + 2 * 3);
+// What an overloaded Target cannot take shall wait in the Scenario's schedule, where it is seen, and not in a long queue here.
+TEST(Dispatcher, TakesWhatIsInWorkAndOneBatchMoreForEveryPlace) {
+  DispatcherSettings settings = batches_of(8);
+  settings.queue_limit = 0;
+  EXPECT_EQ(Rig(settings, 2, 3).dispatcher->limits().max_in_flight, 2 * 2 * 3 * 8);
+  settings.query_samples = 4;
+  EXPECT_EQ(Rig(settings, 2, 3).dispatcher->limits().max_in_flight, 2 * 2 * 3 * 2);
+  settings.queue_limit = 100;
+  EXPECT_EQ(Rig(settings, 2, 3).dispatcher->limits().max_in_flight, 2 * 3 * 2 + 100);
+  settings.shedding = Shedding::drop_oldest;
+  EXPECT_GT(Rig(settings, 2, 3).dispatcher->limits().max_in_flight, 2 * 3 * 2 + 100) << "who goes is decided here";
 }
 
 TEST(Dispatcher, AFullQueueWaitsForNoDelay) {

@@ -65,7 +65,9 @@ Backend& Group::backend(const WorkOrder& order) {
   if (!plugin_) {
     const auto affinity = order.point.options.find("affinity");
     if (affinity != order.point.options.end()) {
-      const std::vector<int> cpus = affinity_cpus(affinity->second, order.point.threads, allowed_cpus());
+      const auto side = gpu_side(affinity->second);
+      const std::vector<int> cpus = side ? cpus_beside(*side, order.point.placement.devices, environment(), allowed_cpus())
+                                         : affinity_cpus(affinity->second, order.point.threads, allowed_cpus());
       if (!cpus.empty()) pin_thread(cpus);  // threads that the engine starts later inherit it
     }
     plugin_ = open_plugin(order.point.backend);

@@ -65,10 +65,10 @@ Support placement_support(const Point& point, const InspectedBackend& backend) {
   return {};
 }
 
-Support batch_support(const Point& point, const GraphSummary& model) {
+Support batch_support(const Point& point, const GraphSummary& model, const DispatchOptions& options) {
   if (model.inputs.empty() || !model.inputs.front().dims || model.inputs.front().dims->empty()) return {};
   const Dim& first = model.inputs.front().dims->front();
-  if (!first.known() || first.size == point.batch) return {};
+  if (!first.known() || (first.size == point.batch && batch_sizes(point, options).size() == 1)) return {};
   return {false, fmt::format("{} has a fixed batch of {}", point.model, first.size)};
 }
 
@@ -98,7 +98,7 @@ class Inspection {
     result.macs_per_item = model.macs_per_item;
     result.flop_per_item = model.flop_per_item;
     result.bytes_per_item = model.bytes_per_item;
-    const Support support = support_of(point, backend, model);
+    const Support support = support_of(point, backend, model, options.dispatch);
     result.supported = support.ok;
     result.reason = support.reason;
     return result;
@@ -127,7 +127,7 @@ class Inspection {
     PointOptions options = sort_options(known, backend_options, scenario.options());
     scenario.parse(options.scenario);
     scenario.check_batch(point.batch);
-    affinity_cpus(options.affinity, point.threads, allowed_cpus());  // throws for CPUs that are not there
+    if (!gpu_side(options.affinity)) affinity_cpus(options.affinity, point.threads, allowed_cpus());  // throws for CPUs that are not there
     return options;
   }
 
@@ -152,14 +152,14 @@ class Inspection {
     dataset->load(samples);
   }
 
-  Support support_of(const Point& point, InspectedBackend& backend, const GraphSummary& model) {
+  Support support_of(const Point& point, InspectedBackend& backend, const GraphSummary& model, const DispatchOptions& options) {
     if (!backend.plugin) return {false, backend.reason};
     if (point.task != "infer") return {false, fmt::format("task '{}' is not built yet; infer is", point.task)};
-    for (const Support& support : {placement_support(point, backend), batch_support(point, model)}) {
+    for (const Support& support : {placement_support(point, backend), batch_support(point, model, options)}) {
       if (!support.ok) return support;
     }
     about_to_({fmt::format("backend {}", point.backend), point.backend});
-    return backend.plugin->backend().supports(point, engine_summary(point, model));
+    return supports_everywhere(backend.plugin->backend(), point, engine_summary(point, model), options);
   }
 
   const std::string& cache_dir_;

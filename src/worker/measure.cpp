@@ -2,10 +2,11 @@
 
 #include "base/file.h"
 #include "base/text.h"
-#include "scenario/session_target.h"
 #include "telemetry/environment.h"
 #include "worker/check.h"
+#include "worker/dispatch_record.h"
 #include "worker/energy_windows.h"
+#include "worker/instances.h"
 #include "worker/load_verdict.h"
 #include "worker/mark_meter.h"
 #include "worker/reference.h"
@@ -60,6 +61,14 @@ std::string streams_note(int64_t streams, int64_t in_flight, size_t cpus) {
   return {};
 }
 
+// A closed loop that nobody told otherwise keeps one query in flight; over several Sessions that is one for each.
+void keep_sessions_busy(const Point& point, const std::vector<ScenarioOption>& known, PointOptions& options) {
+  const size_t sessions = instance_loads(point, options.dispatch).size();
+  for (const ScenarioOption& option : known) {
+    if (option.name == "in_flight" && option.default_value == "1") options.scenario.emplace(option.name, std::to_string(sessions));
+  }
+}
+
 // The scenario's own length of the window where nobody asked for another ending: the rule that Study files and flags begin with.
 void apply_default_duration(const Scenario& scenario, StoppingSettings& settings) {
   const StoppingSettings unasked;
@@ -87,13 +96,16 @@ class Measurement {
   bool find_reference_outputs();
   void idle();
   void load();
-  void first_result();
-  void check(std::span<const TensorView> outputs);
+  int64_t slots_of_a_session() const;
+  void first_results();
+  double first_result_ms(Target& target);
+  void check(std::span<const TensorView> outputs, const std::string& instance);
   void warm_up();
   void steady();
   void trim_steady_window(const TimingLog& log);
   void note_precisions();
   void drive(Target& target, Stopping& stopping, TimingSink& sink, Nanoseconds duration, OfferedLoad* offered);
+  std::string keep_dispatch();
   void judge(const Stopping& stopping, const std::string& invalid);
   bool stop_if_interrupted();
 
@@ -122,8 +134,9 @@ class Measurement {
   Backend* backend_ = nullptr;
   std::unique_ptr<Scenario> scenario_;
   std::optional<Reference> reference_;
-  std::unique_ptr<Target> target_;
-  Session* session_ = nullptr;  // the Target owns it
+  std::optional<Instances> instances_;
+  Target* target_ = nullptr;        // of instances_, all joined
+  std::vector<Series> own_series_;  // besides the probes'
 };
 
 bool Measurement::run() {
@@ -138,7 +151,7 @@ bool Measurement::run() {
   idle();
   stage("load", [&] { load(); });
   if (stop_if_interrupted()) return true;
-  stage("check", [&] { first_result(); });
+  stage("check", [&] { first_results(); });
   if (record_.outcome != Outcome::ok || stop_if_interrupted()) return true;
   stage("warm_up", [&] { warm_up(); });
   if (stop_if_interrupted()) return true;
@@ -171,6 +184,7 @@ void Measurement::prepare() {
   record_.facts["backend.plugin"] = fmt::format("{}/deepgap_{}.so", plugin_dir(), order_.point.backend);
   scenario_ = Registry<Scenario>::instance().make("scenario", order_.point.scenario);
   options_ = sort_options(order_.point, backend_->options(), scenario_->options());
+  keep_sessions_busy(order_.point, scenario_->options(), options_);
   scenario_->parse(options_.scenario);
   apply_default_duration(*scenario_, record_.stopping);
   inputs_ = group_.inputs(order_, options_);
@@ -184,7 +198,7 @@ void Measurement::prepare() {
   record_.macs_per_item = summary.macs_per_item;
   record_.flop_per_item = summary.flop_per_item;
   record_.bytes_per_item = summary.bytes_per_item;
-  const Support support = backend_->supports(order_.point, engine_summary(order_.point, summary));
+  const Support support = supports_everywhere(*backend_, order_.point, engine_summary(order_.point, summary), options_.dispatch);
   if (!support.ok) throw Error(ErrorKind::refused, support.reason);
 }
 
@@ -213,69 +227,83 @@ bool Measurement::find_reference_outputs() {
 
 void Measurement::load() {
   LoadOptions load;
-  load.placement = order_.point.placement;
   load.precision = order_.point.precision;
   load.task = order_.point.task;
-  load.batch_sizes = {order_.point.batch};
-  load.slots = static_cast<int>(std::max(options_.streams, scenario_->in_flight()));
-  load.threads = std::max(order_.point.threads, 1);
+  load.batch_sizes = batch_sizes(order_.point, options_.dispatch);
+  load.slots = static_cast<int>(slots_of_a_session());
   load.cache_dir = order_.cache_dir;
   load.options = options_.backend;
   load.clock = &clock_;
-  const auto loader = [&](Completion completion) {
-    load.completion = std::move(completion);
-    const Nanoseconds begin = clock_.now();
-    auto session = backend_->load(*inputs_.engine_model, load);
-    record_.compile_s = static_cast<double>(clock_.now() - begin) / 1e9;
-    session_ = session.get();
-    return session;
-  };
-  target_ = make_session_target(loader, *inputs_.dataset, order_.point.batch, clock_);
+  const Nanoseconds begin = clock_.now();
+  instances_.emplace(*backend_, *inputs_.engine_model, *inputs_.dataset, order_.point, options_.dispatch, load, [this] { pulse_.beat(); });
+  record_.compile_s = static_cast<double>(clock_.now() - begin) / 1e9;
   record_.backend_version = backend_->version();  // some settle on a part of it when they load
-  record_.facts["session.slots"] = static_cast<int64_t>(session_->slots());
+  const auto sessions = static_cast<int64_t>(instances_->all().size());
+  const int64_t slots = instances_->all().front().session->slots();
+  record_.facts["session.slots"] = slots;
   record_.facts["cpus.affinity"] = affinity_of_this_thread();
-  const int64_t in_flight = scenario_->uses_all_slots() ? session_->slots() : scenario_->in_flight();
-  const std::string note = streams_note(options_.streams, in_flight, allowed_cpus().size());
+  const int64_t in_flight = scenario_->uses_all_slots() ? slots * sessions : scenario_->in_flight();
+  const std::string note = streams_note(options_.streams * sessions, in_flight, allowed_cpus().size());
   if (!note.empty()) record_.facts["streams.note"] = note;
-  target_->load(inputs_.samples);
+  instances_->load(inputs_.samples);
 }
 
-void Measurement::first_result() {
+// What a closed loop keeps in flight lies in the Sessions, unless it is to wait for a batch to fill.
+int64_t Measurement::slots_of_a_session() const {
+  const auto sessions = static_cast<int64_t>(instance_loads(order_.point, options_.dispatch).size());
+  if (options_.dispatch.max_batch.value_or(order_.point.batch) > order_.point.batch) return options_.streams;
+  return std::max(options_.streams, (scenario_->in_flight() + sessions - 1) / sessions);
+}
+
+// Every Session alone, so that each is checked; then they are joined.
+void Measurement::first_results() {
+  for (const Instances::Instance& instance : instances_->all()) {
+    const double ms = first_result_ms(*instance.target);
+    record_.first_result_ms = std::max(ms, record_.first_result_ms.value_or(0));
+    if (reference_ && !interrupted_.load()) check(instance.session->outputs(0), instances_->all().size() > 1 ? instance.name : "");
+    if (record_.outcome != Outcome::ok || interrupted_.load()) return;
+  }
+  target_ = &instances_->join(dispatcher_settings(order_.point, options_.dispatch, scenario_->in_flight()), clock_);
+}
+
+double Measurement::first_result_ms(Target& target) {
   std::vector<uint32_t> samples;
-  for (int64_t i = 0; i < order_.point.batch; ++i) samples.push_back(inputs_.samples[static_cast<size_t>(i) % inputs_.samples.size()]);
+  const int64_t batch = largest_batch(order_.point, options_.dispatch);
+  for (int64_t i = 0; i < batch; ++i) samples.push_back(inputs_.samples[static_cast<size_t>(i) % inputs_.samples.size()]);
   std::atomic<bool> done{false};
-  target_->on_completion([&](std::span<const Completed> completed) {
+  target.on_completion([&](std::span<const Completed> completed) {
     if (completed.back().last) done.store(true);
     clock_.notify();
   });
   const Nanoseconds begin = clock_.now();
   const Query query{0, begin, samples};
-  target_->submit(std::span(&query, 1));
+  target.submit(std::span(&query, 1));
   while (!done.load() && !interrupted_.load()) clock_.wait_until(never);
-  if (!done.load()) target_->cancel();
-  record_.first_result_ms = static_cast<double>(clock_.now() - begin) / 1e6;
-  target_->on_completion({});
-  target_->flush();  // throws with the engine's reason when the query failed
+  if (!done.load()) target.cancel();
+  const double ms = static_cast<double>(clock_.now() - begin) / 1e6;
+  target.on_completion({});
+  target.flush();  // throws with the engine's reason when the query failed
   pulse_.beat();
-  if (reference_ && !interrupted_.load()) check(session_->outputs(0));
+  return ms;
 }
 
-void Measurement::check(std::span<const TensorView> outputs) {
+void Measurement::check(std::span<const TensorView> outputs, const std::string& instance) {
+  const std::string where = instance.empty() ? "" : instance + ": ";
   std::optional<CheckResult> result;
   try {
-    result = compare_batch(*reference_, outputs, order_.point.batch, order_.point.precision);
+    result = compare_batch(*reference_, outputs, largest_batch(order_.point, options_.dispatch), order_.point.precision);
   } catch (const Error& error) {  // another type or shape is a wrong result
-    return fail(Outcome::incorrect, fmt::format("wrong result: {}", error.what()));
+    return fail(Outcome::incorrect, fmt::format("{}wrong result: {}", where, error.what()));
   }
   if (!result) {
     record_.unchecked = true;
     record_.facts["check"] = std::string("no output has the batch as its first dimension");
     return;
   }
-  record_.check = result;
+  if (!record_.check || result->sqnr_db < record_.check->sqnr_db) record_.check = result;  // the worst one's
   if (result->pass) return;
   fail(Outcome::incorrect,
-       fmt::format("outputs differ from the {}: SQNR {:.1f} dB, {} asks for {:.0f} dB (largest error {:.3g})", result->against,
+       fmt::format("{}outputs differ from the {}: SQNR {:.1f} dB, {} asks for {:.0f} dB (largest error {:.3g})", where, result->against,
                    result->sqnr_db, order_.point.precision, min_sqnr_db(order_.point.precision), result->max_abs_error));
 }
 
@@ -292,7 +320,7 @@ void Measurement::drive(Target& target, Stopping& stopping, TimingSink& sink, Na
 }
 
 void Measurement::warm_up() {
-  session_->reset_peak();
+  instances_->reset_peak();
   const auto stopping = make_warmup(order_.stopping);
   TimingCounter counter(pulse_);
   drive(*target_, *stopping, counter, order_.stopping.warmup ? never : order_.stopping.warmup_budget, nullptr);
@@ -307,6 +335,7 @@ void Measurement::steady() {
   TimingLog log(pulse_);
   MarkMeter meter(*target_);
   OfferedLoad offered;
+  if (Dispatcher* dispatcher = instances_->dispatcher()) dispatcher->take_log();  // that of the warm-up
   stage("steady", [&] { drive(meter, *stopping, log, duration, &offered); });
   if (stop_if_interrupted()) return;
   trim_steady_window(log);
@@ -314,11 +343,22 @@ void Measurement::steady() {
   record_.estimates.merge(load_estimates(offered));
   record_.estimates.merge(log.estimates_of_all());
   record_.estimates["throughput"] = stopping->throughput();
-  const std::string invalid = why_invalid(offered, options_.bound, log.summarize(options_.bound));
+  std::string invalid = why_invalid(offered, options_.bound, log.summarize(options_.bound));
+  if (const std::string shed = keep_dispatch(); invalid.empty()) invalid = shed;
   record_.timings_dropped = log.dropped();
   record_.timings = log.take();
-  record_.device_memory = session_->memory();
+  record_.device_memory = instances_->memory();
   judge(*stopping, invalid);
+}
+
+// Why what was shed makes the result invalid; empty: it does not.
+std::string Measurement::keep_dispatch() {
+  Dispatcher* dispatcher = instances_->dispatcher();
+  if (dispatcher == nullptr) return {};
+  const DispatcherLog log = dispatcher->take_log();
+  keep_dispatcher_log(log, record_);
+  own_series_.push_back(queue_depth_series(log));
+  return why_shed(log, options_.dispatch);
 }
 
 void Measurement::judge(const Stopping& stopping, const std::string& invalid) {
@@ -337,7 +377,7 @@ void Measurement::judge(const Stopping& stopping, const std::string& invalid) {
 void Measurement::note_precisions() {
   if (record_.outcome != Outcome::ok) return;
   try {
-    for (const auto& [precision, share] : session_->precision_shares()) record_.facts["macs." + precision] = share;
+    for (const auto& [precision, share] : instances_->all().front().session->precision_shares()) record_.facts["macs." + precision] = share;
   } catch (const Error& error) {
     record_.facts["macs"] = fmt::format("not available: {}", error.what());
   }
@@ -353,13 +393,14 @@ void Measurement::trim_steady_window(const TimingLog& log) {
 
 Record Measurement::finish() {
   pulse_.enter("finish");
-  target_.reset();
+  instances_.reset();
   if (!record_.host_memory_peak_bytes) record_.host_memory_peak_bytes = host_memory_peak_bytes();
   record_.environment = group_.environment();
   record_.series = group_.telemetry(order_).series(begin_, clock_.now());
   if (energy_is_read_ && group_.idle_window() && group_.idle_window()->end < begin_) {
     prepend_idle_readings(group_.telemetry(order_), *group_.idle_window(), record_.series);
   }
+  record_.series.insert(record_.series.end(), own_series_.begin(), own_series_.end());
   for (const auto& [name, fact] : group_.telemetry(order_).availability()) record_.facts[name] = fact;
   std::erase_if(record_.windows, [](const Window& window) { return window.end == 0; });  // where it broke off
   return std::move(record_);

@@ -31,6 +31,7 @@ int64_t whole(const std::string& name, const std::string& value, int64_t least, 
 }
 
 void set_own(PointOptions& sorted, const std::string& name, const std::string& value) {
+  if (set_dispatch_option(sorted.dispatch, name, value)) return;
   if (name == "seed") sorted.seed = static_cast<uint64_t>(whole(name, value, 0, INT64_MAX));
   if (name == "samples") sorted.samples = whole(name, value, 1, 65'536);
   if (name == "streams") sorted.streams = whole(name, value, 1, 1024);
@@ -76,7 +77,7 @@ std::vector<int> parse_cpu_list(const std::string& text) {
     const std::vector<std::string> ends = split(part, '-');
     const auto first = parse_int(ends.front()), last = parse_int(ends.back());
     if (ends.size() > 2 || !first || !last || *first < 0 || *last < *first || *last > 65'535) {
-      wrong_value("affinity", text, "none, first, or a list of CPUs such as 0-3/8");
+      wrong_value("affinity", text, "none, first, near, far, or a list of CPUs such as 0-3/8");
     }
     for (int64_t cpu = *first; cpu <= *last; ++cpu) cpus.push_back(static_cast<int>(cpu));
   }
@@ -86,14 +87,17 @@ std::vector<int> parse_cpu_list(const std::string& text) {
 }  // namespace
 
 std::vector<OptionInfo> worker_options() {
-  std::vector<OptionInfo> options{{"seed", "of seeded weights and samples", "1", true},
-                                  {"samples", "different samples that a batch cycles", "4"},
-                                  {"streams", "queries that the session can hold at a time, at least", "1"},
-                                  {"shape", "sizes of open inputs: input:1x3x224x224, several joined by '/'", "", true},
-                                  {"affinity", "CPUs of the worker: none, first (as many as threads), or a list 0-3/8", "none", true},
-                                  {"telemetry_period", "time between two readings of the probes", "100ms", true},
-                                  {"bound", "percentile of latency that a valid result holds: p99=15ms", ""},
-                                  {"env.NAME", "environment variable of the worker", "", true}};
+  std::vector<OptionInfo> options{
+      {"seed", "of seeded weights and samples", "1", true},
+      {"samples", "different samples that a batch cycles", "4"},
+      {"streams", "queries that the session can hold at a time, at least", "1"},
+      {"shape", "sizes of open inputs: input:1x3x224x224, several joined by '/'", "", true},
+      {"affinity", "CPUs of the worker: none, first (as many as threads), near or far (of the GPU's socket or not), or a list 0-3/8",
+       "none", true},
+      {"telemetry_period", "time between two readings of the probes", "100ms", true},
+      {"bound", "percentile of latency that a valid result holds: p99=15ms", ""},
+      {"env.NAME", "environment variable of the worker", "", true}};
+  for (OptionInfo& option : dispatch_option_infos()) options.push_back(std::move(option));
   for (const QuantizeOption& option : quantize_options())
     options.push_back({std::string(quantize_prefix) + option.name, "precision int8: " + option.describe, option.default_value});
   return options;
@@ -176,6 +180,12 @@ std::map<std::string, std::string> worker_environment(const Point& point) {
     if (name.starts_with(environment_prefix)) environment[name.substr(environment_prefix.size())] = value;
   }
   return environment;
+}
+
+std::optional<Side> gpu_side(const std::string& affinity) {
+  if (affinity == "near") return Side::near;
+  if (affinity == "far") return Side::far;
+  return std::nullopt;
 }
 
 std::vector<int> affinity_cpus(const std::string& affinity, int threads, const std::vector<int>& allowed) {

@@ -8,6 +8,8 @@
 #include "quantize/settings.h"
 #include "scenario/latency_bound.h"
 #include "scenario/scenario.h"
+#include "telemetry/near_cpus.h"
+#include "worker/dispatch_options.h"
 
 #include <cstdint>
 #include <map>
@@ -26,6 +28,7 @@ struct PointOptions {
   int64_t samples = 4;  // that a query's batch cycles, and whose outputs are checked
   int64_t streams = 1;  // slots of the Session at least
   std::string affinity = "none";
+  DispatchOptions dispatch;
   std::optional<LatencyBound> bound;  // that a valid result holds
   QuantizeSettings quantize;          // from quantize.NAME: how an FP32 Model becomes one for precision int8
 };
@@ -44,6 +47,7 @@ std::map<std::string, std::string> worker_environment(const Point& point);
 
 // CPUs for `affinity`: "none" is empty, "first" the first `threads` of `allowed`, else a list "0-3/8". Throws Error{usage} for one that
 // is not allowed here.
+std::optional<Side> gpu_side(const std::string& affinity);  // of "near" and "far", which telemetry/near_cpus.h answers
 std::vector<int> affinity_cpus(const std::string& affinity, int threads, const std::vector<int>& allowed);
 
 }  // namespace deepgap

@@ -1,0 +1,97 @@
+// What several sessions bring: instances on a device, devices in a process, processes.
+#include "analysis/comparison.h"
+#include "analysis/finding.h"
+#include "analysis/one_change.h"
+#include "analysis/words.h"
+#include "base/registry.h"
+#include "base/text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace deepgap {
+namespace {
+
+int64_t instances_of(const Point& point) {
+  const auto found = point.options.find("instances");
+  return found == point.options.end() ? 1 : parse_int(found->second).value_or(1);
+}
+
+int64_t devices_of(const Point& point) { return static_cast<int64_t>(point.placement.devices.size()); }
+
+// "2 devices in one process", "2 processes", "4 sessions on a device"
+std::string place_words(const Point& point) {
+  std::vector<std::string> words;
+  if (instances_of(point) > 1 || devices_of(point) == 1)
+    words.push_back(count_of(instances_of(point), "session", "sessions") + " on a device");
+  if (point.placement.processes > 1) {
+    words.push_back(fmt::format("{} processes", point.placement.processes));
+  } else if (devices_of(point) > 1) {
+    words.push_back(fmt::format("{} devices in one process", devices_of(point)));
+  }
+  return join(words, ", ");
+}
+
+class InstanceScaling final : public Finding {
+ public:
+  std::string id() const override { return "instances"; }
+  int order() const override { return 51; }
+  std::string describe() const override {
+    return "Lines that differ in devices, processes and instances alone: the peak throughput of each against that of one session on one "
+           "device; efficiency is that ratio divided by the ratio of devices.";
+  }
+  std::vector<Statement> find(const Evidence& evidence) const override {
+    std::vector<Statement> statements;
+    for (const Workload& workload : evidence.workloads) {
+      for (auto lines : lines_alike_but(workload, forget_place)) {
+        lines.erase(std::remove_if(lines.begin(), lines.end(), [](const Line* line) { return line->peak() == nullptr; }), lines.end());
+        const auto one = std::find_if(lines.begin(), lines.end(),
+                                      [](const Line* line) { return instances_of(line->key) == 1 && devices_of(line->key) == 1; });
+        if (lines.size() > 1 && one != lines.end()) statements.push_back(statement(workload, lines, **one));
+      }
+    }
+    return statements;
+  }
+
+ private:
+  static void forget_place(Point& point) {
+    DeviceId kind;
+    kind.kind = point.placement.devices.empty() ? "" : point.placement.devices.front().kind;
+    point.placement = {1, {kind}};
+    point.options.erase("instances");
+  }
+
+  static Statement statement(const Workload& workload, const std::vector<const Line*>& lines, const Line& one) {
+    const auto throughput = [](const Line* line) { return line->peak()->find("throughput")->estimate.value; };
+    const Line& best = **std::max_element(lines.begin(), lines.end(), [&](auto* a, auto* b) { return throughput(a) < throughput(b); });
+    Statement statement;
+    statement.headline = fmt::format("{}: fastest with {}", workload.label, place_words(best.key));
+    statement.point_ids = {best.peak()->point_id};
+    for (const Line* line : lines) {
+      if (line == &one) continue;
+      if (line != &best) statement.point_ids.push_back(line->peak()->point_id);
+      statement.detail += sentence(*line, one);
+    }
+    if (&best != &one) statement.point_ids.push_back(one.peak()->point_id);
+    return statement;
+  }
+
+  static std::string sentence(const Line& line, const Line& one) {
+    const auto gain = compare_points(*line.peak(), *one.peak(), "throughput");
+    if (!gain) return {};
+    std::string words = fmt::format("{}: {}", place_words(line.key), comparison_words(*gain, "one session"));
+    const auto devices = static_cast<double>(devices_of(line.key));
+    if (devices > 1) {
+      const auto interval =
+          gain->interval ? std::optional(Interval{gain->interval->low / devices, gain->interval->high / devices}) : std::nullopt;
+      words += fmt::format(", a scaling efficiency of {}", format_ratio(gain->ratio / devices, interval));
+    }
+    return words + ". ";
+  }
+};
+
+const bool registered = Registry<Finding>::instance().add("instances", [] { return std::make_unique<InstanceScaling>(); });
+
+}  // namespace
+}  // namespace deepgap

@@ -1,0 +1,21 @@
+// What the Dispatcher between scenario and sessions did; the worker leaves it in the Record.
+#include "analysis/metric.h"
+#include "analysis/steady.h"
+
+namespace deepgap {
+namespace {
+
+MetricSpec of_dispatcher(const std::string& id, Better better, const std::string& describe) {
+  return {id, "1", better, describe, [id](const Record& record) { return left_by_worker(record, id); }};
+}
+
+const bool registered = register_metrics({
+    of_dispatcher("batch_size_mean", Better::higher, "samples of queries that a session got at a time, mean over the batches"),
+    of_dispatcher("padding_share", Better::lower, "share of the computed samples that only filled a batch up to a size that was compiled"),
+    of_dispatcher("queue_depth_mean", Better::lower, "queries that waited in the dispatcher for a session, mean over time"),
+    of_dispatcher("queue_depth_max", Better::lower, "queries that waited in the dispatcher for a session, at most"),
+    of_dispatcher("shed_share", Better::lower, "share of the queries that were shed because the queue was full"),
+});
+
+}  // namespace
+}  // namespace deepgap

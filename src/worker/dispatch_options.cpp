@@ -1,0 +1,146 @@
+#include "worker/dispatch_options.h"
+
+#include "base/text.h"
+#include "record/record_json.h"
+
+#include <deepgap/error.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+
+namespace deepgap {
+namespace {
+
+[[noreturn]] void wrong_value(const std::string& name, const std::string& value, std::string_view wanted) {
+  throw Error(ErrorKind::usage, fmt::format("{}='{}' is not {}", name, value, wanted));
+}
+
+int64_t whole(const std::string& name, const std::string& value, int64_t most) {
+  const auto number = parse_int(value);
+  if (!number || *number < 1 || *number > most) wrong_value(name, value, fmt::format("a whole number from 1 to {}", most));
+  return *number;
+}
+
+template <typename Value>
+Value one_of(const std::string& name, const std::string& value, const std::map<std::string, Value>& known) {
+  const auto found = known.find(value);
+  if (found != known.end()) return found->second;
+  std::vector<std::string> names;
+  for (const auto& [text, ignored] : known) names.push_back(text);
+  throw Error(ErrorKind::usage, unknown_name(name, value, names));
+}
+
+Nanoseconds delay(const std::string& name, const std::string& value) {
+  const auto time = value == "0" ? std::optional<int64_t>(0) : parse_duration(value);
+  if (!time || *time < 0 || *time > 60'000'000'000) wrong_value(name, value, "a time from 0 to 60s such as 2ms");
+  return *time;
+}
+
+double share(const std::string& name, const std::string& value) {
+  const auto percent = value.ends_with('%') ? parse_double(value.substr(0, value.size() - 1)) : std::nullopt;
+  if (!percent || !(*percent >= 0) || *percent > 100) wrong_value(name, value, "a share from 0% to 100%");
+  return *percent / 100;
+}
+
+}  // namespace
+
+std::vector<OptionInfo> dispatch_option_infos() {
+  return {{"instances", "sessions on each device; a CPU's threads are shared out among them", "1"},
+          {"max_batch", "most samples that are joined to one batch; left out: the batch of a query", ""},
+          {"max_delay", "how long a query may wait for its batch to fill: 2ms", "0"},
+          {"queue_limit", "queries that may wait for an instance; left out: as many as make a batch for every slot", ""},
+          {"shed", "who goes when the queue is full: none (the load is held back), reject-newest, drop-oldest", "none"},
+          {"shed_allowed", "share of the queries that a valid result may have shed: 1%", "0%"},
+          {"choose", "the instance of the next batch: round-robin or least-loaded", "round-robin"},
+          {"pad", "sizes that are compiled: none (every one) or power-of-two, to which batches are then filled up", "none"}};
+}
+
+bool set_dispatch_option(DispatchOptions& options, const std::string& name, const std::string& value) {
+  if (name == "instances") {
+    options.instances = whole(name, value, 1024);
+  } else if (name == "max_batch") {
+    options.max_batch = whole(name, value, 65'536);
+  } else if (name == "max_delay") {
+    options.max_delay = delay(name, value);
+  } else if (name == "queue_limit") {
+    options.queue_limit = whole(name, value, 10'000'000);
+  } else if (name == "shed") {
+    options.shedding = one_of<Shedding>(
+        name, value, {{"none", Shedding::none}, {"reject-newest", Shedding::reject_newest}, {"drop-oldest", Shedding::drop_oldest}});
+  } else if (name == "shed_allowed") {
+    options.shed_allowed = share(name, value);
+  } else if (name == "choose") {
+    options.choice =
+        one_of<InstanceChoice>(name, value, {{"round-robin", InstanceChoice::round_robin}, {"least-loaded", InstanceChoice::least_loaded}});
+  } else if (name == "pad") {
+    options.pad_to_powers = one_of<bool>(name, value, {{"none", false}, {"power-of-two", true}});
+  } else {
+    return false;
+  }
+  options.asked = true;
+  return true;
+}
+
+bool needs_dispatcher(const Point& point, const DispatchOptions& options) { return options.asked || point.placement.devices.size() > 1; }
+
+int64_t largest_batch(const Point& point, const DispatchOptions& options) { return options.max_batch.value_or(point.batch); }
+
+std::vector<int64_t> batch_sizes(const Point& point, const DispatchOptions& options) {
+  const int64_t largest = largest_batch(point, options);
+  const int64_t step = std::gcd(point.batch, largest);
+  std::vector<int64_t> sizes;
+  if (options.pad_to_powers) {
+    for (int64_t size = 1; size < largest; size *= 2) {
+      if (size >= step) sizes.push_back(size);
+    }
+    sizes.push_back(largest);
+  } else {
+    for (int64_t size = step; size <= largest; size += step) sizes.push_back(size);
+  }
+  return sizes;
+}
+
+DispatcherSettings dispatcher_settings(const Point& point, const DispatchOptions& options, int64_t in_flight) {
+  DispatcherSettings settings;
+  settings.max_batch = largest_batch(point, options);
+  settings.max_delay = options.max_delay;
+  if (options.pad_to_powers) settings.batch_sizes = batch_sizes(point, options);
+  settings.query_samples = point.batch;
+  settings.queue_limit = options.queue_limit.value_or(0);
+  settings.least_in_flight = in_flight;
+  settings.shedding = options.shedding;
+  settings.choice = options.choice;
+  return settings;
+}
+
+Support supports_everywhere(const Backend& backend, const Point& point, const GraphSummary& graph, const DispatchOptions& options) {
+  std::set<DeviceId> seen;
+  for (const DeviceId& device : point.placement.devices) {
+    if (!seen.insert(device).second) {
+      return {false, fmt::format("{} stands twice in {}; several sessions on a device are instances=2", device_name(device),
+                                 placement_name(point.placement))};
+    }
+    Point one = point;
+    one.placement.devices = {device};
+    one.batch = largest_batch(point, options);
+    if (Support support = backend.supports(one, graph); !support.ok) return support;
+  }
+  return {};
+}
+
+std::vector<InstanceLoad> instance_loads(const Point& point, const DispatchOptions& options) {
+  std::vector<InstanceLoad> loads;
+  for (const DeviceId& device : point.placement.devices) {
+    const int sharing = device.kind == "cpu" ? static_cast<int>(options.instances) : 1;
+    for (int64_t i = 1; i <= options.instances; ++i) {
+      const std::string name = device_name(device);
+      loads.push_back({options.instances == 1 ? name : fmt::format("{} #{}", name, i), device, std::max(1, point.threads / sharing)});
+    }
+  }
+  return loads;
+}
+
+}  // namespace deepgap

@@ -1,0 +1,56 @@
+// How the queries of a Point are spread over Sessions: the options of the Dispatcher, as axes. docs/dispatcher.md describes them.
+#pragma once
+
+#include "scenario/dispatcher.h"
+
+#include <deepgap/backend.h>
+#include <deepgap/point.h>
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace deepgap {
+
+struct DispatchOptions {
+  int64_t instances = 1;             // Sessions on each device
+  std::optional<int64_t> max_batch;  // samples; nullopt: the Point's batch
+  Nanoseconds max_delay = 0;
+  std::optional<int64_t> queue_limit;  // queries; nullopt: as many as make a batch for every slot
+  Shedding shedding = Shedding::none;
+  double shed_allowed = 0;  // share of the queries that a valid result may have shed
+  InstanceChoice choice = InstanceChoice::round_robin;
+  bool pad_to_powers = false;  // batches are filled up to a power of two, so that the engine compiles a few sizes alone
+  bool asked = false;          // one of them was given
+};
+
+std::vector<OptionInfo> dispatch_option_infos();
+// Throws Error{usage} for a value that cannot be read. False: no option of ours.
+bool set_dispatch_option(DispatchOptions& options, const std::string& name, const std::string& value);
+
+// Whether a Dispatcher stands between the Scenario and the Sessions, or there is one bare Session.
+bool needs_dispatcher(const Point& point, const DispatchOptions& options);
+
+// Most samples of a batch that a Session gets.
+int64_t largest_batch(const Point& point, const DispatchOptions& options);
+// Every size that a Session may get, ascending: queries are never torn apart where max_batch is a multiple of their size.
+std::vector<int64_t> batch_sizes(const Point& point, const DispatchOptions& options);
+
+// `in_flight`: what the Scenario keeps in flight at least.
+DispatcherSettings dispatcher_settings(const Point& point, const DispatchOptions& options, int64_t in_flight);
+
+// Whether the backend can run this on each of the Point's devices, one Session on each, with the largest batch.
+Support supports_everywhere(const Backend& backend, const Point& point, const GraphSummary& graph, const DispatchOptions& options);
+
+// One Session of a Point: on one device, with its share of the threads.
+struct InstanceLoad {
+  std::string name;  // "cuda:0"; "cpu #2" where a device has several
+  DeviceId device;
+  int threads = 1;
+};
+// A CPU's threads are shared out among its Sessions, so that the machine's use is the same with any number of them.
+std::vector<InstanceLoad> instance_loads(const Point& point, const DispatchOptions& options);
+
+}  // namespace deepgap

@@ -1,0 +1,101 @@
+#include "worker/dispatch_options.h"
+
+#include <deepgap/error.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace deepgap {
+namespace {
+
+using testing::ElementsAre;
+
+DispatchOptions options_of(const std::vector<std::pair<std::string, std::string>>& given) {
+  DispatchOptions options;
+  for (const auto& [name, value] : given) EXPECT_TRUE(set_dispatch_option(options, name, value)) << name;
+  return options;
+}
+
+std::string message_of(const std::string& name, const std::string& value) {
+  try {
+    options_of({{name, value}});
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::usage);
+    return error.what();
+  }
+  return "no error";
+}
+
+Point point_of(int64_t batch, std::vector<DeviceId> devices = {DeviceId{}}) {
+  Point point;
+  point.batch = batch;
+  point.placement.devices = std::move(devices);
+  point.threads = 8;
+  return point;
+}
+
+TEST(DispatchOptions, EveryOneIsKnownAndReadable) {
+  for (const OptionInfo& info : dispatch_option_infos()) {
+    DispatchOptions options;
+    EXPECT_TRUE(set_dispatch_option(options, info.name, info.default_value.empty() ? "4" : info.default_value)) << info.name;
+  }
+  DispatchOptions options;
+  EXPECT_FALSE(set_dispatch_option(options, "streams", "2"));
+  EXPECT_FALSE(options.asked);
+}
+
+TEST(DispatchOptions, BecomeTheDispatchersSettings) {
+  const auto options = options_of({{"max_batch", "32"},
+                                   {"max_delay", "2ms"},
+                                   {"queue_limit", "64"},
+                                   {"shed", "drop-oldest"},
+                                   {"choose", "least-loaded"},
+                                   {"shed_allowed", "1.5%"}});
+  const DispatcherSettings settings = dispatcher_settings(point_of(2), options, 100);
+  EXPECT_EQ(settings.max_batch, 32);
+  EXPECT_EQ(settings.max_delay, 2'000'000);
+  EXPECT_EQ(settings.queue_limit, 64);
+  EXPECT_EQ(settings.query_samples, 2);
+  EXPECT_EQ(settings.least_in_flight, 100);
+  EXPECT_EQ(settings.shedding, Shedding::drop_oldest);
+  EXPECT_EQ(settings.choice, InstanceChoice::least_loaded);
+  EXPECT_TRUE(settings.batch_sizes.empty());
+  EXPECT_DOUBLE_EQ(options.shed_allowed, 0.015);
+}
+
+TEST(DispatchOptions, WrongValuesAreOneLine) {
+  EXPECT_EQ(message_of("instances", "0"), "instances='0' is not a whole number from 1 to 1024");
+  EXPECT_EQ(message_of("max_delay", "5"), "max_delay='5' is not a time from 0 to 60s such as 2ms");
+  EXPECT_EQ(message_of("shed_allowed", "0.5"), "shed_allowed='0.5' is not a share from 0% to 100%");
+  EXPECT_EQ(message_of("shed_allowed", "nan%"), "shed_allowed='nan%' is not a share from 0% to 100%");
+  EXPECT_EQ(message_of("shed", "drop-oldes"), "unknown shed 'drop-oldes', did you mean 'drop-oldest'?");
+}
+
+TEST(DispatchOptions, ABareSessionNeedsNoDispatcher) {
+  EXPECT_FALSE(needs_dispatcher(point_of(4), {}));
+  EXPECT_TRUE(needs_dispatcher(point_of(4), options_of({{"max_batch", "4"}})));
+  EXPECT_TRUE(needs_dispatcher(point_of(4, {{"", "cuda", 0}, {"", "cuda", 1}}), {}));
+}
+
+TEST(DispatchOptions, SizesAreThoseThatABatchCanHave) {
+  EXPECT_THAT(batch_sizes(point_of(4), {}), ElementsAre(4));
+  EXPECT_THAT(batch_sizes(point_of(1), options_of({{"max_batch", "4"}})), ElementsAre(1, 2, 3, 4));
+  EXPECT_THAT(batch_sizes(point_of(4), options_of({{"max_batch", "12"}})), ElementsAre(4, 8, 12));
+  EXPECT_THAT(batch_sizes(point_of(4), options_of({{"max_batch", "6"}})), ElementsAre(2, 4, 6)) << "queries are torn apart";
+  EXPECT_THAT(batch_sizes(point_of(1), options_of({{"max_batch", "12"}, {"pad", "power-of-two"}})), ElementsAre(1, 2, 4, 8, 12));
+  EXPECT_THAT(batch_sizes(point_of(4), options_of({{"max_batch", "32"}, {"pad", "power-of-two"}})), ElementsAre(4, 8, 16, 32));
+}
+
+TEST(DispatchOptions, ACpusThreadsAreSharedOut) {
+  const auto loads = instance_loads(point_of(1), options_of({{"instances", "3"}}));
+  ASSERT_EQ(loads.size(), 3U);
+  EXPECT_EQ(loads[2].name, "cpu #3");
+  EXPECT_EQ(loads[2].threads, 2);
+  const auto gpus = instance_loads(point_of(1, {{"", "cuda", 0}, {"", "cuda", 1}}), {});
+  ASSERT_EQ(gpus.size(), 2U);
+  EXPECT_EQ(gpus[1].name, "cuda:1");
+  EXPECT_EQ(gpus[1].threads, 8);
+}
+
+}  // namespace
+}  // namespace deepgap

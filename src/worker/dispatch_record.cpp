@@ -1,0 +1,48 @@
+#include "worker/dispatch_record.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace deepgap {
+namespace {
+
+double share_of(int64_t part, int64_t whole) { return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0; }
+
+}  // namespace
+
+void keep_dispatcher_log(const DispatcherLog& log, Record& record) {
+  int64_t batches = 0, samples = 0;
+  for (size_t size = 1; size < log.batches.size(); ++size) {
+    const int64_t count = log.batches[size];
+    batches += count;
+    samples += count * static_cast<int64_t>(size);
+    if (count > 0) record.facts[fmt::format("dispatcher.batches.{}", size)] = count;
+  }
+  for (size_t i = 0; i < log.instances.size(); ++i) {
+    record.facts[fmt::format("instance.{}", i)] = log.instances[i].name;
+    record.facts[fmt::format("instance.{}.share", i)] = share_of(log.instances[i].samples, samples);
+  }
+  record.estimates["queue_depth_mean"] = {log.depth.mean(), {}, {}, log.queries};
+  record.estimates["queue_depth_max"] = {*std::max_element(log.depth.depths().begin(), log.depth.depths().end()), {}, {}, log.queries};
+  record.estimates["shed_share"] = {share_of(log.shed, log.queries), {}, {}, log.queries};
+  if (batches > 0) {
+    record.estimates["batch_size_mean"] = {share_of(samples, batches), {}, {}, batches};
+    record.estimates["padding_share"] = {share_of(log.padding, samples + log.padding), {}, {}, batches};
+  }
+}
+
+Series queue_depth_series(const DispatcherLog& log) {
+  return {"dispatcher", "queue_depth", "1", false, log.depth.times(), log.depth.depths()};
+}
+
+std::string why_shed(const DispatcherLog& log, const DispatchOptions& options) {
+  const double share = share_of(log.shed, log.queries);
+  if (share <= options.shed_allowed) return {};
+  return fmt::format(
+      "{} of {} queries ({:.2g}%) were shed, {:.2g}% are allowed; lower the load, make room (instances, max_batch, queue_limit), or allow "
+      "them (shed_allowed)",
+      log.shed, log.queries, share * 100, options.shed_allowed * 100);
+}
+
+}  // namespace deepgap

@@ -1,0 +1,22 @@
+// What a Dispatcher did in the measured window, as a Record keeps it. docs/records.md names the keys.
+#pragma once
+
+#include "scenario/dispatcher_log.h"
+#include "worker/dispatch_options.h"
+
+#include <deepgap/record.h>
+
+#include <string>
+
+namespace deepgap {
+
+// Facts dispatcher.batches.N (batches with N samples), instance.N and instance.N.share (of the samples); estimates batch_size_mean,
+// queue_depth_mean, queue_depth_max, shed_share, padding_share. Adds to the Record.
+void keep_dispatcher_log(const DispatcherLog& log, Record& record);
+
+Series queue_depth_series(const DispatcherLog& log);  // dispatcher/queue_depth: queries that waited, the highest in each 10 ms
+
+// Why the result is invalid; empty when it is not.
+std::string why_shed(const DispatcherLog& log, const DispatchOptions& options);
+
+}  // namespace deepgap

@@ -1,0 +1,80 @@
+#include "worker/instances.h"
+
+#include "scenario/session_target.h"
+
+#include <deepgap/error.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace deepgap {
+namespace {
+
+// -1 is "not known", and so is a sum with such a part.
+int64_t sum_of(int64_t a, int64_t b) { return a < 0 || b < 0 ? -1 : a + b; }
+
+}  // namespace
+
+Instances::Instances(Backend& backend, const Model& model, Dataset& dataset, const Point& point, const DispatchOptions& options,
+                     const LoadOptions& common, const std::function<void()>& beat)
+    : dispatches_(needs_dispatcher(point, options)) {
+  for (const InstanceLoad& wanted : instance_loads(point, options)) {
+    LoadOptions load = common;
+    load.placement = {1, {wanted.device}};
+    load.threads = wanted.threads;
+    Instance instance{wanted.name, wanted.device, nullptr, nullptr};
+    const auto loader = [&](Completion completion) {
+      load.completion = std::move(completion);
+      auto session = backend.load(model, load);
+      instance.session = session.get();
+      return session;
+    };
+    try {
+      instance.target = make_session_target(loader, dataset, largest_batch(point, options), *common.clock);
+    } catch (const Error& error) {
+      if (!dispatches_) throw;
+      throw Error(error.kind(), fmt::format("{}: {}", wanted.name, error.what()));
+    }
+    instances_.push_back(std::move(instance));
+    beat();
+  }
+}
+
+void Instances::load(std::span<const uint32_t> samples) {
+  for (Instance& instance : instances_) instance.target->load(samples);
+}
+
+Target& Instances::join(const DispatcherSettings& settings, Clock& clock) {
+  if (!dispatches_) return *instances_.front().target;
+  std::vector<DispatcherInstance> given;
+  for (Instance& instance : instances_) given.push_back({instance.name, std::move(instance.target)});
+  dispatcher_ = make_dispatcher(std::move(given), settings, clock);
+  return *dispatcher_;
+}
+
+void Instances::reset_peak() {
+  for (Instance& instance : instances_) instance.session->reset_peak();
+}
+
+MemoryUse Instances::memory() const {
+  std::map<DeviceId, MemoryUse> devices;
+  for (const Instance& instance : instances_) {
+    const MemoryUse use = instance.session->memory();
+    const auto [found, first] = devices.emplace(instance.device, use);
+    if (first) continue;
+    MemoryUse& all = found->second;
+    const auto join = [&](int64_t a, int64_t b) { return instance.device.kind == "cpu" ? sum_of(a, b) : std::max(a, b); };
+    all = {join(all.reserved_bytes, use.reserved_bytes), join(all.in_use_bytes, use.in_use_bytes), join(all.peak_bytes, use.peak_bytes)};
+  }
+  MemoryUse total{0, 0, 0};
+  for (const auto& [device, use] : devices) {
+    total = {sum_of(total.reserved_bytes, use.reserved_bytes), sum_of(total.in_use_bytes, use.in_use_bytes),
+             sum_of(total.peak_bytes, use.peak_bytes)};
+  }
+  return total;
+}
+
+}  // namespace deepgap

@@ -1,0 +1,51 @@
+// Instances: the Sessions of one order, on one or more devices, and the Target that a Scenario drives: the one bare Session, or a
+// Dispatcher over all.
+//
+// Life: load, check each instance by itself through its own Target, join(), drive. The Backend, the Model, the Dataset and the Clock
+// outlive it. Used by the scenario's thread.
+#pragma once
+
+#include "worker/dispatch_options.h"
+
+#include <deepgap/dataset.h>
+#include <deepgap/model.h>
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace deepgap {
+
+class Instances {
+ public:
+  struct Instance {
+    std::string name;
+    DeviceId device;
+    std::unique_ptr<Target> target;  // a bare Session; the Dispatcher's after join()
+    Session* session = nullptr;      // the Target owns it
+  };
+
+  // Loads every Session, `common` with its device and threads replaced. `beat` is called after each. Throws what Backend::load does, the
+  // instance's name in front where there are several.
+  Instances(Backend& backend, const Model& model, Dataset& dataset, const Point& point, const DispatchOptions& options,
+            const LoadOptions& common, const std::function<void()>& beat);
+
+  std::vector<Instance>& all() { return instances_; }
+  void load(std::span<const uint32_t> samples);                    // to every Session; before join()
+  Target& join(const DispatcherSettings& settings, Clock& clock);  // once
+  Dispatcher* dispatcher() { return dispatcher_.get(); }           // nullptr: a bare Session is driven
+
+  void reset_peak();
+  // Of all Sessions: on a CPU each has its own; on a GPU the engine's allocator is the process's, so that those of one device tell the
+  // same.
+  MemoryUse memory() const;
+
+ private:
+  bool dispatches_;
+  std::vector<Instance> instances_;
+  std::unique_ptr<Dispatcher> dispatcher_;
+};
+
+}  // namespace deepgap

@@ -1,0 +1,97 @@
+"""What `deepgap run` promises of batching, instances and shedding, on null: figures that follow from its scripted times.
+
+Usage: dispatcher_test.py PATH_OF_DEEPGAP [unittest arguments]
+"""
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+PROGRAM = os.path.abspath(sys.argv[1])
+MODEL = ["--model", "resnet18:width=0.125,classes=10", "--shape", "input:Nx3x32x32"]
+
+
+class DispatcherTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.dir = tempfile.mkdtemp(prefix="deepgap-dispatcher-test-")
+
+    @classmethod
+    def tearDownClass(cls):
+        shutil.rmtree(cls.dir)
+
+    def setUp(self):
+        self.store = os.path.join(self.dir, self.id() + ".db")
+
+    def run_deepgap(self, *flags, backend="null"):
+        return subprocess.run([PROGRAM, "run", *MODEL, "--backend", backend, "--cache", self.dir, "--store", self.store, "--warmup", "5", *flags],
+                              capture_output=True, text=True, timeout=120)
+
+    def rows(self):
+        text = subprocess.run([PROGRAM, "export", self.store, "--format", "json"], capture_output=True, text=True, check=True).stdout
+        return json.loads(text)
+
+    def one(self, code, *flags, backend="null"):
+        result = self.run_deepgap(*flags, backend=backend)
+        self.assertEqual(result.returncode, code, result.stderr)
+        rows = self.rows()
+        self.assertEqual(len(rows), 1)
+        return rows[0]
+
+    def test_batches_hold_a_rate_that_single_queries_do_not(self):
+        load = ["--scenario", "constant", "--rate", "1000", "--duration", "1s", "--axis", "null.latency=4ms"]
+        row = self.one(0, *load, "--max-batch", "16", "--max-delay", "1ms")
+        self.assertEqual(row["verdict"], "valid", row["reason"])
+        self.assertGreater(row["batch_size_mean"], 2)
+        self.assertLessEqual(row["batch_size_mean"], 16)
+        self.assertEqual(row["shed_share"], 0)
+        os.remove(self.store)
+        row = self.one(1, *load)
+        self.assertIn("overloaded", row["reason"])
+
+    def test_without_shedding_an_overload_is_seen_behind_the_dispatcher_too(self):
+        row = self.one(1, "--scenario", "constant", "--rate", "2000", "--duration", "1s", "--axis", "null.latency=2ms", "--instances", "2")
+        self.assertIn("overloaded", row["reason"])
+        self.assertLess(row["queue_depth_max"], 5)
+
+    def test_two_instances_do_twice_as_much(self):
+        self.assertEqual(self.run_deepgap("--duration", "500ms", "--axis", "null.latency=5ms", "--instances", "1,2,4").returncode, 0)
+        rates = [row["throughput"] for row in sorted(self.rows(), key=lambda row: row["options"])]
+        self.assertGreater(rates[1] / rates[0], 1.6)
+        self.assertGreater(rates[2] / rates[0], 3)
+
+    def test_what_is_shed_makes_the_result_invalid_unless_it_is_allowed(self):
+        load = ["--scenario", "constant", "--rate", "1000", "--duration", "1s", "--axis", "null.latency=4ms", "--queue-limit", "4", "--shed"]
+        row = self.one(1, *load, "reject-newest")
+        self.assertRegex(row["reason"], r"\d+ of \d+ queries \([\d.]+%\) were shed, 0% are allowed; lower the load")
+        self.assertAlmostEqual(row["shed_share"], 0.75, delta=0.1)
+        self.assertLess(row["latency_p99_ms"], 60, "a short queue keeps the latency of those that are answered")
+        os.remove(self.store)
+        row = self.one(0, *load, "drop-oldest", "--axis", "shed_allowed=90%")
+        self.assertEqual(row["verdict"], "valid", row["reason"])
+
+    def test_a_real_engine_is_checked_on_every_instance_and_size(self):
+        row = self.one(0, "--instances", "2", "--max-batch", "4", "--max-delay", "1ms", "--scenario", "concurrency", "--clients", "8",
+                       "--duration", "500ms", backend="native")
+        self.assertEqual((row["outcome"], row["verdict"]), ("ok", "valid"), row["reason"])
+        self.assertGreater(row["batch_size_mean"], 1)
+        os.remove(self.store)
+        row = self.one(0, "--max-batch", "6", "--max-delay", "1ms", "--axis", "pad=power-of-two", "--scenario", "concurrency", "--clients",
+                       "3", "--duration", "500ms", backend="native")
+        self.assertGreater(row["padding_share"], 0)
+
+    def test_bad_values_are_one_line(self):
+        for flags, words in ((["--max-delay", "5"], "max_delay='5' is not a time"), (["--instances", "0"], "instances='0' is not"),
+                             (["--shed", "some"], "unknown shed 'some'"), (["--device", "cpu+cpu"], "stands twice"),
+                             (["--axis", "affinity=near"], "affinity near and far are for GPUs")):
+            with self.subTest(flags):
+                result = self.run_deepgap(*flags, "-n", "5")
+                self.assertIn(result.returncode, (1, 2), result.stderr)
+                self.assertIn(words, result.stderr + result.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1] + sys.argv[2:])

@@ -1,10 +1,12 @@
 // `deepgap run`: measures what a study file or flags ask for and writes the Records to a Store.
+#include "base/file.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/libtorch_folder.h"
 #include "record/record_json.h"
 #include "run/progress.h"
 #include "run/run_study.h"
+#include "scenario/mlperf/run_options.h"
 #include "telemetry/environment.h"
 #include "worker/point_options.h"
 
@@ -47,6 +49,10 @@ constexpr AxisFlag axis_flags[] = {
     {"--max-delay", "max_delay", "How long a query may wait for its batch to fill: 2ms"},
     {"--queue-limit", "queue_limit", "Queries that may wait for a session"},
     {"--shed", "shed", "Who goes when the queue is full: none, reject-newest, drop-oldest"},
+    {"--mlperf", "mlperf", "MLPerf run by a round's seeds and rules: v5.0, v5.1, v6.0, v6.1; --rate is its target_qps (docs/mlperf.md)"},
+    {"--mlperf-mode", "mlperf_mode", "performance, accuracy, or submission: both"},
+    {"--mlperf-test", "mlperf_test", "TEST01 or TEST04 of MLPerf's audit"},
+    {"--scale", "mlperf_scale", "Times and counts of an MLPerf run times this: short, and no MLPerf result"},
     {"--isa", "isa", "Most that the native engine may use: auto, avx2, avx512, avx512_vnni, avx512_bf16, amx"},
 };
 
@@ -85,6 +91,7 @@ class RunCommand final : public Command {
  private:
   Study make_study() const;
   Overrides make_overrides() const;
+  void add_conf_files(Overrides& overrides) const;
   RunSettings make_settings() const;
   int dry_run(const Study& study, const RunSettings& settings) const;
   int execute(const Study& study, const RunSettings& settings) const;
@@ -97,6 +104,8 @@ class RunCommand final : public Command {
   std::optional<int> repeats_, sweeps_;
   std::optional<std::string> duration_, min_duration_, budget_, interval_, percentile_, check_, study_name_;
   std::optional<uint64_t> seed_;
+  std::string user_conf_, mlperf_conf_, mlperf_log_;
+  bool mlperf_trace_ = false;
   std::string store_ = "deepgap.db", timeout_ = "60s", cache_;
   bool resume_ = false, energy_ = false, dry_run_ = false, strict_ = false, json_ = false;
 };
@@ -144,6 +153,14 @@ void RunCommand::declare(CLI::App& app) {
       ->capture_default_str();
   app.add_option("--cache", cache_, "Folder of references and compiled models")->group(where)->type_name("DIR");
   declare_libtorch_folder(app);
+  app.add_option("--user-conf", user_conf_, "LoadGen's user.conf for an MLPerf run of one model and scenario")
+      ->group(what)
+      ->type_name("FILE");
+  app.add_option("--mlperf-conf", mlperf_conf_, "LoadGen's mlperf.conf; left out: the round's rules as deepgap knows them")
+      ->group(what)
+      ->type_name("FILE");
+  app.add_option("--mlperf-log", mlperf_log_, "LoadGen's log files of MLPerf runs go here")->group(where)->type_name("DIR");
+  app.add_flag("--mlperf-trace", mlperf_trace_, "mlperf_log_trace.json among them")->group(where);
   app.add_option("--check", check_, "Compare outputs with the reference before timing")->group(where)->type_name("on|off");
   app.add_option("--study", study_name_, "Name of the study in the Records")->group(where)->type_name("NAME");
   app.add_flag("--strict", strict_, "Unstable results count as failures too")->group(where);
@@ -160,6 +177,12 @@ Overrides RunCommand::make_overrides() const {
     const size_t equals = text.find('=');
     if (equals == std::string::npos || equals == 0) throw Error(ErrorKind::usage, fmt::format("--axis '{}' is not name=list", text));
     overrides.axes.push_back({text.substr(0, equals), parse_axis_values(text.substr(equals + 1), "--axis " + text.substr(0, equals))});
+  }
+  add_conf_files(overrides);
+  if (!axes_.at("mlperf").empty() && (iterations_ || duration_ || min_duration_ || budget_ || interval_ || percentile_)) {
+    throw Error(ErrorKind::usage,
+                "the round's rules end an MLPerf run: leave out --iterations, --duration, --min-duration, --budget, --interval and "
+                "--percentile; --axis mlperf_min_duration=MS and --scale change the rules");
   }
   if (!shapes_.empty()) {
     std::string shapes = join(shapes_, "/");
@@ -185,6 +208,27 @@ Overrides RunCommand::make_overrides() const {
   return overrides;
 }
 
+// The files' settings as axes of one value; user.conf goes before mlperf.conf, a flag before both.
+void RunCommand::add_conf_files(Overrides& overrides) const {
+  std::map<std::string, std::string> options;
+  for (const auto& [path, role] : {std::pair(user_conf_, ConfRole::user), std::pair(mlperf_conf_, ConfRole::rules)}) {
+    if (path.empty()) continue;
+    const auto one = [&, &file = path](const char* axis) {
+      const std::string given = join(axes_.at(axis), ",");
+      const auto values = given.empty() ? std::vector<std::string>() : parse_axis_values(given, axis);
+      if (values.size() == 1) return values[0];
+      throw Error(ErrorKind::usage, fmt::format("{} is read for one run: give one --mlperf, one --model and one --scenario", file));
+    };
+    one("mlperf");
+    options.merge(options_of_conf(ConfFile::parse(read_text(path), path), role, one("model"), one("scenario")));
+  }
+  for (const auto& [name, value] : options) {
+    const bool given =
+        std::any_of(overrides.axes.begin(), overrides.axes.end(), [&name = name](const Axis& axis) { return axis.name == name; });
+    if (!given) overrides.axes.push_back({name, {value}});
+  }
+}
+
 Study RunCommand::make_study() const {
   const Overrides overrides = make_overrides();
   const auto has_model = [](const Axis& axis) { return axis.name == "model"; };
@@ -206,6 +250,9 @@ RunSettings RunCommand::make_settings() const {
   settings.timeout = std::chrono::nanoseconds(duration_flag("--timeout", timeout_));
   if (settings.timeout < std::chrono::seconds(1)) throw Error(ErrorKind::usage, "--timeout: at least 1s");
   settings.cpus = static_cast<int>(allowed_cpus().size());
+  settings.mlperf_log = mlperf_log_.empty() ? "" : std::filesystem::absolute(mlperf_log_).string();
+  settings.mlperf_trace = mlperf_trace_;
+  if (mlperf_trace_ && mlperf_log_.empty()) throw Error(ErrorKind::usage, "--mlperf-trace needs a folder: add --mlperf-log DIR");
   settings.resume = resume_;
   settings.strict = strict_;
   return settings;
@@ -284,6 +331,8 @@ int RunCommand::print_report(const RunReport& report, const RunSettings& setting
     for (const std::string& line : failure_lines(report.failures, report.repeated)) fmt::print("  {}\n", line);
   }
   std::fflush(stdout);
+  if (!axes_.at("mlperf_scale").empty())
+    fmt::print(stderr, "deepgap: note: --scale makes short runs; none of them is an MLPerf result, whatever its verdict\n");
   const std::string saved = fmt::format("{} of {} records are in {}", report.saved + report.done_before, report.jobs, settings.store_path);
   if (!report.store_error.empty()) {
     fmt::print(stderr, "deepgap: {}; {} of {} records were saved before\n", report.store_error, report.saved + report.done_before,

@@ -105,7 +105,8 @@ class Run {
     for (const Job& job : plan_.jobs)
       if (runs(job)) runnable.push_back(job);
     save_without_worker();
-    SupervisorSettings settings{settings_.timeout, report_.run_id, study_.name, settings_.cache_dir};
+    SupervisorSettings settings{settings_.timeout,    report_.run_id,        study_.name,           settings_.cache_dir,
+                                settings_.mlperf_log, plan_.jobs.size() > 1, settings_.mlperf_trace};
     Supervisor supervisor(
         settings, interrupts_,
         [&](const Job& job, const std::string& stage, uint64_t done) { progress_.under_way(label(job), stage, done, seconds_left()); },
@@ -131,7 +132,8 @@ class Run {
 
   // A Record that needs no worker: refused by the inspection, or skipped by the Study.
   Record without_worker(const Job& job) {
-    Record record = begin_record({job.point, job.repeat, job.sweep, job.stopping, job.check, report_.run_id, study_.name, "", ""});
+    Record record =
+        begin_record({job.point, job.repeat, job.sweep, job.stopping, job.check, report_.run_id, study_.name, {}, {}, false, {}});
     if (job.skip_reason.empty()) {
       fail_record(record, Outcome::refused, plan_.of(job).reason);
     } else {

@@ -19,7 +19,9 @@ struct RunSettings {
   std::string store_path = "deepgap.db";
   std::string cache_dir;
   std::chrono::nanoseconds timeout{std::chrono::seconds(60)};
-  int cpus = 1;  // that a Point may use: what threads = 0 and `cpus` mean
+  int cpus = 1;               // that a Point may use: what threads = 0 and `cpus` mean
+  std::string mlperf_log;     // folder for MLPerf runs' logs: of one Record in it, of several in folders below; empty: none
+  bool mlperf_trace = false;  // a trace among them
   bool resume = false;
   bool strict = false;
   std::FILE* progress = stderr;

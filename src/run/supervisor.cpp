@@ -68,8 +68,21 @@ void Supervisor::serve(const Batch& batch, const Receiver& receive) {
   worker_.reset();
 }
 
+// "server-v6.0-performance-1a2b3c4d-0"
+std::string Supervisor::log_folder(const Job& job) const {
+  const auto& options = job.point.options;
+  const auto round = options.find("mlperf"), mode = options.find("mlperf_mode"), test = options.find("mlperf_test");
+  if (settings_.mlperf_log.empty() || round == options.end() || !settings_.mlperf_log_each) return settings_.mlperf_log;
+  const std::string what = test != options.end() && test->second != "none" ? test->second
+                           : mode != options.end()                         ? mode->second
+                                                                           : "performance";
+  return fmt::format("{}/{}-{}-{}-{}-{}", settings_.mlperf_log, job.point.scenario, round->second, what, job.point_id.substr(0, 8),
+                     job.repeat);
+}
+
 WorkOrder Supervisor::order_for(const Job& job) const {
-  WorkOrder order{job.point, job.repeat, job.sweep, job.stopping, job.check, settings_.run_id, settings_.study, settings_.cache_dir, ""};
+  WorkOrder order{job.point,       job.repeat,          job.sweep,       job.stopping,           job.check, settings_.run_id,
+                  settings_.study, settings_.cache_dir, log_folder(job), settings_.mlperf_trace, {}};
   const auto found = unavailable_.find(reference_subject(job.point));
   if (found != unavailable_.end()) order.reference_unavailable = found->second;
   return order;

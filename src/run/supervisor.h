@@ -19,6 +19,9 @@ namespace deepgap {
 struct SupervisorSettings {
   std::chrono::nanoseconds timeout{std::chrono::seconds(60)};
   std::string run_id, study, cache_dir;
+  std::string mlperf_log;        // RunSettings::mlperf_log
+  bool mlperf_log_each = false;  // a folder for each Record
+  bool mlperf_trace = false;
 };
 
 class Supervisor {
@@ -43,6 +46,7 @@ class Supervisor {
   Answer ask(ChildProcess& worker, const char* kind, const Job& job, const WorkOrder& order);
   Answer ask_for_end(ChildProcess& worker);
   std::string make_reference(const Job& job, const WorkOrder& order);
+  std::string log_folder(const Job& job) const;
   WorkOrder order_for(const Job& job) const;
   Record record_from(const Job& job, const WorkOrder& order, const Answer& answer);
   Record failure(const Job& job, const WorkOrder& order, Outcome outcome, const std::string& reason);

@@ -1,4 +1,5 @@
 #include "worker/group.h"
+#include "worker/mlperf_run.h"
 
 #include "base/clocks.h"
 #include "base/text.h"
@@ -6,6 +7,7 @@
 #include "model/model_source.h"
 #include "model/onnx_metadata.h"
 #include "telemetry/environment.h"
+#include "worker/mlperf_run.h"
 
 #include <fmt/format.h>
 
@@ -33,7 +35,7 @@ DatasetRequest dataset_request(const Point& point, const PointOptions& options, 
   request.inputs = summary.inputs;
   request.preprocessing = preprocessing_for(point.model);
   request.seed = options.seed;
-  request.size = std::max<size_t>(request.size, static_cast<size_t>(options.samples));
+  request.size = std::max({request.size, static_cast<size_t>(options.samples), mlperf_library_size(point)});
   request.data_dir = default_data_dir();
   return request;
 }
@@ -88,14 +90,15 @@ Group::Inputs Group::inputs(const WorkOrder& order, const PointOptions& options)
     model_key_ = model_key_now;
   }
   find_engine_model(order, options);
-  const std::string dataset_key_now = fmt::format("{}|{}|{}", order.point.dataset, options.seed, options.samples);
+  const std::string dataset_key_now =
+      fmt::format("{}|{}|{}|{}", order.point.dataset, options.seed, options.samples, mlperf_library_size(order.point));
   if (!dataset_ || dataset_key_now != dataset_key_) {
     dataset_ = open_dataset(dataset_request(order.point, options, model_->summary()));
     samples_.resize(std::min<size_t>(dataset_->size(), static_cast<size_t>(options.samples)));
     std::iota(samples_.begin(), samples_.end(), 0U);
-    dataset_->load(samples_);
     dataset_key_ = dataset_key_now;
   }
+  dataset_->load(samples_);  // an MLPerf run unloads what it has loaded
   pulse_.beat();
   Inputs inputs{model_, model_, {}, dataset_.get(), samples_, load_s_, shared};
   if (needs_quantizing(order.point, model_->summary())) {

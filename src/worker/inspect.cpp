@@ -6,6 +6,7 @@
 #include "record/record_json.h"
 #include "telemetry/environment.h"
 #include "worker/group.h"
+#include "worker/mlperf_run.h"
 #include "worker/plugin.h"
 #include "worker/point_options.h"
 
@@ -86,7 +87,8 @@ class Inspection {
 
   InspectedPoint inspect(const Point& point) {
     InspectedBackend& backend = backend_of(point.backend);
-    const auto scenario = Registry<Scenario>::instance().make("scenario", point.scenario);
+    check_mlperf(point);
+    const auto scenario = scenario_of(point);
     const PointOptions options = options_of(point, backend, *scenario);
     const GraphSummary& model = model_of(point, options);
     require_dataset(point, options, model);

@@ -9,6 +9,7 @@
 #include "worker/instances.h"
 #include "worker/load_verdict.h"
 #include "worker/mark_meter.h"
+#include "worker/mlperf_run.h"
 #include "worker/reference.h"
 #include "worker/timing_log.h"
 
@@ -102,6 +103,7 @@ class Measurement {
   void check(std::span<const TensorView> outputs, const std::string& instance);
   void warm_up();
   void steady();
+  void mlperf();
   void trim_steady_window(const TimingLog& log);
   void note_precisions();
   void drive(Target& target, Stopping& stopping, TimingSink& sink, Nanoseconds duration, OfferedLoad* offered);
@@ -155,7 +157,7 @@ bool Measurement::run() {
   if (record_.outcome != Outcome::ok || stop_if_interrupted()) return true;
   stage("warm_up", [&] { warm_up(); });
   if (stop_if_interrupted()) return true;
-  steady();
+  is_mlperf(order_.point) ? mlperf() : steady();
   record_.host_memory_peak_bytes = host_memory_peak_bytes();
   note_precisions();
   return true;
@@ -182,7 +184,7 @@ void Measurement::prepare() {
   backend_ = &group_.backend(order_);
   record_.backend_version = backend_->version();
   record_.facts["backend.plugin"] = fmt::format("{}/deepgap_{}.so", plugin_dir(), order_.point.backend);
-  scenario_ = Registry<Scenario>::instance().make("scenario", order_.point.scenario);
+  scenario_ = scenario_of(order_.point);
   options_ = sort_options(order_.point, backend_->options(), scenario_->options());
   keep_sessions_busy(order_.point, scenario_->options(), options_);
   scenario_->parse(options_.scenario);
@@ -373,6 +375,14 @@ void Measurement::judge(const Stopping& stopping, const std::string& invalid) {
   record_.reason = invalid;
 }
 
+void Measurement::mlperf() {
+  MarkMeter meter(*target_);
+  stage("steady", [&] { run_mlperf(order_, *inputs_.dataset, meter, clock_, pulse_, interrupted_, record_); });
+  if (stop_if_interrupted()) return;
+  record_.estimates.merge(meter.estimates());
+  record_.device_memory = session_->memory();
+}
+
 // After everything that is measured: an engine may have to compile once more to tell.
 void Measurement::note_precisions() {
   if (record_.outcome != Outcome::ok) return;
@@ -424,7 +434,7 @@ std::optional<Record> measure(const WorkOrder& order, Group& group, Pulse& pulse
 
 void provide_reference(const WorkOrder& order, Group& group, Pulse& pulse) {
   pulse.enter("reference");
-  const auto scenario = Registry<Scenario>::instance().make("scenario", order.point.scenario);
+  const auto scenario = scenario_of(order.point);
   // The engine that is to be checked is not opened here, so its options are not known; the reference needs only ours.
   Point own = order.point;
   const std::vector<OptionInfo> known = worker_options();

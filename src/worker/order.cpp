@@ -20,6 +20,8 @@ nlohmann::json order_to_json(const WorkOrder& order) {
           {"run_id", order.run_id},
           {"study", order.study},
           {"cache_dir", order.cache_dir},
+          {"mlperf_log", order.mlperf_log},
+          {"mlperf_trace", order.mlperf_trace},
           {"reference_unavailable", order.reference_unavailable}};
 }
 
@@ -34,6 +36,8 @@ WorkOrder order_from_json(const nlohmann::json& json) {
     json.at("run_id").get_to(order.run_id);
     json.at("study").get_to(order.study);
     json.at("cache_dir").get_to(order.cache_dir);
+    json.at("mlperf_log").get_to(order.mlperf_log);
+    json.at("mlperf_trace").get_to(order.mlperf_trace);
     json.at("reference_unavailable").get_to(order.reference_unavailable);
     return order;
   } catch (const nlohmann::json::exception& error) {

@@ -19,6 +19,8 @@ struct WorkOrder {
   std::string run_id;
   std::string study;
   std::string cache_dir;              // empty: cache nothing
+  std::string mlperf_log;             // folder of an MLPerf run's logs; empty: none are written
+  bool mlperf_trace = false;          // a trace among them
   std::string reference_unavailable;  // why no reference can be made; empty: it can, or nobody tried yet
 };
 nlohmann::json order_to_json(const WorkOrder& order);

@@ -1,6 +1,7 @@
 #include "worker/point_options.h"
 
 #include "base/text.h"
+#include "scenario/mlperf/run_options.h"
 
 #include <deepgap/error.h>
 
@@ -14,6 +15,7 @@ namespace {
 
 constexpr std::string_view environment_prefix = "env.";
 constexpr std::string_view quantize_prefix = "quantize.";
+constexpr std::string_view mlperf_prefix = "mlperf_";
 
 template <typename T>
 bool has_option(const std::vector<T>& options, std::string_view name) {
@@ -39,6 +41,13 @@ void set_own(PointOptions& sorted, const std::string& name, const std::string& v
   if (name == "affinity") sorted.affinity = value;
   if (name == "bound") sorted.bound = parse_latency_bound(value);
   if (name == "telemetry_period") parse_telemetry_period(value);  // the group takes it; here it is only looked at
+}
+
+// What it says is looked at with the scenario (mlperf_run.h).
+void require_mlperf_option(const std::string& name) {
+  std::vector<std::string> known;
+  for (const LoadgenOption& option : loadgen_options()) known.push_back(option.name);
+  if (std::find(known.begin(), known.end(), name) == known.end()) throw Error(ErrorKind::usage, unknown_name("option", name, known));
 }
 
 // The backend of "NAME.key", or nothing.
@@ -96,6 +105,7 @@ std::vector<OptionInfo> worker_options() {
        "none", true},
       {"telemetry_period", "time between two readings of the probes", "100ms", true},
       {"bound", "percentile of latency that a valid result holds: p99=15ms", ""},
+      {"mlperf_NAME", "of an MLPerf run; docs/mlperf.md lists them", ""},
       {"env.NAME", "environment variable of the worker", "", true}};
   for (OptionInfo& option : dispatch_option_infos()) options.push_back(std::move(option));
   for (const QuantizeOption& option : quantize_options())
@@ -125,6 +135,11 @@ PointOptions sort_options(const Point& point, const std::vector<OptionInfo>& bac
       quantize[name.substr(quantize_prefix.size())] = value;
       continue;
     }
+    if (name == "mlperf" || name.starts_with(mlperf_prefix)) {
+      require_mlperf_option(name);
+      continue;
+    }
+    if (name == "rate" && point.options.contains("mlperf")) continue;  // its target_qps
     if (const auto parts = prefixed(name)) {
       if (parts->first != point.backend) continue;  // another engine's
       if (!has_option(backend, parts->second)) unknown_option(point, name, backend, scenario);

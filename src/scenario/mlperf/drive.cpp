@@ -97,8 +97,8 @@ bool PhaseDrive::run() {
   const bool must_end = result_.mode == LoadgenMode::performance && !is(LoadgenScenario::server);
   if (must_end && !ended && !stopped()) {
     end_early(
-        "every generated query was issued before the minimum query count and duration were reached: state a lower expected latency "
-        "or a higher target_qps");
+        "every generated query was issued before the minimum query count and duration were reached: state a lower target_latency, the "
+        "one that is expected");
   }
   drive_.target->flush();
   if (!wait_for_answers()) return false;
@@ -153,7 +153,6 @@ void PhaseDrive::issue(Nanoseconds now) {
     ++result_.queries;
     result_.sample_latency_ns.resize(result_.sample_latency_ns.size() + next_.indices.size());
     if (is(LoadgenScenario::multi_stream)) result_.query_latency_ns.push_back(0);
-    if (drive_.observer != nullptr) drive_.observer->on_issue(next_.query, next_.scheduled, now);
     outstanding_.add(std::move(next_));
   } while (next() && coalesces && result_.start + next_.query.scheduled_ns <= now);
   outstanding_.send();
@@ -197,6 +196,9 @@ void PhaseDrive::record(const LoadgenIssuedQuery& query, size_t at, Nanoseconds 
   const bool logged = !query.logged.empty() && query.logged[at];
   drive_.observer->on_sample({sequence, query.query.sequence, query.indices[at], query.scheduled, query.issued, done, logged,
                               logged ? answer : std::string_view()});
+  if (query.remaining == 0)
+    drive_.observer->on_query(
+        {query.query.sequence, query.scheduled, query.issued, query.done, static_cast<uint32_t>(query.query.samples), Status::ok});
 }
 
 }  // namespace

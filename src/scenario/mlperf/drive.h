@@ -10,6 +10,7 @@
 #include "scenario/mlperf/settings.h"
 
 #include <deepgap/clock.h>
+#include <deepgap/record.h>
 #include <deepgap/target.h>
 
 #include <atomic>
@@ -48,8 +49,8 @@ class LoadgenObserver {
   virtual ~LoadgenObserver() = default;
   virtual void on_phase(LoadgenMode) {}  // begins
   virtual void on_set(const LoadgenSet&) {}
-  virtual void on_issue(const LoadgenQuery&, Nanoseconds /*scheduled*/, Nanoseconds /*issued*/) {}
   virtual void on_sample(const LoadgenFinishedSample&) {}
+  virtual void on_query(const Timing&) {}               // its last sample is finished; `query` counts through the run
   virtual void on_result(const LoadgenPhaseResult&) {}  // of a set
 };
 

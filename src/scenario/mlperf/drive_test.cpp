@@ -129,7 +129,7 @@ TEST(LoadgenDrive, SingleStreamRunsOutWhereTheExpectedLatencyIsTooLong) {
   run.go();
   EXPECT_FALSE(run.results[0].ended_naturally);
   EXPECT_EQ(run.results[0].queries, run.results[0].generated.queries);
-  EXPECT_THAT(run.results[0].errors.at(0), HasSubstr("lower expected latency"));
+  EXPECT_THAT(run.results[0].errors.at(0), HasSubstr("lower target_latency"));
   EXPECT_FALSE(run.verdict.min_duration_met);
 }
 

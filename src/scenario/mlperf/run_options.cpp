@@ -75,11 +75,12 @@ void apply_audit(Audit audit, LoadgenSettings& settings) {
 }
 
 // A shorter run of the same shape.
-void apply_scale(double scale, LoadgenSettings& settings) {
+void apply_scale(double scale, bool library_too, LoadgenSettings& settings) {
   const auto scaled = [scale](int64_t value) { return std::max<int64_t>(1, std::llround(static_cast<double>(value) * scale)); };
   settings.min_duration_ms = scaled(settings.min_duration_ms);
   settings.min_query_count = scaled(settings.min_query_count);
   if (settings.performance_sample_count > 0) settings.performance_sample_count = scaled(settings.performance_sample_count);
+  if (library_too) settings.total_sample_count = scaled(settings.total_sample_count);
   if (settings.accuracy_log_sampling_target > 0) settings.accuracy_log_sampling_target = scaled(settings.accuracy_log_sampling_target);
 }
 
@@ -138,6 +139,15 @@ void apply_rules(LoadgenSettings& settings, const std::string& model) {
     set_conf_key(settings, key, entry.value, ConfRole::rules);
 }
 
+// `rate` is deepgap's word for target_qps.
+std::map<std::string, std::string> with_rate(std::map<std::string, std::string> options) {
+  const auto rate = options.find("rate");
+  if (rate == options.end()) return options;
+  if (!options.emplace("mlperf_target_qps", rate->second).second)
+    refuse("rate and target_qps are the same of an MLPerf run: leave one of them");
+  return options;
+}
+
 void apply_keys(const std::map<std::string, std::string>& options, LoadgenSettings& settings) {
   for (const std::string& key : conf_keys()) {
     const auto given = options.find("mlperf_" + key);
@@ -191,6 +201,12 @@ std::map<std::string, std::string> options_of_conf(const ConfFile& file, ConfRol
   return options;
 }
 
+int64_t loadgen_library_size(const std::map<std::string, std::string>& options, const std::string& model) {
+  const Options given(options);
+  const int64_t official = official_samples(given.get("mlperf_model", model));
+  return given.count("mlperf_samples", official > 0 ? official : 1024);
+}
+
 LoadgenRunSettings loadgen_run_settings(const std::map<std::string, std::string>& options, const std::string& scenario,
                                         const std::string& model, int64_t samples) {
   const Options given(options);
@@ -206,11 +222,11 @@ LoadgenRunSettings loadgen_run_settings(const std::map<std::string, std::string>
   apply_rules(settings, benchmark);
   const LoadgenSettings rules = settings;
   settings.mode = named("mlperf_mode", given.get("mlperf_mode", "performance"), modes);
-  apply_keys(options, settings);
+  apply_keys(with_rate(options), settings);
   apply_audit(named<Audit>("mlperf_test", given.get("mlperf_test", "none"),
                            {{"none", Audit::none}, {"TEST01", Audit::test01}, {"TEST04", Audit::test04}}),
               settings);
-  if (given.scale() < 1) apply_scale(given.scale(), settings);
+  if (given.scale() < 1) apply_scale(given.scale(), !options.contains("mlperf_samples"), settings);
   if (settings.total_sample_count > samples)
     refuse(fmt::format("mlperf_samples is {}, but the dataset has {} samples", settings.total_sample_count, samples));
   settings.performance_sample_count = std::min(settings.performance_sample_count, settings.total_sample_count);

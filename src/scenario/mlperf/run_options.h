@@ -28,6 +28,10 @@ struct LoadgenRunSettings {
   std::vector<std::string> deviations;
 };
 
+// How many samples a data set that is made up should have: mlperf_samples, else as many as the benchmark's own, else 1024. Throws
+// Error{usage}.
+int64_t loadgen_library_size(const std::map<std::string, std::string>& options, const std::string& model);
+
 // `options`: a Point's; others than loadgen_options() are passed over, and `mlperf` must be among them. `scenario` is deepgap's name,
 // `model` the Point's, `samples` how many its Dataset has. Throws Error{usage}, check_settings included.
 LoadgenRunSettings loadgen_run_settings(const std::map<std::string, std::string>& options, const std::string& scenario,

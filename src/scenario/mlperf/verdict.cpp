@@ -128,7 +128,7 @@ void Judge::check_duration() {
   const int64_t lasted = offline ? verdict_.sample.max_ns : server ? result_.last_scheduled_ns : result_.last_issued_ns;
   if (lasted >= settings_.min_duration_ms * 1000000) return;
   const char* change = offline || server ? "state a higher target_qps, so that more is generated"
-                                         : "state a lower expected latency, so that more queries are generated";
+                                         : "state a lower target_latency, the one that is expected, so that more queries are generated";
   refuse(verdict_.min_duration_met, fmt::format("it lasted {:.3f} s, min_duration asks for {:.3f} s: {}", static_cast<double>(lasted) / 1e9,
                                                 static_cast<double>(settings_.min_duration_ms) / 1e3, change));
 }

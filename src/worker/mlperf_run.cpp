@@ -1,0 +1,171 @@
+#include "worker/mlperf_run.h"
+
+#include "base/text.h"
+#include "scenario/mlperf/logs.h"
+#include "scenario/mlperf/run_options.h"
+#include "worker/timing_log.h"
+
+#include <deepgap/error.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <optional>
+
+namespace deepgap {
+namespace {
+
+int64_t unix_ns_now() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+// Keeps the performance phase's timings, counts right answers of accuracy, and passes on to the logs where there are some.
+class MlperfWatcher final : public LoadgenObserver {
+ public:
+  MlperfWatcher(const Dataset& dataset, Pulse& pulse, LoadgenLogs* logs) : dataset_(dataset), pulse_(pulse), timings_(pulse), logs_(logs) {}
+
+  void on_phase(LoadgenMode mode) override {
+    mode_ = mode;
+    if (logs_ != nullptr) logs_->on_phase(mode);
+  }
+  void on_set(const LoadgenSet& set) override {
+    pulse_.beat();
+    if (logs_ != nullptr) logs_->on_set(set);
+  }
+  void on_sample(const LoadgenFinishedSample& sample) override {
+    pulse_.beat();
+    if (mode_ == LoadgenMode::accuracy) count(sample);
+    if (logs_ != nullptr) logs_->on_sample(sample);
+  }
+  void on_query(const Timing& timing) override {
+    if (mode_ == LoadgenMode::performance) timings_.add(timing);
+  }
+  void on_result(const LoadgenPhaseResult& result) override {
+    if (logs_ != nullptr) logs_->on_result(result);
+  }
+
+  TimingLog& timings() { return timings_; }
+  // Share of answers that are the label; nullopt where a sample has none.
+  std::optional<double> accuracy() const {
+    if (labelled_ == 0 || labelled_ < answered_) return std::nullopt;
+    return static_cast<double>(right_) / static_cast<double>(labelled_);
+  }
+
+ private:
+  void count(const LoadgenFinishedSample& sample) {
+    ++answered_;
+    const auto label = dataset_.label(sample.index);
+    float answer = 0;
+    if (!label || sample.answer.size() != sizeof(answer)) return;
+    std::memcpy(&answer, sample.answer.data(), sizeof(answer));
+    ++labelled_;
+    right_ += static_cast<int64_t>(answer) == *label ? 1 : 0;
+  }
+
+  const Dataset& dataset_;
+  Pulse& pulse_;
+  TimingLog timings_;
+  LoadgenLogs* logs_;
+  LoadgenMode mode_ = LoadgenMode::performance;
+  int64_t answered_ = 0, labelled_ = 0, right_ = 0;
+};
+
+// The metric that MLPerf publishes of a scenario.
+std::pair<std::string, double> score_of(const LoadgenSettings& settings, const LoadgenVerdict& verdict) {
+  switch (settings.scenario) {
+    case LoadgenScenario::single_stream:
+      return {"early_stopping_90_percentile_latency_ms", static_cast<double>(verdict.early_stopping_90_ns) / 1e6};
+    case LoadgenScenario::multi_stream:
+      return {"early_stopping_99_percentile_latency_ms", static_cast<double>(verdict.early_stopping_99_ns) / 1e6};
+    case LoadgenScenario::server:
+      return {"completed_samples_per_s", verdict.completed_per_s.value_or(0)};
+    case LoadgenScenario::offline:
+      return {"samples_per_s", verdict.samples_per_s.value_or(0)};
+  }
+  return {};
+}
+
+void note_run(const LoadgenRunSettings& run, Record& record) {
+  record.facts["mlperf.loadgen_rules"] = run.round.version;
+  record.facts["mlperf.mode"] = std::string(name_of(run.settings.mode));
+  record.facts["mlperf.library_samples"] = run.settings.total_sample_count;
+  record.facts["mlperf.by_the_rules"] = run.deviations.empty() ? "nothing is known against it" : "no: " + join(run.deviations, "; ");
+  record.facts["stopping"] = fmt::format("MLPerf {}, LoadGen {}'s rules", run.round.name, run.round.version);
+}
+
+void note_verdict(const LoadgenRunSettings& run, const LoadgenVerdict& verdict, const LoadgenPhaseResult& result, Record& record) {
+  const auto [name, score] = score_of(run.settings, verdict);
+  record.facts["mlperf.score." + name] = score;
+  record.facts["mlperf.queries"] = result.queries;
+  record.facts["mlperf.samples"] = verdict.samples;
+  record.facts["mlperf.early_stopping_met"] = verdict.early_stopping_met;
+  record.verdict = verdict.valid ? Verdict::valid : Verdict::invalid;
+  record.reason = join(verdict.reasons, "; ");
+  const double seconds = static_cast<double>(result.active_ns) / 1e9;
+  if (seconds > 0) record.estimates["throughput"] = {static_cast<double>(verdict.samples) / seconds, {}, {}, result.queries};
+  record.windows.back().begin = result.start;
+  record.windows.back().end = result.start + result.active_ns;
+}
+
+}  // namespace
+
+bool is_mlperf(const Point& point) { return point.options.contains("mlperf"); }
+
+std::unique_ptr<Scenario> scenario_of(const Point& point) {
+  return Registry<Scenario>::instance().make("scenario", is_mlperf(point) ? "batch" : point.scenario);
+}
+
+size_t mlperf_library_size(const Point& point) {
+  return is_mlperf(point) ? static_cast<size_t>(loadgen_library_size(point.options, point.model)) : 0;
+}
+
+void check_mlperf(const Point& point) {
+  if (!is_mlperf(point)) return;
+  if (point.options.contains("bound"))
+    throw Error(ErrorKind::usage, "the round's rules bound an MLPerf run's latency: set mlperf_target_latency (ms) instead of bound");
+  loadgen_run_settings(point.options, point.scenario, point.model, loadgen_library_size(point.options, point.model));
+}
+
+std::string mlperf_answer(std::span<const TensorView> outputs, size_t row) {
+  if (outputs.empty() || outputs[0].shape.empty()) return {};
+  const TensorView& output = outputs[0];
+  const size_t bytes = output.bytes() / static_cast<size_t>(std::max<int64_t>(output.shape[0], 1));
+  const char* begin = reinterpret_cast<const char*>(output.data) + row * bytes;
+  if (output.type != DataType::f32 || output.shape.size() != 2) return {begin, bytes};
+  std::vector<float> scores(bytes / sizeof(float));
+  std::memcpy(scores.data(), begin, bytes);
+  const auto best = static_cast<float>(std::max_element(scores.begin(), scores.end()) - scores.begin());
+  return {reinterpret_cast<const char*>(&best), sizeof(best)};
+}
+
+void run_mlperf(const WorkOrder& order, const Dataset& dataset, Target& target, Clock& clock, Pulse& pulse,
+                const std::atomic<bool>& interrupted, Record& record) {
+  const Point& point = order.point;
+  const LoadgenRunSettings run = loadgen_run_settings(point.options, point.scenario, point.model, static_cast<int64_t>(dataset.size()));
+  note_run(run, record);
+  std::optional<LoadgenLogs> logs;
+  if (!order.mlperf_log.empty()) {
+    const LoadgenLogNames names{run.round.version, "deepgap " DEEPGAP_VERSION,
+                                fmt::format("deepgap {} {} on {}", point.model, point.precision, point.backend), dataset.describe()};
+    logs.emplace(order.mlperf_log, names, run.settings, clock, unix_ns_now(), order.mlperf_trace);
+    record.facts["mlperf.log"] = order.mlperf_log;
+  }
+  MlperfWatcher watcher(dataset, pulse, logs ? &*logs : nullptr);
+  auto results = drive_loadgen({run.settings, &target, &clock, &watcher, mlperf_answer}, interrupted);
+  if (interrupted.load() || results.empty()) return;
+  record.verdict = Verdict::valid;
+  if (const auto accuracy = watcher.accuracy()) record.facts["mlperf.accuracy"] = *accuracy;
+  if (run.settings.mode == LoadgenMode::accuracy) {
+    if (logs) logs->finish(nullptr);
+    return;
+  }
+  record.timings_dropped = watcher.timings().dropped();
+  record.timings = watcher.timings().take();
+  const LoadgenVerdict verdict = judge(run.settings, results.back());
+  note_verdict(run, verdict, results.back(), record);
+  if (logs) logs->finish(&verdict);
+}
+
+}  // namespace deepgap

@@ -1,0 +1,124 @@
+"""MLPerf runs from the command line: flags, configuration files, log folders, verdicts. On null, in seconds.
+
+Usage: mlperf_test.py PATH_OF_DEEPGAP [unittest arguments]
+"""
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+PROGRAM = os.path.abspath(sys.argv[1])
+MODEL = ["--model", "resnet18:width=0.125,classes=10", "--shape", "input:Nx3x32x32", "--backend", "null"]
+
+
+class MlperfTest(unittest.TestCase):
+    def setUp(self):
+        self.dir = tempfile.mkdtemp(prefix="deepgap-mlperf-test-")
+        self.store = os.path.join(self.dir, "t.db")
+
+    def tearDown(self):
+        shutil.rmtree(self.dir)
+
+    def path(self, *names):
+        return os.path.join(self.dir, *names)
+
+    def run_deepgap(self, *flags, code=0):
+        command = [PROGRAM, "run", *MODEL, "--cache", self.path("cache"), "--store", self.store, "--json", *flags]
+        run = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        self.assertEqual(run.returncode, code, run.stderr + run.stdout)
+        if code == 2:
+            self.assertEqual(len(run.stderr.strip().splitlines()), 1, run.stderr)
+        return run
+
+    def detail(self, *folder):
+        entries = {}
+        with open(self.path(*folder, "mlperf_log_detail.txt")) as f:
+            for line in f:
+                self.assertTrue(line.startswith(":::MLLOG "))
+                entry = json.loads(line[9:])
+                entries[entry["key"]] = entry["value"]
+        return entries
+
+    def test_each_scenario_gives_a_valid_result(self):
+        cases = {
+            "server": ["--axis", "mlperf_target_qps=500", "--axis", "mlperf_min_duration=1500", "--axis", "null.latency=100us"],
+            "single-stream": ["--axis", "mlperf_min_duration=200", "--axis", "mlperf_target_latency=0.5"],
+            "multi-stream": ["--axis", "mlperf_min_duration=200", "--axis", "mlperf_target_latency=0.5", "--batch", "8"],
+            "offline": ["--axis", "mlperf_min_duration=100", "--axis", "mlperf_target_qps=40000", "--batch", "16"],
+        }
+        for scenario, flags in cases.items():
+            with self.subTest(scenario):
+                self.run_deepgap("--mlperf", "v6.0", "--scenario", scenario, "--mlperf-log", self.path(scenario), *flags)
+                detail = self.detail(scenario)
+                self.assertEqual(detail["result_validity"], "VALID")
+                self.assertEqual(detail["effective_qsl_rng_seed"], 2465351861681999779)
+                self.assertEqual(detail["effective_scenario"].lower(), scenario.replace("-", ""))
+                self.assertFalse(os.path.exists(self.path(scenario, "mlperf_log_trace.json")))
+
+    def test_an_invalid_run_says_what_to_change(self):
+        run = self.run_deepgap("--mlperf", "v6.0", "--scenario", "server", "--axis", "mlperf_target_qps=500", "--axis",
+                               "mlperf_min_duration=500", "--axis", "null.latency=30ms", code=1)
+        self.assertIn("lower target_qps", run.stdout)
+
+    def test_accuracy_and_trace(self):
+        self.run_deepgap("--mlperf", "v6.0", "--scenario", "offline", "--mlperf-mode", "accuracy", "--axis", "mlperf_samples=50",
+                         "--mlperf-log", self.path("log"), "--mlperf-trace")
+        with open(self.path("log", "mlperf_log_accuracy.json")) as f:
+            answers = json.load(f)
+        self.assertEqual(sorted(answer["qsl_idx"] for answer in answers), list(range(50)))
+        self.assertEqual(len(answers[0]["data"]), 8)  # a float's bytes
+        with open(self.path("log", "mlperf_log_trace.json")) as f:
+            self.assertGreaterEqual(len(json.load(f)["traceEvents"]), 100)
+
+    def test_several_records_have_a_folder_each(self):
+        self.run_deepgap("--mlperf", "v6.0", "--scenario", "single-stream", "--axis", "mlperf_min_duration=100", "--axis",
+                         "mlperf_target_latency=0.5", "--repeats", "2", "--mlperf-log", self.path("log"))
+        names = sorted(os.listdir(self.path("log")))
+        self.assertEqual(len(names), 2)
+        self.assertTrue(names[0].startswith("single-stream-v6.0-performance-") and names[0].endswith("-0"))
+        self.assertTrue(os.path.exists(self.path("log", names[1], "mlperf_log_summary.txt")))
+
+    def test_user_conf(self):
+        with open(self.path("user.conf"), "w") as f:
+            f.write("# ours\n*.SingleStream.target_latency = 0.5\n*.SingleStream.min_duration = 100\n*.Server.target_qps = 7\n")
+        self.run_deepgap("--mlperf", "v5.1", "--scenario", "single-stream", "--user-conf", self.path("user.conf"), "--mlperf-log",
+                         self.path("log"), "--axis", "mlperf_min_query_count=70")
+        detail = self.detail("log")
+        self.assertEqual(detail["effective_min_duration_ms"], 100)
+        self.assertEqual(detail["requested_single_stream_expected_latency_ns"], 500000)
+        self.assertEqual(detail["effective_min_query_count"], 70)
+        self.assertTrue(detail["loadgen_version"].startswith("5.1.1 @ deepgap"))
+
+    def test_wrong_input(self):
+        with open(self.path("bad.conf"), "w") as f:
+            f.write("*.Server.target_qps = 5\n*.Server.target_qp = 5\n")
+        server = ["--mlperf", "v6.0", "--scenario", "server"]
+        for flags, words in (
+            (["--mlperf", "v7", "--scenario", "server"], "v7"),
+            (["--mlperf", "v6.0", "--scenario", "batch"], "single-stream, multi-stream, server or offline"),
+            ([*server, "--mlperf-mode", "fast"], "mlperf_mode"),
+            ([*server, "--axis", "mlperf_target_qp=5"], "did you mean 'mlperf_target_qps'"),
+            ([*server, "--axis", "mlperf_target_qps=-5"], "target_qps is -5"),
+            ([*server, "--axis", "mlperf_target_qps=nan"], "mlperf_target_qps"),
+            ([*server, "--axis", "mlperf_target_qps=0"], "target_qps"),
+            ([*server, "--scale", "0"], "mlperf_scale"),
+            ([*server, "--iterations", "5"], "--iterations"),
+            ([*server, "--mlperf-trace"], "--mlperf-log"),
+            ([*server, "--mlperf-test", "TEST09"], "TEST01, TEST04"),
+            ([*server, "--user-conf", self.path("bad.conf")], "bad.conf:2: unknown key 'target_qp', did you mean 'target_qps'?"),
+            (["--scenario", "server", "--user-conf", self.path("bad.conf")], "one --mlperf"),
+            ([*server, "--user-conf", self.path("none.conf")], "none.conf"),
+        ):
+            with self.subTest(" ".join(flags)):
+                self.assertIn(words, self.run_deepgap(*flags, code=2).stderr)
+
+    def test_a_log_folder_that_cannot_be_written(self):
+        run = self.run_deepgap("--mlperf", "v6.0", "--scenario", "offline", "--mlperf-log", "/proc/nowhere", code=1)
+        self.assertIn("cannot write /proc/nowhere", run.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], *sys.argv[2:]])

@@ -2,6 +2,7 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "report/export_table.h"
+#include "report/mlperf_tree.h"
 #include "store/store.h"
 
 #include <deepgap/error.h>
@@ -77,27 +78,29 @@ class ExportCommand final : public Command {
   void check_output(const std::string& format) const;
   void write_rows(ExportFormat format) const;
   void write_store() const;
+  void write_tree() const;
 
-  std::string store_, format_, by_ = "record", output_;
+  std::string store_, format_, by_ = "record", output_, submitter_ = "unnamed";
   bool anonymous_ = false, compact_ = false;
 };
 
 void ExportCommand::declare(CLI::App& app) {
   app.add_option("store", store_, "Store to read")->required()->type_name("STORE");
-  app.add_option("--format", format_, "csv, json, or db for a Store; by default what the name of --output says, else csv")
+  app.add_option("--format", format_,
+                 "csv, json, db for a Store, or mlperf for a submission's tree (docs/mlperf.md); by default what the name of --output "
+                 "says, else csv")
       ->type_name("FORMAT");
   app.add_option("--by", by_, "A row for each record (interval within the run) or point (over its repeats)")
       ->type_name("record|point")
       ->capture_default_str();
   app.add_option("-o,--output", output_, "File to write; standard output without it")->type_name("FILE");
+  app.add_option("--submitter", submitter_, "Whose tree it is, with --format mlperf")->type_name("NAME")->capture_default_str();
   app.add_flag("--anonymous", anonymous_, "Leave out host names, serial numbers, user names and paths");
   app.add_flag("--compact", compact_, "Write a Store without raw timings, small enough to be committed");
 }
 
 std::string ExportCommand::chosen_format() const {
-  if (format_ == "mlperf")
-    throw Error(ErrorKind::usage, "--format mlperf comes with the MLPerf scenarios in a later version; csv, json and db are here");
-  const std::vector<std::string> known{"csv", "json", "db"};
+  const std::vector<std::string> known{"csv", "json", "db", "mlperf"};
   if (!format_.empty()) {
     if (std::find(known.begin(), known.end(), format_) == known.end())
       throw Error(ErrorKind::usage, unknown_name("format", format_, known));
@@ -111,6 +114,9 @@ void ExportCommand::check_output(const std::string& format) const {
   if (by_ != "record" && by_ != "point") throw Error(ErrorKind::usage, unknown_name("kind of row", by_, {"record", "point"}));
   if (format == "db" && output_.empty()) throw Error(ErrorKind::usage, "a Store needs a file: add --output NAME.db");
   if (format != "db" && compact_) throw Error(ErrorKind::usage, fmt::format("--compact makes a Store, not {}: leave out --format", format));
+  if (format == "mlperf" && output_.empty()) throw Error(ErrorKind::usage, "a submission's tree needs a folder: add --output DIR");
+  if (format == "mlperf" && anonymous_)
+    throw Error(ErrorKind::usage, "--anonymous is not for --format mlperf, which describes the system: leave it out");
   if (format == "db" && by_ == "point")
     throw Error(ErrorKind::usage, "--by point is about the rows of csv and json; a Store keeps its Records");
   std::error_code ignored;
@@ -159,11 +165,24 @@ void ExportCommand::write_store() const {
   }
 }
 
+void ExportCommand::write_tree() const {
+  const bool plain = !submitter_.empty() && submitter_.find('/') == std::string::npos && !submitter_.starts_with('.');
+  if (!plain) throw Error(ErrorKind::usage, fmt::format("--submitter '{}' cannot be a folder's name", submitter_));
+  MlperfRuns runs;
+  Store(store_, Store::Mode::read).look([&](const Record& record) { runs.add(record); });
+  if (runs.empty())
+    throw Error(ErrorKind::input,
+                fmt::format("{} has no MLPerf run with logs: measure with deepgap run --mlperf ROUND --mlperf-log DIR", store_));
+  for (const std::string& note : write_mlperf_tree(runs, {output_, submitter_})) fmt::print(stderr, "deepgap: note: {}\n", note);
+}
+
 int ExportCommand::run() {
   const std::string format = chosen_format();
   check_output(format);
   if (format == "db") {
     write_store();
+  } else if (format == "mlperf") {
+    write_tree();
   } else {
     write_rows(format == "json" ? ExportFormat::json : ExportFormat::csv);
   }

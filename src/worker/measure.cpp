@@ -377,8 +377,10 @@ void Measurement::judge(const Stopping& stopping, const std::string& invalid) {
 
 void Measurement::mlperf() {
   MarkMeter meter(*target_);
-  stage("steady", [&] { run_mlperf(order_, *inputs_.dataset, meter, clock_, pulse_, interrupted_, record_); });
+  std::optional<Window> measured;
+  stage("steady", [&] { measured = run_mlperf(order_, *inputs_.dataset, meter, clock_, pulse_, interrupted_, record_); });
   if (stop_if_interrupted()) return;
+  if (measured) record_.windows.back() = *measured;
   record_.estimates.merge(meter.estimates());
   record_.device_memory = session_->memory();
 }

@@ -105,8 +105,6 @@ void note_verdict(const LoadgenRunSettings& run, const LoadgenVerdict& verdict, 
   record.reason = join(verdict.reasons, "; ");
   const double seconds = static_cast<double>(result.active_ns) / 1e9;
   if (seconds > 0) record.estimates["throughput"] = {static_cast<double>(verdict.samples) / seconds, {}, {}, result.queries};
-  record.windows.back().begin = result.start;
-  record.windows.back().end = result.start + result.active_ns;
 }
 
 }  // namespace
@@ -140,8 +138,8 @@ std::string mlperf_answer(std::span<const TensorView> outputs, size_t row) {
   return {reinterpret_cast<const char*>(&best), sizeof(best)};
 }
 
-void run_mlperf(const WorkOrder& order, const Dataset& dataset, Target& target, Clock& clock, Pulse& pulse,
-                const std::atomic<bool>& interrupted, Record& record) {
+std::optional<Window> run_mlperf(const WorkOrder& order, const Dataset& dataset, Target& target, Clock& clock, Pulse& pulse,
+                                 const std::atomic<bool>& interrupted, Record& record) {
   const Point& point = order.point;
   const LoadgenRunSettings run = loadgen_run_settings(point.options, point.scenario, point.model, static_cast<int64_t>(dataset.size()));
   note_run(run, record);
@@ -154,18 +152,19 @@ void run_mlperf(const WorkOrder& order, const Dataset& dataset, Target& target, 
   }
   MlperfWatcher watcher(dataset, pulse, logs ? &*logs : nullptr);
   auto results = drive_loadgen({run.settings, &target, &clock, &watcher, mlperf_answer}, interrupted);
-  if (interrupted.load() || results.empty()) return;
+  if (interrupted.load() || results.empty()) return std::nullopt;
   record.verdict = Verdict::valid;
   if (const auto accuracy = watcher.accuracy()) record.facts["mlperf.accuracy"] = *accuracy;
   if (run.settings.mode == LoadgenMode::accuracy) {
     if (logs) logs->finish(nullptr);
-    return;
+    return std::nullopt;
   }
   record.timings_dropped = watcher.timings().dropped();
   record.timings = watcher.timings().take();
   const LoadgenVerdict verdict = judge(run.settings, results.back());
   note_verdict(run, verdict, results.back(), record);
   if (logs) logs->finish(&verdict);
+  return Window{"steady", results.back().start, results.back().start + results.back().active_ns};
 }
 
 }  // namespace deepgap

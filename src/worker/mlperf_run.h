@@ -11,6 +11,7 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 
 namespace deepgap {
 
@@ -29,8 +30,9 @@ void check_mlperf(const Point& point);
 // the first output's bytes.
 std::string mlperf_answer(std::span<const TensorView> outputs, size_t row);
 
-// `target` is loaded and warm. Fills the record's verdict, timings, estimates, `mlperf.*` facts and its last window. Throws Error.
-void run_mlperf(const WorkOrder& order, const Dataset& dataset, Target& target, Clock& clock, Pulse& pulse,
-                const std::atomic<bool>& interrupted, Record& record);
+// `target` is loaded and warm. Fills the record's verdict, timings, estimates and `mlperf.*` facts. Returns when it was measured: from the
+// start of issuing to the last completion; nothing of an accuracy run or an interrupted one. Throws Error.
+std::optional<Window> run_mlperf(const WorkOrder& order, const Dataset& dataset, Target& target, Clock& clock, Pulse& pulse,
+                                 const std::atomic<bool>& interrupted, Record& record);
 
 }  // namespace deepgap

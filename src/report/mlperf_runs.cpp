@@ -1,0 +1,92 @@
+#include "report/mlperf_runs.h"
+
+#include "analysis/words.h"
+
+#include <deepgap/error.h>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <optional>
+#include <set>
+
+namespace deepgap {
+namespace {
+
+std::string option(const Record& record, const std::string& name, const std::string& otherwise) {
+  const auto found = record.point.options.find(name);
+  return found == record.point.options.end() ? otherwise : found->second;
+}
+
+std::optional<MlperfKind> kind_of(const Record& record) {
+  const std::string mode = option(record, "mlperf_mode", "performance"), test = option(record, "mlperf_test", "none");
+  if (mode == "accuracy") return MlperfKind::accuracy;
+  if (mode != "performance") return std::nullopt;  // both phases share a log there: the checker wants two
+  if (test == "TEST01") return MlperfKind::test01;
+  if (test == "TEST04") return MlperfKind::test04;
+  return MlperfKind::performance;
+}
+
+std::string scenario_name(const std::string& name) {
+  const std::map<std::string, std::string> names{
+      {"single-stream", "SingleStream"}, {"multi-stream", "MultiStream"}, {"server", "Server"}, {"offline", "Offline"}};
+  const auto found = names.find(name);
+  return found == names.end() ? "" : found->second;
+}
+
+}  // namespace
+
+std::string name_of(MlperfKind kind) {
+  switch (kind) {
+    case MlperfKind::performance:
+      return "performance";
+    case MlperfKind::accuracy:
+      return "accuracy";
+    case MlperfKind::test01:
+      return "TEST01";
+    case MlperfKind::test04:
+      return "TEST04";
+  }
+  return "";
+}
+
+void MlperfRuns::add(const Record& record) {
+  const auto kind = kind_of(record);
+  const std::string scenario = scenario_name(record.point.scenario);
+  const bool usable = record.point.options.contains("mlperf") && record.facts.contains("mlperf.log") && record.outcome == Outcome::ok;
+  if (!usable || !kind || scenario.empty()) return;
+  const auto known = runs_.find({scenario, *kind});
+  if (known != runs_.end() && known->second.verdict == Verdict::valid && record.verdict != Verdict::valid) return;
+  runs_[{scenario, *kind}] = record;
+}
+
+std::string MlperfRuns::round() const {
+  std::set<std::string> rounds;
+  for (const auto& [key, record] : runs_) rounds.insert(option(record, "mlperf", ""));
+  if (rounds.size() != 1)
+    throw Error(ErrorKind::input,
+                fmt::format("the Store has MLPerf runs of several rounds, {}: one tree is of one round; keep each in a Store of its own",
+                            fmt::join(rounds, " and ")));
+  return *rounds.begin();
+}
+
+const Record* MlperfRuns::find(const std::string& scenario, MlperfKind kind) const {
+  const auto found = runs_.find({scenario, kind});
+  return found == runs_.end() ? nullptr : &found->second;
+}
+
+std::vector<std::string> MlperfRuns::scenarios() const {
+  std::set<std::string> names;
+  for (const auto& [key, record] : runs_) names.insert(key.first);
+  return {names.begin(), names.end()};
+}
+
+std::string mlperf_fact(const Record& record, const std::string& key) {
+  for (const Facts* facts : {&record.facts, &record.environment}) {
+    const auto found = facts->find(key);
+    if (found != facts->end()) return format_fact(found->second);
+  }
+  return "";
+}
+
+}  // namespace deepgap

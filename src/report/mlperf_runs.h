@@ -1,0 +1,32 @@
+// The MLPerf runs of a Store that a submission's tree is made of: one of each kind in each scenario.
+#pragma once
+
+#include <deepgap/record.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace deepgap {
+
+enum class MlperfKind { performance, accuracy, test01, test04 };
+std::string name_of(MlperfKind kind);  // "performance", "TEST01"
+
+class MlperfRuns {
+ public:
+  // Keeps the Record where it is a run with logs, of the kinds above: the last valid one of each, else the last.
+  void add(const Record& record);
+  bool empty() const { return runs_.empty(); }
+  std::string round() const;  // of all of them; throws Error{input} where they differ
+  // nullptr: there is none. `scenario` as LoadGen spells it.
+  const Record* find(const std::string& scenario, MlperfKind kind) const;
+  std::vector<std::string> scenarios() const;
+
+ private:
+  std::map<std::pair<std::string, MlperfKind>, Record> runs_;
+};
+
+// A fact of the Record's run or environment as text; empty where it is not there.
+std::string mlperf_fact(const Record& record, const std::string& key);
+
+}  // namespace deepgap

@@ -52,7 +52,6 @@ constexpr AxisFlag axis_flags[] = {
     {"--mlperf", "mlperf", "MLPerf run by a round's seeds and rules: v5.0, v5.1, v6.0, v6.1; --rate is its target_qps (docs/mlperf.md)"},
     {"--mlperf-mode", "mlperf_mode", "performance, accuracy, or submission: both"},
     {"--mlperf-test", "mlperf_test", "TEST01 or TEST04 of MLPerf's audit"},
-    {"--scale", "mlperf_scale", "Times and counts of an MLPerf run times this: short, and no MLPerf result"},
     {"--isa", "isa", "Most that the native engine may use: auto, avx2, avx512, avx512_vnni, avx512_bf16, amx"},
 };
 
@@ -92,6 +91,7 @@ class RunCommand final : public Command {
   Study make_study() const;
   Overrides make_overrides() const;
   void add_conf_files(Overrides& overrides) const;
+  void apply_scale(Study& study) const;
   RunSettings make_settings() const;
   int dry_run(const Study& study, const RunSettings& settings) const;
   int execute(const Study& study, const RunSettings& settings) const;
@@ -104,7 +104,7 @@ class RunCommand final : public Command {
   std::optional<int> repeats_, sweeps_;
   std::optional<std::string> duration_, min_duration_, budget_, interval_, percentile_, check_, study_name_;
   std::optional<uint64_t> seed_;
-  std::string user_conf_, mlperf_conf_, mlperf_log_;
+  std::string scale_, user_conf_, mlperf_conf_, mlperf_log_;
   bool mlperf_trace_ = false;
   std::string store_ = "deepgap.db", timeout_ = "60s", cache_;
   bool resume_ = false, energy_ = false, dry_run_ = false, strict_ = false, json_ = false;
@@ -153,6 +153,9 @@ void RunCommand::declare(CLI::App& app) {
       ->capture_default_str();
   app.add_option("--cache", cache_, "Folder of references and compiled models")->group(where)->type_name("DIR");
   declare_libtorch_folder(app);
+  app.add_option("--scale", scale_, "Times and counts of MLPerf runs times this: short, and no MLPerf result")
+      ->group(what)
+      ->type_name("1%");
   app.add_option("--user-conf", user_conf_, "LoadGen's user.conf for an MLPerf run of one model and scenario")
       ->group(what)
       ->type_name("FILE");
@@ -229,6 +232,25 @@ void RunCommand::add_conf_files(Overrides& overrides) const {
   }
 }
 
+// Of MLPerf runs by their rules; of what stands beside them in a study by its duration.
+void RunCommand::apply_scale(Study& study) const {
+  const auto share = parse_fraction(scale_);
+  if (!share || !(*share > 0 && *share <= 1))
+    throw Error(ErrorKind::usage, fmt::format("--scale '{}' is no share such as 1% or 0.01", scale_));
+  bool any = false;
+  for (Grid& grid : study.grids) {
+    const bool mlperf = std::any_of(grid.axes.begin(), grid.axes.end(), [](const Axis& axis) { return axis.name == "mlperf"; });
+    any |= mlperf;
+    if (mlperf) {
+      std::erase_if(grid.axes, [](const Axis& axis) { return axis.name == "mlperf_scale"; });
+      grid.axes.push_back({"mlperf_scale", {scale_}});
+    } else if (grid.stopping.duration) {
+      grid.stopping.duration = std::max<Nanoseconds>(1, static_cast<Nanoseconds>(static_cast<double>(*grid.stopping.duration) * *share));
+    }
+  }
+  if (!any) throw Error(ErrorKind::usage, "--scale is for MLPerf runs: add --mlperf ROUND");
+}
+
 Study RunCommand::make_study() const {
   const Overrides overrides = make_overrides();
   const auto has_model = [](const Axis& axis) { return axis.name == "model"; };
@@ -238,6 +260,7 @@ Study RunCommand::make_study() const {
   Study study;
   if (!study_file_.empty()) study = read_study(study_file_);
   apply_overrides(study, overrides);
+  if (!scale_.empty()) apply_scale(study);
   if (seed_) study.seed = *seed_;
   if (study_name_) study.name = *study_name_;
   return study;
@@ -331,7 +354,7 @@ int RunCommand::print_report(const RunReport& report, const RunSettings& setting
     for (const std::string& line : failure_lines(report.failures, report.repeated)) fmt::print("  {}\n", line);
   }
   std::fflush(stdout);
-  if (!axes_.at("mlperf_scale").empty())
+  if (!scale_.empty())
     fmt::print(stderr, "deepgap: note: --scale makes short runs; none of them is an MLPerf result, whatever its verdict\n");
   const std::string saved = fmt::format("{} of {} records are in {}", report.saved + report.done_before, report.jobs, settings.store_path);
   if (!report.store_error.empty()) {

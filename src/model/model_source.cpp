@@ -53,6 +53,8 @@ Graph zoo_graph(const ModelRequest& request) {
   ZooOptions options;
   const auto model = find_zoo_model(request.name, options);
   if (model == nullptr) {
+    const std::string why = why_not_in_zoo(request.name);
+    if (!why.empty()) throw Error(ErrorKind::refused, why);
     const std::string base = request.name.substr(0, request.name.find(':'));
     throw Error(ErrorKind::usage, unknown_name("model", base, zoo_names()));
   }

@@ -90,9 +90,18 @@ class Inspection {
     check_mlperf(point);
     const auto scenario = scenario_of(point);
     const PointOptions options = options_of(point, backend, *scenario);
-    const GraphSummary& model = model_of(point, options);
-    require_dataset(point, options, model);
     InspectedPoint result;
+    const GraphSummary* summary = nullptr;
+    try {
+      summary = &model_of(point, options);
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::refused) throw;
+      result.supported = false;
+      result.reason = error.what();
+      return result;
+    }
+    const GraphSummary& model = *summary;
+    require_dataset(point, options, model);
     result.model_hash = is_model_file(point.model) ? model.content_hash : "";
     result.backend_version = backend.version;
     result.process_key = process_key(point, backend.options);

@@ -246,6 +246,8 @@ void Measurement::load() {
   record_.facts["cpus.affinity"] = affinity_of_this_thread();
   const int64_t in_flight = scenario_->uses_all_slots() ? slots * sessions : scenario_->in_flight();
   const std::string note = streams_note(options_.streams * sessions, in_flight, allowed_cpus().size());
+  const int64_t in_flight = scenario_->uses_all_slots() || is_mlperf(order_.point) ? session_->slots() : scenario_->in_flight();
+  const std::string note = streams_note(options_.streams, in_flight, allowed_cpus().size());
   if (!note.empty()) record_.facts["streams.note"] = note;
   instances_->load(inputs_.samples);
 }

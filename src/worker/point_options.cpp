@@ -44,10 +44,12 @@ void set_own(PointOptions& sorted, const std::string& name, const std::string& v
 }
 
 // What it says is looked at with the scenario (mlperf_run.h).
-void require_mlperf_option(const std::string& name) {
+void require_mlperf_option(const Point& point, const std::string& name) {
   std::vector<std::string> known;
   for (const LoadgenOption& option : loadgen_options()) known.push_back(option.name);
   if (std::find(known.begin(), known.end(), name) == known.end()) throw Error(ErrorKind::usage, unknown_name("option", name, known));
+  if (!point.options.contains("mlperf"))
+    throw Error(ErrorKind::usage, fmt::format("{} is an option of MLPerf runs: add --mlperf ROUND, or leave it out", name));
 }
 
 // The backend of "NAME.key", or nothing.
@@ -136,7 +138,7 @@ PointOptions sort_options(const Point& point, const std::vector<OptionInfo>& bac
       continue;
     }
     if (name == "mlperf" || name.starts_with(mlperf_prefix)) {
-      require_mlperf_option(name);
+      require_mlperf_option(point, name);
       continue;
     }
     if (name == "rate" && point.options.contains("mlperf")) continue;  // its target_qps

@@ -2,6 +2,7 @@
 
 Usage: mlperf_test.py PATH_OF_DEEPGAP [unittest arguments]
 """
+import hashlib
 import json
 import os
 import shutil
@@ -104,7 +105,9 @@ class MlperfTest(unittest.TestCase):
             ([*server, "--axis", "mlperf_target_qps=-5"], "target_qps is -5"),
             ([*server, "--axis", "mlperf_target_qps=nan"], "mlperf_target_qps"),
             ([*server, "--axis", "mlperf_target_qps=0"], "target_qps"),
-            ([*server, "--scale", "0"], "mlperf_scale"),
+            ([*server, "--scale", "0"], "--scale"),
+            (["--scale", "1%"], "--mlperf"),
+            (["--axis", "mlperf_min_duration=5"], "--mlperf"),
             ([*server, "--iterations", "5"], "--iterations"),
             ([*server, "--mlperf-trace"], "--mlperf-log"),
             ([*server, "--mlperf-test", "TEST09"], "TEST01, TEST04"),
@@ -118,6 +121,88 @@ class MlperfTest(unittest.TestCase):
     def test_a_log_folder_that_cannot_be_written(self):
         run = self.run_deepgap("--mlperf", "v6.0", "--scenario", "offline", "--mlperf-log", "/proc/nowhere", code=1)
         self.assertIn("cannot write /proc/nowhere", run.stdout)
+
+    def export(self, *flags, code=0):
+        run = subprocess.run([PROGRAM, "export", self.store, "--format", "mlperf", *flags], capture_output=True, text=True, timeout=60)
+        self.assertEqual(run.returncode, code, run.stderr)
+        return run.stderr
+
+    def test_a_submissions_tree(self):
+        common = ["--mlperf", "v5.0", "--axis", "mlperf_model=resnet50", "--axis", "mlperf_min_duration=100", "--axis",
+                  "null.latency=10us", "--batch", "2048", "--dataset", "zeros", "--axis", "mlperf_target_qps=5000"]
+        for scenario in ("server", "offline"):
+            for kind in ([], ["--mlperf-mode", "accuracy"], ["--mlperf-test", "TEST01"], ["--mlperf-test", "TEST04"]):
+                self.run_deepgap(*common, "--scenario", scenario, *kind, "--mlperf-log", self.path(scenario + "".join(kind)))
+        notes = self.export("--output", self.path("tree"), "--submitter", "us")
+        self.assertIn("by the round's rules no: min_duration is 100, v5.0 asks for at least 600000", notes)
+        self.check_tree(self.path("tree", "open", "us"), 6023615788873153749, ("Server", "Offline"))
+        self.assertIn("is not empty", self.export("--output", self.path("tree"), code=2))
+
+    # What the submission checker reads of ResNet-50 in v5.0, but the length of the run.
+    def check_tree(self, root, qsl_seed, scenarios):
+        (system,) = os.listdir(os.path.join(root, "results"))
+        with open(os.path.join(root, "systems", system + ".json")) as f:
+            description = json.load(f)
+        self.assertEqual((description["division"], description["submitter"], description["system_type"]), ("open", "us", "datacenter"))
+        for field in ("status", "system_name", "host_processor_model_name", "host_memory_capacity", "accelerators_per_node", "cooling",
+                      "framework", "operating_system", "other_software_stack", "number_of_nodes", "host_networking"):
+            self.assertTrue(description[field], field)
+        for scenario in scenarios:
+            results = os.path.join(root, "results", system, "resnet50", scenario)
+            measurements = os.path.join(root, "measurements", system, "resnet50", scenario)
+            compliance = os.path.join(root, "compliance", system, "resnet50", scenario)
+            detail = self.detail(os.path.join(results, "performance", "run_1"))
+            self.assertEqual(detail["effective_scenario"], scenario)
+            self.assertEqual(detail["effective_performance_sample_count"], 1024)
+            self.assertEqual(detail["effective_qsl_rng_seed"], qsl_seed)
+            for key in ("effective_sample_index_rng_seed", "effective_schedule_rng_seed", "effective_min_query_count",
+                        "effective_samples_per_query", "effective_min_duration_ms"):
+                self.assertIsInstance(detail[key], int, key)
+            if scenario == "Server":
+                self.assertEqual(detail["effective_target_latency_ns"], 15000000)
+                self.assertGreater(detail["result_completed_samples_per_sec"], 0)
+                self.assertTrue(detail["early_stopping_met"])
+            else:
+                self.assertGreaterEqual(detail["effective_samples_per_query"], 24576)
+                self.assertGreater(detail["result_samples_per_second"], 0)
+            accuracy = self.detail(os.path.join(results, "accuracy"))
+            self.assertEqual(accuracy["effective_accuracy_sample_count"], 50000)
+            self.assertLessEqual(os.path.getsize(os.path.join(results, "accuracy", "mlperf_log_accuracy.json")), 10 * 1024)
+            with open(os.path.join(results, "accuracy", "accuracy.txt")) as f:
+                text = f.read()
+            self.assertIn("synthetic", text)
+            self.assertNotIn("accuracy=", text)
+            with open(self.path(scenario.lower() + "--mlperf-modeaccuracy", "mlperf_log_accuracy.json"), "rb") as f:
+                self.assertIn("hash=" + hashlib.sha256(f.read()).hexdigest(), text.splitlines())
+            with open(os.path.join(measurements, f"{system}_deepgap_{scenario}.json")) as f:
+                implementation = json.load(f)
+            for key in ("input_data_types", "retraining", "starting_weights_filename", "weight_data_types", "weight_transformations"):
+                self.assertTrue(implementation[key], key)
+            for name in ("user.conf", "README.md"):
+                self.assertGreater(os.path.getsize(os.path.join(measurements, name)), 0)
+            for test, names in (("TEST01", ("verify_accuracy.txt", "verify_performance.txt")), ("TEST04", ("verify_performance.txt",))):
+                self.detail(os.path.join(compliance, test, "performance", "run_1"))
+                for name in names:
+                    with open(os.path.join(compliance, test, name)) as f:
+                        self.assertRegex(f.read(), "TEST (PASS|FAIL)")
+            with open(os.path.join(compliance, "TEST01", "verify_accuracy.txt")) as f:
+                self.assertIn("TEST PASS", f.read())
+
+    def test_a_tree_of_too_little(self):
+        self.run_deepgap("--mlperf", "v6.0", "--scenario", "offline", "--axis", "mlperf_model=resnet50", "--scale", "0.001", "--mlperf-log",
+                         self.path("log"), "--axis", "mlperf_target_qps=100000", "--batch", "64", code=1)
+        self.assertIn("lacks: SingleStream performance", self.export("--output", self.path("tree"), code=2))
+        self.assertIn("--output", self.export(code=2))
+        self.assertIn("--submitter", self.export("--output", self.path("tree"), "--submitter", "../x", code=2))
+
+    def test_the_study_refuses_networks_by_name_and_plans_the_rest(self):
+        study = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../studies/mlperf.toml")
+        command = [PROGRAM, "run", study, "--scale", "1%", "--dry-run", "--cache", self.path("cache"), "--backend", "null"]
+        run = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        for name in ("GNMT", "SSD-ResNet-34", "SSD-MobileNet-v1", "MobileNet-v1"):
+            self.assertIn(f"refused: {name} (MLPerf v0.5) is not in the zoo", run.stdout)
+        self.assertRegex(run.stdout, r"resnet50 .*server.*: about")
 
 
 if __name__ == "__main__":

@@ -82,10 +82,10 @@ bool has_same_value(const std::string& key) {
 }
 
 void expect_same_logs(const LoadgenSettings& settings) {
-  LogFolder ours, theirs;
+  TemporaryFolder ours, theirs;
   run_reference(settings, theirs.path(), false, answer_at_once);
-  write_ours(settings, ours.path().string());
-  const auto a = reproducible(ours.path() / "mlperf_log_detail.txt"), b = reproducible(theirs.path() / "mlperf_log_detail.txt");
+  write_ours(settings, ours.path());
+  const auto a = reproducible(ours / "mlperf_log_detail.txt"), b = reproducible(theirs / "mlperf_log_detail.txt");
   for (size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
     ASSERT_EQ(a[i].key, b[i].key) << "line " << i;
     if (has_same_value(a[i].key)) {
@@ -95,7 +95,7 @@ void expect_same_logs(const LoadgenSettings& settings) {
   EXPECT_EQ(a.size(), b.size());
   const bool streams = settings.scenario == LoadgenScenario::single_stream || settings.scenario == LoadgenScenario::multi_stream;
   if (streams && settings.mode != LoadgenMode::accuracy) return;  // how much is issued depends on time
-  const auto accuracy = [](const LogFolder& folder) { return read_text((folder.path() / "mlperf_log_accuracy.json").string()); };
+  const auto accuracy = [](const TemporaryFolder& folder) { return read_text(folder / "mlperf_log_accuracy.json"); };
   EXPECT_TRUE(accuracy(ours) == accuracy(theirs));
 }
 

@@ -1,6 +1,7 @@
 // MLPerf's LoadGen itself, built from its sources, run in this process with our settings.
 #pragma once
 
+#include "base/temporary_folder.h"
 #include "scenario/mlperf/settings.h"
 
 #include <nlohmann/json.hpp>
@@ -17,19 +18,6 @@
 #include <vector>
 
 namespace deepgap {
-
-// A new folder below the system's for temporary files, removed at the end.
-class LogFolder {
- public:
-  LogFolder();
-  ~LogFolder() { std::filesystem::remove_all(path_); }
-  LogFolder(const LogFolder&) = delete;
-  LogFolder& operator=(const LogFolder&) = delete;
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
 
 struct ReferenceRun {
   std::vector<std::vector<uint32_t>> loaded;  // each list that was to be loaded

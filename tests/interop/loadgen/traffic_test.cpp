@@ -102,7 +102,7 @@ void expect_arrivals(const Traffic& ours, const std::filesystem::path& folder) {
 }
 
 void expect_same_traffic(const LoadgenSettings& settings) {
-  LogFolder folder;
+  TemporaryFolder folder;
   const bool server = settings.scenario == LoadgenScenario::server;
   const ReferenceRun theirs = run_reference(settings, folder.path(), server, answer_at_once);
   const Traffic ours = our_traffic(settings);

@@ -38,12 +38,12 @@ struct Case {
 void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
 
 Verdict reference_verdict(const Case& c) {
-  LogFolder folder;
+  TemporaryFolder folder;
   TimedTarget target(c.latency, c.limits);
   TargetSystem system(target);
   run_reference(c.settings, folder.path(), false, [&](const std::vector<mlperf::QuerySample>& samples) { system.issue(samples); });
   std::map<std::string, nlohmann::json> entries;
-  for (const DetailEntry& entry : read_detail(folder.path() / "mlperf_log_detail.txt")) entries[entry.key] = entry.value;
+  for (const DetailEntry& entry : read_detail(folder / "mlperf_log_detail.txt")) entries[entry.key] = entry.value;
   const bool server = c.settings.scenario == LoadgenScenario::server;
   return {entries.at("result_validity") == "VALID", entries.at("result_min_duration_met"), entries.at("result_min_queries_met"),
           server ? entries.at("result_perf_constraints_met").get<bool>() : true, entries.at("early_stopping_met")};

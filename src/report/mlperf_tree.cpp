@@ -124,7 +124,7 @@ void TreeWriter::write_scenario(const std::string& scenario) {
   const Record& performance = *runs_.find(scenario, MlperfKind::performance);
   if (performance.verdict != Verdict::valid) notes_.push_back(fmt::format("{}: the result is invalid: {}", scenario, performance.reason));
   const std::string rules = mlperf_fact(performance, "mlperf.by_the_rules");
-  if (rules.starts_with("no")) notes_.push_back(fmt::format("{}: by the round's rules {}", scenario, rules));
+  if (rules.starts_with("no: ")) notes_.push_back(fmt::format("{}: by the round's rules {}", scenario, rules));
   write_performance(scenario, performance);
   write_accuracy(scenario, *runs_.find(scenario, MlperfKind::accuracy));
   write_measurements(scenario, performance);

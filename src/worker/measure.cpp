@@ -244,10 +244,9 @@ void Measurement::load() {
   const int64_t slots = instances_->all().front().session->slots();
   record_.facts["session.slots"] = slots;
   record_.facts["cpus.affinity"] = affinity_of_this_thread();
-  const int64_t in_flight = scenario_->uses_all_slots() ? slots * sessions : scenario_->in_flight();
+  const bool all_slots = scenario_->uses_all_slots() || is_mlperf(order_.point);
+  const int64_t in_flight = all_slots ? slots * sessions : scenario_->in_flight();
   const std::string note = streams_note(options_.streams * sessions, in_flight, allowed_cpus().size());
-  const int64_t in_flight = scenario_->uses_all_slots() || is_mlperf(order_.point) ? session_->slots() : scenario_->in_flight();
-  const std::string note = streams_note(options_.streams, in_flight, allowed_cpus().size());
   if (!note.empty()) record_.facts["streams.note"] = note;
   instances_->load(inputs_.samples);
 }
@@ -380,11 +379,13 @@ void Measurement::judge(const Stopping& stopping, const std::string& invalid) {
 void Measurement::mlperf() {
   MarkMeter meter(*target_);
   std::optional<Window> measured;
+  if (Dispatcher* dispatcher = instances_->dispatcher()) dispatcher->take_log();  // that of the warm-up
   stage("steady", [&] { measured = run_mlperf(order_, *inputs_.dataset, meter, clock_, pulse_, interrupted_, record_); });
   if (stop_if_interrupted()) return;
   if (measured) record_.windows.back() = *measured;
   record_.estimates.merge(meter.estimates());
-  record_.device_memory = session_->memory();
+  keep_dispatch();
+  record_.device_memory = instances_->memory();
 }
 
 // After everything that is measured: an engine may have to compile once more to tell.

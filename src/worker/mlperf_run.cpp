@@ -123,6 +123,9 @@ void check_mlperf(const Point& point) {
   if (!is_mlperf(point)) return;
   if (point.options.contains("bound"))
     throw Error(ErrorKind::usage, "the round's rules bound an MLPerf run's latency: set mlperf_target_latency (ms) instead of bound");
+  const auto shed = point.options.find("shed");
+  if (shed != point.options.end() && shed->second != "none")
+    throw Error(ErrorKind::usage, "an MLPerf run answers every query: leave out shed");
   loadgen_run_settings(point.options, point.scenario, point.model, loadgen_library_size(point.options, point.model));
 }
 

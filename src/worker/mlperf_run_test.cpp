@@ -50,7 +50,8 @@ TEST(MlperfPoint, OptionsAreLookedAtBeforeAnythingRuns) {
   check_mlperf(point);
   EXPECT_EQ(mlperf_library_size(point), 50000U);
   EXPECT_EQ(scenario_of(point)->name(), "batch");  // what warms up
-  for (const auto& [name, value] : {std::pair("bound", "p99=15ms"), std::pair("mlperf_target_qps", "60"), std::pair("mlperf_mode", "x")}) {
+  for (const auto& [name, value] : {std::pair("bound", "p99=15ms"), std::pair("mlperf_target_qps", "60"), std::pair("mlperf_mode", "x"),
+                                    std::pair("shed", "drop-oldest")}) {
     Point wrong = point;
     wrong.options[name] = value;
     EXPECT_THROW(check_mlperf(wrong), Error) << name;

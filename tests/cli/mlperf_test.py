@@ -59,6 +59,14 @@ class MlperfTest(unittest.TestCase):
                 self.assertEqual(detail["effective_scenario"].lower(), scenario.replace("-", ""))
                 self.assertFalse(os.path.exists(self.path(scenario, "mlperf_log_trace.json")))
 
+    def test_with_dynamic_batching(self):
+        self.run_deepgap("--mlperf", "v6.0", "--scenario", "server", "--axis", "mlperf_target_qps=2000", "--axis", "mlperf_min_duration=500",
+                         "--axis", "null.latency=2ms", "--max-batch", "8", "--max-delay", "1ms", "--mlperf-mode", "submission", "--axis",
+                         "mlperf_samples=100", "--mlperf-log", self.path("log"))
+        self.assertEqual(self.detail("log")["result_validity"], "VALID")
+        with open(self.path("log", "mlperf_log_accuracy.json")) as f:
+            self.assertEqual(sorted(answer["qsl_idx"] for answer in json.load(f)), list(range(100)))
+
     def test_an_invalid_run_says_what_to_change(self):
         run = self.run_deepgap("--mlperf", "v6.0", "--scenario", "server", "--axis", "mlperf_target_qps=500", "--axis",
                                "mlperf_min_duration=500", "--axis", "null.latency=30ms", code=1)

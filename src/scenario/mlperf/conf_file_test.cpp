@@ -117,6 +117,8 @@ TEST(RunOptions, WhatIsWrongIsSaid) {
   EXPECT_THAT(error({{"mlperf", "v6.0"}}, "batch"), HasSubstr("single-stream, multi-stream, server or offline"));
   EXPECT_THAT(error({{"mlperf", "v6.0"}, {"mlperf_mode", "fast"}}, "server"), HasSubstr("mlperf_mode: 'fast' is none of"));
   EXPECT_THAT(error({{"mlperf", "v6.0"}, {"mlperf_target_qps", "0"}}, "server"), HasSubstr("target_qps"));
+  EXPECT_THAT(error({{"mlperf", "v6.0"}, {"rate", "5"}}, "single-stream"), HasSubstr("leave rate out"));
+  EXPECT_THAT(error({{"mlperf", "v6.0"}, {"rate", "5"}, {"mlperf_target_qps", "5"}}, "server"), HasSubstr("leave one of them"));
   EXPECT_THAT(error({{"mlperf", "v6.0"}, {"mlperf_samples", "200"}}, "server"), HasSubstr("the dataset has 100"));
   EXPECT_THAT(error({{"mlperf", "v6.0"}, {"mlperf_scale", "2"}}, "server"), HasSubstr("mlperf_scale"));
   EXPECT_THAT(error({{"mlperf", "v6.0"}, {"mlperf_test", "TEST01"}, {"mlperf_mode", "accuracy"}}, "server"), HasSubstr("mlperf_test"));

@@ -140,9 +140,11 @@ void apply_rules(LoadgenSettings& settings, const std::string& model) {
 }
 
 // `rate` is deepgap's word for target_qps.
-std::map<std::string, std::string> with_rate(std::map<std::string, std::string> options) {
+std::map<std::string, std::string> with_rate(std::map<std::string, std::string> options, LoadgenScenario scenario) {
   const auto rate = options.find("rate");
   if (rate == options.end()) return options;
+  if (scenario != LoadgenScenario::server && scenario != LoadgenScenario::offline)
+    refuse(fmt::format("{} has no rate: its next query follows the answer to the last; leave rate out", name_of(scenario)));
   if (!options.emplace("mlperf_target_qps", rate->second).second)
     refuse("rate and target_qps are the same of an MLPerf run: leave one of them");
   return options;
@@ -222,7 +224,7 @@ LoadgenRunSettings loadgen_run_settings(const std::map<std::string, std::string>
   apply_rules(settings, benchmark);
   const LoadgenSettings rules = settings;
   settings.mode = named("mlperf_mode", given.get("mlperf_mode", "performance"), modes);
-  apply_keys(with_rate(options), settings);
+  apply_keys(with_rate(options, settings.scenario), settings);
   apply_audit(named<Audit>("mlperf_test", given.get("mlperf_test", "none"),
                            {{"none", Audit::none}, {"TEST01", Audit::test01}, {"TEST04", Audit::test04}}),
               settings);

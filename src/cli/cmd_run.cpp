@@ -223,7 +223,11 @@ void RunCommand::add_conf_files(Overrides& overrides) const {
       throw Error(ErrorKind::usage, fmt::format("{} is read for one run: give one --mlperf, one --model and one --scenario", file));
     };
     one("mlperf");
-    options.merge(options_of_conf(ConfFile::parse(read_text(path), path), role, one("model"), one("scenario")));
+    std::string benchmark = one("model");
+    for (const Axis& axis : overrides.axes) {
+      if (axis.name == "mlperf_model" && axis.values.size() == 1) benchmark = axis.values[0];
+    }
+    options.merge(options_of_conf(ConfFile::parse(read_text(path), path), role, benchmark, one("scenario")));
   }
   for (const auto& [name, value] : options) {
     const bool given =

@@ -1,5 +1,7 @@
 #include "run/time_estimate.h"
 
+#include "worker/mlperf_run.h"
+
 #include <algorithm>
 
 namespace deepgap {
@@ -33,6 +35,7 @@ double TimeEstimate::from_settings(const Job& job) const {
   const double query_s = found == queries_.end() ? 0 : found->second;
   const double warmup_s = stopping.warmup ? query_s * static_cast<double>(*stopping.warmup)
                                           : std::min(query_s * warmup_queries, query_s + seconds_from(stopping.warmup_budget));
+  if (is_mlperf(job.point)) return overhead_s + warmup_s + std::max(mlperf_seconds(job.point), query_s);
   return overhead_s + warmup_s + std::max(window_seconds(stopping, query_s), seconds_from(stopping.duration.value_or(0)));
 }
 

@@ -129,6 +129,24 @@ void check_mlperf(const Point& point) {
   loadgen_run_settings(point.options, point.scenario, point.model, loadgen_library_size(point.options, point.model));
 }
 
+double mlperf_seconds(const Point& point) {
+  if (!is_mlperf(point)) return 0;
+  LoadgenSettings settings;
+  try {
+    settings = loadgen_run_settings(point.options, point.scenario, point.model, loadgen_library_size(point.options, point.model)).settings;
+  } catch (const Error&) {
+    return 0;  // the inspection says why
+  }
+  const EffectiveLoadgenSettings effective = effective_settings(settings);
+  const auto seconds_of = [&](int64_t count) { return static_cast<double>(count) / effective.target_qps; };
+  const double accuracy_s = seconds_of(effective.accuracy_sample_count);
+  const double performance_s = settings.scenario == LoadgenScenario::offline
+                                   ? seconds_of(effective.samples_per_query)
+                                   : std::max(static_cast<double>(settings.min_duration_ms) / 1e3, seconds_of(effective.min_query_count));
+  if (settings.mode == LoadgenMode::performance) return performance_s;
+  return settings.mode == LoadgenMode::accuracy ? accuracy_s : accuracy_s + performance_s;
+}
+
 std::string mlperf_answer(std::span<const TensorView> outputs, size_t row) {
   if (outputs.empty() || outputs[0].shape.empty()) return {};
   const TensorView& output = outputs[0];

@@ -26,6 +26,9 @@ size_t mlperf_library_size(const Point& point);
 // Throws Error{usage} for options that make no run, as far as they can be judged without the Dataset.
 void check_mlperf(const Point& point);
 
+// How long a run's measured part is by its settings alone, where the system keeps up; 0 for other Points. Options that make no run: 0.
+double mlperf_seconds(const Point& point);
+
 // What a model answers to one sample in the accuracy log: for [N, classes] outputs the class with the largest score as a 4-byte float, else
 // the first output's bytes.
 std::string mlperf_answer(std::span<const TensorView> outputs, size_t row);

@@ -46,9 +46,11 @@ TEST(MlperfPoint, OptionsAreLookedAtBeforeAnythingRuns) {
   check_mlperf(point);
   EXPECT_FALSE(is_mlperf(point));
   EXPECT_EQ(mlperf_library_size(point), 0U);
+  EXPECT_EQ(mlperf_seconds(point), 0);
   point.options = {{"mlperf", "v6.0"}, {"rate", "50"}};
   check_mlperf(point);
   EXPECT_EQ(mlperf_library_size(point), 50000U);
+  EXPECT_EQ(mlperf_seconds(point), 600);
   EXPECT_EQ(scenario_of(point)->name(), "batch");  // what warms up
   for (const auto& [name, value] : {std::pair("bound", "p99=15ms"), std::pair("mlperf_target_qps", "60"), std::pair("mlperf_mode", "x"),
                                     std::pair("shed", "drop-oldest")}) {

@@ -92,8 +92,9 @@ class MlperfTest(unittest.TestCase):
 
     def test_user_conf(self):
         with open(self.path("user.conf"), "w") as f:
-            f.write("# ours\n*.SingleStream.target_latency = 0.5\n*.SingleStream.min_duration = 100\n*.Server.target_qps = 7\n")
-        self.run_deepgap("--mlperf", "v5.1", "--scenario", "single-stream", "--user-conf", self.path("user.conf"), "--mlperf-log",
+            f.write("# ours\n*.SingleStream.target_latency = 0.5\n*.SingleStream.min_duration = 900\n*.Server.target_qps = 7\n"
+                    "resnet50.SingleStream.min_duration = 100\n")
+        self.run_deepgap("--axis", "mlperf_model=resnet50", "--mlperf", "v5.1", "--scenario", "single-stream", "--user-conf", self.path("user.conf"), "--mlperf-log",
                          self.path("log"), "--axis", "mlperf_min_query_count=70")
         detail = self.detail("log")
         self.assertEqual(detail["effective_min_duration_ms"], 100)

@@ -168,7 +168,7 @@ LoadgenRules loadgen_rules(const std::string& version) {
 
 const std::vector<LoadgenRound>& loadgen_rounds() {
   static const std::vector<LoadgenRound> rounds{
-      {"v5.0", "5.0.0", LoadgenRules::v5, 6023615788873153749U, 15036839855038426416U, 9933818062894767841U},
+      {"v5.0", "5.1.1", LoadgenRules::v5, 6023615788873153749U, 15036839855038426416U, 9933818062894767841U},
       {"v5.1", "5.1.1", LoadgenRules::v5, 1780908523862526354U, 14771362308971278857U, 18209322760996052031U},
       {"v6.0", "6.0.17", LoadgenRules::v6, 2465351861681999779U, 14276810075590677512U, 3936089224930324775U},
       {"v6.1", "6.0.17", LoadgenRules::v6, 2085463073848966840U, 2747215439041700203U, 16159082839903944936U},

@@ -69,7 +69,7 @@ LoadgenRules loadgen_rules(const std::string& version);
 // A round's official seeds and its LoadGen.
 struct LoadgenRound {
   std::string name;     // "v6.0"
-  std::string version;  // of LoadGen: "6.0.17"
+  std::string version;  // of the LoadGen that its traffic was compared with: "6.0.17"
   LoadgenRules rules = LoadgenRules::v6;
   uint64_t qsl_rng_seed = 0, sample_index_rng_seed = 0, schedule_rng_seed = 0;
 };

@@ -112,7 +112,7 @@ void LoadgenDetailLog::requested(const LoadgenSettings& s) {
   put("requested_performance_issue_same", s.issue_same);
   put("requested_performance_issue_same_index", s.issue_same_index);
   put("requested_performance_sample_count_override", 0);  // it is what the library reports
-  put("requested_accuracy_sample_count_override", s.accuracy_sample_count);
+  if (s.rules != LoadgenRules::v5) put("requested_accuracy_sample_count_override", s.accuracy_sample_count);
   put("requested_sample_concatenate_permutation", s.equal_issue);
 }
 
@@ -142,7 +142,7 @@ void LoadgenDetailLog::effective(const LoadgenSettings& s) {
   put("effective_performance_issue_same", s.issue_same);
   put("effective_performance_issue_same_index", s.issue_same_index);
   put("effective_performance_sample_count", e.performance_sample_count);
-  put("effective_accuracy_sample_count", e.accuracy_sample_count);
+  if (s.rules != LoadgenRules::v5) put("effective_accuracy_sample_count", e.accuracy_sample_count);
   put("effective_sample_concatenate_permutation", s.equal_issue);
 }
 

@@ -116,6 +116,40 @@ TEST(LoadgenLogs, AsRecorded) {
   }
 }
 
+// Not in the settings' file of a recorded run.
+int64_t recorded_target_latency_ns(const std::string& detail) {
+  for (const Json& entry : entries_of(detail)) {
+    if (entry["key"] == "requested_server_target_latency_ns") return entry["value"];
+  }
+  return 0;
+}
+
+// Result keys that come and go with the verdict, which is that of another system here.
+std::vector<std::string> keys_of(const std::string& detail) {
+  std::vector<std::string> keys;
+  for (const Json& entry : entries_of(detail)) {
+    const std::string key = entry["key"];
+    if (key != "generic_message" && key != "error_runtime" && key != "result_invalid_reason") keys.push_back(key);
+  }
+  return keys;
+}
+
+TEST(LoadgenLogs, KeysOfEveryRecordedRun) {
+  const fs::path everything = "../shared/reference/loadgen";
+  if (!fs::exists(everything)) GTEST_SKIP() << everything << " does not exist: only the runs in tests/data/loadgen/logs were compared";
+  int runs = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(everything)) {
+    if (entry.path().filename() != "mlperf_log_detail.txt") continue;
+    SCOPED_TRACE(entry.path().string());
+    const std::string detail = read_text(entry.path().string());
+    LoadgenSettings settings = parse_run_json(read_text((entry.path().parent_path() / "run.json").string()), "run.json");
+    settings.target_latency_ns = recorded_target_latency_ns(detail);
+    EXPECT_EQ(keys_of(run(settings).detail), keys_of(detail));
+    ++runs;
+  }
+  EXPECT_GE(runs, 44);
+}
+
 LoadgenSettings small(LoadgenScenario scenario) {
   return {.scenario = scenario, .total_sample_count = 5, .min_duration_ms = 10, .min_query_count = 5, .target_qps = 1000};
 }
@@ -142,6 +176,13 @@ TEST(LoadgenLogs, TheTraceIsJson) {
   EXPECT_EQ(events["LatencyC"], events["Sampleb"]);
   EXPECT_GE(events["Sampleb"], 5);
   EXPECT_EQ(trace["traceEvents"][1]["args"]["complete_ns"], 700);
+}
+
+TEST(LoadgenLogs, LoadgenFiveKnowsNoAccuracySampleCount) {
+  LoadgenSettings settings = small(LoadgenScenario::offline);
+  settings.rules = LoadgenRules::v5;
+  const Files files = run(settings);
+  EXPECT_THAT(files.detail + files.summary, testing::Not(testing::HasSubstr("accuracy_sample_count")));
 }
 
 TEST(LoadgenLogs, AnInvalidRunSaysWhy) {

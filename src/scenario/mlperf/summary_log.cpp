@@ -122,7 +122,7 @@ void SummaryText::parameters() {
   line("performance_issue_same : {:d}", settings_.issue_same);
   line("performance_issue_same_index : {}", settings_.issue_same_index);
   line("performance_sample_count : {}", effective_.performance_sample_count);
-  line("accuracy_sample_count : {}", effective_.accuracy_sample_count);
+  if (settings_.rules != LoadgenRules::v5) line("accuracy_sample_count : {}", effective_.accuracy_sample_count);
   if (settings_.equal_issue)
     line(
         "WARNING: sample_concatenate_permutation was set to true: generated_samples_per_query in the detailed log "

@@ -89,7 +89,7 @@ Setter on_off(bool LoadgenSettings::*field) {
   return [field](LoadgenSettings& s, const std::string& text) { s.*field = flag(text); };
 }
 // Only looked at in some scenarios.
-Setter only_in(std::vector<LoadgenScenario> scenarios, Setter setter) {
+Setter only_in(const std::vector<LoadgenScenario>& scenarios, const Setter& setter) {
   return [scenarios, setter](LoadgenSettings& s, const std::string& text) {
     for (const LoadgenScenario scenario : scenarios) {
       if (s.scenario == scenario) setter(s, text);

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <utility>
 
@@ -24,7 +25,8 @@ Flight::Flight(Tenant& tenant, Clock& clock, int64_t in_flight) : tenant_(tenant
   while (samples_.size() < tenant.samples.size() + batch) samples_.insert(samples_.end(), tenant.samples.begin(), tenant.samples.end());
   slots_.resize(static_cast<size_t>(in_flight));
   slot_bits_ = std::bit_width(slots_.size() - 1);
-  for (size_t i = slots_.size(); i-- > 0;) free_.push_back(static_cast<uint32_t>(i));
+  for (size_t i = 0; i < slots_.size(); ++i) free_.push_back(static_cast<uint32_t>(i));
+  free_count_ = free_.size();
   outgoing_.reserve(slots_.size());
   finished_.reserve(slots_.size());
   tenant.target->on_completion([queue = queue_, &clock](std::span<const Completed> completed) {
@@ -35,15 +37,18 @@ Flight::Flight(Tenant& tenant, Clock& clock, int64_t in_flight) : tenant_(tenant
 
 Flight::~Flight() { tenant_.target->on_completion({}); }
 
-void Flight::add(Nanoseconds scheduled, Nanoseconds begin, int64_t samples) {
-  const uint32_t index = free_.back();
-  free_.pop_back();
+Nanoseconds Flight::add(Nanoseconds scheduled, Nanoseconds begin, int64_t samples) {
+  const uint32_t index = free_[free_first_];
+  if (++free_first_ == free_.size()) free_first_ = 0;
+  --free_count_;
   const auto count = static_cast<uint32_t>(samples);
-  slots_[index] = {next_number_, scheduled, begin, count, count};
+  const Nanoseconds punctual = std::max(scheduled, slots_[index].punctual);
+  slots_[index] = {next_number_, scheduled, begin, punctual, count, count};
   outgoing_.push_back({next_number_ << slot_bits_ | index, scheduled, std::span<const uint32_t>(samples_).subspan(cursor_, count)});
   ++next_number_;
   cursor_ += count;
   if (cursor_ >= tenant_.samples.size()) cursor_ %= tenant_.samples.size();
+  return begin - punctual;
 }
 
 void Flight::send() {
@@ -69,8 +74,8 @@ void Flight::settle(const CompletionQueue::Entry& entry) {
   }
   slot.remaining -= entry.count;
   if (slot.remaining > 0) return;
-  if (free_.empty()) room_since_ = entry.end;
-  free_.push_back(static_cast<uint32_t>(&slot - slots_.data()));
+  slot.punctual += entry.end - slot.begin;
+  free_[(free_first_ + free_count_++) % free_.size()] = static_cast<uint32_t>(&slot - slots_.data());
   if (entry.status == Status::ok && !cancelled_) {
     finished_.push_back({slot.number, slot.scheduled, slot.begin, entry.end, slot.samples, Status::ok});
   }

@@ -24,14 +24,14 @@ class Flight {
   Flight(const Flight&) = delete;
   Flight& operator=(const Flight&) = delete;
 
-  bool has_room() const { return !free_.empty(); }
-  bool idle() const { return free_.size() == slots_.size(); }
-  // When the last query that filled the flight made room again; the clock's begin before that.
-  Nanoseconds room_since() const { return room_since_; }
+  bool has_room() const { return free_count_ > 0; }
+  bool idle() const { return free_count_ == slots_.size(); }
 
   // A query of the tenant's next `samples` samples (at most its batch). REQUIRES has_room(). It reaches the Target with send(), together
-  // with what else was added since.
-  void add(Nanoseconds scheduled, Nanoseconds begin, int64_t samples);
+  // with what else was added since. Returns how late it is through the harness: against the time at which a harness without delays would
+  // have submitted it, had the queries before it taken as long as they did. (A query that waits for the Target is not late by that; one
+  // that waits because the harness was late with those before it is.)
+  Nanoseconds add(Nanoseconds scheduled, Nanoseconds begin, int64_t samples);
   void send();
   // What has finished since the last call, in order of completion; valid until the next one. Throws Error with the engine's reason when a
   // query failed.
@@ -43,6 +43,7 @@ class Flight {
   struct Slot {
     uint64_t number = 0;  // of the query, from 0
     Nanoseconds scheduled = 0, begin = 0;
+    Nanoseconds punctual = INT64_MIN;     // without delays of the harness: its begin, and once it is free its end
     uint32_t samples = 0, remaining = 0;  // remaining 0: the slot is free
   };
   void settle(const CompletionQueue::Entry& entry);
@@ -54,12 +55,12 @@ class Flight {
   std::vector<uint32_t> samples_;           // the tenant's, repeated so that every query is one stretch of it
   size_t cursor_ = 0;
   std::vector<Slot> slots_;
-  int slot_bits_ = 0;  // a query's id is its number and, in so many low bits, its slot
-  std::vector<uint32_t> free_;
+  int slot_bits_ = 0;           // a query's id is its number and, in so many low bits, its slot
+  std::vector<uint32_t> free_;  // a ring: who has been free for longest comes first
+  size_t free_first_ = 0, free_count_ = 0;
   std::vector<Query> outgoing_;
   std::vector<Timing> finished_;
   uint64_t next_number_ = 0;
-  Nanoseconds room_since_ = INT64_MIN;
   bool took_any_ = false, cancelled_ = false;
 };
 

@@ -17,7 +17,7 @@ struct OfferedLoad {
   int64_t waiting = 0;
   Nanoseconds oldest_wait = 0;   // of the backlog, when the schedule ended
   bool issuer_was_late = false;  // the Target had room: it was the issuing thread that did not keep up
-  // Nanoseconds between the moment a query was due and the Target had room for it, and its submission: what the harness itself added.
+  // Nanoseconds by which each query was submitted later than by a harness without delays of its own (Flight::add).
   LogHistogram lateness;
 };
 

@@ -82,10 +82,9 @@ class OpenLoop {
   void issue() {
     now_ = clock_.now();
     while (due_ <= now_ && due_ < until_ && flight_.has_room()) {
-      offered_.lateness.add(now_ - std::max(due_, flight_.room_since()));
       const int64_t samples = std::min(tenant_.batch, samples_left_);
       samples_left_ -= samples;
-      flight_.add(due_, now_, samples);
+      offered_.lateness.add(flight_.add(due_, now_, samples));
       ++offered_.offered;
       last_due_ = due_;
       schedule_->take();

@@ -35,7 +35,7 @@ std::vector<MetricSpec> load_metrics() {
       of_worker("offered_rate", "1/s", Better::neither, "queries that were due in the schedule's window, over its length"),
       of_worker("achieved_rate", "1/s", Better::higher, "of the offered queries those answered before that window ended, over its length"),
       of_worker("issue_lateness_p50_us", "us", Better::lower,
-                "median time between the moment a query was due and the engine had room for it, and its submission"),
+                "median time by which a query was submitted later than by a harness without delays of its own"),
       of_worker("issue_lateness_p99_us", "us", Better::lower, "99th percentile of the same: what the harness adds to latencies"),
       of_worker("issue_lateness_max_us", "us", Better::lower, "the longest of the same"),
   };

@@ -106,9 +106,10 @@ class RealClock final : public Clock {
       const Nanoseconds until = std::min(t, agenda_.next());
       const Nanoseconds left = until == never ? never : until - now();
       if (left <= 0 && until == t) return;
-      if (left > spin) {
+      if (left > spin_) {
         ask_for_prompt_wakeups();
-        bell_.sleep_until(until == never ? never : until - spin);
+        bell_.sleep_until(until == never ? never : until - spin_);
+        if (until != never) learn(now() - (until - spin_));
       } else {
         while (now() < until && !bell_.is_raised()) relax();
       }
@@ -143,7 +144,18 @@ class RealClock final : public Clock {
     while (agenda_.next() <= entered) agenda_.run_first();
   }
 
-  static constexpr Nanoseconds spin = 50'000;
+  // How long before its time a sleep must end, since waking takes its while: a microsecond on one machine, 100 on another. Goes up at once
+  // where a sleep ended later than that, and down slowly, so that about one sleep in some hundreds is too long.
+  void learn(Nanoseconds overslept) {
+    if (overslept > spin_) {
+      spin_ = std::min(overslept + overslept / 4, longest_spin);
+    } else if (overslept > 0) {
+      spin_ -= (spin_ - shortest_spin) / 256;
+    }
+  }
+
+  static constexpr Nanoseconds shortest_spin = 50'000, longest_spin = 250'000;
+  Nanoseconds spin_ = shortest_spin;  // of the one thread that waits
   inline static thread_local const char this_thread = 0;  // its address is the thread's
   std::atomic<const char*> waiter_{&this_thread};         // the thread that waited last; at first the one that made the clock
   Agenda agenda_;                                         // the waiter's alone: what it schedules itself takes no lock

@@ -10,7 +10,8 @@
 
 namespace deepgap {
 
-// wait_until sleeps and spins for the last stretch (about 50 us), so that it returns late by microseconds at most on a quiet core.
+// wait_until sleeps and spins for the last stretch (50 us, up to 250 us where the machine is seen to wake sleepers later), so that it
+// returns late by microseconds at most on a quiet core.
 // notify() costs one atomic exchange while the waiter is awake.
 std::unique_ptr<Clock> make_real_clock();
 std::unique_ptr<Clock> make_virtual_clock();  // starts at 0

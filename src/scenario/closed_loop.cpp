@@ -31,6 +31,7 @@ class ClosedLoop {
     for (const Timing& timing : flight_.collect()) {
       // In the middle of a handful of completions the Stopping may have enough: it sees one at a time, so that counts are exact.
       if (!recording_ || has_enough()) break;
+      if (timing.status != Status::ok) continue;
       tenant_.sink->add(timing);
       tenant_.stopping->add(std::span(&timing, 1));
     }

@@ -76,9 +76,7 @@ void Flight::settle(const CompletionQueue::Entry& entry) {
   if (slot.remaining > 0) return;
   slot.punctual += entry.end - slot.begin;
   free_[(free_first_ + free_count_++) % free_.size()] = static_cast<uint32_t>(&slot - slots_.data());
-  if (entry.status == Status::ok && !cancelled_) {
-    finished_.push_back({slot.number, slot.scheduled, slot.begin, entry.end, slot.samples, Status::ok});
-  }
+  if (!cancelled_) finished_.push_back({slot.number, slot.scheduled, slot.begin, entry.end, slot.samples, entry.status});
 }
 
 Flight::Slot& Flight::slot_of(uint64_t query) {

@@ -33,8 +33,8 @@ class Flight {
   // that waits because the harness was late with those before it is.)
   Nanoseconds add(Nanoseconds scheduled, Nanoseconds begin, int64_t samples);
   void send();
-  // What has finished since the last call, in order of completion; valid until the next one. Throws Error with the engine's reason when a
-  // query failed.
+  // What has finished since the last call, in order of completion; valid until the next one. A query that the Target gave up by itself
+  // (shed) has Status::cancelled. Throws Error with the engine's reason when a query failed.
   std::span<const Timing> collect();
   bool took_any() const { return took_any_; }  // whether the last collect() saw any completion at all
   void cancel();                               // gives up what has not begun; nothing is returned by collect() any more

@@ -97,7 +97,7 @@ class OpenLoop {
     for (const Timing& timing : flight_.collect()) {
       schedule_->answered(timing.end - start_);
       if (!finish_due_ && has_enough()) recording_ = false;  // so that counts are exact
-      if (!recording_) continue;
+      if (!recording_ || timing.status != Status::ok) continue;
       tenant_.sink->add(timing);
       tenant_.stopping->add(std::span(&timing, 1));
       if (phase_ == Phase::offering || timing.end <= end_) ++offered_.finished_in_time;

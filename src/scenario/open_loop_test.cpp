@@ -346,6 +346,33 @@ TEST(Concurrency, ClientsWaitForTheirAnswersAndThink) {
   for (const Timing& timing : run.kept.timings) EXPECT_EQ(timing.end - timing.scheduled, 10 * ms);
 }
 
+// A client whose query was shed is told so and goes on.
+TEST(Concurrency, ClientsOutliveQueriesThatAreShed) {
+  struct Shedding final : Target {
+    explicit Shedding(Clock& c) : clock(c) {}
+    TargetLimits limits() const override { return {1, 4}; }
+    void on_completion(TargetCompletion done) override { completion = std::move(done); }
+    void load(std::span<const uint32_t>) override {}
+    void unload(std::span<const uint32_t>) override {}
+    void submit(std::span<const Query> queries) override {
+      for (const Query& query : queries) {
+        const Status status = ++count % 2 == 0 ? Status::cancelled : Status::ok;
+        clock.schedule(clock.now() + ms, [this, done = Completed{query.id, 0, 1, status}] { completion(std::span(&done, 1)); });
+      }
+    }
+    void flush() override {}
+    void cancel() override {}
+    Clock& clock;
+    int count = 0;
+    TargetCompletion completion;
+  };
+  Driven run;
+  Shedding target(*run.clock);
+  run.drive(target, "concurrency", 1, lasting(100 * ms), {{"clients", "4"}});
+  EXPECT_EQ(target.count, 400);
+  EXPECT_EQ(run.kept.timings.size(), 199u) << "the window ends with the first of the last four answers";
+}
+
 // Interactive response time law: clients = throughput x (response + think time).
 TEST(Concurrency, ObeysTheResponseTimeLaw) {
   Driven run;

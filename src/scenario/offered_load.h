@@ -16,7 +16,7 @@ struct OfferedLoad {
   // The backlog: queries that were due and never submitted, because the run gave up on an overloaded Target. Counted up to a limit.
   int64_t waiting = 0;
   Nanoseconds oldest_wait = 0;   // of the backlog, when the schedule ended
-  bool issuer_was_late = false;  // the Target had room: it was the issuing thread that did not keep up
+  bool issuer_was_late = false;  // most of that wait is the harness's own lateness: the issuing thread did not keep up
   // Nanoseconds by which each query was submitted later than by a harness without delays of its own (Flight::add).
   LogHistogram lateness;
 };

@@ -84,7 +84,8 @@ class OpenLoop {
     while (due_ <= now_ && due_ < until_ && flight_.has_room()) {
       const int64_t samples = std::min(tenant_.batch, samples_left_);
       samples_left_ -= samples;
-      offered_.lateness.add(flight_.add(due_, now_, samples));
+      last_late_ = flight_.add(due_, now_, samples);
+      offered_.lateness.add(last_late_);
       ++offered_.offered;
       last_due_ = due_;
       schedule_->take();
@@ -132,7 +133,7 @@ class OpenLoop {
   // What is due and will never be issued is counted, so that it can be said.
   void give_up() {
     offered_.oldest_wait = std::max(end_, now_) - due_;
-    offered_.issuer_was_late = flight_.has_room();
+    offered_.issuer_was_late = last_late_ > offered_.oldest_wait / 2;
     for (; due_ < until_ && offered_.waiting < most_waiting_counted; look_ahead()) {
       ++offered_.waiting;
       schedule_->take();
@@ -151,6 +152,7 @@ class OpenLoop {
   bool recording_ = true;
   Nanoseconds start_ = 0, now_ = 0;
   Nanoseconds due_ = 0, last_due_ = 0;        // of the next query, and of the last one issued
+  Nanoseconds last_late_ = 0;                 // of the last one issued
   Nanoseconds until_ = never;                 // what is due from then on is not issued
   Nanoseconds end_ = 0, give_up_at_ = never;  // of offering; of finishing
 };

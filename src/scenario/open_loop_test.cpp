@@ -59,39 +59,53 @@ TEST(Constant, LatencyCountsFromTheScheduledTime) {
   EXPECT_EQ(run.offered.lateness.most(), 0) << "they waited for the target, not for the harness";
 }
 
+// Serves for 4 ms. After the numbered answer it does not come back for `stall`; with number 0 after any.
+struct Stalling final : Target {
+  Stalling(Clock& c, Nanoseconds s, int n) : clock(c), stall(s), number(n) {}
+  TargetLimits limits() const override { return {1, 1}; }
+  void on_completion(TargetCompletion done) override { completion = std::move(done); }
+  void load(std::span<const uint32_t>) override {}
+  void unload(std::span<const uint32_t>) override {}
+  void submit(std::span<const Query> queries) override {
+    const Completed done{queries[0].id, 0, 1};
+    pass(4 * ms);
+    completion(std::span(&done, 1));
+    if (++count == number || number == 0) pass(stall);
+  }
+  void pass(Nanoseconds time) {
+    const Nanoseconds end = clock.now() + time;
+    while (clock.now() < end) clock.wait_until(end);
+  }
+  void flush() override {}
+  void cancel() override {}
+  Clock& clock;
+  Nanoseconds stall;
+  int number, count = 0;
+  TargetCompletion completion;
+};
+
 // The issuing thread is held up for 50 ms: the queries that were due meanwhile are late by what is left of it, and so are those that
 // have to wait behind them, for as long as they would not have had to wait otherwise.
 TEST(Constant, LatenessIsWhatTheHarnessAdds) {
-  struct Stalling final : Target {
-    explicit Stalling(Clock& c) : clock(c) {}
-    TargetLimits limits() const override { return {1, 1}; }
-    void on_completion(TargetCompletion done) override { completion = std::move(done); }
-    void load(std::span<const uint32_t>) override {}
-    void unload(std::span<const uint32_t>) override {}
-    void submit(std::span<const Query> queries) override {
-      const Completed done{queries[0].id, 0, 1};
-      pass(4 * ms);
-      completion(std::span(&done, 1));
-      if (++count == 10) pass(50 * ms);  // answered, and yet it does not come back
-    }
-    void pass(Nanoseconds time) {
-      const Nanoseconds end = clock.now() + time;
-      while (clock.now() < end) clock.wait_until(end);
-    }
-    void flush() override {}
-    void cancel() override {}
-    Clock& clock;
-    int count = 0;
-    TargetCompletion completion;
-  };
   Driven run;
-  Stalling target(*run.clock);
+  Stalling target(*run.clock, 50 * ms, 10);
   run.drive(target, "constant", 1, lasting(2 * second), {{"rate", "100"}});
   EXPECT_EQ(run.kept.timings.size(), 200u);
   // Query 10 is due at 100 ms and issued at 90 + 4 + 50 = 144 ms; each one after it catches up by 10 - 4 ms.
   EXPECT_EQ(run.offered.lateness.most(), 44 * ms);
   EXPECT_NEAR(run.offered.lateness.percentile(96.5), 2e6, 2e3) << "44, 38, ... 2 ms: 8 queries of 200";
   EXPECT_EQ(run.offered.lateness.percentile(96), 0);
+}
+
+// A backlog is the Target's doing or the issuing thread's.
+TEST(Constant, ABacklogSaysWhoseItIs) {
+  for (const bool harness : {false, true}) {
+    Driven run;
+    Stalling target(*run.clock, harness ? 20 * ms : 0, 0);
+    run.drive(target, "constant", 1, lasting(2 * second), {{"rate", harness ? "100" : "500"}});
+    EXPECT_GT(run.offered.waiting, 100) << harness;
+    EXPECT_EQ(run.offered.issuer_was_late, harness);
+  }
 }
 
 TEST(Server, IssuesAPoissonProcessOfItsSeed) {

@@ -89,6 +89,14 @@ void describe_point(PointSummary& summary, const Record& record, const std::stri
   summary.first_started_unix_ns = summary.last_started_unix_ns = record.started_unix_ns;
 }
 
+void keep_dispatcher_facts(PointSummary& summary, const Record& record) {
+  constexpr std::string_view prefix = "dispatcher.";
+  summary.dispatcher.clear();
+  for (auto fact = record.facts.lower_bound(std::string(prefix)); fact != record.facts.end() && fact->first.starts_with(prefix); ++fact) {
+    summary.dispatcher.emplace(fact->first.substr(prefix.size()), fact->second);
+  }
+}
+
 void add_record(Group& group, const Record& record) {
   PointSummary& summary = group.summary;
   ++summary.records;
@@ -106,6 +114,7 @@ void add_record(Group& group, const Record& record) {
   summary.last_started_unix_ns = std::max(summary.last_started_unix_ns, record.started_unix_ns);
   const Use use = use_of(record);
   if (use == Use::no) return;
+  keep_dispatcher_facts(summary, record);
   Values& values = use == Use::yes ? group.good : group.invalid;
   ++values.records;
   values.unstable = values.unstable || record.verdict == Verdict::unstable;

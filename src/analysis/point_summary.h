@@ -52,6 +52,7 @@ struct PointSummary {
   std::map<std::string, MetricSummary> metrics;  // by Metric id
   std::optional<CheckResult> check;              // the one with the lowest SQNR
   StoppingSettings stopping;                     // of the first Record
+  Facts dispatcher;                              // of the last used Record: its facts dispatcher.*, without that
   std::set<std::string> backend_versions;
   std::set<std::string> studies;
   std::string dataset_description;

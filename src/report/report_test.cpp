@@ -98,6 +98,25 @@ TEST(HtmlReport, draws_the_tail_of_latency_where_load_was_offered) {
   EXPECT_THAT(html, HasSubstr("p99 latency is 21 ms, above the bound of 15 ms"));
 }
 
+TEST(HtmlReport, draws_batches_and_the_queue_where_there_was_a_dispatcher) {
+  std::vector<Record> records = example_study();
+  EXPECT_THAT(html_of(records), Not(HasSubstr("id=\"dispatcher\"")));
+  Record record = records.front();
+  record.record_id = std::string(32, 'e');
+  record.point.options = {{"max_batch", "8"}};
+  record.facts["dispatcher.batches.1"] = int64_t{1};
+  record.facts["dispatcher.batches.8"] = int64_t{3};
+  record.facts["dispatcher.depth"] = std::string("0 4 12 2");
+  record.facts["dispatcher.depth_s"] = 2.0;
+  records.push_back(record);
+  const std::string html = html_of(records);
+  EXPECT_EQ(first_imbalance(html), "");
+  EXPECT_EQ(occurrences(html, "<section id=\"dispatcher\""), 1u);
+  EXPECT_THAT(html, HasSubstr("href=\"#dispatcher\""));
+  EXPECT_THAT(html, HasSubstr("3 batches of 8 samples"));
+  EXPECT_THAT(html, HasSubstr("12 queries waited after 1"));
+}
+
 TEST(HtmlReport, has_a_row_for_every_point_and_three_charts_for_every_model) {
   const std::string html = html_of(example_study());
   const Results results = collect(example_study());

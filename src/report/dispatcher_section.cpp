@@ -1,0 +1,120 @@
+// What the dispatcher did where one stood between scenario and sessions: how large the batches were, and how many queries waited in the
+// course of the window. Of each Point its last Record.
+#include "report/chart.h"
+#include "report/html.h"
+#include "report/sections.h"
+
+#include "analysis/words.h"
+#include "base/text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace deepgap {
+namespace {
+
+constexpr std::string_view batches_prefix = "batches.";
+
+bool has_dispatcher(const PointSummary& point) { return !point.dispatcher.empty(); }
+
+double number(const Fact& fact) {
+  if (const auto* whole = std::get_if<int64_t>(&fact)) return static_cast<double>(*whole);
+  const auto* real = std::get_if<double>(&fact);
+  return real == nullptr ? 0 : *real;
+}
+
+std::vector<ChartPoint> batch_points(const PointSummary& point) {
+  std::vector<ChartPoint> points;
+  double all = 0;
+  for (const auto& [name, fact] : point.dispatcher) {
+    const auto size = name.starts_with(batches_prefix) ? parse_int(name.substr(batches_prefix.size())) : std::nullopt;
+    if (!size) continue;
+    ChartPoint made;
+    made.x = static_cast<double>(*size);
+    made.y = number(fact);
+    all += made.y;
+    points.push_back(made);
+  }
+  for (ChartPoint& made : points) {
+    made.tip = fmt::format("{} batches of {}", format_count(static_cast<int64_t>(made.y)),
+                           count_of(static_cast<int64_t>(made.x), "sample", "samples"));
+    made.y /= all;
+  }
+  std::sort(points.begin(), points.end(), [](const ChartPoint& a, const ChartPoint& b) { return a.x < b.x; });
+  return points;
+}
+
+std::vector<ChartPoint> depth_points(const PointSummary& point) {
+  const auto depth = point.dispatcher.find("depth"), length = point.dispatcher.find("depth_s");
+  const auto* text = depth == point.dispatcher.end() ? nullptr : std::get_if<std::string>(&depth->second);
+  if (text == nullptr || length == point.dispatcher.end()) return {};
+  const std::vector<std::string> parts = split(*text, ' ');
+  std::vector<ChartPoint> points;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    ChartPoint made;
+    made.x = number(length->second) * static_cast<double>(i) / static_cast<double>(parts.size());
+    made.y = parse_double(parts[i]).value_or(0);
+    made.tip = fmt::format("{} waited after {} s", count_of(static_cast<int64_t>(made.y), "query", "queries"), format_significant(made.x));
+    points.push_back(made);
+  }
+  return points;
+}
+
+std::string figure(const std::string& title, const std::string& note, const Chart& chart) {
+  const std::string svg = chart_svg(chart);
+  if (svg.empty()) return {};
+  return fmt::format("<figure><figcaption><b>{}</b><span>{}</span></figcaption>{}{}</figure>", title, note,
+                     has_end_labels(chart) ? "" : legend(chart), svg);
+}
+
+std::string workload_part(const Workload& workload) {
+  Chart batches{workload.label + ": share of batches against their size",
+                {"Samples in a batch", Scale::linear, {}},
+                {"Share of batches", Scale::linear, {}},
+                {}};
+  Chart depth{
+      workload.label + ": queries that waited, over time", {"Time (s)", Scale::linear, {}}, {"Queries that waited", Scale::linear, {}}, {}};
+  size_t left_out = 0;
+  for (const Line& line : workload.lines) {
+    for (const PointSummary* point : line.points) {
+      if (!has_dispatcher(*point)) continue;
+      if (batches.lines.size() == report_caps.lines) {
+        ++left_out;
+        continue;
+      }
+      const std::string label = fmt::format("{}, batch {}", line.label, point->point.batch);
+      const int style = static_cast<int>(batches.lines.size());
+      batches.lines.push_back({label, style, false, batch_points(*point)});
+      depth.lines.push_back({label, style, false, depth_points(*point)});
+    }
+  }
+  std::string html =
+      figure("Batches", "as the sessions got them", batches) + figure("Queue", "the most in each sixtieth of the window", depth);
+  if (html.empty()) return {};
+  html = "<h3>" + html_escaped(workload.label) + "</h3><div class=\"charts\">" + html + "</div>";
+  if (left_out > 0) html += fmt::format("<p class=\"aside\">{} more are in the table.</p>", left_out);
+  return html;
+}
+
+}  // namespace
+
+bool has_dispatcher_section(const View& view) {
+  return std::any_of(view.results.points.begin(), view.results.points.end(), has_dispatcher);
+}
+
+std::string dispatcher_section(const View& view) {
+  if (!has_dispatcher_section(view)) return {};
+  std::string html =
+      "<section id=\"dispatcher\"><h2>Batches and queue</h2><p class=\"aside\">Queries are queued, joined to batches and spread over "
+      "sessions. What waits in the schedule of an overloaded run is not in this queue.</p>";
+  size_t shown = 0;
+  for (const Workload& workload : view.workloads) {
+    const std::string part = shown < report_caps.workloads ? workload_part(workload) : "";
+    shown += part.empty() ? 0 : 1;
+    html += part;
+  }
+  return html + "</section>";
+}
+
+}  // namespace deepgap

@@ -44,6 +44,7 @@ constexpr AxisFlag axis_flags[] = {
     {"-w,--weights", "weights", "seeded, a named set (imagenet), or a safetensors file"},
     {"-t,--threads", "threads", "Of the engine; 0 or left out: the CPUs allowed here"},
     {"--streams", "streams", "Queries that a session can hold at a time"},
+    {"--processes", "processes", "Processes that measure together, each on its share of the devices"},
     {"--instances", "instances", "Sessions on each device"},
     {"--max-batch", "max_batch", "Most samples that are joined to one batch (docs/dispatcher.md)"},
     {"--max-delay", "max_delay", "How long a query may wait for its batch to fill: 2ms"},

@@ -75,8 +75,8 @@ std::optional<double> as_number(const std::string& text) {
 void require_precision(const std::string& name) { one_of(precisions, "precision", name); }
 
 const std::vector<std::string>& point_field_names() {
-  static const std::vector<std::string> names{"task",   "model",     "weights", "dataset",  "backend",
-                                              "device", "precision", "batch",   "scenario", "threads"};
+  static const std::vector<std::string> names{"task",      "model",     "weights", "dataset",  "backend", "device",
+                                              "processes", "precision", "batch",   "scenario", "threads"};
   return names;
 }
 
@@ -107,7 +107,11 @@ void set_on_point(Point& point, const std::string& name, const std::string& valu
   } else if (name == "backend") {
     point.backend = not_empty(name, value);
   } else if (name == "device") {
+    const int processes = point.placement.processes;
     point.placement = parse_placement(value);
+    if (point.placement.processes == 1) point.placement.processes = processes;
+  } else if (name == "processes") {
+    point.placement.processes = static_cast<int>(whole_number(name, value, 1, 1024));
   } else if (name == "precision") {
     point.precision = one_of(precisions, "precision", value);
   } else if (name == "batch") {
@@ -131,6 +135,7 @@ std::optional<std::string> value_on_point(const Point& point, const std::string&
   if (name == "dataset") return point.dataset;
   if (name == "backend") return point.backend;
   if (name == "device") return placement_name(point.placement);
+  if (name == "processes") return std::to_string(point.placement.processes);
   if (name == "precision") return point.precision;
   if (name == "batch") return std::to_string(point.batch);
   if (name == "scenario") return point.scenario;

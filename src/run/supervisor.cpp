@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "record/record_json.h"
 #include "record/timing_block.h"
+#include "run/join_ranks.h"
 #include "run/memory_kills.h"
 #include "worker/point_options.h"
 #include "worker/worker_main.h"
@@ -12,10 +13,30 @@
 #include <fmt/format.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 namespace deepgap {
 namespace {
+
+// Between the word to begin and the beginning: every rank has read it by then.
+constexpr std::chrono::nanoseconds barrier_margin = std::chrono::milliseconds(20);
+
+// The devices that one of several processes drives. One device is shared by all, and so are its threads.
+Point point_of_rank(const Point& point, int rank) {
+  Point own = point;
+  const auto count = static_cast<int>(point.placement.devices.size());
+  const int processes = point.placement.processes;
+  own.placement.processes = 1;
+  if (count == 1) {
+    if (point.placement.devices.front().kind == "cpu") own.threads = std::max(1, point.threads / processes);
+    return own;
+  }
+  const int each = count / processes;
+  own.placement.devices.assign(point.placement.devices.begin() + rank * each, point.placement.devices.begin() + (rank + 1) * each);
+  return own;
+}
 
 // How long a worker may take to end a query after Ctrl-C, before it is killed.
 constexpr auto grace = std::chrono::seconds(3);
@@ -26,6 +47,10 @@ Record decode_record(const Frame& frame) {
   record.timings = decode_timings(frame.blocks[0]);
   record.series = decode_series(frame.blocks[1]);
   return record;
+}
+
+void send_order(ChildProcess& worker, const char* kind, const WorkOrder& order) {
+  worker.send({{{"kind", kind}, {"order", order_to_json(order)}}, {}});
 }
 
 // After these the process may be in any state: the next Job gets a fresh one.
@@ -88,15 +113,20 @@ WorkOrder Supervisor::order_for(const Job& job) const {
   return order;
 }
 
+bool Supervisor::is_frame(const Answer& answer, const char* kind) {
+  return answer.kind == Answer::Kind::frame && answer.frame.header.value("kind", "") == kind;
+}
+
 Record Supervisor::run(const Job& job) {
   WorkOrder order = order_for(job);
   try {
+    if (job.point.placement.processes > 1) return run_ranks(job, order);
     if (!worker_) {
       out_of_memory_kills_ = memory_kills().count;
       worker_ = std::make_unique<ChildProcess>(worker_command, worker_environment(job.point));
     }
     Answer answer = ask(*worker_, "run", job, order);
-    if (answer.kind == Answer::Kind::frame && answer.frame.header.value("kind", "") == "needs_reference") {
+    if (is_frame(answer, "needs_reference")) {
       order.reference_unavailable = make_reference(job, order);
       if (interrupts_.count() > 0) return failure(job, order, Outcome::interrupted, "interrupted by the user");
       answer = ask(*worker_, "run", job, order);
@@ -110,7 +140,11 @@ Record Supervisor::run(const Job& job) {
 
 Supervisor::Answer Supervisor::ask(ChildProcess& worker, const char* kind, const Job& job, const WorkOrder& order) {
   stage_.clear();
-  worker.send({{{"kind", kind}, {"order", order_to_json(order)}}, {}});
+  send_order(worker, kind, order);
+  return await(worker, job);
+}
+
+Supervisor::Answer Supervisor::await(ChildProcess& worker, const Job& job) {
   while (true) {
     Answer answer;
     switch (worker.wait(answer.frame, std::chrono::steady_clock::now() + settings_.timeout, &interrupts_)) {
@@ -131,6 +165,51 @@ Supervisor::Answer Supervisor::ask(ChildProcess& worker, const char* kind, const
     stage_ = answer.frame.header.value("stage", "");
     progress_(job, stage_, answer.frame.header.value("done", uint64_t{0}));
   }
+}
+
+// Every rank says that it is ready, all are told when to begin, and every rank answers with its Record. They are waited for one after the
+// other: what the others send meanwhile waits in their channels.
+Record Supervisor::run_ranks(const Job& job, WorkOrder order) {
+  worker_.reset();
+  stage_.clear();
+  out_of_memory_kills_ = memory_kills().count;
+  order.ranks = job.point.placement.processes;
+  std::vector<Rank> ranks;
+  for (int i = 0; i < order.ranks; ++i) {
+    order.point = point_of_rank(job.point, i);
+    ranks.push_back({order, std::make_unique<ChildProcess>(worker_command, worker_environment(job.point))});
+    send_order(*ranks.back().worker, "run", order);
+  }
+  for (Rank& rank : ranks) {
+    const Answer answer = await_barrier(rank, job);
+    if (!is_frame(answer, "at_barrier")) return failure_of(rank, job, answer);
+  }
+  const int64_t begin = (std::chrono::steady_clock::now().time_since_epoch() + barrier_margin).count();
+  for (Rank& rank : ranks) rank.worker->send({{{"kind", "begin"}, {"begin", begin}}, {}});
+  std::vector<Record> records;
+  for (Rank& rank : ranks) {
+    const Answer answer = await(*rank.worker, job);
+    if (is_frame(answer, "record")) records.push_back(decode_record(answer.frame));
+    if (!is_frame(answer, "record") || records.back().outcome != Outcome::ok) return failure_of(rank, job, answer);
+  }
+  return join_ranks(job.point, std::move(records));
+}
+
+Supervisor::Answer Supervisor::await_barrier(Rank& rank, const Job& job) {
+  const Answer answer = await(*rank.worker, job);
+  if (!is_frame(answer, "needs_reference")) return answer;
+  rank.order.reference_unavailable = make_reference(job, rank.order);
+  return ask(*rank.worker, "run", job, rank.order);
+}
+
+// What became of one rank is what became of the Job; the other workers end with their objects.
+Record Supervisor::failure_of(Rank& rank, const Job& job, const Answer& answer) {
+  worker_ = std::move(rank.worker);
+  Record record = record_from(job, rank.order, answer);
+  record.reason = fmt::format("on {}: {}", placement_name(record.point.placement), record.reason);
+  record.point = job.point;
+  worker_.reset();
+  return record;
 }
 
 Supervisor::Answer Supervisor::ask_for_end(ChildProcess& worker) {

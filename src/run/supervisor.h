@@ -1,4 +1,5 @@
-// Supervisor: has Batches of Jobs done by workers, one worker at a time. Whatever a worker does (crash, hang, run out of memory, lose its
+// Supervisor: has Batches of Jobs done by workers, one worker at a time, or
+// one for each process of a Point that has several. Whatever a worker does (crash, hang, run out of memory, lose its
 // device) becomes the Record of the Job it did it to, and the rest goes on in a fresh one.
 // Main thread only: workers die with the thread that started them.
 #pragma once
@@ -42,8 +43,17 @@ class Supervisor {
     enum class Kind { frame, died, silent, interrupted } kind = Kind::frame;
     Frame frame;
   };
+  struct Rank {
+    WorkOrder order;
+    std::unique_ptr<ChildProcess> worker;
+  };
+  static bool is_frame(const Answer& answer, const char* kind);
   Record run(const Job& job);
+  Record run_ranks(const Job& job, WorkOrder order);
   Answer ask(ChildProcess& worker, const char* kind, const Job& job, const WorkOrder& order);
+  Answer await(ChildProcess& worker, const Job& job);
+  Answer await_barrier(Rank& rank, const Job& job);
+  Record failure_of(Rank& rank, const Job& job, const Answer& answer);
   Answer ask_for_end(ChildProcess& worker);
   std::string make_reference(const Job& job, const WorkOrder& order);
   std::string log_folder(const Job& job) const;

@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "record/record_json.h"
+#include "worker/mlperf_run.h"
 
 #include <deepgap/error.h>
 
@@ -54,6 +55,7 @@ std::vector<OptionInfo> dispatch_option_infos() {
           {"queue_limit", "queries that may wait for an instance; left out: as many as make a batch for every slot", ""},
           {"shed", "who goes when the queue is full: none (the load is held back), reject-newest, drop-oldest", "none"},
           {"shed_allowed", "share of the queries that a valid result may have shed: 1%", "0%"},
+          {"urgent", "share of the queries that go before all others in the queue: 10%", "0%"},
           {"choose", "the instance of the next batch: round-robin or least-loaded", "round-robin"},
           {"pad", "sizes that are compiled: none (every one) or power-of-two, to which batches are then filled up", "none"}};
 }
@@ -72,6 +74,8 @@ bool set_dispatch_option(DispatchOptions& options, const std::string& name, cons
         name, value, {{"none", Shedding::none}, {"reject-newest", Shedding::reject_newest}, {"drop-oldest", Shedding::drop_oldest}});
   } else if (name == "shed_allowed") {
     options.shed_allowed = share(name, value);
+  } else if (name == "urgent") {
+    options.urgent = share(name, value);
   } else if (name == "choose") {
     options.choice =
         one_of<InstanceChoice>(name, value, {{"round-robin", InstanceChoice::round_robin}, {"least-loaded", InstanceChoice::least_loaded}});
@@ -113,10 +117,17 @@ DispatcherSettings dispatcher_settings(const Point& point, const DispatchOptions
   settings.least_in_flight = in_flight;
   settings.shedding = options.shedding;
   settings.choice = options.choice;
+  settings.priorities = options.urgent > 0 ? 2 : 1;
   return settings;
 }
 
 Support supports_everywhere(const Backend& backend, const Point& point, const GraphSummary& graph, const DispatchOptions& options) {
+  if (is_mlperf(point) && point.placement.processes > 1) return {false, "an MLPerf run is one process: it writes one set of logs"};
+  if (is_mlperf(point) && options.urgent > 0) return {false, "MLPerf's queries have no classes: leave urgent out"};
+  const auto devices = static_cast<int>(point.placement.devices.size());
+  if (devices > 1 && devices % point.placement.processes != 0) {
+    return {false, fmt::format("{} devices cannot be shared out evenly among {} processes", devices, point.placement.processes)};
+  }
   std::set<DeviceId> seen;
   for (const DeviceId& device : point.placement.devices) {
     if (!seen.insert(device).second) {
@@ -124,7 +135,7 @@ Support supports_everywhere(const Backend& backend, const Point& point, const Gr
                                  placement_name(point.placement))};
     }
     Point one = point;
-    one.placement.devices = {device};
+    one.placement = {1, {device}};
     one.batch = largest_batch(point, options);
     if (Support support = backend.supports(one, graph); !support.ok) return support;
   }

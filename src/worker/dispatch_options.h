@@ -22,6 +22,7 @@ struct DispatchOptions {
   Shedding shedding = Shedding::none;
   double shed_allowed = 0;  // share of the queries that a valid result may have shed
   InstanceChoice choice = InstanceChoice::round_robin;
+  double urgent = 0;           // share of the queries that go before all others
   bool pad_to_powers = false;  // batches are filled up to a power of two, so that the engine compiles a few sizes alone
   bool asked = false;          // one of them was given
 };

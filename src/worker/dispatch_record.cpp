@@ -1,13 +1,37 @@
 #include "worker/dispatch_record.h"
 
+#include "base/text.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string>
+#include <vector>
 
 namespace deepgap {
 namespace {
 
 double share_of(int64_t part, int64_t whole) { return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0; }
+
+constexpr size_t depth_parts = 60;
+
+// Where nothing was noted in a part, nothing changed in it.
+std::string depth_text(const DepthLog& depth) {
+  const Nanoseconds begin = depth.times().front();
+  const Nanoseconds length = depth.times().back() - begin + 1;
+  std::vector<double> parts(depth_parts, -1);
+  for (size_t i = 0; i < depth.times().size(); ++i) {
+    double& part = parts[static_cast<size_t>((depth.times()[i] - begin) * static_cast<Nanoseconds>(depth_parts) / length)];
+    part = std::max(part, depth.depths()[i]);
+  }
+  std::vector<std::string> texts;
+  double last = 0;
+  for (const double part : parts) {
+    last = part < 0 ? last : part;
+    texts.push_back(fmt::format("{:.0f}", last));
+  }
+  return join(texts, " ");
+}
 
 }  // namespace
 
@@ -23,6 +47,8 @@ void keep_dispatcher_log(const DispatcherLog& log, Record& record) {
     record.facts[fmt::format("instance.{}", i)] = log.instances[i].name;
     record.facts[fmt::format("instance.{}.share", i)] = share_of(log.instances[i].samples, samples);
   }
+  record.facts["dispatcher.depth"] = depth_text(log.depth);
+  record.facts["dispatcher.depth_s"] = static_cast<double>(log.depth.times().back() - log.depth.times().front()) / 1e9;
   record.estimates["queue_depth_mean"] = {log.depth.mean(), {}, {}, log.queries};
   record.estimates["queue_depth_max"] = {*std::max_element(log.depth.depths().begin(), log.depth.depths().end()), {}, {}, log.queries};
   record.estimates["shed_share"] = {share_of(log.shed, log.queries), {}, {}, log.queries};

@@ -10,7 +10,8 @@
 
 namespace deepgap {
 
-// Facts dispatcher.batches.N (batches with N samples), instance.N and instance.N.share (of the samples); estimates batch_size_mean,
+// Facts dispatcher.batches.N (batches with N samples), dispatcher.depth ("0 3 7": the most queries that waited in each of 60 equal parts of
+// the window) and dispatcher.depth_s (its length), instance.N and instance.N.share (of the samples); estimates batch_size_mean,
 // queue_depth_mean, queue_depth_max, shed_share, padding_share. Adds to the Record.
 void keep_dispatcher_log(const DispatcherLog& log, Record& record);
 

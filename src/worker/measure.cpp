@@ -12,6 +12,7 @@
 #include "worker/mlperf_run.h"
 #include "worker/reference.h"
 #include "worker/timing_log.h"
+#include "worker/urgent_share.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -83,8 +84,14 @@ void apply_default_duration(const Scenario& scenario, StoppingSettings& settings
 // The state of one order while it runs; `record` is what is known so far.
 class Measurement {
  public:
-  Measurement(const WorkOrder& order, Group& group, Pulse& pulse, const std::atomic<bool>& interrupted)
-      : order_(order), group_(group), pulse_(pulse), interrupted_(interrupted), clock_(group.clock()), record_(begin_record(order)) {}
+  Measurement(const WorkOrder& order, Group& group, Pulse& pulse, const Barrier& barrier, const std::atomic<bool>& interrupted)
+      : order_(order),
+        group_(group),
+        pulse_(pulse),
+        barrier_(barrier),
+        interrupted_(interrupted),
+        clock_(group.clock()),
+        record_(begin_record(order)) {}
 
   // False: a reference is needed first.
   bool run();
@@ -102,6 +109,7 @@ class Measurement {
   double first_result_ms(Target& target);
   void check(std::span<const TensorView> outputs, const std::string& instance);
   void warm_up();
+  void wait_for_other_ranks();
   void steady();
   void mlperf();
   void trim_steady_window(const TimingLog& log);
@@ -126,6 +134,7 @@ class Measurement {
   const WorkOrder& order_;
   Group& group_;
   Pulse& pulse_;
+  const Barrier& barrier_;
   const std::atomic<bool>& interrupted_;
   Clock& clock_;
   Record record_;
@@ -156,6 +165,7 @@ bool Measurement::run() {
   stage("check", [&] { first_results(); });
   if (record_.outcome != Outcome::ok || stop_if_interrupted()) return true;
   stage("warm_up", [&] { warm_up(); });
+  wait_for_other_ranks();
   if (stop_if_interrupted()) return true;
   is_mlperf(order_.point) ? mlperf() : steady();
   record_.host_memory_peak_bytes = host_memory_peak_bytes();
@@ -331,18 +341,27 @@ void Measurement::warm_up() {
   if (stopping->state() != Stopping::State::more) record_.facts["warm_up"] = stopping->reason();
 }
 
+void Measurement::wait_for_other_ranks() {
+  if (order_.ranks == 1 || interrupted_.load()) return;
+  pulse_.enter("barrier");
+  const Nanoseconds begin = barrier_();
+  while (clock_.now() < begin && !interrupted_.load()) clock_.wait_until(begin);
+}
+
 void Measurement::steady() {
   const StoppingSettings& settings = record_.stopping;
   const auto stopping = make_stopping(settings);
   const Nanoseconds duration = settings.name == "duration" ? settings.duration.value_or(never) : never;
   TimingLog log(pulse_);
-  MarkMeter meter(*target_);
+  UrgentShare urgent(*target_, options_.dispatch.urgent, clock_);
+  MarkMeter meter(options_.dispatch.urgent > 0 ? urgent : *target_);
   OfferedLoad offered;
   if (Dispatcher* dispatcher = instances_->dispatcher()) dispatcher->take_log();  // that of the warm-up
   stage("steady", [&] { drive(meter, *stopping, log, duration, &offered); });
   if (stop_if_interrupted()) return;
   trim_steady_window(log);
   record_.estimates = meter.estimates();
+  record_.estimates.merge(urgent.estimates());
   record_.estimates.merge(load_estimates(offered));
   record_.estimates.merge(log.estimates_of_all());
   record_.estimates["throughput"] = stopping->throughput();
@@ -423,8 +442,9 @@ Record Measurement::finish() {
 
 }  // namespace
 
-std::optional<Record> measure(const WorkOrder& order, Group& group, Pulse& pulse, const std::atomic<bool>& interrupted) {
-  Measurement measurement(order, group, pulse, interrupted);
+std::optional<Record> measure(const WorkOrder& order, Group& group, Pulse& pulse, const Barrier& barrier,
+                              const std::atomic<bool>& interrupted) {
+  Measurement measurement(order, group, pulse, barrier, interrupted);
   try {
     if (!measurement.run()) return std::nullopt;
   } catch (const Error& error) {

@@ -22,6 +22,7 @@ nlohmann::json order_to_json(const WorkOrder& order) {
           {"cache_dir", order.cache_dir},
           {"mlperf_log", order.mlperf_log},
           {"mlperf_trace", order.mlperf_trace},
+          {"ranks", order.ranks},
           {"reference_unavailable", order.reference_unavailable}};
 }
 
@@ -38,6 +39,7 @@ WorkOrder order_from_json(const nlohmann::json& json) {
     json.at("cache_dir").get_to(order.cache_dir);
     json.at("mlperf_log").get_to(order.mlperf_log);
     json.at("mlperf_trace").get_to(order.mlperf_trace);
+    json.at("ranks").get_to(order.ranks);
     json.at("reference_unavailable").get_to(order.reference_unavailable);
     return order;
   } catch (const nlohmann::json::exception& error) {

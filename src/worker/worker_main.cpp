@@ -42,8 +42,8 @@ Frame record_frame(Record record) {
   return frame;
 }
 
-Frame answer_run(const WorkOrder& order, Group& group, Pulse& pulse, const std::function<void(Record&)>& complete) {
-  auto record = measure(order, group, pulse, interrupted);
+Frame answer_run(const WorkOrder& order, Group& group, Pulse& pulse, const Barrier& barrier, const std::function<void(Record&)>& complete) {
+  auto record = measure(order, group, pulse, barrier, interrupted);
   if (!record) return {{{"kind", "needs_reference"}}, {}};
   complete(*record);
   return record_frame(std::move(*record));
@@ -69,13 +69,19 @@ int worker_main(int channel, const ProgramState& program, const std::function<vo
   FrameReader reader(channel);
   Pulse pulse([&](const Frame& frame) { writer.write(frame); }, {});
   Group group(pulse, program);
+  const Barrier barrier = [&] {
+    writer.write({{{"kind", "at_barrier"}}, {}});
+    const auto begin = reader.read();
+    if (!begin) ::_exit(1);  // the parent is gone
+    return begin->header.at("begin").get<Nanoseconds>();
+  };
   while (const auto request = reader.read()) {
     const std::string kind = request->header.value("kind", "");
     if (kind == "inspect") {
       serve_inspection(*request, writer);
     } else {
       const WorkOrder order = order_from_json(request->header.at("order"));
-      writer.write(kind == "reference" ? answer_reference(order, group, pulse) : answer_run(order, group, pulse, complete));
+      writer.write(kind == "reference" ? answer_reference(order, group, pulse) : answer_run(order, group, pulse, barrier, complete));
     }
     pulse.enter("idle");
   }

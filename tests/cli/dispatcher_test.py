@@ -50,11 +50,13 @@ class DispatcherTest(unittest.TestCase):
         self.assertEqual(row["shed_share"], 0)
         os.remove(self.store)
         row = self.one(1, *load)
-        self.assertIn("overloaded", row["reason"])
+        self.assertEqual(row["verdict"], "invalid")
+        self.assertIn("were waiting", row["reason"])
 
     def test_without_shedding_an_overload_is_seen_behind_the_dispatcher_too(self):
         row = self.one(1, "--scenario", "constant", "--rate", "2000", "--duration", "1s", "--axis", "null.latency=2ms", "--instances", "2")
-        self.assertIn("overloaded", row["reason"])
+        self.assertEqual(row["verdict"], "invalid")
+        self.assertIn("were waiting", row["reason"])
         self.assertLess(row["queue_depth_max"], 5)
 
     def test_two_instances_do_twice_as_much(self):
@@ -82,6 +84,27 @@ class DispatcherTest(unittest.TestCase):
         row = self.one(0, "--max-batch", "6", "--max-delay", "1ms", "--axis", "pad=power-of-two", "--scenario", "concurrency", "--clients",
                        "3", "--duration", "500ms", backend="native")
         self.assertGreater(row["padding_share"], 0)
+
+    def test_processes_measure_together(self):
+        self.assertEqual(self.run_deepgap("--duration", "1s", "--axis", "null.latency=5ms", "--processes", "1,3", "--threads", "3").returncode, 0)
+        rows = sorted(self.rows(), key=lambda row: row["throughput"])
+        self.assertEqual(len(rows), 2, "one Record a Point, with a row for each rank in it")
+        self.assertAlmostEqual(rows[1]["throughput"] / rows[0]["throughput"], 3, delta=0.5)
+        self.assertEqual(rows[1]["device"], "3p:cpu")
+        self.assertAlmostEqual(rows[1]["timings"], 600, delta=120)
+
+    def test_processes_find_the_reference_and_one_that_fails_ends_all(self):
+        row = self.one(0, "--processes", "2", "--duration", "500ms", backend="native")
+        self.assertEqual((row["outcome"], row["verdict"], row["unchecked"]), ("ok", "valid", False), row["reason"])
+        os.remove(self.store)
+        row = self.one(1, "--processes", "2", "--duration", "500ms", "--axis", "null.fail_at=30")
+        self.assertEqual(row["outcome"], "crashed")
+        self.assertRegex(row["reason"], "^on cpu: ")
+
+    def test_urgent_queries_wait_less(self):
+        row = self.one(0, "--scenario", "constant", "--rate", "190", "--duration", "2s", "--axis", "null.latency=5ms", "--axis",
+                       "null.distribution=exponential", "--axis", "urgent=10%", "--queue-limit", "64")
+        self.assertLess(row["urgent_latency_p99_ms"], row["other_latency_p99_ms"])
 
     def test_bad_values_are_one_line(self):
         for flags, words in ((["--max-delay", "5"], "max_delay='5' is not a time"), (["--instances", "0"], "instances='0' is not"),

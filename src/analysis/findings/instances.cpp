@@ -46,8 +46,9 @@ class InstanceScaling final : public Finding {
     for (const Workload& workload : evidence.workloads) {
       for (auto lines : lines_alike_but(workload, forget_place)) {
         lines.erase(std::remove_if(lines.begin(), lines.end(), [](const Line* line) { return line->peak() == nullptr; }), lines.end());
-        const auto one = std::find_if(lines.begin(), lines.end(),
-                                      [](const Line* line) { return instances_of(line->key) == 1 && devices_of(line->key) == 1; });
+        const auto one = std::find_if(lines.begin(), lines.end(), [](const Line* line) {
+          return instances_of(line->key) == 1 && devices_of(line->key) == 1 && line->key.placement.processes == 1;
+        });
         if (lines.size() > 1 && one != lines.end()) statements.push_back(statement(workload, lines, **one));
       }
     }

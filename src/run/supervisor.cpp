@@ -176,6 +176,7 @@ Record Supervisor::run_ranks(const Job& job, WorkOrder order) {
   order.ranks = job.point.placement.processes;
   std::vector<Rank> ranks;
   for (int i = 0; i < order.ranks; ++i) {
+    order.rank = i;
     order.point = point_of_rank(job.point, i);
     ranks.push_back({order, std::make_unique<ChildProcess>(worker_command, worker_environment(job.point))});
     send_order(*ranks.back().worker, "run", order);

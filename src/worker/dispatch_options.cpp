@@ -142,13 +142,20 @@ Support supports_everywhere(const Backend& backend, const Point& point, const Gr
   return {};
 }
 
+std::vector<int> cpu_share(const std::vector<int>& cpus, int64_t index, int64_t count) {
+  const auto each = static_cast<std::ptrdiff_t>(cpus.size()) / count;
+  if (each == 0) return cpus;
+  return {cpus.begin() + index * each, cpus.begin() + (index + 1) * each};
+}
+
 std::vector<InstanceLoad> instance_loads(const Point& point, const DispatchOptions& options) {
   std::vector<InstanceLoad> loads;
   for (const DeviceId& device : point.placement.devices) {
     const int sharing = device.kind == "cpu" ? static_cast<int>(options.instances) : 1;
     for (int64_t i = 1; i <= options.instances; ++i) {
       const std::string name = device_name(device);
-      loads.push_back({options.instances == 1 ? name : fmt::format("{} #{}", name, i), device, std::max(1, point.threads / sharing)});
+      loads.push_back(
+          {options.instances == 1 ? name : fmt::format("{} #{}", name, i), device, std::max(1, point.threads / sharing), i - 1});
     }
   }
   return loads;

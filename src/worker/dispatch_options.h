@@ -50,7 +50,11 @@ struct InstanceLoad {
   std::string name;  // "cuda:0"; "cpu #2" where a device has several
   DeviceId device;
   int threads = 1;
+  int64_t share = 0;  // which of the device's Sessions it is
 };
+// The part of `cpus` that is share `index` of `count`: all of them where there are too few to share out.
+std::vector<int> cpu_share(const std::vector<int>& cpus, int64_t index, int64_t count);
+
 // A CPU's threads are shared out among its Sessions, so that the machine's use is the same with any number of them.
 std::vector<InstanceLoad> instance_loads(const Point& point, const DispatchOptions& options);
 

@@ -120,6 +120,12 @@ TEST(DispatchOptions, ABackendIsAskedAboutOneDeviceAtATime) {
   EXPECT_THAT(supports_everywhere(backend, point, {}, {}).reason, testing::HasSubstr("an MLPerf run is one process"));
 }
 
+TEST(DispatchOptions, CpusAreSharedOutWhereThereAreEnough) {
+  EXPECT_THAT(cpu_share({0, 1, 4, 5, 9}, 0, 2), ElementsAre(0, 1));
+  EXPECT_THAT(cpu_share({0, 1, 4, 5, 9}, 1, 2), ElementsAre(4, 5));
+  EXPECT_THAT(cpu_share({0, 1}, 2, 3), ElementsAre(0, 1));
+}
+
 TEST(DispatchOptions, ACpusThreadsAreSharedOut) {
   const auto loads = instance_loads(point_of(1), options_of({{"instances", "3"}}));
   ASSERT_EQ(loads.size(), 3U);

@@ -72,6 +72,11 @@ Backend& Group::backend(const WorkOrder& order) {
                                          : affinity_cpus(affinity->second, order.point.threads, allowed_cpus());
       if (!cpus.empty()) pin_thread(cpus);  // threads that the engine starts later inherit it
     }
+    // Processes on one CPU would otherwise all pin their engines' threads to the same CPUs of it.
+    const bool pinned = affinity != order.point.options.end() && affinity->second != "none";
+    if (order.ranks > 1 && order.point.placement.devices.front().kind == "cpu" && !pinned) {
+      pin_thread(cpu_share(allowed_cpus(), order.rank, order.ranks));
+    }
     plugin_ = open_plugin(order.point.backend);
     plugin_name_ = order.point.backend;
   }

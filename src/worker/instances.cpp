@@ -1,6 +1,8 @@
 #include "worker/instances.h"
 
 #include "scenario/session_target.h"
+#include "telemetry/affinity.h"
+#include "telemetry/environment.h"
 
 #include <deepgap/error.h>
 
@@ -15,6 +17,20 @@ namespace {
 
 // -1 is "not known", and so is a sum with such a part.
 int64_t sum_of(int64_t a, int64_t b) { return a < 0 || b < 0 ? -1 : a + b; }
+
+// Sessions on one CPU each get CPUs of their own: engines take those that the loading thread has, and would all pin to the same ones.
+class LoadingCpus {
+ public:
+  LoadingCpus(const InstanceLoad& instance, int64_t count) : before_(measured_cpus()) {
+    if (instance.device.kind == "cpu" && count > 1) pin_thread(cpu_share(before_, instance.share, count));
+  }
+  ~LoadingCpus() { pin_thread(before_); }
+  LoadingCpus(const LoadingCpus&) = delete;
+  LoadingCpus& operator=(const LoadingCpus&) = delete;
+
+ private:
+  std::vector<int> before_;
+};
 
 }  // namespace
 
@@ -32,6 +48,7 @@ Instances::Instances(Backend& backend, const Model& model, Dataset& dataset, con
       instance.session = session.get();
       return session;
     };
+    const LoadingCpus pinned(wanted, options.instances);
     try {
       instance.target = make_session_target(loader, dataset, largest_batch(point, options), *common.clock);
     } catch (const Error& error) {

@@ -23,6 +23,7 @@ nlohmann::json order_to_json(const WorkOrder& order) {
           {"mlperf_log", order.mlperf_log},
           {"mlperf_trace", order.mlperf_trace},
           {"ranks", order.ranks},
+          {"rank", order.rank},
           {"reference_unavailable", order.reference_unavailable}};
 }
 
@@ -40,6 +41,7 @@ WorkOrder order_from_json(const nlohmann::json& json) {
     json.at("mlperf_log").get_to(order.mlperf_log);
     json.at("mlperf_trace").get_to(order.mlperf_trace);
     json.at("ranks").get_to(order.ranks);
+    json.at("rank").get_to(order.rank);
     json.at("reference_unavailable").get_to(order.reference_unavailable);
     return order;
   } catch (const nlohmann::json::exception& error) {

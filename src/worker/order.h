@@ -23,6 +23,7 @@ struct WorkOrder {
   bool mlperf_trace = false;          // a trace among them
   std::string reference_unavailable;  // why no reference can be made; empty: it can, or nobody tried yet
   int ranks = 1;                      // processes that measure this Point together: each waits for the others before its steady window
+  int rank = 0;
 };
 nlohmann::json order_to_json(const WorkOrder& order);
 WorkOrder order_from_json(const nlohmann::json& json);  // throws Error{input}

@@ -65,7 +65,7 @@ def devices(program):
 
 def conformance(program):
     print("conformance")
-    for option in ("", "channels_last=on", "cuda_graph=on"):
+    for option in ("", "channels_last=on", "cuda_graph=on", "inputs=ready"):
         flags = ["--option", option] if option else []
         run = subprocess.run([program, "--backend", BACKEND, *flags], capture_output=True, text=True, timeout=1200)
         lines = run.stdout.splitlines()
@@ -83,6 +83,9 @@ def settings(program, folder):
     for row in rows:
         if row["outcome"] == "ok" and row["device_memory_mib"] in ("", "0"):
             check(False, f"device memory of {row['precision']} batch {row['batch']}")
+    rows, printed = rows_of(program, folder, "inputs", "--model", MODEL, "--device", "cuda:0", "--precision", ",".join(PRECISIONS),
+                            "--batch", "3,6", "--axis", "inputs=host,device,ready", "--axis", "channels_last=off,on", "--axis", "cuda_graph=on")
+    expect_all_ok(rows, printed, len(PRECISIONS) * 12, "samples in the host's memory, on the GPU, and there as the network takes them")
     rows, printed = rows_of(program, folder, "streams", "--model", MODEL, "--device", "cuda:0", "--batch", "8", "--streams", "1,4",
                             "--axis", "cuda_graph=off,on")
     expect_all_ok(rows, printed, 4, "one and four streams")
@@ -118,7 +121,9 @@ torch.jit.save(torch.jit.script(Faulty()), sys.argv[1])
 def lost_device(program, folder):
     print("lost device")
     path = folder / "faulty.pt"
-    made = subprocess.run([sys.executable, "-c", FAULT, str(path)], capture_output=True, text=True)
+    script = folder / "faulty.py"  # TorchScript reads its source from a file
+    script.write_text(FAULT)
+    made = subprocess.run([sys.executable, str(script), str(path)], capture_output=True, text=True)
     if made.returncode != 0:
         print("  skipped: this Python has no working torch to make a faulty package:", (made.stderr.strip().splitlines() or ["?"])[-1])
         return

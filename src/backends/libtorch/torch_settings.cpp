@@ -40,9 +40,11 @@ std::vector<OptionInfo> torch_option_infos(bool cuda) {
   if (cuda) {
     infos.push_back({"cuda_graph", "on: the work of each batch size is captured once and replayed; off: eager", "off", false});
     infos.push_back({"cudnn_benchmark", "on: cuDNN tries its algorithms at load and takes the fastest", "off", true});
-    infos.push_back({"inputs",
-                     "host: a query copies its samples to the GPU; device: they were copied there before, and it gathers them there",
-                     "host", false});
+    infos.push_back(
+        {"inputs",
+         "host: a query copies its samples to the GPU; device: they were copied there before, and it gathers them there; ready: "
+         "likewise, and they were converted to the network's type and layout before",
+         "host", false});
   }
   return infos;
 }
@@ -54,8 +56,9 @@ TorchSettings parse_torch_settings(const std::map<std::string, std::string>& opt
   if (cuda) {
     settings.cuda_graph = is_on(options, "cuda_graph");
     settings.cudnn_search = is_on(options, "cudnn_benchmark");
-    settings.samples = option_choice<SamplePlace>("libtorch", options, "inputs",
-                                                  {{"host", SamplePlace::host}, {"device", SamplePlace::device}}, SamplePlace::host);
+    settings.samples = option_choice<SamplePlace>(
+        "libtorch", options, "inputs", {{"host", SamplePlace::host}, {"device", SamplePlace::device}, {"ready", SamplePlace::ready}},
+        SamplePlace::host);
   }
   std::error_code error;
   if (!settings.package.empty() && !std::filesystem::is_regular_file(settings.package, error))

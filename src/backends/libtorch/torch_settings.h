@@ -9,8 +9,8 @@
 
 namespace deepgap {
 
-// Where the samples of a GPU lie before a query.
-enum class SamplePlace { host, device };
+// Where the samples of a GPU lie before a query: in the host's memory, in its own as they are, or there in the network's type and layout.
+enum class SamplePlace { host, device, ready };
 
 struct TorchSettings {
   bool channels_last = false;

@@ -26,11 +26,14 @@ TorchAutocast::~TorchAutocast() {
   at::autocast::set_autocast_enabled(kind_, false);
 }
 
+TorchForm torch_input_form(at::ScalarType type, size_t dimensions, const TorchTarget& target) {
+  return {type == at::kFloat ? target.floats : type, target.channels_last && dimensions == 4 && at::isFloatingType(type)};
+}
+
 at::Tensor torch_input(const at::Tensor& given, const TorchTarget& target) {
-  at::Tensor input = given;
-  if (input.scalar_type() == at::kFloat) input = input.to(target.floats);
-  if (target.channels_last && input.dim() == 4 && input.is_floating_point()) input = input.contiguous(at::MemoryFormat::ChannelsLast);
-  return input;
+  const TorchForm form = torch_input_form(given.scalar_type(), static_cast<size_t>(given.dim()), target);
+  const at::Tensor input = given.to(form.type);
+  return form.channels_last ? input.contiguous(at::MemoryFormat::ChannelsLast) : input;
 }
 
 }  // namespace deepgap

@@ -16,6 +16,13 @@ struct TorchTarget {
 // In the target's type and layout.
 at::Tensor torch_input(const at::Tensor& given, const TorchTarget& target);
 
+// What torch_input() makes of a tensor.
+struct TorchForm {
+  at::ScalarType type = at::kFloat;
+  bool channels_last = false;
+};
+TorchForm torch_input_form(at::ScalarType type, size_t dimensions, const TorchTarget& target);
+
 // PyTorch's autocast for as long as this lives, on this thread; nothing where the target has none.
 class TorchAutocast {
  public:

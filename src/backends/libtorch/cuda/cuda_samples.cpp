@@ -1,10 +1,12 @@
 #include "backends/libtorch/cuda/cuda_samples.h"
 
 #include "backends/libtorch/cuda/cuda_call.h"
+#include "backends/libtorch/torch_types.h"
 
 #include <deepgap/error.h>
 
 #include <ATen/ops/empty.h>
+#include <ATen/ops/from_blob.h>
 #include <ATen/ops/index_select.h>
 #include <fmt/format.h>
 
@@ -13,12 +15,30 @@
 
 namespace deepgap {
 
+namespace {
+
+// One copy brings them; for such the gathering would only be one launch more.
+bool neighbours(std::span<const uint32_t> samples) {
+  for (size_t i = 1; i < samples.size(); ++i) {
+    if (samples[i] != samples[i - 1] + 1) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+TorchForm input_form(const Port& input, const TorchTarget& target, SamplePlace place) {
+  const at::ScalarType type = torch_type(input.type);
+  if (place != SamplePlace::ready) return {type, false};
+  return torch_input_form(type, input.dims ? input.dims->size() : 0, target);
+}
+
 GatherIndex::GatherIndex(int64_t largest_batch, const c10::Device& on)
     : pinned(at::empty({largest_batch}, at::TensorOptions(at::kLong).pinned_memory(true))),
       device(at::empty({largest_batch}, at::TensorOptions(at::kLong).device(on))) {}
 
-CudaSamples::CudaSamples(std::string engine, std::vector<Port> inputs, SamplePlace place, const c10::Device& device)
-    : engine_(std::move(engine)), inputs_(std::move(inputs)), place_(place), device_(device) {}
+CudaSamples::CudaSamples(std::string engine, std::vector<Port> inputs, SamplePlace place, const TorchTarget& target)
+    : engine_(std::move(engine)), inputs_(std::move(inputs)), place_(place), target_(target) {}
 
 void CudaSamples::stage(std::span<const std::vector<TensorView>> samples) {
   Staging staging(engine_, inputs_);
@@ -32,8 +52,22 @@ void CudaSamples::stage(std::span<const std::vector<TensorView>> samples) {
     const size_t each = samples.empty() ? 0 : samples.front()[i].bytes();
     at::Tensor pinned = at::empty({rows, static_cast<int64_t>(each)}, at::TensorOptions(at::kByte).pinned_memory(true));
     staging.gather(i, all, rows, static_cast<std::byte*>(pinned.mutable_data_ptr()), each * count_);
-    samples_.push_back(place_ == SamplePlace::host ? pinned : pinned.to(device_));
+    samples_.push_back(placed(i, pinned));
   }
+}
+
+// As rows of bytes, where and as queries read them.
+at::Tensor CudaSamples::placed(size_t input, const at::Tensor& pinned) const {
+  if (place_ == SamplePlace::host) return pinned;
+  const at::Tensor bytes = pinned.to(target_.device);
+  if (place_ == SamplePlace::device || bytes.numel() == 0) return bytes;
+  const Port& port = inputs_[input];
+  const Shape shape = *port.shape(pinned.size(0));
+  const at::Tensor ready =
+      torch_input(at::from_blob(bytes.mutable_data_ptr(), shape, bytes.options().dtype(torch_type(port.type))), target_);
+  const int64_t each = static_cast<int64_t>(ready.nbytes()) / pinned.size(0);
+  return at::from_blob(
+      ready.mutable_data_ptr(), {pinned.size(0), each}, [bytes, ready](void*) {}, bytes.options());
 }
 
 void CudaSamples::require(size_t input, std::span<const uint32_t> samples, size_t bytes) const {
@@ -49,8 +83,8 @@ void CudaSamples::launch(size_t input, std::span<const uint32_t> samples, Gather
   require(input, samples, bytes);
   const at::Tensor& from = samples_[input];
   const auto each = static_cast<size_t>(from.size(1)), count = samples.size();
-  const auto stream = c10::cuda::getCurrentCUDAStream(device_.index());
-  if (place_ == SamplePlace::device) {
+  const auto stream = c10::cuda::getCurrentCUDAStream(target_.device.index());
+  if (place_ != SamplePlace::host && !neighbours(samples)) {
     std::copy(samples.begin(), samples.end(), index.pinned.mutable_data_ptr<int64_t>());
     const auto rows = static_cast<int64_t>(count);
     at::Tensor chosen = index.device.narrow(0, 0, rows);
@@ -64,13 +98,13 @@ void CudaSamples::launch(size_t input, std::span<const uint32_t> samples, Gather
     return;
   }
   // Neighbours in one copy.
+  const cudaMemcpyKind way = place_ == SamplePlace::host ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToDevice;
   const auto* source = static_cast<const std::byte*>(from.const_data_ptr());
   auto* target = static_cast<std::byte*>(to.mutable_data_ptr());
   for (size_t first = 0, next = 0; first < count; first = next) {
     for (next = first + 1; next < count && samples[next] == samples[next - 1] + 1;) ++next;
-    check_cuda(
-        cudaMemcpyAsync(target + first * each, source + samples[first] * each, (next - first) * each, cudaMemcpyHostToDevice, stream),
-        "copying to the GPU");
+    check_cuda(cudaMemcpyAsync(target + first * each, source + samples[first] * each, (next - first) * each, way, stream),
+               "copying to the GPU");
   }
 }
 

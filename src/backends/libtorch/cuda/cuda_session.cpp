@@ -39,7 +39,7 @@ class TorchCudaSession final : public Session {
         tf32_(options.precision == "tf32"),
         replays_(settings.cuda_graph),
         model_(model),
-        samples_("libtorch_cuda", ports(model.graph(), model.graph().inputs), settings.samples, target_.device) {
+        samples_("libtorch_cuda", ports(model.graph(), model.graph().inputs), settings.samples, target_) {
     try {
       prepare(model, options, settings);
     } catch (const std::exception& failure) {
@@ -171,7 +171,8 @@ class TorchCudaSession final : public Session {
       input_shapes("libtorch_cuda", model.name(), ports(model.graph(), model.graph().inputs), batch);
       network_->prepare(batch);
     }
-    for (int slot = 0; slot < options.slots; ++slot) slots_.push_back(std::make_unique<CudaSlot>(model.graph(), largest_, target_.device));
+    for (int slot = 0; slot < options.slots; ++slot)
+      slots_.push_back(std::make_unique<CudaSlot>(model.graph(), largest_, target_, settings.samples));
     for (auto& slot : slots_) {
       for (const int64_t batch : options.batch_sizes) {
         if (replays_) slot->capture(*network_, batch);

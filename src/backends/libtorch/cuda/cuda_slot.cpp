@@ -1,7 +1,5 @@
 #include "backends/libtorch/cuda/cuda_slot.h"
 
-#include "backends/libtorch/torch_types.h"
-
 #include <ATen/ops/from_blob.h>
 #include <ATen/ops/zeros.h>
 #include <c10/cuda/CUDAGuard.h>
@@ -13,24 +11,31 @@ constexpr int runs_before_capture = 3;  // as PyTorch asks for: libraries alloca
 
 }  // namespace
 
-CudaSlot::CudaSlot(const Graph& graph, int64_t largest_batch, const c10::Device& device)
+CudaSlot::CudaSlot(const Graph& graph, int64_t largest_batch, const TorchTarget& target, SamplePlace place)
     : inputs_(ports(graph, graph.inputs)),
-      stream_(c10::cuda::getStreamFromPool(false, device.index())),
+      stream_(c10::cuda::getStreamFromPool(false, target.device.index())),
       outputs_(graph, largest_batch, true) {
   const c10::cuda::CUDAStreamGuard guard(stream_);
-  for (const Port& input : inputs_) {
-    const auto bytes = static_cast<int64_t>(bytes_of(input.type, *input.shape(largest_batch)));
-    index_.emplace_back(largest_batch, device);
-    device_.push_back(at::zeros({bytes}, at::TensorOptions(at::kByte).device(device)));
+  for (size_t i = 0; i < inputs_.size(); ++i) {
+    forms_.push_back(input_form(inputs_[i], target, place));
+    index_.emplace_back(largest_batch, target.device);
+    device_.push_back(at::zeros({input_bytes(i, largest_batch)}, at::TensorOptions(at::kByte).device(target.device)));
   }
+}
+
+int64_t CudaSlot::input_bytes(size_t input, int64_t batch) const {
+  return element_count(*inputs_[input].shape(batch)) * static_cast<int64_t>(c10::elementSize(forms_[input].type));
 }
 
 // Views of the same bytes at each batch size, so that a captured graph finds its inputs.
 std::vector<at::Tensor> CudaSlot::device_inputs(int64_t batch) const {
   std::vector<at::Tensor> inputs;
   for (size_t i = 0; i < device_.size(); ++i) {
-    const at::TensorOptions options = at::TensorOptions(torch_type(inputs_[i].type)).device(device_[i].device());
-    inputs.push_back(at::from_blob(device_[i].mutable_data_ptr(), *inputs_[i].shape(batch), options));
+    const Shape shape = *inputs_[i].shape(batch);
+    const at::TensorOptions options = device_[i].options().dtype(forms_[i].type);
+    void* bytes = device_[i].mutable_data_ptr();
+    inputs.push_back(forms_[i].channels_last ? at::from_blob(bytes, shape, c10::get_channels_last_strides_2d(shape), options)
+                                             : at::from_blob(bytes, shape, options));
   }
   return inputs;
 }
@@ -65,8 +70,7 @@ void CudaSlot::launch(TorchNetwork& network, const CudaSamples& staged, std::spa
   const auto batch = static_cast<int64_t>(samples.size());
   const c10::cuda::CUDAStreamGuard guard(stream_);
   events_[first].record(stream_);
-  for (size_t i = 0; i < inputs_.size(); ++i)
-    staged.launch(i, samples, index_[i], device_[i], bytes_of(inputs_[i].type, *inputs_[i].shape(batch)));
+  for (size_t i = 0; i < inputs_.size(); ++i) staged.launch(i, samples, index_[i], device_[i], static_cast<size_t>(input_bytes(i, batch)));
   events_[copied].record(stream_);
   std::vector<at::Tensor> results;
   if (replays) {

@@ -20,7 +20,7 @@ namespace deepgap {
 
 class CudaSlot {
  public:
-  CudaSlot(const Graph& graph, int64_t largest_batch, const c10::Device& device);
+  CudaSlot(const Graph& graph, int64_t largest_batch, const TorchTarget& target, SamplePlace place);
 
   // Runs the network a few times and then captures it as a CUDA graph, for this batch size.
   void capture(TorchNetwork& network, int64_t batch);
@@ -46,9 +46,11 @@ class CudaSlot {
     at::cuda::CUDAGraph graph;
     std::vector<at::Tensor> results;
   };
+  int64_t input_bytes(size_t input, int64_t batch) const;
   std::vector<at::Tensor> compute(TorchNetwork& network, int64_t batch);
 
   std::vector<Port> inputs_;
+  std::vector<TorchForm> forms_;  // of each input
   c10::cuda::CUDAStream stream_;
   std::vector<at::Tensor> device_;  // bytes of each input at the largest batch
   std::vector<GatherIndex> index_;  // of each input

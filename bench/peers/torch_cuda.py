@@ -1,0 +1,162 @@
+#!/usr/bin/env python3
+"""Whether deepgap's figures for libtorch_cuda are fair: each beside a plain loop over PyTorch's Python interface on the same GPU.
+
+    python3 bench/peers/torch_cuda.py [--program build/bin/deepgap] [--models resnet18,resnet50] [--precisions fp16] [--batches 1,32,256]
+        [--modes graph,eager] [--inputs ready] [--rounds 5] [--seconds 2]
+
+Both sides run the same layers, channels last, random weights, as a CUDA graph or eagerly. The loop keeps one batch on the GPU in the
+network's own type and layout; deepgap takes its samples as --inputs says. The loop is timed twice: `each` waits for every batch, as a
+query does, and is what the ratio is of; `ahead` launches batches without waiting, which no caller who needs the answers can do. A round is
+one process each, one after the other, the first changing with the round. Printed: medians of images/s, and median and quartiles of the
+rounds' ratios deepgap / each. The aim is 0.95. Exit code 1 when a median is below it. Needs Python's torch."""
+import argparse
+import csv
+import io
+import json
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+
+AIM = 0.95
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+LAYERS = {"resnet18": (2, 2, 2, 2), "resnet50": (3, 4, 6, 3), "resnet101": (3, 4, 23, 3)}
+
+
+def network(name):
+    """The layers of torchvision's ResNets (v1.5), batch normalisation folded into the convolutions, as deepgap folds it."""
+    from torch import nn
+
+    def convolution(inputs, outputs, size, stride=1):
+        return nn.Conv2d(inputs, outputs, size, stride, size // 2)
+
+    class Block(nn.Module):
+        def __init__(self, inputs, width, stride, bottleneck):
+            super().__init__()
+            outputs = width * 4 if bottleneck else width
+            sizes = [(inputs, width, 1, 1), (width, width, 3, stride), (width, outputs, 1, 1)] if bottleneck else [
+                (inputs, width, 3, stride), (width, outputs, 3, 1)]
+            self.convolutions = nn.ModuleList(convolution(*size) for size in sizes)
+            self.shortcut = convolution(inputs, outputs, 1, stride) if stride > 1 or inputs != outputs else None
+            self.relu = nn.ReLU(inplace=True)
+            self.outputs = outputs
+
+        def forward(self, x):
+            y = x
+            for i, step in enumerate(self.convolutions):
+                y = step(self.relu(y) if i else y)
+            return self.relu(y + (x if self.shortcut is None else self.shortcut(x)))
+
+    layers = [convolution(3, 64, 7, 2), nn.ReLU(inplace=True), nn.MaxPool2d(3, 2, 1)]
+    channels = 64
+    for stage, count in enumerate(LAYERS[name]):
+        for block in range(count):
+            layers.append(Block(channels, 64 << stage, 2 if stage and not block else 1, name != "resnet18"))
+            channels = layers[-1].outputs
+    return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(channels, 1000))
+
+
+def loop(name, precision, batch, mode, seconds):
+    """Images/s of the loop, waiting for each batch and not: the body of the child process."""
+    import time
+    import torch
+    torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = precision == "tf32"
+    kind = {"fp16": torch.float16, "bf16": torch.bfloat16}.get(precision, torch.float32)
+    net = network(name).eval().to("cuda", kind, memory_format=torch.channels_last)
+    x = torch.rand(batch, 3, 224, 224, device="cuda", dtype=kind).contiguous(memory_format=torch.channels_last)
+    with torch.inference_mode():
+        step = lambda: net(x)
+        if mode == "graph":
+            stream = torch.cuda.Stream()
+            with torch.cuda.stream(stream):
+                for _ in range(3):
+                    net(x)
+            stream.synchronize()
+            graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(graph):
+                net(x)
+            step = graph.replay
+
+        def rate(wait):
+            begin, count = time.perf_counter(), 0
+            while time.perf_counter() - begin < seconds:
+                for _ in range(1 if wait else 20):
+                    step()
+                    count += 1
+                torch.cuda.synchronize()
+            return batch * count / (time.perf_counter() - begin)
+
+        for _ in range(20):
+            step()
+        torch.cuda.synchronize()
+        return {"each": rate(True), "ahead": rate(False)}
+
+
+def output_of(command):
+    done = subprocess.run([str(part) for part in command], capture_output=True, text=True)
+    if done.returncode not in (0, 1):
+        sys.exit(f"torch_cuda.py: {(done.stderr.strip() or done.stdout.strip() or 'no words').splitlines()[-1]}")
+    return done.stdout
+
+
+class Bench:
+    def __init__(self, arguments, folder):
+        self.arguments, self.folder = arguments, pathlib.Path(folder)
+
+    def deepgap(self, name, precision, batch, mode):
+        a, store = self.arguments, self.folder / "bench.db"
+        store.unlink(missing_ok=True)
+        output_of([a.program, "run", "--model", name, "--backend", "libtorch_cuda", "--device", "cuda:0", "--precision", precision, "--batch",
+                   batch, "--warmup", 20, "--duration", f"{a.seconds}s", "--repeats", 1, "--check", "off", "--store", store, "--axis",
+                   f"cuda_graph={'on' if mode == 'graph' else 'off'}", "--axis", "channels_last=on", "--axis", f"inputs={a.inputs}"])
+        row = next(csv.DictReader(io.StringIO(output_of([a.program, "export", store, "--format", "csv"]))))
+        if row["outcome"] != "ok":
+            sys.exit(f"torch_cuda.py: {row['reason']}")
+        return float(row["throughput"])
+
+    def torch(self, name, precision, batch, mode):
+        text = output_of([sys.executable, __file__, "--child", json.dumps([name, precision, batch, mode, self.arguments.seconds])])
+        return json.loads(text.splitlines()[-1])
+
+    def compare(self, *what):
+        ours, theirs = [], []
+        for number in range(self.arguments.rounds):
+            sides = [lambda: ours.append(self.deepgap(*what)), lambda: theirs.append(self.torch(*what))]
+            for side in sides if number % 2 == 0 else reversed(sides):
+                side()
+        each = [value["each"] for value in theirs]
+        low, middle, high = statistics.quantiles([a / b for a, b in zip(ours, each)], n=4, method="inclusive")
+        ahead = statistics.median(value["ahead"] for value in theirs)
+        print(f"| {' | '.join(str(part) for part in what)} | {statistics.median(ours):.0f} | {statistics.median(each):.0f} | {ahead:.0f} | "
+              f"{middle:.3f} ({low:.3f}-{high:.3f}) |", flush=True)
+        return middle
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--program", default=ROOT / "build/bin/deepgap")
+    parser.add_argument("--models", default="resnet18,resnet50")
+    parser.add_argument("--precisions", default="fp16")
+    parser.add_argument("--batches", default="1,32,256")
+    parser.add_argument("--modes", default="graph,eager")
+    parser.add_argument("--inputs", default="ready")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--seconds", type=float, default=2)
+    parser.add_argument("--child", help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.child:
+        print(json.dumps(loop(*json.loads(arguments.child))))
+        return 0
+    print(f"{arguments.rounds} rounds of {arguments.seconds:g} s, channels last, inputs={arguments.inputs}, images/s")
+    print("| model | precision | batch | mode | deepgap | each | ahead | ratio to each (quartiles) |\n|" + " --- |" * 8)
+    with tempfile.TemporaryDirectory() as folder:
+        bench = Bench(arguments, folder)
+        middles = [bench.compare(name, precision, int(batch), mode) for name in arguments.models.split(",")
+                   for precision in arguments.precisions.split(",") for mode in arguments.modes.split(",")
+                   for batch in arguments.batches.split(",")]
+    return 1 if min(middles) < AIM else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

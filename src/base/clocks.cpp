@@ -91,6 +91,8 @@ void ask_for_prompt_wakeups() {
 
 class RealClock final : public Clock {
  public:
+  explicit RealClock(Nanoseconds linger) : linger_(linger) {}
+
   Nanoseconds now() const override {
     timespec time{};
     ::clock_gettime(CLOCK_MONOTONIC, &time);
@@ -99,6 +101,7 @@ class RealClock final : public Clock {
 
   void wait_until(Nanoseconds t) override {
     waiter_.store(&this_thread, std::memory_order_relaxed);
+    const Nanoseconds awake_until = linger_ > 0 ? now() + linger_ : 0;
     for (;;) {
       take_from_others();
       run_due();
@@ -106,7 +109,9 @@ class RealClock final : public Clock {
       const Nanoseconds until = std::min(t, agenda_.next());
       const Nanoseconds left = until == never ? never : until - now();
       if (left <= 0 && until == t) return;
-      if (left > spin_) {
+      if (awake_until != 0 && now() < awake_until) {
+        while (now() < std::min(until, awake_until) && !bell_.is_raised()) relax();
+      } else if (left > spin_) {
         ask_for_prompt_wakeups();
         bell_.sleep_until(until == never ? never : until - spin_);
         if (until != never) learn(now() - (until - spin_));
@@ -156,6 +161,7 @@ class RealClock final : public Clock {
 
   static constexpr Nanoseconds shortest_spin = 50'000, longest_spin = 250'000;
   Nanoseconds spin_ = shortest_spin;                      // of the one thread that waits
+  Nanoseconds linger_;
   inline static thread_local const char this_thread = 0;  // its address is the thread's
   std::atomic<const char*> waiter_{&this_thread};         // the thread that waited last; at first the one that made the clock
   Agenda agenda_;                                         // the waiter's alone: what it schedules itself takes no lock
@@ -191,7 +197,7 @@ class VirtualClock final : public Clock {
 
 }  // namespace
 
-std::unique_ptr<Clock> make_real_clock() { return std::make_unique<RealClock>(); }
+std::unique_ptr<Clock> make_real_clock(Nanoseconds linger) { return std::make_unique<RealClock>(linger); }
 std::unique_ptr<Clock> make_virtual_clock() { return std::make_unique<VirtualClock>(); }
 
 }  // namespace deepgap

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <stdexcept>
 #include <thread>
 #include <vector>
@@ -81,6 +82,24 @@ TEST(VirtualClock, WorkThatThrowsIsGone) {
   EXPECT_THROW(clock->wait_until(10), std::runtime_error);
   clock->wait_until(10);
   EXPECT_EQ(clock->now(), 10);
+}
+
+TEST(RealClock, LingersForANotificationAndThenSleeps) {
+  constexpr Nanoseconds millisecond = 1'000'000;
+  const auto clock = make_real_clock(2 * millisecond);
+  for (const Nanoseconds after : {millisecond, 10 * millisecond}) {  // while it looks, and while it sleeps
+    const Nanoseconds begin = clock->now();
+    std::thread other([&] {
+      std::this_thread::sleep_for(std::chrono::nanoseconds(after));
+      clock->notify();
+    });
+    clock->wait_until(never);
+    EXPECT_GE(clock->now() - begin, after);
+    other.join();
+  }
+  const Nanoseconds begin = clock->now();
+  clock->wait_until(begin + 5 * millisecond);
+  EXPECT_GE(clock->now(), begin + 5 * millisecond);
 }
 
 TEST(RealClock, NeverReturnsEarly) {

@@ -23,6 +23,14 @@ std::string cpu_list(const std::vector<int>& cpus) {
   return join(texts, ",");
 }
 
+// While a GPU computes, its host has CPUs to spare, and a small network takes no longer than waking a thread.
+Nanoseconds linger_for(const Point& point, size_t cpus) {
+  constexpr Nanoseconds most = 20'000'000;
+  const bool computed_here = std::any_of(point.placement.devices.begin(), point.placement.devices.end(),
+                                         [](const DeviceId& device) { return device.kind == "cpu"; });
+  return computed_here || cpus < 4 ? 0 : most;
+}
+
 }  // namespace
 
 ModelRequest model_request(const Point& point, const PointOptions& options, const std::string& cache_dir) {
@@ -58,7 +66,10 @@ GraphSummary engine_summary(const Point& point, const GraphSummary& summary) {
   return quantized;
 }
 
-std::unique_ptr<Clock> Group::make_clock() { return make_real_clock(); }
+Clock& Group::clock(const WorkOrder& order) {
+  if (!clock_) clock_ = make_real_clock(linger_for(order.point, allowed_cpus().size()));
+  return *clock_;
+}
 
 Backend& Group::backend(const WorkOrder& order) {
   if (plugin_ && plugin_name_ != order.point.backend) {
@@ -89,9 +100,9 @@ Group::Inputs Group::inputs(const WorkOrder& order, const PointOptions& options)
   if (!shared) {
     dataset_.reset();
     model_.reset();
-    const Nanoseconds begin = clock_->now();
+    const Nanoseconds begin = clock(order).now();
     model_ = open_model(model_request(order.point, options, order.cache_dir));
-    load_s_ = static_cast<double>(clock_->now() - begin) / 1e9;
+    load_s_ = static_cast<double>(clock(order).now() - begin) / 1e9;
     model_key_ = model_key_now;
   }
   find_engine_model(order, options);
@@ -127,12 +138,12 @@ void Group::find_engine_model(const WorkOrder& order, const PointOptions& option
   std::string key = fmt::format("{}|{}", model_key_, order.point.dataset);
   for (const auto& [name, value] : quantize_options_of(options.quantize)) key += fmt::format("|{}={}", name, value);
   if (quantized_ != nullptr && key == quantized_key_) return;
-  const Nanoseconds begin = clock_->now();
+  const Nanoseconds begin = clock(order).now();
   const KeptQuantized found = find_quantized(order.cache_dir, calibration(order, options).key, model_->name());
   quantized_ = found.model;
   quantize_facts_ = found.facts;
   quantized_key_ = key;
-  load_s_ += static_cast<double>(clock_->now() - begin) / 1e9;
+  load_s_ += static_cast<double>(clock(order).now() - begin) / 1e9;
 }
 
 void Group::quantize(const WorkOrder& order, const PointOptions& options) {
@@ -147,7 +158,7 @@ Telemetry& Group::telemetry(const WorkOrder& order) {
     settings.devices = order.point.placement.devices;
     const auto period = order.point.options.find("telemetry_period");
     if (period != order.point.options.end()) settings.period = parse_telemetry_period(period->second);
-    telemetry_ = start_telemetry(*clock_, settings);
+    telemetry_ = start_telemetry(clock(order), settings);
   }
   return *telemetry_;
 }

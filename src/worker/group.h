@@ -45,7 +45,8 @@ class Group {
   Inputs inputs(const WorkOrder& order, const PointOptions& options);
   // Makes that form and keeps it in the cache. Throws as quantize_model() does.
   void quantize(const WorkOrder& order, const PointOptions& options);
-  Clock& clock() { return *clock_; }
+  // Made with the first order, for its devices.
+  Clock& clock(const WorkOrder& order);
   // Started with the first order: its devices and its period are those of the whole group.
   Telemetry& telemetry(const WorkOrder& order);
   std::optional<Window>& idle_window() { return idle_window_; }           // of the first order
@@ -55,7 +56,7 @@ class Group {
  private:
   Pulse& pulse_;
   ProgramState program_;
-  std::unique_ptr<Clock> clock_ = make_clock();
+  std::unique_ptr<Clock> clock_;
   std::unique_ptr<Telemetry> telemetry_;
   std::unique_ptr<Plugin> plugin_;
   std::string plugin_name_;
@@ -69,7 +70,6 @@ class Group {
   bool first_order_ = true;
   std::optional<Window> idle_window_;
   Facts environment_;
-  static std::unique_ptr<Clock> make_clock();
   struct Calibration {
     CalibrationSamples samples;
     std::string key;  // of the QDQ form in the cache

@@ -90,7 +90,7 @@ class Measurement {
         pulse_(pulse),
         barrier_(barrier),
         interrupted_(interrupted),
-        clock_(group.clock()),
+        clock_(group.clock(order)),
         record_(begin_record(order)) {}
 
   // False: a reference is needed first.

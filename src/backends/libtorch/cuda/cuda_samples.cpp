@@ -52,19 +52,20 @@ void CudaSamples::stage(std::span<const std::vector<TensorView>> samples) {
     const size_t each = samples.empty() ? 0 : samples.front()[i].bytes();
     at::Tensor pinned = at::empty({rows, static_cast<int64_t>(each)}, at::TensorOptions(at::kByte).pinned_memory(true));
     staging.gather(i, all, rows, static_cast<std::byte*>(pinned.mutable_data_ptr()), each * count_);
-    samples_.push_back(placed(i, pinned));
+    if (count_ == 0) continue;
+    const auto& shape = samples.front()[i].shape;
+    samples_.push_back(placed(i, pinned, {shape.begin(), shape.end()}));
   }
 }
 
-// As rows of bytes, where and as queries read them.
-at::Tensor CudaSamples::placed(size_t input, const at::Tensor& pinned) const {
+// As rows of bytes, where and as queries read them; `shape` is a sample's.
+at::Tensor CudaSamples::placed(size_t input, const at::Tensor& pinned, Shape shape) const {
   if (place_ == SamplePlace::host) return pinned;
   const at::Tensor bytes = pinned.to(target_.device);
   if (place_ == SamplePlace::device || bytes.numel() == 0) return bytes;
-  const Port& port = inputs_[input];
-  const Shape shape = *port.shape(pinned.size(0));
+  if (!shape.empty()) shape[0] *= pinned.size(0);
   const at::Tensor ready =
-      torch_input(at::from_blob(bytes.mutable_data_ptr(), shape, bytes.options().dtype(torch_type(port.type))), target_);
+      torch_input(at::from_blob(bytes.mutable_data_ptr(), shape, bytes.options().dtype(torch_type(inputs_[input].type))), target_);
   const int64_t each = static_cast<int64_t>(ready.nbytes()) / pinned.size(0);
   return at::from_blob(
       ready.mutable_data_ptr(), {pinned.size(0), each}, [bytes, ready](void*) {}, bytes.options());

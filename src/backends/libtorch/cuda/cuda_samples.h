@@ -40,7 +40,7 @@ class CudaSamples {
   void launch(size_t input, std::span<const uint32_t> samples, GatherIndex& index, at::Tensor& to, size_t bytes) const;
 
  private:
-  at::Tensor placed(size_t input, const at::Tensor& pinned) const;
+  at::Tensor placed(size_t input, const at::Tensor& pinned, Shape shape) const;
   void require(size_t input, std::span<const uint32_t> samples, size_t bytes) const;
 
   std::string engine_;

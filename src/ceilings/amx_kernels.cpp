@@ -1,11 +1,11 @@
 // Multiply-adds in AMX tiles: 16 rows of 64 bytes. Six tiles are sums, two hold what is multiplied.
+#include "base/cpu.h"
 #include "ceilings/kernels.h"
 
 #include <immintrin.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <cpuid.h>
 #include <cstring>
 
 namespace deepgap {
@@ -32,13 +32,7 @@ bool permitted() {
   return granted;
 }
 
-// Some virtual machines show AMX and hide its palettes; what the hardware then does is not promised.
-bool has_palette() {
-  unsigned a = 0, b = 0, c = 0, d = 0;
-  return __get_cpuid_count(0x1D, 0, &a, &b, &c, &d) != 0 && a >= 1;
-}
-
-bool has_tiles() { return __builtin_cpu_supports("amx-tile") && has_palette() && permitted(); }
+bool has_tiles() { return __builtin_cpu_supports("amx-tile") && !amx_tiles_are_hidden() && permitted(); }
 bool has_bf16() { return __builtin_cpu_supports("amx-bf16") && has_tiles(); }
 bool has_int8() { return __builtin_cpu_supports("amx-int8") && has_tiles(); }
 

@@ -16,7 +16,7 @@ void run_portable(int64_t iterations) {
   const __m128 m = _mm_set1_ps(factor), a = _mm_set1_ps(addend);
   for (int64_t n = 0; n < iterations; ++n) {
 #pragma GCC unroll 16
-    for (int i = 0; i < sums; ++i) sum[i] = _mm_add_ps(_mm_mul_ps(sum[i], m), a);
+    for (auto& each : sum) each = _mm_add_ps(_mm_mul_ps(each, m), a);
   }
   for (int i = 1; i < sums; ++i) sum[0] = _mm_add_ps(sum[0], sum[i]);
   float_sink = _mm_cvtss_f32(sum[0]);
@@ -29,7 +29,7 @@ __attribute__((target("avx2,fma"))) void run_avx2(int64_t iterations) {
   const __m256 m = _mm256_set1_ps(factor), a = _mm256_set1_ps(addend);
   for (int64_t n = 0; n < iterations; ++n) {
 #pragma GCC unroll 16
-    for (int i = 0; i < sums; ++i) sum[i] = _mm256_fmadd_ps(sum[i], m, a);
+    for (auto& each : sum) each = _mm256_fmadd_ps(each, m, a);
   }
   for (int i = 1; i < sums; ++i) sum[0] = _mm256_add_ps(sum[0], sum[i]);
   float_sink = _mm256_cvtss_f32(sum[0]);
@@ -42,7 +42,7 @@ __attribute__((target("avx512f"))) void run_avx512(int64_t iterations) {
   const __m512 m = _mm512_set1_ps(factor), a = _mm512_set1_ps(addend);
   for (int64_t n = 0; n < iterations; ++n) {
 #pragma GCC unroll 16
-    for (int i = 0; i < sums; ++i) sum[i] = _mm512_fmadd_ps(sum[i], m, a);
+    for (auto& each : sum) each = _mm512_fmadd_ps(each, m, a);
   }
   for (int i = 1; i < sums; ++i) sum[0] = _mm512_add_ps(sum[0], sum[i]);
   float_sink = _mm512_cvtss_f32(sum[0]);

@@ -15,7 +15,7 @@ __attribute__((target("avx512f,avx512bf16"))) void run_bf16(int64_t iterations) 
   const auto b = reinterpret_cast<__m512bh>(_mm512_set1_epi16(0x3ca4));  // about 0.02
   for (int64_t n = 0; n < iterations; ++n) {
 #pragma GCC unroll 16
-    for (int i = 0; i < sums; ++i) sum[i] = _mm512_dpbf16_ps(sum[i], a, b);
+    for (auto& each : sum) each = _mm512_dpbf16_ps(each, a, b);
   }
   for (int i = 1; i < sums; ++i) sum[0] = _mm512_add_ps(sum[0], sum[i]);
   float_sink = _mm512_cvtss_f32(sum[0]);
@@ -28,7 +28,7 @@ __attribute__((target("avx512f,avx512bw,avx512fp16"))) void run_fp16(int64_t ite
   const __m512h m = _mm512_set1_ph(static_cast<_Float16>(0.5F)), a = _mm512_set1_ph(static_cast<_Float16>(0.25F));
   for (int64_t n = 0; n < iterations; ++n) {
 #pragma GCC unroll 16
-    for (int i = 0; i < sums; ++i) sum[i] = _mm512_fmadd_ph(sum[i], m, a);
+    for (auto& each : sum) each = _mm512_fmadd_ph(each, m, a);
   }
   for (int i = 1; i < sums; ++i) sum[0] = _mm512_add_ph(sum[0], sum[i]);
   float_sink = static_cast<float>(_mm512_cvtsh_h(sum[0]));

@@ -16,9 +16,9 @@ __attribute__((target("avx2"))) void run_avx2(int64_t iterations) {
   const __m256i b = _mm256_set1_epi8(-5), one = _mm256_set1_epi16(1);
   for (int64_t n = 0; n < iterations; ++n) {
 #pragma GCC unroll 16
-    for (int i = 0; i < sums; ++i) {
+    for (auto& each : sum) {
       asm volatile("" : "+x"(a));  // else the same products would be made once
-      sum[i] = _mm256_add_epi32(sum[i], _mm256_madd_epi16(_mm256_maddubs_epi16(a, b), one));
+      each = _mm256_add_epi32(each, _mm256_madd_epi16(_mm256_maddubs_epi16(a, b), one));
     }
   }
   for (int i = 1; i < sums; ++i) sum[0] = _mm256_add_epi32(sum[0], sum[i]);
@@ -31,7 +31,7 @@ __attribute__((target("avx2,avxvnni"))) void run_avxvnni(int64_t iterations) {
   const __m256i a = _mm256_set1_epi8(3), b = _mm256_set1_epi8(-5);
   for (int64_t n = 0; n < iterations; ++n) {
 #pragma GCC unroll 16
-    for (int i = 0; i < sums; ++i) sum[i] = _mm256_dpbusd_avx_epi32(sum[i], a, b);
+    for (auto& each : sum) each = _mm256_dpbusd_avx_epi32(each, a, b);
   }
   for (int i = 1; i < sums; ++i) sum[0] = _mm256_add_epi32(sum[0], sum[i]);
   int_sink = _mm256_cvtsi256_si32(sum[0]);
@@ -43,7 +43,7 @@ __attribute__((target("avx512f,avx512vnni"))) void run_avx512vnni(int64_t iterat
   const __m512i a = _mm512_set1_epi8(3), b = _mm512_set1_epi8(-5);
   for (int64_t n = 0; n < iterations; ++n) {
 #pragma GCC unroll 16
-    for (int i = 0; i < sums; ++i) sum[i] = _mm512_dpbusd_epi32(sum[i], a, b);
+    for (auto& each : sum) each = _mm512_dpbusd_epi32(each, a, b);
   }
   for (int i = 1; i < sums; ++i) sum[0] = _mm512_add_epi32(sum[0], sum[i]);
   int_sink = _mm512_cvtsi512_si32(sum[0]);

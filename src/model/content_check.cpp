@@ -96,7 +96,7 @@ std::optional<size_t> first_nan_of(const Tensor& tensor) {
   for (size_t i = 0; i < count; ++i) {
     T value;
     std::memcpy(&value, tensor.data.get() + i * sizeof(value), sizeof(value));  // the bytes may be unaligned
-    if (value != value) return i;
+    if (std::isnan(value)) return i;
   }
   return std::nullopt;
 }

@@ -128,14 +128,13 @@ std::optional<Dims> ShapeContext::broadcast(const std::optional<Dims>& a, const 
     Dim& at = result[shift + i];
     const Dim& other = shorter[i];
     if (at == other || is_one(other)) continue;
-    if (is_one(at))
-      at = other;
-    else if (at.known() && other.known())
+    if (is_one(at) || (other.known() && !at.known())) {
+      at = other;  // an open size can only be 1 or this one
+    } else if (other.known()) {
       fail(fmt::format("shapes {} and {} do not go together", to_string(*a), to_string(*b)));
-    else if (other.known())
-      at = other;  // the open size can only be 1 or this one
-    else if (!at.known())
+    } else if (!at.known()) {
       at = unknown(output, shift + i);
+    }
   }
   return result;
 }

@@ -82,7 +82,7 @@ std::string weights_path(const ModelRequest& request) {
   ZooOptions options;
   const auto sets = find_zoo_model(request.name, options)->weight_sets();
   if (const auto found = sets.find(request.weights); found != sets.end()) {
-    const std::string path = (fs::path(request.data_dir.empty() ? default_data_dir() : request.data_dir) / found->second).string();
+    std::string path = (fs::path(request.data_dir.empty() ? default_data_dir() : request.data_dir) / found->second).string();
     if (!fs::exists(path))
       throw Error(ErrorKind::input,
                   fmt::format("weights '{}' of {} are not at {}: ./quickstart fetches them", request.weights, request.name, path));

@@ -31,7 +31,7 @@ class ProbeThread final : public Telemetry {
     }
     if (probes_.empty()) return;
     read_due(true);
-    thread_ = std::jthread([this](std::stop_token stop) { run(stop); });
+    thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
   }
 
   void edge() override { read_due(true); }
@@ -131,7 +131,7 @@ class ProbeThread final : public Telemetry {
     }
   }
 
-  void run(std::stop_token stop) {
+  void run(const std::stop_token& stop) {
     // Linux keeps niceness per thread. Best effort: a refusal only means that we may be noticed a little more.
     ::setpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid)), 19);
     std::mutex sleep;

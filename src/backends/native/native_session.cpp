@@ -95,9 +95,9 @@ class NativeSession : public Session {
       : completion_(options.completion),
         clock_(options.clock),
         queries_(static_cast<size_t>(std::max(options.slots, native.streams))),
-        io_(model.graph(), options.batch_sizes, slots()),
+        io_(model.graph(), options.batch_sizes, NativeSession::slots()),
         runners_(make_runners(model, options, native, io_)),
-        queue_(slots()) {
+        queue_(NativeSession::slots()) {
     const int64_t largest = *std::max_element(options.batch_sizes.begin(), options.batch_sizes.end());
     for (Query& query : queries_) query.samples.reserve(static_cast<size_t>(largest));
     if (runners_.each.size() == 1) return;
@@ -115,7 +115,7 @@ class NativeSession : public Session {
   void drain() override { queue_.drain(); }
   void cancel() override {
     queue_.withdraw([this](int slot) { deliver({.tag = queries_[static_cast<size_t>(slot)].tag, .status = Status::cancelled}); });
-    drain();
+    NativeSession::drain();
   }
 
   void enqueue(int slot, std::span<const uint32_t> samples, uint64_t tag) override {

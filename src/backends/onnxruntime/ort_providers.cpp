@@ -17,17 +17,17 @@ namespace {
 const OrtLibrary& ort() { return OrtLibrary::instance(); }
 
 struct Known {
-  OrtProvider provider;
   const char* name;       // of our option
   const char* full_name;  // in the library
   const char* package;
+  OrtProvider provider;
   bool ran_on_hardware;  // by us, ever
 };
 constexpr Known known[] = {
-    {OrtProvider::cpu, "cpu", "CPUExecutionProvider", "onnxruntime", true},
-    {OrtProvider::cuda, "cuda", "CUDAExecutionProvider", "onnxruntime-gpu", false},
-    {OrtProvider::tensorrt, "tensorrt", "TensorrtExecutionProvider", "onnxruntime-gpu", false},
-    {OrtProvider::openvino, "openvino", "OpenVINOExecutionProvider", "onnxruntime-openvino", true},
+    {"cpu", "CPUExecutionProvider", "onnxruntime", OrtProvider::cpu, true},
+    {"cuda", "CUDAExecutionProvider", "onnxruntime-gpu", OrtProvider::cuda, false},
+    {"tensorrt", "TensorrtExecutionProvider", "onnxruntime-gpu", OrtProvider::tensorrt, false},
+    {"openvino", "OpenVINOExecutionProvider", "onnxruntime-openvino", OrtProvider::openvino, true},
 };
 const Known& about(OrtProvider provider) { return known[static_cast<size_t>(provider)]; }
 

@@ -178,7 +178,7 @@ class OvSession final : public Session {
 
   // Delivers the slot's query. On a thread of the library, or in enqueue() for one that did not start. Another thread may use the slot
   // again as soon as the completion was called: nothing of it is touched from there on.
-  void finish(Slot& slot, std::exception_ptr failure) {
+  void finish(Slot& slot, const std::exception_ptr& failure) {
     slot.marks[2] = {MarkId::compute_end, 0, clock_.now()};
     const std::array<Mark, 3> marks = slot.marks;
     Done done{.tag = slot.tag};

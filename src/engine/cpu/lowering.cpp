@@ -277,7 +277,7 @@ void Lowering::lower_node(const Node& node) {
 }
 
 CpuPlan Lowering::lower() {
-  for (size_t i = 0; i < graph_.nodes.size(); ++i) lower_node(graph_.nodes[i]);
+  for (const Node& node : graph_.nodes) lower_node(node);
   finish_outputs();
   return std::move(plan_);
 }

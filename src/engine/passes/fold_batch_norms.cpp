@@ -33,15 +33,16 @@ Affine affine_of(const Graph& graph, const Node& node) {
 }
 
 // The output channel that a weight element belongs to: index / inner % channels, plus the group's first for ConvTranspose.
+// NOLINTBEGIN(clang-analyzer-core.DivideZero): channel_rule asks for at least one row a group, and without channels there are no elements
 struct ChannelOf {
   size_t inner = 1, channels = 1, per_group = 0, rows_per_group = 1;
   size_t operator()(size_t index) const {
     if (per_group == 0) return index / inner % channels;
     const size_t row = index / (inner * per_group);  // input channel of a transposed convolution
-    // NOLINTNEXTLINE(clang-analyzer-core.DivideZero): channel_rule asks for at least one row a group
     return row / rows_per_group * per_group + index / inner % per_group;
   }
 };
+// NOLINTEND(clang-analyzer-core.DivideZero)
 
 std::optional<ChannelOf> channel_rule(const Node& node, const Shape& weights, size_t channels) {
   ChannelOf rule{.channels = channels};

@@ -39,10 +39,11 @@ Reader number(T LoadgenSettings::*field) {
 
 Reader flag(bool LoadgenSettings::*field) {
   return [field](const Json& value, LoadgenSettings& settings) {
+    const bool one = value == 1;
     if (value.is_boolean()) {
       settings.*field = value.get<bool>();
-    } else if (value == 0 || value == 1) {
-      settings.*field = value == 1;
+    } else if (one || value == 0) {
+      settings.*field = one;
     } else {
       throw WrongValue{"0, 1, false or true"};
     }

@@ -160,7 +160,7 @@ class RealClock final : public Clock {
   }
 
   static constexpr Nanoseconds shortest_spin = 50'000, longest_spin = 250'000;
-  Nanoseconds spin_ = shortest_spin;                      // of the one thread that waits
+  Nanoseconds spin_ = shortest_spin;  // of the one thread that waits
   Nanoseconds linger_;
   inline static thread_local const char this_thread = 0;  // its address is the thread's
   std::atomic<const char*> waiter_{&this_thread};         // the thread that waited last; at first the one that made the clock

@@ -12,8 +12,9 @@ std::vector<std::string> isa_names();
 std::vector<std::string> available_isas();
 // Why not; empty when it can be had.
 std::string isa_refusal(const std::string& name);
-// Before the first primitive. auto leaves it to oneDNN (and its variable ONEDNN_MAX_CPU_ISA), except for AMX whose tiles are hidden (base/cpu.h): then
-// AVX-512. Throws Error{refused} for a name that is none, an ISA that the CPU lacks, and for another one than this process computes with.
+// Before the first primitive. auto leaves it to oneDNN (and its variable ONEDNN_MAX_CPU_ISA), except for AMX whose tiles are hidden
+// (base/cpu.h): then AVX-512. Throws Error{refused} for a name that is none, an ISA that the CPU lacks, and for another one than this
+// process computes with.
 void limit_isa(const std::string& name);
 // "AVX-512 AMX": what is computed with, or before the first limit_isa what would be.
 std::string isa_description();

@@ -25,11 +25,11 @@ LAYERS = {"resnet18": (2, 2, 2, 2), "resnet50": (3, 4, 6, 3), "resnet101": (3, 4
 
 
 def network(name):
-    """The layers of torchvision's ResNets (v1.5), batch normalisation folded into the convolutions, as deepgap folds it."""
+    """The layers of torchvision's ResNets (v1.5). Batch normalisations are layers, as in deepgap's LibTorch engines."""
     from torch import nn
 
     def convolution(inputs, outputs, size, stride=1):
-        return nn.Conv2d(inputs, outputs, size, stride, size // 2)
+        return nn.Sequential(nn.Conv2d(inputs, outputs, size, stride, size // 2, bias=False), nn.BatchNorm2d(outputs))
 
     class Block(nn.Module):
         def __init__(self, inputs, width, stride, bottleneck):
@@ -100,6 +100,10 @@ def output_of(command):
     return done.stdout
 
 
+def quartiles(values):
+    return statistics.quantiles(values, n=4, method="inclusive") if len(values) > 1 else values * 3
+
+
 class Bench:
     def __init__(self, arguments, folder):
         self.arguments, self.folder = arguments, pathlib.Path(folder)
@@ -126,7 +130,7 @@ class Bench:
             for side in sides if number % 2 == 0 else reversed(sides):
                 side()
         each = [value["each"] for value in theirs]
-        low, middle, high = statistics.quantiles([a / b for a, b in zip(ours, each)], n=4, method="inclusive")
+        low, middle, high = quartiles([a / b for a, b in zip(ours, each)])
         ahead = statistics.median(value["ahead"] for value in theirs)
         print(f"| {' | '.join(str(part) for part in what)} | {statistics.median(ours):.0f} | {statistics.median(each):.0f} | {ahead:.0f} | "
               f"{middle:.3f} ({low:.3f}-{high:.3f}) |", flush=True)

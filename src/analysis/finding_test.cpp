@@ -318,6 +318,25 @@ TEST(Lines, labels_name_what_differs_and_batches_are_in_order) {
   EXPECT_EQ(workloads[1].lines[1].points[1]->point.batch, 8);
 }
 
+TEST(Lines, an_option_is_told_where_it_differs_within_a_backend) {
+  ResultsCollector collector;
+  add(collector, {.throughputs = {1}});
+  for (const char* graph : {"off", "on"}) {
+    for (const char* precision : {"fp32", "fp16"}) {
+      add(collector, {.backend = "libtorch_cuda",
+                      .throughputs = {9},
+                      .precision = precision,
+                      .options = {{"cuda_graph", graph}, {"channels_last", "on"}}});
+    }
+  }
+  const Results results = collector.results();
+  const auto workloads = arrange(results.points);
+  ASSERT_THAT(workloads.at(0).lines, SizeIs(5));
+  EXPECT_EQ(workloads[0].lines[0].label, "libtorch_cuda \u00b7 fp16 \u00b7 cuda_graph=off");
+  EXPECT_EQ(label_without_precision(workloads[0].lines[0]), "libtorch_cuda \u00b7 cuda_graph=off");
+  EXPECT_THAT(find("precision", collector).at(0).headline, HasSubstr("libtorch_cuda \u00b7 cuda_graph=off: fp16"));
+}
+
 TEST(Results, facts_are_counted_and_bounded) {
   ResultsCollector collector;
   for (int i = 0; i < 100; ++i) {

@@ -53,6 +53,21 @@ std::set<std::string> varying(const std::map<Key, std::vector<const PointSummary
   return names;
 }
 
+bool is_option(const std::string& aspect) { return aspect.starts_with("5 "); }
+
+// What labels need: an option only where it differs among the Lines of one backend, since they begin with the backend's name.
+std::set<std::string> telling_aspects(const std::map<WorkloadKey, std::vector<const PointSummary*>>& groups) {
+  std::map<std::pair<WorkloadKey, std::string>, std::vector<const PointSummary*>> by_backend;
+  for (const auto& [key, members] : groups) {
+    for (const PointSummary* member : members) by_backend[{key, member->point.backend}].push_back(member);
+  }
+  std::set<std::string> names = varying(by_backend);
+  for (const std::string& name : varying(groups)) {
+    if (!is_option(name)) names.insert(name);
+  }
+  return names;
+}
+
 std::string line_label(const PointSummary& point, const std::set<std::string>& shown) {
   std::string label = point.point.backend;
   for (const auto& [name, value] : aspects(point)) {
@@ -73,6 +88,12 @@ std::string workload_label(const Point& point, const std::map<std::string, std::
   }
   if (weights.size() > 1) label += separator + point.weights + " weights";
   if (datasets.size() > 1) label += separator + point.dataset;
+  return label;
+}
+
+std::string without(std::string label, const std::string& aspect) {
+  const size_t at = label.find(separator + aspect);
+  if (at != std::string::npos) label.erase(at, (separator + aspect).size());
   return label;
 }
 
@@ -107,7 +128,7 @@ std::vector<Workload> arrange(std::span<const PointSummary> points) {
     groups[workload_key(point.point)].push_back(&point);
     by_model[point.point.model].insert(workload_key(point.point));
   }
-  const auto shown = varying(groups);
+  const auto shown = telling_aspects(groups);
   std::vector<Workload> workloads;
   for (const auto& [key, members] : groups) {
     Workload& workload = workloads.emplace_back(Workload{members[0]->point, workload_label(members[0]->point, by_model), {}});
@@ -127,13 +148,8 @@ std::vector<Workload> arrange(std::span<const PointSummary> points) {
   return workloads;
 }
 
-std::string label_without_threads(const Line& line) {
-  const std::string part = separator + threads_text(line.key);
-  std::string label = line.label;
-  const size_t at = label.find(part);
-  if (at != std::string::npos) label.erase(at, part.size());
-  return label;
-}
+std::string label_without_threads(const Line& line) { return without(line.label, threads_text(line.key)); }
+std::string label_without_precision(const Line& line) { return without(line.label, line.key.precision); }
 
 std::string point_label(const PointSummary& summary) {
   const Point& point = summary.point;

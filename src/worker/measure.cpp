@@ -1,59 +1,26 @@
 #include "worker/measure.h"
 
-#include "base/file.h"
-#include "base/text.h"
 #include "telemetry/environment.h"
 #include "worker/check.h"
 #include "worker/dispatch_record.h"
 #include "worker/energy_windows.h"
+#include "worker/first_result.h"
 #include "worker/instances.h"
 #include "worker/load_verdict.h"
 #include "worker/mark_meter.h"
 #include "worker/mlperf_run.h"
+#include "worker/process_facts.h"
 #include "worker/reference.h"
 #include "worker/timing_log.h"
 #include "worker/urgent_share.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sched.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <new>
 
 namespace deepgap {
 namespace {
-
-// The peak of resident memory restarts, so that it is this order's and not an earlier one's. Where the kernel does not allow it the peak
-// is the process's: still an upper bound.
-void reset_host_memory_peak() {
-  const FileDescriptor file(::open("/proc/self/clear_refs", O_WRONLY | O_CLOEXEC));
-  if (file.valid() && ::write(file.get(), "5", 1) != 1) return;
-}
-
-std::optional<int64_t> host_memory_peak_bytes() {
-  try {
-    for (const std::string& line : split(read_text("/proc/self/status"), '\n')) {
-      if (!line.starts_with("VmHWM:")) continue;
-      const auto kib = parse_int(trim(std::string_view(line).substr(6, line.find("kB") - 6)));
-      if (kib) return *kib * 1024;
-    }
-  } catch (const Error&) {
-  }
-  return std::nullopt;
-}
-
-std::string affinity_of_this_thread() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (::sched_getaffinity(0, sizeof(set), &set) != 0) return "not available: the kernel did not tell";
-  std::vector<std::string> cpus;
-  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
-    if (CPU_ISSET(cpu, &set)) cpus.push_back(std::to_string(cpu));
-  }
-  return join(cpus, ",");
-}
 
 // What keeps streams from doing what they are for; empty: nothing.
 std::string streams_note(int64_t streams, int64_t in_flight, size_t cpus) {
@@ -106,7 +73,6 @@ class Measurement {
   void load();
   int64_t slots_of_a_session() const;
   void first_results();
-  double first_result_ms(Target& target);
   void check(std::span<const TensorView> outputs, const std::string& instance);
   void warm_up();
   void wait_for_other_ranks();
@@ -271,33 +237,14 @@ int64_t Measurement::slots_of_a_session() const {
 // Every Session alone, so that each is checked; then they are joined.
 void Measurement::first_results() {
   for (const Instances::Instance& instance : instances_->all()) {
-    const double ms = first_result_ms(*instance.target);
+    const double ms =
+        first_result_ms(*instance.target, clock_, inputs_.samples, largest_batch(order_.point, options_.dispatch), interrupted_);
+    pulse_.beat();
     record_.first_result_ms = std::max(ms, record_.first_result_ms.value_or(0));
     if (reference_ && !interrupted_.load()) check(instance.session->outputs(0), instances_->all().size() > 1 ? instance.name : "");
     if (record_.outcome != Outcome::ok || interrupted_.load()) return;
   }
   target_ = &instances_->join(dispatcher_settings(order_.point, options_.dispatch, scenario_->in_flight()), clock_);
-}
-
-double Measurement::first_result_ms(Target& target) {
-  std::vector<uint32_t> samples;
-  const int64_t batch = largest_batch(order_.point, options_.dispatch);
-  for (int64_t i = 0; i < batch; ++i) samples.push_back(inputs_.samples[static_cast<size_t>(i) % inputs_.samples.size()]);
-  std::atomic<bool> done{false};
-  target.on_completion([&](std::span<const Completed> completed) {
-    if (completed.back().last) done.store(true);
-    clock_.notify();
-  });
-  const Nanoseconds begin = clock_.now();
-  const Query query{0, begin, samples};
-  target.submit(std::span(&query, 1));
-  while (!done.load() && !interrupted_.load()) clock_.wait_until(never);
-  if (!done.load()) target.cancel();
-  const double ms = static_cast<double>(clock_.now() - begin) / 1e6;
-  target.on_completion({});
-  target.flush();  // throws with the engine's reason when the query failed
-  pulse_.beat();
-  return ms;
 }
 
 void Measurement::check(std::span<const TensorView> outputs, const std::string& instance) {
@@ -455,24 +402,6 @@ std::optional<Record> measure(const WorkOrder& order, Group& group, Pulse& pulse
     measurement.fail(Outcome::crashed, error.what());
   }
   return measurement.finish();
-}
-
-void provide_reference(const WorkOrder& order, Group& group, Pulse& pulse) {
-  pulse.enter("reference");
-  const auto scenario = scenario_of(order.point);
-  // The engine that is to be checked is not opened here, so its options are not known; the reference needs only ours.
-  Point own = order.point;
-  const std::vector<OptionInfo> known = worker_options();
-  std::erase_if(own.options, [&](const auto& option) {
-    return std::none_of(known.begin(), known.end(), [&](const OptionInfo& info) { return info.name == option.first; });
-  });
-  const PointOptions options = sort_options(own, {}, scenario->options());
-  const Group::Inputs inputs = group.inputs(order, options);
-  if (inputs.engine_model == nullptr) group.quantize(order, options);
-  if (!order.check) return;
-  const std::string key = reference_key(*inputs.model, *inputs.dataset, inputs.samples);
-  if (find_reference(order.cache_dir, key)) return;
-  keep_reference(order.cache_dir, key, make_reference(*inputs.model, *inputs.dataset, inputs.samples));
 }
 
 }  // namespace deepgap

@@ -18,7 +18,4 @@ using Barrier = std::function<Nanoseconds()>;
 std::optional<Record> measure(const WorkOrder& order, Group& group, Pulse& pulse, const Barrier& barrier,
                               const std::atomic<bool>& interrupted);
 
-// Makes what measure() asked for: the QDQ form where the Point needs one, then the reference. Throws Error.
-void provide_reference(const WorkOrder& order, Group& group, Pulse& pulse);
-
 }  // namespace deepgap

@@ -6,6 +6,7 @@
 #include "worker/measure.h"
 #include "worker/order.h"
 #include "worker/protocol.h"
+#include "worker/provide_reference.h"
 
 #include <fcntl.h>
 #include <signal.h>

@@ -1,0 +1,28 @@
+#include "worker/provide_reference.h"
+
+#include "worker/mlperf_run.h"
+#include "worker/reference.h"
+
+#include <algorithm>
+
+namespace deepgap {
+
+void provide_reference(const WorkOrder& order, Group& group, Pulse& pulse) {
+  pulse.enter("reference");
+  const auto scenario = scenario_of(order.point);
+  // The engine that is to be checked is not opened here, so its options are not known; the reference needs only ours.
+  Point own = order.point;
+  const std::vector<OptionInfo> known = worker_options();
+  std::erase_if(own.options, [&](const auto& option) {
+    return std::none_of(known.begin(), known.end(), [&](const OptionInfo& info) { return info.name == option.first; });
+  });
+  const PointOptions options = sort_options(own, {}, scenario->options());
+  const Group::Inputs inputs = group.inputs(order, options);
+  if (inputs.engine_model == nullptr) group.quantize(order, options);
+  if (!order.check) return;
+  const std::string key = reference_key(*inputs.model, *inputs.dataset, inputs.samples);
+  if (find_reference(order.cache_dir, key)) return;
+  keep_reference(order.cache_dir, key, make_reference(*inputs.model, *inputs.dataset, inputs.samples));
+}
+
+}  // namespace deepgap

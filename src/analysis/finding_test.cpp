@@ -333,7 +333,7 @@ TEST(Lines, an_option_is_told_where_it_differs_within_a_backend) {
   const auto workloads = arrange(results.points);
   ASSERT_THAT(workloads.at(0).lines, SizeIs(5));
   EXPECT_EQ(workloads[0].lines[0].label, "libtorch_cuda \u00b7 fp16 \u00b7 cuda_graph=off");
-  EXPECT_EQ(label_without_precision(workloads[0].lines[0]), "libtorch_cuda \u00b7 cuda_graph=off");
+  EXPECT_EQ(label_without(workloads[0].lines[0], "fp16"), "libtorch_cuda \u00b7 cuda_graph=off");
   EXPECT_THAT(find("precision", collector).at(0).headline, HasSubstr("libtorch_cuda \u00b7 cuda_graph=off: fp16"));
 }
 
@@ -379,12 +379,15 @@ TEST(Findings, a_latency_bound_is_held_or_broken_with_its_reason) {
   record.point.options["rate"] = "200";
   record.verdict = Verdict::invalid;
   record.reason = "p99 latency is 21 ms";
+  record.estimates["achieved_rate"] = {198, {}, {}, 1000};
+  collector.add(record);
+  record.point.options["max_batch"] = "8";  // another line, which has no smaller rate
   collector.add(record);
   const auto statements = find("latency_bounds", collector);
   ASSERT_THAT(statements, SizeIs(2));
-  EXPECT_THAT(statements[0].headline, HasSubstr("holds p99=15ms"));
-  EXPECT_EQ(statements[0].detail, "p99 latency 12.5 ms, 99.5 queries a second answered.");
-  EXPECT_THAT(statements[1].headline, HasSubstr(": invalid"));
+  EXPECT_EQ(statements[0].headline, "resnet50, native, batch 1: holds p99=15ms at 99.5 queries a second");
+  EXPECT_EQ(statements[0].detail, "p99 latency 12.5 ms there. At 198 it is not held: p99 latency is 21 ms");
+  EXPECT_EQ(statements[1].headline, "resnet50, native \u00b7 max_batch=8, batch 1: p99=15ms is not held");
   EXPECT_EQ(statements[1].detail, "p99 latency is 21 ms");
 }
 

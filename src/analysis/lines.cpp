@@ -91,12 +91,6 @@ std::string workload_label(const Point& point, const std::map<std::string, std::
   return label;
 }
 
-std::string without(std::string label, const std::string& aspect) {
-  const size_t at = label.find(separator + aspect);
-  if (at != std::string::npos) label.erase(at, (separator + aspect).size());
-  return label;
-}
-
 Point line_key(Point point) {
   point.batch = 0;
   return point;
@@ -148,8 +142,14 @@ std::vector<Workload> arrange(std::span<const PointSummary> points) {
   return workloads;
 }
 
-std::string label_without_threads(const Line& line) { return without(line.label, threads_text(line.key)); }
-std::string label_without_precision(const Line& line) { return without(line.label, line.key.precision); }
+std::string label_without(const Line& line, const std::string& aspect) {
+  std::string label = line.label;
+  const size_t at = label.find(separator + aspect);
+  if (at != std::string::npos) label.erase(at, (separator + aspect).size());
+  return label;
+}
+
+std::string label_without_threads(const Line& line) { return label_without(line, threads_text(line.key)); }
 
 std::string point_label(const PointSummary& summary) {
   const Point& point = summary.point;

@@ -30,9 +30,9 @@ struct Workload {
 
 std::vector<Workload> arrange(std::span<const PointSummary> points);  // by label
 
-// The label without its number of threads or its precision, for what is said or drawn over them.
+// The label without one aspect as it shows it ("fp16", "rate=200"), or without its number of threads: for what is said or drawn over them.
+std::string label_without(const Line& line, const std::string& aspect);
 std::string label_without_threads(const Line& line);
-std::string label_without_precision(const Line& line);
 
 // Text of one Point as a Line's label with its workload and batch: "resnet50 · native · batch 8". For lists of failures.
 std::string point_label(const PointSummary& point);

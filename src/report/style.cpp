@@ -64,13 +64,13 @@ table{border-collapse:collapse;font-size:14px;line-height:1.35;font-variant-nume
 th,td{padding:7px 16px 7px 0;text-align:left;vertical-align:top;border-bottom:1px solid var(--grid)}
 th{font-weight:600;border-bottom:1.5px solid var(--axis);white-space:nowrap;vertical-align:bottom}
 th span{display:block;font-weight:400;font-size:12px;color:var(--muted)}
-.points td{white-space:nowrap}.points td.wrap{white-space:normal;min-width:16em}
+.points td{white-space:nowrap}.points td.wrap{white-space:normal;min-width:16em;overflow-wrap:anywhere}
 .num{text-align:right}
 td small{display:block;font-size:12px;color:var(--muted)}
 td.model{font-weight:600}
 tr.unstable td,tr.invalid td{background:var(--warn-tint)}tr.failed td{color:var(--muted)}
 tr:target td{background:var(--hit)}
-.points td.verdict{white-space:normal;min-width:11em}.unstable .verdict,.invalid .verdict,.failed .verdict{font-weight:600;color:var(--warn)}
+.points td.verdict{white-space:normal;min-width:26em}.unstable .verdict,.invalid .verdict,.failed .verdict{font-weight:600;color:var(--warn)}
 .failed .verdict{color:var(--bad)}.verdict small{font-weight:400}
 th button{all:unset;cursor:pointer}th button:focus-visible{outline:2px solid var(--link)}
 th[aria-sort=ascending] button::after{content:" \2191"}th[aria-sort=descending] button::after{content:" \2193"}

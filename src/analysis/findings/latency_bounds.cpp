@@ -1,39 +1,88 @@
-// Which Points held the latency bound that was asked of them, and why the others did not.
+// The largest load under which a latency bound was held, and why not under a larger one.
 #include "analysis/finding.h"
 #include "analysis/words.h"
 #include "base/registry.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <map>
+
 namespace deepgap {
 namespace {
+
+struct Loaded {
+  const Line* line;
+  const PointSummary* point;
+  double rate;  // queries answered a second
+};
+
+std::string option(const Point& point, const std::string& name) {
+  const auto found = point.options.find(name);
+  return found == point.options.end() ? "" : found->second;
+}
 
 class LatencyBounds final : public Finding {
  public:
   std::string id() const override { return "latency_bounds"; }
   int order() const override { return 8; }
   std::string describe() const override {
-    return "Points that ran under a bound on a percentile of latency: valid where they held it, else invalid with the reason.";
+    return "Points that ran under a bound on a percentile of latency and differ in rate alone: the largest load that held it, and the "
+           "reason of the next one that did not.";
   }
   std::vector<Statement> find(const Evidence& evidence) const override {
     std::vector<Statement> statements;
-    for (const PointSummary& point : evidence.results.points) {
-      const auto bound = point.point.options.find("bound");
-      if (bound == point.point.options.end() || point.outcome != Outcome::ok) continue;
-      statements.push_back(statement(point, bound->second));
+    for (const Workload& workload : evidence.workloads) {
+      for (auto& [key, points] : alike_but_rate(workload)) {
+        std::sort(points.begin(), points.end(), [](const Loaded& a, const Loaded& b) { return a.rate < b.rate; });
+        statements.push_back(statement(workload, points));
+      }
     }
     return statements;
   }
 
  private:
-  static Statement statement(const PointSummary& point, const std::string& bound) {
-    const std::string label = point_label(point);
-    if (point.verdict == Verdict::invalid) return {Tone::warning, label + ": invalid", point.reason, {point.point_id}};
-    const MetricSummary* p99 = point.find("latency_p99_ms");
-    const MetricSummary* rate = point.find("achieved_rate");
-    std::string detail = p99 == nullptr ? "" : fmt::format("p99 latency {} ms", format_estimate(p99->estimate));
-    if (rate != nullptr) detail += fmt::format(", {} queries a second answered", format_estimate(rate->estimate));
-    return {Tone::result, fmt::format("{}: holds {}", label, bound), detail.empty() ? detail : detail + ".", {point.point_id}};
+  static std::map<Point, std::vector<Loaded>> alike_but_rate(const Workload& workload) {
+    std::map<Point, std::vector<Loaded>> groups;
+    for (const Line& line : workload.lines) {
+      for (const PointSummary* point : line.points) {
+        if (option(point->point, "bound").empty() || point->outcome != Outcome::ok) continue;
+        Point key = point->point;
+        key.options.erase("rate");
+        const MetricSummary* rate = point->find("achieved_rate");
+        groups[key].push_back({&line, point, rate == nullptr ? 0 : rate->estimate.value});
+      }
+    }
+    return groups;
+  }
+
+  static Statement statement(const Workload& workload, const std::vector<Loaded>& points) {
+    const Loaded& any = points.front();
+    const std::string bound = option(any.point->point, "bound");
+    const auto fails = [](const Loaded& loaded) { return loaded.point->verdict == Verdict::invalid; };
+    const auto failed = std::find_if(points.begin(), points.end(), fails);
+    Statement said;
+    for (const Loaded& loaded : points) said.point_ids.push_back(loaded.point->point_id);
+    said.headline = fmt::format("{}, {}, batch {}: ", workload.label, label_without(*any.line, "rate=" + option(any.line->key, "rate")),
+                                any.point->point.batch);
+    if (failed == points.begin()) {
+      said.tone = Tone::warning;
+      said.headline += fmt::format("{} is not held", bound);
+      said.detail = failed->point->reason;
+      return said;
+    }
+    const Loaded& best = *std::prev(failed);
+    said.tone = Tone::result;
+    said.headline += fmt::format("holds {}", bound);
+    if (best.rate > 0) said.headline += fmt::format(" at {} queries a second", format_significant(best.rate));
+    if (const MetricSummary* p99 = best.point->find("latency_p99_ms"))
+      said.detail = fmt::format("p99 latency {} ms there.", format_estimate(p99->estimate));
+    if (failed == points.end()) {
+      said.detail += " It is the largest load measured.";
+    } else {
+      said.detail += fmt::format(" At {} it is not held: {}", format_significant(failed->rate), failed->point->reason);
+    }
+    return said;
   }
 };
 

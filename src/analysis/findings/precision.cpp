@@ -40,7 +40,7 @@ class PrecisionEffect final : public Finding {
     Statement statement;
     statement.point_ids = {peak.point_id, base.point_id};
     const auto gain = compare_points(peak, base, "throughput");
-    statement.headline = fmt::format("{}, {}: {} is {}", workload.label, label_without_precision(line), line.key.precision,
+    statement.headline = fmt::format("{}, {}: {} is {}", workload.label, label_without(line, line.key.precision), line.key.precision,
                                      gain ? comparison_words(*gain, "fp32") : "not comparable with fp32");
     if (peak.check) {
       statement.detail = fmt::format("Its outputs have {} dB against the {}", format_significant(peak.check->sqnr_db), peak.check->against);

@@ -65,7 +65,8 @@ class PrecisionResources final : public Finding {
  private:
   static Statement statement(const Workload& workload, const Line& line, const Pair& pair, const std::vector<std::string>& words) {
     return {Tone::result,
-            fmt::format("{}, {}: {} takes {} of fp32", workload.label, label_without_precision(line), line.key.precision, list_of(words)),
+            fmt::format("{}, {}: {} takes {} of fp32", workload.label, label_without(line, line.key.precision), line.key.precision,
+                        list_of(words)),
             fmt::format("Both at batch {}, the largest that both ran.", pair.lower->point.batch),
             {pair.lower->point_id, pair.base->point_id}};
   }

@@ -391,6 +391,31 @@ TEST(Findings, a_latency_bound_is_held_or_broken_with_its_reason) {
   EXPECT_EQ(statements[1].detail, "p99 latency is 21 ms");
 }
 
+TEST(Findings, a_peak_is_told_with_its_confidence) {
+  ResultsCollector collector;
+  const auto add_runs = [&](const std::string& role, const std::string& rate, int held, int missed) {
+    Record record;
+    record.point.model = "resnet50";
+    record.point.scenario = "server";
+    record.point.options = {{"bound", "p99=15ms"}, {"peak", role}, {"rate", rate}};
+    for (record.repeat = 0; record.repeat < held + missed; ++record.repeat) {
+      record.verdict = record.repeat < held ? Verdict::valid : Verdict::invalid;
+      record.estimates["achieved_rate"] = {100, {}, {}, 1000};
+      collector.add(record);
+    }
+  };
+  add_runs("search", "100", 3, 0);  // chose the load and so say nothing of it
+  EXPECT_THAT(find("peak_load", collector), SizeIs(0));
+  add_runs("confirm", "100", 5, 0);
+  add_runs("confirm", "102", 1, 4);
+  const auto statements = find("peak_load", collector);
+  ASSERT_THAT(statements, SizeIs(1));
+  EXPECT_THAT(statements[0].headline, testing::EndsWith("100 queries a second are the most that hold p99=15ms"));
+  EXPECT_THAT(statements[0].headline, testing::Not(HasSubstr("rate=")));
+  EXPECT_EQ(statements[0].detail, "5 of 5 runs there held it: with 97 % confidence at least half of all do. At 102 1 of 5 did.");
+  EXPECT_THAT(find("latency_bounds", collector), SizeIs(0)) << "it is told once";
+}
+
 TEST(Findings, several_devices_are_set_against_one) {
   ResultsCollector collector;
   Made one{.throughputs = {1000, 1002, 998}, .device = "cuda"};

@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/libtorch_folder.h"
+#include "cli/peak_study.h"
 #include "record/record_json.h"
 #include "run/progress.h"
 #include "run/run_study.h"
@@ -94,6 +95,7 @@ class RunCommand final : public Command {
   void add_conf_files(Overrides& overrides) const;
   void apply_scale(Study& study) const;
   RunSettings make_settings() const;
+  void set_up_peak_search(Study& study, RunSettings& settings) const;
   int dry_run(const Study& study, const RunSettings& settings) const;
   int execute(const Study& study, const RunSettings& settings) const;
   int print_report(const RunReport& report, const RunSettings& settings, bool strict) const;
@@ -106,7 +108,9 @@ class RunCommand final : public Command {
   std::optional<std::string> duration_, min_duration_, budget_, interval_, percentile_, check_, study_name_;
   std::optional<uint64_t> seed_;
   std::string scale_, user_conf_, mlperf_conf_, mlperf_log_;
-  bool mlperf_trace_ = false;
+  bool mlperf_trace_ = false, find_peak_ = false;
+  std::optional<double> peak_from_;
+  std::optional<std::string> peak_ratio_;
   std::string store_ = "deepgap.db", timeout_ = "60s", cache_;
   bool resume_ = false, energy_ = false, dry_run_ = false, strict_ = false, json_ = false;
 };
@@ -138,6 +142,12 @@ void RunCommand::declare(CLI::App& app) {
       ->group(how)
       ->type_name("P");
   app.add_option("--budget", budget_, "Longest measured window; then the result is unstable")->group(how)->type_name("TIME");
+  app.add_flag("--find-peak", find_peak_,
+               "Find the largest load that holds --bound: the rate (server, constant, bursty), the batch (multi-stream) or the clients "
+               "(concurrency); --budget is for the whole search (docs/load.md)")
+      ->group(how);
+  app.add_option("--peak-from", peak_from_, "First load of --find-peak; left out: a low one")->group(how)->type_name("LOAD");
+  app.add_option("--peak-ratio", peak_ratio_, "How near --find-peak comes: 2%")->group(how)->type_name("SHARE");
   app.add_flag("--energy", energy_, "Measured window of 10 s at least: the steps of an energy counter are then under 1 %")->group(how);
   app.add_option("-r,--repeats", repeats_, "Of each point, each in a process of its own")->group(how)->type_name("N");
   app.add_option("--sweeps", sweeps_, "Passes over the whole grid")->group(how)->type_name("N");
@@ -287,9 +297,45 @@ RunSettings RunCommand::make_settings() const {
 }
 
 int RunCommand::run() {
-  const Study study = make_study();
-  const RunSettings settings = make_settings();
+  Study study = make_study();
+  RunSettings settings = make_settings();
+  set_up_peak_search(study, settings);
   return dry_run_ ? dry_run(study, settings) : execute(study, settings);
+}
+
+void RunCommand::set_up_peak_search(Study& study, RunSettings& settings) const {
+  if (!find_peak_) {
+    if (peak_from_ || peak_ratio_) throw Error(ErrorKind::usage, "--peak-from and --peak-ratio are of a peak search: add --find-peak");
+    return;
+  }
+  if (dry_run_ || resume_) throw Error(ErrorKind::usage, "--find-peak chooses its points as it goes: leave out --dry-run and --resume");
+  PeakFlags flags;
+  flags.from = peak_from_;
+  if (peak_ratio_) {
+    const auto ratio = parse_fraction(*peak_ratio_);
+    if (!ratio) throw Error(ErrorKind::usage, fmt::format("--peak-ratio '{}' is no share such as 2% or 0.02", *peak_ratio_));
+    flags.ratio = *ratio;
+  }
+  settings.peak = prepare_peak_search(study, flags);
+  if (budget_) settings.peak_time = std::chrono::nanoseconds(duration_flag("--budget", *budget_));
+}
+
+nlohmann::json peaks_json(const RunReport& report, const RunSettings& settings) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const FoundPeak& found : report.peaks) {
+    const PeakResult& result = found.result;
+    list.push_back({{"point", point_label(found.point)},
+                    {"text", peak_text(found, *settings.peak)},
+                    {"confirmed", result.ending == PeakResult::Ending::confirmed},
+                    {"load", result.load},
+                    {"held", result.held},
+                    {"runs", result.runs},
+                    {"confidence", result.confidence()},
+                    {"above", result.above},
+                    {"above_held", result.above_held},
+                    {"above_runs", result.above_runs}});
+  }
+  return list;
 }
 
 int RunCommand::dry_run(const Study& study, const RunSettings& settings) const {
@@ -349,12 +395,17 @@ int RunCommand::print_report(const RunReport& report, const RunSettings& setting
                         {"points", summary_json(report.points)},
                         {"store_error", report.store_error},
                         {"failures", nlohmann::json::array()}};
+    if (settings.peak) json["peaks"] = peaks_json(report, settings);
     for (const Failure& failure : report.failures)
       json["failures"].push_back({{"point", failure.label}, {"repeat", failure.repeat}, {"result", failure.text}});
     fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
   } else if (!report.points.empty()) {
     fmt::print("{}", summary_table(report.points));
-    if (!report.failures.empty())
+    for (const FoundPeak& found : report.peaks) {
+      if (found.result.ending != PeakResult::Ending::confirmed) continue;  // told as a failure
+      fmt::print("{}: {}\n", point_label(found.point), peak_text(found, *settings.peak));
+    }
+    if (!report.failures.empty() && !settings.peak)
       fmt::print("{} of {} records cannot be used:\n", report.failures.size(), report.saved + report.done_before);
     for (const std::string& line : failure_lines(report.failures, report.repeated)) fmt::print("  {}\n", line);
   }

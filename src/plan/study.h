@@ -83,7 +83,8 @@ struct Job {
   int sweep = 0;
   StoppingSettings stopping;
   bool check = true;
-  std::string skip_reason;  // not empty: record `skipped`, run nothing
+  std::string skip_reason;   // not empty: record `skipped`, run nothing
+  std::string peak_phase{};  // of the peak search that asks for it; empty: none does
 };
 
 // Throws Error{usage} for one that no engine has ("did you mean").

@@ -2,6 +2,7 @@
 // logarithmic axes, so that the tail can be read. Invalid points are drawn too: that is where one looks for the reason.
 #include "report/chart.h"
 #include "report/html.h"
+#include "report/peak_chart.h"
 #include "report/sections.h"
 
 #include "analysis/words.h"
@@ -45,7 +46,7 @@ std::string workload_part(const Workload& workload) {
   size_t left_out = 0;
   for (const Line& line : workload.lines) {
     for (const PointSummary* point : line.points) {
-      if (!has_load(*point)) continue;
+      if (!has_load(*point) || is_peak_run(*point)) continue;
       ChartLine tail = tail_line(line, *point, static_cast<int>(chart.lines.size()));
       if (tail.points.empty()) continue;
       if (chart.lines.size() == report_caps.lines) {
@@ -55,13 +56,15 @@ std::string workload_part(const Workload& workload) {
       }
     }
   }
-  const std::string svg = chart_svg(chart);
-  if (svg.empty()) return {};
-  std::string html = "<h3>" + html_escaped(workload.label) +
-                     "</h3><div class=\"charts\"><figure><figcaption><b>Latency</b><span>down "
-                     "and to the left is better; hollow: not valid</span></figcaption>";
-  if (!has_end_labels(chart)) html += legend(chart);
-  html += svg + "</figure></div>";
+  const std::string svg = chart_svg(chart), peaks = peak_charts(workload);
+  if (svg.empty() && peaks.empty()) return {};
+  std::string html = "<h3>" + html_escaped(workload.label) + "</h3><div class=\"charts\">" + peaks;
+  if (!svg.empty()) {
+    html += "<figure><figcaption><b>Latency</b><span>down and to the left is better; hollow: not valid</span></figcaption>";
+    if (!has_end_labels(chart)) html += legend(chart);
+    html += svg + "</figure>";
+  }
+  html += "</div>";
   if (left_out > 0) html += fmt::format("<p class=\"aside\">{} more are in the table.</p>", left_out);
   return html;
 }

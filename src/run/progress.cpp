@@ -79,8 +79,7 @@ void Progress::under_way(const std::string& label, const std::string& stage, uin
   last_ = now;
   const std::string queries = done > 0 && (stage == "steady" || stage == "warm_up") ? fmt::format(" {} queries", done) : "";
   // The time first: a narrow terminal cuts the end.
-  std::string line =
-      fmt::format("[{}/{}{}] {}: {}{}", std::min(finished_ + 1, total_), total_, left_text(seconds_left), label, stage, queries);
+  std::string line = fmt::format("[{}{}] {}: {}{}", place(finished_ + 1), left_text(seconds_left), label, stage, queries);
   const size_t width = terminal_width(out_) - 1;
   if (line.size() > width) line.resize(width);
   fmt::print(out_, "\r\x1b[K{}", line);
@@ -88,10 +87,14 @@ void Progress::under_way(const std::string& label, const std::string& stage, uin
   live_ = true;
 }
 
+std::string Progress::place(size_t number) const {
+  return total_ == 0 ? std::to_string(number) : fmt::format("{}/{}", std::min(number, total_), total_);
+}
+
 void Progress::finished(const std::string& label, const std::string& result, double seconds_left) {
   ++finished_;
   const std::string left = terminal_ ? "" : left_text(seconds_left);  // a terminal has it in the live line
-  note(fmt::format("[{}/{}] {}: {}{}", finished_, total_, label, result, left));
+  note(fmt::format("[{}] {}: {}{}", place(finished_), label, result, left));
 }
 
 }  // namespace deepgap

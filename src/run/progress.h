@@ -21,14 +21,16 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  void begin(size_t jobs) { total_ = jobs; }
-  void note(const std::string& line);  // once, above the live line
+  void begin(size_t jobs) { total_ = jobs; }  // 0: not known
+  void note(const std::string& line);         // once, above the live line
   void under_way(const std::string& label, const std::string& stage, uint64_t done, double seconds_left);
   void finished(const std::string& label, const std::string& result, double seconds_left);
   void passed() { ++finished_; }  // one more of what was told already
   void clear();                   // the live line
 
  private:
+  std::string place(size_t number) const;  // "3/12"
+
   std::FILE* out_;
   bool terminal_;
   bool live_ = false;

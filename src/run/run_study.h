@@ -5,11 +5,13 @@
 #pragma once
 
 #include "analysis/point_summary.h"
+#include "plan/peak_planner.h"
 #include "plan/study.h"
 #include "run/run_summary.h"
 
 #include <chrono>
 #include <cstdio>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,6 +26,8 @@ struct RunSettings {
   bool mlperf_trace = false;  // a trace among them
   bool resume = false;
   bool strict = false;
+  std::optional<PeakOrder> peak;                      // search it at the Study's Points; the Study was prepared for it (cli/peak_study.h)
+  std::optional<std::chrono::nanoseconds> peak_time;  // longest search of all together
   std::FILE* progress = stderr;
 };
 
@@ -36,7 +40,8 @@ struct RunReport {
   size_t done_before = 0;            // found in the Store by `resume`
   size_t saved = 0;                  // Records written by this run
   bool interrupted = false;
-  std::string store_error;  // why the Store could not be written any more; empty when it could
+  std::vector<FoundPeak> peaks;  // of a peak search
+  std::string store_error;       // why the Store could not be written any more; empty when it could
 };
 RunReport run_study(const Study& study, const RunSettings& settings);
 

@@ -1,5 +1,6 @@
 #include "worker/measure.h"
 
+#include "base/text.h"
 #include "telemetry/environment.h"
 #include "worker/check.h"
 #include "worker/dispatch_record.h"
@@ -9,6 +10,7 @@
 #include "worker/load_verdict.h"
 #include "worker/mark_meter.h"
 #include "worker/mlperf_run.h"
+#include "worker/peak_probe.h"
 #include "worker/process_facts.h"
 #include "worker/reference.h"
 #include "worker/timing_log.h"
@@ -46,6 +48,12 @@ void apply_default_duration(const Scenario& scenario, StoppingSettings& settings
   if (own == 0) return;
   settings.name = own == never ? "schedule" : "duration";
   if (own != never) settings.duration = std::max(own, settings.duration.value_or(0));  // not below --min-duration
+}
+
+// Queries a second, of a scenario that has a rate; else 0.
+double offered_rate(const Point& point) {
+  const auto rate = point.options.find("rate");
+  return rate == point.options.end() ? 0 : parse_double(rate->second).value_or(0);
 }
 
 // The state of one order while it runs; `record` is what is known so far.
@@ -163,6 +171,7 @@ void Measurement::prepare() {
   scenario_ = scenario_of(order_.point);
   options_ = sort_options(order_.point, backend_->options(), scenario_->options());
   keep_sessions_busy(order_.point, scenario_->options(), options_);
+  if (options_.peak_search) draw_own_arrivals(options_, scenario_->options(), order_.repeat);
   scenario_->parse(options_.scenario);
   apply_default_duration(*scenario_, record_.stopping);
   inputs_ = group_.inputs(order_, options_);
@@ -297,8 +306,10 @@ void Measurement::wait_for_other_ranks() {
 
 void Measurement::steady() {
   const StoppingSettings& settings = record_.stopping;
-  const auto stopping = make_stopping(settings);
   const Nanoseconds duration = settings.name == "duration" ? settings.duration.value_or(never) : never;
+  auto stopping = make_stopping(settings);
+  if (options_.peak_search && options_.bound && duration != never)
+    stopping = until_hopeless(std::move(stopping), *options_.bound, duration, offered_rate(order_.point));
   TimingLog log(pulse_);
   UrgentShare urgent(*target_, options_.dispatch.urgent, clock_);
   MarkMeter meter(options_.dispatch.urgent > 0 ? urgent : *target_);

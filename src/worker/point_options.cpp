@@ -40,6 +40,10 @@ void set_own(PointOptions& sorted, const std::string& name, const std::string& v
   if (name == "shape") sorted.shapes = parse_shapes(value);
   if (name == "affinity") sorted.affinity = value;
   if (name == "bound") sorted.bound = parse_latency_bound(value);
+  if (name == "peak") {
+    if (value != "search" && value != "confirm") wrong_value(name, value, "search or confirm; --find-peak sets it");
+    sorted.peak_search = true;
+  }
   if (name == "telemetry_period") parse_telemetry_period(value);  // the group takes it; here it is only looked at
 }
 
@@ -107,6 +111,7 @@ std::vector<OptionInfo> worker_options() {
        "none", true},
       {"telemetry_period", "time between two readings of the probes", "100ms", true},
       {"bound", "percentile of latency that a valid result holds: p99=15ms", ""},
+      {"peak", "search or confirm: a run of a peak search; --find-peak sets it", ""},
       {"mlperf_NAME", "of an MLPerf run; docs/mlperf.md lists them", ""},
       {"env.NAME", "environment variable of the worker", "", true}};
   for (OptionInfo& option : dispatch_option_infos()) options.push_back(std::move(option));

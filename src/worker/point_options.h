@@ -30,6 +30,7 @@ struct PointOptions {
   std::string affinity = "none";
   DispatchOptions dispatch;
   std::optional<LatencyBound> bound;  // that a valid result holds
+  bool peak_search = false;           // a run of one: worker/peak_probe.h
   QuantizeSettings quantize;          // from quantize.NAME: how an FP32 Model becomes one for precision int8
 };
 

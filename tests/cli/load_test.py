@@ -4,6 +4,7 @@ Usage: load_test.py PATH_OF_DEEPGAP [unittest arguments]
 """
 import json
 import os
+import re
 import resource
 import shutil
 import subprocess
@@ -71,6 +72,49 @@ class LoadTest(unittest.TestCase):
         self.assertRegex(row["reason"], r"^overloaded: at the end \d+ of \d+ queries were waiting, the oldest for .*; lower the rate below that")
         self.assertLess(row["achieved_rate"], 220)
         self.assertLess(row["host_memory_mib"], 300)
+
+    def test_find_peak_confirms_a_rate(self):
+        # Served one by one in 5 ms: no more than 200 a second.
+        result = self.run_deepgap("--scenario", "server", "--axis", "null.latency=5ms", "--bound", "p90=20ms", "--duration", "1s",
+                                  "--find-peak", "--peak-from", "60", "--peak-ratio", "10%", "--json")
+        summary = json.loads(result.stdout)
+        self.assertEqual(result.returncode, 0, summary["failures"])
+        peak, = summary["peaks"]
+        self.assertTrue(peak["confirmed"], peak)
+        self.assertEqual((peak["held"], peak["runs"]), (5, 5))
+        self.assertGreaterEqual(peak["load"], 15)  # a busy machine only makes it smaller
+        self.assertLess(peak["load"], 200)
+        rows = self.rows()
+        self.assertEqual(len(rows), summary["records"])
+        self.assertEqual({re.search("peak=(\\w+)", row["options"])[1] for row in rows}, {"search", "confirm"})
+        self.assertIn("invalid", {row["verdict"] for row in rows})  # and does not count for the exit code
+
+    def test_find_peak_says_that_a_bound_is_out_of_reach(self):
+        result = self.run_deepgap("--scenario", "concurrency", "--axis", "null.latency=5ms", "--bound", "p90=2ms", "--duration", "300ms",
+                                  "--find-peak")
+        self.assertEqual(result.returncode, 1)
+        self.assertRegex(result.stdout, "no peak: p90=2ms is not held even at the lowest load, 1 clients: .*even the fastest query took")
+
+    def test_find_peak_refuses_what_it_cannot_search(self):
+        server = ["--scenario", "server", "--find-peak"]
+        bound = ["--bound", "p99=15ms"]
+        for flags, says in ((server, "needs --bound"),
+                            ([*server, *bound, "--rate", "10,20"], "chooses rate itself"),
+                            (["--find-peak", *bound], "needs --scenario"),
+                            (["--find-peak", *bound, "--scenario", "offline"], "has no load to choose in scenario offline"),
+                            ([*server, *bound, "--peak-from", "0"], "tells about loads from 15 to"),
+                            ([*server, *bound, "--peak-from", "nan"], "tells about loads from 15 to"),
+                            ([*server, *bound, "--peak-ratio", "0"], "--peak-ratio: from 0.1% to 50%"),
+                            ([*server, *bound, "--peak-ratio", "near"], "is no share"),
+                            ([*server, *bound, "--iterations", "10"], "compares windows of one length"),
+                            ([*server, *bound, "--repeats", "2"], "leave out --repeats"),
+                            ([*server, *bound, "--resume"], "leave out --dry-run and --resume"),
+                            (["--scenario", "server", "--rate", "5", "--peak-from", "10"], "add --find-peak")):
+            with self.subTest(flags):
+                result = self.run_deepgap(*flags)
+                self.assertEqual(result.returncode, 2, result.stderr)
+                self.assertIn(says, result.stderr)
+                self.assertFalse(os.path.exists(self.store))
 
     def test_a_bound_decides_the_verdict(self):
         flags = ["--scenario", "constant", "--rate", "200", "--duration", "1s", "--axis", "null.latency=1ms"]

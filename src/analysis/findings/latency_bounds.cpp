@@ -27,7 +27,8 @@ class LatencyBounds final : public Finding {
   std::string id() const override { return "latency_bounds"; }
   int order() const override { return 8; }
   std::string describe() const override {
-    return "Points that ran under a bound on a percentile of latency and differ in rate alone: the largest load that held it, and the "
+    return "Points that ran under a bound on a percentile of latency, outside of a peak search, and differ in rate alone: the largest load "
+           "that held it, and the "
            "reason of the next one that did not.";
   }
   std::vector<Statement> find(const Evidence& evidence) const override {
@@ -46,7 +47,7 @@ class LatencyBounds final : public Finding {
     std::map<Point, std::vector<Loaded>> groups;
     for (const Line& line : workload.lines) {
       for (const PointSummary* point : line.points) {
-        if (option(point->point, "bound").empty() || point->outcome != Outcome::ok) continue;
+        if (option(point->point, "bound").empty() || !option(point->point, "peak").empty() || point->outcome != Outcome::ok) continue;
         Point key = point->point;
         key.options.erase("rate");
         const MetricSummary* rate = point->find("achieved_rate");

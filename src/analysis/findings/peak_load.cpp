@@ -1,0 +1,96 @@
+// The largest load that a peak search confirmed, with its confidence.
+#include "analysis/finding.h"
+#include "analysis/words.h"
+#include "base/registry.h"
+#include "record/load_axis.h"
+#include "stats/sign_confidence.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+namespace deepgap {
+namespace {
+
+struct Confirmed {
+  const Line* line;
+  const PointSummary* point;
+  double load;
+  int runs, held;
+};
+
+// As the Line shows it, without what the search chose.
+std::string label_of(const Confirmed& found) {
+  Line line = *found.line;
+  line.label = label_without(line, "peak=confirm");
+  for (const char* load : {"rate", "clients"}) {
+    const auto option = line.key.options.find(load);
+    if (option != line.key.options.end()) line.label = label_without(line, std::string(load) + "=" + option->second);
+  }
+  return line.label;
+}
+
+Confirmed confirmed(const Line& line, const PointSummary& point, double load) {
+  Confirmed found{&line, &point, load, 0, 0};
+  for (const OutcomeCount& seen : point.outcomes) {
+    if (seen.outcome != Outcome::ok) continue;
+    found.runs += static_cast<int>(seen.count);
+    if (seen.verdict != Verdict::invalid) found.held += static_cast<int>(seen.count);
+  }
+  return found;
+}
+
+class PeakLoad final : public Finding {
+ public:
+  std::string id() const override { return "peak_load"; }
+  int order() const override { return 7; }
+  std::string describe() const override {
+    return "Of the loads that a peak search ran again to confirm: the largest that held the bound in all its runs, with the sign test's "
+           "confidence that at least half of all runs hold it, and the next larger one.";
+  }
+  std::vector<Statement> find(const Evidence& evidence) const override {
+    std::vector<Statement> statements;
+    for (const Workload& workload : evidence.workloads) {
+      std::map<Point, std::vector<Confirmed>> searches;
+      for (const Line& line : workload.lines) {
+        for (const PointSummary* point : line.points) {
+          const auto peak = point->point.options.find("peak");
+          const auto load = load_of(point->point);
+          if (peak == point->point.options.end() || peak->second != "confirm" || !load) continue;
+          searches[without_load(point->point)].push_back(confirmed(line, *point, *load));
+        }
+      }
+      for (auto& [key, loads] : searches) add_statement(workload, key, loads, statements);
+    }
+    return statements;
+  }
+
+ private:
+  static void add_statement(const Workload& workload, const Point& key, std::vector<Confirmed>& loads, std::vector<Statement>& statements) {
+    std::sort(loads.begin(), loads.end(), [](const Confirmed& a, const Confirmed& b) { return a.load < b.load; });
+    const auto all_held = [](const Confirmed& c) { return c.runs > 1 && c.held == c.runs; };
+    const auto best = std::find_if(loads.rbegin(), loads.rend(), all_held);
+    if (best == loads.rend()) return;
+    const auto bound = key.options.find("bound");
+    const std::string unit = load_axis(key.scenario)->unit;
+    Statement said;
+    said.tone = Tone::result;
+    said.point_ids.push_back(best->point->point_id);
+    said.headline = fmt::format("{}, {}: {} {} are the most that hold {}", workload.label, label_of(*best), format_significant(best->load),
+                                unit, bound == key.options.end() ? "the bound" : bound->second);
+    said.detail = fmt::format("{} of {} runs there held it: with {:.0f} % confidence at least half of all do.", best->held, best->runs,
+                              100 * sign_confidence(best->runs, best->held));
+    if (best != loads.rbegin()) {
+      const Confirmed& above = *std::prev(best);
+      said.point_ids.push_back(above.point->point_id);
+      said.detail += fmt::format(" At {} {} of {} did.", format_significant(above.load), above.held, above.runs);
+    }
+    statements.push_back(std::move(said));
+  }
+};
+
+const bool registered = Registry<Finding>::instance().add("peak_load", [] { return std::make_unique<PeakLoad>(); });
+
+}  // namespace
+}  // namespace deepgap

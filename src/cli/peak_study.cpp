@@ -1,0 +1,97 @@
+#include "cli/peak_study.h"
+
+#include "base/text.h"
+#include "record/latency_percentiles.h"
+#include "scenario/latency_bound.h"
+
+#include <deepgap/error.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace deepgap {
+namespace {
+
+constexpr Nanoseconds default_window = 10'000'000'000;
+
+[[noreturn]] void fail(const std::string& cause) { throw Error(ErrorKind::usage, "--find-peak " + cause); }
+
+const Axis* find_axis(const Grid& grid, const std::string& name) {
+  const auto found = std::find_if(grid.axes.begin(), grid.axes.end(), [&](const Axis& axis) { return axis.name == name; });
+  return found == grid.axes.end() ? nullptr : &*found;
+}
+
+const std::string& only_value(const Grid& grid, const std::string& axis, const std::string& example) {
+  const Axis* found = find_axis(grid, axis);
+  if (found == nullptr) fail(fmt::format("needs --{}: give one such as --{} {}", axis, axis, example));
+  if (found->values.size() != 1) fail(fmt::format("searches under one {}: {} are given", axis, found->values.size()));
+  return found->values.front();
+}
+
+LoadAxis axis_of(const std::string& scenario) {
+  if (const auto axis = load_axis(scenario)) return *axis;
+  fail(fmt::format("has no load to choose in scenario {}; it is for server, constant, bursty, multi-stream and concurrency", scenario));
+}
+
+// The window of each run. Rules that look at the numbers end runs at different lengths, so that verdicts could not be compared.
+Nanoseconds set_window(StoppingSettings& stopping) {
+  const StoppingSettings unasked;
+  const bool asked = stopping.name != unasked.name || stopping.interval != unasked.interval || stopping.target != unasked.target;
+  if (asked && stopping.name != "duration") fail("compares windows of one length: leave out --iterations, --interval and --percentile");
+  stopping.name = "duration";
+  if (!stopping.duration) stopping.duration = default_window;
+  return *stopping.duration;
+}
+
+// The least that a window can tell about: half as many queries again as the percentile needs, because arrivals are random.
+void set_loads(PeakSettings& settings, const LoadAxis& axis, const LatencyBound& bound, Nanoseconds window, const PeakFlags& flags) {
+  settings.ratio = flags.ratio;
+  settings.whole = axis.name != "rate";
+  if (settings.whole) {
+    settings.most = axis.name == "batch" ? 65'536 : 1'000'000;
+  } else {
+    settings.lowest = 1.5 * static_cast<double>(fewest_queries(bound)) * 1e9 / static_cast<double>(window);
+  }
+  settings.from = flags.from.value_or(settings.whole ? 1 : 2 * settings.lowest);
+  if (settings.whole && settings.from != std::floor(settings.from))
+    fail(fmt::format("searches whole numbers of {}: --peak-from", axis.unit));
+  if (!(settings.from >= settings.lowest && settings.from <= settings.most)) {
+    fail(fmt::format("from {:.6g} {}: a window of {} tells about loads from {:.6g} to {:.6g}; change --peak-from or --duration",
+                     settings.from, axis.unit, format_duration(window), settings.lowest, settings.most));
+  }
+}
+
+std::string percentile_id(double percent) {
+  for (const NamedPercentile& named : latency_percentiles)
+    if (named.percent == percent) return latency_metric_id(named.name);
+  return {};
+}
+
+PeakOrder prepare_grid(Grid& grid, const PeakFlags& flags) {
+  PeakOrder order;
+  order.axis = axis_of(only_value(grid, "scenario", "server"));
+  const LatencyBound bound = parse_latency_bound(only_value(grid, "bound", "p99=15ms"));
+  if (find_axis(grid, order.axis.name) != nullptr)
+    fail(fmt::format("chooses {} itself: leave it out; --peak-from says where to begin", order.axis.name));
+  if (find_axis(grid, "mlperf") != nullptr) fail("is not for MLPerf runs: leave out --mlperf");
+  if (grid.repeats * grid.sweeps > 1) fail("repeats runs where it has to: leave out --repeats and --sweeps");
+  order.bound = bound.text;
+  order.limit_ms = static_cast<double>(bound.limit) / 1e6;
+  order.percentile_id = percentile_id(bound.percent);
+  set_loads(order.settings, order.axis, bound, set_window(grid.stopping), flags);
+  grid.axes.push_back({order.axis.name, {fmt::format("{:.6g}", order.settings.from)}});
+  grid.axes.push_back({"peak", {"search"}});
+  return order;
+}
+
+}  // namespace
+
+PeakOrder prepare_peak_search(Study& study, const PeakFlags& flags) {
+  if (study.grids.size() != 1) fail(fmt::format("searches in one grid; {} has {}", study.name, study.grids.size()));
+  if (!(flags.ratio >= 0.001 && flags.ratio <= 0.5)) throw Error(ErrorKind::usage, "--peak-ratio: from 0.1% to 50%");
+  return prepare_grid(study.grids.front(), flags);
+}
+
+}  // namespace deepgap

@@ -1,0 +1,20 @@
+// What --find-peak makes of a Study: the load's axis at the search's first value, windows of fixed length, and the PeakOrder.
+#pragma once
+
+#include "plan/peak_planner.h"
+#include "plan/study.h"
+
+#include <optional>
+
+namespace deepgap {
+
+struct PeakFlags {
+  std::optional<double> from;  // the first load
+  double ratio = 0.02;
+};
+
+// Throws Error{usage} where there is no bound, more than one scenario, one without a load to choose, the load given as an axis, or an
+// ending other than a duration.
+PeakOrder prepare_peak_search(Study& study, const PeakFlags& flags);
+
+}  // namespace deepgap

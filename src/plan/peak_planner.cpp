@@ -1,0 +1,97 @@
+#include "plan/peak_planner.h"
+
+#include "plan/point_fields.h"
+
+#include "record/record_json.h"
+
+#include <fmt/format.h>
+
+namespace deepgap {
+namespace {
+
+std::string load_text(double load) { return fmt::format("{:.6g}", load); }
+
+PeakRun run_of(const Record& record, const PeakOrder& order) {
+  PeakRun run;
+  run.held = record.verdict != Verdict::invalid;
+  const auto percentile = record.estimates.find(order.percentile_id);
+  if (percentile != record.estimates.end() && percentile->second.low && percentile->second.high)
+    run.percentile = Interval{*percentile->second.low / order.limit_ms, *percentile->second.high / order.limit_ms};
+  return run;
+}
+
+}  // namespace
+
+PeakPlanner::PeakPlanner(std::vector<Job> searched, PeakOrder order, std::function<std::string(const Job&)> group_key,
+                         std::function<bool()> time_is_up, std::function<void(const Job&, const Job&)> announce)
+    : searched_(std::move(searched)),
+      order_(std::move(order)),
+      group_key_(std::move(group_key)),
+      time_is_up_(std::move(time_is_up)),
+      announce_(std::move(announce)) {}
+
+Batch PeakPlanner::next() {
+  if (found_.size() == searched_.size()) return {};
+  if (search_ == nullptr) {
+    search_ = std::make_unique<PeakSearch>(order_.settings);
+    runs_ = 0;
+  }
+  if (time_is_up_()) {
+    search_->give_up();
+    finish("the time allowed was over");
+    return next();
+  }
+  const Job job = job_at(search_->load());
+  announce_(searched_[found_.size()], job);
+  return {group_key_(job), {job}};
+}
+
+// Confirming runs are a Point of their own: those that chose the load would speak for it.
+Job PeakPlanner::job_at(double load) const {
+  Job job = searched_[found_.size()];
+  set_on_point(job.point, order_.axis.name, load_text(load), 1);
+  set_on_point(job.point, "peak", search_->phase() == PeakPhase::confirm ? "confirm" : "search", 1);
+  job.point_id = point_id(job.point);
+  job.repeat = runs_;
+  job.peak_phase = name_of(search_->phase());
+  return job;
+}
+
+void PeakPlanner::done(const Record& record) {
+  ++runs_;
+  if (record.outcome != Outcome::ok) {
+    search_->give_up();
+    return finish(fmt::format("{}: {}", name_of(record.outcome), record.reason));
+  }
+  search_->add(run_of(record, order_));
+  if (search_->finished()) finish(record.reason);
+}
+
+void PeakPlanner::finish(const std::string& reason) {
+  Point point = searched_[found_.size()].point;
+  point.options.erase(order_.axis.name);
+  point.options.erase("peak");
+  found_.push_back({std::move(point), search_->result(), reason});
+  search_.reset();
+}
+
+std::string peak_text(const FoundPeak& found, const PeakOrder& order) {
+  const PeakResult& result = found.result;
+  const std::string load = fmt::format("{} {}", load_text(result.load), order.axis.unit);
+  switch (result.ending) {
+    case PeakResult::Ending::confirmed:
+      return fmt::format(
+          "peak: {} hold {}: {} of {} runs did (with {:.0f} % confidence at least half of all do); one step above, {}, {} of {} did", load,
+          order.bound, result.held, result.runs, 100 * result.confidence(), load_text(result.above), result.above_held, result.above_runs);
+    case PeakResult::Ending::not_held:
+      return fmt::format("no peak: {} is not held even at the lowest load, {}: {}", order.bound, load, found.reason);
+    case PeakResult::Ending::no_limit:
+      return fmt::format("no peak: {} is still held at {}, the most that is tried", order.bound, load);
+    default:
+      if (result.load == 0) return fmt::format("no peak: no load was found that holds {}: {}", order.bound, found.reason);
+      return fmt::format("peak not confirmed: {} held {} so far; the search ended early{}", load, order.bound,
+                         found.reason.empty() ? "" : ": " + found.reason);
+  }
+}
+
+}  // namespace deepgap

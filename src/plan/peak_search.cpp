@@ -1,0 +1,126 @@
+#include "plan/peak_search.h"
+
+#include "stats/sign_confidence.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace deepgap {
+const char* name_of(PeakPhase phase) {
+  switch (phase) {
+    case PeakPhase::bracket:
+      return "bracket";
+    case PeakPhase::bisect:
+      return "bisect";
+    default:
+      return "confirm";
+  }
+}
+
+double PeakResult::confidence() const { return sign_confidence(runs, held); }
+double PeakResult::confidence_above() const { return sign_confidence(above_runs, above_runs - above_held); }
+
+PeakSearch::PeakSearch(const PeakSettings& settings) : settings_(settings), load_(rounded(settings.from)) {}
+
+// Six digits: what a user reads and types is what was run.
+double PeakSearch::rounded(double load) const {
+  load = std::clamp(load, settings_.lowest, settings_.most);
+  if (settings_.whole) return std::round(load);
+  const double unit = std::pow(10, std::floor(std::log10(load)) - 5);
+  return std::round(load / unit) * unit;
+}
+
+double PeakSearch::above(double load) const {
+  const double there = load * (1 + settings_.ratio);
+  return rounded(settings_.whole ? std::max(load + 1, std::floor(there)) : there);
+}
+
+double PeakSearch::below(double load) const {
+  const double there = load / (1 + settings_.ratio / 2);
+  return rounded(settings_.whole ? std::min(load - 1, std::ceil(there)) : there);
+}
+
+void PeakSearch::add(const PeakRun& run) {
+  ++runs_;
+  if (phase_ != PeakPhase::confirm) {
+    decide(run);
+  } else if (load_ == result_.load) {
+    confirm(run.held);
+  } else {
+    confirm_above(run.held);
+  }
+  if (!finished() && runs_ >= settings_.most_runs) give_up();
+}
+
+void PeakSearch::give_up() {
+  if (phase_ != PeakPhase::confirm) result_.load = low_;
+  end(PeakResult::Ending::gave_up);
+}
+
+// A miss is run again, however clear: it may be a hiccup of the machine, and a hopeless run is a short one. A clear hold is not: were it
+// wrong, the confirming runs would show it.
+void PeakSearch::decide(const PeakRun& run) {
+  ++(run.held ? holds_ : misses_);
+  const bool clear = run.held && misses_ == 0 && run.percentile && run.percentile->high < 1;
+  if (!clear && std::max(holds_, misses_) < 2) return;
+  const bool held = clear || holds_ > misses_;
+  holds_ = misses_ = 0;
+  edge_found(held);
+}
+
+void PeakSearch::edge_found(bool held) {
+  (held ? low_ : high_) = load_;
+  if (low_ > 0 && high_ > 0) return bisect();
+  if (held && load_ >= settings_.most) {
+    result_.load = load_;
+    return end(PeakResult::Ending::no_limit);
+  }
+  if (!held && load_ <= settings_.lowest) {
+    result_.load = load_;
+    return end(PeakResult::Ending::not_held);
+  }
+  load_ = rounded(held ? load_ * 2 : load_ / 2);
+}
+
+void PeakSearch::bisect() {
+  phase_ = PeakPhase::bisect;
+  const double middle = rounded(settings_.whole ? std::floor((low_ + high_) / 2) : std::sqrt(low_ * high_));
+  const bool close = high_ <= low_ * (1 + settings_.ratio / 2) || middle <= low_ || middle >= high_;
+  if (close) return try_candidate(low_);
+  load_ = middle;
+}
+
+void PeakSearch::try_candidate(double load) {
+  phase_ = PeakPhase::confirm;
+  result_.load = load_ = load;
+  result_.held = result_.runs = result_.above_held = result_.above_runs = 0;
+  result_.above = above(load);
+}
+
+void PeakSearch::confirm(bool held) {
+  ++result_.runs;
+  if (!held) return step_down();
+  if (++result_.held == settings_.confirm) load_ = result_.above;
+}
+
+void PeakSearch::step_down() {
+  if (result_.load <= settings_.lowest) return end(PeakResult::Ending::not_held);
+  moved_down_ = true;
+  try_candidate(below(result_.load));
+}
+
+// Nothing moves up after it moved down, or a load between holding and missing would be tried for ever.
+void PeakSearch::confirm_above(bool held) {
+  ++result_.above_runs;
+  if (held) ++result_.above_held;
+  if (result_.above_runs < settings_.confirm) return;
+  const bool all = result_.above_held == settings_.confirm;
+  if (!all || moved_down_) return end(PeakResult::Ending::confirmed);
+  const int runs = result_.above_runs;
+  try_candidate(result_.above);  // confirmed already, by the runs above the former one
+  result_.runs = result_.held = runs;
+  load_ = result_.above;
+  if (result_.above <= result_.load) end(PeakResult::Ending::no_limit);
+}
+
+}  // namespace deepgap

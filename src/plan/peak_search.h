@@ -1,0 +1,93 @@
+// PeakSearch: the largest load under which a bound on latency is held, found by runs whose verdicts are noisy. Pure: it is told of each
+// run and names the next load; it knows no time, no engine and no Point. One thread.
+//
+// Three phases (docs/method.md, section 10, has the reasons and the sources):
+//   bracket  from `from`, doubling while it is held, halving while it is missed;
+//   bisect   at the geometric mean, until the two edges are within half of `ratio` (or next to each other where loads are whole numbers);
+//   confirm  `confirm` fresh runs at the lower edge, which must all hold, and as many one step (`ratio`) above. A miss moves the candidate
+//            down by half a step; when all runs above hold too, it moves up to there, unless it has moved down before.
+// While bracketing and bisecting, a held run counts at once where its percentile's interval lies below the bound; everything else is run
+// again until two of at most three agree. Verdicts that contradict each other so cost runs and cannot make the search go on for ever: each
+// phase only moves one way, and `most_runs` ends it in any case.
+#pragma once
+
+#include "stats/interval.h"
+
+#include <optional>
+
+namespace deepgap {
+
+struct PeakSettings {
+  double from = 1;
+  double lowest = 1;    // no smaller load is tried
+  double most = 1e9;    // and no larger one
+  double ratio = 0.02;  // that the answer may be below the peak, and the step of confirming; above 0
+  bool whole = false;   // loads are whole numbers
+  int confirm = 5;      // runs each
+  int most_runs = 150;
+};
+
+enum class PeakPhase { bracket, bisect, confirm };
+const char* name_of(PeakPhase phase);
+
+// What a run at the load that next() named has shown.
+struct PeakRun {
+  bool held = false;
+  std::optional<Interval> percentile;  // 95 % interval of what is bounded, as a share of the bound: below 1 is held
+};
+
+struct PeakResult {
+  enum class Ending {
+    searching,
+    confirmed,  // at `load` all of `runs` held
+    not_held,   // not even `load`, the lowest that was tried, is held
+    no_limit,   // `load` is the largest that may be tried, and is held
+    gave_up     // runs or time ran out; `load`, the best so far (0: none), is not confirmed
+  };
+  Ending ending = Ending::searching;
+  double load = 0;
+  int held = 0, runs = 0;              // while confirming, at `load`
+  double above = 0;                    // one step up
+  int above_held = 0, above_runs = 0;  // there
+
+  // That at least half of all runs at `load` hold, by the sign test over those that confirmed it; 0 without them.
+  double confidence() const;
+  // The same that fewer than half hold at `above`.
+  double confidence_above() const;
+};
+
+class PeakSearch {
+ public:
+  explicit PeakSearch(const PeakSettings& settings);
+
+  bool finished() const { return result_.ending != PeakResult::Ending::searching; }
+  double load() const { return load_; }  // of the next run; only while not finished
+  PeakPhase phase() const { return phase_; }
+  void add(const PeakRun& run);
+  void give_up();  // no time for another run
+  const PeakResult& result() const { return result_; }
+
+ private:
+  void decide(const PeakRun& run);
+  void edge_found(bool held);
+  void bisect();
+  void confirm(bool held);
+  void confirm_above(bool held);
+  void step_down();
+  void end(PeakResult::Ending ending) { result_.ending = ending; }
+  void try_candidate(double load);
+  double above(double load) const;  // one step
+  double below(double load) const;  // half a step
+  double rounded(double load) const;
+
+  PeakSettings settings_;
+  PeakPhase phase_ = PeakPhase::bracket;
+  PeakResult result_;
+  double load_;
+  double low_ = 0, high_ = 0;   // held and missed; 0: none yet
+  int holds_ = 0, misses_ = 0;  // at load_
+  bool moved_down_ = false;
+  int runs_ = 0;
+};
+
+}  // namespace deepgap

@@ -1,0 +1,137 @@
+// The search against simulated systems: the p99 of an M/M/1 queue, and noise of several kinds. Seeds are fixed and printed on failure.
+#include "plan/peak_search.h"
+
+#include "stats/random_stream.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdio>
+#include <functional>
+
+namespace deepgap {
+namespace {
+
+using Ending = PeakResult::Ending;
+
+PeakSettings example() {
+  PeakSettings settings;
+  settings.from = 20;
+  settings.lowest = 15;
+  return settings;
+}
+
+// Runs a search to its end; `play` is the system.
+PeakResult find(const PeakSettings& settings, const std::function<PeakRun(double)>& play, int* runs = nullptr) {
+  PeakSearch search(settings);
+  int count = 0;
+  while (!search.finished()) {
+    EXPECT_LE(++count, settings.most_runs) << "goes on after its last run";
+    if (count > settings.most_runs) break;
+    EXPECT_GE(search.load(), settings.lowest);
+    EXPECT_LE(search.load(), settings.most);
+    search.add(play(search.load()));
+  }
+  if (runs != nullptr) *runs = count;
+  return search.result();
+}
+
+// Holds up to `peak`, without noise.
+std::function<PeakRun(double)> step_at(double peak) {
+  return [peak](double load) { return PeakRun{load <= peak, {}}; };
+}
+
+// An M/M/1 queue that serves 1000 a second: its 99th percentile is ln(100) / (1000 - rate) s (Kleinrock, Queueing Systems I, 3.2), here
+// as a share of a bound of 50 ms, with lognormal noise of `spread` and a share `flips` of runs of which the verdict is the wrong one.
+constexpr double mm1_peak = 1000 - 4.605170186 / 0.05;
+std::function<PeakRun(double)> mm1(double spread, double flips, RandomStream& random) {
+  return [=, &random](double load) {
+    const double normal = std::sqrt(-2 * std::log(random.uniform())) * std::cos(6.283185307 * random.uniform());
+    const double share = load >= 1000 ? 100 : 4.605170186 / (1000 - load) / 0.05 * std::exp(spread * normal);
+    const bool flipped = random.uniform() < flips;
+    if (flipped) return PeakRun{share > 1, {}};
+    return PeakRun{share <= 1, Interval{share * std::exp(-1.96 * spread), share * std::exp(1.96 * spread)}};
+  };
+}
+
+TEST(PeakSearch, FindsAStepWithinTheRatio) {
+  for (const double peak : {15.0, 16.3, 99.9, 640.0, 12345.0, 7.7e6}) {
+    int runs = 0;
+    const PeakResult result = find(example(), step_at(peak), &runs);
+    EXPECT_EQ(result.ending, Ending::confirmed) << peak;
+    EXPECT_LE(result.load, peak);
+    EXPECT_GE(result.load * 1.0201, peak);
+    EXPECT_GT(result.above, peak);
+    EXPECT_EQ(result.held, 5);
+    EXPECT_EQ(result.above_held, 0);
+    EXPECT_NEAR(result.confidence(), 1 - 1.0 / 32, 1e-12);
+    EXPECT_NEAR(result.confidence_above(), 1 - 1.0 / 32, 1e-12);
+    EXPECT_LT(runs, 80);
+  }
+}
+
+TEST(PeakSearch, FindsWholeNumbersExactly) {
+  PeakSettings settings;
+  settings.whole = true;
+  for (int peak = 1; peak <= 60; ++peak) {
+    const PeakResult result = find(settings, step_at(peak));
+    EXPECT_EQ(result.ending, Ending::confirmed) << peak;
+    EXPECT_LE(result.load, peak);
+    EXPECT_GE(result.load, peak / 1.02 - 1e-9) << peak;
+    EXPECT_EQ(result.load, std::floor(result.load));
+  }
+}
+
+TEST(PeakSearch, SaysWhenTheLowestLoadMissesOrNoneDoes) {
+  const PeakResult none = find(example(), step_at(1));
+  EXPECT_EQ(none.ending, Ending::not_held);
+  EXPECT_EQ(none.load, 15);
+  PeakSettings settings = example();
+  settings.most = 1000;
+  const PeakResult all = find(settings, step_at(1e12));
+  EXPECT_EQ(all.ending, Ending::no_limit);
+  EXPECT_EQ(all.load, 1000);
+}
+
+TEST(PeakSearch, GivesUpWithTheBestSoFar) {
+  PeakSettings settings = example();
+  settings.most_runs = 8;
+  const PeakResult result = find(settings, step_at(500));
+  EXPECT_EQ(result.ending, Ending::gave_up);
+  EXPECT_GT(result.load, 100);
+  EXPECT_LE(result.load, 500);
+  EXPECT_EQ(result.confidence(), 0);
+}
+
+// Verdicts that mean nothing at all: it ends, and never outside what was allowed.
+TEST(PeakSearch, EndsUnderPureNoise) {
+  for (uint64_t seed = 1; seed <= 2000; ++seed) {
+    RandomStream random(seed, "coin");
+    find(example(), [&](double) { return PeakRun{random.uniform() < 0.5, {}}; });
+    if (HasFailure()) FAIL() << "seed " << seed;
+  }
+}
+
+// How often of 1000 searches the answer is further than `away` from the load of which half of the runs hold.
+int failures(double spread, double flips, double away) {
+  int count = 0;
+  for (uint64_t seed = 1; seed <= 1000; ++seed) {
+    RandomStream random(seed, "peak");
+    const PeakResult result = find(example(), mm1(spread, flips, random));
+    const bool near = result.load <= mm1_peak * (1 + away) && result.load >= mm1_peak / (1 + away);
+    if (result.ending != Ending::confirmed || !near) ++count;
+  }
+  std::printf("spread %.2f, flips %.2f: %d of 1000 searches (seeds 1 to 1000) miss by more than %.0f %%\n", spread, flips, count,
+              away * 100);
+  return count;
+}
+
+// The noise is that of the percentile from run to run; near this peak a rate that is 1 % higher makes it 10 % longer.
+TEST(PeakSearch, ConvergesUnderNoise) {
+  EXPECT_LE(failures(0.05, 0, 0.03), 10);
+  EXPECT_LE(failures(0.2, 0, 0.06), 10);
+  EXPECT_LE(failures(0.05, 0.02, 0.04), 20);
+}
+
+}  // namespace
+}  // namespace deepgap

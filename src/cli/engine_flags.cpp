@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "cli/child.h"
 #include "plan/study.h"
+#include "record/record_json.h"
 #include "run/run_study.h"
 #include "telemetry/environment.h"
 #include "worker/plugin.h"
@@ -40,6 +41,7 @@ void EngineFlags::declare(CLI::App& app, OutputsRequest& request) {
   request.threads = 0;
   app.add_option("model", request.model.name, "Zoo name (deepgap models) or ONNX file")->type_name("NAME|FILE")->required();
   app.add_option("-e,--backend", request.backend, "Engine (deepgap backends); left out: native")->type_name("NAME");
+  app.add_option("-d,--device", device_, "cpu, cuda:0, ...; left out: cpu")->type_name("NAME");
   app.add_option("-p,--precision", request.precision, "fp32, bf16, ...; left out: fp32")->type_name("NAME");
   app.add_option("-t,--threads", request.threads, "Of the engine; left out: the CPUs allowed here")->type_name("N");
   app.add_option("--option", options_, "Option of the engine: name=value")->type_name("NAME=VALUE")->take_all()->allow_extra_args(false);
@@ -57,6 +59,9 @@ void EngineFlags::declare(CLI::App& app, OutputsRequest& request) {
 void EngineFlags::finish(OutputsRequest& request) const {
   require_backend_name(request.backend);
   require_precision(request.precision);
+  const auto device = device_from(device_.empty() ? "cpu" : device_);
+  if (!device) throw Error(ErrorKind::usage, fmt::format("--device '{}' is no device: cpu, cuda:0 or the like", device_));
+  request.device = *device;
   request.threads = threads_or_all(request.threads);
   request.cache_dir = cache_or_default(cache_);
   std::string shapes = join(shapes_, "/");

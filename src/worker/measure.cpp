@@ -10,6 +10,7 @@
 #include "worker/load_verdict.h"
 #include "worker/mark_meter.h"
 #include "worker/mlperf_run.h"
+#include "worker/node_verdict.h"
 #include "worker/peak_probe.h"
 #include "worker/process_facts.h"
 #include "worker/reference.h"
@@ -81,7 +82,7 @@ class Measurement {
   void load();
   int64_t slots_of_a_session() const;
   void first_results();
-  void check(std::span<const TensorView> outputs, const std::string& instance);
+  void check(const Instances::Instance& instance);
   void warm_up();
   void wait_for_other_ranks();
   void steady();
@@ -250,17 +251,18 @@ void Measurement::first_results() {
         first_result_ms(*instance.target, clock_, inputs_.samples, largest_batch(order_.point, options_.dispatch), interrupted_);
     pulse_.beat();
     record_.first_result_ms = std::max(ms, record_.first_result_ms.value_or(0));
-    if (reference_ && !interrupted_.load()) check(instance.session->outputs(0), instances_->all().size() > 1 ? instance.name : "");
+    if (reference_ && !interrupted_.load()) check(instance);
     if (record_.outcome != Outcome::ok || interrupted_.load()) return;
   }
   target_ = &instances_->join(dispatcher_settings(order_.point, options_.dispatch, scenario_->in_flight()), clock_);
 }
 
-void Measurement::check(std::span<const TensorView> outputs, const std::string& instance) {
-  const std::string where = instance.empty() ? "" : instance + ": ";
+void Measurement::check(const Instances::Instance& instance) {
+  const std::string where = instances_->all().size() > 1 ? instance.name + ": " : "";
   std::optional<CheckResult> result;
   try {
-    result = compare_batch(*reference_, outputs, largest_batch(order_.point, options_.dispatch), order_.point.precision);
+    result =
+        compare_batch(*reference_, instance.session->outputs(0), largest_batch(order_.point, options_.dispatch), order_.point.precision);
   } catch (const Error& error) {  // another type or shape is a wrong result
     return fail(Outcome::incorrect, fmt::format("{}wrong result: {}", where, error.what()));
   }
@@ -268,6 +270,11 @@ void Measurement::check(std::span<const TensorView> outputs, const std::string& 
     record_.unchecked = true;
     record_.facts["check"] = std::string("no output has the batch as its first dimension");
     return;
+  }
+  if (!result->pass && is_judged_by_nodes(order_.point)) {
+    NodeVerdict verdict = judge_by_nodes(order_.point, instance.device, options_, order_.cache_dir, *result);
+    record_.facts["check"] = std::move(verdict.words);
+    result = std::move(verdict.result);
   }
   if (!record_.check || result->sqnr_db < record_.check->sqnr_db) record_.check = result;  // the worst one's
   if (result->pass) return;

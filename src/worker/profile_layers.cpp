@@ -128,6 +128,7 @@ void fill_work(LayerProfile& profile, const Model& model, const ProfileRequest& 
 
 LoadOptions load_options(const ProfileRequest& request, Clock& clock) {
   LoadOptions options;
+  options.placement.devices = {request.engine.device};
   options.precision = request.engine.precision;
   options.batch_sizes = {request.batch};
   options.threads = request.engine.threads;
@@ -150,6 +151,7 @@ void require_support(Backend& backend, const ProfileRequest& request, const Mode
   point.model = request.engine.model.name;
   point.weights = request.engine.model.weights;
   point.backend = request.engine.backend;
+  point.placement.devices = {request.engine.device};
   point.precision = request.engine.precision;
   point.threads = request.engine.threads;
   point.batch = request.batch;

@@ -18,6 +18,7 @@ void require_support(Backend& backend, const EngineChoice& engine, const Model& 
   Point point;
   point.model = model.name();
   point.backend = engine.backend;
+  point.placement.devices = {engine.device};
   point.precision = engine.precision;
   point.threads = engine.threads;
   point.options = engine.options;
@@ -60,6 +61,7 @@ std::string run_on_engine(const EngineChoice& engine, const Model& model, std::s
   const auto clock = make_real_clock();
   const int64_t batch = fixed_batch(model.summary());
   LoadOptions options;
+  options.placement.devices = {engine.device};
   options.precision = engine.precision;
   options.batch_sizes = {batch};
   options.threads = engine.threads;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <deepgap/model.h>
+#include <deepgap/point.h>
 #include <deepgap/tensor.h>
 
 #include <functional>
@@ -14,6 +15,7 @@ namespace deepgap {
 
 struct EngineChoice {
   std::string backend = "native";
+  DeviceId device = {};
   std::string precision = "fp32";
   int threads = 1;
   std::string cache_dir;

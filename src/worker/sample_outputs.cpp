@@ -4,6 +4,7 @@
 #include "dataset/open_dataset.h"
 #include "dataset/tensors_dataset.h"
 #include "model/zoo/zoo.h"
+#include "record/record_json.h"
 #include "worker/model_request.h"
 #include "worker/quantized_model.h"
 #include "worker/run_graph.h"
@@ -56,6 +57,7 @@ std::shared_ptr<const Model> engine_model_for(const OutputsRequest& request, con
 nlohmann::json outputs_request_to_json(const OutputsRequest& request) {
   return {{"model", model_request_to_json(request.model)},
           {"backend", request.backend},
+          {"device", device_name(request.device)},
           {"precision", request.precision},
           {"dataset", request.dataset},
           {"samples", request.samples},
@@ -69,6 +71,7 @@ OutputsRequest outputs_request_from_json(const nlohmann::json& json) {
   OutputsRequest request;
   request.model = model_request_from_json(json.at("model"));
   json.at("backend").get_to(request.backend);
+  request.device = device_from(json.at("device").get<std::string>()).value();
   json.at("precision").get_to(request.precision);
   json.at("dataset").get_to(request.dataset);
   json.at("samples").get_to(request.samples);
@@ -81,7 +84,7 @@ OutputsRequest outputs_request_from_json(const nlohmann::json& json) {
 }
 
 EngineChoice engine_of(const OutputsRequest& request) {
-  return {request.backend, request.precision, request.threads, request.cache_dir, request.options};
+  return {request.backend, request.device, request.precision, request.threads, request.cache_dir, request.options};
 }
 
 CheckedInputs open_checked(const OutputsRequest& request) {

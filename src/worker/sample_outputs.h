@@ -27,6 +27,7 @@ inline constexpr const char* reference_backend = "reference";
 struct OutputsRequest {
   ModelRequest model;
   std::string backend = reference_backend;
+  DeviceId device = {};
   std::string precision = "fp32";
   std::string dataset = "seeded";
   int64_t samples = 8;  // at most as many as the Dataset has

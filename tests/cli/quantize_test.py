@@ -145,6 +145,15 @@ class Int8(unittest.TestCase):
             below = [node for node in json.loads(run.stdout)["nodes"] if node["quantized"] and node["sqnr_db"] < 20]
             self.assertEqual(below, [], name)
 
+    def test_a_chaotic_network_is_judged_node_by_node(self):
+        store = self.folder / "chaotic.db"
+        run = deepgap("run", "--model", "mobilenet_v2:image=96", "--precision", "int8", "--backend", "native", "--iterations", 2, "--warmup", 1,
+                      "--repeats", 1, "--store", store, "--cache", CACHE)
+        self.assertEqual(run.returncode, 0, run.stderr + run.stdout)
+        row = json.loads(deepgap("export", store, "--format", "json").stdout)[0]
+        self.assertEqual(row["check_against"], "native fp32 reference, node by node")
+        self.assertGreaterEqual(row["check_sqnr_db"], 20)
+
     def test_a_run_records_how_it_was_quantized(self):
         store = self.folder / "s.db"
         run = deepgap("run", "--model", MODEL, "-p", "fp32,int8", "--backend", "onnxruntime", "--iterations", 3, "--warmup", 1, "--axis",

@@ -1,6 +1,10 @@
 #include "engine/cpu/operators.h"
 #include "model/graph_tools.h"
 
+#include <functional>
+#include <numeric>
+#include <string_view>
+
 namespace deepgap {
 namespace {
 
@@ -52,6 +56,26 @@ std::optional<Dense> describe(Lowering& lowering, const Operation& operation, bo
   return dense;
 }
 
+// How many AMX tiles oneDNN makes of the output's pixels: of 16 rows at most, and of a number that divides the picture's height, or its
+// pixels where the height is below 32.
+int64_t pixel_tiles(const memory::dims& target) {
+  const int64_t pixels = std::accumulate(target.begin() + 2, target.end(), int64_t{1}, std::multiplies<>());
+  const int64_t height = pixels / target.back();
+  for (int64_t rows = 16; rows > 1; --rows) {
+    if ((height < 32 ? pixels : height) % rows == 0) return pixels / rows;
+  }
+  return pixels;
+}
+
+// oneDNN 3.2's 1x1 convolution on AMX takes four tiles of pixels at a time. Where three are left, as of 6x6 pixels, it writes a fourth,
+// past the end of its output.
+template <typename Description>
+void avoid_writing_past_the_end(Description& description, const memory::dims& target) {
+  while (std::string_view(description.impl_info_str()) == "jit_1x1:avx512_core_amx" && pixel_tiles(target) % 4 == 3) {
+    if (!description.next_impl()) return;
+  }
+}
+
 template <typename Primitive>
 bool lower_dense(Lowering& lowering, const Operation& operation, dnnl::algorithm algorithm, bool transposed) {
   const auto dense = describe(lowering, operation, transposed);
@@ -62,10 +86,11 @@ bool lower_dense(Lowering& lowering, const Operation& operation, dnnl::algorithm
   add_scales(lowering, operation, grouped ? 3 : 1, *posts);
   const auto bias_desc = dense->bias ? plain_desc(DataType::f32, std::array<int64_t, 1>{dense->target[1]}) : memory::desc();
   const auto& windows = dense->windows;
-  const typename Primitive::primitive_desc description(
+  typename Primitive::primitive_desc description(
       lowering.engine(), dnnl::prop_kind::forward_inference, algorithm, any_layout(dense->source, types.source),
       any_layout(dense->weights.get_dims(), types.weights), bias_desc, any_layout(dense->target, types.target), windows.strides,
       windows.dilations, windows.before, windows.after, posts->attributes);
+  avoid_writing_past_the_end(description, dense->target);
   if (operation.is_quantized() && is_reference(description)) return false;
 
   const Node& node = operation.main;

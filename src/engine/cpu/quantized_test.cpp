@@ -125,6 +125,24 @@ TEST(Quantized, RandomConvolutions) {
   }
 }
 
+// The largest result lies first in memory and is computed last: what is written past its end is found in the others.
+TEST(Quantized, ProjectionsStayWithinTheirMemory) {
+  for (int64_t height = 1; height <= 16; ++height) {
+    for (const int64_t width : {height, int64_t{7}, int64_t{12}}) {
+      SCOPED_TRACE(::testing::Message() << height << 'x' << width);
+      QuantizedBuilder b(static_cast<uint32_t>(100 * height + width));
+      const Grid grid = b.grid(3);
+      const ValueId x = b.through(b.input({1, 64, height, width}), b.grid(3));
+      std::vector<ValueId> results;
+      for (const int64_t out : {32, 64, 96}) {
+        const ValueId y = b.node("Conv", {x, b.quantized_weights({out, 64, 1, 1}, 0, 64), b.weights({out})}, window(1, 1, 0));
+        results.push_back(b.dequantize(b.quantize(y, grid), grid));
+      }
+      expect_agrees(b.finish({b.quantize(b.node("Concat", results, {{"axis", int64_t{1}}}), grid)}), {{1, 64, height, width}}, 7, {-1, {}});
+    }
+  }
+}
+
 TEST(Quantized, ProductsAndGemm) {
   for (uint32_t seed = 1; seed <= 12; ++seed) {
     QuantizedBuilder b(seed);

@@ -24,6 +24,7 @@ class MobilenetV2 : public ZooModel {
   std::string describe() const override {
     return "MobileNetV2, inverted residuals with linear bottlenecks, as torchvision.models.mobilenet_v2";
   }
+  bool is_chaotic() const override { return true; }
   Graph build(const ZooOptions& options) const override;
 };
 

@@ -32,6 +32,8 @@ class ZooModel {
   virtual Preprocessing preprocessing() const { return {}; }
   // Named weight sets besides "seeded": name -> file under data_dir (safetensors, names as the Graph's constants).
   virtual std::map<std::string, std::string> weight_sets() const { return {}; }
+  // With seeded weights a small error grows from layer to layer until the outputs tell nothing of the engine: it is judged node by node.
+  virtual bool is_chaotic() const { return false; }
   // Constants have type and shape and no data; seed_weights or a safetensors file fills them. Throws Error{usage} for wrong options.
   virtual Graph build(const ZooOptions& options) const = 0;
 };

@@ -1,0 +1,50 @@
+#include "worker/node_verdict.h"
+
+#include "model/zoo/zoo.h"
+#include "worker/check.h"
+#include "worker/group.h"
+#include "worker/node_check.h"
+
+#include <deepgap/error.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace deepgap {
+
+bool is_judged_by_nodes(const Point& point) {
+  ZooOptions options;
+  if (point.weights != "seeded" || is_model_file(point.model)) return false;
+  const auto network = find_zoo_model(point.model, options);
+  return network != nullptr && network->is_chaotic();
+}
+
+NodeVerdict judge_by_nodes(const Point& point, const DeviceId& device, const PointOptions& options, const std::string& cache_dir,
+                           const CheckResult& outputs) {
+  OutputsRequest request;
+  request.model = model_request(point, options, cache_dir);
+  request.backend = point.backend;
+  request.device = device;
+  request.precision = point.precision;
+  request.dataset = point.dataset;
+  request.samples = std::min(options.samples, node_check_samples);
+  request.threads = point.threads;
+  request.cache_dir = cache_dir;
+  request.options = options.backend;
+  request.quantize = options.quantize;
+  const NodeChecks checks = check_nodes(request);
+  if (checks.nodes.empty()) throw Error(ErrorKind::internal, "no node was compared");
+  const auto worst = std::min_element(checks.nodes.begin(), checks.nodes.end(),
+                                      [](const NodeCheck& a, const NodeCheck& b) { return a.sqnr_db < b.sqnr_db; });
+  const double asked = point.precision == "int8" ? options.quantize.min_sqnr_db : min_sqnr_db(point.precision);
+  NodeVerdict verdict{outputs, fmt::format("node by node: the worst of {} is {} ({}) with {:.1f} dB", checks.nodes.size(), worst->name,
+                                           worst->op, worst->sqnr_db)};
+  verdict.result.against += ", node by node";
+  verdict.result.sqnr_db = worst->sqnr_db;
+  verdict.result.min_sqnr_db = asked;
+  verdict.result.pass = worst->sqnr_db >= asked;
+  return verdict;
+}
+
+}  // namespace deepgap

@@ -45,7 +45,7 @@ class MlperfTest(unittest.TestCase):
 
     def test_each_scenario_gives_a_valid_result(self):
         cases = {
-            "server": ["--axis", "mlperf_target_qps=500", "--axis", "mlperf_min_duration=1500", "--axis", "null.latency=100us"],
+            "server": ["--axis", "mlperf_target_latency=1000", "--axis", "mlperf_target_qps=500", "--axis", "mlperf_min_duration=1500", "--axis", "null.latency=100us"],
             "single-stream": ["--axis", "mlperf_min_duration=200", "--axis", "mlperf_target_latency=0.5"],
             "multi-stream": ["--axis", "mlperf_min_duration=200", "--axis", "mlperf_target_latency=0.5", "--batch", "8"],
             "offline": ["--axis", "mlperf_min_duration=100", "--axis", "mlperf_target_qps=40000", "--batch", "16"],
@@ -62,6 +62,7 @@ class MlperfTest(unittest.TestCase):
     def test_with_dynamic_batching(self):
         self.run_deepgap("--mlperf", "v6.0", "--scenario", "server", "--axis", "mlperf_target_qps=2000", "--axis", "mlperf_min_duration=500",
                          "--axis", "null.latency=2ms", "--max-batch", "8", "--max-delay", "1ms", "--mlperf-mode", "submission", "--axis",
+                         "mlperf_target_latency=1000", "--axis",
                          "mlperf_samples=100", "--mlperf-log", self.path("log"))
         self.assertEqual(self.detail("log")["result_validity"], "VALID")
         with open(self.path("log", "mlperf_log_accuracy.json")) as f:

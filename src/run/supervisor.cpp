@@ -14,6 +14,7 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <utility>
 #include <vector>
 
@@ -33,7 +34,7 @@ Point point_of_rank(const Point& point, int rank) {
     if (point.placement.devices.front().kind == "cpu") own.threads = std::max(1, point.threads / processes);
     return own;
   }
-  const int each = count / processes;
+  const auto each = static_cast<std::ptrdiff_t>(count / processes);
   own.placement.devices.assign(point.placement.devices.begin() + rank * each, point.placement.devices.begin() + (rank + 1) * each);
   return own;
 }
@@ -197,7 +198,7 @@ Record Supervisor::run_ranks(const Job& job, WorkOrder order) {
 }
 
 Supervisor::Answer Supervisor::await_barrier(Rank& rank, const Job& job) {
-  const Answer answer = await(*rank.worker, job);
+  Answer answer = await(*rank.worker, job);
   if (!is_frame(answer, "needs_reference")) return answer;
   rank.order.reference_unavailable = make_reference(job, rank.order);
   return ask(*rank.worker, "run", job, rank.order);

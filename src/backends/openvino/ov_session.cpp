@@ -133,7 +133,7 @@ class OvSession final : public Session {
     for (size_t i = 0; i < outputs_.size(); ++i) {
       if (network.outputs[i]) request.set_output_tensor(i, tensor_over(slot.outputs[i], outputs_[i].type, *network.outputs[i]));
     }
-    request.set_callback([this, &slot](std::exception_ptr failure) { finish(slot, std::move(failure)); });
+    request.set_callback([this, &slot](const std::exception_ptr& failure) { finish(slot, failure); });
     return request;
   }
 

@@ -61,7 +61,7 @@ void CudaSamples::stage(std::span<const std::vector<TensorView>> samples) {
 // As rows of bytes, where and as queries read them; `shape` is a sample's.
 at::Tensor CudaSamples::placed(size_t input, const at::Tensor& pinned, Shape shape) const {
   if (place_ == SamplePlace::host) return pinned;
-  const at::Tensor bytes = pinned.to(target_.device);
+  at::Tensor bytes = pinned.to(target_.device);
   if (place_ == SamplePlace::device || bytes.numel() == 0) return bytes;
   if (!shape.empty()) shape[0] *= pinned.size(0);
   const at::Tensor ready =

@@ -46,7 +46,7 @@ class ConcurrencyScenario final : public Scenario {
             {"think_time", "between an answer and the next query of a client", "0s"},
             {"think", "fixed, or exponential with think_time as its mean", "fixed"},
             {"seed", "of exponential think times", "1"},
-            {"in_flight", "queries submitted and not yet completed, at most; left out: as many as the session has slots (--streams)", ""}};
+            {"in_flight", in_flight_by_slots, ""}};
   }
   void parse(const std::map<std::string, std::string>& options) override {
     if (options.count("clients") == 0) throw Error(ErrorKind::usage, "scenario concurrency needs a number of clients: give --clients 8");

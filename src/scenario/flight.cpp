@@ -1,5 +1,7 @@
 #include "scenario/flight.h"
 
+#include "scenario/failed_query.h"
+
 #include <deepgap/error.h>
 
 #include <fmt/format.h>
@@ -67,7 +69,7 @@ std::span<const Timing> Flight::collect() {
 
 void Flight::settle(const CompletionQueue::Entry& entry) {
   Slot& slot = slot_of(entry.query);
-  if (entry.status == Status::failed) fail(slot.number);
+  if (entry.status == Status::failed) end_on_failure(*tenant_.target, slot.number);
   if (entry.count > slot.remaining) {
     throw Error(ErrorKind::internal,
                 fmt::format("query {} had more samples answered than it has: the target answered one twice", slot.number));
@@ -89,12 +91,6 @@ Flight::Slot& Flight::slot_of(uint64_t query) {
     throw Error(ErrorKind::internal, fmt::format("the target answered query {} twice", number));
   }
   return slots_[index];
-}
-
-void Flight::fail(uint64_t query) {
-  cancel();
-  tenant_.target->flush();  // throws with the engine's reason where the Target knows it
-  throw Error(ErrorKind::internal, fmt::format("the engine failed on query {} and gave no reason", query));
 }
 
 void Flight::cancel() {

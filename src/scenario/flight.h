@@ -48,7 +48,6 @@ class Flight {
   };
   void settle(const CompletionQueue::Entry& entry);
   Slot& slot_of(uint64_t query);
-  [[noreturn]] void fail(uint64_t query);
 
   Tenant& tenant_;
   std::shared_ptr<CompletionQueue> queue_;  // shared with the callback, which may outlast us by an instant

@@ -186,8 +186,7 @@ void drive_open_loops(std::span<Tenant> tenants, Clock& clock, const std::atomic
 
 std::vector<ScenarioOption> ArrivalScenario::options() const {
   std::vector<ScenarioOption> options = arrival_options();
-  options.push_back(
-      {"in_flight", "queries submitted and not yet completed, at most; left out: as many as the session has slots (--streams)", ""});
+  options.push_back({"in_flight", in_flight_by_slots, ""});
   return options;
 }
 

@@ -25,6 +25,8 @@ inline constexpr int64_t most_in_flight = 1024;
 inline int64_t in_flight_option(const ScenarioOptions& options, int64_t fallback) {
   return whole_option(options, "in_flight", 1, most_in_flight, fallback);
 }
+inline constexpr const char* in_flight_by_slots =
+    "queries submitted and not yet completed, at most; left out: as many as the session has slots (--streams)";
 inline uint64_t seed_option(const ScenarioOptions& options) {
   return static_cast<uint64_t>(whole_option(options, "seed", 0, INT64_MAX, 1));
 }

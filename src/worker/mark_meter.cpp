@@ -18,12 +18,10 @@ std::optional<Nanoseconds> between(std::span<const Mark> marks, MarkId from, Mar
 }  // namespace
 
 void MarkMeter::on_completion(TargetCompletion completion) {
-  if (!completion) return target_.on_completion({});
-  target_.on_completion([this, completion = std::move(completion)](std::span<const Completed> completed) {
+  watch(std::move(completion), [this](std::span<const Completed> completed) {
     for (const Completed& c : completed) {
       if (c.last && c.status == Status::ok) add(c.marks);
     }
-    completion(completed);
   });
 }
 

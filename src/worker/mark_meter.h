@@ -2,10 +2,10 @@
 // copies back, as the engine's device clock saw them. Costs well below a microsecond a query.
 #pragma once
 
+#include "scenario/forwarding_target.h"
 #include "stats/correlated.h"
 
 #include <deepgap/record.h>
-#include <deepgap/target.h>
 
 #include <map>
 #include <mutex>
@@ -13,16 +13,10 @@
 
 namespace deepgap {
 
-class MarkMeter final : public Target {
+class MarkMeter final : public ForwardingTarget {
  public:
-  explicit MarkMeter(Target& target) : target_(target) {}  // `target` outlives it
-  TargetLimits limits() const override { return target_.limits(); }
+  explicit MarkMeter(Target& target) : ForwardingTarget(target) {}  // `target` outlives it
   void on_completion(TargetCompletion completion) override;
-  void load(std::span<const uint32_t> indices) override { target_.load(indices); }
-  void unload(std::span<const uint32_t> indices) override { target_.unload(indices); }
-  void submit(std::span<const Query> queries) override { target_.submit(queries); }
-  void flush() override { target_.flush(); }
-  void cancel() override { target_.cancel(); }
 
   // "copy_in_ms", "compute_ms", "copy_out_ms": means over the queries that had both marks; none where the engine sets none.
   std::map<std::string, Estimate> estimates() const;
@@ -30,7 +24,6 @@ class MarkMeter final : public Target {
  private:
   void add(std::span<const Mark> marks);
 
-  Target& target_;
   mutable std::mutex mutex_;
   RatioSeries copy_in_, compute_, copy_out_;
 };

@@ -19,18 +19,14 @@ void UrgentShare::submit(std::span<const Query> queries) {
       waiting_[query.id] = {query.scheduled, static_cast<uint32_t>(query.samples.size()), of};
     }
   }
-  target_.submit(marked_);
+  target().submit(marked_);
 }
 
 void UrgentShare::on_completion(TargetCompletion completion) {
-  if (!completion) return target_.on_completion({});
-  target_.on_completion([this, completion = std::move(completion)](std::span<const Completed> completed) {
+  watch(std::move(completion), [this](std::span<const Completed> completed) {
     const Nanoseconds now = clock_.now();
-    {
-      const std::lock_guard lock(mutex_);
-      for (const Completed& c : completed) settle(c, now);
-    }
-    completion(completed);
+    const std::lock_guard lock(mutex_);
+    for (const Completed& c : completed) settle(c, now);
   });
 }
 

@@ -101,19 +101,24 @@ void LoadgenDetailLog::requested(const LoadgenSettings& s) {
   put("requested_max_duration_ms", s.max_duration_ms);
   put("requested_min_query_count", s.min_query_count);
   put("requested_max_query_count", s.max_query_count);
-  put("requested_qsl_rng_seed", s.qsl_rng_seed);
-  put("requested_sample_index_rng_seed", s.sample_index_rng_seed);
-  put("requested_schedule_rng_seed", s.schedule_rng_seed);
-  put("requested_accuracy_log_rng_seed", s.accuracy_log_rng_seed);
-  put("requested_accuracy_log_probability", s.accuracy_log_probability);
-  put("requested_accuracy_log_sampling_target", s.accuracy_log_sampling_target);
-  put("requested_print_timestamps", false);
-  put("requested_performance_issue_unique", s.issue_unique);
-  put("requested_performance_issue_same", s.issue_same);
-  put("requested_performance_issue_same_index", s.issue_same_index);
+  seeds_and_order("requested", s);
   put("requested_performance_sample_count_override", 0);  // it is what the library reports
   if (s.rules != LoadgenRules::v5) put("requested_accuracy_sample_count_override", s.accuracy_sample_count);
   put("requested_sample_concatenate_permutation", s.equal_issue);
+}
+
+// Keys that stand among the requested and the effective settings alike.
+void LoadgenDetailLog::seeds_and_order(const std::string& which, const LoadgenSettings& s) {
+  put(which + "_qsl_rng_seed", s.qsl_rng_seed);
+  put(which + "_sample_index_rng_seed", s.sample_index_rng_seed);
+  put(which + "_schedule_rng_seed", s.schedule_rng_seed);
+  put(which + "_accuracy_log_rng_seed", s.accuracy_log_rng_seed);
+  put(which + "_accuracy_log_probability", s.accuracy_log_probability);
+  put(which + "_accuracy_log_sampling_target", s.accuracy_log_sampling_target);
+  put(which + "_print_timestamps", false);
+  put(which + "_performance_issue_unique", s.issue_unique);
+  put(which + "_performance_issue_same", s.issue_same);
+  put(which + "_performance_issue_same_index", s.issue_same_index);
 }
 
 void LoadgenDetailLog::effective(const LoadgenSettings& s) {
@@ -131,16 +136,7 @@ void LoadgenDetailLog::effective(const LoadgenSettings& s) {
   put("effective_min_query_count", e.min_query_count);
   put("effective_max_query_count", s.max_query_count);
   put("effective_min_sample_count", e.min_sample_count);
-  put("effective_qsl_rng_seed", s.qsl_rng_seed);
-  put("effective_sample_index_rng_seed", s.sample_index_rng_seed);
-  put("effective_schedule_rng_seed", s.schedule_rng_seed);
-  put("effective_accuracy_log_rng_seed", s.accuracy_log_rng_seed);
-  put("effective_accuracy_log_probability", s.accuracy_log_probability);
-  put("effective_accuracy_log_sampling_target", s.accuracy_log_sampling_target);
-  put("effective_print_timestamps", false);
-  put("effective_performance_issue_unique", s.issue_unique);
-  put("effective_performance_issue_same", s.issue_same);
-  put("effective_performance_issue_same_index", s.issue_same_index);
+  seeds_and_order("effective", s);
   put("effective_performance_sample_count", e.performance_sample_count);
   if (s.rules != LoadgenRules::v5) put("effective_accuracy_sample_count", e.accuracy_sample_count);
   put("effective_sample_concatenate_permutation", s.equal_issue);

@@ -35,6 +35,7 @@ class LoadgenDetailLog {
   void scores(const LoadgenSettings& settings, const LoadgenVerdict& verdict);
   void latencies(const LoadgenLatencies& latencies, const std::string& what);
   void entry(const std::string& key, const std::string& json_value, bool error = false);
+  void seeds_and_order(const std::string& which, const LoadgenSettings& settings);
   void put(const std::string& key, const std::string& text);
   void put(const std::string& key, const char* text) { put(key, std::string(text)); }
   void put(const std::string& key, bool value) { entry(key, value ? "true" : "false"); }

@@ -1,5 +1,7 @@
 // The driver and its verdict in virtual time, against scripted Targets. tests/interop/loadgen compares both with LoadGen.
 #include "scenario/mlperf/drive.h"
+
+#include "scenario/mlperf/test_settings.h"
 #include "scenario/mlperf/verdict.h"
 
 #include "base/clocks.h"
@@ -19,18 +21,13 @@ constexpr Nanoseconds ms = 1'000'000;
 const std::atomic<bool> not_interrupted{false};
 
 LoadgenSettings base(LoadgenScenario scenario) {
-  return {.scenario = scenario,
-          .qsl_rng_seed = 1,
-          .sample_index_rng_seed = 2,
-          .schedule_rng_seed = 3,
-          .total_sample_count = 100,
-          .performance_sample_count = 30,
-          .min_duration_ms = 1000,
-          .min_query_count = 50,
-          .target_qps = 1000,
-          .expected_latency_ns = ms,
-          .samples_per_query = 4,
-          .target_latency_ns = 5 * ms};
+  LoadgenSettings settings = small_run(scenario);
+  settings.min_duration_ms = 1000;
+  settings.target_qps = 1000;
+  settings.expected_latency_ns = ms;
+  settings.samples_per_query = 4;
+  settings.target_latency_ns = 5 * ms;
+  return settings;
 }
 
 // A run on a scripted Target in virtual time.

@@ -1,5 +1,7 @@
 #include "scenario/mlperf/outstanding.h"
 
+#include "scenario/failed_query.h"
+
 #include <deepgap/error.h>
 
 #include <fmt/format.h>
@@ -85,11 +87,7 @@ void LoadgenOutstanding::finish(const CompletionQueue::Entry& entry) {
     throw Error(ErrorKind::internal, fmt::format("the target completed samples of query {} that are not in flight", entry.query));
   }
   LoadgenIssuedQuery& query = *piece->query;
-  if (entry.status != Status::ok) {
-    cancel();
-    target_.flush();  // throws with the engine's reason where the Target knows it
-    throw Error(ErrorKind::internal, fmt::format("the engine failed on query {} and gave no reason", query.query.sequence));
-  }
+  if (entry.status != Status::ok) end_on_failure(target_, query.query.sequence);
   query.done = std::max(query.done, entry.end);
   for (uint32_t i = 0; i < entry.count; ++i) {
     const size_t at = entry.first + i;

@@ -1,6 +1,8 @@
 // What holds for every schedule, for settings beyond the recorded runs'; golden_test.cpp and tests/interop/loadgen compare bits.
 #include "scenario/mlperf/schedule.h"
 
+#include "scenario/mlperf/test_settings.h"
+
 #include <deepgap/error.h>
 
 #include <gtest/gtest.h>
@@ -43,26 +45,13 @@ std::map<uint32_t, int> counts_of(const std::vector<Issued>& issued, LoadgenMode
   return counts;
 }
 
-LoadgenSettings base(LoadgenScenario scenario) {
-  return {.scenario = scenario,
-          .qsl_rng_seed = 1,
-          .sample_index_rng_seed = 2,
-          .schedule_rng_seed = 3,
-          .total_sample_count = 100,
-          .performance_sample_count = 30,
-          .min_duration_ms = 20,
-          .min_query_count = 50,
-          .target_qps = 10000,
-          .expected_latency_ns = 100000};
-}
-
 const std::vector<LoadgenScenario> scenarios{LoadgenScenario::single_stream, LoadgenScenario::multi_stream, LoadgenScenario::server,
                                              LoadgenScenario::offline};
 
 TEST(LoadgenSchedule, SequenceIdsRunThroughAndTimeNeverGoesBack) {
   std::mt19937 random(1);
   for (int round = 0; round < 60; ++round) {
-    LoadgenSettings settings = base(scenarios[random() % 4]);
+    LoadgenSettings settings = small_run(scenarios[random() % 4]);
     settings.mode = static_cast<LoadgenMode>(random() % 3);
     settings.rules = static_cast<LoadgenRules>(random() % 2);
     settings.total_sample_count = 1 + random() % 500;
@@ -89,7 +78,7 @@ TEST(LoadgenSchedule, SequenceIdsRunThroughAndTimeNeverGoesBack) {
 
 TEST(LoadgenSchedule, AccuracyAsksForEverySample) {
   for (const LoadgenScenario scenario : scenarios) {
-    LoadgenSettings settings = base(scenario);
+    LoadgenSettings settings = small_run(scenario);
     settings.mode = LoadgenMode::submission;
     const auto counts = counts_of(all_of(settings), LoadgenMode::accuracy);
     EXPECT_EQ(counts.size(), 100U) << name_of(scenario);
@@ -100,20 +89,20 @@ TEST(LoadgenSchedule, AccuracyAsksForEverySample) {
 
 TEST(LoadgenSchedule, PerformanceStaysWithinTheFirstSet) {
   for (const LoadgenScenario scenario : scenarios) {
-    LoadgenSettings settings = base(scenario);
+    LoadgenSettings settings = small_run(scenario);
     settings.min_query_count = 1000;
     const auto counts = counts_of(all_of(settings), LoadgenMode::performance);
     EXPECT_EQ(counts.size(), 30U);
     EXPECT_EQ(counts.rbegin()->first, 29U) << "6.0.6 and later load the library's first samples";
   }
-  LoadgenSettings before = base(LoadgenScenario::server);
+  LoadgenSettings before = small_run(LoadgenScenario::server);
   before.rules = LoadgenRules::v5;
   EXPECT_GT(counts_of(all_of(before), LoadgenMode::performance).rbegin()->first, 29U);
 }
 
 TEST(LoadgenSchedule, WaysOfIssuing) {
   for (const LoadgenScenario scenario : {LoadgenScenario::single_stream, LoadgenScenario::server, LoadgenScenario::offline}) {
-    LoadgenSettings unique = base(scenario), equal = base(scenario), same = base(scenario);
+    LoadgenSettings unique = small_run(scenario), equal = small_run(scenario), same = small_run(scenario);
     unique.issue_unique = equal.equal_issue = same.issue_same = true;
     same.issue_same_index = 29;
     const auto once = counts_of(all_of(unique), LoadgenMode::performance);
@@ -128,7 +117,7 @@ TEST(LoadgenSchedule, WaysOfIssuing) {
 
 // LoadGen makes a table of permutations for min_query_count queries and goes round it while there is time.
 TEST(LoadgenSchedule, EqualIssueRepeatsItsTable) {
-  LoadgenSettings settings = base(LoadgenScenario::server);
+  LoadgenSettings settings = small_run(LoadgenScenario::server);
   settings.equal_issue = true;
   settings.min_query_count = 61;  // three permutations of 30
   settings.min_duration_ms = 50;
@@ -145,7 +134,7 @@ TEST(LoadgenSchedule, EqualIssueRepeatsItsTable) {
 }
 
 TEST(LoadgenSchedule, MultiStreamTakesNeighboursOfTheLoadedSet) {
-  LoadgenSchedule schedule(base(LoadgenScenario::multi_stream));
+  LoadgenSchedule schedule(small_run(LoadgenScenario::multi_stream));
   const std::vector<uint32_t> indices = schedule.next_set()->indices;
   ASSERT_EQ(indices.size(), 37U);
   EXPECT_TRUE(std::equal(indices.begin(), indices.begin() + 7, indices.begin() + 30));
@@ -159,7 +148,7 @@ TEST(LoadgenSchedule, MultiStreamTakesNeighboursOfTheLoadedSet) {
 
 // A set of 15 with queries of 9 once made more queries than the accuracy list has.
 TEST(LoadgenSchedule, MultiStreamDoesNotPickByEqualIssue) {
-  LoadgenSettings settings = base(LoadgenScenario::multi_stream);
+  LoadgenSettings settings = small_run(LoadgenScenario::multi_stream);
   settings.mode = LoadgenMode::submission;
   settings.performance_sample_count = 15;
   settings.samples_per_query = 9;
@@ -173,7 +162,7 @@ TEST(LoadgenSchedule, MultiStreamDoesNotPickByEqualIssue) {
 }
 
 TEST(LoadgenSchedule, SkippingDrawsWhatLookingDraws) {
-  LoadgenSettings settings = base(LoadgenScenario::server);
+  LoadgenSettings settings = small_run(LoadgenScenario::server);
   settings.mode = LoadgenMode::submission;
   const auto issued = all_of(settings);
   LoadgenSchedule skipping(settings);
@@ -192,7 +181,7 @@ TEST(LoadgenSchedule, SkippingDrawsWhatLookingDraws) {
 }
 
 TEST(LoadgenSchedule, ServerArrivesAtItsRate) {
-  LoadgenSettings settings = base(LoadgenScenario::server);
+  LoadgenSettings settings = small_run(LoadgenScenario::server);
   settings.min_duration_ms = 10000;
   const auto issued = all_of(settings);
   // 100000 gaps: their mean is within 5 standard errors, 1.6 %, of 1/rate (the seed is fixed).
@@ -202,21 +191,21 @@ TEST(LoadgenSchedule, ServerArrivesAtItsRate) {
 }
 
 TEST(LoadgenSchedule, AMaximumEndsPerformance) {
-  LoadgenSettings settings = base(LoadgenScenario::server);
+  LoadgenSettings settings = small_run(LoadgenScenario::server);
   settings.max_query_count = 60;
   EXPECT_EQ(all_of(settings).size(), 60U);
 }
 
 // LoadGen's period goes through seconds: 7327 ns become 7326.
 TEST(LoadgenSchedule, ThePeriodIsRoundedTwice) {
-  LoadgenSettings settings = base(LoadgenScenario::single_stream);
+  LoadgenSettings settings = small_run(LoadgenScenario::single_stream);
   settings.min_duration_ms = 0;
   settings.expected_latency_ns = 7327;
   EXPECT_EQ(all_of(settings).at(1).query.scheduled_ns, 7326);
 }
 
 TEST(LoadgenSchedule, TimeDoesNotRunOver) {
-  LoadgenSettings settings = base(LoadgenScenario::server);
+  LoadgenSettings settings = small_run(LoadgenScenario::server);
   settings.target_qps = 1e-6;
   settings.min_query_count = 10'000;
   LoadgenSchedule schedule(settings);

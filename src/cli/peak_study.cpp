@@ -2,7 +2,7 @@
 
 #include "base/text.h"
 #include "record/latency_percentiles.h"
-#include "scenario/latency_bound.h"
+#include "stats/latency_bound.h"
 
 #include <deepgap/error.h>
 
@@ -63,12 +63,6 @@ void set_loads(PeakSettings& settings, const LoadAxis& axis, const LatencyBound&
   }
 }
 
-std::string percentile_id(double percent) {
-  for (const NamedPercentile& named : latency_percentiles)
-    if (named.percent == percent) return latency_metric_id(named.name);
-  return {};
-}
-
 PeakOrder prepare_grid(Grid& grid, const PeakFlags& flags) {
   PeakOrder order;
   order.axis = axis_of(only_value(grid, "scenario", "server"));
@@ -79,7 +73,7 @@ PeakOrder prepare_grid(Grid& grid, const PeakFlags& flags) {
   if (grid.repeats * grid.sweeps > 1) fail("repeats runs where it has to: leave out --repeats and --sweeps");
   order.bound = bound.text;
   order.limit_ms = static_cast<double>(bound.limit) / 1e6;
-  order.percentile_id = percentile_id(bound.percent);
+  order.percentile_id = latency_metric_id(bound.percent);
   set_loads(order.settings, order.axis, bound, set_window(grid.stopping), flags);
   grid.axes.push_back({order.axis.name, {fmt::format("{:.6g}", order.settings.from)}});
   grid.axes.push_back({"peak", {"search"}});

@@ -1,6 +1,7 @@
 // ONNX messages made by protobuf's own encoder, for the tests of the reader and the writer.
 #pragma once
 
+#include "base/temporary_folder.h"
 #include "model/onnx_reader.h"
 
 #include "onnx.pb.h"
@@ -103,21 +104,14 @@ std::string input_error(Work work) {
 // A folder of its own, gone at the end.
 class ScratchFolder {
  public:
-  ScratchFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "deepgap-model-XXXXXX").string();
-    path_ = ::mkdtemp(name.data());
-  }
-  ~ScratchFolder() { std::filesystem::remove_all(path_); }
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
-  std::string path(const std::string& name = "") const { return name.empty() ? path_ : path_ + "/" + name; }
+  std::string path(const std::string& name = "") const { return name.empty() ? folder_.path() : folder_ / name; }
   std::string write(const std::string& name, const std::string& content) const {
     std::ofstream(path(name), std::ios::binary) << content;
     return path(name);
   }
 
  private:
-  std::string path_;
+  TemporaryFolder folder_;
 };
 
 inline ValueId value_called(const Graph& graph, const std::string& name) {

@@ -15,6 +15,12 @@ inline constexpr NamedPercentile latency_percentiles[] = {{"p10", 10}, {"p25", 2
 inline constexpr NamedPercentile wait_percentiles[] = {{"p50", 50}, {"p99", 99}};
 
 inline std::string latency_metric_id(const std::string& name) { return "latency_" + name + "_ms"; }
+// Of the percentile at `percent`; empty where that is no metric.
+inline std::string latency_metric_id(double percent) {
+  for (const NamedPercentile& named : latency_percentiles)
+    if (named.percent == percent) return latency_metric_id(named.name);
+  return {};
+}
 inline std::string wait_metric_id(const std::string& name) { return "queue_wait_" + name + "_ms"; }
 
 }  // namespace deepgap

@@ -263,4 +263,11 @@ std::string legend(const Chart& chart) {
   return html + "</ul>";
 }
 
+std::string chart_figure(const std::string& title, const std::string& note, const Chart& chart) {
+  const std::string svg = chart_svg(chart);
+  if (svg.empty()) return {};
+  return fmt::format("<figure><figcaption><b>{}</b><span>{}</span></figcaption>{}{}</figure>", html_escaped(title), html_escaped(note),
+                     has_end_labels(chart) ? "" : legend(chart), svg);
+}
+
 }  // namespace deepgap

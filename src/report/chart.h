@@ -44,5 +44,7 @@ std::string chart_svg(const Chart& chart);
 bool has_end_labels(const Chart& chart);
 // A list of the lines' labels, each with its colour and marker.
 std::string legend(const Chart& chart);
+// <figure> with title, note, legend where the lines carry no labels, and the chart; empty where there is nothing to draw.
+std::string chart_figure(const std::string& title, const std::string& note, const Chart& chart);
 
 }  // namespace deepgap

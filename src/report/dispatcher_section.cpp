@@ -61,14 +61,7 @@ std::vector<ChartPoint> depth_points(const PointSummary& point) {
   return points;
 }
 
-std::string figure(const std::string& title, const std::string& note, const Chart& chart) {
-  const std::string svg = chart_svg(chart);
-  if (svg.empty()) return {};
-  return fmt::format("<figure><figcaption><b>{}</b><span>{}</span></figcaption>{}{}</figure>", title, note,
-                     has_end_labels(chart) ? "" : legend(chart), svg);
-}
-
-std::string workload_part(const Workload& workload) {
+WorkloadPictures pictures_of(const Workload& workload) {
   Chart batches{workload.label + ": share of batches against their size",
                 {"Samples in a batch", Scale::linear, {}},
                 {"Share of batches", Scale::linear, {}},
@@ -89,12 +82,9 @@ std::string workload_part(const Workload& workload) {
       depth.lines.push_back({label, style, false, depth_points(*point)});
     }
   }
-  std::string html =
-      figure("Batches", "as the sessions got them", batches) + figure("Queue", "the most in each sixtieth of the window", depth);
-  if (html.empty()) return {};
-  html = "<h3>" + html_escaped(workload.label) + "</h3><div class=\"charts\">" + html + "</div>";
-  if (left_out > 0) html += fmt::format("<p class=\"aside\">{} more are in the table.</p>", left_out);
-  return html;
+  return {chart_figure("Batches", "as the sessions got them", batches) +
+              chart_figure("Queue", "the most in each sixtieth of the window", depth),
+          left_out};
 }
 
 }  // namespace
@@ -105,16 +95,10 @@ bool has_dispatcher_section(const View& view) {
 
 std::string dispatcher_section(const View& view) {
   if (!has_dispatcher_section(view)) return {};
-  std::string html =
+  const std::string html =
       "<section id=\"dispatcher\"><h2>Batches and queue</h2><p class=\"aside\">Queries are queued, joined to batches and spread over "
       "sessions. What waits in the schedule of an overloaded run is not in this queue.</p>";
-  size_t shown = 0;
-  for (const Workload& workload : view.workloads) {
-    const std::string part = shown < report_caps.workloads ? workload_part(workload) : "";
-    shown += part.empty() ? 0 : 1;
-    html += part;
-  }
-  return html + "</section>";
+  return html + drawn_workloads(view, pictures_of) + "</section>";
 }
 
 }  // namespace deepgap

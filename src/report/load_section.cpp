@@ -38,7 +38,7 @@ ChartLine tail_line(const Line& line, const PointSummary& point, int style) {
   return chart_line;
 }
 
-std::string workload_part(const Workload& workload) {
+WorkloadPictures pictures_of(const Workload& workload) {
   Chart chart{workload.label + ": share of queries against latency",
               {"Latency (ms)", Scale::log10, {}},
               {"Share of queries that take longer", Scale::log10, {}},
@@ -56,17 +56,7 @@ std::string workload_part(const Workload& workload) {
       }
     }
   }
-  const std::string svg = chart_svg(chart), peaks = peak_charts(workload);
-  if (svg.empty() && peaks.empty()) return {};
-  std::string html = "<h3>" + html_escaped(workload.label) + "</h3><div class=\"charts\">" + peaks;
-  if (!svg.empty()) {
-    html += "<figure><figcaption><b>Latency</b><span>down and to the left is better; hollow: not valid</span></figcaption>";
-    if (!has_end_labels(chart)) html += legend(chart);
-    html += svg + "</figure>";
-  }
-  html += "</div>";
-  if (left_out > 0) html += fmt::format("<p class=\"aside\">{} more are in the table.</p>", left_out);
-  return html;
+  return {peak_charts(workload) + chart_figure("Latency", "down and to the left is better; hollow: not valid", chart), left_out};
 }
 
 }  // namespace
@@ -75,16 +65,10 @@ bool has_load_section(const View& view) { return std::any_of(view.results.points
 
 std::string load_section(const View& view) {
   if (!has_load_section(view)) return {};
-  std::string html =
+  const std::string html =
       "<section id=\"load\"><h2>Load</h2><p class=\"aside\">Latency counts from the moment a query was due. A point under a bound is "
       "valid or invalid; the reason stands in the summary and beside its row.</p>";
-  size_t shown = 0;
-  for (const Workload& workload : view.workloads) {
-    const std::string part = shown < report_caps.workloads ? workload_part(workload) : "";
-    shown += part.empty() ? 0 : 1;
-    html += part;
-  }
-  return html + "</section>";
+  return html + drawn_workloads(view, pictures_of) + "</section>";
 }
 
 }  // namespace deepgap

@@ -1,6 +1,7 @@
 #include "report/mlperf_runs.h"
 
 #include "analysis/words.h"
+#include "record/point_option.h"
 
 #include <deepgap/error.h>
 
@@ -13,13 +14,8 @@
 namespace deepgap {
 namespace {
 
-std::string option(const Record& record, const std::string& name, const std::string& otherwise) {
-  const auto found = record.point.options.find(name);
-  return found == record.point.options.end() ? otherwise : found->second;
-}
-
 std::optional<MlperfKind> kind_of(const Record& record) {
-  const std::string mode = option(record, "mlperf_mode", "performance"), test = option(record, "mlperf_test", "none");
+  const std::string mode = option_of(record.point, "mlperf_mode", "performance"), test = option_of(record.point, "mlperf_test", "none");
   if (mode == "accuracy") return MlperfKind::accuracy;
   if (mode != "performance") return std::nullopt;  // both phases share a log there: the checker wants two
   if (test == "TEST01") return MlperfKind::test01;
@@ -62,7 +58,7 @@ void MlperfRuns::add(const Record& record) {
 
 std::string MlperfRuns::round() const {
   std::set<std::string> rounds;
-  for (const auto& [key, record] : runs_) rounds.insert(option(record, "mlperf", ""));
+  for (const auto& [key, record] : runs_) rounds.insert(option_of(record.point, "mlperf", ""));
   if (rounds.size() != 1)
     throw Error(ErrorKind::input,
                 fmt::format("the Store has MLPerf runs of several rounds, {}: one tree is of one round; keep each in a Store of its own",

@@ -1,6 +1,7 @@
 #include "report/mlperf_system.h"
 
 #include "base/text.h"
+#include "record/point_option.h"
 #include "report/mlperf_runs.h"
 
 #include <fmt/format.h>
@@ -62,10 +63,7 @@ void add_accelerators(const Record& record, Json& json) {
 
 }  // namespace
 
-std::string mlperf_benchmark(const Record& record) {
-  const auto found = record.point.options.find("mlperf_model");
-  return found == record.point.options.end() ? record.point.model : found->second;
-}
+std::string mlperf_benchmark(const Record& record) { return option_of(record.point, "mlperf_model", record.point.model); }
 
 std::string mlperf_system_name(const Record& record) {
   const std::string device = on_gpu(record) ? known(record, gpu_key(record, "name")) : known(record, "cpu.model");

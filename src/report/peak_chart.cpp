@@ -1,11 +1,12 @@
 #include "report/peak_chart.h"
 
 #include "analysis/words.h"
-#include "base/text.h"
 #include "record/latency_percentiles.h"
 #include "record/load_axis.h"
+#include "record/point_option.h"
 #include "report/chart.h"
 #include "report/html.h"
+#include "stats/latency_bound.h"
 
 #include <fmt/format.h>
 
@@ -22,11 +23,6 @@ struct Measured {
 };
 using Search = std::vector<Measured>;
 
-std::string option(const Point& point, const std::string& name) {
-  const auto found = point.options.find(name);
-  return found == point.options.end() ? "" : found->second;
-}
-
 std::map<Point, Search> searches_of(const Workload& workload) {
   std::map<Point, Search> searches;
   for (const Line& line : workload.lines) {
@@ -37,39 +33,23 @@ std::map<Point, Search> searches_of(const Workload& workload) {
       key.options.erase("peak");
       const auto missed = [](const OutcomeCount& seen) { return seen.outcome != Outcome::ok || seen.verdict == Verdict::invalid; };
       const bool held = std::none_of(point->outcomes.begin(), point->outcomes.end(), missed);
-      searches[key].push_back({point, *load, option(point->point, "peak") == "confirm" && point->records > 1, held});
+      searches[key].push_back({point, *load, option_of(point->point, "peak") == "confirm" && point->records > 1, held});
     }
   }
   return searches;
 }
 
-// "p99.9=15ms": the Metric p999, the name p99.9, 15.
-struct Bound {
-  std::string metric, name;
-  double limit_ms = 0;
-};
-std::optional<Bound> parse_bound(const std::string& text) {
-  const size_t equals = text.find('=');
-  if (equals == std::string::npos) return std::nullopt;
-  Bound bound{"", text.substr(0, equals), 0};
-  const auto limit = parse_duration(text.substr(equals + 1));
-  const auto percent = parse_double(std::string_view(bound.name).substr(1));
-  for (const NamedPercentile& named : latency_percentiles)
-    if (percent == named.percent) bound.metric = latency_metric_id(named.name);
-  if (!limit || bound.metric.empty()) return std::nullopt;
-  bound.limit_ms = static_cast<double>(*limit) / 1e6;
-  return bound;
-}
-
 std::string figure(const Point& key, Search& search) {
-  const auto bound = parse_bound(option(key, "bound"));
-  if (!bound) return {};
+  const auto bound = latency_bound_from(option_of(key, "bound"));
+  const std::string metric = bound ? latency_metric_id(bound->percent) : "";
+  if (metric.empty()) return {};
+  const std::string name = percentile_name(*bound);
   std::sort(search.begin(), search.end(), [](const Measured& a, const Measured& b) { return a.load < b.load; });
   const auto knee = std::find_if(search.rbegin(), search.rend(), [](const Measured& m) { return m.confirms && m.held; });
   const std::string unit = load_axis(key.scenario)->unit;
-  ChartLine curve{bound->name, 0, false, {}}, limit{"bound", 0, true, {}};
+  ChartLine curve{name, 0, false, {}}, limit{"bound", 0, true, {}};
   for (auto it = search.begin(); it != search.end(); ++it) {
-    const MetricSummary* latency = it->point->find(bound->metric);
+    const MetricSummary* latency = it->point->find(metric);
     if (latency == nullptr) continue;
     ChartPoint point;
     point.x = it->load;
@@ -77,7 +57,7 @@ std::string figure(const Point& key, Search& search) {
     point.y_low = latency->estimate.low;
     point.y_high = latency->estimate.high;
     point.hollow = !it->held;
-    point.tip = fmt::format("{} {}\n{} {} ms\n{}", format_significant(it->load), unit, bound->name, format_significant(point.y),
+    point.tip = fmt::format("{} {}\n{} {} ms\n{}", format_significant(it->load), unit, name, format_significant(point.y),
                             it->held ? "held" : it->point->reason);
     if (knee != search.rend() && &*knee == &*it) point.tag = "peak " + format_significant(it->load);
     curve.points.push_back(std::move(point));
@@ -86,18 +66,17 @@ std::string figure(const Point& key, Search& search) {
   for (const double x : {curve.points.front().x, curve.points.back().x}) {
     ChartPoint point;
     point.x = x;
-    point.y = bound->limit_ms;
+    point.y = static_cast<double>(bound->limit) / 1e6;
     limit.points.push_back(point);
   }
-  const Chart chart{fmt::format("{} latency against {}", bound->name, unit),
+  const Chart chart{fmt::format("{} latency against {}", name, unit),
                     {"Load (" + unit + ")", Scale::log10, {}},
-                    {bound->name + " latency (ms)", Scale::log10, {}},
+                    {name + " latency (ms)", Scale::log10, {}},
                     {curve, limit}};
   return fmt::format(
       "<figure><figcaption><b>{} latency against load</b><span>{} {}; dotted: the bound {}; hollow: a run missed "
       "it</span></figcaption>{}</figure>",
-      html_escaped(bound->name), html_escaped(key.backend), html_escaped(key.precision), html_escaped(option(key, "bound")),
-      chart_svg(chart));
+      html_escaped(name), html_escaped(key.backend), html_escaped(key.precision), html_escaped(option_of(key, "bound")), chart_svg(chart));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "report/report.h"
 #include "report/view.h"
 
+#include <functional>
 #include <string>
 
 namespace deepgap {
@@ -20,6 +21,13 @@ std::string table_section(const View& view);
 std::string failures_section(const View& view);
 std::string environment_section(const View& view);
 std::string method_section(const View& view);
+
+// A heading with its pictures, given as one text, for each Workload that `pictures` has some for; at most report_caps.workloads of them.
+struct WorkloadPictures {
+  std::string figures;
+  size_t left_out = 0;  // Points or Lines that are in the table alone
+};
+std::string drawn_workloads(const View& view, const std::function<WorkloadPictures(const Workload&)>& pictures);
 
 // <ul> of statements with links to their rows; those beyond `open` are folded away, those beyond the cap counted.
 std::string statements_list(const View& view, const std::vector<Statement>& statements, size_t open, const std::string& css_class);

@@ -1,5 +1,6 @@
 #include "run/join_ranks.h"
 
+#include "record/memory_use.h"
 #include "record/record_json.h"
 #include "stats/percentile.h"
 
@@ -98,13 +99,8 @@ void move_to(Estimate& estimate, double value) {
   if (estimate.high) *estimate.high *= factor;
 }
 
-int64_t sum_if_known(int64_t a, int64_t b) { return a < 0 || b < 0 ? -1 : a + b; }
-
 void add_resources(Record& record, const Record& rank) {
-  MemoryUse& all = record.device_memory;
-  const MemoryUse& own = rank.device_memory;
-  all = {sum_if_known(all.reserved_bytes, own.reserved_bytes), sum_if_known(all.in_use_bytes, own.in_use_bytes),
-         sum_if_known(all.peak_bytes, own.peak_bytes)};
+  record.device_memory = sum_of(record.device_memory, rank.device_memory);
   if (record.host_memory_peak_bytes && rank.host_memory_peak_bytes) *record.host_memory_peak_bytes += *rank.host_memory_peak_bytes;
   record.timings_dropped += rank.timings_dropped;
   record.warmup_queries += rank.warmup_queries;

@@ -1,6 +1,7 @@
 #include "run/supervisor.h"
 
 #include "base/text.h"
+#include "record/point_option.h"
 #include "record/record_json.h"
 #include "record/timing_block.h"
 #include "run/join_ranks.h"
@@ -96,14 +97,10 @@ void Supervisor::serve(const Batch& batch, const Receiver& receive) {
 
 // "server-v6.0-performance-1a2b3c4d-0"
 std::string Supervisor::log_folder(const Job& job) const {
-  const auto& options = job.point.options;
-  const auto round = options.find("mlperf"), mode = options.find("mlperf_mode"), test = options.find("mlperf_test");
-  if (settings_.mlperf_log.empty() || round == options.end() || !settings_.mlperf_log_each) return settings_.mlperf_log;
-  const std::string what = test != options.end() && test->second != "none" ? test->second
-                           : mode != options.end()                         ? mode->second
-                                                                           : "performance";
-  return fmt::format("{}/{}-{}-{}-{}-{}", settings_.mlperf_log, job.point.scenario, round->second, what, job.point_id.substr(0, 8),
-                     job.repeat);
+  const std::string round = option_of(job.point, "mlperf"), test = option_of(job.point, "mlperf_test", "none");
+  if (settings_.mlperf_log.empty() || round.empty() || !settings_.mlperf_log_each) return settings_.mlperf_log;
+  const std::string what = test != "none" ? test : option_of(job.point, "mlperf_mode", "performance");
+  return fmt::format("{}/{}-{}-{}-{}-{}", settings_.mlperf_log, job.point.scenario, round, what, job.point_id.substr(0, 8), job.repeat);
 }
 
 WorkOrder Supervisor::order_for(const Job& job) const {

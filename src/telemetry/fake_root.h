@@ -1,40 +1,28 @@
 // A folder that stands for "/" in tests, removed with its content at the end.
 #pragma once
 
+#include "base/temporary_folder.h"
+
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include <filesystem>
 #include <fstream>
-#include <stdexcept>
 #include <string>
 
 namespace deepgap {
 
 class FakeRoot {
  public:
-  FakeRoot() {
-    std::string name = (std::filesystem::temp_directory_path() / "deepgap-root-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary folder");
-    path_ = name;
-  }
-  ~FakeRoot() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  FakeRoot(const FakeRoot&) = delete;
-  FakeRoot& operator=(const FakeRoot&) = delete;
-
-  const std::string& path() const { return path_; }
+  const std::string& path() const { return folder_.path(); }
   FakeRoot& with(const std::string& file, const std::string& content) {
-    std::filesystem::create_directories(std::filesystem::path(path_ + file).parent_path());
-    std::ofstream(path_ + file) << content;
+    std::filesystem::create_directories(std::filesystem::path(path() + file).parent_path());
+    std::ofstream(path() + file) << content;
     return *this;
   }
-  void without(const std::string& file) { std::filesystem::remove_all(path_ + file); }
+  void without(const std::string& file) { std::filesystem::remove_all(path() + file); }
 
  private:
-  std::string path_;
+  TemporaryFolder folder_;
 };
 
 inline constexpr const char* fake_cpuinfo =

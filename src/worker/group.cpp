@@ -71,6 +71,11 @@ Clock& Group::clock(const WorkOrder& order) {
   return *clock_;
 }
 
+const NodeChecks& Group::node_checks(const std::string& key, const std::function<NodeChecks()>& make) {
+  const auto found = node_checks_.find(key);
+  return found != node_checks_.end() ? found->second : node_checks_.emplace(key, make()).first->second;
+}
+
 Backend& Group::backend(const WorkOrder& order) {
   if (plugin_ && plugin_name_ != order.point.backend) {
     throw Error(ErrorKind::internal, fmt::format("a worker of {} was given a point of {}", plugin_name_, order.point.backend));

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "telemetry/probe.h"
+#include "worker/node_check.h"
 #include "worker/order.h"
 #include "worker/plugin.h"
 #include "worker/point_options.h"
@@ -47,6 +48,8 @@ class Group {
   void quantize(const WorkOrder& order, const PointOptions& options);
   // Made with the first order, for its devices.
   Clock& clock(const WorkOrder& order);
+  // What `make` gives, once for each `key`: batches of one model and engine share it.
+  const NodeChecks& node_checks(const std::string& key, const std::function<NodeChecks()>& make);
   // Started with the first order: its devices and its period are those of the whole group.
   Telemetry& telemetry(const WorkOrder& order);
   std::optional<Window>& idle_window() { return idle_window_; }           // of the first order
@@ -67,6 +70,7 @@ class Group {
   std::unique_ptr<Dataset> dataset_;
   std::vector<uint32_t> samples_;
   double load_s_ = 0;
+  std::map<std::string, NodeChecks> node_checks_;
   bool first_order_ = true;
   std::optional<Window> idle_window_;
   Facts environment_;

@@ -1,5 +1,6 @@
 #include "worker/instances.h"
 
+#include "record/memory_use.h"
 #include "scenario/session_target.h"
 #include "telemetry/affinity.h"
 #include "telemetry/environment.h"
@@ -14,9 +15,6 @@
 
 namespace deepgap {
 namespace {
-
-// -1 is "not known", and so is a sum with such a part.
-int64_t sum_of(int64_t a, int64_t b) { return a < 0 || b < 0 ? -1 : a + b; }
 
 // Sessions on one CPU each get CPUs of their own: engines take those that the loading thread has, and would all pin to the same ones.
 class LoadingCpus {
@@ -83,14 +81,12 @@ MemoryUse Instances::memory() const {
     const auto [found, first] = devices.emplace(instance.device, use);
     if (first) continue;
     MemoryUse& all = found->second;
-    const auto join = [&](int64_t a, int64_t b) { return instance.device.kind == "cpu" ? sum_of(a, b) : std::max(a, b); };
-    all = {join(all.reserved_bytes, use.reserved_bytes), join(all.in_use_bytes, use.in_use_bytes), join(all.peak_bytes, use.peak_bytes)};
+    all = instance.device.kind == "cpu" ? sum_of(all, use)
+                                        : MemoryUse{std::max(all.reserved_bytes, use.reserved_bytes),
+                                                    std::max(all.in_use_bytes, use.in_use_bytes), std::max(all.peak_bytes, use.peak_bytes)};
   }
   MemoryUse total{0, 0, 0};
-  for (const auto& [device, use] : devices) {
-    total = {sum_of(total.reserved_bytes, use.reserved_bytes), sum_of(total.in_use_bytes, use.in_use_bytes),
-             sum_of(total.peak_bytes, use.peak_bytes)};
-  }
+  for (const auto& [device, use] : devices) total = sum_of(total, use);
   return total;
 }
 

@@ -37,7 +37,7 @@ std::string lateness_note(const OfferedLoad& load, const LatencyBound& bound) {
 
 std::string bound_reason(const OfferedLoad& load, const LatencyBound& bound, const LatencySummary& latencies) {
   const int64_t fewest = fewest_queries(bound);
-  const std::string name = bound.text.substr(0, bound.text.find('='));
+  const std::string name = percentile_name(bound);
   const std::string limit = ms_text(static_cast<double>(bound.limit));
   if (latencies.count < fewest) {
     return fmt::format("{} queries are too few for the bound {}: it takes {}; measure longer (--duration)", latencies.count, bound.text,

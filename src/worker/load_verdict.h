@@ -4,8 +4,8 @@
 // queries to tell. The reason says so in words, and what to change. docs/method.md has the rules.
 #pragma once
 
-#include "scenario/latency_bound.h"
 #include "scenario/offered_load.h"
+#include "stats/latency_bound.h"
 
 #include <deepgap/record.h>
 

@@ -1,6 +1,7 @@
 #include "worker/measure.h"
 
 #include "base/text.h"
+#include "record/point_option.h"
 #include "telemetry/environment.h"
 #include "worker/check.h"
 #include "worker/dispatch_record.h"
@@ -52,10 +53,7 @@ void apply_default_duration(const Scenario& scenario, StoppingSettings& settings
 }
 
 // Queries a second, of a scenario that has a rate; else 0.
-double offered_rate(const Point& point) {
-  const auto rate = point.options.find("rate");
-  return rate == point.options.end() ? 0 : parse_double(rate->second).value_or(0);
-}
+double offered_rate(const Point& point) { return parse_double(option_of(point, "rate")).value_or(0); }
 
 // The state of one order while it runs; `record` is what is known so far.
 class Measurement {
@@ -272,7 +270,7 @@ void Measurement::check(const Instances::Instance& instance) {
     return;
   }
   if (!result->pass && is_judged_by_nodes(order_.point)) {
-    NodeVerdict verdict = judge_by_nodes(order_.point, instance.device, options_, order_.cache_dir, *result);
+    NodeVerdict verdict = judge_by_nodes(order_.point, instance.device, options_, order_.cache_dir, group_, *result);
     record_.facts["check"] = std::move(verdict.words);
     result = std::move(verdict.result);
   }

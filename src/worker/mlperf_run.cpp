@@ -1,6 +1,7 @@
 #include "worker/mlperf_run.h"
 
 #include "base/text.h"
+#include "record/point_option.h"
 #include "scenario/mlperf/logs.h"
 #include "scenario/mlperf/run_options.h"
 #include "worker/timing_log.h"
@@ -87,6 +88,10 @@ std::pair<std::string, double> score_of(const LoadgenSettings& settings, const L
   return {};
 }
 
+LoadgenRunSettings run_settings(const Point& point, int64_t library_size) {
+  return loadgen_run_settings(point.options, point.scenario, point.model, library_size);
+}
+
 void note_run(const LoadgenRunSettings& run, Record& record) {
   record.facts["mlperf.loadgen_rules"] = run.round.version;
   record.facts["mlperf.mode"] = std::string(name_of(run.settings.mode));
@@ -123,17 +128,15 @@ void check_mlperf(const Point& point) {
   if (!is_mlperf(point)) return;
   if (point.options.contains("bound"))
     throw Error(ErrorKind::usage, "the round's rules bound an MLPerf run's latency: set mlperf_target_latency (ms) instead of bound");
-  const auto shed = point.options.find("shed");
-  if (shed != point.options.end() && shed->second != "none")
-    throw Error(ErrorKind::usage, "an MLPerf run answers every query: leave out shed");
-  loadgen_run_settings(point.options, point.scenario, point.model, loadgen_library_size(point.options, point.model));
+  if (option_of(point, "shed", "none") != "none") throw Error(ErrorKind::usage, "an MLPerf run answers every query: leave out shed");
+  run_settings(point, loadgen_library_size(point.options, point.model));
 }
 
 double mlperf_seconds(const Point& point) {
   if (!is_mlperf(point)) return 0;
   LoadgenSettings settings;
   try {
-    settings = loadgen_run_settings(point.options, point.scenario, point.model, loadgen_library_size(point.options, point.model)).settings;
+    settings = run_settings(point, loadgen_library_size(point.options, point.model)).settings;
   } catch (const Error&) {
     return 0;  // the inspection says why
   }
@@ -162,7 +165,7 @@ std::string mlperf_answer(std::span<const TensorView> outputs, size_t row) {
 std::optional<Window> run_mlperf(const WorkOrder& order, const Dataset& dataset, Target& target, Clock& clock, Pulse& pulse,
                                  const std::atomic<bool>& interrupted, Record& record) {
   const Point& point = order.point;
-  const LoadgenRunSettings run = loadgen_run_settings(point.options, point.scenario, point.model, static_cast<int64_t>(dataset.size()));
+  const LoadgenRunSettings run = run_settings(point, static_cast<int64_t>(dataset.size()));
   note_run(run, record);
   std::optional<LoadgenLogs> logs;
   if (!order.mlperf_log.empty()) {

@@ -2,12 +2,12 @@
 
 #include "model/zoo/zoo.h"
 #include "worker/check.h"
-#include "worker/group.h"
 #include "worker/node_check.h"
 
 #include <deepgap/error.h>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 
@@ -21,7 +21,7 @@ bool is_judged_by_nodes(const Point& point) {
 }
 
 NodeVerdict judge_by_nodes(const Point& point, const DeviceId& device, const PointOptions& options, const std::string& cache_dir,
-                           const CheckResult& outputs) {
+                           Group& group, const CheckResult& outputs) {
   OutputsRequest request;
   request.model = model_request(point, options, cache_dir);
   request.backend = point.backend;
@@ -33,7 +33,7 @@ NodeVerdict judge_by_nodes(const Point& point, const DeviceId& device, const Poi
   request.cache_dir = cache_dir;
   request.options = options.backend;
   request.quantize = options.quantize;
-  const NodeChecks checks = check_nodes(request);
+  const NodeChecks& checks = group.node_checks(outputs_request_to_json(request).dump(), [&] { return check_nodes(request); });
   if (checks.nodes.empty()) throw Error(ErrorKind::internal, "no node was compared");
   const auto worst = std::min_element(checks.nodes.begin(), checks.nodes.end(),
                                       [](const NodeCheck& a, const NodeCheck& b) { return a.sqnr_db < b.sqnr_db; });

@@ -1,5 +1,7 @@
 #include "worker/plugin.h"
 
+#include "base/temporary_folder.h"
+
 #include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -19,20 +21,15 @@ using testing::HasSubstr;
 // A folder of plug-ins that is the one searched for as long as this lives.
 class PluginFolder {
  public:
-  PluginFolder() {
-    std::string pattern = (fs::temp_directory_path() / "deepgap-plugins-XXXXXX").string();
-    path_ = ::mkdtemp(pattern.data());
-    ::setenv("DEEPGAP_PLUGINS", path_.c_str(), 1);
-  }
-  ~PluginFolder() {
-    ::unsetenv("DEEPGAP_PLUGINS");
-    fs::remove_all(path_);
-  }
-  void write(const std::string& file, const std::string& content) const { std::ofstream(path_ / file) << content; }
-  const fs::path& path() const { return path_; }
+  PluginFolder() { ::setenv("DEEPGAP_PLUGINS", folder_.path().c_str(), 1); }
+  ~PluginFolder() { ::unsetenv("DEEPGAP_PLUGINS"); }
+  PluginFolder(const PluginFolder&) = delete;
+  PluginFolder& operator=(const PluginFolder&) = delete;
+  void write(const std::string& file, const std::string& content) const { std::ofstream(path() / file) << content; }
+  fs::path path() const { return folder_.path(); }
 
  private:
-  fs::path path_;
+  TemporaryFolder folder_;
 };
 
 std::string refusal(const std::function<void()>& work, ErrorKind kind = ErrorKind::refused) {

@@ -6,8 +6,8 @@
 #include <deepgap/point.h>
 
 #include "quantize/settings.h"
-#include "scenario/latency_bound.h"
 #include "scenario/scenario.h"
+#include "stats/latency_bound.h"
 #include "telemetry/near_cpus.h"
 #include "worker/dispatch_options.h"
 

@@ -5,6 +5,7 @@
 #include "analysis/words.h"
 #include "base/registry.h"
 #include "base/text.h"
+#include "record/point_option.h"
 
 #include <fmt/format.h>
 
@@ -13,10 +14,7 @@
 namespace deepgap {
 namespace {
 
-int64_t instances_of(const Point& point) {
-  const auto found = point.options.find("instances");
-  return found == point.options.end() ? 1 : parse_int(found->second).value_or(1);
-}
+int64_t instances_of(const Point& point) { return parse_int(option_of(point, "instances")).value_or(1); }
 
 int64_t devices_of(const Point& point) { return static_cast<int64_t>(point.placement.devices.size()); }
 

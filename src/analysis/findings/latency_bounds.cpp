@@ -2,6 +2,7 @@
 #include "analysis/finding.h"
 #include "analysis/words.h"
 #include "base/registry.h"
+#include "record/point_option.h"
 
 #include <fmt/format.h>
 
@@ -16,11 +17,6 @@ struct Loaded {
   const PointSummary* point;
   double rate;  // queries answered a second
 };
-
-std::string option(const Point& point, const std::string& name) {
-  const auto found = point.options.find(name);
-  return found == point.options.end() ? "" : found->second;
-}
 
 class LatencyBounds final : public Finding {
  public:
@@ -47,7 +43,7 @@ class LatencyBounds final : public Finding {
     std::map<Point, std::vector<Loaded>> groups;
     for (const Line& line : workload.lines) {
       for (const PointSummary* point : line.points) {
-        if (option(point->point, "bound").empty() || !option(point->point, "peak").empty() || point->outcome != Outcome::ok) continue;
+        if (option_of(point->point, "bound").empty() || !option_of(point->point, "peak").empty() || point->outcome != Outcome::ok) continue;
         Point key = point->point;
         key.options.erase("rate");
         const MetricSummary* rate = point->find("achieved_rate");
@@ -59,12 +55,12 @@ class LatencyBounds final : public Finding {
 
   static Statement statement(const Workload& workload, const std::vector<Loaded>& points) {
     const Loaded& any = points.front();
-    const std::string bound = option(any.point->point, "bound");
+    const std::string bound = option_of(any.point->point, "bound");
     const auto fails = [](const Loaded& loaded) { return loaded.point->verdict == Verdict::invalid; };
     const auto failed = std::find_if(points.begin(), points.end(), fails);
     Statement said;
     for (const Loaded& loaded : points) said.point_ids.push_back(loaded.point->point_id);
-    said.headline = fmt::format("{}, {}, batch {}: ", workload.label, label_without(*any.line, "rate=" + option(any.line->key, "rate")),
+    said.headline = fmt::format("{}, {}, batch {}: ", workload.label, label_without(*any.line, "rate=" + option_of(any.line->key, "rate")),
                                 any.point->point.batch);
     if (failed == points.begin()) {
       said.tone = Tone::warning;

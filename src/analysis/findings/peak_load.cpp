@@ -3,6 +3,7 @@
 #include "analysis/words.h"
 #include "base/registry.h"
 #include "record/load_axis.h"
+#include "record/point_option.h"
 #include "stats/sign_confidence.h"
 
 #include <fmt/format.h>
@@ -25,8 +26,8 @@ std::string label_of(const Confirmed& found) {
   Line line = *found.line;
   line.label = label_without(line, "peak=confirm");
   for (const char* load : {"rate", "clients"}) {
-    const auto option = line.key.options.find(load);
-    if (option != line.key.options.end()) line.label = label_without(line, std::string(load) + "=" + option->second);
+    const std::string value = option_of(line.key, load);
+    if (!value.empty()) line.label = label_without(line, std::string(load) + "=" + value);
   }
   return line.label;
 }
@@ -55,9 +56,8 @@ class PeakLoad final : public Finding {
       std::map<Point, std::vector<Confirmed>> searches;
       for (const Line& line : workload.lines) {
         for (const PointSummary* point : line.points) {
-          const auto peak = point->point.options.find("peak");
           const auto load = load_of(point->point);
-          if (peak == point->point.options.end() || peak->second != "confirm" || !load) continue;
+          if (option_of(point->point, "peak") != "confirm" || !load) continue;
           searches[without_load(point->point)].push_back(confirmed(line, *point, *load));
         }
       }
@@ -72,13 +72,12 @@ class PeakLoad final : public Finding {
     const auto all_held = [](const Confirmed& c) { return c.runs > 1 && c.held == c.runs; };
     const auto best = std::find_if(loads.rbegin(), loads.rend(), all_held);
     if (best == loads.rend()) return;
-    const auto bound = key.options.find("bound");
     const std::string unit = load_axis(key.scenario)->unit;
     Statement said;
     said.tone = Tone::result;
     said.point_ids.push_back(best->point->point_id);
     said.headline = fmt::format("{}, {}: {} {} are the most that hold {}", workload.label, label_of(*best), format_significant(best->load),
-                                unit, bound == key.options.end() ? "the bound" : bound->second);
+                                unit, option_of(key, "bound", "the bound"));
     said.detail = fmt::format("{} of {} runs there held it: with {:.0f} % confidence at least half of all do.", best->held, best->runs,
                               100 * sign_confidence(best->runs, best->held));
     if (best != loads.rbegin()) {

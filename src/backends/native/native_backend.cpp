@@ -1,5 +1,6 @@
 #include "backends/native/native_backend.h"
 
+#include "backends/common/host.h"
 #include "backends/common/quantized_file.h"
 #include "backends/native/native_session.h"
 #include "engine/cpu/isa.h"
@@ -8,22 +9,11 @@
 #include <deepgap/own_options.h>
 
 #include <fmt/core.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <fstream>
 
 namespace deepgap {
 namespace {
-
-std::string cpu_name() {
-  std::ifstream info("/proc/cpuinfo");
-  for (std::string line; std::getline(info, line);) {
-    const auto colon = line.find(": ");
-    if (line.starts_with("model name") && colon != std::string::npos) return line.substr(colon + 2);
-  }
-  return "CPU";
-}
 
 // Why not in this precision; empty when it can.
 std::string precision_refusal(const std::string& precision, const GraphSummary& graph) {
@@ -60,8 +50,7 @@ std::string NativeBackend::version() const {
 }
 
 std::vector<DeviceInfo> NativeBackend::devices() const {
-  const int64_t memory = static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
-  return {{DeviceId{}, cpu_name(), memory, {{"isa", isa_description()}}}};
+  return {{DeviceId{}, cpu_name(), host_memory_bytes(), {{"isa", isa_description()}}}};
 }
 
 std::vector<OptionInfo> NativeBackend::options() const {

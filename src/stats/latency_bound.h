@@ -3,6 +3,7 @@
 
 #include <deepgap/clock.h>
 
+#include <optional>
 #include <string>
 
 namespace deepgap {
@@ -13,8 +14,11 @@ struct LatencyBound {
   std::string text;  // as it was given
 };
 
-// Throws Error{usage} naming `text`.
+std::optional<LatencyBound> latency_bound_from(const std::string& text);
+// The same; throws Error{usage} naming `text` where it is none.
 LatencyBound parse_latency_bound(const std::string& text);
+// "p99" of "p99=15ms".
+inline std::string percentile_name(const LatencyBound& bound) { return bound.text.substr(0, bound.text.find('=')); }
 
 // The fewest queries of which that percentile is not just the slowest one: 100 for p99.
 int64_t fewest_queries(const LatencyBound& bound);

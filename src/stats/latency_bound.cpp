@@ -1,4 +1,4 @@
-#include "scenario/latency_bound.h"
+#include "stats/latency_bound.h"
 
 #include "base/text.h"
 #include "stats/percentile.h"
@@ -11,14 +11,17 @@
 
 namespace deepgap {
 
-LatencyBound parse_latency_bound(const std::string& text) {
+std::optional<LatencyBound> latency_bound_from(const std::string& text) {
   const size_t equals = text.find('=');
   const auto percent = parse_percentile(std::string_view(text).substr(0, equals));
   const auto limit = equals == std::string::npos ? std::nullopt : parse_duration(std::string_view(text).substr(equals + 1));
-  if (!percent || !limit || *limit <= 0) {
-    throw Error(ErrorKind::usage, fmt::format("bound='{}' is no percentile of latency and its limit, such as p99=15ms", text));
-  }
-  return {*percent, *limit, text};
+  if (!percent || !limit || *limit <= 0) return std::nullopt;
+  return LatencyBound{*percent, *limit, text};
+}
+
+LatencyBound parse_latency_bound(const std::string& text) {
+  if (auto bound = latency_bound_from(text)) return *bound;
+  throw Error(ErrorKind::usage, fmt::format("bound='{}' is no percentile of latency and its limit, such as p99=15ms", text));
 }
 
 // A hair is taken off, so that 100 / (100 - 99.9) is 1000 and not 1001.

@@ -1,0 +1,22 @@
+#include "report/html.h"
+#include "report/sections.h"
+
+#include <fmt/format.h>
+
+namespace deepgap {
+
+std::string drawn_workloads(const View& view, const std::function<WorkloadPictures(const Workload&)>& pictures) {
+  std::string html;
+  size_t shown = 0;
+  for (const Workload& workload : view.workloads) {
+    if (shown == report_caps.workloads) break;
+    const WorkloadPictures drawn = pictures(workload);
+    if (drawn.figures.empty()) continue;
+    ++shown;
+    html += "<h3>" + html_escaped(workload.label) + "</h3><div class=\"charts\">" + drawn.figures + "</div>";
+    if (drawn.left_out > 0) html += fmt::format("<p class=\"aside\">{} more are in the table.</p>", drawn.left_out);
+  }
+  return html;
+}
+
+}  // namespace deepgap

@@ -435,6 +435,21 @@ TEST(Findings, several_devices_are_set_against_one) {
   EXPECT_THAT(said[0].point_ids, SizeIs(3));
 }
 
+TEST(Findings, several_devices_name_the_options_they_were_measured_with) {
+  ResultsCollector collector;
+  for (const char* inputs : {"host", "ready"}) {
+    Made one{.throughputs = {1000, 1002, 998}, .device = "cuda"};
+    one.options = {{"inputs", inputs}};
+    Made two = one;
+    two.devices = 2;
+    for (const Made& made : {one, two}) add(collector, made);
+  }
+  const auto said = find("instances", collector);
+  ASSERT_THAT(said, SizeIs(2));
+  EXPECT_THAT(said[0].headline, HasSubstr("inputs=host: fastest with "));
+  EXPECT_THAT(said[1].headline, HasSubstr("inputs=ready: fastest with "));
+}
+
 TEST(Findings, without_one_session_there_is_nothing_to_set_several_against) {
   ResultsCollector collector;
   add(collector, {.throughputs = {1900}, .device = "cuda", .devices = 2});

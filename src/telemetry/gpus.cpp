@@ -23,13 +23,17 @@ std::string path_words(int level) {
   return "between NUMA nodes";
 }
 
+Fact path_between(const NvmlApi& api, NvmlDevice a, NvmlDevice b) {
+  int level = 0, nvlink = -1;
+  if (const int result = nvml_call(api.common_ancestor, a, b, &level); result != nvml_ok) return not_available(nvml_words(result));
+  const bool linked = nvml_call(api.peer_status, a, b, nvml_peer_nvlink, &nvlink) == nvml_ok && nvlink == nvml_peer_ok;
+  return (linked ? "over NVLink; without it " : "") + path_words(level);
+}
+
 void add_paths(const NvmlApi& api, const std::vector<VisibleGpu>& gpus, std::vector<Facts>& facts) {
   for (size_t i = 0; i < gpus.size(); ++i) {
     for (size_t j = 0; j < gpus.size(); ++j) {
-      int level = 0;
-      if (i == j) continue;
-      const int result = nvml_call(api.common_ancestor, gpus[i].device, gpus[j].device, &level);
-      facts[i][fmt::format("path_to_{}", j)] = result == nvml_ok ? Fact(path_words(level)) : not_available(nvml_words(result));
+      if (i != j) facts[i][fmt::format("path_to_{}", j)] = path_between(api, gpus[i].device, gpus[j].device);
     }
   }
 }

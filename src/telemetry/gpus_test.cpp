@@ -54,6 +54,8 @@ TEST(Gpus, several_gpus_tell_the_way_between_them) {
   const auto inventory = inspect_gpus(fake.loader());
   ASSERT_EQ(inventory.gpus.size(), 2u);
   EXPECT_EQ(std::get<std::string>(inventory.gpus[0].at("path_to_1")), "between NUMA nodes");
+  for (FakeGpu& gpu : fake.gpus) gpu.links = 18;
+  EXPECT_EQ(std::get<std::string>(inspect_gpus(fake.loader()).gpus[0].at("path_to_1")), "over NVLink; without it between NUMA nodes");
 }
 
 TEST(Throttle, bits_have_names) {

@@ -55,6 +55,7 @@ void find_device_functions(void* library, NvmlApi& api) {
   find(library, "nvmlDeviceGetNvLinkVersion", api.link_version);
   find(library, "nvmlDeviceGetNvLinkRemotePciInfo_v2", api.link_remote);
   find(library, "nvmlDeviceGetTopologyCommonAncestor", api.common_ancestor);
+  find(library, "nvmlDeviceGetP2PStatus", api.peer_status);
 }
 
 }  // namespace

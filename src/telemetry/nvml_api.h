@@ -68,6 +68,7 @@ inline constexpr int nvml_clock_sm = 1, nvml_clock_memory = 2;
 inline constexpr int nvml_policy_power = 0, nvml_policy_thermal = 1;
 inline constexpr int nvml_pcie_sent = 0, nvml_pcie_received = 1;
 inline constexpr unsigned nvml_most_links = 18;
+inline constexpr int nvml_peer_nvlink = 2, nvml_peer_ok = 0;
 
 // Every function answers an NvmlResult. Thread-safe as NVML is.
 struct NvmlApi {
@@ -94,6 +95,7 @@ struct NvmlApi {
   std::function<int(NvmlDevice, unsigned, unsigned*)> link_state, link_version;
   std::function<int(NvmlDevice, unsigned, NvmlPci*)> link_remote;
   std::function<int(NvmlDevice, NvmlDevice, int*)> common_ancestor;
+  std::function<int(NvmlDevice, NvmlDevice, int, int*)> peer_status;  // of one way to reach the other, such as nvml_peer_nvlink
 };
 
 // Opens the library and starts it. On failure `reason` says why and the table is empty. The library stays open for the program's life:

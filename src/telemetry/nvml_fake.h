@@ -84,6 +84,10 @@ inline void FakeNvml::fill_identity(NvmlApi& api) {
   };
   api.link_version = [](NvmlDevice, unsigned, unsigned* out) { return *out = 4, nvml_ok; };
   api.common_ancestor = [](NvmlDevice, NvmlDevice, int* out) { return *out = 50, nvml_ok; };
+  api.peer_status = [](NvmlDevice a, NvmlDevice b, int, int* status) {
+    const bool linked = static_cast<FakeGpu*>(a)->links > 0 && static_cast<FakeGpu*>(b)->links > 0;
+    return *status = linked ? nvml_peer_ok : 3, nvml_ok;
+  };
 }
 
 inline void FakeNvml::fill_readings(NvmlApi& api) {

@@ -6,6 +6,7 @@
 #include "base/registry.h"
 #include "base/text.h"
 #include "record/point_option.h"
+#include "record/record_json.h"
 
 #include <fmt/format.h>
 
@@ -18,8 +19,11 @@ int64_t instances_of(const Point& point) { return parse_int(option_of(point, "in
 
 int64_t devices_of(const Point& point) { return static_cast<int64_t>(point.placement.devices.size()); }
 
-// "2 devices in one process", "2 processes", "4 sessions on a device"
+bool is_one_session(const Point& point) { return instances_of(point) == 1 && devices_of(point) == 1 && point.placement.processes == 1; }
+
+// "2 devices in one process", "2 processes", "4 sessions on a device", "cuda:1 alone"
 std::string place_words(const Point& point) {
+  if (is_one_session(point)) return placement_name(point.placement) + " alone";
   std::vector<std::string> words;
   if (instances_of(point) > 1 || devices_of(point) == 1)
     words.push_back(count_of(instances_of(point), "session", "sessions") + " on a device");
@@ -44,9 +48,7 @@ class InstanceScaling final : public Finding {
     for (const Workload& workload : evidence.workloads) {
       for (auto lines : lines_alike_but(workload, forget_place)) {
         lines.erase(std::remove_if(lines.begin(), lines.end(), [](const Line* line) { return line->peak() == nullptr; }), lines.end());
-        const auto one = std::find_if(lines.begin(), lines.end(), [](const Line* line) {
-          return instances_of(line->key) == 1 && devices_of(line->key) == 1 && line->key.placement.processes == 1;
-        });
+        const auto one = std::find_if(lines.begin(), lines.end(), [](const Line* line) { return is_one_session(line->key); });
         if (lines.size() > 1 && one != lines.end()) statements.push_back(statement(workload, lines, **one));
       }
     }
@@ -65,13 +67,16 @@ class InstanceScaling final : public Finding {
     const auto throughput = [](const Line* line) { return line->peak()->find("throughput")->estimate.value; };
     const Line& best = **std::max_element(lines.begin(), lines.end(), [&](auto* a, auto* b) { return throughput(a) < throughput(b); });
     Statement statement;
-    statement.headline = fmt::format("{}: fastest with {}", workload.label, place_words(best.key));
+    statement.headline = fmt::format("{}, {}: fastest with {}", workload.label, label_without(one, placement_name(one.key.placement)),
+                                     place_words(best.key));
     statement.point_ids = {best.peak()->point_id};
+    std::vector<std::string> sentences;
     for (const Line* line : lines) {
       if (line == &one) continue;
       if (line != &best) statement.point_ids.push_back(line->peak()->point_id);
-      statement.detail += sentence(*line, one);
+      if (const std::string words = sentence(*line, one); !words.empty()) sentences.push_back(words);
     }
+    statement.detail = join(sentences, " ");
     if (&best != &one) statement.point_ids.push_back(one.peak()->point_id);
     return statement;
   }
@@ -86,7 +91,7 @@ class InstanceScaling final : public Finding {
           gain->interval ? std::optional(Interval{gain->interval->low / devices, gain->interval->high / devices}) : std::nullopt;
       words += fmt::format(", a scaling efficiency of {}", format_ratio(gain->ratio / devices, interval));
     }
-    return words + ". ";
+    return words + ".";
   }
 };
 

@@ -2,6 +2,7 @@
 
 #include "rig.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace deepgap::conformance {
@@ -10,6 +11,12 @@ uint64_t seed_of(const std::string& op, int round) {
   uint64_t mixed = seed() * 1'000'003 + static_cast<uint64_t>(round);
   for (const char c : op) mixed = mixed * 131 + static_cast<unsigned char>(c);
   return mixed;
+}
+
+std::string case_name(const testing::TestParamInfo<OperatorCase>& tested) {
+  std::string name = tested.param.op;
+  std::replace(name.begin(), name.end(), ' ', '_');
+  return name;
 }
 
 std::vector<OperatorCase> operator_cases() {

@@ -3,6 +3,8 @@
 
 #include "graph_builder.h"
 
+#include <gtest/gtest.h>
+
 #include <functional>
 #include <ostream>
 #include <string>
@@ -20,6 +22,8 @@ struct OperatorCase {
 // GoogleTest prints the parameter of a failed test.
 inline void PrintTo(const OperatorCase& one, std::ostream* out) { *out << one.op; }
 
+// ... and names a test by it.
+std::string case_name(const testing::TestParamInfo<OperatorCase>& tested);
 // Of this case's networks in a round: another one for each, from the seed of everything random.
 uint64_t seed_of(const std::string& op, int round);
 

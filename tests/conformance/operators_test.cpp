@@ -22,15 +22,6 @@ bool names_a_node(const Graph& graph, const std::string& message) {
   });
 }
 
-// The first operator that the evaluator does not have, or "".
-std::string not_evaluated(const Graph& graph) {
-  const std::vector<std::string> known = evaluated_operators();
-  for (const Node& node : graph.nodes) {
-    if (!std::binary_search(known.begin(), known.end(), node.op)) return node.op;
-  }
-  return "";
-}
-
 // Loads the network, or says what the backend refused; a refusal must be one that a user can act on.
 std::unique_ptr<Rig> load(const OperatorCase& one, const GraphModel& model, const std::string& precision, std::string& refusal) {
   try {
@@ -107,11 +98,7 @@ TEST(OperatorCases, HaveEveryEvaluatedOperator) {
   for (const std::string& op : evaluated_operators()) EXPECT_TRUE(tried.contains(op) || elsewhere.contains(op)) << op;
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Operators, testing::ValuesIn(operator_cases()), [](const auto& tested) {
-  std::string name = tested.param.op;
-  std::replace(name.begin(), name.end(), ' ', '_');
-  return name;
-});
+INSTANTIATE_TEST_SUITE_P(All, Operators, testing::ValuesIn(operator_cases()), case_name);
 
 }  // namespace
 }  // namespace deepgap::conformance

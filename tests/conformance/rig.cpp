@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -91,6 +92,14 @@ Samples random_samples(Random& random, const Graph& graph, size_t count) {
     }
   }
   return samples;
+}
+
+std::string not_evaluated(const Graph& graph) {
+  const std::vector<std::string> known = evaluated_operators();
+  for (const Node& node : graph.nodes) {
+    if (!std::binary_search(known.begin(), known.end(), node.op)) return node.op;
+  }
+  return "";
 }
 
 std::vector<Tensor> reference(const Graph& graph, const Samples& samples, const std::vector<uint32_t>& chosen) {

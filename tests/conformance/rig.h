@@ -57,6 +57,9 @@ Samples random_samples(Random& random, const Graph& graph, size_t count);
 // What the plain evaluator makes of these samples as one batch.
 std::vector<Tensor> reference(const Graph& graph, const Samples& samples, const std::vector<uint32_t>& chosen);
 
+// The first operator that the evaluator does not have, or "".
+std::string not_evaluated(const Graph& graph);
+
 // A loaded Session that remembers what it delivered.
 class Rig {
  public:

@@ -1,0 +1,13 @@
+// What engines of others are known to get wrong. A difference is forgiven only where one is named here, and then printed.
+#pragma once
+
+#include <deepgap/graph.h>
+
+#include <string>
+
+namespace deepgap::conformance {
+
+// Why `backend` may answer this quantized network wrongly, or "".
+std::string known_fault_in_int8(const std::string& backend, const Graph& graph);
+
+}  // namespace deepgap::conformance

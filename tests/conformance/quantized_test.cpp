@@ -1,0 +1,123 @@
+// INT8: quantized files, where an engine takes them. Every network is quantized by deepgap's own quantizer with ranges from the samples it
+// is then asked about, and what an engine answers is compared with the plain evaluator's answer to the same quantized network.
+#include "known_faults.h"
+#include "operator_cases.h"
+#include "random_network.h"
+#include "rig.h"
+#include "tolerance.h"
+
+#include "model/eval/evaluator.h"
+#include "model/weights/seeded.h"
+#include "model/zoo/zoo.h"
+#include "quantize/quantizer.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+
+namespace deepgap::conformance {
+namespace {
+
+// Everything that can be is quantized; with u8 or s8 activations.
+Graph quantized(const Graph& graph, const Samples& samples, const std::string& activations) {
+  Quantizer quantizer(graph, {.activations = activations, .keep = "none"});
+  const Graph observing = quantizer.observing_graph();
+  for (const auto& sample : samples) {
+    const std::vector<Tensor> outputs = evaluate(observing, sample);
+    std::vector<TensorView> seen, given;
+    for (const Tensor& tensor : sample) given.push_back(tensor.view());
+    for (const Tensor& tensor : outputs) seen.push_back(tensor.view());
+    quantizer.observe("sample", given, seen);
+  }
+  quantizer.use_ranges(quantizer.ranges());
+  return quantizer.quantize().graph;
+}
+
+bool is_quantized(const Graph& graph) {
+  return std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const Node& node) { return node.op == "QuantizeLinear"; });
+}
+
+using Judge = std::function<std::string(const std::vector<Tensor>&, std::span<const TensorView>)>;
+
+std::string within_tolerance(const std::vector<Tensor>& expected, std::span<const TensorView> actual) {
+  return difference(expected, actual, "int8");
+}
+
+class Quantized : public testing::Test {
+ protected:
+  // False where there is nothing that INT8 would be for, or the engine refuses: `skipped` says what.
+  bool expect_right(const Graph& graph, Random& random, std::string& skipped, const Judge& judge = within_tolerance) {
+    const Samples samples = random_samples(random, graph, 3);
+    const auto activations = random.one_of<std::string>({"u8", "s8"});
+    const GraphModel model(quantized(graph, samples, activations));
+    if (!is_quantized(model.graph())) return skipped = "nothing in it that INT8 would be for", false;
+    const Support support = supports("int8", model.summary());
+    if (!support.ok) return skipped = backend().name() + " does not run int8: " + support.reason, false;
+    Rig rig(model, {1, 3}, 1, 2, "int8");
+    rig.stage(samples);
+    for (const std::vector<uint32_t>& chosen : {std::vector<uint32_t>{2, 0, 1}, {1}}) {
+      EXPECT_EQ(rig.run(0, chosen), Status::ok) << rig.session->last_error();
+      const std::string wrong = judge(reference(model.graph(), samples, chosen), rig.session->outputs(0));
+      const std::string fault = wrong.empty() ? "" : known_fault_in_int8(backend().name(), graph);
+      if (!fault.empty()) return skipped = fault + ": " + wrong, false;
+      EXPECT_EQ(wrong, "") << activations << ", batch " << chosen.size();
+    }
+    return !HasFailure();
+  }
+};
+
+class QuantizedOperators : public Quantized, public testing::WithParamInterface<OperatorCase> {};
+
+TEST_P(QuantizedOperators, EqualTheEvaluator) {
+  const OperatorCase& one = GetParam();
+  std::string skipped;
+  for (int number = 0; number < std::max(1, rounds() / 3); ++number) {
+    Random random(seed_of(one.op, number));
+    SCOPED_TRACE(fmt::format("--seed {} round {}", seed(), number));
+    GraphBuilder net(random, one.opset);
+    const Graph graph = one.build(net);
+    if (const std::string missing = not_evaluated(graph); !missing.empty())
+      GTEST_SKIP() << "nothing to compare with: the plain evaluator has no operator " << missing;
+    if (!expect_right(graph, random, skipped)) break;
+  }
+  if (!skipped.empty() && !HasFailure()) GTEST_SKIP() << skipped;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, QuantizedOperators, testing::ValuesIn(operator_cases()), case_name);
+
+TEST_F(Quantized, RandomNetworksEqualTheEvaluator) {
+  for (int round = 0; round < rounds(); ++round) {
+    Random random(seed() * 7919 + static_cast<uint64_t>(round));
+    SCOPED_TRACE(fmt::format("--seed {} round {}", seed(), round));
+    const Graph graph = random_network(random);
+    if (std::string skipped; !expect_right(graph, random, skipped)) {
+      if (!HasFailure()) GTEST_SKIP() << skipped;
+      return;
+    }
+  }
+}
+
+// A step of 1/255 that one layer rounds otherwise goes through all layers behind it: no more can be asked than that it is the same network.
+TEST_F(Quantized, ZooNetworksAreTheSameNetwork) {
+  const Judge same = [](const std::vector<Tensor>& expected, std::span<const TensorView> actual) {
+    constexpr double least_db = 10;
+    const double sqnr = sqnr_db(expected, actual);
+    return !computes() || sqnr >= least_db ? std::string() : fmt::format("{:.1f} dB", sqnr);
+  };
+  for (const char* name : {"resnet18:width=0.25,classes=10,image=64", "mobilenet_v2:width=0.25,classes=10,image=64"}) {
+    ZooOptions options;
+    Graph graph = find_zoo_model(name, options)->build(options);
+    seed_weights(graph, seed(), "");
+    Random random(seed());
+    SCOPED_TRACE(fmt::format("{} --seed {}", name, seed()));
+    if (std::string skipped; !expect_right(graph, random, skipped, same)) {
+      if (!HasFailure()) GTEST_SKIP() << skipped;
+      return;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace deepgap::conformance

@@ -30,6 +30,7 @@ TEST(OvFailure, MessageIsOneShortLineWithoutSourcePlaces) {
 TEST(OvFailure, KindsAreToldApart) {
   const Graph graph;
   EXPECT_EQ(ov_load_error("std::bad_alloc", graph).kind(), ErrorKind::out_of_memory);
+  EXPECT_EQ(ov_load_error("Failed to allocate 8220835840 bytes of memory", graph).kind(), ErrorKind::out_of_memory);
   EXPECT_EQ(ov_load_error("[CPU] Failed to allocate memory of 7 bytes", graph).kind(), ErrorKind::out_of_memory);
   EXPECT_EQ(ov_load_error("Exception from src/inference/src/model_reader.cpp:188:\nUnable to read the model. Please check", graph).kind(),
             ErrorKind::input);

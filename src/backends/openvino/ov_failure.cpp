@@ -33,7 +33,8 @@ std::string ov_words(const std::string& message) {
 }
 
 bool ov_out_of_memory(const std::string& message) {
-  return contains(message, "bad_alloc") || contains(message, "out of memory") || contains(message, "llocate memory") || contains(message, "Failed to allocate");
+  return contains(message, "bad_alloc") || contains(message, "out of memory") || contains(message, "llocate memory") ||
+         contains(message, "Failed to allocate");
 }
 
 Error ov_load_error(const std::string& message, const Graph& graph) {

@@ -22,28 +22,27 @@ PeakRun run_of(const Record& record, const PeakOrder& order) {
 
 }  // namespace
 
-PeakPlanner::PeakPlanner(std::vector<Job> searched, PeakOrder order, std::function<std::string(const Job&)> group_key,
-                         std::function<bool()> time_is_up, std::function<void(const Job&, const Job&)> announce)
-    : searched_(std::move(searched)),
-      order_(std::move(order)),
-      group_key_(std::move(group_key)),
-      time_is_up_(std::move(time_is_up)),
-      announce_(std::move(announce)) {}
+PeakPlanner::PeakPlanner(std::vector<Job> searched, PeakOrder order, SearchRun run)
+    : searched_(std::move(searched)), order_(std::move(order)), run_(std::move(run)) {}
 
 Batch PeakPlanner::next() {
-  if (found_.size() == searched_.size()) return {};
-  if (search_ == nullptr) {
-    search_ = std::make_unique<PeakSearch>(order_.settings);
-    runs_ = 0;
+  while (found_.size() < searched_.size()) {
+    if (search_ == nullptr) {
+      search_ = std::make_unique<PeakSearch>(order_.settings);
+      runs_ = 0;
+    }
+    const Job job = job_at(search_->load());
+    run_.announce(searched_[found_.size()], job);
+    if (const auto record = run_.known(job)) {
+      done(*record);
+    } else if (run_.time_used() >= 1) {
+      search_->give_up();
+      finish("the time allowed was over");
+    } else {
+      return {run_.group_key(job), {job}};
+    }
   }
-  if (time_is_up_()) {
-    search_->give_up();
-    finish("the time allowed was over");
-    return next();
-  }
-  const Job job = job_at(search_->load());
-  announce_(searched_[found_.size()], job);
-  return {group_key_(job), {job}};
+  return {};
 }
 
 // Confirming runs are a Point of their own: those that chose the load would speak for it.

@@ -4,9 +4,9 @@
 
 #include "plan/peak_search.h"
 #include "plan/planner.h"
+#include "plan/search_run.h"
 #include "record/load_axis.h"
 
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -27,12 +27,14 @@ struct FoundPeak {
   std::string reason;  // why nothing was found, from the last Record: "crashed: ...", "p99 latency is ..."
 };
 
-// `searched` Jobs are Points at which a search begins. `time_is_up` is asked before each run; `announce` hears of
-// each Job, and of the one that its search began from, before `group_key` is asked about it.
+// What most searches take, and what a dry run tells.
+inline constexpr int usual_peak_runs = 35;
+
+// `searched` Jobs are Points at which a search begins. A run is known by load, phase and its number in the search, so that known Records
+// lead the search the way that they led it when they were made.
 class PeakPlanner final : public Planner {
  public:
-  PeakPlanner(std::vector<Job> searched, PeakOrder order, std::function<std::string(const Job&)> group_key,
-              std::function<bool()> time_is_up, std::function<void(const Job& from, const Job& job)> announce);
+  PeakPlanner(std::vector<Job> searched, PeakOrder order, SearchRun run);
 
   Batch next() override;  // one Job, which done() must answer before the next is asked for
   void done(const Record& record) override;
@@ -45,9 +47,7 @@ class PeakPlanner final : public Planner {
 
   std::vector<Job> searched_;
   PeakOrder order_;
-  std::function<std::string(const Job&)> group_key_;
-  std::function<bool()> time_is_up_;
-  std::function<void(const Job&, const Job&)> announce_;
+  SearchRun run_;
   std::unique_ptr<PeakSearch> search_;
   std::vector<FoundPeak> found_;
   std::string last_reason_;

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <set>
 
 namespace deepgap {
@@ -31,10 +32,28 @@ PeakOrder example_order(const std::string& scenario) {
   return order;
 }
 
-PeakPlanner planner_of(
-    std::vector<Job> jobs, const PeakOrder& order, std::function<bool()> time_is_up = [] { return false; }) {
-  return PeakPlanner(
-      std::move(jobs), order, [](const Job&) { return "group"; }, std::move(time_is_up), [](const Job&, const Job&) {});
+SearchRun endless_run() {
+  SearchRun run;
+  run.group_key = [](const Job&) { return "group"; };
+  run.time_used = [] { return 0.0; };
+  run.announce = [](const Job&, const Job&) {};
+  run.known = [](const Job&) { return std::nullopt; };
+  return run;
+}
+
+PeakPlanner planner_of(std::vector<Job> jobs, const PeakOrder& order, SearchRun run = endless_run()) {
+  return PeakPlanner(std::move(jobs), order, std::move(run));
+}
+
+Record played(const Job& job, double peak) {
+  Record record;
+  record.point = job.point;
+  record.repeat = job.repeat;
+  const bool held = *load_of(record.point) <= peak;
+  record.verdict = held ? Verdict::valid : Verdict::invalid;
+  record.reason = held ? "" : "p99 latency is 20 ms";
+  record.estimates["latency_p99_ms"] = {held ? 10.0 : 20.0, held ? 9.0 : 19.0, held ? 11.0 : 21.0, 1000};
+  return record;
 }
 
 // Holds up to `peak`; every Job that was handed out.
@@ -43,13 +62,7 @@ std::vector<Job> drive(PeakPlanner& planner, double peak) {
   for (Batch batch = planner.next(); !batch.jobs.empty(); batch = planner.next()) {
     EXPECT_EQ(batch.jobs.size(), 1u);
     jobs.push_back(batch.jobs.front());
-    Record record;
-    record.point = jobs.back().point;
-    const bool held = *load_of(record.point) <= peak;
-    record.verdict = held ? Verdict::valid : Verdict::invalid;
-    record.reason = held ? "" : "p99 latency is 20 ms";
-    record.estimates["latency_p99_ms"] = {held ? 10.0 : 20.0, held ? 9.0 : 19.0, held ? 11.0 : 21.0, 1000};
-    planner.done(record);
+    planner.done(played(jobs.back(), peak));
   }
   return jobs;
 }
@@ -101,10 +114,31 @@ TEST(PeakPlanner, SaysWhyThereIsNone) {
 
 TEST(PeakPlanner, EndsWithItsTime) {
   int asked = 0;
-  PeakPlanner planner = planner_of({example_job("server")}, example_order("server"), [&] { return ++asked > 3; });
+  SearchRun run = endless_run();
+  run.time_used = [&] { return ++asked > 3 ? 1.0 : 0.0; };
+  PeakPlanner planner = planner_of({example_job("server")}, example_order("server"), run);
   EXPECT_EQ(drive(planner, 1000).size(), 3u);
   EXPECT_EQ(peak_text(planner.found().at(0), example_order("server")),
             "peak not confirmed: 128 queries a second held p99=15ms so far; the search ended early: the time allowed was over");
+}
+
+// Whatever number of runs was made before, the rest is what it would have been.
+TEST(PeakPlanner, GoesOnWhereItWasInterrupted) {
+  PeakPlanner whole = planner_of({example_job("server"), example_job("constant")}, example_order("server"));
+  const std::vector<Job> jobs = drive(whole, 100);
+  for (const size_t before : {size_t{1}, size_t{9}, jobs.size() - 1, jobs.size()}) {
+    std::map<std::pair<std::string, int>, Record> store;
+    for (size_t i = 0; i < before; ++i) store[{jobs[i].point_id, jobs[i].repeat}] = played(jobs[i], 100);
+    SearchRun run = endless_run();
+    run.known = [&](const Job& job) -> std::optional<Record> {
+      const auto found = store.find({job.point_id, job.repeat});
+      return found == store.end() ? std::nullopt : std::optional(found->second);
+    };
+    PeakPlanner rest = planner_of({example_job("server"), example_job("constant")}, example_order("server"), run);
+    EXPECT_EQ(drive(rest, 100).size(), jobs.size() - before);
+    ASSERT_EQ(rest.found().size(), 2u);
+    EXPECT_EQ(rest.found()[1].result.load, whole.found()[1].result.load);
+  }
 }
 
 }  // namespace

@@ -105,17 +105,16 @@ void PeakSearch::confirm(bool held) {
 
 void PeakSearch::step_down() {
   if (result_.load <= settings_.lowest) return end(PeakResult::Ending::not_held);
-  moved_down_ = true;
   try_candidate(below(result_.load));
 }
 
-// Nothing moves up after it moved down, or a load between holding and missing would be tried for ever.
+// Here the candidate is confirmed: it never moves down again, so that moving up comes to an end whatever it did before.
 void PeakSearch::confirm_above(bool held) {
   ++result_.above_runs;
   if (held) ++result_.above_held;
   if (result_.above_runs < settings_.confirm) return;
   const bool all = result_.above_held == settings_.confirm;
-  if (!all || moved_down_) return end(PeakResult::Ending::confirmed);
+  if (!all) return end(PeakResult::Ending::confirmed);
   const int runs = result_.above_runs;
   try_candidate(result_.above);  // confirmed already, by the runs above the former one
   result_.runs = result_.held = runs;

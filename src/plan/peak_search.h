@@ -5,7 +5,7 @@
 //   bracket  from `from`, doubling while it is held, halving while it is missed;
 //   bisect   at the geometric mean, until the two edges are within half of `ratio` (or next to each other where loads are whole numbers);
 //   confirm  `confirm` fresh runs at the lower edge, which must all hold, and as many one step (`ratio`) above. A miss moves the candidate
-//            down by half a step; when all runs above hold too, it moves up to there, unless it has moved down before.
+//            down by half a step; once it is held, and all runs above hold too, it moves up to there, and only up from then on.
 // While bracketing and bisecting, a held run counts at once where its percentile's interval lies below the bound; everything else is run
 // again until two of at most three agree. Verdicts that contradict each other so cost runs and cannot make the search go on for ever: each
 // phase only moves one way, and `most_runs` ends it in any case.
@@ -86,7 +86,6 @@ class PeakSearch {
   double load_;
   double low_ = 0, high_ = 0;   // held and missed; 0: none yet
   int holds_ = 0, misses_ = 0;  // at load_
-  bool moved_down_ = false;
   int runs_ = 0;
 };
 

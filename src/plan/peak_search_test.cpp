@@ -112,6 +112,21 @@ TEST(PeakSearch, EndsUnderPureNoise) {
   }
 }
 
+// Two hiccups while bracketing make it look too low, a third one moves the candidate down; what held above must still count.
+TEST(PeakSearch, MovesUpAfterItMovedDown) {
+  int at_160 = 0, confirming = 0;
+  PeakSearch search(example());
+  while (!search.finished()) {
+    bool held = search.load() <= 200;
+    if (search.load() == 160 && ++at_160 <= 2) held = false;
+    if (search.phase() == PeakPhase::confirm && ++confirming == 1) held = false;
+    search.add({held, {}});
+  }
+  EXPECT_EQ(search.result().ending, Ending::confirmed);
+  EXPECT_LE(search.result().load, 200);
+  EXPECT_GE(search.result().load * 1.0201, 200);
+}
+
 // How often of 1000 searches the answer is further than `away` from the load of which half of the runs hold.
 int failures(double spread, double flips, double away) {
   int count = 0;

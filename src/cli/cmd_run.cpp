@@ -308,7 +308,6 @@ void RunCommand::set_up_peak_search(Study& study, RunSettings& settings) const {
     if (peak_from_ || peak_ratio_) throw Error(ErrorKind::usage, "--peak-from and --peak-ratio are of a peak search: add --find-peak");
     return;
   }
-  if (dry_run_ || resume_) throw Error(ErrorKind::usage, "--find-peak chooses its points as it goes: leave out --dry-run and --resume");
   PeakFlags flags;
   flags.from = peak_from_;
   if (peak_ratio_) {
@@ -317,7 +316,7 @@ void RunCommand::set_up_peak_search(Study& study, RunSettings& settings) const {
     flags.ratio = *ratio;
   }
   settings.peak = prepare_peak_search(study, flags);
-  if (budget_) settings.peak_time = std::chrono::nanoseconds(duration_flag("--budget", *budget_));
+  if (budget_) settings.search_time = std::chrono::nanoseconds(duration_flag("--budget", *budget_));
 }
 
 nlohmann::json peaks_json(const RunReport& report, const RunSettings& settings) {
@@ -353,6 +352,7 @@ int RunCommand::dry_run(const Study& study, const RunSettings& settings) const {
                                                            : "run"},
                                 {"reason", planned.reason},
                                 {"seconds", planned.seconds}});
+      if (!planned.search.empty()) json["points"].back()["search"] = planned.search;
     }
     fmt::print("{}\n", json.dump(2));
     return exit_ok;
@@ -366,7 +366,11 @@ int RunCommand::dry_run(const Study& study, const RunSettings& settings) const {
     std::string fate = planned.skipped   ? "skipped: " + planned.reason
                        : planned.refused ? "refused: " + planned.reason
                                          : "about " + seconds_text(planned.seconds);
-    if (planned.repeats > 1) fate = fmt::format("{} repeats, {}", planned.repeats, fate);
+    if (!planned.search.empty()) {
+      fate = planned.search;
+    } else if (planned.repeats > 1) {
+      fate = fmt::format("{} repeats, {}", planned.repeats, fate);
+    }
     if (planned.done_before > 0) fate = fmt::format("{} in the Store already, {}", planned.done_before, fate);
     fmt::print("{}: {}\n", point_label(planned.point), fate);
   }

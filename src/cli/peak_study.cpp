@@ -42,6 +42,7 @@ Nanoseconds set_window(StoppingSettings& stopping) {
   if (asked && stopping.name != "duration") fail("compares windows of one length: leave out --iterations, --interval and --percentile");
   stopping.name = "duration";
   if (!stopping.duration) stopping.duration = default_window;
+  stopping.budget = unasked.budget;  // --budget is that of the whole search, and does not change what a run is
   return *stopping.duration;
 }
 

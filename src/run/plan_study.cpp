@@ -1,12 +1,16 @@
 // What `deepgap run --dry-run` tells.
+#include "base/text.h"
 #include "record/record_json.h"
 #include "run/inspected_plan.h"
+#include "run/past_searches.h"
 #include "run/run_study.h"
 #include "run/time_estimate.h"
 #include "store/store.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <set>
 
@@ -16,6 +20,7 @@ namespace {
 // What an existing Store says of the Plan; nothing where there is none.
 struct Past {
   std::set<JobId> finished;
+  PastSearches searches;
   std::map<std::string, double> seconds;
 };
 
@@ -24,11 +29,42 @@ Past read_past(const RunSettings& settings) {
   std::error_code error;
   if (!std::filesystem::exists(settings.store_path, error)) return past;
   const Store store(settings.store_path, Store::Mode::read);
-  if (settings.resume) past.finished = store.finished();
+  if (settings.resume && settings.peak) past.searches = read_past_searches(store);
+  if (settings.resume && !settings.peak) past.finished = store.finished();
   store.each([&](Record&& record) {
     if (record.outcome == Outcome::ok) past.seconds[point_id(record.point)] = seconds_of(record);
   });
   return past;
+}
+
+// Plays the search through what is known of it, up to the run that it would make next.
+void plan_search(const Job& from, const PeakOrder& order, const PastSearches& past, const TimeEstimate& estimate, PlannedPoint& planned) {
+  SearchRun run;
+  run.group_key = [](const Job&) { return ""; };
+  run.time_used = [] { return 0.0; };
+  run.announce = [](const Job&, const Job&) {};
+  run.known = [&](const Job& job) -> std::optional<Record> {
+    const auto found = past.find(id_of(job));
+    if (found == past.end() || found->second.stopping != job.stopping) return std::nullopt;
+    ++planned.done_before;
+    return found->second;
+  };
+  PeakPlanner planner({from}, order, run);
+  const Batch next = planner.next();
+  planned.repeats = planned.done_before;
+  if (next.jobs.empty()) {
+    planned.search = peak_text(planner.found().front(), order);
+    return;
+  }
+  const int usual = std::max(usual_peak_runs - planned.done_before, 2 * order.settings.confirm);
+  const int most = order.settings.most_runs - planned.done_before;
+  const double one = estimate.seconds(from);
+  const auto time = [](double seconds) { return format_duration(static_cast<int64_t>(seconds * 1e9)); };
+  planned.repeats += usual;
+  planned.seconds = usual * one;
+  planned.search = fmt::format("searches from {:.6g} {} ({}); usually some {} runs, about {}; at most {}, {}",
+                               load_of(next.jobs.front().point).value_or(0), order.axis.unit, next.jobs.front().peak_phase, usual,
+                               time(planned.seconds), most, time(most * one));
 }
 
 }  // namespace
@@ -54,13 +90,16 @@ DryRun plan_study(const Study& study, const RunSettings& settings) {
     planned.refused = !planned.skipped && !inspected.supported;
     planned.reason = planned.skipped ? job.skip_reason : inspected.reason;
     ++planned.repeats;
-    if (past.finished.count(id_of(job)) != 0) {
+    if (settings.peak && !planned.skipped && !planned.refused) {
+      plan_search(job, *settings.peak, past.searches, estimate, planned);
+    } else if (past.finished.count(id_of(job)) != 0) {
       ++planned.done_before;
     } else if (!planned.skipped && !planned.refused) {
       planned.seconds += estimate.seconds(job);
     }
   }
   for (const PlannedPoint& planned : result.points) result.seconds += planned.seconds;
+  if (settings.search_time) result.seconds = std::min(result.seconds, std::chrono::duration<double>(*settings.search_time).count());
   return result;
 }
 

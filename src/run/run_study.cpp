@@ -5,6 +5,7 @@
 #include "base/hash.h"
 #include "record/record_json.h"
 #include "run/inspected_plan.h"
+#include "run/past_searches.h"
 #include "run/progress.h"
 #include "run/supervisor.h"
 #include "run/time_estimate.h"
@@ -75,10 +76,12 @@ class Run {
                      [&](const PointSummary& a, const PointSummary& b) { return position.at(a.point_id) < position.at(b.point_id); });
   }
 
-  // What the Store has of this Plan counts as done, with its outcome.
+  // What the Store has of this Plan counts as done, with its outcome. A search asks for what it needs (known_run).
   void read_finished() {
     std::set<JobId> planned;
-    for (const Job& job : plan_.jobs) planned.insert(id_of(job));
+    if (searches()) past_searches_ = read_past_searches(*store_);
+    for (const Job& job : plan_.jobs)
+      if (!searches() || !runs(job)) planned.insert(id_of(job));
     const std::set<JobId> finished = store_->finished();
     std::set_intersection(planned.begin(), planned.end(), finished.begin(), finished.end(), std::inserter(finished_, finished_.end()));
     report_.done_before = finished_.size();
@@ -115,7 +118,6 @@ class Run {
     while (interrupts_.count() == 0) {
       const Batch batch = planner->next();
       if (batch.jobs.empty()) break;
-      if (settings_.peak) plan_.jobs.insert(plan_.jobs.end(), batch.jobs.begin(), batch.jobs.end());
       auto begin = std::chrono::steady_clock::now();
       supervisor.serve(batch, [&](const Job& job, Record&& record) {
         const auto now = std::chrono::steady_clock::now();
@@ -132,27 +134,41 @@ class Run {
 
   std::unique_ptr<Planner> make_planner(std::vector<Job> runnable) {
     const auto key = [this](const Job& job) { return group_key(job, plan_); };
-    if (!settings_.peak) return make_grid_planner(std::move(runnable), study_.seed, key, finished_);
+    if (!searches()) return make_grid_planner(std::move(runnable), study_.seed, key, finished_);
     // The search's Points come as they are found: each is inspected as the one it began from, of which only its load differs.
     waiting_.clear();
     std::erase_if(plan_.jobs, [&](const Job& job) { return runs(job); });
     progress_.begin(0);
-    const auto end =
-        settings_.peak_time ? std::chrono::steady_clock::now() + *settings_.peak_time : std::chrono::steady_clock::time_point::max();
-    const auto time_is_up = [end] { return std::chrono::steady_clock::now() >= end; };
-    return std::make_unique<PeakPlanner>(std::move(runnable), *settings_.peak, key, time_is_up,
-                                         [this](const Job& from, const Job& job) { plan_.points.emplace(job.point_id, plan_.of(from)); });
+    const auto time_used = [begin = std::chrono::steady_clock::now(), most = settings_.search_time] {
+      return most ? std::chrono::duration<double>(std::chrono::steady_clock::now() - begin) / *most : 0;
+    };
+    const auto announce = [this](const Job& from, const Job& job) {
+      plan_.points.emplace(job.point_id, InspectedPoint(plan_.of(from)));
+      plan_.jobs.push_back(job);
+    };
+    return std::make_unique<PeakPlanner>(std::move(runnable), *settings_.peak,
+                                         SearchRun{key, time_used, announce, [this](const Job& job) { return known_run(job); }});
+  }
+
+  // Windows of another length would tell of another search.
+  std::optional<Record> known_run(const Job& job) {
+    const auto found = past_searches_.find(id_of(job));
+    if (found == past_searches_.end() || found->second.stopping != job.stopping) return std::nullopt;
+    ++report_.done_before;
+    count(found->second);
+    return found->second;
   }
 
   void report_peaks(const PeakPlanner& search) {
     report_.peaks = search.found();
-    report_.jobs = report_.saved;
+    report_.jobs = report_.saved + report_.done_before;
     for (const FoundPeak& found : report_.peaks) {
       if (found.result.ending != PeakResult::Ending::confirmed)
         report_.failures.push_back({point_label(found.point, threads_differ_), peak_text(found, *settings_.peak), 0});
     }
   }
 
+  bool searches() const { return settings_.peak.has_value(); }
   bool runs(const Job& job) const { return job.skip_reason.empty() && plan_.of(job).supported; }
 
   // A Record that needs no worker: refused by the inspection, or skipped by the Study.
@@ -230,7 +246,7 @@ class Run {
   void count(const Record& record) {
     collector_.add(record);
     if (is_usable(record, settings_.strict)) return;
-    if (record.facts.contains("peak.role") && record.outcome == Outcome::ok) return;  // a load that is too high is no failure
+    if (is_search_run(record.point) && record.outcome == Outcome::ok) return;  // a load that is too high is no failure
     report_.failures.push_back({point_label(record.point, threads_differ_), result_text(record), record.repeat});
   }
 
@@ -253,6 +269,7 @@ class Run {
   std::unique_ptr<Store> store_;
   std::pair<dev_t, ino_t> store_file_;
   std::set<JobId> finished_;
+  PastSearches past_searches_;
   std::map<JobId, const Job*> waiting_;  // for a worker
   std::set<std::string> told_;           // Points of which it was told that they are refused or skipped
   TimeEstimate estimate_;

@@ -26,8 +26,8 @@ struct RunSettings {
   bool mlperf_trace = false;  // a trace among them
   bool resume = false;
   bool strict = false;
-  std::optional<PeakOrder> peak;                      // search it at the Study's Points; the Study was prepared for it (cli/peak_study.h)
-  std::optional<std::chrono::nanoseconds> peak_time;  // longest search of all together
+  std::optional<PeakOrder> peak;                        // search it at the Study's Points; the Study was prepared for it (cli/peak_study.h)
+  std::optional<std::chrono::nanoseconds> search_time;  // longest search of all together
   std::FILE* progress = stderr;
 };
 
@@ -53,7 +53,8 @@ struct PlannedPoint {
   int done_before = 0;
   bool refused = false, skipped = false;
   std::string reason;  // of refusing or skipping
-  double seconds = 0;  // of what is left of it
+  double seconds = 0;  // of what is left of it; of a search: of the runs that it usually takes
+  std::string search;  // of a peak search, in words: where it goes on, how many runs it takes, or what it has found
 };
 struct DryRun {
   std::vector<PlannedPoint> points;

@@ -89,6 +89,31 @@ class LoadTest(unittest.TestCase):
         self.assertEqual({re.search("peak=(\\w+)", row["options"])[1] for row in rows}, {"search", "confirm"})
         self.assertIn("invalid", {row["verdict"] for row in rows})  # and does not count for the exit code
 
+    def test_find_peak_goes_on_where_it_was_ended(self):
+        search = ["--scenario", "server", "--axis", "null.latency=5ms", "--bound", "p90=20ms", "--duration", "500ms", "--find-peak",
+                  "--peak-from", "60", "--peak-ratio", "20%"]
+        plan = self.run_deepgap(*search, "--dry-run")
+        self.assertEqual(plan.returncode, 0, plan.stderr)
+        self.assertRegex(plan.stdout, r"searches from 60 queries a second \(bracket\); usually some 35 runs, about .*; at most 150, ")
+        self.assertFalse(os.path.exists(self.store))
+        first = self.run_deepgap(*search, "--budget", "2s")
+        self.assertEqual(first.returncode, 1, first.stderr)
+        self.assertIn("the time allowed was over", first.stdout)
+        before = {row["record_id"] for row in self.rows()}
+        self.assertGreaterEqual(len(before), 1)
+        self.assertRegex(self.run_deepgap(*search, "--dry-run", "--resume").stdout, f"{len(before)} in the Store already, searches from ")
+        rest = self.run_deepgap(*search, "--resume", "--json")
+        summary = json.loads(rest.stdout)
+        self.assertEqual(rest.returncode, 0, summary["failures"])
+        self.assertEqual(summary["done_before"], len(before))
+        rows = self.rows()
+        self.assertEqual(len(rows), summary["done_before"] + summary["records"])
+        ids = [(row["point_id"], row["repeat"]) for row in rows]
+        self.assertEqual(len(ids), len(set(ids)))
+        again = json.loads(self.run_deepgap(*search, "--resume", "--json").stdout)
+        self.assertEqual((again["records"], again["peaks"]), (0, summary["peaks"]))
+        self.assertIn("in the Store already, peak: ", self.run_deepgap(*search, "--dry-run", "--resume").stdout)
+
     def test_find_peak_says_that_a_bound_is_out_of_reach(self):
         result = self.run_deepgap("--scenario", "concurrency", "--axis", "null.latency=5ms", "--bound", "p90=2ms", "--duration", "300ms",
                                   "--find-peak")
@@ -108,7 +133,6 @@ class LoadTest(unittest.TestCase):
                             ([*server, *bound, "--peak-ratio", "near"], "is no share"),
                             ([*server, *bound, "--iterations", "10"], "compares windows of one length"),
                             ([*server, *bound, "--repeats", "2"], "leave out --repeats"),
-                            ([*server, *bound, "--resume"], "leave out --dry-run and --resume"),
                             (["--scenario", "server", "--rate", "5", "--peak-from", "10"], "add --find-peak")):
             with self.subTest(flags):
                 result = self.run_deepgap(*flags)

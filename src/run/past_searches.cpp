@@ -1,0 +1,19 @@
+#include "run/past_searches.h"
+
+#include "record/record_json.h"
+
+namespace deepgap {
+
+bool is_search_run(const Point& point) { return point.options.contains("peak"); }
+
+PastSearches read_past_searches(const Store& store) {
+  PastSearches past;
+  store.each([&](Record&& record) {
+    if (!is_search_run(record.point) || record.outcome == Outcome::interrupted) return;
+    const JobId id{point_id(record.point), record.repeat};
+    past.insert_or_assign(id, std::move(record));
+  });
+  return past;
+}
+
+}  // namespace deepgap

@@ -1,0 +1,18 @@
+// Runs of earlier searches out of a Store, as `--resume` gives them to a search in place of running again.
+#pragma once
+
+#include "run/inspected_plan.h"
+#include "store/store.h"
+
+#include <map>
+
+namespace deepgap {
+
+// Whether a search made the Point: a peak search (option `peak`).
+bool is_search_run(const Point& point);
+
+using PastSearches = std::map<JobId, Record>;
+// The latest Record of each, without timings and series; interrupted ones are left out.
+PastSearches read_past_searches(const Store& store);
+
+}  // namespace deepgap

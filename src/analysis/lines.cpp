@@ -1,5 +1,6 @@
 #include "analysis/lines.h"
 
+#include "record/point_option.h"
 #include "record/record_json.h"
 
 #include <algorithm>
@@ -150,6 +151,15 @@ std::string label_without(const Line& line, const std::string& aspect) {
 }
 
 std::string label_without_threads(const Line& line) { return label_without(line, threads_text(line.key)); }
+
+std::string label_without_load(const Line& line) {
+  Line shown = line;
+  for (const char* name : {"rate", "clients", "peak", "tune"}) {
+    const std::string value = option_of(line.key, name);
+    if (!value.empty()) shown.label = label_without(shown, std::string(name) + "=" + value);
+  }
+  return shown.label;
+}
 
 std::string point_label(const PointSummary& summary) {
   const Point& point = summary.point;

@@ -33,6 +33,8 @@ std::vector<Workload> arrange(std::span<const PointSummary> points);  // by labe
 // The label without one aspect as it shows it ("fp16", "rate=200"), or without its number of threads: for what is said or drawn over them.
 std::string label_without(const Line& line, const std::string& aspect);
 std::string label_without_threads(const Line& line);
+// Without the load that the Line offers (record/load_axis.h) and what a search notes on its runs.
+std::string label_without_load(const Line& line);
 
 // Text of one Point as a Line's label with its workload and batch: "resnet50 · native · batch 8". For lists of failures.
 std::string point_label(const PointSummary& point);

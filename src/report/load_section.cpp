@@ -2,11 +2,12 @@
 // logarithmic axes, so that the tail can be read. Invalid points are drawn too: that is where one looks for the reason.
 #include "report/chart.h"
 #include "report/html.h"
-#include "report/peak_chart.h"
+#include "report/load_curves.h"
 #include "report/sections.h"
 
 #include "analysis/words.h"
 #include "record/latency_percentiles.h"
+#include "record/load_axis.h"
 
 #include <fmt/format.h>
 
@@ -14,7 +15,8 @@ namespace deepgap {
 namespace {
 
 bool has_load(const PointSummary& point) {
-  return point.outcome == Outcome::ok && (point.find("offered_rate") != nullptr || point.point.options.count("bound") > 0);
+  return point.outcome == Outcome::ok &&
+         (point.find("offered_rate") != nullptr || point.point.options.count("bound") > 0 || load_of(point.point).has_value());
 }
 
 std::string tip(const std::string& label, const char* name, double value, const PointSummary& point) {
@@ -56,7 +58,7 @@ WorkloadPictures pictures_of(const Workload& workload) {
       }
     }
   }
-  return {peak_charts(workload) + chart_figure("Latency", "down and to the left is better; hollow: not valid", chart), left_out};
+  return {load_curves(workload) + chart_figure("Latency", "down and to the left is better; hollow: not valid", chart), left_out};
 }
 
 }  // namespace

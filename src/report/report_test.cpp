@@ -98,6 +98,34 @@ TEST(HtmlReport, draws_the_tail_of_latency_where_load_was_offered) {
   EXPECT_THAT(html, HasSubstr("p99 latency is 21 ms, above the bound of 15 ms"));
 }
 
+// Three rates under a bound, of which the last misses it, and a fourth point of another scenario.
+TEST(HtmlReport, draws_latency_against_load_with_the_bound_and_the_knee) {
+  std::vector<Record> records = example_study();
+  Record record = records.front();
+  record.point.scenario = "server";
+  record.verdict = Verdict::valid;
+  const auto add = [&](const std::string& rate, double ms) {
+    record.record_id = std::string(30, 'e') + rate;
+    record.point.options = {{"rate", rate}, {"bound", "p90=15ms"}};
+    for (const auto& [name, share] : std::map<std::string, double>{{"p50", 0.5}, {"p90", 1}, {"p99", 2}})
+      record.estimates["latency_" + name + "_ms"] = {ms * share, {}, {}, 2000};
+    records.push_back(record);
+  };
+  add("20", 9);
+  EXPECT_THAT(html_of(records), Not(HasSubstr("Latency against load"))) << "one rate is no curve";
+  add("40", 12);
+  record.verdict = Verdict::invalid;
+  record.reason = "p90 latency is 31 ms, above the bound of 15 ms";
+  add("80", 31);
+  const std::string html = html_of(records);
+  EXPECT_EQ(first_imbalance(html), "");
+  EXPECT_EQ(occurrences(html, "<b>Latency against load</b>"), 1u);
+  EXPECT_THAT(html, HasSubstr("dotted: the bound p90=15ms"));
+  EXPECT_THAT(html, HasSubstr("knee 40.0"));
+  EXPECT_THAT(html, HasSubstr("80.0 queries a second\np90 31.0 ms\np90 latency is 31 ms"));
+  for (const char* curve : {"\np50 6.00 ms", "\np90 12.0 ms", "\np99 24.0 ms"}) EXPECT_THAT(html, HasSubstr(curve));
+}
+
 TEST(HtmlReport, draws_batches_and_the_queue_where_there_was_a_dispatcher) {
   std::vector<Record> records = example_study();
   EXPECT_THAT(html_of(records), Not(HasSubstr("id=\"dispatcher\"")));

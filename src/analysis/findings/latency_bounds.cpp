@@ -60,8 +60,7 @@ class LatencyBounds final : public Finding {
     const auto failed = std::find_if(points.begin(), points.end(), fails);
     Statement said;
     for (const Loaded& loaded : points) said.point_ids.push_back(loaded.point->point_id);
-    said.headline = fmt::format("{}, {}, batch {}: ", workload.label, label_without(*any.line, "rate=" + option_of(any.line->key, "rate")),
-                                any.point->point.batch);
+    said.headline = fmt::format("{}, {}, batch {}: ", workload.label, label_without_load(*any.line), any.point->point.batch);
     if (failed == points.begin()) {
       said.tone = Tone::warning;
       said.headline += fmt::format("{} is not held", bound);

@@ -21,17 +21,6 @@ struct Confirmed {
   int runs, held;
 };
 
-// As the Line shows it, without what the search chose.
-std::string label_of(const Confirmed& found) {
-  Line line = *found.line;
-  line.label = label_without(line, "peak=confirm");
-  for (const char* load : {"rate", "clients"}) {
-    const std::string value = option_of(line.key, load);
-    if (!value.empty()) line.label = label_without(line, std::string(load) + "=" + value);
-  }
-  return line.label;
-}
-
 Confirmed confirmed(const Line& line, const PointSummary& point, double load) {
   Confirmed found{&line, &point, load, 0, 0};
   for (const OutcomeCount& seen : point.outcomes) {
@@ -76,8 +65,8 @@ class PeakLoad final : public Finding {
     Statement said;
     said.tone = Tone::result;
     said.point_ids.push_back(best->point->point_id);
-    said.headline = fmt::format("{}, {}: {} {} are the most that hold {}", workload.label, label_of(*best), format_significant(best->load),
-                                unit, option_of(key, "bound", "the bound"));
+    said.headline = fmt::format("{}, {}: {} {} are the most that hold {}", workload.label, label_without_load(*best->line),
+                                format_significant(best->load), unit, option_of(key, "bound", "the bound"));
     said.detail = fmt::format("{} of {} runs there held it: with {:.0f} % confidence at least half of all do.", best->held, best->runs,
                               100 * sign_confidence(best->runs, best->held));
     if (best != loads.rbegin()) {

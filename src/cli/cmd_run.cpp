@@ -51,6 +51,8 @@ constexpr AxisFlag axis_flags[] = {
     {"--max-delay", "max_delay", "How long a query may wait for its batch to fill: 2ms"},
     {"--queue-limit", "queue_limit", "Queries that may wait for a session"},
     {"--shed", "shed", "Who goes when the queue is full: none, reject-newest, drop-oldest"},
+    {"--end-to-end", "end_to_end", "off, serial, overlapped: queries begin with picture files that are decoded first (docs/end-to-end.md)"},
+    {"--decode-threads", "decode_threads", "Threads that decode, end to end"},
     {"--mlperf", "mlperf", "MLPerf run by a round's seeds and rules: v5.0, v5.1, v6.0, v6.1; --rate is its target_qps (docs/mlperf.md)"},
     {"--mlperf-mode", "mlperf_mode", "performance, accuracy, or submission: both"},
     {"--mlperf-test", "mlperf_test", "TEST01 or TEST04 of MLPerf's audit"},

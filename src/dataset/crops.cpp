@@ -3,6 +3,7 @@
 // bicubic. The same seed gives the same crops on every machine.
 #include "base/text.h"
 #include "dataset/picture_input.h"
+#include "dataset/picture_source.h"
 #include "dataset/preprocess.h"
 #include "dataset/tensors_dataset.h"
 #include "stats/philox.h"
@@ -55,7 +56,7 @@ Picture cut_out(const Picture& picture, int left, int top, int side) {
   return part;
 }
 
-class CropsDataset : public TensorsDataset {
+class CropsDataset : public TensorsDataset, public PictureSource {
  public:
   CropsDataset(const DatasetRequest& request, std::vector<std::string> paths)
       : paths_(std::move(paths)), settings_(settings_of(request)), how_(request.preprocessing), shape_(picture_input_shape(request, how_)) {
@@ -68,30 +69,23 @@ class CropsDataset : public TensorsDataset {
   }
   size_t size() const override { return settings_.count; }
   std::string sample_name(uint32_t index) const override {
-    return fmt::format("{} #{}", std::filesystem::path(path_of(index)).filename().string(), index);
+    return fmt::format("{} #{}", std::filesystem::path(path(index)).filename().string(), index);
   }
+  const std::string& path(uint32_t index) const override { return paths_[index % paths_.size()]; }
+  void fill(uint32_t index, const Picture& picture, std::span<float> values) const override;
 
  protected:
   std::vector<Tensor> make(uint32_t index) override {
-    const Picture& picture = picture_of(index);
-    const PhiloxCounter draw = philox_block(settings_.seed, stream_of("crops"), index);
-    const int shorter = std::min(picture.width, picture.height);
-    const double share = smallest_side + (1 - smallest_side) * to_unit(draw[0]);
-    const int side = std::clamp(static_cast<int>(std::lround(share * shorter)), 1, shorter);
-    const auto place = [&](uint32_t word, int length) { return static_cast<int>(to_unit(word) * (length - side + 1)); };
     Tensor tensor = make_tensor(DataType::f32, shape_);
-    preprocess(cut_out(picture, place(draw[1], picture.width), place(draw[2], picture.height), side), how_, writable<float>(tensor));
+    fill(index, picture_of(index), writable<float>(tensor));
     return {tensor};
   }
 
  private:
-  const std::string& path_of(uint32_t index) const { return paths_[index % paths_.size()]; }
-
   // Decoded once: a thousand crops come from half a dozen files.
   const Picture& picture_of(uint32_t index) {
-    const std::string& path = path_of(index);
-    const auto found = decoded_.find(path);
-    return found != decoded_.end() ? found->second : decoded_.emplace(path, decode_picture(path)).first->second;
+    const auto found = decoded_.find(path(index));
+    return found != decoded_.end() ? found->second : decoded_.emplace(path(index), decode_picture(path(index))).first->second;
   }
 
   std::vector<std::string> paths_;
@@ -100,6 +94,15 @@ class CropsDataset : public TensorsDataset {
   Shape shape_;
   std::map<std::string, Picture> decoded_;
 };
+
+void CropsDataset::fill(uint32_t index, const Picture& picture, std::span<float> values) const {
+  const PhiloxCounter draw = philox_block(settings_.seed, stream_of("crops"), index);
+  const int shorter = std::min(picture.width, picture.height);
+  const double share = smallest_side + (1 - smallest_side) * to_unit(draw[0]);
+  const int side = std::clamp(static_cast<int>(std::lround(share * shorter)), 1, shorter);
+  const auto place = [&](uint32_t word, int length) { return static_cast<int>(to_unit(word) * (length - side + 1)); };
+  preprocess(cut_out(picture, place(draw[1], picture.width), place(draw[2], picture.height), side), how_, values);
+}
 
 }  // namespace
 

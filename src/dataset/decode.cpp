@@ -71,11 +71,12 @@ bool is_picture_name(const std::string& path) {
   return ending == ".png" || ending == ".jpg" || ending == ".jpeg";
 }
 
-Picture decode_picture(const std::string& path) {
-  const MappedFile file = map_file(path);
-  if (begins_with(file.bytes(), "\x89PNG\r\n\x1a\n")) return decode_png(path, file.bytes());
-  if (begins_with(file.bytes(), "\xff\xd8\xff")) return decode_jpeg(path, file.bytes());
+Picture decode_picture(const std::string& path, std::span<const std::byte> bytes) {
+  if (begins_with(bytes, "\x89PNG\r\n\x1a\n")) return decode_png(path, bytes);
+  if (begins_with(bytes, "\xff\xd8\xff")) return decode_jpeg(path, bytes);
   fail(path, "it is neither PNG nor JPEG");
 }
+
+Picture decode_picture(const std::string& path) { return decode_picture(path, map_file(path).bytes()); }
 
 }  // namespace deepgap

@@ -1,7 +1,9 @@
 // Pictures: decoding PNG (libspng) and JPEG (libturbojpeg) to RGB, and resizing exactly as Pillow's bicubic does.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -16,9 +18,10 @@ struct Picture {
 
 bool is_picture_name(const std::string& path);  // ends in .png, .jpg, .jpeg
 
-// By the file's first bytes, not its name. Grey becomes RGB, alpha is dropped, 16 bits become 8. Throws Error{input} naming the file:
-// not a picture, damaged, or more than 100 megapixels.
-Picture decode_picture(const std::string& path);
+// By the first bytes, not the name. Grey becomes RGB, alpha is dropped, 16 bits become 8. Throws Error{input} naming the file: not a
+// picture, damaged, or more than 100 megapixels. `path` names the file that the bytes are of.
+Picture decode_picture(const std::string& path, std::span<const std::byte> bytes);
+Picture decode_picture(const std::string& path);  // reads it
 
 // Bicubic (a = -0.5) with the kernel widened when shrinking, 8-bit between the passes and 22-bit fixed-point weights: Pillow's
 // Image.resize(..., BICUBIC), so results can be compared with the Python pipelines networks were trained with.

@@ -1,5 +1,6 @@
 #include "dataset/kinds.h"
 #include "dataset/picture_input.h"
+#include "dataset/picture_source.h"
 #include "dataset/preprocess.h"
 #include "dataset/tensors_dataset.h"
 
@@ -10,7 +11,7 @@
 namespace deepgap {
 namespace {
 
-class PicturesDataset : public TensorsDataset {
+class PicturesDataset : public TensorsDataset, public PictureSource {
  public:
   PicturesDataset(const DatasetRequest& request, std::vector<std::string> paths)
       : paths_(std::move(paths)), how_(request.preprocessing), shape_(picture_input_shape(request, how_)) {}
@@ -22,11 +23,13 @@ class PicturesDataset : public TensorsDataset {
   }
   size_t size() const override { return paths_.size(); }
   std::string sample_name(uint32_t index) const override { return std::filesystem::path(paths_[index]).filename().string(); }
+  const std::string& path(uint32_t index) const override { return paths_[index]; }
+  void fill(uint32_t /*index*/, const Picture& decoded, std::span<float> values) const override { preprocess(decoded, how_, values); }
 
  protected:
   std::vector<Tensor> make(uint32_t index) override {
     Tensor tensor = make_tensor(DataType::f32, shape_);
-    preprocess(decode_picture(paths_[index]), how_, writable<float>(tensor));
+    fill(index, decode_picture(paths_[index]), writable<float>(tensor));
     return {tensor};
   }
 

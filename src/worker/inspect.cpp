@@ -109,7 +109,7 @@ class Inspection {
     result.macs_per_item = model.macs_per_item;
     result.flop_per_item = model.flop_per_item;
     result.bytes_per_item = model.bytes_per_item;
-    const Support support = support_of(point, backend, model, options.dispatch);
+    const Support support = support_of(point, backend, model, options);
     result.supported = support.ok;
     result.reason = support.reason;
     return result;
@@ -138,6 +138,7 @@ class Inspection {
     PointOptions options = sort_options(known, backend_options, scenario.options());
     scenario.parse(options.scenario);
     scenario.check_batch(point.batch);
+    require_end_to_end(point, options.end_to_end, options.dispatch);
     if (!gpu_side(options.affinity)) affinity_cpus(options.affinity, point.threads, allowed_cpus());  // throws for CPUs that are not there
     return options;
   }
@@ -154,23 +155,25 @@ class Inspection {
 
   // Pictures and arrays are read once, since "not a picture" must be said before hours of measuring.
   void require_dataset(const Point& point, const PointOptions& options, const GraphSummary& model) {
-    const std::string key = fmt::format("{}|{}|{}", point.dataset, model_key(point, options), options.samples);
+    const std::string key = fmt::format("{}|{}|{}|{}", point.dataset, model_key(point, options), options.samples, options.end_to_end.on());
     if (!datasets_.insert(key).second) return;
     about_to_({fmt::format("dataset {}", point.dataset), ""});
     const auto dataset = open_dataset(dataset_request(point, options, model));
+    require_pictures(point, options.end_to_end, *dataset);
     std::vector<uint32_t> samples(std::min<size_t>(dataset->size(), static_cast<size_t>(options.samples)));
     std::iota(samples.begin(), samples.end(), 0U);
     dataset->load(samples);
   }
 
-  Support support_of(const Point& point, InspectedBackend& backend, const GraphSummary& model, const DispatchOptions& options) {
+  Support support_of(const Point& point, InspectedBackend& backend, const GraphSummary& model, const PointOptions& options) {
     if (!backend.plugin) return {false, backend.reason};
     if (point.task != "infer") return {false, fmt::format("task '{}' is not built yet; infer is", point.task)};
-    for (const Support& support : {placement_support(point, backend), batch_support(point, model, options)}) {
+    for (const Support& support : {placement_support(point, backend), batch_support(point, model, options.dispatch),
+                                   end_to_end_support(point, options.end_to_end)}) {
       if (!support.ok) return support;
     }
     about_to_({fmt::format("backend {}", point.backend), point.backend});
-    return supports_everywhere(backend.plugin->backend(), point, engine_summary(point, model), options);
+    return supports_everywhere(backend.plugin->backend(), point, engine_summary(point, model), options.dispatch);
   }
 
   const std::string& cache_dir_;

@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "record/point_option.h"
+#include "scenario/end_to_end_target.h"
 #include "telemetry/environment.h"
 #include "worker/check.h"
 #include "worker/dispatch_record.h"
@@ -13,8 +14,10 @@
 #include "worker/mlperf_run.h"
 #include "worker/node_verdict.h"
 #include "worker/peak_probe.h"
+#include "worker/picture_preparer.h"
 #include "worker/process_facts.h"
 #include "worker/reference.h"
+#include "worker/stage_record.h"
 #include "worker/timing_log.h"
 #include "worker/urgent_share.h"
 
@@ -25,6 +28,11 @@
 
 namespace deepgap {
 namespace {
+
+// Queries in the stages at a time, end to end.
+int64_t lanes_of(const Point& point, const PointOptions& options) {
+  return lanes(point, options.end_to_end, decode_threads(point, options.end_to_end, allowed_cpus().size()), options.streams);
+}
 
 // What keeps streams from doing what they are for; empty: nothing.
 std::string streams_note(int64_t streams, int64_t in_flight, size_t cpus) {
@@ -39,6 +47,15 @@ void keep_sessions_busy(const Point& point, const std::vector<ScenarioOption>& k
   const size_t sessions = instance_loads(point, options.dispatch).size();
   for (const ScenarioOption& option : known) {
     if (option.name == "in_flight" && option.default_value == "1") options.scenario.emplace(option.name, std::to_string(sessions));
+  }
+}
+
+// A closed loop that nobody told otherwise keeps as many queries in flight as are to overlap.
+void keep_lanes_busy(const Point& point, const std::vector<ScenarioOption>& known, PointOptions& options) {
+  if (options.end_to_end.mode != EndToEnd::overlapped) return;
+  const int64_t wanted = lanes_of(point, options);
+  for (const ScenarioOption& option : known) {
+    if (option.name == "in_flight" && !option.default_value.empty()) options.scenario.emplace(option.name, std::to_string(wanted));
   }
 }
 
@@ -78,6 +95,8 @@ class Measurement {
   bool find_reference_outputs();
   void idle();
   void load();
+  Dataset& session_inputs();
+  void feed_end_to_end();
   int64_t slots_of_a_session() const;
   void first_results();
   void check(const Instances::Instance& instance);
@@ -118,9 +137,11 @@ class Measurement {
   Backend* backend_ = nullptr;
   std::unique_ptr<Scenario> scenario_;
   std::optional<Reference> reference_;
+  std::optional<LaneInputs> lane_inputs_;  // end to end: of the Session, which must go first
   std::optional<Instances> instances_;
-  Target* target_ = nullptr;        // of instances_, all joined
-  std::vector<Series> own_series_;  // besides the probes'
+  std::unique_ptr<EndToEndTarget> end_to_end_;  // around the one Session of instances_
+  Target* target_ = nullptr;                    // what is driven: all of instances_ joined, or end_to_end_
+  std::vector<Series> own_series_;              // besides the probes'
 };
 
 bool Measurement::run() {
@@ -169,6 +190,7 @@ void Measurement::prepare() {
   record_.facts["backend.plugin"] = fmt::format("{}/deepgap_{}.so", plugin_dir(), order_.point.backend);
   scenario_ = scenario_of(order_.point);
   options_ = sort_options(order_.point, backend_->options(), scenario_->options());
+  keep_lanes_busy(order_.point, scenario_->options(), options_);
   keep_sessions_busy(order_.point, scenario_->options(), options_);
   if (options_.peak_search) draw_own_arrivals(options_, scenario_->options(), order_.repeat);
   scenario_->parse(options_.scenario);
@@ -221,7 +243,7 @@ void Measurement::load() {
   load.options = options_.backend;
   load.clock = &clock_;
   const Nanoseconds begin = clock_.now();
-  instances_.emplace(*backend_, *inputs_.engine_model, *inputs_.dataset, order_.point, options_.dispatch, load, [this] { pulse_.beat(); });
+  instances_.emplace(*backend_, *inputs_.engine_model, session_inputs(), order_.point, options_.dispatch, load, [this] { pulse_.beat(); });
   record_.compile_s = static_cast<double>(clock_.now() - begin) / 1e9;
   record_.backend_version = backend_->version();  // some settle on a part of it when they load
   const auto sessions = static_cast<int64_t>(instances_->all().size());
@@ -232,12 +254,28 @@ void Measurement::load() {
   const int64_t in_flight = all_slots ? slots * sessions : scenario_->in_flight();
   const std::string note = streams_note(options_.streams * sessions, in_flight, allowed_cpus().size());
   if (!note.empty()) record_.facts["streams.note"] = note;
-  instances_->load(inputs_.samples);
+  options_.end_to_end.on() ? feed_end_to_end() : instances_->load(inputs_.samples);
 }
 
-// What a closed loop keeps in flight lies in the Sessions, unless it is to wait for a batch to fill.
+Dataset& Measurement::session_inputs() {
+  if (!options_.end_to_end.on()) return *inputs_.dataset;
+  const TensorView item = inputs_.dataset->sample(inputs_.samples.front()).front();
+  return lane_inputs_.emplace(item, lanes_of(order_.point, options_), order_.point.batch);
+}
+
+void Measurement::feed_end_to_end() {
+  const int threads = decode_threads(order_.point, options_.end_to_end, allowed_cpus().size());
+  auto preparer = std::make_unique<PicturePreparer>(*picture_source(*inputs_.dataset), threads, clock_);
+  end_to_end_ =
+      make_end_to_end_target(*instances_->all().front().target, *lane_inputs_, std::move(preparer), scenario_->in_flight(), clock_);
+  record_.facts["end_to_end.decode_threads"] = static_cast<int64_t>(threads);
+  record_.facts["end_to_end.lanes"] = lane_inputs_->lanes();
+}
+
+// What a closed loop keeps in flight lies in the Sessions, unless it is to wait for a batch to fill or to be decoded.
 int64_t Measurement::slots_of_a_session() const {
   const auto sessions = static_cast<int64_t>(instance_loads(order_.point, options_.dispatch).size());
+  if (options_.end_to_end.on()) return options_.streams;
   if (options_.dispatch.max_batch.value_or(order_.point.batch) > order_.point.batch) return options_.streams;
   return std::max(options_.streams, (scenario_->in_flight() + sessions - 1) / sessions);
 }
@@ -245,14 +283,15 @@ int64_t Measurement::slots_of_a_session() const {
 // Every Session alone, so that each is checked; then they are joined.
 void Measurement::first_results() {
   for (const Instances::Instance& instance : instances_->all()) {
-    const double ms =
-        first_result_ms(*instance.target, clock_, inputs_.samples, largest_batch(order_.point, options_.dispatch), interrupted_);
+    Target& target = end_to_end_ ? *end_to_end_ : *instance.target;
+    const double ms = first_result_ms(target, clock_, inputs_.samples, largest_batch(order_.point, options_.dispatch), interrupted_);
     pulse_.beat();
     record_.first_result_ms = std::max(ms, record_.first_result_ms.value_or(0));
     if (reference_ && !interrupted_.load()) check(instance);
     if (record_.outcome != Outcome::ok || interrupted_.load()) return;
   }
-  target_ = &instances_->join(dispatcher_settings(order_.point, options_.dispatch, scenario_->in_flight()), clock_);
+  target_ = end_to_end_ ? end_to_end_.get()
+                        : &instances_->join(dispatcher_settings(order_.point, options_.dispatch, scenario_->in_flight()), clock_);
 }
 
 void Measurement::check(const Instances::Instance& instance) {
@@ -320,10 +359,12 @@ void Measurement::steady() {
   MarkMeter meter(options_.dispatch.urgent > 0 ? urgent : *target_);
   OfferedLoad offered;
   if (Dispatcher* dispatcher = instances_->dispatcher()) dispatcher->take_log();  // that of the warm-up
+  if (end_to_end_) end_to_end_->take_log();
   stage("steady", [&] { drive(meter, *stopping, log, duration, &offered); });
   if (stop_if_interrupted()) return;
   trim_steady_window(log);
   record_.estimates = meter.estimates();
+  if (end_to_end_) keep_stage_log(end_to_end_->take_log(), record_);
   record_.estimates.merge(urgent.estimates());
   record_.estimates.merge(load_estimates(offered));
   record_.estimates.merge(log.estimates_of_all());
@@ -390,6 +431,7 @@ void Measurement::trim_steady_window(const TimingLog& log) {
 
 Record Measurement::finish() {
   pulse_.enter("finish");
+  end_to_end_.reset();
   instances_.reset();
   if (!record_.host_memory_peak_bytes) record_.host_memory_peak_bytes = host_memory_peak_bytes();
   record_.environment = group_.environment();

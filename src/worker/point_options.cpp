@@ -115,6 +115,7 @@ std::vector<OptionInfo> worker_options() {
       {"mlperf_NAME", "of an MLPerf run; docs/mlperf.md lists them", ""},
       {"env.NAME", "environment variable of the worker", "", true}};
   for (OptionInfo& option : dispatch_option_infos()) options.push_back(std::move(option));
+  for (OptionInfo& option : end_to_end_option_infos()) options.push_back(std::move(option));
   for (const QuantizeOption& option : quantize_options())
     options.push_back({std::string(quantize_prefix) + option.name, "precision int8: " + option.describe, option.default_value});
   return options;
@@ -159,6 +160,7 @@ PointOptions sort_options(const Point& point, const std::vector<OptionInfo>& bac
     if (of_backend) sorted.backend.emplace(name, value);  // what was said with a prefix goes first
     if (of_scenario) sorted.scenario[name] = value;
   }
+  sorted.end_to_end = end_to_end_options(point.options);
   sorted.quantize = quantize_settings(quantize, std::string(quantize_prefix));
   return sorted;
 }

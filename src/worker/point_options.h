@@ -10,6 +10,7 @@
 #include "stats/latency_bound.h"
 #include "telemetry/near_cpus.h"
 #include "worker/dispatch_options.h"
+#include "worker/end_to_end_options.h"
 
 #include <cstdint>
 #include <map>
@@ -29,6 +30,7 @@ struct PointOptions {
   int64_t streams = 1;  // slots of the Session at least
   std::string affinity = "none";
   DispatchOptions dispatch;
+  EndToEndOptions end_to_end;
   std::optional<LatencyBound> bound;  // that a valid result holds
   bool peak_search = false;           // a run of one: worker/peak_probe.h
   QuantizeSettings quantize;          // from quantize.NAME: how an FP32 Model becomes one for precision int8

@@ -167,15 +167,16 @@ class NativeSession : public Session {
   // The slot may be in use again as soon as its query is delivered: nothing of it is touched from there on.
   void run(QueryRunner& runner, int slot) {
     const Query& query = queries_[static_cast<size_t>(slot)];
-    std::array<Mark, 4> marks{Mark{MarkId::enqueued, 0, query.enqueued}};
+    std::array<Mark, 5> marks{Mark{MarkId::enqueued, 0, query.enqueued}};
     const auto mark = [&](size_t position, MarkId id) { marks[position] = {id, 0, now()}; };
     Done done{.tag = query.tag};
     try {
+      mark(1, MarkId::h2d_begin);
       runner.prepare(slot, query.samples);
-      mark(1, MarkId::compute_begin);
+      mark(2, MarkId::compute_begin);
       runner.compute(slot, query.samples);
-      mark(2, MarkId::compute_end);
-      mark(3, MarkId::returned);
+      mark(3, MarkId::compute_end);
+      mark(4, MarkId::returned);
       done.marks = marks;
     } catch (const std::exception& error) {
       const std::lock_guard lock(mutex_);

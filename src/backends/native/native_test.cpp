@@ -52,9 +52,11 @@ TEST(NativeBackend, RunsBatchesOfStagedSamplesInSlots) {
       session->drain();
       EXPECT_THAT(heard.tags, ::testing::ElementsAre(10, 11));
       EXPECT_THAT(heard.statuses, ::testing::Each(Status::ok));
-      ASSERT_EQ(heard.marks.size(), 4U);
-      EXPECT_EQ(heard.marks[1].id, MarkId::compute_begin);
+      ASSERT_EQ(heard.marks.size(), 5U);
+      EXPECT_EQ(heard.marks[1].id, MarkId::h2d_begin);
+      EXPECT_EQ(heard.marks[2].id, MarkId::compute_begin);
       EXPECT_LE(heard.marks[1].ns, heard.marks[2].ns);
+      EXPECT_LE(heard.marks[2].ns, heard.marks[3].ns);
       expect_rows(session->outputs(0)[0], reference, {1, 2, 3, 4});
       expect_rows(session->outputs(1)[0], reference, {5});
       session->enqueue(0, std::vector<uint32_t>{0, 5, 2}, 12);  // between the loaded sizes

@@ -1,0 +1,70 @@
+// Where the time of an end-to-end query goes, from its submission to its answer; the worker leaves the means in the Record.
+#include "analysis/metric.h"
+#include "analysis/steady.h"
+#include "analysis/throughput.h"
+
+#include <array>
+#include <variant>
+
+namespace deepgap {
+namespace {
+
+struct StageText {
+  const char *name, *describe;
+};
+constexpr std::array<StageText, 8> stages{{
+    {"wait_decode", "waited for a lane and a thread to decode its first sample"},
+    {"read", "took to read its samples' files"},
+    {"decode", "took to decode its samples to pixels"},
+    {"preprocess", "took to resize, crop and scale its samples to the network's input"},
+    {"wait_infer", "waited for the session once its samples were ready, and was handed over"},
+    {"copy_in", "took to copy its inputs to the device, by the engine's marks"},
+    {"compute", "computed, by the engine's marks; without marks all its time in the session"},
+    {"copy_out", "took to copy its outputs back, by the engine's marks"},
+}};
+
+std::string stage_id(const StageText& stage, const std::string& unit) { return std::string("stage_") + stage.name + "_" + unit; }
+
+// Of the time of all stages.
+std::optional<Estimate> stage_share(const Record& record, const StageText& asked) {
+  double all = 0;
+  for (const StageText& stage : stages) {
+    const auto ms = left_by_worker(record, stage_id(stage, "ms"));
+    if (!ms) return std::nullopt;
+    all += ms->value;
+  }
+  const auto ms = left_by_worker(record, stage_id(asked, "ms"));
+  return all > 0 ? std::optional(Estimate{ms->value / all, {}, {}, ms->n}) : std::nullopt;
+}
+
+std::optional<Estimate> decode_busy_share(const Record& record) {
+  const auto per_item = left_by_worker(record, "prepare_ms_per_item");
+  const auto throughput = steady_throughput(record);
+  const auto fact = record.facts.find("end_to_end.decode_threads");
+  const auto* threads = fact == record.facts.end() ? nullptr : std::get_if<int64_t>(&fact->second);
+  if (!per_item || !throughput || threads == nullptr || *threads < 1) return std::nullopt;
+  return Estimate{per_item->value / 1e3 * throughput->value / static_cast<double>(*threads), {}, {}, per_item->n};
+}
+
+std::vector<MetricSpec> family() {
+  std::vector<MetricSpec> metrics;
+  for (const StageText& stage : stages) {
+    const std::string id = stage_id(stage, "ms"), describe = stage.describe;
+    metrics.push_back({id, "ms", Better::lower, "end to end: mean time that a query " + describe,
+                       [id](const Record& record) { return left_by_worker(record, id); }});
+    metrics.push_back({stage_id(stage, "share"), "1", Better::neither,
+                       "end to end: share of a query's time, submission to answer, in which it " + describe,
+                       [stage](const Record& record) { return stage_share(record, stage); }});
+  }
+  metrics.push_back({"prepare_ms_per_item", "ms", Better::lower,
+                     "end to end: mean time that a thread took to read, decode and preprocess a sample",
+                     [](const Record& record) { return left_by_worker(record, "prepare_ms_per_item"); }});
+  metrics.push_back({"decode_busy_share", "1", Better::neither, "end to end: share of the decoding threads' time in which they worked",
+                     decode_busy_share});
+  return metrics;
+}
+
+const bool registered = register_metrics(family());
+
+}  // namespace
+}  // namespace deepgap

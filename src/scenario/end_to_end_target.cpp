@@ -1,0 +1,270 @@
+#include "scenario/end_to_end_target.h"
+
+#include "scenario/marked_time.h"
+
+#include <deepgap/error.h>
+
+#include <algorithm>
+#include <atomic>
+#include <deque>
+#include <mutex>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace deepgap {
+namespace {
+
+double milliseconds(Nanoseconds time) { return static_cast<double>(time) / 1e6; }
+
+// A query in the stages. Written by the scenario's thread before its samples are prepared, by the preparer's threads under the Target's
+// lock until the last of them is ready, then by the scenario's thread again; the Session's threads only read it.
+struct Lane {
+  uint64_t query = 0;
+  std::vector<uint32_t> inputs;  // of LaneInputs: the first `samples` of them are in use
+  uint32_t samples = 0, unprepared = 0;
+  Nanoseconds submitted = 0, begin = never, ready = 0, sent = 0;
+  Nanoseconds read = 0, decode = 0, preprocess = 0;  // of all samples, whichever thread
+  std::string failure;
+};
+
+class LaneTarget final : public EndToEndTarget {
+ public:
+  LaneTarget(Target& session, LaneInputs& inputs, std::unique_ptr<SamplePreparer> preparer, int64_t in_flight, Clock& clock)
+      : session_(session),
+        inputs_(inputs),
+        clock_(clock),
+        in_flight_(std::max(in_flight, inputs.lanes())),
+        in_session_limit_(session.limits().max_in_flight),
+        lanes_(static_cast<size_t>(inputs.lanes())),
+        preparer_(std::move(preparer)) {
+    std::vector<uint32_t> all(inputs.size());
+    std::iota(all.begin(), all.end(), 0U);
+    session_.load(all);
+    for (size_t lane = 0; lane < lanes_.size(); ++lane) {
+      free_.push_back(lane);
+      for (int64_t i = 0; i < inputs.batch(); ++i) lanes_[lane].inputs.push_back(inputs.index(static_cast<int64_t>(lane), i));
+    }
+    preparer_->on_prepared([this](const PreparedSample& sample) { note_prepared(sample); });
+    session_.on_completion([this](std::span<const Completed> completed) { deliver(completed); });
+  }
+
+  ~LaneTarget() override {
+    preparer_.reset();
+    session_.on_completion({});
+  }
+
+  TargetLimits limits() const override { return {inputs_.batch(), in_flight_}; }
+
+  void on_completion(TargetCompletion completion) override {
+    while (delivering_.load(std::memory_order_acquire) != 0) std::this_thread::yield();
+    completion_ = std::move(completion);
+  }
+
+  // Stored samples need no loading: that is what is measured.
+  void load(std::span<const uint32_t> /*indices*/) override {}
+  void unload(std::span<const uint32_t> /*indices*/) override {}
+
+  void submit(std::span<const Query> queries) override {
+    throw_if_failed();
+    const Nanoseconds now = clock_.now();
+    for (const Query& query : queries) waiting_.push_back({query.id, now, {query.samples.begin(), query.samples.end()}});
+    fill_lanes();
+  }
+
+  void flush() override {
+    throw_if_failed();
+    session_.flush();
+  }
+
+  void cancel() override {
+    cancelling_ = true;
+    for (const Waiting& query : waiting_) answer({query.query, 0, static_cast<uint32_t>(query.samples.size()), Status::cancelled});
+    waiting_.clear();
+    preparer_->withdraw();
+    session_.cancel();
+    while (any_lane_in_use()) clock_.wait_until(never);
+    cancelling_ = false;
+  }
+
+  StageLog take_log() override {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(log_, {});
+  }
+
+ private:
+  struct Waiting {
+    uint64_t query = 0;
+    Nanoseconds submitted = 0;
+    std::vector<uint32_t> samples;
+  };
+
+  void throw_if_failed() const {
+    if (!failure_.empty()) throw Error(ErrorKind::input, failure_);
+  }
+
+  std::optional<size_t> take_free_lane() {
+    const std::lock_guard lock(mutex_);
+    if (free_.empty()) return std::nullopt;
+    const size_t lane = free_.back();
+    free_.pop_back();
+    return lane;
+  }
+
+  bool any_lane_in_use() {
+    const std::lock_guard lock(mutex_);
+    return free_.size() < lanes_.size();
+  }
+
+  void fill_lanes() {
+    while (!waiting_.empty()) {
+      const auto lane = take_free_lane();
+      if (!lane) return;
+      const Waiting query = std::move(waiting_.front());
+      waiting_.pop_front();
+      prepare(*lane, query);
+    }
+  }
+
+  void prepare(size_t index, const Waiting& query) {
+    Lane& lane = lanes_[index];
+    const auto count = static_cast<uint32_t>(query.samples.size());
+    lane = {query.query, std::move(lane.inputs), count, count, query.submitted};
+    for (uint32_t i = 0; i < count; ++i) preparer_->prepare(query.samples[i], inputs_.input(lane.inputs[i]), index);
+  }
+
+  // Any thread.
+  void note_prepared(const PreparedSample& sample) {
+    {
+      const std::lock_guard lock(mutex_);
+      Lane& lane = lanes_[sample.tag];
+      lane.begin = std::min(lane.begin, sample.begin);
+      lane.ready = std::max(lane.ready, sample.end);
+      lane.read += sample.read - sample.begin;
+      lane.decode += sample.decoded - sample.read;
+      lane.preprocess += sample.end - sample.decoded;
+      if (!sample.failure.empty()) lane.failure = sample.failure;
+      if (--lane.unprepared > 0) return;
+      ready_.push_back(sample.tag);
+    }
+    ask_for_a_look();
+  }
+
+  void ask_for_a_look() {
+    if (asked_.exchange(true, std::memory_order_acq_rel)) return;
+    clock_.schedule(clock_.now(), [this, alive = std::weak_ptr<int>(alive_)] {
+      if (!alive.expired()) look();
+    });
+  }
+
+  // Scenario's thread: moves on what can move.
+  void look() {
+    asked_.exchange(false, std::memory_order_acq_rel);  // what became ready before it was asked is seen below
+    fill_lanes();
+    const auto index = take_ready_lane();
+    if (!index) return;
+    Lane& lane = lanes_[*index];
+    if (cancelling_ || !lane.failure.empty()) {
+      give_up(*index);
+    } else {
+      lane.sent = clock_.now();
+      ++in_session_;
+      const Query query{*index, lane.submitted, std::span<const uint32_t>(lane.inputs).first(lane.samples)};
+      session_.submit(std::span(&query, 1));
+    }
+    ask_for_a_look();  // there may be more
+  }
+
+  std::optional<size_t> take_ready_lane() {
+    const std::lock_guard lock(mutex_);
+    if (ready_.empty() || (in_session_ >= in_session_limit_ && !cancelling_)) return std::nullopt;
+    const size_t lane = ready_.front();
+    ready_.pop_front();
+    return lane;
+  }
+
+  void give_up(size_t index) {
+    const Lane& lane = lanes_[index];
+    if (!cancelling_ && failure_.empty()) failure_ = lane.failure;
+    answer({lane.query, 0, lane.samples, cancelling_ ? Status::cancelled : Status::failed});
+    release(index);
+  }
+
+  void answer(const Completed& completed) {
+    if (completion_) completion_(std::span(&completed, 1));
+  }
+
+  void release(size_t lane) {
+    const std::lock_guard lock(mutex_);
+    free_.push_back(lane);
+  }
+
+  // Any thread.
+  void deliver(std::span<const Completed> completed) {
+    delivering_.fetch_add(1, std::memory_order_acq_rel);
+    const Nanoseconds now = clock_.now();
+    for (const Completed& of_session : completed) {
+      const Lane& lane = lanes_.at(of_session.query);
+      if (of_session.last && of_session.status == Status::ok) note_answered(lane, of_session.marks, now);
+      Completed mine = of_session;
+      mine.query = lane.query;
+      answer(mine);
+      if (!of_session.last) continue;
+      --in_session_;
+      release(of_session.query);
+    }
+    ask_for_a_look();
+    delivering_.fetch_sub(1, std::memory_order_release);
+  }
+
+  void note_answered(const Lane& lane, std::span<const Mark> marks, Nanoseconds now) {
+    // Threads that share a query's samples work at once: each stage gets its part of the time that passed.
+    const Nanoseconds worked = lane.read + lane.decode + lane.preprocess;
+    const double scale = worked > 0 ? milliseconds(lane.ready - lane.begin) / milliseconds(worked) : 0;
+    const Nanoseconds copy_in = marked_time(marks, MarkId::h2d_begin, MarkId::compute_begin).value_or(0);
+    const Nanoseconds compute = marked_time(marks, MarkId::compute_begin, MarkId::compute_end).value_or(now - lane.sent);
+    const Nanoseconds copy_out = marked_time(marks, MarkId::compute_end, MarkId::d2h_end).value_or(0);
+    const std::lock_guard lock(mutex_);
+    const auto note = [&](Stage stage, double ms) { log_.ms[static_cast<size_t>(stage)].add(ms, 1); };
+    note(Stage::wait_decode, milliseconds(lane.begin - lane.submitted));
+    note(Stage::read, milliseconds(lane.read) * scale);
+    note(Stage::decode, milliseconds(lane.decode) * scale);
+    note(Stage::preprocess, milliseconds(lane.preprocess) * scale);
+    note(Stage::wait_infer, milliseconds(std::max<Nanoseconds>(0, now - lane.ready - copy_in - compute - copy_out)));
+    note(Stage::copy_in, milliseconds(copy_in));
+    note(Stage::compute, milliseconds(compute));
+    note(Stage::copy_out, milliseconds(copy_out));
+    log_.prepare_ms.add(milliseconds(worked), lane.samples);
+  }
+
+  Target& session_;
+  LaneInputs& inputs_;
+  Clock& clock_;
+  int64_t in_flight_, in_session_limit_;
+  TargetCompletion completion_;
+  std::deque<Waiting> waiting_;
+  std::string failure_;  // of the first query that could not be prepared
+  bool cancelling_ = false;
+  std::vector<Lane> lanes_;
+  std::mutex mutex_;  // of the three below, and of lanes that are being prepared
+  std::vector<size_t> free_;
+  std::deque<size_t> ready_;
+  StageLog log_;
+  std::atomic<int64_t> in_session_{0};
+  std::atomic<bool> asked_{false};  // for a look
+  std::atomic<int> delivering_{0};
+  std::shared_ptr<int> alive_ = std::make_shared<int>();  // what is scheduled may outlast us
+  std::unique_ptr<SamplePreparer> preparer_;
+};
+
+}  // namespace
+
+std::unique_ptr<EndToEndTarget> make_end_to_end_target(Target& session, LaneInputs& inputs, std::unique_ptr<SamplePreparer> preparer,
+                                                       int64_t in_flight, Clock& clock) {
+  return std::make_unique<LaneTarget>(session, inputs, std::move(preparer), in_flight, clock);
+}
+
+}  // namespace deepgap

@@ -1,0 +1,36 @@
+// EndToEndTarget: a Target around a Session's that takes queries from the stored sample to the answer: a SamplePreparer reads, decodes and
+// resizes each sample into an input buffer, the Session computes on these, and the query is completed when its outputs are back.
+//
+// A query in the stages holds a lane: input buffers of its own. With one lane the stages of a query follow each other, and the next query
+// begins when the one before it is answered (serial). With more, queries are prepared while others are computed (overlapped); those that
+// find no lane wait in order of submission.
+//
+// Threads: as every Target; it has none of its own. The preparer and the Session answer on theirs, and what is ready is handed to the
+// Session by work on the Clock, one query at a time, so that it goes on only while the scenario's thread submits or waits on the Clock, and
+// runs in virtual time. (A Session may compute inside submit(): the scenario then gets to issue the next query before the one after is
+// computed.)
+//
+// A query with a sample that cannot be prepared fails; submit() and flush() then throw Error{input} with the reason.
+#pragma once
+
+#include "scenario/lane_inputs.h"
+#include "scenario/sample_preparer.h"
+#include "scenario/stage_log.h"
+
+#include <deepgap/target.h>
+
+#include <memory>
+
+namespace deepgap {
+
+class EndToEndTarget : public Target {
+ public:
+  virtual StageLog take_log() = 0;  // of the queries answered since the last call; scenario's thread, nothing in flight
+};
+
+// `session` is the Target of a Session on `inputs`, which this call loads into it; both outlive the result. Queries name samples that the
+// preparer knows. `in_flight`: queries that it takes at least.
+std::unique_ptr<EndToEndTarget> make_end_to_end_target(Target& session, LaneInputs& inputs, std::unique_ptr<SamplePreparer> preparer,
+                                                       int64_t in_flight, Clock& clock);
+
+}  // namespace deepgap

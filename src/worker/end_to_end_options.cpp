@@ -1,0 +1,70 @@
+#include "worker/end_to_end_options.h"
+
+#include "dataset/picture_source.h"
+#include "record/record_json.h"
+#include "scenario/option_values.h"
+#include "worker/mlperf_run.h"
+
+#include <deepgap/error.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace deepgap {
+
+std::vector<OptionInfo> end_to_end_option_infos() {
+  return {{"end_to_end",
+           "off; serial: queries begin with picture files that are read, decoded and resized first; overlapped: the same while others "
+           "are computed",
+           "off"},
+          {"decode_threads", "threads that decode, end to end; left out: the CPUs that the engine's threads leave, one at least", ""}};
+}
+
+EndToEndOptions end_to_end_options(const std::map<std::string, std::string>& options) {
+  EndToEndOptions result;
+  const std::string mode = choice_option(options, "end_to_end", {"off", "serial", "overlapped"});
+  if (mode == "serial") result.mode = EndToEnd::serial;
+  if (mode == "overlapped") result.mode = EndToEnd::overlapped;
+  result.decode_threads = whole_option(options, "decode_threads", 1, 1024, 0);
+  if (result.decode_threads > 0 && !options.contains("end_to_end")) {
+    throw Error(ErrorKind::usage, "decode_threads is of end-to-end queries: add --end-to-end serial or overlapped, or leave it out");
+  }
+  return result;
+}
+
+void require_end_to_end(const Point& point, const EndToEndOptions& options, const DispatchOptions& dispatch) {
+  if (!options.on()) return;
+  if (is_mlperf(point)) throw Error(ErrorKind::usage, "an MLPerf run is about the network alone: leave out --end-to-end");
+  if (needs_dispatcher(point, dispatch) || point.placement.processes > 1) {
+    throw Error(
+        ErrorKind::usage,
+        "--end-to-end feeds one session in one process: leave out several devices, --processes, --instances and the other options of "
+        "the dispatcher");
+  }
+}
+
+void require_pictures(const Point& point, const EndToEndOptions& options, const Dataset& dataset) {
+  if (!options.on() || picture_source(dataset) != nullptr) return;
+  throw Error(ErrorKind::usage,
+              fmt::format("--end-to-end begins with picture files, dataset '{}' has none: use --dataset pictures, crops, or "
+                          "a folder of pictures",
+                          point.dataset));
+}
+
+Support end_to_end_support(const Point& point, const EndToEndOptions& options) {
+  if (!options.on() || point.placement.devices.front().kind == "cpu") return {};
+  return {false, fmt::format("end to end is built for devices of kind cpu, not yet for {}", device_name(point.placement.devices.front()))};
+}
+
+int decode_threads(const Point& point, const EndToEndOptions& options, size_t cpus) {
+  if (options.decode_threads > 0) return static_cast<int>(options.decode_threads);
+  return std::max(1, static_cast<int>(cpus) - point.threads);
+}
+
+int64_t lanes(const Point& point, const EndToEndOptions& options, int threads, int64_t slots) {
+  if (options.mode == EndToEnd::serial) return 1;
+  return slots + 1 + (threads + point.batch - 1) / point.batch;
+}
+
+}  // namespace deepgap

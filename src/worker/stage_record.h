@@ -1,0 +1,12 @@
+// What a Record keeps of end-to-end queries: estimates stage_NAME_ms, prepare_ms_per_item. docs/records.md names them.
+#pragma once
+
+#include "scenario/stage_log.h"
+
+#include <deepgap/record.h>
+
+namespace deepgap {
+
+void keep_stage_log(const StageLog& log, Record& record);  // adds to it; nothing where no query was answered
+
+}  // namespace deepgap

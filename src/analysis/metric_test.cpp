@@ -50,6 +50,21 @@ TEST(Metrics, every_family_is_registered_and_described) {
   EXPECT_EQ(find_metric("no_such_metric"), nullptr);
 }
 
+TEST(Metrics, stages_are_shares_of_a_querys_time_and_threads_of_the_window) {
+  Record record = hundred_queries();
+  EXPECT_TRUE(absent(record, "stage_decode_share")) << "not end to end";
+  for (const char* stage : {"wait_decode", "read", "decode", "preprocess", "wait_infer", "copy_in", "compute", "copy_out"})
+    record.estimates["stage_" + std::string(stage) + "_ms"] = {1, {}, {}, 100};
+  record.estimates["stage_decode_ms"].value = 13;
+  EXPECT_DOUBLE_EQ(value_of(record, "stage_decode_ms"), 13);
+  EXPECT_DOUBLE_EQ(value_of(record, "stage_decode_share"), 0.65);
+  EXPECT_DOUBLE_EQ(value_of(record, "stage_compute_share"), 0.05);
+  EXPECT_TRUE(absent(record, "decode_busy_share")) << "the threads are not known";
+  record.estimates["prepare_ms_per_item"] = {10, {}, {}, 100};
+  record.facts["end_to_end.decode_threads"] = int64_t{2};
+  EXPECT_NEAR(value_of(record, "decode_busy_share"), 0.01 * value_of(record, "throughput") / 2, 1e-9);
+}
+
 TEST(Metrics, int8_share_is_what_the_engine_tells) {
   Record record = hundred_queries();
   EXPECT_TRUE(absent(record, "int8_mac_share")) << "it tells nothing";

@@ -56,6 +56,7 @@ std::string header_section(const View& view, const ReportOptions& options) {
   html += "<nav aria-label=\"Contents\"><a href=\"#summary\">Summary</a><a href=\"#pictures\">Pictures</a>" +
           std::string(has_load_section(view) ? "<a href=\"#load\">Load</a>" : "") +
           std::string(has_dispatcher_section(view) ? "<a href=\"#dispatcher\">Batches and queue</a>" : "") +
+          std::string(has_stages_section(view) ? "<a href=\"#stages\">End to end</a>" : "") +
           "<a href=\"#points\">Points</a>"
           "<a href=\"#failures\">Failures and refusals</a><a href=\"#environment\">Environment</a><a href=\"#method\">How the numbers are "
           "made</a></nav>";

@@ -145,6 +145,22 @@ TEST(HtmlReport, draws_batches_and_the_queue_where_there_was_a_dispatcher) {
   EXPECT_THAT(html, HasSubstr("12 queries waited after 1"));
 }
 
+TEST(HtmlReport, says_where_the_time_of_end_to_end_queries_went) {
+  std::vector<Record> records = example_study();
+  EXPECT_THAT(html_of(records), Not(HasSubstr("id=\"stages\"")));
+  Record record = records.front();
+  record.record_id = std::string(32, 'e');
+  record.point.options = {{"end_to_end", "serial"}};
+  for (const char* stage : {"wait_decode", "read", "decode", "preprocess", "wait_infer", "copy_in", "compute", "copy_out"})
+    record.estimates["stage_" + std::string(stage) + "_share"] = {std::string(stage) == "decode" ? 0.613 : 0.055, {}, {}, 100};
+  records.push_back(record);
+  const std::string html = html_of(records);
+  EXPECT_EQ(first_imbalance(html), "");
+  EXPECT_EQ(occurrences(html, "<section id=\"stages\""), 1u);
+  EXPECT_THAT(html, HasSubstr("href=\"#stages\""));
+  EXPECT_THAT(html, HasSubstr("<td class=\"num\">61 %</td>"));
+}
+
 TEST(HtmlReport, has_a_row_for_every_point_and_three_charts_for_every_model) {
   const std::string html = html_of(example_study());
   const Results results = collect(example_study());

@@ -17,6 +17,8 @@ std::string load_section(const View& view);
 bool has_load_section(const View& view);
 std::string dispatcher_section(const View& view);
 bool has_dispatcher_section(const View& view);
+std::string stages_section(const View& view);
+bool has_stages_section(const View& view);
 std::string table_section(const View& view);
 std::string failures_section(const View& view);
 std::string environment_section(const View& view);

@@ -1,0 +1,129 @@
+// What sets the pace of queries that begin with pictures in files: decoding or the network; what overlapping the two brings, and how far
+// that is from the network alone.
+#include "analysis/comparison.h"
+#include "analysis/finding.h"
+#include "analysis/words.h"
+#include "base/registry.h"
+#include "record/point_option.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+namespace deepgap {
+namespace {
+
+constexpr double busy = 0.85;  // of its time: what works so much has no time left for more
+
+double value(const PointSummary& point, const std::string& metric) {
+  const MetricSummary* found = point.find(metric);
+  return found == nullptr ? 0 : found->estimate.value;
+}
+
+std::string mode_of(const PointSummary& point) { return option_of(point.point, "end_to_end", "off"); }
+
+// Points that differ in these options and the batch alone.
+Point key_of(Point point) {
+  point.options.erase("end_to_end");
+  point.options.erase("decode_threads");
+  point.batch = 0;
+  return point;
+}
+
+class EndToEndPace final : public Finding {
+ public:
+  std::string id() const override { return "end_to_end"; }
+  int order() const override { return 29; }
+  std::string describe() const override {
+    return "Points whose queries begin with picture files: the fastest of those alike, what its threads and the network did of the window, "
+           "and the same batch serially and with the network alone.";
+  }
+  std::vector<Statement> find(const Evidence& evidence) const override {
+    std::vector<Statement> statements;
+    for (const Workload& workload : evidence.workloads) {
+      for (const auto& [key, points] : alike(workload)) {
+        const PointSummary* best = fastest(points, [](const PointSummary& point) { return mode_of(point) != "off"; });
+        if (best != nullptr) statements.push_back(statement(workload, *best, points));
+      }
+    }
+    return statements;
+  }
+
+ private:
+  using Points = std::vector<const PointSummary*>;
+
+  static std::map<Point, Points> alike(const Workload& workload) {
+    std::map<Point, Points> groups;
+    for (const Line& line : workload.lines) {
+      for (const PointSummary* point : line.points) {
+        if (point->usable() && point->find("throughput") != nullptr) groups[key_of(point->point)].push_back(point);
+      }
+    }
+    return groups;
+  }
+
+  template <typename Wanted>
+  static const PointSummary* fastest(const Points& points, Wanted wanted) {
+    const PointSummary* best = nullptr;
+    for (const PointSummary* point : points) {
+      if (wanted(*point) && (best == nullptr || value(*point, "throughput") > value(*best, "throughput"))) best = point;
+    }
+    return best;
+  }
+
+  static const PointSummary* same_batch(const Points& points, const PointSummary& best, const std::string& mode) {
+    return fastest(points, [&](const PointSummary& point) { return point.point.batch == best.point.batch && mode_of(point) == mode; });
+  }
+
+  static Statement statement(const Workload& workload, const PointSummary& best, const Points& points) {
+    const PointSummary* serial = same_batch(points, best, "serial");
+    const PointSummary* alone = same_batch(points, best, "off");
+    const Estimate& pace = best.find("throughput")->estimate;
+    Statement statement;
+    statement.headline = fmt::format("{}, {}, batch {}: {} items/s end to end", workload.label, label_of(workload, best), best.point.batch,
+                                     format_estimate(pace));
+    statement.point_ids = {best.point_id};
+    if (alone != nullptr) {
+      statement.headline += fmt::format(", {} of the network alone", format_percent(pace.value / value(*alone, "throughput")));
+      statement.detail = fmt::format("The network alone does {} items/s. ", format_estimate(alone->find("throughput")->estimate));
+      statement.point_ids.push_back(alone->point_id);
+    }
+    if (serial != nullptr) {
+      statement.detail += shares(*serial);
+      if (serial != &best) statement.point_ids.push_back(serial->point_id);
+    }
+    if (mode_of(best) == "overlapped") {
+      const auto gain = serial == nullptr ? std::nullopt : compare_points(best, *serial, "throughput");
+      if (gain) statement.detail += fmt::format("Overlapped is {}. ", comparison_words(*gain, "serial"));
+      statement.detail += bound(best);
+    }
+    return statement;
+  }
+
+  static std::string label_of(const Workload& workload, const PointSummary& point) {
+    const auto holds = [&](const Line& line) { return std::count(line.points.begin(), line.points.end(), &point) > 0; };
+    return std::find_if(workload.lines.begin(), workload.lines.end(), holds)->label;
+  }
+
+  static std::string shares(const PointSummary& serial) {
+    return fmt::format("One stage after the other, a query spends {} of its time decoding, {} resizing and {} in the network. ",
+                       format_percent(value(serial, "stage_decode_share")), format_percent(value(serial, "stage_preprocess_share")),
+                       format_percent(value(serial, "stage_compute_share")));
+  }
+
+  static std::string bound(const PointSummary& best) {
+    const double threads = value(best, "decode_busy_share"), network = value(best, "marked_share");
+    const std::string worked = fmt::format(
+        "The threads that decode worked for {} of the window, the network for {}: ", format_percent(threads), format_percent(network));
+    if (threads >= busy && network >= busy) return worked + "both are at their limit.";
+    if (threads >= busy) return worked + "decoding sets the pace; more decode_threads help where there are CPUs for them.";
+    if (network >= busy) return worked + "the network sets the pace.";
+    return worked + "neither is at its limit; more in flight (in_flight), or fewer threads where they share CPUs, may help.";
+  }
+};
+
+const bool registered = Registry<Finding>::instance().add("end_to_end", [] { return std::make_unique<EndToEndPace>(); });
+
+}  // namespace
+}  // namespace deepgap

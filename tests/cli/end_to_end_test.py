@@ -1,0 +1,110 @@
+"""What `deepgap run --end-to-end` promises: the same answers as with inputs in memory, every stage's share, one line for what does not go.
+
+Usage: end_to_end_test.py PATH_OF_DEEPGAP [unittest arguments]; in the tree's root, where data/ and tests/data are.
+"""
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+PROGRAM = os.path.abspath(sys.argv[1])
+NETWORK = ["--model", "efficientnet_lite0", "--weights", "imagenet", "--dataset", "pictures"]
+STAGES = ["wait_decode", "read", "decode", "preprocess", "wait_infer", "copy_in", "compute", "copy_out"]
+
+
+class EndToEndTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.dir = tempfile.mkdtemp(prefix="deepgap-end-to-end-test-")
+        cls.pictures = os.path.join(cls.dir, "pictures")
+        os.mkdir(cls.pictures)
+        for name in ("waves.png", "waves.jpg", "grey.png"):
+            shutil.copy(os.path.join("tests/data/pictures", name), cls.pictures)
+        cls.small = ["--model", "resnet18:width=0.125,classes=10", "--shape", "input:Nx3x32x32", "--dataset", cls.pictures]
+
+    @classmethod
+    def tearDownClass(cls):
+        shutil.rmtree(cls.dir)
+
+    def setUp(self):
+        self.store = os.path.join(self.dir, self.id() + ".db")
+
+    def run_deepgap(self, *flags):
+        return subprocess.run([PROGRAM, "run", "--cache", self.dir, "--store", self.store, "--warmup", "2", *flags], capture_output=True,
+                              text=True, timeout=250)
+
+    def rows(self, *flags):
+        result = self.run_deepgap(*flags)
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        text = subprocess.run([PROGRAM, "export", self.store, "--format", "json"], capture_output=True, text=True, check=True).stdout
+        return json.loads(text)
+
+    def stages(self, row):
+        return {stage: row[f"stage_{stage}_ms"] for stage in STAGES}
+
+    def test_the_network_answers_as_it_does_with_inputs_in_memory(self):
+        if not os.path.exists("data/pictures/done"):
+            self.skipTest("the packaged pictures are not in data/pictures; ./quickstart puts them there")
+        rows = self.rows(*NETWORK, "--backend", "native", "--threads", "1", "--batch", "4", "--end-to-end", "off,serial,overlapped", "-n", "6")
+        off, overlapped, serial = sorted(rows, key=lambda row: row["options"])
+        for row in (off, serial, overlapped):
+            self.assertEqual(row["outcome"], "ok", row["reason"])
+            self.assertTrue(row["check_pass"])
+            self.assertEqual((row["check_max_abs_error"], row["check_top1_agreement"]),
+                             (off["check_max_abs_error"], off["check_top1_agreement"]), "other inputs would have other errors")
+        self.assertIsNone(off["stage_decode_ms"])
+        for row in (serial, overlapped):
+            self.assertGreater(row["stage_decode_ms"], 0)
+            self.assertGreater(row["stage_preprocess_ms"], 0)
+            self.assertGreater(row["stage_compute_ms"], 0)
+            self.assertAlmostEqual(sum(row[f"stage_{stage}_share"] for stage in STAGES), 1, delta=1e-6)
+        # Stage by stage is the whole latency of a query that nothing overlaps.
+        self.assertAlmostEqual(sum(self.stages(serial).values()) / serial["latency_mean_ms"], 1, delta=0.1)
+        report = subprocess.run([PROGRAM, "report", self.store, "--output", "-"], capture_output=True, text=True, check=True).stdout
+        self.assertIn("items/s end to end", report)
+        self.assertIn('<section id="stages"', report)
+
+    def test_every_kind_of_load(self):
+        for load in (["--scenario", "single-stream"], ["--scenario", "offline", "--batch", "4"], ["--scenario", "batch", "--batch", "3"],
+                     ["--scenario", "server", "--rate", "50"]):
+            for mode in ("serial", "overlapped"):
+                with self.subTest(load + [mode]):
+                    row = self.rows(*self.small, "--backend", "native", "--threads", "1", "--decode-threads", "2", "--end-to-end", mode,
+                                    "--duration", "300ms", *load)[-1]
+                    self.assertIn(row["outcome"], "ok", row["reason"])
+                    self.assertGreater(row["stage_decode_ms"], 0)
+
+    def test_the_scripted_engine_is_overlapped(self):
+        rows = self.rows(*self.small, "--backend", "null", "--axis", "null.latency=20ms", "--end-to-end", "off,serial,overlapped", "--duration",
+                         "1s", "--threads", "1")
+        off, overlapped, serial = (row["throughput"] for row in sorted(rows, key=lambda row: row["options"]))
+        self.assertLess(serial, off)
+        self.assertLess(serial, overlapped)
+        self.assertGreater(overlapped / off, 0.8, "pictures of a few pixels take less than 20 ms")
+
+    def test_what_does_not_go_is_one_line_before_anything_runs(self):
+        broken = os.path.join(self.dir, "broken")
+        os.makedirs(broken, exist_ok=True)
+        with open(os.path.join(self.pictures, "waves.png"), "rb") as whole, open(os.path.join(broken, "half.png"), "wb") as half:
+            half.write(whole.read()[:200])
+        end_to_end = ["--end-to-end", "serial"]
+        for flags, words in ((["--dataset", "seeded", *end_to_end], "dataset 'seeded' has none: use --dataset pictures"),
+                             (["--dataset", broken, *end_to_end], "half.png"),
+                             (["--decode-threads", "0", *end_to_end], "decode_threads='0' is not a whole number from 1 to 1024"),
+                             (["--decode-threads", "1025", *end_to_end], "decode_threads='1025'"),
+                             (["--decode-threads", "2"], "decode_threads is of end-to-end queries"),
+                             (["--end-to-end", "pipelined"], "end_to_end"),
+                             (["--instances", "2", *end_to_end], "one session in one process"),
+                             (["--processes", "2", *end_to_end], "one session in one process")):
+            with self.subTest(flags):
+                result = self.run_deepgap(*self.small, "--backend", "null", "-n", "5", *flags)
+                self.assertEqual(result.returncode, 2, result.stderr)
+                self.assertIn(words, result.stderr)
+                self.assertEqual(result.stderr.count("\n"), 1, result.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1] + sys.argv[2:])

@@ -1,5 +1,5 @@
-// Scenario `offline`: all samples are there from the beginning, in queries as large as the Target takes and as many in flight as it
-// takes (MLPerf's Offline). For throughput; latencies count from the beginning.
+// Scenario `offline`: all samples are there from the beginning, in queries of `batch` and as many in flight as the Target takes (MLPerf's
+// Offline). For throughput; latencies count from the beginning.
 #include "scenario/open_loop.h"
 
 namespace deepgap {
@@ -27,9 +27,7 @@ class OfflineScenario final : public Scenario {
   bool uses_all_slots() const override { return true; }
   Nanoseconds default_duration() const override { return settings_.total_samples ? never : 0; }
   void drive(std::span<Tenant> tenants, Clock& clock, const std::atomic<bool>& interrupted) override {
-    std::vector<Tenant> largest(tenants.begin(), tenants.end());
-    for (Tenant& tenant : largest) tenant.batch = tenant.target->limits().max_samples;
-    drive_open_loops(largest, clock, interrupted, settings_,
+    drive_open_loops(tenants, clock, interrupted, settings_,
                      [](size_t /*tenant*/) { return std::make_unique<ArrivalSchedule>(std::make_unique<AllAtOnce>()); });
   }
 

@@ -291,10 +291,10 @@ TEST(Answers, ThatNeverComeAreWaitedForWithoutABacklog) {
   EXPECT_EQ(run.clock->now(), second) << "the offering ended in time";
 }
 
-TEST(Offline, AsFewQueriesAsTheTargetAllowsAllDueAtOnce) {
+TEST(Offline, QueriesAreOfTheBatchAskedForAndAllDueAtOnce) {
   Driven run;
-  ScriptedTarget target(*run.clock, {64, 4}, [](uint64_t) { return 10 * ms; });
-  run.drive(target, "offline", 1, lasting(never), {{"total_samples", "1000"}});
+  ScriptedTarget target(*run.clock, {INT32_MAX, 4}, [](uint64_t) { return 10 * ms; });  // a Dispatcher takes queries of any size
+  run.drive(target, "offline", 64, lasting(never), {{"total_samples", "1000"}});
   ASSERT_EQ(run.kept.timings.size(), 16u);
   EXPECT_EQ(target.most_in_flight, 4);
   int64_t samples = 0;

@@ -53,6 +53,11 @@ class DispatcherTest(unittest.TestCase):
         self.assertEqual(row["verdict"], "invalid")
         self.assertIn("were waiting", row["reason"])
 
+    def test_offline_queries_are_joined_to_full_batches(self):
+        row = self.one(0, "--scenario", "offline", "--max-batch", "16", "--axis", "total_samples=3200", "--axis", "null.latency=2ms")
+        self.assertGreater(row["batch_size_mean"], 15)
+        self.assertEqual(row["timings"], 3200)
+
     def test_without_shedding_an_overload_is_seen_behind_the_dispatcher_too(self):
         row = self.one(1, "--scenario", "constant", "--rate", "2000", "--duration", "1s", "--axis", "null.latency=2ms", "--instances", "2")
         self.assertEqual(row["verdict"], "invalid")

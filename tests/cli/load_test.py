@@ -13,6 +13,8 @@ import tempfile
 import time
 import unittest
 
+from sanitized import sanitizer_of
+
 PROGRAM = os.path.abspath(sys.argv[1])
 MODEL = ["--model", "resnet18:width=0.125,classes=10", "--shape", "input:Nx3x32x32", "--backend", "null"]
 
@@ -190,6 +192,7 @@ class LoadTest(unittest.TestCase):
                 self.assertIn(message, result.stderr)
                 self.assertEqual(len(result.stderr.strip().splitlines()), 1, result.stderr)
 
+    @unittest.skipIf(sanitizer_of(PROGRAM), "a sanitizer takes memory of its own")
     def test_a_bounded_memory_holds_whatever_the_rate(self):
         def limit():
             resource.setrlimit(resource.RLIMIT_DATA, (1 << 30, 1 << 30))

@@ -1,20 +1,14 @@
 // A grid in randomised blocks: what drifts on a machine over minutes and hours then hits all Points alike, instead of the ones that come
 // last (R. A. Fisher's blocking; docs/method.md). One block holds one repeat of every Point.
 #include "plan/planner.h"
+#include "plan/shuffle.h"
 
 #include <map>
-#include <random>
 
 namespace deepgap {
 namespace {
 
 constexpr const char* skipped_group = "skipped";
-
-// std::shuffle and the standard distributions differ between libraries; the engine does not. The bias of the remainder is below 2^-40.
-template <typename T>
-void shuffle(std::vector<T>& items, std::mt19937_64& random) {
-  for (size_t i = items.size(); i > 1; --i) std::swap(items[i - 1], items[random() % i]);
-}
 
 class GridPlanner : public Planner {
  public:

@@ -63,6 +63,8 @@ class PeakSearch {
   bool finished() const { return result_.ending != PeakResult::Ending::searching; }
   double load() const { return load_; }  // of the next run; only while not finished
   PeakPhase phase() const { return phase_; }
+  double low() const { return low_; }  // the largest load that was held, the smallest that was missed; 0: none yet
+  double high() const { return high_; }
   void add(const PeakRun& run);
   void give_up();  // no time for another run
   const PeakResult& result() const { return result_; }

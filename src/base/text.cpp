@@ -94,7 +94,7 @@ std::optional<double> parse_double(std::string_view text) {
 }
 
 std::optional<int64_t> parse_duration(std::string_view text) {
-  constexpr std::array<Unit, 6> units{{{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"m", 60e9}, {"h", 3600e9}}};
+  constexpr std::array<Unit, 7> units{{{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"m", 60e9}, {"min", 60e9}, {"h", 3600e9}}};
   const auto digits_end = text.find_first_not_of("0123456789.");
   if (digits_end == std::string_view::npos) return std::nullopt;
   const auto number = parse_double(text.substr(0, digits_end));

@@ -19,6 +19,7 @@ TEST(Text, DurationsNeedAUnit) {
   EXPECT_EQ(parse_duration("500ms"), 500'000'000);
   EXPECT_EQ(parse_duration("1.5s"), 1'500'000'000);
   EXPECT_EQ(parse_duration("2m"), 120'000'000'000);
+  EXPECT_EQ(parse_duration("5min"), 300'000'000'000);
   EXPECT_EQ(parse_duration("5"), std::nullopt);
   EXPECT_EQ(parse_duration("-1s"), std::nullopt);
   EXPECT_EQ(parse_duration("1e3s"), std::nullopt);

@@ -1,14 +1,14 @@
 // `deepgap run`: measures what a study file or flags ask for and writes the Records to a Store.
 #include "base/file.h"
 #include "base/text.h"
+#include "cli/axis_flags.h"
 #include "cli/command.h"
-#include "cli/libtorch_folder.h"
 #include "cli/peak_study.h"
+#include "cli/run_flags.h"
 #include "record/record_json.h"
 #include "run/progress.h"
 #include "run/run_study.h"
 #include "scenario/mlperf/run_options.h"
-#include "telemetry/environment.h"
 #include "worker/point_options.h"
 
 #include <deepgap/error.h>
@@ -24,12 +24,6 @@
 namespace deepgap {
 namespace {
 
-// Flags that are axes: a list makes several Points. The axis has the flag's name.
-struct AxisFlag {
-  const char* flags;
-  const char* axis;
-  const char* describe;
-};
 constexpr AxisFlag axis_flags[] = {
     {"-m,--model,--onnx", "model", "Zoo name (deepgap models) or ONNX file; a list makes an axis, as with all flags of this group"},
     {"-e,--backend", "backend", "Engine (deepgap backends)"},
@@ -58,12 +52,6 @@ constexpr AxisFlag axis_flags[] = {
     {"--mlperf-test", "mlperf_test", "TEST01 or TEST04 of MLPerf's audit"},
     {"--isa", "isa", "Most that the native engine may use: auto, avx2, avx512, avx512_vnni, avx512_bf16, amx"},
 };
-
-int64_t duration_flag(const std::string& flag, const std::string& text) {
-  const auto value = parse_duration(text);
-  if (!value) throw Error(ErrorKind::usage, fmt::format("{} '{}' is no time such as 500ms, 8s or 2m", flag, text));
-  return *value;
-}
 
 // What --axis takes besides the options of a backend and a scenario.
 std::string axis_help() {
@@ -103,8 +91,7 @@ class RunCommand final : public Command {
   int print_report(const RunReport& report, const RunSettings& settings, bool strict) const;
 
   std::string study_file_;
-  std::map<std::string, std::vector<std::string>> axes_;
-  std::vector<std::string> more_axes_, shapes_;
+  AxisFlags axes_;
   std::optional<int64_t> warmup_, iterations_;
   std::optional<int> repeats_, sweeps_;
   std::optional<std::string> duration_, min_duration_, budget_, interval_, percentile_, check_, study_name_;
@@ -113,8 +100,8 @@ class RunCommand final : public Command {
   bool mlperf_trace_ = false, find_peak_ = false;
   std::optional<double> peak_from_;
   std::optional<std::string> peak_ratio_;
-  std::string store_ = "deepgap.db", timeout_ = "60s", cache_;
-  bool resume_ = false, energy_ = false, dry_run_ = false, strict_ = false, json_ = false;
+  RunFlags run_flags_;
+  bool energy_ = false, dry_run_ = false, strict_ = false, json_ = false;
 };
 
 void RunCommand::declare(CLI::App& app) {
@@ -122,19 +109,7 @@ void RunCommand::declare(CLI::App& app) {
   app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   app.add_option("study_file", study_file_, "Study (TOML); flags replace its axes and settings")->type_name("STUDY.toml");
   const std::string what = "What to measure", how = "How long and how often", where = "Where and how it runs";
-  for (const AxisFlag& flag : axis_flags) {
-    app.add_option(flag.flags, axes_[flag.axis], flag.describe)->group(what)->type_name("LIST")->take_all()->allow_extra_args(false);
-  }
-  app.add_option("-a,--axis", more_axes_, "Any option as an axis: name=list")
-      ->group(what)
-      ->type_name("NAME=LIST")
-      ->take_all()
-      ->allow_extra_args(false);
-  app.add_option("--shape", shapes_, "Sizes of an input: input:1x3x320x320 (N: the batch)")
-      ->group(what)
-      ->type_name("INPUT:DIMS")
-      ->take_all()
-      ->allow_extra_args(false);
+  axes_.declare(app, what, axis_flags);
   app.add_option("--warmup", warmup_, "Queries before the measured window; left out: until steady")->group(how)->type_name("N");
   app.add_option("-n,--iterations", iterations_, "Queries measured")->group(how)->type_name("N");
   app.add_option("--duration", duration_, "Length of the measured window")->group(how)->type_name("TIME");
@@ -154,18 +129,8 @@ void RunCommand::declare(CLI::App& app) {
   app.add_option("-r,--repeats", repeats_, "Of each point, each in a process of its own")->group(how)->type_name("N");
   app.add_option("--sweeps", sweeps_, "Passes over the whole grid")->group(how)->type_name("N");
   app.add_option("--seed", seed_, "Of the order of measurement")->group(how)->type_name("N");
-  app.add_option("-o,--store", store_, "Records go here; one that exists is appended to")
-      ->group(where)
-      ->type_name("FILE")
-      ->capture_default_str();
-  app.add_flag("--resume", resume_, "Leave out what the Store has a Record of")->group(where);
+  run_flags_.declare(app, where);
   app.add_flag("--dry-run", dry_run_, "List points, refusals and time; measure nothing")->group(where);
-  app.add_option("--timeout", timeout_, "A worker that shows no progress for so long is killed")
-      ->group(where)
-      ->type_name("TIME")
-      ->capture_default_str();
-  app.add_option("--cache", cache_, "Folder of references and compiled models")->group(where)->type_name("DIR");
-  declare_libtorch_folder(app);
   app.add_option("--scale", scale_, "Times and counts of MLPerf runs times this: short, and no MLPerf result")
       ->group(what)
       ->type_name("1%");
@@ -185,25 +150,12 @@ void RunCommand::declare(CLI::App& app) {
 
 Overrides RunCommand::make_overrides() const {
   Overrides overrides;
-  for (const AxisFlag& flag : axis_flags) {
-    const std::vector<std::string>& texts = axes_.at(flag.axis);
-    if (!texts.empty()) overrides.axes.push_back({flag.axis, parse_axis_values(join(texts, ","), fmt::format("--{}", flag.axis))});
-  }
-  for (const std::string& text : more_axes_) {
-    const size_t equals = text.find('=');
-    if (equals == std::string::npos || equals == 0) throw Error(ErrorKind::usage, fmt::format("--axis '{}' is not name=list", text));
-    overrides.axes.push_back({text.substr(0, equals), parse_axis_values(text.substr(equals + 1), "--axis " + text.substr(0, equals))});
-  }
+  overrides.axes = axes_.axes();
   add_conf_files(overrides);
-  if (!axes_.at("mlperf").empty() && (iterations_ || duration_ || min_duration_ || budget_ || interval_ || percentile_)) {
+  if (!axes_.text("mlperf").empty() && (iterations_ || duration_ || min_duration_ || budget_ || interval_ || percentile_)) {
     throw Error(ErrorKind::usage,
                 "the round's rules end an MLPerf run: leave out --iterations, --duration, --min-duration, --budget, --interval and "
                 "--percentile; --axis mlperf_min_duration=MS and --scale change the rules");
-  }
-  if (!shapes_.empty()) {
-    std::string shapes = join(shapes_, "/");
-    std::replace(shapes.begin(), shapes.end(), ',', 'x');
-    overrides.axes.push_back({"shape", {shapes}});
   }
   overrides.repeats = repeats_;
   overrides.sweeps = sweeps_;
@@ -230,7 +182,7 @@ void RunCommand::add_conf_files(Overrides& overrides) const {
   for (const auto& [path, role] : {std::pair(user_conf_, ConfRole::user), std::pair(mlperf_conf_, ConfRole::rules)}) {
     if (path.empty()) continue;
     const auto one = [&, &file = path](const char* axis) {
-      const std::string given = join(axes_.at(axis), ",");
+      const std::string given = axes_.text(axis);
       const auto values = given.empty() ? std::vector<std::string>() : parse_axis_values(given, axis);
       if (values.size() == 1) return values[0];
       throw Error(ErrorKind::usage, fmt::format("{} is read for one run: give one --mlperf, one --model and one --scenario", file));
@@ -284,16 +236,10 @@ Study RunCommand::make_study() const {
 }
 
 RunSettings RunCommand::make_settings() const {
-  RunSettings settings;
-  settings.store_path = store_;
-  settings.cache_dir = std::filesystem::absolute(cache_.empty() ? default_cache_dir() : cache_).string();
-  settings.timeout = std::chrono::nanoseconds(duration_flag("--timeout", timeout_));
-  if (settings.timeout < std::chrono::seconds(1)) throw Error(ErrorKind::usage, "--timeout: at least 1s");
-  settings.cpus = static_cast<int>(allowed_cpus().size());
+  RunSettings settings = run_flags_.settings();
   settings.mlperf_log = mlperf_log_.empty() ? "" : std::filesystem::absolute(mlperf_log_).string();
   settings.mlperf_trace = mlperf_trace_;
   if (mlperf_trace_ && mlperf_log_.empty()) throw Error(ErrorKind::usage, "--mlperf-trace needs a folder: add --mlperf-log DIR");
-  settings.resume = resume_;
   settings.strict = strict_;
   return settings;
 }
@@ -418,15 +364,7 @@ int RunCommand::print_report(const RunReport& report, const RunSettings& setting
   std::fflush(stdout);
   if (!scale_.empty())
     fmt::print(stderr, "deepgap: note: --scale makes short runs; none of them is an MLPerf result, whatever its verdict\n");
-  const std::string saved = fmt::format("{} of {} records are in {}", report.saved + report.done_before, report.jobs, settings.store_path);
-  if (!report.store_error.empty()) {
-    fmt::print(stderr, "deepgap: {}; {} of {} records were saved before\n", report.store_error, report.saved + report.done_before,
-               report.jobs);
-  } else if (report.interrupted) {
-    fmt::print(stderr, "deepgap: interrupted; {}; the same command with --resume goes on\n", saved);
-  } else if (!json_) {
-    fmt::print("{}; next: deepgap report {}\n", saved, settings.store_path);
-  }
+  print_ending(report, settings, json_);
   return code;
 }
 

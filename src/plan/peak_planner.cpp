@@ -7,11 +7,17 @@
 #include <fmt/format.h>
 
 namespace deepgap {
-namespace {
 
 std::string load_text(double load) { return fmt::format("{:.6g}", load); }
 
-PeakRun run_of(const Record& record, const PeakOrder& order) {
+// Confirming runs are a Point of their own: those that chose the load would speak for it.
+void set_peak_run(Job& job, const PeakOrder& order, double load, PeakPhase phase) {
+  set_on_point(job.point, order.axis.name, load_text(load), 1);
+  set_on_point(job.point, "peak", phase == PeakPhase::confirm ? "confirm" : "search", 1);
+  job.peak_phase = name_of(phase);
+}
+
+PeakRun peak_run_of(const Record& record, const PeakOrder& order) {
   PeakRun run;
   run.held = record.verdict != Verdict::invalid;
   const auto percentile = record.estimates.find(order.percentile_id);
@@ -19,8 +25,6 @@ PeakRun run_of(const Record& record, const PeakOrder& order) {
     run.percentile = Interval{*percentile->second.low / order.limit_ms, *percentile->second.high / order.limit_ms};
   return run;
 }
-
-}  // namespace
 
 PeakPlanner::PeakPlanner(std::vector<Job> searched, PeakOrder order, SearchRun run)
     : searched_(std::move(searched)), order_(std::move(order)), run_(std::move(run)) {}
@@ -45,14 +49,11 @@ Batch PeakPlanner::next() {
   return {};
 }
 
-// Confirming runs are a Point of their own: those that chose the load would speak for it.
 Job PeakPlanner::job_at(double load) const {
   Job job = searched_[found_.size()];
-  set_on_point(job.point, order_.axis.name, load_text(load), 1);
-  set_on_point(job.point, "peak", search_->phase() == PeakPhase::confirm ? "confirm" : "search", 1);
+  set_peak_run(job, order_, load, search_->phase());
   job.point_id = point_id(job.point);
   job.repeat = runs_;
-  job.peak_phase = name_of(search_->phase());
   return job;
 }
 
@@ -62,7 +63,7 @@ void PeakPlanner::done(const Record& record) {
     search_->give_up();
     return finish(fmt::format("{}: {}", name_of(record.outcome), record.reason));
   }
-  search_->add(run_of(record, order_));
+  search_->add(peak_run_of(record, order_));
   if (search_->finished()) finish(record.reason);
 }
 

@@ -54,6 +54,11 @@ class PeakPlanner final : public Planner {
   int runs_ = 0;  // of the search under way
 };
 
+// What each run of a search is and shows; TunePlanner makes such runs too.
+std::string load_text(double load);
+void set_peak_run(Job& job, const PeakOrder& order, double load, PeakPhase phase);  // all but point_id and repeat
+PeakRun peak_run_of(const Record& record, const PeakOrder& order);
+
 // "47.1 queries a second hold p99=100ms: 5 of 5 runs (at least half of all do, with 97 % confidence); 48.0, one step above: 0 of 5"
 std::string peak_text(const FoundPeak& found, const PeakOrder& order);
 

@@ -4,7 +4,7 @@
 
 namespace deepgap {
 
-bool is_search_run(const Point& point) { return point.options.contains("peak"); }
+bool is_search_run(const Point& point) { return point.options.contains("peak") || point.options.contains("tune"); }
 
 PastSearches read_past_searches(const Store& store) {
   PastSearches past;

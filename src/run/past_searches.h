@@ -8,7 +8,7 @@
 
 namespace deepgap {
 
-// Whether a search made the Point: a peak search (option `peak`).
+// Whether a search made the Point: a peak search (option `peak`) or tuning (option `tune`).
 bool is_search_run(const Point& point);
 
 using PastSearches = std::map<JobId, Record>;

@@ -129,7 +129,9 @@ class Run {
       });
     }
     report_.interrupted = interrupts_.count() > 0;
+    if (searches()) report_.jobs = report_.saved + report_.done_before;
     if (const auto* search = dynamic_cast<const PeakPlanner*>(planner.get())) report_peaks(*search);
+    if (const auto* search = dynamic_cast<const TunePlanner*>(planner.get())) report_.tuned = search->result();
   }
 
   std::unique_ptr<Planner> make_planner(std::vector<Job> runnable) {
@@ -146,8 +148,9 @@ class Run {
       plan_.points.emplace(job.point_id, InspectedPoint(plan_.of(from)));
       plan_.jobs.push_back(job);
     };
-    return std::make_unique<PeakPlanner>(std::move(runnable), *settings_.peak,
-                                         SearchRun{key, time_used, announce, [this](const Job& job) { return known_run(job); }});
+    SearchRun run{key, time_used, announce, [this](const Job& job) { return known_run(job); }};
+    if (settings_.tune) return std::make_unique<TunePlanner>(std::move(runnable), *settings_.tune, std::move(run));
+    return std::make_unique<PeakPlanner>(std::move(runnable), *settings_.peak, std::move(run));
   }
 
   // Windows of another length would tell of another search.
@@ -161,14 +164,13 @@ class Run {
 
   void report_peaks(const PeakPlanner& search) {
     report_.peaks = search.found();
-    report_.jobs = report_.saved + report_.done_before;
     for (const FoundPeak& found : report_.peaks) {
       if (found.result.ending != PeakResult::Ending::confirmed)
         report_.failures.push_back({point_label(found.point, threads_differ_), peak_text(found, *settings_.peak), 0});
     }
   }
 
-  bool searches() const { return settings_.peak.has_value(); }
+  bool searches() const { return settings_.peak || settings_.tune; }
   bool runs(const Job& job) const { return job.skip_reason.empty() && plan_.of(job).supported; }
 
   // A Record that needs no worker: refused by the inspection, or skipped by the Study.

@@ -7,6 +7,7 @@
 #include "analysis/point_summary.h"
 #include "plan/peak_planner.h"
 #include "plan/study.h"
+#include "plan/tune_planner.h"
 #include "run/run_summary.h"
 
 #include <chrono>
@@ -27,6 +28,7 @@ struct RunSettings {
   bool resume = false;
   bool strict = false;
   std::optional<PeakOrder> peak;                        // search it at the Study's Points; the Study was prepared for it (cli/peak_study.h)
+  std::optional<TuneOrder> tune;                        // find the best of the Study's Points (cli/tune_study.h)
   std::optional<std::chrono::nanoseconds> search_time;  // longest search of all together
   std::FILE* progress = stderr;
 };
@@ -41,6 +43,7 @@ struct RunReport {
   size_t saved = 0;                  // Records written by this run
   bool interrupted = false;
   std::vector<FoundPeak> peaks;  // of a peak search
+  TuneResult tuned;              // of tuning
   std::string store_error;       // why the Store could not be written any more; empty when it could
 };
 RunReport run_study(const Study& study, const RunSettings& settings);

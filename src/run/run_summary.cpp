@@ -1,6 +1,7 @@
 #include "run/run_summary.h"
 
 #include "record/record_json.h"
+#include "run/text_table.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -96,29 +97,15 @@ std::vector<std::string> failure_lines(const std::vector<Failure>& failures, boo
 }
 
 std::string summary_table(const std::vector<PointSummary>& points) {
-  std::string table;
-  std::vector<std::vector<std::string>> shown;
-  std::vector<bool> right;
+  std::vector<TextColumn> shown;
   for (const Column& column : columns()) {
     std::vector<std::string> cells;
     for (const PointSummary& point : points) cells.push_back(column.text(point));
     const bool differs = std::any_of(cells.begin(), cells.end(), [&](const std::string& cell) { return cell != cells.front(); });
     if (!column.always && !differs) continue;
-    cells.insert(cells.begin(), column.title);
-    shown.push_back(std::move(cells));
-    right.push_back(column.right);
+    shown.push_back({column.title, column.right, std::move(cells)});
   }
-  for (size_t row = 0; row <= points.size(); ++row) {
-    std::string line;
-    for (size_t column = 0; column < shown.size(); ++column) {
-      size_t width = 0;
-      for (const std::string& cell : shown[column]) width = std::max(width, cell.size());
-      line += right[column] ? fmt::format("{:>{}}  ", shown[column][row], width) : fmt::format("{:<{}}  ", shown[column][row], width);
-    }
-    line.erase(line.find_last_not_of(' ') + 1);
-    table += line + "\n";
-  }
-  return table;
+  return text_table(shown);
 }
 
 nlohmann::json summary_json(const std::vector<PointSummary>& points) {

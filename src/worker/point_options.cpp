@@ -44,6 +44,7 @@ void set_own(PointOptions& sorted, const std::string& name, const std::string& v
     if (value != "search" && value != "confirm") wrong_value(name, value, "search or confirm; --find-peak sets it");
     sorted.peak_search = true;
   }
+  if (name == "tune" && value != "search" && value != "confirm") wrong_value(name, value, "search or confirm; deepgap tune sets it");
   if (name == "telemetry_period") parse_telemetry_period(value);  // the group takes it; here it is only looked at
 }
 
@@ -112,6 +113,7 @@ std::vector<OptionInfo> worker_options() {
       {"telemetry_period", "time between two readings of the probes", "100ms", true},
       {"bound", "percentile of latency that a valid result holds: p99=15ms", ""},
       {"peak", "search or confirm: a run of a peak search; --find-peak sets it", ""},
+      {"tune", "search or confirm: a run of deepgap tune, which sets it", ""},
       {"mlperf_NAME", "of an MLPerf run; docs/mlperf.md lists them", ""},
       {"env.NAME", "environment variable of the worker", "", true}};
   for (OptionInfo& option : dispatch_option_infos()) options.push_back(std::move(option));

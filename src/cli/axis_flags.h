@@ -1,0 +1,36 @@
+// Flags that are axes: a list makes several Points. For the commands run and tune.
+#pragma once
+
+#include "plan/study.h"
+
+#include <CLI/CLI.hpp>
+
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace deepgap {
+
+struct AxisFlag {
+  const char* flags;
+  const char* axis;
+  const char* describe;
+};
+
+class AxisFlags {
+ public:
+  // A flag for each row of `table`, and --axis and --shape, in that group. `table` must outlive this.
+  void declare(CLI::App& app, const std::string& group, std::span<const AxisFlag> table);
+  // What was given, in the order of the table, then --axis and --shape. Throws Error{usage}.
+  std::vector<Axis> axes() const;
+  // The text given for an axis of the table, its parts joined by commas; empty: none.
+  std::string text(const std::string& axis) const;
+
+ private:
+  std::span<const AxisFlag> table_;
+  std::map<std::string, std::vector<std::string>> texts_;
+  std::vector<std::string> more_axes_, shapes_;
+};
+
+}  // namespace deepgap

@@ -1,0 +1,235 @@
+// `deepgap tune`: finds the configuration of a network that is the fastest here, or takes the most load under a bound.
+#include "base/text.h"
+#include "cli/axis_flags.h"
+#include "cli/command.h"
+#include "cli/point_command.h"
+#include "cli/run_flags.h"
+#include "cli/tune_study.h"
+#include "record/record_json.h"
+#include "run/progress.h"
+#include "run/text_table.h"
+
+#include <deepgap/error.h>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <optional>
+
+namespace deepgap {
+namespace {
+
+constexpr AxisFlag tune_flags[] = {
+    {"-m,--model,--onnx", "model", "Zoo name (deepgap models) or ONNX file"},
+    {"-w,--weights", "weights", "seeded, a named set (imagenet), or a safetensors file"},
+    {"--dataset", "dataset", "seeded, zeros, pictures, crops, or a path"},
+    {"--bound", "bound", "Percentile of latency to hold: p99=15ms. Left out: the highest throughput is looked for"},
+    {"-e,--backend", "backend", "Engines to try"},
+    {"-d,--device", "device", "Devices to try: cpu, cuda:0"},
+    {"-p,--precision", "precision", "Precisions to try: fp32,int8"},
+    {"-t,--threads", "threads", "Of the engine; left out: the CPUs allowed here, and half of them where there are four or more"},
+    {"--streams", "streams", "Queries at a time; left out: 1, 2, 4, ... up to the threads"},
+    {"-b,--batch", "batch", "Samples a query; left out: 1,4,16, with a bound 1"},
+    {"--max-batch", "max_batch", "With a bound: samples that are joined to a batch at most; left out: 1,4,16"},
+    {"--max-delay", "max_delay", "With a bound: how long a query may wait for its batch; left out: 0 and a tenth of the bound"},
+};
+
+class TuneCommand final : public Command {
+ public:
+  std::string name() const override { return "tune"; }
+  std::string describe() const override { return "Find the best threads, streams and batches for a network on this machine"; }
+  void declare(CLI::App& app) override;
+  int run() override;
+
+ private:
+  TuneRequest request(const RunSettings& settings) const;
+  int dry_run(const TuneStudy& tune, const RunSettings& settings) const;
+  int print(const TuneStudy& tune, const RunReport& report, const RunSettings& settings) const;
+
+  AxisFlags axes_;
+  RunFlags run_flags_;
+  std::string budget_ = "10min", ratio_ = "5%";
+  std::optional<std::string> duration_;
+  std::optional<uint64_t> seed_;
+  bool dry_run_ = false, json_ = false;
+};
+
+void TuneCommand::declare(CLI::App& app) {
+  app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+  const std::string what = "What is tried", how = "How it is found", where = "Where and how it runs";
+  axes_.declare(app, what, tune_flags);
+  app.add_option("--budget", budget_, "Longest search, with confirming the best")->group(how)->type_name("TIME")->capture_default_str();
+  app.add_option("--duration", duration_, "Of each run; left out: 2s, with a bound 10s")->group(how)->type_name("TIME");
+  app.add_option("--peak-ratio", ratio_, "With a bound: how near a peak is found")->group(how)->type_name("SHARE")->capture_default_str();
+  app.add_option("--seed", seed_, "Of the order of runs")->group(how)->type_name("N");
+  run_flags_.declare(app, where);
+  app.add_flag("--dry-run", dry_run_, "List the configurations; measure nothing")->group(where);
+  app.add_flag("--json", json_, "The result as JSON, for programs")->group(where);
+  app.footer("docs/tune.md says how it decides.");
+}
+
+TuneRequest TuneCommand::request(const RunSettings& settings) const {
+  TuneRequest request;
+  request.axes = axes_.axes();
+  request.cpus = settings.cpus;
+  if (duration_) request.window = duration_flag("--duration", *duration_);
+  if (request.window && *request.window <= 0) throw Error(ErrorKind::usage, "--duration: more than 0");
+  const auto ratio = parse_fraction(ratio_);
+  if (!ratio) throw Error(ErrorKind::usage, fmt::format("--peak-ratio '{}' is no share such as 5% or 0.05", ratio_));
+  request.peak_ratio = *ratio;
+  return request;
+}
+
+int TuneCommand::run() {
+  RunSettings settings = run_flags_.settings();
+  TuneStudy tune = make_tune_study(request(settings));
+  tune.order.seed = seed_.value_or(tune.order.seed);
+  settings.tune = tune.order;
+  settings.search_time = std::chrono::nanoseconds(duration_flag("--budget", budget_));
+  if (*settings.search_time <= std::chrono::nanoseconds(0)) throw Error(ErrorKind::usage, "--budget: more than 0");
+  if (dry_run_) return dry_run(tune, settings);
+  return print(tune, run_study(tune.study, settings), settings);
+}
+
+std::string value_of(const Point& point, const std::string& axis) {
+  if (axis == "backend") return point.backend;
+  if (axis == "device") return placement_name(point.placement);
+  if (axis == "precision") return point.precision;
+  if (axis == "threads") return std::to_string(point.threads);
+  if (axis == "batch") return std::to_string(point.batch);
+  const auto option = point.options.find(axis);
+  return option == point.options.end() ? "-" : option->second;
+}
+
+// "fp32, threads 2, streams 1": what tells a configuration from the others; all of it where there is only one.
+std::string configuration_text(const Point& point, const std::vector<std::string>& varied) {
+  std::vector<std::string> parts;
+  for (const std::string& axis : varied) {
+    const std::string value = value_of(point, axis);
+    if (value != "-") parts.push_back(axis == "backend" || axis == "precision" ? value : axis + " " + value);
+  }
+  return parts.empty() ? point_label(point) : join(parts, ", ");
+}
+
+int TuneCommand::dry_run(const TuneStudy& tune, const RunSettings& settings) const {
+  const DryRun plan = plan_study(tune.study, settings);
+  if (plan.interrupted) return exit_interrupted;
+  nlohmann::json json = nlohmann::json::array();
+  size_t tried = 0;
+  for (const PlannedPoint& planned : plan.points) {
+    tried += planned.refused ? 0 : 1;
+    const std::string fate = planned.refused ? "refused: " + planned.reason : "tried";
+    json.push_back({{"point", point_to_json(planned.point)}, {"plan", fate}});
+    if (!json_) fmt::print("{}: {}\n", configuration_text(planned.point, tune.varied), fate);
+  }
+  if (json_) fmt::print("{}\n", json.dump(2));
+  if (!json_) fmt::print("{} configurations, {} of them tried, in at most {}\n", plan.points.size(), tried, budget_);
+  return exit_ok;
+}
+
+std::string number(double value) { return value >= 100 ? fmt::format("{:.1f}", value) : fmt::format("{:.3g}", value); }
+
+std::string verdict_of(const TuneStanding& standing, bool first) {
+  if (!standing.confirmed) return "not confirmed";
+  if (first) return "best";
+  return standing.tied ? "not told apart from the best" : "below the best";
+}
+
+std::string finalists_table(const TuneStudy& tune, const TuneResult& result) {
+  std::vector<TextColumn> columns;
+  for (const std::string& axis : tune.varied) {
+    columns.push_back({axis, true, {}});
+    for (const TunedPoint& tuned : result.finalists) columns.back().cells.push_back(value_of(tuned.point, axis));
+  }
+  const bool peak = tune.order.peak.has_value();
+  TextColumn value{peak ? tune.order.peak->axis.unit : "items/s", true, {}}, held{"held", true, {}};
+  TextColumn interval{peak ? "one step above" : "95 % interval", true, {}}, above{"held", true, {}}, runs{"runs", true, {}};
+  TextColumn verdict{"result", false, {}};
+  for (const TunedPoint& tuned : result.finalists) {
+    const TuneStanding& standing = tuned.standing;
+    value.cells.push_back(number(standing.value));
+    held.cells.push_back(fmt::format("{} of {}", standing.peak.held, standing.peak.runs));
+    above.cells.push_back(fmt::format("{} of {}", standing.peak.above_held, standing.peak.above_runs));
+    runs.cells.push_back(std::to_string(standing.runs));
+    std::string range;
+    if (standing.interval)
+      range = peak ? number(standing.interval->high) : number(standing.interval->low) + ".." + number(standing.interval->high);
+    interval.cells.push_back(range);
+    verdict.cells.push_back(verdict_of(standing, &tuned == &result.finalists.front()));
+  }
+  columns.push_back(value);
+  for (const TextColumn& column : peak ? std::vector{held, interval, above} : std::vector{interval, runs}) columns.push_back(column);
+  columns.push_back(verdict);
+  return text_table(columns);
+}
+
+// What was found, in a line or two.
+std::string answer(const TuneStudy& tune, const TuneResult& result) {
+  if (result.finalists.empty()) {
+    const std::string what =
+        tune.order.peak ? tune.order.peak->bound + " is held by none of the configurations tried" : "no configuration ran";
+    return fmt::format("no answer: {}{}\n", what, result.reason.empty() ? "" : "; the last one: " + result.reason);
+  }
+  const TunedPoint& best = result.finalists.front();
+  const std::string label = configuration_text(best.point, tune.varied);
+  if (!best.standing.confirmed) return fmt::format("not confirmed: {} did best so far; give more time (--budget)\n", label);
+  std::string text = "best: " + label;
+  if (tune.order.peak) {
+    const PeakResult& peak = best.standing.peak;
+    text += fmt::format(": {} {} hold {} in {} of {} runs (with {:.0f} % confidence in at least half of all)", number(best.standing.value),
+                        tune.order.peak->axis.unit, tune.order.peak->bound, peak.held, peak.runs, 100 * peak.confidence());
+  }
+  const auto tied = std::count_if(result.finalists.begin(), result.finalists.end(), [](const TunedPoint& t) { return t.standing.tied; });
+  text += tied == 0 ? "\n" : fmt::format("; {} of the others cannot be told apart from it\n", tied);
+  return text + "use it: " + run_command_of(best.point) + "\n";
+}
+
+nlohmann::json finalists_json(const TuneResult& result) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const TunedPoint& tuned : result.finalists) {
+    const TuneStanding& standing = tuned.standing;
+    list.push_back({{"point", point_to_json(tuned.point)},
+                    {"command", run_command_of(tuned.point)},
+                    {"value", standing.value},
+                    {"runs", standing.runs},
+                    {"confirmed", standing.confirmed},
+                    {"tied", standing.tied}});
+    if (standing.interval) list.back()["interval"] = {standing.interval->low, standing.interval->high};
+  }
+  return list;
+}
+
+int TuneCommand::print(const TuneStudy& tune, const RunReport& report, const RunSettings& settings) const {
+  const TuneResult& result = report.tuned;
+  int code = result.confirmed() ? exit_ok : exit_points_failed;
+  if (report.interrupted) code = exit_interrupted;
+  if (!report.store_error.empty()) code = exit_internal;
+  if (json_) {
+    const nlohmann::json json{{"run_id", report.run_id},
+                              {"store", settings.store_path},
+                              {"exit_code", code},
+                              {"records", report.saved},
+                              {"done_before", report.done_before},
+                              {"interrupted", report.interrupted},
+                              {"configurations", result.configurations},
+                              {"tried", result.tried},
+                              {"confirmed", result.confirmed()},
+                              {"reason", result.reason},
+                              {"finalists", finalists_json(result)}};
+    fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+  } else if (report.saved + report.done_before > 0) {
+    for (const std::string& line : failure_lines(report.failures, false)) fmt::print("  {}\n", line);
+    fmt::print("{} configurations, {} tried, {} left at the end\n", result.configurations, result.tried, result.finalists.size());
+    if (!result.finalists.empty()) fmt::print("{}", finalists_table(tune, result));
+    fmt::print("{}", answer(tune, result));
+  }
+  std::fflush(stdout);
+  print_ending(report, settings, json_);
+  return code;
+}
+
+const bool registered = Registry<Command>::instance().add("tune", [] { return std::make_unique<TuneCommand>(); });
+
+}  // namespace
+}  // namespace deepgap

@@ -1,0 +1,13 @@
+// The command line that measures a Point. Pure.
+#pragma once
+
+#include <deepgap/point.h>
+
+#include <string>
+
+namespace deepgap {
+
+// "deepgap run --model resnet50 --precision int8 --threads 2 ...": what is as it would be if left out is left out.
+std::string run_command_of(const Point& point);
+
+}  // namespace deepgap

@@ -1,0 +1,59 @@
+#include "cli/run_flags.h"
+
+#include "base/text.h"
+#include "cli/libtorch_folder.h"
+#include "telemetry/environment.h"
+
+#include <deepgap/error.h>
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <filesystem>
+
+namespace deepgap {
+
+void RunFlags::declare(CLI::App& app, const std::string& group) {
+  app.add_option("-o,--store", store_, "Records go here; one that exists is appended to")
+      ->group(group)
+      ->type_name("FILE")
+      ->capture_default_str();
+  app.add_flag("--resume", resume_, "Leave out what the Store has a Record of")->group(group);
+  app.add_option("--timeout", timeout_, "A worker that shows no progress for so long is killed")
+      ->group(group)
+      ->type_name("TIME")
+      ->capture_default_str();
+  app.add_option("--cache", cache_, "Folder of references and compiled models")->group(group)->type_name("DIR");
+  declare_libtorch_folder(app);
+}
+
+RunSettings RunFlags::settings() const {
+  RunSettings settings;
+  settings.store_path = store_;
+  settings.cache_dir = std::filesystem::absolute(cache_.empty() ? default_cache_dir() : cache_).string();
+  settings.timeout = std::chrono::nanoseconds(duration_flag("--timeout", timeout_));
+  if (settings.timeout < std::chrono::seconds(1)) throw Error(ErrorKind::usage, "--timeout: at least 1s");
+  settings.cpus = static_cast<int>(allowed_cpus().size());
+  settings.resume = resume_;
+  return settings;
+}
+
+int64_t duration_flag(const std::string& flag, const std::string& text) {
+  const auto value = parse_duration(text);
+  if (!value) throw Error(ErrorKind::usage, fmt::format("{} '{}' is no time such as 500ms, 8s or 2m", flag, text));
+  return *value;
+}
+
+void print_ending(const RunReport& report, const RunSettings& settings, bool json) {
+  const std::string saved = fmt::format("{} of {} records are in {}", report.saved + report.done_before, report.jobs, settings.store_path);
+  if (!report.store_error.empty()) {
+    fmt::print(stderr, "deepgap: {}; {} of {} records were saved before\n", report.store_error, report.saved + report.done_before,
+               report.jobs);
+  } else if (report.interrupted) {
+    fmt::print(stderr, "deepgap: interrupted; {}; the same command with --resume goes on\n", saved);
+  } else if (!json) {
+    fmt::print("{}; next: deepgap report {}\n", saved, settings.store_path);
+  }
+}
+
+}  // namespace deepgap

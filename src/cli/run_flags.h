@@ -1,0 +1,30 @@
+// What the commands that make Records (run, tune) share: where these go, how workers are watched, and what is said at the end.
+#pragma once
+
+#include "run/run_study.h"
+
+#include <CLI/CLI.hpp>
+
+#include <string>
+
+namespace deepgap {
+
+class RunFlags {
+ public:
+  // --store, --resume, --timeout, --cache and that of the LibTorch folder, as a group of this name.
+  void declare(CLI::App& app, const std::string& group);
+  // Throws Error{usage}.
+  RunSettings settings() const;
+
+ private:
+  std::string store_ = "deepgap.db", timeout_ = "60s", cache_;
+  bool resume_ = false;
+};
+
+// "500ms" as nanoseconds; throws Error{usage} that names the flag.
+int64_t duration_flag(const std::string& flag, const std::string& text);
+
+// How many Records are where, and how to go on; nothing on stdout where that is JSON.
+void print_ending(const RunReport& report, const RunSettings& settings, bool json);
+
+}  // namespace deepgap

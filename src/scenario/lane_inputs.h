@@ -1,6 +1,6 @@
 // LaneInputs: the Dataset of a Session that is fed end to end. Its samples are input buffers, `batch` of them for each lane, one behind the
-// other: what is written there is what a query computes on. So the engine must read samples where they are, at each query, as engines on
-// the CPU do; one that copies them when they are staged computes on zeros, which the check of its outputs finds.
+// other: what is written there is what a query computes on. For that a Session must read samples where they are, at each query, as those on
+// a CPU do (session.h); one that copied them when they were staged would compute on zeros, which the check of its outputs finds.
 #pragma once
 
 #include <deepgap/dataset.h>

@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "record/point_option.h"
 #include "scenario/end_to_end_target.h"
+#include "telemetry/affinity.h"
 #include "telemetry/environment.h"
 #include "worker/check.h"
 #include "worker/dispatch_record.h"
@@ -29,9 +30,14 @@
 namespace deepgap {
 namespace {
 
+// Once the process is pinned, where it is to be.
+int decode_threads_of(const Point& point, const PointOptions& options) {
+  return decode_threads(point, options.end_to_end, std::min(allowed_cpus().size(), measured_cpus().size()));
+}
+
 // Queries in the stages at a time, end to end.
 int64_t lanes_of(const Point& point, const PointOptions& options) {
-  return lanes(point, options.end_to_end, decode_threads(point, options.end_to_end, allowed_cpus().size()), options.streams);
+  return lanes(point, options.end_to_end, decode_threads_of(point, options), options.streams);
 }
 
 // What keeps streams from doing what they are for; empty: nothing.
@@ -264,7 +270,7 @@ Dataset& Measurement::session_inputs() {
 }
 
 void Measurement::feed_end_to_end() {
-  const int threads = decode_threads(order_.point, options_.end_to_end, allowed_cpus().size());
+  const int threads = decode_threads_of(order_.point, options_);
   auto preparer = std::make_unique<PicturePreparer>(*picture_source(*inputs_.dataset), threads, clock_);
   end_to_end_ =
       make_end_to_end_target(*instances_->all().front().target, *lane_inputs_, std::move(preparer), scenario_->in_flight(), clock_);

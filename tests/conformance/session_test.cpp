@@ -44,6 +44,21 @@ TEST_F(SessionContract, EveryBatchThatWasAskedFor) {
   }
 }
 
+TEST_F(SessionContract, OnACpuSamplesAreReadWhereTheyAre) {
+  if (placement().devices.front().kind != "cpu") GTEST_SKIP() << backend().name() << " may copy them: it is for another device";
+  Rig rig(model, {1, 2});
+  rig.stage(samples);
+  ASSERT_EQ(rig.run(0, {0}), Status::ok) << rig.session->last_error();
+  for (size_t i = 0; i < samples[0].size(); ++i) {
+    Tensor& rewritten = samples[0][i];
+    std::memcpy(writable<std::byte>(rewritten).data(), samples[3][i].data.get(), rewritten.bytes());
+  }
+  for (const std::vector<uint32_t>& chosen : {std::vector<uint32_t>{0}, {0, 1}, {2, 0}}) {
+    ASSERT_EQ(rig.run(0, chosen), Status::ok) << rig.session->last_error();
+    EXPECT_EQ(wrong(rig, 0, chosen), "") << "batch " << chosen.size();
+  }
+}
+
 TEST_F(SessionContract, PartialBatchIsRightOrFailsWithItsReason) {
   Rig rig(model, {4});
   rig.stage(samples);

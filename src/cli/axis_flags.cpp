@@ -23,8 +23,8 @@ void AxisFlags::declare(CLI::App& app, const std::string& group, std::span<const
 std::vector<Axis> AxisFlags::axes() const {
   std::vector<Axis> axes;
   for (const AxisFlag& flag : table_) {
-    const std::string given = text(flag.axis);
-    if (!given.empty()) axes.push_back({flag.axis, parse_axis_values(given, fmt::format("--{}", flag.axis))});
+    if (texts_.at(flag.axis).empty()) continue;  // an empty text that was given is an error
+    axes.push_back({flag.axis, parse_axis_values(text(flag.axis), fmt::format("--{}", flag.axis))});
   }
   for (const std::string& given : more_axes_) {
     const size_t equals = given.find('=');

@@ -26,9 +26,11 @@ std::map<std::string, std::string> aspects(const PointSummary& summary) {
                                              {"2 precision", point.precision},
                                              {"3 scenario", point.scenario},
                                              {"4 threads", threads_text(point)},
-                                             {"6 tenant", summary.tenant},
+                                             {"6 tenant", summary.tenant.empty() ? "" : "tenant " + summary.tenant},
                                              {"7 rank", summary.rank == 0 ? "" : "rank " + std::to_string(summary.rank)}};
-  for (const auto& [name, value] : point.options) aspects["5 " + name] = name + "=" + value;
+  for (const auto& [name, value] : point.options) {
+    if (name != "tenant") aspects["5 " + name] = name + "=" + value;  // the Record has it too
+  }
   return aspects;
 }
 

@@ -1,4 +1,5 @@
 // `deepgap run`: measures what a study file or flags ask for and writes the Records to a Store.
+#include "analysis/interference.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/axis_flags.h"
@@ -6,6 +7,7 @@
 #include "cli/peak_study.h"
 #include "cli/run_flags.h"
 #include "record/record_json.h"
+#include "record/tenant_set.h"
 #include "run/progress.h"
 #include "run/run_study.h"
 #include "scenario/mlperf/run_options.h"
@@ -92,6 +94,7 @@ class RunCommand final : public Command {
 
   std::string study_file_;
   AxisFlags axes_;
+  std::vector<std::string> tenants_;
   std::optional<int64_t> warmup_, iterations_;
   std::optional<int> repeats_, sweeps_;
   std::optional<std::string> duration_, min_duration_, budget_, interval_, percentile_, check_, study_name_;
@@ -110,6 +113,13 @@ void RunCommand::declare(CLI::App& app) {
   app.add_option("study_file", study_file_, "Study (TOML); flags replace its axes and settings")->type_name("STUDY.toml");
   const std::string what = "What to measure", how = "How long and how often", where = "Where and how it runs";
   axes_.declare(app, what, axis_flags);
+  app.add_option("--tenant", tenants_,
+                 "One of several that are measured together, and alone: model=resnet50,batch=8,scenario=server,rate=20 (docs/tenants.md); "
+                 "what is not said is as the other flags say")
+      ->group(what)
+      ->type_name("NAME=VALUE,...")
+      ->take_all()
+      ->allow_extra_args(false);
   app.add_option("--warmup", warmup_, "Queries before the measured window; left out: until steady")->group(how)->type_name("N");
   app.add_option("-n,--iterations", iterations_, "Queries measured")->group(how)->type_name("N");
   app.add_option("--duration", duration_, "Length of the measured window")->group(how)->type_name("TIME");
@@ -157,6 +167,7 @@ Overrides RunCommand::make_overrides() const {
                 "the round's rules end an MLPerf run: leave out --iterations, --duration, --min-duration, --budget, --interval and "
                 "--percentile; --axis mlperf_min_duration=MS and --scale change the rules");
   }
+  for (const std::string& text : tenants_) overrides.tenants.push_back(parse_tenant(text));
   overrides.repeats = repeats_;
   overrides.sweeps = sweeps_;
   overrides.warmup = warmup_;
@@ -223,7 +234,7 @@ void RunCommand::apply_scale(Study& study) const {
 Study RunCommand::make_study() const {
   const Overrides overrides = make_overrides();
   const auto has_model = [](const Axis& axis) { return axis.name == "model"; };
-  if (study_file_.empty() && std::none_of(overrides.axes.begin(), overrides.axes.end(), has_model)) {
+  if (study_file_.empty() && tenants_.empty() && std::none_of(overrides.axes.begin(), overrides.axes.end(), has_model)) {
     throw Error(ErrorKind::usage, "nothing to measure: name a study file or give --model (deepgap models lists them)");
   }
   Study study;
@@ -281,6 +292,38 @@ nlohmann::json peaks_json(const RunReport& report, const RunSettings& settings) 
                     {"above", result.above},
                     {"above_held", result.above_held},
                     {"above_runs", result.above_runs}});
+  }
+  return list;
+}
+
+void print_tenants(const RunReport& report) {
+  for (const TenantSet& set : tenant_sets(report.points)) {
+    fmt::print("{}:\n", set.label());
+    for (const TenantInterference& tenant : set.tenants) fmt::print("  {}\n", interference_words(tenant));
+    if (const std::string work = work_words(set); !work.empty()) fmt::print("  {}\n", work);
+  }
+}
+
+nlohmann::json comparison_json(const std::optional<Comparison>& comparison) {
+  if (!comparison) return nullptr;
+  nlohmann::json json{{"ratio", comparison->ratio}};
+  if (comparison->interval) json.update({{"low", comparison->interval->low}, {"high", comparison->interval->high}});
+  return json;
+}
+
+nlohmann::json tenants_json(const RunReport& report) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const TenantSet& set : tenant_sets(report.points)) {
+    nlohmann::json tenants = nlohmann::json::array();
+    for (const TenantInterference& tenant : set.tenants) {
+      tenants.push_back({{"tenant", tenant_name(tenant.together->point)},
+                         {"together", tenant.together->point_id},
+                         {"alone", tenant.alone->point_id},
+                         {"throughput", comparison_json(tenant.throughput)},
+                         {"latency_p99", comparison_json(tenant.latency_p99)}});
+    }
+    list.push_back({{"set", set.label()}, {"tenants", tenants}});
+    if (const auto work = set.work()) list.back()["work"] = work->value;
   }
   return list;
 }
@@ -348,11 +391,13 @@ int RunCommand::print_report(const RunReport& report, const RunSettings& setting
                         {"store_error", report.store_error},
                         {"failures", nlohmann::json::array()}};
     if (settings.peak) json["peaks"] = peaks_json(report, settings);
+    if (const nlohmann::json tenants = tenants_json(report); !tenants.empty()) json["tenants"] = tenants;
     for (const Failure& failure : report.failures)
       json["failures"].push_back({{"point", failure.label}, {"repeat", failure.repeat}, {"result", failure.text}});
     fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
   } else if (!report.points.empty()) {
     fmt::print("{}", summary_table(report.points));
+    print_tenants(report);
     for (const FoundPeak& found : report.peaks) {
       if (found.result.ending != PeakResult::Ending::confirmed) continue;  // told as a failure
       fmt::print("{}: {}\n", point_label(found.point), peak_text(found, *settings.peak));

@@ -37,12 +37,8 @@ LoadAxis axis_of(const std::string& scenario) {
 
 // The window of each run. Rules that look at the numbers end runs at different lengths, so that verdicts could not be compared.
 Nanoseconds set_window(StoppingSettings& stopping) {
-  const StoppingSettings unasked;
-  const bool asked = stopping.name != unasked.name || stopping.interval != unasked.interval || stopping.target != unasked.target;
-  if (asked && stopping.name != "duration") fail("compares windows of one length: leave out --iterations, --interval and --percentile");
-  stopping.name = "duration";
-  if (!stopping.duration) stopping.duration = default_window;
-  stopping.budget = unasked.budget;  // --budget is that of the whole search, and does not change what a run is
+  if (!fix_window(stopping, default_window)) fail("compares windows of one length: leave out --iterations, --interval and --percentile");
+  stopping.budget = StoppingSettings{}.budget;  // --budget is that of the whole search, and does not change what a run is
   return *stopping.duration;
 }
 
@@ -65,6 +61,7 @@ void set_loads(PeakSettings& settings, const LoadAxis& axis, const LatencyBound&
 }
 
 PeakOrder prepare_grid(Grid& grid, const PeakFlags& flags) {
+  if (!grid.tenants.empty()) fail("is for one model at a time: leave out the tenants");
   PeakOrder order;
   order.axis = axis_of(only_value(grid, "scenario", "server"));
   const LatencyBound bound = parse_latency_bound(only_value(grid, "bound", "p99=15ms"));

@@ -1,9 +1,11 @@
 // From a Study to its Jobs: the product of each grid's axes, without what is skipped, each Point once.
 #include "plan/point_fields.h"
 #include "plan/study.h"
+#include "plan/tenants.h"
 
 #include "base/text.h"
 #include "record/record_json.h"
+#include "record/tenant_set.h"
 
 #include <deepgap/error.h>
 
@@ -20,25 +22,31 @@ namespace {
   throw Error(ErrorKind::usage, study.name == "flags" ? cause : fmt::format("{}: {}", where, cause));
 }
 
+constexpr Nanoseconds tenants_window = 5'000'000'000;
+
 // A Point with the settings that it is to be measured with.
 struct Planned {
   Point point;
   const Grid* grid = nullptr;
   std::string skip_reason;
   bool check = true;
+  StoppingSettings stopping;
   int total_repeats() const { return grid->repeats * grid->sweeps; }
 };
 
 void check_axes(const Study& study, size_t number) {
   const Grid& grid = study.grids[number];
   std::vector<std::string> options;
-  bool has_model = false;
+  bool has_model = !grid.tenants.empty();  // check_tenants() looks at theirs
   for (const Axis& axis : grid.axes) {
     if (axis.values.empty()) fail(study, number, fmt::format("axis {} has no value", axis.name));
     const auto same = [&](const Axis& other) { return other.name == axis.name; };
     if (std::count_if(grid.axes.begin(), grid.axes.end(), same) > 1) fail(study, number, fmt::format("axis {} is there twice", axis.name));
     if (!is_point_field(axis.name)) options.push_back(axis.name);
     has_model = has_model || axis.name == "model";
+  }
+  for (const TenantAxes& tenant : grid.tenants) {
+    for (const Axis& axis : tenant) options.push_back(axis.name);
   }
   if (!has_model) fail(study, number, "no model; give --model NAME or a key `model` (deepgap models lists them)");
   for (const SkipRule& rule : grid.skips) {
@@ -49,7 +57,8 @@ void check_axes(const Study& study, size_t number) {
 int64_t product(const Study& study, size_t number) {
   const Grid& grid = study.grids[number];
   int64_t count = int64_t{grid.repeats} * grid.sweeps;
-  for (const Axis& axis : grid.axes) {
+  if (!grid.tenants.empty()) count *= static_cast<int64_t>(2 * grid.tenants.size());  // alone and together
+  for (const Axis& axis : axes_with_tenants(grid)) {
     if (__builtin_mul_overflow(count, static_cast<int64_t>(axis.values.size()), &count)) count = most_jobs + 1;
     if (count > most_jobs) fail(study, number, fmt::format("more than {} runs (points times repeats); make axes shorter", most_jobs));
   }
@@ -64,19 +73,25 @@ const SkipRule* find_skip(const Grid& grid, const Point& point, int cpus) {
   return found == grid.skips.end() ? nullptr : &*found;
 }
 
-// Counts through the axes like an odometer; the last one turns fastest.
+// Visits every choice of a value for each axis, counting through them like an odometer; the last one turns fastest.
 template <typename Visit>
-void each_point(const Grid& grid, int cpus, const Visit& visit) {
-  std::vector<size_t> position(grid.axes.size(), 0);
+void each_choice(const std::vector<Axis>& axes, const Visit& visit) {
+  std::vector<size_t> position(axes.size(), 0);
   for (;;) {
-    Point point;
-    point.threads = cpus;
-    for (size_t i = 0; i < position.size(); ++i) set_on_point(point, grid.axes[i].name, grid.axes[i].values[position[i]], cpus);
-    visit(std::move(point));
+    std::vector<std::string> choice;
+    for (size_t i = 0; i < axes.size(); ++i) choice.push_back(axes[i].values[position[i]]);
+    visit(choice);
     size_t i = position.size();
-    while (i > 0 && ++position[i - 1] == grid.axes[i - 1].values.size()) position[--i] = 0;
+    while (i > 0 && ++position[i - 1] == axes[i - 1].values.size()) position[--i] = 0;
     if (i == 0) return;
   }
+}
+
+Point point_of_choice(const std::vector<Axis>& axes, const std::vector<std::string>& choice, int cpus) {
+  Point point;
+  point.threads = cpus;
+  for (size_t i = 0; i < axes.size(); ++i) set_on_point(point, axes[i].name, choice[i], cpus);
+  return point;
 }
 
 class PointList {
@@ -105,7 +120,7 @@ class PointList {
       const int repeats = planned.total_repeats();
       for (int repeat = 0; repeat < repeats; ++repeat) {
         jobs.push_back(
-            {planned.point, ids_[i], repeat, repeat / planned.grid->repeats, planned.grid->stopping, planned.check, planned.skip_reason});
+            {planned.point, ids_[i], repeat, repeat / planned.grid->repeats, planned.stopping, planned.check, planned.skip_reason});
       }
     }
     return jobs;
@@ -118,14 +133,42 @@ class PointList {
   size_t doubled_ = 0;
 };
 
+void add_point(const Grid& grid, Point point, const SkipRule* skip, const StoppingSettings& stopping, PointList& points) {
+  if (skip != nullptr && skip->reason.empty()) return;
+  points.add({std::move(point), &grid, skip == nullptr ? "" : skip->reason, grid.check, stopping});
+}
+
+void add_points(const Grid& grid, int cpus, PointList& points) {
+  each_choice(grid.axes, [&](const std::vector<std::string>& choice) {
+    Point point = point_of_choice(grid.axes, choice, cpus);
+    const SkipRule* skip = find_skip(grid, point, cpus);
+    add_point(grid, std::move(point), skip, grid.stopping, points);
+  });
+}
+
+// Each tenant alone, then all of them together; a rule that leaves out one of them leaves out the set.
+void add_tenants(const Grid& grid, int cpus, PointList& points) {
+  StoppingSettings stopping = grid.stopping;
+  if (!fix_window(stopping, tenants_window)) {
+    throw Error(ErrorKind::usage,
+                "tenants are measured in windows of one length: give a duration, and leave out iterations, interval and percentile");
+  }
+  each_choice(axes_with_tenants(grid), [&](const std::vector<std::string>& choice) {
+    const std::vector<Point> tenants = tenants_of_choice(grid, choice, cpus);
+    const SkipRule* skip = nullptr;
+    for (const Point& tenant : tenants) {
+      if (skip == nullptr) skip = find_skip(grid, tenant, cpus);
+    }
+    for (const Point& tenant : tenants) add_point(grid, without_tenants(tenant), find_skip(grid, tenant, cpus), stopping, points);
+    for (const Point& tenant : tenants) add_point(grid, tenant, skip, stopping, points);
+  });
+}
+
 void add_grid(const Study& study, size_t number, int cpus, PointList& points) {
   const Grid& grid = study.grids[number];
   try {
-    each_point(grid, cpus, [&](Point&& point) {
-      const SkipRule* skip = find_skip(grid, point, cpus);
-      if (skip != nullptr && skip->reason.empty()) return;
-      points.add({std::move(point), &grid, skip == nullptr ? "" : skip->reason, grid.check});
-    });
+    check_tenants(grid);
+    grid.tenants.empty() ? add_points(grid, cpus, points) : add_tenants(grid, cpus, points);
   } catch (const Error& error) {
     fail(study, number, error.what());
   }

@@ -3,6 +3,8 @@
 #include "plan/planner.h"
 #include "plan/shuffle.h"
 
+#include "record/tenant_set.h"
+
 #include <map>
 
 namespace deepgap {
@@ -38,7 +40,7 @@ class GridPlanner : public Planner {
   void add_block(std::map<std::string, std::vector<Job>>& groups, std::mt19937_64& random) {
     std::vector<Batch> block;
     for (auto& [group, jobs] : groups) {
-      shuffle(jobs, random);
+      if (!tenant_place(jobs.front().point)) shuffle(jobs, random);  // tenants begin together
       block.push_back({group, std::move(jobs)});
     }
     shuffle(block, random);

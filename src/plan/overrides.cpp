@@ -53,6 +53,7 @@ void apply(Grid& grid, const Overrides& o) {
       grid.axes.push_back(axis);
     }
   }
+  if (!o.tenants.empty()) grid.tenants = o.tenants;
   if (o.repeats) grid.repeats = *o.repeats;
   if (o.sweeps) grid.sweeps = *o.sweeps;
   if (o.check) grid.check = *o.check;
@@ -60,6 +61,15 @@ void apply(Grid& grid, const Overrides& o) {
 }
 
 }  // namespace
+
+bool fix_window(StoppingSettings& stopping, Nanoseconds otherwise) {
+  const StoppingSettings unasked;
+  const bool asked = stopping.name != unasked.name || stopping.interval != unasked.interval || stopping.target != unasked.target;
+  if (asked && stopping.name != "duration") return false;
+  stopping.name = "duration";
+  if (!stopping.duration) stopping.duration = otherwise;
+  return true;
+}
 
 void set_min_duration(StoppingSettings& stopping, Nanoseconds least) {
   const Nanoseconds own = stopping.name == "duration" ? stopping.duration.value_or(0) : 0;

@@ -13,7 +13,7 @@
 
 namespace deepgap {
 
-// Jobs that one worker process serves, in this order.
+// Jobs that one worker process serves, in this order; or the tenants of one set, to be measured together.
 struct Batch {
   std::string group;  // key of what the process shares
   std::vector<Job> jobs;

@@ -31,8 +31,12 @@ struct SkipRule {
   std::string reason;  // with one, the Point becomes a `skipped` Record; without, it is not in the Plan
 };
 
+// [[grid.tenant]]: what sets one of several Points apart that are measured together; an axis of the grid that it names too is its own.
+using TenantAxes = std::vector<Axis>;
+
 struct Grid {
   std::vector<Axis> axes;
+  std::vector<TenantAxes> tenants;  // none: every Point is measured alone
   std::vector<SkipRule> skips;
   int repeats = 1;
   int sweeps = 1;  // whole passes over the grid; repeat r belongs to sweep r / repeats
@@ -58,6 +62,11 @@ std::optional<std::string> parse_target(const std::string& text);
 Study read_study(const std::string& path);
 Study parse_study(const std::string& text, const std::string& path);  // `path` for errors and as the name where the text has none
 
+// "model=resnet50,batch=1,8,scenario=server": names with their values, as --tenant takes them. Throws Error{usage}.
+TenantAxes parse_tenant(const std::string& text);
+
+// A window of one length, `otherwise` where nothing was said, so that windows can be compared. False: another rule was asked for.
+bool fix_window(StoppingSettings& stopping, Nanoseconds otherwise);
 // A window not shorter than `least`, whatever rule ends it.
 void set_min_duration(StoppingSettings& stopping, Nanoseconds least);
 // One not shorter than 10 s, in which the steps of an energy counter (100 ms on a GPU) are under 1 %.
@@ -66,6 +75,7 @@ void lengthen_for_energy(StoppingSettings& stopping);
 // Flags as axes and settings on top of a Study's grids (or of one empty grid): a flag replaces the grid's axis of that name.
 struct Overrides {
   std::vector<Axis> axes;
+  std::vector<TenantAxes> tenants;  // instead of the grids'
   std::optional<int> repeats, sweeps;
   std::optional<int64_t> warmup, iterations;
   std::optional<Nanoseconds> duration, budget, min_duration;
@@ -92,9 +102,10 @@ void require_precision(const std::string& name);
 
 inline constexpr int64_t most_jobs = 1'000'000;
 
-// Every Job of the Study, unordered (the Planner orders); `cpus` is the number of allowed CPUs, which replaces threads = 0 and "cpus". A
+// Every Job of the Study, unordered (the Planner orders); `cpus` is the number of allowed CPUs, which replaces threads = 0 and "cpus". Of
+// a grid with tenants: each tenant alone, then the tenants of each set one after the other (record/tenant_set.h). A
 // Point that several grids name is measured once, with the settings of the grid that asks for most repeats; `notes` gets a line about it.
-// Throws Error{usage} for unknown axes, empty axes, values of the wrong type, too many Jobs, or no Job at all.
+// Throws Error{usage} for unknown axes, empty axes, values of the wrong type, tenants that cannot be, too many Jobs, or no Job at all.
 std::vector<Job> expand(const Study& study, int cpus, std::vector<std::string>* notes = nullptr);
 
 }  // namespace deepgap

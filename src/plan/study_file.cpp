@@ -1,6 +1,7 @@
 // Reads a Study from TOML. docs/studies.md describes the format; every key it knows is in the two tables of this file.
 #include "plan/point_fields.h"
 #include "plan/study.h"
+#include "plan/tenants.h"
 #include "plan/toml_node.h"
 
 #include "base/file.h"
@@ -40,6 +41,7 @@ class StudyReader {
   void read_section(Grid& grid, const toml::table& table) const;
   void read_axis(Section& section, const std::string& name, const toml::node& node, bool ranges) const;
   void read_options(Section& section, const std::string& prefix, const toml::table& table, bool ranges) const;
+  void read_tenants(Grid& grid, const toml::node& node) const;
   void read_skips(Grid& grid, const toml::node& node) const;
   SkipRule read_skip(const toml::table& table) const;
   void check_skips(const Grid& grid, const toml::table& table) const;
@@ -157,6 +159,25 @@ void StudyReader::read_options(Section& section, const std::string& prefix, cons
   }
 }
 
+// What a grid knows of axes; how long and how often is for all of them, so it stands in the grid.
+void StudyReader::read_tenants(Grid& grid, const toml::node& node) const {
+  const auto* tables = node.as_array();
+  if (tables == nullptr) file_.fail(node, "write [[grid.tenant]] with double brackets: there are several");
+  grid.tenants.clear();  // those of the defaults
+  for (const toml::node& entry : *tables) {
+    const toml::table& table = file_.table("tenant", entry);
+    for (const auto& [key, value] : in_file_order(table)) {
+      if (is_point_field(key) || key == "options" || key == "axis") continue;
+      std::vector<std::string> known = point_field_names();
+      known.insert(known.end(), {"options", "axis"});
+      unknown_key(*value, key, known, "a tenant has axes alone; how long and how often is said in the grid");
+    }
+    Grid own;
+    read_section(own, table);
+    grid.tenants.push_back(std::move(own.axes));
+  }
+}
+
 SkipRule StudyReader::read_skip(const toml::table& table) const {
   SkipRule rule;
   for (const auto& [key, node] : in_file_order(table)) {
@@ -186,7 +207,7 @@ void StudyReader::read_skips(Grid& grid, const toml::node& node) const {
 // Only now, since a rule may name an option that stands below it. The rules of the defaults came first.
 void StudyReader::check_skips(const Grid& grid, const toml::table& table) const {
   std::vector<std::string> options;
-  for (const Axis& axis : grid.axes) {
+  for (const Axis& axis : axes_with_tenants(grid)) {
     if (!is_point_field(axis.name)) options.push_back(axis.name);
   }
   const auto* rules = table.get("skip") == nullptr ? nullptr : table.get("skip")->as_array();
@@ -211,10 +232,12 @@ void StudyReader::read_section(Grid& grid, const toml::table& table) const {
       read_options(section, "", file_.table(key, *node), key == "axis");
     } else if (key == "skip") {
       read_skips(grid, *node);
+    } else if (key == "tenant") {
+      read_tenants(grid, *node);
     } else {
       std::vector<std::string> known = point_field_names();
       for (const auto& [name, setter] : settings_) known.push_back(name);
-      known.insert(known.end(), {"options", "axis", "skip"});
+      known.insert(known.end(), {"options", "axis", "skip", "tenant"});
       unknown_key(*node, key, known, "options of backends, scenarios and datasets stand under [grid.options] or [grid.axis]");
     }
   }

@@ -19,6 +19,7 @@ std::string dispatcher_section(const View& view);
 bool has_dispatcher_section(const View& view);
 std::string stages_section(const View& view);
 bool has_stages_section(const View& view);
+std::string tenants_section(const View& view);
 std::string table_section(const View& view);
 std::string failures_section(const View& view);
 std::string environment_section(const View& view);

@@ -1,6 +1,7 @@
 #include "run/inspected_plan.h"
 
 #include "record/record_json.h"
+#include "record/tenant_set.h"
 #include "run/inspection.h"
 #include "run/time_estimate.h"
 
@@ -13,6 +14,42 @@ namespace {
 
 // From so many Points on it takes long enough to be told.
 constexpr size_t long_inspection = 20'000;
+
+// A set of tenants, by the places of its Jobs in the Plan; those of one repeat follow each other there.
+using TenantJobs = std::vector<size_t>;
+
+std::vector<TenantJobs> sets_of(const std::vector<Job>& jobs) {
+  std::map<std::pair<std::string, int>, TenantJobs> sets;
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    if (tenant_place(jobs[i].point)) sets[{tenant_set(jobs[i].point), jobs[i].repeat}].push_back(i);
+  }
+  std::vector<TenantJobs> found;
+  for (auto& [key, set] : sets) found.push_back(std::move(set));
+  return found;
+}
+
+// A changed file beside a tenant makes another Point of it too.
+void join_again(std::vector<Job>& jobs, const TenantJobs& set) {
+  std::vector<Point> points;
+  for (const size_t i : set) points.push_back(jobs[i].point);
+  join_tenants(points);
+  for (size_t i = 0; i < set.size(); ++i) jobs[set[i]].point = points[i];
+}
+
+// One that cannot run is no company: the others are refused with it.
+void refuse_together(InspectedPlan& plan, const TenantJobs& set) {
+  for (const size_t i : set) {
+    const Job& refused = plan.jobs[i];
+    if (plan.of(refused).supported) continue;
+    const std::string reason = fmt::format("tenant {} is refused: {}", tenant_name(refused.point), plan.of(refused).reason);
+    for (const size_t other : set) {
+      InspectedPoint& inspected = plan.points.at(plan.jobs[other].point_id);
+      if (inspected.supported) inspected.reason = reason;
+      inspected.supported = false;
+    }
+    return;
+  }
+}
 
 }  // namespace
 
@@ -30,19 +67,21 @@ InspectedPlan inspect_plan(const Study& study, const RunSettings& settings, Inte
   if (plan.interrupted) return plan;
   if (inspected.points.size() != distinct.size()) throw Error(ErrorKind::internal, "the inspection left points out");
   plan.environment = std::move(inspected.environment);
+  for (Job& job : plan.jobs) job.point.model_hash = inspected.points[index.at(job.point_id)].model_hash;  // a changed file is another Point
+  const std::vector<TenantJobs> sets = sets_of(plan.jobs);
+  for (const TenantJobs& set : sets) join_again(plan.jobs, set);
   for (Job& job : plan.jobs) {
     const InspectedPoint& point = inspected.points[index.at(job.point_id)];
-    if (!point.model_hash.empty()) {
-      job.point.model_hash = point.model_hash;  // a changed file is another Point
-      job.point_id = point_id(job.point);
-    }
+    if (!point.model_hash.empty() || tenant_place(job.point)) job.point_id = point_id(job.point);
     plan.points.emplace(job.point_id, point);
   }
+  for (const TenantJobs& set : sets) refuse_together(plan, set);
   return plan;
 }
 
 std::string group_key(const Job& job, const InspectedPlan& plan) {
   const Point& point = job.point;
+  if (tenant_place(point)) return "tenants|" + tenant_set(point);
   return fmt::format("{}|{}|{}|{}|{}|{}|{}|{}|{}", point.task, point.model, point.model_hash, point.weights, point.backend,
                      placement_name(point.placement), point.precision, point.threads, plan.of(job).process_key);
 }

@@ -30,7 +30,7 @@ struct InspectedPlan {
 // Throws as inspect_in_child does.
 InspectedPlan inspect_plan(const Study& study, const RunSettings& settings, Interrupts& interrupts, Progress& progress);
 
-// Jobs with the same key may share a process.
+// Jobs with the same key may share a process; the tenants of one set have a key of their own.
 std::string group_key(const Job& job, const InspectedPlan& plan);
 // Seconds of one query of each Point, by its arithmetic.
 std::map<std::string, double> query_times(const InspectedPlan& plan);

@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "record/record_json.h"
+#include "record/tenant_set.h"
 #include "run/inspected_plan.h"
 #include "run/past_searches.h"
 #include "run/progress.h"
@@ -125,7 +126,7 @@ class Run {
         begin = now;
         if (!job.peak_phase.empty()) record.facts["peak.role"] = job.peak_phase;
         planner->done(record);
-        save(job, std::move(record));
+        tenant_place(job.point) ? save_with_set(job, std::move(record)) : save(job, std::move(record));
       });
     }
     report_.interrupted = interrupts_.count() > 0;
@@ -225,6 +226,19 @@ class Run {
     saved(job, std::move(record));
   }
 
+  // All of a set or none of it: after a kill it is measured again as a whole.
+  void save_with_set(const Job& job, Record record) {
+    if (record.outcome != Outcome::ok) compute_metrics(record);
+    set_jobs_.push_back(&job);
+    set_records_.push_back(std::move(record));
+    if (set_jobs_.size() < static_cast<size_t>(tenant_place(job.point)->count)) return;
+    require_store_in_place();
+    store_->append(set_records_);
+    for (size_t i = 0; i < set_jobs_.size(); ++i) saved(*set_jobs_[i], std::move(set_records_[i]));
+    set_jobs_.clear();
+    set_records_.clear();
+  }
+
   void saved(const Job& job, Record record) {
     ++report_.saved;
     waiting_.erase(id_of(job));
@@ -274,6 +288,8 @@ class Run {
   PastSearches past_searches_;
   std::map<JobId, const Job*> waiting_;  // for a worker
   std::set<std::string> told_;           // Points of which it was told that they are refused or skipped
+  std::vector<const Job*> set_jobs_;     // of the set of tenants whose Records come in
+  std::vector<Record> set_records_;
   TimeEstimate estimate_;
   PointCollector collector_;
   RunReport report_;

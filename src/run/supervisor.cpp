@@ -3,9 +3,11 @@
 #include "base/text.h"
 #include "record/point_option.h"
 #include "record/record_json.h"
+#include "record/tenant_set.h"
 #include "record/timing_block.h"
 #include "run/join_ranks.h"
 #include "run/memory_kills.h"
+#include "run/tenant_windows.h"
 #include "worker/point_options.h"
 #include "worker/worker_main.h"
 
@@ -39,6 +41,17 @@ Point point_of_rank(const Point& point, int rank) {
   own.placement.devices.assign(point.placement.devices.begin() + rank * each, point.placement.devices.begin() + (rank + 1) * each);
   return own;
 }
+
+// A tenant that shares the CPUs may use all of them; one that has a part of them has that part of the threads, as ranks do.
+WorkOrder order_of_tenant(WorkOrder order) {
+  const TenantPlace place = *tenant_place(order.point);
+  order.ranks = place.count;
+  order.rank = place.number - 1;
+  if (splits_cpus(order.point)) order.point.threads = std::max(1, order.point.threads / place.count);
+  return order;
+}
+
+std::string tenant_text(const Point& point) { return fmt::format("tenant {} ({})", option_of(point, "tenant"), tenant_name(point)); }
 
 // How long a worker may take to end a query after Ctrl-C, before it is killed.
 constexpr auto grace = std::chrono::seconds(3);
@@ -82,6 +95,11 @@ Supervisor::Supervisor(SupervisorSettings settings, Interrupts& interrupts, Prog
 void Supervisor::serve(const Batch& batch, const Receiver& receive) {
   worker_.reset();
   try {
+    if (!batch.jobs.empty() && tenant_place(batch.jobs.front().point)) {
+      std::vector<Record> records = run_tenants(batch.jobs);
+      for (size_t i = 0; i < records.size(); ++i) receive(batch.jobs[i], std::move(records[i]));
+      return;
+    }
     for (const Job& job : batch.jobs) {
       if (interrupts_.count() > 0) break;
       Record record = run(job);
@@ -165,50 +183,96 @@ Supervisor::Answer Supervisor::await(ChildProcess& worker, const Job& job) {
   }
 }
 
-// Every rank says that it is ready, all are told when to begin, and every rank answers with its Record. They are waited for one after the
-// other: what the others send meanwhile waits in their channels.
+Supervisor::Rank Supervisor::start_rank(const Job& job, WorkOrder order) {
+  Rank rank{&job, std::move(order), std::make_unique<ChildProcess>(worker_command, worker_environment(job.point))};
+  send_order(*rank.worker, "run", rank.order);
+  return rank;
+}
+
+// What became of one rank is what became of the Job.
 Record Supervisor::run_ranks(const Job& job, WorkOrder order) {
-  worker_.reset();
-  stage_.clear();
   out_of_memory_kills_ = memory_kills().count;
   order.ranks = job.point.placement.processes;
   std::vector<Rank> ranks;
   for (int i = 0; i < order.ranks; ++i) {
     order.rank = i;
     order.point = point_of_rank(job.point, i);
-    ranks.push_back({order, std::make_unique<ChildProcess>(worker_command, worker_environment(job.point))});
-    send_order(*ranks.back().worker, "run", order);
+    ranks.push_back(start_rank(job, order));
   }
-  for (Rank& rank : ranks) {
-    const Answer answer = await_barrier(rank, job);
-    if (!is_frame(answer, "at_barrier")) return failure_of(rank, job, answer);
+  Together together = run_together(ranks);
+  if (!together.failed) return join_ranks(job.point, std::move(together.records));
+  Record record = std::move(together.records.front());
+  record.reason = fmt::format("on {}: {}", placement_name(record.point.placement), record.reason);
+  record.point = job.point;
+  return record;
+}
+
+// A Record each, in the order of `jobs`. What one measured beside another that failed is not what was asked for, so it is not kept.
+std::vector<Record> Supervisor::run_tenants(const std::vector<Job>& jobs) {
+  out_of_memory_kills_ = memory_kills().count;
+  std::vector<Rank> ranks;
+  Together together;
+  try {
+    for (const Job& job : jobs) ranks.push_back(start_rank(job, order_of_tenant(order_for(job))));
+    together = run_together(ranks);
+  } catch (const std::exception& error) {  // bytes that are no frame, a record that is none
+    together.records = {failure(jobs.front(), order_for(jobs.front()), Outcome::crashed, error.what())};
+    together.failed = 0;
+  }
+  if (together.failed) {
+    const Record failed = std::move(together.records.front());
+    const Outcome outcome = failed.outcome == Outcome::interrupted ? Outcome::interrupted : Outcome::refused;
+    const std::string reason =
+        outcome == Outcome::interrupted
+            ? failed.reason
+            : fmt::format("{} beside it: {}: {}", tenant_text(jobs[*together.failed].point), name_of(failed.outcome), failed.reason);
+    together.records.clear();
+    for (size_t i = 0; i < jobs.size(); ++i)
+      together.records.push_back(i == *together.failed ? failed : failure(jobs[i], order_for(jobs[i]), outcome, reason));
+  } else {
+    note_common_window(together.records);
+  }
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    together.records[i].point = jobs[i].point;
+    together.records[i].tenant = option_of(jobs[i].point, "tenant");
+  }
+  return together.records;
+}
+
+// Every rank says that it is ready, all are told when to begin, and every rank answers with its Record. They are waited for one after the
+// other: what the others send meanwhile waits in their channels.
+Supervisor::Together Supervisor::run_together(std::vector<Rank>& ranks) {
+  worker_.reset();
+  stage_.clear();
+  for (size_t i = 0; i < ranks.size(); ++i) {
+    const Answer answer = await_barrier(ranks[i]);
+    if (!is_frame(answer, "at_barrier")) return failure_of(ranks, i, answer);
   }
   const int64_t begin = (std::chrono::steady_clock::now().time_since_epoch() + barrier_margin).count();
   for (Rank& rank : ranks) rank.worker->send({{{"kind", "begin"}, {"begin", begin}}, {}});
-  std::vector<Record> records;
-  for (Rank& rank : ranks) {
-    const Answer answer = await(*rank.worker, job);
-    if (is_frame(answer, "record")) records.push_back(decode_record(answer.frame));
-    if (!is_frame(answer, "record") || records.back().outcome != Outcome::ok) return failure_of(rank, job, answer);
+  Together together;
+  for (size_t i = 0; i < ranks.size(); ++i) {
+    const Answer answer = await(*ranks[i].worker, *ranks[i].job);
+    if (is_frame(answer, "record")) together.records.push_back(decode_record(answer.frame));
+    if (!is_frame(answer, "record") || together.records.back().outcome != Outcome::ok) return failure_of(ranks, i, answer);
   }
-  return join_ranks(job.point, std::move(records));
+  return together;
 }
 
-Supervisor::Answer Supervisor::await_barrier(Rank& rank, const Job& job) {
-  Answer answer = await(*rank.worker, job);
+Supervisor::Answer Supervisor::await_barrier(Rank& rank) {
+  Answer answer = await(*rank.worker, *rank.job);
   if (!is_frame(answer, "needs_reference")) return answer;
-  rank.order.reference_unavailable = make_reference(job, rank.order);
-  return ask(*rank.worker, "run", job, rank.order);
+  rank.order.reference_unavailable = make_reference(*rank.job, rank.order);
+  return ask(*rank.worker, "run", *rank.job, rank.order);
 }
 
-// What became of one rank is what became of the Job; the other workers end with their objects.
-Record Supervisor::failure_of(Rank& rank, const Job& job, const Answer& answer) {
-  worker_ = std::move(rank.worker);
-  Record record = record_from(job, rank.order, answer);
-  record.reason = fmt::format("on {}: {}", placement_name(record.point.placement), record.reason);
-  record.point = job.point;
+// The other workers end with their objects.
+Supervisor::Together Supervisor::failure_of(std::vector<Rank>& ranks, size_t failed, const Answer& answer) {
+  worker_ = std::move(ranks[failed].worker);
+  Together together{{record_from(*ranks[failed].job, ranks[failed].order, answer)}, failed};
   worker_.reset();
-  return record;
+  ranks.clear();
+  return together;
 }
 
 Supervisor::Answer Supervisor::ask_for_end(ChildProcess& worker) {

@@ -1,7 +1,7 @@
 // Supervisor: has Batches of Jobs done by workers, one worker at a time, or
-// one for each process of a Point that has several. Whatever a worker does (crash, hang, run out of memory, lose its
-// device) becomes the Record of the Job it did it to, and the rest goes on in a fresh one.
-// Main thread only: workers die with the thread that started them.
+// one for each process of a Point that has several, or one for each tenant of a set. Whatever a worker does (crash, hang, run out of
+// memory, lose its device) becomes the Record of the Job it did it to, and the rest goes on in a fresh one. Main thread only: workers die
+// with the thread that started them.
 #pragma once
 
 #include "plan/planner.h"
@@ -13,7 +13,9 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace deepgap {
 
@@ -34,7 +36,8 @@ class Supervisor {
   // `fill` completes a Record that no worker could send, with what the inspection knows.
   Supervisor(SupervisorSettings settings, Interrupts& interrupts, Progress progress, std::function<void(const Job&, Record&)> fill);
 
-  // Hands each Record over as it comes. After an interrupt the Job under way is answered as `interrupted` and the rest is left out.
+  // Hands each Record over as it comes; those of a set of tenants come one after the other when all have ended. After an interrupt the Job
+  // (or the set) under way is answered as `interrupted` and the rest is left out.
   // What `receive` throws passes through; the worker is gone then.
   void serve(const Batch& batch, const Receiver& receive);
 
@@ -44,16 +47,24 @@ class Supervisor {
     Frame frame;
   };
   struct Rank {
+    const Job* job = nullptr;  // of tenants each has its own
     WorkOrder order;
     std::unique_ptr<ChildProcess> worker;
   };
+  struct Together {
+    std::vector<Record> records;   // of all ranks; or of `failed` alone
+    std::optional<size_t> failed;  // the rank for which all were ended
+  };
   static bool is_frame(const Answer& answer, const char* kind);
   Record run(const Job& job);
+  Rank start_rank(const Job& job, WorkOrder order);
   Record run_ranks(const Job& job, WorkOrder order);
+  std::vector<Record> run_tenants(const std::vector<Job>& jobs);
+  Together run_together(std::vector<Rank>& ranks);
   Answer ask(ChildProcess& worker, const char* kind, const Job& job, const WorkOrder& order);
   Answer await(ChildProcess& worker, const Job& job);
-  Answer await_barrier(Rank& rank, const Job& job);
-  Record failure_of(Rank& rank, const Job& job, const Answer& answer);
+  Answer await_barrier(Rank& rank);
+  Together failure_of(std::vector<Rank>& ranks, size_t failed, const Answer& answer);
   Answer ask_for_end(ChildProcess& worker);
   std::string make_reference(const Job& job, const WorkOrder& order);
   std::string log_folder(const Job& job) const;

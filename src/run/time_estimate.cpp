@@ -1,5 +1,6 @@
 #include "run/time_estimate.h"
 
+#include "record/tenant_set.h"
 #include "worker/mlperf_run.h"
 
 #include <algorithm>
@@ -29,7 +30,13 @@ double window_seconds(const StoppingSettings& stopping, double query_s) {
 
 }  // namespace
 
+// Tenants run at the same time: each counts for its part of it.
 double TimeEstimate::from_settings(const Job& job) const {
+  const auto place = tenant_place(job.point);
+  return alone_from_settings(job) / (place ? place->count : 1);
+}
+
+double TimeEstimate::alone_from_settings(const Job& job) const {
   const StoppingSettings& stopping = job.stopping;
   const auto found = queries_.find(job.point_id);
   const double query_s = found == queries_.end() ? 0 : found->second;

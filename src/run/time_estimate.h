@@ -20,6 +20,7 @@ class TimeEstimate {
 
  private:
   double from_settings(const Job& job) const;
+  double alone_from_settings(const Job& job) const;
 
   std::map<std::string, double> history_, queries_;
   double guessed_ = 0, measured_ = 0;  // of Jobs without history that have ended

@@ -6,6 +6,7 @@
 #include "dataset/open_dataset.h"
 #include "model/model_source.h"
 #include "model/onnx_metadata.h"
+#include "record/tenant_set.h"
 #include "telemetry/environment.h"
 #include "worker/mlperf_run.h"
 
@@ -16,6 +17,12 @@
 
 namespace deepgap {
 namespace {
+
+// Whether processes that measure together each get a part of the CPUs: ranks on one CPU would otherwise all pin their engines' threads to
+// the same ones; tenants as they were asked to.
+bool shares_out_cpus(const Point& point) {
+  return tenant_place(point) ? splits_cpus(point) : point.placement.devices.front().kind == "cpu";
+}
 
 std::string cpu_list(const std::vector<int>& cpus) {
   std::vector<std::string> texts;
@@ -88,9 +95,8 @@ Backend& Group::backend(const WorkOrder& order) {
                                          : affinity_cpus(affinity->second, order.point.threads, allowed_cpus());
       if (!cpus.empty()) pin_thread(cpus);  // threads that the engine starts later inherit it
     }
-    // Processes on one CPU would otherwise all pin their engines' threads to the same CPUs of it.
     const bool pinned = affinity != order.point.options.end() && affinity->second != "none";
-    if (order.ranks > 1 && order.point.placement.devices.front().kind == "cpu" && !pinned) {
+    if (order.ranks > 1 && shares_out_cpus(order.point) && !pinned) {
       pin_thread(cpu_share(allowed_cpus(), order.rank, order.ranks));
     }
     plugin_ = open_plugin(order.point.backend);

@@ -114,6 +114,9 @@ std::vector<OptionInfo> worker_options() {
       {"bound", "percentile of latency that a valid result holds: p99=15ms", ""},
       {"peak", "search or confirm: a run of a peak search; --find-peak sets it", ""},
       {"tune", "search or confirm: a run of deepgap tune, which sets it", ""},
+      {"tenant_cpus", "of all tenants: share, each may use all CPUs, or split, each is pinned to its part (docs/tenants.md)", "share"},
+      {"tenant", "which of the tenants this is: 1/2; --tenant sets it", ""},
+      {"tenants", "what is measured together; --tenant sets it", ""},
       {"mlperf_NAME", "of an MLPerf run; docs/mlperf.md lists them", ""},
       {"env.NAME", "environment variable of the worker", "", true}};
   for (OptionInfo& option : dispatch_option_infos()) options.push_back(std::move(option));

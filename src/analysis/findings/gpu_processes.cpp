@@ -2,6 +2,7 @@
 #include "analysis/finding.h"
 #include "analysis/words.h"
 #include "base/registry.h"
+#include "record/tenant_set.h"
 
 #include <fmt/format.h>
 
@@ -17,6 +18,7 @@ class GpuProcesses final : public Finding {
     std::vector<std::string> ids;
     for (const PointSummary& point : evidence.results.points) {
       const MetricSummary* others = point.find("gpu_other_processes");
+      if (tenant_place(point.point)) continue;  // beside others because it was asked for
       if (others != nullptr && others->estimate.value > 0) ids.push_back(point.point_id);
     }
     if (ids.empty()) return {};

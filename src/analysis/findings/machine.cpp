@@ -3,6 +3,7 @@
 #include "analysis/words.h"
 #include "base/registry.h"
 #include "base/text.h"
+#include "record/tenant_set.h"
 
 #include <fmt/format.h>
 
@@ -82,14 +83,14 @@ void add_conditions(const FactTable& environment, std::vector<Statement>& statem
 }
 
 // Points during which others took CPU time, judged by a metric: more than `share` of the threads.
-void add_disturbed(const std::vector<PointSummary>& points, const std::string& metric, double share, const std::string& what,
+void add_disturbed(const std::vector<const PointSummary*>& points, const std::string& metric, double share, const std::string& what,
                    std::vector<Statement>& statements) {
   std::vector<std::string> ids;
   double most = 0;
-  for (const PointSummary& point : points) {
-    const MetricSummary* found = point.find(metric);
-    if (found == nullptr || found->estimate.value <= share * std::max(point.point.threads, 1)) continue;
-    ids.push_back(point.point_id);
+  for (const PointSummary* point : points) {
+    const MetricSummary* found = point->find(metric);
+    if (found == nullptr || found->estimate.value <= share * std::max(point->point.threads, 1)) continue;
+    ids.push_back(point->point_id);
     most = std::max(most, found->estimate.value);
   }
   if (ids.empty()) return;
@@ -112,8 +113,13 @@ class Machine final : public Finding {
     add_warnings(results.environment, statements);
     add_warnings(results.facts, statements);
     add_conditions(results.environment, statements);
-    add_disturbed(results.points, "cpus_used_by_others", 0.05, "other processes used the CPUs", statements);
-    add_disturbed(results.points, "cpus_stolen", 0.01, "the host gave CPU time to other guests", statements);
+    std::vector<const PointSummary*> all, alone;  // tenants are beside others because it was asked for
+    for (const PointSummary& point : results.points) {
+      all.push_back(&point);
+      if (!tenant_place(point.point)) alone.push_back(&point);
+    }
+    add_disturbed(alone, "cpus_used_by_others", 0.05, "other processes used the CPUs", statements);
+    add_disturbed(all, "cpus_stolen", 0.01, "the host gave CPU time to other guests", statements);
     add_mixture(results.environment, "host.name", "machines", statements);
     add_mixture(results.environment, "cpu.model", "CPU models", statements);
     add_versions(results.points, statements);

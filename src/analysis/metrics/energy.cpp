@@ -4,6 +4,7 @@
 #include "analysis/metric.h"
 #include "analysis/steady.h"
 #include "analysis/throughput.h"
+#include "record/tenant_set.h"
 
 namespace deepgap {
 namespace {
@@ -51,6 +52,7 @@ std::optional<Estimate> idle_power(const Record& record) {
 }
 
 std::optional<Estimate> per_item(const Record& record, const std::optional<Estimate>& watts) {
+  if (tenant_place(record.point)) return std::nullopt;  // the device's energy is that of all tenants
   const auto throughput = steady_throughput(record);
   if (!watts || !throughput || throughput->value <= 0) return std::nullopt;
   const double joules = watts->value / throughput->value;

@@ -1,0 +1,100 @@
+#include "analysis/interference.h"
+
+#include "analysis/words.h"
+#include "base/text.h"
+#include "record/tenant_set.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+
+namespace deepgap {
+namespace {
+
+// Scenarios whose next query waits for nothing but the one before: throughput is what the tenant can get.
+bool takes_all(const Point& point) {
+  constexpr std::array<std::string_view, 3> scenarios{"batch", "offline", "single-stream"};
+  return std::find(scenarios.begin(), scenarios.end(), point.scenario) != scenarios.end();
+}
+
+// Whether every tenant of it is there, once.
+bool is_whole(const TenantSet& set) {
+  if (set.tenants.size() != static_cast<size_t>(tenant_place(set.tenants.front().together->point)->count)) return false;
+  return std::all_of(set.tenants.begin(), set.tenants.end(), [](const TenantInterference& t) { return t.alone != nullptr; });
+}
+
+std::string ratio_words(const Comparison& comparison) {
+  constexpr double meaningless = 20;  // beyond such a range numbers would only look like knowledge
+  const auto& interval = comparison.interval;
+  if (interval && interval->high > meaningless * interval->low)
+    return format_ratio(comparison.ratio) + " (the scatter is too large to say more)";
+  return format_ratio(comparison.ratio, interval);
+}
+
+}  // namespace
+
+std::string TenantSet::label() const {
+  std::vector<std::string> names;
+  for (const TenantInterference& tenant : tenants) names.push_back(tenant_name(tenant.together->point));
+  return fmt::format("{}, CPUs {}", join(names, " beside "), splits_cpus(tenants.front().together->point) ? "split" : "shared");
+}
+
+std::optional<TenantSet::Sum> TenantSet::work() const {
+  Sum sum;
+  double square = 0;
+  bool known = true;
+  for (const TenantInterference& tenant : tenants) {
+    if (!tenant.throughput || !takes_all(tenant.together->point)) return std::nullopt;
+    sum.value += tenant.throughput->ratio;
+    known = known && tenant.throughput->interval;
+    if (known) square += std::pow((tenant.throughput->interval->high - tenant.throughput->interval->low) / 2, 2);
+  }
+  if (known) sum.interval = Interval{sum.value - std::sqrt(square), sum.value + std::sqrt(square)};
+  return sum;
+}
+
+std::vector<TenantSet> tenant_sets(std::span<const PointSummary> points) {
+  std::map<Point, const PointSummary*> alone;
+  for (const PointSummary& point : points) {
+    if (point.outcome == Outcome::ok && !tenant_place(point.point)) alone.emplace(point.point, &point);
+  }
+  std::vector<TenantSet> sets;
+  std::map<std::string, size_t> index;
+  for (const PointSummary& point : points) {
+    if (point.outcome != Outcome::ok || !tenant_place(point.point)) continue;
+    const auto [place, is_new] = index.emplace(tenant_set(point.point), sets.size());
+    if (is_new) sets.emplace_back();
+    TenantInterference& tenant = sets[place->second].tenants.emplace_back();
+    tenant.together = &point;
+    const auto found = alone.find(without_tenants(point.point));
+    if (found == alone.end()) continue;
+    tenant.alone = found->second;
+    tenant.throughput = compare_points(point, *tenant.alone, "throughput");
+    tenant.latency_p99 = compare_points(point, *tenant.alone, "latency_p99_ms");
+  }
+  std::erase_if(sets, [](const TenantSet& set) { return !is_whole(set); });
+  for (TenantSet& set : sets) {
+    std::sort(set.tenants.begin(), set.tenants.end(), [](const auto& a, const auto& b) {
+      return tenant_place(a.together->point)->number < tenant_place(b.together->point)->number;
+    });
+  }
+  return sets;
+}
+
+std::string interference_words(const TenantInterference& tenant) {
+  std::string words = tenant_name(tenant.together->point);
+  if (tenant.throughput) words += fmt::format(" keeps {} of its throughput alone", ratio_words(*tenant.throughput));
+  if (tenant.latency_p99) words += fmt::format("; its p99 latency is {} times that alone", ratio_words(*tenant.latency_p99));
+  return words;
+}
+
+std::string work_words(const TenantSet& set) {
+  const auto work = set.work();
+  if (!work) return {};
+  return fmt::format("Together they do the work of {} devices.", format_ratio(work->value, work->interval));
+}
+
+}  // namespace deepgap

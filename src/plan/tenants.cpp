@@ -1,0 +1,103 @@
+#include "plan/tenants.h"
+
+#include "base/text.h"
+#include "plan/point_fields.h"
+#include "record/point_option.h"
+#include "record/tenant_set.h"
+
+#include <deepgap/error.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace deepgap {
+namespace {
+
+constexpr size_t most_tenants = 64;
+
+[[noreturn]] void fail(const std::string& cause) { throw Error(ErrorKind::usage, cause); }
+
+bool has_axis(const std::vector<Axis>& axes, const std::string& name) {
+  return std::any_of(axes.begin(), axes.end(), [&](const Axis& axis) { return axis.name == name; });
+}
+
+void check_tenant(const Grid& grid, const TenantAxes& tenant, size_t number) {
+  const auto where = fmt::format("tenant {}", number);
+  if (!has_axis(tenant, "model") && !has_axis(grid.axes, "model")) fail(fmt::format("{}: no model; give model=NAME", where));
+  for (const Axis& axis : tenant) {
+    if (axis.name == "tenant_cpus") fail(fmt::format("{}: tenant_cpus is for all tenants: --axis tenant_cpus={}", where, axis.values[0]));
+  }
+}
+
+void require_joinable(const Point& point) {
+  const std::string where = fmt::format("tenant {}", point.model);
+  if (point.placement.processes > 1) fail(fmt::format("{}: each tenant is one process; leave out --processes", where));
+  if (point.options.contains("mlperf"))
+    fail(fmt::format("{}: an MLPerf run ends by rules of its own; leave out --mlperf or the tenants", where));
+  const std::string cpus = option_of(point, "tenant_cpus", "share");
+  if (cpus != "share" && cpus != "split") fail(unknown_name("tenant_cpus", cpus, {"share", "split"}));
+  if (cpus == "split" && option_of(point, "affinity", "none") != "none")
+    fail(fmt::format("{}: tenant_cpus=split chooses the CPUs; leave out affinity, or split", where));
+}
+
+}  // namespace
+
+TenantAxes parse_tenant(const std::string& text) {
+  const std::string where = fmt::format("--tenant '{}'", text);
+  std::vector<std::pair<std::string, std::string>> settings;
+  for (const std::string& part : split(text, ',')) {
+    const size_t equals = part.find('=');
+    if (equals != std::string::npos && equals > 0) {
+      settings.emplace_back(trim(part.substr(0, equals)), part.substr(equals + 1));
+    } else if (settings.empty() || equals == 0) {
+      fail(fmt::format("{} is not name=value,...: model=resnet50,batch=8,scenario=server,rate=20", where));
+    } else {
+      settings.back().second += "," + part;  // a list
+    }
+  }
+  TenantAxes tenant;
+  for (const auto& [name, values] : settings) {
+    if (has_axis(tenant, name)) fail(fmt::format("{}: {} is given twice", where, name));
+    tenant.push_back({name, parse_axis_values(values, fmt::format("{}: {}", where, name))});
+    Point ignored;
+    for (const std::string& value : tenant.back().values) set_on_point(ignored, name, value, 1);
+  }
+  return tenant;
+}
+
+void check_tenants(const Grid& grid) {
+  for (const Axis& axis : axes_with_tenants(grid)) {
+    if (axis.name == "tenant" || axis.name == "tenants")
+      fail(fmt::format("'{}' cannot be set; --tenant and [[grid.tenant]] say what is measured together", axis.name));
+  }
+  if (grid.tenants.empty()) {
+    if (has_axis(grid.axes, "tenant_cpus")) fail("tenant_cpus is for tenants: add --tenant twice or more");
+    return;
+  }
+  if (grid.tenants.size() < 2) fail("a tenant needs another one beside it: give --tenant twice or more");
+  if (grid.tenants.size() > most_tenants) fail(fmt::format("{} tenants; at most {}", grid.tenants.size(), most_tenants));
+  for (size_t i = 0; i < grid.tenants.size(); ++i) check_tenant(grid, grid.tenants[i], i + 1);
+}
+
+std::vector<Axis> axes_with_tenants(const Grid& grid) {
+  std::vector<Axis> axes = grid.axes;
+  for (const TenantAxes& tenant : grid.tenants) axes.insert(axes.end(), tenant.begin(), tenant.end());
+  return axes;
+}
+
+std::vector<Point> tenants_of_choice(const Grid& grid, const std::vector<std::string>& choice, int cpus) {
+  std::vector<Point> points;
+  size_t own = grid.axes.size();  // where the tenant's own values begin
+  for (const TenantAxes& tenant : grid.tenants) {
+    Point& point = points.emplace_back();
+    point.threads = cpus;
+    for (size_t i = 0; i < grid.axes.size(); ++i) set_on_point(point, grid.axes[i].name, choice[i], cpus);
+    for (const Axis& axis : tenant) set_on_point(point, axis.name, choice[own++], cpus);
+    require_joinable(point);
+  }
+  join_tenants(points);
+  return points;
+}
+
+}  // namespace deepgap

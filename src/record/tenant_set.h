@@ -1,0 +1,37 @@
+// Tenants: Points that are measured at the same time, each by a process of its own, to see what that costs each of them. Their options
+// say so:
+//     tenants=resnet50 batch=8 + mobilenetv2    the whole set, told by what sets its Points apart
+//     tenant=1/2                                which of them this Point is
+//     tenant_cpus=share                         each may use all CPUs; split: each is pinned to its part of them
+// Pure functions; any thread.
+#pragma once
+
+#include <deepgap/point.h>
+
+#include <optional>
+#include <span>
+#include <string>
+
+namespace deepgap {
+
+struct TenantPlace {
+  int number = 1;  // from 1
+  int count = 2;   // of the set
+};
+
+// Makes one set of them, in this order. What they said of an earlier set is forgotten, but for tenant_cpus.
+void join_tenants(std::span<Point> points);
+
+// nullopt: it is measured alone.
+std::optional<TenantPlace> tenant_place(const Point& point);
+// REQUIRES a tenant, as all below.
+bool splits_cpus(const Point& point);
+// Its part of `tenants`: "resnet50 batch=8".
+std::string tenant_name(const Point& point);
+// The same text for the tenants of one set, and for no other Point.
+std::string tenant_set(const Point& point);
+
+// The Point as it is measured alone.
+Point without_tenants(Point point);
+
+}  // namespace deepgap

@@ -1,0 +1,59 @@
+// Tenants beside each other: each alone, together, and the ratio.
+#include "report/html.h"
+#include "report/sections.h"
+
+#include "analysis/interference.h"
+#include "analysis/words.h"
+#include "record/tenant_set.h"
+
+#include <fmt/format.h>
+
+namespace deepgap {
+namespace {
+
+std::string value_cell(const PointSummary& point, const char* metric) {
+  const MetricSummary* found = point.find(metric);
+  if (found == nullptr) return "<td class=\"num\"></td>";
+  return fmt::format("<td class=\"num\">{}<small>{}</small></td>", html_escaped(format_estimate(found->estimate)),
+                     html_escaped(format_interval(found->estimate)));
+}
+
+std::string ratio_cell(const std::optional<Comparison>& comparison) {
+  if (!comparison) return "<td class=\"num\"></td>";
+  const auto& interval = comparison->interval;
+  return fmt::format("<td class=\"num\">{}<small>{}</small></td>", format_ratio(comparison->ratio),
+                     interval ? fmt::format("{} to {}", format_ratio(interval->low), format_ratio(interval->high)) : "");
+}
+
+std::string row(const TenantInterference& tenant) {
+  std::string html = fmt::format("<tr><td>{}</td>", html_escaped(tenant_name(tenant.together->point)));
+  for (const auto& [metric, ratio] : {std::pair("throughput", &tenant.throughput), std::pair("latency_p99_ms", &tenant.latency_p99)})
+    html += value_cell(*tenant.alone, metric) + value_cell(*tenant.together, metric) + ratio_cell(*ratio);
+  return html + "</tr>\n";
+}
+
+std::string table(const TenantSet& set) {
+  std::string html =
+      fmt::format("<h3>{}</h3><div class=\"scroll\" tabindex=\"0\"><table class=\"points\"><thead><tr>", html_escaped(set.label()));
+  for (const char* title : {"Tenant", "Alone<span>items/s</span>", "Together<span>items/s</span>", "Ratio", "p99 alone<span>ms</span>",
+                            "p99 together<span>ms</span>", "Ratio"})
+    html += fmt::format("<th scope=\"col\">{}</th>", title);
+  html += "</tr></thead><tbody>\n";
+  for (const TenantInterference& tenant : set.tenants) html += row(tenant);
+  return html + fmt::format("</tbody></table></div><p class=\"aside\">{}</p>", html_escaped(work_words(set)));
+}
+
+}  // namespace
+
+std::string tenants_section(const View& view) {
+  const std::vector<TenantSet> sets = tenant_sets(view.results.points);
+  if (sets.empty()) return {};
+  std::string html =
+      "<section id=\"tenants\"><h2>Tenants</h2><p class=\"aside\">Each tenant was measured alone and beside the others, in processes of "
+      "their "
+      "own. Small figures are 95 % intervals.</p>";
+  for (size_t i = 0; i < sets.size() && i < report_caps.statements; ++i) html += table(sets[i]);
+  return html + "</section>";
+}
+
+}  // namespace deepgap

@@ -2,6 +2,7 @@
 
 #include "record/point_option.h"
 #include "record/record_json.h"
+#include "record/tenant_set.h"
 
 #include <algorithm>
 #include <map>
@@ -26,11 +27,9 @@ std::map<std::string, std::string> aspects(const PointSummary& summary) {
                                              {"2 precision", point.precision},
                                              {"3 scenario", point.scenario},
                                              {"4 threads", threads_text(point)},
-                                             {"6 tenant", summary.tenant.empty() ? "" : "tenant " + summary.tenant},
+                                             {"6 tenant", summary.tenant},
                                              {"7 rank", summary.rank == 0 ? "" : "rank " + std::to_string(summary.rank)}};
-  for (const auto& [name, value] : point.options) {
-    if (name != "tenant") aspects["5 " + name] = name + "=" + value;  // the Record has it too
-  }
+  for (const auto& [name, value] : point.options) aspects["5 " + name] = name + "=" + value;
   return aspects;
 }
 
@@ -122,6 +121,7 @@ std::vector<Workload> arrange(std::span<const PointSummary> points) {
   std::map<WorkloadKey, std::vector<const PointSummary*>> groups;
   std::map<std::string, std::set<WorkloadKey>> by_model;
   for (const PointSummary& point : points) {
+    if (tenant_place(point.point)) continue;
     groups[workload_key(point.point)].push_back(&point);
     by_model[point.point.model].insert(workload_key(point.point));
   }

@@ -28,7 +28,8 @@ struct Workload {
   std::vector<Line> lines;  // by label
 };
 
-std::vector<Workload> arrange(std::span<const PointSummary> points);  // by label
+// By label. What ran beside other tenants is left out: it is no way to compute a model, and analysis/interference.h has it.
+std::vector<Workload> arrange(std::span<const PointSummary> points);
 
 // The label without one aspect as it shows it ("fp16", "rate=200"), or without its number of threads: for what is said or drawn over them.
 std::string label_without(const Line& line, const std::string& aspect);

@@ -167,6 +167,10 @@ Overrides RunCommand::make_overrides() const {
                 "the round's rules end an MLPerf run: leave out --iterations, --duration, --min-duration, --budget, --interval and "
                 "--percentile; --axis mlperf_min_duration=MS and --scale change the rules");
   }
+  if (!tenants_.empty() && (iterations_ || interval_ || percentile_)) {
+    throw Error(ErrorKind::usage,
+                "tenants are measured in windows of one length: give --duration, and leave out --iterations, --interval and --percentile");
+  }
   for (const std::string& text : tenants_) overrides.tenants.push_back(parse_tenant(text));
   overrides.repeats = repeats_;
   overrides.sweeps = sweeps_;

@@ -1,6 +1,7 @@
 #include "report/report.h"
 
 #include "base/file.h"
+#include "record/tenant_set.h"
 #include "report/chart.h"
 #include "report/example_results.h"
 #include "report/html.h"
@@ -159,6 +160,33 @@ TEST(HtmlReport, says_where_the_time_of_end_to_end_queries_went) {
   EXPECT_EQ(occurrences(html, "<section id=\"stages\""), 1u);
   EXPECT_THAT(html, HasSubstr("href=\"#stages\""));
   EXPECT_THAT(html, HasSubstr("<td class=\"num\">61 %</td>"));
+}
+
+TEST(HtmlReport, sets_tenants_beside_themselves_alone) {
+  std::vector<Point> points(2);
+  points[0].model = "resnet50";
+  points[1].model = "a<b";
+  std::vector<Record> records;
+  const auto add = [&](const Point& point, double throughput) {
+    Record record;
+    record.point = point;
+    record.verdict = Verdict::valid;
+    record.estimates["throughput"] = {throughput, throughput * 0.99, throughput * 1.01, 100};
+    records.push_back(record);
+  };
+  for (const Point& point : points) add(point, 100);
+  EXPECT_THAT(html_of(records), Not(HasSubstr("<h2>Tenants</h2>")));
+  join_tenants(points);
+  for (const Point& point : points) add(point, 60);
+  const std::string html = html_of(records);
+  EXPECT_THAT(html, HasSubstr("<h2>Tenants</h2>"));
+  EXPECT_THAT(html, HasSubstr("href=\"#tenants\""));
+  EXPECT_THAT(html, HasSubstr("resnet50 beside a&lt;b, CPUs shared"));
+  EXPECT_THAT(html, HasSubstr("<td class=\"num\">0.60<small>"));
+  EXPECT_THAT(html, HasSubstr("they keep 0.60 and 0.60 of their throughput alone"));
+  EXPECT_THAT(html, Not(HasSubstr("not separable"))) << "who is beside others does not compete with who is alone";
+  for (const PointSummary& point : collect(records).points) EXPECT_EQ(occurrences(html, "id=\"p-" + point.point_id + "\""), 1u);
+  EXPECT_EQ(first_imbalance(html), "");
 }
 
 TEST(HtmlReport, has_a_row_for_every_point_and_three_charts_for_every_model) {

@@ -20,6 +20,7 @@ bool has_dispatcher_section(const View& view);
 std::string stages_section(const View& view);
 bool has_stages_section(const View& view);
 std::string tenants_section(const View& view);
+bool has_tenants_section(const View& view);
 std::string table_section(const View& view);
 std::string failures_section(const View& view);
 std::string environment_section(const View& view);

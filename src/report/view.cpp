@@ -3,6 +3,7 @@
 #include "analysis/metric.h"
 #include "analysis/words.h"
 #include "record/record_json.h"
+#include "record/tenant_set.h"
 #include "report/palette.h"
 
 #include <fmt/format.h>
@@ -160,6 +161,9 @@ View make_view(const Results& results) {
         if (view.rows.size() < report_caps.rows) view.rows.push_back(point);
       }
     }
+  }
+  for (const PointSummary& point : results.points) {
+    if (tenant_place(point.point) && view.rows.size() < report_caps.rows) view.rows.push_back(&point);  // they are in no Workload
   }
   for (const PointSummary* row : view.rows) view.row_ids.insert(row->point_id);
   choose_columns(view);

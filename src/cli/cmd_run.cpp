@@ -99,7 +99,7 @@ class RunCommand final : public Command {
   std::optional<int> repeats_, sweeps_;
   std::optional<std::string> duration_, min_duration_, budget_, interval_, percentile_, check_, study_name_;
   std::optional<uint64_t> seed_;
-  std::string scale_, user_conf_, mlperf_conf_, mlperf_log_;
+  std::string scale_, user_conf_, mlperf_conf_, audit_conf_, mlperf_log_;
   bool mlperf_trace_ = false, find_peak_ = false;
   std::optional<double> peak_from_;
   std::optional<std::string> peak_ratio_;
@@ -150,6 +150,7 @@ void RunCommand::declare(CLI::App& app) {
   app.add_option("--mlperf-conf", mlperf_conf_, "LoadGen's mlperf.conf; left out: the round's rules as deepgap knows them")
       ->group(what)
       ->type_name("FILE");
+  app.add_option("--audit-conf", audit_conf_, "LoadGen's audit.config, which holds before everything else")->group(what)->type_name("FILE");
   app.add_option("--mlperf-log", mlperf_log_, "LoadGen's log files of MLPerf runs go here")->group(where)->type_name("DIR");
   app.add_flag("--mlperf-trace", mlperf_trace_, "mlperf_log_trace.json among them")->group(where);
   app.add_option("--check", check_, "Compare outputs with the reference before timing")->group(where)->type_name("on|off");
@@ -191,17 +192,27 @@ Overrides RunCommand::make_overrides() const {
   return overrides;
 }
 
-// The files' settings as axes of one value; user.conf goes before mlperf.conf, a flag before both.
+// The files' settings as axes of one value; user.conf goes before mlperf.conf, a flag before both. An audit goes before all of them, and
+// a flag that says something else of its settings is an error.
 void RunCommand::add_conf_files(Overrides& overrides) const {
+  const auto one_of = [&](const std::string& file, const char* axis) {
+    const std::string given = axes_.text(axis);
+    const auto values = given.empty() ? std::vector<std::string>() : parse_axis_values(given, axis);
+    if (values.size() == 1) return values[0];
+    throw Error(ErrorKind::usage, fmt::format("{} is read for one run: give one --mlperf, one --model and one --scenario", file));
+  };
   std::map<std::string, std::string> options;
+  if (!audit_conf_.empty()) {
+    one_of(audit_conf_, "mlperf");
+    options = options_of_audit(ConfFile::parse(read_text(audit_conf_), audit_conf_), one_of(audit_conf_, "scenario"));
+    for (const Axis& axis : overrides.axes) {
+      if (options.contains(axis.name))
+        throw Error(ErrorKind::usage, fmt::format("{} sets {}, and so does a flag: leave one of them out", audit_conf_, axis.name));
+    }
+  }
   for (const auto& [path, role] : {std::pair(user_conf_, ConfRole::user), std::pair(mlperf_conf_, ConfRole::rules)}) {
     if (path.empty()) continue;
-    const auto one = [&, &file = path](const char* axis) {
-      const std::string given = axes_.text(axis);
-      const auto values = given.empty() ? std::vector<std::string>() : parse_axis_values(given, axis);
-      if (values.size() == 1) return values[0];
-      throw Error(ErrorKind::usage, fmt::format("{} is read for one run: give one --mlperf, one --model and one --scenario", file));
-    };
+    const auto one = [&, &file = path](const char* axis) { return one_of(file, axis); };
     one("mlperf");
     std::string benchmark = one("model");
     for (const Axis& axis : overrides.axes) {

@@ -26,9 +26,9 @@ class MlperfTest(unittest.TestCase):
     def path(self, *names):
         return os.path.join(self.dir, *names)
 
-    def run_deepgap(self, *flags, code=0):
+    def run_deepgap(self, *flags, code=0, cwd=None):
         command = [PROGRAM, "run", *MODEL, "--cache", self.path("cache"), "--store", self.store, "--json", *flags]
-        run = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        run = subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=cwd)
         self.assertEqual(run.returncode, code, run.stderr + run.stdout)
         if code == 2:
             self.assertEqual(len(run.stderr.strip().splitlines()), 1, run.stderr)
@@ -102,6 +102,27 @@ class MlperfTest(unittest.TestCase):
         self.assertEqual(detail["requested_single_stream_expected_latency_ns"], 500000)
         self.assertEqual(detail["effective_min_query_count"], 70)
         self.assertTrue(detail["loadgen_version"].startswith("5.1.1 @ deepgap"))
+
+    def test_audit_conf(self):
+        with open(self.path("audit.config"), "w") as f:
+            f.write("*.*.mode = 2\n*.*.performance_issue_same = 1\n*.*.performance_issue_same_index = 3\n")
+        with open(self.path("user.conf"), "w") as f:
+            f.write("*.SingleStream.target_latency = 0.5\n*.SingleStream.min_duration = 100\n*.*.performance_issue_same_index = 5\n")
+        flags = ["--mlperf", "v6.0", "--scenario", "single-stream", "--user-conf", self.path("user.conf"), "--audit-conf", self.path("audit.config")]
+        os.mkdir(self.path("elsewhere"))
+        with open(self.path("elsewhere", "audit.config"), "w") as f:
+            f.write("garbage\n")  # LoadGen would take it up in silence: here a file holds only when it is named
+        self.run_deepgap(*flags, "--mlperf-log", self.path("log"), cwd=self.path("elsewhere"))
+        detail = self.detail("log")
+        self.assertEqual((detail["effective_performance_issue_same"], detail["effective_performance_issue_same_index"]), (True, 3))
+        rows = json.loads(subprocess.run([PROGRAM, "export", self.store, "--format", "json"], capture_output=True, text=True, check=True).stdout)
+        self.assertIn("mlperf_test=TEST04", rows[0]["options"])
+        for more, words in ((["--mlperf-mode", "accuracy"], "sets mlperf_mode, and so does a flag"),
+                            (["--mlperf-test", "TEST01"], "sets mlperf_test, and so does a flag"),
+                            (["--scenario", "server,offline"], "one --scenario"),
+                            (["--audit-conf", self.path("elsewhere", "audit.config")], "audit.config:1: ")):
+            with self.subTest(more):
+                self.assertIn(words, self.run_deepgap(*flags, *more, code=2).stderr)
 
     def test_wrong_input(self):
         with open(self.path("bad.conf"), "w") as f:

@@ -22,6 +22,7 @@ class ConfFile {
   // What holds for `model` and `scenario` (as LoadGen spells it), by key: an entry for both before one for the scenario, that before one
   // for the model, that before one for all.
   std::map<std::string, ConfEntry> entries_for(const std::string& model, const std::string& scenario) const;
+  const std::vector<ConfEntry>& entries() const { return entries_; }  // in the file's order
   const std::string& source() const { return source_; }
 
  private:

@@ -37,6 +37,26 @@ TEST(ConfFile, TheNearestEntryHolds) {
   EXPECT_EQ(file.entries_for("wan-2.2", "Offline").at("target_qps").line, 7);
 }
 
+TEST(AuditConfig, NamedTestsAndOthers) {
+  using Options = std::map<std::string, std::string>;
+  const auto options = [](const char* text) { return options_of_audit(ConfFile::parse(text, "audit.config"), "single-stream"); };
+  EXPECT_EQ(options("*.*.mode = 2\n*.*.accuracy_log_rng_seed = 720381539243781796\n*.*.accuracy_log_sampling_target = 4096\n"),
+            (Options{{"mlperf_mode", "performance"}, {"mlperf_test", "TEST01"}}));
+  EXPECT_EQ(options("*.*.performance_issue_unique = 0\n*.*.performance_issue_same = 1\n*.*.performance_issue_same_index = 3\n"),
+            (Options{{"mlperf_test", "TEST04"}}));
+  EXPECT_EQ(options("*.*.accuracy_log_rng_seed = 7\n*.*.accuracy_log_sampling_target = 512\n*.Server.min_query_count = 9\n"),
+            (Options{{"mlperf_accuracy_log_rng_seed", "7"}, {"mlperf_accuracy_log_sampling_target", "512"}}));
+}
+
+TEST(AuditConfig, AnEntryForOneModelIsAnError) {
+  try {
+    options_of_audit(ConfFile::parse("*.*.mode = 2\nresnet50.*.min_query_count = 5\n", "audit.config"), "server");
+    ADD_FAILURE() << "no error";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "audit.config:2: LoadGen reads an audit's settings for any model: write '*' for 'resnet50'");
+  }
+}
+
 TEST(ConfFile, WhatLoadgenDropsIsAnError) {
   EXPECT_THAT(error_of("resnet50.Server.target_qps=100\n"), HasSubstr("user.conf:1: expected 'model.Scenario.key = value'"));
   EXPECT_THAT(error_of("\nresnet50.Server.target_qps 100\n"), HasSubstr("user.conf:2: expected"));

@@ -61,6 +61,7 @@ T named(const std::string& option, const std::string& text, const std::map<std::
 }
 
 enum class Audit { none, test01, test04 };
+const std::map<std::string, Audit> audits{{"none", Audit::none}, {"TEST01", Audit::test01}, {"TEST04", Audit::test04}};
 
 void apply_audit(Audit audit, LoadgenSettings& settings) {
   if (audit == Audit::none) return;
@@ -203,6 +204,27 @@ std::map<std::string, std::string> options_of_conf(const ConfFile& file, ConfRol
   return options;
 }
 
+std::map<std::string, std::string> options_of_audit(const ConfFile& file, const std::string& scenario) {
+  for (const ConfEntry& entry : file.entries()) {
+    if (entry.model == "*") continue;
+    throw Error(ErrorKind::input, fmt::format("{}:{}: LoadGen reads an audit's settings for any model: write '*' for '{}'", file.source(),
+                                              entry.line, entry.model));
+  }
+  std::map<std::string, std::string> options = options_of_conf(file, ConfRole::user, "*", scenario);
+  LoadgenSettings asked;
+  asked.scenario = scenario_of(scenario);
+  apply_keys(options, asked);
+  for (const auto& [name, audit] : audits) {
+    LoadgenSettings test;
+    test.scenario = asked.scenario;
+    apply_audit(audit, test);
+    if (audit == Audit::none || asked != test) continue;
+    std::erase_if(options, [](const auto& option) { return option.first != "mlperf_mode"; });
+    options["mlperf_test"] = name;
+  }
+  return options;
+}
+
 int64_t loadgen_library_size(const std::map<std::string, std::string>& options, const std::string& model) {
   const Options given(options);
   const int64_t official = official_samples(given.get("mlperf_model", model));
@@ -225,9 +247,7 @@ LoadgenRunSettings loadgen_run_settings(const std::map<std::string, std::string>
   const LoadgenSettings rules = settings;
   settings.mode = named("mlperf_mode", given.get("mlperf_mode", "performance"), modes);
   apply_keys(with_rate(options, settings.scenario), settings);
-  apply_audit(named<Audit>("mlperf_test", given.get("mlperf_test", "none"),
-                           {{"none", Audit::none}, {"TEST01", Audit::test01}, {"TEST04", Audit::test04}}),
-              settings);
+  apply_audit(named("mlperf_test", given.get("mlperf_test", "none"), audits), settings);
   if (given.scale() < 1) apply_scale(given.scale(), !options.contains("mlperf_samples"), settings);
   if (settings.total_sample_count > samples)
     refuse(fmt::format("mlperf_samples is {}, but the dataset has {} samples", settings.total_sample_count, samples));

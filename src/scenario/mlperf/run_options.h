@@ -21,6 +21,10 @@ std::vector<LoadgenOption> loadgen_options();
 std::map<std::string, std::string> options_of_conf(const ConfFile& file, ConfRole role, const std::string& model,
                                                    const std::string& scenario);
 
+// The same of an audit.config, which LoadGen reads for any model and after all other settings: an entry for one model is an error. What
+// is one of the tests that have a name is its mlperf_test.
+std::map<std::string, std::string> options_of_audit(const ConfFile& file, const std::string& scenario);
+
 struct LoadgenRunSettings {
   LoadgenRound round;
   LoadgenSettings settings;

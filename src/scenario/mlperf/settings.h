@@ -45,6 +45,8 @@ struct LoadgenSettings {
   int64_t issue_same_index = 0;
   int64_t accuracy_log_sampling_target = 0;  // TEST01: about so many answers are logged in performance mode
   double accuracy_log_probability = 0;
+
+  bool operator==(const LoadgenSettings&) const = default;
 };
 
 struct EffectiveLoadgenSettings {

@@ -24,7 +24,7 @@ double milliseconds(Nanoseconds time) { return static_cast<double>(time) / 1e6; 
 // lock until the last of them is ready, then by the scenario's thread again; the Session's threads only read it.
 struct Lane {
   uint64_t query = 0;
-  std::vector<uint32_t> inputs;  // of LaneInputs: the first `samples` of them are in use
+  std::vector<uint32_t> buffers;  // the first `samples` of them are in use
   uint32_t samples = 0, unprepared = 0;
   Nanoseconds submitted = 0, begin = never, ready = 0, sent = 0;
   Nanoseconds read = 0, decode = 0, preprocess = 0;  // of all samples, whichever thread
@@ -33,20 +33,23 @@ struct Lane {
 
 class LaneTarget final : public EndToEndTarget {
  public:
-  LaneTarget(Target& session, LaneInputs& inputs, std::unique_ptr<SamplePreparer> preparer, int64_t in_flight, Clock& clock)
+  LaneTarget(Target& session, InputBuffers& buffers, std::unique_ptr<SamplePreparer> preparer, const EndToEndSettings& settings,
+             Clock& clock)
       : session_(session),
-        inputs_(inputs),
+        buffers_(buffers),
         clock_(clock),
-        in_flight_(std::max(in_flight, inputs.lanes())),
+        settings_(settings),
         in_session_limit_(session.limits().max_in_flight),
-        lanes_(static_cast<size_t>(inputs.lanes())),
+        lanes_(static_cast<size_t>(settings.lanes)),
         preparer_(std::move(preparer)) {
-    std::vector<uint32_t> all(inputs.size());
+    std::vector<uint32_t> all(buffers.size());
     std::iota(all.begin(), all.end(), 0U);
     session_.load(all);
+    uint32_t next = 0;
     for (size_t lane = 0; lane < lanes_.size(); ++lane) {
       free_.push_back(lane);
-      for (int64_t i = 0; i < inputs.batch(); ++i) lanes_[lane].inputs.push_back(inputs.index(static_cast<int64_t>(lane), i));
+      lanes_[lane].buffers.resize(static_cast<size_t>(settings.batch));
+      for (uint32_t& buffer : lanes_[lane].buffers) buffer = next++;
     }
     preparer_->on_prepared([this](const PreparedSample& sample) { note_prepared(sample); });
     session_.on_completion([this](std::span<const Completed> completed) { deliver(completed); });
@@ -57,7 +60,7 @@ class LaneTarget final : public EndToEndTarget {
     session_.on_completion({});
   }
 
-  TargetLimits limits() const override { return {inputs_.batch(), in_flight_}; }
+  TargetLimits limits() const override { return {settings_.batch, std::max(settings_.in_flight, settings_.lanes)}; }
 
   void on_completion(TargetCompletion completion) override {
     while (delivering_.load(std::memory_order_acquire) != 0) std::this_thread::yield();
@@ -132,8 +135,8 @@ class LaneTarget final : public EndToEndTarget {
   void prepare(size_t index, const Waiting& query) {
     Lane& lane = lanes_[index];
     const auto count = static_cast<uint32_t>(query.samples.size());
-    lane = {query.query, std::move(lane.inputs), count, count, query.submitted};
-    for (uint32_t i = 0; i < count; ++i) preparer_->prepare(query.samples[i], inputs_.input(lane.inputs[i]), index);
+    lane = {query.query, std::move(lane.buffers), count, count, query.submitted};
+    for (uint32_t i = 0; i < count; ++i) preparer_->prepare(query.samples[i], buffers_.buffer(lane.buffers[i]), index);
   }
 
   // Any thread.
@@ -172,7 +175,7 @@ class LaneTarget final : public EndToEndTarget {
     } else {
       lane.sent = clock_.now();
       ++in_session_;
-      const Query query{*index, lane.submitted, std::span<const uint32_t>(lane.inputs).first(lane.samples)};
+      const Query query{*index, lane.submitted, std::span<const uint32_t>(lane.buffers).first(lane.samples)};
       session_.submit(std::span(&query, 1));
     }
     ask_for_a_look();  // there may be more
@@ -241,9 +244,10 @@ class LaneTarget final : public EndToEndTarget {
   }
 
   Target& session_;
-  LaneInputs& inputs_;
+  InputBuffers& buffers_;
   Clock& clock_;
-  int64_t in_flight_, in_session_limit_;
+  EndToEndSettings settings_;
+  int64_t in_session_limit_;
   TargetCompletion completion_;
   std::deque<Waiting> waiting_;
   std::string failure_;  // of the first query that could not be prepared
@@ -262,9 +266,9 @@ class LaneTarget final : public EndToEndTarget {
 
 }  // namespace
 
-std::unique_ptr<EndToEndTarget> make_end_to_end_target(Target& session, LaneInputs& inputs, std::unique_ptr<SamplePreparer> preparer,
-                                                       int64_t in_flight, Clock& clock) {
-  return std::make_unique<LaneTarget>(session, inputs, std::move(preparer), in_flight, clock);
+std::unique_ptr<EndToEndTarget> make_end_to_end_target(Target& session, InputBuffers& buffers, std::unique_ptr<SamplePreparer> preparer,
+                                                       const EndToEndSettings& settings, Clock& clock) {
+  return std::make_unique<LaneTarget>(session, buffers, std::move(preparer), settings, clock);
 }
 
 }  // namespace deepgap

@@ -1,5 +1,6 @@
-// EndToEndTarget: a Target around a Session's that takes queries from the stored sample to the answer: a SamplePreparer reads, decodes and
-// resizes each sample into an input buffer, the Session computes on these, and the query is completed when its outputs are back.
+// EndToEndTarget: a Target around a Session's, or around a Dispatcher, that takes queries from the stored sample to the answer: a
+// SamplePreparer reads, decodes and resizes each sample into an input buffer, the Session computes on these, and the query is completed
+// when its outputs are back.
 //
 // A query in the stages holds a lane: input buffers of its own. With one lane the stages of a query follow each other, and the next query
 // begins when the one before it is answered (serial). With more, queries are prepared while others are computed (overlapped); those that
@@ -13,7 +14,7 @@
 // A query with a sample that cannot be prepared fails; submit() and flush() then throw Error{input} with the reason.
 #pragma once
 
-#include "scenario/lane_inputs.h"
+#include "scenario/input_buffers.h"
 #include "scenario/sample_preparer.h"
 #include "scenario/stage_log.h"
 
@@ -23,14 +24,20 @@
 
 namespace deepgap {
 
+struct EndToEndSettings {
+  int64_t lanes = 1;      // queries in the stages at a time
+  int64_t batch = 1;      // most samples of a query
+  int64_t in_flight = 1;  // queries that it takes at least; those without a lane wait
+};
+
 class EndToEndTarget : public Target {
  public:
   virtual StageLog take_log() = 0;  // of the queries answered since the last call; scenario's thread, nothing in flight
 };
 
-// `session` is the Target of a Session on `inputs`, which this call loads into it; both outlive the result. Queries name samples that the
-// preparer knows. `in_flight`: queries that it takes at least.
-std::unique_ptr<EndToEndTarget> make_end_to_end_target(Target& session, LaneInputs& inputs, std::unique_ptr<SamplePreparer> preparer,
-                                                       int64_t in_flight, Clock& clock);
+// `session` computes on the first lanes * batch of `buffers` at least, all of which this call loads into it; both outlive the result.
+// Queries name samples that the preparer knows.
+std::unique_ptr<EndToEndTarget> make_end_to_end_target(Target& session, InputBuffers& buffers, std::unique_ptr<SamplePreparer> preparer,
+                                                       const EndToEndSettings& settings, Clock& clock);
 
 }  // namespace deepgap

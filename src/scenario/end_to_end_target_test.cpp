@@ -1,5 +1,6 @@
 #include "scenario/end_to_end_target.h"
 
+#include "scenario/dispatcher.h"
 #include "scenario/fake_preparer.h"
 #include "scenario/fake_target.h"
 #include "scenario/test_drive.h"
@@ -25,14 +26,15 @@ struct Rig {
   Driven driven;
   ScriptedPreparer::Script script{1, 1 * ms, 6 * ms, 2 * ms, {}};
   int64_t lanes = 1, batch = 1, in_flight = 1;
-  std::unique_ptr<LaneInputs> inputs;
+  std::unique_ptr<InputBuffers> buffers;
   std::unique_ptr<ScriptedTarget> session;
   std::unique_ptr<EndToEndTarget> target;
 
   EndToEndTarget& make() {
-    inputs = std::make_unique<LaneInputs>(item, lanes, batch);
+    buffers = std::make_unique<InputBuffers>(item, lanes * batch);
     session = std::make_unique<ScriptedTarget>(*driven.clock, TargetLimits{batch, 1}, [](uint64_t) { return 5 * ms; });
-    target = make_end_to_end_target(*session, *inputs, std::make_unique<ScriptedPreparer>(*driven.clock, script), in_flight, *driven.clock);
+    target = make_end_to_end_target(*session, *buffers, std::make_unique<ScriptedPreparer>(*driven.clock, script),
+                                    {lanes, batch, in_flight}, *driven.clock);
     return *target;
   }
   // Milliseconds from one answer to the next, once it runs.
@@ -104,17 +106,17 @@ TEST(EndToEndTarget, ThreadsShareTheSamplesOfAQuery) {
 // A Target that answers with what it read.
 class ReadingSession final : public Target {
  public:
-  ReadingSession(LaneInputs& inputs, Clock& clock) : inputs_(inputs), clock_(clock) {}
+  ReadingSession(InputBuffers& buffers, Clock& clock) : buffers_(buffers), clock_(clock) {}
   std::vector<std::vector<float>> read;
   bool cancelled = false;
-  TargetLimits limits() const override { return {inputs_.batch(), 2}; }
+  TargetLimits limits() const override { return {4, 2}; }
   void on_completion(TargetCompletion completion) override { completion_ = std::move(completion); }
   void load(std::span<const uint32_t> indices) override { loaded_ = indices.size(); }
   void unload(std::span<const uint32_t> /*indices*/) override {}
   void submit(std::span<const Query> queries) override {
     for (const Query& query : queries) {
       std::vector<float>& values = read.emplace_back();
-      for (const uint32_t index : query.samples) values.push_back(inputs_.sample(index)[0].as<float>()[0]);
+      for (const uint32_t index : query.samples) values.push_back(buffers_.sample(index)[0].as<float>()[0]);
       // The second answers before the first.
       const Completed done{query.id, 0, static_cast<uint32_t>(query.samples.size())};
       clock_.schedule(clock_.now() + (read.size() % 2 == 1 ? 7 : 2) * ms, [this, done] { completion_(std::span(&done, 1)); });
@@ -125,7 +127,7 @@ class ReadingSession final : public Target {
   size_t loaded() const { return loaded_; }
 
  private:
-  LaneInputs& inputs_;
+  InputBuffers& buffers_;
   Clock& clock_;
   TargetCompletion completion_;
   size_t loaded_ = 0;
@@ -133,13 +135,13 @@ class ReadingSession final : public Target {
 
 struct ReadingRig {
   std::unique_ptr<Clock> clock = make_virtual_clock();
-  LaneInputs inputs{item, 3, 2};
-  ReadingSession session{inputs, *clock};
+  InputBuffers buffers{item, 6};
+  ReadingSession session{buffers, *clock};
   std::unique_ptr<EndToEndTarget> target;
   std::map<uint64_t, Status> answered;
 
   explicit ReadingRig(const ScriptedPreparer::Script& script) {
-    target = make_end_to_end_target(session, inputs, std::make_unique<ScriptedPreparer>(*clock, script), 6, *clock);
+    target = make_end_to_end_target(session, buffers, std::make_unique<ScriptedPreparer>(*clock, script), {3, 2, 6}, *clock);
     target->on_completion([this](std::span<const Completed> completed) {
       for (const Completed& c : completed) {
         EXPECT_TRUE(answered.emplace(c.query, c.status).second) << "query " << c.query << " was answered twice";
@@ -196,6 +198,27 @@ TEST(EndToEndTarget, CancelAnswersEveryQueryWhateverStageItIsIn) {
   EXPECT_EQ(rig.answered.at(7), Status::ok) << "and goes on";
 }
 
+// Decoded queries are joined to batches: a batch of two takes the 5 ms of one.
+TEST(EndToEndTarget, ADispatcherStandsBehindTheDecoding) {
+  Driven driven;
+  InputBuffers buffers(item, 6);
+  auto session = std::make_unique<ReadingSession>(buffers, *driven.clock);
+  ReadingSession& reading = *session;
+  DispatcherSettings dispatching;
+  dispatching.max_batch = 2;
+  dispatching.max_delay = 4 * ms;
+  std::vector<DispatcherInstance> instances;
+  instances.push_back({"cpu", std::move(session)});
+  const auto dispatcher = make_dispatcher(std::move(instances), dispatching, *driven.clock);
+  const auto target = make_end_to_end_target(
+      *dispatcher, buffers, std::make_unique<ScriptedPreparer>(*driven.clock, ScriptedPreparer::Script{1, 1 * ms, 1 * ms, 1 * ms, {}}),
+      {6, 1, 6}, *driven.clock);
+  driven.drive(*target, "batch", 1, counts(20), {{"in_flight", "6"}});
+  ASSERT_GE(reading.read.size(), 10U);
+  for (const std::vector<float>& batch : reading.read) EXPECT_LE(batch.size(), 2U);
+  EXPECT_THAT(reading.read, testing::Contains(testing::ElementsAre(0.0F, 1.0F))) << "samples of two queries";
+}
+
 // Prepares on a thread of its own, at once.
 class ThreadPreparer final : public SamplePreparer {
  public:
@@ -224,9 +247,10 @@ TEST(EndToEndTarget, AnswersFromManyThreads) {
   for (const int64_t lanes : {1, 4}) {
     Driven driven;
     driven.clock = make_real_clock();
-    LaneInputs inputs(item, lanes, 2);
+    InputBuffers buffers(item, lanes * 2);
     ThreadedTarget session({2, 2}, 2);
-    const auto target = make_end_to_end_target(session, inputs, std::make_unique<ThreadPreparer>(*driven.clock), 6, *driven.clock);
+    const auto target =
+        make_end_to_end_target(session, buffers, std::make_unique<ThreadPreparer>(*driven.clock), {lanes, 2, 6}, *driven.clock);
     driven.drive(*target, "batch", 2, counts(500), {{"in_flight", "6"}});
     EXPECT_EQ(driven.kept.timings.size(), 500U);
     EXPECT_GE(target->take_log().prepare_ms.count(), 500);

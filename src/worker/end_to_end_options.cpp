@@ -33,15 +33,10 @@ EndToEndOptions end_to_end_options(const std::map<std::string, std::string>& opt
   return result;
 }
 
-void require_end_to_end(const Point& point, const EndToEndOptions& options, const DispatchOptions& dispatch) {
+void require_end_to_end(const Point& point, const EndToEndOptions& options) {
   if (!options.on()) return;
   if (is_mlperf(point)) throw Error(ErrorKind::usage, "an MLPerf run is about the network alone: leave out --end-to-end");
-  if (needs_dispatcher(point, dispatch) || point.placement.processes > 1) {
-    throw Error(
-        ErrorKind::usage,
-        "--end-to-end feeds one session in one process: leave out several devices, --processes, --instances and the other options of "
-        "the dispatcher");
-  }
+  if (point.placement.processes > 1) throw Error(ErrorKind::usage, "--end-to-end is for one process: leave out --processes");
 }
 
 void require_pictures(const Point& point, const EndToEndOptions& options, const Dataset& dataset) {
@@ -62,9 +57,11 @@ int decode_threads(const Point& point, const EndToEndOptions& options, size_t cp
   return std::max(1, static_cast<int>(cpus) - point.threads);
 }
 
-int64_t lanes(const Point& point, const EndToEndOptions& options, int threads, int64_t slots) {
+int64_t lanes(const Point& point, const EndToEndOptions& options, const DispatchOptions& dispatch, int threads, int64_t slots) {
   if (options.mode == EndToEnd::serial) return 1;
-  return slots + 1 + (threads + point.batch - 1) / point.batch;
+  const auto queries_with = [&](int64_t samples) { return (samples + point.batch - 1) / point.batch; };
+  const int64_t batches = slots * static_cast<int64_t>(instance_loads(point, dispatch).size()) + 1;
+  return batches * queries_with(largest_batch(point, dispatch)) + queries_with(threads);
 }
 
 }  // namespace deepgap

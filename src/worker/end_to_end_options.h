@@ -31,15 +31,16 @@ std::vector<OptionInfo> end_to_end_option_infos();
 // Throws Error{usage} for values that cannot be read, and for decode_threads of a Point that does not say end_to_end.
 EndToEndOptions end_to_end_options(const std::map<std::string, std::string>& options);
 
-// Throws Error{usage} where end to end does not go with what else the Point asks for: several Sessions or processes, MLPerf.
-void require_end_to_end(const Point& point, const EndToEndOptions& options, const DispatchOptions& dispatch);
+// Throws Error{usage} where end to end does not go with what else the Point asks for: several processes, MLPerf.
+void require_end_to_end(const Point& point, const EndToEndOptions& options);
 // Throws Error{usage} for a Dataset whose samples are not made from pictures.
 void require_pictures(const Point& point, const EndToEndOptions& options, const Dataset& dataset);
 // Where the Session cannot be fed so.
 Support end_to_end_support(const Point& point, const EndToEndOptions& options);
 
 int decode_threads(const Point& point, const EndToEndOptions& options, size_t cpus);
-// Queries in the stages at a time: what the Session holds (`slots`), one that is ready, and as many as keep the threads busy; 1 for serial.
-int64_t lanes(const Point& point, const EndToEndOptions& options, int threads, int64_t slots);
+// Queries in the stages at a time: what the Sessions hold in `slots` each, a batch that is ready, and as many as keep the threads busy; 1 for
+// serial.
+int64_t lanes(const Point& point, const EndToEndOptions& options, const DispatchOptions& dispatch, int threads, int64_t slots);
 
 }  // namespace deepgap

@@ -49,16 +49,15 @@ TEST(EndToEndOptions, WhatIsWrongIsSaid) {
 }
 
 TEST(EndToEndOptions, WhatDoesNotGoTogetherIsSaid) {
-  const auto check = [](const Given& given) {
-    const Point point = point_of(given);
-    DispatchOptions dispatch;
-    for (const auto& [name, value] : given) set_dispatch_option(dispatch, name, value);
-    return refusal([&] { require_end_to_end(point, end_to_end_options(given), dispatch); });
+  const auto check = [](const Given& given, int processes = 1) {
+    Point point = point_of(given);
+    point.placement.processes = processes;
+    return refusal([&] { require_end_to_end(point, end_to_end_options(given)); });
   };
   EXPECT_EQ(check({{"end_to_end", "serial"}}), "no error");
   EXPECT_THAT(check({{"end_to_end", "serial"}, {"mlperf", "v6.0"}}), HasSubstr("MLPerf"));
-  EXPECT_THAT(check({{"end_to_end", "serial"}, {"max_batch", "4"}}), HasSubstr("one session"));
-  EXPECT_EQ(check({{"end_to_end", "off"}, {"max_batch", "4"}}), "no error");
+  EXPECT_THAT(check({{"end_to_end", "serial"}}, 2), HasSubstr("one process"));
+  EXPECT_EQ(check({{"end_to_end", "off"}}, 2), "no error");
   Point on_gpu = point_of({});
   on_gpu.placement.devices = {{"", "cuda", 0}};
   EXPECT_FALSE(end_to_end_support(on_gpu, end_to_end_options({{"end_to_end", "serial"}})).ok);
@@ -71,9 +70,13 @@ TEST(EndToEndOptions, ThreadsAreWhatTheEngineLeavesAndLanesKeepThemBusy) {
   EXPECT_EQ(decode_threads(point_of({}, 1, 2), overlapped, 8), 6);
   EXPECT_EQ(decode_threads(point_of({}, 1, 8), overlapped, 8), 1);
   EXPECT_EQ(decode_threads(point_of({}), end_to_end_options({{"end_to_end", "serial"}, {"decode_threads", "3"}}), 8), 3);
-  EXPECT_EQ(lanes(point_of({}, 1), serial, 6, 1), 1);
-  EXPECT_EQ(lanes(point_of({}, 1), overlapped, 6, 1), 8) << "one computes, one is ready, six are decoded";
-  EXPECT_EQ(lanes(point_of({}, 8), overlapped, 6, 2), 4) << "six threads share one query of eight";
+  DispatchOptions dispatch;
+  EXPECT_EQ(lanes(point_of({}, 1), serial, dispatch, 6, 1), 1);
+  EXPECT_EQ(lanes(point_of({}, 1), overlapped, dispatch, 6, 1), 8) << "one computes, one is ready, six are decoded";
+  EXPECT_EQ(lanes(point_of({}, 8), overlapped, dispatch, 6, 2), 4) << "six threads share one query of eight";
+  dispatch.instances = 2;
+  dispatch.max_batch = 4;
+  EXPECT_EQ(lanes(point_of({}, 2), overlapped, dispatch, 6, 1), 9) << "two batches of two queries are computed, one is ready";
 }
 
 TEST(StageRecord, KeepsTheMeansOfAnsweredQueries) {

@@ -138,7 +138,7 @@ class Inspection {
     PointOptions options = sort_options(known, backend_options, scenario.options());
     scenario.parse(options.scenario);
     scenario.check_batch(point.batch);
-    require_end_to_end(point, options.end_to_end, options.dispatch);
+    require_end_to_end(point, options.end_to_end);
     if (!gpu_side(options.affinity)) affinity_cpus(options.affinity, point.threads, allowed_cpus());  // throws for CPUs that are not there
     return options;
   }

@@ -37,7 +37,7 @@ int decode_threads_of(const Point& point, const PointOptions& options) {
 
 // Queries in the stages at a time, end to end.
 int64_t lanes_of(const Point& point, const PointOptions& options) {
-  return lanes(point, options.end_to_end, decode_threads_of(point, options), options.streams);
+  return lanes(point, options.end_to_end, options.dispatch, decode_threads_of(point, options), options.streams);
 }
 
 // What keeps streams from doing what they are for; empty: nothing.
@@ -102,7 +102,7 @@ class Measurement {
   void idle();
   void load();
   Dataset& session_inputs();
-  void feed_end_to_end();
+  Target& fed(Target& target, int64_t lanes, int64_t batch);
   int64_t slots_of_a_session() const;
   void first_results();
   void check(const Instances::Instance& instance);
@@ -143,9 +143,9 @@ class Measurement {
   Backend* backend_ = nullptr;
   std::unique_ptr<Scenario> scenario_;
   std::optional<Reference> reference_;
-  std::optional<LaneInputs> lane_inputs_;  // end to end: of the Session, which must go first
+  std::optional<InputBuffers> input_buffers_;  // end to end: of the Sessions, which must go first
   std::optional<Instances> instances_;
-  std::unique_ptr<EndToEndTarget> end_to_end_;  // around the one Session of instances_
+  std::unique_ptr<EndToEndTarget> end_to_end_;  // around a Session of instances_ while it is checked, then around all joined
   Target* target_ = nullptr;                    // what is driven: all of instances_ joined, or end_to_end_
   std::vector<Series> own_series_;              // besides the probes'
 };
@@ -260,22 +260,25 @@ void Measurement::load() {
   const int64_t in_flight = all_slots ? slots * sessions : scenario_->in_flight();
   const std::string note = streams_note(options_.streams * sessions, in_flight, allowed_cpus().size());
   if (!note.empty()) record_.facts["streams.note"] = note;
-  options_.end_to_end.on() ? feed_end_to_end() : instances_->load(inputs_.samples);
+  if (!options_.end_to_end.on()) instances_->load(inputs_.samples);
 }
 
 Dataset& Measurement::session_inputs() {
   if (!options_.end_to_end.on()) return *inputs_.dataset;
   const TensorView item = inputs_.dataset->sample(inputs_.samples.front()).front();
-  return lane_inputs_.emplace(item, lanes_of(order_.point, options_), order_.point.batch);
+  const int64_t lanes = lanes_of(order_.point, options_);
+  return input_buffers_.emplace(item, std::max(lanes * order_.point.batch, largest_batch(order_.point, options_.dispatch)));
 }
 
-void Measurement::feed_end_to_end() {
+// The Target itself; end to end, one around it whose queries begin with picture files.
+Target& Measurement::fed(Target& target, int64_t lanes, int64_t batch) {
+  if (!options_.end_to_end.on()) return target;
   const int threads = decode_threads_of(order_.point, options_);
   auto preparer = std::make_unique<PicturePreparer>(*picture_source(*inputs_.dataset), threads, clock_);
-  end_to_end_ =
-      make_end_to_end_target(*instances_->all().front().target, *lane_inputs_, std::move(preparer), scenario_->in_flight(), clock_);
+  end_to_end_ = make_end_to_end_target(target, *input_buffers_, std::move(preparer), {lanes, batch, scenario_->in_flight()}, clock_);
   record_.facts["end_to_end.decode_threads"] = static_cast<int64_t>(threads);
-  record_.facts["end_to_end.lanes"] = lane_inputs_->lanes();
+  record_.facts["end_to_end.lanes"] = lanes;
+  return *end_to_end_;
 }
 
 // What a closed loop keeps in flight lies in the Sessions, unless it is to wait for a batch to fill or to be decoded.
@@ -289,15 +292,16 @@ int64_t Measurement::slots_of_a_session() const {
 // Every Session alone, so that each is checked; then they are joined.
 void Measurement::first_results() {
   for (const Instances::Instance& instance : instances_->all()) {
-    Target& target = end_to_end_ ? *end_to_end_ : *instance.target;
-    const double ms = first_result_ms(target, clock_, inputs_.samples, largest_batch(order_.point, options_.dispatch), interrupted_);
+    const int64_t batch = largest_batch(order_.point, options_.dispatch);
+    const double ms = first_result_ms(fed(*instance.target, 1, batch), clock_, inputs_.samples, batch, interrupted_);
+    end_to_end_.reset();  // it must let go of the Session's Target before that is joined
     pulse_.beat();
     record_.first_result_ms = std::max(ms, record_.first_result_ms.value_or(0));
     if (reference_ && !interrupted_.load()) check(instance);
     if (record_.outcome != Outcome::ok || interrupted_.load()) return;
   }
-  target_ = end_to_end_ ? end_to_end_.get()
-                        : &instances_->join(dispatcher_settings(order_.point, options_.dispatch, scenario_->in_flight()), clock_);
+  Target& joined = instances_->join(dispatcher_settings(order_.point, options_.dispatch, scenario_->in_flight()), clock_);
+  target_ = &fed(joined, lanes_of(order_.point, options_), order_.point.batch);
 }
 
 void Measurement::check(const Instances::Instance& instance) {

@@ -77,6 +77,13 @@ class EndToEndTest(unittest.TestCase):
                     self.assertIn(row["outcome"], "ok", row["reason"])
                     self.assertGreater(row["stage_decode_ms"], 0)
 
+    def test_decoded_queries_are_joined_to_batches(self):
+        row = self.rows(*self.small, "--backend", "native", "--threads", "2", "--end-to-end", "overlapped", "--scenario", "concurrency",
+                        "--clients", "8", "--max-batch", "4", "--max-delay", "20ms", "--instances", "2", "--duration", "500ms")[0]
+        self.assertEqual((row["outcome"], row["check_pass"]), ("ok", True), row["reason"])
+        self.assertGreater(row["batch_size_mean"], 1)
+        self.assertGreater(row["stage_decode_ms"], 0)
+
     def test_the_scripted_engine_is_overlapped(self):
         rows = self.rows(*self.small, "--backend", "null", "--axis", "null.latency=20ms", "--end-to-end", "off,serial,overlapped", "--duration",
                          "1s", "--threads", "1")
@@ -97,8 +104,7 @@ class EndToEndTest(unittest.TestCase):
                              (["--decode-threads", "1025", *end_to_end], "decode_threads='1025'"),
                              (["--decode-threads", "2"], "decode_threads is of end-to-end queries"),
                              (["--end-to-end", "pipelined"], "end_to_end"),
-                             (["--instances", "2", *end_to_end], "one session in one process"),
-                             (["--processes", "2", *end_to_end], "one session in one process")):
+                             (["--processes", "2", *end_to_end], "--end-to-end is for one process")):
             with self.subTest(flags):
                 result = self.run_deepgap(*self.small, "--backend", "null", "-n", "5", *flags)
                 self.assertEqual(result.returncode, 2, result.stderr)

@@ -66,7 +66,7 @@ std::string trim(std::string_view text) {
 
 std::optional<std::string> nearest_name(std::string_view name, const std::vector<std::string>& candidates) {
   const std::string* best = nullptr;
-  size_t best_distance = std::max<size_t>(1, name.size() / 3) + 1;
+  size_t best_distance = std::max<size_t>(1, (name.size() + 1) / 3) + 1;
   for (const std::string& candidate : candidates) {
     const size_t distance = edit_distance(name, candidate);
     if (distance < best_distance) {

@@ -11,6 +11,7 @@ TEST(Text, NearestNameForgivesASlip) {
   EXPECT_EQ(nearest_name("mobilenetv2", names), "mobilenet_v2");
   EXPECT_EQ(nearest_name("resnte50", names), "resnet50");
   EXPECT_EQ(nearest_name("btach", {"batch", "backend"}), "batch");
+  EXPECT_EQ(nearest_name("in_flite", {"isa", "in_flight"}), "in_flight");
   EXPECT_EQ(nearest_name("bert", names), std::nullopt);
   EXPECT_EQ(unknown_name("model", "bert", names), "unknown model 'bert'; known: resnet18, resnet50, mobilenet_v2");
 }

@@ -9,6 +9,23 @@
 #include <algorithm>
 
 namespace deepgap {
+namespace {
+
+// "--batch" of "-b,--batch,--batch-size".
+std::string flag_name(const AxisFlag& flag) {
+  const std::string flags = flag.flags;
+  const size_t begin = flags.find("--");
+  return flags.substr(begin, flags.find(',', begin) - begin);
+}
+
+// Of `text`, which the flag `place` gives.
+Axis axis_of(const std::string& place, const std::string& name, const std::string& text) {
+  Axis axis{name, parse_axis_values(text, place)};
+  axis.places.assign(axis.values.size(), place);
+  return axis;
+}
+
+}  // namespace
 
 void AxisFlags::declare(CLI::App& app, const std::string& group, std::span<const AxisFlag> table) {
   table_ = table;
@@ -24,17 +41,18 @@ std::vector<Axis> AxisFlags::axes() const {
   std::vector<Axis> axes;
   for (const AxisFlag& flag : table_) {
     if (texts_.at(flag.axis).empty()) continue;  // an empty text that was given is an error
-    axes.push_back({flag.axis, parse_axis_values(text(flag.axis), fmt::format("--{}", flag.axis))});
+    axes.push_back(axis_of(flag_name(flag), flag.axis, text(flag.axis)));
   }
   for (const std::string& given : more_axes_) {
     const size_t equals = given.find('=');
     if (equals == std::string::npos || equals == 0) throw Error(ErrorKind::usage, fmt::format("--axis '{}' is not name=list", given));
-    axes.push_back({given.substr(0, equals), parse_axis_values(given.substr(equals + 1), "--axis " + given.substr(0, equals))});
+    const std::string name = given.substr(0, equals);
+    axes.push_back(axis_of("--axis " + name, name, given.substr(equals + 1)));
   }
   if (!shapes_.empty()) {
     std::string shapes = join(shapes_, "/");
     std::replace(shapes.begin(), shapes.end(), ',', 'x');
-    axes.push_back({"shape", {shapes}});
+    axes.push_back({"shape", {shapes}, {"--shape"}});
   }
   return axes;
 }

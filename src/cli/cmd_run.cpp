@@ -238,7 +238,7 @@ void RunCommand::apply_scale(Study& study) const {
     any |= mlperf;
     if (mlperf) {
       std::erase_if(grid.axes, [](const Axis& axis) { return axis.name == "mlperf_scale"; });
-      grid.axes.push_back({"mlperf_scale", {scale_}});
+      grid.axes.push_back({"mlperf_scale", {scale_}, {"--scale"}});
     } else if (grid.stopping.duration) {
       grid.stopping.duration = std::max<Nanoseconds>(1, static_cast<Nanoseconds>(static_cast<double>(*grid.stopping.duration) * *share));
     }

@@ -1,4 +1,5 @@
 // From a Study to its Jobs: the product of each grid's axes, without what is skipped, each Point once.
+#include "plan/place.h"
 #include "plan/point_fields.h"
 #include "plan/study.h"
 #include "plan/tenants.h"
@@ -18,8 +19,7 @@ namespace deepgap {
 namespace {
 
 [[noreturn]] void fail(const Study& study, size_t grid, const std::string& cause) {
-  const std::string where = study.grids.size() > 1 ? fmt::format("study {}, grid {}", study.name, grid + 1) : "study " + study.name;
-  throw Error(ErrorKind::usage, study.name == "flags" ? cause : fmt::format("{}: {}", where, cause));
+  throw Error(ErrorKind::usage, at_place(study.grids[grid].place, cause));
 }
 
 constexpr Nanoseconds tenants_window = 5'000'000'000;

@@ -1,6 +1,7 @@
 // Flags on top of a Study.
 #include "plan/study.h"
 
+#include "plan/place.h"
 #include "plan/point_fields.h"
 
 #include <deepgap/error.h>
@@ -88,9 +89,13 @@ void apply_overrides(Study& study, const Overrides& overrides) {
     if (axis.values.empty()) fail(fmt::format("axis {} has no value", axis.name));
     const auto same = [&](const Axis& other) { return other.name == axis.name; };
     if (std::count_if(overrides.axes.begin(), overrides.axes.end(), same) > 1) fail(fmt::format("axis {} is given twice", axis.name));
-    for (const std::string& value : axis.values) {
+    for (size_t v = 0; v < axis.values.size(); ++v) {
       Point ignored;
-      set_on_point(ignored, axis.name, value, 1);
+      try {
+        set_on_point(ignored, axis.name, axis.values[v], 1);
+      } catch (const Error& error) {
+        throw Error(error.kind(), at_place(v < axis.places.size() ? axis.places[v] : "", error.what()));
+      }
     }
   }
   if (study.grids.empty()) study.grids.emplace_back();

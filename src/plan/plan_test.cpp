@@ -1,3 +1,4 @@
+#include "plan/place.h"
 #include "plan/planner.h"
 #include "plan/point_fields.h"
 #include "record/record_json.h"
@@ -145,6 +146,32 @@ TEST(Expand, APointOfSeveralGridsIsMeasuredOnce) {
     EXPECT_EQ(job.skip_reason, "");
   }
   EXPECT_EQ(with_b, 2);
+}
+
+TEST(Place, IsThatOfTheValueInTheGridThatMadeThePoint) {
+  Study study;
+  study.grids.resize(2);
+  study.grids[0].place = "s.toml:1";
+  study.grids[0].axes = {{"model", {"a"}, {"s.toml:2"}}, {"threads", {"0"}, {"s.toml:3"}}};
+  study.grids[1].place = "s.toml:5";
+  study.grids[1].axes = {{"model", {"a"}, {"s.toml:6"}}, {"backend", {"native", "null"}, {"s.toml:7", "--backend"}}, {"streams", {"2"}}};
+  const auto jobs = expand(study, 4);
+  ASSERT_EQ(jobs.size(), 3u);
+  EXPECT_EQ(place_of(study, jobs[0].point, "model", 4), "s.toml:2");
+  EXPECT_EQ(place_of(study, jobs[0].point, "threads", 4), "s.toml:3") << "0 became 4 on the Point";
+  EXPECT_EQ(place_of(study, jobs[0].point, "backend", 4), "s.toml:1") << "a default: the grid's place";
+  EXPECT_EQ(place_of(study, jobs[1].point, "model", 4), "s.toml:6");
+  EXPECT_EQ(place_of(study, jobs[2].point, "backend", 4), "--backend");
+  EXPECT_EQ(place_of(study, jobs[2].point, "streams", 4), "s.toml:5") << "nobody wrote down where";
+  Point other = jobs[0].point;
+  other.batch = 3;
+  EXPECT_EQ(place_of(study, other, "model", 4), "") << "of no grid";
+}
+
+TEST(Place, StandsBeforeTheCauseWithoutStutter) {
+  EXPECT_EQ(at_place("", "cause"), "cause");
+  EXPECT_EQ(at_place("s.toml:3", "batch: 'x'"), "s.toml:3: batch: 'x'");
+  EXPECT_EQ(at_place("--batch", "batch: 'x'"), "--batch: 'x'");
 }
 
 TEST(Expand, Errors) {

@@ -17,6 +17,7 @@ namespace deepgap {
 struct Axis {
   std::string name;
   std::vector<std::string> values;
+  std::vector<std::string> places{};  // of each value, where the user wrote it: "FILE:LINE" or a flag; empty: unknown
 };
 
 // [[grid.skip]]: leaves out combinations. All conditions must hold: {"batch", ">", "32"}, {"model", "=", "resnet101"}. `threads` may be
@@ -42,6 +43,7 @@ struct Grid {
   int sweeps = 1;  // whole passes over the grid; repeat r belongs to sweep r / repeats
   StoppingSettings stopping;
   bool check = true;
+  std::string place{};  // "FILE:LINE" of its [[grid]]; empty: made of flags
 };
 
 struct Study {

@@ -45,7 +45,7 @@ class StudyReader {
   void read_skips(Grid& grid, const toml::node& node) const;
   SkipRule read_skip(const toml::table& table) const;
   void check_skips(const Grid& grid, const toml::table& table) const;
-  std::vector<std::string> axis_values(const std::string& name, const toml::node& node, bool ranges) const;
+  void add_values(Axis& axis, const toml::node& node, bool ranges) const;
   void unknown_key(const toml::node& node, const std::string& key, const std::vector<std::string>& known, const char* hint) const;
   void stop_by(Section& section, const std::string& key, const toml::node& node, const char* name) const;
   std::vector<std::pair<std::string, Setter>> make_settings() const;
@@ -113,26 +113,27 @@ std::vector<std::pair<std::string, StudyReader::Setter>> StudyReader::make_setti
   };
 }
 
-std::vector<std::string> StudyReader::axis_values(const std::string& name, const toml::node& node, bool ranges) const {
+void StudyReader::add_values(Axis& axis, const toml::node& node, bool ranges) const {
+  const std::string& name = axis.name;
   if (const auto* list = node.as_array()) {
-    std::vector<std::string> values;
-    for (const toml::node& entry : *list) {
-      for (std::string& value : axis_values(name, entry, ranges && (name == "batch" || name == "threads"))) {
-        if (std::find(values.begin(), values.end(), value) == values.end()) values.push_back(std::move(value));
-      }
-    }
-    if (values.empty()) file_.fail(node, fmt::format("'{}' is an empty list; name at least one value", name));
-    return values;
+    if (list->empty()) file_.fail(node, fmt::format("'{}' is an empty list; name at least one value", name));
+    for (const toml::node& entry : *list) add_values(axis, entry, ranges && (name == "batch" || name == "threads"));
+    return;
   }
   std::vector<std::string> values{file_.scalar(name, node)};
   if (ranges && node.is_string()) file_.at(node, [&] { values = parse_axis_values(values[0], "'" + name + "'"); });
-  return values;
+  for (std::string& value : values) {
+    if (std::find(axis.values.begin(), axis.values.end(), value) != axis.values.end()) continue;
+    axis.values.push_back(std::move(value));
+    axis.places.push_back(file_.place(node));
+  }
 }
 
 void StudyReader::read_axis(Section& section, const std::string& name, const toml::node& node, bool ranges) const {
   if (!section.axes.insert(name).second) file_.fail(node, fmt::format("'{}' is there twice", name));
   Grid& grid = section.grid;
-  Axis axis{name, axis_values(name, node, ranges)};
+  Axis axis{name, {}};
+  add_values(axis, node, ranges);
   file_.at(node, [&] {
     for (const std::string& value : axis.values) {
       Point ignored;
@@ -275,6 +276,7 @@ Study StudyReader::read() {
   for (const toml::node& entry : *list) {
     const toml::table& table = file_.table("grid", entry);
     Grid& grid = study.grids.emplace_back(defaults);
+    grid.place = file_.place(table);
     read_section(grid, table);
     check_skips(grid, table);
   }

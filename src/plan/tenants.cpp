@@ -61,6 +61,7 @@ TenantAxes parse_tenant(const std::string& text) {
     if (has_axis(tenant, name)) fail(fmt::format("{}: {} is given twice", where, name));
     tenant.push_back({name, parse_axis_values(values, fmt::format("{}: {}", where, name))});
     Point ignored;
+    tenant.back().places.assign(tenant.back().values.size(), "--tenant");
     for (const std::string& value : tenant.back().values) set_on_point(ignored, name, value, 1);
   }
   return tenant;

@@ -21,8 +21,10 @@ TomlFile::TomlFile(const std::string& text, std::string path) : path_(std::move(
   }
 }
 
+std::string TomlFile::place(const toml::node& node) const { return fmt::format("{}:{}", path_, node.source().begin.line); }
+
 void TomlFile::fail(const toml::node& node, const std::string& cause) const {
-  throw Error(ErrorKind::usage, fmt::format("{}:{}: {}", path_, node.source().begin.line, cause));
+  throw Error(ErrorKind::usage, fmt::format("{}: {}", place(node), cause));
 }
 
 std::string TomlFile::text(const std::string& key, const toml::node& node) const {

@@ -18,6 +18,7 @@ class TomlFile {
   TomlFile(const std::string& text, std::string path);
 
   const toml::table& root() const { return root_; }
+  std::string place(const toml::node& node) const;  // "FILE:LINE"
   // Throws Error{usage} "FILE:LINE: cause" with the line of `node`.
   [[noreturn]] void fail(const toml::node& node, const std::string& cause) const;
   // Runs `work`; an Error it throws gets the line of `node`.

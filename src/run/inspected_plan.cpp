@@ -1,5 +1,6 @@
 #include "run/inspected_plan.h"
 
+#include "plan/place.h"
 #include "record/record_json.h"
 #include "record/tenant_set.h"
 #include "run/inspection.h"
@@ -62,7 +63,13 @@ InspectedPlan inspect_plan(const Study& study, const RunSettings& settings, Inte
     if (index.emplace(job.point_id, distinct.size()).second) distinct.push_back(job.point);
   }
   if (distinct.size() >= long_inspection) progress.note(fmt::format("{} points are looked at before the first is timed", distinct.size()));
-  Inspected inspected = inspect_in_child(distinct, settings.cache_dir, interrupts);
+  Inspected inspected;
+  try {
+    inspected = inspect_in_child(distinct, settings.cache_dir, interrupts);
+  } catch (const PointError& error) {
+    const std::string place = place_of(study, distinct.at(error.point()), error.axis(), settings.cpus);
+    throw Error(error.kind(), at_place(place, error.what()));
+  }
   plan.interrupted = inspected.interrupted;
   if (plan.interrupted) return plan;
   if (inspected.points.size() != distinct.size()) throw Error(ErrorKind::internal, "the inspection left points out");

@@ -45,6 +45,15 @@ std::string death_of(ChildProcess& worker) {
   return fmt::format("the inspection died ({}){}{}", state.describe(), said.empty() ? "" : ": ", said);
 }
 
+void throw_mistake(const Frame& frame) {
+  try {
+    throw_error(frame);
+  } catch (const Error& error) {
+    if (!frame.header.contains("point")) throw;
+    throw PointError(error, frame.header.at("point"), frame.header.at("axis"));
+  }
+}
+
 // One child, from its start to its end.
 class Attempt {
  public:
@@ -85,7 +94,7 @@ class Attempt {
     const std::string kind = frame.header.value("kind", "");
     if (kind == "inspecting") step_ = {frame.header.at("subject"), frame.header.at("backend")};
     if (kind == "point") inspected.points.push_back(inspected_from_json(frame.header));
-    throw_error(frame);
+    throw_mistake(frame);
     if (kind == "inspected") inspected.environment = facts_from_json(frame.header.at("environment"));
     return kind == "inspected";
   }

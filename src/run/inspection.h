@@ -18,8 +18,9 @@ struct Inspected {
   bool interrupted = false;
 };
 
-// Throws Error{usage | input} with one line for what is wrong in models, datasets, options or names, also when a file takes more memory or
-// time than the limits. A backend that takes the child down with it is not supported, with the reason; the others are asked again.
+// Throws PointError{usage | input} with one line for what is wrong in models, datasets, options or names, Error where a file takes more
+// memory or time than the limits. A backend that takes the child down with it is not supported, with the reason; the others are asked
+// again.
 Inspected inspect_in_child(const std::vector<Point>& points, const std::string& cache_dir, Interrupts& interrupts);
 
 }  // namespace deepgap

@@ -5,6 +5,7 @@
 #include "model/model_source.h"
 #include "record/record_json.h"
 #include "telemetry/environment.h"
+#include "worker/blamed_axis.h"
 #include "worker/group.h"
 #include "worker/mlperf_run.h"
 #include "worker/plugin.h"
@@ -215,7 +216,13 @@ std::vector<InspectedPoint> inspect_points(const std::vector<Point>& points, con
                                            const InspectionListener& about_to) {
   Inspection inspection(cache_dir, broken, about_to);
   std::vector<InspectedPoint> result;
-  for (const Point& point : points) result.push_back(inspection.inspect(point));
+  for (size_t i = 0; i < points.size(); ++i) {
+    try {
+      result.push_back(inspection.inspect(points[i]));
+    } catch (const Error& error) {
+      throw PointError(error, i, blamed_axis(points[i], error.what(), [&](const Point& point) { inspection.inspect(point); }));
+    }
+  }
   return result;
 }
 
@@ -236,6 +243,10 @@ void serve_inspection(const Frame& request, FrameWriter& writer) {
       writer.write({std::move(header), {}});
     }
     writer.write({{{"kind", "inspected"}, {"environment", facts_to_json(capture_environment())}}, {}});
+  } catch (const PointError& error) {
+    Frame frame = error_frame(error.kind(), error.what());
+    frame.header.update({{"point", error.point()}, {"axis", error.axis()}});
+    writer.write(frame);
   } catch (const Error& error) {
     writer.write(error_frame(error.kind(), error.what()));
   } catch (const std::bad_alloc&) {

@@ -4,12 +4,14 @@
 
 #include "worker/protocol.h"
 
+#include <deepgap/error.h>
 #include <deepgap/point.h>
 #include <deepgap/record.h>
 
 #include <functional>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace deepgap {
@@ -25,6 +27,19 @@ struct InspectedPoint {
 nlohmann::json inspected_to_json(const InspectedPoint& inspected);
 InspectedPoint inspected_from_json(const nlohmann::json& json);
 
+// A mistake in one of the Points, and the axis it is of (blamed_axis.h); empty where no single one is.
+class PointError : public Error {
+ public:
+  PointError(const Error& error, size_t point, std::string axis)
+      : Error(error.kind(), error.what()), point_(point), axis_(std::move(axis)) {}
+  size_t point() const { return point_; }  // its place among those asked about
+  const std::string& axis() const { return axis_; }
+
+ private:
+  size_t point_;
+  std::string axis_;
+};
+
 // What the inspection turns to next, so that a death can be explained.
 struct InspectionStep {
   std::string subject;  // as a message names it
@@ -35,12 +50,13 @@ using InspectionListener = std::function<void(const InspectionStep&)>;
 // Backends that must not be opened, with why: they took an inspection down before.
 using BrokenBackends = std::map<std::string, std::string>;
 
-// Throws Error{usage | input} for what is wrong in what the user wrote: an unknown model, option or backend, a broken file.
+// Throws PointError{usage | input} for what is wrong in what the user wrote: an unknown model, option or backend, a broken file.
 std::vector<InspectedPoint> inspect_points(const std::vector<Point>& points, const std::string& cache_dir, const BrokenBackends& broken,
                                            const InspectionListener& about_to);
 
 // The child's side, for {"kind":"inspect","points","cache_dir","broken"}: answers {"kind":"inspecting","subject","backend"} frames, one
-// {"kind":"point"} each, then {"kind":"inspected","environment"}, or {"kind":"error","error","message"}.
+// {"kind":"point"} each, then {"kind":"inspected","environment"}, or {"kind":"error","error","message"}, of a PointError with "point" and
+// "axis".
 void serve_inspection(const Frame& request, FrameWriter& writer);
 
 }  // namespace deepgap

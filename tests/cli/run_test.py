@@ -321,6 +321,37 @@ class RunTest(unittest.TestCase):
         nothing = subprocess.run([PROGRAM, "run"], capture_output=True, text=True, cwd=self.dir)
         self.assert_one_line(nothing, 2, "nothing to measure")
 
+    def test_a_mistake_in_a_study_file_is_told_with_its_line(self):
+        grid = f'[[grid]]\nmodel = "{TINY}"\n'
+        cases = [
+            ('backend = "nul"', 3, "unknown backend 'nul', did you mean 'null'?"),
+            ('backend = "null"\n[grid.options]\nlatency = "2"', 5, "latency"),
+            ('[grid.options]\nin_flite = 1', 4, "did you mean 'in_flight'?"),
+            ('[grid.axis]\naffinity = [\n"first",\n"70000"]', 6, "70000"),
+            ('scenario = "server"', 3, "--rate"),
+            ('dataset = "/nowhere/pictures"', 3, "/nowhere/pictures"),
+            ('weights = "imagenet"', 3, "imagenet"),
+            ('[[grid]]\nmodel = ["resnet18",\n"resnet1"]', 5, "did you mean 'resnet18'?"),
+            ('[[grid]]\nbatch = 1', 3, "no model"),
+        ]
+        study = os.path.join(self.dir, "wrong.toml")
+        for text, line, part in cases:
+            with self.subTest(text=text):
+                with open(study, "w") as f:
+                    f.write(grid + text + "\n")
+                done = subprocess.run([PROGRAM, "run", "wrong.toml"], capture_output=True, text=True, cwd=self.dir)
+                self.assert_one_line(done, 2, part)
+                self.assertTrue(done.stderr.startswith(f"deepgap: wrong.toml:{line}: "), done.stderr)
+
+    def test_a_mistake_in_a_flag_is_told_with_the_flag(self):
+        cases = [(["--backend", "nul"], "--backend: unknown backend 'nul', did you mean 'null'?"), (["--batch", "x"], "--batch: 'x' is no"),
+                 (["--axis", "affinity=70000"], "--axis affinity: "), (["--max-batch", "0"], "--max-batch: ")]
+        for flags, start in cases:
+            with self.subTest(flags=flags):
+                done = self.run_deepgap(*flags, counts=False)
+                self.assert_one_line(done, 2, start)
+                self.assertTrue(done.stderr.startswith("deepgap: " + start), done.stderr)
+
     def test_broken_files_are_one_line(self):
         broken = os.path.join(self.dir, "broken.onnx")
         with open(broken, "wb") as f:

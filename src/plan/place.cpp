@@ -1,0 +1,73 @@
+#include "plan/place.h"
+
+#include "plan/point_fields.h"
+#include "record/tenant_set.h"
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+namespace deepgap {
+namespace {
+
+constexpr std::string_view flag_prefix = "--";
+
+// Which value of the axis the Point has; values are compared as they are on a Point, where "0" threads are a number of CPUs.
+std::optional<size_t> value_of(const Axis& axis, const Point& point, int cpus) {
+  for (size_t i = 0; i < axis.values.size(); ++i) {
+    Point with = point;
+    set_on_point(with, axis.name, axis.values[i], cpus);
+    if (with == point) return i;
+  }
+  return std::nullopt;
+}
+
+// What a Point of the grid is made of: the grid's axes, and where it has tenants, for each of them its own before those.
+std::vector<std::vector<Axis>> axes_of(const Grid& grid) {
+  if (grid.tenants.empty()) return {grid.axes};
+  std::vector<std::vector<Axis>> all;
+  for (const TenantAxes& tenant : grid.tenants) {
+    std::vector<Axis> axes = tenant;
+    for (const Axis& axis : grid.axes) {
+      const auto same = [&](const Axis& own) { return own.name == axis.name; };
+      if (axis.name != "tenant_cpus" && std::none_of(tenant.begin(), tenant.end(), same)) axes.push_back(axis);
+    }
+    all.push_back(std::move(axes));
+  }
+  return all;
+}
+
+bool make(const std::vector<Axis>& axes, const Point& point, int cpus) {
+  Point made;
+  made.threads = cpus;
+  for (const Axis& axis : axes) {
+    const auto value = value_of(axis, point, cpus);
+    if (!value) return false;
+    set_on_point(made, axis.name, axis.values[*value], cpus);
+  }
+  return made == point;
+}
+
+}  // namespace
+
+std::string at_place(const std::string& place, const std::string& cause) {
+  if (place.empty()) return cause;
+  const std::string name = place.starts_with(flag_prefix) ? place.substr(flag_prefix.size()) + ": " : "";
+  return place + ": " + (!name.empty() && cause.starts_with(name) ? cause.substr(name.size()) : cause);
+}
+
+std::string place_of(const Study& study, const Point& point, const std::string& axis, int cpus) {
+  const Point alone = without_tenants(point);
+  for (const Grid& grid : study.grids) {
+    for (const std::vector<Axis>& axes : axes_of(grid)) {
+      if (!make(axes, alone, cpus)) continue;
+      const auto found = std::find_if(axes.begin(), axes.end(), [&](const Axis& a) { return a.name == axis; });
+      if (found == axes.end()) return grid.place;
+      const size_t value = value_of(*found, alone, cpus).value();
+      return value < found->places.size() ? found->places[value] : grid.place;
+    }
+  }
+  return "";
+}
+
+}  // namespace deepgap

@@ -1,0 +1,16 @@
+// Which axis a mistake in a Point is of. A message may come from a scenario, a dataset or a plug-in and need not say it; so it is found by
+// trying: the axis without whose value the same mistake is not made. Only on the way to an error, so its cost does not matter.
+#pragma once
+
+#include <deepgap/point.h>
+
+#include <functional>
+#include <string>
+
+namespace deepgap {
+
+// `inspect` throws for the Point, with the text `mistake`. Options are tried before fields, and a field before those it depends on (weights
+// before the model). Empty: no single axis is to blame.
+std::string blamed_axis(const Point& point, const std::string& mistake, const std::function<void(const Point&)>& inspect);
+
+}  // namespace deepgap

@@ -1,0 +1,44 @@
+#include "worker/blamed_axis.h"
+
+#include <deepgap/error.h>
+
+#include <gtest/gtest.h>
+
+namespace deepgap {
+namespace {
+
+Point wrong_point() {
+  Point point;
+  point.model = "net";
+  point.backend = "engine";
+  point.scenario = "server";
+  point.weights = "best";
+  point.options = {{"first", "1"}, {"second", "2"}};
+  return point;
+}
+
+// Whom it blames where a Point is wrong as long as `is_wrong` holds.
+std::string blamed(bool (*is_wrong)(const Point&)) {
+  return blamed_axis(wrong_point(), "wrong", [&](const Point& point) {
+    if (is_wrong(point)) throw Error(ErrorKind::usage, "wrong");
+  });
+}
+
+TEST(BlamedAxis, IsTheOneWithoutWhoseValueTheMistakeIsNotMade) {
+  EXPECT_EQ(blamed([](const Point& p) { return p.backend == "engine"; }), "backend");
+  EXPECT_EQ(blamed([](const Point& p) { return p.options.contains("second"); }), "second");
+  EXPECT_EQ(blamed([](const Point& p) { return p.scenario == "server" && !p.options.contains("rate"); }), "scenario");
+  EXPECT_EQ(blamed([](const Point& p) { return p.weights == "best" && p.model == "net"; }), "weights") << "it depends on the model";
+}
+
+TEST(BlamedAxis, IsNoneWhereNoSingleValueIsToBlame) {
+  EXPECT_EQ(blamed([](const Point&) { return true; }), "");
+}
+
+TEST(BlamedAxis, AnotherMistakeIsAnotherAnswer) {
+  const auto inspect = [](const Point& point) { throw Error(ErrorKind::usage, point.model == "net" ? "wrong" : "no model"); };
+  EXPECT_EQ(blamed_axis(wrong_point(), "wrong", inspect), "model");
+}
+
+}  // namespace
+}  // namespace deepgap

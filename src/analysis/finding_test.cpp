@@ -92,6 +92,32 @@ TEST(Findings, the_smallest_batch_near_the_peak) {
   EXPECT_THAT(said[0].detail, HasSubstr("native peaks at batch 8, 2.00 times"));
 }
 
+TEST(Findings, the_smallest_batch_near_the_peak_is_told_of_every_line) {
+  ResultsCollector collector;
+  for (const auto& [batch, throughput] : std::map<int64_t, double>{{1, 50}, {2, 80}, {4, 96}, {8, 100}, {16, 97}}) {
+    add(collector, {.batch = batch, .throughputs = {throughput}});
+    add(collector, {.backend = "openvino", .batch = batch, .throughputs = {40.0 * static_cast<double>(batch)}});
+    add(collector, {.backend = "onnxruntime", .batch = batch, .throughputs = {30.0 / static_cast<double>(batch)}});
+  }
+  const auto said = find("batch_peak", collector);
+  ASSERT_THAT(said, SizeIs(1));
+  EXPECT_THAT(said[0].headline, HasSubstr("batch 1 to 16, by line, is enough"));
+  EXPECT_EQ(said[0].detail,
+            "openvino: batch 16, with the peak at 16; it is the largest measured, so the peak may lie beyond. "
+            "native: batch 4, with the peak at 8. onnxruntime: batch 1 is the fastest.");
+}
+
+TEST(Findings, more_lines_than_there_is_room_for_are_counted) {
+  ResultsCollector collector;
+  for (int engine = 10; engine < 70; ++engine) {
+    for (const int64_t batch : {1, 2, 4})
+      add(collector, {.backend = "engine" + std::to_string(engine), .batch = batch, .throughputs = {50}});
+  }
+  const std::string detail = find("batch_peak", collector).at(0).detail;
+  EXPECT_LT(detail.size(), 1300u);
+  EXPECT_THAT(detail, ::testing::MatchesRegex(".* is the fastest[.] [0-9]+ slower lines are not told here[.]"));
+}
+
 TEST(Findings, a_peak_at_the_largest_batch_may_lie_beyond) {
   ResultsCollector collector;
   for (const int64_t batch : {1, 2, 4}) add(collector, {.batch = batch, .throughputs = {50.0 * static_cast<double>(batch)}});

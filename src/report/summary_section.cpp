@@ -38,7 +38,7 @@ std::string evidence(const View& view, const std::vector<std::string>& ids) {
 std::string item(const View& view, const Statement& statement) {
   return fmt::format("<li class=\"{}\"><p class=\"head\">{}{}</p>{}{}</li>", tone_class(statement.tone), tone_word(statement.tone),
                      html_escaped(statement.headline),
-                     statement.detail.empty() ? "" : "<p class=\"detail\">" + html_escaped(shortened(statement.detail, 600)) + "</p>",
+                     statement.detail.empty() ? "" : "<p class=\"detail\">" + html_escaped(shortened(statement.detail, 1500)) + "</p>",
                      evidence(view, statement.point_ids));
 }
 

@@ -1,8 +1,8 @@
 // Where throughput peaks along the batch, and the smallest batch that already gives nearly as much: the one to use where latency counts.
 #include "analysis/comparison.h"
 #include "analysis/finding.h"
+#include "analysis/words.h"
 #include "base/registry.h"
-#include "base/text.h"
 
 #include <fmt/format.h>
 
@@ -14,7 +14,7 @@ namespace {
 
 constexpr double near_peak = 0.95;
 
-constexpr size_t most_lines = 4;  // in words
+constexpr size_t most_bytes = 1200;  // of detail: whole sentences, the other lines are counted
 
 struct Sweep {
   const Line* line;
@@ -61,7 +61,6 @@ class BatchPeak final : public Finding {
   static Statement statement(const Workload& workload, const std::vector<Sweep>& sweeps) {
     std::set<int64_t> enough;
     Statement statement;
-    std::vector<std::string> words;
     for (const Sweep& sweep : sweeps) {
       enough.insert(sweep.enough->point.batch);
       statement.point_ids.push_back(sweep.enough->point_id);
@@ -71,14 +70,37 @@ class BatchPeak final : public Finding {
     std::vector<Sweep> fastest_first = sweeps;
     std::stable_sort(fastest_first.begin(), fastest_first.end(),
                      [&](const Sweep& a, const Sweep& b) { return throughput(a) > throughput(b); });
-    if (fastest_first.size() > most_lines) fastest_first.resize(most_lines);
-    for (const Sweep& sweep : fastest_first) words.push_back(words_for(sweep));
     const std::string range =
         enough.size() == 1 ? std::to_string(*enough.begin()) : fmt::format("{} to {}, by line,", *enough.begin(), *enough.rbegin());
     statement.headline = fmt::format("{}: batch {} is enough to be within 5 % of the peak", workload.label, range);
-    statement.detail = join(words, " ");
-    if (sweeps.size() > most_lines) statement.detail += fmt::format(" {} slower lines are not told here.", sweeps.size() - most_lines);
+    statement.detail = sweeps.size() == 1 ? words_for(sweeps[0]) : words_for_all(fastest_first);
     return statement;
+  }
+
+  static std::string words_for_all(const std::vector<Sweep>& sweeps) {
+    std::string text;
+    size_t told = 0;
+    for (; told < sweeps.size(); ++told) {
+      const std::string sentence = short_words_for(sweeps[told]);
+      if (told > 0 && text.size() + sentence.size() > most_bytes) break;
+      text += (told == 0 ? "" : " ") + sentence;
+    }
+    if (told == sweeps.size()) return text;
+    return text +
+           fmt::format(" {} not told here.", count_of(static_cast<int64_t>(sweeps.size() - told), "slower line is", "slower lines are"));
+  }
+
+  static std::string short_words_for(const Sweep& sweep) {
+    const int64_t peak = sweep.peak->point.batch;
+    if (sweep.peak == sweep.first) return fmt::format("{}: batch {} is the fastest.", sweep.line->label, peak);
+    return fmt::format("{}: batch {}, with the peak at {}{}.", sweep.line->label, sweep.enough->point.batch, peak, beyond(sweep));
+  }
+
+  // What is said of a peak at the end of the line.
+  static std::string beyond(const Sweep& sweep) {
+    if (sweep.peak != sweep.last) return "";
+    const bool larger_failed = sweep.line->points.back() != sweep.last;
+    return larger_failed ? "; larger ones gave no value" : "; it is the largest measured, so the peak may lie beyond";
   }
 
   static std::string words_for(const Sweep& sweep) {
@@ -89,11 +111,7 @@ class BatchPeak final : public Finding {
     if (const auto gain = compare_points(*sweep.peak, *sweep.first, "throughput")) {
       text += ", " + comparison_words(*gain, fmt::format("batch {}", sweep.first->point.batch));
     }
-    if (sweep.peak == sweep.last) {
-      const bool larger_failed = sweep.line->points.back() != sweep.last;
-      text += larger_failed ? "; larger ones gave no value" : "; it is the largest measured, so the peak may lie beyond";
-    }
-    return text + ".";
+    return text + beyond(sweep) + ".";
   }
 };
 

@@ -5,6 +5,7 @@
 #include "dataset/tensors_dataset.h"
 #include "model/zoo/zoo.h"
 #include "record/record_json.h"
+#include "worker/memory_limit.h"
 #include "worker/model_request.h"
 #include "worker/quantized_model.h"
 #include "worker/run_graph.h"
@@ -101,6 +102,7 @@ CheckedInputs open_checked(const OutputsRequest& request) {
 }
 
 std::string compute_outputs(const OutputsRequest& request, const OutputsReceiver& receive) {
+  if (request.device.kind == "cpu") limit_memory();
   const CheckedInputs checked = open_checked(request);
   const auto named = [&](size_t position, std::span<const TensorView> outputs) {
     receive(checked.dataset->sample_name(checked.samples[position]), outputs);

@@ -4,6 +4,7 @@
 #include "record/timing_block.h"
 #include "worker/inspect.h"
 #include "worker/measure.h"
+#include "worker/memory_limit.h"
 #include "worker/order.h"
 #include "worker/protocol.h"
 #include "worker/provide_reference.h"
@@ -12,6 +13,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <new>
 
@@ -35,6 +37,10 @@ void prepare_process(int channel) {
     [[maybe_unused]] const ssize_t written = ::write(score, "500", 3);  // not allowed: nothing is lost
     ::close(score);
   }
+}
+
+bool only_cpu(const Placement& placement) {
+  return std::all_of(placement.devices.begin(), placement.devices.end(), [](const DeviceId& device) { return device.kind == "cpu"; });
 }
 
 Frame record_frame(Record record) {
@@ -82,6 +88,7 @@ int worker_main(int channel, const ProgramState& program, const std::function<vo
       serve_inspection(*request, writer);
     } else {
       const WorkOrder order = order_from_json(request->header.at("order"));
+      if (only_cpu(order.point.placement)) limit_memory();
       writer.write(kind == "reference" ? answer_reference(order, group, pulse) : answer_run(order, group, pulse, barrier, complete));
     }
     pulse.enter("idle");

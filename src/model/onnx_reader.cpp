@@ -16,6 +16,7 @@ namespace deepgap {
 namespace {
 
 constexpr int first_opset = 7, last_opset = 21;
+constexpr const char* too_large = "larger than 2 GiB, where protobuf ends; a larger network keeps its weights in a file beside it (external data)";
 
 struct ModelParts {
   std::optional<std::span<const std::byte>> graph;
@@ -90,7 +91,7 @@ void check_inputs(const Graph& graph, const OnnxLimits& limits) {
 }
 
 Graph parse_checked(std::span<const std::byte> bytes, const std::string& folder, const OnnxLimits& limits) {
-  if (bytes.size() > INT_MAX) throw Error(ErrorKind::input, "larger than 2 GiB, which no ONNX file can be");
+  if (bytes.size() > INT_MAX) throw Error(ErrorKind::input, too_large);
   const WireReader reader(bytes, bytes.data());
   const ModelParts parts = parse_model_parts(reader);
   ReadState state{limits, ExternalData(folder)};
@@ -122,7 +123,7 @@ MappedFile map_message(const std::string& path) {
   std::error_code error;
   const auto status = std::filesystem::status(path, error);
   if (std::filesystem::exists(status) && std::filesystem::is_regular_file(status) && std::filesystem::file_size(path, error) > INT_MAX)
-    throw Error(ErrorKind::input, fmt::format("{}: larger than 2 GiB, which no ONNX file can be", path));
+    throw Error(ErrorKind::input, fmt::format("{}: {}", path, too_large));
   if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))
     throw Error(ErrorKind::input, fmt::format("{}: it is no regular file", path));
   return map_file(path);

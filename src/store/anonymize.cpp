@@ -2,8 +2,9 @@
 //
 // Facts are dropped by the words in their dotted keys (host name, serial, uuid, user, ...). Their values, and the user names seen in
 // paths, are then secrets: they are replaced wherever else they occur as a word, in any case. Absolute paths shrink to their last part,
-// so that "/home/ann/models/x.onnx" still tells the model. Names that deepgap itself defines (outcomes, metrics, scenario, backend) are
-// left alone. It errs on the side of leaving out.
+// so that "/home/ann/models/x.onnx" still tells the model; so do relative ones, which a Point gives away by naming a file by one: its
+// folders are taken out of the messages too. Names that deepgap itself defines (outcomes, metrics, scenario, backend) are left alone. It
+// errs on the side of leaving out.
 #include "store/store.h"
 
 #include "base/text.h"
@@ -46,6 +47,33 @@ bool tells_who(const std::string& key, const Fact& fact) {
   return false;
 }
 
+// How much of the text are the folders of a path: up to its last part, which is "x.onnx" in "../models/x.onnx" and "b" in "a/b/".
+size_t folders_length(std::string_view path) {
+  const size_t last = path.find_last_not_of('/');
+  if (last == std::string_view::npos) return 0;
+  return path.rfind('/', last) + 1;  // npos + 1: none
+}
+
+std::string last_part(std::string_view path) {
+  const std::string_view part = path.substr(folders_length(path));
+  return std::string(part.substr(0, part.find_last_not_of('/') + 1));
+}
+
+// Of an option's value, which is any text: "0-3/8" and "input:1x3/mask:Nx7" are none.
+bool is_path(const std::string& value) {
+  return value.find('/') != std::string::npos &&
+         (value.starts_with(".") || value.starts_with("/") || value.starts_with("~") || last_part(value).find('.') != std::string::npos);
+}
+
+// What of a Point names files.
+std::vector<std::string> paths_of(const Point& point) {
+  std::vector<std::string> paths{point.model, point.weights, point.dataset};
+  for (const auto& [key, value] : point.options) {
+    if (is_path(value)) paths.push_back(value);
+  }
+  return paths;
+}
+
 // Words that must go. Short ones and the system's own would tear other text apart and tell nothing.
 class Secrets {
  public:
@@ -72,11 +100,22 @@ class Secrets {
       }
     }
   }
+  // The folders of a relative path that a Point names; messages repeat it.
+  void add_folders(std::string_view path) {
+    const std::string folders(path.substr(0, folders_length(path)));
+    if (folders.empty() || std::find(folders_.begin(), folders_.end(), folders) != folders_.end()) return;
+    const auto shorter = std::find_if(folders_.begin(), folders_.end(), [&](const auto& known) { return known.size() < folders.size(); });
+    folders_.insert(shorter, folders);
+  }
   std::string without(std::string text) const {
     for (const std::string& word : words_) replace_word(text, word);
     return text;
   }
-  size_t size() const { return words_.size(); }
+  std::string without_folders(std::string text) const {
+    for (const std::string& folders : folders_) remove_folders(text, folders);
+    return text;
+  }
+  size_t size() const { return words_.size() + folders_.size(); }
 
  private:
   static void replace_word(std::string& text, const std::string& word) {
@@ -94,7 +133,18 @@ class Secrets {
       at = text.begin() + offset;
     }
   }
-  std::vector<std::string> words_;
+  // Where they begin a path: not in the middle of a longer one, which has folders of its own.
+  static void remove_folders(std::string& text, const std::string& folders) {
+    for (size_t at = text.find(folders); at != std::string::npos; at = text.find(folders, at)) {
+      const bool begins = at == 0 || !(is_word(text[at - 1]) || text[at - 1] == '.' || text[at - 1] == '/');
+      if (begins) {
+        text.erase(at, folders.size());
+      } else {
+        ++at;
+      }
+    }
+  }
+  std::vector<std::string> words_, folders_;
 };
 
 bool ends_path(char c) {
@@ -130,7 +180,9 @@ void collect(const Facts& facts, Secrets& secrets) {
   }
 }
 
-std::string cleaned(const std::string& text, const Secrets& secrets) { return secrets.without(without_paths(text)); }
+std::string cleaned(const std::string& text, const Secrets& secrets) {
+  return secrets.without(without_paths(secrets.without_folders(text)));
+}
 
 Facts cleaned(const Facts& facts, const Secrets& secrets) {
   Facts result;
@@ -143,8 +195,8 @@ Facts cleaned(const Facts& facts, const Secrets& secrets) {
 }
 
 void clean_point(Point& point, const Secrets& secrets) {
-  for (std::string* text : {&point.model, &point.weights, &point.dataset}) *text = cleaned(*text, secrets);
-  for (auto& [key, value] : point.options) value = cleaned(value, secrets);
+  for (std::string* text : {&point.model, &point.weights, &point.dataset}) *text = cleaned(last_part(*text), secrets);
+  for (auto& [key, value] : point.options) value = cleaned(is_path(value) ? last_part(value) : value, secrets);
   for (DeviceId& device : point.placement.devices) {
     if (!device.host.empty()) device.host = removed;
   }
@@ -158,6 +210,7 @@ void collect(const Record& record, Secrets& secrets) {
     secrets.add_users_of_paths(*text);
   }
   for (const auto& [key, value] : record.point.options) secrets.add_users_of_paths(value);
+  for (const std::string& path : paths_of(record.point)) secrets.add_folders(path);
 }
 
 // Whether two environments differ in numbers at most, such as free memory: then what was removed from one is removed from the other.

@@ -64,6 +64,23 @@ TEST(Anonymize, LeavesAPlainRecordAsItIs) {
   EXPECT_EQ(record_to_json(record), before);
 }
 
+TEST(Anonymize, OfARelativePathTheNameStays) {
+  Record record = example_record(2);
+  record.point.model = "../secretfolder/mynet.onnx";
+  record.point.dataset = "secretfolder/hidden/pictures/";
+  record.point.options = {{"trace", "./private/day.csv"}, {"affinity", "0-3/8"}, {"shape", "input:1x3/mask:Nx7"}};
+  record.reason = "../secretfolder/mynet.onnx: node 'secretfolder/Conv' is wrong";
+  record.stderr_tail = "cannot open ./private/day.csv, see secretfolder/hidden/pictures and /x/../secretfolder/mynet.onnx";
+  anonymize(record);
+  EXPECT_EQ(record.point.model, "mynet.onnx");
+  EXPECT_EQ(record.point.dataset, "pictures");
+  EXPECT_EQ(record.point.options.at("trace"), "day.csv");
+  EXPECT_EQ(record.point.options.at("affinity"), "0-3/8");
+  EXPECT_EQ(record.point.options.at("shape"), "input:1x3/mask:Nx7");
+  EXPECT_EQ(record.reason, "mynet.onnx: node 'secretfolder/Conv' is wrong") << "a node's name is the model's own";
+  EXPECT_EQ(record.stderr_tail, "cannot open day.csv, see pictures and mynet.onnx");
+}
+
 TEST(Anonymize, NumbersStayEachRecordsOwn) {
   Anonymizer anonymizer;
   for (uint64_t seed = 0; seed < 3; ++seed) {

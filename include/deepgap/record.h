@@ -91,7 +91,7 @@ struct Record {
   int64_t started_unix_ns = 0;
   Outcome outcome = Outcome::ok;
   Verdict verdict = Verdict::none;
-  std::string reason;      // one line; empty when ok and valid
+  std::string reason;      // one line; empty when ok, valid and not unchecked for want of a reference
   bool unchecked = false;  // no reference could be made
   StoppingSettings stopping;
 

@@ -69,10 +69,11 @@ void count_outcome(std::vector<OutcomeCount>& outcomes, const Record& record) {
   for (OutcomeCount& seen : outcomes) {
     if (seen.outcome == record.outcome && seen.verdict == record.verdict && seen.reason == record.reason) {
       ++seen.count;
+      if (seen.stderr_tail.empty()) seen.stderr_tail = record.stderr_tail;
       return;
     }
   }
-  outcomes.push_back({record.outcome, record.verdict, record.reason, 1});
+  outcomes.push_back({record.outcome, record.verdict, record.reason, 1, record.stderr_tail});
 }
 
 void keep_worst_check(std::optional<CheckResult>& worst, const std::optional<CheckResult>& check) {
@@ -178,6 +179,7 @@ PointSummary finish(const Group& group) {
   const OutcomeCount& shown = representative(summary.outcomes);
   summary.outcome = shown.outcome;
   summary.reason = shown.reason;
+  summary.stderr_tail = shown.stderr_tail;
   if (summary.outcome != Outcome::ok) return summary;
 
   const bool any_good = group.good.records > 0;

@@ -32,6 +32,7 @@ struct OutcomeCount {
   Verdict verdict = Verdict::none;
   std::string reason;
   int64_t count = 0;
+  std::string stderr_tail;  // of the first of them that has one
 };
 
 struct PointSummary {
@@ -46,8 +47,9 @@ struct PointSummary {
   // The Point's own: `incorrect` when any is, else `ok` when any is, else that of the most frequent ending (interrupted last).
   Outcome outcome = Outcome::ok;
   Verdict verdict = Verdict::none;  // `unstable` when a used Record is; `invalid` when only invalid ones were there
-  std::string reason;               // of that outcome or verdict; empty when ok and valid
+  std::string reason;               // of that outcome or verdict; empty when ok, valid and checked
   bool unchecked = false;           // any used Record is
+  std::string stderr_tail;          // of Records that ended with that outcome
 
   std::map<std::string, MetricSummary> metrics;  // by Metric id
   std::optional<CheckResult> check;              // the one with the lowest SQNR

@@ -48,10 +48,17 @@ class ReportCommand final : public Command {
 
  private:
   std::string chosen_format() const {
-    if (format_.empty()) return std::filesystem::path(output_).extension() == ".md" ? "md" : "html";
+    if (format_.empty()) return format_of_name();
     if (format_ == "html" || format_ == "md") return format_;
     throw Error(ErrorKind::usage,
                 unknown_name("format", format_, {"html", "md"}) + (format_ == "csv" ? " (deepgap export writes CSV)" : ""));
+  }
+
+  std::string format_of_name() const {
+    const std::string extension = std::filesystem::path(output_).extension().string();
+    if (extension == ".md") return "md";
+    if (extension.empty() || extension == ".html" || extension == ".htm") return "html";
+    throw Error(ErrorKind::usage, fmt::format("--output {}: a report is .html or .md; name it so, or give --format", output_));
   }
 
   Results collect() const {

@@ -1,6 +1,7 @@
 // The columns: deepgap's own in the order scripts rely on, those of DEEP-GAP and GDEV-AI, then any further metric.
 #include "report/export_table.h"
 
+#include "base/words.h"
 #include "record/record_json.h"
 
 #include <fmt/chrono.h>
@@ -187,6 +188,7 @@ void add_origin_columns(Columns& c) {
   c.push_back(of_record("timings_dropped", [](const Record& r) { return Cell(r.timings_dropped); }));
   c.push_back({"repeats", [](const ExportRow& row) { return optional(row.repeats); }});
   c.push_back({"records", [](const ExportRow& row) { return optional(row.records); }});
+  c.push_back(of_record("stderr_tail", [](const Record& r) { return r.stderr_tail.empty() ? Cell() : text(printable(r.stderr_tail)); }));
 }
 
 }  // namespace

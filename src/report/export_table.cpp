@@ -20,6 +20,7 @@ Record as_record(const PointSummary& summary) {
   record.outcome = summary.outcome;
   record.verdict = summary.verdict;
   record.reason = summary.reason;
+  record.stderr_tail = summary.stderr_tail;
   record.unchecked = summary.unchecked;
   record.check = summary.check;
   record.stopping = summary.stopping;

@@ -53,6 +53,14 @@ TEST(ExportTable, ColumnsStandInTheirOrder) {
   }
 }
 
+TEST(ExportTable, TheEndOfStandardErrorIsOnOneLine) {
+  Record record = example_record(1);
+  record.stderr_tail = "loading\nterminate called\n";
+  EXPECT_EQ(exported(record).at("stderr_tail"), "loading terminate called ");
+  record.stderr_tail.clear();
+  EXPECT_TRUE(exported(record).at("stderr_tail").is_null());
+}
+
 TEST(ExportTable, EveryFixedColumnIsDocumented) {
   const std::string page = read_text("docs/records.md");
   for (const ExportColumn& column : export_columns({})) EXPECT_NE(page.find("`" + column.name + "`"), std::string::npos) << column.name;

@@ -95,6 +95,8 @@ std::string markdown_report(const Results& results, const ReportOptions& options
                         options.source.empty() ? "" : " Store: " + markdown_escaped(options.source) + ".");
   }
   const std::string summary = findings(view, Place::summary), failures = findings(view, Place::failures);
+  const bool any_ran = std::any_of(results.points.begin(), results.points.end(), [](const auto& p) { return p.outcome == Outcome::ok; });
+  if (results.records > 0 && !any_ran) text += "No point has a usable value; what failed, and why, stands under Failures and refusals.\n\n";
   text += "## Summary\n\n" + (summary.empty() ? "No point has a usable value.\n\n" : summary);
   text += "## Points\n\nValues in parentheses are 95 % intervals.\n\n" + points_table(view);
   text += "## Failures and refusals\n\n" + (failures.empty() ? "None.\n\n" : failures);

@@ -267,6 +267,7 @@ TEST(HtmlReport, a_store_of_failures_only_says_why) {
   const std::string html = html_of(records);
   EXPECT_THAT(html, HasSubstr("No point has a usable value"));
   EXPECT_THAT(html, HasSubstr("no heartbeat for 60 s"));
+  EXPECT_LT(html.find("timed out"), html.find("Measured in a")) << "failures go before what is said of the machine";
   EXPECT_EQ(first_imbalance(html), "");
 }
 

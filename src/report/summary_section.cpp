@@ -82,13 +82,17 @@ std::string summary_section(const View& view) {
   }
   const int columns = models > 2 && models != 4 ? 3 : 2;
   std::string html = fmt::format("<section id=\"summary\" style=\"--n:{}\"><h2>Summary</h2>", columns);
-  bool said = false;
+  const auto& points = view.results.points;
+  const bool any_ran = std::any_of(points.begin(), points.end(), [](const PointSummary& point) { return point.outcome == Outcome::ok; });
+  if (!any_ran) html += failures_in_short(view);
+  bool said = !any_ran && view.results.records > 0;
+  if (said) html += "<p>No point has a usable value; all that failed, and why, is below.</p>";
   for (const FindingStatements& finding : view.findings) {
     if (finding.place != Place::summary) continue;
     html += statements_list(view, finding.statements, 9, said ? "" : "lead");
     said = true;
   }
-  html += failures_in_short(view);
+  if (any_ran) html += failures_in_short(view);
   if (view.results.records == 0) {
     html +=
         "<p>There is nothing to report: the Store is empty. Measure something with <code>deepgap run</code> and make the report again.</p>";

@@ -53,6 +53,7 @@ std::string result_text(const Record& record) {
   if (median != record.estimates.end()) text += fmt::format(", p50 {:.3g} ms", median->second.value);
   if (record.verdict != Verdict::valid) text += fmt::format(", {}: {}", name_of(record.verdict), record.reason);
   if (record.unchecked) text += ", unchecked";
+  if (record.unchecked && record.verdict == Verdict::valid && !record.reason.empty()) text += fmt::format(" ({})", record.reason);
   if (const auto note = record.facts.find("streams.note"); note != record.facts.end()) {
     if (const auto* words = std::get_if<std::string>(&note->second)) text += ", " + *words;
   }

@@ -232,7 +232,8 @@ bool Measurement::find_reference_outputs() {
   }
   if (!order_.check || !order_.reference_unavailable.empty()) {
     record_.unchecked = true;
-    record_.facts["check"] = order_.check ? "no reference: " + order_.reference_unavailable : std::string("off");
+    if (order_.check) record_.reason = "no reference: " + order_.reference_unavailable;  // of a result that has nothing worse to tell
+    record_.facts["check"] = order_.check ? record_.reason : std::string("off");
     return true;
   }
   reference_ = find_reference(order_.cache_dir, reference_key(*inputs_.model, *inputs_.dataset, inputs_.samples));

@@ -188,6 +188,15 @@ class RunTest(unittest.TestCase):
         self.assertEqual(last[2], "incorrect")
         self.assertIn("SQNR", last[4])
 
+    def test_a_cache_that_cannot_be_written_is_the_reason_for_unchecked(self):
+        blocked = os.path.join(self.dir, "cache")
+        os.mkdir(blocked)
+        open(os.path.join(blocked, "references"), "w").close()
+        result = self.run_deepgap("--cache", blocked, backend="native")
+        self.assert_exit(result, 0)
+        self.assertIn("unchecked (no reference: ", result.stdout)
+        self.assertIn("references", records(self.store)[-1][4])
+
     def test_check_off_says_unchecked(self):
         result = self.run_deepgap("--check", "off", backend="native")
         self.assert_exit(result, 0)
@@ -245,6 +254,20 @@ class RunTest(unittest.TestCase):
         with sqlite3.connect(self.store) as db:
             dump = "\n".join(db.iterdump())
         self.assertIn("last words", dump)
+
+    def test_stderr_of_a_crash_is_exported_and_reported(self):
+        self.fails_as("crashed", "--axis", "crash_at=5", "--axis", "stderr=last words")
+        exported = subprocess.run([PROGRAM, "export", self.store, "--format", "json"], capture_output=True, text=True, check=True)
+        self.assertIn("last words", json.loads(exported.stdout)[0]["stderr_tail"])
+        report = subprocess.run([PROGRAM, "report", self.store, "-o", "-", "--format", "md"], capture_output=True, text=True, check=True)
+        self.assertIn("standard error: last words", report.stdout)
+
+    def test_a_report_of_an_unknown_kind_is_refused(self):
+        self.assert_exit(self.run_deepgap(), 0)
+        pdf = os.path.join(self.dir, "r.pdf")
+        refused = subprocess.run([PROGRAM, "report", self.store, "-o", pdf], capture_output=True, text=True)
+        self.assert_one_line(refused, 2, "r.pdf: a report is .html or .md")
+        self.assertFalse(os.path.exists(pdf))
 
     def test_the_rest_of_the_group_goes_on(self):
         result = self.run_deepgap("--axis", "crash_at=5,1000", "--batch", "1,2", "--repeats", "2")

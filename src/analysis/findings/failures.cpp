@@ -2,6 +2,8 @@
 #include "analysis/finding.h"
 #include "analysis/words.h"
 #include "base/registry.h"
+#include "base/text.h"
+#include "base/words.h"
 #include "record/record_json.h"
 
 #include <fmt/format.h>
@@ -22,7 +24,16 @@ struct Extent {
   int64_t records = 0;
   std::vector<std::string> point_ids;
   std::set<std::string> models, backends;
+  std::string stderr_tail;  // of the first that has one
 };
+
+// The last lines, which nearly always say why.
+std::string last_words(const std::string& stderr_tail) {
+  constexpr size_t most_lines = 3;
+  std::vector<std::string> lines = split(trim(stderr_tail), '\n');
+  if (lines.size() > most_lines) lines.erase(lines.begin(), lines.end() - most_lines);
+  return one_line(join(lines, " "));
+}
 
 std::string words_for(Outcome outcome) {
   switch (outcome) {
@@ -59,6 +70,7 @@ class Failures final : public Finding {
         extent.point_ids.push_back(point.point_id);
         extent.models.insert(point.point.model);
         extent.backends.insert(point.point.backend);
+        if (extent.stderr_tail.empty()) extent.stderr_tail = seen.stderr_tail;
       }
     }
     std::vector<std::pair<Cause, Extent>> sorted(causes.begin(), causes.end());
@@ -77,6 +89,9 @@ class Failures final : public Finding {
     statement.headline = fmt::format("{} on {} {}: {} of {}", listed(extent.models), listed(extent.backends), words_for(cause.outcome),
                                      count_of(extent.records, "record", "records"), count_of(points, "point", "points"));
     if (statement.detail.empty()) statement.detail = "No reason was recorded.";
+    const std::string said = last_words(extent.stderr_tail);
+    if (!said.empty() && cause.reason.find(said) == std::string::npos)
+      statement.detail += fmt::format("; the end of its standard error: {}", said);
     return statement;
   }
 };

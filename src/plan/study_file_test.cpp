@@ -216,8 +216,8 @@ TEST(StudyFile, TheDocumentedExampleIsSound) {
 
 TEST(StudyFile, DeepGapIsItsProtocol) {
   const auto jobs = expand(read_study("studies/deep-gap.toml"), 2);
-  // 3 models, 2 engines, 2 devices, 3 precisions, 11 batches; 30 repeats.
-  EXPECT_EQ(jobs.size(), 3u * 2 * 2 * 3 * 11 * 30);
+  // 3 models, 11 batches, 30 repeats; GPU: LibTorch in two precisions and TensorRT in one; CPU: three engines in FP32 and two in INT8.
+  EXPECT_EQ(jobs.size(), 3u * 11 * 30 * (2 + 1 + 3 + 2));
   for (const Job& job : jobs) {
     EXPECT_EQ(job.stopping.warmup, 20);
     EXPECT_EQ(job.stopping.iterations, 100);
@@ -225,11 +225,22 @@ TEST(StudyFile, DeepGapIsItsProtocol) {
   }
 }
 
+TEST(StudyFile, DeepGapIsPlannedForTheDevicesThatAreNamed) {
+  for (const std::string device : {"cpu", "cuda:1"}) {
+    Study study = read_study("studies/deep-gap.toml");
+    Overrides overrides;
+    overrides.axes = {{"device", {device}}};
+    apply_overrides(study, overrides);
+    for (const Job& job : expand(study, 2))
+      EXPECT_EQ(job.point.backend == "libtorch_cuda" || job.point.options.contains("provider"), device != "cpu");
+  }
+}
+
 TEST(StudyFile, GdevAiStaysWithinTheMachine) {
   const Study study = read_study("studies/gdev-ai.toml");
-  EXPECT_EQ(expand(study, 2).size(), 2u * 2 * 5 * 2 * 30);     // threads 1 2
-  EXPECT_EQ(expand(study, 16).size(), 2u * 2 * 5 * 8 * 30);    // 1 2 3 4 6 8 12 16
-  EXPECT_EQ(expand(study, 128).size(), 2u * 2 * 5 * 12 * 30);  // all
+  EXPECT_EQ(expand(study, 2).size(), 2u * 3 * 5 * 2 * 30);     // threads 1 2
+  EXPECT_EQ(expand(study, 16).size(), 2u * 3 * 5 * 8 * 30);    // 1 2 3 4 6 8 12 16
+  EXPECT_EQ(expand(study, 128).size(), 2u * 3 * 5 * 12 * 30);  // all
   for (const Job& job : expand(study, 2)) EXPECT_EQ(job.point.options.at("affinity"), "first");
 }
 

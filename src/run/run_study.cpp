@@ -87,14 +87,23 @@ class Run {
     std::set_intersection(planned.begin(), planned.end(), finished.begin(), finished.end(), std::inserter(finished_, finished_.end()));
     report_.done_before = finished_.size();
     if (finished_.empty()) return;
+    std::map<std::string, const Job*> jobs;
+    for (const Job& job : plan_.jobs) jobs.emplace(job.point_id, &job);
     std::map<std::string, double> history;
+    std::set<std::string> otherwise;  // Points with repeats that ended by another rule
     store_->each([&](Record&& record) {
       const JobId id{point_id(record.point), record.repeat};
       if (finished_.count(id) == 0 || record.outcome == Outcome::interrupted) return;
       if (record.outcome == Outcome::ok) history[id.first] = seconds_of(record);
+      if (record.outcome == Outcome::ok && record.stopping != jobs.at(id.first)->stopping) otherwise.insert(id.first);
       count(record);
     });
     estimate_ = TimeEstimate(std::move(history), query_times(plan_));
+    if (otherwise.empty()) return;
+    progress_.note(
+        fmt::format("{} of the points have records in {} that were ended by another rule (warm-up, iterations, duration, interval or "
+                    "budget); their repeats count together; to keep them apart, give another --store",
+                    otherwise.size(), settings_.store_path));
   }
 
   void measure_all() {

@@ -55,7 +55,9 @@ TEST(Gpus, several_gpus_tell_the_way_between_them) {
   ASSERT_EQ(inventory.gpus.size(), 2u);
   EXPECT_EQ(std::get<std::string>(inventory.gpus[0].at("path_to_1")), "between NUMA nodes");
   for (FakeGpu& gpu : fake.gpus) gpu.links = 18;
-  EXPECT_EQ(std::get<std::string>(inspect_gpus(fake.loader()).gpus[0].at("path_to_1")), "over NVLink; without it between NUMA nodes");
+  const auto linked = inspect_gpus(fake.loader());
+  EXPECT_EQ(std::get<std::string>(linked.gpus[0].at("path_to_1")), "over NVLink; without it between NUMA nodes");
+  EXPECT_EQ(std::get<std::string>(linked.gpus[0].at("nvlink_to")), "0000:1b:00.0 x1, a switch x17");
 }
 
 TEST(Throttle, bits_have_names) {

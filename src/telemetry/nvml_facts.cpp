@@ -98,6 +98,12 @@ void add_place(const NvmlApi& api, NvmlDevice device, const SystemRoot& root, Fa
   facts["cpu_socket"] = socket && *socket >= 0 ? Fact(*socket) : not_available("/sys does not say");
 }
 
+// An NVSwitch has no address that the driver tells: all bits are set.
+std::string peer_name(const NvmlPci& remote) {
+  const std::string address = sysfs_name(remote);
+  return address.starts_with("ffff:ff:ff") ? "a switch" : address;
+}
+
 void add_links(const NvmlApi& api, NvmlDevice device, Facts& facts) {
   int64_t active = 0;
   unsigned version = 0;
@@ -111,7 +117,7 @@ void add_links(const NvmlApi& api, NvmlDevice device, Facts& facts) {
     ++active;
     nvml_call(api.link_version, device, link, &version);
     NvmlPci remote{};
-    if (nvml_call(api.link_remote, device, link, &remote) == nvml_ok) ++peers[sysfs_name(remote)];
+    if (nvml_call(api.link_remote, device, link, &remote) == nvml_ok) ++peers[peer_name(remote)];
   }
   facts["nvlinks"] = active > 0 || refused == nvml_ok ? Fact(active) : not_available(nvml_words(refused));
   if (active == 0) return;

@@ -83,6 +83,9 @@ inline void FakeNvml::fill_identity(NvmlApi& api) {
     return *on = link < static_cast<FakeGpu*>(d)->links ? 1 : 0, answer(d, "link_state");
   };
   api.link_version = [](NvmlDevice, unsigned, unsigned* out) { return *out = 4, nvml_ok; };
+  api.link_remote = [](NvmlDevice, unsigned link, NvmlPci* out) {  // the first leads to another GPU, the others to a switch
+    return put(link == 0 ? "00000000:1B:00.0" : "FFFFFFFF:FF:FF.0", out->bus_id.data(), out->bus_id.size()), nvml_ok;
+  };
   api.common_ancestor = [](NvmlDevice, NvmlDevice, int* out) { return *out = 50, nvml_ok; };
   api.peer_status = [](NvmlDevice a, NvmlDevice b, int, int* status) {
     const bool linked = static_cast<FakeGpu*>(a)->links > 0 && static_cast<FakeGpu*>(b)->links > 0;

@@ -483,6 +483,42 @@ class RunTest(unittest.TestCase):
 
     # Limits
 
+    def test_resume_by_another_rule_is_told(self):
+        first = ["--warmup", "0", "--iterations", "5", "--repeats", "1"]
+        self.assert_exit(self.run_deepgap(*first, counts=False), 0)
+        again = self.run_deepgap("--warmup", "0", "--iterations", "5", "--repeats", "2", "--resume", counts=False)
+        self.assert_exit(again, 0)
+        self.assertNotIn("another rule", again.stderr)
+        other = self.run_deepgap("--warmup", "0", "--iterations", "7", "--repeats", "3", "--resume", counts=False)
+        self.assert_exit(other, 0)
+        told = [line for line in other.stderr.splitlines() if "another rule" in line]
+        self.assertEqual(len(told), 1, other.stderr)
+        self.assertIn("--store", told[0])
+
+    def test_a_worker_may_not_take_the_whole_machine(self):
+        if sanitizer_of(PROGRAM):
+            self.skipTest(f"{sanitizer_of(PROGRAM)} maps more than there is")
+        with open("/proc/meminfo") as f:
+            total = 1024 * int(re.search(r"MemTotal:\s+(\d+)", f.read()).group(1))
+        run = self.start("--warmup", "0", "--iterations", "1000000", "--axis", "latency=5ms")
+        limits = []
+
+        def limited():
+            for pid in marked_workers(self.mark):
+                try:
+                    with open(f"/proc/{pid}/limits") as f:
+                        limits[:] = re.findall(r"Max data size\s+(\d+)", f.read())
+                except OSError:
+                    pass
+            return bool(limits)
+
+        try:
+            self.wait_for(limited)
+            self.assertLess(int(limits[0]), total)
+        finally:
+            run.send_signal(signal.SIGINT)
+            run.communicate(timeout=30)
+
     def test_the_parent_stays_small(self):
         run = self.start("--warmup", "0", "--iterations", "2000", "--batch", "1..4", "--axis", "latency=100us")
         peak = 0

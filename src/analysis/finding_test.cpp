@@ -185,8 +185,8 @@ TEST(Findings, a_gpu_against_the_cpu_each_at_its_best) {
 
 TEST(Findings, a_gpu_that_waits_for_its_host) {
   ResultsCollector collector;
-  add(collector, {.batch = 1, .throughputs = {100}, .device = "cuda", .metrics = {{"device_idle_share", 0.43}}});
-  add(collector, {.batch = 64, .throughputs = {900}, .device = "cuda", .metrics = {{"device_idle_share", 0.02}}});
+  add(collector, {.batch = 1, .throughputs = {100}, .device = "cuda", .metrics = {{"device_idle_share", 0.43}, {"host_bound", 1}}});
+  add(collector, {.batch = 64, .throughputs = {900}, .device = "cuda", .metrics = {{"device_idle_share", 0.02}, {"host_bound", 0}}});
   const auto said = find("host_bound", collector);
   ASSERT_THAT(said, SizeIs(1));
   EXPECT_EQ(said[0].headline, "resnet50: 1 of 2 points are host-bound");

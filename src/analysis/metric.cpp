@@ -47,6 +47,15 @@ const Metric* find_metric(const std::string& id) {
   return nullptr;
 }
 
+void recompute_metrics(Record& record) {
+  std::vector<std::string> gone;
+  for (const auto& metric : all_metrics()) {
+    if (record.estimates.contains(metric->id()) && !metric->compute(record)) gone.push_back(metric->id());
+  }
+  for (const std::string& id : gone) record.estimates.erase(id);
+  compute_metrics(record);
+}
+
 void compute_metrics(Record& record) {
   // Into a map of its own first: a metric must see the worker's estimates, not what another metric made of them.
   std::map<std::string, Estimate> computed;

@@ -27,9 +27,11 @@ class Metric {
   virtual std::optional<Estimate> compute(const Record& record) const = 0;
 };
 
-// All metrics of a Record with its timings and series still in it, into record.estimates. Called once, before the Store. Does nothing to
+// All metrics of a Record with its timings and series still in it, into record.estimates. Does nothing to
 // a Record whose outcome is not ok, but for what it used (memory, times of loading).
 void compute_metrics(Record& record);
+// The same for a Record that has metrics already: what cannot be computed any more goes.
+void recompute_metrics(Record& record);
 
 // Every known Metric, sorted by id. Made once; they live as long as the program.
 const std::vector<std::unique_ptr<Metric>>& all_metrics();

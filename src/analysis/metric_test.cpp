@@ -215,13 +215,13 @@ TEST(Metrics, a_gpus_state_over_the_window) {
   record.windows = {{"steady", 1'000'000'000, 5'000'000'000}};
   const std::vector<Nanoseconds> times{0, 2'000'000'000, 3'000'000'000, 6'000'000'000};
   record.series = {{"nvml", "throttle_reasons.cuda1", "bits", false, times, {0, 4, 0x20, 0}},  // power 2 to 3 s, heat 3 to 5 s
-                   {"nvml", "utilization.cuda1", "1", false, times, {0.8, 0.8, 0.8, 0.8}},
+                   {"nvml", "utilization.cuda1", "1", false, times, {0.1, 0.8, 0.7, 0.1}},
                    {"nvml", "temperature.cuda1", "degC", false, times, {90, 60, 65, 80}},
                    {"nvml", "processes.cuda1", "1", false, times, {1, 1, 3, 1}}};
   EXPECT_DOUBLE_EQ(value_of(record, "throttled_share"), 0.75);
   EXPECT_DOUBLE_EQ(value_of(record, "throttled_power_share"), 0.25);
   EXPECT_DOUBLE_EQ(value_of(record, "throttled_thermal_share"), 0.5);
-  EXPECT_DOUBLE_EQ(value_of(record, "gpu_utilization"), 0.8);
+  EXPECT_DOUBLE_EQ(value_of(record, "gpu_utilization"), 0.75) << "samples that look back to before the window do not count";
   EXPECT_EQ(value_of(record, "gpu_temperature_c"), 65) << "only what was read inside the window";
   EXPECT_EQ(value_of(record, "gpu_other_processes"), 2);
   EXPECT_TRUE(absent(record, "gpu_clock_mhz"));
@@ -239,12 +239,30 @@ TEST(Metrics, marks_tell_what_of_the_window_was_the_devices) {
   record.estimates = {{"copy_in_ms", {1, {}, {}, 100}}, {"compute_ms", {30, {}, {}, 100}}, {"copy_out_ms", {2, {}, {}, 100}}};
   EXPECT_NEAR(value_of(record, "marked_share"), 3.3 / 5.051, 1e-9);
   EXPECT_NEAR(value_of(record, "device_idle_share"), 1 - 3.3 / 5.051, 1e-9);
-  const std::vector<Nanoseconds> times{0, 6'000'000'000};
-  record.series = {{"nvml", "utilization.cuda0", "1", false, times, {0.5, 0.5}}};
+  EXPECT_EQ(value_of(record, "host_bound"), 1);
+  record.series = {{"nvml", "utilization.cuda0", "1", false, {0, 5'000'000'000}, {0.1, 0.5}}};
   EXPECT_DOUBLE_EQ(value_of(record, "device_idle_share"), 0.5);
+  record.estimates["compute_ms"].value = 47;
+  record.series[0].values = {0.1, 0.97};
+  EXPECT_EQ(value_of(record, "host_bound"), 0) << "marks agree with the wall time, and the driver's samples are not that exact";
+  record.series[0].values = {0.1, 0.5};
+  EXPECT_EQ(value_of(record, "host_bound"), 1) << "gaps between kernels";
+  Record two = record;
+  two.point.placement.devices.push_back({"", "cuda", 1});
+  EXPECT_DOUBLE_EQ(value_of(two, "marked_share"), value_of(record, "marked_share") / 2);
   record.estimates["compute_ms"].value = 90;  // several in flight
   EXPECT_GT(value_of(record, "marked_share"), 1.5);
   EXPECT_DOUBLE_EQ(value_of(record, "device_idle_share"), 0.5);
+}
+
+TEST(Metrics, recomputing_drops_what_cannot_be_computed_any_more) {
+  Record record = hundred_queries();
+  record.estimates["gpu_utilization"] = {0.5, {}, {}, 1};
+  record.estimates["of_the_worker"] = {1, {}, {}, 1};
+  recompute_metrics(record);
+  EXPECT_FALSE(record.estimates.contains("gpu_utilization"));
+  EXPECT_TRUE(record.estimates.contains("of_the_worker"));
+  EXPECT_TRUE(record.estimates.contains("latency_p50_ms"));
 }
 
 TEST(Metrics, computing_keeps_what_the_worker_knew_and_adds_the_rest) {

@@ -1,4 +1,5 @@
 // `deepgap export`: a Store as CSV or JSON, or as a smaller or anonymous Store.
+#include "analysis/metric.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "report/export_table.h"
@@ -81,7 +82,7 @@ class ExportCommand final : public Command {
   void write_tree() const;
 
   std::string store_, format_, by_ = "record", output_, submitter_ = "unnamed";
-  bool anonymous_ = false, compact_ = false;
+  bool anonymous_ = false, compact_ = false, recompute_ = false;
 };
 
 void ExportCommand::declare(CLI::App& app) {
@@ -97,6 +98,7 @@ void ExportCommand::declare(CLI::App& app) {
   app.add_option("--submitter", submitter_, "Whose tree it is, with --format mlperf")->type_name("NAME")->capture_default_str();
   app.add_flag("--anonymous", anonymous_, "Leave out host names, serial numbers, user names and paths");
   app.add_flag("--compact", compact_, "Write a Store without raw timings, small enough to be committed");
+  app.add_flag("--recompute", recompute_, "Write a Store whose metrics are computed anew from its timings and series");
 }
 
 std::string ExportCommand::chosen_format() const {
@@ -107,13 +109,15 @@ std::string ExportCommand::chosen_format() const {
     return format_;
   }
   const std::string ending = std::filesystem::path(output_).extension().string();
-  return compact_ || ending == ".db" ? "db" : ending == ".json" ? "json" : "csv";
+  return compact_ || recompute_ || ending == ".db" ? "db" : ending == ".json" ? "json" : "csv";
 }
 
 void ExportCommand::check_output(const std::string& format) const {
   if (by_ != "record" && by_ != "point") throw Error(ErrorKind::usage, unknown_name("kind of row", by_, {"record", "point"}));
   if (format == "db" && output_.empty()) throw Error(ErrorKind::usage, "a Store needs a file: add --output NAME.db");
   if (format != "db" && compact_) throw Error(ErrorKind::usage, fmt::format("--compact makes a Store, not {}: leave out --format", format));
+  if (format != "db" && recompute_)
+    throw Error(ErrorKind::usage, fmt::format("--recompute makes a Store, not {}: leave out --format", format));
   if (format == "mlperf" && output_.empty()) throw Error(ErrorKind::usage, "a submission's tree needs a folder: add --output DIR");
   if (format == "mlperf" && anonymous_)
     throw Error(ErrorKind::usage, "--anonymous is not for --format mlperf, which describes the system: leave it out");
@@ -158,7 +162,7 @@ void ExportCommand::write_rows(ExportFormat format) const {
 }
 
 void ExportCommand::write_store() const {
-  copy_store(store_, output_, {.compact = compact_, .anonymous = anonymous_});
+  copy_store(store_, output_, {.compact = compact_, .anonymous = anonymous_, .revise = recompute_ ? recompute_metrics : nullptr});
   const auto bytes = static_cast<double>(std::filesystem::file_size(output_));
   if (compact_ && bytes > committable_bytes) {
     fmt::print(stderr, "deepgap: note: {} has {}, more than the 5 MB that are good to commit\n", output_, format_bytes(bytes));

@@ -12,8 +12,9 @@ namespace deepgap {
 
 // `ranks` are Records with outcome ok, at least one; the result begins as the first. Its timings are those of all that ended in the common
 // window; throughput is their sum, with the ranks' intervals added as independent ones; other estimates are means, weighted by their
-// observations, and offered and achieved rates are sums. A row for each rank stands in the facts: rank.N.device, rank.N.throughput,
-// rank.N.latency_p50_ms, rank.N.window_share (of its own window, that the common one is). The verdict is the worst one, with its rank.
+// observations, and offered and achieved rates are sums; metrics of resources are still those of ranks, to be computed anew. A row for each
+// rank stands in the facts: rank.N.device, rank.N.throughput, rank.N.latency_p50_ms, rank.N.window_share (of its own window, that the
+// common one is). The verdict is the worst one, with its rank.
 Record join_ranks(const Point& point, std::vector<Record> ranks);
 
 }  // namespace deepgap

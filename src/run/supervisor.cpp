@@ -1,5 +1,6 @@
 #include "run/supervisor.h"
 
+#include "analysis/metric.h"
 #include "base/text.h"
 #include "record/point_option.h"
 #include "record/record_json.h"
@@ -200,7 +201,11 @@ Record Supervisor::run_ranks(const Job& job, WorkOrder order) {
     ranks.push_back(start_rank(job, order));
   }
   Together together = run_together(ranks);
-  if (!together.failed) return join_ranks(job.point, std::move(together.records));
+  if (!together.failed) {
+    Record joined = join_ranks(job.point, std::move(together.records));
+    recompute_metrics(joined);
+    return joined;
+  }
   Record record = std::move(together.records.front());
   record.reason = fmt::format("on {}: {}", placement_name(record.point.placement), record.reason);
   record.point = job.point;

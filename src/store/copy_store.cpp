@@ -1,6 +1,7 @@
 // The copy is made under another name in the target's folder and renamed when it is whole, so that a kill leaves no half of one. It is
 // written afresh rather than copied and cut down: no page of it ever held what --anonymous leaves out.
 #include "record/record_json.h"
+#include "record/timing_block.h"
 #include "store/record_rows.h"
 #include "store/schema.h"
 #include "store/store.h"
@@ -44,18 +45,26 @@ class UnfinishedFile {
   std::string target_, path_;
 };
 
-Blocks blocks_of(Statement& select, int64_t row, bool compact) {
+Blocks blocks_of(Statement& select, int64_t row) {
   Blocks blocks;
   select.bind(0, row);
   if (select.step()) {
     blocks.timing_count = select.integer(0);
-    if (!compact) {
-      blocks.timings = select.text(1);
-      blocks.series = select.text(2);
-    }
+    blocks.timings = select.text(1);
+    blocks.series = select.text(2);
   }
   select.reset();
   return blocks;
+}
+
+void revise(Record& record, const Blocks& blocks, const CopyOptions& options) {
+  if (blocks.timing_count > 0 && blocks.timings.empty())
+    throw Error(ErrorKind::input, "the Store is compact: it has no timings and series to compute from");
+  if (!blocks.timings.empty()) record.timings = decode_timings(blocks.timings);
+  if (!blocks.series.empty()) record.series = decode_series(blocks.series);
+  options.revise(record);
+  record.timings = {};
+  record.series = {};
 }
 
 void copy_records(Database& source, Database& target, const CopyOptions& options) {
@@ -71,8 +80,11 @@ void copy_records(Database& source, Database& target, const CopyOptions& options
   Transaction transaction(target, "BEGIN IMMEDIATE");
   for (RecordReader reader(source); reader.next();) {
     Record& record = reader.lend();
+    Blocks blocks = blocks_of(select_blocks, reader.row());
+    if (options.revise) revise(record, blocks, options);
     if (options.anonymous) anonymizer.apply(record);
-    writer.write(record, blocks_of(select_blocks, reader.row(), options.compact));
+    if (options.compact) blocks.timings = blocks.series = {};
+    writer.write(record, blocks);
   }
   transaction.commit();
 }

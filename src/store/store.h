@@ -52,6 +52,8 @@ class Store {
 struct CopyOptions {
   bool compact = false;    // without raw timings and series
   bool anonymous = false;  // without host names, serials, user names and paths
+  // Called with each Record and its timings and series, which it may not change. A Store without these is then an Error{input}.
+  std::function<void(Record&)> revise;
 };
 // Writes a new Store of one file, in the smallest form. `to` appears whole or not at all. Throws Error{input} where `from` cannot be read
 // or `to` exists already, Error{store} when it cannot be written.

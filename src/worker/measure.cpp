@@ -117,15 +117,20 @@ class Measurement {
   void judge(const Stopping& stopping, const std::string& invalid);
   bool stop_if_interrupted();
 
-  // Runs `work` as a stage with its window, telemetry read at both edges.
+  // Runs `work` as a stage with its window.
   template <typename Work>
   void stage(const std::string& name, Work work) {
     pulse_.enter(name);
-    group_.telemetry(order_).edge();
     record_.windows.push_back({name, clock_.now(), 0});
     const size_t index = record_.windows.size() - 1;
     work();
     record_.windows[index].end = clock_.now();
+  }
+  // ... with telemetry read at both edges: of the windows that telemetry is asked about. A reading of a GPU costs milliseconds.
+  template <typename Work>
+  void observed_stage(const std::string& name, Work work) {
+    group_.telemetry(order_).edge();
+    stage(name, work);
     group_.telemetry(order_).edge();
   }
 
@@ -177,7 +182,7 @@ bool Measurement::run() {
 void Measurement::idle() {
   energy_is_read_ = reads_energy(group_.telemetry(order_));
   if (group_.take_first_order()) {
-    stage("idle", [&] { clock_.wait_until(clock_.now() + idle_length(order_.stopping, energy_is_read_)); });
+    observed_stage("idle", [&] { clock_.wait_until(clock_.now() + idle_length(order_.stopping, energy_is_read_)); });
     group_.idle_window() = record_.windows.back();
   } else if (energy_is_read_ && group_.idle_window()) {
     record_.windows.push_back(*group_.idle_window());
@@ -371,7 +376,7 @@ void Measurement::steady() {
   OfferedLoad offered;
   if (Dispatcher* dispatcher = instances_->dispatcher()) dispatcher->take_log();  // that of the warm-up
   if (end_to_end_) end_to_end_->take_log();
-  stage("steady", [&] { drive(meter, *stopping, log, duration, &offered); });
+  observed_stage("steady", [&] { drive(meter, *stopping, log, duration, &offered); });
   if (stop_if_interrupted()) return;
   trim_steady_window(log);
   record_.estimates = meter.estimates();
@@ -414,7 +419,7 @@ void Measurement::mlperf() {
   MarkMeter meter(*target_);
   std::optional<Window> measured;
   if (Dispatcher* dispatcher = instances_->dispatcher()) dispatcher->take_log();  // that of the warm-up
-  stage("steady", [&] { measured = run_mlperf(order_, *inputs_.dataset, meter, clock_, pulse_, interrupted_, record_); });
+  observed_stage("steady", [&] { measured = run_mlperf(order_, *inputs_.dataset, meter, clock_, pulse_, interrupted_, record_); });
   if (stop_if_interrupted()) return;
   if (measured) record_.windows.back() = *measured;
   record_.estimates.merge(meter.estimates());

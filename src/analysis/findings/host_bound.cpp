@@ -10,24 +10,23 @@
 namespace deepgap {
 namespace {
 
-constexpr double idle_limit = 0.1;  // below, noise of a sampled utilization
-
 struct Waiting {
   std::vector<const PointSummary*> idle;  // the most idle first
   size_t known = 0;
 };
 
 Waiting waiting_of(const Workload& workload) {
-  const auto share = [](const PointSummary* point) { return point->find("device_idle_share")->estimate.value; };
+  const auto value = [](const PointSummary* point, const char* metric) { return point->find(metric)->estimate.value; };
   Waiting waiting;
   for (const Line& line : workload.lines) {
     for (const PointSummary* point : line.points) {
-      if (!point->usable() || point->find("device_idle_share") == nullptr) continue;
+      if (!point->usable() || point->find("device_idle_share") == nullptr || point->find("host_bound") == nullptr) continue;
       ++waiting.known;
-      if (share(point) > idle_limit) waiting.idle.push_back(point);
+      if (value(point, "host_bound") > 0.5) waiting.idle.push_back(point);  // in most of its repeats
     }
   }
-  std::stable_sort(waiting.idle.begin(), waiting.idle.end(), [&](const auto* a, const auto* b) { return share(a) > share(b); });
+  std::stable_sort(waiting.idle.begin(), waiting.idle.end(),
+                   [&](const auto* a, const auto* b) { return value(a, "device_idle_share") > value(b, "device_idle_share"); });
   return waiting;
 }
 
@@ -36,7 +35,7 @@ class HostBound final : public Finding {
   std::string id() const override { return "host_bound"; }
   int order() const override { return 30; }
   std::string describe() const override {
-    return "Points whose GPU was idle for more than a tenth of the measured window: the host, not the GPU, sets their speed.";
+    return "Points with host_bound in most of their repeats: the host, not the GPU, sets their speed.";
   }
   std::vector<Statement> find(const Evidence& evidence) const override {
     std::vector<Statement> statements;

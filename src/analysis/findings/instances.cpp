@@ -76,9 +76,21 @@ class InstanceScaling final : public Finding {
       if (line != &best) statement.point_ids.push_back(line->peak()->point_id);
       if (const std::string words = sentence(*line, one); !words.empty()) sentences.push_back(words);
     }
+    if (const std::string words = not_separable(lines, best, one); !words.empty()) sentences.push_back(words);
     statement.detail = join(sentences, " ");
     if (&best != &one) statement.point_ids.push_back(one.peak()->point_id);
     return statement;
+  }
+
+  // Who might as well be the fastest.
+  static std::string not_separable(const std::vector<const Line*>& lines, const Line& best, const Line& one) {
+    std::vector<std::string> others;
+    for (const Line* line : lines) {
+      const auto gain = line == &best || line == &one ? std::nullopt : compare_points(*best.peak(), *line->peak(), "throughput");
+      if (gain && !gain->separable()) others.push_back(place_words(line->key));
+    }
+    if (others.empty()) return {};
+    return "The fastest cannot be told from " + join(others, ", ") + ".";
   }
 
   static std::string sentence(const Line& line, const Line& one) {

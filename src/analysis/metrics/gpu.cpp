@@ -76,24 +76,61 @@ std::optional<double> others(const Series& processes, const Window& window) {
   return most && *most >= 1 ? std::optional(*most - 1) : std::nullopt;
 }
 
-// The driver samples whether a kernel runs; the engine's marks enclose whole queries, gaps between their kernels included. Neither sees
-// idleness that is not there, so the larger counts. Marks of queries that overlap tell nothing.
-std::optional<Estimate> idle_share(const Record& record) {
-  const auto utilization = over_gpus(record, "utilization", Over::mean, time_average);
+// A reading looks back over the driver's sample period, which NVML says is between a sixth of a second and a second: only readings whose
+// period lies in the window tell of it. The last one is taken at the window's edge, just after it.
+std::optional<double> utilization_within(const Series& series, const Window& window) {
+  constexpr Nanoseconds longest_period = 1'000'000'000, edge = 50'000'000;
+  double sum = 0;
+  int64_t count = 0;
+  for (size_t i = 0; i < series.times.size(); ++i) {
+    if (series.times[i] < window.begin + longest_period || series.times[i] > window.end + edge) continue;
+    sum += series.values[i];
+    ++count;
+  }
+  return count > 0 ? std::optional(sum / static_cast<double>(count)) : std::nullopt;
+}
+
+std::optional<Estimate> utilization(const Record& record) { return over_gpus(record, "utilization", Over::mean, utilization_within); }
+
+// By the engine's marks, which enclose whole queries: exact, but gaps between their kernels are within. Those of queries that overlap on
+// a device tell nothing.
+std::optional<double> idle_by_marks(const Record& record) {
+  const auto& devices = record.point.placement.devices;
+  const bool on_gpu = !devices.empty() && std::all_of(devices.begin(), devices.end(), [](const auto& d) { return d.kind == "cuda"; });
   const auto marked = find_metric("marked_share")->compute(record);
-  const bool on_gpu = record.point.placement.devices.size() == 1 && record.point.placement.devices[0].kind == "cuda";
-  std::optional<double> idle;
-  if (utilization) idle = 1 - utilization->value;
-  if (on_gpu && marked && marked->value <= 1.02) idle = std::max(idle.value_or(0), 1 - marked->value);
-  if (!idle) return std::nullopt;
-  return Estimate{std::clamp(*idle, 0.0, 1.0), {}, {}, 1};
+  if (!on_gpu || !marked || marked->value > 1.02) return std::nullopt;
+  return std::max(0.0, 1 - marked->value);
+}
+
+std::optional<double> idle_by_driver(const Record& record) {
+  const auto busy = utilization(record);
+  return busy ? std::optional(std::max(0.0, 1 - busy->value)) : std::nullopt;
+}
+
+// The driver sees the gaps within queries, the marks those between them.
+std::optional<Estimate> idle_share(const Record& record) {
+  const auto marks = idle_by_marks(record), driver = idle_by_driver(record);
+  if (!marks && !driver) return std::nullopt;
+  return Estimate{std::max(marks.value_or(0), driver.value_or(0)), {}, {}, 1};
+}
+
+// Marks are exact to well below 2 % of the wall time; the driver's samples are not.
+std::optional<Estimate> host_bound(const Record& record) {
+  constexpr double by_marks = 0.02, by_driver = 0.1;
+  const auto marks = idle_by_marks(record), driver = idle_by_driver(record);
+  if (!marks && !driver) return std::nullopt;
+  return Estimate{marks.value_or(0) > by_marks || driver.value_or(0) > by_driver ? 1.0 : 0.0, {}, {}, 1};
 }
 
 const bool registered = register_metrics({
-    {"gpu_utilization", "1", Better::neither, "share of the time in which the driver saw a kernel running on the GPU, mean over the window",
-     [](const Record& r) { return over_gpus(r, "utilization", Over::mean, time_average); }},
+    {"gpu_utilization", "1", Better::neither,
+     "share of the time in which the driver saw a kernel running on the GPU, by its samples that lie in the window; none in windows under "
+     "1 s",
+     utilization},
     {"device_idle_share", "1", Better::lower,
      "1 less gpu_utilization or 1 less marked_share, whichever is larger: what the host does not give the GPU to do", idle_share},
+    {"host_bound", "1", Better::lower,
+     "1 where marked_share is below 0.98 or gpu_utilization below 0.9: the host, not the GPU, sets the speed; else 0", host_bound},
     {"gpu_clock_mhz", "MHz", Better::neither, "clock of the GPU's multiprocessors, mean over the window",
      [](const Record& r) { return scaled(over_gpus(r, "clock_sm", Over::mean, time_average), 1e-6); }},
     {"gpu_temperature_c", "degC", Better::neither, "highest temperature of the GPU in the window",

@@ -3,10 +3,13 @@
 #include "analysis/steady.h"
 #include "analysis/throughput.h"
 
+#include <algorithm>
+
 namespace deepgap {
 namespace {
 
-// Time between the first and the last mark of all queries, over the window. Queries that overlap on the device count twice.
+// Time between the first and the last mark of all queries, over the window, mean of the Point's devices. Queries that overlap on a device
+// count twice.
 std::optional<Estimate> marked_share(const Record& record) {
   const auto compute = left_by_worker(record, "compute_ms");
   const auto throughput = steady_throughput(record);
@@ -15,7 +18,8 @@ std::optional<Estimate> marked_share(const Record& record) {
   for (const char* id : {"copy_in_ms", "copy_out_ms"}) {
     if (const auto part = left_by_worker(record, id)) ms += part->value;
   }
-  return Estimate{ms / 1e3 * throughput->value / static_cast<double>(record.point.batch), {}, {}, compute->n};
+  const auto devices = static_cast<double>(std::max<size_t>(1, record.point.placement.devices.size()));
+  return Estimate{ms / 1e3 * throughput->value / static_cast<double>(record.point.batch) / devices, {}, {}, compute->n};
 }
 
 MetricSpec of_worker(const std::string& id, const std::string& describe) {
@@ -27,7 +31,8 @@ const bool registered = register_metrics({
     of_worker("compute_ms", "mean time a query computed, by the engine's marks on the device's clock where it has one"),
     of_worker("copy_out_ms", "mean time a query's outputs took back from the device, by the engine's marks"),
     {"marked_share", "1", Better::higher,
-     "share of the measured window that lies between the marks of queries: copies and computing; above 1 where queries overlap",
+     "share of the measured window that lies between the marks of queries, mean of the devices: copies and computing; above 1 where "
+     "queries overlap",
      marked_share},
 });
 

@@ -5,6 +5,7 @@
 #include "backends/libtorch/torch_network.h"
 
 #include <ATen/Context.h>
+#include <ATen/cuda/CUDAContextLight.h>
 #include <c10/core/InferenceMode.h>
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAGuard.h>
@@ -30,6 +31,8 @@ TorchTarget target_of(const LoadOptions& options, const TorchSettings& settings)
   if (options.precision == "mixed") target.autocast = at::kHalf;  // what PyTorch's autocast takes on a GPU
   return target;
 }
+
+constexpr size_t both = 0;  // of the allocator's statistics: small and large blocks together
 
 class TorchCudaSession final : public Session {
  public:
@@ -66,6 +69,7 @@ class TorchCudaSession final : public Session {
     slots_.clear();
     network_.reset();
     try {
+      at::cuda::clearCublasWorkspaces();  // one of 32 MiB for each stream, kept for the process's life otherwise
       c10::cuda::CUDACachingAllocator::emptyCache();
     } catch (const std::exception&) {  // lost meanwhile
     }
@@ -127,8 +131,8 @@ class TorchCudaSession final : public Session {
 
   MemoryUse memory() const override {
     const auto stats = c10::cuda::CUDACachingAllocator::getDeviceStats(target_.device.index());
-    constexpr size_t all = 0;  // of small and large blocks together
-    return {stats.reserved_bytes[all].current, stats.allocated_bytes[all].current, stats.allocated_bytes[all].peak};
+    return {stats.reserved_bytes[both].current, stats.allocated_bytes[both].current + held_by_graphs_,
+            stats.allocated_bytes[both].peak + held_by_graphs_};
   }
   void reset_peak() override { c10::cuda::CUDACachingAllocator::resetPeakStats(target_.device.index()); }
 
@@ -182,6 +186,14 @@ class TorchCudaSession final : public Session {
       }
     }
     check_cuda(cudaDeviceSynchronize(), "loading the model");
+    if (replays_) measure_graphs();
+  }
+
+  // A captured graph keeps the memory that it works in; the allocator counts it as reserved, and none of it as allocated.
+  void measure_graphs() {
+    c10::cuda::CUDACachingAllocator::emptyCache();
+    const auto stats = c10::cuda::CUDACachingAllocator::getDeviceStats(target_.device.index());
+    held_by_graphs_ = stats.reserved_bytes[both].current - stats.allocated_bytes[both].current;
   }
 
   // On a lost device nothing can be given back, and trying to would end the process before the failure is told.
@@ -287,7 +299,8 @@ class TorchCudaSession final : public Session {
   bool tf32_, replays_;
   const Model& model_;
   CudaSamples samples_;
-  int64_t largest_ = 0;  // batch
+  int64_t largest_ = 0;         // batch
+  int64_t held_by_graphs_ = 0;  // bytes
   std::unique_ptr<TorchNetwork> network_;
   std::vector<std::unique_ptr<CudaSlot>> slots_;
 

@@ -2,9 +2,9 @@
 """Whether deepgap's figures for libtorch_cuda are fair: each beside a plain loop over PyTorch's Python interface on the same GPU.
 
     python3 bench/peers/torch_cuda.py [--program build/bin/deepgap] [--models resnet18,resnet50] [--precisions fp16] [--batches 1,32,256]
-        [--modes graph,eager] [--inputs ready] [--rounds 5] [--seconds 2]
+        [--modes graph,eager] [--layouts channels_last,channels_first] [--inputs ready] [--rounds 5] [--seconds 2]
 
-Both sides run the same layers, channels last, random weights, as a CUDA graph or eagerly. The loop keeps one batch on the GPU in the
+Both sides run the same layers, random weights, as a CUDA graph or eagerly. The loop keeps one batch on the GPU in the
 network's own type and layout; deepgap takes its samples as --inputs says. The loop is timed twice: `each` waits for every batch, as a
 query does, and is what the ratio is of; `ahead` launches batches without waiting, which no caller who needs the answers can do. A round is
 one process each, one after the other, the first changing with the round. Printed: medians of images/s, and median and quartiles of the
@@ -57,14 +57,15 @@ def network(name):
     return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(channels, 1000))
 
 
-def loop(name, precision, batch, mode, seconds):
+def loop(name, precision, batch, mode, layout, seconds):
     """Images/s of the loop, waiting for each batch and not: the body of the child process."""
     import time
     import torch
     torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = precision == "tf32"
     kind = {"fp16": torch.float16, "bf16": torch.bfloat16}.get(precision, torch.float32)
-    net = network(name).eval().to("cuda", kind, memory_format=torch.channels_last)
-    x = torch.rand(batch, 3, 224, 224, device="cuda", dtype=kind).contiguous(memory_format=torch.channels_last)
+    form = torch.channels_last if layout == "channels_last" else torch.contiguous_format
+    net = network(name).eval().to("cuda", kind, memory_format=form)
+    x = torch.rand(batch, 3, 224, 224, device="cuda", dtype=kind).contiguous(memory_format=form)
     with torch.inference_mode():
         step = lambda: net(x)
         if mode == "graph":
@@ -108,19 +109,20 @@ class Bench:
     def __init__(self, arguments, folder):
         self.arguments, self.folder = arguments, pathlib.Path(folder)
 
-    def deepgap(self, name, precision, batch, mode):
+    def deepgap(self, name, precision, batch, mode, layout):
         a, store = self.arguments, self.folder / "bench.db"
         store.unlink(missing_ok=True)
         output_of([a.program, "run", "--model", name, "--backend", "libtorch_cuda", "--device", "cuda:0", "--precision", precision, "--batch",
                    batch, "--warmup", 20, "--duration", f"{a.seconds}s", "--repeats", 1, "--check", "off", "--store", store, "--axis",
-                   f"cuda_graph={'on' if mode == 'graph' else 'off'}", "--axis", "channels_last=on", "--axis", f"inputs={a.inputs}"])
+                   f"cuda_graph={'on' if mode == 'graph' else 'off'}", "--axis",
+                   f"channels_last={'on' if layout == 'channels_last' else 'off'}", "--axis", f"inputs={a.inputs}"])
         row = next(csv.DictReader(io.StringIO(output_of([a.program, "export", store, "--format", "csv"]))))
         if row["outcome"] != "ok":
             sys.exit(f"torch_cuda.py: {row['reason']}")
         return float(row["throughput"])
 
-    def torch(self, name, precision, batch, mode):
-        text = output_of([sys.executable, __file__, "--child", json.dumps([name, precision, batch, mode, self.arguments.seconds])])
+    def torch(self, *what):
+        text = output_of([sys.executable, __file__, "--child", json.dumps([*what, self.arguments.seconds])])
         return json.loads(text.splitlines()[-1])
 
     def compare(self, *what):
@@ -144,6 +146,7 @@ def main():
     parser.add_argument("--precisions", default="fp16")
     parser.add_argument("--batches", default="1,32,256")
     parser.add_argument("--modes", default="graph,eager")
+    parser.add_argument("--layouts", default="channels_last")
     parser.add_argument("--inputs", default="ready")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=2)
@@ -152,13 +155,13 @@ def main():
     if arguments.child:
         print(json.dumps(loop(*json.loads(arguments.child))))
         return 0
-    print(f"{arguments.rounds} rounds of {arguments.seconds:g} s, channels last, inputs={arguments.inputs}, images/s")
-    print("| model | precision | batch | mode | deepgap | each | ahead | ratio to each (quartiles) |\n|" + " --- |" * 8)
+    print(f"{arguments.rounds} rounds of {arguments.seconds:g} s, inputs={arguments.inputs}, images/s")
+    print("| model | precision | batch | mode | layout | deepgap | each | ahead | ratio to each (quartiles) |\n|" + " --- |" * 9)
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(arguments, folder)
-        middles = [bench.compare(name, precision, int(batch), mode) for name in arguments.models.split(",")
+        middles = [bench.compare(name, precision, int(batch), mode, layout) for name in arguments.models.split(",")
                    for precision in arguments.precisions.split(",") for mode in arguments.modes.split(",")
-                   for batch in arguments.batches.split(",")]
+                   for layout in arguments.layouts.split(",") for batch in arguments.batches.split(",")]
     return 1 if min(middles) < AIM else 0
 
 

@@ -6,6 +6,7 @@
 Exit code 0: all is right; 1: something is not, named; 77: there is no GPU or no LibTorch here, with the reason. Needs Python 3.8 alone.
 Usage: run.py [PROGRAM [CONFORMANCE_PROGRAM]] [--keep FOLDER]"""
 import csv
+import ctypes
 import json
 import os
 import pathlib
@@ -80,9 +81,10 @@ def settings(program, folder):
     rows, printed = rows_of(program, folder, "settings", "--model", MODEL, "--device", "cuda:0", "--precision", ",".join(PRECISIONS),
                             "--batch", "1,32", "--axis", "channels_last=off,on", "--axis", "cuda_graph=off,on")
     expect_all_ok(rows, printed, len(PRECISIONS) * 8, "every precision, layout and mode, checked against the FP32 reference")
-    for row in rows:
-        if row["outcome"] == "ok" and row["device_memory_mib"] in ("", "0"):
-            check(False, f"device memory of {row['precision']} batch {row['batch']}")
+    memory = {(row["precision"], row["batch"], row["options"]): float(row["device_memory_mib"] or 0) for row in rows if row["outcome"] == "ok"}
+    for (precision, batch, options), mib in memory.items():
+        eager = memory.get((precision, batch, options.replace("cuda_graph=on", "cuda_graph=off")), 0)
+        check(mib > 0 and mib >= 0.9 * eager, f"memory of {precision} batch {batch} {options}: {mib:.0f} MiB, eager {eager:.0f}")
     rows, printed = rows_of(program, folder, "inputs", "--model", MODEL, "--device", "cuda:0", "--precision", ",".join(PRECISIONS),
                             "--batch", "3,6", "--axis", "inputs=host,device,ready", "--axis", "channels_last=off,on", "--axis", "cuda_graph=on")
     expect_all_ok(rows, printed, len(PRECISIONS) * 12, "samples in the host's memory, on the GPU, and there as the network takes them")
@@ -104,6 +106,77 @@ def refusals(program, folder):
     check(by_batch.get("1", {}).get("outcome") == "ok", "a small batch fits into half a percent of the memory")
     large = by_batch.get("512", {})
     check(large.get("outcome") == "out_of_memory", f"a large one is out of memory, and the run goes on: {large.get('reason', printed)}")
+
+
+class OthersMemory:
+    """A context of this process that holds all of the GPU's memory but `free` bytes, by the driver's own interface."""
+
+    def __init__(self, free):
+        self.cuda = ctypes.CDLL("libcuda.so.1")
+        device, self.context, available, total, place = (ctypes.c_int(), ctypes.c_void_p(), ctypes.c_size_t(), ctypes.c_size_t(), ctypes.c_uint64())
+        self.require(self.cuda.cuInit(0))
+        self.require(self.cuda.cuDeviceGet(ctypes.byref(device), 0))
+        self.require(self.cuda.cuCtxCreate_v2(ctypes.byref(self.context), 0, device))
+        self.require(self.cuda.cuMemGetInfo_v2(ctypes.byref(available), ctypes.byref(total)))
+        self.require(self.cuda.cuMemAlloc_v2(ctypes.byref(place), ctypes.c_size_t(available.value - free)))
+
+    @staticmethod
+    def require(code):
+        if code != 0:
+            raise OSError(f"CUDA driver error {code}")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.cuda.cuCtxDestroy_v2(self.context)
+
+
+def memory_of_others(program, folder):
+    print("memory that another process holds")
+    with OthersMemory(free=1500 << 20):
+        rows, printed = rows_of(program, folder, "others", "--model", "resnet50", "--device", "cuda:0", "--batch", "1,512")
+    by_batch = {row["batch"]: row for row in rows}
+    check(by_batch.get("1", {}).get("outcome") == "ok", f"a small batch fits into what is left: {by_batch.get('1', {}).get('reason', printed)}")
+    large = by_batch.get("512", {})
+    check(large.get("outcome") == "out_of_memory", f"a large one is out of memory: {large.get('reason', printed)}")
+    with OthersMemory(free=64 << 20):
+        rows, printed = rows_of(program, folder, "nothing-left", "--model", MODEL, "--device", "cuda:0", "--batch", "1")
+    found = rows[0] if rows else {}
+    check(found.get("outcome") == "out_of_memory", f"where not even a context fits: {found.get('outcome')}, {found.get('reason', printed)}")
+    rows, printed = rows_of(program, folder, "freed", "--model", MODEL, "--device", "cuda:0", "--batch", "1")
+    expect_all_ok(rows, printed, 1, "when it is free again")
+
+
+# What the CUDA runtime asks of a driver before anything else.
+OLD_DRIVER = """
+#include <stddef.h>
+int cuInit(unsigned flags) { return 0; }
+int cuDriverGetVersion(int* version) { *version = 11040; return 0; }
+int cuGetProcAddress(const char* name, void** function, int version, unsigned long long flags) { *function = NULL; return 500; }
+int cuGetProcAddress_v2(const char* name, void** function, int version, unsigned long long flags, int* status) {
+  *function = NULL;
+  return 500;
+}
+"""
+
+
+def old_driver(program, folder):
+    print("a driver of CUDA 11.4, played")
+    (folder / "old").mkdir(exist_ok=True)
+    source = folder / "old" / "driver.c"
+    source.write_text(OLD_DRIVER)
+    try:
+        made = subprocess.run(["cc", "-shared", "-fPIC", "-o", str(folder / "old" / "libcuda.so.1"), str(source)], capture_output=True, text=True)
+    except FileNotFoundError:
+        print("  skipped: no C compiler here to make one")
+        return
+    check(made.returncode == 0, f"it compiles {made.stderr}")
+    environment = {**os.environ, "LD_LIBRARY_PATH": f"{folder / 'old'}:{os.environ.get('LD_LIBRARY_PATH', '')}"}
+    told = subprocess.run([program, "backends", "--json"], capture_output=True, text=True, env=environment, timeout=120)
+    row = {row["name"]: row for row in json.loads(told.stdout)}[BACKEND] if told.returncode == 0 else {}
+    reason = row.get("reason") or ""
+    check(not row.get("available", True) and "driver" in reason, f"the engine is not available: {reason or told.stderr}")
 
 
 # The first query faults in a kernel; only TorchScript can be made to do that.
@@ -166,6 +239,8 @@ def main():
             conformance(suite[0])
         settings(program, folder)
         refusals(program, folder)
+        memory_of_others(program, folder)
+        old_driver(program, folder)
         lost_device(program, folder)
     print("all right" if not failures else "WRONG: " + "; ".join(failures))
     return 1 if failures else 0

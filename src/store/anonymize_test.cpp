@@ -125,7 +125,9 @@ TEST(CopyStore, RecordsAreRevisedWithTheirTimings) {
   const auto count = [](Record& record) { record.estimates["seen"] = {static_cast<double>(record.timings.size()), {}, {}, 1}; };
   copy_store(copied.from, copied.to, {.compact = true, .anonymous = false, .revise = count});
   Store(copied.to, Store::Mode::read).look([](const Record& record) {
-    if (record.record_id == example_record(5).record_id) EXPECT_EQ(record.estimates.at("seen").value, 2000);
+    if (record.record_id == example_record(5).record_id) {
+      EXPECT_EQ(record.estimates.at("seen").value, 2000);
+    }
   });
   EXPECT_THROW(copy_store(copied.to, copied.to + "2", {.compact = false, .anonymous = false, .revise = count}), Error);
 }

@@ -13,6 +13,7 @@
 namespace deepgap {
 namespace {
 
+constexpr size_t least_readings = 3;    // of power within a window: fewer are no estimate of its mean
 constexpr double wrap_j = 4294967.296;  // 2^32 mJ
 // A counter is read up to one step late at either edge, evenly spread: the difference of the two is within this of a step in 95 %.
 constexpr double edges_95 = 0.776;
@@ -152,6 +153,7 @@ std::optional<Energy> sampled(const Series& power, const Window& window) {
   for (size_t i = 0; i < power.times.size(); ++i) {
     if (power.times[i] >= window.begin && power.times[i] <= window.end) inside.push_back(power.values[i]);
   }
+  if (inside.size() < least_readings) return std::nullopt;
   const auto mean = estimate_correlated_mean(inside);
   return Energy{*watts * length, mean ? mean->interval().half_width() * length : 0};
 }

@@ -125,6 +125,12 @@ TEST(Energy, metrics_have_the_counter_first_and_power_beside_it) {
   EXPECT_NEAR(e.at("items_per_s_per_w").value, 2, 0.02);
 }
 
+TEST(Energy, two_readings_of_power_are_no_estimate) {
+  Record record = on_gpu(second, 2 * second);
+  record.series = {{"nvml", "power.cuda0", "W", false, {0, second + 1, 2 * second - 1, 3 * second}, {80, 700, 700, 80}}};
+  EXPECT_FALSE(sampled_energy(record, record.windows[0]));
+}
+
 TEST(Energy, without_a_source_there_is_no_value) {
   Record record = on_gpu(second, 9 * second);
   record.series = {{"proc", "cpu_time", "s", true, {0, 10 * second}, {0, 5}}};

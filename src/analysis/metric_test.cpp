@@ -190,7 +190,7 @@ TEST(Metrics, energy_by_counter_else_by_power_else_absent) {
   EXPECT_TRUE(absent(record, "power_w"));
   EXPECT_TRUE(absent(record, "energy_j_per_item"));
   // A line from 10 W to 30 W: 20 W on average, 40 J.
-  record.series = {{"nvml", "power", "W", false, {0, 2'000'000'000}, {10, 30}}};
+  record.series = {{"nvml", "power", "W", false, {0, 1'000'000'000, 2'000'000'000}, {10, 20, 30}}};
   EXPECT_DOUBLE_EQ(value_of(record, "power_w"), 20);
   EXPECT_DOUBLE_EQ(value_of(record, "energy_j_per_item"), 0.1);
   EXPECT_DOUBLE_EQ(value_of(record, "items_per_s_per_w"), 10);

@@ -27,7 +27,7 @@ class ProbeThread final : public Telemetry {
       auto probe = registry.make("probe", name);
       const auto reason = probe->open(settings_);
       availability_[fmt::format("probe.{}", name)] = reason ? "not available: " + *reason : "available";
-      if (!reason) probes_.push_back({std::move(probe)});
+      if (!reason) probes_.push_back({std::move(probe), 0, began_ + settings_.slow_period});
     }
     if (probes_.empty()) return;
     read_due(true);

@@ -2,6 +2,8 @@
 
 #include "analysis/words.h"
 #include "base/text.h"
+#include "record/point_option.h"
+#include "record/record_json.h"
 #include "record/tenant_set.h"
 
 #include <fmt/format.h>
@@ -26,6 +28,28 @@ bool is_whole(const TenantSet& set) {
   return std::all_of(set.tenants.begin(), set.tenants.end(), [](const TenantInterference& t) { return t.alone != nullptr; });
 }
 
+// What names leave out because all tenants have it, as far as it tells one set from another: ", batch 8, fp16".
+std::string common_words(const std::vector<TenantInterference>& tenants) {
+  using Words = std::string (*)(const Point&);
+  constexpr std::array<Words, 5> all{
+      [](const Point& p) { return fmt::format("batch {}", p.batch); },
+      [](const Point& p) { return p.scenario == "batch" ? std::string() : p.scenario; },
+      [](const Point& p) {
+        const std::string rate = option_of(p, "rate");
+        return rate.empty() ? rate : "rate=" + rate;
+      },
+      [](const Point& p) { return p.precision == "fp32" ? std::string() : p.precision; },
+      [](const Point& p) { return p.placement == Placement{} ? std::string() : placement_name(p.placement); }};
+  const Point& first = tenants.front().together->point;
+  std::string words;
+  for (const Words of : all) {
+    const std::string word = of(first);
+    const auto same = [&](const TenantInterference& tenant) { return of(tenant.together->point) == word; };
+    if (!word.empty() && std::all_of(tenants.begin(), tenants.end(), same)) words += ", " + word;
+  }
+  return words;
+}
+
 std::string ratio_words(const Comparison& comparison) {
   constexpr double meaningless = 20;  // beyond such a range numbers would only look like knowledge
   const auto& interval = comparison.interval;
@@ -39,7 +63,8 @@ std::string ratio_words(const Comparison& comparison) {
 std::string TenantSet::label() const {
   std::vector<std::string> names;
   for (const TenantInterference& tenant : tenants) names.push_back(tenant_name(tenant.together->point));
-  return fmt::format("{}, CPUs {}", join(names, " beside "), splits_cpus(tenants.front().together->point) ? "split" : "shared");
+  const Point& first = tenants.front().together->point;
+  return fmt::format("{}{}, CPUs {}", join(names, " beside "), common_words(tenants), splits_cpus(first) ? "split" : "shared");
 }
 
 std::optional<TenantSet::Sum> TenantSet::work() const {

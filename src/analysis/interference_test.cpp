@@ -46,7 +46,7 @@ TEST(Interference, is_the_ratio_to_each_alone) {
   const auto points = summarize_points(two_tenants("batch", "share"));
   const auto sets = tenant_sets(points);
   ASSERT_EQ(sets.size(), 1u);
-  EXPECT_EQ(sets[0].label(), "a beside b, CPUs shared");
+  EXPECT_EQ(sets[0].label(), "a beside b, batch 1, CPUs shared");
   ASSERT_EQ(sets[0].tenants.size(), 2u);
   const TenantInterference& a = sets[0].tenants[0];
   EXPECT_NEAR(a.throughput->ratio, 0.7, 1e-9);

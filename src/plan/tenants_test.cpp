@@ -122,7 +122,7 @@ backend = "native"
 model = "resnet50"
 batch = "1..4*2"
 [[grid.tenant]]
-model = "mobilenetv2"
+model = "mobilenet_v2"
 scenario = "server"
 options = { rate = 20 }
 [[grid.skip]]

@@ -1,6 +1,6 @@
 // Tenants: Points that are measured at the same time, each by a process of its own, to see what that costs each of them. Their options
 // say so:
-//     tenants=resnet50 batch=8 + mobilenetv2    the whole set, told by what sets its Points apart
+//     tenants=resnet50 batch=8 + mobilenet_v2    the whole set, told by what sets its Points apart
 //     tenant=1/2                                which of them this Point is
 //     tenant_cpus=share                         each may use all CPUs; split: each is pinned to its part of them
 // Pure functions; any thread.

@@ -19,15 +19,15 @@ std::vector<Point> pair_of(const std::string& first, const std::string& second, 
 }
 
 TEST(TenantSet, tells_only_what_sets_its_points_apart) {
-  std::vector<Point> points = pair_of("resnet50", "mobilenetv2", "libtorch_cuda");
+  std::vector<Point> points = pair_of("resnet50", "mobilenet_v2", "libtorch_cuda");
   points[0].batch = 8;
   points[1].scenario = "server";
   points[1].options["rate"] = "20";
   join_tenants(points);
-  EXPECT_EQ(points[0].options.at("tenants"), "resnet50 batch=8 scenario=batch + mobilenetv2 batch=1 rate=20 scenario=server");
+  EXPECT_EQ(points[0].options.at("tenants"), "resnet50 batch=8 scenario=batch + mobilenet_v2 batch=1 rate=20 scenario=server");
   EXPECT_EQ(points[1].options.at("tenant"), "2/2");
   EXPECT_EQ(points[1].options.at("tenant_cpus"), "share");
-  EXPECT_EQ(tenant_name(points[1]), "mobilenetv2 batch=1 rate=20 scenario=server");
+  EXPECT_EQ(tenant_name(points[1]), "mobilenet_v2 batch=1 rate=20 scenario=server");
 }
 
 TEST(TenantSet, equal_tenants_are_two_points) {
@@ -42,7 +42,7 @@ TEST(TenantSet, is_the_same_for_its_tenants_and_another_for_others) {
   std::set<std::string> sets;
   for (const char* backend : {"native", "onnxruntime"}) {
     for (const char* cpus : {"share", "split"}) {
-      std::vector<Point> points = pair_of("resnet50", "mobilenetv2", backend);
+      std::vector<Point> points = pair_of("resnet50", "mobilenet_v2", backend);
       points[1].options["rate"] = "20";
       for (Point& point : points) point.options["tenant_cpus"] = cpus;
       join_tenants(points);

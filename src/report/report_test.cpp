@@ -181,7 +181,7 @@ TEST(HtmlReport, sets_tenants_beside_themselves_alone) {
   const std::string html = html_of(records);
   EXPECT_THAT(html, HasSubstr("<h2>Tenants</h2>"));
   EXPECT_THAT(html, HasSubstr("href=\"#tenants\""));
-  EXPECT_THAT(html, HasSubstr("resnet50 beside a&lt;b, CPUs shared"));
+  EXPECT_THAT(html, HasSubstr("resnet50 beside a&lt;b, batch 1, CPUs shared"));
   EXPECT_THAT(html, HasSubstr("<td class=\"num\">0.60<small>"));
   EXPECT_THAT(html, HasSubstr("they keep 0.60 and 0.60 of their throughput alone"));
   EXPECT_THAT(html, Not(HasSubstr("not separable"))) << "who is beside others does not compete with who is alone";

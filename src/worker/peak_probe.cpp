@@ -52,10 +52,10 @@ class UntilHopeless final : public Stopping {
 
 }  // namespace
 
-void draw_own_arrivals(PointOptions& options, const std::vector<ScenarioOption>& known, int repeat) {
+void draw_own_arrivals(PointOptions& options, const std::vector<ScenarioOption>& known, int number) {
   const bool takes_seed = std::any_of(known.begin(), known.end(), [](const ScenarioOption& option) { return option.name == "seed"; });
   constexpr uint64_t apart = 1'000'003;  // tenants draw from seeds that follow each other
-  if (takes_seed) options.scenario["seed"] = std::to_string((options.seed + apart * static_cast<uint64_t>(repeat)) % INT64_MAX);
+  if (takes_seed) options.scenario["seed"] = std::to_string((options.seed + apart * static_cast<uint64_t>(number)) % INT64_MAX);
 }
 
 std::unique_ptr<Stopping> until_hopeless(std::unique_ptr<Stopping> rule, const LatencyBound& bound, Nanoseconds duration, double rate) {

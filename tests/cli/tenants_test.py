@@ -129,6 +129,13 @@ class TenantsTest(unittest.TestCase):
         if len(os.sched_getaffinity(0)) > 1:
             self.assertNotEqual(facts[0]["cpus.affinity"], facts[1]["cpus.affinity"], "each has CPUs of its own")
 
+    def test_tenants_are_not_asked_at_the_same_times(self):
+        load = ["--axis", "null.latency=0s", "--scenario", "server", "--rate", "100", "--duration", "1s"]
+        result = self.run_deepgap(*load, "--tenant", "batch=1", "--tenant", "batch=1")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        first, second = self.together()
+        self.assertNotEqual(first["offered_rate"], second["offered_rate"], "arrivals of their own")
+
     def test_bad_input_is_one_line(self):
         for flags, words in (([], "needs another one beside it"), (["--tenant", "model=resnet5"], "unknown model 'resnet5', did you mean 'resnet50'"),
                              (["--tenant", "resnet50"], "is not name=value"), (["--tenant", "batch=1,batch=2"], "batch is given twice"),

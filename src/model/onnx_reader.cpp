@@ -16,7 +16,8 @@ namespace deepgap {
 namespace {
 
 constexpr int first_opset = 7, last_opset = 21;
-constexpr const char* too_large = "larger than 2 GiB, where protobuf ends; a larger network keeps its weights in a file beside it (external data)";
+constexpr const char* too_large =
+    "larger than 2 GiB, where protobuf ends; a larger network keeps its weights in a file beside it (external data)";
 
 struct ModelParts {
   std::optional<std::span<const std::byte>> graph;

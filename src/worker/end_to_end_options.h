@@ -39,8 +39,8 @@ void require_pictures(const Point& point, const EndToEndOptions& options, const 
 Support end_to_end_support(const Point& point, const EndToEndOptions& options);
 
 int decode_threads(const Point& point, const EndToEndOptions& options, size_t cpus);
-// Queries in the stages at a time: what the Sessions hold in `slots` each, a batch that is ready, and as many as keep the threads busy; 1 for
-// serial.
+// Queries in the stages at a time: what the Sessions hold in `slots` each, a batch that is ready, and as many as keep the threads busy; 1
+// for serial.
 int64_t lanes(const Point& point, const EndToEndOptions& options, const DispatchOptions& dispatch, int threads, int64_t slots);
 
 }  // namespace deepgap

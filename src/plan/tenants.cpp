@@ -41,6 +41,13 @@ void require_joinable(const Point& point) {
     fail(fmt::format("{}: tenant_cpus=split chooses the CPUs; leave out affinity, or split", where));
 }
 
+// Tenants of one seed would be asked at the very same times. Each has the same arrivals alone as beside the others, so that the ratio does
+// not tell how many happened to come.
+void give_own_arrivals(Point& point, size_t index) {
+  const bool draws = point.scenario == "server" || point.scenario == "bursty" || point.scenario == "concurrency";
+  if (draws && index > 0) point.options.emplace("arrivals", std::to_string(index));
+}
+
 }  // namespace
 
 TenantAxes parse_tenant(const std::string& text) {
@@ -96,6 +103,7 @@ std::vector<Point> tenants_of_choice(const Grid& grid, const std::vector<std::st
     for (size_t i = 0; i < grid.axes.size(); ++i) set_on_point(point, grid.axes[i].name, choice[i], cpus);
     for (const Axis& axis : tenant) set_on_point(point, axis.name, choice[own++], cpus);
     require_joinable(point);
+    give_own_arrivals(point, points.size() - 1);
   }
   join_tenants(points);
   return points;

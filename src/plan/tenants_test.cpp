@@ -61,6 +61,15 @@ TEST(Tenants, lists_of_a_tenant_and_of_the_grid_are_axes) {
   EXPECT_EQ(jobs.size() - together, 3u) << "each alone once";
 }
 
+TEST(Tenants, are_not_asked_at_the_same_times) {
+  const auto jobs = expand(study_of({{"model", {"a"}}, {"scenario", {"server"}}, {"rate", {"20"}}}, {{}, {}, {{"arrivals", {"7"}}}}), 4);
+  ASSERT_EQ(jobs.size(), 6u);
+  EXPECT_FALSE(jobs[0].point.options.contains("arrivals"));
+  EXPECT_EQ(jobs[1].point.options.at("arrivals"), "1");
+  EXPECT_EQ(jobs[4].point.options.at("arrivals"), "1") << "the same alone as beside the others";
+  EXPECT_EQ(jobs[5].point.options.at("arrivals"), "7");
+}
+
 TEST(Tenants, a_skip_rule_for_one_leaves_out_the_set) {
   Study study = study_of({}, {{{"model", {"a"}}, {"batch", {"1", "8"}}}, {{"model", {"b"}}}});
   study.grids[0].skips = {{{{"model", "=", "a"}, {"batch", "=", "8"}}, ""}};

@@ -2,7 +2,6 @@
 
 #include "base/text.h"
 #include "record/point_option.h"
-#include "record/tenant_set.h"
 #include "scenario/end_to_end_target.h"
 #include "telemetry/affinity.h"
 #include "telemetry/environment.h"
@@ -205,7 +204,7 @@ void Measurement::prepare() {
   keep_lanes_busy(order_.point, scenario_->options(), options_);
   keep_sessions_busy(order_.point, scenario_->options(), options_);
   if (options_.peak_search) draw_own_arrivals(options_, scenario_->options(), order_.repeat);
-  if (const auto place = tenant_place(order_.point)) draw_own_arrivals(options_, scenario_->options(), place->number - 1);
+  if (options_.arrivals > 0) draw_own_arrivals(options_, scenario_->options(), static_cast<int>(options_.arrivals));
   scenario_->parse(options_.scenario);
   apply_default_duration(*scenario_, record_.stopping);
   inputs_ = group_.inputs(order_, options_);

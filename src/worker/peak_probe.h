@@ -9,7 +9,7 @@
 namespace deepgap {
 
 // Gives the scenario, where it takes a seed, another one for each `number`: a repeat, so that repeats say something about other arrivals
-// too, or a tenant, so that not all of them are asked at the same times. The model's weights stay those of the Point's seed.
+// too, or the Point's `arrivals`. The model's weights stay those of the Point's seed.
 void draw_own_arrivals(PointOptions& options, const std::vector<ScenarioOption>& known, int number);
 
 // `rule`, or the end as soon as more queries have missed the bound than its percentile allows in the whole `duration`, even if all that are

@@ -35,6 +35,7 @@ int64_t whole(const std::string& name, const std::string& value, int64_t least, 
 void set_own(PointOptions& sorted, const std::string& name, const std::string& value) {
   if (set_dispatch_option(sorted.dispatch, name, value)) return;
   if (name == "seed") sorted.seed = static_cast<uint64_t>(whole(name, value, 0, INT64_MAX));
+  if (name == "arrivals") sorted.arrivals = whole(name, value, 0, 1'000'000);
   if (name == "samples") sorted.samples = whole(name, value, 1, 65'536);
   if (name == "streams") sorted.streams = whole(name, value, 1, 1024);
   if (name == "shape") sorted.shapes = parse_shapes(value);
@@ -105,6 +106,7 @@ std::vector<int> parse_cpu_list(const std::string& text) {
 std::vector<OptionInfo> worker_options() {
   std::vector<OptionInfo> options{
       {"seed", "of seeded weights and samples", "1", true},
+      {"arrivals", "which arrivals of the seed a random schedule draws; tenants have different ones", "0"},
       {"samples", "different samples that a batch cycles", "4"},
       {"streams", "queries that the session can hold at a time, at least", "1"},
       {"shape", "sizes of open inputs: input:1x3x224x224, several joined by '/'", "", true},

@@ -135,6 +135,9 @@ class TenantsTest(unittest.TestCase):
         self.assertEqual(result.returncode, 0, result.stderr)
         first, second = self.together()
         self.assertNotEqual(first["offered_rate"], second["offered_rate"], "arrivals of their own")
+        alone = [row["offered_rate"] for row in self.rows() if not row["tenant"]]
+        for row in first, second:
+            self.assertTrue(any(abs(row["offered_rate"] - rate) < 1e-6 for rate in alone), "and the same ones alone")
 
     def test_bad_input_is_one_line(self):
         for flags, words in (([], "needs another one beside it"), (["--tenant", "model=resnet5"], "unknown model 'resnet5', did you mean 'resnet50'"),

@@ -8,6 +8,7 @@ namespace deepgap {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 struct Made {
@@ -513,7 +514,19 @@ TEST(Findings, end_to_end_says_what_sets_the_pace) {
                   .options = {{"end_to_end", "overlapped"}, {"decode_threads", "4"}}});
   said = find("end_to_end", collector);
   ASSERT_THAT(said, SizeIs(1)) << "threads are compared too";
-  EXPECT_THAT(said[0].detail, HasSubstr("the network sets the pace"));
+  EXPECT_THAT(said[0].detail, HasSubstr("the network sets the pace."));
+}
+
+TEST(Findings, end_to_end_says_when_the_network_is_slower_than_alone) {
+  ResultsCollector collector;
+  add(collector, {.throughputs = {99, 100, 101}, .metrics = {{"compute_ms", 10}}});
+  auto metrics = decoding_for(0.7, 0.96);
+  metrics["compute_ms"] = 13;
+  add(collector, {.throughputs = {74, 75, 76}, .metrics = metrics, .options = {{"end_to_end", "overlapped"}}});
+  const auto said = find("end_to_end", collector);
+  ASSERT_THAT(said, SizeIs(1));
+  EXPECT_THAT(said[0].detail, HasSubstr("the network sets the pace, slower than alone: they share the CPUs."));
+  EXPECT_THAT(said[0].detail, Not(HasSubstr("One stage after the other"))) << "was not measured";
 }
 
 }  // namespace

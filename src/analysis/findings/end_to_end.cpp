@@ -96,7 +96,7 @@ class EndToEndPace final : public Finding {
     if (mode_of(best) == "overlapped") {
       const auto gain = serial == nullptr ? std::nullopt : compare_points(best, *serial, "throughput");
       if (gain) statement.detail += fmt::format("Overlapped, the throughput is {}. ", comparison_words(*gain, "serial"));
-      statement.detail += bound(best);
+      statement.detail += bound(best, alone);
     }
     return statement;
   }
@@ -112,13 +112,15 @@ class EndToEndPace final : public Finding {
                        format_percent(value(serial, "stage_compute_share")));
   }
 
-  static std::string bound(const PointSummary& best) {
+  static std::string bound(const PointSummary& best, const PointSummary* alone) {
     const double threads = value(best, "decode_busy_share"), network = value(best, "marked_share");
     const std::string worked = fmt::format(
         "The threads that decode worked for {} of the window, the network for {}: ", format_percent(threads), format_percent(network));
     if (threads >= busy && network >= busy) return worked + "both are at their limit.";
     if (threads >= busy) return worked + "decoding sets the pace; more decode_threads help where there are CPUs for them.";
-    if (network >= busy) return worked + "the network sets the pace.";
+    const double alone_ms = alone == nullptr ? 0 : value(*alone, "compute_ms");
+    const bool slowed = alone_ms > 0 && value(best, "compute_ms") > 1.1 * alone_ms;
+    if (network >= busy) return worked + "the network sets the pace" + (slowed ? ", slower than alone: they share the CPUs." : ".");
     return worked + "neither is at its limit; more in flight (in_flight), or fewer threads where they share CPUs, may help.";
   }
 };

@@ -53,7 +53,7 @@ std::vector<MetricSpec> family() {
     metrics.push_back({id, "ms", Better::lower, "end to end: mean time that a query " + describe,
                        [id](const Record& record) { return left_by_worker(record, id); }});
     metrics.push_back({stage_id(stage, "share"), "1", Better::neither,
-                       "end to end: share of a query's time, submission to answer, in which it " + describe,
+                       "end to end: " + id + " over the time of all stages, from a query's submission to its answer",
                        [stage](const Record& record) { return stage_share(record, stage); }});
   }
   metrics.push_back({"prepare_ms_per_item", "ms", Better::lower,

@@ -97,6 +97,7 @@ class CheckCommand : public Command {
     OutputsRequest other = request_;
     other.backend = against_.empty() ? reference_backend : against_;
     other.precision = "fp32";
+    other.precision_of_file = true;
     other.options.clear();
     return other;
   }

@@ -48,10 +48,11 @@ void set_loads(PeakSettings& settings, const LoadAxis& axis, const LatencyBound&
   settings.whole = axis.name != "rate";
   if (settings.whole) {
     settings.most = axis.name == "batch" ? 65'536 : 1'000'000;
+    if (axis.name == "batch") settings.lowest = 2;  // multi-stream is of several samples
   } else {
     settings.lowest = 1.5 * static_cast<double>(fewest_queries(bound)) * 1e9 / static_cast<double>(window);
   }
-  settings.from = flags.from.value_or(settings.whole ? 1 : 2 * settings.lowest);
+  settings.from = flags.from.value_or(settings.whole ? settings.lowest : 2 * settings.lowest);
   if (settings.whole && settings.from != std::floor(settings.from))
     fail(fmt::format("searches whole numbers of {}: --peak-from", axis.unit));
   if (!(settings.from >= settings.lowest && settings.from <= settings.most)) {

@@ -86,12 +86,14 @@ void OutputComparison::add(size_t output, const TensorView& expected, const Tens
     throw Error(ErrorKind::input, fmt::format("output {} is {}, the reference is {}", output, shape_text(actual), shape_text(expected)));
   }
   if (output == 0) ++samples_;
+  outputs_.resize(std::max(outputs_.size(), output + 1));
+  Power& power = outputs_[output];
   const auto count = static_cast<size_t>(element_count(expected.shape));
   for (size_t i = 0; i < count; ++i) {
     const double want = element(expected, i), got = element(actual, i);
     ++elements_;
     if (want == got || (std::isnan(want) && std::isnan(got))) {
-      if (std::isfinite(want)) squared_reference_ += want * want;
+      if (std::isfinite(want)) power.reference += want * want;
       continue;
     }
     if (!std::isfinite(want) || !std::isfinite(got)) {
@@ -99,8 +101,8 @@ void OutputComparison::add(size_t output, const TensorView& expected, const Tens
       continue;
     }
     const double error = std::abs(got - want);
-    squared_reference_ += want * want;
-    squared_error_ += error * error;
+    power.reference += want * want;
+    power.error += error * error;
     absolute_error_ += error;
     max_error_ = std::max(max_error_, error);
   }
@@ -110,18 +112,28 @@ void OutputComparison::add(size_t output, const TensorView& expected, const Tens
   }
 }
 
+double OutputComparison::Power::sqnr_db() const {
+  if (error == 0) return equal_db;
+  return reference == 0 ? -equal_db : std::clamp(10 * std::log10(reference / error), -equal_db, equal_db);
+}
+
+double OutputComparison::worst_sqnr_db() const {
+  Power all;
+  double worst = equal_db;
+  for (const Power& power : outputs_) {
+    all.reference += power.reference;
+    all.error += power.error;
+    if (power.reference > 0) worst = std::min(worst, power.sqnr_db());
+  }
+  return std::min(worst, all.sqnr_db());
+}
+
 CheckResult OutputComparison::result(double min_sqnr_db) const {
   CheckResult result;
   result.samples = samples_;
   result.max_abs_error = max_error_;
   result.mean_abs_error = elements_ == 0 ? 0 : absolute_error_ / static_cast<double>(elements_);
-  if (squared_error_ == 0) {
-    result.sqnr_db = equal_db;
-  } else if (squared_reference_ == 0) {
-    result.sqnr_db = -equal_db;
-  } else {
-    result.sqnr_db = std::clamp(10 * std::log10(squared_reference_ / squared_error_), -equal_db, equal_db);
-  }
+  result.sqnr_db = worst_sqnr_db();
   if (broken_) {
     result.sqnr_db = -equal_db;
     result.max_abs_error = result.mean_abs_error = INFINITY;

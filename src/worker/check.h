@@ -10,7 +10,8 @@
 
 namespace deepgap {
 
-// Adds up errors over outputs and samples. NaN or infinity where the reference is finite fails whatever the tolerance.
+// Adds up errors over samples, for each output. The SQNR is that of the worst output; one that should be zero everywhere has none of its
+// own and counts with all others. NaN or infinity where the reference is finite fails whatever the tolerance.
 class OutputComparison {
  public:
   // `expected` and `actual` of one output of one sample, same shape and type, else throws Error{input}.
@@ -18,7 +19,14 @@ class OutputComparison {
   CheckResult result(double min_sqnr_db) const;
 
  private:
-  double squared_reference_ = 0, squared_error_ = 0, absolute_error_ = 0, max_error_ = 0;
+  struct Power {
+    double reference = 0, error = 0;  // sums of squares
+    double sqnr_db() const;
+  };
+  double worst_sqnr_db() const;
+
+  std::vector<Power> outputs_;
+  double absolute_error_ = 0, max_error_ = 0;
   int64_t elements_ = 0, samples_ = 0, top1_same_ = 0, top1_asked_ = 0;
   bool broken_ = false;
 };

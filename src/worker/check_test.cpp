@@ -42,6 +42,16 @@ TEST(Check, errors_are_as_computed_by_hand) {
   EXPECT_TRUE(compare(row({3, 4}), row({3.3F, 3.6F}), 19.9).pass);
 }
 
+TEST(Check, a_large_output_does_not_hide_a_wrong_one) {
+  OutputComparison comparison;
+  comparison.add(0, row({10'000, 20'000}).view(), row({10'000, 20'000}).view());
+  comparison.add(1, row({0, 1}).view(), row({1, 0}).view());
+  comparison.add(2, row({0, 0}).view(), row({1e-6F, 0}).view());  // has no SQNR of its own
+  const CheckResult result = comparison.result(20);
+  EXPECT_FALSE(result.pass);
+  EXPECT_NEAR(result.sqnr_db, 10 * std::log10(1.0 / 2.0), 1e-6);
+}
+
 TEST(Check, adds_up_over_samples_and_outputs) {
   OutputComparison comparison;
   comparison.add(0, row({1, 2}).view(), row({1, 2}).view());
@@ -51,7 +61,7 @@ TEST(Check, adds_up_over_samples_and_outputs) {
   const CheckResult result = comparison.result(60);
   EXPECT_EQ(result.samples, 2);
   EXPECT_DOUBLE_EQ(*result.top1_agreement, 0.75);
-  EXPECT_NEAR(result.sqnr_db, 10 * std::log10(60.0 / 2.0), 1e-9);
+  EXPECT_NEAR(result.sqnr_db, 10 * std::log10(10.0 / 2.0), 1e-9) << "of the worst output";
 }
 
 TEST(Check, what_is_not_finite_fails_whatever_is_asked) {

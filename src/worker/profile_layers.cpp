@@ -138,14 +138,6 @@ LoadOptions load_options(const ProfileRequest& request, Clock& clock) {
   return options;
 }
 
-void require_options(const Backend& backend, const std::map<std::string, std::string>& given) {
-  std::vector<std::string> known;
-  for (const OptionInfo& option : backend.options()) known.push_back(option.name);
-  for (const auto& [name, value] : given)
-    if (std::find(known.begin(), known.end(), name) == known.end())
-      throw Error(ErrorKind::usage, unknown_name(fmt::format("option of {}", backend.name()), name, known));
-}
-
 void require_support(Backend& backend, const ProfileRequest& request, const Model& model) {
   Point point;
   point.model = request.engine.model.name;

@@ -1,6 +1,7 @@
 #include "worker/run_graph.h"
 
 #include "base/clocks.h"
+#include "base/text.h"
 #include "model/eval/evaluator.h"
 #include "worker/plugin.h"
 
@@ -54,9 +55,18 @@ Tensor repeated(const TensorView& sample, int64_t batch) {
   return result;
 }
 
+void require_options(const Backend& backend, const std::map<std::string, std::string>& given) {
+  std::vector<std::string> known;
+  for (const OptionInfo& option : backend.options()) known.push_back(option.name);
+  for (const auto& [name, value] : given)
+    if (std::find(known.begin(), known.end(), name) == known.end())
+      throw Error(ErrorKind::usage, unknown_name(fmt::format("option of {}", backend.name()), name, known));
+}
+
 std::string run_on_engine(const EngineChoice& engine, const Model& model, std::span<const std::vector<TensorView>> samples,
                           const SampleReceiver& receive) {
   const auto plugin = open_plugin(engine.backend);
+  require_options(plugin->backend(), engine.options);
   require_support(plugin->backend(), engine, model);
   const auto clock = make_real_clock();
   const int64_t batch = fixed_batch(model.summary());

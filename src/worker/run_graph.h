@@ -1,6 +1,7 @@
 // Runs single samples through a named engine, for what is not measured: checks, references, calibration. In a child process only.
 #pragma once
 
+#include <deepgap/backend.h>
 #include <deepgap/model.h>
 #include <deepgap/point.h>
 #include <deepgap/tensor.h>
@@ -26,6 +27,9 @@ struct EngineChoice {
 using SampleReceiver = std::function<void(size_t position, std::span<const TensorView> outputs)>;
 
 // Returns the engine's name and version. Throws Error as open_plugin(), supports() and load() say.
+// Throws Error{usage} naming an option that the backend does not have ("did you mean").
+void require_options(const Backend& backend, const std::map<std::string, std::string>& given);
+
 std::string run_on_engine(const EngineChoice& engine, const Model& model, std::span<const std::vector<TensorView>> samples,
                           const SampleReceiver& receive);
 // The same by the plain evaluator. Throws Error{refused} for an operator that it does not have.

@@ -60,6 +60,7 @@ nlohmann::json outputs_request_to_json(const OutputsRequest& request) {
           {"backend", request.backend},
           {"device", device_name(request.device)},
           {"precision", request.precision},
+          {"precision_of_file", request.precision_of_file},
           {"dataset", request.dataset},
           {"samples", request.samples},
           {"threads", request.threads},
@@ -74,6 +75,7 @@ OutputsRequest outputs_request_from_json(const nlohmann::json& json) {
   json.at("backend").get_to(request.backend);
   request.device = device_from(json.at("device").get<std::string>()).value();
   json.at("precision").get_to(request.precision);
+  json.at("precision_of_file").get_to(request.precision_of_file);
   json.at("dataset").get_to(request.dataset);
   json.at("samples").get_to(request.samples);
   json.at("threads").get_to(request.threads);
@@ -108,7 +110,9 @@ std::string compute_outputs(const OutputsRequest& request, const OutputsReceiver
     receive(checked.dataset->sample_name(checked.samples[position]), outputs);
   };
   if (request.backend == reference_backend) return run_on_evaluator(*checked.model, checked.inputs, named);
-  return run_on_engine(engine_of(request), *checked.engine_model, checked.inputs, named);
+  EngineChoice engine = engine_of(request);
+  if (request.precision_of_file && has_quantization(checked.model->summary())) engine.precision = "int8";
+  return run_on_engine(engine, *checked.engine_model, checked.inputs, named);
 }
 
 }  // namespace deepgap

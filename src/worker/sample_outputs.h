@@ -29,6 +29,7 @@ struct OutputsRequest {
   std::string backend = reference_backend;
   DeviceId device = {};
   std::string precision = "fp32";
+  bool precision_of_file = false;  // int8 for a quantized file, whatever `precision` is
   std::string dataset = "seeded";
   int64_t samples = 8;  // at most as many as the Dataset has
   int threads = 1;

@@ -67,6 +67,14 @@ class Check(unittest.TestCase):
         self.assertEqual(run.returncode, 0, run.stderr)
         self.assertIn("against onnxruntime", run.stdout)
 
+    def test_engines_on_a_quantized_file(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = str(pathlib.Path(folder) / "q.onnx")
+            made = deepgap("quantize", "resnet18:width=0.25,classes=10,image=64", "--output", file, "--cache", CACHE)
+            self.assertEqual(made.returncode, 0, made.stderr)
+            done = deepgap("check", file, "--precision", "int8", "--against", "onnxruntime", "--cache", CACHE)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
     def test_pictures_are_what_they_show(self):
         """Classes and probabilities that Pillow's preprocessing gives with these published weights."""
         for backend in ("native", "onnxruntime"):
@@ -125,7 +133,8 @@ class Check(unittest.TestCase):
     def test_wrong_names_are_one_line_and_exit_2(self):
         for arguments, expected in {("resnet5",): "resnet50", ("resnet18", "--backend", "natve"): "native",
                                     ("resnet18", "--against", "onxruntime"): "onnxruntime", ("nowhere.onnx",): "nowhere.onnx",
-                                    ("resnet18", "--samples", "0"): "--samples", ("resnet18", "--precision", "fp33"): "fp32"}.items():
+                                    ("resnet18", "--samples", "0"): "--samples", ("resnet18", "--precision", "fp33"): "fp32",
+                                    ("resnet18", "--option", "stream=2"): "streams"}.items():
             run = deepgap("check", *arguments)
             self.assertEqual(run.returncode, 2, (arguments, run.stderr))
             self.assertIn(expected, run.stderr)

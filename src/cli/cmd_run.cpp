@@ -87,6 +87,7 @@ class RunCommand final : public Command {
   void add_conf_files(Overrides& overrides) const;
   void apply_scale(Study& study) const;
   RunSettings make_settings() const;
+  void check_log_folder(const Study& study, bool resumes) const;
   void set_up_peak_search(Study& study, RunSettings& settings) const;
   int dry_run(const Study& study, const RunSettings& settings) const;
   int execute(const Study& study, const RunSettings& settings) const;
@@ -228,13 +229,17 @@ void RunCommand::add_conf_files(Overrides& overrides) const {
 }
 
 // Of MLPerf runs by their rules; of what stands beside them in a study by its duration.
+bool is_mlperf(const Grid& grid) {
+  return std::any_of(grid.axes.begin(), grid.axes.end(), [](const Axis& axis) { return axis.name == "mlperf"; });
+}
+
 void RunCommand::apply_scale(Study& study) const {
   const auto share = parse_fraction(scale_);
   if (!share || !(*share > 0 && *share <= 1))
     throw Error(ErrorKind::usage, fmt::format("--scale '{}' is no share such as 1% or 0.01", scale_));
   bool any = false;
   for (Grid& grid : study.grids) {
-    const bool mlperf = std::any_of(grid.axes.begin(), grid.axes.end(), [](const Axis& axis) { return axis.name == "mlperf"; });
+    const bool mlperf = is_mlperf(grid);
     any |= mlperf;
     if (mlperf) {
       std::erase_if(grid.axes, [](const Axis& axis) { return axis.name == "mlperf_scale"; });
@@ -270,9 +275,20 @@ RunSettings RunCommand::make_settings() const {
   return settings;
 }
 
+// A run of one Record writes into the folder itself, as LoadGen does; what another run left there is a result that its Record points to.
+void RunCommand::check_log_folder(const Study& study, bool resumes) const {
+  if (mlperf_log_.empty()) return;
+  if (std::none_of(study.grids.begin(), study.grids.end(), is_mlperf))
+    throw Error(ErrorKind::usage, "--mlperf-log is for MLPerf runs: add --mlperf ROUND, or leave it out");
+  if (!resumes && std::filesystem::exists(mlperf_log_ + "/mlperf_log_summary.txt"))
+    throw Error(ErrorKind::usage,
+                fmt::format("--mlperf-log {} has the logs of an earlier run, which would be lost: name another folder", mlperf_log_));
+}
+
 int RunCommand::run() {
   Study study = make_study();
   RunSettings settings = make_settings();
+  check_log_folder(study, settings.resume);
   set_up_peak_search(study, settings);
   return dry_run_ ? dry_run(study, settings) : execute(study, settings);
 }

@@ -141,6 +141,7 @@ class MlperfTest(unittest.TestCase):
             (["--axis", "mlperf_min_duration=5"], "--mlperf"),
             ([*server, "--iterations", "5"], "--iterations"),
             ([*server, "--mlperf-trace"], "--mlperf-log"),
+            (["--scenario", "offline", "--mlperf-log", self.path("log")], "--mlperf-log is for MLPerf runs"),
             ([*server, "--mlperf-test", "TEST09"], "TEST01, TEST04"),
             ([*server, "--user-conf", self.path("bad.conf")], "bad.conf:2: unknown key 'target_qp', did you mean 'target_qps'?"),
             (["--scenario", "server", "--user-conf", self.path("bad.conf")], "one --mlperf"),
@@ -148,6 +149,11 @@ class MlperfTest(unittest.TestCase):
         ):
             with self.subTest(" ".join(flags)):
                 self.assertIn(words, self.run_deepgap(*flags, code=2).stderr)
+
+    def test_logs_of_an_earlier_run_are_not_lost(self):
+        run = ["--mlperf", "v6.0", "--scenario", "offline", "--scale", "0.001", "--mlperf-log", self.path("log")]
+        self.run_deepgap(*run, code=1)  # so short a run is invalid
+        self.assertIn("name another folder", self.run_deepgap(*run, code=2).stderr)
 
     def test_a_log_folder_that_cannot_be_written(self):
         run = self.run_deepgap("--mlperf", "v6.0", "--scenario", "offline", "--mlperf-log", "/proc/nowhere", code=1)

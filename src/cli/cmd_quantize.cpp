@@ -9,6 +9,8 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 
 namespace deepgap {
 namespace {
@@ -46,6 +48,9 @@ class QuantizeCommand final : public Command {
     order_.settings = quantize_settings(options_, "--");
     order_.threads = threads_or_all(order_.threads);
     order_.model.cache_dir = cache_or_default(order_.model.cache_dir);
+    std::error_code ignored;
+    if (std::filesystem::equivalent(order_.output, order_.model.name, ignored))
+      throw Error(ErrorKind::usage, fmt::format("--output {} is the model itself: name another file", order_.output));
     for (const std::string& shape : shapes_) order_.model.shapes.merge(parse_shapes(shape));
     print(quantize_in_child(order_));
     return exit_ok;

@@ -35,7 +35,10 @@ bool is_levels(DataType type) {
 
 void check_scale(const Scaling& at) {
   const Tensor* scale = at.constant(1);
-  if (scale == nullptr || scale->type != DataType::f32) return;
+  if (scale == nullptr) return;
+  if (scale->shape.size() > 1 && attribute_int(at.node, "block_size", 0) == 0)
+    at.fail(fmt::format("its scale has {} dimensions; it is one value, or one for each slice of the axis", scale->shape.size()));
+  if (scale->type != DataType::f32) return;
   for (int64_t i = 0; i < element_count(scale->shape); ++i) {
     float value;
     std::memcpy(&value, scale->data.get() + i * static_cast<int64_t>(sizeof(value)), sizeof(value));
@@ -76,7 +79,7 @@ void check_types(const Scaling& at) {
   }
   const DataType scale = at.type(1);
   if (scale != DataType::f32 && scale != DataType::f16 && scale != DataType::bf16)
-    at.fail(fmt::format("its scale is {}, not floating-point", name_of(scale)));
+    at.fail(fmt::format("its scale is {}; float32, float16 and bfloat16 are allowed", name_of(scale)));
 }
 
 // The first NaN of 16-bit floats: all exponent bits set and any of the fraction.

@@ -88,6 +88,13 @@ TEST(CheckScaling, NamesAScaleThatIsNone) {
   EXPECT_EQ(with(1e-40F), "node 'quantize' (QuantizeLinear): scale 1 is a denormal number (9.99995e-41)" + tail);
 }
 
+TEST(CheckScaling, AScaleIsOneValueOrOneForEachSlice) {
+  Pair pair;
+  pair.scale = tensor_of<float>(DataType::f32, {1, 2}, {1, 1});
+  EXPECT_EQ(refusal(pair),
+            "node 'quantize' (QuantizeLinear): its scale has 2 dimensions; it is one value, or one for each slice of the axis");
+}
+
 TEST(CheckScaling, NamesAZeroPointThatDoesNotFit) {
   Pair pair;
   pair.dequantize_zero = tensor_of<int8_t>(DataType::i8, {2}, {0, 0});
@@ -103,7 +110,7 @@ TEST(CheckScaling, NamesAZeroPointThatDoesNotFit) {
   EXPECT_EQ(refusal(pair), "node 'quantize' (QuantizeLinear): 1 zero points for 2 scales");
   pair = {};
   pair.scale = tensor_of<int32_t>(DataType::i32, {2}, {1, 1});
-  EXPECT_EQ(refusal(pair), "node 'quantize' (QuantizeLinear): its scale is int32, not floating-point");
+  EXPECT_EQ(refusal(pair), "node 'quantize' (QuantizeLinear): its scale is int32; float32, float16 and bfloat16 are allowed");
 }
 
 TEST(CheckScaling, AnAxisOutOfRangeIsFoundByShapeInference) {

@@ -72,6 +72,10 @@ class Quantize(unittest.TestCase):
         self.refused("--percentile='120' is not a number from 50 to 100", "--percentile", "120")
         self.refused("unknown model 'resnet19'", model="resnet19")
 
+    def test_the_model_is_not_overwritten(self):
+        (self.folder / "q.onnx").write_bytes(b"whatever")
+        self.refused("is the model itself", model=str(self.folder / "q.onnx"))
+
     def test_wrong_calibration_data(self):
         empty = self.folder / "empty"
         empty.mkdir()

@@ -136,6 +136,9 @@ void top_k(ShapeContext& context) {
     k = std::vector<int64_t>{attribute_int(context.node(), "k", -1)};
   if (out) {
     const size_t axis = context.axis(attribute_int(context.node(), "axis", -1), out->size());
+    const Dim& available = (*out)[axis];
+    if (k && k->size() == 1 && (k->front() < 0 || (available.known() && k->front() > available.size)))
+      context.fail(fmt::format("k is {} of an axis of {}", k->front(), to_string({available})));
     (*out)[axis] = k && k->size() == 1 ? fixed_dim(k->front()) : context.unknown(0, axis);
   }
   context.set(0, context.type(0), out);

@@ -333,6 +333,38 @@ TEST(ShapeRules, Reductions) {
   EXPECT_EQ(net.shape("ArgMax", {x}, {{"axis", int64_t{1}}, {"keepdims", int64_t{0}}}), dims({-1, 4, 2}));
 }
 
+TEST(ShapeRules, Choices) {
+  Net net(17);
+  const ValueId x = net.input(dims({-1, 6, 4}));
+  EXPECT_EQ(net.shape("TopK", {x, net.ints({3})}, {{"axis", int64_t{1}}}), dims({-1, 3, 4}));
+  EXPECT_THAT(net.error("TopK", {x, net.ints({5})}), HasSubstr("k is 5 of an axis of [4]"));
+}
+
+TEST(ShapeRules, Einsum) {
+  Net net(17);
+  const auto equation = [](const char* text) { return std::map<std::string, Attribute>{{"equation", std::string(text)}}; };
+  const ValueId x = net.input(dims({-1, 6, 4})), y = net.input(dims({-1, 1, 4}));
+  EXPECT_EQ(net.shape("Einsum", {x, y}, equation("bid,bjd->bij")), dims({-1, 6, 1}));
+  EXPECT_EQ(net.shape("Einsum", {x, y}, equation("...d,...d->...")), dims({-1, 6}));
+  EXPECT_EQ(net.shape("Einsum", {x, y}, equation("...ij,...kj")), dims({-1, 6, 1}));
+  EXPECT_EQ(net.shape("Einsum", {x}, equation("bij->")), Dims{});
+  EXPECT_EQ(net.shape("Einsum", {net.input(std::nullopt)}, equation("ij->ji")), std::nullopt);
+  Net wrong(17);
+  const ValueId a = wrong.input(dims({2, 3}));
+  EXPECT_THAT(wrong.error("Einsum", {a, a}, equation("ij,jk->ik")), HasSubstr("do not go together"));
+}
+
+// What is computed of sizes is no longer these sizes.
+TEST(ShapeRules, ContentsDoNotPassWhatChangesThem) {
+  Net net(17);
+  const ValueId size = net.node("Shape", {net.input(dims({3, 4}))})[0];
+  EXPECT_EQ(net.shape("Expand", {net.input(dims({1, 1})), size}), dims({3, 4}));
+  const ValueId sums = net.node("CumSum", {size, net.ints({0}, true)})[0];  // 3 and 7
+  EXPECT_NE(net.shape("Expand", {net.input(dims({1, 1})), sums}), dims({3, 4}));
+  const ValueId negative = net.node("Neg", {size})[0], back = net.node("Neg", {negative})[0];
+  EXPECT_EQ(net.shape("Expand", {net.input(dims({1, 1})), back}), dims({3, 4}));
+}
+
 TEST(ShapeRules, ResizeByScales) {
   Net net(13);
   const ValueId x = net.input(Dims{n(), fixed_dim(8), fixed_dim(5), {1, "W"}});

@@ -1,5 +1,6 @@
 #include "graph_builder.h"
 
+#include "model/eval/element_types.h"
 #include "model/graph_tools.h"
 
 #include <fmt/format.h>
@@ -13,6 +14,30 @@ Tensor random_tensor(Random& random, Shape shape, float low, float high) {
   Tensor tensor = make_tensor(DataType::f32, std::move(shape));
   for (float& element : writable<float>(tensor)) element = random.value(low, high);
   return tensor;
+}
+
+Tensor random_tensor(Random& random, DataType type, Shape shape) {
+  const bool is_unsigned = type == DataType::u8 || type == DataType::u16 || type == DataType::u32 || type == DataType::u64;
+  Tensor whole = make_tensor(DataType::i64, std::move(shape));
+  switch (type) {
+    case DataType::f32:
+    case DataType::f64:
+    case DataType::f16:
+    case DataType::bf16:
+      return converted(random_tensor(random, whole.shape), type);
+    case DataType::boolean:
+      for (int64_t& element : writable<int64_t>(whole)) element = random.between(0, 1);
+      return converted(whole, type);
+    default:
+      for (int64_t& element : writable<int64_t>(whole)) element = is_unsigned ? random.between(0, 9) : random.between(-5, 5);
+      return converted(whole, type);
+  }
+}
+
+Tensor number_tensor(DataType type, double value) {
+  Tensor number = make_tensor(DataType::f64, {});
+  writable<double>(number)[0] = value;
+  return converted(number, type);
 }
 
 Tensor int_tensor(const std::vector<int64_t>& values) {

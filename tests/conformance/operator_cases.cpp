@@ -24,6 +24,8 @@ std::vector<OperatorCase> operator_cases() {
   for (auto& one : arithmetic_cases()) all.push_back(std::move(one));
   for (auto& one : rearranging_cases()) all.push_back(std::move(one));
   for (auto& one : choosing_cases()) all.push_back(std::move(one));
+  for (auto& one : typed_cases()) all.push_back(std::move(one));
+  for (auto& one : axis_cases()) all.push_back(std::move(one));
   return all;
 }
 

@@ -33,5 +33,7 @@ std::vector<OperatorCase> window_cases();       // convolutions and pools
 std::vector<OperatorCase> arithmetic_cases();   // elementwise, products, normalisation, reductions
 std::vector<OperatorCase> rearranging_cases();  // shapes, joins, moves
 std::vector<OperatorCase> choosing_cases();     // comparisons, choices, several inputs or outputs
+std::vector<OperatorCase> typed_cases();        // pointwise operators in every element type
+std::vector<OperatorCase> axis_cases();         // reductions, choices, sums and products along axes; changes of type
 
 }  // namespace deepgap::conformance

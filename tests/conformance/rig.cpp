@@ -18,21 +18,6 @@ Backend* backend_under_test = nullptr;
 uint64_t random_seed = 1;
 int random_rounds = 3;
 
-Tensor random_input(Random& random, DataType type, Shape shape) {
-  if (type == DataType::f32) return random_tensor(random, std::move(shape));
-  Tensor tensor = make_tensor(type, std::move(shape));
-  if (type == DataType::i64) {
-    for (int64_t& element : writable<int64_t>(tensor)) element = random.between(-5, 5);
-  } else if (type == DataType::i32) {
-    for (int32_t& element : writable<int32_t>(tensor)) element = static_cast<int32_t>(random.between(-5, 5));
-  } else if (type == DataType::boolean) {
-    for (uint8_t& element : writable<uint8_t>(tensor)) element = static_cast<uint8_t>(random.between(0, 1));
-  } else {
-    throw Error(ErrorKind::internal, "the suite makes no inputs of this type");
-  }
-  return tensor;
-}
-
 Tensor joined(const Samples& samples, const std::vector<uint32_t>& chosen, size_t input) {
   const Tensor& first = samples[0][input];
   Shape shape = first.shape;
@@ -88,7 +73,7 @@ Samples random_samples(Random& random, const Graph& graph, size_t count) {
       const Value& value = graph.values[static_cast<size_t>(id)];
       Shape shape;
       for (const Dim& dim : value.dims.value()) shape.push_back(dim.size);  // N is 1
-      sample.push_back(random_input(random, value.type, shape));
+      sample.push_back(random_tensor(random, value.type, shape));
     }
   }
   return samples;

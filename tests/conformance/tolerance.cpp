@@ -2,6 +2,8 @@
 
 #include "rig.h"
 
+#include "model/eval/element_types.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -49,6 +51,21 @@ std::string float_difference(std::span<const float> expected, std::span<const fl
   return fmt::format("element {}: {} instead of {} ({:.1f} dB)", where, actual[where], expected[where], sqnr_db);
 }
 
+bool is_float(DataType type) { return type == DataType::f32 || type == DataType::f64 || type == DataType::f16 || type == DataType::bf16; }
+
+std::vector<float> as_floats(const TensorView& given) {
+  const Tensor view{
+      given.type, {given.shape.begin(), given.shape.end()}, std::shared_ptr<const std::byte>(std::shared_ptr<void>(), given.data)};
+  const Tensor floats = converted(view, DataType::f32);
+  return {floats.as<float>().begin(), floats.as<float>().end()};
+}
+
+// What numbers of 16 bits are computed in is at most as fine as they are.
+std::string coarser(const std::string& precision, DataType type) {
+  if (type == DataType::bf16) return "bf16";
+  return type == DataType::f16 && precision == "fp32" ? "fp16" : precision;
+}
+
 }  // namespace
 
 std::string difference(const std::vector<Tensor>& expected, std::span<const TensorView> actual, const std::string& precision) {
@@ -61,8 +78,8 @@ std::string difference(const std::vector<Tensor>& expected, std::span<const Tens
     if (shape != expected[i].shape) return fmt::format("output {} has shape {} instead of {}", i, shape, expected[i].shape);
     if (!computes()) continue;
     std::string words;
-    if (expected[i].type == DataType::f32) {
-      words = float_difference(expected[i].as<float>(), actual[i].as<float>(), tolerance(precision));
+    if (is_float(expected[i].type)) {
+      words = float_difference(as_floats(expected[i].view()), as_floats(actual[i]), tolerance(coarser(precision, expected[i].type)));
     } else if (std::memcmp(expected[i].data.get(), actual[i].data, actual[i].bytes()) != 0) {
       words = "its integers differ";
     }

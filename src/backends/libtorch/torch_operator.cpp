@@ -1,5 +1,6 @@
 #include "backends/libtorch/torch_operator.h"
 
+#include "model/eval/element_types.h"
 #include "model/eval/evaluator.h"
 #include "model/graph_tools.h"
 
@@ -76,17 +77,12 @@ std::vector<int64_t> TorchCall::integers(size_t input) const {
 double TorchCall::number(size_t input) const {
   const Tensor& tensor = constant(input);
   if (element_count(tensor.shape) != 1) refuse(fmt::format("its input {} has more than one element", input));
-  switch (tensor.type) {
-    case DataType::f32:
-      return contents<float>(tensor)[0];
-    case DataType::f64:
-      return contents<double>(tensor)[0];
-    case DataType::i64:
-    case DataType::i32:
-      return static_cast<double>(integers(input)[0]);
-    default:
-      refuse(fmt::format("its input {} is {}", input, name_of(tensor.type)));
-  }
+  double value = 0;
+  with_type(tensor.type, [&]<typename T>(T element) {
+    std::memcpy(&element, tensor.data.get(), sizeof(T));
+    value = convert<double>(element);
+  });
+  return value;
 }
 
 Shape TorchCall::shape(size_t input) const {

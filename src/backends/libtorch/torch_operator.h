@@ -47,7 +47,7 @@ struct TorchCall {
   bool is_constant(size_t input) const;
   const Tensor& constant(size_t input) const;         // refused when it is computed while the network runs
   std::vector<int64_t> integers(size_t input) const;  // contents of a constant int64 or int32 input
-  double number(size_t input) const;                  // the one element of a constant float input
+  double number(size_t input) const;                  // the one element of a constant input, of any type
   Shape shape(size_t input) const;                    // refused when a size is not known
   Shape output_shape(size_t output = 0) const;
   DataType type(size_t input) const;

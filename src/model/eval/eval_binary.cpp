@@ -1,18 +1,17 @@
 // Element by element over two or more inputs, with broadcasting.
-#include "model/eval/operator.h"
-#include "model/eval/parallel.h"
+#include "model/eval/map_elements.h"
 #include "model/eval/strided.h"
+#include "model/eval/widened.h"
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 namespace deepgap {
 
 namespace {
 
-template <typename T, typename R, typename F>
-void combine_rows(const T* a, int64_t a_stride, const T* b, int64_t b_stride, int64_t count, R* out, F function) {
+template <typename A, typename B, typename R, typename F>
+void combine_rows(const A* a, int64_t a_stride, const B* b, int64_t b_stride, int64_t count, R* out, F function) {
   if (a_stride == 1 && b_stride == 1) {
     for (int64_t i = 0; i < count; ++i) out[i] = function(a[i], b[i]);
   } else {
@@ -21,8 +20,8 @@ void combine_rows(const T* a, int64_t a_stride, const T* b, int64_t b_stride, in
 }
 
 // Inputs of one shape are cut into equal parts.
-template <typename T, typename R, typename F>
-void combine_alike(const T* a, const T* b, int64_t count, R* out, F function) {
+template <typename A, typename B, typename R, typename F>
+void combine_alike(const A* a, const B* b, int64_t count, R* out, F function) {
   constexpr int64_t part = 1 << 14;
   parallel_for((count + part - 1) / part, part, [&](int64_t i) {
     combine_rows(a + i * part, 1, b + i * part, 1, std::min(part, count - i * part), out + i * part, function);
@@ -30,11 +29,11 @@ void combine_alike(const T* a, const T* b, int64_t count, R* out, F function) {
 }
 
 // Others are walked row by row of the result.
-template <typename T, typename R, typename F>
+template <typename A, typename B, typename R, typename F>
 Tensor combine(const Call& call, const Tensor& a, const Tensor& b, DataType result, F function) {
   Tensor out = make_tensor(result, broadcast_shape(call, a.shape, b.shape));
-  const T* from_a = a.as<T>().data();
-  const T* from_b = b.as<T>().data();
+  const A* from_a = a.as<A>().data();
+  const B* from_b = b.as<B>().data();
   R* to = reinterpret_cast<R*>(writable<std::byte>(out).data());
   const int64_t count = product_of(out.shape);
   if (a.shape == b.shape) {
@@ -62,84 +61,106 @@ void expect_alike(const Call& call, const Tensor& a, const Tensor& b) {
 template <typename F>
 Tensor arithmetic(const Call& call, const Tensor& a, const Tensor& b, F function) {
   expect_alike(call, a, b);
-  if (a.type == DataType::i64) return combine<int64_t, int64_t>(call, a, b, a.type, function);
-  if (a.type == DataType::i32) return combine<int32_t, int32_t>(call, a, b, a.type, function);
-  call.expect(a, DataType::f32);
-  return combine<float, float>(call, a, b, a.type, function);
+  return with_number(call, a.type, [&]<typename T>(T) { return combine<T, T, T>(call, a, b, a.type, function); });
 }
 
 template <typename F>
-std::vector<Tensor> arithmetic_of_all(const Call& call, F function) {
+Tensor arithmetic_of_all(const Call& call, F function) {
   Tensor result = call.input(0);
   for (size_t i = 1; i < call.inputs.size(); ++i) result = arithmetic(call, result, call.input(i), function);
-  return {result};
+  return result;
 }
 
-// Whole numbers wrap around as they do in every engine.
-template <typename T>
-using Wrapping = std::conditional_t<std::is_integral_v<T>, std::make_unsigned<T>, std::type_identity<T>>;
+constexpr auto sum_of_two = []<typename T>(T a, T b) { return static_cast<T>(static_cast<Wrapping<T>>(a) + static_cast<Wrapping<T>>(b)); };
 
-std::vector<Tensor> add(const Call& call) {
-  return arithmetic_of_all(call, [](auto a, auto b) {
-    using W = typename Wrapping<decltype(a)>::type;
-    return static_cast<decltype(a)>(static_cast<W>(a) + static_cast<W>(b));
-  });
-}
+std::vector<Tensor> add(const Call& call) { return {arithmetic(call, call.input(0), call.input(1), sum_of_two)}; }
 std::vector<Tensor> subtract(const Call& call) {
-  return {arithmetic(call, call.input(0), call.input(1), [](auto a, auto b) {
-    using W = typename Wrapping<decltype(a)>::type;
-    return static_cast<decltype(a)>(static_cast<W>(a) - static_cast<W>(b));
-  })};
+  return {arithmetic(call, call.input(0), call.input(1),
+                     []<typename T>(T a, T b) { return static_cast<T>(static_cast<Wrapping<T>>(a) - static_cast<Wrapping<T>>(b)); })};
 }
 std::vector<Tensor> multiply_elements(const Call& call) {
-  return {arithmetic(call, call.input(0), call.input(1), [](auto a, auto b) {
-    using W = typename Wrapping<decltype(a)>::type;
-    return static_cast<decltype(a)>(static_cast<W>(a) * static_cast<W>(b));
-  })};
+  return {arithmetic(call, call.input(0), call.input(1),
+                     []<typename T>(T a, T b) { return static_cast<T>(static_cast<Wrapping<T>>(a) * static_cast<Wrapping<T>>(b)); })};
 }
+
+// The least number over -1 would trap.
+template <typename T>
+bool is_minus_one(T value) {
+  if constexpr (std::is_signed_v<T>) return value == -1;
+  return false;
+}
+// Of whole numbers rounded towards zero.
 std::vector<Tensor> divide(const Call& call) {
-  const auto divide_numbers = [&call](auto a, auto b) {
-    if constexpr (std::is_integral_v<decltype(b)>) {
+  const auto divide_numbers = [&call]<typename T>(T a, T b) {
+    if constexpr (std::is_integral_v<T>) {
       if (b == 0) call.fail("division by zero");
-      if (b == -1) return static_cast<decltype(a)>(0 - static_cast<std::make_unsigned_t<decltype(a)>>(a));
+      if (is_minus_one(b)) return static_cast<T>(Wrapping<T>{0} - static_cast<Wrapping<T>>(a));
     }
-    return static_cast<decltype(a)>(a / b);
+    return static_cast<T>(a / b);
   };
   return {arithmetic(call, call.input(0), call.input(1), divide_numbers)};
 }
+
 template <typename T>
-bool not_a_number(T value) {
-  if constexpr (std::is_floating_point_v<T>) return std::isnan(value);
-  return false;
+T floored_remainder(T a, T b) {  // of the sign of b
+  if (is_minus_one(b)) return 0;
+  const T remainder = static_cast<T>(a % b);
+  return remainder != 0 && (remainder < 0) != (b < 0) ? static_cast<T>(remainder + b) : remainder;
 }
-std::vector<Tensor> maximum(const Call& call) {  // a NaN on either side stays
-  return arithmetic_of_all(call, [](auto a, auto b) { return a > b || not_a_number(a) ? a : b; });
-}
-std::vector<Tensor> minimum(const Call& call) {
-  return arithmetic_of_all(call, [](auto a, auto b) { return a < b || not_a_number(a) ? a : b; });
+template <typename T>
+T truncated_remainder(T a, T b) {  // of the sign of a
+  if constexpr (std::is_floating_point_v<T>)
+    return std::fmod(a, b);
+  else
+    return is_minus_one(b) ? T{0} : static_cast<T>(a % b);
 }
 
-Tensor as_float(const Call& call, const Tensor& x) {
-  if (x.type == DataType::f32) return x;
-  Tensor y = make_tensor(DataType::f32, x.shape);
-  const auto to = writable<float>(y);
-  if (x.type == DataType::i64) {
-    std::copy(x.as<int64_t>().begin(), x.as<int64_t>().end(), to.begin());
-  } else if (x.type == DataType::i32) {
-    std::copy(x.as<int32_t>().begin(), x.as<int32_t>().end(), to.begin());
-  } else {
-    call.expect(x, DataType::f32);
-  }
-  return y;
+std::vector<Tensor> modulo(const Call& call) {
+  const bool truncates = call.int_of("fmod", 0) != 0;
+  return {arithmetic(call, call.input(0), call.input(1), [&]<typename T>(T a, T b) {
+    if constexpr (std::is_integral_v<T>) {
+      if (b == 0) call.fail("division by zero");
+      return truncates ? truncated_remainder(a, b) : floored_remainder(a, b);
+    } else {
+      if (!truncates) call.fail("fmod should be 1 for floating-point numbers");
+      return truncated_remainder(a, b);
+    }
+  })};
+}
+
+std::vector<Tensor> maximum(const Call& call) {  // a NaN on either side stays
+  return {arithmetic_of_all(call, [](auto a, auto b) { return a > b || not_a_number(a) ? a : b; })};
+}
+std::vector<Tensor> minimum(const Call& call) {
+  return {arithmetic_of_all(call, [](auto a, auto b) { return a < b || not_a_number(a) ? a : b; })};
+}
+std::vector<Tensor> sum(const Call& call) { return {arithmetic_of_all(call, sum_of_two)}; }
+std::vector<Tensor> mean(const Call& call) {
+  const Tensor total = arithmetic_of_all(call, sum_of_two);
+  return with_float(call, total.type, [&]<typename T>(T) {
+    const auto count = static_cast<T>(call.inputs.size());
+    return std::vector{map_elements<T, T>(total, total.type, 1, [count](T x) { return x / count; })};
+  });
 }
 
 // The exponent may be of another type. Squares are exact; the rest is the C library's in double precision (see eval_unary.cpp).
 std::vector<Tensor> power(const Call& call) {
-  call.expect(call.input(0), DataType::f32);
-  const Tensor exponent = as_float(call, call.input(1));
-  return {combine<float, float>(call, call.input(0), exponent, DataType::f32, [](float a, float b) {
-    return b == 2.0f ? a * a : static_cast<float>(std::pow(static_cast<double>(a), static_cast<double>(b)));
-  })};
+  const Tensor& base = call.input(0);
+  const Tensor exponent = converted(call.input(1), DataType::f64);
+  return with_number(call, base.type, [&]<typename T>(T) {
+    return std::vector{combine<T, double, T>(call, base, exponent, base.type, [](T a, double b) {
+      return b == 2 && std::is_floating_point_v<T> ? a * a : convert<T>(std::pow(static_cast<double>(a), b));
+    })};
+  });
+}
+
+std::vector<Tensor> parametric_relu(const Call& call) {
+  const Tensor& x = call.input(0);
+  const Tensor y = arithmetic(call, x, call.input(1), []<typename T>(T value, T slope) {
+    return value < T{0} ? static_cast<T>(static_cast<Wrapping<T>>(value) * static_cast<Wrapping<T>>(slope)) : value;
+  });
+  if (y.shape != x.shape) call.fail("the slope does not broadcast to the input");
+  return {y};
 }
 
 template <typename F>
@@ -147,11 +168,9 @@ std::vector<Tensor> compare(const Call& call, F function) {
   const Tensor& a = call.input(0);
   const Tensor& b = call.input(1);
   expect_alike(call, a, b);
-  if (a.type == DataType::i64) return {combine<int64_t, uint8_t>(call, a, b, DataType::boolean, function)};
-  if (a.type == DataType::i32) return {combine<int32_t, uint8_t>(call, a, b, DataType::boolean, function)};
-  if (a.type == DataType::boolean) return {combine<uint8_t, uint8_t>(call, a, b, DataType::boolean, function)};
-  call.expect(a, DataType::f32);
-  return {combine<float, uint8_t>(call, a, b, DataType::boolean, function)};
+  if (a.type == DataType::boolean) return {combine<uint8_t, uint8_t, uint8_t>(call, a, b, DataType::boolean, function)};
+  return with_number(call, a.type,
+                     [&]<typename T>(T) { return std::vector{combine<T, T, uint8_t>(call, a, b, DataType::boolean, function)}; });
 }
 
 std::vector<Tensor> equal(const Call& call) {
@@ -169,29 +188,77 @@ std::vector<Tensor> greater(const Call& call) {
 std::vector<Tensor> greater_or_equal(const Call& call) {
   return compare(call, [](auto a, auto b) -> uint8_t { return a >= b; });
 }
+
+template <typename F>
+std::vector<Tensor> logic(const Call& call, F function) {
+  for (size_t i = 0; i < 2; ++i) call.expect(call.input(i), DataType::boolean);
+  return {combine<uint8_t, uint8_t, uint8_t>(call, call.input(0), call.input(1), DataType::boolean, function)};
+}
+
 std::vector<Tensor> logical_and(const Call& call) {
-  return compare(call, [](auto a, auto b) -> uint8_t { return a != 0 && b != 0; });
+  return logic(call, [](uint8_t a, uint8_t b) -> uint8_t { return a != 0 && b != 0; });
 }
 std::vector<Tensor> logical_or(const Call& call) {
-  return compare(call, [](auto a, auto b) -> uint8_t { return a != 0 || b != 0; });
+  return logic(call, [](uint8_t a, uint8_t b) -> uint8_t { return a != 0 || b != 0; });
+}
+std::vector<Tensor> logical_xor(const Call& call) {
+  return logic(call, [](uint8_t a, uint8_t b) -> uint8_t { return (a != 0) != (b != 0); });
+}
+
+template <typename F>
+std::vector<Tensor> bitwise(const Call& call, F function) {
+  const Tensor& a = call.input(0);
+  const Tensor& b = call.input(1);
+  expect_alike(call, a, b);
+  return with_integer(call, a.type, [&]<typename T>(T) { return std::vector{combine<T, T, T>(call, a, b, a.type, function)}; });
+}
+
+std::vector<Tensor> bitwise_and(const Call& call) {
+  return bitwise(call, []<typename T>(T a, T b) { return static_cast<T>(a & b); });
+}
+std::vector<Tensor> bitwise_or(const Call& call) {
+  return bitwise(call, []<typename T>(T a, T b) { return static_cast<T>(a | b); });
+}
+std::vector<Tensor> bitwise_xor(const Call& call) {
+  return bitwise(call, []<typename T>(T a, T b) { return static_cast<T>(a ^ b); });
+}
+
+// All bits are gone where the shift is as wide as the number.
+std::vector<Tensor> bit_shift(const Call& call) {
+  const std::string direction = call.text_of("direction", "");
+  if (direction != "LEFT" && direction != "RIGHT") call.fail("direction '" + direction + "' should be LEFT or RIGHT");
+  const bool left = direction == "LEFT";
+  return bitwise(call, [&]<typename T>(T a, T b) {
+    if constexpr (std::is_signed_v<T>) call.refuse("only unsigned numbers are shifted");
+    if (b >= static_cast<T>(8 * sizeof(T))) return T{0};
+    return static_cast<T>(left ? static_cast<Wrapping<T>>(a) << b : static_cast<Wrapping<T>>(a) >> b);
+  });
 }
 
 const bool registered[] = {
-    add_operator("Add", add),
+    add_operator("Add", widened<add>),
     add_operator("And", logical_and),
-    add_operator("Div", divide),
-    add_operator("Equal", equal),
-    add_operator("Greater", greater),
-    add_operator("GreaterOrEqual", greater_or_equal),
-    add_operator("Less", less),
-    add_operator("LessOrEqual", less_or_equal),
-    add_operator("Max", maximum),
-    add_operator("Min", minimum),
-    add_operator("Mul", multiply_elements),
+    add_operator("BitShift", bit_shift),
+    add_operator("BitwiseAnd", bitwise_and),
+    add_operator("BitwiseOr", bitwise_or),
+    add_operator("BitwiseXor", bitwise_xor),
+    add_operator("Div", widened<divide>),
+    add_operator("Equal", widened<equal>),
+    add_operator("Greater", widened<greater>),
+    add_operator("GreaterOrEqual", widened<greater_or_equal>),
+    add_operator("Less", widened<less>),
+    add_operator("LessOrEqual", widened<less_or_equal>),
+    add_operator("Max", widened<maximum>),
+    add_operator("Mean", widened<mean>),
+    add_operator("Min", widened<minimum>),
+    add_operator("Mod", widened<modulo>),
+    add_operator("Mul", widened<multiply_elements>),
     add_operator("Or", logical_or),
-    add_operator("Pow", power),
-    add_operator("Sub", subtract),
-    add_operator("Sum", add),
+    add_operator("PRelu", widened<parametric_relu>),
+    add_operator("Pow", widened<power>),
+    add_operator("Sub", widened<subtract>),
+    add_operator("Sum", widened<sum>),
+    add_operator("Xor", logical_xor),
 };
 
 }  // namespace

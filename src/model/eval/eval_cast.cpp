@@ -1,96 +1,24 @@
-// Cast, QuantizeLinear and DequantizeLinear.
-#include "model/eval/half.h"
-#include "model/eval/operator.h"
+// Cast, CastLike, QuantizeLinear and DequantizeLinear.
+#include "model/eval/element_types.h"
+#include "model/onnx_types.h"
 
 #include <fmt/format.h>
 
 #include <cmath>
-#include <limits>
 
 namespace deepgap {
 
 namespace {
 
-// Calls f with a value of the C++ type that stands for `type`.
-template <typename F>
-void with_type(DataType type, F f) {
-  switch (type) {
-    case DataType::f32:
-      return f(float{});
-    case DataType::f64:
-      return f(double{});
-    case DataType::f16:
-      return f(Half{});
-    case DataType::bf16:
-      return f(Bfloat16{});
-    case DataType::i8:
-      return f(int8_t{});
-    case DataType::i16:
-      return f(int16_t{});
-    case DataType::i32:
-      return f(int32_t{});
-    case DataType::i64:
-      return f(int64_t{});
-    case DataType::u8:
-      return f(uint8_t{});
-    case DataType::u16:
-      return f(uint16_t{});
-    case DataType::u32:
-      return f(uint32_t{});
-    case DataType::u64:
-      return f(uint64_t{});
-    case DataType::boolean:
-      return f(bool{});
-  }
-}
-
-// Beyond the target's range the specification leaves the result open: floats are held at the ends, NaN becomes 0, integers wrap.
-template <typename To, typename From>
-To convert(From value) {
-  if constexpr (std::is_same_v<From, Half> || std::is_same_v<From, Bfloat16>) {
-    return convert<To>(to_float(value));
-  } else if constexpr (std::is_same_v<To, Half>) {
-    return to_half(static_cast<float>(value));
-  } else if constexpr (std::is_same_v<To, Bfloat16>) {
-    return to_bfloat16(static_cast<float>(value));
-  } else if constexpr (std::is_same_v<To, bool>) {
-    return value != From{};
-  } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
-    const double number = value;
-    if (number != number) return 0;
-    if (number <= static_cast<double>(std::numeric_limits<To>::min())) return std::numeric_limits<To>::min();
-    if (number >= static_cast<double>(std::numeric_limits<To>::max())) return std::numeric_limits<To>::max();
-    return static_cast<To>(number);
-  } else {
-    return static_cast<To>(value);
-  }
-}
-
-// ONNX's numbers for element types.
+// By ONNX's number for it.
 DataType type_of_number(const Call& call, int64_t number) {
-  constexpr std::pair<int64_t, DataType> numbers[] = {{1, DataType::f32},  {2, DataType::u8},   {3, DataType::i8},   {4, DataType::u16},
-                                                      {5, DataType::i16},  {6, DataType::i32},  {7, DataType::i64},  {9, DataType::boolean},
-                                                      {10, DataType::f16}, {11, DataType::f64}, {12, DataType::u32}, {13, DataType::u64},
-                                                      {16, DataType::bf16}};
-  for (const auto& [candidate, type] : numbers)
-    if (candidate == number) return type;
-  call.refuse(fmt::format("element type {} is not handled here", number));
+  const auto type = data_type_of(number);
+  if (!type) call.refuse(fmt::format("element type {} is not handled here", onnx_type_name(number)));
+  return *type;
 }
 
-std::vector<Tensor> cast(const Call& call) {
-  const Tensor& x = call.input(0);
-  const DataType type = type_of_number(call, call.int_of("to", 0));
-  if (type == x.type) return {x};
-  Tensor y = make_tensor(type, x.shape);
-  with_type(x.type, [&]<typename From>(From) {
-    with_type(type, [&]<typename To>(To) {
-      const auto from = x.as<From>();
-      const auto to = writable<To>(y);
-      for (size_t i = 0; i < from.size(); ++i) to[i] = convert<To>(from[i]);
-    });
-  });
-  return {y};
-}
+std::vector<Tensor> cast(const Call& call) { return {converted(call.input(0), type_of_number(call, call.int_of("to", 0)))}; }
+std::vector<Tensor> cast_like(const Call& call) { return {converted(call.input(0), call.input(1).type)}; }
 
 // Scale and zero point of each element: one for all, or one per slice along the axis.
 struct Scaling {
@@ -192,6 +120,7 @@ std::vector<Tensor> dequantize_linear(const Call& call) {
 
 const bool registered[] = {
     add_operator("Cast", cast),
+    add_operator("CastLike", cast_like),
     add_operator("DequantizeLinear", dequantize_linear),
     add_operator("QuantizeLinear", quantize_linear),
 };

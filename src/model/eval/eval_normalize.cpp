@@ -1,8 +1,7 @@
-// BatchNormalization (inference), Softmax and LogSoftmax.
+// BatchNormalization (inference).
 #include "model/eval/operator.h"
 #include "model/eval/parallel.h"
 
-#include <algorithm>
 #include <cmath>
 
 namespace deepgap {
@@ -33,53 +32,7 @@ std::vector<Tensor> batch_normalization(const Call& call) {
   return {y};
 }
 
-// Rows to normalise: `count` values, `stride` apart.
-struct Lines {
-  int64_t outer, count, stride;
-};
-
-// Before opset 13 everything from the axis on is one row; since then only the axis is.
-Lines lines_of(const Call& call, const Shape& shape) {
-  const bool old = call.graph.opset < 13;
-  const auto axis = static_cast<size_t>(call.axis(call.int_of("axis", old ? 1 : -1), shape.size()));
-  const std::span<const int64_t> sizes(shape);
-  if (old) return {product_of(sizes.first(axis)), product_of(sizes.subspan(axis)), 1};
-  return {product_of(sizes.first(axis)), sizes[axis], product_of(sizes.subspan(axis + 1))};
-}
-
-void softmax_line(const float* x, float* y, int64_t count, int64_t stride, bool logarithm) {
-  float largest = x[0];
-  for (int64_t i = 1; i < count; ++i) largest = std::max(largest, x[i * stride]);
-  double sum = 0;
-  for (int64_t i = 0; i < count; ++i) sum += std::exp(static_cast<double>(x[i * stride]) - largest);
-  for (int64_t i = 0; i < count; ++i) {
-    const double shifted = static_cast<double>(x[i * stride]) - largest;
-    y[i * stride] = static_cast<float>(logarithm ? shifted - std::log(sum) : std::exp(shifted) / sum);
-  }
-}
-
-template <bool logarithm>
-std::vector<Tensor> softmax(const Call& call) {
-  const Tensor& x = call.input(0);
-  call.expect(x, DataType::f32);
-  if (x.shape.empty()) call.refuse("a single number is not handled here");
-  const Lines lines = lines_of(call, x.shape);
-  Tensor y = make_tensor(DataType::f32, x.shape);
-  const float* from = x.as<float>().data();
-  float* to = writable<float>(y).data();
-  if (lines.count == 0) return {y};
-  parallel_for(lines.outer * lines.stride, static_cast<double>(lines.count) * 40, [&](int64_t line) {
-    const int64_t at = line / lines.stride * lines.count * lines.stride + line % lines.stride;
-    softmax_line(from + at, to + at, lines.count, lines.stride, logarithm);
-  });
-  return {y};
-}
-
-const bool registered[] = {
-    add_operator("BatchNormalization", batch_normalization),
-    add_operator("LogSoftmax", softmax<true>),
-    add_operator("Softmax", softmax<false>),
-};
+const bool registered = add_operator("BatchNormalization", batch_normalization);
 
 }  // namespace
 

@@ -1,9 +1,12 @@
-// Reductions over axes. Floats are summed in double precision, in the order of memory.
-#include "model/eval/operator.h"
+// Reductions over axes. Floats are summed in double precision, in the order of memory. Over no axes (noop_with_empty_axes) each element is
+// reduced alone: what a sum of squares makes of it is its square.
+#include "model/eval/element_types.h"
 #include "model/eval/parallel.h"
 #include "model/eval/strided.h"
+#include "model/eval/widened.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <numeric>
 
@@ -61,56 +64,120 @@ Tensor reduce_as(const Reduced& reduced, F function) {
 template <typename F>
 std::vector<Tensor> reduce(const Call& call, F function) {
   const Tensor& x = call.input(0);
-  const Reduced reduced = prepare(call, x);
-  if (x.type == DataType::i64) return {reduce_as<int64_t>(reduced, function)};
-  if (x.type == DataType::i32) return {reduce_as<int32_t>(reduced, function)};
-  call.expect(x, DataType::f32);
-  return {reduce_as<float>(reduced, function)};
+  return with_number(call, x.type, [&]<typename T>(T) { return std::vector{reduce_as<T>(prepare(call, x), function)}; });
 }
 
+// Floats are summed in double precision, whole numbers wrap around.
 template <typename T>
-auto sum_of(std::span<const T> values) {
-  using Sum = std::conditional_t<std::is_floating_point_v<T>, double, int64_t>;
-  Sum sum = 0;
-  for (T value : values) sum += value;
+using Sum = std::conditional_t<std::is_floating_point_v<T>, double, uint64_t>;
+
+template <typename T, typename F>
+Sum<T> sum_of(std::span<const T> values, F term) {
+  Sum<T> sum = 0;
+  for (const T value : values) sum += term(static_cast<Sum<T>>(value));
   return sum;
 }
+constexpr auto itself = [](auto value) { return value; };
+constexpr auto square = [](auto value) { return value * value; };
+constexpr auto magnitude = [](auto value) {
+  if constexpr (std::is_floating_point_v<decltype(value)>) return std::fabs(value);
+  return static_cast<int64_t>(value) < 0 ? 0 - value : value;
+};
 
 std::vector<Tensor> reduce_sum(const Call& call) {
-  return reduce(call, []<typename T>(std::span<const T> values) { return static_cast<T>(sum_of(values)); });
+  return reduce(call, []<typename T>(std::span<const T> values) { return static_cast<T>(sum_of(values, itself)); });
+}
+std::vector<Tensor> reduce_l1(const Call& call) {
+  return reduce(call, []<typename T>(std::span<const T> values) { return static_cast<T>(sum_of(values, magnitude)); });
+}
+std::vector<Tensor> reduce_sum_square(const Call& call) {
+  return reduce(call, []<typename T>(std::span<const T> values) { return static_cast<T>(sum_of(values, square)); });
+}
+std::vector<Tensor> reduce_l2(const Call& call) {
+  return reduce(call,
+                []<typename T>(std::span<const T> values) { return convert<T>(std::sqrt(static_cast<double>(sum_of(values, square)))); });
+}
+std::vector<Tensor> reduce_log_sum(const Call& call) {
+  return reduce(call, []<typename T>(std::span<const T> values) {
+    return convert<T>(std::log(static_cast<double>(static_cast<T>(sum_of(values, itself)))));
+  });
 }
 
 std::vector<Tensor> reduce_mean(const Call& call) {
   return reduce(call, [&call]<typename T>(std::span<const T> values) {
-    if (values.empty()) call.fail("the mean of nothing");
-    return static_cast<T>(sum_of(values) / static_cast<decltype(sum_of(values))>(values.size()));
+    if constexpr (std::is_integral_v<T>) {
+      if (values.empty()) call.fail("the mean of nothing");
+      using Whole = std::conditional_t<std::is_signed_v<T>, int64_t, uint64_t>;
+      return static_cast<T>(static_cast<Whole>(sum_of(values, itself)) / static_cast<Whole>(values.size()));
+    } else {
+      return static_cast<T>(sum_of(values, itself) / static_cast<double>(values.size()));
+    }
   });
+}
+
+template <typename T>
+constexpr T beyond_all(int sign) {  // an end of the type's range
+  using Limits = std::numeric_limits<T>;
+  if constexpr (std::is_floating_point_v<T>) return sign * Limits::infinity();
+  return sign > 0 ? Limits::max() : Limits::min();
+}
+// A NaN stays.
+template <typename T>
+T largest_of(std::span<const T> values) {
+  T largest = beyond_all<T>(-1);
+  for (const T value : values)
+    if (value > largest || not_a_number(value)) largest = value;
+  return largest;
+}
+template <typename T>
+T smallest_of(std::span<const T> values) {
+  T smallest = beyond_all<T>(1);
+  for (const T value : values)
+    if (value < smallest || not_a_number(value)) smallest = value;
+  return smallest;
+}
+
+// Also of bool, as 0 and 1.
+template <typename F>
+std::vector<Tensor> reduce_ordered(const Call& call, F function) {
+  const Tensor& x = call.input(0);
+  if (x.type != DataType::boolean) return reduce(call, function);
+  if (product_of(x.shape) == 0) call.refuse("bool without elements is not handled here");
+  return {reduce_as<uint8_t>(prepare(call, x), function)};
 }
 
 std::vector<Tensor> reduce_max(const Call& call) {
-  return reduce(call, [&call]<typename T>(std::span<const T> values) {
-    if (values.empty()) call.fail("the largest of nothing");
-    return *std::max_element(values.begin(), values.end());
-  });
+  return reduce_ordered(call, []<typename T>(std::span<const T> values) { return largest_of(values); });
 }
-
 std::vector<Tensor> reduce_min(const Call& call) {
-  return reduce(call, [&call]<typename T>(std::span<const T> values) {
-    if (values.empty()) call.fail("the smallest of nothing");
-    return *std::min_element(values.begin(), values.end());
-  });
+  return reduce_ordered(call, []<typename T>(std::span<const T> values) { return smallest_of(values); });
 }
 
 std::vector<Tensor> reduce_product(const Call& call) {
   return reduce(call, []<typename T>(std::span<const T> values) {
-    using Product = std::conditional_t<std::is_floating_point_v<T>, double, int64_t>;
-    return static_cast<T>(std::accumulate(values.begin(), values.end(), Product{1}, std::multiplies<>()));
+    Sum<T> product = 1;
+    for (const T value : values) product *= static_cast<Sum<T>>(value);
+    return static_cast<T>(product);
+  });
+}
+
+// With the largest taken out, so that nothing overflows.
+std::vector<Tensor> reduce_log_sum_exp(const Call& call) {
+  return reduce(call, []<typename T>(std::span<const T> values) {
+    const auto largest = static_cast<double>(largest_of(values));
+    if (values.empty() || std::isinf(largest)) return convert<T>(values.empty() ? -std::numeric_limits<double>::infinity() : largest);
+    double sum = 0;
+    for (const T value : values) sum += std::exp(static_cast<double>(value) - largest);
+    return convert<T>(largest + std::log(sum));
   });
 }
 
 const bool registered[] = {
-    add_operator("ReduceMax", reduce_max),      add_operator("ReduceMean", reduce_mean), add_operator("ReduceMin", reduce_min),
-    add_operator("ReduceProd", reduce_product), add_operator("ReduceSum", reduce_sum),
+    add_operator("ReduceL1", widened<reduce_l1>),          add_operator("ReduceL2", widened<reduce_l2>),
+    add_operator("ReduceLogSum", widened<reduce_log_sum>), add_operator("ReduceLogSumExp", widened<reduce_log_sum_exp>),
+    add_operator("ReduceMax", widened<reduce_max>),        add_operator("ReduceMean", widened<reduce_mean>),
+    add_operator("ReduceMin", widened<reduce_min>),        add_operator("ReduceProd", widened<reduce_product>),
+    add_operator("ReduceSum", widened<reduce_sum>),        add_operator("ReduceSumSquare", widened<reduce_sum_square>),
 };
 
 }  // namespace

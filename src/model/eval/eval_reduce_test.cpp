@@ -39,6 +39,52 @@ TEST(EvalReduce, SumsDoNotLoseSmallParts) {
   EXPECT_EQ(y.as<float>()[0], static_cast<float>(1 + 1000 * 0x1p-24));
 }
 
+TEST(EvalReduce, OtherSums) {
+  const Tensor x = floats({2, 2}, {3, -4, 0, 1});
+  const auto reduced = [&](const char* op) { return list_floats(TestNode{op, {{"axes", Ints{1}}}}.run({x})); };
+  EXPECT_EQ(reduced("ReduceL1"), (Floats{7, 1}));
+  EXPECT_EQ(reduced("ReduceL2"), (Floats{5, 1}));
+  EXPECT_EQ(reduced("ReduceSumSquare"), (Floats{25, 1}));
+  const Tensor logs = floats({2}, {1, 3});
+  EXPECT_NEAR(TestNode{"ReduceLogSum"}.run({logs}).as<float>()[0], std::log(4.0), 1e-7);
+  EXPECT_NEAR(TestNode{"ReduceLogSumExp"}.run({logs}).as<float>()[0], std::log(std::exp(1.0) + std::exp(3.0)), 3e-7);
+  EXPECT_EQ(list_floats(TestNode{"ReduceLogSumExp"}.run({floats({2}, {1000, -INFINITY})})), (Floats{1000}));
+  EXPECT_EQ(list_floats(TestNode{"ReduceLogSumExp"}.run({floats({1}, {-INFINITY})})), (Floats{-INFINITY}));
+}
+
+TEST(EvalReduce, OverNoAxesEachElementAlone) {
+  const Tensor x = floats({2}, {3, -4});
+  const auto reduced = [&](const char* op) { return list_floats(TestNode{op, {{"noop_with_empty_axes", int64_t{1}}}, 18}.run({x})); };
+  EXPECT_EQ(reduced("ReduceSum"), (Floats{3, -4}));
+  EXPECT_EQ(reduced("ReduceL1"), (Floats{3, 4}));
+  EXPECT_EQ(reduced("ReduceSumSquare"), (Floats{9, 16}));
+}
+
+TEST(EvalReduce, OfNothing) {
+  const Tensor nothing = floats({0, 2}, {});
+  const auto reduced = [&](const char* op) { return list_floats(TestNode{op, {{"axes", Ints{0}}}}.run({nothing})); };
+  EXPECT_EQ(list_floats(TestNode{"ReduceSum"}.run({nothing, longs({1}, {0})})), (Floats{0, 0}));
+  EXPECT_EQ(reduced("ReduceProd"), (Floats{1, 1}));
+  EXPECT_EQ(reduced("ReduceMax"), (Floats{-INFINITY, -INFINITY}));
+  EXPECT_EQ(reduced("ReduceMin"), (Floats{INFINITY, INFINITY}));
+  EXPECT_EQ(reduced("ReduceLogSumExp"), (Floats{-INFINITY, -INFINITY}));
+  EXPECT_EQ(TestNode{"ReduceSum"}.run({nothing, longs({1}, {1})}).shape, (Shape{0, 1}));
+  EXPECT_EQ(list<int64_t>(TestNode{"ReduceMax"}.run({longs({0}, {})})), (Ints{INT64_MIN}));
+}
+
+TEST(EvalReduce, WholeNumbers) {
+  const Tensor x = tensor_of<int8_t>(DataType::i8, {2}, {-7, 2});
+  EXPECT_EQ(list<int8_t>(TestNode{"ReduceMean"}.run({x})), (std::vector<int8_t>{-2}));
+  EXPECT_EQ(list<int8_t>(TestNode{"ReduceMin"}.run({x})), (std::vector<int8_t>{-7}));
+  EXPECT_EQ(list<int64_t>(TestNode{"ReduceL2"}.run({longs({2}, {3, 4})})), (Ints{5}));
+  EXPECT_EQ(list<uint8_t>(TestNode{"ReduceMax", {}, 20}.run({flags({2}, {0, 1})})), (std::vector<uint8_t>{1}));
+}
+
+TEST(EvalReduce, NanStays) {
+  EXPECT_TRUE(std::isnan(TestNode{"ReduceMax"}.run({floats({3}, {1, NAN, 2})}).as<float>()[0]));
+  EXPECT_TRUE(std::isnan(TestNode{"ReduceMin"}.run({floats({3}, {NAN, 1, 2})}).as<float>()[0]));
+}
+
 TEST(EvalNormalize, BatchNormalization) {
   const Tensor x = floats({1, 2, 1, 2}, {1, 3, 10, 20});
   const TestNode node{"BatchNormalization", {{"epsilon", 0.0f}}};

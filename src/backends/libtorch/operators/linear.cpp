@@ -1,29 +1,19 @@
-// Products, normalisations and reductions.
+// Products and normalisations.
 #include "backends/libtorch/torch_operator.h"
 
 #include <ATen/ops/add.h>
-#include <ATen/ops/amax.h>
-#include <ATen/ops/amin.h>
-#include <ATen/ops/argmax.h>
-#include <ATen/ops/argmin.h>
 #include <ATen/ops/batch_norm.h>
+#include <ATen/ops/einsum.h>
 #include <ATen/ops/instance_norm.h>
 #include <ATen/ops/layer_norm.h>
 #include <ATen/ops/linear.h>
 #include <ATen/ops/log_softmax.h>
 #include <ATen/ops/matmul.h>
-#include <ATen/ops/mean.h>
 #include <ATen/ops/mul.h>
-#include <ATen/ops/prod.h>
 #include <ATen/ops/softmax.h>
-#include <ATen/ops/sqrt.h>
-#include <ATen/ops/sum.h>
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <functional>
-#include <numeric>
+#include <string>
+#include <vector>
 
 namespace deepgap {
 namespace {
@@ -97,66 +87,23 @@ TorchStep softmax(const TorchCall& call) {
   return one_output([=](const TorchFrame& frame) { return apply(frame.in(0).reshape({-1, columns}), 1).reshape(shape); });
 }
 
-std::vector<int64_t> reduced_axes(const TorchCall& call, size_t rank) {
-  std::vector<int64_t> axes = call.ints_or_input("axes", 1, {});
-  if (axes.empty() && call.int_of("noop_with_empty_axes", 0) == 0) {
-    axes.resize(rank);
-    std::iota(axes.begin(), axes.end(), 0);
-  }
-  for (int64_t& axis : axes) axis = call.axis(axis, rank);
-  return axes;
-}
-
-using Reduction = at::Tensor (*)(const at::Tensor&, at::IntArrayRef, bool);
-
-template <Reduction function>
-TorchStep reduce(const TorchCall& call) {
-  const std::vector<int64_t> axes = reduced_axes(call, call.shape(0).size());
-  const bool keep = call.int_of("keepdims", 1) != 0;
-  if (axes.empty()) return one_output([](const TorchFrame& frame) { return frame.in(0); });
-  return one_output([=](const TorchFrame& frame) { return function(frame.in(0), axes, keep); });
-}
-
-at::Tensor mean(const at::Tensor& x, at::IntArrayRef axes, bool keep) { return at::mean(x, axes, keep); }
-at::Tensor sum(const at::Tensor& x, at::IntArrayRef axes, bool keep) { return at::sum(x, axes, keep, x.scalar_type()); }
-at::Tensor maximum(const at::Tensor& x, at::IntArrayRef axes, bool keep) { return at::amax(x, axes, keep); }
-at::Tensor minimum(const at::Tensor& x, at::IntArrayRef axes, bool keep) { return at::amin(x, axes, keep); }
-at::Tensor euclidean(const at::Tensor& x, at::IntArrayRef axes, bool keep) { return at::sqrt(sum(at::mul(x, x), axes, keep)); }
-at::Tensor square_sum(const at::Tensor& x, at::IntArrayRef axes, bool keep) { return sum(at::mul(x, x), axes, keep); }
-// ATen's takes one dimension at a time: the last ones go first, so that the others keep their numbers.
-at::Tensor product(const at::Tensor& x, at::IntArrayRef axes, bool keep) {
-  std::vector<int64_t> order(axes.begin(), axes.end());
-  std::sort(order.begin(), order.end(), std::greater<>());
-  at::Tensor y = x;
-  for (const int64_t axis : order) y = at::prod(y, axis, keep, x.scalar_type());
-  return y;
-}
-
-template <bool largest>
-TorchStep arg_extreme(const TorchCall& call) {
-  if (call.int_of("select_last_index", 0) != 0) call.refuse("select_last_index is not run");
-  const int64_t axis = call.axis(call.int_of("axis", 0), call.shape(0).size());
-  const bool keep = call.int_of("keepdims", 1) != 0;
-  return one_output(
-      [=](const TorchFrame& frame) { return largest ? at::argmax(frame.in(0), axis, keep) : at::argmin(frame.in(0), axis, keep); });
+TorchStep einsum(const TorchCall& call) {
+  const std::string equation = call.text_of("equation", "");
+  return one_output([equation](const TorchFrame& frame) {
+    std::vector<at::Tensor> inputs;
+    for (size_t i = 0; i < frame.inputs(); ++i) inputs.push_back(frame.in(i));
+    return at::einsum(equation, inputs);
+  });
 }
 
 const bool registered[] = {
-    add_torch_operator("ArgMax", arg_extreme<true>),
-    add_torch_operator("ArgMin", arg_extreme<false>),
     add_torch_operator("BatchNormalization", batch_norm),
+    add_torch_operator("Einsum", einsum),
     add_torch_operator("Gemm", gemm),
     add_torch_operator("InstanceNormalization", instance_norm),
     add_torch_operator("LayerNormalization", layer_norm),
     add_torch_operator("LogSoftmax", softmax<true>),
     add_torch_operator("MatMul", matmul),
-    add_torch_operator("ReduceL2", reduce<euclidean>),
-    add_torch_operator("ReduceMax", reduce<maximum>),
-    add_torch_operator("ReduceMean", reduce<mean>),
-    add_torch_operator("ReduceMin", reduce<minimum>),
-    add_torch_operator("ReduceProd", reduce<product>),
-    add_torch_operator("ReduceSum", reduce<sum>),
-    add_torch_operator("ReduceSumSquare", reduce<square_sum>),
     add_torch_operator("Softmax", softmax<false>),
 };
 

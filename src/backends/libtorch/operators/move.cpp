@@ -167,13 +167,11 @@ TorchStep cast(const TorchCall& call) {
 }
 
 const bool registered[] = {
-    add_torch_operator("Cast", cast),         add_torch_operator("Concat", concat),
-    add_torch_operator("Dropout", identity),  add_torch_operator("Expand", expand),
-    add_torch_operator("Flatten", reshape),   add_torch_operator("Gather", gather),
-    add_torch_operator("Identity", identity), add_torch_operator("Pad", pad),
-    add_torch_operator("Reshape", reshape),   add_torch_operator("Slice", slice),
-    add_torch_operator("Split", split),       add_torch_operator("Squeeze", reshape),
-    add_torch_operator("Tile", tile),         add_torch_operator("Transpose", transpose),
+    add_torch_operator("Cast", cast),         add_torch_operator("CastLike", cast),     add_torch_operator("Concat", concat),
+    add_torch_operator("Dropout", identity),  add_torch_operator("Expand", expand),     add_torch_operator("Flatten", reshape),
+    add_torch_operator("Gather", gather),     add_torch_operator("Identity", identity), add_torch_operator("Pad", pad),
+    add_torch_operator("Reshape", reshape),   add_torch_operator("Slice", slice),       add_torch_operator("Split", split),
+    add_torch_operator("Squeeze", reshape),   add_torch_operator("Tile", tile),         add_torch_operator("Transpose", transpose),
     add_torch_operator("Unsqueeze", reshape),
 };
 

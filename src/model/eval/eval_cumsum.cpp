@@ -1,0 +1,39 @@
+// CumSum: floats are summed in double precision and rounded one by one.
+#include "model/eval/element_types.h"
+#include "model/eval/lines.h"
+#include "model/eval/parallel.h"
+#include "model/eval/widened.h"
+
+namespace deepgap {
+
+namespace {
+
+std::vector<Tensor> cumulative_sum(const Call& call) {
+  const Tensor& x = call.input(0);
+  const auto axes = call.integers(1);
+  if (axes.size() != 1) call.fail("the axis is not one number");
+  const Lines lines = lines_along(x.shape, call.axis(axes[0], x.shape.size()));
+  const bool exclusive = call.int_of("exclusive", 0) != 0, reverse = call.int_of("reverse", 0) != 0;
+  Tensor y = make_tensor(x.type, x.shape);
+  with_number(call, x.type, [&]<typename T>(T) {
+    using Sum = std::conditional_t<std::is_floating_point_v<T>, double, uint64_t>;
+    parallel_for(lines.lines(), static_cast<double>(lines.count), [&](int64_t line) {
+      const T* from = x.as<T>().data() + lines.begin(line);
+      T* to = writable<T>(y).data() + lines.begin(line);
+      Sum sum = 0;
+      for (int64_t i = 0; i < lines.count; ++i) {
+        const int64_t at = (reverse ? lines.count - 1 - i : i) * lines.stride;
+        const Sum before = sum;
+        sum += static_cast<Sum>(from[at]);
+        to[at] = static_cast<T>(exclusive ? before : sum);
+      }
+    });
+  });
+  return {y};
+}
+
+const bool registered = add_operator("CumSum", widened<cumulative_sum>);
+
+}  // namespace
+
+}  // namespace deepgap

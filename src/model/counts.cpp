@@ -1,5 +1,6 @@
 // What a Graph costs, from its shapes alone.
 #include "model/checked.h"
+#include "model/einsum.h"
 #include "model/graph_tools.h"
 
 #include <deepgap/error.h>
@@ -29,7 +30,9 @@ const Names& moves() {
 }
 
 // One operation for each element read rather than made.
-bool reduces(const std::string& op) { return op.rfind("Reduce", 0) == 0 || op.rfind("Global", 0) == 0 || op == "ArgMax" || op == "ArgMin"; }
+bool reduces(const std::string& op) {
+  return op.rfind("Reduce", 0) == 0 || op.rfind("Global", 0) == 0 || op == "ArgMax" || op == "ArgMin" || op == "Einsum";
+}
 
 int64_t times(int64_t a, int64_t b, const Node& node) {
   const auto result = checked_multiply(a, b);
@@ -45,6 +48,14 @@ int64_t window_elements(const Node& node, const Shape& weights, size_t first) {
   return count;
 }
 
+// Of all indices together, however an engine splits it up; a sum over one input multiplies nothing.
+int64_t einsum_macs(const Graph& graph, const Node& node) {
+  if (node.inputs.size() < 2) return 0;
+  std::vector<Shape> shapes;
+  for (const ValueId id : node.inputs) shapes.push_back(known_shape(graph, id));
+  return window_elements(node, einsum_sizes(node, shapes).sizes, 0);
+}
+
 int64_t macs_of(const Graph& graph, const Node& node) {
   if (node.op == "Conv" || node.op == "ConvInteger")  // weights [out, in/group, k...]
     return times(elements(graph, node.outputs[0]), window_elements(node, known_shape(graph, node.inputs[1]), 1), node);
@@ -58,6 +69,7 @@ int64_t macs_of(const Graph& graph, const Node& node) {
     const Shape a = known_shape(graph, node.inputs[0]);
     return times(elements(graph, node.outputs[0]), a.at(attribute_int(node, "transA", 0) != 0 ? 0 : 1), node);
   }
+  if (node.op == "Einsum") return einsum_macs(graph, node);
   return 0;
 }
 
@@ -95,6 +107,7 @@ bool takes_weights(const Node& node, size_t input, const Tensor& tensor) {
                                                                    {"ConvTranspose", {1, 2}},
                                                                    {"Gemm", {0, 1, 2}},
                                                                    {"MatMul", {0, 1}},
+                                                                   {"Einsum", {0, 1}},
                                                                    {"BatchNormalization", {1, 2}},
                                                                    {"InstanceNormalization", {1, 2}},
                                                                    {"LayerNormalization", {1, 2}},

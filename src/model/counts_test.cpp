@@ -72,6 +72,25 @@ TEST(Counts, WorkOfProductsPoolsAndReductions) {
   EXPECT_EQ(count(3).macs, 2 * 6 * 8 * 5 * 8);
 }
 
+TEST(Counts, WorkOfEinsumIsThatOfItsIndices) {
+  pb::ModelProto model = empty_model();
+  auto* graph = model.mutable_graph();
+  describe_value(graph->add_input(), "x", {-1, 6, 8});
+  describe_value(graph->add_output(), "y", {});
+  describe_value(graph->add_output(), "t", {});
+  add_floats(graph, "w", {8, 5});
+  const auto equation = [](pb::NodeProto* node, const char* text) {
+    add_attribute(node, "equation", pb::AttributeProto::STRING)->set_s(text);
+  };
+  equation(add_node(graph, "Einsum", {"x", "w"}, {"y"}, "product"), "bij,jk->bik");
+  equation(add_node(graph, "Einsum", {"x"}, {"t"}, "sum"), "bij->bi");
+  const Graph bound = bind_symbols(read_model(model), {{batch_symbol, 2}});
+  EXPECT_EQ(count_node(bound, bound.nodes[0]).macs, 2 * 6 * 8 * 5);
+  EXPECT_EQ(count_node(bound, bound.nodes[1]).macs, 0);
+  EXPECT_EQ(count_node(bound, bound.nodes[1]).flop, 2 * 6 * 8);
+  EXPECT_EQ(summarize(read_model(model)).parameters, 8 * 5);
+}
+
 // Quantized weights are the same parameters, in integers.
 TEST(Counts, ParametersOfQuantizedWeights) {
   pb::ModelProto model = conv_model();

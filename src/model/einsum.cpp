@@ -110,4 +110,21 @@ class Parser {
 
 EinsumEquation parse_einsum(const Node& node, std::span<const size_t> ranks) { return Parser(node).parse(ranks); }
 
+EinsumSizes einsum_sizes(const Node& node, std::span<const Shape> inputs) {
+  std::vector<size_t> ranks;
+  for (const Shape& shape : inputs) ranks.push_back(shape.size());
+  EinsumSizes result{parse_einsum(node, ranks), {}};
+  result.sizes.assign(result.equation.count, 1);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    for (size_t axis = 0; axis < inputs[i].size(); ++axis) {
+      int64_t& size = result.sizes[result.equation.inputs[i][axis]];
+      const int64_t here = inputs[i][axis];
+      if (here != size && here != 1 && size != 1)
+        throw Error(ErrorKind::input, fmt::format("node '{}' ({}): one index has the sizes {} and {}", node.name, node.op, size, here));
+      if (here != 1) size = here;
+    }
+  }
+  return result;
+}
+
 }  // namespace deepgap

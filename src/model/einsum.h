@@ -20,4 +20,12 @@ struct EinsumEquation {
 // from the last), and without "->" the letters that stand once, in the order of the alphabet. Throws Error{input} naming the node.
 EinsumEquation parse_einsum(const Node& node, std::span<const size_t> ranks);
 
+// The equation for inputs of known shapes, and how far each index counts. An axis of size 1 is broadcast. Throws Error{input} naming the
+// node where one index has two sizes.
+struct EinsumSizes {
+  EinsumEquation equation;
+  Shape sizes;  // by index
+};
+EinsumSizes einsum_sizes(const Node& node, std::span<const Shape> inputs);
+
 }  // namespace deepgap

@@ -20,27 +20,19 @@ struct Walk {
 };
 
 Walk walk_of(const Call& call) {
-  std::vector<size_t> ranks;
+  std::vector<Shape> shapes;
   for (size_t i = 0; i < call.inputs.size(); ++i) {
     if (call.input(i).type != call.input(0).type) call.fail("inputs are of different types");
-    ranks.push_back(call.input(i).shape.size());
+    shapes.push_back(call.input(i).shape);
   }
-  Walk walk{parse_einsum(call.node, ranks), {}, {}};
-  walk.sizes.assign(walk.equation.count, 1);
-  for (size_t i = 0; i < ranks.size(); ++i) {
-    for (size_t axis = 0; axis < ranks[i]; ++axis) {
-      int64_t& size = walk.sizes[walk.equation.inputs[i][axis]];
-      const int64_t here = call.input(i).shape[axis];
-      if (here != size && here != 1 && size != 1) call.fail(fmt::format("one index has the sizes {} and {}", size, here));
-      if (here != 1) size = here;
-    }
-  }
-  for (size_t i = 0; i < ranks.size(); ++i) {
+  auto [equation, sizes] = einsum_sizes(call.node, shapes);
+  Walk walk{std::move(equation), std::move(sizes), {}};
+  for (size_t i = 0; i < shapes.size(); ++i) {
     auto& steps = walk.steps.emplace_back(walk.equation.count, 0);
-    const auto strides = row_major_strides(call.input(i).shape);
-    for (size_t axis = 0; axis < ranks[i]; ++axis) {
+    const auto strides = row_major_strides(shapes[i]);
+    for (size_t axis = 0; axis < shapes[i].size(); ++axis) {
       // An index may stand twice in one term: its step runs along the diagonal.
-      if (call.input(i).shape[axis] != 1) steps[walk.equation.inputs[i][axis]] += strides[axis];
+      if (shapes[i][axis] != 1) steps[walk.equation.inputs[i][axis]] += strides[axis];
     }
   }
   return walk;

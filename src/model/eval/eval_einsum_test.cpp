@@ -50,8 +50,8 @@ TEST(EvalEinsum, WrongEquations) {
   const auto error = [&](const std::string& equation, const std::vector<Tensor>& inputs) {
     try {
       einsum(equation, inputs);
-    } catch (const Error& error) {
-      return std::string(error.what());
+    } catch (const Error& thrown) {
+      return std::string(thrown.what());
     }
     return std::string();
   };

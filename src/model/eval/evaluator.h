@@ -1,7 +1,7 @@
-// The plainest way to run a Graph: one operator after the other in FP32 (and integers), as the ONNX specification words it. It makes the
-// reference that every engine is checked against, folds constants, and sets the statistics of seeded weights; so it must be right first,
-// and give the same bits on every machine: sums run in a fixed order with fused multiply-add, never through a library. Exempt are Exp,
-// Log, Erf, Tanh, Sigmoid, Pow and Softmax (see eval_unary.cpp), which no network of the zoo has.
+// The plainest way to run a Graph: one operator after the other as the ONNX specification words it, in the Graph's own types (16-bit floats
+// through FP32). It makes the reference that every engine is checked against, folds constants, and sets the statistics of seeded weights;
+// so it must be right first, and give the same bits on every machine: sums run in a fixed order with fused multiply-add, never through a
+// library. Exempt is what the C library computes, such as Exp, Erf, Pow and Softmax (see eval_unary.cpp), which no statistics go through.
 // It uses all CPUs that the process may run on (parallel.h says how to limit that); calls from several threads do not disturb each other.
 #pragma once
 

@@ -15,7 +15,56 @@ bool has_ragged_groups(const Graph& graph, const Node& node) {
   return groups > 1 && weights && (*weights)[1].size > 1 && (*weights)[0].size / groups % 16 != 0;
 }
 
+DataType type_of(const Graph& graph, ValueId id) { return graph.values[static_cast<size_t>(id)].type; }
+
+bool is_integer(DataType type) {
+  return type != DataType::f32 && type != DataType::f64 && type != DataType::f16 && type != DataType::bf16 && type != DataType::boolean;
+}
+
+bool has_wide_integers(const Graph& graph) {
+  return std::any_of(graph.constants.begin(), graph.constants.end(), [](const auto& constant) {
+    if (constant.second.type != DataType::i64) return false;
+    const auto values = constant.second.template as<int64_t>();
+    return std::any_of(values.begin(), values.end(), [](int64_t value) { return value != static_cast<int32_t>(value); });
+  });
+}
+
+bool reduces_nothing(const Graph& graph, const Node& node) {
+  const auto& dims = graph.values[static_cast<size_t>(node.inputs[0])].dims;
+  return dims && std::any_of(dims->begin(), dims->end(), [](const Dim& dim) { return dim.size == 0; });
+}
+
+std::string fault_of_openvino(const Graph& graph, const Node& node) {
+  const DataType type = node.inputs.empty() ? DataType::f32 : type_of(graph, node.inputs[0]);
+  if (node.op == "Shrink" && is_integer(type)) return "OpenVINO loses the bias of Shrink in whole numbers";
+  if (type == DataType::u8 && (node.op == "Sub" || node.op == "BitShift")) return "OpenVINO computes uint8 wider and holds it at its ends";
+  if (node.op == "TopK" && is_integer(type)) return "OpenVINO does not keep the order of equal values";
+  if (node.op.starts_with("Reduce") && attribute_int(node, "noop_with_empty_axes", 0) != 0)
+    return "OpenVINO takes a reduction over no axes for its input";
+  if (node.op == "ReduceMax" && reduces_nothing(graph, node)) return "OpenVINO takes the largest of nothing for the least finite number";
+  return "";
+}
+
+// With 1.31.1: "Could not find an implementation for Erf(13) node with name ''".
+std::string fault_of_onnxruntime(const Graph& graph, const Node& node) {
+  const DataType type = node.inputs.empty() ? DataType::f32 : type_of(graph, node.inputs[0]);
+  const bool apart =
+      ((node.op == "HardSwish" || node.op == "Gelu") && type == DataType::f64) || (node.op == "Clip" && type == DataType::i16);
+  return apart ? "ONNX Runtime takes " + node.op + " of this type apart, and names no node where it has no kernel for a part" : "";
+}
+
 }  // namespace
+
+std::string known_fault(const std::string& backend, const Graph& graph) {
+  if (backend == "openvino" && has_wide_integers(graph)) return "OpenVINO computes int64 in 32 bits";
+  for (const Node& node : graph.nodes) {
+    std::string fault;
+    if (backend == "openvino") fault = fault_of_openvino(graph, node);
+    if (backend == "onnxruntime") fault = fault_of_onnxruntime(graph, node);
+    if (!fault.empty()) return fault;
+  }
+  return "";
+}
 
 std::string known_fault_in_int8(const std::string& backend, const Graph& graph) {
   const bool ragged = std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const Node& node) { return has_ragged_groups(graph, node); });

@@ -17,6 +17,7 @@ struct OperatorCase {
   int opset = 17;
   std::function<Graph(GraphBuilder&)> build;  // random shapes and attributes
   bool required = true;                       // issued networks need it: no backend that computes may refuse it
+  bool mixes_samples = false;                 // only whole batches of the sizes asked for at load are tried
 };
 
 // GoogleTest prints the parameter of a failed test.
@@ -29,6 +30,8 @@ uint64_t seed_of(const std::string& op, int round);
 
 // All of them; the files operator_cases_*.cpp hold a family each.
 std::vector<OperatorCase> operator_cases();
+// Those that INT8 could be for.
+std::vector<OperatorCase> quantizable_cases();
 std::vector<OperatorCase> window_cases();       // convolutions and pools
 std::vector<OperatorCase> arithmetic_cases();   // elementwise, products, normalisation, reductions
 std::vector<OperatorCase> rearranging_cases();  // shapes, joins, moves

@@ -44,6 +44,15 @@ TorchStep reduce(const TorchCall& call) {
   return one_output([=](const TorchFrame& frame) { return function(frame.in(0), axes, keep); });
 }
 
+// Of nothing ATen has none.
+template <Reduction function>
+TorchStep reduce_to_extreme(const TorchCall& call) {
+  const Shape shape = call.shape(0);
+  for (const int64_t axis : reduced_axes(call, shape.size()))
+    if (shape[static_cast<size_t>(axis)] == 0) call.refuse("its axis has no elements");
+  return reduce<function>(call);
+}
+
 at::Tensor sum(const at::Tensor& x, at::IntArrayRef axes, bool keep) { return at::sum(x, axes, keep, x.scalar_type()); }
 at::Tensor absolute_sum(const at::Tensor& x, at::IntArrayRef axes, bool keep) { return sum(at::abs(x), axes, keep); }
 at::Tensor square_sum(const at::Tensor& x, at::IntArrayRef axes, bool keep) { return sum(at::mul(x, x), axes, keep); }
@@ -90,9 +99,9 @@ const bool registered[] = {
     add_torch_operator("ReduceL2", reduce<euclidean>),
     add_torch_operator("ReduceLogSum", reduce<log_sum>),
     add_torch_operator("ReduceLogSumExp", reduce<log_sum_exp>),
-    add_torch_operator("ReduceMax", reduce<maximum>),
+    add_torch_operator("ReduceMax", reduce_to_extreme<maximum>),
     add_torch_operator("ReduceMean", reduce<mean>),
-    add_torch_operator("ReduceMin", reduce<minimum>),
+    add_torch_operator("ReduceMin", reduce_to_extreme<minimum>),
     add_torch_operator("ReduceProd", reduce<product>),
     add_torch_operator("ReduceSum", reduce<sum>),
     add_torch_operator("ReduceSumSquare", reduce<square_sum>),

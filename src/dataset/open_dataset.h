@@ -19,6 +19,7 @@ struct DatasetRequest {
                                 // folder, one file
   std::vector<TensorInfo> inputs;  // of the Model; every size but the batch known
   Preprocessing preprocessing;
+  std::map<std::string, int64_t> integer_values;  // of the seeded kind, see model/integer_values.h; an input not named has 100 values
   uint64_t seed = 1;
   size_t size = 64;  // of the seeded kinds
   std::string data_dir;

@@ -29,7 +29,8 @@ void fill_integers(Tensor& tensor, uint64_t stream, uint64_t range) {
 
 class SeededDataset : public TensorsDataset {
  public:
-  explicit SeededDataset(const DatasetRequest& request) : inputs_(request.inputs), seed_(request.seed), size_(request.size) {
+  explicit SeededDataset(const DatasetRequest& request)
+      : inputs_(request.inputs), integer_values_(request.integer_values), seed_(request.seed), size_(request.size) {
     for (const TensorInfo& input : inputs_) shapes_.push_back(item_shape(input));
   }
   std::string describe() const override { return fmt::format("seeded, seed {}, {} samples", seed_, size_); }
@@ -53,10 +54,10 @@ class SeededDataset : public TensorsDataset {
         fill_floats(writable<float>(tensor), shape, input.name, index);
         break;
       case DataType::i64:
-        fill_integers<int64_t>(tensor, stream, integer_range);
+        fill_integers<int64_t>(tensor, stream, values_of(input));
         break;
       case DataType::i32:
-        fill_integers<int32_t>(tensor, stream, integer_range);
+        fill_integers<int32_t>(tensor, stream, values_of(input));
         break;
       case DataType::u8:
       case DataType::i8:  // every bit pattern, either way
@@ -79,8 +80,14 @@ class SeededDataset : public TensorsDataset {
     }
   }
 
-  static constexpr uint64_t integer_range = 100;  // valid token ids and indices in most networks
+  uint64_t values_of(const TensorInfo& input) const {
+    constexpr uint64_t usual = 100;  // valid token ids and indices in most networks
+    const auto found = integer_values_.find(input.name);
+    return found == integer_values_.end() ? usual : static_cast<uint64_t>(found->second);
+  }
+
   std::vector<TensorInfo> inputs_;
+  std::map<std::string, int64_t> integer_values_;
   std::vector<Shape> shapes_;
   uint64_t seed_;
   size_t size_;

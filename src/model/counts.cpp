@@ -114,6 +114,7 @@ bool takes_weights(const Node& node, size_t input, const Tensor& tensor) {
                                                                    {"GroupNormalization", {1, 2}},
                                                                    {"PRelu", {1}},
                                                                    {"Gather", {0}},
+                                                                   {"Expand", {0}},  // a token that every sample gets
                                                                    {"LSTM", {1, 2, 3, 6, 7}},
                                                                    {"GRU", {1, 2, 3}},
                                                                    {"RNN", {1, 2, 3}},

@@ -49,6 +49,7 @@ DatasetRequest dataset_request(const Point& point, const PointOptions& options, 
   request.name = point.dataset;
   request.inputs = summary.inputs;
   request.preprocessing = preprocessing_for(point.model);
+  request.integer_values = integer_values_for(point.model);
   request.seed = options.seed;
   request.size = std::max({request.size, static_cast<size_t>(options.samples), mlperf_library_size(point)});
   request.data_dir = default_data_dir();

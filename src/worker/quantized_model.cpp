@@ -117,6 +117,7 @@ CalibrationSamples calibration_samples(const ModelRequest& request, const GraphS
   wanted.name = settings.dataset == "auto" ? automatic_dataset(request, point_dataset) : settings.dataset;
   wanted.inputs = summary.inputs;
   wanted.preprocessing = preprocessing_for(request.name);
+  wanted.integer_values = integer_values_for(request.name);
   wanted.seed = settings.seed;
   wanted.size = static_cast<size_t>(settings.samples);
   wanted.data_dir = request.data_dir.empty() ? default_data_dir() : request.data_dir;

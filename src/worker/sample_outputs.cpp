@@ -28,6 +28,7 @@ std::unique_ptr<Dataset> dataset_for(const OutputsRequest& request, const Model&
   wanted.name = request.dataset;
   wanted.inputs = model.summary().inputs;
   wanted.preprocessing = preprocessing_for(request.model.name);
+  wanted.integer_values = integer_values_for(request.model.name);
   wanted.size = static_cast<size_t>(request.samples);
   wanted.data_dir = request.model.data_dir.empty() ? default_data_dir() : request.model.data_dir;
   return open_dataset(wanted);

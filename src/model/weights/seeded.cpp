@@ -5,12 +5,16 @@
 // gain of 0.1 at the end of each residual branch keeps the network from being chaotic (an error in one layer is not amplified by all the
 // rest); and a classifier whose mean answer is zero leaves only what differs between inputs. The statistics need one pass through the
 // network, in which each BatchNorm is set from its own input just before it runs.
+// Transformers have LayerNorm, which needs no statistics. What words and places stand for is drawn at random, so that an exchange of two
+// tokens shows.
 #include "model/weights/seeded.h"
 
 #include "model/eval/evaluator.h"
 #include "model/eval/parallel.h"
 #include "model/graph_tools.h"
+#include "model/integer_values.h"
 #include "model/weights/seeded_cache.h"
+#include "stats/philox.h"
 
 #include <deepgap/error.h>
 
@@ -28,6 +32,12 @@ constexpr int64_t calibration_batch = 8;
 // Samples of the calibration batch lie far from those that a Dataset draws with the same seed.
 constexpr uint64_t calibration_index = uint64_t{1} << 40;
 constexpr float residual_gain = 0.1f;
+
+void fill_integers(std::span<int64_t> values, int64_t below, uint64_t seed, const std::string& name) {
+  const uint64_t stream = stream_of(name);
+  for (size_t i = 0; i < values.size(); ++i)
+    values[i] = static_cast<int64_t>(philox_block(seed, stream, i / 4)[i % 4] % static_cast<uint64_t>(below));
+}
 
 // What a constant is for, told by the first node that reads it.
 struct Use {
@@ -71,13 +81,22 @@ void fill_with(Tensor& tensor, float value) {
   tensor = std::move(filled);
 }
 
-void fill_he_normal(Tensor& tensor, int64_t fan_in, uint64_t seed, const std::string& name) {
+void fill_normal_with(Tensor& tensor, float deviation, uint64_t seed, const std::string& name) {
   Tensor filled = make_tensor(DataType::f32, tensor.shape);
   const auto values = writable<float>(filled);
   fill_normal(values, seed, name);
-  const auto deviation = static_cast<float>(std::sqrt(2.0 / static_cast<double>(std::max<int64_t>(1, fan_in))));
   for (float& value : values) value *= deviation;
   tensor = std::move(filled);
+}
+
+void fill_he_normal(Tensor& tensor, int64_t fan_in, uint64_t seed, const std::string& name) {
+  fill_normal_with(tensor, static_cast<float>(std::sqrt(2.0 / static_cast<double>(std::max<int64_t>(1, fan_in)))), seed, name);
+}
+
+// What tokens or places stand for: the rows of a table, a token that every sample gets, or a table that is added.
+bool is_embedding(const Node& node, size_t input, const Shape& shape) {
+  if (node.op == "Gather" || node.op == "Expand") return input == 0;
+  return node.op == "Add" && std::ranges::count_if(shape, [](int64_t size) { return size > 1; }) > 1;
 }
 
 int64_t fan_in_of(const Node& node, const Shape& shape) {
@@ -133,7 +152,10 @@ void Seeding::fill_constant(ValueId id, const Use& use, const std::set<const Nod
     if (use.input >= 3) measured_.insert(id);
   } else if ((op == "Conv" || op == "Gemm" || op == "MatMul") && use.input < 2 && !tensor.shape.empty()) {
     fill_he_normal(tensor, fan_in_of(*use.node, tensor.shape), seed_, graph_.values[id].name);
-  } else if (op == "Gemm" && std::ranges::count(graph_.outputs, use.node->outputs[0]) != 0) {
+  } else if (is_embedding(*use.node, use.input, tensor.shape)) {
+    fill_normal_with(tensor, 1.0f, seed_, graph_.values[id].name);
+  } else if ((op == "Gemm" || op == "Add") && use.input + 1 == use.node->inputs.size() &&
+             std::ranges::count(graph_.outputs, use.node->outputs[0]) != 0) {
     fill_with(tensor, 0.0f);
     measured_.insert(id);
   } else {  // gains of other normalisations and factors are 1, what is added is 0
@@ -144,6 +166,7 @@ void Seeding::fill_constant(ValueId id, const Use& use, const std::set<const Nod
 
 std::vector<Tensor> Seeding::calibration_inputs() const {
   std::vector<Tensor> inputs;
+  const auto integers = integer_values(graph_);
   for (ValueId id : graph_.inputs) {
     const Value& value = graph_.values[id];
     Shape shape;
@@ -160,6 +183,8 @@ std::vector<Tensor> Seeding::calibration_inputs() const {
         fill_smooth(writable<float>(tensor).subspan(n * each, each), shape[1], shape[2], shape[3], seed_, calibration_index + n);
     } else if (value.type == DataType::f32) {
       fill_normal(writable<float>(tensor), seed_, "calibration:" + value.name);
+    } else if (value.type == DataType::i64) {
+      fill_integers(writable<int64_t>(tensor), integers.at(value.name), seed_, "calibration:" + value.name);
     } else {
       std::ranges::fill(writable<std::byte>(tensor).first(tensor.bytes()), std::byte{0});
     }
@@ -193,8 +218,8 @@ void Seeding::set_statistics(const Node& node, const Tensor& x) {
 }
 
 void Seeding::centre(const Node& node, const Tensor& answers) {
-  const int64_t classes = answers.shape.back(), rows = answers.shape[0];
-  Tensor& bias = graph_.constants[node.inputs[2]];
+  const int64_t classes = answers.shape.back(), rows = element_count(answers.shape) / std::max<int64_t>(1, classes);
+  Tensor& bias = graph_.constants[node.inputs.back()];
   if (element_count(bias.shape) != classes) return;
   Tensor centred = make_tensor(DataType::f32, bias.shape);
   for (int64_t c = 0; c < classes; ++c) {
@@ -221,7 +246,7 @@ void Seeding::measure() {
     const std::vector<Tensor> results = evaluate_node(graph_, node, arguments);
     for (size_t k = 0; k < std::min(results.size(), node.outputs.size()); ++k)
       if (node.outputs[k] != no_value) values[node.outputs[k]] = results[k];
-    if (node.op == "Gemm" && is_measured(node, 2)) centre(node, results[0]);
+    if (node.op != "BatchNormalization" && is_measured(node, node.inputs.size() - 1)) centre(node, results[0]);
     for (ValueId id : node.inputs)
       if (id != no_value && readers[id].back() == i) values[id] = {};
   }

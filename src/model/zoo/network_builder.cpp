@@ -2,6 +2,10 @@
 
 #include "model/graph_tools.h"
 
+#include <deepgap/error.h>
+
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -9,13 +13,14 @@ namespace deepgap {
 
 namespace {
 
+using Ints = std::vector<int64_t>;
+
 struct Pads {
   int64_t begin = 0, end = 0;
 };
 
-int64_t windows(int64_t size, int64_t kernel, int64_t stride, Pads pads) { return (size + pads.begin + pads.end - kernel) / stride + 1; }
-
 Pads pads_for(Padding padding, int64_t size, int64_t kernel, int64_t stride) {
+  if (padding == Padding::none) return {};
   if (padding == Padding::symmetric) return {(kernel - 1) / 2, (kernel - 1) / 2};
   const int64_t out = (size + stride - 1) / stride;
   const int64_t total = std::max<int64_t>(0, (out - 1) * stride + kernel - size);
@@ -34,22 +39,33 @@ ValueId NetworkBuilder::value(const std::string& name, DataType type) {
   return static_cast<ValueId>(graph_.values.size() - 1);
 }
 
-ValueId NetworkBuilder::constant(const std::string& name, Shape shape) {
-  const ValueId id = value(name);
+ValueId NetworkBuilder::constant(const std::string& name, Tensor tensor) {
+  const ValueId id = value(name, tensor.type);
   Dims dims;
-  for (int64_t size : shape) dims.push_back({size, ""});
+  for (int64_t size : tensor.shape) dims.push_back({size, ""});
   graph_.values[id].dims = dims;
-  graph_.constants[id] = Tensor{DataType::f32, std::move(shape), nullptr};
+  graph_.constants[id] = std::move(tensor);
   return id;
 }
 
+ValueId NetworkBuilder::weight(const std::string& name, Shape shape) { return constant(name, {DataType::f32, std::move(shape), nullptr}); }
+
+ValueId NetworkBuilder::numbers(const std::string& name, Shape shape, const std::vector<float>& content) {
+  Tensor tensor = make_tensor(DataType::f32, std::move(shape));
+  std::ranges::copy(content, writable<float>(tensor).begin());
+  return constant(name, std::move(tensor));
+}
+
 ValueId NetworkBuilder::scalar(const std::string& name, float content) {
-  if (const auto found = scalars_.find(name); found != scalars_.end()) return found->second;
-  const ValueId id = constant(name, {});
-  Tensor tensor = make_tensor(DataType::f32, {});
-  writable<float>(tensor)[0] = content;
-  graph_.constants[id] = std::move(tensor);
-  return scalars_[name] = id;
+  const auto found = settings_.find(name);
+  return found != settings_.end() ? found->second : settings_[name] = numbers(name, {}, {content});
+}
+
+ValueId NetworkBuilder::integers(const std::string& name, const std::vector<int64_t>& content) {
+  if (const auto found = settings_.find(name); found != settings_.end()) return found->second;
+  Tensor tensor = make_tensor(DataType::i64, {static_cast<int64_t>(content.size())});
+  std::ranges::copy(content, writable<int64_t>(tensor).begin());
+  return settings_[name] = constant(name, std::move(tensor));
 }
 
 ValueId NetworkBuilder::node(const std::string& op, const std::string& name, std::vector<ValueId> inputs,
@@ -59,39 +75,60 @@ ValueId NetworkBuilder::node(const std::string& op, const std::string& name, std
   return id;
 }
 
-Feature NetworkBuilder::picture(const std::string& name, int64_t channels, int64_t size) {
-  const ValueId id = value(name);
-  graph_.values[id].dims = Dims{{1, batch_symbol}, {channels, ""}, {size, ""}, {size, ""}};
+std::vector<ValueId> NetworkBuilder::split(const std::string& name, ValueId x, int64_t axis, size_t parts) {
+  std::vector<ValueId> outputs;
+  for (size_t i = 0; i < parts; ++i) outputs.push_back(value(fmt::format("{}.out{}", name, i)));
+  graph_.nodes.push_back({name, "Split", "", {x}, outputs, {{"axis", axis}}});
+  return outputs;
+}
+
+ValueId NetworkBuilder::input(const std::string& name, DataType type, Dims dims) {
+  const ValueId id = value(name, type);
+  graph_.values[id].dims = std::move(dims);
   graph_.inputs.push_back(id);
-  return {id, channels, size, size};
+  return id;
+}
+
+Feature NetworkBuilder::picture(const std::string& name, int64_t channels, int64_t size) {
+  return {input(name, DataType::f32, {{1, batch_symbol}, {channels, ""}, {size, ""}, {size, ""}}), channels, size, size};
+}
+
+int64_t NetworkBuilder::windows(const std::string& layer, int64_t size, int64_t kernel, int64_t stride, int64_t pads) const {
+  if (size + pads < kernel)
+    throw Error(ErrorKind::usage, fmt::format("model '{}': the picture is too small, layer '{}' sees {} of the {} pixels that it needs",
+                                              graph_.name, layer, size + pads, kernel));
+  return (size + pads - kernel) / stride + 1;
 }
 
 Feature NetworkBuilder::conv(const std::string& layer, const Feature& x, const ConvShape& shape) {
+  const int64_t kernel_width = shape.kernel_width > 0 ? shape.kernel_width : shape.kernel;
   const Pads rows = pads_for(shape.padding, x.height, shape.kernel, shape.stride);
-  const Pads columns = pads_for(shape.padding, x.width, shape.kernel, shape.stride);
-  const ValueId weight = constant(layer + ".weight", {shape.out_channels, x.channels / shape.groups, shape.kernel, shape.kernel});
-  using Ints = std::vector<int64_t>;
-  const ValueId id = node("Conv", layer, {x.id, weight},
+  const Pads columns = pads_for(shape.padding, x.width, kernel_width, shape.stride);
+  const Feature y{no_value, shape.out_channels, windows(layer, x.height, shape.kernel, shape.stride, rows.begin + rows.end),
+                  windows(layer, x.width, kernel_width, shape.stride, columns.begin + columns.end)};
+  std::vector<ValueId> inputs{x.id, weight(layer + ".weight", {shape.out_channels, x.channels / shape.groups, shape.kernel, kernel_width})};
+  if (shape.bias) inputs.push_back(weight(layer + ".bias", {shape.out_channels}));
+  const ValueId id = node("Conv", layer, std::move(inputs),
                           {{"dilations", Ints{1, 1}},
                            {"group", shape.groups},
-                           {"kernel_shape", Ints{shape.kernel, shape.kernel}},
+                           {"kernel_shape", Ints{shape.kernel, kernel_width}},
                            {"pads", Ints{rows.begin, columns.begin, rows.end, columns.end}},
                            {"strides", Ints{shape.stride, shape.stride}}});
-  return {id, shape.out_channels, windows(x.height, shape.kernel, shape.stride, rows),
-          windows(x.width, shape.kernel, shape.stride, columns)};
+  return {id, y.channels, y.height, y.width};
 }
 
 Feature NetworkBuilder::batch_norm(const std::string& layer, const Feature& x, float epsilon) {
   std::vector<ValueId> inputs{x.id};
-  for (const char* part : {".weight", ".bias", ".running_mean", ".running_var"}) inputs.push_back(constant(layer + part, {x.channels}));
+  for (const char* part : {".weight", ".bias", ".running_mean", ".running_var"}) inputs.push_back(weight(layer + part, {x.channels}));
   Feature y = x;
   y.id = node("BatchNormalization", layer, std::move(inputs), {{"epsilon", epsilon}});
   return y;
 }
 
-Feature NetworkBuilder::relu(const std::string& layer, const Feature& x) {
+Feature NetworkBuilder::activation(const std::string& op, const std::string& layer, const Feature& x,
+                                   std::map<std::string, Attribute> attributes) {
   Feature y = x;
-  y.id = node("Relu", layer, {x.id});
+  y.id = node(op, layer, {x.id}, std::move(attributes));
   return y;
 }
 
@@ -107,23 +144,59 @@ Feature NetworkBuilder::add(const std::string& layer, const Feature& a, const Fe
   return y;
 }
 
+Feature NetworkBuilder::multiply(const std::string& layer, const Feature& x, const Feature& factors) {
+  Feature y = x;
+  y.id = node("Mul", layer, {x.id, factors.id});
+  return y;
+}
+
+Feature NetworkBuilder::concat(const std::string& layer, const std::vector<Feature>& parts) {
+  Feature y = parts.front();
+  y.channels = 0;
+  std::vector<ValueId> inputs;
+  for (const Feature& part : parts) {
+    inputs.push_back(part.id);
+    y.channels += part.channels;
+  }
+  y.id = node("Concat", layer, std::move(inputs), {{"axis", int64_t{1}}});
+  return y;
+}
+
+Feature NetworkBuilder::pool(const std::string& op, const std::string& layer, const Feature& x, int64_t kernel, int64_t stride, int64_t pad,
+                             std::map<std::string, Attribute> attributes) {
+  const int64_t height = windows(layer, x.height, kernel, stride, 2 * pad), width = windows(layer, x.width, kernel, stride, 2 * pad);
+  attributes.insert({{"kernel_shape", Ints{kernel, kernel}}, {"pads", Ints{pad, pad, pad, pad}}, {"strides", Ints{stride, stride}}});
+  return {node(op, layer, {x.id}, std::move(attributes)), x.channels, height, width};
+}
+
 Feature NetworkBuilder::max_pool(const std::string& layer, const Feature& x, int64_t kernel, int64_t stride, int64_t pad) {
-  using Ints = std::vector<int64_t>;
-  const ValueId id = node("MaxPool", layer, {x.id},
-                          {{"kernel_shape", Ints{kernel, kernel}}, {"pads", Ints{pad, pad, pad, pad}}, {"strides", Ints{stride, stride}}});
-  return {id, x.channels, windows(x.height, kernel, stride, {pad, pad}), windows(x.width, kernel, stride, {pad, pad})};
+  return pool("MaxPool", layer, x, kernel, stride, pad, {});
+}
+
+Feature NetworkBuilder::average_pool(const std::string& layer, const Feature& x, int64_t kernel, int64_t stride, int64_t pad) {
+  return pool("AveragePool", layer, x, kernel, stride, pad, {{"count_include_pad", int64_t{1}}});
+}
+
+Feature NetworkBuilder::global_average(const std::string& layer, const Feature& x) {
+  return {node("GlobalAveragePool", layer, {x.id}), x.channels, 1, 1};
+}
+
+ValueId NetworkBuilder::flatten(const std::string& layer, const Feature& x) {
+  return node("Flatten", layer, {x.id}, {{"axis", int64_t{1}}});
+}
+
+ValueId NetworkBuilder::linear(const std::string& layer, ValueId x, int64_t inputs, int64_t outputs, const std::string& output) {
+  const ValueId factors = weight(layer + ".weight", {outputs, inputs});
+  const ValueId bias = weight(layer + ".bias", {outputs});
+  return node("Gemm", layer, {x, factors, bias}, {{"transB", int64_t{1}}}, output);
 }
 
 ValueId NetworkBuilder::classify(const std::string& layer, const Feature& x, int64_t classes, const std::string& output) {
-  const ValueId pooled = node("GlobalAveragePool", "avgpool", {x.id});
-  const ValueId flat = node("Flatten", "flatten", {pooled}, {{"axis", int64_t{1}}});
-  const ValueId weight = constant(layer + ".weight", {classes, x.channels});
-  const ValueId bias = constant(layer + ".bias", {classes});
-  return node("Gemm", layer, {flat, weight, bias}, {{"transB", int64_t{1}}}, output);
+  return linear(layer, flatten("flatten", global_average("avgpool", x)), x.channels, classes, output);
 }
 
-Graph NetworkBuilder::finish(ValueId output) {
-  graph_.outputs = {output};
+Graph NetworkBuilder::finish(std::vector<ValueId> outputs) {
+  graph_.outputs = std::move(outputs);
   infer_shapes(graph_);
   return std::move(graph_);
 }

@@ -29,8 +29,8 @@ double width_option(const std::string& model, const std::string& text) {
 
 }  // namespace
 
-PictureOptions picture_options(const std::string& model, const ZooOptions& options) {
-  PictureOptions result;
+PictureOptions picture_options(const std::string& model, const ZooOptions& options, const PictureOptions& preset) {
+  PictureOptions result = preset;
   for (const auto& [key, text] : options) {
     if (key == "width") {
       result.width = width_option(model, text);
@@ -40,6 +40,20 @@ PictureOptions picture_options(const std::string& model, const ZooOptions& optio
       result.image = int_option(model, key, text, 32, 4096);
     } else {
       throw Error(ErrorKind::usage, fmt::format("model '{}': {}", model, unknown_name("option", key, {"classes", "image", "width"})));
+    }
+  }
+  return result;
+}
+
+TextOptions text_options(const std::string& model, const ZooOptions& options, const TextOptions& preset, int64_t longest) {
+  TextOptions result = preset;
+  for (const auto& [key, text] : options) {
+    if (key == "width") {
+      result.width = width_option(model, text);
+    } else if (key == "sequence") {
+      result.sequence = int_option(model, key, text, 1, longest);
+    } else {
+      throw Error(ErrorKind::usage, fmt::format("model '{}': {}", model, unknown_name("option", key, {"sequence", "width"})));
     }
   }
   return result;

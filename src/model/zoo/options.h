@@ -15,7 +15,15 @@ struct PictureOptions {
   int64_t classes = 1000;
   int64_t image = 224;
 };
-PictureOptions picture_options(const std::string& model, const ZooOptions& options);
+// `preset`: what holds where an option is left out.
+PictureOptions picture_options(const std::string& model, const ZooOptions& options, const PictureOptions& preset = {});
+
+// What networks of text know: `sequence` (1 to `longest` tokens) and `width`, which multiplies the heads of attention.
+struct TextOptions {
+  double width = 1.0;
+  int64_t sequence = 128;
+};
+TextOptions text_options(const std::string& model, const ZooOptions& options, const TextOptions& preset, int64_t longest);
 
 // `value` rounded to the nearest multiple of `divisor`, never more than 10 % below it: how width-changed networks are built.
 int64_t make_divisible(double value, int64_t divisor = 8);

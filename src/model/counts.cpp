@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
 namespace deepgap {
@@ -179,26 +180,56 @@ void list_operators(const Graph& graph, GraphSummary& summary) {
   for (auto& [key, use] : uses) summary.operators.push_back(std::move(use));
 }
 
-// Whether count_node can answer for all nodes.
-bool all_known(const Graph& bound) {
+// Per node: whether it makes as much as the data ask for, or reads such a value. Nobody knows beforehand what that costs; it counts as
+// nothing, as it is little: of thousands of boxes a few are kept.
+std::vector<bool> sized_by_data(const Graph& bound) {
+  static const Names first{"Compress", "NonMaxSuppression", "NonZero", "Unique"};
+  std::vector<bool> by_data(bound.nodes.size()), open(bound.values.size());
+  for (size_t i = 0; i < bound.nodes.size(); ++i) {
+    const Node& node = bound.nodes[i];
+    by_data[i] = first.count(node.op) != 0 ||
+                 std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId id) { return id != no_value && open[id]; });
+    for (const ValueId id : node.outputs)
+      if (id != no_value) open[id] = by_data[i] && !is_known(bound, id);
+  }
+  return by_data;
+}
+
+bool has_macs(const std::string& op) {
+  static const Names names{"Conv", "ConvInteger", "ConvTranspose", "Gemm", "MatMul", "MatMulInteger", "QLinearConv"};
+  return names.count(op) != 0;
+}
+
+// Whether count_node can answer for all nodes but those that are sized by data.
+bool all_known(const Graph& bound, const std::vector<bool>& by_data) {
   const auto known = [&](ValueId id) { return id == no_value || is_known(bound, id); };
-  for (const Node& node : bound.nodes) {
+  for (size_t i = 0; i < bound.nodes.size(); ++i) {
+    const Node& node = bound.nodes[i];
     if (views().count(node.op) != 0) continue;
-    for (const ValueId id : node.inputs) {
-      if (!known(id)) return false;
-    }
+    if (by_data[i] && !has_macs(node.op)) continue;
+    if (!std::all_of(node.inputs.begin(), node.inputs.end(), known)) return false;
     if (!node.outputs.empty() && !known(node.outputs[0])) return false;
   }
   return true;
 }
 
-void count_work(const Graph& graph, GraphSummary& summary) {
+// Of one item, beside the nodes; nullopt where sizes are open.
+std::optional<std::vector<NodeCount>> counts_of_item(const Graph& graph) {
   const Graph bound = bind_symbols(graph, {{batch_symbol, 1}});
+  const std::vector<bool> by_data = sized_by_data(bound);
+  if (!all_known(bound, by_data)) return std::nullopt;
+  std::vector<NodeCount> counts(bound.nodes.size());
+  for (size_t i = 0; i < counts.size(); ++i)
+    if (!by_data[i] || has_macs(bound.nodes[i].op)) counts[i] = count_node(bound, bound.nodes[i]);
+  return counts;
+}
+
+void count_work(const Graph& graph, GraphSummary& summary) {
   summary.macs_per_item = summary.flop_per_item = summary.bytes_per_item = -1;
-  if (!all_known(bound)) return;
+  const auto counts = counts_of_item(graph);
+  if (!counts) return;
   NodeCount total;
-  for (const Node& node : bound.nodes) {
-    const NodeCount count = count_node(bound, node);
+  for (const NodeCount& count : *counts) {
     if (__builtin_add_overflow(total.macs, count.macs, &total.macs) || __builtin_add_overflow(total.flop, count.flop, &total.flop) ||
         __builtin_add_overflow(total.bytes, count.bytes, &total.bytes))
       throw Error(ErrorKind::input, "the model's work does not fit into 64 bits");
@@ -226,11 +257,8 @@ NodeCount count_node(const Graph& bound, const Node& node) {
 }
 
 std::vector<int64_t> node_macs(const Graph& graph) {
-  const Graph bound = bind_symbols(graph, {{batch_symbol, 1}});
-  if (!all_known(bound)) return {};
   std::vector<int64_t> macs;
-  macs.reserve(bound.nodes.size());
-  for (const Node& node : bound.nodes) macs.push_back(count_node(bound, node).macs);
+  for (const NodeCount& count : counts_of_item(graph).value_or(std::vector<NodeCount>())) macs.push_back(count.macs);
   return macs;
 }
 

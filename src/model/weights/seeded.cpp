@@ -5,6 +5,8 @@
 // gain of 0.1 at the end of each residual branch keeps the network from being chaotic (an error in one layer is not amplified by all the
 // rest); and a classifier whose mean answer is zero leaves only what differs between inputs. The statistics need one pass through the
 // network, in which each BatchNorm is set from its own input just before it runs.
+// A detector's class scores begin at 0.02, so that suppression meets about as many boxes as in a trained one (Lin et al., "Focal loss for
+// dense object detection", 2017, begin so too).
 // Transformers have LayerNorm, which needs no statistics. What words and places stand for is drawn at random, so that an exchange of two
 // tokens shows.
 #include "model/weights/seeded.h"
@@ -32,6 +34,7 @@ constexpr int64_t calibration_batch = 8;
 // Samples of the calibration batch lie far from those that a Dataset draws with the same seed.
 constexpr uint64_t calibration_index = uint64_t{1} << 40;
 constexpr float residual_gain = 0.1f;
+constexpr float rare_score = -3.8918203f;  // ln(0.02 / 0.98): a Sigmoid makes 0.02 of it
 
 void fill_integers(std::span<int64_t> values, int64_t below, uint64_t seed, const std::string& name) {
   const uint64_t stream = stream_of(name);
@@ -58,13 +61,19 @@ std::vector<int> depths(const Graph& graph) {
   return depth;
 }
 
-// The BatchNorms that end a residual branch: of two values that are added, the one that took the longer way.
-std::set<const Node*> branch_ends(const Graph& graph) {
-  const std::vector<int> depth = depths(graph);
+// Per value the node that makes it, or nullptr.
+std::vector<const Node*> makers(const Graph& graph) {
   std::vector<const Node*> maker(graph.values.size(), nullptr);
   for (const Node& node : graph.nodes)
     for (ValueId id : node.outputs)
       if (id != no_value) maker[id] = &node;
+  return maker;
+}
+
+// The BatchNorms that end a residual branch: of two values that are added, the one that took the longer way.
+std::set<const Node*> branch_ends(const Graph& graph) {
+  const std::vector<int> depth = depths(graph);
+  const std::vector<const Node*> maker = makers(graph);
   std::set<const Node*> ends;
   for (const Node& node : graph.nodes) {
     if (node.op != "Add" || node.inputs.size() != 2) continue;
@@ -73,6 +82,24 @@ std::set<const Node*> branch_ends(const Graph& graph) {
     if (maker[branch]->op == "BatchNormalization") ends.insert(maker[branch]);
   }
   return ends;
+}
+
+// The convolutions whose sums a Sigmoid turns into the scores of a suppression.
+std::set<const Node*> score_makers(const Graph& graph) {
+  static const std::set<std::string_view> passing{"Concat", "Reshape", "Sigmoid", "Slice", "Transpose"};
+  const std::vector<const Node*> maker = makers(graph);
+  std::set<const Node*> found;
+  const auto follow = [&](const auto& self, ValueId id, bool through_sigmoid) -> void {
+    const Node* node = id == no_value ? nullptr : maker[id];
+    if (node == nullptr) return;
+    if (node->op == "Conv" && through_sigmoid) found.insert(node);
+    if (!passing.contains(node->op)) return;
+    for (size_t i = 0; i < (node->op == "Concat" ? node->inputs.size() : 1); ++i)
+      self(self, node->inputs[i], through_sigmoid || node->op == "Sigmoid");
+  };
+  for (const Node& node : graph.nodes)
+    if (node.op == "NonMaxSuppression") follow(follow, node.inputs[1], false);
+  return found;
 }
 
 void fill_with(Tensor& tensor, float value) {
@@ -108,7 +135,7 @@ int64_t fan_in_of(const Node& node, const Shape& shape) {
 // One pass over the network that fills what depends on data: the statistics and the classifier's bias.
 class Seeding {
  public:
-  Seeding(Graph& graph, uint64_t seed) : graph_(graph), seed_(seed) {}
+  Seeding(Graph& graph, uint64_t seed) : graph_(graph), seed_(seed), branch_ends_(branch_ends(graph)), score_makers_(score_makers(graph)) {}
 
   void fill_plain();  // everything that the seed alone decides
   bool measured_needed() const { return !measured_.empty(); }
@@ -117,7 +144,7 @@ class Seeding {
   bool take_measured(const std::map<std::string, Tensor>& stored);
 
  private:
-  void fill_constant(ValueId id, const Use& use, const std::set<const Node*>& ends);
+  void fill_constant(ValueId id, const Use& use);
   std::vector<Tensor> calibration_inputs() const;
   void set_statistics(const Node& node, const Tensor& x);
   void centre(const Node& node, const Tensor& answers);
@@ -125,6 +152,7 @@ class Seeding {
 
   Graph& graph_;
   uint64_t seed_;
+  std::set<const Node*> branch_ends_, score_makers_;
   std::set<ValueId> measured_;
 };
 
@@ -133,25 +161,26 @@ void Seeding::fill_plain() {
   for (const Node& node : graph_.nodes)
     for (size_t i = 0; i < node.inputs.size(); ++i)
       if (node.inputs[i] != no_value) uses.try_emplace(node.inputs[i], Use{&node, i});
-  const auto ends = branch_ends(graph_);
   for (auto& [id, tensor] : graph_.constants) {
     if (tensor.data) continue;
     if (tensor.type != DataType::f32)
       throw Error(ErrorKind::input,
                   fmt::format("'{}': seeded weights are float32, '{}' is {}", graph_.name, graph_.values[id].name, name_of(tensor.type)));
-    fill_constant(id, uses.count(id) ? uses[id] : Use{}, ends);
+    fill_constant(id, uses.count(id) ? uses[id] : Use{});
   }
 }
 
-void Seeding::fill_constant(ValueId id, const Use& use, const std::set<const Node*>& ends) {
+void Seeding::fill_constant(ValueId id, const Use& use) {
   Tensor& tensor = graph_.constants[id];
   if (!use.node) return fill_with(tensor, 0.0f);  // nothing reads it
   const std::string& op = use.node->op;
   if (op == "BatchNormalization") {
-    fill_with(tensor, use.input == 1 ? (ends.count(use.node) ? residual_gain : 1.0f) : use.input == 4 ? 1.0f : 0.0f);
+    fill_with(tensor, use.input == 1 ? (branch_ends_.count(use.node) ? residual_gain : 1.0f) : use.input == 4 ? 1.0f : 0.0f);
     if (use.input >= 3) measured_.insert(id);
   } else if ((op == "Conv" || op == "Gemm" || op == "MatMul") && use.input < 2 && !tensor.shape.empty()) {
     fill_he_normal(tensor, fan_in_of(*use.node, tensor.shape), seed_, graph_.values[id].name);
+  } else if (op == "Conv" && score_makers_.count(use.node) != 0) {
+    fill_with(tensor, rare_score);
   } else if (is_embedding(*use.node, use.input, tensor.shape)) {
     fill_normal_with(tensor, 1.0f, seed_, graph_.values[id].name);
   } else if ((op == "Gemm" || op == "Add") && use.input + 1 == use.node->inputs.size() &&

@@ -75,11 +75,16 @@ ValueId NetworkBuilder::node(const std::string& op, const std::string& name, std
   return id;
 }
 
+std::vector<ValueId> NetworkBuilder::node_of_many(const std::string& op, const std::string& name, std::vector<ValueId> inputs,
+                                                  std::map<std::string, Attribute> attributes, size_t outputs) {
+  std::vector<ValueId> made;
+  for (size_t i = 0; i < outputs; ++i) made.push_back(value(fmt::format("{}.out{}", name, i)));
+  graph_.nodes.push_back({name, op, "", std::move(inputs), made, std::move(attributes)});
+  return made;
+}
+
 std::vector<ValueId> NetworkBuilder::split(const std::string& name, ValueId x, int64_t axis, size_t parts) {
-  std::vector<ValueId> outputs;
-  for (size_t i = 0; i < parts; ++i) outputs.push_back(value(fmt::format("{}.out{}", name, i)));
-  graph_.nodes.push_back({name, "Split", "", {x}, outputs, {{"axis", axis}}});
-  return outputs;
+  return node_of_many("Split", name, {x}, {{"axis", axis}}, parts);
 }
 
 ValueId NetworkBuilder::input(const std::string& name, DataType type, Dims dims) {

@@ -63,6 +63,9 @@ class NetworkBuilder {
   ValueId input(const std::string& name, DataType type, Dims dims);
   ValueId node(const std::string& op, const std::string& name, std::vector<ValueId> inputs,
                std::map<std::string, Attribute> attributes = {}, const std::string& output = {});
+  // One that has several outputs: NAME.out0, NAME.out1, ...
+  std::vector<ValueId> node_of_many(const std::string& op, const std::string& name, std::vector<ValueId> inputs,
+                                    std::map<std::string, Attribute> attributes, size_t outputs);
   std::vector<ValueId> split(const std::string& name, ValueId x, int64_t axis, size_t parts);  // equal ones
   ValueId weight(const std::string& name, Shape shape);
   ValueId scalar(const std::string& name, float content);  // of one name there is one

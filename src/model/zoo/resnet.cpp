@@ -1,6 +1,7 @@
 // ResNet (He et al., 2015) as torchvision builds it: version 1.5, where the stride of a bottleneck is in its 3x3 convolution. Constants
 // have the names of torchvision's state dict.
-#include "model/zoo/network_builder.h"
+#include "model/zoo/resnet.h"
+
 #include "model/zoo/options.h"
 #include "model/zoo/zoo.h"
 
@@ -17,6 +18,7 @@ struct ResnetForm {
   bool bottleneck;
   std::array<int, 4> blocks;
 };
+constexpr ResnetForm resnet34{"resnet34", false, {3, 4, 6, 3}};
 
 class Resnet : public ZooModel {
  public:
@@ -29,21 +31,17 @@ class Resnet : public ZooModel {
   Graph build(const ZooOptions& options) const override;
 
  private:
-  Feature block(NetworkBuilder& net, const std::string& name, const Feature& x, int64_t planes, int64_t stride) const;
-  Feature basic(NetworkBuilder& net, const std::string& name, const Feature& x, int64_t planes, int64_t stride) const;
-  Feature bottleneck(NetworkBuilder& net, const std::string& name, const Feature& x, int64_t planes, int64_t stride) const;
-
   ResnetForm form_;
 };
 
-Feature Resnet::basic(NetworkBuilder& net, const std::string& name, const Feature& x, int64_t planes, int64_t stride) const {
+Feature basic(NetworkBuilder& net, const std::string& name, const Feature& x, int64_t planes, int64_t stride) {
   Feature y = net.conv(name + ".conv1", x, {.out_channels = planes, .kernel = 3, .stride = stride});
   y = net.relu(name + ".relu1", net.batch_norm(name + ".bn1", y));
   y = net.conv(name + ".conv2", y, {.out_channels = planes, .kernel = 3});
   return net.batch_norm(name + ".bn2", y);
 }
 
-Feature Resnet::bottleneck(NetworkBuilder& net, const std::string& name, const Feature& x, int64_t planes, int64_t stride) const {
+Feature bottleneck(NetworkBuilder& net, const std::string& name, const Feature& x, int64_t planes, int64_t stride) {
   Feature y = net.conv(name + ".conv1", x, {.out_channels = planes});
   y = net.relu(name + ".relu1", net.batch_norm(name + ".bn1", y));
   y = net.conv(name + ".conv2", y, {.out_channels = planes, .kernel = 3, .stride = stride});
@@ -52,8 +50,8 @@ Feature Resnet::bottleneck(NetworkBuilder& net, const std::string& name, const F
   return net.batch_norm(name + ".bn3", y);
 }
 
-Feature Resnet::block(NetworkBuilder& net, const std::string& name, const Feature& x, int64_t planes, int64_t stride) const {
-  const Feature branch = form_.bottleneck ? bottleneck(net, name, x, planes, stride) : basic(net, name, x, planes, stride);
+Feature block(NetworkBuilder& net, const ResnetForm& form, const std::string& name, const Feature& x, int64_t planes, int64_t stride) {
+  const Feature branch = form.bottleneck ? bottleneck(net, name, x, planes, stride) : basic(net, name, x, planes, stride);
   Feature skip = x;
   if (stride != 1 || x.channels != branch.channels) {
     skip = net.conv(name + ".downsample.0", x, {.out_channels = branch.channels, .stride = stride});
@@ -62,24 +60,31 @@ Feature Resnet::block(NetworkBuilder& net, const std::string& name, const Featur
   return net.relu(name + ".relu", net.add(name + ".add", branch, skip));
 }
 
+Feature stem(NetworkBuilder& net, const Feature& x, int64_t base) {
+  const Feature y = net.conv("conv1", x, {.out_channels = base, .kernel = 7, .stride = 2});
+  return net.max_pool("maxpool", net.relu("relu", net.batch_norm("bn1", y)), 3, 2, 1);
+}
+
+// `stage` counts from 0.
+Feature blocks_of(NetworkBuilder& net, const ResnetForm& form, const Feature& x, int stage, int64_t base, int64_t stride) {
+  Feature y = x;
+  for (int i = 0; i < form.blocks[stage]; ++i)
+    y = block(net, form, fmt::format("layer{}.{}", stage + 1, i), y, base << stage, i == 0 ? stride : 1);
+  return y;
+}
+
 Graph Resnet::build(const ZooOptions& options) const {
   const PictureOptions given = picture_options(form_.name, options);
   const int64_t base = make_divisible(64 * given.width);
   NetworkBuilder net(form_.name);
-  Feature x = net.picture("input", 3, given.image);
-  x = net.conv("conv1", x, {.out_channels = base, .kernel = 7, .stride = 2});
-  x = net.relu("relu", net.batch_norm("bn1", x));
-  x = net.max_pool("maxpool", x, 3, 2, 1);
-  for (int stage = 0; stage < 4; ++stage) {
-    for (int i = 0; i < form_.blocks[stage]; ++i)
-      x = block(net, fmt::format("layer{}.{}", stage + 1, i), x, base << stage, stage > 0 && i == 0 ? 2 : 1);
-  }
+  Feature x = stem(net, net.picture("input", 3, given.image), base);
+  for (int stage = 0; stage < 4; ++stage) x = blocks_of(net, form_, x, stage, base, stage > 0 ? 2 : 1);
   return net.finish(net.classify("fc", x, given.classes, "output"));
 }
 
 bool add_all() {
   const ResnetForm forms[] = {{"resnet18", false, {2, 2, 2, 2}},
-                              {"resnet34", false, {3, 4, 6, 3}},
+                              resnet34,
                               {"resnet50", true, {3, 4, 6, 3}},
                               {"resnet101", true, {3, 4, 23, 3}},
                               {"resnet152", true, {3, 8, 36, 3}}};
@@ -90,5 +95,11 @@ bool add_all() {
 const bool registered = add_all();
 
 }  // namespace
+
+Feature resnet34_for_detection(NetworkBuilder& net, const Feature& x, int64_t base) {
+  Feature y = stem(net, x, base);
+  for (const int stage : {0, 1, 2}) y = blocks_of(net, resnet34, y, stage, base, stage == 1 ? 2 : 1);
+  return y;
+}
 
 }  // namespace deepgap

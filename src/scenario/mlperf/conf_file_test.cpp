@@ -107,6 +107,15 @@ TEST(RunOptions, ARoundsRules) {
   EXPECT_EQ(streams.settings.min_query_count, 662);
 }
 
+TEST(RunOptions, BenchmarksOfEarlierRounds) {
+  EXPECT_EQ(loadgen_library_size({{"mlperf", "v6.0"}}, "ssd_resnet34"), 5000);
+  EXPECT_EQ(loadgen_library_size({{"mlperf", "v6.0"}}, "resnet18"), 1024);
+  const auto detector = loadgen_run_settings({{"mlperf", "v6.0"}}, "offline", "ssd_resnet34", 5000);
+  EXPECT_EQ(detector.settings.performance_sample_count, 64);
+  const auto answers = loadgen_run_settings({{"mlperf", "v6.0"}, {"rate", "1"}}, "server", "bert_large", 10833);
+  EXPECT_EQ(answers.settings.target_latency_ns, 130000000);
+}
+
 TEST(RunOptions, AShortRunSaysWhatIsMissing) {
   const auto run = loadgen_run_settings({{"mlperf", "v6.0"}, {"mlperf_scale", "1%"}}, "single-stream", "resnet50", 1000);
   EXPECT_EQ(run.settings.min_duration_ms, 6000);

@@ -14,7 +14,7 @@ namespace {
 
 [[noreturn]] void refuse(const std::string& what) { throw Error(ErrorKind::usage, what); }
 
-// The rounds' rules for image classification and what holds for all, in the terms of mlperf.conf.
+// The rounds' rules for ResNet-50 and what holds for all, in the terms of mlperf.conf; below them, of benchmarks that earlier rounds had.
 constexpr const char* round_rules = R"(
 *.SingleStream.target_latency = 10
 *.SingleStream.target_latency_percentile = 90
@@ -31,10 +31,21 @@ constexpr const char* round_rules = R"(
 resnet50.*.performance_sample_count_override = 1024
 resnet50.Server.target_latency = 15
 resnet50.Offline.min_query_count = 24576
+mobilenet_v1.*.performance_sample_count_override = 1024
+ssd_mobilenet_v1.*.performance_sample_count_override = 256
+ssd_resnet34.*.performance_sample_count_override = 64
+bert_large.*.performance_sample_count_override = 10833
+bert_large.Server.target_latency = 130
+bert_large.Offline.min_query_count = 10833
 )";
 
-// How many samples the benchmark's own data set has; 0: not known here.
-int64_t official_samples(const std::string& model) { return model == "resnet50" ? 50000 : 0; }
+// How many samples the benchmark's own data set has (ImageNet's, COCO's and SQuAD's validation sets); 0: not known here.
+int64_t official_samples(const std::string& model) {
+  static const std::map<std::string, int64_t> samples{
+      {"bert_large", 10833}, {"mobilenet_v1", 50000}, {"resnet50", 50000}, {"ssd_mobilenet_v1", 5000}, {"ssd_resnet34", 5000}};
+  const auto found = samples.find(model);
+  return found == samples.end() ? 0 : found->second;
+}
 
 const std::map<std::string, LoadgenScenario>& scenarios() {
   static const std::map<std::string, LoadgenScenario> names{{"single-stream", LoadgenScenario::single_stream},

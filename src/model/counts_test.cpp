@@ -52,6 +52,20 @@ TEST(Counts, OfOneConvolutionByHand) {
   EXPECT_EQ(summary.operators[0].first_node, "conv");
 }
 
+// How much NonZero finds, the data say: that part counts as nothing, the rest as ever.
+TEST(Counts, WhatDataDecideCountsAsNothing) {
+  pb::ModelProto model = conv_model();
+  auto* graph = model.mutable_graph();
+  const double before = static_cast<double>(summarize(read_model(model)).flop_per_item);
+  add_node(graph, "NonZero", {"x"}, {"found"}, "find");
+  add_node(graph, "Transpose", {"found"}, {"turned"}, "turn");
+  add_node(graph, "Abs", {"turned"}, {"rows"}, "rows");
+  describe_value(graph->add_output(), "rows", {});
+  const GraphSummary summary = summarize(read_model(model));
+  EXPECT_EQ(static_cast<double>(summary.flop_per_item), before);
+  EXPECT_EQ(node_macs(read_model(model)).size(), summary.nodes);
+}
+
 TEST(Counts, WorkOfProductsPoolsAndReductions) {
   pb::ModelProto model = empty_model();
   auto* graph = model.mutable_graph();

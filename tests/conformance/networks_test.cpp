@@ -78,8 +78,11 @@ TEST_P(ZooNetworks, EqualTheEvaluator) {
 
 INSTANTIATE_TEST_SUITE_P(Small, ZooNetworks,
                          testing::Values("resnet18:width=0.25,classes=10,image=64", "resnet50:width=0.125,classes=10,image=64",
-                                         "mobilenet_v2:width=0.25,classes=10,image=64",
-                                         "efficientnet_lite0:width=0.25,classes=10,image=64"),
+                                         "mobilenet_v2:width=0.25,classes=10,image=64", "efficientnet_lite0:width=0.25,classes=10,image=64",
+                                         "vgg16:width=0.125,classes=10,image=64", "densenet121:width=0.25,classes=10,image=64",
+                                         "inception_v3:width=0.125,classes=10,image=96", "mobilenet_v1:width=0.25,classes=10,image=64",
+                                         "mobilenet_v3_small:width=0.25,classes=10,image=64",
+                                         "shufflenet_v2:width=0.25,classes=10,image=64", "vit_b_32:width=0.1,classes=10,image=64"),
                          [](const auto& one) { return one.param.substr(0, one.param.find(':')); });
 
 }  // namespace

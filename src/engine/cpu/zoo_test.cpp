@@ -48,5 +48,15 @@ TEST(CpuZoo, MobileNetV2) { expect_agrees("mobilenet_v2:width=0.5", 32, 2, 90); 
 
 TEST(CpuZoo, EfficientNetLite0) { expect_agrees("efficientnet_lite0:width=0.5", 32, 1, 90); }
 
+TEST(CpuZoo, Vgg16) { expect_agrees("vgg16:width=0.125,image=64", 64, 2, 100); }
+
+TEST(CpuZoo, DenseNet121) { expect_agrees("densenet121:width=0.25", 64, 1, 90); }
+
+TEST(CpuZoo, MobileNetV1) { expect_agrees("mobilenet_v1:width=0.5", 64, 2, 90); }
+
+TEST(CpuZoo, MobileNetV3) { expect_agrees("mobilenet_v3_small:width=0.5", 64, 2, 90); }
+
+TEST(CpuZoo, InceptionV3) { expect_agrees("inception_v3:width=0.125", 96, 1, 90); }
+
 }  // namespace
 }  // namespace deepgap

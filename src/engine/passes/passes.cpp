@@ -22,6 +22,7 @@ void optimize_unbound(Graph& graph, Integers integers) {
 void optimize_bound(Graph& graph, Integers integers) {
   fold_constants(graph, true);  // shapes that depend on the batch are numbers now
   remove_dead(graph);
+  join_sized_by_data(graph);
   if (integers == Integers::computed_with) fuse_quantized(graph);
   remove_dead(graph);
   fold_dequantized(graph);

@@ -17,6 +17,10 @@ void remove_identities(Graph& graph);
 void fold_batch_norms(Graph& graph);
 // Joins Conv, ConvTranspose, Gemm, MatMul and elementwise operators with the activations and additions that follow: fused.h.
 void fuse_operators(Graph& graph);
+// Joins nodes that values of unknown size connect, such as what NonMaxSuppression keeps, where what goes in and out has known sizes: into
+// one node Region of domain "deepgap". Its attribute `body` is the Graph it stands for, without constants: the body's inputs are the
+// node's, position by position, and evaluate(body, inputs) is what the node means.
+void join_sized_by_data(Graph& graph);
 // Drops nodes and constants that no output needs.
 void remove_dead(Graph& graph);
 

@@ -235,5 +235,42 @@ TEST(IndependentSamples, OperatorsThatMixTheBatchAreFound) {
   EXPECT_FALSE(samples_are_independent(outer.finish({outer.node("MatMul", {z, z})}), 4));
 }
 
+// The rows that suppression keeps, as numbers: nobody knows how many.
+ValueId kept_rows(GraphBuilder& b, ValueId boxes) {
+  const ValueId scores = b.constant(floats({1, 1, 3}, {0.5F, 0.9F, 0.7F})), most = b.constant(testing::integers({3}));
+  return b.node("Cast", {b.node("NonMaxSuppression", {boxes, scores, most})}, {{"to", int64_t{1}}});
+}
+ValueId sum_of_rows(GraphBuilder& b, ValueId rows) { return b.node("ReduceSum", {rows, b.constant(testing::integers({0}))}); }
+
+TEST(JoinSizedByData, WhatHasNoSizeBecomesOneNodeThatHas) {
+  GraphBuilder b;
+  const ValueId boxes = b.node("Abs", {b.input({1, 3, 4})});
+  const ValueId rows = kept_rows(b, boxes);
+  const ValueId first = sum_of_rows(b, rows), second = sum_of_rows(b, b.node("Mul", {rows, rows}));
+  Graph graph = b.finish({b.node("Add", {first, second}), b.node("Relu", {first})});
+  const Graph before = graph;
+  join_sized_by_data(graph);
+  EXPECT_NO_THROW(validate(graph));
+  ASSERT_EQ(graph.nodes.size(), 4U);  // Abs, Region, Add, Relu
+  EXPECT_EQ(graph.nodes[1].op, "Region");
+  EXPECT_EQ(graph.nodes[1].outputs, (std::vector<ValueId>{first, second}));
+  expect_same(before, graph, {1, 3, 4}, 1);
+}
+
+TEST(JoinSizedByData, LeavesWhatAnotherNodeStandsBetween) {
+  GraphBuilder b;
+  const ValueId rows = kept_rows(b, b.input({1, 3, 4}));
+  const ValueId factors = b.node("Relu", {sum_of_rows(b, rows)});
+  Graph graph = b.finish({sum_of_rows(b, b.node("Mul", {rows, factors}))});
+  join_sized_by_data(graph);
+  EXPECT_EQ(count_ops(graph, "Region"), 0U);
+  Graph open = [] {
+    GraphBuilder other;
+    return other.finish({kept_rows(other, other.input({1, 3, 4}))});
+  }();
+  join_sized_by_data(open);  // an output without a size: nothing to be had
+  EXPECT_EQ(count_ops(open, "Region"), 0U);
+}
+
 }  // namespace
 }  // namespace deepgap

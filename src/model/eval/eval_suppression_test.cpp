@@ -1,5 +1,7 @@
 #include "model/eval/test_node.h"
 
+#include <deepgap/error.h>
+
 #include <gtest/gtest.h>
 
 namespace deepgap {

@@ -30,7 +30,8 @@ namespace deepgap {
 
 namespace {
 
-constexpr int64_t calibration_batch = 8;
+// Samples of the calibration batch; fewer of pictures so large that these would take many minutes.
+constexpr int64_t most_samples = 8, least_samples = 2, most_pixels = 4'000'000;
 // Samples of the calibration batch lie far from those that a Dataset draws with the same seed.
 constexpr uint64_t calibration_index = uint64_t{1} << 40;
 constexpr float residual_gain = 0.1f;
@@ -193,9 +194,16 @@ void Seeding::fill_constant(ValueId id, const Use& use) {
   }
 }
 
+int64_t calibration_batch(const Graph& graph) {
+  const Dims dims = graph.inputs.empty() ? Dims{} : graph.values[graph.inputs[0]].dims.value_or(Dims{});
+  if (dims.size() != 4) return most_samples;
+  return std::clamp(most_pixels / std::max<int64_t>(1, dims[2].size * dims[3].size), least_samples, most_samples);
+}
+
 std::vector<Tensor> Seeding::calibration_inputs() const {
   std::vector<Tensor> inputs;
   const auto integers = integer_values(graph_);
+  const int64_t batch = calibration_batch(graph_);
   for (ValueId id : graph_.inputs) {
     const Value& value = graph_.values[id];
     Shape shape;
@@ -203,7 +211,7 @@ std::vector<Tensor> Seeding::calibration_inputs() const {
       if (!dim.known() && dim.symbol != batch_symbol)
         throw Error(ErrorKind::usage,
                     fmt::format("'{}': input '{}' has an open size '{}', give it with --shape", graph_.name, value.name, dim.symbol));
-      shape.push_back(dim.known() ? dim.size : dim.size * calibration_batch);
+      shape.push_back(dim.known() ? dim.size : dim.size * batch);
     }
     Tensor tensor = make_tensor(value.type, shape);
     if (value.type == DataType::f32 && shape.size() == 4) {

@@ -191,10 +191,15 @@ struct Discrimination {
 Discrimination discriminate(const std::string& name) {
   const Graph graph = seeded(name);
   const std::vector<Tensor> x = samples(graph, 8);
-  const Tensor y = evaluate(graph, x)[0];
-  EXPECT_TRUE(std::ranges::all_of(y.as<float>(), [](float v) { return std::isfinite(v); })) << name;
-  const Tensor rough = evaluate(with_bfloat16_weights(graph), x)[0];
-  const Discrimination result{sqnr_db(y.as<float>(), best_constant(y)), sqnr_db(y.as<float>(), rough.as<float>())};
+  const std::vector<Tensor> right = evaluate(graph, x), rough = evaluate(with_bfloat16_weights(graph), x);
+  Discrimination result{1000, 1000};  // of the worst output, as a check takes it
+  for (size_t i = 0; i < right.size(); ++i) {
+    if (right[i].type != DataType::f32) continue;
+    const auto y = right[i].as<float>();
+    EXPECT_TRUE(std::ranges::all_of(y, [](float v) { return std::isfinite(v); })) << name;
+    result.constant_db = std::min(result.constant_db, sqnr_db(y, best_constant(right[i])));
+    result.bfloat16_db = std::min(result.bfloat16_db, sqnr_db(y, rough[i].as<float>()));
+  }
   fmt::print("{}: constant answer {:.2f} dB, BF16 weights {:.1f} dB\n", name, result.constant_db, result.bfloat16_db);
   return result;
 }
@@ -221,6 +226,12 @@ TEST(SeededWeights, AConstantAnswerIsFoundOutInEveryFamily) {
     EXPECT_LE(result.constant_db, 3) << name;
     EXPECT_GE(result.bfloat16_db, 10) << name;
   }
+}
+
+// Detectors: which of two boxes is kept hangs on last digits, so rounded weights say nothing here.
+TEST(SeededWeights, AConstantAnswerOfADetectorIsFoundOut) {
+  for (const char* name : {"ssd_mobilenet_v1:image=160", "ssd_resnet34:width=0.25,image=400"})
+    EXPECT_LE(discriminate(name).constant_db, 3) << name;
 }
 
 TEST(SeededWeights, AConstantAnswerIsFoundOutAtFullSize) {

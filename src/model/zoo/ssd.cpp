@@ -9,6 +9,8 @@
 
 #include "base/registry.h"
 
+#include <deepgap/error.h>
+
 #include <fmt/format.h>
 
 #include <array>
@@ -87,8 +89,16 @@ ValueId without_background(NetworkBuilder& net, ValueId scores, int64_t classes)
                   {scores, net.integers("one", {1}), net.integers("classes", {classes}), net.integers("one", {1})});
 }
 
+// Of `classes` the first is the background.
+PictureOptions detector_options(const std::string& model, const ZooOptions& options, const PictureOptions& preset) {
+  const PictureOptions given = picture_options(model, options, preset);
+  if (given.classes < 2)
+    throw Error(ErrorKind::usage, fmt::format("model '{}': one of the classes is the background, so classes=1 has nothing to find", model));
+  return given;
+}
+
 Graph SsdMobilenetV1::build(const ZooOptions& options) const {
-  const PictureOptions given = picture_options(name(), options, {.classes = 91, .image = 300});
+  const PictureOptions given = detector_options(name(), options, {.classes = 91, .image = 300});
   const auto scaled = [&](int64_t channels) { return make_divisible(static_cast<double>(channels) * given.width); };
   NetworkBuilder net(name());
   Heads heads;
@@ -145,7 +155,7 @@ void add_resnet_heads(NetworkBuilder& net, Heads& heads, const Feature& x, int i
 }
 
 Graph SsdResnet34::build(const ZooOptions& options) const {
-  const PictureOptions given = picture_options(name(), options, {.classes = 81, .image = 1200});
+  const PictureOptions given = detector_options(name(), options, {.classes = 81, .image = 1200});
   const auto scaled = [&](int64_t channels) { return make_divisible(static_cast<double>(channels) * given.width); };
   struct Block {
     int64_t inner, channels, stride;

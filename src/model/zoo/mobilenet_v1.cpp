@@ -27,6 +27,7 @@ class MobilenetV1 : public ZooModel {
   Preprocessing preprocessing() const override {
     return {.resize = 256, .crop = 224, .mean = {127.5, 127.5, 127.5}, .scale = {127.5, 127.5, 127.5}};
   }
+  bool is_chaotic() const override { return true; }
   Graph build(const ZooOptions& options) const override;
 };
 

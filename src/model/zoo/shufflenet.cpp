@@ -20,6 +20,7 @@ class ShufflenetV2 : public ZooModel {
  public:
   std::string name() const override { return "shufflenet_v2"; }
   std::string describe() const override { return "ShuffleNetV2 1.0x, as torchvision.models.shufflenet_v2_x1_0"; }
+  bool is_chaotic() const override { return true; }
   Graph build(const ZooOptions& options) const override;
 };
 

@@ -69,4 +69,34 @@ bool lower_concat(Lowering& lowering, const Operation& operation) {
   return true;
 }
 
+// A copy for each output, of the part of the input that it is.
+bool lower_split(Lowering& lowering, const Operation& operation) {
+  const Node& node = operation.main;
+  const ValueId in = node.inputs[0];
+  if (!is_movable(lowering.type(in)) || lowering.constant(in) != nullptr) return false;
+  const auto empty = [&](ValueId id) { return id == no_value || element_count(lowering.dims(id)) == 0; };
+  if (std::any_of(node.outputs.begin(), node.outputs.end(), empty)) return false;
+  const auto layout = lowering.layout(in);
+  const bool channels_last = layout.get_ndims() > 2 && layout == channels_last_desc(layout.get_data_type(), layout.get_dims());
+  const auto source = channels_last ? layout : lowering.plain(in, layout.get_data_type());
+  memory::dims offsets(source.get_dims().size(), 0);
+  int64_t axis = attribute_int(node, "axis", 0);
+  if (axis < 0) axis += static_cast<int64_t>(offsets.size());
+  dnnl::primitive_attr attributes;
+  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  for (const ValueId out : node.outputs) {
+    const auto part = source.submemory_desc(lowering.dims(out), offsets);
+    const auto target =
+        channels_last ? channels_last_desc(source.get_data_type(), lowering.dims(out)) : lowering.plain(out, source.get_data_type());
+    const dnnl::reorder::primitive_desc description(lowering.engine(), part, lowering.engine(), target, attributes);
+    auto read = lowering.read(DNNL_ARG_FROM, in, source);
+    read.desc = part;
+    std::vector<StepArgument> arguments{read, lowering.write(DNNL_ARG_TO, out, target)};
+    add_scratchpad(lowering, description, arguments);
+    lowering.step(operation, dnnl::reorder(description), std::move(arguments));
+    offsets[static_cast<size_t>(axis)] += lowering.dims(out)[static_cast<size_t>(axis)];
+  }
+  return true;
+}
+
 }  // namespace deepgap

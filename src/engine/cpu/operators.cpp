@@ -46,6 +46,7 @@ const std::map<std::string, LowerFunction, std::less<>>& table() {
       {"Sigmoid", lower_activation},
       {"Softmax", lower_softmax},
       {"Softplus", lower_activation},
+      {"Split", lower_split},
       {"Squeeze", lower_view},
       {"Sub", lower_binary},
       {"Tanh", lower_activation},

@@ -24,6 +24,7 @@ bool lower_batch_norm(Lowering& lowering, const Operation& operation);     // Ba
 bool lower_softmax(Lowering& lowering, const Operation& operation);        // Softmax, LogSoftmax
 bool lower_concat(Lowering& lowering, const Operation& operation);         // Concat
 bool lower_view(Lowering& lowering, const Operation& operation);           // Reshape, Flatten, Squeeze, Unsqueeze, Identity, Dropout
+bool lower_split(Lowering& lowering, const Operation& operation);          // Split
 bool lower_transpose(Lowering& lowering, const Operation& operation);      // Transpose
 bool lower_quantize(Lowering& lowering, const Operation& operation);       // QuantizeLinear, also of integers
 bool lower_dequantize(Lowering& lowering, const Operation& operation);     // DequantizeLinear

@@ -56,6 +56,8 @@ TEST(CpuZoo, MobileNetV1) { expect_agrees("mobilenet_v1:width=0.5", 64, 2, 90); 
 
 TEST(CpuZoo, MobileNetV3) { expect_agrees("mobilenet_v3_small:width=0.5", 64, 2, 90); }
 
+TEST(CpuZoo, ShuffleNetV2) { expect_agrees("shufflenet_v2:width=0.5,image=64", 64, 2, 90); }
+
 TEST(CpuZoo, InceptionV3) { expect_agrees("inception_v3:width=0.125", 96, 1, 90); }
 
 }  // namespace

@@ -196,7 +196,7 @@ std::vector<bool> sized_by_data(const Graph& bound) {
 }
 
 bool has_macs(const std::string& op) {
-  static const Names names{"Conv", "ConvInteger", "ConvTranspose", "Gemm", "MatMul", "MatMulInteger", "QLinearConv"};
+  static const Names names{"Conv", "ConvInteger", "ConvTranspose", "Einsum", "Gemm", "MatMul", "MatMulInteger", "QLinearConv"};
   return names.count(op) != 0;
 }
 

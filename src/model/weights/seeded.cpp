@@ -8,7 +8,7 @@
 // A detector's class scores begin at 0.02, so that suppression meets about as many boxes as in a trained one (Lin et al., "Focal loss for
 // dense object detection", 2017, begin so too).
 // Transformers have LayerNorm, which needs no statistics. What words and places stand for is drawn at random, so that an exchange of two
-// tokens shows.
+// tokens shows. Their classifier is centred through Erf and Softmax, whose last bits are the C library's.
 #include "model/weights/seeded.h"
 
 #include "model/eval/evaluator.h"

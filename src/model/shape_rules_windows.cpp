@@ -94,10 +94,13 @@ std::optional<std::vector<int64_t>> kernel_of(ShapeContext& context, const Dims&
   return kernel;
 }
 
+// ConvInteger has zero points there.
+bool has_bias(ShapeContext& context) { return context.has_input(2) && context.node().op != "ConvInteger"; }
+
 void check_weights(ShapeContext& context, const Dims& x, const Dims& w) {
   if (x.size() < 3 || x.size() != w.size())
     context.fail(fmt::format("input {} and weights {} do not go together", to_string(x), to_string(w)));
-  if (!context.has_input(2) || !context.dims(2)) return;
+  if (!has_bias(context) || !context.dims(2)) return;
   const Dims& bias = *context.dims(2);
   if (bias.size() != 1) context.fail(fmt::format("its bias has shape {}", to_string(bias)));
 }
@@ -113,7 +116,7 @@ void conv(ShapeContext& context) {
   if (channels.known() && (*w)[1].known() && multiply((*w)[1], fixed_dim(group)) != channels)
     context.fail(fmt::format("{} input channels, but weights {} in {} groups", channels.size, to_string(*w), group));
   if ((*w)[0].known() && (*w)[0].size % group != 0) context.fail(fmt::format("{} output channels in {} groups", (*w)[0].size, group));
-  if (context.has_input(2) && context.dims(2) && (*w)[0].known() && (*context.dims(2))[0].known() && (*context.dims(2))[0] != (*w)[0])
+  if (has_bias(context) && context.dims(2) && (*w)[0].known() && (*context.dims(2))[0].known() && (*context.dims(2))[0] != (*w)[0])
     context.fail(fmt::format("{} biases for {} output channels", (*context.dims(2))[0].size, (*w)[0].size));
   const auto kernel = kernel_of(context, *w);
   if (!kernel) return;
@@ -121,6 +124,11 @@ void conv(ShapeContext& context) {
   Dims out{(*x)[0], (*w)[0]};
   for (size_t i = 0; i < kernel->size(); ++i) out.push_back(slide(context, window, i, (*x)[i + 2]));
   context.set(0, context.type(0), std::move(out));
+}
+
+void conv_integer(ShapeContext& context) {
+  conv(context);
+  context.retype(0, DataType::i32);
 }
 
 Dim widen(ShapeContext& context, const Window& window, const std::vector<int64_t>& output_padding, size_t i, const Dim& in) {
@@ -202,6 +210,7 @@ void instance_normalization(ShapeContext& context) {
 }
 
 const bool registered = add_shape_rules({{"Conv", conv},
+                                         {"ConvInteger", conv_integer},
                                          {"ConvTranspose", conv_transpose},
                                          {"MaxPool", pool},
                                          {"AveragePool", pool},

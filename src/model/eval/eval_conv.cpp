@@ -1,9 +1,10 @@
-// Conv in one or two dimensions. Wide groups go through the matrix product (columns are output pixels of the whole batch, laid out on the
+// Conv in one to three dimensions. Wide groups go through the matrix product (columns are output pixels of the whole batch, laid out on the
 // fly); groups with few outputs, such as depthwise ones, add up weighted rows.
 #include "model/eval/kernels.h"
 #include "model/eval/operator.h"
 #include "model/eval/parallel.h"
 #include "model/eval/product.h"
+#include "model/eval/widened.h"
 #include "model/eval/windows.h"
 
 #include <fmt/format.h>
@@ -24,18 +25,17 @@ struct ConvCase {
   float* y;
 
   int64_t outputs() const { return groups * group_outputs; }
-  int64_t taps() const { return windows.rows.kernel * windows.columns.kernel; }
-  int64_t depth() const { return group_inputs * taps(); }
-  int64_t pixels() const { return windows.rows.output * windows.columns.output; }
-  int64_t input_pixels() const { return windows.rows.input * windows.columns.input; }
-  const float* input_plane(int64_t image, int64_t channel) const { return x + (image * windows.channels + channel) * input_pixels(); }
+  int64_t depth() const { return group_inputs * windows.taps(); }
+  int64_t pixels() const { return windows.output_size(); }
+  const float* input_plane(int64_t image, int64_t channel) const { return x + (image * windows.channels + channel) * windows.input_size(); }
 };
 
 // Consecutive output pixels of one output row that lie in one tile of the panel.
 struct Run {
   int64_t position;  // in the panel
   int64_t length;
-  int64_t image, row, column;
+  int64_t image;
+  WindowPlace first;
 };
 
 std::vector<Run> runs_of(const ConvCase& conv, const ColumnPanel& panel) {
@@ -46,37 +46,37 @@ std::vector<Run> runs_of(const ConvCase& conv, const ColumnPanel& panel) {
     const int64_t in_row = width - pixel % width;
     const int64_t in_tile = panel.tile_columns - done % panel.tile_columns;
     const int64_t length = std::min({in_row, in_tile, panel.count - done});
-    runs.push_back({done, length, (panel.column + done) / conv.pixels(), pixel / width, pixel % width});
+    runs.push_back({done, length, (panel.column + done) / conv.pixels(), output_place(conv.windows, pixel)});
     done += length;
   }
   return runs;
 }
 
-void copy_run(const ConvCase& conv, const Run& run, const float* plane, int64_t kernel_row, int64_t kernel_column, float* out) {
-  const WindowAxis& rows = conv.windows.rows;
-  const WindowAxis& columns = conv.windows.columns;
-  const int64_t in_row = rows.start(run.row) + kernel_row * rows.dilation;
-  auto [first, last] = columns.inside(kernel_column);
-  first = std::clamp(first, run.column, run.column + run.length);
-  last = in_row < 0 || in_row >= rows.input ? first : std::clamp(last, first, run.column + run.length);
-  std::fill(out, out + (first - run.column), 0.0f);
-  const float* from = plane + in_row * columns.input + kernel_column * columns.dilation - columns.pad_begin;
+void copy_run(const ConvCase& conv, const Run& run, const float* plane, const WindowPlace& tap, float* out) {
+  const auto& [batch, channels, slices, rows, columns] = conv.windows;
+  const int64_t in_slice = slices.start(run.first.slice) + tap.slice * slices.dilation;
+  const int64_t in_row = rows.start(run.first.row) + tap.row * rows.dilation;
+  const bool outside = in_slice < 0 || in_slice >= slices.input || in_row < 0 || in_row >= rows.input;
+  const int64_t begin = run.first.column, end = begin + run.length;
+  auto [first, last] = columns.inside(tap.column);
+  first = std::clamp(first, begin, end);
+  last = outside ? first : std::clamp(last, first, end);
+  std::fill(out, out + (first - begin), 0.0f);
+  const float* from = plane + (in_slice * rows.input + in_row) * columns.input + tap.column * columns.dilation - columns.pad_begin;
   if (columns.stride == 1) {
-    std::copy(from + first, from + last, out + (first - run.column));
+    std::copy(from + first, from + last, out + (first - begin));
   } else {
-    for (int64_t i = first; i < last; ++i) out[i - run.column] = from[i * columns.stride];
+    for (int64_t i = first; i < last; ++i) out[i - begin] = from[i * columns.stride];
   }
-  std::fill(out + (last - run.column), out + run.length, 0.0f);
+  std::fill(out + (last - begin), out + run.length, 0.0f);
 }
 
 void pack_pixels(const ConvCase& conv, int64_t group, const ColumnPanel& panel) {
   const std::vector<Run> runs = runs_of(conv, panel);
   for (int64_t k = panel.depth_begin; k < panel.depth_end; ++k) {
-    const int64_t channel = group * conv.group_inputs + k / conv.taps();
-    const int64_t tap = k % conv.taps();
-    for (const Run& run : runs)
-      copy_run(conv, run, conv.input_plane(run.image, channel), tap / conv.windows.columns.kernel, tap % conv.windows.columns.kernel,
-               panel.at(k, run.position));
+    const int64_t channel = group * conv.group_inputs + k / conv.windows.taps();
+    const WindowPlace tap = tap_place(conv.windows, k % conv.windows.taps());
+    for (const Run& run : runs) copy_run(conv, run, conv.input_plane(run.image, channel), tap, panel.at(k, run.position));
   }
 }
 
@@ -97,25 +97,31 @@ void convolve_group(const ConvCase& conv, int64_t group) {
       left, conv.windows.batch * conv.pixels(), [&](const ColumnPanel& panel) { pack_pixels(conv, group, panel); }, store);
 }
 
-void convolve_plane(const ConvCase& conv, int64_t image, int64_t output) {
-  const WindowAxis& rows = conv.windows.rows;
-  const WindowAxis& columns = conv.windows.columns;
-  float* y = conv.y + (image * conv.outputs() + output) * conv.pixels();
-  std::fill_n(y, conv.pixels(), 0.0f);
+// Adds one tap of one input plane to all outputs that it lies under.
+void add_tap(const ConvCase& conv, const float* plane, const WindowPlace& tap, float weight, float* y) {
+  const auto& [batch, channels, slices, rows, columns] = conv.windows;
   const auto multiply_row = current_kernels().multiply_row;
-  const int64_t group = output / conv.group_outputs;
-  for (int64_t k = 0; k < conv.depth(); ++k) {
-    const float weight = conv.weight[output * conv.depth() + k];
-    const float* plane = conv.input_plane(image, group * conv.group_inputs + k / conv.taps());
-    const int64_t tap = k % conv.taps(), kernel_row = tap / columns.kernel, kernel_column = tap % columns.kernel;
-    const auto [top, bottom] = rows.inside(kernel_row);
-    const auto [first, last] = columns.inside(kernel_column);
+  const auto [front, back] = slices.inside(tap.slice);
+  const auto [top, bottom] = rows.inside(tap.row);
+  const auto [first, last] = columns.inside(tap.column);
+  if (first == last) return;
+  for (int64_t slice = front; slice < back; ++slice) {
+    const int64_t in_slice = slices.start(slice) + tap.slice * slices.dilation;
     for (int64_t row = top; row < bottom; ++row) {
-      const int64_t from =
-          (rows.start(row) + kernel_row * rows.dilation) * columns.input + columns.start(first) + kernel_column * columns.dilation;
-      if (first < last) multiply_row(weight, plane + from, columns.stride, last - first, y + row * columns.output + first);
+      const int64_t line = in_slice * rows.input + rows.start(row) + tap.row * rows.dilation;
+      const float* from = plane + line * columns.input + columns.start(first) + tap.column * columns.dilation;
+      multiply_row(weight, from, columns.stride, last - first, y + (slice * rows.output + row) * columns.output + first);
     }
   }
+}
+
+void convolve_plane(const ConvCase& conv, int64_t image, int64_t output) {
+  float* y = conv.y + (image * conv.outputs() + output) * conv.pixels();
+  std::fill_n(y, conv.pixels(), 0.0f);
+  const int64_t first_channel = output / conv.group_outputs * conv.group_inputs, taps = conv.windows.taps();
+  for (int64_t k = 0; k < conv.depth(); ++k)
+    add_tap(conv, conv.input_plane(image, first_channel + k / taps), tap_place(conv.windows, k % taps),
+            conv.weight[output * conv.depth() + k], y);
   const float bias = conv.bias ? conv.bias[output] : 0.0f;
   for (int64_t i = 0; i < conv.pixels(); ++i) y[i] += bias;
 }
@@ -123,9 +129,9 @@ void convolve_plane(const ConvCase& conv, int64_t image, int64_t output) {
 // A 1x1 convolution without steps or padding does not care for rows: one long row packs faster.
 void flatten_pointwise(Windows& windows) {
   const auto plain = [](const WindowAxis& a) { return a.kernel == 1 && a.stride == 1 && a.pad_begin == 0 && a.pad_end == 0; };
-  if (!plain(windows.rows) || !plain(windows.columns)) return;
-  windows.columns.input = windows.columns.output = windows.rows.input * windows.columns.input;
-  windows.rows.input = windows.rows.output = 1;
+  if (!plain(windows.slices) || !plain(windows.rows) || !plain(windows.columns)) return;
+  windows.columns.input = windows.columns.output = windows.input_size();
+  windows.slices.input = windows.slices.output = windows.rows.input = windows.rows.output = 1;
 }
 
 std::vector<Tensor> conv(const Call& call) {
@@ -135,10 +141,10 @@ std::vector<Tensor> conv(const Call& call) {
   call.expect(weight, DataType::f32);
   if (weight.shape.size() != x.shape.size() || weight.shape.size() < 3)
     call.fail("input and weight do not have the same rank of 3 or more");
-  Windows windows = windows_of(call, x, {weight.shape.begin() + 2, weight.shape.end()});
   const int64_t groups = call.int_of("group", 1);
-  const int64_t kernel_rows = weight.shape.size() == 4 ? weight.shape[2] : 1;
-  if (kernel_rows != windows.rows.kernel || weight.shape.back() != windows.columns.kernel) call.fail("kernel_shape is not the weight's");
+  const std::vector<int64_t> kernel(weight.shape.begin() + 2, weight.shape.end());
+  if (call.ints_of("kernel_shape", kernel) != kernel) call.fail("kernel_shape is not the weight's");
+  Windows windows = windows_of(call, x, kernel);
   if (groups < 1 || windows.channels != weight.shape[1] * groups || weight.shape[0] % groups != 0)
     call.fail(
         fmt::format("{} channels in {} groups do not fit a weight of {} x {}", windows.channels, groups, weight.shape[0], weight.shape[1]));
@@ -162,7 +168,7 @@ std::vector<Tensor> conv(const Call& call) {
   return {y};
 }
 
-const bool registered = add_operator("Conv", conv);
+const bool registered = add_operator("Conv", widened<conv>);
 
 }  // namespace
 

@@ -49,7 +49,7 @@ TEST(EvalConv, OneDimension) {
 TEST(EvalConv, RefusesWhatDoesNotFit) {
   EXPECT_THROW(TestNode{"Conv"}.run({counting({1, 3, 3, 3}), counting({2, 2, 1, 1})}), Error);
   EXPECT_THROW(TestNode{"Conv"}.run({counting({1, 1, 2, 2}), counting({1, 1, 3, 3})}), Error);
-  EXPECT_THROW(TestNode{"Conv"}.run({counting({1, 1, 3, 3, 3}), counting({1, 1, 1, 1, 1})}), Error);
+  EXPECT_THROW(TestNode{"Conv"}.run({counting({1, 1, 1, 3, 3, 3}), counting({1, 1, 1, 1, 1, 1})}), Error);
   EXPECT_THROW((TestNode{"Conv", {{"strides", Ints{0, 1}}}}.run({counting({1, 1, 2, 2}), counting({1, 1, 1, 1})})), Error);
 }
 
@@ -161,6 +161,29 @@ TEST(EvalConv, EveryKernelIsFused) {
     kernels.multiply_tile(left.data(), right.data(), 1, tile.data());
     for (float value : tile) EXPECT_EQ(value, 0x1p-11f + 0x1p-24f) << kernels.name;
   }
+}
+
+TEST(EvalConv, ThreeDimensions) {
+  const TestNode node{"Conv", {{"pads", Ints{1, 0, 0, 0, 0, 0}}, {"strides", Ints{1, 1, 2}}}};
+  const Tensor x = counting({1, 1, 2, 1, 3});              // [0,1,2] and [3,4,5]
+  const Tensor weight = floats({1, 1, 2, 1, 1}, {1, 10});  // the slice before, and the slice itself
+  const Tensor y = node.run({x, weight});
+  EXPECT_EQ(y.shape, (Shape{1, 1, 2, 1, 2}));
+  EXPECT_EQ(list_floats(y), (std::vector<float>{0, 20, 30, 52}));
+}
+
+TEST(EvalConv, ManyOutputsInThreeDimensionsAreTheSame) {
+  // Five equal outputs take the product of matrices, one takes the rows.
+  const TestNode node{"Conv", {{"pads", Ints{1, 1, 1, 0, 1, 1}}, {"dilations", Ints{1, 2, 1}}}};
+  const Tensor x = counting({2, 2, 3, 4, 5}), one = counting({1, 2, 2, 2, 3});
+  std::vector<float> repeated;
+  for (int i = 0; i < 5; ++i) repeated.insert(repeated.end(), one.as<float>().begin(), one.as<float>().end());
+  const Tensor single = node.run({x, one}), five = node.run({x, floats({5, 2, 2, 2, 3}, repeated)});
+  const auto plane = static_cast<size_t>(element_count(single.shape)) / 2;
+  for (size_t image = 0; image < 2; ++image)
+    for (size_t output = 0; output < 5; ++output)
+      for (size_t i = 0; i < plane; ++i)
+        ASSERT_EQ(five.as<float>()[(image * 5 + output) * plane + i], single.as<float>()[image * plane + i]);
 }
 
 }  // namespace

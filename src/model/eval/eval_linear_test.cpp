@@ -68,5 +68,20 @@ TEST(EvalLinear, SizesAroundTheTiles) {
       }
 }
 
+TEST(EvalMatMul, DoublesAndIntegersThatWrap) {
+  const TestNode node{"MatMul"};
+  const auto doubles = [](Shape shape, std::vector<double> values) { return tensor_of(DataType::f64, std::move(shape), values); };
+  EXPECT_EQ(list<double>(node.run({doubles({1, 2}, {1, 1e-12}), doubles({2, 1}, {1, 1})})), (std::vector<double>{1 + 1e-12}));
+  const int64_t large = INT64_MAX;
+  EXPECT_EQ(list<int64_t>(node.run({longs({2}, {large, 1}), longs({2}, {1, 1})})), (std::vector<int64_t>{INT64_MIN}));
+}
+
+TEST(EvalGemm, Doubles) {
+  const TestNode node{"Gemm", {{"transA", int64_t{1}}, {"alpha", 2.0f}, {"beta", 3.0f}}};
+  const auto doubles = [](Shape shape, std::vector<double> values) { return tensor_of(DataType::f64, std::move(shape), values); };
+  const Tensor y = node.run({doubles({2, 1}, {1, 2}), doubles({2, 2}, {1, 2, 3, 4}), doubles({2}, {1, 1})});
+  EXPECT_EQ(list<double>(y), (std::vector<double>{17, 23}));
+}
+
 }  // namespace
 }  // namespace deepgap

@@ -1,6 +1,7 @@
 // BatchNormalization (inference).
 #include "model/eval/operator.h"
 #include "model/eval/parallel.h"
+#include "model/eval/widened.h"
 
 #include <cmath>
 
@@ -32,7 +33,7 @@ std::vector<Tensor> batch_normalization(const Call& call) {
   return {y};
 }
 
-const bool registered = add_operator("BatchNormalization", batch_normalization);
+const bool registered = add_operator("BatchNormalization", widened<batch_normalization>);
 
 }  // namespace
 

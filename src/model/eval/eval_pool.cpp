@@ -1,9 +1,12 @@
-// Pooling, windowed and global. Sums run in double precision, in the order of memory.
+// Pooling in one to three dimensions, windowed and global. Sums run in double precision, in the order of memory. LpPool with a power other
+// than 1 and 2 goes through the C library (see eval_unary.cpp).
 #include "model/eval/operator.h"
 #include "model/eval/parallel.h"
+#include "model/eval/widened.h"
 #include "model/eval/windows.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 namespace deepgap {
@@ -13,6 +16,7 @@ namespace {
 // The part of a window's taps that lies inside [low, high).
 struct Taps {
   int64_t begin, end;
+  int64_t count() const { return end - begin; }
 };
 Taps taps_inside(const WindowAxis& axis, int64_t window, int64_t low, int64_t high) {
   const int64_t start = axis.start(window);
@@ -21,61 +25,108 @@ Taps taps_inside(const WindowAxis& axis, int64_t window, int64_t low, int64_t hi
   while (taps.end > taps.begin && start + (taps.end - 1) * axis.dilation >= high) --taps.end;
   return taps;
 }
+Taps taps_inside(const WindowAxis& axis, int64_t window) { return taps_inside(axis, window, 0, axis.input); }
+// Those in the padding count, too; with ceil_mode the last window may reach past it, and what lies there never counts.
+Taps taps_padded(const WindowAxis& axis, int64_t window) { return taps_inside(axis, window, -axis.pad_begin, axis.input + axis.pad_end); }
 
-template <typename F>
-Tensor pool_planes(const Tensor& x, const Windows& windows, F window_value) {
-  Tensor y = make_tensor(DataType::f32, window_shape(x, windows, windows.channels));
-  const int64_t in = windows.rows.input * windows.columns.input, out = windows.rows.output * windows.columns.output;
-  const auto from = x.as<float>();
-  const auto to = writable<float>(y);
-  const double weight = static_cast<double>(out * windows.rows.kernel * windows.columns.kernel);
-  parallel_for(windows.batch * windows.channels, weight, [&](int64_t plane) {
+// One window over one plane of the input.
+template <typename T>
+struct Window {
+  const Windows& windows;
+  const T* plane;
+  WindowPlace place;
+
+  // Each element inside the input, in the order of memory.
+  template <typename F>
+  void each(F visit) const {
+    const auto& [batch, channels, slices, rows, columns] = windows;
+    const Taps deep = taps_inside(slices, place.slice), down = taps_inside(rows, place.row), across = taps_inside(columns, place.column);
+    for (int64_t k = deep.begin; k < deep.end; ++k)
+      for (int64_t i = down.begin; i < down.end; ++i) {
+        const int64_t line = (slices.start(place.slice) + k * slices.dilation) * rows.input + rows.start(place.row) + i * rows.dilation;
+        const T* from = plane + line * columns.input + columns.start(place.column);
+        for (int64_t j = across.begin; j < across.end; ++j) visit(from[j * columns.dilation]);
+      }
+  }
+  int64_t count(bool with_pads) const {
+    const auto inside = [&](const WindowAxis& axis, int64_t at) {
+      return (with_pads ? taps_padded(axis, at) : taps_inside(axis, at)).count();
+    };
+    return inside(windows.slices, place.slice) * inside(windows.rows, place.row) * inside(windows.columns, place.column);
+  }
+};
+
+template <typename T, typename F>
+Tensor pool_as(const Call& call, F window_value) {
+  const Tensor& x = call.input(0);
+  const Windows windows = windows_of(call, x, {});
+  Tensor y = make_tensor(x.type, window_shape(x, windows, windows.channels));
+  const int64_t in = windows.input_size(), out = windows.output_size();
+  const auto from = x.as<T>();
+  const auto to = writable<T>(y);
+  parallel_for(windows.batch * windows.channels, static_cast<double>(out * windows.taps()), [&](int64_t plane) {
     for (int64_t i = 0; i < out; ++i)
-      to[plane * out + i] = window_value(from.data() + plane * in, i / windows.columns.output, i % windows.columns.output);
+      to[plane * out + i] = window_value(Window<T>{windows, from.data() + plane * in, output_place(windows, i)});
   });
   return y;
 }
 
+template <typename T>
+Tensor max_pool_as(const Call& call) {
+  return pool_as<T>(call, [](const Window<T>& window) {
+    T best = std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::lowest();
+    window.each([&](T value) {
+      if (value > best || value != value) best = value;
+    });
+    return best;
+  });
+}
+
 std::vector<Tensor> max_pool(const Call& call) {
   const Tensor& x = call.input(0);
-  call.expect(x, DataType::f32);
   if (call.node.outputs.size() > 1 && call.node.outputs[1] != no_value) call.refuse("the output Indices is not handled here");
-  const Windows windows = windows_of(call, x, {});
-  const WindowAxis rows = windows.rows, columns = windows.columns;
-  return {pool_planes(x, windows, [=](const float* plane, int64_t row, int64_t column) {
-    float best = -std::numeric_limits<float>::infinity();
-    const Taps down = taps_inside(rows, row, 0, rows.input), across = taps_inside(columns, column, 0, columns.input);
-    for (int64_t i = down.begin; i < down.end; ++i) {
-      const float* line = plane + (rows.start(row) + i * rows.dilation) * columns.input + columns.start(column);
-      for (int64_t j = across.begin; j < across.end; ++j) {
-        const float value = line[j * columns.dilation];
-        if (value > best || value != value) best = value;
-      }
-    }
-    return best;
-  })};
+  if (x.type == DataType::f64) return {max_pool_as<double>(call)};
+  if (x.type == DataType::i8) return {max_pool_as<int8_t>(call)};
+  if (x.type == DataType::u8) return {max_pool_as<uint8_t>(call)};
+  call.expect(x, DataType::f32);
+  return {max_pool_as<float>(call)};
 }
 
 std::vector<Tensor> average_pool(const Call& call) {
-  const Tensor& x = call.input(0);
-  call.expect(x, DataType::f32);
+  call.expect(call.input(0), DataType::f32);
   const bool with_pads = call.int_of("count_include_pad", 0) != 0;
-  const Windows windows = windows_of(call, x, {});
-  const WindowAxis rows = windows.rows, columns = windows.columns;
-  // With ceil_mode the last window may reach past the padding; what lies there never counts.
-  const auto size = [with_pads](const WindowAxis& axis, int64_t window, const Taps& inside) {
-    if (!with_pads) return inside.end - inside.begin;
-    const Taps padded = taps_inside(axis, window, -axis.pad_begin, axis.input + axis.pad_end);
-    return padded.end - padded.begin;
-  };
-  return {pool_planes(x, windows, [=](const float* plane, int64_t row, int64_t column) {
+  return {pool_as<float>(call, [=](const Window<float>& window) {
     double sum = 0;
-    const Taps down = taps_inside(rows, row, 0, rows.input), across = taps_inside(columns, column, 0, columns.input);
-    for (int64_t i = down.begin; i < down.end; ++i) {
-      const float* line = plane + (rows.start(row) + i * rows.dilation) * columns.input + columns.start(column);
-      for (int64_t j = across.begin; j < across.end; ++j) sum += line[j * columns.dilation];
-    }
-    return static_cast<float>(sum / static_cast<double>(size(rows, row, down) * size(columns, column, across)));
+    window.each([&](float value) { sum += value; });
+    return static_cast<float>(sum / static_cast<double>(window.count(with_pads)));
+  })};
+}
+
+// The p-norm of numbers that are added one by one.
+class Norm {
+ public:
+  explicit Norm(const Call& call) : p_(call.int_of("p", 2)) {
+    if (p_ < 1) call.fail("p is not positive");
+  }
+  void add(double value) {
+    sum_ += p_ == 1 ? std::abs(value) : p_ == 2 ? value * value : std::pow(std::abs(value), static_cast<double>(p_));
+  }
+  float value() const {
+    return static_cast<float>(p_ == 1 ? sum_ : p_ == 2 ? std::sqrt(sum_) : std::pow(sum_, 1.0 / static_cast<double>(p_)));
+  }
+
+ private:
+  int64_t p_;
+  double sum_ = 0;
+};
+
+std::vector<Tensor> lp_pool(const Call& call) {
+  call.expect(call.input(0), DataType::f32);
+  const Norm none(call);
+  return {pool_as<float>(call, [=](const Window<float>& window) {
+    Norm norm = none;
+    window.each([&](float value) { norm.add(value); });
+    return norm.value();
   })};
 }
 
@@ -108,11 +159,22 @@ std::vector<Tensor> global_max_pool(const Call& call) {
   return global_pool(call, [](std::span<const float> plane) { return *std::max_element(plane.begin(), plane.end()); });
 }
 
+std::vector<Tensor> global_lp_pool(const Call& call) {
+  const Norm none(call);
+  return global_pool(call, [=](std::span<const float> plane) {
+    Norm norm = none;
+    for (float value : plane) norm.add(value);
+    return norm.value();
+  });
+}
+
 const bool registered[] = {
-    add_operator("AveragePool", average_pool),
-    add_operator("GlobalAveragePool", global_average_pool),
-    add_operator("GlobalMaxPool", global_max_pool),
-    add_operator("MaxPool", max_pool),
+    add_operator("AveragePool", widened<average_pool>),
+    add_operator("GlobalAveragePool", widened<global_average_pool>),
+    add_operator("GlobalLpPool", widened<global_lp_pool>),
+    add_operator("GlobalMaxPool", widened<global_max_pool>),
+    add_operator("LpPool", widened<lp_pool>),
+    add_operator("MaxPool", widened<max_pool>),
 };
 
 }  // namespace

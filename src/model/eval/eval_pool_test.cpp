@@ -72,5 +72,25 @@ TEST(EvalPool, IndicesAreRefused) {
   EXPECT_THROW(node.run({counting({1, 1, 4, 4})}), Error);
 }
 
+TEST(EvalPool, ThreeDimensions) {
+  const TestNode node{"MaxPool", {{"kernel_shape", Ints{2, 1, 2}}}};
+  const Tensor y = node.run({counting({1, 1, 2, 2, 3})});
+  EXPECT_EQ(y.shape, (Shape{1, 1, 1, 2, 2}));
+  EXPECT_EQ(list_floats(y), (Floats{7, 8, 10, 11}));
+}
+
+TEST(EvalPool, IntegersHaveALargest) {
+  const TestNode node{"MaxPool", {{"kernel_shape", Ints{2}}}};
+  EXPECT_EQ(list<int8_t>(node.run({tensor_of<int8_t>(DataType::i8, {1, 1, 3}, {-128, -3, -7})})), (std::vector<int8_t>{-3, -3}));
+}
+
+TEST(EvalPool, NormsOfWindows) {
+  TestNode node{"LpPool", {{"kernel_shape", Ints{2}}}};
+  EXPECT_EQ(list_floats(node.run({floats({1, 1, 3}, {3, -4, 0})})), (Floats{5, 4}));
+  node.attributes["p"] = int64_t{1};
+  EXPECT_EQ(list_floats(node.run({floats({1, 1, 3}, {3, -4, 0})})), (Floats{7, 4}));
+  EXPECT_EQ(list_floats(TestNode{"GlobalLpPool"}.run({floats({1, 1, 2}, {3, -4})})), (Floats{5}));
+}
+
 }  // namespace
 }  // namespace deepgap

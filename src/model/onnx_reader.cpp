@@ -3,6 +3,7 @@
 #include "model/checked.h"
 #include "model/graph_tools.h"
 #include "model/onnx_parts.h"
+#include "model/quantized_operators.h"
 
 #include <deepgap/error.h>
 
@@ -68,7 +69,7 @@ void name_batch(Graph& graph) {
   for (const ValueId id : graph.inputs) {
     const auto& dims = graph.values[id].dims;
     if (!dims || dims->empty() || dims->front().known()) continue;
-    renamed[dims->front().symbol] = batch_symbol;
+    renamed.insert_or_assign(dims->front().symbol, batch_symbol);
   }
   // Another dimension that happens to be called like the batch is not the batch.
   if (renamed.count(batch_symbol) == 0) renamed[batch_symbol] = std::string(batch_symbol) + "_";
@@ -100,6 +101,7 @@ Graph parse_checked(std::span<const std::byte> bytes, const std::string& folder,
   Graph graph = assemble_graph(parse_graph_parts(reader.part(*parts.graph), state, 0), state, false);
   check_inputs(graph, limits);
   name_batch(graph);
+  expand_quantized_operators(graph);
   infer_shapes(graph);
   validate(graph);
   return graph;

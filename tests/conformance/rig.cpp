@@ -48,6 +48,7 @@ std::map<std::string, std::string>& given_options() {
 }
 
 GraphModel::GraphModel(Graph graph) : onnx_(write_onnx(graph)), graph_(std::move(graph)), summary_(summarize(graph_)) {}
+GraphModel::GraphModel(Graph graph, std::string onnx) : onnx_(std::move(onnx)), graph_(std::move(graph)), summary_(summarize(graph_)) {}
 
 std::vector<std::string> float_precisions(const GraphSummary& summary) {
   std::vector<std::string> taken;

@@ -34,6 +34,7 @@ std::map<std::string, std::string>& given_options();
 class GraphModel final : public Model {
  public:
   explicit GraphModel(Graph graph);
+  GraphModel(Graph graph, std::string onnx);  // whose file is not the one that we would write
   const std::string& name() const override { return name_; }
   const Graph& graph() const override { return graph_; }
   const GraphSummary& summary() const override { return summary_; }

@@ -37,7 +37,7 @@ void expect_agrees(const Graph& graph, const std::vector<Shape>& shapes, uint32_
     EXPECT_GT(db, least_db) << "output " << i;
     EXPECT_LT(db, 100) << "output " << i << " is FP32";
   }
-  EXPECT_NEAR(network.precision_shares()["bf16"], 1, 1e-9);
+  EXPECT_GT(network.precision_shares()["bf16"], uses_amx() ? 1 - 1e-9 : 0.9);  // attention multiplies in BF16 only there
 }
 
 std::map<std::string, Attribute> window(int64_t kernel, int64_t stride, int64_t pad) {

@@ -70,6 +70,12 @@ std::string effective_description() {
 
 std::optional<std::string> chosen;  // by the first limit_isa of this process
 
+// oneDNN's numbers are bits, each ISA has those of what it includes.
+bool uses(dnnl::cpu_isa least) {
+  const auto bits = static_cast<unsigned>(least);
+  return (static_cast<unsigned>(dnnl::get_effective_cpu_isa()) & bits) == bits;
+}
+
 void set_limit(dnnl::cpu_isa limit, const std::string& name) {
   if (dnnl::set_max_cpu_isa(limit) != dnnl::status::success)
     throw Error(ErrorKind::refused, fmt::format("native: isa {} comes too late: oneDNN was used in this process before", name));
@@ -125,9 +131,9 @@ bool multiplies_integers_exactly() {
   return isa != dnnl::cpu_isa::sse41 && isa != dnnl::cpu_isa::avx && isa != dnnl::cpu_isa::avx2 && isa != dnnl::cpu_isa::avx512_core;
 }
 
-bool computes_bf16() {
-  const auto isa = static_cast<unsigned>(dnnl::get_effective_cpu_isa()), least = static_cast<unsigned>(dnnl::cpu_isa::avx512_core);
-  return (isa & least) == least;  // oneDNN's numbers are bits, each ISA has those of what it includes
-}
+bool computes_bf16() { return uses_avx512(); }
+
+bool uses_avx512() { return uses(dnnl::cpu_isa::avx512_core); }
+bool uses_amx() { return uses(dnnl::cpu_isa::avx512_core_amx) && has_amx(); }
 
 }  // namespace deepgap

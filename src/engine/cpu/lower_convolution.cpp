@@ -79,7 +79,7 @@ void avoid_writing_past_the_end(Description& description, const memory::dims& ta
 template <typename Primitive>
 bool lower_dense(Lowering& lowering, const Operation& operation, dnnl::algorithm algorithm, bool transposed) {
   const auto dense = describe(lowering, operation, transposed);
-  auto posts = dense ? posts_of(lowering, operation) : std::nullopt;
+  auto posts = dense ? posts_of(lowering, operation, dense->target.size()) : std::nullopt;
   if (!posts || !is_exact(lowering, operation, transposed ? 1 : 0)) return false;
   const auto types = types_of(lowering, operation);
   const bool grouped = dense->weights.get_dims().size() > dense->source.size();

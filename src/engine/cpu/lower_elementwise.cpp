@@ -34,7 +34,7 @@ bool lower_binary(Lowering& lowering, const Operation& operation) {
   if (commutes && (lowering.dims(first) != target || lowering.constant(first) != nullptr)) std::swap(first, second);
   // The first operand has the result's shape and decides the layout.
   if (!is_variable_f32(lowering, first) || lowering.type(second) != DataType::f32 || lowering.dims(first) != target) return false;
-  const auto posts = posts_of(lowering, operation);
+  const auto posts = posts_of(lowering, operation, target.size());
   if (!posts) return false;
 
   auto layout = lowering.layout(first);

@@ -36,7 +36,7 @@ StepArgument read_factor(Lowering& lowering, int index, const Factor& factor, co
 // The rank of the primitive's result is that of `target`, whose places are the operation's output.
 bool multiply(Lowering& lowering, const Operation& operation, const Factor& a, const Factor& b, ValueId bias, const memory::desc& bias_desc,
               const memory::desc& target) {
-  auto made = posts_of(lowering, operation);
+  auto made = posts_of(lowering, operation, target.get_dims().size());
   if (!made) return false;
   Posts& posts = *made;
   add_scales(lowering, operation, 1 << (target.get_dims().size() - 1), posts);
@@ -81,11 +81,8 @@ bool lower_matmul(Lowering& lowering, const Operation& operation) {
   const Node& node = operation.main;
   auto a = lowering.dims(node.inputs[0]), b = lowering.dims(node.inputs[1]), target = lowering.dims(operation.output);
   if (!can_multiply(lowering, operation) || a.size() < 2 || b.size() < 2) return false;
-  // Rows of all matrices of a times one matrix b are one product; posts along the last axis, or of the whole shape, stay right only
-  // when their dims are the result's, so only without operands.
-  const bool plain_posts =
-      std::all_of(operation.posts.begin(), operation.posts.end(), [](const Post& post) { return post.kind == Post::Kind::activation; });
-  if (b.size() == 2 && a.size() > 2 && plain_posts) {
+  // Rows of all matrices of a times one matrix b are one product; posts lie along the last axis or have the whole shape.
+  if (b.size() == 2 && a.size() > 2) {
     const int64_t rows = std::accumulate(a.begin(), a.end() - 1, int64_t{1}, std::multiplies<>());
     a = {rows, a.back()};
     target = {rows, target.back()};

@@ -176,37 +176,44 @@ void Lowering::copy_step(const std::string& name, const StepArgument& from, cons
   plan_.steps.push_back(std::move(step));
 }
 
+namespace {
+
+// The type of what a primitive reads is the type it multiplies in.
+std::string precision_of(const Step& step) {
+  for (const auto& argument : step.arguments) {
+    if (argument.index != DNNL_ARG_SRC) continue;
+    const auto type = argument.desc.get_data_type();
+    if (type == memory::data_type::bf16) return "bf16";
+    if (type == memory::data_type::u8 || type == memory::data_type::s8) return "int8";
+  }
+  return "fp32";
+}
+
+}  // namespace
+
 void Lowering::step(const Operation& operation, dnnl::primitive primitive, std::vector<StepArgument> arguments) {
   Step step{.name = operation.name, .op = operation.main.op, .primitive = std::move(primitive), .arguments = std::move(arguments)};
-  count(operation, step);
+  count(operation, precision_of(step));
   plan_.steps.push_back(std::move(step));
 }
 
-void Lowering::step(const Operation& operation, StepFunction function, std::vector<BufferId> reads, std::vector<BufferId> writes) {
+void Lowering::step(const Operation& operation, StepFunction function, std::vector<BufferId> reads, std::vector<BufferId> writes,
+                    const std::string& precision) {
   Step step{.name = operation.name,
             .op = operation.main.op,
             .function = std::move(function),
             .reads = std::move(reads),
             .writes = std::move(writes)};
-  count(operation, step);
+  count(operation, precision);
   plan_.steps.push_back(std::move(step));
 }
 
-// The type of what a primitive reads is the type it multiplies in; the evaluator multiplies in float32.
-void Lowering::count(const Operation& operation, const Step& step) {
+void Lowering::count(const Operation& operation, const std::string& precision) {
   const auto macs_of = [](const Graph& graph, const Node& node) { return is_dense_main(node) ? count_node(graph, node).macs : 0; };
   int64_t macs = operation.body == nullptr ? macs_of(graph_, *operation.node) : 0;
   if (operation.body != nullptr)
     for (const auto& node : operation.body->nodes) macs += macs_of(*operation.body, node);
-  if (macs == 0) return;
-  std::string precision = "fp32";
-  for (const auto& argument : step.arguments) {
-    if (argument.index != DNNL_ARG_SRC) continue;
-    const auto type = argument.desc.get_data_type();
-    if (type == memory::data_type::bf16) precision = "bf16";
-    if (type == memory::data_type::u8 || type == memory::data_type::s8) precision = "int8";
-  }
-  plan_.macs[precision] += macs;
+  if (macs > 0) plan_.macs[precision] += macs;
 }
 
 Tensor Lowering::dequantized(const Node& node) {

@@ -67,7 +67,9 @@ class Lowering {
   void alias(ValueId id, ValueId of);
 
   void step(const Operation& operation, dnnl::primitive primitive, std::vector<StepArgument> arguments);
-  void step(const Operation& operation, StepFunction function, std::vector<BufferId> reads, std::vector<BufferId> writes);
+  // `precision`: of its products.
+  void step(const Operation& operation, StepFunction function, std::vector<BufferId> reads, std::vector<BufferId> writes,
+            const std::string& precision = "fp32");
 
  private:
   struct Variant {
@@ -79,7 +81,7 @@ class Lowering {
   BufferId plain_buffer(ValueId id, dnnl::memory::data_type type);
   void lower_parts(const Node& node);
   Tensor dequantized(const Node& node);
-  void count(const Operation& operation, const Step& step);
+  void count(const Operation& operation, const std::string& precision);
   void find_float_readers();
   bool dies_here(BufferId buffer) const;  // nobody needs its content after the current node
   void lower_node(const Node& node);

@@ -4,6 +4,8 @@
 #include "engine/passes/quantization.h"
 #include "model/graph_tools.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
 namespace deepgap {
@@ -75,7 +77,7 @@ std::vector<int> cpus_from(size_t first) {
 
 }  // namespace
 
-bool shapes_are_static(const Graph& graph) {
+std::string shape_that_depends_on_data(const Graph& graph) {
   Graph optimized = graph;
   optimize_unbound(optimized);
   optimized = bound_graph(optimized, 1);
@@ -84,9 +86,12 @@ bool shapes_are_static(const Graph& graph) {
     const auto& dims = optimized.values[static_cast<size_t>(id)].dims;
     return dims && std::all_of(dims->begin(), dims->end(), [](const Dim& dim) { return dim.known(); });
   };
-  return std::all_of(optimized.nodes.begin(), optimized.nodes.end(), [&](const Node& node) {
-    return std::all_of(node.inputs.begin(), node.inputs.end(), known) && std::all_of(node.outputs.begin(), node.outputs.end(), known);
-  });
+  for (const Node& node : optimized.nodes) {
+    const bool all =
+        std::all_of(node.inputs.begin(), node.inputs.end(), known) && std::all_of(node.outputs.begin(), node.outputs.end(), known);
+    if (!all) return fmt::format("{}, node {}", node.op, node.name);
+  }
+  return {};
 }
 
 NetworkSource::NetworkSource(const Graph& graph, Integers integers)

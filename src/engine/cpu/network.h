@@ -53,7 +53,7 @@ class NetworkSource {
 class Network {
  public:
   // The source is not needed afterwards, its constants are shared. Throws Error{refused} naming operator and node; Error{input} where a
-  // shape depends on data (see shapes_are_static).
+  // shape depends on data.
   Network(NetworkSource& source, const NetworkOptions& options);
   Network(const Graph& graph, const NetworkOptions& options, Integers integers = Integers::as_operators)
       : Network(NetworkSource(graph, integers), options) {}
@@ -101,7 +101,7 @@ class Network {
 // Of all constants that any of them reads.
 size_t weight_bytes(std::span<const Network* const> networks);
 
-// Whether every shape is known once the batch is: false for networks whose shapes depend on data.
-bool shapes_are_static(const Graph& graph);
+// The first node with a shape that is not known once the batch is, "NonZero, node n5": it depends on data. Empty where there is none.
+std::string shape_that_depends_on_data(const Graph& graph);
 
 }  // namespace deepgap

@@ -1,5 +1,6 @@
 #include "engine/cpu/operators.h"
 
+#include "engine/passes/attention.h"
 #include "model/eval/evaluator.h"
 #include "model/graph_tools.h"
 
@@ -34,6 +35,7 @@ const std::map<std::string, LowerFunction, std::less<>>& table() {
       {"HardSigmoid", lower_activation},
       {"HardSwish", lower_activation},
       {"Identity", lower_view},
+      {"LayerNormalization", lower_layer_norm},
       {"LeakyRelu", lower_activation},
       {"LogSoftmax", lower_softmax},
       {"MatMul", lower_matmul},
@@ -68,6 +70,7 @@ const std::map<std::string, LowerFunction, std::less<>>& integer_table() {
 }
 
 LowerFunction find_function(const Operation& operation) {
+  if (is_attention(*operation.node)) return lower_attention;
   if (!operation.main.domain.empty()) return nullptr;
   if (operation.body != nullptr && operation.is_quantized())
     if (const auto it = integer_table().find(operation.main.op); it != integer_table().end()) return it->second;
@@ -146,12 +149,12 @@ bool lower_fast(Lowering& lowering, const Operation& operation) {
 }
 
 bool computes_in_f32(const Node& node) {
-  if (is_fused(node)) return false;
+  if (is_fused(node) || is_attention(node)) return false;
   return !node.domain.empty() || !table().contains(node.op) || node.op == "Softmax" || node.op == "LogSoftmax";
 }
 
 void lower_fallback(Lowering& lowering, const Operation& operation) {
-  if (!operation.main.domain.empty() || !is_evaluated(operation.main.op))
+  if (!is_attention(*operation.node) && (!operation.main.domain.empty() || !is_evaluated(operation.main.op)))
     throw Error(ErrorKind::refused, fmt::format("native does not run operator {}{}{} (node {})", operation.main.domain,
                                                 operation.main.domain.empty() ? "" : ".", operation.main.op, operation.name));
   Evaluation run{.graph = values_only(lowering.graph()), .node = *operation.node};

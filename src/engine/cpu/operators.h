@@ -21,6 +21,8 @@ bool lower_reduce_mean(Lowering& lowering, const Operation& operation);    // Re
 bool lower_binary(Lowering& lowering, const Operation& operation);         // Add, Sub, Mul, Div
 bool lower_activation(Lowering& lowering, const Operation& operation);     // Relu and the like
 bool lower_batch_norm(Lowering& lowering, const Operation& operation);     // BatchNormalization
+bool lower_layer_norm(Lowering& lowering, const Operation& operation);     // LayerNormalization
+bool lower_attention(Lowering& lowering, const Operation& operation);      // deepgap.Attention
 bool lower_softmax(Lowering& lowering, const Operation& operation);        // Softmax, LogSoftmax
 bool lower_concat(Lowering& lowering, const Operation& operation);         // Concat
 bool lower_view(Lowering& lowering, const Operation& operation);           // Reshape, Flatten, Squeeze, Unsqueeze, Identity, Dropout
@@ -67,8 +69,8 @@ bool is_exact(const Lowering& lowering, const Operation& operation, size_t chann
 StepArgument read_bias(Lowering& lowering, const Operation& operation, const Posts& posts, const dnnl::memory::desc& desc);
 // Whether oneDNN's implementation is one that is made to be slow.
 bool is_reference(const dnnl::primitive_desc_base& description);
-// nullopt when a post is not expressible.
-std::optional<Posts> posts_of(Lowering& lowering, const Operation& operation);
+// nullopt when a post is not expressible. `rank`: of the primitive's result.
+std::optional<Posts> posts_of(Lowering& lowering, const Operation& operation, size_t rank);
 // The result's argument: in place over a residual, or new.
 StepArgument write_result(Lowering& lowering, const Operation& operation, const Posts& posts, const dnnl::memory::desc& desc,
                           std::span<const StepArgument> reads);

@@ -88,20 +88,20 @@ float unit_of(const Lowering& lowering, const Operation& operation) {
   return scales ? operation.posts[0].quantization->scale() : 1;
 }
 
-// A constant operand seen with the rank of the result.
+// A constant operand seen with the rank of the result. Leading sizes beyond it are 1.
 memory::desc channel_desc(const Tensor& tensor, size_t rank) {
   memory::dims dims(rank, 1);
-  std::copy(tensor.shape.begin(), tensor.shape.end(), dims.end() - static_cast<std::ptrdiff_t>(tensor.shape.size()));
+  const auto kept = static_cast<std::ptrdiff_t>(std::min(rank, tensor.shape.size()));
+  std::copy(tensor.shape.end() - kept, tensor.shape.end(), dims.end() - kept);
   return plain_desc(DataType::f32, dims);
 }
 
 }  // namespace
 
-std::optional<Posts> posts_of(Lowering& lowering, const Operation& operation) {
+std::optional<Posts> posts_of(Lowering& lowering, const Operation& operation, size_t rank) {
   Posts result;
   result.unit = unit_of(lowering, operation);
   dnnl::post_ops posts;
-  const size_t rank = operation.output == no_value ? 0 : lowering.dims(operation.output).size();
   for (const auto& post : operation.posts) {
     if (post.kind == Post::Kind::round) {
       append_rounding(posts, *post.quantization, result.unit);

@@ -1,5 +1,6 @@
 #include "engine/passes/fused.h"
 
+#include "engine/passes/attention.h"
 #include "engine/passes/edit.h"
 #include "model/graph_tools.h"
 
@@ -98,6 +99,7 @@ bool is_fused(const Node& node) { return node.domain == "deepgap" && node.op == 
 
 Operation operation_of(const Graph& graph, const Node& node) {
   Operation result{.name = node.name, .main = node, .output = node.outputs.empty() ? no_value : node.outputs[0], .node = &node};
+  if (is_attention(node)) result.body = std::get<std::shared_ptr<const Graph>>(node.attributes.at("body")).get();
   if (!is_fused(node)) return result;
   result.body = std::get<std::shared_ptr<const Graph>>(node.attributes.at("body")).get();
   BodyReader reader{graph, node, *result.body, {}};

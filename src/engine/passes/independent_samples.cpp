@@ -55,6 +55,7 @@ struct Samples {
       return quantization && (quantization->per_tensor() || quantization->axis != 0);
     }
     if (node.op == "Softmax" || node.op == "LogSoftmax") return axis_of(graph.opset < 13 ? 1 : -1) != 0;
+    if (node.op == "LayerNormalization") return axis_of(-1) != 0 && rest_constant(node, 1);
     if (node.op == "Concat")
       return axis_of(0) != 0 && std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId id) { return separate.contains(id); });
     if (node.op == "Transpose") return !node.attributes.contains("perm") ? false : attribute_ints(node, "perm", {0}).front() == 0;

@@ -8,6 +8,8 @@ void optimize_unbound(Graph& graph, Integers integers) {
   require_handled_quantization(graph);
   remove_identities(graph);
   fold_constants(graph, true);
+  fuse_gelus(graph);
+  fuse_layer_norms(graph);
   if (integers == Integers::computed_with) {
     center_weights(graph);
     move_quantization(graph);
@@ -26,6 +28,7 @@ void optimize_bound(Graph& graph, Integers integers) {
   if (integers == Integers::computed_with) fuse_quantized(graph);
   remove_dead(graph);
   fold_dequantized(graph);
+  fuse_attention(graph);
   fuse_operators(graph);
   remove_dead(graph);
 }

@@ -15,6 +15,11 @@ namespace deepgap {
 void remove_identities(Graph& graph);
 // Scales weights and bias of a Conv, ConvTranspose or Gemm by the BatchNormalization that alone reads it.
 void fold_batch_norms(Graph& graph);
+// Puts one operator where exporters wrote it out: Gelu (with Erf), LayerNormalization.
+void fuse_gelus(Graph& graph);
+void fuse_layer_norms(Graph& graph);
+// Joins the products around a Softmax: attention.h. Before fuse_operators.
+void fuse_attention(Graph& graph);
 // Joins Conv, ConvTranspose, Gemm, MatMul and elementwise operators with the activations and additions that follow: fused.h.
 void fuse_operators(Graph& graph);
 // Joins nodes that values of unknown size connect, such as what NonMaxSuppression keeps, where what goes in and out has known sizes: into

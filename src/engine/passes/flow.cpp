@@ -1,0 +1,37 @@
+#include "engine/passes/flow.h"
+
+#include "engine/passes/edit.h"
+#include "model/graph_tools.h"
+
+#include <algorithm>
+
+namespace deepgap {
+
+Flow::Flow(const Graph& graph) : graph_(graph), makers_(graph.values.size(), nullptr), readers_(consumers(graph)) {
+  for (const Node& node : graph.nodes)
+    for (const ValueId id : node.outputs)
+      if (id != no_value) makers_[static_cast<size_t>(id)] = &node;
+}
+
+const Node* Flow::maker(ValueId id) const { return id == no_value ? nullptr : makers_[static_cast<size_t>(id)]; }
+
+const Node* Flow::made_by(ValueId id, std::string_view op) const {
+  const Node* node = maker(id);
+  return node != nullptr && is_onnx_op(*node, op) ? node : nullptr;
+}
+
+const Node* Flow::only_reader(ValueId id) const {
+  const auto& reading = readers_[static_cast<size_t>(id)];
+  if (reading.size() != 1 || is_graph_output(graph_, id)) return nullptr;
+  const Node& node = graph_.nodes[reading[0]];
+  return std::count(node.inputs.begin(), node.inputs.end(), id) == 1 ? &node : nullptr;
+}
+
+std::optional<float> number_of(const Graph& graph, ValueId id) {
+  const auto values = constant_values(graph, id);
+  return values.size() == 1 ? std::optional(static_cast<float>(values[0])) : std::nullopt;
+}
+
+ValueId other_input(const Node& node, ValueId id) { return node.inputs.at(0) == id ? node.inputs.at(1) : node.inputs.at(0); }
+
+}  // namespace deepgap

@@ -1,0 +1,36 @@
+// Who makes and who reads each value of a Graph, for passes that look for patterns. Of the Graph as it was when this was made.
+#pragma once
+
+#include <deepgap/graph.h>
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace deepgap {
+
+class Flow {
+ public:
+  explicit Flow(const Graph& graph);
+
+  // nullptr for inputs, constants, no_value.
+  const Node* maker(ValueId id) const;
+  // The maker where it is this operator of ONNX.
+  const Node* made_by(ValueId id, std::string_view op) const;
+  // The node that alone reads the value, once; nullptr where there are more readers or the value is an output of the Graph.
+  const Node* only_reader(ValueId id) const;
+  size_t index_of(const Node& node) const { return static_cast<size_t>(&node - graph_.nodes.data()); }
+  const Graph& graph() const { return graph_; }
+
+ private:
+  const Graph& graph_;
+  std::vector<const Node*> makers_;           // by value
+  std::vector<std::vector<size_t>> readers_;  // by value
+};
+
+// A constant float32 of one element.
+std::optional<float> number_of(const Graph& graph, ValueId id);
+// Of an operator with two inputs, the one that is not `id`.
+ValueId other_input(const Node& node, ValueId id);
+
+}  // namespace deepgap

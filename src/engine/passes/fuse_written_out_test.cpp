@@ -1,0 +1,128 @@
+// Operators that exporters wrote out: Gelu, LayerNormalization, attention.
+#include "engine/passes/attention.h"
+#include "engine/passes/passes.h"
+#include "engine/passes/test_graphs.h"
+#include "model/eval/evaluator.h"
+
+#include <gtest/gtest.h>
+
+#include <numbers>
+
+namespace deepgap {
+namespace {
+
+using testing::count_ops;
+using testing::floats;
+using testing::GraphBuilder;
+
+ValueId number(GraphBuilder& b, float value) { return b.constant(floats({}, {value})); }
+
+ValueId one_plus_erf(GraphBuilder& b, ValueId x, bool divides) {
+  const ValueId scaled = divides ? b.node("Div", {x, number(b, std::numbers::sqrt2_v<float>)})
+                                 : b.node("Mul", {number(b, 1 / std::numbers::sqrt2_v<float>), x});
+  return b.node("Add", {b.node("Erf", {scaled}), number(b, 1)});
+}
+
+TEST(FuseGelus, FindsTheFactorsInAnyOrder) {
+  for (int order = 0; order < 3; ++order) {
+    GraphBuilder b;
+    const ValueId x = b.input({2, 3}), sum = one_plus_erf(b, x, order != 1), half = number(b, 0.5F);
+    const ValueId out = order == 0   ? b.node("Mul", {b.node("Mul", {x, sum}), half})
+                        : order == 1 ? b.node("Mul", {b.node("Mul", {x, half}), sum})
+                                     : b.node("Mul", {x, b.node("Mul", {half, sum})});
+    Graph graph = b.finish({out});
+    fuse_gelus(graph);
+    ASSERT_EQ(graph.nodes.size(), 1U) << order;
+    EXPECT_EQ(graph.nodes[0].op, "Gelu");
+    EXPECT_EQ(graph.nodes[0].inputs, std::vector<ValueId>{x});
+  }
+}
+
+TEST(FuseGelus, LeavesWhatIsNone) {
+  GraphBuilder b;
+  const ValueId x = b.input({2, 3}), y = b.input({2, 3}, "y");
+  Graph graph = b.finish({b.node("Mul", {b.node("Mul", {y, one_plus_erf(b, x, true)}), number(b, 0.5F)}),
+                          b.node("Mul", {b.node("Mul", {x, one_plus_erf(b, x, true)}), number(b, 0.25F)})});
+  fuse_gelus(graph);
+  EXPECT_EQ(count_ops(graph, "Gelu"), 0U);
+}
+
+ValueId layer_norm(GraphBuilder& b, ValueId x, bool power, int64_t axis) {
+  const std::map<std::string, Attribute> axes{{"axes", std::vector<int64_t>{axis}}};
+  const ValueId centered = b.node("Sub", {x, b.node("ReduceMean", {x}, axes)});
+  const ValueId squared = power ? b.node("Pow", {centered, number(b, 2)}) : b.node("Mul", {centered, centered});
+  const ValueId root = b.node("Sqrt", {b.node("Add", {b.node("ReduceMean", {squared}, axes), number(b, 1e-3F)})});
+  return b.node("Add", {b.node("Mul", {b.node("Div", {centered, root}), b.weights({3})}), b.weights({3})});
+}
+
+TEST(FuseLayerNorms, TakesWhatWasWrittenOut) {
+  for (const bool power : {false, true}) {
+    GraphBuilder b;
+    Graph graph = b.finish({layer_norm(b, b.input({2, 4, 3}), power, power ? -1 : 2)});
+    const Graph before = graph;
+    fuse_layer_norms(graph);
+    ASSERT_EQ(graph.nodes.size(), 1U);
+    EXPECT_EQ(graph.nodes[0].op, "LayerNormalization");
+    std::mt19937 random(1);
+    const std::vector<Tensor> inputs{testing::random_tensor({2, 4, 3}, random)};
+    EXPECT_GT(testing::sqnr_db(evaluate(before, inputs)[0], evaluate(graph, inputs)[0].as<float>()), 110);
+  }
+}
+
+TEST(FuseLayerNorms, OverAnotherAxisItStays) {
+  GraphBuilder b;
+  Graph graph = b.finish({layer_norm(b, b.input({2, 3, 3}), true, 1)});
+  fuse_layer_norms(graph);
+  EXPECT_EQ(count_ops(graph, "LayerNormalization"), 0U);
+}
+
+std::map<std::string, Attribute> order(const std::vector<int64_t>& axes) { return {{"perm", axes}}; }
+
+TEST(FuseAttention, TakesTransposesScaleAndMask) {
+  GraphBuilder b;
+  const Shape shape{2, 5, 3, 4};  // batch, position, head, depth
+  const ValueId q = b.node("Transpose", {b.input(shape, "q")}, order({0, 2, 1, 3}));
+  const ValueId k = b.node("Transpose", {b.input(shape, "k")}, order({0, 2, 3, 1}));
+  const ValueId v = b.node("Transpose", {b.input(shape, "v")}, order({0, 2, 1, 3}));
+  const ValueId scores = b.node("Div", {b.node("MatMul", {q, k}), number(b, 2)});
+  const ValueId weights = b.node("Softmax", {b.node("Add", {b.input({2, 1, 1, 5}, "mask"), scores})});
+  Graph graph = b.finish({b.node("Transpose", {b.node("MatMul", {weights, v})}, order({0, 2, 1, 3}))});
+  fuse_attention(graph);
+  ASSERT_EQ(graph.nodes.size(), 1U);
+  ASSERT_TRUE(is_attention(graph.nodes[0]));
+  const Attention attention = attention_of(graph.nodes[0]);
+  EXPECT_EQ(attention.batch, 2);
+  EXPECT_EQ(attention.heads, 3);
+  EXPECT_EQ(attention.queries, 5);
+  EXPECT_EQ(attention.keys, 5);
+  EXPECT_EQ(attention.depth, 4);
+  EXPECT_EQ(attention.columns, 4);
+  EXPECT_FLOAT_EQ(attention.scale, 0.5F);
+  using Steps = std::array<int64_t, 4>;
+  EXPECT_EQ(attention.query.steps, (Steps{60, 4, 12, 1}));
+  EXPECT_EQ(attention.key.steps, (Steps{60, 4, 1, 12}));
+  EXPECT_EQ(attention.value.steps, (Steps{60, 4, 12, 1}));
+  EXPECT_EQ(attention.result, (Steps{60, 4, 12, 1}));
+  ASSERT_TRUE(attention.mask.has_value());
+  EXPECT_EQ(attention.mask->steps, (Steps{5, 0, 0, 1}));
+}
+
+TEST(FuseAttention, LeavesScoresThatOthersRead) {
+  GraphBuilder b;
+  const ValueId weights = b.node("Softmax", {b.node("MatMul", {b.input({2, 5, 4}, "q"), b.input({2, 4, 5}, "k")})});
+  Graph graph = b.finish({b.node("MatMul", {weights, b.input({2, 5, 4}, "v")}), weights});
+  fuse_attention(graph);
+  EXPECT_EQ(count_ops(graph, "Attention"), 0U);
+}
+
+TEST(FuseAttention, LeavesASoftmaxOverAnotherAxis) {
+  GraphBuilder b;
+  const ValueId scores = b.node("MatMul", {b.input({2, 5, 4}, "q"), b.input({2, 4, 5}, "k")});
+  const ValueId weights = b.node("Softmax", {scores}, {{"axis", int64_t{1}}});
+  Graph graph = b.finish({b.node("MatMul", {weights, b.input({2, 5, 4}, "v")})});
+  fuse_attention(graph);
+  EXPECT_EQ(count_ops(graph, "Attention"), 0U);
+}
+
+}  // namespace
+}  // namespace deepgap

@@ -80,10 +80,11 @@ void settle_isa(const LoadOptions& options) {
 }
 
 QueryRunners make_runners(const Model& model, const LoadOptions& options, const NativeOptions& native, BatchIo& io) {
-  const bool evaluated = native.plain || !shapes_are_static(model.graph());
+  const std::string open = native.plain ? "" : shape_that_depends_on_data(model.graph());
+  const bool evaluated = native.plain || !open.empty();
   if (evaluated && (options.precision == "bf16" || options.precision == "mixed"))
     throw Error(ErrorKind::refused, fmt::format("native: precision {} is not there with {}, which is computed in fp32", options.precision,
-                                                native.plain ? "path=plain" : "shapes that depend on data"));
+                                                native.plain ? "path=plain" : fmt::format("a shape that depends on data ({})", open)));
   if (evaluated) return make_evaluator_runners(model, native.streams, io);
   return make_network_runners(model, options, native.streams, native.pin, native.part, io);
 }

@@ -24,6 +24,7 @@ std::vector<OperatorCase> quantizable_cases() {
   for (auto& one : arithmetic_cases()) all.push_back(std::move(one));
   for (auto& one : rearranging_cases()) all.push_back(std::move(one));
   for (auto& one : choosing_cases()) all.push_back(std::move(one));
+  for (auto& one : ranked_cases()) all.push_back(std::move(one));
   return all;
 }
 
@@ -31,6 +32,7 @@ std::vector<OperatorCase> operator_cases() {
   std::vector<OperatorCase> all = quantizable_cases();
   for (auto& one : typed_cases()) all.push_back(std::move(one));
   for (auto& one : axis_cases()) all.push_back(std::move(one));
+  for (auto& one : heavy_cases()) all.push_back(std::move(one));
   return all;
 }
 

@@ -33,10 +33,12 @@ std::vector<OperatorCase> operator_cases();
 // Those that INT8 could be for.
 std::vector<OperatorCase> quantizable_cases();
 std::vector<OperatorCase> window_cases();       // convolutions and pools
+std::vector<OperatorCase> ranked_cases();       // the same in one to three dimensions, with rarer attributes
 std::vector<OperatorCase> arithmetic_cases();   // elementwise, products, normalisation, reductions
 std::vector<OperatorCase> rearranging_cases();  // shapes, joins, moves
 std::vector<OperatorCase> choosing_cases();     // comparisons, choices, several inputs or outputs
 std::vector<OperatorCase> typed_cases();        // pointwise operators in every element type
 std::vector<OperatorCase> axis_cases();         // reductions, choices, sums and products along axes; changes of type
+std::vector<OperatorCase> heavy_cases();        // normalisations, recurrent layers, products of any type, boxes
 
 }  // namespace deepgap::conformance

@@ -151,20 +151,12 @@ void non_zero(ShapeContext& context) {
   context.set(0, DataType::i64, Dims{rank, context.unknown(0, 1)});
 }
 
-// Rows of sample, class and box: how many, the data say.
-void non_max_suppression(ShapeContext& context) {
-  const auto &boxes = context.dims(0), &scores = context.dims(1);
-  if ((boxes && boxes->size() != 3) || (scores && scores->size() != 3)) context.fail("boxes and scores have three axes");
-  context.set(0, DataType::i64, Dims{context.unknown(0, 0), fixed_dim(3)});
-}
-
 const bool registered = add_shape_rules({{"Slice", slice},
                                          {"Gather", gather},
                                          {"GatherElements", gather_elements},
                                          {"GatherND", gather_nd},
                                          {"TopK", top_k},
-                                         {"NonZero", non_zero},
-                                         {"NonMaxSuppression", non_max_suppression}});
+                                         {"NonZero", non_zero}});
 
 }  // namespace
 

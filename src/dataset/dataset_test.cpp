@@ -67,6 +67,18 @@ TEST(Dataset, SeededIntegersStayInRange) {
   }
 }
 
+TEST(Dataset, SeededFloatsOfOtherTypesAreTheSameNumbers) {
+  auto dataset = open_dataset(request_for("seeded"));
+  auto doubles = open_dataset(request_for("seeded", {"input", DataType::f64, picture_input(16).dims}));
+  dataset->load(std::vector<uint32_t>{2});
+  doubles->load(std::vector<uint32_t>{2});
+  EXPECT_EQ(doubles->sample(2).at(0).type, DataType::f64);
+  EXPECT_TRUE(std::ranges::equal(doubles->sample(2).at(0).as<double>(), dataset->sample(2).at(0).as<float>()));
+  auto halves = open_dataset(request_for("seeded", {"input", DataType::f16, picture_input(16).dims}));
+  halves->load(std::vector<uint32_t>{2});
+  EXPECT_EQ(halves->sample(2).at(0).bytes(), 2u * 3 * 16 * 16);
+}
+
 TEST(Dataset, ZerosAreZero) {
   auto dataset = open_dataset(request_for("zeros"));
   dataset->load(std::vector<uint32_t>{1});

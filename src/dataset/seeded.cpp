@@ -3,6 +3,7 @@
 #include "model/weights/seeded.h"
 #include "dataset/kinds.h"
 #include "dataset/tensors_dataset.h"
+#include "model/eval/element_types.h"
 
 #include <deepgap/error.h>
 
@@ -53,11 +54,20 @@ class SeededDataset : public TensorsDataset {
       case DataType::f32:
         fill_floats(writable<float>(tensor), shape, input.name, index);
         break;
+      case DataType::f64:
+      case DataType::f16:
+      case DataType::bf16:
+        tensor = make_tensor(DataType::f32, shape);
+        fill_floats(writable<float>(tensor), shape, input.name, index);
+        return converted(tensor, input.type);
       case DataType::i64:
         fill_integers<int64_t>(tensor, stream, values_of(input));
         break;
       case DataType::i32:
         fill_integers<int32_t>(tensor, stream, values_of(input));
+        break;
+      case DataType::i16:
+        fill_integers<int16_t>(tensor, stream, integer_range);
         break;
       case DataType::u8:
       case DataType::i8:  // every bit pattern, either way

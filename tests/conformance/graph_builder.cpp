@@ -2,6 +2,7 @@
 
 #include "model/eval/element_types.h"
 #include "model/graph_tools.h"
+#include "model/onnx_types.h"
 
 #include <fmt/format.h>
 
@@ -57,6 +58,12 @@ ValueId GraphBuilder::input(const Shape& sample, DataType type) {
   const ValueId id = value(fmt::format("in{}", graph_.inputs.size()), type, dims);
   graph_.inputs.push_back(id);
   return id;
+}
+
+ValueId GraphBuilder::stepped_input(const Shape& sample, DataType type) {
+  if (type != DataType::f32 && type != DataType::f64 && type != DataType::f16) return input(sample, type);
+  const ValueId whole = node("Cast", {input(sample, DataType::i32)}, {{"to", onnx_type_of(type)}});
+  return node("Mul", {whole, number(type, 0.25)});
 }
 
 ValueId GraphBuilder::constant(Tensor tensor) {

@@ -46,6 +46,9 @@ class GraphBuilder {
   ValueId input(const Shape& sample, DataType type = DataType::f32);
   ValueId constant(Tensor tensor);
   ValueId floats(Shape shape, float low = -1, float high = 1) { return constant(random_tensor(random_, std::move(shape), low, high)); }
+  // An input of floats in quarters between -5/4 and 5/4, or of whole numbers: exact in every type and precision, for what jumps where a
+  // number changes a little.
+  ValueId stepped_input(const Shape& sample, DataType type);
   ValueId number(DataType type, double value) { return constant(number_tensor(type, value)); }
   ValueId ints(const std::vector<int64_t>& values) { return constant(int_tensor(values)); }
   ValueId node(const std::string& op, std::vector<ValueId> inputs, Attributes attributes = {});

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <limits>
 #include <type_traits>
 
@@ -126,7 +127,7 @@ using Wrapping = typename WrappingOf<T>::type;
 
 template <typename T>
 bool not_a_number(T value) {
-  if constexpr (std::is_floating_point_v<T>) return value != value;
+  if constexpr (std::is_floating_point_v<T>) return std::isnan(value);
   return false;
 }
 

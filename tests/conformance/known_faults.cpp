@@ -38,7 +38,7 @@ std::string fault_of_openvino(const Graph& graph, const Node& node) {
   const DataType type = node.inputs.empty() ? DataType::f32 : type_of(graph, node.inputs[0]);
   if (node.op == "Shrink" && is_integer(type)) return "OpenVINO loses the bias of Shrink in whole numbers";
   if (type == DataType::u8 && (node.op == "Sub" || node.op == "BitShift")) return "OpenVINO computes uint8 wider and holds it at its ends";
-  if (node.op == "TopK") return "OpenVINO does not keep the order of equal values";
+  if (node.op == "TopK" || node.op == "Hardmax") return "OpenVINO does not keep the order of equal values";
   if (node.op.starts_with("Reduce") && attribute_int(node, "noop_with_empty_axes", 0) != 0)
     return "OpenVINO takes a reduction over no axes for its input";
   if (node.op == "ReduceMax" && reduces_nothing(graph, node)) return "OpenVINO takes the largest of nothing for the least finite number";

@@ -32,11 +32,21 @@ std::vector<size_t> part_bytes(const Graph& graph, const std::vector<ValueId>& i
   return bytes;
 }
 
+bool has_known_shapes(const Graph& graph, const Node& node) {
+  const auto known = [&](ValueId id) {
+    if (id == no_value) return true;
+    const auto& dims = graph.values[static_cast<size_t>(id)].dims;
+    return dims && std::all_of(dims->begin(), dims->end(), [](const Dim& dim) { return dim.known(); });
+  };
+  return std::all_of(node.inputs.begin(), node.inputs.end(), known) && std::all_of(node.outputs.begin(), node.outputs.end(), known);
+}
+
 // Operations per byte of activations read or written, when each takes `activation_bytes`.
 double intensity(const Graph& bound, double activation_bytes) {
   double flop = 0, bytes = 0;
   for (const auto& node : bound.nodes) {
     if (is_quantize(node) || is_dequantize(node)) continue;  // fused away
+    if (!has_known_shapes(bound, node)) continue;            // a few boxes among many pixels
     const auto count = count_node(bound, node);
     flop += static_cast<double>(count.flop);
     bytes += static_cast<double>(count.bytes);
@@ -81,16 +91,8 @@ std::string shape_that_depends_on_data(const Graph& graph) {
   Graph optimized = graph;
   optimize_unbound(optimized);
   optimized = bound_graph(optimized, 1);
-  const auto known = [&](ValueId id) {
-    if (id == no_value) return true;
-    const auto& dims = optimized.values[static_cast<size_t>(id)].dims;
-    return dims && std::all_of(dims->begin(), dims->end(), [](const Dim& dim) { return dim.known(); });
-  };
-  for (const Node& node : optimized.nodes) {
-    const bool all =
-        std::all_of(node.inputs.begin(), node.inputs.end(), known) && std::all_of(node.outputs.begin(), node.outputs.end(), known);
-    if (!all) return fmt::format("{}, node {}", node.op, node.name);
-  }
+  for (const Node& node : optimized.nodes)
+    if (!has_known_shapes(optimized, node)) return fmt::format("{}, node {}", node.op, node.name);
   return {};
 }
 

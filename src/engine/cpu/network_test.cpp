@@ -372,6 +372,16 @@ TEST(CpuNetwork, DataDependentShapesAreSeen) {
   EXPECT_THAT(shape_that_depends_on_data(c.finish({found})), ::testing::HasSubstr("node "));
 }
 
+// How many boxes are kept is open, and nobody outside sees it.
+TEST(CpuNetwork, RunsWhatOnlyDataSizeInside) {
+  GraphBuilder b;
+  const ValueId boxes = b.input({1, 9, 4}, "boxes"), scores = b.input({1, 2, 9}, "scores");
+  const ValueId kept = b.node("NonMaxSuppression", {boxes, scores, b.constant(testing::integers({5})), b.constant(floats({1}, {0.4F}))});
+  const ValueId numbers = b.node("Cast", {kept}, {{"to", int64_t{1}}});
+  const ValueId sum = b.node("ReduceSum", {numbers, b.constant(testing::integers({0}))}, {{"keepdims", int64_t{1}}});
+  expect_agrees(b.finish({b.node("Add", {b.input({1, 3}, "offset"), sum})}), {{1, 9, 4}, {1, 2, 9}, {1, 3}}, 3, 110, {"Region"});
+}
+
 TEST(CpuNetwork, TimesEveryLayer) {
   GraphBuilder b;
   const Graph graph = b.finish({b.node("Relu", {b.conv(b.input({1, 3, 8, 8}), 3, 16, 3)})});

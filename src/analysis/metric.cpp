@@ -47,22 +47,29 @@ const Metric* find_metric(const std::string& id) {
   return nullptr;
 }
 
-void recompute_metrics(Record& record) {
-  std::vector<std::string> gone;
-  for (const auto& metric : all_metrics()) {
-    if (record.estimates.contains(metric->id()) && !metric->compute(record)) gone.push_back(metric->id());
-  }
-  for (const std::string& id : gone) record.estimates.erase(id);
-  compute_metrics(record);
-}
+namespace {
 
-void compute_metrics(Record& record) {
-  // Into a map of its own first: a metric must see the worker's estimates, not what another metric made of them.
+// Not into the Record: a metric must see the worker's estimates, not what another metric made of them.
+std::map<std::string, Estimate> all_estimates(const Record& record) {
   std::map<std::string, Estimate> computed;
   for (const auto& metric : all_metrics()) {
     const auto estimate = metric->compute(record);
     if (estimate && std::isfinite(estimate->value)) computed.emplace(metric->id(), *estimate);
   }
+  return computed;
+}
+
+}  // namespace
+
+void compute_metrics(Record& record) {
+  std::map<std::string, Estimate> computed = all_estimates(record);
+  computed.merge(record.estimates);
+  record.estimates = std::move(computed);
+}
+
+void recompute_metrics(Record& record) {
+  std::map<std::string, Estimate> computed = all_estimates(record);
+  for (const auto& metric : all_metrics()) record.estimates.erase(metric->id());
   computed.merge(record.estimates);
   record.estimates = std::move(computed);
 }

@@ -1,12 +1,11 @@
 #include "cli/axis_flags.h"
 
 #include "base/text.h"
+#include "cli/shape_flag.h"
 
 #include <deepgap/error.h>
 
 #include <fmt/format.h>
-
-#include <algorithm>
 
 namespace deepgap {
 namespace {
@@ -49,11 +48,7 @@ std::vector<Axis> AxisFlags::axes() const {
     const std::string name = given.substr(0, equals);
     axes.push_back(axis_of("--axis " + name, name, given.substr(equals + 1)));
   }
-  if (!shapes_.empty()) {
-    std::string shapes = join(shapes_, "/");
-    std::replace(shapes.begin(), shapes.end(), ',', 'x');
-    axes.push_back({"shape", {shapes}, {"--shape"}});
-  }
+  if (!shapes_.empty()) axes.push_back({"shape", {joined_shapes(shapes_)}, {"--shape"}});
   return axes;
 }
 

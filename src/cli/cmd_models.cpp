@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/shape_flag.h"
 #include "model/graph_tools.h"
 #include "model/model_source.h"
 #include "model/zoo/zoo.h"
@@ -180,11 +181,7 @@ class ModelsCommand final : public Command {
 
  private:
   ModelRequest request(const std::string& name) const {
-    ModelRequest request{.name = name, .weights = weights_};
-    std::string shapes = join(shapes_, "/");
-    std::replace(shapes.begin(), shapes.end(), ',', 'x');
-    request.shapes = parse_shapes(shapes);
-    return request;
+    return {.name = name, .weights = weights_, .shapes = parse_shapes(joined_shapes(shapes_))};
   }
 
   int answer() {

@@ -216,22 +216,17 @@ void RunCommand::add_conf_files(Overrides& overrides) const {
     const auto one = [&, &file = path](const char* axis) { return one_of(file, axis); };
     one("mlperf");
     std::string benchmark = one("model");
-    for (const Axis& axis : overrides.axes) {
-      if (axis.name == "mlperf_model" && axis.values.size() == 1) benchmark = axis.values[0];
-    }
+    const Axis* named = find_axis(overrides.axes, "mlperf_model");
+    if (named != nullptr && named->values.size() == 1) benchmark = named->values[0];
     options.merge(options_of_conf(ConfFile::parse(read_text(path), path), role, benchmark, one("scenario")));
   }
   for (const auto& [name, value] : options) {
-    const bool given =
-        std::any_of(overrides.axes.begin(), overrides.axes.end(), [&name = name](const Axis& axis) { return axis.name == name; });
-    if (!given) overrides.axes.push_back({name, {value}});
+    if (find_axis(overrides.axes, name) == nullptr) overrides.axes.push_back({name, {value}});
   }
 }
 
 // Of MLPerf runs by their rules; of what stands beside them in a study by its duration.
-bool is_mlperf(const Grid& grid) {
-  return std::any_of(grid.axes.begin(), grid.axes.end(), [](const Axis& axis) { return axis.name == "mlperf"; });
-}
+bool is_mlperf(const Grid& grid) { return find_axis(grid.axes, "mlperf") != nullptr; }
 
 void RunCommand::apply_scale(Study& study) const {
   const auto share = parse_fraction(scale_);
@@ -242,8 +237,7 @@ void RunCommand::apply_scale(Study& study) const {
     const bool mlperf = is_mlperf(grid);
     any |= mlperf;
     if (mlperf) {
-      std::erase_if(grid.axes, [](const Axis& axis) { return axis.name == "mlperf_scale"; });
-      grid.axes.push_back({"mlperf_scale", {scale_}, {"--scale"}});
+      set_axis(grid.axes, {"mlperf_scale", {scale_}, {"--scale"}});
     } else if (grid.stopping.duration) {
       grid.stopping.duration = std::max<Nanoseconds>(1, static_cast<Nanoseconds>(static_cast<double>(*grid.stopping.duration) * *share));
     }
@@ -253,10 +247,8 @@ void RunCommand::apply_scale(Study& study) const {
 
 Study RunCommand::make_study() const {
   const Overrides overrides = make_overrides();
-  const auto has_model = [](const Axis& axis) { return axis.name == "model"; };
-  if (study_file_.empty() && tenants_.empty() && std::none_of(overrides.axes.begin(), overrides.axes.end(), has_model)) {
+  if (study_file_.empty() && tenants_.empty() && find_axis(overrides.axes, "model") == nullptr)
     throw Error(ErrorKind::usage, "nothing to measure: name a study file or give --model (deepgap models lists them)");
-  }
   Study study;
   if (!study_file_.empty()) study = read_study(study_file_);
   apply_overrides(study, overrides);

@@ -1,7 +1,7 @@
 #include "cli/engine_flags.h"
 
-#include "base/text.h"
 #include "cli/child.h"
+#include "cli/shape_flag.h"
 #include "plan/study.h"
 #include "record/record_json.h"
 #include "run/run_study.h"
@@ -13,7 +13,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <filesystem>
 
 namespace deepgap {
@@ -64,9 +63,7 @@ void EngineFlags::finish(OutputsRequest& request) const {
   request.device = *device;
   request.threads = threads_or_all(request.threads);
   request.cache_dir = cache_or_default(cache_);
-  std::string shapes = join(shapes_, "/");
-  std::replace(shapes.begin(), shapes.end(), ',', 'x');
-  request.model.shapes = parse_shapes(shapes);
+  request.model.shapes = parse_shapes(joined_shapes(shapes_));
   request.quantize = quantize_settings(named_values("--quantize", quantize_), "--quantize ");
   request.options = named_values("--option", options_);
   if (isa_.empty()) return;

@@ -8,7 +8,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 
 namespace deepgap {
@@ -18,13 +17,8 @@ constexpr Nanoseconds default_window = 10'000'000'000;
 
 [[noreturn]] void fail(const std::string& cause) { throw Error(ErrorKind::usage, "--find-peak " + cause); }
 
-const Axis* find_axis(const Grid& grid, const std::string& name) {
-  const auto found = std::find_if(grid.axes.begin(), grid.axes.end(), [&](const Axis& axis) { return axis.name == name; });
-  return found == grid.axes.end() ? nullptr : &*found;
-}
-
 const std::string& only_value(const Grid& grid, const std::string& axis, const std::string& example) {
-  const Axis* found = find_axis(grid, axis);
+  const Axis* found = find_axis(grid.axes, axis);
   if (found == nullptr) fail(fmt::format("needs --{}: give one such as --{} {}", axis, axis, example));
   if (found->values.size() != 1) fail(fmt::format("searches under one {}: {} are given", axis, found->values.size()));
   return found->values.front();
@@ -66,9 +60,9 @@ PeakOrder prepare_grid(Grid& grid, const PeakFlags& flags) {
   PeakOrder order;
   order.axis = axis_of(only_value(grid, "scenario", "server"));
   const LatencyBound bound = parse_latency_bound(only_value(grid, "bound", "p99=15ms"));
-  if (find_axis(grid, order.axis.name) != nullptr)
+  if (find_axis(grid.axes, order.axis.name) != nullptr)
     fail(fmt::format("chooses {} itself: leave it out; --peak-from says where to begin", order.axis.name));
-  if (find_axis(grid, "mlperf") != nullptr) fail("is not for MLPerf runs: leave out --mlperf");
+  if (find_axis(grid.axes, "mlperf") != nullptr) fail("is not for MLPerf runs: leave out --mlperf");
   if (grid.repeats * grid.sweeps > 1) fail("repeats runs where it has to: leave out --repeats and --sweeps");
   order.bound = bound.text;
   order.limit_ms = static_cast<double>(bound.limit) / 1e6;

@@ -25,21 +25,18 @@ constexpr size_t peak_finalists = 3;
 class Given {
  public:
   explicit Given(std::vector<Axis> axes) : axes_(std::move(axes)) {}
-  bool has(const std::string& name) const { return find(name) != axes_.end(); }
+  bool has(const std::string& name) const { return find_axis(axes_, name) != nullptr; }
   std::vector<std::string> take(const std::string& name, std::vector<std::string> otherwise) {
-    const auto found = std::find_if(axes_.begin(), axes_.end(), [&](const Axis& axis) { return axis.name == name; });
-    if (found == axes_.end()) return otherwise;
-    std::vector<std::string> values = std::move(found->values);
-    axes_.erase(found);
+    const Axis* found = find_axis(axes_, name);
+    if (found == nullptr) return otherwise;
+    std::vector<std::string> values = found->values;
+    axes_.erase(axes_.begin() + (found - axes_.data()));
     return values;
   }
-  const std::vector<std::string>& values(const std::string& name) const { return find(name)->values; }
+  const std::vector<std::string>& values(const std::string& name) const { return find_axis(axes_, name)->values; }
   std::vector<Axis> rest() && { return std::move(axes_); }
 
  private:
-  std::vector<Axis>::const_iterator find(const std::string& name) const {
-    return std::find_if(axes_.begin(), axes_.end(), [&](const Axis& axis) { return axis.name == name; });
-  }
   std::vector<Axis> axes_;
 };
 
@@ -123,9 +120,7 @@ std::vector<std::string> varied_axes(const std::vector<Grid>& grids) {
     }
   }
   const auto only_some = [&](const std::string& name) {
-    return std::any_of(grids.begin(), grids.end(), [&](const Grid& grid) {
-      return std::none_of(grid.axes.begin(), grid.axes.end(), [&](const Axis& axis) { return axis.name == name; });
-    });
+    return std::any_of(grids.begin(), grids.end(), [&](const Grid& grid) { return find_axis(grid.axes, name) == nullptr; });
   };
   std::erase_if(names, [&](const std::string& name) { return values[name].size() < 2 && !only_some(name); });
   return names;

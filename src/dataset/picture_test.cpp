@@ -1,5 +1,6 @@
 #include "dataset/picture.h"
 
+#include "base/test_error.h"
 #include "dataset/preprocess.h"
 
 #include <deepgap/error.h>
@@ -47,13 +48,7 @@ Sums sums(const Picture& picture) {
 void PrintTo(const Sums& s, std::ostream* out) { *out << s.plain << " / " << s.weighted; }
 
 std::string error_of(const std::string& path) {
-  try {
-    decode_picture(path);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::input);
-    return error.what();
-  }
-  return "no error";
+  return deepgap::error_of([&] { decode_picture(path); }, ErrorKind::input);
 }
 
 std::string write_temporary(const std::string& name, const std::string& content) {

@@ -1,4 +1,4 @@
-// The axis syntax: lists and ranges in one line of text.
+// Axes by name, and their syntax: lists and ranges in one line of text.
 #include "plan/study.h"
 
 #include "base/text.h"
@@ -94,6 +94,20 @@ std::vector<std::string> split_values(const std::string& text) {
 }
 
 }  // namespace
+
+const Axis* find_axis(const std::vector<Axis>& axes, std::string_view name) {
+  const auto found = std::find_if(axes.begin(), axes.end(), [&](const Axis& axis) { return axis.name == name; });
+  return found == axes.end() ? nullptr : &*found;
+}
+
+void set_axis(std::vector<Axis>& axes, Axis axis) {
+  const auto found = std::find_if(axes.begin(), axes.end(), [&](const Axis& known) { return known.name == axis.name; });
+  if (found == axes.end()) {
+    axes.push_back(std::move(axis));
+  } else {
+    *found = std::move(axis);
+  }
+}
 
 std::vector<std::string> parse_axis_values(const std::string& text, const std::string& where) {
   if (trim(text).empty()) fail(where, "no value; write one, a list 1,2,4 or a range 1..512*2");

@@ -1,3 +1,4 @@
+#include "base/test_error.h"
 #include "plan/study.h"
 
 #include <deepgap/error.h>
@@ -12,14 +13,9 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 std::string error_of(const std::string& text) {
-  try {
-    parse_axis_values(text, "--batch");
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::usage);
-    EXPECT_EQ(std::string(error.what()).rfind("--batch: ", 0), 0u) << error.what();
-    return error.what();
-  }
-  return "no error";
+  const std::string line = deepgap::error_of([&] { parse_axis_values(text, "--batch"); });
+  EXPECT_TRUE(line.starts_with("--batch: ")) << line;
+  return line;
 }
 
 TEST(Axis, ListsAndRanges) {

@@ -46,14 +46,7 @@ void apply(StoppingSettings& stopping, const Overrides& o) {
 }
 
 void apply(Grid& grid, const Overrides& o) {
-  for (const Axis& axis : o.axes) {
-    const auto known = std::find_if(grid.axes.begin(), grid.axes.end(), [&](const Axis& a) { return a.name == axis.name; });
-    if (known != grid.axes.end()) {
-      *known = axis;
-    } else {
-      grid.axes.push_back(axis);
-    }
-  }
+  for (const Axis& axis : o.axes) set_axis(grid.axes, axis);
   if (!o.tenants.empty()) grid.tenants = o.tenants;
   if (o.repeats) grid.repeats = *o.repeats;
   if (o.sweeps) grid.sweeps = *o.sweeps;

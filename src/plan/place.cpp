@@ -29,8 +29,7 @@ std::vector<std::vector<Axis>> axes_of(const Grid& grid) {
   for (const TenantAxes& tenant : grid.tenants) {
     std::vector<Axis> axes = tenant;
     for (const Axis& axis : grid.axes) {
-      const auto same = [&](const Axis& own) { return own.name == axis.name; };
-      if (axis.name != "tenant_cpus" && std::none_of(tenant.begin(), tenant.end(), same)) axes.push_back(axis);
+      if (axis.name != "tenant_cpus" && find_axis(tenant, axis.name) == nullptr) axes.push_back(axis);
     }
     all.push_back(std::move(axes));
   }
@@ -61,8 +60,8 @@ std::string place_of(const Study& study, const Point& point, const std::string& 
   for (const Grid& grid : study.grids) {
     for (const std::vector<Axis>& axes : axes_of(grid)) {
       if (!make(axes, alone, cpus)) continue;
-      const auto found = std::find_if(axes.begin(), axes.end(), [&](const Axis& a) { return a.name == axis; });
-      if (found == axes.end()) return grid.place;
+      const Axis* found = find_axis(axes, axis);
+      if (found == nullptr) return grid.place;
       const size_t value = value_of(*found, alone, cpus).value();
       return value < found->places.size() ? found->places[value] : grid.place;
     }

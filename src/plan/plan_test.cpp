@@ -1,3 +1,4 @@
+#include "base/test_error.h"
 #include "plan/place.h"
 #include "plan/planner.h"
 #include "plan/point_fields.h"
@@ -20,17 +21,6 @@ Study study_of(std::vector<Axis> axes) {
   Study study;
   study.grids.emplace_back().axes = std::move(axes);
   return study;
-}
-
-template <typename Action>
-std::string error_of(const Action& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::usage) << error.what();
-    return error.what();
-  }
-  return "no error";
 }
 
 TEST(Expand, IsTheProductOfTheAxes) {

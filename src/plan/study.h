@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace deepgap {
@@ -19,6 +20,11 @@ struct Axis {
   std::vector<std::string> values;
   std::vector<std::string> places{};  // of each value, where the user wrote it: "FILE:LINE" or a flag; empty: unknown
 };
+
+// Into `axes`; nullptr when none has the name.
+const Axis* find_axis(const std::vector<Axis>& axes, std::string_view name);
+// In the place of the one of its name, else at the end.
+void set_axis(std::vector<Axis>& axes, Axis axis);
 
 // [[grid.skip]]: leaves out combinations. All conditions must hold: {"batch", ">", "32"}, {"model", "=", "resnet101"}. `threads` may be
 // compared with the word `cpus` (the allowed ones); a device without its number ("cuda") stands for all of its kind.

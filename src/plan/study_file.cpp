@@ -140,12 +140,7 @@ void StudyReader::read_axis(Section& section, const std::string& name, const tom
       set_on_point(ignored, name, value, 1);
     }
   });
-  const auto known = std::find_if(grid.axes.begin(), grid.axes.end(), [&](const Axis& a) { return a.name == name; });
-  if (known != grid.axes.end()) {
-    *known = std::move(axis);
-  } else {
-    grid.axes.push_back(std::move(axis));
-  }
+  set_axis(grid.axes, std::move(axis));
 }
 
 void StudyReader::read_options(Section& section, const std::string& prefix, const toml::table& table, bool ranges) const {

@@ -1,6 +1,7 @@
 #include "plan/study.h"
 
 #include "base/file.h"
+#include "base/test_error.h"
 
 #include <deepgap/error.h>
 
@@ -60,14 +61,7 @@ sweeps = 10
 )";
 
 std::string error_of(const std::string& text, ErrorKind kind = ErrorKind::usage) {
-  try {
-    parse_study(text, "s.toml");
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), kind) << error.what();
-    EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos);
-    return error.what();
-  }
-  return "no error";
+  return deepgap::error_of([&] { parse_study(text, "s.toml"); }, kind);
 }
 
 const Axis& axis(const Grid& grid, const std::string& name) {

@@ -9,8 +9,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 namespace deepgap {
 namespace {
 
@@ -18,13 +16,10 @@ constexpr size_t most_tenants = 64;
 
 [[noreturn]] void fail(const std::string& cause) { throw Error(ErrorKind::usage, cause); }
 
-bool has_axis(const std::vector<Axis>& axes, const std::string& name) {
-  return std::any_of(axes.begin(), axes.end(), [&](const Axis& axis) { return axis.name == name; });
-}
-
 void check_tenant(const Grid& grid, const TenantAxes& tenant, size_t number) {
   const auto where = fmt::format("tenant {}", number);
-  if (!has_axis(tenant, "model") && !has_axis(grid.axes, "model")) fail(fmt::format("{}: no model; give model=NAME", where));
+  if (find_axis(tenant, "model") == nullptr && find_axis(grid.axes, "model") == nullptr)
+    fail(fmt::format("{}: no model; give model=NAME", where));
   for (const Axis& axis : tenant) {
     if (axis.name == "tenant_cpus") fail(fmt::format("{}: tenant_cpus is for all tenants: --axis tenant_cpus={}", where, axis.values[0]));
   }
@@ -65,7 +60,7 @@ TenantAxes parse_tenant(const std::string& text) {
   }
   TenantAxes tenant;
   for (const auto& [name, values] : settings) {
-    if (has_axis(tenant, name)) fail(fmt::format("{}: {} is given twice", where, name));
+    if (find_axis(tenant, name) != nullptr) fail(fmt::format("{}: {} is given twice", where, name));
     tenant.push_back({name, parse_axis_values(values, fmt::format("{}: {}", where, name))});
     Point ignored;
     tenant.back().places.assign(tenant.back().values.size(), "--tenant");
@@ -80,7 +75,7 @@ void check_tenants(const Grid& grid) {
       fail(fmt::format("'{}' cannot be set; --tenant and [[grid.tenant]] say what is measured together", axis.name));
   }
   if (grid.tenants.empty()) {
-    if (has_axis(grid.axes, "tenant_cpus")) fail("tenant_cpus is for tenants: add --tenant twice or more");
+    if (find_axis(grid.axes, "tenant_cpus") != nullptr) fail("tenant_cpus is for tenants: add --tenant twice or more");
     return;
   }
   if (grid.tenants.size() < 2) fail("a tenant needs another one beside it: give --tenant twice or more");

@@ -1,6 +1,7 @@
 #include "plan/planner.h"
 #include "plan/study.h"
 
+#include "base/test_error.h"
 #include "record/tenant_set.h"
 
 #include <deepgap/error.h>
@@ -19,17 +20,6 @@ Study study_of(std::vector<Axis> axes, std::vector<TenantAxes> tenants) {
   grid.axes = std::move(axes);
   grid.tenants = std::move(tenants);
   return study;
-}
-
-template <typename Action>
-std::string error_of(const Action& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::usage) << error.what();
-    return error.what();
-  }
-  return "no error";
 }
 
 std::string error_of_study(std::vector<Axis> axes, std::vector<TenantAxes> tenants) {

@@ -5,6 +5,7 @@
 #include "model/graph_tools.h"
 #include "model/layer_work.h"
 #include "worker/plugin.h"
+#include "worker/run_graph.h"
 
 #include <deepgap/backend.h>
 
@@ -126,32 +127,6 @@ void fill_work(LayerProfile& profile, const Model& model, const ProfileRequest& 
   profile.left_over = std::move(works.left_over);
 }
 
-LoadOptions load_options(const ProfileRequest& request, Clock& clock) {
-  LoadOptions options;
-  options.placement.devices = {request.engine.device};
-  options.precision = request.engine.precision;
-  options.batch_sizes = {request.batch};
-  options.threads = request.engine.threads;
-  options.cache_dir = request.engine.cache_dir;
-  options.options = request.engine.options;
-  options.clock = &clock;
-  return options;
-}
-
-void require_support(Backend& backend, const ProfileRequest& request, const Model& model) {
-  Point point;
-  point.model = request.engine.model.name;
-  point.weights = request.engine.model.weights;
-  point.backend = request.engine.backend;
-  point.placement.devices = {request.engine.device};
-  point.precision = request.engine.precision;
-  point.threads = request.engine.threads;
-  point.batch = request.batch;
-  point.options = request.engine.options;
-  const Support support = backend.supports(point, model.summary());
-  if (!support.ok) throw Error(ErrorKind::refused, support.reason);
-}
-
 bool has_profile_option(const Backend& backend) {
   const auto options = backend.options();
   return std::any_of(options.begin(), options.end(), [](const OptionInfo& option) { return option.name == "profile"; });
@@ -170,12 +145,13 @@ ProfileRequest profile_request_from_json(const nlohmann::json& json) {
 LayerProfile profile_layers(const ProfileRequest& request) {
   const auto plugin = open_plugin(request.engine.backend);
   Backend& backend = plugin->backend();
-  require_options(backend, request.engine.options);
+  const EngineChoice engine = engine_of(request.engine);
+  require_options(backend, engine.options);
   const CheckedInputs opened = open_checked(request.engine);
   const Model& model = *opened.engine_model;
-  require_support(backend, request, model);
+  require_support(backend, engine, model);
   const auto clock = make_real_clock();
-  LoadOptions options = load_options(request, *clock);
+  LoadOptions options = load_options(engine, request.batch, *clock);
   Runner plain(backend, model, options, opened.inputs);
   std::unique_ptr<Runner> second;
   if (has_profile_option(backend)) {

@@ -15,18 +15,6 @@
 namespace deepgap {
 namespace {
 
-void require_support(Backend& backend, const EngineChoice& engine, const Model& model) {
-  Point point;
-  point.model = model.name();
-  point.backend = engine.backend;
-  point.placement.devices = {engine.device};
-  point.precision = engine.precision;
-  point.threads = engine.threads;
-  point.options = engine.options;
-  const Support support = backend.supports(point, model.summary());
-  if (!support.ok) throw Error(ErrorKind::refused, support.reason);
-}
-
 std::vector<TensorView> views_of(const std::vector<Tensor>& tensors) {
   std::vector<TensorView> views;
   for (const Tensor& tensor : tensors) views.push_back(tensor.view());
@@ -63,13 +51,19 @@ void require_options(const Backend& backend, const std::map<std::string, std::st
       throw Error(ErrorKind::usage, unknown_name(fmt::format("option of {}", backend.name()), name, known));
 }
 
-std::string run_on_engine(const EngineChoice& engine, const Model& model, std::span<const std::vector<TensorView>> samples,
-                          const SampleReceiver& receive) {
-  const auto plugin = open_plugin(engine.backend);
-  require_options(plugin->backend(), engine.options);
-  require_support(plugin->backend(), engine, model);
-  const auto clock = make_real_clock();
-  const int64_t batch = fixed_batch(model.summary());
+void require_support(Backend& backend, const EngineChoice& engine, const Model& model) {
+  Point point;
+  point.model = model.name();
+  point.backend = engine.backend;
+  point.placement.devices = {engine.device};
+  point.precision = engine.precision;
+  point.threads = engine.threads;
+  point.options = engine.options;
+  const Support support = backend.supports(point, model.summary());
+  if (!support.ok) throw Error(ErrorKind::refused, support.reason);
+}
+
+LoadOptions load_options(const EngineChoice& engine, int64_t batch, Clock& clock) {
   LoadOptions options;
   options.placement.devices = {engine.device};
   options.precision = engine.precision;
@@ -77,7 +71,18 @@ std::string run_on_engine(const EngineChoice& engine, const Model& model, std::s
   options.threads = engine.threads;
   options.cache_dir = engine.cache_dir;
   options.options = engine.options;
-  options.clock = clock.get();
+  options.clock = &clock;
+  return options;
+}
+
+std::string run_on_engine(const EngineChoice& engine, const Model& model, std::span<const std::vector<TensorView>> samples,
+                          const SampleReceiver& receive) {
+  const auto plugin = open_plugin(engine.backend);
+  require_options(plugin->backend(), engine.options);
+  require_support(plugin->backend(), engine, model);
+  const auto clock = make_real_clock();
+  const int64_t batch = fixed_batch(model.summary());
+  LoadOptions options = load_options(engine, batch, *clock);
   Status status = Status::ok;
   options.completion = [&](std::span<const Done> done) { status = done.back().status; };
   const auto session = plugin->backend().load(model, options);

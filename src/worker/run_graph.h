@@ -29,6 +29,10 @@ using SampleReceiver = std::function<void(size_t position, std::span<const Tenso
 // Returns the engine's name and version. Throws Error as open_plugin(), supports() and load() say.
 // Throws Error{usage} naming an option that the backend does not have ("did you mean").
 void require_options(const Backend& backend, const std::map<std::string, std::string>& given);
+// Throws Error{refused} with the reason when the backend does not run the model so.
+void require_support(Backend& backend, const EngineChoice& engine, const Model& model);
+// To load it so, for one query at a time; the completion is left to the caller. `clock` outlives the Session.
+LoadOptions load_options(const EngineChoice& engine, int64_t batch, Clock& clock);
 
 std::string run_on_engine(const EngineChoice& engine, const Model& model, std::span<const std::vector<TensorView>> samples,
                           const SampleReceiver& receive);

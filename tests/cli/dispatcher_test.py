@@ -2,44 +2,15 @@
 
 Usage: dispatcher_test.py PATH_OF_DEEPGAP [unittest arguments]
 """
-import json
 import os
-import shutil
-import subprocess
 import sys
-import tempfile
 import unittest
 
-PROGRAM = os.path.abspath(sys.argv[1])
-MODEL = ["--model", "resnet18:width=0.125,classes=10", "--shape", "input:Nx3x32x32"]
+from store_case import TINY, StoreCase
 
 
-class DispatcherTest(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.dir = tempfile.mkdtemp(prefix="deepgap-dispatcher-test-")
-
-    @classmethod
-    def tearDownClass(cls):
-        shutil.rmtree(cls.dir)
-
-    def setUp(self):
-        self.store = os.path.join(self.dir, self.id() + ".db")
-
-    def run_deepgap(self, *flags, backend="null"):
-        return subprocess.run([PROGRAM, "run", *MODEL, "--backend", backend, "--cache", self.dir, "--store", self.store, "--warmup", "5", *flags],
-                              capture_output=True, text=True, timeout=120)
-
-    def rows(self):
-        text = subprocess.run([PROGRAM, "export", self.store, "--format", "json"], capture_output=True, text=True, check=True).stdout
-        return json.loads(text)
-
-    def one(self, code, *flags, backend="null"):
-        result = self.run_deepgap(*flags, backend=backend)
-        self.assertEqual(result.returncode, code, result.stderr)
-        rows = self.rows()
-        self.assertEqual(len(rows), 1)
-        return rows[0]
+class DispatcherTest(StoreCase):
+    flags = [*TINY, "--warmup", "5"]
 
     def test_batches_hold_a_rate_that_single_queries_do_not(self):
         load = ["--scenario", "constant", "--rate", "1000", "--duration", "1s", "--axis", "null.latency=4ms"]

@@ -2,45 +2,36 @@
 
 Usage: end_to_end_test.py PATH_OF_DEEPGAP [unittest arguments]; in the tree's root, where data/ and tests/data are.
 """
-import json
 import os
 import shutil
 import subprocess
 import sys
-import tempfile
 import unittest
 
-PROGRAM = os.path.abspath(sys.argv[1])
+from store_case import PROGRAM, StoreCase
+
 NETWORK = ["--model", "efficientnet_lite0", "--weights", "imagenet", "--dataset", "pictures"]
 STAGES = ["wait_decode", "read", "decode", "preprocess", "wait_infer", "copy_in", "compute", "copy_out"]
 
 
-class EndToEndTest(unittest.TestCase):
+class EndToEndTest(StoreCase):
+    flags = ["--warmup", "2"]
+    backend = None
+
     @classmethod
     def setUpClass(cls):
-        cls.dir = tempfile.mkdtemp(prefix="deepgap-end-to-end-test-")
+        super().setUpClass()
         cls.pictures = os.path.join(cls.dir, "pictures")
         os.mkdir(cls.pictures)
         for name in ("waves.png", "waves.jpg", "grey.png"):
             shutil.copy(os.path.join("tests/data/pictures", name), cls.pictures)
         cls.small = ["--model", "resnet18:width=0.125,classes=10", "--shape", "input:Nx3x32x32", "--dataset", cls.pictures]
 
-    @classmethod
-    def tearDownClass(cls):
-        shutil.rmtree(cls.dir)
-
-    def setUp(self):
-        self.store = os.path.join(self.dir, self.id() + ".db")
-
-    def run_deepgap(self, *flags):
-        return subprocess.run([PROGRAM, "run", "--cache", self.dir, "--store", self.store, "--warmup", "2", *flags], capture_output=True,
-                              text=True, timeout=250)
-
-    def rows(self, *flags):
+    def measured(self, *flags):
+        """The rows of a run that goes well."""
         result = self.run_deepgap(*flags)
         self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
-        text = subprocess.run([PROGRAM, "export", self.store, "--format", "json"], capture_output=True, text=True, check=True).stdout
-        return json.loads(text)
+        return self.rows()
 
     def stages(self, row):
         return {stage: row[f"stage_{stage}_ms"] for stage in STAGES}
@@ -48,7 +39,7 @@ class EndToEndTest(unittest.TestCase):
     def test_the_network_answers_as_it_does_with_inputs_in_memory(self):
         if not os.path.exists("data/pictures/done"):
             self.skipTest("the packaged pictures are not in data/pictures; ./quickstart puts them there")
-        rows = self.rows(*NETWORK, "--backend", "native", "--threads", "1", "--batch", "4", "--end-to-end", "off,serial,overlapped", "-n", "6")
+        rows = self.measured(*NETWORK, "--backend", "native", "--threads", "1", "--batch", "4", "--end-to-end", "off,serial,overlapped", "-n", "6")
         off, overlapped, serial = sorted(rows, key=lambda row: row["options"])
         for row in (off, serial, overlapped):
             self.assertEqual(row["outcome"], "ok", row["reason"])
@@ -72,20 +63,20 @@ class EndToEndTest(unittest.TestCase):
                      ["--scenario", "server", "--rate", "50"]):
             for mode in ("serial", "overlapped"):
                 with self.subTest(load + [mode]):
-                    row = self.rows(*self.small, "--backend", "native", "--threads", "1", "--decode-threads", "2", "--end-to-end", mode,
+                    row = self.measured(*self.small, "--backend", "native", "--threads", "1", "--decode-threads", "2", "--end-to-end", mode,
                                     "--duration", "300ms", *load)[-1]
                     self.assertIn(row["outcome"], "ok", row["reason"])
                     self.assertGreater(row["stage_decode_ms"], 0)
 
     def test_decoded_queries_are_joined_to_batches(self):
-        row = self.rows(*self.small, "--backend", "native", "--threads", "2", "--end-to-end", "overlapped", "--scenario", "concurrency",
+        row = self.measured(*self.small, "--backend", "native", "--threads", "2", "--end-to-end", "overlapped", "--scenario", "concurrency",
                         "--clients", "8", "--max-batch", "4", "--max-delay", "20ms", "--instances", "2", "--duration", "500ms")[0]
         self.assertEqual((row["outcome"], row["check_pass"]), ("ok", True), row["reason"])
         self.assertGreater(row["batch_size_mean"], 1)
         self.assertGreater(row["stage_decode_ms"], 0)
 
     def test_the_scripted_engine_is_overlapped(self):
-        rows = self.rows(*self.small, "--backend", "null", "--axis", "null.latency=20ms", "--end-to-end", "off,serial,overlapped", "--duration",
+        rows = self.measured(*self.small, "--backend", "null", "--axis", "null.latency=20ms", "--end-to-end", "off,serial,overlapped", "--duration",
                          "1s", "--threads", "1")
         off, overlapped, serial = (row["throughput"] for row in sorted(rows, key=lambda row: row["options"]))
         self.assertLess(serial, off)

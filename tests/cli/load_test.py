@@ -6,45 +6,17 @@ import json
 import os
 import re
 import resource
-import shutil
 import subprocess
 import sys
-import tempfile
 import time
 import unittest
 
 from sanitized import sanitizer_of
-
-PROGRAM = os.path.abspath(sys.argv[1])
-MODEL = ["--model", "resnet18:width=0.125,classes=10", "--shape", "input:Nx3x32x32", "--backend", "null"]
+from store_case import PROGRAM, TINY, StoreCase
 
 
-class LoadTest(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.dir = tempfile.mkdtemp(prefix="deepgap-load-test-")
-
-    @classmethod
-    def tearDownClass(cls):
-        shutil.rmtree(cls.dir)
-
-    def setUp(self):
-        self.store = os.path.join(self.dir, self.id() + ".db")
-
-    def run_deepgap(self, *flags):
-        return subprocess.run([PROGRAM, "run", *MODEL, "--cache", self.dir, "--store", self.store, "--warmup", "5", *flags],
-                              capture_output=True, text=True, timeout=120)
-
-    def rows(self):
-        text = subprocess.run([PROGRAM, "export", self.store, "--format", "json"], capture_output=True, text=True, check=True).stdout
-        return json.loads(text)
-
-    def one(self, code, *flags):
-        result = self.run_deepgap(*flags)
-        self.assertEqual(result.returncode, code, result.stderr)
-        rows = self.rows()
-        self.assertEqual(len(rows), 1)
-        return rows[0]
+class LoadTest(StoreCase):
+    flags = [*TINY, "--warmup", "5"]
 
     def test_every_scenario_runs_on_null(self):
         trace = os.path.join(self.dir, "arrivals.txt")
@@ -196,9 +168,8 @@ class LoadTest(unittest.TestCase):
     def test_a_bounded_memory_holds_whatever_the_rate(self):
         def limit():
             resource.setrlimit(resource.RLIMIT_DATA, (1 << 30, 1 << 30))
-        result = subprocess.run([PROGRAM, "run", *MODEL, "--cache", self.dir, "--store", self.store, "--warmup", "5", "--scenario", "server",
-                                 "--rate", "1e9", "--duration", "1s", "--axis", "null.latency=1ms"],
-                                capture_output=True, text=True, timeout=120, preexec_fn=limit)
+        command = self.command("--scenario", "server", "--rate", "1e9", "--duration", "1s", "--axis", "null.latency=1ms")
+        result = subprocess.run(command, capture_output=True, text=True, timeout=120, preexec_fn=limit)
         self.assertEqual(result.returncode, 1, result.stderr)
         self.assertIn("at least 10000000 of", self.rows()[0]["reason"])
 

@@ -4,41 +4,20 @@ Usage: tenants_test.py PATH_OF_DEEPGAP [unittest arguments]
 """
 import json
 import os
-import shutil
 import signal
 import sqlite3
 import subprocess
 import sys
-import tempfile
 import time
 import unittest
 
-PROGRAM = os.path.abspath(sys.argv[1])
-SMALL = ["--model", "resnet18:width=0.125,classes=10", "--shape", "input:Nx3x32x32", "--warmup", "5"]
+from store_case import PROGRAM, TINY, StoreCase
+
 TENANTS = ["--tenant", "null.latency=5ms", "--tenant", "null.latency=10ms,batch=2"]
 
 
-class TenantsTest(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.dir = tempfile.mkdtemp(prefix="deepgap-tenants-test-")
-
-    @classmethod
-    def tearDownClass(cls):
-        shutil.rmtree(cls.dir)
-
-    def setUp(self):
-        self.store = os.path.join(self.dir, self.id() + ".db")
-
-    def command(self, *flags, backend="null"):
-        return [PROGRAM, "run", *SMALL, "--backend", backend, "--cache", self.dir, "--store", self.store, *flags]
-
-    def run_deepgap(self, *flags, backend="null"):
-        return subprocess.run(self.command(*flags, backend=backend), capture_output=True, text=True, timeout=120)
-
-    def rows(self):
-        text = subprocess.run([PROGRAM, "export", self.store, "--format", "json"], capture_output=True, text=True, check=True).stdout
-        return json.loads(text)
+class TenantsTest(StoreCase):
+    flags = [*TINY, "--warmup", "5"]
 
     def together(self):
         return sorted((row for row in self.rows() if row["tenant"]), key=lambda row: row["tenant"])

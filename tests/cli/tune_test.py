@@ -6,41 +6,25 @@ import json
 import os
 import re
 import shlex
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 import unittest
 
-PROGRAM = os.path.abspath(sys.argv[1])
-NETWORK = ["--model", "resnet18:width=0.125,classes=10", "--shape", "input:Nx3x32x32"]
-NULL = [*NETWORK, "--backend", "null"]
+from store_case import PROGRAM, TINY, StoreCase
+
+NULL = [*TINY, "--backend", "null"]
 
 
-class TuneTest(unittest.TestCase):
-    def setUp(self):
-        self.dir = tempfile.mkdtemp(prefix="deepgap-tune-test-")
-        self.store = os.path.join(self.dir, "tune.db")
-
-    def tearDown(self):
-        shutil.rmtree(self.dir)
-
-    def command(self, *flags):
-        return [PROGRAM, "tune", "--cache", self.dir, "--store", self.store, *flags]
-
-    def tune(self, *flags):
-        return subprocess.run(self.command(*flags), capture_output=True, text=True, timeout=200)
+class TuneTest(StoreCase):
+    verb = "tune"
+    backend = None
 
     def tuned(self, *flags):
-        run = self.tune(*flags, "--json")
+        run = self.run_deepgap(*flags, "--json")
         self.assertEqual(run.returncode, 0, run.stderr + run.stdout)
         return json.loads(run.stdout)
-
-    def rows(self):
-        text = subprocess.run([PROGRAM, "export", self.store, "--format", "json"], capture_output=True, text=True, check=True).stdout
-        return json.loads(text)
 
     def test_the_fastest_configuration_on_null(self):
         # A query takes the same time whatever its batch, so that the largest is the fastest.
@@ -67,7 +51,7 @@ class TuneTest(unittest.TestCase):
     def test_the_highest_peak_on_null(self):
         flags = [*NULL, "--axis", "null.latency=10ms", "--bound", "p90=50ms", "--duration", "500ms", "--streams", "1", "--max-batch", "1,16",
                  "--max-delay", "0", "--peak-ratio", "20%"]
-        run = self.tune(*flags)
+        run = self.run_deepgap(*flags)
         self.assertEqual(run.returncode, 0, run.stderr + run.stdout)
         # One by one no more than 100 a second are answered; in batches up to 1600.
         self.assertRegex(run.stdout, r"(?m)^max_batch +max_delay +queries a second +held +one step above +held +result$")
@@ -77,20 +61,20 @@ class TuneTest(unittest.TestCase):
         self.assertEqual({re.search("peak=(\\w+)", row["options"])[1] for row in self.rows()}, {"search", "confirm"})
 
     def test_a_small_network_on_native(self):
-        result = self.tuned(*NETWORK, "--batch", "1,8", "--threads", "1", "--streams", "1", "--duration", "300ms", "--budget", "1min")
+        result = self.tuned(*TINY, "--batch", "1,8", "--threads", "1", "--streams", "1", "--duration", "300ms", "--budget", "1min")
         self.assertIn(result["finalists"][0]["point"]["batch"], (1, 8))
         self.assertGreater(result["finalists"][0]["value"], 0)
         self.assertEqual({row["verdict"] for row in self.rows()}, {"valid"})
 
     def test_nothing_holds_the_bound(self):
-        run = self.tune(*NULL, "--axis", "null.latency=20ms", "--bound", "p90=5ms", "--duration", "300ms", "--streams", "1", "--max-batch", "1")
+        run = self.run_deepgap(*NULL, "--axis", "null.latency=20ms", "--bound", "p90=5ms", "--duration", "300ms", "--streams", "1", "--max-batch", "1")
         self.assertEqual(run.returncode, 1)
         self.assertRegex(run.stdout, "no answer: p90=5ms is held by none of the configurations tried; the last one: .*even the fastest query took 2")
 
     def test_time_is_kept_and_it_goes_on(self):
         flags = [*NULL, "--axis", "null.latency=1ms", "--batch", "1,2,4,8", "--streams", "1", "--duration", "1s"]
         begin = time.monotonic()
-        run = self.tune(*flags, "--budget", "4s")
+        run = self.run_deepgap(*flags, "--budget", "4s")
         self.assertLess(time.monotonic() - begin, 30)
         self.assertEqual(run.returncode, 1, run.stderr)
         self.assertIn("not confirmed", run.stdout)
@@ -115,7 +99,7 @@ class TuneTest(unittest.TestCase):
         self.assertEqual(len(ids), len(set(ids)))
 
     def test_dry_run_and_bad_input(self):
-        plan = self.tune(*NULL, "--threads", "1,2", "--streams", "1,2", "--batch", "1", "--dry-run")
+        plan = self.run_deepgap(*NULL, "--threads", "1,2", "--streams", "1,2", "--batch", "1", "--dry-run")
         self.assertEqual(plan.returncode, 0, plan.stderr)
         self.assertEqual(plan.stdout, "threads 1, streams 1: tried\nthreads 2, streams 1: tried\nthreads 2, streams 2: tried\n"
                                       "3 configurations, 3 of them tried, in at most 10min\n")
@@ -133,7 +117,7 @@ class TuneTest(unittest.TestCase):
                             ([*NULL, "--threads", "two"], "threads"),
                             ([*NULL, "--stream", "2"], "did you mean '--streams'")):
             with self.subTest(flags):
-                run = self.tune(*flags)
+                run = self.run_deepgap(*flags)
                 self.assertEqual(run.returncode, 2, run.stderr + run.stdout)
                 self.assertIn(says, run.stderr)
                 self.assertEqual(len(run.stderr.strip().splitlines()), 1, run.stderr)

@@ -1,4 +1,5 @@
 #include "scenario/mlperf/conf_file.h"
+#include "base/test_error.h"
 #include "scenario/mlperf/run_options.h"
 
 #include <deepgap/error.h>
@@ -13,15 +14,8 @@ using testing::AllOf;
 using testing::HasSubstr;
 
 std::string error_of(const std::string& text) {
-  try {
-    const ConfFile file = ConfFile::parse(text, "user.conf");
-    options_of_conf(file, ConfRole::user, "resnet50", "server");
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::input);
-    EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos);
-    return error.what();
-  }
-  return "no error";
+  const auto read = [&] { options_of_conf(ConfFile::parse(text, "user.conf"), ConfRole::user, "resnet50", "server"); };
+  return deepgap::error_of(read, ErrorKind::input);
 }
 
 TEST(ConfFile, TheNearestEntryHolds) {

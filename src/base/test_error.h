@@ -1,0 +1,27 @@
+// For tests: what an action says when it fails.
+#pragma once
+
+#include <deepgap/error.h>
+
+#include <gtest/gtest.h>
+
+#include <concepts>
+#include <string>
+
+namespace deepgap {
+
+// Its one line; the test fails where the Error is of another kind or longer. "no error" when nothing is thrown.
+template <std::invocable Action>
+std::string error_of(const Action& action, ErrorKind kind = ErrorKind::usage) {
+  try {
+    action();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), kind) << error.what();
+    const std::string line = error.what();
+    EXPECT_EQ(line.find('\n'), std::string::npos) << line;
+    return line;
+  }
+  return "no error";
+}
+
+}  // namespace deepgap

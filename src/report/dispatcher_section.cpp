@@ -45,20 +45,33 @@ std::vector<ChartPoint> batch_points(const PointSummary& point) {
   return points;
 }
 
-std::vector<ChartPoint> depth_points(const PointSummary& point) {
-  const auto depth = point.dispatcher.find("depth"), length = point.dispatcher.find("depth_s");
-  const auto* text = depth == point.dispatcher.end() ? nullptr : std::get_if<std::string>(&depth->second);
+// Of the fact `name`, a number for each equal part of the window; `tip` says what it is.
+template <typename Tip>
+std::vector<ChartPoint> points_over_time(const PointSummary& point, const std::string& name, const Tip& tip) {
+  const auto fact = point.dispatcher.find(name), length = point.dispatcher.find("depth_s");
+  const auto* text = fact == point.dispatcher.end() ? nullptr : std::get_if<std::string>(&fact->second);
   if (text == nullptr || length == point.dispatcher.end()) return {};
   const std::vector<std::string> parts = split(*text, ' ');
   std::vector<ChartPoint> points;
   for (size_t i = 0; i < parts.size(); ++i) {
+    const auto value = parse_double(parts[i]);
+    if (!value) continue;  // nothing happened in it
     ChartPoint made;
     made.x = number(length->second) * static_cast<double>(i) / static_cast<double>(parts.size());
-    made.y = parse_double(parts[i]).value_or(0);
-    made.tip = fmt::format("{} waited after {} s", count_of(static_cast<int64_t>(made.y), "query", "queries"), format_significant(made.x));
+    made.y = *value;
+    made.tip = fmt::format("{} after {} s", tip(*value), format_significant(made.x));
     points.push_back(made);
   }
   return points;
+}
+
+std::vector<ChartPoint> depth_points(const PointSummary& point) {
+  return points_over_time(point, "depth",
+                          [](double depth) { return count_of(static_cast<int64_t>(depth), "query", "queries") + " waited"; });
+}
+
+std::vector<ChartPoint> size_points(const PointSummary& point) {
+  return points_over_time(point, "sizes", [](double size) { return format_significant(size) + " samples in a batch"; });
 }
 
 WorkloadPictures pictures_of(const Workload& workload) {
@@ -68,6 +81,10 @@ WorkloadPictures pictures_of(const Workload& workload) {
                 {}};
   Chart depth{
       workload.label + ": queries that waited, over time", {"Time (s)", Scale::linear, {}}, {"Queries that waited", Scale::linear, {}}, {}};
+  Chart sizes{workload.label + ": mean size of the batches, over time",
+              {"Time (s)", Scale::linear, {}},
+              {"Samples in a batch", Scale::linear, {}},
+              {}};
   size_t left_out = 0;
   for (const Line& line : workload.lines) {
     for (const PointSummary* point : line.points) {
@@ -79,10 +96,12 @@ WorkloadPictures pictures_of(const Workload& workload) {
       const std::string label = fmt::format("{}, batch {}", line.label, point->point.batch);
       const int style = static_cast<int>(batches.lines.size());
       batches.lines.push_back({label, style, false, batch_points(*point)});
+      sizes.lines.push_back({label, style, false, size_points(*point)});
       depth.lines.push_back({label, style, false, depth_points(*point)});
     }
   }
   return {chart_figure("Batches", "as the sessions got them", batches) +
+              chart_figure("Batches over time", "the mean of those that left in each sixtieth of the window", sizes) +
               chart_figure("Queue", "the most in each sixtieth of the window", depth),
           left_out};
 }

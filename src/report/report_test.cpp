@@ -136,6 +136,7 @@ TEST(HtmlReport, draws_batches_and_the_queue_where_there_was_a_dispatcher) {
   record.facts["dispatcher.batches.1"] = int64_t{1};
   record.facts["dispatcher.batches.8"] = int64_t{3};
   record.facts["dispatcher.depth"] = std::string("0 4 12 2");
+  record.facts["dispatcher.sizes"] = std::string("8 - 7.5 1");
   record.facts["dispatcher.depth_s"] = 2.0;
   records.push_back(record);
   const std::string html = html_of(records);
@@ -144,6 +145,7 @@ TEST(HtmlReport, draws_batches_and_the_queue_where_there_was_a_dispatcher) {
   EXPECT_THAT(html, HasSubstr("href=\"#dispatcher\""));
   EXPECT_THAT(html, HasSubstr("3 batches of 8 samples"));
   EXPECT_THAT(html, HasSubstr("12 queries waited after 1"));
+  EXPECT_THAT(html, HasSubstr("7.50 samples in a batch after 1"));
 }
 
 TEST(HtmlReport, says_where_the_time_of_end_to_end_queries_went) {

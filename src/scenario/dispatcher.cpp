@@ -244,7 +244,9 @@ class QueueingDispatcher final : public Dispatcher {
     ++log_.instances[batch.instance].batches;
     log_.instances[batch.instance].samples += count;
     log_.padding += padding;
-    log_.depth.note(clock_.now(), waiting_.queries());
+    const Nanoseconds now = clock_.now();
+    log_.depth.note(now, waiting_.queries());
+    log_.sizes.note(now, count);
   }
 
   void reset_log() {

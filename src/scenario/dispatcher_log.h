@@ -42,6 +42,25 @@ class DepthLog {
   double area_ = 0;
 };
 
+// The batches that left in each such period.
+class BatchLog {
+ public:
+  struct Period {
+    Nanoseconds begin = 0;
+    int64_t batches = 0, samples = 0;
+  };
+
+  void note(Nanoseconds now, int64_t samples) {
+    if (periods_.empty() || now - periods_.back().begin >= DepthLog::period) periods_.push_back({.begin = now});
+    ++periods_.back().batches;
+    periods_.back().samples += samples;
+  }
+  const std::vector<Period>& periods() const { return periods_; }
+
+ private:
+  std::vector<Period> periods_;
+};
+
 struct DispatcherLog {
   struct Instance {
     std::string name;
@@ -52,6 +71,7 @@ struct DispatcherLog {
   int64_t padding = 0;           // samples that were computed for nobody, to reach a size the engine was loaded for
   int64_t queries = 0, shed = 0;
   DepthLog depth;
+  BatchLog sizes;
 };
 
 }  // namespace deepgap

@@ -13,15 +13,19 @@ namespace {
 
 double share_of(int64_t part, int64_t whole) { return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0; }
 
-constexpr size_t depth_parts = 60;
+constexpr size_t part_count = 60;
+
+// Which of the equal parts of the window that `depth` was noted in. What came after its last period began is in the last.
+size_t part_of(const DepthLog& depth, Nanoseconds time) {
+  const Nanoseconds begin = depth.times().front(), length = depth.times().back() - begin + 1;
+  return std::min(static_cast<size_t>((time - begin) * static_cast<Nanoseconds>(part_count) / length), part_count - 1);
+}
 
 // Where nothing was noted in a part, nothing changed in it.
 std::string depth_text(const DepthLog& depth) {
-  const Nanoseconds begin = depth.times().front();
-  const Nanoseconds length = depth.times().back() - begin + 1;
-  std::vector<double> parts(depth_parts, -1);
+  std::vector<double> parts(part_count, -1);
   for (size_t i = 0; i < depth.times().size(); ++i) {
-    double& part = parts[static_cast<size_t>((depth.times()[i] - begin) * static_cast<Nanoseconds>(depth_parts) / length)];
+    double& part = parts[part_of(depth, depth.times()[i])];
     part = std::max(part, depth.depths()[i]);
   }
   std::vector<std::string> texts;
@@ -30,6 +34,20 @@ std::string depth_text(const DepthLog& depth) {
     last = part < 0 ? last : part;
     texts.push_back(fmt::format("{:.0f}", last));
   }
+  return join(texts, " ");
+}
+
+// The mean of each part; "-" where no batch left.
+std::string sizes_text(const DispatcherLog& log) {
+  std::vector<BatchLog::Period> parts(part_count);
+  for (const BatchLog::Period& period : log.sizes.periods()) {
+    BatchLog::Period& part = parts[part_of(log.depth, period.begin)];
+    part.batches += period.batches;
+    part.samples += period.samples;
+  }
+  std::vector<std::string> texts;
+  for (const BatchLog::Period& part : parts)
+    texts.push_back(part.batches == 0 ? "-" : fmt::format("{:.4g}", share_of(part.samples, part.batches)));
   return join(texts, " ");
 }
 
@@ -48,6 +66,7 @@ void keep_dispatcher_log(const DispatcherLog& log, Record& record) {
     record.facts[fmt::format("instance.{}.share", i)] = share_of(log.instances[i].samples, samples);
   }
   record.facts["dispatcher.depth"] = depth_text(log.depth);
+  record.facts["dispatcher.sizes"] = sizes_text(log);
   record.facts["dispatcher.depth_s"] = static_cast<double>(log.depth.times().back() - log.depth.times().front()) / 1e9;
   record.estimates["queue_depth_mean"] = {log.depth.mean(), {}, {}, log.queries};
   record.estimates["queue_depth_max"] = {*std::max_element(log.depth.depths().begin(), log.depth.depths().end()), {}, {}, log.queries};

@@ -11,8 +11,9 @@
 namespace deepgap {
 
 // Facts dispatcher.batches.N (batches with N samples), dispatcher.depth ("0 3 7": the most queries that waited in each of 60 equal parts of
-// the window) and dispatcher.depth_s (its length), instance.N and instance.N.share (of the samples); estimates batch_size_mean,
-// queue_depth_mean, queue_depth_max, shed_share, padding_share. Adds to the Record.
+// the window), dispatcher.sizes ("8 7.5 -": the mean size of the batches that left in each) and dispatcher.depth_s (the window's length),
+// instance.N and instance.N.share (of the samples); estimates batch_size_mean, queue_depth_mean, queue_depth_max, shed_share,
+// padding_share. Adds to the Record.
 void keep_dispatcher_log(const DispatcherLog& log, Record& record);
 
 Series queue_depth_series(const DispatcherLog& log);  // dispatcher/queue_depth: queries that waited, the highest in each 10 ms

@@ -6,7 +6,10 @@
 namespace deepgap {
 namespace {
 
+using testing::AllOf;
+using testing::EndsWith;
 using testing::HasSubstr;
+using testing::StartsWith;
 
 DispatcherLog log_of(int64_t queries, int64_t shed) {
   DispatcherLog log;
@@ -15,6 +18,8 @@ DispatcherLog log_of(int64_t queries, int64_t shed) {
   log.padding = 4;
   log.queries = queries;
   log.shed = shed;
+  for (int i = 0; i < 3; ++i) log.sizes.note(i * Nanoseconds{20'000'000} + 5'000'000, i == 0 ? 8 : 2);
+  log.sizes.note(Nanoseconds{1'205'000'000}, 4);  // after the last look at the queue
   for (int i = 0; i <= 60; ++i) log.depth.note(i * Nanoseconds{20'000'000}, i == 30 ? 7 : 1);
   return log;
 }
@@ -33,6 +38,7 @@ TEST(DispatchRecord, TellsBatchesSharesAndTheQueue) {
   EXPECT_DOUBLE_EQ(record.estimates.at("queue_depth_mean").value, (59 + 7) / 60.0);
   EXPECT_DOUBLE_EQ(std::get<double>(record.facts.at("dispatcher.depth_s")), 1.2);
   EXPECT_THAT(std::get<std::string>(record.facts.at("dispatcher.depth")), HasSubstr("1 7 1"));
+  EXPECT_THAT(std::get<std::string>(record.facts.at("dispatcher.sizes")), AllOf(StartsWith("8 2 2 - - "), EndsWith("- 4")));
   EXPECT_EQ(queue_depth_series(log_of(1, 0)).values.size(), 61U);
 }
 

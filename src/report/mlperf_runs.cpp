@@ -1,7 +1,10 @@
 #include "report/mlperf_runs.h"
 
 #include "analysis/words.h"
+#include "base/file.h"
+#include "base/sha256.h"
 #include "record/point_option.h"
+#include "record/record_json.h"
 
 #include <deepgap/error.h>
 
@@ -64,6 +67,28 @@ std::string MlperfRuns::round() const {
                 fmt::format("the Store has MLPerf runs of several rounds, {}: one tree is of one round; keep each in a Store of its own",
                             fmt::join(rounds, " and ")));
   return *rounds.begin();
+}
+
+void MlperfRuns::require_one_system() const {
+  std::set<std::string> systems;
+  for (const auto& [key, record] : runs_) {
+    const Point& point = record.point;
+    systems.insert(fmt::format("{} ({}) {} on {} with {}", point.model, point.weights, point.precision, placement_name(point.placement),
+                               point.backend));
+  }
+  if (systems.size() == 1) return;
+  throw Error(ErrorKind::input,
+              fmt::format("the Store has MLPerf runs of {} systems, {}: one tree is of one; keep each in a Store of its own",
+                          systems.size(), fmt::join(systems, " and ")));
+}
+
+void MlperfRuns::require_own_logs() const {
+  for (const auto& [key, record] : runs_) {
+    const std::string path = mlperf_fact(record, "mlperf.log") + "/mlperf_log_detail.txt";
+    if (sha256(read_text(path, mlperf_log_limit)) == mlperf_fact(record, "mlperf.log_sha256")) continue;
+    throw Error(ErrorKind::input, fmt::format("{} is not the log that the {} {} run wrote: measure it again with a folder of its own", path,
+                                              key.first, name_of(key.second)));
+  }
 }
 
 const Record* MlperfRuns::find(const std::string& scenario, MlperfKind kind) const {

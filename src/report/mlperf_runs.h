@@ -9,6 +9,8 @@
 
 namespace deepgap {
 
+inline constexpr size_t mlperf_log_limit = size_t{4} << 30;  // bytes of a log that is read
+
 enum class MlperfKind { performance, accuracy, test01, test04 };
 std::string name_of(MlperfKind kind);  // "performance", "TEST01"
 
@@ -18,6 +20,10 @@ class MlperfRuns {
   void add(const Record& record);
   bool empty() const { return runs_.empty(); }
   std::string round() const;  // of all of them; throws Error{input} where they differ
+  // Throws Error{input} where they are of several systems under test (network, weights, engine, devices, precision), or where a folder's
+  // logs are not those of the run any more.
+  void require_one_system() const;
+  void require_own_logs() const;
   // nullptr: there is none. `scenario` as LoadGen spells it.
   const Record* find(const std::string& scenario, MlperfKind kind) const;
   std::vector<std::string> scenarios() const;

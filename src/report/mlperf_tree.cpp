@@ -20,7 +20,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* benchmark = "resnet50";
-constexpr size_t log_limit_bytes = size_t{4} << 30;
 
 // What a round asks of ResNet-50.
 struct Category {
@@ -58,7 +57,7 @@ class TreeWriter {
     return root_ / (old_layout_ ? part : "results") / system_ / benchmark / scenario;
   }
   static std::string log(const Record& run, const std::string& name) {
-    return read_text(fmt::format("{}/mlperf_log_{}", mlperf_fact(run, "mlperf.log"), name), log_limit_bytes);
+    return read_text(fmt::format("{}/mlperf_log_{}", mlperf_fact(run, "mlperf.log"), name), mlperf_log_limit);
   }
   static void put(const fs::path& path, std::string_view text) {
     make_directories(path.parent_path().string());
@@ -77,6 +76,8 @@ class TreeWriter {
 std::vector<std::string> TreeWriter::write() {
   require_runs();
   require_model();
+  runs_.require_one_system();
+  runs_.require_own_logs();
   if (fs::exists(tree_.folder) && !fs::is_empty(tree_.folder))
     throw Error(ErrorKind::input, fmt::format("{} is not empty: name a new folder with --output", tree_.folder));
   write_system();

@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/sha256.h"
 #include "base/temporary_folder.h"
+#include "base/test_error.h"
 #include "report/mlperf_audit.h"
 #include "report/mlperf_system.h"
 
@@ -40,7 +41,9 @@ class MlperfTreeTest : public testing::Test {
     const char* key = scenario == "offline" ? "result_samples_per_second" : "result_completed_samples_per_sec";
     make_directories(logs);
     write_file_atomic(logs + "/mlperf_log_summary.txt", "summary\n");
-    write_file_atomic(logs + "/mlperf_log_detail.txt", fmt::format(":::MLLOG {{\"key\": \"{}\", \"value\": {}}}\n", key, score));
+    const std::string detail = fmt::format(":::MLLOG {{\"key\": \"{}\", \"value\": {}}}\n", key, score);
+    write_file_atomic(logs + "/mlperf_log_detail.txt", detail);
+    record.facts["mlperf.log_sha256"] = sha256(detail);
     write_file_atomic(logs + "/mlperf_log_accuracy.json", answers_);
     return record;
   }
@@ -135,6 +138,32 @@ TEST_F(MlperfTreeTest, WhatIsMissingIsNamed) {
   EXPECT_FALSE(fs::exists(tree()));
   runs.add(run("offline", "v5.0", "accuracy"));
   EXPECT_THROW(write_mlperf_tree(runs, {tree(), "us"}), Error);
+}
+
+TEST_F(MlperfTreeTest, LogsOfAnotherRunAreRefused) {
+  MlperfRuns runs = whole("v5.0", {"server", "offline"});
+  const std::string detail = mlperf_fact(*runs.find("Server", MlperfKind::accuracy), "mlperf.log") + "/mlperf_log_detail.txt";
+  write_file_atomic(detail, read_text(detail) + "\n");
+  EXPECT_THAT(error_of(
+                  [&] {
+                    write_mlperf_tree(runs, {tree(), "us"});
+                  },
+                  ErrorKind::input),
+              HasSubstr(detail + " is not the log that the Server accuracy run wrote"));
+  EXPECT_FALSE(fs::exists(tree()));
+}
+
+TEST_F(MlperfTreeTest, ATreeIsOfOneSystem) {
+  MlperfRuns runs = whole("v5.0", {"server", "offline"});
+  Record other = run("server", "v5.0");
+  other.point.precision = "int8";
+  runs.add(other);
+  EXPECT_THAT(error_of(
+                  [&] {
+                    write_mlperf_tree(runs, {tree(), "us"});
+                  },
+                  ErrorKind::input),
+              AllOf(HasSubstr("2 systems"), HasSubstr("int8"), HasSubstr("fp32")));
 }
 
 TEST_F(MlperfTreeTest, AValidRunIsPreferred) {

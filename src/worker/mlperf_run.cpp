@@ -1,5 +1,7 @@
 #include "worker/mlperf_run.h"
 
+#include "base/file.h"
+#include "base/sha256.h"
 #include "base/text.h"
 #include "record/point_option.h"
 #include "scenario/mlperf/logs.h"
@@ -112,6 +114,14 @@ void note_verdict(const LoadgenRunSettings& run, const LoadgenVerdict& verdict, 
   if (seconds > 0) record.estimates["throughput"] = {static_cast<double>(verdict.samples) / seconds, {}, {}, result.queries};
 }
 
+// The detail log's hash tells later whether the files in the folder are still this run's.
+void finish_logs(std::optional<LoadgenLogs>& logs, const LoadgenVerdict* verdict, const std::string& folder, Record& record) {
+  if (!logs) return;
+  logs->finish(verdict);
+  record.facts["mlperf.log"] = folder;
+  record.facts["mlperf.log_sha256"] = sha256(read_text(folder + "/mlperf_log_detail.txt"));
+}
+
 }  // namespace
 
 bool is_mlperf(const Point& point) { return point.options.contains("mlperf"); }
@@ -172,7 +182,6 @@ std::optional<Window> run_mlperf(const WorkOrder& order, const Dataset& dataset,
     const LoadgenLogNames names{run.round.version, "deepgap " DEEPGAP_VERSION,
                                 fmt::format("deepgap {} {} on {}", point.model, point.precision, point.backend), dataset.describe()};
     logs.emplace(order.mlperf_log, names, run.settings, clock, unix_ns_now(), order.mlperf_trace);
-    record.facts["mlperf.log"] = order.mlperf_log;
   }
   MlperfWatcher watcher(dataset, pulse, logs ? &*logs : nullptr);
   auto results = drive_loadgen({run.settings, &target, &clock, &watcher, mlperf_answer}, interrupted);
@@ -180,14 +189,14 @@ std::optional<Window> run_mlperf(const WorkOrder& order, const Dataset& dataset,
   record.verdict = Verdict::valid;
   if (const auto accuracy = watcher.accuracy()) record.facts["mlperf.accuracy"] = *accuracy;
   if (run.settings.mode == LoadgenMode::accuracy) {
-    if (logs) logs->finish(nullptr);
+    finish_logs(logs, nullptr, order.mlperf_log, record);
     return std::nullopt;
   }
   record.timings_dropped = watcher.timings().dropped();
   record.timings = watcher.timings().take();
   const LoadgenVerdict verdict = judge(run.settings, results.back());
   note_verdict(run, verdict, results.back(), record);
-  if (logs) logs->finish(&verdict);
+  finish_logs(logs, &verdict, order.mlperf_log, record);
   return Window{"steady", results.back().start, results.back().start + results.back().active_ns};
 }
 

@@ -1,4 +1,5 @@
 // From a Study to its Jobs: the product of each grid's axes, without what is skipped, each Point once.
+#include "plan/conflicts.h"
 #include "plan/place.h"
 #include "plan/point_fields.h"
 #include "plan/study.h"
@@ -180,6 +181,7 @@ std::vector<Job> expand(const Study& study, int cpus, std::vector<std::string>* 
   int64_t total = 0;
   for (size_t i = 0; i < study.grids.size(); ++i) {
     check_axes(study, i);
+    refuse_conflicts(study.grids[i]);
     total += product(study, i);
     if (total > most_jobs) fail(study, i, fmt::format("more than {} runs (points times repeats); make axes shorter", most_jobs));
   }

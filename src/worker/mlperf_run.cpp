@@ -140,6 +140,9 @@ void check_mlperf(const Point& point) {
     throw Error(ErrorKind::usage, "the round's rules bound an MLPerf run's latency: set mlperf_target_latency (ms) instead of bound");
   if (option_of(point, "shed", "none") != "none") throw Error(ErrorKind::usage, "an MLPerf run answers every query: leave out shed");
   run_settings(point, loadgen_library_size(point.options, point.model));
+  // LoadGen would take 1 a second, with which a run by the rules lasts for days.
+  if (point.scenario == "server" && !point.options.contains("rate") && !point.options.contains("mlperf_target_qps"))
+    throw Error(ErrorKind::usage, "an MLPerf server run needs a rate of queries: give --rate 200, mlperf_target_qps or a user.conf");
 }
 
 double mlperf_seconds(const Point& point) {

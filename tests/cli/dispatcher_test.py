@@ -83,7 +83,7 @@ class DispatcherTest(StoreCase):
         self.assertLess(row["urgent_latency_p99_ms"], row["other_latency_p99_ms"])
 
     def test_bad_values_are_one_line(self):
-        for flags, words in ((["--max-delay", "5"], "max_delay='5' is not a time"), (["--instances", "0"], "instances='0' is not"),
+        for flags, words in ((["--max-batch", "4", "--max-delay", "5"], "max_delay='5' is not a time"), (["--instances", "0"], "instances='0' is not"),
                              (["--shed", "some"], "unknown shed 'some'"), (["--device", "cpu+cpu"], "stands twice"),
                              (["--axis", "affinity=near"], "affinity near and far are for GPUs")):
             with self.subTest(flags):

@@ -1,0 +1,60 @@
+#include "plan/conflicts.h"
+
+#include "plan/place.h"
+#include "plan/tenants.h"
+
+#include <deepgap/error.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+
+namespace deepgap {
+namespace {
+
+[[noreturn]] void refuse(const Axis& axis, const std::string& cause) {
+  throw Error(ErrorKind::usage, at_place(axis.places.empty() ? "" : axis.places.front(), fmt::format("{} {}", axis.name, cause)));
+}
+
+// An axis that changes nothing while no axis `other` is there with a value besides `other_off`.
+struct Dependency {
+  std::string_view name, off;
+  std::string_view other, other_off;
+  std::string_view cause;
+};
+constexpr Dependency dependencies[] = {
+    {"max_delay", "0", "max_batch", "", "is for batches of several queries: give max_batch (--max-batch 8), or leave it out"},
+    {"pad", "none", "max_batch", "", "is for batches of several queries: give max_batch (--max-batch 8), or leave it out"},
+    {"shed_allowed", "0%", "shed", "none", "is for queries that are shed: give shed=reject-newest or drop-oldest, or leave it out"},
+};
+
+bool says(const std::vector<Axis>& axes, std::string_view name, std::string_view off) {
+  return std::any_of(axes.begin(), axes.end(), [&](const Axis& axis) {
+    return axis.name == name && std::any_of(axis.values.begin(), axis.values.end(), [&](const std::string& value) { return value != off; });
+  });
+}
+
+bool has_value(const std::vector<Axis>& axes, std::string_view name, const std::string& value) {
+  return std::any_of(axes.begin(), axes.end(), [&](const Axis& axis) {
+    return axis.name == name && std::find(axis.values.begin(), axis.values.end(), value) != axis.values.end();
+  });
+}
+
+}  // namespace
+
+void refuse_conflicts(const Grid& grid) {
+  const std::vector<Axis> axes = axes_with_tenants(grid);
+  for (const Dependency& dependency : dependencies) {
+    if (says(axes, dependency.name, dependency.off) && !says(axes, dependency.other, dependency.other_off))
+      refuse(*find_axis(axes, dependency.name), std::string(dependency.cause));
+  }
+  for (const Axis& axis : axes) {
+    if (axis.name.starts_with("quantize.") && !has_value(axes, "precision", "int8"))
+      refuse(axis, "is for precision int8: add it to the precisions, or leave it out");
+  }
+  const Axis* samples = find_axis(axes, "total_samples");
+  if (samples != nullptr && grid.stopping.iterations) refuse(*samples, "and iterations both say when a run ends: leave one of them out");
+}
+
+}  // namespace deepgap

@@ -1,0 +1,45 @@
+#include "plan/conflicts.h"
+
+#include "base/test_error.h"
+
+#include <gmock/gmock.h>
+
+namespace deepgap {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string error_of(std::vector<Axis> axes, std::vector<TenantAxes> tenants = {}) {
+  Grid grid;
+  grid.axes = std::move(axes);
+  grid.tenants = std::move(tenants);
+  return deepgap::error_of([&] { refuse_conflicts(grid); });
+}
+
+TEST(Conflicts, WhatChangesNothingIsRefusedWithItsPlace) {
+  EXPECT_EQ(error_of({{"max_delay", {"2ms"}, {"--max-delay"}}}),
+            "--max-delay: max_delay is for batches of several queries: give max_batch (--max-batch 8), or leave it out");
+  EXPECT_THAT(error_of({{"pad", {"power-of-two"}}}), HasSubstr("pad is for batches"));
+  EXPECT_THAT(error_of({{"shed_allowed", {"1%"}}}), HasSubstr("give shed="));
+  EXPECT_THAT(error_of({{"shed_allowed", {"1%"}}, {"shed", {"none"}}}), HasSubstr("give shed="));
+  EXPECT_THAT(error_of({{"quantize.method", {"entropy"}, {"s.toml:4"}}}), HasSubstr("s.toml:4: quantize.method is for precision int8"));
+}
+
+TEST(Conflicts, WhatSomePointsUseIsNone) {
+  EXPECT_EQ(error_of({{"max_delay", {"0"}}}), "no error");
+  EXPECT_EQ(error_of({{"max_delay", {"0", "2ms"}}, {"max_batch", {"1", "8"}}}), "no error");
+  EXPECT_EQ(error_of({{"shed_allowed", {"1%"}}, {"shed", {"none", "drop-oldest"}}}), "no error");
+  EXPECT_EQ(error_of({{"quantize.method", {"entropy"}}, {"precision", {"fp32", "int8"}}}), "no error");
+  EXPECT_EQ(error_of({{"quantize.method", {"entropy"}}}, {{{"precision", {"int8"}}}, {{"model", {"a"}}}}), "no error");
+}
+
+TEST(Conflicts, TwoEndsOfARun) {
+  Grid grid;
+  grid.axes = {{"total_samples", {"1000"}}};
+  EXPECT_NO_THROW(refuse_conflicts(grid));
+  grid.stopping.iterations = 5;
+  EXPECT_THAT(deepgap::error_of([&] { refuse_conflicts(grid); }), HasSubstr("leave one of them out"));
+}
+
+}  // namespace
+}  // namespace deepgap

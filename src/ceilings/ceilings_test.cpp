@@ -114,6 +114,13 @@ TEST(Ceilings, FootprintsReachFarBeyondTheCaches) {
   EXPECT_FALSE(footprints_for(8, 0, 0).empty());
 }
 
+TEST(Ceilings, AreDisturbedWhereSamplesDoNotAgree) {
+  Ceilings ceilings{2, {{"fp32", "AVX2 FMA", 1.5e11, 1.4e11}, {"int8", "AVX2", 3e11, 2.9e11}}, {}, 2.5};
+  EXPECT_TRUE(is_undisturbed(ceilings));
+  ceilings.compute[1].median_flop_per_s = 2e11;
+  EXPECT_FALSE(is_undisturbed(ceilings));
+}
+
 TEST(Ceilings, SurviveJson) {
   Ceilings ceilings{2, {{"fp32", "AVX2 FMA", 1.5e11, 1e11}}, {{1024, 3e9, 2e9, 1e9}}, 2.5};
   const Ceilings back = ceilings_from_json(ceilings_to_json(ceilings));

@@ -97,6 +97,11 @@ MemoryCeiling measure_memory(const Parts& parts, int64_t footprint, const std::v
 
 }  // namespace
 
+bool is_undisturbed(const Ceilings& ceilings) {
+  return std::all_of(ceilings.compute.begin(), ceilings.compute.end(),
+                     [](const ComputeCeiling& ceiling) { return ceiling.median_flop_per_s >= 0.8 * ceiling.flop_per_s; });
+}
+
 std::vector<int64_t> footprints_for(size_t threads, int64_t last_cache_bytes, int64_t memory_bytes) {
   constexpr int64_t first = 16 << 10, enough = int64_t{64} << 20;
   const auto each_of = static_cast<int64_t>(threads);

@@ -87,7 +87,7 @@ ShownCeilings machine_ceilings(int threads, const Facts& environment, const std:
   const json answer = call_child({child_command, "measuring the ceilings", ceilings_request_to_json(request_for(threads, environment))});
   result.ceilings = ceilings_from_json(answer);
   result.measured = true;
-  if (!file.empty()) {
+  if (!file.empty() && is_undisturbed(result.ceilings)) {
     make_directories(std::filesystem::path(file).parent_path().string());
     write_file_atomic(file, json{{"of", who}, {"ceilings", answer}}.dump(2));
   }

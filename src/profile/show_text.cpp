@@ -48,6 +48,7 @@ std::string ceilings_text(const std::string& precision, const ShownCeilings& mac
   text += fmt::format("; {:.1f} GB/s from memory, up to {:.0f} GB/s from caches; {}\n", ceilings.memory.back().bytes_per_s() / 1e9,
                       bandwidth_bytes_per_s(ceilings, 0) / 1e9,
                       machine.measured ? fmt::format("measured in {:.1f} s", ceilings.seconds) : std::string("measured before"));
+  if (!is_undisturbed(ceilings)) text += "the machine was busy: the ceilings may be too low, and are measured again the next time\n";
   return text;
 }
 

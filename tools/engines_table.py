@@ -11,7 +11,8 @@ import json
 import pathlib
 import sys
 
-BEGIN, END = "<!-- engines table -->", "<!-- end of engines table -->"
+from table_in_page import put
+
 PRECISIONS = ["fp32", "tf32", "bf16", "fp16", "mixed", "int8"]
 
 
@@ -60,14 +61,6 @@ def table(rows):
     return "\n".join(lines).strip()
 
 
-def put(path, text):
-    page = path.read_text()
-    if page.count(BEGIN) != 1 or page.count(END) != 1 or page.index(BEGIN) > page.index(END):
-        sys.exit(f"engines_table: {path} has no lines '{BEGIN}' and '{END}'")
-    before, rest = page.split(BEGIN)
-    path.write_text(before + BEGIN + "\n" + text + "\n" + END + rest.split(END)[1])
-
-
 def main():
     try:
         rows = json.load(sys.stdin)
@@ -76,7 +69,7 @@ def main():
         sys.exit(f"engines_table: standard input is no `deepgap export --by point --format json`: {error!r}")
     print(text)
     if len(sys.argv) > 1:
-        put(pathlib.Path(sys.argv[1]), text)
+        put(pathlib.Path(sys.argv[1]), "engines table", text)
 
 
 if __name__ == "__main__":

@@ -157,6 +157,18 @@ TEST(Findings, precision_against_fp32) {
   EXPECT_THAT(said[0].headline, HasSubstr("bf16 is 2.5"));
 }
 
+TEST(Findings, int8_that_is_not_computed_so_is_said) {
+  for (const double share : {0.99, 0.3}) {
+    ResultsCollector collector;
+    add(collector, {.throughputs = {100, 100.2}});
+    add(collector, {.throughputs = {250, 250.2}, .precision = "int8", .metrics = {{"int8_mac_share", share}}});
+    const auto said = find("precision", collector);
+    ASSERT_THAT(said, SizeIs(1));
+    const bool told = said[0].detail.find("The engine computes 30 % of the multiply-accumulates in INT8") != std::string::npos;
+    EXPECT_EQ(told, share < 0.95) << said[0].detail;
+  }
+}
+
 TEST(Findings, threads_scale_with_an_efficiency) {
   ResultsCollector collector;
   add(collector, {.throughputs = {100, 100.1}, .threads = 1});

@@ -50,7 +50,8 @@ CheckedSample sample_from(const Frame& frame) {
 
 json answer_outputs(const json& request, FrameWriter& before) {
   const auto send = [&](const std::string& sample, std::span<const TensorView> outputs) { before.write(frame_of(sample, outputs)); };
-  return {{"version", compute_outputs(outputs_request_from_json(request), send)}};
+  const OutputsMade made = compute_outputs(outputs_request_from_json(request), send);
+  return {{"version", made.version}, {"judged_as", made.judged_as}};
 }
 
 json answer_nodes(const json& request, FrameWriter& /*before*/) {
@@ -70,14 +71,27 @@ std::string subject_of(const OutputsRequest& request) { return fmt::format("{} w
 CheckedOutputs outputs_of(const OutputsRequest& request) {
   CheckedOutputs outputs;
   const auto take = [&](const Frame& frame) { outputs.samples.push_back(sample_from(frame)); };
-  outputs.version = call_child({outputs_command, subject_of(request), outputs_request_to_json(request), take}).at("version");
+  const json answer = call_child({outputs_command, subject_of(request), outputs_request_to_json(request), take});
+  answer.at("version").get_to(outputs.version);
+  answer.at("judged_as").get_to(outputs.judged_as);
   return outputs;
 }
 
 json nodes_of(const OutputsRequest& request) { return call_child({nodes_command, subject_of(request), outputs_request_to_json(request)}); }
 
+void require_no_nan(const CheckedOutputs& expected) {
+  for (const CheckedSample& sample : expected.samples) {
+    for (const Tensor& output : sample.outputs) {
+      if (holds_nan(output.view()))
+        throw Error(ErrorKind::input,
+                    fmt::format("{} answers NaN to sample {}, so that nothing can be compared: weights or inputs are not sound",
+                                expected.version, sample.name));
+    }
+  }
+}
+
 CheckedOutputs outputs_in_folder(const std::string& folder) {
-  CheckedOutputs outputs{folder, {}};
+  CheckedOutputs outputs{.version = folder, .samples = {}};
   for (const std::string& set : onnx_test_sets(folder)) {
     CheckedSample sample{std::filesystem::path(set).filename().string(), {}};
     for (int i = 0; std::filesystem::exists(fmt::format("{}/output_{}.pb", set, i)); ++i) {

@@ -19,12 +19,15 @@ struct CheckedSample {
   std::vector<Tensor> outputs;
 };
 struct CheckedOutputs {
-  std::string version;  // of the engine, or the folder
+  std::string version;      // of the engine, or the folder
+  std::string judged_as{};  // judged_precision() of the model; empty: a folder's
   std::vector<CheckedSample> samples;
 };
 
 // Each engine in a child of its own: what it prints, allocates or crashes stays there. Throws as call_child().
 CheckedOutputs outputs_of(const OutputsRequest& request);
+// Throws Error{input} where they hold NaN, with which nothing can be compared.
+void require_no_nan(const CheckedOutputs& expected);
 // {"version","samples","nodes"}, as sample_outputs.h says of NodeChecks.
 nlohmann::json nodes_of(const OutputsRequest& request);
 // Throws Error{input} for a set without outputs.

@@ -49,7 +49,8 @@ class CheckCommand : public Command {
     if (nodes_) return run_nodes();
     const CheckedOutputs actual = outputs_of(request_);
     const CheckedOutputs expected = folder ? outputs_in_folder(against_) : outputs_of(other_side());
-    const CheckResult result = compare(expected, actual, min_sqnr_db(request_.precision));
+    if (!folder) require_no_nan(expected);
+    const CheckResult result = compare(expected, actual, min_sqnr_db(actual.judged_as));
     std::optional<Confident> confident;
     if (margin_) confident = confident_agreement(expected, actual, *margin_);
     print(result, actual, confident);
@@ -61,6 +62,7 @@ class CheckCommand : public Command {
     flags_.finish(request_);
     if (!against_.empty() && !against_folder) require_backend_name(against_);
     if (margin_ && (*margin_ < 0 || *margin_ > 1)) throw Error(ErrorKind::usage, "--margin must be 0 to 1");
+    if (nodes_ && margin_) throw Error(ErrorKind::usage, "--margin is for the classes of outputs: leave it out with --nodes");
     if (nodes_ && !against_.empty()) throw Error(ErrorKind::usage, "--nodes compares with the FP32 reference: leave --against out");
     if (request_.samples < 1 || request_.samples > 100'000) throw Error(ErrorKind::usage, "--samples must be 1 to 100000");
   }
@@ -70,7 +72,12 @@ class CheckCommand : public Command {
     const nlohmann::json done = nodes_of(request_);
     const double asked = request_.precision == "int8" ? request_.quantize.min_sqnr_db : min_sqnr_db(request_.precision);
     int64_t below = 0;
-    for (const auto& node : done.at("nodes")) below += node.at("sqnr_db").get<double>() < asked ? 1 : 0;
+    nlohmann::json worst;  // null: no nodes
+    for (const auto& node : done.at("nodes")) {
+      const auto sqnr_db = node.at("sqnr_db").get<double>();
+      below += sqnr_db < asked ? 1 : 0;
+      if (worst.is_null() || sqnr_db < worst.get<double>()) worst = sqnr_db;
+    }
     const bool pass = below == 0 && !done.at("nodes").empty();
     if (json_) {
       const nlohmann::json json{{"model", request_.model.name},
@@ -79,6 +86,8 @@ class CheckCommand : public Command {
                                 {"precision", request_.precision},
                                 {"samples", done.at("samples")},
                                 {"min_sqnr_db", asked},
+                                {"nodes_below", below},
+                                {"worst_sqnr_db", worst},
                                 {"nodes", done.at("nodes")},
                                 {"pass", pass}};
       fmt::print("{}\n", json.dump(2));
@@ -113,7 +122,7 @@ class CheckCommand : public Command {
                           {"sqnr_db", result.sqnr_db},
                           {"top1_agreement", nullptr},
                           {"samples", result.samples},
-                          {"min_sqnr_db", min_sqnr_db(request_.precision)},
+                          {"min_sqnr_db", min_sqnr_db(actual.judged_as)},
                           {"pass", result.pass}};
       if (result.top1_agreement) json["top1_agreement"] = *result.top1_agreement;
       if (confident) {
@@ -129,8 +138,8 @@ class CheckCommand : public Command {
                result.pass ? "agrees" : "DIFFERS");
     fmt::print("  samples             {}\n  largest error       {:.3g}\n  mean error          {:.3g}\n", result.samples,
                result.max_abs_error, result.mean_abs_error);
-    fmt::print("  SQNR                {:.1f} dB (asked for {}: {:.0f} dB)\n", result.sqnr_db, request_.precision,
-               min_sqnr_db(request_.precision));
+    fmt::print("  SQNR                {:.1f} dB (asked for {}: {:.0f} dB)\n", result.sqnr_db, actual.judged_as,
+               min_sqnr_db(actual.judged_as));
     if (result.top1_agreement) fmt::print("  top-1 agreement     {:.1f} %\n", 100 * *result.top1_agreement);
     if (confident && confident->agreement()) {
       fmt::print("  of {} sure samples  {:.1f} % (margin {:g} or more)\n", confident->samples, 100 * *confident->agreement(), *margin_);

@@ -112,6 +112,14 @@ void OutputComparison::add(size_t output, const TensorView& expected, const Tens
   }
 }
 
+bool holds_nan(const TensorView& view) {
+  const auto count = static_cast<size_t>(element_count(view.shape));
+  for (size_t i = 0; i < count; ++i) {
+    if (std::isnan(element(view, i))) return true;
+  }
+  return false;
+}
+
 double OutputComparison::Power::sqnr_db() const {
   if (error == 0) return equal_db;
   return reference == 0 ? -equal_db : std::clamp(10 * std::log10(reference / error), -equal_db, equal_db);

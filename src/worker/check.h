@@ -31,6 +31,9 @@ class OutputComparison {
   bool broken_ = false;
 };
 
+// A reference that was computed is none where it holds NaN: what equals it may be as wrong.
+bool holds_nan(const TensorView& view);
+
 // What a precision must reach against the FP32 reference (docs/method.md): fp32 60 dB, tf32 40, bf16 and fp16 and mixed 20, int8 and
 // fp8 10.
 double min_sqnr_db(const std::string& precision);

@@ -17,6 +17,7 @@
 #include "worker/peak_probe.h"
 #include "worker/picture_preparer.h"
 #include "worker/process_facts.h"
+#include "worker/quantized_model.h"
 #include "worker/reference.h"
 #include "worker/stage_record.h"
 #include "worker/timing_log.h"
@@ -38,6 +39,13 @@ int decode_threads_of(const Point& point, const PointOptions& options) {
 // Queries in the stages at a time, end to end.
 int64_t lanes_of(const Point& point, const PointOptions& options) {
   return lanes(point, options.end_to_end, options.dispatch, decode_threads_of(point, options), options.streams);
+}
+
+// As the engine was told: native.streams=4 goes before streams.
+int64_t asked_streams(const PointOptions& options) {
+  const auto own = options.backend.find("streams");
+  const auto count = own == options.backend.end() ? std::nullopt : parse_int(own->second);
+  return count.value_or(options.streams);
 }
 
 // What keeps streams from doing what they are for; empty: nothing.
@@ -265,7 +273,7 @@ void Measurement::load() {
   record_.facts["cpus.affinity"] = affinity_of_this_thread();
   const bool all_slots = scenario_->uses_all_slots() || is_mlperf(order_.point);
   const int64_t in_flight = all_slots ? slots * sessions : scenario_->in_flight();
-  const std::string note = streams_note(options_.streams * sessions, in_flight, allowed_cpus().size());
+  const std::string note = streams_note(asked_streams(options_) * sessions, in_flight, allowed_cpus().size());
   if (!note.empty()) record_.facts["streams.note"] = note;
   if (!options_.end_to_end.on()) instances_->load(inputs_.samples);
 }
@@ -315,8 +323,8 @@ void Measurement::check(const Instances::Instance& instance) {
   const std::string where = instances_->all().size() > 1 ? instance.name + ": " : "";
   std::optional<CheckResult> result;
   try {
-    result =
-        compare_batch(*reference_, instance.session->outputs(0), largest_batch(order_.point, options_.dispatch), order_.point.precision);
+    result = compare_batch(*reference_, instance.session->outputs(0), largest_batch(order_.point, options_.dispatch),
+                           judged_precision(order_.point.precision, inputs_.model->summary()));
   } catch (const Error& error) {  // another type or shape is a wrong result
     return fail(Outcome::incorrect, fmt::format("{}wrong result: {}", where, error.what()));
   }

@@ -148,6 +148,10 @@ QuantizedModel quantize_model(const Model& model, const CalibrationSamples& samp
   return result;
 }
 
+std::string judged_precision(const std::string& precision, const GraphSummary& summary) {
+  return has_quantization(summary) ? "int8" : precision;
+}
+
 bool has_quantization(const GraphSummary& summary) {
   return std::any_of(summary.operators.begin(), summary.operators.end(), [](const OperatorUse& use) {
     return use.op.find("QuantizeLinear") != std::string::npos || use.op.starts_with("QLinear") || use.op.ends_with("Integer");

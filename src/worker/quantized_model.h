@@ -45,6 +45,8 @@ QuantizedModel quantize_model(const Model& model, const CalibrationSamples& samp
 
 // Whether the network holds QuantizeLinear or DequantizeLinear: then it is taken as it is.
 bool has_quantization(const GraphSummary& summary);
+// As what outputs are judged (min_sqnr_db): those of a quantized file as int8 in any precision, since it rounds to levels wherever it runs.
+std::string judged_precision(const std::string& precision, const GraphSummary& summary);
 
 std::string quantized_key(const Model& model, const CalibrationSamples& samples, const QuantizeSettings& settings);
 struct KeptQuantized {

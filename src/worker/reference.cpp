@@ -149,7 +149,9 @@ Reference reference_by_backend(const std::string& backend, const Model& model, D
   return reference;
 }
 
-Reference make_reference(const Model& model, Dataset& dataset, std::span<const uint32_t> samples) {
+namespace {
+
+Reference reference_by_any(const Model& model, Dataset& dataset, std::span<const uint32_t> samples) {
   std::string refusal;
   try {
     return reference_by_evaluator(model, dataset, samples);
@@ -162,6 +164,19 @@ Reference make_reference(const Model& model, Dataset& dataset, std::span<const u
   } catch (const Error& error) {
     throw Error(ErrorKind::refused, fmt::format("the plain evaluator cannot run it ({}), nor can onnxruntime ({})", refusal, error.what()));
   }
+}
+
+}  // namespace
+
+Reference make_reference(const Model& model, Dataset& dataset, std::span<const uint32_t> samples) {
+  Reference reference = reference_by_any(model, dataset, samples);
+  for (const std::vector<Tensor>& outputs : reference.outputs) {
+    for (const Tensor& output : outputs) {
+      if (holds_nan(output.view()))
+        throw Error(ErrorKind::refused, "the FP32 reference holds NaN, so that nothing can be compared: weights or inputs are not sound");
+    }
+  }
+  return reference;
 }
 
 std::optional<CheckResult> compare_batch(const Reference& reference, std::span<const TensorView> outputs, int64_t batch,

@@ -107,19 +107,39 @@ std::string run_on_evaluator(const Model& model, std::span<const std::vector<Ten
   return "plain evaluator";
 }
 
-std::string run_fp32(const Model& model, int threads, std::span<const std::vector<TensorView>> samples, const SampleReceiver& receive) {
+namespace {
+
+// `second` where `first` refuses before it gave anything to its receiver.
+template <typename First, typename Second>
+std::string first_or(const First& first, const Second& second, const SampleReceiver& receive) {
   bool begun = false;
   try {
-    EngineChoice native;
-    native.threads = threads;
-    return run_on_engine(native, model, samples, [&](size_t position, std::span<const TensorView> outputs) {
+    return first([&](size_t position, std::span<const TensorView> outputs) {
       begun = true;
       receive(position, outputs);
     });
   } catch (const Error& error) {
     if (begun || error.kind() != ErrorKind::refused) throw;
   }
-  return run_on_evaluator(model, samples, receive);
+  return second(receive);
+}
+
+}  // namespace
+
+std::string run_reference(const Model& model, int threads, std::span<const std::vector<TensorView>> samples,
+                          const SampleReceiver& receive) {
+  EngineChoice other;
+  other.backend = "onnxruntime";
+  other.threads = threads;
+  return first_or([&](const SampleReceiver& to) { return run_on_evaluator(model, samples, to); },
+                  [&](const SampleReceiver& to) { return run_on_engine(other, model, samples, to); }, receive);
+}
+
+std::string run_fp32(const Model& model, int threads, std::span<const std::vector<TensorView>> samples, const SampleReceiver& receive) {
+  EngineChoice native;
+  native.threads = threads;
+  return first_or([&](const SampleReceiver& to) { return run_on_engine(native, model, samples, to); },
+                  [&](const SampleReceiver& to) { return run_on_evaluator(model, samples, to); }, receive);
 }
 
 }  // namespace deepgap

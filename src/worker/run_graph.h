@@ -38,6 +38,8 @@ std::string run_on_engine(const EngineChoice& engine, const Model& model, std::s
                           const SampleReceiver& receive);
 // The same by the plain evaluator. Throws Error{refused} for an operator that it does not have.
 std::string run_on_evaluator(const Model& model, std::span<const std::vector<TensorView>> samples, const SampleReceiver& receive);
+// The same; where it refuses the Graph, by ONNX Runtime in FP32.
+std::string run_reference(const Model& model, int threads, std::span<const std::vector<TensorView>> samples, const SampleReceiver& receive);
 // On native in FP32; where it refuses the Graph, by the plain evaluator.
 std::string run_fp32(const Model& model, int threads, std::span<const std::vector<TensorView>> samples, const SampleReceiver& receive);
 

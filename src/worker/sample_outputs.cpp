@@ -104,16 +104,17 @@ CheckedInputs open_checked(const OutputsRequest& request) {
   return checked;
 }
 
-std::string compute_outputs(const OutputsRequest& request, const OutputsReceiver& receive) {
+OutputsMade compute_outputs(const OutputsRequest& request, const OutputsReceiver& receive) {
   if (request.device.kind == "cpu") limit_memory();
   const CheckedInputs checked = open_checked(request);
   const auto named = [&](size_t position, std::span<const TensorView> outputs) {
     receive(checked.dataset->sample_name(checked.samples[position]), outputs);
   };
-  if (request.backend == reference_backend) return run_on_evaluator(*checked.model, checked.inputs, named);
+  const std::string judged_as = judged_precision(request.precision, checked.model->summary());
+  if (request.backend == reference_backend) return {run_reference(*checked.model, request.threads, checked.inputs, named), judged_as};
   EngineChoice engine = engine_of(request);
   if (request.precision_of_file && has_quantization(checked.model->summary())) engine.precision = "int8";
-  return run_on_engine(engine, *checked.engine_model, checked.inputs, named);
+  return {run_on_engine(engine, *checked.engine_model, checked.inputs, named), judged_as};
 }
 
 }  // namespace deepgap

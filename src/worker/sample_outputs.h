@@ -55,7 +55,11 @@ EngineChoice engine_of(const OutputsRequest& request);
 // Called for each sample in order; views are valid during the call.
 using OutputsReceiver = std::function<void(const std::string& sample, std::span<const TensorView> outputs)>;
 
-// Each sample alone, at batch 1. Returns the engine's version. Throws Error as open_model, open_dataset, open_plugin and load() do.
-std::string compute_outputs(const OutputsRequest& request, const OutputsReceiver& receive);
+struct OutputsMade {
+  std::string version;    // of the engine
+  std::string judged_as;  // judged_precision() of the model
+};
+// Each sample alone, at batch 1. Throws Error as open_model, open_dataset, open_plugin and load() do.
+OutputsMade compute_outputs(const OutputsRequest& request, const OutputsReceiver& receive);
 
 }  // namespace deepgap

@@ -130,10 +130,39 @@ class Check(unittest.TestCase):
             run = deepgap("check", str(path))
             self.assertEqual(run.returncode, 0, run.stderr + run.stdout)
 
+    def test_a_reference_of_nan_is_none(self):
+        with tempfile.TemporaryDirectory() as name:
+            path = pathlib.Path(name, "roots.onnx")
+            path.write_bytes(relu_model(64, op="Sqrt"))  # of seeded samples, of which half are below zero
+            run = deepgap("check", str(path), "--cache", name)
+            self.assertEqual(run.returncode, 2, run.stderr + run.stdout)
+            self.assertIn("answers NaN to sample", run.stderr)
+            self.assertEqual(len(run.stderr.strip().splitlines()), 1, run.stderr)
+            run = deepgap("run", "--model", str(path), "-n", "5", "--repeats", "1", "--cache", name, "--store", str(pathlib.Path(name, "a.db")))
+            self.assertEqual(run.returncode, 0, run.stderr)
+            self.assertIn("unchecked (no reference: the FP32 reference holds NaN", run.stdout)
+
+    def test_a_quantized_file_is_judged_as_int8_in_any_precision(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = str(pathlib.Path(folder) / "q.onnx")
+            made = deepgap("quantize", "resnet18:width=0.25,classes=10,image=64", "--output", file, "--cache", CACHE)
+            self.assertEqual(made.returncode, 0, made.stderr)
+            run = deepgap("check", file, "--precision", "fp32", "--cache", CACHE, "--json")
+            self.assertEqual(run.returncode, 0, run.stderr + run.stdout)
+            self.assertEqual(json.loads(run.stdout)["min_sqnr_db"], 10)
+
+    def test_nodes_have_totals(self):
+        run = deepgap("check", "resnet18:width=0.25,classes=10,image=64", "--nodes", "--samples", "1", "--cache", CACHE, "--json")
+        self.assertEqual(run.returncode, 0, run.stderr)
+        result = json.loads(run.stdout)
+        self.assertEqual(result["nodes_below"], 0)
+        self.assertEqual(result["worst_sqnr_db"], min(node["sqnr_db"] for node in result["nodes"]))
+
     def test_wrong_names_are_one_line_and_exit_2(self):
         for arguments, expected in {("resnet5",): "resnet50", ("resnet18", "--backend", "natve"): "native",
                                     ("resnet18", "--against", "onxruntime"): "onnxruntime", ("nowhere.onnx",): "nowhere.onnx",
                                     ("resnet18", "--samples", "0"): "--samples", ("resnet18", "--precision", "fp33"): "fp32",
+                                    ("resnet18", "--nodes", "--margin", "0.1"): "leave it out with --nodes",
                                     ("resnet18", "--option", "stream=2"): "streams"}.items():
             run = deepgap("check", *arguments)
             self.assertEqual(run.returncode, 2, (arguments, run.stderr))

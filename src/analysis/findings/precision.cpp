@@ -12,6 +12,9 @@
 namespace deepgap {
 namespace {
 
+// A figure of INT8 needs this share of the multiply-accumulates in it.
+constexpr double int8_claim_share = 0.95;
+
 class PrecisionEffect final : public Finding {
  public:
   std::string id() const override { return "precision"; }
@@ -48,7 +51,17 @@ class PrecisionEffect final : public Finding {
         statement.detail += fmt::format("; the first class agrees for {}", format_percent(*peak.check->top1_agreement));
       statement.detail += ".";
     }
+    add_share(line, peak, statement);
     return statement;
+  }
+
+  // A speed of INT8 is none where the engine computes in something else.
+  static void add_share(const Line& line, const PointSummary& peak, Statement& statement) {
+    const MetricSummary* share = line.key.precision == "int8" ? peak.find("int8_mac_share") : nullptr;
+    if (share == nullptr || share->estimate.value >= int8_claim_share) return;
+    if (!statement.detail.empty()) statement.detail += " ";
+    statement.detail += fmt::format("The engine computes {} of the multiply-accumulates in INT8, so this is no speed of INT8.",
+                                    format_percent(share->estimate.value));
   }
 };
 

@@ -110,8 +110,9 @@ std::map<std::string, std::string> ort_provider_states() {
   std::map<std::string, std::string> states;
   for (const Known& one : known) {
     const std::string defect = ort_provider_defect(one.provider);
-    const std::string here = one.ran_on_hardware ? "here" : "here, never run on its hardware";
-    states[fmt::format("provider.{}", one.name)] = defect.empty() ? here : "not available: " + defect;
+    std::string& state = states[fmt::format("provider.{}", one.name)];
+    state = defect.empty() ? "here" : "not available: " + defect;
+    if (!one.ran_on_hardware) state += "; never run on its hardware";
   }
   return states;
 }

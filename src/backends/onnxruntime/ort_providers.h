@@ -19,7 +19,7 @@ std::string ort_provider_name(OrtProvider provider);  // "cuda", as the option h
 // Why it cannot be used here; empty when it can, as far as libraries and devices tell.
 std::string ort_provider_defect(OrtProvider provider);
 
-// What `deepgap backends` says of each: "provider.cuda" -> "not available: ...", "here, never run on its hardware".
+// What `deepgap backends` says of each: "provider.cuda" -> "not available: ...; never run on its hardware", "here".
 std::map<std::string, std::string> ort_provider_states();
 
 // NVIDIA's devices where a provider for them can be used; none otherwise.

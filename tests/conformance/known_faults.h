@@ -7,9 +7,7 @@
 
 namespace deepgap::conformance {
 
-// Why `backend` may answer this network of one operator wrongly, or refuse it without a node's name, or "".
-std::string known_fault(const std::string& backend, const Graph& graph);
-// Why `backend` may answer this quantized network wrongly, or "".
-std::string known_fault_in_int8(const std::string& backend, const Graph& graph);
+// Why `backend` may answer this network wrongly in `precision`, or refuse it without a node's name, or "".
+std::string known_fault(const std::string& backend, const std::string& precision, const Graph& graph);
 
 }  // namespace deepgap::conformance

@@ -60,7 +60,7 @@ class Quantized : public testing::Test {
     for (const std::vector<uint32_t>& chosen : {std::vector<uint32_t>{2, 0, 1}, {1}}) {
       EXPECT_EQ(rig.run(0, chosen), Status::ok) << rig.session->last_error();
       const std::string wrong = judge(reference(model.graph(), samples, chosen), rig.session->outputs(0));
-      const std::string fault = wrong.empty() ? "" : known_fault_in_int8(backend().name(), graph);
+      const std::string fault = wrong.empty() ? "" : known_fault(backend().name(), "int8", graph);
       if (!fault.empty()) return skipped = fault + ": " + wrong, false;
       EXPECT_EQ(wrong, "") << activations << ", batch " << chosen.size();
     }

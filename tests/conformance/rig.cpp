@@ -4,8 +4,10 @@
 #include "model/eval/evaluator.h"
 #include "model/graph_tools.h"
 #include "model/onnx_writer.h"
+#include "model/shape_rules.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstring>
@@ -78,6 +80,27 @@ Samples random_samples(Random& random, const Graph& graph, size_t count) {
     }
   }
   return samples;
+}
+
+std::string describe(const Graph& graph) {
+  const auto text_of = [](const Attribute& attribute) -> std::string {
+    if (const auto* whole = std::get_if<int64_t>(&attribute)) return std::to_string(*whole);
+    if (const auto* real = std::get_if<float>(&attribute)) return fmt::format("{}", *real);
+    if (const auto* text = std::get_if<std::string>(&attribute)) return *text;
+    if (const auto* list = std::get_if<std::vector<int64_t>>(&attribute)) return fmt::format("[{}]", fmt::join(*list, ","));
+    return "...";
+  };
+  std::string words;
+  for (const Node& node : graph.nodes) {
+    words += (words.empty() ? "" : "; ") + node.op;
+    for (const ValueId input : node.inputs) {
+      if (input == no_value) continue;
+      const Value& value = graph.values[static_cast<size_t>(input)];
+      words += fmt::format(" {}{}", name_of(value.type), value.dims ? to_string(*value.dims) : "?");
+    }
+    for (const auto& [name, attribute] : node.attributes) words += fmt::format(" {}={}", name, text_of(attribute));
+  }
+  return words;
 }
 
 std::string not_evaluated(const Graph& graph) {

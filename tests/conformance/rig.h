@@ -58,6 +58,9 @@ Samples random_samples(Random& random, const Graph& graph, size_t count);
 // What the plain evaluator makes of these samples as one batch.
 std::vector<Tensor> reference(const Graph& graph, const Samples& samples, const std::vector<uint32_t>& chosen);
 
+// Every node with the shapes of its inputs and its attributes in one line, for messages.
+std::string describe(const Graph& graph);
+
 // The first operator that the evaluator does not have, or "".
 std::string not_evaluated(const Graph& graph);
 

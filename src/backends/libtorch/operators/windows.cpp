@@ -2,6 +2,7 @@
 // input is padded first, so that the window walks over exactly the positions that the inferred output shape has.
 #include "backends/libtorch/torch_operator.h"
 
+#include <ATen/ops/abs.h>
 #include <ATen/ops/adaptive_avg_pool2d.h>
 #include <ATen/ops/amax.h>
 #include <ATen/ops/avg_pool1d.h>
@@ -20,7 +21,9 @@
 #include <ATen/ops/mean.h>
 #include <ATen/ops/mul.h>
 #include <ATen/ops/ones.h>
+#include <ATen/ops/pow.h>
 #include <ATen/ops/reciprocal.h>
+#include <ATen/ops/sum.h>
 #include <ATen/ops/upsample_bicubic2d.h>
 #include <ATen/ops/upsample_bilinear2d.h>
 #include <ATen/ops/upsample_nearest2d.h>
@@ -28,6 +31,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <numeric>
 #include <optional>
@@ -228,6 +232,25 @@ TorchStep global_max_pool(const TorchCall& call) {
   return one_output([axes](const TorchFrame& frame) { return at::amax(frame.in(0), axes, true); });
 }
 
+// The p-norm of each window, from averages of powers.
+TorchStep lp_pool(const TorchCall& call) {
+  const Window w = window_of(call, call.ints_of("kernel_shape", {}));
+  if (std::any_of(w.dilations.begin(), w.dilations.end(), [](int64_t d) { return d != 1; })) call.refuse("dilations");
+  const double p = static_cast<double>(call.int_of("p", 2));
+  const auto taps = static_cast<double>(std::accumulate(w.kernel.begin(), w.kernel.end(), int64_t{1}, std::multiplies<>()));
+  const Ints pads = aten_pads(w.begins, reaching_ends(w)), none(w.rank(), 0);
+  return one_output([=](const TorchFrame& frame) {
+    const at::Tensor powers = at::constant_pad_nd(at::pow(at::abs(frame.in(0)), p), pads, 0);
+    return at::pow(at::mul(averaged(powers, w, none, true), taps), 1 / p);
+  });
+}
+
+TorchStep global_lp_pool(const TorchCall& call) {
+  const Ints axes = picture_axes(call);
+  const double p = static_cast<double>(call.int_of("p", 2));
+  return one_output([axes, p](const TorchFrame& frame) { return at::pow(at::sum(at::pow(at::abs(frame.in(0)), p), axes, true), 1 / p); });
+}
+
 // Height and width alone, by the factors where they are given.
 struct Resizing {
   Ints size;
@@ -271,7 +294,9 @@ const bool registered[] = {
     add_torch_operator("Conv", conv),
     add_torch_operator("ConvTranspose", conv_transpose),
     add_torch_operator("GlobalAveragePool", global_average_pool),
+    add_torch_operator("GlobalLpPool", global_lp_pool),
     add_torch_operator("GlobalMaxPool", global_max_pool),
+    add_torch_operator("LpPool", lp_pool),
     add_torch_operator("MaxPool", max_pool),
     add_torch_operator("Resize", resize),
     add_torch_operator("Upsample", resize),

@@ -67,7 +67,7 @@ class SeededDataset : public TensorsDataset {
         fill_integers<int32_t>(tensor, stream, values_of(input));
         break;
       case DataType::i16:
-        fill_integers<int16_t>(tensor, stream, integer_range);
+        fill_integers<int16_t>(tensor, stream, values_of(input));
         break;
       case DataType::u8:
       case DataType::i8:  // every bit pattern, either way

@@ -1,6 +1,7 @@
 // What a Graph costs, from its shapes alone.
 #include "model/checked.h"
 #include "model/einsum.h"
+#include "model/eval/fold_constants.h"
 #include "model/graph_tools.h"
 
 #include <deepgap/error.h>
@@ -24,9 +25,10 @@ const Names& views() {
 
 // Elements move or change type, nothing is computed.
 const Names& moves() {
-  static const Names names{"Cast",           "CastLike", "Concat",   "ConstantOfShape", "DepthToSpace", "Expand", "Gather",
-                           "GatherElements", "GatherND", "Pad",      "ScatterElements", "ScatterND",    "Slice",  "SpaceToDepth",
-                           "Split",          "Tile",     "Transpose"};
+  static const Names names{"Cast",         "CastLike",        "Concat",         "ConstantOfShape", "DepthToSpace", "Expand",
+                           "EyeLike",      "Gather",          "GatherElements", "GatherND",        "NonZero",      "OneHot",
+                           "Pad",          "ReverseSequence", "Scatter",        "ScatterElements", "ScatterND",    "Slice",
+                           "SpaceToDepth", "Split",           "Tile",           "Transpose",       "Trilu"};
   return names;
 }
 
@@ -213,9 +215,19 @@ bool all_known(const Graph& bound, const std::vector<bool>& by_data) {
   return true;
 }
 
+// For one item. Sizes that the file computes in a way that inference does not follow are known once that is folded.
+Graph bound_for_counting(const Graph& graph) {
+  Graph bound = bind_symbols(graph, {{batch_symbol, 1}});
+  if (all_known(bound, sized_by_data(bound))) return bound;
+  Graph folded = bound;
+  fold_constants(folded, true);
+  bound.values = std::move(folded.values);
+  return bound;
+}
+
 // Of one item, beside the nodes; nullopt where sizes are open.
 std::optional<std::vector<NodeCount>> counts_of_item(const Graph& graph) {
-  const Graph bound = bind_symbols(graph, {{batch_symbol, 1}});
+  const Graph bound = bound_for_counting(graph);
   const std::vector<bool> by_data = sized_by_data(bound);
   if (!all_known(bound, by_data)) return std::nullopt;
   std::vector<NodeCount> counts(bound.nodes.size());

@@ -2,6 +2,7 @@
 
 #include "model/checked.h"
 #include "model/graph_tools.h"
+#include "model/known_contents.h"
 
 #include <deepgap/error.h>
 
@@ -194,7 +195,9 @@ std::vector<std::string> shape_inferred_operators() {
   return names;
 }
 
-void infer_shapes(Graph& graph) {
+namespace {
+
+Contents infer(Graph& graph) {
   Contents contents;
   for (const Node& node : graph.nodes) {
     const auto found = rules().find(node.op);
@@ -205,6 +208,41 @@ void infer_shapes(Graph& graph) {
     ShapeContext context(graph, node, contents);
     found->second(context);
   }
+  return contents;
+}
+
+template <typename T>
+Tensor tensor_of(const Value& value, const std::vector<Dim>& content) {
+  Shape shape;
+  for (const Dim& dim : *value.dims) shape.push_back(dim.size);
+  Tensor tensor = make_tensor(value.type, std::move(shape));
+  std::transform(content.begin(), content.end(), writable<T>(tensor).begin(), [](const Dim& dim) { return static_cast<T>(dim.size); });
+  return tensor;
+}
+
+// nullopt: not all of it is known.
+std::optional<Tensor> known_tensor(const Value& value, const std::vector<Dim>& content) {
+  const bool all = std::all_of(content.begin(), content.end(), [](const Dim& dim) { return dim.known(); });
+  if (!all || !value.dims || value.dims->size() > 1) return std::nullopt;
+  const Dim count = value.dims->empty() ? fixed_dim(1) : value.dims->front();
+  if (count != fixed_dim(static_cast<int64_t>(content.size()))) return std::nullopt;
+  if (value.type == DataType::i64) return tensor_of<int64_t>(value, content);
+  if (value.type == DataType::i32) return tensor_of<int32_t>(value, content);
+  if (value.type == DataType::boolean) return tensor_of<uint8_t>(value, content);
+  return std::nullopt;
+}
+
+}  // namespace
+
+void infer_shapes(Graph& graph) { infer(graph); }
+
+std::map<ValueId, Tensor> known_contents(Graph& graph) {
+  std::map<ValueId, Tensor> known;
+  for (const auto& [id, content] : infer(graph)) {
+    if (graph.constants.contains(id)) continue;
+    if (auto tensor = known_tensor(graph.values[id], content)) known.emplace(id, std::move(*tensor));
+  }
+  return known;
 }
 
 }  // namespace deepgap

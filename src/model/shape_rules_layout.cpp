@@ -1,6 +1,7 @@
 // Operators that move, join, part, repeat or resize.
 #include "model/checked.h"
 #include "model/graph_tools.h"
+#include "model/resampling.h"
 #include "model/shape_rules.h"
 
 #include <fmt/format.h>
@@ -154,11 +155,11 @@ std::optional<std::vector<float>> floats(ShapeContext& context, size_t i) {
 
 Dim scaled(ShapeContext& context, const Dim& in, float scale, size_t axis) {
   if (!(scale > 0) || !std::isfinite(scale)) context.fail(fmt::format("scale {} is not positive", scale));
-  const double size = std::floor(static_cast<double>(in.size) * static_cast<double>(scale));
-  if (size > 0x1p46) context.fail("the result has more than 2^46 elements");
-  if (in.known()) return fixed_dim(static_cast<int64_t>(size));
+  if (static_cast<double>(in.size) * static_cast<double>(scale) > 0x1p46) context.fail("the result has more than 2^46 elements");
+  const int64_t size = scaled_size(in.size, scale);
+  if (in.known()) return fixed_dim(size);
   // An open size keeps its symbol under a whole factor.
-  if (scale == std::floor(scale)) return {static_cast<int64_t>(size), in.symbol};
+  if (scale == std::floor(scale)) return {size, in.symbol};
   return context.unknown(0, axis);
 }
 
@@ -175,23 +176,41 @@ std::optional<std::vector<float>> resize_scales(ShapeContext& context) {
   return floats(context, place);
 }
 
+// The sizes asked for, by the policy; nullopt: not known.
+std::optional<std::vector<Dim>> resize_sizes(ShapeContext& context, const std::vector<size_t>& axes) {
+  const auto asked = context.has_input(3) ? context.content(3) : std::nullopt;
+  const std::string policy = attribute_string(context.node(), "keep_aspect_ratio_policy", "stretch");
+  if (!asked || asked->size() != axes.size() || policy == "stretch") return asked;
+  if (policy != "not_larger" && policy != "not_smaller") context.fail(fmt::format("keep_aspect_ratio_policy '{}' does not exist", policy));
+  std::vector<int64_t> in, sizes;
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const Dim& from = (*context.dims(0))[axes[i]];
+    if (!from.known() || from.size < 1 || !(*asked)[i].known()) return std::vector<Dim>{};
+    in.push_back(from.size);
+    sizes.push_back((*asked)[i].size);
+  }
+  std::vector<Dim> kept;
+  for (const int64_t size : keep_aspect(in, sizes, policy == "not_larger").sizes) kept.push_back(fixed_dim(size));
+  return kept;
+}
+
 // Where `axes` is given, the others stay.
 void resize(ShapeContext& context) {
   const auto& x = context.dims(0);
   context.set(0, context.type(0), std::nullopt);
   if (!x) return;
-  std::vector<int64_t> axes = attribute_ints(context.node(), "axes", {});
-  if (axes.empty()) {
-    axes.resize(x->size());
-    std::iota(axes.begin(), axes.end(), int64_t{0});
+  std::vector<size_t> axes(x->size());
+  std::iota(axes.begin(), axes.end(), size_t{0});
+  if (const auto given = attribute_ints(context.node(), "axes", {}); !given.empty()) {
+    axes.clear();
+    for (const int64_t axis : given) axes.push_back(context.axis(axis, x->size()));
   }
   const auto scales = resize_scales(context);
-  const auto sizes = context.has_input(3) ? context.content(3) : std::nullopt;
-  const bool stretches = attribute_string(context.node(), "keep_aspect_ratio_policy", "stretch") == "stretch";
+  const auto sizes = resize_sizes(context, axes);
   Dims out = *x;
   for (size_t i = 0; i < axes.size(); ++i) {
-    const size_t axis = context.axis(axes[i], x->size());
-    if (sizes && sizes->size() == axes.size() && stretches)
+    const size_t axis = axes[i];
+    if (sizes && sizes->size() == axes.size())
       out[axis] = (*sizes)[i];
     else if (!sizes && scales && scales->size() == axes.size())
       out[axis] = scaled(context, (*x)[axis], (*scales)[i], axis);

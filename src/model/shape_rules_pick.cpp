@@ -1,6 +1,7 @@
 // Operators that pick some elements.
 #include "model/graph_tools.h"
 #include "model/shape_rules.h"
+#include "model/slicing.h"
 
 #include <fmt/format.h>
 
@@ -36,22 +37,6 @@ std::optional<SliceArguments> slice_arguments(ShapeContext& context) {
   if (arguments.ends.size() != count || arguments.axes.size() != count || arguments.steps.size() != count)
     context.fail("starts, ends, axes and steps differ in length");
   return arguments;
-}
-
-struct SliceRange {
-  int64_t begin = 0, step = 1, count = 0;
-};
-
-// As Python slices: counted from the end when negative, clamped.
-SliceRange slice_range(int64_t size, int64_t start, int64_t end, int64_t step) {
-  if (start < 0) start += size;
-  if (end < 0 && end > INT64_MIN + size) end += size;
-  const int64_t low = step > 0 ? 0 : -1, high = step > 0 ? size : size - 1;
-  start = std::clamp(start, step > 0 ? int64_t{0} : low, std::max(low, high));
-  end = std::clamp(end, low, std::max(low, high));
-  const __int128 distance = step > 0 ? end - start : start - end;
-  const __int128 stride = step > 0 ? step : -static_cast<__int128>(step);
-  return {start, step, distance <= 0 ? 0 : static_cast<int64_t>((distance + stride - 1) / stride)};
 }
 
 Dim sliced(ShapeContext& context, const Dim& in, const SliceArguments& arguments, size_t i, size_t axis) {
@@ -147,7 +132,7 @@ void top_k(ShapeContext& context) {
 
 void non_zero(ShapeContext& context) {
   const auto& x = context.dims(0);
-  const Dim rank = x ? fixed_dim(static_cast<int64_t>(x->size())) : context.unknown(0, 0);
+  const Dim rank = x ? fixed_dim(std::max<int64_t>(1, static_cast<int64_t>(x->size()))) : context.unknown(0, 0);
   context.set(0, DataType::i64, Dims{rank, context.unknown(0, 1)});
 }
 

@@ -204,21 +204,6 @@ void expand(ShapeContext& context) {
   context.set(0, context.type(0), std::move(out));
 }
 
-void range(ShapeContext& context) {
-  Dims out{context.unknown(0, 0)};
-  const auto start = context.integers(0), limit = context.integers(1), delta = context.integers(2);
-  if (start && limit && delta && start->size() == 1 && limit->size() == 1 && delta->size() == 1) {
-    if (delta->front() == 0) context.fail("its step is 0");
-    // In 128 bits: the difference of two 64-bit numbers may not fit into one.
-    const __int128 difference = static_cast<__int128>(limit->front()) - start->front();
-    const __int128 step = delta->front();
-    const __int128 count = std::max<__int128>(0, (difference + step - (step > 0 ? 1 : -1)) / step);
-    if (count > (int64_t{1} << 46)) context.fail("it has more than 2^46 elements");
-    out[0] = fixed_dim(static_cast<int64_t>(count));
-  }
-  context.set(0, context.type(0), std::move(out));
-}
-
 const bool registered = add_shape_rules({{"Flatten", flatten},
                                          {"Reshape", reshape},
                                          {"Squeeze", squeeze},
@@ -228,8 +213,7 @@ const bool registered = add_shape_rules({{"Flatten", flatten},
                                          {"Cast", cast},
                                          {"CastLike", cast_like},
                                          {"ConstantOfShape", constant_of_shape},
-                                         {"Expand", expand},
-                                         {"Range", range}});
+                                         {"Expand", expand}});
 
 }  // namespace
 

@@ -1,6 +1,8 @@
 // Operators that only move values: any element type.
 #include "model/eval/operator.h"
+#include "model/eval/rearrange.h"
 #include "model/eval/strided.h"
+#include "model/slicing.h"
 
 #include <fmt/format.h>
 
@@ -24,16 +26,7 @@ std::vector<Tensor> transpose(const Call& call) {
   std::sort(sorted.begin(), sorted.end());
   for (size_t i = 0; i < sorted.size(); ++i)
     if (sorted.size() != x.shape.size() || sorted[i] != static_cast<int64_t>(i)) call.fail("perm does not name every axis once");
-  const auto strides = row_major_strides(x.shape);
-  Shape shape;
-  std::vector<int64_t> from;
-  for (int64_t axis : order) {
-    shape.push_back(x.shape[axis]);
-    from.push_back(strides[axis]);
-  }
-  Tensor y = make_tensor(x.type, shape);
-  copy_strided(shape, byte_size(x.type), {x.data.get(), from}, {bytes_of(y), row_major_strides(shape)});
-  return {y};
+  return {transposed(x, x.shape, order)};
 }
 
 std::vector<Tensor> concat(const Call& call) {
@@ -62,8 +55,8 @@ std::vector<Tensor> concat(const Call& call) {
 std::vector<int64_t> split_sizes(const Call& call, int64_t size) {
   const auto parts = static_cast<int64_t>(call.node.outputs.size());
   const int64_t each = (size + parts - 1) / parts;
-  std::vector<int64_t> equal(parts, each);
-  equal.back() = size - each * (parts - 1);
+  std::vector<int64_t> equal(parts);  // the last are smaller, or empty
+  for (int64_t i = 0; i < parts; ++i) equal[i] = std::clamp<int64_t>(size - i * each, 0, each);
   auto sizes = call.ints_or_input("split", 1, equal);
   const bool negative = std::any_of(sizes.begin(), sizes.end(), [](int64_t part) { return part < 0; });
   if (negative || static_cast<int64_t>(sizes.size()) != parts || std::accumulate(sizes.begin(), sizes.end(), int64_t{0}) != size)
@@ -90,20 +83,6 @@ std::vector<Tensor> split_tensor(const Call& call) {
   return parts;
 }
 
-struct Range {
-  int64_t start, step, count;
-};
-
-// Python's rules: ends beyond the axis are drawn in.
-Range slice_range(const Call& call, int64_t start, int64_t end, int64_t step, int64_t size) {
-  if (step == 0) call.fail("a step is 0");
-  const int64_t low = step > 0 ? 0 : -1, high = step > 0 ? size : size - 1;
-  const auto place = [=](int64_t i) { return std::clamp(i < 0 ? i + size : i, low, high); };
-  start = place(start), end = place(end);
-  const int64_t count = step > 0 ? (end - start + step - 1) / step : (start - end - step - 1) / -step;
-  return {start, step, std::max<int64_t>(0, count)};
-}
-
 std::vector<Tensor> slice(const Call& call) {
   const Tensor& x = call.input(0);
   const auto starts = call.ints_or_input("starts", 1, {}), ends = call.ints_or_input("ends", 2, {});
@@ -118,35 +97,15 @@ std::vector<Tensor> slice(const Call& call) {
   int64_t offset = 0;
   for (size_t i = 0; i < starts.size(); ++i) {
     const int64_t axis = call.axis(axes[i], x.shape.size());
-    const Range range = slice_range(call, starts[i], ends[i], steps[i], x.shape[axis]);
+    if (steps[i] == 0) call.fail("a step is 0");
+    const SliceRange range = slice_range(x.shape[axis], starts[i], ends[i], steps[i]);
     shape[axis] = range.count;
-    offset += range.start * strides[axis];
+    offset += range.begin * strides[axis];
     strides[axis] *= range.step;
   }
   Tensor y = make_tensor(x.type, shape);
   if (product_of(shape) > 0)
     copy_strided(shape, byte_size(x.type), {x.data.get() + offset * element_bytes(x), strides}, {bytes_of(y), row_major_strides(shape)});
-  return {y};
-}
-
-std::vector<Tensor> gather(const Call& call) {
-  const Tensor& x = call.input(0);
-  const auto axis = static_cast<size_t>(call.axis(call.int_of("axis", 0), x.shape.size()));
-  const std::vector<int64_t> indices = call.integers(1);
-  const std::span<const int64_t> all(x.shape);
-  Shape shape(all.begin(), all.begin() + static_cast<int64_t>(axis));
-  shape.insert(shape.end(), call.input(1).shape.begin(), call.input(1).shape.end());
-  shape.insert(shape.end(), all.begin() + static_cast<int64_t>(axis) + 1, all.end());
-  Tensor y = make_tensor(x.type, shape);
-  const int64_t outer = product_of(all.first(axis)), inner = product_of(all.subspan(axis + 1)) * element_bytes(x);
-  std::byte* to = bytes_of(y);
-  for (int64_t i = 0; i < outer; ++i) {
-    for (int64_t index : indices) {
-      const int64_t place = call.axis(index, static_cast<size_t>(x.shape[axis]));  // an index follows the rules of an axis
-      std::memcpy(to, x.data.get() + (i * x.shape[axis] + place) * inner, static_cast<size_t>(inner));
-      to += inner;
-    }
-  }
   return {y};
 }
 
@@ -179,65 +138,9 @@ std::vector<Tensor> where(const Call& call) {
   return {y};
 }
 
-// The value of the border: opset 2 has an attribute, later ones an input.
-Tensor border_of(const Call& call, const Tensor& x) {
-  if (call.has(2)) {
-    if (call.input(2).type != x.type || product_of(call.input(2).shape) != 1) call.fail("the border is not one value of the input's type");
-    return call.input(2);
-  }
-  Tensor border = make_tensor(x.type, {});
-  std::memset(bytes_of(border), 0, border.bytes());
-  if (x.type == DataType::f32) writable<float>(border)[0] = call.float_of("value", 0.0f);
-  return border;
-}
-
-// Begin and end of every axis, in ONNX's order: all begins, then all ends.
-std::vector<int64_t> all_pads(const Call& call, size_t rank) {
-  auto pads = call.ints_or_input("pads", 1, {});
-  if (!call.has(3)) {
-    if (pads.size() != 2 * rank) call.fail("pads do not have two numbers per axis");
-    return pads;
-  }
-  const auto axes = call.integers(3);
-  if (pads.size() != 2 * axes.size()) call.fail("pads do not have two numbers per axis");
-  std::vector<int64_t> all(2 * rank, 0);
-  for (size_t i = 0; i < axes.size(); ++i) {
-    const auto axis = static_cast<size_t>(call.axis(axes[i], rank));
-    all[axis] = pads[i], all[axis + rank] = pads[i + axes.size()];
-  }
-  return all;
-}
-
-std::vector<Tensor> pad(const Call& call) {
-  const Tensor& x = call.input(0);
-  if (const std::string mode = call.text_of("mode", "constant"); mode != "constant") call.refuse("mode " + mode + " is not handled here");
-  const size_t rank = x.shape.size();
-  const auto pads = all_pads(call, rank);
-  const auto from_strides = row_major_strides(x.shape);
-  Shape shape = x.shape, kept = x.shape;
-  for (size_t i = 0; i < rank; ++i) {
-    shape[i] += pads[i] + pads[i + rank];
-    kept[i] += std::min<int64_t>(0, pads[i]) + std::min<int64_t>(0, pads[i + rank]);  // negative pads cut off
-    if (shape[i] < 0 || kept[i] < 0) call.fail("pads cut off more than there is");
-  }
-  Tensor y = make_tensor(x.type, shape);
-  const Tensor border = border_of(call, x);
-  const auto to_strides = row_major_strides(shape);
-  copy_strided(shape, byte_size(x.type), {border.data.get(), std::vector<int64_t>(rank, 0)}, {bytes_of(y), to_strides});
-  int64_t from = 0, to = 0;
-  for (size_t i = 0; i < rank; ++i) {
-    from += std::max<int64_t>(0, -pads[i]) * from_strides[i];
-    to += std::max<int64_t>(0, pads[i]) * to_strides[i];
-  }
-  if (product_of(kept) > 0)
-    copy_strided(kept, byte_size(x.type), {x.data.get() + from * element_bytes(x), from_strides},
-                 {bytes_of(y) + to * element_bytes(x), to_strides});
-  return {y};
-}
-
 const bool registered[] = {
-    add_operator("Concat", concat), add_operator("Expand", expand),      add_operator("Gather", gather),       add_operator("Pad", pad),
-    add_operator("Slice", slice),   add_operator("Split", split_tensor), add_operator("Transpose", transpose), add_operator("Where", where),
+    add_operator("Concat", concat),      add_operator("Expand", expand),       add_operator("Slice", slice),
+    add_operator("Split", split_tensor), add_operator("Transpose", transpose), add_operator("Where", where),
 };
 
 }  // namespace

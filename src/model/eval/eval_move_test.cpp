@@ -39,6 +39,9 @@ TEST(EvalMove, SplitInItsThreeForms) {
   EXPECT_EQ(list_floats(old[0]), (Floats{0, 4}));
   const auto uneven = TestNode{"Split", {{"axis", int64_t{1}}, {"num_outputs", int64_t{3}}}, 18, 3}.run_all({counting({1, 5})});
   EXPECT_EQ(list_floats(uneven[2]), (Floats{4}));
+  const auto empty_last = TestNode{"Split", {{"axis", int64_t{1}}, {"num_outputs", int64_t{4}}}, 18, 4}.run_all({counting({1, 5})});
+  EXPECT_EQ(list_floats(empty_last[2]), (Floats{4}));
+  EXPECT_EQ(empty_last[3].shape, (Shape{1, 0}));
   EXPECT_THROW((TestNode{"Split", {{"axis", int64_t{1}}}, 17, 2}.run_all({x, longs({2}, {3, 2})})), Error);
 }
 
@@ -54,18 +57,12 @@ TEST(EvalMove, Slice) {
   EXPECT_EQ(sliced({-1}, {back}, {1}, {-2}), (Floats{3, 1, 7, 5, 11, 9}));
   EXPECT_EQ(sliced({-1}, {-3}, {0}, {-1}), (Floats{8, 9, 10, 11, 4, 5, 6, 7}));
   EXPECT_EQ(sliced({3}, {1}, {1}, {1}), (Floats{}));
+  EXPECT_EQ(sliced({1}, {far}, {1}, {far}), (Floats{1, 5, 9}));
+  EXPECT_EQ(sliced({1}, {back}, {1}, {back}), (Floats{1, 5, 9}));
+  EXPECT_EQ(sliced({-9}, {-12}, {1}, {-1}), (Floats{0, 4, 8}));  // drawn in to the first
   const TestNode old{"Slice", {{"starts", Ints{1}}, {"ends", Ints{2}}}, 9};
   EXPECT_EQ(list_floats(old.run({counting({3, 2})})), (Floats{2, 3}));
   EXPECT_THROW(sliced({0}, {1}, {0}, {0}), Error);
-}
-
-TEST(EvalMove, Gather) {
-  const Tensor x = counting({3, 2});
-  EXPECT_EQ(list_floats(TestNode{"Gather"}.run({x, longs({2}, {2, 0})})), (Floats{4, 5, 0, 1}));
-  EXPECT_EQ(list_floats(TestNode{"Gather", {{"axis", int64_t{1}}}}.run({x, longs({}, {-1})})), (Floats{1, 3, 5}));
-  EXPECT_EQ((TestNode{"Gather", {{"axis", int64_t{1}}}}.run({x, longs({}, {0})}).shape), (Shape{3}));
-  EXPECT_EQ(TestNode{"Gather"}.run({x, longs({2, 1}, {0, 1})}).shape, (Shape{2, 1, 2}));
-  EXPECT_THROW(TestNode{"Gather"}.run({x, longs({1}, {3})}), Error);
 }
 
 TEST(EvalMove, ExpandAndWhere) {
@@ -75,16 +72,6 @@ TEST(EvalMove, ExpandAndWhere) {
   EXPECT_EQ(TestNode{"Expand"}.run({floats({3, 1}, {1, 2, 3}), longs({1}, {1})}).shape, (Shape{3, 1}));
   const Tensor chosen = TestNode{"Where"}.run({flags({2, 1}, {1, 0}), floats({2}, {1, 2}), floats({}, {9})});
   EXPECT_EQ(list_floats(chosen), (Floats{1, 2, 9, 9}));
-}
-
-TEST(EvalMove, PadInBothForms) {
-  const Tensor x = floats({1, 2}, {1, 2});
-  EXPECT_EQ(list_floats(TestNode{"Pad"}.run({x, longs({4}, {1, 0, 0, 1})})), (Floats{0, 0, 0, 1, 2, 0}));
-  EXPECT_EQ(list_floats(TestNode{"Pad"}.run({x, longs({4}, {0, 1, 0, 0}), floats({}, {7})})), (Floats{7, 1, 2}));
-  EXPECT_EQ(list_floats(TestNode{"Pad", {{"pads", Ints{0, 0, 0, 2}}, {"value", 3.0f}}, 10}.run({x})), (Floats{1, 2, 3, 3}));
-  EXPECT_EQ(list_floats(TestNode{"Pad", {}, 18}.run({x, longs({2}, {1, 0}), Tensor{}, longs({1}, {-1})})), (Floats{0, 1, 2}));
-  EXPECT_EQ(list_floats(TestNode{"Pad"}.run({counting({1, 4}), longs({4}, {0, -1, 0, 1})})), (Floats{1, 2, 3, 0}));
-  EXPECT_THROW((TestNode{"Pad", {{"mode", std::string("reflect")}}}.run({x, longs({4}, {0, 0, 0, 0})})), Error);
 }
 
 }  // namespace

@@ -1,0 +1,211 @@
+#include "model/resampling.h"
+
+#include "model/graph_tools.h"
+
+#include <deepgap/error.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+
+namespace deepgap {
+namespace {
+
+[[noreturn]] void fail(const Node& node, ErrorKind kind, const std::string& cause) {
+  throw Error(kind, fmt::format("node '{}' ({}): {}", node.name, node.op, cause));
+}
+
+template <typename T>
+std::vector<T> list_of(const Tensor* tensor) {
+  std::vector<T> values(tensor == nullptr ? 0 : static_cast<size_t>(element_count(tensor->shape)));
+  if (!values.empty()) std::memcpy(values.data(), tensor->data.get(), values.size() * sizeof(T));  // the bytes may be unaligned
+  return values;
+}
+
+// Scales as an attribute (Upsample-7), input 1 (to opset 10) or input 2.
+std::vector<float> scales_of(const Node& node, int opset, const ResizeInput& input) {
+  if (const auto found = node.attributes.find("scales"); found != node.attributes.end()) {
+    if (const auto* scales = std::get_if<std::vector<float>>(&found->second)) return *scales;
+    fail(node, ErrorKind::input, "scales should be a list of floats");
+  }
+  const Tensor* scales = input(node.op == "Upsample" || opset < 11 ? 1 : 2);
+  if (scales != nullptr && scales->type != DataType::f32) fail(node, ErrorKind::input, "scales should be float32");
+  return list_of<float>(scales);
+}
+
+std::vector<int64_t> sizes_of(const Node& node, int opset, const ResizeInput& input) {
+  const Tensor* sizes = node.op == "Resize" && opset >= 11 ? input(3) : nullptr;
+  if (sizes != nullptr && sizes->type != DataType::i64) fail(node, ErrorKind::input, "sizes should be int64");
+  return list_of<int64_t>(sizes);
+}
+
+std::vector<size_t> axes_of(const Node& node, size_t rank) {
+  std::vector<int64_t> all(rank);
+  std::iota(all.begin(), all.end(), int64_t{0});
+  const auto count = static_cast<int64_t>(rank);
+  std::vector<size_t> axes;
+  for (const int64_t axis : attribute_ints(node, "axes", all)) {
+    if (axis < -count || axis >= count) fail(node, ErrorKind::input, fmt::format("axis {} does not exist in rank {}", axis, rank));
+    axes.push_back(static_cast<size_t>(axis < 0 ? axis + count : axis));
+  }
+  return axes;
+}
+
+void set_scales(const Node& node, const std::vector<float>& scales, std::vector<ResizedAxis>& axes) {
+  for (size_t i = 0; i < axes.size(); ++i) {
+    if (!(scales[i] > 0) || !std::isfinite(scales[i])) fail(node, ErrorKind::input, fmt::format("scale {} is not positive", scales[i]));
+    axes[i].scale = scales[i];
+    axes[i].out = scaled_size(axes[i].in, scales[i]);
+  }
+}
+
+void set_sizes(const Node& node, const std::vector<int64_t>& sizes, std::vector<ResizedAxis>& axes) {
+  const std::string policy = attribute_string(node, "keep_aspect_ratio_policy", "stretch");
+  std::vector<int64_t> in;
+  for (const ResizedAxis& axis : axes) in.push_back(axis.in);
+  const KeptAspect kept = policy == "stretch" ? KeptAspect{0, sizes} : keep_aspect(in, sizes, policy == "not_larger");
+  for (size_t i = 0; i < axes.size(); ++i) {
+    if (kept.sizes[i] < 0) fail(node, ErrorKind::input, fmt::format("size {} is negative", kept.sizes[i]));
+    axes[i].out = kept.sizes[i];
+    axes[i].scale = policy == "stretch" ? static_cast<float>(axes[i].out) / static_cast<float>(axes[i].in) : kept.scale;
+  }
+}
+
+void set_crop(const Node& node, const ResizeInput& input, std::vector<ResizedAxis>& axes) {
+  const Tensor* crop = input(1);
+  if (crop != nullptr && crop->type != DataType::f32) fail(node, ErrorKind::refused, "roi that is not float32 is not handled here");
+  const auto ends = list_of<float>(crop);
+  if (ends.size() != 2 * axes.size()) fail(node, ErrorKind::input, "roi does not have a beginning and an end for each axis");
+  for (size_t i = 0; i < axes.size(); ++i) {
+    axes[i].crop_begin = ends[i];
+    axes[i].crop_end = ends[i + axes.size()];
+  }
+}
+
+float position(const std::string& coordinates, const ResizedAxis& axis, int64_t i) {
+  const auto x = static_cast<float>(i), in = static_cast<float>(axis.in), out = static_cast<float>(axis.out);
+  if (coordinates == "asymmetric") return x / axis.scale;
+  if (coordinates == "align_corners") return axis.out == 1 ? 0 : x * (in - 1) / (out - 1);
+  if (coordinates == "tf_half_pixel_for_nn") return (x + 0.5f) / axis.scale;
+  if (coordinates == "tf_crop_and_resize") {
+    if (axis.out == 1) return 0.5f * (axis.crop_begin + axis.crop_end) * (in - 1);
+    return axis.crop_begin * (in - 1) + x * (axis.crop_end - axis.crop_begin) * (in - 1) / (out - 1);
+  }
+  if (coordinates == "pytorch_half_pixel" && axis.out == 1) return 0;
+  const float half_pixel = (x + 0.5f) / axis.scale - 0.5f;
+  if (coordinates != "half_pixel_symmetric") return half_pixel;
+  const float center = in / 2, filled = out / (axis.scale * in);  // what rounding the size down left over, on both sides alike
+  return center * (1 - filled) + half_pixel;
+}
+
+int64_t nearest(const Resizing& resizing, const ResizedAxis& axis, float x) {
+  const std::string& mode = resizing.nearest_mode;
+  const bool up = mode == "ceil" || (mode == "simple" && axis.scale < 1);
+  const bool half_down = mode == "round_prefer_floor" && x == std::floor(x) + 0.5f;
+  const float at = up ? std::ceil(x) : mode == "floor" || mode == "simple" || half_down ? std::floor(x) : std::round(x);
+  return static_cast<int64_t>(at);
+}
+
+// Keys' kernel with coefficient a at distances s + 1, s, 1 - s and 2 - s.
+std::array<float, 4> cubic_weights(float s, float a) {
+  const float t = 1 - s;
+  return {((a * (s + 1) - 5 * a) * (s + 1) + 8 * a) * (s + 1) - 4 * a, ((a + 2) * s - (a + 3)) * s * s + 1,
+          ((a + 2) * t - (a + 3)) * t * t + 1, ((a * (t + 1) - 5 * a) * (t + 1) + 8 * a) * (t + 1) - 4 * a};
+}
+
+void set_linear(const ResizedAxis& axis, size_t i, float x, Taps& taps) {
+  const float inside = std::clamp(x, 0.0f, static_cast<float>(axis.in - 1));
+  const auto low = static_cast<int64_t>(inside);
+  taps.positions[0][i] = low;
+  taps.positions[1][i] = std::min(low + 1, axis.in - 1);
+  taps.weights[1][i] = inside - static_cast<float>(low);
+  taps.weights[0][i] = 1 - taps.weights[1][i];
+}
+
+void set_cubic(const Resizing& resizing, const ResizedAxis& axis, size_t i, float x, Taps& taps) {
+  const auto low = static_cast<int64_t>(std::floor(x));
+  auto weights = cubic_weights(x - static_cast<float>(low), resizing.cubic_coefficient);
+  float sum = 0;
+  for (int64_t t = 0; t < 4; ++t) {
+    const int64_t at = low - 1 + t, inside = std::clamp<int64_t>(at, 0, axis.in - 1);
+    if (resizing.exclude_outside && at != inside) weights[static_cast<size_t>(t)] = 0;
+    sum += weights[static_cast<size_t>(t)];
+    taps.positions[static_cast<size_t>(t)][i] = inside;
+  }
+  for (size_t t = 0; t < 4; ++t) taps.weights[t][i] = resizing.exclude_outside ? weights[t] / sum : weights[t];
+}
+
+}  // namespace
+
+KeptAspect keep_aspect(const std::vector<int64_t>& in, const std::vector<int64_t>& asked, bool not_larger) {
+  KeptAspect kept;
+  for (size_t i = 0; i < in.size(); ++i) {
+    const float scale = static_cast<float>(asked[i]) / static_cast<float>(in[i]);
+    kept.scale = i == 0 ? scale : not_larger ? std::min(kept.scale, scale) : std::max(kept.scale, scale);
+  }
+  for (const int64_t size : in) kept.sizes.push_back(static_cast<int64_t>(std::round(kept.scale * static_cast<float>(size))));
+  return kept;
+}
+
+int64_t scaled_size(int64_t in, float scale) {
+  if (scale == 1) return in;  // which may be more than a float holds
+  return static_cast<int64_t>(std::floor(static_cast<float>(in) * scale));
+}
+
+Resizing resizing_of(const Node& node, int opset, const Shape& shape, const ResizeInput& input) {
+  if (attribute_int(node, "antialias", 0) != 0) fail(node, ErrorKind::refused, "antialias is not handled here");
+  const bool old = node.op == "Upsample" || opset < 11;
+  Resizing resizing{.mode = attribute_string(node, "mode", "nearest"),
+                    .coordinates = old ? "asymmetric" : attribute_string(node, "coordinate_transformation_mode", "half_pixel"),
+                    .nearest_mode = old ? "simple" : attribute_string(node, "nearest_mode", "round_prefer_floor"),
+                    .cubic_coefficient = attribute_float(node, "cubic_coeff_a", -0.75f),
+                    .exclude_outside = attribute_int(node, "exclude_outside", 0) != 0,
+                    .extrapolation_value = attribute_float(node, "extrapolation_value", 0),
+                    .axes = {}};
+  if (resizing.mode != "nearest" && resizing.mode != "linear" && resizing.mode != "cubic")
+    fail(node, ErrorKind::input, "mode '" + resizing.mode + "' does not exist");
+  std::vector<ResizedAxis> axes;
+  for (const size_t axis : axes_of(node, shape.size())) axes.push_back({.axis = axis, .in = shape[axis]});
+  const auto scales = scales_of(node, opset, input);
+  const auto sizes = sizes_of(node, opset, input);
+  if ((sizes.empty() ? scales.size() : sizes.size()) != axes.size())
+    fail(node, ErrorKind::input, fmt::format("{} scales and {} sizes for {} axes", scales.size(), sizes.size(), axes.size()));
+  if (sizes.empty())
+    set_scales(node, scales, axes);
+  else
+    set_sizes(node, sizes, axes);
+  const bool crops = resizing.coordinates == "tf_crop_and_resize";
+  if (crops) set_crop(node, input, axes);
+  for (const ResizedAxis& axis : axes) {
+    const bool whole = !crops || (axis.crop_begin == 0 && axis.crop_end == 1);
+    if (axis.in == 0 && axis.out > 0) fail(node, ErrorKind::input, fmt::format("axis {} is empty and is to have {}", axis.axis, axis.out));
+    if (axis.in != axis.out || axis.scale != 1 || !whole) resizing.axes.push_back(axis);
+  }
+  return resizing;
+}
+
+Taps taps_of(const Resizing& resizing, const ResizedAxis& axis) {
+  const size_t count = resizing.mode == "nearest" ? 1 : resizing.mode == "linear" ? 2 : 4, size = static_cast<size_t>(axis.out);
+  Taps taps;
+  taps.positions.assign(count, std::vector<int64_t>(size));
+  if (count > 1) taps.weights.assign(count, std::vector<float>(size));
+  const bool crops = resizing.coordinates == "tf_crop_and_resize";
+  if (crops) taps.outside.resize(size);
+  for (size_t i = 0; i < size; ++i) {
+    const float x = position(resizing.coordinates, axis, static_cast<int64_t>(i));
+    if (crops) taps.outside[i] = x < 0 || x > static_cast<float>(axis.in - 1);
+    if (count == 1)
+      taps.positions[0][i] = std::clamp<int64_t>(nearest(resizing, axis, x), 0, axis.in - 1);
+    else if (count == 2)
+      set_linear(axis, i, x, taps);
+    else
+      set_cubic(resizing, axis, i, x, taps);
+  }
+  return taps;
+}
+
+}  // namespace deepgap

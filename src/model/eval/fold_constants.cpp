@@ -3,6 +3,8 @@
 #include "model/eval/evaluator.h"
 #include "model/graph_tools.h"
 
+#include <deepgap/error.h>
+
 #include <algorithm>
 #include <set>
 
@@ -74,11 +76,48 @@ std::optional<std::vector<Tensor>> folded(const Graph& graph, const Node& node, 
   std::vector<Tensor> inputs;
   for (ValueId id : node.inputs) {
     const Tensor* tensor = id == no_value ? nullptr : constant_of(graph, id);
-    if (id != no_value && tensor == nullptr) return std::nullopt;
+    if (id != no_value && (tensor == nullptr || tensor->data == nullptr)) return std::nullopt;
     inputs.push_back(tensor == nullptr ? Tensor{} : *tensor);
   }
   if (!small_enough(graph, node, inputs)) return std::nullopt;
-  return evaluate_node(graph, node, inputs);
+  try {
+    return evaluate_node(graph, node, inputs);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::refused) throw;
+    return std::nullopt;  // a mode or a type that an engine may have
+  }
+}
+
+void set_constant(Graph& graph, ValueId id, Tensor tensor) {
+  Value& value = graph.values[static_cast<size_t>(id)];
+  value.type = tensor.type;
+  value.dims = Dims{};
+  for (const int64_t size : tensor.shape) value.dims->push_back({size, ""});
+  graph.constants[id] = std::move(tensor);
+}
+
+// Whether there was anything to fold.
+bool fold_once(Graph& graph, const std::set<std::string>& known_operators, bool keep_quantized) {
+  std::vector<Node> kept;
+  for (Node& node : graph.nodes) {
+    const auto results = folded(graph, node, known_operators, keep_quantized);
+    if (!results) {
+      kept.push_back(std::move(node));
+      continue;
+    }
+    for (size_t k = 0; k < node.outputs.size() && k < results->size(); ++k)
+      if (node.outputs[k] != no_value) set_constant(graph, node.outputs[k], (*results)[k]);
+  }
+  const bool any = kept.size() < graph.nodes.size();
+  graph.nodes = std::move(kept);
+  return any;
+}
+
+bool has_open_shapes(const Graph& graph) {
+  return std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const Node& node) {
+    return std::any_of(node.outputs.begin(), node.outputs.end(),
+                       [&](ValueId id) { return id != no_value && !all_known(graph.values[static_cast<size_t>(id)].dims); });
+  });
 }
 
 }  // namespace
@@ -86,26 +125,8 @@ std::optional<std::vector<Tensor>> folded(const Graph& graph, const Node& node, 
 void fold_constants(Graph& graph, bool keep_quantized) {
   const auto names = evaluated_operators();
   const std::set<std::string> known_operators(names.begin(), names.end());
-  std::vector<bool> erase(graph.nodes.size(), false);
-  for (size_t i = 0; i < graph.nodes.size(); ++i) {
-    const auto results = folded(graph, graph.nodes[i], known_operators, keep_quantized);
-    if (!results) continue;
-    for (size_t k = 0; k < graph.nodes[i].outputs.size() && k < results->size(); ++k) {
-      const ValueId id = graph.nodes[i].outputs[k];
-      if (id == no_value) continue;
-      auto& value = graph.values[static_cast<size_t>(id)];
-      value.type = (*results)[k].type;
-      value.dims = Dims{};
-      for (int64_t size : (*results)[k].shape) value.dims->push_back({size, ""});
-      graph.constants[id] = (*results)[k];
-    }
-    erase[i] = true;
-  }
-  std::vector<Node> kept;
-  for (size_t i = 0; i < graph.nodes.size(); ++i) {
-    if (!erase[i]) kept.push_back(std::move(graph.nodes[i]));
-  }
-  graph.nodes = std::move(kept);
+  // Inference follows integers; a size that was computed with floats it sees once that is a constant, and there is more to fold then.
+  while (fold_once(graph, known_operators, keep_quantized) && has_open_shapes(graph)) infer_shapes(graph);
 }
 
 }  // namespace deepgap

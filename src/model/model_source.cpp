@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "model/content_check.h"
+#include "model/control_flow.h"
 #include "model/graph_tools.h"
 #include "model/model_of.h"
 #include "model/onnx_reader.h"
@@ -65,17 +66,27 @@ Graph sized(Graph graph, const ModelRequest& request) {
   return request.shapes.empty() ? std::move(graph) : bind_shapes(graph, request.shapes);
 }
 
+// What goes wrong with a file's content begins with its path.
+template <typename Work>
+void naming(const std::string& path, Work work) {
+  try {
+    work();
+  } catch (const Error& error) {
+    throw Error(error.kind(), fmt::format("{}: {}", path, error.what()));
+  }
+}
+
 Graph file_graph(const ModelRequest& request) {
   if (request.weights != "onnx" && request.weights != "seeded")
     throw Error(ErrorKind::usage, fmt::format("weights '{}': an ONNX file brings its own, leave --weights out", request.weights));
   Graph graph = read_onnx(request.name);
-  try {
+  naming(request.name, [&] {
     check_scaling(graph);
     check_constants(graph);
-  } catch (const Error& error) {
-    throw Error(error.kind(), fmt::format("{}: {}", request.name, error.what()));
-  }
-  return sized(std::move(graph), request);
+  });
+  graph = sized(std::move(graph), request);
+  naming(request.name, [&] { inline_control_flow(graph); });
+  return graph;
 }
 
 std::string weights_path(const ModelRequest& request) {
@@ -126,11 +137,7 @@ void fill_weights(Graph& graph, const ModelRequest& request) {
   } else {
     const std::string path = weights_path(request);
     fill_from_file(graph, path);
-    try {
-      check_constants(graph);
-    } catch (const Error& error) {
-      throw Error(error.kind(), fmt::format("{}: {}", path, error.what()));
-    }
+    naming(path, [&] { check_constants(graph); });
   }
 }
 

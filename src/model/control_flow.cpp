@@ -1,0 +1,361 @@
+#include "model/control_flow.h"
+
+#include "model/eval/fold_constants.h"
+#include "model/graph_tools.h"
+#include "model/known_contents.h"
+
+#include <deepgap/error.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <set>
+#include <unordered_map>
+#include <utility>
+
+namespace deepgap {
+namespace {
+
+constexpr size_t most_nodes = 1'000'000;  // Loops in Loops multiply
+
+using Names = std::unordered_map<std::string, std::string>;
+
+bool is_control_flow(const Node& node) { return node.domain.empty() && (node.op == "If" || node.op == "Loop"); }
+
+[[noreturn]] void fail(const Node& node, const std::string& cause) {
+  throw Error(ErrorKind::input, fmt::format("node '{}' ({}): {}", node.name, node.op, cause));
+}
+
+const Graph& body_of(const Node& node, const char* attribute) {
+  const auto found = node.attributes.find(attribute);
+  const auto* body = found == node.attributes.end() ? nullptr : std::get_if<std::shared_ptr<const Graph>>(&found->second);
+  if (body == nullptr || *body == nullptr) fail(node, fmt::format("it has no {}", attribute));
+  return **body;
+}
+
+// The body reads values of the graphs around it by their names, which are others now.
+std::shared_ptr<const Graph> with_outer_names(const Graph& body, const Names& names) {
+  const std::set<std::string> captured = captured_names(body);
+  auto renamed = std::make_shared<Graph>(body);
+  for (Value& value : renamed->values) {
+    const auto found = names.find(value.name);
+    if (found != names.end() && captured.contains(value.name)) value.name = found->second;
+  }
+  for (Node& node : renamed->nodes)
+    for (auto& [name, attribute] : node.attributes)
+      if (const auto* inner = std::get_if<std::shared_ptr<const Graph>>(&attribute)) attribute = with_outer_names(**inner, names);
+  return renamed;
+}
+
+// One flag or number that is known.
+template <typename T>
+std::optional<T> known(const Graph& graph, ValueId id, DataType type) {
+  const Tensor* tensor = constant_of(graph, id);
+  if (tensor == nullptr || tensor->type != type || element_count(tensor->shape) != 1) return std::nullopt;
+  T value;
+  std::memcpy(&value, tensor->data.get(), sizeof(value));  // the bytes may be unaligned
+  return value;
+}
+
+Tensor scalar(int64_t value) {
+  Tensor tensor = make_tensor(DataType::i64, {});
+  writable<int64_t>(tensor)[0] = value;
+  return tensor;
+}
+Tensor flag(bool value) {
+  Tensor tensor = make_tensor(DataType::boolean, {});
+  writable<uint8_t>(tensor)[0] = value;
+  return tensor;
+}
+
+class Inliner {
+ public:
+  explicit Inliner(Graph graph) : graph_(std::move(graph)) {
+    for (size_t i = 0; i < graph_.values.size(); ++i) ids_.emplace(graph_.values[i].name, static_cast<ValueId>(i));
+    for (const Node& node : graph_.nodes) node_names_.insert(node.name);
+  }
+
+  void inline_all() {
+    fold();
+    // Nothing that comes later decides what came before.
+    for (size_t undecided = 0;;) {
+      const auto at = position_of(undecided);
+      if (!at) return;
+      const Node node = graph_.nodes[*at];  // by value: the nodes move
+      if (node.op == "If" ? take_branch(*at, node) : unroll(*at, node))
+        fold();
+      else
+        ++undecided;
+    }
+  }
+
+  Graph take() { return std::move(graph_); }
+
+ private:
+  // Of the If or Loop after `before` others.
+  std::optional<size_t> position_of(size_t before) const {
+    for (size_t i = 0; i < graph_.nodes.size(); ++i)
+      if (is_control_flow(graph_.nodes[i]) && before-- == 0) return i;
+    return std::nullopt;
+  }
+
+  // From here on everything that constants and known sizes decide is a constant.
+  void fold() {
+    auto contents = known_contents(graph_);
+    std::erase_if(graph_.nodes, [&](const Node& node) {
+      return std::all_of(node.outputs.begin(), node.outputs.end(), [&](ValueId id) { return id == no_value || contents.contains(id); });
+    });
+    for (const Node& node : graph_.nodes)
+      for (const ValueId id : node.outputs) contents.erase(id);  // of a node that stays for its other outputs
+    graph_.constants.merge(contents);
+    fold_constants(graph_, true);
+    infer_shapes(graph_);
+  }
+
+  std::string unused_name(const std::string& wanted) {
+    std::string name = wanted;
+    for (int copy = 2; ids_.contains(name) || node_names_.contains(name); ++copy) name = fmt::format("{}#{}", wanted, copy);
+    return name;
+  }
+
+  ValueId add_value(const std::string& wanted, const Value& like) {
+    const auto id = static_cast<ValueId>(graph_.values.size());
+    Value value{unused_name(wanted), like.type, like.dims};
+    // An open size inside of a body has a name that nothing binds.
+    if (value.dims && std::any_of(value.dims->begin(), value.dims->end(), [](const Dim& dim) { return !dim.known(); })) value.dims.reset();
+    ids_.emplace(value.name, id);
+    graph_.values.push_back(std::move(value));
+    return id;
+  }
+
+  ValueId add_constant(const std::string& wanted, Tensor tensor) {
+    Dims dims;
+    for (const int64_t size : tensor.shape) dims.push_back({size, ""});
+    const ValueId id = add_value(wanted, {"", tensor.type, dims});
+    graph_.constants.emplace(id, std::move(tensor));
+    return id;
+  }
+
+  void add_node(const std::string& op, std::vector<ValueId> inputs, ValueId output, std::map<std::string, Attribute> attributes = {}) {
+    const std::string name = unused_name(graph_.values[static_cast<size_t>(output)].name + "/" + op);
+    node_names_.insert(name);
+    graph_.nodes.push_back({name, op, "", std::move(inputs), {output}, std::move(attributes)});
+  }
+
+  // Behind the graph's nodes. The ids that the body's outputs have here.
+  std::vector<ValueId> append(const Graph& body, const std::vector<ValueId>& arguments, const std::string& prefix, const Node& owner) {
+    std::vector<ValueId> here(body.values.size(), no_value);
+    for (size_t i = 0; i < arguments.size(); ++i) here[static_cast<size_t>(body.inputs[i])] = arguments[i];
+    for (const auto& [id, tensor] : body.constants)
+      here[static_cast<size_t>(id)] = add_constant(prefix + body.values[static_cast<size_t>(id)].name, tensor);
+    for (const Node& node : body.nodes)
+      for (const ValueId id : node.outputs)
+        if (id != no_value)
+          here[static_cast<size_t>(id)] =
+              add_value(prefix + body.values[static_cast<size_t>(id)].name, body.values[static_cast<size_t>(id)]);
+    Names names;
+    for (size_t i = 0; i < here.size(); ++i) {
+      if (here[i] == no_value) here[i] = outer_value(body.values[i].name, owner);
+      names[body.values[i].name] = graph_.values[static_cast<size_t>(here[i])].name;
+    }
+    for (Node node : body.nodes) {
+      node.name = unused_name(prefix + node.name);
+      node_names_.insert(node.name);
+      for (auto* ids : {&node.inputs, &node.outputs})
+        for (ValueId& id : *ids)
+          if (id != no_value) id = here[static_cast<size_t>(id)];
+      for (auto& [name, attribute] : node.attributes)
+        if (const auto* inner = std::get_if<std::shared_ptr<const Graph>>(&attribute)) attribute = with_outer_names(**inner, names);
+      graph_.nodes.push_back(std::move(node));
+    }
+    std::vector<ValueId> outputs;
+    for (const ValueId id : body.outputs) outputs.push_back(here[static_cast<size_t>(id)]);
+    return outputs;
+  }
+
+  ValueId outer_value(const std::string& name, const Node& owner) const {
+    const auto found = ids_.find(name);
+    if (found == ids_.end()) fail(owner, fmt::format("its body reads '{}', which nothing makes", name));
+    return found->second;
+  }
+
+  // The graph's nodes, which leaves it without any: put aside while others are made.
+  std::vector<Node> set_aside() { return std::exchange(graph_.nodes, {}); }
+  void put_back(std::vector<Node>& nodes, size_t begin, size_t end) {
+    const auto at = [&](size_t i) { return std::make_move_iterator(nodes.begin() + static_cast<std::ptrdiff_t>(i)); };
+    graph_.nodes.insert(graph_.nodes.end(), at(begin), at(end));
+  }
+
+  void name_outputs(const std::vector<ValueId>& from, const Node& node) {
+    for (size_t i = 0; i < node.outputs.size(); ++i)
+      if (node.outputs[i] != no_value) add_node("Identity", {from[i]}, node.outputs[i]);
+  }
+
+  bool take_branch(size_t at, const Node& node) {
+    const Graph &then = body_of(node, "then_branch"), &otherwise = body_of(node, "else_branch");
+    if (then.outputs.size() < node.outputs.size() || otherwise.outputs.size() < node.outputs.size())
+      fail(node,
+           fmt::format("it has {} outputs, its branches {} and {}", node.outputs.size(), then.outputs.size(), otherwise.outputs.size()));
+    for (size_t i = 0; i < node.outputs.size(); ++i) require_same_type(node, then, otherwise, i);
+    if (node.inputs.size() != 1) fail(node, fmt::format("it has {} inputs instead of one condition", node.inputs.size()));
+    const auto condition = known<uint8_t>(graph_, node.inputs[0], DataType::boolean);
+    if (!condition) return false;
+    std::vector<Node> others = set_aside();
+    put_back(others, 0, at);
+    name_outputs(append(*condition != 0 ? then : otherwise, {}, node.name + "/", node), node);
+    put_back(others, at + 1, others.size());
+    return true;
+  }
+
+  // Of outputs whose type the file says: those with a shape.
+  static void require_same_type(const Node& node, const Graph& then, const Graph& otherwise, size_t i) {
+    const Value &a = then.values[static_cast<size_t>(then.outputs[i])], &b = otherwise.values[static_cast<size_t>(otherwise.outputs[i])];
+    if (a.dims && b.dims && a.type != b.type)
+      fail(node, fmt::format("its branches differ: output {} is {} in one and {} in the other", i, name_of(a.type), name_of(b.type)));
+  }
+
+  // How many iterations there are and may be.
+  struct Bounds {
+    int64_t most = INT64_MAX;
+    bool begins = true;
+  };
+  // nullopt: not known.
+  std::optional<Bounds> bounds_of(const Node& node) const {
+    Bounds bounds;
+    const auto given = [&](size_t i) { return i < node.inputs.size() && node.inputs[i] != no_value; };
+    if (given(0)) {
+      const auto most = known<int64_t>(graph_, node.inputs[0], DataType::i64);
+      if (!most) return std::nullopt;
+      bounds.most = std::max<int64_t>(0, *most);
+    }
+    if (given(1)) {
+      const auto condition = known<uint8_t>(graph_, node.inputs[1], DataType::boolean);
+      if (!condition) return std::nullopt;
+      bounds.begins = *condition != 0;
+    }
+    return bounds;
+  }
+
+  // What a Loop has become so far.
+  struct Unrolled {
+    std::vector<Node> nodes;
+    std::vector<ValueId> state;                 // the carried values
+    std::vector<std::vector<ValueId>> scanned;  // what each iteration gave
+  };
+
+  bool unroll(size_t at, const Node& node) {
+    const Graph& body = body_of(node, "body");
+    const size_t carried = node.inputs.size() < 2 ? 0 : node.inputs.size() - 2;
+    if (body.inputs.size() != carried + 2 || body.outputs.size() < carried + 1 || body.outputs.size() < node.outputs.size() + 1)
+      fail(node, fmt::format("it carries {} values and has {} outputs, its body has {} inputs and {} outputs", carried, node.outputs.size(),
+                             body.inputs.size(), body.outputs.size()));
+    const auto bounds = bounds_of(node);
+    const bool is_while = bounds && bounds->most > INT32_MAX;  // as exporters write it
+    if (!bounds || (bounds->most > most_iterations && !is_while)) return false;
+    const size_t values_before = graph_.values.size();
+    std::vector<Node> others = set_aside();
+    Unrolled loop{{}, {node.inputs.end() - static_cast<std::ptrdiff_t>(carried), node.inputs.end()}, {}};
+    loop.scanned.resize(body.outputs.size() - 1 - carried);
+    if (!iterate(node, body, *bounds, loop) || !stack_scanned(node, body, loop)) {
+      forget_values_from(values_before);
+      graph_.nodes = std::move(others);
+      return false;
+    }
+    name_outputs(loop.state, node);
+    std::vector<Node> last = set_aside();
+    put_back(others, 0, at);
+    put_back(loop.nodes, 0, loop.nodes.size());
+    put_back(last, 0, last.size());
+    put_back(others, at + 1, others.size());
+    return true;
+  }
+
+  // False where data decide whether there is a next iteration. The graph has no nodes before and after.
+  bool iterate(const Node& node, const Graph& body, const Bounds& bounds, Unrolled& loop) {
+    const size_t carried = loop.state.size();
+    bool goes_on = bounds.begins;
+    for (int64_t i = 0; goes_on && i < bounds.most; ++i) {
+      if (i == most_iterations) fail(node, fmt::format("it has not ended after {} iterations", most_iterations));
+      const std::string prefix = fmt::format("{}/{}/", node.name, i);
+      std::vector<ValueId> arguments{add_constant(prefix + "iteration", scalar(i)), add_constant(prefix + "condition", flag(true))};
+      arguments.insert(arguments.end(), loop.state.begin(), loop.state.end());
+      const std::vector<ValueId> results = append(body, arguments, prefix, node);
+      if (constant_of(graph_, results[0]) == nullptr) inline_all();  // of this iteration's nodes
+      const auto condition = known<uint8_t>(graph_, results[0], DataType::boolean);
+      if (!condition) return false;
+      goes_on = *condition != 0;
+      std::copy_n(results.begin() + 1, carried, loop.state.begin());
+      for (size_t k = 0; k < loop.scanned.size(); ++k) loop.scanned[k].push_back(results[1 + carried + k]);
+      std::vector<Node> made = set_aside();
+      std::move(made.begin(), made.end(), std::back_inserter(loop.nodes));
+      if (loop.nodes.size() > most_nodes) fail(node, fmt::format("its iterations have more than {} nodes", most_nodes));
+    }
+    return true;
+  }
+
+  void forget_values_from(size_t first) {
+    for (size_t i = first; i < graph_.values.size(); ++i) ids_.erase(graph_.values[i].name);
+    graph_.values.resize(first);
+    graph_.constants.erase(graph_.constants.lower_bound(static_cast<ValueId>(first)), graph_.constants.end());
+  }
+
+  // What every iteration gave, along a new first axis, behind the carried values. False where there were none and their shape is not known.
+  bool stack_scanned(const Node& node, const Graph& body, Unrolled& loop) {
+    const size_t carried = loop.state.size();
+    for (size_t k = 0; k < loop.scanned.size() && carried + k < node.outputs.size(); ++k) {
+      const Value& like = body.values[static_cast<size_t>(body.outputs[1 + carried + k])];
+      const std::string prefix = fmt::format("{}/output{}/", node.name, carried + k);
+      const auto stacked = loop.scanned[k].empty() ? nothing_like(like, prefix) : std::optional(stack(loop.scanned[k], like, prefix));
+      if (!stacked) return false;
+      loop.state.push_back(*stacked);
+    }
+    return true;
+  }
+
+  std::optional<ValueId> nothing_like(const Value& like, const std::string& prefix) {
+    if (!like.dims) return std::nullopt;
+    Shape shape{0};
+    for (const Dim& dim : *like.dims) {
+      if (!dim.known()) return std::nullopt;
+      shape.push_back(dim.size);
+    }
+    return add_constant(prefix + "none", make_tensor(like.type, shape));
+  }
+
+  ValueId stack(const std::vector<ValueId>& parts, const Value& like, const std::string& prefix) {
+    const Value of_type{"", like.type, std::nullopt};
+    Tensor first_axis = make_tensor(DataType::i64, {1});
+    writable<int64_t>(first_axis)[0] = 0;
+    const bool as_input = graph_.opset >= 13;
+    const ValueId axes = as_input ? add_constant(prefix + "axes", first_axis) : no_value;
+    std::vector<ValueId> rows;
+    for (const ValueId part : parts) {
+      rows.push_back(add_value(fmt::format("{}{}", prefix, rows.size()), of_type));
+      if (as_input)
+        add_node("Unsqueeze", {part, axes}, rows.back());
+      else
+        add_node("Unsqueeze", {part}, rows.back(), {{"axes", std::vector<int64_t>{0}}});
+    }
+    const ValueId all = add_value(prefix + "all", of_type);
+    add_node("Concat", rows, all, {{"axis", int64_t{0}}});
+    return all;
+  }
+
+  Graph graph_;
+  std::unordered_map<std::string, ValueId> ids_;
+  std::set<std::string> node_names_;
+};
+
+}  // namespace
+
+void inline_control_flow(Graph& graph) {
+  if (std::none_of(graph.nodes.begin(), graph.nodes.end(), is_control_flow)) return;
+  Inliner inliner(graph);
+  inliner.inline_all();
+  graph = inliner.take();
+  validate(graph);
+}
+
+}  // namespace deepgap

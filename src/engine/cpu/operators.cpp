@@ -45,6 +45,7 @@ const std::map<std::string, LowerFunction, std::less<>>& table() {
       {"ReduceMean", lower_reduce_mean},
       {"Relu", lower_activation},
       {"Reshape", lower_view},
+      {"Resize", lower_resize},
       {"Sigmoid", lower_activation},
       {"Softmax", lower_softmax},
       {"Softplus", lower_activation},
@@ -54,6 +55,7 @@ const std::map<std::string, LowerFunction, std::less<>>& table() {
       {"Tanh", lower_activation},
       {"Transpose", lower_transpose},
       {"Unsqueeze", lower_view},
+      {"Upsample", lower_resize},
   };
   return functions;
 }
@@ -92,6 +94,12 @@ std::shared_ptr<const Graph> values_only(const Graph& graph) {
   return result;
 }
 
+// A buffer without bytes has no address, which to the evaluator would be an input left out.
+const std::byte* address(const std::byte* of_buffer) {
+  static constexpr std::byte nothing{};
+  return of_buffer == nullptr ? &nothing : of_buffer;
+}
+
 // One run of the evaluator on the addresses of a step's buffers.
 struct Evaluation {
   std::shared_ptr<const Graph> graph;
@@ -105,7 +113,7 @@ struct Evaluation {
     std::vector<Tensor> now = inputs;
     size_t next = 0;
     for (size_t i = 0; i < now.size(); ++i)
-      if (is_read[i]) now[i].data = std::shared_ptr<const std::byte>(std::shared_ptr<void>(), at[next++]);
+      if (is_read[i]) now[i].data = std::shared_ptr<const std::byte>(std::shared_ptr<void>(), address(at[next++]));
     const auto results = node.domain == "deepgap" ? evaluate(*std::get<std::shared_ptr<const Graph>>(node.attributes.at("body")), now)
                                                   : evaluate_node(*graph, node, now);
     for (size_t k = 0; k < written.size(); ++k) {
@@ -113,7 +121,7 @@ struct Evaluation {
       if (result.bytes() != output_bytes[k])
         throw Error(ErrorKind::internal,
                     fmt::format("node {}: the result has {} bytes, shape inference said {}", node.name, result.bytes(), output_bytes[k]));
-      std::memcpy(at[next + k], result.data.get(), result.bytes());
+      if (result.bytes() > 0) std::memcpy(at[next + k], result.data.get(), result.bytes());
     }
   }
 };

@@ -17,6 +17,7 @@ bool lower_gemm(Lowering& lowering, const Operation& operation);           // Ge
 bool lower_matmul(Lowering& lowering, const Operation& operation);         // MatMul
 bool lower_pool(Lowering& lowering, const Operation& operation);           // MaxPool, AveragePool
 bool lower_global_pool(Lowering& lowering, const Operation& operation);    // GlobalAveragePool, GlobalMaxPool
+bool lower_resize(Lowering& lowering, const Operation& operation);         // Resize, Upsample
 bool lower_reduce_mean(Lowering& lowering, const Operation& operation);    // ReduceMean
 bool lower_binary(Lowering& lowering, const Operation& operation);         // Add, Sub, Mul, Div
 bool lower_activation(Lowering& lowering, const Operation& operation);     // Relu and the like

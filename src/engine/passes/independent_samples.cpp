@@ -16,6 +16,8 @@ const std::set<std::string_view> by_first_input{
     "AveragePool", "BatchNormalization", "Clip",          "Conv",     "ConvTranspose",     "Dropout",   "Elu",     "Flatten", "Gelu",
     "HardSigmoid", "HardSwish",          "GlobalMaxPool", "Identity", "GlobalAveragePool", "LeakyRelu", "MaxPool", "Relu",    "Reshape",
     "Sigmoid",     "Softplus",           "Squeeze",       "Tanh",     "Unsqueeze"};
+// Of pictures; the batch keeps its size, so that no axis but those of a crop could move it.
+const std::set<std::string_view> rearranging{"DepthToSpace", "Resize", "SpaceToDepth", "Upsample"};
 const std::set<std::string_view> elementwise{"Add", "Sub", "Mul", "Div", "Max", "Min", "Pow"};
 
 struct Samples {
@@ -46,6 +48,8 @@ struct Samples {
     if (elementwise.contains(node.op)) return std::all_of(node.inputs.begin(), node.inputs.end(), operand);
     if (!separate.contains(first)) return false;
     if (by_first_input.contains(node.op)) return rest_constant(node, 1);
+    if (rearranging.contains(node.op))
+      return rest_constant(node, 1) && attribute_string(node, "coordinate_transformation_mode", "") != "tf_crop_and_resize";
     const auto axis_of = [&](int64_t fallback) {
       const int64_t axis = attribute_int(node, "axis", fallback);
       return axis < 0 ? axis + static_cast<int64_t>(rank(first)) : axis;

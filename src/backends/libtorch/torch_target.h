@@ -2,6 +2,7 @@
 #pragma once
 
 #include <ATen/core/Tensor.h>
+#include <c10/core/impl/LocalDispatchKeySet.h>
 
 namespace deepgap {
 
@@ -34,6 +35,12 @@ class TorchAutocast {
  private:
   at::DeviceType kind_;
   bool on_;
+};
+
+// No autocast for as long as this lives: what only moves elements takes every type, autocast of float16 on a CPU does not.
+class TorchNoAutocast {
+ private:
+  c10::impl::ExcludeDispatchKeyGuard guard_{c10::autocast_dispatch_keyset};
 };
 
 }  // namespace deepgap

@@ -1,15 +1,18 @@
 // Shapes, joins and moves of elements, and changes of type.
 #include "backends/libtorch/torch_operator.h"
 #include "backends/libtorch/torch_types.h"
+#include "model/padding.h"
+#include "model/slicing.h"
 
 #include <ATen/ops/cat.h>
 #include <ATen/ops/constant_pad_nd.h>
 #include <ATen/ops/index_select.h>
 #include <ATen/ops/pad.h>
-#include <ATen/ops/remainder.h>
+#include <ATen/ops/pixel_shuffle.h>
 #include <ATen/ops/slice.h>
 #include <ATen/ops/split_with_sizes.h>
 #include <ATen/ops/tensor.h>
+#include <ATen/ops/zeros.h>
 
 #include <fmt/format.h>
 
@@ -52,6 +55,7 @@ TorchStep concat(const TorchCall& call) {
   return one_output([axis](const TorchFrame& frame) {
     std::vector<at::Tensor> parts;
     for (size_t i = 0; i < frame.inputs(); ++i) parts.push_back(frame.in(i));
+    const TorchNoAutocast plain;
     return at::cat(parts, axis);
   });
 }
@@ -67,30 +71,21 @@ TorchStep split(const TorchCall& call) {
 }
 
 struct OneSlice {
-  int64_t axis = 0, start = 0, end = 0, step = 1;
+  int64_t axis = 0;
+  SliceRange range;
   at::Tensor positions;  // where it goes backwards, which cannot be told to ATen
 };
 
 at::Tensor sliced(const at::Tensor& x, const OneSlice& slice) {
   if (slice.positions.defined()) return at::index_select(x, slice.axis, slice.positions);
-  return at::slice(x, slice.axis, slice.start, slice.end, slice.step);
+  const auto& [begin, step, count] = slice.range;
+  return at::slice(x, slice.axis, begin, begin + (count == 0 ? 0 : (count - 1) * step + 1), step);
 }
 
-at::Tensor positions_of(const OneSlice& slice, const at::Device& device) {
+at::Tensor positions_of(const SliceRange& range, const at::Device& device) {
   std::vector<int64_t> positions;
-  for (int64_t at = slice.start; at > slice.end; at += slice.step) positions.push_back(at);
+  for (int64_t i = 0; i < range.count; ++i) positions.push_back(range.begin + i * range.step);
   return at::tensor(positions, at::kLong).to(device);
-}
-
-// Where a slice begins and ends, with ONNX's clamping.
-OneSlice clamped(int64_t axis, int64_t start, int64_t end, int64_t step, int64_t size) {
-  if (start < 0) start += size;
-  if (end < 0 && end > INT64_MIN / 2) end += size;
-  if (step > 0) {
-    start = std::clamp<int64_t>(start, 0, size);
-    return {axis, start, std::max(start, std::clamp<int64_t>(end, 0, size)), step, {}};
-  }
-  return {axis, std::clamp<int64_t>(start, 0, size - 1), std::clamp<int64_t>(end, -1, size - 1), step, {}};
 }
 
 TorchStep slice(const TorchCall& call) {
@@ -106,22 +101,13 @@ TorchStep slice(const TorchCall& call) {
   for (size_t i = 0; i < starts.size(); ++i) {
     const int64_t axis = call.axis(axes[i], shape.size());
     if (steps[i] == 0) call.refuse("a step of 0");
-    slices.push_back(clamped(axis, starts[i], ends[i], steps[i], shape[static_cast<size_t>(axis)]));
-    if (steps[i] < 0) slices.back().positions = positions_of(slices.back(), call.target.device);
+    slices.push_back({axis, slice_range(shape[static_cast<size_t>(axis)], starts[i], ends[i], steps[i]), {}});
+    if (slices.back().range.step < 0) slices.back().positions = positions_of(slices.back().range, call.target.device);
   }
   return one_output([slices](const TorchFrame& frame) {
     at::Tensor y = frame.in(0);
     for (const OneSlice& one : slices) y = sliced(y, one);
     return y;
-  });
-}
-
-TorchStep gather(const TorchCall& call) {
-  const Shape shape = call.shape(0), result = call.output_shape();
-  const int64_t axis = call.axis(call.int_of("axis", 0), shape.size()), size = shape[static_cast<size_t>(axis)];
-  return one_output([=](const TorchFrame& frame) {
-    const at::Tensor places = at::remainder(frame.in(1).reshape({-1}), size);  // negative counts from the end
-    return at::index_select(frame.in(0), axis, places).reshape(result);
   });
 }
 
@@ -143,20 +129,92 @@ std::vector<int64_t> reversed_pads(const TorchCall& call) {
   return pads;
 }
 
+// A border of the tensor's own elements along any axes: one axis after the other.
+TorchStep pad_by_positions(const TorchCall& call, const std::vector<int64_t>& pads, const std::string& mode) {
+  const Shape shape = call.shape(0);
+  std::vector<std::pair<int64_t, at::Tensor>> steps;
+  for (size_t axis = 0; axis < shape.size(); ++axis) {
+    const size_t from_last = shape.size() - 1 - axis;
+    if (2 * from_last >= pads.size()) continue;
+    const auto positions = padded_positions(mode, shape[axis], pads[2 * from_last], pads[2 * from_last + 1]);
+    if (!positions) call.refuse(fmt::format("mode '{}' around an axis of size {}", mode, shape[axis]));
+    steps.emplace_back(static_cast<int64_t>(axis), at::tensor(*positions, at::kLong).to(call.target.device));
+  }
+  return one_output([steps](const TorchFrame& frame) {
+    at::Tensor y = frame.in(0);
+    for (const auto& [axis, positions] : steps) y = at::index_select(y, axis, positions);
+    return y;
+  });
+}
+
+// Whether ATen's own kernels do it: of pictures, and of borders that reflecting once fills.
+bool pads_like_aten(const TorchCall& call, const std::vector<int64_t>& pads, const std::string& mode) {
+  const Shape shape = call.shape(0);
+  const size_t rank = shape.size();
+  if (rank < 3 || rank > 5 || pads.size() > 2 * (rank - 2) || !call.is_float(0) || element_count(shape) == 0) return false;
+  for (size_t i = 0; i < pads.size(); ++i)
+    if (pads[i] < 0 || (mode == "reflect" && pads[i] >= shape[rank - 1 - i / 2])) return false;
+  return mode == "edge" || mode == "reflect";
+}
+
 TorchStep pad(const TorchCall& call) {
   const std::vector<int64_t> pads = reversed_pads(call);
   const std::string mode = call.text_of("mode", "constant");
   const double value = call.has(2) ? call.number(2) : call.float_of("value", 0);
   if (mode == "constant") return one_output([=](const TorchFrame& frame) { return at::constant_pad_nd(frame.in(0), pads, value); });
-  const std::string named = mode == "edge" ? "replicate" : mode == "reflect" ? "reflect" : "";
-  const size_t rank = call.shape(0).size();
-  if (named.empty() || rank < 3 || pads.size() > 2 * (rank - 2))
-    call.refuse(fmt::format("mode '{}' of these dimensions; constant is run, and edge and reflect of the picture's dimensions", mode));
-  if (pads.empty()) return identity(call);
+  if (!pads_like_aten(call, pads, mode)) return pad_by_positions(call, pads, mode);
   // All of the picture's dimensions must be given.
   std::vector<int64_t> whole = pads;
-  whole.resize(2 * (rank - 2), 0);
+  whole.resize(2 * (call.shape(0).size() - 2), 0);
+  const std::string named = mode == "edge" ? "replicate" : "reflect";
   return one_output([=](const TorchFrame& frame) { return at::pad(frame.in(0), whole, named); });
+}
+
+int64_t block_size(const TorchCall& call) {
+  const int64_t block = call.int_of("blocksize", 0);
+  if (block < 1 || call.shape(0).size() != 4) call.refuse(fmt::format("blocksize {} of {} dimensions", block, call.shape(0).size()));
+  return block;
+}
+
+// Depth, column, row or column, row, depth: whether a block lies along the channels or within each.
+TorchStep depth_to_space(const TorchCall& call) {
+  const Shape in = call.shape(0), out = call.output_shape();
+  const int64_t block = block_size(call);
+  if (call.text_of("mode", "DCR") == "CRD")
+    return one_output([block](const TorchFrame& frame) { return at::pixel_shuffle(frame.in(0), block); });
+  return one_output([=](const TorchFrame& frame) {
+    return frame.in(0).reshape({in[0], block, block, out[1], in[2], in[3]}).permute({0, 3, 4, 1, 5, 2}).reshape(out);
+  });
+}
+
+TorchStep space_to_depth(const TorchCall& call) {
+  const Shape in = call.shape(0), out = call.output_shape();
+  const int64_t block = block_size(call);
+  return one_output([=](const TorchFrame& frame) {
+    return frame.in(0).reshape({in[0], in[1], out[2], block, out[3], block}).permute({0, 3, 5, 1, 2, 4}).reshape(out);
+  });
+}
+
+// Those too large to be folded (model/eval/fold_constants.h); one element seen everywhere.
+TorchStep constant_of_shape(const TorchCall& call) {
+  const Shape shape = call.output_shape();
+  at::Tensor value = at::zeros({}, call.target.options());
+  if (const auto found = call.node.attributes.find("value"); found != call.node.attributes.end()) {
+    const Tensor& given = std::get<Tensor>(found->second);  // shape inference has looked
+    value = torch_copy(given).reshape({}).to(call.target.device);
+    if (given.type == DataType::f32) value = value.to(call.target.floats);
+  }
+  return one_output([value, shape](const TorchFrame&) { return value.expand(shape); });
+}
+
+TorchStep eye_like(const TorchCall& call) {
+  const Shape shape = call.output_shape();
+  const DataType type = call.graph.values[static_cast<size_t>(call.node.outputs.at(0))].type;
+  at::Tensor eye = at::zeros(shape, at::TensorOptions(type == DataType::f32 ? call.target.floats : torch_type(type)));
+  const int64_t k = call.int_of("k", 0);
+  if (k > -shape[0] && k < shape[1]) eye.diagonal(k).fill_(1);
+  eye = eye.to(call.target.device);
+  return one_output([eye](const TorchFrame&) { return eye; });
 }
 
 // Float32 of the Graph is what the network computes in.
@@ -167,11 +225,24 @@ TorchStep cast(const TorchCall& call) {
 }
 
 const bool registered[] = {
-    add_torch_operator("Cast", cast),         add_torch_operator("CastLike", cast),     add_torch_operator("Concat", concat),
-    add_torch_operator("Dropout", identity),  add_torch_operator("Expand", expand),     add_torch_operator("Flatten", reshape),
-    add_torch_operator("Gather", gather),     add_torch_operator("Identity", identity), add_torch_operator("Pad", pad),
-    add_torch_operator("Reshape", reshape),   add_torch_operator("Slice", slice),       add_torch_operator("Split", split),
-    add_torch_operator("Squeeze", reshape),   add_torch_operator("Tile", tile),         add_torch_operator("Transpose", transpose),
+    add_torch_operator("Cast", cast),
+    add_torch_operator("CastLike", cast),
+    add_torch_operator("Concat", concat),
+    add_torch_operator("ConstantOfShape", constant_of_shape),
+    add_torch_operator("DepthToSpace", depth_to_space),
+    add_torch_operator("Dropout", identity),
+    add_torch_operator("Expand", expand),
+    add_torch_operator("EyeLike", eye_like),
+    add_torch_operator("Flatten", reshape),
+    add_torch_operator("Identity", identity),
+    add_torch_operator("Pad", pad),
+    add_torch_operator("Reshape", reshape),
+    add_torch_operator("Slice", slice),
+    add_torch_operator("SpaceToDepth", space_to_depth),
+    add_torch_operator("Split", split),
+    add_torch_operator("Squeeze", reshape),
+    add_torch_operator("Tile", tile),
+    add_torch_operator("Transpose", transpose),
     add_torch_operator("Unsqueeze", reshape),
 };
 

@@ -1,4 +1,4 @@
-// Convolutions, pools and resizing. ATen pads both sides alike and rounds up by a rule of its own: where ONNX asks for something else, the
+// Convolutions and pools. ATen pads both sides alike and rounds up by a rule of its own: where ONNX asks for something else, the
 // input is padded first, so that the window walks over exactly the positions that the inferred output shape has.
 #include "backends/libtorch/torch_operator.h"
 
@@ -24,9 +24,6 @@
 #include <ATen/ops/pow.h>
 #include <ATen/ops/reciprocal.h>
 #include <ATen/ops/sum.h>
-#include <ATen/ops/upsample_bicubic2d.h>
-#include <ATen/ops/upsample_bilinear2d.h>
-#include <ATen/ops/upsample_nearest2d.h>
 
 #include <fmt/format.h>
 
@@ -253,44 +250,6 @@ TorchStep global_lp_pool(const TorchCall& call) {
   return one_output([axes, p](const TorchFrame& frame) { return at::pow(at::sum(at::pow(at::abs(frame.in(0)), p), axes, true), 1 / p); });
 }
 
-// Height and width alone, by the factors where they are given.
-struct Resizing {
-  Ints size;
-  std::optional<double> height, width;
-};
-Resizing resizing_of(const TorchCall& call) {
-  const Shape in = call.shape(0), out = call.output_shape();
-  if (in.size() != 4 || in[0] != out[0] || in[1] != out[1]) call.refuse("another change than of a picture's height and width");
-  if (call.int_of("antialias", 0) != 0) call.refuse("antialias");
-  Resizing resizing{{out[2], out[3]}, std::nullopt, std::nullopt};
-  const size_t input = call.node.op == "Upsample" || call.graph.opset < 11 ? 1 : 2;
-  if (call.has(input) && element_count(call.constant(input).shape) == 4) {
-    float scales[4];
-    std::copy_n(call.constant(input).data.get(), sizeof scales, reinterpret_cast<std::byte*>(scales));
-    resizing.height = scales[2];
-    resizing.width = scales[3];
-  }
-  return resizing;
-}
-
-TorchStep resize(const TorchCall& call) {
-  const Resizing to = resizing_of(call);
-  const std::string mode = call.text_of("mode", "nearest");
-  const bool old = call.graph.opset < 11;
-  const std::string where = call.text_of("coordinate_transformation_mode", old ? "asymmetric" : "half_pixel");
-  const bool half = where == "half_pixel" || (where == "pytorch_half_pixel" && to.size[0] > 1 && to.size[1] > 1);
-  const bool corners = where == "align_corners";
-  if (mode == "nearest" && where == "asymmetric" && (old || call.text_of("nearest_mode", "round_prefer_floor") == "floor"))
-    return one_output([to](const TorchFrame& frame) { return at::upsample_nearest2d(frame.in(0), to.size, to.height, to.width); });
-  if (mode == "linear" && (half || corners))
-    return one_output(
-        [to, corners](const TorchFrame& frame) { return at::upsample_bilinear2d(frame.in(0), to.size, corners, to.height, to.width); });
-  if (mode == "cubic" && (half || corners) && call.float_of("cubic_coeff_a", -0.75f) == -0.75 && call.int_of("exclude_outside", 0) == 0)
-    return one_output(
-        [to, corners](const TorchFrame& frame) { return at::upsample_bicubic2d(frame.in(0), to.size, corners, to.height, to.width); });
-  call.refuse(fmt::format("mode {} with coordinates {}", mode, where));
-}
-
 const bool registered[] = {
     add_torch_operator("AveragePool", average_pool),
     add_torch_operator("Conv", conv),
@@ -300,8 +259,6 @@ const bool registered[] = {
     add_torch_operator("GlobalMaxPool", global_max_pool),
     add_torch_operator("LpPool", lp_pool),
     add_torch_operator("MaxPool", max_pool),
-    add_torch_operator("Resize", resize),
-    add_torch_operator("Upsample", resize),
 };
 
 }  // namespace

@@ -33,6 +33,8 @@ std::vector<OperatorCase> operator_cases() {
   for (auto& one : typed_cases()) all.push_back(std::move(one));
   for (auto& one : axis_cases()) all.push_back(std::move(one));
   for (auto& one : heavy_cases()) all.push_back(std::move(one));
+  for (auto& one : moving_cases()) all.push_back(std::move(one));
+  for (auto& one : resizing_cases()) all.push_back(std::move(one));
   return all;
 }
 

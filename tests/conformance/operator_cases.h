@@ -40,5 +40,7 @@ std::vector<OperatorCase> choosing_cases();     // comparisons, choices, several
 std::vector<OperatorCase> typed_cases();        // pointwise operators in every element type
 std::vector<OperatorCase> axis_cases();         // reductions, choices, sums and products along axes; changes of type
 std::vector<OperatorCase> heavy_cases();        // normalisations, recurrent layers, products of any type, boxes
+std::vector<OperatorCase> moving_cases();       // indices, scattering, padding, repeating, in every element type
+std::vector<OperatorCase> resizing_cases();     // Resize, Upsample, GridSample
 
 }  // namespace deepgap::conformance

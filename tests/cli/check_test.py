@@ -3,11 +3,12 @@
 import json
 import pathlib
 import re
-import struct
 import subprocess
 import sys
 import tempfile
 import unittest
+
+from onnx_file import relu_model, tensor
 
 DEEPGAP = sys.argv.pop(1)
 CACHE = "build/test-cache"
@@ -15,39 +16,6 @@ CACHE = "build/test-cache"
 
 def deepgap(*arguments):
     return subprocess.run([DEEPGAP, *arguments], capture_output=True, text=True, timeout=300)
-
-
-def varint(value):
-    out = b""
-    while value > 127:
-        out += bytes([value & 127 | 128])
-        value >>= 7
-    return out + bytes([value])
-
-
-def number(field, value):
-    return varint(field << 3) + varint(value)
-
-
-def block(field, content):
-    content = content.encode() if isinstance(content, str) else content
-    return varint(field << 3 | 2) + varint(len(content)) + content
-
-
-def tensor(values):
-    """TensorProto: float32 of shape [1, n]."""
-    return number(1, 1) + number(1, len(values)) + number(2, 1) + block(9, struct.pack(f"<{len(values)}f", *values))
-
-
-def value_info(name, size):
-    dims = block(1, number(1, 1)) + block(1, number(1, size))
-    return block(1, name) + block(2, block(1, number(1, 1) + block(2, dims)))
-
-
-def relu_model(size, op="Relu"):
-    node = block(1, "x") + block(2, "y") + block(3, "only") + block(4, op)
-    graph = block(1, node) + block(2, "g") + block(11, value_info("x", size)) + block(12, value_info("y", size))
-    return number(1, 8) + block(7, graph) + block(8, number(2, 17))
 
 
 class Check(unittest.TestCase):

@@ -1,0 +1,206 @@
+"""Files as exporters write them, and files that are wrong. Usage: foreign_models_test.py PROGRAM. Run from the tree's root."""
+import itertools
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from onnx_file import BOOL, FLOAT, INT64, STRING, block, external, graph, model, node, number, raw, tensor, value
+
+PROGRAM = sys.argv.pop(1)
+CACHE = "build/test-cache"
+DETECTOR = next(iter(pathlib.Path(".venv").glob("lib/python3*/site-packages/rapidocr_onnxruntime/models/ch_PP-OCRv4_det_infer.onnx")), None)
+
+
+def run(*arguments):
+    return subprocess.run([PROGRAM, *map(str, arguments)], capture_output=True, text=True, timeout=600)
+
+
+def engines():
+    rows = json.loads(run("backends", "--json").stdout)
+    return [row["name"] for row in rows if row["available"] and row["name"] in ("native", "libtorch", "onnxruntime", "openvino")]
+
+
+ENGINES = engines()
+
+
+class Folder(unittest.TestCase):
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory(prefix="deepgap-foreign-")
+        self.addCleanup(scratch.cleanup)
+        self.folder = pathlib.Path(scratch.name)
+
+    def file(self, content, name="file.onnx"):
+        path = self.folder / name
+        path.write_bytes(content)
+        return path
+
+    def agrees(self, path, *arguments, backends=None):
+        for backend in backends or ENGINES:
+            done = run("check", path, "--backend", backend, "--samples", 2, "--cache", CACHE, *arguments)
+            self.assertEqual(done.returncode, 0, (backend, done.stdout, done.stderr))
+
+    def one_line(self, done, code, *words):
+        self.assertEqual(done.returncode, code, (done.stdout, done.stderr))
+        self.assertEqual(len(done.stderr.strip().splitlines()), 1, done.stderr)
+        for word in words:
+            self.assertIn(word, done.stderr)
+
+
+def picture(*, size=8):
+    return value("x", ["batch", 3, size, size])
+
+
+class Habits(Folder):
+    def test_initialisers_that_are_inputs_too(self):
+        weights = tensor([0.1], [4, 3, 3, 3], name="w")
+        net = graph([node("Conv", "x w", "y", pads=[1, 1, 1, 1])], [picture(), value("w", [4, 3, 3, 3])], [value("y")], [weights])
+        self.agrees(self.file(model(net, ir_version=3, opset=9)))
+
+    def test_constants_as_nodes_and_nodes_without_names(self):
+        nodes = [node("Constant", "", "w", value=("tensor", tensor([0.1], [4, 3, 1, 1]))), node("Conv", "x w", "c"), node("Relu", "c", "y")]
+        self.agrees(self.file(model(graph(nodes, [picture()], [value("y")]))))
+
+    def test_two_nodes_of_one_name(self):
+        nodes = [node("Relu", "x", "a", "same"), node("Neg", "a", "y", "same")]
+        self.agrees(self.file(model(graph(nodes, [picture()], [value("y")]))), backends=["native"])
+
+    def test_a_batch_norm_before_its_convolution(self):
+        nodes = [node("BatchNormalization", "x s b m v", "n"), node("Conv", "n w", "y")]
+        numbers = [tensor([one], [3], name=name) for name, one in (("s", 1.5), ("b", 0.2), ("m", 0.1), ("v", 0.9))]
+        self.agrees(self.file(model(graph(nodes, [picture()], [value("y")], [*numbers, tensor([0.3], [2, 3, 1, 1], name="w")]))))
+
+    def test_padding_computed_from_the_size(self):
+        for auto_pad, size in itertools.product(("SAME_UPPER", "SAME_LOWER"), (7, 8)):
+            nodes = [node("Conv", "x w", "c", auto_pad=auto_pad, strides=[2, 2]),
+                     node("MaxPool", "c", "y", auto_pad=auto_pad, kernel_shape=[2, 2])]
+            net = graph(nodes, [picture(size=size)], [value("y")], [tensor([0.3], [2, 3, 3, 3], name="w")])
+            self.agrees(self.file(model(net)), backends=[one for one in ENGINES if one != "openvino"])
+
+    def test_external_data(self):
+        weights = raw(FLOAT, [0.1 * i for i in range(12)])
+        (self.folder / "weights.bin").write_bytes(weights)
+        net = graph([node("Conv", "x w", "y")], [picture()], [value("y")], [external("w", [4, 3, 1, 1], "weights.bin", len(weights))])
+        self.agrees(self.file(model(net)))
+
+    def test_optional_inputs_left_out(self):
+        nodes = [node("Clip", "x - most", "c"), node("Resize", "c - scales", "y", mode="nearest")]
+        numbers = [tensor([0.5], [], name="most"), tensor([1.0, 1.0, 2.0, 2.0], [4], name="scales")]
+        self.agrees(self.file(model(graph(nodes, [picture()], [value("y")], numbers))))
+
+    def test_several_outputs(self):
+        nodes = [node("Relu", "x", "a"), node("Split", "a parts", "b c", axis=1), node("Neg", "b", "d")]
+        net = graph(nodes, [picture()], [value(name) for name in ("a", "c", "d")], [tensor([1, 2], [2], INT64, "parts")])
+        self.agrees(self.file(model(net)))
+
+    def test_a_branch_that_a_size_decides(self):
+        same = graph([], [], [value("x")])
+        other = graph([node("Relu", "x", "r")], [], [value("r")])
+        nodes = [node("Shape", "x", "s"), node("Gather", "s two", "h"), node("Equal", "h eight", "c"),
+                 node("If", "c", "z", then_branch=("graph", other), else_branch=("graph", same)), node("Neg", "z", "y")]
+        numbers = [tensor([one], [], INT64, name) for name, one in (("two", 2), ("eight", 8))]
+        self.agrees(self.file(model(graph(nodes, [picture()], [value("y")], numbers))))
+
+    def test_a_loop_by_count(self):
+        body = graph([node("Identity", "on", "goes_on"), node("Add", "s x", "next")],
+                     [value("i", [], INT64), value("on", [], BOOL), value("s", ["batch", 3, 8, 8])], [value("goes_on"), value("next")])
+        nodes = [node("Loop", "three - x", "y", body=("graph", body))]
+        self.agrees(self.file(model(graph(nodes, [picture()], [value("y")], [tensor([3], [], INT64, "three")]))))
+
+    def test_sizes_bound_at_load(self):
+        """A decoder that resizes to the size of what it is added to."""
+        nodes = [node("MaxPool", "x", "small", kernel_shape=[2, 2], strides=[2, 2]), node("Shape", "x", "s"),
+                 node("Slice", "s two four", "size"), node("Shape", "small", "t"), node("Slice", "t none two", "kept"),
+                 node("Concat", "kept size", "sizes", axis=0), node("Resize", "small - - sizes", "large", mode="linear"),
+                 node("Add", "x large", "y")]
+        numbers = [tensor([one], [1], INT64, name) for name, one in (("none", 0), ("two", 2), ("four", 4))]
+        path = self.file(model(graph(nodes, [value("x", ["batch", 3, "height", "width"])], [value("y")], numbers)))
+        for size in ("8x8", "6x10"):
+            self.agrees(path, "--shape", f"x:Nx3x{size}")
+        self.one_line(run("check", path), 2, "height", "--shape")
+        self.one_line(run("check", path, "--shape", "pixels:Nx3x8x8"), 2, "pixels")
+        self.one_line(run("check", path, "--shape", "x:Nx3x8"), 2, "x")
+        self.one_line(run("check", path, "--shape", "x:Nx3x1x1"), 2, "MaxPool")
+
+    def test_sizes_computed_with_floats(self):
+        """As an interpolation by a factor is exported: sizes are cast, scaled, rounded down and cast back."""
+        nodes = [node("Shape", "x", "s"), node("Slice", "s two four", "size"), node("Cast", "size", "f", to=FLOAT), node("Mul", "f factor", "g"),
+                 node("Floor", "g", "h"), node("Cast", "h", "scaled", to=INT64), node("Slice", "s none two", "kept"),
+                 node("Concat", "kept scaled", "sizes", axis=0), node("Resize", "x - - sizes", "r", mode="nearest"), node("Conv", "r w", "y")]
+        numbers = [tensor([one], [1], INT64, name) for name, one in (("none", 0), ("two", 2), ("four", 4))]
+        numbers += [tensor([1.5], [], name="factor"), tensor([0.3], [2, 3, 3, 3], name="w")]
+        path = self.file(model(graph(nodes, [value("x", ["batch", 3, "height", "width"])], [value("y")], numbers)))
+        self.agrees(path, "--shape", "x:Nx3x6x5")
+        rows = json.loads(run("models", path, "--shape", "x:Nx3x6x5", "--json").stdout)
+        self.assertEqual(rows[0]["macs"], 2 * 3 * 9 * 7 * 5)
+
+    @unittest.skipIf(DETECTOR is None, "no text detector in .venv (tools/setup brings it)")
+    def test_a_text_detector_of_any_size(self):
+        """As its makers exported it: sizes open, shape arithmetic, resizing, transposed convolutions."""
+        for size in (96, 160, 320):  # of nothing but noise it makes zeros
+            self.agrees(DETECTOR, "--shape", f"x:Nx3x{size}x{size}", "--dataset", "pictures", "--against", "onnxruntime",
+                        backends=[one for one in ENGINES if one in ("native", "libtorch")])
+
+
+class Wrong(Folder):
+    def broken(self, content, *words):
+        self.one_line(run("check", self.file(content)), 2, "file.onnx", *words)
+
+    def test_a_loop_without_end(self):
+        body = graph([], [value("i", [], INT64), value("on", [], BOOL), value("s", ["batch", 3, 8, 8])], [value("on"), value("s")])
+        nodes = [node("Loop", "- yes x", "y", "forever", body=("graph", body))]
+        self.broken(model(graph(nodes, [picture()], [value("y")], [tensor([True], [], BOOL, "yes")])), "forever", "not ended")
+
+    def test_branches_that_differ(self):
+        yes = graph([node("Relu", "x", "a")], [], [value("a", [1])])
+        no = graph([node("Shape", "x", "b")], [], [value("b", [1], INT64)])
+        nodes = [node("If", "c", "y", "choice", then_branch=("graph", yes), else_branch=("graph", no))]
+        self.broken(model(graph(nodes, [picture()], [value("y")], [tensor([True], [], BOOL, "c")])), "choice", "float32", "int64")
+
+    def test_what_data_decide_is_refused_by_name(self):
+        yes, no = graph([node("Relu", "x", "a")], [], [value("a")]), graph([], [], [value("x")])
+        nodes = [node("ReduceMax", "x", "m", keepdims=0), node("Greater", "m zero", "c"),
+                 node("If", "c", "y", "choice", then_branch=("graph", yes), else_branch=("graph", no))]
+        path = self.file(model(graph(nodes, [picture()], [value("y")], [tensor([0.0], [], name="zero")])))
+        for backend in [one for one in ENGINES if one in ("native", "libtorch")]:
+            done = run("check", path, "--backend", backend)
+            self.one_line(done, 1, "If", "choice")
+
+    def test_shapes_that_contradict_each_other(self):
+        nodes = [node("Add", "x w", "y", "sum")]
+        self.broken(model(graph(nodes, [picture()], [value("y")], [tensor([1.0], [5], name="w")])), "sum", "do not go together")
+
+    def test_shapes_that_overflow(self):
+        nodes = [node("Expand", "x huge", "y", "spread")]
+        sizes = tensor([1 << 40, 1 << 40, 1, 1, 1], [5], INT64, "huge")
+        self.broken(model(graph(nodes, [picture()], [value("y")], [sizes])), "spread", "2^46")
+
+    def test_a_shape_that_needs_data_is_refused_where_it_cannot_be(self):
+        nodes = [node("NonZero", "x", "places", "where"), node("Cast", "places", "y", to=FLOAT)]
+        path = self.file(model(graph(nodes, [picture()], [value("y")])))
+        self.agrees(path, backends=["native"])
+        if "libtorch" in ENGINES:
+            self.one_line(run("check", path, "--backend", "libtorch"), 1, "where")
+
+    def test_a_mode_that_is_not_there(self):
+        nodes = [node("Resize", "x - scales", "y", "larger", mode="linear", antialias=1)]
+        numbers = [tensor([1.0, 1.0, 0.5, 0.5], [4], name="scales")]
+        path = self.file(model(graph(nodes, [picture()], [value("y")], numbers), opset=18))
+        for backend in [one for one in ENGINES if one in ("native", "libtorch")]:
+            self.one_line(run("check", path, "--backend", backend), 1, "larger", "antialias")
+
+    def test_tensors_that_are_not_numbers(self):
+        strings = number(1, 1) + number(2, STRING) + block(6, b"word") + block(8, "w")
+        self.broken(model(graph([node("Relu", "x", "y")], [picture()], [value("y")], [strings])), "STRING")
+        sparse = graph([node("Relu", "x", "y")], [picture()], [value("y")]) + block(15, block(1, tensor([1.0], [1], name="w")))
+        self.broken(model(sparse), "sparse")
+
+    def test_no_outputs(self):
+        self.broken(model(graph([node("Relu", "x", "y")], [picture()], [])), "no outputs")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,88 @@
+"""ONNX messages written byte by byte, so that tests need no package for them. Fields are numbered as in onnx.proto."""
+import math
+import struct
+
+FLOAT, UINT8, INT8, INT32, INT64, STRING, BOOL = 1, 2, 3, 6, 7, 8, 9
+_LAYOUTS = {FLOAT: "f", UINT8: "B", INT8: "b", INT32: "i", INT64: "q", BOOL: "?"}
+
+
+def varint(value):
+    value &= (1 << 64) - 1  # negative numbers take ten bytes
+    out = b""
+    while value > 127:
+        out += bytes([value & 127 | 128])
+        value >>= 7
+    return out + bytes([value])
+
+
+def number(field, value):
+    return varint(field << 3) + varint(value)
+
+
+def block(field, content):
+    content = content.encode() if isinstance(content, str) else content
+    return varint(field << 3 | 2) + varint(len(content)) + content
+
+
+def raw(kind, values):
+    return struct.pack(f"<{len(values)}{_LAYOUTS[kind]}", *values)
+
+
+def tensor(values, shape=None, kind=FLOAT, name=""):
+    """TensorProto; without a shape [1, n]. One value fills the shape."""
+    shape = [1, len(values)] if shape is None else shape
+    if len(values) == 1:
+        values = values * math.prod(shape)
+    head = b"".join(number(1, size) for size in shape) + number(2, kind)
+    return head + (block(8, name) if name else b"") + block(9, raw(kind, values))
+
+
+def external(name, shape, location, length):
+    """TensorProto of floats whose bytes lie in a file beside the model."""
+    entries = {"location": location, "offset": "0", "length": str(length)}
+    head = b"".join(number(1, size) for size in shape) + number(2, FLOAT) + block(8, name)
+    return head + b"".join(block(13, block(1, key) + block(2, value)) for key, value in entries.items()) + number(14, 1)
+
+
+def value(name, shape=None, kind=FLOAT):
+    """ValueInfoProto; a size that is text is open, by that name."""
+    if shape is None:
+        return block(1, name)
+    dims = b"".join(block(1, block(2, size) if isinstance(size, str) else number(1, size)) for size in shape)
+    return block(1, name) + block(2, block(1, number(1, kind) + block(2, dims)))
+
+
+def attribute(name, content):
+    if isinstance(content, int):
+        body = number(3, content) + number(20, 2)
+    elif isinstance(content, float):
+        body = varint(2 << 3 | 5) + struct.pack("<f", content) + number(20, 1)
+    elif isinstance(content, str):
+        body = block(4, content) + number(20, 3)
+    elif isinstance(content, list):
+        body = b"".join(number(8, item) for item in content) + number(20, 7)
+    else:
+        kind, message = content
+        body = block(*{"tensor": (5, message), "graph": (6, message)}[kind]) + number(20, {"tensor": 4, "graph": 5}[kind])
+    return block(1, name) + body
+
+
+def node(op, inputs, outputs, name="", domain="", **attributes):
+    """`inputs` and `outputs` are names with blanks between them; '-' is one left out."""
+    names = lambda field, text: b"".join(block(field, "" if one == "-" else one) for one in text.split())
+    return (names(1, inputs) + names(2, outputs) + (block(3, name) if name else b"") + block(4, op) +
+            b"".join(block(5, attribute(key, content)) for key, content in attributes.items()) + (block(7, domain) if domain else b""))
+
+
+def graph(nodes, inputs, outputs, initialisers=()):
+    return (b"".join(block(1, one) for one in nodes) + block(2, "g") + b"".join(block(5, one) for one in initialisers) +
+            b"".join(block(11, one) for one in inputs) + b"".join(block(12, one) for one in outputs))
+
+
+def model(content, opset=17, ir_version=8):
+    return number(1, ir_version) + block(7, content) + block(8, number(2, opset))
+
+
+def relu_model(size, op="Relu"):
+    """x [1,size] -> y of one node called "only"."""
+    return model(graph([node(op, "x", "y", "only")], [value("x", [1, size])], [value("y", [1, size])]))

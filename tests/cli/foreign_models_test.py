@@ -140,9 +140,11 @@ class Habits(Folder):
     @unittest.skipIf(DETECTOR is None, "no text detector in .venv (tools/setup brings it)")
     def test_a_text_detector_of_any_size(self):
         """As its makers exported it: sizes open, shape arithmetic, resizing, transposed convolutions."""
-        for size in (96, 160, 320):  # of nothing but noise it makes zeros
-            self.agrees(DETECTOR, "--shape", f"x:Nx3x{size}x{size}", "--dataset", "pictures", "--against", "onnxruntime",
-                        backends=[one for one in ENGINES if one in ("native", "libtorch")])
+        ours = [one for one in ENGINES if one in ("native", "libtorch")]
+        for size in ("32x32", "64x96", "160x32"):
+            self.agrees(DETECTOR, "--shape", f"x:Nx3x{size}", backends=ours)
+        # Its answers to noise and to small pictures are near zero, where ONNX Runtime's sigmoid is off by 1e-7.
+        self.agrees(DETECTOR, "--shape", "x:Nx3x320x320", "--dataset", "pictures", "--against", "onnxruntime", backends=ours)
 
 
 class Wrong(Folder):

@@ -50,13 +50,6 @@ Graph cubic(GraphBuilder& net, bool inside_only) {
   return net.finish({net.node("Resize", {x, no_value, scales(net, {2, 0.5f, 1.5f, 0.8f})}, attributes)});
 }
 
-Graph in_float16(GraphBuilder& net) {
-  const ValueId x = net.node("Cast", {picture(net)}, {{"to", int64_t{10}}});
-  const Attributes attributes{{"mode", net.random().one_of<std::string>({"linear", "cubic"})}};
-  const ValueId y = net.node("Resize", {x, no_value, scales(net, {2, 0.5f, 1.5f})}, attributes);
-  return net.finish({net.node("Cast", {y}, {{"to", int64_t{1}}})});
-}
-
 // Parts of the picture and, with those beyond it, a value. To another height: where no size changes ONNX Runtime does not crop.
 Graph cropped(GraphBuilder& net, const std::string& mode) {
   Random& random = net.random();
@@ -120,7 +113,6 @@ std::vector<OperatorCase> resizing_cases() {
   std::vector<OperatorCase> cases{
       one_case("Resize cubic", 17, [](GraphBuilder& net) { return cubic(net, false); }),
       one_case("Resize cubic inside", 17, [](GraphBuilder& net) { return cubic(net, true); }),
-      one_case("Resize of float16", 17, in_float16),
       one_case("Resize crop nearest", 17, [](GraphBuilder& net) { return cropped(net, "nearest"); }),
       one_case("Resize crop linear", 17, [](GraphBuilder& net) { return cropped(net, "linear"); }),
       one_case("Resize by policy", 18, by_policy),

@@ -1,3 +1,4 @@
+#include "model/eval/half.h"
 #include "model/eval/test_node.h"
 
 #include <deepgap/error.h>
@@ -91,6 +92,14 @@ TEST(EvalResize, AxesAndAspect) {
   EXPECT_EQ(node.run({counting({1, 2, 4}), Tensor{}, Tensor{}, longs({2}, {6, 6})}).shape, (Shape{1, 6, 12}));
   node.attributes["keep_aspect_ratio_policy"] = std::string("stretch");
   EXPECT_EQ(node.run({counting({1, 2, 4}), Tensor{}, Tensor{}, longs({2}, {6, 6})}).shape, (Shape{1, 6, 6}));
+}
+
+// In float32, rounded once.
+TEST(EvalResize, Float16) {
+  const Tensor x = tensor_of<Half>(DataType::f16, {2}, {to_half(1), to_half(2)});
+  const Tensor y = resize_node({{"mode", "linear"}}).run({x, Tensor{}, floats({1}, {2})});
+  ASSERT_EQ(y.type, DataType::f16);
+  EXPECT_EQ(to_float(y.as<Half>()[1]), 1.25f);
 }
 
 TEST(EvalResize, WhatIsRefused) {

@@ -84,6 +84,7 @@ void CudaSamples::launch(size_t input, std::span<const uint32_t> samples, Gather
   require(input, samples, bytes);
   const at::Tensor& from = samples_[input];
   const auto each = static_cast<size_t>(from.size(1)), count = samples.size();
+  if (each == 0) return;
   const auto stream = c10::cuda::getCurrentCUDAStream(target_.device.index());
   if (place_ != SamplePlace::host && !neighbours(samples)) {
     std::copy(samples.begin(), samples.end(), index.pinned.mutable_data_ptr<int64_t>());

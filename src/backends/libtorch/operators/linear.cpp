@@ -24,7 +24,12 @@ bool is_linear_layer(const TorchCall& call, double alpha, double beta) {
   return !call.has(2) || (beta == 1 && call.shape(2).size() == 1 && call.shape(2)[0] == call.shape(1)[0]);
 }
 
+void refuse_integers_on_gpu(const TorchCall& call) {
+  if (call.target.device.is_cuda() && !call.is_float(0)) call.refuse("PyTorch has no products of whole numbers on a GPU");
+}
+
 TorchStep gemm(const TorchCall& call) {
+  refuse_integers_on_gpu(call);
   const double alpha = call.float_of("alpha", 1), beta = call.float_of("beta", 1);
   const bool biased = call.has(2);
   if (is_linear_layer(call, alpha, beta)) {
@@ -40,7 +45,8 @@ TorchStep gemm(const TorchCall& call) {
   });
 }
 
-TorchStep matmul(const TorchCall&) {
+TorchStep matmul(const TorchCall& call) {
+  refuse_integers_on_gpu(call);
   return one_output([](const TorchFrame& frame) { return at::matmul(frame.in(0), frame.in(1)); });
 }
 
@@ -88,6 +94,7 @@ TorchStep softmax(const TorchCall& call) {
 }
 
 TorchStep einsum(const TorchCall& call) {
+  refuse_integers_on_gpu(call);
   const std::string equation = call.text_of("equation", "");
   return one_output([equation](const TorchFrame& frame) {
     std::vector<at::Tensor> inputs;

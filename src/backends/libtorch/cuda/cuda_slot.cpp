@@ -1,5 +1,6 @@
 #include "backends/libtorch/cuda/cuda_slot.h"
 
+#include <ATen/ops/empty.h>
 #include <ATen/ops/from_blob.h>
 #include <ATen/ops/zeros.h>
 #include <c10/cuda/CUDAGuard.h>
@@ -34,6 +35,10 @@ std::vector<at::Tensor> CudaSlot::device_inputs(int64_t batch) const {
     const Shape shape = *inputs_[i].shape(batch);
     const at::TensorOptions options = device_[i].options().dtype(forms_[i].type);
     void* bytes = device_[i].mutable_data_ptr();
+    if (bytes == nullptr) {  // no elements, and no pointer that from_blob takes
+      inputs.push_back(at::empty(shape, options));
+      continue;
+    }
     inputs.push_back(forms_[i].channels_last ? at::from_blob(bytes, shape, c10::get_channels_last_strides_2d(shape), options)
                                              : at::from_blob(bytes, shape, options));
   }

@@ -13,7 +13,7 @@ DEEPGAP = sys.argv.pop(1)
 CACHE = "build/test-cache"
 MODEL = "resnet18:image=64,width=0.5"
 # Of the zoo, where 64 pixels and a quarter of the channels are no network.
-SMALL = {"bert_base": "sequence=16,width=0.125", "bert_large": "sequence=16,width=0.125", "inception_v3": "image=139,width=0.25"}
+SMALL_FORMS = {"bert_base": "sequence=16,width=0.125", "bert_large": "sequence=16,width=0.125", "inception_v3": "image=139,width=0.25"}
 SMALL = "mobilenet_v2:image=32,width=0.25"
 
 
@@ -149,7 +149,8 @@ class Int8(unittest.TestCase):
         for name in names:
             if name.startswith("ssd_"):
                 continue  # detectors choose boxes by score, where one rounding step chooses another
-            run = deepgap("check", f"{name}:{SMALL.get(name, "image=64,width=0.25")}", "-p", "int8", "--backend", "openvino", "--nodes", "--samples", 2, "--cache", self.folder, "--json")
+            options = SMALL_FORMS.get(name, "image=64,width=0.25")
+            run = deepgap("check", f"{name}:{options}", "-p", "int8", "--backend", "openvino", "--nodes", "--samples", 2, "--cache", self.folder, "--json")
             self.assertIn(run.returncode, (0, 1), run.stderr)
             below = [node for node in json.loads(run.stdout)["nodes"] if node["quantized"] and node["sqnr_db"] < 20]
             self.assertEqual(below, [], name)

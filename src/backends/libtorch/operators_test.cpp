@@ -108,8 +108,10 @@ TEST(TorchOperators, Resize) {
   const OneNode corners{
       "Resize", {{"mode", mode("linear")}, {"coordinate_transformation_mode", mode("align_corners")}}, {{}, {}, ints({1, 1, 1, 3})}};
   expect_values(corners.run(x)[0], {1, 1.5, 2});
-  const OneNode other{"Resize", {{"mode", mode("nearest")}, {"nearest_mode", mode("ceil")}}, {{}, doubled}};
-  EXPECT_THROW(other.run(x), Error);
+  const OneNode up{"Resize", {{"mode", mode("nearest")}, {"nearest_mode", mode("ceil")}}, {{}, doubled}};
+  expect_values(up.run(x)[0], {1, 2, 2, 2});
+  const OneNode smooth{"Resize", {{"mode", mode("linear")}, {"antialias", int64_t{1}}}, {{}, doubled}};
+  EXPECT_THROW(smooth.run(x), Error);
 }
 
 TEST(TorchOperators, Activations) {

@@ -38,13 +38,12 @@ struct Planned {
 void check_axes(const Study& study, size_t number) {
   const Grid& grid = study.grids[number];
   std::vector<std::string> options;
-  bool has_model = !grid.tenants.empty();  // check_tenants() looks at theirs
+  const bool has_model = !grid.tenants.empty() || find_axis(grid.axes, "model") != nullptr;  // check_tenants() looks at tenants'
   for (const Axis& axis : grid.axes) {
     if (axis.values.empty()) fail(study, number, fmt::format("axis {} has no value", axis.name));
     const auto same = [&](const Axis& other) { return other.name == axis.name; };
     if (std::count_if(grid.axes.begin(), grid.axes.end(), same) > 1) fail(study, number, fmt::format("axis {} is there twice", axis.name));
     if (!is_point_field(axis.name)) options.push_back(axis.name);
-    has_model = has_model || axis.name == "model";
   }
   for (const TenantAxes& tenant : grid.tenants) {
     for (const Axis& axis : tenant) options.push_back(axis.name);

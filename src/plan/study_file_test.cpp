@@ -65,10 +65,8 @@ std::string error_of(const std::string& text, ErrorKind kind = ErrorKind::usage)
 }
 
 const Axis& axis(const Grid& grid, const std::string& name) {
-  for (const Axis& candidate : grid.axes) {
-    if (candidate.name == name) return candidate;
-  }
-  throw std::out_of_range(name);
+  const Axis* found = find_axis(grid.axes, name);
+  return found != nullptr ? *found : throw std::out_of_range(name);
 }
 
 TEST(StudyFile, ReadsEveryKey) {

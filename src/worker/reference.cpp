@@ -3,7 +3,6 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/text.h"
-#include "model/eval/evaluator.h"
 #include "model/weights/safetensors.h"
 #include "worker/check.h"
 #include "worker/run_graph.h"
@@ -23,7 +22,7 @@ namespace {
 
 // Changed when what the evaluator computes changes.
 constexpr int evaluator_edition = 1;
-constexpr std::string_view by_evaluator = "native fp32 reference";
+constexpr std::string_view by_evaluator = "native fp32 reference", by_onnxruntime = "onnxruntime";
 
 std::string reference_path(const std::string& cache_dir, const std::string& key, std::string_view against) {
   return fmt::format("{}/references/{}.{}.safetensors", cache_dir, key, against == by_evaluator ? "native" : against);
@@ -55,17 +54,6 @@ std::vector<Tensor> first_items(const std::vector<Tensor>& outputs, int64_t batc
     items.push_back(has_batch ? copy_of(item_of(output.view(), 0, shape)) : output);
   }
   return items;
-}
-
-Reference reference_by_evaluator(const Model& model, Dataset& dataset, std::span<const uint32_t> samples) {
-  const int64_t batch = fixed_batch(model.summary());
-  Reference reference{std::string(by_evaluator), {}};
-  for (const uint32_t sample : samples) {
-    std::vector<Tensor> inputs;
-    for (const TensorView& view : dataset.sample(sample)) inputs.push_back(repeated(view, batch));
-    reference.outputs.push_back(first_items(evaluate(model.graph(), inputs), batch));
-  }
-  return reference;
 }
 
 std::optional<Reference> read_reference(const std::string& path, std::string_view against) {
@@ -108,7 +96,7 @@ std::string reference_key(const Model& model, Dataset& dataset, std::span<const 
 
 std::optional<Reference> find_reference(const std::string& cache_dir, const std::string& key) {
   if (cache_dir.empty()) return std::nullopt;
-  for (const std::string_view against : {by_evaluator, std::string_view("onnxruntime")}) {
+  for (const std::string_view against : {by_evaluator, by_onnxruntime}) {
     if (auto reference = read_reference(reference_path(cache_dir, key, against), against)) return reference;
   }
   return std::nullopt;
@@ -134,48 +122,23 @@ void keep_reference(const std::string& cache_dir, const std::string& key, const 
   }
 }
 
-Reference reference_by_backend(const std::string& backend, const Model& model, Dataset& dataset, std::span<const uint32_t> samples) {
+Reference make_reference(const Model& model, Dataset& dataset, std::span<const uint32_t> samples) {
   const int64_t batch = fixed_batch(model.summary());
   std::vector<std::vector<TensorView>> inputs;
   for (const uint32_t sample : samples) inputs.push_back(dataset.sample(sample));
-  Reference reference{backend, {}};
-  EngineChoice engine;
-  engine.backend = backend;
-  run_on_engine(engine, model, inputs, [&](size_t, std::span<const TensorView> views) {
+  Reference reference;
+  const std::string engine = run_reference(model, 1, inputs, [&](size_t, std::span<const TensorView> views) {
     std::vector<Tensor> outputs;
     for (const TensorView& view : views) outputs.push_back(copy_of(view));
     reference.outputs.push_back(first_items(outputs, batch));
   });
-  return reference;
-}
-
-namespace {
-
-Reference reference_by_any(const Model& model, Dataset& dataset, std::span<const uint32_t> samples) {
-  std::string refusal;
-  try {
-    return reference_by_evaluator(model, dataset, samples);
-  } catch (const Error& error) {
-    if (error.kind() != ErrorKind::refused) throw;
-    refusal = error.what();
-  }
-  try {
-    return reference_by_backend("onnxruntime", model, dataset, samples);
-  } catch (const Error& error) {
-    throw Error(ErrorKind::refused, fmt::format("the plain evaluator cannot run it ({}), nor can onnxruntime ({})", refusal, error.what()));
-  }
-}
-
-}  // namespace
-
-Reference make_reference(const Model& model, Dataset& dataset, std::span<const uint32_t> samples) {
-  Reference reference = reference_by_any(model, dataset, samples);
   for (const std::vector<Tensor>& outputs : reference.outputs) {
     for (const Tensor& output : outputs) {
       if (holds_nan(output.view()))
         throw Error(ErrorKind::refused, "the FP32 reference holds NaN, so that nothing can be compared: weights or inputs are not sound");
     }
   }
+  reference.against = engine == evaluator_name ? by_evaluator : by_onnxruntime;
   return reference;
 }
 

@@ -30,8 +30,6 @@ void keep_reference(const std::string& cache_dir, const std::string& key, const 
 // By the plain evaluator; where it refuses the model, by ONNX Runtime. Throws Error{refused} when neither can, and where the outputs hold
 // NaN, with which nothing can be compared. Slow, much memory.
 Reference make_reference(const Model& model, Dataset& dataset, std::span<const uint32_t> samples);
-// As make_reference, with one named backend at batch 1 and FP32: for fallbacks and `check --against`.
-Reference reference_by_backend(const std::string& backend, const Model& model, Dataset& dataset, std::span<const uint32_t> samples);
 
 // The outputs of one query of `batch` items, item i against sample i mod R. nullopt: no output has the batch as its first dimension, so
 // nothing can be told apart.

@@ -104,15 +104,16 @@ std::string run_on_evaluator(const Model& model, std::span<const std::vector<Ten
     for (const TensorView& view : samples[position]) inputs.push_back(batch == 1 ? borrowed(view) : repeated(view, batch));
     receive(position, views_of(evaluate(model.graph(), inputs)));
   }
-  return "plain evaluator";
+  return evaluator_name;
 }
 
 namespace {
 
-// `second` where `first` refuses before it gave anything to its receiver.
+// `second`, which is told the refusal, where `first` refuses before it gave anything to its receiver.
 template <typename First, typename Second>
 std::string first_or(const First& first, const Second& second, const SampleReceiver& receive) {
   bool begun = false;
+  std::string refusal;
   try {
     return first([&](size_t position, std::span<const TensorView> outputs) {
       begun = true;
@@ -120,8 +121,9 @@ std::string first_or(const First& first, const Second& second, const SampleRecei
     });
   } catch (const Error& error) {
     if (begun || error.kind() != ErrorKind::refused) throw;
+    refusal = error.what();
   }
-  return second(receive);
+  return second(receive, refusal);
 }
 
 }  // namespace
@@ -131,15 +133,22 @@ std::string run_reference(const Model& model, int threads, std::span<const std::
   EngineChoice other;
   other.backend = "onnxruntime";
   other.threads = threads;
-  return first_or([&](const SampleReceiver& to) { return run_on_evaluator(model, samples, to); },
-                  [&](const SampleReceiver& to) { return run_on_engine(other, model, samples, to); }, receive);
+  const auto by_other = [&](const SampleReceiver& to, const std::string& refusal) {
+    try {
+      return run_on_engine(other, model, samples, to);
+    } catch (const Error& error) {
+      throw Error(ErrorKind::refused,
+                  fmt::format("the plain evaluator cannot run it ({}), nor can onnxruntime ({})", refusal, error.what()));
+    }
+  };
+  return first_or([&](const SampleReceiver& to) { return run_on_evaluator(model, samples, to); }, by_other, receive);
 }
 
 std::string run_fp32(const Model& model, int threads, std::span<const std::vector<TensorView>> samples, const SampleReceiver& receive) {
   EngineChoice native;
   native.threads = threads;
   return first_or([&](const SampleReceiver& to) { return run_on_engine(native, model, samples, to); },
-                  [&](const SampleReceiver& to) { return run_on_evaluator(model, samples, to); }, receive);
+                  [&](const SampleReceiver& to, const std::string&) { return run_on_evaluator(model, samples, to); }, receive);
 }
 
 }  // namespace deepgap

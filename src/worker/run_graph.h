@@ -36,9 +36,10 @@ LoadOptions load_options(const EngineChoice& engine, int64_t batch, Clock& clock
 
 std::string run_on_engine(const EngineChoice& engine, const Model& model, std::span<const std::vector<TensorView>> samples,
                           const SampleReceiver& receive);
-// The same by the plain evaluator. Throws Error{refused} for an operator that it does not have.
+inline constexpr const char* evaluator_name = "plain evaluator";
+// The same by the plain evaluator, whose name it returns. Throws Error{refused} for an operator that it does not have.
 std::string run_on_evaluator(const Model& model, std::span<const std::vector<TensorView>> samples, const SampleReceiver& receive);
-// The same; where it refuses the Graph, by ONNX Runtime in FP32.
+// The same; where it refuses the Graph, by ONNX Runtime in FP32. Throws Error{refused} with both reasons when neither can.
 std::string run_reference(const Model& model, int threads, std::span<const std::vector<TensorView>> samples, const SampleReceiver& receive);
 // On native in FP32; where it refuses the Graph, by the plain evaluator.
 std::string run_fp32(const Model& model, int threads, std::span<const std::vector<TensorView>> samples, const SampleReceiver& receive);

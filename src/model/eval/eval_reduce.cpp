@@ -4,11 +4,11 @@
 #include "model/eval/parallel.h"
 #include "model/eval/strided.h"
 #include "model/eval/widened.h"
+#include "model/reduced_axes.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 
 namespace deepgap {
 
@@ -20,16 +20,6 @@ struct Reduced {
   int64_t rows, count;
   Shape shape;
 };
-
-std::vector<int64_t> reduced_axes(const Call& call, size_t rank) {
-  std::vector<int64_t> axes = call.ints_or_input("axes", 1, {});
-  if (axes.empty() && call.int_of("noop_with_empty_axes", 0) == 0) {
-    axes.resize(rank);
-    std::iota(axes.begin(), axes.end(), 0);
-  }
-  for (int64_t& axis : axes) axis = call.axis(axis, rank);
-  return axes;
-}
 
 Reduced prepare(const Call& call, const Tensor& x) {
   const auto axes = reduced_axes(call, x.shape.size());

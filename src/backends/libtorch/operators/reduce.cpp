@@ -1,5 +1,6 @@
 // Reductions over axes, and sums that run along one.
 #include "backends/libtorch/torch_operator.h"
+#include "model/reduced_axes.h"
 
 #include <ATen/ops/abs.h>
 #include <ATen/ops/amax.h>
@@ -18,20 +19,9 @@
 
 #include <algorithm>
 #include <functional>
-#include <numeric>
 
 namespace deepgap {
 namespace {
-
-std::vector<int64_t> reduced_axes(const TorchCall& call, size_t rank) {
-  std::vector<int64_t> axes = call.ints_or_input("axes", 1, {});
-  if (axes.empty() && call.int_of("noop_with_empty_axes", 0) == 0) {
-    axes.resize(rank);
-    std::iota(axes.begin(), axes.end(), 0);
-  }
-  for (int64_t& axis : axes) axis = call.axis(axis, rank);
-  return axes;
-}
 
 using Reduction = at::Tensor (*)(const at::Tensor&, at::IntArrayRef, bool);
 

@@ -1,6 +1,9 @@
 #include "engine/cpu/operators.h"
 #include "model/graph_tools.h"
 
+#include <optional>
+#include <utility>
+
 namespace deepgap {
 namespace {
 
@@ -24,6 +27,16 @@ algorithm binary_algorithm(const std::string& op) {
   return algorithm::binary_div;
 }
 
+// The usual layout in blocks of channels that `layout` is, if any.
+std::optional<memory::format_tag> channel_blocks(const memory::desc& layout) {
+  using tag = memory::format_tag;
+  const auto dims = layout.get_dims();
+  for (const auto [rank, candidate] :
+       {std::pair{3, tag::aBc8b}, {4, tag::aBcd8b}, {5, tag::aBcde8b}, {3, tag::aBc16b}, {4, tag::aBcd16b}, {5, tag::aBcde16b}})
+    if (static_cast<size_t>(rank) == dims.size() && layout == memory::desc(dims, layout.get_data_type(), candidate)) return candidate;
+  return std::nullopt;
+}
+
 }  // namespace
 
 bool lower_binary(Lowering& lowering, const Operation& operation) {
@@ -38,24 +51,34 @@ bool lower_binary(Lowering& lowering, const Operation& operation) {
   if (!posts) return false;
 
   auto layout = lowering.layout(first);
-  memory::desc other = layout;
+  const auto blocks = channel_blocks(layout);
+  // With one sample its stride may be any number, which oneDNN 3.2 takes for a channel's in its additions: the same bytes, said plainly.
+  if (blocks) layout = memory::desc(layout.get_dims(), layout.get_data_type(), *blocks);
+  memory::desc other = layout, given;
   const auto smaller = lowering.dims(second);
   if (smaller != target) {
     memory::dims dims(target.size() - smaller.size(), 1);
     dims.insert(dims.end(), smaller.begin(), smaller.end());
-    other = plain_desc(DataType::f32, dims);
+    given = plain_desc(DataType::f32, dims);
+    const bool by_channel = blocks && lowering.constant(second) != nullptr && dims[1] != 1;
+    other = by_channel ? memory::desc(dims, memory::data_type::f32, *blocks) : given;  // for the quick kernels
   } else if (lowering.constant(second) == nullptr && is_plain(layout)) {
     const auto followed = retyped(lowering.layout(second), layout.get_data_type());
     layout = other = followed.value_or(lowering.layout(second));  // rather follow a blocked operand than undo its blocks
   }
   const dnnl::binary::primitive_desc description(lowering.engine(), binary_algorithm(node.op), layout, other, layout, posts->attributes);
   std::vector<StepArgument> arguments{lowering.read(DNNL_ARG_SRC_0, first, layout)};
-  arguments.push_back(smaller == target ? lowering.read(DNNL_ARG_SRC_1, second, other)
-                                        : lowering.read_viewed(DNNL_ARG_SRC_1, second, other));
+  if (smaller == target) {
+    arguments.push_back(lowering.read(DNNL_ARG_SRC_1, second, other));
+  } else {
+    arguments.push_back(lowering.constant(second) == nullptr ? lowering.read_viewed(DNNL_ARG_SRC_1, second, other)
+                                                             : lowering.read_constant(DNNL_ARG_SRC_1, second, given, other));
+  }
   // Broadcast values are read again and again, so only the full operand may be overwritten.
   const bool shared = smaller != target && arguments[0].buffer == arguments[1].buffer;
   arguments.push_back(shared ? lowering.write(DNNL_ARG_DST, operation.output, layout)
                              : lowering.write_over(DNNL_ARG_DST, operation.output, layout, arguments[0]));
+  arguments.insert(arguments.end(), posts->arguments.begin(), posts->arguments.end());
   add_scratchpad(lowering, description, arguments);
   lowering.step(operation, dnnl::binary(description), std::move(arguments));
   return true;
@@ -76,24 +99,6 @@ bool lower_activation(Lowering& lowering, const Operation& operation) {
   arguments.push_back(lowering.write_over(DNNL_ARG_DST, operation.output, layout, arguments[0]));
   add_scratchpad(lowering, description, arguments);
   lowering.step(operation, dnnl::eltwise_forward(description), std::move(arguments));
-  return true;
-}
-
-bool lower_batch_norm(Lowering& lowering, const Operation& operation) {
-  const Node& node = operation.main;
-  const bool training = attribute_int(node, "training_mode", 0) != 0 || node.outputs.size() > 1;
-  if (training || !is_variable_f32(lowering, node.inputs[0]) || lowering.dims(node.inputs[0]).size() < 2) return false;
-  using dnnl::normalization_flags;
-  const auto flags = normalization_flags::use_global_stats | normalization_flags::use_scale | normalization_flags::use_shift;
-  const auto layout = lowering.layout(node.inputs[0]);
-  const dnnl::batch_normalization_forward::primitive_desc description(lowering.engine(), dnnl::prop_kind::forward_inference, layout, layout,
-                                                                      attribute_float(node, "epsilon", 1e-5F), flags, user_scratchpad());
-  std::vector<StepArgument> arguments{lowering.read(DNNL_ARG_SRC, node.inputs[0], layout)};
-  const int indices[] = {DNNL_ARG_SCALE, DNNL_ARG_SHIFT, DNNL_ARG_MEAN, DNNL_ARG_VARIANCE};
-  for (size_t i = 0; i < 4; ++i) arguments.push_back(lowering.read(indices[i], node.inputs[i + 1], lowering.plain(node.inputs[i + 1])));
-  arguments.push_back(lowering.write_over(DNNL_ARG_DST, operation.output, layout, arguments[0]));
-  add_scratchpad(lowering, description, arguments);
-  lowering.step(operation, dnnl::batch_normalization_forward(description), std::move(arguments));
   return true;
 }
 

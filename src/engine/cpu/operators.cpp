@@ -18,7 +18,6 @@ const std::map<std::string, LowerFunction, std::less<>>& table() {
   static const std::map<std::string, LowerFunction, std::less<>> functions{
       {"Add", lower_binary},
       {"AveragePool", lower_pool},
-      {"BatchNormalization", lower_batch_norm},
       {"Clip", lower_activation},
       {"Concat", lower_concat},
       {"Conv", lower_convolution},

@@ -21,7 +21,6 @@ bool lower_resize(Lowering& lowering, const Operation& operation);         // Re
 bool lower_reduce_mean(Lowering& lowering, const Operation& operation);    // ReduceMean
 bool lower_binary(Lowering& lowering, const Operation& operation);         // Add, Sub, Mul, Div
 bool lower_activation(Lowering& lowering, const Operation& operation);     // Relu and the like
-bool lower_batch_norm(Lowering& lowering, const Operation& operation);     // BatchNormalization
 bool lower_layer_norm(Lowering& lowering, const Operation& operation);     // LayerNormalization
 bool lower_attention(Lowering& lowering, const Operation& operation);      // deepgap.Attention
 bool lower_softmax(Lowering& lowering, const Operation& operation);        // Softmax, LogSoftmax

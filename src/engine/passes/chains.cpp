@@ -8,17 +8,18 @@ namespace {
 
 const Value& value_of(const Graph& graph, ValueId id) { return graph.values[static_cast<size_t>(id)]; }
 
-// Whether `operand` is one number, or one per channel of `result`, lying along `axis`.
-bool is_channel_constant(const Graph& graph, ValueId operand, const Dims& result, size_t axis) {
+}  // namespace
+
+bool is_channel_constant(const Graph& graph, const Node& main, ValueId operand, ValueId value) {
   const Tensor* tensor = constant_of(graph, operand);
-  if (tensor == nullptr || tensor->shape.size() > result.size()) return false;
+  const auto& result = value_of(graph, value).dims;
+  if (tensor == nullptr || !result || tensor->shape.size() > result->size()) return false;
   const int64_t elements = element_count(tensor->shape);
   if (elements == 1) return true;
-  const size_t missing = result.size() - tensor->shape.size();
-  return axis >= missing && tensor->shape[axis - missing] == elements && result[axis] == Dim{elements, ""};
+  const bool last = is_onnx_op(main, "Gemm") || is_onnx_op(main, "MatMul");
+  const size_t axis = last ? result->size() - 1 : 1, missing = result->size() - tensor->shape.size();
+  return axis >= missing && tensor->shape[axis - missing] == elements && (*result)[axis] == Dim{elements, ""};
 }
-
-}  // namespace
 
 bool is_dense_main(const Node& node) {
   return is_onnx_op(node, "Conv") || is_onnx_op(node, "ConvTranspose") || is_onnx_op(node, "Gemm") || is_onnx_op(node, "MatMul");
@@ -30,8 +31,7 @@ bool is_fusable_binary(const Graph& graph, const Node& main, const Node& node, V
   const auto &mine = value_of(graph, value).dims, &theirs = value_of(graph, other).dims;
   if (other == value || !mine || mine->size() < 2 || value_of(graph, other).type != DataType::f32) return false;
   if (node.op == "Add" && theirs && *theirs == *mine && constant_of(graph, other) == nullptr) return true;
-  const bool convolution = is_onnx_op(main, "Conv") || is_onnx_op(main, "ConvTranspose");
-  return is_channel_constant(graph, other, *mine, convolution ? 1 : mine->size() - 1);
+  return is_channel_constant(graph, main, other, value);
 }
 
 std::vector<Node> nodes_at(const Graph& graph, const std::vector<size_t>& indices) {

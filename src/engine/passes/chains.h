@@ -14,6 +14,8 @@ inline constexpr size_t longest_chain = 6;  // main operator and what follows
 bool is_dense_main(const Node& node);  // Conv, ConvTranspose, Gemm, MatMul
 // Whether this Add or Mul of `value` with something else can follow a dense main operator.
 bool is_fusable_binary(const Graph& graph, const Node& main, const Node& node, ValueId value);
+// Whether `operand` is one number, or one per channel of `value`, which `main` makes: along axis 1, the last for Gemm and MatMul.
+bool is_channel_constant(const Graph& graph, const Node& main, ValueId operand, ValueId value);
 std::vector<Node> nodes_at(const Graph& graph, const std::vector<size_t>& indices);
 
 }  // namespace deepgap

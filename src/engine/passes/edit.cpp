@@ -13,21 +13,31 @@ bool is_graph_output(const Graph& graph, ValueId id) {
   return std::find(graph.outputs.begin(), graph.outputs.end(), id) != graph.outputs.end();
 }
 
+std::optional<size_t> only_reader(const Graph& graph, const std::vector<std::vector<size_t>>& readers, ValueId value) {
+  const auto& reading = readers[static_cast<size_t>(value)];
+  if (reading.size() != 1 || is_graph_output(graph, value)) return std::nullopt;
+  return reading[0];
+}
+
 void replace_uses(Graph& graph, ValueId from, ValueId to) {
   for (auto& node : graph.nodes) std::replace(node.inputs.begin(), node.inputs.end(), from, to);
   std::replace(graph.outputs.begin(), graph.outputs.end(), from, to);
 }
 
-ValueId add_constant(Graph& graph, const std::string& stem, Tensor tensor) {
+ValueId add_value(Graph& graph, const std::string& stem, DataType type, const std::optional<Dims>& dims) {
   const auto taken = [&](const std::string& name) {
     return std::any_of(graph.values.begin(), graph.values.end(), [&](const Value& value) { return value.name == name; });
   };
   std::string name = stem;
   for (int i = 1; taken(name); ++i) name = stem + "." + std::to_string(i);
+  graph.values.push_back({name, type, dims});
+  return static_cast<ValueId>(graph.values.size() - 1);
+}
+
+ValueId add_constant(Graph& graph, const std::string& stem, Tensor tensor) {
   Dims dims;
   for (int64_t size : tensor.shape) dims.push_back({size, ""});
-  const auto id = static_cast<ValueId>(graph.values.size());
-  graph.values.push_back({name, tensor.type, dims});
+  const ValueId id = add_value(graph, stem, tensor.type, dims);
   graph.constants.emplace(id, std::move(tensor));
   return id;
 }

@@ -3,6 +3,7 @@
 
 #include <deepgap/graph.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,9 +11,12 @@ namespace deepgap {
 
 bool is_onnx_op(const Node& node, std::string_view op);  // of the default domain
 bool is_graph_output(const Graph& graph, ValueId id);
+// The one node that reads the value, by consumers(); none when there are others, or it is a result of the Graph.
+std::optional<size_t> only_reader(const Graph& graph, const std::vector<std::vector<size_t>>& readers, ValueId value);
 // Every node and graph output that reads `from` reads `to` instead.
 void replace_uses(Graph& graph, ValueId from, ValueId to);
-// A constant with a name that no other value has, made from `stem`.
+// A value, or a constant, with a name that no other value has, made from `stem`.
+ValueId add_value(Graph& graph, const std::string& stem, DataType type, const std::optional<Dims>& dims);
 ValueId add_constant(Graph& graph, const std::string& stem, Tensor tensor);
 // Keeps the nodes whose flag is not set.
 void erase_nodes(Graph& graph, const std::vector<bool>& erase);

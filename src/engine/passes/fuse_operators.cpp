@@ -1,4 +1,5 @@
-// From the last node to the first, so that of two branches that meet in an addition the later one takes it and its input dies early.
+// Dense operators from the last to the first, so that of two branches that meet in an addition the later one takes it and its input dies
+// early. Then elementwise ones from the first, which takes constants and activations along.
 #include "engine/passes/chains.h"
 #include "engine/passes/edit.h"
 #include "engine/passes/passes.h"
@@ -11,6 +12,20 @@ namespace {
 
 bool is_elementwise_main(const Node& node) {
   return is_onnx_op(node, "Add") || is_onnx_op(node, "Sub") || is_onnx_op(node, "Mul") || is_onnx_op(node, "Div");
+}
+
+// Elements of one channel of a sample; 0 where they are not known.
+int64_t spatial_size(const Graph& graph, ValueId id) {
+  const auto& dims = graph.values[static_cast<size_t>(id)].dims;
+  int64_t size = 1;
+  for (size_t i = 2; dims && i < dims->size(); ++i) size *= (*dims)[i].known() ? (*dims)[i].size : 0;
+  return dims ? size : 0;
+}
+
+// A second number per channel, such as a product's after which there is an addition. With one element a channel there is little to win,
+// and oneDNN 3.2 computes it wrongly for more than one sample.
+bool can_follow_elementwise(const Graph& graph, ValueId other, ValueId value) {
+  return constant_of(graph, other) != nullptr && spatial_size(graph, value) > 1;
 }
 
 struct Chain {
@@ -29,9 +44,10 @@ struct Chain {
       const Node& next = graph.nodes[reading[0]];
       if (std::count(next.inputs.begin(), next.inputs.end(), value) != 1 || next.outputs.size() != 1) break;
       const bool activation = next.inputs[0] == value && activation_of(graph, next).has_value();
-      const bool binary = is_dense_main(main) && is_fusable_binary(graph, main, next, value);
+      const bool binary = is_fusable_binary(graph, main, next, value);
       if (!activation && !binary) break;
       const ValueId other = binary ? (next.inputs[0] == value ? next.inputs[1] : next.inputs[0]) : no_value;
+      if (binary && !is_dense_main(main) && !can_follow_elementwise(graph, other, value)) break;
       if (binary && constant_of(graph, other) == nullptr && ++residuals > 1) break;
       chain.push_back(reading[0]);
     }
@@ -46,15 +62,17 @@ void fuse_operators(Graph& graph) {
   std::vector<bool> taken(graph.nodes.size(), false), erase(graph.nodes.size(), false);
   std::vector<std::vector<size_t>> chains;
   const Chain find{graph, readers, taken};
-  for (const auto is_main : {is_dense_main, is_elementwise_main}) {  // a convolution gets the addition before the addition itself
-    for (size_t i = graph.nodes.size(); i-- > 0;) {
-      if (taken[i] || !is_main(graph.nodes[i]) || graph.nodes[i].outputs.size() != 1) continue;
-      const auto chain = find.from(i);
-      if (chain.size() < 2) continue;
-      for (size_t index : chain) taken[index] = true;
-      chains.push_back(chain);
-    }
-  }
+  const auto start_at = [&](size_t i) {
+    if (taken[i] || graph.nodes[i].outputs.size() != 1) return;
+    const auto chain = find.from(i);
+    if (chain.size() < 2) return;
+    for (size_t index : chain) taken[index] = true;
+    chains.push_back(chain);
+  };
+  for (size_t i = graph.nodes.size(); i-- > 0;)
+    if (is_dense_main(graph.nodes[i])) start_at(i);
+  for (size_t i = 0; i < graph.nodes.size(); ++i)
+    if (is_elementwise_main(graph.nodes[i])) start_at(i);
   // Every operand is made before the last node of a chain, so the fused node stands there.
   std::vector<Node> fused;
   for (const auto& chain : chains) fused.push_back(fused_node(graph, nodes_at(graph, chain)));

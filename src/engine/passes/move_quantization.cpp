@@ -42,13 +42,7 @@ struct Mover {
   }
   bool read_by_one(ValueId id) const { return !is_graph_output(graph, id) && readers(id).size() == 1; }
 
-  ValueId new_value(const std::string& stem, ValueId like, DataType type) {
-    std::string name = stem;
-    for (int i = 1; std::any_of(graph.values.begin(), graph.values.end(), [&](const Value& v) { return v.name == name; }); ++i)
-      name = stem + "." + std::to_string(i);
-    graph.values.push_back({name, type, value(like).dims});
-    return static_cast<ValueId>(graph.values.size() - 1);
-  }
+  ValueId new_value(const std::string& stem, ValueId like, DataType type) { return add_value(graph, stem, type, value(like).dims); }
   // A copy of `pattern` that reads `from` and makes a new value or `to`.
   Node copy_of(const Node& pattern, ValueId from, ValueId to) const {
     Node node = pattern;

@@ -17,7 +17,9 @@ void optimize_unbound(Graph& graph, Integers integers) {
   } else {
     fold_dequantized(graph);
   }
-  fold_batch_norms(graph);
+  fold_affines(graph);
+  write_out_batch_norms(graph);
+  spread_up_convolutions(graph);
   remove_dead(graph);
 }
 

@@ -13,8 +13,13 @@ namespace deepgap {
 
 // Bypasses Identity and Dropout (inference: it passes its input on). A graph output keeps its name.
 void remove_identities(Graph& graph);
-// Scales weights and bias of a Conv, ConvTranspose or Gemm by the BatchNormalization that alone reads it.
-void fold_batch_norms(Graph& graph);
+// Takes what is affine per channel and alone reads a Conv, ConvTranspose or Gemm into its weights and bias: BatchNormalization, arithmetic
+// with constants.
+void fold_affines(Graph& graph);
+// Puts a product and an addition, which fuse with others, where a BatchNormalization with constant statistics is left.
+void write_out_batch_norms(Graph& graph);
+// Puts a convolution of single pixels, and a Transpose, where a ConvTranspose of few channels makes tiles that do not overlap.
+void spread_up_convolutions(Graph& graph);
 // Puts one operator where exporters wrote it out: Gelu (with Erf), LayerNormalization.
 void fuse_gelus(Graph& graph);
 void fuse_layer_norms(Graph& graph);

@@ -91,7 +91,7 @@ TEST(FoldConstants, DoesNotBlowSmallConstantsUp) {
   EXPECT_EQ(graph.nodes.size(), 1U);
 }
 
-TEST(FoldBatchNorms, ConvGroupsAndGemm) {
+TEST(FoldAffines, ConvGroupsAndGemm) {
   for (uint32_t seed = 1; seed <= 5; ++seed) {
     GraphBuilder b(seed);
     ValueId x = b.input({2, 6, 5, 5});
@@ -102,14 +102,14 @@ TEST(FoldBatchNorms, ConvGroupsAndGemm) {
     x = b.batch_norm(b.node("Gemm", {x, b.weights({9, 7})}, {{"transB", int64_t{1}}}), 9);
     const Graph before = b.finish({x});
     Graph after = before;
-    fold_batch_norms(after);
+    fold_affines(after);
     remove_dead(after);
     EXPECT_EQ(count_ops(after, "BatchNormalization"), 0U);
     expect_same(before, after, {2, 6, 5, 5}, seed);
   }
 }
 
-TEST(FoldBatchNorms, HandComputed) {
+TEST(FoldAffines, HandComputed) {
   GraphBuilder b;
   const ValueId x = b.input({1, 1, 1, 1});
   const ValueId conv = b.node("Conv", {x, b.constant(floats({1, 1, 1, 1}, {2}))});
@@ -118,31 +118,91 @@ TEST(FoldBatchNorms, HandComputed) {
              {conv, b.constant(floats({1}, {3})), b.constant(floats({1}, {5})), b.constant(floats({1}, {1})), b.constant(floats({1}, {4}))},
              {{"epsilon", 0.0F}});
   Graph graph = b.finish({norm});
-  fold_batch_norms(graph);
+  fold_affines(graph);
   ASSERT_EQ(graph.nodes.size(), 1U);  // 3 (2x - 1) / 2 + 5 = 3x + 3.5
   EXPECT_FLOAT_EQ(graph.constants.at(graph.nodes[0].inputs[1]).as<float>()[0], 3.0F);
   EXPECT_FLOAT_EQ(graph.constants.at(graph.nodes[0].inputs[2]).as<float>()[0], 3.5F);
 }
 
-TEST(FoldBatchNorms, TransposedConvolutionHasItsOutputChannelsSecond) {
+TEST(FoldAffines, TransposedConvolutionHasItsOutputChannelsSecond) {
   GraphBuilder b;
   const ValueId x = b.input({1, 2, 1, 1});
   const ValueId up = b.node("ConvTranspose", {x, b.constant(floats({2, 1, 1, 2}, {1, 2, 3, 4}))}, {{"group", int64_t{2}}});
   const ValueId one = b.constant(floats({2}, {1, 1})), zero = b.constant(floats({2}, {0, 0}));
   const ValueId norm = b.node("BatchNormalization", {up, b.constant(floats({2}, {10, 100})), zero, zero, one}, {{"epsilon", 0.0F}});
   b.graph.outputs = {norm};
-  fold_batch_norms(b.graph);
+  fold_affines(b.graph);
   ASSERT_EQ(b.graph.nodes.size(), 1U);
   const auto folded = b.graph.constants.at(b.graph.nodes[0].inputs[1]).as<float>();
   EXPECT_EQ(std::vector<float>(folded.begin(), folded.end()), (std::vector<float>{10, 20, 300, 400}));
 }
 
-TEST(FoldBatchNorms, LeavesAConvolutionThatOthersRead) {
+TEST(FoldAffines, LeavesAConvolutionThatOthersRead) {
   GraphBuilder b;
   const ValueId conv = b.conv(b.input({1, 2, 4, 4}), 2, 2, 3);
   Graph graph = b.finish({b.batch_norm(conv, 2), b.node("Relu", {conv})});
-  fold_batch_norms(graph);
+  fold_affines(graph);
   EXPECT_EQ(count_ops(graph, "BatchNormalization"), 1U);
+}
+
+TEST(FoldAffines, ArithmeticWithConstantsPerChannel) {
+  GraphBuilder b;
+  const ValueId x = b.input({2, 3, 5, 5});
+  ValueId y = b.node("Add", {b.constant(floats({4, 1, 1}, {1, 2, 3, 4})), b.conv(x, 3, 4, 3)});
+  y = b.node("Div", {b.node("Mul", {y, b.constant(floats({1}, {0.5F}))}), b.constant(floats({1, 4, 1, 1}, {2, 4, 8, -1}))});
+  y = b.batch_norm(b.node("Sub", {y, b.constant(floats({4, 1, 1}, {1, 0, -1, 5}))}), 4);
+  const Graph before = b.finish({y});
+  Graph after = before;
+  fold_affines(after);
+  remove_dead(after);
+  EXPECT_EQ(after.nodes.size(), 1U);
+  expect_same(before, after, {2, 3, 5, 5}, 1);
+}
+
+TEST(FoldAffines, LeavesWhatIsNotOfOneChannel) {
+  GraphBuilder b;
+  const ValueId conv = b.conv(b.input({1, 2, 2, 2}), 2, 2, 1);
+  const ValueId row = b.constant(floats({2}, {1, 2}));  // along the width
+  const ValueId one = b.constant(floats({1}, {1})), zero = b.constant(floats({1}, {0}));
+  Graph graph = b.finish({b.node("Div", {b.node("Sub", {one, b.node("Add", {conv, row})}), zero})});
+  fold_affines(graph);
+  EXPECT_EQ(graph.nodes.size(), 4U);
+}
+
+TEST(WriteOutBatchNorms, MeansTheSame) {
+  GraphBuilder b;
+  const ValueId picture = b.node("Relu", {b.batch_norm(b.input({2, 3, 4, 4}), 3)});
+  const ValueId flat = b.batch_norm(b.node("Flatten", {picture}), 48);
+  const Graph before = b.finish({flat});
+  Graph after = before;
+  write_out_batch_norms(after);
+  validate(after);
+  EXPECT_EQ(count_ops(after, "BatchNormalization"), 0U);
+  expect_same(before, after, {2, 3, 4, 4}, 1);
+  fuse_operators(after);
+  EXPECT_EQ(after.nodes.size(), 4U);  // product, addition and activation are one where channels have more elements than one
+  expect_same(before, after, {2, 3, 4, 4}, 1);
+}
+
+TEST(SpreadUpConvolutions, TilesOfOnePixelEach) {
+  GraphBuilder b;
+  const std::map<std::string, Attribute> tall{{"strides", std::vector<int64_t>{3, 2}}};
+  const ValueId up = b.node("ConvTranspose", {b.input({2, 5, 3, 4}), b.weights({5, 2, 3, 2}), b.weights({2})}, tall);
+  const ValueId again = b.node("ConvTranspose", {b.node("Sigmoid", {up}), b.weights({2, 1, 3, 2})}, tall);
+  const Graph before = b.finish({b.node("Add", {again, again})});
+  Graph after = before;
+  spread_up_convolutions(after);
+  validate(after);
+  EXPECT_EQ(count_ops(after, "ConvTranspose"), 0U);
+  expect_same(before, after, {2, 5, 3, 4}, 1);
+}
+
+TEST(SpreadUpConvolutions, LeavesWindowsThatMeet) {
+  GraphBuilder b;
+  const ValueId up = b.node("ConvTranspose", {b.input({1, 2, 4, 4}), b.weights({2, 1, 3, 3})}, {{"strides", std::vector<int64_t>{2, 2}}});
+  Graph graph = b.finish({up});
+  spread_up_convolutions(graph);
+  EXPECT_EQ(graph.nodes.size(), 1U);
 }
 
 TEST(RemoveDead, DropsNodesAndConstants) {

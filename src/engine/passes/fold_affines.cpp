@@ -1,10 +1,13 @@
-// y = gamma * (conv(x) - mean) / sqrt(variance + epsilon) + beta is a convolution with its weights scaled per output channel and another
-// bias. Computed in double precision and rounded once.
+// BatchNormalization, and arithmetic with a constant per channel, as y = scale * x + shift: part of the convolution that makes x (its
+// weights scaled per output channel, and another bias), or one product and one addition. Computed in double precision and rounded once.
+#include "engine/passes/chains.h"
 #include "engine/passes/edit.h"
 #include "engine/passes/passes.h"
 #include "model/graph_tools.h"
 
+#include <algorithm>
 #include <cmath>
+#include <optional>
 
 namespace deepgap {
 namespace {
@@ -14,7 +17,7 @@ struct Affine {
 };
 
 // Empty when the node is no inference-time BatchNormalization with constant statistics.
-Affine affine_of(const Graph& graph, const Node& node) {
+Affine of_batch_norm(const Graph& graph, const Node& node) {
   if (!is_onnx_op(node, "BatchNormalization") || node.inputs.size() < 5) return {};
   if (attribute_int(node, "training_mode", 0) != 0) return {};
   for (size_t i = 1; i < node.outputs.size(); ++i)
@@ -28,6 +31,29 @@ Affine affine_of(const Graph& graph, const Node& node) {
   for (size_t c = 0; c < channels; ++c) {
     result.scale[c] = gamma[c] / std::sqrt(variance[c] + epsilon);
     result.shift[c] = beta[c] - mean[c] * result.scale[c];
+  }
+  return result;
+}
+
+// Empty when the node is no Add, Sub, Mul or Div of `value`, which `main` makes, with one number or one per channel.
+Affine of_arithmetic(const Graph& graph, const Node& main, const Node& node, ValueId value, size_t channels) {
+  const bool add = is_onnx_op(node, "Add"), multiply = is_onnx_op(node, "Mul"), divide = is_onnx_op(node, "Div");
+  if (!add && !multiply && !divide && !is_onnx_op(node, "Sub")) return {};
+  const bool first = node.inputs[0] == value;
+  if (!first && !add && !multiply) return {};
+  const ValueId operand = node.inputs[first ? 1 : 0];
+  if (!is_channel_constant(graph, main, operand, value)) return {};
+  auto numbers = constant_values(graph, operand);
+  if (numbers.size() == 1) numbers.resize(channels, numbers[0]);
+  if (numbers.size() != channels) return {};
+  if (divide && std::count(numbers.begin(), numbers.end(), 0.0) != 0) return {};
+  Affine result{std::vector<double>(channels, 1.0), std::vector<double>(channels, 0.0)};
+  for (size_t c = 0; c < channels; ++c) {
+    if (multiply || divide) {
+      result.scale[c] = multiply ? numbers[c] : 1 / numbers[c];
+    } else {
+      result.shift[c] = add ? numbers[c] : -numbers[c];
+    }
   }
   return result;
 }
@@ -75,8 +101,7 @@ Tensor to_tensor(const Shape& shape, const std::vector<double>& values) {
 
 bool fold_into(Graph& graph, Node& node, const Affine& affine) {
   const size_t channels = affine.scale.size();
-  const Tensor* weights = node.inputs.size() > 1 ? constant_of(graph, node.inputs[1]) : nullptr;
-  if (weights == nullptr || weights->type != DataType::f32 || weights->shape.size() < 2) return false;
+  const Tensor* weights = constant_of(graph, node.inputs[1]);
   const auto rule = channel_rule(node, weights->shape, channels);
   if (!rule) return false;
 
@@ -98,22 +123,54 @@ bool fold_into(Graph& graph, Node& node, const Affine& affine) {
   return true;
 }
 
+// Of a Conv, ConvTranspose or Gemm with constant float32 weights; 0 for other nodes.
+size_t output_channels(const Graph& graph, const Node& node) {
+  const Tensor* weights = node.inputs.size() > 1 ? constant_of(graph, node.inputs[1]) : nullptr;
+  if (weights == nullptr || weights->type != DataType::f32 || weights->shape.size() < 2) return 0;
+  if (is_onnx_op(node, "Conv")) return static_cast<size_t>(weights->shape[0]);
+  if (is_onnx_op(node, "ConvTranspose")) return static_cast<size_t>(weights->shape[1] * attribute_int(node, "group", 1));
+  if (is_onnx_op(node, "Gemm")) return static_cast<size_t>(weights->shape[attribute_int(node, "transB", 0) != 0 ? 0 : 1]);
+  return 0;
+}
+
 }  // namespace
 
-void fold_batch_norms(Graph& graph) {
+void fold_affines(Graph& graph) {
   const auto readers = consumers(graph);
   std::vector<bool> erase(graph.nodes.size(), false);
   for (auto& node : graph.nodes) {
-    if (node.outputs.size() != 1 || is_graph_output(graph, node.outputs[0])) continue;
-    const auto& reading = readers[static_cast<size_t>(node.outputs[0])];
-    if (reading.size() != 1 || graph.nodes[reading[0]].inputs[0] != node.outputs[0]) continue;
-    const Node& norm = graph.nodes[reading[0]];
-    const Affine affine = affine_of(graph, norm);
-    if (affine.scale.empty() || !fold_into(graph, node, affine)) continue;
-    node.outputs[0] = norm.outputs[0];  // the name of the pair's result stays
-    erase[reading[0]] = true;
+    const size_t channels = output_channels(graph, node);
+    if (channels == 0 || node.outputs.size() != 1) continue;
+    while (const auto reader = only_reader(graph, readers, node.outputs[0])) {
+      const Node& next = graph.nodes[*reader];
+      Affine affine = of_batch_norm(graph, next);
+      if (affine.scale.empty()) affine = of_arithmetic(graph, node, next, node.outputs[0], channels);
+      if (affine.scale.size() != channels || !fold_into(graph, node, affine)) break;
+      node.outputs[0] = next.outputs[0];  // the name of the pair's result stays
+      erase[*reader] = true;
+    }
   }
   erase_nodes(graph, erase);
+}
+
+void write_out_batch_norms(Graph& graph) {
+  std::vector<Node> nodes;
+  for (Node& node : graph.nodes) {
+    const Affine affine = of_batch_norm(graph, node);
+    const auto dims = affine.scale.empty() ? std::nullopt : graph.values[static_cast<size_t>(node.inputs[0])].dims;
+    if (!dims || dims->size() < 2) {
+      nodes.push_back(std::move(node));
+      continue;
+    }
+    Shape shape(dims->size() - 1, 1);
+    shape[0] = static_cast<int64_t>(affine.scale.size());
+    const ValueId scale = add_constant(graph, node.name + ".scale", to_tensor(shape, affine.scale));
+    const ValueId shift = add_constant(graph, node.name + ".shift", to_tensor(shape, affine.shift));
+    const ValueId scaled = add_value(graph, node.name + ".scaled", DataType::f32, dims);
+    nodes.push_back({.name = node.name, .op = "Mul", .inputs = {node.inputs[0], scale}, .outputs = {scaled}});
+    nodes.push_back({.name = node.name + ".shift", .op = "Add", .inputs = {scaled, shift}, .outputs = {node.outputs[0]}});
+  }
+  graph.nodes = std::move(nodes);
 }
 
 }  // namespace deepgap

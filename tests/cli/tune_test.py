@@ -49,7 +49,7 @@ class TuneTest(StoreCase):
         self.assertEqual(run.returncode, 0, run.stderr)
 
     def test_the_highest_peak_on_null(self):
-        flags = [*NULL, "--axis", "null.latency=10ms", "--bound", "p90=50ms", "--duration", "500ms", "--streams", "1", "--max-batch", "1,16",
+        flags = [*NULL, "--axis", "null.latency=10ms", "--bound", "p90=50ms", "--duration", "200ms", "--streams", "1", "--max-batch", "1,16",
                  "--max-delay", "0", "--peak-ratio", "20%"]
         run = self.run_deepgap(*flags)
         self.assertEqual(run.returncode, 0, run.stderr + run.stdout)
@@ -72,9 +72,9 @@ class TuneTest(StoreCase):
         self.assertRegex(run.stdout, "no answer: p90=5ms is held by none of the configurations tried; the last one: .*even the fastest query took 2")
 
     def test_time_is_kept_and_it_goes_on(self):
-        flags = [*NULL, "--axis", "null.latency=1ms", "--batch", "1,2,4,8", "--streams", "1", "--duration", "1s"]
+        flags = [*NULL, "--axis", "null.latency=1ms", "--batch", "1,2,4,8", "--streams", "1", "--duration", "400ms"]
         begin = time.monotonic()
-        run = self.run_deepgap(*flags, "--budget", "4s")
+        run = self.run_deepgap(*flags, "--budget", "2s")
         self.assertLess(time.monotonic() - begin, 30)
         self.assertEqual(run.returncode, 1, run.stderr)
         self.assertIn("not confirmed", run.stdout)

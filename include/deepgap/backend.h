@@ -19,7 +19,7 @@
 
 namespace deepgap {
 
-inline constexpr int backend_abi = 2;
+inline constexpr int backend_abi = 3;
 // Compiler and C++ ABI: a plug-in built with another one is not loaded.
 #define DEEPGAP_BUILD_TAG "g++-abi" DEEPGAP_STRING(__GXX_ABI_VERSION) "-cxx11-" DEEPGAP_STRING(_GLIBCXX_USE_CXX11_ABI)
 #define DEEPGAP_STRING(x) DEEPGAP_STRING_(x)
@@ -48,6 +48,7 @@ struct LoadOptions {
   int threads = 1;
   std::string cache_dir;                       // may be empty: cache nothing
   std::map<std::string, std::string> options;  // backend options of the Point, by their names without prefix
+  bool samples_change = false;                 // staged bytes are rewritten before enqueue(): each query reads them anew
   Clock* clock = nullptr;                      // of the run; outlives the Session
   Completion completion;
 };

@@ -59,8 +59,8 @@ class Session {
   virtual int slots() const = 0;
 
   // Makes samples known by position: `inputs[i]` are sample i's input tensors, batch dimension 1 each, in the Graph's input order. They
-  // must outlive their use: on a CPU every query reads them where they are, so that bytes may be rewritten before enqueue(); for other
-  // devices they may be copied here. Replaces the earlier set. Not timed.
+  // must outlive their use: on a CPU, and with LoadOptions::samples_change, every query reads them where they are, so that bytes may be
+  // rewritten before enqueue(); for other devices they may be copied here. Replaces the earlier set. Not timed.
   virtual void stage(std::span<const std::vector<TensorView>> inputs) = 0;
 
   // Runs the staged samples `samples` (positions in the staged set, at most the loaded batch size) as one batch in `slot`, which must be

@@ -1,6 +1,6 @@
 // InputBuffers: the Dataset of Sessions that are fed end to end. Its samples are buffers, one behind the other: what is written there is
-// what a query computes on. For that a Session must read samples where they are, at each query, as those on a CPU do (session.h); one that
-// copied them when they were staged would compute on zeros, which the check of its outputs finds.
+// what a query computes on. For that a Session is loaded with samples_change (backend.h); one that copied samples when they were staged
+// would compute on zeros, which the check of its outputs finds.
 #pragma once
 
 #include <deepgap/dataset.h>

@@ -47,11 +47,6 @@ void require_pictures(const Point& point, const EndToEndOptions& options, const 
                           point.dataset));
 }
 
-Support end_to_end_support(const Point& point, const EndToEndOptions& options) {
-  if (!options.on() || point.placement.devices.front().kind == "cpu") return {};
-  return {false, fmt::format("end to end is built for devices of kind cpu, not yet for {}", device_name(point.placement.devices.front()))};
-}
-
 int decode_threads(const Point& point, const EndToEndOptions& options, size_t cpus) {
   if (options.decode_threads > 0) return static_cast<int>(options.decode_threads);
   return std::max(1, static_cast<int>(cpus) - point.threads);

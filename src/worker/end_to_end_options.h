@@ -35,8 +35,6 @@ EndToEndOptions end_to_end_options(const std::map<std::string, std::string>& opt
 void require_end_to_end(const Point& point, const EndToEndOptions& options);
 // Throws Error{usage} for a Dataset whose samples are not made from pictures.
 void require_pictures(const Point& point, const EndToEndOptions& options, const Dataset& dataset);
-// Where the Session cannot be fed so.
-Support end_to_end_support(const Point& point, const EndToEndOptions& options);
 
 int decode_threads(const Point& point, const EndToEndOptions& options, size_t cpus);
 // Queries in the stages at a time: what the Sessions hold in `slots` each, a batch that is ready, and as many as keep the threads busy; 1

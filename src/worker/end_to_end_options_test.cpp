@@ -58,10 +58,6 @@ TEST(EndToEndOptions, WhatDoesNotGoTogetherIsSaid) {
   EXPECT_THAT(check({{"end_to_end", "serial"}, {"mlperf", "v6.0"}}), HasSubstr("MLPerf"));
   EXPECT_THAT(check({{"end_to_end", "serial"}}, 2), HasSubstr("one process"));
   EXPECT_EQ(check({{"end_to_end", "off"}}, 2), "no error");
-  Point on_gpu = point_of({});
-  on_gpu.placement.devices = {{"", "cuda", 0}};
-  EXPECT_FALSE(end_to_end_support(on_gpu, end_to_end_options({{"end_to_end", "serial"}})).ok);
-  EXPECT_TRUE(end_to_end_support(on_gpu, {}).ok);
 }
 
 TEST(EndToEndOptions, ThreadsAreWhatTheEngineLeavesAndLanesKeepThemBusy) {

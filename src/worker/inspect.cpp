@@ -169,8 +169,7 @@ class Inspection {
   Support support_of(const Point& point, InspectedBackend& backend, const GraphSummary& model, const PointOptions& options) {
     if (!backend.plugin) return {false, backend.reason};
     if (point.task != "infer") return {false, fmt::format("task '{}' is not built yet; infer is", point.task)};
-    for (const Support& support : {placement_support(point, backend), batch_support(point, model, options.dispatch),
-                                   end_to_end_support(point, options.end_to_end)}) {
+    for (const Support& support : {placement_support(point, backend), batch_support(point, model, options.dispatch)}) {
       if (!support.ok) return support;
     }
     about_to_({fmt::format("backend {}", point.backend), point.backend});

@@ -262,6 +262,7 @@ void Measurement::load() {
   load.slots = static_cast<int>(slots_of_a_session());
   load.cache_dir = order_.cache_dir;
   load.options = options_.backend;
+  load.samples_change = options_.end_to_end.on();
   load.clock = &clock_;
   const Nanoseconds begin = clock_.now();
   instances_.emplace(*backend_, *inputs_.engine_model, session_inputs(), order_.point, options_.dispatch, load, [this] { pulse_.beat(); });

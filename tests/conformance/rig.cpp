@@ -120,7 +120,7 @@ std::vector<Tensor> reference(const Graph& graph, const Samples& samples, const 
 Placement placement() { return {.devices = {backend().devices().at(0).id}}; }
 
 Rig::Rig(const Model& model, std::vector<int64_t> batches, int slots, int threads, const std::string& precision,
-         const std::map<std::string, std::string>& engine_options)
+         const std::map<std::string, std::string>& engine_options, bool samples_change)
     : clock(make_real_clock()) {
   LoadOptions options{.placement = placement(),
                       .precision = precision,
@@ -128,6 +128,7 @@ Rig::Rig(const Model& model, std::vector<int64_t> batches, int slots, int thread
                       .slots = slots,
                       .threads = threads,
                       .options = engine_options,
+                      .samples_change = samples_change,
                       .clock = clock.get()};
   options.completion = [this](std::span<const Done> done) {
     for (const Done& one : done) {

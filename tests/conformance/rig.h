@@ -69,7 +69,7 @@ class Rig {
  public:
   // Throws what load() throws.
   Rig(const Model& model, std::vector<int64_t> batches, int slots = 1, int threads = 1, const std::string& precision = "fp32",
-      const std::map<std::string, std::string>& engine_options = {});
+      const std::map<std::string, std::string>& engine_options = {}, bool samples_change = false);
   void stage(const Samples& samples);
   void enqueue(int slot, const std::vector<uint32_t>& samples, uint64_t tag) { session->enqueue(slot, samples, tag); }
   // Enqueues and drains; the status of its Done.

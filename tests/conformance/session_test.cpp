@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstring>
 #include <functional>
+#include <memory>
 #include <numeric>
 #include <thread>
 
@@ -135,6 +136,21 @@ TEST_F(SessionContract, StagingReplacesTheSamples) {
   rig.stage(samples);
   ASSERT_EQ(rig.run(0, {0, 1}), Status::ok);
   EXPECT_EQ(wrong(rig, 0, {0, 1}), "");
+}
+
+TEST_F(SessionContract, SamplesMayChangeBetweenQueries) {
+  std::unique_ptr<Rig> rig;
+  try {
+    rig = std::make_unique<Rig>(model, std::vector<int64_t>{2}, 1, 1, "fp32", std::map<std::string, std::string>{}, true);
+  } catch (const Error& error) {
+    ASSERT_EQ(error.kind(), ErrorKind::refused);
+    GTEST_SKIP() << error.what();
+  }
+  rig->stage(samples);
+  ASSERT_EQ(rig->run(0, {0, 1}), Status::ok);
+  std::memcpy(writable<std::byte>(samples[1][0]).data(), samples[2][0].data.get(), samples[2][0].bytes());
+  ASSERT_EQ(rig->run(0, {0, 1}), Status::ok);
+  EXPECT_EQ(wrong(*rig, 0, {0, 1}), "");
 }
 
 TEST_F(SessionContract, EveryQueryIsDeliveredOnce) {

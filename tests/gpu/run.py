@@ -88,6 +88,9 @@ def settings(program, folder):
     rows, printed = rows_of(program, folder, "inputs", "--model", MODEL, "--device", "cuda:0", "--precision", ",".join(PRECISIONS),
                             "--batch", "3,6", "--axis", "inputs=host,device,ready", "--axis", "channels_last=off,on", "--axis", "cuda_graph=on")
     expect_all_ok(rows, printed, len(PRECISIONS) * 12, "samples in the host's memory, on the GPU, and there as the network takes them")
+    rows, printed = rows_of(program, folder, "pictures", "--model", MODEL, "--device", "cuda:0", "--batch", "3", "--dataset", "pictures",
+                            "--end-to-end", "serial,overlapped", "--decode-threads", "2", "--axis", "cuda_graph=off,on")
+    expect_all_ok(rows, printed, 4, "from picture files, one query after the other and overlapped")
     rows, printed = rows_of(program, folder, "streams", "--model", MODEL, "--device", "cuda:0", "--batch", "8", "--streams", "1,4",
                             "--axis", "cuda_graph=off,on")
     expect_all_ok(rows, printed, 4, "one and four streams")

@@ -9,8 +9,9 @@
 
 namespace deepgap {
 
-// Where the samples of a GPU lie before a query: in the host's memory, in its own as they are, or there in the network's type and layout.
-enum class SamplePlace { host, device, ready };
+// Where the samples of a GPU lie before a query: in the host's memory, pinned; in its own as they are; there in the network's type and
+// layout; or where the caller rewrites them.
+enum class SamplePlace { host, device, ready, caller };
 
 struct TorchSettings {
   bool channels_last = false;

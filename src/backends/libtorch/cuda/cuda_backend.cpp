@@ -33,7 +33,14 @@ std::unique_ptr<Session> TorchCudaBackend::load(const Model& model, const LoadOp
   point.precision = options.precision;
   point.placement = options.placement;
   if (const Support support = supports(point, GraphSummary{}); !support.ok) throw Error(ErrorKind::refused, support.reason);
-  return make_torch_cuda_session(model, options, parse_torch_settings(options.options, true));
+  TorchSettings settings = parse_torch_settings(options.options, true);
+  if (options.samples_change) {
+    if (settings.samples != SamplePlace::host)
+      throw Error(ErrorKind::refused,
+                  "libtorch_cuda: samples that change between queries (end to end) are copied by each query: inputs=host");
+    settings.samples = SamplePlace::caller;
+  }
+  return make_torch_cuda_session(model, options, settings);
 }
 
 }  // namespace deepgap

@@ -33,28 +33,31 @@ TorchForm input_form(const Port& input, const TorchTarget& target, SamplePlace p
   return torch_input_form(type, input.dims ? input.dims->size() : 0, target);
 }
 
-GatherIndex::GatherIndex(int64_t largest_batch, const c10::Device& on)
+GatherIndex::GatherIndex(int64_t largest_batch, int64_t bytes, const c10::Device& on)
     : pinned(at::empty({largest_batch}, at::TensorOptions(at::kLong).pinned_memory(true))),
-      device(at::empty({largest_batch}, at::TensorOptions(at::kLong).device(on))) {}
+      device(at::empty({largest_batch}, at::TensorOptions(at::kLong).device(on))),
+      samples(at::empty({bytes}, at::TensorOptions(at::kByte).pinned_memory(true))) {}
 
 CudaSamples::CudaSamples(std::string engine, std::vector<Port> inputs, SamplePlace place, const TorchTarget& target)
-    : engine_(std::move(engine)), inputs_(std::move(inputs)), place_(place), target_(target) {}
+    : engine_(std::move(engine)), inputs_(std::move(inputs)), staging_(engine_, inputs_), place_(place), target_(target) {}
 
 void CudaSamples::stage(std::span<const std::vector<TensorView>> samples) {
-  Staging staging(engine_, inputs_);
-  staging.stage(samples);
+  staging_.stage(samples);
   samples_.clear();
   count_ = samples.size();
+  each_.assign(inputs_.size(), 0);
+  for (size_t i = 0; i < inputs_.size() && count_ != 0; ++i) each_[i] = samples.front()[i].bytes();
+  if (place_ == SamplePlace::caller) return;
   std::vector<uint32_t> all(count_);
   std::iota(all.begin(), all.end(), 0U);
   const auto rows = static_cast<int64_t>(count_);
   for (size_t i = 0; i < inputs_.size(); ++i) {
-    const size_t each = samples.empty() ? 0 : samples.front()[i].bytes();
-    at::Tensor pinned = at::empty({rows, static_cast<int64_t>(each)}, at::TensorOptions(at::kByte).pinned_memory(true));
-    staging.gather(i, all, rows, static_cast<std::byte*>(pinned.mutable_data_ptr()), each * count_);
+    at::Tensor pinned = at::empty({rows, static_cast<int64_t>(each_[i])}, at::TensorOptions(at::kByte).pinned_memory(true));
+    staging_.gather(i, all, rows, static_cast<std::byte*>(pinned.mutable_data_ptr()), each_[i] * count_);
     if (count_ == 0) continue;
     const auto& shape = samples.front()[i].shape;
     samples_.push_back(placed(i, pinned, {shape.begin(), shape.end()}));
+    each_[i] = static_cast<size_t>(samples_[i].size(1));
   }
 }
 
@@ -74,7 +77,7 @@ at::Tensor CudaSamples::placed(size_t input, const at::Tensor& pinned, Shape sha
 void CudaSamples::require(size_t input, std::span<const uint32_t> samples, size_t bytes) const {
   const uint32_t last = samples.empty() ? 0 : *std::max_element(samples.begin(), samples.end());
   if (last >= count_) throw Error(ErrorKind::input, fmt::format("{}: sample {} was not staged, {} were", engine_, last, count_));
-  const auto each = static_cast<size_t>(samples_[input].size(1));
+  const size_t each = each_[input];
   if (each * samples.size() != bytes)
     throw Error(ErrorKind::input, fmt::format("{}: {} samples of {} bytes for input '{}', the model takes {} bytes", engine_,
                                               samples.size(), each, inputs_[input].name, bytes));
@@ -82,10 +85,16 @@ void CudaSamples::require(size_t input, std::span<const uint32_t> samples, size_
 
 void CudaSamples::launch(size_t input, std::span<const uint32_t> samples, GatherIndex& index, at::Tensor& to, size_t bytes) const {
   require(input, samples, bytes);
-  const at::Tensor& from = samples_[input];
-  const auto each = static_cast<size_t>(from.size(1)), count = samples.size();
+  const size_t each = each_[input], count = samples.size();
   if (each == 0) return;
   const auto stream = c10::cuda::getCurrentCUDAStream(target_.device.index());
+  if (place_ == SamplePlace::caller) {
+    auto* gathered = static_cast<std::byte*>(index.samples.mutable_data_ptr());
+    staging_.gather(input, samples, static_cast<int64_t>(count), gathered, bytes);
+    check_cuda(cudaMemcpyAsync(to.mutable_data_ptr(), gathered, bytes, cudaMemcpyHostToDevice, stream), "copying to the GPU");
+    return;
+  }
+  const at::Tensor& from = samples_[input];
   if (place_ != SamplePlace::host && !neighbours(samples)) {
     std::copy(samples.begin(), samples.end(), index.pinned.mutable_data_ptr<int64_t>());
     const auto rows = static_cast<int64_t>(count);

@@ -2,7 +2,8 @@
 //
 // With `host` each query copies its samples over the bus, straight out of pinned memory. With `device` they were copied once, at stage(),
 // and a query gathers them in the GPU's own memory: the network alone is then what bounds a large batch. With `ready` they lie there in the
-// type and layout that the network computes in, so that it converts nothing.
+// type and layout that the network computes in, so that it converts nothing. With `caller` nothing is placed: each query gathers its
+// samples in pinned memory of its slot and copies that.
 #pragma once
 
 #include "backends/common/staging.h"
@@ -22,10 +23,12 @@ namespace deepgap {
 // What a query finds in an input of a slot: the Graph's type and layout, or with `ready` the network's.
 TorchForm input_form(const Port& input, const TorchTarget& target, SamplePlace place);
 
-// What a query says of its samples to the GPU; the slot's, since it is read until the query has ended.
+// What a query tells the GPU of its samples, and what it copies there; the slot's, since it is read until the query has ended.
 struct GatherIndex {
   at::Tensor pinned, device;  // int64, room for the largest batch
-  GatherIndex(int64_t largest_batch, const c10::Device& on);
+  at::Tensor samples;         // pinned bytes, with `caller` alone
+  // `bytes`: of the samples.
+  GatherIndex(int64_t largest_batch, int64_t bytes, const c10::Device& on);
 };
 
 // stage() and launches come from one thread, and no query is in flight during stage() (session.h).
@@ -45,9 +48,11 @@ class CudaSamples {
 
   std::string engine_;
   std::vector<Port> inputs_;
+  Staging staging_;
   SamplePlace place_;
   TorchTarget target_;
   size_t count_ = 0;                 // samples staged
+  std::vector<size_t> each_;         // bytes of a sample as queries read it, per input
   std::vector<at::Tensor> samples_;  // per input: bytes [count, bytes of a sample], pinned or on the GPU
 };
 

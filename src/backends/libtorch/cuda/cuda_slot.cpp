@@ -19,7 +19,7 @@ CudaSlot::CudaSlot(const Graph& graph, int64_t largest_batch, const TorchTarget&
   const c10::cuda::CUDAStreamGuard guard(stream_);
   for (size_t i = 0; i < inputs_.size(); ++i) {
     forms_.push_back(input_form(inputs_[i], target, place));
-    index_.emplace_back(largest_batch, target.device);
+    index_.emplace_back(largest_batch, place == SamplePlace::caller ? input_bytes(i, largest_batch) : 0, target.device);
     device_.push_back(at::zeros({input_bytes(i, largest_batch)}, at::TensorOptions(at::kByte).device(target.device)));
   }
 }

@@ -1,10 +1,12 @@
 // deepgap check: how far an engine's outputs are from the FP32 reference, another engine's, or an ONNX test folder's.
+#include "base/file.h"
 #include "cli/checked_outputs.h"
 #include "cli/class_scores.h"
 #include "cli/command.h"
 #include "cli/engine_flags.h"
 #include "cli/libtorch_folder.h"
 #include "dataset/kinds.h"
+#include "dataset/npy.h"
 #include "worker/plugin.h"
 
 #include <deepgap/error.h>
@@ -33,6 +35,8 @@ class CheckCommand : public Command {
     app.add_option("--margin", margin_,
                    "Tell top-1 agreement also on samples whose best class is so much more probable than the second: 0.1")
         ->type_name("SHARE");
+    app.add_option("--outputs", outputs_, "Keep what the engine answered there: sample0-output0.npy and so on, for NumPy")
+        ->type_name("FOLDER");
     app.add_flag("--json", json_, "The comparison as a JSON object, for programs");
     app.footer("SQNR, the ratio of the signal to the error, is in dB: higher is better. Exit code 0: they agree, 1: they differ.");
   }
@@ -48,6 +52,7 @@ class CheckCommand : public Command {
     provide_quantized(request_);
     if (nodes_) return run_nodes();
     const CheckedOutputs actual = outputs_of(request_);
+    keep(actual);
     const CheckedOutputs expected = folder ? outputs_in_folder(against_) : outputs_of(other_side());
     if (!folder) require_no_nan(expected);
     const CheckResult result = compare(expected, actual, min_sqnr_db(actual.judged_as));
@@ -63,8 +68,17 @@ class CheckCommand : public Command {
     if (!against_.empty() && !against_folder) require_backend_name(against_);
     if (margin_ && (*margin_ < 0 || *margin_ > 1)) throw Error(ErrorKind::usage, "--margin must be 0 to 1");
     if (nodes_ && margin_) throw Error(ErrorKind::usage, "--margin is for the classes of outputs: leave it out with --nodes");
+    if (nodes_ && !outputs_.empty()) throw Error(ErrorKind::usage, "--nodes keeps no outputs: leave --outputs out");
+    if (!outputs_.empty()) make_directories(outputs_);  // before anything is computed
     if (nodes_ && !against_.empty()) throw Error(ErrorKind::usage, "--nodes compares with the FP32 reference: leave --against out");
     if (request_.samples < 1 || request_.samples > 100'000) throw Error(ErrorKind::usage, "--samples must be 1 to 100000");
+  }
+
+  void keep(const CheckedOutputs& answered) const {
+    for (size_t sample = 0; sample < answered.samples.size() && !outputs_.empty(); ++sample) {
+      const auto& outputs = answered.samples[sample].outputs;
+      for (size_t i = 0; i < outputs.size(); ++i) write_npy(fmt::format("{}/sample{}-output{}.npy", outputs_, sample, i), outputs[i]);
+    }
   }
 
   // Every node must reach what the precision asks for, and a node in levels what would keep it out of them.
@@ -152,7 +166,7 @@ class CheckCommand : public Command {
 
   OutputsRequest request_;
   EngineFlags flags_;
-  std::string against_;
+  std::string against_, outputs_;
   std::optional<double> margin_;
   bool nodes_ = false, json_ = false;
 };

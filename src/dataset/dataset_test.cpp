@@ -120,6 +120,23 @@ TEST(Npy, ReadsWhatNumpyWrites) {
   EXPECT_EQ(tensor.as<float>()[11], 11.0f);
 }
 
+TEST(Npy, WritesAsNumpyDoes) {
+  const std::string path = testing::TempDir() + "written.npy";
+  write_npy(path, read_npy("tests/data/npy/sample.npy"));
+  const Tensor again = read_npy(path);
+  EXPECT_THAT(again.shape, ElementsAre(3, 4));
+  EXPECT_EQ(again.as<float>()[11], 11.0f);
+  EXPECT_EQ((std::filesystem::file_size(path) - again.bytes()) % 64, 0u);  // format 1.0: the data are aligned
+  Tensor scalar = make_tensor(DataType::i64, {});
+  writable<int64_t>(scalar)[0] = -7;
+  write_npy(path, scalar);
+  EXPECT_EQ(read_npy(path).shape, Shape{});
+  EXPECT_EQ(read_npy(path).as<int64_t>()[0], -7);
+  write_npy(path, make_tensor(DataType::bf16, {2, 0}));
+  EXPECT_EQ(read_npy(path).type, DataType::f32);
+  EXPECT_THROW(write_npy("/nowhere/at/all.npy", scalar), Error);
+}
+
 TEST(Npy, RefusesWhatItCannotReadRightly) {
   EXPECT_THROW(read_npy("tests/data/npy/fortran.npy"), Error);
   EXPECT_THROW(read_npy("tests/data/pictures/waves.png"), Error);

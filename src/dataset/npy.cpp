@@ -4,11 +4,13 @@
 #include "base/text.h"
 #include "dataset/kinds.h"
 #include "dataset/tensors_dataset.h"
+#include "model/eval/element_types.h"
 
 #include <deepgap/error.h>
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <map>
@@ -28,13 +30,17 @@ std::string header_field(const std::string& path, const std::string& header, con
   return found[1];
 }
 
-DataType type_of(const std::string& path, const std::string& descr) {
+const std::map<std::string, DataType>& types() {
   static const std::map<std::string, DataType> types{{"<f4", DataType::f32}, {"<f8", DataType::f64}, {"<f2", DataType::f16},
                                                      {"|i1", DataType::i8},  {"<i2", DataType::i16}, {"<i4", DataType::i32},
                                                      {"<i8", DataType::i64}, {"|u1", DataType::u8},  {"<u2", DataType::u16},
                                                      {"<u4", DataType::u32}, {"<u8", DataType::u64}, {"|b1", DataType::boolean}};
-  const auto found = types.find(descr);
-  if (found == types.end()) fail(path, fmt::format("element type '{}' is not supported; save it little-endian as float32", descr));
+  return types;
+}
+
+DataType type_of(const std::string& path, const std::string& descr) {
+  const auto found = types().find(descr);
+  if (found == types().end()) fail(path, fmt::format("element type '{}' is not supported; save it little-endian as float32", descr));
   return found->second;
 }
 
@@ -110,6 +116,24 @@ Tensor read_npy(const std::string& path) {
   if (present != tensor.bytes()) fail(path, fmt::format("it holds {} bytes of data, its shape asks {}", present, tensor.bytes()));
   std::memcpy(writable<std::byte>(tensor).data(), file.data.get() + header.data_offset, present);
   return tensor;
+}
+
+void write_npy(const std::string& path, const Tensor& tensor) {
+  const Tensor known = tensor.type == DataType::bf16 ? converted(tensor, DataType::f32) : tensor;
+  const auto type = std::find_if(types().begin(), types().end(), [&](const auto& entry) { return entry.second == known.type; });
+  if (type == types().end())
+    throw Error(ErrorKind::input, fmt::format("cannot write {}: .npy files have no {} elements", path, name_of(known.type)));
+  std::string shape;
+  for (const int64_t size : known.shape) shape += fmt::format("{}, ", size);
+  std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}", type->first, shape);
+  constexpr size_t preamble = 10, alignment = 64;
+  header.resize((preamble + header.size() + 1 + alignment - 1) / alignment * alignment - preamble - 1, ' ');
+  header += '\n';
+  const auto length = static_cast<uint16_t>(header.size());
+  std::string content("\x93NUMPY\x01\x00", 8);
+  content.append(reinterpret_cast<const char*>(&length), sizeof length).append(header);
+  content.append(reinterpret_cast<const char*>(known.data.get()), known.bytes());
+  write_file_atomic(path, content);
 }
 
 std::unique_ptr<Dataset> make_npy_dataset(const DatasetRequest& request, std::vector<std::string> paths) {

@@ -30,6 +30,19 @@ class Check(unittest.TestCase):
             self.assertEqual(result["top1_agreement"], 1)
             self.assertLessEqual(result["mean_abs_error"], result["max_abs_error"])
 
+    def test_what_the_engine_answered_is_kept(self):
+        with tempfile.TemporaryDirectory() as folder:
+            kept = pathlib.Path(folder) / "made" / "here"
+            run = deepgap("check", "resnet18:width=0.25,classes=10,image=64", "--samples", "2", "--cache", CACHE, "--outputs", str(kept))
+            self.assertEqual(run.returncode, 0, run.stderr)
+            self.assertEqual(sorted(path.name for path in kept.iterdir()), ["sample0-output0.npy", "sample1-output0.npy"])
+            content = (kept / "sample1-output0.npy").read_bytes()
+            self.assertTrue(content.startswith(b"\x93NUMPY\x01\x00"))
+            self.assertIn(b"'descr': '<f4', 'fortran_order': False, 'shape': (1, 10, )", content)
+            (kept / "a_file").write_text("")
+            wrong = deepgap("check", "resnet18", "--outputs", str(kept / "a_file"))
+            self.assertEqual((wrong.returncode, len(wrong.stderr.splitlines())), (2, 1), wrong.stderr)
+
     def test_one_engine_against_another(self):
         run = deepgap("check", "mobilenet_v2:image=64", "--backend", "native", "--against", "onnxruntime", "--samples", "2", "--cache", CACHE)
         self.assertEqual(run.returncode, 0, run.stderr)

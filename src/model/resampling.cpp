@@ -21,7 +21,8 @@ namespace {
 
 template <typename T>
 std::vector<T> list_of(const Tensor* tensor) {
-  std::vector<T> values(tensor == nullptr ? 0 : static_cast<size_t>(element_count(tensor->shape)));
+  if (tensor == nullptr) return {};
+  std::vector<T> values(static_cast<size_t>(element_count(tensor->shape)));
   if (!values.empty()) std::memcpy(values.data(), tensor->data.get(), values.size() * sizeof(T));  // the bytes may be unaligned
   return values;
 }

@@ -40,7 +40,8 @@ std::optional<double> steps_of_integers(ShapeContext& context) {
   if (!start || !limit || !delta) return std::nullopt;
   if (*delta == 0) context.fail("its step is 0");
   const __int128 difference = static_cast<__int128>(*limit) - *start, step = *delta;
-  return static_cast<double>((difference + step - (step > 0 ? 1 : -1)) / step);
+  const __int128 steps = (difference + step - (step > 0 ? 1 : -1)) / step;
+  return static_cast<double>(steps);
 }
 
 std::optional<double> steps_of_floats(ShapeContext& context) {

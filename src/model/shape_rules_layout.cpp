@@ -178,7 +178,7 @@ std::optional<std::vector<float>> resize_scales(ShapeContext& context) {
 
 // The sizes asked for, by the policy; nullopt: not known.
 std::optional<std::vector<Dim>> resize_sizes(ShapeContext& context, const std::vector<size_t>& axes) {
-  const auto asked = context.has_input(3) ? context.content(3) : std::nullopt;
+  auto asked = context.has_input(3) ? context.content(3) : std::nullopt;
   const std::string policy = attribute_string(context.node(), "keep_aspect_ratio_policy", "stretch");
   if (!asked || asked->size() != axes.size() || policy == "stretch") return asked;
   if (policy != "not_larger" && policy != "not_smaller") context.fail(fmt::format("keep_aspect_ratio_policy '{}' does not exist", policy));

@@ -72,11 +72,17 @@ Tensor pool_as(const Call& call, F window_value) {
 }
 
 template <typename T>
+bool is_nan(T value) {
+  if constexpr (std::is_floating_point_v<T>) return std::isnan(value);
+  return false;
+}
+
+template <typename T>
 Tensor max_pool_as(const Call& call) {
   return pool_as<T>(call, [](const Window<T>& window) {
     T best = std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::lowest();
     window.each([&](T value) {
-      if (value > best || value != value) best = value;
+      if (value > best || is_nan(value)) best = value;
     });
     return best;
   });

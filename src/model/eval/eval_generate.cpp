@@ -33,6 +33,12 @@ int64_t steps_between(int64_t start, int64_t limit, int64_t delta) {
   return static_cast<int64_t>(std::max<__int128>(0, (difference + step - (step > 0 ? 1 : -1)) / step));
 }
 
+double number_after(double start, int64_t steps, double delta) { return start + static_cast<double>(steps) * delta; }
+// Modulo 2^64: the product alone may not fit where the number does.
+int64_t number_after(int64_t start, int64_t steps, int64_t delta) {
+  return static_cast<int64_t>(static_cast<uint64_t>(start) + static_cast<uint64_t>(steps) * static_cast<uint64_t>(delta));
+}
+
 template <typename T>
 std::vector<Tensor> range_of(const Call& call) {
   using Wide = std::conditional_t<std::is_integral_v<T>, int64_t, double>;
@@ -41,7 +47,7 @@ std::vector<Tensor> range_of(const Call& call) {
   const int64_t count = steps_between(start, limit, delta);
   if (count > (int64_t{1} << 40)) call.fail("it has more than 2^40 elements");
   Tensor y = make_tensor(call.input(0).type, {count});
-  for (int64_t i = 0; i < count; ++i) writable<T>(y)[static_cast<size_t>(i)] = static_cast<T>(start + static_cast<Wide>(i) * delta);
+  for (int64_t i = 0; i < count; ++i) writable<T>(y)[static_cast<size_t>(i)] = static_cast<T>(number_after(start, i, delta));
   return {y};
 }
 

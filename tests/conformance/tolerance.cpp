@@ -80,7 +80,7 @@ std::string difference(const std::vector<Tensor>& expected, std::span<const Tens
     std::string words;
     if (is_float(expected[i].type)) {
       words = float_difference(as_floats(expected[i].view()), as_floats(actual[i]), tolerance(coarser(precision, expected[i].type)));
-    } else if (std::memcmp(expected[i].data.get(), actual[i].data, actual[i].bytes()) != 0) {
+    } else if (actual[i].bytes() != 0 && std::memcmp(expected[i].data.get(), actual[i].data, actual[i].bytes()) != 0) {
       words = "its integers differ";
     }
     if (!words.empty()) return fmt::format("output {}, {}", i, words);

@@ -47,6 +47,37 @@ TEST(FuseGelus, LeavesWhatIsNone) {
   EXPECT_EQ(count_ops(graph, "Gelu"), 0U);
 }
 
+TEST(FuseHardSwishes, FindsEachWayOfWritingIt) {
+  for (int way = 0; way < 4; ++way) {
+    GraphBuilder b;
+    const ValueId x = b.input({2, 3});
+    const auto clipped = [&] { return b.node("Clip", {b.node("Add", {number(b, 3), x}), number(b, 0), number(b, 6)}); };
+    const std::map<std::string, Attribute> slope{{"alpha", 1.0F / 6}, {"beta", 0.5F}};
+    const ValueId out = way == 0   ? b.node("Div", {b.node("Mul", {x, clipped()}), number(b, 6)})
+                        : way == 1 ? b.node("Mul", {number(b, 1.0F / 6), b.node("Mul", {clipped(), x})})
+                        : way == 2 ? b.node("Mul", {x, b.node("Div", {clipped(), number(b, 6)})})
+                                   : b.node("Mul", {b.node("HardSigmoid", {x}, slope), x});
+    Graph graph = b.finish({out});
+    fuse_hard_swishes(graph);
+    ASSERT_EQ(graph.nodes.size(), 1U) << way;
+    EXPECT_EQ(graph.nodes[0].op, "HardSwish");
+    EXPECT_EQ(graph.nodes[0].inputs, std::vector<ValueId>{x});
+  }
+}
+
+TEST(FuseHardSwishes, LeavesWhatIsNone) {
+  GraphBuilder b;
+  const ValueId x = b.input({2, 3}), y = b.input({2, 3}, "y");
+  const auto clipped = [&](float shift, float top) {
+    return b.node("Clip", {b.node("Add", {x, number(b, shift)}), number(b, 0), number(b, top)});
+  };
+  Graph graph = b.finish(
+      {b.node("Div", {b.node("Mul", {y, clipped(3, 6)}), number(b, 6)}), b.node("Div", {b.node("Mul", {x, clipped(2, 6)}), number(b, 6)}),
+       b.node("Div", {b.node("Mul", {x, clipped(3, 1)}), number(b, 6)}), b.node("Div", {b.node("Mul", {x, clipped(3, 6)}), number(b, 5)})});
+  fuse_hard_swishes(graph);
+  EXPECT_EQ(count_ops(graph, "HardSwish"), 0U);
+}
+
 ValueId layer_norm(GraphBuilder& b, ValueId x, bool power, int64_t axis) {
   const std::map<std::string, Attribute> axes{{"axes", std::vector<int64_t>{axis}}};
   const ValueId centered = b.node("Sub", {x, b.node("ReduceMean", {x}, axes)});

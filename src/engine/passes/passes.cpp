@@ -9,6 +9,7 @@ void optimize_unbound(Graph& graph, Integers integers) {
   remove_identities(graph);
   fold_constants(graph, true);
   fuse_gelus(graph);
+  fuse_hard_swishes(graph);
   fuse_layer_norms(graph);
   if (integers == Integers::computed_with) {
     center_weights(graph);

@@ -20,8 +20,9 @@ void fold_affines(Graph& graph);
 void write_out_batch_norms(Graph& graph);
 // Puts a convolution of single pixels, and a Transpose, where a ConvTranspose of few channels makes tiles that do not overlap.
 void spread_up_convolutions(Graph& graph);
-// Puts one operator where exporters wrote it out: Gelu (with Erf), LayerNormalization.
+// Puts one operator where exporters wrote it out: Gelu (with Erf), HardSwish, LayerNormalization.
 void fuse_gelus(Graph& graph);
+void fuse_hard_swishes(Graph& graph);
 void fuse_layer_norms(Graph& graph);
 // Joins the products around a Softmax: attention.h. Before fuse_operators.
 void fuse_attention(Graph& graph);

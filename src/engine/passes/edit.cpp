@@ -13,12 +13,6 @@ bool is_graph_output(const Graph& graph, ValueId id) {
   return std::find(graph.outputs.begin(), graph.outputs.end(), id) != graph.outputs.end();
 }
 
-std::optional<size_t> only_reader(const Graph& graph, const std::vector<std::vector<size_t>>& readers, ValueId value) {
-  const auto& reading = readers[static_cast<size_t>(value)];
-  if (reading.size() != 1 || is_graph_output(graph, value)) return std::nullopt;
-  return reading[0];
-}
-
 void replace_uses(Graph& graph, ValueId from, ValueId to) {
   for (auto& node : graph.nodes) std::replace(node.inputs.begin(), node.inputs.end(), from, to);
   std::replace(graph.outputs.begin(), graph.outputs.end(), from, to);

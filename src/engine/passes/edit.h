@@ -11,8 +11,6 @@ namespace deepgap {
 
 bool is_onnx_op(const Node& node, std::string_view op);  // of the default domain
 bool is_graph_output(const Graph& graph, ValueId id);
-// The one node that reads the value, by consumers(); none when there are others, or it is a result of the Graph.
-std::optional<size_t> only_reader(const Graph& graph, const std::vector<std::vector<size_t>>& readers, ValueId value);
 // Every node and graph output that reads `from` reads `to` instead.
 void replace_uses(Graph& graph, ValueId from, ValueId to);
 // A value, or a constant, with a name that no other value has, made from `stem`.

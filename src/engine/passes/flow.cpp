@@ -1,9 +1,12 @@
 #include "engine/passes/flow.h"
 
 #include "engine/passes/edit.h"
+#include "engine/passes/passes.h"
 #include "model/graph_tools.h"
 
 #include <algorithm>
+#include <cmath>
+#include <utility>
 
 namespace deepgap {
 
@@ -30,6 +33,20 @@ const Node* Flow::only_reader(ValueId id) const {
 std::optional<float> number_of(const Graph& graph, ValueId id) {
   const auto values = constant_values(graph, id);
   return values.size() == 1 ? std::optional(static_cast<float>(values[0])) : std::nullopt;
+}
+
+bool is_about(std::optional<float> number, double value) { return number && std::abs(static_cast<double>(*number) - value) < 1e-4 * value; }
+
+void put_operator(Graph& graph, const std::string& op, WrittenOut input_of) {
+  std::vector<std::pair<size_t, ValueId>> found;
+  const Flow flow(graph);
+  for (size_t i = 0; i < graph.nodes.size(); ++i)
+    if (const auto input = input_of(flow, graph.nodes[i])) found.emplace_back(i, *input);
+  for (const auto& [index, input] : found) {
+    Node& node = graph.nodes[index];
+    node = {node.name, op, "", {input}, node.outputs, {}};
+  }
+  if (!found.empty()) remove_dead(graph);
 }
 
 ValueId other_input(const Node& node, ValueId id) { return node.inputs.at(0) == id ? node.inputs.at(1) : node.inputs.at(0); }

@@ -4,6 +4,7 @@
 #include <deepgap/graph.h>
 
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -32,5 +33,12 @@ class Flow {
 std::optional<float> number_of(const Graph& graph, ValueId id);
 // Of an operator with two inputs, the one that is not `id`.
 ValueId other_input(const Node& node, ValueId id);
+// Within what exporters' rounding of `value`, which is above 0, may leave.
+bool is_about(std::optional<float> number, double value);
+
+// The input of the operator that this node, with those before it, writes out; none for other nodes.
+using WrittenOut = std::optional<ValueId> (*)(const Flow& flow, const Node& node);
+// Puts the operator where it was written out, and drops what only led there.
+void put_operator(Graph& graph, const std::string& op, WrittenOut input_of);
 
 }  // namespace deepgap

@@ -2,6 +2,7 @@
 // weights scaled per output channel, and another bias), or one product and one addition. Computed in double precision and rounded once.
 #include "engine/passes/chains.h"
 #include "engine/passes/edit.h"
+#include "engine/passes/flow.h"
 #include "engine/passes/passes.h"
 #include "model/graph_tools.h"
 
@@ -70,26 +71,27 @@ struct ChannelOf {
 };
 // NOLINTEND(clang-analyzer-core.DivideZero)
 
-std::optional<ChannelOf> channel_rule(const Node& node, const Shape& weights, size_t channels) {
-  ChannelOf rule{.channels = channels};
+// Of a Conv, ConvTranspose or Gemm with constant float32 weights and at least one output channel.
+std::optional<ChannelOf> channel_rule(const Graph& graph, const Node& node) {
+  const Tensor* tensor = node.inputs.size() > 1 ? constant_of(graph, node.inputs[1]) : nullptr;
+  if (tensor == nullptr || tensor->type != DataType::f32 || tensor->shape.size() < 2) return std::nullopt;
+  const Shape& weights = tensor->shape;
   const auto inner_from = [&](size_t axis) { return static_cast<size_t>(element_count(std::span(weights).subspan(axis))); };
+  ChannelOf rule{.channels = 0};
   if (is_onnx_op(node, "Conv")) {
-    rule.inner = inner_from(1);
-    return weights[0] == static_cast<int64_t>(channels) ? std::optional(rule) : std::nullopt;
+    rule = {.inner = inner_from(1), .channels = static_cast<size_t>(weights[0])};
+  } else if (is_onnx_op(node, "ConvTranspose")) {
+    const int64_t groups = attribute_int(node, "group", 1);
+    if (groups < 1 || weights[0] < groups) return std::nullopt;
+    rule = {.inner = inner_from(2),
+            .channels = static_cast<size_t>(weights[1] * groups),
+            .per_group = static_cast<size_t>(weights[1]),
+            .rows_per_group = static_cast<size_t>(weights[0] / groups)};
+  } else if (is_onnx_op(node, "Gemm") && weights.size() == 2) {
+    const bool transposed = attribute_int(node, "transB", 0) != 0;
+    rule = {.inner = transposed ? inner_from(1) : 1, .channels = static_cast<size_t>(weights[transposed ? 0 : 1])};
   }
-  if (is_onnx_op(node, "ConvTranspose")) {
-    const auto groups = static_cast<size_t>(attribute_int(node, "group", 1));
-    if (groups == 0 || weights[0] < static_cast<int64_t>(groups)) return std::nullopt;
-    rule.inner = inner_from(2);
-    rule.per_group = static_cast<size_t>(weights[1]);
-    rule.rows_per_group = static_cast<size_t>(weights[0]) / groups;
-    return rule.per_group * groups == channels ? std::optional(rule) : std::nullopt;
-  }
-  if (!is_onnx_op(node, "Gemm") || weights.size() != 2) return std::nullopt;
-  const bool transposed = attribute_int(node, "transB", 0) != 0;
-  rule.inner = transposed ? inner_from(1) : 1;
-  const bool fits = weights[transposed ? 0 : 1] == static_cast<int64_t>(channels);
-  return fits ? std::optional(rule) : std::nullopt;
+  return rule.channels == 0 ? std::nullopt : std::optional(rule);
 }
 
 Tensor to_tensor(const Shape& shape, const std::vector<double>& values) {
@@ -99,12 +101,8 @@ Tensor to_tensor(const Shape& shape, const std::vector<double>& values) {
   return result;
 }
 
-bool fold_into(Graph& graph, Node& node, const Affine& affine) {
-  const size_t channels = affine.scale.size();
-  const Tensor* weights = constant_of(graph, node.inputs[1]);
-  const auto rule = channel_rule(node, weights->shape, channels);
-  if (!rule) return false;
-
+bool fold_into(Graph& graph, Node& node, const ChannelOf& rule, const Affine& affine) {
+  const size_t channels = rule.channels;
   std::vector<double> bias(channels, 0.0);
   if (node.inputs.size() > 2 && node.inputs[2] != no_value) {
     const auto old = constant_values(graph, node.inputs[2]);
@@ -114,40 +112,29 @@ bool fold_into(Graph& graph, Node& node, const Affine& affine) {
   }
   for (size_t c = 0; c < channels; ++c) bias[c] = bias[c] * affine.scale[c] + affine.shift[c];
   auto scaled = constant_values(graph, node.inputs[1]);
-  for (size_t i = 0; i < scaled.size(); ++i) scaled[i] *= affine.scale[(*rule)(i)];
+  for (size_t i = 0; i < scaled.size(); ++i) scaled[i] *= affine.scale[rule(i)];
 
-  const Tensor new_weights = to_tensor(weights->shape, scaled);
+  const Tensor new_weights = to_tensor(constant_of(graph, node.inputs[1])->shape, scaled);
   node.inputs.resize(3, no_value);
   node.inputs[1] = add_constant(graph, node.name + ".folded_weight", new_weights);
   node.inputs[2] = add_constant(graph, node.name + ".folded_bias", to_tensor({static_cast<int64_t>(channels)}, bias));
   return true;
 }
 
-// Of a Conv, ConvTranspose or Gemm with constant float32 weights; 0 for other nodes.
-size_t output_channels(const Graph& graph, const Node& node) {
-  const Tensor* weights = node.inputs.size() > 1 ? constant_of(graph, node.inputs[1]) : nullptr;
-  if (weights == nullptr || weights->type != DataType::f32 || weights->shape.size() < 2) return 0;
-  if (is_onnx_op(node, "Conv")) return static_cast<size_t>(weights->shape[0]);
-  if (is_onnx_op(node, "ConvTranspose")) return static_cast<size_t>(weights->shape[1] * attribute_int(node, "group", 1));
-  if (is_onnx_op(node, "Gemm")) return static_cast<size_t>(weights->shape[attribute_int(node, "transB", 0) != 0 ? 0 : 1]);
-  return 0;
-}
-
 }  // namespace
 
 void fold_affines(Graph& graph) {
-  const auto readers = consumers(graph);
+  const Flow flow(graph);
   std::vector<bool> erase(graph.nodes.size(), false);
   for (auto& node : graph.nodes) {
-    const size_t channels = output_channels(graph, node);
-    if (channels == 0 || node.outputs.size() != 1) continue;
-    while (const auto reader = only_reader(graph, readers, node.outputs[0])) {
-      const Node& next = graph.nodes[*reader];
-      Affine affine = of_batch_norm(graph, next);
-      if (affine.scale.empty()) affine = of_arithmetic(graph, node, next, node.outputs[0], channels);
-      if (affine.scale.size() != channels || !fold_into(graph, node, affine)) break;
-      node.outputs[0] = next.outputs[0];  // the name of the pair's result stays
-      erase[*reader] = true;
+    const auto rule = channel_rule(graph, node);
+    if (!rule || node.outputs.size() != 1) continue;
+    while (const Node* next = flow.only_reader(node.outputs[0])) {
+      Affine affine = of_batch_norm(graph, *next);
+      if (affine.scale.empty()) affine = of_arithmetic(graph, node, *next, node.outputs[0], rule->channels);
+      if (affine.scale.size() != rule->channels || !fold_into(graph, node, *rule, affine)) break;
+      node.outputs[0] = next->outputs[0];  // the name of the pair's result stays
+      erase[flow.index_of(*next)] = true;
     }
   }
   erase_nodes(graph, erase);

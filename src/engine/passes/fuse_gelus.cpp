@@ -3,13 +3,10 @@
 #include "engine/passes/passes.h"
 
 #include <array>
-#include <cmath>
 #include <numbers>
 
 namespace deepgap {
 namespace {
-
-bool is_about(std::optional<float> number, double value) { return number && std::abs(static_cast<double>(*number) - value) < 1e-4 * value; }
 
 // The x of 1 + erf(x / sqrt 2).
 std::optional<ValueId> input_of_erf(const Flow& flow, ValueId id) {
@@ -51,16 +48,6 @@ std::optional<ValueId> gelu_of(const Flow& flow, const Node& product) {
 
 }  // namespace
 
-void fuse_gelus(Graph& graph) {
-  std::vector<std::pair<size_t, ValueId>> found;
-  const Flow flow(graph);
-  for (size_t i = 0; i < graph.nodes.size(); ++i)
-    if (const auto x = gelu_of(flow, graph.nodes[i])) found.emplace_back(i, *x);
-  for (const auto& [index, x] : found) {
-    Node& node = graph.nodes[index];
-    node = {node.name, "Gelu", "", {x}, node.outputs, {}};
-  }
-  if (!found.empty()) remove_dead(graph);
-}
+void fuse_gelus(Graph& graph) { put_operator(graph, "Gelu", gelu_of); }
 
 }  // namespace deepgap

@@ -4,12 +4,8 @@
 #include "engine/passes/fused.h"
 #include "engine/passes/passes.h"
 
-#include <cmath>
-
 namespace deepgap {
 namespace {
-
-bool is_about(std::optional<float> number, float value) { return number && std::abs(*number - value) < 1e-4F * value; }
 
 // The y of y / 6, or of y times 1/6.
 std::optional<ValueId> sixth_of(const Flow& flow, const Node& node) {
@@ -17,7 +13,7 @@ std::optional<ValueId> sixth_of(const Flow& flow, const Node& node) {
   if (node.op == "Div" && is_about(number_of(flow.graph(), node.inputs[1]), 6)) return node.inputs[0];
   if (node.op != "Mul") return std::nullopt;
   for (const ValueId factor : node.inputs)
-    if (is_about(number_of(flow.graph(), factor), 1.0F / 6)) return other_input(node, factor);
+    if (is_about(number_of(flow.graph(), factor), 1.0 / 6)) return other_input(node, factor);
   return std::nullopt;
 }
 
@@ -37,7 +33,7 @@ std::optional<ValueId> input_of_clip(const Flow& flow, ValueId id) {
 std::optional<ValueId> input_of_gate(const Flow& flow, ValueId id) {
   if (const Node* gate = flow.made_by(id, "HardSigmoid")) {
     const auto slope = activation_of(flow.graph(), *gate);
-    return slope && is_about(slope->alpha, 1.0F / 6) && is_about(slope->beta, 0.5F) ? std::optional(gate->inputs[0]) : std::nullopt;
+    return slope && is_about(slope->alpha, 1.0 / 6) && is_about(slope->beta, 0.5F) ? std::optional(gate->inputs[0]) : std::nullopt;
   }
   for (const char* op : {"Div", "Mul"}) {
     const Node* scaled = flow.made_by(id, op);
@@ -67,16 +63,6 @@ std::optional<ValueId> hard_swish_of(const Flow& flow, const Node& node) {
 
 }  // namespace
 
-void fuse_hard_swishes(Graph& graph) {
-  std::vector<std::pair<size_t, ValueId>> found;
-  const Flow flow(graph);
-  for (size_t i = 0; i < graph.nodes.size(); ++i)
-    if (const auto x = hard_swish_of(flow, graph.nodes[i])) found.emplace_back(i, *x);
-  for (const auto& [index, x] : found) {
-    Node& node = graph.nodes[index];
-    node = {node.name, "HardSwish", "", {x}, node.outputs, {}};
-  }
-  if (!found.empty()) remove_dead(graph);
-}
+void fuse_hard_swishes(Graph& graph) { put_operator(graph, "HardSwish", hard_swish_of); }
 
 }  // namespace deepgap

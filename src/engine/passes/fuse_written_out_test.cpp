@@ -17,6 +17,12 @@ using testing::GraphBuilder;
 
 ValueId number(GraphBuilder& b, float value) { return b.constant(floats({}, {value})); }
 
+void expect_alone(const Graph& graph, const std::string& op, ValueId x, int form) {
+  ASSERT_EQ(graph.nodes.size(), 1U) << form;
+  EXPECT_EQ(graph.nodes[0].op, op) << form;
+  EXPECT_EQ(graph.nodes[0].inputs, std::vector<ValueId>{x}) << form;
+}
+
 ValueId one_plus_erf(GraphBuilder& b, ValueId x, bool divides) {
   const ValueId scaled = divides ? b.node("Div", {x, number(b, std::numbers::sqrt2_v<float>)})
                                  : b.node("Mul", {number(b, 1 / std::numbers::sqrt2_v<float>), x});
@@ -32,9 +38,7 @@ TEST(FuseGelus, FindsTheFactorsInAnyOrder) {
                                      : b.node("Mul", {x, b.node("Mul", {half, sum})});
     Graph graph = b.finish({out});
     fuse_gelus(graph);
-    ASSERT_EQ(graph.nodes.size(), 1U) << order;
-    EXPECT_EQ(graph.nodes[0].op, "Gelu");
-    EXPECT_EQ(graph.nodes[0].inputs, std::vector<ValueId>{x});
+    expect_alone(graph, "Gelu", x, order);
   }
 }
 
@@ -59,9 +63,7 @@ TEST(FuseHardSwishes, FindsEachWayOfWritingIt) {
                                    : b.node("Mul", {b.node("HardSigmoid", {x}, slope), x});
     Graph graph = b.finish({out});
     fuse_hard_swishes(graph);
-    ASSERT_EQ(graph.nodes.size(), 1U) << way;
-    EXPECT_EQ(graph.nodes[0].op, "HardSwish");
-    EXPECT_EQ(graph.nodes[0].inputs, std::vector<ValueId>{x});
+    expect_alone(graph, "HardSwish", x, way);
   }
 }
 

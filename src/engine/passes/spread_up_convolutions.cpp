@@ -2,6 +2,7 @@
 // a tile's numbers as channels, and then the tiles are laid out. Libraries fill up a transposed convolution's output channels to a vector,
 // so with one or two of them most of its work is for nothing.
 #include "engine/passes/edit.h"
+#include "engine/passes/flow.h"
 #include "engine/passes/fused.h"
 #include "engine/passes/passes.h"
 #include "model/graph_tools.h"
@@ -90,18 +91,24 @@ std::vector<Node> lay_out(Graph& graph, const std::string& stem, const Tiles& ti
           {.name = stem + ".join", .op = "Reshape", .inputs = {rows, shape}, .outputs = {to}}};
 }
 
+// The node and the activations that alone read its result: these do not mind where a number lies.
+std::vector<size_t> with_activations(const Graph& graph, size_t node) {
+  const Flow flow(graph);
+  std::vector<size_t> chain{node};
+  while (const Node* reader = flow.only_reader(graph.nodes[chain.back()].outputs[0])) {
+    if (!activation_of(graph, *reader)) break;
+    chain.push_back(flow.index_of(*reader));
+  }
+  return chain;
+}
+
 }  // namespace
 
 void spread_up_convolutions(Graph& graph) {
   for (size_t i = 0; i < graph.nodes.size(); ++i) {
     const auto tiles = tiles_of(graph, graph.nodes[i]);
     if (!tiles) continue;
-    const auto readers = consumers(graph);
-    std::vector<size_t> chain{i};  // with the activations, which do not mind where a number lies
-    while (const auto reader = only_reader(graph, readers, graph.nodes[chain.back()].outputs[0])) {
-      if (!activation_of(graph, graph.nodes[*reader])) break;
-      chain.push_back(*reader);
-    }
+    const std::vector<size_t> chain = with_activations(graph, i);
     const std::string stem = graph.nodes[i].name;
     const ValueId result = graph.nodes[chain.back()].outputs[0];
     Dims dims = *graph.values[static_cast<size_t>(graph.nodes[i].inputs[0])].dims;

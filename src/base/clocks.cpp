@@ -149,18 +149,19 @@ class RealClock final : public Clock {
     while (agenda_.next() <= entered) agenda_.run_first();
   }
 
-  // How long before its time a sleep must end, since waking takes its while: a microsecond on one machine, 100 on another. Goes up at once
-  // where a sleep ended later than that, and down slowly, so that about one sleep in some hundreds is too long.
+  // How long before its time a sleep must end, since waking takes its while: a microsecond on one machine, 100 on another. Begins long,
+  // goes up at once where a sleep ended later than that, and down so slowly that about one sleep in a thousand is too long: few enough
+  // not to be the 99th percentile of lateness.
   void learn(Nanoseconds overslept) {
     if (overslept > spin_) {
       spin_ = std::min(overslept + overslept / 4, longest_spin);
     } else if (overslept > 0) {
-      spin_ -= (spin_ - shortest_spin) / 256;
+      spin_ -= (spin_ - shortest_spin) / 4096;
     }
   }
 
-  static constexpr Nanoseconds shortest_spin = 50'000, longest_spin = 250'000;
-  Nanoseconds spin_ = shortest_spin;  // of the one thread that waits
+  static constexpr Nanoseconds shortest_spin = 50'000, longest_spin = 300'000;
+  Nanoseconds spin_ = longest_spin;  // of the one thread that waits
   Nanoseconds linger_;
   inline static thread_local const char this_thread = 0;  // its address is the thread's
   std::atomic<const char*> waiter_{&this_thread};         // the thread that waited last; at first the one that made the clock

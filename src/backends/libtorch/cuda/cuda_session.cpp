@@ -5,7 +5,6 @@
 #include "backends/libtorch/torch_network.h"
 
 #include <ATen/Context.h>
-#include <ATen/cuda/CUDAContextLight.h>
 #include <c10/core/InferenceMode.h>
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAGuard.h>
@@ -18,6 +17,11 @@
 #include <list>
 #include <mutex>
 #include <thread>
+
+// As ATen/cuda/CUDAContextLight.h has it. That header wants those of cuBLAS, cuSOLVER and cuSPARSE too, which come with a toolkit alone.
+namespace at::cuda {
+TORCH_CUDA_CPP_API void clearCublasWorkspaces();
+}
 
 namespace deepgap {
 namespace {

@@ -13,6 +13,7 @@
 #include "dataset/open_dataset.h"
 #include "model/integer_values.h"
 #include "model/model_source.h"
+#include "scenario/adjacent_samples.h"
 #include "worker/plugin.h"
 #include "worker/point_options.h"
 
@@ -71,13 +72,15 @@ class Samples {
     std::vector<uint32_t> indices(count);
     std::iota(indices.begin(), indices.end(), 0U);
     dataset_->load(indices);
-    for (uint32_t index : indices) staged_.push_back(dataset_->sample(index));
+    std::vector<std::vector<TensorView>> samples;
+    for (uint32_t index : indices) samples.push_back(dataset_->sample(index));
+    adjacent_ = AdjacentSamples(samples, 1);  // so that nobody has to put a batch together
   }
-  const std::vector<std::vector<TensorView>>& staged() const { return staged_; }
+  std::span<const std::vector<TensorView>> staged() const { return adjacent_.views(); }
 
  private:
   std::unique_ptr<Dataset> dataset_;
-  std::vector<std::vector<TensorView>> staged_;
+  AdjacentSamples adjacent_;
 };
 
 double time_runs(Session& session, int64_t batch) {

@@ -1,5 +1,7 @@
 #include "scenario/session_target.h"
 
+#include "scenario/adjacent_samples.h"
+
 #include <deepgap/error.h>
 
 #include <fmt/format.h>
@@ -24,8 +26,8 @@ ErrorKind kind_of(const std::string& reason) {
 
 class SessionTarget final : public Target {
  public:
-  SessionTarget(const SessionLoader& load, Dataset& dataset, int64_t batch)
-      : dataset_(dataset), batch_(batch), position_(dataset.size(), not_loaded) {
+  SessionTarget(const SessionLoader& load, Dataset& dataset, int64_t batch, SampleLayout layout)
+      : dataset_(dataset), batch_(batch), layout_(layout), position_(dataset.size(), not_loaded) {
     session_ = load([this](std::span<const Done> done) { deliver(done); });
     slots_ = std::vector<Slot>(static_cast<size_t>(session_->slots()));
     for (Slot& slot : slots_) slot.positions.reserve(static_cast<size_t>(batch));
@@ -66,6 +68,7 @@ class SessionTarget final : public Target {
       slot.query = query.id;
       slot.positions.clear();
       for (const uint32_t sample : query.samples) slot.positions.push_back(position_of(sample));
+      if (!adjacent_.views().empty()) follow_neighbours(slot.positions, loaded_.size(), adjacent_.views().size());
       slot.state.store(State::busy, std::memory_order_relaxed);
       session_->enqueue(static_cast<int>(index), slot.positions, index);
     }
@@ -85,7 +88,9 @@ class SessionTarget final : public Target {
   void stage() {
     staged_.clear();
     for (const uint32_t index : loaded_) staged_.push_back(dataset_.sample(index));
-    session_->stage(staged_);
+    if (layout_ == SampleLayout::as_they_are) return session_->stage(staged_);
+    adjacent_ = AdjacentSamples(staged_, batch_);
+    session_->stage(adjacent_.views().empty() ? staged_ : adjacent_.views());
   }
 
   // The Scenario may submit as soon as it hears of a query, while its outputs are still being read by the completion: that is waited for.
@@ -139,10 +144,12 @@ class SessionTarget final : public Target {
 
   Dataset& dataset_;
   int64_t batch_;
+  SampleLayout layout_;
   TargetCompletion completion_;
   std::vector<uint32_t> position_;  // Dataset index -> staged position
   std::vector<uint32_t> loaded_;    // staged position -> Dataset index
   std::vector<std::vector<TensorView>> staged_;
+  AdjacentSamples adjacent_;
   std::vector<Slot> slots_;
   std::atomic<int> delivering_{0};
   std::atomic<bool> failed_{false};
@@ -151,8 +158,8 @@ class SessionTarget final : public Target {
 
 }  // namespace
 
-std::unique_ptr<Target> make_session_target(const SessionLoader& load, Dataset& dataset, int64_t batch, Clock& /*clock*/) {
-  return std::make_unique<SessionTarget>(load, dataset, batch);
+std::unique_ptr<Target> make_session_target(const SessionLoader& load, Dataset& dataset, int64_t batch, SampleLayout layout) {
+  return std::make_unique<SessionTarget>(load, dataset, batch, layout);
 }
 
 }  // namespace deepgap

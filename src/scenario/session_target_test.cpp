@@ -39,6 +39,7 @@ class ManualSession final : public Session {
     int slot;
     std::vector<float> values;
     uint64_t tag;
+    std::vector<uint32_t> positions;
   };
   explicit ManualSession(Completion completion) : completion_(std::move(completion)) {}
   int slots() const override { return 2; }
@@ -49,7 +50,7 @@ class ManualSession final : public Session {
   void enqueue(int slot, std::span<const uint32_t> samples, uint64_t tag) override {
     std::vector<float> values;
     for (const uint32_t position : samples) values.push_back(staged.at(position));
-    enqueued.push_back({slot, values, tag});
+    enqueued.push_back({slot, values, tag, {samples.begin(), samples.end()}});
   }
   std::span<const TensorView> outputs(int /*slot*/) const override { return {}; }
   void drain() override {}
@@ -79,7 +80,7 @@ struct SessionTargetTest : testing::Test {
         session = made.get();
         return made;
       },
-      dataset, 3, *clock);
+      dataset, 3, SampleLayout::as_they_are);
   std::vector<std::pair<uint64_t, uint32_t>> completed;  // query, samples
 
   SessionTargetTest() {
@@ -103,6 +104,25 @@ TEST_F(SessionTargetTest, QueriesBecomeStagedSamples) {
   EXPECT_EQ(session->enqueued[0].slot, 0);
   session->finish(session->enqueued[0].tag);
   EXPECT_EQ(completed, (std::vector<std::pair<uint64_t, uint32_t>>{{70, 3}}));
+}
+
+TEST(SessionTarget, ABatchThatGoesRoundTheSamplesIsOnePieceOfMemory) {
+  CountingDataset dataset;
+  ManualSession* session = nullptr;
+  const auto target = make_session_target(
+      [&](Completion completion) {
+        auto made = std::make_unique<ManualSession>(std::move(completion));
+        session = made.get();
+        return made;
+      },
+      dataset, 3, SampleLayout::adjacent);
+  target->load(std::array<uint32_t, 2>{5, 2});
+  EXPECT_EQ(session->staged, (std::vector<float>{105, 102, 105, 102}));
+  const std::array<uint32_t, 3> round{2, 5, 2};
+  const Query query{1, 0, round};
+  target->submit(std::span(&query, 1));
+  EXPECT_EQ(session->enqueued[0].positions, (std::vector<uint32_t>{1, 2, 3}));
+  session->finish(session->enqueued[0].tag);
 }
 
 TEST_F(SessionTargetTest, TheLowestFreeSlotIsTaken) {

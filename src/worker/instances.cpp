@@ -30,6 +30,12 @@ class LoadingCpus {
   std::vector<int> before_;
 };
 
+// Queries of `batch` are neighbours in the samples' order; others are drawn or arrive one by one, so their batches are put together.
+SampleLayout sample_layout(const Point& point, const InstanceLoad& instance, const LoadOptions& load) {
+  const bool batches = point.scenario == "batch" && instance.device.kind == "cpu" && !load.samples_change;
+  return batches ? SampleLayout::adjacent : SampleLayout::as_they_are;
+}
+
 }  // namespace
 
 Instances::Instances(Backend& backend, const Model& model, Dataset& dataset, const Point& point, const DispatchOptions& options,
@@ -48,7 +54,7 @@ Instances::Instances(Backend& backend, const Model& model, Dataset& dataset, con
     };
     const LoadingCpus pinned(wanted, options.instances);
     try {
-      instance.target = make_session_target(loader, dataset, largest_batch(point, options), *common.clock);
+      instance.target = make_session_target(loader, dataset, largest_batch(point, options), sample_layout(point, wanted, common));
     } catch (const Error& error) {
       if (!dispatches_) throw;
       throw Error(error.kind(), fmt::format("{}: {}", wanted.name, error.what()));

@@ -117,12 +117,16 @@ TEST_F(Queries, SamplesMayLieTogetherOrApart) {
       std::memcpy(at, samples[i][0].data.get(), bytes);
       views.push_back({TensorView{DataType::f32, samples[i][0].shape, at}});
     }
-    Rig rig(model, {1, 3});
+    const std::vector<std::byte> before = block;
+    Rig rig(model, {1, 3}, 2);
     rig.session->stage(views);
-    for (const std::vector<uint32_t>& chosen : {std::vector<uint32_t>{0, 1, 2}, {1, 2, 3}, {3, 1, 0}, {2}}) {
-      ASSERT_EQ(rig.run(0, chosen), Status::ok) << rig.session->last_error();
-      expect_right(rig, 0, chosen);
+    int slot = 0;
+    for (const std::vector<uint32_t>& chosen : {std::vector<uint32_t>{0, 1, 2}, {1, 2, 3}, {3, 1, 0}, {2}, {1, 2, 3}, {0}, {2, 1, 3}}) {
+      slot = 1 - slot;
+      ASSERT_EQ(rig.run(slot, chosen), Status::ok) << rig.session->last_error();
+      expect_right(rig, slot, chosen);
     }
+    EXPECT_EQ(block, before) << "samples were written to";
   }
 }
 

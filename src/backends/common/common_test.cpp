@@ -12,6 +12,7 @@
 namespace deepgap {
 namespace {
 
+using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Pair;
@@ -64,6 +65,25 @@ TEST_F(StagingTest, LinesSamplesUpAndFillsWithTheLast) {
   staging.stage(std::vector<std::vector<TensorView>>{sample(a), sample(b)});
   gather({1, 0}, 3);
   EXPECT_THAT(to, ElementsAre(3, 4, 1, 2, 1, 2));
+}
+
+TEST_F(StagingTest, NeighboursAreTakenWhereTheyAre) {
+  const std::vector<float> block{1, 2, 3, 4, 5, 6};
+  const auto at = [&](size_t i) { return reinterpret_cast<const std::byte*>(&block[i]); };
+  staging.stage(std::vector<std::vector<TensorView>>{
+      {{DataType::f32, shape, at(0)}}, {{DataType::f32, shape, at(2)}}, {{DataType::f32, shape, at(4)}}});
+  auto* room = reinterpret_cast<std::byte*>(to.data());
+  const auto taken = [&](std::vector<uint32_t> samples, int64_t batch) {
+    return staging.adjacent_or_gathered(0, samples, batch, room, static_cast<size_t>(batch) * 8);
+  };
+  EXPECT_EQ(taken({0, 1, 2}, 3), at(0));
+  EXPECT_EQ(taken({1, 2}, 2), at(2));
+  EXPECT_EQ(taken({2}, 1), at(4));
+  EXPECT_THAT(to, Each(0)) << "nothing was copied";
+  EXPECT_EQ(taken({1, 0}, 2), room);
+  EXPECT_THAT(to, ElementsAre(3, 4, 1, 2, 0, 0));
+  EXPECT_EQ(taken({1, 2}, 3), room) << "filled up with the last";
+  EXPECT_THAT(to, ElementsAre(3, 4, 5, 6, 5, 6));
 }
 
 TEST_F(StagingTest, WhatDoesNotFitIsNamed) {

@@ -28,7 +28,8 @@ OrtSessionHandle open_session(const Model& model, const OrtSessionOptions* optio
 OrtNetwork open_ort_network(const Model& model, const LoadOptions& options, const OrtSettings& settings,
                             const std::string& profile_prefix) {
   const Graph& graph = model.graph();
-  OrtNetwork network{ports(graph, graph.inputs), ports(graph, graph.outputs), 1, settings.io_binding, {}, {}};
+  const DeviceId& device = options.placement.devices.front();
+  OrtNetwork network{ports(graph, graph.inputs), ports(graph, graph.outputs), 1, settings.io_binding, device.kind != "cpu", {}, {}};
   for (const int64_t batch : options.batch_sizes) {
     input_shapes("onnxruntime", model.name(), network.inputs, batch);
     network.max_batch = std::max(network.max_batch, batch);
@@ -36,7 +37,6 @@ OrtNetwork open_ort_network(const Model& model, const LoadOptions& options, cons
   try {
     ort().env();  // providers write to its log when they are added
     const OrtSessionOptionsHandle made = make_session_options(settings);
-    const DeviceId& device = options.placement.devices.front();
     append_ort_provider(made.get(), ort_provider(settings, device), device, options.precision, settings.threads);
     if (!profile_prefix.empty()) ort().call(ort_enable_profiling, made.get(), profile_prefix.c_str());
     network.session = open_session(model, made.get());

@@ -16,6 +16,7 @@ struct OrtNetwork {
   std::vector<Port> inputs, outputs;
   int64_t max_batch = 1;
   bool io_binding = true;
+  bool copies_when_bound = false;  // a device's: the library copies an input there when it is bound, not when it runs
   OrtSessionHandle session;
   OrtMemoryInfoHandle host_memory;
 };

@@ -57,22 +57,24 @@ OrtSlot::Binding& OrtSlot::binding(int64_t batch) {
   for (size_t i = 0; i < network_.inputs.size(); ++i) {
     const Port& port = network_.inputs[i];
     made.input_shapes.push_back(*port.shape(batch));
-    made.inputs.push_back(value_over(input_buffers_[i], port.type, made.input_shapes[i]));
+    made.inputs.push_back(value_over(input_buffers_[i].data(), port.type, made.input_shapes[i]));
+    made.sources.push_back(input_buffers_[i].data());
   }
   for (size_t i = 0; i < network_.outputs.size(); ++i) {
     const Port& port = network_.outputs[i];
     const auto shape = port.shape(batch);
     made.output_shapes.push_back(shape.value_or(Shape{}));
-    made.outputs.push_back(shape ? value_over(output_buffers_[i], port.type, *shape) : nullptr);
+    made.outputs.push_back(shape ? value_over(output_buffers_[i].data(), port.type, *shape) : nullptr);
   }
   if (network_.io_binding) made.io = io_binding(made);
   return bindings_.emplace(batch, std::move(made)).first->second;
 }
 
-OrtValueHandle OrtSlot::value_over(SlotBuffer& buffer, DataType type, const Shape& shape) const {
+// The library takes constant data for inputs by a pointer that is not; it does not write there.
+OrtValueHandle OrtSlot::value_over(const std::byte* data, DataType type, const Shape& shape) const {
   OrtValue* value = nullptr;
-  ort().call(ort_create_tensor_with_data, network_.host_memory.get(), buffer.data(), bytes_of(type, shape), shape.data(), shape.size(),
-             element_type(type), &value);
+  ort().call(ort_create_tensor_with_data, network_.host_memory.get(), const_cast<std::byte*>(data), bytes_of(type, shape), shape.data(),
+             shape.size(), element_type(type), &value);
   return OrtValueHandle(value);
 }
 
@@ -93,10 +95,20 @@ OrtIoBindingHandle OrtSlot::io_binding(const Binding& binding) const {
 
 void OrtSlot::gather(const Staging& staging, std::span<const uint32_t> samples) {
   const auto batch = static_cast<int64_t>(samples.size());
-  const Binding& bound = binding(batch);
+  Binding& bound = binding(batch);
   for (size_t i = 0; i < network_.inputs.size(); ++i) {
-    staging.gather(i, samples, batch, input_buffers_[i].data(), bytes_of(network_.inputs[i].type, bound.input_shapes[i]));
+    bind_input(bound, i,
+               staging.adjacent_or_gathered(i, samples, batch, input_buffers_[i].data(),
+                                            bytes_of(network_.inputs[i].type, bound.input_shapes[i])));
   }
+}
+
+void OrtSlot::bind_input(Binding& binding, size_t input, const std::byte* source) const {
+  const bool moved = binding.sources[input] != source;
+  if (!moved && !network_.copies_when_bound) return;
+  if (moved) binding.inputs[input] = value_over(source, network_.inputs[input].type, binding.input_shapes[input]);
+  if (binding.io != nullptr) ort().call(ort_bind_input, binding.io.get(), input_names_[input], binding.inputs[input].get());
+  binding.sources[input] = source;
 }
 
 void OrtSlot::run(int64_t batch) {

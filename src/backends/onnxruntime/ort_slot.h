@@ -21,7 +21,8 @@ class OrtSlot {
   explicit OrtSlot(const OrtNetwork& network);
 
   void bind(int64_t batch);  // so that the first query of this size need not
-  // Copies the samples into the input buffers, computes them, and makes the outputs visible: in this order, with the same batch.
+  // Takes samples that lie one behind another where they are and copies others into the input buffers, computes them, and makes the
+  // outputs visible: in this order, with the same batch.
   void gather(const Staging& staging, std::span<const uint32_t> samples);
   void run(int64_t batch);
   void show(int64_t batch);
@@ -29,15 +30,18 @@ class OrtSlot {
   int64_t buffer_bytes() const;
 
  private:
-  // The buffers as the library's values, for one batch size. An output whose size only the run knows has no value and no shape here.
+  // Inputs and output buffers as the library's values, for one batch size. An output whose size only the run knows has no value and no
+  // shape here.
   struct Binding {
     std::vector<Shape> input_shapes, output_shapes;
     std::vector<OrtValueHandle> inputs, outputs;
-    OrtIoBindingHandle io;  // null: buffers are named in every run
+    std::vector<const std::byte*> sources;  // where `inputs` are
+    OrtIoBindingHandle io;                  // null: buffers are named in every run
   };
   Binding& binding(int64_t batch);
-  OrtValueHandle value_over(SlotBuffer& buffer, DataType type, const Shape& shape) const;
+  OrtValueHandle value_over(const std::byte* data, DataType type, const Shape& shape) const;
   OrtIoBindingHandle io_binding(const Binding& binding) const;
+  void bind_input(Binding& binding, size_t input, const std::byte* source) const;
   void run_bound(const Binding& binding);
   void run_named(const Binding& binding);
   TensorView view_made(size_t output);

@@ -22,14 +22,18 @@
 namespace deepgap {
 namespace {
 
-ov::Tensor tensor_over(SlotBuffer& buffer, DataType type, const Shape& shape) {
-  return {ov_element(type), ov::Shape(shape.begin(), shape.end()), buffer.data()};
+// The library takes constant data for inputs by a pointer that is not; it does not write there.
+ov::Tensor tensor_over(const std::byte* data, DataType type, const Shape& shape) {
+  return {ov_element(type), ov::Shape(shape.begin(), shape.end()), const_cast<std::byte*>(data)};
 }
 
 struct Slot {
   std::vector<SlotBuffer> inputs, outputs;
   std::vector<ov::InferRequest> requests;  // beside the networks
   std::vector<bool> started;               // beside the requests: has run before
+  // Beside the requests: where each input is read, and of the query that is prepared.
+  std::vector<std::vector<const std::byte*>> bound;
+  std::vector<const std::byte*> sources;
   // Of the query in flight, and what is shown of the last one.
   uint64_t tag = 0;
   size_t network = 0;
@@ -70,7 +74,7 @@ class OvSession final : public Session {
     try {
       slot.marks[0] = {MarkId::h2d_begin, 0, clock_.now()};
       prepare(slot, samples);
-      ov::InferRequest& request = ready_request(slot);
+      ov::InferRequest& request = bound_request(slot);
       slot.marks[1] = {MarkId::compute_begin, 0, clock_.now()};
       request.start_async();  // from here on the slot is the callback's
     } catch (...) {
@@ -101,7 +105,7 @@ class OvSession final : public Session {
     const std::vector<uint32_t> samples(static_cast<size_t>(networks_.back().batch), 0);
     Slot& slot = slots_.front();
     prepare(slot, samples);
-    ov::InferRequest& request = ready_request(slot);
+    ov::InferRequest& request = bound_request(slot);
     request.infer();
     return ov_layer_timings(request, model_.graph());
   }
@@ -121,17 +125,19 @@ class OvSession final : public Session {
     slot.made.resize(outputs_.size());
     slot.shapes.resize(outputs_.size());
     slot.views.resize(outputs_.size());
+    for (SlotBuffer& buffer : slot.inputs) slot.sources.push_back(buffer.data());
     for (OvNetwork& network : networks_) slot.requests.push_back(make_request(slot, network));
     slot.started.resize(networks_.size());
+    slot.bound.assign(networks_.size(), slot.sources);
   }
 
   ov::InferRequest make_request(Slot& slot, OvNetwork& network) {
     ov::InferRequest request = network.compiled.create_infer_request();
     for (size_t i = 0; i < inputs_.size(); ++i) {
-      request.set_input_tensor(i, tensor_over(slot.inputs[i], inputs_[i].type, network.inputs[i]));
+      request.set_input_tensor(i, tensor_over(slot.inputs[i].data(), inputs_[i].type, network.inputs[i]));
     }
     for (size_t i = 0; i < outputs_.size(); ++i) {
-      if (network.outputs[i]) request.set_output_tensor(i, tensor_over(slot.outputs[i], outputs_[i].type, *network.outputs[i]));
+      if (network.outputs[i]) request.set_output_tensor(i, tensor_over(slot.outputs[i].data(), outputs_[i].type, *network.outputs[i]));
     }
     request.set_callback([this, &slot](const std::exception_ptr& failure) { finish(slot, failure); });
     return request;
@@ -158,8 +164,22 @@ class OvSession final : public Session {
     slot.network = network_for(slot.samples);
     const OvNetwork& network = networks_[slot.network];
     for (size_t i = 0; i < inputs_.size(); ++i) {
-      staging_.gather(i, samples, network.batch, slot.inputs[i].data(), bytes_of(inputs_[i].type, network.inputs[i]));
+      slot.sources[i] =
+          staging_.adjacent_or_gathered(i, samples, network.batch, slot.inputs[i].data(), bytes_of(inputs_[i].type, network.inputs[i]));
     }
+  }
+
+  // The slot's request, once it can be started again, on the inputs that were prepared.
+  ov::InferRequest& bound_request(Slot& slot) {
+    ov::InferRequest& request = ready_request(slot);
+    const OvNetwork& network = networks_[slot.network];
+    for (size_t i = 0; i < inputs_.size(); ++i) {
+      const std::byte*& bound = slot.bound[slot.network][i];
+      if (bound == slot.sources[i]) continue;
+      request.set_input_tensor(i, tensor_over(slot.sources[i], inputs_[i].type, network.inputs[i]));
+      bound = slot.sources[i];
+    }
+    return request;
   }
 
   // While a callback runs, the library keeps it away from its request, and a run that ended meanwhile would have none. The slot is free

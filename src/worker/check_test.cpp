@@ -1,5 +1,7 @@
 #include "worker/check.h"
 
+#include "worker/quantized_model.h"
+
 #include <deepgap/error.h>
 
 #include <gtest/gtest.h>
@@ -112,6 +114,23 @@ TEST(Check, precisions_ask_for_what_the_method_says) {
   EXPECT_EQ(min_sqnr_db("tf32"), 40);
   EXPECT_EQ(min_sqnr_db("bf16"), 20);
   EXPECT_EQ(min_sqnr_db("int8"), 10);
+}
+
+TEST(Check, networks_that_round_are_judged_by_how_they_round) {
+  GraphSummary full, half, quantized, stored;
+  full.parameters = half.parameters = quantized.parameters = 1000;
+  full.weight_bytes = 4000;
+  half.weight_bytes = 2064;  // and eight int64 numbers
+  quantized.weight_bytes = 1100;
+  stored = quantized;
+  stored.operators = {{"DequantizeLinear", "", 3, "d"}};
+  quantized.operators = {{"QuantizeLinear", "", 3, "q"}};
+  EXPECT_EQ(judged_precision("fp32", full), "fp32");
+  EXPECT_EQ(judged_precision("fp32", half), "fp16");
+  EXPECT_EQ(judged_precision("bf16", half), "bf16");
+  EXPECT_EQ(judged_precision("fp32", quantized), "int8");
+  EXPECT_EQ(judged_precision("fp32", stored), "fp32") << "weights alone are integers";
+  EXPECT_EQ(judged_precision("fp32", GraphSummary{}), "fp32");
 }
 
 }  // namespace

@@ -149,7 +149,9 @@ QuantizedModel quantize_model(const Model& model, const CalibrationSamples& samp
 }
 
 std::string judged_precision(const std::string& precision, const GraphSummary& summary) {
-  return has_quantization(summary) ? "int8" : precision;
+  if (has_quantization(summary)) return "int8";
+  const bool half = summary.weight_bytes >= 2 * summary.parameters && summary.weight_bytes < 3 * summary.parameters;  // two bytes a weight
+  return half && (precision == "fp32" || precision == "tf32") ? "fp16" : precision;
 }
 
 bool has_quantization(const GraphSummary& summary) {

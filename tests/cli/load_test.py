@@ -94,26 +94,6 @@ class LoadTest(StoreCase):
         self.assertEqual(result.returncode, 1)
         self.assertRegex(result.stdout, "no peak: p90=2ms is not held even at the lowest load, 1 clients: .*even the fastest query took")
 
-    def test_find_peak_refuses_what_it_cannot_search(self):
-        server = ["--scenario", "server", "--find-peak"]
-        bound = ["--bound", "p99=15ms"]
-        for flags, says in ((server, "needs --bound"),
-                            ([*server, *bound, "--rate", "10,20"], "chooses rate itself"),
-                            (["--find-peak", *bound], "needs --scenario"),
-                            (["--find-peak", *bound, "--scenario", "offline"], "has no load to choose in scenario offline"),
-                            ([*server, *bound, "--peak-from", "0"], "tells about loads from 15 to"),
-                            ([*server, *bound, "--peak-from", "nan"], "tells about loads from 15 to"),
-                            ([*server, *bound, "--peak-ratio", "0"], "--peak-ratio: from 0.1% to 50%"),
-                            ([*server, *bound, "--peak-ratio", "near"], "is no share"),
-                            ([*server, *bound, "--iterations", "10"], "compares windows of one length"),
-                            ([*server, *bound, "--repeats", "2"], "leave out --repeats"),
-                            (["--scenario", "server", "--rate", "5", "--peak-from", "10"], "add --find-peak")):
-            with self.subTest(flags):
-                result = self.run_deepgap(*flags)
-                self.assertEqual(result.returncode, 2, result.stderr)
-                self.assertIn(says, result.stderr)
-                self.assertFalse(os.path.exists(self.store))
-
     def test_a_bound_decides_the_verdict(self):
         flags = ["--scenario", "constant", "--rate", "200", "--duration", "1s", "--axis", "null.latency=1ms"]
         self.assertEqual(self.one(0, *flags, "--bound", "p50=500ms")["verdict"], "valid")
@@ -123,6 +103,19 @@ class LoadTest(StoreCase):
         self.assertIn("cannot be held: even the fastest query took 1", row["reason"])
         self.store += ".few"
         self.assertIn("it takes 1000; measure longer", self.one(1, *flags, "--bound", "p99.9=500ms")["reason"])
+
+    def test_a_bounded_memory_holds_whatever_the_rate(self):
+        def limit():
+            resource.setrlimit(resource.RLIMIT_DATA, (1 << 30, 1 << 30))
+        command = self.command("--scenario", "server", "--rate", "1e9", "--duration", "1s", "--axis", "null.latency=1ms")
+        result = subprocess.run(command, capture_output=True, text=True, timeout=120, preexec_fn=limit)
+        self.assertEqual(result.returncode, 1, result.stderr)
+        self.assertIn("at least 10000000 of", self.rows()[0]["reason"])
+
+
+class AnyPaceTest(StoreCase):
+    """Where the clock does not matter: may run beside other work."""
+    flags = [*TINY, "--warmup", "5"]
 
     def test_an_engine_that_never_answers_is_timed_out(self):
         row = self.one(1, "--scenario", "server", "--rate", "1000", "--duration", "1s", "--axis", "null.latency=100us",
@@ -165,13 +158,26 @@ class LoadTest(StoreCase):
                 self.assertEqual(len(result.stderr.strip().splitlines()), 1, result.stderr)
 
     @unittest.skipIf(sanitizer_of(PROGRAM), "a sanitizer takes memory of its own")
-    def test_a_bounded_memory_holds_whatever_the_rate(self):
-        def limit():
-            resource.setrlimit(resource.RLIMIT_DATA, (1 << 30, 1 << 30))
-        command = self.command("--scenario", "server", "--rate", "1e9", "--duration", "1s", "--axis", "null.latency=1ms")
-        result = subprocess.run(command, capture_output=True, text=True, timeout=120, preexec_fn=limit)
-        self.assertEqual(result.returncode, 1, result.stderr)
-        self.assertIn("at least 10000000 of", self.rows()[0]["reason"])
+
+    def test_find_peak_refuses_what_it_cannot_search(self):
+        server = ["--scenario", "server", "--find-peak"]
+        bound = ["--bound", "p99=15ms"]
+        for flags, says in ((server, "needs --bound"),
+                            ([*server, *bound, "--rate", "10,20"], "chooses rate itself"),
+                            (["--find-peak", *bound], "needs --scenario"),
+                            (["--find-peak", *bound, "--scenario", "offline"], "has no load to choose in scenario offline"),
+                            ([*server, *bound, "--peak-from", "0"], "tells about loads from 15 to"),
+                            ([*server, *bound, "--peak-from", "nan"], "tells about loads from 15 to"),
+                            ([*server, *bound, "--peak-ratio", "0"], "--peak-ratio: from 0.1% to 50%"),
+                            ([*server, *bound, "--peak-ratio", "near"], "is no share"),
+                            ([*server, *bound, "--iterations", "10"], "compares windows of one length"),
+                            ([*server, *bound, "--repeats", "2"], "leave out --repeats"),
+                            (["--scenario", "server", "--rate", "5", "--peak-from", "10"], "add --find-peak")):
+            with self.subTest(flags):
+                result = self.run_deepgap(*flags)
+                self.assertEqual(result.returncode, 2, result.stderr)
+                self.assertIn(says, result.stderr)
+                self.assertFalse(os.path.exists(self.store))
 
 
 if __name__ == "__main__":

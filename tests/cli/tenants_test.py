@@ -16,12 +16,14 @@ from store_case import PROGRAM, TINY, StoreCase
 TENANTS = ["--tenant", "null.latency=5ms", "--tenant", "null.latency=10ms,batch=2"]
 
 
-class TenantsTest(StoreCase):
+class TenantsCase(StoreCase):
     flags = [*TINY, "--warmup", "5"]
 
     def together(self):
         return sorted((row for row in self.rows() if row["tenant"]), key=lambda row: row["tenant"])
 
+
+class TenantsTest(TenantsCase):
     def test_each_is_measured_alone_and_beside_the_other(self):
         result = self.run_deepgap(*TENANTS, "--duration", "500ms", "--json")
         self.assertEqual(result.returncode, 0, result.stderr)
@@ -63,6 +65,33 @@ class TenantsTest(StoreCase):
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertEqual(len(self.rows()), 6, "two alone, since one says its seed, and twice two together")
 
+    def test_a_real_engine_is_checked_and_pinned(self):
+        result = self.run_deepgap("--tenant", "batch=1", "--tenant", "batch=2,scenario=server,rate=50", "--duration", "500ms", "--axis",
+                                  "tenant_cpus=split", "--threads", "2", backend="native")
+        self.assertIn(result.returncode, (0, 1), result.stderr)
+        rows = self.together()
+        self.assertEqual([(row["outcome"], row["unchecked"]) for row in rows], [("ok", False)] * 2)
+        with sqlite3.connect(self.store) as db:
+            facts = [json.loads(text) for (text,) in db.execute("SELECT facts FROM records WHERE tenant <> '' ORDER BY tenant")]
+        for fact in facts:
+            self.assertTrue(0 < fact["tenant.window_share"] <= 1, fact)
+        if len(os.sched_getaffinity(0)) > 1:
+            self.assertNotEqual(facts[0]["cpus.affinity"], facts[1]["cpus.affinity"], "each has CPUs of its own")
+
+    def test_tenants_are_not_asked_at_the_same_times(self):
+        load = ["--axis", "null.latency=0s", "--scenario", "server", "--rate", "100", "--duration", "1s"]
+        result = self.run_deepgap(*load, "--tenant", "batch=1", "--tenant", "batch=1")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        first, second = self.together()
+        self.assertNotEqual(first["offered_rate"], second["offered_rate"], "arrivals of their own")
+        alone = [row["offered_rate"] for row in self.rows() if not row["tenant"]]
+        for row in first, second:
+            self.assertTrue(any(abs(row["offered_rate"] - rate) < 1e-6 for rate in alone), "and the same ones alone")
+
+
+class AnyPaceTest(TenantsCase):
+    """Where the clock does not matter: may run beside other work."""
+
     def test_a_tenant_that_fails_ends_the_others_and_is_named(self):
         for option, outcome, words in (("null.crash_at=30", "crashed", "the worker ended"), ("null.refuse=no", "refused", "no"),
                                        ("null.hang_at=30", "timed_out", "no progress for 1 s")):
@@ -94,29 +123,6 @@ class TenantsTest(StoreCase):
         finished = [row for row in self.rows() if row["outcome"] == "ok"]
         self.assertEqual(len({(row["point_id"], row["repeat"]) for row in finished}), 8)
         self.assertEqual(len(finished), 8)
-
-    def test_a_real_engine_is_checked_and_pinned(self):
-        result = self.run_deepgap("--tenant", "batch=1", "--tenant", "batch=2,scenario=server,rate=50", "--duration", "500ms", "--axis",
-                                  "tenant_cpus=split", "--threads", "2", backend="native")
-        self.assertIn(result.returncode, (0, 1), result.stderr)
-        rows = self.together()
-        self.assertEqual([(row["outcome"], row["unchecked"]) for row in rows], [("ok", False)] * 2)
-        with sqlite3.connect(self.store) as db:
-            facts = [json.loads(text) for (text,) in db.execute("SELECT facts FROM records WHERE tenant <> '' ORDER BY tenant")]
-        for fact in facts:
-            self.assertTrue(0 < fact["tenant.window_share"] <= 1, fact)
-        if len(os.sched_getaffinity(0)) > 1:
-            self.assertNotEqual(facts[0]["cpus.affinity"], facts[1]["cpus.affinity"], "each has CPUs of its own")
-
-    def test_tenants_are_not_asked_at_the_same_times(self):
-        load = ["--axis", "null.latency=0s", "--scenario", "server", "--rate", "100", "--duration", "1s"]
-        result = self.run_deepgap(*load, "--tenant", "batch=1", "--tenant", "batch=1")
-        self.assertEqual(result.returncode, 0, result.stderr)
-        first, second = self.together()
-        self.assertNotEqual(first["offered_rate"], second["offered_rate"], "arrivals of their own")
-        alone = [row["offered_rate"] for row in self.rows() if not row["tenant"]]
-        for row in first, second:
-            self.assertTrue(any(abs(row["offered_rate"] - rate) < 1e-6 for rate in alone), "and the same ones alone")
 
     def test_bad_input_is_one_line(self):
         for flags, words in (([], "needs another one beside it"), (["--tenant", "model=resnet5"], "unknown model 'resnet5', did you mean 'resnet50'"),

@@ -109,6 +109,15 @@ void describe(QuantizedModel& result, const QuantizeSettings& settings) {
 
 std::string path_of(const std::string& cache_dir, const std::string& key) { return fmt::format("{}/quantized/{}.onnx", cache_dir, key); }
 
+// The file would be the FP32 network that it was made of.
+Error nothing_quantized(const Model& model, const std::vector<KeptNode>& kept) {
+  if (kept.empty()) return {ErrorKind::refused, fmt::format("{} has no node with an INT8 form", model.name())};
+  const KeptNode& first = kept.front();
+  return {ErrorKind::refused,
+          fmt::format("nothing of {} is left to quantize: all {} nodes stay in FP32 ({}: {}); see --keep and --min-sqnr-db", model.name(),
+                      kept.size(), first.name, first.reason)};
+}
+
 }  // namespace
 
 CalibrationSamples calibration_samples(const ModelRequest& request, const GraphSummary& summary, const QuantizeSettings& settings,
@@ -144,6 +153,7 @@ QuantizedModel quantize_model(const Model& model, const CalibrationSamples& samp
   result.kept = std::move(quantized.kept);
   result.quantized_nodes = quantized.quantized_nodes;
   result.int8_mac_share = quantized.int8_mac_share;
+  if (result.quantized_nodes == 0) throw nothing_quantized(model, result.kept);
   describe(result, settings);
   return result;
 }

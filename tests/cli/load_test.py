@@ -104,6 +104,7 @@ class LoadTest(StoreCase):
         self.store += ".few"
         self.assertIn("it takes 1000; measure longer", self.one(1, *flags, "--bound", "p99.9=500ms")["reason"])
 
+    @unittest.skipIf(sanitizer_of(PROGRAM), "a sanitizer takes memory of its own")
     def test_a_bounded_memory_holds_whatever_the_rate(self):
         def limit():
             resource.setrlimit(resource.RLIMIT_DATA, (1 << 30, 1 << 30))
@@ -156,8 +157,6 @@ class AnyPaceTest(StoreCase):
                 self.assertEqual(result.returncode, 2, result.stderr)
                 self.assertIn(message, result.stderr)
                 self.assertEqual(len(result.stderr.strip().splitlines()), 1, result.stderr)
-
-    @unittest.skipIf(sanitizer_of(PROGRAM), "a sanitizer takes memory of its own")
 
     def test_find_peak_refuses_what_it_cannot_search(self):
         server = ["--scenario", "server", "--find-peak"]

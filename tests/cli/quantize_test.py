@@ -69,6 +69,12 @@ class Quantize(unittest.TestCase):
         self.assertLess(report["mac_share"], 0.99)
         self.refused("unknown node to keep 'conv9', did you mean 'conv1'?", "--keep", "conv9")
 
+    def test_a_file_without_any_int8_is_not_written(self):
+        run = self.quantize("--min-sqnr-db", "200", code=1)
+        self.assertIn("is left to quantize: all ", run.stderr)
+        self.assertEqual(len(run.stderr.splitlines()), 1, run.stderr)
+        self.assertFalse((self.folder / "q.onnx").exists())
+
     def test_wrong_settings(self):
         self.refused("did you mean 'entropy'?", "--method", "entropi")
         self.refused("--percentile='120' is not a number from 50 to 100", "--percentile", "120")

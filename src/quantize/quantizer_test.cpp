@@ -10,6 +10,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <numbers>
+
 namespace deepgap {
 namespace {
 
@@ -99,6 +101,31 @@ TEST(Quantizer, WhatEnginesFuseIsThere) {
     if (node.op == "QuantizeLinear") scales[node.name] = result.graph.constants.at(node.inputs[1]).as<float>()[0];
   }
   EXPECT_EQ(scales.at("Relu_2_out_QuantizeLinear"), scales.at("MaxPool_3_out_QuantizeLinear"));
+}
+
+// Gelu is an operator from opset 20 on; engines put it together for themselves.
+TEST(Quantizer, WhatAnExporterWroteOutStaysWrittenOut) {
+  GraphBuilder b;
+  const ValueId x = b.input({-1, 3, 16, 16}), y = b.conv(x, 3, 8, 3);
+  const auto number = [&](float value) { return b.constant(testing::floats({}, {value})); };
+  const ValueId erf = b.node("Erf", {b.node("Div", {y, number(std::numbers::sqrt2_v<float>)})});
+  const ValueId gelu = b.node("Mul", {b.node("Mul", {y, b.node("Add", {erf, number(1)})}), number(0.5F)});
+  const QuantizedGraph result = quantized(b.finish({b.conv(gelu, 8, 4, 1)}), {.keep = "none"}, pictures(2));
+  EXPECT_EQ(count_ops(result.graph, "Erf"), 1U);
+  EXPECT_EQ(count_ops(result.graph, "Gelu"), 0U);
+  EXPECT_EQ(result.int8_mac_share, 1);
+}
+
+// What a detector keeps is known to the run alone: the convolutions before it are quantized all the same.
+TEST(Quantizer, WhatTheDataSizeIsLeftAlone) {
+  GraphBuilder b;
+  const ValueId x = b.input({-1, 3, 16, 16});
+  const ValueId scores = b.node("Relu", {b.conv(x, 3, 4, 3)});
+  const ValueId found = b.node("NonZero", {scores});
+  const ValueId places = b.node("Transpose", {b.node("Cast", {found}, {{"to", int64_t{1}}})}, {{"perm", std::vector<int64_t>{1, 0}}});
+  const QuantizedGraph result = quantized(b.finish({b.conv(scores, 4, 2, 1), places}), {.keep = "none"}, pictures(2));
+  EXPECT_EQ(result.quantized_nodes, 2);
+  EXPECT_EQ(result.int8_mac_share, 1);
 }
 
 TEST(Quantizer, TheFileReadsBackTheSame) {

@@ -54,6 +54,12 @@ bool is_residual(const Graph& graph, const Node& node) {
   return a && b && *a == *b;
 }
 
+// Where only the run knows a size, as behind NonMaxSuppression, there is little to compute and no range to observe.
+bool has_sizes(const Graph& graph, ValueId id) {
+  const auto& dims = value_of(graph, id).dims;
+  return dims && std::all_of(dims->begin(), dims->end(), [](const Dim& dim) { return dim.known() || dim.symbol == batch_symbol; });
+}
+
 std::optional<Unit::Kind> kind_of(const Graph& graph, const Node& node) {
   static const Names pools{"AveragePool", "GlobalAveragePool"};
   static const Names moves{"MaxPool", "Flatten", "Reshape", "Transpose", "Squeeze", "Unsqueeze"};
@@ -106,7 +112,11 @@ void raise_opset(Graph& graph) {
 Graph prepare_for_quantizing(const Graph& graph) {
   require_fp32(graph);
   Graph prepared = graph;
-  optimize_unbound(prepared);
+  // What every engine does anyway, and no operator put in that the file's opset may not have: each engine fuses the file for itself.
+  remove_identities(prepared);
+  fold_constants(prepared, true);
+  fold_affines(prepared);
+  remove_dead(prepared);
   raise_opset(prepared);
   return prepared;
 }
@@ -132,7 +142,8 @@ std::vector<Unit> find_units(const Graph& graph) {
       unit.activation = reading[0];
       unit.output = graph.nodes[reading[0]].outputs[0];
     }
-    units.push_back(std::move(unit));
+    const bool sized = std::all_of(unit.data.begin(), unit.data.end(), [&](ValueId id) { return has_sizes(graph, id); });
+    if (sized && has_sizes(graph, unit.output)) units.push_back(std::move(unit));
   }
   return units;
 }
@@ -158,7 +169,12 @@ std::vector<Unit> units_to_quantize(const Graph& graph, const std::vector<Unit>&
 double mac_share(const Graph& graph, const std::vector<Unit>& units) {
   const Graph bound = bind_symbols(graph, {{batch_symbol, 1}});
   double all = 0, mine = 0;
-  for (const Node& node : bound.nodes) all += static_cast<double>(count_node(bound, node).macs);
+  for (const Node& node : bound.nodes) {
+    const auto sized = [&](ValueId id) { return id == no_value || has_sizes(bound, id); };
+    const bool counts =
+        std::all_of(node.inputs.begin(), node.inputs.end(), sized) && std::all_of(node.outputs.begin(), node.outputs.end(), sized);
+    if (counts) all += static_cast<double>(count_node(bound, node).macs);
+  }
   for (const Unit& unit : units) {
     if (unit.kind == Unit::Kind::weighted) mine += static_cast<double>(count_node(bound, bound.nodes[unit.node]).macs);
   }

@@ -4,6 +4,7 @@
 #include "base/clocks.h"
 #include "base/text.h"
 #include "dataset/open_dataset.h"
+#include "model/integer_values.h"
 #include "model/model_source.h"
 #include "model/onnx_metadata.h"
 #include "record/tenant_set.h"
@@ -49,7 +50,6 @@ DatasetRequest dataset_request(const Point& point, const PointOptions& options, 
   request.name = point.dataset;
   request.inputs = summary.inputs;
   request.preprocessing = preprocessing_for(point.model);
-  request.integer_values = integer_values_for(point.model);
   request.seed = options.seed;
   request.size = std::max({request.size, static_cast<size_t>(options.samples), mlperf_library_size(point)});
   request.data_dir = default_data_dir();
@@ -121,7 +121,9 @@ Group::Inputs Group::inputs(const WorkOrder& order, const PointOptions& options)
   const std::string dataset_key_now =
       fmt::format("{}|{}|{}|{}", order.point.dataset, options.seed, options.samples, mlperf_library_size(order.point));
   if (!dataset_ || dataset_key_now != dataset_key_) {
-    dataset_ = open_dataset(dataset_request(order.point, options, model_->summary()));
+    DatasetRequest request = dataset_request(order.point, options, model_->summary());
+    request.integer_values = integer_values(model_->graph());
+    dataset_ = open_dataset(request);
     samples_.resize(std::min<size_t>(dataset_->size(), static_cast<size_t>(options.samples)));
     std::iota(samples_.begin(), samples_.end(), 0U);
     dataset_key_ = dataset_key_now;
@@ -140,7 +142,7 @@ Group::Inputs Group::inputs(const WorkOrder& order, const PointOptions& options)
 
 Group::Calibration Group::calibration(const WorkOrder& order, const PointOptions& options) const {
   const ModelRequest request = model_request(order.point, options, order.cache_dir);
-  CalibrationSamples samples = calibration_samples(request, model_->summary(), options.quantize, order.point.dataset);
+  CalibrationSamples samples = calibration_samples(request, *model_, options.quantize, order.point.dataset);
   std::string key = quantized_key(*model_, samples, options.quantize);
   return {std::move(samples), std::move(key)};
 }

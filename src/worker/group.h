@@ -86,6 +86,7 @@ class Group {
 struct ModelRequest;
 struct DatasetRequest;
 ModelRequest model_request(const Point& point, const PointOptions& options, const std::string& cache_dir);
+// Without what integer inputs may hold, which the network itself tells (model/integer_values.h).
 DatasetRequest dataset_request(const Point& point, const PointOptions& options, const GraphSummary& summary);
 std::string model_key(const Point& point, const PointOptions& options);
 // Whether this Point's engine gets the QDQ form of the Model instead of the Model.

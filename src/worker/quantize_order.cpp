@@ -58,7 +58,7 @@ nlohmann::json carry_out(const QuantizeOrder& order) {
   const auto begin = std::chrono::steady_clock::now();
   const auto model = open_model(order.model);
   if (order.output.empty() && has_quantization(model->summary())) return {{"given", true}};
-  const CalibrationSamples samples = calibration_samples(order.model, model->summary(), order.settings, order.point_dataset);
+  const CalibrationSamples samples = calibration_samples(order.model, *model, order.settings, order.point_dataset);
   const std::string key = quantized_key(*model, samples, order.settings);
   if (order.output.empty() && find_quantized(order.model.cache_dir, key, model->name()).model) return {{"cached", true}};
   std::optional<CalibrationTable> given;

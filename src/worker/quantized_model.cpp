@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/text.h"
+#include "model/integer_values.h"
 #include "model/model_of.h"
 #include "model/onnx_metadata.h"
 #include "model/onnx_reader.h"
@@ -22,7 +23,7 @@ namespace deepgap {
 namespace {
 
 // Raised whenever the same settings give another file.
-constexpr int method_version = 1;
+constexpr int method_version = 2;
 constexpr std::string_view metadata_prefix = "deepgap.quantize.";
 
 std::string automatic_dataset(const ModelRequest& request, const std::string& point_dataset) {
@@ -120,13 +121,13 @@ Error nothing_quantized(const Model& model, const std::vector<KeptNode>& kept) {
 
 }  // namespace
 
-CalibrationSamples calibration_samples(const ModelRequest& request, const GraphSummary& summary, const QuantizeSettings& settings,
+CalibrationSamples calibration_samples(const ModelRequest& request, const Model& model, const QuantizeSettings& settings,
                                        const std::string& point_dataset) {
   DatasetRequest wanted;
   wanted.name = settings.dataset == "auto" ? automatic_dataset(request, point_dataset) : settings.dataset;
-  wanted.inputs = summary.inputs;
+  wanted.inputs = model.summary().inputs;
   wanted.preprocessing = preprocessing_for(request.name);
-  wanted.integer_values = integer_values_for(request.name);
+  wanted.integer_values = integer_values(model.graph());
   wanted.seed = settings.seed;
   wanted.size = static_cast<size_t>(settings.samples);
   wanted.data_dir = request.data_dir.empty() ? default_data_dir() : request.data_dir;

@@ -26,7 +26,7 @@ struct CalibrationSamples {
   std::vector<uint32_t> indices;
 };
 // `point_dataset` is what "auto" falls back to. Throws as open_dataset and load do; Error{input} for a Dataset without samples.
-CalibrationSamples calibration_samples(const ModelRequest& request, const GraphSummary& summary, const QuantizeSettings& settings,
+CalibrationSamples calibration_samples(const ModelRequest& request, const Model& model, const QuantizeSettings& settings,
                                        const std::string& point_dataset);
 
 struct QuantizedModel {

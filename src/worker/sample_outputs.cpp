@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "dataset/open_dataset.h"
 #include "dataset/tensors_dataset.h"
+#include "model/integer_values.h"
 #include "model/zoo/zoo.h"
 #include "record/record_json.h"
 #include "worker/memory_limit.h"
@@ -28,7 +29,7 @@ std::unique_ptr<Dataset> dataset_for(const OutputsRequest& request, const Model&
   wanted.name = request.dataset;
   wanted.inputs = model.summary().inputs;
   wanted.preprocessing = preprocessing_for(request.model.name);
-  wanted.integer_values = integer_values_for(request.model.name);
+  wanted.integer_values = integer_values(model.graph());
   wanted.size = static_cast<size_t>(request.samples);
   wanted.data_dir = request.model.data_dir.empty() ? default_data_dir() : request.model.data_dir;
   return open_dataset(wanted);
@@ -48,7 +49,7 @@ void require_memory(const Model& model, size_t samples) {
 
 std::shared_ptr<const Model> engine_model_for(const OutputsRequest& request, const std::shared_ptr<const Model>& model) {
   if (request.precision != "int8" || has_quantization(model->summary())) return model;
-  const CalibrationSamples samples = calibration_samples(request.model, model->summary(), request.quantize, request.dataset);
+  const CalibrationSamples samples = calibration_samples(request.model, *model, request.quantize, request.dataset);
   auto quantized = find_quantized(request.cache_dir, quantized_key(*model, samples, request.quantize), model->name()).model;
   if (quantized == nullptr) throw Error(ErrorKind::internal, fmt::format("the INT8 form of {} is not in the cache", model->name()));
   return quantized;

@@ -2,7 +2,6 @@
 
 #include "base/registry.h"
 #include "base/text.h"
-#include "model/integer_values.h"
 
 #include <fmt/format.h>
 
@@ -49,12 +48,6 @@ Preprocessing preprocessing_for(const std::string& model_name) {
     }
   }
   return result;
-}
-
-std::map<std::string, int64_t> integer_values_for(const std::string& model_name) {
-  ZooOptions options;
-  const auto model = find_zoo_model(model_name, options);
-  return model ? integer_values(model->build(options)) : std::map<std::string, int64_t>();
 }
 
 }  // namespace deepgap

@@ -44,7 +44,5 @@ std::unique_ptr<ZooModel> find_zoo_model(const std::string& name, ZooOptions& op
 // Networks of known benchmarks that the zoo has not: why, else empty.
 std::string why_not_in_zoo(const std::string& name);
 Preprocessing preprocessing_for(const std::string& model_name);  // the zoo's, or the default for files
-// Of a network of the zoo as integer_values.h says; empty for files.
-std::map<std::string, int64_t> integer_values_for(const std::string& model_name);
 
 }  // namespace deepgap

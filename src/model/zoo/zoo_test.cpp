@@ -313,9 +313,18 @@ TEST(Zoo, SequenceLength) {
 
 TEST(Zoo, IntegerInputs) {
   const std::map<std::string, int64_t> expected{{"input_ids", 30522}, {"attention_mask", 2}, {"token_type_ids", 2}};
-  EXPECT_EQ(integer_values_for("bert_base:sequence=8"), expected);
-  EXPECT_TRUE(integer_values_for("resnet18").empty());
-  EXPECT_TRUE(integer_values_for("some/file.onnx").empty());
+  EXPECT_EQ(integer_values(build("bert_base:width=0.25,sequence=8")), expected);
+  EXPECT_TRUE(integer_values(build("resnet18")).empty());
+  // Where an exporter put a Cast between the input and its table.
+  Graph cast = build("bert_base:width=0.25,sequence=8");
+  for (Node& node : cast.nodes) {
+    if (node.op != "Gather" || node.inputs[1] != cast.inputs[0]) continue;
+    cast.values.push_back({"narrow", DataType::i32, cast.values[cast.inputs[0]].dims});
+    node.inputs[1] = static_cast<ValueId>(cast.values.size()) - 1;
+    cast.nodes.insert(cast.nodes.begin(), {"cast", "Cast", "", {cast.inputs[0]}, {node.inputs[1]}, {{"to", int64_t{6}}}});
+    break;
+  }
+  EXPECT_EQ(integer_values(cast), expected);
 }
 
 TEST(Zoo, WrongOptionsAreNamed) {

@@ -31,7 +31,7 @@ ALLOWED = {
     "backends/onnxruntime": {"base", "backends/common"},
     "backends/openvino": {"base", "backends/common"},
     "backends/native": {"base", "backends/common", "model", "engine", "engine/passes"},
-    "backends/libtorch": {"base", "model", "backends/common"},
+    "backends/libtorch": {"base", "model", "backends/common", "engine/passes"},
     "cli": {"base", "stats", "record", "ceilings", "profile", "model", "dataset", "scenario", "telemetry", "plan", "store", "analysis", "report", "worker", "run", "quantize"},
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.M)

@@ -158,6 +158,33 @@ TEST(TorchOperators, UnevenPools) {
   expect_values(up.run(x)[0], {1.5, 3});
 }
 
+// In between, a matrix has as many columns as values are not zero.
+TEST(TorchOperators, WhatTheDataSizeIsComputedBetweenKnownSizes) {
+  Graph graph;
+  graph.opset = 17;
+  graph.values = {{"x", DataType::f32, Dims{{2, ""}, {3, ""}}},
+                  {"shifted", DataType::f32, {}},
+                  {"places", DataType::i64, {}},
+                  {"numbers", DataType::f32, {}},
+                  {"sum", DataType::f32, {}},
+                  {"y", DataType::f32, {}}};
+  graph.inputs = {0};
+  graph.outputs = {5};
+  graph.nodes = {{"relu", "Relu", "", {0}, {1}, {}},
+                 {"find", "NonZero", "", {1}, {2}, {}},
+                 {"cast", "Cast", "", {2}, {3}, {{"to", int64_t{1}}}},
+                 {"sum", "ReduceSum", "", {3}, {4}, {{"keepdims", int64_t{0}}}},
+                 {"negate", "Neg", "", {4}, {5}, {}}};
+  infer_shapes(graph);
+  const at::Tensor x = at::tensor(Floats{0, 1, -1, 2, 0, 3}).reshape({2, 3});
+  for (const at::ScalarType floats : {at::kFloat, at::kBFloat16}) {
+    TorchTarget target;
+    target.floats = floats;
+    TorchProgram program(graph, target);
+    expect_values(program.run(1, std::span(&x, 1), nullptr)[0].to(at::kFloat), {-5});  // rows 0, 1, 1 and columns 1, 0, 2
+  }
+}
+
 TEST(TorchOperators, RefusedByName) {
   const auto refusal = [](const OneNode& node) {
     try {

@@ -39,7 +39,8 @@ bool add_torch_operator(const char* name, TorchOperator function) { return table
 
 std::vector<std::string> torch_operators() {
   std::vector<std::string> names;
-  for (const auto& [name, function] : table()) names.push_back(name);
+  for (const auto& [name, function] : table())
+    if (name.find('.') == std::string::npos) names.push_back(name);
   return names;
 }
 
@@ -52,8 +53,8 @@ std::string torch_operator_refusal(const GraphSummary& graph) {
 }
 
 TorchStep make_torch_step(const TorchCall& call) {
-  const auto found = table().find(call.node.op);
-  if (!call.node.domain.empty() || found == table().end()) {
+  const auto found = table().find(full_name(call.node));
+  if (found == table().end()) {
     throw Error(ErrorKind::refused, fmt::format("libtorch does not run operator {} (node '{}')", full_name(call.node), call.node.name));
   }
   return found->second(call);

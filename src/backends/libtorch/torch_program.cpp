@@ -1,6 +1,7 @@
 #include "backends/libtorch/torch_program.h"
 
 #include "backends/libtorch/torch_types.h"
+#include "engine/passes/passes.h"
 #include "model/eval/fold_constants.h"
 #include "model/graph_tools.h"
 
@@ -62,6 +63,7 @@ void TorchProgram::prepare(int64_t batch) {
   auto plan = std::make_unique<Plan>();
   plan->graph = bind_symbols(graph_, {{batch_symbol, batch}});
   fold_constants(plan->graph);
+  join_sized_by_data(plan->graph);
   plan->values.resize(plan->graph.values.size() + 1);
   for (const Node& node : plan->graph.nodes) add_step(*plan, node);
   std::set<int32_t> needed;

@@ -4,6 +4,7 @@
 #include "rig.h"
 #include "tolerance.h"
 
+#include "model/eval/element_types.h"
 #include "model/eval/evaluator.h"
 
 #include <fmt/format.h>
@@ -36,8 +37,22 @@ std::unique_ptr<Rig> load(const OperatorCase& one, const GraphModel& model, cons
   return nullptr;
 }
 
+// An engine in 16 bits rounds what it is given first, and where a result is a small difference of large numbers that alone moves it by more
+// than the tolerance: what is right for the rounded samples is right.
+std::string wrong_answer(Rig& rig, const Graph& graph, const Samples& samples, const std::vector<uint32_t>& chosen,
+                         const std::string& precision) {
+  const std::string wrong = difference(reference(graph, samples, chosen), rig.session->outputs(0), precision);
+  if (wrong.empty() || (precision != "bf16" && precision != "mixed" && precision != "fp16")) return wrong;
+  const DataType half = precision == "fp16" ? DataType::f16 : DataType::bf16;
+  Samples rounded = samples;
+  for (std::vector<Tensor>& sample : rounded)
+    for (Tensor& tensor : sample)
+      if (tensor.type == DataType::f32) tensor = converted(converted(tensor, half), DataType::f32);
+  return difference(reference(graph, rounded, chosen), rig.session->outputs(0), precision).empty() ? "" : wrong;
+}
+
 // At sizes that were asked for at load, and at one between them that was not: that is right or fails with its reason. Returns a known fault
-// of the engine that explains a difference.
+// of the engine that explains a difference, or a failure.
 std::string expect_right(Rig& rig, const OperatorCase& one, const GraphModel& model, const Samples& samples, const std::string& precision) {
   rig.stage(samples);
   for (const std::vector<uint32_t>& chosen : {std::vector<uint32_t>{2, 0, 1}, {1}, {0, 2}}) {
@@ -48,9 +63,8 @@ std::string expect_right(Rig& rig, const OperatorCase& one, const GraphModel& mo
       EXPECT_NE(rig.session->last_error(), "");
       continue;
     }
-    EXPECT_EQ(status, Status::ok) << rig.session->last_error();
-    if (status != Status::ok) return "";
-    const std::string wrong = difference(reference(model.graph(), samples, chosen), rig.session->outputs(0), precision);
+    const std::string wrong =
+        status == Status::ok ? wrong_answer(rig, model.graph(), samples, chosen, precision) : rig.session->last_error();
     const std::string fault = wrong.empty() ? "" : known_fault(backend().name(), precision, model.graph());
     if (!fault.empty()) return fault + ": " + describe(model.graph()) + ": " + wrong;
     EXPECT_EQ(wrong, "") << "batch " << chosen.size() << ", " << describe(model.graph());

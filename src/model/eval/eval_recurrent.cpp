@@ -144,7 +144,8 @@ void lstm_step(const Cell& cell, const Inputs& inputs, State& state) {
       const float input = f(sum(0) + peephole(0, c));
       const float forget = cell.couples_gates ? 1 - input : f(sum(2) + peephole(2, c));
       c = forget * c + input * g(sum(3));
-      state.h[b * static_cast<size_t>(hidden) + static_cast<size_t>(i)] = f(sum(1) + peephole(1, c)) * h(c);
+      state.h[b * static_cast<size_t>(hidden) + static_cast<size_t>(i)] =
+          f(sum(1) + peephole(1, c)) * static_cast<float>(h.value(c));  // the cell's state is not clipped: so ONNX Runtime and OpenVINO
     }
   }
 }

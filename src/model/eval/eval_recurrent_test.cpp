@@ -60,6 +60,14 @@ TEST(EvalLstm, GatesInTheirOrder) {
   EXPECT_EQ(list_floats(results[1]), (Floats{192}));  // 3 * 64
 }
 
+TEST(EvalLstm, ClipsTheGatesAndNotTheState) {
+  const TestNode node{"LSTM", {{"activations", Names{"Affine", "Affine", "Affine"}}, {"clip", 4.0f}}, 17, 3};
+  const Tensor one = floats({1, 1, 1}, {1}), r = floats({1, 4, 1}, {0, 0, 0, 0});
+  const auto results = node.run_all({one, floats({1, 4, 1}, {2, 3, 5, 7}), r, Tensor{}, Tensor{}, one, floats({1, 1, 1}, {10})});
+  EXPECT_EQ(list_floats(results[2]), (Floats{48}));   // 4 * 10 + 2 * 4
+  EXPECT_EQ(list_floats(results[1]), (Floats{144}));  // 3 * 48
+}
+
 TEST(EvalLstm, PeepholesAndCoupledGates) {
   TestNode node{"LSTM", {{"activations", Names{"Affine", "Affine", "Affine"}}}, 17, 3};
   const Tensor one = floats({1, 1, 1}, {1}), r = floats({1, 4, 1}, {0, 0, 0, 0}), w = floats({1, 4, 1}, {2, 3, 5, 7});

@@ -222,9 +222,14 @@ class TorchCpuSession final : public Session {
 
 }  // namespace
 
+// Converting weights would make a team of this thread's own. libgomp counts its sleeping members against the CPUs for as long as the thread
+// lives, finds more threads than CPUs, and lets the session's own team sleep after each operator instead of waiting for the next.
 std::unique_ptr<Session> make_torch_cpu_session(const Model& model, const LoadOptions& options, const TorchSettings& settings) {
+  at::set_num_threads(1);
   try {
-    return std::make_unique<TorchCpuSession>(model, options, settings);
+    auto session = std::make_unique<TorchCpuSession>(model, options, settings);
+    at::set_num_threads(options.threads);  // what threads begin with that were given no number
+    return session;
   } catch (const std::exception& failure) {
     throw torch_error(failure, "loading the model");
   }

@@ -58,6 +58,13 @@ std::string fault_of_onednn(const Graph& graph, const Node& node, const std::str
   return "oneDNN on AMX is wrong for BF16 convolutions of one column of results and a stride above 1";
 }
 
+// A slope of one axis, as long as the second axis: ONNX broadcasts it along the last one.
+bool has_slope_like_channels(const Graph& graph, const Node& node) {
+  if (node.op != "PRelu") return false;
+  const auto &x = graph.values[static_cast<size_t>(node.inputs[0])].dims, &slope = graph.values[static_cast<size_t>(node.inputs[1])].dims;
+  return x && slope && slope->size() == 1 && x->size() > 2 && (*slope)[0] == (*x)[1];
+}
+
 std::string fault_of_openvino(const Graph& graph, const Node& node, const std::string& precision) {
   const DataType type = node.inputs.empty() ? DataType::f32 : type_of(graph, node.inputs[0]);
   if (node.op == "Shrink" && is_integer(type)) return "OpenVINO loses the bias of Shrink in whole numbers";
@@ -69,6 +76,8 @@ std::string fault_of_openvino(const Graph& graph, const Node& node, const std::s
   // Seen with 2026.4.1, where ONNX Runtime agrees with the evaluator.
   if (node.op == "ConvTranspose" && node.attributes.contains("output_shape"))
     return "OpenVINO pads ConvTranspose otherwise for an output_shape";
+  if (has_slope_like_channels(graph, node))
+    return "OpenVINO takes a PRelu's slope for one of channels where it is as long as they are many";
   if (node.op == "LRN") return "OpenVINO's LRN is wrong at some sizes";
   if (node.op == "DynamicQuantizeLinear") return "OpenVINO's DynamicQuantizeLinear rounds now and then to the level beside";
   if (node.op == "ReduceMax" && reduces_nothing(graph, node)) return "OpenVINO takes the largest of nothing for the least finite number";

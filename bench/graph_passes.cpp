@@ -1,21 +1,19 @@
 // How long deepgap works on a network before it is compiled: reading the ONNX file, then shapes, folding and fusion as the native engine
 // does them (engine/passes), against one read() of the file into new memory. The limit is 1 s beyond that for BERT-large.
 //     graph_passes FILE.onnx [BATCH]     (deepgap models bert_large --onnx FILE.onnx)
-#include "base/file.h"
+#include "read_once.h"
+
 #include "engine/cpu/network.h"
 #include "model/onnx_reader.h"
 
 #include <deepgap/error.h>
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
-#include <memory>
 #include <optional>
 #include <vector>
 
@@ -45,26 +43,12 @@ class Step {
   std::vector<double> ms_;
 };
 
-void read_once(const std::string& path) {
-  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  const auto size = static_cast<size_t>(std::filesystem::file_size(path));
-  const std::unique_ptr<char, decltype(&std::free)> memory(static_cast<char*>(std::malloc(size)), &std::free);
-  for (size_t done = 0; done < size;) {
-    const ssize_t count = ::read(file.get(), memory.get() + done, size - done);
-    if (count <= 0) throw Error(ErrorKind::input, "cannot read " + path);
-    done += static_cast<size_t>(count);
-  }
-}
-
 void measure(const std::string& path, int64_t batch) {
   Step read("read() into new memory"), load("read_onnx, with the shapes"), unbound("passes that need no batch size"),
       bound("sizes bound, folded and fused"), beyond("all of it beyond the read() (limit 1000)");
   size_t before = 0, after = 0;
-  for (int round = 0; round <= rounds; ++round) {
-    if (round == 0) {
-      read_once(path);  // the file comes into the cache
-      continue;
-    }
+  read_once(path);  // the file comes into the cache
+  for (int round = 0; round < rounds; ++round) {
     read.run([&] { read_once(path); });
     std::optional<Graph> graph;
     load.run([&] { graph = read_onnx(path); });

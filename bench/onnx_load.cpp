@@ -1,5 +1,7 @@
 // How long read_onnx takes on a file that is cached, as a multiple of one read() of it into newly allocated memory. The limit is 2.
 //     onnx_load [FILE.onnx]      without a file: ResNet-101 (178 MB), made for the purpose
+#include "read_once.h"
+
 #include "base/file.h"
 #include "model/onnx_reader.h"
 #include "model/onnx_writer.h"
@@ -7,10 +9,8 @@
 
 #include <deepgap/error.h>
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <malloc.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -29,20 +29,6 @@ double seconds_of(auto work) {
   const auto begin = Clock::now();
   work();
   return std::chrono::duration<double>(Clock::now() - begin).count();
-}
-
-void read_once(const std::string& path) {
-  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  struct stat info {};
-  if (!file.valid() || ::fstat(file.get(), &info) != 0) throw Error(ErrorKind::input, "cannot open " + path);
-  const auto size = static_cast<size_t>(info.st_size);
-  void* memory = std::malloc(size);
-  for (size_t done = 0; done < size;) {
-    const ssize_t count = ::read(file.get(), static_cast<char*>(memory) + done, size - done);
-    if (count <= 0) throw Error(ErrorKind::input, "cannot read " + path);
-    done += static_cast<size_t>(count);
-  }
-  std::free(memory);
 }
 
 // Weights of any value: only their bytes count here.

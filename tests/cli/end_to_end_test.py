@@ -79,10 +79,9 @@ class EndToEndTest(StoreCase):
         rows = self.measured(*self.small, "--backend", "null", "--axis", "null.latency=20ms", "--end-to-end", "off,serial,overlapped", "--duration",
                          "1s", "--threads", "1")
         off, overlapped, serial = (row["throughput"] for row in sorted(rows, key=lambda row: row["options"]))
-        # Pictures of a few pixels take half a percent of 20 ms: what runs beside this test moves either by more.
-        self.assertLess(serial, 1.05 * off)
-        self.assertLess(serial, 1.05 * overlapped)
-        self.assertGreater(overlapped / off, 0.8)
+        self.assertLess(serial, off)
+        self.assertLess(serial, overlapped)
+        self.assertGreater(overlapped / off, 0.8, "pictures of a few pixels take less than 20 ms")
 
     def test_what_does_not_go_is_one_line_before_anything_runs(self):
         broken = os.path.join(self.dir, "broken")

@@ -97,18 +97,21 @@ float position(const std::string& coordinates, const ResizedAxis& axis, int64_t 
     return axis.crop_begin * (in - 1) + x * (axis.crop_end - axis.crop_begin) * (in - 1) / (out - 1);
   }
   if (coordinates == "pytorch_half_pixel" && axis.out == 1) return 0;
-  const float half_pixel = (x + 0.5f) / axis.scale - 0.5f;
-  if (coordinates != "half_pixel_symmetric") return half_pixel;
+  if (coordinates != "half_pixel_symmetric") return (x + 0.5f) / axis.scale - 0.5f;
   const float center = in / 2, filled = out / (axis.scale * in);  // what rounding the size down left over, on both sides alike
-  return center * (1 - filled) + half_pixel;
+  return static_cast<float>(center * (1 - filled) + (x + 0.5) / axis.scale - 0.5);
 }
+
+// Whether x is half-way between two places, but for what rounding its own computation left: 7 to 2 puts the second at 3.5, which floats
+// have at 3.4999998. ONNX Runtime 1.31.1 allows as much.
+bool is_half_way(float x) { return std::abs(x - std::floor(x) - 0.5f) <= 1e-6f; }
 
 int64_t nearest(const Resizing& resizing, const ResizedAxis& axis, float x) {
   const std::string& mode = resizing.nearest_mode;
-  const bool up = mode == "ceil" || (mode == "simple" && axis.scale < 1);
-  const bool half_down = mode == "round_prefer_floor" && x == std::floor(x) + 0.5f;
-  const float at = up ? std::ceil(x) : mode == "floor" || mode == "simple" || half_down ? std::floor(x) : std::round(x);
-  return static_cast<int64_t>(at);
+  const bool rounds = mode.starts_with("round"), half_way = rounds && is_half_way(x);
+  if (mode == "ceil" || (mode == "simple" && axis.scale < 1) || (half_way && mode == "round_prefer_ceil"))
+    return static_cast<int64_t>(std::ceil(x));
+  return static_cast<int64_t>(!rounds || half_way ? std::floor(x) : std::round(x));
 }
 
 // Keys' kernel with coefficient a at distances s + 1, s, 1 - s and 2 - s.

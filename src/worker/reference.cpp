@@ -21,7 +21,7 @@ namespace deepgap {
 namespace {
 
 // Changed when what the evaluator computes changes.
-constexpr int evaluator_edition = 2;
+constexpr int evaluator_edition = 3;
 constexpr std::string_view by_evaluator = "native fp32 reference", by_onnxruntime = "onnxruntime";
 
 std::string reference_path(const std::string& cache_dir, const std::string& key, std::string_view against) {

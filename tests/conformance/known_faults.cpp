@@ -106,6 +106,18 @@ bool has_negative_padding(const Node& node) {
   return false;
 }
 
+// A part of an axis whose size stays, which 1.31.1 takes for an axis where nothing is to be done.
+bool crops_at_one_size(const Graph& graph, const Node& node) {
+  if (node.op != "Resize" || attribute_string(node, "coordinate_transformation_mode", "") != "tf_crop_and_resize") return false;
+  const auto crop = graph.constants.find(node.inputs[1]);
+  const auto &in = graph.values[static_cast<size_t>(node.inputs[0])].dims, &out = graph.values[static_cast<size_t>(node.outputs[0])].dims;
+  if (crop == graph.constants.end() || !in || !out) return false;
+  const auto ends = crop->second.as<float>();
+  for (size_t i = 0; i < in->size(); ++i)
+    if ((*in)[i] == (*out)[i] && (ends[i] != 0 || ends[i + in->size()] != 1)) return true;
+  return false;
+}
+
 // With 1.31.1: "Could not find an implementation for Erf(13) node with name ''".
 std::string fault_of_onnxruntime(const Graph& graph, const Node& node) {
   const DataType type = node.inputs.empty() ? DataType::f32 : type_of(graph, node.inputs[0]);
@@ -113,6 +125,7 @@ std::string fault_of_onnxruntime(const Graph& graph, const Node& node) {
       ((node.op == "HardSwish" || node.op == "Gelu") && type == DataType::f64) || (node.op == "Clip" && type == DataType::i16);
   if (has_negative_padding(node))
     return "ONNX Runtime computes a padding below zero where a pool's steps are longer than its window, and fails";
+  if (crops_at_one_size(graph, node)) return "ONNX Runtime does not crop along an axis whose size stays";
   return apart ? "ONNX Runtime takes " + node.op + " of this type apart, and names no node where it has no kernel for a part" : "";
 }
 

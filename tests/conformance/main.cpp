@@ -41,13 +41,14 @@ const char* environment(const char* name) {
   return value == nullptr || *value == '\0' ? nullptr : value;
 }
 
+bool is_long() { return environment("DEEPGAP_LONG_TESTS") != nullptr; }
+
 // The children of a run inherit the seed.
 void take_environment() {
-  if (environment("DEEPGAP_LONG_TESTS") != nullptr) {
+  if (is_long()) {
     const auto now = std::chrono::system_clock::now().time_since_epoch();
     const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(now).count();
     ::setenv("DEEPGAP_CONFORMANCE_SEED", std::to_string(seconds).c_str(), 0);
-    set_rounds(10 * rounds());
   }
   if (const char* given = environment("DEEPGAP_CONFORMANCE_SEED")) {
     set_seed(static_cast<uint64_t>(positive("DEEPGAP_CONFORMANCE_SEED", given)));
@@ -68,6 +69,7 @@ Arguments parse(int argc, char** argv) {
     }
     if (flag == "--rounds") set_rounds(static_cast<int>(positive(flag, value)));
   }
+  if (is_long()) set_rounds(10 * rounds());
   return arguments;
 }
 

@@ -50,7 +50,7 @@ Graph cubic(GraphBuilder& net, bool inside_only) {
   return net.finish({net.node("Resize", {x, no_value, scales(net, {2, 0.5f, 1.5f, 0.8f})}, attributes)});
 }
 
-// Parts of the picture and, with those beyond it, a value. To another height: where no size changes ONNX Runtime does not crop.
+// Parts of the picture and, with those beyond it, a value; to another height, so that most cases are none of ONNX Runtime's known fault.
 Graph cropped(GraphBuilder& net, const std::string& mode) {
   Random& random = net.random();
   const ValueId x = picture(net);

@@ -42,6 +42,14 @@ TEST(EvalResize, Nearest) {
   EXPECT_EQ(by_size({{mode, "tf_half_pixel_for_nn"}, {"nearest_mode", "floor"}}, 4, 2), (Floats{2, 4}));
 }
 
+// Half-way in numbers, if not in floats: 7 to 2 reads 3.4999998 there, and 20 to 6 14.499999 (onnxruntime issue 28291).
+TEST(EvalResize, HalfWayButForRounding) {
+  const std::string mode = "coordinate_transformation_mode";
+  EXPECT_EQ(by_size({{"nearest_mode", "round_prefer_ceil"}, {mode, "asymmetric"}}, 7, 2), (Floats{1, 5}));
+  EXPECT_EQ(by_size({{"nearest_mode", "round_prefer_ceil"}}, 20, 6), (Floats{2, 6, 9, 12, 16, 19}));
+  EXPECT_EQ(by_size({{"nearest_mode", "round_prefer_floor"}, {mode, "asymmetric"}}, 7, 2), (Floats{1, 4}));
+}
+
 TEST(EvalResize, BeforeOpset11) {
   EXPECT_EQ(by_scale({}, 2, 2, 10), (Floats{1, 1, 2, 2}));
   EXPECT_EQ(by_scale({}, 4, 0.6f, 10), (Floats{1, 3}));  // where it shrinks the next one up

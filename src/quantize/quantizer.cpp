@@ -113,11 +113,35 @@ std::vector<NodeError> Quantizer::judge(const UnitProbe& probe) {
   for (size_t u = 0; u < all.size(); ++u) {
     const Node& node = prepared_.nodes[all[u].node];
     errors.push_back({node.name, node.op, probe.sqnr_db(u)});
-    if (!may_be_named(all[u]) || errors.back().sqnr_db >= settings_.min_sqnr_db) continue;
-    kept_[all[u].node] = true;
-    reasons_[all[u].node] = fmt::format("SQNR {:.1f} dB", errors.back().sqnr_db);
+    const bool too_large = may_be_named(all[u]) && errors.back().sqnr_db < settings_.min_sqnr_db;
+    if (too_large) keep(all[u].node, fmt::format("SQNR {:.1f} dB", errors.back().sqnr_db));
   }
   return errors;
+}
+
+std::vector<size_t> Quantizer::quantized() const {
+  std::vector<size_t> nodes;
+  for (const Unit& unit : units())
+    if (may_be_named(unit)) nodes.push_back(unit.node);
+  return nodes;
+}
+
+std::optional<Graph> Quantizer::only(size_t node) const {
+  std::vector<bool> kept(prepared_.nodes.size(), true);
+  kept[node] = false;
+  const std::vector<Unit> alone = units_to_quantize(prepared_, units_, kept);
+  const bool there = std::any_of(alone.begin(), alone.end(), [&](const Unit& unit) { return unit.node == node; });
+  return there ? std::optional(insert_qdq(prepared_, alone, scales_for(alone))) : std::nullopt;
+}
+
+void Quantizer::keep(size_t node, const std::string& reason) {
+  kept_[node] = true;
+  reasons_[node] = reason;
+}
+
+void Quantizer::release(size_t node) {
+  kept_[node] = false;
+  reasons_.erase(node);
 }
 
 QuantizedGraph Quantizer::quantize() const {

@@ -12,6 +12,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -60,6 +61,13 @@ class Quantizer {
   UnitProbe probe() const;
   // Nodes below min_sqnr_db stay in FP32 from now on. Returns all nodes' errors.
   std::vector<NodeError> judge(const UnitProbe& probe);
+
+  // For whoever judges by outputs: the nodes in INT8 that may stay in FP32, by their places in prepared(); the network with one of them
+  // alone in INT8, nothing where it is not quantized without its neighbours; to keep one in FP32 for a reason, and to take that back.
+  std::vector<size_t> quantized() const;
+  std::optional<Graph> only(size_t node) const;
+  void keep(size_t node, const std::string& reason);
+  void release(size_t node);
 
   QuantizedGraph quantize() const;
 

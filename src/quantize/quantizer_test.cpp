@@ -39,7 +39,7 @@ std::vector<Tensor> pictures(size_t count) {
 }
 
 // As the worker does it, with the plain evaluator as the engine.
-QuantizedGraph quantized(const Graph& graph, const QuantizeSettings& settings, const std::vector<Tensor>& samples) {
+Quantizer judged(const Graph& graph, const QuantizeSettings& settings, const std::vector<Tensor>& samples) {
   Quantizer quantizer(graph, settings);
   std::vector<Activations> reference;
   for (const Tensor& sample : samples) {
@@ -61,7 +61,11 @@ QuantizedGraph quantized(const Graph& graph, const QuantizeSettings& settings, c
     }
     quantizer.judge(probe);
   }
-  return quantizer.quantize();
+  return quantizer;
+}
+
+QuantizedGraph quantized(const Graph& graph, const QuantizeSettings& settings, const std::vector<Tensor>& samples) {
+  return judged(graph, settings, samples).quantize();
 }
 
 double agreement_db(const Graph& graph, const Graph& other) {
@@ -169,6 +173,27 @@ TEST(Quantizer, ANodeThatLevelsSpoilIsKeptByItself) {
   ASSERT_EQ(result.kept.size(), 1U);
   EXPECT_EQ(result.kept[0].name, "Conv_1");
   EXPECT_THAT(result.kept[0].reason, HasSubstr("SQNR"));
+}
+
+TEST(Quantizer, OneNodeStandsAloneAndIsKeptAndReleased) {
+  Quantizer quantizer = judged(small_network(), {}, pictures(2));
+  const std::vector<size_t> all = quantizer.quantized();
+  ASSERT_GT(all.size(), 1U);
+  const auto alone = quantizer.only(all[0]);
+  ASSERT_TRUE(alone);
+  const auto pairs = [](const Graph& graph) { return std::ranges::count(graph.nodes, "QuantizeLinear", &Node::op); };
+  const int64_t whole = pairs(quantizer.quantize().graph);
+  EXPECT_GT(pairs(*alone), 0);
+  EXPECT_LT(pairs(*alone), whole);
+  quantizer.keep(all[0], "why not");
+  const QuantizedGraph without = quantizer.quantize();
+  ASSERT_GE(without.kept.size(), 1U);
+  EXPECT_EQ(without.kept[0].name, quantizer.prepared().nodes[all[0]].name);
+  EXPECT_EQ(without.kept[0].reason, "why not");
+  EXPECT_FALSE(std::ranges::count(quantizer.quantized(), all[0]));
+  quantizer.release(all[0]);
+  EXPECT_EQ(quantizer.quantized(), all);
+  EXPECT_EQ(pairs(quantizer.quantize().graph), whole);
 }
 
 TEST(Quantizer, WhatCannotBeQuantizedIsSaid) {

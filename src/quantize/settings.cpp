@@ -44,6 +44,7 @@ std::vector<QuantizeOption> quantize_options() {
       {"activations", "u8 (zero point 0, or 128 where a value may be negative) or s8 (zero point 0)", ""},
       {"keep", "what stays in FP32: auto (nodes whose error is too large), none, or names joined by commas", ""},
       {"min_sqnr_db", "below this a node's error is too large, for keep=auto", ""},
+      {"min_output_sqnr_db", "while outputs are below this, the worst nodes stay in FP32 too, for keep=auto", ""},
       {"dataset", "calibrate on it: auto, seeded, pictures, crops, or a path", ""},
       {"samples", "of it", ""},
       {"seed", "of a seeded Dataset for calibrating", ""}};
@@ -65,6 +66,8 @@ QuantizeSettings quantize_settings(const std::map<std::string, std::string>& opt
       settings.keep = value.empty() ? "none" : value;
     } else if (name == "min_sqnr_db") {
       settings.min_sqnr_db = read.number(name, value, -300, 300);
+    } else if (name == "min_output_sqnr_db") {
+      settings.min_output_sqnr_db = read.number(name, value, -300, 300);
     } else if (name == "dataset") {
       settings.dataset = value;
     } else if (name == "samples") {
@@ -86,6 +89,7 @@ std::map<std::string, std::string> quantize_options_of(const QuantizeSettings& s
           {"activations", settings.activations},
           {"keep", settings.keep},
           {"min_sqnr_db", fmt::format("{:g}", settings.min_sqnr_db)},
+          {"min_output_sqnr_db", fmt::format("{:g}", settings.min_output_sqnr_db)},
           {"dataset", settings.dataset},
           {"samples", std::to_string(settings.samples)},
           {"seed", std::to_string(settings.seed)}};

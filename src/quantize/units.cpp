@@ -29,7 +29,7 @@ bool is_data(const Graph& graph, ValueId id) {
 bool has_weights(const Graph& graph, const Node& node, size_t least_rank, size_t most_rank) {
   const Tensor* weights = node.inputs.size() > 1 ? constant_of(graph, node.inputs[1]) : nullptr;
   if (weights == nullptr || weights->type != DataType::f32) return false;
-  if (weights->shape.size() < least_rank || weights->shape.size() > most_rank) return false;
+  if (weights->shape.size() < least_rank || weights->shape.size() > most_rank || element_count(weights->shape) == 0) return false;
   return node.inputs.size() < 3 || node.inputs[2] == no_value || is_constant(graph, node.inputs[2]);
 }
 

@@ -13,12 +13,7 @@
 
 namespace deepgap {
 
-bool is_judged_by_nodes(const Point& point) {
-  ZooOptions options;
-  if (point.weights != "seeded" || is_model_file(point.model)) return false;
-  const auto network = find_zoo_model(point.model, options);
-  return network != nullptr && network->is_chaotic();
-}
+bool is_judged_by_nodes(const Point& point) { return is_chaotic(point.model, point.weights); }
 
 NodeVerdict judge_by_nodes(const Point& point, const DeviceId& device, const PointOptions& options, const std::string& cache_dir,
                            Group& group, const CheckResult& outputs) {

@@ -27,6 +27,7 @@ nlohmann::json report_of(const QuantizedModel& result, const Model& model, doubl
           {"kept", std::move(kept)},
           {"nodes", std::move(nodes)},
           {"mac_share", result.int8_mac_share},
+          {"output_sqnr_db", result.output_sqnr_db ? nlohmann::json(*result.output_sqnr_db) : nlohmann::json()},
           {"seconds", seconds}};
 }
 

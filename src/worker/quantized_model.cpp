@@ -9,6 +9,7 @@
 #include "model/onnx_reader.h"
 #include "model/onnx_writer.h"
 #include "model/zoo/zoo.h"
+#include "worker/quantized_outputs.h"
 #include "worker/run_graph.h"
 
 #include <deepgap/error.h>
@@ -23,7 +24,7 @@ namespace deepgap {
 namespace {
 
 // Raised whenever the same settings give another file.
-constexpr int method_version = 2;
+constexpr int method_version = 3;
 constexpr std::string_view metadata_prefix = "deepgap.quantize.";
 
 std::string automatic_dataset(const ModelRequest& request, const std::string& point_dataset) {
@@ -104,6 +105,7 @@ void describe(QuantizedModel& result, const QuantizeSettings& settings) {
   set("kept", join(kept, ", "));
   set("quantized_nodes", std::to_string(result.quantized_nodes));
   set("mac_share", fmt::format("{:.6f}", result.int8_mac_share));
+  if (result.output_sqnr_db) set("output_sqnr_db", fmt::format("{:.1f}", *result.output_sqnr_db));
   set("model", result.table.model);
   set("model_hash", result.table.model_hash);
 }
@@ -131,7 +133,7 @@ CalibrationSamples calibration_samples(const ModelRequest& request, const Model&
   wanted.seed = settings.seed;
   wanted.size = static_cast<size_t>(settings.samples);
   wanted.data_dir = request.data_dir.empty() ? default_data_dir() : request.data_dir;
-  CalibrationSamples samples{open_dataset(wanted), {}};
+  CalibrationSamples samples{open_dataset(wanted), {}, !is_chaotic(request.name, request.weights)};
   samples.indices.resize(std::min(samples.dataset->size(), static_cast<size_t>(settings.samples)));
   if (samples.indices.empty()) throw Error(ErrorKind::input, fmt::format("the calibration dataset {} has no samples", wanted.name));
   std::iota(samples.indices.begin(), samples.indices.end(), 0U);
@@ -148,7 +150,11 @@ QuantizedModel quantize_model(const Model& model, const CalibrationSamples& samp
   const std::vector<Activations> reference = calibrate(model, samples, inputs, threads, quantizer, given != nullptr, result);
   result.table = given != nullptr ? *given : table_of(model, samples, settings, quantizer);
   quantizer.use_ranges(result.table.ranges);
-  if (quantizer.judges()) result.node_errors = judge(quantizer, reference, threads);
+  if (quantizer.judges()) {
+    result.node_errors = judge(quantizer, reference, threads);
+    const auto judging = std::span(inputs).first(reference.size());
+    if (samples.outputs_tell) result.output_sqnr_db = keep_for_outputs(model, judging, settings, threads, quantizer);
+  }
   QuantizedGraph quantized = quantizer.quantize();
   result.graph = std::move(quantized.graph);
   result.kept = std::move(quantized.kept);
@@ -208,8 +214,8 @@ Facts quantized_facts(const std::map<std::string, std::string>& metadata) {
   for (const auto& [key, value] : metadata) {
     if (!key.starts_with(metadata_prefix)) continue;
     const std::string name = key.substr(metadata_prefix.size());
-    if (const auto share = name == "mac_share" ? parse_double(value) : std::nullopt) {
-      facts["quantize." + name] = *share;
+    if (const auto number = name == "mac_share" || name == "output_sqnr_db" ? parse_double(value) : std::nullopt) {
+      facts["quantize." + name] = *number;
     } else {
       facts["quantize." + name] = value;
     }

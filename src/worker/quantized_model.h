@@ -24,6 +24,7 @@ namespace deepgap {
 struct CalibrationSamples {
   std::unique_ptr<Dataset> dataset;
   std::vector<uint32_t> indices;
+  bool outputs_tell = true;  // false: the network's outputs say nothing of its nodes (is_chaotic)
 };
 // `point_dataset` is what "auto" falls back to. Throws as open_dataset and load do; Error{input} for a Dataset without samples.
 CalibrationSamples calibration_samples(const ModelRequest& request, const Model& model, const QuantizeSettings& settings,
@@ -35,6 +36,7 @@ struct QuantizedModel {
   CalibrationTable table;
   std::vector<KeptNode> kept;
   std::vector<NodeError> node_errors;  // where keep=auto asked for them
+  std::optional<double> output_sqnr_db;  // of the worst output, on the samples that judged; likewise
   int64_t quantized_nodes = 0;
   double int8_mac_share = 0;
   std::string calibrated_by;  // engine and version

@@ -77,6 +77,24 @@ class Quantize(unittest.TestCase):
         self.assertLess(report["mac_share"], 0.99)
         self.refused("unknown node to keep 'conv9', did you mean 'conv1'?", "--keep", "conv9")
 
+    def test_outputs_decide_which_nodes_stay_in_fp32(self):
+        model, reports = "mobilenet_v3_large", {}
+        for bound in (-300, 12):
+            reports[bound] = json.loads(self.quantize("--json", "--min-output-sqnr-db", bound, model=model).stdout)
+        self.assertLess(reports[-300]["output_sqnr_db"], 10)  # though none of its nodes is below 20 dB
+        self.assertGreaterEqual(reports[12]["output_sqnr_db"], 12)
+        self.assertGreater(reports[12]["mac_share"], reports[-300]["mac_share"] / 2)
+        more = [node for node in reports[12]["kept"] if node["reason"].startswith("outputs SQNR ")]
+        self.assertGreater(len(more), 0)
+        for backend in ("native", "onnxruntime", "openvino"):
+            run = deepgap("check", model, "-p", "int8", "--backend", backend, "--cache", self.folder, "--json")
+            self.assertEqual(run.returncode, 0, run.stderr)
+            self.assertGreaterEqual(json.loads(run.stdout)["sqnr_db"], 10, backend)
+        # No share of INT8 reaches this, so that all are quantized that their own error allows.
+        text = self.quantize("--min-output-sqnr-db", 200, model=model).stdout
+        self.assertRegex(text, "outputs  SQNR .*, which more nodes in FP32 would not mend")
+        self.assertEqual(text.count("in FP32  "), len(reports[-300]["kept"]))
+
     def test_a_file_without_any_int8_is_not_written(self):
         run = self.quantize("--min-sqnr-db", "200", code=1)
         self.assertIn("is left to quantize: all ", run.stderr)

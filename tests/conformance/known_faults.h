@@ -7,6 +7,8 @@
 
 namespace deepgap::conformance {
 
+// Why `backend` ends the process with this network, which is not tried then, or "".
+std::string known_crash(const std::string& backend, const Graph& graph);
 // Why `backend` may answer this network wrongly in `precision`, or refuse it without a node's name, or "".
 std::string known_fault(const std::string& backend, const std::string& precision, const Graph& graph);
 

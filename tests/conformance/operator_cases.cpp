@@ -25,6 +25,7 @@ std::vector<OperatorCase> quantizable_cases() {
   for (auto& one : rearranging_cases()) all.push_back(std::move(one));
   for (auto& one : choosing_cases()) all.push_back(std::move(one));
   for (auto& one : ranked_cases()) all.push_back(std::move(one));
+  for (auto& one : edge_cases()) all.push_back(std::move(one));
   return all;
 }
 

@@ -41,6 +41,7 @@ std::vector<OperatorCase> typed_cases();        // pointwise operators in every 
 std::vector<OperatorCase> axis_cases();         // reductions, choices, sums and products along axes; changes of type
 std::vector<OperatorCase> heavy_cases();        // normalisations, recurrent layers, products of any type, boxes
 std::vector<OperatorCase> moving_cases();       // indices, scattering, padding, repeating, in every element type
+std::vector<OperatorCase> edge_cases();         // the same where sizes are 1 or 0, or there are no dimensions
 std::vector<OperatorCase> resizing_cases();     // Resize, Upsample, GridSample
 
 }  // namespace deepgap::conformance

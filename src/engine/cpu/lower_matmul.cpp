@@ -8,8 +8,10 @@ namespace {
 
 using dnnl::memory;
 
+// oneDNN leaves the result as it is where a sum has no terms.
 bool can_multiply(const Lowering& lowering, const Operation& operation) {
   const Node& node = operation.main;
+  if (element_count(lowering.dims(node.inputs[1])) == 0) return false;
   if (!operation.is_quantized()) return lowering.type(node.inputs[0]) == DataType::f32;
   const bool transposed = node.op == "Gemm" && attribute_int(node, "transB", 0) != 0;
   return is_exact(lowering, operation, transposed ? 0 : lowering.dims(node.inputs[1]).size() - 1);

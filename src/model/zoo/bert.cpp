@@ -32,6 +32,8 @@ class Bert : public ZooModel {
     return fmt::format("BERT uncased, {} layers of {}, answering questions, as Hugging Face's BertForQuestionAnswering", form_.layers,
                        64 * form_.heads);
   }
+  // Seeded: outputs with 25 dB in BF16, 5 to 11 in INT8, where no node alone is worse than 34.
+  bool is_chaotic() const override { return true; }
   Graph build(const ZooOptions& options) const override;
 
  private:

@@ -34,6 +34,13 @@ std::string why_not_in_zoo(const std::string& name) {
          "of a part can be measured by its path";
 }
 
+bool is_chaotic(const std::string& model_name, const std::string& weights) {
+  if (weights != "seeded") return false;
+  ZooOptions options;
+  const auto model = find_zoo_model(model_name, options);
+  return model != nullptr && model->is_chaotic();
+}
+
 Preprocessing preprocessing_for(const std::string& model_name) {
   ZooOptions options;
   const auto model = find_zoo_model(model_name, options);

@@ -203,7 +203,9 @@ TorchStep average_pool(const TorchCall& call) {
   const Window w = window_of(call, call.ints_of("kernel_shape", {}));
   if (std::any_of(w.dilations.begin(), w.dilations.end(), [](int64_t d) { return d != 1; })) call.refuse("dilations");
   const bool counts_padding = call.int_of("count_include_pad", 0) != 0;
-  if (fits_aten(w)) return one_output([=](const TorchFrame& frame) { return averaged(frame.in(0), w, w.begins, counts_padding); });
+  bool whole = fits_aten(w);
+  for (size_t i = 0; i < w.rank(); ++i) whole = whole && w.in[i] >= w.kernel[i];  // in three dimensions ATen wants that, padded or not
+  if (whole) return one_output([=](const TorchFrame& frame) { return averaged(frame.in(0), w, w.begins, counts_padding); });
   const Ints pads = aten_pads(w.begins, reaching_ends(w)), none(w.rank(), 0);
   const at::Tensor correction = corrections(w, counts_padding, call.target.options());
   return one_output([=](const TorchFrame& frame) {

@@ -1,0 +1,26 @@
+// The second half of keep=auto: a network may answer wrongly although none of its nodes does much wrong by itself, where its end makes more
+// of one node's error than of another's. Its outputs tell which nodes these are.
+//
+// Method: sensitivity analysis, one node in INT8 at a time, and the most sensitive ones left out (Wu et al., "Integer Quantization for Deep
+// Learning Inference", 2020, section 5.1). The powers of the errors are taken to add up, and the answer is measured.
+#pragma once
+
+#include "quantize/quantizer.h"
+
+#include <deepgap/model.h>
+#include <deepgap/tensor.h>
+
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace deepgap {
+
+// While the outputs are below settings.min_output_sqnr_db, the nodes to which they are most sensitive stay in FP32, as few as will do. All
+// are quantized again where half of the multiply-accumulates would leave INT8, since that is no answer to what was asked. The quantizer has
+// judged its nodes. Returns the outputs' SQNR in the end, the worst output's; nothing where the network has no outputs of floating point,
+// or some whose sizes hang on what was computed. Slow where outputs are wrong: runs the network once for each node. Throws as run_fp32().
+std::optional<double> keep_for_outputs(const Model& model, std::span<const std::vector<TensorView>> samples,
+                                       const QuantizeSettings& settings, int threads, Quantizer& quantizer);
+
+}  // namespace deepgap

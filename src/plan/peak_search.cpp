@@ -36,7 +36,8 @@ double PeakSearch::above(double load) const {
 }
 
 double PeakSearch::below(double load) const {
-  const double there = load / (1 + settings_.ratio / 2);
+  const double half_steps = std::exp2(std::max(rejected_ - 4, 0));
+  const double there = load / (1 + settings_.ratio / 2 * half_steps);
   return rounded(settings_.whole ? std::min(load - 1, std::ceil(there)) : there);
 }
 
@@ -99,12 +100,16 @@ void PeakSearch::try_candidate(double load) {
 
 void PeakSearch::confirm(bool held) {
   ++result_.runs;
-  if (!held) return step_down();
+  if (!held) {
+    if (2 * result_.held >= settings_.confirm) rejected_ = 0;  // not far any more
+    return step_down();
+  }
   if (++result_.held == settings_.confirm) load_ = result_.above;
 }
 
 void PeakSearch::step_down() {
   if (result_.load <= settings_.lowest) return end(PeakResult::Ending::not_held);
+  ++rejected_;
   try_candidate(below(result_.load));
 }
 

@@ -5,7 +5,8 @@
 //   bracket  from `from`, doubling while it is held, halving while it is missed;
 //   bisect   at the geometric mean, until the two edges are within half of `ratio` (or next to each other where loads are whole numbers);
 //   confirm  `confirm` fresh runs at the lower edge, which must all hold, and as many one step (`ratio`) above. A miss moves the candidate
-//            down by half a step; once it is held, and all runs above hold too, it moves up to there, and only up from then on.
+//            down by half a step, from the fifth one in a row on by twice as much as the last time, until half of them hold; once all are
+//            held, and all runs above hold too, it moves up to there, and only up from then on.
 // While bracketing and bisecting, a held run counts at once where its percentile's interval lies below the bound; everything else is run
 // again until two of at most three agree. Verdicts that contradict each other so cost runs and cannot make the search go on for ever: each
 // phase only moves one way, and `most_runs` ends it in any case.
@@ -79,16 +80,16 @@ class PeakSearch {
   void end(PeakResult::Ending ending) { result_.ending = ending; }
   void try_candidate(double load);
   double above(double load) const;  // one step
-  double below(double load) const;  // half a step
+  double below(double load) const;  // half a step, or more where candidates miss again and again
   double rounded(double load) const;
 
   PeakSettings settings_;
   PeakPhase phase_ = PeakPhase::bracket;
   PeakResult result_;
   double load_;
-  double low_ = 0, high_ = 0;   // held and missed; 0: none yet
-  int holds_ = 0, misses_ = 0;  // at load_
-  int runs_ = 0;
+  double low_ = 0, high_ = 0;    // held and missed; 0: none yet
+  int holds_ = 0, misses_ = 0;   // at load_
+  int runs_ = 0, rejected_ = 0;  // candidates in a row
 };
 
 }  // namespace deepgap

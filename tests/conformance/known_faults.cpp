@@ -94,6 +94,7 @@ std::string fault_of_openvino(const Graph& graph, const Node& node, const std::s
     return "OpenVINO pads ConvTranspose otherwise for an output_shape";
   if (has_slope_like_channels(graph, node))
     return "OpenVINO takes a PRelu's slope for one of channels where it is as long as they are many";
+  if (node.op == "LpNormalization") return "OpenVINO adds something to LpNormalization's norm";
   if (node.op == "LRN") return "OpenVINO's LRN is wrong at some sizes";
   if (node.op == "DynamicQuantizeLinear") return "OpenVINO's DynamicQuantizeLinear rounds now and then to the level beside";
   if (node.op == "ReduceMax" && reduces_nothing(graph, node)) return "OpenVINO takes the largest of nothing for the least finite number";

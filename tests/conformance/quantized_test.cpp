@@ -62,7 +62,7 @@ class Quantized : public testing::Test {
       const std::string wrong = judge(reference(model.graph(), samples, chosen), rig.session->outputs(0));
       const std::string fault = wrong.empty() ? "" : known_fault(backend().name(), "int8", graph);
       if (!fault.empty()) return skipped = fault + ": " + wrong, false;
-      EXPECT_EQ(wrong, "") << activations << ", batch " << chosen.size();
+      EXPECT_EQ(wrong, "") << activations << ", batch " << chosen.size() << ", " << describe(graph);
     }
     return !HasFailure();
   }

@@ -33,6 +33,14 @@ void convert(Lowering& lowering, const Operation& operation, const memory::desc&
   lowering.step(operation, dnnl::reorder(description), std::move(arguments));
 }
 
+// oneDNN 3.2 loses the zero point on the way from plain to channels-last where there are more than 16 channels (and some sizes; all
+// results are wrong then). Nothing else that it reorders is.
+bool loses_zero_point(const memory::desc& from, const memory::desc& to, const std::optional<Quantization>& read,
+                      const std::optional<Quantization>& written) {
+  const bool shifted = (read && read->zero_point() != 0) || (written && written->zero_point() != 0);
+  return shifted && from.get_dims().size() > 3 && from.get_dims()[1] > 16 && is_plain(from) && !is_plain(to);
+}
+
 bool has_windows(const memory::dims& dims) { return dims.size() == 4 || dims.size() == 5; }
 
 }  // namespace
@@ -43,13 +51,15 @@ bool lower_quantize(Lowering& lowering, const Operation& operation) {
   const auto result = fused ? operation.result : quantization_of(lowering.graph(), operation.main);
   if (!result || !result->per_tensor() || lowering.constant(in) != nullptr) return false;
   if (!fused && lowering.type(in) != DataType::f32) return false;
-  const auto from = lowering.layout(in);
+  auto from = lowering.layout(in);
   const auto type = lowering.plain(operation.output).get_data_type();
   auto to = retyped(from, type).value_or(lowering.plain(operation.output));
   // Convolutions of integers want their channels innermost; so no step of its own is needed to bring them there.
   if (has_windows(lowering.dims(in)) && (lowering.feeds_windows(operation.output) || !retyped(from, type)))
     to = channels_last_desc(type, lowering.dims(in));
-  convert(lowering, operation, from, to, fused ? operation.integers.at(0) : std::nullopt, result);
+  const auto read = fused ? operation.integers.at(0) : std::nullopt;
+  if (loses_zero_point(from, to, read, result)) from = channels_last_desc(from.get_data_type(), from.get_dims());  // in a step before
+  convert(lowering, operation, from, to, read, result);
   return true;
 }
 

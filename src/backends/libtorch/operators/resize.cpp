@@ -31,7 +31,7 @@ std::optional<Picture> picture_of(const TorchCall& call, const Resizing& resizin
   if (in.size() != 4 || in[0] != out[0] || in[1] != out[1] || !call.is_float(0)) return std::nullopt;
   Picture picture{{out[2], out[3]}, 1.0, 1.0};
   for (const ResizedAxis& axis : resizing.axes) {
-    if (axis.axis < 2) return std::nullopt;
+    if (axis.axis < 2 || axis.in == axis.out) return std::nullopt;  // by a factor near 1: ATen would copy
     (axis.axis == 2 ? picture.height : picture.width) = axis.scale;
   }
   return picture;

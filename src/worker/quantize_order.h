@@ -24,8 +24,9 @@ nlohmann::json quantize_order_to_json(const QuantizeOrder& order);
 QuantizeOrder quantize_order_from_json(const nlohmann::json& json);
 
 // Quantizes and writes. The report: {"model", "method", "dataset", "calibrated_by", "quantized_nodes", "kept": [{"name","op","reason"}],
-// "nodes": [{"name","op","sqnr_db"}] (for keep=auto), "mac_share", "output_sqnr_db" (null where outputs were not asked), "seconds"}, or {"cached": true} where it was in the cache. A Model that
-// is quantized already: {"given": true} for the cache, Error{input} with an output. Throws Error.
+// "nodes": [{"name","op","sqnr_db"}] (for keep=auto), "mac_share", "output_sqnr_db" (null where outputs were not asked), "seconds"}, or
+// {"cached": true} where it was in the cache. A Model that is quantized already: {"given": true} for the cache, Error{input} with an
+// output. Throws Error.
 nlohmann::json carry_out(const QuantizeOrder& order);
 
 }  // namespace deepgap

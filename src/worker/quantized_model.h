@@ -35,7 +35,7 @@ struct QuantizedModel {
   std::map<std::string, std::string> metadata;  // what is known of its making, for the file
   CalibrationTable table;
   std::vector<KeptNode> kept;
-  std::vector<NodeError> node_errors;  // where keep=auto asked for them
+  std::vector<NodeError> node_errors;    // where keep=auto asked for them
   std::optional<double> output_sqnr_db;  // of the worst output, on the samples that judged; likewise
   int64_t quantized_nodes = 0;
   double int8_mac_share = 0;

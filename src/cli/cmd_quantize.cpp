@@ -69,7 +69,7 @@ class QuantizeCommand final : public Command {
     fmt::print("  ranges   {}, {}\n  by       {}\n", report.at("method").get<std::string>(), report.at("dataset").get<std::string>(),
                report.at("calibrated_by").get<std::string>());
     if (const auto& db = report.at("output_sqnr_db"); !db.is_null()) {
-      fmt::print("  outputs  SQNR {:.1f} dB on the samples that judged the nodes{}\n", db.get<double>(),
+      fmt::print("  outputs  SQNR {:.1f} dB{}\n", db.get<double>(),
                  db.get<double>() < order_.settings.min_output_sqnr_db ? ", which more nodes in FP32 would not mend" : "");
     }
     for (const auto& node : report.at("kept")) {

@@ -24,7 +24,7 @@ namespace deepgap {
 namespace {
 
 // Raised whenever the same settings give another file.
-constexpr int method_version = 3;
+constexpr int method_version = 4;
 constexpr std::string_view metadata_prefix = "deepgap.quantize.";
 
 std::string automatic_dataset(const ModelRequest& request, const std::string& point_dataset) {
@@ -152,8 +152,7 @@ QuantizedModel quantize_model(const Model& model, const CalibrationSamples& samp
   quantizer.use_ranges(result.table.ranges);
   if (quantizer.judges()) {
     result.node_errors = judge(quantizer, reference, threads);
-    const auto judging = std::span(inputs).first(reference.size());
-    if (samples.outputs_tell) result.output_sqnr_db = keep_for_outputs(model, judging, settings, threads, quantizer);
+    if (samples.outputs_tell) result.output_sqnr_db = keep_for_outputs(model, inputs, settings, threads, quantizer);
   }
   QuantizedGraph quantized = quantizer.quantize();
   result.graph = std::move(quantized.graph);

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <numeric>
 
 namespace deepgap {
 namespace {
@@ -34,27 +35,55 @@ Outputs outputs_of(const Model& model, Samples samples, int threads) {
   return result;
 }
 
-// What INT8 is compared with, and how.
+// What INT8 is compared with.
 struct Judgement {
   const Model& model;
-  Samples samples;
+  std::vector<std::vector<TensorView>> samples;
   int threads;
   Outputs expected;
-
-  std::optional<double> sqnr_db(const Graph& graph, size_t samples_at_most) const {
-    const Samples few = samples.first(std::min(samples.size(), samples_at_most));
-    const Outputs actual = outputs_of(*model_of(model.name(), graph), few, threads);
-    OutputComparison comparison;
-    size_t compared = 0;
-    for (size_t sample = 0; sample < few.size(); ++sample) {
-      for (size_t output = 0; output < expected[sample].size(); ++output, ++compared) {
-        if (actual[sample][output].shape != expected[sample][output].shape) return std::nullopt;
-        comparison.add(output, expected[sample][output].view(), actual[sample][output].view());
-      }
-    }
-    return compared == 0 ? std::nullopt : std::optional(comparison.result(0).sqnr_db);
-  }
 };
+
+struct Compared {
+  double sqnr_db = 0;           // of the worst output over all samples
+  std::vector<double> samples;  // and on each
+};
+
+bool add(OutputComparison& comparison, const std::vector<Tensor>& expected, const std::vector<Tensor>& actual) {
+  for (size_t output = 0; output < expected.size(); ++output) {
+    if (actual[output].shape != expected[output].shape) return false;
+    comparison.add(output, expected[output].view(), actual[output].view());
+  }
+  return !expected.empty();
+}
+
+// On the first `count` samples; nothing where they cannot be compared.
+std::optional<Compared> compared(const Judgement& judgement, const Graph& graph, size_t count) {
+  const Samples samples = Samples(judgement.samples).first(std::min(judgement.samples.size(), count));
+  const Outputs actual = outputs_of(*model_of(judgement.model.name(), graph), samples, judgement.threads);
+  Compared result;
+  OutputComparison all;
+  for (size_t i = 0; i < samples.size(); ++i) {
+    OutputComparison one;
+    if (!add(one, judgement.expected[i], actual[i]) || !add(all, judgement.expected[i], actual[i])) return std::nullopt;
+    result.samples.push_back(one.result(0).sqnr_db);
+  }
+  result.sqnr_db = all.result(0).sqnr_db;
+  return result;
+}
+
+// The samples on which the outputs are worst come first: they tell most of the nodes.
+void put_worst_first(Judgement& judgement, const std::vector<double>& sqnr_db) {
+  std::vector<size_t> order(sqnr_db.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return sqnr_db[a] < sqnr_db[b]; });
+  Judgement sorted{judgement.model, {}, judgement.threads, {}};
+  for (const size_t i : order) {
+    sorted.samples.push_back(judgement.samples[i]);
+    sorted.expected.push_back(std::move(judgement.expected[i]));
+  }
+  judgement.samples = std::move(sorted.samples);
+  judgement.expected = std::move(sorted.expected);
+}
 
 double error_of(double sqnr_db) { return std::pow(10, -sqnr_db / 10); }
 
@@ -68,8 +97,8 @@ std::vector<Sensitivity> sensitivities(const Judgement& judgement, const Quantiz
   std::vector<Sensitivity> result;
   for (const size_t node : quantizer.quantized()) {
     const auto alone = quantizer.only(node);
-    const auto sqnr_db = alone ? judgement.sqnr_db(*alone, sensing_samples) : std::nullopt;
-    if (sqnr_db) result.push_back({node, *sqnr_db});
+    const auto sensed = alone ? compared(judgement, *alone, sensing_samples) : std::nullopt;
+    if (sensed) result.push_back({node, sensed->sqnr_db});
   }
   std::stable_sort(result.begin(), result.end(), [](const Sensitivity& a, const Sensitivity& b) { return a.sqnr_db < b.sqnr_db; });
   return result;
@@ -89,8 +118,8 @@ std::optional<double> keep_most_sensitive(const Judgement& judgement, double wan
     }
     const QuantizedGraph trial = quantizer.quantize();
     if (trial.quantized_nodes == 0 || trial.int8_mac_share < least_share) break;
-    const auto reached = judgement.sqnr_db(trial.graph, judgement.samples.size());
-    if (reached && *reached >= wanted_db) return reached;
+    const auto reached = compared(judgement, trial.graph, judgement.samples.size());
+    if (reached && reached->sqnr_db >= wanted_db) return reached->sqnr_db;
   }
   for (size_t i = 0; i < next; ++i) quantizer.release(nodes[i].node);
   return std::nullopt;
@@ -102,11 +131,14 @@ std::optional<double> keep_for_outputs(const Model& model, Samples samples, cons
                                        Quantizer& quantizer) {
   const QuantizedGraph all = quantizer.quantize();
   if (all.quantized_nodes == 0) return std::nullopt;
-  const Judgement judgement{model, samples, threads, outputs_of(model, samples, threads)};
-  const auto first = judgement.sqnr_db(all.graph, samples.size());
-  if (!first || *first >= settings.min_output_sqnr_db) return first;
+  samples = samples.first(std::min(samples.size(), output_samples));
+  Judgement judgement{model, {samples.begin(), samples.end()}, threads, outputs_of(model, samples, threads)};
+  const auto first = compared(judgement, all.graph, samples.size());
+  if (!first) return std::nullopt;
+  if (first->sqnr_db >= settings.min_output_sqnr_db) return first->sqnr_db;
+  put_worst_first(judgement, first->samples);
   const auto mended = keep_most_sensitive(judgement, settings.min_output_sqnr_db, all.int8_mac_share / 2, quantizer);
-  return mended ? mended : first;
+  return mended.value_or(first->sqnr_db);
 }
 
 }  // namespace deepgap

@@ -17,14 +17,17 @@ namespace {
 
 using Named = std::map<std::string, Tensor>;  // values of one sample
 
+bool has_batch(const Value& value) { return !value.dims || (!value.dims->empty() && !value.dims->front().known()); }
+
+// Where the network has a batch, without what has none: an embedding of all positions is no value of a sample.
 std::vector<std::string> known_names(const Graph& graph) {
+  std::vector<ValueId> known = graph.inputs;
+  for (const Node& node : graph.nodes) known.insert(known.end(), node.outputs.begin(), node.outputs.end());
+  const auto value = [&](ValueId id) -> const Value& { return graph.values[static_cast<size_t>(id)]; };
+  const bool batched = std::any_of(graph.inputs.begin(), graph.inputs.end(), [&](ValueId id) { return has_batch(value(id)); });
   std::vector<std::string> names;
-  for (const ValueId id : graph.inputs) names.push_back(graph.values[static_cast<size_t>(id)].name);
-  for (const Node& node : graph.nodes) {
-    for (const ValueId id : node.outputs) {
-      if (id != no_value) names.push_back(graph.values[static_cast<size_t>(id)].name);
-    }
-  }
+  for (const ValueId id : known)
+    if (id != no_value && (!batched || has_batch(value(id)))) names.push_back(value(id).name);
   return names;
 }
 

@@ -61,6 +61,16 @@ class Quantize(unittest.TestCase):
             self.assertIn(run.returncode, (0, 1), run.stderr)  # how near seeded weights come is another matter
             self.assertGreater(json.loads(run.stdout)["sqnr_db"], 5, backend)
 
+    # Its positions have no batch; seeded, it is judged by its nodes.
+    def test_a_transformer_is_judged_node_by_node(self):
+        store = self.folder / "bert.db"
+        run = deepgap("run", "--model", "bert_base:sequence=16,width=0.125", "-p", "int8", "--backend", "native,openvino", "--batch", 2, "--iterations", 2,
+                      "--warmup", 1, "--repeats", 1, "--store", store, "--cache", self.folder)
+        self.assertEqual(run.returncode, 0, run.stderr + run.stdout)
+        nodes = deepgap("check", "bert_base:sequence=16,width=0.125", "-p", "int8", "--nodes", "--samples", 2, "--cache", self.folder, "--json")
+        self.assertEqual(nodes.returncode, 0, nodes.stderr)
+        self.assertGreater(sum(node["quantized"] for node in json.loads(nodes.stdout)["nodes"]), 70)
+
     def test_a_table_gives_the_same_file(self):
         table = self.folder / "r18.table"
         self.quantize("--save-table", table)

@@ -183,6 +183,15 @@ TEST(TorchOperators, WhatTheDataSizeIsComputedBetweenKnownSizes) {
     TorchProgram program(graph, target);
     expect_values(program.run(1, std::span(&x, 1), nullptr)[0].to(at::kFloat), {-5});  // rows 0, 1, 1 and columns 1, 0, 2
   }
+  TorchTarget captured;
+  captured.replayed = true;
+  try {
+    TorchProgram(graph, captured).prepare(1);
+    FAIL() << "a CUDA graph would hold what the host computes";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::refused);
+    EXPECT_NE(std::string(error.what()).find("operator NonZero (node 'find')"), std::string::npos) << error.what();
+  }
 }
 
 TEST(TorchOperators, RefusedByName) {

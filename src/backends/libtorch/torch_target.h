@@ -11,6 +11,7 @@ struct TorchTarget {
   at::ScalarType floats = at::kFloat;    // weights and activations that are float32 in the Graph
   at::ScalarType autocast = at::kFloat;  // other than float32: PyTorch's autocast to this type
   bool channels_last = false;            // four-dimensional inputs and convolution weights lie channels last
+  bool replayed = false;                 // its work is captured once and replayed: no step may come back to the host
   at::TensorOptions options() const { return at::TensorOptions(device).dtype(floats); }
 };
 

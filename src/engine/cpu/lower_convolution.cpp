@@ -1,6 +1,7 @@
 #include "engine/cpu/operators.h"
 #include "model/graph_tools.h"
 
+#include <algorithm>
 #include <functional>
 #include <numeric>
 #include <string_view>
@@ -76,12 +77,24 @@ void avoid_writing_past_the_end(Description& description, const memory::dims& ta
   }
 }
 
+// oneDNN 3.2 leaves the bias away in BF16 where an output of ConvTranspose lies beyond all windows, as output_padding can have it.
+bool loses_bias(const Dense& dense, memory::data_type type, bool transposed) {
+  if (!transposed || !dense.bias || type != memory::data_type::bf16) return false;
+  const Windows& w = dense.windows;
+  for (size_t i = 0; i < w.kernel.size(); ++i) {
+    const int64_t reach = (dense.source[i + 2] - 1) * w.strides[i] + (w.kernel[i] - 1) * (w.dilations[i] + 1) + 1;
+    if (dense.target[i + 2] + w.before[i] > reach) return true;
+  }
+  return false;
+}
+
 template <typename Primitive>
 bool lower_dense(Lowering& lowering, const Operation& operation, dnnl::algorithm algorithm, bool transposed) {
   const auto dense = describe(lowering, operation, transposed);
   auto posts = dense ? posts_of(lowering, operation, dense->target.size()) : std::nullopt;
   if (!posts || !is_exact(lowering, operation, transposed ? 1 : 0)) return false;
   const auto types = types_of(lowering, operation);
+  if (loses_bias(*dense, types.source, transposed)) return false;
   const bool grouped = dense->weights.get_dims().size() > dense->source.size();
   add_scales(lowering, operation, grouped ? 3 : 1, *posts);
   const auto bias_desc = dense->bias ? plain_desc(DataType::f32, std::array<int64_t, 1>{dense->target[1]}) : memory::desc();

@@ -30,6 +30,7 @@ TorchTarget target_of(const LoadOptions& options, const TorchSettings& settings)
   TorchTarget target;
   target.device = at::Device(at::kCUDA, static_cast<at::DeviceIndex>(options.placement.devices.front().index));
   target.channels_last = settings.channels_last;
+  target.replayed = settings.cuda_graph;
   if (options.precision == "bf16") target.floats = at::kBFloat16;
   if (options.precision == "fp16") target.floats = at::kHalf;
   if (options.precision == "mixed") target.autocast = at::kHalf;  // what PyTorch's autocast takes on a GPU

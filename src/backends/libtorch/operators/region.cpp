@@ -4,7 +4,10 @@
 #include "backends/libtorch/torch_types.h"
 #include "model/eval/evaluator.h"
 
+#include <deepgap/error.h>
+
 #include <ATen/Tensor.h>
+#include <fmt/format.h>
 
 #include <cstring>
 #include <memory>
@@ -26,6 +29,13 @@ at::Tensor on_target(const Tensor& value, const TorchTarget& target) {
 
 TorchStep region(const TorchCall& call) {
   const auto body = std::get<std::shared_ptr<const Graph>>(call.node.attributes.at("body"));
+  if (call.target.replayed) {
+    const Node& first = body->nodes.front();
+    throw Error(ErrorKind::refused,
+                fmt::format("libtorch runs operator {} (node '{}') in the host's memory, which no CUDA graph captures: leave "
+                            "cuda_graph off",
+                            first.op, first.name));
+  }
   return [body, target = call.target](TorchFrame& frame) {
     std::vector<Tensor> inputs;
     for (size_t i = 0; i < frame.inputs(); ++i)

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <numeric>
 
 namespace deepgap {
@@ -25,12 +24,8 @@ bool is_compared(DataType type) { return type == DataType::f32 || type == DataTy
 Outputs outputs_of(const Model& model, Samples samples, int threads) {
   Outputs result(samples.size());
   run_fp32(model, threads, samples, [&](size_t position, std::span<const TensorView> outputs) {
-    for (const TensorView& view : outputs) {
-      if (!is_compared(view.type)) continue;
-      Tensor copy = make_tensor(view.type, Shape(view.shape.begin(), view.shape.end()));
-      std::memcpy(writable<std::byte>(copy).data(), view.data, view.bytes());
-      result[position].push_back(std::move(copy));
-    }
+    for (const TensorView& view : outputs)
+      if (is_compared(view.type)) result[position].push_back(copy_of(view));
   });
   return result;
 }

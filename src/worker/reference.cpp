@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstring>
 #include <filesystem>
 #include <map>
 
@@ -29,12 +28,6 @@ std::string reference_path(const std::string& cache_dir, const std::string& key,
 }
 
 std::string tensor_name(size_t sample, size_t output) { return fmt::format("{}.{}", sample, output); }
-
-Tensor copy_of(const TensorView& view) {
-  Tensor copy = make_tensor(view.type, Shape(view.shape.begin(), view.shape.end()));
-  if (view.bytes() > 0) std::memcpy(writable<std::byte>(copy).data(), view.data, view.bytes());
-  return copy;
-}
 
 // Item `index` of a batch, with batch dimension 1. The view's shape must outlive it.
 TensorView item_of(const TensorView& batch, int64_t index, Shape& shape) {

@@ -29,6 +29,12 @@ int64_t fixed_batch(const GraphSummary& summary) {
   return first.known() ? std::max<int64_t>(first.size, 1) : 1;
 }
 
+Tensor copy_of(const TensorView& view) {
+  Tensor copy = make_tensor(view.type, Shape(view.shape.begin(), view.shape.end()));
+  if (view.bytes() > 0) std::memcpy(writable<std::byte>(copy).data(), view.data, view.bytes());
+  return copy;
+}
+
 Tensor borrowed(const TensorView& view) {
   return {view.type, Shape(view.shape.begin(), view.shape.end()), std::shared_ptr<const std::byte>(view.data, [](const std::byte*) {})};
 }

@@ -48,6 +48,8 @@ std::string run_fp32(const Model& model, int threads, std::span<const std::vecto
 int64_t fixed_batch(const GraphSummary& summary);
 // A tensor that borrows the view's bytes for the length of a call.
 Tensor borrowed(const TensorView& view);
+// With bytes of its own: outlives the view's.
+Tensor copy_of(const TensorView& view);
 // A tensor of its own with `batch` times the sample along the first dimension.
 Tensor repeated(const TensorView& sample, int64_t batch);
 

@@ -2,6 +2,7 @@
 
 #include "base/registry.h"
 #include "base/text.h"
+#include "model/model_source.h"
 
 #include <fmt/format.h>
 
@@ -35,7 +36,7 @@ std::string why_not_in_zoo(const std::string& name) {
 }
 
 bool is_chaotic(const std::string& model_name, const std::string& weights) {
-  if (weights != "seeded") return false;
+  if (weights != "seeded" || is_model_file(model_name)) return false;
   ZooOptions options;
   const auto model = find_zoo_model(model_name, options);
   return model != nullptr && model->is_chaotic();

@@ -17,6 +17,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr char how_to_get_data[] = "run ./quickstart, unpack the bundle's data archive, or set DEEPGAP_DATA";
+
 std::vector<std::string> files_in(const std::string& folder, bool (*wanted)(const std::string&)) {
   std::vector<std::string> paths;
   for (const auto& entry : fs::directory_iterator(folder)) {
@@ -46,9 +48,8 @@ std::unique_ptr<Dataset> open_crops(const DatasetRequest& request) {
   std::vector<std::string> paths;
   if (fs::is_directory(folder, error)) paths = files_in(folder, is_picture_name);
   if (paths.empty()) {
-    throw Error(ErrorKind::input, fmt::format("crops are cut out of the packaged pictures, which are not at {}; run ./quickstart or set "
-                                              "DEEPGAP_DATA",
-                                              folder));
+    throw Error(ErrorKind::input,
+                fmt::format("crops are cut out of the packaged pictures, which are not at {}; {}", folder, how_to_get_data));
   }
   return make_crops_dataset(request, std::move(paths));
 }
@@ -64,7 +65,7 @@ std::unique_ptr<Dataset> open_dataset(const DatasetRequest& request) {
   if (fs::is_directory(path, error)) return open_folder(request, path);
   if (fs::exists(path, error)) return open_file(request, path);
   if (request.name == "pictures") {
-    throw Error(ErrorKind::input, fmt::format("the packaged pictures are not at {}; run ./quickstart or set DEEPGAP_DATA", path));
+    throw Error(ErrorKind::input, fmt::format("the packaged pictures are not at {}; {}", path, how_to_get_data));
   }
   if (request.name.find('/') != std::string::npos)
     throw Error(ErrorKind::input, fmt::format("there is no dataset file or folder {}", path));

@@ -95,8 +95,8 @@ std::string weights_path(const ModelRequest& request) {
   if (const auto found = sets.find(request.weights); found != sets.end()) {
     std::string path = (fs::path(request.data_dir.empty() ? default_data_dir() : request.data_dir) / found->second).string();
     if (!fs::exists(path))
-      throw Error(ErrorKind::input,
-                  fmt::format("weights '{}' of {} are not at {}: ./quickstart fetches them", request.weights, request.name, path));
+      throw Error(ErrorKind::input, fmt::format("weights '{}' of {} are not at {}: ./quickstart or the bundle's data archive brings them",
+                                                request.weights, request.name, path));
     return path;
   }
   if (request.weights.find('/') != std::string::npos || request.weights.find(".safetensors") != std::string::npos ||

@@ -157,13 +157,14 @@ class Inspection {
   // Pictures and arrays are read once, since "not a picture" must be said before hours of measuring.
   void require_dataset(const Point& point, const PointOptions& options, const GraphSummary& model) {
     const std::string key = fmt::format("{}|{}|{}|{}", point.dataset, model_key(point, options), options.samples, options.end_to_end.on());
-    if (!datasets_.insert(key).second) return;
+    if (datasets_.contains(key)) return;
     about_to_({fmt::format("dataset {}", point.dataset), ""});
     const auto dataset = open_dataset(dataset_request(point, options, model));
     require_pictures(point, options.end_to_end, *dataset);
     std::vector<uint32_t> samples(std::min<size_t>(dataset->size(), static_cast<size_t>(options.samples)));
     std::iota(samples.begin(), samples.end(), 0U);
     dataset->load(samples);
+    datasets_.insert(key);  // only now: whoever looks for the axis to blame tries the same one again
   }
 
   Support support_of(const Point& point, InspectedBackend& backend, const GraphSummary& model, const PointOptions& options) {

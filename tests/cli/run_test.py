@@ -353,6 +353,7 @@ class RunTest(unittest.TestCase):
             ('[grid.axis]\naffinity = [\n"first",\n"70000"]', 6, "70000"),
             ('scenario = "server"', 3, "--rate"),
             ('dataset = "/nowhere/pictures"', 3, "/nowhere/pictures"),
+            ('dataset = "/nowhere/pictures"\n[grid.axis]\nstreams = ["1"]', 3, "/nowhere/pictures"),
             ('weights = "imagenet"', 3, "imagenet"),
             ('[[grid]]\nmodel = ["resnet18",\n"resnet1"]', 5, "did you mean 'resnet18'?"),
             ('[[grid]]\nbatch = 1', 3, "no model"),

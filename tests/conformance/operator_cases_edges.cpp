@@ -1,4 +1,5 @@
-// Convolutions, products and normalisations where their sizes end: axes of size 1, axes of size 0, vectors, numbers without dimensions.
+// Convolutions, products and normalisations where their sizes or windows end: axes of size 1, axes of size 0, vectors, numbers without
+// dimensions.
 #include "operator_cases.h"
 
 #include <utility>
@@ -52,6 +53,25 @@ Graph transposed(GraphBuilder& net) {
   const int64_t in = random.one_of<int64_t>({1, 1, 5}), out = random.one_of<int64_t>({1, 1, 6});
   return net.finish(
       {net.node("ConvTranspose", {net.input(with(in, one.sizes)), net.floats(with(in, with(out, one.kernel)))}, one.attributes())});
+}
+
+// No padding at the end and more outputs than the windows reach: those are the bias, or zero.
+Graph beyond_the_windows(GraphBuilder& net) {
+  Random& random = net.random();
+  const size_t rank = static_cast<size_t>(random.between(1, 3));
+  Shape sizes, kernel;
+  Ints strides, more, pads(2 * rank, 0);
+  for (size_t i = 0; i < rank; ++i) {
+    sizes.push_back(random.between(2, 9));
+    kernel.push_back(random.between(1, 4));
+    strides.push_back(random.between(2, 3));
+    more.push_back(random.between(i == 0 ? 1 : 0, strides[i] - 1));
+    pads[i] = random.between(0, kernel[i] - 1);
+  }
+  const int64_t in = random.between(1, 6), out = random.between(1, 6);
+  std::vector<ValueId> inputs{net.input(with(in, sizes)), net.floats(with(in, with(out, kernel)))};
+  if (random.chance(0.5)) inputs.push_back(net.floats({out}));
+  return net.finish({net.node("ConvTranspose", inputs, {{"strides", strides}, {"pads", pads}, {"output_padding", more}})});
 }
 
 Graph pools(GraphBuilder& net) {
@@ -140,6 +160,7 @@ std::vector<OperatorCase> edge_cases() {
   return {edge("Conv of one", convolution),
           edge("Conv depthwise of one", depthwise),
           edge("ConvTranspose of one", transposed),
+          edge("ConvTranspose beyond its windows", beyond_the_windows),
           edge("Pools of one", pools),
           edge("Gemm of one", gemm),
           edge("MatMul of one", products_of_one),

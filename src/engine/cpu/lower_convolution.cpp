@@ -77,9 +77,10 @@ void avoid_writing_past_the_end(Description& description, const memory::dims& ta
   }
 }
 
-// oneDNN 3.2 leaves the bias away in BF16 where an output of ConvTranspose lies beyond all windows, as output_padding can have it.
-bool loses_bias(const Dense& dense, memory::data_type type, bool transposed) {
-  if (!transposed || !dense.bias || type != memory::data_type::bf16) return false;
+// oneDNN 3.2's ConvTranspose leaves outputs beyond all windows, as output_padding can have them, without the bias or as memory had them;
+// seen in BF16 on AMX, and INT8 has the same kernel.
+bool leaves_places_out(const Dense& dense, memory::data_type type, bool transposed) {
+  if (!transposed || type == memory::data_type::f32) return false;
   const Windows& w = dense.windows;
   for (size_t i = 0; i < w.kernel.size(); ++i) {
     const int64_t reach = (dense.source[i + 2] - 1) * w.strides[i] + (w.kernel[i] - 1) * (w.dilations[i] + 1) + 1;
@@ -94,7 +95,7 @@ bool lower_dense(Lowering& lowering, const Operation& operation, dnnl::algorithm
   auto posts = dense ? posts_of(lowering, operation, dense->target.size()) : std::nullopt;
   if (!posts || !is_exact(lowering, operation, transposed ? 1 : 0)) return false;
   const auto types = types_of(lowering, operation);
-  if (loses_bias(*dense, types.source, transposed)) return false;
+  if (leaves_places_out(*dense, types.source, transposed)) return false;
   const bool grouped = dense->weights.get_dims().size() > dense->source.size();
   add_scales(lowering, operation, grouped ? 3 : 1, *posts);
   const auto bias_desc = dense->bias ? plain_desc(DataType::f32, std::array<int64_t, 1>{dense->target[1]}) : memory::desc();

@@ -71,13 +71,14 @@ void put_worst_first(Judgement& judgement, const std::vector<double>& sqnr_db) {
   std::vector<size_t> order(sqnr_db.size());
   std::iota(order.begin(), order.end(), size_t{0});
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return sqnr_db[a] < sqnr_db[b]; });
-  Judgement sorted{judgement.model, {}, judgement.threads, {}};
+  std::vector<std::vector<TensorView>> samples;
+  Outputs expected;
   for (const size_t i : order) {
-    sorted.samples.push_back(judgement.samples[i]);
-    sorted.expected.push_back(std::move(judgement.expected[i]));
+    samples.push_back(std::move(judgement.samples[i]));
+    expected.push_back(std::move(judgement.expected[i]));
   }
-  judgement.samples = std::move(sorted.samples);
-  judgement.expected = std::move(sorted.expected);
+  judgement.samples = std::move(samples);
+  judgement.expected = std::move(expected);
 }
 
 double error_of(double sqnr_db) { return std::pow(10, -sqnr_db / 10); }

@@ -1,7 +1,6 @@
 #include "engine/cpu/operators.h"
 #include "model/graph_tools.h"
 
-#include <algorithm>
 #include <functional>
 #include <numeric>
 #include <string_view>

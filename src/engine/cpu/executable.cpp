@@ -1,6 +1,6 @@
 #include "engine/cpu/executable.h"
 
-#include "engine/memory_plan.h"
+#include "engine/plan/memory_plan.h"
 
 #include <deepgap/error.h>
 

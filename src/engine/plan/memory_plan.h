@@ -15,17 +15,17 @@ struct Lifetime {
 };
 
 struct MemoryPlan {
-  std::vector<size_t> offsets;  // one per lifetime, multiples of plan_alignment
+  std::vector<size_t> offsets;  // one per lifetime, multiples of the alignment
   size_t bytes = 0;             // of the arena
 };
 
-inline constexpr size_t plan_alignment = 64;
+inline constexpr size_t cache_line = 64;
 
 // Largest buffers first, each into the smallest gap that it fits into beside the buffers that live at the same time. Not optimal (the
 // problem is NP-hard), within a few percent of the lower bound on networks.
-MemoryPlan plan_memory(std::span<const Lifetime> lifetimes);
+MemoryPlan plan_memory(std::span<const Lifetime> lifetimes, size_t alignment = cache_line);
 
 // The most bytes that live at one step, sizes rounded up to the alignment: no plan is smaller.
-size_t max_live_bytes(std::span<const Lifetime> lifetimes);
+size_t max_live_bytes(std::span<const Lifetime> lifetimes, size_t alignment = cache_line);
 
 }  // namespace deepgap

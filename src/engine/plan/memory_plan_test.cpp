@@ -1,4 +1,4 @@
-#include "engine/memory_plan.h"
+#include "engine/plan/memory_plan.h"
 
 #include <gtest/gtest.h>
 
@@ -38,8 +38,8 @@ TEST(MemoryPlan, RandomProgramsNeverOverlapAndStayWithinBounds) {
     const auto plan = plan_memory(lifetimes);
     size_t sum = 0;
     for (size_t i = 0; i < lifetimes.size(); ++i) {
-      sum += (lifetimes[i].bytes + plan_alignment - 1) / plan_alignment * plan_alignment;
-      EXPECT_EQ(plan.offsets[i] % plan_alignment, 0U);
+      sum += (lifetimes[i].bytes + cache_line - 1) / cache_line * cache_line;
+      EXPECT_EQ(plan.offsets[i] % cache_line, 0U);
       EXPECT_LE(plan.offsets[i] + lifetimes[i].bytes, plan.bytes);
       for (size_t j = 0; j < i; ++j) {
         const bool same_time = lifetimes[i].first <= lifetimes[j].last && lifetimes[j].first <= lifetimes[i].last;

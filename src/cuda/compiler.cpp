@@ -1,0 +1,171 @@
+#include "cuda/compiler.h"
+
+#include "base/text.h"
+
+#include <deepgap/error.h>
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <vector>
+
+namespace deepgap::cuda {
+namespace {
+
+namespace fs = std::filesystem;
+using Program = struct ProgramTag*;
+
+struct Nvrtc {
+  int (*nvrtcVersion)(int*, int*) = nullptr;
+  const char* (*nvrtcGetErrorString)(int) = nullptr;
+  int (*nvrtcCreateProgram)(Program*, const char* text, const char* name, int, const char* const*, const char* const*) = nullptr;
+  int (*nvrtcDestroyProgram)(Program*) = nullptr;
+  int (*nvrtcCompileProgram)(Program, int count, const char* const* options) = nullptr;
+  int (*nvrtcGetProgramLogSize)(Program, size_t*) = nullptr;
+  int (*nvrtcGetProgramLog)(Program, char*) = nullptr;
+  int (*nvrtcGetCUBINSize)(Program, size_t*) = nullptr;
+  int (*nvrtcGetCUBIN)(Program, char*) = nullptr;
+  std::string path;
+};
+
+constexpr std::array<const char*, 2> names{"libnvrtc.so.13", "libnvrtc.so.12"};
+
+fs::path own_folder() {
+  Dl_info info{};
+  std::error_code error;
+  if (::dladdr(reinterpret_cast<void*>(&own_folder), &info) == 0 || info.dli_fname == nullptr) return {};
+  return fs::canonical(info.dli_fname, error).parent_path();
+}
+
+// Packages of NVIDIA lie in nvidia/PART/lib of a folder of packages.
+void add_packages(const fs::path& packages, std::vector<fs::path>& folders) {
+  std::error_code error;
+  for (const auto& part : fs::directory_iterator(packages / "nvidia", error)) folders.push_back(part.path() / "lib");
+}
+
+std::vector<fs::path> folders_to_look_in() {
+  std::vector<fs::path> folders;
+  std::error_code error;
+  if (const char* torch = ::getenv("DEEPGAP_LIBTORCH"); torch != nullptr) {
+    add_packages(fs::path(torch).parent_path(), folders);
+    add_packages(fs::path(torch).parent_path().parent_path(), folders);
+  }
+  for (fs::path folder = own_folder(); folder.has_relative_path(); folder = folder.parent_path())
+    for (const auto& entry : fs::directory_iterator(folder / ".venv" / "lib", error)) add_packages(entry.path() / "site-packages", folders);
+  if (const char* home = ::getenv("CUDA_HOME"); home != nullptr) folders.push_back(fs::path(home) / "lib64");
+  folders.emplace_back("/usr/local/cuda/lib64");
+  return folders;
+}
+
+template <typename F>
+void find(void* library, const std::string& path, const char* name, F& function) {
+  function = reinterpret_cast<F>(::dlsym(library, name));
+  if (function == nullptr) throw Error(ErrorKind::refused, fmt::format("{} is no NVRTC that can be used: it has no {}", path, name));
+}
+
+Nvrtc opened(void* library, const std::string& path) {
+  Nvrtc made;
+  made.path = path;
+  find(library, path, "nvrtcVersion", made.nvrtcVersion);
+  find(library, path, "nvrtcGetErrorString", made.nvrtcGetErrorString);
+  find(library, path, "nvrtcCreateProgram", made.nvrtcCreateProgram);
+  find(library, path, "nvrtcDestroyProgram", made.nvrtcDestroyProgram);
+  find(library, path, "nvrtcCompileProgram", made.nvrtcCompileProgram);
+  find(library, path, "nvrtcGetProgramLogSize", made.nvrtcGetProgramLogSize);
+  find(library, path, "nvrtcGetProgramLog", made.nvrtcGetProgramLog);
+  find(library, path, "nvrtcGetCUBINSize", made.nvrtcGetCUBINSize);
+  find(library, path, "nvrtcGetCUBIN", made.nvrtcGetCUBIN);
+  return made;
+}
+
+void* load(const std::string& path) { return ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE); }
+
+Nvrtc found() {
+  if (const char* named = ::getenv("DEEPGAP_NVRTC"); named != nullptr && *named != '\0') {
+    if (void* library = load(named)) return opened(library, named);
+    throw Error(ErrorKind::refused, fmt::format("NVRTC, given by DEEPGAP_NVRTC, does not load: {}", ::dlerror()));
+  }
+  std::vector<std::string> tried;
+  for (const fs::path& folder : folders_to_look_in()) {
+    for (const char* name : names)
+      if (void* library = load((folder / name).string())) return opened(library, (folder / name).string());
+    if (std::find(tried.begin(), tried.end(), folder.string()) == tried.end()) tried.push_back(folder.string());
+  }
+  for (const char* name : names)
+    if (void* library = load(name)) return opened(library, name);
+  throw Error(
+      ErrorKind::refused,
+      fmt::format("no libnvrtc.so.13 or .12 (the CUDA compiler as a library) in {}; install torch, a CUDA toolkit or nvidia-cuda-nvrtc, "
+                  "or name the library in DEEPGAP_NVRTC",
+                  join(tried, ", ")));
+}
+
+const Nvrtc& nvrtc() {
+  static const Nvrtc instance = found();
+  return instance;
+}
+
+void check(int result, const char* doing) {
+  if (result != 0) throw Error(ErrorKind::internal, fmt::format("NVRTC says {} while {}", nvrtc().nvrtcGetErrorString(result), doing));
+}
+
+std::string log_of(Program program) {
+  size_t bytes = 0;
+  check(nvrtc().nvrtcGetProgramLogSize(program, &bytes), "its log is read");
+  std::string log(bytes, '\0');
+  check(nvrtc().nvrtcGetProgramLog(program, log.data()), "its log is read");
+  while (!log.empty() && (log.back() == '\0' || log.back() == '\n')) log.pop_back();
+  return log;
+}
+
+std::string first_error(const std::string& log) {
+  for (const std::string& line : split(log, '\n'))
+    if (line.find("error") != std::string::npos) return line;
+  return log.substr(0, log.find('\n'));
+}
+
+struct Destroy {
+  void operator()(Program program) const { nvrtc().nvrtcDestroyProgram(&program); }
+};
+
+}  // namespace
+
+bool has_compiler() {
+  try {
+    static_cast<void>(nvrtc());
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+std::string compiler_description() {
+  int major = 0, minor = 0;
+  check(nvrtc().nvrtcVersion(&major, &minor), "asked for its version");
+  return fmt::format("NVRTC {}.{}, {}", major, minor, nvrtc().path);
+}
+
+Compiled compile(const std::string& text, const std::string& architecture) {
+  Program made = nullptr;
+  check(nvrtc().nvrtcCreateProgram(&made, text.c_str(), "kernel.cu", 0, nullptr, nullptr), "a program is made");
+  const std::unique_ptr<ProgramTag, Destroy> program(made);
+  const std::string target = "--gpu-architecture=" + architecture;
+  const std::array<const char*, 4> options{target.c_str(), "--std=c++17", "--ptxas-options=-v", "--extra-device-vectorization"};
+  const int result = nvrtc().nvrtcCompileProgram(made, static_cast<int>(options.size()), options.data());
+  Compiled compiled;
+  compiled.log = log_of(made);
+  if (result != 0)
+    throw Error(ErrorKind::internal, fmt::format("a kernel does not compile for {}: {}", architecture, first_error(compiled.log)));
+  size_t bytes = 0;
+  check(nvrtc().nvrtcGetCUBINSize(made, &bytes), "machine code is read");
+  compiled.cubin.resize(bytes);
+  check(nvrtc().nvrtcGetCUBIN(made, compiled.cubin.data()), "machine code is read");
+  return compiled;
+}
+
+}  // namespace deepgap::cuda

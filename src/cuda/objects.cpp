@@ -1,0 +1,153 @@
+#include "cuda/objects.h"
+
+#include <deepgap/error.h>
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cmath>
+
+namespace deepgap::cuda {
+namespace {
+
+// CUdevice_attribute
+constexpr int attribute_clock = 13, attribute_multiprocessors = 16, attribute_memory_clock = 36, attribute_l2 = 38, attribute_major = 75,
+              attribute_minor = 76, attribute_shared = 97;
+constexpr int function_dynamic_shared = 8;  // CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+constexpr size_t shared_without_asking = 48 << 10;
+constexpr unsigned stream_non_blocking = 1;
+constexpr int capture_of_this_thread = 1;  // CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
+constexpr Result not_ready = 600;
+
+int attribute(int which, Device device) {
+  int value = 0;
+  return driver().cuDeviceGetAttribute(&value, which, device) == 0 ? value : 0;
+}
+
+Device device_of(int ordinal) {
+  const int count = device_count();
+  if (ordinal < 0 || ordinal >= count)
+    throw Error(ErrorKind::refused, fmt::format("there is no device cuda:{}: the NVIDIA driver counts {}", ordinal, count));
+  Device device = 0;
+  check(driver().cuDeviceGet(&device, ordinal), "looking for a device");
+  return device;
+}
+
+std::string pci_of(Device device) {
+  std::array<char, 32> address{};
+  if (driver().cuDeviceGetPCIBusId(address.data(), static_cast<int>(address.size()), device) != 0) return {};
+  std::string text = address.data();
+  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return text;
+}
+
+}  // namespace
+
+int device_count() {
+  int count = 0;
+  check(driver().cuDeviceGetCount(&count), "counting devices");
+  return count;
+}
+
+DeviceFacts device_facts(int ordinal) {
+  const Device device = device_of(ordinal);
+  DeviceFacts facts;
+  std::array<char, 256> name{};
+  check(driver().cuDeviceGetName(name.data(), static_cast<int>(name.size()), device), "asking a device for its name");
+  facts.name = name.data();
+  facts.pci = pci_of(device);
+  facts.major = attribute(attribute_major, device);
+  facts.minor = attribute(attribute_minor, device);
+  facts.multiprocessors = attribute(attribute_multiprocessors, device);
+  facts.l2_bytes = static_cast<size_t>(attribute(attribute_l2, device));
+  facts.shared_bytes = static_cast<size_t>(attribute(attribute_shared, device));
+  facts.clock_khz = attribute(attribute_clock, device);
+  facts.memory_clock_khz = attribute(attribute_memory_clock, device);
+  check(driver().cuDeviceTotalMem_v2(&facts.memory_bytes, device), "asking a device for its memory");
+  driver().cuDriverGetVersion(&facts.version);
+  return facts;
+}
+
+DeviceContext::DeviceContext(int ordinal) : device_(device_of(ordinal)) {
+  check(driver().cuDevicePrimaryCtxRetain(&context_, device_), fmt::format("opening cuda:{}", ordinal));
+  use();
+}
+DeviceContext::~DeviceContext() { static_cast<void>(driver().cuDevicePrimaryCtxRelease_v2(device_)); }
+void DeviceContext::use() const { check(driver().cuCtxSetCurrent(context_), "making a context current"); }
+
+DeviceMemory::DeviceMemory(size_t bytes) : bytes_(std::max<size_t>(bytes, 1)) {
+  Address address = 0;
+  check(driver().cuMemAlloc_v2(&address, bytes_), fmt::format("taking {} bytes of the device's memory", bytes_));
+  memory_ = Owned<Address, free_memory>(address);
+}
+
+PinnedMemory::PinnedMemory(size_t bytes) : bytes_(std::max<size_t>(bytes, 1)) {
+  void* address = nullptr;
+  check(driver().cuMemHostAlloc(&address, bytes_, 0), fmt::format("taking {} bytes of page-locked memory", bytes_));
+  memory_ = Owned<void*, free_host>(address);
+}
+
+Stream::Stream() {
+  StreamHandle stream = nullptr;
+  check(driver().cuStreamCreate(&stream, stream_non_blocking), "making a stream");
+  stream_ = Owned<StreamHandle, destroy_stream>(stream);
+}
+void Stream::synchronize() const { check(driver().cuStreamSynchronize(get()), "waiting for the device"); }
+void Stream::wait(EventHandle event) const { check(driver().cuStreamWaitEvent(get(), event, 0), "ordering streams"); }
+
+Event::Event() {
+  EventHandle event = nullptr;
+  check(driver().cuEventCreate(&event, 0), "making an event");
+  event_ = Owned<EventHandle, destroy_event>(event);
+}
+void Event::record(const Stream& stream) const { check(driver().cuEventRecord(get(), stream.get()), "recording an event"); }
+bool Event::passed() const {
+  const Result result = driver().cuEventQuery(get());
+  if (result == not_ready) return false;
+  check(result, "running the model");
+  return true;
+}
+void Event::synchronize() const { check(driver().cuEventSynchronize(get()), "running the model"); }
+long long Event::since_ns(const Event& from) const {
+  float ms = 0;
+  check(driver().cuEventElapsedTime(&ms, from.get(), get()), "reading an event");
+  return std::llround(static_cast<double>(ms) * 1e6);
+}
+
+Module::Module(const std::string& cubin) {
+  ModuleHandle module = nullptr;
+  check(driver().cuModuleLoadData(&module, cubin.data()), "loading machine code");
+  module_ = Owned<ModuleHandle, unload_module>(module);
+}
+Function Module::function(const std::string& name, size_t shared_bytes) const {
+  Function function = nullptr;
+  check(driver().cuModuleGetFunction(&function, module_.get(), name.c_str()), "looking for kernel " + name);
+  if (shared_bytes > shared_without_asking)
+    check(driver().cuFuncSetAttribute(function, function_dynamic_shared, static_cast<int>(shared_bytes)),
+          fmt::format("asking for {} bytes of shared memory for {}", shared_bytes, name));
+  return function;
+}
+
+void CudaGraph::begin(const Stream& stream) {
+  check(driver().cuStreamBeginCapture_v2(stream.get(), capture_of_this_thread), "recording a graph");
+}
+void CudaGraph::drop(const Stream& stream) {
+  GraphHandle graph = nullptr;
+  if (driver().cuStreamEndCapture(stream.get(), &graph) == 0 && graph != nullptr) static_cast<void>(driver().cuGraphDestroy(graph));
+}
+CudaGraph CudaGraph::end(const Stream& stream) {
+  GraphHandle graph = nullptr;
+  check(driver().cuStreamEndCapture(stream.get(), &graph), "recording a graph");
+  GraphExec exec = nullptr;
+  const Result result = driver().cuGraphInstantiateWithFlags(&exec, graph, 0);
+  static_cast<void>(driver().cuGraphDestroy(graph));
+  check(result, "making a graph");
+  CudaGraph made;
+  made.exec_ = Owned<GraphExec, destroy_graph>(exec);
+  return made;
+}
+void CudaGraph::launch(const Stream& stream) const { check(driver().cuGraphLaunch(exec_.get(), stream.get()), "launching a graph"); }
+
+}  // namespace deepgap::cuda

@@ -1,0 +1,90 @@
+// Convolutions and products with constant weights: implicit GEMM, channels last, with what follows computed on the sums in registers.
+// Several families of kernels solve one problem; each offers variants, which the tuner measures. A product of a matrix [rows, k] with
+// weights [k, n] is the convolution of `rows` pixels (batch=rows, 1x1) with k channels.
+//
+// Layout: source [batch, in_h, in_w, in_pitch], target and residual [batch, out_h, out_w, out_pitch]; a pitch is the channels rounded up so
+// that a pixel is a multiple of 16 bytes. Channels of the padding are read (their weights are 0; they hold finite numbers) and must be
+// written with finite numbers (zeros).
+#pragma once
+
+#include "engine/gpu/launch.h"
+
+#include <deepgap/tensor.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace deepgap::gpu {
+
+// What is multiplied; sums are float32, of integers int32. f32: true float32 (FFMA); tf32: float32 in memory, rounded to TF32 by the
+// tensor core's rules.
+enum class Compute : uint8_t { f32, tf32, f16, bf16, i8 };
+
+// One operation on a result v (float), after v = sum * scale[channel] + bias[channel] (scale: with integers alone).
+struct EpilogueStep {
+  enum class Kind : uint8_t {
+    activation,  // `text`: an expression in v, such as "fmaxf(v, 0.0f)"
+    add,         // v += residual(pixel, channel)
+    multiply,    // v *= residual(pixel, channel)
+  };
+  Kind kind = Kind::activation;
+  std::string text;
+};
+
+struct Epilogue {
+  std::vector<EpilogueStep> steps;  // at most one of kind add or multiply
+  Element residual = Element::f16;  // r = (stored - residual_zero) * residual_scale where it is i8 or u8, else the stored number
+  float residual_scale = 1;
+  int residual_zero = 0;
+  Element target = Element::f16;  // i8, u8: saturate(rint(v * target_inverse) + target_zero), rint: half to even
+  float target_inverse = 1;       // 1 / scale
+  int target_zero = 0;
+  bool has_residual() const;
+};
+
+struct Convolution {
+  Compute compute = Compute::f16;
+  Element source = Element::f16;  // f16, bf16, f32; with Compute::i8 i8 or u8
+  int source_zero = 0;            // of integers: padding of the picture stands for 0, so it holds this; products use q - source_zero
+  int64_t batch = 1;
+  int64_t in_h = 1, in_w = 1, in_channels = 1, in_pitch = 8;
+  int64_t out_h = 1, out_w = 1, out_channels = 1, out_pitch = 8;
+  int64_t kernel_h = 1, kernel_w = 1, stride_h = 1, stride_w = 1, pad_top = 0, pad_left = 0, dilation_h = 1, dilation_w = 1;
+  int64_t groups = 1;
+  Epilogue epilogue;
+
+  int64_t macs() const;  // multiply-accumulates
+  // A short name of everything above that decides which variant is quickest: the key of the tuner's cache.
+  std::string key() const;
+};
+
+// Roles of BufferArgument in launches of this header. `scale_bias`: float32 [2][out_pitch], first what sums of integers are multiplied by
+// (source scale times weight scale), then the bias, with - source_zero * sum of weights * scale already in it; for other numbers the scale
+// is 1. Zero in the padding.
+enum ConvolutionRole : int { role_source, role_weights, role_scale_bias, role_residual, role_target, role_workspace };
+
+// A kernel that solves the problem. `weights`, packed as the kernel reads them, are made from ONNX's order [out_channels, in_channels /
+// groups, kernel_h, kernel_w] in float32 (for i8: int8) by `pack`.
+struct ConvolutionVariant {
+  std::string name;  // "mma 128x128x64 s4": family, tile, stages; stable, for caches and messages
+  std::vector<Launch> launches;
+  size_t workspace_bytes = 0;
+  std::vector<std::byte> (*pack)(const Convolution& problem, const ConvolutionVariant& variant, const Tensor& weights) = nullptr;
+  size_t packed_bytes = 0;
+  std::array<int, 8> tile{};  // the family's own numbers
+};
+
+// Variants worth measuring on this chip, the family's best guess first; empty where the family does not do the problem.
+std::vector<ConvolutionVariant> direct_variants(const Convolution& problem, const Chip& chip);  // any problem, plainly: one output a thread
+std::vector<ConvolutionVariant> mma_variants(const Convolution& problem, const Chip& chip);     // mma.sync, cp.async: sm_80 and later
+std::vector<ConvolutionVariant> wgmma_variants(const Convolution& problem, const Chip& chip);   // wgmma, TMA: sm_90a
+std::vector<ConvolutionVariant> depthwise_variants(const Convolution& problem, const Chip& chip);  // groups == channels
+std::vector<ConvolutionVariant> stem_variants(const Convolution& problem, const Chip& chip);       // few input channels
+
+// All of the above, best guess first.
+std::vector<ConvolutionVariant> convolution_variants(const Convolution& problem, const Chip& chip);
+
+}  // namespace deepgap::gpu

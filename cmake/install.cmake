@@ -4,13 +4,10 @@ get_property(deepgap_plugins GLOBAL PROPERTY DEEPGAP_PLUGINS)
 # What a user runs: the program and its plug-ins, without tests and benchmarks.
 add_custom_target(deepgap_programs DEPENDS deepgap ${deepgap_plugins})
 
-# RPATH rather than RUNPATH: the program's then also serves the libraries that its plug-ins' libraries need.
-set_target_properties(deepgap PROPERTIES INSTALL_RPATH "$ORIGIN/../lib/deepgap/deps")
-target_link_options(deepgap PRIVATE -Wl,--disable-new-dtags)
-foreach(plugin ${deepgap_plugins})
-  set_target_properties(${plugin} PROPERTIES INSTALL_RPATH "$ORIGIN/deps")
-  target_link_options(${plugin} PRIVATE -Wl,--disable-new-dtags)
-endforeach()
+deepgap_library_path(deepgap "$ORIGIN/../lib/deepgap/deps")
+if(TARGET deepgap_conformance)
+  deepgap_library_path(deepgap_conformance "$ORIGIN/../lib/deepgap/deps")
+endif()
 
 # The SDK, so that a plug-in can be built out of tree: find_package(deepgap), link deepgap::deepgap_sdk.
 install(DIRECTORY include/deepgap DESTINATION include)

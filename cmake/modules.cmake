@@ -7,6 +7,10 @@
 #   Links rooms and, transitively, all that they depend on.
 # deepgap_plugin(NAME USES rooms... LINK libraries...)
 #   The current folder's sources become lib/deepgap/deepgap_NAME.so.
+# deepgap_library_path(TARGET PATH)
+#   Where TARGET looks for the libraries it needs, the same in the build tree and installed.
+# deepgap_own_library(NAME PLACE)
+#   The build tree's lib/deepgap/deps/NAME, a link to PLACE: a file or a folder of libraries. An installed copy has the files themselves there.
 
 # In a release build: rooms whose loops are measured or measure, and what nobody waits for. The rest has CMAKE_CXX_FLAGS_RELEASE.
 set(DEEPGAP_HOT_ROOMS ceilings dataset engine scenario stats)
@@ -74,6 +78,20 @@ function(deepgap_module name)
   deepgap_tests(${name} "${tests}" ${name})
 endfunction()
 
+# RPATH rather than RUNPATH: the program's then also serves the libraries that its plug-ins' libraries need. CMake's own path for the build
+# tree would be exchanged when installing, and ends in ':' for that; the dynamic linker takes an empty entry for the working directory.
+function(deepgap_library_path target path)
+  set_target_properties(${target} PROPERTIES INSTALL_RPATH "${path}" BUILD_WITH_INSTALL_RPATH ON)
+  target_link_options(${target} PRIVATE -Wl,--disable-new-dtags)
+endfunction()
+
+function(deepgap_own_library name place)
+  if(EXISTS ${place})
+    file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/lib/deepgap/deps)
+    file(CREATE_LINK ${place} ${PROJECT_BINARY_DIR}/lib/deepgap/deps/${name} SYMBOLIC)
+  endif()
+endfunction()
+
 function(deepgap_plugin name)
   cmake_parse_arguments(arg "" "" "USES;LINK" ${ARGN})
   deepgap_sources(sources tests)
@@ -88,6 +106,7 @@ function(deepgap_plugin name)
     PREFIX "" OUTPUT_NAME deepgap_${name} DEFINE_SYMBOL ""
     LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib/deepgap)
   target_link_libraries(deepgap_plugin_${name} PRIVATE deepgap_${name}_plugin_objects deepgap_options)
+  deepgap_library_path(deepgap_plugin_${name} "$ORIGIN/deps")
   # Nothing undefined may wait for the moment it is called.
   target_link_options(deepgap_plugin_${name} PRIVATE -Wl,--no-undefined)
   deepgap_use(deepgap_plugin_${name} ${arg_USES})

@@ -44,6 +44,24 @@ class Missing(unittest.TestCase):
     def test_a_library_without_the_symbols(self):
         self.assertIn("undefined symbol", self.reason(FAKE))
 
+    def test_a_folder_above_is_not_searched(self):
+        """It may be anybody's, as /tmp is. Without another torch, the reason names every place that was looked into."""
+        plugins = self.folder / "lib" / "deepgap"
+        plugins.mkdir(parents=True)
+        shutil.copy(pathlib.Path(PROGRAM).resolve().parents[1] / "lib" / "deepgap" / "deepgap_libtorch.so", plugins)
+        planted = self.folder / ".venv" / "lib" / "python3.11" / "site-packages" / "torch" / "lib"
+        planted.mkdir(parents=True)
+        (planted / "libtorch_cpu.so").write_text("not to be loaded")
+        (planted / "libc10.so").write_text("not to be loaded")
+        program = self.folder / "bin" / "deepgap"
+        program.parent.mkdir()
+        shutil.copy(PROGRAM, program)
+        environment = {name: value for name, value in os.environ.items() if name not in ("DEEPGAP_LIBTORCH", "DEEPGAP_PLUGINS")}
+        done = subprocess.run([program, "backends", "--json"], capture_output=True, text=True, timeout=100, env=environment)
+        reason = {row["name"]: row for row in json.loads(done.stdout)}["libtorch"].get("reason", "")
+        self.assertNotIn(".venv", reason)
+        self.assertIn("lib/deepgap/deps/torch", reason or "lib/deepgap/deps/torch")
+
     def test_the_cuda_plug_in_is_told_with_its_version_or_its_reason(self):
         rows = {row["name"]: row for row in json.loads(run("backends", "--json", "--libtorch", TORCH).stdout)}
         cuda = rows["libtorch_cuda"]

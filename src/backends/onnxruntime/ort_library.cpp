@@ -1,5 +1,6 @@
 #include "backends/onnxruntime/ort_library.h"
 
+#include "base/own_libraries.h"
 #include "base/text.h"
 
 #include <deepgap/error.h>
@@ -32,24 +33,6 @@ std::optional<std::string> library_in(const fs::path& folder) {
   return found;
 }
 
-fs::path plugin_folder() {
-  Dl_info info{};
-  static const int anchor = 0;
-  if (::dladdr(&anchor, &info) == 0 || info.dli_fname == nullptr) return ".";
-  return fs::absolute(info.dli_fname).parent_path();
-}
-
-std::vector<fs::path> site_packages_above(fs::path folder) {
-  std::vector<fs::path> found;
-  for (; folder.has_relative_path(); folder = folder.parent_path()) {
-    std::error_code error;
-    for (const auto& entry : fs::directory_iterator(folder / ".venv" / "lib", error)) {
-      if (entry.path().filename().string().starts_with("python3")) found.push_back(entry.path() / "site-packages/onnxruntime/capi");
-    }
-  }
-  return found;
-}
-
 OrtApiBase const* open_base(const std::string& path) {
   // Set before the library is there: its telemetry starts a thread and writes a file in the user's cache, and both would be measured.
   ::setenv("ORT_DISABLE_TELEMETRY", "1", 1);
@@ -71,16 +54,13 @@ std::string find_ort_library() {
     if (const auto found = library_in(named)) return *found;
     refuse(fmt::format("no libonnxruntime.so at DEEPGAP_ONNXRUNTIME={}", named));
   }
-  const fs::path folder = plugin_folder();
-  std::vector<fs::path> places{folder / "deps"};
-  for (fs::path& place : site_packages_above(folder)) places.push_back(std::move(place));
-  places.emplace_back(DEEPGAP_ORT_DEFAULT_DIR);
+  static const int anchor = 0;
   std::vector<std::string> tried;
-  for (const fs::path& place : places) {
-    if (const auto found = library_in(place)) return *found;
-    tried.push_back(place.string());
+  for (const std::string& folder : own_library_folders(&anchor)) {
+    tried.push_back(folder + "/onnxruntime");
+    if (const auto found = library_in(tried.back())) return *found;
   }
-  refuse(fmt::format("no libonnxruntime.so in {}; run ./quickstart or set DEEPGAP_ONNXRUNTIME", join(tried, ", ")));
+  refuse(fmt::format("no libonnxruntime.so in {}; set DEEPGAP_ONNXRUNTIME to one (docs/engines.md)", join(tried, ", ")));
 }
 
 const OrtLibrary& OrtLibrary::instance() {

@@ -1,11 +1,11 @@
 #include "backends/libtorch/loader/find_libtorch.h"
 
 #include "base/file.h"
+#include "base/own_libraries.h"
 #include "base/text.h"
 
 #include <deepgap/error.h>
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <array>
@@ -22,45 +22,12 @@ namespace fs = std::filesystem;
 
 [[noreturn]] void refuse(const std::string& message) { throw Error(ErrorKind::refused, message); }
 
-// The folder of this plug-in, through links.
-fs::path own_folder() {
-  Dl_info info{};
-  std::error_code error;
-  if (::dladdr(reinterpret_cast<void*>(&own_folder), &info) == 0 || info.dli_fname == nullptr) return {};
-  return fs::canonical(info.dli_fname, error).parent_path();
-}
-
 std::optional<std::string> libraries_in(const fs::path& folder) {
   std::error_code error;
   for (const fs::path& place : {folder, folder / "lib", folder / "torch/lib"}) {
     if (fs::is_regular_file(place / "libtorch_cpu.so", error)) return place.lexically_normal().string();
   }
   return std::nullopt;
-}
-
-// Of the .venv in one of the folders above, where deepgap's set-up puts it.
-std::vector<fs::path> site_packages_above(fs::path folder) {
-  std::vector<fs::path> found;
-  std::error_code error;
-  for (; folder.has_relative_path(); folder = folder.parent_path()) {
-    for (const auto& entry : fs::directory_iterator(folder / ".venv" / "lib", error)) {
-      if (entry.path().filename().string().starts_with("python3")) found.push_back(entry.path() / "site-packages");
-    }
-  }
-  return found;
-}
-
-// What the Python on PATH would import as torch, without importing it.
-std::optional<fs::path> torch_of_python() {
-  constexpr const char* command =
-      "python3 -c 'import importlib.util as u; s = u.find_spec(\"torch\"); print(s.submodule_search_locations[0] if s else \"\")' "
-      "2>/dev/null";
-  const std::unique_ptr<FILE, int (*)(FILE*)> pipe(::popen(command, "r"), ::pclose);
-  if (!pipe) return std::nullopt;
-  std::array<char, 4096> line{};
-  if (std::fgets(line.data(), line.size(), pipe.get()) == nullptr) return std::nullopt;
-  const std::string place = trim(line.data());
-  return place.empty() ? std::nullopt : std::optional<fs::path>(place);
 }
 
 }  // namespace
@@ -70,20 +37,31 @@ std::string find_libtorch() {
     if (const auto found = libraries_in(named)) return *found;
     refuse(fmt::format("no libtorch_cpu.so in {} (given by --libtorch or DEEPGAP_LIBTORCH), nor in its lib or torch/lib", named));
   }
-  std::vector<fs::path> places = site_packages_above(own_folder());
-  places.emplace_back(DEEPGAP_LIBTORCH_BUILT_WITH);
+  static const int anchor = 0;
   std::vector<std::string> tried;
-  for (const fs::path& place : places) {
-    if (const auto found = libraries_in(place)) return *found;
-    tried.push_back(place.string());
+  for (const std::string& folder : own_library_folders(&anchor)) {
+    tried.push_back(folder + "/torch");
+    if (const auto found = libraries_in(tried.back())) return *found;
   }
-  const auto python = torch_of_python();
-  if (python) {
-    if (const auto found = libraries_in(*python)) return *found;
-    tried.push_back(python->string());
+  const std::string python = torch_of_python();
+  if (!python.empty()) {
+    if (const auto found = libraries_in(python)) return *found;
+    tried.push_back(python);
   }
   refuse(fmt::format("no libtorch_cpu.so in {}{}; give --libtorch DIR, or install torch=={}", join(tried, ", "),
-                     python ? "" : ", and the Python on PATH has no torch", DEEPGAP_LIBTORCH_VERSION));
+                     python.empty() ? ", and the Python on PATH has no torch" : "", DEEPGAP_LIBTORCH_VERSION));
+}
+
+std::string torch_of_python() {
+  // Isolated (-I), since `python3 -c` looks into the working directory first.
+  constexpr const char* command =
+      "python3 -I -c 'import importlib.util as u; s = u.find_spec(\"torch\"); print(s.submodule_search_locations[0] if s else \"\")' "
+      "2>/dev/null";
+  const std::unique_ptr<FILE, int (*)(FILE*)> pipe(::popen(command, "r"), ::pclose);
+  if (!pipe) return {};
+  std::array<char, 4096> line{};
+  if (std::fgets(line.data(), line.size(), pipe.get()) == nullptr) return {};
+  return trim(line.data());
 }
 
 std::string libtorch_version(const std::string& folder) {

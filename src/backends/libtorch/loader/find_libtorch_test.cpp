@@ -50,6 +50,16 @@ TEST_F(FindLibtorch, AFolderWithoutItIsNamedInTheRefusal) {
   }
 }
 
+TEST_F(FindLibtorch, AFolderOfThatNameInTheWorkingDirectoryIsNotPythons) {
+  write("torch/__init__.py", "");
+  write("torch/lib/libtorch_cpu.so", "");
+  const fs::path before = fs::current_path();
+  fs::current_path(folder_);
+  const std::string said = torch_of_python();
+  fs::current_path(before);
+  EXPECT_EQ(said.find(folder_.string()), std::string::npos) << said;
+}
+
 TEST_F(FindLibtorch, TheVersionIsThePackagesOrTheArchives) {
   const std::string libraries = (folder_ / "torch" / "lib").string();
   EXPECT_EQ(libtorch_version(libraries), "");

@@ -129,6 +129,17 @@ std::string first_error(const std::string& log) {
   return log.substr(0, log.find('\n'));
 }
 
+// The largest number that stands before `words`.
+int largest_before(const std::string& log, const std::string& words) {
+  int largest = 0;
+  for (size_t at = log.find(words); at != std::string::npos; at = log.find(words, at + 1)) {
+    size_t begin = at;
+    while (begin > 0 && log[begin - 1] >= '0' && log[begin - 1] <= '9') begin--;
+    if (begin < at) largest = std::max(largest, std::atoi(log.c_str() + begin));
+  }
+  return largest;
+}
+
 struct Destroy {
   void operator()(Program program) const { nvrtc().nvrtcDestroyProgram(&program); }
 };
@@ -166,6 +177,12 @@ Compiled compile(const std::string& text, const std::string& architecture) {
   compiled.cubin.resize(bytes);
   check(nvrtc().nvrtcGetCUBIN(made, compiled.cubin.data()), "machine code is read");
   return compiled;
+}
+
+KernelResources resources_of(const Compiled& compiled) {
+  return {.registers = largest_before(compiled.log, " registers"),
+          .stack_bytes = largest_before(compiled.log, " bytes stack frame"),
+          .spill_bytes = std::max(largest_before(compiled.log, " bytes spill stores"), largest_before(compiled.log, " bytes spill loads"))};
 }
 
 }  // namespace deepgap::cuda

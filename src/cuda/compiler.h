@@ -13,6 +13,13 @@ struct Compiled {
   std::string log;  // what the compiler and the assembler said: registers, spills
 };
 
+// What a kernel takes, as the assembler says it in the log; the most of any kernel in it.
+struct KernelResources {
+  int registers = 0;
+  int stack_bytes = 0, spill_bytes = 0;  // of one thread, in memory
+};
+KernelResources resources_of(const Compiled& compiled);
+
 // "NVRTC 13.0, PATH". Opened once a process; throws Error{refused} saying where it was looked for.
 std::string compiler_description();
 bool has_compiler();

@@ -14,6 +14,17 @@ TEST(Compiler, MakesMachineCodeWithoutAGpu) {
   EXPECT_NE(made.log.find("registers"), std::string::npos) << made.log;
 }
 
+TEST(Compiler, ReadsWhatKernelsTake) {
+  const KernelResources found = resources_of(
+      {{},
+       "ptxas info    : Function properties for a\n    24 bytes stack frame, 16 bytes spill stores, 20 bytes spill loads\nptxas info    "
+       ": Used 32 registers, used 0 barriers\nptxas info    : Used 168 registers\n    0 bytes stack frame, 0 bytes spill stores, "
+       "0 bytes spill loads"});
+  EXPECT_EQ(found.registers, 168);
+  EXPECT_EQ(found.stack_bytes, 24);
+  EXPECT_EQ(found.spill_bytes, 20);
+}
+
 TEST(Compiler, TellsTheFirstError) {
   if (!has_compiler()) GTEST_SKIP() << "no NVRTC on this machine";
   try {

@@ -84,7 +84,7 @@ std::vector<ConvolutionVariant> wgmma_variants(const Convolution& problem, const
 std::vector<ConvolutionVariant> depthwise_variants(const Convolution& problem, const Chip& chip);  // groups == channels
 std::vector<ConvolutionVariant> stem_variants(const Convolution& problem, const Chip& chip);       // few input channels
 
-// All of the above, best guess first.
+// All of the above, best guess first; direct ones where there is nothing else.
 std::vector<ConvolutionVariant> convolution_variants(const Convolution& problem, const Chip& chip);
 
 }  // namespace deepgap::gpu

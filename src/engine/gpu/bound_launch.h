@@ -1,0 +1,34 @@
+// A Launch that is ready to go: its function found, its arguments filled in.
+#pragma once
+
+#include "cuda/objects.h"
+#include "engine/gpu/launch.h"
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+namespace deepgap::gpu {
+
+// Where the buffer of a role lies.
+using AddressOf = std::function<cuda::Address(int role)>;
+
+// Copies share what they hold; any thread with the context current.
+class BoundLaunch {
+ public:
+  // `function`: of a module that outlives this. Throws Error{refused} where the driver has no tile descriptions and they are needed.
+  BoundLaunch(const Launch& launch, cuda::Function function, const AddressOf& address);
+  void run(cuda::StreamHandle stream) const;
+
+ private:
+  struct alignas(64) Slot {
+    cuda::TensorMap bytes;
+  };
+  std::vector<Slot> slots_;
+  cuda::LaunchConfig config_{};
+  bool overlaps_previous_ = false;
+  unsigned cluster_ = 1;
+  cuda::Function function_ = nullptr;
+};
+
+}  // namespace deepgap::gpu

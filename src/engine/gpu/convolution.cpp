@@ -1,0 +1,66 @@
+#include "engine/gpu/convolution.h"
+
+#include "base/hash.h"
+
+#include <fmt/format.h>
+
+namespace deepgap::gpu {
+namespace {
+
+std::string_view name_of(Compute compute) {
+  switch (compute) {
+    case Compute::f32:
+      return "f32";
+    case Compute::tf32:
+      return "tf32";
+    case Compute::f16:
+      return "f16";
+    case Compute::bf16:
+      return "bf16";
+    case Compute::i8:
+      return "i8";
+  }
+  return "";
+}
+
+constexpr std::array<std::string_view, 13> element_names{"f32", "f16", "bf16", "i8",  "u8",  "i16", "u16",
+                                                         "i32", "u32", "i64",  "u64", "f64", "bool"};
+std::string_view name_of(Element element) { return element_names[static_cast<size_t>(element)]; }
+
+std::string epilogue_key(const Epilogue& epilogue) {
+  std::string key = fmt::format("_{}", name_of(epilogue.target));
+  for (const EpilogueStep& step : epilogue.steps) {
+    if (step.kind == EpilogueStep::Kind::add) key += fmt::format("+{}", name_of(epilogue.residual));
+    if (step.kind == EpilogueStep::Kind::multiply) key += fmt::format("*{}", name_of(epilogue.residual));
+    if (step.kind == EpilogueStep::Kind::activation) key += fmt::format("_{}", content_hash(step.text).substr(0, 8));
+  }
+  return key;
+}
+
+using Family = std::vector<ConvolutionVariant> (*)(const Convolution& problem, const Chip& chip);
+// The likeliest to be quickest first.
+constexpr std::array<Family, 0> families{};
+
+}  // namespace
+
+int64_t Convolution::macs() const { return batch * out_h * out_w * out_channels * (in_channels / groups) * kernel_h * kernel_w; }
+
+std::string Convolution::key() const {
+  std::string key = fmt::format("{}_{}_n{}_{}x{}x{}p{}_{}x{}x{}p{}_k{}x{}", name_of(compute), name_of(source), batch, in_h, in_w,
+                                in_channels, in_pitch, out_h, out_w, out_channels, out_pitch, kernel_h, kernel_w);
+  if (stride_h != 1 || stride_w != 1) key += fmt::format("_s{}x{}", stride_h, stride_w);
+  if (pad_top != 0 || pad_left != 0) key += fmt::format("_p{}x{}", pad_top, pad_left);
+  if (dilation_h != 1 || dilation_w != 1) key += fmt::format("_d{}x{}", dilation_h, dilation_w);
+  if (groups != 1) key += fmt::format("_g{}", groups);
+  if (source_zero != 0) key += "_z";
+  return key + epilogue_key(epilogue);
+}
+
+std::vector<ConvolutionVariant> convolution_variants(const Convolution& problem, const Chip& chip) {
+  std::vector<ConvolutionVariant> all;
+  for (const Family family : families)
+    for (ConvolutionVariant& variant : family(problem, chip)) all.push_back(std::move(variant));
+  return all.empty() ? direct_variants(problem, chip) : all;
+}
+
+}  // namespace deepgap::gpu

@@ -1,0 +1,101 @@
+// Convolution as its definition says: one thread for one output. Does every problem, and is what the quicker families are held against.
+#include "engine/gpu/kernel_text.h"
+
+#include <fmt/format.h>
+
+namespace deepgap::gpu {
+namespace {
+
+constexpr unsigned threads = 256;
+
+constexpr std::string_view body = R"(
+  wait_for_previous();
+  let_next_begin();
+  const long long index = (long long)blockIdx.x * 256 + threadIdx.x;
+  if (index >= pixels * out_pitch) return;
+  const int channel = (int)(index % out_pitch);
+  const long long pixel = index / out_pitch;
+  float zero[1] = {0.0f};
+  if (channel >= out_channels) {
+    put_target(target + index * Target::bytes, zero);
+    return;
+  }
+  const int x = (int)(pixel % out_w), y = (int)(pixel / out_w % out_h);
+  const long long image = pixel / out_w / out_h;
+  const int first_channel = channel / group_out * group_in;
+  const Weight* weight = (const Weight*)weights + (long long)channel * kernel_h * kernel_w * group_in;
+  Sum sum = 0;
+  for (int r = 0; r < kernel_h; r++) {
+    const int in_y = y * stride_h - pad_top + r * dilation_h;
+    for (int s = 0; s < kernel_w; s++) {
+      const int in_x = x * stride_w - pad_left + s * dilation_w;
+      const bool inside = (unsigned)in_y < (unsigned)in_h && (unsigned)in_x < (unsigned)in_w;
+      const unsigned char* from = source + (((image * in_h + in_y) * in_w + in_x) * in_pitch + first_channel) * Source::bytes;
+      for (int c = 0; c < group_in; c++, weight++) sum = add_product(sum, inside ? operand(from + c * Source::bytes) : outside, *weight);
+    }
+  }
+  unsigned words[1] = {0};
+  if (has_residual) get_residual<1>(residual + index * Residual::bytes, words);
+  const float value[1] = {ended(sum, has_scale ? scale_bias[channel] : 1.0f, scale_bias[out_pitch + channel], residual_of(words, 0))};
+  put_target(target + index * Target::bytes, value);
+}
+)";
+
+std::string operand_text(const Convolution& problem) {
+  if (problem.compute == Compute::i8)
+    return fmt::format(R"(
+typedef signed char Weight;
+static const int outside = {};
+__device__ __forceinline__ int operand(const unsigned char* p) {{ return *(const {}*)p; }}
+__device__ __forceinline__ int add_product(int sum, int a, int b) {{ return sum + a * b; }}
+)",
+                       problem.source_zero, problem.source == Element::u8 ? "unsigned char" : "signed char");
+  return fmt::format(R"(
+typedef float Weight;
+static const float outside = 0.0f;
+__device__ __forceinline__ float operand(const unsigned char* p) {{ float v = load_one<Source>(p); return {}; }}
+__device__ __forceinline__ float add_product(float sum, float a, float b) {{ return fmaf(a, b, sum); }}
+)",
+                     problem.compute == Compute::tf32 ? "rounded_to_tf32(v)" : "v");
+}
+
+std::string text_of(const Convolution& problem) {
+  std::string text(kernel_prelude());
+  text += epilogue_text(problem) + shape_text(problem) + operand_text(problem);
+  return text + head_text(problem, "direct", threads) + std::string(body);
+}
+
+// [out][y][x][in of the group], rounded as the products would: float32, or bytes.
+std::vector<std::byte> pack(const Convolution& problem, const ConvolutionVariant& variant, const Tensor& weights) {
+  const WeightReader reader(problem, weights);
+  const Compute stored = problem.compute == Compute::i8 ? Compute::i8 : Compute::f32;
+  std::vector<std::byte> packed(variant.packed_bytes);
+  size_t position = 0;
+  for (int64_t out = 0; out < problem.out_channels; out++)
+    for (int64_t y = 0; y < problem.kernel_h; y++)
+      for (int64_t x = 0; x < problem.kernel_w; x++)
+        for (int64_t in = 0; in < problem.in_channels / problem.groups; in++)
+          put_operand(packed, position++, stored, rounded(problem.compute, reader.at(out, in, y, x)));
+  return packed;
+}
+
+}  // namespace
+
+std::vector<ConvolutionVariant> direct_variants(const Convolution& problem, const Chip& chip) {
+  ConvolutionVariant variant;
+  variant.name = "direct";
+  variant.pack = pack;
+  variant.packed_bytes = static_cast<size_t>(problem.out_channels * products_per_sum(problem)) * (problem.compute == Compute::i8 ? 1 : 4);
+  Launch launch;
+  launch.entry = "direct";
+  launch.source = text_of(problem);
+  const int64_t outputs = problem.batch * problem.out_h * problem.out_w * problem.out_pitch;
+  launch.grid = {static_cast<unsigned>((outputs + threads - 1) / threads), 1, 1};
+  launch.block = {threads, 1, 1};
+  launch.overlaps_previous = can_overlap(chip);
+  launch.arguments = arguments_of(problem);
+  variant.launches.push_back(std::move(launch));
+  return {variant};
+}
+
+}  // namespace deepgap::gpu

@@ -1,0 +1,72 @@
+// What every hand-written kernel's text begins with: device functions for conversions, memory and tensor cores (PTX, as nothing can be
+// included), and an Epilogue as functions. And how weights are rounded on their way to the device.
+#pragma once
+
+#include "engine/gpu/convolution.h"
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace deepgap::gpu {
+
+// Types by Element, with `bytes`, get(word, index) and put<N>(words, values): F32, F16, BF16, I8, U8. Memory: load_words<N>,
+// store_words<N>, cp_async16, commit_copies, wait_for_copies<N>, load_matrices (ldmatrix.x4), shared_address, cluster functions. Products:
+// mma_f16, mma_bf16, mma_tf32, mma_s8, mma_u8. Order of launches: wait_for_previous (before what others wrote is read), let_next_begin.
+// Read its text for more.
+std::string_view kernel_prelude();
+
+// After the prelude:
+//   typedef ... Sum;                        int or float
+//   typedef ... Source, Target, Residual;   the prelude's types
+//   float ended(Sum, float scale, float bias, float residual)   the steps; what is stored, before rounding
+//   void put_target<N>(void* to, const float (&values)[N])      rounds and stores N neighbours (N * bytes: 1, 2, 4, 8, or multiples of 16)
+//   void get_residual<N>(const void* from, unsigned (&words)[N * bytes / 4])   and   float residual_of(const unsigned* words, int index)
+//   has_residual, has_scale                                      bool constants
+std::string epilogue_text(const Convolution& problem);
+
+// "extern "C" __global__ ... entry(source, weights, scale_bias, target[, residual]) {", all but the floats as bytes; without a residual
+// `residual` is a null pointer. `blocks`: at least that many on one multiprocessor.
+std::string head_text(const Convolution& problem, std::string_view entry, unsigned threads, unsigned blocks = 1,
+                      std::string_view attributes = "");
+// What fits it.
+std::vector<Argument> arguments_of(const Convolution& problem);
+
+// "F16"
+std::string_view type_text(Element element);
+// "static const int NAME = VALUE;\n"
+std::string constant_text(std::string_view name, int64_t value);
+// Every number of a problem's shape by its name, `pixels` (of the target), group_in and group_out (channels) as constants.
+std::string shape_text(const Convolution& problem);
+// The same number, as a literal of CUDA C++.
+std::string literal(float value);
+
+// The nearest number that the products can hold, ties to even; TF32: ties away from zero, as the device's conversion.
+float rounded(Compute compute, float value);
+// Bytes of one element of the products' operands: as the source is stored.
+size_t operand_bytes(Compute compute);
+// Element `position` of packed weights, as the products read it (i8: a byte).
+void put_operand(std::vector<std::byte>& packed, size_t position, Compute compute, float value);
+
+// One weight by its coordinates in ONNX's order, whatever the tensor's type.
+class WeightReader {
+ public:
+  explicit WeightReader(const Convolution& problem, const Tensor& weights);
+  // `in` counts within the group.
+  float at(int64_t out, int64_t in, int64_t y, int64_t x) const;
+
+ private:
+  const Convolution& problem_;
+  const Tensor& weights_;
+  int64_t group_channels_;
+};
+
+// Whether a launch may begin before the one before it has ended.
+bool can_overlap(const Chip& chip);
+// Products that one sum has.
+int64_t products_per_sum(const Convolution& problem);
+// Whether any output reads beyond the picture.
+bool reads_outside(const Convolution& problem);
+
+}  // namespace deepgap::gpu

@@ -1,5 +1,6 @@
 #include "analysis/point_summary.h"
 
+#include "analysis/accuracy_loss.h"
 #include "record/momentary.h"
 #include "record/record_json.h"
 #include "stats/compare.h"
@@ -121,7 +122,10 @@ void add_record(Group& group, const Record& record) {
   values.unstable = values.unstable || record.verdict == Verdict::unstable;
   values.unchecked = values.unchecked || record.unchecked;
   for (const auto& [id, estimate] : record.estimates) {
-    if (std::isfinite(estimate.value)) values.estimates[id].push_back(estimate);
+    if (!std::isfinite(estimate.value)) continue;
+    std::vector<Estimate>& repeats = values.estimates[id];
+    if (id.starts_with("accuracy_")) repeats.clear();  // the same samples once more narrow no interval
+    repeats.push_back(estimate);
   }
 }
 
@@ -245,6 +249,7 @@ std::vector<PointSummary> PointCollector::summaries() const {
   std::vector<PointSummary> summaries;
   summaries.reserve(state_->groups.size());
   for (const Group& group : state_->groups) summaries.push_back(finish(group));
+  add_accuracy_losses(summaries);
   return summaries;
 }
 

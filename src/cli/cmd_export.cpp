@@ -11,10 +11,12 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <map>
 #include <optional>
 
 namespace deepgap {
@@ -129,17 +131,41 @@ void ExportCommand::check_output(const std::string& format) const {
   }
 }
 
+// By record_id: it takes all Records to tell.
+std::map<std::string, Estimate> accuracy_losses(const Store& store) {
+  const std::vector<std::string> metrics = store.metric_ids();
+  if (std::find(metrics.begin(), metrics.end(), "accuracy_top1") == metrics.end()) return {};
+  PointCollector points;
+  std::map<Point, std::vector<std::string>> records;
+  store.look([&](const Record& record) {
+    points.add(record);
+    if (record.estimates.contains("accuracy_top1")) records[record.point].push_back(record.record_id);
+  });
+  std::map<std::string, Estimate> losses;
+  for (const PointSummary& point : points.summaries()) {
+    const MetricSummary* loss = point.find("accuracy_loss");
+    if (loss == nullptr) continue;
+    for (const std::string& id : records[point.point]) losses.emplace(id, loss->estimate);
+  }
+  return losses;
+}
+
 void ExportCommand::write_rows(ExportFormat format) const {
   const Store store(store_, Store::Mode::read);
   const auto counts = store.timing_counts();
   ExportOutput output(output_);
   ExportWriter writer(format, export_columns(store.metric_ids()), [&](std::string_view text) { output.write(text); });
   PointCollector points;
-  const auto take = [&](const Record& record) {
+  const std::map<std::string, Estimate> losses = by_ == "record" ? accuracy_losses(store) : std::map<std::string, Estimate>();
+  const auto take = [&](const Record& each) {
     if (by_ == "point") {
-      points.add(record);
+      points.add(each);
       return;
     }
+    std::optional<Record> with_loss;
+    const auto loss = losses.find(each.record_id);
+    if (loss != losses.end()) with_loss.emplace(each).estimates["accuracy_loss"] = loss->second;
+    const Record& record = with_loss ? *with_loss : each;
     const auto count = counts.find(record.record_id);
     const bool ran = count != counts.end() && (count->second > 0 || record.outcome == Outcome::ok);
     writer.add(record, ran ? std::optional(count->second) : std::nullopt);

@@ -38,6 +38,7 @@ constexpr AxisFlag axis_flags[] = {
     {"--trace", "trace", "File of arrival times: trace"},
     {"--bound", "bound", "Percentile of latency that a valid result holds: p99=15ms"},
     {"--dataset", "dataset", "seeded, zeros, pictures, crops, or a path"},
+    {"--labels", "labels", "File of the dataset's labels, for accuracy_top1 and accuracy_top5 (docs/datasets.md)"},
     {"-w,--weights", "weights", "seeded, a named set (imagenet), or a safetensors file"},
     {"-t,--threads", "threads", "Of the engine; 0 or left out: the CPUs allowed here"},
     {"--streams", "streams", "Queries that a session can hold at a time"},

@@ -14,6 +14,7 @@
 #include <cstring>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <regex>
 
 namespace deepgap {
@@ -73,23 +74,57 @@ Header read_header(const std::string& path, std::span<const std::byte> bytes) {
   return {std::string(reinterpret_cast<const char*>(bytes.data()) + begin, length), begin + length};
 }
 
-// Each file is one sample; a leading batch dimension of 1 may be left out.
+// What .npy holds, before its data are copied.
+struct Array {
+  DataType type = DataType::f32;
+  Shape shape;
+  MappedFile file;
+  size_t data_offset = 0;
+  const std::byte* data() const { return file.data.get() + data_offset; }
+};
+
+Array open_npy(const std::string& path) {
+  Array array;
+  array.file = map_file(path);
+  const Header header = read_header(path, array.file.bytes());
+  array.data_offset = header.data_offset;
+  if (header_field(path, header.text, "'fortran_order':\\s*(True|False)") == "True")
+    fail(path, "it is in Fortran order; save it in C order");
+  array.type = type_of(path, header_field(path, header.text, "'descr':\\s*'([^']*)'"));
+  array.shape = shape_of(path, header_field(path, header.text, "'shape':\\s*\\(([^)]*)\\)"));
+  const size_t present = array.file.size - header.data_offset, asked = TensorView{array.type, array.shape, nullptr}.bytes();
+  if (present != asked) fail(path, fmt::format("it holds {} bytes of data, its shape asks {}", present, asked));
+  return array;
+}
+
+// Each file is one sample, whose leading batch dimension of 1 may be left out. One file alone may hold more: then its first dimension
+// counts them.
 class NpyDataset : public TensorsDataset {
  public:
   NpyDataset(const DatasetRequest& request, std::vector<std::string> paths) : paths_(std::move(paths)) {
     if (request.inputs.size() != 1) throw Error(ErrorKind::usage, ".npy samples need a model with one input");
     input_ = request.inputs[0];
     shape_ = item_shape(input_);
+    if (paths_.size() == 1) take_stack();
   }
-  std::string describe() const override { return fmt::format("{} .npy files", paths_.size()); }
-  size_t size() const override { return paths_.size(); }
-  std::string sample_name(uint32_t index) const override { return std::filesystem::path(paths_[index]).filename().string(); }
+  std::string describe() const override {
+    return (stack_ ? fmt::format("{} samples of a .npy file", size()) : fmt::format("{} .npy files", size())) + label_note();
+  }
+  size_t size() const override { return stack_ ? static_cast<size_t>(stack_->shape.front()) : paths_.size(); }
+  std::string sample_name(uint32_t index) const override {
+    const std::string name = std::filesystem::path(paths_[stack_ ? 0 : index]).filename().string();
+    return stack_ ? fmt::format("{}[{}]", name, index) : name;
+  }
 
  protected:
   std::vector<Tensor> make(uint32_t index) override {
+    if (stack_) {
+      Tensor item = make_tensor(input_.type, shape_);
+      std::memcpy(writable<std::byte>(item).data(), stack_->data() + index * item.bytes(), item.bytes());
+      return {item};
+    }
     Tensor tensor = read_npy(paths_[index]);
-    const Shape without_batch(shape_.begin() + (shape_.empty() ? 0 : 1), shape_.end());
-    if (tensor.type != input_.type || (tensor.shape != shape_ && tensor.shape != without_batch)) {
+    if (tensor.type != input_.type || (tensor.shape != shape_ && tensor.shape != without_batch())) {
       fail(paths_[index], fmt::format("it holds {} {}, input '{}' takes {} {}", name_of(tensor.type), shape_text(tensor.shape), input_.name,
                                       name_of(input_.type), shape_text(shape_)));
     }
@@ -98,23 +133,27 @@ class NpyDataset : public TensorsDataset {
   }
 
  private:
+  Shape without_batch() const { return {shape_.begin() + (shape_.empty() ? 0 : 1), shape_.end()}; }
+  // Several samples, each without its batch dimension. What is no such array is left to make(), which says what is wrong with it.
+  void take_stack() {
+    Array array = open_npy(paths_[0]);
+    if (array.type != input_.type || array.shape.empty() || array.shape == shape_ || array.shape == without_batch()) return;
+    const bool stacked = array.shape.front() > 0 && Shape(array.shape.begin() + 1, array.shape.end()) == without_batch();
+    if (stacked && shape_.front() == 1) stack_ = std::move(array);
+  }
+
   std::vector<std::string> paths_;
   TensorInfo input_;
   Shape shape_;
+  std::optional<Array> stack_;
 };
 
 }  // namespace
 
 Tensor read_npy(const std::string& path) {
-  const MappedFile file = map_file(path);
-  const Header header = read_header(path, file.bytes());
-  if (header_field(path, header.text, "'fortran_order':\\s*(True|False)") == "True")
-    fail(path, "it is in Fortran order; save it in C order");
-  const DataType type = type_of(path, header_field(path, header.text, "'descr':\\s*'([^']*)'"));
-  Tensor tensor = make_tensor(type, shape_of(path, header_field(path, header.text, "'shape':\\s*\\(([^)]*)\\)")));
-  const size_t present = file.size - header.data_offset;
-  if (present != tensor.bytes()) fail(path, fmt::format("it holds {} bytes of data, its shape asks {}", present, tensor.bytes()));
-  std::memcpy(writable<std::byte>(tensor).data(), file.data.get() + header.data_offset, present);
+  const Array array = open_npy(path);
+  Tensor tensor = make_tensor(array.type, array.shape);
+  std::memcpy(writable<std::byte>(tensor).data(), array.data(), tensor.bytes());
   return tensor;
 }
 
@@ -136,7 +175,7 @@ void write_npy(const std::string& path, const Tensor& tensor) {
   write_file_atomic(path, content);
 }
 
-std::unique_ptr<Dataset> make_npy_dataset(const DatasetRequest& request, std::vector<std::string> paths) {
+std::unique_ptr<TensorsDataset> make_npy_dataset(const DatasetRequest& request, std::vector<std::string> paths) {
   return std::make_unique<NpyDataset>(request, std::move(paths));
 }
 

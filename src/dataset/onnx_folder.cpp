@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 class OnnxFolderDataset : public TensorsDataset {
  public:
   OnnxFolderDataset(const DatasetRequest& request, std::vector<std::string> sets) : inputs_(request.inputs), sets_(std::move(sets)) {}
-  std::string describe() const override { return fmt::format("{} ONNX test sets", sets_.size()); }
+  std::string describe() const override { return fmt::format("{} ONNX test sets{}", sets_.size(), label_note()); }
   size_t size() const override { return sets_.size(); }
   std::string sample_name(uint32_t index) const override { return fs::path(sets_[index]).filename().string(); }
 
@@ -64,7 +64,7 @@ std::vector<std::string> onnx_test_sets(const std::string& folder) {
 
 bool is_onnx_folder(const std::string& folder) { return !onnx_test_sets(folder).empty(); }
 
-std::unique_ptr<Dataset> make_onnx_folder_dataset(const DatasetRequest& request, const std::string& folder) {
+std::unique_ptr<TensorsDataset> make_onnx_folder_dataset(const DatasetRequest& request, const std::string& folder) {
   return std::make_unique<OnnxFolderDataset>(request, onnx_test_sets(folder));
 }
 

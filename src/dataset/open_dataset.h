@@ -23,6 +23,9 @@ struct DatasetRequest {
   uint64_t seed = 1;
   size_t size = 64;  // of the seeded kinds
   std::string data_dir;
+  std::string labels;        // a file; empty: what the dataset itself tells
+  int64_t label_offset = 0;  // added to each label
+  int64_t classes = 0;       // that the network tells apart; 0: not known
   std::map<std::string, std::string> options;
 };
 

@@ -13,13 +13,12 @@ namespace {
 
 class PicturesDataset : public TensorsDataset, public PictureSource {
  public:
-  PicturesDataset(const DatasetRequest& request, std::vector<std::string> paths)
-      : paths_(std::move(paths)), how_(request.preprocessing), shape_(picture_input_shape(request, how_)) {}
+  PicturesDataset(const DatasetRequest& request, std::vector<std::string> paths, std::string name)
+      : paths_(std::move(paths)), name_(std::move(name)), how_(request.preprocessing), shape_(picture_input_shape(request, how_)) {}
 
   std::string describe() const override {
-    return fmt::format("{} pictures of {}, short side {}, crop {}, {}", paths_.size(),
-                       std::filesystem::path(paths_.front()).parent_path().filename().string(), how_.resize, how_.crop,
-                       normalizing_text(how_));
+    return fmt::format("{} pictures of {}, short side {}, crop {}, {}{}", paths_.size(), name_, how_.resize, how_.crop,
+                       normalizing_text(how_), label_note());
   }
   size_t size() const override { return paths_.size(); }
   std::string sample_name(uint32_t index) const override { return std::filesystem::path(paths_[index]).filename().string(); }
@@ -35,14 +34,16 @@ class PicturesDataset : public TensorsDataset, public PictureSource {
 
  private:
   std::vector<std::string> paths_;
+  std::string name_;
   Preprocessing how_;
   Shape shape_;
 };
 
 }  // namespace
 
-std::unique_ptr<Dataset> make_pictures_dataset(const DatasetRequest& request, std::vector<std::string> paths) {
-  return std::make_unique<PicturesDataset>(request, std::move(paths));
+std::unique_ptr<TensorsDataset> make_pictures_dataset(const DatasetRequest& request, std::vector<std::string> paths,
+                                                      const std::string& name) {
+  return std::make_unique<PicturesDataset>(request, std::move(paths), name);
 }
 
 }  // namespace deepgap

@@ -25,6 +25,19 @@ std::vector<TensorView> TensorsDataset::sample(uint32_t index) const {
   return views;
 }
 
+std::optional<int64_t> TensorsDataset::label(uint32_t index) const {
+  return index < labels_.classes.size() ? std::optional(labels_.classes[index]) : std::nullopt;
+}
+
+void TensorsDataset::set_labels(Labels labels) {
+  assert(labels.classes.size() == size());
+  labels_ = std::move(labels);
+}
+
+std::string TensorsDataset::label_note() const {
+  return labels_.classes.empty() ? std::string() : fmt::format(", labels by {}", labels_.source);
+}
+
 Shape item_shape(const TensorInfo& input) {
   if (!input.dims) throw Error(ErrorKind::usage, fmt::format("input '{0}' has no shape; give it with --shape {0}:1x3x224x224", input.name));
   Shape shape;

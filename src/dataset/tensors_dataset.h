@@ -1,6 +1,8 @@
 // What every Dataset here shares: loaded samples as owned tensors. A kind only says how one sample is made.
 #pragma once
 
+#include "dataset/labels.h"
+
 #include <deepgap/dataset.h>
 #include <deepgap/graph.h>
 
@@ -15,13 +17,17 @@ class TensorsDataset : public Dataset {
   void load(std::span<const uint32_t> indices) final;
   void unload(std::span<const uint32_t> indices) final;
   std::vector<TensorView> sample(uint32_t index) const final;
+  std::optional<int64_t> label(uint32_t index) const final;
+  void set_labels(Labels labels);  // of all samples; before anything else is asked
 
  protected:
+  std::string label_note() const;  // for descriptions: ", labels by val_map.txt", or nothing
   // All input tensors of sample `index` < size(), batch dimension 1. Throws Error{input}.
   virtual std::vector<Tensor> make(uint32_t index) = 0;
 
  private:
   std::map<uint32_t, std::vector<Tensor>> loaded_;
+  Labels labels_;
 };
 
 // The shape of one item: batch dimension 1, all else known. Throws Error{usage} naming the input and --shape where it is not.

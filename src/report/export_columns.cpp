@@ -185,6 +185,16 @@ void add_origin_columns(Columns& c) {
   c.push_back(of_check("check_sqnr_db", &CheckResult::sqnr_db));
   c.push_back(of_check("check_top1_agreement", &CheckResult::top1_agreement));
   c.push_back(of_check("check_pass", &CheckResult::pass));
+  for (const char* id : {"accuracy_top1", "accuracy_top5"}) {
+    c.push_back(metric(id));
+    c.push_back(of_record(fmt::format("{}_ci_low", id), [id](const Record& r) { return estimate(r, id, Part::low); }));
+    c.push_back(of_record(fmt::format("{}_ci_high", id), [id](const Record& r) { return estimate(r, id, Part::high); }));
+  }
+  c.push_back(of_record("accuracy_samples", [](const Record& r) -> Cell {
+    const auto found = r.estimates.find("accuracy_top1");
+    return found == r.estimates.end() ? Cell() : Cell(found->second.n);
+  }));
+  c.push_back(metric("accuracy_loss"));
   c.push_back(of_record("timings_dropped", [](const Record& r) { return Cell(r.timings_dropped); }));
   c.push_back({"repeats", [](const ExportRow& row) { return optional(row.repeats); }});
   c.push_back({"records", [](const ExportRow& row) { return optional(row.records); }});

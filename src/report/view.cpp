@@ -35,8 +35,9 @@ constexpr Property properties[] = {
 };
 
 // Metrics worth a column where a Point has them; all others are in the export.
-constexpr const char* column_metrics[] = {"throughput",        "latency_p50_ms",    "latency_p99_ms",   "host_memory_mib",
-                                          "device_memory_mib", "energy_j_per_item", "items_per_s_per_w"};
+constexpr const char* column_metrics[] = {"throughput",        "latency_p50_ms",    "latency_p99_ms",
+                                          "host_memory_mib",   "device_memory_mib", "energy_j_per_item",
+                                          "items_per_s_per_w", "accuracy_top1",     "accuracy_loss"};
 
 // "latency_p50_ms" -> "latency p50"
 std::string title_of(const Metric& metric) {

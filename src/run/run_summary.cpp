@@ -20,6 +20,7 @@ struct Column {
   bool right = false;
   bool always = true;  // else only where it differs between Points
   std::function<std::string(const PointSummary&)> text;
+  bool wherever_told = false;  // also where it is the same for all
 };
 
 std::string shown_number(double value) { return value >= 100 ? fmt::format("{:.1f}", value) : fmt::format("{:.3g}", value); }
@@ -27,6 +28,11 @@ std::string shown_number(double value) { return value >= 100 ? fmt::format("{:.1
 std::string number(const PointSummary& point, const char* metric) {
   const MetricSummary* found = point.find(metric);
   return found == nullptr ? "" : shown_number(found->estimate.value);
+}
+
+std::string percent(const PointSummary& point, const char* metric) {
+  const MetricSummary* found = point.find(metric);
+  return found == nullptr ? "" : fmt::format("{:.2f}", found->estimate.value * 100);
 }
 
 std::string interval(const PointSummary& point) {
@@ -59,6 +65,7 @@ std::vector<Column> columns() {
           {"95 % interval", true, true, interval},
           {"p50 ms", true, true, [](const PointSummary& p) { return number(p, "latency_p50_ms"); }},
           {"p99 ms", true, true, [](const PointSummary& p) { return number(p, "latency_p99_ms"); }},
+          {"top-1 %", true, false, [](const PointSummary& p) { return percent(p, "accuracy_top1"); }, true},
           {"repeats", true, false, [](const PointSummary& p) { return std::to_string(p.records); }},
           {"result", false, true, result}};
 }
@@ -103,7 +110,8 @@ std::string summary_table(const std::vector<PointSummary>& points) {
     std::vector<std::string> cells;
     for (const PointSummary& point : points) cells.push_back(column.text(point));
     const bool differs = std::any_of(cells.begin(), cells.end(), [&](const std::string& cell) { return cell != cells.front(); });
-    if (!column.always && !differs) continue;
+    const bool told = column.wherever_told && std::any_of(cells.begin(), cells.end(), [](const auto& cell) { return !cell.empty(); });
+    if (!column.always && !differs && !told) continue;
     shown.push_back({column.title, column.right, std::move(cells)});
   }
   return text_table(shown);

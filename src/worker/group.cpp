@@ -9,7 +9,9 @@
 #include "model/onnx_metadata.h"
 #include "record/tenant_set.h"
 #include "telemetry/environment.h"
-#include "worker/mlperf_run.h"
+#include "worker/classes.h"
+
+#include <deepgap/error.h>
 
 #include <fmt/format.h>
 
@@ -53,6 +55,13 @@ DatasetRequest dataset_request(const Point& point, const PointOptions& options, 
   request.seed = options.seed;
   request.size = std::max({request.size, static_cast<size_t>(options.samples), mlperf_library_size(point)});
   request.data_dir = default_data_dir();
+  request.labels = options.labels;
+  request.label_offset = options.label_offset;
+  const auto classes = class_count(summary.outputs);
+  if (!classes && !options.labels.empty())
+    throw Error(ErrorKind::usage,
+                fmt::format("labels are for classifiers, whose output is a score for each class; {} is none", point.model));
+  request.classes = classes.value_or(0);
   return request;
 }
 
@@ -118,8 +127,8 @@ Group::Inputs Group::inputs(const WorkOrder& order, const PointOptions& options)
     model_key_ = model_key_now;
   }
   find_engine_model(order, options);
-  const std::string dataset_key_now =
-      fmt::format("{}|{}|{}|{}", order.point.dataset, options.seed, options.samples, mlperf_library_size(order.point));
+  const std::string dataset_key_now = fmt::format("{}|{}|{}|{}|{}|{}", order.point.dataset, options.seed, options.samples,
+                                                  mlperf_library_size(order.point), options.labels, options.label_offset);
   if (!dataset_ || dataset_key_now != dataset_key_) {
     DatasetRequest request = dataset_request(order.point, options, model_->summary());
     request.integer_values = integer_values(model_->graph());

@@ -156,7 +156,8 @@ class Inspection {
 
   // Pictures and arrays are read once, since "not a picture" must be said before hours of measuring.
   void require_dataset(const Point& point, const PointOptions& options, const GraphSummary& model) {
-    const std::string key = fmt::format("{}|{}|{}|{}", point.dataset, model_key(point, options), options.samples, options.end_to_end.on());
+    const std::string key = fmt::format("{}|{}|{}|{}|{}|{}", point.dataset, model_key(point, options), options.samples,
+                                        options.end_to_end.on(), options.labels, options.label_offset);
     if (datasets_.contains(key)) return;
     about_to_({fmt::format("dataset {}", point.dataset), ""});
     const auto dataset = open_dataset(dataset_request(point, options, model));

@@ -5,7 +5,9 @@
 #include "scenario/end_to_end_target.h"
 #include "telemetry/affinity.h"
 #include "telemetry/environment.h"
+#include "worker/accuracy.h"
 #include "worker/check.h"
+#include "worker/classes.h"
 #include "worker/dispatch_record.h"
 #include "worker/energy_windows.h"
 #include "worker/first_result.h"
@@ -114,6 +116,8 @@ class Measurement {
   int64_t slots_of_a_session() const;
   void first_results();
   void check(const Instances::Instance& instance);
+  int64_t labelled_samples() const;
+  void accuracy(int64_t samples);
   void warm_up();
   void wait_for_other_ranks();
   void steady();
@@ -160,7 +164,8 @@ class Measurement {
   std::optional<Instances> instances_;
   std::unique_ptr<EndToEndTarget> end_to_end_;  // around a Session of instances_ while it is checked, then around all joined
   Target* target_ = nullptr;                    // what is driven: all of instances_ joined, or end_to_end_
-  std::vector<Series> own_series_;              // besides the probes'
+  std::map<std::string, Estimate> accuracy_;
+  std::vector<Series> own_series_;  // besides the probes'
 };
 
 bool Measurement::run() {
@@ -177,11 +182,14 @@ bool Measurement::run() {
   if (stop_if_interrupted()) return true;
   stage("check", [&] { first_results(); });
   if (record_.outcome != Outcome::ok || stop_if_interrupted()) return true;
+  if (const int64_t samples = labelled_samples(); samples > 0) stage("accuracy", [&] { accuracy(samples); });
+  if (stop_if_interrupted()) return true;
   stage("warm_up", [&] { warm_up(); });
   wait_for_other_ranks();
   if (stop_if_interrupted()) return true;
   is_mlperf(order_.point) ? mlperf() : steady();
   record_.host_memory_peak_bytes = host_memory_peak_bytes();
+  record_.estimates.merge(accuracy_);
   note_precisions();
   return true;
 }
@@ -356,6 +364,28 @@ void Measurement::drive(Target& target, Stopping& stopping, TimingSink& sink, Na
   tenant.duration = duration;
   tenant.offered = offered;
   scenario_->drive(std::span(&tenant, 1), clock_, interrupted_);
+}
+
+// To be answered for their accuracy: once a Point, since other repeats would answer the same, and not in the runs of a search. An MLPerf
+// run has a mode for it.
+int64_t Measurement::labelled_samples() const {
+  const bool once = order_.repeat == 0 && order_.sweep == 0 && order_.rank == 0;
+  const bool searches = options_.peak_search || order_.point.options.contains("tune");
+  if (!once || searches || order_.point.backend == "null" || is_mlperf(order_.point)) return 0;
+  if (!inputs_.dataset->label(0) || !class_count(inputs_.model->summary().outputs)) return 0;
+  const auto all = static_cast<int64_t>(inputs_.dataset->size());
+  return std::min(all, options_.accuracy_samples.value_or(all));
+}
+
+void Measurement::accuracy(int64_t samples) {
+  AccuracySettings settings;
+  settings.batch = order_.point.batch;
+  settings.in_flight = std::min<int64_t>(static_cast<int64_t>(instances_->all().size()), target_->limits().max_in_flight);
+  settings.samples = samples;
+  const AccuracyCount count = count_right_answers(
+      *target_, clock_, *inputs_.dataset, settings, [this] { pulse_.beat(); }, interrupted_);
+  accuracy_ = count.estimates();
+  target_->load(inputs_.samples);  // they went with the others
 }
 
 void Measurement::warm_up() {

@@ -6,6 +6,8 @@
 #include "record/point_option.h"
 #include "scenario/mlperf/logs.h"
 #include "scenario/mlperf/run_options.h"
+#include "worker/accuracy.h"
+#include "worker/classes.h"
 #include "worker/timing_log.h"
 
 #include <deepgap/error.h>
@@ -24,6 +26,23 @@ int64_t unix_ns_now() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
+// What the drive carries of a sample: the log's bytes and, behind them, the best classes and their number.
+std::string ranked_answer(std::span<const TensorView> outputs, size_t row) {
+  std::string answer = mlperf_answer(outputs, row);
+  const std::vector<int64_t> ranked = best_classes(outputs, row, ranked_classes);
+  answer.append(reinterpret_cast<const char*>(ranked.data()), ranked.size() * sizeof(int64_t));
+  answer.push_back(static_cast<char>(ranked.size()));
+  return answer;
+}
+
+std::pair<std::string_view, std::vector<int64_t>> parts_of(std::string_view answer) {
+  if (answer.empty()) return {};  // not logged
+  std::vector<int64_t> ranked(static_cast<size_t>(answer.back()));
+  const size_t behind = ranked.size() * sizeof(int64_t) + 1;
+  if (!ranked.empty()) std::memcpy(ranked.data(), answer.end() - behind, behind - 1);
+  return {answer.substr(0, answer.size() - behind), std::move(ranked)};
+}
+
 // Keeps the performance phase's timings, counts right answers of accuracy, and passes on to the logs where there are some.
 class MlperfWatcher final : public LoadgenObserver {
  public:
@@ -39,8 +58,11 @@ class MlperfWatcher final : public LoadgenObserver {
   }
   void on_sample(const LoadgenFinishedSample& sample) override {
     pulse_.beat();
-    if (mode_ == LoadgenMode::accuracy) count(sample);
-    if (logs_ != nullptr) logs_->on_sample(sample);
+    const auto [answer, ranked] = parts_of(sample.answer);
+    if (const auto label = dataset_.label(sample.index); mode_ == LoadgenMode::accuracy && label) accuracy_.add(ranked, *label);
+    LoadgenFinishedSample logged = sample;
+    logged.answer = answer;
+    if (logs_ != nullptr) logs_->on_sample(logged);
   }
   void on_query(const Timing& timing) override {
     if (mode_ == LoadgenMode::performance) timings_.add(timing);
@@ -50,29 +72,15 @@ class MlperfWatcher final : public LoadgenObserver {
   }
 
   TimingLog& timings() { return timings_; }
-  // Share of answers that are the label; nullopt where a sample has none.
-  std::optional<double> accuracy() const {
-    if (labelled_ == 0 || labelled_ < answered_) return std::nullopt;
-    return static_cast<double>(right_) / static_cast<double>(labelled_);
-  }
+  const AccuracyCount& accuracy() const { return accuracy_; }
 
  private:
-  void count(const LoadgenFinishedSample& sample) {
-    ++answered_;
-    const auto label = dataset_.label(sample.index);
-    float answer = 0;
-    if (!label || sample.answer.size() != sizeof(answer)) return;
-    std::memcpy(&answer, sample.answer.data(), sizeof(answer));
-    ++labelled_;
-    right_ += static_cast<int64_t>(answer) == *label ? 1 : 0;
-  }
-
   const Dataset& dataset_;
   Pulse& pulse_;
   TimingLog timings_;
   LoadgenLogs* logs_;
   LoadgenMode mode_ = LoadgenMode::performance;
-  int64_t answered_ = 0, labelled_ = 0, right_ = 0;
+  AccuracyCount accuracy_;
 };
 
 // The metric that MLPerf publishes of a scenario.
@@ -112,6 +120,20 @@ void note_verdict(const LoadgenRunSettings& run, const LoadgenVerdict& verdict, 
   record.reason = join(verdict.reasons, "; ");
   const double seconds = static_cast<double>(result.active_ns) / 1e9;
   if (seconds > 0) record.estimates["throughput"] = {static_cast<double>(verdict.samples) / seconds, {}, {}, result.queries};
+}
+
+// Whether an accuracy run reached what its benchmark asks; nothing is judged without labels or a target.
+void judge_accuracy(const LoadgenRunSettings& run, const AccuracyCount& count, Record& record) {
+  if (count.samples() == 0) return;
+  record.estimates.merge(count.estimates());
+  record.facts["mlperf.accuracy"] = count.top1();
+  if (run.accuracy_target == 0) return;
+  record.facts["mlperf.accuracy_target"] = run.accuracy_target;
+  if (count.top1() >= run.accuracy_target) return;
+  record.verdict = Verdict::invalid;
+  const std::string why = fmt::format("accuracy: {:.4g} % of {} answers are right, {:.4g} % are asked for", count.top1() * 100,
+                                      count.samples(), run.accuracy_target * 100);
+  record.reason = record.reason.empty() ? why : record.reason + "; " + why;
 }
 
 // The detail log's hash tells later whether the files in the folder are still this run's.
@@ -187,11 +209,11 @@ std::optional<Window> run_mlperf(const WorkOrder& order, const Dataset& dataset,
     logs.emplace(order.mlperf_log, names, run.settings, clock, unix_ns_now(), order.mlperf_trace);
   }
   MlperfWatcher watcher(dataset, pulse, logs ? &*logs : nullptr);
-  auto results = drive_loadgen({run.settings, &target, &clock, &watcher, mlperf_answer}, interrupted);
+  auto results = drive_loadgen({run.settings, &target, &clock, &watcher, ranked_answer}, interrupted);
   if (interrupted.load() || results.empty()) return std::nullopt;
   record.verdict = Verdict::valid;
-  if (const auto accuracy = watcher.accuracy()) record.facts["mlperf.accuracy"] = *accuracy;
   if (run.settings.mode == LoadgenMode::accuracy) {
+    judge_accuracy(run, watcher.accuracy(), record);
     finish_logs(logs, nullptr, order.mlperf_log, record);
     return std::nullopt;
   }
@@ -199,6 +221,7 @@ std::optional<Window> run_mlperf(const WorkOrder& order, const Dataset& dataset,
   record.timings = watcher.timings().take();
   const LoadgenVerdict verdict = judge(run.settings, results.back());
   note_verdict(run, verdict, results.back(), record);
+  judge_accuracy(run, watcher.accuracy(), record);
   finish_logs(logs, &verdict, order.mlperf_log, record);
   return Window{"steady", results.back().start, results.back().start + results.back().active_ns};
 }

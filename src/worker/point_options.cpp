@@ -32,9 +32,18 @@ int64_t whole(const std::string& name, const std::string& value, int64_t least, 
   return *number;
 }
 
+int64_t accuracy_samples(const std::string& value) {
+  const auto number = parse_int(value);
+  if (!number || *number < 1) wrong_value("accuracy", value, "all, off, or a number of samples");
+  return *number;
+}
+
 void set_own(PointOptions& sorted, const std::string& name, const std::string& value) {
   if (set_dispatch_option(sorted.dispatch, name, value)) return;
   if (name == "seed") sorted.seed = static_cast<uint64_t>(whole(name, value, 0, INT64_MAX));
+  if (name == "labels") sorted.labels = value;
+  if (name == "label_offset") sorted.label_offset = whole(name, value, -1'000'000, 1'000'000);
+  if (name == "accuracy" && value != "all") sorted.accuracy_samples = value == "off" ? 0 : accuracy_samples(value);
   if (name == "arrivals") sorted.arrivals = whole(name, value, 0, 1'000'000);
   if (name == "samples") sorted.samples = whole(name, value, 1, 65'536);
   if (name == "streams") sorted.streams = whole(name, value, 1, 1024);
@@ -108,6 +117,9 @@ std::vector<OptionInfo> worker_options() {
       {"seed", "of seeded weights and samples", "1", true},
       {"arrivals", "which arrivals of the seed a random schedule draws; tenants have different ones", "0"},
       {"samples", "different samples that a batch cycles", "4"},
+      {"labels", "file of the dataset's labels (docs/datasets.md); --labels sets it", ""},
+      {"label_offset", "added to each label: 1 for a network whose class 0 is the background", "0"},
+      {"accuracy", "labelled samples that are answered, untimed, for accuracy_top1: all, off, or a number", "all"},
       {"streams", "queries that the session can hold at a time, at least", "1"},
       {"shape", "sizes of open inputs: input:1x3x224x224, several joined by '/'", "", true},
       {"affinity", "CPUs of the worker: none, first (as many as threads), near or far (of the GPU's socket or not), or a list 0-3/8",

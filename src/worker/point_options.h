@@ -25,10 +25,13 @@ struct PointOptions {
   std::map<std::string, std::string> scenario;
   std::map<std::string, std::string> environment;  // of the worker process, from env.NAME
   std::map<std::string, std::vector<int64_t>> shapes;
-  uint64_t seed = 1;     // of seeded weights and samples; also the backend's where it has one
-  int64_t samples = 4;   // that a query's batch cycles, and whose outputs are checked
-  int64_t arrivals = 0;  // which draw of a random schedule
-  int64_t streams = 1;   // slots of the Session at least
+  uint64_t seed = 1;                        // of seeded weights and samples; also the backend's where it has one
+  int64_t samples = 4;                      // that a query's batch cycles, and whose outputs are checked
+  std::string labels;                       // file of the Dataset's labels
+  int64_t label_offset = 0;                 // added to each
+  std::optional<int64_t> accuracy_samples;  // labelled samples that are answered before anything is timed; nullopt: all, 0: none
+  int64_t arrivals = 0;                     // which draw of a random schedule
+  int64_t streams = 1;                      // slots of the Session at least
   std::string affinity = "none";
   DispatchOptions dispatch;
   EndToEndOptions end_to_end;

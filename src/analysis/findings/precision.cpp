@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace deepgap {
 namespace {
@@ -21,7 +22,7 @@ class PrecisionEffect final : public Finding {
   int order() const override { return 40; }
   std::string describe() const override {
     return "Lines that differ in precision alone: the peak throughput of each against that of fp32, with the signal-to-noise ratio and the "
-           "top-1 agreement of its check.";
+           "top-1 agreement of its check, and the accuracy where samples have labels.";
   }
   std::vector<Statement> find(const Evidence& evidence) const override {
     std::vector<Statement> statements;
@@ -51,8 +52,20 @@ class PrecisionEffect final : public Finding {
         statement.detail += fmt::format("; the first class agrees for {}", format_percent(*peak.check->top1_agreement));
       statement.detail += ".";
     }
+    add_accuracy(peak, statement);
     add_share(line, peak, statement);
     return statement;
+  }
+
+  static void add_accuracy(const PointSummary& peak, Statement& statement) {
+    const MetricSummary *accuracy = peak.find("accuracy_top1"), *loss = peak.find("accuracy_loss");
+    if (accuracy == nullptr || loss == nullptr) return;
+    const double points = loss->estimate.value * 100;
+    if (!statement.detail.empty()) statement.detail += " ";
+    statement.detail +=
+        fmt::format("Of {} labelled samples {:.2f} % are answered rightly, ", accuracy->estimate.n, accuracy->estimate.value * 100);
+    statement.detail += points == 0 ? "as many as in fp32."
+                                    : fmt::format("{:.2f} points {} than in fp32.", std::abs(points), points > 0 ? "fewer" : "more");
   }
 
   // A speed of INT8 is none where the engine computes in something else.

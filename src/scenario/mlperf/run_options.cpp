@@ -47,6 +47,21 @@ int64_t official_samples(const std::string& model) {
   return found == samples.end() ? 0 : found->second;
 }
 
+// What the closed division asks of an image classifier: a share of the reference's accuracy on ImageNet.
+double official_accuracy(const std::string& model) {
+  if (model == "resnet50") return 0.99 * 0.7646;
+  if (model == "mobilenet_v1") return 0.98 * 0.7168;
+  return 0;
+}
+
+double accuracy_target(const std::map<std::string, std::string>& options, const std::string& model) {
+  const auto given = options.find("mlperf_accuracy_target");
+  if (given == options.end()) return official_accuracy(model);
+  const auto share = parse_fraction(given->second);
+  if (!share || !(*share > 0 && *share <= 1)) refuse(fmt::format("mlperf_accuracy_target: '{}' is no share such as 75.7%", given->second));
+  return *share;
+}
+
 const std::map<std::string, LoadgenScenario>& scenarios() {
   static const std::map<std::string, LoadgenScenario> names{{"single-stream", LoadgenScenario::single_stream},
                                                             {"multi-stream", LoadgenScenario::multi_stream},
@@ -186,6 +201,7 @@ std::vector<LoadgenOption> loadgen_options() {
       {"mlperf_test", "none, TEST01 (answers compared) or TEST04 (caching looked for)"},
       {"mlperf_model", "Benchmark whose rules hold; left out: the model's name"},
       {"mlperf_samples", "Size of the sample library; left out: the dataset's"},
+      {"mlperf_accuracy_target", "Share of right answers that an accuracy run must reach; left out: the benchmark's"},
       {"mlperf_scale", "Times, counts and samples of the rules times this, 0.01 for a short run, which is no MLPerf result"},
   };
   for (const std::string& key : conf_keys()) {
@@ -264,6 +280,7 @@ LoadgenRunSettings loadgen_run_settings(const std::map<std::string, std::string>
     refuse(fmt::format("mlperf_samples is {}, but the dataset has {} samples", settings.total_sample_count, samples));
   settings.performance_sample_count = std::min(settings.performance_sample_count, settings.total_sample_count);
   check_settings(settings);
+  run.accuracy_target = accuracy_target(options, benchmark);
   run.deviations = deviations_of(run, rules, benchmark);
   return run;
 }

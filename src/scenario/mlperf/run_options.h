@@ -30,6 +30,7 @@ struct LoadgenRunSettings {
   LoadgenSettings settings;
   // Why a result is none by the round's rules, whatever its verdict; empty: nothing is known against it.
   std::vector<std::string> deviations;
+  double accuracy_target = 0;  // share of right answers that an accuracy run must reach; 0: the benchmark is not known or has none
 };
 
 // How many samples a data set that is made up should have: mlperf_samples, else as many as the benchmark's own, else 1024. Throws

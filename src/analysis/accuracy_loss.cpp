@@ -22,7 +22,8 @@ std::optional<double> reference_for(const PointSummary& point, const std::vector
     int64_t count = 0;
     for (const PointSummary* other : references) {
       const bool same_backend = other->point.backend == point.point.backend;
-      const bool same_device = same_backend && other->point.placement == point.point.placement;
+      const bool same_device =
+          same_backend && other->point.placement == point.point.placement && other->identity.device == point.identity.device;
       if ((nearness == 2 && !same_device) || (nearness == 1 && !same_backend)) continue;
       sum += other->find("accuracy_top1")->estimate.value;
       ++count;

@@ -16,9 +16,9 @@ enum class Place { summary, failures };  // which section of a report
 
 struct Statement {
   Tone tone = Tone::result;
-  std::string headline;                // "resnet50: native at batch 16 is fastest, 142.3 items/s"
-  std::string detail;                  // "1.21 times (1.15 to 1.27) that of onnxruntime at its best, batch 8"
-  std::vector<std::string> point_ids;  // the evidence
+  std::string headline;                     // "resnet50: native at batch 16 is fastest, 142.3 items/s"
+  std::string detail;                       // "1.21 times (1.15 to 1.27) that of onnxruntime at its best, batch 8"
+  std::vector<const PointSummary*> points;  // the evidence; of the Results it was drawn from
 };
 
 // What a Finding looks at: the Store and how its Points are arranged.

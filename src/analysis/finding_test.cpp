@@ -21,6 +21,8 @@ struct Made {
   std::map<std::string, double> metrics;  // besides
   int devices = 1;                        // of that kind
   std::map<std::string, std::string> options;
+  std::string device_name;  // as the environment tells it; empty: it does not
+  std::string cpu_model;
 };
 
 void add(ResultsCollector& collector, const Made& made) {
@@ -34,6 +36,8 @@ void add(ResultsCollector& collector, const Made& made) {
     record.point.placement.devices.clear();
     for (int index = 0; index < made.devices; ++index) record.point.placement.devices.push_back({"", made.device, index});
     record.point.options = made.options;
+    if (!made.device_name.empty()) record.environment["gpu.cuda0.name"] = made.device_name;
+    if (!made.cpu_model.empty()) record.environment["cpu.model"] = made.cpu_model;
     for (const auto& [id, value] : made.metrics) record.estimates[id] = {value, {}, {}, 1};
     record.repeat = static_cast<int>(i);
     record.verdict = Verdict::valid;
@@ -72,7 +76,7 @@ TEST(Findings, the_best_engine_is_named_with_the_ratio_and_its_interval) {
   EXPECT_THAT(said[0].headline, HasSubstr("native at batch 8"));
   EXPECT_THAT(said[0].detail, HasSubstr("1.21 times (1."));
   EXPECT_THAT(said[0].detail, HasSubstr("onnxruntime at batch 4"));
-  EXPECT_THAT(said[0].point_ids, SizeIs(2));
+  EXPECT_THAT(said[0].points, SizeIs(2));
 }
 
 TEST(Findings, engines_whose_ratio_may_be_one_are_not_separable) {
@@ -204,7 +208,7 @@ TEST(Findings, a_gpu_that_waits_for_its_host) {
   ASSERT_THAT(said, SizeIs(1));
   EXPECT_EQ(said[0].headline, "resnet50: 1 of 2 points are host-bound");
   EXPECT_THAT(said[0].detail, HasSubstr("idle for 43"));
-  EXPECT_THAT(said[0].point_ids, SizeIs(1));
+  EXPECT_THAT(said[0].points, SizeIs(1));
 }
 
 TEST(Findings, throttling_has_its_share_of_the_time) {
@@ -243,7 +247,7 @@ TEST(Findings, most_items_a_joule) {
   ASSERT_THAT(said, SizeIs(1));
   EXPECT_THAT(said[0].headline, HasSubstr("2.50 items a second and watt with native at batch 32"));
   EXPECT_THAT(said[0].detail, HasSubstr("1.25 times"));
-  EXPECT_THAT(said[0].point_ids, SizeIs(2));
+  EXPECT_THAT(said[0].points, SizeIs(2));
 }
 
 TEST(Findings, counter_and_sampled_power_are_compared_over_long_windows) {
@@ -305,7 +309,7 @@ TEST(Findings, machines_and_versions_that_are_mixed_are_warned_of) {
   ASSERT_THAT(said, SizeIs(3));
   EXPECT_EQ(said[0].headline, "swap: noted in 2 records");
   EXPECT_EQ(said[0].detail, "12 MiB in use");
-  EXPECT_EQ(said[1].headline, "Records of 2 machines are mixed");
+  EXPECT_EQ(said[1].headline, "1 point was measured in 2 machines");
   EXPECT_EQ(said[2].headline, "onnxruntime was measured in 2 versions");
 }
 
@@ -471,7 +475,7 @@ TEST(Findings, several_devices_are_set_against_one) {
   EXPECT_THAT(said[0].detail, HasSubstr("2 devices in one process: 1.90 times"));
   EXPECT_THAT(said[0].detail, HasSubstr("a scaling efficiency of 0.95 (0.9"));
   EXPECT_THAT(said[0].detail, HasSubstr("2 sessions on a device: 1.10 times"));
-  EXPECT_THAT(said[0].point_ids, SizeIs(3));
+  EXPECT_THAT(said[0].points, SizeIs(3));
 }
 
 TEST(Findings, several_devices_name_the_options_they_were_measured_with) {
@@ -519,7 +523,7 @@ TEST(Findings, end_to_end_says_what_sets_the_pace) {
   EXPECT_THAT(said[0].detail, HasSubstr("spends 61 % of its time decoding, 20 % resizing and 18 % in the network"));
   EXPECT_THAT(said[0].detail, HasSubstr("Overlapped, the throughput is 1.80 times"));
   EXPECT_THAT(said[0].detail, HasSubstr("worked for 98 % of the window, the network for 36 %: decoding sets the pace"));
-  EXPECT_THAT(said[0].point_ids, SizeIs(3));
+  EXPECT_THAT(said[0].points, SizeIs(3));
   add(collector, {.batch = 8,
                   .throughputs = {90, 91, 92},
                   .metrics = decoding_for(0.5, 0.95),
@@ -539,6 +543,70 @@ TEST(Findings, end_to_end_says_when_the_network_is_slower_than_alone) {
   ASSERT_THAT(said, SizeIs(1));
   EXPECT_THAT(said[0].detail, HasSubstr("the network sets the pace, slower than alone: they share the CPUs."));
   EXPECT_THAT(said[0].detail, Not(HasSubstr("One stage after the other"))) << "was not measured";
+}
+
+// DEEP-GAP's question.
+TEST(Findings, one_device_over_another_by_precision_and_batch) {
+  ResultsCollector collector;
+  for (const auto& [name, scale] : {std::pair("NVIDIA H100", 1.0), std::pair("NVIDIA H200", 1.4)}) {
+    add(collector, {.batch = 1, .throughputs = {100, 100.1, 100.2}, .device = "cuda", .device_name = name});
+    add(collector, {.batch = 8, .throughputs = {400 * scale, 401 * scale, 402 * scale}, .device = "cuda", .device_name = name});
+    add(collector,
+        {.batch = 8, .throughputs = {900 * scale, 901 * scale}, .precision = "fp16", .threads = 4, .device = "cuda", .device_name = name});
+  }
+  const auto said = find("devices", collector);
+  ASSERT_THAT(said, SizeIs(1));
+  EXPECT_EQ(said[0].headline, "resnet50, native: NVIDIA H200 gives 1.00 to 1.40 times the throughput of NVIDIA H100");
+  EXPECT_THAT(said[0].detail, HasSubstr("fp16: 1.40 (1."));
+  EXPECT_THAT(said[0].detail, HasSubstr("fp32: 1.00 ("));
+  EXPECT_THAT(said[0].detail, HasSubstr("not separable, at batch 1 and 1.40 ("));
+  EXPECT_THAT(said[0].points, SizeIs(6));
+}
+
+TEST(Findings, devices_without_a_common_batch_are_compared_at_their_best) {
+  ResultsCollector collector;
+  add(collector, {.batch = 16, .throughputs = {100, 101}, .device = "cuda", .device_name = "NVIDIA H100"});
+  add(collector, {.batch = 64, .throughputs = {200, 202}, .device = "cuda", .device_name = "NVIDIA H200"});
+  const auto said = find("devices", collector);
+  ASSERT_THAT(said, SizeIs(1));
+  EXPECT_THAT(said[0].detail, HasSubstr("each at its best, batch 64 and 16."));
+}
+
+TEST(Findings, one_device_is_not_compared_with_itself) {
+  ResultsCollector collector;
+  add(collector, {.throughputs = {100, 101}, .device = "cuda", .device_name = "NVIDIA H100"});
+  add(collector, {.throughputs = {100, 101}, .precision = "fp16", .device = "cuda", .device_name = "NVIDIA H100"});
+  add(collector, {.throughputs = {100, 101}, .device = "cuda"});
+  EXPECT_THAT(find("devices", collector), SizeIs(0));
+}
+
+TEST(Findings, precisions_of_several_devices_are_not_mixed) {
+  ResultsCollector collector;
+  add(collector, {.throughputs = {100, 101}, .device = "cuda", .device_name = "NVIDIA H100"});
+  add(collector, {.throughputs = {500, 501}, .precision = "fp16", .device = "cuda", .device_name = "NVIDIA H200"});
+  EXPECT_THAT(find("precision", collector), SizeIs(0));
+}
+
+TEST(Findings, one_device_in_several_machines_is_said) {
+  ResultsCollector collector;
+  add(collector, {.throughputs = {100}, .device = "cuda", .device_name = "NVIDIA H100", .cpu_model = "A CPU 1"});
+  add(collector, {.throughputs = {90}, .device = "cuda", .device_name = "NVIDIA H100", .cpu_model = "B CPU 2"});
+  const auto said = find("machine", collector);
+  ASSERT_THAT(said, SizeIs(1));
+  EXPECT_THAT(said[0].headline, HasSubstr("1 point was measured in 2 machines"));
+  EXPECT_THAT(said[0].detail, HasSubstr("A CPU 1 and B CPU 2"));
+}
+
+TEST(Lines, cards_are_named_by_their_model_and_by_their_index_where_that_is_not_enough) {
+  ResultsCollector collector;
+  add(collector, {.throughputs = {100}, .device = "cuda", .device_name = "NVIDIA H100"});
+  add(collector, {.throughputs = {140}, .device = "cuda", .device_name = "NVIDIA H200"});
+  add(collector, {.throughputs = {10}});
+  const Results results = collector.results();
+  const auto workloads = arrange(results.points);
+  std::vector<std::string> labels;
+  for (const Line& line : workloads.at(0).lines) labels.push_back(line.label);
+  EXPECT_THAT(labels, ::testing::ElementsAre("native \u00b7 H100", "native \u00b7 H200", "native \u00b7 cpu"));
 }
 
 }  // namespace

@@ -82,19 +82,19 @@ std::optional<TenantSet::Sum> TenantSet::work() const {
 }
 
 std::vector<TenantSet> tenant_sets(std::span<const PointSummary> points) {
-  std::map<Point, const PointSummary*> alone;
+  std::map<PointOnDevice, const PointSummary*> alone;
   for (const PointSummary& point : points) {
-    if (point.outcome == Outcome::ok && !tenant_place(point.point)) alone.emplace(point.point, &point);
+    if (point.outcome == Outcome::ok && !tenant_place(point.point)) alone.emplace(point.on_device(), &point);
   }
   std::vector<TenantSet> sets;
-  std::map<std::string, size_t> index;
+  std::map<std::pair<std::string, std::string>, size_t> index;  // by set and device
   for (const PointSummary& point : points) {
     if (point.outcome != Outcome::ok || !tenant_place(point.point)) continue;
-    const auto [place, is_new] = index.emplace(tenant_set(point.point), sets.size());
+    const auto [place, is_new] = index.emplace(std::pair(tenant_set(point.point), point.identity.device), sets.size());
     if (is_new) sets.emplace_back();
     TenantInterference& tenant = sets[place->second].tenants.emplace_back();
     tenant.together = &point;
-    const auto found = alone.find(without_tenants(point.point));
+    const auto found = alone.find({without_tenants(point.point), point.identity.device});
     if (found == alone.end()) continue;
     tenant.alone = found->second;
     tenant.throughput = compare_points(point, *tenant.alone, "throughput");

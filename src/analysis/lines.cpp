@@ -20,15 +20,41 @@ WorkloadKey workload_key(const Point& point) { return {point.model, point.task, 
 
 std::string threads_text(const Point& point) { return std::to_string(point.threads) + (point.threads == 1 ? " thread" : " threads"); }
 
+// How devices are named: a GPU by its model, with its index where the model alone does not tell; the CPU is "cpu" as long as there is one.
+class DeviceNames {
+ public:
+  explicit DeviceNames(std::span<const PointSummary> points) {
+    for (const PointSummary& point : points) {
+      const std::string& device = point.identity.device;
+      if (device.empty()) continue;
+      placements_[device].insert(placement_name(point.point.placement));
+      if (is_cpu(point.point)) cpus_.insert(device);
+    }
+  }
+  std::string of(const PointSummary& point) const {
+    const std::string placement = placement_name(point.point.placement);
+    const auto placements = placements_.find(point.identity.device);
+    if (placements == placements_.end() || (is_cpu(point.point) && cpus_.size() < 2)) return placement;
+    const std::string name = short_device_name(point.identity.device);
+    return placements->second.size() > 1 ? name + " " + placement : name;
+  }
+
+ private:
+  static bool is_cpu(const Point& point) {
+    const auto& devices = point.placement.devices;
+    return std::all_of(devices.begin(), devices.end(), [](const DeviceId& device) { return device.kind == "cpu"; });
+  }
+  std::map<std::string, std::set<std::string>> placements_;
+  std::set<std::string> cpus_;
+};
+
 // What may tell two Lines apart, by name, as a label shows it.
-std::map<std::string, std::string> aspects(const PointSummary& summary) {
+std::map<std::string, std::string> aspects(const PointSummary& summary, const DeviceNames& names) {
   const Point& point = summary.point;
-  std::map<std::string, std::string> aspects{{"1 device", placement_name(point.placement)},
-                                             {"2 precision", point.precision},
-                                             {"3 scenario", point.scenario},
-                                             {"4 threads", threads_text(point)},
-                                             {"6 tenant", summary.tenant},
-                                             {"7 rank", summary.rank == 0 ? "" : "rank " + std::to_string(summary.rank)}};
+  std::map<std::string, std::string> aspects{
+      {"1 device", names.of(summary)}, {"2 precision", point.precision},
+      {"3 scenario", point.scenario},  {"4 threads", threads_text(point)},
+      {"6 tenant", summary.tenant},    {"7 rank", summary.rank == 0 ? "" : "rank " + std::to_string(summary.rank)}};
   for (const auto& [name, value] : point.options) aspects["5 " + name] = name + "=" + value;
   return aspects;
 }
@@ -37,13 +63,13 @@ using Values = std::map<std::string, std::set<std::string>>;
 
 // Aspects that have more than one value (absence is one) within some group of Points.
 template <typename Key>
-std::set<std::string> varying(const std::map<Key, std::vector<const PointSummary*>>& groups) {
+std::set<std::string> varying(const std::map<Key, std::vector<const PointSummary*>>& groups, const DeviceNames& devices) {
   std::set<std::string> names;
   for (const auto& [key, members] : groups) {
     Values values;
     std::map<std::string, size_t> present;
     for (const PointSummary* member : members) {
-      for (const auto& [name, value] : aspects(*member)) {
+      for (const auto& [name, value] : aspects(*member, devices)) {
         values[name].insert(value);
         ++present[name];
       }
@@ -58,21 +84,21 @@ std::set<std::string> varying(const std::map<Key, std::vector<const PointSummary
 bool is_option(const std::string& aspect) { return aspect.starts_with("5 "); }
 
 // What labels need: an option only where it differs among the Lines of one backend, since they begin with the backend's name.
-std::set<std::string> telling_aspects(const std::map<WorkloadKey, std::vector<const PointSummary*>>& groups) {
+std::set<std::string> telling_aspects(const std::map<WorkloadKey, std::vector<const PointSummary*>>& groups, const DeviceNames& devices) {
   std::map<std::pair<WorkloadKey, std::string>, std::vector<const PointSummary*>> by_backend;
   for (const auto& [key, members] : groups) {
     for (const PointSummary* member : members) by_backend[{key, member->point.backend}].push_back(member);
   }
-  std::set<std::string> names = varying(by_backend);
-  for (const std::string& name : varying(groups)) {
+  std::set<std::string> names = varying(by_backend, devices);
+  for (const std::string& name : varying(groups, devices)) {
     if (!is_option(name)) names.insert(name);
   }
   return names;
 }
 
-std::string line_label(const PointSummary& point, const std::set<std::string>& shown) {
+std::string line_label(const PointSummary& point, const std::set<std::string>& shown, const DeviceNames& devices) {
   std::string label = point.point.backend;
-  for (const auto& [name, value] : aspects(point)) {
+  for (const auto& [name, value] : aspects(point, devices)) {
     if (shown.count(name) != 0 && !value.empty()) label += separator + value;
   }
   return label;
@@ -125,14 +151,16 @@ std::vector<Workload> arrange(std::span<const PointSummary> points) {
     groups[workload_key(point.point)].push_back(&point);
     by_model[point.point.model].insert(workload_key(point.point));
   }
-  const auto shown = telling_aspects(groups);
+  const DeviceNames devices(points);
+  const auto shown = telling_aspects(groups, devices);
   std::vector<Workload> workloads;
   for (const auto& [key, members] : groups) {
     Workload& workload = workloads.emplace_back(Workload{members[0]->point, workload_label(members[0]->point, by_model), {}});
-    std::map<std::tuple<Point, std::string, int>, Line> lines;
+    std::map<std::tuple<PointOnDevice, std::string, int>, Line> lines;
     for (const PointSummary* member : members) {
-      Line& line = lines[{line_key(member->point), member->tenant, member->rank}];
-      if (line.points.empty()) line = {line_key(member->point), line_label(*member, shown), {}};
+      const PointOnDevice way{line_key(member->point), member->identity.device};
+      Line& line = lines[{way, member->tenant, member->rank}];
+      if (line.points.empty()) line = {way.point, way.device, line_label(*member, shown, devices), devices.of(*member), {}};
       line.points.push_back(member);
     }
     for (auto& [line_id, line] : lines) {
@@ -154,6 +182,8 @@ std::string label_without(const Line& line, const std::string& aspect) {
 
 std::string label_without_threads(const Line& line) { return label_without(line, threads_text(line.key)); }
 
+std::string label_without_device(const Line& line) { return label_without(line, line.device_label); }
+
 std::string label_without_load(const Line& line) {
   Line shown = line;
   for (const char* name : {"rate", "clients", "peak", "tune"}) {
@@ -166,7 +196,8 @@ std::string label_without_load(const Line& line) {
 std::string point_label(const PointSummary& summary) {
   const Point& point = summary.point;
   std::string label = point.model + separator + point.backend;
-  if (placement_name(point.placement) != "cpu") label += separator + placement_name(point.placement);
+  const std::string place = placement_name(point.placement);
+  if (place != "cpu") label += separator + (summary.identity.device.empty() ? place : short_device_name(summary.identity.device));
   if (point.precision != "fp32") label += separator + point.precision;
   return label + separator + "batch " + std::to_string(point.batch);
 }

@@ -1,7 +1,8 @@
 // How Points fall into pictures and comparisons. A Workload is what is computed: task, model, weights, dataset. Its Lines are the ways it
 // was computed: backend, device, precision, scenario, threads, options. Along a Line only the batch changes.
 // Labels name what differs: the backend always, anything else where some Workload has more than one value of it, so that the same Line
-// has the same label in every picture. Pointers lead into the Points given, which must outlive the result.
+// has the same label in every picture. A GPU is named by its model where the Records tell it, a CPU where there are several. Pointers lead
+// into the Points given, which must outlive the result.
 #pragma once
 
 #include "analysis/point_summary.h"
@@ -13,9 +14,13 @@
 namespace deepgap {
 
 struct Line {
-  Point key;  // of any of its Points, batch 0
+  Point key;           // of any of its Points, batch 0
+  std::string device;  // Identity::device of all of them
   std::string label;
+  std::string device_label;                 // how labels name its devices, whether or not its own does: "H200", "cuda:0"
   std::vector<const PointSummary*> points;  // by batch
+
+  PointOnDevice on_device() const { return {key, device}; }
 
   // The usable Point with the highest throughput, or nullptr.
   const PointSummary* peak() const;
@@ -34,6 +39,7 @@ std::vector<Workload> arrange(std::span<const PointSummary> points);
 // The label without one aspect as it shows it ("fp16", "rate=200"), or without its number of threads: for what is said or drawn over them.
 std::string label_without(const Line& line, const std::string& aspect);
 std::string label_without_threads(const Line& line);
+std::string label_without_device(const Line& line);
 // Without the load that the Line offers (record/load_axis.h) and what a search notes on its runs.
 std::string label_without_load(const Line& line);
 

@@ -1,4 +1,4 @@
-// Lines of a Workload that are alike but for one thing (precision, threads): what a Finding about that thing compares.
+// Lines of a Workload that are alike but for one thing (precision, threads), on the same device: what a Finding about that thing compares.
 #pragma once
 
 #include "analysis/lines.h"
@@ -12,10 +12,10 @@ namespace deepgap {
 // Groups Lines whose keys are equal after `forget` has wiped the one thing; groups of one are left out. In order of the Lines.
 template <typename Forget>
 std::vector<std::vector<const Line*>> lines_alike_but(const Workload& workload, Forget forget) {
-  std::map<Point, std::vector<const Line*>> groups;
+  std::map<PointOnDevice, std::vector<const Line*>> groups;
   for (const Line& line : workload.lines) {
-    Point key = line.key;
-    forget(key);
+    PointOnDevice key = line.on_device();
+    forget(key.point);
     groups[key].push_back(&line);
   }
   std::vector<std::vector<const Line*>> found;

@@ -5,26 +5,22 @@
 #include "record/record_json.h"
 #include "stats/compare.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <iterator>
+#include <tuple>
+#include <utility>
 
 namespace deepgap {
 namespace {
 
-// How a Record's values may be used.
-enum class Use { no, only_if_nothing_else, yes };
-
-Use use_of(const Record& record) {
-  if (record.outcome != Outcome::ok) return Use::no;
-  return record.verdict == Verdict::invalid ? Use::only_if_nothing_else : Use::yes;
-}
-
-// What the usable (or the invalid) Records of a Point say, without everything else that they carry.
+// What the Records of a Point that ran say, without everything else that they carry.
 struct Values {
   int64_t records = 0;
-  bool unstable = false;
+  int64_t unstable = 0, invalid = 0;  // of them
   bool unchecked = false;
   std::map<std::string, std::vector<Estimate>> estimates;  // by Metric id, one a Record
 };
@@ -63,18 +59,18 @@ class Environments {
 
 struct Group {
   PointSummary summary;  // all but metrics, outcome and verdict, which need every Record
-  Values good, invalid;
+  Values values;
 };
 
-void count_outcome(std::vector<OutcomeCount>& outcomes, const Record& record) {
+void count_outcome(std::vector<OutcomeCount>& outcomes, const OutcomeCount& ended) {
   for (OutcomeCount& seen : outcomes) {
-    if (seen.outcome == record.outcome && seen.verdict == record.verdict && seen.reason == record.reason) {
-      ++seen.count;
-      if (seen.stderr_tail.empty()) seen.stderr_tail = record.stderr_tail;
+    if (seen.outcome == ended.outcome && seen.verdict == ended.verdict && seen.reason == ended.reason) {
+      seen.count += ended.count;
+      if (seen.stderr_tail.empty()) seen.stderr_tail = ended.stderr_tail;
       return;
     }
   }
-  outcomes.push_back({record.outcome, record.verdict, record.reason, 1, record.stderr_tail});
+  outcomes.push_back(ended);
 }
 
 void keep_worst_check(std::optional<CheckResult>& worst, const std::optional<CheckResult>& check) {
@@ -82,9 +78,10 @@ void keep_worst_check(std::optional<CheckResult>& worst, const std::optional<Che
   if (!worst || std::pair(check->pass, check->sqnr_db) < std::pair(worst->pass, worst->sqnr_db)) worst = check;
 }
 
-void describe_point(PointSummary& summary, const Record& record, const std::string& id) {
-  summary.point_id = id;
+void describe_point(PointSummary& summary, const Record& record, const Identity& identity) {
+  summary.point_id = point_id(record.point);
   summary.point = record.point;
+  summary.identity = identity;
   summary.tenant = record.tenant;
   summary.rank = record.rank;
   summary.stopping = record.stopping;
@@ -102,7 +99,7 @@ void keep_dispatcher_facts(PointSummary& summary, const Record& record) {
 void add_record(Group& group, const Record& record) {
   PointSummary& summary = group.summary;
   ++summary.records;
-  count_outcome(summary.outcomes, record);
+  count_outcome(summary.outcomes, {record.outcome, record.verdict, record.reason, 1, record.stderr_tail});
   keep_worst_check(summary.check, record.check);
   if (!record.backend_version.empty()) summary.backend_versions.insert(record.backend_version);
   if (!record.study.empty()) summary.studies.insert(record.study);
@@ -114,12 +111,12 @@ void add_record(Group& group, const Record& record) {
   summary.bytes_per_item = std::max(summary.bytes_per_item, record.bytes_per_item);
   summary.first_started_unix_ns = std::min(summary.first_started_unix_ns, record.started_unix_ns);
   summary.last_started_unix_ns = std::max(summary.last_started_unix_ns, record.started_unix_ns);
-  const Use use = use_of(record);
-  if (use == Use::no) return;
+  if (record.outcome != Outcome::ok) return;
   keep_dispatcher_facts(summary, record);
-  Values& values = use == Use::yes ? group.good : group.invalid;
+  Values& values = group.values;
   ++values.records;
-  values.unstable = values.unstable || record.verdict == Verdict::unstable;
+  values.unstable += record.verdict == Verdict::unstable ? 1 : 0;
+  values.invalid += record.verdict == Verdict::invalid ? 1 : 0;
   values.unchecked = values.unchecked || record.unchecked;
   for (const auto& [id, estimate] : record.estimates) {
     if (!std::isfinite(estimate.value)) continue;
@@ -145,6 +142,17 @@ const std::string& reason_of_verdict(const std::vector<OutcomeCount>& outcomes, 
     if (seen.outcome == Outcome::ok && seen.verdict == verdict) return seen.reason;
   }
   return none;
+}
+
+Verdict verdict_of(const Values& values) {
+  if (values.invalid * 2 >= values.records) return Verdict::invalid;
+  return values.unstable + values.invalid > 0 ? Verdict::unstable : Verdict::valid;
+}
+
+// Of a Point whose repeats disagree it says so.
+std::string reason_of(const std::vector<OutcomeCount>& outcomes, const Values& values, Verdict verdict) {
+  if (values.invalid == 0 || values.invalid == values.records) return reason_of_verdict(outcomes, verdict);
+  return fmt::format("{} of {} repeats invalid: {}", values.invalid, values.records, reason_of_verdict(outcomes, Verdict::invalid));
 }
 
 // student_factor, with the common whole degrees of freedom at hand: a Store of many Points asks a million times.
@@ -186,12 +194,11 @@ PointSummary finish(const Group& group) {
   summary.stderr_tail = shown.stderr_tail;
   if (summary.outcome != Outcome::ok) return summary;
 
-  const bool any_good = group.good.records > 0;
-  const Values& used = any_good ? group.good : group.invalid;
+  const Values& used = group.values;
   summary.used = used.records;
   summary.unchecked = used.unchecked;
-  summary.verdict = !any_good ? Verdict::invalid : used.unstable ? Verdict::unstable : Verdict::valid;
-  summary.reason = reason_of_verdict(summary.outcomes, summary.verdict);
+  summary.verdict = verdict_of(used);
+  summary.reason = reason_of(summary.outcomes, used, summary.verdict);
   for (const auto& [id, estimates] : used.estimates) {
     if (auto combined = combine(estimates)) summary.metrics.emplace(id, *combined);
   }
@@ -221,12 +228,62 @@ MeanEstimate moments_of(const Estimate& estimate) {
   return mean;
 }
 
+namespace {
+
+// Records that do not tell their device go to the one that is known; in front of it or behind, as they came.
+void merge(Group& known, const Group& unknown) {
+  PointSummary& into = known.summary;
+  const PointSummary& from = unknown.summary;
+  into.records += from.records;
+  for (const OutcomeCount& ended : from.outcomes) count_outcome(into.outcomes, ended);
+  keep_worst_check(into.check, from.check);
+  into.backend_versions.insert(from.backend_versions.begin(), from.backend_versions.end());
+  into.studies.insert(from.studies.begin(), from.studies.end());
+  into.machines.insert(from.machines.begin(), from.machines.end());
+  into.hosts.insert(from.hosts.begin(), from.hosts.end());
+  if (into.dataset_description.empty()) into.dataset_description = from.dataset_description;
+  into.first_started_unix_ns = std::min(into.first_started_unix_ns, from.first_started_unix_ns);
+  into.last_started_unix_ns = std::max(into.last_started_unix_ns, from.last_started_unix_ns);
+  known.values.records += unknown.values.records;
+  known.values.unstable += unknown.values.unstable;
+  known.values.invalid += unknown.values.invalid;
+  known.values.unchecked = known.values.unchecked || unknown.values.unchecked;
+  for (const auto& [id, estimates] : unknown.values.estimates) {
+    auto& all = known.values.estimates[id];
+    if (id.starts_with("accuracy_")) all.clear();
+    all.insert(all.end(), estimates.begin(), estimates.end());
+  }
+}
+
+// What a group is found by.
+struct GroupKey {
+  Point point;
+  std::string tenant;
+  int rank = 0;
+  std::string device;
+  auto operator<=>(const GroupKey&) const = default;
+  bool same_but_device(const GroupKey& other) const {
+    return std::tie(point, tenant, rank) == std::tie(other.point, other.tenant, other.rank);
+  }
+};
+
+}  // namespace
+
 // Groups are found by comparing Points; the id, a hash of canonical JSON, is made once for each.
 struct PointCollector::State {
   std::vector<Group> groups;
   Environments environments;
-  std::map<std::tuple<Point, std::string, int>, size_t> index;
+  std::map<GroupKey, size_t> index;
   int64_t records = 0;
+
+  // Where the Records of groups[unknown], which tell no device, belong; nullopt: no device of that Point is known, or several are.
+  std::optional<size_t> only_known(std::map<GroupKey, size_t>::const_iterator unknown) const {
+    const auto next = std::next(unknown);  // an empty device sorts first
+    if (next == index.end() || !next->first.same_but_device(unknown->first)) return std::nullopt;
+    const auto third = std::next(next);
+    if (third != index.end() && third->first.same_but_device(unknown->first)) return std::nullopt;
+    return next->second;
+  }
 };
 
 PointCollector::PointCollector() : state_(std::make_unique<State>()) {}
@@ -235,10 +292,14 @@ PointCollector::PointCollector(PointCollector&&) noexcept = default;
 PointCollector& PointCollector::operator=(PointCollector&&) noexcept = default;
 
 void PointCollector::add(const Record& record) {
-  const auto [place, is_new] = state_->index.try_emplace({record.point, record.tenant, record.rank}, state_->groups.size());
-  if (is_new) describe_point(state_->groups.emplace_back().summary, record, point_id(record.point));
+  Identity identity = identity_of(record);
+  const auto [place, is_new] =
+      state_->index.try_emplace({record.point, record.tenant, record.rank, identity.device}, state_->groups.size());
+  if (is_new) describe_point(state_->groups.emplace_back().summary, record, identity);
   Group& group = state_->groups[place->second];
   add_record(group, record);
+  if (!identity.machine.empty()) group.summary.machines.insert(std::move(identity.machine));
+  if (!identity.host.empty()) group.summary.hosts.insert(std::move(identity.host));
   group.summary.environment = state_->environments.common(group.summary.environment, record.environment);
   ++state_->records;
 }
@@ -246,9 +307,22 @@ void PointCollector::add(const Record& record) {
 int64_t PointCollector::records() const { return state_->records; }
 
 std::vector<PointSummary> PointCollector::summaries() const {
+  std::map<size_t, Group> merged;  // the groups that took others in
+  std::set<size_t> moved;          // those others
+  for (auto at = state_->index.begin(); at != state_->index.end(); ++at) {
+    const auto known = at->first.device.empty() ? state_->only_known(at) : std::nullopt;
+    if (!known) continue;
+    moved.insert(at->second);
+    const auto into = merged.emplace(*known, state_->groups[*known]).first;
+    merge(into->second, state_->groups[at->second]);
+  }
   std::vector<PointSummary> summaries;
-  summaries.reserve(state_->groups.size());
-  for (const Group& group : state_->groups) summaries.push_back(finish(group));
+  summaries.reserve(state_->groups.size() - moved.size());
+  for (size_t i = 0; i < state_->groups.size(); ++i) {
+    if (moved.count(i) > 0) continue;
+    const auto own = merged.find(i);
+    summaries.push_back(finish(own == merged.end() ? state_->groups[i] : own->second));
+  }
   add_accuracy_losses(summaries);
   return summaries;
 }

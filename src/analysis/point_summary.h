@@ -1,12 +1,15 @@
 // PointSummary: what all Records of one Point say together. The only form in which findings, reports and `export --by point` see
 // results; whoever walks a Store adds its Records to a PointCollector and drops them, so a large Store costs memory by its Points.
 //
-// Values come from the Records that ran (`ok`) and are not `invalid`; where only invalid ones exist, from those, and the verdict says so.
-// A Point with one `incorrect` Record has no values: an engine that is sometimes wrong has no speed. Repeats are combined at two levels
+// Records are repeats of each other where Point and device are the same (record/identity.h). One that does not tell its device, having
+// failed early, counts with the Point's only known device; where there are several it stands for itself.
+// Values come from all Records that ran (`ok`): leaving out the invalid ones would show what a tail looks like on good days. A Point with
+// one `incorrect` Record has no values: an engine that is sometimes wrong has no speed. Repeats are combined at two levels
 // (stats/compare.h); a Point measured once has the interval within its run, and `over_repeats` is false.
 // Plain values; one thread at a time per collector.
 #pragma once
 
+#include "record/identity.h"
 #include "stats/interval.h"
 
 #include <deepgap/record.h>
@@ -36,8 +39,10 @@ struct OutcomeCount {
 };
 
 struct PointSummary {
-  std::string point_id;
+  std::string point_id;  // of the Point alone: one for each device has the same
   Point point;
+  Identity identity;
+  std::set<std::string> machines, hosts;  // of its Records, as Identity has them; without what they do not tell
   std::string tenant;
   int rank = 0;
 
@@ -46,10 +51,11 @@ struct PointSummary {
   std::vector<OutcomeCount> outcomes;  // distinct, most frequent first
   // The Point's own: `incorrect` when any is, else `ok` when any is, else that of the most frequent ending (interrupted last).
   Outcome outcome = Outcome::ok;
-  Verdict verdict = Verdict::none;  // `unstable` when a used Record is; `invalid` when only invalid ones were there
-  std::string reason;               // of that outcome or verdict; empty when ok, valid and checked
-  bool unchecked = false;           // any used Record is
-  std::string stderr_tail;          // of Records that ended with that outcome
+  // `invalid` when at least half of the used Records are; else `unstable` when any is unstable or invalid.
+  Verdict verdict = Verdict::none;
+  std::string reason;       // of that outcome or verdict; empty when ok, valid and checked
+  bool unchecked = false;   // any used Record is
+  std::string stderr_tail;  // of Records that ended with that outcome
 
   std::map<std::string, MetricSummary> metrics;  // by Metric id
   std::optional<CheckResult> check;              // the one with the lowest SQNR
@@ -65,6 +71,7 @@ struct PointSummary {
 
   const MetricSummary* find(const std::string& metric) const;
   int64_t count(Outcome which) const;  // Records with that outcome
+  PointOnDevice on_device() const { return {point, identity.device}; }
   // Has values that may be compared: ok, and valid or unstable.
   bool usable() const { return outcome == Outcome::ok && (verdict == Verdict::valid || verdict == Verdict::unstable); }
 };

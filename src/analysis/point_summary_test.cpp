@@ -87,19 +87,78 @@ TEST(PointSummary, unstable_is_kept_and_labelled) {
   EXPECT_TRUE(points[0].usable());
 }
 
-TEST(PointSummary, invalid_counts_only_where_nothing_else_is) {
+// Without the runs that missed the bound the tail would be that of the good ones: 14.2 where the five are 14.2 to 15.2.
+TEST(PointSummary, all_repeats_that_ran_count_invalid_ones_too) {
+  std::vector<Record> records;
+  for (const double p99 : {14.2, 14.6, 14.8, 15.2, 15.2}) {
+    Record record = ok_record(100);
+    record.estimates["latency_p99_ms"] = {p99, {}, {}, 1000};
+    record.verdict = p99 > 15 ? Verdict::invalid : Verdict::valid;
+    if (p99 > 15) record.reason = "p99 15.2 ms, over 15 ms";
+    records.push_back(record);
+  }
+  const PointSummary mixed = summarize_points(records).at(0);
+  EXPECT_DOUBLE_EQ(mixed.find("latency_p99_ms")->estimate.value, 14.8);
+  EXPECT_EQ(mixed.used, 5);
+  EXPECT_EQ(mixed.verdict, Verdict::unstable);
+  EXPECT_EQ(mixed.reason, "2 of 5 repeats invalid: p99 15.2 ms, over 15 ms");
+  EXPECT_TRUE(mixed.usable());
+}
+
+TEST(PointSummary, a_point_is_invalid_where_half_of_its_repeats_are) {
   Record invalid = ok_record(500);
   invalid.verdict = Verdict::invalid;
   invalid.reason = "too few queries";
   const auto mixed = summarize_points(std::vector{invalid, ok_record(100)});
-  EXPECT_DOUBLE_EQ(mixed[0].find("throughput")->estimate.value, 100);
-  EXPECT_EQ(mixed[0].verdict, Verdict::valid);
-  EXPECT_EQ(mixed[0].used, 1);
+  EXPECT_DOUBLE_EQ(mixed[0].find("throughput")->estimate.value, 300);
+  EXPECT_EQ(mixed[0].verdict, Verdict::invalid);
+  EXPECT_EQ(mixed[0].reason, "1 of 2 repeats invalid: too few queries");
+  EXPECT_EQ(mixed[0].used, 2);
   const auto alone = summarize_points(std::vector{invalid});
   EXPECT_DOUBLE_EQ(alone[0].find("throughput")->estimate.value, 500);
   EXPECT_EQ(alone[0].verdict, Verdict::invalid);
   EXPECT_EQ(alone[0].reason, "too few queries");
   EXPECT_FALSE(alone[0].usable());
+}
+
+Record on_gpu(double throughput, const std::string& name) {
+  Record record = ok_record(throughput);
+  record.point.placement.devices = {{"", "cuda", 0}};
+  record.environment = {{"cpu.model", "A CPU 1"}};
+  if (!name.empty()) record.environment["gpu.cuda0.name"] = name;
+  return record;
+}
+
+TEST(PointSummary, the_same_point_on_another_device_is_another_result) {
+  const auto points = summarize_points(std::vector{on_gpu(100, "H100"), on_gpu(140, "H200"), on_gpu(102, "H100")});
+  ASSERT_EQ(points.size(), 2u);
+  EXPECT_EQ(points[0].point_id, points[1].point_id);
+  EXPECT_EQ(points[0].identity.device, "H100");
+  EXPECT_DOUBLE_EQ(points[0].find("throughput")->estimate.value, 101);
+  EXPECT_EQ(points[1].identity.device, "H200");
+  EXPECT_DOUBLE_EQ(points[1].find("throughput")->estimate.value, 140);
+}
+
+TEST(PointSummary, a_record_without_its_device_counts_with_the_only_known_one) {
+  Record crashed = on_gpu(0, "");
+  crashed.outcome = Outcome::crashed;
+  const auto one = summarize_points(std::vector{crashed, on_gpu(100, "H100")});
+  ASSERT_EQ(one.size(), 1u);
+  EXPECT_EQ(one[0].records, 2);
+  EXPECT_EQ(one[0].count(Outcome::crashed), 1);
+  EXPECT_EQ(one[0].identity.device, "H100");
+  const auto two = summarize_points(std::vector{crashed, on_gpu(100, "H100"), on_gpu(140, "H200")});
+  ASSERT_EQ(two.size(), 3u);
+  EXPECT_EQ(two[0].outcome, Outcome::crashed);
+  EXPECT_EQ(two[0].identity.device, "");
+}
+
+TEST(PointSummary, machines_around_one_device_are_told) {
+  Record there = on_gpu(100, "H100");
+  there.environment["cpu.model"] = "B CPU 2";
+  const auto points = summarize_points(std::vector{on_gpu(100, "H100"), there});
+  ASSERT_EQ(points.size(), 1u);
+  EXPECT_EQ(points[0].machines, (std::set<std::string>{"A CPU 1", "B CPU 2"}));
 }
 
 TEST(PointSummary, failures_are_counted_beside_values) {

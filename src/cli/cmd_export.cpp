@@ -2,6 +2,7 @@
 #include "analysis/metric.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/stores.h"
 #include "report/export_table.h"
 #include "report/mlperf_tree.h"
 #include "store/store.h"
@@ -18,6 +19,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <unordered_map>
 
 namespace deepgap {
 namespace {
@@ -72,7 +74,7 @@ class ExportOutput {
 class ExportCommand final : public Command {
  public:
   std::string name() const override { return "export"; }
-  std::string describe() const override { return "Write a Store as CSV or JSON, or as a smaller or anonymous Store"; }
+  std::string describe() const override { return "Write Stores as CSV or JSON, or one as a smaller or anonymous Store"; }
   void declare(CLI::App& app) override;
   int run() override;
 
@@ -83,12 +85,13 @@ class ExportCommand final : public Command {
   void write_store() const;
   void write_tree() const;
 
-  std::string store_, format_, by_ = "record", output_, submitter_ = "unnamed";
+  std::vector<std::string> stores_;
+  std::string format_, by_ = "record", output_, submitter_ = "unnamed";
   bool anonymous_ = false, compact_ = false, recompute_ = false;
 };
 
 void ExportCommand::declare(CLI::App& app) {
-  app.add_option("store", store_, "Store to read")->required()->type_name("STORE");
+  app.add_option("store", stores_, "Stores to read; several give the rows of all of them")->required()->type_name("STORE...");
   app.add_option("--format", format_,
                  "csv, json, db for a Store, or mlperf for a submission's tree (docs/mlperf.md); by default what the name of --output "
                  "says, else csv")
@@ -125,39 +128,56 @@ void ExportCommand::check_output(const std::string& format) const {
     throw Error(ErrorKind::usage, "--anonymous is not for --format mlperf, which describes the system: leave it out");
   if (format == "db" && by_ == "point")
     throw Error(ErrorKind::usage, "--by point is about the rows of csv and json; a Store keeps its Records");
+  if (format == "db" && stores_.size() > 1)
+    throw Error(ErrorKind::usage, "a Store is made from one Store: name one, or export the rows of all as csv or json");
   std::error_code ignored;
-  if (!output_.empty() && std::filesystem::equivalent(output_, store_, ignored)) {
-    throw Error(ErrorKind::usage, fmt::format("--output {} is the Store itself: name another file", output_));
+  for (const std::string& store : stores_) {
+    if (!output_.empty() && std::filesystem::equivalent(output_, store, ignored))
+      throw Error(ErrorKind::usage, fmt::format("--output {} is the Store itself: name another file", output_));
   }
 }
 
 // By record_id: it takes all Records to tell.
-std::map<std::string, Estimate> accuracy_losses(const Store& store) {
-  const std::vector<std::string> metrics = store.metric_ids();
+std::map<std::string, Estimate> accuracy_losses(const std::vector<std::string>& paths, const std::vector<std::string>& metrics) {
   if (std::find(metrics.begin(), metrics.end(), "accuracy_top1") == metrics.end()) return {};
   PointCollector points;
-  std::map<Point, std::vector<std::string>> records;
-  store.look([&](const Record& record) {
+  std::map<PointOnDevice, std::vector<std::string>> records;
+  look_at_stores(paths, false, [&](const Store&, const Record& record) {
     points.add(record);
-    if (record.estimates.contains("accuracy_top1")) records[record.point].push_back(record.record_id);
+    if (record.estimates.contains("accuracy_top1")) records[{record.point, identity_of(record).device}].push_back(record.record_id);
   });
   std::map<std::string, Estimate> losses;
   for (const PointSummary& point : points.summaries()) {
     const MetricSummary* loss = point.find("accuracy_loss");
     if (loss == nullptr) continue;
-    for (const std::string& id : records[point.point]) losses.emplace(id, loss->estimate);
+    for (const std::string& id : records[point.on_device()]) losses.emplace(id, loss->estimate);
   }
   return losses;
 }
 
+// What the Stores know of a run besides its Record.
+struct StoreIndex {
+  std::unordered_map<std::string, int64_t> timing_counts;  // by record_id
+  std::vector<std::string> metric_ids;
+};
+
+StoreIndex index_of(const std::vector<std::string>& paths) {
+  StoreIndex index;
+  for (const std::string& path : paths) {
+    const Store store(path, Store::Mode::read);
+    index.timing_counts.merge(store.timing_counts());
+    for (const std::string& id : store.metric_ids()) index.metric_ids.push_back(id);
+  }
+  return index;
+}
+
 void ExportCommand::write_rows(ExportFormat format) const {
-  const Store store(store_, Store::Mode::read);
-  const auto counts = store.timing_counts();
+  const StoreIndex index = index_of(stores_);
   ExportOutput output(output_);
-  ExportWriter writer(format, export_columns(store.metric_ids()), [&](std::string_view text) { output.write(text); });
+  ExportWriter writer(format, export_columns(index.metric_ids), [&](std::string_view text) { output.write(text); });
   PointCollector points;
-  const std::map<std::string, Estimate> losses = by_ == "record" ? accuracy_losses(store) : std::map<std::string, Estimate>();
-  const auto take = [&](const Record& each) {
+  const auto losses = by_ == "record" ? accuracy_losses(stores_, index.metric_ids) : std::map<std::string, Estimate>();
+  look_at_stores(stores_, anonymous_, [&](const Store&, const Record& each) {
     if (by_ == "point") {
       points.add(each);
       return;
@@ -166,20 +186,10 @@ void ExportCommand::write_rows(ExportFormat format) const {
     const auto loss = losses.find(each.record_id);
     if (loss != losses.end()) with_loss.emplace(each).estimates["accuracy_loss"] = loss->second;
     const Record& record = with_loss ? *with_loss : each;
-    const auto count = counts.find(record.record_id);
-    const bool ran = count != counts.end() && (count->second > 0 || record.outcome == Outcome::ok);
+    const auto count = index.timing_counts.find(record.record_id);
+    const bool ran = count != index.timing_counts.end() && (count->second > 0 || record.outcome == Outcome::ok);
     writer.add(record, ran ? std::optional(count->second) : std::nullopt);
-  };
-  if (anonymous_) {
-    Anonymizer anonymizer;
-    store.look([&](const Record& record) { anonymizer.learn(record); });
-    store.each([&](Record&& record) {
-      anonymizer.apply(record);
-      take(record);
-    });
-  } else {
-    store.look(take);
-  }
+  });
   if (by_ == "point") {
     for (const PointSummary& summary : points.summaries()) writer.add(summary);
   }
@@ -188,7 +198,7 @@ void ExportCommand::write_rows(ExportFormat format) const {
 }
 
 void ExportCommand::write_store() const {
-  copy_store(store_, output_, {.compact = compact_, .anonymous = anonymous_, .revise = recompute_ ? recompute_metrics : nullptr});
+  copy_store(stores_.front(), output_, {.compact = compact_, .anonymous = anonymous_, .revise = recompute_ ? recompute_metrics : nullptr});
   const auto bytes = static_cast<double>(std::filesystem::file_size(output_));
   if (compact_ && bytes > committable_bytes) {
     fmt::print(stderr, "deepgap: note: {} has {}, more than the 5 MB that are good to commit\n", output_, format_bytes(bytes));
@@ -199,10 +209,10 @@ void ExportCommand::write_tree() const {
   const bool plain = !submitter_.empty() && submitter_.find('/') == std::string::npos && !submitter_.starts_with('.');
   if (!plain) throw Error(ErrorKind::usage, fmt::format("--submitter '{}' cannot be a folder's name", submitter_));
   MlperfRuns runs;
-  Store(store_, Store::Mode::read).look([&](const Record& record) { runs.add(record); });
+  look_at_stores(stores_, false, [&](const Store&, const Record& record) { runs.add(record); });
   if (runs.empty())
-    throw Error(ErrorKind::input,
-                fmt::format("{} has no MLPerf run with logs: measure with deepgap run --mlperf ROUND --mlperf-log DIR", store_));
+    throw Error(ErrorKind::input, fmt::format("{} has no MLPerf run with logs: measure with deepgap run --mlperf ROUND --mlperf-log DIR",
+                                              store_names(stores_)));
   for (const std::string& note : write_mlperf_tree(runs, {output_, submitter_})) fmt::print(stderr, "deepgap: note: {}\n", note);
 }
 

@@ -1,8 +1,8 @@
-// deepgap report: a Store as one HTML or Markdown document.
+// deepgap report: one or several Stores as one HTML or Markdown document.
 #include "base/file.h"
 #include "cli/command.h"
+#include "cli/stores.h"
 #include "report/report.h"
-#include "store/store.h"
 
 #include <deepgap/error.h>
 
@@ -16,11 +16,11 @@ namespace {
 class ReportCommand final : public Command {
  public:
   std::string name() const override { return "report"; }
-  std::string describe() const override { return "Make an HTML or Markdown report from a Store"; }
+  std::string describe() const override { return "Make an HTML or Markdown report from one or several Stores"; }
 
   void declare(CLI::App& app) override {
-    app.add_option("store", store_, "Store to report on")->type_name("STORE")->required();
-    app.add_option("-o,--output", output_, "File to write; left out: the Store's name with .html or .md; - is standard output")
+    app.add_option("store", stores_, "Stores to report on, as one")->type_name("STORE...")->required();
+    app.add_option("-o,--output", output_, "File to write; left out: the first Store's name with .html or .md; - is standard output")
         ->type_name("FILE");
     app.add_option("--format", format_, "html or md; left out: by the name of --output, else html")->type_name("FORMAT");
     app.add_option("--title", title_, "Title of the report; left out: from the studies in the Store")->type_name("TEXT");
@@ -30,16 +30,16 @@ class ReportCommand final : public Command {
   int run() override {
     const std::string format = chosen_format();
     const Results results = collect();
-    const ReportOptions options{title_.empty() ? default_title(results) : title_,
-                                anonymous_ ? "" : std::filesystem::path(store_).filename().string()};
+    const ReportOptions options{title_.empty() ? default_title(results) : title_, anonymous_ ? "" : store_names(stores_)};
     const std::string text = format == "md" ? markdown_report(results, options) : html_report(results, options);
     if (output_ == "-") {
       fmt::print("{}", text);
       return exit_ok;
     }
-    const std::string path = output_.empty() ? std::filesystem::path(store_).replace_extension(format).string() : output_;
-    if (std::filesystem::exists(path) && std::filesystem::equivalent(path, store_)) {
-      throw Error(ErrorKind::usage, fmt::format("--output {} is the Store itself; name another file", path));
+    const std::string path = output_.empty() ? std::filesystem::path(stores_.front()).replace_extension(format).string() : output_;
+    for (const std::string& store : stores_) {
+      if (std::filesystem::exists(path) && std::filesystem::equivalent(path, store))
+        throw Error(ErrorKind::usage, fmt::format("--output {} is the Store itself; name another file", path));
     }
     write_file_atomic(path, text);
     fmt::print("{}\n", path);
@@ -62,19 +62,8 @@ class ReportCommand final : public Command {
   }
 
   Results collect() const {
-    const Store store(store_, Store::Mode::read);
     ResultsCollector collector;
-    if (!anonymous_) {
-      store.look([&](const Record& record) { collector.add(record); });
-      return collector.results();
-    }
-    // A name may be given away by a later Record than the one that hides it: two passes.
-    Anonymizer anonymizer;
-    store.look([&](const Record& record) { anonymizer.learn(record); });
-    store.each([&](Record&& record) {
-      anonymizer.apply(record);
-      collector.add(record);
-    });
+    look_at_stores(stores_, anonymous_, [&](const Store&, const Record& record) { collector.add(record); });
     return collector.results();
   }
 
@@ -85,7 +74,8 @@ class ReportCommand final : public Command {
     return *results.studies.begin();
   }
 
-  std::string store_, output_, format_, title_;
+  std::vector<std::string> stores_;
+  std::string output_, format_, title_;
   bool anonymous_ = false;
 };
 

@@ -92,6 +92,14 @@ Cell memory_gib(const ExportRow& row) {
   return static_cast<double>(*bytes) / (int64_t{1} << 30);
 }
 
+// MLPerf's figure per processor. Not kept in Records: it is the Point's throughput over the Point's devices.
+Cell throughput_per_device(const ExportRow& row) {
+  const Cell throughput = estimate(*row.record, "throughput", Part::value);
+  const auto devices = static_cast<double>(row.record->point.placement.devices.size());
+  const auto* value = std::get_if<double>(&throughput);
+  return value == nullptr || devices == 0 ? Cell() : number(*value / devices);
+}
+
 template <typename T>
 ExportColumn of_check(std::string name, T CheckResult::*member) {
   return of_record(std::move(name), [member](const Record& r) -> Cell {
@@ -198,6 +206,9 @@ void add_origin_columns(Columns& c) {
   c.push_back(of_record("timings_dropped", [](const Record& r) { return Cell(r.timings_dropped); }));
   c.push_back({"repeats", [](const ExportRow& row) { return optional(row.repeats); }});
   c.push_back({"records", [](const ExportRow& row) { return optional(row.records); }});
+  c.push_back({"device_name", [](const ExportRow& row) { return text(row.identity.device); }});
+  c.push_back({"machine", [](const ExportRow& row) { return text(row.identity.machine); }});
+  c.push_back({"throughput_per_device", throughput_per_device});
   c.push_back(of_record("stderr_tail", [](const Record& r) { return r.stderr_tail.empty() ? Cell() : text(printable(r.stderr_tail)); }));
 }
 

@@ -122,6 +122,7 @@ void ExportWriter::add(const Record& record, std::optional<int64_t> timings) {
   row.record = &record;
   row.environment = &record.environment;
   row.point_id = id_of(record.point);
+  row.identity = identity_of(record);
   row.timings = timings;
   add(row);
 }
@@ -132,6 +133,7 @@ void ExportWriter::add(const PointSummary& summary) {
   row.record = &record;
   row.environment = summary.environment ? summary.environment.get() : &record.environment;
   row.point_id = summary.point_id;
+  row.identity = {summary.identity.device, join({summary.machines.begin(), summary.machines.end()}, "; ")};
   row.of_point = true;
   row.repeats = summary.used;
   row.records = summary.records;

@@ -27,6 +27,7 @@ struct ExportRow {
   const Record* record = nullptr;
   const Facts* environment = nullptr;
   std::string point_id;
+  Identity identity;
   bool of_point = false;                    // then record_id, repeat, sweep and run_id have no value, nor has what its Records do not share
   std::optional<int64_t> timings;           // raw timings of the run
   std::optional<int64_t> repeats, records;  // of a Point: behind the values, and all

@@ -32,8 +32,10 @@ std::string lede(const Results& results) {
   const auto models = distinct(results.points, [](const auto& p) { return p.point.model; });
   const auto backends = distinct(results.points, [](const auto& p) { return p.point.backend; });
   std::string text = fmt::format("{} with {}", list_of(models, 8), list_of(backends, 8));
-  const std::string cpu = only_value(results.environment, "cpu.model");
-  if (!cpu.empty()) text += " on " + cpu;
+  std::vector<std::string> devices = distinct(results.points, [](const auto& p) { return p.identity.device; });
+  std::erase(devices, "");
+  if (devices.empty()) devices = {only_value(results.environment, "cpu.model")};  // a Store of refusals
+  if (!devices.front().empty()) text += " on " + list_of(devices, 4);
   return text + ", measured " + when(results) + ".";
 }
 
@@ -54,6 +56,7 @@ std::string header_section(const View& view, const ReportOptions& options) {
           stat("with a usable value", usable) + stat("of them unstable", unstable) + stat("without", results.points.size() - usable) +
           "</dl>";
   html += "<nav aria-label=\"Contents\"><a href=\"#summary\">Summary</a><a href=\"#pictures\">Pictures</a>" +
+          std::string(has_devices_section(view) ? "<a href=\"#devices\">Devices</a>" : "") +
           std::string(has_load_section(view) ? "<a href=\"#load\">Load</a>" : "") +
           std::string(has_dispatcher_section(view) ? "<a href=\"#dispatcher\">Batches and queue</a>" : "") +
           std::string(has_stages_section(view) ? "<a href=\"#stages\">End to end</a>" : "") +

@@ -27,7 +27,7 @@ struct Loaded {
 // What Points share that lie on one curve.
 struct Sweep {
   Point key;
-  std::string tenant;
+  std::string device, tenant;
   bool peak_search = false;
   auto operator<=>(const Sweep&) const = default;
 };
@@ -44,7 +44,7 @@ Sweeps sweeps_of(const Workload& workload) {
     for (const PointSummary* point : line.points) {
       const auto load = load_of(point->point);
       if (point->outcome != Outcome::ok || !load) continue;
-      Sweep sweep{without_load(point->point), point->tenant, is_peak_run(*point)};
+      Sweep sweep{without_load(point->point), line.device, point->tenant, is_peak_run(*point)};
       for (const char* search : {"peak", "tune"}) sweep.key.options.erase(search);
       sweeps[sweep].push_back({&line, point, *load, all_held(*point)});
     }

@@ -191,6 +191,26 @@ TEST(HtmlReport, sets_tenants_beside_themselves_alone) {
   EXPECT_EQ(first_imbalance(html), "");
 }
 
+TEST(HtmlReport, one_point_on_two_devices_has_two_rows_and_says_which) {
+  std::vector<Record> records;
+  for (const auto& [name, throughput] : {std::pair("NVIDIA H100", 100.0), std::pair("NVIDIA H200", 140.0)}) {
+    Record record = example_study().front();
+    record.point.placement.devices = {{"", "cuda", 0}};
+    record.environment["gpu.cuda0.name"] = name;
+    record.estimates["throughput"] = {throughput, throughput - 1, throughput + 1, 100};
+    records.push_back(record);
+  }
+  const std::string html = html_of(records);
+  const std::string id = collect(records).points.at(0).point_id;
+  EXPECT_EQ(occurrences(html, "id=\"p-" + id + "\""), 1u);
+  EXPECT_EQ(occurrences(html, "id=\"p-" + id + "-2\""), 1u);
+  EXPECT_THAT(html, HasSubstr("on NVIDIA H100 and NVIDIA H200, measured"));
+  EXPECT_THAT(html, HasSubstr("<td>NVIDIA H200</td>"));
+  EXPECT_THAT(html, HasSubstr("native \u00b7 H200, batch 1</a>")) << "points are named, not by their hash";
+  EXPECT_THAT(html, HasSubstr("NVIDIA H200 over NVIDIA H100</h3>"));
+  EXPECT_EQ(first_imbalance(html), "");
+}
+
 TEST(HtmlReport, has_a_row_for_every_point_and_three_charts_for_every_model) {
   const std::string html = html_of(example_study());
   const Results results = collect(example_study());

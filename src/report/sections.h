@@ -13,6 +13,8 @@ namespace deepgap {
 std::string header_section(const View& view, const ReportOptions& options);
 std::string summary_section(const View& view);
 std::string pictures_section(const View& view);
+std::string devices_section(const View& view);
+bool has_devices_section(const View& view);
 std::string load_section(const View& view);
 bool has_load_section(const View& view);
 std::string dispatcher_section(const View& view);

@@ -20,26 +20,28 @@ std::string tone_class(Tone tone) {
   return names[static_cast<size_t>(tone)];
 }
 
-// Links to the rows that show it, as far as the table has them.
-std::string evidence(const View& view, const std::vector<std::string>& ids) {
+// Links to the rows that show it, as far as the table has them. What all of them share is said once, in front.
+std::string evidence(const View& view, const std::vector<const PointSummary*>& points) {
   constexpr size_t most = 6;
-  std::string links;
-  size_t shown = 0;
-  for (const std::string& id : ids) {
-    if (shown == most || view.row_ids.count(id) == 0) continue;
-    links += fmt::format("{}<a href=\"#p-{}\">{}</a>", shown == 0 ? "" : ", ", html_escaped(id), html_escaped(id.substr(0, 6)));
-    ++shown;
+  std::vector<const PointSummary*> linked;
+  for (const PointSummary* point : points) {
+    if (linked.size() < most && view.anchors.count(point) > 0) linked.push_back(point);
   }
-  if (shown == 0) return {};
-  if (ids.size() > shown) links += fmt::format(" and {} more", ids.size() - shown);
-  return fmt::format("<p class=\"evidence\">{} {}</p>", ids.size() == 1 ? "point" : "points", links);
+  if (linked.empty()) return {};
+  const std::vector<std::string> names = point_names(view, linked);
+  std::string links;
+  for (size_t i = 0; i < linked.size(); ++i) {
+    links += fmt::format("{}<a href=\"#{}\">{}</a>", i == 0 ? "" : ", ", html_escaped(view.anchors.at(linked[i])), html_escaped(names[i]));
+  }
+  if (points.size() > linked.size()) links += fmt::format(" and {} more", points.size() - linked.size());
+  return fmt::format("<p class=\"evidence\">See {}</p>", links);
 }
 
 std::string item(const View& view, const Statement& statement) {
   return fmt::format("<li class=\"{}\"><p class=\"head\">{}{}</p>{}{}</li>", tone_class(statement.tone), tone_word(statement.tone),
                      html_escaped(statement.headline),
                      statement.detail.empty() ? "" : "<p class=\"detail\">" + html_escaped(shortened(statement.detail, 1500)) + "</p>",
-                     evidence(view, statement.point_ids));
+                     evidence(view, statement.points));
 }
 
 // The most frequent causes; all of them have a section of their own.

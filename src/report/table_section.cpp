@@ -41,7 +41,7 @@ std::string cell(const Column& column, const PointSummary& point) {
 }
 
 std::string row(const View& view, const PointSummary& point) {
-  std::string html = "<tr id=\"p-" + html_escaped(point.point_id) + "\"";
+  std::string html = "<tr id=\"" + html_escaped(view.anchors.at(&point)) + "\"";
   if (point.outcome != Outcome::ok) {
     html += " class=\"failed\"";
   } else if (point.verdict != Verdict::valid) {

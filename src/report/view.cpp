@@ -15,6 +15,10 @@
 namespace deepgap {
 namespace {
 
+std::string device_text(const PointSummary& point) {
+  return point.identity.device.empty() ? placement_name(point.point.placement) : point.identity.device;
+}
+
 // A property of a Point that is a column only where it differs.
 struct Property {
   const char* name;
@@ -24,7 +28,8 @@ struct Property {
 
 constexpr Property properties[] = {
     {"task", false, [](const PointSummary& p) { return p.point.task; }},
-    {"device", false, [](const PointSummary& p) { return placement_name(p.point.placement); }},
+    {"device", false, [](const PointSummary& p) { return device_text(p); }},
+    {"placement", false, [](const PointSummary& p) { return p.identity.device.empty() ? "" : placement_name(p.point.placement); }},
     {"precision", false, [](const PointSummary& p) { return p.point.precision; }},
     {"scenario", false, [](const PointSummary& p) { return p.point.scenario; }},
     {"threads", true, [](const PointSummary& p) { return std::to_string(p.point.threads); }},
@@ -140,6 +145,15 @@ void choose_columns(View& view) {
   add_result_columns(view.results, view.columns);
 }
 
+// Rows of one Point on several devices have one point_id.
+void choose_anchors(View& view) {
+  std::map<std::string, int> used;
+  for (const PointSummary* row : view.rows) {
+    const int number = ++used[row->point_id];
+    view.anchors.emplace(row, fmt::format("p-{}{}", row->point_id, number == 1 ? "" : fmt::format("-{}", number)));
+  }
+}
+
 void choose_styles(View& view) {
   std::set<std::string> labels;
   for (const Workload& workload : view.workloads) {
@@ -154,22 +168,35 @@ void choose_styles(View& view) {
 }  // namespace
 
 View make_view(const Results& results) {
-  View view{results, arrange(results.points), {}, {}, {}, {}, {}, {}};
+  View view{results, arrange(results.points), {}, {}, {}, {}, {}, {}, {}};
   view.findings = all_findings({results, view.workloads});
   for (const Workload& workload : view.workloads) {
     for (const Line& line : workload.lines) {
       for (const PointSummary* point : line.points) {
         if (view.rows.size() < report_caps.rows) view.rows.push_back(point);
+        view.line_labels.emplace(point, line.label);
       }
     }
   }
   for (const PointSummary& point : results.points) {
     if (tenant_place(point.point) && view.rows.size() < report_caps.rows) view.rows.push_back(&point);  // they are in no Workload
   }
-  for (const PointSummary* row : view.rows) view.row_ids.insert(row->point_id);
+  choose_anchors(view);
   choose_columns(view);
   choose_styles(view);
   return view;
+}
+
+std::vector<std::string> point_names(const View& view, const std::vector<const PointSummary*>& points) {
+  const bool one_model = std::all_of(points.begin(), points.end(), [&](const auto* p) { return p->point.model == points[0]->point.model; });
+  std::vector<std::string> names;
+  for (const PointSummary* point : points) {
+    const auto line = view.line_labels.find(point);
+    std::string name = one_model ? "" : point->point.model + " \u00b7 ";
+    name += line != view.line_labels.end() ? line->second : tenant_place(point->point) ? tenant_name(point->point) : point->point.backend;
+    names.push_back(fmt::format("{}, batch {}", name, point->point.batch));
+  }
+  return names;
 }
 
 std::vector<ShownLine> shown_lines(const View& view, const Workload& workload, size_t& left_out) {

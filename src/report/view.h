@@ -38,13 +38,18 @@ struct View {
   const Results& results;
   std::vector<Workload> workloads;
   std::vector<FindingStatements> findings;
-  std::vector<const PointSummary*> rows;  // of the table, at most report_caps.rows
-  std::set<std::string> row_ids;          // that can be linked to
-  std::map<std::string, int> styles;      // of Lines by label, the same in every picture where there are few enough
+  std::vector<const PointSummary*> rows;                   // of the table, at most report_caps.rows
+  std::map<const PointSummary*, std::string> anchors;      // of the rows, to link to
+  std::map<const PointSummary*, std::string> line_labels;  // of the Points that are in a Workload
+  std::map<std::string, int> styles;                       // of Lines by label, the same in every picture where there are few enough
   std::vector<Column> columns;
   std::string constants;  // what all Points share, in words: "device cpu, precision fp32"
 };
 View make_view(const Results& results);
+
+// What to call each of these Points: by its Line's label and its batch, with the model where they are of several, so that no two look alike
+// that are not.
+std::vector<std::string> point_names(const View& view, const std::vector<const PointSummary*>& points);
 
 // A picture's Lines: the fastest ones, with their styles; `left_out` counts the others.
 struct ShownLine {

@@ -104,6 +104,7 @@ void add_resources(Record& record, const Record& rank) {
   if (record.host_memory_peak_bytes && rank.host_memory_peak_bytes) *record.host_memory_peak_bytes += *rank.host_memory_peak_bytes;
   record.timings_dropped += rank.timings_dropped;
   record.warmup_queries += rank.warmup_queries;
+  record.environment.insert(rank.environment.begin(), rank.environment.end());  // each saw its own devices alone
   for (const Series& series : rank.series) {
     const bool known = std::any_of(record.series.begin(), record.series.end(),
                                    [&](const Series& s) { return s.probe == series.probe && s.name == series.name; });

@@ -63,8 +63,8 @@ class BatchPeak final : public Finding {
     Statement statement;
     for (const Sweep& sweep : sweeps) {
       enough.insert(sweep.enough->point.batch);
-      statement.point_ids.push_back(sweep.enough->point_id);
-      if (sweep.peak != sweep.enough) statement.point_ids.push_back(sweep.peak->point_id);
+      statement.points.push_back(sweep.enough);
+      if (sweep.peak != sweep.enough) statement.points.push_back(sweep.peak);
     }
     const auto throughput = [](const Sweep& sweep) { return sweep.peak->find("throughput")->estimate.value; };
     std::vector<Sweep> fastest_first = sweeps;

@@ -63,13 +63,13 @@ class BestEngine final : public Finding {
     Statement statement;
     statement.headline = fmt::format("{}: {} items/s with {} at batch {}", workload.label,
                                      format_estimate(best.point->find("throughput")->estimate), best.line->label, best.point->point.batch);
-    statement.point_ids.push_back(best.point->point_id);
+    statement.points.push_back(best.point);
     std::vector<std::string> words;
     for (const Peak& rival : rivals_of(peaks)) {
       const auto comparison = compare_points(*best.point, *rival.point, "throughput");
       if (!comparison) continue;
       words.push_back(comparison_words(*comparison, fmt::format("{} at batch {}", rival.line->label, rival.point->point.batch)));
-      statement.point_ids.push_back(rival.point->point_id);
+      statement.points.push_back(rival.point);
     }
     if (words.empty()) {
       statement.detail = "Nothing else ran this model to compare it with.";

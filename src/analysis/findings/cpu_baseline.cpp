@@ -57,10 +57,10 @@ class CpuBaseline final : public Finding {
     const auto ratio = compare_points(*gpu.point, *cpu.point, "throughput");
     if (!ratio) return;
     Statement statement;
-    statement.headline =
-        fmt::format("{}: the GPU gives {} times the throughput of the CPU", workload.label, format_ratio(ratio->ratio, ratio->interval));
+    statement.headline = fmt::format("{}: {} gives {} times the throughput of the CPU", workload.label,
+                                     gpu.line->device.empty() ? "the GPU" : gpu.line->device, format_ratio(ratio->ratio, ratio->interval));
     statement.detail = fmt::format("{} against {}.", where(gpu), where(cpu));
-    statement.point_ids = {gpu.point->point_id, cpu.point->point_id};
+    statement.points = {gpu.point, cpu.point};
     const Peak gpu_fp32 = fastest(workload, false, "fp32"), cpu_fp32 = fastest(workload, true, "fp32");
     const bool other = gpu_fp32.point != gpu.point || cpu_fp32.point != cpu.point;
     if (gpu_fp32.point != nullptr && cpu_fp32.point != nullptr && other) {

@@ -24,11 +24,11 @@ double value(const PointSummary& point, const std::string& metric) {
 std::string mode_of(const PointSummary& point) { return option_of(point.point, "end_to_end", "off"); }
 
 // Points that differ in these options and the batch alone.
-Point key_of(Point point) {
-  point.options.erase("end_to_end");
-  point.options.erase("decode_threads");
-  point.batch = 0;
-  return point;
+PointOnDevice key_of(PointOnDevice key) {
+  key.point.options.erase("end_to_end");
+  key.point.options.erase("decode_threads");
+  key.point.batch = 0;
+  return key;
 }
 
 class EndToEndPace final : public Finding {
@@ -53,11 +53,11 @@ class EndToEndPace final : public Finding {
  private:
   using Points = std::vector<const PointSummary*>;
 
-  static std::map<Point, Points> alike(const Workload& workload) {
-    std::map<Point, Points> groups;
+  static std::map<PointOnDevice, Points> alike(const Workload& workload) {
+    std::map<PointOnDevice, Points> groups;
     for (const Line& line : workload.lines) {
       for (const PointSummary* point : line.points) {
-        if (point->usable() && point->find("throughput") != nullptr) groups[key_of(point->point)].push_back(point);
+        if (point->usable() && point->find("throughput") != nullptr) groups[key_of(point->on_device())].push_back(point);
       }
     }
     return groups;
@@ -83,15 +83,15 @@ class EndToEndPace final : public Finding {
     Statement statement;
     statement.headline = fmt::format("{}, {}, batch {}: {} items/s end to end", workload.label, label_of(workload, best), best.point.batch,
                                      format_estimate(pace));
-    statement.point_ids = {best.point_id};
+    statement.points = {&best};
     if (alone != nullptr) {
       statement.headline += fmt::format(", {} of the network alone", format_percent(pace.value / value(*alone, "throughput")));
       statement.detail = fmt::format("The network alone does {} items/s. ", format_estimate(alone->find("throughput")->estimate));
-      statement.point_ids.push_back(alone->point_id);
+      statement.points.push_back(alone);
     }
     if (serial != nullptr) {
       statement.detail += shares(*serial);
-      if (serial != &best) statement.point_ids.push_back(serial->point_id);
+      if (serial != &best) statement.points.push_back(serial);
     }
     if (mode_of(best) == "overlapped") {
       const auto gain = serial == nullptr ? std::nullopt : compare_points(best, *serial, "throughput");

@@ -22,14 +22,14 @@ class EnergyAgreement final : public Finding {
            "3 %.";
   }
   std::vector<Statement> find(const Evidence& evidence) const override {
-    std::vector<std::string> apart, all;
+    std::vector<const PointSummary*> apart, all;
     const PointSummary* worst = nullptr;
     double most = 0;
     for (const PointSummary& point : evidence.results.points) {
       const auto difference = difference_of(point);
       if (!difference) continue;
-      all.push_back(point.point_id);
-      if (std::abs(*difference) > most_apart) apart.push_back(point.point_id);
+      all.push_back(&point);
+      if (std::abs(*difference) > most_apart) apart.push_back(&point);
       if (worst == nullptr || std::abs(*difference) > std::abs(most)) {
         worst = &point;
         most = *difference;

@@ -22,7 +22,7 @@ struct Cause {
 };
 struct Extent {
   int64_t records = 0;
-  std::vector<std::string> point_ids;
+  std::vector<const PointSummary*> points;
   std::set<std::string> models, backends;
   std::string stderr_tail;  // of the first that has one
 };
@@ -67,7 +67,7 @@ class Failures final : public Finding {
         if (seen.outcome == Outcome::ok) continue;
         Extent& extent = causes[{seen.outcome, seen.reason}];
         extent.records += seen.count;
-        extent.point_ids.push_back(point.point_id);
+        extent.points.push_back(&point);
         extent.models.insert(point.point.model);
         extent.backends.insert(point.point.backend);
         if (extent.stderr_tail.empty()) extent.stderr_tail = seen.stderr_tail;
@@ -83,9 +83,9 @@ class Failures final : public Finding {
  private:
   static Statement statement(const Cause& cause, Extent extent) {
     const bool intended = cause.outcome == Outcome::skipped || cause.outcome == Outcome::refused || cause.outcome == Outcome::interrupted;
-    Statement statement{intended ? Tone::note : Tone::failure, {}, cause.reason, std::move(extent.point_ids)};
+    Statement statement{intended ? Tone::note : Tone::failure, {}, cause.reason, std::move(extent.points)};
     const auto listed = [](const std::set<std::string>& names) { return list_of({names.begin(), names.end()}, 4); };
-    const auto points = static_cast<int64_t>(statement.point_ids.size());
+    const auto points = static_cast<int64_t>(statement.points.size());
     statement.headline = fmt::format("{} on {} {}: {} of {}", listed(extent.models), listed(extent.backends), words_for(cause.outcome),
                                      count_of(extent.records, "record", "records"), count_of(points, "point", "points"));
     if (statement.detail.empty()) statement.detail = "No reason was recorded.";

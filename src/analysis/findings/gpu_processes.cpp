@@ -15,17 +15,17 @@ class GpuProcesses final : public Finding {
   int order() const override { return 82; }
   std::string describe() const override { return "Points during which the driver listed another process on their GPU."; }
   std::vector<Statement> find(const Evidence& evidence) const override {
-    std::vector<std::string> ids;
+    std::vector<const PointSummary*> found;
     for (const PointSummary& point : evidence.results.points) {
       const MetricSummary* others = point.find("gpu_other_processes");
       if (tenant_place(point.point)) continue;  // beside others because it was asked for
-      if (others != nullptr && others->estimate.value > 0) ids.push_back(point.point_id);
+      if (others != nullptr && others->estimate.value > 0) found.push_back(&point);
     }
-    if (ids.empty()) return {};
+    if (found.empty()) return {};
     return {
         {Tone::warning,
-         fmt::format("{} measured while other processes were on the GPU", count_of(static_cast<int64_t>(ids.size()), "point", "points")),
-         "Speed, memory and energy are those of all of them together.", ids}};
+         fmt::format("{} measured while other processes were on the GPU", count_of(static_cast<int64_t>(found.size()), "point", "points")),
+         "Speed, memory and energy are those of all of them together.", found}};
   }
 };
 

@@ -53,7 +53,7 @@ class HostBound final : public Finding {
     statement.headline = fmt::format("{}: {} of {} points are host-bound", workload.label, waiting.idle.size(), waiting.known);
     statement.detail = fmt::format("The most is {}: its GPU is idle for {} of the time.", point_label(worst),
                                    format_percent(worst.find("device_idle_share")->estimate.value));
-    for (const PointSummary* point : waiting.idle) statement.point_ids.push_back(point->point_id);
+    for (const PointSummary* point : waiting.idle) statement.points.push_back(point);
     return statement;
   }
 };

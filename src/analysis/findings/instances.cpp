@@ -67,18 +67,17 @@ class InstanceScaling final : public Finding {
     const auto throughput = [](const Line* line) { return line->peak()->find("throughput")->estimate.value; };
     const Line& best = **std::max_element(lines.begin(), lines.end(), [&](auto* a, auto* b) { return throughput(a) < throughput(b); });
     Statement statement;
-    statement.headline = fmt::format("{}, {}: fastest with {}", workload.label, label_without(one, placement_name(one.key.placement)),
-                                     place_words(best.key));
-    statement.point_ids = {best.peak()->point_id};
+    statement.headline = fmt::format("{}, {}: fastest with {}", workload.label, label_without_device(one), place_words(best.key));
+    statement.points = {best.peak()};
     std::vector<std::string> sentences;
     for (const Line* line : lines) {
       if (line == &one) continue;
-      if (line != &best) statement.point_ids.push_back(line->peak()->point_id);
+      if (line != &best) statement.points.push_back(line->peak());
       if (const std::string words = sentence(*line, one); !words.empty()) sentences.push_back(words);
     }
     if (const std::string words = not_separable(lines, best, one); !words.empty()) sentences.push_back(words);
     statement.detail = join(sentences, " ");
-    if (&best != &one) statement.point_ids.push_back(one.peak()->point_id);
+    if (&best != &one) statement.points.push_back(one.peak());
     return statement;
   }
 

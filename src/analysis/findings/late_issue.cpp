@@ -20,14 +20,14 @@ class LateIssue final : public Finding {
   std::vector<Statement> find(const Evidence& evidence) const override {
     const PointSummary* worst = nullptr;
     double worst_share = 0;
-    std::vector<std::string> ids;
+    std::vector<const PointSummary*> found;
     for (const PointSummary& point : evidence.results.points) {
       const MetricSummary* late = point.find("issue_lateness_p99_us");
       const MetricSummary* median = point.find("latency_p50_ms");
       if (late == nullptr || median == nullptr || median->estimate.value <= 0) continue;
       const double share = late->estimate.value / 1e3 / median->estimate.value;
       if (share <= share_limit) continue;
-      ids.push_back(point.point_id);
+      found.push_back(&point);
       if (share > worst_share) {
         worst = &point;
         worst_share = share;
@@ -39,8 +39,8 @@ class LateIssue final : public Finding {
         "Something else kept the CPUs busy, or the engine computes on the thread that issues (use in_flight=1 then).",
         point_label(*worst), format_significant(worst->find("issue_lateness_p99_us")->estimate.value),
         format_significant(worst->find("latency_p50_ms")->estimate.value));
-    return {{Tone::warning, fmt::format("{} issued late", count_of(static_cast<int64_t>(ids.size()), "point was", "points were")), detail,
-             ids}};
+    return {{Tone::warning, fmt::format("{} issued late", count_of(static_cast<int64_t>(found.size()), "point was", "points were")), detail,
+             found}};
   }
 };
 

@@ -39,13 +39,13 @@ class LatencyBounds final : public Finding {
   }
 
  private:
-  static std::map<Point, std::vector<Loaded>> alike_but_rate(const Workload& workload) {
-    std::map<Point, std::vector<Loaded>> groups;
+  static std::map<PointOnDevice, std::vector<Loaded>> alike_but_rate(const Workload& workload) {
+    std::map<PointOnDevice, std::vector<Loaded>> groups;
     for (const Line& line : workload.lines) {
       for (const PointSummary* point : line.points) {
         if (option_of(point->point, "bound").empty() || !option_of(point->point, "peak").empty() || point->outcome != Outcome::ok) continue;
-        Point key = point->point;
-        key.options.erase("rate");
+        PointOnDevice key = point->on_device();
+        key.point.options.erase("rate");
         const MetricSummary* rate = point->find("achieved_rate");
         groups[key].push_back({&line, point, rate == nullptr ? 0 : rate->estimate.value});
       }
@@ -59,7 +59,7 @@ class LatencyBounds final : public Finding {
     const auto fails = [](const Loaded& loaded) { return loaded.point->verdict == Verdict::invalid; };
     const auto failed = std::find_if(points.begin(), points.end(), fails);
     Statement said;
-    for (const Loaded& loaded : points) said.point_ids.push_back(loaded.point->point_id);
+    for (const Loaded& loaded : points) said.points.push_back(loaded.point);
     said.headline = fmt::format("{}, {}, batch {}: ", workload.label, label_without_load(*any.line), any.point->point.batch);
     if (failed == points.begin()) {
       said.tone = Tone::warning;

@@ -57,11 +57,11 @@ class LowestLatency final : public Finding {
     statement.headline =
         fmt::format("{}: {} ms median latency with {} at batch {}", workload.label,
                     format_estimate(least.point->find("latency_p50_ms")->estimate), least.line->label, least.point->point.batch);
-    statement.point_ids = {least.point->point_id};
+    statement.points = {least.point};
     std::vector<std::string> words;
     for (const auto& [backend, other] : best) {
       if (other.point == least.point) continue;
-      statement.point_ids.push_back(other.point->point_id);
+      statement.points.push_back(other.point);
       const auto comparison = compare_points(*least.point, *other.point, "latency_p50_ms");
       if (comparison) words.push_back(comparison_words(*comparison, other.line->label));
     }

@@ -1,4 +1,5 @@
-// What about the machine or the Store may spoil a comparison: warnings the runs left, several machines or engine versions in one Store.
+// What about the machine or the Store may spoil a comparison: warnings the runs left, one device in several machines, several versions of
+// an engine.
 #include "analysis/finding.h"
 #include "analysis/words.h"
 #include "base/registry.h"
@@ -36,14 +37,22 @@ void add_warnings(const FactTable& table, std::vector<Statement>& statements) {
   }
 }
 
-void add_mixture(const FactTable& table, const std::string& key, const std::string& what, std::vector<Statement>& statements) {
-  const auto found = table.find(key);
-  if (found == table.end() || found->second.counts.size() < 2) return;
-  statements.push_back(
-      {Tone::warning,
-       fmt::format("Records of {} {} are mixed", found->second.counts.size(), what),
-       "A point measured on several of them is one average over unlike things: " + list_of(texts_of(found->second), 4) + ".",
-       {}});
+// Devices are told apart; hosts around one device are averaged over.
+void add_mixture(const std::vector<PointSummary>& points, std::vector<Statement>& statements) {
+  std::vector<const PointSummary*> mixed;
+  std::set<std::string> hosts, machines;
+  for (const PointSummary& point : points) {
+    if (point.machines.size() < 2 && point.hosts.size() < 2) continue;
+    mixed.push_back(&point);
+    hosts.insert(point.hosts.begin(), point.hosts.end());
+    machines.insert(point.machines.begin(), point.machines.end());
+  }
+  if (mixed.empty()) return;
+  const std::set<std::string>& told = machines.size() > 1 ? machines : hosts;
+  statements.push_back({Tone::warning,
+                        fmt::format("{} measured in {} machines", count_of(static_cast<int64_t>(mixed.size()), "point was", "points were"),
+                                    std::max(hosts.size(), machines.size())),
+                        "The values are averages over all of them: " + list_of({told.begin(), told.end()}, 4) + ".", mixed});
 }
 
 void add_versions(const std::vector<PointSummary>& points, std::vector<Statement>& statements) {
@@ -85,18 +94,18 @@ void add_conditions(const FactTable& environment, std::vector<Statement>& statem
 // Points during which others took CPU time, judged by a metric: more than `share` of the threads.
 void add_disturbed(const std::vector<const PointSummary*>& points, const std::string& metric, double share, const std::string& what,
                    std::vector<Statement>& statements) {
-  std::vector<std::string> ids;
+  std::vector<const PointSummary*> found;
   double most = 0;
   for (const PointSummary* point : points) {
-    const MetricSummary* found = point->find(metric);
-    if (found == nullptr || found->estimate.value <= share * std::max(point->point.threads, 1)) continue;
-    ids.push_back(point->point_id);
-    most = std::max(most, found->estimate.value);
+    const MetricSummary* taken = point->find(metric);
+    if (taken == nullptr || taken->estimate.value <= share * std::max(point->point.threads, 1)) continue;
+    found.push_back(point);
+    most = std::max(most, taken->estimate.value);
   }
-  if (ids.empty()) return;
-  const std::string count = count_of(static_cast<int64_t>(ids.size()), "point", "points");
+  if (found.empty()) return;
+  const std::string count = count_of(static_cast<int64_t>(found.size()), "point", "points");
   statements.push_back({Tone::warning, fmt::format("{} measured while {}", count, what),
-                        fmt::format("The most was {} CPUs on average over a measured window.", format_significant(most, 2)), ids});
+                        fmt::format("The most was {} CPUs on average over a measured window.", format_significant(most, 2)), found});
 }
 
 class Machine final : public Finding {
@@ -105,7 +114,7 @@ class Machine final : public Finding {
   int order() const override { return 80; }
   std::string describe() const override {
     return "What the Records tell of a machine that spoils measurements (governor, swap, virtualisation; other processes beyond 5 % of the "
-           "threads, stolen time beyond 1 %), and Records of several machines or engine versions in one Store.";
+           "threads, stolen time beyond 1 %), and Points that several machines or engine versions measured.";
   }
   std::vector<Statement> find(const Evidence& evidence) const override {
     const Results& results = evidence.results;
@@ -120,8 +129,7 @@ class Machine final : public Finding {
     }
     add_disturbed(alone, "cpus_used_by_others", 0.05, "other processes used the CPUs", statements);
     add_disturbed(all, "cpus_stolen", 0.01, "the host gave CPU time to other guests", statements);
-    add_mixture(results.environment, "host.name", "machines", statements);
-    add_mixture(results.environment, "cpu.model", "CPU models", statements);
+    add_mixture(results.points, statements);
     add_versions(results.points, statements);
     return statements;
   }

@@ -42,15 +42,15 @@ class PeakLoad final : public Finding {
   std::vector<Statement> find(const Evidence& evidence) const override {
     std::vector<Statement> statements;
     for (const Workload& workload : evidence.workloads) {
-      std::map<Point, std::vector<Confirmed>> searches;
+      std::map<PointOnDevice, std::vector<Confirmed>> searches;
       for (const Line& line : workload.lines) {
         for (const PointSummary* point : line.points) {
           const auto load = load_of(point->point);
           if (option_of(point->point, "peak") != "confirm" || !load) continue;
-          searches[without_load(point->point)].push_back(confirmed(line, *point, *load));
+          searches[{without_load(point->point), line.device}].push_back(confirmed(line, *point, *load));
         }
       }
-      for (auto& [key, loads] : searches) add_statement(workload, key, loads, statements);
+      for (auto& [key, loads] : searches) add_statement(workload, key.point, loads, statements);
     }
     return statements;
   }
@@ -64,14 +64,14 @@ class PeakLoad final : public Finding {
     const std::string unit = load_axis(key.scenario)->unit;
     Statement said;
     said.tone = Tone::result;
-    said.point_ids.push_back(best->point->point_id);
+    said.points.push_back(best->point);
     said.headline = fmt::format("{}, {}: {} {} are the most that hold {}", workload.label, label_without_load(*best->line),
                                 format_significant(best->load), unit, option_of(key, "bound", "the bound"));
     said.detail = fmt::format("{} of {} runs there held it: with {:.0f} % confidence at least half of all do.", best->held, best->runs,
                               100 * sign_confidence(best->runs, best->held));
     if (best != loads.rbegin()) {
       const Confirmed& above = *std::prev(best);
-      said.point_ids.push_back(above.point->point_id);
+      said.points.push_back(above.point);
       said.detail += fmt::format(" At {} {} of {} did.", format_significant(above.load), above.held, above.runs);
     }
     statements.push_back(std::move(said));

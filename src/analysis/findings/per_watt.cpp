@@ -50,14 +50,14 @@ class PerWatt final : public Finding {
     Statement statement;
     statement.headline = fmt::format("{}: {} items a second and watt with {} at batch {}", workload.label,
                                      format_estimate(best.point->find(metric)->estimate), best.line->label, best.point->point.batch);
-    statement.point_ids = {best.point->point_id};
+    statement.points = {best.point};
     const PointSummary* fastest = best.line->peak();
     if (fastest == best.point || fastest == nullptr) {
       statement.detail = "It is also the fastest of its line.";
     } else if (const auto gain = compare_points(*best.point, *fastest, metric)) {
       statement.detail =
           fmt::format("That is {}.", comparison_words(*gain, fmt::format("the fastest of its line, batch {}", fastest->point.batch)));
-      statement.point_ids.push_back(fastest->point_id);
+      statement.points.push_back(fastest);
     }
     return statement;
   }

@@ -42,7 +42,7 @@ class PrecisionEffect final : public Finding {
   static Statement statement(const Workload& workload, const Line& line, const PointSummary& base) {
     const PointSummary& peak = *line.peak();
     Statement statement;
-    statement.point_ids = {peak.point_id, base.point_id};
+    statement.points = {&peak, &base};
     const auto gain = compare_points(peak, base, "throughput");
     statement.headline = fmt::format("{}, {}: {} is {}", workload.label, label_without(line, line.key.precision), line.key.precision,
                                      gain ? comparison_words(*gain, "fp32") : "not comparable with fp32");

@@ -68,7 +68,7 @@ class PrecisionResources final : public Finding {
             fmt::format("{}, {}: {} takes {} of fp32", workload.label, label_without(line, line.key.precision), line.key.precision,
                         list_of(words)),
             fmt::format("Both at batch {}, the largest that both ran.", pair.lower->point.batch),
-            {pair.lower->point_id, pair.base->point_id}};
+            {pair.lower, pair.base}};
   }
 };
 

@@ -27,7 +27,7 @@ class Tenants final : public Finding {
       for (const TenantInterference& tenant : set.tenants) {
         if (tenant.throughput) kept.push_back(format_ratio(tenant.throughput->ratio));
         statement.detail += interference_words(tenant) + ". ";
-        for (const PointSummary* point : {tenant.together, tenant.alone}) statement.point_ids.push_back(point->point_id);
+        for (const PointSummary* point : {tenant.together, tenant.alone}) statement.points.push_back(point);
       }
       statement.headline += fmt::format(": they keep {} of their throughput alone", list_of(kept));
       statement.detail += work_words(set);

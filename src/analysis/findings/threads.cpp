@@ -44,8 +44,8 @@ class ThreadScaling final : public Finding {
     Statement statement;
     statement.headline = fmt::format("{}, {}: fastest with {}", workload.label, label_without_threads(best),
                                      count_of(best.key.threads, "thread", "threads"));
-    statement.point_ids = {best.peak()->point_id};
-    if (&best != &fewest) statement.point_ids.push_back(fewest.peak()->point_id);
+    statement.points = {best.peak()};
+    if (&best != &fewest) statement.points.push_back(fewest.peak());
     const auto gain = compare_points(*best.peak(), *fewest.peak(), "throughput");
     if (&best == &fewest || !gain) {
       statement.detail = "More threads do not help.";

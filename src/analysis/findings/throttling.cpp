@@ -15,11 +15,11 @@ constexpr double share_limit = 0.01;  // one reading of a hundred
 void add_throttled(const std::vector<PointSummary>& points, const std::string& metric, const std::string& by, Tone tone,
                    std::vector<Statement>& statements) {
   const PointSummary* worst = nullptr;
-  std::vector<std::string> ids;
+  std::vector<const PointSummary*> found;
   for (const PointSummary& point : points) {
     const MetricSummary* share = point.find(metric);
     if (!point.usable() || share == nullptr || share->estimate.value < share_limit) continue;
-    ids.push_back(point.point_id);
+    found.push_back(&point);
     if (worst == nullptr || share->estimate.value > worst->find(metric)->estimate.value) worst = &point;
   }
   if (worst == nullptr) return;
@@ -29,7 +29,7 @@ void add_throttled(const std::vector<PointSummary>& points, const std::string& m
   if (const MetricSummary* clock = worst->find("gpu_clock_mhz"))
     detail += fmt::format(" and {} MHz", format_significant(clock->estimate.value, 4));
   statements.push_back(
-      {tone, fmt::format("{} held back by {}", count_of(static_cast<int64_t>(ids.size()), "point", "points"), by), detail + ".", ids});
+      {tone, fmt::format("{} held back by {}", count_of(static_cast<int64_t>(found.size()), "point", "points"), by), detail + ".", found});
 }
 
 class Throttling final : public Finding {

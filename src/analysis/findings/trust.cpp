@@ -11,12 +11,12 @@ namespace deepgap {
 namespace {
 
 template <typename Which>
-std::vector<std::string> ids_of(const std::vector<PointSummary>& points, Which which) {
-  std::vector<std::string> ids;
+std::vector<const PointSummary*> those_of(const std::vector<PointSummary>& points, Which which) {
+  std::vector<const PointSummary*> found;
   for (const PointSummary& point : points) {
-    if (which(point)) ids.push_back(point.point_id);
+    if (which(point)) found.push_back(&point);
   }
-  return ids;
+  return found;
 }
 
 // Reasons differ in their numbers; the first stands for all.
@@ -27,7 +27,9 @@ std::string example_reason(const std::vector<PointSummary>& points, Verdict verd
   return {};
 }
 
-std::string points_of(const std::vector<std::string>& ids) { return count_of(static_cast<int64_t>(ids.size()), "point", "points"); }
+std::string points_of(const std::vector<const PointSummary*>& found) {
+  return count_of(static_cast<int64_t>(found.size()), "point", "points");
+}
 
 class Trust final : public Finding {
  public:
@@ -40,16 +42,16 @@ class Trust final : public Finding {
   std::vector<Statement> find(const Evidence& evidence) const override {
     const auto& points = evidence.results.points;
     std::vector<Statement> statements;
-    const auto add = [&](Tone tone, const std::vector<std::string>& ids, const std::string& what, const std::string& detail) {
-      if (!ids.empty()) statements.push_back({tone, points_of(ids) + " " + what, detail, ids});
+    const auto add = [&](Tone tone, const std::vector<const PointSummary*>& found, const std::string& what, const std::string& detail) {
+      if (!found.empty()) statements.push_back({tone, points_of(found) + " " + what, detail, found});
     };
-    add(Tone::warning, ids_of(points, [](const auto& p) { return p.verdict == Verdict::unstable; }), "unstable",
+    add(Tone::warning, those_of(points, [](const auto& p) { return p.verdict == Verdict::unstable; }), "unstable",
         example_reason(points, Verdict::unstable));
-    add(Tone::warning, ids_of(points, [](const auto& p) { return p.verdict == Verdict::invalid; }), "invalid",
+    add(Tone::warning, those_of(points, [](const auto& p) { return p.verdict == Verdict::invalid; }), "invalid",
         example_reason(points, Verdict::invalid));
-    add(Tone::warning, ids_of(points, [](const auto& p) { return p.unchecked; }), "not checked",
+    add(Tone::warning, those_of(points, [](const auto& p) { return p.unchecked; }), "not checked",
         "No reference could be made for them, so nothing says that their results are right.");
-    add(Tone::note, ids_of(points, [](const auto& p) { return p.usable() && p.used == 1; }), "measured once",
+    add(Tone::note, those_of(points, [](const auto& p) { return p.usable() && p.used == 1; }), "measured once",
         "Their intervals are within one run; how much another run would differ is not known.");
     if (auto checked = check_statement(points)) statements.push_back(*checked);
     return statements;
@@ -58,17 +60,17 @@ class Trust final : public Finding {
  private:
   static std::optional<Statement> check_statement(const std::vector<PointSummary>& points) {
     const PointSummary* worst = nullptr;
-    std::vector<std::string> ids;
+    std::vector<const PointSummary*> found;
     for (const PointSummary& point : points) {
       if (!point.usable() || !point.check || !point.check->pass) continue;
-      ids.push_back(point.point_id);
+      found.push_back(&point);
       if (worst == nullptr || point.check->sqnr_db < worst->check->sqnr_db) worst = &point;
     }
     if (worst == nullptr) return std::nullopt;
-    return Statement{Tone::note, points_of(ids) + " checked before they were timed, and right",
+    return Statement{Tone::note, points_of(found) + " checked before they were timed, and right",
                      fmt::format("The least exact is {}: {} dB against the {}.", point_label(*worst),
                                  format_significant(worst->check->sqnr_db), worst->check->against),
-                     ids};
+                     found};
   }
 };
 

@@ -1,0 +1,84 @@
+// How many times one device is over another, by precision and batch, in words.
+#include "analysis/device_ratios.h"
+#include "analysis/finding.h"
+#include "analysis/words.h"
+#include "base/registry.h"
+#include "base/text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+namespace deepgap {
+namespace {
+
+using Ratios = std::vector<const DeviceRatio*>;
+
+bool is_smaller(const DeviceRatio* a, const DeviceRatio* b) { return a->throughput.ratio < b->throughput.ratio; }
+
+// "1.21 (1.15 to 1.27) at batch 8", and what keeps it from being knowledge.
+std::string words_of(const DeviceRatio& ratio) {
+  std::string words = format_ratio(ratio.throughput.ratio, ratio.throughput.interval);
+  if (ratio.throughput.interval && !ratio.throughput.separable()) words += ", not separable,";
+  if (ratio.batch != 0) return words + fmt::format(" at batch {}", ratio.batch);
+  return words + fmt::format(" each at its best, batch {} and {}", ratio.first->point.batch, ratio.second->point.batch);
+}
+
+class Devices final : public Finding {
+ public:
+  std::string id() const override { return "devices"; }
+  int order() const override { return 14; }
+  std::string describe() const override {
+    return "Lines that differ in the device alone, or in its index and the threads besides: the throughput of each device over that of the "
+           "slowest, precision by precision at each batch that both ran, and of each at its best batch.";
+  }
+  std::vector<Statement> find(const Evidence& evidence) const override {
+    std::vector<Statement> statements;
+    for (const Workload& workload : evidence.workloads) {
+      for (const DevicePair& pair : device_pairs(workload)) statements.push_back(statement(workload, pair));
+    }
+    return statements;
+  }
+
+ private:
+  static Statement statement(const Workload& workload, const DevicePair& pair) {
+    Ratios all;
+    std::map<std::string, Ratios> by_precision;
+    Statement said;
+    for (const DeviceRatio& ratio : pair.ratios) {
+      all.push_back(&ratio);
+      by_precision[ratio.precision].push_back(&ratio);
+      said.points.push_back(ratio.first);
+      said.points.push_back(ratio.second);
+    }
+    const auto [least, most] = std::minmax_element(all.begin(), all.end(), is_smaller);
+    const std::string low = format_ratio((*least)->throughput.ratio), high = format_ratio((*most)->throughput.ratio);
+    said.headline = fmt::format("{}, {}: {} gives {} times the throughput of {}", workload.label, pair.label, pair.device,
+                                low == high ? low : low + " to " + high, pair.other);
+    std::vector<std::string> sentences;
+    for (const auto& [precision, ratios] : by_precision) sentences.push_back(sentence(precision, ratios));
+    said.detail = join(sentences, " ");
+    return said;
+  }
+
+  // All of them where they are few, else the ends: the report's table has the others.
+  static std::string sentence(const std::string& precision, const Ratios& ratios) {
+    constexpr size_t few = 4;
+    std::vector<std::string> words;
+    if (ratios.size() <= few) {
+      for (const DeviceRatio* ratio : ratios) words.push_back(words_of(*ratio));
+      return fmt::format("{}: {}.", precision, list_of(words));
+    }
+    const auto [least, most] = std::minmax_element(ratios.begin(), ratios.end(), is_smaller);
+    const auto open = std::count_if(ratios.begin(), ratios.end(), [](const auto* ratio) { return !ratio->throughput.separable(); });
+    std::string text = fmt::format("{}: from {} to {}", precision, words_of(**least), words_of(**most));
+    if (open > 0) text += fmt::format("; {} of {} ratios are not separable from 1", open, ratios.size());
+    return text + ".";
+  }
+};
+
+const bool registered = Registry<Finding>::instance().add("devices", [] { return std::make_unique<Devices>(); });
+
+}  // namespace
+}  // namespace deepgap

@@ -1,0 +1,43 @@
+#include "cli/stores.h"
+
+#include "base/text.h"
+#include "store/store.h"
+
+#include <filesystem>
+#include <memory>
+#include <unordered_set>
+
+namespace deepgap {
+
+void look_at_stores(const std::vector<std::string>& paths, bool anonymous, const std::function<void(const Store&, const Record&)>& visit) {
+  std::vector<std::unique_ptr<Store>> stores;
+  for (const std::string& path : paths) stores.push_back(std::make_unique<Store>(path, Store::Mode::read));
+  std::unordered_set<std::string> seen;
+  const auto is_new = [&](const Record& record) { return stores.size() == 1 || seen.insert(record.record_id).second; };
+  if (!anonymous) {
+    for (const auto& store : stores) {
+      store->look([&](const Record& record) {
+        if (is_new(record)) visit(*store, record);
+      });
+    }
+    return;
+  }
+  // A name may be given away by a later Record than the one that hides it: two passes.
+  Anonymizer anonymizer;
+  for (const auto& store : stores) store->look([&](const Record& record) { anonymizer.learn(record); });
+  for (const auto& store : stores) {
+    store->each([&](Record&& record) {
+      if (!is_new(record)) return;
+      anonymizer.apply(record);
+      visit(*store, record);
+    });
+  }
+}
+
+std::string store_names(const std::vector<std::string>& paths) {
+  std::vector<std::string> names;
+  for (const std::string& path : paths) names.push_back(std::filesystem::path(path).filename().string());
+  return join(names, ", ");
+}
+
+}  // namespace deepgap

@@ -1,0 +1,22 @@
+// Records of one or several Stores, as `report` and `export` take them.
+#pragma once
+
+#include <deepgap/record.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace deepgap {
+
+class Store;
+
+// Every Record of every Store, one Store after the other, with the Store it is from. A Record that several of them hold (a Store and its
+// copy) is visited once. With `anonymous`, without what tells who and where, over all of them: a name that one Store gives away goes from
+// the others too. Throws Error{input} where one of them cannot be read, before the first visit unless it is damaged further on.
+void look_at_stores(const std::vector<std::string>& paths, bool anonymous, const std::function<void(const Store&, const Record&)>& visit);
+
+// "h100.db", "h100.db, h200.db": without folders.
+std::string store_names(const std::vector<std::string>& paths);
+
+}  // namespace deepgap

@@ -1,0 +1,91 @@
+#include "record/identity.h"
+
+#include "base/text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+namespace deepgap {
+namespace {
+
+std::string known_text(const Facts& facts, const std::string& key) {
+  const auto found = facts.find(key);
+  const auto* text = found == facts.end() ? nullptr : std::get_if<std::string>(&found->second);
+  return text == nullptr || text->starts_with("not available") ? std::string() : *text;
+}
+
+std::optional<int64_t> known_number(const Facts& facts, const std::string& key) {
+  const auto found = facts.find(key);
+  const auto* number = found == facts.end() ? nullptr : std::get_if<int64_t>(&found->second);
+  return number == nullptr ? std::nullopt : std::optional(*number);
+}
+
+// In a virtual machine a processor often says its brand alone, "Intel(R) Xeon(R) Processor": then family and model tell more.
+std::string cpu_model(const Facts& environment) {
+  std::string name = known_text(environment, "cpu.model");
+  if (name.empty() || name.find_first_of("0123456789") != std::string::npos) return name;
+  const auto family = known_number(environment, "cpu.family"), model = known_number(environment, "cpu.model_number");
+  if (family && model) name += fmt::format(" (family {} model {})", *family, *model);
+  return name;
+}
+
+// "0,1,2": how many there are; 0 where it is not told.
+size_t cpus_in(const std::string& list) { return list.empty() ? 0 : static_cast<size_t>(std::count(list.begin(), list.end(), ',')) + 1; }
+
+// The CPUs that the worker was allowed, not those it was pinned to: how they are used is a setting, and in the Point.
+std::string cpu_with_its_share(const Facts& environment) {
+  const std::string model = cpu_model(environment);
+  const size_t cpus = cpus_in(known_text(environment, "cpus.allowed"));
+  if (model.empty() || cpus == 0) return {};
+  return fmt::format("{}, {} {}", model, cpus, cpus == 1 ? "CPU" : "CPUs");
+}
+
+std::string name_of_device(const DeviceId& device, const Facts& environment) {
+  if (!device.host.empty()) return {};  // of a machine that this environment is not about
+  if (device.kind == "cpu") return cpu_with_its_share(environment);
+  return known_text(environment, fmt::format("gpu.{}{}.name", device.kind, device.index));
+}
+
+// Empty unless every device is known: half a name would be another device's. Of several processes older Stores have what the first one saw,
+// which was its own device alone.
+std::string device_of(const Placement& placement, const Facts& environment) {
+  std::vector<std::string> names;
+  for (const DeviceId& device : placement.devices) {
+    const std::string name = name_of_device(device, environment);
+    if (name.empty() && placement.processes > 1 && !names.empty()) continue;
+    if (name.empty()) return {};
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  }
+  return join(names, " + ");
+}
+
+std::string machine_of(const Facts& environment) {
+  std::string machine = cpu_model(environment);
+  if (machine.empty()) return {};
+  const auto sockets = known_number(environment, "cpu.sockets"), cores = known_number(environment, "cpu.cores");
+  if (sockets && *sockets > 1) machine = fmt::format("{} x {}", *sockets, machine);
+  if (cores) machine += fmt::format(", {} {}", *cores, *cores == 1 ? "core" : "cores");
+  if (const auto bytes = known_number(environment, "memory.total_bytes"))
+    machine += fmt::format(", {:.0f} GiB", static_cast<double>(*bytes) / (int64_t{1} << 30));
+  return machine;
+}
+
+}  // namespace
+
+Identity identity_of(const Placement& placement, const Facts& environment) {
+  return {device_of(placement, environment), machine_of(environment), known_text(environment, "host.name")};
+}
+
+Identity identity_of(const Record& record) { return identity_of(record.point.placement, record.environment); }
+
+std::string short_device_name(std::string device) {
+  for (const std::string_view word : {"(R)", "(TM)", "(r)", "(tm)", "NVIDIA ", "Intel ", "AMD ", " Processor", " CPU @"}) {
+    for (size_t at = device.find(word); at != std::string::npos; at = device.find(word, at)) device.erase(at, word.size());
+  }
+  return device;
+}
+
+}  // namespace deepgap

@@ -1,0 +1,89 @@
+"""What `deepgap report` and `deepgap export` make of Stores: several at once, and those of earlier versions (docs/results).
+
+Usage: stores_test.py PATH_OF_DEEPGAP [unittest arguments]
+"""
+import csv
+import io
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import unittest
+
+PROGRAM = os.path.abspath(sys.argv[1])
+H200 = os.path.abspath("docs/results/h200-libtorch/h200.db")
+TWO_GPUS = os.path.abspath("docs/results/h200-libtorch/two-gpus.db")
+
+
+def deepgap(*arguments, code=0):
+    result = subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, timeout=100)
+    assert result.returncode == code, f"{arguments}: {result.returncode}\n{result.stderr}"
+    return result.stdout if code == 0 else result.stderr
+
+
+def rows(*arguments):
+    return list(csv.DictReader(io.StringIO(deepgap("export", *arguments))))
+
+
+class StoresTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.dir = tempfile.mkdtemp(prefix="deepgap-test-")
+        # The same study as if measured on another card, 0.7 times as fast.
+        cls.other = os.path.join(cls.dir, "other.db")
+        shutil.copy(H200, cls.other)
+        with sqlite3.connect(cls.other) as database:
+            database.execute("UPDATE environments SET json = replace(json, 'NVIDIA H200', 'NVIDIA H100 80GB HBM3')")
+            database.execute("UPDATE records SET record_id = 'other' || substr(record_id, 6)")
+            database.execute("UPDATE metric_values SET value = value * 0.7, low = low * 0.7, high = high * 0.7 WHERE metric = "
+                             "(SELECT id FROM metric_names WHERE name = 'throughput')")
+        database.close()
+
+    @classmethod
+    def tearDownClass(cls):
+        shutil.rmtree(cls.dir)
+
+    def test_an_old_store_tells_its_devices(self):
+        names = {(row["device"], row["device_name"]) for row in rows(H200, "--by", "point")}
+        self.assertEqual(names, {("cuda:0", "NVIDIA H200"), ("cpu", "Intel(R) Xeon(R) Processor (family 6 model 207), 16 CPUs")})
+        for row in rows(H200):
+            self.assertIn("16 cores", row["machine"])
+
+    def test_a_point_on_two_devices_is_two_results(self):
+        points = {}
+        for row in rows(H200, self.other, "--by", "point"):
+            if row["device"] == "cuda:0":
+                points.setdefault(row["point_id"], {})[row["device_name"]] = float(row["throughput"])
+        self.assertEqual(len(points), 264)
+        for found in points.values():
+            self.assertEqual(set(found), {"NVIDIA H200", "NVIDIA H100 80GB HBM3"})
+            self.assertAlmostEqual(found["NVIDIA H100 80GB HBM3"] / found["NVIDIA H200"], 0.7, 6)
+
+    def test_the_ratio_is_said(self):
+        text = deepgap("report", H200, self.other, "--format", "md", "-o", "-")
+        self.assertIn("NVIDIA H200 gives 1.43 times the throughput of NVIDIA H100 80GB HBM3", text)
+        page = deepgap("report", H200, self.other, "-o", "-")
+        self.assertIn("<h2>One device over another</h2>", page)
+        self.assertIn("NVIDIA H100 80GB HBM3 and NVIDIA H200, measured", page)
+        self.assertIn("h200.db, other.db", page)
+
+    def test_a_record_that_two_stores_hold_counts_once(self):
+        self.assertEqual(len(rows(H200, H200)), len(rows(H200)))
+
+    def test_throughput_per_device(self):
+        two = [row for row in rows(TWO_GPUS) if row["device_count"] == "2"]
+        self.assertTrue(two)
+        for row in two:
+            self.assertEqual(row["device_name"], "NVIDIA H200")
+            self.assertAlmostEqual(float(row["throughput_per_device"]) * 2, float(row["throughput"]), 6)
+
+    def test_a_copy_is_of_one_store(self):
+        self.assertIn("a Store is made from one Store", deepgap("export", H200, TWO_GPUS, "-o", os.path.join(self.dir, "x.db"), code=2))
+        self.assertIn("is the Store itself", deepgap("export", H200, self.other, "-o", self.other, "--format", "csv", code=2))
+        self.assertIn("cannot open Store", deepgap("report", H200, os.path.join(self.dir, "none.db"), "-o", "-", code=2))
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1] + sys.argv[2:])

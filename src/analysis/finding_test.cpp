@@ -459,6 +459,46 @@ TEST(Findings, a_peak_is_told_with_its_confidence) {
   EXPECT_THAT(find("latency_bounds", collector), SizeIs(0)) << "it is told once";
 }
 
+TEST(Findings, a_peak_does_not_contradict_itself) {
+  ResultsCollector collector;
+  const auto add_runs = [&](const std::string& rate, int held, int missed) {
+    Record record;
+    record.point.model = "resnet50";
+    record.point.scenario = "server";
+    record.point.options = {{"bound", "p99=15ms"}, {"peak", "confirm"}, {"rate", rate}};
+    for (record.repeat = 0; record.repeat < held + missed; ++record.repeat) {
+      record.verdict = record.repeat < held ? Verdict::valid : Verdict::invalid;
+      collector.add(record);
+    }
+  };
+  add_runs("107.1", 5, 0);
+  add_runs("107.4", 0, 1);
+  const auto near = find("peak_load", collector);
+  ASSERT_THAT(near, SizeIs(1));
+  EXPECT_THAT(near[0].headline, HasSubstr("107.1 queries a second are the most"));
+  EXPECT_THAT(near[0].detail, HasSubstr("At 107.4 0 of 1 did."));
+  add_runs("107.10", 0, 1);  // the same load
+  EXPECT_THAT(find("peak_load", collector), SizeIs(0)) << "one of its runs missed";
+}
+
+TEST(Findings, one_run_that_misses_the_bound_is_not_hidden_by_the_others) {
+  ResultsCollector collector;
+  Record record;
+  record.point.model = "resnet50";
+  record.point.scenario = "server";
+  record.point.options = {{"bound", "p99=15ms"}, {"rate", "100"}};
+  for (record.repeat = 0; record.repeat < 5; ++record.repeat) {
+    record.verdict = record.repeat < 4 ? Verdict::valid : Verdict::invalid;
+    record.reason = record.repeat < 4 ? "" : "p99 latency is 15.2 ms";
+    record.estimates["achieved_rate"] = {100, {}, {}, 1000};
+    collector.add(record);
+  }
+  const auto said = find("latency_bounds", collector);
+  ASSERT_THAT(said, SizeIs(1));
+  EXPECT_THAT(said[0].headline, HasSubstr("p99=15ms is not held"));
+  EXPECT_EQ(said[0].detail, "1 of 5 repeats invalid: p99 latency is 15.2 ms");
+}
+
 TEST(Findings, several_devices_are_set_against_one) {
   ResultsCollector collector;
   Made one{.throughputs = {1000, 1002, 998}, .device = "cuda"};

@@ -1,5 +1,7 @@
 // `deepgap export`: a Store as CSV or JSON, or as a smaller or anonymous Store.
+#include "analysis/latency_percentile.h"
 #include "analysis/metric.h"
+#include "analysis/words.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/stores.h"
@@ -86,7 +88,7 @@ class ExportCommand final : public Command {
   void write_tree() const;
 
   std::vector<std::string> stores_;
-  std::string format_, by_ = "record", output_, submitter_ = "unnamed";
+  std::string percentiles_, format_, by_ = "record", output_, submitter_ = "unnamed";
   bool anonymous_ = false, compact_ = false, recompute_ = false;
 };
 
@@ -99,6 +101,10 @@ void ExportCommand::declare(CLI::App& app) {
   app.add_option("--by", by_, "A row for each record (interval within the run) or point (over its repeats)")
       ->type_name("record|point")
       ->capture_default_str();
+  app.add_option("--percentile", percentiles_,
+                 "Latency at these percentiles as columns, 90,95,99.9; those that are no metric are computed from the timings, which a "
+                 "compact Store has not")
+      ->type_name("P,P...");
   app.add_option("-o,--output", output_, "File to write; standard output without it")->type_name("FILE");
   app.add_option("--submitter", submitter_, "Whose tree it is, with --format mlperf")->type_name("NAME")->capture_default_str();
   app.add_flag("--anonymous", anonymous_, "Leave out host names, serial numbers, user names and paths");
@@ -126,6 +132,8 @@ void ExportCommand::check_output(const std::string& format) const {
   if (format == "mlperf" && output_.empty()) throw Error(ErrorKind::usage, "a submission's tree needs a folder: add --output DIR");
   if (format == "mlperf" && anonymous_)
     throw Error(ErrorKind::usage, "--anonymous is not for --format mlperf, which describes the system: leave it out");
+  if ((format == "db" || format == "mlperf") && !percentiles_.empty())
+    throw Error(ErrorKind::usage, "--percentile is about the rows of csv and json: leave it out");
   if (format == "db" && by_ == "point")
     throw Error(ErrorKind::usage, "--by point is about the rows of csv and json; a Store keeps its Records");
   if (format == "db" && stores_.size() > 1)
@@ -171,21 +179,42 @@ StoreIndex index_of(const std::vector<std::string>& paths) {
   return index;
 }
 
+// Those whose column the Record has not got.
+std::vector<double> missing_of(const Record& record, const std::vector<double>& percents) {
+  std::vector<double> missing;
+  std::copy_if(percents.begin(), percents.end(), std::back_inserter(missing), [&](double percent) {
+    return record.outcome == Outcome::ok && !record.estimates.contains(latency_percentile_column(percent));
+  });
+  return missing;
+}
+
 void ExportCommand::write_rows(ExportFormat format) const {
-  const StoreIndex index = index_of(stores_);
+  const std::vector<double> percents = percentiles_.empty() ? std::vector<double>() : parse_percentiles(percentiles_);
+  StoreIndex index = index_of(stores_);
+  for (const double percent : percents) index.metric_ids.push_back(latency_percentile_column(percent));
   ExportOutput output(output_);
   ExportWriter writer(format, export_columns(index.metric_ids), [&](std::string_view text) { output.write(text); });
   PointCollector points;
   const auto losses = by_ == "record" ? accuracy_losses(stores_, index.metric_ids) : std::map<std::string, Estimate>();
-  look_at_stores(stores_, anonymous_, [&](const Store&, const Record& each) {
+  int64_t without = 0;  // Records that have not all percentiles
+  look_at_stores(stores_, anonymous_, [&](const Store& store, const Record& each) {
+    std::optional<Record> more;  // with what is not in the Store
+    if (const auto missing = missing_of(each, percents); !missing.empty()) {
+      more.emplace(each).timings = store.timings(each.record_id);
+      add_latency_percentiles(*more, missing);
+      more->timings = {};
+      if (!missing_of(*more, missing).empty()) ++without;
+    }
     if (by_ == "point") {
-      points.add(each);
+      points.add(more ? *more : each);
       return;
     }
-    std::optional<Record> with_loss;
     const auto loss = losses.find(each.record_id);
-    if (loss != losses.end()) with_loss.emplace(each).estimates["accuracy_loss"] = loss->second;
-    const Record& record = with_loss ? *with_loss : each;
+    if (loss != losses.end()) {
+      if (!more) more.emplace(each);
+      more->estimates["accuracy_loss"] = loss->second;
+    }
+    const Record& record = more ? *more : each;
     const auto count = index.timing_counts.find(record.record_id);
     const bool ran = count != index.timing_counts.end() && (count->second > 0 || record.outcome == Outcome::ok);
     writer.add(record, ran ? std::optional(count->second) : std::nullopt);
@@ -195,6 +224,9 @@ void ExportCommand::write_rows(ExportFormat format) const {
   }
   writer.finish();
   output.finish();
+  if (without > 0)
+    fmt::print(stderr, "deepgap: note: {} have not every percentile asked for: their timings are not in the Store\n",
+               count_of(without, "record", "records"));
 }
 
 void ExportCommand::write_store() const {

@@ -79,6 +79,18 @@ class StoresTest(unittest.TestCase):
             self.assertEqual(row["device_name"], "NVIDIA H200")
             self.assertAlmostEqual(float(row["throughput_per_device"]) * 2, float(row["throughput"]), 6)
 
+    def test_percentiles_are_columns(self):
+        store = os.path.join(self.dir, "null.db")
+        deepgap("run", "--cache", self.dir, "--store", store, "--backend", "null", "--model", "resnet18:width=0.125,classes=10", "--shape",
+                "input:Nx3x32x32", "--iterations", "200", "--warmup", "5", "--axis", "null.latency=1ms")
+        [row] = rows(store, "--percentile", "90,p97,99.5")
+        values = [float(row[column]) for column in ("latency_p90_ms", "latency_p97_ms", "latency_p99_ms", "latency_p995_ms")]
+        self.assertEqual(values, sorted(values))
+        [point] = rows(store, "--by", "point", "--percentile", "97")
+        self.assertEqual(point["latency_p97_ms"], row["latency_p97_ms"])
+        self.assertEqual(rows(H200, "--percentile", "97")[0]["latency_p97_ms"], "")  # a compact Store
+        self.assertIn("'x' is no percentile", deepgap("export", store, "--percentile", "90,x", code=2))
+
     def test_a_copy_is_of_one_store(self):
         self.assertIn("a Store is made from one Store", deepgap("export", H200, TWO_GPUS, "-o", os.path.join(self.dir, "x.db"), code=2))
         self.assertIn("is the Store itself", deepgap("export", H200, self.other, "-o", self.other, "--format", "csv", code=2))

@@ -85,6 +85,8 @@ def settings(program, folder):
     for (precision, batch, options), mib in memory.items():
         eager = memory.get((precision, batch, options.replace("cuda_graph=on", "cuda_graph=off")), 0)
         check(mib > 0 and mib >= 0.9 * eager, f"memory of {precision} batch {batch} {options}: {mib:.0f} MiB, eager {eager:.0f}")
+    below = [row["options"] for row in rows if row["outcome"] == "ok" and float(row["device_memory_reserved_mib"]) < float(row["device_memory_mib"])]
+    check(not below, f"no more memory is in use than was reserved: {below}")
     rows, printed = rows_of(program, folder, "inputs", "--model", MODEL, "--device", "cuda:0", "--precision", ",".join(PRECISIONS),
                             "--batch", "3,6", "--axis", "inputs=host,device,ready", "--axis", "channels_last=off,on", "--axis", "cuda_graph=on")
     expect_all_ok(rows, printed, len(PRECISIONS) * 12, "samples in the host's memory, on the GPU, and there as the network takes them")

@@ -31,6 +31,31 @@ Confirmed confirmed(const Line& line, const PointSummary& point, double load) {
   return found;
 }
 
+// Of a load that was run under several names (rate=107 and rate=107.0) all runs count.
+void join_equal_loads(std::vector<Confirmed>& loads) {
+  std::sort(loads.begin(), loads.end(), [](const Confirmed& a, const Confirmed& b) { return a.load < b.load; });
+  std::vector<Confirmed> joined;
+  for (const Confirmed& each : loads) {
+    if (joined.empty() || joined.back().load != each.load) {
+      joined.push_back(each);
+    } else {
+      joined.back().runs += each.runs;
+      joined.back().held += each.held;
+    }
+  }
+  loads = std::move(joined);
+}
+
+// As many digits as tell the two apart: "107 holds, at 107 none did" contradicts itself.
+std::pair<std::string, std::string> apart(double load, double above) {
+  constexpr int most = 12;
+  for (int digits = 3; digits < most; ++digits) {
+    if (format_significant(load, digits) != format_significant(above, digits))
+      return {format_significant(load, digits), format_significant(above, digits)};
+  }
+  return {format_significant(load, most), format_significant(above, most)};
+}
+
 class PeakLoad final : public Finding {
  public:
   std::string id() const override { return "peak_load"; }
@@ -57,22 +82,24 @@ class PeakLoad final : public Finding {
 
  private:
   static void add_statement(const Workload& workload, const Point& key, std::vector<Confirmed>& loads, std::vector<Statement>& statements) {
-    std::sort(loads.begin(), loads.end(), [](const Confirmed& a, const Confirmed& b) { return a.load < b.load; });
+    join_equal_loads(loads);
     const auto all_held = [](const Confirmed& c) { return c.runs > 1 && c.held == c.runs; };
     const auto best = std::find_if(loads.rbegin(), loads.rend(), all_held);
     if (best == loads.rend()) return;
     const std::string unit = load_axis(key.scenario)->unit;
+    const Confirmed* above = best == loads.rbegin() ? nullptr : &*std::prev(best);
+    const auto [load, larger] =
+        above == nullptr ? std::pair(format_significant(best->load), std::string()) : apart(best->load, above->load);
     Statement said;
     said.tone = Tone::result;
     said.points.push_back(best->point);
-    said.headline = fmt::format("{}, {}: {} {} are the most that hold {}", workload.label, label_without_load(*best->line),
-                                format_significant(best->load), unit, option_of(key, "bound", "the bound"));
+    said.headline = fmt::format("{}, {}: {} {} are the most that hold {}", workload.label, label_without_load(*best->line), load, unit,
+                                option_of(key, "bound", "the bound"));
     said.detail = fmt::format("{} of {} runs there held it: with {:.0f} % confidence at least half of all do.", best->held, best->runs,
                               100 * sign_confidence(best->runs, best->held));
-    if (best != loads.rbegin()) {
-      const Confirmed& above = *std::prev(best);
-      said.points.push_back(above.point);
-      said.detail += fmt::format(" At {} {} of {} did.", format_significant(above.load), above.held, above.runs);
+    if (above != nullptr) {
+      said.points.push_back(above->point);
+      said.detail += fmt::format(" At {} {} of {} did.", larger, above->held, above->runs);
     }
     statements.push_back(std::move(said));
   }

@@ -194,11 +194,16 @@ class TorchCudaSession final : public Session {
     if (replays_) measure_graphs();
   }
 
-  // A captured graph keeps the memory that it works in; the allocator counts it as reserved, and none of it as allocated.
+  // A captured graph keeps the memory that it works in, in a pool of its own; the allocator counts it as reserved, and none of it as
+  // allocated. What is free in other segments is no graph's: samples that are staged later take it.
   void measure_graphs() {
     c10::cuda::CUDACachingAllocator::emptyCache();
-    const auto stats = c10::cuda::CUDACachingAllocator::getDeviceStats(target_.device.index());
-    held_by_graphs_ = stats.reserved_bytes[both].current - stats.allocated_bytes[both].current;
+    held_by_graphs_ = 0;
+    for (const auto& segment : c10::cuda::CUDACachingAllocator::snapshot().segments) {
+      const bool of_a_graph = segment.owner_private_pool_id != c10::cuda::MempoolId_t{0, 0};
+      if (of_a_graph && segment.device == target_.device.index())
+        held_by_graphs_ += static_cast<int64_t>(segment.total_size) - static_cast<int64_t>(segment.allocated_size);
+    }
   }
 
   // On a lost device nothing can be given back, and trying to would end the process before the failure is told.

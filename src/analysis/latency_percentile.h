@@ -1,0 +1,21 @@
+// Percentiles of latency as columns: the ones asked for, be they metrics or not. Pure functions.
+#pragma once
+
+#include <deepgap/record.h>
+
+#include <string>
+#include <vector>
+
+namespace deepgap {
+
+// "90,95,p99,99.9", without repetition, in that order. Throws Error{usage} for what is no percentile between 0 and 100.
+std::vector<double> parse_percentiles(const std::string& list);
+
+// The column: "latency_p90_ms", "latency_p999_ms" for 99.9, "latency_p12_5_ms" for 12.5. A metric's id where it is one.
+std::string latency_percentile_column(double percent);
+
+// Gives the Record an estimate for each that it lacks, from its timings; where these are not in it, or more ran than were kept, it stays
+// without.
+void add_latency_percentiles(Record& record, const std::vector<double>& percents);
+
+}  // namespace deepgap

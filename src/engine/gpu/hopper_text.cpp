@@ -1,0 +1,135 @@
+#include "engine/gpu/hopper_text.h"
+
+#include "engine/gpu/kernel_text.h"
+
+#include <fmt/format.h>
+
+namespace deepgap::gpu {
+namespace {
+
+constexpr std::string_view prelude = R"(
+typedef unsigned long long u64;
+struct alignas(64) Map { u64 opaque[16]; };
+
+__device__ __forceinline__ void make_barrier(unsigned barrier, unsigned count) {
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(count) : "memory");
+}
+// What was made is seen by the copy engine and by the cluster.
+__device__ __forceinline__ void barriers_made() {
+  asm volatile("fence.mbarrier_init.release.cluster;\nfence.proxy.async;" ::: "memory");
+}
+// One arrival, and so many bytes that copies will bring.
+__device__ __forceinline__ void expect_bytes(unsigned barrier, unsigned bytes) {
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
+}
+__device__ __forceinline__ void arrive(unsigned barrier) {
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
+}
+__device__ __forceinline__ void arrive_in_block(unsigned barrier, unsigned rank) {
+  asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(address_in_block(barrier, rank)) : "memory");
+}
+__device__ __forceinline__ bool passed(unsigned barrier, unsigned parity) {
+  unsigned done;
+  asm volatile("{ .reg .pred p;\nmbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\nselp.u32 %0, 1, 0, p; }"
+               : "=r"(done) : "r"(barrier), "r"(parity) : "memory");
+  return done != 0;
+}
+// Until the phase of that parity has ended.
+__device__ __forceinline__ void wait_for(unsigned barrier, unsigned parity) {
+#ifdef MOST_WAITS
+  for (unsigned tries = 0; !passed(barrier, parity); tries++)
+    if (tries > MOST_WAITS) asm volatile("trap;");
+#else
+  while (!passed(barrier, parity)) {}
+#endif
+}
+// Of so many threads, by their number 1 to 15.
+__device__ __forceinline__ void meet(int number, int threads) {
+  asm volatile("bar.sync %0, %1;" ::"r"(number), "r"(threads) : "memory");
+}
+
+__device__ __forceinline__ void copy_rows(unsigned to, const Map& map, unsigned barrier, int column, int row) {
+  asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4}], [%2];"
+               ::"r"(to), "l"(&map), "r"(barrier), "r"(column), "r"(row) : "memory");
+}
+// Pixels from (x, y, image) on, in reading order within the map's corners, each moved by (right, down).
+__device__ __forceinline__ void copy_pixels(unsigned to, const Map& map, unsigned barrier, int channel, int x, int y, int image, int right, int down) {
+  asm volatile("cp.async.bulk.tensor.4d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %5, %6}], [%2], {%7, %8};"
+               ::"r"(to), "l"(&map), "r"(barrier), "r"(channel), "r"(x), "r"(y), "r"(image), "h"((unsigned short)right), "h"((unsigned short)down)
+               : "memory");
+}
+__device__ __forceinline__ void copy_bytes(unsigned to, const void* from, unsigned bytes, unsigned barrier) {
+  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];"
+               ::"r"(to), "l"(from), "r"(bytes), "r"(barrier) : "memory");
+}
+// To the same place in every block of the mask, each one's barrier told.
+__device__ __forceinline__ void copy_bytes_to_blocks(unsigned to, const void* from, unsigned bytes, unsigned barrier, unsigned mask) {
+  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1], %2, [%3], %4;"
+               ::"r"(to), "l"(from), "r"(bytes), "r"(barrier), "h"((unsigned short)mask) : "memory");
+}
+
+// Rows of row_bytes (32, 64, 128) in groups of eight, permuted as the copy engine writes them.
+template <int row_bytes> __device__ __forceinline__ u64 rows_at(unsigned address) {
+  const u64 permutation = row_bytes == 128 ? 1 : row_bytes == 64 ? 2 : 3;
+  return (u64)((address & 0x3ffff) >> 4) | 1ull << 16 | (u64)(row_bytes * 8 / 16) << 32 | permutation << 62;
+}
+__device__ __forceinline__ void begin_products() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
+__device__ __forceinline__ void commit_products() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
+template <int N> __device__ __forceinline__ void wait_for_products() { asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(N) : "memory"); }
+__device__ __forceinline__ void keep(int& sum) { asm volatile("" : "+r"(sum)::"memory"); }
+__device__ __forceinline__ void keep(float& sum) { asm volatile("" : "+f"(sum)::"memory"); }
+)";
+
+// "k32.s32.s8.s8"
+std::string types_text(const Convolution& problem) {
+  switch (problem.compute) {
+    case Compute::i8:
+      return problem.source == Element::u8 ? "k32.s32.u8.s8" : "k32.s32.s8.s8";
+    case Compute::f16:
+      return "k16.f32.f16.f16";
+    case Compute::bf16:
+      return "k16.f32.bf16.bf16";
+    default:
+      return "k8.f32.tf32.tf32";
+  }
+}
+
+std::string one_product(const Convolution& problem, int columns, bool from_registers) {
+  const int sums = columns / 2, first = sums + (from_registers ? 4 : 1);  // first: the operand number of b's rows
+  std::string list, outputs;
+  for (int i = 0; i < sums; i++) {
+    list += fmt::format("{}%{}", i == 0 ? "" : ", ", i);
+    outputs += fmt::format("{}\"+{}\"(d[{}])", i == 0 ? "" : ", ", problem.compute == Compute::i8 ? "r" : "f", i);
+  }
+  const bool half = problem.compute == Compute::f16 || problem.compute == Compute::bf16;
+  const std::string signs = problem.compute == Compute::i8 ? "" : half ? from_registers ? ", 1, 1, 0" : ", 1, 1, 0, 0" : ", 1, 1";
+  const std::string a =
+      from_registers ? fmt::format("{{%{}, %{}, %{}, %{}}}", sums, sums + 1, sums + 2, sums + 3) : fmt::format("%{}", sums);
+  return fmt::format(
+      "__device__ __forceinline__ void {}(Sum (&d)[{}], {}, u64 b, int add) {{\n"
+      "  asm volatile(\"{{ .reg .pred p;\\nsetp.ne.b32 p, %{}, 0;\\nwgmma.mma_async.sync.aligned.m64n{}{} {{{}}}, {}, %{}, p{}; }}\"\n"
+      "    : {} : {}, \"l\"(b), \"r\"(add));\n}}\n",
+      from_registers ? "product_of_registers" : "product", sums, from_registers ? "const unsigned (&a)[4]" : "u64 a", first + 1, columns,
+      types_text(problem), list, a, first, signs, outputs,
+      from_registers ? "\"r\"(a[0]), \"r\"(a[1]), \"r\"(a[2]), \"r\"(a[3])" : "\"l\"(a)");
+}
+
+}  // namespace
+
+std::string_view hopper_prelude() { return prelude; }
+
+std::string product_text(const Convolution& problem, int columns) {
+  return one_product(problem, columns, false) + one_product(problem, columns, true);
+}
+
+bool takes_columns(Compute compute, int columns) {
+  if (columns < 8 || columns > 256) return false;
+  return columns % (compute == Compute::i8 && columns > 32 ? 16 : 8) == 0;
+}
+
+size_t permuted(size_t offset, int row_bytes) {
+  const size_t mask = row_bytes == 128 ? 7 : row_bytes == 64 ? 3 : 1;
+  return offset ^ ((offset >> 7 & mask) << 4);
+}
+
+}  // namespace deepgap::gpu

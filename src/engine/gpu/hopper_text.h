@@ -1,0 +1,26 @@
+// Device functions that sm_90a alone has, as text: barriers in shared memory, the copy engine, products of a warpgroup (wgmma).
+#pragma once
+
+#include "engine/gpu/convolution.h"
+
+#include <string>
+#include <string_view>
+
+namespace deepgap::gpu {
+
+// After kernel_prelude(). With MOST_WAITS defined before it, a wait that is tried more often than that ends the kernel with a trap.
+std::string_view hopper_prelude();
+
+// product(Sum (&sums)[columns / 2], u64 rows_of_a, u64 rows_of_b, bool add): 64 rows and `columns` columns over 32 bytes of k, both from
+// shared memory. sums[4j + 2h + e] of a thread: row 16 * warp + lane / 4 + 8h, column 8j + lane % 4 * 2 + e.
+// product_of_registers(sums, const unsigned (&a)[4], u64 rows_of_b, bool add): a[0], a[1]: bytes lane % 4 * 4 of rows lane / 4 and 8 down;
+// a[2], a[3]: the same 16 bytes on.
+std::string product_text(const Convolution& problem, int columns);
+
+// Whether wgmma takes a tile of so many columns.
+bool takes_columns(Compute compute, int columns);
+
+// Where byte `offset` of rows of `row_bytes` (32, 64, 128), that begin at a multiple of 8 rows, lies as copy engine and wgmma permute it.
+size_t permuted(size_t offset, int row_bytes);
+
+}  // namespace deepgap::gpu

@@ -1,0 +1,183 @@
+#include "engine/gpu/wgmma.h"
+
+#include "engine/gpu/hopper_text.h"
+#include "engine/gpu/kernel_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace deepgap::gpu {
+namespace {
+
+int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+bool is_matrix(const Convolution& problem) {
+  return problem.kernel_h == 1 && problem.kernel_w == 1 && problem.stride_h == 1 && problem.stride_w == 1 && !reads_outside(problem) &&
+         problem.out_h == problem.in_h && problem.out_w == problem.in_w;
+}
+
+// The last place that a convolution's first tap reads, from the picture's end.
+int64_t upper_corner(int64_t out, int64_t stride, int64_t pad, int64_t in) { return (out - 1) * stride - pad - in + 1; }
+
+// What the copy engine's form for convolutions can describe.
+bool fits_copy_engine(const Convolution& problem) {
+  const auto is_corner = [](int64_t corner) { return corner >= -128 && corner <= 127; };
+  return problem.stride_h <= 8 && problem.stride_w <= 8 && (problem.kernel_h - 1) * problem.dilation_h <= 255 &&
+         (problem.kernel_w - 1) * problem.dilation_w <= 255 && is_corner(-problem.pad_top) && is_corner(-problem.pad_left) &&
+         is_corner(upper_corner(problem.out_h, problem.stride_h, problem.pad_top, problem.in_h)) &&
+         is_corner(upper_corner(problem.out_w, problem.stride_w, problem.pad_left, problem.in_w)) &&
+         problem.in_pitch * static_cast<int64_t>(byte_size(problem.source)) >= 32;
+}
+
+bool is_done_by_family(const Convolution& problem, const Chip& chip) {
+  if (chip.architecture != 90 || problem.groups != 1 || problem.compute == Compute::f32) return false;
+  if (problem.source_zero != 0 && reads_outside(problem)) return false;  // the copy engine pads with zeros alone
+  const int64_t rows = problem.batch * problem.out_h * problem.out_w;
+  if (rows < 1 || rows > INT32_MAX / 2 || problem.out_channels < 1) return false;
+  return is_matrix(problem) || fits_copy_engine(problem);
+}
+
+// By output tile, step (tap, channels), column, byte: every copy is one piece, permuted as it will lie in shared memory.
+std::vector<std::byte> pack(const Convolution& problem, const ConvolutionVariant& variant, const Tensor& weights) {
+  const WeightReader reader(problem, weights);
+  const WgmmaPlan plan = plan_of(problem, tile_of(variant));
+  const int row_bytes = plan.tile.step_bytes;
+  const auto size = operand_bytes(problem.compute);
+  const int64_t per_step = row_bytes / static_cast<int64_t>(size);
+  std::vector<std::byte> packed(variant.packed_bytes);
+  for (int64_t tile = 0; tile < plan.column_tiles; tile++)
+    for (int64_t step = 0; step < plan.steps; step++)
+      for (int column = 0; column < plan.tile.columns; column++) {
+        const int64_t out = tile * plan.tile.columns + channel_of_column(column, plan.run);
+        const int64_t tap = step / plan.tap_steps, first = step % plan.tap_steps * per_step;
+        if (out >= problem.out_channels) continue;
+        for (int64_t i = 0; i < per_step && first + i < problem.in_channels; i++) {
+          const size_t offset = permuted(static_cast<size_t>(column * row_bytes) + static_cast<size_t>(i) * size, row_bytes);
+          put_operand(packed, (static_cast<size_t>(tile * plan.steps + step) * plan.weight_bytes + offset) / size, problem.compute,
+                      reader.at(out, first + i, tap / problem.kernel_w, tap % problem.kernel_w));
+        }
+      }
+  return packed;
+}
+
+Argument source_map(const Convolution& problem, const WgmmaPlan& plan) {
+  const uint64_t size = byte_size(problem.source);
+  const auto pitch = static_cast<uint64_t>(problem.in_pitch), width = static_cast<uint64_t>(problem.in_w),
+             height = static_cast<uint64_t>(problem.in_h), images = static_cast<uint64_t>(problem.batch);
+  const auto channels = static_cast<uint32_t>(plan.tile.step_bytes / static_cast<int>(size));
+  const auto rows = static_cast<uint32_t>(plan.tile.tile_rows());
+  if (plan.plain) {
+    TensorMapArgument map;
+    map.role = role_source;
+    map.element = problem.source;
+    map.sizes = {pitch, images * height * width};
+    map.strides = {pitch * size};
+    map.box = {channels, rows};
+    map.swizzle_bytes = plan.tile.step_bytes;
+    return map;
+  }
+  Im2colMapArgument map;
+  map.role = role_source;
+  map.element = problem.source;
+  map.sizes = {pitch, width, height, images};
+  map.strides = {pitch * size, width * pitch * size, height * width * pitch * size};
+  map.lower = {static_cast<int>(-problem.pad_left), static_cast<int>(-problem.pad_top)};
+  map.upper = {static_cast<int>(upper_corner(problem.out_w, problem.stride_w, problem.pad_left, problem.in_w)),
+               static_cast<int>(upper_corner(problem.out_h, problem.stride_h, problem.pad_top, problem.in_h))};
+  map.channels = channels;
+  map.pixels = rows;
+  map.steps = {1, static_cast<uint32_t>(problem.stride_w), static_cast<uint32_t>(problem.stride_h), 1};
+  map.swizzle_bytes = plan.tile.step_bytes;
+  return map;
+}
+
+unsigned block_count(const WgmmaPlan& plan, const Chip& chip) {
+  const int64_t at_once = static_cast<int64_t>(chip.multiprocessors) * plan.tile.blocks;
+  const int64_t tiles = plan.row_tiles * plan.column_tiles;
+  if (plan.tile.form == WgmmaTile::resident)
+    return static_cast<unsigned>(plan.column_tiles * std::clamp<int64_t>(at_once / plan.column_tiles, 1, plan.row_tiles));
+  if (plan.tile.form == WgmmaTile::paired)
+    return static_cast<unsigned>(2 * std::min(at_once / 2, divide_up(plan.row_tiles, 2) * plan.column_tiles));
+  const int64_t per_block = plan.tile.form == WgmmaTile::in_turn ? plan.tile.teams : 1;
+  return static_cast<unsigned>(std::min(at_once, divide_up(tiles, per_block)));
+}
+
+std::string_view name_of(WgmmaTile::Form form) {
+  switch (form) {
+    case WgmmaTile::in_turn:
+      return " in turn";
+    case WgmmaTile::resident:
+      return " resident";
+    case WgmmaTile::paired:
+      return " paired";
+    default:
+      return "";
+  }
+}
+
+ConvolutionVariant variant_of(const Convolution& problem, const WgmmaTile& tile, const Chip& chip) {
+  const WgmmaPlan plan = plan_of(problem, tile);
+  ConvolutionVariant variant;
+  variant.name = fmt::format("wgmma {}x{}x{} t{} s{} b{}{}", tile.tile_rows(), tile.columns, tile.step_bytes * tile.stage_steps, tile.teams,
+                             tile.stages, tile.blocks, name_of(tile.form));
+  variant.tile = {tile.teams, tile.row_blocks, tile.columns, tile.step_bytes, tile.stage_steps, tile.stages, tile.blocks, tile.form};
+  variant.pack = pack;
+  variant.packed_bytes = static_cast<size_t>(plan.column_tiles) * static_cast<size_t>(plan.steps) * plan.weight_bytes;
+  Launch launch;
+  launch.entry = "wgmma";
+  launch.source = wgmma_text(problem, plan);
+  launch.grid = {block_count(plan, chip), 1, 1};
+  launch.block = {static_cast<unsigned>(tile.threads()), 1, 1};
+  launch.shared_bytes = plan.shared_bytes;
+  launch.cluster = tile.form == WgmmaTile::paired ? 2 : 1;
+  launch.overlaps_previous = true;
+  launch.arguments = {source_map(problem, plan), BufferArgument{role_weights}, BufferArgument{role_scale_bias},
+                      BufferArgument{role_target}};
+  if (problem.epilogue.has_residual()) launch.arguments.emplace_back(BufferArgument{role_residual});
+  variant.launches.push_back(std::move(launch));
+  return variant;
+}
+
+}  // namespace
+
+WgmmaTile tile_of(const ConvolutionVariant& variant) {
+  const auto& n = variant.tile;
+  return {n[0], n[1], n[2], n[3], n[4], n[5], n[6], static_cast<WgmmaTile::Form>(n[7])};
+}
+
+int channel_of_column(int column, int run) {
+  const int group = column / (4 * run), of_group = column % (4 * run);
+  return group * 4 * run + of_group % 8 / 2 * run + of_group / 8 * 2 + of_group % 2;
+}
+
+WgmmaPlan plan_of(const Convolution& problem, const WgmmaTile& tile) {
+  WgmmaPlan plan;
+  plan.tile = tile;
+  plan.run = 16 / static_cast<int>(byte_size(problem.epilogue.target));
+  while (tile.columns % (4 * plan.run) != 0) plan.run /= 2;
+  plan.tap_steps = static_cast<int>(divide_up(problem.in_pitch * static_cast<int64_t>(byte_size(problem.source)), tile.step_bytes));
+  plan.steps = plan.tap_steps * static_cast<int>(problem.kernel_h * problem.kernel_w);
+  plan.column_tiles = static_cast<int>(divide_up(problem.out_pitch, tile.columns));
+  plan.row_tiles = divide_up(problem.batch * problem.out_h * problem.out_w, tile.tile_rows());
+  plan.plain = is_matrix(problem);
+  plan.weight_bytes = static_cast<size_t>(tile.columns * tile.step_bytes);
+  const bool resident = tile.form == WgmmaTile::resident;
+  plan.stage_bytes = static_cast<size_t>(tile.stage_steps) *
+                     (static_cast<size_t>(tile.tile_rows() * tile.step_bytes) + (resident ? 0 : plan.weight_bytes));
+  plan.shared_bytes = 1024 + (resident ? static_cast<size_t>(plan.steps) * plan.weight_bytes : 0) +
+                      static_cast<size_t>(tile.stages) * plan.stage_bytes + static_cast<size_t>(tile.teams * tile.columns * 8) +
+                      static_cast<size_t>(2 * tile.stages + 1) * 8;
+  return plan;
+}
+
+std::vector<ConvolutionVariant> wgmma_variants(const Convolution& problem, const Chip& chip) {
+  constexpr size_t most = 12;
+  if (!is_done_by_family(problem, chip)) return {};
+  std::vector<ConvolutionVariant> variants;
+  for (const WgmmaTile& tile : wgmma_tiles(problem, chip))
+    if (variants.size() < most) variants.push_back(variant_of(problem, tile, chip));
+  return variants;
+}
+
+}  // namespace deepgap::gpu

@@ -1,0 +1,73 @@
+#include "engine/gpu/wgmma.h"
+
+#include "engine/gpu/hopper_text.h"
+#include "engine/gpu/kernel_text.h"
+#include "engine/gpu/test_kernels.h"
+
+#include <set>
+
+namespace deepgap::gpu {
+namespace {
+
+const Chip h100{90, 132, 227 << 10};
+
+TEST(Wgmma, CompilesInEveryPrecisionWithoutSpills) {
+  if (!cuda::has_compiler()) GTEST_SKIP() << "no NVRTC on this machine";
+  for (const Compute compute : {Compute::tf32, Compute::f16, Compute::bf16, Compute::i8})
+    for (const TestShape& shape : {TestShape{.size = 14, .in = 256, .out = 256}, TestShape{.size = 56, .in = 64, .out = 256, .kernel = 1},
+                                   TestShape{.size = 28, .in = 24, .out = 96, .kernel = 3, .stride = 2}}) {
+      auto variants = wgmma_variants(test_convolution(compute, shape), h100);
+      ASSERT_FALSE(variants.empty());
+      variants.resize(std::min<size_t>(variants.size(), 2));
+      expect_compiled(variants, h100);
+    }
+}
+
+TEST(Wgmma, LeavesWhatItCannotDo) {
+  Convolution problem = test_convolution(Compute::i8, {});
+  EXPECT_FALSE(wgmma_variants(problem, h100).empty());
+  problem.source_zero = 3;  // the copy engine pads with 0
+  EXPECT_TRUE(wgmma_variants(problem, h100).empty());
+  EXPECT_TRUE(wgmma_variants(test_convolution(Compute::f16, {.groups = 2}), h100).empty());
+  EXPECT_TRUE(wgmma_variants(test_convolution(Compute::f32, {}), h100).empty());
+  EXPECT_TRUE(wgmma_variants(test_convolution(Compute::f16, {}), {100, 148, 227 << 10}).empty());
+}
+
+TEST(Wgmma, AThreadStoresNeighbours) {
+  for (const int run : {4, 8, 16}) {
+    std::set<int> all;
+    for (int column = 0; column < 128; column++) all.insert(channel_of_column(column, run));
+    EXPECT_EQ(all.size(), 128);
+    EXPECT_EQ(*all.rbegin(), 127);
+    // A thread holds columns 8j + 2 * quarter + {0, 1}.
+    for (int quarter = 0; quarter < 4; quarter++)
+      for (int i = 0; i < run; i++) EXPECT_EQ(channel_of_column(i / 2 * 8 + quarter * 2 + i % 2, run), quarter * run + i);
+  }
+}
+
+TEST(Wgmma, PermutesAsTheCopyEngine) {
+  EXPECT_EQ(permuted(128 * 3 + 16 * 2, 128), 128 * 3 + 16 * (2 ^ 3));
+  EXPECT_EQ(permuted(64 * 5 + 16 * 1, 64), 64 * 5 + 16 * (1 ^ 2));
+  EXPECT_EQ(permuted(32 * 5 + 16 * 1, 32), 32 * 5 + 16 * (1 ^ 1));
+  EXPECT_EQ(permuted(128 * 8 + 5, 128), 128 * 8 + 5);
+}
+
+TEST(Wgmma, PacksWeightsStepByStep) {
+  const Convolution problem = test_convolution(Compute::i8, {.in = 192, .out = 80, .kernel = 3});
+  Tensor weights = make_tensor(DataType::i8, {80, 192, 3, 3});
+  const size_t count = 80 * 192 * 9;
+  for (size_t i = 0; i < count; i++) writable<int8_t>(weights)[i] = static_cast<int8_t>(i * 7 % 251);
+  for (const ConvolutionVariant& variant : wgmma_variants(problem, h100)) {
+    const WgmmaPlan plan = plan_of(problem, tile_of(variant));
+    const std::vector<std::byte> packed = variant.pack(problem, variant, weights);
+    ASSERT_EQ(packed.size(), variant.packed_bytes);
+    const int bytes = plan.tile.step_bytes, tap = 5, channel = 130, column = 3;
+    const size_t step = static_cast<size_t>(tap * plan.tap_steps + channel / bytes);
+    const size_t place = step * plan.weight_bytes + permuted(static_cast<size_t>(column * bytes + channel % bytes), bytes);
+    const size_t out = static_cast<size_t>(channel_of_column(column, plan.run));
+    EXPECT_EQ(static_cast<int>(packed[place]), static_cast<uint8_t>(weights.as<int8_t>()[(out * 192 + channel) * 9 + tap])) << variant.name;
+  }
+}
+
+}  // namespace
+}  // namespace deepgap::gpu

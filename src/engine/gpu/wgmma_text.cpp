@@ -1,0 +1,398 @@
+#include "engine/gpu/hopper_text.h"
+#include "engine/gpu/kernel_text.h"
+#include "engine/gpu/wgmma.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+namespace deepgap::gpu {
+namespace {
+
+// Where things lie in shared memory, which tile comes when.
+constexpr std::string_view layout = R"(
+static const int rows_bytes = tile_rows * step_bytes;  // of one copy
+static const int stage_rows_bytes = stage_steps * rows_bytes;
+static const int stage_bytes = stage_rows_bytes + (resident ? 0 : stage_steps * weight_bytes);
+static const int stages_at = resident ? steps * weight_bytes : 0;
+static const int tables_at = stages_at + stages * stage_bytes;
+static const int barriers_at = tables_at + teams * columns * 8;
+static const int tile_stages = steps / stage_steps;
+static const int groups_of_columns = columns / (4 * run);
+static const int product_sums = columns / products / 2;  // of one thread
+static const int blocks_of_cluster = paired ? 2 : 1;
+
+__device__ __forceinline__ unsigned full_at(unsigned base, unsigned stage) { return base + barriers_at + 8 * stage; }
+__device__ __forceinline__ unsigned empty_at(unsigned base, unsigned stage) { return base + barriers_at + 8 * (stages + stage); }
+
+// Tile number `index` of this block: rows from row * tile_rows on, columns from column * columns on.
+__device__ __forceinline__ bool tile_at(int index, int& row, int& column) {
+  if (resident) {
+    column = blockIdx.x % column_tiles;
+    row = blockIdx.x / column_tiles + index * (gridDim.x / column_tiles);
+    return row < row_tiles;
+  }
+  const int linear = blockIdx.x / blocks_of_cluster + index * (gridDim.x / blocks_of_cluster);
+  column = linear % column_tiles;
+  row = linear / column_tiles * blocks_of_cluster + (paired ? rank_in_cluster() : 0);
+  return linear / column_tiles * blocks_of_cluster < row_tiles;
+}
+)";
+
+constexpr std::string_view producer = R"(
+struct Start { int x, y, image; };
+__device__ __forceinline__ Start start_of(long long pixel) {
+  const int x = (int)(pixel % out_w), y = (int)(pixel / out_w % out_h);
+  return {x * stride_w - pad_left, y * stride_h - pad_top, (int)(pixel / out_w / out_h)};
+}
+
+// One thread: waits for a stage to be free, orders its bytes, goes on.
+__device__ __forceinline__ void produce(unsigned base, const Map& source, const unsigned char* weights) {
+  int row, column;
+  if (resident && tile_at(0, row, column)) {
+    const unsigned barrier = full_at(base, 2 * stages);
+    expect_bytes(barrier, steps * weight_bytes);
+    for (int step = 0; step < steps; step++)
+      copy_bytes(base + step * weight_bytes, weights + ((long long)column * steps + step) * weight_bytes, weight_bytes, barrier);
+  }
+  wait_for_previous();
+  unsigned position = 0;
+  for (int index = 0; tile_at(index, row, column); index++) {
+    const Start start = start_of((long long)row * tile_rows);
+    const unsigned char* tile_weights = weights + (long long)column * steps * weight_bytes;
+    int channels = 0, right = 0, down = 0;
+    for (int step = 0; step < steps; position++) {
+      const unsigned stage = position % stages, full = full_at(base, stage);
+      const unsigned rows = base + stages_at + stage * stage_bytes;
+      wait_for(empty_at(base, stage), (position / stages & 1) ^ 1);
+      expect_bytes(full, stage_bytes);
+#pragma unroll
+      for (int part = 0; part < stage_steps; part++, step++) {
+        if (plain) copy_rows(rows + part * rows_bytes, source, full, channels * step_elements, row * tile_rows);
+        else copy_pixels(rows + part * rows_bytes, source, full, channels * step_elements, start.x, start.y, start.image, right, down);
+        if (++channels == tap_steps) {
+          channels = 0;
+          right += dilation_w;
+          if (right == kernel_w * dilation_w) { right = 0; down += dilation_h; }
+        }
+        const unsigned to = rows + stage_rows_bytes + part * weight_bytes;
+        const unsigned char* from = tile_weights + (long long)step * weight_bytes;
+        if (paired) {
+          const unsigned half = rank_in_cluster() * (weight_bytes / 2);
+          copy_bytes_to_blocks(to + half, from + half, weight_bytes / 2, full, 3);
+        } else if (!resident) copy_bytes(to, from, weight_bytes, full);
+      }
+    }
+  }
+}
+)";
+
+// Scales and biases of a tile's columns lie in shared memory in the order in which threads read them, four at a time.
+constexpr std::string_view consumer = R"(
+struct Table {
+  float scale[table_share], bias[table_share];  // of one thread
+  __device__ __forceinline__ void load(const float* scale_bias, int column) {
+#pragma unroll
+    for (int i = 0; i < table_share; i++) {
+      const int place = threadIdx.x % 128 + 128 * i;
+      const int in_group = place % (4 * run);
+      const int channel = column * columns + place / (4 * run) * (4 * run) + in_group / 4 % 4 * run + in_group / 16 * 4 + in_group % 4;
+      const bool there = place < columns && channel < out_pitch;
+      scale[i] = there ? table_scale(scale_bias[channel]) : 0.0f;
+      bias[i] = there ? table_bias(scale_bias[out_pitch + channel]) : 0.0f;
+    }
+  }
+  __device__ __forceinline__ void store(float* table) const {
+#pragma unroll
+    for (int i = 0; i < table_share; i++) {
+      const int place = threadIdx.x % 128 + 128 * i;
+      if (place < columns) { table[place] = scale[i]; table[columns + place] = bias[i]; }
+    }
+  }
+};
+
+// This thread's place in a tile: its first row and channel.
+struct Corner {
+  long long pixel;
+  int channel;
+  __device__ __forceinline__ void go_to(int row, int column) {
+    const int thread = threadIdx.x % 128;
+    pixel = (long long)row * tile_rows + (in_turn ? 0 : threadIdx.x / 128 * (64 * row_blocks)) + thread / 32 * 16 + thread % 32 / 4;
+    channel = column * columns + thread % 4 * run;
+  }
+  __device__ __forceinline__ bool inside(int block, int half, int group) const {
+    return pixel + 64 * block + 8 * half < pixels && (whole_columns || channel + group * 4 * run < out_pitch);
+  }
+  __device__ __forceinline__ long long element(int block, int half, int group) const {
+    return (pixel + 64 * block + 8 * half) * out_pitch + channel + group * 4 * run;
+  }
+};
+static const int residual_words = has_residual ? run * Residual::bytes / 4 : 1;
+// The residual of one group of columns, on its way while others are ended.
+struct Kept {
+  unsigned words[row_blocks][2][residual_words];
+  __device__ __forceinline__ void load(const unsigned char* residual, const Corner& at, int block, int group) {
+#pragma unroll
+    for (int half = 0; half < 2; half++)
+      if (at.inside(block, half, group)) get_residual<run>(residual + at.element(block, half, group) * Residual::bytes, words[block][half]);
+  }
+};
+
+)";
+
+constexpr std::string_view multiplying = R"(
+// Every warp says so by itself: a stage is free when all have read it.
+__device__ __forceinline__ void release(unsigned base, unsigned stage, int lane) {
+  if (paired) {
+    if (lane < 2) arrive_in_block(empty_at(base, stage), lane);
+  } else if (lane == 0) arrive(empty_at(base, stage));
+}
+
+// The sums of a tile become what is stored. Each group's place in `kept` is filled again as soon as it is used: with a later group of this
+// tile, or with one of the next tile.
+__device__ __forceinline__ void end_tile(Sum (&sums)[row_blocks][products][product_sums], const float* table, Kept (&kept)[kept_groups],
+                                         const Corner& here, const Corner& next, bool more, const unsigned char* residual,
+                                         unsigned char* target) {
+  const int quarter = threadIdx.x % 4;
+#pragma unroll
+  for (int group = 0; group < groups_of_columns; group++) {
+    Kept& added = kept[group % kept_groups];
+#pragma unroll
+    for (int block = 0; block < row_blocks; block++) {
+      float values[2][run];
+#pragma unroll
+      for (int part = 0; part < run / 4; part++) {
+        float scale[4], bias[4];
+        const int place = group * 4 * run + part * 16 + quarter * 4;
+        if (has_scale) load_floats<4>(table + place, scale);
+        load_floats<4>(table + columns + place, bias);
+#pragma unroll
+        for (int half = 0; half < 2; half++)
+#pragma unroll
+          for (int i = 0; i < 4; i++) {
+            const int of_run = part * 4 + i, sum = (group * (run / 2) + of_run / 2) * 4 + half * 2 + of_run % 2;
+            values[half][of_run] = value_at_end(sums[block][sum / product_sums][sum % product_sums], has_scale ? scale[i] : 1.0f, bias[i],
+                                                added.words[block][half], of_run);
+          }
+      }
+#pragma unroll
+      for (int half = 0; half < 2; half++)
+        if (here.inside(block, half, group)) put_at_end(target + here.element(block, half, group) * Target::bytes, values[half]);
+      if (has_residual) {
+        const int coming = group + kept_groups;
+        if (coming < groups_of_columns) added.load(residual, here, block, coming);
+        else if (more) added.load(residual, next, block, coming - groups_of_columns);
+      }
+    }
+  }
+}
+
+// One team: multiplies what the stages bring, then ends the sums.
+__device__ __forceinline__ void consume(unsigned base, float* tables, const float* scale_bias, const unsigned char* residual, unsigned char* target) {
+  const int team = threadIdx.x / 128, lane = threadIdx.x % 32;
+  float* const table_of_team = tables + team * 2 * columns;
+  const int first = in_turn ? team : 0, stride = in_turn ? teams : 1;
+  int row, column;
+  bool more = tile_at(first, row, column);
+  Table table;
+  if (resident && more) {
+    table.load(scale_bias, column);
+    table.store(table_of_team);
+    meet(1 + team, 128);
+  }
+  wait_for_previous();
+  Corner here, next;
+  Kept kept[kept_groups];
+  next.go_to(row, column);
+  if (has_residual && more) {
+#pragma unroll
+    for (int group = 0; group < kept_groups; group++)
+#pragma unroll
+      for (int block = 0; block < row_blocks; block++) kept[group].load(residual, next, block, group);
+  }
+  if (resident && more) wait_for(full_at(base, 2 * stages), 0);
+  Sum sums[row_blocks][products][product_sums];
+  unsigned position = in_turn ? team * tile_stages : 0;
+  for (int index = first; more; index += stride) {
+    here = next;
+    if (!resident) table.load(scale_bias, column);
+    more = tile_at(index + stride, row, column);
+    next.go_to(row, column);
+    for (int k = 0; k < tile_stages; k++, position++) {
+      const unsigned stage = position % stages;
+      const unsigned rows = base + stages_at + stage * stage_bytes;
+      wait_for(full_at(base, stage), position / stages & 1);
+      begin_products();
+#pragma unroll
+      for (int part = 0; part < stage_steps; part++) {
+        const unsigned from = resident ? base + (k * stage_steps + part) * weight_bytes : rows + stage_rows_bytes + part * weight_bytes;
+#pragma unroll
+        for (int i = 0; i < step_bytes / 32; i++)
+#pragma unroll
+          for (int block = 0; block < row_blocks; block++)
+#pragma unroll
+            for (int n = 0; n < products; n++)
+              product(sums[block][n],
+                      rows_at<step_bytes>(rows + part * rows_bytes + ((in_turn ? 0 : team * row_blocks) + block) * (64 * step_bytes) + 32 * i),
+                      rows_at<step_bytes>(from + n * (2 * product_sums * step_bytes) + 32 * i), (k | part | i) != 0);
+      }
+      commit_products();
+      wait_for_products<1>();
+      if (k > 0) release(base, (position - 1) % stages, lane);
+    }
+    wait_for_products<0>();
+    release(base, (position - 1) % stages, lane);
+#pragma unroll
+    for (int block = 0; block < row_blocks; block++)
+#pragma unroll
+      for (int i = 0; i < columns / 2; i++) keep(sums[block][i / product_sums][i % product_sums]);
+    if (!resident) {
+      meet(1 + team, 128);
+      table.store(table_of_team);
+      meet(1 + team, 128);
+    }
+    end_tile(sums, table_of_team, kept, here, next, more, residual, target);
+    if (in_turn) position += (teams - 1) * tile_stages;
+  }
+}
+)";
+
+constexpr std::string_view main_text = R"(
+  extern __shared__ unsigned char shared_memory[];
+  const unsigned begin = shared_address(shared_memory), base = (begin + 1023) & ~1023u;
+  let_next_begin();
+  if (threadIdx.x == 0) {
+    for (int stage = 0; stage < stages; stage++) {
+      make_barrier(full_at(base, stage), 1);
+      make_barrier(empty_at(base, stage), blocks_of_cluster * 4 * (in_turn ? 1 : teams));
+    }
+    make_barrier(full_at(base, 2 * stages), 1);
+    barriers_made();
+  }
+  if (paired) cluster_barrier();
+  else __syncthreads();
+  if (threadIdx.x >= teams * 128) {
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(producer_registers));
+    if (threadIdx.x == teams * 128) produce(base, source, weights);
+    __syncwarp();
+  } else {
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(team_registers));
+    consume(base, (float*)(shared_memory + (base - begin) + tables_at), scale_bias, residual, target);
+  }
+  if (paired) cluster_barrier();
+}
+)";
+
+// How an integer comes out of sums where nothing but an addition and a ReLU lies between: scaled to 0 .. 1, so that the multiply-add
+// saturates, then to the range of whole numbers by the multiply-add that rounds.
+struct ShortEnd {
+  int low = 0, high = 0;
+  bool adds = false;
+};
+
+std::optional<ShortEnd> short_end(const Epilogue& epilogue) {
+  if (epilogue.target != Element::i8 && epilogue.target != Element::u8) return std::nullopt;
+  ShortEnd end;
+  end.low = epilogue.target == Element::i8 ? -128 : 0;
+  end.high = end.low + 255;
+  size_t step = 0;
+  if (step < epilogue.steps.size() && epilogue.steps[step].kind == EpilogueStep::Kind::add) end.adds = true, step++;
+  if (step < epilogue.steps.size() && epilogue.steps[step].text == "fmaxf(v, 0.0f)")
+    end.low = std::max(end.low, epilogue.target_zero), step++;
+  return step == epilogue.steps.size() && end.low < end.high ? std::optional(end) : std::nullopt;
+}
+
+std::string short_end_text(const Epilogue& epilogue, const ShortEnd& end) {
+  const float range = static_cast<float>(end.high - end.low);
+  const bool integers = epilogue.residual == Element::i8 || epilogue.residual == Element::u8;
+  const float residual_scale = integers ? epilogue.residual_scale : 1.0f;
+  const float residual_zero = integers ? static_cast<float>(epilogue.residual_zero) : 0.0f;
+  const float inverse = epilogue.target_inverse / range;
+  const float offset =
+      static_cast<float>(epilogue.target_zero - end.low) / range - (end.adds ? residual_zero * residual_scale * inverse : 0.0f);
+  return fmt::format(R"(
+__device__ __forceinline__ float table_scale(float scale) {{ return scale * {0}; }}
+__device__ __forceinline__ float table_bias(float bias) {{ return fmaf(bias, {0}, {1}); }}
+__device__ __forceinline__ float to_unit(float a, float b, float c) {{
+  float v;
+  asm("fma.rn.sat.f32 %0, %1, %2, %3;" : "=f"(v) : "f"(a), "f"(b), "f"(c));
+  return v;
+}}
+__device__ __forceinline__ float value_at_end(Sum sum, float scale, float bias, const unsigned* words, int index) {{
+  if (!{2}) return to_unit(value_of(sum), scale, bias);
+  return to_unit(Residual::get(words[index / Residual::per_word], index % Residual::per_word), {3}, fmaf(value_of(sum), scale, bias));
+}}
+__device__ __forceinline__ void put_at_end(unsigned char* to, const float (&v)[run]) {{
+  unsigned words[run / 4], q[4];
+#pragma unroll
+  for (int i = 0; i < run; i += 4) {{
+#pragma unroll
+    for (int j = 0; j < 4; j++) q[j] = __float_as_uint(fmaf(v[i + j], {4}, {5}));
+    words[i / 4] = __byte_perm(__byte_perm(q[0], q[1], 0x0040), __byte_perm(q[2], q[3], 0x0040), 0x5410);
+  }}
+  store_words<run / 4>(to, words);
+}}
+)",
+                     literal(inverse), literal(offset), end.adds, literal(residual_scale * inverse), literal(range),
+                     literal(12582912.0f + static_cast<float>(end.low)));
+}
+
+constexpr std::string_view plain_end = R"(
+__device__ __forceinline__ float table_scale(float scale) { return scale; }
+__device__ __forceinline__ float table_bias(float bias) { return bias; }
+__device__ __forceinline__ float value_at_end(Sum sum, float scale, float bias, const unsigned* words, int index) {
+  return ended(sum, scale, bias, has_residual ? residual_of(words, index) : 0.0f);
+}
+__device__ __forceinline__ void put_at_end(unsigned char* to, const float (&v)[run]) { put_target(to, v); }
+)";
+
+// Groups of columns whose residual a thread holds before it needs it, so that it need not wait: as many as registers are left for.
+int kept_groups(const Convolution& problem, const WgmmaPlan& plan) {
+  const int groups = plan.tile.columns / (4 * plan.run);
+  const int words = plan.tile.row_blocks * 2 * plan.run * static_cast<int>(byte_size(problem.epilogue.residual)) / 4;
+  int kept = groups;
+  while (kept > 1 && kept * words > 32) kept /= 2;
+  return groups % kept == 0 ? kept : 1;
+}
+
+// Across a tile's columns: one product's sums must fit the registers with which the kernel begins.
+int products_of(const WgmmaTile& tile) { return tile.columns > 160 && tile.entry_registers() < tile.columns / 2 + 32 ? 2 : 1; }
+
+std::string constants_text(const Convolution& problem, const WgmmaPlan& plan) {
+  const WgmmaTile& tile = plan.tile;
+  const auto flag = [](std::string_view name, bool value) { return fmt::format("static const bool {} = {};\n", name, value); };
+  std::string text = fmt::format(
+      "static const int teams = {}, row_blocks = {}, columns = {}, step_bytes = {}, stage_steps = {}, stages = {}, run = {}, tap_steps = "
+      "{}, "
+      "steps = {}, column_tiles = {}, row_tiles = {}, tile_rows = {}, weight_bytes = {}, step_elements = {}, table_share = {}, "
+      "kept_groups = {}, producer_registers = {}, team_registers = {}, products = {};\n",
+      tile.teams, tile.row_blocks, tile.columns, tile.step_bytes, tile.stage_steps, tile.stages, plan.run, plan.tap_steps, plan.steps,
+      plan.column_tiles, plan.row_tiles, tile.tile_rows(), plan.weight_bytes, tile.step_bytes / byte_size(problem.source),
+      (tile.columns + 127) / 128, kept_groups(problem, plan), WgmmaTile::producer_registers, tile.team_registers(), products_of(tile));
+  return text + flag("plain", plan.plain) + flag("resident", tile.form == WgmmaTile::resident) +
+         flag("in_turn", tile.form == WgmmaTile::in_turn) + flag("paired", tile.form == WgmmaTile::paired) +
+         flag("whole_columns", problem.out_pitch % tile.columns == 0);
+}
+
+}  // namespace
+
+std::string wgmma_text(const Convolution& problem, const WgmmaPlan& plan) {
+  std::string text(kernel_prelude());
+  text += hopper_prelude();
+  text += epilogue_text(problem) + shape_text(problem) + constants_text(problem, plan) +
+          product_text(problem, plan.tile.columns / products_of(plan.tile));
+  const std::optional<ShortEnd> end = short_end(problem.epilogue);
+  text += end ? short_end_text(problem.epilogue, *end) : std::string(plain_end);
+  for (const std::string_view part : {layout, producer, consumer, multiplying}) text += part;
+  const bool residual = problem.epilogue.has_residual();
+  return text +
+         fmt::format(
+             "extern \"C\" __global__ void __launch_bounds__({}, {}) wgmma(const __grid_constant__ Map source, const unsigned char* "
+             "__restrict__ weights, const float* __restrict__ scale_bias, unsigned char* target{}) {{\n{}",
+             plan.tile.threads(), plan.tile.blocks, residual ? ", const unsigned char* residual" : "",
+             residual ? "" : "  const unsigned char* const residual = 0;\n") +
+         std::string(main_text);
+}
+
+}  // namespace deepgap::gpu

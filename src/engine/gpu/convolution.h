@@ -4,7 +4,8 @@
 //
 // Layout: source [batch, in_h, in_w, in_pitch], target and residual [batch, out_h, out_w, out_pitch]; a pitch is the channels rounded up so
 // that a pixel is a multiple of 16 bytes. Channels of the padding are read (their weights are 0; they hold finite numbers) and must be
-// written with finite numbers (zeros).
+// written with finite numbers (zeros). A source of at most 4 channels may have a pitch of 4 whatever the element (stem_variants; the copy to
+// the device is then a fourth to a half as large).
 #pragma once
 
 #include "engine/gpu/launch.h"

@@ -2,6 +2,7 @@
 
 #include "engine/gpu/hopper_text.h"
 #include "engine/gpu/kernel_text.h"
+#include "engine/gpu/tile_end.h"
 
 #include <fmt/format.h>
 
@@ -146,16 +147,10 @@ WgmmaTile tile_of(const ConvolutionVariant& variant) {
   return {n[0], n[1], n[2], n[3], n[4], n[5], n[6], static_cast<WgmmaTile::Form>(n[7])};
 }
 
-int channel_of_column(int column, int run) {
-  const int group = column / (4 * run), of_group = column % (4 * run);
-  return group * 4 * run + of_group % 8 / 2 * run + of_group / 8 * 2 + of_group % 2;
-}
-
 WgmmaPlan plan_of(const Convolution& problem, const WgmmaTile& tile) {
   WgmmaPlan plan;
   plan.tile = tile;
-  plan.run = 16 / static_cast<int>(byte_size(problem.epilogue.target));
-  while (tile.columns % (4 * plan.run) != 0) plan.run /= 2;
+  plan.run = run_of(problem, tile.columns);
   plan.tap_steps = static_cast<int>(divide_up(problem.in_pitch * static_cast<int64_t>(byte_size(problem.source)), tile.step_bytes));
   plan.steps = plan.tap_steps * static_cast<int>(problem.kernel_h * problem.kernel_w);
   plan.column_tiles = static_cast<int>(divide_up(problem.out_pitch, tile.columns));

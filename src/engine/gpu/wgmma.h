@@ -48,9 +48,6 @@ struct WgmmaPlan {
 };
 WgmmaPlan plan_of(const Convolution& problem, const WgmmaTile& tile);
 
-// The output channel, within its tile, of column `column` of the products.
-int channel_of_column(int column, int run);
-
 std::string wgmma_text(const Convolution& problem, const WgmmaPlan& plan);
 
 // Tiles that fit problem and chip, the likeliest to be quick first.

@@ -3,6 +3,7 @@
 #include "engine/gpu/hopper_text.h"
 #include "engine/gpu/kernel_text.h"
 #include "engine/gpu/test_kernels.h"
+#include "engine/gpu/tile_end.h"
 
 #include <set>
 

@@ -1,11 +1,9 @@
 #include "engine/gpu/hopper_text.h"
 #include "engine/gpu/kernel_text.h"
+#include "engine/gpu/tile_end.h"
 #include "engine/gpu/wgmma.h"
 
 #include <fmt/format.h>
-
-#include <algorithm>
-#include <optional>
 
 namespace deepgap::gpu {
 namespace {
@@ -88,30 +86,7 @@ __device__ __forceinline__ void produce(unsigned base, const Map& source, const 
 }
 )";
 
-// Scales and biases of a tile's columns lie in shared memory in the order in which threads read them, four at a time.
 constexpr std::string_view consumer = R"(
-struct Table {
-  float scale[table_share], bias[table_share];  // of one thread
-  __device__ __forceinline__ void load(const float* scale_bias, int column) {
-#pragma unroll
-    for (int i = 0; i < table_share; i++) {
-      const int place = threadIdx.x % 128 + 128 * i;
-      const int in_group = place % (4 * run);
-      const int channel = column * columns + place / (4 * run) * (4 * run) + in_group / 4 % 4 * run + in_group / 16 * 4 + in_group % 4;
-      const bool there = place < columns && channel < out_pitch;
-      scale[i] = there ? table_scale(scale_bias[channel]) : 0.0f;
-      bias[i] = there ? table_bias(scale_bias[out_pitch + channel]) : 0.0f;
-    }
-  }
-  __device__ __forceinline__ void store(float* table) const {
-#pragma unroll
-    for (int i = 0; i < table_share; i++) {
-      const int place = threadIdx.x % 128 + 128 * i;
-      if (place < columns) { table[place] = scale[i]; table[columns + place] = bias[i]; }
-    }
-  }
-};
-
 // This thread's place in a tile: its first row and channel.
 struct Corner {
   long long pixel;
@@ -284,69 +259,6 @@ constexpr std::string_view main_text = R"(
 }
 )";
 
-// How an integer comes out of sums where nothing but an addition and a ReLU lies between: scaled to 0 .. 1, so that the multiply-add
-// saturates, then to the range of whole numbers by the multiply-add that rounds.
-struct ShortEnd {
-  int low = 0, high = 0;
-  bool adds = false;
-};
-
-std::optional<ShortEnd> short_end(const Epilogue& epilogue) {
-  if (epilogue.target != Element::i8 && epilogue.target != Element::u8) return std::nullopt;
-  ShortEnd end;
-  end.low = epilogue.target == Element::i8 ? -128 : 0;
-  end.high = end.low + 255;
-  size_t step = 0;
-  if (step < epilogue.steps.size() && epilogue.steps[step].kind == EpilogueStep::Kind::add) end.adds = true, step++;
-  if (step < epilogue.steps.size() && epilogue.steps[step].text == "fmaxf(v, 0.0f)")
-    end.low = std::max(end.low, epilogue.target_zero), step++;
-  return step == epilogue.steps.size() && end.low < end.high ? std::optional(end) : std::nullopt;
-}
-
-std::string short_end_text(const Epilogue& epilogue, const ShortEnd& end) {
-  const float range = static_cast<float>(end.high - end.low);
-  const bool integers = epilogue.residual == Element::i8 || epilogue.residual == Element::u8;
-  const float residual_scale = integers ? epilogue.residual_scale : 1.0f;
-  const float residual_zero = integers ? static_cast<float>(epilogue.residual_zero) : 0.0f;
-  const float inverse = epilogue.target_inverse / range;
-  const float offset =
-      static_cast<float>(epilogue.target_zero - end.low) / range - (end.adds ? residual_zero * residual_scale * inverse : 0.0f);
-  return fmt::format(R"(
-__device__ __forceinline__ float table_scale(float scale) {{ return scale * {0}; }}
-__device__ __forceinline__ float table_bias(float bias) {{ return fmaf(bias, {0}, {1}); }}
-__device__ __forceinline__ float to_unit(float a, float b, float c) {{
-  float v;
-  asm("fma.rn.sat.f32 %0, %1, %2, %3;" : "=f"(v) : "f"(a), "f"(b), "f"(c));
-  return v;
-}}
-__device__ __forceinline__ float value_at_end(Sum sum, float scale, float bias, const unsigned* words, int index) {{
-  if (!{2}) return to_unit(value_of(sum), scale, bias);
-  return to_unit(Residual::get(words[index / Residual::per_word], index % Residual::per_word), {3}, fmaf(value_of(sum), scale, bias));
-}}
-__device__ __forceinline__ void put_at_end(unsigned char* to, const float (&v)[run]) {{
-  unsigned words[run / 4], q[4];
-#pragma unroll
-  for (int i = 0; i < run; i += 4) {{
-#pragma unroll
-    for (int j = 0; j < 4; j++) q[j] = __float_as_uint(fmaf(v[i + j], {4}, {5}));
-    words[i / 4] = __byte_perm(__byte_perm(q[0], q[1], 0x0040), __byte_perm(q[2], q[3], 0x0040), 0x5410);
-  }}
-  store_words<run / 4>(to, words);
-}}
-)",
-                     literal(inverse), literal(offset), end.adds, literal(residual_scale * inverse), literal(range),
-                     literal(12582912.0f + static_cast<float>(end.low)));
-}
-
-constexpr std::string_view plain_end = R"(
-__device__ __forceinline__ float table_scale(float scale) { return scale; }
-__device__ __forceinline__ float table_bias(float bias) { return bias; }
-__device__ __forceinline__ float value_at_end(Sum sum, float scale, float bias, const unsigned* words, int index) {
-  return ended(sum, scale, bias, has_residual ? residual_of(words, index) : 0.0f);
-}
-__device__ __forceinline__ void put_at_end(unsigned char* to, const float (&v)[run]) { put_target(to, v); }
-)";
-
 // Groups of columns whose residual a thread holds before it needs it, so that it need not wait: as many as registers are left for.
 int kept_groups(const Convolution& problem, const WgmmaPlan& plan) {
   const int groups = plan.tile.columns / (4 * plan.run);
@@ -382,8 +294,7 @@ std::string wgmma_text(const Convolution& problem, const WgmmaPlan& plan) {
   text += hopper_prelude();
   text += epilogue_text(problem) + shape_text(problem) + constants_text(problem, plan) +
           product_text(problem, plan.tile.columns / products_of(plan.tile));
-  const std::optional<ShortEnd> end = short_end(problem.epilogue);
-  text += end ? short_end_text(problem.epilogue, *end) : std::string(plain_end);
+  text += tile_end_text(problem);
   for (const std::string_view part : {layout, producer, consumer, multiplying}) text += part;
   const bool residual = problem.epilogue.has_residual();
   return text +

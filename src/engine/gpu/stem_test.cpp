@@ -1,0 +1,54 @@
+#include "engine/gpu/hopper_text.h"
+#include "engine/gpu/kernel_text.h"
+#include "engine/gpu/test_kernels.h"
+#include "engine/gpu/tile_end.h"
+
+namespace deepgap::gpu {
+namespace {
+
+const Chip h100{90, 132, 227 << 10};
+
+Convolution stem(Compute compute, int64_t kernel, int64_t out) {
+  Convolution problem = test_convolution(compute, {.size = 224, .in = 3, .out = out, .kernel = kernel, .stride = 2});
+  problem.epilogue.steps = {{EpilogueStep::Kind::activation, "fmaxf(v, 0.0f)"}};
+  return problem;
+}
+
+TEST(Stem, CompilesInEveryPrecisionWithoutSpills) {
+  if (!cuda::has_compiler()) GTEST_SKIP() << "no NVRTC on this machine";
+  for (const Compute compute : {Compute::tf32, Compute::f16, Compute::bf16, Compute::i8})
+    for (const int64_t pitch : {int64_t{4}, static_cast<int64_t>(16 / byte_size(stored_as(compute)))})
+      for (const auto& [kernel, out] : {std::pair<int64_t, int64_t>{7, 64}, {3, 24}}) {
+        Convolution problem = stem(compute, kernel, out);
+        problem.in_pitch = pitch;
+        auto variants = stem_variants(problem, h100);
+        ASSERT_FALSE(variants.empty());
+        variants.resize(1);
+        expect_compiled(variants, h100);
+      }
+}
+
+TEST(Stem, LeavesManyChannels) {
+  EXPECT_TRUE(stem_variants(test_convolution(Compute::f16, {.in = 8}), h100).empty());
+  EXPECT_TRUE(stem_variants(stem(Compute::f32, 7, 64), h100).empty());
+  EXPECT_TRUE(stem_variants(stem(Compute::f16, 7, 64), {80, 108, 163 << 10}).empty());
+}
+
+TEST(Stem, PacksARowOfTheKernelAsOneRun) {
+  const Convolution problem = stem(Compute::i8, 7, 64);
+  Tensor weights = make_tensor(DataType::i8, {64, 3, 7, 7});
+  for (size_t i = 0; i < 64 * 147; i++) writable<int8_t>(weights)[i] = static_cast<int8_t>(i % 127 + 1);
+  const ConvolutionVariant variant = stem_variants(problem, h100).at(0);
+  const std::vector<std::byte> packed = variant.pack(problem, variant, weights);
+  ASSERT_EQ(packed.size(), 7 * 64 * 32);
+  const auto at = [&](int row, int column, int byte) {
+    return static_cast<int>(packed[static_cast<size_t>(row * 64 * 32) + permuted(static_cast<size_t>(column * 32 + byte), 32)]);
+  };
+  const auto out = static_cast<size_t>(channel_of_column(5, 16));
+  EXPECT_EQ(at(2, 5, 4 * 6 + 1), weights.as<int8_t>()[out * 147 + 1 * 49 + 2 * 7 + 6]);  // channel 1 of the seventh pixel
+  EXPECT_EQ(at(2, 5, 4 * 6 + 3), 0);                                                     // there is no fourth channel
+  EXPECT_EQ(at(2, 5, 4 * 7), 0);                                                         // nor an eighth pixel
+}
+
+}  // namespace
+}  // namespace deepgap::gpu

@@ -1,0 +1,24 @@
+// How the sums of wgmma become what is stored, as text: after epilogue_text, shape_text and constants `run`, `columns`, `table_share`.
+//
+//   float value_at_end(Sum, float scale, float bias, const unsigned* residual_words, int index)   of a thread's run of neighbours
+//   void put_at_end(unsigned char* to, const float (&values)[run])
+//   struct Table: scales and biases of `columns` channels, as value_at_end takes them, loaded by 128 threads and stored in shared memory
+//   in the order in which threads read them, four at a time: those of thread lane % 4 = q, group g, part p of a run lie at
+//   g * 4 * run + p * 16 + q * 4.
+#pragma once
+
+#include "engine/gpu/convolution.h"
+
+#include <string>
+
+namespace deepgap::gpu {
+
+std::string tile_end_text(const Convolution& problem);
+
+// Neighbours of a row that one thread stores, so that four threads have equally many of `columns`: 16 bytes where that is possible.
+int run_of(const Convolution& problem, int columns);
+
+// The output channel, within its tile, of column `column` of the products: columns 8j + 2q + {0, 1} of a thread are its run.
+int channel_of_column(int column, int run);
+
+}  // namespace deepgap::gpu

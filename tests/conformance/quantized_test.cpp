@@ -1,5 +1,6 @@
 // INT8: quantized files, where an engine takes them. Every network is quantized by deepgap's own quantizer with ranges from the samples it
 // is then asked about, and what an engine answers is compared with the plain evaluator's answer to the same quantized network.
+#include "blame.h"
 #include "known_faults.h"
 #include "operator_cases.h"
 #include "random_network.h"
@@ -15,7 +16,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <functional>
+#include <string>
 
 namespace deepgap::conformance {
 namespace {
@@ -39,16 +40,12 @@ bool is_quantized(const Graph& graph) {
   return std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const Node& node) { return node.op == "QuantizeLinear"; });
 }
 
-using Judge = std::function<std::string(const std::vector<Tensor>&, std::span<const TensorView>)>;
-
-std::string within_tolerance(const std::vector<Tensor>& expected, std::span<const TensorView> actual) {
-  return difference(expected, actual, "int8");
-}
-
 class Quantized : public testing::Test {
  protected:
   // False where there is nothing that INT8 would be for, or the engine refuses: `skipped` says what.
-  bool expect_right(const Graph& graph, Random& random, std::string& skipped, const Judge& judge = within_tolerance) {
+  // `tried`: the operator that this network is for, if for one.
+  bool expect_right(const Graph& graph, Random& random, std::string& skipped, const std::string& tried = "",
+                    const Judge& judge = within_tolerance("int8")) {
     const Samples samples = random_samples(random, graph, 3);
     const auto activations = random.one_of<std::string>({"u8", "s8"});
     const GraphModel model(quantized(graph, samples, activations));
@@ -58,11 +55,15 @@ class Quantized : public testing::Test {
     Rig rig(model, {1, 3}, 1, 2, "int8");
     rig.stage(samples);
     for (const std::vector<uint32_t>& chosen : {std::vector<uint32_t>{2, 0, 1}, {1}}) {
-      EXPECT_EQ(rig.run(0, chosen), Status::ok) << rig.session->last_error();
-      const std::string wrong = judge(reference(model.graph(), samples, chosen), rig.session->outputs(0));
-      const std::string fault = wrong.empty() ? "" : known_fault(backend().name(), "int8", graph);
-      if (!fault.empty()) return skipped = fault + ": " + wrong, false;
-      EXPECT_EQ(wrong, "") << activations << ", batch " << chosen.size() << ", " << describe(graph);
+      const Status status = rig.run(0, chosen);
+      const std::vector<Tensor> expected = reference(model.graph(), samples, chosen);
+      const Difference wrong = status == Status::ok ? judge(expected, rig.session->outputs(0))
+                                                    : Difference{Difference::Kind::failure, rig.session->last_error()};
+      if (wrong.none()) continue;
+      const std::string known = tried.empty() ? "" : known_fault(backend().name(), "int8", graph, tried, wrong);
+      if (!known.empty()) return skipped = known + ": " + wrong.words, false;
+      SCOPED_TRACE(fmt::format("{}, batch {}, {}", activations, chosen.size(), describe(graph)));
+      return skipped = blame(wrong, expected, judge), false;
     }
     return !HasFailure();
   }
@@ -80,7 +81,7 @@ TEST_P(QuantizedOperators, EqualTheEvaluator) {
     const Graph graph = one.build(net);
     if (const std::string missing = not_evaluated(graph); !missing.empty())
       GTEST_SKIP() << "nothing to compare with: the plain evaluator has no operator " << missing;
-    if (!expect_right(graph, random, skipped)) break;
+    if (!expect_right(graph, random, skipped, operator_of(one))) break;
   }
   if (!skipped.empty() && !HasFailure()) GTEST_SKIP() << skipped;
 }
@@ -101,18 +102,14 @@ TEST_F(Quantized, RandomNetworksEqualTheEvaluator) {
 
 // A step of 1/255 that one layer rounds otherwise goes through all layers behind it: no more can be asked than that it is the same network.
 TEST_F(Quantized, ZooNetworksAreTheSameNetwork) {
-  const Judge same = [](const std::vector<Tensor>& expected, std::span<const TensorView> actual) {
-    constexpr double least_db = 10;
-    const double sqnr = sqnr_db(expected, actual);
-    return !computes() || sqnr >= least_db ? std::string() : fmt::format("{:.1f} dB", sqnr);
-  };
+  constexpr double least_db = 10;
   for (const char* name : {"resnet18:width=0.25,classes=10,image=64", "mobilenet_v2:width=0.25,classes=10,image=64"}) {
     ZooOptions options;
     Graph graph = find_zoo_model(name, options)->build(options);
     seed_weights(graph, seed(), "");
     Random random(seed());
     SCOPED_TRACE(fmt::format("{} --seed {}", name, seed()));
-    if (std::string skipped; !expect_right(graph, random, skipped, same)) {
+    if (std::string skipped; !expect_right(graph, random, skipped, "", same_network(least_db))) {
       if (!HasFailure()) GTEST_SKIP() << skipped;
       return;
     }

@@ -1,5 +1,7 @@
 #include "rig.h"
 
+#include "kept_case.h"
+
 #include "base/clocks.h"
 #include "model/eval/evaluator.h"
 #include "model/graph_tools.h"
@@ -111,10 +113,14 @@ std::string not_evaluated(const Graph& graph) {
   return "";
 }
 
-std::vector<Tensor> reference(const Graph& graph, const Samples& samples, const std::vector<uint32_t>& chosen) {
+std::vector<Tensor> batch_of(const Graph& graph, const Samples& samples, const std::vector<uint32_t>& chosen) {
   std::vector<Tensor> inputs;
   for (size_t i = 0; i < graph.inputs.size(); ++i) inputs.push_back(joined(samples, chosen, i));
-  return evaluate(graph, inputs);
+  return inputs;
+}
+
+std::vector<Tensor> reference(const Graph& graph, const Samples& samples, const std::vector<uint32_t>& chosen) {
+  return evaluate(graph, batch_of(graph, samples, chosen));
 }
 
 Placement placement() { return {.devices = {backend().devices().at(0).id}}; }
@@ -137,6 +143,7 @@ Rig::Rig(const Model& model, std::vector<int64_t> batches, int slots, int thread
     }
   };
   for (const auto& [option, value] : given_options()) options.options.emplace(option, value);
+  keep_running_model(model, precision, threads);
   session = backend().load(model, options);
 }
 
@@ -159,11 +166,20 @@ void Rig::stage(const Samples& samples) {
 
 Status Rig::run(int slot, const std::vector<uint32_t>& samples) {
   const uint64_t tag = next_tag_++;
+  keep_inputs(samples);
   session->enqueue(slot, samples, tag);
   session->drain();
   const auto& statuses = delivered[tag];
   if (statuses.size() != 1) throw Error(ErrorKind::internal, fmt::format("a query was delivered {} times", statuses.size()));
   return statuses.front();
+}
+
+void Rig::keep_inputs(const std::vector<uint32_t>& samples) const {
+  const bool known = std::all_of(samples.begin(), samples.end(), [&](uint32_t sample) { return sample < samples_.size(); });
+  if (faults_folder().empty() || samples.empty() || !known) return;
+  std::vector<Tensor> inputs;
+  for (size_t i = 0; i < samples_.front().size(); ++i) inputs.push_back(joined(samples_, samples, i));
+  keep_running_inputs(inputs);
 }
 
 std::vector<Tensor> Rig::copy_outputs(int slot) const {

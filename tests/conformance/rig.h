@@ -55,7 +55,9 @@ std::vector<std::string> float_precisions(const GraphSummary& summary);
 // Sample after sample, one tensor for each input.
 using Samples = std::vector<std::vector<Tensor>>;
 Samples random_samples(Random& random, const Graph& graph, size_t count);
-// What the plain evaluator makes of these samples as one batch.
+// These samples as one batch: a tensor for each input.
+std::vector<Tensor> batch_of(const Graph& graph, const Samples& samples, const std::vector<uint32_t>& chosen);
+// What the plain evaluator makes of it.
 std::vector<Tensor> reference(const Graph& graph, const Samples& samples, const std::vector<uint32_t>& chosen);
 
 // Every node with the shapes of its inputs and its attributes in one line, for messages.
@@ -84,6 +86,7 @@ class Rig {
 
  private:
   void note(const Done& done);
+  void keep_inputs(const std::vector<uint32_t>& samples) const;
 
   std::mutex mutex_;  // of what was delivered
   Samples samples_;   // the Session may refer to them

@@ -31,13 +31,14 @@ Tolerance tolerance(const std::string& precision) {
   return {3e-2, 6e-2, 30};  // bf16, mixed
 }
 
-std::string float_difference(std::span<const float> expected, std::span<const float> actual, const Tolerance& allowed) {
+Difference float_difference(std::span<const float> expected, std::span<const float> actual, const Tolerance& allowed) {
+  using Kind = Difference::Kind;
   double largest = 0, worst = 0, reference_power = 0, error_power = 0;
   size_t where = 0;
   for (size_t i = 0; i < expected.size(); ++i) {
     const bool same_special = std::isnan(expected[i]) ? std::isnan(actual[i]) : expected[i] == actual[i];
     if (!std::isfinite(expected[i]) || !std::isfinite(actual[i])) {
-      if (!same_special) return fmt::format("element {}: {} instead of {}", i, actual[i], expected[i]);
+      if (!same_special) return {Kind::values, fmt::format("element {}: {} instead of {}", i, actual[i], expected[i])};
       continue;
     }
     const double error = std::abs(double{expected[i]} - actual[i]);
@@ -47,8 +48,8 @@ std::string float_difference(std::span<const float> expected, std::span<const fl
     if (error > worst) worst = error, where = i;
   }
   const double sqnr_db = error_power > 0 ? 10 * std::log10(reference_power / error_power) : 300;
-  if (worst <= allowed.noise || (worst <= allowed.part_of_largest * largest && sqnr_db >= allowed.sqnr_db)) return "";
-  return fmt::format("element {}: {} instead of {} ({:.1f} dB)", where, actual[where], expected[where], sqnr_db);
+  if (worst <= allowed.noise || (worst <= allowed.part_of_largest * largest && sqnr_db >= allowed.sqnr_db)) return {};
+  return {Kind::values, fmt::format("element {}: {} instead of {} ({:.1f} dB)", where, actual[where], expected[where], sqnr_db), sqnr_db};
 }
 
 bool is_float(DataType type) { return type == DataType::f32 || type == DataType::f64 || type == DataType::f16 || type == DataType::bf16; }
@@ -68,24 +69,43 @@ std::string coarser(const std::string& precision, DataType type) {
 
 }  // namespace
 
-std::string difference(const std::vector<Tensor>& expected, std::span<const TensorView> actual, const std::string& precision) {
-  if (expected.size() != actual.size()) return fmt::format("{} outputs instead of {}", actual.size(), expected.size());
+Difference compare(const std::vector<Tensor>& expected, std::span<const TensorView> actual, const std::string& precision) {
+  using Kind = Difference::Kind;
+  if (expected.size() != actual.size()) return {Kind::form, fmt::format("{} outputs instead of {}", actual.size(), expected.size())};
   for (size_t i = 0; i < expected.size(); ++i) {
     const Shape shape(actual[i].shape.begin(), actual[i].shape.end());
-    if (actual[i].type != expected[i].type) {
-      return fmt::format("output {} is {} instead of {}", i, name_of(actual[i].type), name_of(expected[i].type));
-    }
-    if (shape != expected[i].shape) return fmt::format("output {} has shape {} instead of {}", i, shape, expected[i].shape);
+    if (actual[i].type != expected[i].type)
+      return {Kind::form, fmt::format("output {} is {} instead of {}", i, name_of(actual[i].type), name_of(expected[i].type))};
+    if (shape != expected[i].shape) return {Kind::form, fmt::format("output {} has shape {} instead of {}", i, shape, expected[i].shape)};
     if (!computes()) continue;
-    std::string words;
+    Difference found;
     if (is_float(expected[i].type)) {
-      words = float_difference(as_floats(expected[i].view()), as_floats(actual[i]), tolerance(coarser(precision, expected[i].type)));
+      found = float_difference(as_floats(expected[i].view()), as_floats(actual[i]), tolerance(coarser(precision, expected[i].type)));
     } else if (actual[i].bytes() != 0 && std::memcmp(expected[i].data.get(), actual[i].data, actual[i].bytes()) != 0) {
-      words = "its integers differ";
+      found = {Kind::integers, "its integers differ"};
     }
-    if (!words.empty()) return fmt::format("output {}, {}", i, words);
+    if (found.none()) continue;
+    found.words = fmt::format("output {}, {}", i, found.words);
+    return found;
   }
-  return "";
+  return {};
+}
+
+std::string difference(const std::vector<Tensor>& expected, std::span<const TensorView> actual, const std::string& precision) {
+  return compare(expected, actual, precision).words;
+}
+
+Judge within_tolerance(const std::string& precision) {
+  return
+      [precision](const std::vector<Tensor>& expected, std::span<const TensorView> actual) { return compare(expected, actual, precision); };
+}
+
+Judge same_network(double least_db) {
+  return [least_db](const std::vector<Tensor>& expected, std::span<const TensorView> actual) -> Difference {
+    const double sqnr = sqnr_db(expected, actual);
+    if (!computes() || sqnr >= least_db) return {};
+    return {Difference::Kind::values, fmt::format("{:.1f} dB", sqnr), sqnr};
+  };
 }
 
 double sqnr_db(const std::vector<Tensor>& expected, std::span<const TensorView> actual) {

@@ -70,7 +70,7 @@ def conformance(program):
         flags = ["--option", option] if option else []
         run = subprocess.run([program, "--backend", BACKEND, *flags], capture_output=True, text=True, timeout=1200)
         lines = run.stdout.splitlines()
-        print("\n".join("  " + line for line in lines if "FAILED" in line or "PASSED" in line or line.startswith("backend ")))
+        print("\n".join("  " + line for line in lines if "FAILED" in line or "FAULT" in line or "PASSED" in line or line.startswith("backend ")))
         check(run.returncode == 0, f"the conformance suite {option} (exit code {run.returncode})")
         if run.returncode != 0:
             print(run.stdout[-8000:], run.stderr[-4000:])

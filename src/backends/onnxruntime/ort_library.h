@@ -46,7 +46,7 @@ class OrtLibrary {
   void* const* table_ = nullptr;
 };
 
-// $DEEPGAP_ONNXRUNTIME (the file or its folder), deps/ beside the plug-in, .venv in a folder above it, the place known at build time.
+// $DEEPGAP_ONNXRUNTIME (the file or its folder), else deps/onnxruntime beside the plug-in or the program's plug-ins.
 // Throws Error{refused} with all of them.
 std::string find_ort_library();
 

@@ -1,0 +1,31 @@
+// Whose fault a wrong answer of another engine is. What native answers wrongly is deepgap's, always. For the others the case is kept as
+// files and tried again without our adapter:
+//   openvino, onnxruntime: by the engine's own interface on the same file (plain/*.cpp). Right there: our adapter is wrong.
+//   libtorch, which reads no ONNX files: by the same calls in FP32 on the fewest instructions that its kernels know. Wrong there, too: our
+//   adapter is wrong.
+//   libtorch_cuda: cannot be told.
+// An engine's own fault is printed by name with its folder and fails nothing, unless --strict-engines asks for it; what cannot be told, and
+// what is deepgap's, fails.
+#pragma once
+
+#include "tolerance.h"
+
+#include <string>
+#include <vector>
+
+namespace deepgap::conformance {
+
+void set_strict_engines(bool strict);
+
+// Of the case that was run last, answered wrongly: the engine's fault in words, to skip the test with; or "" after a failure was added to
+// it.
+std::string blame(const Difference& wrong, const std::vector<Tensor>& expected, const Judge& judge);
+
+// Runs the small network once; as blame() where its answer is wrong. The Session tests ask for more than that and begin with it.
+std::string fault_in_small_network();
+
+// Of the case that ended the process of `backend` in `test`: the same, with no test to add to. `own` is set where it is deepgap's or cannot
+// be told.
+std::string blame_crash(const std::string& backend, const std::string& test, const std::string& how, bool& own);
+
+}  // namespace deepgap::conformance

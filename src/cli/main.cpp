@@ -1,4 +1,5 @@
 // deepgap: see README.md. Each subcommand stands in its own cmd_*.cpp.
+#include "base/words.h"
 #include "build_state.h"
 #include "cli/command.h"
 
@@ -106,10 +107,10 @@ int main(int argc, char** argv) {
   try {
     return deepgap::run_main(argc, argv);
   } catch (const deepgap::Error& error) {
-    fmt::print(stderr, "deepgap: {}\n", error.what());
+    fmt::print(stderr, "deepgap: {}\n", deepgap::printable(error.what()));  // which may quote a file
     return deepgap::exit_code_for(error.kind());
   } catch (const std::exception& error) {
-    fmt::print(stderr, "deepgap: internal error: {}\n", error.what());
+    fmt::print(stderr, "deepgap: internal error: {}\n", deepgap::printable(error.what()));
     return deepgap::exit_internal;
   }
 }

@@ -58,6 +58,12 @@ TEST(Dataset, SeededSamplesDifferFromEachOtherAndRepeat) {
   for (const float value : first.as<float>()) ASSERT_TRUE(std::isfinite(value));
 }
 
+TEST(Dataset, SeededPicturesWithoutElements) {
+  auto dataset = open_dataset(request_for("seeded", {"x", DataType::f32, Dims{{0, ""}, {3, ""}, {16, ""}, {16, ""}}}));
+  dataset->load(std::vector<uint32_t>{0});
+  EXPECT_EQ(dataset->sample(0).at(0).bytes(), 0U);
+}
+
 TEST(Dataset, SeededIntegersStayInRange) {
   auto dataset = open_dataset(request_for("seeded", {"ids", DataType::i64, Dims{{1, batch_symbol}, {512, ""}}}));
   dataset->load(std::vector<uint32_t>{3});

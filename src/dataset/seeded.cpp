@@ -83,6 +83,7 @@ class SeededDataset : public TensorsDataset {
   }
 
   void fill_floats(std::span<float> values, const Shape& shape, const std::string& name, uint32_t index) const {
+    if (values.empty()) return;
     if (shape.size() == 4) {
       fill_smooth(values, shape[1], shape[2], shape[3], seed_, index);
     } else {

@@ -22,7 +22,7 @@ constexpr size_t most_nodes = 1'000'000;  // Loops in Loops multiply
 
 using Names = std::unordered_map<std::string, std::string>;
 
-bool is_control_flow(const Node& node) { return node.domain.empty() && (node.op == "If" || node.op == "Loop"); }
+bool is_control_flow(const Node& node) { return node.domain.empty() && (node.op == "If" || node.op == "Loop" || node.op == "Scan"); }
 
 [[noreturn]] void fail(const Node& node, const std::string& cause) {
   throw Error(ErrorKind::input, fmt::format("node '{}' ({}): {}", node.name, node.op, cause));
@@ -84,7 +84,7 @@ class Inliner {
       const auto at = position_of(undecided);
       if (!at) return;
       const Node node = graph_.nodes[*at];  // by value: the nodes move
-      if (node.op == "If" ? take_branch(*at, node) : unroll(*at, node))
+      if (node.op == "If" ? take_branch(*at, node) : node.op == "Loop" ? unroll(*at, node) : unroll_scan(*at, node))
         fold();
       else
         ++undecided;
@@ -94,7 +94,7 @@ class Inliner {
   Graph take() { return std::move(graph_); }
 
  private:
-  // Of the If or Loop after `before` others.
+  // Of the If, Loop or Scan after `before` others.
   std::optional<size_t> position_of(size_t before) const {
     for (size_t i = 0; i < graph_.nodes.size(); ++i)
       if (is_control_flow(graph_.nodes[i]) && before-- == 0) return i;
@@ -243,6 +243,7 @@ class Inliner {
     std::vector<Node> nodes;
     std::vector<ValueId> state;                 // the carried values
     std::vector<std::vector<ValueId>> scanned;  // what each iteration gave
+    std::vector<int64_t> axes;                  // along which it is stacked; empty: the first
   };
 
   bool unroll(size_t at, const Node& node) {
@@ -263,13 +264,101 @@ class Inliner {
       graph_.nodes = std::move(others);
       return false;
     }
+    replace(at, node, others, loop);
+    return true;
+  }
+
+  // Node `at` of `others` by its iterations' nodes, behind which stand those that stack what they gave.
+  void replace(size_t at, const Node& node, std::vector<Node>& others, Unrolled& loop) {
     name_outputs(loop.state, node);
     std::vector<Node> last = set_aside();
     put_back(others, 0, at);
     put_back(loop.nodes, 0, loop.nodes.size());
     put_back(last, 0, last.size());
     put_back(others, at + 1, others.size());
+  }
+
+  // A Scan's inputs that are walked along an axis, forwards or backwards.
+  struct Walked {
+    ValueId id;
+    int64_t axis;
+    bool backwards;
+  };
+
+  static std::vector<int64_t> list_of(const Node& node, const char* attribute, size_t count) {
+    auto values = attribute_ints(node, attribute, std::vector<int64_t>(count, 0));
+    if (values.size() != count) fail(node, fmt::format("{} should have {} entries", attribute, count));
+    return values;
+  }
+
+  // How many iterations a Scan has; nullopt where a size is not known.
+  std::optional<int64_t> length_of(const Node& node, std::vector<Walked>& walked) const {
+    std::optional<int64_t> length;
+    for (Walked& input : walked) {
+      const auto& dims = graph_.values[static_cast<size_t>(input.id)].dims;
+      if (!dims) return std::nullopt;
+      const auto rank = static_cast<int64_t>(dims->size());
+      if (input.axis < -rank || input.axis >= rank) fail(node, fmt::format("axis {} does not exist in rank {}", input.axis, rank));
+      if (input.axis < 0) input.axis += rank;
+      const Dim& dim = (*dims)[static_cast<size_t>(input.axis)];
+      if (!dim.known()) return std::nullopt;
+      if (length && *length != dim.size) fail(node, fmt::format("its inputs have lengths {} and {}", *length, dim.size));
+      length = dim.size;
+    }
+    return length;
+  }
+
+  // Before opset 9 it has batches, which stay as they are.
+  bool unroll_scan(size_t at, const Node& node) {
+    const Graph& body = body_of(node, "body");
+    const int64_t asked = attribute_int(node, "num_scan_inputs", 0);
+    if (graph_.opset < 9 || asked < 1 || asked > static_cast<int64_t>(node.inputs.size())) return false;
+    const auto count = static_cast<size_t>(asked);
+    const size_t carried = node.inputs.size() - count;
+    if (std::find(node.inputs.begin(), node.inputs.end(), no_value) != node.inputs.end()) fail(node, "an input is left out");
+    if (body.inputs.size() != node.inputs.size() || body.outputs.size() < carried || body.outputs.size() < node.outputs.size())
+      fail(node, fmt::format("it has {} inputs and {} outputs, its body {} and {}", node.inputs.size(), node.outputs.size(),
+                             body.inputs.size(), body.outputs.size()));
+    const size_t made = body.outputs.size() - carried;
+    const auto axes = list_of(node, "scan_input_axes", count), directions = list_of(node, "scan_input_directions", count);
+    std::vector<Walked> walked;
+    for (size_t i = 0; i < count; ++i) walked.push_back({node.inputs[carried + i], axes[i], directions[i] != 0});
+    const auto length = length_of(node, walked);
+    if (!length || *length > most_iterations) return false;
+    const size_t values_before = graph_.values.size();
+    std::vector<Node> others = set_aside();
+    Unrolled loop{
+        {}, {node.inputs.begin(), node.inputs.begin() + static_cast<std::ptrdiff_t>(carried)}, {}, list_of(node, "scan_output_axes", made)};
+    loop.scanned.resize(made);
+    for (int64_t i = 0; i < *length; ++i) walk(node, body, walked, i, *length, loop);
+    const auto output_directions = list_of(node, "scan_output_directions", made);
+    for (size_t k = 0; k < made; ++k)
+      if (output_directions[k] != 0) std::reverse(loop.scanned[k].begin(), loop.scanned[k].end());
+    if (!stack_scanned(node, body, loop)) {
+      forget_values_from(values_before);
+      graph_.nodes = std::move(others);
+      return false;
+    }
+    replace(at, node, others, loop);
     return true;
+  }
+
+  // One iteration of a Scan. The graph has no nodes before and after.
+  void walk(const Node& node, const Graph& body, const std::vector<Walked>& walked, int64_t i, int64_t length, Unrolled& loop) {
+    const std::string prefix = fmt::format("{}/{}/", node.name, i);
+    std::vector<ValueId> arguments = loop.state;
+    for (const Walked& input : walked) {
+      const ValueId place = add_constant(prefix + "place", scalar(input.backwards ? length - 1 - i : i));
+      const Value like = graph_.values[static_cast<size_t>(input.id)];
+      arguments.push_back(add_value(prefix + like.name, {"", like.type, std::nullopt}));
+      add_node("Gather", {input.id, place}, arguments.back(), {{"axis", input.axis}});
+    }
+    const std::vector<ValueId> results = append(body, arguments, prefix, node);
+    std::copy_n(results.begin(), loop.state.size(), loop.state.begin());
+    for (size_t k = 0; k < loop.scanned.size(); ++k) loop.scanned[k].push_back(results[loop.state.size() + k]);
+    std::vector<Node> made = set_aside();
+    std::move(made.begin(), made.end(), std::back_inserter(loop.nodes));
+    if (loop.nodes.size() > most_nodes) fail(node, fmt::format("its iterations have more than {} nodes", most_nodes));
   }
 
   // False where data decide whether there is a next iteration. The graph has no nodes before and after.
@@ -301,13 +390,15 @@ class Inliner {
     graph_.constants.erase(graph_.constants.lower_bound(static_cast<ValueId>(first)), graph_.constants.end());
   }
 
-  // What every iteration gave, along a new first axis, behind the carried values. False where there were none and their shape is not known.
+  // What every iteration gave, along a new axis, behind the carried values. False where there were none and their shape is not known.
   bool stack_scanned(const Node& node, const Graph& body, Unrolled& loop) {
     const size_t carried = loop.state.size();
     for (size_t k = 0; k < loop.scanned.size() && carried + k < node.outputs.size(); ++k) {
-      const Value& like = body.values[static_cast<size_t>(body.outputs[1 + carried + k])];
+      const Value& like = body.values[static_cast<size_t>(body.outputs[body.outputs.size() - loop.scanned.size() + k])];
       const std::string prefix = fmt::format("{}/output{}/", node.name, carried + k);
-      const auto stacked = loop.scanned[k].empty() ? nothing_like(like, prefix) : std::optional(stack(loop.scanned[k], like, prefix));
+      const int64_t axis = k < loop.axes.size() ? loop.axes[k] : 0;
+      if (loop.scanned[k].empty() && axis != 0) return false;
+      const auto stacked = loop.scanned[k].empty() ? nothing_like(like, prefix) : std::optional(stack(loop.scanned[k], like, prefix, axis));
       if (!stacked) return false;
       loop.state.push_back(*stacked);
     }
@@ -324,10 +415,10 @@ class Inliner {
     return add_constant(prefix + "none", make_tensor(like.type, shape));
   }
 
-  ValueId stack(const std::vector<ValueId>& parts, const Value& like, const std::string& prefix) {
+  ValueId stack(const std::vector<ValueId>& parts, const Value& like, const std::string& prefix, int64_t axis) {
     const Value of_type{"", like.type, std::nullopt};
     Tensor first_axis = make_tensor(DataType::i64, {1});
-    writable<int64_t>(first_axis)[0] = 0;
+    writable<int64_t>(first_axis)[0] = axis;
     const bool as_input = graph_.opset >= 13;
     const ValueId axes = as_input ? add_constant(prefix + "axes", first_axis) : no_value;
     std::vector<ValueId> rows;
@@ -336,10 +427,10 @@ class Inliner {
       if (as_input)
         add_node("Unsqueeze", {part, axes}, rows.back());
       else
-        add_node("Unsqueeze", {part}, rows.back(), {{"axes", std::vector<int64_t>{0}}});
+        add_node("Unsqueeze", {part}, rows.back(), {{"axes", std::vector<int64_t>{axis}}});
     }
     const ValueId all = add_value(prefix + "all", of_type);
-    add_node("Concat", rows, all, {{"axis", int64_t{0}}});
+    add_node("Concat", rows, all, {{"axis", axis}});
     return all;
   }
 

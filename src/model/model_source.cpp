@@ -1,6 +1,7 @@
 #include "model/model_source.h"
 
 #include "base/text.h"
+#include "base/words.h"
 #include "model/content_check.h"
 #include "model/control_flow.h"
 #include "model/graph_tools.h"
@@ -72,7 +73,7 @@ void naming(const std::string& path, Work work) {
   try {
     work();
   } catch (const Error& error) {
-    throw Error(error.kind(), fmt::format("{}: {}", path, error.what()));
+    throw Error(error.kind(), printable(fmt::format("{}: {}", path, error.what())));
   }
 }
 

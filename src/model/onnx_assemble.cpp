@@ -1,4 +1,5 @@
 // Names to ids: the second half of the ONNX reader.
+#include "model/checked.h"
 #include "model/graph_tools.h"
 #include "model/onnx_parts.h"
 
@@ -31,6 +32,8 @@ class Assembler {
   bool add_if_constant(NodePart& part);
   ValueId read(std::string_view name, const std::string& reader);
   std::string node_name(const NodePart& part, size_t position);
+  void name_first_outputs();
+  void check_size(const ValuePart& part) const;
   void apply_hints();
 
   GraphParts parts_;
@@ -166,6 +169,27 @@ void Assembler::add_outputs() {
   }
 }
 
+// Nobody else checks the shape of what an operator without a rule makes.
+void Assembler::check_size(const ValuePart& part) const {
+  Shape sizes;
+  for (const Dim& dim : *part.dims) sizes.push_back(dim.size);
+  if (!checked_elements(sizes, state_.limits.max_elements))
+    fail(fmt::format("value '{}' is said to have more than {} elements", part.name, state_.limits.max_elements));
+}
+
+// A node's first output is there for passes and engines even where only later ones are read.
+void Assembler::name_first_outputs() {
+  std::unordered_set<std::string> made;
+  for (Node& node : graph_.nodes) {
+    if (node.outputs.empty() || node.outputs[0] != no_value) continue;
+    const std::string base = node.name + ".output0";
+    std::string name = base;
+    for (int copy = 2; ids_.count(name) != 0 || !made.insert(name).second; ++copy) name = fmt::format("{}#{}", base, copy);
+    node.outputs[0] = static_cast<ValueId>(graph_.values.size());
+    graph_.values.push_back({name, DataType::f32, std::nullopt});
+  }
+}
+
 // What the file says of the values that nodes make: a start for operators that shape inference does not know.
 void Assembler::apply_hints() {
   std::unordered_set<std::string> symbols;
@@ -182,6 +206,7 @@ void Assembler::apply_hints() {
     Value& value = graph_.values[found->second];
     if (part.type) value.type = *part.type;
     if (!part.dims) return;
+    check_size(part);
     // A symbol that no input has says nothing that binding could make known.
     const bool bound =
         std::all_of(part.dims->begin(), part.dims->end(), [&](const Dim& dim) { return dim.known() || symbols.count(dim.symbol) != 0; });
@@ -199,6 +224,7 @@ Graph Assembler::assemble() {
   add_node_outputs();
   add_nodes();
   add_outputs();
+  name_first_outputs();
   apply_hints();
   sort_nodes(graph_);
   return std::move(graph_);

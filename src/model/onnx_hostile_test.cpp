@@ -222,6 +222,25 @@ TEST(HostileOnnx, TextThatWouldSpoilALine) {
   EXPECT_EQ(read_model(model).nodes[1].name, "Größe/π");
 }
 
+// Attributes are bytes, and messages quote them.
+TEST(HostileOnnx, TextOfAttributesThatWouldSpoilALine) {
+  pb::ModelProto model = empty_model();
+  describe_value(model.mutable_graph()->add_input(), "x", {2});
+  describe_value(model.mutable_graph()->add_output(), "y", {2});
+  auto* node = add_node(model.mutable_graph(), "Einsum", {"x"}, {"y"});
+  add_attribute(node, "equation", pb::AttributeProto::STRING)->set_s("\x1b[2J,\n->");
+  EXPECT_THAT(error_of(model), AllOf(HasSubstr("has 2 terms"), Not(HasSubstr("\x1b")), Not(HasSubstr("\n"))));
+}
+
+// What a file says of values whose operator has no rule is looked at by nobody else.
+TEST(HostileOnnx, DescribedShapesThatOverflow) {
+  pb::ModelProto model = empty_model();
+  describe_value(model.mutable_graph()->add_input(), "x", {2});
+  describe_value(model.mutable_graph()->add_output(), "y", {int64_t{1} << 40, int64_t{1} << 40});
+  add_node(model.mutable_graph(), "Wobble", {"x"}, {"y"});
+  EXPECT_THAT(error_of(model), HasSubstr("'y' is said to have more than"));
+}
+
 TEST(HostileOnnx, ContradictingShapesNameTheNode) {
   EXPECT_THAT(error_after([](pb::GraphProto& graph) {
                 graph.mutable_input(0)->mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim(1)->set_dim_value(5);

@@ -1,5 +1,7 @@
 #include "model/onnx_reader.h"
 
+#include "base/words.h"
+
 #include "model/checked.h"
 #include "model/graph_tools.h"
 #include "model/onnx_parts.h"
@@ -16,13 +18,14 @@
 namespace deepgap {
 namespace {
 
-constexpr int first_opset = 7, last_opset = 21;
+constexpr int first_opset = 7, last_opset = 28;
 constexpr const char* too_large =
     "larger than 2 GiB, where protobuf ends; a larger network keeps its weights in a file beside it (external data)";
 
 struct ModelParts {
   std::optional<std::span<const std::byte>> graph;
   std::optional<int64_t> opset;
+  bool other_domains = false;
 };
 
 void parse_opset_import(WireReader reader, ModelParts& parts) {
@@ -32,7 +35,10 @@ void parse_opset_import(WireReader reader, ModelParts& parts) {
     if (reader.field() == 1) domain = reader.text();
     if (reader.field() == 2) version = reader.integer();
   }
-  if (!domain.empty() && domain != "ai.onnx") return;  // other domains' operators are engines' own matter
+  if (!domain.empty() && domain != "ai.onnx") {
+    parts.other_domains = true;  // their operators are engines' own matter
+    return;
+  }
   if (parts.opset && *parts.opset != version) reader.fail("two opsets are given");
   if (version < first_opset || version > last_opset)
     throw Error(ErrorKind::input, fmt::format("opset {} is outside of {} to {}, convert it", version, first_opset, last_opset));
@@ -59,6 +65,7 @@ ModelParts parse_model_parts(WireReader reader) {
     }
   }
   if (!parts.graph) throw Error(ErrorKind::input, "no ONNX model: it has no graph");
+  if (!parts.opset && parts.other_domains) parts.opset = first_opset;  // which says nothing: no operator is of ONNX's own
   if (!parts.opset) throw Error(ErrorKind::input, "no ONNX model: it names no opset");
   return parts;
 }
@@ -113,7 +120,7 @@ auto naming(const std::string& path, Work work) {
   try {
     return work();
   } catch (const Error& error) {
-    throw Error(error.kind(), fmt::format("{}: {}", path, error.what()));
+    throw Error(error.kind(), printable(fmt::format("{}: {}", path, error.what())));
   } catch (const std::bad_alloc&) {
     throw Error(ErrorKind::input, fmt::format("{}: it needs more memory than there is", path));
   } catch (const std::length_error&) {

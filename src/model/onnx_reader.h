@@ -1,4 +1,4 @@
-// ONNX files, opsets 7 to 21, to Graph. The file may be hostile: limits are checked before memory is taken, and the caller runs in a
+// ONNX files, opsets 7 to 28, to Graph. The file may be hostile: limits are checked before memory is taken, and the caller runs in a
 // resource-limited child besides.
 #pragma once
 
@@ -19,7 +19,8 @@ struct OnnxLimits {
 };
 
 // Throws Error{input}: "PATH: cause (node, tensor or offset)". External data must lie inside the model's folder, links resolved.
-// The result is valid (graph.h), shapes inferred with the first dimension of inputs as batch_symbol where the file leaves it open.
+// The result is valid (graph.h), with a value for every node's first output, one made up where the file leaves it out; shapes inferred with
+// the first dimension of inputs as batch_symbol where the file leaves it open.
 Graph read_onnx(const std::string& path, const OnnxLimits& limits = {});
 Graph parse_onnx(std::span<const std::byte> bytes, const std::string& name, const std::string& folder, const OnnxLimits& limits = {});
 // One TensorProto (a .pb of the ONNX test layout).

@@ -109,6 +109,34 @@ TEST(OnnxReader, OptionalInputsLeftOut) {
   EXPECT_EQ(read.nodes[1].inputs.size(), 1u) << "what is left out at the end needs no place";
 }
 
+// Passes and engines look at a node's first output.
+TEST(OnnxReader, FirstOutputsLeftOutGetAName) {
+  pb::ModelProto model = empty_model();
+  auto* graph = model.mutable_graph();
+  describe_value(graph->add_input(), "x", {2});
+  describe_value(graph->add_output(), "places", {1}, 7);
+  graph->add_initializer()->set_name("k");
+  graph->mutable_initializer(0)->set_data_type(7);
+  graph->mutable_initializer(0)->add_dims(1);
+  graph->mutable_initializer(0)->add_int64_data(1);
+  add_node(graph, "TopK", {"x", "k"}, {"", "places"}, "top");
+  add_node(graph, "Relu", {"x"}, {"top.output0"});
+  const Graph read = read_model(model);
+  ASSERT_NE(read.nodes[0].outputs[0], no_value);
+  EXPECT_EQ(read.values[static_cast<size_t>(read.nodes[0].outputs[0])].name, "top.output0#2");
+}
+
+// As scikit-learn's exporter writes trees: engines read the file by themselves.
+TEST(OnnxReader, OperatorsOfOtherDomainsAlone) {
+  pb::ModelProto model = empty_model();
+  model.mutable_opset_import(0)->set_domain("ai.onnx.ml");
+  model.mutable_opset_import(0)->set_version(3);
+  describe_value(model.mutable_graph()->add_input(), "x", {2});
+  describe_value(model.mutable_graph()->add_output(), "y", {2});
+  add_node(model.mutable_graph(), "Binarizer", {"x"}, {"y"})->set_domain("ai.onnx.ml");
+  EXPECT_EQ(read_model(model).nodes[0].domain, "ai.onnx.ml");
+}
+
 TEST(OnnxReader, NodesOutOfOrderAreSorted) {
   pb::ModelProto model = conv_model();
   model.mutable_graph()->mutable_node()->SwapElements(0, 1);
@@ -186,14 +214,14 @@ TEST(OnnxReader, SubgraphsCannotReadWhatIsNotThere) {
 }
 
 TEST(OnnxReader, OpsetsOutsideAreNamed) {
-  for (const int64_t opset : {7, 21}) {
+  for (const int64_t opset : {7, 21, 26, 28}) {
     pb::ModelProto model = empty_model(opset);
     describe_value(model.mutable_graph()->add_input(), "x", {2});
     describe_value(model.mutable_graph()->add_output(), "y", {2});
     add_node(model.mutable_graph(), "Relu", {"x"}, {"y"});
     EXPECT_EQ(read_model(model).opset, opset);
   }
-  for (const int64_t opset : {6, 22, -1}) {
+  for (const int64_t opset : {6, 29, -1}) {
     EXPECT_THAT(input_error([&] { read_model(empty_model(opset)); }), HasSubstr("t.onnx: opset " + std::to_string(opset) + " "));
   }
 }

@@ -2,6 +2,10 @@
 
 #include "model/graph_tools.h"
 
+#include <deepgap/error.h>
+
+#include <fmt/format.h>
+
 #include <cstring>
 #include <map>
 #include <optional>
@@ -11,7 +15,9 @@
 namespace deepgap {
 namespace {
 
-std::vector<float> floats_of(const Tensor& tensor) {
+std::vector<float> floats_of(const Tensor& tensor, const std::string& name) {
+  if (tensor.type != DataType::f32)
+    throw Error(ErrorKind::input, fmt::format("the scale '{}' is {}, not float32", name, deepgap::name_of(tensor.type)));
   std::vector<float> values(static_cast<size_t>(element_count(tensor.shape)));
   if (!values.empty()) std::memcpy(values.data(), tensor.data.get(), values.size() * sizeof(float));  // the bytes may be unaligned
   return values;
@@ -87,8 +93,9 @@ class Expander {
     const ValueId result = new_value(name_of(a) + "." + name_of(b));
     if (left != nullptr && right != nullptr && element_count(left->shape) == 1) {
       Tensor scales = make_tensor(DataType::f32, right->shape);
-      const auto values = floats_of(*right);
-      for (size_t i = 0; i < values.size(); ++i) writable<float>(scales)[i] = factor * floats_of(*left)[0] * values[i];
+      const float shared = factor * floats_of(*left, name_of(a))[0];
+      const auto values = floats_of(*right, name_of(b));
+      for (size_t i = 0; i < values.size(); ++i) writable<float>(scales)[i] = shared * values[i];
       Dims dims;
       for (const int64_t size : scales.shape) dims.push_back({size, ""});
       graph_.values[static_cast<size_t>(result)].dims = dims;

@@ -6,6 +6,8 @@
 #include "model/onnx_reader.h"
 #include "model/onnx_writer.h"
 
+#include <deepgap/error.h>
+
 #include <gtest/gtest.h>
 
 namespace deepgap {
@@ -104,6 +106,17 @@ TEST(QuantizedOperators, OneInputAndJoins) {
   const OneNode joined("QLinearConcat", "com.microsoft", {floats({}, {0.5f}), zero, x, one, zero, x, floats({}, {2}), zero}, {2, 5},
                        {{"axis", int64_t{3}}});
   EXPECT_EQ(list<uint8_t>(joined.run({x, x})), (Bytes{2, 4, 4, 8, 6, 8, 12, 16}));
+}
+
+// Four bytes were read of each.
+TEST(QuantizedOperators, ScalesOfAnotherTypeAreNamed) {
+  const Tensor a = bytes({1, 2}, {3, 4}), b = bytes({2, 1}, {2, 5}), zero = bytes({}, {1});
+  try {
+    const OneNode gemm("QGemm", "com.microsoft", {a, bytes({}, {1}), zero, b, bytes({}, {2}), zero, sums({1}, {3})}, {0});
+    FAIL() << "was read";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("the scale 'in1' is uint8, not float32"), std::string::npos) << error.what();
+  }
 }
 
 TEST(QuantizedOperators, WhatCannotBeSaidStays) {

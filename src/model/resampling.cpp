@@ -51,9 +51,18 @@ std::vector<size_t> axes_of(const Node& node, size_t rank) {
   std::vector<size_t> axes;
   for (const int64_t axis : attribute_ints(node, "axes", all)) {
     if (axis < -count || axis >= count) fail(node, ErrorKind::input, fmt::format("axis {} does not exist in rank {}", axis, rank));
-    axes.push_back(static_cast<size_t>(axis < 0 ? axis + count : axis));
+    const auto at = static_cast<size_t>(axis < 0 ? axis + count : axis);
+    if (std::find(axes.begin(), axes.end(), at) != axes.end()) fail(node, ErrorKind::input, fmt::format("axis {} is given twice", axis));
+    axes.push_back(at);
   }
   return axes;
+}
+
+// Far beyond memory, and what floats and 64 bits count without overflow.
+constexpr int64_t most_elements = int64_t{1} << 46;
+
+void check_size(const Node& node, int64_t size) {
+  if (size < 0 || size > most_elements) fail(node, ErrorKind::input, fmt::format("size {} is negative or more than 2^46", size));
 }
 
 void set_scales(const Node& node, const std::vector<float>& scales, std::vector<ResizedAxis>& axes) {
@@ -61,6 +70,7 @@ void set_scales(const Node& node, const std::vector<float>& scales, std::vector<
     if (!(scales[i] > 0) || !std::isfinite(scales[i])) fail(node, ErrorKind::input, fmt::format("scale {} is not positive", scales[i]));
     axes[i].scale = scales[i];
     axes[i].out = scaled_size(axes[i].in, scales[i]);
+    check_size(node, axes[i].out);
   }
 }
 
@@ -70,7 +80,7 @@ void set_sizes(const Node& node, const std::vector<int64_t>& sizes, std::vector<
   for (const ResizedAxis& axis : axes) in.push_back(axis.in);
   const KeptAspect kept = policy == "stretch" ? KeptAspect{0, sizes} : keep_aspect(in, sizes, policy == "not_larger");
   for (size_t i = 0; i < axes.size(); ++i) {
-    if (kept.sizes[i] < 0) fail(node, ErrorKind::input, fmt::format("size {} is negative", kept.sizes[i]));
+    check_size(node, kept.sizes[i]);
     axes[i].out = kept.sizes[i];
     axes[i].scale = policy == "stretch" ? static_cast<float>(axes[i].out) / static_cast<float>(axes[i].in) : kept.scale;
   }
@@ -114,6 +124,12 @@ int64_t nearest(const Resizing& resizing, const ResizedAxis& axis, float x) {
   return static_cast<int64_t>(!rounds || half_way ? std::floor(x) : std::round(x));
 }
 
+// A position that is no number, or far outside of the axis, reads what one just outside of it does.
+float bounded(float x, const ResizedAxis& axis) {
+  if (!(x > -4)) return -4;
+  return std::min(x, static_cast<float>(axis.in) + 4);
+}
+
 // Keys' kernel with coefficient a at distances s + 1, s, 1 - s and 2 - s.
 std::array<float, 4> cubic_weights(float s, float a) {
   const float t = 1 - s;
@@ -143,6 +159,43 @@ void set_cubic(const Resizing& resizing, const ResizedAxis& axis, size_t i, floa
   for (size_t t = 0; t < 4; ++t) taps.weights[t][i] = resizing.exclude_outside ? weights[t] / sum : weights[t];
 }
 
+// At the end of the range where a float is beyond it.
+int64_t whole(float size) {
+  if (!(size < 0x1p62f)) return INT64_MAX;
+  return size < 0 ? -1 : static_cast<int64_t>(size);
+}
+
+// Keys' kernel at a distance.
+float cubic_weight(float distance, float a) {
+  const float d = std::fabs(distance);
+  if (d <= 1) return ((a + 2) * d - (a + 3)) * d * d + 1;
+  return d < 2 ? ((a * d - 5 * a) * d + 8 * a) * d - 4 * a : 0;
+}
+
+// With antialias a kernel is as much wider as the axis shrinks: so many taps below and above a position. An axis that becomes empty needs
+// none.
+int64_t reach_of(const Resizing& resizing, const ResizedAxis& axis) {
+  const float radius = resizing.mode == "linear" ? 1 : 2;
+  return axis.out == 0 || axis.scale >= 1 ? static_cast<int64_t>(radius) : whole(std::ceil(radius / axis.scale));
+}
+
+// The weights of such a kernel sum to 1.
+void set_wide(const Resizing& resizing, const ResizedAxis& axis, size_t i, float x, Taps& taps) {
+  const auto low = static_cast<int64_t>(std::floor(x));
+  const int64_t first = low + 1 - reach_of(resizing, axis);
+  float sum = 0;
+  for (size_t t = 0; t < taps.positions.size(); ++t) {
+    const int64_t at = first + static_cast<int64_t>(t), inside = std::clamp<int64_t>(at, 0, axis.in - 1);
+    const float distance = (static_cast<float>(at) - x) * std::min(axis.scale, 1.0f);
+    float weight = resizing.mode == "linear" ? std::max(0.0f, 1 - std::fabs(distance)) : cubic_weight(distance, resizing.cubic_coefficient);
+    if (resizing.exclude_outside && at != inside) weight = 0;
+    taps.positions[t][i] = inside;
+    taps.weights[t][i] = weight;
+    sum += weight;
+  }
+  for (auto& weights : taps.weights) weights[i] /= sum;
+}
+
 }  // namespace
 
 KeptAspect keep_aspect(const std::vector<int64_t>& in, const std::vector<int64_t>& asked, bool not_larger) {
@@ -157,11 +210,10 @@ KeptAspect keep_aspect(const std::vector<int64_t>& in, const std::vector<int64_t
 
 int64_t scaled_size(int64_t in, float scale) {
   if (scale == 1) return in;  // which may be more than a float holds
-  return static_cast<int64_t>(std::floor(static_cast<float>(in) * scale));
+  return whole(std::floor(static_cast<float>(in) * scale));
 }
 
 Resizing resizing_of(const Node& node, int opset, const Shape& shape, const ResizeInput& input) {
-  if (attribute_int(node, "antialias", 0) != 0) fail(node, ErrorKind::refused, "antialias is not handled here");
   const bool old = node.op == "Upsample" || opset < 11;
   Resizing resizing{.mode = attribute_string(node, "mode", "nearest"),
                     .coordinates = old ? "asymmetric" : attribute_string(node, "coordinate_transformation_mode", "half_pixel"),
@@ -169,6 +221,7 @@ Resizing resizing_of(const Node& node, int opset, const Shape& shape, const Resi
                     .cubic_coefficient = attribute_float(node, "cubic_coeff_a", -0.75f),
                     .exclude_outside = attribute_int(node, "exclude_outside", 0) != 0,
                     .extrapolation_value = attribute_float(node, "extrapolation_value", 0),
+                    .antialias = attribute_int(node, "antialias", 0) != 0,
                     .axes = {}};
   if (resizing.mode != "nearest" && resizing.mode != "linear" && resizing.mode != "cubic")
     fail(node, ErrorKind::input, "mode '" + resizing.mode + "' does not exist");
@@ -193,16 +246,21 @@ Resizing resizing_of(const Node& node, int opset, const Shape& shape, const Resi
 }
 
 Taps taps_of(const Resizing& resizing, const ResizedAxis& axis) {
-  const size_t count = resizing.mode == "nearest" ? 1 : resizing.mode == "linear" ? 2 : 4, size = static_cast<size_t>(axis.out);
+  size_t count = resizing.mode == "nearest" ? 1 : resizing.mode == "linear" ? 2 : 4;
+  const bool wide = resizing.antialias && count > 1 && axis.scale < 1;
+  if (wide) count = static_cast<size_t>(2 * reach_of(resizing, axis));
+  const auto size = static_cast<size_t>(axis.out);
   Taps taps;
   taps.positions.assign(count, std::vector<int64_t>(size));
   if (count > 1) taps.weights.assign(count, std::vector<float>(size));
   const bool crops = resizing.coordinates == "tf_crop_and_resize";
   if (crops) taps.outside.resize(size);
   for (size_t i = 0; i < size; ++i) {
-    const float x = position(resizing.coordinates, axis, static_cast<int64_t>(i));
-    if (crops) taps.outside[i] = x < 0 || x > static_cast<float>(axis.in - 1);
-    if (count == 1)
+    const float given = position(resizing.coordinates, axis, static_cast<int64_t>(i)), x = bounded(given, axis);
+    if (crops) taps.outside[i] = !(given >= 0 && given <= static_cast<float>(axis.in - 1));
+    if (wide)
+      set_wide(resizing, axis, i, x, taps);
+    else if (count == 1)
       taps.positions[0][i] = std::clamp<int64_t>(nearest(resizing, axis, x), 0, axis.in - 1);
     else if (count == 2)
       set_linear(axis, i, x, taps);

@@ -26,13 +26,13 @@ struct Resizing {
   float cubic_coefficient = -0.75f;
   bool exclude_outside = false;
   float extrapolation_value = 0;
+  bool antialias = false;         // where an axis shrinks, linear and cubic kernels are as much wider
   std::vector<ResizedAxis> axes;  // those that change
 };
 
 // A constant input of the node, or nullptr where it is left out.
 using ResizeInput = std::function<const Tensor*(size_t)>;
-// Of a node Resize or Upsample whose input has `shape`. Throws Error{input} for contradictions, Error{refused} for antialias, each naming
-// the node.
+// Of a node Resize or Upsample whose input has `shape`. Throws Error{input} for contradictions, naming the node.
 Resizing resizing_of(const Node& node, int opset, const Shape& shape, const ResizeInput& input);
 
 // keep_aspect_ratio_policy: one scale for all axes, so that none is larger than asked (not_larger) or none smaller (not_smaller).
@@ -41,12 +41,12 @@ struct KeptAspect {
   std::vector<int64_t> sizes;
 };
 KeptAspect keep_aspect(const std::vector<int64_t>& in, const std::vector<int64_t>& asked, bool not_larger);
-// The size that an axis gets by a scale.
+// The size that an axis gets by a scale; INT64_MAX where that is more.
 int64_t scaled_size(int64_t in, float scale);
 
 // Element i of the resized axis is the sum over t of weights[t][i] times element positions[t][i] of the axis.
 struct Taps {
-  std::vector<std::vector<int64_t>> positions;  // nearest: one tap; linear: two; cubic: four
+  std::vector<std::vector<int64_t>> positions;  // nearest: one tap; linear: two; cubic: four; with antialias more
   std::vector<std::vector<float>> weights;      // as many; none for nearest, which copies
   std::vector<bool> outside;                    // where tf_crop_and_resize leaves the axis: extrapolation_value; empty: nowhere
 };

@@ -132,6 +132,7 @@ const bool registered = add_shape_rules({
     {"Clip", same_shape},
     {"Cos", same_shape},
     {"Cosh", same_shape},
+    {"CumProd", same_shape},
     {"CumSum", same_shape},
     {"Elu", same_shape},
     {"Erf", same_shape},

@@ -128,7 +128,10 @@ void quantize_linear(ShapeContext& context) {
 
 void dequantize_linear(ShapeContext& context) {
   check_scales(context);
-  context.set(0, context.type(1), context.dims(0));
+  const int64_t asked = attribute_int(context.node(), "output_dtype", 0);
+  const auto type = asked == 0 ? context.type(1) : data_type_of(asked);
+  if (!type) context.fail(fmt::format("output_dtype {} is not supported", onnx_type_name(asked)));
+  context.set(0, *type, context.dims(0));
 }
 
 void dynamic_quantize_linear(ShapeContext& context) {

@@ -168,6 +168,14 @@ void cast(ShapeContext& context) {
   if (auto content = context.content(0)) context.carry(0, std::move(*content));
 }
 
+// The same bytes: contents do not pass.
+void bit_cast(ShapeContext& context) {
+  const int64_t to = attribute_int(context.node(), "to", 0);
+  const auto type = data_type_of(to);
+  if (!type) context.fail(fmt::format("cast to {} is not supported", onnx_type_name(to)));
+  context.set(0, *type, context.dims(0));
+}
+
 void cast_like(ShapeContext& context) { context.set(0, context.type(1), context.dims(0)); }
 
 void constant_of_shape(ShapeContext& context) {
@@ -210,6 +218,7 @@ const bool registered = add_shape_rules({{"Flatten", flatten},
                                          {"Unsqueeze", unsqueeze},
                                          {"Shape", shape_of},
                                          {"Size", size_of},
+                                         {"BitCast", bit_cast},
                                          {"Cast", cast},
                                          {"CastLike", cast_like},
                                          {"ConstantOfShape", constant_of_shape},

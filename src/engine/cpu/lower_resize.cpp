@@ -28,7 +28,7 @@ bool weighs_the_same(const Resizing& resizing, const ResizedAxis& axis) {
 }
 
 bool is_resampling(const Resizing& resizing) {
-  if (resizing.axes.empty() || resizing.mode == "cubic" || resizing.coordinates == "tf_crop_and_resize") return false;
+  if (resizing.axes.empty() || resizing.antialias || resizing.mode == "cubic" || resizing.coordinates == "tf_crop_and_resize") return false;
   return std::all_of(resizing.axes.begin(), resizing.axes.end(), [&](const ResizedAxis& axis) {
     if (axis.axis < 2 || axis.in == 0 || axis.out == 0) return false;
     return resizing.mode == "nearest" ? takes_the_same(resizing, axis) : weighs_the_same(resizing, axis);

@@ -269,11 +269,19 @@ void Lowering::lower_parts(const Node& node) {
   for (const auto& part : parts) lower_node(part);
 }
 
+// Kernels make first outputs; a mask or running statistics beside them only the evaluator.
+bool Lowering::makes_what_is_read(const Node& node) const {
+  return std::all_of(node.outputs.begin(), node.outputs.end(), [&](ValueId id) {
+    if (id == no_value || !variants_[static_cast<size_t>(id)].empty()) return true;
+    return pending_[static_cast<size_t>(id)] == 0 && std::find(graph_.outputs.begin(), graph_.outputs.end(), id) == graph_.outputs.end();
+  });
+}
+
 void Lowering::lower_node(const Node& node) {
   for (ValueId id : node.inputs)
     if (id != no_value) --pending_[static_cast<size_t>(id)];
   const Operation operation = operation_of(graph_, node);
-  if (lower_fast(*this, operation)) return;
+  if (lower_fast(*this, operation) && makes_what_is_read(node)) return;
   for (ValueId id : node.outputs)  // what an attempt left
     if (id != no_value) variants_[static_cast<size_t>(id)].clear();
   if (operation.body != nullptr && operation.is_quantized()) {

@@ -85,6 +85,7 @@ class Lowering {
   void find_float_readers();
   bool dies_here(BufferId buffer) const;  // nobody needs its content after the current node
   void lower_node(const Node& node);
+  bool makes_what_is_read(const Node& node) const;
   void finish_outputs();
   void bind_output(size_t position, ValueId id);
   void copy_step(const std::string& name, const StepArgument& from, const StepArgument& to);

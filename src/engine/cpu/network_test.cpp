@@ -4,6 +4,7 @@
 #include "engine/cpu/operators.h"
 #include "engine/test_graphs.h"
 #include "model/eval/evaluator.h"
+#include "model/graph_tools.h"
 
 #include <deepgap/error.h>
 
@@ -11,6 +12,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstring>
+#include <random>
 
 namespace deepgap {
 namespace {
@@ -358,16 +361,43 @@ TEST(CpuNetwork, RefusesByOperatorAndNode) {
 // The evaluator has the operator but not this mode of it: said at load, not by the first query.
 TEST(CpuNetwork, RefusesAModeThatTheEvaluatorLacks) {
   GraphBuilder b;
-  const ValueId x = b.input({-1, 1, 4, 4});
-  const ValueId scales = b.constant(testing::floats({4}, {1, 1, 0.5f, 0.5f}));
-  const Graph graph = b.finish({b.node("Resize", {x, no_value, scales}, {{"mode", std::string("linear")}, {"antialias", int64_t{1}}})});
+  const ValueId x = b.input({-1, 1, 2, 2, 2, 2}), grid = b.input({-1, 1, 1, 1, 1, 4}, "grid");
+  const Graph graph = b.finish({b.node("GridSample", {x, grid})});
   try {
     const Network network(graph, {});
     FAIL() << "was not refused";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::refused);
-    EXPECT_NE(std::string(error.what()).find("node 'Resize_0' (Resize): antialias is not handled here"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("node 'GridSample_0' (GridSample): an input of 6 dimensions is not handled here"),
+              std::string::npos)
+        << error.what();
   }
+}
+
+// Outputs that a kernel does not make: the evaluator does, or says no at load.
+TEST(CpuNetwork, SecondOutputs) {
+  GraphBuilder b;
+  const ValueId x = b.input({2, 3, 4, 4});
+  const ValueId ones = b.constant(testing::floats({3}, {1, 1, 1}));
+  Graph graph = b.finish({b.node("MaxPool", {x}, {{"kernel_shape", std::vector<int64_t>{2, 2}}}),
+                          b.node("BatchNormalization", {x, ones, ones, ones, ones}, {{"training_mode", int64_t{1}}})});
+  for (Node& node : graph.nodes)
+    for (size_t extra = 0; extra < (node.op == "MaxPool" ? 1 : 2); ++extra) {
+      node.outputs.push_back(static_cast<ValueId>(graph.values.size()));
+      graph.outputs.push_back(node.outputs.back());
+      graph.values.push_back({node.name + "/" + std::to_string(extra), DataType::f32, std::nullopt});
+    }
+  graph.opset = 15;
+  infer_shapes(graph);
+  std::mt19937 random(1);
+  const std::vector<Tensor> inputs{testing::random_tensor({2, 3, 4, 4}, random)};
+  const auto expected = evaluate(graph, inputs);
+  Network network(graph, {.batch_sizes = {1}});
+  const auto results = run(network, inputs, 1);
+  for (size_t i = 2; i < expected.size(); ++i)
+    EXPECT_EQ(std::memcmp(results[i].data(), expected[i].data.get(), expected[i].bytes()), 0) << i;
+  graph.nodes[1].attributes.clear();  // without training nothing makes them
+  EXPECT_THROW(Network(graph, {.batch_sizes = {1}}), Error);
 }
 
 TEST(CpuNetwork, DataDependentShapesAreSeen) {

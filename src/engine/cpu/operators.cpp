@@ -116,7 +116,9 @@ struct Evaluation {
     const auto results = node.domain == "deepgap" ? evaluate(*std::get<std::shared_ptr<const Graph>>(node.attributes.at("body")), now)
                                                   : evaluate_node(*graph, node, now);
     for (size_t k = 0; k < written.size(); ++k) {
-      const Tensor& result = results.at(written[k]);
+      if (written[k] >= results.size())
+        throw Error(ErrorKind::refused, fmt::format("node '{}' ({}): output {} is not made", node.name, node.op, written[k]));
+      const Tensor& result = results[written[k]];
       if (result.bytes() != output_bytes[k])
         throw Error(ErrorKind::internal,
                     fmt::format("node {}: the result has {} bytes, shape inference said {}", node.name, result.bytes(), output_bytes[k]));

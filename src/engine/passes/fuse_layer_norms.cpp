@@ -86,8 +86,9 @@ void fuse_layer_norms(Graph& graph) {
   std::vector<std::pair<size_t, Node>> found;
   for (const Node& quotient : graph.nodes) {
     const auto normalized = normalized_of(flow, quotient);
-    const auto& dims = graph.values[static_cast<size_t>(quotient.outputs.at(0))].dims;
-    if (!normalized || !dims || dims->empty() || !dims->back().known()) continue;
+    if (!normalized || quotient.outputs.at(0) == no_value) continue;
+    const auto& dims = graph.values[static_cast<size_t>(quotient.outputs[0])].dims;
+    if (!dims || dims->empty() || !dims->back().known()) continue;
     const auto scaled = joined_with(flow, quotient.outputs[0], "Mul", dims->back().size);
     const auto shifted = scaled ? joined_with(flow, scaled->node->outputs[0], "Add", dims->back().size) : std::nullopt;
     if (!shifted) continue;

@@ -109,6 +109,20 @@ TEST(FuseLayerNorms, OverAnotherAxisItStays) {
   EXPECT_EQ(count_ops(graph, "LayerNormalization"), 0U);
 }
 
+// A node may leave its first output out, such as a TopK whose places alone are read.
+TEST(FuseLayerNorms, NodesWithoutAFirstOutput) {
+  GraphBuilder b;
+  const ValueId x = b.input({2, 4});
+  Graph graph = b.finish({b.node("Relu", {x})});
+  Node top{"top", "TopK", "", {x}, {no_value, x}, {}};
+  top.outputs[1] = static_cast<ValueId>(graph.values.size());
+  graph.values.push_back({"places", DataType::i64, std::nullopt});
+  graph.outputs.push_back(top.outputs[1]);
+  graph.nodes.push_back(top);
+  fuse_layer_norms(graph);
+  EXPECT_EQ(graph.nodes.size(), 2U);
+}
+
 std::map<std::string, Attribute> order(const std::vector<int64_t>& axes) { return {{"perm", axes}}; }
 
 TEST(FuseAttention, TakesTransposesScaleAndMask) {

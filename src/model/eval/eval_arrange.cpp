@@ -56,7 +56,10 @@ std::vector<Tensor> space_to_depth(const Call& call) {
   if (x.shape[2] % block != 0 || x.shape[3] % block != 0)
     call.fail(fmt::format("height {} and width {} are no multiples of {}", x.shape[2], x.shape[3], block));
   const Blocks b{x.shape[0], x.shape[1], x.shape[2] / block, x.shape[3] / block, block};
-  const Tensor y = transposed(x, {b.samples, b.channels, b.height, block, b.width, block}, std::vector<int64_t>{0, 3, 5, 1, 2, 4});
+  const std::string mode = call.text_of("mode", "DCR");
+  if (mode != "DCR" && mode != "CRD") call.fail("mode '" + mode + "' does not exist");
+  const std::vector<int64_t> order = mode == "DCR" ? std::vector<int64_t>{0, 3, 5, 1, 2, 4} : std::vector<int64_t>{0, 1, 3, 5, 2, 4};
+  const Tensor y = transposed(x, {b.samples, b.channels, b.height, block, b.width, block}, order);
   return {copy_with_shape(y, {b.samples, b.channels * block * block, b.height, b.width})};
 }
 

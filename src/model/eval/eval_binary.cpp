@@ -102,17 +102,18 @@ std::vector<Tensor> divide(const Call& call) {
 }
 
 template <typename T>
-T floored_remainder(T a, T b) {  // of the sign of b
-  if (is_minus_one(b)) return 0;
-  const T remainder = static_cast<T>(a % b);
-  return remainder != 0 && (remainder < 0) != (b < 0) ? static_cast<T>(remainder + b) : remainder;
-}
-template <typename T>
 T truncated_remainder(T a, T b) {  // of the sign of a
   if constexpr (std::is_floating_point_v<T>)
     return std::fmod(a, b);
   else
     return is_minus_one(b) ? T{0} : static_cast<T>(a % b);
+}
+template <typename T>
+T floored_remainder(T a, T b) {  // of the sign of b, that of a zero too
+  const T remainder = truncated_remainder(a, b);
+  if constexpr (std::is_floating_point_v<T>)
+    if (remainder == 0) return std::copysign(remainder, b);
+  return remainder != 0 && (remainder < 0) != (b < 0) ? static_cast<T>(remainder + b) : remainder;
 }
 
 std::vector<Tensor> modulo(const Call& call) {
@@ -122,8 +123,9 @@ std::vector<Tensor> modulo(const Call& call) {
       if (b == 0) call.fail("division by zero");
       return truncates ? truncated_remainder(a, b) : floored_remainder(a, b);
     } else {
-      if (!truncates) call.fail("fmod should be 1 for floating-point numbers");
-      return truncated_remainder(a, b);
+      if (truncates) return truncated_remainder(a, b);
+      if (call.graph.opset < 28) call.fail("fmod should be 1 for floating-point numbers");
+      return floored_remainder(a, b);
     }
   })};
 }
@@ -223,16 +225,20 @@ std::vector<Tensor> bitwise_xor(const Call& call) {
   return bitwise(call, []<typename T>(T a, T b) { return static_cast<T>(a ^ b); });
 }
 
-// All bits are gone where the shift is as wide as the number.
+// What a shift leaves of `a`: where it is as wide as the number, or negative, only the sign of one that goes right.
+template <typename T>
+T shifted(T a, T b, bool left) {
+  const bool all_gone = b < T{0} || b >= static_cast<T>(8 * sizeof(T));
+  if (left) return all_gone ? T{0} : static_cast<T>(static_cast<Wrapping<T>>(a) << b);
+  if (all_gone) return a < T{0} ? static_cast<T>(-1) : T{0};
+  return static_cast<T>(a >> b);
+}
+
 std::vector<Tensor> bit_shift(const Call& call) {
   const std::string direction = call.text_of("direction", "");
   if (direction != "LEFT" && direction != "RIGHT") call.fail("direction '" + direction + "' should be LEFT or RIGHT");
   const bool left = direction == "LEFT";
-  return bitwise(call, [&]<typename T>(T a, T b) {
-    if constexpr (std::is_signed_v<T>) call.refuse("only unsigned numbers are shifted");
-    if (b >= static_cast<T>(8 * sizeof(T))) return T{0};
-    return static_cast<T>(left ? static_cast<Wrapping<T>>(a) << b : static_cast<Wrapping<T>>(a) >> b);
-  });
+  return bitwise(call, [left](auto a, auto b) { return shifted(a, b, left); });
 }
 
 const bool registered[] = {

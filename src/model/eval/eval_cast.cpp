@@ -1,5 +1,6 @@
-// Cast, CastLike, QuantizeLinear and DequantizeLinear.
+// Cast, CastLike, BitCast, QuantizeLinear and DequantizeLinear.
 #include "model/eval/element_types.h"
+#include "model/eval/widened.h"
 #include "model/onnx_types.h"
 
 #include <fmt/format.h>
@@ -20,48 +21,61 @@ DataType type_of_number(const Call& call, int64_t number) {
 std::vector<Tensor> cast(const Call& call) { return {converted(call.input(0), type_of_number(call, call.int_of("to", 0)))}; }
 std::vector<Tensor> cast_like(const Call& call) { return {converted(call.input(0), call.input(1).type)}; }
 
-// Scale and zero point of each element: one for all, or one per slice along the axis.
+// The same bits as a number of another type.
+std::vector<Tensor> bit_cast(const Call& call) {
+  const Tensor& x = call.input(0);
+  const DataType type = type_of_number(call, call.int_of("to", 0));
+  if (byte_size(type) != byte_size(x.type)) call.fail(fmt::format("{} and {} do not have as many bits", name_of(x.type), name_of(type)));
+  if (type == DataType::boolean) return {converted(x, type)};  // 0 and 1 are all that it holds
+  return {{type, x.shape, x.data}};
+}
+
+// Which scale and zero point an element has: one for all, one per slice along the axis, or one per block of each line along it.
 struct Scaling {
   std::span<const float> scale;
-  const Tensor* zero_point;  // nullptr: 0
-  int64_t slices, slice_elements;
+  std::vector<int64_t> zeros;  // empty: all 0
+  DataType zero_type = DataType::u8;
+  int64_t axis_size = 1, inner = 1, block = 0;
 
-  size_t slice(int64_t element) const { return static_cast<size_t>(element / slice_elements % slices); }
-  int32_t zero(size_t slice) const {
-    if (!zero_point) return 0;
-    switch (zero_point->type) {
-      case DataType::u8:
-        return zero_point->as<uint8_t>()[slice];
-      case DataType::i8:
-        return zero_point->as<int8_t>()[slice];
-      case DataType::u16:
-        return zero_point->as<uint16_t>()[slice];
-      case DataType::i16:
-        return zero_point->as<int16_t>()[slice];
-      default:
-        return zero_point->as<int32_t>()[slice];
-    }
+  size_t at(size_t element) const {
+    const auto place = static_cast<int64_t>(element);
+    if (block == 0) return static_cast<size_t>(place / inner % axis_size);
+    const int64_t blocks = (axis_size + block - 1) / block;
+    return static_cast<size_t>((place / inner / axis_size * blocks + place / inner % axis_size / block) * inner + place % inner);
   }
+  int64_t zero(size_t which) const { return zeros.empty() ? 0 : zeros[which]; }
 };
 
+void set_axis(const Call& call, Scaling& scaling) {
+  const Shape &x = call.input(0).shape, &scale = call.input(1).shape;
+  scaling.block = call.int_of("block_size", 0);
+  if (scaling.block < 0) call.fail(fmt::format("block_size is {}", scaling.block));
+  if (scaling.block == 0 && product_of(scale) == 1) return;
+  const auto axis = static_cast<size_t>(call.axis(call.int_of("axis", 1), x.size()));
+  scaling.axis_size = x[axis];
+  scaling.inner = product_of(std::span(x).subspan(axis + 1));
+  Shape expected{scaling.axis_size};
+  if (scaling.block > 0) {
+    expected = x;
+    expected[axis] = (x[axis] + scaling.block - 1) / scaling.block;
+  }
+  if (scale != expected)
+    call.fail(scaling.block > 0 ? "the scale does not have one value per block"
+                                : "the scale does not have one value per slice of the axis");
+}
+
 Scaling scaling_of(const Call& call) {
-  const Tensor& x = call.input(0);
   const Tensor& scale = call.input(1);
   call.expect(scale, DataType::f32);
-  if (call.int_of("block_size", 0) != 0) call.refuse("block_size is not handled here");
-  Scaling scaling{scale.as<float>(), call.has(2) ? &call.input(2) : nullptr, 1, 1};
-  if (product_of(scale.shape) != 1) {
-    const auto axis = static_cast<size_t>(call.axis(call.int_of("axis", 1), x.shape.size()));
-    scaling.slices = x.shape[axis];
-    scaling.slice_elements = product_of(std::span<const int64_t>(x.shape).subspan(axis + 1));
-    if (scale.shape != Shape{scaling.slices}) call.fail("the scale does not have one value per slice of the axis");
-  }
-  if (scaling.zero_point) {
-    const DataType type = scaling.zero_point->type;
-    if (type != DataType::u8 && type != DataType::i8 && type != DataType::u16 && type != DataType::i16 && type != DataType::i32)
-      call.refuse(fmt::format("a zero point of {} is not handled here", name_of(type)));
-    if (product_of(scaling.zero_point->shape) != product_of(scale.shape)) call.fail("scale and zero point differ in size");
-  }
+  Scaling scaling{.scale = scale.as<float>()};
+  set_axis(call, scaling);
+  if (!call.has(2)) return scaling;
+  const Tensor& zeros = call.input(2);
+  if (product_of(zeros.shape) != product_of(scale.shape)) call.fail("scale and zero point differ in size");
+  scaling.zero_type = zeros.type;
+  with_integer(call, zeros.type, [&]<typename T>(T) {
+    for (const T zero : zeros.as<T>()) scaling.zeros.push_back(static_cast<int64_t>(zero));
+  });
   return scaling;
 }
 
@@ -71,58 +85,62 @@ Tensor quantize_as(const Tensor& x, const Scaling& scaling, DataType type) {
   const auto from = x.as<float>();
   const auto to = writable<T>(y);
   for (size_t i = 0; i < from.size(); ++i) {
-    const size_t slice = scaling.slice(static_cast<int64_t>(i));
-    const double level = static_cast<double>(std::nearbyint(from[i] / scaling.scale[slice])) + scaling.zero(slice);
+    const size_t which = scaling.at(i);
+    const double level = static_cast<double>(std::nearbyint(from[i] / scaling.scale[which])) + static_cast<double>(scaling.zero(which));
     to[i] = convert<T>(level);
   }
   return y;
 }
 
+// Numbers and scales of 16 bits come as float32 (widened.h), whole ones are made so.
 std::vector<Tensor> quantize_linear(const Call& call) {
-  call.expect(call.input(0), DataType::f32);
+  const Tensor x = call.input(0).type == DataType::i32 ? converted(call.input(0), DataType::f32) : call.input(0);
+  call.expect(x, DataType::f32);
   const Scaling scaling = scaling_of(call);
   const int64_t asked = call.int_of("output_dtype", 0);
-  const DataType type = scaling.zero_point ? scaling.zero_point->type : asked != 0 ? type_of_number(call, asked) : DataType::u8;
+  const DataType type = call.has(2) ? scaling.zero_type : asked != 0 ? type_of_number(call, asked) : DataType::u8;
   switch (type) {
     case DataType::u8:
-      return {quantize_as<uint8_t>(call.input(0), scaling, type)};
+      return {quantize_as<uint8_t>(x, scaling, type)};
     case DataType::i8:
-      return {quantize_as<int8_t>(call.input(0), scaling, type)};
+      return {quantize_as<int8_t>(x, scaling, type)};
     case DataType::u16:
-      return {quantize_as<uint16_t>(call.input(0), scaling, type)};
+      return {quantize_as<uint16_t>(x, scaling, type)};
     case DataType::i16:
-      return {quantize_as<int16_t>(call.input(0), scaling, type)};
+      return {quantize_as<int16_t>(x, scaling, type)};
     default:
       call.refuse(fmt::format("quantizing to {} is not handled here", name_of(type)));
   }
 }
 
+// The result has the scale's type, or since opset 23 the one asked for.
 std::vector<Tensor> dequantize_linear(const Call& call) {
   const Tensor& x = call.input(0);
-  const Scaling scaling = scaling_of(call);
-  if (scaling.zero_point && scaling.zero_point->type != x.type) call.fail("input and zero point are of different types");
+  const Tensor wide_scale = converted(call.input(1), DataType::f32);
+  std::vector<Tensor> inputs(call.inputs.begin(), call.inputs.end());
+  inputs[1] = wide_scale;
+  const Scaling scaling = scaling_of(Call{call.graph, call.node, inputs});
+  if (call.has(2) && scaling.zero_type != x.type) call.fail("input and zero point are of different types");
   Tensor y = make_tensor(DataType::f32, x.shape);
   const auto to = writable<float>(y);
-  bool known = false;
-  with_type(x.type, [&]<typename T>(T) {
-    if constexpr (std::is_integral_v<T> && sizeof(T) <= 4 && !std::is_same_v<T, bool> && !std::is_same_v<T, uint32_t>) {
-      known = true;
-      const auto from = x.as<T>();
-      for (size_t i = 0; i < from.size(); ++i) {
-        const size_t slice = scaling.slice(static_cast<int64_t>(i));
-        to[i] = static_cast<float>(int64_t{from[i]} - scaling.zero(slice)) * scaling.scale[slice];
-      }
+  with_integer(call, x.type, [&]<typename T>(T) {
+    if constexpr (sizeof(T) == 8) call.refuse(fmt::format("{} is not handled here", name_of(x.type)));
+    const auto from = x.as<T>();
+    for (size_t i = 0; i < from.size(); ++i) {
+      const size_t which = scaling.at(i);
+      to[i] = static_cast<float>(static_cast<int64_t>(from[i]) - scaling.zero(which)) * scaling.scale[which];
     }
   });
-  if (!known) call.refuse(fmt::format("{} is not handled here", name_of(x.type)));
-  return {y};
+  const int64_t asked = call.int_of("output_dtype", 0);
+  return {converted(y, asked != 0 ? type_of_number(call, asked) : call.input(1).type)};
 }
 
 const bool registered[] = {
+    add_operator("BitCast", bit_cast),
     add_operator("Cast", cast),
     add_operator("CastLike", cast_like),
     add_operator("DequantizeLinear", dequantize_linear),
-    add_operator("QuantizeLinear", quantize_linear),
+    add_operator("QuantizeLinear", widened<quantize_linear>),
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// CumSum: floats are summed in double precision and rounded one by one.
+// CumSum and CumProd: floats are summed and multiplied in double precision and rounded one by one.
 #include "model/eval/element_types.h"
 #include "model/eval/lines.h"
 #include "model/eval/parallel.h"
@@ -8,7 +8,8 @@ namespace deepgap {
 
 namespace {
 
-std::vector<Tensor> cumulative_sum(const Call& call) {
+template <typename Combine>
+std::vector<Tensor> cumulate(const Call& call, int first, Combine combine) {
   const Tensor& x = call.input(0);
   const auto axes = call.integers(1);
   if (axes.size() != 1) call.fail("the axis is not one number");
@@ -20,19 +21,29 @@ std::vector<Tensor> cumulative_sum(const Call& call) {
     parallel_for(lines.lines(), static_cast<double>(lines.count), [&](int64_t line) {
       const T* from = x.as<T>().data() + lines.begin(line);
       T* to = writable<T>(y).data() + lines.begin(line);
-      Sum sum = 0;
+      Sum all = static_cast<Sum>(first);
       for (int64_t i = 0; i < lines.count; ++i) {
         const int64_t at = (reverse ? lines.count - 1 - i : i) * lines.stride;
-        const Sum before = sum;
-        sum += static_cast<Sum>(from[at]);
-        to[at] = static_cast<T>(exclusive ? before : sum);
+        const Sum before = all;
+        all = combine(all, static_cast<Sum>(from[at]));
+        to[at] = static_cast<T>(exclusive ? before : all);
       }
     });
   });
   return {y};
 }
 
-const bool registered = add_operator("CumSum", widened<cumulative_sum>);
+std::vector<Tensor> cumulative_sum(const Call& call) {
+  return cumulate(call, 0, [](auto a, auto b) { return a + b; });
+}
+std::vector<Tensor> cumulative_product(const Call& call) {
+  return cumulate(call, 1, [](auto a, auto b) { return a * b; });
+}
+
+const bool registered[] = {
+    add_operator("CumProd", widened<cumulative_product>),
+    add_operator("CumSum", widened<cumulative_sum>),
+};
 
 }  // namespace
 

@@ -1,5 +1,6 @@
 // Operators whose output is made of sizes and positions: Range, EyeLike, OneHot, Size.
 #include "model/eval/operator.h"
+#include "model/eval/widened.h"
 #include "model/onnx_types.h"
 
 #include <fmt/format.h>
@@ -144,7 +145,7 @@ std::vector<Tensor> one_hot(const Call& call) {
 const bool registered[] = {
     add_operator("EyeLike", eye_like),
     add_operator("OneHot", one_hot),
-    add_operator("Range", range),
+    add_operator("Range", widened<range>),
     add_operator("Size", size_of),
 };
 

@@ -1,4 +1,4 @@
-// GridSample of pictures: each element of the result is interpolated where the grid says, in parts of the picture from -1 to 1.
+// GridSample of pictures and volumes: each element of the result is interpolated where the grid says, in parts of the picture from -1 to 1.
 #include "model/eval/operator.h"
 #include "model/eval/parallel.h"
 #include "model/eval/widened.h"
@@ -110,24 +110,48 @@ float interpolated(const float* picture, int64_t width, const Taps& rows, const 
   return sum;
 }
 
+// Of a volume; a picture is one with one plane.
+float interpolated(const float* volume, int64_t plane, int64_t width, const Taps& planes, const Taps& rows, const Taps& columns) {
+  float sum = 0;
+  for (int p = 0; p < planes.count; ++p) {
+    const int64_t z = planes.index[static_cast<size_t>(p)];
+    if (z >= 0) sum = std::fma(planes.weight[static_cast<size_t>(p)], interpolated(volume + z * plane, width, rows, columns), sum);
+  }
+  return sum;
+}
+
+void check_grid(const Call& call, const Shape& x, const Shape& grid) {
+  if (x.size() != 4 && x.size() != 5) call.refuse(fmt::format("an input of {} dimensions is not handled here", x.size()));
+  if (grid.size() != x.size() || grid[0] != x[0] || grid.back() != static_cast<int64_t>(x.size()) - 2)
+    call.fail("the grid does not fit the input");
+  if (product_of(std::span(x).subspan(2)) == 0) call.fail("its pictures are empty");
+}
+
 std::vector<Tensor> grid_sample(const Call& call) {
   const Tensor &x = call.input(0), &grid = call.input(1);
   call.expect(x, DataType::f32);
   call.expect(grid, DataType::f32);
-  if (x.shape.size() != 4) call.refuse(fmt::format("an input of {} dimensions is not handled here", x.shape.size()));
-  if (grid.shape.size() != 4 || grid.shape[0] != x.shape[0] || grid.shape[3] != 2) call.fail("the grid does not fit the input");
+  check_grid(call, x.shape, grid.shape);
   const Sampling how = sampling_of(call);
-  const int64_t channels = x.shape[1], height = x.shape[2], width = x.shape[3], points = grid.shape[1] * grid.shape[2];
-  if (height == 0 || width == 0) call.fail("its pictures are empty");
-  Tensor y = make_tensor(x.type, {x.shape[0], channels, grid.shape[1], grid.shape[2]});
+  const size_t rank = x.shape.size() - 2;
+  const int64_t channels = x.shape[1], depth = rank == 3 ? x.shape[2] : 1, height = x.shape[rank], width = x.shape[rank + 1];
+  const int64_t points = product_of(std::span(grid.shape).subspan(1, rank)), size = depth * height * width;
+  Shape shape{x.shape[0], channels};
+  shape.insert(shape.end(), grid.shape.begin() + 1, grid.shape.end() - 1);
+  Tensor y = make_tensor(x.type, shape);
   const float *from = x.as<float>().data(), *parts = grid.as<float>().data();
   float* to = writable<float>(y).data();
+  Taps only;
+  only.count = 1;
+  only.weight[0] = 1;
   parallel_for(x.shape[0] * points, static_cast<double>(40 * channels), [&](int64_t i) {
     const int64_t sample = i / points, point = i % points;
-    const Taps columns = taps_at(parts[2 * i], width, how), rows = taps_at(parts[2 * i + 1], height, how);
+    const float* part = parts + i * static_cast<int64_t>(rank);
+    const Taps columns = taps_at(part[0], width, how), rows = taps_at(part[1], height, how);
+    const Taps planes = rank == 3 ? taps_at(part[2], depth, how) : only;
     for (int64_t c = 0; c < channels; ++c) {
       const int64_t plane = sample * channels + c;
-      to[plane * points + point] = interpolated(from + plane * height * width, width, rows, columns);
+      to[plane * points + point] = interpolated(from + plane * size, height * width, width, planes, rows, columns);
     }
   });
   return {y};

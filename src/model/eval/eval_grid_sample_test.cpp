@@ -42,7 +42,7 @@ TEST(EvalGridSample, Cubic) {
 TEST(EvalGridSample, WhatDoesNotFit) {
   const TestNode node{"GridSample"};
   EXPECT_THROW(node.run({counting({1, 1, 2, 2}), counting({2, 1, 1, 2})}), Error);
-  EXPECT_THROW(node.run({counting({1, 1, 2, 2, 2}), counting({1, 1, 1, 1, 3})}), Error);
+  EXPECT_THROW(node.run({counting({1, 1, 2, 2, 2, 2}), counting({1, 1, 1, 1, 1, 4})}), Error);
   EXPECT_THROW(sampled("area", "zeros", false, {0}), Error);
 }
 

@@ -36,17 +36,21 @@ struct Window {
   const T* plane;
   WindowPlace place;
 
-  // Each element inside the input, in the order of memory.
+  // Each element inside the input, in the order of memory, with its place in the plane.
   template <typename F>
-  void each(F visit) const {
+  void each_place(F visit) const {
     const auto& [batch, channels, slices, rows, columns] = windows;
     const Taps deep = taps_inside(slices, place.slice), down = taps_inside(rows, place.row), across = taps_inside(columns, place.column);
     for (int64_t k = deep.begin; k < deep.end; ++k)
       for (int64_t i = down.begin; i < down.end; ++i) {
         const int64_t line = (slices.start(place.slice) + k * slices.dilation) * rows.input + rows.start(place.row) + i * rows.dilation;
-        const T* from = plane + line * columns.input + columns.start(place.column);
-        for (int64_t j = across.begin; j < across.end; ++j) visit(from[j * columns.dilation]);
+        const int64_t first = line * columns.input + columns.start(place.column);
+        for (int64_t j = across.begin; j < across.end; ++j) visit(plane[first + j * columns.dilation], first + j * columns.dilation);
       }
+  }
+  template <typename F>
+  void each(F visit) const {
+    each_place([&](T value, int64_t /*place*/) { visit(value); });
   }
   int64_t count(bool with_pads) const {
     const auto inside = [&](const WindowAxis& axis, int64_t at) {
@@ -88,14 +92,45 @@ Tensor max_pool_as(const Call& call) {
   });
 }
 
+// Where in the whole input each maximum lies, the first of equal ones; in a window of padding alone it is the plane's first element. With
+// storage_order 1 a plane's elements are counted with the first of its axes running fastest.
+template <typename T>
+Tensor max_places_as(const Call& call) {
+  const Tensor& x = call.input(0);
+  const Windows windows = windows_of(call, x, {});
+  const bool turned = call.int_of("storage_order", 0) != 0;
+  const int64_t in = windows.input_size(), out = windows.output_size(), rows = windows.rows.input, columns = windows.columns.input;
+  Tensor y = make_tensor(DataType::i64, window_shape(x, windows, windows.channels));
+  const auto to = writable<int64_t>(y);
+  parallel_for(windows.batch * windows.channels, static_cast<double>(out * windows.taps()), [&](int64_t plane) {
+    for (int64_t i = 0; i < out; ++i) {
+      const Window<T> window{windows, x.as<T>().data() + plane * in, output_place(windows, i)};
+      int64_t at = -1;
+      window.each_place([&](T value, int64_t place) {
+        if (at < 0 || value > window.plane[at] || is_nan(value)) at = place;
+      });
+      at = std::max<int64_t>(at, 0);
+      if (turned) at = (at % columns * rows + at / columns % rows) * windows.slices.input + at / (columns * rows);
+      to[plane * out + i] = plane * in + at;
+    }
+  });
+  return y;
+}
+
+template <typename T>
+std::vector<Tensor> max_pool_of(const Call& call) {
+  std::vector<Tensor> results{max_pool_as<T>(call)};
+  if (call.node.outputs.size() > 1 && call.node.outputs[1] != no_value) results.push_back(max_places_as<T>(call));
+  return results;
+}
+
 std::vector<Tensor> max_pool(const Call& call) {
   const Tensor& x = call.input(0);
-  if (call.node.outputs.size() > 1 && call.node.outputs[1] != no_value) call.refuse("the output Indices is not handled here");
-  if (x.type == DataType::f64) return {max_pool_as<double>(call)};
-  if (x.type == DataType::i8) return {max_pool_as<int8_t>(call)};
-  if (x.type == DataType::u8) return {max_pool_as<uint8_t>(call)};
+  if (x.type == DataType::f64) return max_pool_of<double>(call);
+  if (x.type == DataType::i8) return max_pool_of<int8_t>(call);
+  if (x.type == DataType::u8) return max_pool_of<uint8_t>(call);
   call.expect(x, DataType::f32);
-  return {max_pool_as<float>(call)};
+  return max_pool_of<float>(call);
 }
 
 std::vector<Tensor> average_pool(const Call& call) {

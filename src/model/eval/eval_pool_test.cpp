@@ -67,9 +67,10 @@ TEST(EvalPool, NanStays) {
   EXPECT_TRUE(std::isnan(node.run({floats({1, 1, 2}, {1, NAN})}).as<float>()[0]));
 }
 
-TEST(EvalPool, IndicesAreRefused) {
-  const TestNode node{"MaxPool", {{"kernel_shape", Ints{2, 2}}}, 17, 2};
-  EXPECT_THROW(node.run({counting({1, 1, 4, 4})}), Error);
+// Of the whole input, in the second plane too; the first of equal values.
+TEST(EvalPool, Indices) {
+  const TestNode node{"MaxPool", {{"kernel_shape", Ints{2}}}, 17, 2};
+  EXPECT_EQ(list<int64_t>(node.run_all({floats({1, 2, 3}, {1, 2, 0, 5, 5, 6})})[1]), (Ints{1, 1, 3, 5}));
 }
 
 TEST(EvalPool, ThreeDimensions) {

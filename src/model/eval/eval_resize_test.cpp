@@ -1,14 +1,19 @@
 #include "model/eval/half.h"
 #include "model/eval/test_node.h"
+#include "model/resampling.h"
 
 #include <deepgap/error.h>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <limits>
 
 namespace deepgap {
 namespace {
 
 using Floats = std::vector<float>;
+using testing::ElementsAre;
 using Texts = std::map<std::string, std::string>;
 
 TestNode resize_node(const Texts& texts, int opset = 19) {
@@ -117,8 +122,31 @@ TEST(EvalResize, WhatIsRefused) {
   EXPECT_THROW(node.run({floats({2}, {1, 2}), Tensor{}, floats({1}, {0})}), Error);
   EXPECT_THROW(node.run({floats({0}, {}), Tensor{}, Tensor{}, longs({1}, {2})}), Error);
   EXPECT_EQ(node.run({floats({0}, {}), Tensor{}, floats({1}, {2})}).shape, (Shape{0}));
+}
+
+// A kernel twice as wide where the axis is halved: half-way between 0 and 1 it takes 1/8, 3/8, 3/8, 1/8 of the four around, the edge
+// repeated.
+TEST(EvalResize, Antialias) {
+  TestNode node = resize_node({{"mode", "linear"}});
   node.attributes["antialias"] = int64_t{1};
-  EXPECT_THROW(node.run({floats({2}, {1, 2}), Tensor{}, floats({1}, {2})}), Error);
+  EXPECT_THAT(list_floats(node.run({floats({4}, {0, 8, 16, 80}), Tensor{}, floats({1}, {0.5f})})), ElementsAre(5, 47));
+  // Where it grows, nothing changes.
+  EXPECT_THAT(list_floats(node.run({floats({2}, {1, 2}), Tensor{}, floats({1}, {2})})), ElementsAre(1, 1.25f, 1.75f, 2));
+}
+
+// What a file may say that no size can be.
+TEST(EvalResize, AxesTwiceAndSizesBeyondCounting) {
+  TestNode twice = resize_node({{"mode", "nearest"}});
+  twice.attributes["axes"] = Ints{0, -2};
+  twice.opset = 18;
+  EXPECT_THROW(twice.run({floats({2, 2}, {1, 2, 3, 4}), Tensor{}, floats({2}, {2, 2})}), Error);
+  const TestNode node = resize_node({{"mode", "nearest"}});
+  EXPECT_THROW(node.run({floats({2}, {1, 2}), Tensor{}, floats({1}, {1e30f})}), Error);
+  EXPECT_EQ(scaled_size(4, 1e30f), INT64_MAX);
+  // Positions far outside, infinite or no numbers read the edge.
+  TestNode crop = resize_node({{"mode", "nearest"}, {"coordinate_transformation_mode", "tf_crop_and_resize"}});
+  for (const float end : {1e30f, std::numeric_limits<float>::infinity()})
+    EXPECT_EQ(crop.run({floats({2}, {1, 2}), floats({2}, {0, end}), Tensor{}, longs({1}, {3})}).shape, (Shape{3}));
 }
 
 }  // namespace

@@ -61,6 +61,8 @@ TEST(EvalTypes, RemaindersTakeASign) {
   EXPECT_EQ(list<int64_t>(TestNode{"Mod"}.run({longs({1}, {std::numeric_limits<int64_t>::min()}), longs({1}, {-1})})), (Ints{0}));
   EXPECT_THROW(TestNode{"Mod"}.run({a, longs({}, {0})}), Error);
   EXPECT_THROW(TestNode{"Mod"}.run({floats({1}, {1}), floats({1}, {1})}), Error);
+  // Since opset 28 of floats, too: of the sign of the divisor.
+  EXPECT_EQ(list_floats(TestNode{"Mod", {}, 28}.run({floats({2}, {-7.5, 7.5}), floats({2}, {2, -2})})), (Floats{0.5, -0.5}));
 }
 
 TEST(EvalTypes, Bits) {
@@ -68,11 +70,18 @@ TEST(EvalTypes, Bits) {
   EXPECT_EQ(list<uint32_t>(shift("LEFT").run({words({1, 3, 1}), words({4, 31, 32})})), (std::vector<uint32_t>{16, 0x80000000u, 0}));
   EXPECT_EQ(list<uint32_t>(shift("RIGHT").run({words({16, 1}), words({4, 40})})), (std::vector<uint32_t>{1, 0}));
   EXPECT_THROW(shift("UP").run({words({1}), words({1})}), Error);
-  EXPECT_THROW(shift("LEFT").run({longs({1}, {1}), longs({1}, {1})}), Error);
+  // Signed ones since opset 28: the sign fills what a shift to the right leaves, and a shift that is negative or too wide leaves it alone.
+  EXPECT_EQ(list<int64_t>(shift("RIGHT").run({longs({4}, {-8, -8, -8, 8}), longs({4}, {1, 64, -1, 64})})), (Ints{-4, -1, -1, 0}));
+  EXPECT_EQ(list<int8_t>(shift("LEFT").run({bytes({1, 3, 1}), bytes({7, 7, -1})})), (std::vector<int8_t>{-128, -128, 0}));
   EXPECT_EQ(list<uint32_t>(TestNode{"BitwiseAnd"}.run({words({12}), words({10})})), (std::vector<uint32_t>{8}));
   EXPECT_EQ(list<uint32_t>(TestNode{"BitwiseOr"}.run({words({12}), words({10})})), (std::vector<uint32_t>{14}));
   EXPECT_EQ(list<uint32_t>(TestNode{"BitwiseXor"}.run({words({12}), words({10})})), (std::vector<uint32_t>{6}));
   EXPECT_EQ(list<int8_t>(TestNode{"BitwiseNot"}.run({bytes({0, 5})})), (std::vector<int8_t>{-1, -6}));
+}
+
+TEST(EvalTypes, BitsAsAnotherType) {
+  EXPECT_EQ(list<int32_t>(TestNode{"BitCast", {{"to", int64_t{6}}}, 26}.run({floats({1}, {1})})), (std::vector<int32_t>{0x3f800000}));
+  EXPECT_THROW((TestNode{"BitCast", {{"to", int64_t{7}}}, 26}.run({floats({1}, {1})})), Error);
 }
 
 TEST(EvalTypes, Powers) {

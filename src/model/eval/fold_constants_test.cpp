@@ -70,8 +70,8 @@ TEST(FoldConstants, SizesComputedWithFloats) {
 
 TEST(FoldConstants, WhatTheEvaluatorRefusesStays) {
   Net net;
-  const ValueId small = net.constant(counting({1, 1, 2, 2})), scales = net.constant(floats({4}, {1, 1, 0.5f, 0.5f}));
-  const ValueId resized = net.node("Resize", {small, no_value, scales}, {{"mode", std::string("linear")}, {"antialias", int64_t{1}}});
+  const ValueId small = net.constant(longs({1, 1, 1, 2}, {1, 2})), scales = net.constant(floats({4}, {1, 1, 0.5f, 0.5f}));
+  const ValueId resized = net.node("Resize", {small, no_value, scales}, {{"mode", std::string("linear")}});
   EXPECT_EQ(net.folded(resized).nodes.size(), 1U);
 }
 

@@ -35,12 +35,13 @@ TorchStep arg_extreme(const TorchCall& call) {
 // A stable sort: which of equal values come first is promised, unlike ATen's topk.
 TorchStep top_k(const TorchCall& call) {
   const int64_t axis = call.axis(call.int_of("axis", -1), call.shape(0).size());
-  const int64_t count = call.output_shape()[static_cast<size_t>(axis)];
+  const bool tells_values = call.node.outputs[0] != no_value;
+  const int64_t count = call.output_shape(tells_values ? 0 : 1)[static_cast<size_t>(axis)];
   const bool largest = call.int_of("largest", 1) != 0;
   const bool tells_places = call.node.outputs.size() > 1 && call.node.outputs[1] != no_value;
   return [=](TorchFrame& frame) {
     const auto [values, places] = at::sort(frame.in(0), true, axis, largest);
-    frame.out(0) = values.narrow(axis, 0, count);
+    if (tells_values) frame.out(0) = values.narrow(axis, 0, count);
     if (tells_places) frame.out(1) = places.narrow(axis, 0, count);
   };
 }

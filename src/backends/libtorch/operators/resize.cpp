@@ -54,7 +54,7 @@ std::optional<TorchStep> step_of_aten(const Resizing& resizing, const Picture& t
   const bool corners = where == "align_corners";
   if (resizing.mode == "nearest" && where != "tf_crop_and_resize" && is_nearest_of_aten(resizing))
     return one_output([to](const TorchFrame& frame) { return at::upsample_nearest2d(frame.in(0), to.size); });
-  if (!half && !corners) return std::nullopt;
+  if ((!half && !corners) || resizing.antialias) return std::nullopt;
   if (resizing.mode == "linear")
     return one_output(
         [to, corners](const TorchFrame& frame) { return at::upsample_bilinear2d(frame.in(0), to.size, corners, to.height, to.width); });

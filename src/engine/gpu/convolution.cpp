@@ -39,7 +39,7 @@ std::string epilogue_key(const Epilogue& epilogue) {
 
 using Family = std::vector<ConvolutionVariant> (*)(const Convolution& problem, const Chip& chip);
 // The likeliest to be quickest first.
-constexpr std::array<Family, 2> families{wgmma_variants, stem_variants};
+constexpr std::array<Family, 4> families{stem_variants, depthwise_variants, wgmma_variants, mma_variants};
 
 }  // namespace
 

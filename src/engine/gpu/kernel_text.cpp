@@ -80,8 +80,8 @@ bool Epilogue::has_residual() const {
 std::string head_text(const Convolution& problem, std::string_view entry, unsigned threads, unsigned blocks, std::string_view attributes) {
   const bool residual = problem.epilogue.has_residual();
   return fmt::format(
-      "extern \"C\" __global__ void __launch_bounds__({}, {}) {} {}(const unsigned char* __restrict__ source, "
-      "const unsigned char* __restrict__ weights, const float* __restrict__ scale_bias, unsigned char* target{}) {{\n{}",
+      "extern \"C\" __global__ void __launch_bounds__({}, {}) {} {}(const unsigned char* source, "
+      "const unsigned char* weights, const float* __restrict__ scale_bias, unsigned char* target{}) {{\n{}",
       threads, blocks, attributes, entry, residual ? ", const unsigned char* residual" : "",
       residual ? "" : "  const unsigned char* const residual = 0;\n");
 }
@@ -154,10 +154,15 @@ std::string epilogue_text(const Convolution& problem) {
                       type_text(epilogue.target), type_text(epilogue.has_residual() ? epilogue.residual : epilogue.target));
   text += fmt::format("static const bool has_residual = {}, has_scale = {};\n", epilogue.has_residual(), problem.compute == Compute::i8);
   text += residual_text(epilogue);
-  text += "__device__ __forceinline__ float ended(Sum sum, float scale, float bias, float residual) {\n";
-  text += "  float v = has_scale ? fmaf(value_of(sum), scale, bias) : value_of(sum) + bias;\n";
+  text += "__device__ __forceinline__ float ended_value(float sum, float scale, float bias, float residual) {\n";
+  text += "  float v = has_scale ? fmaf(sum, scale, bias) : sum + bias;\n";
   for (const EpilogueStep& step : epilogue.steps) text += step_text(step);
-  text += "  return v;\n}\n";
+  text += R"(  return v;
+}
+__device__ __forceinline__ float ended(Sum sum, float scale, float bias, float residual) {
+  return ended_value(value_of(sum), scale, bias, residual);
+}
+)";
   return text + put_text(epilogue);
 }
 

@@ -21,13 +21,15 @@ std::string_view kernel_prelude();
 //   typedef ... Sum;                        int or float
 //   typedef ... Source, Target, Residual;   the prelude's types
 //   float ended(Sum, float scale, float bias, float residual)   the steps; what is stored, before rounding
+//   float ended_value(float sum, ...)                           the same, of a sum that is a float already
 //   void put_target<N>(void* to, const float (&values)[N])      rounds and stores N neighbours (N * bytes: 1, 2, 4, 8, or multiples of 16)
 //   void get_residual<N>(const void* from, unsigned (&words)[N * bytes / 4])   and   float residual_of(const unsigned* words, int index)
 //   has_residual, has_scale                                      bool constants
 std::string epilogue_text(const Convolution& problem);
 
 // "extern "C" __global__ ... entry(source, weights, scale_bias, target[, residual]) {", all but the floats as bytes; without a residual
-// `residual` is a null pointer. `blocks`: at least that many on one multiprocessor.
+// `residual` is a null pointer. What other launches write is not __restrict__: such loads could be moved before wait_for_previous.
+// `blocks`: at least that many on one multiprocessor.
 std::string head_text(const Convolution& problem, std::string_view entry, unsigned threads, unsigned blocks = 1,
                       std::string_view attributes = "");
 // What fits it.

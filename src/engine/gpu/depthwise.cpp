@@ -1,0 +1,184 @@
+// Convolutions of each channel by itself. All is memory traffic, so there are no tiles in shared memory: a thread has `vector` neighbouring
+// channels of a patch of outputs, reads each source vector of it once, and the caches serve what neighbours share. Sums of bytes are added
+// as floats, which hold them exactly.
+#include "engine/gpu/kernel_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace deepgap::gpu {
+namespace {
+
+constexpr unsigned threads = 128;
+constexpr int64_t most_places = 81;  // of the kernel: beyond this it is long text; sums of bytes stay below 2^24
+
+constexpr std::string_view body = R"(
+  const long long index = (long long)blockIdx.x * THREADS + threadIdx.x;
+  const int channel = (int)(index % (out_pitch / vector)) * vector;
+  const long long patch = index / (out_pitch / vector);
+  wait_for_previous();
+  let_next_begin();
+  if (patch >= (long long)batch * patches_y * patches_x) return;
+  const int first_x = (int)(patch % patches_x) * patch_x, first_y = (int)(patch / patches_x % patches_y) * patch_y;
+  const long long image = patch / (patches_x * patches_y);
+  float sums[patch_y][patch_x][vector];
+#pragma unroll
+  for (int i = 0; i < patch_y; i++)
+#pragma unroll
+    for (int j = 0; j < patch_x; j++)
+#pragma unroll
+      for (int c = 0; c < vector; c++) sums[i][j][c] = 0.0f;
+  const int from_y = first_y * stride_h - pad_top, from_x = first_x * stride_w - pad_left;
+  const unsigned char* from = source + (((image * in_h + from_y) * in_w + from_x) * in_pitch + channel) * Source::bytes;
+#pragma unroll
+  for (int y = 0; y < rows_in; y++) {
+    if (!row_is_read(y)) continue;
+    if (rows_in * columns_in * words_in > 64) asm volatile("" ::: "memory");  // or all rows would be read, and kept, at once
+    unsigned words[columns_in][words_in];
+    const bool row_inside = (unsigned)(from_y + y) < (unsigned)in_h;
+#pragma unroll
+    for (int x = 0; x < columns_in; x++) {
+      if (row_inside && (unsigned)(from_x + x) < (unsigned)in_w) {
+        load_words<words_in>(from + (long long)(y * in_w + x) * in_pitch * Source::bytes, words[x]);
+      } else {
+#pragma unroll
+        for (int w = 0; w < words_in; w++) words[x][w] = outside_word;
+      }
+    }
+#pragma unroll
+    for (int i = 0; i < patch_y; i++) {
+      const int r = (y - i * stride_h) / dilation_h;
+      if (y < i * stride_h || r * dilation_h != y - i * stride_h || r >= kernel_h) continue;
+#pragma unroll
+      for (int s = 0; s < kernel_w; s++) {
+        float weight[vector];
+        load_floats((const float*)weights + (r * kernel_w + s) * out_pitch + channel, weight);
+#pragma unroll
+        for (int j = 0; j < patch_x; j++)
+#pragma unroll
+          for (int c = 0; c < vector; c++)
+            sums[i][j][c] = fmaf(operand(words[j * stride_w + s * dilation_w][c / Source::per_word], c % Source::per_word), weight[c], sums[i][j][c]);
+      }
+    }
+  }
+  float scale[vector], bias[vector];
+  if (has_scale) load_floats(scale_bias + channel, scale);
+  load_floats(scale_bias + out_pitch + channel, bias);
+#pragma unroll
+  for (int i = 0; i < patch_y; i++)
+#pragma unroll
+    for (int j = 0; j < patch_x; j++) {
+      if ((out_h % patch_y != 0 && first_y + i >= out_h) || (out_w % patch_x != 0 && first_x + j >= out_w)) continue;
+      const long long at = ((image * out_h + first_y + i) * out_w + first_x + j) * out_pitch + channel;
+      unsigned words[(vector * Residual::bytes + 3) / 4];
+      if (has_residual) get_residual<vector>(residual + at * Residual::bytes, words);
+      float v[vector];
+#pragma unroll
+      for (int c = 0; c < vector; c++) {
+        v[c] = ended_value(sums[i][j][c], scale[c], bias[c], has_residual ? residual_of(words, c) : 0.0f);
+        if (out_channels % vector != 0 && channel + c >= out_channels) v[c] = 0.0f;
+      }
+      put_target(target + at * Target::bytes, v);
+    }
+}
+)";
+
+struct Patch {
+  int vector, x, y;
+};
+
+std::string constants(const Convolution& p, const Patch& patch) {
+  std::string text = constant_text("THREADS", threads) + constant_text("vector", patch.vector);
+  text += constant_text("patch_x", patch.x) + constant_text("patch_y", patch.y);
+  text += constant_text("patches_x", (p.out_w + patch.x - 1) / patch.x) + constant_text("patches_y", (p.out_h + patch.y - 1) / patch.y);
+  text += constant_text("rows_in", (patch.y - 1) * p.stride_h + (p.kernel_h - 1) * p.dilation_h + 1);
+  text += constant_text("columns_in", (patch.x - 1) * p.stride_w + (p.kernel_w - 1) * p.dilation_w + 1);
+  text += constant_text("words_in", patch.vector * static_cast<int64_t>(byte_size(p.source)) / 4);
+  text +=
+      fmt::format("static const unsigned outside_word = {}u;\n", static_cast<uint32_t>(static_cast<uint8_t>(p.source_zero)) * 0x01010101u);
+  text += fmt::format("__device__ __forceinline__ float operand(unsigned word, int i) {{ return {}; }}\n",
+                      p.compute == Compute::tf32 ? "rounded_to_tf32(Source::get(word, i))" : "Source::get(word, i)");
+  // Known when the loop over rows is unrolled.
+  return text + R"(
+__device__ __forceinline__ constexpr bool row_is_read(int y) {
+  for (int i = 0; i < patch_y; i++)
+    for (int r = 0; r < kernel_h; r++)
+      if (i * stride_h + r * dilation_h == y) return true;
+  return false;
+}
+)";
+}
+
+std::string text_of(const Convolution& problem, const Patch& patch) {
+  std::string text(kernel_prelude());
+  text += epilogue_text(problem) + shape_text(problem) + constants(problem, patch);
+  return text + head_text(problem, "depthwise", threads) + std::string(body);
+}
+
+// [place][out_pitch], rounded as the products would, in float32.
+std::vector<std::byte> pack(const Convolution& problem, const ConvolutionVariant& variant, const Tensor& weights) {
+  const WeightReader reader(problem, weights);
+  std::vector<std::byte> packed(variant.packed_bytes);
+  for (int64_t y = 0; y < problem.kernel_h; y++)
+    for (int64_t x = 0; x < problem.kernel_w; x++)
+      for (int64_t channel = 0; channel < problem.out_channels; channel++)
+        put_operand(packed, static_cast<size_t>((y * problem.kernel_w + x) * problem.out_pitch + channel), Compute::f32,
+                    rounded(problem.compute, reader.at(channel, 0, y, x)));
+  return packed;
+}
+
+ConvolutionVariant variant_of(const Convolution& problem, const Patch& patch, const Chip& chip) {
+  ConvolutionVariant variant;
+  variant.name = fmt::format("depthwise v{} {}x{}", patch.vector, patch.y, patch.x);
+  variant.tile = {patch.vector, patch.x, patch.y};
+  variant.pack = pack;
+  variant.packed_bytes = static_cast<size_t>(problem.kernel_h * problem.kernel_w * problem.out_pitch) * sizeof(float);
+  Launch launch;
+  launch.entry = "depthwise";
+  launch.source = text_of(problem, patch);
+  const int64_t patches = problem.batch * ((problem.out_h + patch.y - 1) / patch.y) * ((problem.out_w + patch.x - 1) / patch.x);
+  launch.grid = {static_cast<unsigned>((patches * (problem.out_pitch / patch.vector) + threads - 1) / threads), 1, 1};
+  launch.block = {threads, 1, 1};
+  launch.overlaps_previous = can_overlap(chip);
+  launch.arguments = arguments_of(problem);
+  variant.launches.push_back(std::move(launch));
+  return variant;
+}
+
+bool fits(const Convolution& p, const Patch& patch) {
+  const auto source = static_cast<int64_t>(byte_size(p.source)), target = static_cast<int64_t>(byte_size(p.epilogue.target));
+  if (patch.vector * source > 16 || patch.vector * source < 4 || patch.vector * target > 32) return false;
+  if (p.out_pitch % patch.vector != 0 || p.in_pitch < p.out_pitch) return false;
+  if (p.epilogue.has_residual() && patch.vector * static_cast<int64_t>(byte_size(p.epilogue.residual)) < 4) return false;
+  if ((patch.x > 1 && patch.x > p.out_w) || (patch.y > 1 && patch.y > p.out_h)) return false;
+  const int64_t columns = (patch.x - 1) * p.stride_w + (p.kernel_w - 1) * p.dilation_w + 1;
+  // Registers: sums, and a row of source words.
+  return patch.x * patch.y * patch.vector <= 64 && columns * patch.vector * source / 4 <= 64 &&
+         patch.x * patch.y * patch.vector * p.kernel_h * p.kernel_w <= 64 * 25;
+}
+
+}  // namespace
+
+std::vector<ConvolutionVariant> depthwise_variants(const Convolution& problem, const Chip& chip) {
+  const bool alone = problem.groups == problem.in_channels && problem.groups == problem.out_channels && problem.groups > 1;
+  const int64_t places = problem.kernel_h * problem.kernel_w;
+  if (!alone || places > most_places) return {};
+  const int64_t threads_wanted = static_cast<int64_t>(chip.multiprocessors) * 1024;
+  const int64_t outputs = problem.batch * problem.out_h * problem.out_w * problem.out_pitch;
+  std::vector<Patch> patches;
+  for (const Patch& patch :
+       {Patch{8, 4, 1}, Patch{8, 4, 2}, Patch{8, 2, 2}, Patch{4, 4, 2}, Patch{4, 4, 1}, Patch{8, 2, 1}, Patch{16, 2, 1}, Patch{16, 4, 1},
+        Patch{4, 7, 1}, Patch{4, 2, 2}, Patch{8, 7, 1}, Patch{4, 2, 1}, Patch{4, 1, 1}, Patch{2, 1, 1}})
+    if (fits(problem, patch)) patches.push_back(patch);
+  // Large patches save reads; where they would leave the chip idle, small ones come first.
+  const auto threads_of = [&](const Patch& patch) { return outputs / (patch.vector * patch.x * patch.y); };
+  std::stable_sort(patches.begin(), patches.end(), [&](const Patch& a, const Patch& b) {
+    return std::min(threads_of(a), threads_wanted) > std::min(threads_of(b), threads_wanted);
+  });
+  std::vector<ConvolutionVariant> variants;
+  for (const Patch& patch : patches) variants.push_back(variant_of(problem, patch, chip));
+  return variants;
+}
+
+}  // namespace deepgap::gpu

@@ -649,5 +649,35 @@ TEST(Lines, cards_are_named_by_their_model_and_by_their_index_where_that_is_not_
   EXPECT_THAT(labels, ::testing::ElementsAre("native \u00b7 H100", "native \u00b7 H200", "native \u00b7 cpu"));
 }
 
+TEST(Findings, candidates_of_a_peak_search_are_not_ranked_as_engines) {
+  ResultsCollector collector;
+  for (const double rate : {100.0, 200.0, 400.0}) {
+    add(collector,
+        {.throughputs = {rate}, .metrics = {{"items_per_s_per_w", rate}}, .options = {{"peak", "search"}, {"rate", std::to_string(rate)}}});
+  }
+  for (const char* id : {"best_engine", "lowest_latency", "per_watt", "batch_peak"}) EXPECT_THAT(find(id, collector), SizeIs(0)) << id;
+  add(collector, {.backend = "onnxruntime", .throughputs = {50}});
+  const auto said = find("best_engine", collector);
+  ASSERT_THAT(said, SizeIs(1));
+  EXPECT_THAT(said[0].headline, HasSubstr("onnxruntime"));
+}
+
+TEST(Findings, engines_that_peak_at_different_batches_are_compared_at_one_too) {
+  ResultsCollector collector;
+  add(collector, {.batch = 16, .throughputs = {150, 150.1, 150.2}});
+  add(collector, {.batch = 4, .throughputs = {110, 110.1, 110.2}});
+  add(collector, {.backend = "onnxruntime", .batch = 4, .throughputs = {100, 100.1, 100.2}});
+  const auto said = find("best_engine", collector);
+  ASSERT_THAT(said, SizeIs(1));
+  EXPECT_THAT(said[0].detail, HasSubstr("That is 1.50 times"));
+  EXPECT_THAT(said[0].detail, HasSubstr("At equal batch, 4, it is 1.10 times"));
+}
+
+TEST(Lines, labels_side_by_side_say_what_differs) {
+  EXPECT_THAT(labels_apart({"a \u00b7 x=1 \u00b7 batch 8", "a \u00b7 x=2 \u00b7 batch 8"}), ::testing::ElementsAre("x=1", "x=2"));
+  EXPECT_THAT(labels_apart({"a \u00b7 b", "a"}), ::testing::ElementsAre("b", "a"));
+  EXPECT_THAT(labels_apart({"a \u00b7 b"}), ::testing::ElementsAre("a \u00b7 b"));
+}
+
 }  // namespace
 }  // namespace deepgap

@@ -1,8 +1,11 @@
 #include "analysis/lines.h"
 
+#include "base/text.h"
 #include "record/point_option.h"
 #include "record/record_json.h"
 #include "record/tenant_set.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
@@ -128,6 +131,7 @@ Point line_key(Point point) {
 
 const PointSummary* Line::peak() const {
   const PointSummary* best = nullptr;
+  if (is_candidate()) return best;
   for (const PointSummary* point : points) {
     const MetricSummary* throughput = point->usable() ? point->find("throughput") : nullptr;
     if (throughput == nullptr) continue;
@@ -137,6 +141,7 @@ const PointSummary* Line::peak() const {
 }
 
 const PointSummary* Line::at_batch(int64_t batch) const {
+  if (is_candidate()) return nullptr;
   for (const PointSummary* point : points) {
     if (point->point.batch == batch && point->usable()) return point;
   }
@@ -191,6 +196,35 @@ std::string label_without_load(const Line& line) {
     if (!value.empty()) shown.label = label_without(shown, std::string(name) + "=" + value);
   }
   return shown.label;
+}
+
+std::vector<std::string> labels_apart(const std::vector<std::string>& labels) {
+  const auto parts_of = [](const std::string& label) {
+    std::vector<std::string> parts;
+    size_t from = 0;
+    for (size_t at = label.find(separator); at != std::string::npos; at = label.find(separator, from)) {
+      parts.push_back(label.substr(from, at - from));
+      from = at + std::string_view(separator).size();
+    }
+    parts.push_back(label.substr(from));
+    return parts;
+  };
+  std::vector<std::vector<std::string>> all;
+  for (const std::string& label : labels) all.push_back(parts_of(label));
+  const auto in_all = [&](const std::string& part) {
+    return std::all_of(all.begin(), all.end(), [&](const auto& parts) { return std::count(parts.begin(), parts.end(), part) > 0; });
+  };
+  std::vector<std::string> told;
+  for (size_t i = 0; i < labels.size(); ++i) {
+    std::vector<std::string> own = all[i];
+    std::erase_if(own, in_all);
+    told.push_back(labels.size() == 1 || own.empty() ? labels[i] : join(own, separator));
+  }
+  return told;
+}
+
+std::string label_with_batch(const Line& line, const PointSummary& point) {
+  return fmt::format("{}{}batch {}", line.label, separator, point.point.batch);
 }
 
 std::string point_label(const PointSummary& summary) {

@@ -22,6 +22,9 @@ struct Line {
 
   PointOnDevice on_device() const { return {key, device}; }
 
+  // Whether a peak search chose its load: the Points are candidates of that search, whose throughput is what was offered, and no way of
+  // running the model that others could be ranked against. peak() and at_batch() are then nullptr.
+  bool is_candidate() const { return key.options.contains("peak"); }
   // The usable Point with the highest throughput, or nullptr.
   const PointSummary* peak() const;
   const PointSummary* at_batch(int64_t batch) const;  // usable, or nullptr
@@ -42,6 +45,12 @@ std::string label_without_threads(const Line& line);
 std::string label_without_device(const Line& line);
 // Without the load that the Line offers (record/load_axis.h) and what a search notes on its runs.
 std::string label_without_load(const Line& line);
+
+// Labels side by side, without the parts that all of them have: "inputs=host · batch 8", "inputs=ready · batch 8" become what differs. One
+// that would be empty stays whole; so does a single one.
+std::vector<std::string> labels_apart(const std::vector<std::string>& labels);
+// "libtorch_cuda · H200, batch 8" with the parts of its label: for labels_apart.
+std::string label_with_batch(const Line& line, const PointSummary& point);
 
 // Text of one Point as a Line's label with its workload and batch: "resnet50 · native · batch 8". For lists of failures.
 std::string point_label(const PointSummary& point);

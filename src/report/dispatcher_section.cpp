@@ -6,6 +6,7 @@
 
 #include "analysis/words.h"
 #include "base/text.h"
+#include "record/point_option.h"
 
 #include <fmt/format.h>
 
@@ -89,16 +90,24 @@ WorkloadPictures pictures_of(const Workload& workload) {
   for (const Line& line : workload.lines) {
     for (const PointSummary* point : line.points) {
       if (!has_dispatcher(*point)) continue;
+      const bool confirmed = option_of(point->point, "peak") == "confirm";  // of a search, what it found stands for its candidates
+      if (line.is_candidate() && !confirmed) continue;
       if (batches.lines.size() == report_caps.lines) {
         ++left_out;
         continue;
       }
-      const std::string label = fmt::format("{}, batch {}", line.label, point->point.batch);
+      const std::string label = label_with_batch(line, *point);
       const int style = static_cast<int>(batches.lines.size());
       batches.lines.push_back({label, style, false, batch_points(*point)});
       sizes.lines.push_back({label, style, false, size_points(*point)});
       depth.lines.push_back({label, style, false, depth_points(*point)});
     }
+  }
+  std::vector<std::string> labels;
+  for (const ChartLine& line : batches.lines) labels.push_back(line.label);
+  labels = labels_apart(labels);
+  for (Chart* chart : {&batches, &sizes, &depth}) {
+    for (size_t i = 0; i < labels.size(); ++i) chart->lines[i].label = labels[i];
   }
   return {chart_figure("Batches", "as the sessions got them", batches) +
               chart_figure("Batches over time", "the mean of those that left in each sixtieth of the window", sizes) +

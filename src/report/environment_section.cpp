@@ -63,6 +63,11 @@ constexpr KeyFact key_facts[] = {{"CPU", "cpu.model"},
 
 std::vector<std::pair<std::string, std::string>> machine_facts(const Results& results) {
   std::vector<std::pair<std::string, std::string>> facts;
+  std::set<std::string> devices;
+  for (const PointSummary& point : results.points) {
+    if (!point.identity.device.empty()) devices.insert(point.identity.device);
+  }
+  if (!devices.empty()) facts.emplace_back("Devices", list_of({devices.begin(), devices.end()}, 8));
   for (const KeyFact& fact : key_facts) {
     const auto found = results.environment.find(fact.key);
     if (found == results.environment.end()) continue;

@@ -60,10 +60,11 @@ ChartLine line_against_batch(const ShownLine& shown, const char* id) {
   return line;
 }
 
-std::vector<double> batches(const std::vector<ShownLine>& lines) {
+// Of what is drawn: a batch that was skipped or failed leaves no tick.
+std::vector<double> batches(const std::vector<ShownLine>& lines, const char* id) {
   std::set<double> found;
   for (const ShownLine& shown : lines) {
-    for (const PointSummary* point : shown.line->points) found.insert(static_cast<double>(point->point.batch));
+    for (const PointSummary* point : with_metric(*shown.line, id)) found.insert(static_cast<double>(point->point.batch));
   }
   return {found.begin(), found.end()};
 }
@@ -82,7 +83,7 @@ Scale spread_scale(const std::vector<ShownLine>& lines, const char* id, double s
 Picture throughput_picture(const Workload& workload, const std::vector<ShownLine>& lines) {
   Picture picture{"Throughput against batch", "bars: 95 % interval", {}};
   picture.chart = {workload.label + ": throughput against batch",
-                   {"Batch (samples a query)", Scale::log2, batches(lines)},
+                   {"Batch (samples a query)", Scale::log2, batches(lines, throughput_id)},
                    {"Throughput (items/s)", spread_scale(lines, throughput_id, 30), {}},
                    {}};
   for (const ShownLine& shown : lines) picture.chart.lines.push_back(line_against_batch(shown, throughput_id));
@@ -92,7 +93,7 @@ Picture throughput_picture(const Workload& workload, const std::vector<ShownLine
 Picture latency_picture(const Workload& workload, const std::vector<ShownLine>& lines) {
   Picture picture{"Latency against batch", "solid: median, dotted: 99th percentile", {}};
   picture.chart = {workload.label + ": latency against batch",
-                   {"Batch (samples a query)", Scale::log2, batches(lines)},
+                   {"Batch (samples a query)", Scale::log2, batches(lines, latency_id)},
                    {"Latency of a query (ms)", spread_scale(lines, latency_id, 8), {}},
                    {}};
   for (const ShownLine& shown : lines) {

@@ -64,13 +64,16 @@ table{border-collapse:collapse;font-size:14px;line-height:1.35;font-variant-nume
 th,td{padding:7px 16px 7px 0;text-align:left;vertical-align:top;border-bottom:1px solid var(--grid)}
 th{font-weight:600;border-bottom:1.5px solid var(--axis);white-space:nowrap;vertical-align:bottom}
 th span{display:block;font-weight:400;font-size:12px;color:var(--muted)}
-.points td{white-space:nowrap}.points td.wrap{white-space:normal;min-width:16em;overflow-wrap:anywhere}
+.points{width:100%;font-size:13px}.points th,.points td{padding-right:10px}.points th:last-child,.points td:last-child{padding-right:0}
+.points td{overflow-wrap:break-word}.points td.num{white-space:nowrap}.points td.num small,.points th.num{white-space:normal}.points th{white-space:normal}
+.points td.wrap{min-width:8em;max-width:18em}
 .num{text-align:right}
 td small{display:block;font-size:12px;color:var(--muted)}
 td.model{font-weight:600}
 tr.unstable td,tr.invalid td{background:var(--warn-tint)}tr.failed td{color:var(--muted)}
 tr:target td{background:var(--hit)}
-.points td.verdict{white-space:normal;min-width:26em}.unstable .verdict,.invalid .verdict,.failed .verdict{font-weight:600;color:var(--warn)}
+.points td small{font-size:11px}.points td.verdict{min-width:7em;max-width:16em}.points td.verdict small{overflow-wrap:anywhere}
+.unstable .verdict,.invalid .verdict,.failed .verdict{font-weight:600;color:var(--warn)}
 .failed .verdict{color:var(--bad)}.verdict small{font-weight:400}
 th button{all:unset;cursor:pointer}th button:focus-visible{outline:2px solid var(--link)}
 th[aria-sort=ascending] button::after{content:" \2191"}th[aria-sort=descending] button::after{content:" \2193"}
@@ -82,9 +85,25 @@ footer{margin-top:64px;padding-top:16px;padding-bottom:44px;font-size:13px;color
 body{font-size:16px}main,header,footer{padding-left:16px;padding-right:16px}header{padding-top:30px}
 h1{font-size:28px}h2{font-size:22px;margin-top:46px}.lede{font-size:17px}.stats{gap:12px 30px}.stats dd{font-size:21px}
 .scroll{margin-left:-16px;margin-right:-16px;padding-left:16px;padding-right:16px}
+.scroll:has(.sortable){overflow:visible}
+.sortable,.sortable tbody{display:block;font-size:14px}.sortable thead{display:none}
+.sortable tr{display:grid;grid-template-columns:repeat(3,minmax(0,1fr));gap:2px 12px;padding:12px 0;border-bottom:1px solid var(--rule)}
+.sortable td,.sortable td.num,.sortable td.wrap,.sortable td.verdict{display:block;border:0;padding:0;text-align:left;white-space:normal;min-width:0;max-width:none;order:3;overflow-wrap:anywhere}
+.sortable td::before{display:block;font-size:11px;font-weight:400;color:var(--muted);content:var(--t)}
+.sortable td.head{order:0}.sortable td.model{grid-column:1/-1;font-size:16px}.sortable td.model::before{content:none}.sortable td.main{order:1;font-weight:600}.sortable td.main small{font-weight:400}
+.sortable td.verdict{order:2;grid-column:1/-1}.sortable td:empty{display:none}
+.sortable tr.unstable,.sortable tr.invalid{background:var(--warn-tint)}.sortable tr:target{background:var(--hit)}
 .kv td{display:block;padding-right:0}.kv td:first-child{border:0;padding-bottom:0;white-space:normal}.kv td+td{padding-top:1px}
 }
-@media print{nav{display:none}body{font-size:11pt}figure,li{break-inside:avoid}}
+@media print{
+@page{margin:12mm}
+nav{display:none}body{font-size:10.5pt}main,header,footer{padding:0;max-width:none}header{padding-top:0}h2{margin-top:24pt}h2,h3{break-after:avoid}
+figure,li,tr{break-inside:avoid}.charts{grid-template-columns:repeat(auto-fit,minmax(155pt,1fr))}figcaption,.legend{font-size:8pt}figcaption span{font-size:7pt}
+.scroll{overflow:visible;margin-left:0;margin-right:0;padding:0}
+.points{font-size:6.8pt}.points th,.points td{padding:2pt 3pt 2pt 0}.points td.num{white-space:normal}.points td small,.points th span{font-size:5.8pt}
+.points td.wrap,.points td.verdict{min-width:0;max-width:none}.points td.verdict,.points td small{overflow-wrap:anywhere}
+.kv{font-size:8pt}
+}
 )css";
 
 constexpr std::string_view light_tones =

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 namespace deepgap {
 namespace {
 
@@ -22,7 +24,7 @@ std::string tone_class(Tone tone) {
 
 // Links to the rows that show it, as far as the table has them. What all of them share is said once, in front.
 std::string evidence(const View& view, const std::vector<const PointSummary*>& points) {
-  constexpr size_t most = 6;
+  constexpr size_t most = 4;
   std::vector<const PointSummary*> linked;
   for (const PointSummary* point : points) {
     if (linked.size() < most && view.anchors.count(point) > 0) linked.push_back(point);
@@ -31,7 +33,7 @@ std::string evidence(const View& view, const std::vector<const PointSummary*>& p
   const std::vector<std::string> names = point_names(view, linked);
   std::string links;
   for (size_t i = 0; i < linked.size(); ++i) {
-    links += fmt::format("{}<a href=\"#{}\">{}</a>", i == 0 ? "" : ", ", html_escaped(view.anchors.at(linked[i])), html_escaped(names[i]));
+    links += fmt::format("{}<a href=\"#{}\">{}</a>", i == 0 ? "" : "; ", html_escaped(view.anchors.at(linked[i])), html_escaped(names[i]));
   }
   if (points.size() > linked.size()) links += fmt::format(" and {} more", points.size() - linked.size());
   return fmt::format("<p class=\"evidence\">See {}</p>", links);
@@ -89,11 +91,21 @@ std::string summary_section(const View& view) {
   if (!any_ran) html += failures_in_short(view);
   bool said = !any_ran && view.results.records > 0;
   if (said) html += "<p>No point has a usable value; all that failed, and why, is below.</p>";
+  std::vector<Statement> single;  // of findings with one statement: together they fill rows
+  const auto flush = [&] {
+    if (!single.empty()) html += statements_list(view, std::exchange(single, {}), 9, "");
+  };
   for (const FindingStatements& finding : view.findings) {
     if (finding.place != Place::summary) continue;
+    if (said && finding.statements.size() == 1) {
+      single.push_back(finding.statements[0]);
+      continue;
+    }
+    flush();
     html += statements_list(view, finding.statements, 9, said ? "" : "lead");
     said = true;
   }
+  flush();
   if (any_ran) html += failures_in_short(view);
   if (view.results.records == 0) {
     html +=

@@ -20,10 +20,36 @@ std::string head(const std::vector<Column>& columns) {
   return html + "</tr></thead>";
 }
 
+// On a narrow page a row is a card: `head` says which point it is, `main` what matters first.
 std::string cell_class(const Column& column) {
-  if (column.numeric) return "num";
-  if (column.title == "options") return "wrap";
-  return column.title == "model" || column.title == "verdict" ? column.title : "";
+  const std::string name = column.numeric ? "num" : column.title == "options" ? "wrap" : column.title;
+  const bool named = column.numeric || name == "wrap" || name == "model" || name == "verdict";
+  const std::string place = column.place == ColumnPlace::head ? " head" : column.place == ColumnPlace::main ? " main" : "";
+  if (!named) return place.empty() ? "" : place.substr(1);
+  return name + place;
+}
+
+// The headings again for the cards, by column: said once, not in every cell.
+std::string card_labels(const std::vector<Column>& columns) {
+  std::string css = "<style>";
+  for (size_t i = 0; i < columns.size(); ++i) {
+    const std::string text = columns[i].title + (columns[i].unit.empty() ? "" : ", " + columns[i].unit);
+    css += fmt::format(".sortable td:nth-child({}){{--t:\"{}\"}}", i + 1, text);
+  }
+  return css + "</style>";
+}
+
+// May break after what joins words, so that a column is no wider than its longest word.
+std::string breakable(const std::string& text) {
+  constexpr std::string_view joins = "_+=;:,/-";
+  std::string html;
+  size_t from = 0;
+  for (size_t i = 0; i + 1 < text.size(); ++i) {
+    if (joins.find(text[i]) == std::string_view::npos) continue;
+    html += html_escaped(text.substr(from, i + 1 - from)) + "<wbr>";
+    from = i + 1;
+  }
+  return html + html_escaped(text.substr(from));
 }
 
 std::string cell(const Column& column, const PointSummary& point) {
@@ -34,7 +60,8 @@ std::string cell(const Column& column, const PointSummary& point) {
     const double value = column.sort(point);
     html += std::isnan(value) ? " data-v=\"\"" : fmt::format(" data-v=\"{:.9g}\"", value);
   }
-  html += fmt::format(">{}", html_escaped(shortened(column.text(point), 240)));
+  const std::string text = shortened(column.text(point), 240);
+  html += ">" + (column.numeric ? html_escaped(text) : breakable(text));
   const std::string small = column.small ? column.small(point) : "";
   if (!small.empty()) html += fmt::format("<small>{}</small>", html_escaped(shortened(small, 240)));
   return html + "</td>";
@@ -64,7 +91,8 @@ std::string table_section(const View& view) {
     html += fmt::format("<p class=\"aside\">The first {} of {} are shown, to keep this page small.</p>", view.rows.size(),
                         count_of(static_cast<int64_t>(view.results.points.size()), "point", "points"));
   }
-  html += "<div class=\"scroll\" tabindex=\"0\"><table class=\"points sortable\">" + head(view.columns) + "<tbody>\n";
+  html += card_labels(view.columns) + "<div class=\"scroll\" tabindex=\"0\"><table class=\"points sortable\">" + head(view.columns) +
+          "<tbody>\n";
   for (const PointSummary* point : view.rows) html += row(view, *point);
   return html + "</tbody></table></div></section>";
 }

@@ -2,8 +2,10 @@
 
 #include "analysis/metric.h"
 #include "analysis/words.h"
+#include "base/text.h"
 #include "record/record_json.h"
 #include "record/tenant_set.h"
+#include "report/html.h"
 #include "report/palette.h"
 
 #include <fmt/format.h>
@@ -35,14 +37,12 @@ constexpr Property properties[] = {
     {"threads", true, [](const PointSummary& p) { return std::to_string(p.point.threads); }},
     {"weights", false, [](const PointSummary& p) { return p.point.weights; }},
     {"dataset", false, [](const PointSummary& p) { return p.point.dataset; }},
-    {"options", false, [](const PointSummary& p) { return options_text(p.point); }},
     {"tenant", false, [](const PointSummary& p) { return p.tenant; }},
 };
 
-// Metrics worth a column where a Point has them; all others are in the export.
-constexpr const char* column_metrics[] = {"throughput",        "latency_p50_ms",    "latency_p99_ms",
-                                          "host_memory_mib",   "device_memory_mib", "energy_j_per_item",
-                                          "items_per_s_per_w", "accuracy_top1",     "accuracy_loss"};
+// Metrics worth a column where a Point has them; all others are in the export, energy_j_per_item too, which is one over items_per_s_per_w.
+constexpr const char* column_metrics[] = {"throughput",        "latency_p50_ms",    "latency_p99_ms", "host_memory_mib",
+                                          "device_memory_mib", "items_per_s_per_w", "accuracy_top1",  "accuracy_loss"};
 
 // "latency_p50_ms" -> "latency p50"
 std::string title_of(const Metric& metric) {
@@ -103,12 +103,26 @@ std::string verdict_text(const PointSummary& point) {
   return std::string(point.outcome == Outcome::ok ? name_of(point.verdict) : name_of(point.outcome));
 }
 
+// MLPerf's figure, where some Point has several devices.
+void add_per_device_column(const Results& results, const Metric& throughput, std::vector<Column>& columns) {
+  const auto devices = [](const PointSummary& p) { return static_cast<double>(p.point.placement.devices.size()); };
+  if (std::none_of(results.points.begin(), results.points.end(), [&](const PointSummary& p) { return devices(p) > 1; })) return;
+  const auto value = [devices](const PointSummary& p) {
+    const MetricSummary* found = p.find("throughput");
+    return found == nullptr ? std::numeric_limits<double>::quiet_NaN() : found->estimate.value / devices(p);
+  };
+  columns.push_back({"per device", throughput.unit(), true,
+                     [value](const PointSummary& p) { return std::isnan(value(p)) ? std::string() : format_significant(value(p), 4); },
+                     nullptr, value});
+}
+
 void add_result_columns(const Results& results, std::vector<Column>& columns) {
   for (const char* id : column_metrics) {
     const Metric* metric = find_metric(id);
     const bool present =
         std::any_of(results.points.begin(), results.points.end(), [&](const PointSummary& p) { return p.find(id) != nullptr; });
     if (metric != nullptr && present) columns.push_back(metric_column(*metric));
+    if (present && std::string_view(id) == "throughput") add_per_device_column(results, *metric, columns);
   }
   columns.push_back(
       {"repeats",
@@ -121,6 +135,29 @@ void add_result_columns(const Results& results, std::vector<Column>& columns) {
   columns.back().small = top1_text;
   columns.push_back(text_column("verdict", verdict_text));
   columns.back().small = [](const PointSummary& p) { return p.reason; };
+}
+
+// The options that not all Points share; those that they share stand above the table.
+void choose_options_column(View& view) {
+  const auto& points = view.results.points;
+  if (points.empty()) return;
+  std::map<std::string, std::string> shared = points[0].point.options;
+  for (const PointSummary& point : points) {
+    std::erase_if(shared, [&](const auto& option) {
+      const auto own = point.point.options.find(option.first);
+      return own == point.point.options.end() || own->second != option.second;
+    });
+  }
+  const auto own_options = [shared](const PointSummary& p) {
+    Point own = p.point;
+    std::erase_if(own.options, [&](const auto& option) { return shared.contains(option.first); });
+    return options_text(own);
+  };
+  if (std::any_of(points.begin(), points.end(), [&](const PointSummary& p) { return !own_options(p).empty(); }))
+    view.columns.push_back(text_column("options", own_options));
+  Point common;
+  common.options = shared;
+  if (!shared.empty()) view.constants += (view.constants.empty() ? "options " : ", options ") + options_text(common);
 }
 
 void choose_columns(View& view) {
@@ -136,13 +173,19 @@ void choose_columns(View& view) {
       view.constants += (view.constants.empty() ? "" : ", ") + std::string(property.name) + " " + property.text(points[0]);
     }
   }
+  choose_options_column(view);
   view.columns.push_back({"batch",
                           {},
                           true,
                           [](const PointSummary& p) { return std::to_string(p.point.batch); },
                           nullptr,
                           [](const PointSummary& p) { return static_cast<double>(p.point.batch); }});
+  for (Column& column : view.columns) column.place = ColumnPlace::head;
   add_result_columns(view.results, view.columns);
+  for (Column& column : view.columns) {
+    const std::string& title = column.title;
+    if (title == "throughput" || title == "latency p50" || title == "latency p99") column.place = ColumnPlace::main;
+  }
 }
 
 // Rows of one Point on several devices have one point_id.
@@ -188,14 +231,16 @@ View make_view(const Results& results) {
 }
 
 std::vector<std::string> point_names(const View& view, const std::vector<const PointSummary*>& points) {
-  const bool one_model = std::all_of(points.begin(), points.end(), [&](const auto* p) { return p->point.model == points[0]->point.model; });
-  std::vector<std::string> names;
+  constexpr size_t longest = 60;
+  if (points.size() == 1) return {fmt::format("{} \u00b7 batch {}", points[0]->point.backend, points[0]->point.batch)};
+  std::vector<std::string> labels;
   for (const PointSummary* point : points) {
     const auto line = view.line_labels.find(point);
-    std::string name = one_model ? "" : point->point.model + " \u00b7 ";
-    name += line != view.line_labels.end() ? line->second : tenant_place(point->point) ? tenant_name(point->point) : point->point.backend;
-    names.push_back(fmt::format("{}, batch {}", name, point->point.batch));
+    const std::string way = line != view.line_labels.end() ? line->second : tenant_name(point->point);
+    labels.push_back(fmt::format("{} \u00b7 {} \u00b7 batch {}", point->point.model, way, point->point.batch));
   }
+  std::vector<std::string> names;
+  for (const std::string& name : labels_apart(labels)) names.push_back(shortened(name, longest));
   return names;
 }
 

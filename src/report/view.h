@@ -24,6 +24,9 @@ struct ReportCaps {
 };
 inline constexpr ReportCaps report_caps;
 
+// Where a narrow page has it: which point it is, what one looks for first, or all else.
+enum class ColumnPlace { rest, head, main };
+
 // A column of the table of points.
 struct Column {
   std::string title;
@@ -32,6 +35,7 @@ struct Column {
   std::function<std::string(const PointSummary&)> text;
   std::function<std::string(const PointSummary&)> small;  // under the text: an interval, a reason; may be null
   std::function<double(const PointSummary&)> sort;        // of numeric columns; NaN: nothing there
+  ColumnPlace place = ColumnPlace::rest;
 };
 
 struct View {

@@ -27,8 +27,8 @@ std::optional<Sweep> sweep_of(const Line& line) {
   for (const PointSummary* point : line.points) {
     if (point->usable() && point->find("throughput") != nullptr) points.push_back(point);
   }
-  if (points.size() < 3) return std::nullopt;
   const PointSummary* peak = line.peak();
+  if (points.size() < 3 || peak == nullptr) return std::nullopt;
   const double most = peak->find("throughput")->estimate.value;
   const auto enough = std::find_if(points.begin(), points.end(), [&](const PointSummary* point) {
     return point->find("throughput")->estimate.value >= near_peak * most;

@@ -44,9 +44,10 @@ class BestEngine final : public Finding {
   std::string id() const override { return "best_engine"; }
   int order() const override { return 10; }
   std::string describe() const override {
-    return "The usable point with the highest throughput of each model, against the best point of each other engine; two are separable "
-           "when the "
-           "95 % interval of their ratio leaves out 1.";
+    return "The usable point with the highest throughput of each model, against the best point of each other engine, and where the nearest "
+           "of "
+           "them is best at another batch, both at that batch; two are separable when the 95 % interval of their ratio leaves out 1. "
+           "Candidates of a peak search are not ranked.";
   }
   std::vector<Statement> find(const Evidence& evidence) const override {
     std::vector<Statement> statements;
@@ -76,7 +77,21 @@ class BestEngine final : public Finding {
     } else {
       statement.detail = "That is " + list_of(words, 3) + ".";
     }
+    add_equal_batch(peaks, statement);
     return statement;
+  }
+
+  // Against the nearest rival where the two peaks are at different batches: at the rival's batch.
+  static void add_equal_batch(const std::vector<Peak>& peaks, Statement& statement) {
+    const auto rivals = rivals_of(peaks);
+    if (rivals.empty() || rivals[0].point->point.batch == peaks[0].point->point.batch) return;
+    const Peak& rival = rivals[0];
+    const PointSummary* same = peaks[0].line->at_batch(rival.point->point.batch);
+    const auto comparison = same == nullptr ? std::nullopt : compare_points(*same, *rival.point, "throughput");
+    if (!comparison) return;
+    statement.detail +=
+        fmt::format(" At equal batch, {}, it is {}.", rival.point->point.batch, comparison_words(*comparison, rival.line->label));
+    statement.points.push_back(same);
   }
 };
 

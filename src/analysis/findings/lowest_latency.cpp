@@ -43,6 +43,7 @@ class LowestLatency final : public Finding {
   static BestByBackend best_by_backend(const Workload& workload) {
     BestByBackend best;
     for (const Line& line : workload.lines) {
+      if (line.is_candidate()) continue;
       for (const PointSummary* point : line.points) {
         if (!point->usable() || point->find("latency_p50_ms") == nullptr) continue;
         const auto [place, is_first] = best.try_emplace(line.key.backend, Best{&line, point});

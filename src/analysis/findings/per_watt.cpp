@@ -19,6 +19,7 @@ struct Best {
 Best best_of(const Workload& workload) {
   Best best;
   for (const Line& line : workload.lines) {
+    if (line.is_candidate()) continue;
     for (const PointSummary* point : line.points) {
       const MetricSummary* value = point->usable() ? point->find(metric) : nullptr;
       if (value == nullptr) continue;

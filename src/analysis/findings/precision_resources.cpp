@@ -18,6 +18,7 @@ struct Pair {
 
 // The largest batch at which both ran.
 std::optional<Pair> at_common_batch(const Line& lower, const Line& base) {
+  if (lower.is_candidate()) return std::nullopt;
   for (auto point = lower.points.rbegin(); point != lower.points.rend(); ++point) {
     const PointSummary* other = base.at_batch((*point)->point.batch);
     if ((*point)->usable() && other != nullptr) return Pair{*point, other};

@@ -221,10 +221,14 @@ int on_device(const Options& options) {
   const std::vector<Job> jobs = jobs_of(options, chip);
   Ahead prepared(jobs, chip, options.threads);
   Workshop workshop(chip);
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);  // what is done is told before a kernel loses the device
   int failures = 0;
+  double waited = 0;
   for (size_t i = 0; i < jobs.size() && passed() < options.seconds; i++) {
     const Job& job = jobs[i];
+    const double before = passed();
     const Ready ready = prepared.take(i);
+    waited += passed() - before;
     const size_t rotating = job.batch > 1 ? 3 * facts.l2_bytes : facts.l2_bytes / 2;
     ProblemOnDevice there(workshop, job.named, ready.direct, ready.weights, rotating);
     Difference difference;
@@ -245,9 +249,9 @@ int on_device(const Options& options) {
     if (best > 0)
       fmt::print("BEST {} {} b{} | {} | {:.2f} us, the first guess {:.2f}\n", job.named.name, job.precision, job.batch, best_name,
                  best * 1e6, first * 1e6);
-    std::fflush(stdout);
   }
-  fmt::print("{} problems in {:.0f} s, {} failures\n", jobs.size(), passed(), failures);
+  fmt::print("{} problems in {:.0f} s, of them {:.0f} s until kernels were compiled; {} failures\n", jobs.size(), passed(), waited,
+             failures);
   return failures == 0 ? 0 : 1;
 }
 

@@ -18,8 +18,8 @@ namespace {
 
 constexpr int64_t macs_of_reference = 300'000'000, macs_on_host = 3'000'000;
 constexpr size_t most_sets = 32;
-constexpr double seconds_of_a_round = 0.8e-3;
-constexpr int rounds = 5;
+constexpr double seconds_of_a_round = 0.6e-3;
+constexpr size_t most_rounds = 3;
 
 size_t bytes_of(const gpu::Convolution& p, bool target) {
   const int64_t elements = target ? p.batch * p.out_h * p.out_w * p.out_pitch : p.batch * p.in_h * p.in_w * p.in_pitch;
@@ -256,25 +256,25 @@ double ProblemOnDevice::seconds(const Prepared& prepared) {
       by_set[set].emplace_back(prepared.variant.launches[i], loaded.functions[i],
                                addresses(set, target_.address() + set * target_bytes_, loaded));
   const cuda::Stream& stream = workshop_.stream();
-  const auto time = [&](size_t count) {
+  const auto time = [&](size_t count, size_t rounds) {
     const cuda::CudaGraph graph = cuda::CudaGraph::record(stream, [&] {
       for (size_t i = 0; i < count; i++)
         for (const gpu::BoundLaunch& launch : by_set[i % sets_]) launch.run(stream.get());
     });
     cuda::Event begin, end;
     std::vector<double> times;
-    for (int round = 0; round <= rounds; round++) {
+    for (size_t round = 0; round <= rounds; round++) {
       begin.record(stream);
       graph.launch(stream);
       end.record(stream);
       end.synchronize();
       if (round > 0) times.push_back(static_cast<double>(end.since_ns(begin)) * 1e-9 / static_cast<double>(count));
     }
-    std::nth_element(times.begin(), times.begin() + rounds / 2, times.end());
+    std::nth_element(times.begin(), times.begin() + static_cast<ptrdiff_t>(rounds / 2), times.end());
     return times[rounds / 2];
   };
-  const double rough = time(4);
-  return time(std::clamp<size_t>(static_cast<size_t>(seconds_of_a_round / rough), 4, 100));
+  const double rough = time(4, 1);
+  return time(std::clamp<size_t>(static_cast<size_t>(seconds_of_a_round / rough), 4, 100), most_rounds);
 }
 
 double ProblemOnDevice::bytes() const {

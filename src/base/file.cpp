@@ -20,7 +20,7 @@ namespace {
 }
 
 FileDescriptor open_regular(const std::string& path, struct stat& info) {
-  FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));  // a pipe is refused, not waited for
   if (!file.valid()) fail("open", path, errno);
   if (::fstat(file.get(), &info) != 0) fail("read", path, errno);
   if (!S_ISREG(info.st_mode)) {

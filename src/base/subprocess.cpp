@@ -78,8 +78,8 @@ int become(const ChildPlan& plan) {
   if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return errno;
   if (::getppid() != plan.parent) ::_exit(127);  // the parent died before we asked to die with it
   ::setpgid(0, 0);
-  // Handlers go with exec, ignored signals and the mask would stay.
-  for (int number : {SIGPIPE, SIGINT, SIGTERM, SIGHUP}) ::signal(number, SIG_DFL);
+  // Handlers go with exec, ignored signals and the mask would stay; what nohup has ignored shall.
+  for (int number : {SIGPIPE, SIGINT, SIGTERM}) ::signal(number, SIG_DFL);
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);

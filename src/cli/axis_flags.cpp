@@ -1,11 +1,14 @@
 #include "cli/axis_flags.h"
 
 #include "base/text.h"
+#include "cli/axis_values.h"
 #include "cli/shape_flag.h"
 
 #include <deepgap/error.h>
 
 #include <fmt/format.h>
+
+#include <algorithm>
 
 namespace deepgap {
 namespace {
@@ -19,7 +22,7 @@ std::string flag_name(const AxisFlag& flag) {
 
 // Of `text`, which the flag `place` gives.
 Axis axis_of(const std::string& place, const std::string& name, const std::string& text) {
-  Axis axis{name, parse_axis_values(text, place)};
+  Axis axis{name, axis_values(name, text, place)};
   axis.places.assign(axis.values.size(), place);
   return axis;
 }
@@ -48,8 +51,25 @@ std::vector<Axis> AxisFlags::axes() const {
     const std::string name = given.substr(0, equals);
     axes.push_back(axis_of("--axis " + name, name, given.substr(equals + 1)));
   }
+  if (!words_.empty()) add_words(axes);
   if (!shapes_.empty()) axes.push_back({"shape", {joined_shapes(shapes_)}, {"--shape"}});
   return axes;
+}
+
+void AxisFlags::add_words(std::vector<Axis>& axes) const {
+  std::vector<std::string> values;
+  for (const std::string& word : words_) {
+    for (std::string& value : axis_values("model", word, "'" + word + "'")) values.push_back(std::move(value));
+  }
+  const auto named = std::find_if(axes.begin(), axes.end(), [](const Axis& axis) { return axis.name == "model"; });
+  if (named == axes.end()) {
+    axes.insert(axes.begin(), Axis{"model", values, std::vector<std::string>(values.size())});
+    return;
+  }
+  for (std::string& value : values) {
+    if (std::find(named->values.begin(), named->values.end(), value) == named->values.end()) named->values.push_back(std::move(value));
+  }
+  named->places.resize(named->values.size());
 }
 
 std::string AxisFlags::text(const std::string& axis) const { return join(texts_.at(axis), ","); }

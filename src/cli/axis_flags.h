@@ -22,6 +22,8 @@ class AxisFlags {
  public:
   // A flag for each row of `table`, and --axis and --shape, in that group. `table` must outlive this.
   void declare(CLI::App& app, const std::string& group, std::span<const AxisFlag> table);
+  // Models that were named without a flag.
+  void add_models(std::vector<std::string> words) { words_ = std::move(words); }
   // What was given, in the order of the table, then --axis and --shape. Throws Error{usage}.
   std::vector<Axis> axes() const;
   // The text given for an axis of the table, its parts joined by commas; empty: none.
@@ -30,7 +32,8 @@ class AxisFlags {
  private:
   std::span<const AxisFlag> table_;
   std::map<std::string, std::vector<std::string>> texts_;
-  std::vector<std::string> more_axes_, shapes_;
+  void add_words(std::vector<Axis>& axes) const;
+  std::vector<std::string> more_axes_, shapes_, words_;
 };
 
 }  // namespace deepgap

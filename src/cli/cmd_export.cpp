@@ -2,6 +2,7 @@
 #include "analysis/latency_percentile.h"
 #include "analysis/metric.h"
 #include "analysis/words.h"
+#include "base/console.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/stores.h"
@@ -48,10 +49,10 @@ class ExportOutput {
   ExportOutput& operator=(const ExportOutput&) = delete;
 
   void write(std::string_view text) {
-    if (!reader_left_ && std::fwrite(text.data(), 1, text.size(), file_) != text.size()) check_pipe();
+    if (std::fwrite(text.data(), 1, text.size(), file_) != text.size()) check_pipe();
   }
   void finish() {
-    if (!reader_left_ && std::fflush(file_) != 0) check_pipe();
+    if (std::fflush(file_) != 0) check_pipe();
     if (file_ == stdout) return;
     const int code = std::fclose(std::exchange(file_, nullptr));
     if (code != 0) fail();
@@ -60,9 +61,9 @@ class ExportOutput {
   }
 
  private:
-  void check_pipe() {
-    if (file_ != stdout || errno != EPIPE) fail();
-    reader_left_ = true;
+  [[noreturn]] void check_pipe() const {
+    if (file_ == stdout && errno == EPIPE) end_by_closed_pipe();
+    fail();
   }
   [[noreturn]] void fail() const {
     throw Error(ErrorKind::input, fmt::format("cannot write {}: {}", path_.empty() ? "standard output" : path_, std::strerror(errno)));
@@ -70,7 +71,6 @@ class ExportOutput {
   std::string path_, written_path_;
   std::FILE* file_ = stdout;
   bool temporary_ = false;
-  bool reader_left_ = false;
 };
 
 class ExportCommand final : public Command {
@@ -233,7 +233,7 @@ void ExportCommand::write_store() const {
   copy_store(stores_.front(), output_, {.compact = compact_, .anonymous = anonymous_, .revise = recompute_ ? recompute_metrics : nullptr});
   const auto bytes = static_cast<double>(std::filesystem::file_size(output_));
   if (compact_ && bytes > committable_bytes) {
-    fmt::print(stderr, "deepgap: note: {} has {}, more than the 5 MB that are good to commit\n", output_, format_bytes(bytes));
+    say(stderr, fmt::format("deepgap: note: {} has {}, more than the 5 MB that are good to commit\n", output_, format_bytes(bytes)));
   }
 }
 
@@ -245,7 +245,7 @@ void ExportCommand::write_tree() const {
   if (runs.empty())
     throw Error(ErrorKind::input, fmt::format("{} has no MLPerf run with logs: measure with deepgap run --mlperf ROUND --mlperf-log DIR",
                                               store_names(stores_)));
-  for (const std::string& note : write_mlperf_tree(runs, {output_, submitter_})) fmt::print(stderr, "deepgap: note: {}\n", note);
+  for (const std::string& note : write_mlperf_tree(runs, {output_, submitter_})) say(stderr, fmt::format("deepgap: note: {}\n", note));
 }
 
 int ExportCommand::run() {

@@ -1,8 +1,10 @@
 // `deepgap run`: measures what a study file or flags ask for and writes the Records to a Store.
 #include "analysis/interference.h"
+#include "base/console.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/axis_flags.h"
+#include "cli/axis_values.h"
 #include "cli/command.h"
 #include "cli/peak_study.h"
 #include "cli/run_flags.h"
@@ -79,6 +81,7 @@ class RunCommand final : public Command {
  public:
   std::string name() const override { return "run"; }
   std::string describe() const override { return "Measure what a study file or flags ask for, into a Store"; }
+  std::string examples() const override;
   void declare(CLI::App& app) override;
   int run() override;
 
@@ -92,8 +95,12 @@ class RunCommand final : public Command {
   void set_up_peak_search(Study& study, RunSettings& settings) const;
   int dry_run(const Study& study, const RunSettings& settings) const;
   int execute(const Study& study, const RunSettings& settings) const;
-  int print_report(const RunReport& report, const RunSettings& settings, bool strict) const;
+  std::string report_json(const RunReport& report, const RunSettings& settings, int code) const;
+  int print_report(const RunReport& report, const RunSettings& settings) const;
 
+  void sort_words();
+
+  std::vector<std::string> words_;  // without a flag
   std::string study_file_;
   AxisFlags axes_;
   std::vector<std::string> tenants_;
@@ -109,17 +116,27 @@ class RunCommand final : public Command {
   bool energy_ = false, dry_run_ = false, strict_ = false, json_ = false;
 };
 
+std::string RunCommand::examples() const {
+  return "  deepgap run resnet50\n"
+         "  deepgap run a.onnx b.onnx -e native,openvino -b 1,8 --shape input:Nx3x224x224\n"
+         "  deepgap run resnet50 --scenario server --rate 50,100 --bound p99=15ms     latency under load\n"
+         "  deepgap run resnet50 --scenario server --bound p99=15ms --find-peak       the most load that holds it\n"
+         "  deepgap run studies/quickstart.toml --dry-run                             what it would do, and for how long\n";
+}
+
 void RunCommand::declare(CLI::App& app) {
   app.footer(axis_help);
   app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
-  app.add_option("study_file", study_file_, "Study (TOML); flags replace its axes and settings")->type_name("STUDY.toml");
+  app.add_option("what", words_, "A study file (.toml), whose axes and settings flags replace, or models: zoo names or ONNX files")
+      ->type_name("STUDY.toml|MODEL")
+      ->take_all();
   const std::string what = "What to measure", how = "How long and how often", where = "Where and how it runs";
   axes_.declare(app, what, axis_flags);
   app.add_option("--tenant", tenants_,
                  "One of several that are measured together, and alone: model=resnet50,batch=8,scenario=server,rate=20 (docs/tenants.md); "
                  "what is not said is as the other flags say")
       ->group(what)
-      ->type_name("NAME=VALUE,...")
+      ->type_name("LIST")
       ->take_all()
       ->allow_extra_args(false);
   app.add_option("--warmup", warmup_, "Queries before the measured window; left out: until steady")->group(how)->type_name("N");
@@ -249,7 +266,7 @@ void RunCommand::apply_scale(Study& study) const {
 Study RunCommand::make_study() const {
   const Overrides overrides = make_overrides();
   if (study_file_.empty() && tenants_.empty() && find_axis(overrides.axes, "model") == nullptr)
-    throw Error(ErrorKind::usage, "nothing to measure: name a study file or give --model (deepgap models lists them)");
+    throw Error(ErrorKind::usage, "nothing to measure: name a model (deepgap models lists them), an ONNX file or a study file");
   Study study;
   if (!study_file_.empty()) study = read_study(study_file_);
   apply_overrides(study, overrides);
@@ -278,7 +295,22 @@ void RunCommand::check_log_folder(const Study& study, bool resumes) const {
                 fmt::format("--mlperf-log {} has the logs of an earlier run, which would be lost: name another folder", mlperf_log_));
 }
 
+void RunCommand::sort_words() {
+  std::vector<std::string> models;
+  for (const std::string& word : words_) {
+    if (!is_study_word(word)) {
+      models.push_back(word);
+    } else if (study_file_.empty()) {
+      study_file_ = word;
+    } else {
+      throw Error(ErrorKind::usage, fmt::format("'{}' is one study too many: each has a run of its own", word));
+    }
+  }
+  axes_.add_models(std::move(models));
+}
+
 int RunCommand::run() {
+  sort_words();
   Study study = make_study();
   RunSettings settings = make_settings();
   check_log_folder(study, settings.resume);
@@ -369,7 +401,7 @@ int RunCommand::dry_run(const Study& study, const RunSettings& settings) const {
                                 {"seconds", planned.seconds}});
       if (!planned.search.empty()) json["points"].back()["search"] = planned.search;
     }
-    fmt::print("{}\n", json.dump(2));
+    fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
     return exit_ok;
   }
   size_t refused = 0, skipped = 0;
@@ -395,30 +427,36 @@ int RunCommand::dry_run(const Study& study, const RunSettings& settings) const {
 }
 
 int RunCommand::execute(const Study& study, const RunSettings& settings) const {
-  return print_report(run_study(study, settings), settings, strict_);
+  return print_report(run_study(study, settings), settings);
 }
 
-int RunCommand::print_report(const RunReport& report, const RunSettings& settings, bool strict) const {
+std::string RunCommand::report_json(const RunReport& report, const RunSettings& settings, int code) const {
+  nlohmann::json json{{"run_id", report.run_id},
+                      {"store", settings.store_path},
+                      {"exit_code", code},
+                      {"records", report.saved},
+                      {"done_before", report.done_before},
+                      {"planned", report.jobs},
+                      {"strict", strict_},
+                      {"interrupted", report.interrupted},
+                      {"points", summary_json(report.points)},
+                      {"store_error", report.store_error},
+                      {"failures", nlohmann::json::array()}};
+  if (settings.peak) json["peaks"] = peaks_json(report, settings);
+  if (const nlohmann::json tenants = tenants_json(report); !tenants.empty()) json["tenants"] = tenants;
+  for (const Failure& failure : report.failures)
+    json["failures"].push_back({{"point", failure.label}, {"repeat", failure.repeat}, {"result", failure.text}});
+  return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+int RunCommand::print_report(const RunReport& report, const RunSettings& settings) const {
   int code = report.failures.empty() ? exit_ok : exit_points_failed;
   if (report.interrupted) code = exit_interrupted;
   if (!report.store_error.empty()) code = exit_internal;
+  const std::string json = report_json(report, settings, code);
+  run_flags_.keep_json(json);
   if (json_) {
-    nlohmann::json json{{"run_id", report.run_id},
-                        {"store", settings.store_path},
-                        {"exit_code", code},
-                        {"records", report.saved},
-                        {"done_before", report.done_before},
-                        {"planned", report.jobs},
-                        {"strict", strict},
-                        {"interrupted", report.interrupted},
-                        {"points", summary_json(report.points)},
-                        {"store_error", report.store_error},
-                        {"failures", nlohmann::json::array()}};
-    if (settings.peak) json["peaks"] = peaks_json(report, settings);
-    if (const nlohmann::json tenants = tenants_json(report); !tenants.empty()) json["tenants"] = tenants;
-    for (const Failure& failure : report.failures)
-      json["failures"].push_back({{"point", failure.label}, {"repeat", failure.repeat}, {"result", failure.text}});
-    fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+    fmt::print("{}", json);
   } else if (!report.points.empty()) {
     fmt::print("{}", summary_table(report.points));
     print_tenants(report);
@@ -430,9 +468,8 @@ int RunCommand::print_report(const RunReport& report, const RunSettings& setting
       fmt::print("{} of {} records cannot be used:\n", report.failures.size(), report.saved + report.done_before);
     for (const std::string& line : failure_lines(report.failures, report.repeated)) fmt::print("  {}\n", line);
   }
-  std::fflush(stdout);
-  if (!scale_.empty())
-    fmt::print(stderr, "deepgap: note: --scale makes short runs; none of them is an MLPerf result, whatever its verdict\n");
+  flush_standard_output();
+  if (!scale_.empty()) say(stderr, "deepgap: note: --scale makes short runs; none of them is an MLPerf result, whatever its verdict\n");
   print_ending(report, settings, json_);
   return code;
 }

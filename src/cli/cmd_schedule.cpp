@@ -1,4 +1,5 @@
 // `deepgap schedule`: what an MLPerf run with given settings would load and issue, as CSV. Nothing is run.
+#include "base/console.h"
 #include "base/file.h"
 #include "cli/command.h"
 #include "scenario/mlperf/run_json.h"
@@ -17,12 +18,12 @@
 namespace deepgap {
 namespace {
 
-// Rows to standard output, at most `limit` of them. A pipe whose reader has left is no error: `| head`.
+// Rows to standard output, at most `limit` of them.
 class RowOutput {
  public:
   explicit RowOutput(std::optional<int64_t> limit) : left_(limit.value_or(INT64_MAX)) {}
 
-  bool full() const { return left_ == 0 || reader_left_; }
+  bool full() const { return left_ == 0; }
   void header(std::string_view line) { fmt::format_to(std::back_inserter(text_), "{}\n", line); }
   template <typename... Fields>
   void row(fmt::format_string<Fields...> format, Fields&&... fields) {
@@ -31,9 +32,9 @@ class RowOutput {
     if (text_.size() > flush_bytes) flush();
   }
   void flush() {
-    if (!reader_left_ && (std::fwrite(text_.data(), 1, text_.size(), stdout) != text_.size() || std::fflush(stdout) != 0)) {
-      if (errno != EPIPE) throw Error(ErrorKind::input, fmt::format("cannot write standard output: {}", std::strerror(errno)));
-      reader_left_ = true;
+    if (std::fwrite(text_.data(), 1, text_.size(), stdout) != text_.size() || std::fflush(stdout) != 0) {
+      if (errno == EPIPE) end_by_closed_pipe();
+      throw Error(ErrorKind::input, fmt::format("cannot write standard output: {}", std::strerror(errno)));
     }
     text_.clear();
   }
@@ -42,7 +43,6 @@ class RowOutput {
   static constexpr size_t flush_bytes = size_t{1} << 16;
   fmt::memory_buffer text_;
   int64_t left_;
-  bool reader_left_ = false;
 };
 
 void write_loaded_sets(const LoadgenSettings& settings, RowOutput& output) {

@@ -1,4 +1,5 @@
 // `deepgap tune`: finds the configuration of a network that is the fastest here, or takes the most load under a bound.
+#include "base/console.h"
 #include "base/text.h"
 #include "cli/axis_flags.h"
 #include "cli/command.h"
@@ -123,7 +124,7 @@ int TuneCommand::dry_run(const TuneStudy& tune, const RunSettings& settings) con
     json.push_back({{"point", point_to_json(planned.point)}, {"plan", fate}});
     if (!json_) fmt::print("{}: {}\n", configuration_text(planned.point, tune.varied), fate);
   }
-  if (json_) fmt::print("{}\n", json.dump(2));
+  if (json_) fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
   if (!json_) fmt::print("{} configurations, {} of them tried, in at most {}\n", plan.points.size(), tried, budget_);
   return exit_ok;
 }
@@ -205,26 +206,28 @@ int TuneCommand::print(const TuneStudy& tune, const RunReport& report, const Run
   int code = result.confirmed() ? exit_ok : exit_points_failed;
   if (report.interrupted) code = exit_interrupted;
   if (!report.store_error.empty()) code = exit_internal;
+  const nlohmann::json json{{"run_id", report.run_id},
+                            {"store", settings.store_path},
+                            {"exit_code", code},
+                            {"records", report.saved},
+                            {"done_before", report.done_before},
+                            {"interrupted", report.interrupted},
+                            {"configurations", result.configurations},
+                            {"tried", result.tried},
+                            {"confirmed", result.confirmed()},
+                            {"reason", result.reason},
+                            {"finalists", finalists_json(result)}};
+  const std::string text = json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  run_flags_.keep_json(text);
   if (json_) {
-    const nlohmann::json json{{"run_id", report.run_id},
-                              {"store", settings.store_path},
-                              {"exit_code", code},
-                              {"records", report.saved},
-                              {"done_before", report.done_before},
-                              {"interrupted", report.interrupted},
-                              {"configurations", result.configurations},
-                              {"tried", result.tried},
-                              {"confirmed", result.confirmed()},
-                              {"reason", result.reason},
-                              {"finalists", finalists_json(result)}};
-    fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+    fmt::print("{}", text);
   } else if (report.saved + report.done_before > 0) {
     for (const std::string& line : failure_lines(report.failures, false)) fmt::print("  {}\n", line);
     fmt::print("{} configurations, {} tried, {} left at the end\n", result.configurations, result.tried, result.finalists.size());
     if (!result.finalists.empty()) fmt::print("{}", finalists_table(tune, result));
     fmt::print("{}", answer(tune, result));
   }
-  std::fflush(stdout);
+  flush_standard_output();
   print_ending(report, settings, json_);
   return code;
 }

@@ -20,6 +20,7 @@ class Command {
   virtual std::string name() const = 0;
   virtual std::string describe() const = 0;  // one line for --help
   virtual bool hidden() const { return false; }
+  virtual std::string examples() const { return ""; }  // lines for --help: "  deepgap run resnet50     what it does"
   // Declares flags; values land in members. `app` outlives the Command's run().
   virtual void declare(CLI::App& app) = 0;
   // Returns an ExitCode; Error{usage|input} becomes exit_usage in main(), anything else exit_internal.

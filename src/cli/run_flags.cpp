@@ -1,5 +1,7 @@
 #include "cli/run_flags.h"
 
+#include "base/console.h"
+#include "base/file.h"
 #include "base/text.h"
 #include "cli/libtorch_folder.h"
 #include "telemetry/environment.h"
@@ -24,6 +26,9 @@ void RunFlags::declare(CLI::App& app, const std::string& group) {
       ->type_name("TIME")
       ->capture_default_str();
   app.add_option("--cache", cache_, "Folder of references and compiled models")->group(group)->type_name("DIR");
+  app.add_option("--export-json", json_file_, "Keep the summary as JSON in this file too")->group(group)->type_name("FILE");
+  app.add_flag("-q,--quiet", quiet_, "No progress: the result and what went wrong alone")->group(group);
+  app.add_flag("-v,--verbose", verbose_, "Also where the time of each run went, and the last words of workers that failed")->group(group);
   declare_libtorch_folder(app);
 }
 
@@ -35,7 +40,13 @@ RunSettings RunFlags::settings() const {
   if (settings.timeout < std::chrono::seconds(1)) throw Error(ErrorKind::usage, "--timeout: at least 1s");
   settings.cpus = static_cast<int>(allowed_cpus().size());
   settings.resume = resume_;
+  if (quiet_ && verbose_) throw Error(ErrorKind::usage, "--quiet and --verbose say the opposite: leave one of them out");
+  settings.words = quiet_ ? Words::few : verbose_ ? Words::many : Words::usual;
   return settings;
+}
+
+void RunFlags::keep_json(const std::string& text) const {
+  if (json_file_) write_file_atomic(*json_file_, text);
 }
 
 int64_t duration_flag(const std::string& flag, const std::string& text) {
@@ -47,10 +58,10 @@ int64_t duration_flag(const std::string& flag, const std::string& text) {
 void print_ending(const RunReport& report, const RunSettings& settings, bool json) {
   const std::string saved = fmt::format("{} of {} records are in {}", report.saved + report.done_before, report.jobs, settings.store_path);
   if (!report.store_error.empty()) {
-    fmt::print(stderr, "deepgap: {}; {} of {} records were saved before\n", report.store_error, report.saved + report.done_before,
-               report.jobs);
+    say(stderr, fmt::format("deepgap: {}; {} of {} records were saved before\n", report.store_error, report.saved + report.done_before,
+                            report.jobs));
   } else if (report.interrupted) {
-    fmt::print(stderr, "deepgap: interrupted; {}; the same command with --resume goes on\n", saved);
+    say(stderr, fmt::format("deepgap: interrupted; {}; the same command with --resume goes on\n", saved));
   } else if (!json) {
     fmt::print("{}; next: deepgap report {}\n", saved, settings.store_path);
   }

@@ -5,20 +5,24 @@
 
 #include <CLI/CLI.hpp>
 
+#include <optional>
 #include <string>
 
 namespace deepgap {
 
 class RunFlags {
  public:
-  // --store, --resume, --timeout, --cache and that of the LibTorch folder, as a group of this name.
+  // --store, --resume, --timeout, --cache, -q, -v, --export-json and that of the LibTorch folder, as a group of this name.
   void declare(CLI::App& app, const std::string& group);
   // Throws Error{usage}.
   RunSettings settings() const;
+  // Into the file that --export-json names, where it is given.
+  void keep_json(const std::string& text) const;
 
  private:
   std::string store_ = "deepgap.db", timeout_ = "60s", cache_;
-  bool resume_ = false;
+  std::optional<std::string> json_file_;
+  bool resume_ = false, quiet_ = false, verbose_ = false;
 };
 
 // "500ms" as nanoseconds; throws Error{usage} that names the flag.

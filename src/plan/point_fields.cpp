@@ -1,6 +1,7 @@
 #include "plan/point_fields.h"
 
 #include "base/text.h"
+#include "plan/usual_names.h"
 #include "record/record_json.h"
 
 #include <deepgap/error.h>
@@ -93,7 +94,8 @@ bool is_option_name(const std::string& name) {
   return of_environment || (!name.empty() && ours && name[0] >= 'a' && name[0] <= 'z' && name.back() != '.');
 }
 
-void set_on_point(Point& point, const std::string& name, const std::string& value, int cpus) {
+void set_on_point(Point& point, const std::string& name, const std::string& written, int cpus) {
+  const std::string value = usual_name(name, written);
   constexpr int64_t most_batch = int64_t{1} << 30;
   constexpr int64_t most_threads = 65'536;
   if (name == "task") {
@@ -168,7 +170,7 @@ bool holds(const Condition& condition, const Point& point, int cpus) {
   const auto actual = value_on_point(point, condition.axis);
   if (!actual) return condition.op == "!=";
   const bool word_cpus = condition.axis == "threads" && condition.value == "cpus";
-  const std::string wanted = word_cpus ? std::to_string(cpus) : condition.value;
+  const std::string wanted = word_cpus ? std::to_string(cpus) : usual_name(condition.axis, condition.value);
   const auto left = as_number(*actual), right = as_number(wanted);
   if (left && right) return compare(*left, condition.op, *right);
   return !ordered(condition.op) && compare(*actual, condition.op, wanted);

@@ -145,7 +145,7 @@ TEST(StudyFile, ErrorsNameFileAndLine) {
   EXPECT_EQ(with("batch = [1,\n2,\n-3]"), "s.toml:3: batch: '-3' is no whole number from 1 to 1073741824");
   EXPECT_EQ(with("batch = 1.5"), "s.toml:3: batch: '1.5' is no whole number from 1 to 1073741824");
   EXPECT_EQ(with("precision = \"fp6\""), "s.toml:3: unknown precision 'fp6', did you mean 'fp16'?");
-  EXPECT_EQ(with("device = \"gpu\""), "s.toml:3: unknown device 'gpu', did you mean 'cpu'?");
+  EXPECT_EQ(with("device = \"xpu\""), "s.toml:3: unknown device 'xpu', did you mean 'cpu'?");
   EXPECT_EQ(with("device = \"cuda:x\""), "s.toml:3: device: 'cuda:x' is no device; write cpu, cuda:0 or, for several, cuda:0+cuda:1");
   EXPECT_EQ(with("repeats = 0"), "s.toml:3: 'repeats' must be a whole number from 1 to 100000");
   EXPECT_EQ(with("repeats = \"two\""), "s.toml:3: 'repeats' must be a whole number from 1 to 100000");

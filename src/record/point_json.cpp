@@ -1,8 +1,9 @@
 // The canonical JSON of a Point. Its bytes are hashed into point_id, so they must never change: nlohmann::json sorts keys, no key is ever
-// left out, and a golden test holds one id.
+// left out, and a golden test holds one id. What may be a path may be no UTF-8 (base/byte_text.h).
 #include "record/json_fields.h"
 #include "record/record_json.h"
 
+#include "base/byte_text.h"
 #include "base/hash.h"
 
 namespace deepgap {
@@ -11,13 +12,13 @@ nlohmann::json point_to_json(const Point& point) {
   nlohmann::json devices = nlohmann::json::array();
   for (const DeviceId& device : point.placement.devices) devices.push_back(utf8_text(device_name(device)));
   nlohmann::json options = nlohmann::json::object();
-  for (const auto& [key, value] : point.options) options[utf8_text(key)] = utf8_text(value);
+  for (const auto& [key, value] : point.options) options[utf8_text(key)] = as_utf8(value);
   nlohmann::json json = nlohmann::json::object();
   put(json, "task", point.task);
-  put(json, "model", point.model);
+  json["model"] = as_utf8(point.model);
   put(json, "model_hash", point.model_hash);
-  put(json, "weights", point.weights);
-  put(json, "dataset", point.dataset);
+  json["weights"] = as_utf8(point.weights);
+  json["dataset"] = as_utf8(point.dataset);
   put(json, "backend", point.backend);
   json["placement"] = {{"devices", std::move(devices)}, {"processes", point.placement.processes}};
   put(json, "precision", point.precision);
@@ -31,11 +32,15 @@ nlohmann::json point_to_json(const Point& point) {
 Point point_from_json(const nlohmann::json& json) {
   const Fields fields(json, "point");
   Point point;
+  const auto get_bytes = [&](const char* key, std::string& value) {
+    fields.get(key, value);
+    value = of_utf8(value);
+  };
   fields.get("task", point.task);
-  fields.get("model", point.model);
+  get_bytes("model", point.model);
   fields.get("model_hash", point.model_hash);
-  fields.get("weights", point.weights);
-  fields.get("dataset", point.dataset);
+  get_bytes("weights", point.weights);
+  get_bytes("dataset", point.dataset);
   fields.get("backend", point.backend);
   fields.get("precision", point.precision);
   fields.get("batch", point.batch);
@@ -53,7 +58,7 @@ Point point_from_json(const nlohmann::json& json) {
   if (!options.is_object()) fields.fail("'options' is no JSON object");
   for (const auto& [key, value] : options.items()) {
     if (!value.is_string()) fields.fail(fmt::format("option '{}' is no text", key));
-    point.options.emplace(key, value.get<std::string>());
+    point.options.emplace(key, of_utf8(value.get_ref<const std::string&>()));
   }
   return point;
 }

@@ -1,30 +1,12 @@
 #include "record/record_json.h"
 
+#include "base/byte_text.h"
 #include "record/json_fields.h"
 
 namespace deepgap {
 namespace {
 
 constexpr std::string_view replacement = "\xEF\xBF\xBD";  // U+FFFD
-
-bool is_continuation(unsigned char byte) { return (byte & 0xC0) == 0x80; }
-
-// Length of the valid UTF-8 sequence at `i`, 0 where there is none. Overlong forms, surrogates and values beyond U+10FFFF are not valid.
-size_t sequence_length(const std::string& text, size_t i) {
-  const auto at = [&](size_t k) { return k < text.size() ? static_cast<unsigned char>(text[k]) : 0; };
-  const unsigned char lead = at(i), next = at(i + 1);
-  if (lead < 0x80) return 1;
-  if (lead >= 0xC2 && lead <= 0xDF) return is_continuation(next) ? 2 : 0;
-  if (lead >= 0xE0 && lead <= 0xEF) {
-    const bool range = (lead != 0xE0 || next >= 0xA0) && (lead != 0xED || next <= 0x9F);
-    return is_continuation(next) && range && is_continuation(at(i + 2)) ? 3 : 0;
-  }
-  if (lead >= 0xF0 && lead <= 0xF4) {
-    const bool range = (lead != 0xF0 || next >= 0x90) && (lead != 0xF4 || next <= 0x8F);
-    return is_continuation(next) && range && is_continuation(at(i + 2)) && is_continuation(at(i + 3)) ? 4 : 0;
-  }
-  return 0;
-}
 
 nlohmann::json estimates_to_json(const std::map<std::string, Estimate>& estimates) {
   nlohmann::json json = nlohmann::json::object();
@@ -101,7 +83,7 @@ std::string utf8_text(const std::string& text) {
   std::string valid;
   valid.reserve(text.size());
   for (size_t i = 0; i < text.size();) {
-    const size_t length = sequence_length(text, i);
+    const size_t length = utf8_length(text, i);
     valid += length == 0 ? replacement : std::string_view(text).substr(i, length);
     i += length == 0 ? 1 : length;
   }

@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "record/record_json.h"
 #include "run/child_process.h"
+#include "run/memory_kills.h"
 #include "worker/worker_main.h"
 
 #include <deepgap/error.h>
@@ -38,9 +39,13 @@ ChildLimits limits_for(const std::vector<Point>& points) {
 
 std::string one_line(const std::string& text) { return join(split(trim(text), '\n'), " "); }
 
-std::string death_of(ChildProcess& worker) {
-  const ExitState state = worker.exit_state();
-  if (state.signal == SIGXCPU || state.signal == SIGKILL) return "it took more time or memory than an inspection may";
+// Signals that no fault of a file or an engine sends: somebody did.
+bool sent_by_others(const ExitState& state) {
+  return state.signal == SIGKILL || state.signal == SIGTERM || state.signal == SIGINT || state.signal == SIGHUP;
+}
+
+std::string death_of(ChildProcess& worker, const ExitState& state) {
+  if (state.signal == SIGXCPU) return "it took more time than an inspection may";
   const std::string said = one_line(worker.process().output_tail());
   return fmt::format("the inspection died ({}){}{}", state.describe(), said.empty() ? "" : ": ", said);
 }
@@ -77,7 +82,7 @@ class Attempt {
           defect_ = fmt::format("its inspection took longer than {} s", limit_.count());
           return false;
         case ChildProcess::Event::ended:
-          defect_ = death_of(worker_);
+          explain_death();
           return false;
         case ChildProcess::Event::frame:
           if (take(frame, inspected)) return true;
@@ -87,8 +92,18 @@ class Attempt {
 
   const InspectionStep& step() const { return step_; }
   const std::string& defect() const { return defect_; }
+  bool killed_by_others() const { return killed_by_others_; }
 
  private:
+  void explain_death() {
+    const ExitState state = worker_.exit_state();
+    const MemoryKills kills = memory_kills();
+    const bool for_memory = state.signal == SIGKILL && memory_kills_ >= 0 && kills.count > memory_kills_;
+    defect_ = for_memory ? fmt::format("the inspection took more memory than there is ({} counts a kill)", kills.source)
+                         : death_of(worker_, state);
+    killed_by_others_ = !for_memory && sent_by_others(state);
+  }
+
   // True: that was the last frame.
   bool take(const Frame& frame, Inspected& inspected) {
     const std::string kind = frame.header.value("kind", "");
@@ -103,17 +118,25 @@ class Attempt {
   std::chrono::seconds limit_;
   InspectionStep step_{"the plan", ""};
   std::string defect_;
+  bool killed_by_others_ = false;
+  const int64_t memory_kills_ = memory_kills().count;  // before
 };
 
 }  // namespace
 
 Inspected inspect_in_child(const std::vector<Point>& points, const std::string& cache_dir, Interrupts& interrupts) {
   const ChildLimits limits = limits_for(points);
+  constexpr int most_kills = 3;
   BrokenBackends broken;
-  while (true) {
+  for (int kills = 0;;) {
     Attempt attempt(points, cache_dir, broken, limits);
     Inspected inspected;
     if (attempt.finish(inspected, interrupts)) return inspected;
+    if (attempt.killed_by_others()) {
+      if (++kills < most_kills) continue;
+      throw Error(ErrorKind::internal, fmt::format("{} {} times, by something outside deepgap, while it looked at {}; nothing was measured",
+                                                   attempt.defect(), kills, attempt.step().subject));
+    }
     const std::string& backend = attempt.step().backend;
     // An engine that takes its process down is no fault of the files: its Points are refused and the others are asked again.
     if (backend.empty() || !broken.emplace(backend, fmt::format("backend '{}' does not load: {}", backend, attempt.defect())).second)

@@ -20,7 +20,7 @@ struct Inspected {
 
 // Throws PointError{usage | input} with one line for what is wrong in models, datasets, options or names, Error where a file takes more
 // memory or time than the limits. A backend that takes the child down with it is not supported, with the reason; the others are asked
-// again.
+// again. So are all where the child was killed from outside, which is nobody's fault; Error{internal} where that goes on.
 Inspected inspect_in_child(const std::vector<Point>& points, const std::string& cache_dir, Interrupts& interrupts);
 
 }  // namespace deepgap

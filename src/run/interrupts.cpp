@@ -40,7 +40,10 @@ Interrupts::Interrupts() {
   wake_descriptor.store(write_end_.get());
   struct sigaction action {};
   action.sa_handler = on_signal;  // without SA_RESTART, so that what blocks wakes up
-  for (size_t i = 0; i < signals.size(); ++i) ::sigaction(signals[i], &action, &before_[i]);
+  for (size_t i = 0; i < signals.size(); ++i) {
+    ::sigaction(signals[i], nullptr, &before_[i]);
+    if (before_[i].sa_handler != SIG_IGN) ::sigaction(signals[i], &action, nullptr);  // nohup, or a shell's `&`: it stays ignored
+  }
 }
 
 Interrupts::~Interrupts() {

@@ -1,4 +1,5 @@
 // Interrupts: Ctrl-C, SIGTERM and SIGHUP as something that can be waited for. The first asks the run to end in order, the second at once.
+// One that is ignored when this begins, as nohup does with SIGHUP, stays so.
 // One object at a time, in the main thread; handlers go back to what they were with it.
 #pragma once
 

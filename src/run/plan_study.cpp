@@ -72,7 +72,7 @@ void plan_search(const Job& from, const PeakOrder& order, const PastSearches& pa
 DryRun plan_study(const Study& study, const RunSettings& settings) {
   DryRun result;
   Interrupts interrupts;
-  Progress progress(settings.progress, ::isatty(::fileno(settings.progress)) == 1);
+  Progress progress(settings.progress, ::isatty(::fileno(settings.progress)) == 1, settings.words);
   const InspectedPlan plan = inspect_plan(study, settings, interrupts, progress);
   result.interrupted = plan.interrupted;
   if (plan.interrupted) return result;

@@ -1,5 +1,6 @@
 #include "run/progress.h"
 
+#include "base/console.h"
 #include "base/text.h"
 #include "record/record_json.h"
 
@@ -60,17 +61,38 @@ std::string result_text(const Record& record) {
   return text;
 }
 
+std::string detail_text(const Record& record) {
+  std::vector<std::string> parts;
+  if (record.load_s) parts.push_back(fmt::format("load {:.2g} s", *record.load_s));
+  if (record.compile_s) parts.push_back(fmt::format("of which compiling {:.2g} s", *record.compile_s));
+  for (const Window& window : record.windows) {
+    if (window.name == "load" || window.name == "idle") continue;
+    parts.push_back(fmt::format("{} {:.2g} s", window.name, static_cast<double>(window.end - window.begin) / 1e9));
+  }
+  if (const auto stopping = record.facts.find("stopping"); stopping != record.facts.end()) {
+    if (const auto* words = std::get_if<std::string>(&stopping->second)) parts.push_back(*words);
+  }
+  std::string text = parts.empty() ? "" : "    " + join(parts, ", ");
+  for (const std::string& line : split(trim(record.stderr_tail), '\n')) {
+    if (!line.empty()) text += (text.empty() ? "    | " : "\n    | ") + line;
+  }
+  return text;
+}
+
+void Progress::detail(const Record& record) {
+  const std::string text = words_ == Words::many ? detail_text(record) : "";
+  if (!text.empty()) note(text);
+}
+
 void Progress::clear() {
   if (!live_) return;
-  fmt::print(out_, "\r\x1b[K");
-  std::fflush(out_);
+  say(out_, "\r\x1b[K");
   live_ = false;
 }
 
 void Progress::note(const std::string& line) {
   clear();
-  fmt::print(out_, "{}\n", line);
-  std::fflush(out_);
+  if (words_ != Words::few) say(out_, line + "\n");
 }
 
 void Progress::under_way(const std::string& label, const std::string& stage, uint64_t done, double seconds_left) {
@@ -83,8 +105,7 @@ void Progress::under_way(const std::string& label, const std::string& stage, uin
   std::string line = fmt::format("[{}{}] {}: {}{}", place(finished_ + 1), left_text(seconds_left), label, stage, queries);
   const size_t width = terminal_width(out_) - 1;
   if (line.size() > width) line.resize(width);
-  fmt::print(out_, "\r\x1b[K{}", line);
-  std::fflush(out_);
+  say(out_, "\r\x1b[K" + line);
   live_ = true;
 }
 

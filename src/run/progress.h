@@ -1,4 +1,5 @@
 // Progress of a run, on stderr: a line for each finished Record, and on a terminal a live line below with the stage and the time left.
+// What cannot be written is dropped: a measurement does not end because nobody looks.
 #pragma once
 
 #include "plan/study.h"
@@ -14,9 +15,17 @@ std::string point_label(const Point& point, bool with_threads = true);
 // "812.3 items/s +-0.8 %, p50 1.2 ms", or outcome and reason.
 std::string result_text(const Record& record);
 
+// How much is said while a run goes on: few: nothing; many: also what became of each Record in detail.
+enum class Words { few, usual, many };
+
+// "load 0.2 s, warm_up 1 s, steady 8 s, ..." by the Record's windows, why it ended, and the last words of a worker that failed; a line for
+// each, indented.
+std::string detail_text(const Record& record);
+
 class Progress {
  public:
-  Progress(std::FILE* out, bool terminal) : out_(out), terminal_(terminal) {}
+  Progress(std::FILE* out, bool terminal, Words words = Words::usual)
+      : out_(out), terminal_(terminal && words != Words::few), words_(words) {}
   ~Progress() { clear(); }
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
@@ -25,14 +34,16 @@ class Progress {
   void note(const std::string& line);         // once, above the live line
   void under_way(const std::string& label, const std::string& stage, uint64_t done, double seconds_left);
   void finished(const std::string& label, const std::string& result, double seconds_left);
-  void passed() { ++finished_; }  // one more of what was told already
-  void clear();                   // the live line
+  void detail(const Record& record);  // of what was told last; where many words are wanted
+  void passed() { ++finished_; }      // one more of what was told already
+  void clear();                       // the live line
 
  private:
   std::string place(size_t number) const;  // "3/12"
 
   std::FILE* out_;
   bool terminal_;
+  Words words_;
   bool live_ = false;
   size_t total_ = 0, finished_ = 0;
   std::chrono::steady_clock::time_point last_{};

@@ -15,7 +15,6 @@
 #include <deepgap/error.h>
 
 #include <fmt/format.h>
-#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -38,7 +37,7 @@ std::pair<dev_t, ino_t> identity_of(const std::string& path) {
 class Run {
  public:
   Run(const Study& study, const RunSettings& settings)
-      : study_(study), settings_(settings), progress_(settings.progress, ::isatty(::fileno(settings.progress)) == 1) {
+      : study_(study), settings_(settings), progress_(settings.progress, ::isatty(::fileno(settings.progress)) == 1, settings.words) {
     report_.run_id = random_id();
   }
 
@@ -51,7 +50,6 @@ class Run {
                                   [&](const Job& job) { return job.point.threads != plan_.jobs.front().point.threads; });
     report_.interrupted = plan_.interrupted;
     if (report_.interrupted) return std::move(report_);
-    ::signal(SIGXFSZ, SIG_IGN);  // a file-size limit must be an error of the Store, not the end of this process
     store_ = std::make_unique<Store>(settings_.store_path, Store::Mode::append);
     store_file_ = identity_of(settings_.store_path);
     estimate_ = TimeEstimate({}, query_times(plan_));
@@ -256,6 +254,7 @@ class Run {
     // A Point that is refused is so in all its repeats: one line tells it.
     if (runs(job) || told_.insert(job.point_id).second) {
       progress_.finished(label(job), result_text(record), seconds_left());
+      progress_.detail(record);
     } else {
       progress_.passed();
     }

@@ -8,6 +8,7 @@
 #include "plan/peak_planner.h"
 #include "plan/study.h"
 #include "plan/tune_planner.h"
+#include "run/progress.h"
 #include "run/run_summary.h"
 
 #include <chrono>
@@ -31,6 +32,7 @@ struct RunSettings {
   std::optional<TuneOrder> tune;                        // find the best of the Study's Points (cli/tune_study.h)
   std::optional<std::chrono::nanoseconds> search_time;  // longest search of all together
   std::FILE* progress = stderr;
+  Words words = Words::usual;  // of the progress
 };
 
 struct RunReport {

@@ -69,6 +69,19 @@ void send_order(ChildProcess& worker, const char* kind, const WorkOrder& order) 
   worker.send({{{"kind", kind}, {"order", order_to_json(order)}}, {}});
 }
 
+// The system had no process, memory or descriptor for a worker, which tells nothing of the Point: --resume measures it.
+struct NotStarted : Error {
+  using Error::Error;
+};
+
+std::unique_ptr<ChildProcess> start_worker(const Point& point) {
+  try {
+    return std::make_unique<ChildProcess>(worker_command, worker_environment(point));
+  } catch (const Error& error) {
+    throw NotStarted(ErrorKind::internal, fmt::format("{}; --resume measures it again", error.what()));
+  }
+}
+
 // After these the process may be in any state: the next Job gets a fresh one.
 bool spoils_worker(Outcome outcome) {
   return outcome == Outcome::crashed || outcome == Outcome::out_of_memory || outcome == Outcome::device_lost ||
@@ -140,7 +153,7 @@ Record Supervisor::run(const Job& job) {
     if (job.point.placement.processes > 1) return run_ranks(job, order);
     if (!worker_) {
       out_of_memory_kills_ = memory_kills().count;
-      worker_ = std::make_unique<ChildProcess>(worker_command, worker_environment(job.point));
+      worker_ = start_worker(job.point);
     }
     Answer answer = ask(*worker_, "run", job, order);
     if (is_frame(answer, "needs_reference")) {
@@ -149,6 +162,8 @@ Record Supervisor::run(const Job& job) {
       answer = ask(*worker_, "run", job, order);
     }
     return record_from(job, order, answer);
+  } catch (const NotStarted& error) {
+    return failure(job, order, Outcome::interrupted, error.what());
   } catch (const std::exception& error) {  // bytes that are no frame, a record that is none
     worker_.reset();
     return failure(job, order, Outcome::crashed, error.what());
@@ -185,7 +200,7 @@ Supervisor::Answer Supervisor::await(ChildProcess& worker, const Job& job) {
 }
 
 Supervisor::Rank Supervisor::start_rank(const Job& job, WorkOrder order) {
-  Rank rank{&job, std::move(order), std::make_unique<ChildProcess>(worker_command, worker_environment(job.point))};
+  Rank rank{&job, std::move(order), start_worker(job.point)};
   send_order(*rank.worker, "run", rank.order);
   return rank;
 }
@@ -220,6 +235,9 @@ std::vector<Record> Supervisor::run_tenants(const std::vector<Job>& jobs) {
   try {
     for (const Job& job : jobs) ranks.push_back(start_rank(job, order_of_tenant(order_for(job))));
     together = run_together(ranks);
+  } catch (const NotStarted& error) {
+    together.records = {failure(jobs.front(), order_for(jobs.front()), Outcome::interrupted, error.what())};
+    together.failed = 0;
   } catch (const std::exception& error) {  // bytes that are no frame, a record that is none
     together.records = {failure(jobs.front(), order_for(jobs.front()), Outcome::crashed, error.what())};
     together.failed = 0;
@@ -298,8 +316,8 @@ Supervisor::Answer Supervisor::ask_for_end(ChildProcess& worker) {
 }
 
 std::string Supervisor::make_reference(const Job& job, const WorkOrder& order) {
-  ChildProcess worker(worker_command, worker_environment(job.point));
-  const Answer answer = ask(worker, "reference", job, order);
+  const auto worker = start_worker(job.point);
+  const Answer answer = ask(*worker, "reference", job, order);
   std::string unavailable;
   switch (answer.kind) {
     case Answer::Kind::frame:
@@ -309,7 +327,7 @@ std::string Supervisor::make_reference(const Job& job, const WorkOrder& order) {
       unavailable = fmt::format("making it showed no progress for {}", format_duration(settings_.timeout.count()));
       break;
     case Answer::Kind::died:
-      unavailable = fmt::format("the worker that made it ended: {}", worker.exit_state().describe());
+      unavailable = fmt::format("the worker that made it ended: {}", worker->exit_state().describe());
       break;
     case Answer::Kind::interrupted:
       return "interrupted";

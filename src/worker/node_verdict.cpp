@@ -28,7 +28,8 @@ NodeVerdict judge_by_nodes(const Point& point, const DeviceId& device, const Poi
   request.cache_dir = cache_dir;
   request.options = options.backend;
   request.quantize = options.quantize;
-  const NodeChecks& checks = group.node_checks(outputs_request_to_json(request).dump(), [&] { return check_nodes(request); });
+  const NodeChecks& checks = group.node_checks(
+      outputs_request_to_json(request).dump(-1, ' ', false, nlohmann::json::error_handler_t::ignore), [&] { return check_nodes(request); });
   if (checks.nodes.empty()) throw Error(ErrorKind::internal, "no node was compared");
   const auto worst = std::min_element(checks.nodes.begin(), checks.nodes.end(),
                                       [](const NodeCheck& a, const NodeCheck& b) { return a.sqnr_db < b.sqnr_db; });

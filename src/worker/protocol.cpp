@@ -1,5 +1,7 @@
 #include "worker/protocol.h"
 
+#include "base/byte_text.h"
+
 #include <deepgap/error.h>
 
 #include <fmt/format.h>
@@ -35,16 +37,36 @@ void check_limit(uint64_t value, uint64_t limit, std::string_view what) {
   if (value > limit) broken(fmt::format("{} {} is over the limit of {}", what, value, limit));
 }
 
+bool may_stand_for_bytes(std::string_view text) { return text.find("\xEF\x9E") != text.npos || text.find("\xEF\x9F") != text.npos; }
+
+void convert_texts(nlohmann::json& json, std::string (*convert)(std::string_view)) {
+  if (json.is_string()) json = convert(json.get_ref<const std::string&>());
+  if (json.is_structured()) {
+    for (nlohmann::json& part : json) convert_texts(part, convert);
+  }
+}
+
+// Names of files need be no UTF-8, and come to the other process as they are.
+std::string header_text(const nlohmann::json& header) {
+  constexpr auto replace = nlohmann::json::error_handler_t::replace;  // in keys, which are ours
+  const std::string text = header.dump(-1, ' ', false, replace);
+  if (text.find("\xEF\xBF\xBD") == text.npos && !may_stand_for_bytes(text)) return text;
+  nlohmann::json converted = header;
+  convert_texts(converted, as_utf8);
+  return converted.dump(-1, ' ', false, replace);
+}
+
 nlohmann::json parse_header(std::string_view text) {
   nlohmann::json header = nlohmann::json::parse(text, nullptr, false);
   if (!header.is_object()) broken("its header is no JSON object");
+  if (may_stand_for_bytes(text)) convert_texts(header, of_utf8);
   return header;
 }
 
 }  // namespace
 
 std::string encode_frame(const Frame& frame) {
-  const std::string header = frame.header.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  const std::string header = header_text(frame.header);
   check_limit(header.size(), max_header_bytes, "header size");
   check_limit(frame.blocks.size(), max_blocks, "number of blocks");
   std::string bytes(magic);

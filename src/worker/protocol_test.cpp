@@ -25,6 +25,17 @@ TEST(Protocol, a_frame_comes_back_as_it_was) {
   EXPECT_FALSE(parser.torn());
 }
 
+TEST(Protocol, names_that_are_no_utf8_come_back) {
+  for (const std::string name : {"caf\xE9.onnx", "\xEF\xBF\xBD", "\xEF\x9E\x80", "\xFF"}) {
+    FrameParser parser;
+    parser.feed(encode_frame({{{"path", name}, {"list", {{{"deep", name}}}}}, {}}));
+    const auto frame = parser.next();
+    ASSERT_TRUE(frame);
+    EXPECT_EQ(frame->header.at("path"), name);
+    EXPECT_EQ(frame->header.at("list").at(0).at("deep"), name);
+  }
+}
+
 TEST(Protocol, layout_is_as_documented) {
   const std::string bytes = encode_frame({{{"k", 1}}, {"ab"}});
   EXPECT_EQ(bytes, std::string("DGF1\x07\0\0\0\x01\0\0\0\x02\0\0\0\0\0\0\0", 20) + "{\"k\":1}" + "ab");

@@ -1,0 +1,23 @@
+// Standard output and standard error as a long measurement needs them: what cannot be said to people is dropped, what cannot be written for
+// programs is an error that the exit code tells. Main thread.
+#pragma once
+
+#include <cstdio>
+#include <string_view>
+
+namespace deepgap {
+
+// Before anything is opened: a closed descriptor of the first three would become that of the next file, and what is printed would go
+// there. Those are opened so that reading and writing fail.
+void hold_standard_descriptors();
+
+// To people; lost without an error where `out` is closed, full or a pipe that nobody reads.
+void say(std::FILE* out, std::string_view text) noexcept;
+
+// Throws std::system_error where a part of standard output did not reach it, as fmt::print() does.
+void flush_standard_output();
+
+// Ends the process as SIGPIPE does by default: the reader had enough, which is nobody's fault.
+[[noreturn]] void end_by_closed_pipe();
+
+}  // namespace deepgap

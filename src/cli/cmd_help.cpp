@@ -1,0 +1,39 @@
+// `deepgap help [COMMAND]` and `deepgap version`: the words beside --help and --version.
+#include "build_state.h"
+#include "cli/command_line.h"
+
+#include <fmt/format.h>
+
+namespace deepgap {
+namespace {
+
+class HelpCommand final : public Command {
+ public:
+  std::string name() const override { return "help"; }
+  std::string describe() const override { return "This text, or that of a command"; }
+  void declare(CLI::App& app) override { app.add_option("command", command_, "Which")->type_name("COMMAND"); }
+  int run() override {
+    fmt::print("{}", CommandLine().help(command_));
+    return exit_ok;
+  }
+
+ private:
+  std::string command_;
+};
+
+class VersionCommand final : public Command {
+ public:
+  std::string name() const override { return "version"; }
+  std::string describe() const override { return "Which deepgap this is"; }
+  void declare(CLI::App& /*app*/) override {}
+  int run() override {
+    fmt::print("deepgap {}\n", DEEPGAP_VERSION);
+    return exit_ok;
+  }
+};
+
+const bool registered = Registry<Command>::instance().add("help", [] { return std::make_unique<HelpCommand>(); }) &&
+                        Registry<Command>::instance().add("version", [] { return std::make_unique<VersionCommand>(); });
+
+}  // namespace
+}  // namespace deepgap

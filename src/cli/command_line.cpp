@@ -1,0 +1,184 @@
+#include "cli/command_line.h"
+
+#include "base/text.h"
+#include "build_state.h"
+#include "cli/axis_values.h"
+#include "cli/spellings.h"
+
+#include <deepgap/error.h>
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+
+namespace deepgap {
+namespace {
+
+constexpr size_t help_width = 100;
+
+constexpr const char* summary = "deepgap measures how fast deep-learning models run on this machine, explains why, and helps choose.";
+
+constexpr const char* examples =
+    "Examples:\n"
+    "  deepgap run resnet50                       a first result: the native engine, one picture at a time\n"
+    "  deepgap run net.onnx -e native,onnxruntime,openvino -b 1,8   three engines, two batches\n"
+    "  deepgap run studies/quickstart.toml        what a study file asks for\n"
+    "  deepgap report deepgap.db                  a page of what was measured\n"
+    "deepgap COMMAND --help says more of each.\n";
+
+// "Could not convert: --repeats = x" is what CLI11 says of a flag that takes a number.
+std::string in_our_words(const std::string& message) {
+  constexpr std::string_view prefix = "Could not convert: ", middle = " = ";
+  const auto at = message.find(middle);
+  if (!message.starts_with(prefix) || at == std::string::npos) return message;
+  const auto flag = message.substr(prefix.size(), at - prefix.size());
+  return fmt::format("{} '{}' is no number, or none that it can be", flag, message.substr(at + middle.size()));
+}
+
+OwnFlags flags_of(const CLI::App& command) {
+  OwnFlags flags;
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& name : option->get_lnames()) flags.names.push_back(name);
+    for (const std::string& name : option->get_snames()) {
+      flags.letters += name;
+      if (option->get_items_expected_max() == 0) flags.switches += name;
+    }
+  }
+  return flags;
+}
+
+bool exists(const std::string& path) {
+  struct stat info {};
+  return ::stat(path.c_str(), &info) == 0;
+}
+
+// `deepgap resnet50` and `deepgap net.onnx` lack a word.
+std::string unknown_command(const std::string& word, const std::vector<std::string>& names) {
+  if (exists(word) || is_study_word(word) || word.ends_with(".onnx") || is_zoo_name(word))
+    return fmt::format("'{}' is no command; to measure it: deepgap run {}", word, word);
+  const auto near = nearest_name(word, names);
+  return near ? fmt::format("unknown command '{}', did you mean '{}'?", word, *near)
+              : fmt::format("unknown command '{}'; deepgap --help lists them", word);
+}
+
+// Where the description of a line of flags begins; 0: it is a paragraph.
+size_t description_column(const std::string& line) {
+  const size_t first = line.find_first_not_of(' ');
+  if (first == std::string::npos || first == 0) return 0;
+  if (first >= 24) return first;  // the line goes on one above it
+  const size_t gap = line.find("  ", first);
+  if (gap == std::string::npos) return first;
+  const size_t text = line.find_first_not_of(' ', gap);
+  return text == std::string::npos || text > 46 ? first : text;
+}
+
+}  // namespace
+
+std::string wrapped(const std::string& text, size_t width) {
+  std::string result;
+  for (std::string line : split(text, '\n')) {
+    const std::string indent(description_column(line), ' ');
+    while (line.size() > width) {
+      size_t cut = line.rfind(' ', width);
+      if (cut == std::string::npos || cut <= indent.size()) cut = line.find(' ', width);
+      if (cut == std::string::npos) break;  // one long word
+      result += line.substr(0, line.find_last_not_of(' ', cut) + 1) + "\n";
+      line = indent + line.substr(line.find_first_not_of(' ', cut));
+    }
+    result += line + "\n";
+  }
+  result.pop_back();  // split() told of an empty part behind the last line
+  for (size_t at = result.find("\n\n\n"); at != std::string::npos; at = result.find("\n\n\n")) result.erase(at, 1);
+  return result;
+}
+
+CommandLine::CommandLine() : app_(summary, "deepgap") {
+  app_.set_version_flag("--version", std::string("deepgap " DEEPGAP_VERSION));
+  app_.require_subcommand(1);
+  const auto& registry = Registry<Command>::instance();
+  for (const std::string& name : registry.names()) {
+    auto command = registry.make("command", name);
+    CLI::App* sub = app_.add_subcommand(name, command->describe());
+    if (command->hidden()) sub->group("");
+    command->declare(*sub);
+    sub->allow_extras();  // unknown flags are ours to name, with what was probably meant
+    commands_.emplace(sub, std::move(command));
+  }
+}
+
+std::vector<const CLI::App*> CommandLine::shown() const {
+  std::vector<const CLI::App*> shown;
+  for (const CLI::App* sub : app_.get_subcommands([](const CLI::App*) { return true; })) {
+    if (!commands_.at(sub)->hidden()) shown.push_back(sub);
+  }
+  std::sort(shown.begin(), shown.end(), [](const CLI::App* a, const CLI::App* b) { return a->get_name() < b->get_name(); });
+  return shown;
+}
+
+std::string CommandLine::help(const std::string& name) const {
+  if (name.empty()) return wrapped(app_.help() + "\n" + examples, help_width);
+  std::vector<std::string> names;
+  for (const CLI::App* sub : shown()) {
+    names.push_back(sub->get_name());
+    if (sub->get_name() != name) continue;
+    const std::string shown_examples = command(*sub).examples();
+    return wrapped(sub->help("deepgap") + (shown_examples.empty() ? "" : "\nExamples:\n" + shown_examples), help_width);
+  }
+  throw Error(ErrorKind::usage, unknown_name("command", name, names));
+}
+
+std::vector<std::string> CommandLine::spelled(const std::vector<std::string>& arguments) const {
+  if (arguments.empty() || arguments.front().starts_with("-")) return arguments;
+  std::vector<std::string> names;
+  for (const CLI::App* sub : app_.get_subcommands([](const CLI::App*) { return true; })) {
+    const bool hidden = commands_.at(sub)->hidden();
+    if (!hidden) names.push_back(sub->get_name());
+    if (sub->get_name() != arguments.front()) continue;
+    if (hidden) return arguments;
+    std::vector<std::string> words = in_our_spelling(sub->get_name(), {arguments.begin() + 1, arguments.end()}, flags_of(*sub));
+    words.insert(words.begin(), arguments.front());
+    return words;
+  }
+  throw Error(ErrorKind::usage, unknown_command(arguments.front(), names));
+}
+
+void CommandLine::refuse_extras(const CLI::App& command) const {
+  const std::vector<std::string> extras = command.remaining();
+  if (extras.empty()) return;
+  const auto flag = std::find_if(extras.begin(), extras.end(), [](const std::string& extra) { return extra.starts_with("-"); });
+  if (flag == extras.end()) {
+    throw Error(ErrorKind::usage,
+                fmt::format("'{}' is one word too many; deepgap {} --help says what it takes", extras.front(), command.get_name()));
+  }
+  const std::string name = flag->substr(0, flag->find('='));
+  std::vector<std::string> known;
+  for (const std::string& own : flags_of(command).names) known.push_back("--" + own);
+  const auto near = nearest_name(name, known);
+  throw Error(ErrorKind::usage, near ? fmt::format("unknown flag '{}', did you mean '{}'?", name, *near)
+                                     : fmt::format("unknown flag '{}'; deepgap {} --help lists them", name, command.get_name()));
+}
+
+Command* CommandLine::parse(const std::vector<std::string>& arguments) {
+  const auto asked = [&] { return app_.get_subcommands().empty() ? "" : app_.get_subcommands().front()->get_name(); };
+  std::vector<std::string> words = spelled(arguments);
+  std::reverse(words.begin(), words.end());  // as CLI11 takes them
+  try {
+    app_.parse(std::move(words));
+  } catch (const CLI::CallForHelp&) {
+    fmt::print("{}", help(asked()));
+    return nullptr;
+  } catch (const CLI::CallForVersion& version) {
+    fmt::print("{}\n", version.what());
+    return nullptr;
+  } catch (const CLI::ParseError& error) {
+    if (arguments.empty()) throw Error(ErrorKind::usage, "nothing is asked for; deepgap --help lists the commands");
+    const std::string command = asked().empty() ? "" : " " + asked();
+    throw Error(ErrorKind::usage, fmt::format("{}; see deepgap{} --help", in_our_words(error.what()), command));
+  }
+  CLI::App* sub = app_.get_subcommands().front();
+  refuse_extras(*sub);
+  return commands_.at(sub).get();
+}
+
+}  // namespace deepgap

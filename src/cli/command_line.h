@@ -1,0 +1,43 @@
+// The whole command line, with every subcommand's flags: what main() parses, and what help, completion and the manual are made of.
+#pragma once
+
+#include "cli/command.h"
+
+#include <CLI/CLI.hpp>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace deepgap {
+
+class CommandLine {
+ public:
+  CommandLine();
+  CommandLine(const CommandLine&) = delete;
+  CommandLine& operator=(const CommandLine&) = delete;
+
+  // The subcommand that `arguments` (without the program's name) ask for, its flags set; nullptr: help or the version was printed. Throws
+  // Error{usage}.
+  Command* parse(const std::vector<std::string>& arguments);
+
+  const CLI::App& app() const { return app_; }
+  // Not the hidden ones, by name.
+  std::vector<const CLI::App*> shown() const;
+  const Command& command(const CLI::App& shown) const { return *commands_.at(&shown); }
+  // Of the program, or of one subcommand by name. At most 100 columns wide, with examples. Throws Error{usage} for an unknown name.
+  std::string help(const std::string& name = "") const;
+
+ private:
+  std::vector<std::string> spelled(const std::vector<std::string>& arguments) const;
+  void refuse_extras(const CLI::App& command) const;
+
+  CLI::App app_;
+  std::map<const CLI::App*, std::unique_ptr<Command>> commands_;  // they hold the values that CLI11 parses into
+};
+
+// Lines longer than `width` go on below, under the description where they have one. Pure.
+std::string wrapped(const std::string& text, size_t width);
+
+}  // namespace deepgap

@@ -1,0 +1,61 @@
+#include "cli/flag_table.h"
+
+#include "base/text.h"
+#include "model/zoo/zoo.h"
+#include "scenario/scenario.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace deepgap {
+namespace {
+
+bool named(const FlagRow& flag, const char* name) { return std::find(flag.names.begin(), flag.names.end(), name) != flag.names.end(); }
+
+// What can be completed behind a flag of this name; files beside it where a path may stand there too.
+std::vector<std::string> choices_of(const FlagRow& flag, const std::string& word) {
+  if (named(flag, "--model") || word == "model" || word == "what") return zoo_names();
+  if (named(flag, "--scenario")) return Registry<Scenario>::instance().names();
+  if (named(flag, "--backend") || named(flag, "--against")) return {"libtorch", "native", "null", "onnxruntime", "openvino"};
+  if (named(flag, "--precision")) return {"bf16", "fp16", "fp32", "int8", "tf32"};
+  if (named(flag, "--device")) return {"cpu", "cuda:0"};
+  if (named(flag, "--dataset")) return {"crops", "pictures", "seeded", "zeros"};
+  if (named(flag, "--weights")) return {"imagenet", "seeded"};
+  if (named(flag, "--check")) return {"off", "on"};
+  return {};
+}
+
+Takes takes_of(const std::string& value, const FlagRow& flag) {
+  if (!flag.choices.empty()) return Takes::one_of;
+  if (value.find("DIR") != value.npos || value.find("FOLDER") != value.npos) return Takes::folder;
+  for (const char* word : {"FILE", "STORE", "PATH", ".toml", ".onnx", ".json"})
+    if (value.find(word) != value.npos) return Takes::file;
+  return Takes::text;
+}
+
+FlagRow row_of(const CLI::Option& option) {
+  FlagRow row;
+  for (const std::string& name : option.get_snames()) row.names.push_back("-" + name);
+  for (const std::string& name : option.get_lnames()) row.names.push_back("--" + name);
+  row.group = option.get_group();
+  row.describe = option.get_description();
+  if (option.get_items_expected_max() == 0) return row;
+  row.value = option.get_type_name();
+  row.choices = choices_of(row, row.names.empty() ? option.get_name() : "");
+  row.takes = takes_of(row.value, row);
+  return row;
+}
+
+}  // namespace
+
+std::vector<CommandRow> command_rows(const CommandLine& line) {
+  std::vector<CommandRow> rows;
+  for (const CLI::App* sub : line.shown()) {
+    CommandRow row{sub->get_name(), sub->get_description(), line.command(*sub).examples(), sub->get_footer(), {}};
+    for (const CLI::Option* option : sub->get_options()) row.flags.push_back(row_of(*option));
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+}  // namespace deepgap

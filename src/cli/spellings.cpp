@@ -1,0 +1,368 @@
+#include "cli/spellings.h"
+
+#include "base/text.h"
+
+#include <deepgap/error.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <optional>
+#include <string_view>
+
+namespace deepgap {
+namespace {
+
+using Words = std::vector<std::string>;
+
+[[noreturn]] void fail(const std::string& cause) { throw Error(ErrorKind::usage, cause); }
+
+bool contains(const Words& list, const std::string& word) { return std::find(list.begin(), list.end(), word) != list.end(); }
+
+// What else stands on the command line.
+class Others {
+ public:
+  explicit Others(const Words& arguments) : arguments_(arguments) {}
+  bool have(std::initializer_list<std::string_view> flags) const {
+    return std::any_of(arguments_.begin(), arguments_.end(), [&](const std::string& word) {
+      return std::any_of(flags.begin(), flags.end(),
+                         [&](std::string_view flag) { return word == flag || word.starts_with(std::string(flag) + "="); });
+    });
+  }
+  bool have_word(std::string_view word) const { return contains(arguments_, std::string(word)); }
+
+ private:
+  const Words& arguments_;
+};
+
+// With a scenario of the user's that one holds.
+Words with_scenario(const char* scenario, const Others& others, Words words) {
+  if (!others.have({"-s", "--scenario"})) words.insert(words.begin(), {"--scenario", scenario});
+  return words;
+}
+
+// "1:8:2" as "1..8+2", "1:8" as "1..8", "4" as it is; other than whole numbers as a list.
+std::string range(const std::string& flag, const std::string& text) {
+  const Words parts = split(text, ':');
+  std::vector<double> numbers;
+  for (const std::string& part : parts) {
+    const auto number = parse_double(part);
+    if (!number || parts.size() > 3) fail(fmt::format("{} '{}' is no START:END:STEP", flag, text));
+    numbers.push_back(*number);
+  }
+  if (numbers.size() == 1) return text;
+  const double step = numbers.size() == 3 ? numbers[2] : 1;
+  if (!(step > 0) || numbers[1] < numbers[0]) fail(fmt::format("{} '{}' has no end: START:END:STEP with END above START", flag, text));
+  if (std::all_of(parts.begin(), parts.end(), [](const std::string& part) { return parse_int(part).has_value(); }))
+    return fmt::format("{}..{}{}", parts[0], parts[1], parts.size() == 3 ? "+" + parts[2] : "");
+  Words list;
+  for (int i = 0; numbers[0] + i * step <= numbers[1] * (1 + 1e-9) && i < 100'000; ++i)
+    list.push_back(fmt::format("{:.12g}", numbers[0] + i * step));
+  return join(list, ",");
+}
+
+// trtexec's "in:8x3x224x224,ids:8x128": a --shape for each.
+Words trtexec_shapes(const std::string& text) {
+  Words shapes;
+  for (const std::string& part : split(text, ',')) {
+    if (part.find(':') == std::string::npos && !shapes.empty()) {
+      shapes.back() += "," + part;  // ours: in:8,3,224,224
+    } else {
+      shapes.insert(shapes.end(), {"--shape", part});
+    }
+  }
+  return shapes;
+}
+
+// benchmark_app's "in[1,3,224,224],ids[1,128]".
+Words openvino_shapes(const std::string& flag, const std::string& text) {
+  Words shapes;
+  for (size_t at = 0; at < text.size();) {
+    const size_t open = text.find('[', at), close = text.find(']', at);
+    if (open == std::string::npos || close == std::string::npos || close < open)
+      fail(fmt::format("{} '{}' is no input[1,3,224,224]", flag, text));
+    std::string name = trim(text.substr(at, open - at));
+    if (name.starts_with(",")) name = trim(name.substr(1));
+    if (name.empty()) fail(fmt::format("{} '{}' names no input: --shape INPUT:1x3x224x224 (deepgap models FILE lists them)", flag, text));
+    std::string sizes = text.substr(open + 1, close - open - 1);
+    std::replace(sizes.begin(), sizes.end(), ',', 'x');
+    sizes.erase(std::remove(sizes.begin(), sizes.end(), ' '), sizes.end());
+    shapes.insert(shapes.end(), {"--shape", name + ":" + sizes});
+    at = close + 1;
+  }
+  return shapes;
+}
+
+bool is_number(const std::string& text) { return parse_double(text).has_value(); }
+
+std::string openvino_precision(const std::string& text) {
+  return text == "f16" ? "fp16" : text == "f32" ? "fp32" : text == "u8" || text == "i8" ? "int8" : text;
+}
+
+Words openvino_hint(const std::string& text, const Others& others) {
+  Words words{"--axis", "openvino.hint=" + text};
+  if (!others.have({"-e", "--backend"})) words.insert(words.begin(), {"--backend", "openvino"});
+  return text == "throughput" ? with_scenario("offline", others, words) : words;
+}
+
+// A flag of another tool as ours; nullopt: it is none that we take.
+struct Theirs {
+  std::string_view flag;
+  bool takes_value;
+  Words (*ours)(const std::string& value, const Others& others);
+};
+constexpr Theirs taken[] = {
+    // trtexec
+    {"--fp16", false,
+     [](const std::string&, const Others&) {
+       return Words{"--precision", "fp16"};
+     }},
+    {"--bf16", false,
+     [](const std::string&, const Others&) {
+       return Words{"--precision", "bf16"};
+     }},
+    {"--int8", false,
+     [](const std::string&, const Others&) {
+       return Words{"--precision", "int8"};
+     }},
+    {"--fp8", false,
+     [](const std::string&, const Others&) {
+       return Words{"--precision", "fp8"};
+     }},
+    {"--shapes", true, [](const std::string& value, const Others&) { return trtexec_shapes(value); }},
+    {"--optShapes", true, [](const std::string& value, const Others&) { return trtexec_shapes(value); }},
+    {"--infStreams", true,
+     [](const std::string& value, const Others&) {
+       return Words{"--streams", value};
+     }},
+    {"--loadInputs", true,
+     [](const std::string& value, const Others&) {
+       return Words{"--dataset", value.substr(value.find(':') + 1)};
+     }},
+    {"--verbose", false, [](const std::string&, const Others&) { return Words{"-v"}; }},
+    // benchmark_app
+    {"-hint", true, [](const std::string& value, const Others& others) { return openvino_hint(value, others); }},
+    {"-niter", true,
+     [](const std::string& value, const Others&) {
+       return Words{"--iterations", value};
+     }},
+    {"-nireq", true,
+     [](const std::string& value, const Others&) {
+       return Words{"--axis", "in_flight=" + value};
+     }},
+    {"-nstreams", true,
+     [](const std::string& value, const Others&) {
+       return Words{"--streams", value};
+     }},
+    {"-nthreads", true,
+     [](const std::string& value, const Others&) {
+       return Words{"--threads", value};
+     }},
+    {"-shape", true, [](const std::string& value, const Others&) { return openvino_shapes("-shape", value); }},
+    {"-data_shape", true, [](const std::string& value, const Others&) { return openvino_shapes("-data_shape", value); }},
+    {"-infer_precision", true,
+     [](const std::string& value, const Others&) {
+       return Words{"--precision", openvino_precision(value)};
+     }},
+    {"-latency_percentile", true,
+     [](const std::string& value, const Others&) {
+       return Words{"--percentile", value};
+     }},
+    {"-i", true,
+     [](const std::string& value, const Others&) {
+       return Words{"--dataset", value};
+     }},
+    // perf_analyzer
+    {"--concurrency-range", true,
+     [](const std::string& value, const Others& others) {
+       return with_scenario("concurrency", others, {"--clients", range("--concurrency-range", value)});
+     }},
+    {"--request-rate-range", true,
+     [](const std::string& value, const Others& others) {
+       return with_scenario(others.have_word("poisson") || others.have_word("--request-distribution=poisson") ? "server" : "constant",
+                            others, {"--rate", range("--request-rate-range", value)});
+     }},
+    {"--request-distribution", true,
+     [](const std::string& value, const Others& others) {
+       if (value != "poisson" && value != "constant") fail("--request-distribution is poisson or constant");
+       if (others.have({"--request-rate-range"})) return Words{};  // looked at there
+       return with_scenario(value == "poisson" ? "server" : "constant", others, {});
+     }},
+    {"--measurement-interval", true,
+     [](const std::string& value, const Others&) {
+       return Words{"--duration", is_number(value) ? value + "ms" : value};
+     }},
+    {"--input-data", true,
+     [](const std::string& value, const Others&) {
+       return Words{"--dataset", value == "random" ? "seeded" : value == "zero" ? "zeros" : value};
+     }},
+    {"--model-name", true,
+     [](const std::string& value, const Others&) {
+       return Words{"--model", value};
+     }},
+    // hyperfine
+    {"--runs", true,
+     [](const std::string& value, const Others&) {
+       return Words{"--repeats", value};
+     }},
+    // Ours, with the number alone that other tools take.
+    {"--duration", true,
+     [](const std::string& value, const Others&) {
+       return Words{"--duration", is_number(value) ? value + "s" : value};
+     }},
+};
+
+// What means something else here, or nothing.
+struct Answer {
+  std::string_view flag, tool, ours;
+};
+constexpr Answer answers[] = {
+    {"--warmUp", "trtexec",
+     "takes milliseconds; here a run warms up until its times are steady: leave it out, or count queries with --warmup N"},
+    {"--minShapes", "trtexec", "is of a range; here one shape is measured at a time: --shape INPUT:1x3x224x224"},
+    {"--maxShapes", "trtexec", "is of a range; here one shape is measured at a time: --shape INPUT:1x3x224x224"},
+    {"--best", "trtexec", "lets the engine choose; here each precision is measured: --precision fp32,fp16,int8"},
+    {"--avgRuns", "trtexec", "averages; here all queries count, and --iterations N says how many"},
+    {"--loadEngine", "trtexec", "reads a compiled engine; here --model FILE.onnx, whose compiled form --cache keeps"},
+    {"--saveEngine", "trtexec", "writes a compiled engine; here --cache DIR keeps it"},
+    {"--exportTimes", "trtexec", "is here the Store: --store FILE keeps every time, deepgap export FILE writes rows"},
+    {"--exportOutput", "trtexec", "is here deepgap check MODEL --outputs FOLDER"},
+    {"--exportProfile", "trtexec", "is here deepgap profile MODEL --json"},
+    {"--exportLayerInfo", "trtexec", "is here deepgap profile MODEL --json"},
+    {"--dumpProfile", "trtexec", "is here deepgap profile MODEL"},
+    {"--dumpLayerInfo", "trtexec", "is here deepgap profile MODEL"},
+    {"--separateProfileRun", "trtexec", "is here deepgap profile MODEL, always a run of its own"},
+    {"--calib", "trtexec", "is here deepgap quantize MODEL --calibration-table FILE"},
+    {"--useCudaGraph", "trtexec", "is here an option of the engine: --axis NAME=VALUE (deepgap backends lists them)"},
+    {"--noDataTransfers", "trtexec", "is here an option of the engine: --axis NAME=VALUE (deepgap backends lists them)"},
+    {"--useSpinWait", "trtexec", "is here an option of the engine: --axis NAME=VALUE (deepgap backends lists them)"},
+    {"-api", "benchmark_app", "is here --axis in_flight=N: 1 is one query after the other"},
+    {"-pc", "benchmark_app", "is here deepgap profile MODEL"},
+    {"-report_type", "benchmark_app", "is here deepgap export STORE, or --json"},
+    {"-report_folder", "benchmark_app", "is here --store FILE"},
+    {"-json_stats", "benchmark_app", "is here --json"},
+    {"-inference_only", "benchmark_app", "is here as it is without --end-to-end"},
+    {"--latency-threshold", "perf_analyzer", "is here --bound p99=15ms, with the percentile that it is about"},
+    {"--stability-percentage", "perf_analyzer", "compares windows; here --interval 1% is how well the result is known"},
+    {"--max-trials", "perf_analyzer", "is here --budget TIME, the longest measurement"},
+    {"--request-intervals", "perf_analyzer", "is here --scenario trace --trace FILE"},
+    {"--service-kind", "perf_analyzer", "is of servers; here engines run in a process beside this one: --backend NAME"},
+    {"--profile-export-file", "perf_analyzer", "is here the Store: --store FILE, then deepgap export FILE"},
+    {"--binary-search", "perf_analyzer", "is here --find-peak with --bound p99=15ms"},
+    {"--min-runs", "hyperfine", "is here --repeats N, and --interval 1% for each"},
+    {"--max-runs", "hyperfine", "is here --repeats N, and --budget TIME for each"},
+    {"--parameter-list", "hyperfine", "is here --axis NAME=A,B,C"},
+    {"--parameter-scan", "hyperfine", "is here --axis NAME=1..8+1"},
+    {"--export-csv", "hyperfine", "is here deepgap export STORE --output FILE.csv"},
+    {"--export-markdown", "hyperfine", "is here deepgap report STORE --output FILE.md"},
+    {"--benchmark_filter", "Google Benchmark", "is here --model NAME,NAME"},
+    {"--benchmark_repetitions", "Google Benchmark", "is here --repeats N"},
+};
+
+struct Flag {
+  std::string name;                  // with its dashes
+  std::optional<std::string> value;  // behind "="
+};
+
+std::optional<Flag> flag_in(const std::string& word) {
+  if (word.size() < 2 || word[0] != '-' || std::isdigit(static_cast<unsigned char>(word[1])) != 0 || word[1] == '.') return std::nullopt;
+  const size_t equals = word.find('=');
+  if (equals == std::string::npos) return Flag{word, {}};
+  return Flag{word.substr(0, equals), word.substr(equals + 1)};
+}
+
+class Speller {
+ public:
+  Speller(const std::string& command, const Words& arguments, const OwnFlags& own)
+      : command_(command), arguments_(arguments), others_(arguments), own_(own) {}
+
+  Words spell() {
+    for (at_ = 0; at_ < arguments_.size(); ++at_) {
+      if (arguments_[at_] == "--") {
+        words_.insert(words_.end(), arguments_.begin() + static_cast<std::ptrdiff_t>(at_), arguments_.end());
+        break;
+      }
+      const auto flag = flag_in(arguments_[at_]);
+      if (!flag || !(take(*flag) || take_model(*flag) || take_single_dash(*flag))) words_.push_back(arguments_[at_]);
+    }
+    return std::move(words_);
+  }
+
+ private:
+  bool knows(const std::string& flag) const {
+    return flag.starts_with("--") ? contains(own_.names, flag.substr(2)) : own_.letters.find(flag[1]) != std::string::npos;
+  }
+
+  std::string value_of(const Flag& flag) {
+    if (flag.value) return *flag.value;
+    if (++at_ >= arguments_.size()) fail(fmt::format("{} needs a value; see deepgap {} --help", flag.name, command_));
+    return arguments_[at_];
+  }
+
+  // Where the command has the flags that it becomes.
+  bool take(const Flag& flag) {
+    refuse(flag);
+    const auto row = std::find_if(std::begin(taken), std::end(taken), [&](const Theirs& theirs) { return theirs.flag == flag.name; });
+    if (row == std::end(taken)) return false;
+    if (flag.name.size() == 2 && own_.letters.find(flag.name[1]) != std::string::npos) return false;
+    const size_t before = at_;
+    const Words ours = row->ours(row->takes_value ? value_of(flag) : "", others_);
+    const bool known = std::all_of(ours.begin(), ours.end(), [&](const std::string& word) { return word[0] != '-' || knows(word); });
+    if (!known) {
+      at_ = before;
+      return false;
+    }
+    words_.insert(words_.end(), ours.begin(), ours.end());
+    return true;
+  }
+
+  void refuse(const Flag& flag) const {
+    const bool of_benchmark_app = others_.have({"-hint", "-niter", "-nireq", "-nstreams", "-api"});
+    if (flag.name == "-t" && of_benchmark_app && knows("--duration"))
+      fail("-t (benchmark_app) is of seconds, and here of threads: write --duration 10s or --threads N");
+    if (flag.name.starts_with("--") && knows(flag.name)) return;
+    const auto row = std::find_if(std::begin(answers), std::end(answers), [&](const Answer& answer) { return answer.flag == flag.name; });
+    if (row != std::end(answers)) fail(fmt::format("{} ({}) {}", row->flag, row->tool, row->ours));
+  }
+
+  // Where the model is a word without a flag: `deepgap check --model resnet50`.
+  bool take_model(const Flag& flag) {
+    const bool is_model = flag.name == "--model" || flag.name == "--onnx" || flag.name == "-m";
+    const bool positional = command_ == "check" || command_ == "profile" || command_ == "quantize";
+    if (!is_model || !positional || knows(flag.name)) return false;
+    words_.push_back(value_of(flag));
+    return true;
+  }
+
+  // "-model" is --model; "-hlp" is no -h with something behind it; "-b4" and "-qv" are as ever.
+  bool take_single_dash(const Flag& flag) {
+    if (flag.name.size() < 3 || flag.name[1] == '-') return false;
+    const std::string name = flag.name.substr(1);
+    if (contains(own_.names, name)) {
+      words_.push_back("-" + arguments_[at_]);
+      return true;
+    }
+    const bool switches = name.find_first_not_of(own_.switches) == std::string::npos;
+    const bool letter_with_value = knows(flag.name) && own_.switches.find(name[0]) == std::string::npos;
+    if (switches || letter_with_value) return false;
+    const auto near = nearest_name(name, own_.names);
+    fail(near ? fmt::format("unknown flag '{}', did you mean '--{}'?", flag.name, *near)
+              : fmt::format("unknown flag '{}'; deepgap {} --help lists them", flag.name, command_));
+  }
+
+  const std::string& command_;
+  const Words& arguments_;
+  const Others others_;
+  const OwnFlags& own_;
+  Words words_;
+  size_t at_ = 0;
+};
+
+}  // namespace
+
+std::vector<std::string> in_our_spelling(const std::string& command, const std::vector<std::string>& arguments, const OwnFlags& own) {
+  return Speller(command, arguments, own).spell();
+}
+
+}  // namespace deepgap

@@ -1,0 +1,157 @@
+"""What becomes of a command whose output cannot be written, whose signals are ignored, or whose processes others kill.
+
+Usage: output_test.py PATH_OF_DEEPGAP [unittest arguments]
+"""
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+from store_case import PROGRAM, TINY, StoreCase
+
+FEW = ["--warmup", "0", "--iterations", "3"]
+
+
+def children_of(pid):
+    found = []
+    for other in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{other}/stat") as f:
+                fields = f.read().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(fields[1]) == pid and fields[0] != "Z":
+            found.append(int(other))
+    return found
+
+
+class OutputTest(StoreCase):
+    flags = TINY + FEW
+
+    def shell(self, script, *arguments):
+        """`script` with our command line as "$@"."""
+        return subprocess.run(["bash", "-c", script, "bash", *self.command(*arguments)], capture_output=True, text=True, timeout=120)
+
+    def outcomes(self):
+        return [row["outcome"] for row in self.rows()]
+
+    # Progress
+
+    def test_a_reader_of_the_progress_that_leaves_ends_nothing(self):
+        done = self.shell('"$@" 2>&1 | head -1', "--batch", "1..6")
+        self.assertEqual(done.stderr, "")
+        self.assertEqual(self.outcomes(), ["ok"] * 6)
+
+    def test_progress_that_cannot_be_written_is_no_error(self):
+        for number, end in enumerate(("2>&-", "2>/dev/full", "0<&- 2>&-")):
+            with self.subTest(end):
+                done = self.shell(f'"$@" {end}', "--batch", "1..3", "--study", str(number))
+                self.assertEqual(done.returncode, 0)
+                self.assertEqual(done.stdout.count("ok, valid"), 3)
+        self.assertEqual(self.outcomes(), ["ok"] * 9)
+
+    # What programs read
+
+    def test_a_full_disk_is_a_failure(self):
+        self.assertEqual(self.run_deepgap().returncode, 0)
+        commands = [self.command(), self.command("--json"), self.command("--dry-run"), self.command("--dry-run", "--json"),
+                    [PROGRAM, "models"], [PROGRAM, "models", "--json"], [PROGRAM, "backends"], [PROGRAM, "--help"], [PROGRAM, "run", "--help"],
+                    [PROGRAM, "--version"], [PROGRAM, "export", self.store], [PROGRAM, "report", self.store, "-o", "-"]]
+        for command in commands:
+            with self.subTest(command), open("/dev/full", "w") as full:
+                done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=120)
+                self.assertIn(done.returncode, (2, 3))
+                self.assertIn("cannot write standard output: No space left on device", done.stderr)
+
+    def test_a_closed_standard_output_is_a_failure(self):
+        done = self.shell('"$@" >&-', "--json")
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("cannot write standard output: Bad file descriptor", done.stderr)
+        self.assertEqual(self.outcomes(), ["ok"])
+
+    def test_a_reader_that_had_enough_is_no_error(self):
+        self.assertEqual(self.run_deepgap().returncode, 0)
+        for command in ([PROGRAM, "models"], [PROGRAM, "run", "--help"], [PROGRAM, "export", self.store], self.command("--json")):
+            with self.subTest(command):
+                read, write = os.pipe()
+                os.close(read)
+                done = subprocess.run(command, stdout=write, stderr=subprocess.PIPE, text=True, timeout=120)
+                os.close(write)
+                self.assertEqual(done.returncode, -signal.SIGPIPE, done.stderr)
+                self.assertNotIn("deepgap:", done.stderr)
+
+    # Signals and limits
+
+    def test_nohup_holds(self):
+        run = subprocess.Popen(self.command("--batch", "1..8", "--axis", "latency=20ms", "--iterations", "20"), stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, text=True, preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+        run.stderr.readline()  # the first Record is there
+        run.send_signal(signal.SIGHUP)
+        out, err = run.communicate(timeout=120)
+        self.assertEqual(run.returncode, 0, err)
+        self.assertEqual(self.outcomes(), ["ok"] * 8)
+
+    def test_a_file_size_limit_leaves_nothing_behind(self):
+        folder = os.path.join(self.dir, "limited")
+        os.mkdir(folder)
+        limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 16, 1 << 16))
+        done = subprocess.run([PROGRAM, "models", "resnet18", "--onnx", os.path.join(folder, "m.onnx")], preexec_fn=limit, capture_output=True,
+                              text=True, timeout=120)
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn("File too large", done.stderr)
+        self.assertEqual(os.listdir(folder), [])
+
+    def test_a_pipe_as_a_study_is_refused(self):
+        study = os.path.join(self.dir, "pipe.toml")
+        os.mkfifo(study)
+        done = subprocess.run([PROGRAM, "run", study], capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("it is no regular file", done.stderr)
+
+    def test_a_worker_that_could_not_be_started_is_measured_by_resume(self):
+        seen = set()
+        for limit in range(6, 40):
+            limited = lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
+            done = subprocess.run(self.command("--resume"), preexec_fn=limited, capture_output=True, text=True, timeout=120)
+            found = self.outcomes() if os.path.exists(self.store) else []
+            seen.update(found)
+            self.assertNotIn("crashed", found, f"{limit} descriptors: {done.stderr}")
+            if "ok" in found:
+                break
+        self.assertIn("interrupted", seen, "no limit let the inspection pass and the worker fail")
+        self.assertEqual(self.run_deepgap("--resume").returncode, 0)
+        self.assertEqual(self.outcomes()[-1], "ok")
+
+    # Others who kill
+
+    def killed(self, times):
+        run = subprocess.Popen(self.command("--dry-run", "--json", "--batch", "1..8000"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        killed = set()
+        end = time.time() + 60
+        while len(killed) < times and run.poll() is None and time.time() < end:
+            for child in set(children_of(run.pid)) - killed:
+                os.kill(child, signal.SIGKILL)
+                killed.add(child)
+        out, err = run.communicate(timeout=120)
+        self.assertEqual(len(killed), times)
+        return run.returncode, out, err
+
+    def test_an_inspection_that_others_kill_is_made_again(self):
+        code, out, err = self.killed(1)
+        self.assertEqual(code, 0, err)
+        plan = json.loads(out)
+        self.assertEqual({point["plan"] for point in plan["points"]}, {"run"})
+
+    def test_an_inspection_that_others_kill_again_and_again_says_so(self):
+        code, out, err = self.killed(3)
+        self.assertEqual(code, 3, err)
+        self.assertIn("killed by SIGKILL", err)
+        self.assertIn("by something outside deepgap", err)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1] + sys.argv[2:])

@@ -225,8 +225,8 @@ void ExportCommand::write_rows(ExportFormat format) const {
   writer.finish();
   output.finish();
   if (without > 0)
-    fmt::print(stderr, "deepgap: note: {} have not every percentile asked for: their timings are not in the Store\n",
-               count_of(without, "record", "records"));
+    say(stderr, fmt::format("deepgap: note: {} have not every percentile asked for: their timings are not in the Store\n",
+                            count_of(without, "record", "records")));
 }
 
 void ExportCommand::write_store() const {

@@ -1,7 +1,7 @@
 // The conformance suite: what every backend must do, tried on every plug-in found. Each backend runs in a process of its own (this program
 // again, with --backend NAME), since engines bring their own copies of the same libraries, and one that crashes must not take the others
-// along. Usage: deepgap_conformance [--backend NAME] [--option NAME=VALUE] [--seed N] [--rounds N] [--strict-engines] [--faults FOLDER]
-//                                    [GoogleTest's flags]
+// along. Usage: deepgap_conformance [--backend NAME] [--device NAME] [--option NAME=VALUE] [--seed N] [--rounds N]
+//                                    [--strict-engines] [--faults FOLDER] [GoogleTest's flags]
 //        deepgap_conformance --backend NAME --try FOLDER [--precision NAME]     a case that was kept, once more
 // What another engine gets wrong by itself is printed ("FAULT ..."), kept below FOLDER (build/faults) and fails nothing without
 // --strict-engines (or DEEPGAP_STRICT_ENGINES=1); see blame.h.
@@ -79,6 +79,7 @@ Arguments parse(int argc, char** argv) {
       if (equals == std::string::npos) throw Error(ErrorKind::usage, fmt::format("--option {}: expected NAME=VALUE", value));
       given_options()[value.substr(0, equals)] = value.substr(equals + 1);
     }
+    if (flag == "--device") set_device(value);
     if (flag == "--rounds") set_rounds(static_cast<int>(positive(flag, value)));
   }
   set_seed(given_seed.value_or(default_seed(arguments.backend)));

@@ -123,7 +123,17 @@ std::vector<Tensor> reference(const Graph& graph, const Samples& samples, const 
   return evaluate(graph, batch_of(graph, samples, chosen));
 }
 
-Placement placement() { return {.devices = {backend().devices().at(0).id}}; }
+namespace {
+std::string chosen_device;
+}
+void set_device(const std::string& name) { chosen_device = name; }
+
+Placement placement() {
+  const auto devices = backend().devices();
+  const auto is_chosen = [](const DeviceInfo& info) { return fmt::format("{}:{}", info.id.kind, info.id.index) == chosen_device; };
+  const auto found = std::find_if(devices.begin(), devices.end(), is_chosen);
+  return {.devices = {found == devices.end() ? devices.at(0).id : found->id}};
+}
 
 Rig::Rig(const Model& model, std::vector<int64_t> batches, int slots, int threads, const std::string& precision,
          const std::map<std::string, std::string>& engine_options, bool samples_change)

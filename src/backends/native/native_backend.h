@@ -1,4 +1,4 @@
-// deepgap's own engine as a Backend: FP32, BF16 and INT8 on the CPU.
+// deepgap's own engine as a Backend: on the CPU (FP32, BF16, INT8) and on NVIDIA's GPUs (also TF32, FP16).
 #pragma once
 
 #include <deepgap/backend.h>

@@ -1,0 +1,43 @@
+// How a value lies in the device's memory: in which type, in which order of its axes, with how much padding.
+//
+// Plain: row-major. Channels last: axis 1 innermost, the others in order. The innermost axis takes `pitch` elements, at least its size;
+// what is past the size is padding, which every kernel that writes the value fills with finite numbers.
+#pragma once
+
+#include "engine/gpu/launch.h"
+
+#include <deepgap/tensor.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace deepgap::gpu {
+
+struct Form {
+  Element element = Element::f32;
+  bool channels_last = false;  // of rank 3 and more
+  int64_t pitch = 1;
+};
+
+inline constexpr int64_t vector_bytes = 16;  // what a thread reads at once
+
+Element element_of(DataType type);
+
+Form plain_form(Element element, const Shape& shape);
+// The pitch is such that a pixel is a multiple of vector_bytes.
+Form channels_last_form(Element element, const Shape& shape);
+// As plain_form, with rows that are multiples of vector_bytes.
+Form rows_form(Element element, const Shape& shape);
+// The same order and no padding beyond what the element's vectors need.
+Form retyped(const Form& form, Element element, const Shape& shape);
+
+size_t innermost(const Shape& shape, const Form& form);                 // the axis; 0 for a scalar
+std::vector<size_t> order_of(const Shape& shape, const Form& form);     // axes, outermost first
+std::vector<int64_t> strides_of(const Shape& shape, const Form& form);  // in elements, by axis
+int64_t elements_of(const Shape& shape, const Form& form);              // with padding
+size_t bytes_of(const Shape& shape, const Form& form);
+bool is_padded(const Shape& shape, const Form& form);
+// Whether the same bytes are the value in either form.
+bool same_places(const Shape& shape, const Form& a, const Form& b);
+
+}  // namespace deepgap::gpu

@@ -1,0 +1,109 @@
+#include "engine/gpu/kernels.h"
+
+#include "base/file.h"
+#include "base/hash.h"
+#include "cuda/compiler.h"
+
+#include <deepgap/error.h>
+
+#include <fmt/format.h>
+
+#include <atomic>
+#include <filesystem>
+#include <thread>
+#include <vector>
+
+namespace deepgap::gpu {
+namespace {
+
+constexpr size_t most_bytes = size_t{64} << 20;
+
+// A file begins with the hash of what follows: what was torn or changed does not have it.
+std::string sealed(const std::string& cubin) { return content_hash(cubin) + cubin; }
+bool open_seal(const std::string& file, std::string& cubin) {
+  const size_t length = content_hash("").size();
+  if (file.size() <= length) return false;
+  cubin = file.substr(length);
+  return content_hash(cubin) == file.substr(0, length);
+}
+
+}  // namespace
+
+Kernels::Kernels(const Chip& chip, const std::string& folder)
+    : chip_(chip), folder_(folder), salt_(chip.target() + cuda::compiler_description()) {}
+
+std::string Kernels::key_of(const Launch& launch) const {
+  Hasher hasher;
+  hasher.add(salt_);
+  hasher.add(launch.source);
+  return hasher.digest();
+}
+
+std::string Kernels::path_of(const std::string& key) const { return folder_ + "/" + key + ".cubin"; }
+
+bool Kernels::read(const std::string& key, std::string& cubin) const {
+  std::error_code error;
+  if (folder_.empty() || !std::filesystem::is_regular_file(path_of(key), error)) return false;
+  try {
+    return open_seal(read_text(path_of(key), most_bytes), cubin);
+  } catch (const Error&) {
+    return false;  // made again
+  }
+}
+
+void Kernels::make(const std::string& key, const std::string& source, Made& made) {
+  if (read(key, made.cubin)) return;
+  try {
+    made.cubin = cuda::compile(source, chip_.target()).cubin;
+  } catch (const Error& error) {
+    made.failure = error.what();
+    return;
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    ++compiled_;
+  }
+  if (folder_.empty()) return;
+  try {
+    make_directories(folder_);
+    write_file_atomic(path_of(key), sealed(made.cubin));
+  } catch (const Error&) {  // a cache that cannot be written costs time, nothing else
+  }
+}
+
+void Kernels::prepare(std::span<const Launch* const> launches, int threads) {
+  std::vector<std::pair<std::string, const Launch*>> missing;
+  for (const Launch* launch : launches) {
+    const std::string key = key_of(*launch);
+    if (made_.contains(key)) continue;
+    made_[key];
+    missing.emplace_back(key, launch);
+  }
+  std::atomic<size_t> next = 0;
+  const auto work = [&] {
+    for (size_t i = next++; i < missing.size(); i = next++) make(missing[i].first, missing[i].second->source, made_.at(missing[i].first));
+  };
+  std::vector<std::jthread> others;
+  for (int t = 1; t < threads && static_cast<size_t>(t) < missing.size(); ++t) others.emplace_back(work);
+  work();
+}
+
+Kernels::Made& Kernels::made(const Launch& launch) {
+  const std::string key = key_of(launch);
+  const auto [it, is_new] = made_.try_emplace(key);
+  if (is_new) make(key, launch.source, it->second);
+  return it->second;
+}
+
+bool Kernels::compiles(const Launch& launch) { return made(launch).failure.empty(); }
+
+cuda::Function Kernels::function(const Launch& launch) {
+  Made& found = made(launch);
+  if (!found.failure.empty()) throw Error(ErrorKind::internal, found.failure);
+  if (!found.module) found.module = std::make_unique<cuda::Module>(found.cubin);
+  cuda::Function& function = found.functions[launch.entry];
+  if (function == nullptr) function = found.module->function(launch.entry, launch.shared_bytes);
+  return function;
+}
+
+}  // namespace deepgap::gpu

@@ -1,0 +1,237 @@
+// Convolutions, and products with constant weights, as problems for the kernel families of convolution.h.
+#include "engine/gpu/node_inputs.h"
+#include "engine/gpu/operators.h"
+#include "engine/gpu/windows.h"
+#include "model/graph_tools.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+namespace deepgap::gpu {
+namespace {
+
+std::string precision_name(Compute compute) {
+  constexpr const char* names[] = {"fp32", "tf32", "fp16", "bf16", "int8"};
+  return names[static_cast<size_t>(compute)];
+}
+
+Element operand_element(Compute compute) {
+  return compute == Compute::f16 ? Element::f16 : compute == Compute::bf16 ? Element::bf16 : Element::f32;
+}
+
+// A dense operation on its way to a Choice.
+struct Dense {
+  Convolution problem;
+  Tensor weights;           // [out_channels, in_channels / groups, kernel_h, kernel_w]: float32, or int8
+  std::vector<float> bias;  // per output channel; may be empty
+  ValueId source = no_value;
+  Form source_form, target_form;
+  size_t channel_axis = 1;  // of the result
+  double factor = 1;        // of the sums
+};
+
+// What integers mean: nullopt-like false where it is no product of integers that the kernels have.
+bool set_types(Lowering& lowering, const Operation& operation, Convolution& problem) {
+  if (!operation.is_quantized()) {
+    problem.compute = lowering.numbers().compute;
+    problem.source = operand_element(problem.compute);
+    return lowering.type(operation.main.inputs[0]) == DataType::f32;
+  }
+  const auto &source = operation.integers[0], &weights = operation.integers.at(1);
+  if (!source || !weights || !source->per_tensor()) return false;
+  const bool centered = std::all_of(weights->zero_points.begin(), weights->zero_points.end(), [](int32_t zero) { return zero == 0; });
+  if (!centered || weights->type != DataType::i8) return false;
+  problem.compute = Compute::i8;
+  problem.source = element_of(source->type);
+  problem.source_zero = source->zero_point();
+  return true;
+}
+
+// Sum of the products that one result would have of ones.
+float weight_sum(const Dense& dense, int64_t out) {
+  const int64_t each = element_count(dense.weights.shape) / dense.weights.shape[0];
+  const auto* from = reinterpret_cast<const int8_t*>(dense.weights.data.get()) + out * each;
+  return static_cast<float>(std::accumulate(from, from + each, int64_t{0}));
+}
+
+std::vector<float> scale_bias(const Operation& operation, const Dense& dense, const EpilogueParts& parts) {
+  const auto pitch = static_cast<size_t>(dense.problem.out_pitch), channels = static_cast<size_t>(dense.problem.out_channels);
+  std::vector<float> both(2 * pitch, 0.0F);
+  for (size_t c = 0; c < channels; ++c) {
+    double scale = dense.factor, bias = dense.bias.empty() ? 0 : dense.bias[c];
+    if (dense.problem.compute == Compute::i8) {
+      const auto& scales = operation.integers[1]->scales;
+      scale *= static_cast<double>(operation.integers[0]->scale()) * scales[scales.size() == 1 ? 0 : c];
+      bias -= scale * dense.problem.source_zero * weight_sum(dense, static_cast<int64_t>(c));
+    }
+    if (!parts.factors.empty()) {
+      scale *= parts.factors[c];
+      bias = bias * parts.factors[c] + parts.offsets[c];
+    }
+    both[c] = static_cast<float>(scale);
+    both[pitch + c] = static_cast<float>(bias);
+  }
+  return both;
+}
+
+// Sums of numbers have no scale in the kernels: it goes into the weights.
+void scale_weights(Dense& dense, std::vector<float>& both) {
+  const auto channels = static_cast<size_t>(dense.problem.out_channels);
+  if (dense.problem.compute == Compute::i8 ||
+      std::all_of(both.begin(), both.begin() + static_cast<std::ptrdiff_t>(channels), [](float s) { return s == 1.0F; }))
+    return;
+  Tensor scaled = make_tensor(DataType::f32, dense.weights.shape);
+  const auto from = dense.weights.as<float>();
+  const auto to = writable<float>(scaled);
+  const size_t each = from.size() / channels;
+  for (size_t i = 0; i < from.size(); ++i) to[i] = from[i] * both[i / each];
+  dense.weights = scaled;
+  std::fill_n(both.begin(), channels, 1.0F);
+}
+
+void set_target(const Operation& operation, EpilogueParts& parts, Element target, bool last) {
+  parts.epilogue.target = target;
+  if (!operation.result || !last) return;
+  parts.epilogue.target_inverse = 1 / operation.result->scale();
+  parts.epilogue.target_zero = operation.result->zero_point();
+}
+
+// The step, and what does not fit into its epilogue as one behind it.
+bool emit(Lowering& lowering, const Operation& operation, Dense dense) {
+  if (operation.result && !operation.result->per_tensor()) return false;
+  const Shape& shape = lowering.shape(operation.output);
+  EpilogueParts parts = epilogue_of(lowering, operation, dense.problem.out_channels, dense.channel_axis);
+  const bool whole = parts.used == operation.posts.size();
+  const ValueId target = whole ? operation.output : lowering.add_value(DataType::f32, shape);
+  const Element element = lowering.stored(target);
+  const Operand source = lowering.read(dense.source, dense.source_form);
+  const Form form = retyped(dense.target_form, element, shape);
+  dense.problem.in_pitch = dense.source_form.pitch;
+  dense.problem.out_pitch = form.pitch;
+  set_target(operation, parts, element, whole);
+  Step step{.name = operation.name, .op = operation.main.op};
+  step.reads = {source.buffer};
+  BufferId residual = -1;
+  if (parts.residual) {
+    parts.epilogue.residual = lowering.native(*parts.residual).form.element;
+    const Operand read = lowering.read(*parts.residual, {parts.epilogue.residual, form.channels_last, form.pitch});
+    residual = read.buffer;
+    step.reads.push_back(residual);
+  }
+  const Operand out = lowering.write(target, form);
+  step.writes = {out.buffer};
+  dense.problem.epilogue = parts.epilogue;
+  auto both = scale_bias(operation, dense, parts);
+  scale_weights(dense, both);
+  step.roles = {source.buffer, -1, -1, residual, out.buffer, -1};
+  step.choice = Choice{dense.problem, dense.weights, std::move(both)};
+  lowering.count(operation, precision_name(dense.problem.compute));
+  lowering.step(std::move(step));
+  if (!whole) lower_posts(lowering, operation, target, parts.used);
+  return true;
+}
+
+std::vector<float> bias_of(const Lowering& lowering, const Node& node, size_t channels, bool& fits) {
+  if (node.inputs.size() < 3 || node.inputs[2] == no_value) return {};
+  const Tensor* bias = lowering.constant(node.inputs[2]);
+  fits = bias != nullptr && bias->type == DataType::f32 && element_count(bias->shape) == static_cast<int64_t>(channels);
+  if (!fits) return {};
+  const auto numbers = bias->as<float>();
+  return {numbers.begin(), numbers.end()};
+}
+
+bool is_weight(const Lowering& lowering, const Operation& operation, ValueId id) {
+  const Tensor* tensor = lowering.constant(id);
+  return tensor != nullptr && tensor->type == (operation.is_quantized() ? DataType::i8 : DataType::f32) && element_count(tensor->shape) > 0;
+}
+
+// [a, b] as [b, a].
+Tensor transposed(const Tensor& tensor) {
+  const auto rows = static_cast<size_t>(tensor.shape[0]), columns = static_cast<size_t>(tensor.shape[1]), size = byte_size(tensor.type);
+  Tensor result = make_tensor(tensor.type, {tensor.shape[1], tensor.shape[0]});
+  const auto* from = tensor.data.get();
+  auto* to = writable<std::byte>(result).data();
+  for (size_t r = 0; r < rows; ++r)
+    for (size_t c = 0; c < columns; ++c) std::memcpy(to + (c * rows + r) * size, from + (r * columns + c) * size, size);
+  return result;
+}
+
+}  // namespace
+
+bool lower_convolution(Lowering& lowering, const Operation& operation) {
+  const Node& node = operation.main;
+  const size_t rank = lowering.shape(node.inputs[0]).size();
+  if ((rank != 3 && rank != 4) || !is_weight(lowering, operation, node.inputs[1])) return lower_direct_windows(lowering, operation);
+  Dense dense;
+  Convolution& problem = dense.problem;
+  if (!set_types(lowering, operation, problem)) return false;
+  const Shape &in = lowering.shape(node.inputs[0]), &out = lowering.shape(operation.output);
+  const Tensor& weights = *lowering.constant(node.inputs[1]);
+  const auto axes = window_axes(node, std::span(in).subspan(2), std::span(out).subspan(2), std::span(weights.shape).subspan(2));
+  const WindowAxis rows = rank == 4 ? axes[0] : WindowAxis{}, columns = axes.back();
+  problem.batch = in[0];
+  problem.groups = attribute_int(node, "group", 1);
+  problem.in_channels = in[1];
+  problem.out_channels = out[1];
+  problem.in_h = rows.in, problem.in_w = columns.in, problem.out_h = rows.out, problem.out_w = columns.out;
+  problem.kernel_h = rows.kernel, problem.kernel_w = columns.kernel;
+  problem.stride_h = rows.stride, problem.stride_w = columns.stride;
+  problem.dilation_h = rows.dilation, problem.dilation_w = columns.dilation;
+  problem.pad_top = rows.before, problem.pad_left = columns.before;
+  bool fits = true;
+  dense.bias = bias_of(lowering, node, static_cast<size_t>(out[1]), fits);
+  if (!fits || element_count(out) == 0 || element_count(in) == 0) return false;
+  dense.weights = weights;
+  dense.weights.shape = {weights.shape[0], weights.shape[1], rows.kernel, columns.kernel};
+  dense.source = node.inputs[0];
+  dense.source_form = channels_last_form(problem.source, in);
+  dense.target_form = channels_last_form(problem.source, out);
+  return emit(lowering, operation, std::move(dense));
+}
+
+namespace {
+
+// The constant factor as weights [columns of the result, k].
+bool set_factor(const Lowering& lowering, const Operation& operation, bool turned, Dense& dense) {
+  const Tensor& factor = *lowering.constant(operation.main.inputs[1]);
+  Shape shape = factor.shape;
+  while (shape.size() > 2 && shape.front() == 1) shape.erase(shape.begin());
+  if (shape.size() != 2) return false;
+  Tensor flat = factor;
+  flat.shape = shape;
+  dense.weights = turned ? flat : transposed(flat);
+  dense.problem.in_channels = dense.weights.shape[1];
+  dense.problem.out_channels = dense.weights.shape[0];
+  dense.weights.shape = {dense.weights.shape[0], dense.weights.shape[1], 1, 1};
+  return true;
+}
+
+}  // namespace
+
+bool lower_weight_product(Lowering& lowering, const Operation& operation) {
+  const Node& node = operation.main;
+  const bool gemm = node.op == "Gemm";
+  if (!is_weight(lowering, operation, node.inputs[1]) || attribute_int(node, "transA", 0) != 0) return false;
+  const Shape &in = lowering.shape(node.inputs[0]), &out = lowering.shape(operation.output);
+  if (in.size() < 2 || element_count(in) == 0 || element_count(out) == 0) return false;
+  Dense dense;
+  if (!set_types(lowering, operation, dense.problem) ||
+      !set_factor(lowering, operation, gemm && attribute_int(node, "transB", 0) != 0, dense))
+    return false;
+  bool fits = true;
+  if (gemm) dense.bias = bias_of(lowering, node, static_cast<size_t>(dense.problem.out_channels), fits);
+  if (!fits) return false;
+  dense.factor = attribute_float(node, "alpha", 1.0F);
+  for (float& b : dense.bias) b *= attribute_float(node, "beta", 1.0F);
+  dense.problem.batch = element_count(in) / in.back();
+  dense.source = node.inputs[0];
+  dense.source_form = rows_form(dense.problem.source, in);
+  dense.target_form = rows_form(dense.problem.source, out);
+  dense.channel_axis = out.size() - 1;
+  return emit(lowering, operation, std::move(dense));
+}
+
+}  // namespace deepgap::gpu

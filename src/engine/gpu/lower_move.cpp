@@ -1,0 +1,266 @@
+// Operators that bring elements to other places and compute nothing.
+#include "engine/gpu/generated.h"
+#include "engine/gpu/node_inputs.h"
+#include "engine/gpu/operators.h"
+#include "engine/gpu/pointwise.h"
+#include "model/graph_tools.h"
+#include "model/padding.h"
+#include "model/slicing.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace deepgap::gpu {
+namespace {
+
+// out[c] = in[0] at `places` (texts over out's coordinates, by axis of the input), more inputs for what the texts read.
+bool move(Lowering& lowering, const Operation& operation, ValueId id, const Form& form, std::vector<Operand> in, const std::string& before,
+          const std::vector<std::string>& places) {
+  const Operand out = lowering.write(id, form);
+  const std::string body = fmt::format("{}  r = {};", before, element_at(in, 0, places));
+  Launch launch = element_kernel(lowering, operation.main.op, {out, in, kind_of(in[0].form.element), body});
+  lowering.step(operation, std::move(launch), in, {out});
+  return true;
+}
+
+Form follow(Lowering& lowering, const Operand& of, ValueId id) {
+  const Shape& shape = lowering.shape(id);
+  const Element element = of.form.element;
+  return of.form.channels_last && shape.size() == of.shape.size() ? channels_last_form(element, shape) : plain_form(element, shape);
+}
+
+Operand table(Lowering& lowering, const std::vector<int64_t>& positions) {
+  const std::vector<int32_t> numbers(positions.begin(), positions.end());
+  const auto* bytes = reinterpret_cast<const std::byte*>(numbers.data());
+  const Shape shape{static_cast<int64_t>(numbers.size())};
+  const Form form = plain_form(Element::i32, shape);
+  return {lowering.constant_bytes({bytes, bytes + numbers.size() * sizeof(int32_t)}), form, shape, {1}};
+}
+
+}  // namespace
+
+bool lower_view(Lowering& lowering, const Operation& operation) {
+  const ValueId from = operation.main.inputs[0], to = operation.output;
+  const Operand made = lowering.native(from);
+  const Form dense = plain_form(made.form.element, lowering.shape(from));
+  if (lowering.shape(from) == lowering.shape(to)) {
+    lowering.alias(to, made, made.form);
+    return true;
+  }
+  const Operand plain = lowering.read(from, dense);
+  lowering.alias(to, plain, plain_form(made.form.element, lowering.shape(to)));
+  return true;
+}
+
+bool lower_transpose(Lowering& lowering, const Operation& operation) {
+  const Operand in = lowering.native(operation.main.inputs[0]);
+  const size_t rank = in.shape.size();
+  std::vector<int64_t> order(rank);
+  for (size_t i = 0; i < rank; ++i) order[i] = static_cast<int64_t>(rank - 1 - i);
+  order = attribute_ints(operation.main, "perm", order);
+  const Shape& shape = lowering.shape(operation.output);
+  const Form dense = plain_form(in.form.element, shape);
+  // The same bytes in another order of names, such as channels last to rows of channels.
+  const auto strides = strides_of(shape, dense);
+  bool lies = elements_of(in.shape, in.form) == element_count(shape);
+  for (size_t i = 0; i < rank; ++i) lies = lies && (shape[i] == 1 || in.strides[static_cast<size_t>(order[i])] == strides[i]);
+  if (lies) {
+    lowering.alias(operation.output, in, dense);
+    return true;
+  }
+  std::vector<std::string> places(rank);
+  for (size_t i = 0; i < rank; ++i) places[static_cast<size_t>(order[i])] = fmt::format("c{}", i);
+  return move(lowering, operation, operation.output, dense, {in}, "", places);
+}
+
+bool lower_concat(Lowering& lowering, const Operation& operation) {
+  const Node& node = operation.main;
+  const Shape& shape = lowering.shape(operation.output);
+  const auto axis = static_cast<size_t>(NodeInputs(lowering, node).axis(attribute_int(node, "axis", 1), shape.size()));
+  std::vector<Operand> in;
+  for (ValueId id : node.inputs)
+    if (lowering.shape(id)[axis] != 0) in.push_back(lowering.native(id));
+  if (in.empty()) return false;
+  const Form form = pointwise_form(lowering, in, shape, lowering.stored(operation.output));
+  const Operand out = lowering.write(operation.output, in[0].form.channels_last ? channels_last_form(form.element, shape) : form);
+  std::string body;
+  int64_t begin = 0;
+  const Kind kind = kind_of(out.form.element);
+  for (size_t i = 0; i < in.size(); ++i) {
+    const int64_t end = begin + in[i].shape[axis];
+    auto places = coordinates(shape.size());
+    places[axis] = fmt::format("c{} - I({})", axis, begin);
+    const std::string value = convert_text(kind_of(in[i].form.element), kind, element_at(in, i, places));
+    const std::string condition = i + 1 == in.size() ? "" : fmt::format("if (c{} < I({})) ", axis, end);
+    body += fmt::format("{}  {}r = {};\n", i == 0 ? "" : "  else", condition, value);
+    begin = end;
+  }
+  lowering.step(operation, element_kernel(lowering, node.op, {out, in, kind, body}), in, {out});
+  return true;
+}
+
+bool lower_split(Lowering& lowering, const Operation& operation) {
+  const Node& node = operation.main;
+  const Operand in = lowering.native(node.inputs[0]);
+  const auto axis = static_cast<size_t>(NodeInputs(lowering, node).axis(attribute_int(node, "axis", 0), in.shape.size()));
+  int64_t begin = 0;
+  for (ValueId id : node.outputs) {
+    if (id == no_value) return false;
+    auto places = coordinates(in.shape.size());
+    places[axis] = fmt::format("c{} + I({})", axis, begin);
+    begin += lowering.shape(id)[axis];
+    move(lowering, operation, id, follow(lowering, in, id), {in}, "", places);
+  }
+  return true;
+}
+
+namespace {
+
+struct Slices {
+  std::vector<int64_t> starts, ends, axes, steps;
+};
+
+std::optional<Slices> slices_of(const Lowering& lowering, const Node& node, size_t rank) {
+  const NodeInputs inputs(lowering, node);
+  for (size_t i = 1; i < 5; ++i)
+    if (inputs.is_open(i)) return std::nullopt;
+  Slices slices{inputs.ints_or_input("starts", 1, {}), inputs.ints_or_input("ends", 2, {}), inputs.ints_or_input("axes", 3, {}), {}};
+  slices.steps = inputs.has(4) ? *inputs.integers(4) : std::vector<int64_t>(slices.starts.size(), 1);
+  if (slices.axes.empty())
+    for (size_t i = 0; i < slices.starts.size(); ++i) slices.axes.push_back(static_cast<int64_t>(i));
+  for (int64_t& axis : slices.axes) axis = inputs.axis(axis, rank);
+  return slices;
+}
+
+}  // namespace
+
+bool lower_slice(Lowering& lowering, const Operation& operation) {
+  const Operand in = lowering.native(operation.main.inputs[0]);
+  const auto slices = slices_of(lowering, operation.main, in.shape.size());
+  if (!slices) return false;
+  auto places = coordinates(in.shape.size());
+  for (size_t i = 0; i < slices->axes.size(); ++i) {
+    const auto axis = static_cast<size_t>(slices->axes[i]);
+    const SliceRange range = slice_range(in.shape[axis], slices->starts[i], slices->ends[i], slices->steps[i]);
+    places[axis] = fmt::format("c{} * I({}) + I({})", axis, range.step, range.begin);
+  }
+  return move(lowering, operation, operation.output, follow(lowering, in, operation.output), {in}, "", places);
+}
+
+bool lower_expand(Lowering& lowering, const Operation& operation) {
+  const Operand in = lowering.native(operation.main.inputs[0]);
+  const size_t rank = lowering.shape(operation.output).size(), lead = rank - in.shape.size();
+  std::vector<std::string> places;
+  for (size_t axis = 0; axis < in.shape.size(); ++axis) places.push_back(fmt::format("c{} % I({})", axis + lead, in.shape[axis]));
+  return move(lowering, operation, operation.output, follow(lowering, in, operation.output), {in}, "", places);
+}
+
+namespace {
+
+// The pads of all axes, those before and those after; nullopt where they are no constants.
+std::optional<std::pair<std::vector<int64_t>, std::vector<int64_t>>> pads_of(const Lowering& lowering, const Node& node, size_t rank) {
+  const NodeInputs inputs(lowering, node);
+  if (inputs.is_open(1) || inputs.is_open(2) || inputs.is_open(3)) return std::nullopt;
+  const auto pads = inputs.ints_or_input("pads", 1, attribute_ints(node, "paddings", {}));
+  std::vector<int64_t> axes = inputs.integers(3).value_or(std::vector<int64_t>{});
+  if (axes.empty())
+    for (size_t i = 0; i < rank; ++i) axes.push_back(static_cast<int64_t>(i));
+  if (pads.size() != 2 * axes.size()) return std::nullopt;
+  std::pair result{std::vector<int64_t>(rank, 0), std::vector<int64_t>(rank, 0)};
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const auto axis = static_cast<size_t>(inputs.axis(axes[i], rank));
+    result.first[axis] = pads[i];
+    result.second[axis] = pads[axes.size() + i];
+  }
+  return result;
+}
+
+}  // namespace
+
+bool lower_pad(Lowering& lowering, const Operation& operation) {
+  const Node& node = operation.main;
+  const Operand in = lowering.native(node.inputs[0]);
+  const size_t rank = in.shape.size();
+  const auto pads = pads_of(lowering, node, rank);
+  if (!pads) return false;
+  const std::string mode = attribute_string(node, "mode", "constant");
+  auto places = coordinates(rank);
+  std::vector<Operand> operands{in};
+  std::string inside;
+  for (size_t axis = 0; axis < rank; ++axis) {
+    if (pads->first[axis] == 0 && pads->second[axis] == 0) continue;
+    if (mode == "constant") {
+      places[axis] = fmt::format("(c{} - I({}))", axis, pads->first[axis]);
+      inside += fmt::format("{}{} >= 0 && {} < I({})", inside.empty() ? "" : " && ", places[axis], places[axis], in.shape[axis]);
+      continue;
+    }
+    const auto positions = padded_positions(mode, in.shape[axis], pads->first[axis], pads->second[axis]);
+    if (!positions) return false;
+    operands.push_back(table(lowering, *positions));
+    places[axis] = fmt::format("x{}[c{}]", operands.size() - 1, axis);
+  }
+  if (inside.empty()) return move(lowering, operation, operation.output, follow(lowering, in, operation.output), operands, "", places);
+  std::string fill = "0";
+  if (NodeInputs(lowering, node).has(2)) {
+    operands.push_back(lowering.native(node.inputs[2]));
+    fill = element_at(operands, operands.size() - 1, {"0"});
+  } else if (node.attributes.contains("value")) {
+    fill = number_text(attribute_float(node, "value", 0));
+  }
+  const Operand out = lowering.write(operation.output, follow(lowering, in, operation.output));
+  const std::string body = fmt::format("  if ({}) r = {}; else r = {};", inside, element_at(operands, 0, places), fill);
+  lowering.step(operation, element_kernel(lowering, node.op, {out, operands, kind_of(in.form.element), body}), operands, {out});
+  return true;
+}
+
+// Indices count from the end where they are negative; one outside of the data, which ONNX calls an error, reads the nearest.
+bool lower_gather(Lowering& lowering, const Operation& operation) {
+  const Node& node = operation.main;
+  const Operand data = lowering.native(node.inputs[0]), indices = lowering.native(node.inputs[1]);
+  const size_t rank = data.shape.size(), picked = indices.shape.size();
+  const auto axis = static_cast<size_t>(NodeInputs(lowering, node).axis(attribute_int(node, "axis", 0), rank));
+  const std::vector<Operand> in{data, indices};
+  std::vector<std::string> places(rank), where;
+  const bool whole = node.op == "Gather";  // slices; else an index for each element
+  const size_t out_rank = lowering.shape(operation.output).size();
+  for (size_t i = 0; i < out_rank; ++i) {
+    if (!whole) {
+      where.push_back(fmt::format("c{}", i));
+      places[i] = where.back();
+    } else if (i >= axis && i < axis + picked) {
+      where.push_back(fmt::format("c{}", i));
+    } else {
+      places[i < axis ? i : i + 1 - picked] = fmt::format("c{}", i);
+    }
+  }
+  places[axis] = "g";
+  const int64_t size = data.shape[axis];
+  const std::string before = fmt::format("  long long p = {};\n  if (p < 0) p += {};\n  const I g = I(p < 0 ? 0 : p >= {} ? {} : p);\n",
+                                         element_at(in, 1, where), size, size, size - 1);
+  const Form form = plain_form(data.form.element == Element::f32 ? lowering.stored(operation.output) : data.form.element,
+                               lowering.shape(operation.output));
+  return move(lowering, operation, operation.output, form, in, before, places);
+}
+
+bool lower_depth(Lowering& lowering, const Operation& operation) {
+  const Node& node = operation.main;
+  const Operand in = lowering.native(node.inputs[0]);
+  const int64_t block = attribute_int(node, "blocksize", 1);
+  std::vector<std::string> places;
+  if (node.op == "SpaceToDepth") {
+    const int64_t channels = in.shape[1];
+    places = {"c0", fmt::format("c1 % I({})", channels), fmt::format("c2 * I({}) + (c1 / I({})) / I({})", block, channels, block),
+              fmt::format("c3 * I({}) + (c1 / I({})) % I({})", block, channels, block)};
+  } else {
+    const int64_t channels = in.shape[1] / (block * block);
+    const bool dcr = attribute_string(node, "mode", "DCR") == "DCR";
+    const std::string inner = fmt::format("((c2 % I({0})) * I({0}) + c3 % I({0}))", block);
+    const std::string channel =
+        dcr ? fmt::format("{} * I({}) + c1", inner, channels) : fmt::format("c1 * I({}) + {}", block * block, inner);
+    places = {"c0", channel, fmt::format("c2 / I({})", block), fmt::format("c3 / I({})", block)};
+  }
+  return move(lowering, operation, operation.output, follow(lowering, in, operation.output), {in}, "", places);
+}
+
+}  // namespace deepgap::gpu

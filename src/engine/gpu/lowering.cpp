@@ -1,0 +1,211 @@
+#include "engine/gpu/lowering.h"
+
+#include "engine/gpu/generated.h"
+#include "engine/gpu/operators.h"
+#include "engine/passes/chains.h"
+#include "model/eval/evaluator.h"
+#include "model/graph_tools.h"
+
+#include <deepgap/error.h>
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstring>
+#include <map>
+
+namespace deepgap::gpu {
+
+Lowering::Lowering(const Graph& graph, const GpuNumbers& numbers, const Chip& chip)
+    : graph_(graph), numbers_(numbers), chip_(chip), variants_(graph.values.size()) {
+  for (size_t i = 0; i < graph.values.size(); ++i) {
+    const auto& dims = graph.values[i].dims;
+    const bool known = dims && std::all_of(dims->begin(), dims->end(), [](const Dim& dim) { return dim.known(); });
+    shapes_.push_back(known ? known_shape(graph, static_cast<ValueId>(i)) : Shape{});
+  }
+}
+
+const Tensor* Lowering::constant(ValueId id) const { return id == no_value ? nullptr : constant_of(graph_, id); }
+
+Element Lowering::stored(ValueId id) const { return type(id) == DataType::f32 ? numbers_.stored : element_of(type(id)); }
+
+BufferId Lowering::add_buffer(Buffer buffer) {
+  plan_.buffers.push_back(std::move(buffer));
+  return static_cast<BufferId>(plan_.buffers.size() - 1);
+}
+
+BufferId Lowering::scratch(size_t bytes) { return add_buffer({.bytes = bytes}); }
+
+BufferId Lowering::constant_bytes(std::vector<std::byte> bytes) {
+  const size_t size = bytes.size();
+  return add_buffer(
+      {.kind = Buffer::Kind::constant, .bytes = size, .data = std::make_shared<const std::vector<std::byte>>(std::move(bytes))});
+}
+
+Operand Lowering::operand(ValueId id, const Variant& variant) const {
+  return {variant.buffer, variant.form, shape(id), strides_of(shape(id), variant.form)};
+}
+
+Operand Lowering::constant_operand(ValueId id) {
+  const Tensor& tensor = *constant(id);
+  auto& variants = variants_[static_cast<size_t>(id)];
+  if (variants.empty())
+    variants.push_back(
+        {plain_form(element_of(tensor.type), tensor.shape), constant_bytes({tensor.data.get(), tensor.data.get() + tensor.bytes()})});
+  return operand(id, variants.front());
+}
+
+Operand Lowering::native(ValueId id) {
+  const auto& variants = variants_[static_cast<size_t>(id)];
+  if (variants.empty() && constant(id) != nullptr) return constant_operand(id);
+  if (variants.empty())
+    throw Error(ErrorKind::internal, fmt::format("value {} is read before it is made", graph_.values[static_cast<size_t>(id)].name));
+  return operand(id, variants.front());
+}
+
+Operand Lowering::read(ValueId id, const Form& form) {
+  const Operand made = native(id);
+  for (const Variant& variant : variants_[static_cast<size_t>(id)])
+    if (same_places(shape(id), variant.form, form)) return operand(id, {form, variant.buffer});
+  return convert(id, made, form);
+}
+
+Operand Lowering::convert(ValueId id, const Operand& from, const Form& to) {
+  const Operand out = write(id, to);
+  const std::string body = fmt::format("  r = {};", element_here({from}, 0, out.shape));
+  Launch launch = element_kernel(*this, "convert", {out, {from}, kind_of(from.form.element), body});
+  plan_.steps.push_back({.name = "reorder " + graph_.values[static_cast<size_t>(id)].name,
+                         .op = "Reorder",
+                         .launches = {std::move(launch)},
+                         .roles = {from.buffer, out.buffer},
+                         .reads = {from.buffer},
+                         .writes = {out.buffer}});
+  return out;
+}
+
+Operand Lowering::write(ValueId id, const Form& form) {
+  const BufferId buffer = scratch(bytes_of(shape(id), form));
+  variants_[static_cast<size_t>(id)].push_back({form, buffer});
+  return operand(id, {form, buffer});
+}
+
+void Lowering::alias(ValueId id, const Operand& of, const Form& form) { variants_[static_cast<size_t>(id)].push_back({form, of.buffer}); }
+
+ValueId Lowering::add_value(DataType type, const Shape& shape) {
+  const auto id = static_cast<ValueId>(graph_.values.size());
+  Dims dims;
+  for (int64_t size : shape) dims.push_back({size, {}});
+  graph_.values.push_back({fmt::format("between {}", id), type, dims});
+  shapes_.push_back(shape);
+  variants_.emplace_back();
+  return id;
+}
+
+void Lowering::step(const Operation& operation, Launch launch, const std::vector<Operand>& reads, const std::vector<Operand>& writes) {
+  Step step{.name = operation.name, .op = operation.main.op, .launches = {std::move(launch)}};
+  for (const auto* operands : {&reads, &writes})
+    for (const Operand& each : *operands) step.roles.push_back(each.buffer);
+  for (const Operand& each : reads) step.reads.push_back(each.buffer);
+  for (const Operand& each : writes) step.writes.push_back(each.buffer);
+  plan_.steps.push_back(std::move(step));
+}
+
+std::string Lowering::new_entry(const std::string& stem) {
+  std::string name = stem;
+  for (char& c : name)
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
+  return fmt::format("{}_{}", name, entries_++);
+}
+
+void Lowering::count(const Operation& operation, const std::string& precision) {
+  const auto macs_of = [](const Graph& graph, const Node& node) { return is_dense_main(node) ? count_node(graph, node).macs : 0; };
+  int64_t macs = operation.body == nullptr ? macs_of(graph_, *operation.node) : 0;
+  if (operation.body != nullptr)
+    for (const auto& node : operation.body->nodes) macs += macs_of(*operation.body, node);
+  if (macs > 0) plan_.macs[precision] += macs;
+}
+
+void Lowering::refuse(const Operation& operation, const std::string& why) const {
+  throw Error(ErrorKind::refused, fmt::format("native on cuda does not run operator {}{} (node {})", operation.main.op,
+                                              why.empty() ? "" : " " + why, operation.name));
+}
+
+void Lowering::add_inputs() {
+  for (size_t i = 0; i < graph_.inputs.size(); ++i) {
+    const ValueId id = graph_.inputs[i];
+    const Form form = plain_form(element_of(type(id)), shape(id));
+    const BufferId buffer = add_buffer({.kind = Buffer::Kind::input, .bytes = bytes_of(shape(id), form), .external = i});
+    variants_[static_cast<size_t>(id)].push_back({form, buffer});
+  }
+}
+
+// A fused node of integers for which there is no kernel: its DequantizeLinear nodes, the rest in floating point, its QuantizeLinear.
+void Lowering::lower_parts(const Node& node) {
+  const Graph& body = *std::get<std::shared_ptr<const Graph>>(node.attributes.at("body"));
+  std::map<ValueId, ValueId> outer;
+  for (size_t i = 0; i < body.inputs.size(); ++i) outer[body.inputs[i]] = node.inputs[i];
+  outer[body.outputs[0]] = node.outputs[0];
+  const auto outer_id = [&](ValueId id) {
+    if (id == no_value) return id;
+    const auto [it, is_new] = outer.emplace(id, no_value);
+    if (is_new) {
+      const Value& value = body.values[static_cast<size_t>(id)];
+      it->second = add_value(value.type, known_shape(body, id));
+    }
+    return it->second;
+  };
+  for (Node part : body.nodes) {
+    for (ValueId& id : part.inputs) id = outer_id(id);
+    for (ValueId& id : part.outputs) id = outer_id(id);
+    if (is_dequantize(part) && constant(part.inputs[0]) != nullptr) {
+      std::vector<Tensor> inputs;
+      for (ValueId id : part.inputs) inputs.push_back(id == no_value ? Tensor{} : *constant(id));
+      graph_.constants[part.outputs[0]] = evaluate_node(graph_, part, inputs).at(0);
+      continue;
+    }
+    lower_node(part);
+  }
+}
+
+void Lowering::lower_node(const Node& node) {
+  const Operation operation = operation_of(graph_, node);
+  if (lower_operation(*this, operation)) return;
+  if (operation.body == nullptr) refuse(operation, "as this node asks for it");
+  for (ValueId id : node.outputs)  // what an attempt left
+    if (id != no_value) variants_[static_cast<size_t>(id)].clear();
+  lower_parts(node);
+}
+
+// A result as the caller gets it: dense row-major, in its own type.
+void Lowering::bind_output(size_t position, ValueId id) {
+  const Form form = plain_form(element_of(type(id)), shape(id));
+  const size_t bytes = bytes_of(shape(id), form);
+  const Operand made = read(id, form);
+  auto& buffer = plan_.buffers[static_cast<size_t>(made.buffer)];
+  if (buffer.kind == Buffer::Kind::arena && buffer.bytes == bytes) {
+    buffer.kind = Buffer::Kind::output;
+    buffer.external = position;
+    return;
+  }
+  Operand out = made;
+  out.buffer = add_buffer({.kind = Buffer::Kind::output, .bytes = bytes, .external = position});
+  const std::string body = fmt::format("  r = {};", element_here({made}, 0, out.shape));
+  Launch launch = element_kernel(*this, "output", {out, {made}, kind_of(form.element), body});
+  plan_.steps.push_back({.name = "copy " + graph_.values[static_cast<size_t>(id)].name,
+                         .op = "Copy",
+                         .launches = {std::move(launch)},
+                         .roles = {made.buffer, out.buffer},
+                         .reads = {made.buffer},
+                         .writes = {out.buffer}});
+}
+
+GpuPlan Lowering::lower() {
+  add_inputs();
+  const std::vector<Node> nodes = graph_.nodes;  // values are added to the Graph meanwhile
+  for (const Node& node : nodes) lower_node(node);
+  for (size_t i = 0; i < graph_.outputs.size(); ++i) bind_output(i, graph_.outputs[i]);
+  return std::move(plan_);
+}
+
+}  // namespace deepgap::gpu

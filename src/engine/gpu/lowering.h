@@ -1,0 +1,93 @@
+// Lowering: turns the operations of a bound Graph, one after the other, into the steps of a GpuPlan. The lower_* functions (operators.h)
+// ask it for inputs in the forms their kernels want, and tell it what they write.
+//
+// A value may lie in several forms at once; conversions become steps, each made once. One thread, used during load only. Calls no driver.
+#pragma once
+
+#include "engine/gpu/form.h"
+#include "engine/gpu/plan.h"
+#include "engine/passes/fused.h"
+
+#include <deepgap/graph.h>
+
+#include <string>
+#include <vector>
+
+namespace deepgap::gpu {
+
+struct GpuNumbers {
+  Compute compute = Compute::f32;  // of convolutions and products of numbers
+  Element stored = Element::f32;   // what numbers between operators are kept in
+};
+
+// A value as a kernel meets it.
+struct Operand {
+  BufferId buffer = -1;
+  Form form;
+  Shape shape;
+  std::vector<int64_t> strides;  // by axis of shape
+};
+
+class Lowering {
+ public:
+  // `graph` has only known shapes and went through the passes.
+  Lowering(const Graph& graph, const GpuNumbers& numbers, const Chip& chip);
+
+  // The whole Graph. Throws Error{refused} naming operator and node for one without a kernel.
+  GpuPlan lower();
+
+  // --- for the lower_* functions ---
+  const Graph& graph() const { return graph_; }
+  const GpuNumbers& numbers() const { return numbers_; }
+  const Chip& chip() const { return chip_; }
+  const Shape& shape(ValueId id) const { return shapes_.at(static_cast<size_t>(id)); }
+  DataType type(ValueId id) const { return graph_.values[static_cast<size_t>(id)].type; }
+  const Tensor* constant(ValueId id) const;
+  // What the value is kept in by the operator that makes it.
+  Element stored(ValueId id) const;
+
+  // As it was made; a constant plainly, in its own type.
+  Operand native(ValueId id);
+  Operand read(ValueId id, const Form& form);
+  Operand write(ValueId id, const Form& form);
+  // Scratch memory of the current step.
+  BufferId scratch(size_t bytes);
+  BufferId constant_bytes(std::vector<std::byte> bytes);
+  // `id` is the bytes of `of`, under its own shape and in `form`.
+  void alias(ValueId id, const Operand& of, const Form& form);
+  // A value that is none of the Graph's, such as what lies between a product and what follows it.
+  ValueId add_value(DataType type, const Shape& shape);
+
+  void step(const Operation& operation, Launch launch, const std::vector<Operand>& reads, const std::vector<Operand>& writes);
+  void step(Step step) { plan_.steps.push_back(std::move(step)); }
+  // Counts the operation's multiply-accumulates as done in `precision`.
+  void count(const Operation& operation, const std::string& precision);
+  std::string new_entry(const std::string& stem);  // a kernel's name
+
+  [[noreturn]] void refuse(const Operation& operation, const std::string& why) const;
+
+ private:
+  struct Variant {
+    Form form;
+    BufferId buffer;
+  };
+
+  BufferId add_buffer(Buffer buffer);
+  Operand operand(ValueId id, const Variant& variant) const;
+  Operand constant_operand(ValueId id);
+  Operand convert(ValueId id, const Operand& from, const Form& to);
+  void add_inputs();
+  void lower_node(const Node& node);
+  void lower_parts(const Node& node);
+  void bind_output(size_t position, ValueId id);
+
+  Graph graph_;
+  GpuNumbers numbers_;
+  Chip chip_;
+  GpuPlan plan_;
+  std::vector<Shape> shapes_;                   // by value
+  std::vector<std::vector<Variant>> variants_;  // by value
+  int entries_ = 0;
+};
+
+}  // namespace deepgap::gpu

@@ -1,0 +1,75 @@
+// Networks lowered without a GPU: every step has a kernel, and every kernel's text compiles.
+#include "engine/gpu/lowering.h"
+#include "cuda/compiler.h"
+#include "engine/passes/passes.h"
+#include "model/graph_tools.h"
+#include "model/weights/seeded.h"
+#include "model/zoo/zoo.h"
+
+#include <deepgap/error.h>
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <set>
+
+namespace deepgap::gpu {
+namespace {
+
+Graph network(const std::string& name) {
+  ZooOptions options;
+  Graph graph = find_zoo_model(name, options)->build(options);
+  seed_weights(graph, 1, "");
+  optimize_unbound(graph);
+  graph = bind_symbols(graph, {{batch_symbol, 2}});
+  optimize_bound(graph);
+  return graph;
+}
+
+GpuPlan lowered(const std::string& name, const GpuNumbers& numbers) { return Lowering(network(name), numbers, Chip{}).lower(); }
+
+void expect_compiles(const std::string& name, const GpuNumbers& numbers) {
+  if (!cuda::has_compiler()) GTEST_SKIP() << "no NVRTC on this machine";
+  std::set<std::string> sources;
+  for (const Step& step : lowered(name, numbers).steps)
+    for (const Launch& launch : step.launches) {
+      if (!sources.insert(launch.source.substr(launch.source.find("extern"))).second) continue;
+      try {
+        cuda::compile(launch.source, Chip{}.target());
+      } catch (const Error& error) {
+        ADD_FAILURE() << name << ", " << step.op << " " << step.name << ": " << error.what() << "\n" << launch.source;
+        return;
+      }
+    }
+}
+
+TEST(GpuLowering, EveryConvolutionOfAResNetIsAChoice) {
+  const GpuPlan plan = lowered("resnet18:width=0.25,image=64", {Compute::f16, Element::f16});
+  int choices = 0;
+  for (const Step& step : plan.steps) choices += step.choice ? 1 : 0;
+  EXPECT_EQ(choices, 21);  // 20 convolutions and the classifier
+  EXPECT_EQ(plan.macs.size(), 1U);
+  EXPECT_EQ(plan.macs.begin()->first, "fp16");
+}
+
+TEST(GpuLowering, KernelsOfNetworksCompile) {
+  expect_compiles("resnet18:width=0.25,image=64", {Compute::f16, Element::f16});
+  expect_compiles("mobilenet_v3_small:width=0.5,image=64", {Compute::bf16, Element::bf16});
+  expect_compiles("shufflenet_v2:width=0.5,image=64", {Compute::f32, Element::f32});
+}
+
+// All of the zoo, when asked: kernels of some hundred texts take minutes.
+TEST(GpuLowering, TheZooIsLowered) {
+  if (std::getenv("DEEPGAP_LONG_TESTS") == nullptr) GTEST_SKIP() << "long: set DEEPGAP_LONG_TESTS=1";
+  for (const std::string& name : zoo_names()) {
+    try {
+      expect_compiles(name, {Compute::f16, Element::f16});
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::refused) << name << ": " << error.what();
+      std::printf("%s: %s\n", name.c_str(), error.what());
+    }
+  }
+}
+
+}  // namespace
+}  // namespace deepgap::gpu

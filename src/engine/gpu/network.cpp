@@ -1,0 +1,330 @@
+#include "engine/gpu/network.h"
+
+#include "base/hash.h"
+#include "engine/plan/memory_plan.h"
+#include "model/graph_tools.h"
+
+#include <deepgap/error.h>
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <limits>
+
+namespace deepgap::gpu {
+namespace {
+
+constexpr size_t arena_alignment = 256;
+
+Graph bound_graph(const Graph& unbound, int64_t batch, Integers integers) {
+  Graph graph = bind_symbols(unbound, {{batch_symbol, batch}});
+  optimize_bound(graph, integers);
+  return graph;
+}
+
+std::vector<Shape> shapes_of(const Graph& graph, const std::vector<ValueId>& ids) {
+  std::vector<Shape> shapes;
+  for (ValueId id : ids) shapes.push_back(known_shape(graph, id));
+  return shapes;
+}
+
+void refuse_open_shapes(const Graph& graph) {
+  for (const Node& node : graph.nodes)
+    for (ValueId id : node.outputs) {
+      if (id == no_value) continue;
+      const auto& dims = graph.values[static_cast<size_t>(id)].dims;
+      if (dims && std::all_of(dims->begin(), dims->end(), [](const Dim& dim) { return dim.known(); })) continue;
+      throw Error(ErrorKind::refused,
+                  fmt::format("native on cuda does not run operator {} (node {}): a shape depends on the data", node.op, node.name));
+    }
+}
+
+std::vector<std::byte> bytes_of(const std::vector<float>& numbers) {
+  const auto* from = reinterpret_cast<const std::byte*>(numbers.data());
+  return {from, from + numbers.size() * sizeof(float)};
+}
+
+// File names hold letters, digits and dashes.
+std::string file_name(std::string text) {
+  for (char& c : text)
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '-';
+  return text;
+}
+
+std::string tuned_path(const NetworkOptions& options, const std::string& device) {
+  return options.cache_folder.empty() ? "" : options.cache_folder + "/tuned-" + file_name(device) + ".txt";
+}
+
+}  // namespace
+
+Network::Network(const Graph& graph, const Chip& chip, const std::string& device, const NetworkOptions& options)
+    : options_(options), chip_(chip), kernels_(chip, options.cache_folder) {
+  Graph unbound = graph;
+  optimize_unbound(unbound, options.integers);
+  for (int64_t batch : options.batch_sizes) {
+    if (programs_.contains(batch)) continue;
+    const Graph bound = bound_graph(unbound, batch, options.integers);
+    refuse_open_shapes(bound);
+    Program program{.batch = batch, .plan = Lowering(bound, options.numbers, chip).lower()};
+    program.inputs = shapes_of(bound, bound.inputs);
+    program.outputs = shapes_of(bound, bound.outputs);
+    program.preparations.resize(program.inputs.size());
+    if (options.inputs_ready) split_off_preparations(program);
+    programs_.emplace(batch, std::move(program));
+  }
+  TunedFile known(tuned_path(options, device));
+  Tuner tuner(kernels_, chip, options.tuning, known, options.threads);
+  choose_kernels(tuner);
+  for (auto& [batch, program] : programs_) {
+    plan_memory_of(program);
+    place_constants(program);
+  }
+}
+
+namespace {
+
+// What brings numbers into another type or order and reads nothing else that is computed.
+bool is_preparation(const GpuPlan& plan, const Step& step, BufferId input) {
+  const bool simple = step.op == "Reorder" || step.op == "QuantizeLinear" || step.op == "Cast";
+  return simple && step.writes.size() == 1 && std::all_of(step.reads.begin(), step.reads.end(), [&](BufferId id) {
+           return id == input || plan.buffers[static_cast<size_t>(id)].kind == Buffer::Kind::constant;
+         });
+}
+
+// The index of the only step that reads `input`, where it is a preparation.
+std::optional<size_t> preparation_of(const GpuPlan& plan, BufferId input) {
+  std::optional<size_t> found;
+  for (size_t i = 0; i < plan.steps.size(); ++i) {
+    const Step& step = plan.steps[i];
+    if (std::find(step.reads.begin(), step.reads.end(), input) == step.reads.end()) continue;
+    if (found || !is_preparation(plan, step, input)) return std::nullopt;
+    found = i;
+  }
+  return found;
+}
+
+}  // namespace
+
+void Network::split_off_preparations(Program& program) const {
+  GpuPlan& plan = program.plan;
+  for (size_t b = 0; b < plan.buffers.size(); ++b) {
+    if (plan.buffers[b].kind != Buffer::Kind::input) continue;
+    const size_t external = plan.buffers[b].external;
+    auto input = static_cast<BufferId>(b);
+    for (auto index = preparation_of(plan, input); index; index = preparation_of(plan, input)) {
+      Step step = std::move(plan.steps[*index]);
+      plan.steps.erase(plan.steps.begin() + static_cast<std::ptrdiff_t>(*index));
+      const BufferId made = step.writes[0];
+      if (plan.buffers[static_cast<size_t>(made)].kind != Buffer::Kind::arena) {  // the network does nothing else
+        plan.steps.insert(plan.steps.begin() + static_cast<std::ptrdiff_t>(*index), std::move(step));
+        break;
+      }
+      // What is read before the last preparation is no input of the program any more.
+      plan.buffers[static_cast<size_t>(input)].kind = Buffer::Kind::arena;
+      plan.buffers[static_cast<size_t>(made)].kind = Buffer::Kind::input;
+      plan.buffers[static_cast<size_t>(made)].external = external;
+      program.preparations[external].push_back(std::move(step));
+      input = made;
+    }
+  }
+}
+
+size_t Program::input_bytes(size_t input) const {
+  for (const Buffer& buffer : plan.buffers)
+    if (buffer.kind == Buffer::Kind::input && buffer.external == input) return buffer.bytes;
+  return 0;
+}
+
+void Network::choose_kernels(Tuner& tuner) {
+  std::vector<Convolution> problems;
+  std::vector<std::pair<Program*, size_t>> where;
+  std::vector<const Launch*> launches;
+  for (auto& [batch, program] : programs_)
+    for (size_t i = 0; i < program.plan.steps.size(); ++i) {
+      Step& step = program.plan.steps[i];
+      for (const Launch& launch : step.launches) launches.push_back(&launch);
+      if (!step.choice) continue;
+      problems.push_back(step.choice->problem);
+      where.emplace_back(&program, i);
+    }
+  kernels_.prepare(launches, options_.threads);
+  const auto chosen = tuner.choose(problems);
+  for (size_t i = 0; i < chosen.size(); ++i) settle(*where[i].first, where[i].first->plan.steps[where[i].second], chosen[i]);
+  launches.clear();
+  for (auto& [batch, program] : programs_)
+    for (const Step& step : program.plan.steps)
+      for (const Launch& launch : step.launches) launches.push_back(&launch);
+  kernels_.prepare(launches, options_.threads);
+}
+
+void Network::settle(Program& program, Step& step, const ConvolutionVariant& variant) {
+  const auto keep = [&](std::vector<std::byte> bytes) {
+    auto& known = packed_[content_hash(bytes)];
+    if (!known) known = std::make_shared<const std::vector<std::byte>>(std::move(bytes));
+    program.plan.buffers.push_back({.kind = Buffer::Kind::constant, .bytes = known->size(), .data = known});
+    return static_cast<BufferId>(program.plan.buffers.size() - 1);
+  };
+  step.roles[role_weights] = keep(variant.pack(step.choice->problem, variant, step.choice->weights));
+  step.roles[role_scale_bias] = keep(bytes_of(step.choice->scale_bias));
+  if (variant.workspace_bytes > 0) {
+    program.plan.buffers.push_back({.bytes = variant.workspace_bytes});
+    step.roles[role_workspace] = static_cast<BufferId>(program.plan.buffers.size() - 1);
+    step.writes.push_back(step.roles[role_workspace]);
+  }
+  step.launches = variant.launches;
+}
+
+// A kernel may begin before the one before it has ended, but none before the one before that has: what a step read last may be written
+// over by the step after the next.
+void Network::plan_memory_of(Program& program) const {
+  const auto& plan = program.plan;
+  constexpr size_t never = std::numeric_limits<size_t>::max();
+  std::vector<Lifetime> all(plan.buffers.size(), {0, never, 0});
+  for (size_t i = 0; i < plan.steps.size(); ++i)
+    for (const auto* ids : {&plan.steps[i].reads, &plan.steps[i].writes})
+      for (BufferId id : *ids) {
+        auto& lifetime = all[static_cast<size_t>(id)];
+        lifetime.first = std::min(lifetime.first, i);
+        lifetime.last = std::max(lifetime.last, i);
+      }
+  std::vector<Lifetime> used;
+  std::vector<size_t> which;
+  for (size_t b = 0; b < all.size(); ++b) {
+    if (plan.buffers[b].kind != Buffer::Kind::arena || all[b].first == never) continue;
+    all[b].bytes = plan.buffers[b].bytes;
+    used.push_back(all[b]);
+    which.push_back(b);
+  }
+  const MemoryPlan memory = plan_memory(used, arena_alignment);
+  program.offsets.assign(plan.buffers.size(), 0);
+  for (size_t i = 0; i < which.size(); ++i) program.offsets[which[i]] = memory.offsets[i];
+  program.arena_bytes = memory.bytes;
+}
+
+void Network::place_constants(const Program& program) {
+  for (const Buffer& buffer : program.plan.buffers) {
+    if (buffer.kind != Buffer::Kind::constant || constants_.contains(buffer.data.get())) continue;
+    cuda::DeviceMemory memory(buffer.bytes);
+    if (buffer.bytes > 0)
+      cuda::check(cuda::driver().cuMemcpyHtoD_v2(memory.address(), buffer.data->data(), buffer.bytes), "placing weights");
+    weight_bytes_ += memory.bytes();
+    constants_.emplace(buffer.data.get(), std::move(memory));
+  }
+}
+
+const Program* Network::program_for(int64_t samples) const {
+  const auto it = programs_.lower_bound(samples);
+  return it == programs_.end() ? nullptr : &it->second;
+}
+
+cuda::Address Network::constant(const std::vector<std::byte>* data) const { return constants_.at(data).address(); }
+
+size_t Network::arena_bytes() const {
+  size_t most = 0;
+  for (const auto& [batch, program] : programs_) most = std::max(most, program.arena_bytes);
+  return most;
+}
+
+PrecisionShares Network::precision_shares() const {
+  PrecisionShares shares;
+  if (programs_.empty()) return shares;
+  double all = 0;
+  const auto& macs = programs_.rbegin()->second.plan.macs;
+  for (const auto& [precision, count] : macs) all += static_cast<double>(count);
+  for (const auto& [precision, count] : macs) shares[precision] = static_cast<double>(count) / all;
+  return shares;
+}
+
+Instance::Instance(Network& network) : network_(network), arena_(network.arena_bytes()) {
+  std::vector<size_t> in, out;
+  for (const auto& [batch, program] : network.programs())
+    for (const Buffer& buffer : program.plan.buffers) {
+      auto* sizes = buffer.kind == Buffer::Kind::input ? &in : buffer.kind == Buffer::Kind::output ? &out : nullptr;
+      if (sizes == nullptr) continue;
+      if (sizes->size() <= buffer.external) sizes->resize(buffer.external + 1, 0);
+      (*sizes)[buffer.external] = std::max((*sizes)[buffer.external], buffer.bytes);
+    }
+  for (size_t bytes : in) inputs_.emplace_back(bytes);
+  for (size_t bytes : out) outputs_.emplace_back(bytes);
+  for (const auto& [batch, program] : network.programs()) bind(program);
+}
+
+cuda::Address Instance::address_of(const Program& program, BufferId id) const {
+  if (id < 0) return 0;
+  const Buffer& buffer = program.plan.buffers.at(static_cast<size_t>(id));
+  switch (buffer.kind) {
+    case Buffer::Kind::constant:
+      return network_.constant(buffer.data.get());
+    case Buffer::Kind::input:
+      return input(buffer.external);
+    case Buffer::Kind::output:
+      return output(buffer.external);
+    default:
+      return arena_.address() + program.offsets.at(static_cast<size_t>(id));
+  }
+}
+
+void Instance::bind(const Program& program) {
+  Bound& bound = bound_[program.batch];
+  for (const Step& step : program.plan.steps) {
+    std::vector<BoundLaunch> launches;
+    for (const Launch& launch : step.launches)
+      launches.emplace_back(launch, network_.kernels().function(launch),
+                            [&](int role) { return address_of(program, step.roles.at(static_cast<size_t>(role))); });
+    bound.steps.push_back(std::move(launches));
+  }
+}
+
+// Rarely done: scratch memory is taken for it and given back.
+void Instance::prepare(const Program& program, size_t input, cuda::Address from, const cuda::Stream& stream) {
+  std::vector<cuda::DeviceMemory> between;
+  cuda::Address read = from;
+  const auto& steps = program.preparations.at(input);
+  for (size_t i = 0; i < steps.size(); ++i) {
+    const Step& step = steps[i];
+    cuda::Address written = this->input(input);
+    if (i + 1 < steps.size()) {
+      between.emplace_back(program.plan.buffers[static_cast<size_t>(step.writes[0])].bytes);
+      written = between.back().address();
+    }
+    const auto address = [&](int role) {
+      const BufferId id = step.roles.at(static_cast<size_t>(role));
+      if (id == step.writes[0]) return written;
+      const bool constant = id >= 0 && program.plan.buffers[static_cast<size_t>(id)].kind == Buffer::Kind::constant;
+      return constant ? address_of(program, id) : read;
+    };
+    for (const Launch& launch : step.launches) BoundLaunch(launch, network_.kernels().function(launch), address).run(stream.get());
+    read = written;
+  }
+  stream.synchronize();
+}
+
+void Instance::run(const Program& program, const cuda::Stream& stream) const {
+  for (const auto& step : bound_.at(program.batch).steps)
+    for (const BoundLaunch& launch : step) launch.run(stream.get());
+}
+
+std::vector<LayerTiming> Instance::timed(const Program& program, const cuda::Stream& stream) const {
+  std::vector<LayerTiming> timings;
+  std::vector<cuda::Event> events(1);
+  events[0].record(stream);
+  const auto& steps = bound_.at(program.batch).steps;
+  for (size_t i = 0; i < steps.size(); ++i) {
+    for (const BoundLaunch& launch : steps[i]) launch.run(stream.get());
+    events.emplace_back();
+    events.back().record(stream);
+    timings.push_back({program.plan.steps[i].name, program.plan.steps[i].op, 0});
+  }
+  stream.synchronize();
+  for (size_t i = 0; i < timings.size(); ++i) timings[i].ns = events[i + 1].since_ns(events[i]);
+  return timings;
+}
+
+size_t Instance::bytes() const {
+  size_t bytes = arena_.bytes();
+  for (const auto* memories : {&inputs_, &outputs_})
+    for (const auto& memory : *memories) bytes += memory.bytes();
+  return bytes;
+}
+
+}  // namespace deepgap::gpu

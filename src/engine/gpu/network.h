@@ -1,0 +1,106 @@
+// A network compiled for a GPU: programs for batch sizes, which share weights, kernels and, in each instance, memory. Used by the native
+// Session.
+//
+// Threads: one makes the network; each Instance is used by one thread at a time, several instances at once, the context current.
+#pragma once
+
+#include "cuda/objects.h"
+#include "engine/gpu/bound_launch.h"
+#include "engine/gpu/kernels.h"
+#include "engine/gpu/lowering.h"
+#include "engine/gpu/tuner.h"
+#include "engine/passes/passes.h"
+
+#include <deepgap/session.h>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace deepgap::gpu {
+
+struct NetworkOptions {
+  GpuNumbers numbers;
+  Integers integers = Integers::as_operators;
+  std::vector<int64_t> batch_sizes{1};
+  Tuning tuning = Tuning::quick;
+  std::string cache_folder;   // empty: nothing is kept
+  int threads = 1;            // that compile
+  bool inputs_ready = false;  // the caller brings inputs as the first operators read them: Program::preparations
+};
+
+// One batch size: steps with their kernels chosen.
+struct Program {
+  int64_t batch = 0;
+  GpuPlan plan;
+  std::vector<size_t> offsets;  // by buffer, of those in the arena
+  size_t arena_bytes = 0;
+  std::vector<Shape> inputs, outputs;
+  // With inputs_ready, by input: the steps that were at the beginning of the plan and made of the input alone what it holds now. They read
+  // the buffer before, each what the one before it wrote. Empty: the input is as the Graph has it.
+  std::vector<std::vector<Step>> preparations;
+
+  size_t input_bytes(size_t input) const;  // as queries bring it
+};
+
+class Network {
+ public:
+  // Throws Error{refused} for an operator without a kernel, Error{out_of_memory}.
+  Network(const Graph& graph, const Chip& chip, const std::string& device, const NetworkOptions& options);
+
+  // The smallest program that takes `samples`; nullptr when there is none.
+  const Program* program_for(int64_t samples) const;
+  const std::map<int64_t, Program>& programs() const { return programs_; }
+  cuda::Address constant(const std::vector<std::byte>* data) const;
+  Kernels& kernels() { return kernels_; }
+  size_t arena_bytes() const;  // of the largest program
+  size_t weight_bytes() const { return weight_bytes_; }
+  PrecisionShares precision_shares() const;
+
+ private:
+  void split_off_preparations(Program& program) const;
+  void choose_kernels(Tuner& tuner);
+  void settle(Program& program, Step& step, const ConvolutionVariant& variant);
+  void plan_memory_of(Program& program) const;
+  void place_constants(const Program& program);
+
+  NetworkOptions options_;
+  Chip chip_;
+  Kernels kernels_;
+  std::map<int64_t, Program> programs_;
+  std::map<std::string, std::shared_ptr<const std::vector<std::byte>>> packed_;  // by hash of their bytes
+  std::map<const std::vector<std::byte>*, cuda::DeviceMemory> constants_;
+  size_t weight_bytes_ = 0;
+};
+
+// Memory for one run at a time, with every program bound to it.
+class Instance {
+ public:
+  explicit Instance(Network& network);
+
+  cuda::Address input(size_t index) const { return inputs_.at(index).address(); }
+  cuda::Address output(size_t index) const { return outputs_.at(index).address(); }
+  size_t output_bytes(size_t index) const { return outputs_.at(index).bytes(); }
+  // Makes what the program reads as its input of the Graph's own bytes at `from`, which is room for the program's batch.
+  void prepare(const Program& program, size_t input, cuda::Address from, const cuda::Stream& stream);
+  // Queues the whole program.
+  void run(const Program& program, const cuda::Stream& stream) const;
+  // Runs step after step, and waits: nanoseconds by step of the program.
+  std::vector<LayerTiming> timed(const Program& program, const cuda::Stream& stream) const;
+  size_t bytes() const;
+
+ private:
+  struct Bound {
+    std::vector<std::vector<BoundLaunch>> steps;
+  };
+  cuda::Address address_of(const Program& program, BufferId buffer) const;
+  void bind(const Program& program);
+
+  Network& network_;
+  cuda::DeviceMemory arena_;
+  std::vector<cuda::DeviceMemory> inputs_, outputs_;
+  std::map<int64_t, Bound> bound_;  // by batch
+};
+
+}  // namespace deepgap::gpu

@@ -1,0 +1,31 @@
+// What a node says by attributes of older opsets or by constant inputs of newer ones.
+#pragma once
+
+#include "engine/gpu/lowering.h"
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace deepgap::gpu {
+
+// As `Call` of the evaluator is read (model/reduced_axes.h).
+class NodeInputs {
+ public:
+  NodeInputs(const Lowering& lowering, const Node& node) : lowering_(lowering), node_(node) {}
+  bool has(size_t index) const { return index < node_.inputs.size() && node_.inputs[index] != no_value; }
+  // Whole numbers of a constant input; nullopt where it is left out or no constant.
+  std::optional<std::vector<int64_t>> integers(size_t index) const;
+  std::optional<float> number(size_t index) const;  // a constant of one element
+  bool is_open(size_t index) const;                 // there, and no constant
+  int64_t int_of(std::string_view name, int64_t fallback) const;
+  std::vector<int64_t> ints_or_input(std::string_view attribute, size_t index, const std::vector<int64_t>& fallback) const;
+  int64_t axis(int64_t axis, size_t rank) const { return axis < 0 ? axis + static_cast<int64_t>(rank) : axis; }
+
+ private:
+  const Lowering& lowering_;
+  const Node& node_;
+};
+
+}  // namespace deepgap::gpu

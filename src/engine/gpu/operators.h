@@ -1,0 +1,55 @@
+// From one operation to steps: a function per operator in lower_*.cpp, found by the ONNX name. Each returns false where the node asks for
+// what it does not do (then nothing was added).
+#pragma once
+
+#include "engine/gpu/lowering.h"
+
+#include <string_view>
+
+namespace deepgap::gpu {
+
+using LowerFunction = bool (*)(Lowering&, const Operation&);
+
+bool lower_convolution(Lowering& lowering, const Operation& operation);     // Conv, ranks 3 and 4
+bool lower_direct_windows(Lowering& lowering, const Operation& operation);  // Conv of other ranks, ConvTranspose
+bool lower_product(Lowering& lowering, const Operation& operation);         // Gemm, MatMul
+bool lower_pool(Lowering& lowering, const Operation& operation);            // MaxPool, AveragePool, LpPool and the global ones
+bool lower_pointwise(Lowering& lowering, const Operation& operation);       // one result from elements in the same place
+bool lower_quantize(Lowering& lowering, const Operation& operation);        // QuantizeLinear, DequantizeLinear
+bool lower_view(Lowering& lowering, const Operation& operation);            // Reshape, Flatten, Squeeze, Unsqueeze, Identity, Dropout
+bool lower_transpose(Lowering& lowering, const Operation& operation);
+bool lower_concat(Lowering& lowering, const Operation& operation);
+bool lower_split(Lowering& lowering, const Operation& operation);
+bool lower_slice(Lowering& lowering, const Operation& operation);
+bool lower_expand(Lowering& lowering, const Operation& operation);  // Expand, Tile
+bool lower_pad(Lowering& lowering, const Operation& operation);
+bool lower_gather(Lowering& lowering, const Operation& operation);     // Gather, GatherElements
+bool lower_depth(Lowering& lowering, const Operation& operation);      // DepthToSpace, SpaceToDepth
+bool lower_resize(Lowering& lowering, const Operation& operation);     // Resize, Upsample
+bool lower_reduce(Lowering& lowering, const Operation& operation);     // Reduce*, ArgMax, ArgMin
+bool lower_softmax(Lowering& lowering, const Operation& operation);    // Softmax, LogSoftmax
+bool lower_normalize(Lowering& lowering, const Operation& operation);  // LayerNormalization, InstanceNormalization
+
+// By name; false for an operator that is not in the list, too.
+bool lower_operation(Lowering& lowering, const Operation& operation);
+bool runs_on_gpu(std::string_view op, std::string_view domain);
+std::vector<std::string> gpu_operators();  // sorted
+
+// What follows an operator's result `value`, whose numbers lie in memory: the operation's posts from `first` on and its quantization, in
+// one kernel. The result is the operation's output.
+void lower_posts(Lowering& lowering, const Operation& operation, ValueId value, size_t first);
+
+// The posts as an epilogue: those from the first one that cannot be in it are left to lower_posts. `form`: of the result.
+struct EpilogueParts {
+  Epilogue epilogue;
+  std::optional<ValueId> residual;
+  std::optional<Quantization> residual_quantization;
+  std::vector<float> factors, offsets;  // per channel, before the steps: v * factor + offset; empty where there are none
+  size_t used = 0;                      // posts that are in it
+};
+EpilogueParts epilogue_of(Lowering& lowering, const Operation& operation, int64_t channels, size_t channel_axis);
+
+// An expression in C for an activation of the float `v`.
+std::string activation_text(const Activation& activation, const std::string& v);
+std::string number_text(float number);  // "0x1.8p+1f": exact
+}  // namespace deepgap::gpu

@@ -1,0 +1,172 @@
+#include "engine/gpu/pointwise.h"
+
+#include "engine/gpu/operators.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace deepgap::gpu {
+namespace {
+
+// Lanes of the innermost axis that a thread does at once; 1 where an operand does not lie so.
+int64_t lanes_of(const PointwiseKernel& kernel) {
+  const Operand& out = kernel.out;
+  if (out.shape.empty()) return 1;
+  const size_t axis = innermost(out.shape, out.form);
+  size_t widest = byte_size(out.form.element);
+  for (const Operand& in : kernel.in) widest = std::max(widest, byte_size(in.form.element));
+  const int64_t lanes = vector_bytes / static_cast<int64_t>(widest);
+  if (out.form.pitch % lanes != 0) return 1;
+  for (const Operand& in : kernel.in) {
+    const size_t lead = out.shape.size() - in.shape.size();
+    if (axis < lead || in.shape[axis - lead] == 1) continue;  // one element for all lanes
+    if (in.strides[axis - lead] != 1 || in.form.pitch < out.form.pitch) return 1;
+    for (size_t i = 0; i < in.shape.size(); ++i)
+      if (i != axis - lead && in.shape[i] > 1 && in.strides[i] % lanes != 0) return 1;
+  }
+  return lanes;
+}
+
+std::string offset_text(const Operand& in, const Shape& out) {
+  const size_t lead = out.size() - in.shape.size();
+  std::string text;
+  for (size_t axis = 0; axis < in.shape.size(); ++axis)
+    if (in.shape[axis] > 1) text += fmt::format("{}c{} * I({})", text.empty() ? "" : " + ", axis + lead, in.strides[axis]);
+  return text.empty() ? "0" : text;
+}
+
+bool one_for_all_lanes(const Operand& in, const Operand& out) {
+  const size_t lead = out.shape.size() - in.shape.size(), axis = innermost(out.shape, out.form);
+  return out.shape.empty() || axis < lead || in.shape[axis - lead] == 1;
+}
+
+bool lies_as(const Operand& in, const Operand& out) {
+  return in.shape == out.shape && in.strides == out.strides && in.form.pitch == out.form.pitch;
+}
+
+bool is_one_number(const Operand& in) { return element_count(in.shape) == 1; }
+
+// Coordinates of the group of `lanes` elements number i.
+std::string unravel(const Operand& out, int64_t lanes) {
+  const auto order = order_of(out.shape, out.form);
+  std::string text = "  I rest = i;\n";
+  for (size_t k = order.size(); k-- > 0;) {
+    const bool inner = k + 1 == order.size();
+    const int64_t size = inner ? out.form.pitch / lanes : out.shape[order[k]];
+    const std::string scale = inner && lanes > 1 ? fmt::format(" * {}", lanes) : "";
+    text += k == 0 ? fmt::format("  const I c{} = rest{};\n", order[k], scale)
+                   : fmt::format("  const I c{} = rest % I({}){}; rest /= I({});\n", order[k], size, scale, size);
+  }
+  return text;
+}
+
+std::string vector_type(size_t bytes) {
+  return bytes == 16 ? "uint4" : bytes == 8 ? "uint2" : bytes == 4 ? "unsigned int" : bytes == 2 ? "unsigned short" : "unsigned char";
+}
+
+std::string load_lanes(const PointwiseKernel& kernel, size_t index, int64_t lanes, bool flat) {
+  const Operand& in = kernel.in[index];
+  const std::string type = c_type(in.form.element);
+  const std::string offset = is_one_number(in) ? "0" : flat ? fmt::format("i * I({})", lanes) : offset_text(in, kernel.out.shape);
+  if (one_for_all_lanes(in, kernel.out)) return fmt::format("  const {} u{} = x{}[{}];\n", type, index, index, offset);
+  const std::string wide = vector_type(byte_size(in.form.element) * static_cast<size_t>(lanes));
+  return fmt::format("  alignas(16) {0} u{1}[{2}];\n  *({3}*)u{1} = *(const {3}*)(x{1} + {4});\n", type, index, lanes, wide, offset);
+}
+
+}  // namespace
+
+Launch pointwise_kernel(Lowering& lowering, const std::string& stem, const PointwiseKernel& kernel) {
+  const Operand& out = kernel.out;
+  const int64_t lanes = lanes_of(kernel), all = elements_of(out.shape, out.form), count = all / lanes;
+  const bool flat =
+      std::all_of(kernel.in.begin(), kernel.in.end(), [&](const Operand& in) { return lies_as(in, out) || is_one_number(in); });
+  bool small = all < (int64_t{1} << 31);
+  for (const Operand& in : kernel.in) small = small && elements_of(in.shape, in.form) < (int64_t{1} << 31);
+  const bool padded = is_padded(out.shape, out.form);
+
+  const std::string entry = lowering.new_entry(stem);
+  std::string text = fmt::format("typedef {} I;\n{}extern \"C\" __global__ void __launch_bounds__(256) {}(", small ? "int" : "long long",
+                                 generated_prelude(), entry);
+  for (size_t k = 0; k < kernel.in.size(); ++k) text += fmt::format("const {}* __restrict__ x{}, ", c_type(kernel.in[k].form.element), k);
+  text += fmt::format("{}* __restrict__ out) {{\n  let_next_begin();\n", c_type(out.form.element));
+  text += fmt::format("  const I i = I(blockIdx.x) * 256 + threadIdx.x;\n  wait_for_previous();\n  if (i >= I({})) return;\n", count);
+  if (!flat || padded) text += unravel(out, lanes);
+  for (size_t k = 0; k < kernel.in.size(); ++k) text += load_lanes(kernel, k, lanes, flat);
+  text +=
+      fmt::format("  alignas(16) {} o[{}];\n#pragma unroll\n  for (int j = 0; j < {}; ++j) {{\n", c_type(out.form.element), lanes, lanes);
+  for (size_t k = 0; k < kernel.in.size(); ++k) {
+    const Element element = kernel.in[k].form.element;
+    const std::string stored = one_for_all_lanes(kernel.in[k], out) ? fmt::format("u{}", k) : fmt::format("u{}[j]", k);
+    text += fmt::format("    {} a{} = {};\n", c_type(kernel.kinds[k]), k,
+                        convert_text(kind_of(element), kernel.kinds[k], load_text(element, stored)));
+  }
+  text +=
+      fmt::format("    {} r;\n    {}\n    o[j] = {};\n", c_type(kernel.kind), kernel.body, store_text(out.form.element, kernel.kind, "r"));
+  if (padded) {
+    const size_t axis = innermost(out.shape, out.form);
+    text += fmt::format("    if (c{} + j >= {}) o[j] = 0;\n", axis, out.shape[axis]);
+  }
+  text += fmt::format("  }}\n  *({0}*)(out + i * I({1})) = *({0}*)o;\n}}\n",
+                      vector_type(byte_size(out.form.element) * static_cast<size_t>(lanes)), lanes);
+  return launch_over(entry, std::move(text), count, kernel.in.size() + 1);
+}
+
+Form pointwise_form(const Lowering&, const std::vector<Operand>& in, const Shape& shape, Element element) {
+  for (const Operand& operand : in)
+    if (operand.shape == shape && (operand.form.channels_last || is_padded(shape, operand.form)))
+      return retyped(operand.form, element, shape);
+  return plain_form(element, shape);
+}
+
+std::string number_text(float number) {
+  if (std::isnan(number)) return "__int_as_float(0x7fc00000)";
+  if (std::isinf(number)) return number > 0 ? "__int_as_float(0x7f800000)" : "__int_as_float(0xff800000)";
+  return fmt::format("({:a}f)", number);
+}
+
+std::string dequantize_text(const Quantization& quantization, const std::string& value) {
+  if (quantization.zero_point() == 0) return fmt::format("({} * {})", value, number_text(quantization.scale()));
+  return fmt::format("(({} - {}.0f) * {})", value, quantization.zero_point(), number_text(quantization.scale()));
+}
+
+std::string quantize_text(const Quantization& quantization, const std::string& value) {
+  const bool is_signed = quantization.type == DataType::i8;
+  const int low = is_signed ? -128 : 0, high = is_signed ? 127 : 255;
+  return fmt::format("fminf(fmaxf(rintf({} / {}) + {}.0f, {}.0f), {}.0f)", value, number_text(quantization.scale()),
+                     quantization.zero_point(), low, high);
+}
+
+// NaN passes fmaxf and fminf as the other operand, where ONNX keeps it; so bounds are comparisons.
+std::string activation_text(const Activation& a, const std::string& v) {
+  using enum ActivationKind;
+  const std::string alpha = number_text(a.alpha), beta = number_text(a.beta);
+  switch (a.kind) {
+    case relu:
+      return fmt::format("({0} < 0.0f ? 0.0f : {0})", v);
+    case leaky_relu:
+      return fmt::format("({0} < 0.0f ? {1} * {0} : {0})", v, alpha);
+    case clip:
+      return fmt::format("({0} < {1} ? ({1} > {2} ? {2} : {1}) : {0} > {2} ? {2} : {0})", v, alpha, beta);
+    case sigmoid:
+      return fmt::format("(1.0f / (1.0f + expf(-{})))", v);
+    case tanh:
+      return fmt::format("tanhf({})", v);
+    case elu:
+      return fmt::format("({0} < 0.0f ? {1} * expm1f({0}) : {0})", v, alpha);
+    case hard_sigmoid:
+      return fmt::format("fminf(fmaxf({1} * {0} + {2}, 0.0f), 1.0f)", v, alpha, beta);
+    case hard_swish:
+      return fmt::format("({0} * fminf(fmaxf({1} * {0} + {2}, 0.0f), 1.0f))", v, alpha, beta);
+    case gelu_erf:
+      return fmt::format("(0.5f * {0} * (1.0f + erff({0} * 0.70710678118654752f)))", v);
+    case gelu_tanh:
+      return fmt::format("(0.5f * {0} * (1.0f + tanhf(0.7978845608028654f * ({0} + 0.044715f * {0} * {0} * {0}))))", v);
+    case softplus:
+      return fmt::format("({0} > 20.0f ? {0} : log1pf(expf({0})))", v);
+  }
+  return v;
+}
+
+}  // namespace deepgap::gpu

@@ -1,0 +1,87 @@
+#include "engine/gpu/rows.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace deepgap::gpu {
+namespace {
+
+constexpr const char* block_functions = R"(
+__device__ __forceinline__ float combined(float a, float b, bool largest) { return largest ? fmaxf(a, b) : a + b; }
+__device__ __forceinline__ float over_block(float x, bool largest) {
+  __shared__ float parts[32];
+  for (int step = 16; step > 0; step >>= 1) x = combined(x, __shfl_xor_sync(0xffffffffu, x, step), largest);
+  if (T > 32) {
+    __syncthreads();
+    if ((threadIdx.x & 31) == 0) parts[threadIdx.x >> 5] = x;
+    __syncthreads();
+    x = parts[0];
+    for (int w = 1; w < T / 32; ++w) x = combined(x, parts[w], largest);
+  }
+  return x;
+}
+__device__ __forceinline__ float block_sum(float x) { return over_block(x, false); }
+__device__ __forceinline__ float block_max(float x) { return over_block(x, true); }
+)";
+
+// Axes in the order of memory, so that neighbours in a row are neighbours in memory as far as possible.
+std::vector<size_t> in_order(const Operand& in, std::vector<size_t> axes) {
+  std::sort(axes.begin(), axes.end(), [&](size_t a, size_t b) { return in.strides[a] > in.strides[b]; });
+  return axes;
+}
+
+std::string unravel(const std::vector<size_t>& axes, const Shape& shape, const std::string& from, const std::string& prefix) {
+  std::string text = fmt::format("{}I rest = {}; ", prefix, from);
+  for (size_t k = axes.size(); k-- > 0;)
+    text += k == 0 ? fmt::format("c{} = rest; ", axes[k]) : fmt::format("c{0} = rest % I({1}); rest /= I({1}); ", axes[k], shape[axes[k]]);
+  return text;
+}
+
+}  // namespace
+
+Form row_form(const Operand& in, const Shape& shape, Element element) {
+  if (in.form.channels_last && channels_last_form(element, shape).pitch == shape[1]) return channels_last_form(element, shape);
+  return plain_form(element, shape);
+}
+
+Launch row_kernel(Lowering& lowering, const std::string& stem, const RowKernel& kernel) {
+  const Operand& in = kernel.in[0];
+  std::vector<size_t> kept;
+  for (size_t axis = 0; axis < in.shape.size(); ++axis)
+    if (std::find(kernel.reduced.begin(), kernel.reduced.end(), axis) == kernel.reduced.end()) kept.push_back(axis);
+  const auto reduced = in_order(in, kernel.reduced);
+  int64_t count = 1, rows = 1;
+  for (size_t axis : reduced) count *= in.shape[axis];
+  for (size_t axis : kept) rows *= in.shape[axis];
+  const int threads = count <= 256 ? 32 : count <= 1024 ? 128 : 256;
+  const int64_t each = std::max<int64_t>((count + threads - 1) / threads, 1);
+
+  const std::string entry = lowering.new_entry(stem);
+  std::string text =
+      fmt::format("typedef long long I;\n#define T {}\n#define E {}\n{}{}", threads, each, generated_prelude(), block_functions);
+  text += fmt::format("extern \"C\" __global__ void __launch_bounds__({}) {}(", threads, entry);
+  for (size_t i = 0; i < kernel.in.size(); ++i) text += fmt::format("const {}* __restrict__ x{}, ", c_type(kernel.in[i].form.element), i);
+  text += fmt::format("{}* __restrict__ out) {{\n  let_next_begin();\n  wait_for_previous();\n  const long long count = {};\n",
+                      c_type(kernel.out.form.element), count);
+  for (size_t axis = 0; axis < in.shape.size(); ++axis) text += fmt::format("  I c{} = 0;\n", axis);
+  if (!kept.empty()) text += "  { " + unravel(kept, in.shape, "blockIdx.x", "") + "}\n";
+  text += fmt::format("#define ROW_PLACE(k) {{ {}}}\n", reduced.empty() ? "" : unravel(reduced, in.shape, "(k)", ""));
+  text += "#define valid(j) (threadIdx.x + (j) * T < count)\n  float v[E];\n";
+  text += fmt::format(
+      "#pragma unroll\n  for (int j = 0; j < E; ++j) {{\n    v[j] = 0;\n    if (valid(j)) {{ ROW_PLACE(threadIdx.x + j * T) v[j] = {}; "
+      "}}\n  }}\n",
+      convert_text(kind_of(in.form.element), Kind::number, element_here(kernel.in, 0, in.shape)));
+  text += kernel.text;
+  std::string place;
+  for (size_t axis = 0; axis < in.shape.size(); ++axis)
+    place += fmt::format("{}c{} * I({})", axis == 0 ? "" : " + ", axis, kernel.out.strides[axis]);
+  text += fmt::format(
+      "#pragma unroll\n  for (int j = 0; j < E; ++j)\n    if (valid(j)) {{ ROW_PLACE(threadIdx.x + j * T) out[{}] = {}; }}\n}}\n",
+      place.empty() ? "0" : place, store_text(kernel.out.form.element, Kind::number, "v[j]"));
+  Launch launch = launch_over(entry, std::move(text), 1, kernel.in.size() + 1, static_cast<unsigned>(threads));
+  launch.grid = {static_cast<unsigned>(std::max<int64_t>(rows, 1)), 1, 1};
+  return launch;
+}
+
+}  // namespace deepgap::gpu

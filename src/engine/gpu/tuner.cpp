@@ -1,0 +1,181 @@
+#include "engine/gpu/tuner.h"
+
+#include "base/file.h"
+#include "base/text.h"
+#include "engine/gpu/bound_launch.h"
+
+#include <deepgap/error.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+#include <set>
+
+namespace deepgap::gpu {
+namespace {
+
+constexpr size_t quick_candidates = 6;
+constexpr int rounds = 3;                  // the quickest of them counts: what disturbs a kernel makes it slower
+constexpr long long round_ns = 1'000'000;  // what one round should take
+constexpr int most_launches = 50;
+
+size_t bytes_of(int64_t pixels, int64_t pitch, Element element) { return static_cast<size_t>(pixels * pitch) * byte_size(element); }
+
+// Device memory that a problem's kernels read and write, of random bytes that are finite numbers.
+struct Bench {
+  std::vector<cuda::DeviceMemory> buffers;
+  cuda::Stream stream;
+  cuda::Event begin, end;
+
+  explicit Bench(const Convolution& p, size_t packed, size_t workspace) {
+    const int64_t in = p.batch * p.in_h * p.in_w, out = p.batch * p.out_h * p.out_w;
+    buffers.emplace_back(bytes_of(in, p.in_pitch, p.source));
+    buffers.emplace_back(packed);
+    buffers.emplace_back(2 * static_cast<size_t>(p.out_pitch) * sizeof(float));
+    buffers.emplace_back(bytes_of(out, p.out_pitch, p.epilogue.residual));
+    buffers.emplace_back(bytes_of(out, p.out_pitch, p.epilogue.target));
+    buffers.emplace_back(workspace);
+    for (const auto& buffer : buffers) fill(buffer);
+  }
+  // 0x2d2d is a small half and bfloat, 0x2d2d2d2d a small float; alternating bytes, since zeros and constants run faster than real data.
+  void fill(const cuda::DeviceMemory& buffer) const {
+    std::vector<unsigned char> pattern(std::min<size_t>(buffer.bytes(), size_t{1} << 20));
+    unsigned state = 12345;
+    for (unsigned char& byte : pattern) {
+      state = state * 1664525U + 1013904223U;
+      byte = static_cast<unsigned char>(0x20 | ((state >> 24) & 0x9f));
+    }
+    for (size_t at = 0; at < buffer.bytes(); at += pattern.size())
+      cuda::check(cuda::driver().cuMemcpyHtoD_v2(buffer.address() + at, pattern.data(), std::min(pattern.size(), buffer.bytes() - at)),
+                  "filling a buffer");
+  }
+  long long time(const std::vector<BoundLaunch>& launches, int count) const {
+    begin.record(stream);
+    for (int i = 0; i < count; ++i)
+      for (const BoundLaunch& launch : launches) launch.run(stream.get());
+    end.record(stream);
+    end.synchronize();
+    return end.since_ns(begin) / count;
+  }
+};
+
+long long measure(const Bench& bench, Kernels& kernels, const ConvolutionVariant& variant) {
+  std::vector<BoundLaunch> launches;
+  for (const Launch& launch : variant.launches)
+    launches.emplace_back(launch, kernels.function(launch),
+                          [&](int role) { return bench.buffers.at(static_cast<size_t>(role)).address(); });
+  const long long once = std::max<long long>(bench.time(launches, 1), 1);
+  const int count = static_cast<int>(std::clamp<long long>(round_ns / once, 1, most_launches));
+  long long best = std::numeric_limits<long long>::max();
+  for (int round = 0; round < rounds; ++round) best = std::min(best, bench.time(launches, count));
+  return best;
+}
+
+}  // namespace
+
+TunedFile::TunedFile(std::string path) : path_(std::move(path)), known_(read(path_)) {}
+
+std::map<std::string, TunedFile::Winner> TunedFile::read(const std::string& path) {
+  std::map<std::string, Winner> winners;
+  if (path.empty()) return winners;
+  try {
+    for (const std::string& line : split(read_text(path), '\n')) {
+      const auto parts = split(line, '\t');
+      if (parts.size() != 3) continue;
+      Winner winner{parts[1], 0};
+      std::from_chars(parts[2].data(), parts[2].data() + parts[2].size(), winner.nanoseconds);
+      winners[parts[0]] = winner;
+    }
+  } catch (const Error&) {  // none yet
+  }
+  return winners;
+}
+
+const std::string* TunedFile::find(const std::string& key) const {
+  const auto found = known_.find(key);
+  return found == known_.end() ? nullptr : &found->second.variant;
+}
+
+void TunedFile::add(const std::string& key, const std::string& variant, long long nanoseconds) {
+  known_[key] = added_[key] = {variant, nanoseconds};
+}
+
+void TunedFile::save() {
+  if (path_.empty() || added_.empty()) return;
+  auto all = read(path_);
+  for (const auto& [key, winner] : added_) all[key] = winner;
+  std::string text;
+  for (const auto& [key, winner] : all) text += fmt::format("{}\t{}\t{}\n", key, winner.variant, winner.nanoseconds);
+  try {
+    make_directories(path_.substr(0, path_.rfind('/')));
+    write_file_atomic(path_, text);
+    added_.clear();
+  } catch (const Error&) {  // measured again next time
+  }
+}
+
+std::vector<ConvolutionVariant> Tuner::candidates(const Convolution& problem) const {
+  auto all = convolution_variants(problem, chip_);
+  if (const std::string* winner = known_.find(problem.key())) {
+    const auto found = std::find_if(all.begin(), all.end(), [&](const ConvolutionVariant& variant) { return variant.name == *winner; });
+    if (found != all.end()) return {*found};
+  }
+  const size_t most = tuning_ == Tuning::off ? 1 : tuning_ == Tuning::quick ? quick_candidates : all.size();
+  if (all.size() > most) all.resize(most);
+  return all;
+}
+
+ConvolutionVariant Tuner::best_of(const Convolution& problem, std::vector<ConvolutionVariant> variants) {
+  std::erase_if(variants, [&](const ConvolutionVariant& variant) {
+    return std::any_of(variant.launches.begin(), variant.launches.end(), [&](const Launch& launch) { return !kernels_.compiles(launch); });
+  });
+  if (variants.empty()) return direct_variants(problem, chip_).at(0);
+  if (variants.size() == 1) return variants[0];
+  size_t packed = 0, workspace = 0;
+  for (const auto& variant : variants) {
+    packed = std::max(packed, variant.packed_bytes);
+    workspace = std::max(workspace, variant.workspace_bytes);
+  }
+  const Bench bench(problem, packed, workspace);
+  size_t best = 0;
+  long long best_ns = std::numeric_limits<long long>::max();
+  for (size_t i = 0; i < variants.size(); ++i) {
+    const long long ns = measure(bench, kernels_, variants[i]);
+    if (ns < best_ns) best = i, best_ns = ns;
+  }
+  known_.add(problem.key(), variants[best].name, best_ns);
+  return variants[best];
+}
+
+ConvolutionVariant Tuner::named(const Convolution& problem, const std::string& name) const {
+  for (ConvolutionVariant& variant : convolution_variants(problem, chip_))
+    if (variant.name == name) return std::move(variant);
+  return direct_variants(problem, chip_).at(0);
+}
+
+std::vector<ConvolutionVariant> Tuner::choose(const std::vector<Convolution>& problems) {
+  std::map<std::string, std::vector<ConvolutionVariant>> offered;
+  std::vector<const Launch*> launches;
+  for (const Convolution& problem : problems) {
+    const auto [it, is_new] = offered.try_emplace(problem.key());
+    if (!is_new) continue;
+    it->second = candidates(problem);
+    for (const ConvolutionVariant& variant : it->second)
+      for (const Launch& launch : variant.launches) launches.push_back(&launch);
+  }
+  kernels_.prepare(launches, threads_);
+  // By name: texts hold numbers, such as scales, that problems of one key do not share.
+  std::map<std::string, std::string> chosen;
+  std::vector<ConvolutionVariant> result;
+  for (const Convolution& problem : problems) {
+    const std::string key = problem.key();
+    if (!chosen.contains(key)) chosen[key] = best_of(problem, offered.at(key)).name;
+    result.push_back(named(problem, chosen.at(key)));
+  }
+  known_.save();
+  return result;
+}
+
+}  // namespace deepgap::gpu

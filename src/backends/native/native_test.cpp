@@ -115,9 +115,9 @@ TEST(NativeBackend, RefusesWithTheReason) {
   LoadOptions part;
   part.options["part"] = "half";
   EXPECT_EQ(refusal(model, part), "native: option part=half is neither auto nor a number from 1 on");
-  LoadOptions gpu;
-  gpu.placement.devices = {DeviceId{"", "cuda", 0}};
-  EXPECT_EQ(refusal(model, gpu), "native has no device cuda:0: it runs on cpu");
+  LoadOptions other;
+  other.placement.devices = {DeviceId{"", "tpu", 0}};
+  EXPECT_EQ(refusal(model, other), "native has no device tpu:0: it runs on cpu and cuda:N");
   const TestModel fixed(small_net(2));
   LoadOptions four;
   four.batch_sizes = {4};
@@ -129,6 +129,20 @@ TEST(NativeBackend, RefusesWithTheReason) {
   NativeBackend backend;
   EXPECT_EQ(backend.supports(Point{}, odd.summary()).reason, "native does not run operator Wobble (node Wobble_0)");
   EXPECT_TRUE(backend.supports(Point{}, model.summary()).ok);
+}
+
+// With a driver or without one.
+TEST(NativeBackend, RefusesAGpuThatIsNotThere) {
+  const TestModel model(small_net());
+  LoadOptions gpu;
+  gpu.placement.devices = {DeviceId{"", "cuda", 999}};
+  const std::string reason = refusal(model, gpu);
+  EXPECT_TRUE(reason.find("driver") != std::string::npos || reason.find("NVRTC") != std::string::npos) << reason;
+  gpu.options["tune"] = "loudly";
+  EXPECT_NE(refusal(model, gpu).find("'loudly'"), std::string::npos) << refusal(model, gpu);
+  gpu.precision = "fp8";
+  EXPECT_EQ(refusal(model, gpu),
+            "native on cuda does not do precision fp8: it computes in fp32, tf32, fp16, bf16, mixed (fp16), and int8 for quantized files");
 }
 
 // oneDNN runs more operators than the evaluator.

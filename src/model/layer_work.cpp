@@ -121,7 +121,14 @@ std::optional<size_t> node_meant(std::string_view name, const Names& nodes, cons
   return std::nullopt;
 }
 
-std::vector<size_t> named_layers(const Graph& graph, const std::vector<std::string>& names) {
+// By layer: whether the engine says that it changes a layout.
+std::vector<bool> reorders(size_t layers, const std::vector<std::string>& ops) {
+  std::vector<bool> found(layers);
+  for (size_t i = 0; i < std::min(layers, ops.size()); ++i) found[i] = ops[i].starts_with("Reorder");
+  return found;
+}
+
+std::vector<size_t> named_layers(const Graph& graph, const std::vector<std::string>& names, const std::vector<bool>& reorder) {
   Names nodes, results;
   for (size_t i = 0; i < graph.nodes.size(); ++i) {
     nodes.emplace(graph.nodes[i].name, i);
@@ -132,11 +139,12 @@ std::vector<size_t> named_layers(const Graph& graph, const std::vector<std::stri
   std::vector<bool> found(names.size());
   for (size_t layer = 0; layer < names.size(); ++layer)
     for (const size_t node : nodes_in(names[layer], nodes)) {
+      if (reorder[layer] && count_of(graph, graph.nodes[node]).flop > 0) continue;
       found[layer] = true;
       if (layer_of[node] == no_layer) layer_of[node] = layer;
     }
   for (size_t layer = 0; layer < names.size(); ++layer) {
-    const auto node = found[layer] ? std::nullopt : node_meant(names[layer], nodes, results);
+    const auto node = found[layer] || reorder[layer] ? std::nullopt : node_meant(names[layer], nodes, results);
     if (node && layer_of[*node] == no_layer) layer_of[*node] = layer;
   }
   return layer_of;
@@ -159,7 +167,8 @@ std::vector<size_t> layers_gone_to(const Graph& graph, const Flow& flow, const s
 }
 
 // Layers that may have a multiplication without a name: they name something that computes, and nothing that multiplies.
-std::vector<bool> lacks_multiplication(const Graph& graph, const std::vector<size_t>& layer_of, size_t layers) {
+std::vector<bool> lacks_multiplication(const Graph& graph, const std::vector<size_t>& layer_of, const std::vector<bool>& reorder) {
+  const size_t layers = reorder.size();
   std::vector<bool> computes(layers), multiplies(layers);
   for (size_t i = 0; i < graph.nodes.size(); ++i) {
     if (layer_of[i] == no_layer) continue;
@@ -167,14 +176,14 @@ std::vector<bool> lacks_multiplication(const Graph& graph, const std::vector<siz
     if (count.bytes > 0) computes[layer_of[i]] = true;
     if (count.macs > 0) multiplies[layer_of[i]] = true;
   }
-  for (size_t layer = 0; layer < layers; ++layer) computes[layer] = computes[layer] && !multiplies[layer];
+  for (size_t layer = 0; layer < layers; ++layer) computes[layer] = computes[layer] && !multiplies[layer] && !reorder[layer];
   return computes;
 }
 
 // Layers with what they have no name of: the nearest multiplication that nobody else does, and what lies between nodes of theirs.
-std::vector<size_t> completed(const Graph& graph, const Flow& flow, std::vector<size_t> layer_of, size_t layers) {
+std::vector<size_t> completed(const Graph& graph, const Flow& flow, std::vector<size_t> layer_of, const std::vector<bool>& reorder) {
   const std::vector<size_t> goes_to = layers_gone_to(graph, flow, layer_of);
-  std::vector<bool> lacking = lacks_multiplication(graph, layer_of, layers);
+  std::vector<bool> lacking = lacks_multiplication(graph, layer_of, reorder);
   for (size_t i = graph.nodes.size(); i-- > 0;) {
     if (layer_of[i] != no_layer || goes_to[i] == no_layer || !lacking[goes_to[i]] || count_of(graph, graph.nodes[i]).macs == 0) continue;
     layer_of[i] = goes_to[i];
@@ -192,9 +201,11 @@ std::vector<size_t> completed(const Graph& graph, const Flow& flow, std::vector<
 
 }  // namespace
 
-WorkOfLayers work_of_layers(const Graph& bound, const std::string& precision, const std::vector<std::string>& names) {
+WorkOfLayers work_of_layers(const Graph& bound, const std::string& precision, const std::vector<std::string>& names,
+                            const std::vector<std::string>& ops) {
   const Flow flow(bound, precision);
-  const std::vector<size_t> named = named_layers(bound, names), layer_of = completed(bound, flow, named, names.size());
+  const std::vector<bool> reorder = reorders(names.size(), ops);
+  const std::vector<size_t> named = named_layers(bound, names, reorder), layer_of = completed(bound, flow, named, reorder);
   WorkOfLayers result;
   result.layers.resize(names.size(), {.precision = "fp32"});
   for (size_t i = 0; i < bound.nodes.size(); ++i) {

@@ -32,8 +32,13 @@ struct WorkOfLayers {
 // through nodes without a layer, if there is just one, which has no other. And what lies between nodes of a layer belongs to it, but its
 // arithmetic counts only where it is named.
 //
+// `ops`, beside the names, is what the engine calls each layer's operator; it may be left out. A layer that the engine put in to change a
+// layout ("Reorder", "ReorderInput") is often named after the layer that made its input: it stands for nodes without arithmetic alone, a
+// Transpose or a Reshape, and for no convolution.
+//
 // Bytes are those of the types that values are kept in: float is two bytes in bf16 and fp16, and a value between QuantizeLinear and
 // DequantizeLinear has the type it has there. Of a view (Reshape, Flatten) nothing moves.
-WorkOfLayers work_of_layers(const Graph& bound, const std::string& precision, const std::vector<std::string>& names);
+WorkOfLayers work_of_layers(const Graph& bound, const std::string& precision, const std::vector<std::string>& names,
+                            const std::vector<std::string>& ops = {});
 
 }  // namespace deepgap

@@ -115,6 +115,23 @@ TEST(LayerWork, ALayerMayBeNamedAfterItsResult) {
   EXPECT_THAT(works(residual(), "fp32", {"conv1_reorder", "conv1"})[0].nodes, ElementsAre()) << "conv1 itself goes first";
 }
 
+// OpenVINO names a reorder after the layer before it, and that layer, its BatchNormalization folded, after nothing in the file.
+TEST(LayerWork, AReorderIsNoConvolution) {
+  const Net net = residual();
+  for (const std::string name : {"conv1/WithoutBiases_acdb_abcd_relu1", "conv1", "conv1+relu1"}) {
+    const WorkOfLayers all =
+        work_of_layers(net.graph, "fp32", {name, "Multiply_7+relu1", "conv2+add"}, {"Reorder", "Convolution", "Convolution"});
+    EXPECT_THAT(all.layers[0].nodes, ElementsAre()) << name;
+    EXPECT_EQ(all.layers[0].macs, 0) << name;
+    EXPECT_THAT(all.layers[1].nodes, ElementsAre(0, 1)) << name;
+    EXPECT_EQ(all.layers[1].macs, macs) << name;
+  }
+  const auto layers =
+      work_of_layers(net.graph, "fp32", {"conv1+relu1", "flat", "Multiply_8+add"}, {"Convolution", "Reorder", "Convolution"}).layers;
+  EXPECT_THAT(layers[1].nodes, ElementsAre(4)) << "a view may be one";
+  EXPECT_THAT(layers[2].nodes, ElementsAre(2, 3));
+}
+
 TEST(LayerWork, OnlyTheNearestMultiplicationIsTaken) {
   Net net;
   const ValueId one = net.conv("one", net.input(), net.constant("w", {4, 4, 3, 3}));

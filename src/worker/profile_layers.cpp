@@ -106,10 +106,13 @@ Rounds measure(Runner& plain, Runner& instrumented, int wanted) {
 void fill_work(LayerProfile& profile, const Model& model, const ProfileRequest& request, const Rounds& rounds) {
   const auto total = [](const Round& round) { return round.total(); };
   const Graph bound = bind_symbols(model.graph(), {{batch_symbol, request.batch}});
-  std::vector<std::string> names;
+  std::vector<std::string> names, ops;
   const std::vector<LayerTiming>& layers = rounds.front().layers;
-  for (const LayerTiming& layer : layers) names.push_back(layer.name);
-  WorkOfLayers works = work_of_layers(bound, request.engine.precision, names);
+  for (const LayerTiming& layer : layers) {
+    names.push_back(layer.name);
+    ops.push_back(layer.op);
+  }
+  WorkOfLayers works = work_of_layers(bound, request.engine.precision, names, ops);
   for (size_t i = 0; i < layers.size(); ++i) {
     const LayerWork& work = works.layers[i];
     ProfiledLayer layer{.name = layers[i].name, .op = layers[i].op, .precision = work.precision};

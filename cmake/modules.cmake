@@ -56,7 +56,7 @@ function(deepgap_tests name tests)
   deepgap_optimize(deepgap_${name}_test tests)
   deepgap_use(deepgap_${name}_test ${ARGN})
   add_test(NAME ${name} COMMAND deepgap_${name}_test WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
-  set_tests_properties(${name} PROPERTIES LABELS unit TIMEOUT 300)
+  set_tests_properties(${name} PROPERTIES LABELS unit TIMEOUT 3600)
 endfunction()
 
 function(deepgap_module name)

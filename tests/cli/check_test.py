@@ -15,7 +15,7 @@ CACHE = "build/test-cache"
 
 
 def deepgap(*arguments):
-    return subprocess.run([DEEPGAP, *arguments], capture_output=True, text=True, timeout=300)
+    return subprocess.run([DEEPGAP, *arguments], capture_output=True, text=True, timeout=900)
 
 
 class Check(unittest.TestCase):

@@ -9,11 +9,14 @@ import unittest
 from store_case import TINY, StoreCase
 
 
+VIRTUAL = ["--axis", "null.clock=virtual"]
+
+
 class DispatcherTest(StoreCase):
     flags = [*TINY, "--warmup", "5"]
 
     def test_batches_hold_a_rate_that_single_queries_do_not(self):
-        load = ["--scenario", "constant", "--rate", "1000", "--duration", "1s", "--axis", "null.latency=4ms"]
+        load = ["--scenario", "constant", "--rate", "1000", "--duration", "1s", "--axis", "null.latency=4ms", *VIRTUAL]
         row = self.one(0, *load, "--max-batch", "16", "--max-delay", "1ms")
         self.assertEqual(row["verdict"], "valid", row["reason"])
         self.assertGreater(row["batch_size_mean"], 2)
@@ -25,24 +28,24 @@ class DispatcherTest(StoreCase):
         self.assertIn("were waiting", row["reason"])
 
     def test_offline_queries_are_joined_to_full_batches(self):
-        row = self.one(0, "--scenario", "offline", "--max-batch", "16", "--axis", "total_samples=3200", "--axis", "null.latency=2ms")
+        row = self.one(0, "--scenario", "offline", "--max-batch", "16", "--axis", "total_samples=3200", "--axis", "null.latency=2ms", *VIRTUAL)
         self.assertGreater(row["batch_size_mean"], 15)
         self.assertEqual(row["timings"], 3200)
 
     def test_without_shedding_an_overload_is_seen_behind_the_dispatcher_too(self):
-        row = self.one(1, "--scenario", "constant", "--rate", "2000", "--duration", "1s", "--axis", "null.latency=2ms", "--instances", "2")
+        row = self.one(1, "--scenario", "constant", "--rate", "2000", "--duration", "1s", "--axis", "null.latency=2ms", "--instances", "2", *VIRTUAL)
         self.assertEqual(row["verdict"], "invalid")
         self.assertIn("were waiting", row["reason"])
         self.assertLess(row["queue_depth_max"], 5)
 
     def test_two_instances_do_twice_as_much(self):
-        self.assertEqual(self.run_deepgap("--duration", "500ms", "--axis", "null.latency=5ms", "--instances", "1,2,4").returncode, 0)
+        self.assertEqual(self.run_deepgap("--duration", "500ms", "--axis", "null.latency=5ms", "--instances", "1,2,4", *VIRTUAL).returncode, 0)
         rates = [row["throughput"] for row in sorted(self.rows(), key=lambda row: row["options"])]
         self.assertGreater(rates[1] / rates[0], 1.6)
         self.assertGreater(rates[2] / rates[0], 3)
 
     def test_what_is_shed_makes_the_result_invalid_unless_it_is_allowed(self):
-        load = ["--scenario", "constant", "--rate", "1000", "--duration", "1s", "--axis", "null.latency=4ms", "--queue-limit", "4", "--shed"]
+        load = ["--scenario", "constant", "--rate", "1000", "--duration", "1s", "--axis", "null.latency=4ms", "--queue-limit", "4", *VIRTUAL, "--shed"]
         row = self.one(1, *load, "reject-newest")
         self.assertRegex(row["reason"], r"\d+ of \d+ queries \([\d.]+%\) were shed, 0% are allowed; lower the load")
         self.assertAlmostEqual(row["shed_share"], 0.75, delta=0.1)
@@ -62,12 +65,14 @@ class DispatcherTest(StoreCase):
         self.assertGreater(row["padding_share"], 0)
 
     def test_processes_measure_together(self):
-        self.assertEqual(self.run_deepgap("--duration", "1s", "--axis", "null.latency=5ms", "--processes", "1,3", "--threads", "3").returncode, 0)
-        rows = sorted(self.rows(), key=lambda row: row["throughput"])
+        self.assertEqual(self.run_deepgap("--iterations", "50", "--axis", "null.latency=5ms", "--processes", "1,3", "--threads", "3").returncode, 0)
+        rows = sorted(self.rows(), key=lambda row: row["device"], reverse=True)
         self.assertEqual(len(rows), 2, "one Record a Point, with a row for each rank in it")
-        self.assertGreater(rows[1]["throughput"] / rows[0]["throughput"], 2, "three do more than two can; a busy machine scatters")
-        self.assertEqual(rows[1]["device"], "3p:cpu")
-        self.assertAlmostEqual(rows[1]["timings"], 600, delta=120)
+        self.assertEqual([row["device"] for row in rows], ["cpu", "3p:cpu"])
+        # Counted in the window that all share: more than one of them can answer.
+        self.assertEqual(rows[0]["timings"], 50)
+        self.assertGreater(rows[1]["timings"], 50)
+        self.assertLessEqual(rows[1]["timings"], 150)
 
     def test_processes_find_the_reference_and_one_that_fails_ends_all(self):
         row = self.one(0, "--processes", "2", "--duration", "500ms", backend="native")
@@ -79,7 +84,7 @@ class DispatcherTest(StoreCase):
 
     def test_urgent_queries_wait_less(self):
         row = self.one(0, "--scenario", "constant", "--rate", "190", "--duration", "2s", "--axis", "null.latency=5ms", "--axis",
-                       "null.distribution=exponential", "--axis", "urgent=10%", "--queue-limit", "64")
+                       "null.distribution=exponential", "--axis", "urgent=10%", "--queue-limit", "64", *VIRTUAL)
         self.assertLess(row["urgent_latency_p99_ms"], row["other_latency_p99_ms"])
 
     def test_bad_values_are_one_line(self):

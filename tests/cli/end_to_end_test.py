@@ -78,10 +78,11 @@ class EndToEndTest(StoreCase):
     def test_the_scripted_engine_is_overlapped(self):
         rows = self.measured(*self.small, "--backend", "null", "--axis", "null.latency=20ms", "--end-to-end", "off,serial,overlapped", "--duration",
                          "1s", "--threads", "1")
-        off, overlapped, serial = (row["throughput"] for row in sorted(rows, key=lambda row: row["options"]))
-        self.assertLess(serial, off)
-        self.assertLess(serial, overlapped)
-        self.assertGreater(overlapped / off, 0.8, "pictures of a few pixels take less than 20 ms")
+        # Queries a second times their latency are the queries in the stages at a time, however fast the machine is.
+        at_a_time = {row["options"].split("end_to_end=")[1].split(";")[0]: row["throughput"] * row["latency_mean_ms"] / 1e3
+                     for row in rows if "end_to_end=" in row["options"]}
+        self.assertLess(at_a_time["serial"], 1.1)
+        self.assertGreater(at_a_time["overlapped"], 1.1)
 
     def test_what_does_not_go_is_one_line_before_anything_runs(self):
         broken = os.path.join(self.dir, "broken")

@@ -13,7 +13,7 @@ del sys.argv[1:4]
 
 
 def run(*arguments, **environment):
-    return subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, timeout=100, env={**os.environ, **environment})
+    return subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, timeout=900, env={**os.environ, **environment})
 
 
 class Missing(unittest.TestCase):
@@ -57,7 +57,7 @@ class Missing(unittest.TestCase):
         program.parent.mkdir()
         shutil.copy(PROGRAM, program)
         environment = {name: value for name, value in os.environ.items() if name not in ("DEEPGAP_LIBTORCH", "DEEPGAP_PLUGINS")}
-        done = subprocess.run([program, "backends", "--json"], capture_output=True, text=True, timeout=100, env=environment)
+        done = subprocess.run([program, "backends", "--json"], capture_output=True, text=True, timeout=900, env=environment)
         reason = {row["name"]: row for row in json.loads(done.stdout)}["libtorch"].get("reason", "")
         self.assertNotIn(".venv", reason)
         self.assertIn("lib/deepgap/deps/torch", reason or "lib/deepgap/deps/torch")

@@ -8,7 +8,6 @@ import re
 import resource
 import subprocess
 import sys
-import time
 import unittest
 
 from sanitized import sanitizer_of
@@ -16,7 +15,8 @@ from store_case import PROGRAM, TINY, StoreCase
 
 
 class LoadTest(StoreCase):
-    flags = [*TINY, "--warmup", "5"]
+    """In virtual time: what is offered and what is answered is the same on every machine."""
+    flags = [*TINY, "--warmup", "5", "--axis", "null.clock=virtual"]
 
     def test_every_scenario_runs_on_null(self):
         trace = os.path.join(self.dir, "arrivals.txt")
@@ -38,10 +38,21 @@ class LoadTest(StoreCase):
                 self.assertEqual(row.get("offered_rate") is not None, scheduled)
                 self.assertEqual(row.get("queue_wait_p99_ms") is not None, scheduled)
 
+    def test_virtual_time_is_the_same_every_time(self):
+        answers = []
+        for name in ("first", "second"):
+            self.store = os.path.join(self.dir, name + ".db")
+            row = self.one(0, "--scenario", "server", "--rate", "100", "--duration", "600s", "--axis", "null.distribution=lognormal")
+            answers.append((row["timings"], row["throughput"], row["latency_p99_ms"]))
+        self.assertEqual(answers[0], answers[1])
+        self.assertGreater(answers[0][0], 59_000)
+        self.store = os.path.join(self.dir, "two.db")
+        row = self.one(1, "-n", "5", "--processes", "2")
+        self.assertEqual(row["outcome"], "refused")
+        self.assertIn("clock=virtual is for one process alone", row["reason"])
+
     def test_an_overload_is_invalid_with_its_backlog_and_ends_in_time(self):
-        begin = time.monotonic()
         row = self.one(1, "--scenario", "server", "--rate", "1e6", "--duration", "2s", "--axis", "null.latency=5ms")
-        self.assertLess(time.monotonic() - begin, 30)
         self.assertEqual(row["verdict"], "invalid")
         self.assertRegex(row["reason"], r"^overloaded: at the end \d+ of \d+ queries were waiting, the oldest for .*; lower the rate below that")
         self.assertLess(row["achieved_rate"], 220)
@@ -56,7 +67,7 @@ class LoadTest(StoreCase):
         peak, = summary["peaks"]
         self.assertTrue(peak["confirmed"], peak)
         self.assertEqual((peak["held"], peak["runs"]), (5, 5))
-        self.assertGreaterEqual(peak["load"], 40)  # a busy machine only makes it smaller
+        self.assertGreaterEqual(peak["load"], 250)
         self.assertLess(peak["load"], 500)
         rows = self.rows()
         self.assertEqual(len(rows), summary["records"])
@@ -70,11 +81,11 @@ class LoadTest(StoreCase):
         self.assertEqual(plan.returncode, 0, plan.stderr)
         self.assertRegex(plan.stdout, r"searches from 150 queries a second \(bracket\); usually some 35 runs, about .*; at most 150, ")
         self.assertFalse(os.path.exists(self.store))
-        first = self.run_deepgap(*search, "--budget", "1s")
+        first = self.run_deepgap(*search, "--budget", "1ms")  # over after the first run
         self.assertEqual(first.returncode, 1, first.stderr)
         self.assertIn("the time allowed was over", first.stdout)
         before = {row["record_id"] for row in self.rows()}
-        self.assertGreaterEqual(len(before), 1)
+        self.assertEqual(len(before), 1)
         self.assertRegex(self.run_deepgap(*search, "--dry-run", "--resume").stdout, f"{len(before)} in the Store already, searches from ")
         rest = self.run_deepgap(*search, "--resume", "--json")
         summary = json.loads(rest.stdout)
@@ -109,13 +120,13 @@ class LoadTest(StoreCase):
         def limit():
             resource.setrlimit(resource.RLIMIT_DATA, (1 << 30, 1 << 30))
         command = self.command("--scenario", "server", "--rate", "1e9", "--duration", "1s", "--axis", "null.latency=1ms")
-        result = subprocess.run(command, capture_output=True, text=True, timeout=120, preexec_fn=limit)
+        result = subprocess.run(command, capture_output=True, text=True, timeout=900, preexec_fn=limit)
         self.assertEqual(result.returncode, 1, result.stderr)
         self.assertIn("at least 10000000 of", self.rows()[0]["reason"])
 
 
 class AnyPaceTest(StoreCase):
-    """Where the clock does not matter: may run beside other work."""
+    """In real time, where no figure depends on how fast the machine is."""
     flags = [*TINY, "--warmup", "5"]
 
     def test_an_engine_that_never_answers_is_timed_out(self):

@@ -41,7 +41,7 @@ class MemoryTest(unittest.TestCase):
                 store = os.path.join(self.dir, name + ".db")
                 run = subprocess.run([PROGRAM, "run", "--model", MODEL, "--backend", name, "--batch", "2048,1", "--check", "off", "-n", "1",
                                       "--warmup", "0", "--repeats", "1", "--cache", self.dir, "--store", store],
-                                     capture_output=True, text=True, timeout=120, preexec_fn=limit)
+                                     capture_output=True, text=True, timeout=900, preexec_fn=limit)
                 self.assertEqual(run.returncode, 1, run.stderr)
                 exported = subprocess.run([PROGRAM, "export", store, "--format", "json"], capture_output=True, text=True, check=True)
                 rows = {row["batch"]: row for row in json.loads(exported.stdout)}

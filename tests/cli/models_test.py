@@ -37,7 +37,7 @@ class ModelsTest(unittest.TestCase):
         self.addCleanup(self.folder.cleanup)
 
     def run_models(self, *arguments):
-        return subprocess.run([PROGRAM, "models", *arguments], capture_output=True, text=True, timeout=120)
+        return subprocess.run([PROGRAM, "models", *arguments], capture_output=True, text=True, timeout=900)
 
     def rows(self, *arguments):
         done = self.run_models("--json", *arguments)

@@ -11,7 +11,7 @@ MODEL = "resnet18:image=64"
 
 
 def deepgap(*arguments):
-    return subprocess.run([DEEPGAP, *arguments], capture_output=True, text=True, timeout=300)
+    return subprocess.run([DEEPGAP, *arguments], capture_output=True, text=True, timeout=900)
 
 
 def profile(*arguments):

@@ -18,7 +18,7 @@ SMALL = "mobilenet_v2:image=32,width=0.25"
 
 
 def deepgap(*arguments):
-    return subprocess.run([DEEPGAP, *[str(a) for a in arguments]], capture_output=True, text=True, timeout=300)
+    return subprocess.run([DEEPGAP, *[str(a) for a in arguments]], capture_output=True, text=True, timeout=900)
 
 
 def array(path, shape, values):

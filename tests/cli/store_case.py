@@ -33,7 +33,7 @@ class StoreCase(unittest.TestCase):
         return [PROGRAM, self.verb, "--cache", self.dir, "--store", self.store, *self.flags, *(["--backend", engine] if engine else []), *arguments]
 
     def run_deepgap(self, *arguments, backend=None):
-        return subprocess.run(self.command(*arguments, backend=backend), capture_output=True, text=True, timeout=250)
+        return subprocess.run(self.command(*arguments, backend=backend), capture_output=True, text=True, timeout=900)
 
     def rows(self):
         """Of the export: one for each Record."""

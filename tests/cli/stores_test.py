@@ -18,7 +18,7 @@ TWO_GPUS = os.path.abspath("docs/results/h200-libtorch/two-gpus.db")
 
 
 def deepgap(*arguments, code=0):
-    result = subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, timeout=100)
+    result = subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, timeout=900)
     assert result.returncode == code, f"{arguments}: {result.returncode}\n{result.stderr}"
     return result.stdout if code == 0 else result.stderr
 

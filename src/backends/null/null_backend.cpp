@@ -12,7 +12,11 @@ std::vector<DeviceInfo> NullBackend::devices() const { return {{DeviceId{}, "scr
 std::vector<OptionInfo> NullBackend::options() const { return null_script_options(); }
 
 Support NullBackend::supports(const Point& point, const GraphSummary& /*graph*/) const {
-  parse_null_script(own_options(point, name()));
+  const auto own = own_options(point, name());
+  // Time that several processes or threads share cannot jump.
+  const bool shared = point.placement.processes > 1 || own.contains("tenants") || own.contains("end_to_end");
+  if (parse_null_script(own).virtual_time && shared)
+    return {false, "null: clock=virtual is for one process alone: leave out tenants, processes and end_to_end"};
   return {};
 }
 

@@ -102,6 +102,11 @@ const std::vector<OptionRow>& rows() {
       {"concurrency", "queries served at once", "1",
        [](Script s, Text n, Text v) { s.concurrency = static_cast<int>(std::min<int64_t>(whole(n, v, 1), 1 << 20)); }},
       {"seed", "of latencies and failures", "1", [](Script s, Text n, Text v) { s.seed = static_cast<uint64_t>(whole(n, v, 0)); }},
+      {"clock", "real; virtual: time jumps from one event to the next, so that a run takes no time and measures nothing", "real",
+       [](Script s, Text n, Text v) {
+         if (v != "real" && v != "virtual") wrong(n, v, "real or virtual");
+         s.virtual_time = v == "virtual";
+       }},
       {"load_time", "time that loading takes", "0ns", [](Script s, Text n, Text v) { s.load_time = duration(n, v); }},
       {"memory_bytes", "memory that the session claims to hold", "", [](Script s, Text n, Text v) { s.memory_bytes = whole(n, v, 0); }},
       {"allocate_bytes", "memory that is really taken and touched at load", "",

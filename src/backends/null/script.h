@@ -43,6 +43,7 @@ struct NullScript {
   int concurrency = 1;  // queries served at once; the others wait in the order they came
   uint64_t seed = 1;
 
+  bool virtual_time = false;  // read by whoever makes the run's Clock
   Nanoseconds load_time = 0;
   std::optional<int64_t> memory_bytes;    // told by Session::memory()
   std::optional<int64_t> allocate_bytes;  // really taken and touched

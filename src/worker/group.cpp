@@ -42,7 +42,7 @@ Nanoseconds linger_for(const Point& point, size_t cpus) {
   return computed_here || cpus < 4 ? 0 : most;
 }
 
-// What the null backend is asked for with clock=virtual; it refuses Points whose time is shared.
+// What the null backend is asked for with clock=virtual; which refuses Points whose time is shared.
 bool is_in_virtual_time(const Point& point) {
   const auto own = own_options(point, "null");
   const auto asked = own.find("clock");

@@ -46,10 +46,6 @@ class LoadTest(StoreCase):
             answers.append((row["timings"], row["throughput"], row["latency_p99_ms"]))
         self.assertEqual(answers[0], answers[1])
         self.assertGreater(answers[0][0], 59_000)
-        self.store = os.path.join(self.dir, "two.db")
-        row = self.one(1, "-n", "5", "--processes", "2")
-        self.assertEqual(row["outcome"], "refused")
-        self.assertIn("clock=virtual is for one process alone", row["reason"])
 
     def test_an_overload_is_invalid_with_its_backlog_and_ends_in_time(self):
         row = self.one(1, "--scenario", "server", "--rate", "1e6", "--duration", "2s", "--axis", "null.latency=5ms")

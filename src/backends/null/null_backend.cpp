@@ -13,10 +13,10 @@ std::vector<OptionInfo> NullBackend::options() const { return null_script_option
 
 Support NullBackend::supports(const Point& point, const GraphSummary& /*graph*/) const {
   const auto own = own_options(point, name());
-  // Time that several processes or threads share cannot jump.
-  const bool shared = point.placement.processes > 1 || own.contains("tenants") || own.contains("end_to_end");
+  // Time that others share cannot jump.
+  const bool shared = own.contains("tenants") || own.contains("end_to_end");
   if (parse_null_script(own).virtual_time && shared)
-    return {false, "null: clock=virtual is for one process alone: leave out tenants, processes and end_to_end"};
+    return {false, "null: clock=virtual is for one process and one thread: leave out tenants and end_to_end"};
   return {};
 }
 

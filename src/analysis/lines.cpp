@@ -19,7 +19,9 @@ constexpr const char* separator = " \u00b7 ";
 
 using WorkloadKey = std::tuple<std::string, std::string, std::string, std::string, std::string>;
 
-WorkloadKey workload_key(const Point& point) { return {point.model, point.task, point.model_hash, point.weights, point.dataset}; }
+WorkloadKey workload_key(const Point& point) {
+  return {without_model_path(point).model, point.task, point.model_hash, point.weights, point.dataset};
+}
 
 std::string threads_text(const Point& point) { return std::to_string(point.threads) + (point.threads == 1 ? " thread" : " threads"); }
 
@@ -164,7 +166,7 @@ std::vector<Workload> arrange(std::span<const PointSummary> points) {
     std::map<std::tuple<PointOnDevice, std::string, int>, Line> lines;
     for (const PointSummary* member : members) {
       const PointOnDevice way{line_key(member->point), member->identity.device};
-      Line& line = lines[{way, member->tenant, member->rank}];
+      Line& line = lines[{{without_model_path(way.point), way.device}, member->tenant, member->rank}];
       if (line.points.empty()) line = {way.point, way.device, line_label(*member, shown, devices), devices.of(*member), {}};
       line.points.push_back(member);
     }

@@ -2,8 +2,7 @@
 
 #include "cli/child.h"
 #include "cli/class_scores.h"
-#include "dataset/kinds.h"
-#include "model/onnx_reader.h"
+#include "model/onnx_test_set.h"
 #include "worker/node_check.h"
 
 #include <deepgap/error.h>
@@ -22,11 +21,10 @@ using nlohmann::json;
 constexpr const char* outputs_command = "__outputs";
 constexpr const char* nodes_command = "__nodes";
 
-Frame frame_of(const std::string& sample, std::span<const TensorView> outputs) {
-  if (outputs.size() > max_blocks)
-    throw Error(ErrorKind::refused, fmt::format("models of more than {} outputs cannot be checked", max_blocks));
+// Some of a sample's outputs; `more`: others follow in another frame.
+Frame frame_of(const std::string& sample, std::span<const TensorView> outputs, bool more) {
   Frame frame;
-  frame.header = {{"kind", "sample"}, {"name", sample}, {"outputs", json::array()}};
+  frame.header = {{"kind", "sample"}, {"name", sample}, {"more", more}, {"outputs", json::array()}};
   for (const TensorView& output : outputs) {
     frame.header["outputs"].push_back(
         {{"type", static_cast<int>(output.type)}, {"shape", Shape(output.shape.begin(), output.shape.end())}});
@@ -35,8 +33,15 @@ Frame frame_of(const std::string& sample, std::span<const TensorView> outputs) {
   return frame;
 }
 
-CheckedSample sample_from(const Frame& frame) {
-  CheckedSample sample{frame.header.at("name"), {}};
+void send_sample(const std::string& sample, std::span<const TensorView> outputs, FrameWriter& to) {
+  do {
+    const auto now = outputs.first(std::min(outputs.size(), max_blocks));
+    outputs = outputs.subspan(now.size());
+    to.write(frame_of(sample, now, !outputs.empty()));
+  } while (!outputs.empty());
+}
+
+void add_outputs(const Frame& frame, CheckedSample& sample) {
   size_t block = 0;
   for (const auto& output : frame.header.at("outputs")) {
     Tensor tensor = make_tensor(static_cast<DataType>(output.at("type").get<int>()), output.at("shape").get<Shape>());
@@ -45,13 +50,12 @@ CheckedSample sample_from(const Frame& frame) {
     std::memcpy(writable<std::byte>(tensor).data(), bytes.data(), bytes.size());
     sample.outputs.push_back(std::move(tensor));
   }
-  return sample;
 }
 
 json answer_outputs(const json& request, FrameWriter& before) {
-  const auto send = [&](const std::string& sample, std::span<const TensorView> outputs) { before.write(frame_of(sample, outputs)); };
+  const auto send = [&](const std::string& sample, std::span<const TensorView> outputs) { send_sample(sample, outputs, before); };
   const OutputsMade made = compute_outputs(outputs_request_from_json(request), send);
-  return {{"version", made.version}, {"judged_as", made.judged_as}};
+  return {{"version", made.version}, {"judged_as", made.judged_as}, {"outputs", made.outputs}};
 }
 
 json answer_nodes(const json& request, FrameWriter& /*before*/) {
@@ -70,10 +74,16 @@ std::string subject_of(const OutputsRequest& request) { return fmt::format("{} w
 
 CheckedOutputs outputs_of(const OutputsRequest& request) {
   CheckedOutputs outputs;
-  const auto take = [&](const Frame& frame) { outputs.samples.push_back(sample_from(frame)); };
+  bool more = false;
+  const auto take = [&](const Frame& frame) {
+    if (!more) outputs.samples.push_back({frame.header.at("name"), {}});
+    add_outputs(frame, outputs.samples.back());
+    frame.header.at("more").get_to(more);
+  };
   const json answer = call_child({outputs_command, subject_of(request), outputs_request_to_json(request), take});
   answer.at("version").get_to(outputs.version);
   answer.at("judged_as").get_to(outputs.judged_as);
+  answer.at("outputs").get_to(outputs.names);
   return outputs;
 }
 
@@ -90,14 +100,11 @@ void require_no_nan(const CheckedOutputs& expected) {
   }
 }
 
-CheckedOutputs outputs_in_folder(const std::string& folder) {
-  CheckedOutputs outputs{.version = folder, .samples = {}};
+CheckedOutputs outputs_in_folder(const std::string& folder, const std::vector<std::string>& names) {
+  CheckedOutputs outputs{.version = folder, .names = names, .samples = {}};
   for (const std::string& set : onnx_test_sets(folder)) {
     CheckedSample sample{std::filesystem::path(set).filename().string(), {}};
-    for (int i = 0; std::filesystem::exists(fmt::format("{}/output_{}.pb", set, i)); ++i) {
-      sample.outputs.push_back(read_tensor_proto(fmt::format("{}/output_{}.pb", set, i)));
-    }
-    if (sample.outputs.empty()) throw Error(ErrorKind::input, fmt::format("{} has no output_0.pb to check against", set));
+    for (TestTensor& expected : test_outputs(set, names)) sample.outputs.push_back(std::move(expected.tensor));
     outputs.samples.push_back(std::move(sample));
   }
   return outputs;

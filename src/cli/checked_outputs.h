@@ -19,8 +19,9 @@ struct CheckedSample {
   std::vector<Tensor> outputs;
 };
 struct CheckedOutputs {
-  std::string version;      // of the engine, or the folder
-  std::string judged_as{};  // judged_precision() of the model; empty: a folder's
+  std::string version;               // of the engine, or the folder
+  std::string judged_as{};           // judged_precision() of the model; empty: a folder's
+  std::vector<std::string> names{};  // of the outputs
   std::vector<CheckedSample> samples;
 };
 
@@ -30,8 +31,8 @@ CheckedOutputs outputs_of(const OutputsRequest& request);
 void require_no_nan(const CheckedOutputs& expected);
 // {"version","samples","nodes"}, as sample_outputs.h says of NodeChecks.
 nlohmann::json nodes_of(const OutputsRequest& request);
-// Throws Error{input} for a set without outputs.
-CheckedOutputs outputs_in_folder(const std::string& folder);
+// Of the model's outputs, by their names or numbers. Throws Error{input} for a set that has others.
+CheckedOutputs outputs_in_folder(const std::string& folder, const std::vector<std::string>& names);
 
 // Throws Error{input} where the numbers of outputs differ.
 CheckResult compare(const CheckedOutputs& expected, const CheckedOutputs& actual, double min_db);

@@ -5,8 +5,8 @@
 #include "cli/command.h"
 #include "cli/engine_flags.h"
 #include "cli/libtorch_folder.h"
-#include "dataset/kinds.h"
 #include "dataset/npy.h"
+#include "model/onnx_test_set.h"
 #include "worker/plugin.h"
 
 #include <deepgap/error.h>
@@ -45,15 +45,16 @@ class CheckCommand : public Command {
     const bool folder = std::filesystem::is_directory(against_);
     prepare(folder);
     if (folder) {
-      if (!is_onnx_folder(against_)) throw Error(ErrorKind::input, fmt::format("{} holds no input_0.pb and no test_data_set_0", against_));
+      const auto sets = static_cast<int64_t>(onnx_test_sets(against_).size());
+      if (sets == 0) throw Error(ErrorKind::input, fmt::format("{} holds no input_0.pb and no test_data_set_0", against_));
       request_.dataset = against_;
-      request_.samples = static_cast<int64_t>(onnx_test_sets(against_).size());
+      request_.samples = sets;
     }
     provide_quantized(request_);
     if (nodes_) return run_nodes();
     const CheckedOutputs actual = outputs_of(request_);
     keep(actual);
-    const CheckedOutputs expected = folder ? outputs_in_folder(against_) : outputs_of(other_side());
+    const CheckedOutputs expected = folder ? outputs_in_folder(against_, actual.names) : outputs_of(other_side());
     if (!folder) require_no_nan(expected);
     const CheckResult result = compare(expected, actual, min_sqnr_db(actual.judged_as));
     std::optional<Confident> confident;

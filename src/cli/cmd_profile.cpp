@@ -38,7 +38,7 @@ class ProfileCommand : public Command {
     OutputsRequest& engine = request_.engine;
     flags_.declare(app, engine);
     engine.samples = 4;
-    app.add_option("-b,--batch", request_.batch, "Samples a query; left out: 1")->type_name("N");
+    batch_ = app.add_option("-b,--batch", request_.batch, "Samples a query; left out: 1, or the model's fixed batch")->type_name("N");
     app.add_option("--rounds", request_.rounds, "Runs, of which the quicker half counts; left out: as many as fit into 5 s, 5 to 100")
         ->type_name("N");
     app.add_option("--top", top_, "Only the N slowest layers, slowest first")->type_name("N");
@@ -58,7 +58,7 @@ class ProfileCommand : public Command {
         layer_profile_from_json(call_child({profile_command, fmt::format("{} with {}", request_.engine.backend, request_.engine.model.name),
                                             profile_request_to_json(request_)}));
     const ProfileRows rows = profile_rows(profile, machine.ceilings, request_.engine.precision, last_cache_bytes(environment));
-    const ProfileHeader header{request_.engine.model.name, request_.engine.precision, request_.batch, request_.engine.threads};
+    const ProfileHeader header{request_.engine.model.name, request_.engine.precision, profile.batch, request_.engine.threads};
     if (json_) {
       fmt::print("{}\n", profile_json(header, profile, rows, machine).dump(2, ' ', false, json::error_handler_t::replace));
     } else {
@@ -73,11 +73,12 @@ class ProfileCommand : public Command {
     const auto within = [](const char* flag, int64_t value, int64_t least, int64_t most) {
       if (value < least || value > most) throw Error(ErrorKind::usage, fmt::format("{} must be {} to {}", flag, least, most));
     };
-    within("--batch", request_.batch, 1, 65'536);
+    if (batch_->count() > 0) within("--batch", request_.batch, 1, 65'536);
     if (request_.rounds != 0) within("--rounds", request_.rounds, 1, 100'000);
   }
 
   ProfileRequest request_;
+  CLI::Option* batch_ = nullptr;
   EngineFlags flags_;
   size_t top_ = 0;
   bool fresh_ = false, json_ = false;

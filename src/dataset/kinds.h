@@ -13,10 +13,7 @@ std::unique_ptr<Dataset> make_zeros_dataset(const DatasetRequest& request);
 std::unique_ptr<TensorsDataset> make_pictures_dataset(const DatasetRequest& request, std::vector<std::string> paths,
                                                       const std::string& name);
 std::unique_ptr<TensorsDataset> make_npy_dataset(const DatasetRequest& request, std::vector<std::string> paths);
-// A folder of the ONNX project's test layout: input_0.pb, input_1.pb, ...; or one that holds test_data_set_0, test_data_set_1, ...
-std::unique_ptr<TensorsDataset> make_onnx_folder_dataset(const DatasetRequest& request, const std::string& folder);
-bool is_onnx_folder(const std::string& folder);
-// The folders with input_0.pb: `folder` itself, or its test_data_set_* in the order of their numbers.
-std::vector<std::string> onnx_test_sets(const std::string& folder);
+// The test sets of model/onnx_test_set.h. A set whose tensors hold several samples along the batch is so many samples.
+std::unique_ptr<TensorsDataset> make_onnx_folder_dataset(const DatasetRequest& request, const std::vector<std::string>& sets);
 
 }  // namespace deepgap

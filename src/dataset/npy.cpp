@@ -104,7 +104,7 @@ class NpyDataset : public TensorsDataset {
   NpyDataset(const DatasetRequest& request, std::vector<std::string> paths) : paths_(std::move(paths)) {
     if (request.inputs.size() != 1) throw Error(ErrorKind::usage, ".npy samples need a model with one input");
     input_ = request.inputs[0];
-    shape_ = item_shape(input_);
+    shape_ = sample_shapes(request.inputs).front();
     if (paths_.size() == 1) take_stack();
   }
   std::string describe() const override {
@@ -138,7 +138,7 @@ class NpyDataset : public TensorsDataset {
   void take_stack() {
     Array array = open_npy(paths_[0]);
     if (array.type != input_.type || array.shape.empty() || array.shape == shape_ || array.shape == without_batch()) return;
-    const bool stacked = array.shape.front() > 0 && Shape(array.shape.begin() + 1, array.shape.end()) == without_batch();
+    const bool stacked = !shape_.empty() && array.shape.front() > 0 && Shape(array.shape.begin() + 1, array.shape.end()) == without_batch();
     if (stacked && shape_.front() == 1) stack_ = std::move(array);
   }
 

@@ -5,6 +5,7 @@
 #include "dataset/labels.h"
 #include "dataset/picture.h"
 #include "dataset/picture_input.h"
+#include "model/onnx_test_set.h"
 
 #include <deepgap/error.h>
 
@@ -131,8 +132,8 @@ void label_in_order(const DatasetRequest& request, TensorsDataset& dataset, cons
 }
 
 std::unique_ptr<Dataset> open_folder(const DatasetRequest& request, const std::string& folder) {
-  if (is_onnx_folder(folder)) {
-    auto dataset = make_onnx_folder_dataset(request, folder);
+  if (const auto sets = onnx_test_sets(folder); !sets.empty()) {
+    auto dataset = make_onnx_folder_dataset(request, sets);
     label_in_order(request, *dataset, folder);
     return dataset;
   }

@@ -32,7 +32,7 @@ class SeededDataset : public TensorsDataset {
  public:
   explicit SeededDataset(const DatasetRequest& request)
       : inputs_(request.inputs), integer_values_(request.integer_values), seed_(request.seed), size_(request.size) {
-    for (const TensorInfo& input : inputs_) shapes_.push_back(item_shape(input));
+    shapes_ = sample_shapes(inputs_);
   }
   std::string describe() const override { return fmt::format("seeded, seed {}, {} samples", seed_, size_); }
   size_t size() const override { return size_; }
@@ -107,7 +107,8 @@ class SeededDataset : public TensorsDataset {
 class ZerosDataset : public TensorsDataset {
  public:
   explicit ZerosDataset(const DatasetRequest& request) : size_(request.size) {
-    for (const TensorInfo& input : request.inputs) blank_.push_back(zeros(input));
+    const std::vector<Shape> shapes = sample_shapes(request.inputs);
+    for (size_t i = 0; i < shapes.size(); ++i) blank_.push_back(zeros(request.inputs[i].type, shapes[i]));
   }
   std::string describe() const override { return "zeros"; }
   size_t size() const override { return size_; }
@@ -116,8 +117,8 @@ class ZerosDataset : public TensorsDataset {
   std::vector<Tensor> make(uint32_t /*index*/) override { return blank_; }
 
  private:
-  static Tensor zeros(const TensorInfo& input) {
-    Tensor tensor = make_tensor(input.type, item_shape(input));
+  static Tensor zeros(DataType type, const Shape& shape) {
+    Tensor tensor = make_tensor(type, shape);
     const std::span<std::byte> bytes{writable<std::byte>(tensor).data(), tensor.bytes()};
     std::memset(bytes.data(), 0, bytes.size());
     return tensor;

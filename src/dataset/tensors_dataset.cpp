@@ -1,5 +1,6 @@
 #include "dataset/tensors_dataset.h"
 
+#include <deepgap/batching.h>
 #include <deepgap/error.h>
 
 #include <fmt/format.h>
@@ -38,7 +39,9 @@ std::string TensorsDataset::label_note() const {
   return labels_.classes.empty() ? std::string() : fmt::format(", labels by {}", labels_.source);
 }
 
-Shape item_shape(const TensorInfo& input) {
+namespace {
+
+Shape shape_at_batch_1(const TensorInfo& input) {
   if (!input.dims) throw Error(ErrorKind::usage, fmt::format("input '{0}' has no shape; give it with --shape {0}:1x3x224x224", input.name));
   Shape shape;
   for (const Dim& dim : *input.dims) {
@@ -49,6 +52,18 @@ Shape item_shape(const TensorInfo& input) {
     shape.push_back(dim.size);  // of the batch symbol: its multiple, at batch 1
   }
   return shape;
+}
+
+}  // namespace
+
+std::vector<Shape> sample_shapes(const std::vector<TensorInfo>& inputs) {
+  const Batching batching = batching_of(inputs);
+  std::vector<Shape> shapes;
+  for (const TensorInfo& input : inputs) {
+    shapes.push_back(shape_at_batch_1(input));
+    if (batching.kind == Batching::Kind::fixed) shapes.back().front() = 1;
+  }
+  return shapes;
 }
 
 std::string shape_text(std::span<const int64_t> shape) { return fmt::format("[{}]", fmt::join(shape.begin(), shape.end(), ",")); }

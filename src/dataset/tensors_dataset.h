@@ -30,8 +30,9 @@ class TensorsDataset : public Dataset {
   Labels labels_;
 };
 
-// The shape of one item: batch dimension 1, all else known. Throws Error{usage} naming the input and --shape where it is not.
-Shape item_shape(const TensorInfo& input);
+// The shapes of one sample's tensors: batch dimension 1 where the inputs share one, whole inputs where they do not (deepgap/batching.h).
+// Throws Error{usage} naming the input and --shape where a size is not known.
+std::vector<Shape> sample_shapes(const std::vector<TensorInfo>& inputs);
 
 // How an input's shape is printed: [1,3,224,224].
 std::string shape_text(std::span<const int64_t> shape);

@@ -44,7 +44,7 @@ void bind_input(Value& value, const std::vector<int64_t>& sizes) {
     throw Error(ErrorKind::usage, fmt::format("input '{}' has {} dimensions, not {}", value.name, value.dims->size(), sizes.size()));
   for (size_t i = 0; i < sizes.size(); ++i) {
     if (sizes[i] == -1) continue;
-    if (sizes[i] < 1) throw Error(ErrorKind::usage, fmt::format("input '{}': size {} is {}", value.name, i, sizes[i]));
+    if (sizes[i] < 0) throw Error(ErrorKind::usage, fmt::format("input '{}': size {} is {}", value.name, i, sizes[i]));
     (*value.dims)[i] = {sizes[i], ""};
   }
 }

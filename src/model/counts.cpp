@@ -4,6 +4,7 @@
 #include "model/eval/fold_constants.h"
 #include "model/graph_tools.h"
 
+#include <deepgap/batching.h>
 #include <deepgap/error.h>
 
 #include <fmt/format.h>
@@ -233,6 +234,8 @@ std::optional<std::vector<NodeCount>> counts_of_item(const Graph& graph) {
   std::vector<NodeCount> counts(bound.nodes.size());
   for (size_t i = 0; i < counts.size(); ++i)
     if (!by_data[i] || has_macs(bound.nodes[i].op)) counts[i] = count_node(bound, bound.nodes[i]);
+  const int64_t items = batching_of(graph).samples;
+  for (NodeCount& count : counts) count = {count.macs / items, count.flop / items, count.bytes / items};
   return counts;
 }
 

@@ -7,6 +7,7 @@
 #include "model/graph_tools.h"
 #include "model/model_of.h"
 #include "model/onnx_reader.h"
+#include "model/onnx_test_set.h"
 #include "model/onnx_writer.h"
 #include "model/weights/safetensors.h"
 #include "model/weights/seeded.h"
@@ -63,8 +64,10 @@ Graph zoo_graph(const ModelRequest& request) {
   return model->build(options);
 }
 
+// Sizes of open inputs, as the flags give them and then as the tensors of a test set have them.
 Graph sized(Graph graph, const ModelRequest& request) {
-  return request.shapes.empty() ? std::move(graph) : bind_shapes(graph, request.shapes);
+  if (!request.shapes.empty()) graph = bind_shapes(graph, request.shapes);
+  return request.test_set.empty() ? std::move(graph) : bind_test_set(graph, request.test_set);
 }
 
 // What goes wrong with a file's content begins with its path.
@@ -142,10 +145,30 @@ void fill_weights(Graph& graph, const ModelRequest& request) {
   }
 }
 
+// A whole flag for the inputs with open sizes; the sizes in it are examples, of a picture or a row.
+std::string shape_flag(const Graph& graph) {
+  std::vector<std::string> inputs;
+  for (const ValueId id : graph.inputs) {
+    const Value& value = graph.values[static_cast<size_t>(id)];
+    if (!value.dims) continue;
+    const auto is_open = [](const Dim& dim) { return !dim.known() && dim.symbol != batch_symbol; };
+    if (std::none_of(value.dims->begin(), value.dims->end(), is_open)) continue;
+    const int64_t example = value.dims->size() == 4 ? 224 : 128;
+    std::vector<std::string> sizes;
+    for (const Dim& dim : *value.dims)
+      sizes.push_back(dim.known() ? std::to_string(dim.size) : is_open(dim) ? std::to_string(example) : "N");
+    inputs.push_back(fmt::format("{}:{}", value.name, join(sizes, "x")));
+  }
+  const std::string flag = "--shape=" + join(inputs, "/");
+  const bool plain =
+      flag.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-=:/.,+@%") == std::string::npos;
+  return plain ? flag : fmt::format("'{}'", flag);
+}
+
 void check_sizes(const Graph& graph, const std::string& name) {
   for (const auto& [symbol, place] : open_symbols(graph)) {
     if (symbol == batch_symbol) continue;
-    throw Error(ErrorKind::usage, fmt::format("{}: {} is open ('{}'), give the sizes with --shape", name, place, symbol));
+    throw Error(ErrorKind::usage, fmt::format("{}: {} ('{}') is open; give the sizes, as {} does", name, place, symbol, shape_flag(graph)));
   }
 }
 
@@ -166,6 +189,12 @@ std::string default_data_dir() {
     if (fs::is_directory(candidate, error)) return candidate.string();
   }
   return (folder / "../../data").lexically_normal().string();
+}
+
+ModelRequest sized_by_dataset(ModelRequest request, const std::string& dataset) {
+  const std::vector<std::string> sets = onnx_test_sets(dataset);
+  if (!sets.empty()) request.test_set = sets.front();
+  return request;
 }
 
 std::shared_ptr<const Model> open_model(const ModelRequest& request) {

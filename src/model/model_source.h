@@ -20,10 +20,14 @@ struct ModelRequest {
   std::map<std::string, std::vector<int64_t>> shapes;  // input -> dims, from --shape; binds dynamic sizes other than the batch
   std::string cache_dir;                               // of made weights; empty: no cache
   std::string data_dir;                                // where set-up put named weights; empty: beside the program, see default_data_dir()
+  std::string test_set{};  // an ONNX test set (model/onnx_test_set.h) whose tensors give the sizes that `shapes` leaves open
 };
 
 // Throws Error{usage} for an unknown name or option ("did you mean"), Error{input} naming file and cause for anything wrong in a file.
 std::shared_ptr<const Model> open_model(const ModelRequest& request);
+
+// The same with the sizes of the ONNX test folder that `dataset` names, if it is one.
+ModelRequest sized_by_dataset(ModelRequest request, const std::string& dataset);
 
 bool is_model_file(const std::string& name);
 // The tree's data/ folder: $DEEPGAP_DATA, else found relative to the executable (../../data in the build, ../share/deepgap/data in a

@@ -153,12 +153,15 @@ Graph read_onnx(const std::string& path, const OnnxLimits& limits) {
   return graph;
 }
 
-Tensor read_tensor_proto(const std::string& path) {
+std::pair<std::string, Tensor> read_named_tensor_proto(const std::string& path) {
   const MappedFile file = map_message(path);
   return naming(path, [&] {
     ExternalData nowhere("");
-    return parse_tensor(WireReader(file.bytes(), file.data.get()), nowhere, {}).tensor;
+    NamedTensor named = parse_tensor(WireReader(file.bytes(), file.data.get()), nowhere, {});
+    return std::pair(std::string(named.name), std::move(named.tensor));
   });
 }
+
+Tensor read_tensor_proto(const std::string& path) { return read_named_tensor_proto(path).second; }
 
 }  // namespace deepgap

@@ -32,6 +32,7 @@ struct Planned {
   std::string skip_reason;
   bool check = true;
   StoppingSettings stopping;
+  bool own_batch = false;
   int total_repeats() const { return grid->repeats * grid->sweeps; }
 };
 
@@ -119,8 +120,15 @@ class PointList {
       const Planned& planned = points_[i];
       const int repeats = planned.total_repeats();
       for (int repeat = 0; repeat < repeats; ++repeat) {
-        jobs.push_back(
-            {planned.point, ids_[i], repeat, repeat / planned.grid->repeats, planned.stopping, planned.check, planned.skip_reason});
+        jobs.push_back({planned.point,
+                        ids_[i],
+                        repeat,
+                        repeat / planned.grid->repeats,
+                        planned.stopping,
+                        planned.check,
+                        planned.skip_reason,
+                        {},
+                        planned.own_batch});
       }
     }
     return jobs;
@@ -133,9 +141,14 @@ class PointList {
   size_t doubled_ = 0;
 };
 
+bool gives_batch(const Grid& grid) {
+  const auto axes = axes_with_tenants(grid);
+  return find_axis(axes, "batch") != nullptr;
+}
+
 void add_point(const Grid& grid, Point point, const SkipRule* skip, const StoppingSettings& stopping, PointList& points) {
   if (skip != nullptr && skip->reason.empty()) return;
-  points.add({std::move(point), &grid, skip == nullptr ? "" : skip->reason, grid.check, stopping});
+  points.add({std::move(point), &grid, skip == nullptr ? "" : skip->reason, grid.check, stopping, !gives_batch(grid)});
 }
 
 void add_points(const Grid& grid, int cpus, PointList& points) {

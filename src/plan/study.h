@@ -103,6 +103,7 @@ struct Job {
   bool check = true;
   std::string skip_reason;   // not empty: record `skipped`, run nothing
   std::string peak_phase{};  // of the peak search that asks for it; empty: none does
+  bool own_batch = false;    // nobody gave a batch: it is 1, or what the model insists on, which the inspection tells
 };
 
 // Throws Error{usage} for one that no engine has ("did you mean").

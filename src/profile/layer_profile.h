@@ -23,6 +23,7 @@ struct ProfiledLayer {
 
 struct LayerProfile {
   std::string engine;  // name and version
+  int64_t batch = 1;   // samples of a run
   int rounds = 0;
   std::vector<ProfiledLayer> layers;
   // Of a run that nobody looks into. All times are means over the quicker half of the rounds: unlike medians they add up, and unlike means

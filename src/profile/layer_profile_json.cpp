@@ -18,16 +18,14 @@ json layer_profile_to_json(const LayerProfile& profile) {
                       {"macs", layer.macs},
                       {"flop", layer.flop},
                       {"bytes", layer.bytes}});
-  return {{"engine", profile.engine},
-          {"rounds", profile.rounds},
-          {"whole_ns", profile.whole_ns},
-          {"left_over", profile.left_over},
-          {"layers", layers}};
+  return {{"engine", profile.engine},     {"batch", profile.batch},         {"rounds", profile.rounds},
+          {"whole_ns", profile.whole_ns}, {"left_over", profile.left_over}, {"layers", layers}};
 }
 
 LayerProfile layer_profile_from_json(const json& object) {
   LayerProfile profile;
   object.at("engine").get_to(profile.engine);
+  object.at("batch").get_to(profile.batch);
   object.at("rounds").get_to(profile.rounds);
   object.at("whole_ns").get_to(profile.whole_ns);
   object.at("left_over").get_to(profile.left_over);

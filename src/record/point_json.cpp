@@ -1,5 +1,6 @@
-// The canonical JSON of a Point. Its bytes are hashed into point_id, so they must never change: nlohmann::json sorts keys, no key is ever
-// left out, and a golden test holds one id. What may be a path may be no UTF-8 (base/byte_text.h).
+// The canonical JSON of a Point. Its bytes, without the path of a model file, are hashed into point_id, so they must never change:
+// nlohmann::json sorts keys, no key is ever left out, and a golden test holds one id. What may be a path may be no UTF-8
+// (base/byte_text.h).
 #include "record/json_fields.h"
 #include "record/record_json.h"
 
@@ -63,6 +64,11 @@ Point point_from_json(const nlohmann::json& json) {
   return point;
 }
 
-std::string point_id(const Point& point) { return content_hash(point_to_json(point).dump()).substr(0, 16); }
+Point without_model_path(Point point) {
+  if (!point.model_hash.empty()) point.model.clear();
+  return point;
+}
+
+std::string point_id(const Point& point) { return content_hash(point_to_json(without_model_path(point)).dump()).substr(0, 16); }
 
 }  // namespace deepgap

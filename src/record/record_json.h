@@ -29,7 +29,8 @@ std::string options_text(const Point& point);
 
 nlohmann::json point_to_json(const Point& point);   // keys sorted, no defaults left out: canonical
 Point point_from_json(const nlohmann::json& json);  // throws Error{input}
-std::string point_id(const Point& point);           // 16 hex digits of the canonical JSON's hash
+Point without_model_path(Point point);              // a model file is its content (model_hash): without its path
+std::string point_id(const Point& point);           // 16 hex digits of the hash of its canonical JSON without that path
 
 nlohmann::json stopping_to_json(const StoppingSettings& settings);
 StoppingSettings stopping_from_json(const nlohmann::json& json);

@@ -10,6 +10,8 @@
 
 #include <fmt/format.h>
 
+#include <set>
+
 namespace deepgap {
 namespace {
 
@@ -52,6 +54,12 @@ void refuse_together(InspectedPlan& plan, const TenantJobs& set) {
   }
 }
 
+// Two that were told apart before the inspection may be one: a file by two paths, its own batch and the same one given.
+void measure_each_once(std::vector<Job>& jobs) {
+  std::set<JobId> seen;
+  std::erase_if(jobs, [&](const Job& job) { return !tenant_place(job.point) && !seen.insert(id_of(job)).second; });
+}
+
 }  // namespace
 
 InspectedPlan inspect_plan(const Study& study, const RunSettings& settings, Interrupts& interrupts, Progress& progress) {
@@ -60,28 +68,37 @@ InspectedPlan inspect_plan(const Study& study, const RunSettings& settings, Inte
   std::vector<Point> distinct;
   std::map<std::string, size_t> index;
   for (const Job& job : plan.jobs) {
-    if (index.emplace(job.point_id, distinct.size()).second) distinct.push_back(job.point);
+    if (!index.emplace(job.point_id, distinct.size()).second) continue;
+    distinct.push_back(job.point);
+    if (job.own_batch) distinct.back().batch = 0;
   }
   if (distinct.size() >= long_inspection) progress.note(fmt::format("{} points are looked at before the first is timed", distinct.size()));
   Inspected inspected;
   try {
     inspected = inspect_in_child(distinct, settings.cache_dir, interrupts);
   } catch (const PointError& error) {
-    const std::string place = place_of(study, distinct.at(error.point()), error.axis(), settings.cpus);
+    Point point = distinct.at(error.point());
+    if (point.batch == 0) point.batch = Point{}.batch;
+    const std::string place = place_of(study, point, error.axis(), settings.cpus);
     throw Error(error.kind(), at_place(place, error.what()));
   }
   plan.interrupted = inspected.interrupted;
   if (plan.interrupted) return plan;
   if (inspected.points.size() != distinct.size()) throw Error(ErrorKind::internal, "the inspection left points out");
   plan.environment = std::move(inspected.environment);
-  for (Job& job : plan.jobs) job.point.model_hash = inspected.points[index.at(job.point_id)].model_hash;  // a changed file is another Point
+  for (Job& job : plan.jobs) {
+    const InspectedPoint& point = inspected.points[index.at(job.point_id)];
+    job.point.model_hash = point.model_hash;  // a changed file is another Point
+    if (job.own_batch) job.point.batch = point.batch;
+  }
   const std::vector<TenantJobs> sets = sets_of(plan.jobs);
   for (const TenantJobs& set : sets) join_again(plan.jobs, set);
   for (Job& job : plan.jobs) {
     const InspectedPoint& point = inspected.points[index.at(job.point_id)];
-    if (!point.model_hash.empty() || tenant_place(job.point)) job.point_id = point_id(job.point);
+    if (!point.model_hash.empty() || tenant_place(job.point) || job.own_batch) job.point_id = point_id(job.point);
     plan.points.emplace(job.point_id, point);
   }
+  measure_each_once(plan.jobs);
   for (const TenantJobs& set : sets) refuse_together(plan, set);
   return plan;
 }

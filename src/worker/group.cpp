@@ -7,6 +7,7 @@
 #include "model/integer_values.h"
 #include "model/model_source.h"
 #include "model/onnx_metadata.h"
+#include "model/onnx_test_set.h"
 #include "record/tenant_set.h"
 #include "telemetry/environment.h"
 #include "worker/classes.h"
@@ -52,7 +53,7 @@ bool is_in_virtual_time(const Point& point) {
 }  // namespace
 
 ModelRequest model_request(const Point& point, const PointOptions& options, const std::string& cache_dir) {
-  return {point.model, point.weights, options.seed, options.shapes, cache_dir, default_data_dir()};
+  return sized_by_dataset({point.model, point.weights, options.seed, options.shapes, cache_dir, default_data_dir()}, point.dataset);
 }
 
 DatasetRequest dataset_request(const Point& point, const PointOptions& options, const GraphSummary& summary) {
@@ -75,8 +76,9 @@ DatasetRequest dataset_request(const Point& point, const PointOptions& options, 
 
 std::string model_key(const Point& point, const PointOptions& options) {
   const auto shape = point.options.find("shape");
-  return fmt::format("{}|{}|{}|{}|{}", point.model, point.model_hash, point.weights, options.seed,
-                     shape == point.options.end() ? "" : shape->second);
+  const bool sized_by_dataset = !onnx_test_sets(point.dataset).empty();
+  return fmt::format("{}|{}|{}|{}|{}|{}", point.model, point.model_hash, point.weights, options.seed,
+                     shape == point.options.end() ? "" : shape->second, sized_by_dataset ? point.dataset : "");
 }
 
 bool needs_quantizing(const Point& point, const GraphSummary& summary) {

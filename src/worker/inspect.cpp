@@ -11,6 +11,7 @@
 #include "worker/plugin.h"
 #include "worker/point_options.h"
 
+#include <deepgap/batching.h>
 #include <deepgap/error.h>
 
 #include <fmt/format.h>
@@ -68,10 +69,20 @@ Support placement_support(const Point& point, const InspectedBackend& backend) {
 }
 
 Support batch_support(const Point& point, const GraphSummary& model, const DispatchOptions& options) {
-  if (model.inputs.empty() || !model.inputs.front().dims || model.inputs.front().dims->empty()) return {};
-  const Dim& first = model.inputs.front().dims->front();
-  if (!first.known() || (first.size == point.batch && batch_sizes(point, options).size() == 1)) return {};
-  return {false, fmt::format("{} has a fixed batch of {}", point.model, first.size)};
+  const Batching batching = batching_of(model.inputs);
+  const auto sizes = batch_sizes(point, options);
+  if (std::all_of(sizes.begin(), sizes.end(), [&](int64_t batch) { return batching.takes(batch); })) return {};
+  return {false, fmt::format("{} {}", point.model, batching_text(batching))};
+}
+
+// A batch that the model insists on may be none for the scenario.
+Support scenario_support(const Point& point, const GraphSummary& model, const Scenario& scenario) {
+  try {
+    scenario.check_batch(point.batch);
+  } catch (const Error& error) {
+    return {false, fmt::format("{} {}: {}", point.model, batching_text(batching_of(model.inputs)), error.what())};
+  }
+  return {};
 }
 
 // Seeded weights are costly to make and cannot be wrong; all others are read, so that what is wrong with them is said now.
@@ -86,11 +97,14 @@ class Inspection {
     for (const auto& [name, reason] : broken) backends_[name].reason = reason;
   }
 
-  InspectedPoint inspect(const Point& point) {
+  InspectedPoint inspect(const Point& asked) {
+    Point point = asked;
+    point.batch = std::max<int64_t>(asked.batch, 1);
     InspectedBackend& backend = backend_of(point.backend);
     check_mlperf(point);
     const auto scenario = scenario_of(point);
     const PointOptions options = options_of(point, backend, *scenario);
+    if (asked.batch != 0) scenario->check_batch(point.batch);
     InspectedPoint result;
     const GraphSummary* summary = nullptr;
     try {
@@ -102,6 +116,12 @@ class Inspection {
       return result;
     }
     const GraphSummary& model = *summary;
+    if (asked.batch == 0) {
+      const Batching batching = batching_of(model.inputs);
+      point.batch = batching.samples;
+      if (batching.kind == Batching::Kind::open) scenario->check_batch(point.batch);
+    }
+    result.batch = point.batch;
     require_dataset(point, options, model);
     result.model_hash = is_model_file(point.model) ? model.content_hash : "";
     result.backend_version = backend.version;
@@ -110,7 +130,7 @@ class Inspection {
     result.macs_per_item = model.macs_per_item;
     result.flop_per_item = model.flop_per_item;
     result.bytes_per_item = model.bytes_per_item;
-    const Support support = support_of(point, backend, model, options);
+    const Support support = support_of(point, backend, model, options, *scenario);
     result.supported = support.ok;
     result.reason = support.reason;
     return result;
@@ -138,7 +158,6 @@ class Inspection {
     }
     PointOptions options = sort_options(known, backend_options, scenario.options());
     scenario.parse(options.scenario);
-    scenario.check_batch(point.batch);
     require_end_to_end(point, options.end_to_end);
     if (!gpu_side(options.affinity)) affinity_cpus(options.affinity, point.threads, allowed_cpus());  // throws for CPUs that are not there
     return options;
@@ -168,10 +187,12 @@ class Inspection {
     datasets_.insert(key);  // only now: whoever looks for the axis to blame tries the same one again
   }
 
-  Support support_of(const Point& point, InspectedBackend& backend, const GraphSummary& model, const PointOptions& options) {
+  Support support_of(const Point& point, InspectedBackend& backend, const GraphSummary& model, const PointOptions& options,
+                     const Scenario& scenario) {
     if (!backend.plugin) return {false, backend.reason};
     if (point.task != "infer") return {false, fmt::format("task '{}' is not built yet; infer is", point.task)};
-    for (const Support& support : {placement_support(point, backend), batch_support(point, model, options.dispatch)}) {
+    for (const Support& support :
+         {placement_support(point, backend), batch_support(point, model, options.dispatch), scenario_support(point, model, scenario)}) {
       if (!support.ok) return support;
     }
     about_to_({fmt::format("backend {}", point.backend), point.backend});
@@ -193,6 +214,7 @@ nlohmann::json inspected_to_json(const InspectedPoint& inspected) {
           {"model_hash", inspected.model_hash},
           {"process_key", inspected.process_key},
           {"backend_version", inspected.backend_version},
+          {"batch", inspected.batch},
           {"parameters", inspected.parameters},
           {"macs_per_item", inspected.macs_per_item},
           {"flop_per_item", inspected.flop_per_item},
@@ -206,6 +228,7 @@ InspectedPoint inspected_from_json(const nlohmann::json& json) {
   json.at("model_hash").get_to(inspected.model_hash);
   json.at("process_key").get_to(inspected.process_key);
   json.at("backend_version").get_to(inspected.backend_version);
+  json.at("batch").get_to(inspected.batch);
   json.at("parameters").get_to(inspected.parameters);
   json.at("macs_per_item").get_to(inspected.macs_per_item);
   json.at("flop_per_item").get_to(inspected.flop_per_item);

@@ -22,6 +22,7 @@ struct InspectedPoint {
   std::string model_hash;   // of a model file's content, else empty
   std::string process_key;  // Points that differ in it cannot share a process
   std::string backend_version;
+  int64_t batch = 1;  // the Point's; where that was 0, the model's own
   int64_t parameters = 0, macs_per_item = 0, flop_per_item = 0, bytes_per_item = 0;
 };
 nlohmann::json inspected_to_json(const InspectedPoint& inspected);
@@ -50,7 +51,8 @@ using InspectionListener = std::function<void(const InspectionStep&)>;
 // Backends that must not be opened, with why: they took an inspection down before.
 using BrokenBackends = std::map<std::string, std::string>;
 
-// Throws PointError{usage | input} for what is wrong in what the user wrote: an unknown model, option or backend, a broken file.
+// A batch of 0 stands for 1, or what the model insists on. Throws PointError{usage | input} for what is wrong in what the user wrote: an
+// unknown model, option or backend, a broken file.
 std::vector<InspectedPoint> inspect_points(const std::vector<Point>& points, const std::string& cache_dir, const BrokenBackends& broken,
                                            const InspectionListener& about_to);
 

@@ -259,7 +259,8 @@ bool Measurement::find_reference_outputs() {
     return true;
   }
   reference_ = find_reference(order_.cache_dir, reference_key(*inputs_.model, *inputs_.dataset, inputs_.samples));
-  return reference_.has_value() && reference_->outputs.size() == inputs_.samples.size();
+  return reference_.has_value() &&
+         reference_->outputs.size() == referenced_queries(batching_of(inputs_.model->summary().inputs), inputs_.samples.size());
 }
 
 void Measurement::load() {
@@ -332,8 +333,9 @@ void Measurement::check(const Instances::Instance& instance) {
   const std::string where = instances_->all().size() > 1 ? instance.name + ": " : "";
   std::optional<CheckResult> result;
   try {
-    result = compare_batch(*reference_, instance.session->outputs(0), largest_batch(order_.point, options_.dispatch),
-                           judged_precision(order_.point.precision, inputs_.model->summary()));
+    result =
+        compare_batch(*reference_, instance.session->outputs(0), largest_batch(order_.point, options_.dispatch),
+                      batching_of(inputs_.model->summary().inputs), judged_precision(order_.point.precision, inputs_.model->summary()));
   } catch (const Error& error) {  // another type or shape is a wrong result
     return fail(Outcome::incorrect, fmt::format("{}wrong result: {}", where, error.what()));
   }

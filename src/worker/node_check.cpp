@@ -65,7 +65,8 @@ NodeChecks check_nodes(const OutputsRequest& request) {
   for (const Piece& piece : pieces.pieces) wanted.insert(piece.output);
   std::vector<Named> expected;
   std::vector<std::vector<TensorView>> inputs;
-  for (const auto& sample : checked.inputs) {
+  const Queries queries(batching_of(checked.model->summary().inputs), checked.inputs);
+  for (const auto& sample : queries.inputs()) {
     expected.push_back(reference_values(reference, sample, wanted));
     inputs.emplace_back();
     for (const std::string& name : pieces.inputs) inputs.back().push_back(expected.back().at(name).view());

@@ -110,6 +110,17 @@ std::vector<int> parse_cpu_list(const std::string& text) {
   return cpus;
 }
 
+// "1x3x224", "Nx3": -1 for N.
+std::optional<std::vector<int64_t>> parse_sizes(std::string_view text) {
+  std::vector<int64_t> sizes;
+  for (const std::string& size : split(text, 'x')) {
+    const auto number = size == "N" ? std::optional<int64_t>(-1) : parse_int(size);
+    if (!number || *number == 0 || *number < -1 || *number > INT32_MAX) return std::nullopt;
+    sizes.push_back(*number);
+  }
+  return sizes;
+}
+
 }  // namespace
 
 std::vector<OptionInfo> worker_options() {
@@ -188,17 +199,17 @@ std::map<std::string, std::vector<int64_t>> parse_shapes(const std::string& text
   constexpr std::string_view wanted = "of the form input:1x3x224x224 (N: the batch), several joined by '/'";
   std::map<std::string, std::vector<int64_t>> shapes;
   if (text.empty()) return shapes;
+  std::string input;  // names may hold '/' too: one ends where sizes are
   for (const std::string& part : split(text, '/')) {
-    const size_t colon = part.rfind(':');
-    if (colon == std::string::npos || colon == 0) wrong_value("shape", text, wanted);
-    std::vector<int64_t> sizes;
-    for (const std::string& size : split(std::string_view(part).substr(colon + 1), 'x')) {
-      const auto number = size == "N" ? std::optional<int64_t>(-1) : parse_int(size);
-      if (!number || *number == 0 || *number < -1 || *number > INT32_MAX) wrong_value("shape", text, wanted);
-      sizes.push_back(*number);
-    }
-    shapes[part.substr(0, colon)] = sizes;
+    input += (input.empty() ? "" : "/") + part;
+    const size_t colon = input.rfind(':');
+    if (colon == std::string::npos || colon == 0) continue;
+    const auto sizes = parse_sizes(std::string_view(input).substr(colon + 1));
+    if (!sizes) continue;
+    shapes[input.substr(0, colon)] = *sizes;
+    input.clear();
   }
+  if (!input.empty()) wrong_value("shape", text, wanted);
   return shapes;
 }
 

@@ -8,6 +8,7 @@
 #include "worker/run_graph.h"
 
 #include <deepgap/backend.h>
+#include <deepgap/batching.h>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -103,16 +104,16 @@ Rounds measure(Runner& plain, Runner& instrumented, int wanted) {
   return rounds;
 }
 
-void fill_work(LayerProfile& profile, const Model& model, const ProfileRequest& request, const Rounds& rounds) {
+void fill_work(LayerProfile& profile, const Model& model, const std::string& precision, const Rounds& rounds) {
   const auto total = [](const Round& round) { return round.total(); };
-  const Graph bound = bind_symbols(model.graph(), {{batch_symbol, request.batch}});
+  const Graph bound = bind_symbols(model.graph(), {{batch_symbol, profile.batch}});
   std::vector<std::string> names, ops;
   const std::vector<LayerTiming>& layers = rounds.front().layers;
   for (const LayerTiming& layer : layers) {
     names.push_back(layer.name);
     ops.push_back(layer.op);
   }
-  WorkOfLayers works = work_of_layers(bound, request.engine.precision, names, ops);
+  WorkOfLayers works = work_of_layers(bound, precision, names, ops);
   for (size_t i = 0; i < layers.size(); ++i) {
     const LayerWork& work = works.layers[i];
     ProfiledLayer layer{.name = layers[i].name, .op = layers[i].op, .precision = work.precision};
@@ -153,8 +154,11 @@ LayerProfile profile_layers(const ProfileRequest& request) {
   const CheckedInputs opened = open_checked(request.engine);
   const Model& model = *opened.engine_model;
   require_support(backend, engine, model);
+  const Batching batching = batching_of(model.summary().inputs);
+  const int64_t batch = request.batch == 0 ? batching.samples : request.batch;
+  if (!batching.takes(batch)) throw Error(ErrorKind::refused, fmt::format("{} {}, not {}", model.name(), batching_text(batching), batch));
   const auto clock = make_real_clock();
-  LoadOptions options = load_options(engine, request.batch, *clock);
+  LoadOptions options = load_options(engine, batch, *clock);
   Runner plain(backend, model, options, opened.inputs);
   std::unique_ptr<Runner> second;
   if (has_profile_option(backend)) {
@@ -165,10 +169,11 @@ LayerProfile profile_layers(const ProfileRequest& request) {
   instrumented.run();
   if (instrumented.layers().empty()) throw Error(ErrorKind::refused, fmt::format("{} tells no times of its layers", backend.name()));
   const Rounds rounds = measure(plain, instrumented, request.rounds);
-  LayerProfile profile{.engine = fmt::format("{} {}", backend.name(), backend.version()), .rounds = static_cast<int>(rounds.size())};
+  LayerProfile profile{
+      .engine = fmt::format("{} {}", backend.name(), backend.version()), .batch = batch, .rounds = static_cast<int>(rounds.size())};
   const auto plainly = [](const Round& round) { return round.plain; };
   profile.whole_ns = quicker_half(rounds, plainly, plainly);
-  fill_work(profile, model, request, rounds);
+  fill_work(profile, model, engine.precision, rounds);
   return profile;
 }
 

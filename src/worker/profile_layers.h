@@ -10,8 +10,8 @@ namespace deepgap {
 
 struct ProfileRequest {
   OutputsRequest engine;  // `samples` of it are cycled in a batch
-  int64_t batch = 1;
-  int rounds = 0;  // 0: as many as fit into some seconds
+  int64_t batch = 0;      // 0: 1, or what the model insists on
+  int rounds = 0;         // 0: as many as fit into some seconds
 };
 nlohmann::json profile_request_to_json(const ProfileRequest& request);
 ProfileRequest profile_request_from_json(const nlohmann::json& json);

@@ -57,7 +57,8 @@ QuantizeOrder quantize_order_from_json(const nlohmann::json& json) {
 
 nlohmann::json carry_out(const QuantizeOrder& order) {
   const auto begin = std::chrono::steady_clock::now();
-  const auto model = open_model(order.model);
+  const bool sized = !sized_by_dataset(order.model, order.point_dataset).test_set.empty();
+  const auto model = open_model(sized_by_dataset(order.model, sized ? order.point_dataset : order.settings.dataset));
   if (order.output.empty() && has_quantization(model->summary())) return {{"given", true}};
   const CalibrationSamples samples = calibration_samples(order.model, *model, order.settings, order.point_dataset);
   const std::string key = quantized_key(*model, samples, order.settings);

@@ -40,10 +40,10 @@ std::string method_of(const QuantizeSettings& settings) {
   return settings.method == "percentile" ? fmt::format("percentile {:g}", settings.percentile) : settings.method;
 }
 
-std::vector<std::vector<TensorView>> inputs_of(const CalibrationSamples& samples) {
+Queries queries_of(const CalibrationSamples& samples, const Model& model) {
   std::vector<std::vector<TensorView>> inputs;
   for (const uint32_t index : samples.indices) inputs.push_back(samples.dataset->sample(index));
-  return inputs;
+  return {batching_of(model.summary().inputs), inputs};
 }
 
 void require_same_model(const CalibrationTable& table, const Model& model) {
@@ -146,7 +146,8 @@ QuantizedModel quantize_model(const Model& model, const CalibrationSamples& samp
   if (given != nullptr) require_same_model(*given, model);
   Quantizer quantizer(model.graph(), settings);
   QuantizedModel result;
-  const auto inputs = inputs_of(samples);
+  const Queries queries = queries_of(samples, model);
+  const auto inputs = queries.inputs();
   const std::vector<Activations> reference = calibrate(model, samples, inputs, threads, quantizer, given != nullptr, result);
   result.table = given != nullptr ? *given : table_of(model, samples, settings, quantizer);
   quantizer.use_ranges(result.table.ranges);

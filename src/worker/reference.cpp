@@ -20,7 +20,7 @@ namespace deepgap {
 namespace {
 
 // Changed when what the evaluator computes changes.
-constexpr int evaluator_edition = 3;
+constexpr int evaluator_edition = 4;
 constexpr std::string_view by_evaluator = "native fp32 reference", by_onnxruntime = "onnxruntime";
 
 std::string reference_path(const std::string& cache_dir, const std::string& key, std::string_view against) {
@@ -36,17 +36,6 @@ TensorView item_of(const TensorView& batch, int64_t index, Shape& shape) {
   TensorView item{batch.type, shape, batch.data};
   item.data += static_cast<size_t>(index) * item.bytes();
   return item;
-}
-
-std::vector<Tensor> first_items(const std::vector<Tensor>& outputs, int64_t batch) {
-  if (batch == 1) return outputs;
-  std::vector<Tensor> items;
-  for (const Tensor& output : outputs) {
-    Shape shape;
-    const bool has_batch = !output.shape.empty() && output.shape.front() == batch;
-    items.push_back(has_batch ? copy_of(item_of(output.view(), 0, shape)) : output);
-  }
-  return items;
 }
 
 std::optional<Reference> read_reference(const std::string& path, std::string_view against) {
@@ -115,15 +104,21 @@ void keep_reference(const std::string& cache_dir, const std::string& key, const 
   }
 }
 
+size_t referenced_queries(const Batching& batching, size_t samples) {
+  return batching.kind == Batching::Kind::open ? samples : std::min<size_t>(samples, 1);
+}
+
 Reference make_reference(const Model& model, Dataset& dataset, std::span<const uint32_t> samples) {
-  const int64_t batch = fixed_batch(model.summary());
+  const Batching batching = batching_of(model.summary().inputs);
   std::vector<std::vector<TensorView>> inputs;
   for (const uint32_t sample : samples) inputs.push_back(dataset.sample(sample));
+  const Queries queries(batching, inputs);
+  const auto wanted = queries.inputs().first(referenced_queries(batching, queries.inputs().size()));
   Reference reference;
-  const std::string engine = run_reference(model, 1, inputs, [&](size_t, std::span<const TensorView> views) {
+  const std::string engine = run_reference(model, 1, wanted, [&](size_t, std::span<const TensorView> views) {
     std::vector<Tensor> outputs;
     for (const TensorView& view : views) outputs.push_back(copy_of(view));
-    reference.outputs.push_back(first_items(outputs, batch));
+    reference.outputs.push_back(std::move(outputs));
   });
   for (const std::vector<Tensor>& outputs : reference.outputs) {
     for (const Tensor& output : outputs) {
@@ -135,13 +130,29 @@ Reference make_reference(const Model& model, Dataset& dataset, std::span<const u
   return reference;
 }
 
+namespace {
+
+CheckResult judged(const OutputComparison& comparison, const Reference& reference, const std::string& precision) {
+  CheckResult result = comparison.result(min_sqnr_db(precision));
+  result.against = reference.against;
+  return result;
+}
+
+}  // namespace
+
 std::optional<CheckResult> compare_batch(const Reference& reference, std::span<const TensorView> outputs, int64_t batch,
-                                         const std::string& precision) {
+                                         const Batching& batching, const std::string& precision) {
   const size_t expected_outputs = reference.outputs.front().size();
   if (outputs.size() != expected_outputs) {
     throw Error(ErrorKind::input, fmt::format("{} outputs, the reference has {}", outputs.size(), expected_outputs));
   }
   OutputComparison comparison;
+  if (batching.kind != Batching::Kind::open) {
+    for (size_t i = 0; i < outputs.size(); ++i) comparison.add(i, reference.outputs.front()[i].view(), outputs[i]);
+    CheckResult result = judged(comparison, reference, precision);
+    result.samples = batch;
+    return result;
+  }
   bool any = false;
   for (int64_t item = 0; item < batch; ++item) {
     const auto& expected = reference.outputs[static_cast<size_t>(item) % reference.outputs.size()];
@@ -156,9 +167,7 @@ std::optional<CheckResult> compare_batch(const Reference& reference, std::span<c
     any = any || compared > 0;
   }
   if (!any) return std::nullopt;
-  CheckResult result = comparison.result(min_sqnr_db(precision));
-  result.against = reference.against;
-  return result;
+  return judged(comparison, reference, precision);
 }
 
 }  // namespace deepgap

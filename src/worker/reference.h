@@ -4,6 +4,7 @@
 // The key is the content of model, weights and inputs, so a reference is never stale. Writing is atomic; a damaged file counts as none.
 #pragma once
 
+#include <deepgap/batching.h>
 #include <deepgap/dataset.h>
 #include <deepgap/model.h>
 #include <deepgap/record.h>
@@ -19,7 +20,7 @@ namespace deepgap {
 
 struct Reference {
   std::string against;                       // "native fp32 reference" or "onnxruntime"
-  std::vector<std::vector<Tensor>> outputs;  // [sample][output], batch dimension 1 where the network has one
+  std::vector<std::vector<Tensor>> outputs;  // [sample][output], batch dimension 1 where it is open; of a fixed batch one query's, whole
 };
 
 // Loads the samples where they are not yet.
@@ -27,13 +28,15 @@ std::string reference_key(const Model& model, Dataset& dataset, std::span<const 
 std::optional<Reference> find_reference(const std::string& cache_dir, const std::string& key);
 // Without a folder it is kept nowhere.
 void keep_reference(const std::string& cache_dir, const std::string& key, const Reference& reference);
+// How many queries it holds: one of each sample where the batch is open; else the one query that is compared with it.
+size_t referenced_queries(const Batching& batching, size_t samples);
 // By the plain evaluator; where it refuses the model, by ONNX Runtime. Throws Error{refused} when neither can, and where the outputs hold
 // NaN, with which nothing can be compared. Slow, much memory.
 Reference make_reference(const Model& model, Dataset& dataset, std::span<const uint32_t> samples);
 
-// The outputs of one query of `batch` items, item i against sample i mod R. nullopt: no output has the batch as its first dimension, so
-// nothing can be told apart.
+// The outputs of one query of `batch` items, item i against sample i mod R; those of a batch that is not open against the reference's one
+// query as a whole. nullopt: no output has the batch as its first dimension, so nothing can be told apart.
 std::optional<CheckResult> compare_batch(const Reference& reference, std::span<const TensorView> outputs, int64_t batch,
-                                         const std::string& precision);
+                                         const Batching& batching, const std::string& precision);
 
 }  // namespace deepgap

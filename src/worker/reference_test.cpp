@@ -66,6 +66,7 @@ class CountingDataset final : public Dataset {
 };
 
 constexpr std::array<uint32_t, 2> both{0, 1};
+constexpr Batching open_batch{Batching::Kind::open, 1};
 
 Tensor batch_of(const std::vector<float>& values) {
   Tensor tensor = make_tensor(DataType::f32, {static_cast<int64_t>(values.size() / 3), 3});
@@ -83,7 +84,7 @@ class ReferenceTest : public testing::Test {
   std::optional<CheckResult> compare(const std::vector<float>& outputs) const {
     const Tensor tensor = batch_of(outputs);
     const TensorView view = tensor.view();
-    return compare_batch(reference, std::span(&view, 1), tensor.shape[0], "fp32");
+    return compare_batch(reference, std::span(&view, 1), tensor.shape[0], open_batch, "fp32");
   }
   std::string cache;
   DoublingModel model;
@@ -108,16 +109,16 @@ TEST_F(ReferenceTest, output_i_equals_reference_i_mod_r_at_every_batch_size) {
 }
 
 TEST_F(ReferenceTest, another_number_of_outputs_or_shape_is_an_error) {
-  EXPECT_THROW(compare_batch(reference, {}, 1, "fp32"), Error);
+  EXPECT_THROW(compare_batch(reference, {}, 1, open_batch, "fp32"), Error);
   const Tensor wide = make_tensor(DataType::f32, {1, 4});
   const TensorView view = wide.view();
-  EXPECT_THROW(compare_batch(reference, std::span(&view, 1), 1, "fp32"), Error);
+  EXPECT_THROW(compare_batch(reference, std::span(&view, 1), 1, open_batch, "fp32"), Error);
 }
 
 TEST_F(ReferenceTest, outputs_without_batch_cannot_be_told_apart) {
   const Tensor sum = make_tensor(DataType::f32, {1});
   const TensorView view = sum.view();
-  EXPECT_FALSE(compare_batch(reference, std::span(&view, 1), 2, "fp32"));
+  EXPECT_FALSE(compare_batch(reference, std::span(&view, 1), 2, open_batch, "fp32"));
 }
 
 TEST_F(ReferenceTest, comes_back_from_the_cache_as_it_was) {
@@ -155,12 +156,19 @@ TEST_F(ReferenceTest, key_is_the_content) {
   EXPECT_NE(reference_key(model, dataset, std::span(both).first(1)), key);
 }
 
-TEST_F(ReferenceTest, a_fixed_batch_is_filled_with_the_sample) {
-  const DoublingModel fixed("Mul", 2);
-  const Reference of_fixed = make_reference(fixed, dataset, both);
-  ASSERT_EQ(of_fixed.outputs.size(), 2U);
-  EXPECT_EQ(of_fixed.outputs[1][0].shape, (Shape{1, 3}));
-  EXPECT_EQ(of_fixed.outputs[1][0].as<float>()[2], 10);
+TEST_F(ReferenceTest, of_a_fixed_batch_is_one_query_of_the_samples_in_turn) {
+  const DoublingModel fixed("Mul", 3);
+  reference = make_reference(fixed, dataset, both);
+  ASSERT_EQ(reference.outputs.size(), 1U);
+  EXPECT_EQ(reference.outputs[0][0].shape, (Shape{3, 3}));
+  const auto compare_whole = [&](const std::vector<float>& outputs) {
+    const Tensor tensor = batch_of(outputs);
+    const TensorView view = tensor.view();
+    return compare_batch(reference, std::span(&view, 1), 3, {Batching::Kind::fixed, 3}, "fp32");
+  };
+  EXPECT_TRUE(compare_whole({0, 2, 4, 6, 8, 10, 0, 2, 4})->pass);
+  EXPECT_EQ(compare_whole({0, 2, 4, 6, 8, 10, 0, 2, 4})->samples, 3);
+  EXPECT_FALSE(compare_whole({0, 2, 4, 6, 8, 10, 6, 8, 10})->pass);
 }
 
 TEST_F(ReferenceTest, what_nothing_can_run_is_refused_with_both_reasons) {

@@ -11,6 +11,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
+#include <set>
+#include <utility>
 
 namespace deepgap {
 namespace {
@@ -21,12 +24,66 @@ std::vector<TensorView> views_of(const std::vector<Tensor>& tensors) {
   return views;
 }
 
+// Each of `parts` is one part of the result along its first dimension; all have the shape of the first.
+Tensor joined(std::span<const TensorView> parts) {
+  const TensorView& first = parts.front();
+  Shape shape(first.shape.begin(), first.shape.end());
+  shape.at(0) *= static_cast<int64_t>(parts.size());
+  Tensor result = make_tensor(first.type, std::move(shape));
+  std::byte* to = writable<std::byte>(result).data();
+  for (const TensorView& part : parts) {
+    if (part.type != first.type || part.bytes() != first.bytes())
+      throw Error(ErrorKind::input, "samples of one query differ in type or shape");
+    if (part.bytes() > 0) std::memcpy(to, part.data, part.bytes());
+    to += part.bytes();
+  }
+  return result;
+}
+
+// Of a query with such inputs; 1 where the batch does not divide it.
+int64_t samples_in(const std::vector<TensorInfo>& inputs, const std::vector<TensorView>& query) {
+  const Batching batching = batching_of(inputs);
+  if (batching.kind == Batching::Kind::whole) return 1;
+  if (batching.kind == Batching::Kind::fixed) return batching.samples;
+  return query.front().shape.front() / std::max<int64_t>(inputs.front().dims->front().size, 1);
+}
+
 }  // namespace
 
-int64_t fixed_batch(const GraphSummary& summary) {
-  if (summary.inputs.empty() || !summary.inputs.front().dims || summary.inputs.front().dims->empty()) return 1;
-  const Dim& first = summary.inputs.front().dims->front();
-  return first.known() ? std::max<int64_t>(first.size, 1) : 1;
+QuerySamples::QuerySamples(const std::vector<TensorInfo>& inputs, const std::vector<TensorView>& query) {
+  if (query.size() != inputs.size())
+    throw Error(ErrorKind::input, fmt::format("a query has {} tensors, the model {} inputs", query.size(), inputs.size()));
+  const int64_t count = samples_in(inputs, query);
+  for (const TensorView& view : query) {
+    shapes_.emplace_back(view.shape.begin(), view.shape.end());
+    if (count > 1) shapes_.back().front() /= count;
+  }
+  for (int64_t sample = 0; sample < count; ++sample) {
+    samples_.emplace_back();
+    for (size_t i = 0; i < query.size(); ++i) {
+      TensorView view{query[i].type, shapes_[i], query[i].data};
+      view.data += static_cast<size_t>(sample) * view.bytes();
+      samples_.back().push_back(view);
+    }
+  }
+}
+
+Queries::Queries(const Batching& batching, std::span<const std::vector<TensorView>> samples) {
+  if (batching.samples == 1) {
+    inputs_.assign(samples.begin(), samples.end());
+    return;
+  }
+  const auto each = static_cast<size_t>(batching.samples);
+  for (size_t first = 0; first < samples.size(); first += each) {
+    std::vector<Tensor> query;
+    for (size_t input = 0; input < samples.front().size(); ++input) {
+      std::vector<TensorView> parts;
+      for (size_t i = 0; i < each; ++i) parts.push_back(samples[(first + i) % samples.size()][input]);
+      query.push_back(joined(parts));
+    }
+    joined_.push_back(std::move(query));
+    inputs_.push_back(views_of(joined_.back()));
+  }
 }
 
 Tensor copy_of(const TensorView& view) {
@@ -37,16 +94,6 @@ Tensor copy_of(const TensorView& view) {
 
 Tensor borrowed(const TensorView& view) {
   return {view.type, Shape(view.shape.begin(), view.shape.end()), std::shared_ptr<const std::byte>(view.data, [](const std::byte*) {})};
-}
-
-Tensor repeated(const TensorView& sample, int64_t batch) {
-  Shape shape(sample.shape.begin(), sample.shape.end());
-  const int64_t times = shape.empty() ? 1 : batch;
-  if (times > 1) shape.front() = batch;
-  Tensor result = make_tensor(sample.type, std::move(shape));
-  for (int64_t i = 0; i < times && sample.bytes() > 0; ++i)
-    std::memcpy(writable<std::byte>(result).data() + static_cast<size_t>(i) * sample.bytes(), sample.data, sample.bytes());
-  return result;
 }
 
 void require_options(const Backend& backend, const std::map<std::string, std::string>& given) {
@@ -81,20 +128,32 @@ LoadOptions load_options(const EngineChoice& engine, int64_t batch, Clock& clock
   return options;
 }
 
-std::string run_on_engine(const EngineChoice& engine, const Model& model, std::span<const std::vector<TensorView>> samples,
-                          const SampleReceiver& receive) {
+std::string run_on_engine(const EngineChoice& engine, const Model& model, std::span<const std::vector<TensorView>> queries,
+                          const QueryReceiver& receive) {
   const auto plugin = open_plugin(engine.backend);
   require_options(plugin->backend(), engine.options);
   require_support(plugin->backend(), engine, model);
   const auto clock = make_real_clock();
-  const int64_t batch = fixed_batch(model.summary());
-  LoadOptions options = load_options(engine, batch, *clock);
+  std::vector<QuerySamples> divided;
+  std::set<int64_t> batches;
+  std::vector<std::vector<TensorView>> samples;
+  for (const auto& query : queries) {
+    const auto parts = divided.emplace_back(model.summary().inputs, query).samples();
+    batches.insert(static_cast<int64_t>(parts.size()));
+    samples.insert(samples.end(), parts.begin(), parts.end());
+  }
+  if (queries.empty()) batches.insert(batching_of(model.summary().inputs).samples);
+  LoadOptions options = load_options(engine, *batches.begin(), *clock);
+  options.batch_sizes.assign(batches.begin(), batches.end());
   Status status = Status::ok;
   options.completion = [&](std::span<const Done> done) { status = done.back().status; };
   const auto session = plugin->backend().load(model, options);
   session->stage(samples);
-  for (uint32_t position = 0; position < samples.size(); ++position) {
-    const std::vector<uint32_t> items(static_cast<size_t>(batch), position);
+  uint32_t next = 0;
+  for (size_t position = 0; position < queries.size(); ++position) {
+    std::vector<uint32_t> items(divided[position].samples().size());
+    std::iota(items.begin(), items.end(), next);
+    next += static_cast<uint32_t>(items.size());
     session->enqueue(0, items, position);
     session->drain();
     if (status != Status::ok) throw Error(ErrorKind::refused, fmt::format("{} failed: {}", engine.backend, session->last_error()));
@@ -103,12 +162,12 @@ std::string run_on_engine(const EngineChoice& engine, const Model& model, std::s
   return fmt::format("{} {}", engine.backend, plugin->backend().version());
 }
 
-std::string run_on_evaluator(const Model& model, std::span<const std::vector<TensorView>> samples, const SampleReceiver& receive) {
-  const int64_t batch = fixed_batch(model.summary());
-  for (size_t position = 0; position < samples.size(); ++position) {
+std::string run_on_evaluator(const Model& model, std::span<const std::vector<TensorView>> queries, const QueryReceiver& receive) {
+  for (size_t position = 0; position < queries.size(); ++position) {
     std::vector<Tensor> inputs;
-    for (const TensorView& view : samples[position]) inputs.push_back(batch == 1 ? borrowed(view) : repeated(view, batch));
-    receive(position, views_of(evaluate(model.graph(), inputs)));
+    for (const TensorView& view : queries[position]) inputs.push_back(borrowed(view));
+    const std::vector<Tensor> outputs = evaluate(model.graph(), inputs);
+    receive(position, views_of(outputs));
   }
   return evaluator_name;
 }
@@ -117,7 +176,7 @@ namespace {
 
 // `second`, which is told the refusal, where `first` refuses before it gave anything to its receiver.
 template <typename First, typename Second>
-std::string first_or(const First& first, const Second& second, const SampleReceiver& receive) {
+std::string first_or(const First& first, const Second& second, const QueryReceiver& receive) {
   bool begun = false;
   std::string refusal;
   try {
@@ -134,27 +193,26 @@ std::string first_or(const First& first, const Second& second, const SampleRecei
 
 }  // namespace
 
-std::string run_reference(const Model& model, int threads, std::span<const std::vector<TensorView>> samples,
-                          const SampleReceiver& receive) {
+std::string run_reference(const Model& model, int threads, std::span<const std::vector<TensorView>> queries, const QueryReceiver& receive) {
   EngineChoice other;
   other.backend = "onnxruntime";
   other.threads = threads;
-  const auto by_other = [&](const SampleReceiver& to, const std::string& refusal) {
+  const auto by_other = [&](const QueryReceiver& to, const std::string& refusal) {
     try {
-      return run_on_engine(other, model, samples, to);
+      return run_on_engine(other, model, queries, to);
     } catch (const Error& error) {
       throw Error(ErrorKind::refused,
                   fmt::format("the plain evaluator cannot run it ({}), nor can onnxruntime ({})", refusal, error.what()));
     }
   };
-  return first_or([&](const SampleReceiver& to) { return run_on_evaluator(model, samples, to); }, by_other, receive);
+  return first_or([&](const QueryReceiver& to) { return run_on_evaluator(model, queries, to); }, by_other, receive);
 }
 
-std::string run_fp32(const Model& model, int threads, std::span<const std::vector<TensorView>> samples, const SampleReceiver& receive) {
+std::string run_fp32(const Model& model, int threads, std::span<const std::vector<TensorView>> queries, const QueryReceiver& receive) {
   EngineChoice native;
   native.threads = threads;
-  return first_or([&](const SampleReceiver& to) { return run_on_engine(native, model, samples, to); },
-                  [&](const SampleReceiver& to, const std::string&) { return run_on_evaluator(model, samples, to); }, receive);
+  return first_or([&](const QueryReceiver& to) { return run_on_engine(native, model, queries, to); },
+                  [&](const QueryReceiver& to, const std::string&) { return run_on_evaluator(model, queries, to); }, receive);
 }
 
 }  // namespace deepgap

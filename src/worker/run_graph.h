@@ -1,7 +1,10 @@
-// Runs single samples through a named engine, for what is not measured: checks, references, calibration. In a child process only.
+// Runs single queries through a named engine, for what is not measured: checks, references, calibration. In a child process only.
+//
+// A query here is all inputs of a network as they are: one sample, or as many as the network insists on (deepgap/batching.h).
 #pragma once
 
 #include <deepgap/backend.h>
+#include <deepgap/batching.h>
 #include <deepgap/model.h>
 #include <deepgap/point.h>
 #include <deepgap/tensor.h>
@@ -23,10 +26,35 @@ struct EngineChoice {
   std::map<std::string, std::string> options;  // of the backend
 };
 
-// Called for each sample in order; views are valid during the call. With a fixed batch in the network the sample fills all of it.
-using SampleReceiver = std::function<void(size_t position, std::span<const TensorView> outputs)>;
+// Views into the samples that a query is made of, with shapes of their own.
+class QuerySamples {
+ public:
+  // The samples of one query: itself, unless the batch divides it. The query's bytes outlive them.
+  QuerySamples(const std::vector<TensorInfo>& inputs, const std::vector<TensorView>& query);
+  QuerySamples(QuerySamples&&) = default;  // a copy would show the shapes of this one
+  std::span<const std::vector<TensorView>> samples() const { return samples_; }
 
-// Returns the engine's name and version. Throws Error as open_plugin(), supports() and load() say.
+ private:
+  std::vector<Shape> shapes_;  // of a sample, per input
+  std::vector<std::vector<TensorView>> samples_;
+};
+
+// Samples as queries: each alone, or where the batch is fixed so many together, beginning again with the first where they run out.
+class Queries {
+ public:
+  // The samples' bytes outlive the queries.
+  Queries(const Batching& batching, std::span<const std::vector<TensorView>> samples);
+  Queries(Queries&&) = default;
+  std::span<const std::vector<TensorView>> inputs() const { return inputs_; }
+
+ private:
+  std::vector<std::vector<Tensor>> joined_;
+  std::vector<std::vector<TensorView>> inputs_;
+};
+
+// Called for each query in order; views are valid during the call.
+using QueryReceiver = std::function<void(size_t position, std::span<const TensorView> outputs)>;
+
 // Throws Error{usage} naming an option that the backend does not have ("did you mean").
 void require_options(const Backend& backend, const std::map<std::string, std::string>& given);
 // Throws Error{refused} with the reason when the backend does not run the model so.
@@ -34,23 +62,20 @@ void require_support(Backend& backend, const EngineChoice& engine, const Model& 
 // To load it so, for one query at a time; the completion is left to the caller. `clock` outlives the Session.
 LoadOptions load_options(const EngineChoice& engine, int64_t batch, Clock& clock);
 
-std::string run_on_engine(const EngineChoice& engine, const Model& model, std::span<const std::vector<TensorView>> samples,
-                          const SampleReceiver& receive);
+// Returns the engine's name and version. Throws Error as open_plugin(), supports() and load() say.
+std::string run_on_engine(const EngineChoice& engine, const Model& model, std::span<const std::vector<TensorView>> queries,
+                          const QueryReceiver& receive);
 inline constexpr const char* evaluator_name = "plain evaluator";
 // The same by the plain evaluator, whose name it returns. Throws Error{refused} for an operator that it does not have.
-std::string run_on_evaluator(const Model& model, std::span<const std::vector<TensorView>> samples, const SampleReceiver& receive);
+std::string run_on_evaluator(const Model& model, std::span<const std::vector<TensorView>> queries, const QueryReceiver& receive);
 // The same; where it refuses the Graph, by ONNX Runtime in FP32. Throws Error{refused} with both reasons when neither can.
-std::string run_reference(const Model& model, int threads, std::span<const std::vector<TensorView>> samples, const SampleReceiver& receive);
+std::string run_reference(const Model& model, int threads, std::span<const std::vector<TensorView>> queries, const QueryReceiver& receive);
 // On native in FP32; where it refuses the Graph, by the plain evaluator.
-std::string run_fp32(const Model& model, int threads, std::span<const std::vector<TensorView>> samples, const SampleReceiver& receive);
+std::string run_fp32(const Model& model, int threads, std::span<const std::vector<TensorView>> queries, const QueryReceiver& receive);
 
-// The batch that the network insists on; 1 where it leaves it open.
-int64_t fixed_batch(const GraphSummary& summary);
 // A tensor that borrows the view's bytes for the length of a call.
 Tensor borrowed(const TensorView& view);
 // With bytes of its own: outlives the view's.
 Tensor copy_of(const TensorView& view);
-// A tensor of its own with `batch` times the sample along the first dimension.
-Tensor repeated(const TensorView& sample, int64_t batch);
 
 }  // namespace deepgap

@@ -47,7 +47,7 @@ struct CheckedInputs {
   std::shared_ptr<const Model> engine_model;  // what the engine gets: `model`, or its QDQ form
   std::unique_ptr<Dataset> dataset;
   std::vector<uint32_t> samples;
-  std::vector<std::vector<TensorView>> inputs;
+  std::vector<std::vector<TensorView>> inputs;  // of the samples
 };
 CheckedInputs open_checked(const OutputsRequest& request);
 EngineChoice engine_of(const OutputsRequest& request);
@@ -56,10 +56,13 @@ EngineChoice engine_of(const OutputsRequest& request);
 using OutputsReceiver = std::function<void(const std::string& sample, std::span<const TensorView> outputs)>;
 
 struct OutputsMade {
-  std::string version;    // of the engine
-  std::string judged_as;  // judged_precision() of the model
+  std::string version;               // of the engine
+  std::string judged_as;             // judged_precision() of the model
+  std::vector<std::string> outputs;  // their names
 };
-// Each sample alone, at batch 1. Throws Error as open_model, open_dataset, open_plugin and load() do.
+// Each sample alone, at batch 1; where the network insists on a batch, so many at a time, called by the first one's name; of the test sets
+// of an ONNX folder each as one query, with the sizes that its tensors have. Throws Error as open_model, open_dataset, open_plugin and
+// load() do.
 OutputsMade compute_outputs(const OutputsRequest& request, const OutputsReceiver& receive);
 
 }  // namespace deepgap

@@ -44,8 +44,13 @@ TEST(BackendPort, ShapesFollowFromTheBatch) {
   EXPECT_EQ((Port{"z", DataType::f32, std::nullopt}.shape(1)), std::nullopt);
   const Port open{"o", DataType::f32, Dims{{1, "L"}}}, fixed{"f", DataType::f32, Dims{{2, ""}}};
   EXPECT_THAT(failure_of([&] { input_shapes("e", "m", {open}, 1); }).what(), HasSubstr("input 'o' of m is open"));
-  EXPECT_THAT(failure_of([&] { input_shapes("e", "m", {fixed}, 3); }).what(), HasSubstr("does not take batch 3"));
-  EXPECT_THAT(input_shapes("e", "m", {fixed, batched}, 2), ElementsAre(Shape{2}, Shape{2, 3}));
+  EXPECT_THAT(failure_of([&] { input_shapes("e", "m", {fixed}, 3); }).what(), HasSubstr("m has a fixed batch of 2, not 3"));
+  EXPECT_THAT(input_shapes("e", "m", {fixed}, 2), ElementsAre(Shape{2}));
+  EXPECT_THAT(input_shapes("e", "m", {fixed, batched}, 1), ElementsAre(Shape{2}, Shape{1, 3})) << "one item";
+  EXPECT_THAT(failure_of([&] {
+                input_shapes("e", "m", {fixed, batched}, 2);
+              }).what(),
+              HasSubstr("no batch dimension that all inputs share"));
 }
 
 class StagingTest : public testing::Test {

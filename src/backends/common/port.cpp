@@ -1,5 +1,6 @@
 #include "backends/common/port.h"
 
+#include <deepgap/batching.h>
 #include <deepgap/error.h>
 
 #include <fmt/format.h>
@@ -37,16 +38,14 @@ size_t bytes_of(DataType type, const Shape& shape) { return TensorView{type, sha
 
 std::vector<Shape> input_shapes(const std::string& engine, const std::string& model, const std::vector<Port>& inputs, int64_t batch) {
   std::vector<Shape> shapes;
+  if (const Batching batching = batching_of(inputs); !batching.takes(batch)) {
+    throw Error(ErrorKind::refused, fmt::format("{}: {} {}, not {}", engine, model, batching_text(batching), batch));
+  }
   for (const Port& port : inputs) {
     const auto shape = port.shape(batch);
     if (!shape) {
       throw Error(ErrorKind::refused,
                   fmt::format("{}: the shape of input '{}' of {} is open; give it with --shape", engine, port.name, model));
-    }
-    const bool fixed = port.dims->empty() || port.dims->front().known();
-    if (fixed && batch > 1 && (shape->empty() || shape->front() != batch)) {
-      throw Error(ErrorKind::refused,
-                  fmt::format("{}: input '{}' of {} has a fixed shape, which does not take batch {}", engine, port.name, model, batch));
     }
     shapes.push_back(*shape);
   }

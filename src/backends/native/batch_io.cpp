@@ -1,5 +1,6 @@
 #include "backends/native/batch_io.h"
 
+#include <deepgap/batching.h>
 #include <deepgap/error.h>
 
 #include <fmt/core.h>
@@ -24,23 +25,18 @@ Shape bind(const Dims& dims, int64_t batch) {
 
 BatchIo::BatchIo(const Graph& graph, const std::vector<int64_t>& batch_sizes, int slots) : graph_(graph) {
   const int64_t largest = *std::max_element(batch_sizes.begin(), batch_sizes.end());
-  const bool open =
-      std::any_of(graph.inputs.begin(), graph.inputs.end(), [&](ValueId id) { return scales_with_batch(value_of(graph, id)); });
+  const Batching batching = batching_of(graph);
+  for (const int64_t batch : batch_sizes)
+    if (!batching.takes(batch))
+      throw Error(ErrorKind::refused, fmt::format("native: this model {}, not {}", batching_text(batching), batch));
   slots_.resize(static_cast<size_t>(slots));
   for (ValueId id : graph.inputs) {
     const Value& value = value_of(graph, id);
     if (!value.dims) throw Error(ErrorKind::refused, fmt::format("native: the shape of input {} is not known", value.name));
-    // With a fixed batch every input that has that many parts is a batch.
-    const int64_t fixed = value.dims->empty() ? 1 : value.dims->front().size;
-    Input input{value.type, open ? scales_with_batch(value) : !value.dims->empty(), *value.dims, 0};
-    if (!open)
-      for (int64_t batch : batch_sizes)
-        if (input.batched && batch != fixed)
-          throw Error(ErrorKind::refused,
-                      fmt::format("native: input {} of this model has a fixed batch of {}, not {}", value.name, fixed, batch));
+    Input input{value.type, batching.kind != Batching::Kind::whole, *value.dims, 0};
     const Shape one = bind(*value.dims, 1);
     input.sample_bytes = static_cast<size_t>(element_count(one)) * byte_size(value.type);
-    if (!open && input.batched) input.sample_bytes /= static_cast<size_t>(fixed);
+    if (batching.kind == Batching::Kind::fixed) input.sample_bytes /= static_cast<size_t>(batching.samples);
     input_info_.push_back(input);
     for (auto& slot : slots_) slot.input_buffers.push_back(make_tensor(DataType::u8, {static_cast<int64_t>(input.sample_bytes) * largest}));
   }

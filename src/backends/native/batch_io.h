@@ -39,7 +39,7 @@ class BatchIo {
  private:
   struct Input {
     DataType type = DataType::f32;
-    bool batched = true;  // one part per sample; else the first sample's tensor serves the batch
+    bool batched = true;  // one part per sample; else the one sample's tensor is all of it
     Dims dims;
     size_t sample_bytes = 0;
   };

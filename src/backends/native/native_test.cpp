@@ -121,7 +121,7 @@ TEST(NativeBackend, RefusesWithTheReason) {
   const TestModel fixed(small_net(2));
   LoadOptions four;
   four.batch_sizes = {4};
-  EXPECT_EQ(refusal(fixed, four), "native: input x of this model has a fixed batch of 2, not 4");
+  EXPECT_EQ(refusal(fixed, four), "native: this model has a fixed batch of 2, not 4");
 
   GraphBuilder b;
   const TestModel odd(b.finish({b.node("Wobble", {b.input({1, 2})})}));

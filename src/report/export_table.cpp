@@ -50,10 +50,17 @@ void append_csv(std::string& line, const Cell& cell) {
   const auto* text = std::get_if<std::string>(&cell);
   if (text == nullptr) {
     append_number(line, cell);
-  } else if (text->find_first_of(",\"\r\n") == std::string::npos) {
+    return;
+  }
+  // A spreadsheet would compute a text that begins so, and what a model is called is anybody's choice.
+  const bool formula = !text->empty() && std::string_view("=+-@\t\r").find(text->front()) != std::string_view::npos;
+  const std::string_view mark = formula ? "'" : "";
+  if (text->find_first_of(",\"\r\n") == std::string::npos) {
+    line += mark;
     line += *text;
   } else {
     line += '"';
+    line += mark;
     for (const char letter : *text) {
       if (letter == '"') line += '"';
       line += letter;

@@ -213,8 +213,8 @@ void RecordReader::read_check() {
 
 void RecordReader::read_metrics(int64_t row) {
   record_.estimates.clear();
-  for (; metrics_row_ <= row; step_metrics()) {
-    if (metrics_row_ < row) continue;
+  for (; metrics_row_ && *metrics_row_ <= row; step_metrics()) {
+    if (*metrics_row_ < row) continue;
     const auto id = static_cast<size_t>(metrics_.integer(1));
     if (id >= metric_names_.size()) damaged(fmt::format("metric {} has no name", id));
     const double value = metrics_.is_null(2) ? std::numeric_limits<double>::quiet_NaN() : metrics_.real(2);
@@ -224,7 +224,8 @@ void RecordReader::read_metrics(int64_t row) {
   }
 }
 
-void RecordReader::step_metrics() { metrics_row_ = metrics_.step() ? metrics_.integer(0) : std::numeric_limits<int64_t>::max(); }
+// Not after the end: a step behind the last row begins again.
+void RecordReader::step_metrics() { metrics_row_ = metrics_.step() ? std::optional(metrics_.integer(0)) : std::nullopt; }
 
 bool RecordReader::next() {
   if (!records_.step()) return false;

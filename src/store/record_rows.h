@@ -8,6 +8,7 @@
 
 #include <deepgap/record.h>
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -73,7 +74,7 @@ class RecordReader {
   static Settings parse_settings(std::string_view json);
 
   Statement records_, metrics_;
-  int64_t metrics_row_ = 0;  // the record of the row that metrics_ stands on; beyond all at the end
+  std::optional<int64_t> metrics_row_;  // the record of the row that metrics_ stands on; nullopt at the end
   std::unordered_map<int64_t, Facts> environments_;
   std::unordered_map<int64_t, Settings> settings_;
   std::unordered_map<int64_t, Point> points_;

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -71,13 +72,35 @@ bool is_blank(Database& database) {
   return database.query_int("PRAGMA application_id") == 0 && database.query_int("SELECT count(*) FROM sqlite_master") == 0;
 }
 
+// What is read must lie in the file: behind a view, a virtual table or a column that is computed there may be more than any memory holds,
+// and a trigger would run with every Record.
+void require_plain_tables(Database& database) {
+  constexpr std::array<std::string_view, 9> needed{"meta",    "runs",         "environments",  "settings", "points",
+                                                   "records", "metric_names", "metric_values", "blocks"};
+  Statement find(database, "SELECT type, sql FROM sqlite_master WHERE name = ?");
+  Statement computed(database, "SELECT count(*) FROM pragma_table_xinfo(?) WHERE hidden <> 0");
+  for (const std::string_view name : needed) {
+    find.bind(0, name);
+    const bool is_there = find.step();
+    if (!is_there) throw Error(ErrorKind::input, failure(database.path(), fmt::format("it is damaged (it has no table {})", name)));
+    const bool plain = find.text(0) == "table" && find.text(1).starts_with("CREATE TABLE");
+    find.reset();
+    computed.bind(0, name);
+    if (!plain || (computed.step() && computed.integer(0) > 0))
+      throw Error(ErrorKind::input, failure(database.path(), fmt::format("it is no Store ({} is no plain table)", name)));
+    computed.reset();
+  }
+  if (database.query_int("SELECT count(*) FROM sqlite_master WHERE type = 'trigger'") > 0)
+    throw Error(ErrorKind::input, failure(database.path(), "it is no Store (it has triggers)"));
+}
+
 void check_version(Database& database) {
   const std::string& path = database.path();
   if (is_blank(database)) throw Error(ErrorKind::input, failure(path, "it is no Store (an empty file)"));
   if (database.query_int("PRAGMA application_id") != store_application_id) {
     throw Error(ErrorKind::input, failure(path, "it is no Store (an SQLite file of another program)"));
   }
-  if (database.query_int("SELECT count(*) FROM sqlite_master WHERE name = 'meta'") == 0) {
+  if (database.query_int("SELECT count(*) FROM sqlite_master WHERE name = 'meta' AND type = 'table' AND sql LIKE 'CREATE TABLE%'") == 0) {
     throw Error(ErrorKind::input, failure(path, "it is damaged (it does not tell its version)"));
   }
   auto version = parse_int(database.query_text("SELECT value FROM meta WHERE key = 'schema'"));
@@ -87,6 +110,7 @@ void check_version(Database& database) {
     throw Error(ErrorKind::input,
                 failure(path, fmt::format("made by a newer deepgap (schema {}; this one knows {})", *version, store_schema_version)));
   }
+  require_plain_tables(database);
 }
 
 void make_tables(Database& database) {

@@ -270,6 +270,42 @@ TEST(StoreErrors, DamageIsAnErrorNotACrash) {
   EXPECT_GT(noticed, 40);
 }
 
+// The largest id that a row can have, with metrics and without.
+TEST(Store, TheLastPossibleRecordEndsTheReading) {
+  const TemporaryFolder folder;
+  { Store(folder / "a.db", Store::Mode::append).append(example_record(1)); }
+  const std::string last = std::to_string(std::numeric_limits<int64_t>::max());
+  run_sql(folder / "a.db", "UPDATE metric_values SET record = " + last + "; UPDATE records SET id = " + last);
+  const auto records = all(Store(folder / "a.db", Store::Mode::read));
+  ASSERT_EQ(records.size(), 1u);
+  EXPECT_EQ(records[0].estimates.size(), example_record(1).estimates.size());
+  run_sql(folder / "a.db", "DELETE FROM metric_values");
+  EXPECT_TRUE(all(Store(folder / "a.db", Store::Mode::read)).at(0).estimates.empty());
+}
+
+TEST(StoreErrors, WhatIsReadMustBePlainTables) {
+  const TemporaryFolder folder;
+  const auto error_after = [&](const std::string& sql) {
+    const std::string path = folder / "a.db";
+    ::unlink(path.c_str());
+    { Store(path, Store::Mode::append).append(example_record(1)); }
+    run_sql(path, sql);
+    EXPECT_EQ(open_error(path, Store::Mode::read), open_error(path, Store::Mode::append));
+    return open_error(path, Store::Mode::read);
+  };
+  // Without an end, each row a megabyte.
+  EXPECT_THAT(error_after("DROP TABLE runs; CREATE VIEW runs AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) "
+                          "SELECT i AS id, hex(zeroblob(500000)) AS run_id, '' AS study FROM n"),
+              HasSubstr("runs is no plain table"));
+  EXPECT_THAT(error_after("ALTER TABLE environments ADD COLUMN more TEXT GENERATED ALWAYS AS (hex(zeroblob(500000000)))"),
+              HasSubstr("environments is no plain table"));
+  EXPECT_THAT(error_after("DROP TABLE points; CREATE VIRTUAL TABLE points USING fts5(json)"), HasSubstr("points is no plain table"));
+  EXPECT_THAT(error_after("DROP TABLE blocks"), HasSubstr("it has no table blocks"));
+  EXPECT_THAT(error_after("CREATE TRIGGER t AFTER INSERT ON runs BEGIN DELETE FROM records; END"), HasSubstr("it has triggers"));
+  EXPECT_THAT(error_after("DROP TABLE meta; CREATE VIEW meta AS SELECT 'schema' AS key, '1' AS value"),
+              HasSubstr("it does not tell its version"));
+}
+
 TEST(StoreErrors, NamesThatSqliteWouldReadOtherwiseAreFiles) {
   const TemporaryFolder folder;
   for (const char* name : {":memory:", "file:x?mode=memory", "100% #1.db"}) {

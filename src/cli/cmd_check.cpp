@@ -5,6 +5,7 @@
 #include "cli/command.h"
 #include "cli/engine_flags.h"
 #include "cli/libtorch_folder.h"
+#include "cli/stored_checks.h"
 #include "dataset/npy.h"
 #include "model/onnx_test_set.h"
 #include "worker/plugin.h"
@@ -27,6 +28,8 @@ class CheckCommand : public Command {
 
   void declare(CLI::App& app) override {
     flags_.declare(app, request_);
+    app.get_option("model")->description("Zoo name (deepgap models), ONNX file, or a Store: then what its Records say of their checks");
+    app.add_option("stores", more_stores_, "With a Store: further ones, as one with it")->type_name("STORE");
     app.add_option("--against", against_, "Engine, or folder in the layout of ONNX's tests; left out: the FP32 reference")
         ->type_name("NAME|FOLDER");
     app.add_option("--samples", request_.samples, "How many; left out: 8")->type_name("N");
@@ -42,6 +45,9 @@ class CheckCommand : public Command {
   }
 
   int run() override {
+    if (is_store_file(request_.model.name)) return run_stores();
+    if (!more_stores_.empty())
+      throw Error(ErrorKind::usage, fmt::format("check takes one model, or Stores; '{}' is none", request_.model.name));
     const bool folder = std::filesystem::is_directory(against_);
     prepare(folder);
     if (folder) {
@@ -64,6 +70,15 @@ class CheckCommand : public Command {
   }
 
  private:
+  // What was measured is compared already.
+  int run_stores() const {
+    if (!against_.empty() || nodes_ || margin_ || !outputs_.empty())
+      throw Error(ErrorKind::usage, "Stores hold the checks that were made: leave out --against, --nodes, --margin and --outputs");
+    std::vector<std::string> stores{request_.model.name};
+    stores.insert(stores.end(), more_stores_.begin(), more_stores_.end());
+    return print_stored_checks(stores, json_);
+  }
+
   void prepare(bool against_folder) {
     flags_.finish(request_);
     if (!against_.empty() && !against_folder) require_backend_name(against_);
@@ -168,6 +183,7 @@ class CheckCommand : public Command {
   OutputsRequest request_;
   EngineFlags flags_;
   std::string against_, outputs_;
+  std::vector<std::string> more_stores_;
   std::optional<double> margin_;
   bool nodes_ = false, json_ = false;
 };

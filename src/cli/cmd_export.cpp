@@ -93,7 +93,7 @@ class ExportCommand final : public Command {
 };
 
 void ExportCommand::declare(CLI::App& app) {
-  app.add_option("store", stores_, "Stores to read; several give the rows of all of them")->required()->type_name("STORE...");
+  app.add_option("store", stores_, "Stores to read; several give the rows of all of them")->required()->type_name("STORE");
   app.add_option("--format", format_,
                  "csv, json, db for a Store, or mlperf for a submission's tree (docs/mlperf.md); by default what the name of --output "
                  "says, else csv")

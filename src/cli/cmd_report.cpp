@@ -19,7 +19,7 @@ class ReportCommand final : public Command {
   std::string describe() const override { return "Make an HTML or Markdown report from one or several Stores"; }
 
   void declare(CLI::App& app) override {
-    app.add_option("store", stores_, "Stores to report on, as one")->type_name("STORE...")->required();
+    app.add_option("store", stores_, "Stores to report on, as one")->type_name("STORE")->required();
     app.add_option("-o,--output", output_, "File to write; left out: the first Store's name with .html or .md; - is standard output")
         ->type_name("FILE");
     app.add_option("--format", format_, "html or md; left out: by the name of --output, else html")->type_name("FORMAT");

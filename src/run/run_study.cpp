@@ -3,6 +3,7 @@
 #include "analysis/metric.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "record/identity.h"
 #include "record/record_json.h"
 #include "record/tenant_set.h"
 #include "run/inspected_plan.h"
@@ -83,6 +84,7 @@ class Run {
       if (!searches() || !runs(job)) planned.insert(id_of(job));
     const std::set<JobId> finished = store_->finished();
     std::set_intersection(planned.begin(), planned.end(), finished.begin(), finished.end(), std::inserter(finished_, finished_.end()));
+    if (!finished_.empty()) leave_out_other_devices();
     report_.done_before = finished_.size();
     if (finished_.empty()) return;
     std::map<std::string, const Job*> jobs;
@@ -92,6 +94,7 @@ class Run {
     store_->each([&](Record&& record) {
       const JobId id{point_id(record.point), record.repeat};
       if (finished_.count(id) == 0 || record.outcome == Outcome::interrupted) return;
+      if (is_of_another_device(record)) return;
       if (record.outcome == Outcome::ok) history[id.first] = seconds_of(record);
       if (record.outcome == Outcome::ok && record.stopping != jobs.at(id.first)->stopping) otherwise.insert(id.first);
       count(record);
@@ -102,6 +105,33 @@ class Run {
         fmt::format("{} of the points have records in {} that were ended by another rule (warm-up, iterations, duration, interval or "
                     "budget); their repeats count together; to keep them apart, give another --store",
                     otherwise.size(), settings_.store_path));
+  }
+
+  bool is_of_another_device(const Record& record) const {
+    const Identity there = identity_of(record), here = identity_of(record.point.placement, plan_.environment);
+    return !there.device.empty() && !here.device.empty() && there.device != here.device;
+  }
+
+  // The same Point on another device is another result. Which GPU is here nobody has asked yet; another machine around it is at least told.
+  void leave_out_other_devices() {
+    std::set<JobId> here, elsewhere, unsure;
+    store_->look([&](const Record& record) {
+      const JobId id{point_id(record.point), record.repeat};
+      if (finished_.count(id) == 0 || record.outcome == Outcome::interrupted) return;
+      (is_of_another_device(record) ? elsewhere : here).insert(id);
+      const Identity there = identity_of(record), own = identity_of(record.point.placement, plan_.environment);
+      if (own.device.empty() && !there.machine.empty() && there.machine != own.machine) unsure.insert(id);
+    });
+    for (const JobId& id : elsewhere) {
+      if (here.count(id) == 0) finished_.erase(id);
+    }
+    if (!elsewhere.empty())
+      progress_.note(fmt::format("{} records in {} are of another device; they do not count here", elsewhere.size(), settings_.store_path));
+    if (!unsure.empty())
+      progress_.note(
+          fmt::format("{} records in {} were measured in another machine and count as done; to measure them here too, give "
+                      "another --store and report on both",
+                      unsure.size(), settings_.store_path));
   }
 
   void measure_all() {
@@ -164,7 +194,7 @@ class Run {
   // Windows of another length would tell of another search.
   std::optional<Record> known_run(const Job& job) {
     const auto found = past_searches_.find(id_of(job));
-    if (found == past_searches_.end() || found->second.stopping != job.stopping) return std::nullopt;
+    if (found == past_searches_.end() || found->second.stopping != job.stopping || is_of_another_device(found->second)) return std::nullopt;
     ++report_.done_before;
     count(found->second);
     return found->second;

@@ -122,6 +122,7 @@ nlohmann::json summary_json(const std::vector<PointSummary>& points) {
   for (const PointSummary& point : points) {
     nlohmann::json row{{"point_id", point.point_id},
                        {"point", point_to_json(point.point)},
+                       {"device_name", point.identity.device},
                        {"outcome", name_of(point.outcome)},
                        {"verdict", name_of(point.verdict)},
                        {"reason", point.reason},

@@ -10,6 +10,7 @@
 #include "worker/mlperf_run.h"
 #include "worker/plugin.h"
 #include "worker/point_options.h"
+#include "worker/process_facts.h"
 
 #include <deepgap/batching.h>
 #include <deepgap/error.h>
@@ -266,7 +267,9 @@ void serve_inspection(const Frame& request, FrameWriter& writer) {
       header["kind"] = "point";
       writer.write({std::move(header), {}});
     }
-    writer.write({{{"kind", "inspected"}, {"environment", facts_to_json(capture_environment())}}, {}});
+    Facts environment = capture_environment();
+    environment["cpus.allowed"] = affinity_of_this_thread();  // what a Record that never runs tells of its device
+    writer.write({{{"kind", "inspected"}, {"environment", facts_to_json(environment)}}, {}});
   } catch (const PointError& error) {
     Frame frame = error_frame(error.kind(), error.what());
     frame.header.update({{"point", error.point()}, {"axis", error.axis()}});

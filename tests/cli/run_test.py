@@ -483,6 +483,20 @@ class RunTest(unittest.TestCase):
         self.assert_exit(again, 0)
         self.assertEqual(len(records(self.store)), 3)
 
+    def test_resume_on_another_device_measures_again(self):
+        self.assert_exit(self.run_deepgap("--batch", "1,2"), 0)
+        with sqlite3.connect(self.store) as database:  # as if it had been measured on another CPU
+            database.execute("UPDATE environments SET hash = 'other', json = json_set(json, '$.\"cpu.model\"', 'Another CPU 1')")
+        database.close()
+        result = self.run_deepgap("--batch", "1,2", "--resume")
+        self.assert_exit(result, 0)
+        self.assertIn("2 records in", result.stderr)
+        self.assertIn("are of another device", result.stderr)
+        self.assertEqual(len(records(self.store)), 4)
+        again = self.run_deepgap("--batch", "1,2", "--resume")
+        self.assert_exit(again, 0)
+        self.assertEqual(len(records(self.store)), 4)
+
     # Limits
 
     def test_resume_by_another_rule_is_told(self):

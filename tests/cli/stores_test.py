@@ -4,6 +4,7 @@ Usage: stores_test.py PATH_OF_DEEPGAP [unittest arguments]
 """
 import csv
 import io
+import json
 import os
 import shutil
 import sqlite3
@@ -90,6 +91,23 @@ class StoresTest(unittest.TestCase):
         self.assertEqual(point["latency_p97_ms"], row["latency_p97_ms"])
         self.assertEqual(rows(H200, "--percentile", "97")[0]["latency_p97_ms"], "")  # a compact Store
         self.assertIn("'x' is no percentile", deepgap("export", store, "--percentile", "90,x", code=2))
+
+    def test_check_tells_what_the_records_say(self):
+        told = json.loads(deepgap("check", "--json", H200, self.other))
+        self.assertTrue(told["pass"])
+        self.assertEqual({point["device_name"] for point in told["points"] if point["device"] == "cuda:0"},
+                         {"NVIDIA H200", "NVIDIA H100 80GB HBM3"})
+        self.assertTrue(all(point["sqnr_db"] >= point["min_sqnr_db"] for point in told["points"]))
+        wrong = os.path.join(self.dir, "wrong.db")
+        shutil.copy(H200, wrong)
+        with sqlite3.connect(wrong) as database:
+            database.execute("UPDATE records SET check_pass = 0, check_sqnr_db = 3 WHERE id = (SELECT min(id) FROM records WHERE outcome = 'ok')")
+        database.close()
+        result = subprocess.run([PROGRAM, "check", wrong], capture_output=True, text=True)
+        self.assertEqual(result.returncode, 1)
+        self.assertEqual(result.stdout.count("DIFFERS"), 1)
+        self.assertIn("check takes one model, or Stores", deepgap("check", "resnet18", H200, code=2))
+        self.assertIn("leave out --against", deepgap("check", H200, "--against", "native", code=2))
 
     def test_a_copy_is_of_one_store(self):
         self.assertIn("a Store is made from one Store", deepgap("export", H200, TWO_GPUS, "-o", os.path.join(self.dir, "x.db"), code=2))

@@ -1,0 +1,16 @@
+// What the Records of Stores say of their outputs' checks: `deepgap check A.db B.db`.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace deepgap {
+
+// Whether it is an SQLite file, by its first bytes; false where it cannot be read.
+bool is_store_file(const std::string& path);
+
+// Prints a line, or an object, for each Point on each device: its least exact check over all Records. Returns the exit code: 0 where
+// every check that was made passed, 1 where one did not or none was made. Throws Error{input}.
+int print_stored_checks(const std::vector<std::string>& stores, bool json);
+
+}  // namespace deepgap

@@ -25,9 +25,6 @@ __device__ __forceinline__ void expect_bytes(unsigned barrier, unsigned bytes) {
 __device__ __forceinline__ void arrive(unsigned barrier) {
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
 }
-__device__ __forceinline__ void arrive_in_block(unsigned barrier, unsigned rank) {
-  asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(address_in_block(barrier, rank)) : "memory");
-}
 __device__ __forceinline__ bool passed(unsigned barrier, unsigned parity) {
   unsigned done;
   asm volatile("{ .reg .pred p;\nmbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\nselp.u32 %0, 1, 0, p; }"
@@ -62,13 +59,8 @@ __device__ __forceinline__ void copy_bytes(unsigned to, const void* from, unsign
   asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];"
                ::"r"(to), "l"(from), "r"(bytes), "r"(barrier) : "memory");
 }
-// To the same place in every block of the mask, each one's barrier told.
-__device__ __forceinline__ void copy_bytes_to_blocks(unsigned to, const void* from, unsigned bytes, unsigned barrier, unsigned mask) {
-  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1], %2, [%3], %4;"
-               ::"r"(to), "l"(from), "r"(bytes), "r"(barrier), "h"((unsigned short)mask) : "memory");
-}
-
-// Rows of row_bytes (32, 64, 128) in groups of eight, permuted as the copy engine writes them.
+// Rows of row_bytes (32, 64, 128) in groups of eight, permuted as the copy engine writes them: by the bits of the address itself, so that
+// `address` may be that of any row.
 template <int row_bytes> __device__ __forceinline__ u64 rows_at(unsigned address) {
   const u64 permutation = row_bytes == 128 ? 1 : row_bytes == 64 ? 2 : 3;
   return (u64)((address & 0x3ffff) >> 4) | 1ull << 16 | (u64)(row_bytes * 8 / 16) << 32 | permutation << 62;
@@ -125,6 +117,14 @@ std::string product_text(const Convolution& problem, int columns) {
 bool takes_columns(Compute compute, int columns) {
   if (columns < 8 || columns > 256) return false;
   return columns % (compute == Compute::i8 && columns > 32 ? 16 : 8) == 0;
+}
+
+int products_of(Compute compute, int columns, int registers) {
+  constexpr int besides = 32;  // addresses and the like
+  int products = 1;
+  while (columns / products / 2 + besides > registers && columns % (2 * products) == 0 && takes_columns(compute, columns / products / 2))
+    products *= 2;
+  return products;
 }
 
 size_t permuted(size_t offset, int row_bytes) {

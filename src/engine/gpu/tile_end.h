@@ -10,10 +10,19 @@
 #include "engine/gpu/convolution.h"
 
 #include <string>
+#include <string_view>
 
 namespace deepgap::gpu {
 
 std::string tile_end_text(const Convolution& problem);
+
+// After tile_end_text, constants row_blocks, products, product_sums (of one thread and product), groups_of_columns, kept_groups, and
+//   struct Corner { bool inside(int block, int half, int group) const; long long element(int block, int half, int group) const; }
+// (whether a thread's run is part of the target, and where): `Kept`, a group's residual, and end_tile.
+std::string_view tile_rows_text();
+
+// Groups of columns whose residual a thread holds before it needs it, so that it need not wait: as many as registers are left for.
+int kept_groups_of(const Convolution& problem, int columns, int row_blocks);
 
 // Neighbours of a row that one thread stores, so that four threads have equally many of `columns`: 16 bytes where that is possible.
 int run_of(const Convolution& problem, int columns);

@@ -3,10 +3,12 @@
 #include "engine/gpu/hopper_text.h"
 #include "engine/gpu/kernel_text.h"
 #include "engine/gpu/tile_end.h"
+#include "engine/gpu/window.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <variant>
 
 namespace deepgap::gpu {
 namespace {
@@ -95,56 +97,16 @@ Argument source_map(const Convolution& problem, const WgmmaPlan& plan) {
 
 unsigned block_count(const WgmmaPlan& plan, const Chip& chip) {
   const int64_t at_once = static_cast<int64_t>(chip.multiprocessors) * plan.tile.blocks;
-  const int64_t tiles = plan.row_tiles * plan.column_tiles;
-  if (plan.tile.form == WgmmaTile::resident)
+  if (plan.tile.resident)
     return static_cast<unsigned>(plan.column_tiles * std::clamp<int64_t>(at_once / plan.column_tiles, 1, plan.row_tiles));
-  if (plan.tile.form == WgmmaTile::paired)
-    return static_cast<unsigned>(2 * std::min(at_once / 2, divide_up(plan.row_tiles, 2) * plan.column_tiles));
-  const int64_t per_block = plan.tile.form == WgmmaTile::in_turn ? plan.tile.teams : 1;
-  return static_cast<unsigned>(std::min(at_once, divide_up(tiles, per_block)));
-}
-
-std::string_view name_of(WgmmaTile::Form form) {
-  switch (form) {
-    case WgmmaTile::in_turn:
-      return " in turn";
-    case WgmmaTile::resident:
-      return " resident";
-    case WgmmaTile::paired:
-      return " paired";
-    default:
-      return "";
-  }
-}
-
-ConvolutionVariant variant_of(const Convolution& problem, const WgmmaTile& tile, const Chip& chip) {
-  const WgmmaPlan plan = plan_of(problem, tile);
-  ConvolutionVariant variant;
-  variant.name = fmt::format("wgmma {}x{}x{} t{} s{} b{}{}", tile.tile_rows(), tile.columns, tile.step_bytes * tile.stage_steps, tile.teams,
-                             tile.stages, tile.blocks, name_of(tile.form));
-  variant.tile = {tile.teams, tile.row_blocks, tile.columns, tile.step_bytes, tile.stage_steps, tile.stages, tile.blocks, tile.form};
-  variant.pack = pack;
-  variant.packed_bytes = static_cast<size_t>(plan.column_tiles) * static_cast<size_t>(plan.steps) * plan.weight_bytes;
-  Launch launch;
-  launch.entry = "wgmma";
-  launch.source = wgmma_text(problem, plan);
-  launch.grid = {block_count(plan, chip), 1, 1};
-  launch.block = {static_cast<unsigned>(tile.threads()), 1, 1};
-  launch.shared_bytes = plan.shared_bytes;
-  launch.cluster = tile.form == WgmmaTile::paired ? 2 : 1;
-  launch.overlaps_previous = true;
-  launch.arguments = {source_map(problem, plan), BufferArgument{role_weights}, BufferArgument{role_scale_bias},
-                      BufferArgument{role_target}};
-  if (problem.epilogue.has_residual()) launch.arguments.emplace_back(BufferArgument{role_residual});
-  variant.launches.push_back(std::move(launch));
-  return variant;
+  return static_cast<unsigned>(std::min(at_once, plan.row_tiles * plan.column_tiles));
 }
 
 }  // namespace
 
 WgmmaTile tile_of(const ConvolutionVariant& variant) {
   const auto& n = variant.tile;
-  return {n[0], n[1], n[2], n[3], n[4], n[5], n[6], static_cast<WgmmaTile::Form>(n[7])};
+  return {n[0], n[1], n[2], n[3], n[4], n[5], n[6], n[7] != 0};
 }
 
 WgmmaPlan plan_of(const Convolution& problem, const WgmmaTile& tile) {
@@ -157,21 +119,48 @@ WgmmaPlan plan_of(const Convolution& problem, const WgmmaTile& tile) {
   plan.row_tiles = divide_up(problem.batch * problem.out_h * problem.out_w, tile.tile_rows());
   plan.plain = is_matrix(problem);
   plan.weight_bytes = static_cast<size_t>(tile.columns * tile.step_bytes);
-  const bool resident = tile.form == WgmmaTile::resident;
   plan.stage_bytes = static_cast<size_t>(tile.stage_steps) *
-                     (static_cast<size_t>(tile.tile_rows() * tile.step_bytes) + (resident ? 0 : plan.weight_bytes));
-  plan.shared_bytes = 1024 + (resident ? static_cast<size_t>(plan.steps) * plan.weight_bytes : 0) +
+                     (static_cast<size_t>(tile.tile_rows() * tile.step_bytes) + (tile.resident ? 0 : plan.weight_bytes));
+  plan.shared_bytes = 1024 + (tile.resident ? static_cast<size_t>(plan.steps) * plan.weight_bytes : 0) +
                       static_cast<size_t>(tile.stages) * plan.stage_bytes + static_cast<size_t>(tile.teams * tile.columns * 8) +
                       static_cast<size_t>(2 * tile.stages + 1) * 8;
   return plan;
 }
 
+ConvolutionVariant variant_of(const Convolution& problem, const WgmmaTile& tile, const Chip& chip) {
+  const WgmmaPlan plan = plan_of(problem, tile);
+  ConvolutionVariant variant;
+  variant.name = fmt::format("wgmma {}x{}x{} t{} s{} b{}{}", tile.tile_rows(), tile.columns, tile.step_bytes * tile.stage_steps, tile.teams,
+                             tile.stages, tile.blocks, tile.resident ? " resident" : "");
+  variant.tile = {tile.teams, tile.row_blocks, tile.columns, tile.step_bytes, tile.stage_steps, tile.stages, tile.blocks, tile.resident};
+  variant.pack = pack;
+  variant.packed_bytes = static_cast<size_t>(plan.column_tiles) * static_cast<size_t>(plan.steps) * plan.weight_bytes;
+  Launch launch;
+  launch.entry = "wgmma";
+  launch.source = wgmma_text(problem, plan);
+  launch.grid = {block_count(plan, chip), 1, 1};
+  launch.block = {static_cast<unsigned>(tile.threads()), 1, 1};
+  launch.shared_bytes = plan.shared_bytes;
+  launch.overlaps_previous = true;
+  launch.arguments = {source_map(problem, plan), BufferArgument{role_weights}, BufferArgument{role_scale_bias},
+                      BufferArgument{role_target}};
+  if (problem.epilogue.has_residual()) launch.arguments.emplace_back(BufferArgument{role_residual});
+  variant.launches.push_back(std::move(launch));
+  return variant;
+}
+
 std::vector<ConvolutionVariant> wgmma_variants(const Convolution& problem, const Chip& chip) {
-  constexpr size_t most = 12;
-  if (!is_done_by_family(problem, chip)) return {};
+  constexpr size_t most = 8;
+  using Candidate = Estimated<std::variant<WgmmaTile, WindowTile>>;
+  std::vector<Candidate> candidates;
+  if (is_done_by_family(problem, chip))
+    for (const auto& [cycles, tile] : wgmma_tiles(problem, chip)) candidates.push_back({cycles, tile});
+  for (const auto& [cycles, tile] : window_tiles(problem, chip)) candidates.push_back({cycles, tile});
+  std::stable_sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) { return a.cycles < b.cycles; });
+  candidates.resize(std::min(candidates.size(), most));
   std::vector<ConvolutionVariant> variants;
-  for (const WgmmaTile& tile : wgmma_tiles(problem, chip))
-    if (variants.size() < most) variants.push_back(variant_of(problem, tile, chip));
+  for (const Candidate& candidate : candidates)
+    variants.push_back(std::visit([&](const auto& tile) { return variant_of(problem, tile, chip); }, candidate.tile));
   return variants;
 }
 

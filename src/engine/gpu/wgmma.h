@@ -18,20 +18,20 @@ struct WgmmaTile {
   int step_bytes = 128;  // bytes of k that one copy brings, a row: 32, 64, 128
   int stage_steps = 1;   // copies (of each operand) in a stage
   int stages = 4;
-  int blocks = 1;  // on one multiprocessor at once
-  enum Form : int {
-    together,  // the teams share a tile
-    in_turn,   // each team has its own tile, one ending while another multiplies
-    resident,  // together, and the weights of a block's channels stay in shared memory
-    paired     // together, and two blocks of neighbouring rows share each copy of weights
-  } form = together;
+  int blocks = 1;         // on one multiprocessor at once
+  bool resident = false;  // the weights of a block's channels stay in shared memory
 
   static constexpr int producer_registers = 32;
   int threads() const { return 128 * (teams + 1); }
   // Of a thread that multiplies: what the producer's warpgroup does not need.
   int team_registers() const { return std::min(240, (entry_registers() * (teams + 1) - producer_registers) / teams / 8 * 8); }
   int entry_registers() const { return std::min(248, 65536 / (threads() * blocks) / 8 * 8); }
-  int tile_rows() const { return 64 * row_blocks * (form == in_turn ? 1 : teams); }
+  int tile_rows() const { return 64 * row_blocks * teams; }
+};
+template <typename T>
+struct Estimated {
+  double cycles = 0;
+  T tile;
 };
 WgmmaTile tile_of(const ConvolutionVariant& variant);
 
@@ -48,9 +48,10 @@ struct WgmmaPlan {
 };
 WgmmaPlan plan_of(const Convolution& problem, const WgmmaTile& tile);
 
+ConvolutionVariant variant_of(const Convolution& problem, const WgmmaTile& tile, const Chip& chip);
 std::string wgmma_text(const Convolution& problem, const WgmmaPlan& plan);
 
-// Tiles that fit problem and chip, the likeliest to be quick first.
-std::vector<WgmmaTile> wgmma_tiles(const Convolution& problem, const Chip& chip);
+// Tiles that fit problem and chip, in no order.
+std::vector<Estimated<WgmmaTile>> wgmma_tiles(const Convolution& problem, const Chip& chip);
 
 }  // namespace deepgap::gpu

@@ -58,7 +58,8 @@ TEST(Wgmma, PacksWeightsStepByStep) {
   Tensor weights = make_tensor(DataType::i8, {80, 192, 3, 3});
   const size_t count = 80 * 192 * 9;
   for (size_t i = 0; i < count; i++) writable<int8_t>(weights)[i] = static_cast<int8_t>(i * 7 % 251);
-  for (const ConvolutionVariant& variant : wgmma_variants(problem, h100)) {
+  for (const auto& [cycles, tile] : wgmma_tiles(problem, h100)) {
+    const ConvolutionVariant variant = variant_of(problem, tile, h100);
     const WgmmaPlan plan = plan_of(problem, tile_of(variant));
     const std::vector<std::byte> packed = variant.pack(problem, variant, weights);
     ASSERT_EQ(packed.size(), variant.packed_bytes);

@@ -19,7 +19,6 @@ static const int barriers_at = tables_at + teams * columns * 8;
 static const int tile_stages = steps / stage_steps;
 static const int groups_of_columns = columns / (4 * run);
 static const int product_sums = columns / products / 2;  // of one thread
-static const int blocks_of_cluster = paired ? 2 : 1;
 
 __device__ __forceinline__ unsigned full_at(unsigned base, unsigned stage) { return base + barriers_at + 8 * stage; }
 __device__ __forceinline__ unsigned empty_at(unsigned base, unsigned stage) { return base + barriers_at + 8 * (stages + stage); }
@@ -31,10 +30,10 @@ __device__ __forceinline__ bool tile_at(int index, int& row, int& column) {
     row = blockIdx.x / column_tiles + index * (gridDim.x / column_tiles);
     return row < row_tiles;
   }
-  const int linear = blockIdx.x / blocks_of_cluster + index * (gridDim.x / blocks_of_cluster);
+  const int linear = blockIdx.x + index * gridDim.x;
   column = linear % column_tiles;
-  row = linear / column_tiles * blocks_of_cluster + (paired ? rank_in_cluster() : 0);
-  return linear / column_tiles * blocks_of_cluster < row_tiles;
+  row = linear / column_tiles;
+  return row < row_tiles;
 }
 )";
 
@@ -74,12 +73,7 @@ __device__ __forceinline__ void produce(unsigned base, const Map& source, const 
           right += dilation_w;
           if (right == kernel_w * dilation_w) { right = 0; down += dilation_h; }
         }
-        const unsigned to = rows + stage_rows_bytes + part * weight_bytes;
-        const unsigned char* from = tile_weights + (long long)step * weight_bytes;
-        if (paired) {
-          const unsigned half = rank_in_cluster() * (weight_bytes / 2);
-          copy_bytes_to_blocks(to + half, from + half, weight_bytes / 2, full, 3);
-        } else if (!resident) copy_bytes(to, from, weight_bytes, full);
+        if (!resident) copy_bytes(rows + stage_rows_bytes + part * weight_bytes, tile_weights + (long long)step * weight_bytes, weight_bytes, full);
       }
     }
   }
@@ -93,7 +87,7 @@ struct Corner {
   int channel;
   __device__ __forceinline__ void go_to(int row, int column) {
     const int thread = threadIdx.x % 128;
-    pixel = (long long)row * tile_rows + (in_turn ? 0 : threadIdx.x / 128 * (64 * row_blocks)) + thread / 32 * 16 + thread % 32 / 4;
+    pixel = (long long)row * tile_rows + threadIdx.x / 128 * (64 * row_blocks) + thread / 32 * 16 + thread % 32 / 4;
     channel = column * columns + thread % 4 * run;
   }
   __device__ __forceinline__ bool inside(int block, int half, int group) const {
@@ -103,73 +97,20 @@ struct Corner {
     return (pixel + 64 * block + 8 * half) * out_pitch + channel + group * 4 * run;
   }
 };
-static const int residual_words = has_residual ? run * Residual::bytes / 4 : 1;
-// The residual of one group of columns, on its way while others are ended.
-struct Kept {
-  unsigned words[row_blocks][2][residual_words];
-  __device__ __forceinline__ void load(const unsigned char* residual, const Corner& at, int block, int group) {
-#pragma unroll
-    for (int half = 0; half < 2; half++)
-      if (at.inside(block, half, group)) get_residual<run>(residual + at.element(block, half, group) * Residual::bytes, words[block][half]);
-  }
-};
-
 )";
 
 constexpr std::string_view multiplying = R"(
 // Every warp says so by itself: a stage is free when all have read it.
 __device__ __forceinline__ void release(unsigned base, unsigned stage, int lane) {
-  if (paired) {
-    if (lane < 2) arrive_in_block(empty_at(base, stage), lane);
-  } else if (lane == 0) arrive(empty_at(base, stage));
-}
-
-// The sums of a tile become what is stored. Each group's place in `kept` is filled again as soon as it is used: with a later group of this
-// tile, or with one of the next tile.
-__device__ __forceinline__ void end_tile(Sum (&sums)[row_blocks][products][product_sums], const float* table, Kept (&kept)[kept_groups],
-                                         const Corner& here, const Corner& next, bool more, const unsigned char* residual,
-                                         unsigned char* target) {
-  const int quarter = threadIdx.x % 4;
-#pragma unroll
-  for (int group = 0; group < groups_of_columns; group++) {
-    Kept& added = kept[group % kept_groups];
-#pragma unroll
-    for (int block = 0; block < row_blocks; block++) {
-      float values[2][run];
-#pragma unroll
-      for (int part = 0; part < run / 4; part++) {
-        float scale[4], bias[4];
-        const int place = group * 4 * run + part * 16 + quarter * 4;
-        if (has_scale) load_floats<4>(table + place, scale);
-        load_floats<4>(table + columns + place, bias);
-#pragma unroll
-        for (int half = 0; half < 2; half++)
-#pragma unroll
-          for (int i = 0; i < 4; i++) {
-            const int of_run = part * 4 + i, sum = (group * (run / 2) + of_run / 2) * 4 + half * 2 + of_run % 2;
-            values[half][of_run] = value_at_end(sums[block][sum / product_sums][sum % product_sums], has_scale ? scale[i] : 1.0f, bias[i],
-                                                added.words[block][half], of_run);
-          }
-      }
-#pragma unroll
-      for (int half = 0; half < 2; half++)
-        if (here.inside(block, half, group)) put_at_end(target + here.element(block, half, group) * Target::bytes, values[half]);
-      if (has_residual) {
-        const int coming = group + kept_groups;
-        if (coming < groups_of_columns) added.load(residual, here, block, coming);
-        else if (more) added.load(residual, next, block, coming - groups_of_columns);
-      }
-    }
-  }
+  if (lane == 0) arrive(empty_at(base, stage));
 }
 
 // One team: multiplies what the stages bring, then ends the sums.
 __device__ __forceinline__ void consume(unsigned base, float* tables, const float* scale_bias, const unsigned char* residual, unsigned char* target) {
   const int team = threadIdx.x / 128, lane = threadIdx.x % 32;
   float* const table_of_team = tables + team * 2 * columns;
-  const int first = in_turn ? team : 0, stride = in_turn ? teams : 1;
   int row, column;
-  bool more = tile_at(first, row, column);
+  bool more = tile_at(0, row, column);
   Table table;
   if (resident && more) {
     table.load(scale_bias, column);
@@ -188,11 +129,11 @@ __device__ __forceinline__ void consume(unsigned base, float* tables, const floa
   }
   if (resident && more) wait_for(full_at(base, 2 * stages), 0);
   Sum sums[row_blocks][products][product_sums];
-  unsigned position = in_turn ? team * tile_stages : 0;
-  for (int index = first; more; index += stride) {
+  unsigned position = 0;
+  for (int index = 0; more; index++) {
     here = next;
     if (!resident) table.load(scale_bias, column);
-    more = tile_at(index + stride, row, column);
+    more = tile_at(index + 1, row, column);
     next.go_to(row, column);
     for (int k = 0; k < tile_stages; k++, position++) {
       const unsigned stage = position % stages;
@@ -209,7 +150,7 @@ __device__ __forceinline__ void consume(unsigned base, float* tables, const floa
 #pragma unroll
             for (int n = 0; n < products; n++)
               product(sums[block][n],
-                      rows_at<step_bytes>(rows + part * rows_bytes + ((in_turn ? 0 : team * row_blocks) + block) * (64 * step_bytes) + 32 * i),
+                      rows_at<step_bytes>(rows + part * rows_bytes + (team * row_blocks + block) * (64 * step_bytes) + 32 * i),
                       rows_at<step_bytes>(from + n * (2 * product_sums * step_bytes) + 32 * i), (k | part | i) != 0);
       }
       commit_products();
@@ -228,7 +169,6 @@ __device__ __forceinline__ void consume(unsigned base, float* tables, const floa
       meet(1 + team, 128);
     }
     end_tile(sums, table_of_team, kept, here, next, more, residual, target);
-    if (in_turn) position += (teams - 1) * tile_stages;
   }
 }
 )";
@@ -240,36 +180,21 @@ constexpr std::string_view main_text = R"(
   if (threadIdx.x == 0) {
     for (int stage = 0; stage < stages; stage++) {
       make_barrier(full_at(base, stage), 1);
-      make_barrier(empty_at(base, stage), blocks_of_cluster * 4 * (in_turn ? 1 : teams));
+      make_barrier(empty_at(base, stage), 4 * teams);
     }
     make_barrier(full_at(base, 2 * stages), 1);
     barriers_made();
   }
-  if (paired) cluster_barrier();
-  else __syncthreads();
+  __syncthreads();
   if (threadIdx.x >= teams * 128) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(producer_registers));
     if (threadIdx.x == teams * 128) produce(base, source, weights);
-    __syncwarp();
   } else {
     asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(team_registers));
     consume(base, (float*)(shared_memory + (base - begin) + tables_at), scale_bias, residual, target);
   }
-  if (paired) cluster_barrier();
 }
 )";
-
-// Groups of columns whose residual a thread holds before it needs it, so that it need not wait: as many as registers are left for.
-int kept_groups(const Convolution& problem, const WgmmaPlan& plan) {
-  const int groups = plan.tile.columns / (4 * plan.run);
-  const int words = plan.tile.row_blocks * 2 * plan.run * static_cast<int>(byte_size(problem.epilogue.residual)) / 4;
-  int kept = groups;
-  while (kept > 1 && kept * words > 32) kept /= 2;
-  return groups % kept == 0 ? kept : 1;
-}
-
-// Across a tile's columns: one product's sums must fit the registers with which the kernel begins.
-int products_of(const WgmmaTile& tile) { return tile.columns > 160 && tile.entry_registers() < tile.columns / 2 + 32 ? 2 : 1; }
 
 std::string constants_text(const Convolution& problem, const WgmmaPlan& plan) {
   const WgmmaTile& tile = plan.tile;
@@ -281,10 +206,9 @@ std::string constants_text(const Convolution& problem, const WgmmaPlan& plan) {
       "kept_groups = {}, producer_registers = {}, team_registers = {}, products = {};\n",
       tile.teams, tile.row_blocks, tile.columns, tile.step_bytes, tile.stage_steps, tile.stages, plan.run, plan.tap_steps, plan.steps,
       plan.column_tiles, plan.row_tiles, tile.tile_rows(), plan.weight_bytes, tile.step_bytes / byte_size(problem.source),
-      (tile.columns + 127) / 128, kept_groups(problem, plan), WgmmaTile::producer_registers, tile.team_registers(), products_of(tile));
-  return text + flag("plain", plan.plain) + flag("resident", tile.form == WgmmaTile::resident) +
-         flag("in_turn", tile.form == WgmmaTile::in_turn) + flag("paired", tile.form == WgmmaTile::paired) +
-         flag("whole_columns", problem.out_pitch % tile.columns == 0);
+      (tile.columns + 127) / 128, kept_groups_of(problem, tile.columns, tile.row_blocks), WgmmaTile::producer_registers,
+      tile.team_registers(), products_of(problem.compute, tile.columns, tile.entry_registers()));
+  return text + flag("plain", plan.plain) + flag("resident", tile.resident) + flag("whole_columns", problem.out_pitch % tile.columns == 0);
 }
 
 }  // namespace
@@ -293,9 +217,9 @@ std::string wgmma_text(const Convolution& problem, const WgmmaPlan& plan) {
   std::string text(kernel_prelude());
   text += hopper_prelude();
   text += epilogue_text(problem) + shape_text(problem) + constants_text(problem, plan) +
-          product_text(problem, plan.tile.columns / products_of(plan.tile));
+          product_text(problem, plan.tile.columns / products_of(problem.compute, plan.tile.columns, plan.tile.entry_registers()));
   text += tile_end_text(problem);
-  for (const std::string_view part : {layout, producer, consumer, multiplying}) text += part;
+  for (const std::string_view part : {layout, producer, consumer, tile_rows_text(), multiplying}) text += part;
   const bool residual = problem.epilogue.has_residual();
   return text +
          fmt::format(

@@ -1,0 +1,45 @@
+// Convolutions with a kernel wider than a pixel on sm_90a, without reading the picture once for each tap: the copy engine brings a region
+// of whole padded rows to shared memory, and every tap reads it from another pixel on. Rows of the product are the region's pixels in
+// reading order, the padding's among them (1 / (1 + width) of them or more are computed for nothing).
+#pragma once
+
+#include "engine/gpu/wgmma.h"
+
+#include <algorithm>
+
+namespace deepgap::gpu {
+
+struct WindowTile {
+  int teams = 2, row_blocks = 1;  // warpgroups that multiply; each has row_blocks of 64 rows
+  int columns = 64;
+  int regions = 1;  // of one tile: 1, or each 64 rows lie in a region of their own (another image, or other rows of it)
+  int source_stages = 2, weight_stages = 4;  // weight_stages 0: the weights of a block's channels stay in shared memory
+  int step_bytes = 128;
+  int blocks = 1;
+
+  static constexpr int producer_registers = 32;
+  bool resident() const { return weight_stages == 0; }
+  int threads() const { return 128 * (teams + 1); }
+  int entry_registers() const { return std::min(248, 65536 / (threads() * blocks) / 8 * 8); }
+  int team_registers() const { return std::min(240, (entry_registers() * (teams + 1) - producer_registers) / teams / 8 * 8); }
+  int tile_rows() const { return 64 * row_blocks * teams; }
+};
+
+struct WindowPlan {
+  WindowTile tile;
+  int padded_w = 0;     // pixels of a row of a region
+  int region_rows = 0;  // of the output
+  int box_rows = 0;     // of the source
+  int row_regions = 0;  // of an image
+  int64_t row_tiles = 0;
+  int column_tiles = 0, channel_steps = 0, taps = 0;
+  size_t region_bytes = 0, box_bytes = 0, weight_bytes = 0, shared_bytes = 0;
+};
+// region_rows 0: does not fit.
+WindowPlan plan_of(const Convolution& problem, const WindowTile& tile);
+ConvolutionVariant variant_of(const Convolution& problem, const WindowTile& tile, const Chip& chip);
+// Tiles that fit problem and chip, in no order; none where the family does not do it.
+std::vector<Estimated<WindowTile>> window_tiles(const Convolution& problem, const Chip& chip);
+std::string window_text(const Convolution& problem, const WindowPlan& plan);
+
+}  // namespace deepgap::gpu

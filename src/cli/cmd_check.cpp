@@ -135,6 +135,7 @@ class CheckCommand : public Command {
   OutputsRequest other_side() const {
     OutputsRequest other = request_;
     other.backend = against_.empty() ? reference_backend : against_;
+    other.checked = request_.backend;
     other.precision = "fp32";
     other.precision_of_file = true;
     other.options.clear();

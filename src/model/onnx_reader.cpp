@@ -5,6 +5,7 @@
 #include "model/checked.h"
 #include "model/graph_tools.h"
 #include "model/onnx_parts.h"
+#include "model/opset_6.h"
 #include "model/quantized_operators.h"
 
 #include <deepgap/error.h>
@@ -18,7 +19,7 @@
 namespace deepgap {
 namespace {
 
-constexpr int first_opset = 7, last_opset = 28;
+constexpr int first_opset = 6, last_opset = 28;
 constexpr const char* too_large =
     "larger than 2 GiB, where protobuf ends; a larger network keeps its weights in a file beside it (external data)";
 
@@ -65,7 +66,7 @@ ModelParts parse_model_parts(WireReader reader) {
     }
   }
   if (!parts.graph) throw Error(ErrorKind::input, "no ONNX model: it has no graph");
-  if (!parts.opset && parts.other_domains) parts.opset = first_opset;  // which says nothing: no operator is of ONNX's own
+  if (!parts.opset && parts.other_domains) parts.opset = first_opset + 1;  // which says nothing: no operator is of ONNX's own
   if (!parts.opset) throw Error(ErrorKind::input, "no ONNX model: it names no opset");
   return parts;
 }
@@ -108,6 +109,7 @@ Graph parse_checked(std::span<const std::byte> bytes, const std::string& folder,
   Graph graph = assemble_graph(parse_graph_parts(reader.part(*parts.graph), state, 0), state, false);
   check_inputs(graph, limits);
   name_batch(graph);
+  if (graph.opset == 6) raise_opset_6(graph);
   expand_quantized_operators(graph);
   infer_shapes(graph);
   validate(graph);

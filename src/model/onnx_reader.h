@@ -1,4 +1,4 @@
-// ONNX files, opsets 7 to 28, to Graph. The file may be hostile: limits are checked before memory is taken, and the caller runs in a
+// ONNX files, opsets 6 to 28, to Graph. The file may be hostile: limits are checked before memory is taken, and the caller runs in a
 // resource-limited child besides.
 #pragma once
 

@@ -92,7 +92,7 @@ std::string stage_text(const std::string& stage) { return stage.empty() ? "befor
 
 // What decides whether a reference, and the QDQ form of the model, can be made at all.
 std::string reference_subject(const Point& point) {
-  std::string key = fmt::format("{}|{}|{}|{}", point.model, point.model_hash, point.weights, point.dataset);
+  std::string key = fmt::format("{}|{}|{}|{}|{}", point.model, point.model_hash, point.weights, point.dataset, point.backend);
   if (point.precision == "int8") key += "|int8";  // its model may have to be quantized
   for (const auto& [name, value] : point.options) {
     if (name == "seed" || name == "shape" || name == "samples" || name.starts_with("quantize.")) key += fmt::format("|{}={}", name, value);

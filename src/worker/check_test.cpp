@@ -131,6 +131,9 @@ TEST(Check, networks_that_round_are_judged_by_how_they_round) {
   EXPECT_EQ(judged_precision("fp32", quantized), "int8");
   EXPECT_EQ(judged_precision("fp32", stored), "fp32") << "weights alone are integers";
   EXPECT_EQ(judged_precision("fp32", GraphSummary{}), "fp32");
+  GraphSummary without_weights;
+  without_weights.outputs = {{"y", DataType::bf16, Dims{}}};
+  EXPECT_EQ(judged_precision("fp32", without_weights), "fp16");
 }
 
 }  // namespace

@@ -258,7 +258,8 @@ bool Measurement::find_reference_outputs() {
     record_.facts["check"] = order_.check ? record_.reason : std::string("off");
     return true;
   }
-  reference_ = find_reference(order_.cache_dir, reference_key(*inputs_.model, *inputs_.dataset, inputs_.samples));
+  const std::string key = reference_key(*inputs_.model, *inputs_.dataset, inputs_.samples);
+  reference_ = find_reference(order_.cache_dir, key, order_.point.backend);
   return reference_.has_value() &&
          reference_->outputs.size() == referenced_queries(batching_of(inputs_.model->summary().inputs), inputs_.samples.size());
 }

@@ -21,8 +21,9 @@ void provide_reference(const WorkOrder& order, Group& group, Pulse& pulse) {
   if (inputs.engine_model == nullptr) group.quantize(order, options);
   if (!order.check) return;
   const std::string key = reference_key(*inputs.model, *inputs.dataset, inputs.samples);
-  if (find_reference(order.cache_dir, key)) return;
-  keep_reference(order.cache_dir, key, make_reference(*inputs.model, *inputs.dataset, inputs.samples));
+  const std::string& checked = order.point.backend;
+  if (find_reference(order.cache_dir, key, checked)) return;
+  keep_reference(order.cache_dir, key, make_reference(*inputs.model, *inputs.dataset, inputs.samples, checked));
 }
 
 }  // namespace deepgap

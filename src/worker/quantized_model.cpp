@@ -167,7 +167,8 @@ QuantizedModel quantize_model(const Model& model, const CalibrationSamples& samp
 
 std::string judged_precision(const std::string& precision, const GraphSummary& summary) {
   if (has_quantization(summary)) return "int8";
-  const bool half = summary.weight_bytes >= 2 * summary.parameters && summary.weight_bytes < 3 * summary.parameters;  // two bytes a weight
+  bool half = summary.weight_bytes >= 2 * summary.parameters && summary.weight_bytes < 3 * summary.parameters;  // two bytes a weight
+  for (const TensorInfo& output : summary.outputs) half |= output.type == DataType::f16 || output.type == DataType::bf16;
   return half && (precision == "fp32" || precision == "tf32") ? "fp16" : precision;
 }
 

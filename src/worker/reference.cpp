@@ -21,7 +21,7 @@ namespace {
 
 // Changed when what the evaluator computes changes.
 constexpr int evaluator_edition = 4;
-constexpr std::string_view by_evaluator = "native fp32 reference", by_onnxruntime = "onnxruntime";
+constexpr std::string_view by_evaluator = "native fp32 reference";
 
 std::string reference_path(const std::string& cache_dir, const std::string& key, std::string_view against) {
   return fmt::format("{}/references/{}.{}.safetensors", cache_dir, key, against == by_evaluator ? "native" : against);
@@ -76,9 +76,11 @@ std::string reference_key(const Model& model, Dataset& dataset, std::span<const 
   return hasher.digest();
 }
 
-std::optional<Reference> find_reference(const std::string& cache_dir, const std::string& key) {
+std::optional<Reference> find_reference(const std::string& cache_dir, const std::string& key, const std::string& checked) {
   if (cache_dir.empty()) return std::nullopt;
-  for (const std::string_view against : {by_evaluator, by_onnxruntime}) {
+  std::vector<std::string> makers = referring_engines(checked);
+  makers.emplace(makers.begin(), by_evaluator);
+  for (const std::string& against : makers) {
     if (auto reference = read_reference(reference_path(cache_dir, key, against), against)) return reference;
   }
   return std::nullopt;
@@ -108,14 +110,14 @@ size_t referenced_queries(const Batching& batching, size_t samples) {
   return batching.kind == Batching::Kind::open ? samples : std::min<size_t>(samples, 1);
 }
 
-Reference make_reference(const Model& model, Dataset& dataset, std::span<const uint32_t> samples) {
+Reference make_reference(const Model& model, Dataset& dataset, std::span<const uint32_t> samples, const std::string& checked) {
   const Batching batching = batching_of(model.summary().inputs);
   std::vector<std::vector<TensorView>> inputs;
   for (const uint32_t sample : samples) inputs.push_back(dataset.sample(sample));
   const Queries queries(batching, inputs);
   const auto wanted = queries.inputs().first(referenced_queries(batching, queries.inputs().size()));
   Reference reference;
-  const std::string engine = run_reference(model, 1, wanted, [&](size_t, std::span<const TensorView> views) {
+  const std::string engine = run_reference(model, 1, wanted, checked, [&](size_t, std::span<const TensorView> views) {
     std::vector<Tensor> outputs;
     for (const TensorView& view : views) outputs.push_back(copy_of(view));
     reference.outputs.push_back(std::move(outputs));
@@ -126,7 +128,7 @@ Reference make_reference(const Model& model, Dataset& dataset, std::span<const u
         throw Error(ErrorKind::refused, "the FP32 reference holds NaN, so that nothing can be compared: weights or inputs are not sound");
     }
   }
-  reference.against = engine == evaluator_name ? by_evaluator : by_onnxruntime;
+  reference.against = engine == evaluator_name ? std::string(by_evaluator) : engine.substr(0, engine.find(' '));
   return reference;
 }
 

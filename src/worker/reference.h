@@ -19,20 +19,21 @@
 namespace deepgap {
 
 struct Reference {
-  std::string against;                       // "native fp32 reference" or "onnxruntime"
+  std::string against;                       // "native fp32 reference" or the engine that made it
   std::vector<std::vector<Tensor>> outputs;  // [sample][output], batch dimension 1 where it is open; of a fixed batch one query's, whole
 };
 
 // Loads the samples where they are not yet.
 std::string reference_key(const Model& model, Dataset& dataset, std::span<const uint32_t> samples);
-std::optional<Reference> find_reference(const std::string& cache_dir, const std::string& key);
+// One that can be compared with what the backend `checked` answers: it made none for itself.
+std::optional<Reference> find_reference(const std::string& cache_dir, const std::string& key, const std::string& checked);
 // Without a folder it is kept nowhere.
 void keep_reference(const std::string& cache_dir, const std::string& key, const Reference& reference);
 // How many queries it holds: one of each sample where the batch is open; else the one query that is compared with it.
 size_t referenced_queries(const Batching& batching, size_t samples);
-// By the plain evaluator; where it refuses the model, by ONNX Runtime. Throws Error{refused} when neither can, and where the outputs hold
-// NaN, with which nothing can be compared. Slow, much memory.
-Reference make_reference(const Model& model, Dataset& dataset, std::span<const uint32_t> samples);
+// As run_reference() makes it. Throws Error{refused} when nothing can, and where the outputs hold NaN, with which nothing can be compared.
+// Slow, much memory.
+Reference make_reference(const Model& model, Dataset& dataset, std::span<const uint32_t> samples, const std::string& checked);
 
 // The outputs of one query of `batch` items, item i against sample i mod R; those of a batch that is not open against the reference's one
 // query as a whole. nullopt: no output has the batch as its first dimension, so nothing can be told apart.

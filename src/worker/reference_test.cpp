@@ -89,7 +89,7 @@ class ReferenceTest : public testing::Test {
   std::string cache;
   DoublingModel model;
   CountingDataset dataset;
-  Reference reference = make_reference(model, dataset, both);
+  Reference reference = make_reference(model, dataset, both, "native");
 };
 
 TEST_F(ReferenceTest, is_what_the_model_answers) {
@@ -123,9 +123,9 @@ TEST_F(ReferenceTest, outputs_without_batch_cannot_be_told_apart) {
 
 TEST_F(ReferenceTest, comes_back_from_the_cache_as_it_was) {
   const std::string key = reference_key(model, dataset, both);
-  EXPECT_FALSE(find_reference(cache, key));
+  EXPECT_FALSE(find_reference(cache, key, "native"));
   keep_reference(cache, key, reference);
-  const auto found = find_reference(cache, key);
+  const auto found = find_reference(cache, key, "native");
   ASSERT_TRUE(found);
   EXPECT_EQ(found->against, reference.against);
   ASSERT_EQ(found->outputs.size(), 2U);
@@ -133,8 +133,17 @@ TEST_F(ReferenceTest, comes_back_from_the_cache_as_it_was) {
     EXPECT_EQ(found->outputs[i][0].shape, reference.outputs[i][0].shape);
     EXPECT_EQ(std::memcmp(found->outputs[i][0].data.get(), reference.outputs[i][0].data.get(), 12), 0);
   }
-  EXPECT_FALSE(find_reference("", key)) << "without a folder nothing is kept";
+  EXPECT_FALSE(find_reference("", key, "native")) << "without a folder nothing is kept";
   keep_reference("", key, reference);
+}
+
+TEST_F(ReferenceTest, made_by_an_engine_is_none_for_it) {
+  const std::string key = reference_key(model, dataset, both);
+  reference.against = "onnxruntime";
+  keep_reference(cache, key, reference);
+  EXPECT_FALSE(find_reference(cache, key, "onnxruntime"));
+  ASSERT_TRUE(find_reference(cache, key, "native"));
+  EXPECT_EQ(find_reference(cache, key, "native")->against, "onnxruntime");
 }
 
 TEST_F(ReferenceTest, a_damaged_file_counts_as_none) {
@@ -143,9 +152,9 @@ TEST_F(ReferenceTest, a_damaged_file_counts_as_none) {
   for (const auto& entry : std::filesystem::directory_iterator(cache + "/references")) {
     std::filesystem::resize_file(entry.path(), std::filesystem::file_size(entry.path()) - 3);
   }
-  EXPECT_FALSE(find_reference(cache, key));
+  EXPECT_FALSE(find_reference(cache, key, "native"));
   keep_reference(cache, key, reference);
-  EXPECT_TRUE(find_reference(cache, key));
+  EXPECT_TRUE(find_reference(cache, key, "native"));
 }
 
 TEST_F(ReferenceTest, key_is_the_content) {
@@ -158,7 +167,7 @@ TEST_F(ReferenceTest, key_is_the_content) {
 
 TEST_F(ReferenceTest, of_a_fixed_batch_is_one_query_of_the_samples_in_turn) {
   const DoublingModel fixed("Mul", 3);
-  reference = make_reference(fixed, dataset, both);
+  reference = make_reference(fixed, dataset, both, "native");
   ASSERT_EQ(reference.outputs.size(), 1U);
   EXPECT_EQ(reference.outputs[0][0].shape, (Shape{3, 3}));
   const auto compare_whole = [&](const std::vector<float>& outputs) {
@@ -174,12 +183,18 @@ TEST_F(ReferenceTest, of_a_fixed_batch_is_one_query_of_the_samples_in_turn) {
 TEST_F(ReferenceTest, what_nothing_can_run_is_refused_with_both_reasons) {
   const DoublingModel unknown("NoSuchOperator");
   try {
-    make_reference(unknown, dataset, both);
+    make_reference(unknown, dataset, both, "native");
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::refused);
     EXPECT_NE(std::string(error.what()).find("NoSuchOperator"), std::string::npos) << error.what();
     EXPECT_NE(std::string(error.what()).find("onnxruntime"), std::string::npos) << error.what();
+  }
+  try {
+    make_reference(unknown, dataset, both, "onnxruntime");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("onnxruntime is no reference for itself"), std::string::npos) << error.what();
   }
 }
 

@@ -193,19 +193,36 @@ std::string first_or(const First& first, const Second& second, const QueryReceiv
 
 }  // namespace
 
-std::string run_reference(const Model& model, int threads, std::span<const std::vector<TensorView>> queries, const QueryReceiver& receive) {
-  EngineChoice other;
-  other.backend = "onnxruntime";
-  other.threads = threads;
-  const auto by_other = [&](const QueryReceiver& to, const std::string& refusal) {
-    try {
-      return run_on_engine(other, model, queries, to);
-    } catch (const Error& error) {
-      throw Error(ErrorKind::refused,
-                  fmt::format("the plain evaluator cannot run it ({}), nor can onnxruntime ({})", refusal, error.what()));
+std::vector<std::string> referring_engines(const std::string& checked) {
+  std::vector<std::string> engines{"onnxruntime", "openvino"};
+  std::erase(engines, checked);
+  return engines;
+}
+
+std::string run_reference(const Model& model, int threads, std::span<const std::vector<TensorView>> queries, const std::string& checked,
+                          const QueryReceiver& receive) {
+  const auto by_others = [&](const QueryReceiver& to, const std::string& refusal) {
+    std::string reasons = fmt::format("the plain evaluator cannot run it ({})", refusal);
+    for (const std::string& name : referring_engines(checked)) {
+      EngineChoice other;
+      other.backend = name;
+      other.threads = threads;
+      bool begun = false;
+      try {
+        return run_on_engine(other, model, queries, [&](size_t position, std::span<const TensorView> outputs) {
+          begun = true;
+          to(position, outputs);
+        });
+      } catch (const Error& error) {
+        if (begun) throw;
+        reasons += fmt::format(", nor can {} ({})", name, error.what());
+      }
     }
+    if (referring_engines(checked).size() < referring_engines("").size())
+      reasons += fmt::format("; {} is no reference for itself", checked);
+    throw Error(ErrorKind::refused, reasons);
   };
-  return first_or([&](const QueryReceiver& to) { return run_on_evaluator(model, queries, to); }, by_other, receive);
+  return first_or([&](const QueryReceiver& to) { return run_on_evaluator(model, queries, to); }, by_others, receive);
 }
 
 std::string run_fp32(const Model& model, int threads, std::span<const std::vector<TensorView>> queries, const QueryReceiver& receive) {

@@ -68,8 +68,12 @@ std::string run_on_engine(const EngineChoice& engine, const Model& model, std::s
 inline constexpr const char* evaluator_name = "plain evaluator";
 // The same by the plain evaluator, whose name it returns. Throws Error{refused} for an operator that it does not have.
 std::string run_on_evaluator(const Model& model, std::span<const std::vector<TensorView>> queries, const QueryReceiver& receive);
-// The same; where it refuses the Graph, by ONNX Runtime in FP32. Throws Error{refused} with both reasons when neither can.
-std::string run_reference(const Model& model, int threads, std::span<const std::vector<TensorView>> queries, const QueryReceiver& receive);
+// The same; where it refuses the Graph, by ONNX Runtime or else OpenVINO in FP32, but not by `checked`, the engine that is to be compared
+// with it: what it answers is no reference for itself. Throws Error{refused} with all reasons when none can.
+std::string run_reference(const Model& model, int threads, std::span<const std::vector<TensorView>> queries, const std::string& checked,
+                          const QueryReceiver& receive);
+// Those engines, in that order.
+std::vector<std::string> referring_engines(const std::string& checked);
 // On native in FP32; where it refuses the Graph, by the plain evaluator.
 std::string run_fp32(const Model& model, int threads, std::span<const std::vector<TensorView>> queries, const QueryReceiver& receive);
 

@@ -63,6 +63,7 @@ std::shared_ptr<const Model> engine_model_for(const OutputsRequest& request, con
 nlohmann::json outputs_request_to_json(const OutputsRequest& request) {
   return {{"model", model_request_to_json(request.model)},
           {"backend", request.backend},
+          {"checked", request.checked},
           {"device", device_name(request.device)},
           {"precision", request.precision},
           {"precision_of_file", request.precision_of_file},
@@ -78,6 +79,7 @@ OutputsRequest outputs_request_from_json(const nlohmann::json& json) {
   OutputsRequest request;
   request.model = model_request_from_json(json.at("model"));
   json.at("backend").get_to(request.backend);
+  json.at("checked").get_to(request.checked);
   request.device = device_from(json.at("device").get<std::string>()).value();
   json.at("precision").get_to(request.precision);
   json.at("precision_of_file").get_to(request.precision_of_file);
@@ -116,7 +118,7 @@ OutputsMade run_queries(const OutputsRequest& request, const Model& model, const
   for (const TensorInfo& output : model.summary().outputs) made.outputs.push_back(output.name);
   const auto named = [&](size_t position, std::span<const TensorView> outputs) { receive(names[position], outputs); };
   if (request.backend == reference_backend) {
-    made.version = run_reference(model, request.threads, queries, named);
+    made.version = run_reference(model, request.threads, queries, request.checked, named);
     return made;
   }
   EngineChoice engine = engine_of(request);

@@ -27,6 +27,7 @@ inline constexpr const char* reference_backend = "reference";
 struct OutputsRequest {
   ModelRequest model;
   std::string backend = reference_backend;
+  std::string checked;  // of a reference: the backend that is compared with it, which must not make it
   DeviceId device = {};
   std::string precision = "fp32";
   bool precision_of_file = false;  // int8 for a quantized file, whatever `precision` is

@@ -55,6 +55,20 @@ def picture(*, size=8):
 
 
 class Habits(Folder):
+    def test_opset_6_broadcasts_along_an_axis(self):
+        """Two channels of two values: a bias and a slope for each channel."""
+        bias, slope = tensor([10, -20], [2], name="b"), tensor([2, 3], [2], name="s")
+        nodes = [node("Relu", "x", "r"), node("Add", "r b", "a", broadcast=1, axis=1), node("PRelu", "a s", "y"),
+                 node("Mul", "y x", "z", broadcast=1)]
+        content = graph(nodes, [value("x", [1, 2, 2])], [value("y"), value("z")], [bias, slope])
+        path = self.file(model(content, opset=6))
+        (self.folder / "input_0.pb").write_bytes(tensor([1, -2, 3, 4], [1, 2, 2]))
+        (self.folder / "output_0.pb").write_bytes(tensor([11, 10, -51, -48], [1, 2, 2]))
+        (self.folder / "output_1.pb").write_bytes(tensor([11, -20, -153, -192], [1, 2, 2]))
+        self.agrees(path, "--against", self.folder)
+        trains = model(graph([node("Dropout", "x", "y", "drop")], [value("x", [1, 2])], [value("y")]), opset=6)
+        self.one_line(run("check", self.file(trains, "trains.onnx")), 2, "'drop' trains")
+
     def test_initialisers_that_are_inputs_too(self):
         weights = tensor([0.1], [4, 3, 3, 3], name="w")
         net = graph([node("Conv", "x w", "y", pads=[1, 1, 1, 1])], [picture(), value("w", [4, 3, 3, 3])], [value("y")], [weights])

@@ -1,10 +1,13 @@
 #include "backends/onnxruntime/ort_settings.h"
 
 #include "backends/common/option_choice.h"
+#include "backends/onnxruntime/ort_failure.h"
 #include "base/text.h"
 
 #include <fmt/format.h>
 #include <sched.h>
+
+#include <filesystem>
 
 namespace deepgap {
 namespace {
@@ -33,6 +36,29 @@ std::vector<int> cpus_of_this_thread() {
   return cpus;
 }
 
+// "a.so:/opt/b.so", absolute.
+std::vector<std::string> libraries_of(const std::string& text) {
+  std::vector<std::string> paths;
+  for (const std::string& path : split(text, ':')) {
+    std::error_code error;
+    if (path.empty() || !std::filesystem::is_regular_file(path, error))
+      throw Error(ErrorKind::input, fmt::format("onnxruntime: custom_ops={}: there is no library '{}'", text, path));
+    paths.push_back(std::filesystem::absolute(path).string());
+  }
+  return paths;
+}
+
+void register_custom_ops(const OrtLibrary& ort, OrtSessionOptions* options, const std::vector<std::string>& libraries) {
+  for (const std::string& library : libraries) {
+    try {
+      ort.call(ort_register_custom_ops_library, options, library.c_str());
+    } catch (const OrtFailure& failure) {
+      throw Error(ErrorKind::refused, fmt::format("onnxruntime: {} is no library of custom operators that it can use: {}", library,
+                                                  short_message(failure.message)));
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<OptionInfo> ort_option_infos() {
@@ -43,6 +69,7 @@ std::vector<OptionInfo> ort_option_infos() {
       {"spinning", "on, or off: idle pool threads sleep at once", "on", false},
       {"io_binding", "on: buffers are bound to a slot once, at load; off: they are named in every run", "on", false},
       {"provider", "auto, cpu, cuda, tensorrt or openvino: who computes; auto is the device's own, cpu or cuda", "auto", false},
+      {"custom_ops", "libraries of custom operators (each exports RegisterCustomOps), joined by ':'", "", true},
       {"pin", "on: each pool thread stays on an allowed CPU of its own; off: the system places them", "off", false},
   };
 }
@@ -59,6 +86,7 @@ OrtSettings parse_ort_settings(const BackendOptions& options, int threads) {
   settings.pinned = choice("pin", switches, settings.pinned);
   settings.io_binding = choice("io_binding", switches, settings.io_binding);
   settings.provider = choice("provider", providers, settings.provider);
+  if (const auto given = options.find("custom_ops"); given != options.end()) settings.custom_ops = libraries_of(given->second);
   settings.inter_op_threads = option_count("onnxruntime", options, "inter_op_threads", settings.inter_op_threads);
   if (threads < 1) throw Error(ErrorKind::usage, fmt::format("onnxruntime: threads={} is wrong, expected 1 or more", threads));
   return settings;
@@ -91,6 +119,7 @@ OrtSessionOptionsHandle make_session_options(const OrtSettings& settings) {
   // Without this the pool inherits the CPUs of the thread that loads, which is what the run asked for.
   const std::string affinity = settings.pinned ? affinity_text(cpus_of_this_thread(), settings.threads) : "";
   if (!affinity.empty()) ort.call(ort_add_config_entry, made, "session.intra_op_thread_affinities", affinity.c_str());
+  register_custom_ops(ort, made, settings.custom_ops);
   return options;
 }
 

@@ -22,13 +22,15 @@ struct OrtSettings {
   bool pinned = false;
   bool io_binding = true;
   std::optional<OrtProvider> provider;  // nullopt: the device's own
+  std::vector<std::string> custom_ops;  // libraries of operators, absolute paths
 };
 
 std::vector<OptionInfo> ort_option_infos();
-// Throws Error{usage} naming the option and what it takes.
+// Throws Error{usage} naming the option and what it takes, Error{input} for a library that is not there.
 OrtSettings parse_ort_settings(const std::map<std::string, std::string>& options, int threads);
 OrtProvider ort_provider(const OrtSettings& settings, const DeviceId& device);
-// For the CPU provider alone. Throws OrtFailure.
+// For the CPU provider alone; with the custom operators' libraries. Throws OrtFailure, and Error{refused} for a library that cannot be
+// used.
 OrtSessionOptionsHandle make_session_options(const OrtSettings& settings);
 
 // Where the threads-1 pool threads go, as the library wants it: "2;3;4", CPUs counted from 1. The calling thread is left where it is and

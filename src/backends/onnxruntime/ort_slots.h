@@ -96,6 +96,8 @@ inline constexpr OrtFunction<205, OrtStatus*(OrtCUDAProviderOptionsV2**)> ort_cr
 inline constexpr OrtFunction<206, OrtStatus*(OrtCUDAProviderOptionsV2*, const char* const* keys, const char* const* values, size_t)>
     ort_update_cuda_options;
 inline constexpr OrtFunction<208, void(OrtCUDAProviderOptionsV2*)> ort_release_cuda_options;
+// The library is kept open by the session, and calls the function RegisterCustomOps that it exports.
+inline constexpr OrtFunction<228, OrtStatus*(OrtSessionOptions*, const char* path)> ort_register_custom_ops_library;
 inline constexpr OrtFunction<275, OrtStatus*(OrtSessionOptions*, const char* const* keys, const char* const* values, size_t)>
     ort_append_openvino;
 inline constexpr OrtFunction<297, const char*(const OrtKeyValuePairs*, const char* key)> ort_get_key_value;

@@ -133,7 +133,7 @@ ProblemOnDevice::ProblemOnDevice(Workshop& workshop, const NamedProblem& named, 
   if (problem().epilogue.has_residual())
     residual_bytes_ = target_bytes_ / gpu::byte_size(problem().epilogue.target) * gpu::byte_size(problem().epilogue.residual);
   reference_bytes_ = image_bytes(target_bytes_) * static_cast<size_t>(window_);
-  sets_ = std::clamp<size_t>(rotating_bytes / (source_bytes_ + target_bytes_ + residual_bytes_), 2, most_sets);
+  sets_ = std::clamp<size_t>(rotating_bytes / static_cast<size_t>(bytes()), 2, most_sets);
   source_ = cuda::DeviceMemory(source_bytes_ * sets_);
   target_ = cuda::DeviceMemory(target_bytes_ * sets_);
   residual_ = cuda::DeviceMemory(residual_bytes_ * sets_);

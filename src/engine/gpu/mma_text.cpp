@@ -210,9 +210,14 @@ __device__ __forceinline__ void end_tile(Sum (&sums)[rows][columns], unsigned ch
 }
 )";
 
-// Each part of the sum goes to shared memory; then every block of the cluster ends its share of the tile, adding parts in a fixed order.
+// Each part of the sum goes to shared memory, the warps' parts of a block are added there; then every block of the cluster ends its share
+// of the tile. Parts are added in a fixed order, and all of them are read before the first is added: a read from another block takes long.
 constexpr std::string_view ending_in_shared_memory = R"(
-static const int staged_pitch = tile_n + 8;
+static const int staged_pitch = tile_n + 8, row_vectors = tile_n / vector, parts = split > 1 ? split : warps_k;
+__device__ __forceinline__ uint4 added(uint4 a, uint4 b) {
+  return make_uint4(as_bits(as_sum(a.x) + as_sum(b.x)), as_bits(as_sum(a.y) + as_sum(b.y)), as_bits(as_sum(a.z) + as_sum(b.z)),
+                    as_bits(as_sum(a.w) + as_sum(b.w)));
+}
 __device__ __forceinline__ void end_tile(Sum (&sums)[rows][columns], unsigned char* shared, const float* scale_bias, const unsigned char* residual,
                                          unsigned char* target, long long first_pixel, int first_channel, int last_channel, int warp_row,
                                          int warp_column, int part, int rank) {
@@ -225,28 +230,32 @@ __device__ __forceinline__ void end_tile(Sum (&sums)[rows][columns], unsigned ch
 #pragma unroll
     for (int j = 0; j < columns; j++)
       staged[(part * tile_m + warp_row + lane / 4 + i * 8) * staged_pitch + warp_column + column_of(j)] = sums[i][j];
+  if (split > 1 && warps_k > 1) {
+    __syncthreads();
+    for (int item = threadIdx.x; item < tile_m * row_vectors; item += threads) {
+      uint4* const first = (uint4*)(staged + item / row_vectors * staged_pitch + item % row_vectors * vector);
+      uint4 total = *first;
+#pragma unroll
+      for (int k = 1; k < warps_k; k++) total = added(total, first[k * tile_m * staged_pitch / 4]);
+      *first = total;
+    }
+  }
   MEET();
-  const int row_vectors = tile_n / vector, share = tile_m * row_vectors / split;
+  const int share = tile_m * row_vectors / split;
   for (int item = rank * share + threadIdx.x; item < (rank + 1) * share; item += threads) {
     const int row = item / row_vectors, column = item % row_vectors * vector, channel = first_channel + column;
     const long long pixel = first_pixel + row;
     if (pixel >= pixels || channel >= last_channel) continue;
+    uint4 w[parts];
+#pragma unroll
+    for (int i = 0; i < parts; i++) w[i] = load_part(shared, (row * staged_pitch + column) * 4, i);
     unsigned words[residual_words];
     if (has_residual) get_residual<vector>(residual + (pixel * out_pitch + channel) * Residual::bytes, words);
-    Sum total[vector];
-#pragma unroll
-    for (int c = 0; c < vector; c++) total[c] = 0;
-#pragma unroll
-    for (int block = 0; block < split; block++)
-#pragma unroll
-      for (int k = 0; k < warps_k; k++)
-#pragma unroll
-        for (int c = 0; c < vector; c += 4) {
-          const uint4 w = load_part(shared, ((k * tile_m + row) * staged_pitch + column + c) * 4, block);
-          total[c] += as_sum(w.x); total[c + 1] += as_sum(w.y); total[c + 2] += as_sum(w.z); total[c + 3] += as_sum(w.w);
-        }
     float scale[vector], bias[vector];
     load_scale_bias(scale_bias, channel, scale, bias);
+#pragma unroll
+    for (int i = 1; i < parts; i++) w[0] = added(w[0], w[i]);
+    const Sum total[vector] = {as_sum(w[0].x), as_sum(w[0].y), as_sum(w[0].z), as_sum(w[0].w)};
     end_and_store(total, scale, bias, words, target, pixel * out_pitch + channel, channel);
   }
   PART();
@@ -311,8 +320,12 @@ std::string multiply_text(const Convolution& problem) {
 }
 
 std::string meeting_text(const Convolution& problem, const MmaTile& tile) {
-  const std::string text = fmt::format("__device__ __forceinline__ Sum as_sum(unsigned w) {{ return {}; }}\n",
-                                       problem.compute == Compute::i8 ? "(int)w" : "__uint_as_float(w)");
+  const bool integers = problem.compute == Compute::i8;
+  const std::string text = fmt::format(R"(
+__device__ __forceinline__ Sum as_sum(unsigned w) {{ return {}; }}
+__device__ __forceinline__ unsigned as_bits(Sum sum) {{ return {}; }}
+)",
+                                       integers ? "(int)w" : "__uint_as_float(w)", integers ? "(unsigned)sum" : "__float_as_uint(sum)");
   if (tile.split > 1)
     return text + R"(
 #define MEET cluster_barrier
@@ -324,7 +337,9 @@ __device__ __forceinline__ uint4 load_part(const unsigned char* shared, int offs
   return text + R"(
 #define MEET __syncthreads
 #define PART()
-__device__ __forceinline__ uint4 load_part(const unsigned char* shared, int offset, int) { return *(const uint4*)(shared + offset); }
+__device__ __forceinline__ uint4 load_part(const unsigned char* shared, int offset, int k) {
+  return *(const uint4*)(shared + k * tile_m * (tile_n + 8) * 4 + offset);
+}
 )";
 }
 

@@ -46,7 +46,9 @@ std::string judged(const gpu::Convolution& p, const Difference& found) {
 }
 
 void copy_to(cuda::Address to, const void* from, size_t bytes) {
-  if (bytes > 0) cuda::check(cuda::driver().cuMemcpyHtoD_v2(to, from, bytes), "copying to the device");
+  if (bytes == 0) return;
+  cuda::check(cuda::driver().cuMemcpyHtoD_v2(to, from, bytes), "copying to the device");
+  cuda::check(cuda::driver().cuCtxSynchronize(), "copying to the device");  // it returns when the bytes are staged, not when they are there
 }
 std::vector<std::byte> copied_from(cuda::Address from, size_t bytes) {
   std::vector<std::byte> host(bytes);

@@ -39,7 +39,7 @@ std::string epilogue_key(const Epilogue& epilogue) {
 
 using Family = std::vector<ConvolutionVariant> (*)(const Convolution& problem, const Chip& chip);
 // The likeliest to be quickest first.
-constexpr std::array<Family, 4> families{stem_variants, depthwise_variants, wgmma_variants, mma_variants};
+constexpr std::array<Family, 3> families{stem_variants, wgmma_variants, mma_variants};
 
 }  // namespace
 
@@ -57,6 +57,8 @@ std::string Convolution::key() const {
 }
 
 std::vector<ConvolutionVariant> convolution_variants(const Convolution& problem, const Chip& chip) {
+  // Nothing comes near them where they can be.
+  if (std::vector<ConvolutionVariant> by_channel = depthwise_variants(problem, chip); !by_channel.empty()) return by_channel;
   std::vector<ConvolutionVariant> all;
   for (const Family family : families)
     for (ConvolutionVariant& variant : family(problem, chip)) all.push_back(std::move(variant));

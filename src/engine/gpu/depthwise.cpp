@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <iterator>
 
 namespace deepgap::gpu {
 namespace {
@@ -164,18 +166,24 @@ std::vector<ConvolutionVariant> depthwise_variants(const Convolution& problem, c
   const bool alone = problem.groups == problem.in_channels && problem.groups == problem.out_channels && problem.groups > 1;
   const int64_t places = problem.kernel_h * problem.kernel_w;
   if (!alone || places > most_places) return {};
-  const int64_t threads_wanted = static_cast<int64_t>(chip.multiprocessors) * 1024;
+  // Large patches save reads, small ones fill the chip where there is little to do; in the order they did best in on an H100.
   const int64_t outputs = problem.batch * problem.out_h * problem.out_w * problem.out_pitch;
+  const bool few = outputs / 16 < static_cast<int64_t>(chip.multiprocessors) * 1024;
+  constexpr std::array<Patch, 9> for_many{
+      {{4, 4, 2}, {4, 2, 2}, {8, 4, 1}, {8, 4, 2}, {4, 7, 1}, {8, 2, 2}, {4, 4, 1}, {4, 2, 1}, {4, 1, 1}}};
+  constexpr std::array<Patch, 9> for_few{
+      {{4, 2, 1}, {4, 1, 1}, {4, 2, 2}, {4, 4, 1}, {8, 2, 1}, {8, 4, 1}, {2, 1, 1}, {8, 2, 2}, {4, 7, 1}}};
   std::vector<Patch> patches;
-  for (const Patch& patch :
-       {Patch{8, 4, 1}, Patch{8, 4, 2}, Patch{8, 2, 2}, Patch{4, 4, 2}, Patch{4, 4, 1}, Patch{8, 2, 1}, Patch{16, 2, 1}, Patch{16, 4, 1},
-        Patch{4, 7, 1}, Patch{4, 2, 2}, Patch{8, 7, 1}, Patch{4, 2, 1}, Patch{4, 1, 1}, Patch{2, 1, 1}})
-    if (fits(problem, patch)) patches.push_back(patch);
-  // Large patches save reads; where they would leave the chip idle, small ones come first.
-  const auto threads_of = [&](const Patch& patch) { return outputs / (patch.vector * patch.x * patch.y); };
-  std::stable_sort(patches.begin(), patches.end(), [&](const Patch& a, const Patch& b) {
-    return std::min(threads_of(a), threads_wanted) > std::min(threads_of(b), threads_wanted);
-  });
+  std::copy_if(few ? for_few.begin() : for_many.begin(), few ? for_few.end() : for_many.end(), std::back_inserter(patches),
+               [&](const Patch& patch) { return fits(problem, patch); });
+  const auto first_when = [&](bool condition, const Patch& best) {
+    const auto found = std::find_if(patches.begin(), patches.end(),
+                                    [&](const Patch& p) { return p.vector == best.vector && p.x == best.x && p.y == best.y; });
+    if (condition && found != patches.end()) std::rotate(patches.begin(), found, found + 1);
+  };
+  first_when(!few && problem.compute == Compute::i8, {8, 4, 1});
+  first_when(!few && problem.stride_w > 1, {4, 2, 2});
+  first_when(!few && problem.out_w == 7, {4, 7, 1});
   std::vector<ConvolutionVariant> variants;
   for (const Patch& patch : patches) variants.push_back(variant_of(problem, patch, chip));
   return variants;

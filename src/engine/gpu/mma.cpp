@@ -70,30 +70,33 @@ constexpr std::array<Shape, 8> float_shapes{{{128, 128, 2, 4, 1},
 // H100.
 double clocks(const Convolution& p, const MmaTile& tile, const MmaSplit& s, const Chip& chip) {
   const double blocks = static_cast<double>(s.tiles_m * s.tiles_n * s.groups * tile.split);
-  const int sums = tile.m * tile.n * tile.warps_k / tile.threads(), registers = std::min(255, sums + 44);
+  const int sums = tile.m * tile.n * tile.warps_k / tile.threads(), registers = std::min(255, sums + 65);
   const int64_t by_shared = static_cast<int64_t>(chip.shared_bytes) / (shared_bytes(tile) + 1024);
   const int64_t fit =
       std::max<int64_t>(1, std::min({by_shared, int64_t{65536} / (registers * tile.threads()), int64_t{2048} / tile.threads()}));
   const double together = std::min(static_cast<double>(fit), std::max(1.0, std::ceil(blocks / chip.multiprocessors)));
   double waves = blocks / (chip.multiprocessors * together);
   if (waves < 4) waves = std::ceil(waves);
-  const double bytes = tile.row_bytes, warps = tile.warps_m * tile.warps_n;
-  const double products = static_cast<double>(tile.m) * tile.n * bytes / (p.compute == Compute::f32 ? 400.0 : 1060.0);
-  const double shared = (warps * (tile.m / tile.warps_m + tile.n / tile.warps_n) + tile.m + tile.n) * bytes / 400;
-  const double loads = (tile.m + tile.n) * bytes / 40;
-  const double meeting = 12 * warps * tile.warps_k * together;
-  const double step = std::max(together * std::max({products, shared, loads}) + meeting, 640.0 / (tile.stages - 1) + 66 + products * 0.43);
+  const double bytes = tile.row_bytes, sharing = tile.warps_m * tile.warps_n, warps = sharing * tile.warps_k;
+  const double products = static_cast<double>(tile.m) * tile.n * bytes / (p.compute == Compute::f32 ? 400.0 : 1340.0);
+  const double shared = (sharing * (tile.m / tile.warps_m + tile.n / tile.warps_n) + tile.m + tile.n) * bytes / 1020;
+  const double loads = (tile.m + tile.n) * bytes / 39;
+  // A step of one block alone: its loads' way, and the products of a warp, which uses a quarter of the multiprocessor.
+  const double alone = 380.0 / (tile.stages - 1) + 92 + 0.59 * products * std::max(1.0, 4 / warps);
+  const double step = std::max(together * std::max({products, shared, loads}) + 1.5 * warps * together, alone);
   const double steps = std::ceil(static_cast<double>(s.steps) / tile.split);
   const double out_bytes = tile.m * tile.n / static_cast<double>(tile.split) *
                            static_cast<double>(byte_size(p.epilogue.target) * (p.epilogue.has_residual() ? 2 : 1));
-  const double end = 70 + together * out_bytes / 40 + (tile.staged() ? 165 + sums * 7 : 0) + (tile.split > 1 ? 1500 + tile.split * 70 : 0);
-  return waves * (2600 + steps * step + end);
+  const double end = together * out_bytes / 16 + (tile.staged() ? 104 + sums * 14.7 : 0) + (tile.split > 1 ? 1890 + tile.split * 216 : 0);
+  return waves * (2200 + steps * step + end * (together > 1 ? 0.73 : 1.0));
 }
 
 bool fits(const Convolution& p, const MmaTile& tile, const MmaSplit& s, const Chip& chip) {
   if (shared_bytes(tile) > static_cast<int64_t>(chip.shared_bytes)) return false;
   if (tile.split > 1 && (chip.architecture < 90 || s.steps < 2 * tile.split)) return false;
   if (tile.row_bytes / (p.compute == Compute::f32 ? 16 : 32) % tile.warps_k != 0) return false;
+  // Sums and addresses of a thread that do not fit its registers.
+  if (tile.m * tile.n * tile.warps_k / tile.threads() >= 128 && tile.m * tile.row_bytes / chunk_bytes / tile.threads() > 8) return false;
   const int64_t channels = s.groups == 1 ? p.out_pitch : s.out, pixels = p.batch * p.out_h * p.out_w;
   if (s.groups > 1 && s.out % s.vector != 0) return false;
   return (tile.n == 16 || tile.n < 2 * channels) && (tile.m <= 32 || tile.m < 2 * pixels);

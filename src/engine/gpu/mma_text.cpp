@@ -23,13 +23,15 @@ static const int row_chunks = row_bytes / 16, step_bytes_a = tile_m * row_bytes,
 static const int rows_apart = threads / row_chunks;
 static const int loads_a = (tile_m + rows_apart - 1) / rows_apart, chunks_b = tile_n * row_chunks, loads_b = (chunks_b + threads - 1) / threads;
 static const int warp_m = tile_m / warps_m, warp_n = tile_n / warps_n, rows = warp_m / 8, columns = warp_n / 4;
+// The largest tiles of a warp leave no registers to load further ahead.
+static const int unrolled = rows * columns >= 128 && (rounds_source || loads_a >= 8 && threads < 256) ? 1 : row_bytes / 32;
 static const int source_pixel_bytes = in_pitch * Source::bytes;
 
 __device__ __forceinline__ int swizzled(int row, int chunk) {
   return row_bytes == 128 ? row * 128 + ((chunk ^ (row & 7)) << 4) : row * 64 + ((chunk ^ (row >> 1 & 3)) << 4);
 }
 
-// The pixels that a thread loads: where the first place of the kernel lies for each, and which places are inside of the picture.
+// The pixels that a thread loads (offsets of 32 bits wrap around, so that they are added as such and take no register pairs): where the first place of the kernel lies for each, and which places are inside of the picture.
 struct Pixels {
   Offset offset[loads_a];
   unsigned inside[loads_a];  // bit y, bit 16 + x; without a border: not 0
@@ -86,7 +88,7 @@ __device__ __forceinline__ void load_source(const unsigned char* source, const P
     const bool valid = within && inside;
     const unsigned place_of_chunk = to + swizzled(row, column);
     if (border && outside_word != 0) {
-      if (valid) cp_async16(place_of_chunk, source + p.offset[i] + offset);
+      if (valid) cp_async16(place_of_chunk, source + (p.offset[i] + offset));
       else store_shared16(place_of_chunk, outside_word, outside_word, outside_word, outside_word);
     } else {
       cp_async16(place_of_chunk, valid ? source + (p.offset[i] + offset) : source, valid);
@@ -108,7 +110,7 @@ __device__ __forceinline__ void load_weights(const unsigned char* weights, int s
 constexpr std::string_view tensor_cores = R"(
 __device__ __forceinline__ void multiply_step(Sum (&sums)[rows][columns], unsigned a_tile, unsigned b_tile, int warp_row, int warp_column, int part) {
   const int lane = threadIdx.x % 32;
-#pragma unroll
+#pragma unroll unrolled
   for (int k = 0; k < row_bytes / 32 / warps_k; k++) {
     const int chunk = (k + part * (row_bytes / 32 / warps_k)) * 2;
     unsigned a[warp_m / 16][4], b[warp_n / 16][4];
@@ -348,7 +350,7 @@ std::string constants(const Convolution& problem, const MmaTile& tile, const Mma
                                static_cast<int64_t>(byte_size(problem.source));
   const bool small = source_bytes < INT32_MAX && problem.batch * problem.out_h * problem.out_w < INT32_MAX;
   std::string text =
-      fmt::format("typedef {} Offset;\ntypedef {} Index;\n", small ? "int" : "long long", small ? "unsigned" : "unsigned long long");
+      fmt::format("typedef {} Offset;\ntypedef {} Index;\n", small ? "unsigned" : "long long", small ? "unsigned" : "unsigned long long");
   const auto zero = static_cast<uint32_t>(static_cast<uint8_t>(problem.source_zero)) * 0x01010101u;
   text += fmt::format("static const bool border = {};\nstatic const unsigned outside_word = {}u;\n", reads_outside(problem), zero);
   text += constant_text("tile_m", tile.m) + constant_text("tile_n", tile.n) + constant_text("row_bytes", tile.row_bytes);
@@ -366,7 +368,7 @@ std::string mma_text(const Convolution& problem, const MmaTile& tile, const MmaS
   const bool floats = problem.compute == Compute::f32, staged = tile.staged();
   std::string text(kernel_prelude());
   text += epilogue_text(problem) + shape_text(problem) + constants(problem, tile, split);
-  text += floats ? "" : multiply_text(problem);
+  text += multiply_text(problem);
   text += std::string(loading) + std::string(floats ? plain_floats : tensor_cores) + std::string(ending);
   if (staged) text += meeting_text(problem, tile);
   text += std::string(staged ? ending_in_shared_memory : ending_in_registers);

@@ -210,6 +210,8 @@ void Network::place_constants(const Program& program) {
     weight_bytes_ += memory.bytes();
     constants_.emplace(buffer.data.get(), std::move(memory));
   }
+  // Copies from ordinary memory return when the bytes are staged; streams of ours would not wait for the rest.
+  cuda::check(cuda::driver().cuCtxSynchronize(), "placing weights");
 }
 
 const Program* Network::program_for(int64_t samples) const {

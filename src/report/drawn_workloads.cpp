@@ -13,7 +13,7 @@ std::string drawn_workloads(const View& view, const std::function<WorkloadPictur
     const WorkloadPictures drawn = pictures(workload);
     if (drawn.figures.empty()) continue;
     ++shown;
-    html += "<h3>" + html_escaped(workload.label) + "</h3><div class=\"charts\">" + drawn.figures + "</div>";
+    html += "<h3>" + html_escaped(heading_of(workload)) + "</h3><div class=\"charts\">" + drawn.figures + "</div>";
     if (drawn.left_out > 0) html += fmt::format("<p class=\"aside\">{} more are in the table.</p>", drawn.left_out);
   }
   return html;

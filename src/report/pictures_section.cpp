@@ -16,7 +16,7 @@ size_t points_in(const std::vector<ShownLine>& lines) {
 
 std::string workload_part(const Workload& workload, const std::vector<ShownLine>& lines, size_t left_out) {
   const auto pictures = pictures_of(workload, lines);
-  std::string html = "<h3>" + html_escaped(workload.label) + "</h3>";
+  std::string html = "<h3>" + html_escaped(heading_of(workload)) + "</h3>";
   if (!has_end_labels(pictures[0].chart)) html += legend(pictures[0].chart);
   if (left_out > 0) {
     html += fmt::format("<p class=\"aside\">The {} lines with the highest throughput of {}; the others are in the table.</p>", lines.size(),

@@ -208,6 +208,7 @@ TEST(HtmlReport, one_point_on_two_devices_has_two_rows_and_says_which) {
   EXPECT_THAT(html, HasSubstr(">NVIDIA H200</td>"));
   EXPECT_THAT(html, HasSubstr(">H200</a>; <a")) << "points are named, not by their hash";
   EXPECT_THAT(html, HasSubstr("NVIDIA H200 over NVIDIA H100</h3>"));
+  EXPECT_THAT(html_of({records[1]}), HasSubstr("<h3>efficientnet_lite0 on NVIDIA H200</h3>")) << "one card is named above its pictures";
   EXPECT_EQ(first_imbalance(html), "");
 }
 

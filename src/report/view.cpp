@@ -230,6 +230,13 @@ View make_view(const Results& results) {
   return view;
 }
 
+std::string heading_of(const Workload& workload) {
+  std::set<std::string> devices;
+  for (const Line& line : workload.lines) devices.insert(line.device);
+  devices.erase("");
+  return devices.size() == 1 ? workload.label + " on " + *devices.begin() : workload.label;
+}
+
 std::vector<std::string> point_names(const View& view, const std::vector<const PointSummary*>& points) {
   constexpr size_t longest = 60;
   if (points.size() == 1) return {fmt::format("{} \u00b7 batch {}", points[0]->point.backend, points[0]->point.batch)};

@@ -51,6 +51,9 @@ struct View {
 };
 View make_view(const Results& results);
 
+// What stands above a Workload's pictures: its label, and the device where all that is drawn ran on one: "resnet50 on NVIDIA H200".
+std::string heading_of(const Workload& workload);
+
 // What to call each of these Points: by its Line's label and its batch, with the model where they are of several, so that no two look alike
 // that are not.
 std::vector<std::string> point_names(const View& view, const std::vector<const PointSummary*>& points);

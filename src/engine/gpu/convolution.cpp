@@ -57,6 +57,7 @@ std::string Convolution::key() const {
 }
 
 std::vector<ConvolutionVariant> convolution_variants(const Convolution& problem, const Chip& chip) {
+  if (problem.batch * problem.out_h * problem.out_w * problem.out_pitch == 0) return direct_variants(problem, chip);  // launches nothing
   // Nothing comes near them where they can be.
   if (std::vector<ConvolutionVariant> by_channel = depthwise_variants(problem, chip); !by_channel.empty()) return by_channel;
   std::vector<ConvolutionVariant> all;

@@ -181,7 +181,7 @@ std::vector<ConvolutionVariant> depthwise_variants(const Convolution& problem, c
                                     [&](const Patch& p) { return p.vector == best.vector && p.x == best.x && p.y == best.y; });
     if (condition && found != patches.end()) std::rotate(patches.begin(), found, found + 1);
   };
-  first_when(!few && problem.compute == Compute::i8, {8, 4, 1});
+  first_when(!few && problem.compute == Compute::i8 && problem.out_pitch <= 32, {8, 4, 1});
   first_when(!few && problem.stride_w > 1, {4, 2, 2});
   first_when(!few && problem.out_w == 7, {4, 7, 1});
   std::vector<ConvolutionVariant> variants;

@@ -24,6 +24,22 @@ TEST(Direct, PacksWeightsByOutputRowColumnInput) {
   EXPECT_EQ(values[0], rounded(Compute::f16, 1.0f / 4096));
 }
 
+TEST(Direct, NothingIsLaunchedForAnEmptyTensor) {
+  Convolution problem = test_convolution(Compute::f16, {});
+  problem.batch = 0;
+  const std::vector<ConvolutionVariant> variants = convolution_variants(problem, {});
+  ASSERT_EQ(variants.size(), 1u);
+  EXPECT_TRUE(variants[0].launches.empty());
+}
+
+TEST(Direct, StandsInWhereNoFamilyDoesTheProblem) {
+  Convolution problem = test_convolution(Compute::f16, {.size = 40, .in = 8, .out = 8, .kernel = 19});
+  problem.groups = 2;
+  const std::vector<ConvolutionVariant> variants = convolution_variants(problem, {});
+  ASSERT_EQ(variants.size(), 1u);
+  EXPECT_EQ(variants[0].name, "direct");
+}
+
 TEST(KernelText, KeysTellProblemsApart) {
   const Convolution one = test_convolution(Compute::f16, {});
   Convolution other = one;

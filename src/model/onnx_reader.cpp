@@ -14,7 +14,9 @@
 
 #include <climits>
 #include <filesystem>
+#include <memory>
 #include <new>
+#include <set>
 
 namespace deepgap {
 namespace {
@@ -89,6 +91,28 @@ void name_batch(Graph& graph) {
   }
 }
 
+std::set<ValueId> read_values(const Graph& graph) {
+  std::set<ValueId> read(graph.outputs.begin(), graph.outputs.end());
+  std::set<std::string> captured;
+  for (const Node& node : graph.nodes) {
+    read.insert(node.inputs.begin(), node.inputs.end());
+    for (const auto& [name, attribute] : node.attributes)
+      if (const auto* body = std::get_if<std::shared_ptr<const Graph>>(&attribute)) captured.merge(captured_names(**body));
+  }
+  for (size_t id = 0; id < graph.values.size() && !captured.empty(); ++id)
+    if (captured.contains(graph.values[id].name)) read.insert(static_cast<ValueId>(id));
+  return read;
+}
+
+// Exporters name Dropout's mask and MaxPool's indices though nothing reads them, and an engine may not make them.
+void leave_out_unread(Graph& graph) {
+  const std::set<ValueId> read = read_values(graph);
+  for (Node& node : graph.nodes) {
+    if (!node.domain.empty() || (node.op != "Dropout" && node.op != "MaxPool")) continue;
+    while (node.outputs.size() > 1 && !read.contains(node.outputs.back())) node.outputs.pop_back();
+  }
+}
+
 void check_inputs(const Graph& graph, const OnnxLimits& limits) {
   for (const ValueId id : graph.inputs) {
     const Value& value = graph.values[id];
@@ -110,6 +134,7 @@ Graph parse_checked(std::span<const std::byte> bytes, const std::string& folder,
   check_inputs(graph, limits);
   name_batch(graph);
   if (graph.opset == 6) raise_opset_6(graph);
+  leave_out_unread(graph);
   expand_quantized_operators(graph);
   infer_shapes(graph);
   validate(graph);

@@ -221,7 +221,7 @@ TEST(OnnxReader, OpsetsOutsideAreNamed) {
     add_node(model.mutable_graph(), "Relu", {"x"}, {"y"});
     EXPECT_EQ(read_model(model).opset, opset);
   }
-  for (const int64_t opset : {6, 29, -1}) {
+  for (const int64_t opset : {5, 29, -1}) {
     EXPECT_THAT(input_error([&] { read_model(empty_model(opset)); }), HasSubstr("t.onnx: opset " + std::to_string(opset) + " "));
   }
 }

@@ -55,6 +55,10 @@ def picture(*, size=8):
 
 
 class Habits(Folder):
+    def test_masks_and_indices_that_nothing_reads(self):
+        nodes = [node("MaxPool", "x", "p i", kernel_shape=[2, 2], strides=[2, 2]), node("Dropout", "p", "y mask", ratio=0.5)]
+        self.agrees(self.file(model(graph(nodes, [picture()], [value("y")]), opset=9)), "--shape", "x:Nx3x8x8")
+
     def test_opset_6_broadcasts_along_an_axis(self):
         """Two channels of two values: a bias and a slope for each channel."""
         bias, slope = tensor([10, -20], [2], name="b"), tensor([2, 3], [2], name="s")

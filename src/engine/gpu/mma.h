@@ -30,6 +30,8 @@ struct MmaSplit {
   int vector;  // channels that a thread stores at once
 };
 
+// end_tile(...): sums to target.
+std::string mma_end_text(const Convolution& problem, const MmaTile& tile);
 std::string mma_text(const Convolution& problem, const MmaTile& tile, const MmaSplit& split);
 
 }  // namespace deepgap::gpu

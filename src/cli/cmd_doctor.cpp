@@ -22,6 +22,8 @@ std::string_view name_of(Advice::Level level) {
       return "warning";
     case Advice::Level::note:
       return "note";
+    case Advice::Level::unknown:
+      return "unknown";
     default:
       return "ok";
   }
@@ -61,10 +63,11 @@ std::string summary_of(const std::vector<Advice>& advice) {
   const auto count = [&](Advice::Level level) {
     return std::count_if(advice.begin(), advice.end(), [level](const Advice& a) { return a.level == level; });
   };
-  const auto warnings = count(Advice::Level::warning), notes = count(Advice::Level::note);
-  if (warnings + notes == 0) return "Nothing found that spoils measurements on this machine.";
-  return fmt::format("{} warning{}, {} note{}. Results stay usable; expect wider intervals.", warnings, warnings == 1 ? "" : "s", notes,
-                     notes == 1 ? "" : "s");
+  const auto warnings = count(Advice::Level::warning), notes = count(Advice::Level::note), unknown = count(Advice::Level::unknown);
+  const std::string unseen = unknown == 0 ? "" : fmt::format(" {} of {} could not be seen.", unknown, advice.size());
+  if (warnings + notes == 0) return "Nothing found that spoils measurements on this machine." + unseen;
+  return fmt::format("{} warning{}, {} note{}. Results stay usable; expect wider intervals.{}", warnings, warnings == 1 ? "" : "s", notes,
+                     notes == 1 ? "" : "s", unseen);
 }
 
 class DoctorCommand final : public Command {

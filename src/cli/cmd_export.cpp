@@ -88,7 +88,7 @@ class ExportCommand final : public Command {
   void write_tree() const;
 
   std::vector<std::string> stores_;
-  std::string percentiles_, format_, by_ = "record", output_, submitter_ = "unnamed";
+  std::string study_, percentiles_, format_, by_ = "record", output_, submitter_ = "unnamed";
   bool anonymous_ = false, compact_ = false, recompute_ = false;
 };
 
@@ -107,6 +107,7 @@ void ExportCommand::declare(CLI::App& app) {
       ->type_name("P,P...");
   app.add_option("-o,--output", output_, "File to write; standard output without it")->type_name("FILE");
   app.add_option("--submitter", submitter_, "Whose tree it is, with --format mlperf")->type_name("NAME")->capture_default_str();
+  app.add_option("--study", study_, "Rows of this study's Records alone; left out: of all")->type_name("NAME");
   app.add_flag("--anonymous", anonymous_, "Leave out host names, serial numbers, user names and paths");
   app.add_flag("--compact", compact_, "Write a Store without raw timings, small enough to be committed");
   app.add_flag("--recompute", recompute_, "Write a Store whose metrics are computed anew from its timings and series");
@@ -124,6 +125,8 @@ std::string ExportCommand::chosen_format() const {
 }
 
 void ExportCommand::check_output(const std::string& format) const {
+  if (!study_.empty() && (format == "db" || format == "mlperf"))
+    throw Error(ErrorKind::usage, fmt::format("--study is for rows: leave it out with --format {}", format));
   if (by_ != "record" && by_ != "point") throw Error(ErrorKind::usage, unknown_name("kind of row", by_, {"record", "point"}));
   if (format == "db" && output_.empty()) throw Error(ErrorKind::usage, "a Store needs a file: add --output NAME.db");
   if (format != "db" && compact_) throw Error(ErrorKind::usage, fmt::format("--compact makes a Store, not {}: leave out --format", format));
@@ -146,11 +149,12 @@ void ExportCommand::check_output(const std::string& format) const {
 }
 
 // By record_id: it takes all Records to tell.
-std::map<std::string, Estimate> accuracy_losses(const std::vector<std::string>& paths, const std::vector<std::string>& metrics) {
+std::map<std::string, Estimate> accuracy_losses(const std::vector<std::string>& paths, const std::string& study,
+                                                const std::vector<std::string>& metrics) {
   if (std::find(metrics.begin(), metrics.end(), "accuracy_top1") == metrics.end()) return {};
   PointCollector points;
   std::map<PointOnDevice, std::vector<std::string>> records;
-  look_at_stores(paths, false, [&](const Store&, const Record& record) {
+  look_at_study(paths, study, false, [&](const Store&, const Record& record) {
     points.add(record);
     if (record.estimates.contains("accuracy_top1")) records[{record.point, identity_of(record).device}].push_back(record.record_id);
   });
@@ -195,9 +199,9 @@ void ExportCommand::write_rows(ExportFormat format) const {
   ExportOutput output(output_);
   ExportWriter writer(format, export_columns(index.metric_ids), [&](std::string_view text) { output.write(text); });
   PointCollector points;
-  const auto losses = by_ == "record" ? accuracy_losses(stores_, index.metric_ids) : std::map<std::string, Estimate>();
+  const auto losses = by_ == "record" ? accuracy_losses(stores_, study_, index.metric_ids) : std::map<std::string, Estimate>();
   int64_t without = 0;  // Records that have not all percentiles
-  look_at_stores(stores_, anonymous_, [&](const Store& store, const Record& each) {
+  look_at_study(stores_, study_, anonymous_, [&](const Store& store, const Record& each) {
     std::optional<Record> more;  // with what is not in the Store
     if (const auto missing = missing_of(each, percents); !missing.empty()) {
       more.emplace(each).timings = store.timings(each.record_id);

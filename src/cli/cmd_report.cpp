@@ -24,6 +24,7 @@ class ReportCommand final : public Command {
         ->type_name("FILE");
     app.add_option("--format", format_, "html or md; left out: by the name of --output, else html")->type_name("FORMAT");
     app.add_option("--title", title_, "Title of the report; left out: from the studies in the Store")->type_name("TEXT");
+    app.add_option("--study", study_, "Of the Records of this study alone; left out: of all")->type_name("NAME");
     app.add_flag("--anonymous", anonymous_, "Leave out host names, serial numbers, user names and paths");
   }
 
@@ -63,7 +64,7 @@ class ReportCommand final : public Command {
 
   Results collect() const {
     ResultsCollector collector;
-    look_at_stores(stores_, anonymous_, [&](const Store&, const Record& record) { collector.add(record); });
+    look_at_study(stores_, study_, anonymous_, [&](const Store&, const Record& record) { collector.add(record); });
     return collector.results();
   }
 
@@ -75,7 +76,7 @@ class ReportCommand final : public Command {
   }
 
   std::vector<std::string> stores_;
-  std::string output_, format_, title_;
+  std::string output_, format_, title_, study_;
   bool anonymous_ = false;
 };
 

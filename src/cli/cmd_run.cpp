@@ -12,6 +12,7 @@
 #include "record/tenant_set.h"
 #include "run/progress.h"
 #include "run/run_study.h"
+#include "run/winner.h"
 #include "scenario/mlperf/run_options.h"
 #include "worker/point_options.h"
 
@@ -90,6 +91,7 @@ class RunCommand final : public Command {
   Overrides make_overrides() const;
   void add_conf_files(Overrides& overrides) const;
   void apply_scale(Study& study) const;
+  bool a_person_waits() const;
   RunSettings make_settings() const;
   void check_log_folder(const Study& study, bool resumes) const;
   void set_up_peak_search(Study& study, RunSettings& settings) const;
@@ -173,7 +175,9 @@ void RunCommand::declare(CLI::App& app) {
   app.add_option("--mlperf-log", mlperf_log_, "LoadGen's log files of MLPerf runs go here")->group(where)->type_name("DIR");
   app.add_flag("--mlperf-trace", mlperf_trace_, "mlperf_log_trace.json among them")->group(where);
   app.add_option("--check", check_, "Compare outputs with the reference before timing")->group(where)->type_name("on|off");
-  app.add_option("--study", study_name_, "Name of the study in the Records")->group(where)->type_name("NAME");
+  app.add_option("--study", study_name_, "Name of the study in the Records: --resume, report and export keep it apart")
+      ->group(where)
+      ->type_name("NAME");
   app.add_flag("--strict", strict_, "Unstable results count as failures too")->group(where);
   app.add_flag("--json", json_, "The summary as JSON, for programs")->group(where);
 }
@@ -276,12 +280,21 @@ Study RunCommand::make_study() const {
   return study;
 }
 
+// At a terminal, with one question and no rule of their own for how long it takes.
+bool RunCommand::a_person_waits() const {
+  const bool terminal = terminal_columns(stdout) > 0 && terminal_columns(stderr) > 0;
+  const bool own_rule = warmup_ || iterations_ || duration_ || min_duration_ || energy_ || find_peak_ || json_;
+  return terminal && !own_rule && study_file_.empty() && tenants_.empty() && axes_.text("mlperf").empty();
+}
+
 RunSettings RunCommand::make_settings() const {
   RunSettings settings = run_flags_.settings();
   settings.mlperf_log = mlperf_log_.empty() ? "" : std::filesystem::absolute(mlperf_log_).string();
   settings.mlperf_trace = mlperf_trace_;
   if (mlperf_trace_ && mlperf_log_.empty()) throw Error(ErrorKind::usage, "--mlperf-trace needs a folder: add --mlperf-log DIR");
   settings.strict = strict_;
+  settings.own_study = study_name_.has_value();
+  if (a_person_waits()) settings.first_look = std::chrono::seconds(3);
   return settings;
 }
 
@@ -445,8 +458,16 @@ std::string RunCommand::report_json(const RunReport& report, const RunSettings& 
   if (settings.peak) json["peaks"] = peaks_json(report, settings);
   if (const nlohmann::json tenants = tenants_json(report); !tenants.empty()) json["tenants"] = tenants;
   for (const Failure& failure : report.failures)
-    json["failures"].push_back({{"point", failure.label}, {"repeat", failure.repeat}, {"result", failure.text}});
+    json["failures"].push_back({{"point", failure.label}, {"repeat", failure.repeat + 1}, {"result", failure.text}});
   return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+// The last words: which engine won.
+void print_winners(const RunReport& report) {
+  constexpr size_t most = 4;
+  const std::vector<std::string> lines = winner_lines(report.points);
+  for (size_t i = 0; i < std::min(most, lines.size()); ++i) fmt::print("{}\n", lines[i]);
+  if (lines.size() > most) fmt::print("and {} more models, of which the report tells\n", lines.size() - most);
 }
 
 int RunCommand::print_report(const RunReport& report, const RunSettings& settings) const {
@@ -458,7 +479,7 @@ int RunCommand::print_report(const RunReport& report, const RunSettings& setting
   if (json_) {
     fmt::print("{}", json);
   } else if (!report.points.empty()) {
-    fmt::print("{}", summary_table(report.points));
+    fmt::print("{}", summary_table(report.points, terminal_columns(stdout)));
     print_tenants(report);
     for (const FoundPeak& found : report.peaks) {
       if (found.result.ending != PeakResult::Ending::confirmed) continue;  // told as a failure
@@ -471,6 +492,7 @@ int RunCommand::print_report(const RunReport& report, const RunSettings& setting
   flush_standard_output();
   if (!scale_.empty()) say(stderr, "deepgap: note: --scale makes short runs; none of them is an MLPerf result, whatever its verdict\n");
   print_ending(report, settings, json_);
+  if (!json_ && !settings.peak) print_winners(report);
   return code;
 }
 

@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "build_state.h"
 #include "cli/axis_values.h"
+#include "cli/point_command.h"
 #include "cli/spellings.h"
 
 #include <deepgap/error.h>
@@ -56,7 +57,7 @@ bool exists(const std::string& path) {
 // `deepgap resnet50` and `deepgap net.onnx` lack a word.
 std::string unknown_command(const std::string& word, const std::vector<std::string>& names) {
   if (exists(word) || is_study_word(word) || word.ends_with(".onnx") || is_zoo_name(word))
-    return fmt::format("'{}' is no command; to measure it: deepgap run {}", word, word);
+    return fmt::format("'{}' is no command; to measure it: deepgap run {}", word, shell_quoted(word));
   const auto near = nearest_name(word, names);
   return near ? fmt::format("unknown command '{}', did you mean '{}'?", word, *near)
               : fmt::format("unknown command '{}'; deepgap --help lists them", word);

@@ -14,13 +14,17 @@ namespace {
 const std::set<std::string> own_flags{"rate",      "clients",   "trace",     "bound",       "streams", "processes",
                                       "instances", "max_batch", "max_delay", "queue_limit", "shed",    "isa"};
 
-std::string quoted(const std::string& text) {
+}  // namespace
+
+std::string shell_quoted(const std::string& text) {
   constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.,:=/+%@";
   if (!text.empty() && text.find_first_not_of(plain) == std::string::npos) return text;
   std::string shown = "'";
   for (const char c : text) shown += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return shown + "'";
 }
+
+namespace {
 
 // Several sizes of one option stand in the Point joined by '/', and are given one by one.
 std::string option_flag(const std::string& name, const std::string& value) {
@@ -29,19 +33,19 @@ std::string option_flag(const std::string& name, const std::string& value) {
     for (size_t at = flags.find('/'); at != std::string::npos; at = flags.find('/')) flags.replace(at, 1, " --shape ");
     return flags;
   }
-  if (!own_flags.contains(name)) return " --axis " + quoted(name + "=" + value);
+  if (!own_flags.contains(name)) return " --axis " + shell_quoted(name + "=" + value);
   std::string flag = name;
   std::replace(flag.begin(), flag.end(), '_', '-');
-  return fmt::format(" --{} {}", flag, quoted(value));
+  return fmt::format(" --{} {}", flag, shell_quoted(value));
 }
 
 }  // namespace
 
 std::string run_command_of(const Point& point) {
   const Point usual;
-  std::string command = "deepgap run --model " + quoted(point.model);
+  std::string command = "deepgap run --model " + shell_quoted(point.model);
   const auto add = [&](const char* flag, const std::string& value, const std::string& otherwise) {
-    if (value != otherwise) command += fmt::format(" --{} {}", flag, quoted(value));
+    if (value != otherwise) command += fmt::format(" --{} {}", flag, shell_quoted(value));
   };
   add("weights", point.weights, usual.weights);
   add("dataset", point.dataset, usual.dataset);

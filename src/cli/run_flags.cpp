@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/libtorch_folder.h"
+#include "cli/point_command.h"
 #include "telemetry/environment.h"
 
 #include <deepgap/error.h>
@@ -63,7 +64,7 @@ void print_ending(const RunReport& report, const RunSettings& settings, bool jso
   } else if (report.interrupted) {
     say(stderr, fmt::format("deepgap: interrupted; {}; the same command with --resume goes on\n", saved));
   } else if (!json) {
-    fmt::print("{}; next: deepgap report {}\n", saved, settings.store_path);
+    fmt::print("{}; next: deepgap report {}\n", saved, shell_quoted(settings.store_path));
   }
 }
 

@@ -3,8 +3,13 @@
 #include "base/text.h"
 #include "store/store.h"
 
+#include <deepgap/error.h>
+
+#include <fmt/format.h>
+
 #include <filesystem>
 #include <memory>
+#include <set>
 #include <unordered_set>
 
 namespace deepgap {
@@ -32,6 +37,20 @@ void look_at_stores(const std::vector<std::string>& paths, bool anonymous, const
       visit(*store, record);
     });
   }
+}
+
+void look_at_study(const std::vector<std::string>& paths, const std::string& study, bool anonymous,
+                   const std::function<void(const Store&, const Record&)>& visit) {
+  std::set<std::string> studies;
+  bool any = false;
+  look_at_stores(paths, anonymous, [&](const Store& store, const Record& record) {
+    studies.insert(record.study);
+    if (!study.empty() && record.study != study) return;
+    any = true;
+    visit(store, record);
+  });
+  if (study.empty() || any) return;
+  throw Error(ErrorKind::input, fmt::format("{}: {}", store_names(paths), unknown_name("study", study, {studies.begin(), studies.end()})));
 }
 
 std::string store_names(const std::vector<std::string>& paths) {

@@ -16,6 +16,10 @@ class Store;
 // the others too. Throws Error{input} where one of them cannot be read, before the first visit unless it is damaged further on.
 void look_at_stores(const std::vector<std::string>& paths, bool anonymous, const std::function<void(const Store&, const Record&)>& visit);
 
+// The same, of one study's Records; all of them where `study` is empty. Throws Error{input} naming the studies where none is of that name.
+void look_at_study(const std::vector<std::string>& paths, const std::string& study, bool anonymous,
+                   const std::function<void(const Store&, const Record&)>& visit);
+
 // "h100.db", "h100.db, h200.db": without folders.
 std::string store_names(const std::vector<std::string>& paths);
 

@@ -1,7 +1,9 @@
 #include "plan/conflicts.h"
 
+#include "base/text.h"
 #include "plan/place.h"
 #include "plan/tenants.h"
+#include "plan/usual_names.h"
 
 #include <deepgap/error.h>
 
@@ -41,6 +43,37 @@ bool has_value(const std::vector<Axis>& axes, std::string_view name, const std::
   });
 }
 
+// Of "openvino.hint": its engine. Other prefixes are not of engines.
+std::string engine_of(const std::string& axis) {
+  const size_t dot = axis.find('.');
+  const std::string prefix = dot == std::string::npos ? "" : axis.substr(0, dot);
+  return prefix == "quantize" || prefix == "env" ? "" : prefix;
+}
+
+void refuse_absent_engine(const Axis& axis, const std::vector<Axis>& axes) {
+  const std::string engine = engine_of(axis.name);
+  if (engine.empty()) return;
+  const Axis* backends = find_axis(axes, "backend");
+  const std::vector<std::string> named = backends == nullptr ? std::vector<std::string>{Point().backend} : backends->values;
+  const auto is_engine = [&](const std::string& name) { return usual_name("backend", name) == engine; };
+  if (std::none_of(named.begin(), named.end(), is_engine))
+    refuse(axis, fmt::format("is for backend {}, and none of the points has it: add it to the backends, or leave it out", engine));
+}
+
+// Fewer queries than two in a window say nothing of a rate.
+void refuse_short_window(const Grid& grid, const std::vector<Axis>& axes) {
+  constexpr double least = 2;
+  const Axis* rates = find_axis(axes, "rate");
+  if (rates == nullptr || grid.stopping.name != "duration" || !grid.stopping.duration || find_axis(axes, "mlperf") != nullptr) return;
+  const double seconds = static_cast<double>(*grid.stopping.duration) / 1e9;
+  for (const std::string& value : rates->values) {
+    const auto rate = parse_double(value);
+    if (!rate || !(*rate > 0) || *rate * seconds >= least) continue;
+    refuse(*rates, fmt::format("of {} a second makes {:.2g} queries in a window of {}: measure for {} at least", value, *rate * seconds,
+                               format_duration(*grid.stopping.duration), format_duration(static_cast<int64_t>(least / *rate * 1e9))));
+  }
+}
+
 }  // namespace
 
 void refuse_conflicts(const Grid& grid) {
@@ -53,6 +86,8 @@ void refuse_conflicts(const Grid& grid) {
     if (axis.name.starts_with("quantize.") && !has_value(axes, "precision", "int8"))
       refuse(axis, "is for precision int8: add it to the precisions, or leave it out");
   }
+  for (const Axis& axis : axes) refuse_absent_engine(axis, axes);
+  refuse_short_window(grid, axes);
   const Axis* samples = find_axis(axes, "total_samples");
   if (samples != nullptr && grid.stopping.iterations) refuse(*samples, "and iterations both say when a run ends: leave one of them out");
 }

@@ -33,6 +33,29 @@ TEST(Conflicts, WhatSomePointsUseIsNone) {
   EXPECT_EQ(error_of({{"quantize.method", {"entropy"}}}, {{{"precision", {"int8"}}}, {{"model", {"a"}}}}), "no error");
 }
 
+TEST(Conflicts, AnEngineThatNoPointHas) {
+  EXPECT_EQ(error_of({{"openvino.hint", {"latency"}, {"--axis openvino.hint"}}}),
+            "--axis openvino.hint: openvino.hint is for backend openvino, and none of the points has it: add it to the backends, or leave "
+            "it out");
+  EXPECT_THAT(error_of({{"openvino.hint", {"latency"}}, {"backend", {"native", "onnxruntime"}}}), HasSubstr("backend openvino"));
+  EXPECT_EQ(error_of({{"openvino.hint", {"latency"}}, {"backend", {"native", "OV"}}}), "no error");
+  EXPECT_EQ(error_of({{"native.isa", {"avx2"}}}), "no error") << "native is the usual backend";
+  EXPECT_EQ(error_of({{"openvino.hint", {"latency"}}}, {{{"backend", {"openvino"}}}, {{"model", {"a"}}}}), "no error");
+  EXPECT_EQ(error_of({{"env.OMP_NUM_THREADS", {"2"}}}), "no error");
+}
+
+TEST(Conflicts, AWindowTooShortForARate) {
+  Grid grid;
+  grid.axes = {{"rate", {"100", "0.5"}, {"--rate"}}};
+  EXPECT_NO_THROW(refuse_conflicts(grid)) << "no length was given";
+  grid.stopping.name = "duration";
+  grid.stopping.duration = 10'000'000'000;
+  EXPECT_NO_THROW(refuse_conflicts(grid));
+  grid.stopping.duration = 1'000'000'000;
+  EXPECT_THAT(deepgap::error_of([&] { refuse_conflicts(grid); }),
+              HasSubstr("of 0.5 a second makes 0.5 queries in a window of 1 s: measure for 4 s at least"));
+}
+
 TEST(Conflicts, TwoEndsOfARun) {
   Grid grid;
   grid.axes = {{"total_samples", {"1000"}}};

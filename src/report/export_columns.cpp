@@ -129,7 +129,7 @@ void add_point_columns(Columns& c) {
   c.push_back(of_record("scenario", [](const Record& r) { return text(r.point.scenario); }));
   c.push_back(of_record("threads", [](const Record& r) { return Cell(int64_t{r.point.threads}); }));
   c.push_back(of_record("options", [](const Record& r) { return text(options_text(r.point)); }));
-  c.push_back(of_one("repeat", [](const Record& r) { return Cell(int64_t{r.repeat}); }));
+  c.push_back(of_one("repeat", [](const Record& r) { return Cell(int64_t{r.repeat} + 1); }));
   c.push_back(of_record("outcome", [](const Record& r) { return text(std::string(name_of(r.outcome))); }));
   c.push_back(
       of_record("verdict", [](const Record& r) { return r.verdict == Verdict::none ? Cell() : text(std::string(name_of(r.verdict))); }));

@@ -24,14 +24,16 @@ struct Past {
   std::map<std::string, double> seconds;
 };
 
-Past read_past(const RunSettings& settings) {
+Past read_past(const RunSettings& settings, const std::string& study) {
   Past past;
   std::error_code error;
   if (!std::filesystem::exists(settings.store_path, error)) return past;
   const Store store(settings.store_path, Store::Mode::read);
   if (settings.resume && settings.peak) past.searches = read_past_searches(store);
-  if (settings.resume && !settings.peak) past.finished = store.finished();
+  if (settings.resume && !settings.peak && !settings.own_study) past.finished = store.finished();
   store.each([&](Record&& record) {
+    const bool own = settings.own_study && record.study == study && record.outcome != Outcome::interrupted;
+    if (own && settings.resume && !settings.peak) past.finished.emplace(point_id(record.point), record.repeat);
     if (record.outcome == Outcome::ok) past.seconds[point_id(record.point)] = seconds_of(record);
   });
   return past;
@@ -76,7 +78,7 @@ DryRun plan_study(const Study& study, const RunSettings& settings) {
   const InspectedPlan plan = inspect_plan(study, settings, interrupts, progress);
   result.interrupted = plan.interrupted;
   if (plan.interrupted) return result;
-  Past past = read_past(settings);
+  Past past = read_past(settings, study.name);
   const TimeEstimate estimate(std::move(past.seconds), query_times(plan));
   std::map<std::string, size_t> index;
   for (const Job& job : plan.jobs) {

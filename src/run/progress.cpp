@@ -22,12 +22,6 @@ std::string left_text(double seconds) {
   return fmt::format(", about {} h {} min left", whole / 3600, whole % 3600 / 60);
 }
 
-size_t terminal_width(std::FILE* out) {
-  winsize size{};
-  if (::ioctl(::fileno(out), TIOCGWINSZ, &size) != 0 || size.ws_col < 20) return 80;
-  return size.ws_col;
-}
-
 }  // namespace
 
 std::string point_label(const Point& point, bool with_threads) {
@@ -84,6 +78,12 @@ void Progress::detail(const Record& record) {
   if (!text.empty()) note(text);
 }
 
+size_t terminal_columns(std::FILE* out) {
+  winsize size{};
+  if (::isatty(::fileno(out)) != 1) return 0;
+  return ::ioctl(::fileno(out), TIOCGWINSZ, &size) != 0 || size.ws_col < 20 ? 80 : size.ws_col;
+}
+
 void Progress::clear() {
   if (!live_) return;
   say(out_, "\r\x1b[K");
@@ -103,7 +103,7 @@ void Progress::under_way(const std::string& label, const std::string& stage, uin
   const std::string queries = done > 0 && (stage == "steady" || stage == "warm_up") ? fmt::format(" {} queries", done) : "";
   // The time first: a narrow terminal cuts the end.
   std::string line = fmt::format("[{}{}] {}: {}{}", place(finished_ + 1), left_text(seconds_left), label, stage, queries);
-  const size_t width = terminal_width(out_) - 1;
+  const size_t columns = terminal_columns(out_), width = (columns == 0 ? 80 : columns) - 1;
   if (line.size() > width) line.resize(width);
   say(out_, "\r\x1b[K" + line);
   live_ = true;

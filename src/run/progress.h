@@ -22,6 +22,9 @@ enum class Words { few, usual, many };
 // each, indented.
 std::string detail_text(const Record& record);
 
+// Of the terminal behind `out`; 0 where that is none.
+size_t terminal_columns(std::FILE* out);
+
 class Progress {
  public:
   Progress(std::FILE* out, bool terminal, Words words = Words::usual)

@@ -3,6 +3,7 @@
 #include "analysis/metric.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/text.h"
 #include "record/identity.h"
 #include "record/record_json.h"
 #include "record/tenant_set.h"
@@ -12,6 +13,7 @@
 #include "run/supervisor.h"
 #include "run/time_estimate.h"
 #include "store/store.h"
+#include "worker/mlperf_run.h"
 
 #include <deepgap/error.h>
 
@@ -82,7 +84,7 @@ class Run {
     if (searches()) past_searches_ = read_past_searches(*store_);
     for (const Job& job : plan_.jobs)
       if (!searches() || !runs(job)) planned.insert(id_of(job));
-    const std::set<JobId> finished = store_->finished();
+    const std::set<JobId> finished = settings_.own_study ? finished_of_study() : store_->finished();
     std::set_intersection(planned.begin(), planned.end(), finished.begin(), finished.end(), std::inserter(finished_, finished_.end()));
     if (!finished_.empty()) leave_out_other_devices();
     report_.done_before = finished_.size();
@@ -94,7 +96,7 @@ class Run {
     store_->each([&](Record&& record) {
       const JobId id{point_id(record.point), record.repeat};
       if (finished_.count(id) == 0 || record.outcome == Outcome::interrupted) return;
-      if (is_of_another_device(record)) return;
+      if (is_of_another_device(record) || is_of_another_study(record)) return;
       if (record.outcome == Outcome::ok) history[id.first] = seconds_of(record);
       if (record.outcome == Outcome::ok && record.stopping != jobs.at(id.first)->stopping) otherwise.insert(id.first);
       count(record);
@@ -117,7 +119,7 @@ class Run {
     std::set<JobId> here, elsewhere, unsure;
     store_->look([&](const Record& record) {
       const JobId id{point_id(record.point), record.repeat};
-      if (finished_.count(id) == 0 || record.outcome == Outcome::interrupted) return;
+      if (finished_.count(id) == 0 || record.outcome == Outcome::interrupted || is_of_another_study(record)) return;
       (is_of_another_device(record) ? elsewhere : here).insert(id);
       const Identity there = identity_of(record), own = identity_of(record.point.placement, plan_.environment);
       if (own.device.empty() && !there.machine.empty() && there.machine != own.machine) unsure.insert(id);
@@ -132,6 +134,16 @@ class Run {
           fmt::format("{} records in {} were measured in another machine and count as done; to measure them here too, give "
                       "another --store and report on both",
                       unsure.size(), settings_.store_path));
+  }
+
+  bool is_of_another_study(const Record& record) const { return settings_.own_study && record.study != study_.name; }
+
+  std::set<JobId> finished_of_study() const {
+    std::set<JobId> finished;
+    store_->look([&](const Record& record) {
+      if (record.outcome != Outcome::interrupted && !is_of_another_study(record)) finished.emplace(point_id(record.point), record.repeat);
+    });
+    return finished;
   }
 
   void measure_all() {
@@ -150,9 +162,13 @@ class Run {
                                 settings_.mlperf_log, plan_.jobs.size() > 1, settings_.mlperf_trace};
     Supervisor supervisor(
         settings, interrupts_,
-        [&](const Job& job, const std::string& stage, uint64_t done) { progress_.under_way(label(job), stage, done, seconds_left()); },
+        [&](const Job& job, const std::string& stage, uint64_t done) {
+          progress_.under_way((looking_ ? "first look: " : "") + label(job), stage, done, seconds_left(&job));
+        },
         [&](const Job& job, Record& record) { fill(job, record); });
+    if (settings_.first_look) look_first(runnable, supervisor);
     const auto planner = make_planner(std::move(runnable));
+    began_ = job_began_ = std::chrono::steady_clock::now();
     while (interrupts_.count() == 0) {
       const Batch batch = planner->next();
       if (batch.jobs.empty()) break;
@@ -160,7 +176,7 @@ class Run {
       supervisor.serve(batch, [&](const Job& job, Record&& record) {
         const auto now = std::chrono::steady_clock::now();
         estimate_.took(job, std::chrono::duration<double>(now - begin).count());
-        begin = now;
+        begin = job_began_ = now;
         if (!job.peak_phase.empty()) record.facts["peak.role"] = job.peak_phase;
         planner->done(record);
         tenant_place(job.point) ? save_with_set(job, std::move(record)) : save(job, std::move(record));
@@ -178,6 +194,7 @@ class Run {
     // The search's Points come as they are found: each is inspected as the one it began from, of which only its load differs.
     waiting_.clear();
     std::erase_if(plan_.jobs, [&](const Job& job) { return runs(job); });
+    searched_ = std::max<size_t>(runnable.size(), 1);
     progress_.begin(0);
     const auto time_used = [begin = std::chrono::steady_clock::now(), most = settings_.search_time] {
       return most ? std::chrono::duration<double>(std::chrono::steady_clock::now() - begin) / *most : 0;
@@ -308,10 +325,61 @@ class Run {
     return point_label(job.point, threads_differ_) + (report_.repeated && runs(job) ? fmt::format(" repeat {}", job.repeat + 1) : "");
   }
 
-  double seconds_left() const {
+  // Of all that waits; `current` is under way, so that a part of its time is over.
+  double seconds_left(const Job* current = nullptr) const {
+    const auto now = std::chrono::steady_clock::now();
+    if (searches()) return search_seconds_left(std::chrono::duration<double>(now - began_).count());
     double seconds = 0;
     for (const auto& [id, job] : waiting_) seconds += estimate_.seconds(*job);
+    if (current != nullptr && waiting_.count(id_of(*current)) != 0)
+      seconds -= std::min(std::chrono::duration<double>(now - job_began_).count(), 0.95 * estimate_.seconds(*current));
     return seconds;
+  }
+
+  // A search takes about as many runs as most do, at the pace of those so far, and not longer than it may.
+  double search_seconds_left(double used) const {
+    const auto runs = static_cast<double>(report_.saved);
+    const double most = settings_.search_time ? std::max(0.0, std::chrono::duration<double>(*settings_.search_time).count() - used) : 1e9;
+    if (!settings_.peak || runs == 0) return settings_.search_time ? most : 0;
+    const double usual = std::max(static_cast<double>(usual_peak_runs) * static_cast<double>(searched_) - runs, 1.0);
+    return std::min(most, usual * used / runs);
+  }
+
+  // So short that it is a hint and no result: without the check, from one window of each Point.
+  void look_first(const std::vector<Job>& runnable, Supervisor& supervisor) {
+    constexpr size_t most_points = 12;
+    std::vector<Job> looks;
+    for (const Job& job : runnable) {
+      if (job.repeat == 0 && !tenant_place(job.point) && !is_mlperf(job.point) && finished_.count(id_of(job)) == 0) looks.push_back(job);
+    }
+    if (looks.empty() || looks.size() > most_points) return;
+    const auto whole = std::chrono::duration_cast<std::chrono::nanoseconds>(*settings_.first_look).count();
+    const Nanoseconds window = std::clamp<Nanoseconds>(whole / static_cast<Nanoseconds>(4 * looks.size()), 50'000'000, 500'000'000);
+    for (Job& look : looks) {
+      look.check = false;
+      look.stopping.name = "duration";
+      look.stopping.duration = window;
+      look.stopping.warmup_budget = window;
+    }
+    const auto end = std::chrono::steady_clock::now() + *settings_.first_look;
+    const auto planner = make_grid_planner(std::move(looks), study_.seed, [this](const Job& job) { return group_key(job, plan_); }, {});
+    PointCollector seen;
+    looking_ = true;
+    while (interrupts_.count() == 0 && std::chrono::steady_clock::now() < end) {
+      const Batch batch = planner->next();
+      if (batch.jobs.empty()) break;
+      supervisor.serve(batch, [&](const Job& job, Record&& record) {
+        estimate_.saw(job.point_id, record);
+        if (record.outcome == Outcome::ok) seen.add(record);
+      });
+    }
+    looking_ = false;
+    progress_.clear();
+    std::vector<PointSummary> points = seen.summaries();
+    if (points.empty()) return;
+    sort_as_planned(points);
+    progress_.note(fmt::format("provisional, from windows of {} and unchecked:\n{}going on until each is decided; Ctrl-C ends it",
+                               format_duration(window), summary_table(points, terminal_columns(settings_.progress))));
   }
 
   const Study& study_;
@@ -320,6 +388,7 @@ class Run {
   Progress progress_;
   InspectedPlan plan_;
   bool threads_differ_ = false;
+  bool looking_ = false;  // for the first time
   std::unique_ptr<Store> store_;
   std::pair<dev_t, ino_t> store_file_;
   std::set<JobId> finished_;
@@ -329,6 +398,8 @@ class Run {
   std::vector<const Job*> set_jobs_;     // of the set of tenants whose Records come in
   std::vector<Record> set_records_;
   TimeEstimate estimate_;
+  std::chrono::steady_clock::time_point began_{}, job_began_{};
+  size_t searched_ = 1;  // Points that a search began from
   PointCollector collector_;
   RunReport report_;
 };

@@ -27,10 +27,13 @@ struct RunSettings {
   std::string mlperf_log;     // folder for MLPerf runs' logs: of one Record in it, of several in folders below; empty: none
   bool mlperf_trace = false;  // a trace among them
   bool resume = false;
+  bool own_study = false;  // `resume` counts what the Store has of this study alone
   bool strict = false;
   std::optional<PeakOrder> peak;                        // search it at the Study's Points; the Study was prepared for it (cli/peak_study.h)
   std::optional<TuneOrder> tune;                        // find the best of the Study's Points (cli/tune_study.h)
   std::optional<std::chrono::nanoseconds> search_time;  // longest search of all together
+  // A person waits: short looks at all Points come first, for about so long, and are shown as a provisional table. They are in no Store.
+  std::optional<std::chrono::nanoseconds> first_look;
   std::FILE* progress = stderr;
   Words words = Words::usual;  // of the progress
 };

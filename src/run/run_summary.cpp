@@ -1,5 +1,6 @@
 #include "run/run_summary.h"
 
+#include "base/text.h"
 #include "record/record_json.h"
 #include "run/text_table.h"
 
@@ -77,6 +78,47 @@ nlohmann::json estimate_json(const Estimate& estimate) {
   return json;
 }
 
+size_t width_of(const std::string& table) {
+  size_t width = 0;
+  for (const std::string& line : split(table, '\n')) width = std::max(width, line.size());
+  return width;
+}
+
+// The middle goes: names differ at both ends.
+void shorten(TextColumn& column, size_t width) {
+  for (std::string& cell : column.cells) {
+    if (cell.size() > width) cell = cell.substr(0, width / 2 - 1) + ".." + cell.substr(cell.size() - (width - width / 2 - 1));
+  }
+}
+
+// What can be spared goes first.
+std::string fitted_table(std::vector<TextColumn> columns, size_t width) {
+  const auto fits = [&] { return width_of(text_table(columns)) <= width; };
+  std::vector<std::string> cut;
+  const auto found = [&](const char* title) {
+    return std::find_if(columns.begin(), columns.end(), [&](const TextColumn& column) { return column.title == title; });
+  };
+  for (const auto& [title, most] : {std::pair("options", 24), {"result", 28}, {"model", 32}, {"options", 12}, {"model", 20}}) {
+    const auto column = fits() ? columns.end() : found(title);
+    if (column == columns.end()) continue;
+    const std::vector<std::string> whole = column->cells;
+    shorten(*column, static_cast<size_t>(most));
+    if (column->cells != whole && std::find(cut.begin(), cut.end(), title) == cut.end()) cut.emplace_back(title);
+  }
+  std::vector<std::string> left_out;
+  for (const char* title : {"dataset", "weights", "95 % interval", "options", "repeats", "top-1 %", "p50 ms", "threads"}) {
+    const auto column = fits() ? columns.end() : found(title);
+    if (column == columns.end()) continue;
+    left_out.emplace_back(title);
+    std::erase(cut, std::string(title));
+    columns.erase(column);
+  }
+  std::string note;
+  if (!left_out.empty()) note = "left out: " + join(left_out, ", ");
+  if (!cut.empty()) note += (note.empty() ? "" : "; ") + ("shortened: " + join(cut, ", "));
+  return text_table(columns) + (note.empty() ? "" : "(" + note + "; --json has all)\n");
+}
+
 }  // namespace
 
 bool is_usable(const Record& record, bool strict) {
@@ -104,7 +146,7 @@ std::vector<std::string> failure_lines(const std::vector<Failure>& failures, boo
   return lines;
 }
 
-std::string summary_table(const std::vector<PointSummary>& points) {
+std::string summary_table(const std::vector<PointSummary>& points, size_t width) {
   std::vector<TextColumn> shown;
   for (const Column& column : columns()) {
     std::vector<std::string> cells;
@@ -114,7 +156,7 @@ std::string summary_table(const std::vector<PointSummary>& points) {
     if (!column.always && !differs && !told) continue;
     shown.push_back({column.title, column.right, std::move(cells)});
   }
-  return text_table(shown);
+  return width == 0 ? text_table(shown) : fitted_table(std::move(shown), width);
 }
 
 nlohmann::json summary_json(const std::vector<PointSummary>& points) {

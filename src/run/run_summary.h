@@ -20,7 +20,8 @@ std::vector<std::string> failure_lines(const std::vector<Failure>& failures, boo
 // Whether the Record counts as one that can be used: ok and valid, skipped, and, unless `strict`, unstable.
 bool is_usable(const Record& record, bool strict);
 
-std::string summary_table(const std::vector<PointSummary>& points);
+// At most `width` columns wide, 0: as wide as it is. Then long names are shortened and columns left out, which a last line says.
+std::string summary_table(const std::vector<PointSummary>& points, size_t width = 0);
 nlohmann::json summary_json(const std::vector<PointSummary>& points);
 
 }  // namespace deepgap

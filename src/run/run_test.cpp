@@ -4,6 +4,7 @@
 #include "run/progress.h"
 #include "run/run_summary.h"
 #include "run/time_estimate.h"
+#include "run/winner.h"
 
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -64,6 +65,44 @@ TEST(RunSummary, table_shows_values_and_outcomes_and_only_columns_that_differ) {
   EXPECT_EQ(summary_json(summarize_points(records))[1]["metrics"]["throughput"]["value"], 480.25);
 }
 
+TEST(RunSummary, a_table_for_a_narrow_terminal_says_what_was_cut) {
+  std::vector<Record> records{ok_record(1, 250), ok_record(2, 480.25)};
+  for (Record& record : records) record.point.model = "a_network_with_a_very_long_name:width=0.125,classes=10,image=32";
+  records[1].point.options["some_option"] = std::string(40, 'x');
+  const auto points = summarize_points(records);
+  const std::string table = summary_table(points, 80);
+  size_t longest = 0, begin = 0;
+  for (size_t end = table.find('\n'); end != std::string::npos; begin = end + 1, end = table.find('\n', begin))
+    longest = std::max(longest, end - begin);
+  EXPECT_LE(longest, 80u) << table;
+  EXPECT_NE(table.find("shortened: "), std::string::npos) << table;
+  EXPECT_NE(table.find("items/s"), std::string::npos);
+  EXPECT_NE(table.find("480.2"), std::string::npos);
+  EXPECT_EQ(summary_table(points).find("shortened"), std::string::npos) << "a file is as wide as it takes";
+  const std::vector<Record> one{ok_record(1, 250)};
+  EXPECT_EQ(summary_table(summarize_points(one), 100), summary_table(summarize_points(one)));
+}
+
+std::vector<Record> engines(double native, double openvino) {
+  std::vector<Record> records{ok_record(1, native), ok_record(2, openvino)};
+  for (Record& record : records) record.point.batch = 1;
+  records[0].point.backend = "native";
+  records[1].point.backend = "openvino";
+  return records;
+}
+
+TEST(Winner, is_named_with_its_lead_or_cannot_be_told) {
+  const auto clear = winner_lines(summarize_points(engines(100, 150)));
+  ASSERT_EQ(clear.size(), 1u);
+  EXPECT_NE(clear[0].find("openvino is the fastest, 1.5"), std::string::npos) << clear[0];
+  EXPECT_NE(clear[0].find("that of native"), std::string::npos) << clear[0];
+  const auto close = winner_lines(summarize_points(engines(100, 100.5)));
+  ASSERT_EQ(close.size(), 1u);
+  EXPECT_NE(close[0].find("whether openvino or native is faster cannot be told: ratio"), std::string::npos) << close[0];
+  const std::vector<Record> alone{ok_record(1, 100)};
+  EXPECT_TRUE(winner_lines(summarize_points(alone)).empty()) << "there is nothing to compare";
+}
+
 TEST(Progress, plain_lines_have_no_control_characters) {
   char* text = nullptr;
   size_t size = 0;
@@ -114,6 +153,23 @@ TEST(TimeEstimate, counted_queries_take_as_long_as_their_arithmetic) {
   EXPECT_DOUBLE_EQ(guessed_query_s(200e9, 2), 2);
   EXPECT_DOUBLE_EQ(TimeEstimate({}, {{"a", 2}}).seconds(job), 2 + 120 * 2);
   EXPECT_DOUBLE_EQ(TimeEstimate().seconds(job), 7) << "nothing is known of its queries";
+}
+
+TEST(TimeEstimate, a_look_tells_how_long_a_decision_takes) {
+  Job job;
+  job.point_id = "a";
+  job.stopping.warmup = 0;
+  TimeEstimate estimate;
+  const double before = estimate.seconds(job);
+  Record look = ok_record(1, 100);  // +-1 % ...
+  look.windows = {{"steady", 0, 1'000'000'000}};
+  estimate.saw("a", look);
+  EXPECT_NEAR(estimate.seconds(job), 2 + 1, 1e-6) << "... within 1 s is what was asked";
+  job.stopping.interval = 0.005;
+  EXPECT_NEAR(estimate.seconds(job), 2 + 4, 1e-6) << "half as wide takes four times as long";
+  job.stopping.interval = 0.0001;
+  EXPECT_NEAR(estimate.seconds(job), 2 + 30, 1e-6) << "the budget ends it";
+  EXPECT_GT(before, 2 + 4);
 }
 
 TEST(RunSummary, failures_of_a_point_with_one_reason_are_one_line) {

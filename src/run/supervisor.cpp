@@ -127,12 +127,12 @@ void Supervisor::serve(const Batch& batch, const Receiver& receive) {
   worker_.reset();
 }
 
-// "server-v6.0-performance-1a2b3c4d-0"
+// "server-v6.0-performance-1a2b3c4d-1"
 std::string Supervisor::log_folder(const Job& job) const {
   const std::string round = option_of(job.point, "mlperf"), test = option_of(job.point, "mlperf_test", "none");
   if (settings_.mlperf_log.empty() || round.empty() || !settings_.mlperf_log_each) return settings_.mlperf_log;
   const std::string what = test != "none" ? test : option_of(job.point, "mlperf_mode", "performance");
-  return fmt::format("{}/{}-{}-{}-{}-{}", settings_.mlperf_log, job.point.scenario, round, what, job.point_id.substr(0, 8), job.repeat);
+  return fmt::format("{}/{}-{}-{}-{}-{}", settings_.mlperf_log, job.point.scenario, round, what, job.point_id.substr(0, 8), job.repeat + 1);
 }
 
 WorkOrder Supervisor::order_for(const Job& job) const {

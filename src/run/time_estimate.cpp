@@ -43,13 +43,41 @@ double TimeEstimate::alone_from_settings(const Job& job) const {
   const double warmup_s = stopping.warmup ? query_s * static_cast<double>(*stopping.warmup)
                                           : std::min(query_s * warmup_queries, query_s + seconds_from(stopping.warmup_budget));
   if (is_mlperf(job.point)) return overhead_s + warmup_s + std::max(mlperf_seconds(job.point), query_s);
-  return overhead_s + warmup_s + std::max(window_seconds(stopping, query_s), seconds_from(stopping.duration.value_or(0)));
+  return overhead_s + warmup_s + std::max(window_of(job, query_s), seconds_from(stopping.duration.value_or(0)));
 }
 
 double TimeEstimate::seconds(const Job& job) const {
   const auto found = history_.find(job.point_id);
   if (found != history_.end()) return found->second;
   return from_settings(job) * (guessed_ > 0 ? measured_ / guessed_ : 1);
+}
+
+void TimeEstimate::saw(const std::string& point_id, const Record& look) {
+  if (look.outcome != Outcome::ok) return;
+  const auto value = [&](const char* id) {
+    const auto found = look.estimates.find(id);
+    return found == look.estimates.end() ? Estimate{} : found->second;
+  };
+  if (const double median_ms = value("latency_p50_ms").value; median_ms > 0) queries_[point_id] = median_ms / 1e3;
+  Look& seen = looks_[point_id];
+  seen.load_s = look.load_s.value_or(0);
+  for (const Window& window : look.windows) {
+    if (window.name == "steady") seen.window_s = seconds_from(window.end - window.begin);
+  }
+  const Estimate throughput = value("throughput");
+  if (throughput.low && throughput.high && throughput.value > 0)
+    seen.half_width = (*throughput.high - *throughput.low) / 2 / throughput.value;
+}
+
+// An interval narrows with the square root of the time.
+double TimeEstimate::window_of(const Job& job, double query_s) const {
+  const auto found = looks_.find(job.point_id);
+  const bool by_look =
+      found != looks_.end() && found->second.half_width > 0 && job.stopping.name == "interval" && job.stopping.interval > 0;
+  if (!by_look) return window_seconds(job.stopping, query_s);
+  const double wider = found->second.half_width / job.stopping.interval;
+  return std::clamp(found->second.window_s * wider * wider, std::min(0.5, seconds_from(job.stopping.budget)),
+                    seconds_from(job.stopping.budget));
 }
 
 void TimeEstimate::took(const Job& job, double seconds) {

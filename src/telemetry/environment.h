@@ -20,10 +20,10 @@ void pin_thread(const std::vector<int>& cpus);
 
 // What spoils measurements here, worst first; for `deepgap doctor` and the report.
 struct Advice {
-  enum class Level { ok, note, warning } level = Level::ok;
-  std::string subject;  // governor
-  std::string finding;  // what is so
-  std::string remedy;   // what to do; empty when ok
+  enum class Level { ok, unknown, note, warning } level = Level::ok;  // unknown: it cannot be seen
+  std::string subject;                                                // governor
+  std::string finding;                                                // what is so
+  std::string remedy;                                                 // what to do; empty when ok or unknown
 };
 // Watches the machine for a third of a second to see what others do.
 std::vector<Advice> examine_machine(const Facts& environment, const std::string& root = "/");

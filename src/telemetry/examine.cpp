@@ -32,7 +32,7 @@ bool is_virtual(const Facts& facts) { return known_text(facts, "cpu.hypervisor")
 Advice judge_governor(const Facts& facts) {
   const auto governor = known_text(facts, "cpu.governor");
   if (!governor) {
-    return {is_virtual(facts) ? Level::ok : Level::note, "governor", "the kernel does not say which frequency governor runs",
+    return {is_virtual(facts) ? Level::unknown : Level::note, "governor", "the kernel does not say which frequency governor runs",
             is_virtual(facts) ? "" : "look into the firmware's power settings; choose a performance profile"};
   }
   if (*governor == "performance") return {Level::ok, "governor", "frequency governor: performance", ""};
@@ -42,7 +42,7 @@ Advice judge_governor(const Facts& facts) {
 
 Advice judge_turbo(const Facts& facts) {
   const auto turbo = value_of<bool>(facts, "cpu.turbo");
-  if (!turbo) return {Level::ok, "turbo", "whether turbo is on cannot be seen here", ""};
+  if (!turbo) return {Level::unknown, "turbo", "whether turbo is on cannot be seen here", ""};
   if (!*turbo) return {Level::ok, "turbo", "turbo is off: clocks are steady and below the peak", ""};
   return {Level::note, "turbo", "turbo is on: clocks depend on temperature and on how many cores work",
           "for steady clocks: echo 1 | sudo tee /sys/devices/system/cpu/intel_pstate/no_turbo (AMD: echo 0 to cpufreq/boost)"};
@@ -56,10 +56,16 @@ Advice judge_frequency(const Facts& facts) {
 
 Advice judge_hypervisor(const Facts& facts) {
   const auto name = known_text(facts, "cpu.hypervisor");
-  if (!name) return {Level::ok, "virtual machine", "whether this is a virtual machine cannot be seen", ""};
+  if (!name) return {Level::unknown, "virtual machine", "whether this is a virtual machine cannot be seen", ""};
   if (*name == "none") return {Level::ok, "virtual machine", "not a virtual machine", ""};
   return {Level::note, "virtual machine", fmt::format("a virtual machine ({}): cores, caches and memory may be shared with others", *name),
           "compare only within one run; take more repeats"};
+}
+
+// ", most of all cc1plus (process 4711, 50.1 %)"
+std::string busiest_text(const std::optional<BusyProcess>& busiest) {
+  if (!busiest) return "; top shows which";
+  return fmt::format(", most of all {} (process {}, {:.1f} %)", busiest->name, busiest->process, busiest->share * 100);
 }
 
 // A hundredth of the machine moves a throughput by about as much as the default interval; a tenth drowns it.
@@ -68,11 +74,12 @@ Advice judge_neighbours(const std::optional<MachineLoad>& load) {
     return {Level::note, "other processes", "what else runs cannot be seen: /proc/stat is missing or stands still", "look with top"};
   const std::string finding = fmt::format("other processes use {:.1f} % of the machine's CPU time", load->others * 100);
   if (load->others < 0.02) return {Level::ok, "other processes", finding, ""};
-  return {load->others < 0.10 ? Level::note : Level::warning, "other processes", finding, "stop them (top shows which) or wait"};
+  return {load->others < 0.10 ? Level::note : Level::warning, "other processes", finding + busiest_text(load->busiest),
+          "stop them or wait"};
 }
 
 Advice judge_steal(const std::optional<MachineLoad>& load) {
-  if (!load || !load->steal) return {Level::ok, "steal", "stolen CPU time is not counted here", ""};
+  if (!load || !load->steal) return {Level::unknown, "steal", "stolen CPU time is not counted here", ""};
   const std::string finding = fmt::format("{:.1f} % of the CPU time is stolen by the host for other machines", *load->steal * 100);
   if (*load->steal < 0.002) return {Level::ok, "steal", finding, ""};
   return {*load->steal < 0.02 ? Level::note : Level::warning, "steal", finding,
@@ -81,7 +88,7 @@ Advice judge_steal(const std::optional<MachineLoad>& load) {
 
 Advice judge_swap(const Facts& facts, const std::optional<MachineLoad>& load) {
   const auto used = value_of<int64_t>(facts, "memory.swap_used_bytes");
-  if (!used) return {Level::ok, "swap", "the use of swap cannot be seen", ""};
+  if (!used) return {Level::unknown, "swap", "the use of swap cannot be seen", ""};
   if (load && load->pages_swapped_in > 0) {
     return {Level::warning, "swap", "pages are being read back from swap right now", "free memory, then sudo swapoff -a"};
   }
@@ -93,7 +100,7 @@ Advice judge_swap(const Facts& facts, const std::optional<MachineLoad>& load) {
 // What is left must hold a large batch's activations beside the page cache of the model file.
 Advice judge_memory(const Facts& facts) {
   const auto total = value_of<int64_t>(facts, "memory.total_bytes"), left = value_of<int64_t>(facts, "memory.available_bytes");
-  if (!total || !left || *total <= 0) return {Level::ok, "memory", "free memory cannot be seen", ""};
+  if (!total || !left || *total <= 0) return {Level::unknown, "memory", "free memory cannot be seen", ""};
   const std::string finding =
       fmt::format("{} of {} memory available", format_bytes(static_cast<double>(*left)), format_bytes(static_cast<double>(*total)));
   const double share = static_cast<double>(*left) / static_cast<double>(*total);
@@ -138,7 +145,8 @@ Advice judge_thread_settings(size_t allowed) {
 
 Advice judge_hugepages(const Facts& facts) {
   const auto mode = known_text(facts, "memory.transparent_hugepages");
-  if (!mode || *mode != "never") return {Level::ok, "huge pages", "transparent huge pages: " + mode.value_or("not known"), ""};
+  if (!mode) return {Level::unknown, "huge pages", "whether there are transparent huge pages cannot be seen", ""};
+  if (*mode != "never") return {Level::ok, "huge pages", "transparent huge pages: " + *mode, ""};
   return {Level::note, "huge pages", "transparent huge pages are off: large buffers cost more address translation",
           "echo madvise | sudo tee /sys/kernel/mm/transparent_hugepage/enabled"};
 }

@@ -4,18 +4,60 @@
 #include "telemetry/proc_stat.h"
 
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <thread>
+#include <utility>
 
 namespace deepgap {
 namespace {
+
+// By process: its name and the ticks that it has used.
+using ProcessTicks = std::map<int, std::pair<std::string, int64_t>>;
+
+// "4711 (cc1plus) R 1 ... utime stime": proc(5) has these as fields 14 and 15. A name may hold anything, brackets too.
+void add_process(const std::string& stat, ProcessTicks& ticks) {
+  const size_t open = stat.find('('), close = stat.rfind(')');
+  if (open == std::string::npos || close == std::string::npos || close < open) return;
+  const auto process = parse_int(trim(stat.substr(0, open)));
+  const auto fields = split(trim(stat.substr(close + 1)), ' ');
+  constexpr size_t user = 14 - 3, system = 15 - 3;
+  if (!process || fields.size() <= system) return;
+  ticks[static_cast<int>(*process)] = {stat.substr(open + 1, close - open - 1),
+                                       parse_int(fields[user]).value_or(0) + parse_int(fields[system]).value_or(0)};
+}
+
+ProcessTicks processes(const SystemRoot& root) {
+  ProcessTicks ticks;
+  for (const std::string& name : root.list("/proc")) {
+    if (parse_int(name)) add_process(root.text("/proc/" + name + "/stat"), ticks);
+  }
+  return ticks;
+}
+
+std::optional<BusyProcess> busiest_of(const ProcessTicks& before, const ProcessTicks& after, double total_s) {
+  BusyProcess busiest;
+  int64_t most = 0;
+  for (const auto& [process, now] : after) {
+    const auto was = before.find(process);
+    const int64_t used = now.second - (was == before.end() ? 0 : was->second.second);
+    if (process == ::getpid() || used <= most) continue;
+    most = used;
+    busiest = {process, now.first, 0};
+  }
+  if (most == 0) return std::nullopt;
+  busiest.share = static_cast<double>(most) / static_cast<double>(::sysconf(_SC_CLK_TCK)) / total_s;
+  return busiest;
+}
 
 struct Look {
   MachineTimes times;
   double own_s = 0;
   int64_t swapped_in = 0;
+  ProcessTicks processes = {};
 };
 
 std::optional<Look> look(const SystemRoot& root) {
@@ -25,7 +67,7 @@ std::optional<Look> look(const SystemRoot& root) {
   ::getrusage(RUSAGE_SELF, &usage);
   const auto seconds = [](const timeval& t) { return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6; };
   return Look{*times, seconds(usage.ru_utime) + seconds(usage.ru_stime),
-              parse_int(value_of_key(root.text("/proc/vmstat"), "pswpin")).value_or(0)};
+              parse_int(value_of_key(root.text("/proc/vmstat"), "pswpin")).value_or(0), processes(root)};
 }
 
 }  // namespace
@@ -44,6 +86,7 @@ std::optional<MachineLoad> watch_machine(const SystemRoot& root, int look_ms) {
   load.others = std::max(0.0, busy - (after->own_s - before->own_s)) / total;
   if (after->times.steal_s) load.steal = std::max(0.0, steal) / total;
   load.pages_swapped_in = static_cast<double>(after->swapped_in - before->swapped_in);
+  load.busiest = busiest_of(before->processes, after->processes, total);
   return load;
 }
 

@@ -4,14 +4,22 @@
 #include "telemetry/system_file.h"
 
 #include <optional>
+#include <string>
 
 namespace deepgap {
 
+struct BusyProcess {
+  int process = 0;
+  std::string name;  // as the kernel has it
+  double share = 0;
+};
+
 // Shares of the time of all CPUs.
 struct MachineLoad {
-  double others = 0;            // busy with processes other than this one
-  std::optional<double> steal;  // taken by the hypervisor for other machines
-  double pages_swapped_in = 0;  // during the look
+  double others = 0;                   // busy with processes other than this one
+  std::optional<double> steal;         // taken by the hypervisor for other machines
+  double pages_swapped_in = 0;         // during the look
+  std::optional<BusyProcess> busiest;  // of the others, where one used any
 };
 // Sleeps for `look_ms` between two readings. nullopt: /proc/stat is not there or does not advance.
 std::optional<MachineLoad> watch_machine(const SystemRoot& root, int look_ms);

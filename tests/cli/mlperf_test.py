@@ -88,7 +88,7 @@ class MlperfTest(unittest.TestCase):
                          "mlperf_target_latency=0.5", "--repeats", "2", "--mlperf-log", self.path("log"))
         names = sorted(os.listdir(self.path("log")))
         self.assertEqual(len(names), 2)
-        self.assertTrue(names[0].startswith("single-stream-v6.0-performance-") and names[0].endswith("-0"))
+        self.assertTrue(names[0].startswith("single-stream-v6.0-performance-") and names[0].endswith("-1"))
         self.assertTrue(os.path.exists(self.path("log", names[1], "mlperf_log_summary.txt")))
 
     def test_user_conf(self):

@@ -1,0 +1,64 @@
+#include "run/winner.h"
+
+#include "analysis/comparison.h"
+#include "analysis/lines.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace deepgap {
+namespace {
+
+struct Best {
+  const Line* line;
+  const PointSummary* point;
+  double throughput;
+};
+
+// The best of each engine, fastest first; where there is one engine, of each way that it ran.
+std::vector<Best> best_of(const Workload& workload) {
+  std::vector<Best> all;
+  for (const Line& line : workload.lines) {
+    if (const PointSummary* point = line.peak()) all.push_back({&line, point, point->find("throughput")->estimate.value});
+  }
+  std::stable_sort(all.begin(), all.end(), [](const Best& a, const Best& b) { return a.throughput > b.throughput; });
+  std::vector<Best> engines;
+  for (const Best& best : all) {
+    const auto same = [&](const Best& other) { return other.line->key.backend == best.line->key.backend; };
+    if (std::none_of(engines.begin(), engines.end(), same)) engines.push_back(best);
+  }
+  return engines.size() > 1 ? engines : all;
+}
+
+std::string name_of(const Best& best, bool with_batch) {
+  return with_batch ? fmt::format("{} at batch {}", best.line->label, best.point->point.batch) : best.line->label;
+}
+
+std::string line_of(const Workload& workload, const std::vector<Best>& best) {
+  const bool batches_differ =
+      std::any_of(best.begin(), best.end(), [&](const Best& other) { return other.point->point.batch != best[0].point->point.batch; });
+  const std::string first = name_of(best[0], batches_differ), second = name_of(best[1], batches_differ);
+  const auto comparison = compare_points(*best[0].point, *best[1].point, "throughput");
+  const std::string runs = comparison && !comparison->over_repeats ? " (one run of each; --repeats 3 says more)" : "";
+  if (comparison && comparison->separable())
+    return fmt::format("{}: {} is the fastest, {}{}", workload.label, first, comparison_words(*comparison, second), runs);
+  return fmt::format("{}: whether {} or {} is faster cannot be told{}{}", workload.label, first, second,
+                     comparison && comparison->interval ? fmt::format(": ratio {:.3g}, {:.3g} to {:.3g}", comparison->ratio,
+                                                                      comparison->interval->low, comparison->interval->high)
+                                                        : std::string(": the scatter of one is not known"),
+                     runs);
+}
+
+}  // namespace
+
+std::vector<std::string> winner_lines(std::span<const PointSummary> points) {
+  std::vector<std::string> lines;
+  for (const Workload& workload : arrange(points)) {
+    const std::vector<Best> best = best_of(workload);
+    if (best.size() > 1) lines.push_back(line_of(workload, best));
+  }
+  return lines;
+}
+
+}  // namespace deepgap

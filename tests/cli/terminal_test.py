@@ -1,0 +1,115 @@
+"""What a person sees at a terminal: a first table soon, the time left, who won; and what pipes do not get.
+
+Usage: terminal_test.py PATH_OF_DEEPGAP [unittest arguments]
+"""
+import fcntl
+import json
+import os
+import pty
+import select
+import signal
+import struct
+import subprocess
+import sys
+import termios
+import time
+import unittest
+
+from store_case import PROGRAM, TINY, StoreCase
+
+
+class TerminalTest(StoreCase):
+    flags = TINY
+    backend = "null"
+
+    def at_terminal(self, *arguments, columns=80, until=None, then=None):
+        """(exit code, what was shown); once `until` is shown, the signal `then` is sent."""
+        parent, child = pty.openpty()
+        fcntl.ioctl(child, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+        run = subprocess.Popen(self.command(*arguments), stdout=child, stderr=child, stdin=child)
+        os.close(child)
+        shown = b""
+        end = time.time() + 200
+        while time.time() < end:
+            if not select.select([parent], [], [], 0.5)[0]:
+                continue
+            try:
+                part = os.read(parent, 65536)
+            except OSError:
+                break
+            if not part:
+                break
+            shown += part
+            if until and until in shown:
+                run.send_signal(then)
+                until = None
+        os.close(parent)
+        return run.wait(30), shown.decode().replace("\r\n", "\n")
+
+    def test_a_first_table_comes_before_anything_is_decided(self):
+        code, shown = self.at_terminal("--batch", "1,2", "--axis", "distribution=normal", "--budget", "1s")
+        self.assertEqual(code, 0, shown)
+        first, on = shown.index("provisional"), shown.index("going on until")
+        self.assertEqual(shown[first:on].count("ok, valid"), 2)
+        self.assertNotIn("items/s +-", shown[:on], "no Record yet")
+        self.assertEqual(shown[on:].count("items/s +-"), 2)
+        self.assertIn(" left] first look: ", shown)
+        self.assertEqual(len(self.rows()), 2, "the first look is in no Store")
+
+    def test_ctrl_c_after_the_first_table_ends_it(self):
+        code, shown = self.at_terminal("--axis", "distribution=lognormal", "--interval", "0.001%", "--budget", "60s", until=b"going on until", then=signal.SIGINT)
+        self.assertEqual(code, 130, shown)
+        self.assertIn("provisional", shown)
+
+    def test_where_the_length_is_given_there_is_no_first_look(self):
+        code, shown = self.at_terminal("--warmup", "0", "--iterations", "3")
+        self.assertEqual(code, 0, shown)
+        self.assertNotIn("provisional", shown)
+
+    def test_a_pipe_gets_no_first_look_and_the_whole_table(self):
+        done = self.run_deepgap("--budget", "300ms", "--batch", "1,2")
+        self.assertNotIn("provisional", done.stdout + done.stderr)
+        self.assertIn("95 % interval", done.stdout)
+
+    def test_a_table_fits_the_terminal_or_says_what_was_cut(self):
+        code, shown = self.at_terminal("--warmup", "0", "--iterations", "3", "--axis", "latency=1ms,2ms", "--axis", "sigma=0.1")
+        table = shown[shown.index("model ") :]
+        table = table[: table.index("records are in")].splitlines()[:-1]
+        for line in table:
+            self.assertLessEqual(len(line), 80, line)
+        self.assertTrue(any("--json has all" in line for line in table), table)
+
+    def test_the_last_line_says_who_won(self):
+        done = self.run_deepgap("--warmup", "0", "--iterations", "50", "--axis", "latency=1ms,4ms")
+        last = done.stdout.strip().splitlines()[-1]
+        self.assertIn("is the fastest", last)
+        self.assertRegex(last, r"[34]\.\d")
+
+    def test_a_suggested_command_is_quoted(self):
+        self.store = os.path.join(self.dir, "my store.db")
+        done = self.run_deepgap("--warmup", "0", "--iterations", "3")
+        self.assertIn(f"deepgap report '{self.store}'", done.stdout)
+
+    def test_studies_are_kept_apart_in_one_store(self):
+        few = ["--warmup", "0", "--iterations", "3"]
+        self.assertEqual(self.run_deepgap(*few, "--study", "a").returncode, 0)
+        again = self.run_deepgap(*few, "--study", "b", "--resume")
+        self.assertEqual(again.returncode, 0)
+        self.assertEqual(sorted(row["study"] for row in self.rows()), ["a", "b"], "another study's record is none of this one")
+        same = self.run_deepgap(*few, "--study", "b", "--resume")
+        self.assertIn("1 of 1 records are in", same.stderr)
+        for format in ("csv", "json"):
+            rows = subprocess.run([PROGRAM, "export", self.store, "--study", "b", "--format", format], capture_output=True, text=True, check=True).stdout
+            self.assertEqual(len(json.loads(rows)) if format == "json" else rows.count("\n") - 1, 1)
+        unknown = subprocess.run([PROGRAM, "report", self.store, "--study", "c"], capture_output=True, text=True)
+        self.assertEqual(unknown.returncode, 2)
+        self.assertIn("unknown study 'c'", unknown.stderr)
+
+    def test_repeats_count_from_one(self):
+        done = self.run_deepgap("--warmup", "0", "--iterations", "3", "--repeats", "2", "--axis", "fail_at=1", "--json")
+        self.assertEqual(sorted(row["repeat"] for row in self.rows()), [1, 2])
+        self.assertEqual(sorted(failure["repeat"] for failure in json.loads(done.stdout)["failures"]), [1, 2])
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1] + sys.argv[2:])

@@ -55,9 +55,13 @@ void refuse_together(InspectedPlan& plan, const TenantJobs& set) {
 }
 
 // Two that were told apart before the inspection may be one: a file by two paths, its own batch and the same one given.
-void measure_each_once(std::vector<Job>& jobs) {
+void measure_each_once(std::vector<Job>& jobs, Progress& progress) {
   std::set<JobId> seen;
-  std::erase_if(jobs, [&](const Job& job) { return !tenant_place(job.point) && !seen.insert(id_of(job)).second; });
+  const size_t again = std::erase_if(jobs, [&](const Job& job) { return !tenant_place(job.point) && !seen.insert(id_of(job)).second; });
+  if (again > 0)
+    progress.note(
+        fmt::format("{} of the runs {} others by another name, a file of the same content or the batch that it has: each is measured once",
+                    again, again == 1 ? "repeats" : "repeat"));
 }
 
 }  // namespace
@@ -98,7 +102,7 @@ InspectedPlan inspect_plan(const Study& study, const RunSettings& settings, Inte
     if (!point.model_hash.empty() || tenant_place(job.point) || job.own_batch) job.point_id = point_id(job.point);
     plan.points.emplace(job.point_id, point);
   }
-  measure_each_once(plan.jobs);
+  measure_each_once(plan.jobs, progress);
   for (const TenantJobs& set : sets) refuse_together(plan, set);
   return plan;
 }

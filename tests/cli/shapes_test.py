@@ -199,6 +199,10 @@ class Sizes(Shapes):
         _, (after,) = self.measure("--model", moved)
         self.assertEqual(after["point_id"], before["point_id"])
         self.assertEqual(after["model"], str(moved))
+        copy = pathlib.Path(shutil.copy(moved, self.folder / "copy.onnx"))
+        done, rows = self.measure("--model", f"{moved},{copy}")
+        self.assertEqual(len(rows), 1, done.stderr)
+        self.assertIn("a file of the same content", done.stderr)
 
 
 if __name__ == "__main__":

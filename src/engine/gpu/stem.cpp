@@ -253,13 +253,13 @@ ConvolutionVariant variant_of(const Convolution& problem, const StemPlan& plan, 
 std::vector<ConvolutionVariant> stem_variants(const Convolution& problem, const Chip& chip) {
   if (!is_stem(problem, chip)) return {};
   std::vector<ConvolutionVariant> variants;
-  constexpr std::array<std::array<int, 2>, 6> shapes{{{4, 2}, {4, 1}, {8, 2}, {2, 1}, {8, 4}, {1, 1}}};  // rows, teams
+  constexpr std::array<std::array<int, 2>, 6> shapes{{{8, 4}, {4, 1}, {8, 2}, {4, 2}, {2, 1}, {1, 1}}};  // rows, teams
   for (const auto& [rows, teams] : shapes) {
     const StemPlan once = plan_of(problem, rows, teams, 1);
     const int registers = once.columns / 2 + 8 * std::min(once.steps, 7) + 40;
     const auto by_registers = 65536 / (teams * 128 * registers);
     const auto by_shared = static_cast<int>((chip.shared_bytes + 1024) / (once.shared_bytes + 1024));
-    const int blocks = std::min({by_registers, by_shared, 6});
+    const int blocks = std::min({by_registers, by_shared, rows == 1 ? 3 : 6});
     if (rows <= std::max<int64_t>(1, problem.out_h) && blocks > 0)
       variants.push_back(variant_of(problem, plan_of(problem, rows, teams, blocks), chip));
   }

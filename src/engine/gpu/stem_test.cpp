@@ -23,7 +23,7 @@ TEST(Stem, CompilesInEveryPrecisionWithoutSpills) {
         problem.in_pitch = pitch;
         auto variants = stem_variants(problem, h100);
         ASSERT_FALSE(variants.empty());
-        variants.resize(1);
+        if (compute != Compute::f16 || kernel != 7) variants.resize(1);
         expect_compiled(variants, h100);
       }
 }

@@ -17,7 +17,7 @@ double store_factor(const Convolution& problem, int columns) {
 }
 
 double operations_at_end(const Epilogue& epilogue) {
-  double operations = epilogue.has_residual() ? 6 : 4;
+  double operations = epilogue.has_residual() ? 18 : 14;
   for (const EpilogueStep& step : epilogue.steps)
     if (step.text.find("exp") != std::string::npos || step.text.find("erf") != std::string::npos) operations += 12;
   return operations;
@@ -36,7 +36,7 @@ double memory_cycles(const Convolution& problem, double store, const Chip& chip)
 }  // namespace
 
 double cycles_of(const Convolution& problem, const TileWork& work, const Chip& chip) {
-  constexpr double copied_a_cycle = 40, copy_latency = 1600, tile_latency = 1500, start = 1000, weights_a_cycle = 80, waves_count = 0.2;
+  constexpr double copied_a_cycle = 36, copy_latency = 1600, tile_latency = 800, start = 1000, weights_a_cycle = 80, waves_count = 0.2;
   const double rows = work.rows, columns = work.columns, chips = chip.multiprocessors;
   const double row_tiles = static_cast<double>(work.row_tiles), column_tiles = static_cast<double>(work.column_tiles);
   const double store = store_factor(problem, work.columns);

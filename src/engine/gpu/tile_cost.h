@@ -1,5 +1,6 @@
 // How long a kernel of tiles for sm_90a takes, roughly: what the tensor cores, the copies to shared memory, the ends of the sums and the
-// device's memory have to do. Its constants were fitted to 2000 timings on an H100; the best of its order was 4 % slower than the best.
+// device's memory have to do. Its constants were fitted to 3723 timings of 177 problems on an H100: the first of its
+// order took 7 % longer than the best on average.
 #pragma once
 
 #include "engine/gpu/convolution.h"

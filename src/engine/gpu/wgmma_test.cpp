@@ -24,6 +24,16 @@ TEST(Wgmma, CompilesInEveryPrecisionWithoutSpills) {
     }
 }
 
+// Bytes with a residual take the most registers.
+TEST(Wgmma, OffersNoTileThatSpills) {
+  if (!cuda::has_compiler()) GTEST_SKIP() << "no NVRTC on this machine";
+  for (const TestShape& shape : {TestShape{.size = 7, .in = 512, .out = 2048, .kernel = 1}, TestShape{.size = 28, .in = 128, .out = 128}}) {
+    Convolution problem = test_convolution(Compute::i8, shape);
+    problem.batch = 256;
+    expect_compiled(wgmma_variants(problem, h100), h100);
+  }
+}
+
 TEST(Wgmma, LeavesWhatItCannotDo) {
   Convolution problem = test_convolution(Compute::i8, {});
   EXPECT_FALSE(wgmma_variants(problem, h100).empty());

@@ -30,7 +30,7 @@ int stage_steps_of(int step_bytes, int steps) {
 
 int blocks_by_registers(const Convolution& problem, WgmmaTile tile) {
   const int sums = tile.row_blocks * tile.columns / 2;
-  const int wanted = sums + (problem.epilogue.has_residual() ? 32 : 0) + 32 + 20 * tile.row_blocks;
+  const int wanted = sums + (problem.epilogue.has_residual() ? 20 + 12 * tile.row_blocks : 0) + 32 + 20 * tile.row_blocks;
   for (tile.blocks = 4; tile.blocks > 0; tile.blocks--)
     if (tile.team_registers() >= wanted) break;
   return tile.blocks;

@@ -96,7 +96,8 @@ bool give_stages(const Convolution& problem, WindowTile& tile, bool resident, co
 }
 
 void add_tiles(const Convolution& problem, const Chip& chip, WindowTile tile, std::vector<Estimated<WindowTile>>& tiles) {
-  const int wanted = tile.row_blocks * tile.columns / 2 + (problem.epilogue.has_residual() ? 32 : 0) + 36 + 20 * tile.row_blocks;
+  const int wanted =
+      tile.row_blocks * tile.columns / 2 + (problem.epilogue.has_residual() ? 20 + 12 * tile.row_blocks : 0) + 36 + 20 * tile.row_blocks;
   for (const bool resident : {true, false})
     for (tile.blocks = 2; tile.blocks > 0; tile.blocks--)
       if (tile.team_registers() >= wanted && give_stages(problem, tile, resident, chip))

@@ -9,12 +9,20 @@ if(TARGET deepgap_conformance)
   deepgap_library_path(deepgap_conformance "$ORIGIN/../lib/deepgap/deps")
 endif()
 
-# The SDK, so that a plug-in can be built out of tree: find_package(deepgap), link deepgap::deepgap_sdk.
+# The SDK, so that a plug-in can be built out of tree: find_package(deepgap), link deepgap::deepgap_sdk. A plug-in fits the release that it was
+# built with (the ABI number of backend.h says the rest).
+include(CMakePackageConfigHelpers)
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/deepgap-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(DIRECTORY include/deepgap DESTINATION include)
 install(TARGETS deepgap_sdk EXPORT deepgap)
 install(EXPORT deepgap NAMESPACE deepgap:: DESTINATION lib/cmake/deepgap FILE deepgap-config.cmake)
+install(FILES ${PROJECT_BINARY_DIR}/deepgap-config-version.cmake DESTINATION lib/cmake/deepgap)
 install(DIRECTORY studies DESTINATION share/deepgap)
 install(FILES LICENSE DESTINATION share/deepgap)
+install(DIRECTORY docs DESTINATION share/doc/deepgap PATTERN results EXCLUDE)
+install(FILES README.md CHANGELOG.md DESTINATION share/doc/deepgap)
+configure_file(cmake/install_libraries.cmake.in install_libraries.cmake @ONLY)
+install(SCRIPT ${PROJECT_BINARY_DIR}/install_libraries.cmake)
 
 set(bundled_tests)
 if(TARGET deepgap_conformance)

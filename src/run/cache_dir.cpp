@@ -1,20 +1,55 @@
 #include "run/run_study.h"
 
+#include <deepgap/error.h>
+
 #include <fmt/core.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdlib>
+#include <filesystem>
 
 namespace deepgap {
+namespace {
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+bool can_be_written(const std::string& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  return ::access(folder.c_str(), W_OK | X_OK) == 0;
+}
+
+// What stands there may have been put there by anybody: it must be a folder of this user's that no other may write.
+std::string temporary_cache() {
+  std::string folder = fmt::format("{}/deepgap-cache-{}", std::filesystem::temp_directory_path().string(), ::getuid());
+  ::mkdir(folder.c_str(), 0700);
+  struct stat found {};
+  if (::lstat(folder.c_str(), &found) != 0 || !S_ISDIR(found.st_mode) || found.st_uid != ::getuid() || (found.st_mode & 022) != 0)
+    throw Error(ErrorKind::input, fmt::format("{} is not a folder of this user's alone; name one with --cache", folder));
+  return folder;
+}
+
+}  // namespace
 
 std::string default_cache_dir() {
-  const auto variable = [](const char* name) {
-    const char* value = std::getenv(name);
-    return std::string(value == nullptr ? "" : value);
-  };
-  if (const std::string cache = variable("XDG_CACHE_HOME"); !cache.empty()) return cache + "/deepgap";
-  if (const std::string home = variable("HOME"); !home.empty()) return home + "/.cache/deepgap";
-  return fmt::format("/tmp/deepgap-cache-{}", ::getuid());
+  std::string wanted;
+  if (const std::string cache = variable("XDG_CACHE_HOME"); !cache.empty()) {
+    wanted = cache + "/deepgap";
+  } else if (const std::string home = variable("HOME"); !home.empty()) {
+    wanted = home + "/.cache/deepgap";
+  }
+  if (!wanted.empty() && can_be_written(wanted)) return wanted;
+  static const std::string instead = [&] {
+    std::string folder = temporary_cache();
+    fmt::print(stderr, "note: {}; the cache is {} (--cache names another)\n",
+               wanted.empty() ? "neither HOME nor XDG_CACHE_HOME is set" : wanted + " cannot be written", folder);
+    return folder;
+  }();
+  return instead;
 }
 
 }  // namespace deepgap

@@ -214,7 +214,7 @@ bool Measurement::stop_if_interrupted() {
 void Measurement::prepare() {
   backend_ = &group_.backend(order_);
   record_.backend_version = backend_->version();
-  record_.facts["backend.plugin"] = fmt::format("{}/deepgap_{}.so", plugin_dir(), order_.point.backend);
+  record_.facts["backend.plugin"] = plugin_path(order_.point.backend);
   scenario_ = scenario_of(order_.point);
   options_ = sort_options(order_.point, backend_->options(), scenario_->options());
   keep_lanes_busy(order_.point, scenario_->options(), options_);

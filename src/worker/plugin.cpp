@@ -41,24 +41,41 @@ const char* last_dl_error() {
 
 }  // namespace
 
-std::string plugin_dir() {
-  if (const char* named = std::getenv("DEEPGAP_PLUGINS"); named != nullptr && *named != '\0') return named;
+std::vector<std::string> plugin_folders() {
+  std::vector<std::string> folders;
+  if (const char* named = std::getenv("DEEPGAP_PLUGINS"); named != nullptr) {
+    for (const std::string& folder : split(named, ':'))
+      if (!folder.empty()) folders.push_back(folder);  // an empty one is no working directory
+  }
   std::error_code error;
   const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
-  if (error) throw Error(ErrorKind::internal, fmt::format("cannot read /proc/self/exe: {}; set DEEPGAP_PLUGINS", error.message()));
-  return (program.parent_path().parent_path() / "lib" / "deepgap").string();
+  if (error) throw Error(ErrorKind::internal, fmt::format("cannot read /proc/self/exe: {}", error.message()));
+  folders.push_back((program.parent_path().parent_path() / "lib" / "deepgap").string());
+  return folders;
+}
+
+std::string plugin_path(const std::string& name) {
+  for (const std::string& folder : plugin_folders()) {
+    std::error_code error;
+    const std::string path = fmt::format("{}/{}{}{}", folder, file_prefix, name, file_suffix);
+    if (std::filesystem::exists(path, error)) return path;
+  }
+  return "";
 }
 
 std::vector<std::string> plugin_names() {
   std::vector<std::string> names;
-  std::error_code error;  // a folder that is not there holds no plug-ins
-  for (const auto& entry : std::filesystem::directory_iterator(plugin_dir(), error)) {
-    const std::string file = entry.path().filename().string();
-    if (!file.starts_with(file_prefix) || !file.ends_with(file_suffix)) continue;
-    std::string name = file.substr(file_prefix.size(), file.size() - file_prefix.size() - file_suffix.size());
-    if (is_plain_name(name)) names.push_back(std::move(name));
+  for (const std::string& folder : plugin_folders()) {
+    std::error_code error;  // a folder that is not there holds no plug-ins
+    for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+      const std::string file = entry.path().filename().string();
+      if (!file.starts_with(file_prefix) || !file.ends_with(file_suffix)) continue;
+      std::string name = file.substr(file_prefix.size(), file.size() - file_prefix.size() - file_suffix.size());
+      if (is_plain_name(name)) names.push_back(std::move(name));
+    }
   }
   std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
   return names;
 }
 
@@ -80,7 +97,7 @@ void require_backend_name(const std::string& name) {
   const bool none = known.empty();
   for (const AbsentBackend& absent : absent_backends()) known.push_back(absent.name);
   if (std::find(known.begin(), known.end(), name) != known.end()) return;
-  if (none) throw Error(ErrorKind::input, fmt::format("no backend plug-ins in {} (set DEEPGAP_PLUGINS to their folder)", plugin_dir()));
+  if (none) throw Error(ErrorKind::input, fmt::format("no backend plug-ins in {}", join(plugin_folders(), ", ")));
   throw Error(ErrorKind::usage, unknown_name("backend", name, known));
 }
 
@@ -89,7 +106,7 @@ std::unique_ptr<Plugin> open_plugin(const std::string& name) {
   for (const AbsentBackend& absent : absent_backends()) {
     if (absent.name == name) refuse(fmt::format("backend '{}' is not available: {}", name, absent.reason));
   }
-  const std::string path = fmt::format("{}/{}{}{}", plugin_dir(), file_prefix, name, file_suffix);
+  const std::string path = plugin_path(name);
   void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (library == nullptr) refuse(fmt::format("backend '{}' does not load: {}", name, last_dl_error()));
   const auto* entry = static_cast<const BackendEntry*>(::dlsym(library, "deepgap_backend"));

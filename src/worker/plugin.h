@@ -24,7 +24,10 @@ void require_backend_name(const std::string& name);
 // Throws as require_backend_name(), and Error{refused}: absent, its library's own reason, another ABI or build tag. Any thread.
 std::unique_ptr<Plugin> open_plugin(const std::string& name);
 std::vector<std::string> plugin_names();  // of the files found, sorted
-std::string plugin_dir();                 // $DEEPGAP_PLUGINS, else ../lib/deepgap relative to the program
+// Where they are looked for: the folders of $DEEPGAP_PLUGINS, separated by ':', then ../lib/deepgap relative to the program. The first that
+// has a plug-in of a name gives it.
+std::vector<std::string> plugin_folders();
+std::string plugin_path(const std::string& name);  // "" when none has it
 
 // Why a plug-in with this entry cannot be used by this program; nullopt when it can.
 std::optional<std::string> plugin_defect(const BackendEntry& entry);

@@ -115,7 +115,7 @@ int test_all(const Arguments& arguments) {
   bool good = true;
   for (const char* needed : {"native", "null"}) {
     if (std::find(names.begin(), names.end(), needed) != names.end()) continue;
-    fmt::print("FAILED {}: no such plug-in in {}\n", needed, plugin_dir());
+    fmt::print("FAILED {}: no such plug-in in {}\n", needed, join(plugin_folders(), ", "));
     good = false;
   }
   std::vector<std::string> summary;

@@ -1,5 +1,6 @@
 // `deepgap run`: measures what a study file or flags ask for and writes the Records to a Store.
 #include "analysis/interference.h"
+#include "analysis/latency_percentile.h"
 #include "base/console.h"
 #include "base/file.h"
 #include "base/text.h"
@@ -8,6 +9,7 @@
 #include "cli/command.h"
 #include "cli/peak_study.h"
 #include "cli/run_flags.h"
+#include "record/latency_percentiles.h"
 #include "record/record_json.h"
 #include "record/tenant_set.h"
 #include "run/progress.h"
@@ -91,6 +93,7 @@ class RunCommand final : public Command {
   Overrides make_overrides() const;
   void add_conf_files(Overrides& overrides) const;
   void apply_scale(Study& study) const;
+  std::vector<double> shown_percentiles() const;
   bool a_person_waits() const;
   RunSettings make_settings() const;
   void check_log_folder(const Study& study, bool resumes) const;
@@ -146,7 +149,8 @@ void RunCommand::declare(CLI::App& app) {
   app.add_option("--duration", duration_, "Length of the measured window")->group(how)->type_name("TIME");
   app.add_option("--min-duration", min_duration_, "Measured window not shorter than this, whatever ends it")->group(how)->type_name("TIME");
   app.add_option("--interval", interval_, "Measure until the 95 % interval is this narrow")->group(how)->type_name("1%");
-  app.add_option("--percentile", percentile_, "Whose interval --interval is about: p99; left out: throughput's")
+  app.add_option("--percentile", percentile_,
+                 "Whose interval --interval is about: p99; left out: throughput's. A list, 90,95,99, adds columns to the table")
       ->group(how)
       ->type_name("P");
   app.add_option("--budget", budget_, "Longest measured window; then the result is unstable")->group(how)->type_name("TIME");
@@ -208,7 +212,7 @@ Overrides RunCommand::make_overrides() const {
     overrides.interval = parse_fraction(*interval_);
     if (!overrides.interval) throw Error(ErrorKind::usage, fmt::format("--interval '{}' is no share such as 1% or 0.01", *interval_));
   }
-  overrides.target = percentile_;
+  if (shown_percentiles().empty()) overrides.target = percentile_;
   if (check_ && *check_ != "on" && *check_ != "off")
     throw Error(ErrorKind::usage, fmt::format("--check '{}' is neither on nor off", *check_));
   if (check_) overrides.check = *check_ == "on";
@@ -278,6 +282,18 @@ Study RunCommand::make_study() const {
   if (seed_) study.seed = *seed_;
   if (study_name_) study.name = *study_name_;
   return study;
+}
+
+// A list is of columns; one alone is what --interval is about.
+std::vector<double> RunCommand::shown_percentiles() const {
+  if (!percentile_ || percentile_->find(',') == std::string::npos) return {};
+  std::vector<double> percents = parse_percentiles(*percentile_);
+  for (const double percent : percents) {
+    if (latency_metric_id(percent).empty())
+      throw Error(ErrorKind::usage,
+                  fmt::format("--percentile {:g} is no column of the table; deepgap export --percentile {:g} has it", percent, percent));
+  }
+  return percents;
 }
 
 // At a terminal, with one question and no rule of their own for how long it takes.
@@ -479,7 +495,7 @@ int RunCommand::print_report(const RunReport& report, const RunSettings& setting
   if (json_) {
     fmt::print("{}", json);
   } else if (!report.points.empty()) {
-    fmt::print("{}", summary_table(report.points, terminal_columns(stdout)));
+    fmt::print("{}", summary_table(report.points, terminal_columns(stdout), shown_percentiles()));
     print_tenants(report);
     for (const FoundPeak& found : report.peaks) {
       if (found.result.ending != PeakResult::Ending::confirmed) continue;  // told as a failure

@@ -1,5 +1,6 @@
 #include "run/run_summary.h"
 
+#include "analysis/latency_percentile.h"
 #include "base/text.h"
 #include "record/record_json.h"
 #include "run/text_table.h"
@@ -69,6 +70,21 @@ std::vector<Column> columns() {
           {"top-1 %", true, false, [](const PointSummary& p) { return percent(p, "accuracy_top1"); }, true},
           {"repeats", true, false, [](const PointSummary& p) { return std::to_string(p.records); }},
           {"result", false, true, result}};
+}
+
+// The percentiles stand together, in their order behind p50.
+std::vector<Column> columns_with(const std::vector<double>& percentiles) {
+  std::vector<Column> all = columns();
+  for (const double percent : percentiles) {
+    const std::string title = fmt::format("p{:g} ms", percent), id = latency_percentile_column(percent);
+    const auto same = [&](const Column& column) { return column.title == title; };
+    if (std::any_of(all.begin(), all.end(), same)) continue;
+    const auto after = std::find_if(all.begin(), all.end(), [&](const Column& column) {
+      return column.title == (percent > 99 ? "top-1 %" : percent > 50 ? "p99 ms" : "p50 ms");
+    });
+    all.insert(after, {title, true, true, [id](const PointSummary& p) { return number(p, id.c_str()); }});
+  }
+  return all;
 }
 
 nlohmann::json estimate_json(const Estimate& estimate) {
@@ -146,9 +162,9 @@ std::vector<std::string> failure_lines(const std::vector<Failure>& failures, boo
   return lines;
 }
 
-std::string summary_table(const std::vector<PointSummary>& points, size_t width) {
+std::string summary_table(const std::vector<PointSummary>& points, size_t width, const std::vector<double>& percentiles) {
   std::vector<TextColumn> shown;
-  for (const Column& column : columns()) {
+  for (const Column& column : columns_with(percentiles)) {
     std::vector<std::string> cells;
     for (const PointSummary& point : points) cells.push_back(column.text(point));
     const bool differs = std::any_of(cells.begin(), cells.end(), [&](const std::string& cell) { return cell != cells.front(); });
@@ -162,14 +178,10 @@ std::string summary_table(const std::vector<PointSummary>& points, size_t width)
 nlohmann::json summary_json(const std::vector<PointSummary>& points) {
   nlohmann::json list = nlohmann::json::array();
   for (const PointSummary& point : points) {
-    nlohmann::json row{{"point_id", point.point_id},
-                       {"point", point_to_json(point.point)},
-                       {"device_name", point.identity.device},
-                       {"outcome", name_of(point.outcome)},
-                       {"verdict", name_of(point.verdict)},
-                       {"reason", point.reason},
-                       {"unchecked", point.unchecked},
-                       {"records", point.records},
+    nlohmann::json row{{"point_id", point.point_id},           {"point", point_to_json(point.point)},
+                       {"device_name", point.identity.device}, {"outcome", name_of(point.outcome)},
+                       {"verdict", name_of(point.verdict)},    {"reason", point.reason},
+                       {"unchecked", point.unchecked},         {"records", point.records},
                        {"metrics", nlohmann::json::object()}};
     for (const auto& [id, metric] : point.metrics) row["metrics"][id] = estimate_json(metric.estimate);
     list.push_back(std::move(row));

@@ -21,7 +21,8 @@ std::vector<std::string> failure_lines(const std::vector<Failure>& failures, boo
 bool is_usable(const Record& record, bool strict);
 
 // At most `width` columns wide, 0: as wide as it is. Then long names are shortened and columns left out, which a last line says.
-std::string summary_table(const std::vector<PointSummary>& points, size_t width = 0);
+// `percentiles` of latency that are metrics get a column each, beside p50 and p99.
+std::string summary_table(const std::vector<PointSummary>& points, size_t width = 0, const std::vector<double>& percentiles = {});
 nlohmann::json summary_json(const std::vector<PointSummary>& points);
 
 }  // namespace deepgap

@@ -79,6 +79,14 @@ class TerminalTest(StoreCase):
             self.assertLessEqual(len(line), 80, line)
         self.assertTrue(any("--json has all" in line for line in table), table)
 
+    def test_percentiles_are_columns(self):
+        done = self.run_deepgap("--warmup", "0", "--iterations", "50", "--percentile=90,95,99,99.9")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout, r"p50 ms +p90 ms +p95 ms +p99 ms +p99.9 ms")
+        odd = self.run_deepgap("--percentile", "90,91")
+        self.assertEqual(odd.returncode, 2)
+        self.assertIn("deepgap export --percentile 91", odd.stderr)
+
     def test_the_last_line_says_who_won(self):
         done = self.run_deepgap("--warmup", "0", "--iterations", "50", "--axis", "latency=1ms,4ms")
         last = done.stdout.strip().splitlines()[-1]

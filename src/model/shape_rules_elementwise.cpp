@@ -143,6 +143,8 @@ const bool registered = add_shape_rules({
     {"HardSwish", same_shape},
     {"Hardmax", same_shape},
     {"Identity", same_as_input},
+    {"OptionalGetElement", same_as_input},
+    {"OptionalHasElement", [](ShapeContext& context) { context.set(0, DataType::boolean, Dims{}); }},
     {"LRN", same_shape},
     {"LeakyRelu", same_shape},
     {"Log", same_shape},

@@ -163,6 +163,8 @@ TEST(OperatorCases, HaveEveryEvaluatedOperator) {
                                         "MaxUnpool",
                                         "MelWeightMatrix",
                                         "NegativeLogLikelihoodLoss",
+                                        "OptionalGetElement",
+                                        "OptionalHasElement",
                                         "RMSNormalization",
                                         "RoiAlign",
                                         "RotaryEmbedding",

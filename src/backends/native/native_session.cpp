@@ -65,7 +65,7 @@ void refuse_unknown_operators(const Graph& graph, bool plain) {
     const std::string op = node.domain.empty() ? node.op : node.domain + "." + node.op;
     if (!runs_natively(node.op, node.domain))
       throw Error(ErrorKind::refused, fmt::format("native does not run operator {} (node {})", op, node.name));
-    if (plain && !std::binary_search(evaluated.begin(), evaluated.end(), node.op))
+    if (plain && !evaluates_bodies(node) && !std::binary_search(evaluated.begin(), evaluated.end(), node.op))
       throw Error(ErrorKind::refused, fmt::format("native with path=plain does not run operator {} (node {})", op, node.name));
   }
 }

@@ -2,6 +2,7 @@
 
 #include "engine/passes/independent_samples.h"
 #include "engine/passes/quantization.h"
+#include "model/eval/evaluator.h"
 #include "model/graph_tools.h"
 
 #include <fmt/core.h>
@@ -88,6 +89,8 @@ std::vector<int> cpus_from(size_t first) {
 }  // namespace
 
 std::string shape_that_depends_on_data(const Graph& graph) {
+  for (const Node& node : graph.nodes)
+    if (evaluates_bodies(node)) return fmt::format("{}, node {}", node.op, node.name);
   Graph optimized = graph;
   optimize_unbound(optimized);
   optimized = bound_graph(optimized, 1);

@@ -196,6 +196,8 @@ std::vector<std::string> fast_operators() {
   return names;
 }
 
-bool runs_natively(std::string_view op, std::string_view domain) { return domain.empty() && (table().contains(op) || is_evaluated(op)); }
+bool runs_natively(std::string_view op, std::string_view domain) {
+  return domain.empty() && (table().contains(op) || is_evaluated(op) || op == "If" || op == "Loop");  // whose bodies the evaluator runs
+}
 
 }  // namespace deepgap

@@ -132,8 +132,9 @@ template <typename F>
 std::vector<Tensor> reduce_ordered(const Call& call, F function) {
   const Tensor& x = call.input(0);
   if (x.type != DataType::boolean) return reduce(call, function);
-  if (product_of(x.shape) == 0) call.refuse("bool without elements is not handled here");
-  return {reduce_as<uint8_t>(prepare(call, x), function)};
+  // The least of nothing is true.
+  return {
+      reduce_as<uint8_t>(prepare(call, x), [&](std::span<const uint8_t> values) { return static_cast<uint8_t>(function(values) != 0); })};
 }
 
 std::vector<Tensor> reduce_max(const Call& call) {

@@ -1,4 +1,5 @@
 // Operators that give shapes, constants and new views of the same values.
+#include "model/eval/element_types.h"
 #include "model/eval/operator.h"
 #include "model/eval/strided.h"
 
@@ -25,11 +26,28 @@ Tensor floats_tensor(const std::vector<float>& values, Shape shape) {
 
 std::vector<Tensor> identity(const Call& call) { return {call.input(0)}; }
 
+bool is_flag(const Call& call, size_t input) {
+  return call.has(input) && call.input(input).type == DataType::boolean && call.input(input).bytes() == 1;
+}
+
+// In training mode what is left out is drawn, but for a ratio of 0.
 std::vector<Tensor> dropout(const Call& call) {
-  if (call.has(2) && call.input(2).as<uint8_t>()[0] != 0) call.refuse("training mode is not handled here");
+  if (call.has(2) && !is_flag(call, 2)) call.fail("training_mode is not one flag");
+  if (call.has(2) && call.input(2).as<uint8_t>()[0] != 0) {
+    const Tensor ratio = call.has(1) ? converted(call.input(1), DataType::f64) : Tensor{};
+    if (ratio.data == nullptr || product_of(ratio.shape) != 1 || ratio.as<double>()[0] != 0)
+      call.refuse("training mode is not handled here");
+  }
   Tensor mask = make_tensor(DataType::boolean, call.input(0).shape);
   std::memset(writable<std::byte>(mask).data(), 1, mask.bytes());
   return {call.input(0), mask};
+}
+
+// Of a tensor: sequences and optionals are not read.
+std::vector<Tensor> optional_has_element(const Call& call) {
+  Tensor there = make_tensor(DataType::boolean, {});
+  writable<uint8_t>(there)[0] = call.has(0);
+  return {there};
 }
 
 std::vector<Tensor> flatten(const Call& call) {
@@ -138,10 +156,16 @@ std::vector<Tensor> constant_of_shape(const Call& call) {
 }
 
 const bool registered[] = {
-    add_operator("Constant", constant),   add_operator("ConstantOfShape", constant_of_shape),
-    add_operator("Dropout", dropout),     add_operator("Flatten", flatten),
-    add_operator("Identity", identity),   add_operator("Reshape", reshape),
-    add_operator("Shape", shape_of),      add_operator("Squeeze", squeeze),
+    add_operator("Constant", constant),
+    add_operator("ConstantOfShape", constant_of_shape),
+    add_operator("Dropout", dropout),
+    add_operator("Flatten", flatten),
+    add_operator("Identity", identity),
+    add_operator("OptionalGetElement", identity),
+    add_operator("OptionalHasElement", optional_has_element),
+    add_operator("Reshape", reshape),
+    add_operator("Shape", shape_of),
+    add_operator("Squeeze", squeeze),
     add_operator("Unsqueeze", unsqueeze),
 };
 

@@ -1,5 +1,6 @@
 #include "model/eval/evaluator.h"
 
+#include "model/eval/bodies.h"
 #include "model/eval/operator.h"
 #include "model/graph_tools.h"
 
@@ -26,11 +27,31 @@ Tensor aligned(const Tensor& tensor) {
   return copy;
 }
 
-std::vector<size_t> last_uses(const Graph& graph) {
-  std::vector<size_t> last(graph.values.size(), 0);
+// Per node: the values that its bodies read, by name. Empty where no node has a body.
+using Captured = std::map<size_t, std::map<std::string, ValueId>>;
+
+Captured captured_by(const Graph& graph) {
+  Captured captured;
   for (size_t i = 0; i < graph.nodes.size(); ++i)
+    for (const auto& [name, attribute] : graph.nodes[i].attributes)
+      if (const auto* body = std::get_if<std::shared_ptr<const Graph>>(&attribute))
+        for (const std::string& read : captured_names(**body)) captured[i].emplace(read, no_value);
+  if (captured.empty()) return captured;
+  for (size_t id = 0; id < graph.values.size(); ++id)
+    for (auto& [node, names] : captured)
+      if (const auto found = names.find(graph.values[id].name); found != names.end()) found->second = static_cast<ValueId>(id);
+  return captured;
+}
+
+std::vector<size_t> last_uses(const Graph& graph, const Captured& captured) {
+  std::vector<size_t> last(graph.values.size(), 0);
+  for (size_t i = 0; i < graph.nodes.size(); ++i) {
     for (ValueId id : graph.nodes[i].inputs)
       if (id != no_value) last[id] = i;
+    if (const auto found = captured.find(i); found != captured.end())
+      for (const auto& [name, id] : found->second)
+        if (id != no_value) last[id] = i;
+  }
   for (ValueId id : graph.outputs) last[id] = graph.nodes.size();
   return last;
 }
@@ -47,7 +68,52 @@ std::vector<Tensor> initial_values(const Graph& graph, std::span<const Tensor> i
   return values;
 }
 
+// What a body may read of the graphs around it.
+using Scope = std::map<std::string, Tensor>;
+
+void add_scope(const Graph& graph, const Scope& scope, std::vector<Tensor>& values) {
+  for (size_t id = 0; id < values.size() && !scope.empty(); ++id)
+    if (const auto found = scope.find(graph.values[id].name); found != scope.end() && !values[id].data) values[id] = found->second;
+}
+
+std::vector<Tensor> evaluate_in(const Graph& graph, std::span<const Tensor> inputs, const Observer& observer, const Scope& around) {
+  std::vector<Tensor> values = initial_values(graph, inputs, observer);
+  add_scope(graph, around, values);
+  const Captured captured = captured_by(graph);
+  const std::vector<size_t> last = last_uses(graph, captured);
+  for (size_t i = 0; i < graph.nodes.size(); ++i) {
+    const Node& node = graph.nodes[i];
+    std::vector<Tensor> arguments;
+    for (ValueId id : node.inputs) arguments.push_back(id == no_value ? Tensor{} : values[id]);
+    std::vector<Tensor> results;
+    if (evaluates_bodies(node)) {
+      Scope scope = around;
+      if (const auto found = captured.find(i); found != captured.end())
+        for (const auto& [name, id] : found->second)
+          if (id != no_value) scope[name] = values[id];
+      results = run_bodies(node, arguments,
+                           [&](const Graph& body, std::span<const Tensor> given) { return evaluate_in(body, given, {}, scope); });
+    } else {
+      results = evaluate_node(graph, node, arguments);
+    }
+    for (size_t k = 0; k < node.outputs.size(); ++k) {
+      if (node.outputs[k] == no_value) continue;
+      if (k >= results.size())
+        throw Error(ErrorKind::refused, fmt::format("node '{}' ({}): output {} is not made by the plain evaluator", node.name, node.op, k));
+      if (observer) observer(node.outputs[k], results[k]);
+      if (last[node.outputs[k]] > i) values[node.outputs[k]] = std::move(results[k]);
+    }
+    for (ValueId id : node.inputs)
+      if (id != no_value && last[id] == i) values[id] = {};
+  }
+  std::vector<Tensor> outputs;
+  for (ValueId id : graph.outputs) outputs.push_back(values[id]);
+  return outputs;
+}
+
 }  // namespace
+
+bool evaluates_bodies(const Node& node) { return node.domain.empty() && (node.op == "If" || node.op == "Loop"); }
 
 bool add_operator(const char* name, Operator function) { return operators().emplace(name, function).second; }
 
@@ -69,26 +135,7 @@ std::vector<Tensor> evaluate_node(const Graph& graph, const Node& node, std::spa
 }
 
 std::vector<Tensor> evaluate(const Graph& graph, std::span<const Tensor> inputs, const Observer& observer) {
-  std::vector<Tensor> values = initial_values(graph, inputs, observer);
-  const std::vector<size_t> last = last_uses(graph);
-  for (size_t i = 0; i < graph.nodes.size(); ++i) {
-    const Node& node = graph.nodes[i];
-    std::vector<Tensor> arguments;
-    for (ValueId id : node.inputs) arguments.push_back(id == no_value ? Tensor{} : values[id]);
-    std::vector<Tensor> results = evaluate_node(graph, node, arguments);
-    for (size_t k = 0; k < node.outputs.size(); ++k) {
-      if (node.outputs[k] == no_value) continue;
-      if (k >= results.size())
-        throw Error(ErrorKind::refused, fmt::format("node '{}' ({}): output {} is not made by the plain evaluator", node.name, node.op, k));
-      if (observer) observer(node.outputs[k], results[k]);
-      if (last[node.outputs[k]] > i) values[node.outputs[k]] = std::move(results[k]);
-    }
-    for (ValueId id : node.inputs)
-      if (id != no_value && last[id] == i) values[id] = {};
-  }
-  std::vector<Tensor> outputs;
-  for (ValueId id : graph.outputs) outputs.push_back(values[id]);
-  return outputs;
+  return evaluate_in(graph, inputs, observer, {});
 }
 
 const Tensor& Call::input(size_t index) const {

@@ -14,12 +14,15 @@
 
 namespace deepgap {
 
-// Operators it has, sorted. One function per operator, registered by name (eval_*.cpp).
+// Operators it has, sorted, besides If and Loop. One function per operator, registered by name (eval_*.cpp).
 std::vector<std::string> evaluated_operators();
 
 // The outputs of one node; `inputs[i]` has data == nullptr where an optional input is left out. Throws Error{refused} naming operator
 // and node for one it does not have.
 std::vector<Tensor> evaluate_node(const Graph& graph, const Node& node, std::span<const Tensor> inputs);
+
+// If and Loop: evaluate() runs their bodies, evaluate_node() does not.
+bool evaluates_bodies(const Node& node);
 
 // Called with each value as it is made; may replace nothing. For node-by-node comparison and calibration.
 using Observer = std::function<void(ValueId, const Tensor&)>;

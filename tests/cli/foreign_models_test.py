@@ -207,11 +207,11 @@ class Wrong(Folder):
             self.one_line(run("check", path, "--backend", "libtorch"), 1, "where")
 
     def test_a_mode_that_is_not_there(self):
-        nodes = [node("Resize", "x - scales", "y", "larger", mode="linear", antialias=1)]
-        numbers = [tensor([1.0, 1.0, 0.5, 0.5], [4], name="scales")]
+        nodes = [node("Dropout", "x ratio yes", "y", "thinned")]
+        numbers = [tensor([0.5], [], name="ratio"), tensor([True], [], BOOL, "yes")]
         path = self.file(model(graph(nodes, [picture()], [value("y")], numbers), opset=18))
         for backend in [one for one in ENGINES if one in ("native", "libtorch")]:
-            self.one_line(run("check", path, "--backend", backend), 1, "larger", "antialias")
+            self.one_line(run("check", path, "--backend", backend), 1, "thinned", "training mode")
 
     def test_tensors_that_are_not_numbers(self):
         strings = number(1, 1) + number(2, STRING) + block(6, b"word") + block(8, "w")

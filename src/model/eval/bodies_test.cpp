@@ -99,6 +99,11 @@ TEST(Bodies, DropoutThatTrainsByNothing) {
   EXPECT_THROW(node.run({floats({1}, {3}), floats({}, {0.5f}), flags({0}, {})}), Error);
 }
 
+TEST(Bodies, MasksOfOldDropouts) {
+  EXPECT_EQ((TestNode{"Dropout", {}, 9, 2}.run_all({floats({1}, {3})})[1].type), DataType::f32);
+  EXPECT_EQ((TestNode{"Dropout", {}, 10, 2}.run_all({floats({1}, {3})})[1].type), DataType::boolean);
+}
+
 // The greatest of nothing is false, the least is true.
 TEST(Bodies, FlagsOfNothing) {
   const Tensor none = flags({2, 0}, {}), axes = longs({1}, {1});

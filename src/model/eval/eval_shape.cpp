@@ -40,7 +40,8 @@ std::vector<Tensor> dropout(const Call& call) {
   }
   Tensor mask = make_tensor(DataType::boolean, call.input(0).shape);
   std::memset(writable<std::byte>(mask).data(), 1, mask.bytes());
-  return {call.input(0), mask};
+  // Before opset 10 the mask was of the input's type.
+  return {call.input(0), call.graph.opset < 10 ? converted(mask, call.input(0).type) : mask};
 }
 
 // Of a tensor: sequences and optionals are not read.

@@ -33,6 +33,11 @@ TorchStep identity(const TorchCall& call) {
   return one_output([](const TorchFrame& frame) { return frame.in(0); });
 }
 
+TorchStep dropout(const TorchCall& call) {
+  if (call.has(2) && (call.constant(2).data == nullptr || *call.constant(2).data != std::byte{0})) call.refuse("training mode");
+  return identity(call);
+}
+
 TorchStep expand(const TorchCall& call) {
   const Shape shape = call.output_shape();
   return one_output([shape](const TorchFrame& frame) { return frame.in(0).expand(shape); });
@@ -230,7 +235,7 @@ const bool registered[] = {
     add_torch_operator("Concat", concat),
     add_torch_operator("ConstantOfShape", constant_of_shape),
     add_torch_operator("DepthToSpace", depth_to_space),
-    add_torch_operator("Dropout", identity),
+    add_torch_operator("Dropout", dropout),
     add_torch_operator("Expand", expand),
     add_torch_operator("EyeLike", eye_like),
     add_torch_operator("Flatten", reshape),

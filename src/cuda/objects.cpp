@@ -83,6 +83,12 @@ DeviceMemory::DeviceMemory(size_t bytes) : bytes_(std::max<size_t>(bytes, 1)) {
   memory_ = Owned<Address, free_memory>(address);
 }
 
+void upload(Address to, const void* from, size_t bytes) {
+  if (bytes == 0) return;
+  check(driver().cuMemcpyHtoD_v2(to, from, bytes), "copying to the device");
+  check(driver().cuCtxSynchronize(), "copying to the device");
+}
+
 PinnedMemory::PinnedMemory(size_t bytes) : bytes_(std::max<size_t>(bytes, 1)) {
   void* address = nullptr;
   check(driver().cuMemHostAlloc(&address, bytes_, 0), fmt::format("taking {} bytes of page-locked memory", bytes_));

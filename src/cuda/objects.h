@@ -83,6 +83,10 @@ class DeviceMemory {
   size_t bytes_ = 0;
 };
 
+// Copies bytes of the host and waits until they are on the device. (cuMemcpyHtoD returns for ordinary memory when they are staged, and
+// streams of ours do not wait for the rest.)
+void upload(Address to, const void* from, size_t bytes);
+
 // Page-locked bytes of the host, which the device copies from and to by itself.
 class PinnedMemory {
  public:

@@ -13,7 +13,7 @@ namespace {
 
 // Row blockIdx.y of `to` is row indices[blockIdx.y] of `from`; rows of `units` units.
 constexpr const char* gather_text = R"(
-extern "C" __global__ void gather(const UNIT* __restrict__ from, const int* __restrict__ indices, UNIT* __restrict__ to, long long units) {
+extern "C" __global__ void gather(const UNIT* from, const int* indices, UNIT* to, long long units) {
   const UNIT* row = from + indices[blockIdx.y] * units;
   UNIT* target = to + blockIdx.y * units;
   for (long long i = blockIdx.x * 256 + threadIdx.x; i < units; i += gridDim.x * 256) target[i] = row[i];
@@ -75,7 +75,7 @@ void GpuSamples::place(size_t input, std::span<const std::vector<TensorView>> sa
     return;
   }
   resident_.emplace_back(pinned.bytes());
-  cuda::check(cuda::driver().cuMemcpyHtoD_v2(resident_.back().address(), pinned.data(), each_[input] * count_), "placing the samples");
+  cuda::upload(resident_.back().address(), pinned.data(), each_[input] * count_);
 }
 
 // A batch of them at a time goes through what the largest program does with its input first.

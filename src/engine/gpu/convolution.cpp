@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <span>
+
 namespace deepgap::gpu {
 namespace {
 

@@ -7,11 +7,13 @@
 namespace deepgap::gpu {
 namespace {
 
-constexpr const char* prelude = R"(
+constexpr const char* conversions = R"(
 __device__ __forceinline__ float from_f16(unsigned short x) { float y; asm("cvt.f32.f16 %0, %1;" : "=f"(y) : "h"(x)); return y; }
 __device__ __forceinline__ unsigned short to_f16(float x) { unsigned short y; asm("cvt.rn.f16.f32 %0, %1;" : "=h"(y) : "f"(x)); return y; }
 __device__ __forceinline__ float from_bf16(unsigned short x) { return __uint_as_float((unsigned)x << 16); }
 __device__ __forceinline__ unsigned short to_bf16(float x) { unsigned short y; asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(y) : "f"(x)); return y; }
+)";
+constexpr const char* order = R"(
 __device__ __forceinline__ void wait_for_previous() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" ::: "memory");
@@ -26,7 +28,8 @@ __device__ __forceinline__ void let_next_begin() {
 
 }  // namespace
 
-std::string generated_prelude() { return prelude; }
+std::string conversion_functions() { return conversions; }
+std::string generated_prelude() { return std::string(conversions) + order; }
 
 Kind kind_of(Element element) {
   switch (element) {
@@ -144,8 +147,8 @@ bool is_small(const Operand& operand) { return elements_of(operand.shape, operan
 
 std::string parameters(const ElementKernel& kernel) {
   std::string text;
-  for (size_t i = 0; i < kernel.in.size(); ++i) text += fmt::format("const {}* __restrict__ x{}, ", c_type(kernel.in[i].form.element), i);
-  return text + fmt::format("{}* __restrict__ out", c_type(kernel.out.form.element));
+  for (size_t i = 0; i < kernel.in.size(); ++i) text += fmt::format("const {}* x{}, ", c_type(kernel.in[i].form.element), i);
+  return text + fmt::format("{}* out", c_type(kernel.out.form.element));
 }
 
 // Coordinates of element `i` of the result's memory, innermost first.
@@ -167,7 +170,7 @@ Launch element_kernel(Lowering& lowering, const std::string& stem, const Element
   const int64_t count = elements_of(out.shape, out.form);
   const bool small = is_small(out) && std::all_of(kernel.in.begin(), kernel.in.end(), is_small);
   const std::string entry = lowering.new_entry(stem);
-  std::string text = fmt::format("typedef {} I;\n{}", small ? "int" : "long long", prelude);
+  std::string text = fmt::format("typedef {} I;\n{}", small ? "int" : "long long", generated_prelude());
   text += fmt::format("extern \"C\" __global__ void __launch_bounds__(256) {}({}) {{\n  let_next_begin();\n", entry, parameters(kernel));
   text += fmt::format("  const I i = I(blockIdx.x) * 256 + threadIdx.x;\n  wait_for_previous();\n  if (i >= I({})) return;\n", count);
   text += unravel(out);
@@ -177,6 +180,33 @@ Launch element_kernel(Lowering& lowering, const std::string& stem, const Element
   text +=
       fmt::format("  {} r;\n{}\n  out[i] = {};\n}}\n", c_type(kernel.kind), kernel.body, store_text(out.form.element, kernel.kind, "r"));
   return launch_over(entry, std::move(text), count, kernel.in.size() + 1);
+}
+
+Launch pixel_kernel(Lowering& lowering, const Operand& in, const Operand& out) {
+  const int64_t pixels = elements_of(out.shape, out.form) / out.form.pitch;
+  const Element element = out.form.element;
+  const std::string entry = lowering.new_entry("pixels");
+  std::string text = fmt::format(
+      "typedef long long I;\n{}extern \"C\" __global__ void __launch_bounds__(256) {}(const {}* x0, {}* out) "
+      "{{\n",
+      generated_prelude(), entry, c_type(in.form.element), c_type(element));
+  text += fmt::format(
+      "  let_next_begin();\n  const I i = I(blockIdx.x) * 256 + threadIdx.x;\n  wait_for_previous();\n  if (i >= I({})) return;\n  I rest "
+      "= i;\n",
+      pixels);
+  for (size_t axis = out.shape.size(); axis-- > 2;)
+    text += fmt::format("  const I c{0} = rest % I({1}); rest /= I({1});\n", axis, out.shape[axis]);
+  text += fmt::format("  const I c0 = rest;\n  alignas(16) {} o[{}];\n#pragma unroll\n  for (int c1 = 0; c1 < {}; ++c1)\n", c_type(element),
+                      out.form.pitch, out.form.pitch);
+  const std::string value = convert_text(kind_of(in.form.element), kind_of(element), element_here({in}, 0, out.shape));
+  text += fmt::format("    if (c1 < {}) o[c1] = {}; else o[c1] = 0;\n", out.shape[1], store_text(element, kind_of(element), value));
+  const size_t bytes = static_cast<size_t>(out.form.pitch) * byte_size(element);
+  text += fmt::format("  *({0}*)(out + i * {1}) = *({0}*)o;\n}}\n",
+                      bytes == 16  ? "uint4"
+                      : bytes == 8 ? "uint2"
+                                   : "unsigned int",
+                      out.form.pitch);
+  return launch_over(entry, std::move(text), pixels, 2);
 }
 
 }  // namespace deepgap::gpu

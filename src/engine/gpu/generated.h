@@ -1,5 +1,8 @@
 // Kernels that are written out from what an operator means: one thread for some elements of the result, found by their coordinates. They
 // read values in whatever form these lie.
+//
+// Operands are not `__restrict__`: the compiler would take what they hold for unchanging, and might read it before the kernel has waited for
+// those that write it.
 #pragma once
 
 #include "engine/gpu/lowering.h"
@@ -21,6 +24,7 @@ std::string convert_text(Kind from, Kind to, const std::string& computed);
 
 // Functions that the texts above use.
 std::string generated_prelude();
+std::string conversion_functions();  // those for types alone: for a text that has the rest
 
 // Text of a kernel over the elements of `out`: `body` sets `r`, of kind `kind`, from the coordinates c0, c1, ... (by axis of out's shape)
 // and operands x0, x1, ... Where out is padded the padding is set to zero.
@@ -31,6 +35,9 @@ struct ElementKernel {
   std::string body;
 };
 Launch element_kernel(Lowering& lowering, const std::string& stem, const ElementKernel& kernel);
+
+// A copy to channels last where a pixel takes 4, 8 or 16 bytes: a thread for each pixel, which reads its channels.
+Launch pixel_kernel(Lowering& lowering, const Operand& in, const Operand& out);
 
 // "x2[c0 * 64 + c1]" loaded: operand `index` at coordinates given as texts by axis; sizes of 1 are repeated.
 std::string element_at(const std::vector<Operand>& in, size_t index, const std::vector<std::string>& coordinates);

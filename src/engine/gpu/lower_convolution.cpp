@@ -161,6 +161,21 @@ Tensor transposed(const Tensor& tensor) {
 
 }  // namespace
 
+namespace {
+
+// Pictures of few channels need not be as wide as a vector where a kernel of their own reads them.
+Form source_form(const Lowering& lowering, Convolution problem, const Shape& in) {
+  constexpr int64_t few = 4;
+  Form form = channels_last_form(problem.source, in);
+  problem.in_pitch = few;
+  problem.out_pitch = channels_last_form(problem.source, {1, problem.out_channels}).pitch;
+  problem.epilogue.target = problem.source;
+  if (problem.in_channels <= few && !stem_variants(problem, lowering.chip()).empty()) form.pitch = few;
+  return form;
+}
+
+}  // namespace
+
 bool lower_convolution(Lowering& lowering, const Operation& operation) {
   const Node& node = operation.main;
   const size_t rank = lowering.shape(node.inputs[0]).size();
@@ -187,7 +202,7 @@ bool lower_convolution(Lowering& lowering, const Operation& operation) {
   dense.weights = weights;
   dense.weights.shape = {weights.shape[0], weights.shape[1], rows.kernel, columns.kernel};
   dense.source = node.inputs[0];
-  dense.source_form = channels_last_form(problem.source, in);
+  dense.source_form = source_form(lowering, problem, in);
   dense.target_form = channels_last_form(problem.source, out);
   return emit(lowering, operation, std::move(dense));
 }

@@ -1,4 +1,5 @@
 // Operators that bring elements to other places and compute nothing.
+#include "base/text.h"
 #include "engine/gpu/generated.h"
 #include "engine/gpu/node_inputs.h"
 #include "engine/gpu/operators.h"
@@ -14,12 +15,61 @@
 namespace deepgap::gpu {
 namespace {
 
+// How far along the innermost axis of the result its elements lie from their places along the operand's, where both are the same elements
+// in the same order: by the text of the place, "c3" or "c3 + I(64)".
+std::optional<int64_t> shift_of(const std::string& place, size_t axis) {
+  const std::string name = fmt::format("c{}", axis), plus = name + " + I(";
+  if (place == name) return 0;
+  if (!place.starts_with(plus) || place.back() != ')') return std::nullopt;
+  return parse_int(place.substr(plus.size(), place.size() - plus.size() - 1));
+}
+
+// Elements that a thread brings at once; 1 where neighbours in the result are no neighbours in the operand.
+int64_t lanes_of(const Operand& out, const Operand& in, const std::vector<std::string>& places) {
+  if (out.shape.empty() || in.shape.empty() || is_padded(out.shape, out.form) || out.form.element != in.form.element) return 1;
+  const size_t to = innermost(out.shape, out.form), from = innermost(in.shape, in.form);
+  const int64_t lanes = vector_bytes / static_cast<int64_t>(byte_size(out.form.element));
+  const auto shift = shift_of(places[from], to);
+  if (!shift || *shift % lanes != 0 || out.form.pitch % lanes != 0 || in.strides[from] != 1) return 1;
+  for (size_t axis = 0; axis < in.shape.size(); ++axis)
+    if (axis != from && in.shape[axis] > 1 && in.strides[axis] % lanes != 0) return 1;
+  return lanes;
+}
+
+// As element_kernel, `lanes` elements a thread. The operand is the first; `before` finds what its places need.
+Launch wide_move(Lowering& lowering, const std::string& stem, const Operand& out, const std::vector<Operand>& in, const std::string& before,
+                 const std::vector<std::string>& places, int64_t lanes) {
+  const auto order = order_of(out.shape, out.form);
+  const int64_t count = elements_of(out.shape, out.form) / lanes;
+  const std::string entry = lowering.new_entry(stem);
+  std::string text =
+      fmt::format("typedef long long I;\n{}extern \"C\" __global__ void __launch_bounds__(256) {}(", generated_prelude(), entry);
+  for (size_t i = 0; i < in.size(); ++i) text += fmt::format("const {}* x{}, ", c_type(in[i].form.element), i);
+  text += fmt::format("{}* out) {{\n  let_next_begin();\n  const I i = I(blockIdx.x) * 256 + threadIdx.x;\n  wait_for_previous();\n",
+                      c_type(out.form.element));
+  text += fmt::format("  if (i >= I({})) return;\n  unsigned rest = unsigned(i);\n", count);
+  for (size_t k = order.size(); k-- > 0;) {
+    const int64_t inner = k + 1 == order.size() ? lanes : 1, size = out.shape[order[k]] / inner;
+    text += fmt::format("  const I c{0} = {1} * I({2}); rest /= {3}u;\n", order[k], k == 0 ? "rest" : fmt::format("rest % {}u", size),
+                        inner, std::max<int64_t>(size, 1));
+  }
+  text += before;
+  std::string offset = "0";
+  for (size_t axis = 0; axis < in[0].shape.size(); ++axis)
+    if (in[0].shape[axis] > 1) offset += fmt::format(" + ({}) * I({})", places[axis], in[0].strides[axis]);
+  text += fmt::format("  *(uint4*)(out + i * {}) = *(const uint4*)(x0 + {});\n}}\n", lanes, offset);
+  return launch_over(entry, std::move(text), count, in.size() + 1);
+}
+
 // out[c] = in[0] at `places` (texts over out's coordinates, by axis of the input), more inputs for what the texts read.
 bool move(Lowering& lowering, const Operation& operation, ValueId id, const Form& form, std::vector<Operand> in, const std::string& before,
           const std::vector<std::string>& places) {
   const Operand out = lowering.write(id, form);
   const std::string body = fmt::format("{}  r = {};", before, element_at(in, 0, places));
-  Launch launch = element_kernel(lowering, operation.main.op, {out, in, kind_of(in[0].form.element), body});
+  const int64_t lanes = lanes_of(out, in[0], places);
+  const bool wide = lanes > 1 && elements_of(out.shape, out.form) / lanes < (int64_t{1} << 31);
+  Launch launch = wide ? wide_move(lowering, operation.main.op, out, in, before, places, lanes)
+                       : element_kernel(lowering, operation.main.op, {out, in, kind_of(in[0].form.element), body});
   lowering.step(operation, std::move(launch), in, {out});
   return true;
 }

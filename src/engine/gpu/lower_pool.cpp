@@ -77,9 +77,8 @@ Launch channel_pool(Lowering& lowering, const std::string& stem, const Pool& poo
   std::string text =
       fmt::format("typedef {} I;\n{}", std::max(elements_of(in.shape, in.form), count * lanes) < (int64_t{1} << 31) ? "int" : "long long",
                   generated_prelude());
-  text += fmt::format(
-      "extern \"C\" __global__ void __launch_bounds__(256) {}(const {}* __restrict__ x0, {}* __restrict__ out) {{\n  let_next_begin();\n",
-      entry, type, type);
+  text += fmt::format("extern \"C\" __global__ void __launch_bounds__(256) {}(const {}* x0, {}* out) {{\n  let_next_begin();\n", entry,
+                      type, type);
   text += fmt::format("  const I i = I(blockIdx.x) * 256 + threadIdx.x;\n  wait_for_previous();\n  if (i >= I({})) return;\n", count);
   text += fmt::format("  I rest = i;\n  const I c1 = rest % I({0}) * {1}; rest /= I({0});\n", out.form.pitch / lanes, lanes);
   std::string offset = fmt::format("c0 * I({}) + c1", in.strides[0]);

@@ -108,8 +108,8 @@ bool multiply(Lowering& lowering, const Operation& operation, const Product& pro
   const std::string entry = lowering.new_entry(operation.main.op);
   std::string text =
       fmt::format("typedef long long I;\n{}extern \"C\" __global__ void __launch_bounds__(256) {}(", generated_prelude(), entry);
-  for (size_t i = 0; i < in.size(); ++i) text += fmt::format("const {}* __restrict__ x{}, ", c_type(in[i].form.element), i);
-  text += fmt::format("{}* __restrict__ out) {{\n  let_next_begin();\n  wait_for_previous();\n  const I M = {}, N = {}, K = {};\n",
+  for (size_t i = 0; i < in.size(); ++i) text += fmt::format("const {}* x{}, ", c_type(in[i].form.element), i);
+  text += fmt::format("{}* out) {{\n  let_next_begin();\n  wait_for_previous();\n  const I M = {}, N = {}, K = {};\n",
                       c_type(out.form.element), rows, columns, depth);
   text += unravel(shape);
   text += factor_text(product.a, 0, "A", shape) + factor_text(product.b, 1, "B", shape);

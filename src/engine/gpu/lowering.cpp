@@ -74,7 +74,10 @@ Operand Lowering::read(ValueId id, const Form& form) {
 Operand Lowering::convert(ValueId id, const Operand& from, const Form& to) {
   const Operand out = write(id, to);
   const std::string body = fmt::format("  r = {};", element_here({from}, 0, out.shape));
-  Launch launch = element_kernel(*this, "convert", {out, {from}, kind_of(from.form.element), body});
+  const size_t pixel = static_cast<size_t>(to.pitch) * byte_size(to.element);
+  const bool few_channels = to.channels_last && (pixel == 4 || pixel == 8 || pixel == 16);
+  Launch launch =
+      few_channels ? pixel_kernel(*this, from, out) : element_kernel(*this, "convert", {out, {from}, kind_of(from.form.element), body});
   plan_.steps.push_back({.name = "reorder " + graph_.values[static_cast<size_t>(id)].name,
                          .op = "Reorder",
                          .launches = {std::move(launch)},

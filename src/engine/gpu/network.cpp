@@ -205,13 +205,10 @@ void Network::place_constants(const Program& program) {
   for (const Buffer& buffer : program.plan.buffers) {
     if (buffer.kind != Buffer::Kind::constant || constants_.contains(buffer.data.get())) continue;
     cuda::DeviceMemory memory(buffer.bytes);
-    if (buffer.bytes > 0)
-      cuda::check(cuda::driver().cuMemcpyHtoD_v2(memory.address(), buffer.data->data(), buffer.bytes), "placing weights");
+    cuda::upload(memory.address(), buffer.data->data(), buffer.bytes);
     weight_bytes_ += memory.bytes();
     constants_.emplace(buffer.data.get(), std::move(memory));
   }
-  // Copies from ordinary memory return when the bytes are staged; streams of ours would not wait for the rest.
-  cuda::check(cuda::driver().cuCtxSynchronize(), "placing weights");
 }
 
 const Program* Network::program_for(int64_t samples) const {

@@ -1,6 +1,7 @@
 #include "engine/gpu/operators.h"
 
 #include "engine/gpu/pointwise.h"
+#include "engine/passes/attention.h"
 
 #include <algorithm>
 #include <map>
@@ -61,6 +62,7 @@ const std::map<std::string_view, LowerFunction>& table() {
 
 bool lower_operation(Lowering& lowering, const Operation& operation) {
   const Node& node = operation.main;
+  if (is_attention(*operation.node)) return lower_attention(lowering, operation);
   if (!node.domain.empty()) return false;
   const auto found = table().find(node.op);
   return found == table().end() ? lower_pointwise(lowering, operation) : found->second(lowering, operation);

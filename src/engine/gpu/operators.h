@@ -30,6 +30,8 @@ bool lower_reduce(Lowering& lowering, const Operation& operation);     // Reduce
 bool lower_softmax(Lowering& lowering, const Operation& operation);    // Softmax, LogSoftmax
 bool lower_normalize(Lowering& lowering, const Operation& operation);  // LayerNormalization, InstanceNormalization
 
+bool lower_attention(Lowering& lowering, const Operation& operation);      // deepgap.Attention
+
 // By name; false for an operator that is not in the list, too.
 bool lower_operation(Lowering& lowering, const Operation& operation);
 bool runs_on_gpu(std::string_view op, std::string_view domain);

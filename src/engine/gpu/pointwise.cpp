@@ -89,8 +89,8 @@ Launch pointwise_kernel(Lowering& lowering, const std::string& stem, const Point
   const std::string entry = lowering.new_entry(stem);
   std::string text = fmt::format("typedef {} I;\n{}extern \"C\" __global__ void __launch_bounds__(256) {}(", small ? "int" : "long long",
                                  generated_prelude(), entry);
-  for (size_t k = 0; k < kernel.in.size(); ++k) text += fmt::format("const {}* __restrict__ x{}, ", c_type(kernel.in[k].form.element), k);
-  text += fmt::format("{}* __restrict__ out) {{\n  let_next_begin();\n", c_type(out.form.element));
+  for (size_t k = 0; k < kernel.in.size(); ++k) text += fmt::format("const {}* x{}, ", c_type(kernel.in[k].form.element), k);
+  text += fmt::format("{}* out) {{\n  let_next_begin();\n", c_type(out.form.element));
   text += fmt::format("  const I i = I(blockIdx.x) * 256 + threadIdx.x;\n  wait_for_previous();\n  if (i >= I({})) return;\n", count);
   if (!flat || padded) text += unravel(out, lanes);
   for (size_t k = 0; k < kernel.in.size(); ++k) text += load_lanes(kernel, k, lanes, flat);

@@ -61,8 +61,8 @@ Launch row_kernel(Lowering& lowering, const std::string& stem, const RowKernel& 
   std::string text =
       fmt::format("typedef long long I;\n#define T {}\n#define E {}\n{}{}", threads, each, generated_prelude(), block_functions);
   text += fmt::format("extern \"C\" __global__ void __launch_bounds__({}) {}(", threads, entry);
-  for (size_t i = 0; i < kernel.in.size(); ++i) text += fmt::format("const {}* __restrict__ x{}, ", c_type(kernel.in[i].form.element), i);
-  text += fmt::format("{}* __restrict__ out) {{\n  let_next_begin();\n  wait_for_previous();\n  const long long count = {};\n",
+  for (size_t i = 0; i < kernel.in.size(); ++i) text += fmt::format("const {}* x{}, ", c_type(kernel.in[i].form.element), i);
+  text += fmt::format("{}* out) {{\n  let_next_begin();\n  wait_for_previous();\n  const long long count = {};\n",
                       c_type(kernel.out.form.element), count);
   for (size_t axis = 0; axis < in.shape.size(); ++axis) text += fmt::format("  I c{} = 0;\n", axis);
   if (!kept.empty()) text += "  { " + unravel(kept, in.shape, "blockIdx.x", "") + "}\n";

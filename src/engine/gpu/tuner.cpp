@@ -16,7 +16,7 @@
 namespace deepgap::gpu {
 namespace {
 
-constexpr size_t quick_candidates = 6;
+constexpr size_t quick_candidates = 8;
 constexpr int rounds = 3;                  // the quickest of them counts: what disturbs a kernel makes it slower
 constexpr long long round_ns = 1'000'000;  // what one round should take
 constexpr int most_launches = 50;
@@ -48,8 +48,7 @@ struct Bench {
       byte = static_cast<unsigned char>(0x20 | ((state >> 24) & 0x9f));
     }
     for (size_t at = 0; at < buffer.bytes(); at += pattern.size())
-      cuda::check(cuda::driver().cuMemcpyHtoD_v2(buffer.address() + at, pattern.data(), std::min(pattern.size(), buffer.bytes() - at)),
-                  "filling a buffer");
+      cuda::upload(buffer.address() + at, pattern.data(), std::min(pattern.size(), buffer.bytes() - at));
   }
   long long time(const std::vector<BoundLaunch>& launches, int count) const {
     begin.record(stream);

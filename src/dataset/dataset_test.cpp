@@ -152,6 +152,22 @@ TEST(Npy, RefusesWhatItCannotReadRightly) {
   EXPECT_THROW(read_npy(path), Error);
 }
 
+std::string npy_with_header(std::string header) {
+  std::string content("\x93NUMPY\x02\x00", 8);
+  const auto length = static_cast<uint32_t>(header.size());
+  return content.append(reinterpret_cast<const char*>(&length), sizeof length).append(header);
+}
+
+TEST(Npy, AHostileHeaderIsAnError) {
+  const std::string path = testing::TempDir() + "hostile.npy";
+  const std::string long_type = "{'descr': '" + std::string(65'000, 'f') + "', 'fortran_order': False, 'shape': (3,), }";
+  const std::string huge = "{'descr': '<f8', 'fortran_order': False, 'shape': (1099511627776,), }";
+  for (const std::string& header : {long_type, huge, std::string("{'descr'"), std::string("{'descr': '<f4', 'shape': (3"), std::string()}) {
+    std::ofstream(path, std::ios::binary) << npy_with_header(header);
+    EXPECT_THROW(read_npy(path), Error) << header.substr(0, 40);
+  }
+}
+
 TEST(Npy, AsASampleItsShapeMustFit) {
   DatasetRequest request = request_for("tests/data/npy/sample.npy", {"x", DataType::f32, Dims{{1, batch_symbol}, {3, ""}, {4, ""}}});
   auto dataset = open_dataset(request);

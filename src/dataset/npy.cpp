@@ -15,7 +15,6 @@
 #include <filesystem>
 #include <map>
 #include <optional>
-#include <regex>
 
 namespace deepgap {
 namespace {
@@ -24,11 +23,16 @@ namespace {
   throw Error(ErrorKind::input, fmt::format("cannot read {}: {}", path, cause));
 }
 
-// The header is a Python dict literal; NumPy writes exactly these three keys.
-std::string header_field(const std::string& path, const std::string& header, const std::string& pattern) {
-  std::smatch found;
-  if (!std::regex_search(header, found, std::regex(pattern))) fail(path, "its header is not NumPy's");
-  return found[1];
+// NumPy itself reads no longer header than this without being told to.
+constexpr uint32_t longest_header = 10'000;
+
+// The header is a Python dict literal; NumPy writes exactly these three keys. What stands behind `key` between the two marks.
+std::string header_field(const std::string& path, const std::string& header, const std::string& key, char open, char close) {
+  const size_t named = header.find(key);
+  const size_t begin = named == std::string::npos ? named : header.find_first_not_of(' ', named + key.size());
+  const size_t end = begin == std::string::npos || header[begin] != open ? std::string::npos : header.find(close, begin + 1);
+  if (end == std::string::npos) fail(path, "its header is not NumPy's");
+  return header.substr(begin + 1, end - begin - 1);
 }
 
 const std::map<std::string, DataType>& types() {
@@ -70,7 +74,7 @@ Header read_header(const std::string& path, std::span<const std::byte> bytes) {
   uint32_t length = 0;
   std::memcpy(&length, bytes.data() + 8, wide ? 4 : 2);
   const size_t begin = wide ? 12 : 10;
-  if (length > bytes.size() - begin || length > 65536) fail(path, "its header is truncated");
+  if (length > bytes.size() - begin || length > longest_header) fail(path, "its header is truncated or too long");
   return {std::string(reinterpret_cast<const char*>(bytes.data()) + begin, length), begin + length};
 }
 
@@ -88,10 +92,10 @@ Array open_npy(const std::string& path) {
   array.file = map_file(path);
   const Header header = read_header(path, array.file.bytes());
   array.data_offset = header.data_offset;
-  if (header_field(path, header.text, "'fortran_order':\\s*(True|False)") == "True")
+  if (trim(header_field(path, header.text + ",", "'fortran_order'", ':', ',')) != "False")
     fail(path, "it is in Fortran order; save it in C order");
-  array.type = type_of(path, header_field(path, header.text, "'descr':\\s*'([^']*)'"));
-  array.shape = shape_of(path, header_field(path, header.text, "'shape':\\s*\\(([^)]*)\\)"));
+  array.type = type_of(path, header_field(path, header.text, "'descr':", '\'', '\''));
+  array.shape = shape_of(path, header_field(path, header.text, "'shape':", '(', ')'));
   const size_t present = array.file.size - header.data_offset, asked = TensorView{array.type, array.shape, nullptr}.bytes();
   if (present != asked) fail(path, fmt::format("it holds {} bytes of data, its shape asks {}", present, asked));
   return array;

@@ -4,8 +4,8 @@
 //
 // Layout: source [batch, in_h, in_w, in_pitch], target and residual [batch, out_h, out_w, out_pitch]; a pitch is the channels rounded up so
 // that a pixel is a multiple of 16 bytes. Channels of the padding are read (their weights are 0; they hold finite numbers) and must be
-// written with finite numbers (zeros). A source of at most 4 channels may have a pitch of 4 whatever the element (stem_variants; the copy to
-// the device is then a fourth to a half as large).
+// written with finite numbers (zeros). A source of at most 4 channels may have a pitch of 4 whatever the element (stem_variants; the copy
+// to the device is then a fourth to a half as large).
 #pragma once
 
 #include "engine/gpu/launch.h"
@@ -83,7 +83,10 @@ std::vector<ConvolutionVariant> direct_variants(const Convolution& problem, cons
 std::vector<ConvolutionVariant> mma_variants(const Convolution& problem, const Chip& chip);     // mma.sync, cp.async: sm_80 and later
 std::vector<ConvolutionVariant> wgmma_variants(const Convolution& problem, const Chip& chip);   // wgmma, TMA: sm_90a
 std::vector<ConvolutionVariant> depthwise_variants(const Convolution& problem, const Chip& chip);  // groups == channels
-std::vector<ConvolutionVariant> stem_variants(const Convolution& problem, const Chip& chip);       // few input channels
+// A max-pool after a stem could be computed on the tile while it is in shared memory, so that the stem's output, which is four times the
+// pool's, is neither written nor read. For that a Convolution would carry the pool (size, stride, padding), with out_h and out_w staying
+// the convolution's and the target [batch, pool_h, pool_w, out_pitch]; only this family would offer it.
+std::vector<ConvolutionVariant> stem_variants(const Convolution& problem, const Chip& chip);  // few input channels
 
 // All of the above, best guess first; direct ones where there is nothing else.
 std::vector<ConvolutionVariant> convolution_variants(const Convolution& problem, const Chip& chip);

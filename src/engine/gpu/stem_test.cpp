@@ -34,6 +34,17 @@ TEST(Stem, LeavesManyChannels) {
   EXPECT_TRUE(stem_variants(stem(Compute::f16, 7, 64), {80, 108, 163 << 10}).empty());
 }
 
+TEST(Stem, AloneTakesFourChannelsAPixel) {
+  Convolution problem = stem(Compute::i8, 7, 64);
+  problem.in_pitch = 4;
+  EXPECT_TRUE(mma_variants(problem, h100).empty());
+  EXPECT_TRUE(wgmma_variants(problem, h100).empty());
+  EXPECT_FALSE(stem_variants(problem, h100).empty());
+  problem = stem(Compute::i8, 1, 64);
+  problem.in_pitch = 4;
+  EXPECT_TRUE(wgmma_variants(problem, h100).empty());
+}
+
 TEST(Stem, PacksARowOfTheKernelAsOneRun) {
   const Convolution problem = stem(Compute::i8, 7, 64);
   Tensor weights = make_tensor(DataType::i8, {64, 3, 7, 7});

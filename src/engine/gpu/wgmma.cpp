@@ -38,6 +38,7 @@ bool is_done_by_family(const Convolution& problem, const Chip& chip) {
   if (problem.source_zero != 0 && reads_outside(problem)) return false;  // the copy engine pads with zeros alone
   const int64_t rows = problem.batch * problem.out_h * problem.out_w;
   if (rows < 1 || rows > INT32_MAX / 2 || problem.out_channels < 1) return false;
+  if (problem.in_pitch * static_cast<int64_t>(byte_size(problem.source)) % 16 != 0) return false;
   return is_matrix(problem) || fits_copy_engine(problem);
 }
 

@@ -8,6 +8,7 @@
 #include <deepgap/error.h>
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstring>
 #include <filesystem>
@@ -155,6 +156,23 @@ TEST_F(ReferenceTest, a_damaged_file_counts_as_none) {
   EXPECT_FALSE(find_reference(cache, key, "native"));
   keep_reference(cache, key, reference);
   EXPECT_TRUE(find_reference(cache, key, "native"));
+}
+
+TEST_F(ReferenceTest, a_file_with_fewer_outputs_for_a_sample_counts_as_none) {
+  const std::string key = reference_key(model, dataset, both);
+  Reference short_one = reference;
+  short_one.outputs[0].push_back(short_one.outputs[0][0]);
+  keep_reference(cache, key, short_one);
+  EXPECT_FALSE(find_reference(cache, key, "native"));
+}
+
+TEST_F(ReferenceTest, a_file_of_another_user_counts_as_none) {
+  if (::geteuid() != 0) GTEST_SKIP() << "needs root to make one";
+  const std::string key = reference_key(model, dataset, both);
+  keep_reference(cache, key, reference);
+  for (const auto& entry : std::filesystem::directory_iterator(cache + "/references"))
+    ASSERT_EQ(::chown(entry.path().c_str(), 12345, 12345), 0);
+  EXPECT_FALSE(find_reference(cache, key, "native"));
 }
 
 TEST_F(ReferenceTest, key_is_the_content) {

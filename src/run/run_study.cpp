@@ -163,7 +163,7 @@ class Run {
     Supervisor supervisor(
         settings, interrupts_,
         [&](const Job& job, const std::string& stage, uint64_t done) {
-          progress_.under_way((looking_ ? "first look: " : "") + label(job), stage, done, seconds_left(&job));
+          progress_.under_way(phase(job) + label(job), stage, done, seconds_left(&job));
         },
         [&](const Job& job, Record& record) { fill(job, record); });
     if (settings_.first_look) look_first(runnable, supervisor);
@@ -319,6 +319,12 @@ class Run {
     if (is_usable(record, settings_.strict)) return;
     if (is_search_run(record.point) && record.outcome == Outcome::ok) return;  // a load that is too high is no failure
     report_.failures.push_back({point_label(record.point, threads_differ_), result_text(record), record.repeat});
+  }
+
+  // Before the label, whose end a narrow terminal cuts.
+  std::string phase(const Job& job) const {
+    if (looking_) return "first look: ";
+    return job.peak_phase.empty() ? "" : job.peak_phase + ": ";
   }
 
   std::string label(const Job& job) const {

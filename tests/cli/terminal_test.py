@@ -79,6 +79,13 @@ class TerminalTest(StoreCase):
             self.assertLessEqual(len(line), 80, line)
         self.assertTrue(any("--json has all" in line for line in table), table)
 
+    def test_a_search_shows_its_phase_and_the_time_left(self):
+        code, shown = self.at_terminal("--axis", "latency=100us", "-s", "server", "--bound", "p99=200ms", "--find-peak", "--peak-from", "400",
+                                       "--duration", "500ms", until=b" left] ", then=signal.SIGINT)
+        self.assertEqual(code, 130, shown)
+        self.assertRegex(shown, r"\[\d+(, about \d+ s left)?\] \w+: resnet18")
+        self.assertRegex(shown, r"about \d+ (s|min)")
+
     def test_percentiles_are_columns(self):
         done = self.run_deepgap("--warmup", "0", "--iterations", "50", "--percentile=90,95,99,99.9")
         self.assertEqual(done.returncode, 0, done.stderr)

@@ -109,6 +109,19 @@ TEST(ProfileText, TheSlowestComeFirstWhereOnlySomeAreAskedFor) {
   EXPECT_THAT(text, HasSubstr("measured before"));
 }
 
+TEST(ProfileText, ADeviceWithoutCeilingsSaysSo) {
+  const LayerProfile profile = example();
+  const ProfileRows rows = profile_rows(profile, {}, "fp32", 100'000);
+  const ShownCeilings none{{}, false, "those of cuda:0 are not measured"};
+  const std::string text = profile_text({"net", "fp32", 1, 1}, profile, rows, none, 100, 0);
+  EXPECT_THAT(text, HasSubstr("ceilings: none: those of cuda:0 are not measured\n"));
+  EXPECT_THAT(text, Not(HasSubstr("of what the ceilings allow")));
+  const auto json = profile_json({"net", "fp32", 1, 1}, profile, rows, none);
+  EXPECT_TRUE(json.at("ceilings").is_null());
+  EXPECT_EQ(json.at("ceilings_missing"), none.missing);
+  for (const auto& layer : json.at("layers")) EXPECT_TRUE(layer.at("of_roof").is_null() && layer.at("bound").is_null());
+}
+
 TEST(ProfileText, WithoutCeilingsThereAreNoRatios) {
   const LayerProfile profile = example();
   const ProfileRows rows = profile_rows(profile, {}, "fp32", 100'000);

@@ -17,7 +17,8 @@ struct ProfileHeader {
 
 struct ShownCeilings {
   Ceilings ceilings;
-  bool measured = false;  // now, not before
+  bool measured = false;     // now, not before
+  std::string missing = {};  // why there are none, in words
 };
 
 // Lines of at most `width` columns where names can be cut; `top` slowest layers, slowest first; 0: all, in order of execution.

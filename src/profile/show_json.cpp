@@ -60,7 +60,8 @@ json profile_json(const ProfileHeader& header, const LayerProfile& profile, cons
           {"by_operator", operators},
           {"left_over", profile.left_over},
           {"notes", rows.notes},
-          {"ceilings", ceilings_to_json(machine.ceilings)},
+          {"ceilings", machine.missing.empty() ? ceilings_to_json(machine.ceilings) : json(nullptr)},
+          {"ceilings_missing", machine.missing.empty() ? json(nullptr) : json(machine.missing)},
           {"ceilings_measured_now", machine.measured}};
 }
 

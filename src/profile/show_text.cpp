@@ -39,6 +39,7 @@ std::string heading(const std::string& name, size_t name_width, const std::strin
 }
 
 std::string ceilings_text(const std::string& precision, const ShownCeilings& machine) {
+  if (!machine.missing.empty()) return fmt::format("ceilings: none: {}\n", machine.missing);
   const Ceilings& ceilings = machine.ceilings;
   const ComputeCeiling* peak = peak_of(ceilings, precision);
   if (peak == nullptr || ceilings.memory.empty()) return {};

@@ -8,6 +8,7 @@
 #include "cli/stores.h"
 #include "report/export_table.h"
 #include "report/mlperf_tree.h"
+#include "report/telemetry_table.h"
 #include "store/store.h"
 
 #include <deepgap/error.h>
@@ -84,19 +85,20 @@ class ExportCommand final : public Command {
   std::string chosen_format() const;
   void check_output(const std::string& format) const;
   void write_rows(ExportFormat format) const;
+  void write_telemetry(bool log) const;
   void write_store() const;
   void write_tree() const;
 
   std::vector<std::string> stores_;
   std::string study_, percentiles_, format_, by_ = "record", output_, submitter_ = "unnamed";
-  bool anonymous_ = false, compact_ = false, recompute_ = false;
+  bool telemetry_ = false, anonymous_ = false, compact_ = false, recompute_ = false;
 };
 
 void ExportCommand::declare(CLI::App& app) {
   app.add_option("store", stores_, "Stores to read; several give the rows of all of them")->required()->type_name("STORE");
   app.add_option("--format", format_,
-                 "csv, json, db for a Store, or mlperf for a submission's tree (docs/mlperf.md); by default what the name of --output "
-                 "says, else csv")
+                 "csv, json, db for a Store, mlperf for a submission's tree (docs/mlperf.md), or log for --telemetry; by default what "
+                 "the name of --output says, else csv")
       ->type_name("FORMAT");
   app.add_option("--by", by_, "A row for each record (interval within the run) or point (over its repeats)")
       ->type_name("record|point")
@@ -108,19 +110,22 @@ void ExportCommand::declare(CLI::App& app) {
   app.add_option("-o,--output", output_, "File to write; standard output without it")->type_name("FILE");
   app.add_option("--submitter", submitter_, "Whose tree it is, with --format mlperf")->type_name("NAME")->capture_default_str();
   app.add_option("--study", study_, "Rows of this study's Records alone; left out: of all")->type_name("NAME");
+  app.add_flag("--telemetry", telemetry_,
+               "What the probes read, a line each: time, device, name, unit, value; with --format log DEEP-GAP's line a second and GPU");
   app.add_flag("--anonymous", anonymous_, "Leave out host names, serial numbers, user names and paths");
   app.add_flag("--compact", compact_, "Write a Store without raw timings, small enough to be committed");
   app.add_flag("--recompute", recompute_, "Write a Store whose metrics are computed anew from its timings and series");
 }
 
 std::string ExportCommand::chosen_format() const {
-  const std::vector<std::string> known{"csv", "json", "db", "mlperf"};
+  const std::vector<std::string> known{"csv", "json", "db", "mlperf", "log"};
   if (!format_.empty()) {
     if (std::find(known.begin(), known.end(), format_) == known.end())
       throw Error(ErrorKind::usage, unknown_name("format", format_, known));
     return format_;
   }
   const std::string ending = std::filesystem::path(output_).extension().string();
+  if (telemetry_) return ending == ".log" ? "log" : "csv";
   return compact_ || recompute_ || ending == ".db" ? "db" : ending == ".json" ? "json" : "csv";
 }
 
@@ -128,6 +133,11 @@ void ExportCommand::check_output(const std::string& format) const {
   if (!study_.empty() && (format == "db" || format == "mlperf"))
     throw Error(ErrorKind::usage, fmt::format("--study is for rows: leave it out with --format {}", format));
   if (by_ != "record" && by_ != "point") throw Error(ErrorKind::usage, unknown_name("kind of row", by_, {"record", "point"}));
+  if (telemetry_ && format != "csv" && format != "log")
+    throw Error(ErrorKind::usage,
+                fmt::format("--telemetry writes csv or log, not {}: leave out --format, --compact and --recompute", format));
+  if (telemetry_ && by_ != "record") throw Error(ErrorKind::usage, "--telemetry is of records: leave out --by");
+  if (!telemetry_ && format == "log") throw Error(ErrorKind::usage, "--format log is of what the probes read: add --telemetry");
   if (format == "db" && output_.empty()) throw Error(ErrorKind::usage, "a Store needs a file: add --output NAME.db");
   if (format != "db" && compact_) throw Error(ErrorKind::usage, fmt::format("--compact makes a Store, not {}: leave out --format", format));
   if (format != "db" && recompute_)
@@ -233,6 +243,24 @@ void ExportCommand::write_rows(ExportFormat format) const {
                             count_of(without, "record", "records")));
 }
 
+// Record by Record, so that large Stores cost no memory. Readings hold no names.
+void ExportCommand::write_telemetry(bool log) const {
+  ExportOutput output(output_);
+  output.write(log ? telemetry_log_header() : telemetry_header());
+  bool any = false;
+  look_at_study(stores_, study_, anonymous_, [&](const Store& store, const Record& each) {
+    Record record = each;
+    record.series = store.series(record.record_id);
+    const std::string text = log ? telemetry_log(record) : telemetry_rows(record);
+    any = any || !text.empty();
+    output.write(text);
+  });
+  output.finish();
+  if (any) return;
+  say(stderr, fmt::format("deepgap: note: {} has no {}\n", store_names(stores_),
+                          log ? "readings of a GPU" : "readings: it may be a compact copy, which leaves them out"));
+}
+
 void ExportCommand::write_store() const {
   copy_store(stores_.front(), output_, {.compact = compact_, .anonymous = anonymous_, .revise = recompute_ ? recompute_metrics : nullptr});
   const auto bytes = static_cast<double>(std::filesystem::file_size(output_));
@@ -255,7 +283,9 @@ void ExportCommand::write_tree() const {
 int ExportCommand::run() {
   const std::string format = chosen_format();
   check_output(format);
-  if (format == "db") {
+  if (telemetry_) {
+    write_telemetry(format == "log");
+  } else if (format == "db") {
     write_store();
   } else if (format == "mlperf") {
     write_tree();

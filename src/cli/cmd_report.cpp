@@ -1,14 +1,19 @@
 // deepgap report: one or several Stores as one HTML or Markdown document.
+#include "analysis/lines.h"
 #include "base/file.h"
 #include "cli/command.h"
 #include "cli/stores.h"
+#include "record/identity.h"
 #include "report/report.h"
+#include "store/store.h"
 
 #include <deepgap/error.h>
 
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <map>
+#include <vector>
 
 namespace deepgap {
 namespace {
@@ -31,7 +36,8 @@ class ReportCommand final : public Command {
   int run() override {
     const std::string format = chosen_format();
     const Results results = collect();
-    const ReportOptions options{title_.empty() ? default_title(results) : title_, anonymous_ ? "" : store_names(stores_)};
+    ReportOptions options{title_.empty() ? default_title(results) : title_, anonymous_ ? "" : store_names(stores_)};
+    if (format != "md") options.tracks = tracks(results);
     const std::string text = format == "md" ? markdown_report(results, options) : html_report(results, options);
     if (output_ == "-") {
       fmt::print("{}", text);
@@ -62,10 +68,41 @@ class ReportCommand final : public Command {
     throw Error(ErrorKind::usage, fmt::format("--output {}: a report is .html or .md; name it so, or give --format", output_));
   }
 
-  Results collect() const {
+  Results collect() {
     ResultsCollector collector;
-    look_at_study(stores_, study_, anonymous_, [&](const Store&, const Record& record) { collector.add(record); });
+    look_at_study(stores_, study_, anonymous_, [&](const Store&, const Record& record) {
+      note_record(record);
+      collector.add(record);
+    });
     return collector.results();
+  }
+
+  // Readings and timings are looked up for a few Records alone.
+  std::vector<Track> tracks(const Results& results) const {
+    constexpr size_t most = 6;
+    std::vector<std::pair<std::string, Track>> wanted;  // by record_id
+    for (const PointSummary* point : points_over_time(results, most)) {
+      const auto known = record_ids_.find(point->on_device());
+      if (known != record_ids_.end()) wanted.push_back({known->second, {point_label(*point), {}}});
+    }
+    look_at_stores(stores_, false, [&](const Store& store, const Record& each) {
+      for (auto& [id, track] : wanted) {
+        if (id != each.record_id) continue;
+        Record record = each;
+        record.timings = store.timings(id);
+        record.series = store.series(id);
+        track = track_of(record, track.label);
+      }
+    });
+    std::vector<Track> tracks;
+    for (auto& [id, track] : wanted) tracks.push_back(std::move(track));
+    return tracks;
+  }
+
+  // The first good run of each Point.
+  void note_record(const Record& record) {
+    const bool good = record.outcome == Outcome::ok && (record.verdict == Verdict::valid || record.verdict == Verdict::unstable);
+    if (good) record_ids_.try_emplace({record.point, identity_of(record).device}, record.record_id);
   }
 
   static std::string default_title(const Results& results) {
@@ -75,6 +112,7 @@ class ReportCommand final : public Command {
     return *results.studies.begin();
   }
 
+  std::map<PointOnDevice, std::string> record_ids_;
   std::vector<std::string> stores_;
   std::string output_, format_, title_, study_;
   bool anonymous_ = false;

@@ -3,14 +3,17 @@
 #pragma once
 
 #include "analysis/results.h"
+#include "report/over_time.h"
 
 #include <string>
+#include <vector>
 
 namespace deepgap {
 
 struct ReportOptions {
   std::string title = "deepgap report";
-  std::string source;  // the Store's name as the document shows it; may be empty
+  std::string source;              // the Store's name as the document shows it; may be empty
+  std::vector<Track> tracks = {};  // shown over time; only HTML has pictures
 };
 
 // One HTML file: style sheet, charts and a small script for sorting inside; readable without the script.

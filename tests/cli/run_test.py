@@ -260,6 +260,32 @@ class RunTest(unittest.TestCase):
         report = subprocess.run([PROGRAM, "report", self.store, "-o", "-", "--format", "md"], capture_output=True, text=True, check=True)
         self.assertIn("standard error: last words", report.stdout)
 
+    def test_what_the_probes_read_is_exported_and_drawn(self):
+        store = os.path.join(self.dir, "telemetry.db")
+        run = subprocess.run([PROGRAM, "run", "--model", TINY, *SHAPE, "--backend", "null", "--axis", "null.latency=1ms", "--cache", self.dir, "--store", store,
+                              "--duration", "600ms", "-r", "1", "--axis", "telemetry_period=50ms"], capture_output=True, text=True)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        export = [PROGRAM, "export", store, "--telemetry"]
+        lines = subprocess.run(export, capture_output=True, text=True, check=True).stdout.splitlines()
+        self.assertTrue(lines[0].startswith("time,device,name,unit,value,"), lines[0])
+        busy = [line.split(",") for line in lines if ",cpu,machine_busy,s," in line]
+        self.assertGreaterEqual(len([row for row in busy if row[6] == "steady"]), 2)
+        self.assertEqual([row[0] for row in busy], sorted(row[0] for row in busy))
+        log = subprocess.run([*export, "--format", "log"], capture_output=True, text=True, check=True)
+        self.assertTrue(log.stdout.startswith("timestamp, index, temperature.gpu, power.draw [W], utilization.gpu [%]"), log.stdout)
+        self.assertIn("has no readings of a GPU", log.stderr)
+        page = os.path.join(self.dir, "telemetry.html")
+        subprocess.run([PROGRAM, "report", store, "-o", page], capture_output=True, check=True)
+        with open(page) as f:
+            text = f.read()
+        self.assertIn('<section id="time">', text)
+        self.assertIn("Latency over time", text)
+        for flags, says in ((["--telemetry", "--format", "json"], "--telemetry writes csv or log, not json"),
+                            (["--telemetry", "--by", "point"], "--telemetry is of records"), (["--format", "log"], "add --telemetry")):
+            wrong = subprocess.run([PROGRAM, "export", store, *flags], capture_output=True, text=True)
+            self.assertEqual(wrong.returncode, 2)
+            self.assertIn(says, wrong.stderr)
+
     def test_a_report_of_an_unknown_kind_is_refused(self):
         self.assert_exit(self.run_deepgap(), 0)
         pdf = os.path.join(self.dir, "r.pdf")

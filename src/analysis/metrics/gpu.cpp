@@ -61,6 +61,23 @@ std::optional<double> share_with(const Series& series, const Window& window, uin
   return known > 0 ? std::optional(with / known) : std::nullopt;
 }
 
+// Of what is read once a second: a mean over the window, or over the readings just outside a short one.
+std::optional<double> mean_near(const Series& series, const Window& window) {
+  constexpr Nanoseconds near = 1'500'000'000;
+  const auto mean = [&](Nanoseconds begin, Nanoseconds end) -> std::optional<double> {
+    double sum = 0;
+    int64_t count = 0;
+    for (size_t i = 0; i < series.times.size(); ++i) {
+      if (series.times[i] < begin || series.times[i] > end) continue;
+      sum += series.values[i];
+      ++count;
+    }
+    return count > 0 ? std::optional(sum / static_cast<double>(count)) : std::nullopt;
+  };
+  const auto inside = mean(window.begin, window.end);
+  return inside ? inside : mean(window.begin - near, window.end + near);
+}
+
 std::optional<Estimate> throttled(const Record& record, uint64_t bits) {
   return over_gpus(record, "throttle_reasons", Over::most, [bits](const Series& s, const Window& w) { return share_with(s, w, bits); });
 }
@@ -133,6 +150,14 @@ const bool registered = register_metrics({
      "1 where marked_share is below 0.98 or gpu_utilization below 0.9: the host, not the GPU, sets the speed; else 0", host_bound},
     {"gpu_clock_mhz", "MHz", Better::neither, "clock of the GPU's multiprocessors, mean over the window",
      [](const Record& r) { return scaled(over_gpus(r, "clock_sm", Over::mean, time_average), 1e-6); }},
+    {"gpu_memory_utilization", "1", Better::neither,
+     "share of the time in which the driver saw the GPU's memory being read or written, by its samples that lie in the window; none in "
+     "windows under 1 s",
+     [](const Record& r) { return over_gpus(r, "utilization_memory", Over::mean, utilization_within); }},
+    {"gpu_memory_clock_mhz", "MHz", Better::neither, "clock of the GPU's memory, mean over the window",
+     [](const Record& r) { return scaled(over_gpus(r, "clock_memory", Over::mean, mean_near), 1e-6); }},
+    {"gpu_performance_state", "1", Better::lower, "highest number of the GPU's performance state in the window: P0 is the fastest",
+     [](const Record& r) { return over_gpus(r, "performance_state", Over::most, highest); }},
     {"gpu_temperature_c", "degC", Better::neither, "highest temperature of the GPU in the window",
      [](const Record& r) { return over_gpus(r, "temperature", Over::most, highest); }},
     {"gpu_memory_used_mib", "MiB", Better::lower, "most memory in use on the GPU in the window, by whatever process",

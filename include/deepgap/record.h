@@ -15,7 +15,8 @@
 namespace deepgap {
 
 enum class Outcome { ok, refused, skipped, incorrect, out_of_memory, crashed, timed_out, device_lost, interrupted };
-enum class Verdict { none, valid, unstable, invalid };  // none: the outcome is not ok
+// By how bad it is. none: the outcome is not ok; undecided: whether a bound is held cannot be told, of too few queries.
+enum class Verdict { none, valid, unstable, undecided, invalid };
 
 // A named fact with dotted key ("cpu.model", "memory.total_bytes"). Missing knowledge is a string "not available: why", never a zero.
 using Fact = std::variant<bool, int64_t, double, std::string>;

@@ -410,6 +410,30 @@ TEST(Findings, queries_that_were_issued_late_are_a_warning) {
   EXPECT_THAT(statements[0].detail, HasSubstr("at least 510 us after they were due, at a median latency of 10.0 ms"));
 }
 
+TEST(Findings, a_latency_bound_of_which_cannot_be_told_is_not_broken) {
+  const auto add_point = [](ResultsCollector& collector, double rate, Verdict verdict, const std::string& reason) {
+    Record record;
+    record.point.model = "resnet50";
+    record.point.options = {{"bound", "p99=15ms"}, {"rate", std::to_string(rate)}};
+    record.verdict = verdict;
+    record.reason = reason;
+    record.estimates["achieved_rate"] = {rate, {}, {}, 1000};
+    collector.add(record);
+  };
+  ResultsCollector collector;
+  add_point(collector, 10, Verdict::undecided, "40 queries are too few");
+  const auto alone = find("latency_bounds", collector);
+  ASSERT_THAT(alone, SizeIs(1));
+  EXPECT_THAT(alone[0].headline, HasSubstr("whether p99=15ms is held cannot be told"));
+  EXPECT_EQ(alone[0].detail, "40 queries are too few");
+  add_point(collector, 100, Verdict::valid, "");
+  const auto held = find("latency_bounds", collector);
+  ASSERT_THAT(held, SizeIs(1));
+  EXPECT_THAT(held[0].headline, HasSubstr("holds p99=15ms at 100 queries a second"));
+  EXPECT_THAT(held[0].detail, HasSubstr("It cannot be told at 10.0: 40 queries are too few"));
+  EXPECT_THAT(find("trust", collector).at(0).headline, HasSubstr("1 point undecided"));
+}
+
 TEST(Findings, a_latency_bound_is_held_or_broken_with_its_reason) {
   ResultsCollector collector;
   Record record;

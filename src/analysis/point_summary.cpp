@@ -20,7 +20,7 @@ namespace {
 // What the Records of a Point that ran say, without everything else that they carry.
 struct Values {
   int64_t records = 0;
-  int64_t unstable = 0, invalid = 0;  // of them
+  int64_t unstable = 0, undecided = 0, invalid = 0;  // of them
   bool unchecked = false;
   std::map<std::string, std::vector<Estimate>> estimates;  // by Metric id, one a Record
 };
@@ -117,6 +117,7 @@ void add_record(Group& group, const Record& record) {
   ++values.records;
   values.unstable += record.verdict == Verdict::unstable ? 1 : 0;
   values.invalid += record.verdict == Verdict::invalid ? 1 : 0;
+  values.undecided += record.verdict == Verdict::undecided ? 1 : 0;
   values.unchecked = values.unchecked || record.unchecked;
   for (const auto& [id, estimate] : record.estimates) {
     if (!std::isfinite(estimate.value)) continue;
@@ -146,13 +147,16 @@ const std::string& reason_of_verdict(const std::vector<OutcomeCount>& outcomes, 
 
 Verdict verdict_of(const Values& values) {
   if (values.invalid * 2 >= values.records) return Verdict::invalid;
-  return values.unstable + values.invalid > 0 ? Verdict::unstable : Verdict::valid;
+  if (values.undecided * 2 >= values.records) return Verdict::undecided;
+  return values.unstable + values.undecided + values.invalid > 0 ? Verdict::unstable : Verdict::valid;
 }
 
 // Of a Point whose repeats disagree it says so.
 std::string reason_of(const std::vector<OutcomeCount>& outcomes, const Values& values, Verdict verdict) {
-  if (values.invalid == 0 || values.invalid == values.records) return reason_of_verdict(outcomes, verdict);
-  return fmt::format("{} of {} repeats invalid: {}", values.invalid, values.records, reason_of_verdict(outcomes, Verdict::invalid));
+  const Verdict worst = values.invalid > 0 ? Verdict::invalid : Verdict::undecided;
+  const int64_t count = values.invalid > 0 ? values.invalid : values.undecided;
+  if (count == 0 || count == values.records) return reason_of_verdict(outcomes, verdict);
+  return fmt::format("{} of {} repeats {}: {}", count, values.records, name_of(worst), reason_of_verdict(outcomes, worst));
 }
 
 // student_factor, with the common whole degrees of freedom at hand: a Store of many Points asks a million times.

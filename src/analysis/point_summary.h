@@ -51,7 +51,7 @@ struct PointSummary {
   std::vector<OutcomeCount> outcomes;  // distinct, most frequent first
   // The Point's own: `incorrect` when any is, else `ok` when any is, else that of the most frequent ending (interrupted last).
   Outcome outcome = Outcome::ok;
-  // `invalid` when at least half of the used Records are; else `unstable` when any is unstable or invalid.
+  // `invalid` when at least half of the used Records are, else `undecided` likewise; else `unstable` when any is one of these or unstable.
   Verdict verdict = Verdict::none;
   std::string reason;       // of that outcome or verdict; empty when ok, valid and checked
   bool unchecked = false;   // any used Record is

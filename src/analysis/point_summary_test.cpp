@@ -87,6 +87,22 @@ TEST(PointSummary, unstable_is_kept_and_labelled) {
   EXPECT_TRUE(points[0].usable());
 }
 
+TEST(PointSummary, undecided_is_an_answer_of_its_own) {
+  Record untold = ok_record(500);
+  untold.verdict = Verdict::undecided;
+  untold.reason = "40 queries are too few";
+  const auto alone = summarize_points(std::vector{untold});
+  EXPECT_EQ(alone[0].verdict, Verdict::undecided);
+  EXPECT_EQ(alone[0].reason, untold.reason);
+  EXPECT_FALSE(alone[0].usable());
+  const auto mixed = summarize_points(std::vector{untold, ok_record(100), ok_record(100)});
+  EXPECT_EQ(mixed[0].verdict, Verdict::unstable);
+  EXPECT_EQ(mixed[0].reason, "1 of 3 repeats undecided: 40 queries are too few");
+  Record broken = untold;
+  broken.verdict = Verdict::invalid;
+  EXPECT_EQ(summarize_points(std::vector{untold, broken})[0].verdict, Verdict::invalid);
+}
+
 // Without the runs that missed the bound the tail would be that of the good ones: 14.2 where the five are 14.2 to 15.2.
 TEST(PointSummary, all_repeats_that_ran_count_invalid_ones_too) {
   std::vector<Record> records;

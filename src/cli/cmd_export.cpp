@@ -136,7 +136,8 @@ void ExportCommand::check_output(const std::string& format) const {
   if (telemetry_ && format != "csv" && format != "log")
     throw Error(ErrorKind::usage,
                 fmt::format("--telemetry writes csv or log, not {}: leave out --format, --compact and --recompute", format));
-  if (telemetry_ && by_ != "record") throw Error(ErrorKind::usage, "--telemetry is of records: leave out --by");
+  if (telemetry_ && (by_ != "record" || !percentiles_.empty()))
+    throw Error(ErrorKind::usage, "--telemetry is of records: leave out --by and --percentile");
   if (!telemetry_ && format == "log") throw Error(ErrorKind::usage, "--format log is of what the probes read: add --telemetry");
   if (format == "db" && output_.empty()) throw Error(ErrorKind::usage, "a Store needs a file: add --output NAME.db");
   if (format != "db" && compact_) throw Error(ErrorKind::usage, fmt::format("--compact makes a Store, not {}: leave out --format", format));

@@ -97,7 +97,9 @@ class RunCommand final : public Command {
   bool a_person_waits() const;
   RunSettings make_settings() const;
   void check_log_folder(const Study& study, bool resumes) const;
+  PeakFlags peak_flags() const;
   void set_up_peak_search(Study& study, RunSettings& settings) const;
+  int run_parts(const Study& study, const RunSettings& settings) const;
   int dry_run(const Study& study, const RunSettings& settings) const;
   int execute(const Study& study, const RunSettings& settings) const;
   std::string report_json(const RunReport& report, const RunSettings& settings, int code) const;
@@ -343,8 +345,37 @@ int RunCommand::run() {
   Study study = make_study();
   RunSettings settings = make_settings();
   check_log_folder(study, settings.resume);
+  const auto searches = [](const Grid& grid) { return grid.find_peak; };
+  if (!find_peak_ && std::any_of(study.grids.begin(), study.grids.end(), searches)) return run_parts(study, settings);
   set_up_peak_search(study, settings);
   return dry_run_ ? dry_run(study, settings) : execute(study, settings);
+}
+
+// Of a study file: what is no search first, then each grid that is one, into the same Store.
+int RunCommand::run_parts(const Study& study, const RunSettings& settings) const {
+  if (json_) throw Error(ErrorKind::usage, "--json tells of one search or of a grid: leave it out for a study with find_peak");
+  std::vector<std::pair<Study, RunSettings>> parts;
+  Study rest = study;
+  std::erase_if(rest.grids, [](const Grid& grid) { return grid.find_peak; });
+  if (!rest.grids.empty()) parts.emplace_back(rest, settings);
+  for (const Grid& grid : study.grids) {
+    if (!grid.find_peak) continue;
+    auto& [part, own] = parts.emplace_back(study, settings);
+    part.grids = {grid};
+    try {
+      own.peak = prepare_peak_search(part, peak_flags());
+    } catch (const Error& error) {
+      throw Error(error.kind(), fmt::format("{}: {}", grid.place, error.what()));
+    }
+    if (budget_) own.search_time = std::chrono::nanoseconds(duration_flag("--budget", *budget_));
+  }
+  int worst = exit_ok;
+  for (const auto& [part, own] : parts) {
+    const int code = dry_run_ ? dry_run(part, own) : execute(part, own);
+    worst = std::max(worst, code);
+    if (code == exit_interrupted) return code;
+  }
+  return worst;
 }
 
 void RunCommand::set_up_peak_search(Study& study, RunSettings& settings) const {
@@ -352,6 +383,11 @@ void RunCommand::set_up_peak_search(Study& study, RunSettings& settings) const {
     if (peak_from_ || peak_ratio_) throw Error(ErrorKind::usage, "--peak-from and --peak-ratio are of a peak search: add --find-peak");
     return;
   }
+  settings.peak = prepare_peak_search(study, peak_flags());
+  if (budget_) settings.search_time = std::chrono::nanoseconds(duration_flag("--budget", *budget_));
+}
+
+PeakFlags RunCommand::peak_flags() const {
   PeakFlags flags;
   flags.from = peak_from_;
   if (peak_ratio_) {
@@ -359,8 +395,7 @@ void RunCommand::set_up_peak_search(Study& study, RunSettings& settings) const {
     if (!ratio) throw Error(ErrorKind::usage, fmt::format("--peak-ratio '{}' is no share such as 2% or 0.02", *peak_ratio_));
     flags.ratio = *ratio;
   }
-  settings.peak = prepare_peak_search(study, flags);
-  if (budget_) settings.search_time = std::chrono::nanoseconds(duration_flag("--budget", *budget_));
+  return flags;
 }
 
 nlohmann::json peaks_json(const RunReport& report, const RunSettings& settings) {

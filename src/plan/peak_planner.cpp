@@ -19,7 +19,8 @@ void set_peak_run(Job& job, const PeakOrder& order, double load, PeakPhase phase
 
 PeakRun peak_run_of(const Record& record, const PeakOrder& order) {
   PeakRun run;
-  run.held = record.verdict != Verdict::invalid;
+  run.held = record.verdict == Verdict::valid || record.verdict == Verdict::unstable;
+  run.undecided = record.verdict == Verdict::undecided;
   const auto percentile = record.estimates.find(order.percentile_id);
   if (percentile != record.estimates.end() && percentile->second.low && percentile->second.high)
     run.percentile = Interval{*percentile->second.low / order.limit_ms, *percentile->second.high / order.limit_ms};
@@ -87,6 +88,9 @@ std::string peak_text(const FoundPeak& found, const PeakOrder& order) {
       return fmt::format("no peak: {} is not held even at the lowest load, {}: {}", order.bound, load, found.reason);
     case PeakResult::Ending::no_limit:
       return fmt::format("no peak: {} is still held at {}, the most that is tried", order.bound, load);
+    case PeakResult::Ending::undecided:
+      return fmt::format("no peak: whether {} {} hold {} cannot be told: {}{}", load_text(result.untold), order.axis.unit, order.bound,
+                         found.reason, result.load == 0 ? "" : fmt::format("; {} did", load));
     default:
       if (result.load == 0) return fmt::format("no peak: no load was found that holds {}: {}", order.bound, found.reason);
       return fmt::format("peak not confirmed: {} held {} so far; the search ended early{}", load, order.bound,

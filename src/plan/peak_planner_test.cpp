@@ -112,6 +112,36 @@ TEST(PeakPlanner, SaysWhyThereIsNone) {
               HasSubstr("no load was found that holds p99=15ms: crashed: the worker ended"));
 }
 
+TEST(PeakPlanner, WhatCannotBeToldIsNeitherHeldNorMissed) {
+  PeakPlanner planner = planner_of({example_job("multi-stream")}, example_order("multi-stream"));
+  int64_t runs = 0;
+  for (Batch batch = planner.next(); !batch.jobs.empty(); batch = planner.next(), ++runs) {
+    Record record = played(batch.jobs.front(), 1000);
+    if (*load_of(record.point) > 100) {
+      record.verdict = Verdict::undecided;
+      record.reason = "40 queries are too few";
+      record.estimates.clear();
+    }
+    planner.done(record);
+  }
+  EXPECT_EQ(planner.found().at(0).result.ending, PeakResult::Ending::undecided);
+  EXPECT_EQ(runs, 4) << "32, 64, and 128 twice";
+  EXPECT_EQ(peak_text(planner.found()[0], example_order("multi-stream")),
+            "no peak: whether 128 samples a query hold p99=15ms cannot be told: 40 queries are too few; 64 samples a query did");
+}
+
+TEST(PeakPlanner, OneRunThatCannotTellIsMadeAgain) {
+  PeakPlanner planner = planner_of({example_job("multi-stream")}, example_order("multi-stream"));
+  int64_t runs = 0;
+  for (Batch batch = planner.next(); !batch.jobs.empty(); batch = planner.next(), ++runs) {
+    Record record = played(batch.jobs.front(), 100);
+    if (runs % 2 == 0) record.verdict = Verdict::undecided;
+    planner.done(record);
+  }
+  EXPECT_EQ(planner.found().at(0).result.ending, PeakResult::Ending::confirmed);
+  EXPECT_EQ(planner.found()[0].result.load, 100);
+}
+
 TEST(PeakPlanner, EndsWithItsTime) {
   int asked = 0;
   SearchRun run = endless_run();

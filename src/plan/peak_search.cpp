@@ -43,7 +43,15 @@ double PeakSearch::below(double load) const {
 
 void PeakSearch::add(const PeakRun& run) {
   ++runs_;
-  if (phase_ != PeakPhase::confirm) {
+  undecided_ = run.undecided ? undecided_ + 1 : 0;
+  if (undecided_ > 1) {
+    give_up();
+    result_.untold = load_;
+    return end(PeakResult::Ending::undecided);
+  }
+  if (run.undecided) {
+    // The same load again.
+  } else if (phase_ != PeakPhase::confirm) {
     decide(run);
   } else if (load_ == result_.load) {
     confirm(run.held);

@@ -8,8 +8,8 @@
 //            down by half a step, from the fifth one in a row on by twice as much as the last time, until half of them hold; once all are
 //            held, and all runs above hold too, it moves up to there, and only up from then on.
 // While bracketing and bisecting, a held run counts at once where its percentile's interval lies below the bound; everything else is run
-// again until two of at most three agree. Verdicts that contradict each other so cost runs and cannot make the search go on for ever: each
-// phase only moves one way, and `most_runs` ends it in any case.
+// again until two of at most three agree. A run that cannot tell is made again, and a second one ends the search. Verdicts that contradict
+// each other so cost runs and cannot make the search go on for ever: each phase only moves one way, and `most_runs` ends it in any case.
 #pragma once
 
 #include "stats/interval.h"
@@ -35,6 +35,7 @@ const char* name_of(PeakPhase phase);
 struct PeakRun {
   bool held = false;
   std::optional<Interval> percentile;  // 95 % interval of what is bounded, as a share of the bound: below 1 is held
+  bool undecided = false;              // too few queries to tell: neither held nor missed
 };
 
 struct PeakResult {
@@ -43,11 +44,13 @@ struct PeakResult {
     confirmed,  // at `load` all of `runs` held
     not_held,   // not even `load`, the lowest that was tried, is held
     no_limit,   // `load` is the largest that may be tried, and is held
-    gave_up     // runs or time ran out; `load`, the best so far (0: none), is not confirmed
+    undecided,  // two runs in a row at `untold` could not tell; `load`, the best so far (0: none), is not confirmed
+    gave_up     // runs or time ran out; the same
   };
   Ending ending = Ending::searching;
   double load = 0;
   int held = 0, runs = 0;              // while confirming, at `load`
+  double untold = 0;                   // of an undecided search
   double above = 0;                    // one step up
   int above_held = 0, above_runs = 0;  // there
 
@@ -89,6 +92,7 @@ class PeakSearch {
   double load_;
   double low_ = 0, high_ = 0;    // held and missed; 0: none yet
   int holds_ = 0, misses_ = 0;   // at load_
+  int undecided_ = 0;            // runs in a row
   int runs_ = 0, rejected_ = 0;  // candidates in a row
 };
 

@@ -49,6 +49,7 @@ struct Grid {
   int sweeps = 1;  // whole passes over the grid; repeat r belongs to sweep r / repeats
   StoppingSettings stopping;
   bool check = true;
+  bool find_peak = false;  // its Points are where peak searches begin, one for each (cli/peak_study.h)
   std::string place{};  // "FILE:LINE" of its [[grid]]; empty: made of flags
 };
 

@@ -79,6 +79,7 @@ std::vector<std::pair<std::string, StudyReader::Setter>> StudyReader::make_setti
       {"sweeps", [this](Section& s, const auto& key,
                         const auto& node) { s.grid.sweeps = static_cast<int>(file_.whole(key, node, 1, most_repeats)); }},
       {"check", [this](Section& s, const auto& key, const auto& node) { s.grid.check = file_.yes(key, node); }},
+      {"find_peak", [this](Section& s, const auto& key, const auto& node) { s.grid.find_peak = file_.yes(key, node); }},
       {"warmup",
        [this](Section& s, const auto& key, const auto& node) {
          s.grid.stopping.warmup.reset();

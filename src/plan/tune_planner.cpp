@@ -68,7 +68,7 @@ void TunePlanner::done(const Record& record) {
   tried_[trial_.configuration] = true;
   if (record.outcome != Outcome::ok) {
     reason_ = fmt::format("{}: {}", name_of(record.outcome), record.reason);
-  } else if (record.verdict == Verdict::invalid) {
+  } else if (record.verdict == Verdict::invalid || record.verdict == Verdict::undecided) {
     reason_ = record.reason;
   }
   search_->add(trial_, run_of(record, order_));

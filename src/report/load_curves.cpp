@@ -34,7 +34,9 @@ struct Sweep {
 using Sweeps = std::map<Sweep, std::vector<Loaded>>;
 
 bool all_held(const PointSummary& point) {
-  const auto missed = [](const OutcomeCount& seen) { return seen.outcome != Outcome::ok || seen.verdict == Verdict::invalid; };
+  const auto missed = [](const OutcomeCount& seen) {
+    return seen.outcome != Outcome::ok || seen.verdict == Verdict::invalid || seen.verdict == Verdict::undecided;
+  };
   return std::none_of(point.outcomes.begin(), point.outcomes.end(), missed);
 }
 

@@ -72,7 +72,7 @@ std::string row(const View& view, const PointSummary& point) {
   if (point.outcome != Outcome::ok) {
     html += " class=\"failed\"";
   } else if (point.verdict != Verdict::valid) {
-    html += point.verdict == Verdict::unstable ? " class=\"unstable\"" : " class=\"invalid\"";
+    html += point.verdict == Verdict::invalid ? " class=\"invalid\"" : " class=\"unstable\"";
   }
   html += ">";
   for (const Column& column : view.columns) html += cell(column, point);

@@ -5,11 +5,13 @@
 #include "record/tenant_set.h"
 #include "run/inspection.h"
 #include "run/time_estimate.h"
+#include "run/window_note.h"
 
 #include <deepgap/error.h>
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 
 namespace deepgap {
@@ -64,6 +66,18 @@ void measure_each_once(std::vector<Job>& jobs, Progress& progress) {
                     again, again == 1 ? "repeats" : "repeat"));
 }
 
+// Each once, and of very many only some.
+void tell_of_windows(const std::vector<Job>& jobs, Progress& progress) {
+  constexpr size_t most_told = 5;
+  std::vector<std::string> told;
+  for (const Job& job : jobs) {
+    const std::string note = window_note(job);
+    if (!note.empty() && std::find(told.begin(), told.end(), note) == told.end()) told.push_back(note);
+  }
+  for (size_t i = 0; i < std::min(told.size(), most_told); ++i) progress.note(told[i]);
+  if (told.size() > most_told) progress.note(fmt::format("{} more rates bring too few queries for their bound", told.size() - most_told));
+}
+
 }  // namespace
 
 InspectedPlan inspect_plan(const Study& study, const RunSettings& settings, Interrupts& interrupts, Progress& progress) {
@@ -88,6 +102,7 @@ InspectedPlan inspect_plan(const Study& study, const RunSettings& settings, Inte
   }
   plan.interrupted = inspected.interrupted;
   if (plan.interrupted) return plan;
+  tell_of_windows(plan.jobs, progress);
   if (inspected.points.size() != distinct.size()) throw Error(ErrorKind::internal, "the inspection left points out");
   plan.environment = std::move(inspected.environment);
   for (Job& job : plan.jobs) {

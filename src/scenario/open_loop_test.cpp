@@ -315,6 +315,22 @@ TEST(Offline, WithoutATotalItsStoppingDecides) {
   EXPECT_EQ(run.offered.length, 0) << "no rate was offered";
 }
 
+// A query of 5 ms every 4: the next one is due 8 ms after the one before, and latency counts from when it was due.
+TEST(MultiStream, AtAPeriodALateQuerySkipsOne) {
+  Driven run;
+  ScriptedTarget target(*run.clock, {8, 4}, [](uint64_t query) { return (query == 1 ? 5 : 1) * Nanoseconds{1'000'000}; });
+  run.drive(target, "multi-stream", 8, counts(4), {{"period", "4ms"}});
+  ASSERT_EQ(run.kept.timings.size(), 4U);
+  std::vector<Nanoseconds> scheduled, latencies;
+  for (const Timing& timing : run.kept.timings) {
+    scheduled.push_back((timing.scheduled - run.kept.timings[0].scheduled) / 1'000'000);
+    latencies.push_back((timing.end - timing.scheduled) / 1'000'000);
+  }
+  EXPECT_EQ(scheduled, (std::vector<Nanoseconds>{0, 4, 12, 16}));
+  EXPECT_EQ(latencies, (std::vector<Nanoseconds>{1, 5, 1, 1}));
+  EXPECT_EQ(target.most_in_flight, 1);
+}
+
 TEST(MultiStream, IsSeveralSamplesAtATime) {
   Driven run;
   ScriptedTarget target(*run.clock, {8, 4}, [](uint64_t) { return 10 * ms; });

@@ -27,4 +27,8 @@ LatencyBound parse_latency_bound(const std::string& text) {
 // A hair is taken off, so that 100 / (100 - 99.9) is 1000 and not 1001.
 int64_t fewest_queries(const LatencyBound& bound) { return std::llround(std::ceil(100 / (100 - bound.percent) * (1 - 1e-9))); }
 
+int64_t misses_allowed(const LatencyBound& bound, int64_t queries) {
+  return queries - std::llround(std::ceil(bound.percent / 100 * static_cast<double>(queries) * (1 - 1e-9)));
+}
+
 }  // namespace deepgap

@@ -23,4 +23,13 @@ inline std::string percentile_name(const LatencyBound& bound) { return bound.tex
 // The fewest queries of which that percentile is not just the slowest one: 100 for p99.
 int64_t fewest_queries(const LatencyBound& bound);
 
+// How many of so many queries may be above the limit while the percentile, by nearest rank, is not: 1 of 100 for p99.
+int64_t misses_allowed(const LatencyBound& bound, int64_t queries);
+
+// Whether the bound is held can be told: there are queries enough, or more of the few have missed it than the fewest that would be enough
+// may.
+inline bool is_decided(const LatencyBound& bound, int64_t queries, int64_t missed) {
+  return queries >= fewest_queries(bound) || missed > misses_allowed(bound, fewest_queries(bound));
+}
+
 }  // namespace deepgap

@@ -35,23 +35,29 @@ std::string lateness_note(const OfferedLoad& load, const LatencyBound& bound) {
   return fmt::format(" (queries were issued late, by {} at that percentile: something else kept the CPUs busy)", ms_text(late));
 }
 
-std::string bound_reason(const OfferedLoad& load, const LatencyBound& bound, const LatencySummary& latencies) {
+LoadVerdict judge_bound(const OfferedLoad& load, const LatencyBound& bound, const LatencySummary& latencies) {
   const int64_t fewest = fewest_queries(bound);
-  const std::string name = percentile_name(bound);
   const std::string limit = ms_text(static_cast<double>(bound.limit));
-  if (latencies.count < fewest) {
-    return fmt::format("{} queries are too few for the bound {}: it takes {}; measure longer (--duration)", latencies.count, bound.text,
-                       fewest);
+  if (!is_decided(bound, latencies.count, latencies.missed)) {
+    return {Verdict::undecided, fmt::format("{} queries are too few to tell whether the bound {} is held: it takes {}; measure longer "
+                                            "(--duration, --budget)",
+                                            latencies.count, bound.text, fewest)};
   }
   if (latencies.shortest > static_cast<double>(bound.limit)) {
-    return fmt::format(
-        "the bound {} cannot be held: even the fastest query took {}; raise the bound, or make the engine faster (batch, "
-        "threads, precision)",
-        bound.text, ms_text(latencies.shortest));
+    return {Verdict::invalid, fmt::format("the bound {} cannot be held: even the fastest query took {}; raise the bound, or make the "
+                                          "engine faster (batch, threads, precision)",
+                                          bound.text, ms_text(latencies.shortest))};
+  }
+  if (latencies.count < fewest) {
+    return {Verdict::invalid,
+            fmt::format("{} of {} queries took longer than {}, more than the bound {} allows of {}; lower the load (rate, "
+                        "clients, batch), or make room with more streams",
+                        latencies.missed, latencies.count, limit, bound.text, fewest)};
   }
   if (latencies.at_bound > static_cast<double>(bound.limit)) {
-    return fmt::format("{} latency is {}, above the bound of {}{}; lower the load (rate, clients, batch), or make room with more streams",
-                       name, ms_text(latencies.at_bound), limit, lateness_note(load, bound));
+    return {Verdict::invalid, fmt::format("{} latency is {}, above the bound of {}{}; lower the load (rate, clients, batch), or make room "
+                                          "with more streams",
+                                          percentile_name(bound), ms_text(latencies.at_bound), limit, lateness_note(load, bound))};
   }
   return {};
 }
@@ -68,12 +74,13 @@ std::map<std::string, Estimate> load_estimates(const OfferedLoad& load) {
           {"issue_lateness_max_us", lateness(static_cast<double>(load.lateness.most()))}};
 }
 
-std::string why_invalid(const OfferedLoad& load, const std::optional<LatencyBound>& bound, const LatencySummary& latencies) {
+LoadVerdict judge_load(const OfferedLoad& load, const std::optional<LatencyBound>& bound, const LatencySummary& latencies) {
   if (load.length > 0 && load.offered == 0) {
-    return fmt::format("no query was due within {}; raise the rate or measure longer (--duration)", format_duration(load.length));
+    return {Verdict::invalid,
+            fmt::format("no query was due within {}; raise the rate or measure longer (--duration)", format_duration(load.length))};
   }
-  if (load.waiting > 0) return overload_reason(load);
-  return bound ? bound_reason(load, *bound, latencies) : std::string();
+  if (load.waiting > 0) return {Verdict::invalid, overload_reason(load)};
+  return bound ? judge_bound(load, *bound, latencies) : LoadVerdict();
 }
 
 }  // namespace deepgap

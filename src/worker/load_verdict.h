@@ -1,7 +1,7 @@
 // What the measured window of a Record says about the load: estimates of what was offered, and whether the result may be used.
 //
-// A result is invalid when the Target was overloaded (a backlog was left), when the latency bound is broken, or when there are too few
-// queries to tell. The reason says so in words, and what to change. docs/method.md has the rules.
+// A result is invalid when the Target was overloaded (a backlog was left) or when the latency bound is broken, and undecided when there are
+// too few queries to tell. The reason says so in words, and what to change. docs/method.md has the rules.
 #pragma once
 
 #include "scenario/offered_load.h"
@@ -20,13 +20,18 @@ struct LatencySummary {
   int64_t count = 0;
   double shortest = 0;
   double at_bound = 0;  // the bound's percentile
+  int64_t missed = 0;   // above the bound's limit
+};
+
+struct LoadVerdict {
+  Verdict verdict = Verdict::valid;  // or undecided, or invalid
+  std::string reason;                // of these
 };
 
 // "offered_rate", "achieved_rate" (queries a second), "issue_lateness_p50_us", "_p99_us", "_max_us". Empty where nothing was offered by a
 // schedule.
 std::map<std::string, Estimate> load_estimates(const OfferedLoad& load);
 
-// Why the result is invalid; empty when it is not.
-std::string why_invalid(const OfferedLoad& load, const std::optional<LatencyBound>& bound, const LatencySummary& latencies);
+LoadVerdict judge_load(const OfferedLoad& load, const std::optional<LatencyBound>& bound, const LatencySummary& latencies);
 
 }  // namespace deepgap

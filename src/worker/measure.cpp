@@ -2,10 +2,12 @@
 
 #include "base/text.h"
 #include "record/point_option.h"
+#include "record/tenant_set.h"
 #include "scenario/end_to_end_target.h"
 #include "telemetry/affinity.h"
 #include "telemetry/environment.h"
 #include "worker/accuracy.h"
+#include "worker/bounded_window.h"
 #include "worker/check.h"
 #include "worker/classes.h"
 #include "worker/dispatch_record.h"
@@ -88,6 +90,13 @@ void apply_default_duration(const Scenario& scenario, StoppingSettings& settings
 // Queries a second, of a scenario that has a rate; else 0.
 double offered_rate(const Point& point) { return parse_double(option_of(point, "rate")).value_or(0); }
 
+// Of a loop that waits for answers.
+Nanoseconds pause_between_queries(const Point& point) {
+  Nanoseconds pause = 0;
+  for (const char* option : {"period", "think_time"}) pause += parse_duration(option_of(point, option)).value_or(0);
+  return pause;
+}
+
 // The state of one order while it runs; `record` is what is known so far.
 class Measurement {
  public:
@@ -120,13 +129,14 @@ class Measurement {
   void accuracy(int64_t samples);
   void warm_up();
   void wait_for_other_ranks();
+  bool window_may_grow() const;
   void steady();
   void mlperf();
   void trim_steady_window(const TimingLog& log);
   void note_precisions();
   void drive(Target& target, Stopping& stopping, TimingSink& sink, Nanoseconds duration, OfferedLoad* offered);
   std::string keep_dispatch();
-  void judge(const Stopping& stopping, const std::string& invalid);
+  void judge(const Stopping& stopping, const LoadVerdict& load);
   bool stop_if_interrupted();
 
   // Runs `work` as a stage with its window.
@@ -171,6 +181,7 @@ class Measurement {
 bool Measurement::run() {
   reset_host_memory_peak();
   begin_ = clock_.now();
+  record_.facts["clock.begin_ns"] = static_cast<int64_t>(begin_);  // at started_unix_ns
   pulse_.enter("load");
   // Before the plug-in is opened and the process pinned: the probes' thread keeps off the measured CPUs, and the facts are the machine's.
   group_.telemetry(order_);
@@ -407,12 +418,25 @@ void Measurement::wait_for_other_ranks() {
   while (clock_.now() < begin && !interrupted_.load()) clock_.wait_until(begin);
 }
 
+// Tenants and ranks share one window, and a number of queries that was asked for is that number.
+bool Measurement::window_may_grow() const {
+  const std::string& rule = record_.stopping.name;
+  return options_.bound && !tenant_place(order_.point) && order_.ranks == 1 && rule != "counts" && rule != "schedule";
+}
+
 void Measurement::steady() {
-  const StoppingSettings& settings = record_.stopping;
-  const Nanoseconds duration = settings.name == "duration" ? settings.duration.value_or(never) : never;
+  StoppingSettings settings = record_.stopping;
+  const double rate = offered_rate(order_.point);
+  if (window_may_grow()) settings = grown_settings(settings, *options_.bound, rate);
+  Nanoseconds duration = settings.name == "duration" ? settings.duration.value_or(never) : never;
   auto stopping = make_stopping(settings);
   if (options_.peak_search && options_.bound && duration != never)
-    stopping = until_hopeless(std::move(stopping), *options_.bound, duration, offered_rate(order_.point));
+    stopping = until_hopeless(std::move(stopping), *options_.bound, duration, rate);
+  if (window_may_grow() && rate == 0) {
+    const Nanoseconds most = longest_window(settings, *options_.bound, options_.peak_search, pause_between_queries(order_.point));
+    stopping = until_decided(std::move(stopping), *options_.bound, most);
+    if (duration != never) duration = most;
+  }
   TimingLog log(pulse_);
   UrgentShare urgent(*target_, options_.dispatch.urgent, clock_);
   MarkMeter meter(options_.dispatch.urgent > 0 ? urgent : *target_);
@@ -428,12 +452,12 @@ void Measurement::steady() {
   record_.estimates.merge(load_estimates(offered));
   record_.estimates.merge(log.estimates_of_all());
   record_.estimates["throughput"] = stopping->throughput();
-  std::string invalid = why_invalid(offered, options_.bound, log.summarize(options_.bound));
-  if (const std::string shed = keep_dispatch(); invalid.empty()) invalid = shed;
+  LoadVerdict load = judge_load(offered, options_.bound, log.summarize(options_.bound));
+  if (const std::string shed = keep_dispatch(); !shed.empty() && load.verdict != Verdict::invalid) load = {Verdict::invalid, shed};
   record_.timings_dropped = log.dropped();
   record_.timings = log.take();
   record_.device_memory = instances_->memory();
-  judge(*stopping, invalid);
+  judge(*stopping, load);
 }
 
 // Why what was shed makes the result invalid; empty: it does not.
@@ -446,16 +470,16 @@ std::string Measurement::keep_dispatch() {
   return why_shed(log, options_.dispatch);
 }
 
-void Measurement::judge(const Stopping& stopping, const std::string& invalid) {
+void Measurement::judge(const Stopping& stopping, const LoadVerdict& load) {
   const bool exhausted = stopping.state() == Stopping::State::exhausted;
   record_.verdict = exhausted ? Verdict::unstable : Verdict::valid;
   if (exhausted) record_.reason = stopping.reason();
   record_.facts["stopping"] = stopping.state() != Stopping::State::more
                                   ? stopping.reason()
                                   : fmt::format("the schedule ended after {} queries", stopping.throughput().n);
-  if (invalid.empty()) return;
-  record_.verdict = Verdict::invalid;
-  record_.reason = invalid;
+  if (load.verdict == Verdict::valid) return;
+  record_.verdict = load.verdict;
+  record_.reason = load.reason;
 }
 
 void Measurement::mlperf() {

@@ -35,7 +35,7 @@ class UntilHopeless final : public Stopping {
   // The verdict needs the fewest queries of which the percentile can be told, also after an early end.
   bool is_hopeless() const {
     constexpr double least_share = 0.05, headroom = 1.1;
-    const double share = static_cast<double>(end_ - begin_) / static_cast<double>(duration_);
+    const double share = std::min(1.0, static_cast<double>(end_ - begin_) / static_cast<double>(duration_));  // windows may grow
     if (share < least_share || count_ < 2 * fewest_queries(bound_)) return false;
     const double most = headroom * std::max(offered_, static_cast<double>(count_) / share);
     return static_cast<double>(missed_) > most * (1 - bound_.percent / 100) + 1;

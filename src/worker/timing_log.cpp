@@ -23,15 +23,17 @@ std::map<std::string, Estimate> TimingLog::estimates_of_all() const {
 }
 
 LatencySummary TimingLog::summarize(const std::optional<LatencyBound>& bound) const {
-  if (!bound || count_ == 0) return {count_, 0, 0};
-  if (dropped() > 0) {
+  if (!bound || count_ == 0) return {count_, 0, 0, 0};
+  if (dropped() > 0) {  // so many that nobody asks whether they are enough
     LogHistogram latencies = dropped_latencies_;
     each_kept([&](const Timing& timing) { latencies.add(timing.end - timing.scheduled); });
-    return {count_, static_cast<double>(latencies.least()), latencies.percentile(bound->percent)};
+    return {count_, static_cast<double>(latencies.least()), latencies.percentile(bound->percent), 0};
   }
   std::vector<double> latencies;
   each_kept([&](const Timing& timing) { latencies.push_back(static_cast<double>(timing.end - timing.scheduled)); });
-  return {count_, *std::min_element(latencies.begin(), latencies.end()), percentile(latencies, bound->percent)};
+  const auto limit = static_cast<double>(bound->limit);
+  const auto missed = std::count_if(latencies.begin(), latencies.end(), [&](double latency) { return latency > limit; });
+  return {count_, *std::min_element(latencies.begin(), latencies.end()), percentile(latencies, bound->percent), missed};
 }
 
 }  // namespace deepgap

@@ -70,6 +70,18 @@ class LoadTest(StoreCase):
         self.assertEqual({re.search("peak=(\\w+)", row["options"])[1] for row in rows}, {"search", "confirm"})
         self.assertIn("invalid", {row["verdict"] for row in rows})  # and does not count for the exit code
 
+    def test_find_peak_of_samples_a_query_whatever_the_window(self):
+        # 38 samples take 49.4 ms, 39 take 50.7. A window of half a second holds ten such queries, too few for p99: none is taken for a miss.
+        for period in ([], ["--axis", "period=50ms"]):
+            with self.subTest(period):
+                self.store += ".search"
+                result = self.run_deepgap("--scenario", "multi-stream", "--axis", "null.latency=0ns", "--axis", "null.per_sample=1300us",
+                                          "--bound", "p99=50ms", "--duration", "500ms", *period, "--find-peak", "--json")
+                summary = json.loads(result.stdout)
+                self.assertEqual(result.returncode, 0, summary["failures"])
+                self.assertEqual([(peak["confirmed"], peak["load"]) for peak in summary["peaks"]], [(True, 38)])
+                self.assertNotIn("undecided", {row["verdict"] for row in self.rows()})
+
     def test_find_peak_goes_on_where_it_was_ended(self):
         search = ["--scenario", "server", "--axis", "null.latency=2ms", "--bound", "p90=20ms", "--duration", "200ms", "--find-peak",
                   "--peak-from", "150", "--peak-ratio", "20%"]
@@ -109,7 +121,9 @@ class LoadTest(StoreCase):
         self.assertEqual(row["verdict"], "invalid")
         self.assertIn("cannot be held: even the fastest query took 1", row["reason"])
         self.store += ".few"
-        self.assertIn("it takes 1000; measure longer", self.one(1, *flags, "--bound", "p99.9=500ms")["reason"])
+        row = self.one(1, *flags, "--bound", "p99.9=500ms", "--budget", "1s")
+        self.assertEqual(row["verdict"], "undecided")
+        self.assertIn("too few to tell whether the bound p99.9=500ms is held: it takes 1000; measure longer", row["reason"])
 
     @unittest.skipIf(sanitizer_of(PROGRAM), "a sanitizer takes memory of its own")
     def test_a_bounded_memory_holds_whatever_the_rate(self):
@@ -158,12 +172,44 @@ class AnyPaceTest(StoreCase):
                 (["--scenario", "multi-stream"], "give for example --batch 8"),
                 (["--scenario", "server", "--rate", "5", "--bound", "p99<15ms"], "bound='p99<15ms'"),
                 (["--scenario", "server", "--rate", "5", "--bound", "p99=15"], "bound='p99=15'"),
+                (["--scenario", "server", "--rate", "1", "--duration", "500ms"], "1 queries a second bring none within 500 ms"),
                 (["--scenario", "sever", "--rate", "5"], "did you mean 'server'")):
             with self.subTest(message):
                 result = self.run_deepgap(*flags)
                 self.assertEqual(result.returncode, 2, result.stderr)
                 self.assertIn(message, result.stderr)
                 self.assertEqual(len(result.stderr.strip().splitlines()), 1, result.stderr)
+
+    def test_too_short_a_window_is_said_before_it_grows(self):
+        flags = ["--scenario", "constant", "--rate", "100", "--duration", "200ms", "--bound", "p90=500ms", "--axis", "null.latency=1ms"]
+        self.assertEqual(self.run_deepgap(*flags, "--dry-run").stderr, "", "10 queries are enough for p90")
+        plan = self.run_deepgap(*flags[:6], "--bound", "p99=500ms", "--dry-run")
+        few = "100 queries a second bring some 20 in 200 ms, and the bound p99=500ms takes 100: the window is 1.5 s long"
+        self.assertIn(few, plan.stderr)
+        row = self.one(0, *flags[:6], "--bound", "p99=5s", *flags[8:])
+        self.assertEqual((row["verdict"], row["timings"]), ("valid", 150))
+
+    def test_a_study_may_search_in_some_of_its_grids(self):
+        study = os.path.join(self.dir, "search.toml")
+        grid = f"""[[grid]]
+model = "{TINY[1]}"
+scenario = "multi-stream"
+duration = "100ms"
+find_peak = true
+[grid.options]
+period = "50ms"
+"""
+        with open(study, "w") as f:
+            f.write(f'[[grid]]\nmodel = "{TINY[1]}"\n{grid}bound = "p99=50ms"\n')
+        plan = subprocess.run([PROGRAM, "run", study, "--cache", self.dir, "--store", self.store, *TINY[2:], "--backend", "null", "--dry-run"],
+                              capture_output=True, text=True, timeout=100)
+        self.assertEqual(plan.returncode, 0, plan.stderr)
+        self.assertRegex(plan.stdout, "(?s)batch 1 .*: about .*searches from 2 samples a query \\(bracket\\)")
+        with open(study, "w") as f:
+            f.write(grid)
+        wrong = subprocess.run([PROGRAM, "run", study, "--cache", self.dir, "--store", self.store, *TINY[2:]], capture_output=True, text=True)
+        self.assertEqual(wrong.returncode, 2)
+        self.assertRegex(wrong.stderr, r"search.toml:1: --find-peak needs --bound")
 
     def test_find_peak_refuses_what_it_cannot_search(self):
         server = ["--scenario", "server", "--find-peak"]

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 
 namespace deepgap {
@@ -25,7 +26,7 @@ class LatencyBounds final : public Finding {
   std::string describe() const override {
     return "Points that ran under a bound on a percentile of latency, outside of a peak search, and differ in rate alone: the largest load "
            "that held it, and the "
-           "reason of the next one that did not.";
+           "reason of the next one that did not, or of which it cannot be told.";
   }
   std::vector<Statement> find(const Evidence& evidence) const override {
     std::vector<Statement> statements;
@@ -53,6 +54,10 @@ class LatencyBounds final : public Finding {
     return groups;
   }
 
+  static std::string at(const Loaded& loaded) {
+    return loaded.rate > 0 ? fmt::format(" at {}", format_significant(loaded.rate)) : std::string();
+  }
+
   static Statement statement(const Workload& workload, const std::vector<Loaded>& points) {
     const Loaded& any = points.front();
     const std::string bound = option_of(any.point->point, "bound");
@@ -62,14 +67,26 @@ class LatencyBounds final : public Finding {
       return std::any_of(outcomes.begin(), outcomes.end(),
                          [](const OutcomeCount& seen) { return seen.outcome == Outcome::ok && seen.verdict == Verdict::invalid; });
     };
-    const auto failed = std::find_if(points.begin(), points.end(), fails);
+    const auto untold = [&](const Loaded& loaded) { return loaded.point->verdict == Verdict::undecided && !fails(loaded); };
     Statement said;
     for (const Loaded& loaded : points) said.points.push_back(loaded.point);
     said.headline = fmt::format("{}, {}, batch {}: ", workload.label, label_without_load(*any.line), any.point->point.batch);
-    if (failed == points.begin()) {
+    const auto first_untold = std::find_if(points.begin(), points.end(), untold);
+    const std::string open =
+        first_untold == points.end() ? "" : fmt::format(" It cannot be told{}: {}", at(*first_untold), first_untold->point->reason);
+    std::vector<Loaded> decided;
+    std::remove_copy_if(points.begin(), points.end(), std::back_inserter(decided), untold);
+    const auto failed = std::find_if(decided.begin(), decided.end(), fails);
+    if (decided.empty()) {
+      said.tone = Tone::note;
+      said.headline += fmt::format("whether {} is held cannot be told", bound);
+      said.detail = any.point->reason;
+      return said;
+    }
+    if (failed == decided.begin()) {
       said.tone = Tone::warning;
       said.headline += fmt::format("{} is not held", bound);
-      said.detail = failed->point->reason;
+      said.detail = failed->point->reason + (open.empty() ? "" : ".") + open;
       return said;
     }
     const Loaded& best = *std::prev(failed);
@@ -78,8 +95,8 @@ class LatencyBounds final : public Finding {
     if (best.rate > 0) said.headline += fmt::format(" at {} queries a second", format_significant(best.rate));
     if (const MetricSummary* p99 = best.point->find("latency_p99_ms"))
       said.detail = fmt::format("p99 latency {} ms there.", format_estimate(p99->estimate));
-    if (failed == points.end()) {
-      said.detail += " It is the largest load measured.";
+    if (failed == decided.end()) {
+      said.detail += open.empty() ? " It is the largest load measured." : open;
     } else {
       said.detail += fmt::format(" At {} it is not held: {}", format_significant(failed->rate), failed->point->reason);
     }

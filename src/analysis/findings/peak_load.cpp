@@ -24,7 +24,7 @@ struct Confirmed {
 Confirmed confirmed(const Line& line, const PointSummary& point, double load) {
   Confirmed found{&line, &point, load, 0, 0};
   for (const OutcomeCount& seen : point.outcomes) {
-    if (seen.outcome != Outcome::ok) continue;
+    if (seen.outcome != Outcome::ok || seen.verdict == Verdict::undecided) continue;
     found.runs += static_cast<int>(seen.count);
     if (seen.verdict != Verdict::invalid) found.held += static_cast<int>(seen.count);
   }

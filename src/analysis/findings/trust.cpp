@@ -36,7 +36,8 @@ class Trust final : public Finding {
   std::string id() const override { return "trust"; }
   int order() const override { return 70; }
   std::string describe() const override {
-    return "Points that are unstable or invalid (kept and labelled, never dropped), measured by one repeat only, or not checked against a "
+    return "Points that are unstable, undecided or invalid (kept and labelled, never dropped), measured by one repeat only, or not checked "
+           "against a "
            "reference.";
   }
   std::vector<Statement> find(const Evidence& evidence) const override {
@@ -49,6 +50,8 @@ class Trust final : public Finding {
         example_reason(points, Verdict::unstable));
     add(Tone::warning, those_of(points, [](const auto& p) { return p.verdict == Verdict::invalid; }), "invalid",
         example_reason(points, Verdict::invalid));
+    add(Tone::warning, those_of(points, [](const auto& p) { return p.verdict == Verdict::undecided; }), "undecided",
+        example_reason(points, Verdict::undecided));
     add(Tone::warning, those_of(points, [](const auto& p) { return p.unchecked; }), "not checked",
         "No reference could be made for them, so nothing says that their results are right.");
     add(Tone::note, those_of(points, [](const auto& p) { return p.usable() && p.used == 1; }), "measured once",

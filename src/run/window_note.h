@@ -1,0 +1,14 @@
+// What can be said of a Point's window before it is measured: whether its rate brings queries enough. Pure.
+#pragma once
+
+#include "plan/study.h"
+
+#include <string>
+
+namespace deepgap {
+
+// A line for people where the window of a Job under a bound will be longer than asked, or its budget too short to decide the bound; else
+// empty. Throws Error{usage} for a rate that brings no query at all.
+std::string window_note(const Job& job);
+
+}  // namespace deepgap

@@ -1,0 +1,54 @@
+#include "run/window_note.h"
+
+#include <deepgap/error.h>
+
+#include <gmock/gmock.h>
+
+namespace deepgap {
+namespace {
+
+Job job_of(const std::string& rate, Nanoseconds duration, const std::string& bound = "p99=15ms") {
+  Job job;
+  job.point.scenario = "server";
+  job.point.options = {{"rate", rate}};
+  if (!bound.empty()) job.point.options["bound"] = bound;
+  job.stopping.name = "duration";
+  job.stopping.duration = duration;
+  return job;
+}
+constexpr Nanoseconds second = 1'000'000'000;
+
+TEST(WindowNote, SaysThatAWindowGrows) {
+  EXPECT_EQ(window_note(job_of("20", second)),
+            "20 queries a second bring some 20 in 1 s, and the bound p99=15ms takes 100: the window is 7.5 s long");
+  EXPECT_EQ(window_note(job_of("200", second)), "");
+  Job unasked = job_of("5", second);
+  unasked.stopping = {};
+  EXPECT_THAT(window_note(unasked), testing::HasSubstr("some 50 in 10 s, and the bound p99=15ms takes 100: the window is 30 s long"));
+}
+
+TEST(WindowNote, SaysThatTheBudgetIsTooShort) {
+  EXPECT_EQ(
+      window_note(job_of("1", second)),
+      "1 queries a second bring some 1 in 1 s, and the bound p99=15ms takes 100: it will be undecided after the budget of 30 s; raise the "
+      "rate, or give --budget 150s");
+}
+
+TEST(WindowNote, RefusesARateThatBringsNothing) {
+  EXPECT_THROW(window_note(job_of("1", second / 2, "")), Error);
+  EXPECT_EQ(window_note(job_of("4", second / 2, "")), "");
+}
+
+TEST(WindowNote, IsSilentOfWhatHasItsOwnRules) {
+  for (const char* option : {"peak", "mlperf"}) {
+    Job job = job_of("1", second);
+    job.point.options[option] = option == std::string("peak") ? "search" : "v6.0";
+    EXPECT_EQ(window_note(job), "") << option;
+  }
+  Job counted = job_of("1", second);
+  counted.stopping.name = "counts";
+  EXPECT_EQ(window_note(counted), "");
+}
+
+}  // namespace
+}  // namespace deepgap

@@ -1,5 +1,6 @@
 #include "cuda/compiler.h"
 
+#include "base/own_libraries.h"
 #include "base/text.h"
 
 #include <deepgap/error.h>
@@ -35,29 +36,30 @@ struct Nvrtc {
 
 constexpr std::array<const char*, 2> names{"libnvrtc.so.13", "libnvrtc.so.12"};
 
-fs::path own_folder() {
-  Dl_info info{};
-  std::error_code error;
-  if (::dladdr(reinterpret_cast<void*>(&own_folder), &info) == 0 || info.dli_fname == nullptr) return {};
-  return fs::canonical(info.dli_fname, error).parent_path();
-}
-
 // Packages of NVIDIA lie in nvidia/PART/lib of a folder of packages.
 void add_packages(const fs::path& packages, std::vector<fs::path>& folders) {
   std::error_code error;
   for (const auto& part : fs::directory_iterator(packages / "nvidia", error)) folders.push_back(part.path() / "lib");
 }
 
-std::vector<fs::path> folders_to_look_in() {
-  std::vector<fs::path> folders;
+// Beside a torch: its libraries lie in torch/lib, NVIDIA's in nvidia/PART/lib of the same folder of packages.
+void add_beside_torch(const fs::path& libraries, std::vector<fs::path>& folders) {
   std::error_code error;
-  if (const char* torch = ::getenv("DEEPGAP_LIBTORCH"); torch != nullptr) {
-    add_packages(fs::path(torch).parent_path(), folders);
-    add_packages(fs::path(torch).parent_path().parent_path(), folders);
+  const fs::path real = fs::canonical(libraries, error);
+  if (error) return;
+  add_packages(real.parent_path(), folders);
+  add_packages(real.parent_path().parent_path(), folders);
+}
+
+std::vector<fs::path> folders_to_look_in() {
+  static const int anchor = 0;
+  std::vector<fs::path> folders;
+  if (const char* torch = ::getenv("DEEPGAP_LIBTORCH"); torch != nullptr && *torch != '\0') add_beside_torch(torch, folders);
+  for (const std::string& own : own_library_folders(&anchor)) {
+    folders.emplace_back(own);
+    add_beside_torch(own + "/torch", folders);
   }
-  for (fs::path folder = own_folder(); folder.has_relative_path(); folder = folder.parent_path())
-    for (const auto& entry : fs::directory_iterator(folder / ".venv" / "lib", error)) add_packages(entry.path() / "site-packages", folders);
-  if (const char* home = ::getenv("CUDA_HOME"); home != nullptr) folders.push_back(fs::path(home) / "lib64");
+  if (const char* home = ::getenv("CUDA_HOME"); home != nullptr && *home != '\0') folders.push_back(fs::path(home) / "lib64");
   folders.emplace_back("/usr/local/cuda/lib64");
   return folders;
 }

@@ -22,7 +22,9 @@ Backend* backend_under_test = nullptr;
 uint64_t random_seed = 1;
 int random_rounds = 3;
 
-Tensor joined(const Samples& samples, const std::vector<uint32_t>& chosen, size_t input) {
+}  // namespace
+
+Tensor joined_samples(const Samples& samples, const std::vector<uint32_t>& chosen, size_t input) {
   const Tensor& first = samples[0][input];
   Shape shape = first.shape;
   shape[0] *= static_cast<int64_t>(chosen.size());
@@ -35,8 +37,6 @@ Tensor joined(const Samples& samples, const std::vector<uint32_t>& chosen, size_
   }
   return batch;
 }
-
-}  // namespace
 
 Backend& backend() { return *backend_under_test; }
 void set_backend(Backend* opened) { backend_under_test = opened; }
@@ -115,7 +115,7 @@ std::string not_evaluated(const Graph& graph) {
 
 std::vector<Tensor> batch_of(const Graph& graph, const Samples& samples, const std::vector<uint32_t>& chosen) {
   std::vector<Tensor> inputs;
-  for (size_t i = 0; i < graph.inputs.size(); ++i) inputs.push_back(joined(samples, chosen, i));
+  for (size_t i = 0; i < graph.inputs.size(); ++i) inputs.push_back(joined_samples(samples, chosen, i));
   return inputs;
 }
 
@@ -188,7 +188,7 @@ void Rig::keep_inputs(const std::vector<uint32_t>& samples) const {
   const bool known = std::all_of(samples.begin(), samples.end(), [&](uint32_t sample) { return sample < samples_.size(); });
   if (faults_folder().empty() || samples.empty() || !known) return;
   std::vector<Tensor> inputs;
-  for (size_t i = 0; i < samples_.front().size(); ++i) inputs.push_back(joined(samples_, samples, i));
+  for (size_t i = 0; i < samples_.front().size(); ++i) inputs.push_back(joined_samples(samples_, samples, i));
   keep_running_inputs(inputs);
 }
 

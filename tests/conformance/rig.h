@@ -58,6 +58,8 @@ using Samples = std::vector<std::vector<Tensor>>;
 Samples random_samples(Random& random, const Graph& graph, size_t count);
 // These samples as one batch: a tensor for each input.
 std::vector<Tensor> batch_of(const Graph& graph, const Samples& samples, const std::vector<uint32_t>& chosen);
+// An input of `chosen` samples as one batch.
+Tensor joined_samples(const Samples& samples, const std::vector<uint32_t>& chosen, size_t input);
 // What the plain evaluator makes of it.
 std::vector<Tensor> reference(const Graph& graph, const Samples& samples, const std::vector<uint32_t>& chosen);
 

@@ -66,7 +66,9 @@ bool move(Lowering& lowering, const Operation& operation, ValueId id, const Form
           const std::vector<std::string>& places) {
   const Operand out = lowering.write(id, form);
   const std::string body = fmt::format("{}  r = {};", before, element_at(in, 0, places));
-  const int64_t lanes = lanes_of(out, in[0], places);
+  // What the places need must be the same for all elements of a thread.
+  const bool varies = !out.shape.empty() && before.find(fmt::format("c{}", innermost(out.shape, out.form))) != std::string::npos;
+  const int64_t lanes = varies ? 1 : lanes_of(out, in[0], places);
   const bool wide = lanes > 1 && elements_of(out.shape, out.form) / lanes < (int64_t{1} << 31);
   Launch launch = wide ? wide_move(lowering, operation.main.op, out, in, before, places, lanes)
                        : element_kernel(lowering, operation.main.op, {out, in, kind_of(in[0].form.element), body});

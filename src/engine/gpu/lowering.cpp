@@ -106,7 +106,9 @@ ValueId Lowering::add_value(DataType type, const Shape& shape) {
 }
 
 void Lowering::step(const Operation& operation, Launch launch, const std::vector<Operand>& reads, const std::vector<Operand>& writes) {
-  Step step{.name = operation.name, .op = operation.main.op, .launches = {std::move(launch)}};
+  Step step{.name = operation.name, .op = operation.main.op};
+  const bool empty = std::all_of(writes.begin(), writes.end(), [](const Operand& out) { return element_count(out.shape) == 0; });
+  if (!empty) step.launches.push_back(std::move(launch));
   for (const auto* operands : {&reads, &writes})
     for (const Operand& each : *operands) step.roles.push_back(each.buffer);
   for (const Operand& each : reads) step.reads.push_back(each.buffer);

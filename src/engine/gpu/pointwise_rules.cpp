@@ -92,6 +92,11 @@ std::optional<PointwiseRule> clip(const Lowering& lowering, const Node& node, Ki
     return PointwiseRule{{kind}, kind, "r = " + activation_text(*activation, "a0") + ";"};
   PointwiseRule rule{{kind}, kind, "r = a0;"};
   size_t next = 1;
+  for (const char* bound : {"min", "max"}) {  // as before opset 11
+    if (!node.attributes.contains(bound)) continue;
+    const std::string number = number_text(attribute_float(node, bound, 0));
+    rule.body += fmt::format(" if (r {} {}) r = {};", bound[1] == 'i' ? "<" : ">", number, number);
+  }
   for (size_t i = 1; i < 3; ++i) {
     if (i >= node.inputs.size() || node.inputs[i] == no_value) continue;
     rule.kinds.push_back(kind);
@@ -111,13 +116,22 @@ std::optional<PointwiseRule> mod(const Node& node, Kind kind) {
 // A float is cut to a whole number; what does not fit is the nearest that does.
 std::optional<PointwiseRule> cast(Kind from, Kind to) { return PointwiseRule{{from}, to, "r = " + convert_text(from, to, "a0") + ";"}; }
 
-std::optional<PointwiseRule> parametric(const Node& node) {
+std::optional<PointwiseRule> parametric(const Node& node, Kind kind) {
   const auto alpha = [&](float fallback) { return number_text(attribute_float(node, "alpha", fallback)); };
-  const auto number = [&](const std::string& body) { return all_of_kind(node, Kind::number, Kind::number, body); };
+  const auto number = [&](const std::string& body) { return all_of_kind(node, kind, kind, body); };
+  if (node.op == "LeakyRelu") return number(fmt::format("r = a0 < 0 ? {} * a0 : a0;", alpha(0.01F)));
+  if (node.op == "Elu") return number(fmt::format("r = a0 < 0 ? {} * expm1(a0) : a0;", alpha(1.0F)));
+  if (node.op == "HardSigmoid")
+    return number(
+        fmt::format("r = {} * a0 + {}; r = r < 0 ? 0 : r > 1 ? 1 : r;", alpha(0.2F), number_text(attribute_float(node, "beta", 0.5F))));
+  if (node.op == "HardSwish") return number("r = a0 / 6 + 0.5f; r = a0 * (r < 0 ? 0 : r > 1 ? 1 : r);");
+  if (node.op == "Gelu" && attribute_string(node, "approximate", "none") == "none")
+    return number("r = a0 / 2 * (1 + erf(a0 * 0.70710678118654752));");
+  if (node.op == "Gelu") return number("r = a0 / 2 * (1 + tanh(0.79788456080286536 * (a0 + 0.044715 * a0 * a0 * a0)));");
   if (node.op == "Selu")
-    return number(fmt::format("r = {1} * (a0 > 0.0f ? a0 : {0} * expm1f(a0));", alpha(1.67326319217681884765625F),
+    return number(fmt::format("r = {1} * (a0 > 0.0f ? a0 : {0} * expm1(a0));", alpha(1.67326319217681884765625F),
                               number_text(attribute_float(node, "gamma", 1.05070102214813232421875F))));
-  if (node.op == "Celu") return number(fmt::format("r = fmaxf(a0, 0.0f) + fminf(0.0f, {0} * expm1f(a0 / {0}));", alpha(1.0F)));
+  if (node.op == "Celu") return number(fmt::format("r = a0 > 0 ? a0 : {0} * expm1(a0 / {0});", alpha(1.0F)));
   if (node.op == "ThresholdedRelu") return number(fmt::format("r = a0 > {} ? a0 : 0.0f;", alpha(1.0F)));
   if (node.op == "Shrink")
     return number(fmt::format("r = a0 < -{0} ? a0 + {1} : a0 > {0} ? a0 - {1} : 0.0f;", number_text(attribute_float(node, "lambd", 0.5F)),
@@ -166,10 +180,10 @@ constexpr std::array specials{"Min",   "Max",   "Sum",      "Mean", "Clip",  "Mo
 std::optional<PointwiseRule> pointwise_rule(const Lowering& lowering, const Node& node) {
   if (!node.domain.empty() || node.inputs.empty() || node.inputs[0] == no_value || node.outputs.empty()) return std::nullopt;
   const Kind kind = kind_of(lowering.stored(node.inputs[0])), result = kind_of(lowering.stored(node.outputs[0]));
-  if (kind == Kind::number) {
+  if (kind == Kind::number || kind == Kind::real) {
     if (const auto activation = activation_of(lowering.graph(), node); activation && node.op != "Clip")
       return PointwiseRule{{kind}, kind, "r = " + activation_text(*activation, "a0") + ";"};
-    if (const auto rule = parametric(node)) return rule;
+    if (const auto rule = parametric(node, kind)) return rule;
   }
   if (const auto rule = special(lowering, node, kind, result)) return rule;
   if (const auto rule = from_table(comparisons, node, kind, Kind::truth)) return rule;

@@ -1,0 +1,318 @@
+#include "emulator.h"
+
+#include "base/file.h"
+#include "engine/gpu/generated.h"
+
+#include <deepgap/error.h>
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <thread>
+
+namespace deepgap::gpu {
+namespace {
+
+constexpr size_t kernels_a_unit = 40;
+
+// What a kernel's text expects of CUDA. Threads of a block that wait for each other are threads of the host's.
+constexpr const char* host_words = R"(
+#include <barrier>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <thread>
+#include <vector>
+using namespace std;
+#define __global__
+#define __device__
+#define __forceinline__ inline
+#define __launch_bounds__(...)
+#define __shared__ static
+struct Place { unsigned x, y, z; };
+struct uint2 { unsigned x, y; };
+struct uint4 { unsigned x, y, z, w; };
+static Place blockIdx, gridDim;
+static thread_local Place threadIdx;
+static barrier<>* block_barrier = nullptr;
+static float exchanged[1024];
+static inline void __syncthreads() { if (block_barrier) block_barrier->arrive_and_wait(); }
+static inline float __shfl_xor_sync(unsigned, float x, int step) {
+  exchanged[threadIdx.x] = x;
+  __syncthreads();
+  const float other = exchanged[threadIdx.x ^ step];
+  __syncthreads();
+  return other;
+}
+static inline float __uint_as_float(unsigned x) { float y; memcpy(&y, &x, 4); return y; }
+static inline float __int_as_float(int x) { float y; memcpy(&y, &x, 4); return y; }
+static inline float from_f16(unsigned short x) { _Float16 y; memcpy(&y, &x, 2); return (float)y; }
+static inline unsigned short to_f16(float x) { _Float16 y = (_Float16)x; unsigned short z; memcpy(&z, &y, 2); return z; }
+static inline float from_bf16(unsigned short x) { return __uint_as_float((unsigned)x << 16); }
+static inline unsigned short to_bf16(float x) {
+  unsigned y; memcpy(&y, &x, 4);
+  return (unsigned short)((x != x) ? 0x7fc0 : (y + 0x7fff + ((y >> 16) & 1)) >> 16);
+}
+static inline void wait_for_previous() {}
+static inline void let_next_begin() {}
+template <typename F> static void run_blocks(const unsigned* grid, unsigned threads, bool together, F thread) {
+  gridDim = {grid[0], grid[1], grid[2]};
+  for (blockIdx.z = 0; blockIdx.z < grid[2]; ++blockIdx.z)
+    for (blockIdx.y = 0; blockIdx.y < grid[1]; ++blockIdx.y)
+      for (blockIdx.x = 0; blockIdx.x < grid[0]; ++blockIdx.x) {
+        if (!together) {
+          for (unsigned t = 0; t < threads; ++t) { threadIdx = {t, 0, 0}; thread(); }
+          continue;
+        }
+        barrier<> all(threads);
+        block_barrier = &all;
+        std::vector<std::jthread> others;
+        for (unsigned t = 0; t < threads; ++t) others.emplace_back([&, t] { threadIdx = {t, 0, 0}; thread(); });
+        others.clear();
+        block_barrier = nullptr;
+      }
+}
+)";
+
+// Words that texts define for themselves.
+constexpr const char* forget =
+    "#undef T\n#undef E\n#undef A\n#undef B\n#undef C\n#undef FACTOR\n#undef STORE\n#undef ROW_PLACE\n#undef valid\n"
+    "#undef RESULT\n#undef EPSILON\n#undef SCALED\n";
+
+void replace_all(std::string& text, const std::string& what, const std::string& with) {
+  for (size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + with.size())) text.replace(at, what.size(), with);
+}
+
+using HostKernel = void (*)(const unsigned* grid, void** arguments);
+using HostEpilogue = float (*)(float v, float residual);
+
+// Numbers in memory, whatever their type.
+double number_at(const std::byte* at, Element element, int64_t index) {
+  const auto read = [&](auto zero) {
+    std::memcpy(&zero, at + static_cast<size_t>(index) * sizeof zero, sizeof zero);
+    return static_cast<double>(zero);
+  };
+  switch (element) {
+    case Element::f16:
+      return read(_Float16{});
+    case Element::bf16: {
+      uint16_t half = 0;
+      std::memcpy(&half, at + index * 2, 2);
+      const uint32_t whole = static_cast<uint32_t>(half) << 16;
+      float value = 0;
+      std::memcpy(&value, &whole, 4);
+      return value;
+    }
+    case Element::i8:
+      return read(int8_t{});
+    case Element::u8:
+      return read(uint8_t{});
+    default:
+      return read(float{});
+  }
+}
+
+void put_number(std::byte* at, const Epilogue& epilogue, int64_t index, float value) {
+  const auto put = [&](auto number) { std::memcpy(at + static_cast<size_t>(index) * sizeof number, &number, sizeof number); };
+  const float quantum = std::nearbyint(value * epilogue.target_inverse) + static_cast<float>(epilogue.target_zero);
+  switch (epilogue.target) {
+    case Element::f16:
+      return put(static_cast<_Float16>(value));
+    case Element::bf16: {
+      uint32_t bits = 0;
+      std::memcpy(&bits, &value, 4);
+      return put(static_cast<uint16_t>((bits + 0x7fff + ((bits >> 16) & 1)) >> 16));
+    }
+    case Element::i8:
+      return put(static_cast<int8_t>(std::clamp(quantum, -128.0F, 127.0F)));
+    case Element::u8:
+      return put(static_cast<uint8_t>(std::clamp(quantum, 0.0F, 255.0F)));
+    default:
+      return put(value);
+  }
+}
+
+double weight_at(const Choice& choice, int64_t index) {
+  return number_at(choice.weights.data.get(), choice.weights.type == DataType::i8 ? Element::i8 : Element::f32, index);
+}
+
+// One sum, as convolution.h defines it.
+double sum_of(const Choice& choice, const std::byte* source, int64_t image, int64_t y, int64_t x, int64_t out) {
+  const Convolution& p = choice.problem;
+  const int64_t in_each = p.in_channels / p.groups, first = out / (p.out_channels / p.groups) * in_each;
+  double sum = 0;
+  for (int64_t r = 0; r < p.kernel_h; ++r)
+    for (int64_t s = 0; s < p.kernel_w; ++s) {
+      const int64_t in_y = y * p.stride_h - p.pad_top + r * p.dilation_h, in_x = x * p.stride_w - p.pad_left + s * p.dilation_w;
+      const bool inside = in_y >= 0 && in_y < p.in_h && in_x >= 0 && in_x < p.in_w;
+      for (int64_t c = 0; c < in_each; ++c) {
+        const double value =
+            inside ? number_at(source, p.source, ((image * p.in_h + in_y) * p.in_w + in_x) * p.in_pitch + first + c) : p.source_zero;
+        sum += value * weight_at(choice, ((out * in_each + c) * p.kernel_h + r) * p.kernel_w + s);
+      }
+    }
+  return sum;
+}
+
+void convolve(const Choice& choice, HostEpilogue epilogue, const std::byte* source, const std::byte* residual, std::byte* target) {
+  const Convolution& p = choice.problem;
+  for (int64_t pixel = 0; pixel < p.batch * p.out_h * p.out_w; ++pixel)
+    for (int64_t out = 0; out < p.out_pitch; ++out) {
+      const int64_t at = pixel * p.out_pitch + out;
+      if (out >= p.out_channels) {
+        put_number(target, p.epilogue, at, 0);
+        continue;
+      }
+      const double scale = p.compute == Compute::i8 ? choice.scale_bias[static_cast<size_t>(out)] : 1.0;
+      const double bias = choice.scale_bias[static_cast<size_t>(p.out_pitch + out)];
+      const double sum = sum_of(choice, source, pixel / (p.out_h * p.out_w), pixel / p.out_w % p.out_h, pixel % p.out_w, out);
+      float other = 0;
+      if (residual != nullptr) {
+        other = static_cast<float>(number_at(residual, p.epilogue.residual, at));
+        const bool whole = p.epilogue.residual == Element::i8 || p.epilogue.residual == Element::u8;
+        if (whole) other = (other - static_cast<float>(p.epilogue.residual_zero)) * p.epilogue.residual_scale;
+      }
+      put_number(target, p.epilogue, at, epilogue(static_cast<float>(sum * scale + bias), other));
+    }
+}
+
+std::string epilogue_source(const Epilogue& epilogue) {
+  std::string text = "(float v, float residual) {\n  (void)residual;\n";
+  for (const EpilogueStep& step : epilogue.steps) {
+    if (step.kind == EpilogueStep::Kind::activation) text += fmt::format("  v = {};\n", step.text);
+    if (step.kind == EpilogueStep::Kind::add) text += "  v += residual;\n";
+    if (step.kind == EpilogueStep::Kind::multiply) text += "  v *= residual;\n";
+  }
+  return text + "  return v;\n}\n";
+}
+
+}  // namespace
+
+struct Emulator::Kernel {
+  std::string name;
+  size_t unit = 0;
+  std::vector<std::array<unsigned, 3>> grids;
+};
+
+struct Emulator::Program {
+  GpuPlan plan;
+  std::vector<std::vector<std::string>> symbols;  // by step, by launch; of a choice its epilogue's
+  std::vector<std::vector<size_t>> units;
+};
+
+Emulator::Emulator(std::string folder) : folder_(std::move(folder)) {}
+Emulator::~Emulator() {
+  for (void* library : libraries_) ::dlclose(library);
+}
+
+void Emulator::add_kernel(const std::string& text) {
+  if (kernels_++ % kernels_a_unit == 0) texts_.emplace_back(host_words);
+  texts_.back() += text;
+}
+
+size_t Emulator::add(GpuPlan plan) {
+  auto program = std::make_unique<Program>();
+  for (const Step& step : plan.steps) {
+    program->symbols.emplace_back();
+    program->units.emplace_back();
+    const auto keep = [&](const std::string& symbol) {
+      program->symbols.back().push_back(symbol);
+      program->units.back().push_back(texts_.size() - 1);
+    };
+    if (step.choice) {
+      const std::string symbol = fmt::format("epilogue_{}", kernels_);
+      add_kernel(fmt::format("extern \"C\" float {}{}", symbol, epilogue_source(step.choice->problem.epilogue)));
+      keep(symbol);
+      continue;
+    }
+    for (const Launch& launch : step.launches) {
+      const std::string symbol = fmt::format("run_{}", kernels_), own = fmt::format("kernel_{}", kernels_);
+      std::string source = launch.source;
+      replace_all(source, generated_prelude(), "");
+      replace_all(source, launch.entry + "(", own + "(");
+      const bool together = source.find("__syncthreads") != std::string::npos || source.find("__shfl") != std::string::npos;
+      std::string call;
+      for (size_t i = 0; i < launch.arguments.size(); ++i) call += fmt::format("{}Any{{arguments[{}]}}", i == 0 ? "" : ", ", i);
+      add_kernel(fmt::format(
+          "namespace n{} {{\nstruct Any {{ void* p; template <typename P> operator P*() const {{ return (P*)p; }} }};\n{}\nextern \"C\" "
+          "void {}(const unsigned* grid, void** arguments) {{ run_blocks(grid, {}, {}, [&] {{ {}({}); }}); }}\n}}\n{}",
+          kernels_, source, symbol, launch.block[0], together, own, call, forget));
+      keep(symbol);
+    }
+  }
+  program->plan = std::move(plan);
+  programs_.push_back(std::move(program));
+  return programs_.size() - 1;
+}
+
+void Emulator::compile() {
+  make_directories(folder_);
+  std::atomic<size_t> next = 0;
+  std::vector<std::string> failures(texts_.size());
+  const auto work = [&] {
+    for (size_t i = next++; i < texts_.size(); i = next++) {
+      const std::string stem = fmt::format("{}/unit{}", folder_, i);
+      write_file_atomic(stem + ".cpp", texts_[i]);
+      const std::string command = fmt::format("{} -std=c++20 -O1 -w -ffp-contract=off -shared -fPIC -pthread {}.cpp -o {}.so 2>{}.log",
+                                              DEEPGAP_HOST_COMPILER, stem, stem, stem);
+      if (std::system(command.c_str()) != 0) failures[i] = read_text(stem + ".log");
+    }
+  };
+  std::jthread other(work);
+  work();
+  other.join();
+  for (size_t i = 0; i < texts_.size(); ++i) {
+    if (!failures[i].empty()) throw Error(ErrorKind::internal, fmt::format("unit {}: {}", i, failures[i].substr(0, 2000)));
+    libraries_.push_back(::dlopen(fmt::format("{}/unit{}.so", folder_, i).c_str(), RTLD_NOW | RTLD_LOCAL));
+    if (libraries_.back() == nullptr) throw Error(ErrorKind::internal, ::dlerror());
+  }
+}
+
+std::vector<Tensor> Emulator::run(size_t index, std::span<const Tensor> inputs, const std::vector<Shape>& shapes,
+                                  const std::vector<DataType>& types) const {
+  const Program& program = *programs_.at(index);
+  const GpuPlan& plan = program.plan;
+  constexpr size_t slack = 64;
+  std::vector<std::vector<std::byte>> memory;
+  std::vector<std::byte*> at;
+  for (const Buffer& buffer : plan.buffers) {
+    memory.emplace_back(buffer.bytes + slack, std::byte{0xcd});  // what nothing wrote is no number
+    auto* begin = memory.back().data();
+    begin += (16 - reinterpret_cast<uintptr_t>(begin) % 16) % 16;
+    at.push_back(begin);
+    if (buffer.data) std::memcpy(begin, buffer.data->data(), buffer.bytes);
+    if (buffer.kind == Buffer::Kind::input) std::memcpy(begin, inputs[buffer.external].data.get(), buffer.bytes);
+  }
+  const auto address = [&](BufferId id) { return id < 0 ? nullptr : at[static_cast<size_t>(id)]; };
+  for (size_t s = 0; s < plan.steps.size(); ++s) {
+    const Step& step = plan.steps[s];
+    for (size_t l = 0; l < program.symbols[s].size(); ++l) {
+      void* symbol = ::dlsym(libraries_.at(program.units[s][l]), program.symbols[s][l].c_str());
+      if (step.choice) {
+        convolve(*step.choice, reinterpret_cast<HostEpilogue>(symbol), address(step.roles[role_source]), address(step.roles[role_residual]),
+                 address(step.roles[role_target]));
+        continue;
+      }
+      std::vector<void*> arguments;
+      for (const Argument& argument : step.launches[l].arguments)
+        arguments.push_back(address(step.roles.at(static_cast<size_t>(std::get<BufferArgument>(argument).role))));
+      reinterpret_cast<HostKernel>(symbol)(step.launches[l].grid.data(), arguments.data());
+    }
+  }
+  std::vector<Tensor> outputs;
+  for (size_t o = 0; o < shapes.size(); ++o) {
+    Tensor tensor = make_tensor(types[o], shapes[o]);
+    for (size_t b = 0; b < plan.buffers.size(); ++b)
+      if (plan.buffers[b].kind == Buffer::Kind::output && plan.buffers[b].external == o)
+        std::memcpy(writable<std::byte>(tensor).data(), at[b], tensor.bytes());
+    outputs.push_back(tensor);
+  }
+  return outputs;
+}
+
+}  // namespace deepgap::gpu

@@ -3,6 +3,7 @@
 #include "blame.h"
 #include "known_faults.h"
 #include "operator_cases.h"
+#include "quantizing.h"
 #include "random_network.h"
 #include "rig.h"
 #include "tolerance.h"
@@ -10,7 +11,6 @@
 #include "model/eval/evaluator.h"
 #include "model/weights/seeded.h"
 #include "model/zoo/zoo.h"
-#include "quantize/quantizer.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -20,25 +20,6 @@
 
 namespace deepgap::conformance {
 namespace {
-
-// Everything that can be is quantized; with u8 or s8 activations.
-Graph quantized(const Graph& graph, const Samples& samples, const std::string& activations) {
-  Quantizer quantizer(graph, {.activations = activations, .keep = "none"});
-  const Graph observing = quantizer.observing_graph();
-  for (const auto& sample : samples) {
-    const std::vector<Tensor> outputs = evaluate(observing, sample);
-    std::vector<TensorView> seen, given;
-    for (const Tensor& tensor : sample) given.push_back(tensor.view());
-    for (const Tensor& tensor : outputs) seen.push_back(tensor.view());
-    quantizer.observe("sample", given, seen);
-  }
-  quantizer.use_ranges(quantizer.ranges());
-  return quantizer.quantize().graph;
-}
-
-bool is_quantized(const Graph& graph) {
-  return std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const Node& node) { return node.op == "QuantizeLinear"; });
-}
 
 class Quantized : public testing::Test {
  protected:

@@ -1,0 +1,54 @@
+// Graphs lowered for a GPU, computed by the emulator and held against the plain evaluator.
+#pragma once
+
+#include "emulator.h"
+
+#include "../conformance/rig.h"
+#include "../conformance/tolerance.h"
+
+#include "base/temporary_folder.h"
+#include "engine/gpu/lowering.h"
+#include "engine/passes/passes.h"
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace deepgap::gpu {
+
+struct LoweringSettings {
+  GpuNumbers numbers;
+  Integers integers = Integers::as_operators;
+};
+
+class Trial {
+ public:
+  static constexpr int64_t batch = 3;
+
+  Trial(const LoweringSettings& settings, std::string precision);
+  // What is refused is noted, and what has a kernel that the host cannot compile is left out.
+  void add(const std::string& name, Graph graph, conformance::Samples samples);
+  // All that was added, and prints what was refused.
+  void run(const conformance::Judge& judge);
+  size_t computed() const { return all_.size(); }
+
+ private:
+  struct Tried {
+    std::string name;
+    Graph graph;
+    conformance::Samples samples;
+    size_t plan = 0;
+    std::vector<Shape> shapes;
+    std::vector<DataType> types;
+  };
+  void expect_right(const Tried& tried, const conformance::Judge& judge) const;
+
+  LoweringSettings settings_;
+  std::string precision_;
+  TemporaryFolder folder_;
+  Emulator emulator_;
+  std::vector<Tried> all_;
+  std::map<std::string, std::string> refusals_;
+};
+
+}  // namespace deepgap::gpu

@@ -172,7 +172,7 @@ class AnyPaceTest(StoreCase):
                 (["--scenario", "multi-stream"], "give for example --batch 8"),
                 (["--scenario", "server", "--rate", "5", "--bound", "p99<15ms"], "bound='p99<15ms'"),
                 (["--scenario", "server", "--rate", "5", "--bound", "p99=15"], "bound='p99=15'"),
-                (["--scenario", "server", "--rate", "1", "--duration", "500ms"], "1 queries a second bring none within 500 ms"),
+                (["--scenario", "server", "--rate", "1", "--duration", "500ms"], "rate of 1 a second makes 0.5 queries in a window of 500 ms"),
                 (["--scenario", "sever", "--rate", "5"], "did you mean 'server'")):
             with self.subTest(message):
                 result = self.run_deepgap(*flags)

@@ -303,6 +303,8 @@ std::string gpu_precision_refusal(const std::string& precision, const GraphSumma
       precision);
 }
 
+void check_gpu_options(const LoadOptions& options) { options_of(options); }
+
 std::unique_ptr<Session> make_gpu_session(const Model& model, const LoadOptions& options) {
   if (options.batch_sizes.empty() || options.slots < 1)
     throw Error(ErrorKind::refused, "native: at least one batch size and slot are needed");

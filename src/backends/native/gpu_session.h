@@ -18,6 +18,9 @@ std::string gpu_absence();
 // Why this precision is not computed there; empty when it is.
 std::string gpu_precision_refusal(const std::string& precision, const GraphSummary& graph);
 
+// Throws Error{usage} for a value that they do not have, on whatever device the Point is.
+void check_gpu_options(const LoadOptions& options);
+
 std::unique_ptr<Session> make_gpu_session(const Model& model, const LoadOptions& options);
 
 }  // namespace deepgap

@@ -102,6 +102,7 @@ std::unique_ptr<Session> NativeBackend::load(const Model& model, const LoadOptio
   if (reason.empty())
     reason = gpu ? gpu_precision_refusal(options.precision, model.summary()) : precision_refusal(options.precision, model.summary());
   if (!reason.empty()) throw Error(ErrorKind::refused, reason);
+  check_gpu_options(options);
   if (gpu) return make_gpu_session(model, options);
   return make_native_session(model, options);
 }

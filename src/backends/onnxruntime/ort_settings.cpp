@@ -42,7 +42,7 @@ std::vector<std::string> libraries_of(const std::string& text) {
   for (const std::string& path : split(text, ':')) {
     std::error_code error;
     if (path.empty() || !std::filesystem::is_regular_file(path, error))
-      throw Error(ErrorKind::input, fmt::format("onnxruntime: custom_ops={}: there is no library '{}'", text, path));
+      throw Error(ErrorKind::usage, fmt::format("onnxruntime: custom_ops={}: there is no library '{}'", text, path));
     paths.push_back(std::filesystem::absolute(path).string());
   }
   return paths;

@@ -82,7 +82,7 @@ template <typename F> static void run_blocks(const unsigned* grid, unsigned thre
 // Words that texts define for themselves.
 constexpr const char* forget =
     "#undef T\n#undef E\n#undef A\n#undef B\n#undef C\n#undef FACTOR\n#undef STORE\n#undef ROW_PLACE\n#undef valid\n"
-    "#undef RESULT\n#undef EPSILON\n#undef SCALED\n";
+    "#undef RESULT\n#undef INVERSE\n#undef SCALED\n#undef TERM\n#undef ENDED\n";
 
 void replace_all(std::string& text, const std::string& what, const std::string& with) {
   for (size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + with.size())) text.replace(at, what.size(), with);

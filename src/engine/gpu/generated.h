@@ -1,8 +1,8 @@
 // Kernels that are written out from what an operator means: one thread for some elements of the result, found by their coordinates. They
 // read values in whatever form these lie.
 //
-// Operands are not `__restrict__`: the compiler would take what they hold for unchanging, and might read it before the kernel has waited for
-// those that write it.
+// Operands are not `__restrict__`: the compiler would take what they hold for unchanging, and might read it before the kernel has waited
+// for those that write it.
 #pragma once
 
 #include "engine/gpu/lowering.h"

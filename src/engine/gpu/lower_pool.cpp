@@ -15,6 +15,7 @@ namespace {
 struct Pool {
   std::vector<WindowAxis> axes;
   bool largest = false, counts_padding = false;
+  float norm = 0;  // of LpPool
   std::optional<Quantization> source, result;
 };
 
@@ -47,12 +48,14 @@ std::string divisor(const Pool& pool) {
 
 std::string finish(const Pool& pool, const std::string& r) {
   std::string text;
+  if (pool.norm > 0) return fmt::format("{0} = powf({0}, {1}); ", r, number_text(1 / pool.norm));
   if (!pool.largest) text += fmt::format("{} = n > 0 ? {} / n : 0.0f; ", r, r);
   if (pool.result && !pool.largest) text += fmt::format("{} = {}; ", r, quantize_text(*pool.result, r));
   return text;
 }
 
 std::string take(const Pool& pool, const std::string& r, const std::string& v) {
+  if (pool.norm > 0) return fmt::format("{} += powf(fabsf({}), {});", r, v, number_text(pool.norm));
   const std::string value = pool.source && !pool.largest ? dequantize_text(*pool.source, v) : v;
   return pool.largest ? fmt::format("if ({0} > {1} || {0} != {0}) {1} = {0};", value, r) : fmt::format("{} += {};", r, value);
 }
@@ -110,6 +113,7 @@ bool lower_pool(Lowering& lowering, const Operation& operation) {
   if (!operation.posts.empty() || (node.outputs.size() > 1 && node.outputs[1] != no_value) || shape.size() < 3) return false;
   Pool pool;
   pool.largest = node.op == "MaxPool";
+  pool.norm = node.op == "LpPool" ? static_cast<float>(attribute_int(node, "p", 2)) : 0;
   pool.counts_padding = attribute_int(node, "count_include_pad", 0) != 0;
   pool.axes = window_axes(node, std::span(in.shape).subspan(2), std::span(shape).subspan(2), attribute_ints(node, "kernel_shape", {}));
   pool.source = operation.integers.empty() ? std::nullopt : operation.integers[0];

@@ -89,6 +89,32 @@ bool reduce(Lowering& lowering, const Operation& operation, const std::vector<in
   return true;
 }
 
+// Less the largest first, so that no power is too large.
+bool log_sum_exp(Lowering& lowering, const Operation& operation, const std::vector<int64_t>& axes, bool keeps) {
+  const Operand in = lowering.native(operation.main.inputs[0]);
+  const Kind kind = kind_of(in.form.element);
+  if (kind != Kind::number && kind != Kind::real) return false;
+  const Places places = places_of(in, axes, keeps);
+  const std::string loop = fmt::format("  for (I k = 0; k < I({}); ++k) {{\n{}    const {} v = {};\n", places.count, places.unravel,
+                                       c_type(kind), element_at({in}, 0, places.names));
+  const std::string body = fmt::format(
+      "  {0} most = {1};\n{2}    if (v > most) most = v;\n  }}\n  const bool none = most - most != 0;\n  r = 0;\n{2}    r += exp(v - (none "
+      "? 0 : most));\n  }}\n  r = log(r) + (none ? 0 : most);",
+      c_type(kind), lowest(kind), loop);
+  const Operand out = lowering.write(operation.output, plain_form(lowering.stored(operation.output), lowering.shape(operation.output)));
+  lowering.step(operation, element_kernel(lowering, operation.main.op, {out, {in}, kind, body}), {in}, {out});
+  return true;
+}
+
+bool global_norm(Lowering& lowering, const Operation& operation) {
+  const auto p = static_cast<float>(attribute_int(operation.main, "p", 2));
+  const std::string each = fmt::format("r += powf(fabsf(v), {});", number_text(p)),
+                    end = fmt::format("r = powf(r, {});", number_text(1 / p));
+  std::vector<int64_t> axes;
+  for (size_t axis = 2; axis < lowering.shape(operation.main.inputs[0]).size(); ++axis) axes.push_back(static_cast<int64_t>(axis));
+  return reduce(lowering, operation, axes, true, {"0", each.c_str(), "", end.c_str()});
+}
+
 // ArgMax, ArgMin: the first, or the last, of equal ones.
 bool choose(Lowering& lowering, const Operation& operation) {
   const Node& node = operation.main;
@@ -116,6 +142,9 @@ bool lower_reduce(Lowering& lowering, const Operation& operation) {
   const auto found = reductions.find(node.op);
   const size_t rank = lowering.shape(node.inputs[0]).size();
   const NodeInputs inputs(lowering, node);
+  if (node.op == "ReduceLogSumExp" && !inputs.is_open(1))
+    return log_sum_exp(lowering, operation, reduced_axes(inputs, rank), attribute_int(node, "keepdims", 1) != 0);
+  if (node.op == "GlobalLpPool") return global_norm(lowering, operation);
   if (found == reductions.end() || inputs.is_open(1)) return false;
   if (node.op.starts_with("Global")) {
     std::vector<int64_t> axes;

@@ -48,7 +48,7 @@ constexpr const char* normalize_text = R"(
 #pragma unroll
   for (int j = 0; j < E; ++j) if (valid(j)) variance += (v[j] - mean) * (v[j] - mean);
   variance = block_sum(variance) / count;
-  const float inverse = 1.0f / sqrtf(variance + EPSILON);
+  const float inverse = INVERSE;
 #pragma unroll
   for (int j = 0; j < E; ++j) if (valid(j)) { ROW_PLACE(threadIdx.x + j * T) v[j] = (v[j] - mean) * inverse SCALED; }
 )";
@@ -81,13 +81,71 @@ namespace {
 bool normalize(Lowering& lowering, const Operation& operation, const std::vector<Operand>& in, const std::vector<size_t>& reduced,
                const std::string& scaled) {
   const std::string epsilon = number_text(attribute_float(operation.main, "epsilon", 1e-5F));
-  return run(lowering, operation, in, reduced, fmt::format("#define EPSILON {}\n#define SCALED {}\n{}", epsilon, scaled, normalize_text));
+  return run(lowering, operation, in, reduced,
+             fmt::format("#define INVERSE (1.0f / sqrtf(variance + {}))\n#define SCALED {}\n{}", epsilon, scaled, normalize_text));
+}
+
+// Groups of channels are an axis of their own of the same bytes.
+bool normalize_groups(Lowering& lowering, const Operation& operation) {
+  const Node& node = operation.main;
+  const Shape& shape = lowering.shape(node.inputs[0]);
+  const int64_t groups = attribute_int(node, "num_groups", 1), each = shape[1] / groups;
+  const Shape apart{shape[0], groups, each, element_count(shape) / std::max<int64_t>(shape[0] * shape[1], 1)};
+  if (apart[2] * apart[3] > longest_row || element_count(shape) == 0) return false;
+  const auto regrouped = [&](Operand operand) {
+    operand.shape = apart;
+    operand.form = plain_form(operand.form.element, apart);
+    operand.strides = strides_of(apart, operand.form);
+    return operand;
+  };
+  std::vector<Operand> in{regrouped(lowering.read(node.inputs[0], plain_form(lowering.native(node.inputs[0]).form.element, shape))),
+                          lowering.native(node.inputs[1]), lowering.native(node.inputs[2])};
+  const std::string place = lowering.graph().opset < 21 ? "c1" : fmt::format("c1 * {} + c2", each);
+  const std::string epsilon = number_text(attribute_float(node, "epsilon", 1e-5F));
+  const std::string text = fmt::format("#define INVERSE (1.0f / sqrtf(variance + {}))\n#define SCALED * {} + {}\n{}", epsilon,
+                                       element_at(in, 1, {place}), element_at(in, 2, {place}), normalize_text);
+  const Operand out = regrouped(lowering.write(operation.output, plain_form(lowering.stored(operation.output), shape)));
+  lowering.step(operation, row_kernel(lowering, node.op, {out, in, {2, 3}, text}), in, {out});
+  return true;
+}
+
+constexpr const char* norm_text = R"(
+  float s = 0;
+#pragma unroll
+  for (int j = 0; j < E; ++j) if (valid(j)) s += TERM;
+  s = block_sum(s);
+  s = ENDED;
+#pragma unroll
+  for (int j = 0; j < E; ++j) v[j] = s == 0 ? 0 : v[j] / s;
+)";
+
+bool divide_by_norm(Lowering& lowering, const Operation& operation) {
+  const Node& node = operation.main;
+  const Operand in = lowering.native(node.inputs[0]);
+  const bool squares = attribute_int(node, "p", 2) == 2;
+  const auto axis = static_cast<size_t>(NodeInputs(lowering, node).axis(attribute_int(node, "axis", -1), in.shape.size()));
+  return run(
+      lowering, operation, {in}, {axis},
+      fmt::format("#define TERM {}\n#define ENDED {}\n{}", squares ? "v[j] * v[j]" : "fabsf(v[j])", squares ? "sqrtf(s)" : "s", norm_text));
+}
+
+bool normalize_axes(Lowering& lowering, const Operation& operation) {
+  const Operand in = lowering.native(operation.main.inputs[0]);
+  std::vector<size_t> axes;
+  for (int64_t axis : attribute_ints(operation.main, "axes", {0, 2, 3}))
+    axes.push_back(static_cast<size_t>(NodeInputs(lowering, operation.main).axis(axis, in.shape.size())));
+  return run(lowering, operation, {in}, axes,
+             fmt::format("#define INVERSE (1.0f / (sqrtf(variance) + 1e-9f))\n#define SCALED\n{}", normalize_text));
 }
 
 }  // namespace
 
 bool lower_normalize(Lowering& lowering, const Operation& operation) {
   const Node& node = operation.main;
+  if (kind_of(lowering.native(node.inputs[0]).form.element) != Kind::number) return false;
+  if (node.op == "GroupNormalization") return normalize_groups(lowering, operation);
+  if (node.op == "LpNormalization") return divide_by_norm(lowering, operation);
+  if (node.op == "MeanVarianceNormalization") return normalize_axes(lowering, operation);
   const bool by_channel = node.op == "InstanceNormalization";
   for (size_t i = 1; i < node.outputs.size(); ++i)
     if (node.outputs[i] != no_value) return false;

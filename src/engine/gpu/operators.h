@@ -30,7 +30,19 @@ bool lower_reduce(Lowering& lowering, const Operation& operation);     // Reduce
 bool lower_softmax(Lowering& lowering, const Operation& operation);    // Softmax, LogSoftmax
 bool lower_normalize(Lowering& lowering, const Operation& operation);  // LayerNormalization, InstanceNormalization
 
-bool lower_attention(Lowering& lowering, const Operation& operation);      // deepgap.Attention
+bool lower_attention(Lowering& lowering, const Operation& operation);  // deepgap.Attention
+
+bool lower_trilu(Lowering& lowering, const Operation& operation);
+bool lower_eye_like(Lowering& lowering, const Operation& operation);
+bool lower_one_hot(Lowering& lowering, const Operation& operation);
+bool lower_gather_nd(Lowering& lowering, const Operation& operation);
+bool lower_cum_sum(Lowering& lowering, const Operation& operation);
+bool lower_reverse_sequence(Lowering& lowering, const Operation& operation);
+bool lower_top_k(Lowering& lowering, const Operation& operation);
+bool lower_hardmax(Lowering& lowering, const Operation& operation);
+bool lower_lrn(Lowering& lowering, const Operation& operation);
+bool lower_scatter_elements(Lowering& lowering, const Operation& operation);  // also Scatter
+bool lower_scatter_nd(Lowering& lowering, const Operation& operation);
 
 // By name; false for an operator that is not in the list, too.
 bool lower_operation(Lowering& lowering, const Operation& operation);

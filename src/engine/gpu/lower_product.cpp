@@ -153,8 +153,9 @@ std::optional<Factor> factor_of(Lowering& lowering, const Operation& operation, 
 
 }  // namespace
 
-bool lower_product(Lowering& lowering, const Operation& operation) {
-  if (lower_weight_product(lowering, operation)) return true;
+namespace {
+
+bool lower_tiled(Lowering& lowering, const Operation& operation) {
   const Node& node = operation.main;
   const bool gemm = node.op == "Gemm";
   if (lowering.shape(operation.output).size() < 2) return false;
@@ -167,6 +168,12 @@ bool lower_product(Lowering& lowering, const Operation& operation) {
   if (gemm && node.inputs.size() > 2 && node.inputs[2] != no_value) product.c = lowering.native(node.inputs[2]);
   if (product.c && kind_of(product.c->form.element) != Kind::number) return false;
   return multiply(lowering, operation, product);
+}
+
+}  // namespace
+
+bool lower_product(Lowering& lowering, const Operation& operation) {
+  return lower_weight_product(lowering, operation) || lower_tiled(lowering, operation) || lower_plain_matmul(lowering, operation);
 }
 
 }  // namespace deepgap::gpu

@@ -59,6 +59,7 @@ const std::map<std::string_view, LowerFunction>& table() {
       {"LpPool", lower_pool},
       {"GlobalLpPool", lower_reduce},
       {"ReduceLogSumExp", lower_reduce},
+      {"Einsum", lower_einsum},
       {"Trilu", lower_trilu},
       {"EyeLike", lower_eye_like},
       {"OneHot", lower_one_hot},

@@ -17,6 +17,8 @@ namespace deepgap {
 namespace {
 
 constexpr uint64_t max_pixels = 100'000'000;
+constexpr uint64_t max_scanned_pixels = 20 * max_pixels;  // of all scans of a JPEG; encoders write some ten
+constexpr uint64_t max_scans = 500;
 
 [[noreturn]] void fail(const std::string& path, std::string_view cause) {
   throw Error(ErrorKind::input, fmt::format("cannot read picture {}: {}", path, cause));
@@ -44,6 +46,24 @@ Picture decode_png(const std::string& path, std::span<const std::byte> bytes) {
   return picture;
 }
 
+// A scan of a progressive JPEG may be some bytes, and decoding it goes over all pixels.
+uint64_t count_scans(std::span<const std::byte> bytes) {
+  constexpr int start_of_scan = 0xda, end_of_image = 0xd9;
+  uint64_t scans = 0;
+  const auto at = [&](size_t i) { return std::to_integer<int>(bytes[i]); };
+  for (size_t i = 2; i + 3 < bytes.size();) {
+    const int marker = at(i) == 0xff ? at(i + 1) : 0;
+    if (marker == end_of_image) break;
+    if (marker < 0xc0 || marker == 0xff || (marker >= 0xd0 && marker <= 0xd8)) {  // of a scan's data, or fill
+      ++i;
+      continue;
+    }
+    if (marker == start_of_scan) ++scans;
+    i += 2 + static_cast<size_t>(std::max(2, at(i + 2) * 256 + at(i + 3)));
+  }
+  return scans;
+}
+
 Picture decode_jpeg(const std::string& path, std::span<const std::byte> bytes) {
   const std::unique_ptr<void, int (*)(tjhandle)> decoder(tjInitDecompress(), tjDestroy);
   const auto* data = reinterpret_cast<const unsigned char*>(bytes.data());
@@ -52,6 +72,11 @@ Picture decode_jpeg(const std::string& path, std::span<const std::byte> bytes) {
     fail(path, tjGetErrorStr2(decoder.get()));
   }
   if (colorspace == TJCS_CMYK || colorspace == TJCS_YCCK) fail(path, "CMYK JPEG is not supported; convert it to RGB");
+  const auto pixels = static_cast<uint64_t>(std::max(0, width)) * static_cast<uint64_t>(std::max(0, height));
+  const uint64_t scans = count_scans(bytes);
+  if (pixels <= max_pixels && (scans > max_scans || scans * pixels > max_scanned_pixels)) {
+    fail(path, fmt::format("{} scans of {} x {} are more than {} scans or 2,000 megapixels in all", scans, width, height, max_scans));
+  }
   Picture picture = new_picture(path, static_cast<uint64_t>(std::max(0, width)), static_cast<uint64_t>(std::max(0, height)));
   const int error = tjDecompress2(decoder.get(), data, bytes.size(), picture.rgb.data(), width, 0, height, TJPF_RGB, TJFLAG_ACCURATEDCT);
   // A warning (a truncated file, say) leaves grey pixels behind: a wrong picture is no picture.

@@ -7,12 +7,15 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <turbojpeg.h>
 
 #include <algorithm>
 #include <fstream>
 #include <functional>
+#include <memory>
 #include <ostream>
 #include <sstream>
+#include <stdexcept>
 
 namespace deepgap {
 namespace {
@@ -111,6 +114,37 @@ TEST(Decode, AHugePictureIsRefusedBeforeMemoryIsTaken) {
   ASSERT_NE(frame, std::string::npos);
   jpeg.replace(frame + 5, 4, "\xff\xdc\xff\xdc");
   EXPECT_THAT(error_of(write_temporary("huge.jpg", jpeg)), testing::HasSubstr("65500 x 65500 is more than 100 megapixels"));
+}
+
+// Of a progressive JPEG: its last scan `more` times more.
+std::string with_more_scans(const Picture& picture, int more) {
+  const std::unique_ptr<void, int (*)(tjhandle)> encoder(tjInitCompress(), tjDestroy);
+  unsigned char* bytes = nullptr;
+  unsigned long size = 0;  // NOLINT(google-runtime-int): the library's
+  if (tjCompress2(encoder.get(), picture.rgb.data(), picture.width, 0, picture.height, TJPF_RGB, &bytes, &size, TJSAMP_444, 90,
+                  TJFLAG_PROGRESSIVE) != 0)
+    throw std::runtime_error(tjGetErrorStr2(encoder.get()));
+  std::string jpeg(reinterpret_cast<char*>(bytes), size);
+  tjFree(bytes);
+  const size_t last = jpeg.rfind("\xff\xda"), end = jpeg.rfind("\xff\xd9");
+  const std::string scan = jpeg.substr(last, end - last);
+  for (int i = 0; i < more; ++i) jpeg.insert(end, scan);
+  return jpeg;
+}
+
+TEST(Decode, AProgressivePictureIsReadAndOneOfVeryManyScansIsRefused) {
+  const Picture picture = noise(40, 24);
+  EXPECT_EQ(error_of(write_temporary("few.jpg", with_more_scans(picture, 0))), "no error");
+  EXPECT_THAT(error_of(write_temporary("scans.jpg", with_more_scans(picture, 1000))),
+              testing::HasSubstr("scans of 40 x 24 are more than 500 scans or 2,000 megapixels in all"));
+}
+
+TEST(Decode, ScansOfAHugePictureAreRefusedBeforeMemoryIsTaken) {
+  std::string jpeg = with_more_scans(noise(40, 24), 20);
+  const size_t frame = jpeg.find("\xff\xc2");  // progressive frame
+  ASSERT_NE(frame, std::string::npos);
+  jpeg.replace(frame + 5, 4, "\x27\x0f\x27\x0f");
+  EXPECT_THAT(error_of(write_temporary("scans.jpg", jpeg)), testing::HasSubstr("scans of 9999 x 9999 are more than"));
 }
 
 TEST(Preprocess, CropsTheCentreAndScales) {

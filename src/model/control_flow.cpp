@@ -18,7 +18,7 @@
 namespace deepgap {
 namespace {
 
-constexpr size_t most_nodes = 1'000'000;  // Loops in Loops multiply
+constexpr size_t most_nodes = 1'000'000;  // of one Loop
 
 using Names = std::unordered_map<std::string, std::string>;
 
@@ -72,7 +72,7 @@ Tensor flag(bool value) {
 
 class Inliner {
  public:
-  explicit Inliner(Graph graph) : graph_(std::move(graph)) {
+  Inliner(Graph graph, size_t most_work) : graph_(std::move(graph)), most_work_(most_work) {
     for (size_t i = 0; i < graph_.values.size(); ++i) ids_.emplace(graph_.values[i].name, static_cast<ValueId>(i));
     for (const Node& node : graph_.nodes) node_names_.insert(node.name);
   }
@@ -103,6 +103,7 @@ class Inliner {
 
   // From here on everything that constants and known sizes decide is a constant.
   void fold() {
+    work(graph_.nodes.size() + graph_.values.size());
     auto contents = known_contents(graph_);
     std::erase_if(graph_.nodes, [&](const Node& node) {
       return std::all_of(node.outputs.begin(), node.outputs.end(), [&](ValueId id) { return id == no_value || contents.contains(id); });
@@ -112,6 +113,12 @@ class Inliner {
     graph_.constants.merge(contents);
     fold_constants(graph_, true);
     infer_shapes(graph_);
+  }
+
+  void work(size_t steps) {
+    work_ += steps;
+    if (work_ > most_work_)
+      throw Error(ErrorKind::input, fmt::format("the Loops, Scans and Ifs of the file take more work than {} steps to unroll", most_work_));
   }
 
   std::string unused_name(const std::string& wanted) {
@@ -146,6 +153,7 @@ class Inliner {
 
   // Behind the graph's nodes. The ids that the body's outputs have here.
   std::vector<ValueId> append(const Graph& body, const std::vector<ValueId>& arguments, const std::string& prefix, const Node& owner) {
+    work(body.nodes.size() + body.values.size());
     std::vector<ValueId> here(body.values.size(), no_value);
     for (size_t i = 0; i < arguments.size(); ++i) here[static_cast<size_t>(body.inputs[i])] = arguments[i];
     for (const auto& [id, tensor] : body.constants)
@@ -435,15 +443,16 @@ class Inliner {
   }
 
   Graph graph_;
+  size_t most_work_, work_ = 0;
   std::unordered_map<std::string, ValueId> ids_;
   std::set<std::string> node_names_;
 };
 
 }  // namespace
 
-void inline_control_flow(Graph& graph) {
+void inline_control_flow(Graph& graph, size_t most_work) {
   if (std::none_of(graph.nodes.begin(), graph.nodes.end(), is_control_flow)) return;
-  Inliner inliner(graph);
+  Inliner inliner(graph, most_work);
   inliner.inline_all();
   graph = inliner.take();
   validate(graph);

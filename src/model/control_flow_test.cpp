@@ -66,6 +66,11 @@ Graph inlined(const pb::ModelProto& model) {
   inline_control_flow(graph);
   return graph;
 }
+Graph inlined_within(size_t most_work, const pb::ModelProto& model) {
+  Graph graph = read_model(model);
+  inline_control_flow(graph, most_work);
+  return graph;
+}
 
 std::vector<float> result(const Graph& graph) { return list_floats(evaluate(graph, std::vector<Tensor>{floats({1, 2}, {3, 4})}).at(0)); }
 
@@ -225,6 +230,31 @@ TEST(ControlFlow, LoopWithoutEnd) {
     }));
   });
   EXPECT_EQ(message, "node 'forever' (Loop): it has not ended after 10000 iterations");
+}
+
+// Each Loop of it is within its own limits.
+TEST(ControlFlow, LoopsInLoopsAreLimitedInAll) {
+  const auto message = input_error([] {
+    inlined_within(2'000'000, model_around([](pb::GraphProto* net) {
+                     add_integer(net, "many", most_iterations);
+                     auto* node = add_node(net, "Loop", {"many", "", "x"}, {"y"}, "outer");
+                     auto* inside = body(node, "body");
+                     describe_value(inside->add_input(), "outer_i", {}, 7);
+                     describe_value(inside->add_input(), "outer_on", {}, 9);
+                     describe_value(inside->add_input(), "x_now", {-1, 2});
+                     auto* inner = add_node(inside, "Loop", {"many", "", "x_now"}, {"x_next"}, "inner");
+                     auto* innermost = body(inner, "body");
+                     describe_value(innermost->add_input(), "i", {}, 7);
+                     describe_value(innermost->add_input(), "on", {}, 9);
+                     describe_value(innermost->add_input(), "s", {-1, 2});
+                     add_node(innermost, "Add", {"s", "x"}, {"s_next"});
+                     add_output(innermost, "on");
+                     add_output(innermost, "s_next");
+                     add_output(inside, "outer_on");
+                     add_output(inside, "x_next");
+                   }));
+  });
+  EXPECT_THAT(message, HasSubstr("the Loops, Scans and Ifs of the file take more work than 2000000 steps to unroll"));
 }
 
 TEST(ControlFlow, BranchesThatDoNotFit) {

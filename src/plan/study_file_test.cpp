@@ -236,5 +236,32 @@ TEST(StudyFile, GdevAiStaysWithinTheMachine) {
   for (const Job& job : expand(study, 2)) EXPECT_EQ(job.point.options.at("affinity"), "first");
 }
 
+// The parser takes its stack for depth: 35,000 parts of a key ended the program.
+TEST(StudyFile, NestingIsLimitedBeforeItIsParsed) {
+  const auto error_with = [](const std::string& line) {
+    return error_of([&] { parse_study("name = \"x\"\n" + line + "\n", "s.toml"); }, ErrorKind::input);
+  };
+  const auto repeated = [](const std::string& text, int count) {
+    std::string all;
+    for (int i = 0; i < count; ++i) all += text;
+    return all;
+  };
+  const std::string message = "s.toml:2: nested deeper than 32 (keys with dots, or brackets)";
+  EXPECT_EQ(error_with(repeated("a.", 35'000) + "a = 1"), message);
+  EXPECT_EQ(error_with("[" + repeated("a.", 35'000) + "a]"), message);
+  EXPECT_EQ(error_with(repeated("\"a\" . ", 35'000) + "a = 1"), message);
+  EXPECT_EQ(error_with("a = " + repeated("[", 200) + repeated("]", 200)), message);
+  EXPECT_EQ(error_with("a = " + repeated("{ a = ", 200) + "1" + repeated("}", 200)), message);
+}
+
+TEST(StudyFile, DotsAndBracketsOfTextsAndCommentsAreNoNesting) {
+  const std::string many(100, '.'), open(100, '[');
+  const Study study = parse_study("# " + many + open + "\ndescribe = \"\"\"" + many + "\n\"" + open + "\"\"\"\nname = '" + many + open +
+                                      "\\'\n[[grid]]\nmodel = \"a\\\"" + many + "\"\nbackend = \"null\"\nbatch = [1,2,3,\n4]\n",
+                                  "s.toml");
+  EXPECT_EQ(study.name, many + open + "\\");
+  EXPECT_EQ(study.grids.size(), 1u);
+}
+
 }  // namespace
 }  // namespace deepgap

@@ -5,15 +5,64 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 namespace deepgap {
 namespace {
 
 std::string first_line(std::string_view text) { return std::string(text.substr(0, text.find('\n'))); }
 
+constexpr int most_nested = 32;  // parts of a dotted key, and brackets in brackets
+
+// Behind the string that begins at `at`, or behind the line where it does not end, which the parser tells of.
+size_t behind_string(std::string_view text, size_t at) {
+  const char quote = text[at];
+  const bool many_lines = text.substr(at, 3) == std::string(3, quote);
+  const std::string end(many_lines ? 3 : 1, quote);
+  for (at += end.size(); at < text.size(); ++at) {
+    if (text[at] == '\\' && quote == '"') {
+      ++at;
+    } else if (text.substr(at, end.size()) == end) {
+      return at + end.size();
+    } else if (text[at] == '\n' && !many_lines) {
+      return at;
+    }
+  }
+  return text.size();
+}
+
+// The line where something is nested too deep for a parser that takes its stack for it.
+std::optional<int> line_too_deep(std::string_view text) {
+  int line = 1, parts = 1, brackets = 0;
+  for (size_t at = 0; at < text.size();) {
+    const char sign = text[at];
+    size_t next = at + 1;
+    if (sign == '"' || sign == '\'') {
+      next = behind_string(text, at);
+      line += static_cast<int>(
+          std::count(text.begin() + static_cast<std::ptrdiff_t>(at), text.begin() + static_cast<std::ptrdiff_t>(next), '\n'));
+    } else if (sign == '#') {
+      next = std::min(text.find('\n', at), text.size());
+    } else if (sign == '.') {
+      ++parts;
+    } else if (std::string_view("=,[]{}\n").find(sign) != std::string_view::npos) {
+      parts = 1;
+      if (sign == '[' || sign == '{') ++brackets;
+      if (sign == ']' || sign == '}') brackets = std::max(0, brackets - 1);
+      if (sign == '\n') ++line;
+    }
+    if (parts > most_nested || brackets > most_nested) return line;
+    at = next;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 TomlFile::TomlFile(const std::string& text, std::string path) : path_(std::move(path)) {
+  if (const auto line = line_too_deep(text)) {
+    throw Error(ErrorKind::input, fmt::format("{}:{}: nested deeper than {} (keys with dots, or brackets)", path_, *line, most_nested));
+  }
   try {
     root_ = toml::parse(std::string_view(text), path_);
   } catch (const toml::parse_error& error) {

@@ -86,6 +86,27 @@ TEST(Bodies, DataEndALoop) {
   EXPECT_THROW(run_sums(most_iterations + 1, 1e30f), Error);
 }
 
+// Each Loop is within its own limit.
+TEST(Bodies, LoopsInLoopsAreLimitedInAll) {
+  Body inner, outer, net;
+  inner.input("i", DataType::i64);
+  const ValueId inner_on = inner.input("inner_on", DataType::boolean);
+  const Attribute innermost = inner.as_attribute({inner_on, inner.input("t")});
+  outer.input("j", DataType::i64);
+  const ValueId on = outer.input("on", DataType::boolean), s = outer.input("s");
+  const ValueId next = outer.node("Loop", {outer.value("count", DataType::i64), no_value, s}, {{"body", innermost}});
+  const Attribute body = outer.as_attribute({on, next});
+  const ValueId count = net.input("count", DataType::i64), x = net.input("x");
+  net.graph.outputs = {net.node("Loop", {count, no_value, x}, {{"body", body}})};
+  EXPECT_THAT(list_floats(evaluate(net.graph, std::vector{longs({}, {100}), floats({}, {3})})[0]), ElementsAre(3));
+  try {
+    evaluate(net.graph, std::vector{longs({}, {most_iterations}), floats({}, {3})});
+    FAIL() << "it ended";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "node 'Loop0' (Loop): it runs more than 10000000 nodes of bodies");
+  }
+}
+
 TEST(Bodies, OptionalTensors) {
   EXPECT_EQ(list<uint8_t>(TestNode{"OptionalHasElement", {}, 18}.run({floats({1}, {1})})), (std::vector<uint8_t>{1}));
   EXPECT_EQ(list<uint8_t>(TestNode{"OptionalHasElement", {}, 18}.run({})), (std::vector<uint8_t>{0}));

@@ -76,7 +76,11 @@ void add_scope(const Graph& graph, const Scope& scope, std::vector<Tensor>& valu
     if (const auto found = scope.find(graph.values[id].name); found != scope.end() && !values[id].data) values[id] = found->second;
 }
 
-std::vector<Tensor> evaluate_in(const Graph& graph, std::span<const Tensor> inputs, const Observer& observer, const Scope& around) {
+// Nodes of all bodies together, each as often as it runs: a Loop's own limit multiplies with that of the Loops in it.
+constexpr size_t most_body_nodes = 10'000'000;
+
+std::vector<Tensor> evaluate_in(const Graph& graph, std::span<const Tensor> inputs, const Observer& observer, const Scope& around,
+                                size_t& body_nodes) {
   std::vector<Tensor> values = initial_values(graph, inputs, observer);
   add_scope(graph, around, values);
   const Captured captured = captured_by(graph);
@@ -91,8 +95,14 @@ std::vector<Tensor> evaluate_in(const Graph& graph, std::span<const Tensor> inpu
       if (const auto found = captured.find(i); found != captured.end())
         for (const auto& [name, id] : found->second)
           if (id != no_value) scope[name] = values[id];
-      results = run_bodies(node, arguments,
-                           [&](const Graph& body, std::span<const Tensor> given) { return evaluate_in(body, given, {}, scope); });
+      results = run_bodies(node, arguments, [&](const Graph& body, std::span<const Tensor> given) {
+        body_nodes += body.nodes.size() + 1;
+        if (body_nodes > most_body_nodes) {
+          throw Error(ErrorKind::input,
+                      fmt::format("node '{}' ({}): it runs more than {} nodes of bodies", node.name, node.op, most_body_nodes));
+        }
+        return evaluate_in(body, given, {}, scope, body_nodes);
+      });
     } else {
       results = evaluate_node(graph, node, arguments);
     }
@@ -135,7 +145,8 @@ std::vector<Tensor> evaluate_node(const Graph& graph, const Node& node, std::spa
 }
 
 std::vector<Tensor> evaluate(const Graph& graph, std::span<const Tensor> inputs, const Observer& observer) {
-  return evaluate_in(graph, inputs, observer, {});
+  size_t body_nodes = 0;
+  return evaluate_in(graph, inputs, observer, {}, body_nodes);
 }
 
 const Tensor& Call::input(size_t index) const {

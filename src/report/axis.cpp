@@ -28,7 +28,7 @@ std::string tick_text(double value) {
 
 }  // namespace
 
-Axis::Axis(Scale scale, double least, double most, double from, double to, double spacing, const std::vector<double>& wanted)
+DrawnAxis::DrawnAxis(Scale scale, double least, double most, double from, double to, double spacing, const std::vector<double>& wanted)
     : scale_(scale), from_(from), to_(to) {
   if (scale == Scale::linear) {
     low_ = std::min(0.0, least);
@@ -48,21 +48,21 @@ Axis::Axis(Scale scale, double least, double most, double from, double to, doubl
   }
 }
 
-double Axis::transform(double value) const {
+double DrawnAxis::transform(double value) const {
   if (scale_ == Scale::log2) return std::log2(value);
   return scale_ == Scale::log10 ? std::log10(value) : value;
 }
 
-double Axis::at(double value) const { return from_ + (transform(value) - low_) / (high_ - low_) * (to_ - from_); }
+double DrawnAxis::at(double value) const { return from_ + (transform(value) - low_) / (high_ - low_) * (to_ - from_); }
 
-void Axis::add_tick(double value) { ticks_.push_back({value, at(value), tick_text(value)}); }
+void DrawnAxis::add_tick(double value) { ticks_.push_back({value, at(value), tick_text(value)}); }
 
-void Axis::linear_ticks(double spacing) {
+void DrawnAxis::linear_ticks(double spacing) {
   const double step = nice_step((high_ - low_) * spacing / std::abs(to_ - from_));
   for (int i = static_cast<int>(std::ceil(low_ / step)); i * step <= high_; ++i) add_tick(i * step);
 }
 
-void Axis::decade_ticks(double spacing) {
+void DrawnAxis::decade_ticks(double spacing) {
   const double per_decade = std::abs(to_ - from_) / (high_ - low_);
   // The narrowest gaps of 1, 2, 5, 10 are 0.30 decades, of 1, 3, 10 0.48.
   std::vector<double> factors{1};
@@ -91,7 +91,7 @@ void Axis::decade_ticks(double spacing) {
   }
 }
 
-void Axis::power_ticks(double spacing, const std::vector<double>& wanted) {
+void DrawnAxis::power_ticks(double spacing, const std::vector<double>& wanted) {
   std::vector<double> sorted = wanted;
   std::sort(sorted.begin(), sorted.end());
   bool fits = !sorted.empty();

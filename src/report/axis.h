@@ -14,11 +14,11 @@ struct Tick {
   std::string text;
 };
 
-class Axis {
+class DrawnAxis {
  public:
   // Values from `least` to `most` (positive for logarithms) fall between the pixels `from` and `to`, with room to spare. `spacing`: how
   // far apart ticks are at least. For log2, ticks are at `wanted` where they fit, else at powers of two.
-  Axis(Scale scale, double least, double most, double from, double to, double spacing, const std::vector<double>& wanted = {});
+  DrawnAxis(Scale scale, double least, double most, double from, double to, double spacing, const std::vector<double>& wanted = {});
 
   double at(double value) const;
   const std::vector<Tick>& ticks() const { return ticks_; }

@@ -104,7 +104,7 @@ class Drawing {
     return 14 + (longest > 0 ? static_cast<double>(longest) * label_width : 0);
   }
 
-  Axis make_axis(const ChartAxis& axis, bool vertical, double from, double to, double spacing) const {
+  DrawnAxis make_axis(const ChartAxis& axis, bool vertical, double from, double to, double spacing) const {
     Range range;
     for (const ChartLine& line : lines_) {
       for (const ChartPoint& p : line.points) {
@@ -220,7 +220,7 @@ class Drawing {
   std::vector<ChartLine> lines_;
   bool labelled_;
   double right_;
-  Axis x_, y_;
+  DrawnAxis x_, y_;
   double last_tag_x_ = -100, last_tag_y_ = -100;  // a tag too near to the one before is left out
   std::string out_;
 };

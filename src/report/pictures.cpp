@@ -80,8 +80,8 @@ Scale spread_scale(const std::vector<ShownLine>& lines, const char* id, double s
   return scale_for(least, most, spread);
 }
 
-Picture throughput_picture(const Workload& workload, const std::vector<ShownLine>& lines) {
-  Picture picture{"Throughput against batch", "bars: 95 % interval", {}};
+ChartGroup throughput_picture(const Workload& workload, const std::vector<ShownLine>& lines) {
+  ChartGroup picture{"Throughput against batch", "bars: 95 % interval", {}};
   picture.chart = {workload.label + ": throughput against batch",
                    {"Batch (samples a query)", Scale::log2, batches(lines, throughput_id)},
                    {"Throughput (items/s)", spread_scale(lines, throughput_id, 30), {}},
@@ -90,8 +90,8 @@ Picture throughput_picture(const Workload& workload, const std::vector<ShownLine
   return picture;
 }
 
-Picture latency_picture(const Workload& workload, const std::vector<ShownLine>& lines) {
-  Picture picture{"Latency against batch", "solid: median, dotted: 99th percentile", {}};
+ChartGroup latency_picture(const Workload& workload, const std::vector<ShownLine>& lines) {
+  ChartGroup picture{"Latency against batch", "solid: median, dotted: 99th percentile", {}};
   picture.chart = {workload.label + ": latency against batch",
                    {"Batch (samples a query)", Scale::log2, batches(lines, latency_id)},
                    {"Latency of a query (ms)", spread_scale(lines, latency_id, 8), {}},
@@ -131,8 +131,8 @@ const Line* fastest_of(const std::vector<ShownLine>& lines) {
   return std::max_element(lines.begin(), lines.end(), [&](const auto& a, const auto& b) { return throughput(a) < throughput(b); })->line;
 }
 
-Picture trade_off_picture(const Workload& workload, const std::vector<ShownLine>& lines) {
-  Picture picture{"Throughput against latency", "up and to the left is better; numbers: batch", {}};
+ChartGroup trade_off_picture(const Workload& workload, const std::vector<ShownLine>& lines) {
+  ChartGroup picture{"Throughput against latency", "up and to the left is better; numbers: batch", {}};
   picture.chart = {workload.label + ": throughput against median latency",
                    {"Median latency (ms)", spread_scale(lines, latency_id, 5), {}},
                    {"Throughput (items/s)", spread_scale(lines, throughput_id, 30), {}},
@@ -150,8 +150,8 @@ Picture trade_off_picture(const Workload& workload, const std::vector<ShownLine>
 }
 
 // Where threads were swept: the peak over batches of each number of threads, one line for each way of running otherwise alike.
-std::optional<Picture> threads_picture(const Workload& workload) {
-  Picture picture{"Throughput against threads", "best batch of each number of threads", {}, true};
+std::optional<ChartGroup> threads_picture(const Workload& workload) {
+  ChartGroup picture{"Throughput against threads", "best batch of each number of threads", {}, true};
   std::set<double> counts;
   int style = 0;
   for (auto lines : lines_alike_but(workload, [](Point& point) { point.threads = 0; })) {
@@ -176,8 +176,9 @@ std::optional<Picture> threads_picture(const Workload& workload) {
 
 }  // namespace
 
-std::vector<Picture> pictures_of(const Workload& workload, const std::vector<ShownLine>& lines) {
-  std::vector<Picture> pictures{throughput_picture(workload, lines), latency_picture(workload, lines), trade_off_picture(workload, lines)};
+std::vector<ChartGroup> pictures_of(const Workload& workload, const std::vector<ShownLine>& lines) {
+  std::vector<ChartGroup> pictures{throughput_picture(workload, lines), latency_picture(workload, lines),
+                                   trade_off_picture(workload, lines)};
   if (auto threads = threads_picture(workload)) pictures.push_back(std::move(*threads));
   return pictures;
 }

@@ -9,13 +9,13 @@
 
 namespace deepgap {
 
-struct Picture {
+struct ChartGroup {
   std::string title;  // "Throughput against batch"
   std::string note;   // how to read it; may be empty
   Chart chart;
   bool own_lines = false;  // not the Lines of the others: it needs a legend of its own where they have no labels
 };
 
-std::vector<Picture> pictures_of(const Workload& workload, const std::vector<ShownLine>& lines);
+std::vector<ChartGroup> pictures_of(const Workload& workload, const std::vector<ShownLine>& lines);
 
 }  // namespace deepgap

@@ -23,7 +23,7 @@ std::string workload_part(const Workload& workload, const std::vector<ShownLine>
                         lines.size() + left_out);
   }
   html += "<div class=\"charts\">";
-  for (const Picture& picture : pictures) {
+  for (const ChartGroup& picture : pictures) {
     const std::string svg = chart_svg(picture.chart);
     if (svg.empty()) continue;
     html += fmt::format("<figure><figcaption><b>{}</b>{}</figcaption>{}{}</figure>", html_escaped(picture.title),

@@ -376,14 +376,14 @@ TEST(Chart, what_cannot_be_drawn_is_left_out) {
 }
 
 TEST(Axis, ticks_are_round_and_apart) {
-  const Axis linear(Scale::linear, 10, 142, 250, 30, 30);
+  const DrawnAxis linear(Scale::linear, 10, 142, 250, 30, 30);
   ASSERT_GE(linear.ticks().size(), 3u);
   EXPECT_EQ(linear.ticks()[0].text, "0");
   EXPECT_EQ(linear.ticks()[1].text, "50");
   EXPECT_DOUBLE_EQ(linear.at(0), 250);
-  const Axis batches(Scale::log2, 1, 512, 50, 390, 26, {1, 2, 4, 8, 16, 32, 64, 128, 256, 384, 512});
+  const DrawnAxis batches(Scale::log2, 1, 512, 50, 390, 26, {1, 2, 4, 8, 16, 32, 64, 128, 256, 384, 512});
   for (size_t i = 1; i < batches.ticks().size(); ++i) EXPECT_GE(batches.ticks()[i].at - batches.ticks()[i - 1].at, 25.9);
-  const Axis decades(Scale::log10, 0.5, 80, 0, 300, 30);
+  const DrawnAxis decades(Scale::log10, 0.5, 80, 0, 300, 30);
   for (const Tick& tick : decades.ticks()) EXPECT_NEAR(decades.at(tick.value), tick.at, 1e-9);
 }
 

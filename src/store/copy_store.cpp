@@ -45,7 +45,7 @@ class UnfinishedFile {
   std::string target_, path_;
 };
 
-Blocks blocks_of(Statement& select, int64_t row) {
+Blocks blocks_of(SqlStatement& select, int64_t row) {
   Blocks blocks;
   select.bind(0, row);
   if (select.step()) {
@@ -74,8 +74,8 @@ void copy_records(Database& source, Database& target, const CopyOptions& options
   if (options.anonymous) {
     for (RecordReader reader(source); reader.next();) anonymizer.learn(reader.record());
   }
-  Statement select_blocks(source,
-                          "SELECT r.timings, b.timings, b.series FROM records r LEFT JOIN blocks b ON b.record = r.id WHERE r.id = ?");
+  SqlStatement select_blocks(source,
+                             "SELECT r.timings, b.timings, b.series FROM records r LEFT JOIN blocks b ON b.record = r.id WHERE r.id = ?");
   RecordWriter writer(target);
   Transaction transaction(target, "BEGIN IMMEDIATE");
   for (RecordReader reader(source); reader.next();) {

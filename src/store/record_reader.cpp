@@ -115,18 +115,18 @@ RecordReader::Settings RecordReader::parse_settings(std::string_view text) {
 
 void RecordReader::load_shared(Database& database) {
   const auto rows = [&](const char* sql, const auto& take) {
-    Statement statement(database, sql);
+    SqlStatement statement(database, sql);
     while (statement.step()) take(statement.integer(0), statement);
   };
   rows("SELECT id, json FROM environments",
-       [&](int64_t id, const Statement& s) { environments_.emplace(id, facts_from_json(parse(s.text(1), "an environment"))); });
-  rows("SELECT id, json FROM settings", [&](int64_t id, const Statement& s) { settings_.emplace(id, parse_settings(s.text(1))); });
+       [&](int64_t id, const SqlStatement& s) { environments_.emplace(id, facts_from_json(parse(s.text(1), "an environment"))); });
+  rows("SELECT id, json FROM settings", [&](int64_t id, const SqlStatement& s) { settings_.emplace(id, parse_settings(s.text(1))); });
   rows("SELECT id, json FROM points",
-       [&](int64_t id, const Statement& s) { points_.emplace(id, point_from_json(parse(s.text(1), "a point"))); });
-  rows("SELECT id, run_id, study FROM runs", [&](int64_t id, const Statement& s) {
+       [&](int64_t id, const SqlStatement& s) { points_.emplace(id, point_from_json(parse(s.text(1), "a point"))); });
+  rows("SELECT id, run_id, study FROM runs", [&](int64_t id, const SqlStatement& s) {
     runs_.emplace(id, Run{std::string(s.text(1)), std::string(s.text(2))});
   });
-  rows("SELECT id, name FROM metric_names", [&](int64_t id, const Statement& s) {
+  rows("SELECT id, name FROM metric_names", [&](int64_t id, const SqlStatement& s) {
     if (id < 0 || id > most_metric_names) damaged("a metric's number is out of range");
     metric_names_.resize(std::max(metric_names_.size(), static_cast<size_t>(id) + 1));
     metric_names_[static_cast<size_t>(id)] = s.text(1);
@@ -134,7 +134,7 @@ void RecordReader::load_shared(Database& database) {
 }
 
 void RecordReader::read_columns() {
-  const Statement& s = records_;
+  const SqlStatement& s = records_;
   Record& record = record_;
   record.record_id = s.text(record_id);
   record.repeat = static_cast<int>(s.integer(repeat));
@@ -160,7 +160,7 @@ void RecordReader::read_columns() {
 
 // What the Record before this one shared with it is still there.
 void RecordReader::read_shared() {
-  const Statement& s = records_;
+  const SqlStatement& s = records_;
   if (const int64_t id = s.integer(point); std::exchange(kept_.point, id) != id) record_.point = look_up(points_, id, "points");
   if (const int64_t id = s.integer(run); std::exchange(kept_.run, id) != id) {
     const Run& shared = look_up(runs_, id, "runs");
@@ -196,7 +196,7 @@ void RecordReader::read_environment() {
 }
 
 void RecordReader::read_check() {
-  const Statement& s = records_;
+  const SqlStatement& s = records_;
   record_.check.reset();
   if (s.is_null(check_against)) return;
   CheckResult& check = record_.check.emplace();

@@ -34,14 +34,15 @@ class RecordWriter {
  private:
   int64_t run_of(const Record& record);
   int64_t point_of(const Record& record);
-  int64_t shared_json(char table, Statement& find, Statement& insert, const std::string& json);
+  int64_t shared_json(char table, SqlStatement& find, SqlStatement& insert, const std::string& json);
   int64_t metric_of(const std::string& name);
   template <typename Find, typename Insert>
-  int64_t find_or_insert(const std::string& key, Statement& find, const Find& bind_find, Statement& insert, const Insert& bind_insert);
+  int64_t find_or_insert(const std::string& key, SqlStatement& find, const Find& bind_find, SqlStatement& insert,
+                         const Insert& bind_insert);
 
   Database& database_;
-  Statement insert_record_, insert_metric_, insert_blocks_;
-  Statement find_run_, insert_run_, find_point_, insert_point_, find_environment_, insert_environment_, find_settings_, insert_settings_,
+  SqlStatement insert_record_, insert_metric_, insert_blocks_;
+  SqlStatement find_run_, insert_run_, find_point_, insert_point_, find_environment_, insert_environment_, find_settings_, insert_settings_,
       find_metric_, insert_metric_name_;
   std::unordered_map<std::string, int64_t> known_;  // table letter and content -> row
 };
@@ -73,7 +74,7 @@ class RecordReader {
   void step_metrics();
   static Settings parse_settings(std::string_view json);
 
-  Statement records_, metrics_;
+  SqlStatement records_, metrics_;
   std::optional<int64_t> metrics_row_;  // the record of the row that metrics_ stands on; nullopt at the end
   std::unordered_map<int64_t, Facts> environments_;
   std::unordered_map<int64_t, Settings> settings_;

@@ -29,7 +29,7 @@ std::string windows_text(const std::vector<Window>& windows) {
   return text;
 }
 
-void bind_check(Statement& s, int first, const std::optional<CheckResult>& check) {
+void bind_check(SqlStatement& s, int first, const std::optional<CheckResult>& check) {
   if (!check) {
     for (int i = 0; i < 8; ++i) s.bind_null(first + i);
     return;
@@ -76,7 +76,7 @@ RecordWriter::RecordWriter(Database& database)
       insert_metric_name_(database, "INSERT INTO metric_names(name) VALUES(?)") {}
 
 template <typename Find, typename Insert>
-int64_t RecordWriter::find_or_insert(const std::string& key, Statement& find, const Find& bind_find, Statement& insert,
+int64_t RecordWriter::find_or_insert(const std::string& key, SqlStatement& find, const Find& bind_find, SqlStatement& insert,
                                      const Insert& bind_insert) {
   const auto known = known_.find(key);
   if (known != known_.end()) return known->second;
@@ -93,14 +93,14 @@ int64_t RecordWriter::find_or_insert(const std::string& key, Statement& find, co
   return *id;
 }
 
-int64_t RecordWriter::shared_json(char table, Statement& find, Statement& insert, const std::string& json) {
+int64_t RecordWriter::shared_json(char table, SqlStatement& find, SqlStatement& insert, const std::string& json) {
   const std::string hash = content_hash(json);
   return find_or_insert(
-      table + hash, find, [&](Statement& s) { s.bind(0, hash); }, insert, [&](Statement& s) { s.bind(0, hash).bind(1, json); });
+      table + hash, find, [&](SqlStatement& s) { s.bind(0, hash); }, insert, [&](SqlStatement& s) { s.bind(0, hash).bind(1, json); });
 }
 
 int64_t RecordWriter::run_of(const Record& record) {
-  const auto bind = [&](Statement& s) { s.bind(0, record.run_id).bind(1, record.study); };
+  const auto bind = [&](SqlStatement& s) { s.bind(0, record.run_id).bind(1, record.study); };
   return find_or_insert("r" + record.run_id + "/" + record.study, find_run_, bind, insert_run_, bind);
 }
 
@@ -108,8 +108,8 @@ int64_t RecordWriter::point_of(const Record& record) {
   const Point& point = record.point;
   const std::string id = point_id(point);
   return find_or_insert(
-      "p" + id, find_point_, [&](Statement& s) { s.bind(0, id); }, insert_point_,
-      [&](Statement& s) {
+      "p" + id, find_point_, [&](SqlStatement& s) { s.bind(0, id); }, insert_point_,
+      [&](SqlStatement& s) {
         s.bind(0, id).bind(1, point.task).bind(2, point.model).bind(3, point.backend).bind(4, placement_name(point.placement));
         s.bind(5, point.precision).bind(6, point.batch).bind(7, point.scenario).bind(8, int64_t{point.threads});
         s.bind(9, point_to_json(point).dump());
@@ -117,7 +117,7 @@ int64_t RecordWriter::point_of(const Record& record) {
 }
 
 int64_t RecordWriter::metric_of(const std::string& name) {
-  const auto bind = [&](Statement& s) { s.bind(0, name); };
+  const auto bind = [&](SqlStatement& s) { s.bind(0, name); };
   return find_or_insert("m" + name, find_metric_, bind, insert_metric_name_, bind);
 }
 
@@ -125,7 +125,7 @@ void RecordWriter::write(const Record& record, const Blocks& blocks) {
   const nlohmann::json header = record_to_json(record);
   nlohmann::json environment = nlohmann::json::object(), momentary = nlohmann::json::object();
   for (const auto& [key, fact] : header.at("environment").items()) (is_momentary(key) ? momentary : environment)[key] = fact;
-  Statement& s = insert_record_;
+  SqlStatement& s = insert_record_;
   s.bind(0, text_of(header, "record_id")).bind(1, run_of(record)).bind(2, point_of(record));
   s.bind(3, shared_json('e', find_environment_, insert_environment_, environment.dump()));
   s.bind(4, shared_json('s', find_settings_, insert_settings_, settings_json(record, header).dump()));

@@ -77,8 +77,8 @@ bool is_blank(Database& database) {
 void require_plain_tables(Database& database) {
   constexpr std::array<std::string_view, 9> needed{"meta",    "runs",         "environments",  "settings", "points",
                                                    "records", "metric_names", "metric_values", "blocks"};
-  Statement find(database, "SELECT type, sql FROM sqlite_master WHERE name = ?");
-  Statement computed(database, "SELECT count(*) FROM pragma_table_xinfo(?) WHERE hidden <> 0");
+  SqlStatement find(database, "SELECT type, sql FROM sqlite_master WHERE name = ?");
+  SqlStatement computed(database, "SELECT count(*) FROM pragma_table_xinfo(?) WHERE hidden <> 0");
   for (const std::string_view name : needed) {
     find.bind(0, name);
     const bool is_there = find.step();
@@ -119,7 +119,7 @@ void make_tables(Database& database) {
   database.execute(
       fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {};", store_application_id, store_schema_version).c_str());
   database.execute(tables);
-  Statement insert(database, "INSERT INTO meta(key, value) VALUES('schema', ?)");
+  SqlStatement insert(database, "INSERT INTO meta(key, value) VALUES('schema', ?)");
   insert.bind(0, std::to_string(store_schema_version)).run();
   transaction.commit();
 }

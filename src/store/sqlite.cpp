@@ -82,47 +82,47 @@ void Database::execute(const char* sql) {
 }
 
 std::string Database::query_text(const char* sql) {
-  Statement statement(*this, sql);
+  SqlStatement statement(*this, sql);
   return statement.step() ? std::string(statement.text(0)) : std::string();
 }
 
 int64_t Database::query_int(const char* sql) {
-  Statement statement(*this, sql);
+  SqlStatement statement(*this, sql);
   return statement.step() ? statement.integer(0) : 0;
 }
 
 bool Database::in_transaction() const { return sqlite3_get_autocommit(handle_) == 0; }
 int64_t Database::last_insert_id() const { return sqlite3_last_insert_rowid(handle_); }
 
-Statement::Statement(Database& database, const char* sql) : database_(database) {
+SqlStatement::SqlStatement(Database& database, const char* sql) : database_(database) {
   const int code = sqlite3_prepare_v3(database.handle(), sql, -1, SQLITE_PREPARE_PERSISTENT, &statement_, nullptr);
   if (code != SQLITE_OK) database_.fail(code);
 }
 
-Statement::~Statement() { sqlite3_finalize(statement_); }
+SqlStatement::~SqlStatement() { sqlite3_finalize(statement_); }
 
-Statement& Statement::bind(int index, int64_t value) {
+SqlStatement& SqlStatement::bind(int index, int64_t value) {
   sqlite3_bind_int64(statement_, index + 1, value);
   return *this;
 }
-Statement& Statement::bind(int index, double value) {
+SqlStatement& SqlStatement::bind(int index, double value) {
   sqlite3_bind_double(statement_, index + 1, value);
   return *this;
 }
-Statement& Statement::bind(int index, std::string_view text) {
+SqlStatement& SqlStatement::bind(int index, std::string_view text) {
   sqlite3_bind_text64(statement_, index + 1, text.data() == nullptr ? "" : text.data(), text.size(), SQLITE_TRANSIENT, SQLITE_UTF8);
   return *this;
 }
-Statement& Statement::bind_blob(int index, std::string_view bytes) {
+SqlStatement& SqlStatement::bind_blob(int index, std::string_view bytes) {
   sqlite3_bind_blob64(statement_, index + 1, bytes.data(), bytes.size(), SQLITE_TRANSIENT);
   return *this;
 }
-Statement& Statement::bind_null(int index) {
+SqlStatement& SqlStatement::bind_null(int index) {
   sqlite3_bind_null(statement_, index + 1);
   return *this;
 }
 
-bool Statement::step() {
+bool SqlStatement::step() {
   const int code = sqlite3_step(statement_);
   if (code == SQLITE_ROW) return true;
   if (code == SQLITE_DONE) return false;
@@ -130,27 +130,27 @@ bool Statement::step() {
   database_.fail(code);
 }
 
-void Statement::run() {
+void SqlStatement::run() {
   step();
   reset();
 }
 
-void Statement::reset() { sqlite3_reset(statement_); }
+void SqlStatement::reset() { sqlite3_reset(statement_); }
 
-int64_t Statement::integer(int column) const { return sqlite3_column_int64(statement_, column); }
-double Statement::real(int column) const { return sqlite3_column_double(statement_, column); }
-bool Statement::is_null(int column) const { return sqlite3_column_type(statement_, column) == SQLITE_NULL; }
+int64_t SqlStatement::integer(int column) const { return sqlite3_column_int64(statement_, column); }
+double SqlStatement::real(int column) const { return sqlite3_column_double(statement_, column); }
+bool SqlStatement::is_null(int column) const { return sqlite3_column_type(statement_, column) == SQLITE_NULL; }
 
-std::string_view Statement::text(int column) const {
+std::string_view SqlStatement::text(int column) const {
   const auto* bytes = static_cast<const char*>(sqlite3_column_blob(statement_, column));
   return {bytes == nullptr ? "" : bytes, static_cast<size_t>(sqlite3_column_bytes(statement_, column))};
 }
 
-std::optional<double> Statement::optional_real(int column) const {
+std::optional<double> SqlStatement::optional_real(int column) const {
   if (is_null(column)) return std::nullopt;
   return real(column);
 }
-std::optional<int64_t> Statement::optional_integer(int column) const {
+std::optional<int64_t> SqlStatement::optional_integer(int column) const {
   if (is_null(column)) return std::nullopt;
   return integer(column);
 }

@@ -40,22 +40,22 @@ class Database {
   ErrorKind kind_ = ErrorKind::input;
 };
 
-// Parameters and columns count from 0. A Statement must not outlive its Database.
-class Statement {
+// Parameters and columns count from 0. A SqlStatement must not outlive its Database.
+class SqlStatement {
  public:
-  Statement(Database& database, const char* sql);
-  ~Statement();
-  Statement(const Statement&) = delete;
-  Statement& operator=(const Statement&) = delete;
+  SqlStatement(Database& database, const char* sql);
+  ~SqlStatement();
+  SqlStatement(const SqlStatement&) = delete;
+  SqlStatement& operator=(const SqlStatement&) = delete;
 
   // Text and blobs are copied.
-  Statement& bind(int index, int64_t value);
-  Statement& bind(int index, double value);  // NaN becomes NULL: SQLite has none
-  Statement& bind(int index, std::string_view text);
-  Statement& bind_blob(int index, std::string_view bytes);
-  Statement& bind_null(int index);
+  SqlStatement& bind(int index, int64_t value);
+  SqlStatement& bind(int index, double value);  // NaN becomes NULL: SQLite has none
+  SqlStatement& bind(int index, std::string_view text);
+  SqlStatement& bind_blob(int index, std::string_view bytes);
+  SqlStatement& bind_null(int index);
   template <typename T>
-  Statement& bind(int index, const std::optional<T>& value) {
+  SqlStatement& bind(int index, const std::optional<T>& value) {
     return value ? bind(index, *value) : bind_null(index);
   }
 

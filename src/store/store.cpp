@@ -11,7 +11,7 @@ namespace deepgap {
 namespace {
 
 std::string block_of(Database& database, const char* sql, const std::string& record_id) {
-  Statement statement(database, sql);
+  SqlStatement statement(database, sql);
   statement.bind(0, record_id);
   return statement.step() ? std::string(statement.text(0)) : std::string();
 }
@@ -53,8 +53,8 @@ void Store::append(std::span<const Record> records) {
 int64_t Store::size() const { return state_->database->query_int("SELECT count(*) FROM records"); }
 
 std::set<std::pair<std::string, int>> Store::finished() const {
-  Statement statement(*state_->database,
-                      "SELECT p.point_id, r.repeat FROM records r JOIN points p ON p.id = r.point WHERE r.outcome <> 'interrupted'");
+  SqlStatement statement(*state_->database,
+                         "SELECT p.point_id, r.repeat FROM records r JOIN points p ON p.id = r.point WHERE r.outcome <> 'interrupted'");
   std::set<std::pair<std::string, int>> pairs;
   while (statement.step()) pairs.emplace(statement.text(0), static_cast<int>(statement.integer(1)));
   return pairs;
@@ -85,14 +85,14 @@ std::vector<Series> Store::series(const std::string& record_id) const {
 }
 
 std::unordered_map<std::string, int64_t> Store::timing_counts() const {
-  Statement statement(*state_->database, "SELECT record_id, timings FROM records");
+  SqlStatement statement(*state_->database, "SELECT record_id, timings FROM records");
   std::unordered_map<std::string, int64_t> counts;
   while (statement.step()) counts.emplace(statement.text(0), statement.integer(1));
   return counts;
 }
 
 std::vector<std::string> Store::metric_ids() const {
-  Statement statement(*state_->database, "SELECT name FROM metric_names ORDER BY name");
+  SqlStatement statement(*state_->database, "SELECT name FROM metric_names ORDER BY name");
   std::vector<std::string> ids;
   while (statement.step()) ids.emplace_back(statement.text(0));
   return ids;

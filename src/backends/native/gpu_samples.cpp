@@ -50,7 +50,7 @@ GatherSpace::GatherSpace(int64_t largest_batch, size_t size)
       bytes(size),
       device_indices(static_cast<size_t>(largest_batch) * sizeof(int32_t)) {}
 
-GpuSamples::GpuSamples(std::vector<Port> inputs, SamplePlace place, gpu::Network& network)
+GpuSamples::GpuSamples(std::vector<Port> inputs, GpuSamplePlace place, gpu::Network& network)
     : inputs_(std::move(inputs)), staging_("native", inputs_), place_(place), network_(network) {}
 
 void GpuSamples::stage(std::span<const std::vector<TensorView>> samples, gpu::Instance& instance, const cuda::Stream& stream) {
@@ -60,17 +60,17 @@ void GpuSamples::stage(std::span<const std::vector<TensorView>> samples, gpu::In
   resident_.clear();
   each_.assign(inputs_.size(), 0);
   for (size_t i = 0; i < inputs_.size() && count_ > 0; ++i) each_[i] = samples.front()[i].bytes();
-  if (place_ == SamplePlace::caller || count_ == 0) return;
+  if (place_ == GpuSamplePlace::caller || count_ == 0) return;
   for (size_t i = 0; i < inputs_.size(); ++i) {
     place(i, samples);
-    if (place_ == SamplePlace::ready) make_ready(i, instance, stream);
+    if (place_ == GpuSamplePlace::ready) make_ready(i, instance, stream);
   }
 }
 
 void GpuSamples::place(size_t input, std::span<const std::vector<TensorView>> samples) {
   cuda::PinnedMemory pinned(each_[input] * count_);
   for (size_t s = 0; s < count_; ++s) std::memcpy(pinned.data() + s * each_[input], samples[s][input].data, each_[input]);
-  if (place_ == SamplePlace::host) {
+  if (place_ == GpuSamplePlace::host) {
     pinned_.push_back(std::move(pinned));
     return;
   }
@@ -134,11 +134,11 @@ void GpuSamples::launch(std::span<const uint32_t> samples, const gpu::Program& p
       throw Error(ErrorKind::input, fmt::format("native: {} samples of {} bytes for input '{}', the model takes {} bytes", samples.size(),
                                                 each, inputs_[i].name, expected));
     if (each == 0) continue;
-    if (place_ == SamplePlace::caller) {
+    if (place_ == GpuSamplePlace::caller) {
       staging_.gather(i, samples, static_cast<int64_t>(samples.size()), space.bytes.data() + used, bytes);
       copy_to_device(instance.input(i), space.bytes.data() + used, bytes, stream);
       used += bytes;
-    } else if (place_ == SamplePlace::host) {
+    } else if (place_ == GpuSamplePlace::host) {
       for (size_t first = 0, next = 0; first < samples.size(); first = next) {
         for (next = first + 1; next < samples.size() && samples[next] == samples[next - 1] + 1;) ++next;
         copy_to_device(instance.input(i) + first * each, pinned_[i].data() + samples[first] * each, (next - first) * each, stream);

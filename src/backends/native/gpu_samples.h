@@ -16,7 +16,7 @@
 
 namespace deepgap {
 
-enum class SamplePlace { host, device, ready, caller };
+enum class GpuSamplePlace { host, device, ready, caller };
 
 // Of one slot: which samples a query gathers, and their bytes with `caller`.
 struct GatherSpace {
@@ -29,7 +29,7 @@ struct GatherSpace {
 class GpuSamples {
  public:
   // The network and its kernels outlive this.
-  GpuSamples(std::vector<Port> inputs, SamplePlace place, gpu::Network& network);
+  GpuSamples(std::vector<Port> inputs, GpuSamplePlace place, gpu::Network& network);
 
   // Throws Error{input} for samples that do not fit the inputs.
   void stage(std::span<const std::vector<TensorView>> samples, gpu::Instance& instance, const cuda::Stream& stream);
@@ -47,7 +47,7 @@ class GpuSamples {
 
   std::vector<Port> inputs_;
   Staging staging_;
-  SamplePlace place_;
+  GpuSamplePlace place_;
   gpu::Network& network_;
   size_t count_ = 0;
   std::vector<size_t> each_;                  // bytes of a sample as queries read it, per input

@@ -23,17 +23,17 @@ namespace {
 constexpr const char* engine = "native";
 
 struct GpuOptions {
-  SamplePlace place = SamplePlace::host;
+  GpuSamplePlace place = GpuSamplePlace::host;
   gpu::Tuning tuning = gpu::Tuning::quick;
   bool graph = true;
 };
 
 GpuOptions options_of(const LoadOptions& load) {
   GpuOptions options;
-  options.place = option_choice<SamplePlace>(engine, load.options, "inputs",
-                                             {{"host", SamplePlace::host}, {"device", SamplePlace::device}, {"ready", SamplePlace::ready}},
-                                             SamplePlace::host);
-  if (load.samples_change) options.place = SamplePlace::caller;
+  options.place = option_choice<GpuSamplePlace>(
+      engine, load.options, "inputs",
+      {{"host", GpuSamplePlace::host}, {"device", GpuSamplePlace::device}, {"ready", GpuSamplePlace::ready}}, GpuSamplePlace::host);
+  if (load.samples_change) options.place = GpuSamplePlace::caller;
   options.tuning = option_choice<gpu::Tuning>(engine, load.options, "tune",
                                               {{"off", gpu::Tuning::off}, {"quick", gpu::Tuning::quick}, {"full", gpu::Tuning::full}},
                                               gpu::Tuning::quick);
@@ -58,7 +58,7 @@ gpu::NetworkOptions network_options(const LoadOptions& load, const GpuOptions& o
   network.tuning = options.tuning;
   network.cache_folder = load.cache_dir.empty() ? "" : load.cache_dir + "/native-cuda";
   network.threads = std::max<int>(static_cast<int>(std::thread::hardware_concurrency()), 1);
-  network.inputs_ready = options.place == SamplePlace::ready;
+  network.inputs_ready = options.place == GpuSamplePlace::ready;
   return network;
 }
 
@@ -82,7 +82,7 @@ class GpuSession final : public Session {
         samples_(ports(model.graph(), model.graph().inputs), options.place, network_) {
     const int64_t largest = *std::max_element(load.batch_sizes.begin(), load.batch_sizes.end());
     const auto inputs = ports(model.graph(), model.graph().inputs);
-    const size_t staged = options.place == SamplePlace::caller ? batch_bytes(inputs, largest) : 0;
+    const size_t staged = options.place == GpuSamplePlace::caller ? batch_bytes(inputs, largest) : 0;
     for (int slot = 0; slot < load.slots; ++slot)
       slots_.push_back(std::make_unique<GpuSlot>(network_, model.graph(), staged, options.graph));
     thread_ = std::thread([this] { serve(); });

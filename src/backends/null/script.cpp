@@ -47,8 +47,8 @@ QuerySet queries(const std::string& option, const std::string& value) {
   return set;
 }
 
-std::vector<Step> steps(const std::string& option, const std::string& value) {
-  std::vector<Step> result;
+std::vector<ScriptStep> steps(const std::string& option, const std::string& value) {
+  std::vector<ScriptStep> result;
   for (const std::string& part : split(value, '/')) {
     const auto pair = split(part, ':');
     const auto query = parse_int(pair.front());
@@ -182,7 +182,7 @@ double LatencySource::noise() {
 
 Nanoseconds LatencySource::next(uint64_t query, size_t samples, Nanoseconds elapsed) {
   Nanoseconds base = script_.latency;
-  for (const Step& step : script_.steps) {
+  for (const ScriptStep& step : script_.steps) {
     if (step.query <= query) base = step.latency;
   }
   const double ns = static_cast<double>(base) + static_cast<double>(script_.per_sample) * static_cast<double>(samples);

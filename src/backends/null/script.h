@@ -26,7 +26,7 @@ class QuerySet {
 
 enum class Distribution { constant, normal, lognormal, exponential, ar1 };
 
-struct Step {
+struct ScriptStep {
   uint64_t query = 0;  // from this one on
   Nanoseconds latency = 0;
 };
@@ -39,7 +39,7 @@ struct NullScript {
   double sigma = 0.1;  // relative to the latency; of the logarithm for lognormal
   double rho = 0.5;    // correlation of neighbours, for ar1
   double drift = 0;    // per second
-  std::vector<Step> steps;
+  std::vector<ScriptStep> steps;
   int concurrency = 1;  // queries served at once; the others wait in the order they came
   uint64_t seed = 1;
 

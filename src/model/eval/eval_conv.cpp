@@ -17,7 +17,7 @@ namespace deepgap {
 namespace {
 
 struct ConvCase {
-  Windows windows;
+  SlidingWindows windows;
   int64_t groups, group_inputs, group_outputs;
   const float* x;
   const float* weight;
@@ -127,7 +127,7 @@ void convolve_plane(const ConvCase& conv, int64_t image, int64_t output) {
 }
 
 // A 1x1 convolution without steps or padding does not care for rows: one long row packs faster.
-void flatten_pointwise(Windows& windows) {
+void flatten_pointwise(SlidingWindows& windows) {
   const auto plain = [](const WindowAxis& a) { return a.kernel == 1 && a.stride == 1 && a.pad_begin == 0 && a.pad_end == 0; };
   if (!plain(windows.slices) || !plain(windows.rows) || !plain(windows.columns)) return;
   windows.columns.input = windows.columns.output = windows.input_size();
@@ -144,7 +144,7 @@ std::vector<Tensor> conv(const Call& call) {
   const int64_t groups = call.int_of("group", 1);
   const std::vector<int64_t> kernel(weight.shape.begin() + 2, weight.shape.end());
   if (call.ints_of("kernel_shape", kernel) != kernel) call.fail("kernel_shape is not the weight's");
-  Windows windows = windows_of(call, x, kernel);
+  SlidingWindows windows = windows_of(call, x, kernel);
   if (groups < 1 || windows.channels != weight.shape[1] * groups || weight.shape[0] % groups != 0)
     call.fail(
         fmt::format("{} channels in {} groups do not fit a weight of {} x {}", windows.channels, groups, weight.shape[0], weight.shape[1]));

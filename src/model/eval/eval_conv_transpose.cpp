@@ -15,7 +15,7 @@ namespace deepgap {
 namespace {
 
 // Adds one tap of one input plane to the output plane. The windows slide over the output.
-void add_tap(const Windows& windows, const float* x, const WindowPlace& tap, float weight, float* y) {
+void add_tap(const SlidingWindows& windows, const float* x, const WindowPlace& tap, float weight, float* y) {
   const auto& [batch, channels, slices, rows, columns] = windows;
   const auto [front, back] = slices.inside(tap.slice);
   const auto [top, bottom] = rows.inside(tap.row);
@@ -42,7 +42,7 @@ std::vector<Tensor> conv_transpose(const Call& call) {
   if (weight.shape.size() != x.shape.size() || x.shape.size() < 3) call.fail("input and weight do not have the same rank of 3 or more");
   const std::vector<int64_t> kernel(weight.shape.begin() + 2, weight.shape.end());
   if (call.ints_of("kernel_shape", kernel) != kernel) call.fail("kernel_shape is not the weight's");
-  const Windows windows = transposed_windows_of(call, x, kernel);
+  const SlidingWindows windows = transposed_windows_of(call, x, kernel);
   const int64_t groups = call.int_of("group", 1), group_outputs = weight.shape[1], outputs = group_outputs * groups;
   if (groups < 1 || windows.channels != weight.shape[0] || windows.channels % groups != 0)
     call.fail(fmt::format("{} channels in {} groups do not fit a weight of {} input channels", windows.channels, groups, weight.shape[0]));

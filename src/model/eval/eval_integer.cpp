@@ -81,7 +81,7 @@ std::vector<Tensor> conv_integer(const Call& call) {
   const Tensor& weight = call.input(1);
   if (weight.shape.size() != x.shape.size() || x.shape.size() < 3) call.fail("input and weight do not have the same rank of 3 or more");
   const std::vector<int64_t> kernel(weight.shape.begin() + 2, weight.shape.end());
-  const Windows windows = windows_of(call, x, kernel);
+  const SlidingWindows windows = windows_of(call, x, kernel);
   const int64_t groups = call.int_of("group", 1), outputs = weight.shape[0], group_inputs = weight.shape[1];
   if (groups < 1 || windows.channels != group_inputs * groups || outputs % groups != 0)
     call.fail(fmt::format("{} channels in {} groups do not fit a weight of {} x {}", windows.channels, groups, outputs, group_inputs));

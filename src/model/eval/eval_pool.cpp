@@ -32,7 +32,7 @@ Taps taps_padded(const WindowAxis& axis, int64_t window) { return taps_inside(ax
 // One window over one plane of the input.
 template <typename T>
 struct Window {
-  const Windows& windows;
+  const SlidingWindows& windows;
   const T* plane;
   WindowPlace place;
 
@@ -63,7 +63,7 @@ struct Window {
 template <typename T, typename F>
 Tensor pool_as(const Call& call, F window_value) {
   const Tensor& x = call.input(0);
-  const Windows windows = windows_of(call, x, {});
+  const SlidingWindows windows = windows_of(call, x, {});
   Tensor y = make_tensor(x.type, window_shape(x, windows, windows.channels));
   const int64_t in = windows.input_size(), out = windows.output_size();
   const auto from = x.as<T>();
@@ -97,7 +97,7 @@ Tensor max_pool_as(const Call& call) {
 template <typename T>
 Tensor max_places_as(const Call& call) {
   const Tensor& x = call.input(0);
-  const Windows windows = windows_of(call, x, {});
+  const SlidingWindows windows = windows_of(call, x, {});
   const bool turned = call.int_of("storage_order", 0) != 0;
   const int64_t in = windows.input_size(), out = windows.output_size(), rows = windows.rows.input, columns = windows.columns.input;
   Tensor y = make_tensor(DataType::i64, window_shape(x, windows, windows.channels));

@@ -35,7 +35,7 @@ void set_output(const Call& call, WindowAxis& axis, bool ceil_mode) {
 }
 
 // The axes with their inputs and what the attributes say of them; outputs are left open.
-Windows given_windows(const Call& call, const Tensor& x, std::vector<int64_t> kernel) {
+SlidingWindows given_windows(const Call& call, const Tensor& x, std::vector<int64_t> kernel) {
   const size_t rank = x.shape.size() < 2 ? 0 : x.shape.size() - 2;
   if (rank < 1 || rank > 3) call.refuse(fmt::format("{} spatial dimensions are not handled here, only 1 to 3", rank));
   kernel = call.ints_of("kernel_shape", kernel);
@@ -45,7 +45,7 @@ Windows given_windows(const Call& call, const Tensor& x, std::vector<int64_t> ke
   if (call.text_of("auto_pad", "NOTSET") == "VALID") pads.assign(2 * rank, 0);
   if (kernel.size() != rank || strides.size() != rank || dilations.size() != rank || pads.size() != 2 * rank)
     call.fail("kernel_shape, strides, dilations or pads do not have the input's rank");
-  Windows windows{x.shape[0], x.shape[1], {}, {}, {}};
+  SlidingWindows windows{x.shape[0], x.shape[1], {}, {}, {}};
   WindowAxis* const axes[] = {&windows.slices, &windows.rows, &windows.columns};
   for (size_t i = 0; i < rank; ++i) {
     WindowAxis& axis = *axes[3 - rank + i];
@@ -78,8 +78,8 @@ std::pair<int64_t, int64_t> WindowAxis::inside(int64_t tap) const {
   return {first, last};
 }
 
-Windows windows_of(const Call& call, const Tensor& x, const std::vector<int64_t>& kernel) {
-  Windows windows = given_windows(call, x, kernel);
+SlidingWindows windows_of(const Call& call, const Tensor& x, const std::vector<int64_t>& kernel) {
+  SlidingWindows windows = given_windows(call, x, kernel);
   for (WindowAxis* axis : {&windows.slices, &windows.rows, &windows.columns}) {
     set_automatic_pads(*axis, call.text_of("auto_pad", "NOTSET"));
     set_output(call, *axis, call.int_of("ceil_mode", 0) != 0);
@@ -87,8 +87,8 @@ Windows windows_of(const Call& call, const Tensor& x, const std::vector<int64_t>
   return windows;
 }
 
-Windows transposed_windows_of(const Call& call, const Tensor& x, const std::vector<int64_t>& kernel) {
-  Windows windows = given_windows(call, x, kernel);
+SlidingWindows transposed_windows_of(const Call& call, const Tensor& x, const std::vector<int64_t>& kernel) {
+  SlidingWindows windows = given_windows(call, x, kernel);
   const size_t rank = kernel.size();
   const auto padding = call.ints_of("output_padding", std::vector<int64_t>(rank, 0));
   const auto shape = call.ints_of("output_shape", std::vector<int64_t>(rank, -1));
@@ -98,7 +98,7 @@ Windows transposed_windows_of(const Call& call, const Tensor& x, const std::vect
   return windows;
 }
 
-Shape window_shape(const Tensor& x, const Windows& windows, int64_t channels) {
+Shape window_shape(const Tensor& x, const SlidingWindows& windows, int64_t channels) {
   Shape shape{windows.batch, channels};
   const int64_t sizes[] = {windows.slices.output, windows.rows.output, windows.columns.output};
   shape.insert(shape.end(), sizes + (5 - x.shape.size()), sizes + 3);

@@ -10,12 +10,12 @@ struct WindowAxis {
   int64_t input = 1, output = 1, kernel = 1, stride = 1, dilation = 1, pad_begin = 0, pad_end = 0;
 
   int64_t start(int64_t window) const { return window * stride - pad_begin; }
-  // Windows [first, last) whose element `tap` lies inside the input.
+  // SlidingWindows [first, last) whose element `tap` lies inside the input.
   std::pair<int64_t, int64_t> inside(int64_t tap) const;
 };
 
 // [N,C,W] is seen as [N,C,1,1,W], [N,C,H,W] as [N,C,1,H,W].
-struct Windows {
+struct SlidingWindows {
   int64_t batch = 0, channels = 0;
   WindowAxis slices, rows, columns;
 
@@ -28,21 +28,21 @@ struct Windows {
 struct WindowPlace {
   int64_t slice, row, column;
 };
-inline WindowPlace output_place(const Windows& windows, int64_t index) {
+inline WindowPlace output_place(const SlidingWindows& windows, int64_t index) {
   const int64_t line = index / windows.columns.output;
   return {line / windows.rows.output, line % windows.rows.output, index % windows.columns.output};
 }
-inline WindowPlace tap_place(const Windows& windows, int64_t tap) {
+inline WindowPlace tap_place(const SlidingWindows& windows, int64_t tap) {
   const int64_t line = tap / windows.columns.kernel;
   return {line / windows.rows.kernel, line % windows.rows.kernel, tap % windows.columns.kernel};
 }
 
 // Reads kernel_shape (or `kernel`, the weight's), strides, dilations, pads, auto_pad, ceil_mode.
 // Throws Error{refused} for more than three dimensions, Error{input} for sizes that contradict each other.
-Windows windows_of(const Call& call, const Tensor& x, const std::vector<int64_t>& kernel);
+SlidingWindows windows_of(const Call& call, const Tensor& x, const std::vector<int64_t>& kernel);
 // Of a transposed convolution: the windows slide over its result, one for each of x's positions, so `input` is the result's size. Reads
 // output_padding and output_shape, too.
-Windows transposed_windows_of(const Call& call, const Tensor& x, const std::vector<int64_t>& kernel);
-Shape window_shape(const Tensor& x, const Windows& windows, int64_t channels);  // of the result, with x's rank
+SlidingWindows transposed_windows_of(const Call& call, const Tensor& x, const std::vector<int64_t>& kernel);
+Shape window_shape(const Tensor& x, const SlidingWindows& windows, int64_t channels);  // of the result, with x's rank
 
 }  // namespace deepgap

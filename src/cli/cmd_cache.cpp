@@ -1,0 +1,140 @@
+// `deepgap cache`: what the cache folder holds, and taking it away. Whatever is not of the names that deepgap gives is left alone, since
+// --cache may name any folder.
+#include "base/text.h"
+#include "cli/command.h"
+#include "cli/engine_flags.h"
+
+#include <deepgap/error.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+namespace deepgap {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct CacheKind {
+  const char* name;
+  const char* folder;  // of the cache; empty: the cache itself
+  std::string_view begins, holds;
+  const char* is;
+};
+constexpr std::array<CacheKind, 6> kinds{{
+    {"references", "references", "", ".safetensors", "outputs that engines are checked against"},
+    {"quantized", "quantized", "", ".onnx", "networks quantized to INT8"},
+    {"weights", "", "seeded-", ".safetensors", "statistics of seeded weights"},
+    {"ceilings", "ceilings", "", ".json", "what this machine does at most"},
+    {"kernels", "native-cuda", "", ".cubin", "compiled kernels of native on a GPU"},
+    {"tuning", "native-cuda", "tuned-", ".txt", "which of them were fastest"},
+}};
+
+struct Held {
+  const CacheKind* kind;
+  std::string path;
+  std::vector<std::string> files;
+  uintmax_t bytes = 0;
+};
+
+// Links are not followed: what they lead to is not the cache's.
+Held held_of(const CacheKind& kind, const std::string& cache) {
+  Held held{&kind, *kind.folder == '\0' ? cache : cache + "/" + kind.folder, {}};
+  std::error_code error;
+  if (fs::is_symlink(fs::symlink_status(held.path, error))) return held;
+  for (fs::directory_iterator entry(held.path, error), end; !error && entry != end; entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    std::error_code gone;  // another process may take it away
+    if (!name.starts_with(kind.begins) || name.find(kind.holds) == std::string::npos) continue;
+    if (!fs::is_regular_file(entry->symlink_status(gone))) continue;
+    const uintmax_t bytes = entry->file_size(gone);
+    if (gone) continue;
+    held.files.push_back(entry->path().string());
+    held.bytes += bytes;
+  }
+  return held;
+}
+
+void clear(const Held& held) {
+  for (const std::string& file : held.files) {
+    std::error_code error;
+    fs::remove(file, error);
+    if (error) throw Error(ErrorKind::input, fmt::format("cannot remove {}: {}", file, error.message()));
+  }
+}
+
+class CacheCommand final : public Command {
+ public:
+  std::string name() const override { return "cache"; }
+  std::string describe() const override { return "What the cache folder holds; --clear takes it away"; }
+  std::string examples() const override {
+    return "  deepgap cache                       kinds, files, bytes, and where they are\n"
+           "  deepgap cache --clear references    those alone are made again\n";
+  }
+  void declare(CLI::App& app) override {
+    app.add_option("--cache", cache_, "The folder, where it is not the usual one")->type_name("DIR");
+    clear_ = app.add_option("--clear", cleared_, "Remove all, or one kind")->expected(0, 1)->type_name("[KIND]");
+    app.add_flag("--json", json_, "An object, for programs");
+  }
+
+  int run() override {
+    const std::string cache = cache_or_default(cache_);
+    const bool clears = clear_->count() > 0;
+    if (!cleared_.empty()) require_kind(cleared_);
+    std::vector<Held> all;
+    for (const CacheKind& kind : kinds) {
+      if (cleared_.empty() || cleared_ == kind.name) all.push_back(held_of(kind, cache));
+    }
+    if (clears) {
+      for (const Held& held : all) clear(held);
+    }
+    if (json_) {
+      print_json(cache, all, clears);
+    } else {
+      print_table(cache, all, clears);
+    }
+    return exit_ok;
+  }
+
+ private:
+  static void require_kind(const std::string& name) {
+    std::vector<std::string> known;
+    for (const CacheKind& kind : kinds) known.emplace_back(kind.name);
+    if (std::find(known.begin(), known.end(), name) == known.end()) throw Error(ErrorKind::usage, unknown_name("kind", name, known));
+  }
+
+  static void print_json(const std::string& cache, const std::vector<Held>& all, bool cleared) {
+    nlohmann::json rows = nlohmann::json::array();
+    for (const Held& held : all) {
+      rows.push_back({{"kind", held.kind->name}, {"files", held.files.size()}, {"bytes", held.bytes}, {"path", held.path}});
+    }
+    const nlohmann::json answer{{"folder", cache}, {"cleared", cleared}, {"kinds", rows}};
+    fmt::print("{}\n", answer.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+  }
+
+  static void print_table(const std::string& cache, const std::vector<Held>& all, bool cleared) {
+    uintmax_t bytes = 0;
+    size_t files = 0;
+    fmt::print("{}{}\n{:<12}{:>6}{:>12}  what\n", cleared ? "removed from " : "", cache, "kind", "files", "size");
+    for (const Held& held : all) {
+      bytes += held.bytes;
+      files += held.files.size();
+      fmt::print("{:<12}{:>6}{:>12}  {}\n", held.kind->name, held.files.size(), format_bytes(static_cast<double>(held.bytes)),
+                 held.kind->is);
+    }
+    fmt::print("{:<12}{:>6}{:>12}\n", "all", files, format_bytes(static_cast<double>(bytes)));
+  }
+
+  std::string cache_, cleared_;
+  CLI::Option* clear_ = nullptr;
+  bool json_ = false;
+};
+
+const bool registered = Registry<Command>::instance().add("cache", [] { return std::make_unique<CacheCommand>(); });
+
+}  // namespace
+}  // namespace deepgap

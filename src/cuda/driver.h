@@ -104,9 +104,11 @@ struct LaunchConfig {
                               const unsigned* element_strides, int interleave, int swizzle, int promotion, int fill))
 
 struct Driver {
+// NOLINTBEGIN(bugprone-macro-parentheses): a list of parameters has its own
 #define DEEPGAP_CUDA_MEMBER(name, parameters) Result(*name) parameters = nullptr;
   DEEPGAP_CUDA_FUNCTIONS(DEEPGAP_CUDA_MEMBER)
 #undef DEEPGAP_CUDA_MEMBER
+  // NOLINTEND(bugprone-macro-parentheses)
 };
 
 // Opened and initialised once a process; cuTensorMap* are nullptr with drivers before 12. Throws Error{refused} saying what is missing.

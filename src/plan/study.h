@@ -50,7 +50,7 @@ struct Grid {
   StoppingSettings stopping;
   bool check = true;
   bool find_peak = false;  // its Points are where peak searches begin, one for each (cli/peak_study.h)
-  std::string place{};  // "FILE:LINE" of its [[grid]]; empty: made of flags
+  std::string place{};     // "FILE:LINE" of its [[grid]]; empty: made of flags
 };
 
 struct Study {

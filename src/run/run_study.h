@@ -71,8 +71,8 @@ struct DryRun {
 };
 DryRun plan_study(const Study& study, const RunSettings& settings);
 
-// $XDG_CACHE_HOME/deepgap, else ~/.cache/deepgap; where that cannot be written, this user's own folder below /tmp, with a note on stderr (once).
-// Throws Error{input} where that is another's.
+// $XDG_CACHE_HOME/deepgap, else ~/.cache/deepgap; where that cannot be written, this user's own folder below /tmp, with a note on stderr
+// (once). Throws Error{input} where that is another's.
 std::string default_cache_dir();
 
 }  // namespace deepgap

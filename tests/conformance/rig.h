@@ -17,7 +17,7 @@ namespace deepgap::conformance {
 // Of this process: opened once by main().
 Backend& backend();
 void set_backend(Backend* opened);
-Placement placement();  // on the device that was set, or its first one
+Placement placement();                     // on the device that was set, or its first one
 void set_device(const std::string& name);  // "cuda:0"
 // The null backend answers zeros: everything but the values holds for it.
 bool computes();

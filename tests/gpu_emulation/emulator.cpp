@@ -2,6 +2,7 @@
 
 #include "base/file.h"
 #include "engine/gpu/generated.h"
+#include "model/eval/half.h"
 
 #include <deepgap/error.h>
 
@@ -91,6 +92,12 @@ void replace_all(std::string& text, const std::string& what, const std::string& 
 using HostKernel = void (*)(const unsigned* grid, void** arguments);
 using HostEpilogue = float (*)(float v, float residual);
 
+uint16_t read_bits(const std::byte* at, int64_t index) {
+  uint16_t bits = 0;
+  std::memcpy(&bits, at + index * 2, sizeof bits);
+  return bits;
+}
+
 // Numbers in memory, whatever their type.
 double number_at(const std::byte* at, Element element, int64_t index) {
   const auto read = [&](auto zero) {
@@ -99,15 +106,9 @@ double number_at(const std::byte* at, Element element, int64_t index) {
   };
   switch (element) {
     case Element::f16:
-      return read(_Float16{});
-    case Element::bf16: {
-      uint16_t half = 0;
-      std::memcpy(&half, at + index * 2, 2);
-      const uint32_t whole = static_cast<uint32_t>(half) << 16;
-      float value = 0;
-      std::memcpy(&value, &whole, 4);
-      return value;
-    }
+      return to_float(Half{read_bits(at, index)});
+    case Element::bf16:
+      return to_float(Bfloat16{read_bits(at, index)});
     case Element::i8:
       return read(int8_t{});
     case Element::u8:
@@ -122,12 +123,9 @@ void put_number(std::byte* at, const Epilogue& epilogue, int64_t index, float va
   const float quantum = std::nearbyint(value * epilogue.target_inverse) + static_cast<float>(epilogue.target_zero);
   switch (epilogue.target) {
     case Element::f16:
-      return put(static_cast<_Float16>(value));
-    case Element::bf16: {
-      uint32_t bits = 0;
-      std::memcpy(&bits, &value, 4);
-      return put(static_cast<uint16_t>((bits + 0x7fff + ((bits >> 16) & 1)) >> 16));
-    }
+      return put(to_half(value).bits);
+    case Element::bf16:
+      return put(to_bfloat16(value).bits);
     case Element::i8:
       return put(static_cast<int8_t>(std::clamp(quantum, -128.0F, 127.0F)));
     case Element::u8:

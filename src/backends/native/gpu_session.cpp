@@ -33,7 +33,11 @@ GpuOptions options_of(const LoadOptions& load) {
   options.place = option_choice<GpuSamplePlace>(
       engine, load.options, "inputs",
       {{"host", GpuSamplePlace::host}, {"device", GpuSamplePlace::device}, {"ready", GpuSamplePlace::ready}}, GpuSamplePlace::host);
-  if (load.samples_change) options.place = GpuSamplePlace::caller;
+  if (load.samples_change) {
+    if (options.place != GpuSamplePlace::host)
+      throw Error(ErrorKind::refused, "native: samples that change between queries (end to end) are copied by each query: inputs=host");
+    options.place = GpuSamplePlace::caller;
+  }
   options.tuning = option_choice<gpu::Tuning>(engine, load.options, "tune",
                                               {{"off", gpu::Tuning::off}, {"quick", gpu::Tuning::quick}, {"full", gpu::Tuning::full}},
                                               gpu::Tuning::quick);

@@ -157,7 +157,7 @@ bool fits(const Convolution& p, const Patch& patch) {
   const int64_t columns = (patch.x - 1) * p.stride_w + (p.kernel_w - 1) * p.dilation_w + 1;
   // Registers: sums, and a row of source words.
   return patch.x * patch.y * patch.vector <= 64 && columns * patch.vector * source / 4 <= (p.kernel_h * p.kernel_w > 9 ? 40 : 64) &&
-         patch.x * patch.y * patch.vector * p.kernel_h * p.kernel_w <= 64 * 25;
+         int64_t{patch.x} * patch.y * patch.vector * p.kernel_h * p.kernel_w <= 1600;
 }
 
 }  // namespace

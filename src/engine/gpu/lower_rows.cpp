@@ -13,7 +13,7 @@
 namespace deepgap::gpu {
 namespace {
 
-constexpr int64_t longest_row = 256 * 64;  // what a block keeps in registers
+constexpr int64_t longest_row = 16384;  // what a block keeps in registers
 
 int64_t elements(const Shape& shape, const std::vector<size_t>& axes) {
   return std::accumulate(axes.begin(), axes.end(), int64_t{1}, [&](int64_t product, size_t axis) { return product * shape[axis]; });

@@ -72,7 +72,7 @@ Operand Lowering::read(ValueId id, const Form& form) {
 }
 
 Operand Lowering::convert(ValueId id, const Operand& from, const Form& to) {
-  const Operand out = write(id, to);
+  Operand out = write(id, to);
   const std::string body = fmt::format("  r = {};", element_here({from}, 0, out.shape));
   const size_t pixel = static_cast<size_t>(to.pitch) * byte_size(to.element);
   const bool few_channels = to.channels_last && (pixel == 4 || pixel == 8 || pixel == 16);

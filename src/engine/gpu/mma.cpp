@@ -73,13 +73,14 @@ double clocks(const Convolution& p, const MmaTile& tile, const MmaSplit& s, cons
   const int sums = tile.m * tile.n * tile.warps_k / tile.threads(), registers = std::min(255, sums + 65);
   const int64_t by_shared = static_cast<int64_t>(chip.shared_bytes) / (shared_bytes(tile) + 1024);
   const int64_t fit =
-      std::max<int64_t>(1, std::min({by_shared, int64_t{65536} / (registers * tile.threads()), int64_t{2048} / tile.threads()}));
+      std::max<int64_t>(1, std::min({by_shared, int64_t{65536} / (int64_t{registers} * tile.threads()), int64_t{2048} / tile.threads()}));
   const double together = std::min(static_cast<double>(fit), std::max(1.0, std::ceil(blocks / chip.multiprocessors)));
   double waves = blocks / (chip.multiprocessors * together);
   if (waves < 4) waves = std::ceil(waves);
   const double bytes = tile.row_bytes, sharing = tile.warps_m * tile.warps_n, warps = sharing * tile.warps_k;
   const double products = static_cast<double>(tile.m) * tile.n * bytes / (p.compute == Compute::f32 ? 400.0 : 1340.0);
-  const double shared = (sharing * (tile.m / tile.warps_m + tile.n / tile.warps_n) + tile.m + tile.n) * bytes / 1020;
+  const int of_warp = tile.m / tile.warps_m + tile.n / tile.warps_n;
+  const double shared = (sharing * of_warp + tile.m + tile.n) * bytes / 1020;
   const double loads = (tile.m + tile.n) * bytes / 39;
   // A step of one block alone: its loads' way, and the products of a warp, which uses a quarter of the multiprocessor.
   const double alone = 380.0 / (tile.stages - 1) + 92 + 0.59 * products * std::max(1.0, 4 / warps);
@@ -93,10 +94,11 @@ double clocks(const Convolution& p, const MmaTile& tile, const MmaSplit& s, cons
 
 bool fits(const Convolution& p, const MmaTile& tile, const MmaSplit& s, const Chip& chip) {
   if (shared_bytes(tile) > static_cast<int64_t>(chip.shared_bytes)) return false;
-  if (tile.split > 1 && (chip.architecture < 90 || s.steps < 2 * tile.split)) return false;
+  if (tile.split > 1 && (chip.architecture < 90 || s.steps < int64_t{2} * tile.split)) return false;
   if (tile.row_bytes / (p.compute == Compute::f32 ? 16 : 32) % tile.warps_k != 0) return false;
   // Sums and addresses of a thread that do not fit its registers.
-  if (tile.m * tile.n * tile.warps_k / tile.threads() >= 128 && tile.m * tile.row_bytes / chunk_bytes / tile.threads() > 8) return false;
+  if (tile.m * tile.n * tile.warps_k / tile.threads() >= 128 && int64_t{tile.m} * tile.row_bytes / chunk_bytes / tile.threads() > 8)
+    return false;
   const int64_t channels = s.groups == 1 ? p.out_pitch : s.out, pixels = p.batch * p.out_h * p.out_w;
   if (s.groups > 1 && s.out % s.vector != 0) return false;
   return (tile.n == 16 || tile.n < 2 * channels) && (tile.m <= 32 || tile.m < 2 * pixels);
@@ -176,7 +178,7 @@ class ChannelPacker {
   size_t place(int row, int64_t chunk) const {
     const int64_t row_chunks = tile_.row_bytes / chunk_bytes, column = chunk % row_chunks;
     const int64_t exchanged = row_chunks == 8 ? column ^ (row & 7) : column ^ (row >> 1 & 3);
-    return static_cast<size_t>(chunk / row_chunks * tile_.n * tile_.row_bytes + row * tile_.row_bytes + exchanged * chunk_bytes);
+    return static_cast<size_t>(chunk / row_chunks * tile_.n * tile_.row_bytes + int64_t{row} * tile_.row_bytes + exchanged * chunk_bytes);
   }
 
   const Convolution& p_;

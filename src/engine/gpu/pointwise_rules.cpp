@@ -161,9 +161,8 @@ std::optional<PointwiseRule> special(const Lowering& lowering, const Node& node,
                            ? "r = a1 > 63 ? 0 : a0 << a1;"
                            : "r = a1 > 63 ? 0 : (long long)((unsigned long long)a0 >> a1);");
   if (op == "Pow") {
-    const Kind exponent = kind_of(lowering.stored(node.inputs[1]));
     if (kind == Kind::integer) return PointwiseRule{{Kind::real, Kind::real}, kind, "r = (long long)pow(a0, a1);"};
-    return PointwiseRule{{kind, exponent == Kind::truth ? kind : kind}, kind, "r = pow(a0, a1);"};
+    return PointwiseRule{{kind, kind}, kind, "r = pow(a0, a1);"};
   }
   if (op == "Where") {
     const Kind chosen = kind_of(lowering.stored(node.inputs[1]));
@@ -183,12 +182,12 @@ std::optional<PointwiseRule> pointwise_rule(const Lowering& lowering, const Node
   if (kind == Kind::number || kind == Kind::real) {
     if (const auto activation = activation_of(lowering.graph(), node); activation && node.op != "Clip")
       return PointwiseRule{{kind}, kind, "r = " + activation_text(*activation, "a0") + ";"};
-    if (const auto rule = parametric(node, kind)) return rule;
+    if (auto rule = parametric(node, kind)) return rule;
   }
-  if (const auto rule = special(lowering, node, kind, result)) return rule;
-  if (const auto rule = from_table(comparisons, node, kind, Kind::truth)) return rule;
+  if (auto rule = special(lowering, node, kind, result)) return rule;
+  if (auto rule = from_table(comparisons, node, kind, Kind::truth)) return rule;
   if (kind == Kind::truth) return from_table(logic, node, kind, kind);
-  if (const auto rule = from_table(any_kind, node, kind, kind)) return rule;
+  if (auto rule = from_table(any_kind, node, kind, kind)) return rule;
   return kind == Kind::integer ? from_table(whole_kinds, node, kind, kind) : from_table(real_kinds, node, kind, kind);
 }
 

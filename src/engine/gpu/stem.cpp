@@ -48,7 +48,7 @@ StemPlan plan_of(const Convolution& problem, int rows, int teams, int blocks) {
   plan.piece = problem.in_pitch == stored_channels && problem.in_w % wide == 0 ? wide : 1;
   plan.origin = static_cast<int>(divide_up(problem.pad_left, plan.piece)) * plan.piece;
   const int64_t last = (problem.out_w - 1) * problem.stride_w + plan.origin - problem.pad_left;
-  plan.row_bytes = static_cast<int>(divide_up(last * plan.pixel_bytes + plan.run_steps * 32, 16) * 16);
+  plan.row_bytes = static_cast<int>(divide_up(last * plan.pixel_bytes + int64_t{plan.run_steps} * 32, 16) * 16);
   plan.source_rows = static_cast<int>((rows - 1) * problem.stride_h + (problem.kernel_h - 1) * problem.dilation_h + 1);
   plan.source_bytes = static_cast<size_t>(plan.row_bytes) * static_cast<size_t>(plan.source_rows);
   plan.weight_bytes = static_cast<size_t>(plan.steps) * static_cast<size_t>(plan.columns) * 32;
@@ -215,7 +215,8 @@ std::vector<std::byte> pack(const Convolution& problem, const ConvolutionVariant
         const int64_t out = channel_of_column(column, run), at = step % plan.run_steps * 32 + byte;
         const int64_t x = at / plan.pixel_bytes, in = at % plan.pixel_bytes / size;
         if (out >= problem.out_channels || x >= problem.kernel_w || in >= problem.in_channels) continue;
-        const size_t offset = static_cast<size_t>(step * plan.columns) * 32 + permuted(static_cast<size_t>(column * 32 + byte), 32);
+        const size_t offset =
+            static_cast<size_t>(step * plan.columns) * 32 + permuted(static_cast<size_t>(column) * 32 + static_cast<size_t>(byte), 32);
         put_operand(packed, offset / static_cast<size_t>(size), problem.compute, reader.at(out, in, step / plan.run_steps, x));
       }
   return packed;

@@ -119,7 +119,7 @@ WgmmaPlan plan_of(const Convolution& problem, const WgmmaTile& tile) {
   plan.column_tiles = static_cast<int>(divide_up(problem.out_pitch, tile.columns));
   plan.row_tiles = divide_up(problem.batch * problem.out_h * problem.out_w, tile.tile_rows());
   plan.plain = is_matrix(problem);
-  plan.weight_bytes = static_cast<size_t>(tile.columns * tile.step_bytes);
+  plan.weight_bytes = static_cast<size_t>(tile.columns) * static_cast<size_t>(tile.step_bytes);
   plan.stage_bytes = static_cast<size_t>(tile.stage_steps) *
                      (static_cast<size_t>(tile.tile_rows() * tile.step_bytes) + (tile.resident ? 0 : plan.weight_bytes));
   plan.shared_bytes = 1024 + (tile.resident ? static_cast<size_t>(plan.steps) * plan.weight_bytes : 0) +

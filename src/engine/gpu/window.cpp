@@ -124,7 +124,7 @@ WindowPlan plan_of(const Convolution& problem, const WindowTile& tile) {
   const int64_t pixels = std::max<int64_t>(plan.box_rows * padded, units + reach_h * padded + reach_w);
   plan.box_bytes = static_cast<size_t>(plan.box_rows * padded * tile.step_bytes);
   plan.region_bytes = static_cast<size_t>(divide_up(pixels * tile.step_bytes, 1024) * 1024);
-  plan.weight_bytes = static_cast<size_t>(tile.columns * tile.step_bytes);
+  plan.weight_bytes = static_cast<size_t>(tile.columns) * static_cast<size_t>(tile.step_bytes);
   const int weights = tile.resident() ? plan.channel_steps * plan.taps : tile.weight_stages;
   plan.shared_bytes =
       1024 + static_cast<size_t>(weights) * plan.weight_bytes + static_cast<size_t>(tile.source_stages * tile.regions) * plan.region_bytes +

@@ -48,17 +48,18 @@ TEST(Stem, AloneTakesFourChannelsAPixel) {
 TEST(Stem, PacksARowOfTheKernelAsOneRun) {
   const Convolution problem = stem(Compute::i8, 7, 64);
   Tensor weights = make_tensor(DataType::i8, {64, 3, 7, 7});
-  for (size_t i = 0; i < 64 * 147; i++) writable<int8_t>(weights)[i] = static_cast<int8_t>(i % 127 + 1);
+  for (size_t i = 0; i < 9408; i++) writable<int8_t>(weights)[i] = static_cast<int8_t>(i % 127 + 1);
   const ConvolutionVariant variant = stem_variants(problem, h100).at(0);
   const std::vector<std::byte> packed = variant.pack(problem, variant, weights);
   ASSERT_EQ(packed.size(), 7 * 64 * 32);
   const auto at = [&](int row, int column, int byte) {
-    return static_cast<int>(packed[static_cast<size_t>(row * 64 * 32) + permuted(static_cast<size_t>(column * 32 + byte), 32)]);
+    return static_cast<int>(
+        packed[static_cast<size_t>(row) * 2048 + permuted(static_cast<size_t>(column) * 32 + static_cast<size_t>(byte), 32)]);
   };
   const auto out = static_cast<size_t>(channel_of_column(5, 16));
-  EXPECT_EQ(at(2, 5, 4 * 6 + 1), weights.as<int8_t>()[out * 147 + 1 * 49 + 2 * 7 + 6]);  // channel 1 of the seventh pixel
-  EXPECT_EQ(at(2, 5, 4 * 6 + 3), 0);                                                     // there is no fourth channel
-  EXPECT_EQ(at(2, 5, 4 * 7), 0);                                                         // nor an eighth pixel
+  EXPECT_EQ(at(2, 5, 4 * 6 + 1), weights.as<int8_t>()[out * 147 + 69]);  // channel 1 of the seventh pixel
+  EXPECT_EQ(at(2, 5, 4 * 6 + 3), 0);                                     // there is no fourth channel
+  EXPECT_EQ(at(2, 5, 4 * 7), 0);                                         // nor an eighth pixel
 }
 
 }  // namespace

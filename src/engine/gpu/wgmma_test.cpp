@@ -66,7 +66,7 @@ TEST(Wgmma, PermutesAsTheCopyEngine) {
 TEST(Wgmma, PacksWeightsStepByStep) {
   const Convolution problem = test_convolution(Compute::i8, {.in = 192, .out = 80, .kernel = 3});
   Tensor weights = make_tensor(DataType::i8, {80, 192, 3, 3});
-  const size_t count = 80 * 192 * 9;
+  const size_t count = size_t{80} * 192 * 9;
   for (size_t i = 0; i < count; i++) writable<int8_t>(weights)[i] = static_cast<int8_t>(i * 7 % 251);
   for (const auto& [cycles, tile] : wgmma_tiles(problem, h100)) {
     const ConvolutionVariant variant = variant_of(problem, tile, h100);
@@ -74,8 +74,9 @@ TEST(Wgmma, PacksWeightsStepByStep) {
     const std::vector<std::byte> packed = variant.pack(problem, variant, weights);
     ASSERT_EQ(packed.size(), variant.packed_bytes);
     const int bytes = plan.tile.step_bytes, tap = 5, channel = 130, column = 3;
-    const size_t step = static_cast<size_t>(tap * plan.tap_steps + channel / bytes);
-    const size_t place = step * plan.weight_bytes + permuted(static_cast<size_t>(column * bytes + channel % bytes), bytes);
+    const size_t step = static_cast<size_t>(tap) * static_cast<size_t>(plan.tap_steps) + static_cast<size_t>(channel / bytes);
+    const size_t place = step * plan.weight_bytes +
+                         permuted(static_cast<size_t>(column) * static_cast<size_t>(bytes) + static_cast<size_t>(channel % bytes), bytes);
     const size_t out = static_cast<size_t>(channel_of_column(column, plan.run));
     EXPECT_EQ(static_cast<int>(packed[place]), static_cast<uint8_t>(weights.as<int8_t>()[(out * 192 + channel) * 9 + tap])) << variant.name;
   }

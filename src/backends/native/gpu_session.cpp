@@ -38,9 +38,12 @@ GpuOptions options_of(const LoadOptions& load) {
       throw Error(ErrorKind::refused, "native: samples that change between queries (end to end) are copied by each query: inputs=host");
     options.place = GpuSamplePlace::caller;
   }
-  options.tuning = option_choice<gpu::Tuning>(engine, load.options, "tune",
-                                              {{"off", gpu::Tuning::off}, {"quick", gpu::Tuning::quick}, {"full", gpu::Tuning::full}},
-                                              gpu::Tuning::quick);
+  // What deepgap tune notes on its Points has the same name.
+  BackendOptions given = load.options;
+  if (const auto note = given.find("tune"); note != given.end() && (note->second == "search" || note->second == "confirm"))
+    given.erase(note);
+  options.tuning = option_choice<gpu::Tuning>(
+      engine, given, "tune", {{"off", gpu::Tuning::off}, {"quick", gpu::Tuning::quick}, {"full", gpu::Tuning::full}}, gpu::Tuning::quick);
   options.graph = option_choice<bool>(engine, load.options, "cuda_graph", {{"on", true}, {"off", false}}, true);
   return options;
 }

@@ -191,12 +191,6 @@ std::string epilogue_source(const Epilogue& epilogue) {
 
 }  // namespace
 
-struct Emulator::Kernel {
-  std::string name;
-  size_t unit = 0;
-  std::vector<std::array<unsigned, 3>> grids;
-};
-
 struct Emulator::Program {
   GpuPlan plan;
   std::vector<std::vector<std::string>> symbols;  // by step, by launch; of a choice its epilogue's

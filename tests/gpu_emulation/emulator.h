@@ -31,7 +31,6 @@ class Emulator {
                           const std::vector<DataType>& types) const;
 
  private:
-  struct Kernel;
   struct Program;
   void add_kernel(const std::string& text);
   std::string folder_;

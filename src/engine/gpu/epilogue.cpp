@@ -46,7 +46,6 @@ bool take_residual(Lowering& lowering, const Operation& operation, EpilogueParts
   if (lowering.shape(post.operand) != lowering.shape(operation.output)) return false;
   if (post.quantization && !post.quantization->per_tensor()) return false;
   parts.residual = post.operand;
-  parts.residual_quantization = post.quantization;
   if (post.quantization) {
     parts.epilogue.residual_scale = post.quantization->scale();
     parts.epilogue.residual_zero = post.quantization->zero_point();

@@ -15,23 +15,22 @@ namespace deepgap::gpu {
 namespace {
 
 struct Reduction {
-  const char* start;    // of r
-  const char* each;     // takes v in
-  const char* combine;  // takes another r, `o`, in
-  const char* end;      // uses `count`
+  const char* start;  // of r
+  const char* each;   // takes v in
+  const char* end;    // uses `count`
 };
 const std::map<std::string_view, Reduction> reductions{
-    {"ReduceSum", {"0", "r += v;", "r += o;", ""}},
-    {"ReduceMean", {"0", "r += v;", "r += o;", "r /= count;"}},
-    {"GlobalAveragePool", {"0", "r += v;", "r += o;", "r /= count;"}},
-    {"ReduceMax", {"LOWEST", "if (v > r || v != v) r = v;", "if (o > r || o != o) r = o;", ""}},
-    {"GlobalMaxPool", {"LOWEST", "if (v > r || v != v) r = v;", "if (o > r || o != o) r = o;", ""}},
-    {"ReduceMin", {"HIGHEST", "if (v < r || v != v) r = v;", "if (o < r || o != o) r = o;", ""}},
-    {"ReduceProd", {"1", "r *= v;", "r *= o;", ""}},
-    {"ReduceL1", {"0", "r += v < 0 ? -v : v;", "r += o;", ""}},
-    {"ReduceL2", {"0", "r += v * v;", "r += o;", "r = sqrt(r);"}},
-    {"ReduceSumSquare", {"0", "r += v * v;", "r += o;", ""}},
-    {"ReduceLogSum", {"0", "r += v;", "r += o;", "r = log(r);"}},
+    {"ReduceSum", {"0", "r += v;", ""}},
+    {"ReduceMean", {"0", "r += v;", "r /= count;"}},
+    {"GlobalAveragePool", {"0", "r += v;", "r /= count;"}},
+    {"ReduceMax", {"LOWEST", "if (v > r || v != v) r = v;", ""}},
+    {"GlobalMaxPool", {"LOWEST", "if (v > r || v != v) r = v;", ""}},
+    {"ReduceMin", {"HIGHEST", "if (v < r || v != v) r = v;", ""}},
+    {"ReduceProd", {"1", "r *= v;", ""}},
+    {"ReduceL1", {"0", "r += v < 0 ? -v : v;", ""}},
+    {"ReduceL2", {"0", "r += v * v;", "r = sqrt(r);"}},
+    {"ReduceSumSquare", {"0", "r += v * v;", ""}},
+    {"ReduceLogSum", {"0", "r += v;", "r = log(r);"}},
 };
 
 const char* lowest(Kind kind) {
@@ -112,7 +111,7 @@ bool global_norm(Lowering& lowering, const Operation& operation) {
                     end = fmt::format("r = powf(r, {});", number_text(1 / p));
   std::vector<int64_t> axes;
   for (size_t axis = 2; axis < lowering.shape(operation.main.inputs[0]).size(); ++axis) axes.push_back(static_cast<int64_t>(axis));
-  return reduce(lowering, operation, axes, true, {"0", each.c_str(), "", end.c_str()});
+  return reduce(lowering, operation, axes, true, {"0", each.c_str(), end.c_str()});
 }
 
 // ArgMax, ArgMin: the first, or the last, of equal ones.

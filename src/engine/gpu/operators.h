@@ -59,7 +59,6 @@ void lower_posts(Lowering& lowering, const Operation& operation, ValueId value, 
 struct EpilogueParts {
   Epilogue epilogue;
   std::optional<ValueId> residual;
-  std::optional<Quantization> residual_quantization;
   std::vector<float> factors, offsets;  // per channel, before the steps: v * factor + offset; empty where there are none
   size_t used = 0;                      // posts that are in it
 };

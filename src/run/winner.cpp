@@ -1,7 +1,7 @@
 #include "run/winner.h"
 
 #include "analysis/comparison.h"
-#include "analysis/lines.h"
+#include "analysis/peaks.h"
 
 #include <fmt/format.h>
 
@@ -10,34 +10,23 @@
 namespace deepgap {
 namespace {
 
-struct Best {
-  const Line* line;
-  const PointSummary* point;
-  double throughput;
-};
-
 // The best of each engine, fastest first; where there is one engine, of each way that it ran.
-std::vector<Best> best_of(const Workload& workload) {
-  std::vector<Best> all;
-  for (const Line& line : workload.lines) {
-    if (const PointSummary* point = line.peak()) all.push_back({&line, point, point->find("throughput")->estimate.value});
-  }
-  std::stable_sort(all.begin(), all.end(), [](const Best& a, const Best& b) { return a.throughput > b.throughput; });
-  std::vector<Best> engines;
-  for (const Best& best : all) {
-    const auto same = [&](const Best& other) { return other.line->key.backend == best.line->key.backend; };
-    if (std::none_of(engines.begin(), engines.end(), same)) engines.push_back(best);
+std::vector<Peak> best_of(const Workload& workload) {
+  const std::vector<Peak> all = peaks_of(workload);
+  std::vector<Peak> engines;
+  for (const Peak& best : all) {
+    if (std::none_of(engines.begin(), engines.end(), [&](const Peak& other) { return same_backend(other, best); })) engines.push_back(best);
   }
   return engines.size() > 1 ? engines : all;
 }
 
-std::string name_of(const Best& best, bool with_batch) {
+std::string name_of(const Peak& best, bool with_batch) {
   return with_batch ? fmt::format("{} at batch {}", best.line->label, best.point->point.batch) : best.line->label;
 }
 
-std::string line_of(const Workload& workload, const std::vector<Best>& best) {
+std::string line_of(const Workload& workload, const std::vector<Peak>& best) {
   const bool batches_differ =
-      std::any_of(best.begin(), best.end(), [&](const Best& other) { return other.point->point.batch != best[0].point->point.batch; });
+      std::any_of(best.begin(), best.end(), [&](const Peak& other) { return other.point->point.batch != best[0].point->point.batch; });
   const std::string first = name_of(best[0], batches_differ), second = name_of(best[1], batches_differ);
   const auto comparison = compare_points(*best[0].point, *best[1].point, "throughput");
   const std::string runs = comparison && !comparison->over_repeats ? " (one run of each; --repeats 3 says more)" : "";
@@ -55,7 +44,7 @@ std::string line_of(const Workload& workload, const std::vector<Best>& best) {
 std::vector<std::string> winner_lines(std::span<const PointSummary> points) {
   std::vector<std::string> lines;
   for (const Workload& workload : arrange(points)) {
-    const std::vector<Best> best = best_of(workload);
+    const std::vector<Peak> best = best_of(workload);
     if (best.size() > 1) lines.push_back(line_of(workload, best));
   }
   return lines;

@@ -1,6 +1,7 @@
 // Which way of running a model is fastest, at which batch, and by how much the next engine is behind.
 #include "analysis/comparison.h"
 #include "analysis/finding.h"
+#include "analysis/peaks.h"
 #include "analysis/words.h"
 #include "base/registry.h"
 
@@ -11,28 +12,12 @@
 namespace deepgap {
 namespace {
 
-struct Peak {
-  const Line* line;
-  const PointSummary* point;
-  double throughput;
-};
-
-// Every Line's best, fastest first.
-std::vector<Peak> peaks_of(const Workload& workload) {
-  std::vector<Peak> peaks;
-  for (const Line& line : workload.lines) {
-    if (const PointSummary* point = line.peak()) peaks.push_back({&line, point, point->find("throughput")->estimate.value});
-  }
-  std::stable_sort(peaks.begin(), peaks.end(), [](const Peak& a, const Peak& b) { return a.throughput > b.throughput; });
-  return peaks;
-}
-
 // The rivals named: the best Line of each other backend; where there is only one backend, the other Lines.
 std::vector<Peak> rivals_of(const std::vector<Peak>& peaks) {
   std::vector<Peak> rivals;
   for (const Peak& peak : peaks) {
-    const auto same_backend = [&](const Peak& other) { return other.line->key.backend == peak.line->key.backend; };
-    if (same_backend(peaks[0]) || std::any_of(rivals.begin(), rivals.end(), same_backend)) continue;
+    const auto is_same = [&](const Peak& other) { return same_backend(other, peak); };
+    if (is_same(peaks[0]) || std::any_of(rivals.begin(), rivals.end(), is_same)) continue;
     rivals.push_back(peak);
   }
   if (rivals.empty()) rivals.assign(peaks.begin() + 1, peaks.end());

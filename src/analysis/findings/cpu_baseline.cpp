@@ -1,6 +1,7 @@
 // How much faster a GPU is than the CPU, each at its best.
 #include "analysis/comparison.h"
 #include "analysis/finding.h"
+#include "analysis/peaks.h"
 #include "analysis/words.h"
 #include "base/registry.h"
 
@@ -11,26 +12,17 @@
 namespace deepgap {
 namespace {
 
-struct Peak {
-  const Line* line = nullptr;
-  const PointSummary* point = nullptr;
-};
-
 bool on_cpu(const Line& line) {
   const auto& devices = line.key.placement.devices;
   return std::all_of(devices.begin(), devices.end(), [](const DeviceId& device) { return device.kind == "cpu"; });
 }
 
-// The fastest Line of a workload on the CPU, or off it; with a precision given, of that one.
+// The fastest Line of a workload on the CPU, or off it; with a precision given, of that one. No point where there is none.
 Peak fastest(const Workload& workload, bool cpu, const std::string& precision) {
-  Peak best;
-  const auto throughput = [](const PointSummary* point) { return point->find("throughput")->estimate.value; };
-  for (const Line& line : workload.lines) {
-    const PointSummary* peak = line.peak();
-    if (on_cpu(line) != cpu || peak == nullptr || (!precision.empty() && line.key.precision != precision)) continue;
-    if (best.point == nullptr || throughput(peak) > throughput(best.point)) best = {&line, peak};
+  for (const Peak& peak : peaks_of(workload)) {
+    if (on_cpu(*peak.line) == cpu && (precision.empty() || peak.line->key.precision == precision)) return peak;
   }
-  return best;
+  return {};
 }
 
 std::string where(const Peak& peak) { return fmt::format("{} at batch {}", peak.line->label, peak.point->point.batch); }

@@ -60,20 +60,6 @@ void refuse_absent_engine(const Axis& axis, const std::vector<Axis>& axes) {
     refuse(axis, fmt::format("is for backend {}, and none of the points has it: add it to the backends, or leave it out", engine));
 }
 
-// Fewer queries than two in a window say nothing of a rate.
-void refuse_short_window(const Grid& grid, const std::vector<Axis>& axes) {
-  constexpr double least = 2;
-  const Axis* rates = find_axis(axes, "rate");
-  if (rates == nullptr || grid.stopping.name != "duration" || !grid.stopping.duration || find_axis(axes, "mlperf") != nullptr) return;
-  const double seconds = static_cast<double>(*grid.stopping.duration) / 1e9;
-  for (const std::string& value : rates->values) {
-    const auto rate = parse_double(value);
-    if (!rate || !(*rate > 0) || *rate * seconds >= least) continue;
-    refuse(*rates, fmt::format("of {} a second makes {:.2g} queries in a window of {}: measure for {} at least", value, *rate * seconds,
-                               format_duration(*grid.stopping.duration), format_duration(static_cast<int64_t>(least / *rate * 1e9))));
-  }
-}
-
 }  // namespace
 
 void refuse_conflicts(const Grid& grid) {
@@ -87,7 +73,6 @@ void refuse_conflicts(const Grid& grid) {
       refuse(axis, "is for precision int8: add it to the precisions, or leave it out");
   }
   for (const Axis& axis : axes) refuse_absent_engine(axis, axes);
-  refuse_short_window(grid, axes);
   const Axis* samples = find_axis(axes, "total_samples");
   if (samples != nullptr && grid.stopping.iterations) refuse(*samples, "and iterations both say when a run ends: leave one of them out");
 }

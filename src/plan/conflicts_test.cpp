@@ -44,18 +44,6 @@ TEST(Conflicts, AnEngineThatNoPointHas) {
   EXPECT_EQ(error_of({{"env.OMP_NUM_THREADS", {"2"}}}), "no error");
 }
 
-TEST(Conflicts, AWindowTooShortForARate) {
-  Grid grid;
-  grid.axes = {{"rate", {"100", "0.5"}, {"--rate"}}};
-  EXPECT_NO_THROW(refuse_conflicts(grid)) << "no length was given";
-  grid.stopping.name = "duration";
-  grid.stopping.duration = 10'000'000'000;
-  EXPECT_NO_THROW(refuse_conflicts(grid));
-  grid.stopping.duration = 1'000'000'000;
-  EXPECT_THAT(deepgap::error_of([&] { refuse_conflicts(grid); }),
-              HasSubstr("of 0.5 a second makes 0.5 queries in a window of 1 s: measure for 4 s at least"));
-}
-
 TEST(Conflicts, TwoEndsOfARun) {
   Grid grid;
   grid.axes = {{"total_samples", {"1000"}}};

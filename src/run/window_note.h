@@ -8,7 +8,7 @@
 namespace deepgap {
 
 // A line for people where the window of a Job under a bound will be longer than asked, or its budget too short to decide the bound; else
-// empty. Throws Error{usage} for a rate that brings no query at all.
+// empty. Throws Error{usage} for a rate that brings fewer than two queries.
 std::string window_note(const Job& job);
 
 }  // namespace deepgap

@@ -1,6 +1,6 @@
 #include "run/window_note.h"
 
-#include <deepgap/error.h>
+#include "base/test_error.h"
 
 #include <gmock/gmock.h>
 
@@ -34,9 +34,15 @@ TEST(WindowNote, SaysThatTheBudgetIsTooShort) {
       "rate, or give --budget 150s");
 }
 
-TEST(WindowNote, RefusesARateThatBringsNothing) {
-  EXPECT_THROW(window_note(job_of("1", second / 2, "")), Error);
+TEST(WindowNote, RefusesARateThatBringsFewerThanTwo) {
+  EXPECT_EQ(error_of([] { window_note(job_of("0.5", second, "")); }),
+            "a rate of 0.5 a second makes 0.5 queries in a window of 1 s: measure for 4 s at least (--duration), or raise the rate");
+  EXPECT_THROW(window_note(job_of("3", second / 2, "")), Error);
   EXPECT_EQ(window_note(job_of("4", second / 2, "")), "");
+  EXPECT_THROW(window_note(job_of("0.05", second)), Error) << "grown to the budget it has no two either";
+  Job tenant = job_of("1", second);
+  tenant.point.options["tenant"] = "1/2";
+  EXPECT_THROW(window_note(tenant), Error) << "a tenant's window does not grow";
 }
 
 TEST(WindowNote, IsSilentOfWhatHasItsOwnRules) {

@@ -45,6 +45,14 @@ std::string element_at(const std::vector<Operand>& in, size_t index, const std::
 std::string element_here(const std::vector<Operand>& in, size_t index, const Shape& out);
 std::vector<std::string> coordinates(size_t rank);  // "c0", "c1", ...
 
+// Numbers known at load, as an operand of one axis. T is how `element` is stored.
+template <typename T>
+Operand table(Lowering& lowering, Element element, const std::vector<T>& numbers) {
+  const auto* bytes = reinterpret_cast<const std::byte*>(numbers.data());
+  const Shape shape{static_cast<int64_t>(numbers.size())};
+  return {lowering.constant_bytes({bytes, bytes + numbers.size() * sizeof(T)}), plain_form(element, shape), shape, {1}};
+}
+
 // `threads` in all, one for each of `count`; the grid is as large as needed.
 Launch launch_over(const std::string& entry, std::string source, int64_t count, size_t buffers, unsigned threads = 256);
 

@@ -82,14 +82,6 @@ Form follow(Lowering& lowering, const Operand& of, ValueId id) {
   return of.form.channels_last && shape.size() == of.shape.size() ? channels_last_form(element, shape) : plain_form(element, shape);
 }
 
-Operand table(Lowering& lowering, const std::vector<int64_t>& positions) {
-  const std::vector<int32_t> numbers(positions.begin(), positions.end());
-  const auto* bytes = reinterpret_cast<const std::byte*>(numbers.data());
-  const Shape shape{static_cast<int64_t>(numbers.size())};
-  const Form form = plain_form(Element::i32, shape);
-  return {lowering.constant_bytes({bytes, bytes + numbers.size() * sizeof(int32_t)}), form, shape, {1}};
-}
-
 }  // namespace
 
 bool lower_view(Lowering& lowering, const Operation& operation) {
@@ -249,7 +241,7 @@ bool lower_pad(Lowering& lowering, const Operation& operation) {
     }
     const auto positions = padded_positions(mode, in.shape[axis], pads->first[axis], pads->second[axis]);
     if (!positions) return false;
-    operands.push_back(table(lowering, *positions));
+    operands.push_back(table(lowering, Element::i32, std::vector<int32_t>(positions->begin(), positions->end())));
     places[axis] = fmt::format("x{}[c{}]", operands.size() - 1, axis);
   }
   if (inside.empty()) return move(lowering, operation, operation.output, follow(lowering, in, operation.output), operands, "", places);

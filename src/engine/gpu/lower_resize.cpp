@@ -10,13 +10,6 @@
 namespace deepgap::gpu {
 namespace {
 
-template <typename T>
-Operand table(Lowering& lowering, Element element, const std::vector<T>& numbers) {
-  const auto* bytes = reinterpret_cast<const std::byte*>(numbers.data());
-  const Shape shape{static_cast<int64_t>(numbers.size())};
-  return {lowering.constant_bytes({bytes, bytes + numbers.size() * sizeof(T)}), plain_form(element, shape), shape, {1}};
-}
-
 // The loops over one axis's taps, and what stands in the innermost.
 struct Nest {
   std::string open, close, weight = "1.0f", outside;

@@ -60,6 +60,7 @@ using OrtSessionOptionsHandle = std::unique_ptr<OrtSessionOptions, OrtDeleter<Or
 using OrtValueHandle = std::unique_ptr<OrtValue, OrtDeleter<OrtValue, ort_release_value>>;
 using OrtMemoryInfoHandle = std::unique_ptr<OrtMemoryInfo, OrtDeleter<OrtMemoryInfo, ort_release_memory_info>>;
 using OrtAllocatorHandle = std::unique_ptr<OrtAllocator, OrtDeleter<OrtAllocator, ort_release_allocator>>;
+using OrtTypeInfoHandle = std::unique_ptr<OrtTypeInfo, OrtDeleter<OrtTypeInfo, ort_release_type_info>>;
 using OrtTypeAndShapeHandle = std::unique_ptr<OrtTensorTypeAndShapeInfo, OrtDeleter<OrtTensorTypeAndShapeInfo, ort_release_type_and_shape>>;
 using OrtIoBindingHandle = std::unique_ptr<OrtIoBinding, OrtDeleter<OrtIoBinding, ort_release_io_binding>>;
 using OrtKeyValuesHandle = std::unique_ptr<OrtKeyValuePairs, OrtDeleter<OrtKeyValuePairs, ort_release_key_values>>;

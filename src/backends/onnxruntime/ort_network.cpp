@@ -3,6 +3,7 @@
 #include "backends/onnxruntime/ort_failure.h"
 
 #include <algorithm>
+#include <optional>
 #include <span>
 
 namespace deepgap {
@@ -23,6 +24,37 @@ OrtSessionHandle open_session(const Model& model, const OrtSessionOptions* optio
   return OrtSessionHandle(session);
 }
 
+// Sizes that the library expects of an output; negative where it leaves them open.
+Shape expected_shape(const OrtSession* session, size_t output) {
+  OrtTypeInfo* made = nullptr;
+  ort().call(ort_get_output_type_info, session, output, &made);
+  const OrtTypeInfoHandle info(made);
+  const OrtTensorTypeAndShapeInfo* tensor = nullptr;
+  ort().call(ort_tensor_of_type_info, made, &tensor);
+  size_t rank = 0;
+  if (tensor != nullptr) ort().call(ort_get_rank, tensor, &rank);
+  Shape sizes(rank);
+  if (rank > 0) ort().call(ort_get_dimensions, tensor, sizes.data(), rank);
+  return sizes;
+}
+
+bool contradicts(const Shape& expected, const Dims& dims) {
+  if (expected.size() != dims.size()) return !expected.empty();
+  for (size_t i = 0; i < dims.size(); ++i) {
+    if (expected[i] >= 0 && !(dims[i].known() && dims[i].size == expected[i])) return true;
+  }
+  return false;
+}
+
+// The library takes no buffer of a size that it does not expect, though its own kernels may make one: 6 resized by the float nearest to 7/6
+// has a width of 7, and of 6 to its shape inference, which computes in double. Such outputs it has to make itself.
+void leave_to_library(OrtNetwork& network) {
+  for (size_t i = 0; i < network.outputs.size(); ++i) {
+    std::optional<Dims>& dims = network.outputs[i].dims;
+    if (dims && contradicts(expected_shape(network.session.get(), i), *dims)) dims.reset();
+  }
+}
+
 }  // namespace
 
 OrtNetwork open_ort_network(const Model& model, const LoadOptions& options, const OrtSettings& settings,
@@ -40,6 +72,7 @@ OrtNetwork open_ort_network(const Model& model, const LoadOptions& options, cons
     append_ort_provider(made.get(), ort_provider(settings, device), device, options.precision, settings.threads);
     if (!profile_prefix.empty()) ort().call(ort_enable_profiling, made.get(), profile_prefix.c_str());
     network.session = open_session(model, made.get());
+    leave_to_library(network);
     OrtMemoryInfo* info = nullptr;
     ort().call(ort_create_cpu_memory_info, ort_arena_allocator, ort_memory_default, &info);
     network.host_memory.reset(info);

@@ -57,6 +57,22 @@ TEST_F(OrtSession, OutputsHaveTheShapesOfTheirRunWithAndWithoutBinding) {
   }
 }
 
+// As a file whose sizes the library infers otherwise than its kernels compute them.
+TEST_F(OrtSession, OutputsOfOtherSizesThanExpectedAreTheRuns) {
+  Graph graph = tiny::doubling(false).graph();
+  graph.nodes = {{"same", "Relu", "", {0}, {1}, {}}};
+  const tiny::TinyModel model(tiny::model({tiny::node("Relu", "same", {"x"}, "y")}, tiny::value_info("x", tiny::f32, {"N", "M"}),
+                                          {tiny::value_info("y", tiny::f32, {"N", "4"})}),
+                              graph);
+  for (const std::string binding : {"on", "off"}) {
+    TinyRig tested(backend, model, *clock, {.options = {{"io_binding", binding}}});
+    tested.stage({{1, 2, 3}});
+    tested.run(0, {0});
+    EXPECT_THAT(tested.floats(0), ElementsAre(1, 2, 3)) << binding;
+    EXPECT_THAT(tested.session->outputs(0)[0].shape, ElementsAre(1, 3)) << binding;
+  }
+}
+
 TEST_F(OrtSession, OperatorOfAnotherDomainIsRefusedByName) {
   const Error error = refusal(one_node("Mix", "mixer", "com.example"));
   EXPECT_EQ(error.kind(), ErrorKind::refused);

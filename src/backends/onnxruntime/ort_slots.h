@@ -18,6 +18,7 @@ struct OrtRunOptions;
 struct OrtValue;
 struct OrtMemoryInfo;
 struct OrtAllocator;
+struct OrtTypeInfo;
 struct OrtTensorTypeAndShapeInfo;
 struct OrtKeyValuePairs;
 struct OrtIoBinding;
@@ -52,11 +53,13 @@ inline constexpr OrtFunction<22, OrtStatus*(OrtSessionOptions*, int severity)> o
 inline constexpr OrtFunction<23, OrtStatus*(OrtSessionOptions*, int level)> ort_set_graph_optimization;
 inline constexpr OrtFunction<24, OrtStatus*(OrtSessionOptions*, int threads)> ort_set_intra_op_threads;
 inline constexpr OrtFunction<25, OrtStatus*(OrtSessionOptions*, int threads)> ort_set_inter_op_threads;
+inline constexpr OrtFunction<34, OrtStatus*(const OrtSession*, size_t index, OrtTypeInfo**)> ort_get_output_type_info;
 // The bytes stay the caller's and must outlive the value.
 inline constexpr OrtFunction<49, OrtStatus*(const OrtMemoryInfo*, void*, size_t bytes, const int64_t* shape, size_t rank, int element_type,
                                             OrtValue**)>
     ort_create_tensor_with_data;
 inline constexpr OrtFunction<51, OrtStatus*(OrtValue*, void**)> ort_get_tensor_data;
+inline constexpr OrtFunction<55, OrtStatus*(const OrtTypeInfo*, const OrtTensorTypeAndShapeInfo**)> ort_tensor_of_type_info;  // part of it
 inline constexpr OrtFunction<60, OrtStatus*(const OrtTensorTypeAndShapeInfo*, int*)> ort_get_element_type;
 inline constexpr OrtFunction<61, OrtStatus*(const OrtTensorTypeAndShapeInfo*, size_t*)> ort_get_rank;
 inline constexpr OrtFunction<62, OrtStatus*(const OrtTensorTypeAndShapeInfo*, int64_t*, size_t)> ort_get_dimensions;
@@ -68,6 +71,7 @@ inline constexpr OrtFunction<93, void(OrtStatus*)> ort_release_status;
 inline constexpr OrtFunction<94, void(OrtMemoryInfo*)> ort_release_memory_info;
 inline constexpr OrtFunction<95, void(OrtSession*)> ort_release_session;
 inline constexpr OrtFunction<96, void(OrtValue*)> ort_release_value;
+inline constexpr OrtFunction<98, void(OrtTypeInfo*)> ort_release_type_info;
 inline constexpr OrtFunction<99, void(OrtTensorTypeAndShapeInfo*)> ort_release_type_and_shape;
 inline constexpr OrtFunction<100, void(OrtSessionOptions*)> ort_release_session_options;
 // The name of the file written, of the allocator.

@@ -84,11 +84,7 @@ OrtIoBindingHandle OrtSlot::io_binding(const Binding& binding) const {
   OrtIoBindingHandle io(raw);
   for (size_t i = 0; i < binding.inputs.size(); ++i) ort().call(ort_bind_input, raw, input_names_[i], binding.inputs[i].get());
   for (size_t i = 0; i < binding.outputs.size(); ++i) {
-    if (binding.outputs[i] != nullptr) {
-      ort().call(ort_bind_output, raw, output_names_[i], binding.outputs[i].get());
-    } else {
-      ort().call(ort_bind_output_to_device, raw, output_names_[i], network_.host_memory.get());
-    }
+    if (binding.outputs[i] != nullptr) ort().call(ort_bind_output, raw, output_names_[i], binding.outputs[i].get());
   }
   return io;
 }
@@ -121,7 +117,17 @@ void OrtSlot::run(int64_t batch) {
   }
 }
 
+// What the last run made is bound still, and the library would want this run's to be as large.
+void OrtSlot::forget_made(const Binding& binding) const {
+  for (size_t i = 0; i < binding.outputs.size(); ++i) {
+    if (binding.outputs[i] == nullptr) {
+      ort().call(ort_bind_output_to_device, binding.io.get(), output_names_[i], network_.host_memory.get());
+    }
+  }
+}
+
 void OrtSlot::run_bound(const Binding& binding) {
+  forget_made(binding);
   ort().call(ort_run_with_binding, network_.session.get(), nullptr, binding.io.get());
   bool all_bound = true;
   for (const OrtValueHandle& value : binding.outputs) all_bound = all_bound && value != nullptr;

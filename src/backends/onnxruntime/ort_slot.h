@@ -42,6 +42,7 @@ class OrtSlot {
   OrtValueHandle value_over(const std::byte* data, DataType type, const Shape& shape) const;
   OrtIoBindingHandle io_binding(const Binding& binding) const;
   void bind_input(Binding& binding, size_t input, const std::byte* source) const;
+  void forget_made(const Binding& binding) const;
   void run_bound(const Binding& binding);
   void run_named(const Binding& binding);
   TensorView view_made(size_t output);

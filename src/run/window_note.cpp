@@ -6,6 +6,7 @@
 #include "stats/latency_bound.h"
 #include "worker/bounded_window.h"
 #include "worker/mlperf_run.h"
+#include "worker/preparation.h"
 
 #include <deepgap/error.h>
 
@@ -15,19 +16,6 @@
 
 namespace deepgap {
 namespace {
-
-// As the worker will have it: where no other ending was asked for, the scenario's own length.
-StoppingSettings window_of(const Job& job) {
-  const StoppingSettings unasked;
-  StoppingSettings settings = job.stopping;
-  const bool asked = settings.name != unasked.name || settings.interval != unasked.interval || settings.target != unasked.target;
-  if (asked) return settings;
-  const Nanoseconds own = scenario_of(job.point)->default_duration();
-  if (own == 0 || own == never) return settings;
-  settings.name = "duration";
-  settings.duration = std::max(own, settings.duration.value_or(0));
-  return settings;
-}
 
 // Fewer tell nothing of a rate.
 constexpr double fewest_of_a_rate = 2;
@@ -49,7 +37,8 @@ void refuse_short_window(Nanoseconds window, double rate) {
 std::string window_note(const Job& job) {
   const double rate = parse_double(option_of(job.point, "rate")).value_or(0);
   if (rate <= 0 || !job.skip_reason.empty() || is_mlperf(job.point) || job.point.options.contains("peak")) return {};
-  const StoppingSettings asked = window_of(job);
+  // As the worker will have it.
+  const StoppingSettings asked = window_settings(*scenario_of(job.point), job.stopping);
   if (asked.name != "duration" || !asked.duration) return {};
   const auto bound = latency_bound_from(option_of(job.point, "bound"));
   const bool grows = bound && !tenant_place(job.point);

@@ -53,27 +53,27 @@ std::string sizes_text(const DispatcherLog& log) {
 
 }  // namespace
 
-void keep_dispatcher_log(const DispatcherLog& log, Record& record) {
+void keep_dispatcher_log(const DispatcherLog& log, Measured& measured) {
   int64_t batches = 0, samples = 0;
   for (size_t size = 1; size < log.batches.size(); ++size) {
     const int64_t count = log.batches[size];
     batches += count;
     samples += count * static_cast<int64_t>(size);
-    if (count > 0) record.facts[fmt::format("dispatcher.batches.{}", size)] = count;
+    if (count > 0) measured.facts[fmt::format("dispatcher.batches.{}", size)] = count;
   }
   for (size_t i = 0; i < log.instances.size(); ++i) {
-    record.facts[fmt::format("instance.{}", i)] = log.instances[i].name;
-    record.facts[fmt::format("instance.{}.share", i)] = share_of(log.instances[i].samples, samples);
+    measured.facts[fmt::format("instance.{}", i)] = log.instances[i].name;
+    measured.facts[fmt::format("instance.{}.share", i)] = share_of(log.instances[i].samples, samples);
   }
-  record.facts["dispatcher.depth"] = depth_text(log.depth);
-  record.facts["dispatcher.sizes"] = sizes_text(log);
-  record.facts["dispatcher.depth_s"] = static_cast<double>(log.depth.times().back() - log.depth.times().front()) / 1e9;
-  record.estimates["queue_depth_mean"] = {log.depth.mean(), {}, {}, log.queries};
-  record.estimates["queue_depth_max"] = {*std::max_element(log.depth.depths().begin(), log.depth.depths().end()), {}, {}, log.queries};
-  record.estimates["shed_share"] = {share_of(log.shed, log.queries), {}, {}, log.queries};
+  measured.facts["dispatcher.depth"] = depth_text(log.depth);
+  measured.facts["dispatcher.sizes"] = sizes_text(log);
+  measured.facts["dispatcher.depth_s"] = static_cast<double>(log.depth.times().back() - log.depth.times().front()) / 1e9;
+  measured.estimates["queue_depth_mean"] = {log.depth.mean(), {}, {}, log.queries};
+  measured.estimates["queue_depth_max"] = {*std::max_element(log.depth.depths().begin(), log.depth.depths().end()), {}, {}, log.queries};
+  measured.estimates["shed_share"] = {share_of(log.shed, log.queries), {}, {}, log.queries};
   if (batches > 0) {
-    record.estimates["batch_size_mean"] = {share_of(samples, batches), {}, {}, batches};
-    record.estimates["padding_share"] = {share_of(log.padding, samples + log.padding), {}, {}, batches};
+    measured.estimates["batch_size_mean"] = {share_of(samples, batches), {}, {}, batches};
+    measured.estimates["padding_share"] = {share_of(log.padding, samples + log.padding), {}, {}, batches};
   }
 }
 
@@ -88,6 +88,14 @@ std::string why_shed(const DispatcherLog& log, const DispatchOptions& options) {
       "{} of {} queries ({:.2g}%) were shed, {:.2g}% are allowed; lower the load, make room (instances, max_batch, queue_limit), or allow "
       "them (shed_allowed)",
       log.shed, log.queries, share * 100, options.shed_allowed * 100);
+}
+
+std::string keep_dispatch(Dispatcher* dispatcher, const DispatchOptions& options, Measured& measured) {
+  if (dispatcher == nullptr) return {};
+  const DispatcherLog log = dispatcher->take_log();
+  keep_dispatcher_log(log, measured);
+  measured.series.push_back(queue_depth_series(log));
+  return why_shed(log, options);
 }
 
 }  // namespace deepgap

@@ -25,7 +25,7 @@ DispatcherLog log_of(int64_t queries, int64_t shed) {
 }
 
 TEST(DispatchRecord, TellsBatchesSharesAndTheQueue) {
-  Record record;
+  Measured record;
   keep_dispatcher_log(log_of(100, 0), record);
   EXPECT_EQ(std::get<int64_t>(record.facts.at("dispatcher.batches.2")), 2);
   EXPECT_EQ(std::get<int64_t>(record.facts.at("dispatcher.batches.8")), 1);

@@ -77,7 +77,7 @@ TEST(EndToEndOptions, ThreadsAreWhatTheEngineLeavesAndLanesKeepThemBusy) {
 
 TEST(StageRecord, KeepsTheMeansOfAnsweredQueries) {
   StageLog log;
-  Record record;
+  Measured record;
   keep_stage_log(log, record);
   EXPECT_TRUE(record.estimates.empty());
   for (const double decode : {4.0, 6.0}) {

@@ -1,3 +1,4 @@
+#include "worker/mlperf_drive.h"
 #include "worker/mlperf_run.h"
 
 #include <deepgap/error.h>

@@ -12,12 +12,12 @@ constexpr std::array<const char*, stage_count> stage_names{"wait_decode", "read"
 
 }  // namespace
 
-void keep_stage_log(const StageLog& log, Record& record) {
+void keep_stage_log(const StageLog& log, Measured& measured) {
   if (log.prepare_ms.count() == 0) return;
   for (size_t stage = 0; stage < stage_count; ++stage) {
-    record.estimates[fmt::format("stage_{}_ms", stage_names[stage])] = estimate_of(log.ms[stage]);
+    measured.estimates[fmt::format("stage_{}_ms", stage_names[stage])] = estimate_of(log.ms[stage]);
   }
-  record.estimates["prepare_ms_per_item"] = estimate_of(log.prepare_ms);
+  measured.estimates["prepare_ms_per_item"] = estimate_of(log.prepare_ms);
 }
 
 }  // namespace deepgap

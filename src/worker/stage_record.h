@@ -2,11 +2,12 @@
 #pragma once
 
 #include "scenario/stage_log.h"
+#include "worker/drive.h"
 
 #include <deepgap/record.h>
 
 namespace deepgap {
 
-void keep_stage_log(const StageLog& log, Record& record);  // adds to it; nothing where no query was answered
+void keep_stage_log(const StageLog& log, Measured& measured);  // adds to it; nothing where no query was answered
 
 }  // namespace deepgap

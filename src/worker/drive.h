@@ -1,0 +1,73 @@
+// Drive: what fills the windows of an order with units of work: a Scenario's queries, an MLPerf run. measure() knows no more of it than
+// this, so that another kind of work (steps of training, a duel's turns) is one more Drive and no case in measure().
+//
+// Made from the Point before anything is loaded; used by the worker's main thread. A Drive that fails throws Error.
+#pragma once
+
+#include "scenario/dispatcher.h"
+#include "scenario/end_to_end_target.h"
+#include "worker/order.h"
+#include "worker/pulse.h"
+
+#include <deepgap/clock.h>
+#include <deepgap/dataset.h>
+#include <deepgap/record.h>
+#include <deepgap/target.h>
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace deepgap {
+
+// What is loaded, checked and joined, for a Drive to fill. All of it outlives the call.
+struct DriveContext {
+  const WorkOrder& order;
+  Clock& clock;
+  Pulse& pulse;
+  const std::atomic<bool>& interrupted;
+  Dataset& dataset;
+  std::span<const uint32_t> samples;  // loaded into `target`
+  Target& target;
+  Dispatcher* dispatcher = nullptr;      // in `target`, where there is one
+  EndToEndTarget* end_to_end = nullptr;  // likewise
+};
+
+struct WarmedUp {
+  int64_t units = 0;
+  std::string reason;  // why it was enough; empty: it ended before that was known
+};
+
+// What a window gave, as a Record keeps it.
+struct Measured {
+  std::optional<Window> window;  // exactly what was measured; nullopt: all that fill() took
+  std::vector<Timing> timings;   // of units of work, in order of completion
+  int64_t timings_dropped = 0;
+  std::map<std::string, Estimate> estimates;
+  Facts facts;
+  std::vector<Series> series;
+  Verdict verdict = Verdict::valid;
+  std::string reason;
+};
+
+class Drive {
+ public:
+  virtual ~Drive() = default;
+  // Units of work that it keeps in flight: the slots its Sessions must hold at least.
+  virtual int64_t in_flight() const = 0;
+  // Whether it keeps as many in flight as the Sessions have slots, where these are more.
+  virtual bool uses_all_slots() const = 0;
+  // Whether its own work tells how accurate the answers are, so that none are asked for that before.
+  virtual bool judges_accuracy() const = 0;
+  virtual WarmedUp warm_up(const DriveContext& context) = 0;
+  // The measured window: the work and nothing else. Ends by its Stopping or `interrupted`, with nothing in flight.
+  virtual void fill(const DriveContext& context) = 0;
+  // Of the last fill(), which was not interrupted; once. May take its time: nothing is measured any more.
+  virtual Measured measured(const DriveContext& context) = 0;
+};
+
+}  // namespace deepgap

@@ -1,0 +1,111 @@
+#include "worker/loaded_order.h"
+
+#include "base/text.h"
+#include "scenario/end_to_end_target.h"
+#include "telemetry/affinity.h"
+#include "telemetry/environment.h"
+#include "worker/picture_preparer.h"
+#include "worker/process_facts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace deepgap {
+namespace {
+
+// As the engine was told: native.streams=4 goes before streams.
+int64_t asked_streams(const PointOptions& options) {
+  const auto own = options.backend.find("streams");
+  const auto count = own == options.backend.end() ? std::nullopt : parse_int(own->second);
+  return count.value_or(options.streams);
+}
+
+// What a closed loop keeps in flight lies in the Sessions, unless it is to wait for a batch to fill or to be decoded.
+int64_t slots_of_a_session(const Point& point, const PointOptions& options, int64_t in_flight) {
+  const auto sessions = static_cast<int64_t>(instance_loads(point, options.dispatch).size());
+  if (options.end_to_end.on()) return options.streams;
+  if (options.dispatch.max_batch.value_or(point.batch) > point.batch) return options.streams;
+  return std::max(options.streams, (in_flight + sessions - 1) / sessions);
+}
+
+LoadOptions load_options(const WorkOrder& order, const Preparation& prepared, Clock& clock) {
+  LoadOptions load;
+  load.precision = order.point.precision;
+  load.task = order.point.task;
+  load.batch_sizes = batch_sizes(order.point, prepared.options.dispatch);
+  load.slots = static_cast<int>(slots_of_a_session(order.point, prepared.options, prepared.drive->in_flight()));
+  load.cache_dir = order.cache_dir;
+  load.options = prepared.options.backend;
+  load.samples_change = prepared.options.end_to_end.on();
+  load.clock = &clock;
+  return load;
+}
+
+}  // namespace
+
+LoadedOrder::LoadedOrder(const WorkOrder& order, const Preparation& prepared, Backend& backend, const Group::Inputs& inputs, Clock& clock,
+                         Pulse& pulse)
+    : order_(order), prepared_(prepared), inputs_(inputs), clock_(clock) {
+  const LoadOptions load = load_options(order, prepared, clock);
+  const Nanoseconds begin = clock.now();
+  instances_.emplace(backend, *inputs.engine_model, session_inputs(), order.point, prepared.options.dispatch, load,
+                     [&pulse] { pulse.beat(); });
+  compile_s_ = static_cast<double>(clock.now() - begin) / 1e9;
+  affinity_ = affinity_of_this_thread();
+  if (!prepared.options.end_to_end.on()) instances_->load(inputs.samples);
+}
+
+Facts LoadedOrder::facts() {
+  Facts facts;
+  facts["session.slots"] = static_cast<int64_t>(instances_->all().front().session->slots());
+  facts["cpus.affinity"] = affinity_;
+  if (const std::string note = streams_note(); !note.empty()) facts["streams.note"] = note;
+  if (prepared_.options.end_to_end.on()) {
+    facts["end_to_end.decode_threads"] = static_cast<int64_t>(decode_threads_of(order_.point, prepared_.options));
+    facts["end_to_end.lanes"] = lanes_of(order_.point, prepared_.options);
+  }
+  return facts;
+}
+
+// What keeps streams from doing what they are for; empty: nothing.
+std::string LoadedOrder::streams_note() {
+  const auto sessions = static_cast<int64_t>(instances_->all().size());
+  const int64_t streams = asked_streams(prepared_.options) * sessions;
+  const int64_t slots = instances_->all().front().session->slots() * sessions;
+  const int64_t in_flight = prepared_.drive->uses_all_slots() ? slots : prepared_.drive->in_flight();
+  const size_t cpus = allowed_cpus().size();
+  if (streams <= 1) return {};
+  if (streams > static_cast<int64_t>(cpus)) return fmt::format("{} streams share {} CPUs", streams, cpus);
+  if (streams > in_flight) return fmt::format("{} of {} streams are kept busy: in_flight is {}", in_flight, streams, in_flight);
+  return {};
+}
+
+Dataset& LoadedOrder::session_inputs() {
+  if (!prepared_.options.end_to_end.on()) return *inputs_.dataset;
+  const TensorView item = inputs_.dataset->sample(inputs_.samples.front()).front();
+  const int64_t lanes = lanes_of(order_.point, prepared_.options);
+  return input_buffers_.emplace(item, std::max(lanes * order_.point.batch, largest_batch(order_.point, prepared_.options.dispatch)));
+}
+
+// The Target itself; end to end, one around it whose queries begin with picture files.
+Target& LoadedOrder::fed(Target& target, int64_t lanes, int64_t batch) {
+  if (!prepared_.options.end_to_end.on()) return target;
+  const int threads = decode_threads_of(order_.point, prepared_.options);
+  auto preparer = std::make_unique<PicturePreparer>(*picture_source(*inputs_.dataset), threads, clock_);
+  const EndToEndSettings settings{lanes, batch, prepared_.drive->in_flight()};
+  end_to_end_ = make_end_to_end_target(target, *input_buffers_, std::move(preparer), settings, clock_);
+  return *end_to_end_;
+}
+
+Target& LoadedOrder::alone(const Instances::Instance& instance) {
+  return fed(*instance.target, 1, largest_batch(order_.point, prepared_.options.dispatch));
+}
+
+Target& LoadedOrder::join() {
+  const DispatcherSettings settings = dispatcher_settings(order_.point, prepared_.options.dispatch, prepared_.drive->in_flight());
+  return fed(instances_->join(settings, clock_), lanes_of(order_.point, prepared_.options), order_.point.batch);
+}
+
+}  // namespace deepgap

@@ -1,0 +1,50 @@
+// LoadedOrder: the Sessions of one order, loaded, and how units of work get to them: bare, through a Dispatcher, or end to end from
+// picture files.
+//
+// Life: load, each Session alone (so that each can be checked), join(), drive. What it was made from outlives it. Used by the worker's main
+// thread.
+#pragma once
+
+#include "worker/group.h"
+#include "worker/instances.h"
+#include "worker/preparation.h"
+
+#include <deepgap/backend.h>
+
+#include <memory>
+#include <optional>
+
+namespace deepgap {
+
+class LoadedOrder {
+ public:
+  // Throws what Backend::load does.
+  LoadedOrder(const WorkOrder& order, const Preparation& prepared, Backend& backend, const Group::Inputs& inputs, Clock& clock,
+              Pulse& pulse);
+
+  double compile_s() const { return compile_s_; }
+  Facts facts();  // session.slots, cpus.affinity, streams.note, end_to_end.*
+  Instances& instances() { return *instances_; }
+  // One Session's own, fed as all of them will be; valid until let_go(), which comes before the next one and before join().
+  Target& alone(const Instances::Instance& instance);
+  void let_go() { end_to_end_.reset(); }
+  Target& join();                                             // what is driven
+  EndToEndTarget* end_to_end() { return end_to_end_.get(); }  // nullptr: queries begin with inputs in memory
+
+ private:
+  Dataset& session_inputs();
+  Target& fed(Target& target, int64_t lanes, int64_t batch);
+  std::string streams_note();
+
+  const WorkOrder& order_;
+  const Preparation& prepared_;
+  const Group::Inputs& inputs_;
+  Clock& clock_;
+  double compile_s_ = 0;
+  std::string affinity_;
+  std::optional<InputBuffers> input_buffers_;  // end to end: of the Sessions, which must go first
+  std::optional<Instances> instances_;
+  std::unique_ptr<EndToEndTarget> end_to_end_;  // around a Session of instances_ while it is checked, then around all joined
+};
+
+}  // namespace deepgap

@@ -1,0 +1,183 @@
+// measure() with the scripted null backend in virtual time: what each phase leaves in the Record.
+#include "worker/measure.h"
+
+#include "telemetry/affinity.h"
+#include "telemetry/environment.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+
+namespace deepgap {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr Nanoseconds ms = 1'000'000;
+
+WorkOrder order_of(std::map<std::string, std::string> options) {
+  WorkOrder order;
+  order.point.model = "mobilenet_v1:width=0.125,classes=10,image=32";
+  order.point.backend = "null";
+  order.point.threads = 1;
+  order.point.options = std::move(options);
+  order.point.options["null.clock"] = "virtual";
+  order.point.options["telemetry_period"] = "1h";
+  order.stopping.name = "counts";
+  order.stopping.iterations = 20;
+  order.stopping.warmup = 3;
+  return order;
+}
+
+class MeasureTest : public testing::Test {
+ protected:
+  std::optional<Record> try_to_measure(const WorkOrder& order) {
+    return measure(
+        order, group_, pulse_, [this] { return barrier(); }, interrupted_);
+  }
+  Record measured(const WorkOrder& order) {
+    const auto record = try_to_measure(order);
+    EXPECT_TRUE(record.has_value());
+    return record.value_or(Record());
+  }
+  Nanoseconds barrier() {
+    ++met_;
+    return begin_at_;
+  }
+
+  Pulse pulse_{[this](const Frame& frame) {
+                 if (frame.header.at("stage") == interrupt_in_) interrupted_.store(true);
+               },
+               {std::chrono::hours(1), std::chrono::hours(1)}};
+  Group group_{pulse_, {"1.0", "clean"}};
+  std::atomic<bool> interrupted_{false};
+  std::string interrupt_in_;
+  int met_ = 0;
+  Nanoseconds begin_at_ = 0;
+};
+
+std::vector<std::string> window_names(const Record& record) {
+  std::vector<std::string> names;
+  for (const Window& window : record.windows) names.push_back(window.name);
+  return names;
+}
+
+std::string text_of(const Record& record, const std::string& fact) {
+  const auto found = record.facts.find(fact);
+  return found == record.facts.end() ? "nothing" : std::get<std::string>(found->second);
+}
+
+TEST_F(MeasureTest, GoesThroughItsPhasesAndKeepsWhatEachGave) {
+  const Record record = measured(order_of({{"null.latency", "2ms"}, {"null.load_time", "5ms"}}));
+  EXPECT_EQ(record.outcome, Outcome::ok) << record.reason;
+  EXPECT_EQ(record.verdict, Verdict::valid);
+  EXPECT_THAT(window_names(record), ElementsAre("idle", "load", "check", "warm_up", "steady"));
+  EXPECT_DOUBLE_EQ(record.compile_s.value_or(0), 0.005);
+  EXPECT_DOUBLE_EQ(record.first_result_ms.value_or(0), 2);
+  EXPECT_EQ(record.warmup_queries, 3);
+  ASSERT_EQ(record.timings.size(), 20U);
+  EXPECT_EQ(record.windows.back().begin, record.timings.front().begin);
+  EXPECT_EQ(record.windows.back().end - record.windows.back().begin, 40 * ms);
+  EXPECT_DOUBLE_EQ(record.estimates.at("throughput").value, 500);
+  EXPECT_DOUBLE_EQ(record.estimates.at("compute_ms").value, 2);
+  EXPECT_EQ(text_of(record, "check"), "not needed: null computes nothing");
+  EXPECT_NE(text_of(record, "stopping"), "nothing");
+  EXPECT_EQ(std::get<int64_t>(record.facts.at("session.slots")), 1);
+}
+
+TEST_F(MeasureTest, LaterOrdersShareTheModelAndAreIdleNoMore) {
+  const WorkOrder order = order_of({});
+  EXPECT_FALSE(std::get<bool>(measured(order).facts.at("load.shared")));
+  const Record second = measured(order);
+  EXPECT_TRUE(std::get<bool>(second.facts.at("load.shared")));
+  EXPECT_THAT(window_names(second), ElementsAre("load", "check", "warm_up", "steady"));
+}
+
+TEST_F(MeasureTest, AnOpenLoopHasAWindowOfItsOwnWhereNobodyAskedForOne) {
+  WorkOrder order = order_of({{"rate", "100"}, {"null.latency", "1ms"}});
+  order.point.scenario = "constant";
+  order.stopping = {};
+  order.stopping.warmup = 3;
+  const Record record = measured(order);
+  EXPECT_EQ(record.stopping.name, "duration");
+  EXPECT_EQ(record.timings.size(), 1000U) << "10 s of 100 a second";
+  EXPECT_DOUBLE_EQ(record.estimates.at("offered_rate").value, 100);
+  EXPECT_EQ(record.verdict, Verdict::valid) << record.reason;
+}
+
+TEST_F(MeasureTest, AnOverloadedWindowIsInvalid) {
+  WorkOrder order = order_of({{"rate", "1000"}, {"null.latency", "4ms"}});
+  order.point.scenario = "constant";
+  order.stopping.name = "duration";
+  order.stopping.duration = 1000 * ms;
+  const Record record = measured(order);
+  EXPECT_EQ(record.outcome, Outcome::ok);
+  EXPECT_EQ(record.verdict, Verdict::invalid);
+  EXPECT_THAT(record.reason, HasSubstr("overloaded"));
+}
+
+TEST_F(MeasureTest, ADispatcherTellsWhatItDid) {
+  const Record record = measured(order_of({{"instances", "2"}, {"null.latency", "1ms"}}));
+  EXPECT_EQ(record.outcome, Outcome::ok) << record.reason;
+  EXPECT_EQ(text_of(record, "instance.1"), "cpu #2");
+  EXPECT_EQ(record.estimates.count("queue_depth_mean"), 1U);
+  const bool kept = std::any_of(record.series.begin(), record.series.end(), [](const Series& s) { return s.name == "queue_depth"; });
+  EXPECT_TRUE(kept);
+}
+
+TEST_F(MeasureTest, EveryFailureIsTheRecordsOutcome) {
+  EXPECT_EQ(measured(order_of({{"null.refuse", "no such thing"}})).outcome, Outcome::refused);
+  EXPECT_EQ(measured(order_of({{"null.oom_at_load", "1"}})).outcome, Outcome::out_of_memory);
+  EXPECT_EQ(measured(order_of({{"null.device_lost_at", "6"}})).outcome, Outcome::device_lost);
+  const Record failed = measured(order_of({{"null.fail_at", "6"}}));
+  EXPECT_EQ(failed.outcome, Outcome::crashed);
+  EXPECT_THAT(failed.reason, HasSubstr("query 6 failed as scripted"));
+  EXPECT_THAT(window_names(failed), testing::Not(testing::Contains("steady"))) << "it broke off there";
+  EXPECT_EQ(measured(order_of({{"latncy", "1ms"}})).outcome, Outcome::refused);
+}
+
+TEST_F(MeasureTest, AnInterruptEndsItInWhateverPhaseItComes) {
+  for (const char* phase : {"load", "check", "warm_up", "steady"}) {
+    interrupted_.store(false);
+    interrupt_in_ = phase;
+    const Record record = measured(order_of({}));
+    EXPECT_EQ(record.outcome, Outcome::interrupted) << phase;
+    EXPECT_EQ(record.reason, "interrupted by the user") << phase;
+    EXPECT_TRUE(record.timings.empty()) << phase;
+  }
+}
+
+TEST_F(MeasureTest, SeveralProcessesMeetBeforeTheWindow) {
+  WorkOrder order = order_of({});
+  order.ranks = 2;
+  begin_at_ = 60'000 * ms;
+  const std::vector<int> cpus = allowed_cpus();
+  const Record record = measured(order);
+  pin_thread(cpus);  // each process has a part of them
+  EXPECT_EQ(met_, 1);
+  ASSERT_FALSE(record.timings.empty()) << record.reason;
+  EXPECT_EQ(record.timings.front().begin, begin_at_) << "not before all may begin";
+}
+
+TEST_F(MeasureTest, AnMlperfRunIsADriveLikeAnyOther) {
+  WorkOrder order = order_of({{"mlperf", "v6.0"},
+                              {"mlperf_samples", "8"},
+                              {"mlperf_min_duration", "100"},
+                              {"mlperf_min_query_count", "5"},
+                              {"null.latency", "2ms"}});
+  order.point.scenario = "single-stream";
+  const Record record = measured(order);
+  EXPECT_EQ(record.outcome, Outcome::ok) << record.reason;
+  EXPECT_EQ(text_of(record, "mlperf.mode"), "PerformanceOnly");
+  EXPECT_EQ(record.warmup_queries, 3) << "by the scenario that warms up";
+  EXPECT_GE(record.timings.size(), 5U);
+  EXPECT_EQ(record.windows.back().name, "steady");
+  EXPECT_EQ(record.windows.back().end, record.timings.back().end);
+  EXPECT_EQ(record.estimates.count("compute_ms"), 1U);
+}
+
+}  // namespace
+}  // namespace deepgap

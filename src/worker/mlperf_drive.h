@@ -1,0 +1,19 @@
+// An MLPerf run as a Drive: LoadGen's traffic instead of a Scenario's, its verdict and its logs, and `mlperf.*` facts.
+#pragma once
+
+#include "worker/dispatch_options.h"
+#include "worker/drive.h"
+
+#include <memory>
+#include <string>
+
+namespace deepgap {
+
+// What a model answers to one sample in the accuracy log: for [N, classes] outputs the class with the largest score as a 4-byte float, else
+// the first output's bytes.
+std::string mlperf_answer(std::span<const TensorView> outputs, size_t row);
+
+// `warm_up` is what the Sessions are warmed up with.
+std::unique_ptr<Drive> make_mlperf_drive(std::unique_ptr<Drive> warm_up, const DispatchOptions& dispatch);
+
+}  // namespace deepgap

@@ -1,0 +1,75 @@
+#include "worker/preparation.h"
+
+#include "telemetry/affinity.h"
+#include "telemetry/environment.h"
+#include "worker/mlperf_drive.h"
+#include "worker/mlperf_run.h"
+#include "worker/peak_probe.h"
+#include "worker/scenario_drive.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace deepgap {
+namespace {
+
+// A closed loop that nobody told otherwise keeps one query in flight; over several Sessions that is one for each.
+void keep_sessions_busy(const Point& point, const std::vector<ScenarioOption>& known, PointOptions& options) {
+  const size_t sessions = instance_loads(point, options.dispatch).size();
+  for (const ScenarioOption& option : known) {
+    if (option.name == "in_flight" && option.default_value == "1") options.scenario.emplace(option.name, std::to_string(sessions));
+  }
+}
+
+// A closed loop that nobody told otherwise keeps as many queries in flight as are to overlap.
+void keep_lanes_busy(const Point& point, const std::vector<ScenarioOption>& known, PointOptions& options) {
+  if (options.end_to_end.mode != EndToEnd::overlapped) return;
+  const int64_t wanted = lanes_of(point, options);
+  for (const ScenarioOption& option : known) {
+    if (option.name == "in_flight" && !option.default_value.empty()) options.scenario.emplace(option.name, std::to_string(wanted));
+  }
+}
+
+PointOptions options_of(const WorkOrder& order, const Backend& backend, const std::vector<ScenarioOption>& known) {
+  PointOptions options = sort_options(order.point, backend.options(), known);
+  keep_lanes_busy(order.point, known, options);
+  keep_sessions_busy(order.point, known, options);
+  if (options.peak_search) draw_own_arrivals(options, known, order.repeat);
+  if (options.arrivals > 0) draw_own_arrivals(options, known, static_cast<int>(options.arrivals));
+  return options;
+}
+
+}  // namespace
+
+Preparation prepare(const WorkOrder& order, const Backend& backend) {
+  auto scenario = scenario_of(order.point);
+  Preparation prepared{options_of(order, backend, scenario->options()), {}, nullptr};
+  scenario->parse(prepared.options.scenario);
+  prepared.stopping = window_settings(*scenario, order.stopping);
+  prepared.drive = make_scenario_drive(std::move(scenario), prepared.options, prepared.stopping);
+  if (is_mlperf(order.point)) prepared.drive = make_mlperf_drive(std::move(prepared.drive), prepared.options.dispatch);
+  return prepared;
+}
+
+StoppingSettings window_settings(const Scenario& scenario, const StoppingSettings& asked) {
+  const StoppingSettings unasked;
+  if (asked.name != unasked.name || asked.interval != unasked.interval || asked.target != unasked.target) return asked;
+  const Nanoseconds own = scenario.default_duration();
+  if (own == 0) return asked;
+  StoppingSettings settings = asked;
+  settings.name = own == never ? "schedule" : "duration";
+  if (own != never) settings.duration = std::max(own, settings.duration.value_or(0));  // not below --min-duration
+  return settings;
+}
+
+int decode_threads_of(const Point& point, const PointOptions& options) {
+  return decode_threads(point, options.end_to_end, std::min(allowed_cpus().size(), measured_cpus().size()));
+}
+
+int64_t lanes_of(const Point& point, const PointOptions& options) {
+  return lanes(point, options.end_to_end, options.dispatch, decode_threads_of(point, options), options.streams);
+}
+
+}  // namespace deepgap

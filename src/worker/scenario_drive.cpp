@@ -1,0 +1,155 @@
+#include "worker/scenario_drive.h"
+
+#include "base/text.h"
+#include "record/point_option.h"
+#include "record/tenant_set.h"
+#include "worker/bounded_window.h"
+#include "worker/dispatch_record.h"
+#include "worker/mark_meter.h"
+#include "worker/peak_probe.h"
+#include "worker/stage_record.h"
+#include "worker/timing_log.h"
+#include "worker/urgent_share.h"
+#include "worker/verdict.h"
+
+#include <optional>
+#include <utility>
+
+namespace deepgap {
+namespace {
+
+// Queries a second, of a scenario that has a rate; else 0.
+double offered_rate(const Point& point) { return parse_double(option_of(point, "rate")).value_or(0); }
+
+// Of a loop that waits for answers.
+Nanoseconds pause_between_queries(const Point& point) {
+  Nanoseconds pause = 0;
+  for (const char* option : {"period", "think_time"}) pause += parse_duration(option_of(point, option)).value_or(0);
+  return pause;
+}
+
+// How a window ends: by a rule, and where an open loop stops offering.
+struct Ending {
+  std::unique_ptr<Stopping> rule;
+  Nanoseconds duration = never;
+};
+
+// What a window fills: meters around the Target, and a log.
+struct Filling {
+  Filling(const DriveContext& context, double urgent_share, Ending ends)
+      : ending(std::move(ends)),
+        log(context.pulse),
+        urgent(context.target, urgent_share, context.clock),
+        meter(urgent_share > 0 ? static_cast<Target&>(urgent) : context.target) {}
+  Ending ending;
+  TimingLog log;
+  UrgentShare urgent;
+  MarkMeter meter;
+  OfferedLoad offered;
+};
+
+class ScenarioDrive final : public Drive {
+ public:
+  ScenarioDrive(std::unique_ptr<Scenario> scenario, PointOptions options, StoppingSettings stopping)
+      : scenario_(std::move(scenario)), options_(std::move(options)), stopping_(std::move(stopping)) {}
+
+  int64_t in_flight() const override { return scenario_->in_flight(); }
+  bool uses_all_slots() const override { return scenario_->uses_all_slots(); }
+  bool judges_accuracy() const override { return false; }
+
+  WarmedUp warm_up(const DriveContext& context) override {
+    const StoppingSettings& settings = context.order.stopping;
+    const auto rule = make_warmup(settings);
+    TimingCounter counter(context.pulse);
+    drive(context, context.target, *rule, counter, settings.warmup ? never : settings.warmup_budget, nullptr);
+    return {counter.count(), rule->state() != Stopping::State::more ? rule->reason() : ""};
+  }
+
+  void fill(const DriveContext& context) override {
+    filling_.emplace(context, options_.dispatch.urgent, ending_of(context.order));
+    // Those of the warm-up.
+    if (context.dispatcher != nullptr) context.dispatcher->take_log();
+    if (context.end_to_end != nullptr) context.end_to_end->take_log();
+    Filling& filling = *filling_;
+    drive(context, filling.meter, *filling.ending.rule, filling.log, filling.ending.duration, &filling.offered);
+  }
+
+  Measured measured(const DriveContext& context) override;
+
+ private:
+  void drive(const DriveContext& context, Target& target, Stopping& stopping, TimingSink& sink, Nanoseconds duration, OfferedLoad* offered);
+  bool window_may_grow(const WorkOrder& order) const;
+  Ending ending_of(const WorkOrder& order) const;
+
+  std::unique_ptr<Scenario> scenario_;
+  PointOptions options_;
+  StoppingSettings stopping_;
+  std::optional<Filling> filling_;
+};
+
+void ScenarioDrive::drive(const DriveContext& context, Target& target, Stopping& stopping, TimingSink& sink, Nanoseconds duration,
+                          OfferedLoad* offered) {
+  Tenant tenant;
+  tenant.target = &target;
+  tenant.samples.assign(context.samples.begin(), context.samples.end());
+  tenant.batch = context.order.point.batch;
+  tenant.stopping = &stopping;
+  tenant.sink = &sink;
+  tenant.duration = duration;
+  tenant.offered = offered;
+  scenario_->drive(std::span(&tenant, 1), context.clock, context.interrupted);
+}
+
+// Tenants and ranks share one window, and a number of queries that was asked for is that number.
+bool ScenarioDrive::window_may_grow(const WorkOrder& order) const {
+  const std::string& rule = stopping_.name;
+  return options_.bound && !tenant_place(order.point) && order.ranks == 1 && rule != "counts" && rule != "schedule";
+}
+
+Ending ScenarioDrive::ending_of(const WorkOrder& order) const {
+  StoppingSettings settings = stopping_;
+  const double rate = offered_rate(order.point);
+  if (window_may_grow(order)) settings = grown_settings(settings, *options_.bound, rate);
+  Ending ending;
+  if (settings.name == "duration") ending.duration = settings.duration.value_or(never);
+  ending.rule = make_stopping(settings);
+  if (options_.peak_search && options_.bound && ending.duration != never)
+    ending.rule = until_hopeless(std::move(ending.rule), *options_.bound, ending.duration, rate);
+  if (window_may_grow(order) && rate == 0) {
+    const Nanoseconds most = longest_window(settings, *options_.bound, options_.peak_search, pause_between_queries(order.point));
+    ending.rule = until_decided(std::move(ending.rule), *options_.bound, most);
+    if (ending.duration != never) ending.duration = most;
+  }
+  return ending;
+}
+
+Measured ScenarioDrive::measured(const DriveContext& context) {
+  Filling& filling = *filling_;
+  Measured measured;
+  // Exactly from the first query's begin to the last one's end: what the scenario does before and after is not measured.
+  if (filling.log.count() > 0) measured.window = {"steady", filling.log.begin(), filling.log.end()};
+  measured.estimates = filling.meter.estimates();
+  if (context.end_to_end != nullptr) keep_stage_log(context.end_to_end->take_log(), measured);
+  measured.estimates.merge(filling.urgent.estimates());
+  measured.estimates.merge(load_estimates(filling.offered));
+  measured.estimates.merge(filling.log.estimates_of_all());
+  measured.estimates["throughput"] = filling.ending.rule->throughput();
+  const std::string shed = keep_dispatch(context.dispatcher, options_.dispatch, measured);
+  const Judgement judgement =
+      judge_window({*filling.ending.rule, filling.offered, options_.bound, filling.log.summarize(options_.bound), shed});
+  measured.verdict = judgement.verdict;
+  measured.reason = judgement.reason;
+  measured.facts["stopping"] = ending_text(*filling.ending.rule);
+  measured.timings_dropped = filling.log.dropped();
+  measured.timings = filling.log.take();
+  filling_.reset();
+  return measured;
+}
+
+}  // namespace
+
+std::unique_ptr<Drive> make_scenario_drive(std::unique_ptr<Scenario> scenario, PointOptions options, StoppingSettings stopping) {
+  return std::make_unique<ScenarioDrive>(std::move(scenario), std::move(options), std::move(stopping));
+}
+
+}  // namespace deepgap

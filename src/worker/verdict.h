@@ -1,0 +1,31 @@
+// What a measured window is worth: the verdict of its Stopping rule, its load and its latency bound together. The worst one stands.
+#pragma once
+
+#include "scenario/stopping.h"
+#include "worker/load_verdict.h"
+
+#include <optional>
+#include <string>
+
+namespace deepgap {
+
+// What is known of the window when it is over.
+struct WindowEvidence {
+  const Stopping& rule;
+  const OfferedLoad& offered;
+  const std::optional<LatencyBound>& bound;
+  LatencySummary latencies;
+  std::string shed;  // why queries that a full queue gave up make the result invalid; empty: they do not
+};
+
+struct Judgement {
+  Verdict verdict = Verdict::valid;
+  std::string reason;
+};
+
+Judgement judge_window(const WindowEvidence& evidence);
+
+// Why the window ended, in words.
+std::string ending_text(const Stopping& rule);
+
+}  // namespace deepgap

@@ -34,7 +34,7 @@ ALLOWED = {
     "backends/onnxruntime": {"base", "backends/common"},
     "backends/openvino": {"base", "backends/common"},
     "backends/native": {"base", "backends/common", "model", "cuda", "engine", "engine/gpu", "engine/passes"},
-    "backends/libtorch": {"base", "model", "backends/common", "engine/passes"},
+    "backends/libtorch": {"base", "model", "cuda", "backends/common", "engine/passes"},
     "cli": {"base", "stats", "record", "ceilings", "profile", "model", "dataset", "scenario", "telemetry", "plan", "store", "analysis", "report", "worker", "run", "quantize"},
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.M)

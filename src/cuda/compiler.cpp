@@ -7,6 +7,7 @@
 
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <link.h>
 
 #include <algorithm>
 #include <array>
@@ -51,9 +52,20 @@ void add_beside_torch(const fs::path& libraries, std::vector<fs::path>& folders)
   add_packages(real.parent_path().parent_path(), folders);
 }
 
+// Where the CUDA runtime lies that an engine has loaded into this process: its packages bring the compiler, too.
+void add_beside_runtime(std::vector<fs::path>& folders) {
+  for (const char* name : {"libcudart.so.13", "libcudart.so.12"}) {
+    void* runtime = ::dlopen(name, RTLD_LAZY | RTLD_NOLOAD);
+    const link_map* map = nullptr;
+    if (runtime != nullptr && ::dlinfo(runtime, RTLD_DI_LINKMAP, &map) == 0) folders.push_back(fs::path(map->l_name).parent_path());
+    if (runtime != nullptr) ::dlclose(runtime);
+  }
+}
+
 std::vector<fs::path> folders_to_look_in() {
   static const int anchor = 0;
   std::vector<fs::path> folders;
+  add_beside_runtime(folders);
   if (const char* torch = ::getenv("DEEPGAP_LIBTORCH"); torch != nullptr && *torch != '\0') add_beside_torch(torch, folders);
   for (const std::string& own : own_library_folders(&anchor)) {
     folders.emplace_back(own);

@@ -1,7 +1,7 @@
 // NVRTC, NVIDIA's compiler as a library: CUDA C++ text to machine code. Found at run time, as the driver is; needs no GPU and no driver.
 //
-// Looked for in this order: $DEEPGAP_NVRTC (a library), beside the torch of $DEEPGAP_LIBTORCH or of deepgap's own libraries, a toolkit in
-// $CUDA_HOME or /usr/local/cuda, the dynamic linker's paths.
+// Looked for in this order: $DEEPGAP_NVRTC (a library), beside the CUDA runtime that an engine has loaded, beside the torch of
+// $DEEPGAP_LIBTORCH or of deepgap's own libraries, a toolkit in $CUDA_HOME or /usr/local/cuda, the dynamic linker's paths.
 #pragma once
 
 #include <string>

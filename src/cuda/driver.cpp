@@ -29,21 +29,13 @@ void find(void* library, const char* name, F& function) {
                 fmt::format("the NVIDIA driver is too old: its libcuda.so.1 has no {}; CUDA 12 or later is needed", name));
 }
 
-Driver opened_and_initialised() {
-  Driver made = open_driver({});
-  const Result result = made.cuInit(0);
-  if (result == no_device) throw Error(ErrorKind::refused, "the NVIDIA driver finds no GPU");
-  const char* name = nullptr;
-  made.cuGetErrorName(result, &name);
-  if (result != 0)
-    throw Error(ErrorKind::refused, fmt::format("the NVIDIA driver does not start: {}", name == nullptr ? std::to_string(result) : name));
-  int version = 0;
-  made.cuDriverGetVersion(&version);
-  if (version < oldest_version)
-    throw Error(ErrorKind::refused,
-                fmt::format("the NVIDIA driver is too old: it is for CUDA {}.{}, and 12.0 is needed", version / 1000, version % 1000 / 10));
+Driver opened_and_started() {
+  const Driver made = open_driver({});
+  start(made);
   return made;
 }
+
+const Driver* stand_in = nullptr;
 
 }  // namespace
 
@@ -58,10 +50,28 @@ Driver open_driver(const std::string& library) {
   return made;
 }
 
+void start(const Driver& opened) {
+  const Result result = opened.cuInit(0);
+  if (result == no_device) throw Error(ErrorKind::refused, "the NVIDIA driver finds no GPU");
+  const char* name = nullptr;
+  opened.cuGetErrorName(result, &name);
+  if (result != 0)
+    throw Error(ErrorKind::refused, fmt::format("the NVIDIA driver does not start: {}", name == nullptr ? std::to_string(result) : name));
+  int version = 0;
+  opened.cuDriverGetVersion(&version);
+  if (version < oldest_version)
+    throw Error(ErrorKind::refused,
+                fmt::format("the NVIDIA driver is too old: it is for CUDA {}.{}, and 12.0 is needed", version / 1000, version % 1000 / 10));
+}
+
 const Driver& driver() {
-  static const Driver instance = opened_and_initialised();
+  if (stand_in != nullptr) return *stand_in;
+  static const Driver instance = opened_and_started();
   return instance;
 }
+
+DriverStandIn::DriverStandIn(const Driver& table) { stand_in = &table; }
+DriverStandIn::~DriverStandIn() { stand_in = nullptr; }
 
 std::string describe(Result result) {
   const char *name = nullptr, *text = nullptr;

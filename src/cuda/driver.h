@@ -63,6 +63,7 @@ struct LaunchConfig {
   F(cuDevicePrimaryCtxRetain, (Context * context, Device device))                                                                         \
   F(cuDevicePrimaryCtxRelease_v2, (Device device))                                                                                        \
   F(cuCtxSetCurrent, (Context context))                                                                                                   \
+  F(cuCtxGetDevice, (Device * device))                                                                                                    \
   F(cuCtxSynchronize, ())                                                                                                                 \
   F(cuMemGetInfo_v2, (size_t * free, size_t * total))                                                                                     \
   F(cuMemAlloc_v2, (Address * address, size_t bytes))                                                                                     \
@@ -120,7 +121,19 @@ void check(Result result, const std::string& doing);
 // "CUDA_ERROR_X: text".
 std::string describe(Result result);
 
-// How the library is opened; tests put their own in its place. `library` empty: libcuda.so.1.
+// How the library is opened; `library` empty: libcuda.so.1. Throws Error{refused} where it is not there or lacks a function.
 Driver open_driver(const std::string& library);
+// Initialises it. Throws Error{refused} saying what is missing: a GPU, a driver that is new enough.
+void start(const Driver& opened);
+
+// For tests: another table in the driver's place for as long as this lives. One at a time; no other thread calls the driver as it comes
+// and goes. The table outlives it.
+class DriverStandIn {
+ public:
+  explicit DriverStandIn(const Driver& table);
+  ~DriverStandIn();
+  DriverStandIn(const DriverStandIn&) = delete;
+  DriverStandIn& operator=(const DriverStandIn&) = delete;
+};
 
 }  // namespace deepgap::cuda

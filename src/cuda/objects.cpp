@@ -8,6 +8,8 @@
 #include <array>
 #include <cctype>
 #include <cmath>
+#include <map>
+#include <mutex>
 
 namespace deepgap::cuda {
 namespace {
@@ -20,6 +22,13 @@ constexpr size_t shared_without_asking = 48 << 10;
 constexpr unsigned stream_non_blocking = 1;
 constexpr int capture_of_this_thread = 1;  // CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
 constexpr Result not_ready = 600;
+
+// Of each device, what this process took and has not given back.
+struct Account {
+  size_t now = 0, peak = 0;
+};
+std::mutex account_mutex;
+std::map<Device, Account> accounts;
 
 int attribute(int which, Device device) {
   int value = 0;
@@ -77,10 +86,35 @@ DeviceContext::DeviceContext(int ordinal) : device_(device_of(ordinal)) {
 DeviceContext::~DeviceContext() { static_cast<void>(driver().cuDevicePrimaryCtxRelease_v2(device_)); }
 void DeviceContext::use() const { check(driver().cuCtxSetCurrent(context_), "making a context current"); }
 
-DeviceMemory::DeviceMemory(size_t bytes) : bytes_(std::max<size_t>(bytes, 1)) {
-  Address address = 0;
-  check(driver().cuMemAlloc_v2(&address, bytes_), fmt::format("taking {} bytes of the device's memory", bytes_));
-  memory_ = Owned<Address, free_memory>(address);
+size_t DeviceContext::taken_bytes() const {
+  const std::lock_guard lock(account_mutex);
+  return accounts[device_].now;
+}
+size_t DeviceContext::peak_bytes() const {
+  const std::lock_guard lock(account_mutex);
+  return accounts[device_].peak;
+}
+void DeviceContext::reset_peak() const {
+  const std::lock_guard lock(account_mutex);
+  accounts[device_].peak = accounts[device_].now;
+}
+
+DeviceMemory::DeviceMemory(size_t bytes) {
+  Allocation taken{0, std::max<size_t>(bytes, 1), 0};
+  check(driver().cuCtxGetDevice(&taken.device), "asking which device is used");
+  check(driver().cuMemAlloc_v2(&taken.address, taken.bytes), fmt::format("taking {} bytes of the device's memory", taken.bytes));
+  memory_ = Owned<Allocation, free_memory>(taken);
+  const std::lock_guard lock(account_mutex);
+  Account& account = accounts[taken.device];
+  account.now += taken.bytes;
+  account.peak = std::max(account.peak, account.now);
+}
+Result free_memory(Allocation allocation) {
+  {
+    const std::lock_guard lock(account_mutex);
+    accounts[allocation.device].now -= allocation.bytes;
+  }
+  return driver().cuMemFree_v2(allocation.address);
 }
 
 void upload(Address to, const void* from, size_t bytes) {
@@ -108,7 +142,7 @@ Event::Event() {
   check(driver().cuEventCreate(&event, 0), "making an event");
   event_ = Owned<EventHandle, destroy_event>(event);
 }
-void Event::record(const Stream& stream) const { check(driver().cuEventRecord(get(), stream.get()), "recording an event"); }
+void Event::record(StreamHandle stream) const { check(driver().cuEventRecord(get(), stream), "recording an event"); }
 bool Event::passed() const {
   const Result result = driver().cuEventQuery(get());
   if (result == not_ready) return false;

@@ -38,6 +38,11 @@ class DeviceContext {
   DeviceContext& operator=(const DeviceContext&) = delete;
   void use() const;  // makes it current in this thread
 
+  // Bytes of DeviceMemory that this process holds on the device, whoever took them; and the most since reset_peak().
+  size_t taken_bytes() const;
+  size_t peak_bytes() const;
+  void reset_peak() const;
+
  private:
   Device device_ = 0;
   Context context_ = nullptr;
@@ -63,7 +68,13 @@ class Owned {
   H handle_{};
 };
 
-inline Result free_memory(Address address) { return driver().cuMemFree_v2(address); }
+struct Allocation {
+  Address address = 0;
+  size_t bytes = 0;
+  Device device = 0;
+  bool operator==(const Allocation&) const = default;
+};
+Result free_memory(Allocation allocation);
 inline Result free_host(void* address) { return driver().cuMemFreeHost(address); }
 inline Result destroy_stream(StreamHandle stream) { return driver().cuStreamDestroy_v2(stream); }
 inline Result destroy_event(EventHandle event) { return driver().cuEventDestroy_v2(event); }
@@ -75,12 +86,11 @@ class DeviceMemory {
  public:
   DeviceMemory() = default;
   explicit DeviceMemory(size_t bytes);
-  Address address() const { return memory_.get(); }
-  size_t bytes() const { return bytes_; }
+  Address address() const { return memory_.get().address; }
+  size_t bytes() const { return memory_.get().bytes; }
 
  private:
-  Owned<Address, free_memory> memory_;
-  size_t bytes_ = 0;
+  Owned<Allocation, free_memory> memory_;
 };
 
 // Copies bytes of the host and waits until they are on the device. (cuMemcpyHtoD returns for ordinary memory when they are staged, and
@@ -116,7 +126,8 @@ class Event {
  public:
   Event();
   EventHandle get() const { return event_.get(); }
-  void record(const Stream& stream) const;
+  void record(const Stream& stream) const { record(stream.get()); }
+  void record(StreamHandle stream) const;
   bool passed() const;
   void synchronize() const;
   long long since_ns(const Event& from) const;  // both passed

@@ -56,9 +56,10 @@ TorchSettings parse_torch_settings(const std::map<std::string, std::string>& opt
   if (cuda) {
     settings.cuda_graph = is_on(options, "cuda_graph");
     settings.cudnn_search = is_on(options, "cudnn_benchmark");
-    settings.samples = option_choice<SamplePlace>(
-        "libtorch", options, "inputs", {{"host", SamplePlace::host}, {"device", SamplePlace::device}, {"ready", SamplePlace::ready}},
-        SamplePlace::host);
+    settings.samples = option_choice<cuda::SamplePlace>(
+        "libtorch", options, "inputs",
+        {{"host", cuda::SamplePlace::host}, {"device", cuda::SamplePlace::device}, {"ready", cuda::SamplePlace::ready}},
+        cuda::SamplePlace::host);
   }
   std::error_code error;
   if (!settings.package.empty() && !std::filesystem::is_regular_file(settings.package, error))

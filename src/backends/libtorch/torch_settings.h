@@ -1,6 +1,8 @@
 // The knobs of LibTorch that deepgap turns, and what each precision is.
 #pragma once
 
+#include "cuda/samples.h"
+
 #include <deepgap/backend.h>
 
 #include <map>
@@ -9,16 +11,12 @@
 
 namespace deepgap {
 
-// Where the samples of a GPU lie before a query: in the host's memory, pinned; in its own as they are; there in the network's type and
-// layout; or where the caller rewrites them.
-enum class SamplePlace { host, device, ready, caller };
-
 struct TorchSettings {
   bool channels_last = false;
-  std::string package;                      // a TorchScript or AOTInductor file; empty: the Graph is run
-  bool cuda_graph = false;                  // only with CUDA
-  bool cudnn_search = false;                // only with CUDA
-  SamplePlace samples = SamplePlace::host;  // only with CUDA
+  std::string package;                                  // a TorchScript or AOTInductor file; empty: the Graph is run
+  bool cuda_graph = false;                              // only with CUDA
+  bool cudnn_search = false;                            // only with CUDA
+  cuda::SamplePlace samples = cuda::SamplePlace::host;  // only with CUDA
 };
 
 std::vector<OptionInfo> torch_option_infos(bool cuda);

@@ -2,19 +2,19 @@
 
 #include "backends/common/option_choice.h"
 #include "backends/common/quantized_file.h"
+#include "backends/common/staging.h"
 #include "backends/native/gpu_slot.h"
-#include "base/file.h"
 #include "cuda/compiler.h"
+#include "cuda/completion_thread.h"
+#include "cuda/device_infos.h"
+#include "cuda/samples.h"
 #include "engine/gpu/network.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
-#include <atomic>
-#include <condition_variable>
-#include <list>
-#include <mutex>
+#include <optional>
 #include <thread>
 
 namespace deepgap {
@@ -23,20 +23,21 @@ namespace {
 constexpr const char* engine = "native";
 
 struct GpuOptions {
-  GpuSamplePlace place = GpuSamplePlace::host;
+  cuda::SamplePlace place = cuda::SamplePlace::host;
   gpu::Tuning tuning = gpu::Tuning::quick;
   bool graph = true;
 };
 
 GpuOptions options_of(const LoadOptions& load) {
   GpuOptions options;
-  options.place = option_choice<GpuSamplePlace>(
+  options.place = option_choice<cuda::SamplePlace>(
       engine, load.options, "inputs",
-      {{"host", GpuSamplePlace::host}, {"device", GpuSamplePlace::device}, {"ready", GpuSamplePlace::ready}}, GpuSamplePlace::host);
+      {{"host", cuda::SamplePlace::host}, {"device", cuda::SamplePlace::device}, {"ready", cuda::SamplePlace::ready}},
+      cuda::SamplePlace::host);
   if (load.samples_change) {
-    if (options.place != GpuSamplePlace::host)
+    if (options.place != cuda::SamplePlace::host)
       throw Error(ErrorKind::refused, "native: samples that change between queries (end to end) are copied by each query: inputs=host");
-    options.place = GpuSamplePlace::caller;
+    options.place = cuda::SamplePlace::caller;
   }
   // What deepgap tune notes on its Points has the same name.
   BackendOptions given = load.options;
@@ -65,202 +66,79 @@ gpu::NetworkOptions network_options(const LoadOptions& load, const GpuOptions& o
   network.tuning = options.tuning;
   network.cache_folder = load.cache_dir.empty() ? "" : load.cache_dir + "/native-cuda";
   network.threads = std::max<int>(static_cast<int>(std::thread::hardware_concurrency()), 1);
-  network.inputs_ready = options.place == GpuSamplePlace::ready;
+  network.inputs_ready = options.place == cuda::SamplePlace::ready;
   return network;
 }
 
 gpu::Chip chip_of(const cuda::DeviceFacts& facts) { return {facts.architecture(), facts.multiprocessors, facts.shared_bytes}; }
 
-size_t batch_bytes(const std::vector<Port>& inputs, int64_t batch) {
-  size_t bytes = 0;
-  for (const Port& port : inputs)
-    if (const auto shape = port.shape(batch)) bytes += bytes_of(port.type, *shape);
-  return bytes;
+std::vector<std::string> names_of(const std::vector<Port>& ports) {
+  std::vector<std::string> names;
+  for (const Port& port : ports) names.push_back(port.name);
+  return names;
 }
 
 class GpuSession final : public Session {
  public:
   GpuSession(const Model& model, const LoadOptions& load, const GpuOptions& options)
-      : clock_(*load.clock),
-        completion_(load.completion),
+      : completion_(load.completion),
         context_(load.placement.devices.front().index),
         facts_(cuda::device_facts(load.placement.devices.front().index)),
         network_(model.graph(), chip_of(facts_), facts_.name, network_options(load, options)),
-        samples_(ports(model.graph(), model.graph().inputs), options.place, network_) {
-    const int64_t largest = *std::max_element(load.batch_sizes.begin(), load.batch_sizes.end());
-    const auto inputs = ports(model.graph(), model.graph().inputs);
-    const size_t staged = options.place == GpuSamplePlace::caller ? batch_bytes(inputs, largest) : 0;
+        inputs_(ports(model.graph(), model.graph().inputs)),
+        fitting_(engine, inputs_),
+        samples_(engine, names_of(inputs_), options.place, facts_.architecture()) {
     for (int slot = 0; slot < load.slots; ++slot)
-      slots_.push_back(std::make_unique<GpuSlot>(network_, model.graph(), staged, options.graph));
-    thread_ = std::thread([this] { serve(); });
-  }
-
-  ~GpuSession() override {
-    GpuSession::drain();
-    {
-      const std::lock_guard lock(mutex_);
-      ending_ = true;
-    }
-    launched_ = true;
-    wake_.notify_all();
-    thread_.join();
+      slots_.push_back(std::make_unique<GpuSlot>(network_, model.graph(), options.place, options.graph));
+    in_flight_.emplace(context_, *load.clock, completion_);
   }
 
   int slots() const override { return static_cast<int>(slots_.size()); }
   void stage(std::span<const std::vector<TensorView>> inputs) override {
     context_.use();
-    samples_.stage(inputs, slots_.front()->instance(), slots_.front()->stream());
-    slots_.front()->synchronize();
+    fitting_.stage(inputs);
+    samples_.stage(inputs, [&](size_t input, cuda::Address from, size_t count) {
+      return slots_.front()->ready(input, from, inputs.front()[input].bytes(), count);
+    });
   }
   std::span<const TensorView> outputs(int slot) const override { return slots_.at(static_cast<size_t>(slot))->outputs(); }
 
   void enqueue(int index, std::span<const uint32_t> samples, uint64_t tag) override {
-    throw_if_lost();
     GpuSlot& slot = *slots_.at(static_cast<size_t>(index));
-    slot.enqueued = clock_.now();
-    slot.tag = tag;
-    {
-      const std::lock_guard lock(mutex_);
-      ++pending_;
-    }
-    try {
+    in_flight_->enqueue(slot.events(), tag, [&] {
       context_.use();
       slot.launch(samples_, samples);
-    } catch (const Error& failure) {
-      fail(slot, failure);
-      return throw_if_lost();
-    }
-    {
-      const std::lock_guard lock(mutex_);
-      running_.push_back(&slot);
-    }
-    launched_ = true;
-    wake_.notify_one();
+    });
   }
-
-  void drain() override {
-    std::unique_lock lock(mutex_);
-    idle_.wait(lock, [&] { return pending_ == 0; });
-  }
+  void drain() override { in_flight_->drain(); }
   void cancel() override { drain(); }  // what was launched runs to its end
+  std::string last_error() const override { return in_flight_->last_error(); }
 
-  std::string last_error() const override {
-    const std::lock_guard lock(mutex_);
-    return last_error_;
-  }
-
+  // Of the process, as the driver gave it: several Sessions on a device tell the same.
   MemoryUse memory() const override {
-    size_t bytes = network_.weight_bytes() + samples_.device_bytes();
-    for (const auto& slot : slots_) bytes += slot->bytes();
-    const auto all = static_cast<int64_t>(bytes);
-    return {all, all, all};  // all of it is taken at load
+    const auto taken = static_cast<int64_t>(context_.taken_bytes());
+    return {taken, taken, static_cast<int64_t>(context_.peak_bytes())};
   }
+  void reset_peak() override { context_.reset_peak(); }
 
   PrecisionShares precision_shares() override { return network_.precision_shares(); }
 
   std::vector<LayerTiming> layer_timings() override {
     drain();
     context_.use();
-    GpuSlot& slot = *slots_.front();
-    return slot.instance().timed(network_.programs().rbegin()->second, slot.stream());
+    return slots_.front()->layer_timings();
   }
 
  private:
-  void throw_if_lost() const {
-    const std::lock_guard lock(mutex_);
-    if (lost_) throw Error(ErrorKind::device_lost, last_error_);
-  }
-
-  // Delivers queries as their last events pass. One alone is waited for; of several each is asked in turn.
-  void serve() {
-    context_.use();
-    std::unique_lock lock(mutex_);
-    while (true) {
-      if (running_.empty()) look_for_a_query(lock);
-      wake_.wait(lock, [&] { return ending_ || !running_.empty(); });
-      if (running_.empty()) return;
-      const std::vector<GpuSlot*> running(running_.begin(), running_.end());
-      lock.unlock();
-      for (GpuSlot* slot : running)
-        if (ended(*slot, running.size() == 1)) take(*slot);
-      if (running.size() > 1) std::this_thread::yield();
-      lock.lock();
-    }
-  }
-
-  // A sleeping thread is woken tens of microseconds late, and a small network takes no longer: between queries that follow each other it
-  // stays awake, where the host has CPUs to spare.
-  void look_for_a_query(std::unique_lock<std::mutex>& lock) {
-    constexpr Nanoseconds patience = 1'000'000;
-    if (std::thread::hardware_concurrency() < 4) return;
-    lock.unlock();
-    for (const Nanoseconds until = clock_.now() + patience; !launched_.exchange(false) && clock_.now() < until;) __builtin_ia32_pause();
-    lock.lock();
-  }
-
-  // True as well for one that failed: take() tells.
-  static bool ended(const GpuSlot& slot, bool alone) {
-    try {
-      if (alone) slot.wait();
-      return alone || slot.finished();
-    } catch (const Error&) {
-      return true;
-    }
-  }
-
-  void take(GpuSlot& slot) {
-    {
-      const std::lock_guard lock(mutex_);
-      running_.remove(&slot);
-    }
-    try {
-      slot.wait();
-      const auto [copied, computed, returned] = slot.durations();
-      const std::array<Mark, 6> marks{{{MarkId::enqueued, 0, slot.enqueued},
-                                       {MarkId::h2d_begin, 1, 0},
-                                       {MarkId::compute_begin, 1, copied},
-                                       {MarkId::compute_end, 1, computed},
-                                       {MarkId::d2h_end, 1, returned},
-                                       {MarkId::returned, 0, clock_.now()}}};
-      deliver({.tag = slot.tag, .status = Status::ok, .marks = marks});
-    } catch (const Error& failure) {
-      fail(slot, failure);
-    }
-  }
-
-  void fail(const GpuSlot& slot, const Error& error) {
-    {
-      const std::lock_guard lock(mutex_);
-      last_error_ = error.what();
-      lost_ = lost_ || error.kind() == ErrorKind::device_lost;
-    }
-    deliver({.tag = slot.tag, .status = Status::failed, .marks = {}});
-  }
-
-  // Another thread may use the slot again as soon as the completion was called.
-  void deliver(const Done& done) {
-    if (completion_) completion_(std::span(&done, 1));
-    const std::lock_guard lock(mutex_);
-    --pending_;
-    idle_.notify_all();
-  }
-
-  Clock& clock_;
   Completion completion_;
   cuda::DeviceContext context_;
   cuda::DeviceFacts facts_;
   gpu::Network network_;
-  GpuSamples samples_;
+  std::vector<Port> inputs_;
+  Staging fitting_;  // refuses samples that do not fit
+  cuda::Samples samples_;
   std::vector<std::unique_ptr<GpuSlot>> slots_;
-
-  std::atomic<bool> launched_ = false;  // a query was added to running_ since the last look
-  mutable std::mutex mutex_;            // of all below
-  std::condition_variable wake_, idle_;
-  std::list<GpuSlot*> running_;
-  size_t pending_ = 0;  // enqueued and not delivered
-  bool ending_ = false, lost_ = false;
-  std::string last_error_;
-  std::thread thread_;
+  std::optional<cuda::CompletionThread> in_flight_;  // of what stands above: ends first
 };
 
 }  // namespace
@@ -286,17 +164,9 @@ std::string gpu_absence() {
 }
 
 std::vector<DeviceInfo> gpu_devices() {
-  std::vector<DeviceInfo> devices;
-  if (!gpu_absence().empty()) return devices;
-  for (int index = 0; index < cuda::device_count(); ++index) {
-    const cuda::DeviceFacts facts = cuda::device_facts(index);
-    std::map<std::string, std::string> properties{{"multiprocessors", std::to_string(facts.multiprocessors)},
-                                                  {"compute_capability", fmt::format("{}.{}", facts.major, facts.minor)},
-                                                  {"driver_cuda", fmt::format("{}.{}", facts.version / 1000, facts.version % 1000 / 10)},
-                                                  {"compiler", cuda::compiler_description()}};
-    if (!facts.pci.empty()) properties["pci"] = facts.pci;
-    devices.push_back({DeviceId{"", "cuda", index}, facts.name, static_cast<int64_t>(facts.memory_bytes), properties});
-  }
+  if (!gpu_absence().empty()) return {};
+  std::vector<DeviceInfo> devices = cuda::device_infos();
+  for (DeviceInfo& device : devices) device.properties["compiler"] = cuda::compiler_description();
   return devices;
 }
 

@@ -4,15 +4,31 @@
 
 #include <fmt/core.h>
 
-namespace deepgap {
+#include <algorithm>
 
-GpuSlot::GpuSlot(gpu::Network& network, const Graph& graph, size_t staged_bytes, bool graphs)
+namespace deepgap {
+namespace {
+
+using cuda::QueryEvents;
+
+// Of the largest batch, as queries bring them.
+size_t input_bytes(const gpu::Network& network) {
+  const gpu::Program& largest = network.programs().rbegin()->second;
+  size_t bytes = 0;
+  for (size_t i = 0; i < largest.inputs.size(); ++i) bytes += largest.input_bytes(i);
+  return bytes;
+}
+
+}  // namespace
+
+GpuSlot::GpuSlot(gpu::Network& network, const Graph& graph, cuda::SamplePlace place, bool graphs)
     : network_(network),
       outputs_(ports(graph, graph.outputs)),
       instance_(network),
-      space_(network.programs().rbegin()->first, staged_bytes),
+      space_(place, network.programs().rbegin()->first, input_bytes(network)),
       shapes_(outputs_.size()),
-      views_(outputs_.size()) {
+      views_(outputs_.size()),
+      inputs_(graph.inputs.size()) {
   for (size_t i = 0; i < outputs_.size(); ++i) returned_.emplace_back(instance_.output_bytes(i));
   if (graphs) record_graphs();
 }
@@ -26,22 +42,34 @@ void GpuSlot::record_graphs() {
   }
 }
 
-void GpuSlot::launch(const GpuSamples& staged, std::span<const uint32_t> samples) {
+// What was queued before something failed may still read the slot's buffers.
+void GpuSlot::launch(const cuda::Samples& staged, std::span<const uint32_t> samples) {
+  try {
+    queue(staged, samples);
+  } catch (const Error&) {
+    static_cast<void>(cuda::driver().cuStreamSynchronize(stream_.get()));
+    throw;
+  }
+}
+
+void GpuSlot::queue(const cuda::Samples& staged, std::span<const uint32_t> samples) {
   const auto count = static_cast<int64_t>(samples.size());
   const gpu::Program* program = samples.empty() ? nullptr : network_.program_for(count);
   if (program == nullptr) throw Error(ErrorKind::input, fmt::format("native: {} samples, and no batch that large was loaded", count));
-  events_[first].record(stream_);
-  staged.launch(samples, *program, space_, instance_, stream_);
-  events_[copied].record(stream_);
+  const auto batch = static_cast<size_t>(program->batch);
+  for (size_t i = 0; i < inputs_.size(); ++i) inputs_[i] = {instance_.input(i), program->input_bytes(i) / batch * samples.size()};
+  events_.record(QueryEvents::first, stream_.get());
+  staged.launch(samples, inputs_, space_, stream_.get());
+  events_.record(QueryEvents::copied, stream_.get());
   const auto graph = graphs_.find(program->batch);
   if (graph != graphs_.end()) {
     graph->second.launch(stream_);
   } else {
     instance_.run(*program, stream_);
   }
-  events_[computed].record(stream_);
+  events_.record(QueryEvents::computed, stream_.get());
   return_outputs(*program, count);
-  events_[last].record(stream_);
+  events_.record(QueryEvents::last, stream_.get());
 }
 
 // Of a program for more samples than there are, what belongs to these alone.
@@ -57,8 +85,27 @@ void GpuSlot::return_outputs(const gpu::Program& program, int64_t samples) {
   }
 }
 
-std::array<Nanoseconds, 3> GpuSlot::durations() const {
-  return {events_[copied].since_ns(events_[first]), events_[computed].since_ns(events_[first]), events_[last].since_ns(events_[first])};
+// A batch of them at a time goes through what the largest program does with its input first.
+std::optional<cuda::DeviceMemory> GpuSlot::ready(size_t input, cuda::Address from, size_t each, size_t count) {
+  const gpu::Program& program = network_.programs().rbegin()->second;
+  if (program.preparations.at(input).empty()) return std::nullopt;
+  const auto batch = static_cast<size_t>(program.batch);
+  const size_t ready = program.input_bytes(input) / batch;
+  cuda::DeviceMemory made(ready * count);
+  const cuda::DeviceMemory whole(each * batch);
+  const auto copy = [&](cuda::Address to, cuda::Address source, size_t bytes) {
+    cuda::check(cuda::driver().cuMemcpyDtoDAsync_v2(to, source, bytes, stream_.get()), "placing the samples");
+  };
+  for (size_t first = 0; first < count; first += batch) {
+    const size_t here = std::min(batch, count - first);
+    copy(whole.address(), from + first * each, here * each);
+    instance_.prepare(program, input, whole.address(), stream_);
+    copy(made.address() + first * ready, instance_.input(input), here * ready);
+  }
+  stream_.synchronize();
+  return made;
 }
+
+std::vector<LayerTiming> GpuSlot::layer_timings() { return instance_.timed(network_.programs().rbegin()->second, stream_); }
 
 }  // namespace deepgap

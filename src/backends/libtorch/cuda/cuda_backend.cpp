@@ -1,8 +1,8 @@
 #include "backends/libtorch/cuda/cuda_backend.h"
 
-#include "backends/libtorch/cuda/cuda_devices.h"
 #include "backends/libtorch/cuda/cuda_session.h"
 #include "backends/libtorch/torch_settings.h"
+#include "cuda/device_infos.h"
 
 #include <ATen/Context.h>
 #include <cuda_runtime_api.h>
@@ -10,8 +10,19 @@
 #include <torch/headeronly/version.h>
 
 namespace deepgap {
+namespace {
 
-TorchCudaBackend::TorchCudaBackend() : devices_(cuda_devices()) {}
+// LibTorch's own CUDA may want a newer driver than ours.
+std::vector<DeviceInfo> devices_for_torch() {
+  int count = 0;
+  const cudaError_t result = cudaGetDeviceCount(&count);
+  if (result != cudaSuccess) throw Error(ErrorKind::refused, fmt::format("CUDA finds no GPU: {}", cudaGetErrorString(result)));
+  return cuda::device_infos();
+}
+
+}  // namespace
+
+TorchCudaBackend::TorchCudaBackend() : devices_(devices_for_torch()) {}
 
 std::string TorchCudaBackend::version() const {
   int cuda = 0;
@@ -35,10 +46,10 @@ std::unique_ptr<Session> TorchCudaBackend::load(const Model& model, const LoadOp
   if (const Support support = supports(point, GraphSummary{}); !support.ok) throw Error(ErrorKind::refused, support.reason);
   TorchSettings settings = parse_torch_settings(options.options, true);
   if (options.samples_change) {
-    if (settings.samples != SamplePlace::host)
+    if (settings.samples != cuda::SamplePlace::host)
       throw Error(ErrorKind::refused,
                   "libtorch_cuda: samples that change between queries (end to end) are copied by each query: inputs=host");
-    settings.samples = SamplePlace::caller;
+    settings.samples = cuda::SamplePlace::caller;
   }
   return make_torch_cuda_session(model, options, settings);
 }

@@ -1,22 +1,22 @@
 #include "backends/libtorch/cuda/cuda_session.h"
 
+#include "backends/common/staging.h"
 #include "backends/libtorch/cuda/cuda_slot.h"
 #include "backends/libtorch/torch_failure.h"
 #include "backends/libtorch/torch_network.h"
+#include "backends/libtorch/torch_types.h"
+#include "cuda/completion_thread.h"
+#include "cuda/samples.h"
 
 #include <ATen/Context.h>
+#include <ATen/ops/from_blob.h>
 #include <c10/core/InferenceMode.h>
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAGuard.h>
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <atomic>
-#include <condition_variable>
-#include <list>
-#include <mutex>
-#include <thread>
+#include <optional>
 
 // As ATen/cuda/CUDAContextLight.h has it. That header wants those of cuBLAS, cuSOLVER and cuSPARSE too, which come with a toolkit alone.
 namespace at::cuda {
@@ -39,35 +39,37 @@ TorchTarget target_of(const LoadOptions& options, const TorchSettings& settings)
 
 constexpr size_t both = 0;  // of the allocator's statistics: small and large blocks together
 
+std::vector<std::string> names_of(const std::vector<Port>& ports) {
+  std::vector<std::string> names;
+  for (const Port& port : ports) names.push_back(port.name);
+  return names;
+}
+
 class TorchCudaSession final : public Session {
  public:
   TorchCudaSession(const Model& model, const LoadOptions& options, const TorchSettings& settings)
-      : clock_(*options.clock),
-        completion_(options.completion),
+      : completion_(options.completion),
+        context_(options.placement.devices.front().index),
         target_(target_of(options, settings)),
         tf32_(options.precision == "tf32"),
         replays_(settings.cuda_graph),
         model_(model),
-        samples_("libtorch_cuda", ports(model.graph(), model.graph().inputs), settings.samples, target_) {
+        inputs_(ports(model.graph(), model.graph().inputs)),
+        fitting_("libtorch_cuda", inputs_),
+        samples_("libtorch_cuda", names_of(inputs_), settings.samples,
+                 cuda::device_facts(options.placement.devices.front().index).architecture()) {
     try {
       prepare(model, options, settings);
     } catch (const std::exception& failure) {
       if (torch_error(failure, "loading the model").kind() == ErrorKind::device_lost) leave_to_the_process();
       throw;
     }
-    thread_ = std::thread([this] { serve(); });
+    in_flight_.emplace(context_, *options.clock, completion_);
   }
 
   ~TorchCudaSession() override {
-    TorchCudaSession::drain();
-    {
-      const std::lock_guard lock(mutex_);
-      ending_ = true;
-    }
-    launched_ = true;
-    wake_.notify_all();
-    thread_.join();
-    if (lost_) {
+    in_flight_->stop();
+    if (in_flight_->lost()) {
       leave_to_the_process();
       return;
     }
@@ -84,60 +86,46 @@ class TorchCudaSession final : public Session {
   void stage(std::span<const std::vector<TensorView>> inputs) override {
     const c10::InferenceMode inference;
     const c10::cuda::CUDAGuard device(target_.device);
+    fitting_.stage(inputs);
     try {
-      samples_.stage(inputs);
+      samples_.stage(inputs, [&](size_t input, cuda::Address from, size_t count) {
+        const auto shape = inputs.front()[input].shape;
+        return ready(input, from, {shape.begin(), shape.end()}, count);
+      });
     } catch (const c10::Error& failure) {
       throw torch_error(failure, "placing the samples");
     }
-    check_cuda(cudaDeviceSynchronize(), "placing the samples");
+    cuda::check(cuda::driver().cuCtxSynchronize(), "placing the samples");
   }
   std::span<const TensorView> outputs(int slot) const override { return slots_.at(static_cast<size_t>(slot))->outputs(); }
 
   void enqueue(int index, std::span<const uint32_t> samples, uint64_t tag) override {
-    throw_if_lost();
     CudaSlot& slot = *slots_.at(static_cast<size_t>(index));
-    slot.enqueued = clock_.now();
-    slot.tag = tag;
-    {
-      const std::lock_guard lock(mutex_);
-      ++pending_;
-    }
-    try {
-      const c10::InferenceMode inference;
-      const c10::cuda::CUDAGuard device(target_.device);
-      require_torch_batch(static_cast<int64_t>(samples.size()), largest_);
-      require_captured(slot, static_cast<int64_t>(samples.size()));
-      set_tf32();
-      slot.launch(*network_, samples_, samples, replays_);
-    } catch (const std::exception& failure) {
-      cudaStreamSynchronize(slot.stream());  // what was launched before it failed may still read the slot's buffers
-      fail(slot, torch_error(failure, "running the model"));
-      return throw_if_lost();
-    }
-    {
-      const std::lock_guard lock(mutex_);
-      running_.push_back(&slot);
-    }
-    launched_ = true;
-    wake_.notify_one();
+    in_flight_->enqueue(slot.events(), tag, [&] {
+      try {
+        const c10::InferenceMode inference;
+        const c10::cuda::CUDAGuard device(target_.device);
+        require_torch_batch(static_cast<int64_t>(samples.size()), largest_);
+        require_captured(slot, static_cast<int64_t>(samples.size()));
+        set_tf32();
+        slot.launch(*network_, samples_, samples, replays_);
+      } catch (const std::exception& failure) {
+        // What was launched before it failed may still read the slot's buffers.
+        static_cast<void>(cuda::driver().cuStreamSynchronize(handle_of(slot.stream())));
+        throw torch_error(failure, "running the model");
+      }
+    });
   }
-
-  void drain() override {
-    std::unique_lock lock(mutex_);
-    idle_.wait(lock, [&] { return pending_ == 0; });
-  }
-
+  void drain() override { in_flight_->drain(); }
   void cancel() override { drain(); }  // what was launched runs to its end
+  std::string last_error() const override { return in_flight_->last_error(); }
 
-  std::string last_error() const override {
-    const std::lock_guard lock(mutex_);
-    return last_error_;
-  }
-
+  // What the allocator took, and what was taken beside it for samples.
   MemoryUse memory() const override {
     const auto stats = c10::cuda::CUDACachingAllocator::getDeviceStats(target_.device.index());
-    return {stats.reserved_bytes[both].current, stats.allocated_bytes[both].current + held_by_graphs_,
-            stats.allocated_bytes[both].peak + held_by_graphs_};
+    const auto samples = static_cast<int64_t>(context_.taken_bytes());
+    return {stats.reserved_bytes[both].current + samples, stats.allocated_bytes[both].current + held_by_graphs_ + samples,
+            stats.allocated_bytes[both].peak + held_by_graphs_ + samples};
   }
   void reset_peak() override { c10::cuda::CUDACachingAllocator::resetPeakStats(target_.device.index()); }
 
@@ -148,17 +136,17 @@ class TorchCudaSession final : public Session {
     CudaSlot& slot = *slots_.front();
     const c10::cuda::CUDAStreamGuard guard(slot.stream());
     std::vector<LayerTiming> timings;
-    std::vector<CudaEvent> events(1);
-    events.front().record(slot.stream());
+    std::vector<cuda::Event> events(1);
+    events.front().record(handle_of(slot.stream()));
     const TorchNetwork::Around around = [&](const Node& node, const std::function<at::Tensor()>& work) {
       work();
       timings.push_back({node.name, node.op, 0});
       events.emplace_back();
-      events.back().record(slot.stream());
+      events.back().record(handle_of(slot.stream()));
     };
     network_->run(largest_, slot.device_inputs(largest_), &around);
     slot.stream().synchronize();
-    for (size_t i = 0; i < timings.size(); ++i) timings[i].ns = events[i + 1].since(events[i]);
+    for (size_t i = 0; i < timings.size(); ++i) timings[i].ns = events[i + 1].since_ns(events[i]);
     return timings;
   }
 
@@ -190,7 +178,7 @@ class TorchCudaSession final : public Session {
         if (replays_) slot->capture(*network_, batch);
       }
     }
-    check_cuda(cudaDeviceSynchronize(), "loading the model");
+    cuda::check(cuda::driver().cuCtxSynchronize(), "loading the model");
     if (replays_) measure_graphs();
   }
 
@@ -223,105 +211,32 @@ class TorchCudaSession final : public Session {
       throw Error(ErrorKind::input, fmt::format("libtorch: {} samples, and no CUDA graph was captured for that many at load", batch));
   }
 
-  void throw_if_lost() const {
-    const std::lock_guard lock(mutex_);
-    if (lost_) throw Error(ErrorKind::device_lost, last_error_);
+  // Samples that lie at `from` one behind another, each of this shape, in the type and layout that the network computes in.
+  std::optional<cuda::DeviceMemory> ready(size_t input, cuda::Address from, Shape shape, size_t count) const {
+    if (!shape.empty()) shape[0] *= static_cast<int64_t>(count);
+    const auto options = at::TensorOptions(target_.device).dtype(torch_type(inputs_[input].type));
+    const at::Tensor made = torch_input(at::from_blob(reinterpret_cast<void*>(from), shape, options), target_);
+    cuda::DeviceMemory memory(made.nbytes());
+    const auto stream = handle_of(c10::cuda::getCurrentCUDAStream(target_.device.index()));
+    cuda::check(cuda::driver().cuMemcpyDtoDAsync_v2(memory.address(), reinterpret_cast<cuda::Address>(made.const_data_ptr()), made.nbytes(),
+                                                    stream),
+                "placing the samples");
+    return memory;
   }
 
-  // Delivers queries as their last events pass. One alone is waited for; of several each is asked in turn.
-  void serve() {
-    cudaSetDevice(target_.device.index());
-    std::unique_lock lock(mutex_);
-    while (true) {
-      if (running_.empty()) look_for_a_query(lock);
-      wake_.wait(lock, [&] { return ending_ || !running_.empty(); });
-      if (running_.empty()) return;
-      const std::vector<CudaSlot*> running(running_.begin(), running_.end());
-      lock.unlock();
-      for (CudaSlot* slot : running) {
-        if (ended(*slot, running.size() == 1)) take(*slot);
-      }
-      if (running.size() > 1) std::this_thread::yield();
-      lock.lock();
-    }
-  }
-
-  // A sleeping thread is woken tens of microseconds late, and a small network takes no longer: between queries that follow each other it
-  // stays awake, where the host has CPUs to spare.
-  void look_for_a_query(std::unique_lock<std::mutex>& lock) {
-    constexpr Nanoseconds patience = 1'000'000;
-    if (std::thread::hardware_concurrency() < 4) return;
-    lock.unlock();
-    for (const Nanoseconds until = clock_.now() + patience; !launched_.exchange(false) && clock_.now() < until;) __builtin_ia32_pause();
-    lock.lock();
-  }
-
-  // True as well for one that failed: take() tells.
-  static bool ended(const CudaSlot& slot, bool alone) {
-    try {
-      if (alone) slot.wait();
-      return alone || slot.finished();
-    } catch (const std::exception&) {
-      return true;
-    }
-  }
-
-  void take(CudaSlot& slot) {
-    {
-      const std::lock_guard lock(mutex_);
-      running_.remove(&slot);
-    }
-    try {
-      slot.wait();
-      const auto [copied, computed, returned] = slot.durations();
-      const std::array<Mark, 6> marks{{{MarkId::enqueued, 0, slot.enqueued},
-                                       {MarkId::h2d_begin, 1, 0},
-                                       {MarkId::compute_begin, 1, copied},
-                                       {MarkId::compute_end, 1, computed},
-                                       {MarkId::d2h_end, 1, returned},
-                                       {MarkId::returned, 0, clock_.now()}}};
-      deliver({.tag = slot.tag, .status = Status::ok, .marks = marks});
-    } catch (const std::exception& failure) {
-      fail(slot, torch_error(failure, "running the model"));
-    }
-  }
-
-  void fail(const CudaSlot& slot, const Error& error) {
-    {
-      const std::lock_guard lock(mutex_);
-      last_error_ = error.what();
-      lost_ = lost_ || error.kind() == ErrorKind::device_lost;
-    }
-    deliver({.tag = slot.tag, .status = Status::failed, .marks = {}});
-  }
-
-  // Another thread may use the slot again as soon as the completion was called.
-  void deliver(const Done& done) {
-    completion_(std::span(&done, 1));
-    const std::lock_guard lock(mutex_);
-    --pending_;
-    idle_.notify_all();
-  }
-
-  Clock& clock_;
   Completion completion_;
+  cuda::DeviceContext context_;
   TorchTarget target_;
   bool tf32_, replays_;
   const Model& model_;
-  CudaSamples samples_;
+  std::vector<Port> inputs_;
+  Staging fitting_;  // refuses samples that do not fit
+  cuda::Samples samples_;
   int64_t largest_ = 0;         // batch
   int64_t held_by_graphs_ = 0;  // bytes
   std::unique_ptr<TorchNetwork> network_;
   std::vector<std::unique_ptr<CudaSlot>> slots_;
-
-  std::atomic<bool> launched_ = false;  // a query was added to running_ since the last look
-  mutable std::mutex mutex_;            // of all below
-  std::condition_variable wake_, idle_;
-  std::list<CudaSlot*> running_;
-  size_t pending_ = 0;  // enqueued and not delivered
-  bool ending_ = false, lost_ = false;
-  std::string last_error_;
-  std::thread thread_;
+  std::optional<cuda::CompletionThread> in_flight_;
 };
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "backends/libtorch/cuda/cuda_slot.h"
 
+#include "backends/libtorch/torch_types.h"
+
 #include <ATen/ops/empty.h>
 #include <ATen/ops/from_blob.h>
 #include <ATen/ops/zeros.h>
@@ -10,16 +12,31 @@ namespace {
 
 constexpr int runs_before_capture = 3;  // as PyTorch asks for: libraries allocate and choose in the first ones
 
+// Of the Graph's inputs as they stand there.
+size_t given_bytes(const Graph& graph, int64_t batch) {
+  size_t bytes = 0;
+  for (const Port& port : ports(graph, graph.inputs)) bytes += bytes_of(port.type, *port.shape(batch));
+  return bytes;
+}
+
 }  // namespace
 
-CudaSlot::CudaSlot(const Graph& graph, int64_t largest_batch, const TorchTarget& target, SamplePlace place)
+TorchForm input_form(const Port& input, const TorchTarget& target, cuda::SamplePlace place) {
+  const at::ScalarType type = torch_type(input.type);
+  if (place != cuda::SamplePlace::ready) return {type, false};
+  return torch_input_form(type, input.dims ? input.dims->size() : 0, target);
+}
+
+cuda::StreamHandle handle_of(const c10::cuda::CUDAStream& stream) { return reinterpret_cast<cuda::StreamHandle>(stream.stream()); }
+
+CudaSlot::CudaSlot(const Graph& graph, int64_t largest_batch, const TorchTarget& target, cuda::SamplePlace place)
     : inputs_(ports(graph, graph.inputs)),
       stream_(c10::cuda::getStreamFromPool(false, target.device.index())),
+      space_(place, largest_batch, given_bytes(graph, largest_batch)),
       outputs_(graph, largest_batch, true) {
   const c10::cuda::CUDAStreamGuard guard(stream_);
   for (size_t i = 0; i < inputs_.size(); ++i) {
     forms_.push_back(input_form(inputs_[i], target, place));
-    index_.emplace_back(largest_batch, place == SamplePlace::caller ? input_bytes(i, largest_batch) : 0, target.device);
     device_.push_back(at::zeros({input_bytes(i, largest_batch)}, at::TensorOptions(at::kByte).device(target.device)));
   }
 }
@@ -71,12 +88,17 @@ void CudaSlot::capture(TorchNetwork& network, int64_t batch) {
   graphs_[batch] = std::move(captured);
 }
 
-void CudaSlot::launch(TorchNetwork& network, const CudaSamples& staged, std::span<const uint32_t> samples, bool replays) {
+void CudaSlot::launch(TorchNetwork& network, const cuda::Samples& staged, std::span<const uint32_t> samples, bool replays) {
+  using cuda::QueryEvents;
   const auto batch = static_cast<int64_t>(samples.size());
+  const cuda::StreamHandle stream = handle_of(stream_);
   const c10::cuda::CUDAStreamGuard guard(stream_);
-  events_[first].record(stream_);
-  for (size_t i = 0; i < inputs_.size(); ++i) staged.launch(i, samples, index_[i], device_[i], static_cast<size_t>(input_bytes(i, batch)));
-  events_[copied].record(stream_);
+  std::vector<cuda::Samples::Input> inputs;
+  for (size_t i = 0; i < inputs_.size(); ++i)
+    inputs.push_back({reinterpret_cast<cuda::Address>(device_[i].mutable_data_ptr()), static_cast<size_t>(input_bytes(i, batch))});
+  events_.record(QueryEvents::first, stream);
+  staged.launch(samples, inputs, space_, stream);
+  events_.record(QueryEvents::copied, stream);
   std::vector<at::Tensor> results;
   if (replays) {
     Captured& captured = *graphs_.at(batch);
@@ -85,13 +107,9 @@ void CudaSlot::launch(TorchNetwork& network, const CudaSamples& staged, std::spa
   } else {
     results = compute(network, batch);
   }
-  events_[computed].record(stream_);
+  events_.record(QueryEvents::computed, stream);
   outputs_.take(results);
-  events_[last].record(stream_);
-}
-
-std::array<int64_t, 3> CudaSlot::durations() const {
-  return {events_[copied].since(events_[first]), events_[computed].since(events_[first]), events_[last].since(events_[first])};
+  events_.record(QueryEvents::last, stream);
 }
 
 }  // namespace deepgap

@@ -1,0 +1,93 @@
+// Queries on a GPU from their launch to their answer: the events between a query's stages, and the thread that delivers what has ended.
+#pragma once
+
+#include "cuda/objects.h"
+
+#include <deepgap/error.h>
+#include <deepgap/session.h>
+
+#include <array>
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace deepgap::cuda {
+
+// The events of one query at a time: of one slot, which records them in order as it queues the query's work. The context is current.
+class QueryEvents {
+ public:
+  enum Stage : uint8_t {
+    first,
+    copied,
+    computed,
+    last
+  };  // before the copies to the device, after them, after the work, after the copies back
+  void record(Stage stage, StreamHandle stream) const { events_[stage].record(stream); }
+
+  bool ended() const { return events_[last].passed(); }
+  void wait() const { events_[last].synchronize(); }
+  std::array<Nanoseconds, 3> durations() const;  // once ended: from `first` to each later stage
+
+ private:
+  friend class CompletionThread;
+  std::array<Event, last + 1> events_;
+  uint64_t tag_ = 0;
+  Nanoseconds enqueued_ = 0;
+};
+
+// What a Session on a GPU has in flight. enqueue(), drain() and stop() come from the Session's one calling thread; completions from there
+// (what fails at its launch) and from the thread that this owns.
+class CompletionThread {
+ public:
+  // All three outlive this.
+  CompletionThread(const DeviceContext& context, Clock& clock, const Completion& completion);
+  ~CompletionThread() { stop(); }
+  CompletionThread(const CompletionThread&) = delete;
+  CompletionThread& operator=(const CompletionThread&) = delete;
+
+  // `launch` queues the query's work and records its events. An Error that it throws is the query's failure, delivered at once; whatever it
+  // queued before must have ended by then. Throws Error{device_lost} alone.
+  template <typename Launch>
+  void enqueue(QueryEvents& query, uint64_t tag, const Launch& launch) {
+    begin(query, tag);
+    try {
+      launch();
+    } catch (const Error& failure) {
+      fail(query, failure);
+      return throw_if_lost();
+    }
+    watch(query);
+  }
+  void drain();
+  void stop();  // drains, and ends the thread; nothing is enqueued afterwards
+  bool lost() const;
+  std::string last_error() const;
+
+ private:
+  void begin(QueryEvents& query, uint64_t tag);
+  void watch(QueryEvents& query);
+  void throw_if_lost() const;
+  void serve();
+  void look_for_a_query(std::unique_lock<std::mutex>& lock);
+  void take(QueryEvents& query);
+  void fail(const QueryEvents& query, const Error& error);
+  void deliver(const Done& done);
+
+  const DeviceContext& context_;
+  Clock& clock_;
+  const Completion& completion_;
+  std::atomic<bool> launched_ = false;  // a query was added to running_ since the last look
+  mutable std::mutex mutex_;            // of all below
+  std::condition_variable wake_, idle_;
+  std::vector<QueryEvents*> running_;
+  size_t pending_ = 0;  // enqueued and not delivered
+  bool ending_ = false, lost_ = false;
+  std::string last_error_;
+  std::thread thread_;
+};
+
+}  // namespace deepgap::cuda

@@ -1,0 +1,92 @@
+// The staged samples of a Session where a GPU reads them, and how a query's come together in a slot's inputs.
+#pragma once
+
+#include "cuda/objects.h"
+
+#include <deepgap/tensor.h>
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace deepgap::cuda {
+
+// host: each query copies its samples over the bus, straight out of page-locked memory.
+// device: they were copied once, by stage(), and a query gathers them in the GPU's own memory: the network alone is then what bounds a
+// large batch. ready: likewise, in the type and layout that the network's first operators read.
+// caller: their bytes are rewritten before each query, which brings them together in page-locked memory of its slot and copies that.
+enum class SamplePlace : uint8_t { host, device, ready, caller };
+inline bool lies_on_device(SamplePlace place) { return place == SamplePlace::device || place == SamplePlace::ready; }
+
+// A kernel that brings rows together: row i of `to` is row indices[i] of `from`. Compiled when it is made (NVRTC). Any thread with the
+// context current.
+class GatherKernel {
+ public:
+  explicit GatherKernel(int architecture);  // 90; throws Error{refused} where there is no compiler
+  // `each`: bytes of a row; indices are int32. Addresses are multiples of 16.
+  void launch(Address from, Address indices, Address to, size_t each, size_t count, StreamHandle stream) const;
+
+  static const char* text();
+
+ private:
+  struct Width {
+    size_t bytes = 0;  // that a thread moves at a time
+    Function function = nullptr;
+  };
+  Module module_;
+  std::vector<Width> widths_;  // from the widest
+};
+
+// What one query at a time tells the GPU of its samples, read until it has ended: a slot's.
+class GatherSpace {
+ public:
+  // `input_bytes`: of all inputs of the largest batch.
+  GatherSpace(SamplePlace place, int64_t largest_batch, size_t input_bytes);
+
+ private:
+  friend class Samples;
+  PinnedMemory indices_, bytes_;
+  DeviceMemory device_indices_;
+};
+
+// stage() and launch() come from one thread with the context current, and no query is in flight during stage().
+class Samples {
+ public:
+  struct Input {
+    Address to = 0;    // of the slot's buffer
+    size_t bytes = 0;  // that this query's samples fill
+  };
+  // With `ready`: makes of all samples at `from`, as they were given one behind another, what queries read. nullopt: they read the same.
+  using Prepare = std::function<std::optional<DeviceMemory>(size_t input, Address from, size_t count)>;
+
+  // `engine` begins the messages, `inputs` are the names of the model's. Throws Error{refused} where samples lie on the device and nothing
+  // compiles the kernel that gathers them.
+  Samples(std::string engine, std::vector<std::string> inputs, SamplePlace place, int architecture);
+
+  // REQUIRES samples that fit the inputs (backends/common/staging.h). With `caller` their bytes outlive the queries.
+  void stage(std::span<const std::vector<TensorView>> samples, const Prepare& prepare);
+  // Queues the copies of `samples` to a slot's inputs. Throws Error{input} for a sample that was not staged, or where they do not fill an
+  // input.
+  void launch(std::span<const uint32_t> samples, std::span<const Input> inputs, GatherSpace& space, StreamHandle stream) const;
+
+ private:
+  void require(std::span<const uint32_t> samples, std::span<const Input> inputs) const;
+  void copy_runs(size_t input, std::span<const uint32_t> samples, Address to, StreamHandle stream) const;
+  void copy_gathered(std::span<const uint32_t> samples, std::span<const Input> inputs, GatherSpace& space, StreamHandle stream) const;
+  void gather_on_device(std::span<const uint32_t> samples, std::span<const Input> inputs, GatherSpace& space, StreamHandle stream) const;
+
+  std::string engine_;
+  std::vector<std::string> inputs_;
+  SamplePlace place_;
+  std::optional<GatherKernel> gather_;
+  size_t count_ = 0;
+  std::vector<size_t> each_;             // bytes of a sample as queries read it, per input
+  std::vector<PinnedMemory> pinned_;     // per input, with host
+  std::vector<DeviceMemory> resident_;   // per input, with device and ready
+  std::vector<const std::byte*> given_;  // sample after sample, input after input, with caller
+};
+
+}  // namespace deepgap::cuda

@@ -26,6 +26,7 @@ ALLOWED = {
     "plan": {"base", "stats", "record"},
     "store": {"base", "record"},
     "analysis": {"base", "stats", "record"},
+    "published": {"base", "record", "plan", "analysis"},
     "report": {"base", "stats", "record", "analysis"},
     "worker": {"base", "stats", "record", "profile", "model", "dataset", "scenario", "telemetry", "quantize", "engine/passes"},
     "run": {"base", "stats", "record", "plan", "store", "analysis", "worker"},
@@ -35,7 +36,7 @@ ALLOWED = {
     "backends/openvino": {"base", "backends/common"},
     "backends/native": {"base", "backends/common", "model", "cuda", "engine", "engine/gpu", "engine/passes"},
     "backends/libtorch": {"base", "model", "cuda", "backends/common", "engine/passes"},
-    "cli": {"base", "stats", "record", "ceilings", "profile", "model", "dataset", "scenario", "telemetry", "plan", "store", "analysis", "report", "worker", "run", "quantize"},
+    "cli": {"base", "stats", "record", "ceilings", "profile", "model", "dataset", "scenario", "telemetry", "plan", "store", "analysis", "published", "report", "worker", "run", "quantize"},
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.M)
 

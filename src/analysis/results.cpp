@@ -54,9 +54,12 @@ void ResultsCollector::add(const Record& record) {
   add_facts(results_.facts, record.facts, 1);
   results_.runs.insert(record.run_id);
   results_.studies.insert(record.study);
-  const bool first = results_.records++ == 0;
-  results_.first_started_unix_ns = first ? record.started_unix_ns : std::min(results_.first_started_unix_ns, record.started_unix_ns);
-  results_.last_started_unix_ns = first ? record.started_unix_ns : std::max(results_.last_started_unix_ns, record.started_unix_ns);
+  ++results_.records;
+  const int64_t started = record.started_unix_ns;
+  if (started == 0) return;  // published, without a date
+  int64_t &first = results_.first_started_unix_ns, &last = results_.last_started_unix_ns;
+  first = first == 0 ? started : std::min(first, started);
+  last = std::max(last, started);
 }
 
 Results ResultsCollector::results() const {

@@ -30,7 +30,9 @@ struct Results {
   FactTable facts;        // of the runs: probes, warnings, CPUs used
   int64_t records = 0;
   std::set<std::string> runs, studies;
-  int64_t first_started_unix_ns = 0, last_started_unix_ns = 0;  // 0: no Records
+  int64_t first_started_unix_ns = 0, last_started_unix_ns = 0;  // 0: no Record tells
+  std::string currency;                                         // of the costs that the points have; empty: no prices were given
+  std::vector<std::string> price_notes;                         // what the prices do not tell, a line each (cost/cost.h)
 };
 
 class ResultsCollector {

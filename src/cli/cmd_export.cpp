@@ -1,10 +1,13 @@
 // `deepgap export`: a Store as CSV or JSON, or as a smaller or anonymous Store.
+#include "analysis/cost/cost.h"
 #include "analysis/latency_percentile.h"
 #include "analysis/metric.h"
 #include "analysis/words.h"
 #include "base/console.h"
 #include "base/text.h"
+#include "base/words.h"
 #include "cli/command.h"
+#include "cli/price_flag.h"
 #include "cli/stores.h"
 #include "report/export_table.h"
 #include "report/mlperf_tree.h"
@@ -23,6 +26,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
 #include <unordered_map>
 
 namespace deepgap {
@@ -90,7 +94,7 @@ class ExportCommand final : public Command {
   void write_tree() const;
 
   std::vector<std::string> stores_;
-  std::string study_, percentiles_, format_, by_ = "record", output_, submitter_ = "unnamed";
+  std::string study_, prices_, percentiles_, format_, by_ = "record", output_, submitter_ = "unnamed";
   bool telemetry_ = false, anonymous_ = false, compact_ = false, recompute_ = false;
 };
 
@@ -110,6 +114,7 @@ void ExportCommand::declare(CLI::App& app) {
   app.add_option("-o,--output", output_, "File to write; standard output without it")->type_name("FILE");
   app.add_option("--submitter", submitter_, "Whose tree it is, with --format mlperf")->type_name("NAME")->capture_default_str();
   app.add_option("--study", study_, "Rows of this study's Records alone; left out: of all")->type_name("NAME");
+  declare_prices(app, prices_);
   app.add_flag("--telemetry", telemetry_,
                "What the probes read, a line each: time, device, name, unit, value; with --format log DEEP-GAP's line a second and GPU");
   app.add_flag("--anonymous", anonymous_, "Leave out host names, serial numbers, user names and paths");
@@ -132,6 +137,8 @@ std::string ExportCommand::chosen_format() const {
 void ExportCommand::check_output(const std::string& format) const {
   if (!study_.empty() && (format == "db" || format == "mlperf"))
     throw Error(ErrorKind::usage, fmt::format("--study is for rows: leave it out with --format {}", format));
+  if (!prices_.empty() && (telemetry_ || (format != "csv" && format != "json")))
+    throw Error(ErrorKind::usage, "--prices is about the rows of csv and json: leave it out");
   if (by_ != "record" && by_ != "point") throw Error(ErrorKind::usage, unknown_name("kind of row", by_, {"record", "point"}));
   if (telemetry_ && format != "csv" && format != "log")
     throw Error(ErrorKind::usage,
@@ -203,10 +210,27 @@ std::vector<double> missing_of(const Record& record, const std::vector<double>& 
   return missing;
 }
 
+const std::string* text_fact(const Record& record, const char* key) {
+  const auto found = record.facts.find(key);
+  return found == record.facts.end() ? nullptr : std::get_if<std::string>(&found->second);
+}
+
+void add_record_costs(const Prices& prices, Record& record, std::set<std::string>& unpriced) {
+  const Identity identity = identity_of(record);
+  const std::string missing = cost_per_hour(prices, record.point, identity, record.estimates).missing;
+  if (!missing.empty()) unpriced.insert(missing);
+  for (auto& [id, cost] : costs_of(prices, record.point, identity, record.estimates)) record.estimates.insert_or_assign(id, cost);
+}
+
 void ExportCommand::write_rows(ExportFormat format) const {
   const std::vector<double> percents = percentiles_.empty() ? std::vector<double>() : parse_percentiles(percentiles_);
   StoreIndex index = index_of(stores_);
   for (const double percent : percents) index.metric_ids.push_back(latency_percentile_column(percent));
+  const Prices prices = prices_of_flag(prices_);
+  std::set<std::string> unpriced;
+  if (!prices.empty()) {
+    for (std::string& id : cost_metric_ids()) index.metric_ids.push_back(std::move(id));
+  }
   ExportOutput output(output_);
   ExportWriter writer(format, export_columns(index.metric_ids), [&](std::string_view text) { output.write(text); });
   PointCollector points;
@@ -214,6 +238,7 @@ void ExportCommand::write_rows(ExportFormat format) const {
   int64_t without = 0;  // Records that have not all percentiles
   look_at_study(stores_, study_, anonymous_, [&](const Store& store, const Record& each) {
     std::optional<Record> more;  // with what is not in the Store
+    if (const auto* currency = text_fact(each, "published.currency")) check_currency(prices, *currency);
     if (const auto missing = missing_of(each, percents); !missing.empty()) {
       more.emplace(each).timings = store.timings(each.record_id);
       add_latency_percentiles(*more, missing);
@@ -229,16 +254,23 @@ void ExportCommand::write_rows(ExportFormat format) const {
       if (!more) more.emplace(each);
       more->estimates["accuracy_loss"] = loss->second;
     }
+    if (!prices.empty() && !each.estimates.empty()) {
+      if (!more) more.emplace(each);
+      add_record_costs(prices, *more, unpriced);
+    }
     const Record& record = more ? *more : each;
     const auto count = index.timing_counts.find(record.record_id);
     const bool ran = count != index.timing_counts.end() && (count->second > 0 || record.outcome == Outcome::ok);
     writer.add(record, ran ? std::optional(count->second) : std::nullopt);
   });
   if (by_ == "point") {
-    for (const PointSummary& summary : points.summaries()) writer.add(summary);
+    std::vector<PointSummary> summaries = points.summaries();
+    for (std::string& note : add_costs(prices, summaries)) unpriced.insert(std::move(note));
+    for (const PointSummary& summary : summaries) writer.add(summary);
   }
   writer.finish();
   output.finish();
+  for (const std::string& note : unpriced) say(stderr, fmt::format("deepgap: note: {}\n", printable(note)));
   if (without > 0)
     say(stderr, fmt::format("deepgap: note: {} have not every percentile asked for: their timings are not in the Store\n",
                             count_of(without, "record", "records")));

@@ -2,6 +2,7 @@
 #include "analysis/lines.h"
 #include "base/file.h"
 #include "cli/command.h"
+#include "cli/price_flag.h"
 #include "cli/stores.h"
 #include "record/identity.h"
 #include "report/report.h"
@@ -30,6 +31,7 @@ class ReportCommand final : public Command {
     app.add_option("--format", format_, "html or md; left out: by the name of --output, else html")->type_name("FORMAT");
     app.add_option("--title", title_, "Title of the report; left out: from the studies in the Store")->type_name("TEXT");
     app.add_option("--study", study_, "Of the Records of this study alone; left out: of all")->type_name("NAME");
+    declare_prices(app, prices_);
     app.add_flag("--anonymous", anonymous_, "Leave out host names, serial numbers, user names and paths");
   }
 
@@ -74,7 +76,9 @@ class ReportCommand final : public Command {
       note_record(record);
       collector.add(record);
     });
-    return collector.results();
+    Results results = collector.results();
+    price_results(prices_of_flag(prices_), results);
+    return results;
   }
 
   // Readings and timings are looked up for a few Records alone.
@@ -114,7 +118,7 @@ class ReportCommand final : public Command {
 
   std::map<PointOnDevice, std::string> record_ids_;
   std::vector<std::string> stores_;
-  std::string output_, format_, title_, study_;
+  std::string output_, format_, title_, study_, prices_;
   bool anonymous_ = false;
 };
 

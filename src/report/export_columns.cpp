@@ -2,6 +2,7 @@
 #include "report/export_table.h"
 
 #include "base/words.h"
+#include "record/published.h"
 #include "record/record_json.h"
 
 #include <fmt/chrono.h>
@@ -125,7 +126,7 @@ void add_point_columns(Columns& c) {
   c.push_back(of_record("device", [](const Record& r) { return text(placement_name(r.point.placement)); }));
   c.push_back(of_record("device_count", [](const Record& r) { return Cell(static_cast<int64_t>(r.point.placement.devices.size())); }));
   c.push_back(of_record("precision", [](const Record& r) { return text(r.point.precision); }));
-  c.push_back(of_record("batch", [](const Record& r) { return Cell(r.point.batch); }));
+  c.push_back(of_record("batch", [](const Record& r) { return positive(r.point.batch); }));  // a published row may not tell
   c.push_back(of_record("scenario", [](const Record& r) { return text(r.point.scenario); }));
   c.push_back(of_record("threads", [](const Record& r) { return Cell(int64_t{r.point.threads}); }));
   c.push_back(of_record("options", [](const Record& r) { return text(options_text(r.point)); }));
@@ -209,6 +210,12 @@ void add_origin_columns(Columns& c) {
   c.push_back({"device_name", [](const ExportRow& row) { return text(row.identity.device); }});
   c.push_back({"machine", [](const ExportRow& row) { return text(row.identity.machine); }});
   c.push_back({"throughput_per_device", throughput_per_device});
+  for (const char* id : {"cost_per_hour", "cost_per_1000_items", "cost_of_run"}) c.push_back(metric(id));
+  for (const Part part : {Part::low, Part::high}) {
+    c.push_back(of_record(part == Part::low ? "cost_per_1000_items_ci_low" : "cost_per_1000_items_ci_high",
+                          [part](const Record& r) { return estimate(r, "cost_per_1000_items", part); }));
+  }
+  c.push_back(of_record("published_source", [](const Record& r) { return text(publisher_of(r.point)); }));
   c.push_back(of_record("stderr_tail", [](const Record& r) { return r.stderr_tail.empty() ? Cell() : text(printable(r.stderr_tail)); }));
 }
 

@@ -36,7 +36,7 @@ std::string lede(const Results& results) {
   std::erase(devices, "");
   if (devices.empty()) devices = {only_value(results.environment, "cpu.model")};  // a Store of refusals
   if (!devices.front().empty()) text += " on " + list_of(devices, 4);
-  return text + ", measured " + when(results) + ".";
+  return results.first_started_unix_ns == 0 ? text + "." : text + ", measured " + when(results) + ".";
 }
 
 std::string stat(const std::string& name, size_t value) {

@@ -89,9 +89,11 @@ std::string markdown_report(const Results& results, const ReportOptions& options
   if (results.records == 0) {
     text += "This Store holds no records yet: nothing was measured.\n\n";
   } else {
-    text += fmt::format("{} of {}, {} to {}.{}\n\n", count_of(results.records, "record", "records"),
-                        count_of(static_cast<int64_t>(results.points.size()), "point", "points"),
-                        format_time(results.first_started_unix_ns), format_time(results.last_started_unix_ns),
+    const std::string when = results.first_started_unix_ns == 0 ? ""
+                                                                : fmt::format(", {} to {}", format_time(results.first_started_unix_ns),
+                                                                              format_time(results.last_started_unix_ns));
+    text += fmt::format("{} of {}{}.{}\n\n", count_of(results.records, "record", "records"),
+                        count_of(static_cast<int64_t>(results.points.size()), "point", "points"), when,
                         options.source.empty() ? "" : " Store: " + markdown_escaped(options.source) + ".");
   }
   const std::string summary = findings(view, Place::summary), failures = findings(view, Place::failures);

@@ -41,8 +41,9 @@ constexpr Property properties[] = {
 };
 
 // Metrics worth a column where a Point has them; all others are in the export, energy_j_per_item too, which is one over items_per_s_per_w.
-constexpr const char* column_metrics[] = {"throughput",        "latency_p50_ms",    "latency_p99_ms", "host_memory_mib",
-                                          "device_memory_mib", "items_per_s_per_w", "accuracy_top1",  "accuracy_loss"};
+constexpr const char* column_metrics[] = {"throughput",      "latency_p50_ms",    "latency_p99_ms",
+                                          "host_memory_mib", "device_memory_mib", "items_per_s_per_w",
+                                          "accuracy_top1",   "accuracy_loss",     "cost_per_1000_items"};
 
 // "latency_p50_ms" -> "latency p50"
 std::string title_of(const Metric& metric) {
@@ -122,6 +123,7 @@ void add_result_columns(const Results& results, std::vector<Column>& columns) {
     const bool present =
         std::any_of(results.points.begin(), results.points.end(), [&](const PointSummary& p) { return p.find(id) != nullptr; });
     if (metric != nullptr && present) columns.push_back(metric_column(*metric));
+    if (present && std::string_view(id).starts_with("cost_")) columns.back().unit = results.currency;
     if (present && std::string_view(id) == "throughput") add_per_device_column(results, *metric, columns);
   }
   columns.push_back(

@@ -2,6 +2,7 @@
 #include "analysis/finding.h"
 #include "analysis/words.h"
 #include "base/registry.h"
+#include "record/published.h"
 
 #include <fmt/format.h>
 
@@ -52,9 +53,9 @@ class Trust final : public Finding {
         example_reason(points, Verdict::invalid));
     add(Tone::warning, those_of(points, [](const auto& p) { return p.verdict == Verdict::undecided; }), "undecided",
         example_reason(points, Verdict::undecided));
-    add(Tone::warning, those_of(points, [](const auto& p) { return p.unchecked; }), "not checked",
+    add(Tone::warning, those_of(points, [](const auto& p) { return p.unchecked && !is_published(p.point); }), "not checked",
         "No reference could be made for them, so nothing says that their results are right.");
-    add(Tone::note, those_of(points, [](const auto& p) { return p.usable() && p.used == 1; }), "measured once",
+    add(Tone::note, those_of(points, [](const auto& p) { return p.usable() && p.used == 1 && !is_published(p.point); }), "measured once",
         "Their intervals are within one run; how much another run would differ is not known.");
     if (auto checked = check_statement(points)) statements.push_back(*checked);
     return statements;

@@ -1,0 +1,36 @@
+// What Points cost: metrics that need Prices, which no Record has, so they are made when Stores are read. Added to what a Point has
+// otherwise: cost_per_hour, cost_per_1000_items, cost_per_1000_correct, cost_of_run, energy_cost_per_1000_items, co2_g_per_1000_items.
+// Intervals come from throughput and power; a price is taken as exact. Pure functions; any thread.
+//
+//   by the hour  a rented device or machine: its price. A bought one: price / (years x 8766 h x utilisation) + power x PUE x price of a kWh
+//   1000 items   by the hour / 3600 / throughput x 1000; 1000 right answers: that / top-1 accuracy
+//   the run      by the hour x length of the measured window
+#pragma once
+
+#include "analysis/cost/prices.h"
+#include "analysis/point_summary.h"
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace deepgap {
+
+// What it costs to have the devices of a Point for an hour, and what is not known of it.
+struct HourlyCost {
+  std::optional<Estimate> value;
+  std::string missing;  // one line for people: which name to add, which power is not known
+};
+HourlyCost cost_per_hour(const Prices& prices, const Point& point, const Identity& identity, const std::map<std::string, Estimate>& known);
+
+// The costs as estimates, from the other estimates of a Record or a Point; empty where there is no price.
+std::map<std::string, Estimate> costs_of(const Prices& prices, const Point& point, const Identity& identity,
+                                         const std::map<std::string, Estimate>& known);
+
+// The ids of those metrics.
+std::vector<std::string> cost_metric_ids();
+
+// Into each Point that has values, over what it has of a publisher. Returns what is missing, a line each, without repetition.
+std::vector<std::string> add_costs(const Prices& prices, std::vector<PointSummary>& points);
+
+}  // namespace deepgap

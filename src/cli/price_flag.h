@@ -1,0 +1,25 @@
+// --prices FILE, for commands that read Stores.
+#pragma once
+
+#include "analysis/cost/prices.h"
+#include "analysis/results.h"
+
+#include <CLI/CLI.hpp>
+
+#include <string>
+
+namespace deepgap {
+
+void declare_prices(CLI::App& app, std::string& name);
+
+// Empty where no file was named. What is old is said on standard error. Throws Error{usage|input}.
+Prices prices_of_flag(const std::string& name);
+
+// Gives the points their costs, and the Results the currency and what the prices do not tell. Throws Error{input} where what is published
+// in the Stores is in another currency.
+void price_results(const Prices& prices, Results& results);
+
+// The same check for one Record's fact `published.currency`.
+void check_currency(const Prices& prices, const std::string& published);
+
+}  // namespace deepgap

@@ -1,0 +1,182 @@
+#include "record/published.h"
+#include "analysis/point_summary.h"
+#include "base/file.h"
+#include "base/test_error.h"
+#include "published/import_csv.h"
+#include "published/price_file.h"
+
+#include <gmock/gmock.h>
+
+namespace deepgap {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr std::chrono::sys_days today = std::chrono::sys_days{std::chrono::year{2026} / 11 / 23};
+
+std::string error_of(const std::function<void()>& work) {
+  try {
+    work();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "nothing was thrown";
+}
+
+Imported import_file(const std::string& name) {
+  const std::string path = "studies/published/" + name;
+  const CsvTable table = parse_csv(read_text(path), path);
+  return import_csv(table, mapping_for(table.header, path), "");
+}
+
+TEST(ImportCsv, TheSixCostsAreFoundAndNothingElse) {
+  const Imported imported = import_file("v100_p100_cost.csv");
+  ASSERT_EQ(imported.records.size(), 6U);
+  ASSERT_EQ(imported.contradictions.size(), 6U);
+  constexpr double expected[] = {0.00357, 0.00729, 0.00174, 0.00424, 0.00113, 0.0023};
+  for (size_t i = 0; i < 6; ++i) {
+    const Contradiction& found = imported.contradictions[i];
+    EXPECT_EQ(found.row, static_cast<int>(i) + 1);
+    EXPECT_EQ(found.column, "usd_per_1000_images");
+    EXPECT_NEAR(found.expected, expected[i], 0.000005);
+    EXPECT_EQ(found.formula, "usd_per_hour / throughput_img_s / 3.6");
+    EXPECT_NEAR(imported.records[i].estimates.at("cost_per_1000_items").value, expected[i], 0.000005);
+  }
+}
+
+TEST(ImportCsv, TheRunsOfThatReportAgree) {
+  const Imported imported = import_file("v100_p100_resnet50.csv");
+  EXPECT_EQ(imported.records.size(), 49U);
+  EXPECT_TRUE(imported.contradictions.empty());
+  EXPECT_EQ(imported.records[4].repeat, 1);  // batch 32 ran twice
+  EXPECT_EQ(imported.records[48].point.placement.devices.size(), 2U);
+  EXPECT_DOUBLE_EQ(imported.records[0].estimates.at("gpu_utilization").value, 0.0348);
+  EXPECT_EQ(imported.records[48].estimates.count("device_memory_reserved_mib"), 0U);
+}
+
+TEST(ImportCsv, SwappedCellsAreTwoFindings) {
+  const Imported imported = import_file("training_intensity.csv");
+  ASSERT_EQ(imported.contradictions.size(), 3U);
+  EXPECT_EQ(imported.contradictions[0].row, 2);
+  EXPECT_EQ(imported.contradictions[0].column, "intensity_flop_byte");
+  EXPECT_NEAR(imported.contradictions[0].expected, 0.9508, 0.00005);
+  EXPECT_EQ(imported.contradictions[1].row, 2);
+  EXPECT_EQ(imported.contradictions[1].column, "step_time_s");
+  EXPECT_DOUBLE_EQ(imported.contradictions[1].expected, 0.9235);
+  EXPECT_EQ(imported.contradictions[2].row, 5);
+  EXPECT_NEAR(imported.contradictions[2].expected, 12.38, 0.005);
+  EXPECT_DOUBLE_EQ(imported.records[1].estimates.at("step_ms").value, 923.5);
+  EXPECT_EQ(imported.records[1].point.task, "train");
+}
+
+TEST(ImportCsv, MlperfsTableTellsNoBatch) {
+  const Imported imported = import_file("mlperf_resnet50.csv");
+  EXPECT_EQ(imported.records.size(), 29U);
+  EXPECT_TRUE(imported.contradictions.empty());
+  EXPECT_EQ(imported.records[0].point.batch, 0);
+  ASSERT_EQ(imported.notes.size(), 1U);
+  EXPECT_THAT(imported.notes[0], HasSubstr("29 of 29 rows tell no batch"));
+}
+
+TEST(ImportCsv, RecordsSayWhoPublishedThem) {
+  const CsvTable table = parse_csv("model,device_name,batch,throughput\nresnet50,NVIDIA L4,8,1200\nresnet50,NVIDIA L4,8,1200\n", "a.csv");
+  const Imported imported = import_csv(table, mapping_for(table.header, "a.csv"), "somebody-2026");
+  ASSERT_EQ(imported.records.size(), 1U);
+  EXPECT_THAT(imported.notes.at(0), HasSubstr("row 2 is row 1 again"));
+  const Record& record = imported.records[0];
+  EXPECT_EQ(publisher_of(record.point), "somebody-2026");
+  EXPECT_TRUE(record.unchecked);
+  EXPECT_EQ(identity_of(record).device, "NVIDIA L4");
+  EXPECT_EQ(import_csv(table, mapping_for(table.header, "a.csv"), "somebody-2026").records[0].record_id, record.record_id);
+}
+
+TEST(ImportCsv, BadTablesAreOneLine) {
+  const auto error = [](const std::string& text) {
+    return error_of([&] {
+      const CsvTable table = parse_csv(text, "a.csv");
+      import_csv(table, mapping_for(table.header, "a.csv"), "s");
+    });
+  };
+  EXPECT_EQ(error("model,batch,throughput\nx,1,\"38,5\"\n"),
+            "a.csv:2: throughput: '38,5' has a comma: write 38.5 with a point, and no comma between thousands");
+  EXPECT_THAT(error("model,batch,throughput\nx,1,38,5\n"), HasSubstr("a.csv:2: 4 cells under 3 columns"));
+  EXPECT_THAT(error("model;batch\nx;1\n"), HasSubstr("separated by ';'"));
+  EXPECT_THAT(error("model,batch,throughput\nx,1,-3\n"), HasSubstr("is negative"));
+  EXPECT_THAT(error("model,batch,throughput\nx,1.5,3\n"), HasSubstr("'1.5' is no whole number"));
+  EXPECT_THAT(error("model,batch,througput\nx,1,3\n"), HasSubstr("'througput' is none of deepgap's own names"));
+  EXPECT_THAT(error("model,model\nx,1\n"), HasSubstr("two columns are named 'model'"));
+  EXPECT_THAT(error("model,throughput\n"), HasSubstr("no row below the header"));
+  EXPECT_THAT(error("model,throughput\n,3\n"), HasSubstr("no model"));
+  EXPECT_THAT(error("model,throughput\n\"x,3\n"), HasSubstr("a quote begins here"));
+  EXPECT_THAT(error(""), HasSubstr("no table"));
+}
+
+TEST(Mapping, BadOnesAreOneLine) {
+  const auto error = [](const std::string& text) { return error_of([&] { read_mapping(text, "m.toml"); }); };
+  EXPECT_EQ(error("[columns]\nt = { is = \"latency_p50_ms\", unit = \"MB\" }\n"),
+            "m.toml:2: 'latency_p50_ms' is kept in ms, which MB does not fit");
+  EXPECT_THAT(error("[columns]\nt = \"throughputs\"\n"), HasSubstr("did you mean 'throughput'?"));
+  EXPECT_THAT(error("[columns]\nt = { is = \"model\", unit = \"s\" }\n"), HasSubstr("'model' has no unit"));
+  EXPECT_THAT(error("[all]\nthroughput = 3\n"), HasSubstr("[all] is for what was measured"));
+  EXPECT_THAT(error("name = \"x\"\n"), HasSubstr("no [columns]"));
+  const Mapping mapping = read_mapping("[columns]\nmodel = \"model\"\nspeed = \"throughput\"\n", "m.toml");
+  const CsvTable table = parse_csv("model,throughput\nx,3\n", "a.csv");
+  EXPECT_THAT(error_of([&] { import_csv(table, mapping, "s"); }),
+              HasSubstr("m.toml names a column that is not there: unknown column 'speed'"));
+}
+
+TEST(Relations, RoundingIsNoContradiction) {
+  EXPECT_DOUBLE_EQ(half_unit_of("12.50"), 0.005);
+  EXPECT_DOUBLE_EQ(half_unit_of("5610"), 0.5);
+  EXPECT_DOUBLE_EQ(half_unit_of("1.2e-3"), 0.00005);
+  const auto row = [](double per_device, double half) {
+    return std::map<std::string, Printed>{{"throughput", {"total", 22438, 0.5, 1}},
+                                          {"device_count", {"n", 4, 0, 1}},
+                                          {"throughput_per_device", {"each", per_device, half, 1}}};
+  };
+  EXPECT_TRUE(contradictions_in(row(5610, 0.5)).empty());
+  EXPECT_TRUE(contradictions_in(row(5600, 50)).empty());
+  EXPECT_EQ(contradictions_in(row(5611, 0.5)).size(), 1U);
+}
+
+constexpr const char* good = "[[price]]\ndevice = \"L4\"\nper_hour = 0.7\ncurrency = \"USD\"\nsource = \"s\"\ndate = 2026-06-01\n";
+
+TEST(PriceFile, RentedAndBought) {
+  const Prices prices = read_prices(std::string(good) +
+                                        "[[price]]\ndevice = \"T4\"\nbought = 17532\nyears = 4\nutilization = \"50%\"\ncurrency = "
+                                        "\"USD\"\nsource = \"s\"\ndate = \"2024\"\n[electricity]\nper_kwh = 0.2\npue = 1.4\ncurrency = "
+                                        "\"USD\"\nsource = \"s\"\ndate = \"2026-11\"\n",
+                                    "p.toml", today);
+  EXPECT_DOUBLE_EQ(prices.prices[1].per_hour, 1);  // 4 x 8766 h x 0.5
+  EXPECT_TRUE(prices.prices[1].bought);
+  ASSERT_EQ(prices.warnings.size(), 1U);
+  EXPECT_EQ(prices.warnings[0], "p.toml: the price of T4 is of 2024, more than a year old");
+}
+
+TEST(PriceFile, BadOnesAreOneLine) {
+  const auto error = [](const std::string& text) { return error_of([&] { read_prices(text, "p.toml", today); }); };
+  const auto changed = [](const std::string& from, const std::string& to) {
+    std::string text = good;
+    return text.replace(text.find(from), from.size(), to);
+  };
+  EXPECT_EQ(error(changed("0.7", "-0.7")), "p.toml:3: 'per_hour' is negative");
+  EXPECT_EQ(error(changed("2026-06-01", "2026-11-24")), "p.toml:6: 'date' 2026-11-24 is in the future");
+  EXPECT_THAT(error(std::string(good) + changed("L4\"\nper_hour = 0.7\ncurrency = \"USD", "T4\"\nper_hour = 0.7\ncurrency = \"EUR")),
+              HasSubstr("in EUR beside one in USD"));
+  EXPECT_THAT(error(std::string(good) + good), HasSubstr("'L4' has two prices"));
+  EXPECT_THAT(error(changed("per_hour", "per_hours")), HasSubstr("did you mean 'per_hour'?"));
+  EXPECT_THAT(error(changed("per_hour = 0.7\n", "")), HasSubstr("rented (per_hour) or bought"));
+  EXPECT_THAT(error(changed("source = \"s\"\n", "")), HasSubstr("needs its 'source'"));
+  EXPECT_THAT(error("[electricity]\nper_kwh = 1\npue = 0.9\n"), HasSubstr("'pue'"));
+  EXPECT_THAT(error(""), HasSubstr("no [[price]]"));
+}
+
+TEST(PriceFile, ThePackedOneIsSaidToBeDated) {
+  const Prices prices = open_prices("studies");
+  ASSERT_FALSE(prices.warnings.empty());
+  EXPECT_THAT(prices.warnings[0], HasSubstr("dated"));
+  EXPECT_DOUBLE_EQ(find_price(prices, {"Tesla V100-SXM2-32GB", "", ""})->per_hour, 4.96);
+}
+
+}  // namespace
+}  // namespace deepgap

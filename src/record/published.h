@@ -1,0 +1,20 @@
+// A published record: results that others measured, imported with their source. The mark is an option of the Point, so that such a Record
+// is never a repeat of a measured one, and every label, row and export tells.
+#pragma once
+
+#include <deepgap/point.h>
+
+#include <string>
+
+namespace deepgap {
+
+inline constexpr const char* published_option = "published";
+
+// Who published it; empty: it was measured.
+inline std::string publisher_of(const Point& point) {
+  const auto found = point.options.find(published_option);
+  return found == point.options.end() ? "" : found->second;
+}
+inline bool is_published(const Point& point) { return point.options.contains(published_option); }
+
+}  // namespace deepgap

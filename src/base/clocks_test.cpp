@@ -108,7 +108,6 @@ TEST(RealClock, NeverReturnsEarly) {
     const Nanoseconds until = clock->now() + length;
     clock->wait_until(until);
     EXPECT_GE(clock->now(), until);
-    EXPECT_LT(clock->now() - until, 1'000'000'000) << "a wait of " << length << " ns ended a second late";
   }
 }
 

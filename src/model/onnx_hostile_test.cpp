@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include <chrono>
+#include <fstream>
 #include <functional>
 
 namespace deepgap {
@@ -50,13 +50,22 @@ TEST(HostileOnnx, WhatIsNoModel) {
   EXPECT_THAT(input_error([&] { read_onnx(folder.path("pipe.onnx")); }), HasSubstr("regular file")) << "a pipe would block";
 }
 
+// By read() and its like, in this process so far.
+int64_t bytes_read() {
+  std::ifstream file("/proc/self/io");
+  std::string name;
+  int64_t bytes = 0;
+  file >> name >> bytes;
+  return name == "rchar:" ? bytes : 0;
+}
+
 TEST(HostileOnnx, HugeFilesAreRefusedUnread) {
   const ScratchFolder folder;
   const std::string path = folder.write("huge.onnx", "");
   std::filesystem::resize_file(path, uint64_t{1} << 36);  // a hole of 64 GiB
-  const auto begin = std::chrono::steady_clock::now();
+  const int64_t before = bytes_read();
   EXPECT_THAT(input_error([&] { read_onnx(path); }), HasSubstr("2 GiB"));
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(1));
+  EXPECT_LT(bytes_read() - before, 1 << 20);
 }
 
 TEST(HostileOnnx, CyclesAreNamed) {

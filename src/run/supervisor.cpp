@@ -303,12 +303,15 @@ Supervisor::Answer Supervisor::ask_for_end(ChildProcess& worker) {
   const auto deadline = std::chrono::steady_clock::now() + grace;
   Answer answer;
   answer.kind = Answer::Kind::interrupted;
+  answer.killed = " twice";
   while (interrupts_.count() < 2) {
     const auto event = worker.wait(answer.frame, deadline, &interrupts_);
     if (event == ChildProcess::Event::frame && answer.frame.header.value("kind", "") == "record") {
       answer.kind = Answer::Kind::frame;
       return answer;
     }
+    if (event == ChildProcess::Event::silence) answer.killed = "; its worker did not end within 3 s and was killed";
+    if (event == ChildProcess::Event::ended) answer.killed = "";
     if (event == ChildProcess::Event::silence || event == ChildProcess::Event::ended) break;
   }
   worker.process().send_signal(SIGKILL);
@@ -350,7 +353,7 @@ Record Supervisor::record_from(const Job& job, const WorkOrder& order, const Ans
       return death(job, order);
     case Answer::Kind::interrupted:
       worker_.reset();
-      return failure(job, order, Outcome::interrupted, "interrupted by the user");
+      return failure(job, order, Outcome::interrupted, fmt::format("interrupted by the user{}", answer.killed));
     case Answer::Kind::frame:
       break;
   }

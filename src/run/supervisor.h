@@ -45,6 +45,7 @@ class Supervisor {
   struct Answer {
     enum class Kind { frame, died, silent, interrupted } kind = Kind::frame;
     Frame frame;
+    const char* killed = "";  // interrupted: why the worker was not waited for any longer
   };
   struct Rank {
     const Job* job = nullptr;  // of tenants each has its own

@@ -73,9 +73,13 @@ std::optional<Look> look(const SystemRoot& root) {
 }  // namespace
 
 std::optional<MachineLoad> watch_machine(const SystemRoot& root, int look_ms) {
+  return watch_machine(root, [look_ms] { std::this_thread::sleep_for(std::chrono::milliseconds(look_ms)); });
+}
+
+std::optional<MachineLoad> watch_machine(const SystemRoot& root, const std::function<void()>& pause) {
   const auto before = look(root);
   if (!before) return std::nullopt;
-  std::this_thread::sleep_for(std::chrono::milliseconds(look_ms));
+  pause();
   const auto after = look(root);
   if (!after) return std::nullopt;
   const double busy = after->times.busy_s - before->times.busy_s, idle = after->times.idle_s - before->times.idle_s;

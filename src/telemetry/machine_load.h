@@ -3,6 +3,7 @@
 
 #include "telemetry/system_file.h"
 
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -23,5 +24,6 @@ struct MachineLoad {
 };
 // Sleeps for `look_ms` between two readings. nullopt: /proc/stat is not there or does not advance.
 std::optional<MachineLoad> watch_machine(const SystemRoot& root, int look_ms);
+std::optional<MachineLoad> watch_machine(const SystemRoot& root, const std::function<void()>& pause);  // another way to let time pass
 
 }  // namespace deepgap

@@ -121,12 +121,17 @@ TEST(Telemetry, ReadsByItselfAndCostsLittle) {
   const auto telemetry = start_telemetry(*clock);
   const double before = process_cpu_s();
   const Nanoseconds begin = clock->now();
-  std::this_thread::sleep_for(std::chrono::milliseconds(1000));
-  const double share = (process_cpu_s() - before) / (static_cast<double>(clock->now() - begin) / 1e9);
-  const auto series = telemetry->series(begin, never);
-  EXPECT_GE(find(series, "cpu_time")->times.size(), 3u) << "ten readings a second";
-  RecordProperty("share_of_a_core", std::to_string(share));
-  EXPECT_LT(share, 0.05) << "aim: below 1 % of a core; the bound leaves room for a loaded machine and sanitizers";
+  size_t readings = 0;
+  for (int looks = 0; readings < 8 && looks < 600; ++looks) {  // as long as a busy machine needs for them, a minute at most
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    const auto series = telemetry->series(begin, never);
+    const Series* times = find(series, "cpu_time");
+    readings = times == nullptr ? 0 : times->times.size();
+  }
+  ASSERT_GE(readings, 8u);
+  const double ms = 1e3 * (process_cpu_s() - before) / static_cast<double>(readings);
+  RecordProperty("cpu_ms_a_reading", std::to_string(ms));
+  EXPECT_LT(ms, 5) << "aim: below 1 ms, which is 1 % of a core at ten readings a second; the bound leaves room for sanitizers";
 }
 
 }  // namespace

@@ -14,10 +14,20 @@ std::chrono::nanoseconds process_cpu_time() {
   return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
 }
 
+Liveness::Look look_at(uint64_t progress) { return {std::chrono::steady_clock::now().time_since_epoch(), process_cpu_time(), progress}; }
+
 }  // namespace
 
+bool Liveness::gets_on(const Look& look) {
+  const bool worked = (look.cpu - last_.cpu) * 20 >= look.now - last_.now;
+  const bool finished = look.progress != last_.progress;
+  last_ = look;
+  if (finished) last_change_ = look.now;
+  return finished || (worked && look.now - last_change_ < patience_);
+}
+
 Pulse::Pulse(std::function<void(const Frame&)> send, Settings settings)
-    : send_(std::move(send)), settings_(settings), last_look_(std::chrono::steady_clock::now()), last_change_(last_look_) {
+    : send_(std::move(send)), settings_(settings), liveness_(settings.patience, look_at(0)) {
   thread_ = std::thread([this] { run(); });
 }
 
@@ -49,20 +59,6 @@ void Pulse::tell(const std::string& stage, uint64_t done) {
   }
 }
 
-bool Pulse::is_getting_on(uint64_t progress) {
-  const auto now = std::chrono::steady_clock::now();
-  const auto cpu = process_cpu_time();
-  const bool worked = (cpu - last_cpu_) * 20 >= now - last_look_;
-  last_cpu_ = cpu;
-  last_look_ = now;
-  if (progress != last_progress_) {
-    last_progress_ = progress;
-    last_change_ = now;
-    return true;
-  }
-  return worked && now - last_change_ < settings_.patience;
-}
-
 void Pulse::run() {
   std::unique_lock lock(mutex_);
   while (!stop_) {
@@ -70,7 +66,7 @@ void Pulse::run() {
     if (stop_) return;
     const uint64_t done = done_.load(std::memory_order_relaxed);
     const std::string stage = stage_;
-    const bool getting_on = is_getting_on(done + (stages_ << 40));
+    const bool getting_on = liveness_.gets_on(look_at(done + (stages_ << 40)));
     if (!getting_on || stage == "idle") continue;
     lock.unlock();
     tell(stage, done);

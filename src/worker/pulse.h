@@ -19,6 +19,22 @@
 
 namespace deepgap {
 
+// Whether a process gets on, asked at every look from the second on. Times are since any one moment.
+class Liveness {
+ public:
+  struct Look {
+    std::chrono::nanoseconds now, cpu;  // of the clock, and of the processor by the whole process
+    uint64_t progress = 0;              // changes whenever something was finished
+  };
+  Liveness(std::chrono::nanoseconds patience, Look first) : patience_(patience), last_(first), last_change_(first.now) {}
+  bool gets_on(const Look& look);
+
+ private:
+  std::chrono::nanoseconds patience_;
+  Look last_;
+  std::chrono::nanoseconds last_change_;
+};
+
 class Pulse {
  public:
   struct Settings {
@@ -38,7 +54,6 @@ class Pulse {
 
  private:
   void run();
-  bool is_getting_on(uint64_t progress);
   void tell(const std::string& stage, uint64_t done);
 
   std::function<void(const Frame&)> send_;
@@ -49,10 +64,7 @@ class Pulse {
   std::string stage_ = "idle";
   uint64_t stages_ = 0;
   bool stop_ = false;
-  // of the pulse's thread
-  uint64_t last_progress_ = 0;
-  std::chrono::nanoseconds last_cpu_{0};
-  std::chrono::steady_clock::time_point last_look_, last_change_;
+  Liveness liveness_;  // of the pulse's thread
   std::thread thread_;
 };
 

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """`deepgap profile` as a user runs it. Argument: the program. Run from the tree's root."""
 import json
+import pathlib
 import subprocess
 import sys
+import tempfile
 import unittest
 
 DEEPGAP = sys.argv.pop(1)
@@ -22,6 +24,11 @@ def answer(*arguments):
     run = profile("--json", *arguments)
     assert run.returncode == 0, run.stderr
     return json.loads(run.stdout)
+
+
+def is_disturbed(ceilings):
+    """As deepgap judges it: another process took time from the samples. Such ceilings are not kept, and say little of what is right."""
+    return any(row["median_flop_per_s"] < 0.8 * row["flop_per_s"] for row in ceilings["compute"])
 
 
 class Profile(unittest.TestCase):
@@ -64,17 +71,22 @@ class Profile(unittest.TestCase):
             best = max(best, layer["of_roof"])
         print(f"the best layer reaches {100 * best:.0f} % of its roof")
         self.assertGreater(best, 0)
-        self.assertLess(best, 2)
+        if is_disturbed(self.result["ceilings"]):
+            print("the ceilings were measured beside something else: how far layers are above them tells nothing")
+        else:
+            self.assertLess(best, 2)
 
     def test_ceilings_are_kept(self):
-        # Kept is what was measured undisturbed, which may take several tries on a machine that others use.
-        for _ in range(6):
-            measured, again = answer("--rounds", "1", "--fresh-ceilings"), answer("--rounds", "1")
-            self.assertTrue(measured["ceilings_measured_now"])
-            if again["ceilings"] == measured["ceilings"]:
-                break
-        self.assertEqual(again["ceilings"], measured["ceilings"])
-        self.assertFalse(again["ceilings_measured_now"])
+        with tempfile.TemporaryDirectory(prefix="deepgap-profile-") as cache:
+            first, again = (answer("--rounds", "1", "--cache", cache) for _ in range(2))
+            kept = list(pathlib.Path(cache).glob("ceilings/*.json"))
+        self.assertTrue(first["ceilings_measured_now"])
+        if not is_disturbed(first["ceilings"]):
+            self.assertEqual(again["ceilings"], first["ceilings"])
+        self.assertEqual(again["ceilings_measured_now"], is_disturbed(first["ceilings"]))
+        self.assertEqual(len(kept), 0 if is_disturbed(first["ceilings"]) and is_disturbed(again["ceilings"]) else 1)
+
+    def test_ceilings_are_those_of_the_threads(self):
         other = answer("--rounds", "1", "--threads", "1", "--fresh-ceilings")
         self.assertTrue(other["ceilings_measured_now"])
         self.assertEqual(other["ceilings"]["threads"], 1)

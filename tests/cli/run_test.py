@@ -81,6 +81,11 @@ class RunTest(unittest.TestCase):
         fixed = ["--warmup", "1", "--iterations", "20"] if counts else []
         return subprocess.run(self.command(*fixed, *flags, **options), capture_output=True, text=True, timeout=900, env=kwargs.pop("env", self.environment), cwd=self.dir, **kwargs)
 
+    def remove_store(self):
+        for suffix in ("", "-wal", "-shm"):
+            if os.path.exists(self.store + suffix):
+                os.unlink(self.store + suffix)
+
     def start(self, *flags, **options):
         return subprocess.Popen(self.command(*flags, **options), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=self.environment, cwd=self.dir)
 
@@ -438,9 +443,7 @@ class RunTest(unittest.TestCase):
         run = self.start("--batch", "1..50", "--warmup", "0", "--iterations", "20", "--axis", "latency=10ms")
         self.wait_for(lambda: os.path.exists(self.store) and os.path.getsize(self.store) > 0)
         time.sleep(0.5)
-        for suffix in ("", "-wal", "-shm"):
-            if os.path.exists(self.store + suffix):
-                os.unlink(self.store + suffix)
+        self.remove_store()
         out, err = run.communicate(timeout=900)
         self.assertEqual(run.returncode, 3, err)
         self.assertIn("removed or replaced", err)
@@ -448,24 +451,28 @@ class RunTest(unittest.TestCase):
     # Interruptions
 
     def test_ctrl_c_saves_what_is_finished_and_resume_goes_on(self):
-        flags = ["--batch", "1..12", "--warmup", "0", "--iterations", "20", "--axis", "latency=10ms"]
-        run = self.start(*flags)
-        self.wait_for(lambda: len(records(self.store)) >= 2)
-        run.send_signal(signal.SIGINT)
-        out, err = run.communicate(timeout=900)
+        for points in (12, 120, 1200):  # more where a busy machine let the run end before it was seen
+            self.remove_store()
+            flags = ["--batch", f"1..{points}", "--warmup", "0", "--iterations", "20", "--axis", "latency=10ms"]
+            run = self.start(*flags)
+            self.wait_for(lambda: len(records(self.store)) >= 2)
+            run.send_signal(signal.SIGINT)
+            out, err = run.communicate(timeout=900)
+            if run.returncode != 0:
+                break
         self.assertEqual(run.returncode, 130, err)
         self.assertIn("--resume", err)
         before = [r for r in records(self.store) if r[2] == "ok"]
         self.assertGreaterEqual(len(before), 2)
-        self.assertLess(len(before), 12)
+        self.assertLess(len(before), points)
         result = self.run_deepgap(*flags, "--resume", counts=False)
         self.assert_exit(result, 0)
         self.assertIn("records are in", result.stderr)
         rows = [r for r in records(self.store) if r[2] == "ok"]
         self.assertEqual(rows[: len(before)], before)
-        self.assertEqual(len(rows), 12)
-        self.assertEqual(len(set(rows)), 12)
-        self.assertEqual(len(re.findall(r"ok, valid", result.stdout)), 12, "the table shows all points of the plan")
+        self.assertEqual(len(rows), points)
+        self.assertEqual(len(set(rows)), points)
+        self.assertEqual(len(re.findall(r"ok, valid", result.stdout)), points, "the table shows all points of the plan")
 
     def test_ctrl_c_ends_a_hanging_worker(self):
         run = self.start("--warmup", "0", "--iterations", "20", "--axis", "hang_at=0")
@@ -475,22 +482,24 @@ class RunTest(unittest.TestCase):
         out, err = run.communicate(timeout=900)
         self.assertEqual(run.returncode, 130, err)
 
-    def seconds_to_end(self, signals):
+    def reason_after(self, signals):
+        """What the Record of a hanging worker says when Ctrl-C is sent so often."""
+        self.remove_store()
         run = self.start("--warmup", "0", "--iterations", "20", "--axis", "hang_at=0")
         self.wait_for(lambda: os.path.exists(self.store) and marked_workers(self.mark))
         time.sleep(0.5)
-        begin = time.time()
         for _ in range(signals):
             run.send_signal(signal.SIGINT)
             time.sleep(0.3)
         out, err = run.communicate(timeout=900)
         self.assertEqual(run.returncode, 130, err)
-        return time.time() - begin
+        return [record[4] for record in records(self.store)]
 
     def test_second_ctrl_c_ends_at_once(self):
-        # The first waits 3 s for a worker that hangs. On a machine that is kept busy one try may be late, but not all.
-        self.assertGreater(self.seconds_to_end(1), 2.9)
-        self.assertLess(min(self.seconds_to_end(2) for _ in range(5)), 2.9)
+        self.assertEqual(self.reason_after(1), ["interrupted by the user; its worker did not end within 3 s and was killed"])
+        # Where a busy machine lets the second come too late, it is tried again.
+        twice = ["interrupted by the user twice"]
+        self.assertTrue(any(self.reason_after(2) == twice for _ in range(20)))
 
     def test_a_killed_parent_leaves_no_worker(self):
         run = self.start("--duration", "60s")

@@ -27,14 +27,6 @@ class Emulated final : public Backend {
   std::unique_ptr<Session> load(const Model& /*model*/, const LoadOptions& /*options*/) override { return nullptr; }
 };
 
-Graph bound(const Graph& graph, Integers integers) {
-  Graph optimized = graph;
-  optimize_unbound(optimized, integers);
-  optimized = bind_symbols(optimized, {{batch_symbol, Trial::batch}});
-  optimize_bound(optimized, integers);
-  return optimized;
-}
-
 // Attention's kernel, which the host cannot compile.
 bool uses_tensor_cores(const GpuPlan& plan) {
   for (const Step& step : plan.steps)
@@ -51,6 +43,14 @@ std::vector<uint32_t> whole_batch() {
 
 }  // namespace
 
+Graph bound_for_trial(const Graph& graph, Integers integers) {
+  Graph optimized = graph;
+  optimize_unbound(optimized, integers);
+  optimized = bind_symbols(optimized, {{batch_symbol, Trial::batch}});
+  optimize_bound(optimized, integers);
+  return optimized;
+}
+
 Trial::Trial(const LoweringSettings& settings, std::string precision)
     : settings_(settings), precision_(std::move(precision)), emulator_(folder_.path()) {
   static Emulated backend;
@@ -60,7 +60,7 @@ Trial::Trial(const LoweringSettings& settings, std::string precision)
 void Trial::add(const std::string& name, Graph graph, Samples samples) {
   Tried tried{.name = name, .graph = std::move(graph), .samples = std::move(samples)};
   try {
-    const Graph ready = bound(tried.graph, settings_.integers);
+    const Graph ready = bound_for_trial(tried.graph, settings_.integers);
     for (ValueId id : ready.outputs) {
       tried.shapes.push_back(known_shape(ready, id));
       tried.types.push_back(ready.values[static_cast<size_t>(id)].type);

@@ -21,6 +21,9 @@ struct LoweringSettings {
   Integers integers = Integers::as_operators;
 };
 
+// As the native engine has it before it is lowered, for Trial::batch samples.
+Graph bound_for_trial(const Graph& graph, Integers integers);
+
 class Trial {
  public:
   static constexpr int64_t batch = 3;

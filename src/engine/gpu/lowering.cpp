@@ -105,6 +105,12 @@ ValueId Lowering::add_value(DataType type, const Shape& shape) {
   return id;
 }
 
+ValueId Lowering::add_constant(const Tensor& tensor) {
+  const ValueId id = add_value(tensor.type, tensor.shape);
+  graph_.constants[id] = tensor;
+  return id;
+}
+
 void Lowering::step(const Operation& operation, Launch launch, const std::vector<Operand>& reads, const std::vector<Operand>& writes) {
   Step step{.name = operation.name, .op = operation.main.op};
   const bool empty = std::all_of(writes.begin(), writes.end(), [](const Operand& out) { return element_count(out.shape) == 0; });
@@ -128,6 +134,10 @@ void Lowering::count(const Operation& operation, const std::string& precision) {
   int64_t macs = operation.body == nullptr ? macs_of(graph_, *operation.node) : 0;
   if (operation.body != nullptr)
     for (const auto& node : operation.body->nodes) macs += macs_of(*operation.body, node);
+  count(macs, precision);
+}
+
+void Lowering::count(int64_t macs, const std::string& precision) {
   if (macs > 0) plan_.macs[precision] += macs;
 }
 

@@ -57,11 +57,13 @@ class Lowering {
   void alias(ValueId id, const Operand& of, const Form& form);
   // A value that is none of the Graph's, such as what lies between a product and what follows it.
   ValueId add_value(DataType type, const Shape& shape);
+  ValueId add_constant(const Tensor& tensor);
 
   void step(const Operation& operation, Launch launch, const std::vector<Operand>& reads, const std::vector<Operand>& writes);
   void step(Step step) { plan_.steps.push_back(std::move(step)); }
   // Counts the operation's multiply-accumulates as done in `precision`.
   void count(const Operation& operation, const std::string& precision);
+  void count(int64_t macs, const std::string& precision);
   std::string new_entry(const std::string& stem);  // a kernel's name
 
   [[noreturn]] void refuse(const Operation& operation, const std::string& why) const;

@@ -73,6 +73,10 @@ const std::map<std::string_view, LowerFunction>& table() {
       {"ScatterElements", lower_scatter_elements},
       {"ScatterND", lower_scatter_nd},
       {"InstanceNormalization", lower_normalize},
+      {"GridSample", lower_grid_sample},
+      {"LSTM", lower_recurrent},
+      {"GRU", lower_recurrent},
+      {"RNN", lower_recurrent},
   };
   return functions;
 }

@@ -32,6 +32,8 @@ bool lower_normalize(Lowering& lowering, const Operation& operation);  // LayerN
 
 bool lower_attention(Lowering& lowering, const Operation& operation);  // deepgap.Attention
 
+bool lower_recurrent(Lowering& lowering, const Operation& operation);  // LSTM, GRU, RNN
+bool lower_grid_sample(Lowering& lowering, const Operation& operation);
 bool lower_einsum(Lowering& lowering, const Operation& operation);
 bool lower_plain_matmul(Lowering& lowering, const Operation& operation);  // of vectors, of whole numbers, of doubles
 bool lower_trilu(Lowering& lowering, const Operation& operation);

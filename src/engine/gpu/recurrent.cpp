@@ -1,0 +1,328 @@
+#include "engine/gpu/recurrent.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace deepgap::gpu {
+namespace {
+
+constexpr int64_t most_threads = 512, most_slices = 4, most_sequences = 4, shared_limit = 48 << 10;
+
+int64_t rounded_up(int64_t size, int64_t step) { return (size + step - 1) / step * step; }
+
+// How a block is divided.
+struct Division {
+  int64_t blocks = 1;     // of `lanes` places of the state
+  int64_t units = 32;     // threads side by side
+  int64_t slices = 1;     // of the state, of which each thread multiplies one
+  int64_t sequences = 1;  // of a block
+};
+
+int64_t shared_bytes(const RecurrentKernel& kernel, const Division& d, int64_t lanes) {
+  const int64_t state = d.blocks * lanes, sums = kernel.gates() * kernel.hidden;
+  const int64_t more = kernel.cell == RecurrentKernel::Cell::rnn ? 0 : kernel.hidden;  // the cell's state, or the update gate
+  const int64_t reset = kernel.cell == RecurrentKernel::Cell::gru ? state : 0;
+  return d.sequences * (2 * state + sums + more + reset + 1) * static_cast<int64_t>(sizeof(float));
+}
+
+std::optional<Division> division_of(const RecurrentKernel& kernel) {
+  const int64_t lanes = recurrent_lanes(kernel.weights.form.element);
+  Division d;
+  d.blocks = (kernel.hidden + lanes - 1) / lanes;
+  d.units = std::min(rounded_up(kernel.hidden, 32), most_threads);
+  d.slices = std::clamp(most_threads / d.units, int64_t{1}, std::min(most_slices, d.blocks));
+  for (d.sequences = std::min(most_sequences, kernel.batch); d.sequences > 0; --d.sequences)
+    if (shared_bytes(kernel, d, lanes) <= shared_limit) return d;
+  return std::nullopt;
+}
+
+// sum[j][b] += the product of this slice of row u of gate first + j with x[b].
+constexpr const char* product_text = R"(
+template <int N> __device__ __forceinline__ void multiply(float (&sum)[N][SEQUENCES], const WEIGHT* weights, int first, int u, int slice,
+                                                          const float (*x)[STATE]) {
+#pragma unroll 2
+  for (int k = slice; k < STATE / LANES; k += SLICES) {
+    alignas(16) WEIGHT w[N][LANES];
+#pragma unroll
+    for (int j = 0; j < N; ++j)
+      *(uint4*)w[j] = *(const uint4*)(weights + (((long long)k * GATES + first + j) * HIDDEN + u) * LANES);
+#pragma unroll
+    for (int b = 0; b < SEQUENCES; ++b)
+#pragma unroll
+      for (int l = 0; l < LANES; ++l) {
+        const float at = x[b][k * LANES + l];
+#pragma unroll
+        for (int j = 0; j < N; ++j) sum[j][b] += weight_of(w[j][l]) * at;
+      }
+  }
+}
+// The products of gates `first` and on with x, in sums: what the slices have is added in their order. All threads call it.
+template <int N> __device__ __forceinline__ void multiply_all(float (*sums)[SEQUENCES][HIDDEN], const WEIGHT* weights, int first,
+                                                              const float (*x)[STATE]) {
+  const int u0 = threadIdx.x % UNITS, slice = threadIdx.x / UNITS;
+#pragma unroll 1
+  for (int u = u0; u < ALL_UNITS; u += UNITS) {
+    float sum[N][SEQUENCES] = {};
+    if (u < HIDDEN) multiply(sum, weights, first, u, slice, x);
+#pragma unroll 1
+    for (int s = 0; s < SLICES; ++s) {
+      if (slice == s && u < HIDDEN) {
+#pragma unroll
+        for (int j = 0; j < N; ++j)
+#pragma unroll
+          for (int b = 0; b < SEQUENCES; ++b) sums[j][b][u] = s == 0 ? sum[j][b] : sums[j][b][u] + sum[j][b];
+      }
+      if (SLICES > 1) __syncthreads();
+    }
+  }
+  __syncthreads();
+}
+)";
+
+// A whole kernel around `step`, which sets next[b][u] from now.
+constexpr const char* frame_text = R"(
+  alignas(16) __shared__ float state[2][SEQUENCES][STATE];
+  __shared__ float sums[GATES][SEQUENCES][HIDDEN];
+  __shared__ float more[KEEPS ? SEQUENCES : 1][KEEPS ? HIDDEN : 1];
+  alignas(16) __shared__ float reset[RESETS ? SEQUENCES : 1][RESETS ? STATE : 1];
+  __shared__ int lengths[SEQUENCES];
+  const int first = blockIdx.x * SEQUENCES;
+  const bool backwards = d == 1 || STARTS_BACKWARDS;
+  const WEIGHT* weights = weight + (long long)d * (STATE / LANES) * GATES * HIDDEN * LANES;
+  let_next_begin();
+  wait_for_previous();
+#pragma unroll 1
+  for (int e = threadIdx.x; e < SEQUENCES * STATE; e += THREADS) {
+    const int b = e / STATE, u = e % STATE, item = first + b;
+    const bool there = item < BATCH && u < HIDDEN;
+    state[0][b][u] = there ? state_at(item, u) : 0.0f;
+    state[1][b][u] = 0.0f;
+    if (RESETS) reset[b][u] = 0.0f;
+    if (KEEPS && u < HIDDEN) more[b][u] = there ? cell_at(item, u) : 0.0f;
+  }
+  if (threadIdx.x < SEQUENCES) {
+    const int item = first + threadIdx.x;
+    const int length = item < BATCH ? length_of(item) : 0;
+    lengths[threadIdx.x] = length < 0 ? 0 : length > LENGTH ? LENGTH : length;
+  }
+  __syncthreads();
+#pragma unroll 1
+  for (int step = 0; step < LENGTH; ++step) {
+    const float (*now)[STATE] = state[step & 1];
+    float (*next)[STATE] = state[(step + 1) & 1];
+)";
+
+// What is ended for each unit of each sequence: `time` is the step's place in it, x(gate) the products with the input and their bias,
+// r(gate) those with the state and theirs.
+constexpr const char* each_text = R"(
+#pragma unroll 1
+    for (int e = threadIdx.x; e < SEQUENCES * HIDDEN; e += THREADS) {
+      const int b = e / HIDDEN, u = e % HIDDEN, item = first + b;
+      const bool lasts = item < BATCH && step < lengths[b];
+      const int time = backwards && lasts ? lengths[b] - 1 - step : step;
+      float h = now[b][u];
+      const auto x = [&](int gate) { return product_at(item, time, gate, u) + bias_at(gate, u); };
+      const auto r = [&](int gate) { return sums[gate - HELD][b][u] + bias_at(GATES + gate, u); };
+      const auto peephole = [&](int gate) { return peephole_at(gate, u); };
+      (void)peephole;
+      if (lasts) {
+)";
+
+constexpr const char* end_text = R"(
+      }
+      next[b][u] = h;
+      if (item < BATCH) put_output(item, time, u, lasts ? h : 0.0f);
+    }
+)";
+
+constexpr const char* rnn_text = R"(
+        h = act0(d, x(0) + r(0));
+)";
+
+constexpr const char* lstm_text = R"(
+        float c = more[b][u];
+        const float in = act0(d, x(0) + r(0) + peephole(0) * c);
+        const float forget = COUPLES ? 1.0f - in : act0(d, x(2) + r(2) + peephole(2) * c);
+        c = forget * c + in * act1(d, x(3) + r(3));
+        h = act0(d, x(1) + r(1) + peephole(1) * c) * act2(d, c);
+        more[b][u] = c;
+)";
+
+constexpr const char* gru_after_text = R"(
+        const float update = act0(d, x(0) + r(0));
+        const float candidate = act1(d, x(2) + act0(d, x(1) + r(1)) * r(2));
+        h = (1.0f - update) * candidate + update * h;
+)";
+
+// The gates that the third product waits for.
+constexpr const char* gru_gates_text = R"(
+        more[b][u] = act0(d, x(0) + r(0));
+        reset[b][u] = act0(d, x(1) + r(1)) * h;
+)";
+
+constexpr const char* gru_before_text = R"(
+        const float candidate = act1(d, x(2) + r(2));
+        h = (1.0f - more[b][u]) * candidate + more[b][u] * h;
+)";
+
+// `count` gates from `first`: their products with `source`, then what each unit makes of them.
+std::string gates_text(int count, int first, const char* source, const std::string& each) {
+  return fmt::format("    multiply_all<{0}>(sums, weights, {1}, {2});\n    {{\n    constexpr int HELD = {1};\n{3}    }}\n", count, first,
+                     source, each);
+}
+
+std::string step_text(const RecurrentKernel& kernel) {
+  using Cell = RecurrentKernel::Cell;
+  const auto ended = [](const char* text) { return std::string(each_text) + text + end_text; };
+  if (kernel.cell == Cell::rnn) return gates_text(1, 0, "now", ended(rnn_text));
+  if (kernel.cell == Cell::lstm) return gates_text(4, 0, "now", ended(lstm_text));
+  if (kernel.resets_after) return gates_text(3, 0, "now", ended(gru_after_text));
+  const std::string gates = std::string(each_text) + gru_gates_text + "      }\n    }\n";
+  return gates_text(2, 0, "now", gates) + "    __syncthreads();\n" + gates_text(1, 2, "reset", ended(gru_before_text));
+}
+
+// "const float* name, ", and how it is named in expressions.
+void add_parameter(std::string& text, const Operand& operand, const std::string& name, bool is_read) {
+  text += fmt::format("{}{}{}* {}", text.empty() ? "" : ", ", is_read ? "const " : "", c_type(operand.form.element), name);
+}
+
+// name[offset] as a number.
+std::string read_text(const Operand& operand, const std::string& name, const std::string& offset) {
+  return load_text(operand.form.element, fmt::format("{}[{}]", name, offset));
+}
+
+std::string state_place(const RecurrentKernel& kernel) {
+  return kernel.batch_first ? fmt::format("((item) * {} + d) * HIDDEN + (u)", kernel.directions) : "(d * BATCH + (item)) * HIDDEN + (u)";
+}
+
+// Functions in the kernel over what it reads, as lambdas: zero where it is not there.
+std::string reading_text(const RecurrentKernel& kernel) {
+  const std::string state = state_place(kernel);
+  const auto one = [](const std::optional<Operand>& operand, const char* name, const std::string& place) {
+    return operand ? read_text(*operand, name, place) : std::string("0.0f");
+  };
+  std::string text = "  const int d = blockIdx.y;\n";
+  const auto function = [&](const char* name, const std::string& value, const char* parameters = "int item, int u") {
+    text += fmt::format("  const auto {} = [&]({}) {{ return {}; }};\n", name, parameters, value);
+  };
+  function("state_at", one(kernel.state, "initial", state));
+  function("cell_at", kernel.cell == RecurrentKernel::Cell::lstm ? one(kernel.cell_state, "initial_cell", state) : "0.0f");
+  function("length_of", kernel.lengths ? "(int)given_lengths[item]" : "LENGTH", "int item");
+  function("bias_at", one(kernel.bias, "bias", "(d * 2 * GATES + gate) * HIDDEN + u"), "int gate, int u");
+  function("peephole_at", one(kernel.peepholes, "peepholes", "(d * 3 + gate) * HIDDEN + u"), "int gate, int u");
+  const std::string row = kernel.batch_first ? "((long long)item * LENGTH + time)" : "((long long)time * BATCH + item)";
+  function(
+      "product_at",
+      read_text(kernel.products, "products", fmt::format("{} * {} + (d * GATES + gate) * HIDDEN + u", row, kernel.products.strides[0])),
+      "int item, int time, int gate, int u");
+  const std::string place = kernel.batch_first ? fmt::format("({} * {} + d) * HIDDEN + u", row, kernel.directions)
+                                               : fmt::format("(((long long)time * {} + d) * BATCH + item) * HIDDEN + u", kernel.directions);
+  text += "  const auto put_output = [&](int item, int time, int u, float h) {\n";
+  if (kernel.outputs) text += fmt::format("    outputs[{}] = {};\n", place, store_text(kernel.outputs->form.element, Kind::number, "h"));
+  return text + "  };\n";
+}
+
+std::string last_text(const RecurrentKernel& kernel) {
+  if (!kernel.last && !kernel.last_cell) return "";
+  std::string text =
+      "  for (int e = threadIdx.x; e < SEQUENCES * HIDDEN; e += THREADS) {\n    const int b = e / HIDDEN, u = e % HIDDEN, item = first + "
+      "b;\n"
+      "    if (item >= BATCH) continue;\n";
+  const std::string place = state_place(kernel);
+  if (kernel.last)
+    text += fmt::format("    last[{}] = {};\n", place, store_text(kernel.last->form.element, Kind::number, "state[LENGTH & 1][b][u]"));
+  if (kernel.last_cell)
+    text += fmt::format("    last_cell[{}] = {};\n", place, store_text(kernel.last_cell->form.element, Kind::number, "more[b][u]"));
+  return text + "  }\n";
+}
+
+std::string activations_text(const RecurrentKernel& kernel) {
+  std::string text;
+  for (size_t i = 0; i < kernel.activations[0].size(); ++i)
+    text += fmt::format("__device__ __forceinline__ float act{}(int d, float x) {{ return d == 0 ? {} : {}; }}\n", i,
+                        kernel.activations[0][i], kernel.activations.back()[i]);
+  return text;
+}
+
+std::string constants_text(const RecurrentKernel& kernel, const Division& d) {
+  const Element element = kernel.weights.form.element;
+  const int64_t lanes = recurrent_lanes(element);
+  const bool gru = kernel.cell == RecurrentKernel::Cell::gru;
+  std::string text = fmt::format("typedef {} WEIGHT;\n", c_type(element));
+  const auto constant = [&](const char* name, int64_t value) { text += fmt::format("static constexpr int {} = {};\n", name, value); };
+  constant("LENGTH", kernel.length);
+  constant("BATCH", kernel.batch);
+  constant("HIDDEN", kernel.hidden);
+  constant("GATES", kernel.gates());
+  constant("LANES", lanes);
+  constant("STATE", d.blocks * lanes);
+  constant("UNITS", d.units);
+  constant("ALL_UNITS", rounded_up(kernel.hidden, d.units));
+  constant("SLICES", d.slices);
+  constant("SEQUENCES", d.sequences);
+  constant("THREADS", d.units * d.slices);
+  constant("KEEPS", kernel.cell == RecurrentKernel::Cell::rnn ? 0 : 1);
+  constant("RESETS", gru ? 1 : 0);
+  constant("COUPLES", kernel.couples_gates ? 1 : 0);
+  constant("STARTS_BACKWARDS", kernel.starts_backwards ? 1 : 0);
+  return text + fmt::format("__device__ __forceinline__ float weight_of(WEIGHT w) {{ return {}; }}\n", load_text(element, "w"));
+}
+
+std::string parameters_text(const RecurrentKernel& kernel) {
+  std::string text;
+  add_parameter(text, kernel.products, "products", true);
+  add_parameter(text, kernel.weights, "weight", true);
+  const auto optional = [&](const std::optional<Operand>& operand, const char* name, bool is_read) {
+    if (operand) add_parameter(text, *operand, name, is_read);
+  };
+  optional(kernel.bias, "bias", true);
+  optional(kernel.lengths, "given_lengths", true);
+  optional(kernel.state, "initial", true);
+  optional(kernel.cell_state, "initial_cell", true);
+  optional(kernel.peepholes, "peepholes", true);
+  optional(kernel.outputs, "outputs", false);
+  optional(kernel.last, "last", false);
+  optional(kernel.last_cell, "last_cell", false);
+  return text;
+}
+
+std::vector<Operand> present(std::vector<Operand> first, std::initializer_list<const std::optional<Operand>*> more) {
+  for (const auto* operand : more)
+    if (*operand) first.push_back(**operand);
+  return first;
+}
+
+}  // namespace
+
+int64_t recurrent_lanes(Element element) { return vector_bytes / static_cast<int64_t>(byte_size(element)); }
+
+Shape packed_recurrence(const RecurrentKernel& kernel, Element element) {
+  const int64_t lanes = recurrent_lanes(element);
+  return {kernel.directions, (kernel.hidden + lanes - 1) / lanes, kernel.gates() * kernel.hidden, lanes};
+}
+
+std::vector<Operand> operands_read(const RecurrentKernel& kernel) {
+  return present({kernel.products, kernel.weights}, {&kernel.bias, &kernel.lengths, &kernel.state, &kernel.cell_state, &kernel.peepholes});
+}
+std::vector<Operand> operands_written(const RecurrentKernel& kernel) {
+  return present({}, {&kernel.outputs, &kernel.last, &kernel.last_cell});
+}
+
+std::optional<Launch> recurrent_kernel(Lowering& lowering, const std::string& stem, const RecurrentKernel& kernel) {
+  const auto division = division_of(kernel);
+  if (!division) return std::nullopt;
+  const auto threads = static_cast<unsigned>(division->units * division->slices);
+  const std::string entry = lowering.new_entry(stem);
+  std::string text = generated_prelude() + constants_text(kernel, *division) + activations_text(kernel) + product_text;
+  text += fmt::format("extern \"C\" __global__ void __launch_bounds__({}) {}({}) {{\n", threads, entry, parameters_text(kernel));
+  text += reading_text(kernel) + frame_text;
+  text += step_text(kernel) + "    __syncthreads();\n  }\n" + last_text(kernel) + "}\n";
+  const size_t buffers = operands_read(kernel).size() + operands_written(kernel).size();
+  Launch launch = launch_over(entry, std::move(text), 1, buffers, threads);
+  launch.grid = {static_cast<unsigned>((kernel.batch + division->sequences - 1) / division->sequences),
+                 static_cast<unsigned>(kernel.directions), 1};
+  return launch;
+}
+
+}  // namespace deepgap::gpu

@@ -1,5 +1,7 @@
 #include "cuda/objects.h"
 
+#include "base/text.h"
+
 #include <deepgap/error.h>
 
 #include <fmt/core.h>
@@ -33,6 +35,13 @@ std::map<Device, Account> accounts;
 int attribute(int which, Device device) {
   int value = 0;
   return driver().cuDeviceGetAttribute(&value, which, device) == 0 ? value : 0;
+}
+
+// ", of which 3 MiB of 80 GiB are free"; empty where the driver does not tell.
+std::string free_text() {
+  size_t free = 0, total = 0;
+  if (driver().cuMemGetInfo_v2(&free, &total) != 0) return {};
+  return fmt::format(", of which {} of {} are free", format_bytes(static_cast<double>(free)), format_bytes(static_cast<double>(total)));
 }
 
 Device device_of(int ordinal) {
@@ -102,7 +111,9 @@ void DeviceContext::reset_peak() const {
 DeviceMemory::DeviceMemory(size_t bytes) {
   Allocation taken{0, std::max<size_t>(bytes, 1), 0};
   check(driver().cuCtxGetDevice(&taken.device), "asking which device is used");
-  check(driver().cuMemAlloc_v2(&taken.address, taken.bytes), fmt::format("taking {} bytes of the device's memory", taken.bytes));
+  const Result result = driver().cuMemAlloc_v2(&taken.address, taken.bytes);
+  if (result != 0)
+    check(result, fmt::format("taking {} of the device's memory{}", format_bytes(static_cast<double>(taken.bytes)), free_text()));
   memory_ = Owned<Allocation, free_memory>(taken);
   const std::lock_guard lock(account_mutex);
   Account& account = accounts[taken.device];

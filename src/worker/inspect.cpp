@@ -32,6 +32,7 @@ struct InspectedBackend {
   std::string reason, version;
   std::vector<OptionInfo> options;
   std::vector<std::string> devices;
+  std::map<std::string, std::string> absences;  // of its devices' properties those named as a kind of device tell why there is none of it
 };
 
 // A name that nobody knows is the user's slip; one that is known and does not load is the machine's affair: its Points are refused.
@@ -42,7 +43,10 @@ InspectedBackend inspect_backend(const std::string& name) {
     inspected.plugin = open_plugin(name);
     inspected.version = inspected.plugin->backend().version();
     inspected.options = inspected.plugin->backend().options();
-    for (const DeviceInfo& device : inspected.plugin->backend().devices()) inspected.devices.push_back(device_name(device.id));
+    for (const DeviceInfo& device : inspected.plugin->backend().devices()) {
+      inspected.devices.push_back(device_name(device.id));
+      inspected.absences.insert(device.properties.begin(), device.properties.end());
+    }
   } catch (const std::bad_alloc&) {
     throw;
   } catch (const std::exception& error) {
@@ -64,7 +68,10 @@ Support placement_support(const Point& point, const InspectedBackend& backend) {
     const std::string name = device_name(device);
     if (std::find(backend.devices.begin(), backend.devices.end(), name) != backend.devices.end()) continue;
     const std::string has = backend.devices.empty() ? "no device" : join(backend.devices, ", ");
-    return {false, fmt::format("{} has no device {} here; it has {}{}", point.backend, name, has, other_plugin(point.backend, device))};
+    const auto absence = backend.absences.find(device.kind);
+    const std::string why = absence == backend.absences.end() ? "" : ": " + absence->second;
+    return {false,
+            fmt::format("{} has no device {} here{}; it has {}{}", point.backend, name, why, has, other_plugin(point.backend, device))};
   }
   return {};
 }

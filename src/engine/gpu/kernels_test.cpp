@@ -1,9 +1,8 @@
-// Caches of kernels and of the tuner's choices: kept between processes, made again where a file is not what it should be.
+// Machine code is kept between processes, and made again where a file is not what it should be.
 #include "engine/gpu/kernels.h"
 #include "base/file.h"
 #include "base/temporary_folder.h"
 #include "cuda/compiler.h"
-#include "engine/gpu/tuner.h"
 
 #include <gtest/gtest.h>
 
@@ -49,22 +48,32 @@ TEST(Kernels, ATextThatDoesNotCompileIsToldOfAndHarmsNoOther) {
   EXPECT_EQ(kernels.compiled(), 1);
 }
 
-TEST(TunedFile, KeepsWhatOthersWroteAndReadsOnlyWholeLines) {
+// Of another chip, another compiler or by another hand: none of it is what the text compiles to.
+TEST(Kernels, AFileOfSomethingElseIsMadeAgain) {
+  if (!cuda::has_compiler()) GTEST_SKIP() << "no NVRTC on this machine";
   const TemporaryFolder folder;
-  const std::string path = folder.path() + "/tuned/h100.txt";
-  TunedFile first(path), second(path);
-  first.add("a", "wgmma 64", 10);
-  second.add("b", "mma 32", 20);
-  first.save();
-  second.save();
-  const TunedFile both(path);
-  ASSERT_NE(both.find("a"), nullptr);
-  EXPECT_EQ(*both.find("a"), "wgmma 64");
-  ASSERT_NE(both.find("b"), nullptr);
-  write_file_atomic(path, "a\twgmma 64\t10\nb\tmm");
-  const TunedFile torn(path);
-  EXPECT_NE(torn.find("a"), nullptr);
-  EXPECT_EQ(torn.find("b"), nullptr);
+  const Launch launch = launch_of("x[0] = 3;");
+  const auto compiled = [&](const Chip& chip) {
+    Kernels kernels(chip, folder.path());
+    EXPECT_TRUE(kernels.compiles(launch));
+    return kernels.compiled();
+  };
+  EXPECT_EQ(compiled(Chip{}), 1);
+  EXPECT_EQ(compiled(Chip{.architecture = 80}), 1) << "another chip's";
+  for (const std::string& foreign : {std::string(), std::string("text"), std::string(4096, '\0')}) {
+    for (const auto& entry : std::filesystem::directory_iterator(folder.path())) write_file_atomic(entry.path().string(), foreign);
+    EXPECT_EQ(compiled(Chip{}), 1) << foreign.size() << " bytes";
+    EXPECT_EQ(compiled(Chip{}), 0);
+  }
+}
+
+TEST(Kernels, AFolderThatCannotBeWrittenCostsNothingButTime) {
+  if (!cuda::has_compiler()) GTEST_SKIP() << "no NVRTC on this machine";
+  const TemporaryFolder folder;
+  write_file_atomic(folder.path() + "/file", "");
+  Kernels kernels(Chip{}, folder.path() + "/file/cubins");
+  EXPECT_TRUE(kernels.compiles(launch_of("x[0] = 4;")));
+  EXPECT_EQ(kernels.compiled(), 1);
 }
 
 }  // namespace

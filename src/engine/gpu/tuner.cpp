@@ -1,7 +1,5 @@
 #include "engine/gpu/tuner.h"
 
-#include "base/file.h"
-#include "base/text.h"
 #include "engine/gpu/bound_launch.h"
 
 #include <deepgap/error.h>
@@ -9,9 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <limits>
-#include <set>
 
 namespace deepgap::gpu {
 namespace {
@@ -73,47 +69,6 @@ long long measure(const Bench& bench, Kernels& kernels, const ConvolutionVariant
 }
 
 }  // namespace
-
-TunedFile::TunedFile(std::string path) : path_(std::move(path)), known_(read(path_)) {}
-
-std::map<std::string, TunedFile::Winner> TunedFile::read(const std::string& path) {
-  std::map<std::string, Winner> winners;
-  if (path.empty()) return winners;
-  try {
-    for (const std::string& line : split(read_text(path), '\n')) {
-      const auto parts = split(line, '\t');
-      if (parts.size() != 3) continue;
-      Winner winner{parts[1], 0};
-      std::from_chars(parts[2].data(), parts[2].data() + parts[2].size(), winner.nanoseconds);
-      winners[parts[0]] = winner;
-    }
-  } catch (const Error&) {  // none yet
-  }
-  return winners;
-}
-
-const std::string* TunedFile::find(const std::string& key) const {
-  const auto found = known_.find(key);
-  return found == known_.end() ? nullptr : &found->second.variant;
-}
-
-void TunedFile::add(const std::string& key, const std::string& variant, long long nanoseconds) {
-  known_[key] = added_[key] = {variant, nanoseconds};
-}
-
-void TunedFile::save() {
-  if (path_.empty() || added_.empty()) return;
-  auto all = read(path_);
-  for (const auto& [key, winner] : added_) all[key] = winner;
-  std::string text;
-  for (const auto& [key, winner] : all) text += fmt::format("{}\t{}\t{}\n", key, winner.variant, winner.nanoseconds);
-  try {
-    make_directories(path_.substr(0, path_.rfind('/')));
-    write_file_atomic(path_, text);
-    added_.clear();
-  } catch (const Error&) {  // measured again next time
-  }
-}
 
 std::vector<ConvolutionVariant> Tuner::candidates(const Convolution& problem) const {
   auto all = convolution_variants(problem, chip_);

@@ -3,6 +3,7 @@
 
 #include "engine/gpu/convolution.h"
 #include "engine/gpu/kernels.h"
+#include "engine/gpu/tuned_file.h"
 
 #include <map>
 #include <string>
@@ -11,25 +12,6 @@
 namespace deepgap::gpu {
 
 enum class Tuning { off, quick, full };
-
-// The winners that were found before, by Convolution::key: a text file of lines "key<TAB>variant<TAB>nanoseconds". Written whole at once,
-// what others wrote meanwhile kept; a file that cannot be read is as none.
-class TunedFile {
- public:
-  explicit TunedFile(std::string path);  // empty: remembers nothing
-  const std::string* find(const std::string& key) const;
-  void add(const std::string& key, const std::string& variant, long long nanoseconds);
-  void save();
-
- private:
-  struct Winner {
-    std::string variant;
-    long long nanoseconds = 0;
-  };
-  static std::map<std::string, Winner> read(const std::string& path);
-  std::string path_;
-  std::map<std::string, Winner> known_, added_;
-};
 
 class Tuner {
  public:

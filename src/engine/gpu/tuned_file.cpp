@@ -1,0 +1,82 @@
+#include "engine/gpu/tuned_file.h"
+
+#include "base/file.h"
+#include "base/text.h"
+
+#include <deepgap/error.h>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+
+#include <optional>
+
+namespace deepgap::gpu {
+namespace {
+
+// The number is raised where a change of the kernels changes which of them is the quickest.
+constexpr const char* first_line = "deepgap's quickest kernels, version 1";
+
+// One process at a time adds to the files of a folder. Where the file system cannot lock, the last one to write wins.
+class FolderLock {
+ public:
+  explicit FolderLock(const std::string& folder) : folder_(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+    while (folder_.valid() && ::flock(folder_.get(), LOCK_EX) != 0 && errno == EINTR) {
+    }
+  }
+
+ private:
+  FileDescriptor folder_;  // closing it gives the lock back
+};
+
+std::optional<long long> count_of(const std::string& text) {
+  const auto number = parse_int(text);
+  return number && *number >= 0 ? std::optional<long long>(*number) : std::nullopt;
+}
+
+}  // namespace
+
+TunedFile::TunedFile(std::string path) : path_(std::move(path)), known_(read(path_)) {}
+
+TunedFile::Winners TunedFile::read(const std::string& path) {
+  Winners winners;
+  if (path.empty()) return winners;
+  try {
+    const auto lines = split(read_text(path), '\n');
+    if (lines.empty() || lines[0] != first_line) return winners;
+    for (const std::string& line : lines) {
+      const auto parts = split(line, '\t');
+      const auto nanoseconds = parts.size() == 3 ? count_of(parts[2]) : std::nullopt;
+      if (nanoseconds) winners[parts[0]] = {parts[1], *nanoseconds};
+    }
+  } catch (const Error&) {  // none yet
+  }
+  return winners;
+}
+
+const std::string* TunedFile::find(const std::string& key) const {
+  const auto found = known_.find(key);
+  return found == known_.end() ? nullptr : &found->second.variant;
+}
+
+void TunedFile::add(const std::string& key, const std::string& variant, long long nanoseconds) {
+  known_[key] = added_[key] = {variant, nanoseconds};
+}
+
+void TunedFile::save() {
+  if (path_.empty() || added_.empty()) return;
+  const std::string folder = path_.substr(0, path_.rfind('/'));
+  try {
+    make_directories(folder);
+    const FolderLock lock(folder);
+    Winners all = read(path_);
+    for (const auto& [key, winner] : added_) all[key] = winner;
+    std::string text = std::string(first_line) + "\n";
+    for (const auto& [key, winner] : all) text += fmt::format("{}\t{}\t{}\n", key, winner.variant, winner.nanoseconds);
+    write_file_atomic(path_, text);
+    added_.clear();
+  } catch (const Error&) {
+  }
+}
+
+}  // namespace deepgap::gpu

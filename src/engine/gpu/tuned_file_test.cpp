@@ -1,0 +1,102 @@
+#include "engine/gpu/tuned_file.h"
+
+#include "base/file.h"
+#include "base/temporary_folder.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace deepgap::gpu {
+namespace {
+
+class TunedFileTest : public testing::Test {
+ protected:
+  // Of one winner, as it is written.
+  std::string written() const {
+    TunedFile file(path_);
+    file.add("a", "wgmma 64", 10);
+    file.save();
+    return read_text(path_);
+  }
+  bool is_known(const std::string& key) const { return TunedFile(path_).find(key) != nullptr; }
+
+  TemporaryFolder folder_;
+  std::string path_ = folder_.path() + "/tuned/h100.txt";
+};
+
+TEST_F(TunedFileTest, KeepsWhatOthersWroteMeanwhile) {
+  TunedFile first(path_), second(path_);
+  first.add("a", "wgmma 64", 10);
+  second.add("b", "mma 32", 20);
+  first.save();
+  second.save();
+  const TunedFile both(path_);
+  ASSERT_NE(both.find("a"), nullptr);
+  EXPECT_EQ(*both.find("a"), "wgmma 64");
+  ASSERT_NE(both.find("b"), nullptr);
+}
+
+TEST_F(TunedFileTest, OfATornOneTheWholeLinesCount) {
+  const std::string whole = written();
+  write_file_atomic(path_, whole + "b\tmm");
+  EXPECT_TRUE(is_known("a"));
+  EXPECT_FALSE(is_known("b"));
+  write_file_atomic(path_, whole + "b\tmma 32\ttwenty\n\tx\n\0\xff");
+  EXPECT_TRUE(is_known("a"));
+  EXPECT_FALSE(is_known("b"));
+}
+
+TEST_F(TunedFileTest, AForeignOneOrOneOfAnotherVersionIsAsNoneAndIsReplaced) {
+  const std::string whole = written();
+  for (const std::string& other :
+       {std::string("a\twgmma 64\t10\n"), "deepgap's quickest kernels, version 0\n" + whole.substr(whole.find('\n') + 1), std::string()}) {
+    write_file_atomic(path_, other);
+    EXPECT_FALSE(is_known("a")) << other;
+    EXPECT_EQ(written(), whole);
+  }
+}
+
+TEST_F(TunedFileTest, WhatCannotBeWrittenIsForgotten) {
+  make_directories(path_);  // a folder in its place
+  TunedFile file(path_);
+  file.add("a", "wgmma 64", 10);
+  EXPECT_NO_THROW(file.save());
+  EXPECT_NE(file.find("a"), nullptr) << "this process remembers";
+  EXPECT_FALSE(is_known("a"));
+}
+
+// Each process adds one at a time, so that they read and write between each other.
+TEST_F(TunedFileTest, OfProcessesThatTuneAtOnceNoneLosesWhatAnotherFound) {
+  constexpr int processes = 4, each = 50;
+  std::vector<pid_t> children;
+  for (int p = 0; p < processes; ++p) {
+    const pid_t child = ::fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      for (int i = 0; i < each; ++i) {
+        TunedFile file(path_);
+        file.add(fmt::format("{} {}", p, i), "mma", 1);
+        file.save();
+      }
+      ::_exit(0);
+    }
+    children.push_back(child);
+  }
+  for (const pid_t child : children) {
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+  }
+  const TunedFile all(path_);
+  for (int p = 0; p < processes; ++p)
+    for (int i = 0; i < each; ++i) EXPECT_NE(all.find(fmt::format("{} {}", p, i)), nullptr) << p << ' ' << i;
+}
+
+}  // namespace
+}  // namespace deepgap::gpu

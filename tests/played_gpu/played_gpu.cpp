@@ -1,0 +1,78 @@
+// A libcuda.so.1, and a libnvrtc, whose GPU is memory of the host (cuda/fake_driver.h): for what deepgap says and does where a GPU fails.
+// Kernels compute nothing, so results are zeros. DEEPGAP_PLAYED_GPU sets it, settings apart by commas:
+//     total=BYTES, others=BYTES     of its memory, held by other processes
+//     devices=N, version=11040      what the driver tells
+//     work=MS                       what a CUDA graph takes
+//     fail=FUNCTION:RESULT[:AFTER]  the function fails, after so many calls
+//     lose=FUNCTION:RESULT[:AFTER]  ... and then every other one
+#include "cuda/fake_driver.h"
+
+#include <cstdlib>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace {
+
+using deepgap::cuda::FakeDriver;
+
+std::vector<std::string> parts(const std::string& text, char at) {
+  std::vector<std::string> result;
+  std::istringstream stream(text);
+  for (std::string part; std::getline(stream, part, at);) result.push_back(part);
+  return result;
+}
+
+void set(FakeDriver& gpu, const std::string& name, const std::string& value) {
+  if (name == "total") gpu.total_bytes = std::stoull(value);
+  if (name == "others") gpu.others_bytes = std::stoull(value);
+  if (name == "devices") gpu.devices = std::stoi(value);
+  if (name == "version") gpu.version = std::stoi(value);
+  if (name == "work") gpu.work = std::chrono::milliseconds(std::stoi(value));
+  if (name != "fail" && name != "lose") return;
+  const auto words = parts(value, ':');
+  const int result = std::stoi(words.at(1)), after = words.size() > 2 ? std::stoi(words[2]) : 0;
+  name == "fail" ? gpu.fail(words[0], result, after) : gpu.lose(words[0], result, after);
+}
+
+// Lives as long as the process: threads may call it to the end.
+FakeDriver& played() {
+  static FakeDriver* gpu = [] {
+    auto* made = new FakeDriver;
+    const char* settings = std::getenv("DEEPGAP_PLAYED_GPU");
+    for (const std::string& setting : parts(settings == nullptr ? "" : settings, ','))
+      set(*made, setting.substr(0, setting.find('=')), setting.substr(setting.find('=') + 1));
+    return made;
+  }();
+  return *gpu;
+}
+
+const deepgap::cuda::Driver& table() {
+  static const deepgap::cuda::Driver& made = played().table();
+  return made;
+}
+
+}  // namespace
+
+// The driver's functions under their names. Each jumps to where the table points, with all its arguments where they are.
+#define DEEPGAP_PLAYED(name, parameters)                                      \
+  extern "C" __attribute__((visibility("hidden"))) const void* played_##name; \
+  const void* played_##name = reinterpret_cast<const void*>(table().name);    \
+  asm(".text\n.globl " #name "\n.type " #name ", @function\n" #name ":\n  jmp *played_" #name "(%rip)\n");
+DEEPGAP_CUDA_FUNCTIONS(DEEPGAP_PLAYED)
+#undef DEEPGAP_PLAYED
+
+// NVRTC: machine code is the text itself.
+extern "C" {
+int nvrtcVersion(int* major, int* minor) { return *major = 13, *minor = 0, 0; }
+const char* nvrtcGetErrorString(int) { return "as a test has it"; }
+int nvrtcCreateProgram(std::string** program, const char* text, const char*, int, const char* const*, const char* const*) {
+  return *program = new std::string(text), 0;
+}
+int nvrtcDestroyProgram(std::string** program) { return delete *program, 0; }
+int nvrtcCompileProgram(std::string*, int, const char* const*) { return 0; }
+int nvrtcGetProgramLogSize(std::string*, size_t* bytes) { return *bytes = 1, 0; }
+int nvrtcGetProgramLog(std::string*, char* log) { return *log = '\0', 0; }
+int nvrtcGetCUBINSize(std::string* program, size_t* bytes) { return *bytes = program->size() + 1, 0; }
+int nvrtcGetCUBIN(std::string* program, char* cubin) { return std::memcpy(cubin, program->c_str(), program->size() + 1), 0; }
+}

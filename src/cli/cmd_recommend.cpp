@@ -1,0 +1,144 @@
+// deepgap recommend: which of what was measured to take.
+#include "analysis/decide/recommend.h"
+#include "analysis/words.h"
+#include "base/console.h"
+#include "base/text.h"
+#include "cli/command.h"
+#include "cli/price_flag.h"
+#include "cli/recommend_text.h"
+#include "cli/stores.h"
+#include "store/store.h"
+
+#include <deepgap/error.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+namespace deepgap {
+namespace {
+
+class RecommendCommand final : public Command {
+ public:
+  std::string name() const override { return "recommend"; }
+  std::string describe() const override { return "Say which device, engine, precision and batch to take, from Stores"; }
+  std::string examples() const override {
+    return "  deepgap recommend l4.db h100.db --bound p99=15ms --rate 4000 --prices prices.toml\n"
+           "  deepgap recommend deepgap.db --minimize energy --accuracy-loss 1%\n";
+  }
+
+  void declare(CLI::App& app) override {
+    app.add_option("store", stores_, "Stores to choose from, of one machine or of several")->type_name("STORE")->required();
+    app.add_option("--model", model_, "Of which model, where the Stores have several")->type_name("MODEL");
+    app.add_option("--bound", bounds_, "Latency that must be held, p99=15ms; several may be given")->type_name("pN=TIME");
+    app.add_option("--rate", rate_, "Items a second to be answered, by as many devices as it takes")->type_name("RATE");
+    app.add_option("--accuracy-loss", loss_, "Most top-1 accuracy to lose against fp32: 1%")->type_name("SHARE");
+    app.add_option("--minimize", goal_, "cost, energy, devices or latency; left out: cost with --prices, else devices")
+        ->type_name("cost|energy|devices|latency");
+    app.add_option("--allow", allow_,
+                   "Also rows that are unchecked, unstable, undecided, invalid or published, which are left out otherwise")
+        ->type_name("WHAT,WHAT...");
+    declare_prices(app, prices_);
+    app.add_flag("--json", json_, "Write choice, runners_up and unknown as JSON");
+  }
+
+  int run() override {
+    const Demand demand = demand_of_flags();
+    ResultsCollector collector;
+    look_at_stores(stores_, false, [&](const Store&, const Record& record) { collector.add(record); });
+    Results results = collector.results();
+    price_results(prices_of_flag(prices_), results);
+    const std::vector<Workload> workloads = arrange(results.points);
+    const Workload workload = asked_for(workloads);
+    const Recommendation found = recommend(workload, demand);
+    fmt::print("{}", json_ ? recommendation_json(found, workload, demand, results.currency)
+                           : recommendation_text(found, workload, demand, results.currency));
+    return found.choice ? exit_ok : exit_points_failed;
+  }
+
+ private:
+  Demand demand_of_flags() const {
+    Demand demand;
+    std::set<double> percents;
+    for (const std::string& text : bounds_) {
+      demand.bounds.push_back(parse_latency_bound(text));
+      if (!percents.insert(demand.bounds.back().percent).second)
+        throw Error(ErrorKind::usage, fmt::format("--bound {}: two bounds of one percentile contradict each other", text));
+    }
+    check_order(demand.bounds);
+    if (!rate_.empty()) {
+      demand.rate = parse_double(rate_);
+      if (!demand.rate || !(*demand.rate > 0))
+        throw Error(ErrorKind::usage, fmt::format("--rate {}: no number of items a second above 0", rate_));
+    }
+    if (!loss_.empty()) {
+      demand.accuracy_loss = parse_fraction(loss_);
+      if (!demand.accuracy_loss || *demand.accuracy_loss < 0 || *demand.accuracy_loss > 1)
+        throw Error(ErrorKind::usage, fmt::format("--accuracy-loss {}: no share such as 1% or 0.01", loss_));
+    }
+    demand.goal = goal_of_flag();
+    if (!allow_.empty()) {
+      const std::vector<std::string> known{"unchecked", "unstable", "undecided", "invalid", "published"};
+      for (const std::string& word : split(allow_, ',')) {
+        if (std::find(known.begin(), known.end(), word) == known.end())
+          throw Error(ErrorKind::usage, "--allow: " + unknown_name("kind of row", word, known));
+        demand.allowed.insert(word);
+      }
+    }
+    return demand;
+  }
+
+  // p50=20ms beside p99=10ms: the second says more, so one of them is a slip.
+  static void check_order(const std::vector<LatencyBound>& bounds) {
+    for (const LatencyBound& a : bounds) {
+      for (const LatencyBound& b : bounds) {
+        if (a.percent < b.percent && a.limit >= b.limit)
+          throw Error(ErrorKind::usage,
+                      fmt::format("--bound {} and {} contradict each other: the lower percentile's says nothing beside the higher one's",
+                                  a.text, b.text));
+      }
+    }
+  }
+
+  Goal goal_of_flag() const {
+    if (goal_.empty()) return prices_.empty() ? Goal::devices : Goal::cost;
+    for (const Goal goal : {Goal::cost, Goal::energy, Goal::devices, Goal::latency}) {
+      if (goal_ == name_of(goal)) return goal;
+    }
+    throw Error(ErrorKind::usage, "--minimize: " + unknown_name("goal", goal_, {"cost", "energy", "devices", "latency"}));
+  }
+
+  // All Lines of the one model: its weights and datasets may differ, which is said.
+  Workload asked_for(const std::vector<Workload>& workloads) const {
+    std::set<std::string> models;
+    for (const Workload& workload : workloads) models.insert(workload.key.model);
+    if (models.empty()) throw Error(ErrorKind::input, fmt::format("{}: nothing was measured", store_names(stores_)));
+    if (!model_.empty() && !models.contains(model_))
+      throw Error(ErrorKind::usage, unknown_name("model", model_, {models.begin(), models.end()}));
+    if (model_.empty() && models.size() > 1)
+      throw Error(ErrorKind::usage, fmt::format("{} have several models ({}): say which with --model", store_names(stores_),
+                                                join({models.begin(), models.end()}, ", ")));
+    const std::string model = model_.empty() ? *models.begin() : model_;
+    Workload all;
+    std::vector<std::string> labels;
+    for (const Workload& workload : workloads) {
+      if (workload.key.model != model) continue;
+      if (labels.empty()) all.key = workload.key;
+      labels.push_back(workload.label);
+      all.lines.insert(all.lines.end(), workload.lines.begin(), workload.lines.end());
+    }
+    all.label = model;
+    if (labels.size() > 1) say(stderr, fmt::format("deepgap: note: compared as one: {}\n", list_of(labels)));
+    return all;
+  }
+
+  std::vector<std::string> stores_, bounds_;
+  std::string model_, rate_, loss_, goal_, allow_, prices_;
+  bool json_ = false;
+};
+
+const bool registered = Registry<Command>::instance().add("recommend", [] { return std::make_unique<RecommendCommand>(); });
+
+}  // namespace
+}  // namespace deepgap

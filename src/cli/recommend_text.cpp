@@ -1,0 +1,166 @@
+#include "cli/recommend_text.h"
+
+#include "analysis/cost/prices.h"
+#include "analysis/words.h"
+#include "record/point_option.h"
+#include "record/record_json.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace deepgap {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string ms(double seconds) { return format_significant(seconds * 1e3) + " ms"; }
+
+std::string percentile_of(const Demand& demand) { return demand.bounds.empty() ? "p99" : percentile_name(demand.bounds.front()); }
+
+double kwh_per_month(const Candidate& candidate, double rate) {
+  return *candidate.energy_j_per_item * rate * hours_per_month * 3600 / 3.6e6;
+}
+
+// "2 x H200 · libtorch_cuda · fp16 · batch 64 · streams=2"
+std::string choice_label(const Candidate& candidate, const Demand& demand) {
+  const Point& point = candidate.point->point;
+  std::string label = way_label(*candidate.point);
+  if (const std::string streams = option_of(point, "streams"); !streams.empty()) label += " \u00b7 streams " + streams;
+  if (const std::string largest = option_of(point, "max_batch"); !largest.empty()) label += " \u00b7 max_batch " + largest;
+  const int64_t copies = candidate.devices / static_cast<int64_t>(point.placement.devices.size());
+  return demand.rate ? fmt::format("{} of {}", format_count(copies), label) : label;
+}
+
+std::vector<std::string> facts_of(const Candidate& candidate, const Demand& demand, const std::string& currency) {
+  std::vector<std::string> facts;
+  const double rate = demand.rate.value_or(candidate.capacity);
+  facts.push_back(fmt::format("each carries {} items/s{}{}", format_significant(candidate.capacity, 4),
+                              demand.bounds.empty() ? "" : " within the bound", candidate.basis == Basis::estimated ? " (estimated)" : ""));
+  if (demand.rate) {
+    const double copies = static_cast<double>(candidate.devices) / static_cast<double>(candidate.point->point.placement.devices.size());
+    facts.push_back(fmt::format("{} of that is used", format_percent(rate / copies / candidate.capacity)));
+  }
+  if (candidate.latency_s)
+    facts.push_back(
+        fmt::format("{} {}{}", percentile_of(demand), ms(*candidate.latency_s), candidate.basis == Basis::estimated ? " (estimated)" : ""));
+  if (candidate.cost_per_1000) facts.push_back(fmt::format("{} {} for 1000 items", format_significant(*candidate.cost_per_1000), currency));
+  if (candidate.cost_per_hour)
+    facts.push_back(fmt::format("{} {} a month", format_significant(*candidate.cost_per_hour * hours_per_month, 4), currency));
+  if (candidate.energy_j_per_item) {
+    facts.push_back(fmt::format("{} J an item", format_significant(*candidate.energy_j_per_item)));
+    if (demand.rate) facts.push_back(fmt::format("{} kWh a month", format_significant(kwh_per_month(candidate, rate))));
+  }
+  if (candidate.accuracy_loss) facts.push_back(fmt::format("accuracy loss at most {}", format_percent(*candidate.accuracy_loss)));
+  return facts;
+}
+
+std::string joined(const std::vector<std::string>& parts) {
+  std::string text;
+  for (const std::string& part : parts) text += (text.empty() ? "" : ", ") + part;
+  return text;
+}
+
+std::string change_text(const BreakEven& change, const Demand& demand, const std::string& currency) {
+  const std::string instead = choice_label(change.instead, demand);
+  if (change.what == "price") {
+    return fmt::format("at {} {} an hour and device instead of {}: {}", format_significant(change.to), currency,
+                       format_significant(change.from), way_label(*change.instead.point));
+  }
+  if (change.what == "rate") return fmt::format("at {} items/s: {}", format_significant(change.to), instead);
+  return fmt::format("at {} {}: {}", percentile_of(demand), ms(change.to), instead);
+}
+
+std::string demand_text(const Workload& workload, const Demand& demand) {
+  std::string text = workload.label;
+  if (demand.rate) text += fmt::format(", {} items/s", format_significant(*demand.rate, 5));
+  for (const LatencyBound& bound : demand.bounds) text += ", " + bound.text;
+  if (demand.accuracy_loss) text += fmt::format(", accuracy loss at most {}", format_percent(*demand.accuracy_loss));
+  return text + fmt::format(", least {}", name_of(demand.goal));
+}
+
+std::string nearest_text(const Recommendation& found) {
+  if (!found.nearest) return "Nothing that could be chosen: see what is not known.\n";
+  return fmt::format("Nothing meets the bounds. The nearest is {}: {} {} times the bound.\n", way_label(*found.nearest->point),
+                     found.nearest->lack == Lack::latency ? "its latency is" : "its loss of accuracy is",
+                     format_significant(found.nearest->excess));
+}
+
+template <typename T>
+Json known(const std::optional<T>& value) {
+  return value ? Json(*value) : Json();
+}
+
+Json candidate_json(const Candidate& candidate, const Demand& demand, const std::string& currency) {
+  const PointSummary& point = *candidate.point;
+  const double rate = demand.rate.value_or(candidate.capacity);
+  const auto scaled = [](const std::optional<double>& value, double factor) { return value ? Json(*value * factor) : Json(); };
+  return {{"point_id", point.point_id},
+          {"model", point.point.model},
+          {"device_name", point.identity.device},
+          {"device", placement_name(point.point.placement)},
+          {"backend", point.point.backend},
+          {"precision", point.point.precision},
+          {"batch", point.point.batch > 0 ? Json(point.point.batch) : Json()},
+          {"scenario", point.point.scenario},
+          {"options", options_text(point.point)},
+          {"basis", candidate.basis == Basis::estimated ? "estimated" : "measured"},
+          {"devices", candidate.devices},
+          {"capacity", candidate.capacity},
+          {"rate", known(demand.rate)},
+          {"latency_percentile", percentile_of(demand)},
+          {"latency_ms", scaled(candidate.latency_s, 1e3)},
+          {"accuracy_loss", known(candidate.accuracy_loss)},
+          {"currency", candidate.cost_per_hour ? Json(currency) : Json()},
+          {"cost_per_hour", known(candidate.cost_per_hour)},
+          {"cost_per_month", scaled(candidate.cost_per_hour, hours_per_month)},
+          {"cost_per_1000_items", known(candidate.cost_per_1000)},
+          {"energy_j_per_item", known(candidate.energy_j_per_item)},
+          {"energy_kwh_per_month", candidate.energy_j_per_item && demand.rate ? Json(kwh_per_month(candidate, rate)) : Json()}};
+}
+
+}  // namespace
+
+std::string recommendation_text(const Recommendation& found, const Workload& workload, const Demand& demand, const std::string& currency) {
+  std::string text = demand_text(workload, demand) + "\n\n";
+  if (found.choice) {
+    text += fmt::format("Take {}\n  {}\n", choice_label(*found.choice, demand), joined(facts_of(*found.choice, demand, currency)));
+  } else {
+    text += nearest_text(found);
+  }
+  if (!found.runners_up.empty()) text += "\nNext\n";
+  for (const Candidate& other : found.runners_up)
+    text += fmt::format("  {}: {}\n", choice_label(other, demand), joined(facts_of(other, demand, currency)));
+  if (!found.would_change.empty()) text += "\nThe choice would be another one\n";
+  for (const BreakEven& change : found.would_change) text += fmt::format("  {}\n", change_text(change, demand, currency));
+  if (!found.unknown.empty()) text += "\nNot known\n";
+  for (const Unknown& unknown : found.unknown) {
+    text += fmt::format("  {}\n", unknown.what);
+    if (!unknown.command.empty()) text += fmt::format("    {}\n", unknown.command);
+  }
+  return text;
+}
+
+std::string recommendation_json(const Recommendation& found, const Workload& workload, const Demand& demand, const std::string& currency) {
+  Json json{{"model", workload.label}, {"goal", name_of(demand.goal)}};
+  json["choice"] = found.choice ? candidate_json(*found.choice, demand, currency) : Json();
+  json["runners_up"] = Json::array();
+  for (const Candidate& other : found.runners_up) json["runners_up"].push_back(candidate_json(other, demand, currency));
+  json["would_change"] = Json::array();
+  for (const BreakEven& change : found.would_change) {
+    json["would_change"].push_back(
+        {{"what", change.what}, {"from", change.from}, {"to", change.to}, {"instead", candidate_json(change.instead, demand, currency)}});
+  }
+  json["unknown"] = Json::array();
+  for (const Unknown& unknown : found.unknown)
+    json["unknown"].push_back({{"what", unknown.what}, {"command", unknown.command.empty() ? Json() : Json(unknown.command)}});
+  json["nearest"] = Json();
+  if (!found.choice && found.nearest) {
+    json["nearest"] = {{"point_id", found.nearest->point->point_id},
+                       {"label", way_label(*found.nearest->point)},
+                       {"bound", found.nearest->lack == Lack::latency ? "latency" : "accuracy"},
+                       {"times_the_bound", found.nearest->excess}};
+  }
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace deepgap

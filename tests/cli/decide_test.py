@@ -1,0 +1,141 @@
+"""What a figure costs and which to take: `deepgap import`, `--prices`, `deepgap recommend`, over the Stores in docs/results and the tables in
+studies/published.
+
+Usage: decide_test.py PATH_OF_DEEPGAP [unittest arguments]
+"""
+import csv
+import io
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+PROGRAM = os.path.abspath(sys.argv[1])
+H200 = os.path.abspath("docs/results/h200-libtorch/h200.db")
+PEAK = os.path.abspath("docs/results/h200-load/peak-confirmed.db")
+PUBLISHED = os.path.abspath("studies/published")
+
+PRICES = """
+[[price]]
+device = "H200"
+per_hour = 3.6
+currency = "USD"
+source = "the test"
+date = "2026"
+"""
+
+
+class DecideTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.dir = tempfile.mkdtemp(prefix="deepgap-test-")
+        cls.prices = os.path.join(cls.dir, "prices.toml")
+        with open(cls.prices, "w") as file:
+            file.write(PRICES)
+
+    @classmethod
+    def tearDownClass(cls):
+        shutil.rmtree(cls.dir)
+
+    def run_deepgap(self, *arguments, code=0):
+        result = subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, timeout=900, cwd=self.dir)
+        self.assertEqual(result.returncode, code, result.stderr)
+        return result
+
+    def rows(self, *arguments):
+        return list(csv.DictReader(io.StringIO(self.run_deepgap("export", *arguments).stdout)))
+
+    def imported(self, table, *arguments):
+        return json.loads(self.run_deepgap("import", "csv", os.path.join(PUBLISHED, table), "--json", *arguments).stdout)
+
+    def test_the_studies_tables_tell_their_errors_and_no_others(self):
+        found = {table: self.imported(table + ".csv") for table in
+                 ("v100_p100_cost", "v100_p100_resnet50", "training_intensity", "mlperf_resnet50")}
+        self.assertEqual({table: each["records"] for table, each in found.items()},
+                         {"v100_p100_cost": 6, "v100_p100_resnet50": 49, "training_intensity": 9, "mlperf_resnet50": 29})
+        cells = {table: [(each["row"], each["column"]) for each in of["contradictions"]] for table, of in found.items()}
+        self.assertEqual(cells, {"v100_p100_cost": [(row, "usd_per_1000_images") for row in range(1, 7)], "v100_p100_resnet50": [],
+                                 "training_intensity": [(2, "intensity_flop_byte"), (2, "step_time_s"), (5, "intensity_flop_byte")],
+                                 "mlperf_resnet50": []})
+
+    def test_importing_twice_is_importing_once(self):
+        store = os.path.join(self.dir, "twice.db")
+        table = os.path.join(PUBLISHED, "v100_p100_cost.csv")
+        self.run_deepgap("import", "csv", table, "-o", store)
+        self.assertIn("6 were there already", self.run_deepgap("import", "csv", table, "-o", store).stdout)
+        rows = self.rows(store, "--prices", "studies")
+        self.assertEqual(len(rows), 6)
+        expected = [0.00357, 0.00729, 0.00174, 0.00424, 0.00113, 0.0023]
+        for row, cost in zip(rows, expected):
+            self.assertAlmostEqual(float(row["cost_per_1000_items"]), cost, 5)
+            self.assertEqual(row["published_source"], "eece5640-2025")
+            self.assertEqual(row["unchecked"], "true")
+
+    def test_what_is_published_is_never_unsaid(self):
+        store = os.path.join(self.dir, "said.db")
+        self.imported("mlperf_resnet50.csv", "-o", store)
+        page = self.run_deepgap("report", store, H200, "-o", "-").stdout
+        self.assertIn("29 points were published by mlperf-inference, not measured by deepgap", page)
+        self.assertEqual({row["batch"] for row in self.rows(store)}, {""})
+
+    def test_costs_have_the_throughputs_interval(self):
+        rows = [row for row in self.rows(H200, "--by", "point", "--prices", self.prices) if row["throughput_ci_low"]]
+        self.assertGreater(len(rows), 200)
+        for row in rows:
+            if row["device_name"] != "NVIDIA H200":
+                self.assertEqual(row["cost_per_hour"], "")
+                continue
+            self.assertAlmostEqual(float(row["cost_per_1000_items"]), 1 / float(row["throughput"]), 12)
+            if float(row["throughput_ci_low"]) > 0:
+                self.assertAlmostEqual(float(row["cost_per_1000_items_ci_high"]) * float(row["throughput_ci_low"]), 1, 9)
+        said = self.run_deepgap("export", H200, "--prices", self.prices).stderr
+        self.assertIn('no price for \'Intel(R) Xeon(R) Processor (family 6 model 207), 16 CPUs\': add [[price]]', said)
+
+    def recommend(self, *arguments, code=0):
+        return json.loads(self.run_deepgap("recommend", *arguments, "--json", code=code).stdout)
+
+    def test_the_confirmed_peak_is_what_a_device_carries(self):
+        found = self.recommend(PEAK, "--bound", "p99=15ms", "--rate", "40000")
+        choice = found["choice"]
+        self.assertEqual((choice["devices"], choice["basis"], choice["precision"]), (4, "measured", "fp16"))
+        self.assertEqual(choice["capacity"], 11668.9)
+
+    def test_the_queues_estimate_is_near_the_measured_peak(self):
+        choice = self.recommend(H200, "--model", "resnet50", "--bound", "p99=15ms", "--rate", "1000000")["choice"]
+        self.assertEqual(choice["basis"], "estimated")
+        self.assertGreater(choice["capacity"], 11668.9)  # it knows nothing of copies and of the dispatcher
+        self.assertLess(choice["capacity"], 1.4 * 11668.9)
+        self.assertLessEqual(choice["latency_ms"], 15)
+
+    def test_nothing_that_fits_is_exit_1_with_the_nearest(self):
+        found = self.recommend(PEAK, "--bound", "p99=1ms", "--rate", "40000", code=1)
+        self.assertIsNone(found["choice"])
+        self.assertEqual(found["nearest"]["bound"], "latency")
+
+    def test_a_cost_a_month_is_price_times_devices_times_hours(self):
+        choice = self.recommend(PEAK, "--bound", "p99=15ms", "--rate", "40000", "--prices", self.prices)["choice"]
+        self.assertAlmostEqual(choice["cost_per_month"], 4 * 3.6 * 730.5)
+        self.assertEqual(choice["currency"], "USD")
+
+    def test_bad_input_is_one_line(self):
+        def said(*arguments):
+            text = self.run_deepgap(*arguments, code=2).stderr
+            self.assertEqual(text.count("\n"), 1, text)
+            return text
+        self.assertIn("contradict each other", said("recommend", PEAK, "--bound", "p99=15ms", "--bound", "p99=10ms"))
+        self.assertIn("contradict each other", said("recommend", PEAK, "--bound", "p50=15ms", "--bound", "p99=10ms"))
+        self.assertIn("say which with --model", said("recommend", H200))
+        self.assertIn("did you mean 'resnet50'", said("recommend", H200, "--model", "resnet5"))
+        self.assertIn("--rate -3", said("recommend", PEAK, "--rate", "-3"))
+        self.assertIn("did you mean 'energy'", said("recommend", PEAK, "--minimize", "enrgy"))
+        self.assertIn("did you mean 'unchecked'", said("recommend", PEAK, "--allow", "uncheckd"))
+        self.assertIn("no such", said("import", "csv", "nothing.csv").lower())
+        self.assertIn("unknown format", said("import", "xls", os.path.join(PUBLISHED, "v100_p100_cost.csv")))
+        self.assertIn("none of deepgap's own names", said("import", "csv", os.path.join(self.dir, "prices.toml")))
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], *sys.argv[2:]])

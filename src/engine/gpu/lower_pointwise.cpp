@@ -42,10 +42,19 @@ void add_posts(Lowering& lowering, Body& body, const std::vector<Post>& posts, s
   }
 }
 
+// 16 bits do not hold sums of integers, nor the small scales that are made of others; single numbers cost nothing.
+Element element_of_result(const Lowering& lowering, const Operation& operation) {
+  const Element stored = lowering.stored(operation.output);
+  if (lowering.type(operation.output) != DataType::f32 || stored == Element::f32) return stored;
+  const bool whole = operation.main.op == "Cast" && operation.posts.empty() && byte_size(lowering.type(operation.main.inputs[0])) >= 4 &&
+                     kind_of(lowering.stored(operation.main.inputs[0])) == Kind::integer;
+  return whole || element_count(lowering.shape(operation.output)) == 1 ? Element::f32 : stored;
+}
+
 void finish(Lowering& lowering, const Operation& operation, Body& body, Kind kind) {
   if (operation.result) body.text += fmt::format(" r = {};", quantize_text(*operation.result, "r"));
   const Shape& shape = lowering.shape(operation.output);
-  const Operand out = lowering.write(operation.output, pointwise_form(lowering, body.in, shape, lowering.stored(operation.output)));
+  const Operand out = lowering.write(operation.output, pointwise_form(lowering, body.in, shape, element_of_result(lowering, operation)));
   lowering.step(operation, pointwise_kernel(lowering, operation.main.op, {out, body.in, body.kinds, kind, body.text}), body.in, {out});
 }
 
@@ -113,10 +122,52 @@ bool quantization_body(Lowering& lowering, const Operation& operation, Body& bod
   return true;
 }
 
+// A computed scale or zero point, one or one for each slice along the axis; nullopt for blocks.
+std::optional<Operand> computed_along_axis(Lowering& lowering, const Node& node, size_t input) {
+  const ValueId id = node.inputs[input];
+  const Shape& own = lowering.shape(id);
+  const size_t rank = lowering.shape(node.inputs[0]).size();
+  const int64_t axis = attribute_int(node, "axis", 1);
+  const auto place = static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(rank) : axis);
+  if (element_count(own) != 1 && (own.size() != 1 || place >= rank || own[0] != lowering.shape(node.inputs[0])[place])) return std::nullopt;
+  Operand operand = lowering.read(id, plain_form(lowering.native(id).form.element, own));
+  operand.shape.assign(rank, 1);
+  if (element_count(own) != 1) operand.shape[place] = own[0];
+  operand.form = plain_form(operand.form.element, operand.shape);
+  operand.strides = strides_of(operand.shape, operand.form);
+  return operand;
+}
+
+// With a scale that is computed, as after DynamicQuantizeLinear.
+bool quantize_by_computed(Lowering& lowering, const Operation& operation) {
+  const Node& node = operation.main;
+  const auto scale = computed_along_axis(lowering, node, 1);
+  if (!scale || kind_of(scale->form.element) != Kind::number) return false;
+  const bool has_zero = node.inputs.size() > 2 && node.inputs[2] != no_value;
+  const auto zero = has_zero ? computed_along_axis(lowering, node, 2) : std::nullopt;
+  if (has_zero && !zero) return false;
+  Body body;
+  body.add(lowering.native(node.inputs[0]), Kind::number);
+  body.add(*scale, Kind::number);
+  const std::string z = zero ? body.add(*zero, Kind::number) : "0.0f";
+  const Element element = lowering.stored(operation.output);
+  body.text = fmt::format("r = (a0 - {}) * a1;", z);
+  if (node.op == "QuantizeLinear") {
+    const bool is_signed = element == Element::i8 || element == Element::i16;
+    const int64_t levels = int64_t{1} << (8 * byte_size(element));
+    body.text = fmt::format("r = fminf(fmaxf(rintf(a0 / a1) + {}, {}.0f), {}.0f);", z, is_signed ? -levels / 2 : 0,
+                            is_signed ? levels / 2 - 1 : levels - 1);
+  }
+  const Operand out = lowering.write(operation.output, pointwise_form(lowering, body.in, lowering.shape(operation.output), element));
+  lowering.step(operation, pointwise_kernel(lowering, node.op, {out, body.in, body.kinds, Kind::number, body.text}), body.in, {out});
+  return true;
+}
+
 }  // namespace
 
 bool lower_quantize(Lowering& lowering, const Operation& operation) {
   const Node& node = operation.main;
+  if (operation.body == nullptr && !quantization_of(lowering.graph(), node)) return quantize_by_computed(lowering, operation);
   const bool to_integers = node.op == "QuantizeLinear";
   const auto q = operation.body != nullptr ? operation.result : quantization_of(lowering.graph(), node);
   if (!q || kind_of(lowering.stored(node.inputs[0])) == Kind::truth) return false;

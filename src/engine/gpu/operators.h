@@ -34,6 +34,8 @@ bool lower_attention(Lowering& lowering, const Operation& operation);  // deepga
 
 bool lower_recurrent(Lowering& lowering, const Operation& operation);  // LSTM, GRU, RNN
 bool lower_grid_sample(Lowering& lowering, const Operation& operation);
+bool lower_dynamic_quantize(Lowering& lowering, const Operation& operation);
+bool lower_integer_product(Lowering& lowering, const Operation& operation);  // MatMulInteger, ConvInteger
 bool lower_einsum(Lowering& lowering, const Operation& operation);
 bool lower_plain_matmul(Lowering& lowering, const Operation& operation);  // of vectors, of whole numbers, of doubles
 bool lower_trilu(Lowering& lowering, const Operation& operation);

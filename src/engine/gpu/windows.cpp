@@ -27,4 +27,20 @@ std::vector<WindowAxis> window_axes(const Node& node, std::span<const int64_t> i
   return axes;
 }
 
+Convolution convolution_sizes(const Node& node, const Shape& in, const Shape& out, const Shape& weights) {
+  const auto axes = window_axes(node, std::span(in).subspan(2), std::span(out).subspan(2), std::span(weights).subspan(2));
+  const WindowAxis rows = axes.size() == 2 ? axes[0] : WindowAxis{}, columns = axes.back();
+  Convolution problem;
+  problem.batch = in[0];
+  problem.groups = attribute_int(node, "group", 1);
+  problem.in_channels = in[1];
+  problem.out_channels = out[1];
+  problem.in_h = rows.in, problem.in_w = columns.in, problem.out_h = rows.out, problem.out_w = columns.out;
+  problem.kernel_h = rows.kernel, problem.kernel_w = columns.kernel;
+  problem.stride_h = rows.stride, problem.stride_w = columns.stride;
+  problem.dilation_h = rows.dilation, problem.dilation_w = columns.dilation;
+  problem.pad_top = rows.before, problem.pad_left = columns.before;
+  return problem;
+}
+
 }  // namespace deepgap::gpu

@@ -1,6 +1,8 @@
 // Where the windows of a convolution or pool lie, axis by axis.
 #pragma once
 
+#include "engine/gpu/convolution.h"
+
 #include <deepgap/graph.h>
 
 #include <cstdint>
@@ -18,5 +20,8 @@ struct WindowAxis {
 // Of a node with strides, dilations, pads or auto_pad. `in`, `out`, `kernel`: the spatial sizes.
 std::vector<WindowAxis> window_axes(const Node& node, std::span<const int64_t> in, std::span<const int64_t> out,
                                     std::span<const int64_t> kernel);
+
+// The sizes of a convolution of rank 3 or 4 (a row is a picture of one row); pitches and types are the caller's.
+Convolution convolution_sizes(const Node& node, const Shape& in, const Shape& out, const Shape& weights);
 
 }  // namespace deepgap::gpu

@@ -54,6 +54,11 @@ double ended(const NamedProblem& named, double value, double residual) {
     if (step.kind == Kind::add) value += residual;
     if (step.kind == Kind::multiply) value *= residual;
     if (step.kind == Kind::activation) value = named.activation(value);
+    if (step.kind == Kind::clamp) value = std::clamp<double>(value, step.low, step.high);
+    if (step.kind == Kind::round) {
+      const double low = step.integer == gpu::Element::i8 ? -128 : 0;
+      value = (std::clamp(std::nearbyint(value / step.scale) + step.zero, low, low + 255) - step.zero) * step.scale;
+    }
   }
   return value;
 }

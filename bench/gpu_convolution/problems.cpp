@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <limits>
 #include <map>
 #include <set>
 #include <stdexcept>
@@ -25,8 +26,6 @@ struct Layer {
   int64_t dilation = 1, pad_before = -1, pad_after = -1;
 };
 
-double relu(double v) { return v > 0 ? v : 0; }
-double relu6(double v) { return v > 6 ? 6 : relu(v); }
 double gelu(double v) { return 0.5 * v * (1 + std::erf(v * 0.70710678118654752)); }
 double silu(double v) { return v / (1 + std::exp(-v)); }
 double same(double v) { return v; }
@@ -116,17 +115,19 @@ Element element_of(const std::string& precision) {
 }
 
 void add_activation(NamedProblem& named, Activation activation) {
-  static const std::map<Activation, std::tuple<const char*, const char*, double (*)(double)>> known{
-      {Activation::relu, {"relu", "fmaxf(v, 0.0f)", relu}},
-      {Activation::relu6, {"relu6", "fminf(fmaxf(v, 0.0f), 6.0f)", relu6}},
-      {Activation::gelu, {"gelu", "0.5f * v * (1.0f + erff(v * 0.70710678f))", gelu}},
-      {Activation::silu, {"silu", "v / (1.0f + expf(-v))", silu}}};
+  constexpr float no_bound = std::numeric_limits<float>::infinity();
+  using Step = EpilogueStep;
+  static const std::map<Activation, std::tuple<const char*, Step, double (*)(double)>> known{
+      {Activation::relu, {"relu", Step::clamped(0, no_bound), nullptr}},
+      {Activation::relu6, {"relu6", Step::clamped(0, 6), nullptr}},
+      {Activation::gelu, {"gelu", {Step::Kind::activation, "0.5f * v * (1.0f + near_erf(v * 0.70710678f))"}, gelu}},
+      {Activation::silu, {"silu", {Step::Kind::activation, "v / (1.0f + expf(-v))"}, silu}}};
   named.activation = same;
   if (activation == Activation::none) return;
-  const auto& [name, text, function] = known.at(activation);
+  const auto& [name, step, function] = known.at(activation);
   named.name += fmt::format(" {}", name);
-  named.problem.epilogue.steps.push_back({EpilogueStep::Kind::activation, text});
-  named.activation = function;
+  named.problem.epilogue.steps.push_back(step);
+  if (function != nullptr) named.activation = function;
 }
 
 void set_picture(Convolution& problem, const Layer& layer) {
@@ -159,7 +160,10 @@ NamedProblem problem_of(const std::string& network, const Layer& layer, const st
   named.name = fmt::format("{} {}x{}x{}->{} {}x{}{}{}{}", network, problem.in_h, problem.in_w, layer.in, layer.out, layer.kernel,
                            layer.kernel, layer.stride > 1 ? fmt::format("/{}", layer.stride) : "",
                            layer.groups > 1 ? fmt::format(" g{}", layer.groups) : "", layer.add ? " add" : "");
-  if (layer.add) problem.epilogue.steps.push_back({EpilogueStep::Kind::add, {}});
+  // A quantized network rounds the sums before it adds to them.
+  if (layer.add && problem.compute == Compute::i8)
+    problem.epilogue.steps.push_back(EpilogueStep::rounded(0.03f, precision == "u8" ? 125 : 0, problem.source));
+  if (layer.add) problem.epilogue.steps.push_back(EpilogueStep::of(EpilogueStep::Kind::add));
   add_activation(named, layer.activation);
   problem.epilogue.target = problem.epilogue.residual = problem.source;
   if (problem.compute == Compute::i8) {

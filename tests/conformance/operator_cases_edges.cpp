@@ -117,6 +117,14 @@ Graph rows_of_nothing(GraphBuilder& net) {
                      net.node("LayerNormalization", {x, net.floats({5}), net.floats({5})})});
 }
 
+// Rows of whole vectors, as transformers have them: more than a warp has lanes for, and fewer.
+Graph norms_of_vectors(GraphBuilder& net) {
+  const auto norm = [&](int64_t size) {
+    return net.node("LayerNormalization", {net.input({5, size}), net.floats({size}, 0.5f, 1.5f), net.floats({size})}, {{"epsilon", 1e-4f}});
+  };
+  return net.finish({norm(48), norm(768)});
+}
+
 // What is alone has no variance: its bias is left. A small epsilon would make much of how the mean is rounded.
 Graph norms_of_one(GraphBuilder& net) {
   const ValueId x = net.input({2, 1}), row = net.input({1});
@@ -167,6 +175,7 @@ std::vector<OperatorCase> edge_cases() {
           edge("MatMul of vectors", products_of_vectors),
           edge("MatMul and Gemm of nothing", products_of_nothing),
           edge("MatMul Softmax and LayerNormalization of no rows", rows_of_nothing),
+          edge("LayerNormalization of vectors", norms_of_vectors),
           edge("Normalizations of one", norms_of_one),
           edge("Attention of one", attention_of_one),
           edge("LSTM GRU and RNN of one", recurrent_of_one),

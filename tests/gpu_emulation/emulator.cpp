@@ -59,6 +59,16 @@ static inline unsigned short to_bf16(float x) {
   unsigned y; memcpy(&y, &x, 4);
   return (unsigned short)((x != x) ? 0x7fc0 : (y + 0x7fff + ((y >> 16) & 1)) >> 16);
 }
+static inline float rounded_to_tf32(float v) {
+  unsigned y; memcpy(&y, &v, 4);
+  if (v == v) y = (y + 0x1000u) & 0xffffe000u;
+  memcpy(&v, &y, 4);
+  return v;
+}
+static inline float to_tf32(float v) { return rounded_to_tf32(v); }
+static inline float largest(float a, float b) { return a != a || b != b ? a + b : a < b ? b : a; }
+static inline float smallest(float a, float b) { return a != a || b != b ? a + b : a < b ? a : b; }
+static inline float near_erf(float x) { return erff(x); }
 static inline void wait_for_previous() {}
 static inline void let_next_begin() {}
 template <typename F> static void run_blocks(const unsigned* grid, unsigned threads, bool together, F thread) {
@@ -82,7 +92,7 @@ template <typename F> static void run_blocks(const unsigned* grid, unsigned thre
 
 // Words that texts define for themselves.
 constexpr const char* forget =
-    "#undef T\n#undef E\n#undef A\n#undef B\n#undef C\n#undef FACTOR\n#undef STORE\n#undef ROW_PLACE\n#undef valid\n"
+    "#undef T\n#undef E\n#undef V\n#undef COUNT\n#undef ROWS\n#undef EPSILON\n#undef GET\n#undef PUT\n#undef ENTRY\n#undef A\n#undef B\n#undef C\n#undef FACTOR\n#undef STORE\n#undef ROW_PLACE\n#undef valid\n"
     "#undef RESULT\n#undef INVERSE\n#undef SCALED\n#undef TERM\n#undef ENDED\n";
 
 void replace_all(std::string& text, const std::string& what, const std::string& with) {
@@ -181,11 +191,7 @@ void convolve(const Choice& choice, HostEpilogue epilogue, const std::byte* sour
 
 std::string epilogue_source(const Epilogue& epilogue) {
   std::string text = "(float v, float residual) {\n  (void)residual;\n";
-  for (const EpilogueStep& step : epilogue.steps) {
-    if (step.kind == EpilogueStep::Kind::activation) text += fmt::format("  v = {};\n", step.text);
-    if (step.kind == EpilogueStep::Kind::add) text += "  v += residual;\n";
-    if (step.kind == EpilogueStep::Kind::multiply) text += "  v *= residual;\n";
-  }
+  for (const EpilogueStep& step : epilogue.steps) text += fmt::format("  v = {};\n", step.expression());
   return text + "  return v;\n}\n";
 }
 

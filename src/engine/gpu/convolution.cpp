@@ -35,6 +35,8 @@ std::string epilogue_key(const Epilogue& epilogue) {
     if (step.kind == EpilogueStep::Kind::add) key += fmt::format("+{}", name_of(epilogue.residual));
     if (step.kind == EpilogueStep::Kind::multiply) key += fmt::format("*{}", name_of(epilogue.residual));
     if (step.kind == EpilogueStep::Kind::activation) key += fmt::format("_{}", content_hash(step.text).substr(0, 8));
+    if (step.kind == EpilogueStep::Kind::clamp) key += "_clamp";
+    if (step.kind == EpilogueStep::Kind::round) key += "_round";
   }
   return key;
 }

@@ -13,6 +13,7 @@
 #include <deepgap/tensor.h>
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -27,12 +28,28 @@ enum class Compute : uint8_t { f32, tf32, f16, bf16, i8 };
 // One operation on a result v (float), after v = sum * scale[channel] + bias[channel] (scale: with integers alone).
 struct EpilogueStep {
   enum class Kind : uint8_t {
-    activation,  // `text`: an expression in v, such as "fmaxf(v, 0.0f)"
+    activation,  // `text`: an expression in v, such as "1.0f / (1.0f + expf(-v))"
+    clamp,       // to low .. high; what is not a number stays so
+    round,       // to an integer and back: v = (saturate(rint(v / scale) + zero) - zero) * scale
     add,         // v += residual(pixel, channel)
     multiply,    // v *= residual(pixel, channel)
   };
   Kind kind = Kind::activation;
   std::string text;
+  float low = -std::numeric_limits<float>::infinity(), high = std::numeric_limits<float>::infinity();
+  float scale = 1;
+  int zero = 0;
+  Element integer = Element::i8;  // or u8: what `round` saturates to
+
+  static EpilogueStep of(Kind kind) { return {.kind = kind, .text = {}}; }
+  static EpilogueStep clamped(float low, float high) { return {.kind = Kind::clamp, .text = {}, .low = low, .high = high}; }
+  static EpilogueStep rounded(float scale, int zero, Element integer) {
+    EpilogueStep step = of(Kind::round);
+    step.scale = scale, step.zero = zero, step.integer = integer;
+    return step;
+  }
+  // C++ for the new v from `v` and `residual`.
+  std::string expression() const;
 };
 
 struct Epilogue {

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 namespace deepgap::gpu {
 namespace {
@@ -50,19 +51,31 @@ bool take_residual(Lowering& lowering, const Operation& operation, EpilogueParts
     parts.epilogue.residual_scale = post.quantization->scale();
     parts.epilogue.residual_zero = post.quantization->zero_point();
   }
-  parts.epilogue.steps.push_back({post.kind == Post::Kind::add ? EpilogueStep::Kind::add : EpilogueStep::Kind::multiply, {}});
+  parts.epilogue.steps.push_back(EpilogueStep::of(post.kind == Post::Kind::add ? EpilogueStep::Kind::add : EpilogueStep::Kind::multiply));
   return true;
+}
+
+// Bounds in the wrong order give the upper one everywhere, which no clamp does.
+EpilogueStep activation_step(const Activation& activation, bool is_rounded) {
+  if (activation.kind == ActivationKind::relu) return EpilogueStep::clamped(0, std::numeric_limits<float>::infinity());
+  if (activation.kind == ActivationKind::clip && activation.alpha <= activation.beta)
+    return EpilogueStep::clamped(activation.alpha, activation.beta);
+  EpilogueStep step = EpilogueStep::of(EpilogueStep::Kind::activation);
+  const bool near = is_rounded && activation.kind == ActivationKind::gelu_erf;
+  step.text = near ? "0.5f * v * (1.0f + near_erf(v * 0.70710678f))" : activation_text(activation, "v");
+  return step;
 }
 
 bool take(Lowering& lowering, const Operation& operation, EpilogueParts& parts, const Post& post, int64_t channels, size_t axis) {
   if (post.kind == Post::Kind::activation) {
-    parts.epilogue.steps.push_back({EpilogueStep::Kind::activation, activation_text(post.activation, "v")});
+    parts.epilogue.steps.push_back(activation_step(post.activation, lowering.numbers().compute != Compute::f32 || operation.result));
     return true;
   }
   if (post.kind == Post::Kind::round) {
     if (!post.quantization->per_tensor()) return false;
-    const std::string rounded = quantize_text(*post.quantization, "v");
-    parts.epilogue.steps.push_back({EpilogueStep::Kind::activation, dequantize_text(*post.quantization, rounded)});
+    const Quantization& to = *post.quantization;
+    if (to.type != DataType::i8 && to.type != DataType::u8) return false;
+    parts.epilogue.steps.push_back(EpilogueStep::rounded(to.scale(), to.zero_point(), element_of(to.type)));
     return true;
   }
   if (take_constant(parts, post, per_channel(lowering, post.operand, channels, axis, lowering.shape(operation.output).size()))) return true;

@@ -11,6 +11,7 @@ constexpr const char* conversions = R"(
 __device__ __forceinline__ float from_f16(unsigned short x) { float y; asm("cvt.f32.f16 %0, %1;" : "=f"(y) : "h"(x)); return y; }
 __device__ __forceinline__ unsigned short to_f16(float x) { unsigned short y; asm("cvt.rn.f16.f32 %0, %1;" : "=h"(y) : "f"(x)); return y; }
 __device__ __forceinline__ float from_bf16(unsigned short x) { return __uint_as_float((unsigned)x << 16); }
+__device__ __forceinline__ float to_tf32(float v) { unsigned r; asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(r) : "f"(v)); return __uint_as_float(r); }
 __device__ __forceinline__ unsigned short to_bf16(float x) { unsigned short y; asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(y) : "f"(x)); return y; }
 )";
 constexpr const char* order = R"(
@@ -198,7 +199,8 @@ Launch pixel_kernel(Lowering& lowering, const Operand& in, const Operand& out) {
     text += fmt::format("  const I c{0} = rest % I({1}); rest /= I({1});\n", axis, out.shape[axis]);
   text += fmt::format("  const I c0 = rest;\n  alignas(16) {} o[{}];\n#pragma unroll\n  for (int c1 = 0; c1 < {}; ++c1)\n", c_type(element),
                       out.form.pitch, out.form.pitch);
-  const std::string value = convert_text(kind_of(in.form.element), kind_of(element), element_here({in}, 0, out.shape));
+  std::string value = convert_text(kind_of(in.form.element), kind_of(element), element_here({in}, 0, out.shape));
+  if (element == Element::f32) value = lowering.for_products(value);
   text += fmt::format("    if (c1 < {}) o[c1] = {}; else o[c1] = 0;\n", out.shape[1], store_text(element, kind_of(element), value));
   const size_t bytes = static_cast<size_t>(out.form.pitch) * byte_size(element);
   text += fmt::format("  *({0}*)(out + i * {1}) = *({0}*)o;\n}}\n",

@@ -71,6 +71,25 @@ template <class T, int N> __device__ __forceinline__ void put_quantised(unsigned
   for (int i = 0; i < N; i += 4)
     words[i / 4] = __byte_perm(__byte_perm(q[i], q[i + 1], 0x0040), __byte_perm(q[i + 2], q[i + 3], 0x0040), 0x5410);
 }
+// Where one is not a number, neither is the result.
+__device__ __forceinline__ float largest(float a, float b) {
+  float v;
+  asm("max.NaN.f32 %0, %1, %2;" : "=f"(v) : "f"(a), "f"(b));
+  return v;
+}
+__device__ __forceinline__ float smallest(float a, float b) {
+  float v;
+  asm("min.NaN.f32 %0, %1, %2;" : "=f"(v) : "f"(a), "f"(b));
+  return v;
+}
+// The error function within 3e-5, for what is rounded to 16 bits or fewer (Abramowitz and Stegun 7.1.25).
+__device__ __forceinline__ float near_erf(float x) {
+  const float a = fabsf(x);
+  float t, e;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(t) : "f"(fmaf(a, 0.47047f, 1.0f)));
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(e) : "f"(a * -1.44269504f * a));
+  return copysignf(fmaf(-t * fmaf(t, fmaf(t, 0.7478556f, -0.0958798f), 0.3480242f), e, 1.0f), x);
+}
 __device__ __forceinline__ float rounded_to_tf32(float v) {
   unsigned r;
   asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(r) : "f"(v));

@@ -1,5 +1,6 @@
 #include "engine/gpu/kernel_text.h"
 
+#include "engine/gpu/integer_end.h"
 #include "model/eval/half.h"
 
 #include <deepgap/error.h>
@@ -27,9 +28,9 @@ std::string sum_text(const Convolution& problem) {
   return fmt::format("typedef int Sum;\n__device__ __forceinline__ float value_of(Sum sum) {{ return {}; }}\n", value);
 }
 
-std::string residual_text(const Epilogue& epilogue) {
+std::string residual_text(const Epilogue& epilogue, bool as_stored) {
   std::string value = "Residual::get(words[index / Residual::per_word], index % Residual::per_word)";
-  if (is_integer(epilogue.residual))
+  if (is_integer(epilogue.residual) && !as_stored)
     value = fmt::format("({} - {}) * {}", value, literal(static_cast<float>(epilogue.residual_zero)), literal(epilogue.residual_scale));
   return fmt::format(R"(
 __device__ __forceinline__ float residual_of(const unsigned* words, int index) {{ return {}; }}
@@ -43,38 +44,63 @@ template <int N> __device__ __forceinline__ void get_residual(const void* from, 
                      value);
 }
 
-std::string step_text(const EpilogueStep& step) {
-  switch (step.kind) {
-    case EpilogueStep::Kind::add:
-      return "  v = v + residual;\n";
-    case EpilogueStep::Kind::multiply:
-      return "  v = v * residual;\n";
-    case EpilogueStep::Kind::activation:
-      break;
-  }
-  return fmt::format("  v = {};\n", step.text);
-}
-
-std::string put_text(const Epilogue& epilogue) {
+// Any steps, one after the other.
+std::string plain_end_text(const Epilogue& epilogue) {
+  std::string text = R"(
+__device__ __forceinline__ float table_scale(float scale) { return scale; }
+__device__ __forceinline__ float table_bias(float bias) { return bias; }
+__device__ __forceinline__ float end_value(float sum, float scale, float bias, float residual) {
+  float v = has_scale ? fmaf(sum, scale, bias) : sum + bias;
+)";
+  for (const EpilogueStep& step : epilogue.steps) text += fmt::format("  v = {};\n", step.expression());
   const std::string put = is_integer(epilogue.target) ? fmt::format("put_quantised<Target>(words, v, {}, {})",
                                                                     literal(epilogue.target_inverse), epilogue.target_zero)
                                                       : std::string("Target::put(words, v)");
-  return fmt::format(R"(
-template <int N> __device__ __forceinline__ void put_target(void* to, const float (&v)[N]) {{
+  return text + "  return v;\n}\n" +
+         fmt::format("template <int N> __device__ __forceinline__ void put_values(unsigned* words, const float (&v)[N]) {{ {}; }}\n", put);
+}
+
+constexpr std::string_view end_text = R"(
+__device__ __forceinline__ float ended_value(float sum, float scale, float bias, float residual) {
+  return end_value(sum, table_scale(scale), table_bias(bias), residual);
+}
+__device__ __forceinline__ float ended(Sum sum, float scale, float bias, float residual) {
+  return ended_value(value_of(sum), scale, bias, residual);
+}
+template <int N> __device__ __forceinline__ void put_target(void* to, const float (&v)[N]) {
   unsigned words[(N * Target::bytes + 3) / 4];
-  {};
+  put_values(words, v);
   if (N * Target::bytes >= 4) store_words<(N * Target::bytes + 3) / 4>(to, words);
   else if (N * Target::bytes == 2) *(unsigned short*)to = words[0];
   else *(unsigned char*)to = words[0];
-}}
-)",
-                     put);
 }
+)";
 
 }  // namespace
 
 bool Epilogue::has_residual() const {
-  return std::any_of(steps.begin(), steps.end(), [](const EpilogueStep& step) { return step.kind != EpilogueStep::Kind::activation; });
+  return std::any_of(steps.begin(), steps.end(), [](const EpilogueStep& step) {
+    return step.kind == EpilogueStep::Kind::add || step.kind == EpilogueStep::Kind::multiply;
+  });
+}
+
+std::string EpilogueStep::expression() const {
+  const int lowest = integer == Element::i8 ? -128 : 0;
+  switch (kind) {
+    case Kind::add:
+      return "v + residual";
+    case Kind::multiply:
+      return "v * residual";
+    case Kind::clamp:
+      if (std::isinf(high)) return fmt::format("largest(v, {})", literal(low));
+      return fmt::format("smallest(largest(v, {}), {})", literal(low), literal(high));
+    case Kind::round:
+      return fmt::format("(fminf(fmaxf(rintf(v * {}) + {}.0f, {}.0f), {}.0f) - {}.0f) * {}", literal(1 / scale), zero, lowest, lowest + 255,
+                         zero, literal(scale));
+    case Kind::activation:
+      break;
+  }
+  return text;
 }
 
 std::string head_text(const Convolution& problem, std::string_view entry, unsigned threads, unsigned blocks, std::string_view attributes) {
@@ -153,17 +179,10 @@ std::string epilogue_text(const Convolution& problem) {
   text += fmt::format("typedef {} Source;\ntypedef {} Target;\ntypedef {} Residual;\n", type_text(problem.source),
                       type_text(epilogue.target), type_text(epilogue.has_residual() ? epilogue.residual : epilogue.target));
   text += fmt::format("static const bool has_residual = {}, has_scale = {};\n", epilogue.has_residual(), problem.compute == Compute::i8);
-  text += residual_text(epilogue);
-  text += "__device__ __forceinline__ float ended_value(float sum, float scale, float bias, float residual) {\n";
-  text += "  float v = has_scale ? fmaf(sum, scale, bias) : sum + bias;\n";
-  for (const EpilogueStep& step : epilogue.steps) text += step_text(step);
-  text += R"(  return v;
-}
-__device__ __forceinline__ float ended(Sum sum, float scale, float bias, float residual) {
-  return ended_value(value_of(sum), scale, bias, residual);
-}
-)";
-  return text + put_text(epilogue);
+  const std::optional<IntegerEnd> integers = problem.compute == Compute::i8 ? integer_end(epilogue) : std::nullopt;
+  text += residual_text(epilogue, integers.has_value());
+  text += integers ? integer_end_text(epilogue, *integers) : plain_end_text(epilogue);
+  return text + std::string(end_text);
 }
 
 float rounded(Compute compute, float value) {

@@ -20,8 +20,9 @@ std::string_view kernel_prelude();
 // After the prelude:
 //   typedef ... Sum;                        int or float
 //   typedef ... Source, Target, Residual;   the prelude's types
-//   float ended(Sum, float scale, float bias, float residual)   the steps; what is stored, before rounding
+//   float ended(Sum, float scale, float bias, float residual)   the steps; what put_target takes
 //   float ended_value(float sum, ...)                           the same, of a sum that is a float already
+//   float end_value(float sum, float scale, float bias, ...)    the same, of scale and bias that were through table_scale and table_bias
 //   void put_target<N>(void* to, const float (&values)[N])      rounds and stores N neighbours (N * bytes: 1, 2, 4, 8, or multiples of 16)
 //   void get_residual<N>(const void* from, unsigned (&words)[N * bytes / 4])   and   float residual_of(const unsigned* words, int index)
 //   has_residual, has_scale                                      bool constants

@@ -121,6 +121,9 @@ bool emit(Lowering& lowering, const Operation& operation, Dense dense) {
     residual = read.buffer;
     step.reads.push_back(residual);
   }
+  const bool shown = std::find(lowering.graph().outputs.begin(), lowering.graph().outputs.end(), target) != lowering.graph().outputs.end();
+  if (dense.problem.compute == Compute::tf32 && element == Element::f32 && !shown)
+    parts.epilogue.steps.push_back({EpilogueStep::Kind::activation, "rounded_to_tf32(v)"});
   const Operand out = lowering.write(target, form);
   step.writes = {out.buffer};
   dense.problem.epilogue = parts.epilogue;

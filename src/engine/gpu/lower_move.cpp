@@ -87,8 +87,15 @@ Form follow(Lowering& lowering, const Operand& of, ValueId id) {
 bool lower_view(Lowering& lowering, const Operation& operation) {
   const ValueId from = operation.main.inputs[0], to = operation.output;
   const Operand made = lowering.native(from);
+  if (const Part* part = lowering.part(from)) lowering.note_part(to, Part(*part));
   const Form dense = plain_form(made.form.element, lowering.shape(from));
   if (lowering.shape(from) == lowering.shape(to)) {
+    lowering.alias(to, made, made.form);
+    return true;
+  }
+  // Pixels under fewer axes, their channels still last.
+  const Shape &before = lowering.shape(from), &after = lowering.shape(to);
+  if (made.form.channels_last && after.size() >= 3 && before[0] == after[0] && before[1] == after[1]) {
     lowering.alias(to, made, made.form);
     return true;
   }
@@ -153,6 +160,7 @@ bool lower_split(Lowering& lowering, const Operation& operation) {
     if (id == no_value) return false;
     auto places = coordinates(in.shape.size());
     places[axis] = fmt::format("c{} + I({})", axis, begin);
+    if (axis + 1 == in.shape.size()) lowering.note_part(id, {node.inputs[0], begin, lowering.shape(id)[axis]});
     begin += lowering.shape(id)[axis];
     move(lowering, operation, id, follow(lowering, in, id), {in}, "", places);
   }

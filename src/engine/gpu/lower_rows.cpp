@@ -142,6 +142,7 @@ bool normalize_axes(Lowering& lowering, const Operation& operation) {
 
 bool lower_normalize(Lowering& lowering, const Operation& operation) {
   const Node& node = operation.main;
+  if (node.op == "LayerNormalization" && lower_layer_norm(lowering, operation)) return true;
   if (kind_of(lowering.native(node.inputs[0]).form.element) != Kind::number) return false;
   if (node.op == "GroupNormalization") return normalize_groups(lowering, operation);
   if (node.op == "LpNormalization") return divide_by_norm(lowering, operation);

@@ -13,7 +13,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cstring>
-#include <map>
+#include <iterator>
 
 namespace deepgap::gpu {
 
@@ -29,6 +29,10 @@ Lowering::Lowering(const Graph& graph, const GpuNumbers& numbers, const Chip& ch
 const Tensor* Lowering::constant(ValueId id) const { return id == no_value ? nullptr : constant_of(graph_, id); }
 
 Element Lowering::stored(ValueId id) const { return type(id) == DataType::f32 ? numbers_.stored : element_of(type(id)); }
+
+std::string Lowering::for_products(const std::string& number) const {
+  return numbers_.compute == Compute::tf32 ? fmt::format("to_tf32({})", number) : number;
+}
 
 BufferId Lowering::add_buffer(Buffer buffer) {
   plan_.buffers.push_back(std::move(buffer));
@@ -73,7 +77,9 @@ Operand Lowering::read(ValueId id, const Form& form) {
 
 Operand Lowering::convert(ValueId id, const Operand& from, const Form& to) {
   Operand out = write(id, to);
-  const std::string body = fmt::format("  r = {};", element_here({from}, 0, out.shape));
+  const std::string value = element_here({from}, 0, out.shape);
+  const bool number = kind_of(from.form.element) == Kind::number && to.element == Element::f32;
+  const std::string body = fmt::format("  r = {};", number ? for_products(value) : value);
   const size_t pixel = static_cast<size_t>(to.pitch) * byte_size(to.element);
   const bool few_channels = to.channels_last && (pixel == 4 || pixel == 8 || pixel == 16);
   Launch launch =
@@ -94,6 +100,11 @@ Operand Lowering::write(ValueId id, const Form& form) {
 }
 
 void Lowering::alias(ValueId id, const Operand& of, const Form& form) { variants_[static_cast<size_t>(id)].push_back({form, of.buffer}); }
+
+const Part* Lowering::part(ValueId id) const {
+  const auto found = parts_.find(id);
+  return found == parts_.end() ? nullptr : &found->second;
+}
 
 ValueId Lowering::add_value(DataType type, const Shape& shape) {
   const auto id = static_cast<ValueId>(graph_.values.size());
@@ -215,11 +226,29 @@ void Lowering::bind_output(size_t position, ValueId id) {
                          .writes = {out.buffer}});
 }
 
+// Steps whose results nobody reads, such as copies of what was read where it lay.
+void Lowering::drop_unread() {
+  std::vector<bool> read(plan_.buffers.size());
+  for (size_t i = 0; i < read.size(); ++i) read[i] = plan_.buffers[i].kind == Buffer::Kind::output;
+  std::vector<Step> kept;
+  while (!plan_.steps.empty()) {
+    Step step = std::move(plan_.steps.back());
+    plan_.steps.pop_back();
+    const bool wanted = step.writes.empty() ||
+                        std::any_of(step.writes.begin(), step.writes.end(), [&](BufferId id) { return read[static_cast<size_t>(id)]; });
+    if (!wanted) continue;
+    for (const BufferId id : step.reads) read[static_cast<size_t>(id)] = true;
+    kept.push_back(std::move(step));
+  }
+  plan_.steps.assign(std::make_move_iterator(kept.rbegin()), std::make_move_iterator(kept.rend()));
+}
+
 GpuPlan Lowering::lower() {
   add_inputs();
   const std::vector<Node> nodes = graph_.nodes;  // values are added to the Graph meanwhile
   for (const Node& node : nodes) lower_node(node);
   for (size_t i = 0; i < graph_.outputs.size(); ++i) bind_output(i, graph_.outputs[i]);
+  drop_unread();
   return std::move(plan_);
 }
 

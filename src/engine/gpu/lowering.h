@@ -10,6 +10,7 @@
 
 #include <deepgap/graph.h>
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,12 @@ struct Operand {
   Form form;
   Shape shape;
   std::vector<int64_t> strides;  // by axis of shape
+};
+
+// Rows that lie within longer rows of another value: columns first .. first + columns of each row of `of`.
+struct Part {
+  ValueId of = no_value;
+  int64_t first = 0, columns = 0;
 };
 
 class Lowering {
@@ -46,6 +53,8 @@ class Lowering {
   // What the value is kept in by the operator that makes it.
   Element stored(ValueId id) const;
 
+  // An expression for a number that products may read: TF32's tensor cores cut off what does not fit, so it is rounded where it is made.
+  std::string for_products(const std::string& number) const;
   // As it was made; a constant plainly, in its own type.
   Operand native(ValueId id);
   Operand read(ValueId id, const Form& form);
@@ -55,6 +64,9 @@ class Lowering {
   BufferId constant_bytes(std::vector<std::byte> bytes);
   // `id` is the bytes of `of`, under its own shape and in `form`.
   void alias(ValueId id, const Operand& of, const Form& form);
+  // Where `id` also lies, for who can read it there; its own copy is made all the same, and dropped where nobody reads that.
+  void note_part(ValueId id, const Part& part) { parts_[id] = part; }
+  const Part* part(ValueId id) const;
   // A value that is none of the Graph's, such as what lies between a product and what follows it.
   ValueId add_value(DataType type, const Shape& shape);
   ValueId add_constant(const Tensor& tensor);
@@ -82,6 +94,7 @@ class Lowering {
   void lower_node(const Node& node);
   void lower_parts(const Node& node);
   void bind_output(size_t position, ValueId id);
+  void drop_unread();
 
   Graph graph_;
   GpuNumbers numbers_;
@@ -89,6 +102,7 @@ class Lowering {
   GpuPlan plan_;
   std::vector<Shape> shapes_;                   // by value
   std::vector<std::vector<Variant>> variants_;  // by value
+  std::map<ValueId, Part> parts_;
   int entries_ = 0;
 };
 

@@ -58,6 +58,30 @@ TEST(GpuLowering, KernelsOfNetworksCompile) {
   expect_compiles("shufflenet_v2:width=0.5,image=64", {Compute::f32, Element::f32});
 }
 
+// Steps of one operator, compiled.
+void expect_in_registers(const std::string& name, const GpuNumbers& numbers, const std::string& op) {
+  if (!cuda::has_compiler()) GTEST_SKIP() << "no NVRTC on this machine";
+  int count = 0;
+  for (const Step& step : lowered(name, numbers).steps)
+    for (const Launch& launch : step.launches) {
+      if (launch.entry.find(op) == std::string::npos || count > 0) continue;  // layers are alike
+      const cuda::KernelResources taken = cuda::resources_of(cuda::compile(launch.source, Chip{}.target()));
+      EXPECT_EQ(taken.spill_bytes + taken.stack_bytes, 0) << step.name << ", " << taken.registers << " registers";
+      count++;
+    }
+  EXPECT_GT(count, 0) << name << " has no " << op;
+}
+
+TEST(GpuLowering, AttentionKeepsItsSumsInRegisters) {
+  expect_in_registers("vit_b_16:width=0.09", {Compute::f16, Element::f16}, "attention");
+  expect_in_registers("bert_base:width=0.09,sequence=128", {Compute::bf16, Element::bf16}, "attention");
+}
+
+// Attention reads query, key and value where their common product wrote them.
+TEST(GpuLowering, PartsThatAreReadInPlaceAreNotCopied) {
+  for (const Step& step : lowered("vit_b_16:width=0.09", {Compute::f16, Element::f16}).steps) EXPECT_NE(step.op, "Split") << step.name;
+}
+
 // All of the zoo, when asked: kernels of some hundred texts take minutes.
 TEST(GpuLowering, TheZooIsLowered) {
   if (std::getenv("DEEPGAP_LONG_TESTS") == nullptr) GTEST_SKIP() << "long: set DEEPGAP_LONG_TESTS=1";

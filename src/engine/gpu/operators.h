@@ -23,12 +23,13 @@ bool lower_split(Lowering& lowering, const Operation& operation);
 bool lower_slice(Lowering& lowering, const Operation& operation);
 bool lower_expand(Lowering& lowering, const Operation& operation);  // Expand, Tile
 bool lower_pad(Lowering& lowering, const Operation& operation);
-bool lower_gather(Lowering& lowering, const Operation& operation);     // Gather, GatherElements
-bool lower_depth(Lowering& lowering, const Operation& operation);      // DepthToSpace, SpaceToDepth
-bool lower_resize(Lowering& lowering, const Operation& operation);     // Resize, Upsample
-bool lower_reduce(Lowering& lowering, const Operation& operation);     // Reduce*, ArgMax, ArgMin
-bool lower_softmax(Lowering& lowering, const Operation& operation);    // Softmax, LogSoftmax
-bool lower_normalize(Lowering& lowering, const Operation& operation);  // LayerNormalization, InstanceNormalization
+bool lower_gather(Lowering& lowering, const Operation& operation);      // Gather, GatherElements
+bool lower_depth(Lowering& lowering, const Operation& operation);       // DepthToSpace, SpaceToDepth
+bool lower_resize(Lowering& lowering, const Operation& operation);      // Resize, Upsample
+bool lower_reduce(Lowering& lowering, const Operation& operation);      // Reduce*, ArgMax, ArgMin
+bool lower_softmax(Lowering& lowering, const Operation& operation);     // Softmax, LogSoftmax
+bool lower_layer_norm(Lowering& lowering, const Operation& operation);  // dense rows; false: lower_normalize does it
+bool lower_normalize(Lowering& lowering, const Operation& operation);   // LayerNormalization, InstanceNormalization
 
 bool lower_attention(Lowering& lowering, const Operation& operation);  // deepgap.Attention
 

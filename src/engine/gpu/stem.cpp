@@ -140,14 +140,14 @@ __device__ __forceinline__ void end_block(Sum (&sums)[columns / 2], const float*
 #pragma unroll
         for (int i = 0; i < 4; i++) {
           const int of_run = part * 4 + i, sum = (group * (run / 2) + of_run / 2) * 4 + half * 2 + of_run % 2;
-          values[half][of_run] = value_at_end(sums[sum], has_scale ? scale[i] : 1.0f, bias[i], 0, of_run);
+          values[half][of_run] = end_value(value_of(sums[sum]), has_scale ? scale[i] : 1.0f, bias[i], 0.0f);
         }
     }
     const int channel = group * 4 * run + quarter * run;
 #pragma unroll
     for (int half = 0; half < 2; half++)
       if (in_tile + 8 * half < within && channel < out_pitch)
-        put_at_end(target + ((pixel + 8 * half) * out_pitch + channel) * Target::bytes, values[half]);
+        put_target(target + ((pixel + 8 * half) * out_pitch + channel) * Target::bytes, values[half]);
   }
 }
 
@@ -199,7 +199,7 @@ std::string text_of(const Convolution& problem, const StemPlan& plan) {
       plan.rows, plan.teams, plan.blocks, plan.columns, plan.pixel_bytes, plan.run_steps, plan.steps, plan.piece, plan.origin,
       plan.row_bytes, plan.source_rows, plan.source_bytes, plan.weight_bytes, run_of(problem, plan.columns), (plan.columns + 127) / 128,
       std::min(plan.steps, 7));
-  return text + product_text(problem, plan.columns) + tile_end_text(problem) + std::string(body);
+  return text + product_text(problem, plan.columns) + std::string(tile_end_text()) + std::string(body);
 }
 
 // By step of 32 bytes (row of the kernel, part of its run), column, byte.

@@ -10,7 +10,7 @@ const Chip h100{90, 132, 227 << 10};
 
 Convolution stem(Compute compute, int64_t kernel, int64_t out) {
   Convolution problem = test_convolution(compute, {.size = 224, .in = 3, .out = out, .kernel = kernel, .stride = 2});
-  problem.epilogue.steps = {{EpilogueStep::Kind::activation, "fmaxf(v, 0.0f)"}};
+  problem.epilogue.steps = {EpilogueStep::clamped(0, INFINITY)};
   return problem;
 }
 

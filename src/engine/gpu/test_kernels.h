@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace deepgap::gpu {
 
@@ -46,7 +47,7 @@ inline Convolution test_convolution(Compute compute, const TestShape& shape) {
   problem.pad_top = problem.pad_left = (shape.kernel - 1) * shape.dilation / 2;
   problem.out_h = problem.out_w = (shape.size + 2 * problem.pad_top - (shape.kernel - 1) * shape.dilation - 1) / shape.stride + 1;
   problem.groups = shape.groups;
-  problem.epilogue.steps = {{EpilogueStep::Kind::add, {}}, {EpilogueStep::Kind::activation, "fmaxf(v, 0.0f)"}};
+  problem.epilogue.steps = {EpilogueStep::of(EpilogueStep::Kind::add), EpilogueStep::clamped(0, INFINITY)};
   problem.epilogue.residual = problem.epilogue.target = problem.source;
   problem.epilogue.residual_scale = 0.5f;
   problem.epilogue.target_inverse = 3.0f;

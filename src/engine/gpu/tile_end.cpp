@@ -2,13 +2,6 @@
 
 #include "engine/gpu/kernel_text.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cmath>
-#include <cstdio>
-#include <optional>
-
 namespace deepgap::gpu {
 namespace {
 
@@ -70,13 +63,13 @@ __device__ __forceinline__ void end_tile(Sum (&sums)[row_blocks][products][produ
 #pragma unroll
           for (int i = 0; i < 4; i++) {
             const int of_run = part * 4 + i, sum = (group * (run / 2) + of_run / 2) * 4 + half * 2 + of_run % 2;
-            values[half][of_run] = value_at_end(sums[block][sum / product_sums][sum % product_sums], has_scale ? scale[i] : 1.0f, bias[i],
-                                                added.words[block][half], of_run);
+            values[half][of_run] = end_value(value_of(sums[block][sum / product_sums][sum % product_sums]), has_scale ? scale[i] : 1.0f,
+                                             bias[i], has_residual ? residual_of(added.words[block][half], of_run) : 0.0f);
           }
       }
 #pragma unroll
       for (int half = 0; half < 2; half++)
-        if (here.inside(block, half, group)) put_at_end(target + here.element(block, half, group) * Target::bytes, values[half]);
+        if (here.inside(block, half, group)) put_target(target + here.element(block, half, group) * Target::bytes, values[half]);
       if (has_residual) {
         const int coming = group + kept_groups;
         if (coming < groups_of_columns) added.load(residual, here, block, coming);
@@ -87,86 +80,9 @@ __device__ __forceinline__ void end_tile(Sum (&sums)[row_blocks][products][produ
 }
 )";
 
-// How an integer comes out of sums where nothing but an addition and a ReLU lies between: scaled to 0 .. 1, so that the multiply-add
-// saturates, then to the range of whole numbers by the multiply-add that rounds.
-struct ShortEnd {
-  int low = 0, high = 0;
-  bool adds = false;
-};
-
-// ReLU, or one with an upper bound: whole numbers are as well clamped after they are rounded.
-bool clamp_to(const Epilogue& epilogue, const std::string& activation, ShortEnd& end) {
-  float most = 0;
-  char last = 0;
-  const bool bounded = std::sscanf(activation.c_str(), "fminf(fmaxf(v, 0.0f), %ff%c", &most, &last) == 2 && last == ')' && most > 0;
-  if (!bounded && activation != "fmaxf(v, 0.0f)") return false;
-  end.low = std::max(end.low, epilogue.target_zero);
-  const float highest = std::nearbyint(most * epilogue.target_inverse) + static_cast<float>(epilogue.target_zero);
-  if (bounded && highest < static_cast<float>(end.high)) end.high = static_cast<int>(highest);
-  return true;
-}
-
-std::optional<ShortEnd> short_end(const Epilogue& epilogue) {
-  if (epilogue.target != Element::i8 && epilogue.target != Element::u8) return std::nullopt;
-  ShortEnd end;
-  end.low = epilogue.target == Element::i8 ? -128 : 0;
-  end.high = end.low + 255;
-  size_t step = 0;
-  if (step < epilogue.steps.size() && epilogue.steps[step].kind == EpilogueStep::Kind::add) end.adds = true, step++;
-  if (step < epilogue.steps.size() && clamp_to(epilogue, epilogue.steps[step].text, end)) step++;
-  return step == epilogue.steps.size() && end.low < end.high ? std::optional(end) : std::nullopt;
-}
-
-std::string short_end_text(const Epilogue& epilogue, const ShortEnd& end) {
-  const float range = static_cast<float>(end.high - end.low);
-  const bool integers = epilogue.residual == Element::i8 || epilogue.residual == Element::u8;
-  const float residual_scale = integers ? epilogue.residual_scale : 1.0f;
-  const float residual_zero = integers ? static_cast<float>(epilogue.residual_zero) : 0.0f;
-  const float inverse = epilogue.target_inverse / range;
-  const float offset =
-      static_cast<float>(epilogue.target_zero - end.low) / range - (end.adds ? residual_zero * residual_scale * inverse : 0.0f);
-  return fmt::format(R"(
-__device__ __forceinline__ float table_scale(float scale) {{ return scale * {0}; }}
-__device__ __forceinline__ float table_bias(float bias) {{ return fmaf(bias, {0}, {1}); }}
-__device__ __forceinline__ float to_unit(float a, float b, float c) {{
-  float v;
-  asm("fma.rn.sat.f32 %0, %1, %2, %3;" : "=f"(v) : "f"(a), "f"(b), "f"(c));
-  return v;
-}}
-__device__ __forceinline__ float value_at_end(Sum sum, float scale, float bias, const unsigned* words, int index) {{
-  if (!{2}) return to_unit(value_of(sum), scale, bias);
-  return to_unit(Residual::get(words[index / Residual::per_word], index % Residual::per_word), {3}, fmaf(value_of(sum), scale, bias));
-}}
-__device__ __forceinline__ void put_at_end(unsigned char* to, const float (&v)[run]) {{
-  unsigned words[run / 4], q[4];
-#pragma unroll
-  for (int i = 0; i < run; i += 4) {{
-#pragma unroll
-    for (int j = 0; j < 4; j++) q[j] = __float_as_uint(fmaf(v[i + j], {4}, {5}));
-    words[i / 4] = __byte_perm(__byte_perm(q[0], q[1], 0x0040), __byte_perm(q[2], q[3], 0x0040), 0x5410);
-  }}
-  store_words<run / 4>(to, words);
-}}
-)",
-                     literal(inverse), literal(offset), end.adds, literal(residual_scale * inverse), literal(range),
-                     literal(12582912.0f + static_cast<float>(end.low)));
-}
-
-constexpr std::string_view plain_end = R"(
-__device__ __forceinline__ float table_scale(float scale) { return scale; }
-__device__ __forceinline__ float table_bias(float bias) { return bias; }
-__device__ __forceinline__ float value_at_end(Sum sum, float scale, float bias, const unsigned* words, int index) {
-  return ended(sum, scale, bias, has_residual ? residual_of(words, index) : 0.0f);
-}
-__device__ __forceinline__ void put_at_end(unsigned char* to, const float (&v)[run]) { put_target(to, v); }
-)";
-
 }  // namespace
 
-std::string tile_end_text(const Convolution& problem) {
-  const std::optional<ShortEnd> end = short_end(problem.epilogue);
-  return (end ? short_end_text(problem.epilogue, *end) : std::string(plain_end)) + std::string(table_text);
-}
+std::string_view tile_end_text() { return table_text; }
 
 std::string_view tile_rows_text() { return rows_text; }
 

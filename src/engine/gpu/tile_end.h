@@ -1,8 +1,6 @@
 // How the sums of wgmma become what is stored, as text: after epilogue_text, shape_text and constants `run`, `columns`, `table_share`.
 //
-//   float value_at_end(Sum, float scale, float bias, const unsigned* residual_words, int index)   of a thread's run of neighbours
-//   void put_at_end(unsigned char* to, const float (&values)[run])
-//   struct Table: scales and biases of `columns` channels, as value_at_end takes them, loaded by 128 threads and stored in shared memory
+//   struct Table: scales and biases of `columns` channels, as end_value takes them, loaded by 128 threads and stored in shared memory
 //   in the order in which threads read them, four at a time: those of thread lane % 4 = q, group g, part p of a run lie at
 //   g * 4 * run + p * 16 + q * 4.
 #pragma once
@@ -14,7 +12,7 @@
 
 namespace deepgap::gpu {
 
-std::string tile_end_text(const Convolution& problem);
+std::string_view tile_end_text();
 
 // After tile_end_text, constants row_blocks, products, product_sums (of one thread and product), groups_of_columns, kept_groups, and
 //   struct Corner { bool inside(int block, int half, int group) const; long long element(int block, int half, int group) const; }

@@ -218,7 +218,7 @@ std::string wgmma_text(const Convolution& problem, const WgmmaPlan& plan) {
   text += hopper_prelude();
   text += epilogue_text(problem) + shape_text(problem) + constants_text(problem, plan) +
           product_text(problem, plan.tile.columns / products_of(problem.compute, plan.tile.columns, plan.tile.entry_registers()));
-  text += tile_end_text(problem);
+  text += tile_end_text();
   for (const std::string_view part : {layout, producer, consumer, tile_rows_text(), multiplying}) text += part;
   const bool residual = problem.epilogue.has_residual();
   return text +

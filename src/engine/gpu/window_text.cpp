@@ -224,7 +224,7 @@ std::string constants_text(const Convolution& problem, const WindowPlan& plan) {
 std::string window_text(const Convolution& problem, const WindowPlan& plan) {
   std::string text(kernel_prelude());
   text += hopper_prelude();
-  text += epilogue_text(problem) + shape_text(problem) + constants_text(problem, plan) + tile_end_text(problem);
+  text += epilogue_text(problem) + shape_text(problem) + constants_text(problem, plan) + std::string(tile_end_text());
   for (const std::string_view part : {layout, tile_rows_text(), multiplying}) text += part;
   const bool residual = problem.epilogue.has_residual();
   return text +

@@ -1,0 +1,26 @@
+// How an integer comes out of sums where nothing lies between but a rounding to another integer, an addition and a clamp: values are
+// scaled to 0 .. 1, so that a multiply-add saturates for nothing, and come to whole numbers by the multiply-add that rounds. All families
+// use the same arithmetic, so that which of them computed a result cannot be seen in it.
+#pragma once
+
+#include "engine/gpu/convolution.h"
+
+#include <optional>
+#include <string>
+
+namespace deepgap::gpu {
+
+struct IntegerEnd {
+  std::optional<EpilogueStep> round;  // of the sums, before all else
+  bool adds = false;                  // the residual
+  int low = 0, high = 0;              // of the stored integers
+};
+
+// nullopt: the target is no integer, or other steps are asked for.
+std::optional<IntegerEnd> integer_end(const Epilogue& epilogue);
+
+// Device functions table_scale, table_bias, end_value and put_values of kernel_text.h's epilogue_text, for such an end; residual_of gives
+// the stored number.
+std::string integer_end_text(const Epilogue& epilogue, const IntegerEnd& end);
+
+}  // namespace deepgap::gpu

@@ -1,0 +1,49 @@
+// Which ends are done the short way, and what they saturate to.
+#include "engine/gpu/integer_end.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+namespace deepgap::gpu {
+namespace {
+
+constexpr float infinity = std::numeric_limits<float>::infinity();
+
+Epilogue to_bytes(std::vector<EpilogueStep> steps) {
+  Epilogue epilogue;
+  epilogue.steps = std::move(steps);
+  epilogue.target = epilogue.residual = Element::i8;
+  epilogue.target_inverse = 10;
+  epilogue.target_zero = 3;
+  return epilogue;
+}
+
+TEST(IntegerEnd, TakesWhatQuantizedNetworksAskFor) {
+  const auto end = integer_end(to_bytes(
+      {EpilogueStep::rounded(0.5F, 7, Element::u8), EpilogueStep::of(EpilogueStep::Kind::add), EpilogueStep::clamped(0, infinity)}));
+  ASSERT_TRUE(end);
+  EXPECT_TRUE(end->adds);
+  ASSERT_TRUE(end->round);
+  EXPECT_EQ(end->round->zero, 7);
+  EXPECT_EQ(end->low, 3);
+  EXPECT_EQ(end->high, 127);
+}
+
+TEST(IntegerEnd, ClampsInWholeNumbers) {
+  const auto end = integer_end(to_bytes({EpilogueStep::clamped(-1, 6)}));
+  ASSERT_TRUE(end);
+  EXPECT_EQ(end->low, -7);
+  EXPECT_EQ(end->high, 63);
+}
+
+TEST(IntegerEnd, LeavesOtherStepsToThePlainWay) {
+  EXPECT_FALSE(integer_end(to_bytes({{EpilogueStep::Kind::activation, "tanhf(v)"}})));
+  EXPECT_FALSE(integer_end(to_bytes({EpilogueStep::clamped(0, 6), EpilogueStep::of(EpilogueStep::Kind::add)})));
+  EXPECT_FALSE(integer_end(to_bytes({EpilogueStep::clamped(50, 60)})));  // nothing is left to tell apart
+  Epilogue floats;
+  EXPECT_FALSE(integer_end(floats));
+}
+
+}  // namespace
+}  // namespace deepgap::gpu

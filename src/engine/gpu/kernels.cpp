@@ -10,6 +10,7 @@
 
 #include <atomic>
 #include <filesystem>
+#include <set>
 #include <thread>
 #include <vector>
 
@@ -29,8 +30,8 @@ bool open_seal(const std::string& file, std::string& cubin) {
 
 }  // namespace
 
-Kernels::Kernels(const Chip& chip, const std::string& folder)
-    : chip_(chip), folder_(folder), salt_(chip.target() + cuda::compiler_description()) {}
+Kernels::Kernels(const Chip& chip, const std::string& folder, const Clock* clock)
+    : chip_(chip), folder_(folder), salt_(chip.target() + cuda::compiler_description()), clock_(clock) {}
 
 std::string Kernels::key_of(const Launch& launch) const {
   Hasher hasher;
@@ -72,6 +73,7 @@ void Kernels::make(const std::string& key, const std::string& source, Made& made
 }
 
 void Kernels::prepare(std::span<const Launch* const> launches, int threads) {
+  const Nanoseconds begin = now();
   std::vector<std::pair<std::string, const Launch*>> missing;
   for (const Launch* launch : launches) {
     const std::string key = key_of(*launch);
@@ -86,12 +88,18 @@ void Kernels::prepare(std::span<const Launch* const> launches, int threads) {
   std::vector<std::jthread> others;
   for (int t = 1; t < threads && static_cast<size_t>(t) < missing.size(); ++t) others.emplace_back(work);
   work();
+  others.clear();
+  compiling_ns_ += now() - begin;
 }
 
 Kernels::Made& Kernels::made(const Launch& launch) {
   const std::string key = key_of(launch);
   const auto [it, is_new] = made_.try_emplace(key);
-  if (is_new) make(key, launch.source, it->second);
+  if (is_new) {
+    const Nanoseconds begin = now();
+    make(key, launch.source, it->second);
+    compiling_ns_ += now() - begin;
+  }
   return it->second;
 }
 
@@ -100,10 +108,22 @@ bool Kernels::compiles(const Launch& launch) { return made(launch).failure.empty
 cuda::Function Kernels::function(const Launch& launch) {
   Made& found = made(launch);
   if (!found.failure.empty()) throw Error(ErrorKind::internal, found.failure);
-  if (!found.module) found.module = std::make_unique<cuda::Module>(found.cubin);
+  if (!found.module) {
+    found.module = std::make_unique<cuda::Module>(found.cubin);
+    found.cubin = {};  // the device has it
+  }
   cuda::Function& function = found.functions[launch.entry];
   if (function == nullptr) function = found.module->function(launch.entry, launch.shared_bytes);
   return function;
+}
+
+void Kernels::keep_only(std::span<const Launch* const> launches) {
+  std::set<std::string> kept;
+  for (const Launch* launch : launches) {
+    kept.insert(key_of(*launch));
+    function(*launch);
+  }
+  std::erase_if(made_, [&](const auto& one) { return !kept.contains(one.first); });
 }
 
 }  // namespace deepgap::gpu

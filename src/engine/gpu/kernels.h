@@ -4,6 +4,8 @@
 #include "cuda/objects.h"
 #include "engine/gpu/launch.h"
 
+#include <deepgap/clock.h>
+
 #include <map>
 #include <memory>
 #include <mutex>
@@ -16,16 +18,19 @@ namespace deepgap::gpu {
 class Kernels {
  public:
   // `folder`: where machine code is kept, by a hash of text, chip and compiler; empty: nowhere. A file that is torn, foreign or of another
-  // version is made again.
-  Kernels(const Chip& chip, const std::string& folder);
+  // version is made again. `clock`: of the run, by which compiling is timed; it outlives this. nullptr: it is not.
+  Kernels(const Chip& chip, const std::string& folder, const Clock* clock = nullptr);
 
   // Compiles what is not there yet, on `threads` threads. A text that does not compile is left out; function() tells of it.
   void prepare(std::span<const Launch* const> launches, int threads);
   // Throws Error{internal} for a text that does not compile.
   cuda::Function function(const Launch& launch);
   bool compiles(const Launch& launch);
+  // Loads these launches' machine code into the device, and lets go of all other.
+  void keep_only(std::span<const Launch* const> launches);
 
-  int compiled() const { return compiled_; }  // by the compiler, not from the folder
+  int compiled() const { return compiled_; }                  // by the compiler, not from the folder
+  Nanoseconds compiling_ns() const { return compiling_ns_; }  // that callers waited for, reading the folder included
 
  private:
   struct Made {
@@ -35,6 +40,7 @@ class Kernels {
   };
   std::string key_of(const Launch& launch) const;
   Made& made(const Launch& launch);
+  Nanoseconds now() const { return clock_ == nullptr ? 0 : clock_->now(); }
   void make(const std::string& key, const std::string& source, Made& made);
   std::string path_of(const std::string& key) const;
   bool read(const std::string& key, std::string& cubin) const;
@@ -44,6 +50,8 @@ class Kernels {
   std::map<std::string, Made> made_;
   std::mutex mutex_;
   int compiled_ = 0;
+  const Clock* clock_;
+  Nanoseconds compiling_ns_ = 0;
 };
 
 }  // namespace deepgap::gpu

@@ -57,27 +57,42 @@ std::string tuned_path(const NetworkOptions& options, const std::string& device)
 
 }  // namespace
 
+// What is compiled meanwhile is a part of its own.
+template <typename Work>
+void Network::part(const char* name, const Work& work) {
+  const auto elsewhere = [&] { return options_.clock == nullptr ? 0 : options_.clock->now() - kernels_.compiling_ns(); };
+  const Nanoseconds begin = elsewhere();
+  work();
+  load_parts_[name] += elsewhere() - begin;
+}
+
 Network::Network(const Graph& graph, const Chip& chip, const std::string& device, const NetworkOptions& options)
-    : options_(options), chip_(chip), kernels_(chip, options.cache_folder) {
-  Graph unbound = graph;
-  optimize_unbound(unbound, options.integers);
-  for (int64_t batch : options.batch_sizes) {
-    if (programs_.contains(batch)) continue;
-    const Graph bound = bound_graph(unbound, batch, options.integers);
-    refuse_open_shapes(bound);
-    Program program{.batch = batch, .plan = Lowering(bound, options.numbers, chip).lower()};
-    program.inputs = shapes_of(bound, bound.inputs);
-    program.outputs = shapes_of(bound, bound.outputs);
-    program.preparations.resize(program.inputs.size());
-    if (options.inputs_ready) split_off_preparations(program);
-    programs_.emplace(batch, std::move(program));
-  }
+    : options_(options), chip_(chip), kernels_(chip, options.cache_folder, options.clock) {
+  part("lower", [&] { lower(graph); });
   TunedFile known(tuned_path(options, device));
   Tuner tuner(kernels_, chip, options.tuning, known, options.threads);
   choose_kernels(tuner);
-  for (auto& [batch, program] : programs_) {
-    plan_memory_of(program);
-    place_constants(program);
+  part("upload", [&] {
+    for (auto& [batch, program] : programs_) plan_memory_of(program);
+    place_constants();
+    kernels_.keep_only(launches());
+  });
+  load_parts_["kernels"] = kernels_.compiling_ns();
+}
+
+void Network::lower(const Graph& graph) {
+  Graph unbound = graph;
+  optimize_unbound(unbound, options_.integers);
+  for (int64_t batch : options_.batch_sizes) {
+    if (programs_.contains(batch)) continue;
+    const Graph bound = bound_graph(unbound, batch, options_.integers);
+    refuse_open_shapes(bound);
+    Program program{.batch = batch, .plan = Lowering(bound, options_.numbers, chip_).lower()};
+    program.inputs = shapes_of(bound, bound.inputs);
+    program.outputs = shapes_of(bound, bound.outputs);
+    program.preparations.resize(program.inputs.size());
+    if (options_.inputs_ready) split_off_preparations(program);
+    programs_.emplace(batch, std::move(program));
   }
 }
 
@@ -135,31 +150,42 @@ size_t Program::input_bytes(size_t input) const {
   return 0;
 }
 
+std::vector<const Launch*> Network::launches() const {
+  std::vector<const Launch*> all;
+  const auto add = [&](const std::vector<Step>& steps) {
+    for (const Step& step : steps)
+      for (const Launch& launch : step.launches) all.push_back(&launch);
+  };
+  for (const auto& [batch, program] : programs_) {
+    add(program.plan.steps);
+    for (const auto& steps : program.preparations) add(steps);
+  }
+  return all;
+}
+
 void Network::choose_kernels(Tuner& tuner) {
   std::vector<Convolution> problems;
   std::vector<std::pair<Program*, size_t>> where;
-  std::vector<const Launch*> launches;
   for (auto& [batch, program] : programs_)
     for (size_t i = 0; i < program.plan.steps.size(); ++i) {
-      Step& step = program.plan.steps[i];
-      for (const Launch& launch : step.launches) launches.push_back(&launch);
+      const Step& step = program.plan.steps[i];
       if (!step.choice) continue;
       problems.push_back(step.choice->problem);
       where.emplace_back(&program, i);
     }
-  kernels_.prepare(launches, options_.threads);
-  const auto chosen = tuner.choose(problems);
-  for (size_t i = 0; i < chosen.size(); ++i) settle(*where[i].first, where[i].first->plan.steps[where[i].second], chosen[i]);
-  launches.clear();
-  for (auto& [batch, program] : programs_)
-    for (const Step& step : program.plan.steps)
-      for (const Launch& launch : step.launches) launches.push_back(&launch);
-  kernels_.prepare(launches, options_.threads);
+  kernels_.prepare(launches(), options_.threads);
+  std::vector<ConvolutionVariant> chosen;
+  part("tune", [&] { chosen = tuner.choose(problems); });
+  part("pack", [&] {
+    Packed packed;
+    for (size_t i = 0; i < chosen.size(); ++i) settle(*where[i].first, where[i].first->plan.steps[where[i].second], chosen[i], packed);
+  });
+  kernels_.prepare(launches(), options_.threads);
 }
 
-void Network::settle(Program& program, Step& step, const ConvolutionVariant& variant) {
+void Network::settle(Program& program, Step& step, const ConvolutionVariant& variant, Packed& packed) {
   const auto keep = [&](std::vector<std::byte> bytes) {
-    auto& known = packed_[content_hash(bytes)];
+    auto& known = packed[content_hash(bytes)];
     if (!known) known = std::make_shared<const std::vector<std::byte>>(std::move(bytes));
     program.plan.buffers.push_back({.kind = Buffer::Kind::constant, .bytes = known->size(), .data = known});
     return static_cast<BufferId>(program.plan.buffers.size() - 1);
@@ -172,6 +198,7 @@ void Network::settle(Program& program, Step& step, const ConvolutionVariant& var
     step.writes.push_back(step.roles[role_workspace]);
   }
   step.launches = variant.launches;
+  step.choice.reset();
 }
 
 // A kernel may begin before the one before it has ended, but none before the one before that has: what a step read last may be written
@@ -201,13 +228,24 @@ void Network::plan_memory_of(Program& program) const {
   program.arena_bytes = memory.bytes;
 }
 
-void Network::place_constants(const Program& program) {
-  for (const Buffer& buffer : program.plan.buffers) {
-    if (buffer.kind != Buffer::Kind::constant || constants_.contains(buffer.data.get())) continue;
-    cuda::DeviceMemory memory(buffer.bytes);
-    cuda::upload(memory.address(), buffer.data->data(), buffer.bytes);
-    weight_bytes_ += memory.bytes();
-    constants_.emplace(buffer.data.get(), std::move(memory));
+// Each once, whichever programs read it. From then on the device alone has them.
+void Network::place_constants() {
+  std::map<std::shared_ptr<const std::vector<std::byte>>, cuda::Address> placed;
+  for (auto& [batch, program] : programs_) {
+    program.constants.assign(program.plan.buffers.size(), 0);
+    for (size_t b = 0; b < program.plan.buffers.size(); ++b) {
+      Buffer& buffer = program.plan.buffers[b];
+      if (buffer.kind != Buffer::Kind::constant) continue;
+      const auto [found, is_new] = placed.emplace(std::move(buffer.data), 0);
+      buffer.data.reset();
+      if (is_new) {
+        constants_.emplace_back(buffer.bytes);
+        found->second = constants_.back().address();
+        cuda::upload(found->second, found->first->data(), buffer.bytes);
+        weight_bytes_ += constants_.back().bytes();
+      }
+      program.constants[b] = found->second;
+    }
   }
 }
 
@@ -215,8 +253,6 @@ const Program* Network::program_for(int64_t samples) const {
   const auto it = programs_.lower_bound(samples);
   return it == programs_.end() ? nullptr : &it->second;
 }
-
-cuda::Address Network::constant(const std::vector<std::byte>* data) const { return constants_.at(data).address(); }
 
 size_t Network::arena_bytes() const {
   size_t most = 0;
@@ -253,7 +289,7 @@ cuda::Address Instance::address_of(const Program& program, BufferId id) const {
   const Buffer& buffer = program.plan.buffers.at(static_cast<size_t>(id));
   switch (buffer.kind) {
     case Buffer::Kind::constant:
-      return network_.constant(buffer.data.get());
+      return program.constants.at(static_cast<size_t>(id));
     case Buffer::Kind::input:
       return input(buffer.external);
     case Buffer::Kind::output:

@@ -11,6 +11,7 @@
 #include "engine/gpu/tuner.h"
 #include "engine/passes/passes.h"
 
+#include <deepgap/clock.h>
 #include <deepgap/session.h>
 
 #include <map>
@@ -25,16 +26,18 @@ struct NetworkOptions {
   Integers integers = Integers::as_operators;
   std::vector<int64_t> batch_sizes{1};
   Tuning tuning = Tuning::quick;
-  std::string cache_folder;   // empty: nothing is kept
-  int threads = 1;            // that compile
-  bool inputs_ready = false;  // the caller brings inputs as the first operators read them: Program::preparations
+  std::string cache_folder;      // empty: nothing is kept
+  int threads = 1;               // that compile
+  bool inputs_ready = false;     // the caller brings inputs as the first operators read them: Program::preparations
+  const Clock* clock = nullptr;  // by which the parts of making it are timed; outlives the Network. nullptr: they are not
 };
 
 // One batch size: steps with their kernels chosen.
 struct Program {
   int64_t batch = 0;
   GpuPlan plan;
-  std::vector<size_t> offsets;  // by buffer, of those in the arena
+  std::vector<size_t> offsets;           // by buffer, of those in the arena
+  std::vector<cuda::Address> constants;  // by buffer, of those that are constant; the host has their bytes no more
   size_t arena_bytes = 0;
   std::vector<Shape> inputs, outputs;
   // With inputs_ready, by input: the steps that were at the beginning of the plan and made of the input alone what it holds now. They read
@@ -52,26 +55,33 @@ class Network {
   // The smallest program that takes `samples`; nullptr when there is none.
   const Program* program_for(int64_t samples) const;
   const std::map<int64_t, Program>& programs() const { return programs_; }
-  cuda::Address constant(const std::vector<std::byte>* data) const;
   Kernels& kernels() { return kernels_; }
   size_t arena_bytes() const;  // of the largest program
   size_t weight_bytes() const { return weight_bytes_; }
   PrecisionShares precision_shares() const;
+  // How long each part of making it took: "lower", "kernels" (compiling, or reading what was compiled before), "tune", "pack" (weights in
+  // the order that kernels read them), "upload".
+  const std::map<std::string, Nanoseconds>& load_parts() const { return load_parts_; }
 
  private:
+  using Packed = std::map<std::string, std::shared_ptr<const std::vector<std::byte>>>;  // by hash of their bytes
+  template <typename Work>
+  void part(const char* name, const Work& work);
+  void lower(const Graph& graph);
+  std::vector<const Launch*> launches() const;
   void split_off_preparations(Program& program) const;
   void choose_kernels(Tuner& tuner);
-  void settle(Program& program, Step& step, const ConvolutionVariant& variant);
+  static void settle(Program& program, Step& step, const ConvolutionVariant& variant, Packed& packed);
   void plan_memory_of(Program& program) const;
-  void place_constants(const Program& program);
+  void place_constants();
 
   NetworkOptions options_;
   Chip chip_;
   Kernels kernels_;
   std::map<int64_t, Program> programs_;
-  std::map<std::string, std::shared_ptr<const std::vector<std::byte>>> packed_;  // by hash of their bytes
-  std::map<const std::vector<std::byte>*, cuda::DeviceMemory> constants_;
+  std::vector<cuda::DeviceMemory> constants_;
   size_t weight_bytes_ = 0;
+  std::map<std::string, Nanoseconds> load_parts_;
 };
 
 // Memory for one run at a time, with every program bound to it.

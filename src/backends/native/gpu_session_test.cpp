@@ -1,0 +1,190 @@
+// Sessions on a GPU that is played (cuda/fake_driver.h): what they hold there, what they give back, and what they tell where it fails.
+// Results are zeros; tests/gpu_emulation and a GPU tell whether they are right.
+#include "backends/native/gpu_session.h"
+
+#include "backends/native/test_network.h"
+#include "base/clocks.h"
+#include "base/temporary_folder.h"
+#include "base/test_error.h"
+#include "cuda/compiler.h"
+#include "cuda/fake_driver.h"
+#include "engine/gpu/network.h"
+
+#include <gmock/gmock.h>
+
+#include <mutex>
+
+namespace deepgap {
+namespace {
+
+using cuda::FakeDriver;
+using ::testing::HasSubstr;
+using testing::Samples;
+using testing::small_net;
+using testing::TestModel;
+
+class GpuSessionTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!cuda::has_compiler()) GTEST_SKIP() << "no NVRTC on this machine";
+    options_.placement.devices = {DeviceId{"", "cuda", 0}};
+    options_.batch_sizes = {1, 4};
+    options_.cache_dir = cache().path();
+    options_.options = {{"tune", "off"}};
+    options_.clock = clock_.get();
+    options_.completion = [this](std::span<const Done> all) {
+      const std::lock_guard lock(mutex_);
+      for (const Done& done : all) statuses_.push_back(done.status);
+    };
+  }
+  // Of all tests, so that each text is compiled once.
+  static const TemporaryFolder& cache() {
+    static const TemporaryFolder folder;
+    return folder;
+  }
+  std::unique_ptr<Session> load() { return make_gpu_session(model_, options_); }
+  std::vector<Status> statuses() {
+    const std::lock_guard lock(mutex_);
+    return statuses_;
+  }
+
+  FakeDriver fake_;
+  cuda::DriverStandIn driver_{fake_.table()};
+  std::unique_ptr<Clock> clock_ = make_real_clock();
+  TestModel model_{small_net()};
+  LoadOptions options_;
+  std::mutex mutex_;
+  std::vector<Status> statuses_;
+};
+
+TEST_F(GpuSessionTest, AnswersInShapesOfTheQueryWhereverItsSamplesLie) {
+  for (const char* inputs : {"host", "device", "ready"}) {
+    options_.options["inputs"] = inputs;
+    const auto session = load();
+    const Samples samples(6, false);
+    session->stage(samples.views);
+    session->enqueue(0, std::vector<uint32_t>{4, 1, 5}, 1);
+    session->drain();
+    EXPECT_EQ(std::vector<int64_t>(session->outputs(0)[0].shape.begin(), session->outputs(0)[0].shape.end()), (Shape{3, 10})) << inputs;
+    EXPECT_FALSE(session->layer_timings().empty());
+  }
+  EXPECT_EQ(statuses(), std::vector<Status>(3, Status::ok));
+}
+
+TEST_F(GpuSessionTest, TellsOfAllMemoryThatItHoldsAndGivesItBack) {
+  options_.options["inputs"] = "device";
+  {
+    const auto session = load();
+    const int64_t loaded = session->memory().in_use_bytes;
+    EXPECT_EQ(loaded, static_cast<int64_t>(fake_.taken_bytes()));
+    const Samples samples(6, false);
+    session->stage(samples.views);
+    const MemoryUse use = session->memory();
+    EXPECT_EQ(use.in_use_bytes, static_cast<int64_t>(fake_.taken_bytes()));
+    EXPECT_GE(use.in_use_bytes, loaded + 6 * 3 * 16 * 16 * 4);
+    EXPECT_GE(use.reserved_bytes, use.in_use_bytes);
+    session->reset_peak();
+    EXPECT_EQ(session->memory().peak_bytes, use.in_use_bytes);
+    const auto second = load();
+    EXPECT_EQ(session->memory().in_use_bytes, second->memory().in_use_bytes) << "both tell of the device";
+    EXPECT_EQ(session->memory().peak_bytes, static_cast<int64_t>(fake_.taken_bytes()));
+  }
+  EXPECT_EQ(fake_.taken_bytes(), 0u);
+}
+
+// The losing candidates of a tuner are gone from the device, too.
+TEST_F(GpuSessionTest, WhatTuningTookIsGivenBackAndItsPeakIsTold) {
+  options_.options["tune"] = "off";
+  size_t untuned = 0;
+  {
+    const auto session = load();
+    untuned = fake_.taken_bytes();
+  }
+  const int modules = fake_.calls("cuModuleLoadData") - fake_.calls("cuModuleUnload");
+  EXPECT_EQ(modules, 0);
+  options_.options["tune"] = "quick";
+  const auto session = load();
+  EXPECT_LT(fake_.taken_bytes(), 2 * untuned);
+  EXPECT_GT(session->memory().peak_bytes, session->memory().in_use_bytes);
+  EXPECT_GT(fake_.calls("cuModuleUnload"), modules);
+}
+
+TEST_F(GpuSessionTest, HasItsWeightsOnTheDeviceAlone) {
+  const cuda::DeviceContext context(0);
+  const gpu::Network network(model_.graph(), gpu::Chip{}, "a device",
+                             {.batch_sizes = {1, 4}, .tuning = gpu::Tuning::off, .clock = clock_.get()});
+  size_t constants = 0;
+  for (const auto& [batch, program] : network.programs()) {
+    for (const gpu::Step& step : program.plan.steps) EXPECT_FALSE(step.choice) << step.name;
+    for (size_t b = 0; b < program.plan.buffers.size(); ++b) {
+      if (program.plan.buffers[b].kind != gpu::Buffer::Kind::constant) continue;
+      ++constants;
+      EXPECT_EQ(program.plan.buffers[b].data, nullptr);
+      EXPECT_NE(program.constants.at(b), 0u);
+    }
+  }
+  EXPECT_GT(constants, 0u);
+  EXPECT_EQ(network.weight_bytes(), fake_.taken_bytes());
+  for (const char* part : {"lower", "kernels", "tune", "pack", "upload"}) EXPECT_TRUE(network.load_parts().contains(part)) << part;
+}
+
+TEST_F(GpuSessionTest, OutOfMemoryAtAnyMomentOfALoadIsSaidAndNothingIsKept) {
+  for (int calls = 0;; ++calls) {
+    fake_.mend();
+    fake_.fail("cuMemAlloc_v2", FakeDriver::out_of_memory, calls);
+    std::unique_ptr<Session> session;
+    const std::string error = error_of([&] { session = load(); }, ErrorKind::out_of_memory);
+    if (session) break;
+    EXPECT_THAT(error, HasSubstr("out of memory: CUDA_ERROR_OUT_OF_MEMORY"));
+    EXPECT_EQ(fake_.taken_bytes(), 0u) << calls;
+  }
+  EXPECT_EQ(fake_.taken_bytes(), 0u);
+}
+
+TEST_F(GpuSessionTest, OutOfMemoryAtRunFailsItsQueryAlone) {
+  const auto session = load();
+  const Samples samples(6, false);
+  session->stage(samples.views);
+  fake_.fail("cuGraphLaunch", FakeDriver::out_of_memory);
+  session->enqueue(0, std::vector<uint32_t>{1}, 1);
+  session->drain();
+  EXPECT_THAT(session->last_error(), HasSubstr("out of memory: "));
+  fake_.mend();
+  session->enqueue(0, std::vector<uint32_t>{1}, 2);
+  session->drain();
+  EXPECT_EQ(statuses(), (std::vector<Status>{Status::failed, Status::ok}));
+}
+
+TEST_F(GpuSessionTest, OfALostDeviceNothingIsAskedAnyMore) {
+  {
+    options_.slots = 2;
+    const auto session = load();
+    const Samples samples(6, false);
+    session->stage(samples.views);
+    fake_.hold(true);
+    session->enqueue(0, std::vector<uint32_t>{1}, 1);
+    fake_.lose("cuGraphLaunch");
+    EXPECT_THAT(error_of([&] { session->enqueue(1, std::vector<uint32_t>{2}, 2); }, ErrorKind::device_lost), HasSubstr("device lost: "));
+    session->cancel();
+    EXPECT_EQ(statuses(), (std::vector<Status>{Status::failed, Status::failed}));
+    EXPECT_THROW(session->enqueue(0, std::vector<uint32_t>{1}, 3), Error);
+  }
+  SUCCEED() << "and it ends without a word";
+}
+
+TEST_F(GpuSessionTest, CancellingWaitsForWhatWasLaunched) {
+  options_.slots = 2;
+  const auto session = load();
+  const Samples samples(6, false);
+  session->stage(samples.views);
+  fake_.hold(true);
+  session->enqueue(0, std::vector<uint32_t>{1}, 1);
+  session->enqueue(1, std::vector<uint32_t>{2}, 2);
+  std::thread release([&] { fake_.hold(false); });
+  session->cancel();
+  release.join();
+  EXPECT_EQ(statuses(), (std::vector<Status>{Status::ok, Status::ok}));
+}
+
+}  // namespace
+}  // namespace deepgap

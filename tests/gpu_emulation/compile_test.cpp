@@ -73,5 +73,18 @@ TEST(OperatorKernels, RecurrentLayersOfUsualSizesCompile) {
       }
 }
 
+TEST(OperatorKernels, RowsThatNoBlockKeepsCompile) {
+  if (!cuda::has_compiler()) GTEST_SKIP() << "no NVRTC on this machine";
+  Random random(1);
+  GraphBuilder net(random, 21);
+  const ValueId x = net.input({4, 200, 200});
+  const ValueId groups = net.node("GroupNormalization", {x, net.floats({4}), net.floats({4})}, {{"num_groups", int64_t{2}}});
+  const Graph graph =
+      bound_for_trial(net.finish({net.node("InstanceNormalization", {x, net.floats({4}), net.floats({4})}), groups,
+                                  net.node("Softmax", {net.node("Flatten", {x})}), net.node("LogSoftmax", {net.node("Flatten", {x})})}),
+                      Integers::as_operators);
+  expect_compiled(Lowering(graph, {Compute::f16, Element::f16}, Chip{}).lower(), "rows", Chip{});
+}
+
 }  // namespace
 }  // namespace deepgap::gpu

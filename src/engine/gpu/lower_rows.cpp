@@ -13,12 +13,6 @@
 namespace deepgap::gpu {
 namespace {
 
-constexpr int64_t longest_row = 16384;  // what a block keeps in registers
-
-int64_t elements(const Shape& shape, const std::vector<size_t>& axes) {
-  return std::accumulate(axes.begin(), axes.end(), int64_t{1}, [&](int64_t product, size_t axis) { return product * shape[axis]; });
-}
-
 std::vector<size_t> axes_from(size_t first, size_t rank) {
   std::vector<size_t> axes(rank - first);
   std::iota(axes.begin(), axes.end(), first);
@@ -56,9 +50,30 @@ constexpr const char* normalize_text = R"(
 bool run(Lowering& lowering, const Operation& operation, const std::vector<Operand>& in, const std::vector<size_t>& reduced,
          const std::string& text) {
   const Shape& shape = lowering.shape(operation.output);
-  if (elements(shape, reduced) > longest_row) return false;
   const Operand out = lowering.write(operation.output, row_form(in[0], shape, lowering.stored(operation.output)));
   lowering.step(operation, row_kernel(lowering, operation.main.op, {out, in, reduced, text}), in, {out});
+  return true;
+}
+
+}  // namespace
+
+namespace {
+
+// Of doubles: a thread for each result goes over its row.
+bool softmax_of_doubles(Lowering& lowering, const Operation& operation, const Operand& in, const std::vector<size_t>& reduced) {
+  auto places = coordinates(in.shape.size());
+  std::string open, close;
+  for (size_t axis : reduced) {
+    places[axis] = fmt::format("d{}", axis);
+    open += fmt::format("  for (I d{0} = 0; d{0} < I({1}); ++d{0}) {{\n", axis, in.shape[axis]);
+    close += "  }\n";
+  }
+  const std::string each = element_at({in}, 0, places), here = element_here({in}, 0, in.shape);
+  const char* result = operation.main.op == "Softmax" ? "exp({} - m) / s" : "{} - m - log(s)";
+  const std::string body = fmt::format("  double m = {1}, s = 0;\n{0}  m = {2} > m ? {2} : m;\n{3}{0}  s += exp({2} - m);\n{3}  r = {4};",
+                                       open, here, each, close, fmt::format(fmt::runtime(result), here));
+  const Operand out = lowering.write(operation.output, plain_form(Element::f64, in.shape));
+  lowering.step(operation, element_kernel(lowering, operation.main.op, {out, {in}, Kind::real, body}), {in}, {out});
   return true;
 }
 
@@ -67,12 +82,14 @@ bool run(Lowering& lowering, const Operation& operation, const std::vector<Opera
 bool lower_softmax(Lowering& lowering, const Operation& operation) {
   const Node& node = operation.main;
   const Operand in = lowering.native(node.inputs[0]);
-  if (kind_of(in.form.element) != Kind::number) return false;
+  const Kind kind = kind_of(in.form.element);
+  if (kind != Kind::number && kind != Kind::real) return false;
   const size_t rank = in.shape.size();
   const bool flattens = lowering.graph().opset < 13;  // one axis until then meant it and all after it
   const auto axis = static_cast<size_t>(NodeInputs(lowering, node).axis(attribute_int(node, "axis", flattens ? 1 : -1), rank));
   const char* result = node.op == "Softmax" ? "expf(v[j] - m) / s" : "v[j] - m - logf(s)";
   const std::vector<size_t> reduced = flattens ? axes_from(axis, rank) : std::vector<size_t>{axis};
+  if (kind == Kind::real) return softmax_of_doubles(lowering, operation, in, reduced);
   return run(lowering, operation, {in}, reduced, fmt::format("#define RESULT {}\n{}", result, softmax_text));
 }
 
@@ -91,7 +108,7 @@ bool normalize_groups(Lowering& lowering, const Operation& operation) {
   const Shape& shape = lowering.shape(node.inputs[0]);
   const int64_t groups = attribute_int(node, "num_groups", 1), each = shape[1] / groups;
   const Shape apart{shape[0], groups, each, element_count(shape) / std::max<int64_t>(shape[0] * shape[1], 1)};
-  if (apart[2] * apart[3] > longest_row || element_count(shape) == 0) return false;
+  if (element_count(shape) == 0) return false;
   const auto regrouped = [&](Operand operand) {
     operand.shape = apart;
     operand.form = plain_form(operand.form.element, apart);

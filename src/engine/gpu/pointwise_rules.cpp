@@ -18,6 +18,7 @@ const std::map<std::string_view, const char*> any_kind{
     {"Neg", "r = -a0;"},
     {"Abs", "r = a0 < 0 ? -a0 : a0;"},
     {"Relu", "r = a0 < 0 ? 0 : a0;"},
+    {"PRelu", "r = a0 < 0 ? a1 * a0 : a0;"},
     {"Sign", "r = a0 > 0 ? 1 : a0 < 0 ? -1 : 0;"},
 };
 // Numbers and doubles: the functions of C++ that are overloaded for both.
@@ -47,7 +48,6 @@ const std::map<std::string_view, const char*> real_kinds{
     {"Softplus", "r = a0 > 20 ? a0 : log1p(exp(a0));"},
     {"Softsign", "r = a0 / (1 + (a0 < 0 ? -a0 : a0));"},
     {"Mish", "r = a0 * tanh(a0 > 20 ? a0 : log1p(exp(a0)));"},
-    {"PRelu", "r = a0 < 0 ? a1 * a0 : a0;"},
 };
 const std::map<std::string_view, const char*> whole_kinds{
     {"Div", "r = a1 == 0 ? 0 : a0 / a1;"}, {"BitwiseAnd", "r = a0 & a1;"}, {"BitwiseOr", "r = a0 | a1;"},
@@ -184,6 +184,7 @@ std::optional<PointwiseRule> pointwise_rule(const Lowering& lowering, const Node
       return PointwiseRule{{kind}, kind, "r = " + activation_text(*activation, "a0") + ";"};
     if (auto rule = parametric(node, kind)) return rule;
   }
+  if (node.op == "Shrink" && kind == Kind::integer) return parametric(node, Kind::number);
   if (auto rule = special(lowering, node, kind, result)) return rule;
   if (auto rule = from_table(comparisons, node, kind, Kind::truth)) return rule;
   if (kind == Kind::truth) return from_table(logic, node, kind, kind);

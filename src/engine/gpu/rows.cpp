@@ -25,6 +25,24 @@ __device__ __forceinline__ float block_sum(float x) { return over_block(x, false
 __device__ __forceinline__ float block_max(float x) { return over_block(x, true); }
 )";
 
+// What a block keeps in registers; of a longer row v[j] is read where it is asked for, and written where it is set.
+constexpr int64_t longest_kept = 16384;
+constexpr const char* row_in_memory = R"(
+template <typename Read, typename Write> struct RowElement {
+  const Read& read;
+  const Write& write;
+  int j;
+  __device__ __forceinline__ operator float() const { return read(j); }
+  __device__ __forceinline__ void operator=(float x) const { write(j, x); }
+};
+template <typename Read, typename Write> struct Row {
+  Read read;
+  Write write;
+  __device__ __forceinline__ RowElement<Read, Write> operator[](int j) const { return {read, write, j}; }
+};
+template <typename Read, typename Write> __device__ __forceinline__ Row<Read, Write> row_of(Read read, Write write) { return {read, write}; }
+)";
+
 // Axes in the order of memory, so that neighbours in a row are neighbours in memory as far as possible.
 std::vector<size_t> in_order(const Operand& in, std::vector<size_t> axes) {
   std::sort(axes.begin(), axes.end(), [&](size_t a, size_t b) { return in.strides[a] > in.strides[b]; });
@@ -36,6 +54,29 @@ std::string unravel(const std::vector<size_t>& axes, const Shape& shape, const s
   for (size_t k = axes.size(); k-- > 0;)
     text += k == 0 ? fmt::format("c{} = rest; ", axes[k]) : fmt::format("c{0} = rest % I({1}); rest /= I({1}); ", axes[k], shape[axes[k]]);
   return text;
+}
+
+}  // namespace
+
+namespace {
+
+std::string kept_text(const RowKernel& kernel, const std::string& read, const std::string& place) {
+  return fmt::format(
+      "  float v[E];\n#pragma unroll\n  for (int j = 0; j < E; ++j) {{\n    v[j] = 0;\n    if (valid(j)) {{ ROW_PLACE(threadIdx.x + j * T) "
+      "v[j] = {}; }}\n  }}\n{}#pragma unroll\n  for (int j = 0; j < E; ++j)\n    if (valid(j)) {{ ROW_PLACE(threadIdx.x + j * T) out[{}] = "
+      "{}; }}\n}}\n",
+      read, kernel.text, place, store_text(kernel.out.form.element, Kind::number, "v[j]"));
+}
+
+// Loops over E go on for as long as the row is.
+std::string text_in_memory(const RowKernel& kernel, const std::string& read, const std::string& place) {
+  std::string loops = kernel.text;
+  const std::string unrolled = "#pragma unroll\n";
+  for (size_t at = loops.find(unrolled); at != std::string::npos; at = loops.find(unrolled, at)) loops.erase(at, unrolled.size());
+  return fmt::format(
+      "  const auto v = row_of([&](int j) -> float {{\n    if (!valid(j)) return 0.0f;\n    ROW_PLACE(threadIdx.x + j * T) return {};\n  "
+      "}}, [&](int j, float x) {{\n    if (!valid(j)) return;\n    ROW_PLACE(threadIdx.x + j * T) out[{}] = {};\n  }});\n{}}}\n",
+      read, place, store_text(kernel.out.form.element, Kind::number, "x"), loops);
 }
 
 }  // namespace
@@ -54,12 +95,14 @@ Launch row_kernel(Lowering& lowering, const std::string& stem, const RowKernel& 
   int64_t count = 1, rows = 1;
   for (size_t axis : reduced) count *= in.shape[axis];
   for (size_t axis : kept) rows *= in.shape[axis];
-  const int threads = count <= 256 ? 32 : count <= 1024 ? 128 : 256;
+  const bool held = count <= longest_kept;
+  const int threads = count <= 256 ? 32 : count <= 1024 ? 128 : held ? 256 : 512;
   const int64_t each = std::max<int64_t>((count + threads - 1) / threads, 1);
 
   const std::string entry = lowering.new_entry(stem);
   std::string text =
       fmt::format("typedef long long I;\n#define T {}\n#define E {}\n{}{}", threads, each, generated_prelude(), block_functions);
+  if (!held) text += row_in_memory;
   text += fmt::format("extern \"C\" __global__ void __launch_bounds__({}) {}(", threads, entry);
   for (size_t i = 0; i < kernel.in.size(); ++i) text += fmt::format("const {}* x{}, ", c_type(kernel.in[i].form.element), i);
   text += fmt::format("{}* out) {{\n  let_next_begin();\n  wait_for_previous();\n  const long long count = {};\n",
@@ -67,18 +110,13 @@ Launch row_kernel(Lowering& lowering, const std::string& stem, const RowKernel& 
   for (size_t axis = 0; axis < in.shape.size(); ++axis) text += fmt::format("  I c{} = 0;\n", axis);
   if (!kept.empty()) text += "  { " + unravel(kept, in.shape, "blockIdx.x", "") + "}\n";
   text += fmt::format("#define ROW_PLACE(k) {{ {}}}\n", reduced.empty() ? "" : unravel(reduced, in.shape, "(k)", ""));
-  text += "#define valid(j) (threadIdx.x + (j) * T < count)\n  float v[E];\n";
-  text += fmt::format(
-      "#pragma unroll\n  for (int j = 0; j < E; ++j) {{\n    v[j] = 0;\n    if (valid(j)) {{ ROW_PLACE(threadIdx.x + j * T) v[j] = {}; "
-      "}}\n  }}\n",
-      convert_text(kind_of(in.form.element), Kind::number, element_here(kernel.in, 0, in.shape)));
-  text += kernel.text;
+  text += "#define valid(j) (threadIdx.x + (j) * T < count)\n";
+  const std::string read = convert_text(kind_of(in.form.element), Kind::number, element_here(kernel.in, 0, in.shape));
   std::string place;
   for (size_t axis = 0; axis < in.shape.size(); ++axis)
     place += fmt::format("{}c{} * I({})", axis == 0 ? "" : " + ", axis, kernel.out.strides[axis]);
-  text += fmt::format(
-      "#pragma unroll\n  for (int j = 0; j < E; ++j)\n    if (valid(j)) {{ ROW_PLACE(threadIdx.x + j * T) out[{}] = {}; }}\n}}\n",
-      place.empty() ? "0" : place, store_text(kernel.out.form.element, Kind::number, "v[j]"));
+  if (place.empty()) place = "0";
+  text += held ? kept_text(kernel, read, place) : text_in_memory(kernel, read, place);
   Launch launch = launch_over(entry, std::move(text), 1, kernel.in.size() + 1, static_cast<unsigned>(threads));
   launch.grid = {static_cast<unsigned>(std::max<int64_t>(rows, 1)), 1, 1};
   return launch;

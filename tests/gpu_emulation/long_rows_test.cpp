@@ -1,0 +1,52 @@
+// Rows that no block keeps in registers, and transposed convolutions that are products.
+#include "trial.h"
+
+#include "../conformance/graph_builder.h"
+
+#include <gtest/gtest.h>
+
+namespace deepgap::gpu {
+namespace {
+
+using namespace deepgap::conformance;
+using Ints = std::vector<int64_t>;
+
+using Build = Graph (*)(GraphBuilder&);
+
+Graph softmaxes(GraphBuilder& net) {
+  const ValueId x = net.input({17000});
+  return net.finish({net.node("Softmax", {x}), net.node("LogSoftmax", {x})});
+}
+Graph by_channel(GraphBuilder& net) {
+  return net.finish({net.node("InstanceNormalization", {net.input({2, 130, 130}), net.floats({2}), net.floats({2}, 0.5F, 1.5F)})});
+}
+Graph by_group(GraphBuilder& net) {
+  return net.finish({net.node("GroupNormalization", {net.input({4, 100, 100}), net.floats({4}), net.floats({4}, 0.5F, 1.5F)},
+                              {{"num_groups", int64_t{2}}})});
+}
+Graph by_norm(GraphBuilder& net) { return net.finish({net.node("LpNormalization", {net.input({16500})}, {{"axis", int64_t{-1}}})}); }
+Graph tiles(GraphBuilder& net) {
+  const ValueId y = net.node("ConvTranspose", {net.input({6, 5, 7}), net.floats({6, 9, 2, 3}), net.floats({9})}, {{"strides", Ints{2, 3}}});
+  return net.finish({net.node("Relu", {y})});
+}
+
+void try_graphs(const std::vector<Build>& all, const GpuNumbers& numbers, const std::string& precision) {
+  Trial trial({numbers, Integers::as_operators}, precision);
+  for (size_t i = 0; i < all.size(); ++i) {
+    Random random(seed() + i);
+    GraphBuilder net(random, 21);
+    Graph graph = all[i](net);
+    Samples samples = random_samples(random, graph, Trial::batch);
+    trial.add("graph " + std::to_string(i), std::move(graph), std::move(samples));
+  }
+  trial.run(within_tolerance(precision));
+  EXPECT_EQ(trial.computed(), all.size());
+}
+
+TEST(EmulatedRows, LongOnes) { try_graphs({softmaxes, by_channel, by_group, by_norm}, {Compute::f32, Element::f32}, "fp32"); }
+TEST(EmulatedRows, LongOnesInFloat16) { try_graphs({softmaxes, by_channel, by_group, by_norm}, {Compute::f16, Element::f16}, "fp16"); }
+TEST(EmulatedTiles, Float32) { try_graphs({tiles}, {Compute::f32, Element::f32}, "fp32"); }
+TEST(EmulatedTiles, Float16) { try_graphs({tiles}, {Compute::f16, Element::f16}, "fp16"); }
+
+}  // namespace
+}  // namespace deepgap::gpu

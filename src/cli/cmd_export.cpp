@@ -21,6 +21,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -210,6 +211,12 @@ std::vector<double> missing_of(const Record& record, const std::vector<double>& 
   return missing;
 }
 
+// A Record that was imported has no timings, but tells how many there were.
+int64_t timings_of(const Record& record, int64_t stored) {
+  const auto told = record.estimates.find("timings");
+  return stored == 0 && told != record.estimates.end() ? std::llround(told->second.value) : stored;
+}
+
 const std::string* text_fact(const Record& record, const char* key) {
   const auto found = record.facts.find(key);
   return found == record.facts.end() ? nullptr : std::get_if<std::string>(&found->second);
@@ -261,7 +268,7 @@ void ExportCommand::write_rows(ExportFormat format) const {
     const Record& record = more ? *more : each;
     const auto count = index.timing_counts.find(record.record_id);
     const bool ran = count != index.timing_counts.end() && (count->second > 0 || record.outcome == Outcome::ok);
-    writer.add(record, ran ? std::optional(count->second) : std::nullopt);
+    writer.add(record, ran ? std::optional(timings_of(record, count->second)) : std::nullopt);
   });
   if (by_ == "point") {
     std::vector<PointSummary> summaries = points.summaries();

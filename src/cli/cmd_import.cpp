@@ -6,6 +6,8 @@
 #include "base/words.h"
 #include "cli/command.h"
 #include "published/import_csv.h"
+#include "published/import_deepgap.h"
+#include "published/mlperf_table.h"
 #include "store/store.h"
 
 #include <deepgap/error.h>
@@ -20,31 +22,38 @@
 namespace deepgap {
 namespace {
 
+constexpr size_t most_bytes = size_t{1} << 30;  // an export of 100,000 Records has 100 MB
+
 class ImportCommand final : public Command {
  public:
   std::string name() const override { return "import"; }
   std::string describe() const override { return "Read published tables into a Store, and say where they contradict themselves"; }
   std::string examples() const override {
     return "  deepgap import csv table.csv --mapping map.toml     a published table; map.toml says what its columns mean\n"
+           "  deepgap import mlperf mlperf_log_summary.txt --set model=resnet50 --set \"device_name=NVIDIA L4\"\n"
+           "  deepgap import deepgap rows.json                   what deepgap export wrote\n"
            "  deepgap import csv studies/published/v100_p100_cost.csv   one of the studies', known by its columns\n";
   }
 
   void declare(CLI::App& app) override {
-    app.add_option("format", format_, "csv: a published table")->type_name("csv")->required();
+    app.add_option("format", format_,
+                   "csv: a published table; deepgap: what deepgap export wrote, as CSV or JSON; mlperf: a results table of the submission "
+                   "checker, or LoadGen's mlperf_log_summary.txt")
+        ->type_name("csv|deepgap|mlperf")
+        ->required();
     app.add_option("file", file_, "File to read")->type_name("FILE")->required();
     app.add_option("--source", source_, "Who published it; left out: what the table or the mapping says")->type_name("NAME");
     app.add_option("--mapping", mapping_, "What its columns mean (docs/decide.md); left out: a packed one, or deepgap's own names")
         ->type_name("FILE");
+    app.add_option("--set", set_, "What all rows share and the table does not tell: model=resnet50; may be given several times")
+        ->type_name("NAME=VALUE");
     app.add_option("-o,--output", output_, "Store to add the Records to; left out: the file's name with .db, in the working folder")
         ->type_name("STORE");
     app.add_flag("--json", json_, "Write records (how many) and contradictions as JSON");
   }
 
   int run() override {
-    if (format_ != "csv") throw Error(ErrorKind::usage, unknown_name("format", format_, {"csv"}));
-    const CsvTable table = parse_csv(read_text(file_), file_);
-    const Mapping mapping = mapping_.empty() ? mapping_for(table.header, file_) : read_mapping(read_text(mapping_), mapping_);
-    const Imported imported = import_csv(table, mapping, source_);
+    const Imported imported = read();
     const std::string store = output_.empty() ? std::filesystem::path(file_).stem().string() + ".db" : output_;
     const size_t added = add(imported.records, store);
     for (const std::string& note : imported.notes) say(stderr, fmt::format("deepgap: note: {}\n", printable(note)));
@@ -57,6 +66,42 @@ class ImportCommand final : public Command {
   }
 
  private:
+  Imported read() const {
+    if (format_ == "csv") return read_csv(read_text(file_));
+    if (format_ == "mlperf") return read_mlperf();
+    if (format_ != "deepgap") throw Error(ErrorKind::usage, unknown_name("format", format_, {"csv", "deepgap", "mlperf"}));
+    if (!mapping_.empty() || !source_.empty() || !set_.empty())
+      throw Error(ErrorKind::usage, "--mapping, --source and --set are for published tables: leave them out");
+    const std::string text = read_text(file_, most_bytes);
+    const bool json = text.find_first_not_of(" \t\r\n") != std::string::npos && text[text.find_first_not_of(" \t\r\n")] == '[';
+    return import_deepgap(json ? parse_export_json(text, file_) : parse_csv(text, file_));
+  }
+  Imported read_csv(const std::string& text) const {
+    const CsvTable table = parse_csv(text, file_);
+    if (mapping_.empty() && is_export(table)) return import_deepgap(table);
+    const Mapping mapping = mapping_.empty() ? mapping_for(table.header, file_) : read_mapping(read_text(mapping_), mapping_);
+    return import_csv(table, with_set(mapping), source_);
+  }
+  Imported read_mlperf() const {
+    if (!mapping_.empty()) throw Error(ErrorKind::usage, "--mapping is for csv: leave it out");
+    const CsvTable table = mlperf_table(read_text(file_), file_);
+    Mapping mapping = with_set(mapping_for(table.header, file_));
+    mapping.name = "MLPerf";
+    if (!mapping.has_column("model") && !mapping.all.contains("model"))
+      throw Error(ErrorKind::usage, fmt::format("{} does not say of which model it is: add --set model=NAME", file_));
+    return import_csv(table, mapping, source_.empty() ? "mlperf" : source_);
+  }
+  Mapping with_set(Mapping mapping) const {
+    for (const std::string& each : set_) {
+      const size_t at = each.find('=');
+      if (at == std::string::npos || at == 0) throw Error(ErrorKind::usage, fmt::format("--set {}: must be NAME=VALUE", each));
+      if (meaning_of(each.substr(0, at)).kind == Meaning::Kind::number)
+        throw Error(ErrorKind::usage, fmt::format("--set {}: that is a result, which the table must tell", each));
+      mapping.all[each.substr(0, at)] = each.substr(at + 1);
+    }
+    return mapping;
+  }
+
   // Records that the Store has already stay as they are: importing twice is importing once.
   static size_t add(const std::vector<Record>& records, const std::string& path) {
     Store store(path, Store::Mode::append);
@@ -90,6 +135,7 @@ class ImportCommand final : public Command {
   }
 
   std::string format_, file_, source_, mapping_, output_;
+  std::vector<std::string> set_;
   bool json_ = false;
 };
 

@@ -3,6 +3,7 @@
 #include "base/hash.h"
 #include "base/text.h"
 #include "record/published.h"
+#include "record/record_json.h"
 
 #include <deepgap/error.h>
 
@@ -204,7 +205,7 @@ class TableReader {
     record.point = point_of(cells, source);
     record.environment = environment_of(cells, record.point.placement);
     record.repeat = repeats_[{record.point, cells.text("device_name")}]++;
-    record.verdict = Verdict::valid;
+    record.verdict = verdict_of(row, cells.text("verdict", "valid"));
     record.unchecked = true;
     record.reason = "published by " + source + ", not measured here";
     record.backend_version = cells.text("backend_version");
@@ -215,6 +216,12 @@ class TableReader {
       if (meaning_of_number(name)) record.estimates[name] = {printed.value, {}, {}, 0};
     }
     return record;
+  }
+
+  Verdict verdict_of(const CsvRow& row, const std::string& name) const {
+    const auto verdict = verdict_from(name);
+    if (!verdict) table_.fail(row, fmt::format("verdict: '{}' is none; valid and invalid are some", name));
+    return *verdict;
   }
 
   bool meaning_of_number(const std::string& name) const {

@@ -12,8 +12,8 @@
 namespace deepgap {
 namespace {
 
-constexpr const char* texts[] = {"source",   "task",      "model",       "weights", "dataset",     "backend", "backend_version",
-                                 "scenario", "precision", "device_name", "machine", "device_kind", "study",   "currency"};
+constexpr const char* texts[] = {"source",    "task",        "model",   "weights",     "dataset", "backend",  "backend_version", "scenario",
+                                 "precision", "device_name", "machine", "device_kind", "study",   "currency", "verdict"};
 constexpr const char* counts[] = {"batch", "device_count", "threads", "items", "parameters"};
 
 // What other rooms will make metrics of, and published tables have already.

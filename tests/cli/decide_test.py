@@ -16,6 +16,7 @@ import unittest
 PROGRAM = os.path.abspath(sys.argv[1])
 H200 = os.path.abspath("docs/results/h200-libtorch/h200.db")
 PEAK = os.path.abspath("docs/results/h200-load/peak-confirmed.db")
+ROOT = os.path.abspath(".")
 PUBLISHED = os.path.abspath("studies/published")
 
 PRICES = """
@@ -119,6 +120,40 @@ class DecideTest(unittest.TestCase):
         choice = self.recommend(PEAK, "--bound", "p99=15ms", "--rate", "40000", "--prices", self.prices)["choice"]
         self.assertAlmostEqual(choice["cost_per_month"], 4 * 3.6 * 730.5)
         self.assertEqual(choice["currency"], "USD")
+
+    def test_what_was_exported_imports_without_loss(self):
+        for store in (H200, PEAK, "docs/results/h200-load/tenants.db", "docs/results/quickstart-xeon-16/store.db"):
+            for form in ("csv", "json"):
+                first, back, second = (os.path.join(self.dir, name) for name in ("first." + form, "back.db", "second." + form))
+                self.run_deepgap("export", os.path.abspath(os.path.join(ROOT, store)), "-o", first)
+                self.run_deepgap("import", "deepgap", first, "-o", back)
+                self.run_deepgap("export", back, "-o", second)
+                os.remove(back)
+                with open(first) as a, open(second) as b:
+                    self.assertEqual(a.read(), b.read(), store)
+
+    def test_loadgens_summary(self):
+        store = os.path.join(self.dir, "summary.db")
+        log = os.path.join(ROOT, "tests/data/loadgen/logs/server/mlperf_log_summary.txt")
+        self.assertIn("add --set model=NAME", self.run_deepgap("import", "mlperf", log, code=2).stderr)
+        self.run_deepgap("import", "mlperf", log, "--set", "model=resnet50", "--set", "device_name=NVIDIA L4", "-o", store)
+        row, = self.rows(store)
+        self.assertEqual((row["scenario"], row["verdict"], row["device_name"], row["published_source"]),
+                         ("server", "valid", "NVIDIA L4", "mlperf"))
+        self.assertEqual((float(row["throughput"]), float(row["latency_p99_ms"])), (1001.55, 0.107903))
+
+    def test_the_submission_checkers_table(self):
+        table, store = os.path.join(self.dir, "summary.csv"), os.path.join(self.dir, "checker.db")
+        with open(table, "w") as file:
+            file.write("Organization,Availability,Division,SystemName,Model,Scenario,Result,Accuracy,number_of_nodes,host_processor_model_name,"
+                       "accelerator_model_name,accelerators_per_node,framework,version,Units,weight_data_types\n"
+                       "Us,available,closed,box,resnet,Offline,25600,acc: 76,1,EPYC,NVIDIA L4,2,TensorRT 10,v4.1,Samples/s,int8\n"
+                       "Us,available,closed,box,resnet,SingleStream,0.41,acc: 76,1,EPYC,NVIDIA L4,2,TensorRT 10,v4.1,Latency (ms),int8\n")
+        self.run_deepgap("import", "mlperf", table, "-o", store, "--source", "round-4.1")
+        offline, single = self.rows(store)
+        self.assertEqual((offline["device_count"], offline["throughput_per_device"], offline["model"]), ("2", "12800", "resnet50"))
+        self.assertEqual((single["scenario"], single["latency_p90_ms"], single["throughput"]), ("single_stream", "0.41", ""))
+        self.assertIn("neither LoadGen's", self.run_deepgap("import", "mlperf", self.prices, code=2).stderr)
 
     def test_bad_input_is_one_line(self):
         def said(*arguments):

@@ -1,0 +1,346 @@
+#include "published/import_deepgap.h"
+
+#include "base/hash.h"
+#include "base/text.h"
+#include "record/record_json.h"
+
+#include <deepgap/error.h>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <functional>
+#include <set>
+
+namespace deepgap {
+namespace {
+
+// One row by its columns; what is taken is remembered, and what is left is a metric.
+class ExportedRow {
+ public:
+  ExportedRow(const CsvTable& table, const CsvRow& row) : table_(table), row_(row) {}
+
+  std::string text(const std::string& column) {
+    taken_.insert(column);
+    const auto at = std::find(table_.header.begin(), table_.header.end(), column);
+    return at == table_.header.end() ? "" : plain(row_.cells[static_cast<size_t>(at - table_.header.begin())]);
+  }
+  std::optional<double> number(const std::string& column) {
+    const std::string cell = text(column);
+    if (cell.empty()) return std::nullopt;
+    const auto value = parse_double(cell);
+    if (!value) fail(fmt::format("{}: '{}' is no number", column, cell));
+    return value;
+  }
+  std::optional<int64_t> whole(const std::string& column) {
+    const std::string cell = text(column);
+    if (cell.empty()) return std::nullopt;
+    const auto value = parse_int(cell);
+    if (!value) fail(fmt::format("{}: '{}' is no whole number", column, cell));
+    return value;
+  }
+  bool yes(const std::string& column) { return text(column) == "true"; }
+  // Columns that nobody asked for and that hold something.
+  std::vector<std::string> left() const {
+    std::vector<std::string> columns;
+    for (size_t i = 0; i < table_.header.size(); ++i) {
+      if (!taken_.contains(table_.header[i]) && !row_.cells[i].empty()) columns.push_back(table_.header[i]);
+    }
+    return columns;
+  }
+  [[noreturn]] void fail(const std::string& cause) const { table_.fail(row_, cause); }
+
+ private:
+  // An export puts an apostrophe before what a spreadsheet would compute.
+  static std::string plain(const std::string& cell) {
+    const bool marked = cell.size() > 1 && cell[0] == '\'' && std::string_view("=+-@\t\r").find(cell[1]) != std::string_view::npos;
+    return marked ? cell.substr(1) : cell;
+  }
+
+  const CsvTable& table_;
+  const CsvRow& row_;
+  std::set<std::string> taken_;
+};
+
+// "a=1;b=2". A value may hold ';' itself, as in "with=x;y": a part without '=' belongs to the one before.
+std::map<std::string, std::string> options_from(const std::string& text) {
+  std::map<std::string, std::string> options;
+  std::string* last = nullptr;
+  if (text.empty()) return options;
+  for (const std::string& part : split(text, ';')) {
+    const size_t at = part.find('=');
+    if (at == std::string::npos && last != nullptr) {
+      *last += ";" + part;
+    } else {
+      last = &(options[part.substr(0, at)] = at == std::string::npos ? "" : part.substr(at + 1));
+    }
+  }
+  return options;
+}
+
+Point point_from(ExportedRow& row) {
+  Point point;
+  point.task = row.text("task");
+  point.model = row.text("model");
+  point.model_hash = row.text("model_hash");
+  point.backend = row.text("backend");
+  const std::string device = row.text("device");
+  const auto placement = placement_from(device);
+  if (!placement) row.fail(fmt::format("device: '{}' is no placement such as cpu or cuda:0", device));
+  point.placement = *placement;
+  point.precision = row.text("precision");
+  point.batch = row.whole("batch").value_or(0);
+  point.scenario = row.text("scenario");
+  point.threads = static_cast<int>(row.whole("threads").value_or(0));
+  point.options = options_from(row.text("options"));
+  point.weights = row.text("weights");
+  point.dataset = row.text("dataset");
+  return point;
+}
+
+// 2026-11-21T07:15:00.250Z
+int64_t time_from(ExportedRow& row) {
+  const std::string text = row.text("timestamp");
+  if (text.empty()) return 0;
+  int year = 0;
+  unsigned month = 0, day = 0, hour = 0, minute = 0, second = 0, ms = 0;
+  if (std::sscanf(text.c_str(), "%4d-%2u-%2uT%2u:%2u:%2u.%3uZ", &year, &month, &day, &hour, &minute, &second, &ms) != 7)
+    row.fail(fmt::format("timestamp: '{}' is none such as 2026-11-21T07:15:00.250Z", text));
+  using namespace std::chrono;
+  const sys_days date{std::chrono::year{year} / month / day};
+  const auto since = date.time_since_epoch() + hours{hour} + minutes{minute} + seconds{second} + milliseconds{ms};
+  return duration_cast<nanoseconds>(since).count();
+}
+
+void set_text(Facts& facts, const char* key, const std::string& value) {
+  if (!value.empty()) facts[key] = value;
+}
+void set_whole(Facts& facts, const char* key, const std::optional<int64_t>& value) {
+  if (value) facts[key] = *value;
+}
+
+// "X (family 6 model 207), 16 CPUs": what identity_of() would make that name of.
+void set_cpu(Facts& facts, const std::string& device) {
+  const size_t comma = device.rfind(", ");
+  const auto count = comma == std::string::npos ? std::nullopt : parse_int(split(device.substr(comma + 2), ' ').front());
+  if (!count || *count < 1 || *count > 100'000) return;
+  std::vector<std::string> cpus;
+  for (int64_t i = 0; i < *count; ++i) cpus.push_back(std::to_string(i));
+  facts["cpus.allowed"] = join(cpus, ",");
+}
+
+void set_family(Facts& facts, const std::string& name) {
+  const size_t at = name.find("(family ");
+  int family = 0, model = 0;
+  if (at == std::string::npos || std::sscanf(name.c_str() + at, "(family %d model %d)", &family, &model) != 2) return;
+  facts["cpu.family"] = int64_t{family};
+  facts["cpu.model_number"] = int64_t{model};
+}
+
+std::vector<std::string> names_of(const std::string& device) {
+  std::vector<std::string> names;
+  size_t from = 0;
+  for (size_t at = device.find(" + "); at != std::string::npos; at = device.find(" + ", from)) {
+    names.push_back(device.substr(from, at - from));
+    from = at + 3;
+  }
+  names.push_back(device.substr(from));
+  return names;
+}
+
+Facts environment_from(ExportedRow& row, const Placement& placement) {
+  Facts facts;
+  set_text(facts, "host.name", row.text("host"));
+  set_text(facts, "os.name", row.text("os"));
+  set_text(facts, "os.kernel", row.text("kernel"));
+  set_text(facts, "cpu.model", row.text("cpu_model"));
+  set_text(facts, "deepgap.version", row.text("deepgap_version"));
+  set_whole(facts, "cpu.sockets", row.whole("sockets"));
+  set_whole(facts, "cpu.cores", row.whole("cores"));
+  set_whole(facts, "cpu.threads_per_core", row.whole("threads_per_core"));
+  if (const auto gib = row.number("memory_gib")) facts["memory.total_bytes"] = std::llround(*gib * (int64_t{1} << 30));
+  const std::string device = row.text("device_name"), machine = row.text("machine");
+  set_family(facts, machine);
+  if (device.empty()) return facts;
+  const std::vector<std::string> names = names_of(device);
+  for (size_t i = 0; i < placement.devices.size(); ++i) {
+    const DeviceId& id = placement.devices[i];
+    if (id.kind == "cpu") {
+      set_cpu(facts, device);
+      set_family(facts, device);
+    } else {
+      facts[fmt::format("gpu.{}{}.name", id.kind, id.index)] = names[std::min(i, names.size() - 1)];
+    }
+  }
+  return facts;
+}
+
+void set_check(ExportedRow& row, Record& record) {
+  CheckResult check;
+  check.against = row.text("check_against");
+  check.samples = row.whole("check_samples").value_or(0);
+  check.max_abs_error = row.number("check_max_abs_error").value_or(0);
+  check.mean_abs_error = row.number("check_mean_abs_error").value_or(0);
+  check.sqnr_db = row.number("check_sqnr_db").value_or(0);
+  check.top1_agreement = row.number("check_top1_agreement");
+  const std::string pass = row.text("check_pass");
+  check.pass = pass == "true";
+  if (!pass.empty()) record.check = check;
+}
+
+void set_metric(ExportedRow& row, Record& record, const std::string& id, int64_t n = 0) {
+  const auto value = row.number(id);
+  const auto low = row.number(id + "_ci_low"), high = row.number(id + "_ci_high");
+  if (value) record.estimates[id] = {*value, low, high, n};
+}
+
+template <typename T>
+T named(ExportedRow& row, const std::string& column, std::optional<T> (*from)(std::string_view), T otherwise) {
+  const std::string name = row.text(column);
+  if (name.empty()) return otherwise;
+  const auto value = from(name);
+  if (!value) row.fail(fmt::format("{}: '{}' is none", column, name));
+  return *value;
+}
+
+void set_measured(ExportedRow& row, Record& record) {
+  record.load_s = row.number("load_s");
+  record.compile_s = row.number("compile_s");
+  record.first_result_ms = row.number("first_result_ms");
+  for (const auto& [id, value] : {std::pair("load_s", record.load_s), std::pair("compile_s", record.compile_s),
+                                  std::pair("first_result_ms", record.first_result_ms)}) {
+    if (value && record.outcome == Outcome::ok) record.estimates[id] = {*value, {}, {}, 1};
+  }
+  record.flop_per_item = row.whole("flop_per_item").value_or(0);
+  record.macs_per_item = row.whole("macs_per_item").value_or(0);
+  record.bytes_per_item = row.whole("bytes_per_item").value_or(0);
+  record.parameters = row.whole("parameters").value_or(0);
+  record.warmup_queries = row.whole("warmup_iterations").value_or(0);
+  record.timings_dropped = row.whole("timings_dropped").value_or(0);
+  set_check(row, record);
+  const int64_t samples = row.whole("accuracy_samples").value_or(0);
+  set_metric(row, record, "accuracy_top1", samples);
+  set_metric(row, record, "accuracy_top5", samples);
+  const auto timings = row.whole("timings");
+  if (timings) record.estimates["timings"] = {static_cast<double>(*timings), {}, {}, *timings};
+  set_metric(row, record, "throughput", timings.value_or(0));
+  set_metric(row, record, "cost_per_1000_items");
+}
+
+class ExportReader {
+ public:
+  explicit ExportReader(const CsvTable& table) : table_(table) {}
+
+  Imported read() {
+    for (const CsvRow& each : table_.rows) add(each);
+    if (by_point_ > 0)
+      imported_.notes.push_back(fmt::format(
+          "{} rows are of points, over their repeats: each becomes one Record; export --by record keeps the repeats", by_point_));
+    if (!unread_.empty())
+      imported_.notes.push_back(fmt::format("not read, since they are no numbers: {}", join({unread_.begin(), unread_.end()}, ", ")));
+    if (other_points_ > 0)
+      imported_.notes.push_back(
+          fmt::format("{} rows have another point_id than their settings give: an older export, or somebody changed them", other_points_));
+    return std::move(imported_);
+  }
+
+ private:
+  void add(const CsvRow& cells) {
+    ExportedRow row(table_, cells);
+    Record record;
+    record.point = point_from(row);
+    record.record_id = row.text("record_id");
+    record.repeat = static_cast<int>(row.whole("repeat").value_or(1)) - 1;
+    record.outcome = named(row, "outcome", outcome_from, Outcome::ok);
+    record.verdict = named(row, "verdict", verdict_from, Verdict::none);
+    record.reason = row.text("reason");
+    record.started_unix_ns = time_from(row);
+    record.study = row.text("study");
+    record.sweep = static_cast<int>(row.whole("sweep").value_or(0));
+    record.stopping.name = row.text("stopping");
+    record.backend_version = row.text("backend_version");
+    record.run_id = row.text("run_id");
+    record.tenant = row.text("tenant");
+    record.rank = static_cast<int>(row.whole("rank").value_or(0));
+    record.dataset_description = row.text("dataset_description");
+    record.unchecked = row.yes("unchecked");
+    record.stderr_tail = row.text("stderr_tail");
+    record.environment = environment_from(row, record.point.placement);
+    set_measured(row, record);
+    set_rest(row, record);
+    if (record.record_id.empty()) {
+      ++by_point_;
+      record.record_id = id_of(cells);
+    }
+    imported_.records.push_back(std::move(record));
+  }
+
+  // What is told elsewhere is passed over; all else is a metric.
+  void set_rest(ExportedRow& row, Record& record) {
+    for (const char* derived : {"device_count", "iterations", "repeats", "records", "throughput_per_device", "published_source"})
+      row.text(derived);
+    if (const std::string id = row.text("point_id"); !id.empty() && id != point_id(record.point)) ++other_points_;
+    for (const std::string& column : row.left()) {
+      if (parse_double(row.text(column))) {
+        set_metric(row, record, column);
+      } else {
+        unread_.insert(column);
+      }
+    }
+  }
+
+  static std::string id_of(const CsvRow& row) {
+    Hasher hash;
+    for (const std::string& cell : row.cells) hash.add(cell);
+    return hash.digest();
+  }
+
+  const CsvTable& table_;
+  Imported imported_;
+  std::set<std::string> unread_;
+  int64_t by_point_ = 0, other_points_ = 0;
+};
+
+std::string cell_of(const nlohmann::json& value) {
+  if (value.is_null()) return "";
+  if (value.is_string()) return value.get<std::string>();
+  return value.dump();
+}
+
+}  // namespace
+
+bool is_export(const CsvTable& table) {
+  constexpr const char* telling[] = {"record_id", "point_id", "device", "outcome", "options"};
+  return std::all_of(std::begin(telling), std::end(telling),
+                     [&](const char* column) { return std::find(table.header.begin(), table.header.end(), column) != table.header.end(); });
+}
+
+CsvTable parse_export_json(const std::string& text, const std::string& path) {
+  const nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
+  const bool fits = json.is_array() && std::all_of(json.begin(), json.end(), [](const auto& row) { return row.is_object(); });
+  if (!fits) throw Error(ErrorKind::input, fmt::format("{}: no JSON export: it must be a list of objects", path));
+  CsvTable table{path, {}, {}};
+  std::map<std::string, size_t> places;
+  for (const nlohmann::json& row : json) {
+    for (const auto& [column, value] : row.items()) {
+      if (places.emplace(column, table.header.size()).second) table.header.push_back(column);
+    }
+  }
+  int number = 0;
+  for (const nlohmann::json& row : json) {
+    CsvRow cells{++number, std::vector<std::string>(table.header.size())};
+    for (const auto& [column, value] : row.items()) cells.cells[places.at(column)] = cell_of(value);
+    table.rows.push_back(std::move(cells));
+  }
+  return table;
+}
+
+Imported import_deepgap(const CsvTable& table) {
+  if (!is_export(table)) throw Error(ErrorKind::input, fmt::format("{}: these are not the columns of deepgap export", table.path));
+  return ExportReader(table).read();
+}
+
+}  // namespace deepgap

@@ -1,0 +1,14 @@
+// What MLPerf publishes, as tables in deepgap's own words, which import_csv() takes: LoadGen's summary of a run (mlperf_log_summary.txt)
+// and the results of a round as the submission checker lists them (summary.csv: a row for each system, model and scenario). Pure functions.
+#pragma once
+
+#include "published/csv.h"
+
+#include <string>
+
+namespace deepgap {
+
+// Either, told apart by their content. Throws Error{input}: it is neither, or LoadGen's run of accuracy, which has no speed.
+CsvTable mlperf_table(const std::string& text, const std::string& path);
+
+}  // namespace deepgap

@@ -51,7 +51,7 @@ class ChildCommand final : public Command {
 // How it ended, with the last line that it printed, which is nearly always the reason.
 std::string death_of(ChildProcess& child) {
   const std::string how = child.exit_state().describe();
-  const auto lines = split(trim(child.process().output_tail()), '\n');
+  const auto lines = split(trim(child.output_tail()), '\n');
   return lines.back().empty() ? how : fmt::format("{}: {}", how, lines.back());
 }
 

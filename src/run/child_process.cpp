@@ -1,5 +1,8 @@
 #include "run/child_process.h"
 
+#include "worker/point_options.h"
+#include "worker/worker_main.h"
+
 #include <deepgap/error.h>
 
 #include <poll.h>
@@ -11,6 +14,8 @@
 #include <array>
 #include <cerrno>
 #include <cstdlib>
+#include <utility>
+#include <vector>
 
 namespace deepgap {
 namespace {
@@ -66,31 +71,64 @@ bool ChildProcess::take_bytes() {
 }
 
 ChildProcess::Event ChildProcess::wait(Frame& frame, std::chrono::steady_clock::time_point deadline, Interrupts* interrupts) {
+  ChildProcess* const self = this;
   while (true) {
-    if (auto next = parser_.next()) {
+    if (auto next = take()) {
       frame = std::move(*next);
       return Event::frame;
     }
     if (ended_) return Event::ended;
     if (std::chrono::steady_clock::now() >= deadline) return Event::silence;
-    std::array<pollfd, 3> polled{{{process_.channel(), POLLIN, 0},
-                                  {interrupts == nullptr ? -1 : interrupts->descriptor(), POLLIN, 0},
-                                  {process_.output_descriptor(), POLLIN, 0}}};  // -1 is passed over
-    if (::poll(polled.data(), polled.size(), milliseconds_until(deadline)) < 0 && errno != EINTR) return Event::ended;
-    if (polled[2].revents != 0) process_.drain_output();
-    if (polled[1].revents != 0) {
-      interrupts->clear_descriptor();
-      return Event::interrupted;
-    }
-    // A torn frame before the end is dropped with the parser.
-    if (polled[0].revents != 0 && !take_bytes()) ended_ = true;
+    if (wait_for_any({&self, 1}, deadline, interrupts)) return Event::interrupted;
   }
+}
+
+bool ChildProcess::wait_for_any(std::span<ChildProcess* const> children, std::chrono::steady_clock::time_point deadline,
+                                Interrupts* interrupts) {
+  // -1 is passed over
+  std::vector<pollfd> polled{{interrupts == nullptr ? -1 : interrupts->descriptor(), POLLIN, 0}};
+  for (ChildProcess* child : children) {
+    polled.push_back({child->ended_ ? -1 : child->process_.channel(), POLLIN, 0});
+    polled.push_back({child->process_.output_descriptor(), POLLIN, 0});
+  }
+  if (::poll(polled.data(), polled.size(), milliseconds_until(deadline)) < 0) {
+    if (errno == EINTR) return false;
+    for (ChildProcess* child : children) child->ended_ = true;
+    return false;
+  }
+  for (size_t i = 0; i < children.size(); ++i) {
+    ChildProcess& child = *children[i];
+    if (polled[2 * i + 2].revents != 0) child.process_.drain_output();
+    // A torn frame before the end is dropped with the parser.
+    if (polled[2 * i + 1].revents != 0 && !child.take_bytes()) child.ended_ = true;
+  }
+  if (polled[0].revents == 0) return false;
+  interrupts->clear_descriptor();
+  return true;
+}
+
+std::string ChildProcess::output_tail() {
+  process_.drain_output();
+  return process_.output_tail();
 }
 
 ExitState ChildProcess::exit_state() {
   if (const auto state = process_.wait(std::chrono::seconds(5))) return *state;
   process_.send_signal(SIGKILL);  // it closed the channel and lives on: no worker of ours does
   return process_.wait(std::chrono::seconds(5)).value_or(ExitState{0, SIGKILL});
+}
+
+std::unique_ptr<WorkerLink> ProcessHost::start(const Point& point) {
+  return std::make_unique<ChildProcess>(worker_command, worker_environment(point));
+}
+
+Nanoseconds ProcessHost::now() { return std::chrono::steady_clock::now().time_since_epoch().count(); }
+
+bool ProcessHost::wait(std::span<WorkerLink* const> links, Nanoseconds deadline) {
+  std::vector<ChildProcess*> children;
+  for (WorkerLink* link : links) children.push_back(static_cast<ChildProcess*>(link));  // start() made them
+  const std::chrono::nanoseconds since_epoch(deadline);
+  return ChildProcess::wait_for_any(children, std::chrono::steady_clock::time_point(since_epoch), &interrupts_);
 }
 
 }  // namespace deepgap

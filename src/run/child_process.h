@@ -5,11 +5,14 @@
 
 #include "base/subprocess.h"
 #include "run/interrupts.h"
+#include "run/worker_link.h"
 #include "worker/protocol.h"
 
 #include <chrono>
 #include <map>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 
 namespace deepgap {
@@ -18,19 +21,22 @@ struct ChildLimits {
   std::optional<uint64_t> data_bytes, cpu_seconds;
 };
 
-class ChildProcess {
+class ChildProcess final : public WorkerLink {
  public:
   enum class Event { frame, silence, ended, interrupted };
 
   explicit ChildProcess(const std::string& command, const std::map<std::string, std::string>& environment = {},
                         const ChildLimits& limits = {});
-  // False: it is gone; wait() tells more.
-  bool send(const Frame& frame);
+  bool send(const Frame& frame) override;
+  std::optional<Frame> take() override { return parser_.next(); }
+  bool ended() const override { return ended_; }
+  void send_signal(int number) override { process_.send_signal(number); }
+  ExitState exit_state() override;  // waits a moment for it
+  std::string output_tail() override;
   // `interrupted` only with `interrupts`, when one came since the last that was told. Throws Error{internal} on bytes that are no frame.
   Event wait(Frame& frame, std::chrono::steady_clock::time_point deadline, Interrupts* interrupts = nullptr);
-  Subprocess& process() { return process_; }
-  // After `ended`: how. Waits a moment for it.
-  ExitState exit_state();
+  // Until one of them has sent something or ended, the deadline, or an interrupt: true, where one came since the last that was told.
+  static bool wait_for_any(std::span<ChildProcess* const> children, std::chrono::steady_clock::time_point deadline, Interrupts* interrupts);
 
  private:
   bool take_bytes();  // false: the end of the channel
@@ -39,6 +45,19 @@ class ChildProcess {
   FrameParser parser_;
   FrameWriter writer_;
   bool ended_ = false;
+};
+
+// A run's workers: processes, and the user's interrupts.
+class ProcessHost final : public WorkerHost {
+ public:
+  explicit ProcessHost(Interrupts& interrupts) : interrupts_(interrupts) {}
+  std::unique_ptr<WorkerLink> start(const Point& point) override;
+  Nanoseconds now() override;
+  bool wait(std::span<WorkerLink* const> links, Nanoseconds deadline) override;
+  int interrupts() const override { return interrupts_.count(); }
+
+ private:
+  Interrupts& interrupts_;
 };
 
 }  // namespace deepgap

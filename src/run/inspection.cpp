@@ -46,7 +46,7 @@ bool sent_by_others(const ExitState& state) {
 
 std::string death_of(ChildProcess& worker, const ExitState& state) {
   if (state.signal == SIGXCPU) return "it took more time than an inspection may";
-  const std::string said = one_line(worker.process().output_tail());
+  const std::string said = one_line(worker.output_tail());
   return fmt::format("the inspection died ({}){}{}", state.describe(), said.empty() ? "" : ": ", said);
 }
 

@@ -7,6 +7,7 @@
 #include "record/identity.h"
 #include "record/record_json.h"
 #include "record/tenant_set.h"
+#include "run/child_process.h"
 #include "run/inspected_plan.h"
 #include "run/past_searches.h"
 #include "run/progress.h"
@@ -161,9 +162,9 @@ class Run {
     SupervisorSettings settings{settings_.timeout,    report_.run_id,        study_.name,           settings_.cache_dir,
                                 settings_.mlperf_log, plan_.jobs.size() > 1, settings_.mlperf_trace};
     Supervisor supervisor(
-        settings, interrupts_,
-        [&](const Job& job, const std::string& stage, uint64_t done) {
-          progress_.under_way(phase(job) + label(job), stage, done, seconds_left(&job));
+        settings, host_,
+        [&](const Job& job, const std::string& worker_phase, uint64_t done) {
+          progress_.under_way(phase(job) + label(job), worker_phase, done, seconds_left(&job));
         },
         [&](const Job& job, Record& record) { fill(job, record); });
     if (settings_.first_look) look_first(runnable, supervisor);
@@ -391,6 +392,7 @@ class Run {
   const Study& study_;
   const RunSettings& settings_;
   Interrupts interrupts_;
+  ProcessHost host_{interrupts_};
   Progress progress_;
   InspectedPlan plan_;
   bool threads_differ_ = false;

@@ -9,8 +9,6 @@
 #include "run/join_ranks.h"
 #include "run/memory_kills.h"
 #include "run/tenant_windows.h"
-#include "worker/point_options.h"
-#include "worker/worker_main.h"
 
 #include <deepgap/error.h>
 
@@ -65,7 +63,7 @@ Record decode_record(const Frame& frame) {
   return record;
 }
 
-void send_order(ChildProcess& worker, const char* kind, const WorkOrder& order) {
+void send_order(WorkerLink& worker, const char* kind, const WorkOrder& order) {
   worker.send({{{"kind", kind}, {"order", order_to_json(order)}}, {}});
 }
 
@@ -74,21 +72,13 @@ struct NotStarted : Error {
   using Error::Error;
 };
 
-std::unique_ptr<ChildProcess> start_worker(const Point& point) {
-  try {
-    return std::make_unique<ChildProcess>(worker_command, worker_environment(point));
-  } catch (const Error& error) {
-    throw NotStarted(ErrorKind::internal, fmt::format("{}; --resume measures it again", error.what()));
-  }
-}
-
 // After these the process may be in any state: the next Job gets a fresh one.
 bool spoils_worker(Outcome outcome) {
   return outcome == Outcome::crashed || outcome == Outcome::out_of_memory || outcome == Outcome::device_lost ||
-         outcome == Outcome::interrupted;
+         outcome == Outcome::timed_out || outcome == Outcome::interrupted;
 }
 
-std::string stage_text(const std::string& stage) { return stage.empty() ? "before it began" : fmt::format("in stage {}", stage); }
+std::string phase_text(const std::string& phase) { return phase.empty() ? "before it began" : fmt::format("in phase {}", phase); }
 
 // What decides whether a reference, and the QDQ form of the model, can be made at all.
 std::string reference_subject(const Point& point) {
@@ -102,29 +92,22 @@ std::string reference_subject(const Point& point) {
 
 }  // namespace
 
-Supervisor::Supervisor(SupervisorSettings settings, Interrupts& interrupts, Progress progress,
-                       std::function<void(const Job&, Record&)> fill)
-    : settings_(std::move(settings)), interrupts_(interrupts), progress_(std::move(progress)), fill_(std::move(fill)) {}
+Supervisor::Supervisor(SupervisorSettings settings, WorkerHost& host, Progress progress, std::function<void(const Job&, Record&)> fill)
+    : settings_(std::move(settings)), host_(host), patience_{host, settings_.timeout, std::move(progress)}, fill_(std::move(fill)) {}
 
 void Supervisor::serve(const Batch& batch, const Receiver& receive) {
-  worker_.reset();
-  try {
-    if (!batch.jobs.empty() && tenant_place(batch.jobs.front().point)) {
-      std::vector<Record> records = run_tenants(batch.jobs);
-      for (size_t i = 0; i < records.size(); ++i) receive(batch.jobs[i], std::move(records[i]));
-      return;
-    }
-    for (const Job& job : batch.jobs) {
-      if (interrupts_.count() > 0) break;
-      Record record = run(job);
-      if (spoils_worker(record.outcome)) worker_.reset();
-      receive(job, std::move(record));
-    }
-  } catch (...) {
-    worker_.reset();
-    throw;
+  if (!batch.jobs.empty() && tenant_place(batch.jobs.front().point)) {
+    std::vector<Record> records = run_tenants(batch.jobs);
+    for (size_t i = 0; i < records.size(); ++i) receive(batch.jobs[i], std::move(records[i]));
+    return;
   }
-  worker_.reset();
+  std::optional<Worker> worker;  // of all Jobs, as long as it is sound
+  for (const Job& job : batch.jobs) {
+    if (host_.interrupts() > 0) break;
+    Record record = run(job, worker);
+    if (spoils_worker(record.outcome)) worker.reset();
+    receive(job, std::move(record));
+  }
 }
 
 // "server-v6.0-performance-1a2b3c4d-1"
@@ -143,77 +126,57 @@ WorkOrder Supervisor::order_for(const Job& job) const {
   return order;
 }
 
-bool Supervisor::is_frame(const Answer& answer, const char* kind) {
-  return answer.kind == Answer::Kind::frame && answer.frame.header.value("kind", "") == kind;
+Worker Supervisor::start(const Job& job, WorkOrder order) {
+  Worker worker{&job, std::move(order), nullptr, "", memory_kills().count};
+  try {
+    worker.link = host_.start(job.point);
+  } catch (const Error& error) {
+    throw NotStarted(ErrorKind::internal, fmt::format("{}; --resume measures it again", error.what()));
+  }
+  return worker;
 }
 
-Record Supervisor::run(const Job& job) {
-  WorkOrder order = order_for(job);
+Record Supervisor::run(const Job& job, std::optional<Worker>& worker) {
+  const WorkOrder order = order_for(job);
   try {
-    if (job.point.placement.processes > 1) return run_ranks(job, order);
-    if (!worker_) {
-      out_of_memory_kills_ = memory_kills().count;
-      worker_ = start_worker(job.point);
-    }
-    Answer answer = ask(*worker_, "run", job, order);
-    if (is_frame(answer, "needs_reference")) {
-      order.reference_unavailable = make_reference(job, order);
-      if (interrupts_.count() > 0) return failure(job, order, Outcome::interrupted, "interrupted by the user");
-      answer = ask(*worker_, "run", job, order);
-    }
-    return record_from(job, order, answer);
+    return job.point.placement.processes > 1 ? run_ranks(job, order) : run_alone(job, worker);
   } catch (const NotStarted& error) {
     return failure(job, order, Outcome::interrupted, error.what());
-  } catch (const std::exception& error) {  // bytes that are no frame, a record that is none
-    worker_.reset();
-    return failure(job, order, Outcome::crashed, error.what());
+  } catch (const std::exception& error) {  // a record that is none
+    Record record = failure(job, order, Outcome::crashed, error.what());
+    worker.reset();
+    return record;
   }
 }
 
-Supervisor::Answer Supervisor::ask(ChildProcess& worker, const char* kind, const Job& job, const WorkOrder& order) {
-  stage_.clear();
-  send_order(worker, kind, order);
-  return await(worker, job);
-}
-
-Supervisor::Answer Supervisor::await(ChildProcess& worker, const Job& job) {
-  while (true) {
-    Answer answer;
-    switch (worker.wait(answer.frame, std::chrono::steady_clock::now() + settings_.timeout, &interrupts_)) {
-      case ChildProcess::Event::interrupted:
-        if (&worker == worker_.get()) return ask_for_end(worker);
-        answer.kind = Answer::Kind::interrupted;  // a reference half made is worth nothing
-        return answer;
-      case ChildProcess::Event::silence:
-        answer.kind = Answer::Kind::silent;
-        return answer;
-      case ChildProcess::Event::ended:
-        answer.kind = Answer::Kind::died;
-        return answer;
-      case ChildProcess::Event::frame:
-        break;
-    }
-    if (answer.frame.header.value("kind", "") != "heartbeat") return answer;
-    stage_ = answer.frame.header.value("stage", "");
-    progress_(job, stage_, answer.frame.header.value("done", uint64_t{0}));
+Record Supervisor::run_alone(const Job& job, std::optional<Worker>& worker) {
+  if (!worker) worker = start(job, {});
+  worker->job = &job;
+  worker->order = order_for(job);
+  Answer answer = ask(*worker, "run");
+  if (answer.is("needs_reference")) {
+    worker->order.reference_unavailable = make_reference(job, worker->order);
+    if (host_.interrupts() > 0) return failure(job, worker->order, Outcome::interrupted, "interrupted by the user", worker->link.get());
+    answer = ask(*worker, "run");
   }
+  if (answer.kind == Answer::Kind::interrupted) answer = ask_for_end(*worker);
+  return record_from(*worker, answer);
 }
 
-Supervisor::Rank Supervisor::start_rank(const Job& job, WorkOrder order) {
-  Rank rank{&job, std::move(order), start_worker(job.point)};
-  send_order(*rank.worker, "run", rank.order);
-  return rank;
+Answer Supervisor::ask(Worker& worker, const char* kind) {
+  worker.phase.clear();
+  send_order(*worker.link, kind, worker.order);
+  return hear_one(patience_, worker);
 }
 
 // What became of one rank is what became of the Job.
 Record Supervisor::run_ranks(const Job& job, WorkOrder order) {
-  out_of_memory_kills_ = memory_kills().count;
   order.ranks = job.point.placement.processes;
-  std::vector<Rank> ranks;
+  WorkerSet ranks(patience_);
   for (int i = 0; i < order.ranks; ++i) {
     order.rank = i;
     order.point = point_of_rank(job.point, i);
-    ranks.push_back(start_rank(job, order));
+    ranks.add(start(job, order));
   }
   Together together = run_together(ranks);
   if (!together.failed) {
@@ -229,12 +192,11 @@ Record Supervisor::run_ranks(const Job& job, WorkOrder order) {
 
 // A Record each, in the order of `jobs`. What one measured beside another that failed is not what was asked for, so it is not kept.
 std::vector<Record> Supervisor::run_tenants(const std::vector<Job>& jobs) {
-  out_of_memory_kills_ = memory_kills().count;
-  std::vector<Rank> ranks;
+  WorkerSet tenants(patience_);
   Together together;
   try {
-    for (const Job& job : jobs) ranks.push_back(start_rank(job, order_of_tenant(order_for(job))));
-    together = run_together(ranks);
+    for (const Job& job : jobs) tenants.add(start(job, order_of_tenant(order_for(job))));
+    together = run_together(tenants);
   } catch (const NotStarted& error) {
     together.records = {failure(jobs.front(), order_for(jobs.front()), Outcome::interrupted, error.what())};
     together.failed = 0;
@@ -262,65 +224,53 @@ std::vector<Record> Supervisor::run_tenants(const std::vector<Job>& jobs) {
   return together.records;
 }
 
-// Every rank says that it is ready, all are told when to begin, and every rank answers with its Record. They are waited for one after the
-// other: what the others send meanwhile waits in their channels.
-Supervisor::Together Supervisor::run_together(std::vector<Rank>& ranks) {
-  worker_.reset();
-  stage_.clear();
-  for (size_t i = 0; i < ranks.size(); ++i) {
-    const Answer answer = await_barrier(ranks[i]);
-    if (!is_frame(answer, "at_barrier")) return failure_of(ranks, i, answer);
+// Every worker says that it is ready, all are told when to begin, and every worker answers with its Record.
+Supervisor::Together Supervisor::run_together(WorkerSet& workers) {
+  for (size_t i = 0; i < workers.size(); ++i) send_order(*workers.at(i).link, "run", workers.at(i).order);
+  const auto begin_at = [&](const WorkerSet::Payloads&) { return nlohmann::json{{"begin", host_.now() + barrier_margin.count()}}; };
+  const auto needs_reference = [&](size_t place, const Frame& frame) {
+    Worker& worker = workers.at(place);
+    if (frame.header.value("kind", "") != "needs_reference" || worker.reference_asked) return false;
+    worker.reference_asked = true;
+    worker.order.reference_unavailable = make_reference(*worker.job, worker.order);
+    if (host_.interrupts() > 0) return false;
+    worker.phase.clear();
+    send_order(*worker.link, "run", worker.order);
+    return true;
+  };
+  std::vector<Record> records(workers.size());
+  auto failed = workers.meet(begin_at, needs_reference);
+  if (!failed) {
+    failed = workers.collect([&](size_t place, const Frame& frame) {
+      if (frame.header.value("kind", "") != "record") return false;
+      records[place] = decode_record(frame);
+      return records[place].outcome == Outcome::ok;
+    });
   }
-  const int64_t begin = (std::chrono::steady_clock::now().time_since_epoch() + barrier_margin).count();
-  for (Rank& rank : ranks) rank.worker->send({{{"kind", "begin"}, {"begin", begin}}, {}});
-  Together together;
-  for (size_t i = 0; i < ranks.size(); ++i) {
-    const Answer answer = await(*ranks[i].worker, *ranks[i].job);
-    if (is_frame(answer, "record")) together.records.push_back(decode_record(answer.frame));
-    if (!is_frame(answer, "record") || together.records.back().outcome != Outcome::ok) return failure_of(ranks, i, answer);
-  }
-  return together;
+  if (!failed) return {std::move(records), std::nullopt};
+  if (failed->answer.is("needs_reference") && host_.interrupts() > 0) failed->answer = {Answer::Kind::interrupted, {}, {}};
+  return {{record_from(workers.at(failed->worker), failed->answer)}, failed->worker};  // the other workers end with the set
 }
 
-Supervisor::Answer Supervisor::await_barrier(Rank& rank) {
-  Answer answer = await(*rank.worker, *rank.job);
-  if (!is_frame(answer, "needs_reference")) return answer;
-  rank.order.reference_unavailable = make_reference(*rank.job, rank.order);
-  return ask(*rank.worker, "run", *rank.job, rank.order);
-}
-
-// The other workers end with their objects.
-Supervisor::Together Supervisor::failure_of(std::vector<Rank>& ranks, size_t failed, const Answer& answer) {
-  worker_ = std::move(ranks[failed].worker);
-  Together together{{record_from(*ranks[failed].job, ranks[failed].order, answer)}, failed};
-  worker_.reset();
-  ranks.clear();
-  return together;
-}
-
-Supervisor::Answer Supervisor::ask_for_end(ChildProcess& worker) {
-  worker.process().send_signal(SIGTERM);
-  const auto deadline = std::chrono::steady_clock::now() + grace;
-  Answer answer;
-  answer.kind = Answer::Kind::interrupted;
-  answer.killed = " twice";
-  while (interrupts_.count() < 2) {
-    const auto event = worker.wait(answer.frame, deadline, &interrupts_);
-    if (event == ChildProcess::Event::frame && answer.frame.header.value("kind", "") == "record") {
-      answer.kind = Answer::Kind::frame;
-      return answer;
-    }
-    if (event == ChildProcess::Event::silence) answer.killed = "; its worker did not end within 3 s and was killed";
-    if (event == ChildProcess::Event::ended) answer.killed = "";
-    if (event == ChildProcess::Event::silence || event == ChildProcess::Event::ended) break;
+// SIGTERM, and the Record of what was under way if it comes soon.
+Answer Supervisor::ask_for_end(Worker& worker) {
+  worker.link->send_signal(SIGTERM);
+  const Nanoseconds until = host_.now() + std::chrono::nanoseconds(grace).count();
+  std::string why = " twice";
+  while (host_.interrupts() < 2) {
+    Answer answer = hear_one(patience_, worker, until);
+    if (answer.is("record")) return answer;
+    if (answer.kind == Answer::Kind::interrupted) continue;
+    why = answer.kind == Answer::Kind::silent ? "; its worker did not end within 3 s and was killed" : "";
+    break;
   }
-  worker.process().send_signal(SIGKILL);
-  return answer;
+  worker.link->send_signal(SIGKILL);
+  return {Answer::Kind::interrupted, {}, why};
 }
 
 std::string Supervisor::make_reference(const Job& job, const WorkOrder& order) {
-  const auto worker = start_worker(job.point);
-  const Answer answer = ask(*worker, "reference", job, order);
+  Worker worker = start(job, order);
+  const Answer answer = ask(worker, "reference");
   std::string unavailable;
   switch (answer.kind) {
     case Answer::Kind::frame:
@@ -330,66 +280,60 @@ std::string Supervisor::make_reference(const Job& job, const WorkOrder& order) {
       unavailable = fmt::format("making it showed no progress for {}", format_duration(settings_.timeout.count()));
       break;
     case Answer::Kind::died:
-      unavailable = fmt::format("the worker that made it ended: {}", worker->exit_state().describe());
+      unavailable = fmt::format("the worker that made it ended: {}", worker.link->exit_state().describe());
       break;
-    case Answer::Kind::interrupted:
+    case Answer::Kind::broken:
+      unavailable = fmt::format("the worker that made it spoke nonsense: {}", answer.defect);
+      break;
+    case Answer::Kind::interrupted:  // a reference half made is worth nothing
       return "interrupted";
   }
   if (!unavailable.empty()) unavailable_[reference_subject(job.point)] = unavailable;
   return unavailable;
 }
 
-Record Supervisor::record_from(const Job& job, const WorkOrder& order, const Answer& answer) {
+Record Supervisor::record_from(Worker& worker, const Answer& answer) {
+  const Job& job = *worker.job;
   switch (answer.kind) {
-    case Answer::Kind::silent: {
-      worker_->process().send_signal(SIGKILL);
-      worker_->exit_state();
-      Record record = failure(job, order, Outcome::timed_out,
-                              fmt::format("no progress for {} {}", format_duration(settings_.timeout.count()), stage_text(stage_)));
-      worker_.reset();
-      return record;
-    }
+    case Answer::Kind::silent:
+      worker.link->send_signal(SIGKILL);
+      worker.link->exit_state();
+      return failure(job, worker.order, Outcome::timed_out,
+                     fmt::format("no progress for {} {}", format_duration(settings_.timeout.count()), phase_text(worker.phase)),
+                     worker.link.get());
     case Answer::Kind::died:
-      return death(job, order);
+      return death(worker);
+    case Answer::Kind::broken:
+      return failure(job, worker.order, Outcome::crashed, answer.defect, worker.link.get());
     case Answer::Kind::interrupted:
-      worker_.reset();
-      return failure(job, order, Outcome::interrupted, fmt::format("interrupted by the user{}", answer.killed));
+      return failure(job, worker.order, Outcome::interrupted, "interrupted by the user" + answer.defect, worker.link.get());
     case Answer::Kind::frame:
       break;
   }
-  if (answer.frame.header.value("kind", "") == "needs_reference") {
-    return failure(job, order, Outcome::crashed, "the reference was made but could not be read again");
-  }
+  if (answer.is("needs_reference"))
+    return failure(job, worker.order, Outcome::crashed, "the reference was made but could not be read again", worker.link.get());
   Record record = decode_record(answer.frame);
-  if (record.outcome != Outcome::ok) {
-    worker_->process().drain_output();
-    record.stderr_tail = worker_->process().output_tail();
-  }
+  if (record.outcome != Outcome::ok) record.stderr_tail = worker.link->output_tail();
   return record;
 }
 
-Record Supervisor::death(const Job& job, const WorkOrder& order) {
-  const ExitState state = worker_->exit_state();
+Record Supervisor::death(Worker& worker) {
+  const ExitState state = worker.link->exit_state();
   const MemoryKills kills = memory_kills();
   Outcome outcome = Outcome::crashed;
-  std::string reason = fmt::format("the worker ended {}: {}", stage_text(stage_), state.describe());
-  if (state.signal == SIGKILL && out_of_memory_kills_ >= 0 && kills.count > out_of_memory_kills_) {
+  std::string reason = fmt::format("the worker ended {}: {}", phase_text(worker.phase), state.describe());
+  if (state.signal == SIGKILL && worker.out_of_memory_kills >= 0 && kills.count > worker.out_of_memory_kills) {
     outcome = Outcome::out_of_memory;
     reason += fmt::format("; {} counts an out-of-memory kill since it began", kills.source);
   }
-  Record record = failure(job, order, outcome, reason);
-  worker_.reset();
-  return record;
+  return failure(*worker.job, worker.order, outcome, reason, worker.link.get());
 }
 
-Record Supervisor::failure(const Job& job, const WorkOrder& order, Outcome outcome, const std::string& reason) {
+Record Supervisor::failure(const Job& job, const WorkOrder& order, Outcome outcome, const std::string& reason, WorkerLink* link) {
   Record record = begin_record(order);
   fail_record(record, outcome, reason);
   fill_(job, record);
-  if (worker_) {
-    worker_->process().drain_output();
-    record.stderr_tail = worker_->process().output_tail();
-  }
+  if (link != nullptr) record.stderr_tail = link->output_tail();
   return record;
 }
 

@@ -5,14 +5,12 @@
 #pragma once
 
 #include "plan/planner.h"
-#include "run/child_process.h"
-#include "run/interrupts.h"
+#include "run/worker_set.h"
 #include "worker/order.h"
 
 #include <chrono>
 #include <functional>
 #include <map>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -29,12 +27,12 @@ struct SupervisorSettings {
 
 class Supervisor {
  public:
-  // Heard while a Job is under way: its stage and how many queries that has finished.
-  using Progress = std::function<void(const Job&, const std::string& stage, uint64_t done)>;
+  // Heard while a Job is under way: its phase and how many units of work that has finished.
+  using Progress = std::function<void(const Job&, const std::string& phase, uint64_t done)>;
   using Receiver = std::function<void(const Job&, Record&&)>;
 
-  // `fill` completes a Record that no worker could send, with what the inspection knows.
-  Supervisor(SupervisorSettings settings, Interrupts& interrupts, Progress progress, std::function<void(const Job&, Record&)> fill);
+  // `fill` completes a Record that no worker could send, with what the inspection knows. The host outlives this.
+  Supervisor(SupervisorSettings settings, WorkerHost& host, Progress progress, std::function<void(const Job&, Record&)> fill);
 
   // Hands each Record over as it comes; those of a set of tenants come one after the other when all have ended. After an interrupt the Job
   // (or the set) under way is answered as `interrupted` and the rest is left out.
@@ -42,45 +40,29 @@ class Supervisor {
   void serve(const Batch& batch, const Receiver& receive);
 
  private:
-  struct Answer {
-    enum class Kind { frame, died, silent, interrupted } kind = Kind::frame;
-    Frame frame;
-    const char* killed = "";  // interrupted: why the worker was not waited for any longer
-  };
-  struct Rank {
-    const Job* job = nullptr;  // of tenants each has its own
-    WorkOrder order;
-    std::unique_ptr<ChildProcess> worker;
-  };
   struct Together {
-    std::vector<Record> records;   // of all ranks; or of `failed` alone
-    std::optional<size_t> failed;  // the rank for which all were ended
+    std::vector<Record> records;   // of all workers; or of `failed` alone
+    std::optional<size_t> failed;  // the worker for which all were ended
   };
-  static bool is_frame(const Answer& answer, const char* kind);
-  Record run(const Job& job);
-  Rank start_rank(const Job& job, WorkOrder order);
+  Record run(const Job& job, std::optional<Worker>& worker);
+  Record run_alone(const Job& job, std::optional<Worker>& worker);
   Record run_ranks(const Job& job, WorkOrder order);
   std::vector<Record> run_tenants(const std::vector<Job>& jobs);
-  Together run_together(std::vector<Rank>& ranks);
-  Answer ask(ChildProcess& worker, const char* kind, const Job& job, const WorkOrder& order);
-  Answer await(ChildProcess& worker, const Job& job);
-  Answer await_barrier(Rank& rank);
-  Together failure_of(std::vector<Rank>& ranks, size_t failed, const Answer& answer);
-  Answer ask_for_end(ChildProcess& worker);
+  Together run_together(WorkerSet& workers);
+  Worker start(const Job& job, WorkOrder order);
+  Answer ask(Worker& worker, const char* kind);
+  Answer ask_for_end(Worker& worker);
   std::string make_reference(const Job& job, const WorkOrder& order);
   std::string log_folder(const Job& job) const;
   WorkOrder order_for(const Job& job) const;
-  Record record_from(const Job& job, const WorkOrder& order, const Answer& answer);
-  Record failure(const Job& job, const WorkOrder& order, Outcome outcome, const std::string& reason);
-  Record death(const Job& job, const WorkOrder& order);
+  Record record_from(Worker& worker, const Answer& answer);
+  Record death(Worker& worker);
+  Record failure(const Job& job, const WorkOrder& order, Outcome outcome, const std::string& reason, WorkerLink* link = nullptr);
 
   SupervisorSettings settings_;
-  Interrupts& interrupts_;
-  Progress progress_;
+  WorkerHost& host_;
+  Patience patience_;
   std::function<void(const Job&, Record&)> fill_;
-  std::unique_ptr<ChildProcess> worker_;
-  std::string stage_;                               // where the worker is
-  int64_t out_of_memory_kills_ = 0;                 // by the kernel, before the worker began
   std::map<std::string, std::string> unavailable_;  // why a model and dataset have no reference
 };
 

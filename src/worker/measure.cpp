@@ -68,11 +68,11 @@ Facts precision_facts(Session& session) {
 // One order from load to Record: run() goes through the phases, each of which gives a value, and keeps what they gave.
 class Measurement {
  public:
-  Measurement(const WorkOrder& order, Group& group, Pulse& pulse, const Barrier& barrier, const std::atomic<bool>& interrupted)
+  Measurement(const WorkOrder& order, Group& group, Pulse& pulse, Turns& turns, const std::atomic<bool>& interrupted)
       : order_(order),
         group_(group),
         pulse_(pulse),
-        barrier_(barrier),
+        turns_(turns),
         interrupted_(interrupted),
         clock_(group.clock(order)),
         record_(begin_record(order)) {}
@@ -122,7 +122,7 @@ class Measurement {
   const WorkOrder& order_;
   Group& group_;
   Pulse& pulse_;
-  const Barrier& barrier_;
+  Turns& turns_;
   const std::atomic<bool>& interrupted_;
   Clock& clock_;
   Record record_;  // what is known so far
@@ -239,7 +239,7 @@ void Measurement::fill(const DriveContext& context) {
 void Measurement::wait_for_other_ranks() {
   if (order_.ranks == 1 || interrupted_.load()) return;
   pulse_.enter("barrier");
-  const Nanoseconds begin = barrier_();
+  const Nanoseconds begin = turns_.meet(nullptr).at("begin");
   while (clock_.now() < begin && !interrupted_.load()) clock_.wait_until(begin);
 }
 
@@ -314,9 +314,8 @@ Record Measurement::finish() {
 
 }  // namespace
 
-std::optional<Record> measure(const WorkOrder& order, Group& group, Pulse& pulse, const Barrier& barrier,
-                              const std::atomic<bool>& interrupted) {
-  Measurement measurement(order, group, pulse, barrier, interrupted);
+std::optional<Record> measure(const WorkOrder& order, Group& group, Pulse& pulse, Turns& turns, const std::atomic<bool>& interrupted) {
+  Measurement measurement(order, group, pulse, turns, interrupted);
   try {
     if (!measurement.run()) return std::nullopt;
   } catch (const Error& error) {

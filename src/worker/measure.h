@@ -2,20 +2,17 @@
 #pragma once
 
 #include "worker/group.h"
+#include "worker/turns.h"
 
 #include <atomic>
-#include <functional>
 #include <optional>
 
 namespace deepgap {
 
-// Tells the parent that this process is ready to be measured, and returns the time at which all of them begin.
-using Barrier = std::function<Nanoseconds()>;
-
+// `turns`: where several processes measure together, they meet before their windows, and are told {"begin": when, on their Clocks}.
 // Every failure becomes the Record's outcome; nothing is thrown but what the parent must hear of at once (its channel is gone).
 // nullopt: the reference or the QDQ form of the model is not in the cache; the order comes again when they are, or with the reason why
 // there can be none.
-std::optional<Record> measure(const WorkOrder& order, Group& group, Pulse& pulse, const Barrier& barrier,
-                              const std::atomic<bool>& interrupted);
+std::optional<Record> measure(const WorkOrder& order, Group& group, Pulse& pulse, Turns& turns, const std::atomic<bool>& interrupted);
 
 }  // namespace deepgap

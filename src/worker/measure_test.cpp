@@ -32,31 +32,35 @@ WorkOrder order_of(std::map<std::string, std::string> options) {
   return order;
 }
 
+// A parent that lets all begin at a time.
+struct Meeting final : Turns {
+  nlohmann::json meet(const nlohmann::json& /*payload*/) override {
+    ++count;
+    return {{"begin", begin_at}};
+  }
+  void take_turns(const nlohmann::json& /*ready*/, const std::function<Frame(const nlohmann::json&)>& /*take*/) override {}
+  int count = 0;
+  Nanoseconds begin_at = 0;
+};
+
 class MeasureTest : public testing::Test {
  protected:
   std::optional<Record> try_to_measure(const WorkOrder& order) {
-    return measure(
-        order, group_, pulse_, [this] { return barrier(); }, interrupted_);
+    return measure(order, group_, pulse_, meeting_, interrupted_);
   }
   Record measured(const WorkOrder& order) {
     const auto record = try_to_measure(order);
     EXPECT_TRUE(record.has_value());
     return record.value_or(Record());
   }
-  Nanoseconds barrier() {
-    ++met_;
-    return begin_at_;
-  }
-
   Pulse pulse_{[this](const Frame& frame) {
-                 if (frame.header.at("stage") == interrupt_in_) interrupted_.store(true);
+                 if (frame.header.at("phase") == interrupt_in_) interrupted_.store(true);
                },
                {std::chrono::hours(1), std::chrono::hours(1)}};
   Group group_{pulse_, {"1.0", "clean"}};
   std::atomic<bool> interrupted_{false};
   std::string interrupt_in_;
-  int met_ = 0;
-  Nanoseconds begin_at_ = 0;
+  Meeting meeting_;
 };
 
 std::vector<std::string> window_names(const Record& record) {
@@ -153,13 +157,13 @@ TEST_F(MeasureTest, AnInterruptEndsItInWhateverPhaseItComes) {
 TEST_F(MeasureTest, SeveralProcessesMeetBeforeTheWindow) {
   WorkOrder order = order_of({});
   order.ranks = 2;
-  begin_at_ = 60'000 * ms;
+  meeting_.begin_at = 60'000 * ms;
   const std::vector<int> cpus = allowed_cpus();
   const Record record = measured(order);
   pin_thread(cpus);  // each process has a part of them
-  EXPECT_EQ(met_, 1);
+  EXPECT_EQ(meeting_.count, 1);
   ASSERT_FALSE(record.timings.empty()) << record.reason;
-  EXPECT_EQ(record.timings.front().begin, begin_at_) << "not before all may begin";
+  EXPECT_EQ(record.timings.front().begin, meeting_.begin_at) << "not before all may begin";
 }
 
 TEST_F(MeasureTest, AnMlperfRunIsADriveLikeAnyOther) {

@@ -40,20 +40,20 @@ Pulse::~Pulse() {
   thread_.join();
 }
 
-void Pulse::enter(const std::string& stage) {
+void Pulse::enter(const std::string& phase) {
   {
     const std::lock_guard lock(mutex_);
-    stage_ = stage;
-    ++stages_;
+    phase_ = phase;
+    ++phases_;
     done_.store(0, std::memory_order_relaxed);
   }
   // At once, not with the next beat: when the process dies, the parent can say where.
-  if (stage != "idle") tell(stage, 0);
+  if (phase != "idle") tell(phase, 0);
 }
 
-void Pulse::tell(const std::string& stage, uint64_t done) {
+void Pulse::tell(const std::string& phase, uint64_t done) {
   try {
-    send_({{{"kind", "heartbeat"}, {"stage", stage}, {"done", done}}, {}});
+    send_({{{"kind", "heartbeat"}, {"phase", phase}, {"done", done}}, {}});
   } catch (const Error&) {
     ::_exit(1);  // nobody is left to hear of it
   }
@@ -65,11 +65,11 @@ void Pulse::run() {
     wake_.wait_for(lock, settings_.period);
     if (stop_) return;
     const uint64_t done = done_.load(std::memory_order_relaxed);
-    const std::string stage = stage_;
-    const bool getting_on = liveness_.gets_on(look_at(done + (stages_ << 40)));
-    if (!getting_on || stage == "idle") continue;
+    const std::string phase = phase_;
+    const bool getting_on = liveness_.gets_on(look_at(done + (phases_ << 40)));
+    if (!getting_on || phase == "idle") continue;
     lock.unlock();
-    tell(stage, done);
+    tell(phase, done);
     lock.lock();
   }
 }

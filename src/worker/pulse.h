@@ -1,6 +1,6 @@
 // Pulse: tells the parent that the worker is alive and how far it is, from a thread of its own.
 //
-// Alive means getting on: a heartbeat goes out when something was finished since the last one (a query, a stage), or when the process used
+// Alive means getting on: a heartbeat goes out when something was finished since the last one (a query, a phase), or when the process used
 // the processor for at least a twentieth of the time, as compiling or a very long query does. Who only burns the processor falls silent
 // after `patience`. So an engine that waits for ever is seen, although this thread runs on.
 // The measured thread pays one relaxed store a query.
@@ -50,19 +50,19 @@ class Pulse {
 
   void beat() { done_.store(done_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed); }  // by one thread
   // idle (between orders: silence is right), load, reference, check, warm_up, steady. Restarts the count of beats.
-  void enter(const std::string& stage);
+  void enter(const std::string& phase);
 
  private:
   void run();
-  void tell(const std::string& stage, uint64_t done);
+  void tell(const std::string& phase, uint64_t done);
 
   std::function<void(const Frame&)> send_;
   Settings settings_;
   std::atomic<uint64_t> done_{0};
   std::mutex mutex_;
   std::condition_variable wake_;
-  std::string stage_ = "idle";
-  uint64_t stages_ = 0;
+  std::string phase_ = "idle";
+  uint64_t phases_ = 0;
   bool stop_ = false;
   Liveness liveness_;  // of the pulse's thread
   std::thread thread_;

@@ -34,13 +34,13 @@ class PulseTest : public testing::Test {
   std::vector<nlohmann::json> frames;
 };
 
-TEST_F(PulseTest, is_silent_while_idle_and_tells_a_stage_at_once) {
+TEST_F(PulseTest, is_silent_while_idle_and_tells_a_phase_at_once) {
   Pulse pulse(collect(), {1ms, 10min});
   std::this_thread::sleep_for(40ms);  // some looks, or none: nothing is told either way
   EXPECT_EQ(count(), 0U);
   pulse.enter("load");
   EXPECT_GE(count(), 1U);
-  EXPECT_EQ(last()["stage"], "load");
+  EXPECT_EQ(last()["phase"], "load");
   EXPECT_EQ(last()["kind"], "heartbeat");
 }
 

@@ -8,6 +8,7 @@
 #include "worker/order.h"
 #include "worker/protocol.h"
 #include "worker/provide_reference.h"
+#include "worker/turns.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -49,8 +50,8 @@ Frame record_frame(Record record) {
   return frame;
 }
 
-Frame answer_run(const WorkOrder& order, Group& group, Pulse& pulse, const Barrier& barrier, const std::function<void(Record&)>& complete) {
-  auto record = measure(order, group, pulse, barrier, interrupted);
+Frame answer_run(const WorkOrder& order, Group& group, Pulse& pulse, Turns& turns, const std::function<void(Record&)>& complete) {
+  auto record = measure(order, group, pulse, turns, interrupted);
   if (!record) return {{{"kind", "needs_reference"}}, {}};
   complete(*record);
   return record_frame(std::move(*record));
@@ -76,12 +77,7 @@ int worker_main(int channel, const ProgramState& program, const std::function<vo
   FrameReader reader(channel);
   Pulse pulse([&](const Frame& frame) { writer.write(frame); }, {});
   Group group(pulse, program);
-  const Barrier barrier = [&] {
-    writer.write({{{"kind", "at_barrier"}}, {}});
-    const auto begin = reader.read();
-    if (!begin) ::_exit(1);  // the parent is gone
-    return begin->header.at("begin").get<Nanoseconds>();
-  };
+  ChannelTurns turns(reader, writer);
   while (const auto request = reader.read()) {
     const std::string kind = request->header.value("kind", "");
     if (kind == "inspect") {
@@ -89,7 +85,7 @@ int worker_main(int channel, const ProgramState& program, const std::function<vo
     } else {
       const WorkOrder order = order_from_json(request->header.at("order"));
       if (only_cpu(order.point.placement)) limit_memory();
-      writer.write(kind == "reference" ? answer_reference(order, group, pulse) : answer_run(order, group, pulse, barrier, complete));
+      writer.write(kind == "reference" ? answer_reference(order, group, pulse) : answer_run(order, group, pulse, turns, complete));
     }
     pulse.enter("idle");
   }

@@ -221,7 +221,7 @@ class RunTest(unittest.TestCase):
         self.assertIn("SIGKILL", self.fails_as("crashed", "--axis", "sigkill_at=5"))
 
     def test_segmentation_fault_is_crashed_and_the_stage_is_named(self):
-        self.assertEqual(self.fails_as("crashed", "--axis", "crash_at=5"), "the worker ended in stage steady: killed by SIGSEGV")
+        self.assertEqual(self.fails_as("crashed", "--axis", "crash_at=5"), "the worker ended in phase steady: killed by SIGSEGV")
 
     def test_exit_is_crashed(self):
         self.assertIn("exit code 9", self.fails_as("crashed", "--axis", "exit_at=5"))
@@ -233,10 +233,10 @@ class RunTest(unittest.TestCase):
         self.fails_as("device_lost", "--axis", "device_lost_at=5")
 
     def test_hanging_is_timed_out(self):
-        self.assertIn("no progress for 1 s in stage steady", self.fails_as("timed_out", "--axis", "hang_at=5", "--timeout", "1s"))
+        self.assertIn("no progress for 1 s in phase steady", self.fails_as("timed_out", "--axis", "hang_at=5", "--timeout", "1s"))
 
     def test_hanging_in_the_first_query_is_timed_out(self):
-        self.assertIn("stage check", self.fails_as("timed_out", "--axis", "hang_at=0", "--timeout", "1s"))
+        self.assertIn("phase check", self.fails_as("timed_out", "--axis", "hang_at=0", "--timeout", "1s"))
 
     def test_out_of_memory_by_its_own_word(self):
         self.fails_as("out_of_memory", "--axis", "oom_at_load=1")

@@ -1,0 +1,96 @@
+// WorkerSet: several workers that stay loaded and are driven together: all from one instant, or in turns, as worker/turns.h says. A worker
+// that hangs, dies, or answers what is not asked for is found wherever the others are, and told; the caller decides what becomes of the
+// rest. Main thread only.
+#pragma once
+
+#include "plan/planner.h"
+#include "run/worker_link.h"
+#include "worker/order.h"
+#include "worker/turns.h"
+
+#include <chrono>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace deepgap {
+
+// A worker and what it was started for.
+struct Worker {
+  const Job* job = nullptr;
+  WorkOrder order;
+  std::unique_ptr<WorkerLink> link;
+  std::string phase;                // where it is, by its heartbeats; empty: before it began
+  int64_t out_of_memory_kills = 0;  // by the kernel, before it began
+  bool reference_asked = false;     // it has said once that it needs one
+};
+
+// What came of waiting for a worker.
+struct Answer {
+  enum class Kind {
+    frame,
+    died,
+    silent,  // no heartbeat and no frame for as long as one is patient
+    broken,  // bytes that are no frame, or a frame that nobody asked for
+    interrupted,
+  } kind = Kind::frame;
+  Frame frame;
+  std::string defect;  // of broken; of interrupted, how it ended, to be added to "interrupted by the user"
+  bool is(const char* frame_kind) const { return kind == Kind::frame && frame.header.value("kind", "") == frame_kind; }
+};
+
+struct Heard {
+  size_t worker = 0;  // its place in the set; of an interrupt the first one that is waited for
+  Answer answer;
+};
+
+// How the parent waits.
+struct Patience {
+  WorkerHost& host;
+  std::chrono::nanoseconds timeout;  // that a worker may be silent while it is waited for
+  // Heard while waiting: of the first worker that is waited for, where it is and how many units of work it has finished.
+  std::function<void(const Job&, const std::string& phase, uint64_t done)> progress;
+};
+
+class WorkerSet {
+ public:
+  using Payloads = std::vector<nlohmann::json>;
+  // Makes what all are told of what each said.
+  using Agree = std::function<nlohmann::json(const Payloads&)>;
+  // What to do about a frame of that worker that is not the one waited for. True: it is dealt with, and the worker will speak again.
+  using Otherwise = std::function<bool(size_t worker, const Frame& frame)>;
+
+  explicit WorkerSet(const Patience& patience) : patience_(patience) {}
+
+  size_t add(Worker worker);  // has been sent its order; its place
+  Worker& at(size_t worker) { return workers_.at(worker); }
+  size_t size() const { return workers_.size(); }
+  // Ends it. It is not waited for any more.
+  void drop(size_t worker) { workers_.at(worker).link.reset(); }
+
+  // All of these wait for every worker that was not dropped; nullopt: all went well, else who did not, and what came instead.
+  std::optional<Heard> meet(const Agree& agree, const Otherwise& otherwise);  // all come to the meeting and are told
+  std::optional<Heard> ready(Payloads& said, const Otherwise& otherwise);     // all are loaded and warm
+  // Each one's answer to its order, in order of coming; `take` gives false for one that ends the set.
+  std::optional<Heard> collect(const std::function<bool(size_t worker, const Frame& frame)>& take);
+
+  // One worker's turn, while the others wait: its frame "done", or what came instead; then also another worker's end.
+  Heard turn(size_t worker, const nlohmann::json& payload);
+  void end_turns();  // collect() comes next
+
+ private:
+  std::optional<Heard> gather(const char* kind, Payloads& said, const Otherwise& otherwise);
+  std::vector<size_t> present() const;
+
+  Patience patience_;
+  std::vector<Worker> workers_;
+};
+
+// The first frame of `worker` that is no heartbeat, or why none came by then.
+Answer hear_one(const Patience& patience, Worker& worker, Nanoseconds until = never);
+
+}  // namespace deepgap

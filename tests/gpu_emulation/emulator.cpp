@@ -51,6 +51,7 @@ static inline float __shfl_xor_sync(unsigned, float x, int step) {
   return other;
 }
 static inline float __uint_as_float(unsigned x) { float y; memcpy(&y, &x, 4); return y; }
+static inline unsigned __float_as_uint(float x) { unsigned y; memcpy(&y, &x, 4); return y; }
 static inline float __int_as_float(int x) { float y; memcpy(&y, &x, 4); return y; }
 static inline float from_f16(unsigned short x) { _Float16 y; memcpy(&y, &x, 2); return (float)y; }
 static inline unsigned short to_f16(float x) { _Float16 y = (_Float16)x; unsigned short z; memcpy(&z, &y, 2); return z; }

@@ -109,30 +109,6 @@ bool lower_reverse_sequence(Lowering& lowering, const Operation& operation) {
   return emit(lowering, operation, plain_output(lowering, operation.output), in, kind_of(in[0].form.element), body);
 }
 
-// Element c of the sorted axis: the best of those that come after the one found before. The first of equal ones comes first.
-bool lower_top_k(Lowering& lowering, const Operation& operation) {
-  const Node& node = operation.main;
-  if (NodeInputs(lowering, node).is_open(1)) return false;
-  const Operand in = lowering.native(node.inputs[0]);
-  const size_t axis = axis_of(lowering, node, "axis", -1, in.shape.size());
-  const Kind kind = kind_of(in.form.element);
-  auto places = coordinates(in.shape.size());
-  places[axis] = "k";
-  const char* better = attribute_int(node, "largest", 1) != 0 ? ">" : "<";
-  const std::string search = fmt::format(
-      "  I at = -1;\n  {0} last = 0;\n  for (I step = 0; step <= c{1}; ++step) {{\n    I best = -1;\n    {0} value = 0;\n    for (I k = 0; "
-      "k < I({2}); ++k) {{\n      const {0} v = {3};\n"
-      "      const bool after = at < 0 || last {4} v || (v == last && k > at);\n      if (after && (best < 0 || v {4} value)) {{ best = k; "
-      "value = v; }}\n    }}\n    at = best;\n    last = value;\n  }}\n",
-      c_type(kind), axis, in.shape[axis], element_at({in}, 0, places), better);
-  for (size_t i = 0; i < node.outputs.size() && i < 2; ++i) {
-    if (node.outputs[i] == no_value) continue;
-    const Operand out = plain_output(lowering, node.outputs[i]);
-    emit(lowering, operation, out, {in}, i == 0 ? kind : Kind::integer, search + (i == 0 ? "  r = last;" : "  r = at;"));
-  }
-  return true;
-}
-
 bool lower_hardmax(Lowering& lowering, const Operation& operation) {
   const Node& node = operation.main;
   const Operand in = lowering.native(node.inputs[0]);

@@ -89,6 +89,7 @@ const std::map<std::string_view, LowerFunction>& table() {
 bool lower_operation(Lowering& lowering, const Operation& operation) {
   const Node& node = operation.main;
   if (is_attention(*operation.node)) return lower_attention(lowering, operation);
+  if (is_region(node)) return lower_region(lowering, operation);
   if (!node.domain.empty()) return false;
   const auto found = table().find(node.op);
   return found == table().end() ? lower_pointwise(lowering, operation) : found->second(lowering, operation);
@@ -98,7 +99,9 @@ std::vector<std::string> gpu_operators() {
   std::vector<std::string> names = pointwise_operators();
   for (const auto& [name, function] : table()) names.emplace_back(name);
   // What the passes put in place of others before lowering.
-  for (const char* gone : {"BatchNormalization", "Constant", "ConstantOfShape", "Shape", "Size", "Range"}) names.emplace_back(gone);
+  for (const char* gone :
+       {"BatchNormalization", "Constant", "ConstantOfShape", "Shape", "Size", "Range", "NonMaxSuppression"})  // which is part of a Region
+    names.emplace_back(gone);
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());
   return names;

@@ -37,6 +37,9 @@ bool lower_recurrent(Lowering& lowering, const Operation& operation);  // LSTM, 
 bool lower_grid_sample(Lowering& lowering, const Operation& operation);
 bool lower_dynamic_quantize(Lowering& lowering, const Operation& operation);
 bool lower_integer_product(Lowering& lowering, const Operation& operation);  // MatMulInteger, ConvInteger
+// What is around a NonMaxSuppression and as large as the data asks for (join_sized_by_data), with results of known sizes.
+bool is_region(const Node& node);
+bool lower_region(Lowering& lowering, const Operation& operation);
 bool lower_einsum(Lowering& lowering, const Operation& operation);
 bool lower_plain_matmul(Lowering& lowering, const Operation& operation);  // of vectors, of whole numbers, of doubles
 bool lower_trilu(Lowering& lowering, const Operation& operation);

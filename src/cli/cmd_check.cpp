@@ -3,6 +3,7 @@
 #include "cli/checked_outputs.h"
 #include "cli/class_scores.h"
 #include "cli/command.h"
+#include "cli/confined.h"
 #include "cli/engine_flags.h"
 #include "cli/libtorch_folder.h"
 #include "cli/stored_checks.h"
@@ -68,6 +69,7 @@ class CheckCommand : public Command {
       request_.dataset = against_;
       request_.samples = sets;
     }
+    look_at(request_);
     provide_quantized(request_);
     if (nodes_) return run_nodes();
     const CheckedOutputs actual = outputs_of(request_);
@@ -88,7 +90,7 @@ class CheckCommand : public Command {
       throw Error(ErrorKind::usage, "Stores hold the checks that were made: leave out --against, --nodes, --margin and --outputs");
     std::vector<std::string> stores{request_.model.name};
     stores.insert(stores.end(), more_stores_.begin(), more_stores_.end());
-    return print_stored_checks(stores, json_);
+    return work_confined(limits_of_stores(stores, ""), [&] { return print_stored_checks(stores, json_); });
   }
 
   void prepare(bool against_folder) {

@@ -1,4 +1,5 @@
 // `deepgap doctor`: what on this machine spoils measurements, worst first, and what to do. Advice is no failure: the exit code is 0.
+#include "base/confine.h"
 #include "cli/command.h"
 #include "cli/gpus_child.h"
 #include "telemetry/environment.h"
@@ -70,6 +71,21 @@ std::string summary_of(const std::vector<Advice>& advice) {
                      notes == 1 ? "" : "s", unseen);
 }
 
+// Not about measurements: whether files of others can be looked at safely (worker/reading.h).
+Advice judge_walls(const Walls& walls) {
+  const std::string subject = "reading files";
+  if (walls.no_landlock.empty() && walls.no_seccomp.empty())
+    return {Advice::Level::ok, subject,
+            fmt::format("files are looked at first by a process behind Landlock (version {}) and a seccomp filter", walls.landlock_version),
+            ""};
+  std::string finding;
+  if (!walls.no_landlock.empty())
+    finding = fmt::format("no Landlock: {}; a file that takes its reader over could write where you may", walls.no_landlock);
+  if (!walls.no_seccomp.empty())
+    finding += fmt::format("{}no seccomp: {}; it could reach the network", finding.empty() ? "" : "; ", walls.no_seccomp);
+  return {Advice::Level::note, subject, finding, "look at files of others on a kernel that has both, or in a container"};
+}
+
 class DoctorCommand final : public Command {
  public:
   std::string name() const override { return "doctor"; }
@@ -78,6 +94,7 @@ class DoctorCommand final : public Command {
   int run() override {
     std::vector<Advice> advice = examine_machine(capture_environment());
     for (Advice& of_gpu : examine_gpus(ask_for_gpus())) advice.push_back(std::move(of_gpu));
+    advice.push_back(judge_walls(walls_of_this_kernel()));
     std::stable_sort(advice.begin(), advice.end(), [](const Advice& a, const Advice& b) { return a.level > b.level; });
     if (json_) {
       fmt::print("{}\n", advice_json(advice).dump(2));

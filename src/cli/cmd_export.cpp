@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "base/words.h"
 #include "cli/command.h"
+#include "cli/confined.h"
 #include "cli/price_flag.h"
 #include "cli/stores.h"
 #include "report/export_table.h"
@@ -89,6 +90,7 @@ class ExportCommand final : public Command {
  private:
   std::string chosen_format() const;
   void check_output(const std::string& format) const;
+  void write(const std::string& format) const;
   void write_rows(ExportFormat format) const;
   void write_telemetry(bool log) const;
   void write_store() const;
@@ -323,6 +325,13 @@ void ExportCommand::write_tree() const {
 int ExportCommand::run() {
   const std::string format = chosen_format();
   check_output(format);
+  return work_confined(limits_of_stores(stores_, output_), [&] {
+    write(format);
+    return exit_ok;
+  });
+}
+
+void ExportCommand::write(const std::string& format) const {
   if (telemetry_) {
     write_telemetry(format == "log");
   } else if (format == "db") {
@@ -332,7 +341,6 @@ int ExportCommand::run() {
   } else {
     write_rows(format == "json" ? ExportFormat::json : ExportFormat::csv);
   }
-  return exit_ok;
 }
 
 const bool registered = Registry<Command>::instance().add("export", [] { return std::make_unique<ExportCommand>(); });

@@ -1,8 +1,9 @@
 // `deepgap models`: what a network costs and where its weights are, all computed from its Graph; and the way to get one as an ONNX file.
-// The process is the limited child that may look at a file: it lives for this command alone, and limits itself before it opens one.
+// The process is the confined child that may look at a file: it lives for this command alone.
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/confined.h"
 #include "cli/shape_flag.h"
 #include "model/graph_tools.h"
 #include "model/model_source.h"
@@ -12,11 +13,8 @@
 #include <deepgap/error.h>
 
 #include <fmt/format.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <csignal>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -25,29 +23,16 @@ namespace {
 
 using nlohmann::json;
 
-constexpr rlim_t memory_limit_bytes = rlim_t{8} << 30;        // beyond what the file itself takes
-constexpr rlim_t inspect_limit_s = 60, write_limit_s = 1800;  // of CPU time; seeding the weights of a deep network takes minutes
-
-void out_of_time(int) {
-  constexpr std::string_view message = "deepgap: the model takes too long to inspect, its file may be made to do that\n";
-  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, message.data(), message.size());
-  ::_exit(exit_usage);
-}
-
-void limit(int resource, rlim_t value) {
-  struct rlimit now {};
-  if (::getrlimit(static_cast<__rlimit_resource_t>(resource), &now) != 0) return;
-  now.rlim_cur = std::min(now.rlim_max, value);
-  ::setrlimit(static_cast<__rlimit_resource_t>(resource), &now);
-}
+constexpr uint64_t memory_limit_bytes = uint64_t{8} << 30;      // beyond what the file itself takes
+constexpr uint64_t inspect_limit_s = 60, write_limit_s = 1800;  // of CPU time; seeding the weights of a deep network takes minutes
 
 // A file of some gigabytes is mapped and its tensors copied.
-rlim_t memory_for(const std::vector<std::string>& names) {
-  rlim_t bytes = memory_limit_bytes;
+uint64_t memory_for(const std::vector<std::string>& names) {
+  uint64_t bytes = memory_limit_bytes;
   for (const std::string& name : names) {
     std::error_code error;
     const auto size = is_model_file(name) ? std::filesystem::file_size(name, error) : 0;
-    if (!error) bytes += 4 * std::min<rlim_t>(size, rlim_t{2} << 30);
+    if (!error) bytes += 4 * std::min<uint64_t>(size, uint64_t{2} << 30);
   }
   return bytes;
 }
@@ -166,17 +151,10 @@ class ModelsCommand final : public Command {
   int run() override {
     if (!onnx_.empty() && names_.size() != 1) throw Error(ErrorKind::usage, "--onnx writes one model: name it");
     if (names_.empty()) names_ = zoo_names();
-    std::signal(SIGXCPU, out_of_time);
-    limit(RLIMIT_CPU, onnx_.empty() ? inspect_limit_s : write_limit_s);
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // sanitizers reserve terabytes of address space
-    limit(RLIMIT_AS, memory_for(names_));
-#endif
-    try {
-      return answer();
-    } catch (const std::bad_alloc&) {
-      throw Error(ErrorKind::input, fmt::format("{}: it needs more memory than the {} that may be used", join(names_, ", "),
-                                                format_bytes(static_cast<double>(memory_for(names_)))));
-    }
+    ReaderLimits limits{.subject = join(names_, ", "), .memory_bytes = memory_for(names_), .outputs = {onnx_}};
+    limits.cpu_seconds = onnx_.empty() ? inspect_limit_s : write_limit_s;
+    if (!onnx_.empty()) limits.file_bytes = limits.memory_bytes;
+    return work_confined(limits, [&] { return answer(); });
   }
 
  private:

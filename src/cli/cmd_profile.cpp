@@ -51,6 +51,7 @@ class ProfileCommand : public Command {
 
   int run() override {
     prepare();
+    look_at(request_.engine);
     provide_quantized(request_.engine);
     const Facts environment = capture_environment();
     // Before the engine: its threads would be in the way.

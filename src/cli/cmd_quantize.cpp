@@ -1,6 +1,7 @@
 // deepgap quantize: an FP32 network to an ONNX file that engines compute in INT8.
 #include "cli/command.h"
 #include "cli/engine_flags.h"
+#include "run/read_in_child.h"
 #include "worker/point_options.h"
 
 #include <deepgap/error.h>
@@ -52,11 +53,21 @@ class QuantizeCommand final : public Command {
     if (std::filesystem::equivalent(order_.output, order_.model.name, ignored))
       throw Error(ErrorKind::usage, fmt::format("--output {} is the model itself: name another file", order_.output));
     for (const std::string& shape : shapes_) order_.model.shapes.merge(parse_shapes(shape));
+    look_at_sources();
     print(quantize_in_child(order_));
     return exit_ok;
   }
 
  private:
+  void look_at_sources() const {
+    OutputsRequest sources;
+    sources.model = order_.model;
+    sources.dataset = order_.settings.dataset == "auto" ? "seeded" : order_.settings.dataset;
+    sources.cache_dir = order_.model.cache_dir;
+    look_at(sources);
+    if (!order_.table.empty()) read_in_child({{"kind", "table"}, {"path", order_.table}}, order_.table, {order_.table});
+  }
+
   void print(nlohmann::json report) const {
     if (json_) {
       report["output"] = order_.output;

@@ -2,6 +2,7 @@
 #include "analysis/lines.h"
 #include "base/file.h"
 #include "cli/command.h"
+#include "cli/confined.h"
 #include "cli/price_flag.h"
 #include "cli/stores.h"
 #include "record/identity.h"
@@ -37,6 +38,11 @@ class ReportCommand final : public Command {
 
   int run() override {
     const std::string format = chosen_format();
+    return work_confined(limits_of_stores(stores_, output_ == "-" ? "" : output_), [&] { return write(format); });
+  }
+
+ private:
+  int write(const std::string& format) {
     const Results results = collect();
     ReportOptions options{title_.empty() ? default_title(results) : title_, anonymous_ ? "" : store_names(stores_)};
     if (format != "md") options.tracks = tracks(results);
@@ -55,7 +61,6 @@ class ReportCommand final : public Command {
     return exit_ok;
   }
 
- private:
   std::string chosen_format() const {
     if (format_.empty()) return format_of_name();
     if (format_ == "html" || format_ == "md") return format_;

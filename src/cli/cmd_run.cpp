@@ -13,6 +13,7 @@
 #include "record/record_json.h"
 #include "record/tenant_set.h"
 #include "run/progress.h"
+#include "run/read_in_child.h"
 #include "run/run_study.h"
 #include "run/winner.h"
 #include "scenario/mlperf/run_options.h"
@@ -221,6 +222,11 @@ Overrides RunCommand::make_overrides() const {
   return overrides;
 }
 
+ConfFile read_conf(const std::string& path) {
+  read_in_child({{"kind", "conf"}, {"path", path}}, path, {});
+  return ConfFile::parse(read_text(path), path);
+}
+
 // The files' settings as axes of one value; user.conf goes before mlperf.conf, a flag before both. An audit goes before all of them, and
 // a flag that says something else of its settings is an error.
 void RunCommand::add_conf_files(Overrides& overrides) const {
@@ -233,7 +239,7 @@ void RunCommand::add_conf_files(Overrides& overrides) const {
   std::map<std::string, std::string> options;
   if (!audit_conf_.empty()) {
     one_of(audit_conf_, "mlperf");
-    options = options_of_audit(ConfFile::parse(read_text(audit_conf_), audit_conf_), one_of(audit_conf_, "scenario"));
+    options = options_of_audit(read_conf(audit_conf_), one_of(audit_conf_, "scenario"));
     for (const Axis& axis : overrides.axes) {
       if (options.contains(axis.name))
         throw Error(ErrorKind::usage, fmt::format("{} sets {}, and so does a flag: leave one of them out", audit_conf_, axis.name));
@@ -246,7 +252,7 @@ void RunCommand::add_conf_files(Overrides& overrides) const {
     std::string benchmark = one("model");
     const Axis* named = find_axis(overrides.axes, "mlperf_model");
     if (named != nullptr && named->values.size() == 1) benchmark = named->values[0];
-    options.merge(options_of_conf(ConfFile::parse(read_text(path), path), role, benchmark, one("scenario")));
+    options.merge(options_of_conf(read_conf(path), role, benchmark, one("scenario")));
   }
   for (const auto& [name, value] : options) {
     if (find_axis(overrides.axes, name) == nullptr) overrides.axes.push_back({name, {value}});
@@ -278,7 +284,10 @@ Study RunCommand::make_study() const {
   if (study_file_.empty() && tenants_.empty() && find_axis(overrides.axes, "model") == nullptr)
     throw Error(ErrorKind::usage, "nothing to measure: name a model (deepgap models lists them), an ONNX file or a study file");
   Study study;
-  if (!study_file_.empty()) study = read_study(study_file_);
+  if (!study_file_.empty()) {
+    read_in_child({{"kind", "study"}, {"path", study_file_}}, study_file_, {});
+    study = read_study(study_file_);
+  }
   apply_overrides(study, overrides);
   if (!scale_.empty()) apply_scale(study);
   if (seed_) study.seed = *seed_;

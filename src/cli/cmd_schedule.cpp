@@ -2,6 +2,7 @@
 #include "base/console.h"
 #include "base/file.h"
 #include "cli/command.h"
+#include "cli/confined.h"
 #include "scenario/mlperf/run_json.h"
 #include "scenario/mlperf/schedule.h"
 
@@ -91,6 +92,11 @@ class ScheduleCommand final : public Command {
     app.add_flag("--loaded-sets", loaded_sets_, "Write the lists of samples to be loaded instead");
   }
   int run() override {
+    return work_confined({.subject = settings_, .cpu_seconds = 3600, .file_bytes = uint64_t{1} << 40}, [&] { return write(); });
+  }
+
+ private:
+  int write() {
     LoadgenSettings settings = parse_run_json(read_text(settings_), settings_);
     if (!round_.empty()) apply_round(round_, settings);
     RowOutput output(limit_);
@@ -99,7 +105,6 @@ class ScheduleCommand final : public Command {
     return exit_ok;
   }
 
- private:
   std::string settings_, round_;
   std::optional<int64_t> limit_;
   bool loaded_sets_ = false;

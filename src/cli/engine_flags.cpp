@@ -4,10 +4,12 @@
 #include "cli/shape_flag.h"
 #include "plan/study.h"
 #include "record/record_json.h"
+#include "run/read_in_child.h"
 #include "run/run_study.h"
 #include "telemetry/environment.h"
 #include "worker/plugin.h"
 #include "worker/point_options.h"
+#include "worker/reading.h"
 
 #include <deepgap/error.h>
 
@@ -82,6 +84,12 @@ std::string cache_or_default(const std::string& folder) {
 
 nlohmann::json quantize_in_child(const QuantizeOrder& order) {
   return call_child({quantize_command, "quantizing " + order.model.name, quantize_order_to_json(order)});
+}
+
+void look_at(const OutputsRequest& request) {
+  if (!reads_files(request)) return;
+  read_in_child({{"kind", "inputs"}, {"request", outputs_request_to_json(request)}}, request.model.name,
+                {request.model.name, request.model.weights, request.dataset});
 }
 
 void provide_quantized(const OutputsRequest& request) {

@@ -1,5 +1,6 @@
 #include "model/onnx_reader.h"
 
+#include "base/confine.h"
 #include "base/words.h"
 
 #include "model/checked.h"
@@ -149,9 +150,9 @@ auto naming(const std::string& path, Work work) {
   } catch (const Error& error) {
     throw Error(error.kind(), printable(fmt::format("{}: {}", path, error.what())));
   } catch (const std::bad_alloc&) {
-    throw Error(ErrorKind::input, fmt::format("{}: it needs more memory than there is", path));
+    throw Error(ErrorKind::input, fmt::format("{}: it needs {}", path, too_much_memory()));
   } catch (const std::length_error&) {
-    throw Error(ErrorKind::input, fmt::format("{}: it needs more memory than there is", path));
+    throw Error(ErrorKind::input, fmt::format("{}: it needs {}", path, too_much_memory()));
   }
 }
 

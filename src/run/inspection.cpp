@@ -4,37 +4,24 @@
 #include "record/record_json.h"
 #include "run/child_process.h"
 #include "run/memory_kills.h"
+#include "run/read_in_child.h"
+#include "worker/reading.h"
 #include "worker/worker_main.h"
 
 #include <deepgap/error.h>
 
 #include <fmt/format.h>
 #include <signal.h>
-#include <sys/stat.h>
 
-#include <set>
+#include <algorithm>
 
 namespace deepgap {
 namespace {
 
-constexpr uint64_t gibibyte = uint64_t{1} << 30;
-
-// Generous for honest files, and an end to the others. Sanitizers map terabytes for themselves, so there it is not limited.
 ChildLimits limits_for(const std::vector<Point>& points) {
-  std::set<std::string> files;
-  uint64_t bytes = 0;
-  for (const Point& point : points) {
-    struct stat info {};
-    if (files.insert(point.model).second && ::stat(point.model.c_str(), &info) == 0 && S_ISREG(info.st_mode)) {
-      bytes += static_cast<uint64_t>(info.st_size);
-    }
-  }
-  ChildLimits limits;
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-  limits.data_bytes = 8 * gibibyte + 4 * bytes;
-#endif
-  limits.cpu_seconds = 120 + bytes / (gibibyte / 20);
-  return limits;
+  std::vector<std::string> files;
+  for (const Point& point : points) files.push_back(point.model);
+  return reader_limits(files);
 }
 
 std::string one_line(const std::string& text) { return join(split(trim(text), '\n'), " "); }
@@ -44,8 +31,8 @@ bool sent_by_others(const ExitState& state) {
   return state.signal == SIGKILL || state.signal == SIGTERM || state.signal == SIGINT || state.signal == SIGHUP;
 }
 
-std::string death_of(ChildProcess& worker, const ExitState& state) {
-  if (state.signal == SIGXCPU) return "it took more time than an inspection may";
+std::string death_of(ChildProcess& worker, const ExitState& state, const ChildLimits& limits) {
+  if (const std::string limit = broken_limit(state, limits); !limit.empty()) return limit;
   const std::string said = one_line(worker.output_tail());
   return fmt::format("the inspection died ({}){}{}", state.describe(), said.empty() ? "" : ": ", said);
 }
@@ -59,11 +46,12 @@ void throw_mistake(const Frame& frame) {
   }
 }
 
-// One child, from its start to its end.
+// One child, from its start to its end. `command`: the worker, which opens plug-ins, or the reading child, which is confined.
 class Attempt {
  public:
-  Attempt(const std::vector<Point>& points, const std::string& cache_dir, const BrokenBackends& broken, const ChildLimits& limits)
-      : worker_(worker_command, {}, limits), limit_(std::chrono::seconds(2 * *limits.cpu_seconds)) {
+  Attempt(const char* command, const std::vector<Point>& points, const std::string& cache_dir, const BrokenBackends& broken,
+          const ChildLimits& limits)
+      : limits_(limits), worker_(command, {}, limits), limit_(std::chrono::seconds(2 * *limits.cpu_seconds)) {
     Frame request{{{"kind", "inspect"}, {"cache_dir", cache_dir}, {"broken", broken}, {"points", nlohmann::json::array()}}, {}};
     for (const Point& point : points) request.header["points"].push_back(point_to_json(point));
     worker_.send(request);
@@ -100,7 +88,7 @@ class Attempt {
     const MemoryKills kills = memory_kills();
     const bool for_memory = state.signal == SIGKILL && memory_kills_ >= 0 && kills.count > memory_kills_;
     defect_ = for_memory ? fmt::format("the inspection took more memory than there is ({} counts a kill)", kills.source)
-                         : death_of(worker_, state);
+                         : death_of(worker_, state, limits_);
     killed_by_others_ = !for_memory && sent_by_others(state);
   }
 
@@ -114,6 +102,7 @@ class Attempt {
     return kind == "inspected";
   }
 
+  ChildLimits limits_;
   ChildProcess worker_;
   std::chrono::seconds limit_;
   InspectionStep step_{"the plan", ""};
@@ -122,14 +111,12 @@ class Attempt {
   const int64_t memory_kills_ = memory_kills().count;  // before
 };
 
-}  // namespace
-
-Inspected inspect_in_child(const std::vector<Point>& points, const std::string& cache_dir, Interrupts& interrupts) {
+Inspected inspect_by(const char* command, const std::vector<Point>& points, const std::string& cache_dir, BrokenBackends broken,
+                     Interrupts& interrupts) {
   const ChildLimits limits = limits_for(points);
   constexpr int most_kills = 3;
-  BrokenBackends broken;
   for (int kills = 0;;) {
-    Attempt attempt(points, cache_dir, broken, limits);
+    Attempt attempt(command, points, cache_dir, broken, limits);
     Inspected inspected;
     if (attempt.finish(inspected, interrupts)) return inspected;
     if (attempt.killed_by_others()) {
@@ -142,6 +129,32 @@ Inspected inspect_in_child(const std::vector<Point>& points, const std::string& 
     if (backend.empty() || !broken.emplace(backend, fmt::format("backend '{}' does not load: {}", backend, attempt.defect())).second)
       throw Error(ErrorKind::input, fmt::format("cannot use {}: {}", attempt.step().subject, attempt.defect()));
   }
+}
+
+// The files of Points, confined and without plug-ins: nothing of what backends could say is asked for.
+bool read_files_of(const std::vector<Point>& points, const std::string& cache_dir, Interrupts& interrupts) {
+  std::vector<Point> with_files;
+  BrokenBackends unopened;
+  for (const Point& point : points) {
+    if (!reads_files(point)) continue;
+    with_files.push_back(point);
+    unopened[point.backend] = "not opened while files are looked at";
+  }
+  if (with_files.empty()) return true;
+  try {
+    return !inspect_by(reading_command, with_files, cache_dir, unopened, interrupts).interrupted;
+  } catch (const PointError& error) {
+    // Its place among all of them.
+    const Point& guilty = with_files[error.point()];
+    throw PointError(error, static_cast<size_t>(std::find(points.begin(), points.end(), guilty) - points.begin()), error.axis());
+  }
+}
+
+}  // namespace
+
+Inspected inspect_in_child(const std::vector<Point>& points, const std::string& cache_dir, Interrupts& interrupts) {
+  if (!read_files_of(points, cache_dir, interrupts)) return {.points = {}, .environment = {}, .interrupted = true};
+  return inspect_by(worker_command, points, cache_dir, {}, interrupts);
 }
 
 }  // namespace deepgap

@@ -1,5 +1,6 @@
 #include "worker/inspect.h"
 
+#include "base/confine.h"
 #include "base/text.h"
 #include "dataset/open_dataset.h"
 #include "model/model_source.h"
@@ -284,7 +285,7 @@ void serve_inspection(const Frame& request, FrameWriter& writer) {
   } catch (const Error& error) {
     writer.write(error_frame(error.kind(), error.what()));
   } catch (const std::bad_alloc&) {
-    writer.write(error_frame(ErrorKind::input, fmt::format("cannot read {}: it needs more memory than an inspection may take", subject)));
+    writer.write(error_frame(ErrorKind::input, fmt::format("cannot read {}: it needs {}", subject, too_much_memory())));
   } catch (const std::exception& error) {
     writer.write(error_frame(ErrorKind::internal, fmt::format("cannot read {}: {}", subject, error.what())));
   }

@@ -1,5 +1,6 @@
 #include "model/weights/safetensors.h"
 
+#include "base/confine.h"
 #include "base/file.h"
 #include "model/checked.h"
 
@@ -143,7 +144,7 @@ std::map<std::string, Tensor> parse_safetensors(const MappedFile& file, const st
   try {
     return Reader(file, name).read();
   } catch (const std::bad_alloc&) {
-    throw Error(ErrorKind::input, fmt::format("{}: it needs more memory than there is", name));
+    throw Error(ErrorKind::input, fmt::format("{}: it needs {}", name, too_much_memory()));
   }
 }
 

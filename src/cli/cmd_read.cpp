@@ -1,0 +1,77 @@
+// `deepgap __read`: the confined child that looks at files (worker/reading.h). Requests: {"kind":"inspect", ...} as worker/inspect.h says;
+// {"kind":"study" | "conf" | "table", "path"}; {"kind":"inputs", "request"} of outputs_request_to_json. Answers {"kind":"read"} or an
+// error.
+#include "base/confine.h"
+#include "base/file.h"
+#include "base/subprocess.h"
+#include "cli/command.h"
+#include "plan/study.h"
+#include "quantize/calibration_table.h"
+#include "scenario/mlperf/conf_file.h"
+#include "worker/inspect.h"
+#include "worker/protocol.h"
+#include "worker/reading.h"
+
+#include <deepgap/error.h>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <new>
+
+namespace deepgap {
+namespace {
+
+void look(const nlohmann::json& request) {
+  const std::string kind = request.at("kind");
+  if (kind == "inputs") return look_at_inputs(outputs_request_from_json(request.at("request")));
+  const std::string path = request.at("path");
+  if (kind == "study") {
+    read_study(path);
+  } else if (kind == "conf") {
+    ConfFile::parse(read_text(path), path);
+  } else if (kind == "table") {
+    read_table(path);
+  } else {
+    throw Error(ErrorKind::internal, fmt::format("nothing is known about reading a '{}'", kind));
+  }
+}
+
+Frame answer_to(const nlohmann::json& request) {
+  try {
+    look(request);
+    return {{{"kind", "read"}}, {}};
+  } catch (const Error& error) {
+    return error_frame(error.kind(), error.what());
+  } catch (const std::bad_alloc&) {
+    return error_frame(ErrorKind::input,
+                       fmt::format("cannot read {}: it needs {}", request.value("path", "the model and its samples"), too_much_memory()));
+  } catch (const std::exception& error) {
+    return error_frame(ErrorKind::internal, error.what());
+  }
+}
+
+class ReadCommand final : public Command {
+ public:
+  std::string name() const override { return reading_command; }
+  std::string describe() const override { return "Looks at files, confined (for other subcommands)"; }
+  bool hidden() const override { return true; }
+  void declare(CLI::App& /*app*/) override {}
+  int run() override {
+    confine(reader_confinement());
+    FrameWriter writer(channel_descriptor);
+    const auto request = FrameReader(channel_descriptor).read();
+    if (!request) return exit_internal;
+    if (request->header.value("kind", "") == "inspect") {
+      serve_inspection(*request, writer);
+    } else {
+      writer.write(answer_to(request->header));
+    }
+    ::_exit(exit_ok);
+  }
+};
+
+const bool registered = Registry<Command>::instance().add(reading_command, [] { return std::make_unique<ReadCommand>(); });
+
+}  // namespace
+}  // namespace deepgap

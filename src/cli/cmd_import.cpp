@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "base/words.h"
 #include "cli/command.h"
+#include "cli/confined.h"
 #include "published/import_csv.h"
 #include "published/import_deepgap.h"
 #include "published/mlperf_table.h"
@@ -53,8 +54,13 @@ class ImportCommand final : public Command {
   }
 
   int run() override {
-    const Imported imported = read();
     const std::string store = output_.empty() ? std::filesystem::path(file_).stem().string() + ".db" : output_;
+    return work_confined(limits_of_stores({store, file_}, store), [&] { return add_to(store); });
+  }
+
+ private:
+  int add_to(const std::string& store) const {
+    const Imported imported = read();
     const size_t added = add(imported.records, store);
     for (const std::string& note : imported.notes) say(stderr, fmt::format("deepgap: note: {}\n", printable(note)));
     if (json_) {
@@ -65,7 +71,6 @@ class ImportCommand final : public Command {
     return exit_ok;
   }
 
- private:
   Imported read() const {
     if (format_ == "csv") return read_csv(read_text(file_));
     if (format_ == "mlperf") return read_mlperf();

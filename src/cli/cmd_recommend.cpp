@@ -4,6 +4,7 @@
 #include "base/console.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/confined.h"
 #include "cli/price_flag.h"
 #include "cli/recommend_text.h"
 #include "cli/stores.h"
@@ -45,6 +46,11 @@ class RecommendCommand final : public Command {
 
   int run() override {
     const Demand demand = demand_of_flags();
+    return work_confined(limits_of_stores(stores_, ""), [&] { return choose(demand); });
+  }
+
+ private:
+  int choose(const Demand& demand) const {
     ResultsCollector collector;
     look_at_stores(stores_, false, [&](const Store&, const Record& record) { collector.add(record); });
     Results results = collector.results();
@@ -57,7 +63,6 @@ class RecommendCommand final : public Command {
     return found.choice ? exit_ok : exit_points_failed;
   }
 
- private:
   Demand demand_of_flags() const {
     Demand demand;
     std::set<double> percents;

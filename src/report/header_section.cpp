@@ -55,7 +55,8 @@ std::string header_section(const View& view, const ReportOptions& options) {
   html += "<dl class=\"stats\">" + stat("records", static_cast<size_t>(results.records)) + stat("points", results.points.size()) +
           stat("with a usable value", usable) + stat("of them unstable", unstable) + stat("without", results.points.size() - usable) +
           "</dl>";
-  html += "<nav aria-label=\"Contents\"><a href=\"#summary\">Summary</a><a href=\"#pictures\">Pictures</a>" +
+  html += "<nav aria-label=\"Contents\"><a href=\"#summary\">Summary</a>" +
+          std::string(has_take_section(view) ? "<a href=\"#take\">What to take</a>" : "") + "<a href=\"#pictures\">Pictures</a>" +
           std::string(has_devices_section(view) ? "<a href=\"#devices\">Devices</a>" : "") +
           std::string(has_load_section(view) ? "<a href=\"#load\">Load</a>" : "") +
           std::string(has_dispatcher_section(view) ? "<a href=\"#dispatcher\">Batches and queue</a>" : "") +

@@ -95,7 +95,7 @@ TEST(HtmlReport, draws_the_tail_of_latency_where_load_was_offered) {
   EXPECT_THAT(html, HasSubstr("Share of queries that take longer"));
   EXPECT_THAT(html, HasSubstr("p999 latency 40"));
   EXPECT_THAT(html, Not(HasSubstr("p9999 latency")));
-  EXPECT_EQ(occurrences(html, "<svg class=\"chart\""), 10u);
+  EXPECT_EQ(occurrences(html, "<svg class=\"chart\""), 13u);
   EXPECT_THAT(html, HasSubstr("p99 latency is 21 ms, above the bound of 15 ms"));
 }
 
@@ -244,11 +244,23 @@ TEST(HtmlReport, a_narrow_page_has_the_headings_in_every_row) {
   EXPECT_THAT(html, HasSubstr("content:var(--t)"));
 }
 
+TEST(HtmlReport, says_what_to_take) {
+  const Results results = collect(example_study());
+  const std::string html = html_of(example_study());
+  EXPECT_THAT(html, HasSubstr("<section id=\"take\">"));
+  EXPECT_THAT(html, HasSubstr("href=\"#take\""));
+  EXPECT_THAT(html, HasSubstr("Throughput against latency"));
+  EXPECT_THAT(html, Not(HasSubstr("least cost")));  // nobody gave prices
+  const std::string text = markdown_report(results, {});
+  EXPECT_THAT(text, HasSubstr("## What to take"));
+  EXPECT_THAT(text, HasSubstr("| highest throughput | native"));
+}
+
 TEST(HtmlReport, has_a_row_for_every_point_and_three_charts_for_every_model) {
   const std::string html = html_of(example_study());
   const Results results = collect(example_study());
   for (const PointSummary& point : results.points) EXPECT_EQ(occurrences(html, "id=\"p-" + point.point_id + "\""), 1u);
-  EXPECT_EQ(occurrences(html, "<svg class=\"chart\""), 9u);
+  EXPECT_EQ(occurrences(html, "<svg class=\"chart\""), 12u);  // and a front each
   EXPECT_THAT(html, HasSubstr("Throughput (items/s)"));
   EXPECT_THAT(html, HasSubstr("class=\"bar\""));
 }
@@ -279,7 +291,7 @@ TEST(HtmlReport, a_sweep_of_threads_has_a_chart_and_a_finding) {
   }
   const std::string html = html_of(records);
   EXPECT_THAT(html, HasSubstr("Throughput against threads"));
-  EXPECT_EQ(occurrences(html, "<svg class=\"chart\""), 4u);
+  EXPECT_EQ(occurrences(html, "<svg class=\"chart\""), 5u);
   EXPECT_THAT(html, HasSubstr("resnet18, native: fastest with"));
   EXPECT_EQ(first_imbalance(html), "");
 }

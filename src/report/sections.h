@@ -12,6 +12,9 @@ namespace deepgap {
 
 std::string header_section(const View& view, const ReportOptions& options);
 std::string summary_section(const View& view);
+std::string take_section(const View& view);
+bool has_take_section(const View& view);
+std::string take_markdown(const View& view);  // its tables
 std::string pictures_section(const View& view);
 std::string devices_section(const View& view);
 bool has_devices_section(const View& view);

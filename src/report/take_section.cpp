@@ -1,0 +1,297 @@
+// What to take: the best by each goal, what nothing beats, what it costs, and from which rate on another device is the cheaper one.
+#include "report/chart.h"
+#include "report/html.h"
+#include "report/sections.h"
+
+#include "analysis/cost/prices.h"
+#include "analysis/decide/pareto.h"
+#include "analysis/words.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <map>
+#include <set>
+
+namespace deepgap {
+namespace {
+
+std::string unit_of(const GoalMetric& goal, const std::string& currency) {
+  if (goal.metric.starts_with("cost_")) return currency + " for 1000 items";
+  const Metric* metric = find_metric(goal.metric);
+  const std::string unit = metric == nullptr || metric->unit() == "1" ? "" : metric->unit();
+  return goal.metric == "energy_j_per_item" ? "J an item" : unit;
+}
+
+std::string value_text(const GoalMetric& goal, const PointSummary& point, const std::string& currency) {
+  const std::string unit = unit_of(goal, currency);
+  return format_estimate(point.find(goal.metric)->estimate) + (unit.empty() ? "" : " " + unit);
+}
+
+std::string next_text(const BestByGoal& row) {
+  if (row.next == nullptr) return "";
+  const std::string label = label_with_batch(*row.next_line, *row.next);
+  if (!row.over_next) return label;
+  const bool open = row.over_next->interval && !row.over_next->separable();
+  const double times = row.goal->better == Better::lower ? 1 / row.over_next->ratio : row.over_next->ratio;
+  constexpr double alike = 1.005;
+  if (times < alike) return label + ", as good";
+  return open ? label + ", which cannot be told from it" : fmt::format("{}, {} times worse", label, format_ratio(times));
+}
+
+std::string table(const std::vector<BestByGoal>& rows, const std::string& currency) {
+  std::string html =
+      "<div class=\"scroll\" tabindex=\"0\"><table><thead><tr><th scope=\"col\">For</th><th scope=\"col\">take</th><th scope=\"col\" "
+      "class=\"num\">which has</th></tr></thead><tbody>\n";
+  for (const BestByGoal& row : rows) {
+    const std::string interval = format_interval(row.point->find(row.goal->metric)->estimate), next = next_text(row);
+    html += fmt::format("<tr><td>{}</td><td>{}<small>{}</small></td><td class=\"num\">{}<small>{}</small></td></tr>\n",
+                        html_escaped(row.goal->words), html_escaped(label_with_batch(*row.line, *row.point)),
+                        next.empty() ? "" : "next: " + html_escaped(next), html_escaped(value_text(*row.goal, *row.point, currency)),
+                        html_escaped(interval));
+  }
+  return html + "</tbody></table></div>";
+}
+
+ChartPoint against(const Line& line, const PointSummary& point, const GoalMetric& x, const GoalMetric& y, const std::string& currency) {
+  const Estimate &of_x = point.find(x.metric)->estimate, &of_y = point.find(y.metric)->estimate;
+  ChartPoint drawn;
+  drawn.x = of_x.value;
+  drawn.x_low = of_x.low;
+  drawn.x_high = of_x.high;
+  drawn.y = of_y.value;
+  drawn.y_low = of_y.low;
+  drawn.y_high = of_y.high;
+  drawn.tip = fmt::format("{}\n{}\n{}", label_with_batch(line, point), value_text(x, point, currency), value_text(y, point, currency));
+  return drawn;
+}
+
+std::string axis_title(const GoalMetric& goal, const std::string& currency) {
+  const std::map<std::string, std::string> titles{{"throughput", "Throughput (items/s)"},
+                                                  {"latency_p99_ms", "Latency, 99th percentile (ms)"},
+                                                  {"energy_j_per_item", "Energy (J an item)"},
+                                                  {"cost_per_1000_items", "Cost of 1000 items (" + currency + ")"}};
+  const auto found = titles.find(goal.metric);
+  return found == titles.end() ? goal.metric : found->second;
+}
+
+// "Throughput", "latency": as they stand in a title, the first with its capital.
+std::string title_of(const GoalMetric& goal) {
+  const std::string axis = axis_title(goal, "");
+  return axis.substr(0, std::min(axis.find(" ("), axis.find(',')));
+}
+
+std::string lower_first(std::string text) {
+  if (!text.empty()) text[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(text[0])));
+  return text;
+}
+
+Scale spread(const Choosable& from, const std::string& metric) {
+  double least = INFINITY, most = 0;
+  for (const auto& [line, point] : from.points) {
+    const MetricSummary* value = point->find(metric);
+    if (value == nullptr || !(value->estimate.value > 0)) continue;
+    least = std::min(least, value->estimate.value);
+    most = std::max(most, value->estimate.value);
+  }
+  return scale_for(least, most, 8);
+}
+
+ChartPoint bare(ChartPoint point) {
+  point.x_low = point.x_high = point.y_low = point.y_high = std::nullopt;
+  return point;
+}
+
+// The same Points as if their values were exact: a front that runs one way, for the eye.
+bool on_exact_front(const PointSummary& point, const std::vector<const PointSummary*>& points, std::span<const GoalMetric> goals) {
+  const auto no_worse = [](double a, double b, Better better) { return better == Better::lower ? a <= b : a >= b; };
+  const auto value = [](const PointSummary& of, const GoalMetric& goal) { return of.find(goal.metric)->estimate.value; };
+  return std::none_of(points.begin(), points.end(), [&](const PointSummary* other) {
+    bool everywhere = other != &point, somewhere = false;
+    for (const GoalMetric& goal : goals) {
+      if (other->find(goal.metric) == nullptr) return false;
+      everywhere = everywhere && no_worse(value(*other, goal), value(point, goal), goal.better);
+      somewhere = somewhere || !no_worse(value(point, goal), value(*other, goal), goal.better);
+    }
+    return everywhere && somewhere;
+  });
+}
+
+// What nothing beats as one line from the one end to the other; hollow what cannot be told from it; faint all else.
+std::string front_figure(const Workload& workload, const Choosable& from, const GoalMetric& x, const GoalMetric& y,
+                         const std::string& currency) {
+  const GoalMetric goals[] = {x, y};
+  std::vector<const PointSummary*> points;
+  std::map<const PointSummary*, const Line*> lines;
+  for (const auto& [line, point] : from.points) {
+    if (point->find(x.metric) == nullptr || point->find(y.metric) == nullptr) continue;
+    points.push_back(point);
+    lines.emplace(point, line);
+  }
+  if (points.size() < 3) return {};
+  const std::vector<const PointSummary*> front = pareto_front(points, goals);
+  Chart chart{fmt::format("{}: {} against {}", workload.label, y.words, x.words),
+              {axis_title(x, currency), spread(from, x.metric), {}},
+              {axis_title(y, currency), spread(from, y.metric), {}},
+              {}};
+  std::vector<const PointSummary*> joined;
+  for (const PointSummary* point : points) {
+    const bool unbeaten = std::find(front.begin(), front.end(), point) != front.end();
+    if (unbeaten && on_exact_front(*point, points, goals)) {
+      joined.push_back(point);
+      continue;
+    }
+    if (chart.lines.size() >= report_caps.chart_points / report_caps.workloads) continue;
+    chart.lines.push_back({"", unbeaten ? 0 : 1, true, {bare(against(*lines.at(point), *point, x, y, currency))}});
+    chart.lines.back().points[0].hollow = unbeaten;
+  }
+  std::stable_sort(joined.begin(), joined.end(), [&](const PointSummary* a, const PointSummary* b) {
+    return a->find(x.metric)->estimate.value < b->find(x.metric)->estimate.value;
+  });
+  ChartLine line{"", 0, false, {}};
+  for (const PointSummary* point : joined) line.points.push_back(against(*lines.at(point), *point, x, y, currency));
+  chart.lines.push_back(std::move(line));
+  const std::string svg = chart_svg(chart);
+  if (svg.empty()) return {};
+  return fmt::format(
+      "<figure><figcaption><b>{} against {}</b><span>joined: nothing is better in both ({} of {} points); hollow: cannot be told "
+      "from these</span></figcaption>{}</figure>",
+      html_escaped(title_of(y)), html_escaped(lower_first(title_of(x))), joined.size(), points.size(), svg);
+}
+
+// One line for each way of running, its cheapest Points as they are.
+std::string cost_figure(const View& view, const Workload& workload) {
+  size_t left_out = 0;
+  Chart chart{workload.label + ": cost against batch",
+              {"Batch (samples a query)", Scale::log2, {}},
+              {"Cost of 1000 items (" + view.results.currency + ")", Scale::log10, {}},
+              {}};
+  std::set<double> batches;
+  for (const ShownLine& shown : shown_lines(view, workload, left_out)) {
+    ChartLine line{shown.line->label, shown.style, false, {}};
+    for (const PointSummary* point : shown.line->points) {
+      const MetricSummary* cost = point->usable() ? point->find("cost_per_1000_items") : nullptr;
+      if (cost == nullptr || point->point.batch < 1) continue;
+      ChartPoint drawn;
+      drawn.x = static_cast<double>(point->point.batch);
+      drawn.y = cost->estimate.value;
+      drawn.y_low = cost->estimate.low;
+      drawn.y_high = cost->estimate.high;
+      drawn.hollow = point->verdict != Verdict::valid;
+      drawn.tip = fmt::format("{}\n{} {} for 1000 items", label_with_batch(*shown.line, *point), format_estimate(cost->estimate),
+                              view.results.currency);
+      line.points.push_back(drawn);
+      batches.insert(drawn.x);
+    }
+    if (!line.points.empty()) chart.lines.push_back(std::move(line));
+  }
+  chart.x.wanted_ticks = {batches.begin(), batches.end()};
+  return batches.size() < 2 ? "" : chart_figure("Cost against batch", "lower is better", chart);
+}
+
+struct Carrier {
+  std::string label;
+  double throughput = 0, per_hour = 0;
+  double per_item() const { return per_hour / throughput; }
+};
+
+// The cheapest Point of each device, whole devices being taken for a rate.
+std::string break_even_figure(const View& view, const Workload& workload, const Choosable& from) {
+  std::map<std::string, Carrier> carriers;
+  for (const auto& [line, point] : from.points) {
+    const MetricSummary *throughput = point->find("throughput"), *hourly = point->find("cost_per_hour");
+    if (throughput == nullptr || hourly == nullptr || !(throughput->estimate.value > 0)) continue;
+    const Carrier carrier{line->device_label, throughput->estimate.value, hourly->estimate.value};
+    Carrier& kept = carriers[line->device_label];
+    if (kept.throughput == 0 || carrier.per_item() < kept.per_item()) kept = carrier;
+  }
+  if (carriers.size() < 2 || carriers.size() > report_caps.lines) return {};
+  double least = INFINITY, most = 0;
+  for (const auto& [label, carrier] : carriers) {
+    least = std::min(least, carrier.throughput);
+    most = std::max(most, carrier.throughput);
+  }
+  Chart chart{workload.label + ": cost a month against rate",
+              {"Rate (items/s)", Scale::log10, {}},
+              {"Cost a month (" + view.results.currency + ")", Scale::log10, {}},
+              {}};
+  for (const auto& [label, carrier] : carriers) {
+    ChartLine line{label, static_cast<int>(chart.lines.size()), false, {}};
+    constexpr int steps = 16;
+    for (int step = 0; step <= steps; ++step) {
+      ChartPoint drawn;
+      drawn.x = least / 4 * std::pow(16 * most / least, static_cast<double>(step) / steps);
+      const double devices = std::ceil(drawn.x / carrier.throughput);
+      drawn.y = devices * carrier.per_hour * hours_per_month;
+      drawn.tip = fmt::format("{} of {}\n{} items/s\n{} {} a month", format_count(static_cast<int64_t>(devices)), label,
+                              format_significant(drawn.x), format_significant(drawn.y, 4), view.results.currency);
+      line.points.push_back(drawn);
+    }
+    chart.lines.push_back(std::move(line));
+  }
+  return chart_figure("Cost a month against rate", "whole devices, full to their throughput; a bound on latency takes more", chart);
+}
+
+std::string workload_part(const View& view, const Workload& workload) {
+  const std::vector<BestByGoal> rows = best_by_goal(workload);
+  if (rows.empty()) return {};
+  const Choosable from = choosable(workload);
+  const auto& goals = goal_metrics();
+  const std::string& currency = view.results.currency;
+  std::string html = "<h3>" + html_escaped(heading_of(workload)) + "</h3>";
+  if (!from.all_trusted) html += "<p class=\"aside\">No point of it is valid, checked and measured here: these are of what there is.</p>";
+  html += table(rows, currency);
+  const std::string figures =
+      front_figure(workload, from, goals[1], goals[0], currency) + front_figure(workload, from, goals[1], goals[3], currency) +
+      front_figure(workload, from, goals[0], goals[2], currency) + cost_figure(view, workload) + break_even_figure(view, workload, from);
+  return html + (figures.empty() ? "" : "<div class=\"charts\">" + figures + "</div>");
+}
+
+}  // namespace
+
+bool has_take_section(const View& view) {
+  return std::any_of(view.workloads.begin(), view.workloads.end(),
+                     [](const Workload& workload) { return !best_by_goal(workload).empty(); });
+}
+
+std::string take_section(const View& view) {
+  std::string parts;
+  size_t shown = 0, left_out = 0;
+  for (const Workload& workload : view.workloads) {
+    if (shown == report_caps.workloads) {
+      left_out += best_by_goal(workload).empty() ? 0 : 1;
+      continue;
+    }
+    const std::string part = workload_part(view, workload);
+    shown += part.empty() ? 0 : 1;
+    parts += part;
+  }
+  if (parts.empty()) return {};
+  if (left_out > 0) parts += fmt::format("<p class=\"aside\">{} more models are left out to keep this page small.</p>", left_out);
+  return "<section id=\"take\"><h2>What to take</h2><p class=\"aside\">The best by each goal, of points that are valid, checked and "
+         "measured here. "
+         "With a rate, a bound or a budget: <code>deepgap recommend</code>.</p>" +
+         parts + "</section>\n";
+}
+
+std::string take_markdown(const View& view) {
+  std::string text;
+  for (const Workload& workload : view.workloads) {
+    const std::vector<BestByGoal> rows = best_by_goal(workload);
+    if (rows.empty()) continue;
+    text += "### " + markdown_escaped(heading_of(workload)) + "\n\n| for | take | which has | next is |\n| --- | --- | ---: | --- |\n";
+    for (const BestByGoal& row : rows) {
+      const std::string interval = format_interval(row.point->find(row.goal->metric)->estimate);
+      text += fmt::format("| {} | {} | {}{} | {} |\n", markdown_escaped(row.goal->words),
+                          markdown_escaped(label_with_batch(*row.line, *row.point)),
+                          markdown_escaped(value_text(*row.goal, *row.point, view.results.currency)),
+                          interval.empty() ? "" : " (" + interval + ")", markdown_escaped(next_text(row)));
+    }
+    text += "\n";
+  }
+  return text;
+}
+
+}  // namespace deepgap

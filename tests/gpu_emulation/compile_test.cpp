@@ -92,5 +92,21 @@ TEST(OperatorKernels, RowsThatNoBlockKeepsCompile) {
   expect_compiled(Lowering(graph, {Compute::f16, Element::f16}, Chip{}).lower(), "rows", Chip{});
 }
 
+TEST(OperatorKernels, ConcatOfWholeVectorsBringsThem) {
+  Random random(1);
+  GraphBuilder net(random, 17);
+  const auto picture = [&](int64_t channels) { return net.node("Conv", {net.input({3, 5, 6}), net.floats({channels, 3, 1, 1})}); };
+  const ValueId wide = net.node("Concat", {picture(16), picture(8), picture(5)}, {{"axis", int64_t{1}}});
+  const ValueId narrow = net.node("Concat", {picture(5), picture(8)}, {{"axis", int64_t{1}}});
+  const Graph graph = bound_for_trial(net.finish({net.node("Relu", {wide}), net.node("Relu", {narrow})}), Integers::as_operators);
+  const GpuPlan plan = Lowering(graph, {Compute::f16, Element::f16}, Chip{}).lower();
+  int by_vectors = 0, others = 0;
+  for (const Step& step : plan.steps)
+    if (step.op == "Concat") ++(step.launches.at(0).source.find("uint4") != std::string::npos ? by_vectors : others);
+  EXPECT_EQ(by_vectors, 1);
+  EXPECT_EQ(others, 1);
+  if (cuda::has_compiler()) expect_compiled(plan, "Concat", Chip{});
+}
+
 }  // namespace
 }  // namespace deepgap::gpu

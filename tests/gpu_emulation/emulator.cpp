@@ -21,13 +21,14 @@ namespace {
 
 constexpr size_t kernels_a_unit = 40;
 
-// What a kernel's text expects of CUDA. Threads of a block that wait for each other are threads of the host's.
+// What a kernel's text expects of CUDA. Threads of a block that wait for each other take turns on one thread of the host's, each with a
+// stack of its own, and go on when all have come to where they wait.
 constexpr const char* host_words = R"(
-#include <barrier>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
-#include <thread>
+#include <memory>
+#include <ucontext.h>
 #include <vector>
 using namespace std;
 #define __global__
@@ -39,10 +40,42 @@ struct Place { unsigned x, y, z; };
 struct uint2 { unsigned x, y; };
 struct uint4 { unsigned x, y, z, w; };
 static Place blockIdx, gridDim;
-static thread_local Place threadIdx;
-static barrier<>* block_barrier = nullptr;
+static Place threadIdx;
+constexpr size_t stack_bytes = 128 << 10;
+struct Fiber { ucontext_t context; std::unique_ptr<char[]> stack; bool ended = false; };
+static std::vector<Fiber> fibers;
+static ucontext_t turns;
+static bool waits = false;
+static void (*kernel_thread)(void*) = nullptr;
+static void* kernel_data = nullptr;
+static void run_fiber() {
+  kernel_thread(kernel_data);
+  fibers[threadIdx.x].ended = true;
+  swapcontext(&fibers[threadIdx.x].context, &turns);
+}
+static void __attribute__((noinline)) __syncthreads() { if (waits) swapcontext(&fibers[threadIdx.x].context, &turns); }
+static void run_together(unsigned threads) {
+  if (fibers.size() < threads) fibers.resize(threads);
+  for (unsigned t = 0; t < threads; ++t) {
+    Fiber& fiber = fibers[t];
+    if (!fiber.stack) fiber.stack.reset(new char[stack_bytes]);
+    getcontext(&fiber.context);
+    fiber.context.uc_stack = {fiber.stack.get(), 0, stack_bytes};
+    fiber.context.uc_link = nullptr;
+    fiber.ended = false;
+    makecontext(&fiber.context, run_fiber, 0);
+  }
+  waits = true;
+  for (unsigned left = threads; left > 0;)
+    for (unsigned t = 0; t < threads; ++t) {
+      if (fibers[t].ended) continue;
+      threadIdx = {t, 0, 0};
+      swapcontext(&turns, &fibers[t].context);
+      if (fibers[t].ended) --left;
+    }
+  waits = false;
+}
 static float exchanged[1024];
-static inline void __syncthreads() { if (block_barrier) block_barrier->arrive_and_wait(); }
 static inline float __shfl_xor_sync(unsigned, float x, int step) {
   exchanged[threadIdx.x] = x;
   __syncthreads();
@@ -81,19 +114,17 @@ template <typename F> static void run_blocks(const unsigned* grid, unsigned thre
           for (unsigned t = 0; t < threads; ++t) { threadIdx = {t, 0, 0}; thread(); }
           continue;
         }
-        barrier<> all(threads);
-        block_barrier = &all;
-        std::vector<std::jthread> others;
-        for (unsigned t = 0; t < threads; ++t) others.emplace_back([&, t] { threadIdx = {t, 0, 0}; thread(); });
-        others.clear();
-        block_barrier = nullptr;
+        kernel_data = &thread;
+        kernel_thread = [](void* data) { (*(F*)data)(); };
+        run_together(threads);
       }
 }
 )";
 
 // Words that texts define for themselves.
 constexpr const char* forget =
-    "#undef T\n#undef E\n#undef V\n#undef COUNT\n#undef ROWS\n#undef EPSILON\n#undef GET\n#undef PUT\n#undef ENTRY\n#undef A\n#undef B\n#undef C\n#undef FACTOR\n#undef STORE\n#undef ROW_PLACE\n#undef valid\n"
+    "#undef T\n#undef E\n#undef V\n#undef COUNT\n#undef ROWS\n#undef EPSILON\n#undef GET\n#undef PUT\n#undef ENTRY\n#undef A\n#undef "
+    "B\n#undef C\n#undef FACTOR\n#undef STORE\n#undef ROW_PLACE\n#undef valid\n"
     "#undef RESULT\n#undef INVERSE\n#undef SCALED\n#undef TERM\n#undef ENDED\n";
 
 void replace_all(std::string& text, const std::string& what, const std::string& with) {

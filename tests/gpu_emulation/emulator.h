@@ -1,5 +1,5 @@
 // Runs what the GPU engine lowers a network to on the CPU: kernels that are generated are C++ but for a few words, so the host's compiler
-// takes them with these words defined; threads of a block run one after the other, or at once where they wait for each other. Convolutions
+// takes them with these words defined; threads of a block run one after the other, or in turns where they wait for each other. Convolutions
 // and products, whose kernels are tensor-core code, are computed from their description (convolution.h), the epilogue from its own text.
 //
 // So lowering and generated kernels are tested where there is no GPU: what they compute, not how a GPU runs it.

@@ -125,32 +125,6 @@ bool lower_transpose(Lowering& lowering, const Operation& operation) {
   return move(lowering, operation, operation.output, dense, {in}, "", places);
 }
 
-bool lower_concat(Lowering& lowering, const Operation& operation) {
-  const Node& node = operation.main;
-  const Shape& shape = lowering.shape(operation.output);
-  const auto axis = static_cast<size_t>(NodeInputs(lowering, node).axis(attribute_int(node, "axis", 1), shape.size()));
-  std::vector<Operand> in;
-  for (ValueId id : node.inputs)
-    if (lowering.shape(id)[axis] != 0) in.push_back(lowering.native(id));
-  if (in.empty()) return false;
-  const Form form = pointwise_form(lowering, in, shape, lowering.stored(operation.output));
-  const Operand out = lowering.write(operation.output, in[0].form.channels_last ? channels_last_form(form.element, shape) : form);
-  std::string body;
-  int64_t begin = 0;
-  const Kind kind = kind_of(out.form.element);
-  for (size_t i = 0; i < in.size(); ++i) {
-    const int64_t end = begin + in[i].shape[axis];
-    auto places = coordinates(shape.size());
-    places[axis] = fmt::format("c{} - I({})", axis, begin);
-    const std::string value = convert_text(kind_of(in[i].form.element), kind, element_at(in, i, places));
-    const std::string condition = i + 1 == in.size() ? "" : fmt::format("if (c{} < I({})) ", axis, end);
-    body += fmt::format("{}  {}r = {};\n", i == 0 ? "" : "  else", condition, value);
-    begin = end;
-  }
-  lowering.step(operation, element_kernel(lowering, node.op, {out, in, kind, body}), in, {out});
-  return true;
-}
-
 bool lower_split(Lowering& lowering, const Operation& operation) {
   const Node& node = operation.main;
   const Operand in = lowering.native(node.inputs[0]);

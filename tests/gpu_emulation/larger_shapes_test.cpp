@@ -1,4 +1,5 @@
-// Rows that no block keeps in registers, and transposed convolutions that are products.
+// Kernels that the conformance suite's small shapes do not reach: rows that no block keeps in registers, transposed convolutions that are
+// products, operands joined by vectors.
 #include "trial.h"
 
 #include "../conformance/graph_builder.h"
@@ -30,6 +31,16 @@ Graph tiles(GraphBuilder& net) {
   return net.finish({net.node("Relu", {y})});
 }
 
+// Channels that are, and are not, a multiple of a vector, beside each other and above each other.
+Graph joined(GraphBuilder& net) {
+  const auto picture = [&](int64_t channels) { return net.node("Conv", {net.input({3, 5, 6}), net.floats({channels, 3, 1, 1})}); };
+  const ValueId a = picture(8), b = picture(16), c = picture(5);
+  return net.finish({net.node("Concat", {a, b, c}, {{"axis", int64_t{1}}}), net.node("Concat", {c, a}, {{"axis", int64_t{1}}}),
+                     net.node("Concat", {a, picture(8)}, {{"axis", int64_t{2}}}),
+                     net.node("Concat", {c, picture(5)}, {{"axis", int64_t{3}}}),
+                     net.node("Concat", {net.input({3, 16}), net.input({4, 16})}, {{"axis", int64_t{1}}})});
+}
+
 void try_graphs(const std::vector<Build>& all, const GpuNumbers& numbers, const std::string& precision) {
   Trial trial({numbers, Integers::as_operators}, precision);
   for (size_t i = 0; i < all.size(); ++i) {
@@ -45,6 +56,8 @@ void try_graphs(const std::vector<Build>& all, const GpuNumbers& numbers, const 
 
 TEST(EmulatedRows, LongOnes) { try_graphs({softmaxes, by_channel, by_group, by_norm}, {Compute::f32, Element::f32}, "fp32"); }
 TEST(EmulatedRows, LongOnesInFloat16) { try_graphs({softmaxes, by_channel, by_group, by_norm}, {Compute::f16, Element::f16}, "fp16"); }
+TEST(EmulatedConcat, Float32) { try_graphs({joined}, {Compute::f32, Element::f32}, "fp32"); }
+TEST(EmulatedConcat, Float16) { try_graphs({joined}, {Compute::f16, Element::f16}, "fp16"); }
 TEST(EmulatedTiles, Float32) { try_graphs({tiles}, {Compute::f32, Element::f32}, "fp32"); }
 TEST(EmulatedTiles, Float16) { try_graphs({tiles}, {Compute::f16, Element::f16}, "fp16"); }
 

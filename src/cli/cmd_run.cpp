@@ -168,7 +168,9 @@ void RunCommand::declare(CLI::App& app) {
   app.add_option("--sweeps", sweeps_, "Passes over the whole grid")->group(how)->type_name("N");
   app.add_option("--seed", seed_, "Of the order of measurement")->group(how)->type_name("N");
   run_flags_.declare(app, where);
-  app.add_flag("--dry-run", dry_run_, "List points, refusals and time; measure nothing")->group(where);
+  app.add_flag("--dry-run", dry_run_,
+               "List points, refusals and time; keep nothing. At a terminal the time is from short looks (docs/tour.md)")
+      ->group(where);
   app.add_option("--scale", scale_, "Times and counts of MLPerf runs times this: short, and no MLPerf result")
       ->group(what)
       ->type_name("1%");
@@ -311,7 +313,7 @@ std::vector<double> RunCommand::shown_percentiles() const {
 bool RunCommand::a_person_waits() const {
   const bool terminal = terminal_columns(stdout) > 0 && terminal_columns(stderr) > 0;
   const bool own_rule = warmup_ || iterations_ || duration_ || min_duration_ || energy_ || find_peak_ || json_;
-  return terminal && !own_rule && study_file_.empty() && tenants_.empty() && axes_.text("mlperf").empty();
+  return terminal && !own_rule;
 }
 
 RunSettings RunCommand::make_settings() const {

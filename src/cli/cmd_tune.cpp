@@ -51,7 +51,7 @@ class TuneCommand final : public Command {
   AxisFlags axes_;
   RunFlags run_flags_;
   std::string budget_ = "10min", ratio_ = "5%";
-  std::optional<std::string> duration_;
+  std::optional<std::string> duration_, study_;
   std::optional<uint64_t> seed_;
   bool dry_run_ = false, json_ = false;
 };
@@ -65,6 +65,9 @@ void TuneCommand::declare(CLI::App& app) {
   app.add_option("--peak-ratio", ratio_, "With a bound: how near a peak is found")->group(how)->type_name("SHARE")->capture_default_str();
   app.add_option("--seed", seed_, "Of the order of runs")->group(how)->type_name("N");
   run_flags_.declare(app, where);
+  app.add_option("--study", study_, "Name of the study in the Records: --resume, report and export keep it apart")
+      ->group(where)
+      ->type_name("NAME");
   app.add_flag("--dry-run", dry_run_, "List the configurations; measure nothing")->group(where);
   app.add_flag("--json", json_, "The result as JSON, for programs")->group(where);
   app.footer("docs/tune.md says how it decides.");
@@ -87,6 +90,8 @@ int TuneCommand::run() {
   TuneStudy tune = make_tune_study(request(settings));
   tune.order.seed = seed_.value_or(tune.order.seed);
   settings.tune = tune.order;
+  settings.own_study = study_.has_value();
+  tune.study.name = study_.value_or(tune.study.name);
   settings.search_time = std::chrono::nanoseconds(duration_flag("--budget", budget_));
   if (*settings.search_time <= std::chrono::nanoseconds(0)) throw Error(ErrorKind::usage, "--budget: more than 0");
   if (dry_run_) return dry_run(tune, settings);

@@ -6,10 +6,11 @@ namespace deepgap {
 
 bool is_search_run(const Point& point) { return point.options.contains("peak") || point.options.contains("tune"); }
 
-PastSearches read_past_searches(const Store& store) {
+PastSearches read_past_searches(const Store& store, const std::optional<std::string>& study) {
   PastSearches past;
   store.each([&](Record&& record) {
     if (!is_search_run(record.point) || record.outcome == Outcome::interrupted) return;
+    if (study && record.study != *study) return;
     const JobId id{point_id(record.point), record.repeat};
     past.insert_or_assign(id, std::move(record));
   });

@@ -5,6 +5,8 @@
 #include "store/store.h"
 
 #include <map>
+#include <optional>
+#include <string>
 
 namespace deepgap {
 
@@ -12,7 +14,7 @@ namespace deepgap {
 bool is_search_run(const Point& point);
 
 using PastSearches = std::map<JobId, Record>;
-// The latest Record of each, without timings and series; interrupted ones are left out.
-PastSearches read_past_searches(const Store& store);
+// The latest Record of each, without timings and series; interrupted ones are left out. With `study` those of other studies are too.
+PastSearches read_past_searches(const Store& store, const std::optional<std::string>& study);
 
 }  // namespace deepgap

@@ -1,6 +1,9 @@
 // What `deepgap run --dry-run` tells.
+#include "base/file.h"
+#include "base/hash.h"
 #include "base/text.h"
 #include "record/record_json.h"
+#include "run/first_look.h"
 #include "run/inspected_plan.h"
 #include "run/past_searches.h"
 #include "run/run_study.h"
@@ -29,7 +32,8 @@ Past read_past(const RunSettings& settings, const std::string& study) {
   std::error_code error;
   if (!std::filesystem::exists(settings.store_path, error)) return past;
   const Store store(settings.store_path, Store::Mode::read);
-  if (settings.resume && settings.peak) past.searches = read_past_searches(store);
+  if (settings.resume && settings.peak)
+    past.searches = read_past_searches(store, settings.own_study ? study : std::optional<std::string>());
   if (settings.resume && !settings.peak && !settings.own_study) past.finished = store.finished();
   store.each([&](Record&& record) {
     const bool own = settings.own_study && record.study == study && record.outcome != Outcome::interrupted;
@@ -69,6 +73,28 @@ void plan_search(const Job& from, const PeakOrder& order, const PastSearches& pa
                                time(planned.seconds), most, time(most * one));
 }
 
+// What is not known from earlier runs is looked at, where a person waits for the answer.
+void look(const Study& study, const RunSettings& settings, const InspectedPlan& plan, const Past& past, Interrupts& interrupts,
+          Progress& progress, TimeEstimate& estimate) {
+  std::vector<Job> open;
+  for (const Job& job : plan.jobs) {
+    const bool runs = job.skip_reason.empty() && plan.of(job).supported;
+    if (runs && past.finished.count(id_of(job)) == 0 && !estimate.knows(job)) open.push_back(job);
+  }
+  const FirstLooks looks = first_looks(open, *settings.first_look);
+  if (looks.jobs.empty()) return;
+  progress.begin(looks.jobs.size());
+  make_directories(settings.cache_dir);
+  const SupervisorSettings of_looks{settings.timeout, random_id(), study.name, settings.cache_dir, "", true, false};
+  Supervisor supervisor(
+      of_looks, interrupts,
+      [&](const Job& job, const std::string& stage, uint64_t done) {
+        progress.under_way("first look: " + point_label(job.point), stage, done, 0);
+      },
+      [](const Job&, Record&) {});
+  take_first_looks(looks, plan, study.seed, *settings.first_look, supervisor, interrupts, estimate, [](const Record&) {});
+}
+
 }  // namespace
 
 DryRun plan_study(const Study& study, const RunSettings& settings) {
@@ -79,7 +105,9 @@ DryRun plan_study(const Study& study, const RunSettings& settings) {
   result.interrupted = plan.interrupted;
   if (plan.interrupted) return result;
   Past past = read_past(settings, study.name);
-  const TimeEstimate estimate(std::move(past.seconds), query_times(plan));
+  TimeEstimate estimate(std::move(past.seconds), query_times(plan));
+  if (settings.first_look && !settings.peak && !settings.tune) look(study, settings, plan, past, interrupts, progress, estimate);
+  progress.clear();
   std::map<std::string, size_t> index;
   for (const Job& job : plan.jobs) {
     const auto [found, added] = index.emplace(job.point_id, result.points.size());

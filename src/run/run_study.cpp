@@ -8,6 +8,7 @@
 #include "record/record_json.h"
 #include "record/tenant_set.h"
 #include "run/child_process.h"
+#include "run/first_look.h"
 #include "run/inspected_plan.h"
 #include "run/past_searches.h"
 #include "run/progress.h"
@@ -82,7 +83,7 @@ class Run {
   // What the Store has of this Plan counts as done, with its outcome. A search asks for what it needs (known_run).
   void read_finished() {
     std::set<JobId> planned;
-    if (searches()) past_searches_ = read_past_searches(*store_);
+    if (searches()) past_searches_ = read_past_searches(*store_, settings_.own_study ? study_.name : std::optional<std::string>());
     for (const Job& job : plan_.jobs)
       if (!searches() || !runs(job)) planned.insert(id_of(job));
     const std::set<JobId> finished = settings_.own_study ? finished_of_study() : store_->finished();
@@ -352,41 +353,24 @@ class Run {
     return std::min(most, usual * used / runs);
   }
 
-  // So short that it is a hint and no result: without the check, from one window of each Point.
   void look_first(const std::vector<Job>& runnable, Supervisor& supervisor) {
-    constexpr size_t most_points = 12;
-    std::vector<Job> looks;
-    for (const Job& job : runnable) {
-      if (job.repeat == 0 && !tenant_place(job.point) && !is_mlperf(job.point) && finished_.count(id_of(job)) == 0) looks.push_back(job);
-    }
-    if (looks.empty() || looks.size() > most_points) return;
-    const auto whole = std::chrono::duration_cast<std::chrono::nanoseconds>(*settings_.first_look).count();
-    const Nanoseconds window = std::clamp<Nanoseconds>(whole / static_cast<Nanoseconds>(4 * looks.size()), 50'000'000, 500'000'000);
-    for (Job& look : looks) {
-      look.check = false;
-      look.stopping.name = "duration";
-      look.stopping.duration = window;
-      look.stopping.warmup_budget = window;
-    }
-    const auto end = std::chrono::steady_clock::now() + *settings_.first_look;
-    const auto planner = make_grid_planner(std::move(looks), study_.seed, [this](const Job& job) { return group_key(job, plan_); }, {});
+    std::vector<Job> waiting;
+    for (const Job& job : runnable)
+      if (finished_.count(id_of(job)) == 0) waiting.push_back(job);
+    const FirstLooks looks = first_looks(waiting, *settings_.first_look);
+    if (looks.jobs.empty()) return;
     PointCollector seen;
     looking_ = true;
-    while (interrupts_.count() == 0 && std::chrono::steady_clock::now() < end) {
-      const Batch batch = planner->next();
-      if (batch.jobs.empty()) break;
-      supervisor.serve(batch, [&](const Job& job, Record&& record) {
-        estimate_.saw(job.point_id, record);
-        if (record.outcome == Outcome::ok) seen.add(record);
-      });
-    }
+    take_first_looks(looks, plan_, study_.seed, *settings_.first_look, supervisor, interrupts_, estimate_,
+                     [&](const Record& record) { seen.add(record); });
     looking_ = false;
     progress_.clear();
     std::vector<PointSummary> points = seen.summaries();
     if (points.empty()) return;
     sort_as_planned(points);
-    progress_.note(fmt::format("provisional, from windows of {} and unchecked:\n{}going on until each is decided; Ctrl-C ends it",
-                               format_duration(window), summary_table(points, terminal_columns(settings_.progress))));
+    const std::string some = points.size() < looks.points ? fmt::format("{} of {} points, ", points.size(), looks.points) : "";
+    progress_.note(fmt::format("provisional, {}from windows of {} and unchecked:\n{}going on until each is decided; Ctrl-C ends it", some,
+                               format_duration(looks.window), summary_table(points, terminal_columns(settings_.progress))));
   }
 
   const Study& study_;

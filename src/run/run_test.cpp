@@ -1,4 +1,5 @@
 #include "base/file.h"
+#include "run/first_look.h"
 #include "run/interrupts.h"
 #include "run/memory_kills.h"
 #include "run/progress.h"
@@ -163,13 +164,41 @@ TEST(TimeEstimate, a_look_tells_how_long_a_decision_takes) {
   const double before = estimate.seconds(job);
   Record look = ok_record(1, 100);  // +-1 % ...
   look.windows = {{"steady", 0, 1'000'000'000}};
-  estimate.saw("a", look);
-  EXPECT_NEAR(estimate.seconds(job), 2 + 1, 1e-6) << "... within 1 s is what was asked";
+  estimate.saw("a", look, 1.7);
+  EXPECT_NEAR(estimate.seconds(job), 0.7 + 1, 1e-6) << "... within 1 s is what was asked, 0.7 s went around it";
   job.stopping.interval = 0.005;
-  EXPECT_NEAR(estimate.seconds(job), 2 + 4, 1e-6) << "half as wide takes four times as long";
+  EXPECT_NEAR(estimate.seconds(job), 0.7 + 4, 1e-6) << "half as wide takes four times as long";
   job.stopping.interval = 0.0001;
-  EXPECT_NEAR(estimate.seconds(job), 2 + 30, 1e-6) << "the budget ends it";
+  EXPECT_NEAR(estimate.seconds(job), 0.7 + 30, 1e-6) << "the budget ends it";
   EXPECT_GT(before, 2 + 4);
+  Record few = ok_record(1, 100);
+  few.estimates = {{"latency_mean_ms", {20, {}, {}, 3}}, {"latency_std_ms", {1, {}, {}, 3}}};
+  TimeEstimate by_few;
+  by_few.saw("a", few, 0);
+  job.stopping.interval = 0.01;
+  EXPECT_NEAR(by_few.seconds(job), 0.02 * 9.8 * 9.8, 0.01) << "too few for an interval: each is taken to be by itself";
+  Job other = job;
+  other.point_id = "b";
+  other.stopping.interval = 0.005;
+  EXPECT_NEAR(estimate.seconds(other), 0.7 + 4, 1e-6) << "what was not looked at scatters as what was";
+}
+
+TEST(FirstLooks, are_of_points_whose_length_is_open_and_of_twelve_at_most) {
+  std::vector<Job> jobs(40);
+  for (size_t i = 0; i < jobs.size(); ++i) jobs[i].point_id = std::to_string(i);
+  const FirstLooks looks = first_looks(jobs, std::chrono::seconds(3));
+  ASSERT_EQ(looks.jobs.size(), 12U);
+  EXPECT_EQ(looks.points, 40U);
+  EXPECT_EQ(looks.jobs.front().point_id, "0");
+  EXPECT_EQ(looks.jobs.back().point_id, "36") << "spread over the plan";
+  EXPECT_FALSE(looks.jobs.front().check);
+  EXPECT_EQ(looks.jobs.front().stopping.duration, looks.window);
+  Job repeat, counted, timed, mlperf;
+  repeat.repeat = 1;
+  counted.stopping.name = "counts";
+  timed.stopping.name = "duration";
+  mlperf.point.options["mlperf"] = "v5.1";
+  EXPECT_TRUE(first_looks({repeat, counted, timed, mlperf}, std::chrono::seconds(3)).jobs.empty());
 }
 
 TEST(RunSummary, failures_of_a_point_with_one_reason_are_one_line) {

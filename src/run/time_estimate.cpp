@@ -28,6 +28,25 @@ double window_seconds(const StoppingSettings& stopping, double query_s) {
   return std::max(budget_share * seconds_from(stopping.budget), query_s);
 }
 
+// The window times the square of its throughput's relative half width, which stays as it is while a window grows. 0: not known.
+double window_s_per_variance(const Record& look) {
+  const auto value = [&](const char* id) {
+    const auto found = look.estimates.find(id);
+    return found == look.estimates.end() ? Estimate{} : found->second;
+  };
+  const Estimate throughput = value("throughput");
+  const auto steady = std::find_if(look.windows.begin(), look.windows.end(), [](const Window& window) { return window.name == "steady"; });
+  if (steady != look.windows.end() && throughput.low && throughput.high && throughput.value > 0) {
+    const double half_width = (*throughput.high - *throughput.low) / 2 / throughput.value;
+    return seconds_from(steady->end - steady->begin) * half_width * half_width;
+  }
+  // Too few queries for an interval: as if each were independent of the one before.
+  const double mean_ms = value("latency_mean_ms").value, std_ms = value("latency_std_ms").value;
+  if (!(mean_ms > 0) || !(std_ms > 0)) return 0;
+  const double half_width = 1.96 * std_ms / mean_ms;
+  return mean_ms / 1e3 * half_width * half_width;
+}
+
 }  // namespace
 
 // Tenants run at the same time: each counts for its part of it.
@@ -42,8 +61,10 @@ double TimeEstimate::alone_from_settings(const Job& job) const {
   const double query_s = found == queries_.end() ? 0 : found->second;
   const double warmup_s = stopping.warmup ? query_s * static_cast<double>(*stopping.warmup)
                                           : std::min(query_s * warmup_queries, query_s + seconds_from(stopping.warmup_budget));
+  const Look* look = look_of(job);
+  const double around_s = look == nullptr ? overhead_s : look->around_s;
   if (is_mlperf(job.point)) return overhead_s + warmup_s + std::max(mlperf_seconds(job.point), query_s);
-  return overhead_s + warmup_s + std::max(window_of(job, query_s), seconds_from(stopping.duration.value_or(0)));
+  return around_s + warmup_s + std::max(window_of(job, query_s), seconds_from(stopping.duration.value_or(0)));
 }
 
 double TimeEstimate::seconds(const Job& job) const {
@@ -52,32 +73,32 @@ double TimeEstimate::seconds(const Job& job) const {
   return from_settings(job) * (guessed_ > 0 ? measured_ / guessed_ : 1);
 }
 
-void TimeEstimate::saw(const std::string& point_id, const Record& look) {
+void TimeEstimate::saw(const std::string& point_id, const Record& look, double whole_s) {
   if (look.outcome != Outcome::ok) return;
-  const auto value = [&](const char* id) {
-    const auto found = look.estimates.find(id);
-    return found == look.estimates.end() ? Estimate{} : found->second;
-  };
-  if (const double median_ms = value("latency_p50_ms").value; median_ms > 0) queries_[point_id] = median_ms / 1e3;
+  const auto median_ms = look.estimates.find("latency_p50_ms");
+  if (median_ms != look.estimates.end() && median_ms->second.value > 0) queries_[point_id] = median_ms->second.value / 1e3;
   Look& seen = looks_[point_id];
-  seen.load_s = look.load_s.value_or(0);
-  for (const Window& window : look.windows) {
-    if (window.name == "steady") seen.window_s = seconds_from(window.end - window.begin);
+  seen.around_s = std::max(0.0, whole_s - seconds_of(look) + look.load_s.value_or(0));
+  seen.window_s_per_variance = window_s_per_variance(look);
+  mean_look_ = {};
+  for (const auto& [id, one] : looks_) {
+    mean_look_.around_s += one.around_s / static_cast<double>(looks_.size());
+    mean_look_.window_s_per_variance += one.window_s_per_variance / static_cast<double>(looks_.size());
   }
-  const Estimate throughput = value("throughput");
-  if (throughput.low && throughput.high && throughput.value > 0)
-    seen.half_width = (*throughput.high - *throughput.low) / 2 / throughput.value;
+}
+
+const TimeEstimate::Look* TimeEstimate::look_of(const Job& job) const {
+  const auto found = looks_.find(job.point_id);
+  return found != looks_.end() ? &found->second : looks_.empty() ? nullptr : &mean_look_;
 }
 
 // An interval narrows with the square root of the time.
 double TimeEstimate::window_of(const Job& job, double query_s) const {
-  const auto found = looks_.find(job.point_id);
-  const bool by_look =
-      found != looks_.end() && found->second.half_width > 0 && job.stopping.name == "interval" && job.stopping.interval > 0;
+  const Look* look = look_of(job);
+  const bool by_look = look != nullptr && look->window_s_per_variance > 0 && job.stopping.name == "interval" && job.stopping.interval > 0;
   if (!by_look) return window_seconds(job.stopping, query_s);
-  const double wider = found->second.half_width / job.stopping.interval;
-  return std::clamp(found->second.window_s * wider * wider, std::min(0.5, seconds_from(job.stopping.budget)),
-                    seconds_from(job.stopping.budget));
+  return std::clamp(look->window_s_per_variance / (job.stopping.interval * job.stopping.interval),
+                    std::min(0.5, seconds_from(job.stopping.budget)), seconds_from(job.stopping.budget));
 }
 
 void TimeEstimate::took(const Job& job, double seconds) {

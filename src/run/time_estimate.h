@@ -16,21 +16,26 @@ class TimeEstimate {
   explicit TimeEstimate(std::map<std::string, double> history = {}, std::map<std::string, double> queries = {})
       : history_(std::move(history)), queries_(std::move(queries)) {}
   double seconds(const Job& job) const;
+  bool knows(const Job& job) const { return history_.count(job.point_id) != 0; }  // what it took in earlier runs
   void took(const Job& job, double seconds);
-  // A short look at the Point, before its first Job: how long a query, loading, and a window that decides take.
-  void saw(const std::string& point_id, const Record& look);
+  // A short look at the Point, before its first Job, which took so long as a whole: how long a query, all around the windows, and a window
+  // that decides take. Points that were not looked at are taken to scatter as those that were.
+  void saw(const std::string& point_id, const Record& look, double whole_s);
 
  private:
   double from_settings(const Job& job) const;
   double alone_from_settings(const Job& job) const;
 
   struct Look {
-    double load_s = 0, window_s = 0, half_width = 0;  // of throughput, relative; 0: not known
+    double around_s = 0;               // starting and loading
+    double window_s_per_variance = 0;  // what a window lasts times the square of the half width that it reaches; 0: not known
   };
+  const Look* look_of(const Job& job) const;
   double window_of(const Job& job, double query_s) const;
 
   std::map<std::string, double> history_, queries_;
   std::map<std::string, Look> looks_;
+  Look mean_look_;                     // of looks_
   double guessed_ = 0, measured_ = 0;  // of Jobs without history that have ended
 };
 

@@ -2,12 +2,15 @@
 
 Usage: terminal_test.py PATH_OF_DEEPGAP [unittest arguments]
 """
+import contextlib
 import fcntl
 import json
 import os
 import pty
+import re
 import select
 import signal
+import sqlite3
 import struct
 import subprocess
 import sys
@@ -22,11 +25,14 @@ class TerminalTest(StoreCase):
     flags = TINY
     backend = "null"
 
-    def at_terminal(self, *arguments, columns=80, until=None, then=None):
+    def at_terminal(self, *arguments, **how):
+        return self.shown_of(self.command(*arguments), **how)
+
+    def shown_of(self, command, columns=80, until=None, then=None):
         """(exit code, what was shown); once `until` is shown, the signal `then` is sent."""
         parent, child = pty.openpty()
         fcntl.ioctl(child, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
-        run = subprocess.Popen(self.command(*arguments), stdout=child, stderr=child, stdin=child)
+        run = subprocess.Popen(command, stdout=child, stderr=child, stdin=child)
         os.close(child)
         shown = b""
         end = time.time() + 200
@@ -60,6 +66,37 @@ class TerminalTest(StoreCase):
         code, shown = self.at_terminal("--axis", "distribution=lognormal", "--interval", "0.001%", "--budget", "60s", until=b"going on until", then=signal.SIGINT)
         self.assertEqual(code, 130, shown)
         self.assertIn("provisional", shown)
+
+    def test_a_study_of_many_points_is_looked_at_in_part(self):
+        study = os.path.join(self.dir, "many.toml")
+        with open(study, "w") as file:
+            file.write('[defaults]\nmodel = "resnet18"\nbackend = "null"\nbudget = "300ms"\n[[grid]]\nbatch = "1..20"\n'
+                       '[grid.options]\nclock = "virtual"\nlatency = "5ms"\ndistribution = "normal"\n')
+        code, shown = self.shown_of([PROGRAM, "run", study, "--cache", self.dir, "--store", self.store])
+        self.assertEqual(code, 0, shown)
+        self.assertRegex(shown, r"provisional, \d+ of 20 points, from windows of .* and unchecked")
+        self.assertEqual(len(self.rows()), 20)
+
+    def test_a_dry_run_tells_the_time_within_a_factor_of_two(self):
+        # In virtual time, of which the Records' windows tell; what goes around them is this machine's and small beside them.
+        for sigma, batches in ((0.2, "1,2"), (0.8, "1..20")):
+            with self.subTest(sigma):
+                self.store = os.path.join(self.dir, f"dry{sigma}.db")
+                noise = ["--axis", "clock=virtual", "--axis", "distribution=lognormal", "--axis", f"sigma={sigma}", "--axis", "latency=5ms",
+                         "--batch", batches]
+                code, shown = self.at_terminal("--dry-run", *noise)
+                self.assertEqual(code, 0, shown)
+                self.assertNotIn("provisional", shown)
+                self.assertFalse(os.path.exists(self.store), "nothing is kept")
+                told = re.search(r"0 skipped; about (.*)", shown)[1]
+                predicted = sum(float(number) * {"ms": 1e-3, "s": 1, "min": 60, "h": 3600}[unit]
+                                for number, unit in re.findall(r"([\d.]+) ?(ms|s|min|h)\b", told))
+                self.assertEqual(self.run_deepgap(*noise).returncode, 0)
+                with contextlib.closing(sqlite3.connect(self.store)) as database:
+                    windows = [line.split() for (text,) in database.execute("SELECT windows FROM records") for line in text.splitlines()]
+                taken = sum(int(end) - int(begin) for begin, end, name in windows if name in ("warm_up", "steady")) / 1e9
+                print(f"sigma {sigma}, batches {batches}: told {told}, taken {taken:.1f} s")
+                self.assertTrue(taken / 2 < predicted < 2 * taken, (told, taken))
 
     def test_where_the_length_is_given_there_is_no_first_look(self):
         code, shown = self.at_terminal("--warmup", "0", "--iterations", "3")

@@ -51,6 +51,15 @@ class AnyPaceTest(TuneCase):
                              text=True, timeout=900)
         self.assertEqual(run.returncode, 0, run.stderr)
 
+    def test_studies_in_one_store_search_for_themselves(self):
+        flags = [*NULL, "--axis", "null.clock=virtual", "--batch", "1,8", "--streams", "1", "--duration", "200ms"]
+        made = self.tuned(*flags, "--study", "before")["records"]
+        other = self.tuned(*flags, "--study", "after", "--resume")
+        self.assertEqual((other["records"], other["done_before"]), (made, 0))
+        again = self.tuned(*flags, "--study", "before", "--resume")
+        self.assertEqual((again["records"], again["done_before"]), (0, made))
+        self.assertEqual({row["study"] for row in self.rows()}, {"before", "after"})
+
     def test_a_small_network_on_native(self):
         result = self.tuned(*TINY, "--batch", "1,8", "--threads", "1", "--streams", "1", "--duration", "300ms", "--budget", "1min")
         self.assertIn(result["finalists"][0]["point"]["batch"], (1, 8))

@@ -29,7 +29,8 @@ namespace fs = std::filesystem;
 
 class LoadedModel : public Model {
  public:
-  LoadedModel(std::string name, std::string file, Graph graph) : name_(std::move(name)), file_(std::move(file)), graph_(std::move(graph)) {
+  LoadedModel(std::string name, std::string file, Graph graph, DomainVersions domains = {})
+      : name_(std::move(name)), file_(std::move(file)), graph_(std::move(graph)), domains_(std::move(domains)) {
     summary_ = summarize(graph_);
     summary_.name = name_;
   }
@@ -39,13 +40,14 @@ class LoadedModel : public Model {
   const std::string& file() const override { return file_; }
   std::vector<int64_t> node_macs() const override { return deepgap::node_macs(graph_); }
   std::span<const std::byte> onnx() const override {
-    std::call_once(once_, [this] { onnx_ = write_onnx(graph_); });
+    std::call_once(once_, [this] { onnx_ = write_onnx(graph_, {}, domains_); });
     return std::as_bytes(std::span(onnx_));
   }
 
  private:
   std::string name_, file_;
   Graph graph_;
+  DomainVersions domains_;
   GraphSummary summary_;
   mutable std::once_flag once_;
   mutable std::string onnx_;
@@ -206,7 +208,8 @@ std::shared_ptr<const Model> open_model(const ModelRequest& request) {
     graph = sized(std::move(graph), request);
   }
   check_sizes(graph, request.name);
-  return std::make_shared<const LoadedModel>(request.name, is_file ? request.name : "", std::move(graph));
+  if (!is_file) return std::make_shared<const LoadedModel>(request.name, "", std::move(graph));
+  return std::make_shared<const LoadedModel>(request.name, request.name, std::move(graph), read_onnx_domains(request.name));
 }
 
 std::shared_ptr<const Model> model_of(const std::string& name, Graph graph) {

@@ -1,6 +1,7 @@
 #include "model/model_source.h"
 
 #include "model/graph_tools.h"
+#include "model/onnx_metadata.h"
 #include "model/onnx_test_files.h"
 #include "model/weights/safetensors.h"
 #include "model/zoo/zoo.h"
@@ -50,6 +51,20 @@ TEST(ModelSource, SeededZooModels) {
   const Graph again = parse_onnx(model->onnx(), "again", "");
   EXPECT_EQ(graph_hash(again), model->summary().content_hash);
   EXPECT_EQ(model->onnx().data(), model->onnx().data()) << "made once";
+}
+
+// LabelEncoder has other attributes in version 1 of its domain, and an engine would refuse these.
+TEST(ModelSource, OtherDomainsKeepTheirVersions) {
+  pb::ModelProto model = empty_model();
+  auto* domain = model.add_opset_import();
+  domain->set_domain("ai.onnx.ml");
+  domain->set_version(3);
+  describe_value(model.mutable_graph()->add_input(), "x", {2});
+  describe_value(model.mutable_graph()->add_output(), "y", {2});
+  add_node(model.mutable_graph(), "LabelEncoder", {"x"}, {"y"})->set_domain("ai.onnx.ml");
+  const ScratchFolder folder;
+  const auto opened = open_model({.name = folder.write("trees.onnx", model.SerializeAsString())});
+  EXPECT_EQ(onnx_domains(opened->onnx()), (DomainVersions{{"ai.onnx.ml", 3}}));
 }
 
 TEST(ModelSource, WeightsFromAFile) {

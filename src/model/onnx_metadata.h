@@ -1,7 +1,9 @@
-// metadata_props of an ONNX file: what its maker says of it. No part of the Graph, since it says nothing about what is computed.
+// What an ONNX file says beside its Graph: metadata_props, which its maker says of it, and the versions of domains other than ONNX's own,
+// whose operators are engines' own matter.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <span>
 #include <string>
@@ -11,5 +13,9 @@ namespace deepgap {
 // Of well-formed bytes (what read_onnx takes). Throws Error{input} for what is no message; keys with control characters are left out.
 std::map<std::string, std::string> onnx_metadata(std::span<const std::byte> bytes);
 std::map<std::string, std::string> read_onnx_metadata(const std::string& path);
+
+using DomainVersions = std::map<std::string, int64_t>;  // {"ai.onnx.ml", 3}
+DomainVersions onnx_domains(std::span<const std::byte> bytes);
+DomainVersions read_onnx_domains(const std::string& path);
 
 }  // namespace deepgap

@@ -196,7 +196,8 @@ void parse_tensor_type(WireReader reader, ValuePart& value, bool strict) {
     if (reader.field() == 1 && reader.integer() != 0) {
       value.type = data_type_of(reader.integer());
       if (!value.type && strict)
-        reader.fail(fmt::format("'{}' has element type {}, which is not supported", value.name, onnx_type_name(reader.integer())));
+        throw Error(ErrorKind::input,
+                    fmt::format("'{}' has element type {}, which is not supported", value.name, onnx_type_name(reader.integer())));
     } else if (reader.field() == 2) {
       value.dims.emplace();
       WireReader shape = reader.message();
@@ -224,7 +225,8 @@ ValuePart parse_value(WireReader reader, ReadState& state, bool strict) {
     if (type_reader.field() == 1)
       parse_tensor_type(type_reader.message(), value, strict);
     else if (strict && (type_reader.field() == 4 || type_reader.field() == 5 || type_reader.field() == 8 || type_reader.field() == 9))
-      type_reader.fail(fmt::format("'{}' is no tensor: sequences, maps, optional and sparse values are not supported", value.name));
+      throw Error(ErrorKind::input,
+                  fmt::format("'{}' is no tensor: sequences, maps, optional and sparse values are not supported", value.name));
   }
   return value;
 }

@@ -43,10 +43,10 @@ int64_t onnx_type_of(DataType type) {
 }
 
 std::string onnx_type_name(int64_t onnx_type) {
-  constexpr std::array<std::string_view, 24> names{
-      "UNDEFINED", "FLOAT",        "UINT8",          "INT8",       "UINT16",         "INT16",  "INT32",     "INT64",
-      "STRING",    "BOOL",         "FLOAT16",        "DOUBLE",     "UINT32",         "UINT64", "COMPLEX64", "COMPLEX128",
-      "BFLOAT16",  "FLOAT8E4M3FN", "FLOAT8E4M3FNUZ", "FLOAT8E5M2", "FLOAT8E5M2FNUZ", "UINT4",  "INT4",      "FLOAT4E2M1"};
+  constexpr std::array<std::string_view, 27> names{
+      "UNDEFINED",      "FLOAT",      "UINT8",          "INT8",   "UINT16", "INT16",      "INT32",      "INT64",    "STRING",
+      "BOOL",           "FLOAT16",    "DOUBLE",         "UINT32", "UINT64", "COMPLEX64",  "COMPLEX128", "BFLOAT16", "FLOAT8E4M3FN",
+      "FLOAT8E4M3FNUZ", "FLOAT8E5M2", "FLOAT8E5M2FNUZ", "UINT4",  "INT4",   "FLOAT4E2M1", "FLOAT8E8M0", "UINT2",    "INT2"};
   if (onnx_type >= 0 && onnx_type < static_cast<int64_t>(names.size())) return std::string(names[static_cast<size_t>(onnx_type)]);
   return fmt::format("number {}", onnx_type);
 }

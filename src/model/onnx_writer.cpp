@@ -174,7 +174,7 @@ int64_t ir_version(int opset) { return opset <= 18 ? 8 : opset <= 20 ? 9 : 10; }
 
 }  // namespace
 
-std::string write_onnx(const Graph& graph, const std::map<std::string, std::string>& metadata) {
+std::string write_onnx(const Graph& graph, const std::map<std::string, std::string>& metadata, const DomainVersions& versions) {
   if (estimated_size(graph) > INT_MAX)
     throw Error(ErrorKind::internal, fmt::format("cannot write '{}': larger than ONNX's 2 GiB", graph.name));
   std::string content = graph_message(graph, true);
@@ -184,7 +184,7 @@ std::string write_onnx(const Graph& graph, const std::map<std::string, std::stri
   append_opset(model, "", graph.opset);
   std::set<std::string> domains;
   collect_domains(graph, domains);
-  for (const std::string& domain : domains) append_opset(model, domain, 1);
+  for (const std::string& domain : domains) append_opset(model, domain, versions.contains(domain) ? versions.at(domain) : 1);
   for (const auto& [key, value] : metadata) {
     Message entry;
     entry.writer.bytes(1, key);

@@ -216,6 +216,11 @@ class Wrong(Folder):
     def test_tensors_that_are_not_numbers(self):
         strings = number(1, 1) + number(2, STRING) + block(6, b"word") + block(8, "w")
         self.broken(model(graph([node("Relu", "x", "y")], [picture()], [value("y")], [strings])), "STRING")
+        for number_of, name in ((STRING, "STRING"), (17, "FLOAT8E4M3FN"), (22, "INT4"), (23, "FLOAT4E2M1"), (24, "FLOAT8E8M0"), (25, "UINT2"), (26, "INT2")):
+            path = self.file(model(graph([node("Relu", "x", "y")], [value("x", [1, 2], number_of)], [value("y")])))
+            told = run("check", path)
+            self.one_line(told, 2, f"'x' has element type {name}, which is not supported")
+            self.assertNotIn("malformed", told.stderr)
         sparse = graph([node("Relu", "x", "y")], [picture()], [value("y")]) + block(15, block(1, tensor([1.0], [1], name="w")))
         self.broken(model(sparse), "sparse")
 

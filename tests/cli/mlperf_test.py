@@ -5,6 +5,7 @@ Usage: mlperf_test.py PATH_OF_DEEPGAP [unittest arguments]
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys

@@ -2,6 +2,7 @@
 """The ONNX project's own cases through `deepgap check --against`: those of its operators, and the small networks beside them.
 
     onnx_suite.py DEEPGAP [--backend NAME] [--kind node|data] [--at-least N] [--sample N] [--only WORD] [--jobs N] [--keep FOLDER]
+    onnx_suite.py DEEPGAP [--backend NAME] --kind folders --folders FOLDER     # such cases of other makers (tests/exporters)
 
 Each case passes, is refused with its reason, differs, or crashes. Prints the counts and the reasons; fails where one differs or crashes, and where
 fewer pass than asked. The cases come out of the PyPI package onnx (requirements-onnx.txt), whose interpreter has to run this; without it the
@@ -100,6 +101,11 @@ def data_cases(root, wanted):
     return folders
 
 
+def folder_cases(folders):
+    """Cases that are there, such as those of tests/exporters."""
+    return lambda root, wanted: [folder for folder in sorted(pathlib.Path(folders).iterdir()) if (folder / "model.onnx").exists() and wanted(folder.name)]
+
+
 def last_line(text):
     lines = [line for line in text.strip().splitlines() if line]
     return lines[-1] if lines else "it said nothing"
@@ -159,7 +165,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("deepgap")
     parser.add_argument("--backend", default="native")
-    parser.add_argument("--kind", choices=("node", "data"), default="node")
+    parser.add_argument("--kind", choices=("node", "data", "folders"), default="node")
+    parser.add_argument("--folders")
     parser.add_argument("--at-least", type=int, default=1)
     parser.add_argument("--sample", type=int)
     parser.add_argument("--only", default="")
@@ -170,7 +177,7 @@ def main():
     with tempfile.TemporaryDirectory() as temporary:
         root = pathlib.Path(chosen.keep or temporary)
         root.mkdir(parents=True, exist_ok=True)
-        cases = {"node": node_cases, "data": data_cases}[chosen.kind](root, lambda name: chosen.only in name)
+        cases = {"node": node_cases, "data": data_cases, "folders": folder_cases(chosen.folders)}[chosen.kind](root, lambda name: chosen.only in name)
         sampled = chosen.sample is not None and "DEEPGAP_LONG_TESTS" not in os.environ
         cases = sorted(cases, key=lambda folder: folder.name)[:: 40 if sampled else 1]
         with concurrent.futures.ThreadPoolExecutor(chosen.jobs) as pool:

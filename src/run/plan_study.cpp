@@ -3,6 +3,7 @@
 #include "base/hash.h"
 #include "base/text.h"
 #include "record/record_json.h"
+#include "run/child_process.h"
 #include "run/first_look.h"
 #include "run/inspected_plan.h"
 #include "run/past_searches.h"
@@ -86,8 +87,9 @@ void look(const Study& study, const RunSettings& settings, const InspectedPlan& 
   progress.begin(looks.jobs.size());
   make_directories(settings.cache_dir);
   const SupervisorSettings of_looks{settings.timeout, random_id(), study.name, settings.cache_dir, "", true, false};
+  ProcessHost host(interrupts);
   Supervisor supervisor(
-      of_looks, interrupts,
+      of_looks, host,
       [&](const Job& job, const std::string& stage, uint64_t done) {
         progress.under_way("first look: " + point_label(job.point), stage, done, 0);
       },

@@ -59,6 +59,23 @@ TEST_F(OrtSession, OutputsHaveTheShapesOfTheirRunWithAndWithoutBinding) {
   }
 }
 
+TEST_F(OrtSession, OutputsThatTheLibraryMakesMayComeFirst) {
+  const auto straight = tiny::doubling(true);
+  const auto bytes = straight.onnx();
+  Graph graph = straight.graph();
+  std::swap(graph.outputs[0], graph.outputs[1]);
+  const tiny::TinyModel model({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, graph);
+  for (const std::string binding : {"on", "off"}) {
+    TinyRig tested(backend, model, *clock, {.options = {{"io_binding", binding}}});
+    tested.stage({{1, 0, 3}});
+    for (int run = 0; run < 2; ++run) {
+      tested.run(0, {0});
+      EXPECT_THAT(tested.session->outputs(0)[0].as<int64_t>(), ElementsAre(0, 0, 0, 2)) << binding;
+      EXPECT_THAT(tested.session->outputs(0)[1].as<float>(), ElementsAre(2, 0, 6)) << binding;
+    }
+  }
+}
+
 // As a file whose sizes the library infers otherwise than its kernels compute them.
 TEST_F(OrtSession, OutputsOfOtherSizesThanExpectedAreTheRuns) {
   Graph graph = tiny::doubling(false).graph();

@@ -83,8 +83,13 @@ OrtIoBindingHandle OrtSlot::io_binding(const Binding& binding) const {
   ort().call(ort_create_io_binding, network_.session.get(), &raw);
   OrtIoBindingHandle io(raw);
   for (size_t i = 0; i < binding.inputs.size(); ++i) ort().call(ort_bind_input, raw, input_names_[i], binding.inputs[i].get());
+  // In the network's order, in which the library hands them over.
   for (size_t i = 0; i < binding.outputs.size(); ++i) {
-    if (binding.outputs[i] != nullptr) ort().call(ort_bind_output, raw, output_names_[i], binding.outputs[i].get());
+    if (binding.outputs[i] != nullptr) {
+      ort().call(ort_bind_output, raw, output_names_[i], binding.outputs[i].get());
+    } else {
+      ort().call(ort_bind_output_to_device, raw, output_names_[i], network_.host_memory.get());
+    }
   }
   return io;
 }

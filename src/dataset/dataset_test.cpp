@@ -168,6 +168,20 @@ TEST(Npy, AHostileHeaderIsAnError) {
   }
 }
 
+TEST(Npy, WhatItsHeaderSaysIsToldInOneLine) {
+  const std::string path = testing::TempDir() + "lines.npy";
+  for (const char* header : {"{'descr': '<f4', 'fortran_order': False, 'shape': (3,\nred\x1b[31m,), }",
+                             "{'descr': 'a\nb', 'fortran_order': False, 'shape': (3,), }"}) {
+    std::ofstream(path, std::ios::binary) << npy_with_header(header);
+    try {
+      read_npy(path);
+      ADD_FAILURE() << "it was read";
+    } catch (const Error& error) {
+      EXPECT_EQ(std::string(error.what()).find_first_of("\n\x1b"), std::string::npos) << error.what();
+    }
+  }
+}
+
 TEST(Npy, AsASampleItsShapeMustFit) {
   DatasetRequest request = request_for("tests/data/npy/sample.npy", {"x", DataType::f32, Dims{{1, batch_symbol}, {3, ""}, {4, ""}}});
   auto dataset = open_dataset(request);

@@ -2,6 +2,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "base/words.h"
 #include "dataset/npy.h"
 #include "model/eval/element_types.h"
 
@@ -18,7 +19,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-[[noreturn]] void fail(const std::string& cause) { throw Error(ErrorKind::input, cause); }
+// A cause may quote the file.
+[[noreturn]] void fail(const std::string& cause) { throw Error(ErrorKind::input, printable(cause)); }
 
 constexpr std::string_view blanks = " \t";
 
@@ -144,9 +146,10 @@ Labels labels_in_order(const LabelFile& list, size_t samples, const std::string&
 void place_labels(Labels& labels, int64_t offset, int64_t classes) {
   for (size_t i = 0; i < labels.classes.size(); ++i) {
     int64_t& label = labels.classes[i];
-    const int64_t placed = label + offset;
+    int64_t placed = 0;
+    if (__builtin_add_overflow(label, offset, &placed)) placed = -1;  // beyond every range
     if (placed < 0 || (classes > 0 && placed >= classes)) {
-      const std::string shifted = offset == 0 ? "" : fmt::format(" (with label_offset {}: {})", offset, placed);
+      const std::string shifted = offset == 0 ? "" : fmt::format(" (with label_offset {})", offset);
       const std::string range = classes > 0 ? fmt::format("the network tells {} classes apart, 0 to {}", classes, classes - 1)
                                             : std::string("classes count from 0");
       fail(fmt::format("labels by {}: label {}{} of sample {} is out of range: {}", labels.source, label, shifted, i, range));

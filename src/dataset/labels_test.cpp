@@ -58,6 +58,10 @@ TEST(Labels, AreShiftedAndHeldToTheClasses) {
   place_labels(labels, 1, 1001);
   EXPECT_THAT(labels.classes, ElementsAre(1, 1000));
   EXPECT_THROW(place_labels(labels, 1, 1001), Error);
+  for (const int64_t offset : {INT64_MAX, INT64_MIN}) {
+    Labels extreme{{offset, 3}, "a test"};
+    EXPECT_THROW(place_labels(extreme, offset > 0 ? 1 : -1, 0), Error) << "beyond 64 bits";
+  }
   EXPECT_NO_THROW(place_labels(labels, 0, 0)) << "how many classes there are is not known";
 }
 

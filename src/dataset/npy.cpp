@@ -2,6 +2,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "base/words.h"
 #include "dataset/kinds.h"
 #include "dataset/tensors_dataset.h"
 #include "model/eval/element_types.h"
@@ -20,7 +21,7 @@ namespace deepgap {
 namespace {
 
 [[noreturn]] void fail(const std::string& path, std::string_view cause) {
-  throw Error(ErrorKind::input, fmt::format("cannot read {}: {}", path, cause));
+  throw Error(ErrorKind::input, fmt::format("cannot read {}: {}", path, one_line(std::string(cause))));  // it may quote the header
 }
 
 // NumPy itself reads no longer header than this without being told to.

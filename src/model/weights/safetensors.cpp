@@ -2,6 +2,7 @@
 
 #include "base/confine.h"
 #include "base/file.h"
+#include "base/words.h"
 #include "model/checked.h"
 
 #include <deepgap/error.h>
@@ -39,7 +40,10 @@ class Reader {
   std::map<std::string, Tensor> read();
 
  private:
-  [[noreturn]] void fail(std::string_view cause) const { throw Error(ErrorKind::input, fmt::format("{}: {}", path_, cause)); }
+  // A cause may quote names out of the file.
+  [[noreturn]] void fail(std::string_view cause) const {
+    throw Error(ErrorKind::input, fmt::format("{}: {}", path_, one_line(std::string(cause))));
+  }
   Json parse_header();
   Tensor tensor(const std::string& name, const Json& entry);
   std::vector<uint64_t> sizes(const std::string& name, const Json& entry, const char* key) const;

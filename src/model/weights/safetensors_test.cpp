@@ -56,6 +56,8 @@ TEST(Safetensors, UnalignedDataIsCopiedToAnAlignedPlace) {
 }
 
 TEST(Safetensors, HostileFiles) {
+  EXPECT_THAT(error_of(with_header(R"({"two\nlines \u001b[31m":{"shape":[1]}})")),
+              AllOf(HasSubstr("two lines  [31m"), HasSubstr("no dtype")));
   EXPECT_THAT(error_of(""), HasSubstr("8 bytes"));
   EXPECT_THAT(error_of("1234567"), HasSubstr("8 bytes"));
   EXPECT_THAT(error_of(std::string(8, '\xff')), HasSubstr("header"));

@@ -8,7 +8,9 @@ find_package(CLI11 CONFIG REQUIRED)
 find_package(SQLite3 REQUIRED)
 find_package(Protobuf REQUIRED)
 find_package(Boost CONFIG REQUIRED)
-find_package(OpenMP REQUIRED COMPONENTS CXX)
+if(NOT DEEPGAP_FUZZ)
+  find_package(OpenMP REQUIRED COMPONENTS CXX)
+endif()
 # oneDNN 3.2 of the wheel onednn-devel-cpu-gomp; docs/results/onednn-choice.md says why not Debian's.
 find_package(dnnl 3 CONFIG REQUIRED PATHS ${PROJECT_SOURCE_DIR}/.venv/lib/cmake/dnnl NO_DEFAULT_PATH)
 pkg_check_modules(hwloc REQUIRED IMPORTED_TARGET hwloc)
@@ -33,7 +35,7 @@ target_compile_options(deepgap_options INTERFACE
   # Exact floating point: the evaluator promises the same bits everywhere; kernels ask for fused operations by name.
   -ffp-contract=off
   # Statics in inline functions stay each library's own (see CMakeLists.txt).
-  -fno-gnu-unique)
+  $<$<CXX_COMPILER_ID:GNU>:-fno-gnu-unique>)
 target_link_libraries(deepgap_options INTERFACE Threads::Threads)
 
 find_program(CCACHE ccache)

@@ -1,5 +1,6 @@
 #include "trial.h"
 
+#include "engine/gpu/fusion.h"
 #include "model/eval/evaluator.h"
 #include "model/graph_tools.h"
 
@@ -45,9 +46,9 @@ std::vector<uint32_t> whole_batch() {
 
 Graph bound_for_trial(const Graph& graph, Integers integers) {
   Graph optimized = graph;
-  optimize_unbound(optimized, integers);
+  optimize_unbound(optimized, gpu_fusion_rules(integers));
   optimized = bind_symbols(optimized, {{batch_symbol, Trial::batch}});
-  optimize_bound(optimized, integers);
+  optimize_bound(optimized, gpu_fusion_rules(integers));
   return optimized;
 }
 

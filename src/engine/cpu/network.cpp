@@ -1,5 +1,6 @@
 #include "engine/cpu/network.h"
 
+#include "engine/cpu/fusion.h"
 #include "engine/passes/independent_samples.h"
 #include "engine/passes/quantization.h"
 #include "model/eval/evaluator.h"
@@ -70,7 +71,7 @@ int64_t part_of(const Graph& unbound, const Graph& bound, int64_t batch, int64_t
 
 Graph bound_graph(const Graph& unbound, int64_t batch, Integers integers = Integers::as_operators) {
   Graph graph = bind_symbols(unbound, {{batch_symbol, batch}});
-  optimize_bound(graph, integers);
+  optimize_bound(graph, cpu_fusion_rules(integers));
   return graph;
 }
 
@@ -92,7 +93,7 @@ std::string shape_that_depends_on_data(const Graph& graph) {
   for (const Node& node : graph.nodes)
     if (evaluates_bodies(node)) return fmt::format("{}, node {}", node.op, node.name);
   Graph optimized = graph;
-  optimize_unbound(optimized);
+  optimize_unbound(optimized, cpu_fusion_rules(Integers::as_operators));
   optimized = bound_graph(optimized, 1);
   for (const Node& node : optimized.nodes)
     if (!has_known_shapes(optimized, node)) return fmt::format("{}, node {}", node.op, node.name);
@@ -101,7 +102,7 @@ std::string shape_that_depends_on_data(const Graph& graph) {
 
 NetworkSource::NetworkSource(const Graph& graph, Integers integers)
     : integers_(integers), unbound_(graph), engine_(dnnl::engine::kind::cpu, 0), weights_(engine_, dnnl::stream(engine_)) {
-  optimize_unbound(unbound_, integers);
+  optimize_unbound(unbound_, cpu_fusion_rules(integers));
 }
 
 const Graph& NetworkSource::bound(int64_t batch) {

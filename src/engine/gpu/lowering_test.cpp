@@ -1,6 +1,7 @@
 // Networks lowered without a GPU: every step has a kernel, and every kernel's text compiles.
 #include "engine/gpu/lowering.h"
 #include "cuda/compiler.h"
+#include "engine/gpu/fusion.h"
 #include "engine/passes/passes.h"
 #include "model/graph_tools.h"
 #include "model/weights/seeded.h"
@@ -20,9 +21,9 @@ Graph network(const std::string& name) {
   ZooOptions options;
   Graph graph = find_zoo_model(name, options)->build(options);
   seed_weights(graph, 1, "");
-  optimize_unbound(graph);
+  optimize_unbound(graph, gpu_fusion_rules(Integers::as_operators));
   graph = bind_symbols(graph, {{batch_symbol, 2}});
-  optimize_bound(graph);
+  optimize_bound(graph, gpu_fusion_rules(Integers::as_operators));
   return graph;
 }
 

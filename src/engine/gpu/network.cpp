@@ -1,6 +1,7 @@
 #include "engine/gpu/network.h"
 
 #include "base/hash.h"
+#include "engine/gpu/fusion.h"
 #include "engine/plan/memory_plan.h"
 #include "model/graph_tools.h"
 
@@ -18,7 +19,7 @@ constexpr size_t arena_alignment = 256;
 
 Graph bound_graph(const Graph& unbound, int64_t batch, Integers integers) {
   Graph graph = bind_symbols(unbound, {{batch_symbol, batch}});
-  optimize_bound(graph, integers);
+  optimize_bound(graph, gpu_fusion_rules(integers));
   return graph;
 }
 
@@ -82,7 +83,7 @@ Network::Network(const Graph& graph, const Chip& chip, const std::string& device
 
 void Network::lower(const Graph& graph) {
   Graph unbound = graph;
-  optimize_unbound(unbound, options_.integers);
+  optimize_unbound(unbound, gpu_fusion_rules(options_.integers));
   for (int64_t batch : options_.batch_sizes) {
     if (programs_.contains(batch)) continue;
     const Graph bound = bound_graph(unbound, batch, options_.integers);

@@ -9,8 +9,6 @@
 
 namespace deepgap {
 
-inline constexpr size_t longest_chain = 6;  // main operator and what follows
-
 bool is_dense_main(const Node& node);  // Conv, ConvTranspose, Gemm, MatMul
 // Whether this Add or Mul of `value` with something else can follow a dense main operator.
 bool is_fusable_binary(const Graph& graph, const Node& main, const Node& node, ValueId value);

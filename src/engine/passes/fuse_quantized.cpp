@@ -31,9 +31,11 @@ struct Finder {
   const Graph& graph;
   const std::vector<std::vector<size_t>>& readers;
   const std::vector<bool>& taken;
+  const FusionRules& rules;
   std::vector<size_t> makers;  // per value: node index
 
-  Finder(const Graph& g, const std::vector<std::vector<size_t>>& r, const std::vector<bool>& t) : graph(g), readers(r), taken(t) {
+  Finder(const Graph& g, const std::vector<std::vector<size_t>>& r, const std::vector<bool>& t, const FusionRules& f)
+      : graph(g), readers(r), taken(t), rules(f) {
     makers.assign(g.values.size(), none);
     for (size_t i = 0; i < g.nodes.size(); ++i)
       for (ValueId id : g.nodes[i].outputs)
@@ -92,7 +94,7 @@ struct Finder {
     const Node& main = graph.nodes[chain.nodes[0]];
     size_t residual = none, residual_at = 0;
     bool numbers = false;  // a residual that is no integers
-    while (chain.nodes.size() < longest_chain) {
+    while (chain.nodes.size() < rules.longest_chain) {
       const size_t index = only_reader(chain.nodes.back());
       if (index == none) break;
       const Node& next = graph.nodes[index];
@@ -179,7 +181,8 @@ struct Finder {
 
   std::optional<QuantizedChain> from(size_t index) const {
     const Node& node = graph.nodes[index];
-    if (!node.domain.empty() || node.outputs.size() != 1 || node.inputs.empty()) return std::nullopt;
+    if (!node.domain.empty() || node.outputs.size() != 1 || node.inputs.empty() || !rules.with_integers.contains(node.op))
+      return std::nullopt;
     if (is_dense_main(node)) return dense(index);
     if (node.op == "Add") return addition(index);
     if (node.op == "MaxPool" || node.op == "AveragePool" || node.op == "GlobalAveragePool") return pool(index);
@@ -190,10 +193,10 @@ struct Finder {
 
 }  // namespace
 
-void fuse_quantized(Graph& graph) {
+void fuse_quantized(Graph& graph, const FusionRules& rules) {
   const auto readers = consumers(graph);
   std::vector<bool> taken(graph.nodes.size(), false), erase(graph.nodes.size(), false);
-  const Finder find(graph, readers, taken);
+  const Finder find(graph, readers, taken, rules);
   std::vector<QuantizedChain> chains;
   const auto collect = [&](bool dense) {  // a convolution gets the addition before the addition itself
     for (size_t i = graph.nodes.size(); i-- > 0;) {

@@ -4,14 +4,14 @@
 
 namespace deepgap {
 
-void optimize_unbound(Graph& graph, Integers integers) {
+void optimize_unbound(Graph& graph, const FusionRules& rules) {
   require_handled_quantization(graph);
   remove_identities(graph);
   fold_constants(graph, true);
   fuse_gelus(graph);
   fuse_hard_swishes(graph);
   fuse_layer_norms(graph);
-  if (integers == Integers::computed_with) {
+  if (rules.integers == Integers::computed_with) {
     center_weights(graph);
     move_quantization(graph);
     fold_constants(graph, true);  // layout operators that moved to constants
@@ -20,19 +20,19 @@ void optimize_unbound(Graph& graph, Integers integers) {
   }
   fold_affines(graph);
   write_out_batch_norms(graph);
-  spread_up_convolutions(graph);
+  spread_up_convolutions(graph, rules);
   remove_dead(graph);
 }
 
-void optimize_bound(Graph& graph, Integers integers) {
+void optimize_bound(Graph& graph, const FusionRules& rules) {
   fold_constants(graph, true);  // shapes that depend on the batch are numbers now
   remove_dead(graph);
-  join_sized_by_data(graph);
-  if (integers == Integers::computed_with) fuse_quantized(graph);
+  if (rules.regions) join_sized_by_data(graph);
+  if (rules.integers == Integers::computed_with) fuse_quantized(graph, rules);
   remove_dead(graph);
   fold_dequantized(graph);
-  fuse_attention(graph);
-  fuse_operators(graph);
+  if (rules.attention) fuse_attention(graph);
+  fuse_operators(graph, rules);
   remove_dead(graph);
 }
 

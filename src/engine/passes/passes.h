@@ -5,6 +5,7 @@
 // form to print, test and evaluate, and a fused node means exactly what the ONNX nodes in its body mean.
 #pragma once
 
+#include "engine/passes/fusion_rules.h"
 #include "model/eval/fold_constants.h"
 
 #include <deepgap/graph.h>
@@ -19,7 +20,7 @@ void fold_affines(Graph& graph);
 // Puts a product and an addition, which fuse with others, where a BatchNormalization with constant statistics is left.
 void write_out_batch_norms(Graph& graph);
 // Puts a convolution of single pixels, and a Transpose, where a ConvTranspose of few channels makes tiles that do not overlap.
-void spread_up_convolutions(Graph& graph);
+void spread_up_convolutions(Graph& graph, const FusionRules& rules = {});
 // Puts one operator where exporters wrote it out: Gelu (with Erf), HardSwish, LayerNormalization.
 void fuse_gelus(Graph& graph);
 void fuse_hard_swishes(Graph& graph);
@@ -27,7 +28,7 @@ void fuse_layer_norms(Graph& graph);
 // Joins the products around a Softmax: attention.h. Before fuse_operators.
 void fuse_attention(Graph& graph);
 // Joins Conv, ConvTranspose, Gemm, MatMul and elementwise operators with the activations and additions that follow: fused.h.
-void fuse_operators(Graph& graph);
+void fuse_operators(Graph& graph, const FusionRules& rules = {});
 // Joins nodes that values of unknown size connect, such as what NonMaxSuppression keeps, where what goes in and out has known sizes: into
 // one node Region of domain "deepgap". Its attribute `body` is the Graph it stands for, without constants: the body's inputs are the
 // node's, position by position, and evaluate(body, inputs) is what the node means.
@@ -35,13 +36,10 @@ void join_sized_by_data(Graph& graph);
 // Drops nodes and constants that no output needs.
 void remove_dead(Graph& graph);
 
-// Whether QuantizeLinear and DequantizeLinear are taken as an offer to compute with integers, or as two operators like others.
-enum class Integers { computed_with, as_operators };
-
 // The passes that need no batch size: their results are shared by the plans of all batch sizes. Throws Error{input | refused} for
 // quantization that cannot be meant (quantization.h).
-void optimize_unbound(Graph& graph, Integers integers = Integers::as_operators);
+void optimize_unbound(Graph& graph, const FusionRules& rules = {});
 // The rest, on a Graph whose symbols are bound.
-void optimize_bound(Graph& graph, Integers integers = Integers::as_operators);
+void optimize_bound(Graph& graph, const FusionRules& rules = {});
 
 }  // namespace deepgap

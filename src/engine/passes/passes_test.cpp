@@ -180,7 +180,7 @@ TEST(WriteOutBatchNorms, MeansTheSame) {
   EXPECT_EQ(count_ops(after, "BatchNormalization"), 0U);
   expect_same(before, after, {2, 3, 4, 4}, 1);
   fuse_operators(after);
-  EXPECT_EQ(after.nodes.size(), 4U);  // product, addition and activation are one where channels have more elements than one
+  EXPECT_EQ(after.nodes.size(), 3U);  // product, addition and activation; Flatten; product and addition
   expect_same(before, after, {2, 3, 4, 4}, 1);
 }
 
@@ -274,6 +274,30 @@ TEST(FuseOperators, ChannelConstantsAndAdditions) {
 Graph one_node(const std::string& op, const Shape& shape, std::map<std::string, Attribute> attributes) {
   GraphBuilder b;
   return b.finish({b.node(op, {b.input(shape)}, std::move(attributes))});
+}
+
+// Each executor says what it does; the passes join no more.
+TEST(FusionRules, WhatAnExecutorDoesNotDoIsNotJoined) {
+  const auto count_after = [](const FusionRules& rules) {
+    GraphBuilder b;
+    const ValueId pixels = b.node("Relu", {b.conv(b.input({2, 3, 8, 8}), 3, 4, 3)});
+    const ValueId flat = b.node("Flatten", {b.node("GlobalAveragePool", {pixels})});
+    const ValueId scaled = b.node("Add", {b.node("Mul", {flat, b.weights({4})}), b.weights({4})});
+    Graph graph = b.finish({b.node("Relu", {b.node("Tanh", {scaled})})});
+    optimize_unbound(graph, rules);
+    optimize_bound(graph, rules);
+    return graph.nodes.size();
+  };
+  FusionRules rules;
+  EXPECT_EQ(count_after(rules), 4U) << "Conv+Relu, pool, Flatten, Mul+Add+Tanh+Relu";
+  rules.single_elements = false;
+  EXPECT_EQ(count_after(rules), 5U) << "Mul, and Add with the activations";
+  rules.longest_chain = 2;
+  EXPECT_EQ(count_after(rules), 6U);
+  rules.elementwise.clear();
+  EXPECT_EQ(count_after(rules), 7U);
+  rules.dense.clear();
+  EXPECT_EQ(count_after(rules), 8U);
 }
 
 TEST(IndependentSamples, OperatorsThatMixTheBatchAreFound) {

@@ -1,6 +1,8 @@
 // How a Graph says INT8: QuantizeLinear (numbers to integers) and DequantizeLinear (back), read, checked, moved and fused.
 #pragma once
 
+#include "engine/passes/fusion_rules.h"
+
 #include <deepgap/graph.h>
 
 #include <optional>
@@ -36,7 +38,7 @@ void center_weights(Graph& graph);
 // Transpose and the like, Concat and MaxPool. A DequantizeLinear and a QuantizeLinear that undo each other vanish.
 void move_quantization(Graph& graph);
 // Joins DequantizeLinear, an operator that can compute with integers, what follows it, and QuantizeLinear: fused.h.
-void fuse_quantized(Graph& graph);
+void fuse_quantized(Graph& graph, const FusionRules& rules = {});
 // Evaluates the DequantizeLinear nodes of constants that are left.
 void fold_dequantized(Graph& graph);
 

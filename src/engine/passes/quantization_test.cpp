@@ -42,8 +42,8 @@ Graph expect_same_bits(const Graph& before, const std::vector<Shape>& shapes) {
   std::vector<Tensor> inputs;
   for (const auto& shape : shapes) inputs.push_back(testing::random_tensor(shape, random));
   Graph after = before;
-  optimize_unbound(after, Integers::computed_with);
-  optimize_bound(after, Integers::computed_with);
+  optimize_unbound(after, {.integers = Integers::computed_with});
+  optimize_bound(after, {.integers = Integers::computed_with});
   const auto expected = evaluate(before, inputs), got = evaluate_fused(after, inputs);
   for (size_t i = 0; i < expected.size(); ++i) {
     EXPECT_EQ(expected[i].bytes(), got[i].bytes());

@@ -12,8 +12,6 @@
 namespace deepgap {
 namespace {
 
-constexpr int64_t few_channels = 4;
-
 struct Tiles {
   int64_t channels = 0, height = 0, width = 0;  // of one tile
   int64_t size() const { return channels * height * width; }
@@ -23,7 +21,7 @@ bool all_equal(const std::vector<int64_t>& values, int64_t expected) {
   return std::all_of(values.begin(), values.end(), [&](int64_t value) { return value == expected; });
 }
 
-std::optional<Tiles> tiles_of(const Graph& graph, const Node& node) {
+std::optional<Tiles> tiles_of(const Graph& graph, const Node& node, int64_t most_channels) {
   if (!is_onnx_op(node, "ConvTranspose") || node.inputs.size() < 2) return std::nullopt;
   const Tensor* weights = constant_of(graph, node.inputs[1]);
   if (weights == nullptr || weights->type != DataType::f32 || weights->shape.size() != 4) return std::nullopt;
@@ -35,7 +33,7 @@ std::optional<Tiles> tiles_of(const Graph& graph, const Node& node) {
   const auto& dims = graph.values[static_cast<size_t>(node.inputs[0])].dims;
   const bool known = dims && dims->size() == 4 && (*dims)[2].known() && (*dims)[3].known();
   const bool bias = node.inputs.size() < 3 || node.inputs[2] == no_value || constant_of(graph, node.inputs[2]) != nullptr;
-  return plain && side_by_side && known && bias && tiles.channels <= few_channels ? std::optional(tiles) : std::nullopt;
+  return plain && side_by_side && known && bias && tiles.channels <= most_channels ? std::optional(tiles) : std::nullopt;
 }
 
 // {inputs, channels, height, width} to {channels * height * width, inputs, 1, 1}.
@@ -104,9 +102,9 @@ std::vector<size_t> with_activations(const Graph& graph, size_t node) {
 
 }  // namespace
 
-void spread_up_convolutions(Graph& graph) {
+void spread_up_convolutions(Graph& graph, const FusionRules& rules) {
   for (size_t i = 0; i < graph.nodes.size(); ++i) {
-    const auto tiles = tiles_of(graph, graph.nodes[i]);
+    const auto tiles = tiles_of(graph, graph.nodes[i], rules.most_spread_channels);
     if (!tiles) continue;
     const std::vector<size_t> chain = with_activations(graph, i);
     const std::string stem = graph.nodes[i].name;

@@ -1,4 +1,5 @@
 // `deepgap export`: a Store as CSV or JSON, or as a smaller or anonymous Store.
+#include "analysis/baseline.h"
 #include "analysis/cost/cost.h"
 #include "analysis/latency_percentile.h"
 #include "analysis/metric.h"
@@ -6,6 +7,7 @@
 #include "base/console.h"
 #include "base/text.h"
 #include "base/words.h"
+#include "cli/baseline_flag.h"
 #include "cli/command.h"
 #include "cli/confined.h"
 #include "cli/price_flag.h"
@@ -97,7 +99,7 @@ class ExportCommand final : public Command {
   void write_tree() const;
 
   std::vector<std::string> stores_;
-  std::string study_, prices_, percentiles_, format_, by_ = "record", output_, submitter_ = "unnamed";
+  std::string study_, prices_, baseline_, percentiles_, format_, by_ = "record", output_, submitter_ = "unnamed";
   bool telemetry_ = false, anonymous_ = false, compact_ = false, recompute_ = false;
 };
 
@@ -118,6 +120,7 @@ void ExportCommand::declare(CLI::App& app) {
   app.add_option("--submitter", submitter_, "Whose tree it is, with --format mlperf")->type_name("NAME")->capture_default_str();
   app.add_option("--study", study_, "Rows of this study's Records alone; left out: of all")->type_name("NAME");
   declare_prices(app, prices_);
+  declare_baseline(app, baseline_);
   app.add_flag("--telemetry", telemetry_,
                "What the probes read, a line each: time, device, name, unit, value; with --format log DEEP-GAP's line a second and GPU");
   app.add_flag("--anonymous", anonymous_, "Leave out host names, serial numbers, user names and paths");
@@ -140,6 +143,8 @@ std::string ExportCommand::chosen_format() const {
 void ExportCommand::check_output(const std::string& format) const {
   if (!study_.empty() && (format == "db" || format == "mlperf"))
     throw Error(ErrorKind::usage, fmt::format("--study is for rows: leave it out with --format {}", format));
+  if (!baseline_.empty() && (telemetry_ || by_ != "point" || (format != "csv" && format != "json")))
+    throw Error(ErrorKind::usage, "--baseline compares points: add --by point, as csv or json");
   if (!prices_.empty() && (telemetry_ || (format != "csv" && format != "json")))
     throw Error(ErrorKind::usage, "--prices is about the rows of csv and json: leave it out");
   if (by_ != "record" && by_ != "point") throw Error(ErrorKind::usage, unknown_name("kind of row", by_, {"record", "point"}));
@@ -236,6 +241,9 @@ void ExportCommand::write_rows(ExportFormat format) const {
   StoreIndex index = index_of(stores_);
   for (const double percent : percents) index.metric_ids.push_back(latency_percentile_column(percent));
   const Prices prices = prices_of_flag(prices_);
+  if (by_ == "point") {
+    for (std::string& id : ratio_metric_ids()) index.metric_ids.push_back(std::move(id));
+  }
   std::set<std::string> unpriced;
   if (!prices.empty()) {
     for (std::string& id : cost_metric_ids()) index.metric_ids.push_back(std::move(id));
@@ -275,6 +283,7 @@ void ExportCommand::write_rows(ExportFormat format) const {
   if (by_ == "point") {
     std::vector<PointSummary> summaries = points.summaries();
     for (std::string& note : add_costs(prices, summaries)) unpriced.insert(std::move(note));
+    compare_with_baseline(baseline_, summaries);
     for (const PointSummary& summary : summaries) writer.add(summary);
   }
   writer.finish();

@@ -1,6 +1,7 @@
 // deepgap report: one or several Stores as one HTML or Markdown document.
 #include "analysis/lines.h"
 #include "base/file.h"
+#include "cli/baseline_flag.h"
 #include "cli/command.h"
 #include "cli/confined.h"
 #include "cli/price_flag.h"
@@ -33,6 +34,7 @@ class ReportCommand final : public Command {
     app.add_option("--title", title_, "Title of the report; left out: from the studies in the Store")->type_name("TEXT");
     app.add_option("--study", study_, "Of the Records of this study alone; left out: of all")->type_name("NAME");
     declare_prices(app, prices_);
+    declare_baseline(app, baseline_);
     app.add_flag("--anonymous", anonymous_, "Leave out host names, serial numbers, user names and paths");
   }
 
@@ -83,6 +85,7 @@ class ReportCommand final : public Command {
     });
     Results results = collector.results();
     price_results(prices_of_flag(prices_), results);
+    compare_with_baseline(baseline_, results.points);
     return results;
   }
 
@@ -123,7 +126,7 @@ class ReportCommand final : public Command {
 
   std::map<PointOnDevice, std::string> record_ids_;
   std::vector<std::string> stores_;
-  std::string output_, format_, title_, study_, prices_;
+  std::string output_, format_, title_, study_, prices_, baseline_;
   bool anonymous_ = false;
 };
 

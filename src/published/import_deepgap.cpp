@@ -43,6 +43,7 @@ class ExportedRow {
     return value;
   }
   bool yes(const std::string& column) { return text(column) == "true"; }
+  bool took(const std::string& column) const { return taken_.contains(column); }
   // Columns that nobody asked for and that hold something.
   std::vector<std::string> left() const {
     std::vector<std::string> columns;
@@ -228,6 +229,7 @@ void set_measured(ExportedRow& row, Record& record) {
   if (timings) record.estimates["timings"] = {static_cast<double>(*timings), {}, {}, *timings};
   set_metric(row, record, "throughput", timings.value_or(0));
   set_metric(row, record, "cost_per_1000_items");
+  set_metric(row, record, "throughput_ratio");
 }
 
 class ExportReader {
@@ -284,6 +286,7 @@ class ExportReader {
       row.text(derived);
     if (const std::string id = row.text("point_id"); !id.empty() && id != point_id(record.point)) ++other_points_;
     for (const std::string& column : row.left()) {
+      if (row.took(column)) continue;  // the end of an interval, with its metric
       if (parse_double(row.text(column))) {
         set_metric(row, record, column);
       } else {

@@ -215,6 +215,9 @@ void add_origin_columns(Columns& c) {
     c.push_back(of_record(part == Part::low ? "cost_per_1000_items_ci_low" : "cost_per_1000_items_ci_high",
                           [part](const Record& r) { return estimate(r, "cost_per_1000_items", part); }));
   }
+  c.push_back(metric("throughput_ratio"));
+  c.push_back(of_record("throughput_ratio_ci_low", [](const Record& r) { return estimate(r, "throughput_ratio", Part::low); }));
+  c.push_back(of_record("throughput_ratio_ci_high", [](const Record& r) { return estimate(r, "throughput_ratio", Part::high); }));
   c.push_back(of_record("model_hash", [](const Record& r) { return text(r.point.model_hash); }));
   c.push_back(of_record("published_source", [](const Record& r) { return text(publisher_of(r.point)); }));
   c.push_back(of_record("stderr_tail", [](const Record& r) { return r.stderr_tail.empty() ? Cell() : text(printable(r.stderr_tail)); }));

@@ -41,9 +41,20 @@ constexpr Property properties[] = {
 };
 
 // Metrics worth a column where a Point has them; all others are in the export, energy_j_per_item too, which is one over items_per_s_per_w.
-constexpr const char* column_metrics[] = {"throughput",      "latency_p50_ms",    "latency_p99_ms",
-                                          "host_memory_mib", "device_memory_mib", "items_per_s_per_w",
-                                          "accuracy_top1",   "accuracy_loss",     "cost_per_1000_items"};
+constexpr const char* column_metrics[] = {"throughput",
+                                          "latency_p50_ms",
+                                          "latency_p99_ms",
+                                          "host_memory_mib",
+                                          "device_memory_mib",
+                                          "items_per_s_per_w",
+                                          "accuracy_top1",
+                                          "accuracy_loss",
+                                          "cost_per_1000_items",
+                                          "throughput_ratio",
+                                          "throughput_per_device_ratio",
+                                          "items_per_s_per_w_ratio",
+                                          "items_per_cost_ratio",
+                                          "scaling_efficiency"};
 
 // "latency_p50_ms" -> "latency p50"
 std::string title_of(const Metric& metric) {

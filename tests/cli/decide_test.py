@@ -95,6 +95,19 @@ class DecideTest(unittest.TestCase):
         said = self.run_deepgap("export", H200, "--prices", self.prices).stderr
         self.assertIn('no price for \'Intel(R) Xeon(R) Processor (family 6 model 207), 16 CPUs\': add [[price]]', said)
 
+    def test_ratios_to_a_baseline(self):
+        rows = self.rows(H200, "--by", "point", "--prices", self.prices, "--baseline", "backend=native;device=cpu;precision=fp32")
+        compared = [row for row in rows if row["throughput_ratio"]]
+        base = {(row["model"], row["batch"]): float(row["throughput"]) for row in rows if row["backend"] == "native"}
+        self.assertGreater(len(compared), len(base))
+        for row in compared:
+            self.assertAlmostEqual(float(row["throughput_ratio"]), float(row["throughput"]) / base[row["model"], row["batch"]], 6)
+            self.assertLessEqual(float(row["throughput_ratio_ci_low"]), float(row["throughput_ratio"]))
+        text = self.run_deepgap("report", H200, "--baseline", "backend=native", "--format", "md", "-o", "-").stdout
+        self.assertIn("throughput ratio", text)
+        self.assertIn("no usable point", self.run_deepgap("report", H200, "--baseline", "backend=nativ", "-o", "-", code=2).stderr)
+        self.assertIn("add --by point", self.run_deepgap("export", H200, "--baseline", "backend=native", code=2).stderr)
+
     def recommend(self, *arguments, code=0):
         return json.loads(self.run_deepgap("recommend", *arguments, "--json", code=code).stdout)
 

@@ -1,0 +1,133 @@
+#include "analysis/baseline.h"
+
+#include "analysis/comparison.h"
+#include "analysis/metric.h"
+#include "record/record_json.h"
+#include "stats/compare.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <tuple>
+
+namespace deepgap {
+namespace {
+
+using Alike = std::tuple<std::string, std::string, std::string, std::string, std::string, std::string, int64_t>;
+
+Alike alike(const Point& point) {
+  return {point.task, point.model_hash.empty() ? point.model : "", point.model_hash, point.weights, point.dataset, point.scenario,
+          point.batch};
+}
+
+double devices(const PointSummary& point) { return static_cast<double>(point.point.placement.devices.size()); }
+
+MetricSummary scaled(MetricSummary summary, double factor) {
+  summary.estimate.value *= factor;
+  if (summary.estimate.low) *summary.estimate.low *= factor;
+  if (summary.estimate.high) *summary.estimate.high *= factor;
+  summary.mean.mean *= factor;
+  summary.mean.variance_of_mean *= factor * factor;
+  return summary;
+}
+
+// As a metric: the ratio with its interval; nullopt where one side lacks the metric.
+std::optional<MetricSummary> ratio(const PointSummary& a, const PointSummary& b, const char* id) {
+  const auto comparison = compare_points(a, b, id);
+  if (!comparison) return std::nullopt;
+  MetricSummary summary;
+  summary.estimate = {comparison->ratio, {}, {}, std::min(a.find(id)->estimate.n, b.find(id)->estimate.n)};
+  if (comparison->interval) {
+    summary.estimate.low = comparison->interval->low;
+    summary.estimate.high = comparison->interval->high;
+  }
+  summary.mean = moments_of(summary.estimate);
+  summary.over_repeats = comparison->over_repeats;
+  return summary;
+}
+
+void put(PointSummary& point, const char* id, const std::optional<MetricSummary>& value, double factor = 1) {
+  if (value) point.metrics[id] = scaled(*value, factor);
+}
+
+void add_ratios(PointSummary& point, const PointSummary& baseline) {
+  const auto throughput = ratio(point, baseline, "throughput");
+  put(point, "throughput_ratio", throughput);
+  put(point, "throughput_per_device_ratio", throughput, devices(baseline) / devices(point));
+  put(point, "items_per_s_per_w_ratio", ratio(point, baseline, "items_per_s_per_w"));
+  put(point, "items_per_cost_ratio", ratio(baseline, point, "cost_per_1000_items"));
+}
+
+// Without where it ran: those of one device and of several of its kind are alike.
+PointOnDevice without_placement(const PointSummary& point) {
+  PointOnDevice key{without_model_path(point.point), point.identity.device};
+  key.point.placement = {};
+  key.point.placement.devices = {{"", point.point.placement.devices.empty() ? "cpu" : point.point.placement.devices[0].kind, 0}};
+  key.point.options.erase("choose");  // among how many the Dispatcher chooses
+  return key;
+}
+
+bool faster(const PointSummary& a, const PointSummary& b) {
+  return a.find("throughput")->estimate.value > b.find("throughput")->estimate.value;
+}
+
+MetricSpec of_points(const char* id, const char* describe) {
+  return {id, "1", Better::higher, describe, [](const Record&) { return std::optional<Estimate>(); }};
+}
+
+const std::vector<MetricSpec>& ratio_metrics() {
+  static const std::vector<MetricSpec> specs{
+      of_points("throughput_ratio", "throughput over that of the fastest baseline Point of the same model, scenario and batch"),
+      of_points("throughput_per_device_ratio", "throughput_ratio for each device of either side"),
+      of_points("items_per_s_per_w_ratio", "items a second and watt over those of the baseline"),
+      of_points("items_per_cost_ratio", "items for the money over those of the baseline"),
+      of_points("device_speedup", "throughput on several devices over that of one of them, all else alike"),
+      of_points("scaling_efficiency", "device_speedup over the number of devices"),
+  };
+  return specs;
+}
+
+const bool registered = register_metrics(ratio_metrics());
+
+}  // namespace
+
+size_t add_baseline_ratios(std::vector<PointSummary>& points, const std::function<bool(const PointSummary&)>& is_baseline) {
+  std::map<Alike, size_t> baselines;
+  for (size_t i = 0; i < points.size(); ++i) {
+    if (!points[i].usable() || points[i].find("throughput") == nullptr || !is_baseline(points[i])) continue;
+    const auto [known, is_new] = baselines.emplace(alike(points[i].point), i);
+    if (!is_new && faster(points[i], points[known->second])) known->second = i;
+  }
+  size_t compared = 0;
+  for (PointSummary& point : points) {
+    const auto baseline = baselines.find(alike(point.point));
+    if (baseline == baselines.end() || !point.usable()) continue;
+    ++compared;
+    add_ratios(point, points[baseline->second]);
+  }
+  return compared;
+}
+
+void add_scaling(std::vector<PointSummary>& points) {
+  std::map<PointOnDevice, const PointSummary*> single;
+  for (const PointSummary& point : points) {
+    if (point.point.placement.devices.size() == 1 && point.usable() && point.find("throughput") != nullptr)
+      single.emplace(without_placement(point), &point);
+  }
+  for (PointSummary& point : points) {
+    if (point.point.placement.devices.size() < 2 || !point.usable() || point.identity.device.empty()) continue;
+    const auto one = single.find(without_placement(point));
+    if (one == single.end()) continue;
+    const auto speedup = ratio(point, *one->second, "throughput");
+    put(point, "device_speedup", speedup);
+    put(point, "scaling_efficiency", speedup, 1 / devices(point));
+  }
+}
+
+std::vector<std::string> ratio_metric_ids() {
+  std::vector<std::string> ids;
+  for (const MetricSpec& spec : ratio_metrics()) ids.push_back(spec.id);
+  return ids;
+}
+
+}  // namespace deepgap

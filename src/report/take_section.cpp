@@ -104,21 +104,6 @@ ChartPoint bare(ChartPoint point) {
   return point;
 }
 
-// The same Points as if their values were exact: a front that runs one way, for the eye.
-bool on_exact_front(const PointSummary& point, const std::vector<const PointSummary*>& points, std::span<const GoalMetric> goals) {
-  const auto no_worse = [](double a, double b, Better better) { return better == Better::lower ? a <= b : a >= b; };
-  const auto value = [](const PointSummary& of, const GoalMetric& goal) { return of.find(goal.metric)->estimate.value; };
-  return std::none_of(points.begin(), points.end(), [&](const PointSummary* other) {
-    bool everywhere = other != &point, somewhere = false;
-    for (const GoalMetric& goal : goals) {
-      if (other->find(goal.metric) == nullptr) return false;
-      everywhere = everywhere && no_worse(value(*other, goal), value(point, goal), goal.better);
-      somewhere = somewhere || !no_worse(value(point, goal), value(*other, goal), goal.better);
-    }
-    return everywhere && somewhere;
-  });
-}
-
 // What nothing beats as one line from the one end to the other; hollow what cannot be told from it; faint all else.
 std::string front_figure(const Workload& workload, const Choosable& from, const GoalMetric& x, const GoalMetric& y,
                          const std::string& currency) {
@@ -132,20 +117,16 @@ std::string front_figure(const Workload& workload, const Choosable& from, const 
   }
   if (points.size() < 3) return {};
   const std::vector<const PointSummary*> front = pareto_front(points, goals);
+  std::vector<const PointSummary*> joined = front_of_values(front, goals);
+  const std::set<const PointSummary*> unbeaten(front.begin(), front.end()), on_line(joined.begin(), joined.end());
   Chart chart{fmt::format("{}: {} against {}", workload.label, y.words, x.words),
               {axis_title(x, currency), spread(from, x.metric), {}},
               {axis_title(y, currency), spread(from, y.metric), {}},
               {}};
-  std::vector<const PointSummary*> joined;
   for (const PointSummary* point : points) {
-    const bool unbeaten = std::find(front.begin(), front.end(), point) != front.end();
-    if (unbeaten && on_exact_front(*point, points, goals)) {
-      joined.push_back(point);
-      continue;
-    }
-    if (chart.lines.size() >= report_caps.chart_points / report_caps.workloads) continue;
-    chart.lines.push_back({"", unbeaten ? 0 : 1, true, {bare(against(*lines.at(point), *point, x, y, currency))}});
-    chart.lines.back().points[0].hollow = unbeaten;
+    if (on_line.contains(point) || chart.lines.size() >= report_caps.chart_points / report_caps.workloads) continue;
+    chart.lines.push_back({"", unbeaten.contains(point) ? 0 : 1, true, {bare(against(*lines.at(point), *point, x, y, currency))}});
+    chart.lines.back().points[0].hollow = unbeaten.contains(point);
   }
   std::stable_sort(joined.begin(), joined.end(), [&](const PointSummary* a, const PointSummary* b) {
     return a->find(x.metric)->estimate.value < b->find(x.metric)->estimate.value;

@@ -3,6 +3,9 @@
 #include "record/published.h"
 
 #include <algorithm>
+#include <functional>
+#include <iterator>
+#include <limits>
 
 namespace deepgap {
 namespace {
@@ -19,6 +22,65 @@ Range range_of(const MetricSummary& metric, Better better) {
 
 bool has_all(const PointSummary& point, std::span<const GoalMetric> metrics) {
   return std::all_of(metrics.begin(), metrics.end(), [&](const GoalMetric& goal) { return point.find(goal.metric) != nullptr; });
+}
+
+using Box = std::vector<Range>;  // by metric
+
+Box box_of(const PointSummary& point, std::span<const GoalMetric> metrics, bool exact) {
+  Box box;
+  for (const GoalMetric& goal : metrics) {
+    const MetricSummary& metric = *point.find(goal.metric);
+    const double value = goal.better == Better::lower ? -metric.estimate.value : metric.estimate.value;
+    box.push_back(exact ? Range{value, value} : range_of(metric, goal.better));
+  }
+  return box;
+}
+
+bool beats(const Box& a, const Box& b) {
+  bool better = false;
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (a[i].low < b[i].high) return false;  // b may be the better one here
+    better = better || a[i].low > b[i].high;
+  }
+  return better;
+}
+
+// Of two metrics: the best lower end of the second among all whose lower end of the first is at least, or above, some value.
+class SecondAlongFirst {
+ public:
+  explicit SecondAlongFirst(const std::vector<Box>& boxes) {
+    for (const Box& box : boxes) ends_.emplace_back(box[0].low, box[1].low);
+    std::sort(ends_.begin(), ends_.end(), std::greater<>());
+    for (size_t i = 1; i < ends_.size(); ++i) ends_[i].second = std::max(ends_[i].second, ends_[i - 1].second);
+  }
+  bool beats(const Box& box) const {
+    const auto best = [&](auto stop) { return stop == ends_.begin() ? -std::numeric_limits<double>::infinity() : std::prev(stop)->second; };
+    const auto first = box[0].high;
+    const auto behind_equal = std::partition_point(ends_.begin(), ends_.end(), [&](const auto& end) { return end.first >= first; });
+    const auto behind_above = std::partition_point(ends_.begin(), ends_.end(), [&](const auto& end) { return end.first > first; });
+    return best(behind_equal) > box[1].high || best(behind_above) >= box[1].high;
+  }
+
+ private:
+  std::vector<std::pair<double, double>> ends_;
+};
+
+std::vector<const PointSummary*> front_of(std::span<const PointSummary* const> all, std::span<const GoalMetric> metrics, bool exact) {
+  std::vector<const PointSummary*> points;
+  std::vector<Box> boxes;
+  for (const PointSummary* point : all) {
+    if (!has_all(*point, metrics)) continue;
+    points.push_back(point);
+    boxes.push_back(box_of(*point, metrics, exact));
+  }
+  std::vector<const PointSummary*> front;
+  const std::optional<SecondAlongFirst> quick = metrics.size() == 2 ? std::optional<SecondAlongFirst>(boxes) : std::nullopt;
+  for (size_t i = 0; i < points.size(); ++i) {
+    const bool beaten =
+        quick ? quick->beats(boxes[i]) : std::any_of(boxes.begin(), boxes.end(), [&](const Box& other) { return beats(other, boxes[i]); });
+    if (!beaten) front.push_back(points[i]);
+  }
+  return front;
 }
 
 bool is_better(double a, double b, Better better) { return better == Better::lower ? a < b : a > b; }
@@ -54,22 +116,15 @@ const std::vector<GoalMetric>& goal_metrics() {
 
 bool dominates(const PointSummary& a, const PointSummary& b, std::span<const GoalMetric> metrics) {
   if (!has_all(a, metrics) || !has_all(b, metrics)) return false;
-  bool better = false;
-  for (const GoalMetric& goal : metrics) {
-    const Range of_a = range_of(*a.find(goal.metric), goal.better), of_b = range_of(*b.find(goal.metric), goal.better);
-    if (of_a.low < of_b.high) return false;  // b may be the better one here
-    better = better || of_a.low > of_b.high;
-  }
-  return better;
+  return beats(box_of(a, metrics, false), box_of(b, metrics, false));
 }
 
 std::vector<const PointSummary*> pareto_front(std::span<const PointSummary* const> points, std::span<const GoalMetric> metrics) {
-  std::vector<const PointSummary*> front;
-  for (const PointSummary* point : points) {
-    const auto beats = [&](const PointSummary* other) { return dominates(*other, *point, metrics); };
-    if (has_all(*point, metrics) && std::none_of(points.begin(), points.end(), beats)) front.push_back(point);
-  }
-  return front;
+  return front_of(points, metrics, false);
+}
+
+std::vector<const PointSummary*> front_of_values(std::span<const PointSummary* const> points, std::span<const GoalMetric> metrics) {
+  return front_of(points, metrics, true);
 }
 
 Choosable choosable(const Workload& workload) {

@@ -120,7 +120,7 @@ struct Settings {
     LoadOptions options;
     options.batch_sizes = settings.batches;
     options.threads = settings.threads;
-    options.precision = settings.precision;
+    options.precision = precision_from(settings.precision).value();
     if (engine == "native") options.options = settings.native_options;
     options.clock = clock.get();
     options.completion = [&](std::span<const Done> done) {

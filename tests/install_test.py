@@ -24,8 +24,10 @@ class Outside final : public deepgap::Backend {
   std::string version() const override { return "7"; }
   deepgap::ModelForm form() const override { return deepgap::ModelForm::graph; }
   std::vector<deepgap::DeviceInfo> devices() const override { return {{deepgap::DeviceId{}, "nowhere", -1, {}}}; }
-  std::vector<deepgap::OptionInfo> options() const override { return {}; }
-  deepgap::Support supports(const deepgap::Point&, const deepgap::GraphSummary&) const override { return {false, "it computes nothing"}; }
+  std::vector<deepgap::OptionInfo> options() const override {
+    return {{.name = "depth", .describe = "of nothing", .kind = deepgap::OptionKind::count, .most = 7}};
+  }
+  deepgap::Support supports(const deepgap::EngineRequest&, const deepgap::GraphSummary&) const override { return {false, "it computes nothing"}; }
   std::unique_ptr<deepgap::Session> load(const deepgap::Model&, const deepgap::LoadOptions&) override {
     throw deepgap::Error(deepgap::ErrorKind::refused, "it computes nothing");
   }

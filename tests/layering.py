@@ -30,7 +30,7 @@ ALLOWED = {
     "report": {"base", "stats", "record", "analysis"},
     "worker": {"base", "stats", "record", "profile", "model", "dataset", "scenario", "telemetry", "quantize", "engine/passes"},
     "run": {"base", "stats", "record", "plan", "store", "analysis", "worker"},
-    "backends/null": {"base"},
+    "backends/null": {"base", "backends/common"},
     "backends/common": {"base"},
     "backends/onnxruntime": {"base", "backends/common"},
     "backends/openvino": {"base", "backends/common"},

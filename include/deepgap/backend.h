@@ -12,6 +12,7 @@
 #include <deepgap/point.h>
 #include <deepgap/session.h>
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
@@ -19,7 +20,7 @@
 
 namespace deepgap {
 
-inline constexpr int backend_abi = 3;
+inline constexpr int backend_abi = 4;
 // Compiler and C++ ABI: a plug-in built with another one is not loaded.
 #define DEEPGAP_BUILD_TAG "g++-abi" DEEPGAP_STRING(__GXX_ABI_VERSION) "-cxx11-" DEEPGAP_STRING(_GLIBCXX_USE_CXX11_ABI)
 #define DEEPGAP_STRING(x) DEEPGAP_STRING_(x)
@@ -30,7 +31,7 @@ struct Support {
   std::string reason;  // empty when ok
 };
 
-enum class ModelForm { graph, onnx, file };
+enum class ModelForm : uint8_t { graph, onnx };  // what of a Model it reads: graph() or onnx()
 
 struct DeviceInfo {
   DeviceId id;
@@ -39,26 +40,46 @@ struct DeviceInfo {
   std::map<std::string, std::string> properties;
 };
 
-struct LoadOptions {
+// Where a query's samples lie before it: in the host's memory; in the device's, as they are; or there in the type and layout that the
+// first operators read. On a CPU all three are the same memory.
+enum class InputPlace : uint8_t { host, device, ready };
+
+// What an engine is asked for: supports() tells whether it does this, load() does it. Each Session is one process's, on one device: the
+// worker asks once for each device of a Point.
+struct EngineRequest {
+  std::string task = "infer";  // infer or train
   Placement placement;
-  std::string precision = "fp32";
-  std::string task = "infer";
+  Precision precision = Precision::fp32;
   std::vector<int64_t> batch_sizes{1};  // every size that will be enqueued; an engine may compile one plan for each
-  int slots = 1;
   int threads = 1;
-  std::string cache_dir;                       // may be empty: cache nothing
-  std::map<std::string, std::string> options;  // backend options of the Point, by their names without prefix
+  InputPlace inputs = InputPlace::host;
   bool samples_change = false;                 // staged bytes are rewritten before enqueue(): each query reads them anew
-  Clock* clock = nullptr;                      // of the run; outlives the Session
+  std::map<std::string, std::string> options;  // of those that the backend declares, by their names without prefix
+};
+
+// A request, and what it is loaded with. The caller sees to: at least one batch size, each one that the Model's Batching takes; slots and
+// threads of 1 or more; a clock and a completion; options that check_options() let pass; a request that supports() took. A backend need
+// not look again, but refuses what it finds out only by loading.
+struct LoadOptions : EngineRequest {
+  int slots = 1;
+  std::string cache_dir;   // may be empty: cache nothing
+  Clock* clock = nullptr;  // of the run; outlives the Session
   Completion completion;
 };
 
-// What a backend tells of itself and its knobs, so that the tool can list them and refuse unknown ones with "did you mean".
+// What values an option takes.
+enum class OptionKind : uint8_t { text, choice, count, number, duration };
+
+// What a backend tells of itself and its knobs, so that the tool can list them, refuse unknown ones with "did you mean", and find a value
+// that the option does not take before anything runs.
 struct OptionInfo {
   std::string name;
-  std::string describe;
-  std::string default_value;
+  std::string describe;       // one line
+  std::string default_value;  // empty: as if it were not there
   bool process_wide = false;  // Points that differ in it cannot share a process
+  OptionKind kind = OptionKind::text;
+  std::vector<std::string> words = {};  // all values of a choice; of another kind but text those beside it: "auto"
+  int64_t least = 1, most = INT64_MAX;  // of a count
 };
 
 class Backend {
@@ -69,9 +90,11 @@ class Backend {
   virtual ModelForm form() const = 0;
   virtual std::vector<DeviceInfo> devices() const = 0;
   virtual std::vector<OptionInfo> options() const = 0;
-  // Whether it can run this, as far as the summary tells; load() may still refuse. Cheap: asked for every Point of a Plan.
-  virtual Support supports(const Point& point, const GraphSummary& graph) const = 0;
-  // Compiles the model. Throws Error{refused | out_of_memory | device_lost}. The Model outlives the Session.
+  // Whether it can run this, as far as the summary tells; load() may still refuse. Cheap: asked for every Point of a Plan. Throws
+  // Error{usage} for an option's value that cannot be read.
+  virtual Support supports(const EngineRequest& request, const GraphSummary& graph) const = 0;
+  // Compiles the model. Throws Error{refused | out_of_memory | device_lost}, and {usage} as supports() does. The Model outlives the
+  // Session.
   virtual std::unique_ptr<Session> load(const Model& model, const LoadOptions& options) = 0;
 };
 

@@ -1,8 +1,8 @@
 // How deepgap reports what ends a command or a point.
 //
 // Throw Error where work cannot go on; return a value (std::optional, Support) where "no" is an expected answer; assert where only a
-// bug can lead. Errors are caught in two places: the worker's loop, which makes a Record of them, and main().
-// Visible, so that one thrown in a plug-in is caught as itself in the worker.
+// bug can lead. Two places decide what it means: the worker's loop makes a Record of it, main() an exit code. Whoever else catches makes
+// an Error of a library's exception, cleans up and throws on, or says what it does without. Visible, to be caught across plug-ins.
 // The message is one line: what is wrong, where (file, key, flag, node), and what to do.
 #pragma once
 

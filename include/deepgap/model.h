@@ -19,7 +19,7 @@ class Model {
   virtual const GraphSummary& summary() const = 0;
   // The same Graph written by us as ONNX; made on the first call and kept. Throws Error{internal} when it passes protobuf's 2 GiB.
   virtual std::span<const std::byte> onnx() const = 0;
-  // The path the user gave, or empty for a zoo model. For backends of ModelForm::file.
+  // The path the user gave, or empty for a zoo model. For what passes protobuf's 2 GiB.
   virtual const std::string& file() const = 0;
   // Multiply-accumulates of one item, beside graph().nodes; empty where they are not known. Their sum is summary().macs_per_item.
   virtual std::vector<int64_t> node_macs() const { return {}; }

@@ -1,6 +1,8 @@
 // Point: one thing to measure, and Placement: where. Plain data; canonical JSON and point_id are in src/record/point_json.h.
 #pragma once
 
+#include <deepgap/precision.h>
+
 #include <cstdint>
 #include <map>
 #include <string>
@@ -33,7 +35,7 @@ struct Point {
   std::string dataset = "seeded";  // seeded, pictures, or a path
   std::string backend = "native";
   Placement placement;
-  std::string precision = "fp32";
+  Precision precision = Precision::fp32;
   int64_t batch = 1;  // samples a query
   std::string scenario = "batch";
   int threads = 0;  // of the engine; 0 was replaced by the allowed cores when the Plan was made

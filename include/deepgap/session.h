@@ -7,6 +7,7 @@
 #pragma once
 
 #include <deepgap/clock.h>
+#include <deepgap/error.h>
 #include <deepgap/tensor.h>
 
 #include <functional>
@@ -18,7 +19,7 @@
 namespace deepgap {
 
 // A moment (or, on a device's own clock, a duration since the query's first device mark) inside one query.
-enum class MarkId : uint8_t { enqueued, h2d_begin, compute_begin, compute_end, d2h_end, returned, backward, allreduce, token };
+enum class MarkId : uint8_t { enqueued, h2d_begin, compute_begin, compute_end, d2h_end, returned };
 struct Mark {
   MarkId id = MarkId::enqueued;
   uint8_t clock = 0;  // 0: the run's Clock; 1: the device's, relative
@@ -27,13 +28,12 @@ struct Mark {
 
 enum class Status : uint8_t { ok, failed, cancelled };
 
-// One completion. `part`/`last` carry streamed results later; a plain inference is part 0 and last.
+// One completion.
 struct Done {
   uint64_t tag = 0;  // as given to enqueue
   Status status = Status::ok;
-  uint32_t part = 0;
-  bool last = true;
-  std::span<const Mark> marks;  // valid during the callback
+  std::span<const Mark> marks;   // valid during the callback
+  const Error* error = nullptr;  // why, of Status::failed: never null there; valid during the callback
 };
 using Completion = std::function<void(std::span<const Done>)>;
 
@@ -59,12 +59,12 @@ class Session {
   virtual int slots() const = 0;
 
   // Makes samples known by position: `inputs[i]` are sample i's input tensors, batch dimension 1 each, in the Graph's input order. They
-  // must outlive their use: on a CPU, and with LoadOptions::samples_change, every query reads them where they are, so that bytes may be
+  // must outlive their use: on a CPU, and with EngineRequest::samples_change, every query reads them where they are, so that bytes may be
   // rewritten before enqueue(); for other devices they may be copied here. Replaces the earlier set. Not timed.
   virtual void stage(std::span<const std::vector<TensorView>> inputs) = 0;
 
   // Runs the staged samples `samples` (positions in the staged set, at most the loaded batch size) as one batch in `slot`, which must be
-  // free. Never blocks. A failure is a Done with Status::failed, its reason in last_error(); throws Error only for a lost device.
+  // free. Never blocks. A failure is a Done with Status::failed and its Error; throws Error{device_lost} alone.
   virtual void enqueue(int slot, std::span<const uint32_t> samples, uint64_t tag) = 0;
 
   // One view per Graph output with the shapes of this run. Valid until the slot is enqueued again.
@@ -72,14 +72,11 @@ class Session {
 
   virtual void drain() = 0;   // returns when every enqueued query was delivered
   virtual void cancel() = 0;  // gives up what has not begun (Status::cancelled), then drains
-  virtual void reset() {}     // back to the loaded state; training needs it
 
-  virtual std::string last_error() const { return {}; }  // begins "out of memory: " or "device lost: " where it was that
   virtual MemoryUse memory() const { return {}; }
   virtual void reset_peak() {}
   virtual std::vector<LayerTiming> layer_timings() { return {}; }  // runs once more, instrumented; for `profile` only
   virtual PrecisionShares precision_shares() { return {}; }        // of what load() made; may load again: not for a measured moment
-  virtual bool replayable() const { return true; }                 // the same work again gives the same result
 };
 
 }  // namespace deepgap

@@ -24,8 +24,6 @@ struct Completed {
   uint32_t first = 0;
   uint32_t count = 0;
   Status status = Status::ok;
-  uint32_t part = 0;
-  bool last = true;
   std::span<const Mark> marks;  // valid during the callback
   // Where the Target has them: outputs whose rows [row, row + count) are these samples'. Valid during the callback.
   std::span<const TensorView> outputs;

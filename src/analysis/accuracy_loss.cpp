@@ -1,5 +1,6 @@
 #include "analysis/accuracy_loss.h"
 
+#include "record/identity.h"
 #include "record/point_option.h"
 
 #include <map>
@@ -9,11 +10,11 @@ namespace deepgap {
 namespace {
 
 // What two Points must share for their accuracies to be of the same samples.
-using SampleKey = std::tuple<std::string, std::string, std::string, std::string, std::string, std::string, int64_t>;
+using SampleKey = std::tuple<WorkloadKey, std::string, std::string, int64_t>;
 
 SampleKey samples_of(const PointSummary& point, const MetricSummary& accuracy) {
   const Point& p = point.point;
-  return {p.model, p.model_hash, p.weights, p.dataset, option_of(p, "labels"), option_of(p, "label_offset", "0"), accuracy.estimate.n};
+  return {workload_key(p), option_of(p, "labels"), option_of(p, "label_offset", "0"), accuracy.estimate.n};
 }
 
 std::optional<double> reference_for(const PointSummary& point, const std::vector<const PointSummary*>& references) {
@@ -39,7 +40,7 @@ void add_accuracy_losses(std::vector<PointSummary>& points) {
   std::map<SampleKey, std::vector<const PointSummary*>> references;
   for (const PointSummary& point : points) {
     const MetricSummary* accuracy = point.find("accuracy_top1");
-    if (accuracy != nullptr && point.point.precision == "fp32") references[samples_of(point, *accuracy)].push_back(&point);
+    if (accuracy != nullptr && point.point.precision == Precision::fp32) references[samples_of(point, *accuracy)].push_back(&point);
   }
   for (PointSummary& point : points) {
     const MetricSummary* accuracy = point.find("accuracy_top1");

@@ -5,7 +5,7 @@
 namespace deepgap {
 namespace {
 
-Record measured(const std::string& precision, double accuracy, const std::string& backend = "native", int64_t samples = 1000) {
+Record measured(Precision precision, double accuracy, const std::string& backend = "native", int64_t samples = 1000) {
   Record record;
   record.point.model = "resnet50";
   record.point.dataset = "val";
@@ -22,22 +22,24 @@ std::optional<double> loss_of(const std::vector<Record>& records, size_t point) 
 }
 
 TEST(AccuracyLoss, IsAgainstFp32OfTheSameEngine) {
-  const std::vector<Record> records{measured("int8", 0.75), measured("fp32", 0.76), measured("fp32", 0.70, "onnxruntime")};
+  const std::vector<Record> records{measured(Precision::int8, 0.75), measured(Precision::fp32, 0.76),
+                                    measured(Precision::fp32, 0.70, "onnxruntime")};
   EXPECT_NEAR(*loss_of(records, 0), 0.01, 1e-12);
   EXPECT_EQ(*loss_of(records, 1), 0);
-  EXPECT_NEAR(*loss_of({measured("int8", 0.75), measured("fp32", 0.70, "onnxruntime")}, 0), -0.05, 1e-12) << "another engine's, else";
+  EXPECT_NEAR(*loss_of({measured(Precision::int8, 0.75), measured(Precision::fp32, 0.70, "onnxruntime")}, 0), -0.05, 1e-12)
+      << "another engine's, else";
 }
 
 TEST(AccuracyLoss, NeedsTheSameSamples) {
-  EXPECT_EQ(loss_of({measured("int8", 0.75), measured("fp32", 0.76, "native", 500)}, 0), std::nullopt);
-  Record others = measured("fp32", 0.76);
+  EXPECT_EQ(loss_of({measured(Precision::int8, 0.75), measured(Precision::fp32, 0.76, "native", 500)}, 0), std::nullopt);
+  Record others = measured(Precision::fp32, 0.76);
   others.point.options["labels"] = "others.csv";
-  EXPECT_EQ(loss_of({measured("int8", 0.75), others}, 0), std::nullopt);
-  EXPECT_EQ(loss_of({measured("int8", 0.75)}, 0), std::nullopt);
+  EXPECT_EQ(loss_of({measured(Precision::int8, 0.75), others}, 0), std::nullopt);
+  EXPECT_EQ(loss_of({measured(Precision::int8, 0.75)}, 0), std::nullopt);
 }
 
 TEST(AccuracyLoss, RepeatsOfTheSameSamplesNarrowNoInterval) {
-  const auto points = summarize_points(std::vector<Record>{measured("fp32", 0.76), measured("fp32", 0.76)});
+  const auto points = summarize_points(std::vector<Record>{measured(Precision::fp32, 0.76), measured(Precision::fp32, 0.76)});
   const MetricSummary* accuracy = points[0].find("accuracy_top1");
   ASSERT_NE(accuracy, nullptr);
   EXPECT_EQ(accuracy->estimate.n, 1000);

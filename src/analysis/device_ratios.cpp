@@ -10,11 +10,11 @@ namespace {
 constexpr const char* metric = "throughput";
 
 using Lines = std::vector<const Line*>;
-using ByPrecision = std::map<std::string, Lines>;
+using ByPrecision = std::map<Precision, Lines>;
 using ByDevice = std::map<std::string, ByPrecision>;
 
 Point without_device(Point key) {
-  key.precision.clear();
+  key.precision = Precision::fp32;
   key.threads = 0;
   for (DeviceId& device : key.placement.devices) device = {"", device.kind == "cpu" ? "cpu" : "gpu", 0};
   return key;
@@ -57,10 +57,10 @@ double peak_throughput(const ByPrecision& device) {
   return best;
 }
 
-void add_ratios(const std::string& precision, const Lines& first, const Lines& second, std::vector<DeviceRatio>& ratios) {
+void add_ratios(Precision precision, const Lines& first, const Lines& second, std::vector<DeviceRatio>& ratios) {
   const auto add = [&](int64_t batch, const PointSummary* a, const PointSummary* b) {
     const auto comparison = a == nullptr || b == nullptr ? std::nullopt : compare_points(*a, *b, metric);
-    if (comparison) ratios.push_back({precision, batch, a, b, *comparison});
+    if (comparison) ratios.push_back({std::string(name_of(precision)), batch, a, b, *comparison});
     return comparison.has_value();
   };
   std::set<int64_t> batches;
@@ -76,7 +76,7 @@ void add_ratios(const std::string& precision, const Lines& first, const Lines& s
 std::string label_of(const Line& line) {
   Line shown = line;
   shown.label = label_without_device(shown);
-  shown.label = label_without(shown, line.key.precision);
+  shown.label = label_without(shown, std::string(name_of(line.key.precision)));
   return label_without_threads(shown);
 }
 

@@ -15,7 +15,7 @@ struct Made {
   std::string model = "resnet50", backend = "native";
   int64_t batch = 1;
   std::vector<double> throughputs;  // one a repeat
-  std::string precision = "fp32";
+  Precision precision = Precision::fp32;
   int threads = 2;
   std::string device = "cpu";
   std::map<std::string, double> metrics;  // besides
@@ -155,7 +155,7 @@ TEST(Findings, lowest_latency_has_its_99th_percentile) {
 TEST(Findings, precision_against_fp32) {
   ResultsCollector collector;
   add(collector, {.throughputs = {100, 100.2}});
-  add(collector, {.throughputs = {250, 250.2}, .precision = "bf16"});
+  add(collector, {.throughputs = {250, 250.2}, .precision = Precision::bf16});
   const auto said = find("precision", collector);
   ASSERT_THAT(said, SizeIs(1));
   EXPECT_THAT(said[0].headline, HasSubstr("bf16 is 2.5"));
@@ -165,7 +165,7 @@ TEST(Findings, int8_that_is_not_computed_so_is_said) {
   for (const double share : {0.99, 0.3}) {
     ResultsCollector collector;
     add(collector, {.throughputs = {100, 100.2}});
-    add(collector, {.throughputs = {250, 250.2}, .precision = "int8", .metrics = {{"int8_mac_share", share}}});
+    add(collector, {.throughputs = {250, 250.2}, .precision = Precision::int8, .metrics = {{"int8_mac_share", share}}});
     const auto said = find("precision", collector);
     ASSERT_THAT(said, SizeIs(1));
     const bool told = said[0].detail.find("The engine computes 30 % of the multiply-accumulates in INT8") != std::string::npos;
@@ -189,10 +189,10 @@ TEST(Findings, threads_scale_with_an_efficiency) {
 TEST(Findings, a_gpu_against_the_cpu_each_at_its_best) {
   ResultsCollector collector;
   add(collector, {.throughputs = {100, 100.1}});
-  add(collector, {.throughputs = {150, 150.1}, .precision = "bf16"});
+  add(collector, {.throughputs = {150, 150.1}, .precision = Precision::bf16});
   EXPECT_TRUE(find("cpu_baseline", collector).empty()) << "no GPU";
   add(collector, {.backend = "libtorch", .batch = 64, .throughputs = {2000, 2002}, .device = "cuda"});
-  add(collector, {.backend = "libtorch", .batch = 256, .throughputs = {6000, 6004}, .precision = "fp16", .device = "cuda"});
+  add(collector, {.backend = "libtorch", .batch = 256, .throughputs = {6000, 6004}, .precision = Precision::fp16, .device = "cuda"});
   const auto said = find("cpu_baseline", collector);
   ASSERT_THAT(said, SizeIs(1));
   EXPECT_THAT(said[0].headline, HasSubstr("the GPU gives 40.0"));
@@ -231,7 +231,8 @@ TEST(Findings, precision_in_memory_and_energy_at_the_same_batch) {
   ResultsCollector collector;
   add(collector, {.batch = 8, .throughputs = {100}, .metrics = {{"device_memory_mib", 1000}, {"power_w", 600}}});
   add(collector, {.batch = 16, .throughputs = {110}, .metrics = {{"device_memory_mib", 2000}}});
-  add(collector, {.batch = 8, .throughputs = {300}, .precision = "fp16", .metrics = {{"device_memory_mib", 520}, {"power_w", 630}}});
+  add(collector,
+      {.batch = 8, .throughputs = {300}, .precision = Precision::fp16, .metrics = {{"device_memory_mib", 520}, {"power_w", 630}}});
   const auto said = find("precision_resources", collector);
   ASSERT_THAT(said, SizeIs(1));
   EXPECT_THAT(said[0].headline, HasSubstr("fp16 takes 0.52 times the memory and 1.05 times the power of fp32"));
@@ -365,7 +366,7 @@ TEST(Lines, an_option_is_told_where_it_differs_within_a_backend) {
   ResultsCollector collector;
   add(collector, {.throughputs = {1}});
   for (const char* graph : {"off", "on"}) {
-    for (const char* precision : {"fp32", "fp16"}) {
+    for (const Precision precision : {Precision::fp32, Precision::fp16}) {
       add(collector, {.backend = "libtorch_cuda",
                       .throughputs = {9},
                       .precision = precision,
@@ -615,8 +616,12 @@ TEST(Findings, one_device_over_another_by_precision_and_batch) {
   for (const auto& [name, scale] : {std::pair("NVIDIA H100", 1.0), std::pair("NVIDIA H200", 1.4)}) {
     add(collector, {.batch = 1, .throughputs = {100, 100.1, 100.2}, .device = "cuda", .device_name = name});
     add(collector, {.batch = 8, .throughputs = {400 * scale, 401 * scale, 402 * scale}, .device = "cuda", .device_name = name});
-    add(collector,
-        {.batch = 8, .throughputs = {900 * scale, 901 * scale}, .precision = "fp16", .threads = 4, .device = "cuda", .device_name = name});
+    add(collector, {.batch = 8,
+                    .throughputs = {900 * scale, 901 * scale},
+                    .precision = Precision::fp16,
+                    .threads = 4,
+                    .device = "cuda",
+                    .device_name = name});
   }
   const auto said = find("devices", collector);
   ASSERT_THAT(said, SizeIs(1));
@@ -639,7 +644,7 @@ TEST(Findings, devices_without_a_common_batch_are_compared_at_their_best) {
 TEST(Findings, one_device_is_not_compared_with_itself) {
   ResultsCollector collector;
   add(collector, {.throughputs = {100, 101}, .device = "cuda", .device_name = "NVIDIA H100"});
-  add(collector, {.throughputs = {100, 101}, .precision = "fp16", .device = "cuda", .device_name = "NVIDIA H100"});
+  add(collector, {.throughputs = {100, 101}, .precision = Precision::fp16, .device = "cuda", .device_name = "NVIDIA H100"});
   add(collector, {.throughputs = {100, 101}, .device = "cuda"});
   EXPECT_THAT(find("devices", collector), SizeIs(0));
 }
@@ -647,7 +652,7 @@ TEST(Findings, one_device_is_not_compared_with_itself) {
 TEST(Findings, precisions_of_several_devices_are_not_mixed) {
   ResultsCollector collector;
   add(collector, {.throughputs = {100, 101}, .device = "cuda", .device_name = "NVIDIA H100"});
-  add(collector, {.throughputs = {500, 501}, .precision = "fp16", .device = "cuda", .device_name = "NVIDIA H200"});
+  add(collector, {.throughputs = {500, 501}, .precision = Precision::fp16, .device = "cuda", .device_name = "NVIDIA H200"});
   EXPECT_THAT(find("precision", collector), SizeIs(0));
 }
 

@@ -38,7 +38,7 @@ std::string common_words(const std::vector<TenantInterference>& tenants) {
         const std::string rate = option_of(p, "rate");
         return rate.empty() ? rate : "rate=" + rate;
       },
-      [](const Point& p) { return p.precision == "fp32" ? std::string() : p.precision; },
+      [](const Point& p) { return p.precision == Precision::fp32 ? std::string() : std::string(name_of(p.precision)); },
       [](const Point& p) { return p.placement == Placement{} ? std::string() : placement_name(p.placement); }};
   const Point& first = tenants.front().together->point;
   std::string words;

@@ -4,6 +4,7 @@
 #include "record/point_option.h"
 #include "record/record_json.h"
 #include "record/tenant_set.h"
+#include "record/tuning_mark.h"
 
 #include <fmt/format.h>
 
@@ -16,12 +17,6 @@ namespace deepgap {
 namespace {
 
 constexpr const char* separator = " \u00b7 ";
-
-using WorkloadKey = std::tuple<std::string, std::string, std::string, std::string, std::string>;
-
-WorkloadKey workload_key(const Point& point) {
-  return {without_model_path(point).model, point.task, point.model_hash, point.weights, point.dataset};
-}
 
 std::string threads_text(const Point& point) { return std::to_string(point.threads) + (point.threads == 1 ? " thread" : " threads"); }
 
@@ -57,7 +52,7 @@ class DeviceNames {
 std::map<std::string, std::string> aspects(const PointSummary& summary, const DeviceNames& names) {
   const Point& point = summary.point;
   std::map<std::string, std::string> aspects{
-      {"1 device", names.of(summary)}, {"2 precision", point.precision},
+      {"1 device", names.of(summary)}, {"2 precision", std::string(name_of(point.precision))},
       {"3 scenario", point.scenario},  {"4 threads", threads_text(point)},
       {"6 tenant", summary.tenant},    {"7 rank", summary.rank == 0 ? "" : "rank " + std::to_string(summary.rank)}};
   for (const auto& [name, value] : point.options) aspects["5 " + name] = name + "=" + value;
@@ -115,9 +110,9 @@ std::string workload_label(const Point& point, const std::map<std::string, std::
   if (same.size() == 1) return label;
   // Only what sets the workloads of one model apart.
   std::set<std::string> weights, datasets;
-  for (const auto& [model, task, hash, weight, dataset] : same) {
-    weights.insert(weight);
-    datasets.insert(dataset);
+  for (const WorkloadKey& one : same) {
+    weights.insert(one.weights);
+    datasets.insert(one.dataset);
   }
   if (weights.size() > 1) label += separator + point.weights + " weights";
   if (datasets.size() > 1) label += separator + point.dataset;
@@ -193,7 +188,7 @@ std::string label_without_device(const Line& line) { return label_without(line, 
 
 std::string label_without_load(const Line& line) {
   Line shown = line;
-  for (const char* name : {"rate", "clients", "peak", "tune"}) {
+  for (const char* name : {"rate", "clients", "peak", tuning_mark}) {
     const std::string value = option_of(line.key, name);
     if (!value.empty()) shown.label = label_without(shown, std::string(name) + "=" + value);
   }
@@ -234,7 +229,7 @@ std::string point_label(const PointSummary& summary) {
   std::string label = point.model + separator + point.backend;
   const std::string place = placement_name(point.placement);
   if (place != "cpu") label += separator + (summary.identity.device.empty() ? place : short_device_name(summary.identity.device));
-  if (point.precision != "fp32") label += separator + point.precision;
+  if (point.precision != Precision::fp32) label += separator + std::string(name_of(point.precision));
   return label + separator + "batch " + std::to_string(point.batch);
 }
 

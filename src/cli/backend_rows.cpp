@@ -1,5 +1,6 @@
 #include "cli/backend_rows.h"
 
+#include "base/option_values.h"
 #include "cli/child.h"
 #include "worker/plugin.h"
 
@@ -24,8 +25,22 @@ std::string form_name(ModelForm form) {
       return "graph";
     case ModelForm::onnx:
       return "onnx";
-    case ModelForm::file:
-      return "file";
+  }
+  return "?";
+}
+
+std::string kind_name(OptionKind kind) {
+  switch (kind) {
+    case OptionKind::text:
+      return "text";
+    case OptionKind::choice:
+      return "choice";
+    case OptionKind::count:
+      return "count";
+    case OptionKind::number:
+      return "number";
+    case OptionKind::duration:
+      return "duration";
   }
   return "?";
 }
@@ -46,8 +61,12 @@ json describe_backend(const std::string& name) {
   json devices = json::array(), options = json::array();
   for (const DeviceInfo& device : backend.devices()) devices.push_back(device_row(device));
   for (const OptionInfo& option : backend.options()) {
-    options.push_back(
-        {{"name", option.name}, {"describe", option.describe}, {"default", option.default_value}, {"process_wide", option.process_wide}});
+    options.push_back({{"name", option.name},
+                       {"describe", option.describe},
+                       {"default", option.default_value},
+                       {"kind", kind_name(option.kind)},
+                       {"values", allowed_values(option)},
+                       {"process_wide", option.process_wide}});
   }
   return {{"name", backend.name()}, {"available", true}, {"version", backend.version()}, {"form", form_name(backend.form())},
           {"devices", devices},     {"options", options}};

@@ -9,8 +9,8 @@
 namespace deepgap {
 
 // A row for each plug-in found, by name: "name", "available": true, "version", "form", "devices": [{"device", "name", "memory_bytes",
-// "properties"}], "options": [{"name", "describe", "default", "process_wide"}]; then one for each backend that is absent by design. One
-// that is not available has "name", "available": false and "reason".
+// "properties"}], "options": [{"name", "describe", "default", "kind", "values", "process_wide"}]; then one for each backend that is absent
+// by design. One that is not available has "name", "available": false and "reason".
 nlohmann::json backend_rows();
 
 }  // namespace deepgap

@@ -55,7 +55,7 @@ void add_outputs(const Frame& frame, CheckedSample& sample) {
 json answer_outputs(const json& request, FrameWriter& before) {
   const auto send = [&](const std::string& sample, std::span<const TensorView> outputs) { send_sample(sample, outputs, before); };
   const OutputsMade made = compute_outputs(outputs_request_from_json(request), send);
-  return {{"version", made.version}, {"judged_as", made.judged_as}, {"outputs", made.outputs}};
+  return {{"version", made.version}, {"judged_as", name_of(made.judged_as)}, {"outputs", made.outputs}};
 }
 
 json answer_nodes(const json& request, FrameWriter& /*before*/) {
@@ -82,7 +82,7 @@ CheckedOutputs outputs_of(const OutputsRequest& request) {
   };
   const json answer = call_child({outputs_command, subject_of(request), outputs_request_to_json(request), take});
   answer.at("version").get_to(outputs.version);
-  answer.at("judged_as").get_to(outputs.judged_as);
+  outputs.judged_as = precision_from(answer.at("judged_as").get_ref<const std::string&>()).value();
   answer.at("outputs").get_to(outputs.names);
   return outputs;
 }

@@ -19,9 +19,9 @@ struct CheckedSample {
   std::vector<Tensor> outputs;
 };
 struct CheckedOutputs {
-  std::string version;               // of the engine, or the folder
-  std::string judged_as{};           // judged_precision() of the model; empty: a folder's
-  std::vector<std::string> names{};  // of the outputs
+  std::string version;                    // of the engine, or the folder
+  Precision judged_as = Precision::fp32;  // judged_precision() of the model; of a folder nothing is asked
+  std::vector<std::string> names{};       // of the outputs
   std::vector<CheckedSample> samples;
 };
 

@@ -22,6 +22,17 @@ std::string option_text(const json& option) {
   return fmt::format("{}{}", option["name"].get<std::string>(), fallback.empty() ? "" : "=" + fallback);
 }
 
+// What the option takes, where the line of help does not say it in the same words.
+std::string values_text(const json& option) {
+  const auto values = option["values"].get<std::string>(), help = option["describe"].get<std::string>();
+  if (values.empty()) return {};
+  const std::vector<std::string> words = split(values, ' ');
+  const bool said = option["kind"] == "choice" && std::all_of(words.begin(), words.end(), [&](const std::string& word) {
+                      return help.find(word.substr(0, word.find(','))) != std::string::npos || word == "or";
+                    });
+  return said ? "" : fmt::format(" [{}]", values);
+}
+
 void print_available(const json& row) {
   fmt::print("{} {} (reads {})\n", row["name"].get<std::string>(), row["version"].get<std::string>(), row["form"].get<std::string>());
   for (const json& device : row["devices"]) {
@@ -34,7 +45,7 @@ void print_available(const json& row) {
   for (const json& option : row["options"]) width = std::max(width, option_text(option).size());
   const char* title = "options";
   for (const json& option : row["options"]) {
-    fmt::print("  {:<8}  {:<{}}  {}\n", title, option_text(option), width, option["describe"].get<std::string>());
+    fmt::print("  {:<8}  {:<{}}  {}{}\n", title, option_text(option), width, option["describe"].get<std::string>(), values_text(option));
     title = "";
   }
 }

@@ -26,7 +26,7 @@ namespace {
 // Numbers of eight bits, rounded at every step, are some 50 dB from the same rounded once.
 constexpr double min_sqnr_db_of_bf16 = 40;
 
-double asked_db(const CheckedOutputs& expected, const std::string& judged_as) {
+double asked_db(const CheckedOutputs& expected, Precision judged_as) {
   double asked = min_sqnr_db(judged_as);
   for (const CheckedSample& sample : expected.samples)
     for (const Tensor& output : sample.outputs)
@@ -114,7 +114,7 @@ class CheckCommand : public Command {
   // Every node must reach what the precision asks for, and a node in levels what would keep it out of them.
   int run_nodes() {
     const nlohmann::json done = nodes_of(request_);
-    const double asked = request_.precision == "int8" ? request_.quantize.min_sqnr_db : min_sqnr_db(request_.precision);
+    const double asked = request_.precision == Precision::int8 ? request_.quantize.min_sqnr_db : min_sqnr_db(request_.precision);
     int64_t below = 0;
     nlohmann::json worst;  // null: no nodes
     for (const auto& node : done.at("nodes")) {
@@ -127,7 +127,7 @@ class CheckCommand : public Command {
       const nlohmann::json json{{"model", request_.model.name},
                                 {"backend", done.at("version")},
                                 {"against", "FP32 reference, node by node"},
-                                {"precision", request_.precision},
+                                {"precision", name_of(request_.precision)},
                                 {"samples", done.at("samples")},
                                 {"min_sqnr_db", asked},
                                 {"nodes_below", below},
@@ -138,10 +138,12 @@ class CheckCommand : public Command {
       return pass ? exit_ok : exit_points_failed;
     }
     fmt::print("{} {} on {}, each node alone on the reference's values: {} of {} nodes below {:.0f} dB\n",
-               done.at("version").get<std::string>(), request_.precision, request_.model.name, below, done.at("nodes").size(), asked);
+               done.at("version").get<std::string>(), name_of(request_.precision), request_.model.name, below, done.at("nodes").size(),
+               asked);
     for (const auto& node : done.at("nodes")) {
       fmt::print("  {:7.1f} dB  {:<18} {}{}\n", node.at("sqnr_db").get<double>(), node.at("op").get<std::string>(),
-                 node.at("name").get<std::string>(), request_.precision != "int8" || node.at("quantized").get<bool>() ? "" : "  (in FP32)");
+                 node.at("name").get<std::string>(),
+                 request_.precision != Precision::int8 || node.at("quantized").get<bool>() ? "" : "  (in FP32)");
     }
     return pass ? exit_ok : exit_points_failed;
   }
@@ -150,7 +152,7 @@ class CheckCommand : public Command {
     OutputsRequest other = request_;
     other.backend = against_.empty() ? reference_backend : against_;
     other.checked = request_.backend;
-    other.precision = "fp32";
+    other.precision = Precision::fp32;
     other.precision_of_file = true;
     other.options.clear();
     return other;
@@ -161,7 +163,7 @@ class CheckCommand : public Command {
       nlohmann::json json{{"model", request_.model.name},
                           {"backend", actual.version},
                           {"against", result.against},
-                          {"precision", request_.precision},
+                          {"precision", name_of(request_.precision)},
                           {"max_abs_error", result.max_abs_error},
                           {"mean_abs_error", result.mean_abs_error},
                           {"sqnr_db", result.sqnr_db},
@@ -179,11 +181,11 @@ class CheckCommand : public Command {
       fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
       return;
     }
-    fmt::print("{} {} on {} against {}: {}\n", actual.version, request_.precision, request_.model.name, result.against,
+    fmt::print("{} {} on {} against {}: {}\n", actual.version, name_of(request_.precision), request_.model.name, result.against,
                result.pass ? "agrees" : "DIFFERS");
     fmt::print("  samples             {}\n  largest error       {:.3g}\n  mean error          {:.3g}\n", result.samples,
                result.max_abs_error, result.mean_abs_error);
-    fmt::print("  SQNR                {:.1f} dB (asked for {}: {:.0f} dB)\n", result.sqnr_db, actual.judged_as,
+    fmt::print("  SQNR                {:.1f} dB (asked for {}: {:.0f} dB)\n", result.sqnr_db, name_of(actual.judged_as),
                min_sqnr_db(actual.judged_as));
     if (result.top1_agreement) fmt::print("  top-1 agreement     {:.1f} %\n", 100 * *result.top1_agreement);
     if (confident && confident->agreement()) {

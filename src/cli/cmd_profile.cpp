@@ -59,8 +59,9 @@ class ProfileCommand : public Command {
     const LayerProfile profile =
         layer_profile_from_json(call_child({profile_command, fmt::format("{} with {}", request_.engine.backend, request_.engine.model.name),
                                             profile_request_to_json(request_)}));
-    const ProfileRows rows = profile_rows(profile, machine.ceilings, request_.engine.precision, last_cache_bytes(environment));
-    const ProfileHeader header{request_.engine.model.name, request_.engine.precision, profile.batch, request_.engine.threads};
+    const std::string precision(name_of(request_.engine.precision));
+    const ProfileRows rows = profile_rows(profile, machine.ceilings, precision, last_cache_bytes(environment));
+    const ProfileHeader header{request_.engine.model.name, precision, profile.batch, request_.engine.threads};
     if (json_) {
       fmt::print("{}\n", profile_json(header, profile, rows, machine).dump(2, ' ', false, json::error_handler_t::replace));
     } else {

@@ -101,7 +101,7 @@ int TuneCommand::run() {
 std::string value_of(const Point& point, const std::string& axis) {
   if (axis == "backend") return point.backend;
   if (axis == "device") return placement_name(point.placement);
-  if (axis == "precision") return point.precision;
+  if (axis == "precision") return std::string(name_of(point.precision));
   if (axis == "threads") return std::to_string(point.threads);
   if (axis == "batch") return std::to_string(point.batch);
   const auto option = point.options.find(axis);

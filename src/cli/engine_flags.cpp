@@ -43,7 +43,7 @@ void EngineFlags::declare(CLI::App& app, OutputsRequest& request) {
   app.add_option("model", request.model.name, "Zoo name (deepgap models) or ONNX file")->type_name("NAME|FILE")->required();
   app.add_option("-e,--backend", request.backend, "Engine (deepgap backends); left out: native")->type_name("NAME");
   app.add_option("-d,--device", device_, "cpu, cuda:0, ...; left out: cpu")->type_name("NAME");
-  app.add_option("-p,--precision", request.precision, "fp32, bf16, ...; left out: fp32")->type_name("NAME");
+  app.add_option("-p,--precision", precision_, "fp32, bf16, ...; left out: fp32")->type_name("NAME");
   app.add_option("-t,--threads", request.threads, "Of the engine; left out: the CPUs allowed here")->type_name("N");
   app.add_option("--option", options_, "Option of the engine: name=value")->type_name("NAME=VALUE")->take_all()->allow_extra_args(false);
   app.add_option("--isa", isa_, "Most that the native engine may use: auto, avx2, avx512, avx512_vnni, avx512_bf16, amx")
@@ -59,7 +59,7 @@ void EngineFlags::declare(CLI::App& app, OutputsRequest& request) {
 
 void EngineFlags::finish(OutputsRequest& request) const {
   require_backend_name(request.backend);
-  require_precision(request.precision);
+  if (!precision_.empty()) request.precision = precision_named(precision_);
   const auto device = device_from(device_.empty() ? "cpu" : device_);
   if (!device) throw Error(ErrorKind::usage, fmt::format("--device '{}' is no device: cpu, cuda:0 or the like", device_));
   request.device = *device;
@@ -93,7 +93,7 @@ void look_at(const OutputsRequest& request) {
 }
 
 void provide_quantized(const OutputsRequest& request) {
-  if (request.precision != "int8") return;
+  if (request.precision != Precision::int8) return;
   QuantizeOrder order;
   order.model = request.model;
   order.model.cache_dir = request.cache_dir;

@@ -20,7 +20,7 @@ class EngineFlags {
 
  private:
   std::vector<std::string> options_, shapes_, quantize_;
-  std::string isa_, device_, cache_;
+  std::string isa_, device_, cache_, precision_;
 };
 
 // Throws Error{usage} for a negative number; 0 becomes the CPUs allowed here.

@@ -51,7 +51,7 @@ std::string run_command_of(const Point& point) {
   add("dataset", point.dataset, usual.dataset);
   add("backend", point.backend, "");
   add("device", placement_name(point.placement), placement_name(usual.placement));
-  add("precision", point.precision, usual.precision);
+  add("precision", std::string(name_of(point.precision)), std::string(name_of(usual.precision)));
   add("threads", std::to_string(point.threads), "");
   add("scenario", point.scenario, usual.scenario);
   add("batch", std::to_string(point.batch), "1");

@@ -99,7 +99,7 @@ Json candidate_json(const Candidate& candidate, const Demand& demand, const std:
           {"device_name", point.identity.device},
           {"device", placement_name(point.point.placement)},
           {"backend", point.point.backend},
-          {"precision", point.point.precision},
+          {"precision", name_of(point.point.precision)},
           {"batch", point.point.batch > 0 ? Json(point.point.batch) : Json()},
           {"scenario", point.point.scenario},
           {"options", options_text(point.point)},

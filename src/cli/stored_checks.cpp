@@ -31,7 +31,7 @@ nlohmann::json row_of(const PointSummary& point) {
                      {"backend", point.point.backend},
                      {"device", placement_name(point.point.placement)},
                      {"device_name", point.identity.device},
-                     {"precision", point.point.precision},
+                     {"precision", name_of(point.point.precision)},
                      {"batch", point.point.batch},
                      {"options", options_text(point.point)},
                      {"records", point.records},

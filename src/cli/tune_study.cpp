@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "cli/peak_study.h"
+#include "record/tuning_mark.h"
 #include "stats/latency_bound.h"
 
 #include <deepgap/error.h>
@@ -64,7 +65,7 @@ void require_one(const Given& given, const std::string& axis, const std::string&
 void check(const Given& given) {
   if (!given.has("model")) fail("nothing to tune: give --model (deepgap models lists them)");
   for (const char* axis : {"model", "weights", "dataset"}) require_one(given, axis, "only configurations of one network can be compared");
-  for (const char* axis : {"scenario", "rate", "tune", "peak"})
+  for (const char* axis : {"scenario", "rate", tuning_mark, "peak"})
     if (given.has(axis)) fail(fmt::format("tune chooses {} itself: leave it out", axis));
   if (given.has("mlperf")) fail("tune is not for MLPerf runs: leave mlperf out");
   if (given.has("bound")) {

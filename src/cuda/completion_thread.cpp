@@ -44,15 +44,11 @@ void CompletionThread::drain() {
 
 bool CompletionThread::lost() const {
   const std::lock_guard lock(mutex_);
-  return lost_;
-}
-std::string CompletionThread::last_error() const {
-  const std::lock_guard lock(mutex_);
-  return last_error_;
+  return lost_.has_value();
 }
 void CompletionThread::throw_if_lost() const {
   const std::lock_guard lock(mutex_);
-  if (lost_) throw Error(ErrorKind::device_lost, last_error_);
+  if (lost_) throw Error(*lost_);
 }
 
 void CompletionThread::begin(QueryEvents& query, uint64_t tag) {
@@ -126,10 +122,9 @@ void CompletionThread::take(QueryEvents& query) {
 void CompletionThread::fail(const QueryEvents& query, const Error& error) {
   {
     const std::lock_guard lock(mutex_);
-    last_error_ = error.what();
-    lost_ = lost_ || error.kind() == ErrorKind::device_lost;
+    if (error.kind() == ErrorKind::device_lost) lost_ = error;
   }
-  deliver({.tag = query.tag_, .status = Status::failed, .marks = {}});
+  deliver({.tag = query.tag_, .status = Status::failed, .marks = {}, .error = &error});
 }
 
 // Another thread may use the slot again as soon as the completion was called.

@@ -11,7 +11,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
-#include <string>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -65,7 +65,6 @@ class CompletionThread {
   void drain();
   void stop();  // drains, and ends the thread; nothing is enqueued afterwards
   bool lost() const;
-  std::string last_error() const;
 
  private:
   void begin(QueryEvents& query, uint64_t tag);
@@ -85,8 +84,8 @@ class CompletionThread {
   std::condition_variable wake_, idle_;
   std::vector<QueryEvents*> running_;
   size_t pending_ = 0;  // enqueued and not delivered
-  bool ending_ = false, lost_ = false;
-  std::string last_error_;
+  bool ending_ = false;
+  std::optional<Error> lost_;
   std::thread thread_;
 };
 

@@ -3,6 +3,7 @@
 
 #include "cuda/objects.h"
 
+#include <deepgap/backend.h>
 #include <deepgap/tensor.h>
 
 #include <cstdint>
@@ -19,6 +20,11 @@ namespace deepgap::cuda {
 // large batch. ready: likewise, in the type and layout that the network's first operators read.
 // caller: their bytes are rewritten before each query, which brings them together in page-locked memory of its slot and copies that.
 enum class SamplePlace : uint8_t { host, device, ready, caller };
+inline SamplePlace sample_place(const EngineRequest& request) {
+  if (request.samples_change) return SamplePlace::caller;
+  if (request.inputs == InputPlace::ready) return SamplePlace::ready;
+  return request.inputs == InputPlace::device ? SamplePlace::device : SamplePlace::host;
+}
 inline bool lies_on_device(SamplePlace place) { return place == SamplePlace::device || place == SamplePlace::ready; }
 
 // A kernel that brings rows together: row i of `to` is row indices[i] of `from`. Compiled when it is made (NVRTC). Any thread with the

@@ -64,7 +64,7 @@ TEST(Expand, EveryFieldIsSet) {
   expected.dataset = "pictures";
   expected.backend = "null";
   expected.placement.devices = {{"", "cuda", 0}};
-  expected.precision = "int8";
+  expected.precision = Precision::int8;
   expected.batch = 32;
   expected.scenario = "single-stream";
   expected.threads = 5;

@@ -73,7 +73,7 @@ std::optional<double> as_number(const std::string& text) {
 
 }  // namespace
 
-void require_precision(const std::string& name) { one_of(precisions, "precision", name); }
+Precision precision_named(const std::string& name) { return *precision_from(one_of(precisions, "precision", name)); }
 
 const std::vector<std::string>& point_field_names() {
   static const std::vector<std::string> names{"task",      "model",     "weights", "dataset",  "backend", "device",
@@ -115,7 +115,7 @@ void set_on_point(Point& point, const std::string& name, const std::string& writ
   } else if (name == "processes") {
     point.placement.processes = static_cast<int>(whole_number(name, value, 1, 1024));
   } else if (name == "precision") {
-    point.precision = one_of(precisions, "precision", value);
+    point.precision = precision_named(value);
   } else if (name == "batch") {
     point.batch = whole_number(name, value, 1, most_batch);
   } else if (name == "scenario") {
@@ -138,7 +138,7 @@ std::optional<std::string> value_on_point(const Point& point, const std::string&
   if (name == "backend") return point.backend;
   if (name == "device") return placement_name(point.placement);
   if (name == "processes") return std::to_string(point.placement.processes);
-  if (name == "precision") return point.precision;
+  if (name == "precision") return std::string(name_of(point.precision));
   if (name == "batch") return std::to_string(point.batch);
   if (name == "scenario") return point.scenario;
   if (name == "threads") return std::to_string(point.threads);

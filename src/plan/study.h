@@ -108,7 +108,7 @@ struct Job {
 };
 
 // Throws Error{usage} for one that no engine has ("did you mean").
-void require_precision(const std::string& name);
+Precision precision_named(const std::string& name);
 
 inline constexpr int64_t most_jobs = 1'000'000;
 

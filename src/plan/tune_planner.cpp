@@ -3,6 +3,7 @@
 #include "plan/point_fields.h"
 
 #include "record/record_json.h"
+#include "record/tuning_mark.h"
 
 #include <fmt/format.h>
 
@@ -56,7 +57,7 @@ Batch TunePlanner::next() {
 
 Job TunePlanner::job_of(const TuneTrial& trial) const {
   Job job = candidates_[trial.configuration];
-  set_on_point(job.point, "tune", name_of(trial.stage), 1);
+  set_on_point(job.point, tuning_mark, name_of(trial.stage), 1);
   if (order_.peak) set_peak_run(job, *order_.peak, *trial.load, trial.phase);
   job.point_id = point_id(job.point);
   job.repeat = trial.number;
@@ -81,7 +82,7 @@ TuneResult TunePlanner::result() const {
   result.reason = reason_;
   for (const TuneStanding& standing : search_->standings()) {
     Point point = candidates_[standing.configuration].point;
-    for (const char* note : {"tune", "peak"}) point.options.erase(note);
+    for (const char* note : {tuning_mark, "peak"}) point.options.erase(note);
     if (order_.peak) set_on_point(point, order_.peak->axis.name, load_text(standing.value), 1);
     result.finalists.push_back({std::move(point), standing});
   }

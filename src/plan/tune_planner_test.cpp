@@ -2,6 +2,7 @@
 
 #include "record/point_option.h"
 #include "record/record_json.h"
+#include "record/tuning_mark.h"
 
 #include <gtest/gtest.h>
 
@@ -90,16 +91,16 @@ TEST(TunePlanner, FindsTheBestForBothAims) {
     ASSERT_TRUE(result.confirmed()) << scenario;
     const Point& best = result.finalists[0].point;
     EXPECT_EQ(best.threads, 3);
-    EXPECT_FALSE(best.options.contains("tune") || best.options.contains("peak"));
+    EXPECT_FALSE(best.options.contains(tuning_mark) || best.options.contains("peak"));
     EXPECT_EQ(best.options.contains("rate"), scenario == "server");
     std::set<std::pair<std::string, int>> ids;
     for (const Job& job : jobs) {
       EXPECT_EQ(job.point_id, point_id(job.point));
       EXPECT_TRUE(ids.emplace(job.point_id, job.repeat).second) << "each run is another record";
-      EXPECT_EQ(option_of(job.point, "peak"), scenario == "server" ? option_of(job.point, "tune") : "");
+      EXPECT_EQ(option_of(job.point, "peak"), scenario == "server" ? option_of(job.point, tuning_mark) : "");
     }
-    EXPECT_EQ(jobs.front().point.options.at("tune"), "search");
-    EXPECT_EQ(jobs.back().point.options.at("tune"), "confirm");
+    EXPECT_EQ(jobs.front().point.options.at(tuning_mark), "search");
+    EXPECT_EQ(jobs.back().point.options.at(tuning_mark), "confirm");
   }
 }
 

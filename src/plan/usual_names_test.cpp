@@ -36,7 +36,7 @@ TEST(UsualNames, a_point_has_ours) {
   Point point;
   set_on_point(point, "precision", "FP16", 1);
   set_on_point(point, "backend", "Ort", 1);
-  EXPECT_EQ(point.precision, "fp16");
+  EXPECT_EQ(point.precision, Precision::fp16);
   EXPECT_EQ(point.backend, "onnxruntime");
 }
 

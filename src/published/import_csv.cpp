@@ -34,6 +34,14 @@ class RowReader {
     const auto found = counts_.find(name);
     return found == counts_.end() ? otherwise : found->second;
   }
+  Precision precision() const {
+    const std::string name = text("precision", "fp32");
+    const auto known = precision_from(name);
+    std::vector<std::string> names;
+    for (const Precision precision : all_precisions) names.emplace_back(name_of(precision));
+    if (!known) table_.fail(row_, unknown_name("precision", name, names) + "; the mapping's values can say which one is meant");
+    return *known;
+  }
   const std::map<std::string, std::string>& texts() const { return texts_; }
 
  private:
@@ -123,7 +131,7 @@ Point point_of(const RowReader& row, const std::string& source) {
   point.dataset = row.text("dataset", "published");
   point.backend = row.text("backend", "unknown");
   point.placement = placement_of(row);
-  point.precision = row.text("precision", "fp32");
+  point.precision = row.precision();
   point.batch = row.count("batch", 0);
   point.scenario = row.text("scenario", "batch");
   point.threads = static_cast<int>(row.count("threads", 0));

@@ -92,7 +92,10 @@ Point point_from(ExportedRow& row) {
   const auto placement = placement_from(device);
   if (!placement) row.fail(fmt::format("device: '{}' is no placement such as cpu or cuda:0", device));
   point.placement = *placement;
-  point.precision = row.text("precision");
+  const std::string precision = row.text("precision");
+  const auto known = precision_from(precision);
+  if (!known) row.fail(fmt::format("precision: there is none called '{}'", precision));
+  point.precision = *known;
   point.batch = row.whole("batch").value_or(0);
   point.scenario = row.text("scenario");
   point.threads = static_cast<int>(row.whole("threads").value_or(0));

@@ -1,6 +1,8 @@
 #include "record/identity.h"
 
 #include "base/text.h"
+#include "record/point_option.h"
+#include "record/record_json.h"
 
 #include <fmt/format.h>
 
@@ -75,11 +77,33 @@ std::string machine_of(const Facts& environment) {
 
 }  // namespace
 
-Identity identity_of(const Placement& placement, const Facts& environment) {
-  return {device_of(placement, environment), machine_of(environment), known_text(environment, "host.name")};
+ModelKey model_key(const Point& point) {
+  return {without_model_path(point).model, point.model_hash, point.weights, option_of(point, "seed"), option_of(point, "shape"), ""};
 }
 
-Identity identity_of(const Record& record) { return identity_of(record.point.placement, record.environment); }
+DatasetKey dataset_key(const Point& point) {
+  return {point.dataset, option_of(point, "seed"), option_of(point, "samples"), option_of(point, "labels"),
+          option_of(point, "label_offset")};
+}
+
+ReferenceSubject reference_subject(const Point& point) {
+  ReferenceSubject subject{model_key(point), dataset_key(point), point.backend, point.precision == Precision::int8, {}};
+  for (const auto& [name, value] : point.options) {
+    if (name.starts_with("quantize.")) subject.quantize.emplace(name, value);
+  }
+  return subject;
+}
+
+WorkloadKey workload_key(const Point& point) {
+  return {without_model_path(point).model, point.task, point.model_hash, point.weights, point.dataset};
+}
+
+Identity identity_of(const Point& point, const Facts& environment) {
+  return {model_key(point), dataset_key(point), device_of(point.placement, environment), machine_of(environment),
+          known_text(environment, "host.name")};
+}
+
+Identity identity_of(const Record& record) { return identity_of(record.point, record.environment); }
 
 std::string short_device_name(std::string device) {
   for (const std::string_view word : {"(R)", "(TM)", "(r)", "(tm)", "NVIDIA ", "Intel ", "AMD ", " Processor", " CPU @"}) {

@@ -1,15 +1,56 @@
-// Identity: what a result is of, beyond the settings of its Point: the device that it was measured on, and the machine around it, as the
-// Record itself tells. The same Point on the same device, twice, is a repeat; on another device it is another result. Whoever groups,
-// draws or compares Records does it by these types, so that the rule stands in one place. Pure functions; any thread.
+// Identity: what a result is of: the network, the samples, the device that it was measured on, and the machine around it, as Point and
+// Record themselves tell. The same Point on the same device, twice, is a repeat; on another device it is another result. Whoever groups,
+// caches, draws or compares does it by these types, so that the rule stands in one place. Pure functions; any thread.
 #pragma once
 
+#include <deepgap/point.h>
 #include <deepgap/record.h>
 
+#include <cstddef>
+#include <map>
 #include <string>
 
 namespace deepgap {
 
+// Which network with which weights. Points with equal keys have one reference, and in one process one loaded Model. A file is known by its
+// content once that was read, whatever its path.
+struct ModelKey {
+  std::string model, model_hash, weights;  // model: empty where the hash tells
+  std::string seed, shape;                 // as the Point's options say
+  std::string sized_by;                    // the Dataset whose samples give open inputs their sizes; empty: none, or not looked at
+  auto operator<=>(const ModelKey&) const = default;
+};
+ModelKey model_key(const Point& point);
+
+// Which samples, with which labels.
+struct DatasetKey {
+  std::string dataset, seed, samples, labels, label_offset;
+  size_t least = 0;  // samples that an MLPerf run wants; 0: it is none, or not looked at
+  auto operator<=>(const DatasetKey&) const = default;
+};
+DatasetKey dataset_key(const Point& point);
+
+// What a chart is of; the other settings tell its lines apart.
+struct WorkloadKey {
+  std::string model, task, model_hash, weights, dataset;  // model: empty where the hash tells
+  auto operator<=>(const WorkloadKey&) const = default;
+};
+WorkloadKey workload_key(const Point& point);
+
+// What decides whether a reference, and the QDQ form of the Model, can be made at all.
+struct ReferenceSubject {
+  ModelKey model;
+  DatasetKey dataset;
+  std::string backend;  // that is to be compared with it
+  bool int8 = false;    // the Model may have to be quantized
+  std::map<std::string, std::string> quantize;
+  auto operator<=>(const ReferenceSubject&) const = default;
+};
+ReferenceSubject reference_subject(const Point& point);
+
 struct Identity {
+  ModelKey model;
+  DatasetKey dataset;
   // "NVIDIA H200"; of several each model once: "NVIDIA A100-SXM4-40GB + NVIDIA H200". A CPU with how much of it was there to be used:
   // "AMD EPYC 9654 96-Core Processor, 16 CPUs". Empty: the Record does not tell, as one that failed before anybody asked.
   std::string device;
@@ -21,8 +62,8 @@ struct Identity {
 };
 
 Identity identity_of(const Record& record);
-// The same from the facts of a worker's environment; `placement` says which of the devices in it are meant.
-Identity identity_of(const Placement& placement, const Facts& environment);
+// The same from the facts of a worker's environment; the Point's placement says which of the devices in it are meant.
+Identity identity_of(const Point& point, const Facts& environment);
 
 // What is one result: repeats of it are combined, and it is compared with others.
 struct PointOnDevice {

@@ -1,5 +1,7 @@
 #include "record/identity.h"
 
+#include "record/tuning_mark.h"
+
 #include <gtest/gtest.h>
 
 namespace deepgap {
@@ -53,6 +55,41 @@ TEST(Identity, a_brand_alone_is_told_apart_by_family_and_model) {
   record.environment["cpu.family"] = int64_t{6};
   record.environment["cpu.model_number"] = int64_t{207};
   EXPECT_EQ(identity_of(record).device, "Intel(R) Xeon(R) Processor (family 6 model 207), 4 CPUs");
+}
+
+TEST(Identity, a_file_is_known_by_its_content_and_not_by_its_path) {
+  Point one, other;
+  one.model = "/a/net.onnx";
+  other.model = "/b/net.onnx";
+  EXPECT_NE(model_key(one), model_key(other)) << "nobody has read them yet";
+  one.model_hash = other.model_hash = "0123";
+  EXPECT_EQ(model_key(one), model_key(other));
+  EXPECT_EQ(workload_key(one), workload_key(other));
+}
+
+TEST(Identity, keys_have_what_changes_outputs_and_nothing_that_changes_speed_alone) {
+  const Point plain;
+  Point faster = plain, seeded = plain, labelled = plain;
+  faster.batch = 64;
+  faster.threads = 8;
+  faster.options = {{"streams", "4"}};
+  EXPECT_EQ(reference_subject(faster), reference_subject(plain));
+  seeded.options = {{"seed", "7"}};
+  EXPECT_NE(model_key(seeded), model_key(plain));
+  EXPECT_NE(dataset_key(seeded), dataset_key(plain));
+  EXPECT_EQ(workload_key(seeded), workload_key(plain)) << "a line of the same chart";
+  labelled.options = {{"labels", "a.txt|b"}};
+  EXPECT_EQ(model_key(labelled), model_key(plain));
+  EXPECT_NE(dataset_key(labelled), dataset_key(plain));
+  EXPECT_NE(identity_of(labelled, {}), identity_of(plain, {}));
+}
+
+TEST(TuningMark, of_older_stores_is_told_from_the_option_of_native) {
+  Point old, asked;
+  old.options = {{"tune", "confirm"}};
+  asked.options = {{"tune", "quick"}};
+  EXPECT_EQ(with_tuning_mark(old).options, (std::map<std::string, std::string>{{tuning_mark, "confirm"}}));
+  EXPECT_EQ(with_tuning_mark(asked), asked);
 }
 
 TEST(Identity, labels_have_the_short_name) {

@@ -22,7 +22,7 @@ nlohmann::json point_to_json(const Point& point) {
   json["dataset"] = as_utf8(point.dataset);
   put(json, "backend", point.backend);
   json["placement"] = {{"devices", std::move(devices)}, {"processes", point.placement.processes}};
-  put(json, "precision", point.precision);
+  put(json, "precision", std::string(name_of(point.precision)));
   put(json, "batch", point.batch);
   put(json, "scenario", point.scenario);
   put(json, "threads", point.threads);
@@ -43,7 +43,13 @@ Point point_from_json(const nlohmann::json& json) {
   get_bytes("weights", point.weights);
   get_bytes("dataset", point.dataset);
   fields.get("backend", point.backend);
-  fields.get("precision", point.precision);
+  std::string precision(name_of(point.precision));
+  fields.get("precision", precision);
+  if (const auto known = precision_from(precision)) {
+    point.precision = *known;
+  } else {
+    fields.fail(fmt::format("there is no precision '{}'", precision));
+  }
   fields.get("batch", point.batch);
   fields.get("scenario", point.scenario);
   fields.get("threads", point.threads);

@@ -95,7 +95,7 @@ TEST(PointJson, EveryFieldMakesAnotherId) {
   differs([](Point& p) { p.placement.devices[0].index = 1; });
   differs([](Point& p) { p.placement.devices[0].host = "far"; });
   differs([](Point& p) { p.placement.devices.emplace_back(); });
-  differs([](Point& p) { p.precision = "int8"; });
+  differs([](Point& p) { p.precision = Precision::int8; });
   differs([](Point& p) { p.batch += 1; });
   differs([](Point& p) { p.scenario = "single-stream"; });
   differs([](Point& p) { p.threads += 1; });

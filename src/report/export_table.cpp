@@ -111,7 +111,7 @@ ExportWriter::ExportWriter(ExportFormat format, std::vector<ExportColumn> column
 size_t PointHash::operator()(const Point& point) const {
   const std::hash<std::string> text;
   size_t hash = text(point.model) * 31 + text(point.backend);
-  hash = hash * 31 + text(point.precision);
+  hash = hash * 31 + text(std::string(name_of(point.precision)));
   hash = hash * 1'000'003 + static_cast<size_t>(point.batch);
   hash = hash * 1'000'003 + static_cast<size_t>(point.threads);
   for (const auto& [key, value] : point.options) hash = hash * 31 + text(value);

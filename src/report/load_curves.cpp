@@ -4,6 +4,7 @@
 #include "record/latency_percentiles.h"
 #include "record/load_axis.h"
 #include "record/point_option.h"
+#include "record/tuning_mark.h"
 #include "report/chart.h"
 #include "stats/latency_bound.h"
 
@@ -47,7 +48,7 @@ Sweeps sweeps_of(const Workload& workload) {
       const auto load = load_of(point->point);
       if (point->outcome != Outcome::ok || !load) continue;
       Sweep sweep{without_load(point->point), line.device, point->tenant, is_peak_run(*point)};
-      for (const char* search : {"peak", "tune"}) sweep.key.options.erase(search);
+      for (const char* search : {"peak", tuning_mark}) sweep.key.options.erase(search);
       sweeps[sweep].push_back({&line, point, *load, all_held(*point)});
     }
   }

@@ -73,8 +73,8 @@ void MlperfRuns::require_one_system() const {
   std::set<std::string> systems;
   for (const auto& [key, record] : runs_) {
     const Point& point = record.point;
-    systems.insert(fmt::format("{} ({}) {} on {} with {}", point.model, point.weights, point.precision, placement_name(point.placement),
-                               point.backend));
+    systems.insert(fmt::format("{} ({}) {} on {} with {}", point.model, point.weights, name_of(point.precision),
+                               placement_name(point.placement), point.backend));
   }
   if (systems.size() == 1) return;
   throw Error(ErrorKind::input,

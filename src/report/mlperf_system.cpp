@@ -67,7 +67,7 @@ std::string mlperf_benchmark(const Record& record) { return option_of(record.poi
 
 std::string mlperf_system_name(const Record& record) {
   const std::string device = on_gpu(record) ? known(record, gpu_key(record, "name")) : known(record, "cpu.model");
-  std::string name = fmt::format("{}-{}-{}", device, record.point.backend, record.point.precision);
+  std::string name = fmt::format("{}-{}-{}", device, record.point.backend, name_of(record.point.precision));
   std::replace_if(
       name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) == 0 && c != '-'; }, '_');
   return name;
@@ -98,8 +98,8 @@ std::string mlperf_measurements_json(const Record& record) {
   json["input_data_types"] = "fp32";
   json["retraining"] = "none";
   json["starting_weights_filename"] = record.point.weights == "seeded" ? "seeded: made up, no trained weights" : record.point.weights;
-  json["weight_data_types"] = record.point.precision;
-  json["weight_transformations"] = record.point.precision == "int8" ? "quantization after training" : "none";
+  json["weight_data_types"] = name_of(record.point.precision);
+  json["weight_transformations"] = record.point.precision == Precision::int8 ? "quantization after training" : "none";
   return json.dump(2) + "\n";
 }
 
@@ -117,7 +117,7 @@ std::string mlperf_scenario_readme(const Record& record, const std::string& scen
   std::string text = fmt::format("# {} {}\n\nMeasured by deepgap; Record {}.\n\n", mlperf_benchmark(record), scenario, record.record_id);
   text +=
       fmt::format("    deepgap run --model {} --weights {} --dataset {} --backend {} --precision {} --batch {} --threads {} --scenario {}",
-                  record.point.model, record.point.weights, record.point.dataset, record.point.backend, record.point.precision,
+                  record.point.model, record.point.weights, record.point.dataset, record.point.backend, name_of(record.point.precision),
                   record.point.batch, record.point.threads, record.point.scenario);
   for (const auto& [name, value] : record.point.options) text += fmt::format(" --axis {}={}", name, value);
   return text + fmt::format("\n\nData: {}.\n", record.dataset_description);

@@ -156,7 +156,7 @@ TEST_F(MlperfTreeTest, LogsOfAnotherRunAreRefused) {
 TEST_F(MlperfTreeTest, ATreeIsOfOneSystem) {
   MlperfRuns runs = whole("v5.0", {"server", "offline"});
   Record other = run("server", "v5.0");
-  other.point.precision = "int8";
+  other.point.precision = Precision::int8;
   runs.add(other);
   EXPECT_THAT(error_of(
                   [&] {

@@ -32,7 +32,7 @@ constexpr Property properties[] = {
     {"task", false, [](const PointSummary& p) { return p.point.task; }},
     {"device", false, [](const PointSummary& p) { return device_text(p); }},
     {"placement", false, [](const PointSummary& p) { return p.identity.device.empty() ? "" : placement_name(p.point.placement); }},
-    {"precision", false, [](const PointSummary& p) { return p.point.precision; }},
+    {"precision", false, [](const PointSummary& p) { return std::string(name_of(p.point.precision)); }},
     {"scenario", false, [](const PointSummary& p) { return p.point.scenario; }},
     {"threads", true, [](const PointSummary& p) { return std::to_string(p.point.threads); }},
     {"weights", false, [](const PointSummary& p) { return p.point.weights; }},

@@ -122,11 +122,14 @@ InspectedPlan inspect_plan(const Study& study, const RunSettings& settings, Inte
   return plan;
 }
 
+// As the canonical text of a Point that has only what a process is loaded with.
 std::string group_key(const Job& job, const InspectedPlan& plan) {
-  const Point& point = job.point;
-  if (tenant_place(point)) return "tenants|" + tenant_set(point);
-  return fmt::format("{}|{}|{}|{}|{}|{}|{}|{}|{}", point.task, point.model, point.model_hash, point.weights, point.backend,
-                     placement_name(point.placement), point.precision, point.threads, plan.of(job).process_key);
+  Point point = job.point;
+  if (tenant_place(point)) return "tenants " + tenant_set(point);
+  point.batch = 0;
+  point.dataset = point.scenario = "";
+  point.options = {{"process", plan.of(job).process_key}};
+  return point_to_json(point).dump();
 }
 
 std::map<std::string, double> query_times(const InspectedPlan& plan) {

@@ -25,7 +25,7 @@ std::string left_text(double seconds) {
 }  // namespace
 
 std::string point_label(const Point& point, bool with_threads) {
-  std::string label = fmt::format("{} {} {} batch {}", point.model, point.backend, point.precision, point.batch);
+  std::string label = fmt::format("{} {} {} batch {}", point.model, point.backend, name_of(point.precision), point.batch);
   if (with_threads) label += fmt::format(" threads {}", point.threads);
   if (point.placement != Placement{}) label += " on " + placement_name(point.placement);
   if (point.scenario != "batch") label += " " + point.scenario;

@@ -112,7 +112,7 @@ class Run {
   }
 
   bool is_of_another_device(const Record& record) const {
-    const Identity there = identity_of(record), here = identity_of(record.point.placement, plan_.environment);
+    const Identity there = identity_of(record), here = identity_of(record.point, plan_.environment);
     return !there.device.empty() && !here.device.empty() && there.device != here.device;
   }
 
@@ -123,7 +123,7 @@ class Run {
       const JobId id{point_id(record.point), record.repeat};
       if (finished_.count(id) == 0 || record.outcome == Outcome::interrupted || is_of_another_study(record)) return;
       (is_of_another_device(record) ? elsewhere : here).insert(id);
-      const Identity there = identity_of(record), own = identity_of(record.point.placement, plan_.environment);
+      const Identity there = identity_of(record), own = identity_of(record.point, plan_.environment);
       if (own.device.empty() && !there.machine.empty() && there.machine != own.machine) unsure.insert(id);
     });
     for (const JobId& id : elsewhere) {

@@ -58,7 +58,7 @@ std::vector<Column> columns() {
           {"dataset", false, false, of_point([](const Point& p) { return p.dataset; })},
           {"backend", false, true, of_point([](const Point& p) { return p.backend; })},
           {"device", false, false, of_point([](const Point& p) { return placement_name(p.placement); })},
-          {"precision", false, false, of_point([](const Point& p) { return p.precision; })},
+          {"precision", false, false, of_point([](const Point& p) { return std::string(name_of(p.precision)); })},
           {"batch", true, true, of_point([](const Point& p) { return std::to_string(p.batch); })},
           {"threads", true, false, of_point([](const Point& p) { return std::to_string(p.threads); })},
           {"scenario", false, false, of_point([](const Point& p) { return p.scenario; })},

@@ -80,16 +80,6 @@ bool spoils_worker(Outcome outcome) {
 
 std::string phase_text(const std::string& phase) { return phase.empty() ? "before it began" : fmt::format("in phase {}", phase); }
 
-// What decides whether a reference, and the QDQ form of the model, can be made at all.
-std::string reference_subject(const Point& point) {
-  std::string key = fmt::format("{}|{}|{}|{}|{}", point.model, point.model_hash, point.weights, point.dataset, point.backend);
-  if (point.precision == "int8") key += "|int8";  // its model may have to be quantized
-  for (const auto& [name, value] : point.options) {
-    if (name == "seed" || name == "shape" || name == "samples" || name.starts_with("quantize.")) key += fmt::format("|{}={}", name, value);
-  }
-  return key;
-}
-
 }  // namespace
 
 Supervisor::Supervisor(SupervisorSettings settings, WorkerHost& host, Progress progress, std::function<void(const Job&, Record&)> fill)

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "plan/planner.h"
+#include "record/identity.h"
 #include "run/worker_set.h"
 #include "worker/order.h"
 
@@ -63,7 +64,7 @@ class Supervisor {
   WorkerHost& host_;
   Patience patience_;
   std::function<void(const Job&, Record&)> fill_;
-  std::map<std::string, std::string> unavailable_;  // why a model and dataset have no reference
+  std::map<ReferenceSubject, std::string> unavailable_;  // why they have no reference
 };
 
 }  // namespace deepgap

@@ -7,8 +7,6 @@ namespace deepgap {
 void CompletionQueue::push(std::span<const Completed> completed, Nanoseconds end) {
   const std::lock_guard lock(mutex_);
   for (const Completed& c : completed) {
-    // A streamed part finishes nothing; the last one of a range does.
-    if (!c.last) continue;
     // A Target that answers sample by sample costs one entry a call, not one a sample.
     Entry* before = incoming_.empty() ? nullptr : &incoming_.back();
     const bool goes_on = before != nullptr && before->query == c.query && before->first + before->count == c.first &&

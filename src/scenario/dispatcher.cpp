@@ -262,7 +262,7 @@ class QueueingDispatcher final : public Dispatcher {
     for (const Completed& range : completed) {
       Batch& batch = *batches_.at(range.query);
       deliver_parts(batch, range);
-      if (!range.last || batch.remaining.fetch_sub(range.count, std::memory_order_acq_rel) != range.count) continue;
+      if (batch.remaining.fetch_sub(range.count, std::memory_order_acq_rel) != range.count) continue;
       batch.finished.store(true, std::memory_order_release);
       finished_.fetch_add(1, std::memory_order_release);
       has_room = true;

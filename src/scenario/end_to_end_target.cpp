@@ -211,11 +211,10 @@ class LaneTarget final : public EndToEndTarget {
     const Nanoseconds now = clock_.now();
     for (const Completed& of_session : completed) {
       const Lane& lane = lanes_.at(of_session.query);
-      if (of_session.last && of_session.status == Status::ok) note_answered(lane, of_session.marks, now);
+      if (of_session.status == Status::ok) note_answered(lane, of_session.marks, now);
       Completed mine = of_session;
       mine.query = lane.query;
       answer(mine);
-      if (!of_session.last) continue;
       --in_session_;
       release(of_session.query);
     }

@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -17,11 +19,10 @@ namespace {
 
 constexpr uint32_t not_loaded = UINT32_MAX;
 
-// An engine's reason begins with what it was, where that matters: Session::last_error().
-ErrorKind kind_of(const std::string& reason) {
-  if (reason.starts_with("out of memory")) return ErrorKind::out_of_memory;
-  if (reason.starts_with("device lost")) return ErrorKind::device_lost;
-  return ErrorKind::internal;
+// Of a failed query, as a Scenario's run ends: what else an engine refuses or misses once it runs is a fault of its own.
+ErrorKind kind_of(const Error& error) {
+  const bool told = error.kind() == ErrorKind::out_of_memory || error.kind() == ErrorKind::device_lost;
+  return told ? error.kind() : ErrorKind::internal;
 }
 
 class SessionTarget final : public Target {
@@ -120,7 +121,7 @@ class SessionTarget final : public Target {
       for (size_t i = 0; i < count; ++i) completed[i] = finish(done[i]);
       if (completion_) completion_(std::span(completed).first(count));
       for (size_t i = 0; i < count; ++i) {
-        if (done[i].last) slots_[done[i].tag].state.store(State::free, std::memory_order_release);
+        slots_[done[i].tag].state.store(State::free, std::memory_order_release);
       }
       done = done.subspan(count);
     }
@@ -129,17 +130,24 @@ class SessionTarget final : public Target {
 
   Completed finish(const Done& done) {
     Slot& slot = slots_[done.tag];
-    Completed completed{slot.query, 0, static_cast<uint32_t>(slot.positions.size()), done.status, done.part, done.last, done.marks};
-    if (done.last && done.status == Status::ok) completed.outputs = session_->outputs(static_cast<int>(done.tag));
-    if (done.status == Status::failed) failed_.store(true, std::memory_order_release);
-    if (done.last) slot.state.store(State::delivering, std::memory_order_release);
+    Completed completed{slot.query, 0, static_cast<uint32_t>(slot.positions.size()), done.status, done.marks};
+    if (done.status == Status::ok) completed.outputs = session_->outputs(static_cast<int>(done.tag));
+    if (done.status == Status::failed) keep_failure(*done.error);
+    slot.state.store(State::delivering, std::memory_order_release);
     return completed;
   }
 
   void throw_if_failed() const {
     if (!failed_.load(std::memory_order_acquire)) return;
-    const std::string reason = session_->last_error();
-    throw Error(kind_of(reason), reason.empty() ? "the engine failed on a query and gave no reason" : reason);
+    const std::lock_guard lock(mutex_);
+    throw Error(*failure_);
+  }
+
+  // On any thread.
+  void keep_failure(const Error& error) {
+    const std::lock_guard lock(mutex_);
+    failure_.emplace(kind_of(error), error.what());
+    failed_.store(true, std::memory_order_release);
   }
 
   Dataset& dataset_;
@@ -153,6 +161,8 @@ class SessionTarget final : public Target {
   std::vector<Slot> slots_;
   std::atomic<int> delivering_{0};
   std::atomic<bool> failed_{false};
+  mutable std::mutex mutex_;
+  std::optional<Error> failure_;      // under mutex_: the last one
   std::unique_ptr<Session> session_;  // last: it may complete queries until it is gone
 };
 

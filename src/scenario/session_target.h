@@ -1,9 +1,9 @@
 // SessionTarget: a bare Session as a Target: a query is one enqueue, up to slots() in flight. Dataset indices become staged positions.
 //
 // A query takes the lowest free slot, so with one in flight its outputs are in slot 0. load() adds to the loaded set and stages all of it
-// again; nothing may be in flight then. When a query failed, submit() and flush() throw Error{internal} with the Session's last_error():
-// that is how a Scenario, which sees only Targets, learns why. on_completion() returns when no earlier completion is running any more, so
-// what that one used may go.
+// again; nothing may be in flight then. When a query failed, submit() and flush() throw its Error, of kind internal unless it was
+// the memory or the device: that is how a Scenario, which sees only Targets, learns why. on_completion() returns when no earlier completion
+// is running any more, so what that one used may go.
 #pragma once
 
 #include <deepgap/backend.h>

@@ -1,6 +1,7 @@
 #include "store/record_rows.h"
 
 #include "record/record_json.h"
+#include "record/tuning_mark.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -122,7 +123,7 @@ void RecordReader::load_shared(Database& database) {
        [&](int64_t id, const SqlStatement& s) { environments_.emplace(id, facts_from_json(parse(s.text(1), "an environment"))); });
   rows("SELECT id, json FROM settings", [&](int64_t id, const SqlStatement& s) { settings_.emplace(id, parse_settings(s.text(1))); });
   rows("SELECT id, json FROM points",
-       [&](int64_t id, const SqlStatement& s) { points_.emplace(id, point_from_json(parse(s.text(1), "a point"))); });
+       [&](int64_t id, const SqlStatement& s) { points_.emplace(id, with_tuning_mark(point_from_json(parse(s.text(1), "a point")))); });
   rows("SELECT id, run_id, study FROM runs", [&](int64_t id, const SqlStatement& s) {
     runs_.emplace(id, Run{std::string(s.text(1)), std::string(s.text(2))});
   });

@@ -108,6 +108,20 @@ TEST(Store, NotANumberAndInfinityComeBack) {
   EXPECT_EQ(back.at("inf").high, std::nullopt);
 }
 
+// Version 0.1.0 called it `tune`, as native calls an option.
+TEST(Store, TheMarkOfATuningRunIsReadByItsNameOfToday) {
+  const TemporaryFolder folder;
+  Store store(folder / "a.db", Store::Mode::append);
+  Record marked = example_record(1), asked = example_record(2);
+  marked.point.options = {{"tune", "confirm"}};
+  asked.point.options = {{"tune", "quick"}};
+  store.append(marked);
+  store.append(asked);
+  const std::vector<Record> records = all(store);
+  EXPECT_EQ(records.at(0).point.options, (std::map<std::string, std::string>{{"tune_run", "confirm"}}));
+  EXPECT_EQ(records.at(1).point.options, asked.point.options);
+}
+
 TEST(Store, AppendsToAnExistingOneAndKeepsOneEnvironment) {
   const TemporaryFolder folder;
   for (uint64_t seed = 0; seed < 3; ++seed) Store(folder / "a.db", Store::Mode::append).append(example_record(seed));

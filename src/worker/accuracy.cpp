@@ -64,7 +64,6 @@ class Answers {
     target_.submit(std::span(&query, 1));
   }
   void keep(const Completed& completed) {
-    if (!completed.last) return;
     if (completed.status != Status::ok) failed_.store(true);
     const size_t first = completed.query * batch_ + completed.first;
     for (size_t i = 0; i < completed.count && first + i < ranks_.size() && completed.status == Status::ok; ++i)

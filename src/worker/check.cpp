@@ -152,11 +152,22 @@ CheckResult OutputComparison::result(double min_sqnr_db) const {
   return result;
 }
 
-double min_sqnr_db(const std::string& precision) {
-  if (precision == "fp32") return 60;
-  if (precision == "tf32") return 40;
-  if (precision == "int8" || precision == "fp8") return 10;
-  return 20;  // bf16, fp16, mixed
+double min_sqnr_db(Precision precision) {
+  switch (precision) {
+    case Precision::fp32:
+      return 60;
+    case Precision::tf32:
+      return 40;
+    case Precision::int8:
+    case Precision::fp8:
+    case Precision::fp4:
+      return 10;
+    case Precision::bf16:
+    case Precision::fp16:
+    case Precision::mixed:
+      return 20;
+  }
+  return 60;
 }
 
 }  // namespace deepgap

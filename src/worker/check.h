@@ -36,6 +36,6 @@ bool holds_nan(const TensorView& view);
 
 // What a precision must reach against the FP32 reference (docs/method.md): fp32 60 dB, tf32 40, bf16 and fp16 and mixed 20, int8 and
 // fp8 10.
-double min_sqnr_db(const std::string& precision);
+double min_sqnr_db(Precision precision);
 
 }  // namespace deepgap

@@ -42,8 +42,9 @@ class Checking {
     }
     if (!found.check || result->sqnr_db < found.check->sqnr_db) found.check = result;
     if (result->pass) return;
-    found.wrong = fmt::format("{}outputs differ from the {}: SQNR {:.1f} dB, {} asks for {:.0f} dB (largest error {:.3g})", where,
-                              result->against, result->sqnr_db, point.precision, min_sqnr_db(point.precision), result->max_abs_error);
+    found.wrong =
+        fmt::format("{}outputs differ from the {}: SQNR {:.1f} dB, {} asks for {:.0f} dB (largest error {:.3g})", where, result->against,
+                    result->sqnr_db, name_of(point.precision), min_sqnr_db(point.precision), result->max_abs_error);
   }
 
  private:

@@ -110,10 +110,10 @@ TEST(Check, half_and_whole_numbers_are_read_as_what_they_are) {
 }
 
 TEST(Check, precisions_ask_for_what_the_method_says) {
-  EXPECT_EQ(min_sqnr_db("fp32"), 60);
-  EXPECT_EQ(min_sqnr_db("tf32"), 40);
-  EXPECT_EQ(min_sqnr_db("bf16"), 20);
-  EXPECT_EQ(min_sqnr_db("int8"), 10);
+  EXPECT_EQ(min_sqnr_db(Precision::fp32), 60);
+  EXPECT_EQ(min_sqnr_db(Precision::tf32), 40);
+  EXPECT_EQ(min_sqnr_db(Precision::bf16), 20);
+  EXPECT_EQ(min_sqnr_db(Precision::int8), 10);
 }
 
 TEST(Check, networks_that_round_are_judged_by_how_they_round) {
@@ -125,15 +125,15 @@ TEST(Check, networks_that_round_are_judged_by_how_they_round) {
   stored = quantized;
   stored.operators = {{"DequantizeLinear", "", 3, "d"}};
   quantized.operators = {{"QuantizeLinear", "", 3, "q"}};
-  EXPECT_EQ(judged_precision("fp32", full), "fp32");
-  EXPECT_EQ(judged_precision("fp32", half), "fp16");
-  EXPECT_EQ(judged_precision("bf16", half), "bf16");
-  EXPECT_EQ(judged_precision("fp32", quantized), "int8");
-  EXPECT_EQ(judged_precision("fp32", stored), "fp32") << "weights alone are integers";
-  EXPECT_EQ(judged_precision("fp32", GraphSummary{}), "fp32");
+  EXPECT_EQ(judged_precision(Precision::fp32, full), Precision::fp32);
+  EXPECT_EQ(judged_precision(Precision::fp32, half), Precision::fp16);
+  EXPECT_EQ(judged_precision(Precision::bf16, half), Precision::bf16);
+  EXPECT_EQ(judged_precision(Precision::fp32, quantized), Precision::int8);
+  EXPECT_EQ(judged_precision(Precision::fp32, stored), Precision::fp32) << "weights alone are integers";
+  EXPECT_EQ(judged_precision(Precision::fp32, GraphSummary{}), Precision::fp32);
   GraphSummary without_weights;
   without_weights.outputs = {{"y", DataType::bf16, Dims{}}};
-  EXPECT_EQ(judged_precision("fp32", without_weights), "fp16");
+  EXPECT_EQ(judged_precision(Precision::fp32, without_weights), Precision::fp16);
 }
 
 }  // namespace

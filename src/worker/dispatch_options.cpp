@@ -121,7 +121,8 @@ DispatcherSettings dispatcher_settings(const Point& point, const DispatchOptions
   return settings;
 }
 
-Support supports_everywhere(const Backend& backend, const Point& point, const GraphSummary& graph, const DispatchOptions& options) {
+Support supports_everywhere(const Backend& backend, const Point& point, const GraphSummary& graph, const DispatchOptions& options,
+                            const EngineRequest& request) {
   if (is_mlperf(point) && point.placement.processes > 1) return {false, "an MLPerf run is one process: it writes one set of logs"};
   if (is_mlperf(point) && options.urgent > 0) return {false, "MLPerf's queries have no classes: leave urgent out"};
   const auto devices = static_cast<int>(point.placement.devices.size());
@@ -134,9 +135,8 @@ Support supports_everywhere(const Backend& backend, const Point& point, const Gr
       return {false, fmt::format("{} stands twice in {}; several sessions on a device are instances=2", device_name(device),
                                  placement_name(point.placement))};
     }
-    Point one = point;
+    EngineRequest one = request;
     one.placement = {1, {device}};
-    one.batch = largest_batch(point, options);
     if (Support support = backend.supports(one, graph); !support.ok) return support;
   }
   return {};

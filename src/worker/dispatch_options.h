@@ -42,8 +42,9 @@ std::vector<int64_t> batch_sizes(const Point& point, const DispatchOptions& opti
 // `in_flight`: what the Scenario keeps in flight at least.
 DispatcherSettings dispatcher_settings(const Point& point, const DispatchOptions& options, int64_t in_flight);
 
-// Whether the backend can run this on each of the Point's devices, one Session on each, with the largest batch.
-Support supports_everywhere(const Backend& backend, const Point& point, const GraphSummary& graph, const DispatchOptions& options);
+// Whether the backend can run this on each of the Point's devices, one Session on each; `request` is engine_request() of it.
+Support supports_everywhere(const Backend& backend, const Point& point, const GraphSummary& graph, const DispatchOptions& options,
+                            const EngineRequest& request);
 
 // One Session of a Point: on one device, with its share of the threads.
 struct InstanceLoad {

@@ -94,30 +94,30 @@ class NotingBackend final : public Backend {
   ModelForm form() const override { return ModelForm::graph; }
   std::vector<DeviceInfo> devices() const override { return {}; }
   std::vector<OptionInfo> options() const override { return {}; }
-  Support supports(const Point& point, const GraphSummary&) const override {
-    asked.push_back(point);
-    return point.placement.devices.front().index < 2 ? Support{} : Support{false, "no such device"};
+  Support supports(const EngineRequest& request, const GraphSummary&) const override {
+    asked.push_back(request);
+    return request.placement.devices.front().index < 2 ? Support{} : Support{false, "no such device"};
   }
   std::unique_ptr<Session> load(const Model&, const LoadOptions&) override { return nullptr; }
-  mutable std::vector<Point> asked;
+  mutable std::vector<EngineRequest> asked;
 };
 
 TEST(DispatchOptions, ABackendIsAskedAboutOneDeviceAtATime) {
   const NotingBackend backend;
   Point point = point_of(1, {{"", "cuda", 0}, {"", "cuda", 1}});
-  EXPECT_TRUE(supports_everywhere(backend, point, {}, options_of({{"max_batch", "8"}})).ok);
+  EXPECT_TRUE(supports_everywhere(backend, point, {}, {}, {.batch_sizes = {8}}).ok);
   ASSERT_EQ(backend.asked.size(), 2U);
   EXPECT_EQ(backend.asked[1].placement, (Placement{1, {{"", "cuda", 1}}}));
-  EXPECT_EQ(backend.asked[1].batch, 8) << "the largest that it will get";
+  EXPECT_THAT(backend.asked[1].batch_sizes, ElementsAre(8)) << "those that it will get";
   point.placement.devices.push_back({"", "cuda", 2});
-  EXPECT_EQ(supports_everywhere(backend, point, {}, {}).reason, "no such device");
+  EXPECT_EQ(supports_everywhere(backend, point, {}, {}, {}).reason, "no such device");
   point.placement.processes = 2;
-  EXPECT_EQ(supports_everywhere(backend, point, {}, {}).reason, "3 devices cannot be shared out evenly among 2 processes");
+  EXPECT_EQ(supports_everywhere(backend, point, {}, {}, {}).reason, "3 devices cannot be shared out evenly among 2 processes");
   point.placement = {1, {{"", "cuda", 0}, {"", "cuda", 0}}};
-  EXPECT_THAT(supports_everywhere(backend, point, {}, {}).reason, testing::HasSubstr("cuda:0 stands twice"));
+  EXPECT_THAT(supports_everywhere(backend, point, {}, {}, {}).reason, testing::HasSubstr("cuda:0 stands twice"));
   point.placement = {2, {{"", "cuda", 0}}};
   point.options["mlperf"] = "v6.0";
-  EXPECT_THAT(supports_everywhere(backend, point, {}, {}).reason, testing::HasSubstr("an MLPerf run is one process"));
+  EXPECT_THAT(supports_everywhere(backend, point, {}, {}, {}).reason, testing::HasSubstr("an MLPerf run is one process"));
 }
 
 TEST(DispatchOptions, CpusAreSharedOutWhereThereAreEnough) {

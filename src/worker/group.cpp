@@ -13,7 +13,6 @@
 #include "worker/classes.h"
 
 #include <deepgap/error.h>
-#include <deepgap/own_options.h>
 
 #include <fmt/format.h>
 
@@ -43,13 +42,6 @@ Nanoseconds linger_for(const Point& point, size_t cpus) {
   return computed_here || cpus < 4 ? 0 : most;
 }
 
-// What the null backend is asked for with clock=virtual; which refuses Points whose time is shared.
-bool is_in_virtual_time(const Point& point) {
-  const auto own = own_options(point, "null");
-  const auto asked = own.find("clock");
-  return point.backend == "null" && asked != own.end() && asked->second == "virtual";
-}
-
 }  // namespace
 
 ModelRequest model_request(const Point& point, const PointOptions& options, const std::string& cache_dir) {
@@ -74,15 +66,14 @@ DatasetRequest dataset_request(const Point& point, const PointOptions& options, 
   return request;
 }
 
-std::string model_key(const Point& point, const PointOptions& options) {
-  const auto shape = point.options.find("shape");
-  const bool sized_by_dataset = !onnx_test_sets(point.dataset).empty();
-  return fmt::format("{}|{}|{}|{}|{}|{}", point.model, point.model_hash, point.weights, options.seed,
-                     shape == point.options.end() ? "" : shape->second, sized_by_dataset ? point.dataset : "");
+ModelKey loaded_model_key(const Point& point) {
+  ModelKey key = model_key(point);
+  if (!onnx_test_sets(point.dataset).empty()) key.sized_by = point.dataset;
+  return key;
 }
 
 bool needs_quantizing(const Point& point, const GraphSummary& summary) {
-  return point.precision == "int8" && point.backend != "null" && !has_quantization(summary);
+  return point.precision == Precision::int8 && point.backend != "null" && !has_quantization(summary);
 }
 
 GraphSummary engine_summary(const Point& point, const GraphSummary& summary) {
@@ -127,26 +118,26 @@ Backend& Group::backend(const WorkOrder& order) {
 }
 
 Group::Inputs Group::inputs(const WorkOrder& order, const PointOptions& options) {
-  const std::string model_key_now = model_key(order.point, options);
-  const bool shared = model_ != nullptr && model_key_now == model_key_;
+  const ModelKey wanted = loaded_model_key(order.point);
+  const bool shared = model_ != nullptr && wanted == model_key_;
   if (!shared) {
     dataset_.reset();
     model_.reset();
     const Nanoseconds begin = clock(order).now();
     model_ = open_model(model_request(order.point, options, order.cache_dir));
     load_s_ = static_cast<double>(clock(order).now() - begin) / 1e9;
-    model_key_ = model_key_now;
+    model_key_ = wanted;
   }
   find_engine_model(order, options);
-  const std::string dataset_key_now = fmt::format("{}|{}|{}|{}|{}|{}", order.point.dataset, options.seed, options.samples,
-                                                  mlperf_library_size(order.point), options.labels, options.label_offset);
-  if (!dataset_ || dataset_key_now != dataset_key_) {
+  DatasetKey dataset_wanted = dataset_key(order.point);
+  dataset_wanted.least = mlperf_library_size(order.point);
+  if (!dataset_ || dataset_wanted != dataset_key_) {
     DatasetRequest request = dataset_request(order.point, options, model_->summary());
     request.integer_values = integer_values(model_->graph());
     dataset_ = open_dataset(request);
     samples_.resize(std::min<size_t>(dataset_->size(), static_cast<size_t>(options.samples)));
     std::iota(samples_.begin(), samples_.end(), 0U);
-    dataset_key_ = dataset_key_now;
+    dataset_key_ = dataset_wanted;
   }
   dataset_->load(samples_);  // an MLPerf run unloads what it has loaded
   pulse_.beat();
@@ -154,7 +145,7 @@ Group::Inputs Group::inputs(const WorkOrder& order, const PointOptions& options)
   if (needs_quantizing(order.point, model_->summary())) {
     inputs.engine_model = quantized_;
     inputs.quantize_facts = quantize_facts_;
-  } else if (order.point.precision == "int8" && has_quantization(model_->summary())) {
+  } else if (order.point.precision == Precision::int8 && has_quantization(model_->summary())) {
     inputs.quantize_facts = quantized_facts(read_onnx_metadata(order.point.model));
   }
   return inputs;
@@ -169,8 +160,7 @@ Group::Calibration Group::calibration(const WorkOrder& order, const PointOptions
 
 void Group::find_engine_model(const WorkOrder& order, const PointOptions& options) {
   if (!needs_quantizing(order.point, model_->summary())) return;
-  std::string key = fmt::format("{}|{}", model_key_, order.point.dataset);
-  for (const auto& [name, value] : quantize_options_of(options.quantize)) key += fmt::format("|{}={}", name, value);
+  const QuantizedKey key{model_key_, order.point.dataset, quantize_options_of(options.quantize)};
   if (quantized_ != nullptr && key == quantized_key_) return;
   const Nanoseconds begin = clock(order).now();
   const KeptQuantized found = find_quantized(order.cache_dir, calibration(order, options).key, model_->name());

@@ -2,6 +2,7 @@
 // machine. Opened with the first order; not thread-safe.
 #pragma once
 
+#include "record/identity.h"
 #include "telemetry/probe.h"
 #include "worker/node_check.h"
 #include "worker/order.h"
@@ -16,6 +17,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -63,8 +65,10 @@ class Group {
   std::unique_ptr<Telemetry> telemetry_;
   std::unique_ptr<Plugin> plugin_;
   std::string plugin_name_;
-  std::string model_key_, dataset_key_;
-  std::string quantized_key_;  // of quantized_: as the Point asks for it, without content
+  ModelKey model_key_;
+  DatasetKey dataset_key_;
+  using QuantizedKey = std::tuple<ModelKey, std::string, std::map<std::string, std::string>>;  // with dataset and quantize.NAME
+  QuantizedKey quantized_key_;                                                                 // of quantized_
   std::shared_ptr<const Model> model_, quantized_;
   Facts quantize_facts_;  // of quantized_
   std::unique_ptr<Dataset> dataset_;
@@ -88,7 +92,8 @@ struct DatasetRequest;
 ModelRequest model_request(const Point& point, const PointOptions& options, const std::string& cache_dir);
 // Without what integer inputs may hold, which the network itself tells (model/integer_values.h).
 DatasetRequest dataset_request(const Point& point, const PointOptions& options, const GraphSummary& summary);
-std::string model_key(const Point& point, const PointOptions& options);
+// With what the Dataset gives it.
+ModelKey loaded_model_key(const Point& point);
 // Whether this Point's engine gets the QDQ form of the Model instead of the Model.
 bool needs_quantizing(const Point& point, const GraphSummary& summary);
 // What supports() is asked about: with the operators of the QDQ form where the engine will get that one.

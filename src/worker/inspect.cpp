@@ -23,6 +23,7 @@
 #include <memory>
 #include <numeric>
 #include <set>
+#include <tuple>
 
 namespace deepgap {
 namespace {
@@ -62,6 +63,14 @@ std::string other_plugin(const std::string& backend, const DeviceId& device) {
   const std::string name = fmt::format("{}_{}", backend, device.kind);
   const std::vector<std::string> names = plugin_names();
   return std::binary_search(names.begin(), names.end(), name) ? fmt::format("; backend {} is for that", name) : "";
+}
+
+// Time that others share cannot jump.
+Support clock_support(const Point& point) {
+  const bool shared = point.options.contains("tenants") || point.options.contains("end_to_end");
+  if (is_in_virtual_time(point) && shared)
+    return {false, "null: clock=virtual is for one process and one thread: leave out tenants and end_to_end"};
+  return {};
 }
 
 Support placement_support(const Point& point, const InspectedBackend& backend) {
@@ -173,7 +182,7 @@ class Inspection {
   }
 
   const GraphSummary& model_of(const Point& point, const PointOptions& options) {
-    const std::string key = model_key(point, options);
+    const ModelKey key = loaded_model_key(point);
     auto found = models_.find(key);
     if (found == models_.end()) {
       about_to_({fmt::format("model {}", point.model), ""});
@@ -184,8 +193,7 @@ class Inspection {
 
   // Pictures and arrays are read once, since "not a picture" must be said before hours of measuring.
   void require_dataset(const Point& point, const PointOptions& options, const GraphSummary& model) {
-    const std::string key = fmt::format("{}|{}|{}|{}|{}|{}", point.dataset, model_key(point, options), options.samples,
-                                        options.end_to_end.on(), options.labels, options.label_offset);
+    const std::tuple key{dataset_key(point), loaded_model_key(point), options.end_to_end.on()};
     if (datasets_.contains(key)) return;
     about_to_({fmt::format("dataset {}", point.dataset), ""});
     const auto dataset = open_dataset(dataset_request(point, options, model));
@@ -200,19 +208,20 @@ class Inspection {
                      const Scenario& scenario) {
     if (!backend.plugin) return {false, backend.reason};
     if (point.task != "infer") return {false, fmt::format("task '{}' is not built yet; infer is", point.task)};
-    for (const Support& support :
-         {placement_support(point, backend), batch_support(point, model, options.dispatch), scenario_support(point, model, scenario)}) {
+    for (const Support& support : {clock_support(point), placement_support(point, backend), batch_support(point, model, options.dispatch),
+                                   scenario_support(point, model, scenario)}) {
       if (!support.ok) return support;
     }
     about_to_({fmt::format("backend {}", point.backend), point.backend});
-    return supports_everywhere(backend.plugin->backend(), point, engine_summary(point, model), options.dispatch);
+    return supports_everywhere(backend.plugin->backend(), point, engine_summary(point, model), options.dispatch,
+                               engine_request(point, options));
   }
 
   const std::string& cache_dir_;
   const InspectionListener& about_to_;
   std::map<std::string, InspectedBackend> backends_;
-  std::map<std::string, GraphSummary> models_;
-  std::set<std::string> datasets_;
+  std::map<ModelKey, GraphSummary> models_;
+  std::set<std::tuple<DatasetKey, ModelKey, bool>> datasets_;
 };
 
 }  // namespace

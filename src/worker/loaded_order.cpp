@@ -31,14 +31,9 @@ int64_t slots_of_a_session(const Point& point, const PointOptions& options, int6
 }
 
 LoadOptions load_options(const WorkOrder& order, const Preparation& prepared, Clock& clock) {
-  LoadOptions load;
-  load.precision = order.point.precision;
-  load.task = order.point.task;
-  load.batch_sizes = batch_sizes(order.point, prepared.options.dispatch);
+  LoadOptions load{engine_request(order.point, prepared.options)};
   load.slots = static_cast<int>(slots_of_a_session(order.point, prepared.options, prepared.drive->in_flight()));
   load.cache_dir = order.cache_dir;
-  load.options = prepared.options.backend;
-  load.samples_change = prepared.options.end_to_end.on();
   load.clock = &clock;
   return load;
 }

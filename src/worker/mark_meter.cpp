@@ -10,7 +10,7 @@ namespace deepgap {
 void MarkMeter::on_completion(TargetCompletion completion) {
   watch(std::move(completion), [this](std::span<const Completed> completed) {
     for (const Completed& c : completed) {
-      if (c.last && c.status == Status::ok) add(c.marks);
+      if (c.status == Status::ok) add(c.marks);
     }
   });
 }

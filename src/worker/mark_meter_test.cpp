@@ -18,7 +18,7 @@ class MarkedTarget final : public Target {
   void flush() override {}
   void cancel() override {}
   void complete(const std::vector<Mark>& marks, Status status = Status::ok) {
-    const Completed completed{0, 0, 1, status, 0, true, marks};
+    const Completed completed{0, 0, 1, status, marks};
     completion_(std::span(&completed, 1));
   }
 

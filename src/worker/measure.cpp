@@ -1,5 +1,6 @@
 #include "worker/measure.h"
 
+#include "record/tuning_mark.h"
 #include "telemetry/environment.h"
 #include "worker/accuracy.h"
 #include "worker/check_sessions.h"
@@ -21,7 +22,8 @@ namespace deepgap {
 namespace {
 
 void require_support(const Backend& backend, const WorkOrder& order, const Preparation& prepared, const GraphSummary& summary) {
-  const Support support = supports_everywhere(backend, order.point, engine_summary(order.point, summary), prepared.options.dispatch);
+  const Support support = supports_everywhere(backend, order.point, engine_summary(order.point, summary), prepared.options.dispatch,
+                                              engine_request(order.point, prepared.options));
   if (!support.ok) throw Error(ErrorKind::refused, support.reason);
 }
 
@@ -47,7 +49,7 @@ ReferenceFound reference_of(const WorkOrder& order, const Group::Inputs& inputs)
 // To be answered for their accuracy: once a Point, since other repeats would answer the same, and not in the runs of a search.
 int64_t labelled_samples(const WorkOrder& order, const Preparation& prepared, const Group::Inputs& inputs) {
   const bool once = order.repeat == 0 && order.sweep == 0 && order.rank == 0;
-  const bool searches = prepared.options.peak_search || order.point.options.contains("tune");
+  const bool searches = prepared.options.peak_search || order.point.options.contains(tuning_mark);
   if (!once || searches || order.point.backend == "null" || prepared.drive->judges_accuracy()) return 0;
   if (!inputs.dataset->label(0) || !class_count(inputs.model->summary().outputs)) return 0;
   const auto all = static_cast<int64_t>(inputs.dataset->size());

@@ -146,7 +146,7 @@ struct LoadgenFilling {
     if (!context.order.mlperf_log.empty()) {
       const Point& point = context.order.point;
       const LoadgenLogNames names{run.round.version, "deepgap " DEEPGAP_VERSION,
-                                  fmt::format("deepgap {} {} on {}", point.model, point.precision, point.backend),
+                                  fmt::format("deepgap {} {} on {}", point.model, name_of(point.precision), point.backend),
                                   context.dataset.describe()};
       logs.emplace(context.order.mlperf_log, names, run.settings, context.clock, unix_ns_now(), context.order.mlperf_trace);
     }

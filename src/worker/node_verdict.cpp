@@ -33,7 +33,7 @@ NodeVerdict judge_by_nodes(const Point& point, const DeviceId& device, const Poi
   if (checks.nodes.empty()) throw Error(ErrorKind::internal, "no node was compared");
   const auto worst = std::min_element(checks.nodes.begin(), checks.nodes.end(),
                                       [](const NodeCheck& a, const NodeCheck& b) { return a.sqnr_db < b.sqnr_db; });
-  const double asked = point.precision == "int8" ? options.quantize.min_sqnr_db : min_sqnr_db(point.precision);
+  const double asked = point.precision == Precision::int8 ? options.quantize.min_sqnr_db : min_sqnr_db(point.precision);
   NodeVerdict verdict{outputs, fmt::format("node by node: the worst of {} is {} ({}) with {:.1f} dB", checks.nodes.size(), worst->name,
                                            worst->op, worst->sqnr_db)};
   verdict.result.against += ", node by node";

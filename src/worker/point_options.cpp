@@ -1,6 +1,9 @@
 #include "worker/point_options.h"
 
+#include "base/option_values.h"
 #include "base/text.h"
+#include "record/point_option.h"
+#include "record/tuning_mark.h"
 #include "scenario/mlperf/run_options.h"
 
 #include <deepgap/error.h>
@@ -20,6 +23,10 @@ constexpr std::string_view mlperf_prefix = "mlperf_";
 template <typename T>
 bool has_option(const std::vector<T>& options, std::string_view name) {
   return std::any_of(options.begin(), options.end(), [&](const T& option) { return option.name == name; });
+}
+
+const OptionInfo& option_called(const std::vector<OptionInfo>& options, const std::string& name) {
+  return *std::find_if(options.begin(), options.end(), [&](const OptionInfo& option) { return option.name == name; });
 }
 
 [[noreturn]] void wrong_value(const std::string& name, const std::string& value, std::string_view wanted) {
@@ -54,7 +61,8 @@ void set_own(PointOptions& sorted, const std::string& name, const std::string& v
     if (value != "search" && value != "confirm") wrong_value(name, value, "search or confirm; --find-peak sets it");
     sorted.peak_search = true;
   }
-  if (name == "tune" && value != "search" && value != "confirm") wrong_value(name, value, "search or confirm; deepgap tune sets it");
+  if (name == tuning_mark && value != "search" && value != "confirm") wrong_value(name, value, "search or confirm; deepgap tune sets it");
+  if (name == "inputs") sorted.inputs = input_place(value);
   if (name == "telemetry_period") parse_telemetry_period(value);  // the group takes it; here it is only looked at
 }
 
@@ -138,7 +146,11 @@ std::vector<OptionInfo> worker_options() {
       {"telemetry_period", "time between two readings of the probes", "100ms", true},
       {"bound", "percentile of latency that a valid result holds: p99=15ms", ""},
       {"peak", "search or confirm: a run of a peak search; --find-peak sets it", ""},
-      {"tune", "search or confirm: a run of deepgap tune, which sets it", ""},
+      {tuning_mark, "search or confirm: a run of deepgap tune, which sets it", ""},
+      {"inputs",
+       "where samples lie before a query, on a GPU: host: it copies them; device: they were copied there before, and it gathers them; "
+       "ready: likewise, in the type and layout that the first operators read",
+       "host"},
       {"tenant_cpus", "of all tenants: share, each may use all CPUs, or split, each is pinned to its part (docs/tenants.md)", "share"},
       {"tenant", "which of the tenants this is: 1/2; --tenant sets it", ""},
       {"tenants", "what is measured together; --tenant sets it", ""},
@@ -180,6 +192,7 @@ PointOptions sort_options(const Point& point, const std::vector<OptionInfo>& bac
     if (name == "rate" && point.options.contains("mlperf")) continue;  // its target_qps
     if (const auto parts = prefixed(name)) {
       if (parts->first != point.backend) continue;  // another engine's
+      if (parts->second == "inputs") continue;      // below: it goes before the plain one
       if (!has_option(backend, parts->second)) unknown_option(point, name, backend, scenario);
       sorted.backend[parts->second] = value;
       continue;
@@ -190,9 +203,36 @@ PointOptions sort_options(const Point& point, const std::vector<OptionInfo>& bac
     if (of_backend) sorted.backend.emplace(name, value);  // what was said with a prefix goes first
     if (of_scenario) sorted.scenario[name] = value;
   }
+  if (const auto given = point.options.find(point.backend + ".inputs"); given != point.options.end())
+    set_own(sorted, "inputs", given->second);
+  for (const auto& [name, value] : sorted.backend) check_option(point.backend, option_called(backend, name), value);
   sorted.end_to_end = end_to_end_options(point.options);
   sorted.quantize = quantize_settings(quantize, std::string(quantize_prefix));
   return sorted;
+}
+
+InputPlace input_place(const std::string& value) {
+  if (value == "host") return InputPlace::host;
+  if (value == "device") return InputPlace::device;
+  if (value != "ready") throw Error(ErrorKind::usage, unknown_name("inputs", value, {"host", "device", "ready"}));
+  return InputPlace::ready;
+}
+
+EngineRequest engine_request(const Point& point, const PointOptions& options) {
+  EngineRequest request;
+  request.task = point.task;
+  request.placement = point.placement;
+  request.precision = point.precision;
+  request.batch_sizes = batch_sizes(point, options.dispatch);
+  request.threads = std::max(point.threads, 1);
+  request.inputs = options.inputs;
+  request.samples_change = options.end_to_end.on();
+  request.options = options.backend;
+  return request;
+}
+
+bool is_in_virtual_time(const Point& point) {
+  return point.backend == "null" && option_of(point, "null.clock", option_of(point, "clock")) == "virtual";
 }
 
 std::map<std::string, std::vector<int64_t>> parse_shapes(const std::string& text) {

@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <optional>
 
 namespace deepgap {
 namespace {
@@ -30,7 +31,7 @@ class Runner {
       : name_(backend.name()), clock_(*options.clock) {
     options.completion = [this](std::span<const Done> done) {
       end_ = clock_.now();
-      status_ = done.back().status;
+      if (done.back().error != nullptr) failure_ = *done.back().error;
     };
     for (int64_t i = 0; i < options.batch_sizes.front(); ++i) samples_.push_back(static_cast<uint32_t>(i) % inputs.size());
     session_ = backend.load(model, options);
@@ -42,7 +43,7 @@ class Runner {
     const Nanoseconds begin = clock_.now();
     session_->enqueue(0, samples_, 0);
     session_->drain();
-    if (status_ != Status::ok) throw Error(ErrorKind::refused, fmt::format("{} failed: {}", name_, session_->last_error()));
+    if (failure_) throw Error(ErrorKind::refused, fmt::format("{} failed: {}", name_, failure_->what()));
     return end_ - begin;
   }
   std::vector<LayerTiming> layers() { return session_->layer_timings(); }
@@ -53,7 +54,7 @@ class Runner {
   Clock& clock_;
   std::vector<uint32_t> samples_;
   Nanoseconds end_ = 0;
-  Status status_ = Status::ok;
+  std::optional<Error> failure_;
   std::unique_ptr<Session> session_;  // last: its completion uses the rest
 };
 
@@ -150,7 +151,6 @@ LayerProfile profile_layers(const ProfileRequest& request) {
   const auto plugin = open_plugin(request.engine.backend);
   Backend& backend = plugin->backend();
   const EngineChoice engine = engine_of(request.engine);
-  require_options(backend, engine.options);
   const CheckedInputs opened = open_checked(request.engine);
   const Model& model = *opened.engine_model;
   require_support(backend, engine, model);
@@ -173,7 +173,7 @@ LayerProfile profile_layers(const ProfileRequest& request) {
       .engine = fmt::format("{} {}", backend.name(), backend.version()), .batch = batch, .rounds = static_cast<int>(rounds.size())};
   const auto plainly = [](const Round& round) { return round.plain; };
   profile.whole_ns = quicker_half(rounds, plainly, plainly);
-  fill_work(profile, model, engine.precision, rounds);
+  fill_work(profile, model, std::string(name_of(engine.precision)), rounds);
   return profile;
 }
 

@@ -165,11 +165,11 @@ QuantizedModel quantize_model(const Model& model, const CalibrationSamples& samp
   return result;
 }
 
-std::string judged_precision(const std::string& precision, const GraphSummary& summary) {
-  if (has_quantization(summary)) return "int8";
+Precision judged_precision(Precision precision, const GraphSummary& summary) {
+  if (has_quantization(summary)) return Precision::int8;
   bool half = summary.weight_bytes >= 2 * summary.parameters && summary.weight_bytes < 3 * summary.parameters;  // two bytes a weight
   for (const TensorInfo& output : summary.outputs) half |= output.type == DataType::f16 || output.type == DataType::bf16;
-  return half && (precision == "fp32" || precision == "tf32") ? "fp16" : precision;
+  return half && (precision == Precision::fp32 || precision == Precision::tf32) ? Precision::fp16 : precision;
 }
 
 bool has_quantization(const GraphSummary& summary) {

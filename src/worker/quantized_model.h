@@ -50,7 +50,7 @@ bool has_quantization(const GraphSummary& summary);
 // As what outputs are judged (min_sqnr_db): those of a quantized file as int8 in any precision, since it rounds to levels wherever it runs;
 // those of a network with float16 or bfloat16 weights or outputs as fp16 at best, since it rounds between its operators or, where an engine
 // computes with more bits, does not.
-std::string judged_precision(const std::string& precision, const GraphSummary& summary);
+Precision judged_precision(Precision precision, const GraphSummary& summary);
 
 std::string quantized_key(const Model& model, const CalibrationSamples& samples, const QuantizeSettings& settings);
 struct KeptQuantized {

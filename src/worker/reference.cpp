@@ -144,7 +144,7 @@ Reference make_reference(const Model& model, Dataset& dataset, std::span<const u
 
 namespace {
 
-CheckResult judged(const OutputComparison& comparison, const Reference& reference, const std::string& precision) {
+CheckResult judged(const OutputComparison& comparison, const Reference& reference, Precision precision) {
   CheckResult result = comparison.result(min_sqnr_db(precision));
   result.against = reference.against;
   return result;
@@ -153,7 +153,7 @@ CheckResult judged(const OutputComparison& comparison, const Reference& referenc
 }  // namespace
 
 std::optional<CheckResult> compare_batch(const Reference& reference, std::span<const TensorView> outputs, int64_t batch,
-                                         const Batching& batching, const std::string& precision) {
+                                         const Batching& batching, Precision precision) {
   const size_t expected_outputs = reference.outputs.front().size();
   if (outputs.size() != expected_outputs) {
     throw Error(ErrorKind::input, fmt::format("{} outputs, the reference has {}", outputs.size(), expected_outputs));

@@ -38,6 +38,6 @@ Reference make_reference(const Model& model, Dataset& dataset, std::span<const u
 // The outputs of one query of `batch` items, item i against sample i mod R; those of a batch that is not open against the reference's one
 // query as a whole. nullopt: no output has the batch as its first dimension, so nothing can be told apart.
 std::optional<CheckResult> compare_batch(const Reference& reference, std::span<const TensorView> outputs, int64_t batch,
-                                         const Batching& batching, const std::string& precision);
+                                         const Batching& batching, Precision precision);
 
 }  // namespace deepgap

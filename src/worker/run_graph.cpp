@@ -1,9 +1,10 @@
 #include "worker/run_graph.h"
 
 #include "base/clocks.h"
-#include "base/text.h"
+#include "base/option_values.h"
 #include "model/eval/evaluator.h"
 #include "worker/plugin.h"
+#include "worker/point_options.h"
 
 #include <deepgap/backend.h>
 
@@ -12,6 +13,7 @@
 #include <algorithm>
 #include <cstring>
 #include <numeric>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -96,34 +98,34 @@ Tensor borrowed(const TensorView& view) {
   return {view.type, Shape(view.shape.begin(), view.shape.end()), std::shared_ptr<const std::byte>(view.data, [](const std::byte*) {})};
 }
 
-void require_options(const Backend& backend, const std::map<std::string, std::string>& given) {
-  std::vector<std::string> known;
-  for (const OptionInfo& option : backend.options()) known.push_back(option.name);
-  for (const auto& [name, value] : given)
-    if (std::find(known.begin(), known.end(), name) == known.end())
-      throw Error(ErrorKind::usage, unknown_name(fmt::format("option of {}", backend.name()), name, known));
+namespace {
+
+EngineRequest request_of(const EngineChoice& engine, std::vector<int64_t> batch_sizes) {
+  EngineRequest request;
+  request.placement.devices = {engine.device};
+  request.precision = engine.precision;
+  request.batch_sizes = std::move(batch_sizes);
+  request.threads = engine.threads;
+  request.options = engine.options;
+  if (const auto inputs = request.options.find("inputs"); inputs != request.options.end()) {  // an option of all engines
+    request.inputs = input_place(inputs->second);
+    request.options.erase(inputs);
+  }
+  return request;
 }
 
+}  // namespace
+
 void require_support(Backend& backend, const EngineChoice& engine, const Model& model) {
-  Point point;
-  point.model = model.name();
-  point.backend = engine.backend;
-  point.placement.devices = {engine.device};
-  point.precision = engine.precision;
-  point.threads = engine.threads;
-  point.options = engine.options;
-  const Support support = backend.supports(point, model.summary());
+  const EngineRequest request = request_of(engine, {batching_of(model.summary().inputs).samples});
+  check_options(backend.name(), backend.options(), request.options);
+  const Support support = backend.supports(request, model.summary());
   if (!support.ok) throw Error(ErrorKind::refused, support.reason);
 }
 
 LoadOptions load_options(const EngineChoice& engine, int64_t batch, Clock& clock) {
-  LoadOptions options;
-  options.placement.devices = {engine.device};
-  options.precision = engine.precision;
-  options.batch_sizes = {batch};
-  options.threads = engine.threads;
+  LoadOptions options{request_of(engine, {batch})};
   options.cache_dir = engine.cache_dir;
-  options.options = engine.options;
   options.clock = &clock;
   return options;
 }
@@ -131,7 +133,6 @@ LoadOptions load_options(const EngineChoice& engine, int64_t batch, Clock& clock
 std::string run_on_engine(const EngineChoice& engine, const Model& model, std::span<const std::vector<TensorView>> queries,
                           const QueryReceiver& receive) {
   const auto plugin = open_plugin(engine.backend);
-  require_options(plugin->backend(), engine.options);
   require_support(plugin->backend(), engine, model);
   const auto clock = make_real_clock();
   std::vector<QuerySamples> divided;
@@ -145,8 +146,10 @@ std::string run_on_engine(const EngineChoice& engine, const Model& model, std::s
   if (queries.empty()) batches.insert(batching_of(model.summary().inputs).samples);
   LoadOptions options = load_options(engine, *batches.begin(), *clock);
   options.batch_sizes.assign(batches.begin(), batches.end());
-  Status status = Status::ok;
-  options.completion = [&](std::span<const Done> done) { status = done.back().status; };
+  std::optional<Error> failure;
+  options.completion = [&](std::span<const Done> done) {
+    if (done.back().error != nullptr) failure = *done.back().error;
+  };
   const auto session = plugin->backend().load(model, options);
   session->stage(samples);
   uint32_t next = 0;
@@ -156,7 +159,7 @@ std::string run_on_engine(const EngineChoice& engine, const Model& model, std::s
     next += static_cast<uint32_t>(items.size());
     session->enqueue(0, items, position);
     session->drain();
-    if (status != Status::ok) throw Error(ErrorKind::refused, fmt::format("{} failed: {}", engine.backend, session->last_error()));
+    if (failure) throw Error(ErrorKind::refused, fmt::format("{} failed: {}", engine.backend, failure->what()));
     receive(position, session->outputs(0));
   }
   return fmt::format("{} {}", engine.backend, plugin->backend().version());

@@ -20,7 +20,7 @@ namespace deepgap {
 struct EngineChoice {
   std::string backend = "native";
   DeviceId device = {};
-  std::string precision = "fp32";
+  Precision precision = Precision::fp32;
   int threads = 1;
   std::string cache_dir;
   std::map<std::string, std::string> options;  // of the backend
@@ -55,9 +55,8 @@ class Queries {
 // Called for each query in order; views are valid during the call.
 using QueryReceiver = std::function<void(size_t position, std::span<const TensorView> outputs)>;
 
-// Throws Error{usage} naming an option that the backend does not have ("did you mean").
-void require_options(const Backend& backend, const std::map<std::string, std::string>& given);
-// Throws Error{refused} with the reason when the backend does not run the model so.
+// Throws Error{usage} naming an option that the backend does not have ("did you mean") or a value that it does not take, Error{refused}
+// with the reason when the backend does not run the model so.
 void require_support(Backend& backend, const EngineChoice& engine, const Model& model);
 // To load it so, for one query at a time; the completion is left to the caller. `clock` outlives the Session.
 LoadOptions load_options(const EngineChoice& engine, int64_t batch, Clock& clock);

@@ -51,7 +51,7 @@ void require_memory(const Model& model, size_t samples) {
 }
 
 std::shared_ptr<const Model> engine_model_for(const OutputsRequest& request, const std::shared_ptr<const Model>& model) {
-  if (request.precision != "int8" || has_quantization(model->summary())) return model;
+  if (request.precision != Precision::int8 || has_quantization(model->summary())) return model;
   const CalibrationSamples samples = calibration_samples(request.model, *model, request.quantize, request.dataset);
   auto quantized = find_quantized(request.cache_dir, quantized_key(*model, samples, request.quantize), model->name()).model;
   if (quantized == nullptr) throw Error(ErrorKind::internal, fmt::format("the INT8 form of {} is not in the cache", model->name()));
@@ -65,7 +65,7 @@ nlohmann::json outputs_request_to_json(const OutputsRequest& request) {
           {"backend", request.backend},
           {"checked", request.checked},
           {"device", device_name(request.device)},
-          {"precision", request.precision},
+          {"precision", name_of(request.precision)},
           {"precision_of_file", request.precision_of_file},
           {"dataset", request.dataset},
           {"samples", request.samples},
@@ -81,7 +81,9 @@ OutputsRequest outputs_request_from_json(const nlohmann::json& json) {
   json.at("backend").get_to(request.backend);
   json.at("checked").get_to(request.checked);
   request.device = device_from(json.at("device").get<std::string>()).value();
-  json.at("precision").get_to(request.precision);
+  const auto precision = precision_from(json.at("precision").get_ref<const std::string&>());
+  if (!precision) throw Error(ErrorKind::input, fmt::format("there is no precision {}", json.at("precision").dump()));
+  request.precision = *precision;
   json.at("precision_of_file").get_to(request.precision_of_file);
   json.at("dataset").get_to(request.dataset);
   json.at("samples").get_to(request.samples);
@@ -122,7 +124,7 @@ OutputsMade run_queries(const OutputsRequest& request, const Model& model, const
     return made;
   }
   EngineChoice engine = engine_of(request);
-  if (request.precision_of_file && has_quantization(model.summary())) engine.precision = "int8";
+  if (request.precision_of_file && has_quantization(model.summary())) engine.precision = Precision::int8;
   made.version = run_on_engine(engine, engine_model, queries, named);
   return made;
 }

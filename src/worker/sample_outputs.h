@@ -29,7 +29,7 @@ struct OutputsRequest {
   std::string backend = reference_backend;
   std::string checked;  // of a reference: the backend that is compared with it, which must not make it
   DeviceId device = {};
-  std::string precision = "fp32";
+  Precision precision = Precision::fp32;
   bool precision_of_file = false;  // int8 for a quantized file, whatever `precision` is
   std::string dataset = "seeded";
   int64_t samples = 8;  // at most as many as the Dataset has
@@ -57,9 +57,9 @@ EngineChoice engine_of(const OutputsRequest& request);
 using OutputsReceiver = std::function<void(const std::string& sample, std::span<const TensorView> outputs)>;
 
 struct OutputsMade {
-  std::string version;               // of the engine
-  std::string judged_as;             // judged_precision() of the model
-  std::vector<std::string> outputs;  // their names
+  std::string version;                    // of the engine
+  Precision judged_as = Precision::fp32;  // judged_precision() of the model
+  std::vector<std::string> outputs;       // their names
 };
 // Each sample alone, at batch 1; where the network insists on a batch, so many at a time, called by the first one's name; of the test sets
 // of an ONNX folder each as one query, with the sizes that its tensors have. Throws Error as open_model, open_dataset, open_plugin and

@@ -32,7 +32,7 @@ void UrgentShare::on_completion(TargetCompletion completion) {
 
 void UrgentShare::settle(const Completed& completed, Nanoseconds now) {
   const auto found = waiting_.find(completed.query);
-  if (!completed.last || found == waiting_.end()) return;
+  if (found == waiting_.end()) return;
   Waiting& query = found->second;
   query.remaining -= std::min(completed.count, query.remaining);
   if (query.remaining > 0) return;

@@ -69,6 +69,10 @@ class EndToEndTest(StoreCase):
                     self.assertIn(row["outcome"], "ok", row["reason"])
                     self.assertGreater(row["stage_decode_ms"], 0)
 
+    def test_on_a_cpu_every_place_of_inputs_is_the_same(self):
+        row = self.measured(*self.small, "--backend", "native", "--threads", "1", "--end-to-end", "serial", "--axis", "inputs=device", "-n", "3")[0]
+        self.assertEqual(row["outcome"], "ok", row["reason"])
+
     def test_decoded_queries_are_joined_to_batches(self):
         row = self.measured(*self.small, "--backend", "native", "--threads", "2", "--end-to-end", "overlapped", "--scenario", "concurrency",
                         "--clients", "8", "--max-batch", "4", "--max-delay", "20ms", "--instances", "2", "--duration", "500ms")[0]

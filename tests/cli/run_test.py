@@ -151,6 +151,11 @@ class RunTest(unittest.TestCase):
         self.assert_exit(result, 0)
         self.assertIn("refused: backend 'tensorrt' is not available", result.stdout)
 
+    def test_places_of_inputs_are_one_on_a_cpu(self):
+        result = self.run_deepgap("--axis", "inputs=host,device", "--axis", "part=auto,1", "--batch", "2", backend="native")
+        self.assert_exit(result, 0)
+        self.assertEqual([r[2] for r in records(self.store)], ["ok"] * 4)
+
     def test_a_study_for_a_gpu_is_planned_without_one(self):
         study = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../studies/deep-gap-h200.toml")
         result = subprocess.run([PROGRAM, "run", study, "--dry-run", "--cache", self.cache], capture_output=True, text=True, timeout=900, cwd=self.dir)
@@ -363,6 +368,10 @@ class RunTest(unittest.TestCase):
             (["--repeats", "1.5"], {}, "--repeats '1.5' is no number"),
             (["--check", "maybe"], {}, "--check"),
             (["--axis", "novalue"], {}, "--axis"),
+            (["--axis", "native.path=fats"], {"backend": "native"}, "native: unknown path 'fats', did you mean 'fast'?"),
+            (["--axis", "part=half"], {"backend": "native"}, "part=half is wrong, expected auto or 1 to"),
+            (["--axis", "tune=search"], {"backend": "native"}, "unknown tune 'search'"),
+            (["--axis", "inputs=devise"], {"backend": "native"}, "unknown inputs 'devise', did you mean 'device'?"),
             (["--shape", "nosuch:Nx3"], {}, "nosuch"),
             (["one.toml", "two.toml"], {}, "two.toml"),
         ]

@@ -41,7 +41,7 @@ class AnyPaceTest(TuneCase):
         self.assertEqual((result["configurations"], result["tried"]), (3, 3))
         rows = self.rows()
         self.assertEqual(len(rows), result["records"])
-        self.assertEqual({re.search("tune=(\\w+)", row["options"])[1] for row in rows}, {"search", "confirm"})
+        self.assertEqual({re.search("tune_run=(\\w+)", row["options"])[1] for row in rows}, {"search", "confirm"})
         again = self.tuned(*flags, "--resume")
         self.assertEqual((again["records"], again["done_before"]), (0, len(rows)))
         self.assertEqual(again["finalists"], result["finalists"])

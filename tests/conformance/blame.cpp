@@ -140,7 +140,7 @@ std::string fault_in_small_network() {
   const std::vector<Tensor> expected = reference(model.graph(), samples, {0});
   const Judge judge = within_tolerance("fp32");
   const Difference wrong =
-      status == Status::ok ? judge(expected, rig.session->outputs(0)) : Difference{Difference::Kind::failure, rig.session->last_error()};
+      status == Status::ok ? judge(expected, rig.session->outputs(0)) : Difference{Difference::Kind::failure, rig.last_error()};
   return wrong.none() ? "" : blame(wrong, expected, judge);
 }
 

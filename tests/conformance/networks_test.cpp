@@ -30,7 +30,7 @@ std::string expect_right(const GraphModel& model, Random& random, const std::vec
     const Status status = rig.run(0, chosen);
     const std::vector<Tensor> expected = reference(model.graph(), samples, chosen);
     const Difference wrong =
-        status == Status::ok ? judge(expected, rig.session->outputs(0)) : Difference{Difference::Kind::failure, rig.session->last_error()};
+        status == Status::ok ? judge(expected, rig.session->outputs(0)) : Difference{Difference::Kind::failure, rig.last_error()};
     SCOPED_TRACE(fmt::format("batch {}", batch));
     if (!wrong.none()) return blame(wrong, expected, judge);
   }

@@ -62,13 +62,13 @@ std::string expect_right(Rig& rig, const OperatorCase& one, const GraphModel& mo
     if (!asked && one.mixes_samples) continue;
     const Status status = rig.run(0, chosen);
     if (status != Status::ok && !asked) {
-      EXPECT_NE(rig.session->last_error(), "");
+      EXPECT_NE(rig.last_error(), "");
       continue;
     }
     const Judge judge = judge_of(model.graph(), samples, chosen, precision);
     const std::vector<Tensor> expected = reference(model.graph(), samples, chosen);
     const Difference wrong =
-        status == Status::ok ? judge(expected, rig.session->outputs(0)) : Difference{Difference::Kind::failure, rig.session->last_error()};
+        status == Status::ok ? judge(expected, rig.session->outputs(0)) : Difference{Difference::Kind::failure, rig.last_error()};
     if (wrong.none()) continue;
     const std::string known = known_fault(backend().name(), precision, model.graph(), operator_of(one), wrong);
     if (!known.empty()) return known + ": " + describe(model.graph()) + ": " + wrong.words;

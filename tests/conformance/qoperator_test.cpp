@@ -28,7 +28,7 @@ class QOperatorFiles : public testing::TestWithParam<const char*> {
     Rig rig(model, {1, 3}, 1, 2, "int8");
     rig.stage(samples);
     for (const std::vector<uint32_t>& chosen : {std::vector<uint32_t>{2, 0, 1}, {1}}) {
-      ASSERT_EQ(rig.run(0, chosen), Status::ok) << rig.session->last_error();
+      ASSERT_EQ(rig.run(0, chosen), Status::ok) << rig.last_error();
       const std::vector<Tensor> expected = reference(model.graph(), samples, chosen);
       const Judge judge = within_tolerance("int8");
       const Difference wrong = judge(expected, rig.session->outputs(0));

@@ -38,8 +38,8 @@ class Quantized : public testing::Test {
     for (const std::vector<uint32_t>& chosen : {std::vector<uint32_t>{2, 0, 1}, {1}}) {
       const Status status = rig.run(0, chosen);
       const std::vector<Tensor> expected = reference(model.graph(), samples, chosen);
-      const Difference wrong = status == Status::ok ? judge(expected, rig.session->outputs(0))
-                                                    : Difference{Difference::Kind::failure, rig.session->last_error()};
+      const Difference wrong =
+          status == Status::ok ? judge(expected, rig.session->outputs(0)) : Difference{Difference::Kind::failure, rig.last_error()};
       if (wrong.none()) continue;
       const std::string known = tried.empty() ? "" : known_fault(backend().name(), "int8", graph, tried, wrong);
       if (!known.empty()) return skipped = known + ": " + wrong.words, false;

@@ -62,14 +62,11 @@ std::vector<std::string> float_precisions(const GraphSummary& summary) {
   return taken;
 }
 
-Support supports(const std::string& precision, const GraphSummary& summary) {
-  Point point;
-  point.placement = placement();
-  point.precision = precision;
-  point.threads = 1;
-  for (const auto& [option, value] : given_options()) point.options[backend().name() + "." + option] = value;
-  return backend().supports(point, summary);
+EngineRequest request_in(const std::string& precision) {
+  return {.placement = placement(), .precision = precision_from(precision).value(), .options = given_options()};
 }
+
+Support supports(const std::string& precision, const GraphSummary& summary) { return backend().supports(request_in(precision), summary); }
 
 Samples random_samples(Random& random, const Graph& graph, size_t count) {
   Samples samples(count);
@@ -138,14 +135,13 @@ Placement placement() {
 Rig::Rig(const Model& model, std::vector<int64_t> batches, int slots, int threads, const std::string& precision,
          const std::map<std::string, std::string>& engine_options, bool samples_change)
     : clock(make_real_clock()) {
-  LoadOptions options{.placement = placement(),
-                      .precision = precision,
-                      .batch_sizes = std::move(batches),
-                      .slots = slots,
-                      .threads = threads,
-                      .options = engine_options,
-                      .samples_change = samples_change,
-                      .clock = clock.get()};
+  LoadOptions options{request_in(precision)};
+  options.batch_sizes = std::move(batches);
+  options.slots = slots;
+  options.threads = threads;
+  options.options = engine_options;
+  options.samples_change = samples_change;
+  options.clock = clock.get();
   options.completion = [this](std::span<const Done> done) {
     for (const Done& one : done) {
       note(one);
@@ -160,6 +156,8 @@ Rig::Rig(const Model& model, std::vector<int64_t> batches, int slots, int thread
 void Rig::note(const Done& done) {
   const std::lock_guard lock(mutex_);
   delivered[done.tag].push_back(done.status);
+  if (done.error != nullptr) error_ = done.error->what();
+  if ((done.error != nullptr) != (done.status == Status::failed)) error_ = "a Done whose status and error do not go together";
   marks.assign(done.marks.begin(), done.marks.end());
 }
 

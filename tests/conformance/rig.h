@@ -48,7 +48,9 @@ class GraphModel final : public Model {
   GraphSummary summary_;
 };
 
-// What the backend says of this precision for such a network, with everything else as it is by default.
+// What the backend is asked for by default: in this precision, on the device under test, with the options that were given.
+EngineRequest request_in(const std::string& precision);
+// What the backend says of it for such a network.
 Support supports(const std::string& precision, const GraphSummary& summary);
 // Those of fp32, tf32, bf16, fp16 and mixed that it takes for it.
 std::vector<std::string> float_precisions(const GraphSummary& summary);
@@ -86,13 +88,15 @@ class Rig {
   // To be read when nothing is pending.
   std::map<uint64_t, std::vector<Status>> delivered;  // by tag
   std::vector<Mark> marks;                            // of the last
+  std::string last_error() const { return error_; }   // of the last that failed
 
  private:
   void note(const Done& done);
   void keep_inputs(const std::vector<uint32_t>& samples) const;
 
   std::mutex mutex_;  // of what was delivered
-  Samples samples_;   // the Session may refer to them
+  std::string error_;
+  Samples samples_;  // the Session may refer to them
   uint64_t next_tag_ = 1'000'000;
 
  public:

@@ -1,4 +1,5 @@
 // What the Session contract promises (deepgap/session.h), on a small network.
+#include "base/option_values.h"
 #include "blame.h"
 #include "rig.h"
 #include "tolerance.h"
@@ -45,7 +46,7 @@ TEST_F(SessionContract, EveryBatchThatWasAskedFor) {
   Rig rig(model, {1, 2, 6});
   rig.stage(samples);
   for (const std::vector<uint32_t>& chosen : {std::vector<uint32_t>{3}, {5, 0}, {0, 1, 2, 3, 4, 5}, {4, 4, 4, 1, 1, 0}}) {
-    ASSERT_EQ(rig.run(0, chosen), Status::ok) << rig.session->last_error();
+    ASSERT_EQ(rig.run(0, chosen), Status::ok) << rig.last_error();
     EXPECT_EQ(wrong(rig, 0, chosen), "") << "batch " << chosen.size();
   }
 }
@@ -54,13 +55,13 @@ TEST_F(SessionContract, OnACpuSamplesAreReadWhereTheyAre) {
   if (placement().devices.front().kind != "cpu") GTEST_SKIP() << backend().name() << " may copy them: it is for another device";
   Rig rig(model, {1, 2});
   rig.stage(samples);
-  ASSERT_EQ(rig.run(0, {0}), Status::ok) << rig.session->last_error();
+  ASSERT_EQ(rig.run(0, {0}), Status::ok) << rig.last_error();
   for (size_t i = 0; i < samples[0].size(); ++i) {
     Tensor& rewritten = samples[0][i];
     std::memcpy(writable<std::byte>(rewritten).data(), samples[3][i].data.get(), rewritten.bytes());
   }
   for (const std::vector<uint32_t>& chosen : {std::vector<uint32_t>{0}, {0, 1}, {2, 0}}) {
-    ASSERT_EQ(rig.run(0, chosen), Status::ok) << rig.session->last_error();
+    ASSERT_EQ(rig.run(0, chosen), Status::ok) << rig.last_error();
     EXPECT_EQ(wrong(rig, 0, chosen), "") << "batch " << chosen.size();
   }
 }
@@ -72,8 +73,8 @@ TEST_F(SessionContract, PartialBatchIsRightOrFailsWithItsReason) {
   if (rig.run(0, chosen) == Status::ok) {
     EXPECT_EQ(wrong(rig, 0, chosen), "");
   } else {
-    EXPECT_NE(rig.session->last_error(), "");
-    fmt::print("{} takes no partial batches: {}\n", backend().name(), rig.session->last_error());
+    EXPECT_NE(rig.last_error(), "");
+    fmt::print("{} takes no partial batches: {}\n", backend().name(), rig.last_error());
   }
 }
 
@@ -89,8 +90,8 @@ TEST_F(SessionContract, TwoSessionsAtOnce) {
   std::thread beside([&] { run_often(first, {0, 1}, good_first); });
   run_often(second, {2, 3, 4}, good_second);
   beside.join();
-  EXPECT_EQ(good_first, 10) << first.session->last_error();
-  EXPECT_EQ(good_second, 10) << second.session->last_error();
+  EXPECT_EQ(good_first, 10) << first.last_error();
+  EXPECT_EQ(good_second, 10) << second.last_error();
   EXPECT_EQ(wrong(first, 0, {0, 1}), "");
   EXPECT_EQ(difference(reference(other.graph(), samples, {2, 3, 4}), second.session->outputs(0)), "");
 }
@@ -184,7 +185,7 @@ TEST_F(SessionContract, StreamsAnswerAsOneDoesWhereTheyAreAnOption) {
     for (uint32_t slot = 0; slot < slots; ++slot) {
       const std::vector<Status>& statuses = rig.delivered[round * slots + slot];
       ASSERT_EQ(statuses.size(), 1u);
-      ASSERT_NE(statuses[0], Status::failed) << rig.session->last_error();
+      ASSERT_NE(statuses[0], Status::failed) << rig.last_error();
       if (statuses[0] == Status::ok) {
         EXPECT_EQ(wrong(rig, static_cast<int>(slot), {(slot + round) % 6}), "") << round << ' ' << slot;
       }
@@ -254,7 +255,7 @@ TEST_F(SessionContract, SwitchesDoNotChangeTheAnswer) {
     rig.stage(samples);
     for (const std::vector<uint32_t>& chosen : {std::vector<uint32_t>{3}, {5, 0, 1, 2}, {4}}) {
       for (const int slot : {0, 1}) {
-        ASSERT_EQ(rig.run(slot, chosen), Status::ok) << rig.session->last_error();
+        ASSERT_EQ(rig.run(slot, chosen), Status::ok) << rig.last_error();
         EXPECT_EQ(wrong(rig, slot, chosen), "");
       }
     }
@@ -281,7 +282,7 @@ TEST_F(SessionContract, Bf16IsBf16WhereItIsSupported) {
   Rig rig(model, {1, 4}, 1, 2, "bf16");
   rig.stage(samples);
   for (const std::vector<uint32_t>& chosen : {std::vector<uint32_t>{3}, {5, 0, 1, 2}}) {
-    ASSERT_EQ(rig.run(0, chosen), Status::ok) << rig.session->last_error();
+    ASSERT_EQ(rig.run(0, chosen), Status::ok) << rig.last_error();
     const double sqnr = sqnr_db(reference(model.graph(), samples, chosen), rig.session->outputs(0));
     EXPECT_GT(sqnr, 30);
     EXPECT_LT(sqnr, 80);
@@ -323,16 +324,14 @@ TEST_F(SessionContract, UnknownOperatorIsRefusedByName) {
   EXPECT_EQ(reason.find('\n'), std::string::npos) << reason;
 }
 
-TEST_F(SessionContract, UnknownPrecisionIsRefused) {
+TEST_F(SessionContract, WhatItDoesNotSupportItDoesNotLoad) {
   if (!computes()) return;  // the null backend takes everything
-  Rig rig(model, {1});
-  LoadOptions options{.placement = placement(), .precision = "fp7", .clock = rig.clock.get(), .completion = [](std::span<const Done>) {}};
-  const std::string reason = refusal([&] { backend().load(model, options); });
-  EXPECT_NE(reason.find("fp7"), std::string::npos) << reason;
-  Point point;
-  point.placement = placement();
-  point.precision = "fp7";
-  EXPECT_FALSE(backend().supports(point, model.summary()).ok);
+  for (const Precision precision : all_precisions) {
+    const std::string name(name_of(precision));
+    if (supports(name, model.summary()).ok) continue;
+    EXPECT_NE(supports(name, model.summary()).reason.find(name), std::string::npos) << supports(name, model.summary()).reason;
+    EXPECT_NE(refusal([&] { const Rig rig(model, {1}, 1, 1, name); }), "accepted") << name;
+  }
 }
 
 TEST(BackendContract, TellsItsNameVersionAndDevices) {
@@ -342,6 +341,9 @@ TEST(BackendContract, TellsItsNameVersionAndDevices) {
   for (const OptionInfo& option : backend().options()) {
     EXPECT_FALSE(option.name.empty());
     EXPECT_FALSE(option.describe.empty()) << option.name;
+    EXPECT_EQ(option.describe.find('\n'), std::string::npos) << option.name;
+    if (option.default_value.empty()) continue;
+    EXPECT_NO_THROW(check_option(backend().name(), option, option.default_value)) << option.name;
   }
 }
 

@@ -47,7 +47,7 @@ int try_case(const std::string& folder, const std::string& asked) {
   Rig rig(model, {static_cast<int64_t>(all.size())}, 1, kept.threads, precision);
   rig.stage(samples);
   if (rig.run(0, all) != Status::ok) {
-    fmt::print("failed: {}\n", rig.session->last_error());
+    fmt::print("failed: {}\n", rig.last_error());
     return 1;
   }
   const std::string wrong = difference(reference(model.graph(), samples, all), rig.session->outputs(0), precision);

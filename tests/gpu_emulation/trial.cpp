@@ -24,7 +24,7 @@ class Emulated final : public Backend {
   ModelForm form() const override { return ModelForm::graph; }
   std::vector<DeviceInfo> devices() const override { return {}; }
   std::vector<OptionInfo> options() const override { return {}; }
-  Support supports(const Point& /*point*/, const GraphSummary& /*graph*/) const override { return {}; }
+  Support supports(const EngineRequest& /*request*/, const GraphSummary& /*graph*/) const override { return {}; }
   std::unique_ptr<Session> load(const Model& /*model*/, const LoadOptions& /*options*/) override { return nullptr; }
 };
 

@@ -47,12 +47,12 @@ std::optional<double> times_the_bound(const PointSummary& point, const LatencyBo
 // At most, as far as is known: labels tell best, else how often the answer is another one than the reference's.
 std::optional<double> loss_of(const PointSummary& point) {
   if (const MetricSummary* loss = point.find("accuracy_loss")) return std::max(0.0, high_end(*loss));
-  if (point.point.precision == "fp32" && !point.unchecked) return 0;
+  if (point.point.precision == Precision::fp32 && !point.unchecked) return 0;
   if (point.check && point.check->top1_agreement) return 1 - *point.check->top1_agreement;
   return std::nullopt;
 }
 
-using Way = std::tuple<std::string, std::string, std::string, size_t>;  // device, engine, precision, devices of it
+using Way = std::tuple<std::string, std::string, Precision, size_t>;  // device, engine, precision, devices of it
 
 Way way_of(const PointSummary& point) {
   return {point.identity.device, point.point.backend, point.point.precision, point.point.placement.devices.size()};

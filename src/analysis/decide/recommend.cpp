@@ -16,7 +16,7 @@ namespace deepgap {
 namespace {
 
 constexpr size_t most_runners_up = 3;
-using Way = std::tuple<std::string, std::string, std::string>;
+using Way = std::tuple<std::string, std::string, Precision>;
 
 Way way_of(const Candidate& candidate) {
   const PointSummary& point = *candidate.point;
@@ -90,7 +90,7 @@ void add_bounds(const Workload& workload, const Candidate& choice, const Demand&
 std::string run_command(const PointSummary& point, const std::string& more) {
   const Point& p = point.point;
   std::string text = fmt::format("deepgap run --model {} --backend {} --device {} --precision {}", p.model, p.backend,
-                                 placement_name(p.placement), p.precision);
+                                 placement_name(p.placement), name_of(p.precision));
   for (const auto& [name, value] : p.options) {
     constexpr std::string_view of_load[] = {"rate", "bound", "peak", "tune", "streams", "max_batch", "max_delay", "labels", "published"};
     if (std::find(std::begin(of_load), std::end(of_load), name) == std::end(of_load)) text += fmt::format(" --axis {}={}", name, value);
@@ -150,7 +150,7 @@ std::optional<Rejected> nearest_of(const std::vector<Rejected>& rejected) {
 std::string way_label(const PointSummary& point) {
   const std::string device =
       point.identity.device.empty() ? placement_name(point.point.placement) : short_device_name(point.identity.device);
-  std::string label = fmt::format("{} \u00b7 {} \u00b7 {}", device, point.point.backend, point.point.precision);
+  std::string label = fmt::format("{} \u00b7 {} \u00b7 {}", device, point.point.backend, name_of(point.point.precision));
   const size_t devices = point.point.placement.devices.size();
   if (devices > 1) label = fmt::format("{} x {}", devices, label);
   return fmt::format("{} \u00b7 {}", label, point.point.batch > 0 ? fmt::format("batch {}", point.point.batch) : "no batch told");

@@ -11,7 +11,9 @@ namespace {
 using ::testing::HasSubstr;
 
 struct Made {
-  std::string device = "NVIDIA L4", backend = "a", precision = "fp16", scenario = "batch";
+  std::string device = "NVIDIA L4", backend = "a";
+  Precision precision = Precision::fp16;
+  std::string scenario = "batch";
   int64_t batch = 1;
   double throughput = 100, p99_ms = 10;
   std::optional<double> cost_per_hour, energy, loss;
@@ -57,9 +59,10 @@ struct Asked {
 LatencyBound p99(const std::string& limit) { return parse_latency_bound("p99=" + limit); }
 
 TEST(Recommend, TheCheapestThatHoldsTheBounds) {
-  const Asked asked({{.device = "NVIDIA L4", .throughput = 1000, .p99_ms = 8, .cost_per_hour = 0.7, .loss = 0.001},
-                     {.device = "NVIDIA T4", .throughput = 400, .p99_ms = 30, .cost_per_hour = 0.2, .loss = 0.001},
-                     {.device = "NVIDIA H100", .precision = "int8", .throughput = 9000, .p99_ms = 2, .cost_per_hour = 4, .loss = 0.03}});
+  const Asked asked(
+      {{.device = "NVIDIA L4", .throughput = 1000, .p99_ms = 8, .cost_per_hour = 0.7, .loss = 0.001},
+       {.device = "NVIDIA T4", .throughput = 400, .p99_ms = 30, .cost_per_hour = 0.2, .loss = 0.001},
+       {.device = "NVIDIA H100", .precision = Precision::int8, .throughput = 9000, .p99_ms = 2, .cost_per_hour = 4, .loss = 0.03}});
   Demand demand;
   demand.bounds = {p99("15ms")};
   demand.accuracy_loss = 0.01;
@@ -169,7 +172,7 @@ Made random_made(std::mt19937& random, int number) {
   Made made;
   made.device = std::vector<std::string>{"NVIDIA L4", "NVIDIA T4", "NVIDIA H100", ""}[static_cast<size_t>(any(4))];
   made.backend = "engine" + std::to_string(number);  // each a Line of its own
-  made.precision = any(2) == 0 ? "int8" : "bf16";
+  made.precision = any(2) == 0 ? Precision::int8 : Precision::bf16;
   made.batch = int64_t{1} << any(8);
   made.throughput = 10.0 * (1 + any(500));
   made.p99_ms = 1 + any(60);

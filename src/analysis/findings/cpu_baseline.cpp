@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 namespace deepgap {
 namespace {
@@ -18,9 +19,9 @@ bool on_cpu(const Line& line) {
 }
 
 // The fastest Line of a workload on the CPU, or off it; with a precision given, of that one. No point where there is none.
-Peak fastest(const Workload& workload, bool cpu, const std::string& precision) {
+Peak fastest(const Workload& workload, bool cpu, std::optional<Precision> precision) {
   for (const Peak& peak : peaks_of(workload)) {
-    if (on_cpu(*peak.line) == cpu && (precision.empty() || peak.line->key.precision == precision)) return peak;
+    if (on_cpu(*peak.line) == cpu && (!precision || peak.line->key.precision == *precision)) return peak;
   }
   return {};
 }
@@ -38,7 +39,7 @@ class CpuBaseline final : public Finding {
   std::vector<Statement> find(const Evidence& evidence) const override {
     std::vector<Statement> statements;
     for (const Workload& workload : evidence.workloads) {
-      const Peak gpu = fastest(workload, false, ""), cpu = fastest(workload, true, "");
+      const Peak gpu = fastest(workload, false, {}), cpu = fastest(workload, true, {});
       if (gpu.point != nullptr && cpu.point != nullptr) add(workload, gpu, cpu, statements);
     }
     return statements;
@@ -53,7 +54,7 @@ class CpuBaseline final : public Finding {
                                      gpu.line->device.empty() ? "the GPU" : gpu.line->device, format_ratio(ratio->ratio, ratio->interval));
     statement.detail = fmt::format("{} against {}.", where(gpu), where(cpu));
     statement.points = {gpu.point, cpu.point};
-    const Peak gpu_fp32 = fastest(workload, false, "fp32"), cpu_fp32 = fastest(workload, true, "fp32");
+    const Peak gpu_fp32 = fastest(workload, false, Precision::fp32), cpu_fp32 = fastest(workload, true, Precision::fp32);
     const bool other = gpu_fp32.point != gpu.point || cpu_fp32.point != cpu.point;
     if (gpu_fp32.point != nullptr && cpu_fp32.point != nullptr && other) {
       const auto plain = compare_points(*gpu_fp32.point, *cpu_fp32.point, "throughput");

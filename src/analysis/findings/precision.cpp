@@ -27,8 +27,8 @@ class PrecisionEffect final : public Finding {
   std::vector<Statement> find(const Evidence& evidence) const override {
     std::vector<Statement> statements;
     for (const Workload& workload : evidence.workloads) {
-      for (const auto& lines : lines_alike_but(workload, [](Point& point) { point.precision.clear(); })) {
-        const auto base = std::find_if(lines.begin(), lines.end(), [](const Line* line) { return line->key.precision == "fp32"; });
+      for (const auto& lines : lines_alike_but(workload, [](Point& point) { point.precision = Precision::fp32; })) {
+        const auto base = std::find_if(lines.begin(), lines.end(), [](const Line* line) { return line->key.precision == Precision::fp32; });
         if (base == lines.end() || (*base)->peak() == nullptr) continue;
         for (const Line* line : lines) {
           if (line != *base && line->peak() != nullptr) statements.push_back(statement(workload, *line, *(*base)->peak()));
@@ -44,7 +44,8 @@ class PrecisionEffect final : public Finding {
     Statement statement;
     statement.points = {&peak, &base};
     const auto gain = compare_points(peak, base, "throughput");
-    statement.headline = fmt::format("{}, {}: {} is {}", workload.label, label_without(line, line.key.precision), line.key.precision,
+    const std::string precision(name_of(line.key.precision));
+    statement.headline = fmt::format("{}, {}: {} is {}", workload.label, label_without(line, precision), precision,
                                      gain ? comparison_words(*gain, "fp32") : "not comparable with fp32");
     if (peak.check) {
       statement.detail = fmt::format("Its outputs have {} dB against the {}", format_significant(peak.check->sqnr_db), peak.check->against);
@@ -70,7 +71,7 @@ class PrecisionEffect final : public Finding {
 
   // A speed of INT8 is none where the engine computes in something else.
   static void add_share(const Line& line, const PointSummary& peak, Statement& statement) {
-    const MetricSummary* share = line.key.precision == "int8" ? peak.find("int8_mac_share") : nullptr;
+    const MetricSummary* share = line.key.precision == Precision::int8 ? peak.find("int8_mac_share") : nullptr;
     if (share == nullptr || share->estimate.value >= int8_claim_share) return;
     if (!statement.detail.empty()) statement.detail += " ";
     statement.detail += fmt::format("The engine computes {} of the multiply-accumulates in INT8, so this is no speed of INT8.",

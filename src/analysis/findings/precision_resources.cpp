@@ -50,8 +50,8 @@ class PrecisionResources final : public Finding {
   std::vector<Statement> find(const Evidence& evidence) const override {
     std::vector<Statement> statements;
     for (const Workload& workload : evidence.workloads) {
-      for (const auto& lines : lines_alike_but(workload, [](Point& point) { point.precision.clear(); })) {
-        const auto base = std::find_if(lines.begin(), lines.end(), [](const Line* line) { return line->key.precision == "fp32"; });
+      for (const auto& lines : lines_alike_but(workload, [](Point& point) { point.precision = Precision::fp32; })) {
+        const auto base = std::find_if(lines.begin(), lines.end(), [](const Line* line) { return line->key.precision == Precision::fp32; });
         if (base == lines.end()) continue;
         for (const Line* line : lines) {
           const auto pair = line == *base ? std::nullopt : at_common_batch(*line, **base);
@@ -65,9 +65,9 @@ class PrecisionResources final : public Finding {
 
  private:
   static Statement statement(const Workload& workload, const Line& line, const Pair& pair, const std::vector<std::string>& words) {
+    const std::string precision(name_of(line.key.precision));
     return {Tone::result,
-            fmt::format("{}, {}: {} takes {} of fp32", workload.label, label_without(line, line.key.precision), line.key.precision,
-                        list_of(words)),
+            fmt::format("{}, {}: {} takes {} of fp32", workload.label, label_without(line, precision), precision, list_of(words)),
             fmt::format("Both at batch {}, the largest that both ran.", pair.lower->point.batch),
             {pair.lower, pair.base}};
   }

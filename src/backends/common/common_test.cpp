@@ -1,5 +1,6 @@
 #include "backends/common/blamed_node.h"
-#include "backends/common/option_choice.h"
+#include "backends/common/failure.h"
+#include "backends/common/option_table.h"
 #include "backends/common/precision_tally.h"
 #include "backends/common/quantized_file.h"
 #include "backends/common/staging.h"
@@ -100,23 +101,64 @@ TEST_F(StagingTest, WhatDoesNotFitIsNamed) {
   EXPECT_THAT(failure_of([&] { gather({0, 7, 0}, 3); }).what(), HasSubstr("sample 7 was not staged, 1 were"));
 }
 
-TEST(OptionChoice, WrongValuesAreNamed) {
-  const std::map<std::string, int> choices{{"one", 1}, {"two", 2}};
-  EXPECT_EQ(option_choice("e", {{"n", "two"}}, "n", choices, 1), 2);
-  EXPECT_EQ(option_choice("e", {}, "n", choices, 1), 1);
-  EXPECT_THAT(failure_of([&] { option_choice("e", {{"n", "tow"}}, "n", choices, 1); }).what(), HasSubstr("e: unknown n 'tow'"));
-  EXPECT_EQ(option_count("e", {{"n", "auto"}}, "n", 0, true), 0);
-  EXPECT_EQ(option_count("e", {{"n", "7"}}, "n", 0), 7);
-  EXPECT_THAT(failure_of([&] { option_count("e", {{"n", "auto"}}, "n", 0); }).what(), HasSubstr("n=auto is wrong, expected 1 to 1024"));
+struct Chosen {
+  int number = 1;
+  bool on = false;
+  int streams = 0;
+  std::string text;
+};
+
+OptionTable<Chosen> make_table() {
+  OptionTable<Chosen> made("e");
+  made.choice<int>("number", "of something", &Chosen::number, {{"one", 1}, {"two", 2}});
+  made.on_off("switch", "of something", &Chosen::on, true);
+  made.count("streams", "of something", &Chosen::streams, 1024, true);
+  made.row({"text", "of something", ""}, [](Chosen& chosen, const std::string& text) { chosen.text = text; });
+  return made;
+}
+
+const OptionTable<Chosen>& table() {
+  static const OptionTable<Chosen> made = make_table();
+  return made;
+}
+
+TEST(OptionTable, ListsWhatSettingsBeginWithAndReadsIt) {
+  EngineOptions listed;
+  for (const OptionInfo& option : table().infos()) listed[option.name] = option.default_value;
+  EXPECT_EQ(listed, (EngineOptions{{"number", "one"}, {"switch", "off"}, {"streams", "auto"}, {"text", ""}}));
+  EXPECT_EQ(table().parse(listed).streams, 0);
+  const Chosen chosen = table().parse({{"number", "two"}, {"switch", "on"}, {"streams", "7"}, {"text", "words"}});
+  EXPECT_EQ(chosen.number, 2);
+  EXPECT_TRUE(chosen.on);
+  EXPECT_EQ(chosen.streams, 7);
+  EXPECT_EQ(chosen.text, "words");
+  EXPECT_TRUE(table().infos()[1].process_wide);
+}
+
+TEST(OptionTable, WrongValuesAreNamed) {
+  const auto complaint = [](const std::string& name, const std::string& value) {
+    const Error error = failure_of([&] { table().parse({{name, value}}); });
+    EXPECT_EQ(error.kind(), ErrorKind::usage);
+    return std::string(error.what());
+  };
+  EXPECT_EQ(complaint("number", "tow"), "e: unknown number 'tow', did you mean 'two'?");
+  EXPECT_EQ(complaint("streams", "0"), "e: streams=0 is wrong, expected auto or 1 to 1024");
+  EXPECT_EQ(complaint("swich", "on"), "unknown option of e 'swich', did you mean 'switch'?");
+}
+
+TEST(Failure, IsTheErrorItselfOrOneWithItsWords) {
+  EXPECT_EQ(error_from(Error(ErrorKind::out_of_memory, "full")).kind(), ErrorKind::out_of_memory);
+  EXPECT_EQ(error_from(std::runtime_error("odd")).kind(), ErrorKind::internal);
+  EXPECT_STREQ(error_from(std::runtime_error("odd")).what(), "odd");
 }
 
 TEST(QuantizedFile, IsInt8AndNothingElse) {
   GraphSummary plain, quantized;
   quantized.operators = {{"DequantizeLinear", "", 1, "d"}, {"QuantizeLinear", "", 1, "q"}};
-  EXPECT_EQ(quantization_refusal("int8", quantized), "");
-  EXPECT_EQ(quantization_refusal("fp32", plain), "");
-  EXPECT_THAT(quantization_refusal("int8", plain), HasSubstr("needs a quantized file"));
-  EXPECT_THAT(quantization_refusal("fp32", quantized), HasSubstr("node 'q'"));
+  EXPECT_EQ(quantization_refusal(Precision::int8, quantized), "");
+  EXPECT_EQ(quantization_refusal(Precision::fp32, plain), "");
+  EXPECT_THAT(quantization_refusal(Precision::int8, plain), HasSubstr("needs a quantized file"));
+  EXPECT_THAT(quantization_refusal(Precision::fp32, quantized), HasSubstr("node 'q'"));
 }
 
 // Three nodes of 70, 0 and 30 multiply-accumulates: conv1 -> a, conv1_relu -> b, fc -> c.

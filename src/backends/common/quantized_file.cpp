@@ -16,14 +16,14 @@ bool is_quantized(const GraphSummary& graph) {
   return find_operator(graph, "QuantizeLinear") != nullptr && find_operator(graph, "DequantizeLinear") != nullptr;
 }
 
-std::string quantization_refusal(const std::string& precision, const GraphSummary& graph) {
+std::string quantization_refusal(Precision precision, const GraphSummary& graph) {
   const OperatorUse* quantize = find_operator(graph, "QuantizeLinear");
-  if (precision == "int8") {
+  if (precision == Precision::int8) {
     return is_quantized(graph) ? "" : "precision int8 needs a quantized file, with QuantizeLinear and DequantizeLinear; this one has none";
   }
   if (quantize == nullptr) return "";
   return fmt::format("precision {} of a quantized file (QuantizeLinear, node '{}'): the library computes it in int8, ask for that",
-                     precision, quantize->first_node);
+                     name_of(precision), quantize->first_node);
 }
 
 }  // namespace deepgap

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <deepgap/graph.h>
+#include <deepgap/precision.h>
 
 #include <string>
 
@@ -11,6 +12,6 @@ namespace deepgap {
 const OperatorUse* find_operator(const GraphSummary& graph, const std::string& op);  // of ONNX's own domain; nullptr: none
 bool is_quantized(const GraphSummary& graph);                                        // has both QuantizeLinear and DequantizeLinear
 // Why this precision does not go with this file; empty when it does.
-std::string quantization_refusal(const std::string& precision, const GraphSummary& graph);
+std::string quantization_refusal(Precision precision, const GraphSummary& graph);
 
 }  // namespace deepgap

@@ -18,19 +18,20 @@ struct TinyLoad {
   int slots = 2;
   int threads = 1;
   std::map<std::string, std::string> options;
-  std::string precision = "fp32";
+  Precision precision = Precision::fp32;
 };
 
 class TinyRig {
  public:
   // The Backend, Model and Clock outlive the rig.
   TinyRig(Backend& backend, const Model& model, Clock& clock, TinyLoad load = {}) {
-    LoadOptions options{.precision = load.precision,
-                        .batch_sizes = std::move(load.batches),
-                        .slots = load.slots,
-                        .threads = load.threads,
-                        .options = std::move(load.options),
-                        .clock = &clock};
+    LoadOptions options;
+    options.precision = load.precision;
+    options.batch_sizes = std::move(load.batches);
+    options.threads = load.threads;
+    options.options = std::move(load.options);
+    options.slots = load.slots;
+    options.clock = &clock;
     options.completion = [this](std::span<const Done> done) { note(done); };
     session = backend.load(model, options);
   }
@@ -51,16 +52,18 @@ class TinyRig {
     return {values.begin(), values.end()};
   }
 
-  // Of all queries so far, and the marks of the last. To be read when nothing is pending.
+  // Of all queries so far, the marks of the last, and why the last failed that did. To be read when nothing is pending.
   std::vector<Status> statuses;
   std::vector<std::thread::id> threads;
   std::vector<MarkId> marks;
+  std::string error;
 
  private:
   void note(std::span<const Done> done) {
     const std::lock_guard lock(mutex_);
     for (const Done& one : done) {
       statuses.push_back(one.status);
+      if (one.error != nullptr) error = one.error->what();
       threads.push_back(std::this_thread::get_id());
       marks.clear();
       for (const Mark& mark : one.marks) marks.push_back(mark.id);

@@ -1,11 +1,11 @@
 // The knobs of LibTorch that deepgap turns, and what each precision is.
 #pragma once
 
+#include "backends/common/option_table.h"
 #include "cuda/samples.h"
 
 #include <deepgap/backend.h>
 
-#include <map>
 #include <string>
 #include <vector>
 
@@ -19,11 +19,11 @@ struct TorchSettings {
   cuda::SamplePlace samples = cuda::SamplePlace::host;  // only with CUDA
 };
 
-std::vector<OptionInfo> torch_option_infos(bool cuda);
-// Throws Error{usage} for a value that cannot be read.
-TorchSettings parse_torch_settings(const std::map<std::string, std::string>& options, bool cuda);
+// All of it but `samples`, which is no option of the engine.
+const OptionTable<TorchSettings>& torch_options(bool cuda);
 
 // Whether the plug-in `name` with these devices can run this, as far as the summary tells.
-Support torch_support(const Point& point, const GraphSummary& graph, const std::string& name, const std::vector<DeviceInfo>& devices);
+Support torch_support(const EngineRequest& request, const GraphSummary& graph, const std::string& name,
+                      const std::vector<DeviceInfo>& devices);
 
 }  // namespace deepgap

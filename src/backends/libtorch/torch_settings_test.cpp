@@ -8,28 +8,28 @@ namespace {
 const std::vector<DeviceInfo> cpu{{DeviceId{}, "CPU", -1, {}}};
 const std::vector<DeviceInfo> gpu{{DeviceId{"", "cuda", 0}, "GPU", -1, {}}};
 
-std::string refusal(Point point, const std::vector<DeviceInfo>& devices, const GraphSummary& graph = {}) {
-  if (point.placement.devices.front().kind == "cpu") point.placement.devices = {devices.front().id};
-  return torch_support(point, graph, "libtorch", devices).reason;
+std::string refusal(EngineRequest request, const std::vector<DeviceInfo>& devices, const GraphSummary& graph = {}) {
+  if (request.placement.devices.front().kind == "cpu") request.placement.devices = {devices.front().id};
+  return torch_support(request, graph, "libtorch", devices).reason;
 }
 
 TEST(TorchSettings, AreReadAndRefused) {
-  EXPECT_TRUE(parse_torch_settings({{"channels_last", "on"}}, false).channels_last);
-  EXPECT_TRUE(parse_torch_settings({{"cuda_graph", "on"}}, true).cuda_graph);
-  EXPECT_THROW(parse_torch_settings({{"channels_last", "onn"}}, false), Error);
-  EXPECT_THROW(parse_torch_settings({{"package", "/nothing/there.pt"}}, false), Error);
-  EXPECT_EQ(torch_option_infos(false).size() + 3, torch_option_infos(true).size());
+  EXPECT_TRUE(torch_options(false).parse({{"channels_last", "on"}}).channels_last);
+  EXPECT_TRUE(torch_options(true).parse({{"cuda_graph", "on"}}).cuda_graph);
+  EXPECT_THROW(torch_options(false).parse({{"channels_last", "onn"}}), Error);
+  EXPECT_THROW(torch_options(false).parse({{"package", "/nothing/there.pt"}}), Error);
+  EXPECT_EQ(torch_options(false).infos().size() + 2, torch_options(true).infos().size());
 }
 
 TEST(TorchSettings, PrecisionsDependOnTheDevice) {
-  for (const char* precision : {"fp32", "bf16", "fp16", "mixed"}) {
-    EXPECT_EQ(refusal({.precision = precision}, cpu), "") << precision;
-    EXPECT_EQ(refusal({.precision = precision}, gpu), "") << precision;
+  for (const Precision precision : {Precision::fp32, Precision::bf16, Precision::fp16, Precision::mixed}) {
+    EXPECT_EQ(refusal({.precision = precision}, cpu), "") << name_of(precision);
+    EXPECT_EQ(refusal({.precision = precision}, gpu), "") << name_of(precision);
   }
-  EXPECT_EQ(refusal({.precision = "tf32"}, gpu), "");
-  EXPECT_NE(refusal({.precision = "tf32"}, cpu).find("only fp32, bf16, fp16, mixed"), std::string::npos);
+  EXPECT_EQ(refusal({.precision = Precision::tf32}, gpu), "");
+  EXPECT_NE(refusal({.precision = Precision::tf32}, cpu).find("only fp32, bf16, fp16, mixed"), std::string::npos);
   for (const auto& devices : {cpu, gpu}) {
-    EXPECT_NE(refusal({.precision = "int8"}, devices).find("eager mode"), std::string::npos);
+    EXPECT_NE(refusal({.precision = Precision::int8}, devices).find("eager mode"), std::string::npos);
   }
 }
 
@@ -39,9 +39,11 @@ TEST(TorchSettings, OperatorsAndDevicesAreNamed) {
   EXPECT_EQ(refusal({}, cpu, graph), "");
   graph.operators.push_back({"Frobnicate", "", 2, "c"});
   EXPECT_EQ(refusal({}, cpu, graph), "libtorch: operator Frobnicate is not run (node 'c')");
-  Point elsewhere;
+  EngineRequest elsewhere;
   elsewhere.placement.devices = {DeviceId{"", "cuda", 7}};
   EXPECT_EQ(refusal(elsewhere, gpu), "libtorch: device cuda:7 is not here");
+  EXPECT_NE(refusal({.inputs = InputPlace::ready, .samples_change = true}, gpu).find("inputs=host"), std::string::npos);
+  EXPECT_EQ(refusal({.inputs = InputPlace::ready, .samples_change = true}, cpu), "") << "it is the same memory";
   EXPECT_NE(refusal({.task = "train"}, cpu).find("only infer"), std::string::npos);
 }
 

@@ -1,6 +1,5 @@
 #include "backends/native/gpu_session.h"
 
-#include "backends/common/option_choice.h"
 #include "backends/common/quantized_file.h"
 #include "backends/common/staging.h"
 #include "backends/native/gpu_slot.h"
@@ -22,51 +21,24 @@ namespace {
 
 constexpr const char* engine = "native";
 
-struct GpuOptions {
-  cuda::SamplePlace place = cuda::SamplePlace::host;
-  gpu::Tuning tuning = gpu::Tuning::quick;
-  bool graph = true;
-};
-
-GpuOptions options_of(const LoadOptions& load) {
-  GpuOptions options;
-  options.place = option_choice<cuda::SamplePlace>(
-      engine, load.options, "inputs",
-      {{"host", cuda::SamplePlace::host}, {"device", cuda::SamplePlace::device}, {"ready", cuda::SamplePlace::ready}},
-      cuda::SamplePlace::host);
-  if (load.samples_change) {
-    if (options.place != cuda::SamplePlace::host)
-      throw Error(ErrorKind::refused, "native: samples that change between queries (end to end) are copied by each query: inputs=host");
-    options.place = cuda::SamplePlace::caller;
-  }
-  // What deepgap tune notes on its Points has the same name.
-  BackendOptions given = load.options;
-  if (const auto note = given.find("tune"); note != given.end() && (note->second == "search" || note->second == "confirm"))
-    given.erase(note);
-  options.tuning = option_choice<gpu::Tuning>(
-      engine, given, "tune", {{"off", gpu::Tuning::off}, {"quick", gpu::Tuning::quick}, {"full", gpu::Tuning::full}}, gpu::Tuning::quick);
-  options.graph = option_choice<bool>(engine, load.options, "cuda_graph", {{"on", true}, {"off", false}}, true);
-  return options;
-}
-
-gpu::GpuNumbers numbers_of(const std::string& precision) {
+gpu::GpuNumbers numbers_of(Precision precision) {
   using gpu::Compute;
   using gpu::Element;
-  if (precision == "tf32") return {Compute::tf32, Element::f32};
-  if (precision == "fp16" || precision == "mixed") return {Compute::f16, Element::f16};
-  if (precision == "bf16") return {Compute::bf16, Element::bf16};
+  if (precision == Precision::tf32) return {Compute::tf32, Element::f32};
+  if (precision == Precision::fp16 || precision == Precision::mixed) return {Compute::f16, Element::f16};
+  if (precision == Precision::bf16) return {Compute::bf16, Element::bf16};
   return {Compute::f32, Element::f32};
 }
 
-gpu::NetworkOptions network_options(const LoadOptions& load, const GpuOptions& options) {
+gpu::NetworkOptions network_options(const LoadOptions& load, const NativeOptions& options) {
   gpu::NetworkOptions network;
   network.numbers = numbers_of(load.precision);
-  network.integers = load.precision == "int8" ? Integers::computed_with : Integers::as_operators;
+  network.integers = load.precision == Precision::int8 ? Integers::computed_with : Integers::as_operators;
   network.batch_sizes = load.batch_sizes;
   network.tuning = options.tuning;
   network.cache_folder = load.cache_dir.empty() ? "" : load.cache_dir + "/native-cuda";
   network.threads = std::max<int>(static_cast<int>(std::thread::hardware_concurrency()), 1);
-  network.inputs_ready = options.place == cuda::SamplePlace::ready;
+  network.inputs_ready = cuda::sample_place(load) == cuda::SamplePlace::ready;
   return network;
 }
 
@@ -80,16 +52,16 @@ std::vector<std::string> names_of(const std::vector<Port>& ports) {
 
 class GpuSession final : public Session {
  public:
-  GpuSession(const Model& model, const LoadOptions& load, const GpuOptions& options)
+  GpuSession(const Model& model, const LoadOptions& load, const NativeOptions& options)
       : completion_(load.completion),
         context_(load.placement.devices.front().index),
         facts_(cuda::device_facts(load.placement.devices.front().index)),
         network_(model.graph(), chip_of(facts_), facts_.name, network_options(load, options)),
         inputs_(ports(model.graph(), model.graph().inputs)),
         fitting_(engine, inputs_),
-        samples_(engine, names_of(inputs_), options.place, facts_.architecture()) {
+        samples_(engine, names_of(inputs_), cuda::sample_place(load), facts_.architecture()) {
     for (int slot = 0; slot < load.slots; ++slot)
-      slots_.push_back(std::make_unique<GpuSlot>(network_, model.graph(), options.place, options.graph));
+      slots_.push_back(std::make_unique<GpuSlot>(network_, model.graph(), cuda::sample_place(load), options.cuda_graph));
     in_flight_.emplace(context_, *load.clock, completion_);
   }
 
@@ -112,7 +84,6 @@ class GpuSession final : public Session {
   }
   void drain() override { in_flight_->drain(); }
   void cancel() override { drain(); }  // what was launched runs to its end
-  std::string last_error() const override { return in_flight_->last_error(); }
 
   // Of the process, as the driver gave it: several Sessions on a device tell the same.
   MemoryUse memory() const override {
@@ -143,16 +114,6 @@ class GpuSession final : public Session {
 
 }  // namespace
 
-std::vector<OptionInfo> gpu_option_infos() {
-  return {
-      {"inputs",
-       "on cuda: host: a query copies its samples to the GPU; device: they were copied there before, and it gathers them there; ready: "
-       "likewise, in the type and layout that the first operators read",
-       "host"},
-      {"tune", "on cuda: how kernels are chosen at load: off: by rule; quick: a few of each are measured; full: all are", "quick"},
-      {"cuda_graph", "on cuda: on: the work of each batch size is recorded once and replayed; off: kernels are launched one by one", "on"}};
-}
-
 std::string gpu_absence() {
   try {
     cuda::device_count();
@@ -170,24 +131,18 @@ std::vector<DeviceInfo> gpu_devices() {
   return devices;
 }
 
-std::string gpu_precision_refusal(const std::string& precision, const GraphSummary& graph) {
-  if (precision == "int8" && !is_quantized(graph))
+std::string gpu_precision_refusal(Precision precision, const GraphSummary& graph) {
+  if (precision == Precision::int8 && !is_quantized(graph))
     return "native: precision int8 needs a quantized file, with QuantizeLinear and DequantizeLinear; this one has none";
-  constexpr std::array known{"fp32", "tf32", "fp16", "bf16", "mixed", "int8"};
-  if (std::find(known.begin(), known.end(), precision) != known.end()) return {};
+  if (precision != Precision::fp8 && precision != Precision::fp4) return {};
   return fmt::format(
       "native on cuda does not do precision {}: it computes in fp32, tf32, fp16, bf16, mixed (fp16), and int8 for quantized files",
-      precision);
+      name_of(precision));
 }
 
-void check_gpu_options(const LoadOptions& options) { options_of(options); }
-
-std::unique_ptr<Session> make_gpu_session(const Model& model, const LoadOptions& options) {
-  if (options.batch_sizes.empty() || options.slots < 1)
-    throw Error(ErrorKind::refused, "native: at least one batch size and slot are needed");
-  const GpuOptions gpu = options_of(options);
+std::unique_ptr<Session> make_gpu_session(const Model& model, const LoadOptions& options, const NativeOptions& native) {
   for (const int64_t batch : options.batch_sizes) input_shapes(engine, model.name(), ports(model.graph(), model.graph().inputs), batch);
-  return std::make_unique<GpuSession>(model, options, gpu);
+  return std::make_unique<GpuSession>(model, options, native);
 }
 
 }  // namespace deepgap

@@ -3,12 +3,11 @@
 #include "backends/common/host.h"
 #include "backends/common/quantized_file.h"
 #include "backends/native/gpu_session.h"
+#include "backends/native/native_options.h"
 #include "backends/native/native_session.h"
 #include "engine/cpu/isa.h"
 #include "engine/cpu/operators.h"
 #include "engine/gpu/operators.h"
-
-#include <deepgap/own_options.h>
 
 #include <fmt/core.h>
 
@@ -18,33 +17,41 @@ namespace deepgap {
 namespace {
 
 // Why not in this precision; empty when it can.
-std::string precision_refusal(const std::string& precision, const GraphSummary& graph) {
-  if (precision == "int8") {
+std::string precision_refusal(Precision precision, const GraphSummary& graph) {
+  if (precision == Precision::int8) {
     if (is_quantized(graph)) return {};
     return "native: precision int8 needs a quantized file, with QuantizeLinear and DequantizeLinear; this one has none";
   }
-  if (precision == "fp32") return {};
-  if (precision != "bf16" && precision != "mixed")
+  if (precision == Precision::fp32) return {};
+  if (precision != Precision::bf16 && precision != Precision::mixed)
     return fmt::format("native does not do precision {}: it computes in fp32, bf16, mixed (bf16 on a CPU), and int8 for quantized files",
-                       precision);
+                       name_of(precision));
   if (const OperatorUse* quantize = find_operator(graph, "QuantizeLinear"))
-    return fmt::format("native does not do precision {} of a quantized file (QuantizeLinear, node {}): ask for int8 or fp32", precision,
-                       quantize->first_node);
+    return fmt::format("native does not do precision {} of a quantized file (QuantizeLinear, node {}): ask for int8 or fp32",
+                       name_of(precision), quantize->first_node);
   const auto isas = available_isas();
   if (std::find(isas.begin(), isas.end(), "avx512") == isas.end())
-    return fmt::format("native does not do precision {} on this CPU: oneDNN computes it with AVX-512, {} has none", precision, cpu_name());
+    return fmt::format("native does not do precision {} on this CPU: oneDNN computes it with AVX-512, {} has none", name_of(precision),
+                       cpu_name());
   return {};
 }
 
 bool is_gpu(const std::vector<DeviceId>& devices) { return devices.size() == 1 && devices[0].kind == "cuda"; }
 
-std::string refusal(const std::string& task, const std::vector<DeviceId>& devices, int processes) {
-  if (task != "infer") return fmt::format("native does not do task {}: it runs inference", task);
-  if (processes != 1 || devices.size() != 1) return "native runs in one process on one device";
-  if (is_gpu(devices)) return {};
+// Why not, as far as one need not know the Model's operators; empty when it can.
+std::string request_refusal(const EngineRequest& request, const NativeOptions& options, const GraphSummary& graph) {
+  const std::vector<DeviceId>& devices = request.placement.devices;
+  if (request.task != "infer") return fmt::format("native does not do task {}: it runs inference", request.task);
+  if (request.placement.processes != 1 || devices.size() != 1) return "native runs in one process on one device";
+  if (is_gpu(devices)) {
+    if (request.samples_change && request.inputs != InputPlace::host)
+      return "native: samples that change between queries (end to end) are copied by each query: inputs=host";
+    return gpu_precision_refusal(request.precision, graph);
+  }
   if (devices[0].kind != "cpu" || devices[0].index != 0)
     return fmt::format("native has no device {}:{}: it runs on cpu and cuda:N", devices[0].kind, devices[0].index);
-  return {};
+  const std::string reason = precision_refusal(request.precision, graph);
+  return reason.empty() ? isa_refusal(options.isa) : reason;
 }
 
 // The driver is asked at load: where it hangs, a worker that is watched does.
@@ -71,40 +78,20 @@ std::vector<DeviceInfo> NativeBackend::devices() const {
   return devices;
 }
 
-std::vector<OptionInfo> NativeBackend::options() const {
-  std::vector<OptionInfo> options{
-      {"path", "fast: oneDNN with fused operators; plain: the evaluator that makes the FP32 reference, one operator at a time", "fast"},
-      {"isa",
-       "the instructions that may be used: avx2, avx512, avx512_vnni, avx512_bf16, amx (each with those before it); auto: all that the "
-       "CPU has",
-       "auto", true},
-      {"pin", "on: each thread stays on one of the allowed CPUs, where there are enough of them; off: the system places them", "on"},
-      {"streams", "queries computed at a time, each on its share of the threads", "1"}};
-  for (OptionInfo& option : gpu_option_infos()) options.push_back(std::move(option));
-  return options;
-}
+std::vector<OptionInfo> NativeBackend::options() const { return native_options().infos(); }
 
-Support NativeBackend::supports(const Point& point, const GraphSummary& graph) const {
-  auto reason = refusal(point.task, point.placement.devices, point.placement.processes);
-  const bool gpu = is_gpu(point.placement.devices);
-  if (reason.empty()) reason = gpu ? gpu_precision_refusal(point.precision, graph) : precision_refusal(point.precision, graph);
-  const auto options = own_options(point, name());
-  if (const auto isa = options.find("isa"); reason.empty() && isa != options.end()) reason = isa_refusal(isa->second);
-  if (!reason.empty()) return {false, reason};
-  reason = operator_refusal(graph, gpu);
-  if (!reason.empty()) return {false, reason};
-  return {};
+Support NativeBackend::supports(const EngineRequest& request, const GraphSummary& graph) const {
+  std::string reason = request_refusal(request, native_options().parse(request.options), graph);
+  if (reason.empty()) reason = operator_refusal(graph, is_gpu(request.placement.devices));
+  return {reason.empty(), reason};
 }
 
 std::unique_ptr<Session> NativeBackend::load(const Model& model, const LoadOptions& options) {
-  auto reason = refusal(options.task, options.placement.devices, options.placement.processes);
-  const bool gpu = is_gpu(options.placement.devices);
-  if (reason.empty())
-    reason = gpu ? gpu_precision_refusal(options.precision, model.summary()) : precision_refusal(options.precision, model.summary());
+  const NativeOptions native = native_options().parse(options.options);
+  const std::string reason = request_refusal(options, native, model.summary());
   if (!reason.empty()) throw Error(ErrorKind::refused, reason);
-  check_gpu_options(options);
-  if (gpu) return make_gpu_session(model, options);
-  return make_native_session(model, options);
+  if (is_gpu(options.placement.devices)) return make_gpu_session(model, options, native);
+  return make_native_session(model, options, native);
 }
 
 }  // namespace deepgap

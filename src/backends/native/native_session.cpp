@@ -1,5 +1,6 @@
 #include "backends/native/native_session.h"
 
+#include "backends/common/failure.h"
 #include "backends/native/batch_io.h"
 #include "backends/native/query_queue.h"
 #include "backends/native/query_runner.h"
@@ -12,52 +13,12 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <chrono>
-#include <mutex>
+#include <optional>
 #include <thread>
 
 namespace deepgap {
 namespace {
-
-constexpr int64_t most_streams = 1024;
-
-std::string option(const LoadOptions& options, const std::string& name, const std::vector<std::string>& allowed) {
-  const auto it = options.options.find(name);
-  if (it == options.options.end()) return allowed.front();
-  if (std::find(allowed.begin(), allowed.end(), it->second) == allowed.end())
-    throw Error(ErrorKind::refused, fmt::format("native: option {}={} is not one of {}", name, it->second, fmt::join(allowed, ", ")));
-  return it->second;
-}
-
-struct NativeOptions {
-  bool plain = false, pin = true;
-  int64_t part = 0;  // 0: the engine's choice
-  int streams = 1;
-};
-
-// A whole number from 1 on; 0 for "auto" and where the option is not given.
-int64_t count_option(const LoadOptions& options, const std::string& name) {
-  const auto it = options.options.find(name);
-  if (it == options.options.end() || it->second == "auto") return 0;
-  int64_t value = 0;
-  const auto [end, error] = std::from_chars(it->second.data(), it->second.data() + it->second.size(), value);
-  if (error != std::errc() || end != it->second.data() + it->second.size() || value < 1)
-    throw Error(ErrorKind::refused, fmt::format("native: option {}={} is neither auto nor a number from 1 on", name, it->second));
-  return value;
-}
-
-NativeOptions native_options(const LoadOptions& options) {
-  NativeOptions native;
-  native.plain = option(options, "path", {"fast", "plain"}) == "plain";
-  native.pin = option(options, "pin", {"on", "off"}) == "on";
-  native.part = count_option(options, "part");
-  const int64_t streams = count_option(options, "streams");
-  if (streams > most_streams)
-    throw Error(ErrorKind::refused, fmt::format("native: option streams={} is more than {}", streams, most_streams));
-  native.streams = static_cast<int>(std::max<int64_t>(streams, 1));
-  return native;
-}
 
 void refuse_unknown_operators(const Graph& graph, bool plain) {
   const auto evaluated = evaluated_operators();
@@ -70,21 +31,23 @@ void refuse_unknown_operators(const Graph& graph, bool plain) {
   }
 }
 
+bool is_bf16(Precision precision) { return precision == Precision::bf16 || precision == Precision::mixed; }
+
 // Before the first primitive of the process.
-void settle_isa(const LoadOptions& options) {
-  limit_isa(option(options, "isa", isa_names()));
-  const bool bf16 = options.precision == "bf16" || options.precision == "mixed";
-  if (bf16 && !computes_bf16())
-    throw Error(ErrorKind::refused,
-                fmt::format("native: precision {} needs AVX-512, this process computes with {}", options.precision, isa_description()));
+void settle_isa(const LoadOptions& options, const NativeOptions& native) {
+  limit_isa(native.isa);
+  if (is_bf16(options.precision) && !computes_bf16())
+    throw Error(ErrorKind::refused, fmt::format("native: precision {} needs AVX-512, this process computes with {}",
+                                                name_of(options.precision), isa_description()));
 }
 
 QueryRunners make_runners(const Model& model, const LoadOptions& options, const NativeOptions& native, BatchIo& io) {
   const std::string open = native.plain ? "" : shape_that_depends_on_data(model.graph());
   const bool evaluated = native.plain || !open.empty();
-  if (evaluated && (options.precision == "bf16" || options.precision == "mixed"))
-    throw Error(ErrorKind::refused, fmt::format("native: precision {} is not there with {}, which is computed in fp32", options.precision,
-                                                native.plain ? "path=plain" : fmt::format("a shape that depends on data ({})", open)));
+  if (evaluated && is_bf16(options.precision))
+    throw Error(ErrorKind::refused,
+                fmt::format("native: precision {} is not there with {}, which is computed in fp32", name_of(options.precision),
+                            native.plain ? "path=plain" : fmt::format("a shape that depends on data ({})", open)));
   if (evaluated) return make_evaluator_runners(model, native.streams, io);
   return make_network_runners(model, options, native.streams, native.pin, native.part, io);
 }
@@ -131,11 +94,6 @@ class NativeSession : public Session {
     }
   }
 
-  std::string last_error() const override {
-    const std::lock_guard lock(mutex_);
-    return last_error_;
-  }
-
   MemoryUse memory() const override {
     if (!runners_.bytes) return {};
     const auto bytes = static_cast<int64_t>(*runners_.bytes + io_.reserved_bytes());
@@ -171,6 +129,7 @@ class NativeSession : public Session {
     std::array<Mark, 5> marks{Mark{MarkId::enqueued, 0, query.enqueued}};
     const auto mark = [&](size_t position, MarkId id) { marks[position] = {id, 0, now()}; };
     Done done{.tag = query.tag};
+    std::optional<Error> error;
     try {
       mark(1, MarkId::h2d_begin);
       runner.prepare(slot, query.samples);
@@ -179,11 +138,9 @@ class NativeSession : public Session {
       mark(3, MarkId::compute_end);
       mark(4, MarkId::returned);
       done.marks = marks;
-    } catch (const std::exception& error) {
-      const std::lock_guard lock(mutex_);
-      last_error_ = error.what();
-      done.status = Status::failed;
-      done.marks = std::span(marks).first(1);
+    } catch (const std::exception& failure) {
+      error = error_from(failure);
+      done = {query.tag, Status::failed, std::span(marks).first(1), &*error};
     }
     deliver(done);
   }
@@ -203,19 +160,14 @@ class NativeSession : public Session {
   BatchIo io_;
   QueryRunners runners_;
   QueryQueue queue_;
-  mutable std::mutex mutex_;
-  std::string last_error_;             // under mutex_
   std::vector<std::jthread> streams_;  // last: they use all of the above
 };
 
 }  // namespace
 
-std::unique_ptr<Session> make_native_session(const Model& model, const LoadOptions& options) {
-  const NativeOptions native = native_options(options);
-  if (options.batch_sizes.empty() || options.slots < 1 || options.threads < 1)
-    throw Error(ErrorKind::refused, "native: at least one batch size, slot and thread are needed");
+std::unique_ptr<Session> make_native_session(const Model& model, const LoadOptions& options, const NativeOptions& native) {
   refuse_unknown_operators(model.graph(), native.plain);
-  settle_isa(options);
+  settle_isa(options, native);
   try {
     return std::make_unique<NativeSession>(model, options, native);
   } catch (const dnnl::error& error) {

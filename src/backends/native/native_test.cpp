@@ -1,3 +1,4 @@
+#include "backends/common/tiny_rig.h"
 #include "backends/native/native_backend.h"
 #include "backends/native/test_network.h"
 #include "model/eval/evaluator.h"
@@ -20,12 +21,14 @@ struct Heard {
   std::vector<uint64_t> tags;
   std::vector<Status> statuses;
   std::vector<Mark> marks;
+  std::vector<std::string> errors;
   Completion completion() {
     return [this](std::span<const Done> all) {
       for (const auto& done : all) {
         tags.push_back(done.tag);
         statuses.push_back(done.status);
         marks.assign(done.marks.begin(), done.marks.end());
+        if (done.error != nullptr) errors.emplace_back(done.error->what());
       }
     };
   }
@@ -78,7 +81,7 @@ TEST(NativeBackend, FailuresAreDoneWithAReason) {
   session->stage(samples.views);
   session->enqueue(0, std::vector<uint32_t>{0, 1}, 1);
   EXPECT_EQ(heard.statuses, std::vector<Status>{Status::failed});
-  EXPECT_EQ(session->last_error(), "native: 2 samples were enqueued, batch sizes loaded: 1");
+  EXPECT_EQ(heard.errors.back(), "native: 2 samples were enqueued, batch sizes loaded: 1");
   session->enqueue(0, std::vector<uint32_t>{9}, 2);
   EXPECT_EQ(heard.statuses.back(), Status::failed);
   const std::vector<TensorView> wrong{TensorView{DataType::f32, {}, nullptr}};
@@ -106,15 +109,9 @@ std::string refusal(const Model& model, const LoadOptions& options) {
 TEST(NativeBackend, RefusesWithTheReason) {
   const TestModel model(small_net());
   LoadOptions half;
-  half.precision = "fp16";
+  half.precision = Precision::fp16;
   EXPECT_EQ(refusal(model, half),
             "native does not do precision fp16: it computes in fp32, bf16, mixed (bf16 on a CPU), and int8 for quantized files");
-  LoadOptions wrong;
-  wrong.options["path"] = "scenic";
-  EXPECT_EQ(refusal(model, wrong), "native: option path=scenic is not one of fast, plain");
-  LoadOptions part;
-  part.options["part"] = "half";
-  EXPECT_EQ(refusal(model, part), "native: option part=half is neither auto nor a number from 1 on");
   LoadOptions other;
   other.placement.devices = {DeviceId{"", "tpu", 0}};
   EXPECT_EQ(refusal(model, other), "native has no device tpu:0: it runs on cpu and cuda:N");
@@ -127,8 +124,25 @@ TEST(NativeBackend, RefusesWithTheReason) {
   const TestModel odd(b.finish({b.node("Wobble", {b.input({1, 2})})}));
   EXPECT_EQ(refusal(odd, {}), "native does not run operator Wobble (node Wobble_0)");
   NativeBackend backend;
-  EXPECT_EQ(backend.supports(Point{}, odd.summary()).reason, "native does not run operator Wobble (node Wobble_0)");
-  EXPECT_TRUE(backend.supports(Point{}, model.summary()).ok);
+  EXPECT_EQ(backend.supports({}, odd.summary()).reason, "native does not run operator Wobble (node Wobble_0)");
+  EXPECT_TRUE(backend.supports({}, model.summary()).ok);
+}
+
+// Before anything runs.
+TEST(NativeBackend, WrongOptionValuesAreTheUsersMistake) {
+  const auto complaint = [](const std::string& name, const std::string& value) {
+    EngineRequest request;
+    request.options[name] = value;
+    const Error error = failure_of([&] { NativeBackend().supports(request, {}); });
+    EXPECT_EQ(error.kind(), ErrorKind::usage);
+    return std::string(error.what());
+  };
+  EXPECT_EQ(complaint("path", "fats"), "native: unknown path 'fats', did you mean 'fast'?");
+  EXPECT_THAT(complaint("isa", "sse9"), ::testing::HasSubstr("unknown isa 'sse9'"));
+  EXPECT_EQ(complaint("part", "half"), "native: part=half is wrong, expected auto or 1 to 1073741824");
+  EXPECT_EQ(complaint("streams", "0"), "native: streams=0 is wrong, expected auto or 1 to 1024");
+  EXPECT_EQ(complaint("tune", "search"), "native: unknown tune 'search'; known: off, quick, full");
+  EXPECT_THAT(complaint("inputs", "device"), ::testing::HasSubstr("unknown option of native 'inputs'")) << "it is no engine's";
 }
 
 // With a driver or without one.
@@ -138,7 +152,7 @@ TEST(NativeBackend, RefusesAGpuThatIsNotThere) {
   gpu.placement.devices = {DeviceId{"", "cuda", 999}};
   const std::string reason = refusal(model, gpu);
   EXPECT_TRUE(reason.find("driver") != std::string::npos || reason.find("NVRTC") != std::string::npos) << reason;
-  gpu.precision = "fp8";
+  gpu.precision = Precision::fp8;
   EXPECT_EQ(refusal(model, gpu),
             "native on cuda does not do precision fp8: it computes in fp32, tf32, fp16, bf16, mixed (fp16), and int8 for quantized files");
 }

@@ -56,8 +56,8 @@ QueryRunners make_network_runners(const Model& model, const LoadOptions& options
   const auto wanted = static_cast<size_t>(std::accumulate(threads.begin(), threads.end(), 0));
   // All of them or none: a stream that shares its CPUs with others would be slower than those beside it.
   const bool pinned = pin && wanted <= allowed_cpus().size();
-  NetworkSource source(model.graph(), options.precision == "int8" ? Integers::computed_with : Integers::as_operators);
-  const bool bf16 = options.precision == "bf16" || options.precision == "mixed";
+  NetworkSource source(model.graph(), options.precision == Precision::int8 ? Integers::computed_with : Integers::as_operators);
+  const bool bf16 = options.precision == Precision::bf16 || options.precision == Precision::mixed;
   QueryRunners runners;
   std::vector<const Network*> networks;
   size_t first_cpu = 0, arenas = 0;

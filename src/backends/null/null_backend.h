@@ -14,7 +14,7 @@ class NullBackend final : public Backend {
   std::vector<DeviceInfo> devices() const override;
   std::vector<OptionInfo> options() const override;
   // Every model, precision, task and device kind. Throws Error{usage} for an option it cannot read.
-  Support supports(const Point& point, const GraphSummary& graph) const override;
+  Support supports(const EngineRequest& request, const GraphSummary& graph) const override;
   // Throws Error{usage} for an option it cannot read, and what the script asks for: refused, out_of_memory.
   std::unique_ptr<Session> load(const Model& model, const LoadOptions& options) override;
 };

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <new>
+#include <optional>
 #include <utility>
 
 namespace deepgap {
@@ -21,8 +22,9 @@ struct Slot {
   size_t server = 0;
   Nanoseconds begin = 0, end = 0;  // of the service; never: it hangs
   Status status = Status::ok;
-  int64_t batch = 0;          // that the shapes are of
-  std::vector<Shape> shapes;  // of this run's outputs
+  std::optional<Error> error;  // of Status::failed
+  int64_t batch = 0;           // that the shapes are of
+  std::vector<Shape> shapes;   // of this run's outputs
   std::vector<TensorView> views;
 };
 
@@ -55,7 +57,6 @@ class Service : public std::enable_shared_from_this<Service> {
   int slots() const { return static_cast<int>(slots_.size()); }
   void stage(size_t count) { staged_ = count; }
   std::span<const TensorView> outputs(int slot) const { return slots_.at(static_cast<size_t>(slot)).views; }
-  const std::string& last_error() const { return last_error_; }
   const NullScript& script() const { return script_; }
   void close() { closed_ = true; }
 
@@ -70,7 +71,8 @@ class Service : public std::enable_shared_from_this<Service> {
     const Nanoseconds now = clock_.now();
     slot.tag = tag;
     slot.busy = true;
-    slot.status = outcome(query);
+    slot.error = failure(query);
+    slot.status = slot.error ? Status::failed : Status::ok;
     shape_outputs(slot, static_cast<int64_t>(samples.size()));
     serve(slot, now, script_.hang_at.contains(query) ? never : latencies_.next(query, samples.size(), now - loaded_at_));
     ++in_flight_;
@@ -152,11 +154,10 @@ class Service : public std::enable_shared_from_this<Service> {
     }
   }
 
-  Status outcome(uint64_t query) {
+  std::optional<Error> failure(uint64_t query) {
     const bool by_rate = latencies_.next_fails();
-    if (!by_rate && !script_.fail_at.contains(query)) return Status::ok;
-    last_error_ = fmt::format("query {} failed as scripted", query);
-    return Status::failed;
+    if (!by_rate && !script_.fail_at.contains(query)) return std::nullopt;
+    return Error(ErrorKind::internal, fmt::format("query {} failed as scripted", query));
   }
 
   void serve(Slot& slot, Nanoseconds now, Nanoseconds latency) {
@@ -173,7 +174,9 @@ class Service : public std::enable_shared_from_this<Service> {
     --in_flight_;
     const std::array<Mark, 2> marks{Mark{MarkId::compute_begin, 0, slot.begin}, Mark{MarkId::compute_end, 0, slot.end}};
     const bool served = slot.status != Status::cancelled;
-    const Done done{.tag = slot.tag, .status = slot.status, .marks = std::span<const Mark>(marks.data(), served ? marks.size() : 0)};
+    const std::optional<Error> error = slot.error;  // the slot may be used again by the completion
+    Done done{.tag = slot.tag, .status = slot.status, .marks = std::span<const Mark>(marks.data(), served ? marks.size() : 0)};
+    if (slot.status == Status::failed) done.error = &*error;
     completion_(std::span(&done, 1));
   }
 
@@ -191,7 +194,6 @@ class Service : public std::enable_shared_from_this<Service> {
   uint64_t next_query_ = 0;
   int in_flight_ = 0;
   bool closed_ = false;
-  std::string last_error_;
 };
 
 class NullSession final : public Session {
@@ -208,7 +210,6 @@ class NullSession final : public Session {
   std::span<const TensorView> outputs(int slot) const override { return service_->outputs(slot); }
   void drain() override { service_->drain(); }
   void cancel() override { service_->cancel(); }
-  std::string last_error() const override { return service_->last_error(); }
   MemoryUse memory() const override {
     const auto bytes = service_->script().memory_bytes;
     return bytes ? MemoryUse{*bytes, *bytes, *bytes} : MemoryUse{};

@@ -44,11 +44,12 @@ class TwoOutputs final : public Model {
 class Rig {
  public:
   explicit Rig(Script script, int slots = 4) {
-    LoadOptions options{.batch_sizes = {1, 8}, .slots = slots, .options = std::move(script), .clock = clock.get()};
+    LoadOptions options{{.batch_sizes = {1, 8}, .options = std::move(script)}, slots, {}, clock.get(), {}};
     options.completion = [this](std::span<const Done> done) {
       for (const Done& one : done) {
         delivered.emplace_back(one.tag, clock->now());
         statuses.push_back(one.status);
+        if (one.error != nullptr) error = one.error->what();
         marks.assign(one.marks.begin(), one.marks.end());
       }
     };
@@ -60,6 +61,7 @@ class Rig {
   TwoOutputs model;
   std::unique_ptr<Clock> clock = make_virtual_clock();
   std::vector<std::pair<uint64_t, Nanoseconds>> delivered;
+  std::string error;  // the last
   std::vector<Status> statuses;
   std::vector<Mark> marks;
   std::unique_ptr<Session> session;
@@ -122,7 +124,7 @@ TEST(NullSession, FailuresAreDeliveredWithTheirReason) {
     rig.session->drain();
   }
   EXPECT_THAT(rig.statuses, ElementsAre(Status::ok, Status::failed, Status::ok, Status::failed, Status::failed, Status::ok));
-  EXPECT_EQ(rig.session->last_error(), "query 4 failed as scripted");
+  EXPECT_EQ(rig.error, "query 4 failed as scripted");
 }
 
 TEST(NullSession, CancelGivesUpWhatHasNotBegun) {
@@ -192,10 +194,10 @@ TEST(NullSession, ProcessEndsAsScripted) {
 }
 
 TEST(NullBackend, SupportsEverythingButWrongOptions) {
-  Point point{.precision = "int8", .options = {{"latency", "2ms"}, {"other.latency", "wrong"}}};
-  EXPECT_TRUE(NullBackend().supports(point, {}).ok);
-  point.options["null.latency"] = "wrong";
-  EXPECT_THROW(NullBackend().supports(point, {}), Error);
+  EngineRequest request{.precision = Precision::int8, .options = {{"latency", "2ms"}}};
+  EXPECT_TRUE(NullBackend().supports(request, {}).ok);
+  request.options["latency"] = "wrong";
+  EXPECT_THROW(NullBackend().supports(request, {}), Error);
 }
 
 TEST(NullSession, TellsScriptedMemory) {

@@ -1,5 +1,6 @@
 #include "backends/null/script.h"
 
+#include "backends/common/option_table.h"
 #include "base/text.h"
 
 #include <fmt/format.h>
@@ -13,24 +14,18 @@ namespace deepgap {
 namespace {
 
 [[noreturn]] void wrong(const std::string& option, const std::string& value, const std::string& expected) {
-  throw Error(ErrorKind::usage, fmt::format("null backend: option {}={} is wrong, expected {}", option, value, expected));
+  throw Error(ErrorKind::usage, fmt::format("null: {}={} is wrong, expected {}", option, value, expected));
 }
 
-Nanoseconds duration(const std::string& option, const std::string& value) {
+Nanoseconds time(const std::string& option, const std::string& value) {
   const auto parsed = parse_duration(value);
   if (!parsed) wrong(option, value, "a time such as 1ms");
   return *parsed;
 }
 
-double number(const std::string& option, const std::string& value, double low, double high) {
+double within(const std::string& option, const std::string& value, double low, double high) {
   const auto parsed = parse_double(value);
   if (!parsed || *parsed < low || *parsed > high) wrong(option, value, fmt::format("a number from {} to {}", low, high));
-  return *parsed;
-}
-
-int64_t whole(const std::string& option, const std::string& value, int64_t low) {
-  const auto parsed = parse_int(value);
-  if (!parsed || *parsed < low) wrong(option, value, fmt::format("a whole number from {}", low));
   return *parsed;
 }
 
@@ -62,68 +57,65 @@ std::vector<ScriptStep> steps(const std::string& option, const std::string& valu
   return result;
 }
 
-// drift and steps are shapes of their own in the user's words; to the source they are a constant with that option set.
-Distribution distribution(const std::string& option, const std::string& value) {
-  static const std::map<std::string, Distribution> known{
-      {"constant", Distribution::constant},       {"normal", Distribution::normal}, {"lognormal", Distribution::lognormal},
-      {"exponential", Distribution::exponential}, {"ar1", Distribution::ar1},       {"drift", Distribution::constant},
-      {"steps", Distribution::constant},
-  };
-  const auto found = known.find(value);
-  if (found == known.end()) wrong(option, value, "constant, normal, lognormal, exponential, ar1, drift or steps");
-  return found->second;
-}
-
 constexpr double any = 1e12;
 
-// One row an option: how it is listed and how it is read.
-struct OptionRow {
-  const char* name;
-  const char* describe;
-  const char* default_value;
-  std::function<void(NullScript&, const std::string& name, const std::string& value)> read;
-};
-
-const std::vector<OptionRow>& rows() {
+// How it is listed and how it is read.
+OptionTable<NullScript> make_table() {
   using Script = NullScript&;
   using Text = const std::string&;
-  static const std::vector<OptionRow> table{
-      {"latency", "time of a query; 0ns completes inside enqueue", "1ms", [](Script s, Text n, Text v) { s.latency = duration(n, v); }},
-      {"per_sample", "time added for each sample of the query", "0ns", [](Script s, Text n, Text v) { s.per_sample = duration(n, v); }},
-      {"distribution", "constant, normal, lognormal, exponential, ar1, drift or steps", "constant",
-       [](Script s, Text n, Text v) { s.distribution = distribution(n, v); }},
-      {"sigma", "spread relative to the latency (normal, ar1), of the logarithm (lognormal)", "0.1",
-       [](Script s, Text n, Text v) { s.sigma = number(n, v, 0, 100); }},
-      {"rho", "correlation of one latency with the next (ar1)", "0.5",
-       [](Script s, Text n, Text v) { s.rho = number(n, v, -0.9999, 0.9999); }},
-      {"drift", "relative growth of the latency a second", "0", [](Script s, Text n, Text v) { s.drift = number(n, v, -any, any); }},
-      {"steps", "QUERY:LATENCY pairs joined by '/': the latency from that query on", "",
-       [](Script s, Text n, Text v) { s.steps = steps(n, v); }},
-      {"concurrency", "queries served at once", "1",
-       [](Script s, Text n, Text v) { s.concurrency = static_cast<int>(std::min<int64_t>(whole(n, v, 1), 1 << 20)); }},
-      {"seed", "of latencies and failures", "1", [](Script s, Text n, Text v) { s.seed = static_cast<uint64_t>(whole(n, v, 0)); }},
-      {"clock", "real; virtual: time jumps from one event to the next, so that a run takes no time and measures nothing", "real",
-       [](Script s, Text n, Text v) {
-         if (v != "real" && v != "virtual") wrong(n, v, "real or virtual");
-         s.virtual_time = v == "virtual";
-       }},
-      {"load_time", "time that loading takes", "0ns", [](Script s, Text n, Text v) { s.load_time = duration(n, v); }},
-      {"memory_bytes", "memory that the session claims to hold", "", [](Script s, Text n, Text v) { s.memory_bytes = whole(n, v, 0); }},
-      {"allocate_bytes", "memory that is really taken and touched at load", "",
-       [](Script s, Text n, Text v) { s.allocate_bytes = whole(n, v, 0); }},
-      {"stderr", "text written to standard error at load", "", [](Script s, Text, Text v) { s.stderr_text = v; }},
-      {"fail_at", "queries that fail", "", [](Script s, Text n, Text v) { s.fail_at = queries(n, v); }},
-      {"fail_rate", "share of queries that fail", "0", [](Script s, Text n, Text v) { s.fail_rate = number(n, v, 0, 1); }},
-      {"hang_at", "queries that are never completed", "", [](Script s, Text n, Text v) { s.hang_at = queries(n, v); }},
-      {"crash_at", "queries that end the process by a segmentation fault", "",
-       [](Script s, Text n, Text v) { s.crash_at = queries(n, v); }},
-      {"exit_at", "queries that end the process with exit code 9", "", [](Script s, Text n, Text v) { s.exit_at = queries(n, v); }},
-      {"sigkill_at", "queries that end the process by SIGKILL", "", [](Script s, Text n, Text v) { s.sigkill_at = queries(n, v); }},
-      {"device_lost_at", "queries that lose the device", "", [](Script s, Text n, Text v) { s.device_lost_at = queries(n, v); }},
-      {"oom_at_load", "smallest batch that is out of memory at load", "", [](Script s, Text n, Text v) { s.oom_at_load = whole(n, v, 1); }},
-      {"refuse", "reason with which load refuses", "", [](Script s, Text, Text v) { s.refuse = v; }},
+  using enum OptionKind;
+  OptionTable<NullScript> table("null");
+  const auto row = [&](const char* name, const char* describe, const char* otherwise, OptionKind kind,
+                       const std::function<void(NullScript&, Text name, Text value)>& read) {
+    table.row({name, describe, otherwise, false, kind, {}, 0},
+              [read, option = std::string(name)](Script s, Text value) { read(s, option, value); });
   };
+  row("latency", "time of a query; 0ns completes inside enqueue", "1ms", duration,
+      [](Script s, Text n, Text v) { s.latency = time(n, v); });
+  row("per_sample", "time added for each sample of the query", "0ns", duration,
+      [](Script s, Text n, Text v) { s.per_sample = time(n, v); });
+  // drift and steps are shapes of their own in the user's words; to the source they are a constant with that option set.
+  table.choice<Distribution>("distribution", "constant, normal, lognormal, exponential, ar1, drift or steps", &NullScript::distribution,
+                             {{"constant", Distribution::constant},
+                              {"normal", Distribution::normal},
+                              {"lognormal", Distribution::lognormal},
+                              {"exponential", Distribution::exponential},
+                              {"ar1", Distribution::ar1},
+                              {"drift", Distribution::constant},
+                              {"steps", Distribution::constant}});
+  row("sigma", "spread relative to the latency (normal, ar1), of the logarithm (lognormal)", "0.1", number,
+      [](Script s, Text n, Text v) { s.sigma = within(n, v, 0, 100); });
+  row("rho", "correlation of one latency with the next (ar1)", "0.5", number,
+      [](Script s, Text n, Text v) { s.rho = within(n, v, -0.9999, 0.9999); });
+  row("drift", "relative growth of the latency a second", "0", number, [](Script s, Text n, Text v) { s.drift = within(n, v, -any, any); });
+  row("steps", "QUERY:LATENCY pairs joined by '/': the latency from that query on", "", text,
+      [](Script s, Text n, Text v) { s.steps = steps(n, v); });
+  table.count("concurrency", "queries served at once", &NullScript::concurrency, 1 << 20);
+  row("seed", "of latencies and failures", "1", count, [](Script s, Text, Text v) { s.seed = static_cast<uint64_t>(*parse_int(v)); });
+  table.choice<bool>("clock", "real; virtual: time jumps from one event to the next, so that a run takes no time and measures nothing",
+                     &NullScript::virtual_time, {{"real", false}, {"virtual", true}});
+  row("load_time", "time that loading takes", "0ns", duration, [](Script s, Text n, Text v) { s.load_time = time(n, v); });
+  row("memory_bytes", "memory that the session claims to hold", "", count, [](Script s, Text, Text v) { s.memory_bytes = parse_int(v); });
+  row("allocate_bytes", "memory that is really taken and touched at load", "", count,
+      [](Script s, Text, Text v) { s.allocate_bytes = parse_int(v); });
+  row("stderr", "text written to standard error at load", "", text, [](Script s, Text, Text v) { s.stderr_text = v; });
+  row("fail_at", "queries that fail", "", text, [](Script s, Text n, Text v) { s.fail_at = queries(n, v); });
+  row("fail_rate", "share of queries that fail", "0", number, [](Script s, Text n, Text v) { s.fail_rate = within(n, v, 0, 1); });
+  row("hang_at", "queries that are never completed", "", text, [](Script s, Text n, Text v) { s.hang_at = queries(n, v); });
+  row("crash_at", "queries that end the process by a segmentation fault", "", text,
+      [](Script s, Text n, Text v) { s.crash_at = queries(n, v); });
+  row("exit_at", "queries that end the process with exit code 9", "", text, [](Script s, Text n, Text v) { s.exit_at = queries(n, v); });
+  row("sigkill_at", "queries that end the process by SIGKILL", "", text, [](Script s, Text n, Text v) { s.sigkill_at = queries(n, v); });
+  row("device_lost_at", "queries that lose the device", "", text, [](Script s, Text n, Text v) { s.device_lost_at = queries(n, v); });
+  table.row({"oom_at_load", "smallest batch that is out of memory at load", "", false, count},
+            [](Script s, Text v) { s.oom_at_load = parse_int(v); });
+  row("refuse", "reason with which load refuses", "", text, [](Script s, Text, Text v) { s.refuse = v; });
   return table;
+}
+
+const OptionTable<NullScript>& table() {
+  static const OptionTable<NullScript> made = make_table();
+  return made;
 }
 
 double uniform(std::mt19937_64& bits) { return (static_cast<double>(bits() >> 11) + 0.5) * 0x1p-53; }
@@ -134,24 +126,16 @@ bool QuerySet::contains(uint64_t query) const {
   return std::any_of(ranges_.begin(), ranges_.end(), [&](const auto& range) { return range.first <= query && query <= range.second; });
 }
 
-NullScript parse_null_script(const std::map<std::string, std::string>& options) {
-  NullScript script;
-  for (const OptionRow& row : rows()) {
-    const auto found = options.find(row.name);
-    if (found != options.end()) row.read(script, row.name, found->second);
-  }
+NullScript parse_null_script(const EngineOptions& options) {
+  NullScript script = table().parse(options);
   const auto shape = options.find("distribution");
   if (shape != options.end() && (shape->second == "drift" || shape->second == "steps") && !options.contains(shape->second)) {
-    throw Error(ErrorKind::usage, fmt::format("null backend: distribution={0} needs the option {0}", shape->second));
+    throw Error(ErrorKind::usage, fmt::format("null: distribution={0} needs the option {0}", shape->second));
   }
   return script;
 }
 
-std::vector<OptionInfo> null_script_options() {
-  std::vector<OptionInfo> infos;
-  for (const OptionRow& row : rows()) infos.push_back({row.name, row.describe, row.default_value, false});
-  return infos;
-}
+std::vector<OptionInfo> null_script_options() { return table().infos(); }
 
 LatencySource::LatencySource(const NullScript& script)
     : script_(script), latency_bits_(script.seed), failure_bits_(script.seed ^ 0x9e3779b97f4a7c15u) {}

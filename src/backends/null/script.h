@@ -2,10 +2,11 @@
 // every machine.
 #pragma once
 
+#include "base/option_values.h"
+
 #include <deepgap/backend.h>
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <random>
 #include <string>
@@ -56,7 +57,7 @@ struct NullScript {
 };
 
 // Throws Error{usage} naming the option and what it takes.
-NullScript parse_null_script(const std::map<std::string, std::string>& options);
+NullScript parse_null_script(const EngineOptions& options);
 std::vector<OptionInfo> null_script_options();
 
 // Draws one latency a query, in order.

@@ -5,11 +5,7 @@
 #include "backends/onnxruntime/ort_session.h"
 #include "backends/onnxruntime/ort_settings.h"
 
-#include <deepgap/own_options.h>
-
 #include <fmt/format.h>
-
-#include <algorithm>
 
 namespace deepgap {
 namespace {
@@ -42,30 +38,24 @@ std::vector<DeviceInfo> OrtBackend::devices() const {
   return devices;
 }
 
-std::vector<OptionInfo> OrtBackend::options() const { return ort_option_infos(); }
+std::vector<OptionInfo> OrtBackend::options() const { return ort_options().infos(); }
 
-Support OrtBackend::supports(const Point& point, const GraphSummary& graph) const {
-  // Throws for values that cannot be read.
-  const OrtSettings settings = parse_ort_settings(own_options(point, name()), std::max(point.threads, 1));
+Support OrtBackend::supports(const EngineRequest& request, const GraphSummary& graph) const {
+  const OrtSettings settings = ort_settings(request);  // throws for values that cannot be read
   const auto no = [](const std::string& reason) { return Support{false, "onnxruntime: " + reason}; };
-  if (point.task != "infer") return no(fmt::format("task {} is not supported, only infer", point.task));
-  if (point.placement.processes != 1 || point.placement.devices.size() != 1) return no("one process and one device only");
-  const DeviceId& device = point.placement.devices.front();
+  if (request.task != "infer") return no(fmt::format("task {} is not supported, only infer", request.task));
+  if (request.placement.processes != 1 || request.placement.devices.size() != 1) return no("one process and one device only");
+  const DeviceId& device = request.placement.devices.front();
   const OrtProvider provider = ort_provider(settings, device);
   if (const std::string refusal = device_refusal(device, provider); !refusal.empty()) return no(refusal);
-  if (const std::string refusal = ort_precision_refusal(provider, point.precision, graph); !refusal.empty()) return no(refusal);
+  if (const std::string refusal = ort_precision_refusal(provider, request.precision, graph); !refusal.empty()) return no(refusal);
+  if (device.kind != "cpu" && request.inputs != InputPlace::host) return no("each query copies its samples to the GPU: inputs=host");
   return {};
 }
 
 std::unique_ptr<Session> OrtBackend::load(const Model& model, const LoadOptions& options) {
-  const OrtSettings settings = parse_ort_settings(options.options, options.threads);
-  Point point;
-  point.task = options.task;
-  point.precision = options.precision;
-  point.placement = options.placement;
-  for (const auto& [option, value] : options.options) point.options[name() + "." + option] = value;
-  if (const Support support = supports(point, model.summary()); !support.ok) throw Error(ErrorKind::refused, support.reason);
-  return make_ort_session(model, options, settings);
+  if (const Support support = supports(options, model.summary()); !support.ok) throw Error(ErrorKind::refused, support.reason);
+  return make_ort_session(model, options, ort_settings(options));
 }
 
 }  // namespace deepgap

@@ -13,6 +13,11 @@ namespace {
 
 bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
+bool is_out_of_memory(const OrtFailure& failure) {
+  return contains(failure.message, "bad_alloc") || contains(failure.message, "Failed to allocate memory") ||
+         contains(failure.message, "out of memory");
+}
+
 }  // namespace
 
 // Messages made by its ENFORCE macro begin "/path/file.cc:123 ReturnType ns::Function(args) condition was false. words": the words count.
@@ -23,9 +28,10 @@ std::string short_message(const std::string& message) {
   return one_line(line);
 }
 
-bool is_out_of_memory(const OrtFailure& failure) {
-  return contains(failure.message, "bad_alloc") || contains(failure.message, "Failed to allocate memory") ||
-         contains(failure.message, "out of memory");
+Error run_error(const OrtFailure& failure) {
+  const std::string words = "onnxruntime: " + short_message(failure.message);
+  if (is_out_of_memory(failure)) return {ErrorKind::out_of_memory, "out of memory: " + words};
+  return {ErrorKind::internal, words};
 }
 
 Error load_error(const OrtFailure& failure, const Graph& graph) {

@@ -12,7 +12,8 @@ namespace deepgap {
 
 // Its message without the paths of its sources, on one line of at most about 300 characters.
 std::string short_message(const std::string& message);
-bool is_out_of_memory(const OrtFailure& failure);
+// Why a query failed.
+Error run_error(const OrtFailure& failure);
 // Why a model did not load.
 Error load_error(const OrtFailure& failure, const Graph& graph);
 

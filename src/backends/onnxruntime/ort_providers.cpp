@@ -61,8 +61,8 @@ class Settings {
   std::vector<const char*> keys_, values_;
 };
 
-void append_cuda(OrtSessionOptions* options, const DeviceId& device, const std::string& precision) {
-  const Settings settings({{"device_id", std::to_string(device.index)}, {"use_tf32", precision == "tf32" ? "1" : "0"}});
+void append_cuda(OrtSessionOptions* options, const DeviceId& device, Precision precision) {
+  const Settings settings({{"device_id", std::to_string(device.index)}, {"use_tf32", precision == Precision::tf32 ? "1" : "0"}});
   OrtCUDAProviderOptionsV2* raw = nullptr;
   ort().call(ort_create_cuda_options, &raw);
   const std::unique_ptr<OrtCUDAProviderOptionsV2, OrtDeleter<OrtCUDAProviderOptionsV2, ort_release_cuda_options>> made(raw);
@@ -70,11 +70,11 @@ void append_cuda(OrtSessionOptions* options, const DeviceId& device, const std::
   ort().call(ort_append_cuda, options, raw);
 }
 
-void append_tensorrt(OrtSessionOptions* options, const DeviceId& device, const std::string& precision) {
+void append_tensorrt(OrtSessionOptions* options, const DeviceId& device, Precision precision) {
   ::setenv("NVIDIA_TF32_OVERRIDE", "0", 0);  // there is no option for it, and fp32 is not TF32
   const Settings settings({{"device_id", std::to_string(device.index)},
-                           {"trt_fp16_enable", precision == "fp16" ? "1" : "0"},
-                           {"trt_int8_enable", precision == "int8" ? "1" : "0"}});
+                           {"trt_fp16_enable", precision == Precision::fp16 ? "1" : "0"},
+                           {"trt_int8_enable", precision == Precision::int8 ? "1" : "0"}});
   OrtTensorRTProviderOptionsV2* raw = nullptr;
   ort().call(ort_create_tensorrt_options, &raw);
   const std::unique_ptr<OrtTensorRTProviderOptionsV2, OrtDeleter<OrtTensorRTProviderOptionsV2, ort_release_tensorrt_options>> made(raw);
@@ -122,22 +122,21 @@ std::vector<DeviceInfo> ort_gpu_devices() {
   return usable ? nvidia_devices() : std::vector<DeviceInfo>{};
 }
 
-std::string ort_precision_refusal(OrtProvider provider, const std::string& precision, const GraphSummary& graph) {
+std::string ort_precision_refusal(OrtProvider provider, Precision precision, const GraphSummary& graph) {
   static const std::map<OrtProvider, std::vector<std::string>> precisions{{OrtProvider::cpu, {"fp32", "int8"}},
                                                                           {OrtProvider::cuda, {"fp32", "tf32"}},
                                                                           {OrtProvider::tensorrt, {"fp32", "fp16", "int8"}},
                                                                           {OrtProvider::openvino, {"fp32", "int8"}}};
   const std::vector<std::string>& possible = precisions.at(provider);
-  if (std::find(possible.begin(), possible.end(), precision) == possible.end()) {
-    return fmt::format("precision {} is not supported by the {} provider, only {}", precision, about(provider).name,
+  if (std::find(possible.begin(), possible.end(), name_of(precision)) == possible.end()) {
+    return fmt::format("precision {} is not supported by the {} provider, only {}", name_of(precision), about(provider).name,
                        fmt::join(possible, ", "));
   }
   if (provider == OrtProvider::cuda && is_quantized(graph)) return "the cuda provider computes quantized files in floats";
   return quantization_refusal(precision, graph);
 }
 
-void append_ort_provider(OrtSessionOptions* options, OrtProvider provider, const DeviceId& device, const std::string& precision,
-                         int threads) {
+void append_ort_provider(OrtSessionOptions* options, OrtProvider provider, const DeviceId& device, Precision precision, int threads) {
   switch (provider) {
     case OrtProvider::cpu:
       return;  // always there

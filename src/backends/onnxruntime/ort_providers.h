@@ -26,10 +26,9 @@ std::map<std::string, std::string> ort_provider_states();
 std::vector<DeviceInfo> ort_gpu_devices();
 
 // Why it does not do this precision, for a file of this summary; empty when it does.
-std::string ort_precision_refusal(OrtProvider provider, const std::string& precision, const GraphSummary& graph);
+std::string ort_precision_refusal(OrtProvider provider, Precision precision, const GraphSummary& graph);
 
 // Puts it before the CPU's, which takes what it leaves. Throws OrtFailure.
-void append_ort_provider(OrtSessionOptions* options, OrtProvider provider, const DeviceId& device, const std::string& precision,
-                         int threads);
+void append_ort_provider(OrtSessionOptions* options, OrtProvider provider, const DeviceId& device, Precision precision, int threads);
 
 }  // namespace deepgap

@@ -41,7 +41,7 @@ class OrtSessionRunner final : public Session {
     const auto batch = static_cast<int64_t>(samples.size());
     const Clock& clock = *options_.clock;
     std::array<Mark, 3> marks{};
-    Status status = Status::ok;
+    std::optional<Error> error;
     try {
       marks[0] = {MarkId::h2d_begin, 0, clock.now()};
       slot.gather(staging_, samples);
@@ -50,21 +50,17 @@ class OrtSessionRunner final : public Session {
       marks[2] = {MarkId::compute_end, 0, clock.now()};
       slot.show(batch);
     } catch (const OrtFailure& failure) {
-      status = Status::failed;
-      last_error_ = is_out_of_memory(failure) ? "out of memory: " : "";
-      last_error_ += "onnxruntime: " + short_message(failure.message);
-    } catch (const Error& error) {
-      status = Status::failed;
-      last_error_ = error.what();
+      error = run_error(failure);
+    } catch (const Error& own) {
+      error = own;
     }
-    const Done done{.tag = tag, .status = status, .marks = std::span<const Mark>(marks.data(), status == Status::ok ? marks.size() : 0)};
+    const Done done = error ? Done{tag, Status::failed, {}, &*error} : Done{.tag = tag, .marks = marks};
     options_.completion(std::span(&done, 1));
   }
 
   std::span<const TensorView> outputs(int slot) const override { return slots_.at(static_cast<size_t>(slot)).outputs(); }
   void drain() override {}   // nothing is ever pending
   void cancel() override {}  // likewise
-  std::string last_error() const override { return last_error_; }
   MemoryUse memory() const override;
 
   std::vector<LayerTiming> layer_timings() override {
@@ -76,7 +72,7 @@ class OrtSessionRunner final : public Session {
   // The CPU provider computes what is not quantized in the file's own FP32. Others do not tell.
   PrecisionShares precision_shares() override {
     if (ort_provider(settings_, options_.placement.devices.front()) != OrtProvider::cpu) return {};
-    if (options_.precision == "fp32") return {{"fp32", 1.0}};
+    if (options_.precision == Precision::fp32) return {{"fp32", 1.0}};
     return ort_precision_shares(profile(), model_);
   }
 
@@ -90,7 +86,6 @@ class OrtSessionRunner final : public Session {
   Staging staging_;
   std::deque<OrtSlot> slots_;  // after network_: its values go first
   int64_t buffer_bytes_ = 0;
-  std::string last_error_;
 };
 
 // Of the library's arena, weights and this Session's buffers included. Its peak is since load: the arena cannot forget it.
@@ -116,9 +111,6 @@ MemoryUse OrtSessionRunner::memory() const {
 }  // namespace
 
 std::unique_ptr<Session> make_ort_session(const Model& model, const LoadOptions& options, const OrtSettings& settings) {
-  if (options.clock == nullptr || !options.completion || options.slots < 1 || options.batch_sizes.empty()) {
-    throw Error(ErrorKind::internal, "onnxruntime: load needs a clock, a completion, a slot and a batch size");
-  }
   try {
     return std::make_unique<OrtSessionRunner>(model, options, settings);
   } catch (const OrtFailure& failure) {

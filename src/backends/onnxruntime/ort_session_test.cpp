@@ -152,33 +152,24 @@ TEST_F(OrtSession, LayerTimesCarryTheNodesNames) {
 
 TEST_F(OrtSession, SaysWhatItDoesNotDo) {
   EXPECT_THAT(backend.version(), testing::MatchesRegex("1\\.[0-9]+\\.[0-9]+"));
-  Point point;
-  EXPECT_TRUE(backend.supports(point, {}).ok);
-  const auto reason = [&](const std::string& precision, const GraphSummary& graph) {
-    Point asked;
-    asked.precision = precision;
-    return backend.supports(asked, graph).reason;
+  EXPECT_TRUE(backend.supports({}, {}).ok);
+  const auto reason = [&](Precision precision, const GraphSummary& graph) {
+    return backend.supports({.precision = precision}, graph).reason;
   };
   GraphSummary plain, quantized;
   quantized.operators = {{"DequantizeLinear", "", 1, "d"}, {"QuantizeLinear", "", 1, "q"}};
-  EXPECT_EQ(reason("fp32", plain), "");
-  EXPECT_EQ(reason("int8", quantized), "");
-  EXPECT_THAT(reason("bf16", plain), HasSubstr("bf16"));
-  EXPECT_THAT(reason("int8", plain), HasSubstr("needs a quantized file"));
-  EXPECT_THAT(reason("fp32", quantized), HasSubstr("node 'q'"));
-  point.placement.devices = {DeviceId{.kind = "tpu"}};
-  EXPECT_THAT(backend.supports(point, {}).reason, HasSubstr("tpu"));
-  point = {};
-  point.task = "train";
-  EXPECT_THAT(backend.supports(point, {}).reason, HasSubstr("train"));
+  EXPECT_EQ(reason(Precision::fp32, plain), "");
+  EXPECT_EQ(reason(Precision::int8, quantized), "");
+  EXPECT_THAT(reason(Precision::bf16, plain), HasSubstr("bf16"));
+  EXPECT_THAT(reason(Precision::int8, plain), HasSubstr("needs a quantized file"));
+  EXPECT_THAT(reason(Precision::fp32, quantized), HasSubstr("node 'q'"));
+  EXPECT_THAT(backend.supports({.placement = {1, {DeviceId{.kind = "tpu"}}}}, {}).reason, HasSubstr("tpu"));
+  EXPECT_THAT(backend.supports({.task = "train"}, {}).reason, HasSubstr("train"));
 }
 
 TEST_F(OrtSession, ProvidersGoWithTheirDevices) {
-  Point point;
   const auto reason = [&](const std::string& kind, const std::string& provider) {
-    point.placement.devices = {DeviceId{.kind = kind}};
-    point.options["onnxruntime.provider"] = provider;
-    return backend.supports(point, {}).reason;
+    return backend.supports({.placement = {1, {DeviceId{.kind = kind}}}, .options = {{"provider", provider}}}, {}).reason;
   };
   EXPECT_THAT(reason("cpu", "cuda"), HasSubstr("cuda provider does not run on device cpu"));
   EXPECT_THAT(reason("cuda", "openvino"), HasSubstr("openvino provider does not run on device cuda"));

@@ -1,6 +1,5 @@
 #include "backends/onnxruntime/ort_settings.h"
 
-#include "backends/common/option_choice.h"
 #include "backends/onnxruntime/ort_failure.h"
 #include "base/text.h"
 
@@ -11,19 +10,6 @@
 
 namespace deepgap {
 namespace {
-
-const std::map<std::string, int> execution_modes{{"sequential", ort_sequential}, {"parallel", ort_parallel}};
-const std::map<std::string, int> optimizations{{"disabled", ort_disable_all},
-                                               {"basic", ort_enable_basic},
-                                               {"extended", ort_enable_extended},
-                                               {"layout", ort_enable_layout},
-                                               {"all", ort_enable_all}};
-const std::map<std::string, bool> switches{{"off", false}, {"on", true}};
-const std::map<std::string, std::optional<OrtProvider>> providers{{"auto", std::nullopt},
-                                                                  {"cpu", OrtProvider::cpu},
-                                                                  {"cuda", OrtProvider::cuda},
-                                                                  {"openvino", OrtProvider::openvino},
-                                                                  {"tensorrt", OrtProvider::tensorrt}};
 
 std::vector<int> cpus_of_this_thread() {
   cpu_set_t mask;
@@ -48,6 +34,33 @@ std::vector<std::string> libraries_of(const std::string& text) {
   return paths;
 }
 
+OptionTable<OrtSettings> make_table() {
+  constexpr int64_t most_threads = 1024;
+  OptionTable<OrtSettings> table("onnxruntime");
+  table.choice<int>("execution_mode", "sequential, or parallel: independent nodes at the same time", &OrtSettings::execution_mode,
+                    {{"sequential", ort_sequential}, {"parallel", ort_parallel}});
+  table.choice<int>("graph_optimization", "disabled, basic, extended, layout or all", &OrtSettings::graph_optimization,
+                    {{"disabled", ort_disable_all},
+                     {"basic", ort_enable_basic},
+                     {"extended", ort_enable_extended},
+                     {"layout", ort_enable_layout},
+                     {"all", ort_enable_all}});
+  table.count("inter_op_threads", "threads that run nodes in parallel mode", &OrtSettings::inter_op_threads, most_threads);
+  table.on_off("spinning", "on, or off: idle pool threads sleep at once", &OrtSettings::spinning);
+  table.on_off("io_binding", "on: buffers are bound to a slot once, at load; off: they are named in every run", &OrtSettings::io_binding);
+  table.choice<std::optional<OrtProvider>>(
+      "provider", "auto, cpu, cuda, tensorrt or openvino: who computes; auto is the device's own, cpu or cuda", &OrtSettings::provider,
+      {{"auto", std::nullopt},
+       {"cpu", OrtProvider::cpu},
+       {"cuda", OrtProvider::cuda},
+       {"openvino", OrtProvider::openvino},
+       {"tensorrt", OrtProvider::tensorrt}});
+  table.row({"custom_ops", "libraries of custom operators (each exports RegisterCustomOps), joined by ':'", "", true},
+            [](OrtSettings& settings, const std::string& libraries) { settings.custom_ops = libraries_of(libraries); });
+  table.on_off("pin", "on: each pool thread stays on an allowed CPU of its own; off: the system places them", &OrtSettings::pinned);
+  return table;
+}
+
 void register_custom_ops(const OrtLibrary& ort, OrtSessionOptions* options, const std::vector<std::string>& libraries) {
   for (const std::string& library : libraries) {
     try {
@@ -61,34 +74,14 @@ void register_custom_ops(const OrtLibrary& ort, OrtSessionOptions* options, cons
 
 }  // namespace
 
-std::vector<OptionInfo> ort_option_infos() {
-  return {
-      {"execution_mode", "sequential, or parallel: independent nodes at the same time", "sequential", false},
-      {"graph_optimization", "disabled, basic, extended, layout or all", "all", false},
-      {"inter_op_threads", "threads that run nodes in parallel mode", "1", false},
-      {"spinning", "on, or off: idle pool threads sleep at once", "on", false},
-      {"io_binding", "on: buffers are bound to a slot once, at load; off: they are named in every run", "on", false},
-      {"provider", "auto, cpu, cuda, tensorrt or openvino: who computes; auto is the device's own, cpu or cuda", "auto", false},
-      {"custom_ops", "libraries of custom operators (each exports RegisterCustomOps), joined by ':'", "", true},
-      {"pin", "on: each pool thread stays on an allowed CPU of its own; off: the system places them", "off", false},
-  };
+const OptionTable<OrtSettings>& ort_options() {
+  static const OptionTable<OrtSettings> table = make_table();
+  return table;
 }
 
-OrtSettings parse_ort_settings(const BackendOptions& options, int threads) {
-  const auto choice = [&](const std::string& name, const auto& choices, const auto& fallback) {
-    return option_choice("onnxruntime", options, name, choices, fallback);
-  };
-  OrtSettings settings;
-  settings.threads = threads;
-  settings.execution_mode = choice("execution_mode", execution_modes, settings.execution_mode);
-  settings.graph_optimization = choice("graph_optimization", optimizations, settings.graph_optimization);
-  settings.spinning = choice("spinning", switches, settings.spinning);
-  settings.pinned = choice("pin", switches, settings.pinned);
-  settings.io_binding = choice("io_binding", switches, settings.io_binding);
-  settings.provider = choice("provider", providers, settings.provider);
-  if (const auto given = options.find("custom_ops"); given != options.end()) settings.custom_ops = libraries_of(given->second);
-  settings.inter_op_threads = option_count("onnxruntime", options, "inter_op_threads", settings.inter_op_threads);
-  if (threads < 1) throw Error(ErrorKind::usage, fmt::format("onnxruntime: threads={} is wrong, expected 1 or more", threads));
+OrtSettings ort_settings(const EngineRequest& request) {
+  OrtSettings settings = ort_options().parse(request.options);
+  settings.threads = request.threads;
   return settings;
 }
 

@@ -1,12 +1,12 @@
 // The options of the onnxruntime backend, parsed, and put into the library's session options.
 #pragma once
 
+#include "backends/common/option_table.h"
 #include "backends/onnxruntime/ort_library.h"
 #include "backends/onnxruntime/ort_providers.h"
 
 #include <deepgap/backend.h>
 
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,9 +25,9 @@ struct OrtSettings {
   std::vector<std::string> custom_ops;  // libraries of operators, absolute paths
 };
 
-std::vector<OptionInfo> ort_option_infos();
-// Throws Error{usage} naming the option and what it takes, Error{input} for a library that is not there.
-OrtSettings parse_ort_settings(const std::map<std::string, std::string>& options, int threads);
+const OptionTable<OrtSettings>& ort_options();
+// With the request's threads. Throws Error{usage} naming the option and what it takes, or the library that is not there.
+OrtSettings ort_settings(const EngineRequest& request);
 OrtProvider ort_provider(const OrtSettings& settings, const DeviceId& device);
 // For the CPU provider alone; with the custom operators' libraries. Throws OrtFailure, and Error{refused} for a library that cannot be
 // used.

@@ -8,8 +8,6 @@
 #include "backends/openvino/ov_settings.h"
 #include "base/cpu.h"
 
-#include <deepgap/own_options.h>
-
 #include <fmt/format.h>
 #include <openvino/core/version.hpp>
 
@@ -19,12 +17,12 @@ namespace deepgap {
 namespace {
 
 // Why not in this precision; empty when it can.
-std::string precision_refusal(const std::string& precision, const GraphSummary& graph) {
-  if (precision != "fp32" && precision != "bf16" && precision != "int8") {
-    return fmt::format("precision {} is not supported, only fp32, bf16, and int8 for quantized files", precision);
+std::string precision_refusal(Precision precision, const GraphSummary& graph) {
+  if (precision != Precision::fp32 && precision != Precision::bf16 && precision != Precision::int8) {
+    return fmt::format("precision {} is not supported, only fp32, bf16, and int8 for quantized files", name_of(precision));
   }
   if (std::string refusal = quantization_refusal(precision, graph); !refusal.empty()) return refusal;
-  if (precision == "bf16" && !ov_cpu_can("BF16"))
+  if (precision == Precision::bf16 && !ov_cpu_can("BF16"))
     return fmt::format("precision bf16 is not in the hardware of this CPU, {}", ov_cpu_name());
   return "";
 }
@@ -47,27 +45,22 @@ std::string OvBackend::version() const {
 
 std::vector<DeviceInfo> OvBackend::devices() const { return {{DeviceId{}, ov_cpu_name(), host_memory_bytes(), {}}}; }
 
-std::vector<OptionInfo> OvBackend::options() const { return ov_option_infos(); }
+std::vector<OptionInfo> OvBackend::options() const { return ov_options().infos(); }
 
-Support OvBackend::supports(const Point& point, const GraphSummary& graph) const {
-  parse_ov_settings(own_options(point, name()), std::max(point.threads, 1));  // throws for values that cannot be read
+Support OvBackend::supports(const EngineRequest& request, const GraphSummary& graph) const {
+  ov_options().parse(request.options);  // throws for values that cannot be read
   const auto no = [](const std::string& reason) { return Support{false, "openvino: " + reason}; };
-  if (point.task != "infer") return no(fmt::format("task {} is not supported, only infer", point.task));
-  if (point.placement.processes != 1 || point.placement.devices.size() != 1) return no("one process and one device only");
-  const DeviceId& device = point.placement.devices.front();
+  if (request.task != "infer") return no(fmt::format("task {} is not supported, only infer", request.task));
+  if (request.placement.processes != 1 || request.placement.devices.size() != 1) return no("one process and one device only");
+  const DeviceId& device = request.placement.devices.front();
   if (device.kind != "cpu") return no(fmt::format("device {} is not supported, only the CPU", device.kind));
-  if (std::string refusal = precision_refusal(point.precision, graph); !refusal.empty()) return no(refusal);
+  if (std::string refusal = precision_refusal(request.precision, graph); !refusal.empty()) return no(refusal);
   return {};
 }
 
 std::unique_ptr<Session> OvBackend::load(const Model& model, const LoadOptions& options) {
-  const OvSettings settings = parse_ov_settings(options.options, options.threads);
-  Point point;
-  point.task = options.task;
-  point.precision = options.precision;
-  point.placement = options.placement;
-  if (const Support support = supports(point, model.summary()); !support.ok) throw Error(ErrorKind::refused, support.reason);
-  return make_ov_session(model, options, settings);
+  if (const Support support = supports(options, model.summary()); !support.ok) throw Error(ErrorKind::refused, support.reason);
+  return make_ov_session(model, options, ov_settings(options));
 }
 
 }  // namespace deepgap

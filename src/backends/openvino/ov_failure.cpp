@@ -14,6 +14,11 @@ namespace {
 
 bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
+bool out_of_memory(std::string_view message) {
+  return contains(message, "bad_alloc") || contains(message, "out of memory") || contains(message, "llocate memory") ||
+         contains(message, "Failed to allocate");
+}
+
 // "Exception from src/x.cpp:12:" and "Check 'a == b' failed at src/y.cpp:34:".
 bool is_place(const std::string& line) {
   return line.starts_with("Exception from ") || (line.starts_with("Check '") && contains(line, "' failed at "));
@@ -32,14 +37,14 @@ std::string ov_words(const std::string& message) {
   return one_line(line);
 }
 
-bool ov_out_of_memory(const std::string& message) {
-  return contains(message, "bad_alloc") || contains(message, "out of memory") || contains(message, "llocate memory") ||
-         contains(message, "Failed to allocate");
+Error ov_run_error(const std::string& message) {
+  if (out_of_memory(message)) return {ErrorKind::out_of_memory, "out of memory: openvino: " + ov_words(message)};
+  return {ErrorKind::internal, "openvino: " + ov_words(message)};
 }
 
 Error ov_load_error(const std::string& message, const Graph& graph) {
   const std::string words = ov_words(message);
-  if (ov_out_of_memory(message)) return {ErrorKind::out_of_memory, "openvino is out of memory loading the model: " + words};
+  if (out_of_memory(message)) return {ErrorKind::out_of_memory, "openvino is out of memory loading the model: " + words};
   if (contains(message, "Unable to read the model")) return {ErrorKind::input, "openvino does not read the model: " + words};
   const Node* node = blamed_node(graph, message);
   if (node != nullptr && contains(message, "No conversion rule found")) {

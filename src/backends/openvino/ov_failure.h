@@ -10,7 +10,8 @@ namespace deepgap {
 
 // Its message without the places in its sources, on one line of at most about 300 characters.
 std::string ov_words(const std::string& message);
-bool ov_out_of_memory(const std::string& message);
+// Why a query failed.
+Error ov_run_error(const std::string& message);
 // Why a model did not load.
 Error ov_load_error(const std::string& message, const Graph& graph);
 

@@ -17,6 +17,7 @@
 #include <exception>
 #include <mutex>
 #include <new>
+#include <optional>
 #include <utility>
 
 namespace deepgap {
@@ -92,11 +93,6 @@ class OvSession final : public Session {
       for (ov::InferRequest& request : slot.requests) request.cancel();  // nothing to one that does not run
     }
     drain();
-  }
-
-  std::string last_error() const override {
-    const std::lock_guard lock(mutex_);
-    return last_error_;
   }
 
   // At the largest batch, of the first sample.
@@ -202,28 +198,23 @@ class OvSession final : public Session {
     slot.marks[2] = {MarkId::compute_end, 0, clock_.now()};
     const std::array<Mark, 3> marks = slot.marks;
     Done done{.tag = slot.tag};
+    std::optional<Error> error;
     try {
       if (failure) std::rethrow_exception(failure);
       show(slot);
       done.marks = marks;
     } catch (const ov::Cancelled&) {
       done.status = Status::cancelled;
-    } catch (const Error& error) {
-      done.status = fail(error.what());
-    } catch (const std::exception& error) {
-      const std::string message = error.what();
-      done.status = fail((ov_out_of_memory(message) ? "out of memory: openvino: " : "openvino: ") + ov_words(message));
+    } catch (const Error& own) {
+      error = own;
+    } catch (const std::exception& other) {
+      error = ov_run_error(other.what());
     }
+    if (error) done = {done.tag, Status::failed, {}, &*error};
     completion_(std::span(&done, 1));
     const std::lock_guard lock(mutex_);
     --pending_;
     idle_.notify_all();
-  }
-
-  Status fail(const std::string& reason) {
-    const std::lock_guard lock(mutex_);
-    last_error_ = reason;
-    return Status::failed;
   }
 
   void show(Slot& slot) {
@@ -252,7 +243,6 @@ class OvSession final : public Session {
   mutable std::mutex mutex_;  // of what follows
   std::condition_variable idle_;
   int pending_ = 0;
-  std::string last_error_;
   std::vector<OvNetwork> networks_;  // smallest batch first
   std::vector<Slot> slots_;          // last: its requests end their callbacks before anything else goes
 };
@@ -260,9 +250,6 @@ class OvSession final : public Session {
 }  // namespace
 
 std::unique_ptr<Session> make_ov_session(const Model& model, const LoadOptions& options, const OvSettings& settings) {
-  if (options.clock == nullptr || !options.completion || options.slots < 1 || options.batch_sizes.empty()) {
-    throw Error(ErrorKind::internal, "openvino: load needs a clock, a completion, a slot and a batch size");
-  }
   try {
     return std::make_unique<OvSession>(model, options, settings);
   } catch (const ov::Exception& failure) {

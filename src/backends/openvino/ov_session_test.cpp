@@ -54,7 +54,7 @@ TEST_F(OvSession, PartialBatchesAreCutWhereThatCanBeDone) {
   other.stage({{1, 2, 3}});
   other.run(0, {0});
   EXPECT_THAT(other.statuses, ElementsAre(Status::failed));
-  EXPECT_THAT(other.session->last_error(), HasSubstr("output 'z' cannot be cut"));
+  EXPECT_THAT(other.error, HasSubstr("output 'z' cannot be cut"));
 }
 
 TEST_F(OvSession, AnotherShapeThanTheFilesIsRefusedByNode) {
@@ -86,28 +86,20 @@ TEST_F(OvSession, LayerTimesCarryTheNodesNames) {
 TEST(OvBackend, SaysWhatItDoesNotDo) {
   const OvBackend backend;
   EXPECT_THAT(backend.version(), testing::MatchesRegex("20[0-9]+\\.[0-9]+\\.[0-9]+-[0-9]+-[0-9a-f]+(, without AMX)?"));
-  const auto reason = [&](const std::string& precision, const GraphSummary& graph) {
-    Point point;
-    point.precision = precision;
-    return backend.supports(point, graph).reason;
+  const auto reason = [&](Precision precision, const GraphSummary& graph) {
+    return backend.supports({.precision = precision}, graph).reason;
   };
   GraphSummary plain, quantized;
   quantized.operators = {{"DequantizeLinear", "", 1, "d"}, {"QuantizeLinear", "", 1, "q"}};
-  EXPECT_EQ(reason("fp32", plain), "");
-  EXPECT_THAT(reason("fp16", plain), HasSubstr("fp16"));
-  EXPECT_THAT(reason("int8", plain), HasSubstr("needs a quantized file"));
-  EXPECT_EQ(reason("int8", quantized), "");
-  EXPECT_THAT(reason("fp32", quantized), HasSubstr("node 'q'"));
-  EXPECT_EQ(reason("bf16", plain).empty(), ov_cpu_can("BF16"));
-  Point point;
-  point.placement.devices = {DeviceId{.kind = "cuda"}};
-  EXPECT_THAT(backend.supports(point, plain).reason, HasSubstr("cuda"));
-  point = {};
-  point.task = "train";
-  EXPECT_THAT(backend.supports(point, plain).reason, HasSubstr("train"));
-  point = {};
-  point.options["openvino.pin"] = "maybe";
-  EXPECT_THROW(backend.supports(point, plain), Error);
+  EXPECT_EQ(reason(Precision::fp32, plain), "");
+  EXPECT_THAT(reason(Precision::fp16, plain), HasSubstr("fp16"));
+  EXPECT_THAT(reason(Precision::int8, plain), HasSubstr("needs a quantized file"));
+  EXPECT_EQ(reason(Precision::int8, quantized), "");
+  EXPECT_THAT(reason(Precision::fp32, quantized), HasSubstr("node 'q'"));
+  EXPECT_EQ(reason(Precision::bf16, plain).empty(), ov_cpu_can("BF16"));
+  EXPECT_THAT(backend.supports({.placement = {1, {DeviceId{.kind = "cuda"}}}}, plain).reason, HasSubstr("cuda"));
+  EXPECT_THAT(backend.supports({.task = "train"}, plain).reason, HasSubstr("train"));
+  EXPECT_THROW(backend.supports({.options = {{"pin", "maybe"}}}, plain), Error);
 }
 
 }  // namespace

@@ -1,14 +1,13 @@
 // The options of the openvino backend, parsed, and as the properties a model is compiled with.
 #pragma once
 
+#include "backends/common/option_table.h"
+
 #include <deepgap/backend.h>
 
 #include <openvino/core/any.hpp>
 
-#include <map>
 #include <optional>
-#include <string>
-#include <vector>
 
 namespace deepgap {
 
@@ -22,11 +21,11 @@ struct OvSettings {
   bool profiled = false;
 };
 
-std::vector<OptionInfo> ov_option_infos();
-// Throws Error{usage} naming the option and what it takes.
-OvSettings parse_ov_settings(const std::map<std::string, std::string>& options, int threads);
+const OptionTable<OvSettings>& ov_options();
+// With the request's threads. Throws Error{usage} naming the option and what it takes.
+OvSettings ov_settings(const EngineRequest& request);
 // `slots` queries at a time; `precision` is one that the backend supports. The precision is always said: left alone, the library computes
 // FP32 networks in BF16 on CPUs that have it.
-ov::AnyMap ov_properties(const OvSettings& settings, const std::string& precision, int slots);
+ov::AnyMap ov_properties(const OvSettings& settings, Precision precision, int slots);
 
 }  // namespace deepgap

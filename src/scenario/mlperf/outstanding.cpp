@@ -34,7 +34,7 @@ LoadgenOutstanding::~LoadgenOutstanding() { target_.on_completion({}); }
 
 // On the Target's thread, for a piece that is in flight: the driving thread does not touch it.
 void LoadgenOutstanding::keep_answers(const Completed& completed) {
-  if (!completed.last || completed.status != Status::ok || completed.query >= pieces_.size()) return;
+  if (completed.status != Status::ok || completed.query >= pieces_.size()) return;
   Piece& piece = pieces_[completed.query];
   if (piece.query == nullptr || piece.query->logged.empty() || completed.first + completed.count > piece.count) return;
   for (uint32_t i = 0; i < completed.count; ++i) {

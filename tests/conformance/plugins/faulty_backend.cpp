@@ -33,9 +33,9 @@ class ChangedModel final : public Model {
 class FaultyBackend final : public NativeBackend {
  public:
   std::string name() const override { return std::getenv("DEEPGAP_TEST_ENGINE"); }
-  Support supports(const Point& point, const GraphSummary& graph) const override {
-    if (point.precision != "fp32") return {false, "FP32 alone"};
-    return NativeBackend::supports(point, graph);
+  Support supports(const EngineRequest& request, const GraphSummary& graph) const override {
+    if (request.precision != Precision::fp32) return {false, "FP32 alone"};
+    return NativeBackend::supports(request, graph);
   }
   std::unique_ptr<Session> load(const Model& model, const LoadOptions& options) override {
     return NativeBackend::load(*changed_.emplace_back(std::make_unique<ChangedModel>(model)), options);

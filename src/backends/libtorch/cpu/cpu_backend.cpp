@@ -26,19 +26,15 @@ std::string TorchCpuBackend::version() const {
 
 std::vector<DeviceInfo> TorchCpuBackend::devices() const { return {{DeviceId{}, cpu_name(), host_memory_bytes(), {}}}; }
 
-std::vector<OptionInfo> TorchCpuBackend::options() const { return torch_option_infos(false); }
+std::vector<OptionInfo> TorchCpuBackend::options() const { return torch_options(false).infos(); }
 
-Support TorchCpuBackend::supports(const Point& point, const GraphSummary& graph) const {
-  return torch_support(point, graph, name(), devices());
+Support TorchCpuBackend::supports(const EngineRequest& request, const GraphSummary& graph) const {
+  return torch_support(request, graph, name(), devices());
 }
 
 std::unique_ptr<Session> TorchCpuBackend::load(const Model& model, const LoadOptions& options) {
-  Point point;
-  point.task = options.task;
-  point.precision = options.precision;
-  point.placement = options.placement;
-  if (const Support support = supports(point, GraphSummary{}); !support.ok) throw Error(ErrorKind::refused, support.reason);
-  return make_torch_cpu_session(model, options, parse_torch_settings(options.options, false));
+  if (const Support support = supports(options, GraphSummary{}); !support.ok) throw Error(ErrorKind::refused, support.reason);
+  return make_torch_cpu_session(model, options, torch_options(false).parse(options.options));
 }
 
 }  // namespace deepgap

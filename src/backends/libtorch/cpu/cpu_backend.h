@@ -12,7 +12,7 @@ class TorchCpuBackend final : public Backend {
   ModelForm form() const override { return ModelForm::graph; }
   std::vector<DeviceInfo> devices() const override;
   std::vector<OptionInfo> options() const override;
-  Support supports(const Point& point, const GraphSummary& graph) const override;
+  Support supports(const EngineRequest& request, const GraphSummary& graph) const override;
   std::unique_ptr<Session> load(const Model& model, const LoadOptions& options) override;
 };
 

@@ -16,17 +16,18 @@
 #include <condition_variable>
 #include <deque>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 namespace deepgap {
 namespace {
 
-TorchTarget target_of(const std::string& precision, const TorchSettings& settings) {
+TorchTarget target_of(Precision precision, const TorchSettings& settings) {
   TorchTarget target;
   target.channels_last = settings.channels_last;
-  if (precision == "bf16") target.floats = at::kBFloat16;
-  if (precision == "fp16") target.floats = at::kHalf;
-  if (precision == "mixed") target.autocast = at::kBFloat16;  // what PyTorch's autocast takes on a CPU
+  if (precision == Precision::bf16) target.floats = at::kBFloat16;
+  if (precision == Precision::fp16) target.floats = at::kHalf;
+  if (precision == Precision::mixed) target.autocast = at::kBFloat16;  // what PyTorch's autocast takes on a CPU
   return target;
 }
 
@@ -105,11 +106,6 @@ class TorchCpuSession final : public Session {
     drain();
   }
 
-  std::string last_error() const override {
-    const std::lock_guard lock(mutex_);
-    return last_error_;
-  }
-
   std::vector<LayerTiming> layer_timings() override {
     std::vector<LayerTiming> timings;
     const TorchNetwork::Around around = [&](const Node& node, const std::function<at::Tensor()>& work) {
@@ -145,6 +141,7 @@ class TorchCpuSession final : public Session {
   void answer(Slot& slot) {
     std::array<Mark, 5> marks{{{MarkId::enqueued, 0, slot.enqueued}, {MarkId::h2d_begin, 0, clock_.now()}}};
     Done done{.tag = slot.tag};
+    std::optional<Error> error;
     try {
       const c10::InferenceMode inference;
       const std::vector<at::Tensor> inputs = gather(slot);
@@ -154,8 +151,8 @@ class TorchCpuSession final : public Session {
       marks[4] = {MarkId::returned, 0, marks[3].ns};
       done.marks = marks;
     } catch (const std::exception& failure) {
-      done.status = fail(torch_error(failure, "running the model").what());
-      done.marks = std::span(marks).first(1);
+      error = torch_error(failure, "running the model");
+      done = {slot.tag, Status::failed, std::span(marks).first(1), &*error};
     }
     deliver(done);
   }
@@ -166,12 +163,6 @@ class TorchCpuSession final : public Session {
     const std::lock_guard lock(mutex_);
     --pending_;
     idle_.notify_all();
-  }
-
-  Status fail(const std::string& reason) {
-    const std::lock_guard lock(mutex_);
-    last_error_ = reason;
-    return Status::failed;
   }
 
   std::vector<at::Tensor> gather(Slot& slot) const {
@@ -216,7 +207,6 @@ class TorchCpuSession final : public Session {
   std::deque<Slot*> waiting_;
   size_t pending_ = 0;  // enqueued and not delivered
   bool ending_ = false;
-  std::string last_error_;
   std::thread thread_;
 };
 

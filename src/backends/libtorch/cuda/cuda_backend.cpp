@@ -32,25 +32,16 @@ std::string TorchCudaBackend::version() const {
                      cudnn % 100, DEEPGAP_LIBTORCH_NOTE);
 }
 
-std::vector<OptionInfo> TorchCudaBackend::options() const { return torch_option_infos(true); }
+std::vector<OptionInfo> TorchCudaBackend::options() const { return torch_options(true).infos(); }
 
-Support TorchCudaBackend::supports(const Point& point, const GraphSummary& graph) const {
-  return torch_support(point, graph, name(), devices_);
+Support TorchCudaBackend::supports(const EngineRequest& request, const GraphSummary& graph) const {
+  return torch_support(request, graph, name(), devices_);
 }
 
 std::unique_ptr<Session> TorchCudaBackend::load(const Model& model, const LoadOptions& options) {
-  Point point;
-  point.task = options.task;
-  point.precision = options.precision;
-  point.placement = options.placement;
-  if (const Support support = supports(point, GraphSummary{}); !support.ok) throw Error(ErrorKind::refused, support.reason);
-  TorchSettings settings = parse_torch_settings(options.options, true);
-  if (options.samples_change) {
-    if (settings.samples != cuda::SamplePlace::host)
-      throw Error(ErrorKind::refused,
-                  "libtorch_cuda: samples that change between queries (end to end) are copied by each query: inputs=host");
-    settings.samples = cuda::SamplePlace::caller;
-  }
+  if (const Support support = supports(options, GraphSummary{}); !support.ok) throw Error(ErrorKind::refused, support.reason);
+  TorchSettings settings = torch_options(true).parse(options.options);
+  settings.samples = cuda::sample_place(options);
   return make_torch_cuda_session(model, options, settings);
 }
 

@@ -31,9 +31,9 @@ TorchTarget target_of(const LoadOptions& options, const TorchSettings& settings)
   target.device = at::Device(at::kCUDA, static_cast<at::DeviceIndex>(options.placement.devices.front().index));
   target.channels_last = settings.channels_last;
   target.replayed = settings.cuda_graph;
-  if (options.precision == "bf16") target.floats = at::kBFloat16;
-  if (options.precision == "fp16") target.floats = at::kHalf;
-  if (options.precision == "mixed") target.autocast = at::kHalf;  // what PyTorch's autocast takes on a GPU
+  if (options.precision == Precision::bf16) target.floats = at::kBFloat16;
+  if (options.precision == Precision::fp16) target.floats = at::kHalf;
+  if (options.precision == Precision::mixed) target.autocast = at::kHalf;  // what PyTorch's autocast takes on a GPU
   return target;
 }
 
@@ -51,7 +51,7 @@ class TorchCudaSession final : public Session {
       : completion_(options.completion),
         context_(options.placement.devices.front().index),
         target_(target_of(options, settings)),
-        tf32_(options.precision == "tf32"),
+        tf32_(options.precision == Precision::tf32),
         replays_(settings.cuda_graph),
         model_(model),
         inputs_(ports(model.graph(), model.graph().inputs)),
@@ -118,7 +118,6 @@ class TorchCudaSession final : public Session {
   }
   void drain() override { in_flight_->drain(); }
   void cancel() override { drain(); }  // what was launched runs to its end
-  std::string last_error() const override { return in_flight_->last_error(); }
 
   // What the allocator took, and what was taken beside it for samples.
   MemoryUse memory() const override {

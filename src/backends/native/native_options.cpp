@@ -1,0 +1,39 @@
+#include "backends/native/native_options.h"
+
+#include "engine/cpu/isa.h"
+
+namespace deepgap {
+namespace {
+
+OptionTable<NativeOptions> make_table() {
+  constexpr int64_t most_streams = 1024, most_samples = int64_t{1} << 30;
+  OptionTable<NativeOptions> table("native");
+  table.choice<bool>("path",
+                     "fast: oneDNN with fused operators; plain: the evaluator that makes the FP32 reference, one operator at a time",
+                     &NativeOptions::plain, {{"fast", false}, {"plain", true}});
+  table.row({"isa",
+             "the instructions that may be used: avx2, avx512, avx512_vnni, avx512_bf16, amx (each with those before it); auto: all that "
+             "the CPU has",
+             "auto", true, OptionKind::choice, isa_names()},
+            [](NativeOptions& options, const std::string& name) { options.isa = name; });
+  table.on_off("pin", "on: each thread stays on one of the allowed CPUs, where there are enough of them; off: the system places them",
+               &NativeOptions::pin);
+  table.count("streams", "queries computed at a time, each on its share of the threads", &NativeOptions::streams, most_streams, true);
+  table.count("part", "samples of a batch that go through all layers together; auto: as many as the caches hold", &NativeOptions::part,
+              most_samples, true);
+  table.choice<gpu::Tuning>(
+      "tune", "on cuda: how kernels are chosen at load: off: by rule; quick: a few of each are measured; full: all are",
+      &NativeOptions::tuning, {{"off", gpu::Tuning::off}, {"quick", gpu::Tuning::quick}, {"full", gpu::Tuning::full}});
+  table.on_off("cuda_graph", "on cuda: on: the work of each batch size is recorded once and replayed; off: kernels are launched one by one",
+               &NativeOptions::cuda_graph);
+  return table;
+}
+
+}  // namespace
+
+const OptionTable<NativeOptions>& native_options() {
+  static const OptionTable<NativeOptions> table = make_table();
+  return table;
+}
+
+}  // namespace deepgap

@@ -56,10 +56,18 @@ class Missing(unittest.TestCase):
         program = self.folder / "bin" / "deepgap"
         program.parent.mkdir()
         shutil.copy(PROGRAM, program)
+        # Nor does the working directory give Python its modules, when it is asked for its torch.
+        here, ran = self.folder / "here", self.folder / "ran"
+        (here / "importlib").mkdir(parents=True)
+        (here / "importlib" / "__init__.py").write_text(f"open({str(ran)!r}, 'w')")
+        (here / "torch").mkdir()
+        (here / "torch" / "__init__.py").write_text("")
         environment = {name: value for name, value in os.environ.items() if name not in ("DEEPGAP_LIBTORCH", "DEEPGAP_PLUGINS")}
-        done = subprocess.run([program, "backends", "--json"], capture_output=True, text=True, timeout=900, env=environment)
+        done = subprocess.run([program, "backends", "--json"], capture_output=True, text=True, timeout=900, env=environment, cwd=here)
+        self.assertFalse(ran.exists())
         reason = {row["name"]: row for row in json.loads(done.stdout)}["libtorch"].get("reason", "")
         self.assertNotIn(".venv", reason)
+        self.assertNotIn("here/torch", reason)
         self.assertIn("lib/deepgap/deps/torch", reason or "lib/deepgap/deps/torch")
 
     def test_the_cuda_plug_in_is_told_with_its_version_or_its_reason(self):

@@ -33,6 +33,17 @@ TEST(EvalArrange, DepthAndSpace) {
   EXPECT_THROW(TestNode{"SpaceToDepth"}.run({counting({1, 1, 2, 2})}), Error);
 }
 
+// Attributes are bytes, and messages quote them.
+TEST(EvalArrange, AnAttributeThatIsQuotedSpoilsNoLine) {
+  const TestNode node{"DepthToSpace", {{"blocksize", int64_t{2}}, {"mode", std::string("CR\n\x1b[2JD")}}};
+  try {
+    node.run({counting({1, 8, 1, 1})});
+    FAIL() << "it ran";
+  } catch (const Error& error) {
+    EXPECT_EQ(std::string(error.what()).find_first_of("\n\x1b"), std::string::npos) << error.what();
+  }
+}
+
 TEST(EvalArrange, ReverseSequence) {
   const TestNode batch_first{"ReverseSequence", {{"batch_axis", int64_t{0}}, {"time_axis", int64_t{1}}}};
   EXPECT_EQ(list_floats(batch_first.run({counting({2, 3}), longs({2}, {2, 3})})), (Floats{1, 0, 2, 5, 4, 3}));

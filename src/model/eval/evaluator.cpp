@@ -1,5 +1,6 @@
 #include "model/eval/evaluator.h"
 
+#include "base/words.h"
 #include "model/eval/bodies.h"
 #include "model/eval/operator.h"
 #include "model/graph_tools.h"
@@ -182,12 +183,13 @@ void Call::expect(const Tensor& tensor, DataType type) const {
   if (tensor.type != type) refuse(fmt::format("{} is not handled here, only {}", name_of(tensor.type), name_of(type)));
 }
 
+// `what` may quote an attribute.
 void Call::fail(const std::string& what) const {
-  throw Error(ErrorKind::input, fmt::format("node '{}' ({}): {}", node.name, node.op, what));
+  throw Error(ErrorKind::input, fmt::format("node '{}' ({}): {}", node.name, node.op, printable(what)));
 }
 
 void Call::refuse(const std::string& what) const {
-  throw Error(ErrorKind::refused, fmt::format("node '{}' ({}): {}", node.name, node.op, what));
+  throw Error(ErrorKind::refused, fmt::format("node '{}' ({}): {}", node.name, node.op, printable(what)));
 }
 
 Tensor copy_with_shape(const Tensor& tensor, Shape shape) { return {tensor.type, std::move(shape), tensor.data}; }

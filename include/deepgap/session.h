@@ -53,6 +53,9 @@ struct LayerTiming {
 // to 1; what the engine does not tell of stands under "unknown"; empty where it tells nothing.
 using PrecisionShares = std::map<std::string, double>;
 
+// How long the parts of a load took, by name: {"lower", ...}; empty where the engine does not tell.
+using LoadParts = std::map<std::string, Nanoseconds>;
+
 class Session {
  public:
   virtual ~Session() = default;
@@ -77,6 +80,7 @@ class Session {
   virtual void reset_peak() {}
   virtual std::vector<LayerTiming> layer_timings() { return {}; }  // runs once more, instrumented; for `profile` only
   virtual PrecisionShares precision_shares() { return {}; }        // of what load() made; may load again: not for a measured moment
+  virtual LoadParts load_parts() const { return {}; }              // of the load() that made it
 };
 
 }  // namespace deepgap

@@ -10,6 +10,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <string>
 #include <utility>
 
 namespace deepgap {
@@ -52,8 +54,18 @@ LoadedOrder::LoadedOrder(const WorkOrder& order, const Preparation& prepared, Ba
   if (!prepared.options.end_to_end.on()) instances_->load(inputs.samples);
 }
 
-Facts LoadedOrder::facts() {
+// Of all Sessions together, as compile_s is.
+Facts LoadedOrder::load_parts() {
+  std::map<std::string, double> parts;
+  for (const Instances::Instance& instance : instances_->all())
+    for (const auto& [name, ns] : instance.session->load_parts()) parts[name] += static_cast<double>(ns) / 1e9;
   Facts facts;
+  for (const auto& [name, seconds] : parts) facts["compile." + name + "_s"] = seconds;
+  return facts;
+}
+
+Facts LoadedOrder::facts() {
+  Facts facts = load_parts();
   facts["session.slots"] = static_cast<int64_t>(instances_->all().front().session->slots());
   facts["cpus.affinity"] = affinity_;
   if (const std::string note = streams_note(); !note.empty()) facts["streams.note"] = note;

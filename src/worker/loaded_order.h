@@ -23,7 +23,7 @@ class LoadedOrder {
               Pulse& pulse);
 
   double compile_s() const { return compile_s_; }
-  Facts facts();  // session.slots, cpus.affinity, streams.note, end_to_end.*
+  Facts facts();  // session.slots, cpus.affinity, streams.note, end_to_end.*, compile.*
   Instances& instances() { return *instances_; }
   // One Session's own, fed as all of them will be; valid until let_go(), which comes before the next one and before join().
   Target& alone(const Instances::Instance& instance);
@@ -32,6 +32,7 @@ class LoadedOrder {
   EndToEndTarget* end_to_end() { return end_to_end_.get(); }  // nullptr: queries begin with inputs in memory
 
  private:
+  Facts load_parts();
   Dataset& session_inputs();
   Target& fed(Target& target, int64_t lanes, int64_t batch);
   std::string streams_note();

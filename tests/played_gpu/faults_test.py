@@ -43,6 +43,9 @@ class Faults(PlayedGpu):
         row = self.one(0)
         self.assertEqual((row["outcome"], row["timings"]), ("ok", 20))
         self.assertGreater(row["device_memory_mib"], 0)
+        self.assertGreaterEqual(row["device_memory_reserved_mib"], row["device_memory_mib"])
+        parts = [row[f"compile_{part}_s"] for part in ("lower", "kernels", "tune", "pack", "upload", "graph")]
+        self.assertLessEqual(sum(parts), row["compile_s"])
 
     def test_no_driver(self):
         folder = pathlib.Path(self.dir) / "none"

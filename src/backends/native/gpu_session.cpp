@@ -35,6 +35,7 @@ gpu::NetworkOptions network_options(const LoadOptions& load, const NativeOptions
   network.numbers = numbers_of(load.precision);
   network.integers = load.precision == Precision::int8 ? Integers::computed_with : Integers::as_operators;
   network.batch_sizes = load.batch_sizes;
+  network.clock = load.clock;
   network.tuning = options.tuning;
   network.cache_folder = load.cache_dir.empty() ? "" : load.cache_dir + "/native-cuda";
   network.threads = std::max<int>(static_cast<int>(std::thread::hardware_concurrency()), 1);
@@ -60,8 +61,11 @@ class GpuSession final : public Session {
         inputs_(ports(model.graph(), model.graph().inputs)),
         fitting_(engine, inputs_),
         samples_(engine, names_of(inputs_), cuda::sample_place(load), facts_.architecture()) {
+    const Nanoseconds begin = load.clock->now();
     for (int slot = 0; slot < load.slots; ++slot)
       slots_.push_back(std::make_unique<GpuSlot>(network_, model.graph(), cuda::sample_place(load), options.cuda_graph));
+    load_parts_ = network_.load_parts();
+    load_parts_["graph"] = load.clock->now() - begin;
     in_flight_.emplace(context_, *load.clock, completion_);
   }
 
@@ -93,6 +97,7 @@ class GpuSession final : public Session {
   void reset_peak() override { context_.reset_peak(); }
 
   PrecisionShares precision_shares() override { return network_.precision_shares(); }
+  LoadParts load_parts() const override { return load_parts_; }
 
   std::vector<LayerTiming> layer_timings() override {
     drain();
@@ -108,6 +113,7 @@ class GpuSession final : public Session {
   std::vector<Port> inputs_;
   Staging fitting_;  // refuses samples that do not fit
   cuda::Samples samples_;
+  LoadParts load_parts_;
   std::vector<std::unique_ptr<GpuSlot>> slots_;
   std::optional<cuda::CompletionThread> in_flight_;  // of what stands above: ends first
 };

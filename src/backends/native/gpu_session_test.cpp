@@ -133,6 +133,20 @@ TEST_F(GpuSessionTest, HasItsWeightsOnTheDeviceAlone) {
   for (const char* part : {"lower", "kernels", "tune", "pack", "upload"}) EXPECT_TRUE(network.load_parts().contains(part)) << part;
 }
 
+TEST_F(GpuSessionTest, TellsHowLongThePartsOfItsLoadTook) {
+  const Nanoseconds begin = clock_->now();
+  const LoadParts parts = load()->load_parts();
+  const Nanoseconds whole = clock_->now() - begin;
+  Nanoseconds sum = 0;
+  for (const char* name : {"lower", "kernels", "tune", "pack", "upload", "graph"}) {
+    ASSERT_TRUE(parts.contains(name)) << name;
+    EXPECT_GE(parts.at(name), 0) << name;
+    sum += parts.at(name);
+  }
+  EXPECT_EQ(parts.size(), 6u);
+  EXPECT_LE(sum, whole);
+}
+
 TEST_F(GpuSessionTest, OutOfMemoryAtAnyMomentOfALoadIsSaidAndNothingIsKept) {
   for (int calls = 0;; ++calls) {
     fake_.mend();

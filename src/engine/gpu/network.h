@@ -61,7 +61,7 @@ class Network {
   PrecisionShares precision_shares() const;
   // How long each part of making it took: "lower", "kernels" (compiling, or reading what was compiled before), "tune", "pack" (weights in
   // the order that kernels read them), "upload".
-  const std::map<std::string, Nanoseconds>& load_parts() const { return load_parts_; }
+  const LoadParts& load_parts() const { return load_parts_; }
 
  private:
   using Packed = std::map<std::string, std::shared_ptr<const std::vector<std::byte>>>;  // by hash of their bytes
@@ -81,7 +81,7 @@ class Network {
   std::map<int64_t, Program> programs_;
   std::vector<cuda::DeviceMemory> constants_;
   size_t weight_bytes_ = 0;
-  std::map<std::string, Nanoseconds> load_parts_;
+  LoadParts load_parts_;
 };
 
 // Memory for one run at a time, with every program bound to it.

@@ -117,6 +117,15 @@ Graph rows_of_nothing(GraphBuilder& net) {
                      net.node("LayerNormalization", {x, net.floats({5}), net.floats({5})})});
 }
 
+// Windows side by side over a picture of few channels, as transformers of pictures begin.
+Graph patches(GraphBuilder& net) {
+  const auto embedded = [&](const Shape& sample, int64_t out, const Ints& window) {
+    const ValueId weights = net.floats({out, sample[0], window[0], window[1]});
+    return net.node("Conv", {net.input(sample), weights, net.floats({out})}, {{"strides", window}});
+  };
+  return net.finish({embedded({3, 32, 48}, 24, {16, 16}), embedded({1, 12, 8}, 5, {3, 4}), embedded({4, 8, 6}, 16, {2, 2})});
+}
+
 // Rows of whole vectors, as transformers have them: more than a warp has lanes for, and fewer.
 Graph norms_of_vectors(GraphBuilder& net) {
   const auto norm = [&](int64_t size) {
@@ -175,6 +184,7 @@ std::vector<OperatorCase> edge_cases() {
           edge("MatMul of vectors", products_of_vectors),
           edge("MatMul and Gemm of nothing", products_of_nothing),
           edge("MatMul Softmax and LayerNormalization of no rows", rows_of_nothing),
+          edge("Conv of patches", patches),
           edge("LayerNormalization of vectors", norms_of_vectors),
           edge("Normalizations of one", norms_of_one),
           edge("Attention of one", attention_of_one),

@@ -30,6 +30,7 @@ GpuSlot::GpuSlot(gpu::Network& network, const Graph& graph, cuda::SamplePlace pl
       views_(outputs_.size()),
       inputs_(graph.inputs.size()) {
   for (size_t i = 0; i < outputs_.size(); ++i) returned_.emplace_back(instance_.output_bytes(i));
+  chosen_.reserve(static_cast<size_t>(network.programs().rbegin()->first));
   if (graphs) record_graphs();
 }
 
@@ -56,10 +57,12 @@ void GpuSlot::queue(const cuda::Samples& staged, std::span<const uint32_t> sampl
   const auto count = static_cast<int64_t>(samples.size());
   const gpu::Program* program = samples.empty() ? nullptr : network_.program_for(count);
   if (program == nullptr) throw Error(ErrorKind::input, fmt::format("native: {} samples, and no batch that large was loaded", count));
-  const auto batch = static_cast<size_t>(program->batch);
-  for (size_t i = 0; i < inputs_.size(); ++i) inputs_[i] = {instance_.input(i), program->input_bytes(i) / batch * samples.size()};
+  // Places that nobody asked for hold the last sample again: in a network whose samples meet, what is last stays so.
+  chosen_.assign(samples.begin(), samples.end());
+  chosen_.resize(static_cast<size_t>(program->batch), samples.back());
+  for (size_t i = 0; i < inputs_.size(); ++i) inputs_[i] = {instance_.input(i), program->input_bytes(i)};
   events_.record(QueryEvents::first, stream_.get());
-  staged.launch(samples, inputs_, space_, stream_.get());
+  staged.launch(chosen_, inputs_, space_, stream_.get());
   events_.record(QueryEvents::copied, stream_.get());
   const auto graph = graphs_.find(program->batch);
   if (graph != graphs_.end()) {

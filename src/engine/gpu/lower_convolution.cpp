@@ -30,6 +30,7 @@ struct Dense {
   ValueId source = no_value;
   Form source_form, target_form;
   size_t channel_axis = 1;  // of the result
+  int64_t in_pitch = 0;     // 0: the source form's
   double factor = 1;        // of the sums
 };
 
@@ -109,7 +110,7 @@ bool emit(Lowering& lowering, const Operation& operation, Dense dense) {
   const Element element = lowering.stored(target);
   const Operand source = lowering.read(dense.source, dense.source_form);
   const Form form = retyped(dense.target_form, element, shape);
-  dense.problem.in_pitch = dense.source_form.pitch;
+  dense.problem.in_pitch = dense.in_pitch != 0 ? dense.in_pitch : dense.source_form.pitch;
   dense.problem.out_pitch = form.pitch;
   set_target(operation, parts, element, whole);
   Step step{.name = operation.name, .op = operation.main.op};
@@ -177,6 +178,40 @@ Form source_form(const Lowering& lowering, Convolution problem, const Shape& in)
   return form;
 }
 
+constexpr int64_t patch_pitch = 4;  // of a pixel
+
+// Windows that lie side by side over a picture of few channels, as the first layer of a transformer has them.
+bool is_patches(const Convolution& p) {
+  const auto side_by_side = [](int64_t kernel, int64_t stride, int64_t pad, int64_t dilation, int64_t in, int64_t out) {
+    return kernel == stride && pad == 0 && dilation == 1 && in == out * kernel;
+  };
+  return p.groups == 1 && p.in_channels <= patch_pitch && p.kernel_w * patch_pitch * static_cast<int64_t>(byte_size(p.source)) % 16 == 0 &&
+         side_by_side(p.kernel_h, p.stride_h, p.pad_top, p.dilation_h, p.in_h, p.out_h) &&
+         side_by_side(p.kernel_w, p.stride_w, p.pad_left, p.dilation_w, p.in_w, p.out_w);
+}
+
+// A row of a window is one pixel of many channels, a row of windows a picture: a convolution that every family does well.
+void take_patches(Dense& dense) {
+  Convolution& p = dense.problem;
+  const Tensor before = dense.weights;  // [out, channels, rows, columns]
+  const int64_t channels = p.in_channels, rows = p.kernel_h, columns = p.kernel_w, each = columns * patch_pitch;
+  dense.weights = make_tensor(before.type, {p.out_channels, each, rows, 1});
+  const auto size = byte_size(before.type);
+  auto* to = writable<std::byte>(dense.weights).data();
+  std::memset(to, 0, dense.weights.bytes());
+  for (int64_t out = 0; out < p.out_channels; ++out)
+    for (int64_t c = 0; c < channels; ++c)
+      for (int64_t y = 0; y < rows; ++y)
+        for (int64_t x = 0; x < columns; ++x)
+          std::memcpy(to + static_cast<size_t>((out * each + x * patch_pitch + c) * rows + y) * size,
+                      before.data.get() + static_cast<size_t>(((out * channels + c) * rows + y) * columns + x) * size, size);
+  p.batch *= p.out_h;
+  p.in_h = rows, p.out_h = 1, p.stride_h = 1;
+  p.in_w = p.out_w, p.kernel_w = 1, p.stride_w = 1;
+  p.in_channels = dense.in_pitch = each;
+  dense.source_form.pitch = patch_pitch;
+}
+
 }  // namespace
 
 bool lower_convolution(Lowering& lowering, const Operation& operation) {
@@ -196,6 +231,7 @@ bool lower_convolution(Lowering& lowering, const Operation& operation) {
   dense.source = node.inputs[0];
   dense.source_form = source_form(lowering, problem, in);
   dense.target_form = channels_last_form(problem.source, out);
+  if (is_patches(problem)) take_patches(dense);
   return emit(lowering, operation, std::move(dense));
 }
 

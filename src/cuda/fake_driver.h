@@ -141,6 +141,7 @@ class FakeDriver {
     const std::lock_guard lock(mutex_);
     if (taken_ + others_bytes + bytes > total_bytes) return out_of_memory;
     *address = reinterpret_cast<Address>(std::aligned_alloc(256, (bytes + 255) / 256 * 256));
+    std::memset(at(*address), 0, bytes);
     allocations_[*address] = bytes;
     taken_ += bytes;
     return 0;

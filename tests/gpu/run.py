@@ -3,8 +3,8 @@
 
     python3 share/deepgap/tests/gpu/run.py            (DEEPGAP_LIBTORCH=DIR where torch is not on the Python's path)
 
-Exit code 0: all is right; 1: something is not, named; 77: there is no GPU or no LibTorch here, with the reason. Needs Python 3.8 alone.
-Usage: run.py [PROGRAM [CONFORMANCE_PROGRAM]] [--keep FOLDER]"""
+Exit code 0: all is right; 1: something is not, named; 77: no engine has a GPU here, with the reasons. Needs Python 3.8 alone.
+Usage: run.py [PROGRAM [CONFORMANCE_PROGRAM]] [--backend libtorch_cuda|native] [--keep FOLDER]"""
 import csv
 import ctypes
 import json
@@ -32,10 +32,10 @@ def deepgap(program, *arguments, timeout=600):
     return subprocess.run([program, *arguments], capture_output=True, text=True, timeout=timeout)
 
 
-def rows_of(program, folder, name, *flags):
+def rows_of(program, folder, name, *flags, backend=BACKEND):
     """Runs points and gives their records as rows of the export, and what was printed."""
-    store = str(folder / f"{name}.db")
-    run = deepgap(program, "run", "--backend", BACKEND, "--store", store, "--cache", str(folder / "cache"), "--repeats", "1",
+    store = str(folder / f"{backend}-{name}.db")
+    run = deepgap(program, "run", "--backend", backend, "--store", store, "--cache", str(folder / "cache"), "--repeats", "1",
                   "--iterations", "30", "--warmup", "5", *flags)
     exported = deepgap(program, "export", store, "--format", "csv")
     rows = list(csv.DictReader(exported.stdout.splitlines())) if exported.returncode == 0 else []
@@ -64,11 +64,11 @@ def devices(program):
             check(name in row.get("properties", {}), f"{row['device']} tells {name}")
 
 
-def conformance(program):
+def conformance(program, options, *where):
     print("conformance")
-    for option in ("", "channels_last=on", "cuda_graph=on", "inputs=ready"):
+    for option in options:
         flags = ["--option", option] if option else []
-        run = subprocess.run([program, "--backend", BACKEND, *flags], capture_output=True, text=True, timeout=1200)
+        run = subprocess.run([program, *where, *flags], capture_output=True, text=True, timeout=1200)
         lines = run.stdout.splitlines()
         print("\n".join("  " + line for line in lines if "FAILED" in line or "FAULT" in line or "PASSED" in line or line.startswith("backend ")))
         check(run.returncode == 0, f"the conformance suite {option} (exit code {run.returncode})")
@@ -137,19 +137,19 @@ class OthersMemory:
         self.cuda.cuCtxDestroy_v2(self.context)
 
 
-def memory_of_others(program, folder):
+def memory_of_others(program, folder, backend=BACKEND):
     print("memory that another process holds")
     with OthersMemory(free=1500 << 20):
-        rows, printed = rows_of(program, folder, "others", "--model", "resnet50", "--device", "cuda:0", "--batch", "1,512")
+        rows, printed = rows_of(program, folder, "others", "--model", "resnet50", "--device", "cuda:0", "--batch", "1,512", backend=backend)
     by_batch = {row["batch"]: row for row in rows}
     check(by_batch.get("1", {}).get("outcome") == "ok", f"a small batch fits into what is left: {by_batch.get('1', {}).get('reason', printed)}")
     large = by_batch.get("512", {})
     check(large.get("outcome") == "out_of_memory", f"a large one is out of memory: {large.get('reason', printed)}")
     with OthersMemory(free=64 << 20):
-        rows, printed = rows_of(program, folder, "nothing-left", "--model", MODEL, "--device", "cuda:0", "--batch", "1")
+        rows, printed = rows_of(program, folder, "nothing-left", "--model", MODEL, "--device", "cuda:0", "--batch", "1", backend=backend)
     found = rows[0] if rows else {}
     check(found.get("outcome") == "out_of_memory", f"where not even a context fits: {found.get('outcome')}, {found.get('reason', printed)}")
-    rows, printed = rows_of(program, folder, "freed", "--model", MODEL, "--device", "cuda:0", "--batch", "1")
+    rows, printed = rows_of(program, folder, "freed", "--model", MODEL, "--device", "cuda:0", "--batch", "1", backend=backend)
     expect_all_ok(rows, printed, 1, "when it is free again")
 
 
@@ -212,6 +212,30 @@ def lost_device(program, folder):
     expect_all_ok(rows, printed, 1, "the next point, in a fresh worker")
 
 
+def native(program, folder):
+    """The engine of our own: precisions, where samples lie, memory, parts of the load."""
+    def rows(name, *flags):
+        return rows_of(program, folder, name, "--model", MODEL, "--device", "cuda:0", "--axis", "native.tune=off", *flags, backend="native")
+
+    print("native: precisions, CUDA graphs, places of samples")
+    found, printed = rows("settings", "--precision", ",".join(PRECISIONS), "--batch", "1,32", "--axis", "native.cuda_graph=on,off")
+    expect_all_ok(found, printed, len(PRECISIONS) * 4, "every precision, checked against the FP32 reference")
+    for row in found:
+        if row["outcome"] != "ok":
+            continue
+        name = f"{row['precision']} batch {row['batch']} {row['options']}"
+        in_use, reserved = float(row["device_memory_mib"] or 0), float(row["device_memory_reserved_mib"] or 0)
+        check(0 < in_use <= reserved, f"memory of {name}: {in_use:.1f} MiB in use, {reserved:.1f} reserved")
+        parts = sum(float(row[f"compile_{part}_s"]) for part in ("lower", "kernels", "tune", "pack", "upload", "graph"))
+        check(0 < parts <= float(row["compile_s"]), f"parts of the load of {name}: {parts:.3f} of {row['compile_s']} s")
+    found, printed = rows("inputs", "--precision", ",".join(PRECISIONS), "--batch", "3,6", "--axis", "inputs=host,device,ready")
+    expect_all_ok(found, printed, len(PRECISIONS) * 6, "samples in the host's memory, on the GPU, and there as the network takes them")
+    found, printed = rows("streams", "--batch", "8", "--streams", "1,4")
+    expect_all_ok(found, printed, 2, "one and four streams")
+    found, printed = rows_of(program, folder, "refused", "--model", MODEL, "--device", "cuda:99", backend="native")
+    check(bool(found) and found[0]["outcome"] == "refused" and "cuda:99" in found[0]["reason"], "a device that is not there is refused")
+
+
 def default_programs():
     """Beside this script: in a bundle, or in the build folder of a tree."""
     for above in pathlib.Path(__file__).resolve().parents:
@@ -222,31 +246,60 @@ def default_programs():
     sys.exit("run.py: no deepgap beside this script; give its path")
 
 
+def backends_with_a_gpu(program, wanted):
+    """Those of the two that have one, and why the others have none."""
+    rows = {row["name"]: row for row in json.loads(deepgap(program, "backends", "--json").stdout)}
+    found, reasons = {}, []
+    for name in wanted:
+        row = rows.get(name, {"available": False, "reason": "there is no such plug-in"})
+        devices = row.get("devices") or []
+        if row["available"] and (name == BACKEND or any(device["device"].startswith("cuda:") for device in devices)):
+            found[name] = row
+        else:
+            absences = [device.get("properties", {}).get("cuda") for device in devices]
+            reasons.append(f"{name}: {row.get('reason') or '; '.join(filter(None, absences)) or 'it has no GPU'}")
+    return found, reasons
+
+
+def try_libtorch(program, suite, folder):
+    if suite:
+        conformance(suite, ("", "channels_last=on", "cuda_graph=on", "inputs=ready"), "--backend", BACKEND)
+    settings(program, folder)
+    refusals(program, folder)
+    memory_of_others(program, folder)
+    old_driver(program, folder)
+    lost_device(program, folder)
+
+
+def try_native(program, suite, folder):
+    native(program, folder)
+    memory_of_others(program, folder, backend="native")
+    if suite:
+        conformance(suite, ("tune=off",), "--backend", "native", "--device", "cuda:0")
+
+
 def main():
     arguments = sys.argv[1:]
-    keep = None
-    if "--keep" in arguments:
-        at = arguments.index("--keep")
-        keep = pathlib.Path(arguments[at + 1])
-        del arguments[at:at + 2]
+    given = {"--keep": None, "--backend": None}
+    for flag in given:
+        if flag in arguments:
+            at = arguments.index(flag)
+            given[flag] = arguments[at + 1]
+            del arguments[at:at + 2]
     program, *suite = arguments or default_programs()
-    rows = {row["name"]: row for row in json.loads(deepgap(program, "backends", "--json").stdout)}
-    row = rows.get(BACKEND, {"available": False, "reason": "there is no such plug-in"})
-    if not row["available"]:
-        print(f"skipped: {BACKEND}: {row['reason']}")
+    suite = suite[0] if suite and os.path.isfile(suite[0]) else None
+    found, reasons = backends_with_a_gpu(program, [given["--backend"]] if given["--backend"] else [BACKEND, "native"])
+    for reason in reasons:
+        print(f"skipped: {reason}")
+    if not found:
         return SKIPPED
-    print(f"{BACKEND} {row['version']}")
     with tempfile.TemporaryDirectory() as temporary:
-        folder = keep or pathlib.Path(temporary)
+        folder = pathlib.Path(given["--keep"] or temporary)
         folder.mkdir(parents=True, exist_ok=True)
         devices(program)
-        if suite and os.path.isfile(suite[0]):
-            conformance(suite[0])
-        settings(program, folder)
-        refusals(program, folder)
-        memory_of_others(program, folder)
-        old_driver(program, folder)
-        lost_device(program, folder)
+        for name, row in found.items():
+            print(f"{name} {row['version']}")
+            (try_libtorch if name == BACKEND else try_native)(program, suite, folder)
     print("all right" if not failures else "WRONG: " + "; ".join(failures))
     return 1 if failures else 0
 

@@ -93,7 +93,9 @@ bool lower_cum_sum(Lowering& lowering, const Operation& operation) {
   const std::string first = reverse ? fmt::format("c{}{}", axis, exclusive ? " + 1" : "") : "0";
   const std::string end = reverse ? fmt::format("I({})", in.shape[axis]) : fmt::format("c{}{}", axis, exclusive ? "" : " + 1");
   places[axis] = "k";
-  const std::string body = fmt::format("  r = 0;\n  for (I k = {}; k < {}; ++k) r += {};", first, end, element_at({in}, 0, places));
+  const bool sums = node.op == "CumSum";
+  const std::string body = fmt::format("  r = {};\n  for (I k = {}; k < {}; ++k) r {}= {};", sums ? 0 : 1, first, end, sums ? "+" : "*",
+                                       element_at({in}, 0, places));
   return emit(lowering, operation, plain_output(lowering, operation.output), {in}, kind_of(in.form.element), body);
 }
 
@@ -144,6 +146,37 @@ bool lower_lrn(Lowering& lowering, const Operation& operation) {
       number_text(attribute_float(node, "beta", 0.75F)));
   if (kind_of(in.form.element) != Kind::number) return false;
   return emit(lowering, operation, plain_output(lowering, operation.output), {in}, Kind::number, body);
+}
+
+// Pairs of a head's first values are turned by the angle of their position; the rest stays.
+bool lower_rotary_embedding(Lowering& lowering, const Operation& operation) {
+  const Node& node = operation.main;
+  std::vector<Operand> in;
+  for (ValueId id : node.inputs)
+    if (id != no_value) in.push_back(lowering.native(id));
+  for (size_t i : {0, 1, 2})
+    if (kind_of(in.at(i).form.element) != Kind::number) return false;
+  const Shape& x = in[0].shape;
+  const bool packed = x.size() == 3;
+  const int64_t size = packed ? x[2] / attribute_int(node, "num_heads", 1) : x[3], asked = attribute_int(node, "rotary_embedding_dim", 0);
+  const int64_t turned = asked == 0 ? size : asked;
+  if (operation.body != nullptr || size == 0) return false;
+  const std::string position = packed ? "c1" : "c2", last = fmt::format("c{}", x.size() - 1);
+  auto other = coordinates(x.size());
+  other.back() = fmt::format("({} - within + other)", last);
+  const std::vector<std::string> row =
+      in.size() > 3 ? std::vector<std::string>{"row", "pair"} : std::vector<std::string>{"c0", position, "pair"};
+  std::string body =
+      fmt::format("  const int within = (int)({} % I({})), half = {};\n  r = {};\n", last, size, turned / 2, element_here(in, 0, x));
+  const bool interleaved = attribute_int(node, "interleaved", 0) != 0;
+  body += fmt::format("  if (within < {}) {{\n", turned);
+  if (in.size() > 3) body += fmt::format("    const I row = I({});\n", element_at(in, 3, {"c0", position}));
+  body += interleaved ? "    const int pair = within / 2, other = within ^ 1;\n    const bool first = within % 2 == 0;\n"
+                      : "    const bool first = within < half;\n    const int pair = first ? within : within - half, other = first ? "
+                        "within + half : within - half;\n";
+  body += fmt::format("    (void)half;\n    r = {} * r + (first ? -1.0f : 1.0f) * {} * {};\n  }}", element_at(in, 1, row),
+                      element_at(in, 2, row), element_at(in, 0, other));
+  return emit(lowering, operation, plain_output(lowering, operation.output), in, Kind::number, body);
 }
 
 }  // namespace deepgap::gpu

@@ -136,6 +136,26 @@ constexpr const char* norm_text = R"(
   for (int j = 0; j < E; ++j) v[j] = s == 0 ? 0 : v[j] / s;
 )";
 
+constexpr const char* root_mean_square_text = R"(
+  float s = 0;
+#pragma unroll
+  for (int j = 0; j < E; ++j) if (valid(j)) s += v[j] * v[j];
+  const float inverse = INVERSE;
+#pragma unroll
+  for (int j = 0; j < E; ++j) if (valid(j)) { ROW_PLACE(threadIdx.x + j * T) v[j] = v[j] * inverse SCALED; }
+)";
+
+bool divide_by_root_mean_square(Lowering& lowering, const Operation& operation) {
+  const Node& node = operation.main;
+  const std::vector<Operand> in{lowering.native(node.inputs[0]), lowering.native(node.inputs[1])};
+  if (kind_of(in[1].form.element) != Kind::number) return false;
+  const size_t rank = in[0].shape.size();
+  const auto first = static_cast<size_t>(NodeInputs(lowering, node).axis(attribute_int(node, "axis", -1), rank));
+  return run(lowering, operation, in, axes_from(first, rank),
+             fmt::format("#define INVERSE (1.0f / sqrtf(block_sum(s) / count + {}))\n#define SCALED * {}\n{}",
+                         number_text(attribute_float(node, "epsilon", 1e-5F)), element_here(in, 1, in[0].shape), root_mean_square_text));
+}
+
 bool divide_by_norm(Lowering& lowering, const Operation& operation) {
   const Node& node = operation.main;
   const Operand in = lowering.native(node.inputs[0]);
@@ -162,6 +182,7 @@ bool lower_normalize(Lowering& lowering, const Operation& operation) {
   if (node.op == "LayerNormalization" && lower_layer_norm(lowering, operation)) return true;
   if (kind_of(lowering.native(node.inputs[0]).form.element) != Kind::number) return false;
   if (node.op == "GroupNormalization") return normalize_groups(lowering, operation);
+  if (node.op == "RMSNormalization") return divide_by_root_mean_square(lowering, operation);
   if (node.op == "LpNormalization") return divide_by_norm(lowering, operation);
   if (node.op == "MeanVarianceNormalization") return normalize_axes(lowering, operation);
   const bool by_channel = node.op == "InstanceNormalization";

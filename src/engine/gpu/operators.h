@@ -40,13 +40,16 @@ bool lower_integer_product(Lowering& lowering, const Operation& operation);  // 
 // What is around a NonMaxSuppression and as large as the data asks for (join_sized_by_data), with results of known sizes.
 bool is_region(const Node& node);
 bool lower_region(Lowering& lowering, const Operation& operation);
+bool lower_rotary_embedding(Lowering& lowering, const Operation& operation);
+bool lower_roi_align(Lowering& lowering, const Operation& operation);
+bool lower_deform_conv(Lowering& lowering, const Operation& operation);
 bool lower_einsum(Lowering& lowering, const Operation& operation);
 bool lower_plain_matmul(Lowering& lowering, const Operation& operation);  // of vectors, of whole numbers, of doubles
 bool lower_trilu(Lowering& lowering, const Operation& operation);
 bool lower_eye_like(Lowering& lowering, const Operation& operation);
 bool lower_one_hot(Lowering& lowering, const Operation& operation);
 bool lower_gather_nd(Lowering& lowering, const Operation& operation);
-bool lower_cum_sum(Lowering& lowering, const Operation& operation);
+bool lower_cum_sum(Lowering& lowering, const Operation& operation);  // CumSum, CumProd
 bool lower_reverse_sequence(Lowering& lowering, const Operation& operation);
 bool lower_top_k(Lowering& lowering, const Operation& operation);
 bool lower_hardmax(Lowering& lowering, const Operation& operation);

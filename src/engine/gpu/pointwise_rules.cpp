@@ -131,6 +131,8 @@ std::optional<PointwiseRule> parametric(const Node& node, Kind kind) {
   if (node.op == "Selu")
     return number(fmt::format("r = {1} * (a0 > 0.0f ? a0 : {0} * expm1(a0));", alpha(1.67326319217681884765625F),
                               number_text(attribute_float(node, "gamma", 1.05070102214813232421875F))));
+  if (node.op == "Swish") return number(fmt::format("r = a0 / (1 + exp(-{} * a0));", alpha(1.0F)));
+  if (node.op == "SwiGLU") return number(fmt::format("r = a0 / (1 + exp(-{} * a0)) * a1;", alpha(1.0F)));
   if (node.op == "Celu") return number(fmt::format("r = a0 > 0 ? a0 : {0} * expm1(a0 / {0});", alpha(1.0F)));
   if (node.op == "ThresholdedRelu") return number(fmt::format("r = a0 > {} ? a0 : 0.0f;", alpha(1.0F)));
   if (node.op == "Shrink")
@@ -171,8 +173,9 @@ std::optional<PointwiseRule> special(const Lowering& lowering, const Node& node,
   return std::nullopt;
 }
 
-constexpr std::array specials{"Min",   "Max",   "Sum",      "Mean", "Clip",  "Mod",  "Cast", "CastLike",        "Identity", "Dropout",
-                              "IsNaN", "IsInf", "BitShift", "Pow",  "Where", "Selu", "Celu", "ThresholdedRelu", "Shrink"};
+constexpr std::array specials{"Min",     "Max",   "Sum",   "Mean",     "Clip", "Mod",   "Cast", "CastLike", "Identity",
+                              "Dropout", "IsNaN", "IsInf", "BitShift", "Pow",  "Where", "Selu", "Celu",     "ThresholdedRelu",
+                              "Shrink",  "Swish", "SwiGLU"};
 
 }  // namespace
 

@@ -57,6 +57,7 @@ TEST(GpuLowering, KernelsOfNetworksCompile) {
   expect_compiles("resnet18:width=0.25,image=64", {Compute::f16, Element::f16});
   expect_compiles("mobilenet_v3_small:width=0.5,image=64", {Compute::bf16, Element::bf16});
   expect_compiles("shufflenet_v2:width=0.5,image=64", {Compute::f32, Element::f32});
+  expect_compiles("ssd_mobilenet_v1", {Compute::f16, Element::f16});
 }
 
 // Steps of one operator, compiled.

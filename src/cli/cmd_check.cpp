@@ -62,6 +62,8 @@ class CheckCommand : public Command {
     if (!more_stores_.empty())
       throw Error(ErrorKind::usage, fmt::format("check takes one model, or Stores; '{}' is none", request_.model.name));
     const bool folder = std::filesystem::is_directory(against_);
+    if (!folder && against_.find('/') != std::string::npos)
+      throw Error(ErrorKind::usage, fmt::format("--against: there is no folder {}", against_));
     prepare(folder);
     if (folder) {
       const auto sets = static_cast<int64_t>(onnx_test_sets(against_).size());

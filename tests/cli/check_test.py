@@ -141,7 +141,8 @@ class Check(unittest.TestCase):
 
     def test_wrong_names_are_one_line_and_exit_2(self):
         for arguments, expected in {("resnet5",): "resnet50", ("resnet18", "--backend", "natve"): "native",
-                                    ("resnet18", "--against", "onxruntime"): "onnxruntime", ("nowhere.onnx",): "nowhere.onnx",
+                                    ("resnet18", "--against", "onxruntime"): "onnxruntime",
+                                    ("resnet18", "--against", "no/such"): "--against: there is no folder no/such", ("nowhere.onnx",): "nowhere.onnx",
                                     ("resnet18", "--samples", "0"): "--samples", ("resnet18", "--precision", "fp33"): "fp32",
                                     ("resnet18", "--nodes", "--margin", "0.1"): "leave it out with --nodes",
                                     ("resnet18", "--option", "stream=2"): "streams"}.items():

@@ -197,7 +197,7 @@ Walls walls_of_this_kernel() {
 }
 
 Walls confine(const Confinement& confinement) {
-  const Walls walls = walls_of_this_kernel();
+  Walls walls = walls_of_this_kernel();
   if (sanitized) return walls;
   if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) fail("no new privileges");
   if (walls.no_landlock.empty()) put_up_landlock(walls.landlock_version, confinement.writable);

@@ -101,8 +101,8 @@ TEST(Confine, MemoryIsLimited) {
   const auto allocate = [](size_t bytes) {
     return confined({.data_bytes = uint64_t{256} << 20}, [&] {
       try {
-        const void* got = ::operator new(bytes);
-        return got != nullptr ? got_through : 0;
+        ::operator delete(::operator new(bytes));
+        return got_through;
       } catch (const std::bad_alloc&) {
         return 1;
       }

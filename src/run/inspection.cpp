@@ -32,7 +32,7 @@ bool sent_by_others(const ExitState& state) {
 }
 
 std::string death_of(ChildProcess& worker, const ExitState& state, const ChildLimits& limits) {
-  if (const std::string limit = broken_limit(state, limits); !limit.empty()) return limit;
+  if (std::string limit = broken_limit(state, limits); !limit.empty()) return limit;
   const std::string said = one_line(worker.output_tail());
   return fmt::format("the inspection died ({}){}{}", state.describe(), said.empty() ? "" : ": ", said);
 }

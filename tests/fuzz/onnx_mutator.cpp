@@ -214,7 +214,7 @@ class Changes {
       case 0:
         return static_cast<int64_t>(below(6));
       case 1:
-        return value + static_cast<int64_t>(below(5)) - 2;
+        return static_cast<int64_t>(static_cast<uint64_t>(value) + below(5) - 2);  // wraps around
       case 2:
         return static_cast<int64_t>(below(20));
       case 3:

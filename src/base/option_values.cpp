@@ -56,7 +56,9 @@ void check_option(const std::string& engine, const OptionInfo& option, const std
 
 void check_options(const std::string& engine, const std::vector<OptionInfo>& declared, const EngineOptions& given) {
   for (const auto& [name, value] : given) {
-    const auto found = std::find_if(declared.begin(), declared.end(), [&](const OptionInfo& option) { return option.name == name; });
+    // clang 14 captures no structured binding unless it is named.
+    const auto found =
+        std::find_if(declared.begin(), declared.end(), [&name = name](const OptionInfo& option) { return option.name == name; });
     if (found != declared.end()) {
       check_option(engine, *found, value);
       continue;

@@ -241,6 +241,22 @@ TEST(HostileOnnx, TextOfAttributesThatWouldSpoilALine) {
   EXPECT_THAT(error_of(model), AllOf(HasSubstr("has 2 terms"), Not(HasSubstr("\x1b")), Not(HasSubstr("\n"))));
 }
 
+TEST(HostileOnnx, OldOperatorsWithoutTheirInputs) {
+  for (const std::vector<std::string>& inputs : {std::vector<std::string>{"x"}, {"x", ""}, {"", "x"}, {}}) {
+    for (const char* op : {"PRelu", "Add"}) {
+      pb::ModelProto model = empty_model(6);
+      describe_value(model.mutable_graph()->add_input(), "x", {2, 3});
+      describe_value(model.mutable_graph()->add_output(), "y", {2, 3});
+      auto* node = add_node(model.mutable_graph(), op, inputs, {"y"});
+      if (op == std::string("Add")) {
+        add_attribute(node, "broadcast", pb::AttributeProto::INT)->set_i(1);
+        add_attribute(node, "axis", pb::AttributeProto::INT)->set_i(0);
+      }
+      EXPECT_THAT(error_of(model), HasSubstr("has not both of its inputs"));
+    }
+  }
+}
+
 // What a file says of values whose operator has no rule is looked at by nobody else.
 TEST(HostileOnnx, DescribedShapesThatOverflow) {
   pb::ModelProto model = empty_model();

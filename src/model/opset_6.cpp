@@ -52,6 +52,8 @@ class Raiser {
 
   // The second input begins at that axis of the first: dimensions of 1 follow it.
   void align(Node& node, int64_t axis) {
+    if (node.inputs.size() < 2 || node.inputs[0] == no_value || node.inputs[1] == no_value)
+      throw Error(ErrorKind::input, fmt::format("{} node '{}' has not both of its inputs", node.op, node.name));
     const size_t rank = rank_of(node.inputs.at(0), node), own = rank_of(node.inputs.at(1), node);
     if (axis < 0) axis += static_cast<int64_t>(rank);
     if (axis < 0 || static_cast<size_t>(axis) + own >= rank || own == 0) return;

@@ -104,11 +104,13 @@ Graph read(std::span<const std::byte> bytes) {
 }
 
 void optimize(const Graph& graph, Integers integers) {
+  FusionRules rules;
+  rules.integers = integers;
   fuzz::accepts([&] {
     Graph optimized = graph;
-    optimize_unbound(optimized, integers);
+    optimize_unbound(optimized, rules);
     optimized = with_sizes(optimized);
-    optimize_bound(optimized, integers);
+    optimize_bound(optimized, rules);
     validate(optimized);
   });
 }

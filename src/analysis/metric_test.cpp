@@ -162,6 +162,10 @@ TEST(Metrics, memory_and_start_up_times) {
   EXPECT_EQ(value_of(record, "load_s"), 0.25);
   EXPECT_EQ(value_of(record, "first_result_ms"), 31.5);
   EXPECT_TRUE(absent(record, "compile_s"));
+  EXPECT_TRUE(absent(record, "compile_tune_s"));
+  record.facts["compile.tune_s"] = 1.5;  // where an engine tells of its load
+  EXPECT_EQ(value_of(record, "compile_tune_s"), 1.5);
+  EXPECT_TRUE(absent(record, "compile_graph_s"));
   record.device_memory.peak_bytes = -1;
   EXPECT_EQ(value_of(record, "device_memory_mib"), 1);
   record.device_memory = {};

@@ -55,7 +55,8 @@ class ProfileCommand : public Command {
     provide_quantized(request_.engine);
     const Facts environment = capture_environment();
     // Before the engine: its threads would be in the way.
-    const ShownCeilings machine = ceilings_of(request_.engine.device, environment);
+    const ShownCeilings machine =
+        machine_ceilings({request_.engine.device, request_.engine.threads}, environment, request_.engine.cache_dir, fresh_);
     const LayerProfile profile =
         layer_profile_from_json(call_child({profile_command, fmt::format("{} with {}", request_.engine.backend, request_.engine.model.name),
                                             profile_request_to_json(request_)}));
@@ -71,13 +72,6 @@ class ProfileCommand : public Command {
   }
 
  private:
-  // A GPU's layers may take less time than this machine's CPUs ever could.
-  ShownCeilings ceilings_of(const DeviceId& device, const Facts& environment) const {
-    if (device.kind == "cpu") return machine_ceilings(request_.engine.threads, environment, request_.engine.cache_dir, fresh_);
-    if (fresh_) throw Error(ErrorKind::usage, fmt::format("--fresh-ceilings is for the CPU: none are measured of {}", device_name(device)));
-    return {{}, false, fmt::format("those of {} are not measured, and the CPU's say nothing about it", device_name(device))};
-  }
-
   void prepare() {
     flags_.finish(request_.engine);
     const auto within = [](const char* flag, int64_t value, int64_t least, int64_t most) {

@@ -7,6 +7,8 @@
 #include "record/record_json.h"
 #include "telemetry/environment.h"
 
+#include <deepgap/error.h>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -20,7 +22,7 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* child_command = "__ceilings";
-constexpr int version = 1;  // of what is measured, and how
+constexpr int version = 2;  // of what is measured, and how
 
 int64_t number(const Facts& facts, const std::string& key, int64_t fallback) {
   const auto found = facts.find(key);
@@ -29,14 +31,18 @@ int64_t number(const Facts& facts, const std::string& key, int64_t fallback) {
 }
 
 // What the ceilings depend on.
-json identity(int threads, const Facts& environment) {
+json identity(const CeilingsOf& whose, const Facts& environment) {
   Facts facts;
   for (const char* key :
        {"host.name", "cpu.model", "cpu.microcode", "cpu.flags", "cpu.sockets", "cpu.cores", "cpu.threads_per_core", "cpu.cache_l3_bytes",
         "cpu.cache_l3_count", "cpu.turbo", "cpu.governor", "cgroup.cpu_quota", "memory.total_bytes", "os.kernel"}) {
     if (const auto found = environment.find(key); found != environment.end()) facts.insert(*found);
   }
-  return {{"version", version}, {"threads", threads}, {"cpus", allowed_cpus()}, {"machine", facts_to_json(facts)}};
+  return {{"version", version},
+          {"device", device_name(whose.device)},
+          {"threads", whose.threads},
+          {"cpus", allowed_cpus()},
+          {"machine", facts_to_json(facts)}};
 }
 
 std::optional<Ceilings> kept(const std::string& file, const json& who) {
@@ -73,8 +79,13 @@ int64_t last_cache_bytes(const Facts& environment) {
   return 0;
 }
 
-ShownCeilings machine_ceilings(int threads, const Facts& environment, const std::string& cache_dir, bool fresh) {
-  const json who = identity(threads, environment);
+ShownCeilings machine_ceilings(const CeilingsOf& whose, const Facts& environment, const std::string& cache_dir, bool fresh) {
+  if (whose.device.kind != "cpu") {
+    const std::string name = device_name(whose.device);
+    if (fresh) throw Error(ErrorKind::usage, fmt::format("--fresh-ceilings is for the CPU: none are measured of {}", name));
+    return {{}, false, fmt::format("those of {} are not measured, and the CPU's say nothing about it", name)};
+  }
+  const json who = identity(whose, environment);
   ShownCeilings result;
   std::string file;
   if (!cache_dir.empty()) file = fmt::format("{}/ceilings/{}.json", cache_dir, content_hash(who.dump()));
@@ -84,7 +95,8 @@ ShownCeilings machine_ceilings(int threads, const Facts& environment, const std:
       return result;
     }
   }
-  const json answer = call_child({child_command, "measuring the ceilings", ceilings_request_to_json(request_for(threads, environment))});
+  const json answer =
+      call_child({child_command, "measuring the ceilings", ceilings_request_to_json(request_for(whose.threads, environment))});
   result.ceilings = ceilings_from_json(answer);
   result.measured = true;
   if (!file.empty() && is_undisturbed(result.ceilings)) {

@@ -250,7 +250,7 @@ TEST(NativeStreams, ShareTheThreads) {
   EXPECT_EQ(threads_by_stream(2, 4), (std::vector<int>{1, 1, 1, 1}));
 }
 
-TEST(NativeStreams, WrongNumbersAreRefused) {
+TEST(NativeStreams, WrongNumbersAreTheUsersMistake) {
   const TestModel model(small_net());
   NativeBackend backend;
   for (const std::string wrong : {"0", "-1", "two", "2000"}) {
@@ -260,7 +260,7 @@ TEST(NativeStreams, WrongNumbersAreRefused) {
       backend.load(model, options);
       ADD_FAILURE() << wrong;
     } catch (const Error& error) {
-      EXPECT_EQ(error.kind(), ErrorKind::refused);
+      EXPECT_EQ(error.kind(), ErrorKind::usage);
       EXPECT_THAT(error.what(), ::testing::HasSubstr("streams=" + wrong));
     }
   }

@@ -65,10 +65,10 @@ double round_ns(int64_t queries, bool over_the_clock, const std::string& rule) {
   settings.budget = 700'000'000;
   const auto stopping = make_stopping(settings);
   Keeping sink;
-  Tenant tenant{"", &target, {0, 1, 2, 3}, 1, stopping.get(), &sink};
+  Traffic traffic{&target, {0, 1, 2, 3}, 1, stopping.get(), &sink};
   const std::atomic<bool> interrupted{false};
   const Nanoseconds begin = clock->now();
-  Registry<Scenario>::instance().make("scenario", "batch")->drive(std::span(&tenant, 1), *clock, interrupted);
+  Registry<Scenario>::instance().make("scenario", "batch")->drive(traffic, *clock, interrupted);
   return static_cast<double>(clock->now() - begin) / static_cast<double>(sink.count);
 }
 

@@ -1,8 +1,9 @@
 # How a room of src/ becomes a target.
 #
-# deepgap_module(NAME DEPENDS rooms... LINK libraries...)
+# deepgap_module(NAME DEPENDS rooms... LINK libraries... TESTS_USE rooms...)
 #   All *.cpp below the current folder become OBJECT library deepgap_NAME (registrars survive, see base/registry.h); all *_test.cpp become
 #   the program deepgap_NAME_test. Sub-folders that call deepgap_module themselves are excluded with EXCLUDE folder...
+#   The tests link TESTS_USE too: rooms whose registrars they need, and which the room itself may not see.
 # deepgap_use(TARGET rooms...)
 #   Links rooms and, transitively, all that they depend on.
 # deepgap_plugin(NAME USES rooms... LINK libraries...)
@@ -60,7 +61,7 @@ function(deepgap_tests name tests)
 endfunction()
 
 function(deepgap_module name)
-  cmake_parse_arguments(arg "" "" "DEPENDS;LINK;EXCLUDE" ${ARGN})
+  cmake_parse_arguments(arg "" "" "DEPENDS;LINK;EXCLUDE;TESTS_USE" ${ARGN})
   deepgap_sources(sources tests ${arg_EXCLUDE})
   add_library(deepgap_${name} OBJECT ${sources})
   deepgap_optimize(deepgap_${name} ${name})
@@ -75,7 +76,7 @@ function(deepgap_module name)
   endforeach()
   list(REMOVE_DUPLICATES closure)
   set_property(GLOBAL PROPERTY DEEPGAP_CLOSURE_${name} "${closure}")
-  deepgap_tests(${name} "${tests}" ${name})
+  deepgap_tests(${name} "${tests}" ${name} ${arg_TESTS_USE})
 endfunction()
 
 # RPATH rather than RUNPATH: the program's then also serves the libraries that its plug-ins' libraries need. CMake's own path for the build

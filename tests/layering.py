@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Reads every include of src/ and include/ and fails where a room includes one that docs/design.md does not allow it.
+"""Reads every include of src/, include/, bench/ and tools/ and fails where a room includes one that docs/design.md does not allow it.
 
 Run from the tree's root; an argument names another root (the test of the test uses one)."""
 import pathlib
@@ -21,7 +21,7 @@ ALLOWED = {
     "engine/gpu": {"base", "model", "cuda", "engine/passes", "engine/plan"},
     "engine/passes": {"base", "model"},
     "quantize": {"base", "stats", "model", "engine/passes"},
-    "scenario": {"base", "stats"},
+    "scenario": {"base", "stats", "record"},
     "telemetry": {"base"},
     "plan": {"base", "stats", "record"},
     "store": {"base", "record"},
@@ -38,6 +38,10 @@ ALLOWED = {
     "backends/libtorch": {"base", "model", "cuda", "backends/common", "engine/passes"},
     "cli": {"base", "stats", "record", "ceilings", "profile", "model", "dataset", "scenario", "telemetry", "plan", "store", "analysis", "published", "report", "worker", "run", "quantize"},
 }
+# Sources of every kind: C++, CUDA, and text that others include.
+SUFFIXES = {".h", ".hpp", ".cuh", ".inc", ".c", ".cc", ".cpp", ".cu"}
+# Programs beside deepgap, each a folder or a file: they may see any room and their own folder, and nothing of src/ sees them.
+PROGRAMS = ("bench", "tools")
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.M)
 
 
@@ -50,7 +54,7 @@ def room_of(path):
 def violations(root):
     source = root / "src"
     for path in sorted(source.rglob("*")):
-        if path.suffix not in (".h", ".cpp"):
+        if path.suffix not in SUFFIXES:
             continue
         room = room_of(str(path.relative_to(source)))
         if room not in ALLOWED:
@@ -59,13 +63,28 @@ def violations(root):
         for bracket, name in INCLUDE.findall(path.read_text()):
             if bracket == "<" or name.startswith("deepgap/") or "/" not in name:
                 continue
+            if name.split("/")[0] in PROGRAMS or name.startswith("../"):
+                yield f"{path.relative_to(root)} includes {name}: it is outside src/"
+                continue
             other = room_of(name)
             if other != room and other not in ALLOWED[room] and (source / name).exists():
                 yield f"{path.relative_to(root)} includes {name}: {room} may not see {other}"
+    yield from program_violations(root)
     for path in sorted((root / "include" / "deepgap").glob("*.h")):
         for bracket, name in INCLUDE.findall(path.read_text()):
             if bracket == '"':
                 yield f"{path.relative_to(root)} includes {name}: public headers see only each other"
+
+
+def program_violations(root):
+    for folder in PROGRAMS:
+        for path in sorted((root / folder).rglob("*")):
+            if path.suffix not in SUFFIXES:
+                continue
+            for bracket, name in INCLUDE.findall(path.read_text()):
+                own = (path.parent / name).exists() and ".." not in name.split("/")
+                if bracket == '"' and not own and not (root / "src" / name).exists() and not (root / "include" / name).exists():
+                    yield f"{path.relative_to(root)} includes {name}: neither its own folder's nor a room's"
 
 
 def main():

@@ -70,14 +70,14 @@ struct Drive {
            const StoppingSettings& settings) {
     InstantTarget target(batch);
     stopping = make_stopping(settings);
-    Tenant tenant{"", &target, {}, batch, stopping.get(), &log};
-    for (uint32_t i = 0; i < library_size; ++i) tenant.samples.push_back(i);
-    tenant.offered = &offered;
-    if (settings.name == "duration") tenant.duration = *settings.duration;
+    Traffic traffic{&target, {}, batch, stopping.get(), &log};
+    for (uint32_t i = 0; i < library_size; ++i) traffic.samples.push_back(i);
+    traffic.offered = &offered;
+    if (settings.name == "duration") traffic.duration = *settings.duration;
     const auto made = Registry<Scenario>::instance().make("scenario", scenario);
     made->parse(options);
     const std::atomic<bool> interrupted{false};
-    made->drive(std::span(&tenant, 1), *clock, interrupted);
+    made->drive(traffic, *clock, interrupted);
   }
 };
 

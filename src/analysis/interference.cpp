@@ -2,6 +2,7 @@
 
 #include "analysis/words.h"
 #include "base/text.h"
+#include "record/load_axis.h"
 #include "record/point_option.h"
 #include "record/record_json.h"
 #include "record/tenant_set.h"
@@ -15,12 +16,6 @@
 
 namespace deepgap {
 namespace {
-
-// Scenarios whose next query waits for nothing but the one before: throughput is what the tenant can get.
-bool takes_all(const Point& point) {
-  constexpr std::array<std::string_view, 3> scenarios{"batch", "offline", "single-stream"};
-  return std::find(scenarios.begin(), scenarios.end(), point.scenario) != scenarios.end();
-}
 
 // Whether every tenant of it is there, once.
 bool is_whole(const TenantSet& set) {
@@ -72,7 +67,7 @@ std::optional<TenantSet::Sum> TenantSet::work() const {
   double square = 0;
   bool known = true;
   for (const TenantInterference& tenant : tenants) {
-    if (!tenant.throughput || !takes_all(tenant.together->point)) return std::nullopt;
+    if (!tenant.throughput || !scenario_traits(tenant.together->point.scenario).takes_all) return std::nullopt;
     sum.value += tenant.throughput->ratio;
     known = known && tenant.throughput->interval;
     if (known) square += std::pow((tenant.throughput->interval->high - tenant.throughput->interval->low) / 2, 2);

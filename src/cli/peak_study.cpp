@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "record/latency_percentiles.h"
+#include "scenario/scenario.h"
 #include "stats/latency_bound.h"
 
 #include <deepgap/error.h>
@@ -9,6 +10,8 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <string>
+#include <vector>
 
 namespace deepgap {
 namespace {
@@ -26,7 +29,9 @@ const std::string& only_value(const Grid& grid, const std::string& axis, const s
 
 LoadAxis axis_of(const std::string& scenario) {
   if (const auto axis = load_axis(scenario)) return *axis;
-  fail(fmt::format("has no load to choose in scenario {}; it is for server, constant, bursty, multi-stream and concurrency", scenario));
+  std::vector<std::string> others = Registry<Scenario>::instance().names();
+  std::erase_if(others, [](const std::string& name) { return !load_axis(name); });
+  fail(fmt::format("has no load to choose in scenario {}; it is for {}", scenario, join(others, ", ")));
 }
 
 // The window of each run. Rules that look at the numbers end runs at different lengths, so that verdicts could not be compared.

@@ -21,12 +21,6 @@ struct PeakOrder {
   std::string percentile_id;  // Metric of the bounded percentile
 };
 
-struct FoundPeak {
-  Point point;  // the Job's without its load
-  PeakResult result;
-  std::string reason;  // why nothing was found, from the last Record: "crashed: ...", "p99 latency is ..."
-};
-
 // What most searches take, and what a dry run tells.
 inline constexpr int usual_peak_runs = 35;
 
@@ -39,6 +33,7 @@ class PeakPlanner final : public Planner {
   Batch next() override;  // one Job, which done() must answer before the next is asked for
   void done(const Record& record) override;
   size_t remaining() const override { return searched_.size() - found_.size(); }
+  PlannerResult result() const override { return {found_, {}}; }
   const std::vector<FoundPeak>& found() const { return found_; }
 
  private:

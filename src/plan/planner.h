@@ -2,6 +2,7 @@
 // search and tuning. Used by the parent's one thread.
 #pragma once
 
+#include "plan/planner_result.h"
 #include "plan/study.h"
 
 #include <functional>
@@ -25,7 +26,8 @@ class Planner {
   // The next Batch for a free worker; empty jobs: finished.
   virtual Batch next() = 0;
   virtual void done(const Record& record) = 0;
-  virtual size_t remaining() const = 0;  // jobs not handed out
+  virtual size_t remaining() const = 0;                // jobs not handed out
+  virtual PlannerResult result() const { return {}; }  // so far; of a grid there is none
 };
 
 // Repeat r of every Point comes before repeat r+1 of any; inside a block groups and the jobs of a group are shuffled by `seed`: the same

@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "plan/point_fields.h"
+#include "record/load_axis.h"
 #include "record/point_option.h"
 #include "record/tenant_set.h"
 
@@ -39,8 +40,7 @@ void require_joinable(const Point& point) {
 // Tenants of one seed would be asked at the very same times. Each has the same arrivals alone as beside the others, so that the ratio does
 // not tell how many happened to come.
 void give_own_arrivals(Point& point, size_t index) {
-  const bool draws = point.scenario == "server" || point.scenario == "bursty" || point.scenario == "concurrency";
-  if (draws && index > 0) point.options.emplace("arrivals", std::to_string(index));
+  if (scenario_traits(point.scenario).draws_arrivals && index > 0) point.options.emplace("arrivals", std::to_string(index));
 }
 
 }  // namespace

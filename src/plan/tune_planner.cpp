@@ -75,7 +75,7 @@ void TunePlanner::done(const Record& record) {
   search_->add(trial_, run_of(record, order_));
 }
 
-TuneResult TunePlanner::result() const {
+TuneResult TunePlanner::tuned() const {
   TuneResult result;
   result.configurations = candidates_.size();
   result.tried = static_cast<size_t>(std::count(tried_.begin(), tried_.end(), true));

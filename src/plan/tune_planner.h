@@ -19,18 +19,6 @@ struct TuneOrder {
   uint64_t seed = 1;
 };
 
-struct TunedPoint {
-  Point point;  // without what the search noted; under a bound with the load that it holds
-  TuneStanding standing;
-};
-
-struct TuneResult {
-  std::vector<TunedPoint> finalists;  // as TuneSearch::standings
-  size_t configurations = 0, tried = 0;
-  std::string reason;  // of the last run that failed or missed, for where there is no finalist
-  bool confirmed() const { return !finalists.empty() && finalists.front().standing.confirmed; }
-};
-
 class TunePlanner final : public Planner {
  public:
   // `candidates`: one Job for each configuration; under a bound at any load.
@@ -39,7 +27,8 @@ class TunePlanner final : public Planner {
   Batch next() override;  // one Job, which done() must answer before the next is asked for
   void done(const Record& record) override;
   size_t remaining() const override { return finished_ ? 0 : 1; }
-  TuneResult result() const;
+  PlannerResult result() const override { return {{}, tuned()}; }
+  TuneResult tuned() const;
 
  private:
   Job job_of(const TuneTrial& trial) const;

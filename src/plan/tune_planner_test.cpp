@@ -85,7 +85,7 @@ TEST(TunePlanner, FindsTheBestForBothAims) {
     const Known nothing;
     TunePlanner planner(candidates(scenario), order_for(scenario), run_with(nothing));
     const std::vector<Job> jobs = drive(planner);
-    const TuneResult result = planner.result();
+    const TuneResult result = planner.tuned();
     EXPECT_EQ(result.configurations, 4u);
     EXPECT_EQ(result.tried, 4u);
     ASSERT_TRUE(result.confirmed()) << scenario;
@@ -114,7 +114,7 @@ TEST(TunePlanner, GoesOnWhereItWasInterrupted) {
       for (size_t i = 0; i < before; ++i) known[{jobs[i].point_id, jobs[i].repeat}] = played(jobs[i]);
       TunePlanner rest(candidates(scenario), order_for(scenario), run_with(known));
       EXPECT_EQ(drive(rest).size(), jobs.size() - before) << scenario;
-      EXPECT_EQ(rest.result().finalists.at(0).point, whole.result().finalists.at(0).point);
+      EXPECT_EQ(rest.tuned().finalists.at(0).point, whole.tuned().finalists.at(0).point);
     }
   }
 }

@@ -2,13 +2,42 @@
 
 #include "base/text.h"
 
+#include <fmt/format.h>
+
+#include <map>
+
 namespace deepgap {
 
-std::optional<LoadAxis> load_axis(const std::string& scenario) {
-  if (scenario == "server" || scenario == "constant" || scenario == "bursty") return LoadAxis{"rate", "queries a second"};
-  if (scenario == "multi-stream") return LoadAxis{"batch", "samples a query"};
-  if (scenario == "concurrency") return LoadAxis{"clients", "clients"};
-  return std::nullopt;
+namespace {
+
+std::map<std::string, ScenarioTraits>& declared() {
+  static std::map<std::string, ScenarioTraits> traits;
+  return traits;
+}
+
+}  // namespace
+
+bool declare_scenario(const std::string& name, const ScenarioTraits& traits) { return declared().emplace(name, traits).second; }
+
+ScenarioTraits scenario_traits(const std::string& name) {
+  const auto found = declared().find(name);
+  return found == declared().end() ? ScenarioTraits() : found->second;
+}
+
+std::optional<LoadAxis> load_axis(const std::string& scenario) { return scenario_traits(scenario).load_axis; }
+
+std::string unit_of_work(const Point& point) { return point.task == "train" ? "step" : scenario_traits(point.scenario).unit; }
+
+std::string unit_of_work(const Record& record) {
+  const auto found = record.facts.find("unit");
+  const auto* unit = found == record.facts.end() ? nullptr : std::get_if<std::string>(&found->second);
+  return unit != nullptr ? *unit : unit_of_work(record.point);
+}
+
+std::string units_text(uint64_t count, const std::string& unit) {
+  if (count == 1) return "1 " + unit;
+  if (unit.ends_with("y")) return fmt::format("{} {}ies", count, unit.substr(0, unit.size() - 1));
+  return fmt::format("{} {}{}", count, unit, unit.ends_with("h") ? "es" : "s");
 }
 
 std::optional<double> load_of(const Point& point) {

@@ -1,8 +1,9 @@
 // Which part of a Point is the load that its scenario offers, as a peak search chooses it. Pure functions.
 #pragma once
 
-#include <deepgap/point.h>
+#include <deepgap/record.h>
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -13,8 +14,25 @@ struct LoadAxis {
   std::string unit;  // "queries a second"
 };
 
+// What a scenario says of itself to rooms that know it by name alone. Scenarios are linked into the program, and declare it before main().
+struct ScenarioTraits {
+  std::optional<LoadAxis> load_axis;  // nullopt: it has no load to choose
+  bool draws_arrivals = false;        // its queries come at times drawn from a seed: two of one seed would be asked at the same times
+  std::string unit = "query";         // of work: what one Timing is of
+  bool takes_all = false;             // its next query waits for nothing but the one before: throughput is what there is to get
+};
+bool declare_scenario(const std::string& name, const ScenarioTraits& traits);
+// Of one that is not known: those of a scenario without a load.
+ScenarioTraits scenario_traits(const std::string& name);
+
 // nullopt: a scenario without a load to choose.
 std::optional<LoadAxis> load_axis(const std::string& scenario);
+
+// What one Timing of such a Point is of: "batch", "query", "step"; and of a Record, which says it itself (fact `unit`).
+std::string unit_of_work(const Point& point);
+std::string unit_of_work(const Record& record);
+// "1 query", "12 batches"
+std::string units_text(uint64_t count, const std::string& unit);
 
 // The load that the Point offers; nullopt where it has none.
 std::optional<double> load_of(const Point& point);

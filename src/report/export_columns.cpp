@@ -2,6 +2,7 @@
 #include "report/export_table.h"
 
 #include "base/words.h"
+#include "record/load_axis.h"
 #include "record/published.h"
 #include "record/record_json.h"
 
@@ -84,6 +85,12 @@ ExportColumn environment(std::string name, const std::string& key) {
             if (said != nullptr) return said->starts_with("not available") ? Cell() : text(*said);
             return std::visit([](const auto& value) { return Cell(value); }, found->second);
           }};
+}
+
+Cell fact_text(const Record& record, const std::string& key) {
+  const auto found = record.facts.find(key);
+  const auto* said = found == record.facts.end() ? nullptr : std::get_if<std::string>(&found->second);
+  return said == nullptr ? Cell() : text(*said);
 }
 
 Cell memory_gib(const ExportRow& row) {
@@ -218,6 +225,9 @@ void add_origin_columns(Columns& c) {
   c.push_back(metric("throughput_ratio"));
   c.push_back(of_record("throughput_ratio_ci_low", [](const Record& r) { return estimate(r, "throughput_ratio", Part::low); }));
   c.push_back(of_record("throughput_ratio_ci_high", [](const Record& r) { return estimate(r, "throughput_ratio", Part::high); }));
+  c.push_back(of_record("unit", [](const Record& r) { return text(unit_of_work(r)); }));
+  c.push_back(of_record("refused_by", [](const Record& r) { return fact_text(r, "refused.by"); }));
+  c.push_back(of_record("refused_at", [](const Record& r) { return fact_text(r, "refused.at"); }));
   c.push_back(of_record("model_hash", [](const Record& r) { return text(r.point.model_hash); }));
   c.push_back(of_record("published_source", [](const Record& r) { return text(publisher_of(r.point)); }));
   c.push_back(of_record("stderr_tail", [](const Record& r) { return r.stderr_tail.empty() ? Cell() : text(printable(r.stderr_tail)); }));

@@ -49,8 +49,10 @@ void refuse_together(InspectedPlan& plan, const TenantJobs& set) {
     const std::string reason = fmt::format("tenant {} is refused: {}", tenant_name(refused.point), plan.of(refused).reason);
     for (const size_t other : set) {
       InspectedPoint& inspected = plan.points.at(plan.jobs[other].point_id);
-      if (inspected.supported) inspected.reason = reason;
+      if (!inspected.supported) continue;
       inspected.supported = false;
+      inspected.reason = reason;
+      inspected.refused_by = "tenant";
     }
     return;
   }

@@ -2,6 +2,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/text.h"
+#include "record/load_axis.h"
 #include "record/record_json.h"
 #include "run/child_process.h"
 #include "run/first_look.h"
@@ -90,8 +91,9 @@ void look(const Study& study, const RunSettings& settings, const InspectedPlan& 
   ProcessHost host(interrupts);
   Supervisor supervisor(
       of_looks, host,
-      [&](const Job& job, const std::string& stage, uint64_t done) {
-        progress.under_way("first look: " + point_label(job.point), stage, done, 0);
+      [&](const Job& job, const std::string& phase, uint64_t done) {
+        const std::string units = done > 0 ? units_text(done, unit_of_work(job.point)) : "";
+        progress.under_way("first look: " + point_label(job.point), phase, units, 0);
       },
       [](const Job&, Record&) {});
   take_first_looks(looks, plan, study.seed, *settings.first_look, supervisor, interrupts, estimate, [](const Record&) {});

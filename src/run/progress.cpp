@@ -95,14 +95,14 @@ void Progress::note(const std::string& line) {
   if (words_ != Words::few) say(out_, line + "\n");
 }
 
-void Progress::under_way(const std::string& label, const std::string& phase, uint64_t done, double seconds_left) {
+void Progress::under_way(const std::string& label, const std::string& phase, const std::string& done, double seconds_left) {
   if (!terminal_) return;
   const auto now = std::chrono::steady_clock::now();
   if (live_ && now - last_ < std::chrono::milliseconds(200)) return;
   last_ = now;
-  const std::string queries = done > 0 && (phase == "steady" || phase == "warm_up") ? fmt::format(" {} queries", done) : "";
+  const std::string units = phase == "steady" || phase == "warm_up" ? " " + done : "";
   // The time first: a narrow terminal cuts the end.
-  std::string line = fmt::format("[{}{}] {}: {}{}", place(finished_ + 1), left_text(seconds_left), label, phase, queries);
+  std::string line = fmt::format("[{}{}] {}: {}{}", place(finished_ + 1), left_text(seconds_left), label, phase, units);
   const size_t columns = terminal_columns(out_), width = (columns == 0 ? 80 : columns) - 1;
   if (line.size() > width) line.resize(width);
   say(out_, "\r\x1b[K" + line);

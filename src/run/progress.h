@@ -35,7 +35,7 @@ class Progress {
 
   void begin(size_t jobs) { total_ = jobs; }  // 0: not known
   void note(const std::string& line);         // once, above the live line
-  void under_way(const std::string& label, const std::string& phase, uint64_t done, double seconds_left);
+  void under_way(const std::string& label, const std::string& phase, const std::string& done, double seconds_left);
   void finished(const std::string& label, const std::string& result, double seconds_left);
   void detail(const Record& record);  // of what was told last; where many words are wanted
   void passed() { ++finished_; }      // one more of what was told already

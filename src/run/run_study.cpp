@@ -5,6 +5,7 @@
 #include "base/hash.h"
 #include "base/text.h"
 #include "record/identity.h"
+#include "record/load_axis.h"
 #include "record/record_json.h"
 #include "record/tenant_set.h"
 #include "run/child_process.h"
@@ -165,7 +166,8 @@ class Run {
     Supervisor supervisor(
         settings, host_,
         [&](const Job& job, const std::string& worker_phase, uint64_t done) {
-          progress_.under_way(phase(job) + label(job), worker_phase, done, seconds_left(&job));
+          const std::string units = done > 0 ? units_text(done, unit_of_work(job.point)) : "";
+          progress_.under_way(phase(job) + label(job), worker_phase, units, seconds_left(&job));
         },
         [&](const Job& job, Record& record) { fill(job, record); });
     if (settings_.first_look) look_first(runnable, supervisor);
@@ -186,8 +188,9 @@ class Run {
     }
     report_.interrupted = interrupts_.count() > 0;
     if (searches()) report_.jobs = report_.saved + report_.done_before;
-    if (const auto* search = dynamic_cast<const PeakPlanner*>(planner.get())) report_peaks(*search);
-    if (const auto* search = dynamic_cast<const TunePlanner*>(planner.get())) report_.tuned = search->result();
+    PlannerResult found = planner->result();
+    report_peaks(std::move(found.peaks));
+    if (found.tuned) report_.tuned = std::move(*found.tuned);
   }
 
   std::unique_ptr<Planner> make_planner(std::vector<Job> runnable) {
@@ -219,8 +222,8 @@ class Run {
     return found->second;
   }
 
-  void report_peaks(const PeakPlanner& search) {
-    report_.peaks = search.found();
+  void report_peaks(std::vector<FoundPeak> peaks) {
+    report_.peaks = std::move(peaks);
     for (const FoundPeak& found : report_.peaks) {
       if (found.result.ending != PeakResult::Ending::confirmed)
         report_.failures.push_back({point_label(found.point, threads_differ_), peak_text(found, *settings_.peak), 0});
@@ -236,6 +239,7 @@ class Run {
         begin_record({job.point, job.repeat, job.sweep, job.stopping, job.check, report_.run_id, study_.name, {}, {}, false, {}});
     if (job.skip_reason.empty()) {
       fail_record(record, Outcome::refused, plan_.of(job).reason);
+      note_refusal(record, plan_.of(job).refused_by, "inspection");
     } else {
       fail_record(record, Outcome::skipped, job.skip_reason);
     }

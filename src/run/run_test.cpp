@@ -111,7 +111,7 @@ TEST(Progress, plain_lines_have_no_control_characters) {
   {
     Progress progress(out, false);
     progress.begin(2);
-    progress.under_way("a", "steady", 5, 10);
+    progress.under_way("a", "steady", "5 batches", 10);
     progress.finished("a", "fine", 75);
     progress.finished("b", "crashed: why", 0);
   }

@@ -204,6 +204,9 @@ std::vector<Record> Supervisor::run_tenants(const std::vector<Job>& jobs) {
     together.records.clear();
     for (size_t i = 0; i < jobs.size(); ++i)
       together.records.push_back(i == *together.failed ? failed : failure(jobs[i], order_for(jobs[i]), outcome, reason));
+    for (size_t i = 0; i < jobs.size(); ++i) {
+      if (i != *together.failed && outcome == Outcome::refused) note_refusal(together.records[i], "tenant", "beside it");
+    }
   } else {
     note_common_window(together.records);
   }

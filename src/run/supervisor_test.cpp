@@ -247,6 +247,7 @@ TEST_F(SupervisorTest, ATenantThatFailsTakesTheOthersWithIt) {
   const auto records = serve(tenants(2), {meets(1 * s, answers()), answers(1 * s, Outcome::out_of_memory, "too large")});
   EXPECT_EQ(records[1].outcome, Outcome::out_of_memory);
   EXPECT_EQ(records[0].outcome, Outcome::refused);
+  EXPECT_EQ(std::get<std::string>(records[0].facts.at("refused.by")), "tenant");
   EXPECT_THAT(records[0].reason, AllOf(HasSubstr("tenant 2/2"), HasSubstr("beside it: out_of_memory: too large")));
 }
 

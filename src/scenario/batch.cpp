@@ -10,18 +10,19 @@ class BatchScenario final : public Scenario {
  public:
   std::string name() const override { return "batch"; }
   std::string describe() const override { return "queries of `batch` samples, the next when one completes"; }
+  ScenarioTraits traits() const override { return {std::nullopt, false, "batch", true}; }
   std::vector<ScenarioOption> options() const override { return {{"in_flight", "queries submitted and not yet completed", "1"}}; }
   void parse(const std::map<std::string, std::string>& options) override { in_flight_ = in_flight_option(options, 1); }
   int64_t in_flight() const override { return in_flight_; }
-  void drive(std::span<Tenant> tenants, Clock& clock, const std::atomic<bool>& interrupted) override {
-    drive_closed_loops(tenants, clock, interrupted, in_flight_);
+  void drive(const Traffic& traffic, Clock& clock, const std::atomic<bool>& interrupted) override {
+    drive_closed_loop(traffic, clock, interrupted, in_flight_);
   }
 
  private:
   int64_t in_flight_ = 1;
 };
 
-const bool registered = Registry<Scenario>::instance().add("batch", [] { return std::make_unique<BatchScenario>(); });
+const bool registered = add_scenario<BatchScenario>();
 
 }  // namespace
 }  // namespace deepgap

@@ -8,6 +8,7 @@ class BurstyScenario final : public ArrivalScenario {
  public:
   std::string name() const override { return "bursty"; }
   std::string describe() const override { return "queries come at random and in bursts, `rate` a second on average"; }
+  ScenarioTraits traits() const override { return {LoadAxis{"rate", "queries a second"}, true}; }
 
  protected:
   std::vector<ScenarioOption> arrival_options() const override {
@@ -26,16 +27,14 @@ class BurstyScenario final : public ArrivalScenario {
     seed_ = seed_option(options);
     settings_.random_lengths = choice_option(options, "bursts", {"fixed", "markov"}) == "markov";
   }
-  std::unique_ptr<Arrivals> make_arrivals(size_t tenant) const override {
-    return std::make_unique<BurstyArrivals>(settings_, seed_ + tenant);
-  }
+  std::unique_ptr<Arrivals> make_arrivals() const override { return std::make_unique<BurstyArrivals>(settings_, seed_); }
 
  private:
   BurstSettings settings_;
   uint64_t seed_ = 1;
 };
 
-const bool registered = Registry<Scenario>::instance().add("bursty", [] { return std::make_unique<BurstyScenario>(); });
+const bool registered = add_scenario<BurstyScenario>();
 
 }  // namespace
 }  // namespace deepgap

@@ -6,7 +6,7 @@
 
 namespace deepgap {
 
-// The whole drive(): every tenant's loop until all have enough or `interrupted`. Throws what Flight throws.
-void drive_closed_loops(std::span<Tenant> tenants, Clock& clock, const std::atomic<bool>& interrupted, int64_t in_flight);
+// The whole drive(): until the Stopping has enough or `interrupted`. Throws what Flight throws.
+void drive_closed_loop(const Traffic& traffic, Clock& clock, const std::atomic<bool>& interrupted, int64_t in_flight);
 
 }  // namespace deepgap

@@ -41,6 +41,7 @@ class ConcurrencyScenario final : public Scenario {
  public:
   std::string name() const override { return "concurrency"; }
   std::string describe() const override { return "`clients` that each send a query, wait for it, and think for `think_time`"; }
+  ScenarioTraits traits() const override { return {LoadAxis{"clients", "clients"}, true}; }
   std::vector<ScenarioOption> options() const override {
     return {{"clients", "how many send queries", ""},
             {"think_time", "between an answer and the next query of a client", "0s"},
@@ -60,12 +61,8 @@ class ConcurrencyScenario final : public Scenario {
   int64_t in_flight() const override { return std::max<int64_t>(settings_.in_flight, 1); }
   bool uses_all_slots() const override { return settings_.in_flight == 0; }
   Nanoseconds default_duration() const override { return 10'000'000'000; }
-  void drive(std::span<Tenant> tenants, Clock& clock, const std::atomic<bool>& interrupted) override {
-    drive_open_loops(tenants, clock, interrupted, settings_, [this](size_t tenant) {
-      Clients clients = clients_;
-      clients.seed += tenant;
-      return std::make_unique<ClientSchedule>(clients);
-    });
+  void drive(const Traffic& traffic, Clock& clock, const std::atomic<bool>& interrupted) override {
+    drive_open_loop(traffic, clock, interrupted, settings_, [this] { return std::make_unique<ClientSchedule>(clients_); });
   }
 
  private:
@@ -73,7 +70,7 @@ class ConcurrencyScenario final : public Scenario {
   OpenLoopSettings settings_;
 };
 
-const bool registered = Registry<Scenario>::instance().add("concurrency", [] { return std::make_unique<ConcurrencyScenario>(); });
+const bool registered = add_scenario<ConcurrencyScenario>();
 
 }  // namespace
 }  // namespace deepgap

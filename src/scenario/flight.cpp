@@ -12,32 +12,32 @@
 
 namespace deepgap {
 
-Flight::Flight(Tenant& tenant, Clock& clock, int64_t in_flight) : tenant_(tenant), queue_(std::make_shared<CompletionQueue>()) {
-  const TargetLimits limits = tenant.target->limits();
+Flight::Flight(const Traffic& traffic, Clock& clock, int64_t in_flight) : traffic_(traffic), queue_(std::make_shared<CompletionQueue>()) {
+  const TargetLimits limits = traffic.target->limits();
   if (in_flight > limits.max_in_flight) {
     throw Error(ErrorKind::usage,
                 fmt::format("in_flight={} asks for more queries at a time than the {} this target takes", in_flight, limits.max_in_flight));
   }
-  if (tenant.batch < 1 || tenant.batch > limits.max_samples) {
+  if (traffic.batch < 1 || traffic.batch > limits.max_samples) {
     throw Error(ErrorKind::usage,
-                fmt::format("batch {} is not between 1 and the {} samples this target takes", tenant.batch, limits.max_samples));
+                fmt::format("batch {} is not between 1 and the {} samples this target takes", traffic.batch, limits.max_samples));
   }
-  if (tenant.samples.empty()) throw Error(ErrorKind::internal, "a scenario needs at least one loaded sample");
-  const auto batch = static_cast<size_t>(tenant.batch);
-  while (samples_.size() < tenant.samples.size() + batch) samples_.insert(samples_.end(), tenant.samples.begin(), tenant.samples.end());
+  if (traffic.samples.empty()) throw Error(ErrorKind::internal, "a scenario needs at least one loaded sample");
+  const auto batch = static_cast<size_t>(traffic.batch);
+  while (samples_.size() < traffic.samples.size() + batch) samples_.insert(samples_.end(), traffic.samples.begin(), traffic.samples.end());
   slots_.resize(static_cast<size_t>(in_flight));
   slot_bits_ = std::bit_width(slots_.size() - 1);
   for (size_t i = 0; i < slots_.size(); ++i) free_.push_back(static_cast<uint32_t>(i));
   free_count_ = free_.size();
   outgoing_.reserve(slots_.size());
   finished_.reserve(slots_.size());
-  tenant.target->on_completion([queue = queue_, &clock](std::span<const Completed> completed) {
+  traffic.target->on_completion([queue = queue_, &clock](std::span<const Completed> completed) {
     queue->push(completed, clock.now());
     clock.notify();
   });
 }
 
-Flight::~Flight() { tenant_.target->on_completion({}); }
+Flight::~Flight() { traffic_.target->on_completion({}); }
 
 Nanoseconds Flight::add(Nanoseconds scheduled, Nanoseconds begin, int64_t samples) {
   const uint32_t index = free_[free_first_];
@@ -49,13 +49,13 @@ Nanoseconds Flight::add(Nanoseconds scheduled, Nanoseconds begin, int64_t sample
   outgoing_.push_back({next_number_ << slot_bits_ | index, scheduled, std::span<const uint32_t>(samples_).subspan(cursor_, count)});
   ++next_number_;
   cursor_ += count;
-  if (cursor_ >= tenant_.samples.size()) cursor_ %= tenant_.samples.size();
+  if (cursor_ >= traffic_.samples.size()) cursor_ %= traffic_.samples.size();
   return begin - punctual;
 }
 
 void Flight::send() {
   if (outgoing_.empty()) return;
-  tenant_.target->submit(outgoing_);
+  traffic_.target->submit(outgoing_);
   outgoing_.clear();
 }
 
@@ -69,7 +69,7 @@ std::span<const Timing> Flight::collect() {
 
 void Flight::settle(const CompletionQueue::Entry& entry) {
   Slot& slot = slot_of(entry.query);
-  if (entry.status == Status::failed) end_on_failure(*tenant_.target, slot.number);
+  if (entry.status == Status::failed) end_on_failure(*traffic_.target, slot.number);
   if (entry.count > slot.remaining) {
     throw Error(ErrorKind::internal,
                 fmt::format("query {} had more samples answered than it has: the target answered one twice", slot.number));
@@ -95,7 +95,7 @@ Flight::Slot& Flight::slot_of(uint64_t query) {
 
 void Flight::cancel() {
   cancelled_ = true;
-  tenant_.target->cancel();
+  traffic_.target->cancel();
 }
 
 }  // namespace deepgap

@@ -1,4 +1,4 @@
-// Flight: one tenant's queries between submit() and their completion, for the loops that decide when to submit (closed_loop.h,
+// Flight: a drive()'s queries between submit() and their completion, for the loops that decide when to submit (closed_loop.h,
 // open_loop.h).
 //
 // Nothing is allocated per query once warm (bench/scenario_overhead.cpp, bench/harness_speed.cpp). Times: `begin` is what the loop says,
@@ -18,8 +18,8 @@ namespace deepgap {
 // Used by the scenario's thread alone.
 class Flight {
  public:
-  // Throws Error{usage} when the Target takes fewer queries in flight or smaller ones. The tenant outlives it.
-  Flight(Tenant& tenant, Clock& clock, int64_t in_flight);
+  // Throws Error{usage} when the Target takes fewer queries in flight or smaller ones. The traffic outlives it.
+  Flight(const Traffic& traffic, Clock& clock, int64_t in_flight);
   ~Flight();
   Flight(const Flight&) = delete;
   Flight& operator=(const Flight&) = delete;
@@ -27,7 +27,7 @@ class Flight {
   bool has_room() const { return free_count_ > 0; }
   bool idle() const { return free_count_ == slots_.size(); }
 
-  // A query of the tenant's next `samples` samples (at most its batch). REQUIRES has_room(). It reaches the Target with send(), together
+  // A query of the traffic's next `samples` samples (at most its batch). REQUIRES has_room(). It reaches the Target with send(), together
   // with what else was added since. Returns how late it is through the harness: against the time at which a harness without delays would
   // have submitted it, had the queries before it taken as long as they did. (A query that waits for the Target is not late by that; one
   // that waits because the harness was late with those before it is.)
@@ -49,9 +49,9 @@ class Flight {
   void settle(const CompletionQueue::Entry& entry);
   Slot& slot_of(uint64_t query);
 
-  Tenant& tenant_;
+  const Traffic& traffic_;
   std::shared_ptr<CompletionQueue> queue_;  // shared with the callback, which may outlast us by an instant
-  std::vector<uint32_t> samples_;           // the tenant's, repeated so that every query is one stretch of it
+  std::vector<uint32_t> samples_;           // the traffic's, repeated so that every query is one stretch of it
   size_t cursor_ = 0;
   std::vector<Slot> slots_;
   int slot_bits_ = 0;           // a query's id is its number and, in so many low bits, its slot

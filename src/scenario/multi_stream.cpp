@@ -32,6 +32,7 @@ class MultiStreamScenario final : public Scenario {
  public:
   std::string name() const override { return "multi-stream"; }
   std::string describe() const override { return "`batch` samples a query (at least 2), the next when all of them are complete"; }
+  ScenarioTraits traits() const override { return {LoadAxis{"batch", "samples a query"}, false}; }
   std::vector<ScenarioOption> options() const override {
     return {{"period", "time between queries, of which late ones skip one; left out: each comes when the last one is complete", ""}};
   }
@@ -45,10 +46,10 @@ class MultiStreamScenario final : public Scenario {
     if (batch > 1) return;
     throw Error(ErrorKind::usage, "multi-stream queries hold several samples: give for example --batch 8, or use --scenario single-stream");
   }
-  void drive(std::span<Tenant> tenants, Clock& clock, const std::atomic<bool>& interrupted) override {
-    for (const Tenant& tenant : tenants) check_batch(tenant.batch);
-    if (period_ == 0) return drive_closed_loops(tenants, clock, interrupted, 1);
-    drive_open_loops(tenants, clock, interrupted, settings_, [this](size_t) { return std::make_unique<PeriodicSchedule>(period_); });
+  void drive(const Traffic& traffic, Clock& clock, const std::atomic<bool>& interrupted) override {
+    check_batch(traffic.batch);
+    if (period_ == 0) return drive_closed_loop(traffic, clock, interrupted, 1);
+    drive_open_loop(traffic, clock, interrupted, settings_, [this] { return std::make_unique<PeriodicSchedule>(period_); });
   }
 
  private:
@@ -56,7 +57,7 @@ class MultiStreamScenario final : public Scenario {
   OpenLoopSettings settings_;
 };
 
-const bool registered = Registry<Scenario>::instance().add("multi-stream", [] { return std::make_unique<MultiStreamScenario>(); });
+const bool registered = add_scenario<MultiStreamScenario>();
 
 }  // namespace
 }  // namespace deepgap

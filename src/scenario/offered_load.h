@@ -1,4 +1,4 @@
-// OfferedLoad: what an open loop offered and how it kept to its schedule, beside the Timings. Plain data, of one tenant and one drive().
+// OfferedLoad: what an open loop offered and how it kept to its schedule, beside the Timings. Plain data, of one drive().
 #pragma once
 
 #include "stats/log_histogram.h"

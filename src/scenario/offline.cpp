@@ -14,6 +14,7 @@ class OfflineScenario final : public Scenario {
  public:
   std::string name() const override { return "offline"; }
   std::string describe() const override { return "all samples at once, in queries of `batch`, many in flight"; }
+  ScenarioTraits traits() const override { return {std::nullopt, false, "query", true}; }
   std::vector<ScenarioOption> options() const override {
     return {{"total_samples", "how many there are; left out: as many as the measured window takes", ""},
             {"in_flight", "queries submitted and not yet completed, at least; more where the session has more slots (--streams)", "2"}};
@@ -26,9 +27,9 @@ class OfflineScenario final : public Scenario {
   int64_t in_flight() const override { return slots_; }
   bool uses_all_slots() const override { return true; }
   Nanoseconds default_duration() const override { return settings_.total_samples ? never : 0; }
-  void drive(std::span<Tenant> tenants, Clock& clock, const std::atomic<bool>& interrupted) override {
-    drive_open_loops(tenants, clock, interrupted, settings_,
-                     [](size_t /*tenant*/) { return std::make_unique<ArrivalSchedule>(std::make_unique<AllAtOnce>()); });
+  void drive(const Traffic& traffic, Clock& clock, const std::atomic<bool>& interrupted) override {
+    drive_open_loop(traffic, clock, interrupted, settings_,
+                    [] { return std::make_unique<ArrivalSchedule>(std::make_unique<AllAtOnce>()); });
   }
 
  private:
@@ -36,7 +37,7 @@ class OfflineScenario final : public Scenario {
   int64_t slots_ = 2;
 };
 
-const bool registered = Registry<Scenario>::instance().add("offline", [] { return std::make_unique<OfflineScenario>(); });
+const bool registered = add_scenario<OfflineScenario>();
 
 }  // namespace
 }  // namespace deepgap

@@ -13,20 +13,19 @@ constexpr Nanoseconds shortest_finish = 100'000'000;  // but so long in any case
 
 Nanoseconds share_of(Nanoseconds length, double share) { return static_cast<Nanoseconds>(static_cast<double>(length) * share); }
 
-// One tenant's part of the loop.
 class OpenLoop {
  public:
-  OpenLoop(Tenant& tenant, Clock& clock, const OpenLoopSettings& settings, std::unique_ptr<Schedule> schedule)
-      : tenant_(tenant),
+  OpenLoop(const Traffic& traffic, Clock& clock, const OpenLoopSettings& settings, std::unique_ptr<Schedule> schedule)
+      : traffic_(traffic),
         clock_(clock),
         finish_due_(settings.finish_due),
         samples_left_(settings.total_samples.value_or(INT64_MAX)),
         schedule_(std::move(schedule)),
-        flight_(tenant, clock, settings.in_flight > 0 ? settings.in_flight : tenant.target->limits().max_in_flight) {}
+        flight_(traffic, clock, settings.in_flight > 0 ? settings.in_flight : traffic.target->limits().max_in_flight) {}
 
   void start(Nanoseconds now) {
     start_ = now_ = last_due_ = now;
-    if (tenant_.duration < never - now) until_ = now + tenant_.duration;
+    if (traffic_.duration < never - now) until_ = now + traffic_.duration;
     look_ahead();
     if (has_enough()) end_offering(now);
   }
@@ -62,17 +61,17 @@ class OpenLoop {
   }
 
   void report() {
-    if (tenant_.offered == nullptr || !finish_due_) return;
+    if (traffic_.offered == nullptr || !finish_due_) return;
     offered_.length = end_ - start_;
     offered_.offered += offered_.waiting;
-    *tenant_.offered = std::move(offered_);
+    *traffic_.offered = std::move(offered_);
   }
 
  private:
   // offering: the schedule goes on; finishing: what was due by its end is issued; waiting: for what is in flight alone.
   enum class Phase { offering, finishing, waiting };
 
-  bool has_enough() const { return tenant_.stopping->state() != Stopping::State::more; }
+  bool has_enough() const { return traffic_.stopping->state() != Stopping::State::more; }
 
   void look_ahead() {
     const Nanoseconds after_start = samples_left_ > 0 ? schedule_->due() : never;
@@ -82,7 +81,7 @@ class OpenLoop {
   void issue() {
     now_ = clock_.now();
     while (due_ <= now_ && due_ < until_ && flight_.has_room()) {
-      const int64_t samples = std::min(tenant_.batch, samples_left_);
+      const int64_t samples = std::min(traffic_.batch, samples_left_);
       samples_left_ -= samples;
       last_late_ = flight_.add(due_, now_, samples);
       offered_.lateness.add(last_late_);
@@ -99,8 +98,8 @@ class OpenLoop {
       schedule_->answered(timing.end - start_);
       if (!finish_due_ && has_enough()) recording_ = false;  // so that counts are exact
       if (!recording_ || timing.status != Status::ok) continue;
-      tenant_.sink->add(timing);
-      tenant_.stopping->add(std::span(&timing, 1));
+      traffic_.sink->add(timing);
+      traffic_.stopping->add(std::span(&timing, 1));
       if (phase_ == Phase::offering || timing.end <= end_) ++offered_.finished_in_time;
     }
     look_ahead();
@@ -141,7 +140,7 @@ class OpenLoop {
     phase_ = Phase::waiting;
   }
 
-  Tenant& tenant_;
+  const Traffic& traffic_;
   Clock& clock_;
   bool finish_due_;
   int64_t samples_left_;
@@ -159,29 +158,21 @@ class OpenLoop {
 
 }  // namespace
 
-void drive_open_loops(std::span<Tenant> tenants, Clock& clock, const std::atomic<bool>& interrupted, const OpenLoopSettings& settings,
-                      const MakeSchedule& make_schedule) {
-  std::vector<std::unique_ptr<OpenLoop>> loops;
-  for (size_t i = 0; i < tenants.size(); ++i) loops.push_back(std::make_unique<OpenLoop>(tenants[i], clock, settings, make_schedule(i)));
-  const Nanoseconds start = clock.now();
-  for (const auto& loop : loops) loop->start(start);
+void drive_open_loop(const Traffic& traffic, Clock& clock, const std::atomic<bool>& interrupted, const OpenLoopSettings& settings,
+                     const MakeSchedule& make_schedule) {
+  OpenLoop loop(traffic, clock, settings, make_schedule());
+  loop.start(clock.now());
   bool cancelled = false;
-  while (!std::all_of(loops.begin(), loops.end(), [](const auto& loop) { return loop->done(); })) {
+  while (!loop.done()) {
     if (!cancelled && interrupted.load(std::memory_order_relaxed)) {
       cancelled = true;
-      for (const auto& loop : loops) loop->cancel();
+      loop.cancel();
     }
-    bool any = false;
-    Nanoseconds wake = never;
-    for (const auto& loop : loops) {
-      any |= loop->step();
-      wake = std::min(wake, loop->wake());
-    }
-    const bool idle = std::all_of(loops.begin(), loops.end(), [](const auto& loop) { return loop->done(); });
+    const bool any = loop.step();
     // A wait for ever is right: a completion ends it, and a Target that never completes is for the parent's time-out.
-    if (!any && !idle) clock.wait_until(wake);
+    if (!any && !loop.done()) clock.wait_until(loop.wake());
   }
-  for (const auto& loop : loops) loop->report();
+  loop.report();
 }
 
 std::vector<ScenarioOption> ArrivalScenario::options() const {
@@ -195,11 +186,10 @@ void ArrivalScenario::parse(const std::map<std::string, std::string>& options) {
   parse_arrivals(options);
 }
 
-void ArrivalScenario::drive(std::span<Tenant> tenants, Clock& clock, const std::atomic<bool>& interrupted) {
+void ArrivalScenario::drive(const Traffic& traffic, Clock& clock, const std::atomic<bool>& interrupted) {
   OpenLoopSettings settings;
   settings.in_flight = in_flight_;
-  drive_open_loops(tenants, clock, interrupted, settings,
-                   [this](size_t tenant) { return std::make_unique<ArrivalSchedule>(make_arrivals(tenant)); });
+  drive_open_loop(traffic, clock, interrupted, settings, [this] { return std::make_unique<ArrivalSchedule>(make_arrivals()); });
 }
 
 }  // namespace deepgap

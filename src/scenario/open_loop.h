@@ -28,7 +28,7 @@ class Schedule {
   virtual void take() = 0;                       // that one was issued
   virtual void answered(Nanoseconds /*end*/) {}  // a query was finished, so long after the beginning
 };
-using MakeSchedule = std::function<std::unique_ptr<Schedule>(size_t tenant)>;
+using MakeSchedule = std::function<std::unique_ptr<Schedule>()>;
 
 // The times of an arrival process.
 class ArrivalSchedule final : public Schedule {
@@ -48,9 +48,9 @@ struct OpenLoopSettings {
   std::optional<int64_t> total_samples;  // of all queries; the last one may be smaller
 };
 
-// The whole drive() of every tenant. Throws what Flight throws.
-void drive_open_loops(std::span<Tenant> tenants, Clock& clock, const std::atomic<bool>& interrupted, const OpenLoopSettings& settings,
-                      const MakeSchedule& make_schedule);
+// The whole drive(). Throws what Flight throws.
+void drive_open_loop(const Traffic& traffic, Clock& clock, const std::atomic<bool>& interrupted, const OpenLoopSettings& settings,
+                     const MakeSchedule& make_schedule);
 
 // A Scenario that is an arrival process: a file of its own names it and says how its options make Arrivals.
 class ArrivalScenario : public Scenario {
@@ -60,12 +60,12 @@ class ArrivalScenario : public Scenario {
   int64_t in_flight() const final { return std::max<int64_t>(in_flight_, 1); }
   bool uses_all_slots() const final { return in_flight_ == 0; }
   Nanoseconds default_duration() const override { return 10'000'000'000; }
-  void drive(std::span<Tenant> tenants, Clock& clock, const std::atomic<bool>& interrupted) final;
+  void drive(const Traffic& traffic, Clock& clock, const std::atomic<bool>& interrupted) final;
 
  protected:
   virtual std::vector<ScenarioOption> arrival_options() const = 0;  // besides in_flight
   virtual void parse_arrivals(const ScenarioOptions& options) = 0;
-  virtual std::unique_ptr<Arrivals> make_arrivals(size_t tenant) const = 0;  // tenants draw from seeds that follow each other
+  virtual std::unique_ptr<Arrivals> make_arrivals() const = 0;
 
  private:
   int64_t in_flight_ = 0;

@@ -193,10 +193,10 @@ TEST(Server, NoWarmupSubmitsNothing) {
   StoppingSettings settings;
   settings.warmup = 0;
   const auto warmup = make_warmup(settings);
-  Tenant tenant{"", &target, {0}, 1, warmup.get(), &run.kept};
+  Traffic traffic{&target, {0}, 1, warmup.get(), &run.kept};
   const auto scenario = Registry<Scenario>::instance().make("scenario", "constant");
   scenario->parse({{"rate", "10"}});
-  scenario->drive(std::span(&tenant, 1), *run.clock, run.interrupted);
+  scenario->drive(traffic, *run.clock, run.interrupted);
   EXPECT_TRUE(target.asked.empty());
 }
 
@@ -476,23 +476,6 @@ TEST(Threads, EveryScenarioWithCompletionsFromManyThreads) {
     std::sort(queries.begin(), queries.end());
     EXPECT_EQ(std::adjacent_find(queries.begin(), queries.end()), queries.end()) << scenario << ": a query was recorded twice";
   }
-}
-
-TEST(Threads, SeveralTenantsHaveSchedulesOfTheirOwn) {
-  Driven run;
-  ScriptedTarget first(*run.clock, {1, 4}, [](uint64_t) { return ms; }), second_target(*run.clock, {1, 4}, [](uint64_t) { return ms; });
-  Kept first_kept, second_kept;
-  const auto stopping = lasting(second);
-  const auto first_stopping = make_stopping(stopping), second_stopping = make_stopping(stopping);
-  std::vector<Tenant> tenants{{"first", &first, {0}, 1, first_stopping.get(), &first_kept},
-                              {"second", &second_target, {0}, 1, second_stopping.get(), &second_kept}};
-  for (Tenant& tenant : tenants) tenant.duration = second;
-  const auto scenario = Registry<Scenario>::instance().make("scenario", "server");
-  scenario->parse({{"rate", "100"}});
-  scenario->drive(tenants, *run.clock, run.interrupted);
-  ASSERT_FALSE(first_kept.timings.empty());
-  ASSERT_FALSE(second_kept.timings.empty());
-  EXPECT_NE(first_kept.timings[0].scheduled, second_kept.timings[0].scheduled);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/registry.h"
+#include "record/load_axis.h"
 #include "scenario/offered_load.h"
 #include "scenario/stopping.h"
 
@@ -14,7 +15,6 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -27,9 +27,8 @@ class TimingSink {
   virtual void add(const Timing& timing) = 0;
 };
 
-// A Target with its samples and options; nearly always there is one.
-struct Tenant {
-  std::string name;
+// What a Scenario sends, where, and until when.
+struct Traffic {
   Target* target = nullptr;
   std::vector<uint32_t> samples;  // loaded Dataset indices, cycled
   int64_t batch = 1;
@@ -60,11 +59,21 @@ class Scenario {
   // Length of the measured window where nobody asked for another ending. 0: the Stopping settings hold; never: until the scenario ends by
   // itself.
   virtual Nanoseconds default_duration() const { return 0; }
-  // Until every tenant's Stopping has enough (or its budget ends), its schedule ends, or `interrupted`. Everything submitted is completed
-  // when it returns.
+  // What rooms that know it by name are told of it.
+  virtual ScenarioTraits traits() const { return {}; }
+  // Until the Stopping has enough (or its budget ends), the schedule ends, or `interrupted`. Everything submitted is completed when it
+  // returns.
   // Called once for the warm-up and once for the steady window, each with its own Stopping and sink. What completes after the end was
   // decided is not recorded. Throws Error when the Target fails.
-  virtual void drive(std::span<Tenant> tenants, Clock& clock, const std::atomic<bool>& interrupted) = 0;
+  virtual void drive(const Traffic& traffic, Clock& clock, const std::atomic<bool>& interrupted) = 0;
 };
+
+// What a scenario's file registers itself with.
+template <typename S>
+bool add_scenario() {
+  const S scenario;
+  const auto make = [] { return std::make_unique<S>(); };
+  return declare_scenario(scenario.name(), scenario.traits()) && Registry<Scenario>::instance().add(scenario.name(), make);
+}
 
 }  // namespace deepgap

@@ -121,23 +121,9 @@ TEST(Batch, NoWarmupSubmitsNothing) {
   StoppingSettings settings;
   settings.warmup = 0;
   const auto warmup = make_warmup(settings);
-  Tenant tenant{"", &target, {0}, 1, warmup.get(), &run.kept};
-  Registry<Scenario>::instance().make("scenario", "batch")->drive(std::span(&tenant, 1), *run.clock, run.interrupted);
+  Traffic traffic{&target, {0}, 1, warmup.get(), &run.kept};
+  Registry<Scenario>::instance().make("scenario", "batch")->drive(traffic, *run.clock, run.interrupted);
   EXPECT_TRUE(target.asked.empty());
-}
-
-TEST(Batch, SeveralTenantsRunUntilAllHaveEnough) {
-  Driven run;
-  ScriptedTarget fast(*run.clock, {1, 1}, [](uint64_t) { return 10; });
-  ScriptedTarget slow(*run.clock, {1, 1}, [](uint64_t) { return 100; });
-  Kept fast_kept, slow_kept;
-  const auto fast_stopping = make_stopping(counts(5)), slow_stopping = make_stopping(counts(5));
-  std::vector<Tenant> tenants{{"fast", &fast, {0}, 1, fast_stopping.get(), &fast_kept},
-                              {"slow", &slow, {0}, 1, slow_stopping.get(), &slow_kept}};
-  Registry<Scenario>::instance().make("scenario", "batch")->drive(tenants, *run.clock, run.interrupted);
-  EXPECT_EQ(fast_kept.timings.size(), 5u);
-  EXPECT_EQ(slow_kept.timings.size(), 5u);
-  EXPECT_GE(fast.asked.size(), 49u) << "the fast one keeps loading the machine until the slow one has enough";
 }
 
 TEST(SingleStream, IsOneSampleAtATime) {

@@ -8,6 +8,7 @@ class ServerScenario final : public ArrivalScenario {
  public:
   std::string name() const override { return "server"; }
   std::string describe() const override { return "queries come at random, `rate` a second on average (Poisson)"; }
+  ScenarioTraits traits() const override { return {LoadAxis{"rate", "queries a second"}, true}; }
 
  protected:
   std::vector<ScenarioOption> arrival_options() const override {
@@ -17,14 +18,14 @@ class ServerScenario final : public ArrivalScenario {
     rate_ = rate_option(options, name());
     seed_ = seed_option(options);
   }
-  std::unique_ptr<Arrivals> make_arrivals(size_t tenant) const override { return std::make_unique<PoissonArrivals>(rate_, seed_ + tenant); }
+  std::unique_ptr<Arrivals> make_arrivals() const override { return std::make_unique<PoissonArrivals>(rate_, seed_); }
 
  private:
   double rate_ = 0;
   uint64_t seed_ = 1;
 };
 
-const bool registered = Registry<Scenario>::instance().add("server", [] { return std::make_unique<ServerScenario>(); });
+const bool registered = add_scenario<ServerScenario>();
 
 }  // namespace
 }  // namespace deepgap

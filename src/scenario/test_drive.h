@@ -1,4 +1,4 @@
-// For tests of scenarios: one tenant driven to the end in virtual time.
+// For tests of scenarios: a scenario driven to the end in virtual time.
 #pragma once
 
 #include "base/clocks.h"
@@ -33,7 +33,7 @@ inline StoppingSettings lasting(Nanoseconds duration) {
   return settings;
 }
 
-// One tenant with samples 0..samples-1, driven to the end.
+// Samples 0..samples-1, driven to the end.
 struct Driven {
   std::unique_ptr<Clock> clock = make_virtual_clock();
   Kept kept;
@@ -45,14 +45,14 @@ struct Driven {
   void drive(Target& target, const std::string& scenario, int64_t batch, const StoppingSettings& settings,
              const std::map<std::string, std::string>& options = {}, uint32_t samples = 4) {
     stopping = make_stopping(settings);
-    Tenant tenant{"", &target, {}, batch, stopping.get(), &kept};
-    tenant.offered = &offered;
-    if (settings.name == "duration") tenant.duration = *settings.duration;
-    tenant.samples.resize(samples);
-    std::iota(tenant.samples.begin(), tenant.samples.end(), 0U);
+    Traffic traffic{&target, {}, batch, stopping.get(), &kept};
+    traffic.offered = &offered;
+    if (settings.name == "duration") traffic.duration = *settings.duration;
+    traffic.samples.resize(samples);
+    std::iota(traffic.samples.begin(), traffic.samples.end(), 0U);
     const auto made = Registry<Scenario>::instance().make("scenario", scenario);
     made->parse(options);
-    made->drive(std::span(&tenant, 1), *clock, interrupted);
+    made->drive(traffic, *clock, interrupted);
   }
 };
 

@@ -24,14 +24,14 @@ class TraceScenario final : public ArrivalScenario {
     unit_ = choice_option(options, "trace_unit", {"s", "ns"}) == "ns" ? TraceUnit::ns : TraceUnit::s;
     check_trace(file_, unit_);
   }
-  std::unique_ptr<Arrivals> make_arrivals(size_t /*tenant*/) const override { return std::make_unique<TraceArrivals>(file_, unit_); }
+  std::unique_ptr<Arrivals> make_arrivals() const override { return std::make_unique<TraceArrivals>(file_, unit_); }
 
  private:
   std::string file_;
   TraceUnit unit_ = TraceUnit::s;
 };
 
-const bool registered = Registry<Scenario>::instance().add("trace", [] { return std::make_unique<TraceScenario>(); });
+const bool registered = add_scenario<TraceScenario>();
 
 }  // namespace
 }  // namespace deepgap

@@ -32,12 +32,12 @@ struct BoundedRun {
     Kept kept;
     const Nanoseconds most = longest_window(settings, bound, peak_search);
     const auto stopping = until_decided(make_stopping(settings), bound, most);
-    Tenant tenant{"", &target, {0}, batch, stopping.get(), &kept};
-    tenant.duration = most;
+    Traffic traffic{&target, {0}, batch, stopping.get(), &kept};
+    traffic.duration = most;
     const std::atomic<bool> interrupted{false};
     const auto made = Registry<Scenario>::instance().make("scenario", scenario);
     made->parse(options);
-    made->drive(std::span(&tenant, 1), *clock, interrupted);
+    made->drive(traffic, *clock, interrupted);
     reason = stopping->reason();
     queries = static_cast<int64_t>(kept.timings.size());
     const auto missed = std::count_if(kept.timings.begin(), kept.timings.end(),

@@ -121,8 +121,7 @@ DispatcherSettings dispatcher_settings(const Point& point, const DispatchOptions
   return settings;
 }
 
-Support supports_everywhere(const Backend& backend, const Point& point, const GraphSummary& graph, const DispatchOptions& options,
-                            const EngineRequest& request) {
+Support spread_support(const Point& point, const DispatchOptions& options) {
   if (is_mlperf(point) && point.placement.processes > 1) return {false, "an MLPerf run is one process: it writes one set of logs"};
   if (is_mlperf(point) && options.urgent > 0) return {false, "MLPerf's queries have no classes: leave urgent out"};
   const auto devices = static_cast<int>(point.placement.devices.size());
@@ -131,10 +130,17 @@ Support supports_everywhere(const Backend& backend, const Point& point, const Gr
   }
   std::set<DeviceId> seen;
   for (const DeviceId& device : point.placement.devices) {
-    if (!seen.insert(device).second) {
-      return {false, fmt::format("{} stands twice in {}; several sessions on a device are instances=2", device_name(device),
-                                 placement_name(point.placement))};
-    }
+    if (seen.insert(device).second) continue;
+    return {false, fmt::format("{} stands twice in {}; several sessions on a device are instances=2", device_name(device),
+                               placement_name(point.placement))};
+  }
+  return {};
+}
+
+Support supports_everywhere(const Backend& backend, const Point& point, const GraphSummary& graph, const DispatchOptions& options,
+                            const EngineRequest& request) {
+  if (Support support = spread_support(point, options); !support.ok) return support;
+  for (const DeviceId& device : point.placement.devices) {
     EngineRequest one = request;
     one.placement = {1, {device}};
     if (Support support = backend.supports(one, graph); !support.ok) return support;

@@ -42,7 +42,9 @@ std::vector<int64_t> batch_sizes(const Point& point, const DispatchOptions& opti
 // `in_flight`: what the Scenario keeps in flight at least.
 DispatcherSettings dispatcher_settings(const Point& point, const DispatchOptions& options, int64_t in_flight);
 
-// Whether the backend can run this on each of the Point's devices, one Session on each; `request` is engine_request() of it.
+// Whether the Point's Sessions can be spread over its devices and processes at all.
+Support spread_support(const Point& point, const DispatchOptions& options);
+// ... and whether the backend can run this on each of the Point's devices, one Session on each; `request` is engine_request() of it.
 Support supports_everywhere(const Backend& backend, const Point& point, const GraphSummary& graph, const DispatchOptions& options,
                             const EngineRequest& request);
 

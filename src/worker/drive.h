@@ -57,6 +57,8 @@ struct Measured {
 class Drive {
  public:
   virtual ~Drive() = default;
+  // What one Timing is of: "batch", "query", "step".
+  virtual std::string unit() const = 0;
   // Units of work that it keeps in flight: the slots its Sessions must hold at least.
   virtual int64_t in_flight() const = 0;
   // Whether it keeps as many in flight as the Sessions have slots, where these are more.

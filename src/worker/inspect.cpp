@@ -131,6 +131,7 @@ class Inspection {
       if (error.kind() != ErrorKind::refused) throw;
       result.supported = false;
       result.reason = error.what();
+      result.refused_by = "deepgap";
       return result;
     }
     const GraphSummary& model = *summary;
@@ -148,9 +149,7 @@ class Inspection {
     result.macs_per_item = model.macs_per_item;
     result.flop_per_item = model.flop_per_item;
     result.bytes_per_item = model.bytes_per_item;
-    const Support support = support_of(point, backend, model, options, *scenario);
-    result.supported = support.ok;
-    result.reason = support.reason;
+    judge(point, backend, model, options, *scenario, result);
     return result;
   }
 
@@ -204,17 +203,25 @@ class Inspection {
     datasets_.insert(key);  // only now: whoever looks for the axis to blame tries the same one again
   }
 
-  Support support_of(const Point& point, InspectedBackend& backend, const GraphSummary& model, const PointOptions& options,
-                     const Scenario& scenario) {
-    if (!backend.plugin) return {false, backend.reason};
-    if (point.task != "infer") return {false, fmt::format("task '{}' is not built yet; infer is", point.task)};
-    for (const Support& support : {clock_support(point), placement_support(point, backend), batch_support(point, model, options.dispatch),
-                                   scenario_support(point, model, scenario)}) {
-      if (!support.ok) return support;
-    }
+  // Whether it can run; if not, who says so.
+  void judge(const Point& point, InspectedBackend& backend, const GraphSummary& model, const PointOptions& options,
+             const Scenario& scenario, InspectedPoint& result) {
+    const auto refuses = [&](const std::string& by, const Support& support) {
+      if (support.ok) return false;
+      result.supported = false;
+      result.reason = support.reason;
+      result.refused_by = by;
+      return true;
+    };
+    if (!backend.plugin) return void(refuses(point.backend, {false, backend.reason}));
+    if (point.task != "infer") return void(refuses("deepgap", {false, fmt::format("task '{}' is not built yet; infer is", point.task)}));
+    if (refuses(point.backend, clock_support(point)) || refuses(point.backend, placement_support(point, backend)) ||
+        refuses("deepgap", batch_support(point, model, options.dispatch)) || refuses("deepgap", scenario_support(point, model, scenario)) ||
+        refuses("deepgap", spread_support(point, options.dispatch)))
+      return;
     about_to_({fmt::format("backend {}", point.backend), point.backend});
-    return supports_everywhere(backend.plugin->backend(), point, engine_summary(point, model), options.dispatch,
-                               engine_request(point, options));
+    refuses(point.backend, supports_everywhere(backend.plugin->backend(), point, engine_summary(point, model), options.dispatch,
+                                               engine_request(point, options)));
   }
 
   const std::string& cache_dir_;
@@ -229,6 +236,7 @@ class Inspection {
 nlohmann::json inspected_to_json(const InspectedPoint& inspected) {
   return {{"supported", inspected.supported},
           {"reason", inspected.reason},
+          {"refused_by", inspected.refused_by},
           {"model_hash", inspected.model_hash},
           {"process_key", inspected.process_key},
           {"backend_version", inspected.backend_version},
@@ -243,6 +251,7 @@ InspectedPoint inspected_from_json(const nlohmann::json& json) {
   InspectedPoint inspected;
   json.at("supported").get_to(inspected.supported);
   json.at("reason").get_to(inspected.reason);
+  json.at("refused_by").get_to(inspected.refused_by);
   json.at("model_hash").get_to(inspected.model_hash);
   json.at("process_key").get_to(inspected.process_key);
   json.at("backend_version").get_to(inspected.backend_version);

@@ -19,6 +19,7 @@ namespace deepgap {
 struct InspectedPoint {
   bool supported = true;
   std::string reason;
+  std::string refused_by;   // the backend's name, "deepgap", or "tenant"; empty where it is supported
   std::string model_hash;   // of a model file's content, else empty
   std::string process_key;  // Points that differ in it cannot share a process
   std::string backend_version;

@@ -82,7 +82,7 @@ class Measurement {
   // False: a reference is needed first.
   bool run();
   Record finish();
-  void fail(Outcome outcome, const std::string& reason) { fail_record(record_, outcome, reason); }
+  void fail(Outcome outcome, const std::string& reason);
 
  private:
   void begin();
@@ -108,6 +108,7 @@ class Measurement {
   template <typename Work>
   void phase(const std::string& name, Work work) {
     pulse_.enter(name);
+    at_ = name;
     record_.windows.push_back({name, clock_.now(), 0});
     const size_t index = record_.windows.size() - 1;
     work();
@@ -127,7 +128,8 @@ class Measurement {
   Turns& turns_;
   const std::atomic<bool>& interrupted_;
   Clock& clock_;
-  Record record_;  // what is known so far
+  Record record_;                   // what is known so far
+  std::string at_ = "preparation";  // the phase that is under way
   Nanoseconds begin_ = 0;
   bool energy_is_read_ = false;
   std::vector<Series> own_series_;  // besides the probes'
@@ -143,9 +145,12 @@ bool Measurement::run() {
   keep(backend);
   prepared_ = prepare(order_, backend);
   record_.stopping = prepared_.stopping;
+  record_.facts["unit"] = prepared_.drive->unit();
   inputs_ = group_.inputs(order_, prepared_.options);
   keep(inputs_);
+  at_ = "support";
   require_support(backend, order_, prepared_, inputs_.model->summary());
+  at_ = "preparation";
   if (!has_engine_model()) return false;
   const ReferenceFound reference = reference_of(order_, inputs_);
   if (reference.missing()) return false;
@@ -170,6 +175,12 @@ bool Measurement::run() {
   keep(precision_facts(*loaded_->instances().all().front().session));  // after everything that is measured
   pulse_.beat();
   return true;
+}
+
+// Before the engine is asked it is ours.
+void Measurement::fail(Outcome outcome, const std::string& reason) {
+  fail_record(record_, outcome, reason);
+  if (outcome == Outcome::refused) note_refusal(record_, at_ == "preparation" ? "deepgap" : order_.point.backend, at_);
 }
 
 void Measurement::begin() {

@@ -45,9 +45,7 @@ struct Meeting final : Turns {
 
 class MeasureTest : public testing::Test {
  protected:
-  std::optional<Record> try_to_measure(const WorkOrder& order) {
-    return measure(order, group_, pulse_, meeting_, interrupted_);
-  }
+  std::optional<Record> try_to_measure(const WorkOrder& order) { return measure(order, group_, pulse_, meeting_, interrupted_); }
   Record measured(const WorkOrder& order) {
     const auto record = try_to_measure(order);
     EXPECT_TRUE(record.has_value());
@@ -88,6 +86,7 @@ TEST_F(MeasureTest, GoesThroughItsPhasesAndKeepsWhatEachGave) {
   EXPECT_DOUBLE_EQ(record.estimates.at("throughput").value, 500);
   EXPECT_DOUBLE_EQ(record.estimates.at("compute_ms").value, 2);
   EXPECT_EQ(text_of(record, "check"), "not needed: null computes nothing");
+  EXPECT_EQ(text_of(record, "unit"), "batch");
   EXPECT_NE(text_of(record, "stopping"), "nothing");
   EXPECT_EQ(std::get<int64_t>(record.facts.at("session.slots")), 1);
 }
@@ -133,14 +132,19 @@ TEST_F(MeasureTest, ADispatcherTellsWhatItDid) {
 }
 
 TEST_F(MeasureTest, EveryFailureIsTheRecordsOutcome) {
-  EXPECT_EQ(measured(order_of({{"null.refuse", "no such thing"}})).outcome, Outcome::refused);
+  const Record refused = measured(order_of({{"null.refuse", "no such thing"}}));
+  EXPECT_EQ(refused.outcome, Outcome::refused);
+  EXPECT_EQ(text_of(refused, "refused.by"), "null");
+  EXPECT_EQ(text_of(refused, "refused.at"), "load");
   EXPECT_EQ(measured(order_of({{"null.oom_at_load", "1"}})).outcome, Outcome::out_of_memory);
   EXPECT_EQ(measured(order_of({{"null.device_lost_at", "6"}})).outcome, Outcome::device_lost);
   const Record failed = measured(order_of({{"null.fail_at", "6"}}));
   EXPECT_EQ(failed.outcome, Outcome::crashed);
   EXPECT_THAT(failed.reason, HasSubstr("query 6 failed as scripted"));
   EXPECT_THAT(window_names(failed), testing::Not(testing::Contains("steady"))) << "it broke off there";
-  EXPECT_EQ(measured(order_of({{"latncy", "1ms"}})).outcome, Outcome::refused);
+  const Record mistaken = measured(order_of({{"latncy", "1ms"}}));
+  EXPECT_EQ(mistaken.outcome, Outcome::refused);
+  EXPECT_EQ(text_of(mistaken, "refused.by"), "deepgap");
 }
 
 TEST_F(MeasureTest, AnInterruptEndsItInWhateverPhaseItComes) {

@@ -78,6 +78,11 @@ Outcome outcome_of(ErrorKind kind) {
   }
 }
 
+void note_refusal(Record& record, const std::string& by, const std::string& at) {
+  record.facts["refused.by"] = by;
+  record.facts["refused.at"] = at;
+}
+
 void fail_record(Record& record, Outcome outcome, const std::string& reason) {
   record.outcome = outcome;
   record.verdict = Verdict::none;

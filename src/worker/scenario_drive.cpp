@@ -53,6 +53,7 @@ class ScenarioDrive final : public Drive {
   ScenarioDrive(std::unique_ptr<Scenario> scenario, PointOptions options, StoppingSettings stopping)
       : scenario_(std::move(scenario)), options_(std::move(options)), stopping_(std::move(stopping)) {}
 
+  std::string unit() const override { return scenario_->traits().unit; }
   int64_t in_flight() const override { return scenario_->in_flight(); }
   bool uses_all_slots() const override { return scenario_->uses_all_slots(); }
   bool judges_accuracy() const override { return false; }
@@ -89,15 +90,15 @@ class ScenarioDrive final : public Drive {
 
 void ScenarioDrive::drive(const DriveContext& context, Target& target, Stopping& stopping, TimingSink& sink, Nanoseconds duration,
                           OfferedLoad* offered) {
-  Tenant tenant;
-  tenant.target = &target;
-  tenant.samples.assign(context.samples.begin(), context.samples.end());
-  tenant.batch = context.order.point.batch;
-  tenant.stopping = &stopping;
-  tenant.sink = &sink;
-  tenant.duration = duration;
-  tenant.offered = offered;
-  scenario_->drive(std::span(&tenant, 1), context.clock, context.interrupted);
+  Traffic traffic;
+  traffic.target = &target;
+  traffic.samples.assign(context.samples.begin(), context.samples.end());
+  traffic.batch = context.order.point.batch;
+  traffic.stopping = &stopping;
+  traffic.sink = &sink;
+  traffic.duration = duration;
+  traffic.offered = offered;
+  scenario_->drive(traffic, context.clock, context.interrupted);
 }
 
 // Tenants and ranks share one window, and a number of queries that was asked for is that number.

@@ -1,0 +1,67 @@
+#include "cli/command_line.h"
+
+#include <deepgap/error.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace deepgap {
+namespace {
+
+using testing::HasSubstr;
+
+std::string name_of(const std::vector<std::string>& arguments) {
+  CommandLine line;
+  const Command* command = line.parse(arguments);
+  return command == nullptr ? "none" : command->name();
+}
+
+std::string mistake_in(const std::vector<std::string>& arguments) {
+  try {
+    name_of(arguments);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::usage);
+    return error.what();
+  }
+  return "none";
+}
+
+TEST(CommandLine, FindsTheSubcommand) {
+  EXPECT_EQ(name_of({"run", "resnet50", "--batch", "1,4"}), "run");
+  EXPECT_EQ(name_of({"doctor"}), "doctor");
+  EXPECT_EQ(name_of({"run", "--fp16", "resnet50"}), "run") << "as another tool spells it";
+}
+
+TEST(CommandLine, SaysWhatAMistakeIsAndWhatToWrite) {
+  EXPECT_THAT(mistake_in({"rnu", "resnet50"}), HasSubstr("run"));
+  EXPECT_THAT(mistake_in({"run", "resnet50", "--bacth", "1"}), HasSubstr("--batch"));
+  EXPECT_NE(mistake_in({"run", "resnet50", "--batch"}), "none") << "a flag without its value";
+}
+
+TEST(CommandLine, HelpIsAtMostAHundredColumnsWide) {
+  const CommandLine line;
+  std::vector<std::string> names{""};
+  for (const CLI::App* app : line.shown()) names.push_back(app->get_name());
+  EXPECT_GT(names.size(), 10U);
+  for (const std::string& name : names) {
+    const std::string help = line.help(name);
+    size_t widest = 0;
+    for (size_t begin = 0, end = 0; begin < help.size(); begin = end + 1) {
+      end = std::min(help.find('\n', begin), help.size());
+      widest = std::max(widest, end - begin);
+    }
+    EXPECT_LE(widest, 100U) << name;
+  }
+  EXPECT_THROW(line.help("rnu"), Error);
+}
+
+TEST(CommandLine, LongLinesGoOnBelow) {
+  EXPECT_EQ(wrapped("short\n", 20), "short\n");
+  const std::string text = wrapped("one two three four five six\n", 10);
+  EXPECT_GT(std::count(text.begin(), text.end(), '\n'), 2);
+}
+
+}  // namespace
+}  // namespace deepgap

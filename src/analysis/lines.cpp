@@ -220,8 +220,10 @@ std::vector<std::string> labels_apart(const std::vector<std::string>& labels) {
   return told;
 }
 
+std::string batch_words(const Point& point) { return point.batch > 0 ? fmt::format("batch {}", point.batch) : "no batch told"; }
+
 std::string label_with_batch(const Line& line, const PointSummary& point) {
-  return fmt::format("{}{}batch {}", line.label, separator, point.point.batch);
+  return line.label + separator + batch_words(point.point);
 }
 
 std::string point_label(const PointSummary& summary) {
@@ -230,7 +232,7 @@ std::string point_label(const PointSummary& summary) {
   const std::string place = placement_name(point.placement);
   if (place != "cpu") label += separator + (summary.identity.device.empty() ? place : short_device_name(summary.identity.device));
   if (point.precision != Precision::fp32) label += separator + std::string(name_of(point.precision));
-  return label + separator + "batch " + std::to_string(point.batch);
+  return label + separator + batch_words(point);
 }
 
 }  // namespace deepgap

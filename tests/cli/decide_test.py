@@ -108,6 +108,23 @@ class DecideTest(unittest.TestCase):
         self.assertIn("no usable point", self.run_deepgap("report", H200, "--baseline", "backend=nativ", "-o", "-", code=2).stderr)
         self.assertIn("add --by point", self.run_deepgap("export", H200, "--baseline", "backend=native", code=2).stderr)
 
+    def test_the_studies_questions_are_answered(self):
+        def report(table, *arguments):
+            store = os.path.join(self.dir, table + "-report.db")
+            self.imported(table + ".csv", "-o", store)
+            return self.run_deepgap("report", store, "--format", "md", "-o", "-", *arguments).stdout
+        text = report("v100_p100_resnet50", "--prices", "studies")
+        for said in ("cheapest with tensorflow · P100-PCIE-12GB cuda:0 · mixed · graph=on · batch 8192, 0.00113 USD for 1000 items",
+                     "V100-SXM2-32GB at its cheapest, mixed batch 2048, costs 1.54 times as much",  # the report took the V100 for the cheapest
+                     "mixed is 0.49 times that of fp32", "a scaling efficiency of 0.49",
+                     "1.00 at batch 8, 1.00 at batch 16, 1.00 at batch 32",  # the host sets the speed of both cards
+                     "Batch 4096 is fastest, 352.7 items/s at 36 % utilisation; batch 512 has 50 %"):
+            self.assertIn(said, text)
+        text = report("mlperf_resnet50")
+        self.assertIn("as a server 82 % to 95 % of what Offline gives", text)
+        self.assertIn("4 x T4 v0.5 DellEMC 92 % (5186 of 5610 for each device)", text)
+        self.assertIn("as a server 77 % of what Offline gives", self.run_deepgap("report", PEAK, "--format", "md", "-o", "-").stdout)
+
     def recommend(self, *arguments, code=0):
         return json.loads(self.run_deepgap("recommend", *arguments, "--json", code=code).stdout)
 

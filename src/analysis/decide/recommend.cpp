@@ -153,7 +153,7 @@ std::string way_label(const PointSummary& point) {
   std::string label = fmt::format("{} \u00b7 {} \u00b7 {}", device, point.point.backend, name_of(point.point.precision));
   const size_t devices = point.point.placement.devices.size();
   if (devices > 1) label = fmt::format("{} x {}", devices, label);
-  return fmt::format("{} \u00b7 {}", label, point.point.batch > 0 ? fmt::format("batch {}", point.point.batch) : "no batch told");
+  return fmt::format("{} \u00b7 {}", label, batch_words(point.point));
 }
 
 Recommendation recommend(const Workload& workload, const Demand& demand) {

@@ -85,7 +85,7 @@ class ReferenceTest : public testing::Test {
   std::optional<CheckResult> compare(const std::vector<float>& outputs) const {
     const Tensor tensor = batch_of(outputs);
     const TensorView view = tensor.view();
-    return compare_batch(reference, std::span(&view, 1), tensor.shape[0], open_batch, "fp32");
+    return compare_batch(reference, std::span(&view, 1), tensor.shape[0], open_batch, Precision::fp32);
   }
   std::string cache;
   DoublingModel model;
@@ -110,16 +110,16 @@ TEST_F(ReferenceTest, output_i_equals_reference_i_mod_r_at_every_batch_size) {
 }
 
 TEST_F(ReferenceTest, another_number_of_outputs_or_shape_is_an_error) {
-  EXPECT_THROW(compare_batch(reference, {}, 1, open_batch, "fp32"), Error);
+  EXPECT_THROW(compare_batch(reference, {}, 1, open_batch, Precision::fp32), Error);
   const Tensor wide = make_tensor(DataType::f32, {1, 4});
   const TensorView view = wide.view();
-  EXPECT_THROW(compare_batch(reference, std::span(&view, 1), 1, open_batch, "fp32"), Error);
+  EXPECT_THROW(compare_batch(reference, std::span(&view, 1), 1, open_batch, Precision::fp32), Error);
 }
 
 TEST_F(ReferenceTest, outputs_without_batch_cannot_be_told_apart) {
   const Tensor sum = make_tensor(DataType::f32, {1});
   const TensorView view = sum.view();
-  EXPECT_FALSE(compare_batch(reference, std::span(&view, 1), 2, open_batch, "fp32"));
+  EXPECT_FALSE(compare_batch(reference, std::span(&view, 1), 2, open_batch, Precision::fp32));
 }
 
 TEST_F(ReferenceTest, comes_back_from_the_cache_as_it_was) {
@@ -191,7 +191,7 @@ TEST_F(ReferenceTest, of_a_fixed_batch_is_one_query_of_the_samples_in_turn) {
   const auto compare_whole = [&](const std::vector<float>& outputs) {
     const Tensor tensor = batch_of(outputs);
     const TensorView view = tensor.view();
-    return compare_batch(reference, std::span(&view, 1), 3, {Batching::Kind::fixed, 3}, "fp32");
+    return compare_batch(reference, std::span(&view, 1), 3, {Batching::Kind::fixed, 3}, Precision::fp32);
   };
   EXPECT_TRUE(compare_whole({0, 2, 4, 6, 8, 10, 0, 2, 4})->pass);
   EXPECT_EQ(compare_whole({0, 2, 4, 6, 8, 10, 0, 2, 4})->samples, 3);

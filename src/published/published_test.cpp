@@ -23,6 +23,12 @@ std::string error_of(const std::function<void()>& work) {
   return "nothing was thrown";
 }
 
+Identity on_device(const std::string& name) {
+  Identity identity;
+  identity.device = name;
+  return identity;
+}
+
 Imported import_file(const std::string& name) {
   const std::string path = "studies/published/" + name;
   const CsvTable table = parse_csv(read_text(path), path);
@@ -175,7 +181,7 @@ TEST(PriceFile, ThePackedOneIsSaidToBeDated) {
   const Prices prices = open_prices("studies");
   ASSERT_FALSE(prices.warnings.empty());
   EXPECT_THAT(prices.warnings[0], HasSubstr("dated"));
-  EXPECT_DOUBLE_EQ(find_price(prices, {"Tesla V100-SXM2-32GB", "", ""})->per_hour, 4.96);
+  EXPECT_DOUBLE_EQ(find_price(prices, on_device("Tesla V100-SXM2-32GB"))->per_hour, 4.96);
 }
 
 }  // namespace

@@ -140,7 +140,8 @@ void ExportWriter::add(const PointSummary& summary) {
   row.record = &record;
   row.environment = summary.environment ? summary.environment.get() : &record.environment;
   row.point_id = summary.point_id;
-  row.identity = {summary.identity.device, join({summary.machines.begin(), summary.machines.end()}, "; ")};
+  row.identity.device = summary.identity.device;
+  row.identity.machine = join({summary.machines.begin(), summary.machines.end()}, "; ");
   row.of_point = true;
   row.repeats = summary.used;
   row.records = summary.records;

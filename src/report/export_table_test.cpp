@@ -173,6 +173,7 @@ TEST(ExportTable, APointHasItsSummary) {
   EXPECT_EQ(row.at("point_id"), point_id(records[0].point));
   for (const char* name : {"record_id", "repeat", "sweep", "run_id", "kernel"}) EXPECT_TRUE(row.at(name).is_null()) << name;
   EXPECT_EQ(row.at("host"), "node-17.example.org");  // alike in all Records
+  EXPECT_EQ(row.at("machine").get<std::string>().substr(0, 11), "Example CPU");
 }
 
 TEST(ExportTable, NoRowsAreStillValid) {

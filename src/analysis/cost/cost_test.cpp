@@ -7,6 +7,12 @@ namespace {
 
 using ::testing::HasSubstr;
 
+Identity on_device(const std::string& name) {
+  Identity identity;
+  identity.device = name;
+  return identity;
+}
+
 Prices with(Price price) {
   Prices prices;
   prices.currency = "USD";
@@ -37,7 +43,7 @@ TEST(Cost, TheSixCostsOfTheStudy) {
   constexpr Case cases[] = {{4.96, 385.81, 0.00357, 1}, {4.96, 188.95, 0.00729, 1}, {4.96, 793.95, 0.00174, 1},
                             {1.46, 95.76, 0.00424, 1},  {1.46, 359.48, 0.00113, 1}, {1.46, 352.71, 0.0023, 2}};
   for (const Case& each : cases) {
-    const auto costs = costs_of(with(rented("P100", each.per_hour)), on_gpus(each.devices), {"Tesla P100-PCIE-12GB", "", ""},
+    const auto costs = costs_of(with(rented("P100", each.per_hour)), on_gpus(each.devices), on_device("Tesla P100-PCIE-12GB"),
                                 {{"throughput", {each.throughput, {}, {}, 1}}});
     EXPECT_NEAR(costs.at("cost_per_1000_items").value, each.expected, 0.000005) << each.throughput;
     EXPECT_FALSE(costs.at("cost_per_1000_items").low);
@@ -46,7 +52,7 @@ TEST(Cost, TheSixCostsOfTheStudy) {
 
 TEST(Cost, IntervalsComeFromThroughputAndAccuracy) {
   const auto costs =
-      costs_of(with(rented("L4", 0.72)), on_gpus(1), {"NVIDIA L4", "", ""},
+      costs_of(with(rented("L4", 0.72)), on_gpus(1), on_device("NVIDIA L4"),
                {{"throughput", {1000, 900, 1250, 50}}, {"accuracy_top1", {0.5, 0.4, 0.6, 100}}, {"steady_s", {10, {}, {}, 1}}});
   const Estimate& cost = costs.at("cost_per_1000_items");
   EXPECT_DOUBLE_EQ(cost.value, 0.0002);
@@ -64,20 +70,21 @@ TEST(Cost, OfWhatIsBoughtElectricityComesOnTop) {
   prices.electricity = Electricity{0.2, 1.5, 400, "", ""};
   const std::map<std::string, Estimate> known{
       {"throughput", {100, {}, {}, 1}}, {"power_w", {500, 400, 600, 9}}, {"energy_j_per_item", {5, 4, 6, 9}}};
-  const auto costs = costs_of(prices, on_gpus(1), {"NVIDIA H200", "", ""}, known);
+  const auto costs = costs_of(prices, on_gpus(1), on_device("NVIDIA H200"), known);
   EXPECT_DOUBLE_EQ(costs.at("cost_per_hour").value, 2 + 0.5 * 1.5 * 0.2);
   EXPECT_DOUBLE_EQ(*costs.at("cost_per_hour").low, 2 + 0.4 * 1.5 * 0.2);
   EXPECT_NEAR(costs.at("energy_cost_per_1000_items").value, 5000 / 3.6e6 * 1.5 * 0.2, 1e-15);
   EXPECT_NEAR(*costs.at("co2_g_per_1000_items").high, 6000 / 3.6e6 * 1.5 * 400, 1e-12);
-  EXPECT_THAT(cost_per_hour(prices, on_gpus(1), {"NVIDIA H200", "", ""}, {}).missing, HasSubstr("power_w"));
+  EXPECT_THAT(cost_per_hour(prices, on_gpus(1), on_device("NVIDIA H200"), {}).missing, HasSubstr("power_w"));
   prices.prices[0].power_w = 700;
-  EXPECT_DOUBLE_EQ(cost_per_hour(prices, on_gpus(2), {"NVIDIA H200", "", ""}, {}).value->value, 2 * (2 + 0.7 * 1.5 * 0.2));
+  EXPECT_DOUBLE_EQ(cost_per_hour(prices, on_gpus(2), on_device("NVIDIA H200"), {}).value->value, 2 * (2 + 0.7 * 1.5 * 0.2));
 }
 
 TEST(Cost, APriceOfAMachineIsOfAllInIt) {
   Price price = rented("EPYC 9654", 3);
   price.of_machine = true;
-  const Identity identity{"NVIDIA L4", "2 x AMD EPYC 9654 96-Core Processor, 192 cores", ""};
+  Identity identity = on_device("NVIDIA L4");
+  identity.machine = "2 x AMD EPYC 9654 96-Core Processor, 192 cores";
   EXPECT_DOUBLE_EQ(cost_per_hour(with(price), on_gpus(2), identity, {}).value->value, 3);
   Price eight = rented("L4", 8);
   eight.devices = 8;
@@ -103,8 +110,8 @@ TEST(Prices, NamesMatchByWords) {
   EXPECT_FALSE(names_match("", "NVIDIA T4"));
   Prices prices = with(rented("H100", 1));
   prices.prices.push_back(rented("H100 HBM3", 2));
-  EXPECT_DOUBLE_EQ(find_price(prices, {"NVIDIA H100 80GB HBM3", "", ""})->per_hour, 2);
-  EXPECT_DOUBLE_EQ(find_price(prices, {"NVIDIA H100 PCIe", "", ""})->per_hour, 1);
+  EXPECT_DOUBLE_EQ(find_price(prices, on_device("NVIDIA H100 80GB HBM3"))->per_hour, 2);
+  EXPECT_DOUBLE_EQ(find_price(prices, on_device("NVIDIA H100 PCIe"))->per_hour, 1);
 }
 
 }  // namespace

@@ -37,6 +37,14 @@ std::string latency_percentile_column(double percent) {
   return latency_metric_id(name);
 }
 
+Estimate percentile_of_series(const std::vector<double>& series, double percent) {
+  const auto found = estimate_percentile(series, percent);
+  Estimate estimate{found.value, {}, {}, static_cast<int64_t>(series.size())};
+  if (found.interval && std::isfinite(found.interval->low)) estimate.low = found.interval->low;
+  if (found.interval && std::isfinite(found.interval->high)) estimate.high = found.interval->high;
+  return estimate;
+}
+
 void add_latency_percentiles(Record& record, const std::vector<double>& percents) {
   if (record.outcome != Outcome::ok || record.timings.empty() || record.timings_dropped > 0) return;
   const std::vector<double> latencies = latencies_ms(record);
@@ -44,13 +52,7 @@ void add_latency_percentiles(Record& record, const std::vector<double>& percents
   for (const double percent : percents) {
     const std::string column = latency_percentile_column(percent);
     if (record.estimates.contains(column)) continue;
-    const auto found = estimate_percentile(latencies, percent);
-    Estimate estimate{found.value, {}, {}, static_cast<int64_t>(latencies.size())};
-    if (found.interval) {
-      estimate.low = found.interval->low;
-      estimate.high = found.interval->high;
-    }
-    record.estimates.emplace(column, estimate);
+    record.estimates.emplace(column, percentile_of_series(latencies, percent));
   }
 }
 

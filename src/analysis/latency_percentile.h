@@ -14,6 +14,9 @@ std::vector<double> parse_percentiles(const std::string& list);
 // The column: "latency_p90_ms", "latency_p999_ms" for 99.9, "latency_p12_5_ms" for 12.5. A metric's id where it is one.
 std::string latency_percentile_column(double percent);
 
+// The percentile of a series in its order of time, with the ends that so many values can tell. The series is not empty.
+Estimate percentile_of_series(const std::vector<double>& series, double percent);
+
 // Gives the Record an estimate for each that it lacks, from its timings; where these are not in it, or more ran than were kept, it stays
 // without.
 void add_latency_percentiles(Record& record, const std::vector<double>& percents);

@@ -1,6 +1,7 @@
 #include "analysis/point_summary.h"
 
 #include "analysis/accuracy_loss.h"
+#include "record/latency_percentiles.h"
 #include "record/momentary.h"
 #include "record/record_json.h"
 #include "stats/compare.h"
@@ -171,7 +172,19 @@ double quick_student_factor(double degrees_of_freedom) {
   return at_hand ? factors[whole] : student_factor(degrees_of_freedom);
 }
 
-std::optional<MetricSummary> combine(std::span<const Estimate> repeats) {
+// Whether each repeat has so few queries that its percentile is that of a handful: below the true one nearly always, in all repeats alike,
+// so that their mean says nothing about how high it may be.
+bool is_of_a_handful(const std::string& metric, std::span<const Estimate> repeats) {
+  constexpr double handful = 10;
+  for (const NamedPercentile& named : latency_percentiles) {
+    if (metric != latency_metric_id(named.name) && metric != wait_metric_id(named.name)) continue;
+    return std::any_of(repeats.begin(), repeats.end(),
+                       [&](const Estimate& repeat) { return static_cast<double>(repeat.n) * (100 - named.percent) < 100 * handful; });
+  }
+  return false;
+}
+
+std::optional<MetricSummary> combine(const std::string& metric, std::span<const Estimate> repeats) {
   std::vector<MeanEstimate> means;
   for (const Estimate& repeat : repeats) means.push_back(moments_of(repeat));
   const auto over = estimate_over_repeats(means);
@@ -184,7 +197,7 @@ std::optional<MetricSummary> combine(std::span<const Estimate> repeats) {
     const double half = mean.variance_of_mean > 0 ? quick_student_factor(mean.degrees_of_freedom) * std::sqrt(mean.variance_of_mean) : 0;
     // What is measured here is never negative, so neither is the end of its interval.
     summary.estimate.low = mean.mean >= 0 ? std::max(0.0, mean.mean - half) : mean.mean - half;
-    summary.estimate.high = mean.mean + half;
+    if (!is_of_a_handful(metric, repeats)) summary.estimate.high = mean.mean + half;
   }
   return summary;
 }
@@ -204,7 +217,7 @@ PointSummary finish(const Group& group) {
   summary.verdict = verdict_of(used);
   summary.reason = reason_of(summary.outcomes, used, summary.verdict);
   for (const auto& [id, estimates] : used.estimates) {
-    if (auto combined = combine(estimates)) summary.metrics.emplace(id, *combined);
+    if (auto combined = combine(id, estimates)) summary.metrics.emplace(id, *combined);
   }
   return summary;
 }

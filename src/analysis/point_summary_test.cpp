@@ -63,6 +63,21 @@ TEST(PointSummary, no_interval_reaches_below_zero) {
   EXPECT_NEAR(*estimate.high, 147.062, 1e-3);
 }
 
+// All of them lie too low, and so does their mean.
+TEST(PointSummary, percentiles_of_a_handful_have_no_upper_end_over_repeats) {
+  const auto p99_of = [](int64_t n) {
+    std::vector<Record> records;
+    for (const double p99 : {5.0, 5.1, 5.2}) {
+      records.push_back(ok_record(100));
+      records.back().estimates["latency_p99_ms"] = {p99, {}, {}, n};
+    }
+    return summarize_points(records).at(0).find("latency_p99_ms")->estimate;
+  };
+  EXPECT_TRUE(p99_of(1000).high.has_value());
+  EXPECT_FALSE(p99_of(107).high.has_value());
+  EXPECT_TRUE(p99_of(107).low.has_value());
+}
+
 TEST(PointSummary, one_repeat_keeps_its_own_interval) {
   Record record = ok_record(100);
   record.estimates["latency_p99_ms"] = {5, 4.9, 7, 1000};

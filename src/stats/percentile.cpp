@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 namespace deepgap {
@@ -27,15 +28,33 @@ size_t binomial_quantile(size_t n, double share, double probability) {
   return low;
 }
 
-// Of n observations, as many as would say the same if they were independent. Never more than n.
-double effective_count(std::span<const double> series, double value) {
+// By how much the share of values up to `level` varies more than that of independent ones; at least 1.
+double inflation(std::span<const double> series, double level) {
   RatioSeries below;
-  for (const double x : series) below.add(x <= value ? 1 : 0, 1);
+  for (const double x : series) below.add(x <= level ? 1 : 0, 1);
   const auto estimate = below.estimate();
-  const auto n = static_cast<double>(series.size());
-  if (!estimate || estimate->variance_of_mean <= 0) return n;
-  const double independent = estimate->mean * (1 - estimate->mean) / n;
-  return std::min(n, n * independent / estimate->variance_of_mean);
+  if (!estimate || estimate->variance_of_mean <= 0) return 1;
+  const double independent = estimate->mean * (1 - estimate->mean) / static_cast<double>(series.size());
+  // Few batch means say little of their variance.
+  const double unsure = student_factor(estimate->degrees_of_freedom) / student_factor(1e6);
+  return std::max(1.0, estimate->variance_of_mean * unsure * unsure / independent);
+}
+
+// Of n observations, as many as would say the same if they were independent. Never more than n.
+double effective_count(std::span<const double> series, std::span<const double> sorted, double percent) {
+  double most = inflation(series, percentile_of_sorted(sorted, percent));
+  if (percent > 90 || percent < 10) most = std::max(most, inflation(series, percentile_of_sorted(sorted, percent > 90 ? 90 : 10)));
+  return static_cast<double>(series.size()) / most;
+}
+
+// The largest l with P(B <= l - 1) <= tail, and the smallest u with P(B <= u - 1) >= 1 - tail.
+std::optional<size_t> low_rank(size_t n, double share, double tail) {
+  if (n == 0 || std::pow(1 - share, static_cast<double>(n)) > tail) return std::nullopt;
+  return binomial_quantile(n, share, std::nextafter(tail, 1.0));
+}
+std::optional<size_t> high_rank(size_t n, double share, double tail) {
+  if (n == 0 || std::pow(share, static_cast<double>(n)) > tail) return std::nullopt;
+  return binomial_quantile(n, share, 1 - tail) + 1;
 }
 
 }  // namespace
@@ -65,27 +84,29 @@ std::optional<double> parse_percentile(std::string_view name) {
 }
 
 std::optional<Ranks> percentile_ranks(size_t n, double percent, double confidence) {
-  if (n == 0) return std::nullopt;
   const double tail = (1 - confidence) / 2, share = percent / 100;
-  // low: the largest l with P(B <= l - 1) <= tail; high: the smallest u with P(B <= u - 1) >= 1 - tail.
-  const double none_below = std::pow(1 - share, static_cast<double>(n)), all_below = std::pow(share, static_cast<double>(n));
-  if (none_below > tail || all_below > tail) return std::nullopt;
-  return Ranks{binomial_quantile(n, share, std::nextafter(tail, 1.0)), binomial_quantile(n, share, 1 - tail) + 1};
+  const auto low = low_rank(n, share, tail), high = high_rank(n, share, tail);
+  if (!low || !high) return std::nullopt;
+  return Ranks{*low, *high};
 }
+
+bool PercentileEstimate::has_both_ends() const { return interval && std::isfinite(interval->low) && std::isfinite(interval->high); }
 
 PercentileEstimate estimate_percentile(std::span<const double> series, double percent, double confidence) {
   std::vector<double> sorted(series.begin(), series.end());
   std::sort(sorted.begin(), sorted.end());
   PercentileEstimate estimate{percentile_of_sorted(sorted, percent), std::nullopt, 0};
-  estimate.effective_n = effective_count(series, estimate.value);
+  estimate.effective_n = effective_count(series, sorted, percent);
   const auto counted = static_cast<size_t>(estimate.effective_n);
-  const auto ranks = percentile_ranks(counted, percent, confidence);
-  if (!ranks) return estimate;
+  const double tail = (1 - confidence) / 2, share = percent / 100;
+  const auto low = low_rank(counted, share, tail), high = high_rank(counted, share, tail);
+  if (!low && !high) return estimate;
   const auto n = static_cast<double>(sorted.size());
   const double scale = n / static_cast<double>(counted);
-  const auto low = static_cast<size_t>(std::max(1.0, std::floor(static_cast<double>(ranks->low) * scale)));
-  const auto high = static_cast<size_t>(std::min(n, std::ceil(static_cast<double>(ranks->high) * scale)));
-  estimate.interval = Interval{sorted[low - 1], sorted[high - 1]};
+  constexpr double unknown = std::numeric_limits<double>::infinity();
+  estimate.interval = Interval{-unknown, unknown};
+  if (low) estimate.interval->low = sorted[static_cast<size_t>(std::max(1.0, std::floor(static_cast<double>(*low) * scale))) - 1];
+  if (high) estimate.interval->high = sorted[static_cast<size_t>(std::min(n, std::ceil(static_cast<double>(*high) * scale))) - 1];
   return estimate;
 }
 

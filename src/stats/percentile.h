@@ -30,11 +30,16 @@ struct Ranks {
 std::optional<Ranks> percentile_ranks(size_t n, double percent, double confidence = default_confidence);
 
 // The same for a correlated series in its order of time. It counts as n / tau independent observations, where tau is how much the share
-// of values below the percentile varies more than independence would give (see correlated.h); ranks are scaled back to n.
+// of values below a level varies more than independence would give (see correlated.h), at the percentile itself and, where few values lie
+// beyond that, at the nearest of the 10th and the 90th: what a handful of values seems to say of their correlation would choose the series
+// that look uncorrelated by chance. Ranks are scaled back to n.
+// An end that so few observations cannot tell is infinite: the other one holds all the same. p99 has no upper end below 368 of them.
 struct PercentileEstimate {
   double value = 0;
-  std::optional<Interval> interval;  // absent: too few observations
+  std::optional<Interval> interval;  // absent: neither end is known
   double effective_n = 0;
+
+  bool has_both_ends() const;
 };
 PercentileEstimate estimate_percentile(std::span<const double> series, double percent, double confidence = default_confidence);
 

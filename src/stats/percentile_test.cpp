@@ -60,6 +60,33 @@ TEST(PercentileInterval, CoversTheTruthOfIndependentData) {
   EXPECT_GE(covered, 0.95 - chance(0.95, rounds));
 }
 
+// An end that so few cannot tell is infinite; the other one holds.
+TEST(PercentileInterval, HasOneEndWhereTwoCannotBeTold) {
+  std::vector<double> series(200);
+  for (size_t i = 0; i < series.size(); ++i) series[i] = static_cast<double>((i * 77) % 200);
+  const auto p99 = estimate_percentile(series, 99);
+  ASSERT_TRUE(p99.interval);
+  EXPECT_FALSE(p99.has_both_ends());
+  EXPECT_GT(p99.interval->low, 190);
+  EXPECT_TRUE(std::isinf(p99.interval->high));
+  EXPECT_TRUE(std::isinf(estimate_percentile(series, 1).interval->low));
+  EXPECT_TRUE(estimate_percentile(series, 50).has_both_ends());
+}
+
+// Whether a series has both ends must not depend on looking uncorrelated by chance.
+TEST(PercentileInterval, ThoseWithBothEndsCoverToo) {
+  std::mt19937_64 random(13);
+  const double truth = 10 + 2.3263478740408408;
+  int both = 0, covered = 0;
+  for (int round = 0; round < 600; ++round) {
+    const auto estimate = estimate_percentile(ar1_series(random, 2000, 10, 1, 0.9), 99);
+    if (!estimate.has_both_ends()) continue;
+    ++both;
+    covered += estimate.interval->low <= truth && truth <= estimate.interval->high ? 1 : 0;
+  }
+  EXPECT_GE(covered, (0.90 - chance(0.90, std::max(both, 1))) * both) << both;
+}
+
 TEST(PercentileInterval, AllowsForCorrelation) {
   std::mt19937_64 random(12);
   constexpr int rounds = 600;

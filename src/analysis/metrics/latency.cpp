@@ -1,11 +1,11 @@
 // How long a query took, from the time it was scheduled to begin: in a closed loop that is when it was submitted, in an open loop when it
 // should have been, so that a stalled system cannot hide its queue (no coordinated omission). Percentiles by nearest rank.
+#include "analysis/latency_percentile.h"
 #include "analysis/metric.h"
 #include "analysis/steady.h"
 #include "record/latency_percentiles.h"
 #include "stats/correlated.h"
 #include "stats/moments.h"
-#include "stats/percentile.h"
 
 #include <fmt/format.h>
 
@@ -32,15 +32,7 @@ MetricSpec latency_metric(const std::string& name, const std::string& describe, 
 
 MetricSpec percentile_metric(const std::string& name, double percent) {
   return latency_metric(name, fmt::format("{}th percentile of latency by nearest rank; interval from order statistics", percent),
-                        [percent](const Latencies& latencies) {
-                          const auto found = estimate_percentile(latencies, percent);
-                          Estimate estimate{found.value, {}, {}, 0};
-                          if (found.interval) {
-                            estimate.low = found.interval->low;
-                            estimate.high = found.interval->high;
-                          }
-                          return estimate;
-                        });
+                        [percent](const Latencies& latencies) { return percentile_of_series(latencies, percent); });
 }
 
 Estimate mean_of(const Latencies& latencies) {

@@ -1,8 +1,8 @@
 // What was offered by a schedule, what became of it, and how well the schedule was kept. Only Points of such scenarios have these.
+#include "analysis/latency_percentile.h"
 #include "analysis/metric.h"
 #include "analysis/steady.h"
 #include "record/latency_percentiles.h"
-#include "stats/percentile.h"
 
 #include <fmt/format.h>
 
@@ -17,13 +17,7 @@ std::optional<Estimate> queue_wait(const Record& record, const std::string& id, 
     if (timing.status == Status::ok) waits.push_back(static_cast<double>(timing.begin - timing.scheduled) / 1e6);
   }
   if (waits.empty()) return std::nullopt;
-  const auto found = estimate_percentile(waits, percent);
-  Estimate estimate{found.value, {}, {}, static_cast<int64_t>(waits.size())};
-  if (found.interval) {
-    estimate.low = found.interval->low;
-    estimate.high = found.interval->high;
-  }
-  return estimate;
+  return percentile_of_series(waits, percent);
 }
 
 MetricSpec of_worker(const std::string& id, const std::string& unit, Better better, const std::string& describe) {

@@ -51,7 +51,7 @@ std::optional<Estimate> throughput_median(const Record& record) {
   if (median.value <= 0) return std::nullopt;
   const double items_ms = static_cast<double>(record.point.batch) * 1e3;
   Estimate estimate{items_ms / median.value, {}, {}, static_cast<int64_t>(latencies.size())};
-  if (median.interval && median.interval->low > 0) {
+  if (median.has_both_ends() && median.interval->low > 0) {
     estimate.low = items_ms / median.interval->high;
     estimate.high = items_ms / median.interval->low;
   }

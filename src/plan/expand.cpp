@@ -95,6 +95,15 @@ Point point_of_choice(const std::vector<Axis>& axes, const std::vector<std::stri
   return point;
 }
 
+// For a rule that ends by the interval where nobody said how long the window is at least: 10 s over the repeats of a Point together, since
+// what lasts for seconds is to be in it, but at least 2 s each and no longer than the budget.
+StoppingSettings with_default_window(StoppingSettings stopping, int repeats) {
+  constexpr Nanoseconds together = 10'000'000'000, least = 2'000'000'000;
+  if (stopping.name != "interval" || stopping.duration) return stopping;
+  stopping.duration = std::min(stopping.budget, std::max(least, together / repeats));
+  return stopping;
+}
+
 class PointList {
  public:
   void add(Planned planned) {
@@ -119,12 +128,13 @@ class PointList {
     for (size_t i = 0; i < points_.size(); ++i) {
       const Planned& planned = points_[i];
       const int repeats = planned.total_repeats();
+      const StoppingSettings stopping = with_default_window(planned.stopping, repeats);
       for (int repeat = 0; repeat < repeats; ++repeat) {
         jobs.push_back({planned.point,
                         ids_[i],
                         repeat,
                         repeat / planned.grid->repeats,
-                        planned.stopping,
+                        stopping,
                         planned.check,
                         planned.skip_reason,
                         {},

@@ -12,6 +12,14 @@
 
 namespace deepgap {
 
+// What the whole window says of itself at the end, whatever ended it (docs/method.md, 4).
+struct WindowVerdict {
+  Verdict verdict = Verdict::valid;  // or unstable
+  std::string reason;                // of unstable, in words
+  std::string as_found;              // of valid: why nothing was judged but steadiness; empty: the interval is within what was asked
+  bool warming = false;              // only its beginning differs: it belonged to the warm-up
+};
+
 class Stopping {
  public:
   enum class State { more, enough, exhausted };  // exhausted: the budget ended first -> `unstable`
@@ -24,6 +32,8 @@ class Stopping {
   virtual State state() const = 0;
   virtual std::string reason() const = 0;   // in words, once not `more`: "throughput +-3.1% at the budget of 30 s, asked 1%"
   virtual Estimate throughput() const = 0;  // items a second with its interval, so far
+  // Valid where the rule judges nothing, as that of a warm-up.
+  virtual WindowVerdict verdict() const { return {}; }
 };
 
 // Makes the Stopping of one rule. Throws Error{usage} when a setting it needs is missing or makes no sense.

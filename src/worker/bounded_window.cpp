@@ -35,6 +35,7 @@ class UntilDecided final : public Stopping {
     return fmt::format("{}; {} queries after {}, for the bound {}", rule_->reason(), count_, format_duration(end_ - begin_), bound_.text);
   }
   Estimate throughput() const override { return rule_->throughput(); }
+  WindowVerdict verdict() const override { return rule_->verdict(); }
 
  private:
   std::unique_ptr<Stopping> rule_;

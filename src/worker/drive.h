@@ -68,6 +68,8 @@ class Drive {
   virtual WarmedUp warm_up(const DriveContext& context) = 0;
   // The measured window: the work and nothing else. Ends by its Stopping or `interrupted`, with nothing in flight.
   virtual void fill(const DriveContext& context) = 0;
+  // Whether the beginning of the last fill() was still warming up, the rest being steady: it may be filled anew.
+  virtual bool was_warming() const { return false; }
   // Of the last fill(), which was not interrupted; once. May take its time: nothing is measured any more.
   virtual Measured measured(const DriveContext& context) = 0;
 };

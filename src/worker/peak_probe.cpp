@@ -30,6 +30,7 @@ class UntilHopeless final : public Stopping {
                        format_duration(end_ - begin_), bound_.text);
   }
   Estimate throughput() const override { return rule_->throughput(); }
+  WindowVerdict verdict() const override { return rule_->verdict(); }
 
  private:
   // The verdict needs the fewest queries of which the percentile can be told, also after an early end.

@@ -75,6 +75,7 @@ class ScenarioDrive final : public Drive {
     drive(context, filling.meter, *filling.ending.rule, filling.log, filling.ending.duration, &filling.offered);
   }
 
+  bool was_warming() const override { return filling_->offered.length == 0 && filling_->ending.rule->verdict().warming; }
   Measured measured(const DriveContext& context) override;
 
  private:
@@ -140,6 +141,9 @@ Measured ScenarioDrive::measured(const DriveContext& context) {
       judge_window({*filling.ending.rule, filling.offered, options_.bound, filling.log.summarize(options_.bound), shed});
   measured.verdict = judgement.verdict;
   measured.reason = judgement.reason;
+  const WindowVerdict window = filling.ending.rule->verdict();
+  if (filling.offered.length == 0 && judgement.verdict == Verdict::valid && !window.as_found.empty())
+    measured.facts["as_found"] = window.as_found;
   measured.facts["stopping"] = ending_text(*filling.ending.rule);
   measured.timings_dropped = filling.log.dropped();
   measured.timings = filling.log.take();

@@ -9,8 +9,9 @@ Judgement judge_window(const WindowEvidence& evidence) {
   if (load.verdict == Verdict::invalid) return {load.verdict, load.reason};
   if (!evidence.shed.empty()) return {Verdict::invalid, evidence.shed};
   if (load.verdict != Verdict::valid) return {load.verdict, load.reason};
-  if (evidence.rule.state() == Stopping::State::exhausted) return {Verdict::unstable, evidence.rule.reason()};
-  return {};
+  if (evidence.offered.length > 0) return {};  // what came was not the engine's to choose: no narrow interval is asked of it
+  const WindowVerdict window = evidence.rule.verdict();
+  return {window.verdict, window.reason};
 }
 
 std::string ending_text(const Stopping& rule) {

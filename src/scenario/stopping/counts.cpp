@@ -1,6 +1,7 @@
 // Stopping `counts`: a fixed number of queries, as published protocols ask.
 #include "scenario/stopping.h"
 #include "scenario/stopping/throughput_meter.h"
+#include "scenario/stopping/window_verdict.h"
 
 #include <deepgap/error.h>
 
@@ -19,6 +20,7 @@ class CountsStopping final : public Stopping {
   State state() const override { return meter_.count() >= iterations_ ? State::enough : State::more; }
   std::string reason() const override { return state() == State::more ? "" : fmt::format("{} iterations", iterations_); }
   Estimate throughput() const override { return meter_.throughput(); }
+  WindowVerdict verdict() const override { return window_verdict(meter_, {"throughput", meter_.relative_half_width(), {}, {}}); }
 
  private:
   int64_t iterations_;

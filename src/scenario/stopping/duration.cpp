@@ -2,6 +2,7 @@
 #include "base/text.h"
 #include "scenario/stopping.h"
 #include "scenario/stopping/throughput_meter.h"
+#include "scenario/stopping/window_verdict.h"
 
 #include <deepgap/error.h>
 
@@ -22,6 +23,7 @@ class DurationStopping final : public Stopping {
     return state() == State::more ? "" : fmt::format("{} passed with {} queries", format_duration(duration_), meter_.count());
   }
   Estimate throughput() const override { return meter_.throughput(); }
+  WindowVerdict verdict() const override { return window_verdict(meter_, {"throughput", meter_.relative_half_width(), {}, {}}); }
 
  private:
   Nanoseconds duration_;

@@ -2,17 +2,20 @@
 //
 // The target is throughput (batch means of the time between completions, stats/correlated.h) or a percentile of latency (ranks, with the
 // effective number of observations, stats/percentile.h). Looked at when there are 5 % (percentile: 25 %) more queries than at the last
-// look, not before 10 queries and half a second. A run ends at the second look in a row that is narrow enough: stopping at the first
-// prefers moments in which the scatter looks small by chance. interval_test.cpp measures what is left of that.
+// look, not before 10 queries and the shortest window (settings.duration, else half a second). A run ends at the second look in a row that
+// is narrow enough: stopping at the first prefers moments in which the scatter looks small by chance. interval_test.cpp measures what is
+// left of that.
 #include "base/text.h"
 #include "scenario/stopping.h"
 #include "scenario/stopping/throughput_meter.h"
+#include "scenario/stopping/window_verdict.h"
 #include "stats/percentile.h"
 
 #include <deepgap/error.h>
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <deque>
 #include <limits>
@@ -22,10 +25,8 @@ namespace deepgap {
 namespace {
 
 constexpr int64_t fewest_queries = 10;
-constexpr Nanoseconds shortest_window = 500'000'000;
-constexpr size_t most_latencies = 4'000'000;  // 32 MB; a percentile that is not settled by then is left to the budget
-
-std::string percent_text(double fraction) { return std::isfinite(fraction) ? fmt::format("{:.2g}%", fraction * 100) : "unknown"; }
+constexpr Nanoseconds shortest_window = 500'000'000;  // where the settings name none
+constexpr size_t most_latencies = 4'000'000;          // 32 MB; a percentile that is not settled by then is left to the budget
 
 // Half-width over value of whatever is asked for.
 class PrecisionTarget {
@@ -65,7 +66,12 @@ class PercentileTarget final : public PrecisionTarget {
 class IntervalStopping final : public Stopping {
  public:
   IntervalStopping(const StoppingSettings& settings, std::unique_ptr<PrecisionTarget> target)
-      : asked_(settings.interval), budget_(settings.budget), target_name_(settings.target), target_(std::move(target)) {}
+      : asked_(settings.interval),
+        shortest_(settings.duration.value_or(shortest_window)),
+        budget_(std::max(settings.budget, settings.duration.value_or(0))),
+        may_warm_(!settings.warmup),
+        target_name_(settings.target),
+        target_(std::move(target)) {}
 
   std::string name() const override { return "interval"; }
   void add(std::span<const Timing> timings) override {
@@ -74,23 +80,31 @@ class IntervalStopping final : public Stopping {
       target_->add(timing);
     }
     const bool over = meter_.length() >= budget_;
-    if (state_ == State::more && (over || meter_.count() >= next_look_)) look(over);
+    if (state_ == State::more && (over || (meter_.count() >= next_look_ && meter_.length() >= shortest_))) look(over);
   }
   State state() const override { return state_; }
   std::string reason() const override {
-    const std::string found = fmt::format("{} +-{}", target_name_, percent_text(found_));
+    const std::string found = width_text(target_name_, found_);
     if (state_ == State::enough) return fmt::format("{}, asked {}", found, percent_text(asked_));
+    if (state_ == State::exhausted && meter_.length() < budget_) return fmt::format("{} while it was still warming up", found);
     if (state_ == State::exhausted) {
       return fmt::format("{} at the budget of {}, asked {}", found, format_duration(budget_), percent_text(asked_));
     }
     return {};
   }
   Estimate throughput() const override { return meter_.throughput(); }
+  // Anew, from all that came: whoever wrapped this rule may have gone on after it had enough.
+  WindowVerdict verdict() const override {
+    const double found = meter_.count() < 2 ? std::numeric_limits<double>::infinity() : target_->relative_half_width(meter_);
+    WindowWidth width{target_name_, found, asked_, {}};
+    if (state_ == State::exhausted && meter_.length() >= budget_) width.budget = budget_;
+    return window_verdict(meter_, width);
+  }
 
  private:
   void look(bool over) {
     next_look_ = static_cast<int64_t>(static_cast<double>(meter_.count()) * target_->growth()) + 1;
-    if (meter_.count() < fewest_queries || meter_.length() < shortest_window) {
+    if (meter_.count() < fewest_queries) {
       if (over) give_up();
       return;
     }
@@ -98,8 +112,10 @@ class IntervalStopping final : public Stopping {
     const bool narrow = found_ <= asked_;
     if (narrow && (narrow_before_ || over)) {
       state_ = State::enough;
-    } else if (over) {
-      state_ = State::exhausted;
+    } else {
+      const bool warming = may_warm_ && verdict().warming;
+      if (over || (warming && warming_before_)) state_ = State::exhausted;  // the rest of the budget would only thin its beginning out
+      warming_before_ = warming;
     }
     narrow_before_ = narrow;
   }
@@ -109,13 +125,14 @@ class IntervalStopping final : public Stopping {
   }
 
   double asked_;
-  Nanoseconds budget_;
+  Nanoseconds shortest_, budget_;
+  bool may_warm_;
   std::string target_name_;
   std::unique_ptr<PrecisionTarget> target_;
   ThroughputMeter meter_;
   int64_t next_look_ = fewest_queries;
   double found_ = std::numeric_limits<double>::infinity();
-  bool narrow_before_ = false;
+  bool narrow_before_ = false, warming_before_ = false;
   State state_ = State::more;
 };
 

@@ -28,6 +28,7 @@ class MinDuration final : public Stopping {
     return had_enough_early_ ? fmt::format("{}, then until {} had passed", rule_->reason(), format_duration(least_)) : rule_->reason();
   }
   Estimate throughput() const override { return rule_->throughput(); }
+  WindowVerdict verdict() const override { return rule_->verdict(); }
 
  private:
   std::unique_ptr<Stopping> rule_;

@@ -85,11 +85,11 @@ std::unique_ptr<Stopping> make_warmup(const StoppingSettings& settings) {
 
 std::unique_ptr<Stopping> make_stopping(const StoppingSettings& settings) {
   const auto rule = Registry<StoppingRule>::instance().make("stopping rule", settings.name);
-  if (settings.name == "duration" || !settings.duration) return rule->make(settings);
-  if (*settings.duration < 1) throw Error(ErrorKind::usage, "the shortest window must be above 0; give for example --min-duration 1s");
-  StoppingSettings longer = settings;
-  longer.budget = std::max(settings.budget, *settings.duration);
-  return at_least(rule->make(longer), *settings.duration);
+  if (settings.duration && *settings.duration < 1 && settings.name != "duration")
+    throw Error(ErrorKind::usage, "the shortest window must be above 0; give for example --min-duration 1s");
+  // These know of it themselves.
+  if (settings.name == "duration" || settings.name == "interval" || !settings.duration) return rule->make(settings);
+  return at_least(rule->make(settings), *settings.duration);
 }
 
 }  // namespace deepgap

@@ -1,0 +1,123 @@
+// Coverage of intervals and rates of verdicts, by simulation with the classes that measure, fixed seeds: the table of docs/method.md.
+//   coverage [all|runs|repeats|comparisons|winners|duels|percentiles] [SERIES]     SERIES a row, 2000 unless said
+#include "comparisons.h"
+#include "simulated_run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+namespace deepgap {
+namespace {
+
+struct Row {
+  std::string name;
+  std::function<QuerySource(Random&)> make;
+};
+
+std::vector<Row> run_rows() {
+  const auto ms = [](double t) { return t / 1e3; };
+  return {
+      {"white, cv 1 %", [=](Random& r) { return white_source(r, ms(5), 0.01); }},
+      {"white, cv 10 %", [=](Random& r) { return white_source(r, ms(5), 0.1); }},
+      {"lognormal, sigma 0.3", [=](Random& r) { return lognormal_source(r, ms(5), 0.3); }},
+      {"lognormal, sigma 1", [=](Random& r) { return lognormal_source(r, ms(5), 1); }},
+      {"AR(1) 0.5, cv 5 %", [=](Random& r) { return ar1_source(r, ms(5), 0.05, 0.5); }},
+      {"AR(1) 0.9, cv 5 %", [=](Random& r) { return ar1_source(r, ms(5), 0.05, 0.9); }},
+      {"AR(1) 0.99, cv 5 %", [=](Random& r) { return ar1_source(r, ms(5), 0.05, 0.99); }},
+      {"AR(1) 0.9, cv 2 %, 50 ms", [=](Random& r) { return ar1_source(r, ms(50), 0.02, 0.9); }},
+      {"modes 10 % apart, each query", [=](Random& r) { return modes_source(r, ms(5), 0.1, 0); }},
+      {"modes 10 % apart, dwell 1 s", [=](Random& r) { return modes_source(r, ms(5), 0.1, 1); }},
+      {"modes 2 % apart, dwell 1 s", [=](Random& r) { return modes_source(r, ms(5), 0.02, 1); }},
+      {"1 % five times as long", [=](Random& r) { return spikes_source(r, ms(5), 100, 5); }},
+      {"1 % five times as long, 50 ms", [=](Random& r) { return spikes_source(r, ms(50), 100, 5); }},
+      {"interference, 0.1 s of every 1 s, twice", [=](Random& r) { return interference_source(r, ms(5), 1, 0.1, 2); }},
+      {"drift 1 % in 30 s", [=](Random& r) { return drift_source(r, ms(5), 0.01); }},
+      {"drift 5 % in 30 s", [=](Random& r) { return drift_source(r, ms(5), 0.05); }},
+      {"drift 20 % in 30 s", [=](Random& r) { return drift_source(r, ms(5), 0.2); }},
+      {"throttled 5 % after 0.5 s", [=](Random& r) { return throttle_source(r, ms(5), 0.05, 0.5); }},
+      {"throttled 5 % after 2 s", [=](Random& r) { return throttle_source(r, ms(5), 0.05, 2); }},
+      {"throttled 20 % after 2 s", [=](Random& r) { return throttle_source(r, ms(5), 0.2, 2); }},
+      {"throttled 5 % after 5 s", [=](Random& r) { return throttle_source(r, ms(5), 0.05, 5); }},
+      {"warming +5 %, tau 0.5 s, 1 ms", [=](Random& r) { return warming_source(r, ms(1), 0.05, 0.5); }},
+      {"warming +20 %, tau 2 s, 1 ms", [=](Random& r) { return warming_source(r, ms(1), 0.2, 2); }},
+      {"warming +20 %, tau 2 s, 10 ms", [=](Random& r) { return warming_source(r, ms(10), 0.2, 2); }},
+  };
+}
+
+double percent(int part, int whole) { return whole == 0 ? 0 : 100.0 * part / whole; }
+
+double median_of(std::vector<double>& values) {
+  if (values.empty()) return 0;
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+// Whether an interval of queries a second holds the truth.
+bool holds(const Estimate& estimate, double truth) {
+  return estimate.low && *estimate.low <= truth && (!estimate.high || truth <= *estimate.high);
+}
+
+void print_runs(int series, const StoppingSettings& settings, const std::string& title) {
+  fmt::print("\n{}, {} series a row\n", title, series);
+  fmt::print(
+      "| series | covers, % | p50 covers, % | valid, % | covers where valid, % | unstable, % | median half-width, % | window, s | warm-up, "
+      "s |\n");
+  fmt::print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n");
+  uint64_t seed = 1000;
+  for (const Row& row : run_rows()) {
+    Random random(++seed);
+    int covered = 0, p50_covered = 0, unstable = 0, valid = 0, valid_covered = 0;
+    std::vector<double> widths, windows, warmups;
+    bool has_mean = false, has_median = false;
+    for (int i = 0; i < series; ++i) {
+      const QuerySource source = row.make(random);
+      has_mean = source.mean > 0;
+      has_median = source.median > 0;
+      const SimulatedRun run = simulate_run(source, settings);
+      const bool covers = has_mean && holds(run.throughput, 1 / source.mean);
+      covered += covers ? 1 : 0;
+      p50_covered += has_median && holds(run.p50, source.median * 1e3) ? 1 : 0;
+      const bool is_unstable = run.verdict == Verdict::unstable;
+      unstable += is_unstable ? 1 : 0;
+      valid += run.verdict == Verdict::valid ? 1 : 0;
+      valid_covered += covers && run.verdict == Verdict::valid ? 1 : 0;
+      if (run.throughput.low && run.throughput.high)
+        widths.push_back((*run.throughput.high - *run.throughput.low) / 2 / run.throughput.value * 100);
+      windows.push_back(run.window_s);
+      warmups.push_back(run.warmup_s);
+    }
+    const auto cell = [](bool known, double value) { return known ? fmt::format("{:.1f}", value) : std::string("-"); };
+    fmt::print("| {} | {} | {} | {:.1f} | {} | {:.1f} | {:.2f} | {:.1f} | {:.2f} |\n", row.name, cell(has_mean, percent(covered, series)),
+               cell(has_median, percent(p50_covered, series)), percent(valid, series),
+               cell(has_mean && valid > 0, percent(valid_covered, valid)), percent(unstable, series), median_of(widths), median_of(windows),
+               median_of(warmups));
+    std::fflush(stdout);
+  }
+}
+
+}  // namespace
+}  // namespace deepgap
+
+int main(int argc, char** argv) {
+  using namespace deepgap;
+  const std::string part = argc > 1 ? argv[1] : "all";
+  const int series = argc > 2 ? std::atoi(argv[2]) : 2000;
+  const auto asked = [&](const char* name) { return part == "all" || part == name; };
+  if (asked("runs")) {
+    print_runs(series, StoppingSettings(), "A quick look: half a second at least");
+    StoppingSettings usual;
+    usual.duration = 10'000'000'000;  // as plan/expand.cpp
+    print_runs(series, usual, "One run at the default settings: 10 s at least");
+  }
+  if (asked("repeats")) print_repeats(series / 4);
+  if (asked("comparisons")) print_comparisons(series);
+  if (asked("winners")) print_winners(series);
+  if (asked("duels")) print_duels(series / 4);
+  if (asked("percentiles")) print_percentiles(series);
+  return 0;
+}

@@ -1,0 +1,54 @@
+#include "simulated_run.h"
+
+#include "scenario/stopping.h"
+#include "stats/percentile.h"
+
+#include <span>
+#include <vector>
+
+namespace deepgap {
+namespace {
+
+// Queries back to back from `now` on until the rule has enough.
+void feed(const QuerySource& source, Stopping& rule, Nanoseconds most, Nanoseconds& now, std::vector<double>* latencies) {
+  const Nanoseconds begin = now;
+  for (uint64_t query = 0; rule.state() == Stopping::State::more && now - begin < most; ++query) {
+    const auto length = static_cast<Nanoseconds>(source.next(static_cast<double>(now) / 1e9) * 1e9);
+    const Timing timing{query, now, now, now + length, 1, Status::ok};
+    now += length;
+    if (latencies) latencies->push_back(static_cast<double>(length) / 1e6);
+    rule.add(std::span(&timing, 1));
+  }
+}
+
+}  // namespace
+
+SimulatedRun simulate_run(const QuerySource& source, const StoppingSettings& settings) {
+  SimulatedRun run;
+  Nanoseconds now = 0;
+  feed(source, *make_warmup(settings), never, now, nullptr);
+  std::unique_ptr<Stopping> window;
+  std::vector<double> latencies;
+  Nanoseconds begin = 0;
+  do {  // a window whose beginning was still warming up belongs to the warm-up, as in a worker
+    window = make_stopping(settings);
+    latencies.clear();
+    begin = now;
+    feed(source, *window, never, now, &latencies);
+  } while (window->verdict().warming && begin < settings.warmup_budget);
+  run.warmup_s = static_cast<double>(begin) / 1e9;
+  run.window_s = static_cast<double>(now - begin) / 1e9;
+  run.throughput = window->throughput();
+  const auto p50 = estimate_percentile(latencies, 50);
+  run.p50 = {p50.value, {}, {}, static_cast<int64_t>(latencies.size())};
+  if (p50.interval) {
+    run.p50.low = p50.interval->low;
+    run.p50.high = p50.interval->high;
+  }
+  const WindowVerdict verdict = window->verdict();
+  run.verdict = verdict.verdict;
+  run.reason = verdict.reason;
+  return run;
+}
+
+}  // namespace deepgap

@@ -1,0 +1,22 @@
+// One run of a Point without an engine: the warm-up and the window that the real rules ask for, over a source's query times on virtual
+// time.
+#pragma once
+
+#include "stats/test_sources.h"
+
+#include <deepgap/record.h>
+
+#include <string>
+
+namespace deepgap {
+
+struct SimulatedRun {
+  Estimate throughput, p50;
+  Verdict verdict = Verdict::none;
+  std::string reason;
+  double warmup_s = 0, window_s = 0;
+};
+
+SimulatedRun simulate_run(const QuerySource& source, const StoppingSettings& settings);
+
+}  // namespace deepgap

@@ -1,0 +1,69 @@
+#include "scenario/stopping/window_verdict.h"
+
+#include "base/text.h"
+#include "stats/stationarity.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <vector>
+
+namespace deepgap {
+namespace {
+
+constexpr double unasked_tolerance = 0.01;  // of a change, where nothing was asked: the interval asked by default
+
+// When so many of the stretches had passed, since the window began.
+Nanoseconds time_at(const ThroughputMeter& meter, size_t stretch) {
+  const auto share = static_cast<double>(stretch) / static_cast<double>(meter.cycles().batch_ratios().size());
+  return static_cast<Nanoseconds>(share * static_cast<double>(meter.length()));
+}
+
+// Of the time an item takes: slower is more.
+std::string shape_words(const ThroughputMeter& meter, const ShapeFound& found) {
+  const std::string change = percent_text(std::abs(found.change)), window = format_duration(meter.length());
+  const char* slower = found.change > 0 ? "slower" : "faster";
+  switch (found.shape) {
+    case SeriesShape::steady:
+      return {};
+    case SeriesShape::warming:
+      return fmt::format("{} {} in its first {}, steady then", change, slower, format_duration(time_at(meter, found.at)));
+    case SeriesShape::trend:
+      return fmt::format("drifted: {} {} at the end of {}", change, slower, window);
+    case SeriesShape::step:
+      return fmt::format("{} {} from {} of {} on", change, slower, format_duration(time_at(meter, found.at)), window);
+    case SeriesShape::modes:
+      return fmt::format("two speeds took turns, {} apart", change);
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string percent_text(double fraction) { return std::isfinite(fraction) ? fmt::format("{:.2g}%", fraction * 100) : "unknown"; }
+
+std::string width_text(const std::string& target, double found) { return fmt::format("{} +-{}", target, percent_text(found)); }
+
+WindowVerdict window_verdict(const ThroughputMeter& meter, const WindowWidth& width) {
+  const std::string found = width_text(width.target, width.found);
+  if (!width.asked && meter.length() < shortest_valid_window)
+    return {Verdict::valid, "",
+            fmt::format("{} in {}, nothing asked and too short to see what lasts seconds", found, format_duration(meter.length())), false};
+  const std::vector<double> series = meter.cycles().batch_ratios();
+  const ShapeFound shape = find_shape(series, width.asked.value_or(unasked_tolerance));
+  const std::string words = shape_words(meter, shape);
+  const bool warming = shape.shape == SeriesShape::warming;
+  if (width.asked && !(width.found <= *width.asked)) {
+    const std::string at = width.budget ? fmt::format(" at the budget of {}", format_duration(*width.budget)) : std::string();
+    return {Verdict::unstable, fmt::format("{}{}, asked {}{}{}", found, at, percent_text(*width.asked), words.empty() ? "" : "; ", words),
+            "", warming};
+  }
+  if (shape.shape != SeriesShape::steady) return {Verdict::unstable, fmt::format("not steady: {} ({})", words, found), "", warming};
+  if (!width.asked) return {Verdict::valid, "", fmt::format("{}, nothing asked", found), false};
+  if (meter.length() < shortest_valid_window)
+    return {Verdict::valid, "",
+            fmt::format("{} in a look of {}: too short to see what lasts seconds", found, format_duration(meter.length())), false};
+  return {};
+}
+
+}  // namespace deepgap

@@ -1,0 +1,30 @@
+// What a finished window says of itself: whether its final interval is as narrow as was asked, and whether it stayed what it was
+// (stats/stationarity.h). Judged at the end and over all of it, so that nothing that came after a good moment is forgotten.
+#pragma once
+
+#include "scenario/stopping.h"
+#include "scenario/stopping/throughput_meter.h"
+
+#include <optional>
+#include <string>
+
+namespace deepgap {
+
+// Shorter windows see nothing that lasts for seconds, as most disturbances do: their results are as found at best.
+inline constexpr Nanoseconds shortest_valid_window = 2'000'000'000;
+
+struct WindowWidth {
+  std::string target;                 // "throughput", "p99"
+  double found = 0;                   // relative half-width; infinity where there is no interval
+  std::optional<double> asked;        // nullopt: nothing was
+  std::optional<Nanoseconds> budget;  // that ended it
+};
+
+WindowVerdict window_verdict(const ThroughputMeter& meter, const WindowWidth& width);
+
+// "throughput +-3.1%"
+std::string width_text(const std::string& target, double found);
+// "1%", "unknown"
+std::string percent_text(double fraction);
+
+}  // namespace deepgap

@@ -45,15 +45,8 @@ std::vector<std::byte> bytes_of(const std::vector<float>& numbers) {
   return {from, from + numbers.size() * sizeof(float)};
 }
 
-// File names hold letters, digits and dashes.
-std::string file_name(std::string text) {
-  for (char& c : text)
-    if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '-';
-  return text;
-}
-
 std::string tuned_path(const NetworkOptions& options, const std::string& device) {
-  return options.cache_folder.empty() ? "" : options.cache_folder + "/tuned-" + file_name(device) + ".txt";
+  return options.cache_folder.empty() ? "" : options.cache_folder + "/tuned-" + tuned_file_name(device) + ".txt";
 }
 
 }  // namespace
@@ -70,7 +63,7 @@ void Network::part(const char* name, const Work& work) {
 Network::Network(const Graph& graph, const Chip& chip, const std::string& device, const NetworkOptions& options)
     : options_(options), chip_(chip), kernels_(chip, options.cache_folder, options.clock) {
   part("lower", [&] { lower(graph); });
-  TunedFile known(tuned_path(options, device));
+  TunedFile known(tuned_path(options, device), shipped_winners(device));
   Tuner tuner(kernels_, chip, options.tuning, known, options.threads);
   choose_kernels(tuner);
   part("upload", [&] {

@@ -36,22 +36,29 @@ std::optional<long long> count_of(const std::string& text) {
 
 }  // namespace
 
-TunedFile::TunedFile(std::string path) : path_(std::move(path)), known_(read(path_)) {}
+TunedFile::TunedFile(std::string path, std::string_view shipped) : path_(std::move(path)), known_(read(path_)) {
+  known_.merge(parse(std::string(shipped)));
+}
 
-TunedFile::Winners TunedFile::read(const std::string& path) {
+TunedFile::Winners TunedFile::parse(const std::string& text) {
   Winners winners;
-  if (path.empty()) return winners;
-  try {
-    const auto lines = split(read_text(path), '\n');
-    if (lines.empty() || lines[0] != first_line) return winners;
-    for (const std::string& line : lines) {
-      const auto parts = split(line, '\t');
-      const auto nanoseconds = parts.size() == 3 ? count_of(parts[2]) : std::nullopt;
-      if (nanoseconds) winners[parts[0]] = {parts[1], *nanoseconds};
-    }
-  } catch (const Error&) {  // none yet
+  const auto lines = split(text, '\n');
+  if (lines.empty() || lines[0] != first_line) return winners;
+  for (const std::string& line : lines) {
+    const auto parts = split(line, '\t');
+    const auto nanoseconds = parts.size() == 3 ? count_of(parts[2]) : std::nullopt;
+    if (nanoseconds) winners[parts[0]] = {parts[1], *nanoseconds};
   }
   return winners;
+}
+
+TunedFile::Winners TunedFile::read(const std::string& path) {
+  if (path.empty()) return {};
+  try {
+    return parse(read_text(path));
+  } catch (const Error&) {  // none yet
+    return {};
+  }
 }
 
 const std::string* TunedFile::find(const std::string& key) const {

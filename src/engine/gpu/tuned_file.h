@@ -3,17 +3,24 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 
 namespace deepgap::gpu {
+
+// Winners that deepgap brings along for the device of that name as the driver tells it; empty where it has none.
+std::string_view shipped_winners(std::string_view device);
+std::string tuned_file_name(std::string_view device);  // letters, digits and dashes
 
 // Winners by Convolution::key: a text file whose first line says what it is, then lines "key<TAB>variant<TAB>nanoseconds". It is replaced
 // whole, and what other processes added meanwhile is kept; a file that cannot be read, or is of another version, is as none, and so is a
 // line that is no winner.
 class TunedFile {
  public:
-  explicit TunedFile(std::string path);  // empty: remembers nothing
+  // Empty: remembers nothing. `shipped`: the text of such a file, of which what was found here takes nothing away.
+  explicit TunedFile(std::string path, std::string_view shipped = {});
   const std::string* find(const std::string& key) const;
   void add(const std::string& key, const std::string& variant, long long nanoseconds);
+  bool empty() const { return known_.empty(); }
   void save();  // what was added; where that fails it is measured again next time
 
  private:
@@ -23,6 +30,7 @@ class TunedFile {
   };
   using Winners = std::map<std::string, Winner>;
   static Winners read(const std::string& path);
+  static Winners parse(const std::string& text);
   std::string path_;
   Winners known_, added_;
 };

@@ -98,5 +98,25 @@ TEST_F(TunedFileTest, OfProcessesThatTuneAtOnceNoneLosesWhatAnotherFound) {
     for (int i = 0; i < each; ++i) EXPECT_NE(all.find(fmt::format("{} {}", p, i)), nullptr) << p << ' ' << i;
 }
 
+TEST_F(TunedFileTest, WhatIsShippedIsKnownUntilSomethingElseWasFoundHere) {
+  const std::string shipped = "deepgap's quickest kernels, version 1\na\tmma 1\t10\nb\tmma 2\t10\n";
+  TunedFile file(path_, shipped);
+  ASSERT_NE(file.find("a"), nullptr);
+  file.add("a", "wgmma 3", 5);
+  file.save();
+  const TunedFile again(path_, shipped);
+  EXPECT_EQ(*again.find("a"), "wgmma 3");
+  EXPECT_EQ(*again.find("b"), "mma 2");
+  EXPECT_EQ(TunedFile(path_).find("b"), nullptr) << "the shipped ones are not copied";
+}
+
+TEST(ShippedWinners, AreOfTheVersionThatIsRead) {
+  EXPECT_TRUE(shipped_winners("a card of nobody").empty());
+  for (const char* device : {"NVIDIA H200"}) {
+    const TunedFile file("", shipped_winners(device));
+    EXPECT_FALSE(file.empty()) << device;
+  }
+}
+
 }  // namespace
 }  // namespace deepgap::gpu

@@ -16,12 +16,12 @@ def deepgap(*arguments):
     return subprocess.run([DEEPGAP, *arguments], capture_output=True, text=True, timeout=900)
 
 
-def profile(*arguments):
-    return deepgap("profile", MODEL, "--cache", CACHE, *arguments)
+def profile(*arguments, cache=CACHE):
+    return deepgap("profile", MODEL, "--cache", cache, *arguments)
 
 
-def answer(*arguments):
-    run = profile("--json", *arguments)
+def answer(*arguments, cache=CACHE):
+    run = profile("--json", *arguments, cache=cache)
     assert run.returncode == 0, run.stderr
     return json.loads(run.stdout)
 
@@ -78,7 +78,7 @@ class Profile(unittest.TestCase):
 
     def test_ceilings_are_kept(self):
         with tempfile.TemporaryDirectory(prefix="deepgap-profile-") as cache:
-            first, again = (answer("--rounds", "1", "--cache", cache) for _ in range(2))
+            first, again = (answer("--rounds", "1", cache=cache) for _ in range(2))
             kept = list(pathlib.Path(cache).glob("ceilings/*.json"))
         self.assertTrue(first["ceilings_measured_now"])
         if not is_disturbed(first["ceilings"]):

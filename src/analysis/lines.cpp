@@ -222,9 +222,7 @@ std::vector<std::string> labels_apart(const std::vector<std::string>& labels) {
 
 std::string batch_words(const Point& point) { return point.batch > 0 ? fmt::format("batch {}", point.batch) : "no batch told"; }
 
-std::string label_with_batch(const Line& line, const PointSummary& point) {
-  return line.label + separator + batch_words(point.point);
-}
+std::string label_with_batch(const Line& line, const PointSummary& point) { return line.label + separator + batch_words(point.point); }
 
 std::string point_label(const PointSummary& summary) {
   const Point& point = summary.point;

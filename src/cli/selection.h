@@ -1,5 +1,5 @@
-// Selection: which Records of a Store are meant: "backend=native;batch=8", over the export's columns and the Points' options. All must hold;
-// several values of one are separated by |.
+// Selection: which Records of a Store are meant: "backend=native;batch=8", over the export's columns and the Points' options. All must
+// hold; several values of one are separated by |.
 #pragma once
 
 #include <deepgap/record.h>

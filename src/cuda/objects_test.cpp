@@ -43,7 +43,8 @@ TEST(DeviceMemory, WhereThereIsNoneItIsSaidAndNothingIsCounted) {
   played.fake.others_bytes = played.fake.total_bytes - 100;
   const DeviceContext context(0);
   EXPECT_EQ(error_of([] { DeviceMemory(101); }, ErrorKind::out_of_memory),
-            "out of memory: CUDA_ERROR_OUT_OF_MEMORY: as a test has it while taking 101 B of the device's memory, of which 100 B of 8.0 GiB are free");
+            "out of memory: CUDA_ERROR_OUT_OF_MEMORY: as a test has it while taking 101 B of the device's memory, of which 100 B of 8.0 "
+            "GiB are free");
   EXPECT_EQ(context.taken_bytes(), 0u);
   EXPECT_EQ(DeviceMemory(100).bytes(), 100u);
 }

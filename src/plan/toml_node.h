@@ -1,5 +1,5 @@
-// A TOML file read strictly: every value is taken with its type, and whatever is wrong is one line "FILE:LINE: cause". Only for src/plan and
-// src/published.
+// A TOML file read strictly: every value is taken with its type, and whatever is wrong is one line "FILE:LINE: cause". Only for src/plan
+// and src/published.
 #pragma once
 
 #include <deepgap/error.h>

@@ -240,7 +240,7 @@ struct Layout {
   Attention attention;
   std::array<int64_t, 3> first{};  // elements before query, key and value
   int row_blocks = 1;              // of 16 queries, for each of the four warps
-  int64_t rows() const { return 64 * row_blocks; }
+  int64_t rows() const { return int64_t{64} * row_blocks; }
 };
 
 // Two blocks of queries share what is read of keys and values, but where that would mean to compute many queries that are not there.

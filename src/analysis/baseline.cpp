@@ -1,6 +1,5 @@
 #include "analysis/baseline.h"
 
-#include "analysis/comparison.h"
 #include "analysis/metric.h"
 #include "record/record_json.h"
 #include "stats/compare.h"
@@ -31,18 +30,21 @@ MetricSummary scaled(MetricSummary summary, double factor) {
   return summary;
 }
 
-// As a metric: the ratio with its interval; nullopt where one side lacks the metric.
+// As a metric: the ratio of the values shown, with its interval, unpaired; nullopt where one side lacks the metric.
 std::optional<MetricSummary> ratio(const PointSummary& a, const PointSummary& b, const char* id) {
-  const auto comparison = compare_points(a, b, id);
-  if (!comparison) return std::nullopt;
+  const MetricSummary* first = a.find(id);
+  const MetricSummary* second = b.find(id);
+  if (first == nullptr || second == nullptr) return std::nullopt;
+  const auto ratio = estimate_ratio(first->mean, second->mean);
+  if (!ratio) return std::nullopt;
   MetricSummary summary;
-  summary.estimate = {comparison->ratio, {}, {}, std::min(a.find(id)->estimate.n, b.find(id)->estimate.n)};
-  if (comparison->interval) {
-    summary.estimate.low = comparison->interval->low;
-    summary.estimate.high = comparison->interval->high;
+  summary.estimate = {ratio->ratio, {}, {}, std::min(first->estimate.n, second->estimate.n)};
+  if (first->estimate.low && second->estimate.low) {
+    summary.estimate.low = ratio->interval.low;
+    summary.estimate.high = ratio->interval.high;
   }
   summary.mean = moments_of(summary.estimate);
-  summary.over_repeats = comparison->over_repeats;
+  summary.over_repeats = first->over_repeats && second->over_repeats;
   return summary;
 }
 

@@ -1,25 +1,53 @@
 #include "analysis/comparison.h"
 
 #include "analysis/words.h"
-#include "stats/compare.h"
 
 #include <fmt/format.h>
 
-namespace deepgap {
+#include <algorithm>
+#include <cmath>
 
-std::optional<Comparison> compare_points(const PointSummary& first, const PointSummary& second, const std::string& metric) {
+namespace deepgap {
+namespace {
+
+// A Metric that is computed from others, as a cost is, has moments but no value of each repeat: Welch's comparison of the means.
+std::optional<RepeatsRatio> ratio_of_moments(const MetricSummary& first, const MetricSummary& second) {
+  if (!(first.mean.mean > 0) || !(second.mean.mean > 0)) return std::nullopt;
+  const double a = first.mean.variance_of_mean / (first.mean.mean * first.mean.mean);
+  const double b = second.mean.variance_of_mean / (second.mean.mean * second.mean.mean);
+  const double da = std::max(1.0, first.mean.degrees_of_freedom), db = std::max(1.0, second.mean.degrees_of_freedom);
+  RepeatsRatio ratio{first.mean.mean / second.mean.mean, std::sqrt(a + b), 0, false, 1};
+  if (!first.over_repeats || !second.over_repeats || !first.estimate.low || !second.estimate.low) return ratio;
+  ratio.repeats = static_cast<size_t>(std::min(da, db)) + 1;
+  if (ratio.repeats < fewest_repeats) return ratio;
+  const double spread = a * a / da + b * b / db;
+  ratio.degrees_of_freedom = spread > 0 ? (a + b) * (a + b) / spread : std::min(da, db);
+  return ratio;
+}
+
+}  // namespace
+
+std::optional<Comparison> compare_points(const PointSummary& first, const PointSummary& second, const std::string& metric,
+                                         double confidence) {
   const MetricSummary* a = first.find(metric);
   const MetricSummary* b = second.find(metric);
   if (a == nullptr || b == nullptr) return std::nullopt;
-  const auto ratio = estimate_ratio(a->mean, b->mean);
+  const bool has_repeats = !a->repeats.empty() && !b->repeats.empty();
+  const auto ratio = has_repeats ? ratio_of_repeats(a->repeats, b->repeats) : ratio_of_moments(*a, *b);
   if (!ratio) return std::nullopt;
-  Comparison comparison{ratio->ratio, {}, a->over_repeats && b->over_repeats};
-  if (a->estimate.low && b->estimate.low) comparison.interval = ratio->interval;
+  Comparison comparison{ratio->ratio, {}, ratio->known(), *ratio};
+  if (ratio->known()) comparison.interval = ratio->interval(confidence);
   return comparison;
 }
 
+std::string too_few_words(const Comparison& comparison) {
+  if (comparison.repeats.repeats <= 1) return "measured once: not comparable";
+  return fmt::format("{} repeats, where a comparison takes {}", comparison.repeats.repeats, fewest_repeats);
+}
+
 std::string comparison_words(const Comparison& comparison, const std::string& other) {
-  if (!comparison.interval) return fmt::format("{} times that of {} (no interval known)", format_ratio(comparison.ratio), other);
+  if (!comparison.interval)
+    return fmt::format("{} times that of {} ({})", format_ratio(comparison.ratio), other, too_few_words(comparison));
   const std::string ratio = format_ratio(comparison.ratio);
   constexpr double meaningless = 20;  // beyond such a range numbers would only look like knowledge
   if (!comparison.separable() && comparison.interval->high > meaningless * comparison.interval->low) {

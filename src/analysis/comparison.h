@@ -10,17 +10,22 @@ namespace deepgap {
 
 struct Comparison {
   double ratio = 0;                  // first over second
-  std::optional<Interval> interval;  // 95 %; absent unless the scatter of both is known
-  bool over_repeats = false;         // both were repeated: the interval says something about another run
+  std::optional<Interval> interval;  // at the confidence asked for; absent where there are too few repeats to tell
+  bool over_repeats = false;         // there are enough repeats of both: the interval says something about another run
+  RepeatsRatio repeats;
   // The interval leaves out 1.
   bool separable() const { return interval && (interval->low > 1 || interval->high < 1); }
 };
 
-// nullopt where one of them lacks the Metric or it is not positive.
-std::optional<Comparison> compare_points(const PointSummary& first, const PointSummary& second, const std::string& metric);
+// By their repeats, paired where they were measured in the same blocks (stats/repeats_ratio.h); at another confidence where several are
+// compared (stats/multiple.h). nullopt where one of them lacks the Metric or it is not positive.
+std::optional<Comparison> compare_points(const PointSummary& first, const PointSummary& second, const std::string& metric,
+                                         double confidence = default_confidence);
 
 // "1.21 times (1.15 to 1.27) that of onnxruntime", "not separable from onnxruntime (ratio 1.02, 0.97 to 1.07)"; an interval that spans more
-// than a factor of 20 is said in words.
+// than a factor of 20 is said in words, and so is one that there is not: "1.21 times that of onnxruntime (measured once: not comparable)".
 std::string comparison_words(const Comparison& comparison, const std::string& other);
+// "measured once: not comparable", "2 repeats, where a comparison takes 3"
+std::string too_few_words(const Comparison& comparison);
 
 }  // namespace deepgap

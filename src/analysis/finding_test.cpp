@@ -82,8 +82,24 @@ TEST(Findings, the_best_engine_is_named_with_the_ratio_and_its_interval) {
 TEST(Findings, engines_whose_ratio_may_be_one_are_not_separable) {
   ResultsCollector collector;
   add(collector, {.throughputs = {100, 110, 120}});
-  add(collector, {.backend = "onnxruntime", .throughputs = {99, 109, 118}});
+  add(collector, {.backend = "onnxruntime", .throughputs = {99, 111, 118}});
   EXPECT_THAT(find("best_engine", collector).at(0).detail, HasSubstr("not separable from onnxruntime"));
+}
+
+// What a block does to both falls out: each repeat's ratio is nearly the same.
+TEST(Findings, repeats_of_one_block_are_paired) {
+  ResultsCollector collector;
+  add(collector, {.throughputs = {100, 130, 160}});
+  add(collector, {.backend = "onnxruntime", .throughputs = {91, 118.2, 145.4}});
+  EXPECT_THAT(find("best_engine", collector).at(0).detail, HasSubstr("1.10 times (1.10 to 1.10) that of onnxruntime"));
+}
+
+TEST(Findings, what_was_measured_once_is_not_compared) {
+  ResultsCollector collector;
+  add(collector, {.throughputs = {200}});
+  add(collector, {.backend = "onnxruntime", .throughputs = {100}});
+  EXPECT_THAT(find("best_engine", collector).at(0).detail,
+              HasSubstr("2.00 times that of onnxruntime at batch 1 (measured once: not comparable)"));
 }
 
 TEST(Findings, the_smallest_batch_near_the_peak) {
@@ -175,9 +191,9 @@ TEST(Findings, int8_that_is_not_computed_so_is_said) {
 
 TEST(Findings, threads_scale_with_an_efficiency) {
   ResultsCollector collector;
-  add(collector, {.throughputs = {100, 100.1}, .threads = 1});
-  add(collector, {.throughputs = {160, 160.1}, .threads = 2});
-  add(collector, {.throughputs = {120, 120.1}, .threads = 4});
+  add(collector, {.throughputs = {100, 100.1, 100.2}, .threads = 1});
+  add(collector, {.throughputs = {160, 160.1, 160.2}, .threads = 2});
+  add(collector, {.throughputs = {120, 120.1, 120.2}, .threads = 4});
   const auto said = find("threads", collector);
   ASSERT_THAT(said, SizeIs(1));
   EXPECT_THAT(said[0].headline, HasSubstr("fastest with 2 threads"));
@@ -617,7 +633,7 @@ TEST(Findings, one_device_over_another_by_precision_and_batch) {
     add(collector, {.batch = 1, .throughputs = {100, 100.1, 100.2}, .device = "cuda", .device_name = name});
     add(collector, {.batch = 8, .throughputs = {400 * scale, 401 * scale, 402 * scale}, .device = "cuda", .device_name = name});
     add(collector, {.batch = 8,
-                    .throughputs = {900 * scale, 901 * scale},
+                    .throughputs = {900 * scale, 901 * scale, 902 * scale},
                     .precision = Precision::fp16,
                     .threads = 4,
                     .device = "cuda",

@@ -18,12 +18,21 @@
 namespace deepgap {
 namespace {
 
+// One Record's value of one Metric.
+struct RepeatEstimate {
+  Estimate estimate;
+  uint64_t block = 0;
+};
+
+// Points of one run that share it were measured one after the other. Of no run, or of several Records of one block, each is its own.
+uint64_t block_of(const Record& record) { return std::hash<std::string>()(fmt::format("{}/{}", record.run_id, record.repeat)); }
+
 // What the Records of a Point that ran say, without everything else that they carry.
 struct Values {
   int64_t records = 0;
   int64_t unstable = 0, undecided = 0, invalid = 0;  // of them
   bool unchecked = false;
-  std::map<std::string, std::vector<Estimate>> estimates;  // by Metric id, one a Record
+  std::map<std::string, std::vector<RepeatEstimate>> estimates;  // by Metric id, one a Record
 };
 
 // Whether `kept` is `facts` without the momentary ones.
@@ -120,11 +129,12 @@ void add_record(Group& group, const Record& record) {
   values.invalid += record.verdict == Verdict::invalid ? 1 : 0;
   values.undecided += record.verdict == Verdict::undecided ? 1 : 0;
   values.unchecked = values.unchecked || record.unchecked;
+  const uint64_t block = block_of(record);
   for (const auto& [id, estimate] : record.estimates) {
     if (!std::isfinite(estimate.value)) continue;
-    std::vector<Estimate>& repeats = values.estimates[id];
+    std::vector<RepeatEstimate>& repeats = values.estimates[id];
     if (id.starts_with("accuracy_")) repeats.clear();  // the same samples once more narrow no interval
-    repeats.push_back(estimate);
+    repeats.push_back({estimate, block});
   }
 }
 
@@ -174,24 +184,29 @@ double quick_student_factor(double degrees_of_freedom) {
 
 // Whether each repeat has so few queries that its percentile is that of a handful: below the true one nearly always, in all repeats alike,
 // so that their mean says nothing about how high it may be.
-bool is_of_a_handful(const std::string& metric, std::span<const Estimate> repeats) {
+bool is_of_a_handful(const std::string& metric, std::span<const RepeatEstimate> repeats) {
   constexpr double handful = 10;
   for (const NamedPercentile& named : latency_percentiles) {
     if (metric != latency_metric_id(named.name) && metric != wait_metric_id(named.name)) continue;
-    return std::any_of(repeats.begin(), repeats.end(),
-                       [&](const Estimate& repeat) { return static_cast<double>(repeat.n) * (100 - named.percent) < 100 * handful; });
+    return std::any_of(repeats.begin(), repeats.end(), [&](const RepeatEstimate& repeat) {
+      return static_cast<double>(repeat.estimate.n) * (100 - named.percent) < 100 * handful;
+    });
   }
   return false;
 }
 
-std::optional<MetricSummary> combine(const std::string& metric, std::span<const Estimate> repeats) {
+std::optional<MetricSummary> combine(const std::string& metric, std::span<const RepeatEstimate> repeats) {
   std::vector<MeanEstimate> means;
-  for (const Estimate& repeat : repeats) means.push_back(moments_of(repeat));
+  std::vector<RepeatValue> values;
+  for (const RepeatEstimate& repeat : repeats) {
+    means.push_back(moments_of(repeat.estimate));
+    values.push_back({repeat.block, means.back().mean, means.back().variance_of_mean});
+  }
   const auto over = estimate_over_repeats(means);
   if (!over) return std::nullopt;
-  MetricSummary summary{{over->estimate.mean, {}, {}, over->estimate.n}, over->estimate, over->over_repeats};
+  MetricSummary summary{{over->estimate.mean, {}, {}, over->estimate.n}, over->estimate, over->over_repeats, std::move(values)};
   if (!over->over_repeats) {
-    summary.estimate = repeats[0];  // its own interval, which need not be symmetric
+    summary.estimate = repeats[0].estimate;  // its own interval, which need not be symmetric
   } else {
     const MeanEstimate& mean = over->estimate;
     const double half = mean.variance_of_mean > 0 ? quick_student_factor(mean.degrees_of_freedom) * std::sqrt(mean.variance_of_mean) : 0;

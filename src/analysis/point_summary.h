@@ -11,6 +11,7 @@
 
 #include "record/identity.h"
 #include "stats/interval.h"
+#include "stats/repeats_ratio.h"
 
 #include <deepgap/record.h>
 
@@ -24,9 +25,10 @@
 namespace deepgap {
 
 struct MetricSummary {
-  Estimate estimate;          // low and high are absent where nothing is known about the scatter; n: observations of all repeats
-  MeanEstimate mean;          // the same as moments, to compare with another (stats/compare.h)
-  bool over_repeats = false;  // the interval is over repeats, else within the only one
+  Estimate estimate;                 // low and high are absent where nothing is known about the scatter; n: observations of all repeats
+  MeanEstimate mean;                 // the same as moments, to compare with another (stats/compare.h)
+  bool over_repeats = false;         // the interval is over repeats, else within the only one
+  std::vector<RepeatValue> repeats;  // by which block of which run they were measured in: what comparisons are made of
 };
 
 // Records that ended alike: one line of a list of failures.

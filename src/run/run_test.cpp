@@ -84,11 +84,16 @@ TEST(RunSummary, a_table_for_a_narrow_terminal_says_what_was_cut) {
   EXPECT_EQ(summary_table(summarize_points(one), 100), summary_table(summarize_points(one)));
 }
 
-std::vector<Record> engines(double native, double openvino) {
-  std::vector<Record> records{ok_record(1, native), ok_record(2, openvino)};
-  for (Record& record : records) record.point.batch = 1;
-  records[0].point.backend = "native";
-  records[1].point.backend = "openvino";
+std::vector<Record> engines(double native, double openvino, int repeats = 3) {
+  std::vector<Record> records;
+  for (int repeat = 0; repeat < repeats; ++repeat) {
+    const double drift = 1 + 0.01 * repeat, other_drift = 1 + 0.01 * (repeat == 1 ? 2 : repeat == 2 ? 1 : 0);
+    records.push_back(ok_record(1, native * drift));
+    records.back().point.backend = "native";
+    records.push_back(ok_record(1, openvino * other_drift));
+    records.back().point.backend = "openvino";
+    for (size_t i = records.size() - 2; i < records.size(); ++i) records[i].repeat = repeat;
+  }
   return records;
 }
 
@@ -100,6 +105,9 @@ TEST(Winner, is_named_with_its_lead_or_cannot_be_told) {
   const auto close = winner_lines(summarize_points(engines(100, 100.5)));
   ASSERT_EQ(close.size(), 1u);
   EXPECT_NE(close[0].find("whether openvino or native is faster cannot be told: ratio"), std::string::npos) << close[0];
+  const auto once = winner_lines(summarize_points(engines(100, 150, 1)));
+  ASSERT_EQ(once.size(), 1u);
+  EXPECT_NE(once[0].find("cannot be told: measured once: not comparable; --repeats 5 tells more"), std::string::npos) << once[0];
   const std::vector<Record> alone{ok_record(1, 100)};
   EXPECT_TRUE(winner_lines(summarize_points(alone)).empty()) << "there is nothing to compare";
 }

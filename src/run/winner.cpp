@@ -2,6 +2,7 @@
 
 #include "analysis/comparison.h"
 #include "analysis/peaks.h"
+#include "stats/multiple.h"
 
 #include <fmt/format.h>
 
@@ -28,15 +29,14 @@ std::string line_of(const Workload& workload, const std::vector<Peak>& best) {
   const bool batches_differ =
       std::any_of(best.begin(), best.end(), [&](const Peak& other) { return other.point->point.batch != best[0].point->point.batch; });
   const std::string first = name_of(best[0], batches_differ), second = name_of(best[1], batches_differ);
-  const auto comparison = compare_points(*best[0].point, *best[1].point, "throughput");
-  const std::string runs = comparison && !comparison->over_repeats ? " (one run of each; --repeats 3 says more)" : "";
+  const auto comparison = compare_points(*best[0].point, *best[1].point, "throughput", confidence_of_best(best.size()));
   if (comparison && comparison->separable())
-    return fmt::format("{}: {} is the fastest, {}{}", workload.label, first, comparison_words(*comparison, second), runs);
-  return fmt::format("{}: whether {} or {} is faster cannot be told{}{}", workload.label, first, second,
-                     comparison && comparison->interval ? fmt::format(": ratio {:.3g}, {:.3g} to {:.3g}", comparison->ratio,
-                                                                      comparison->interval->low, comparison->interval->high)
-                                                        : std::string(": the scatter of one is not known"),
-                     runs);
+    return fmt::format("{}: {} is the fastest, {}", workload.label, first, comparison_words(*comparison, second));
+  const std::string why = !comparison             ? std::string("one of them has no throughput")
+                          : !comparison->interval ? fmt::format("{}; --repeats 5 tells more", too_few_words(*comparison))
+                                                  : fmt::format("ratio {:.3g}, {:.3g} to {:.3g}", comparison->ratio,
+                                                                comparison->interval->low, comparison->interval->high);
+  return fmt::format("{}: whether {} or {} is faster cannot be told: {}", workload.label, first, second, why);
 }
 
 }  // namespace

@@ -2,15 +2,27 @@
 #include "analysis/comparison.h"
 #include "analysis/finding.h"
 #include "analysis/peaks.h"
+#include "analysis/winner_value.h"
 #include "analysis/words.h"
 #include "base/registry.h"
+#include "stats/multiple.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 namespace deepgap {
 namespace {
+
+std::vector<const PointSummary*> usable_points(const Workload& workload) {
+  std::vector<const PointSummary*> points;
+  for (const Line& line : workload.lines) {
+    if (line.is_candidate()) continue;
+    std::copy_if(line.points.begin(), line.points.end(), std::back_inserter(points), [](const PointSummary* p) { return p->usable(); });
+  }
+  return points;
+}
 
 // The rivals named: the best Line of each other backend; where there is only one backend, the other Lines.
 std::vector<Peak> rivals_of(const std::vector<Peak>& peaks) {
@@ -31,8 +43,9 @@ class BestEngine final : public Finding {
   std::string describe() const override {
     return "The usable point with the highest throughput of each model, against the best point of each other engine, and where the nearest "
            "of "
-           "them is best at another batch, both at that batch; two are separable when the 95 % interval of their ratio leaves out 1. "
-           "Candidates of a peak search are not ranked.";
+           "them is best at another batch, both at that batch; two are separable when the interval of their ratio leaves out 1, at a "
+           "confidence that allows for the number of engines. "
+           "Its value is that of repeats which did not choose it. Candidates of a peak search are not ranked.";
   }
   std::vector<Statement> find(const Evidence& evidence) const override {
     std::vector<Statement> statements;
@@ -47,12 +60,18 @@ class BestEngine final : public Finding {
   static Statement statement(const Workload& workload, const std::vector<Peak>& peaks) {
     const Peak& best = peaks[0];
     Statement statement;
-    statement.headline = fmt::format("{}: {} items/s with {} at batch {}", workload.label,
-                                     format_estimate(best.point->find("throughput")->estimate), best.line->label, best.point->point.batch);
+    Estimate shown = best.point->find("throughput")->estimate;
+    const double shift = value_of_winner(usable_points(workload), *best.point).value_or(shown.value) - shown.value;
+    shown.value += shift;
+    if (shown.low) *shown.low += shift;
+    if (shown.high) *shown.high += shift;
+    statement.headline = fmt::format("{}: {} items/s with {} at batch {}", workload.label, format_estimate(shown), best.line->label,
+                                     best.point->point.batch);
     statement.points.push_back(best.point);
     std::vector<std::string> words;
-    for (const Peak& rival : rivals_of(peaks)) {
-      const auto comparison = compare_points(*best.point, *rival.point, "throughput");
+    const auto rivals = rivals_of(peaks);
+    for (const Peak& rival : rivals) {
+      const auto comparison = compare_points(*best.point, *rival.point, "throughput", confidence_of_best(rivals.size() + 1));
       if (!comparison) continue;
       words.push_back(comparison_words(*comparison, fmt::format("{} at batch {}", rival.line->label, rival.point->point.batch)));
       statement.points.push_back(rival.point);

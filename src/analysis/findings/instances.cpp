@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "record/point_option.h"
 #include "record/record_json.h"
+#include "stats/multiple.h"
 
 #include <fmt/format.h>
 
@@ -85,7 +86,9 @@ class InstanceScaling final : public Finding {
   static std::string not_separable(const std::vector<const Line*>& lines, const Line& best, const Line& one) {
     std::vector<std::string> others;
     for (const Line* line : lines) {
-      const auto gain = line == &best || line == &one ? std::nullopt : compare_points(*best.peak(), *line->peak(), "throughput");
+      const auto gain = line == &best || line == &one
+                            ? std::nullopt
+                            : compare_points(*best.peak(), *line->peak(), "throughput", confidence_of_best(lines.size()));
       if (gain && !gain->separable()) others.push_back(place_words(line->key));
     }
     if (others.empty()) return {};

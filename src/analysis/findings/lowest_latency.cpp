@@ -3,6 +3,7 @@
 #include "analysis/finding.h"
 #include "analysis/words.h"
 #include "base/registry.h"
+#include "stats/multiple.h"
 
 #include <fmt/format.h>
 
@@ -63,7 +64,7 @@ class LowestLatency final : public Finding {
     for (const auto& [backend, other] : best) {
       if (other.point == least.point) continue;
       statement.points.push_back(other.point);
-      const auto comparison = compare_points(*least.point, *other.point, "latency_p50_ms");
+      const auto comparison = compare_points(*least.point, *other.point, "latency_p50_ms", confidence_of_best(best.size()));
       if (comparison) words.push_back(comparison_words(*comparison, other.line->label));
     }
     if (!words.empty()) statement.detail = "That is " + list_of(words, 3) + ". ";

@@ -1,0 +1,152 @@
+#include "analysis/compare/compare_results.h"
+
+#include "analysis/metric.h"
+#include "record/momentary.h"
+#include "stats/multiple.h"
+
+#include <deepgap/error.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+namespace deepgap {
+namespace {
+
+// The Point without the axes that need not be the same.
+Point match_key(Point point, const std::set<std::string>& differing) {
+  point.model_hash.clear();
+  for (const std::string& axis : differing) {
+    if (axis == "model") point.model.clear();
+    if (axis == "weights") point.weights.clear();
+    if (axis == "dataset") point.dataset.clear();
+    if (axis == "backend") point.backend.clear();
+    if (axis == "device") point.placement = {};
+    if (axis == "precision") point.precision = {};
+    if (axis == "batch") point.batch = 0;
+    if (axis == "scenario") point.scenario.clear();
+    if (axis == "threads") point.threads = 0;
+    if (axis == "task") point.task.clear();
+    point.options.erase(axis);
+  }
+  return point;
+}
+
+std::map<Point, std::vector<const PointSummary*>> by_key(const Results& results, const std::set<std::string>& differing) {
+  std::map<Point, std::vector<const PointSummary*>> points;
+  for (const PointSummary& point : results.points) points[match_key(point.point, differing)].push_back(&point);
+  return points;
+}
+
+// The one of the other's device, else the only one there is.
+const PointSummary* partner(const PointSummary& of, const std::vector<const PointSummary*>& among) {
+  const auto same = std::find_if(among.begin(), among.end(), [&](const auto* p) { return p->identity.device == of.identity.device; });
+  if (same != among.end()) return *same;
+  return among.size() == 1 ? among.front() : nullptr;
+}
+
+bool is_lower_better(const std::string& metric) { return find_metric(metric)->better() == Better::lower; }
+
+// By how much b does better, as a ratio above 1.
+RepeatsRatio gain_of(const PointChange& change, bool lower_is_better) {
+  RepeatsRatio ratio = change.comparison.repeats;
+  if (lower_is_better) ratio.ratio = 1 / ratio.ratio;
+  return ratio;
+}
+
+void judge(std::vector<PointChange>& points, const CompareSettings& settings) {
+  std::vector<double> p_values;
+  for (const PointChange& point : points) p_values.push_back(point.comparison.repeats.p_value());
+  const std::vector<double> adjusted = benjamini_hochberg_adjusted(p_values);
+  for (size_t i = 0; i < points.size(); ++i) {
+    PointChange& point = points[i];
+    const RepeatsRatio gain = gain_of(point, is_lower_better(settings.metric));
+    const Difference alone = difference(gain, settings.margin);
+    if (alone == Difference::same) {
+      point.change = Change::same;
+    } else if (alone != Difference::unknown && adjusted[i] < 1 - default_confidence) {
+      point.change = alone == Difference::more ? Change::faster : Change::slower;
+    }
+    point.needs_repeats = point.change == Change::unknown ? repeats_needed(gain, settings.margin) : 0;
+    point.smallest_effect = smallest_effect(gain);
+  }
+}
+
+std::vector<std::pair<std::string, std::pair<std::string, std::string>>> differing_facts(const Results& a, const Results& b) {
+  std::vector<std::pair<std::string, std::pair<std::string, std::string>>> facts;
+  for (const auto& [key, values] : a.environment) {
+    const std::string first = only_value(a.environment, key), second = only_value(b.environment, key);
+    if (is_momentary(key) || first.empty() || second.empty() || first == second) continue;
+    facts.push_back({key, {first, second}});
+  }
+  return facts;
+}
+
+}  // namespace
+
+const char* name_of(Change change) {
+  switch (change) {
+    case Change::faster:
+      return "faster";
+    case Change::slower:
+      return "slower";
+    case Change::same:
+      return "same";
+    case Change::unknown:
+      return "unknown";
+  }
+  return "unknown";
+}
+
+ResultsComparison compare_results(const Results& a, const Results& b, const CompareSettings& settings) {
+  const Metric* metric = find_metric(settings.metric);
+  if (metric == nullptr || metric->better() == Better::neither)
+    throw Error(ErrorKind::usage,
+                fmt::format("'{}' is no metric of which more or less is better, such as throughput or latency_p99_ms", settings.metric));
+  ResultsComparison found;
+  found.environment = differing_facts(a, b);
+  auto others = by_key(b, settings.differing);
+  std::set<const PointSummary*> taken;
+  for (const auto& [key, points] : by_key(a, settings.differing)) {
+    const auto candidates = others.find(key);
+    for (const PointSummary* point : points) {
+      const PointSummary* other = candidates == others.end() ? nullptr : partner(*point, candidates->second);
+      if (other == nullptr || !taken.insert(other).second) {
+        ++found.only_a;
+        continue;
+      }
+      const auto comparison =
+          point->usable() && other->usable() ? compare_points(*other, *point, settings.metric) : std::optional<Comparison>();
+      if (!comparison) {
+        ++found.unusable;
+        continue;
+      }
+      found.paired = found.paired || comparison->repeats.paired;
+      found.points.push_back({point, other, *comparison, Change::unknown, 0, 0, point->identity.device != other->identity.device});
+    }
+  }
+  found.only_b = b.points.size() - taken.size();
+  judge(found.points, settings);
+  return found;
+}
+
+Gate judge_gate(const ResultsComparison& comparison, const CompareSettings& settings, double slower) {
+  const bool lower = is_lower_better(settings.metric);
+  const double limit = -std::log1p(slower);
+  std::vector<double> p_values;
+  for (const PointChange& point : comparison.points) p_values.push_back(point.comparison.repeats.p_value());
+  const std::vector<double> adjusted = holm_adjusted(p_values);
+  Gate gate = Gate::held;
+  for (size_t i = 0; i < comparison.points.size(); ++i) {
+    const RepeatsRatio gain = gain_of(comparison.points[i], lower);
+    const double log_ratio = std::log(gain.ratio);
+    if (gain.known() && log_ratio < limit && adjusted[i] < 1 - default_confidence) return Gate::slower;
+    const bool excluded = gain.known() && std::log(gain.interval(2 * default_confidence - 1).low) > limit;
+    if (!excluded) gate = Gate::not_enough_data;
+  }
+  return comparison.unusable > 0 && gate == Gate::held ? Gate::not_enough_data : gate;
+}
+
+}  // namespace deepgap

@@ -1,0 +1,54 @@
+// Two sets of results, point by point: what `deepgap compare` says. Points are matched by what they are, without the axes that were chosen
+// to differ. Verdicts are about the second against the first and allow for the number of comparisons: of the list's differences about one
+// in twenty is wrong at most (Benjamini and Hochberg); as a gate the chance that any is wrong is (Holm). Pure functions; pointers lead into
+// the Results given, which must outlive the result.
+#pragma once
+
+#include "analysis/comparison.h"
+#include "analysis/results.h"
+
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace deepgap {
+
+enum class Change { faster, slower, same, unknown };
+const char* name_of(Change change);
+
+struct CompareSettings {
+  std::string metric = "throughput";  // one that has a better direction
+  double margin = 0.02;               // differences within it are the same
+  std::set<std::string> differing;    // axes that the two selections name: a match need not share them
+};
+
+struct PointChange {
+  const PointSummary* a = nullptr;
+  const PointSummary* b = nullptr;
+  Comparison comparison;  // b over a, of the metric's value
+  Change change = Change::unknown;
+  size_t needs_repeats = 0;    // to show a difference of the margin, where unknown; 0: not known either
+  double smallest_effect = 0;  // that would have been seen; infinity where not known
+  bool other_device = false;
+};
+
+// What a gate says of all of them: the worst.
+enum class Gate { held, not_enough_data, slower };
+
+struct ResultsComparison {
+  std::vector<PointChange> points;
+  size_t only_a = 0, only_b = 0;  // without a match, or with several
+  size_t unusable = 0;            // matched, but one of them has no value to compare
+  bool paired = false;            // any were measured in the same blocks
+  // Facts of the environment that are one for each side and differ: name, a's and b's text.
+  std::vector<std::pair<std::string, std::pair<std::string, std::string>>> environment;
+};
+
+// Throws Error{usage} for a metric that is none or has no better direction.
+ResultsComparison compare_results(const Results& a, const Results& b, const CompareSettings& settings);
+
+// Whether b is slower than a by more than `slower` anywhere. held: such a slowdown is excluded for every point.
+Gate judge_gate(const ResultsComparison& comparison, const CompareSettings& settings, double slower);
+
+}  // namespace deepgap

@@ -1,0 +1,118 @@
+#include "analysis/compare/compare_results.h"
+
+#include <deepgap/error.h>
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+namespace deepgap {
+namespace {
+
+struct Side {
+  std::string run = "run-a", backend = "native";
+  double throughput = 100, scatter = 0.002;
+  int repeats = 5;
+  std::string device = "NVIDIA H100";
+};
+
+void add(ResultsCollector& collector, const Side& side, int64_t batch = 1, uint64_t seed = 1) {
+  std::mt19937_64 random(seed + std::hash<std::string>()(side.run + side.backend) % 1000);
+  std::normal_distribution<double> normal;
+  for (int repeat = 0; repeat < side.repeats; ++repeat) {
+    Record record;
+    record.run_id = side.run;
+    record.repeat = repeat;
+    record.point.model = "resnet50";
+    record.point.backend = side.backend;
+    record.point.batch = batch;
+    record.verdict = Verdict::valid;
+    record.point.placement.devices = {{"", "cuda", 0}};
+    record.environment["gpu.cuda0.name"] = side.device;
+    record.environment["deepgap.version"] = side.run;
+    const double value = side.throughput * std::exp(side.scatter * normal(random));
+    record.estimates["throughput"] = {value, value * 0.999, value * 1.001, 1000};
+    record.estimates["latency_p50_ms"] = {1000 / value, 999 / value, 1001 / value, 1000};
+    collector.add(record);
+  }
+}
+
+Results of(const Side& side) {
+  ResultsCollector collector;
+  add(collector, side);
+  return collector.results();
+}
+
+TEST(CompareResults, FasterSlowerSameAndUnknown) {
+  const Results a = of({}), up = of({.run = "b", .throughput = 110}), down = of({.run = "b", .throughput = 90}), same = of({.run = "b"}),
+                wide = of({.run = "b", .throughput = 103, .scatter = 0.1});
+  const auto change = [&](const Results& b, const std::string& metric = "throughput") {
+    return compare_results(a, b, {.metric = metric}).points.at(0).change;
+  };
+  EXPECT_EQ(change(up), Change::faster);
+  EXPECT_EQ(change(down), Change::slower);
+  EXPECT_EQ(change(same), Change::same);
+  EXPECT_EQ(change(wide), Change::unknown);
+  EXPECT_EQ(change(up, "latency_p50_ms"), Change::faster) << "less is better";
+  EXPECT_EQ(change(down, "latency_p50_ms"), Change::slower);
+  const auto unknown = compare_results(a, wide, {}).points[0];
+  EXPECT_GT(unknown.needs_repeats, 5u);
+  EXPECT_GT(unknown.smallest_effect, 0.02);
+  EXPECT_THROW(compare_results(a, same, {.metric = "speed"}), Error);
+  EXPECT_THROW(compare_results(a, same, {.metric = "load_s2"}), Error);
+}
+
+TEST(CompareResults, OneRunOfEachIsNotComparable) {
+  const auto found = compare_results(of({.repeats = 1}), of({.run = "b", .throughput = 200, .repeats = 1}), {});
+  EXPECT_EQ(found.points.at(0).change, Change::unknown);
+  EXPECT_FALSE(found.points[0].comparison.interval);
+  EXPECT_EQ(judge_gate(found, {}, 0.02), Gate::not_enough_data);
+}
+
+TEST(CompareResults, SelectionsOfOneRunArePaired) {
+  const auto found =
+      compare_results(of({.scatter = 0.02}), of({.backend = "onnxruntime", .throughput = 80, .scatter = 0.02}), {.differing = {"backend"}});
+  ASSERT_EQ(found.points.size(), 1u);
+  EXPECT_TRUE(found.paired);
+  EXPECT_EQ(found.points[0].change, Change::slower);
+  const auto apart = compare_results(of({}), of({.backend = "onnxruntime"}), {});
+  EXPECT_TRUE(apart.points.empty());
+  EXPECT_EQ(apart.only_a, 1u);
+  EXPECT_EQ(apart.only_b, 1u);
+}
+
+TEST(CompareResults, EnvironmentsAndDevicesThatDifferAreTold) {
+  const auto found = compare_results(of({}), of({.run = "b", .device = "NVIDIA H200"}), {});
+  ASSERT_EQ(found.points.size(), 1u);
+  EXPECT_TRUE(found.points[0].other_device);
+  EXPECT_EQ(found.environment.size(), 2u);
+}
+
+TEST(CompareResults, TheGateHasThreeAnswers) {
+  const auto gate = [](const Side& b) { return judge_gate(compare_results(of({}), of(b), {}), {}, 0.02); };
+  EXPECT_EQ(gate({.run = "b"}), Gate::held);
+  EXPECT_EQ(gate({.run = "b", .throughput = 110}), Gate::held);
+  EXPECT_EQ(gate({.run = "b", .throughput = 95}), Gate::slower);
+  EXPECT_EQ(gate({.run = "b", .throughput = 99, .scatter = 0.1}), Gate::not_enough_data);
+}
+
+// Forty equal points, measured twice: hardly ever a difference in the whole list.
+TEST(CompareResults, ListsOfEqualPointsShowNone) {
+  int lists = 0;
+  for (uint64_t seed = 0; seed < 100; ++seed) {
+    ResultsCollector a, b;
+    for (int64_t batch = 1; batch <= 40; ++batch) {
+      add(a, {.scatter = 0.02}, batch, seed * 1000 + static_cast<uint64_t>(batch));
+      add(b, {.run = "b", .scatter = 0.02}, batch, seed * 1000 + static_cast<uint64_t>(batch) + 500);
+    }
+    const Results first = a.results(), second = b.results();
+    const auto found = compare_results(first, second, {});
+    lists += std::any_of(found.points.begin(), found.points.end(),
+                         [](const PointChange& p) { return p.change == Change::faster || p.change == Change::slower; });
+  }
+  EXPECT_LE(lists, 12) << "5 % expected; five standard errors above it";
+}
+
+}  // namespace
+}  // namespace deepgap

@@ -1,0 +1,108 @@
+// deepgap compare: two Stores, or two selections of one, point by point; for people, pull requests and CI.
+#include "analysis/compare/compare_results.h"
+#include "base/text.h"
+#include "cli/command.h"
+#include "cli/compare_text.h"
+#include "cli/selection.h"
+#include "cli/stores.h"
+#include "store/store.h"
+
+#include <deepgap/error.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
+namespace deepgap {
+namespace {
+
+enum CompareExit { exit_none_slower = 0, exit_slower = 1, exit_not_enough_data = 4, exit_not_comparable = 5 };
+
+double share_flag(const char* flag, const std::string& text) {
+  const auto share = parse_fraction(text);
+  if (!share || !(*share > 0 && *share < 1)) throw Error(ErrorKind::usage, fmt::format("{} '{}' is no share such as 2%", flag, text));
+  return *share;
+}
+
+class CompareCommand final : public Command {
+ public:
+  std::string name() const override { return "compare"; }
+  std::string describe() const override { return "Compare two Stores, or two selections, point by point; also as a gate for CI"; }
+  std::string examples() const override {
+    return "  deepgap compare before.db after.db --fail-if-slower 2%\n"
+           "  deepgap compare deepgap.db --a backend=onnxruntime --b backend=native\n";
+  }
+  void declare(CLI::App& app) override {
+    app.add_option("store", stores_, "The Store to compare with, and the one to judge; one alone with --a and --b")
+        ->type_name("STORE")
+        ->required()
+        ->expected(1, 2);
+    app.add_option("--a", a_, "Which of the first one's results: backend=native;batch=8, over the export's columns and options")
+        ->type_name("SELECTION");
+    app.add_option("--b", b_, "Which of the second one's, or of the same Store's")->type_name("SELECTION");
+    app.add_option("--metric", settings_.metric, "What is compared: a column of the export")->type_name("METRIC")->capture_default_str();
+    app.add_option("--margin", margin_, "Differences within it are the same")->type_name("SHARE")->capture_default_str();
+    app.add_option("--fail-if-slower", fail_if_slower_,
+                   "Exit with 1 if any point of the second is slower by more, 4 if that cannot be told, 5 if nothing can be compared")
+        ->type_name("SHARE");
+    app.add_option("--format", format_, "text, md for a pull request, or json")->type_name("FORMAT")->capture_default_str();
+    app.add_flag("--json", json_, "The same as --format json");
+  }
+  int run() override;
+
+ private:
+  std::vector<std::string> stores_;
+  std::string a_, b_, margin_ = "2%", fail_if_slower_, format_ = "text";
+  bool json_ = false;
+  CompareSettings settings_;
+};
+
+Results selected(const std::string& path, const Selection& selection, const std::string& text) {
+  ResultsCollector collector;
+  look_at_stores({path}, false, [&](const Store&, const Record& record) {
+    if (selection.holds(record)) collector.add(record);
+  });
+  Results results = collector.results();
+  if (results.records == 0 && !text.empty())
+    throw Error(ErrorKind::usage, fmt::format("{} has no record of selection '{}'", store_names({path}), text));
+  return results;
+}
+
+std::string side_name(const std::string& path, const std::string& selection, bool with_path) {
+  if (selection.empty()) return store_names({path});
+  return with_path ? fmt::format("{} {}", store_names({path}), selection) : selection;
+}
+
+int CompareCommand::run() {
+  if (json_) format_ = "json";
+  const std::vector<std::string> formats{"text", "md", "json"};
+  if (std::find(formats.begin(), formats.end(), format_) == formats.end())
+    throw Error(ErrorKind::usage, unknown_name("format", format_, formats));
+  if (stores_.size() == 1 && (a_.empty() || b_.empty()))
+    throw Error(ErrorKind::usage, "one Store is compared with itself: say which of its results with --a and --b, or name two Stores");
+  settings_.margin = share_flag("--margin", margin_);
+  const double slower = fail_if_slower_.empty() ? 0 : share_flag("--fail-if-slower", fail_if_slower_);
+  const Selection first(a_), second(b_);
+  const auto first_keys = first.keys(), second_keys = second.keys();
+  std::set_union(first_keys.begin(), first_keys.end(), second_keys.begin(), second_keys.end(),
+                 std::inserter(settings_.differing, settings_.differing.begin()));
+  const Results a = selected(stores_.front(), first, a_), b = selected(stores_.back(), second, b_);
+  const ResultsComparison found = compare_results(a, b, settings_);
+  const bool two = stores_.size() == 2;
+  ComparedSides sides{side_name(stores_.front(), a_, two), side_name(stores_.back(), b_, two)};
+  if (sides.a == sides.b) sides = {"A", "B"};
+  const auto text = format_ == "json" ? comparison_json : format_ == "md" ? comparison_markdown : comparison_text;
+  fmt::print("{}", text(found, settings_, sides));
+  if (found.points.empty()) return exit_not_comparable;
+  if (slower == 0) return exit_none_slower;
+  const bool other_device = std::any_of(found.points.begin(), found.points.end(), [](const PointChange& p) { return p.other_device; });
+  if (other_device) return exit_not_comparable;
+  const Gate gate = judge_gate(found, settings_, slower);
+  return gate == Gate::held ? exit_none_slower : gate == Gate::slower ? exit_slower : exit_not_enough_data;
+}
+
+const bool registered = Registry<Command>::instance().add("compare", [] { return std::make_unique<CompareCommand>(); });
+
+}  // namespace
+}  // namespace deepgap

@@ -1,0 +1,129 @@
+#include "cli/compare_text.h"
+
+#include "analysis/lines.h"
+#include "analysis/words.h"
+#include "base/text.h"
+#include "run/text_table.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cmath>
+
+namespace deepgap {
+namespace {
+
+constexpr size_t most_facts = 12;
+
+std::string value_text(const PointSummary& point, const std::string& metric) { return format_estimate(point.find(metric)->estimate); }
+
+std::string ratio_text(const PointChange& change) { return format_ratio(change.comparison.ratio, change.comparison.interval); }
+
+std::string verdict_text(const PointChange& change, const CompareSettings& settings) {
+  if (change.change == Change::same) return fmt::format("same within {}", format_percent(settings.margin));
+  if (change.change != Change::unknown) return name_of(change.change);
+  if (!change.comparison.interval) return too_few_words(change.comparison);
+  return fmt::format("not enough data: {} would be seen, {} takes {}", format_percent(change.smallest_effect),
+                     format_percent(settings.margin), count_of(static_cast<int64_t>(change.needs_repeats), "repeat", "repeats"));
+}
+
+std::string label_of(const PointChange& change) {
+  const std::string a = point_label(*change.a), b = point_label(*change.b);
+  return a == b ? a : fmt::format("{} against {}", b, a);
+}
+
+// What must be known before the figures are read.
+std::vector<std::string> notes(const ResultsComparison& comparison, const ComparedSides& sides) {
+  std::vector<std::string> lines;
+  for (size_t i = 0; i < comparison.environment.size() && i < most_facts; ++i) {
+    const auto& [key, values] = comparison.environment[i];
+    lines.push_back(fmt::format("{}: {} in {}, {} in {}", key, values.first, sides.a, values.second, sides.b));
+  }
+  if (comparison.environment.size() > most_facts)
+    lines.push_back(fmt::format("{} more facts of the environment differ", comparison.environment.size() - most_facts));
+  if (std::any_of(comparison.points.begin(), comparison.points.end(), [](const PointChange& p) { return p.other_device; }))
+    lines.push_back("they are of different devices");
+  if (!comparison.points.empty() && !comparison.paired)
+    lines.push_back("measured apart in time: what the machine did between is in the ratios; one run of both, with repeats, leaves it out");
+  const auto count = [&](size_t number, const std::string& what) {
+    if (number > 0) lines.push_back(fmt::format("{} {}", count_of(static_cast<int64_t>(number), "point", "points"), what));
+  };
+  count(comparison.only_a, fmt::format("of {} without a match", sides.a));
+  count(comparison.only_b, fmt::format("of {} without a match", sides.b));
+  count(comparison.unusable, "matched, but without a value of both to compare");
+  return lines;
+}
+
+std::string counts_text(const ResultsComparison& comparison, const CompareSettings& settings) {
+  std::vector<std::string> words;
+  for (const Change change : {Change::slower, Change::faster, Change::same, Change::unknown}) {
+    const auto n =
+        std::count_if(comparison.points.begin(), comparison.points.end(), [&](const PointChange& p) { return p.change == change; });
+    const std::string name = change == Change::same      ? fmt::format("same within {}", format_percent(settings.margin))
+                             : change == Change::unknown ? std::string("without enough data to tell")
+                                                         : name_of(change);
+    if (n > 0) words.push_back(fmt::format("{} {}", n, name));
+  }
+  return words.empty() ? std::string("nothing to compare") : join(words, ", ");
+}
+
+}  // namespace
+
+std::string comparison_text(const ResultsComparison& comparison, const CompareSettings& settings, const ComparedSides& sides) {
+  std::string text;
+  for (const std::string& note : notes(comparison, sides)) text += "note: " + note + "\n";
+  TextColumn what{"point", false, {}}, a{sides.a, true, {}}, b{sides.b, true, {}}, ratio{"ratio", true, {}}, verdict{"verdict", false, {}};
+  for (const PointChange& change : comparison.points) {
+    what.cells.push_back(label_of(change));
+    a.cells.push_back(value_text(*change.a, settings.metric));
+    b.cells.push_back(value_text(*change.b, settings.metric));
+    ratio.cells.push_back(ratio_text(change));
+    verdict.cells.push_back(verdict_text(change, settings));
+  }
+  if (!comparison.points.empty()) text += text_table({what, a, b, ratio, verdict});
+  return text + fmt::format("{}, {} against {}: {}\n", settings.metric, sides.b, sides.a, counts_text(comparison, settings));
+}
+
+std::string comparison_markdown(const ResultsComparison& comparison, const CompareSettings& settings, const ComparedSides& sides) {
+  std::string text = fmt::format("**{}, {} against {}**: {}\n\n| point | {} | {} | ratio | verdict |\n| --- | ---: | ---: | ---: | --- |\n",
+                                 settings.metric, sides.b, sides.a, counts_text(comparison, settings), sides.a, sides.b);
+  for (const PointChange& change : comparison.points) {
+    text += fmt::format("| {} | {} | {} | {} | {} |\n", label_of(change), value_text(*change.a, settings.metric),
+                        value_text(*change.b, settings.metric), ratio_text(change), verdict_text(change, settings));
+  }
+  for (const std::string& note : notes(comparison, sides)) text += "\n- " + note;
+  return text + "\n";
+}
+
+std::string comparison_json(const ResultsComparison& comparison, const CompareSettings& settings, const ComparedSides& sides) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const PointChange& change : comparison.points) {
+    nlohmann::json entry{{"a", point_label(*change.a)},
+                         {"b", point_label(*change.b)},
+                         {"point_id", change.a->point_id},
+                         {"ratio", change.comparison.ratio},
+                         {"low", nullptr},
+                         {"high", nullptr},
+                         {"verdict", name_of(change.change)},
+                         {"needs_repeats", nullptr},
+                         {"smallest_effect", nullptr},
+                         {"repeats", change.comparison.repeats.repeats},
+                         {"paired", change.comparison.repeats.paired}};
+    if (change.comparison.interval) entry.update({{"low", change.comparison.interval->low}, {"high", change.comparison.interval->high}});
+    if (change.needs_repeats > 0) entry["needs_repeats"] = change.needs_repeats;
+    if (std::isfinite(change.smallest_effect)) entry["smallest_effect"] = change.smallest_effect;
+    list.push_back(std::move(entry));
+  }
+  nlohmann::json json{{"metric", settings.metric},
+                      {"a", sides.a},
+                      {"b", sides.b},
+                      {"margin", settings.margin},
+                      {"comparisons", list},
+                      {"notes", notes(comparison, sides)},
+                      {"only_a", comparison.only_a},
+                      {"only_b", comparison.only_b}};
+  return json.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace deepgap

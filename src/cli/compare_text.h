@@ -1,0 +1,19 @@
+// What `deepgap compare` prints: as text, as Markdown for a pull request, as JSON for scripts. Pure functions.
+#pragma once
+
+#include "analysis/compare/compare_results.h"
+
+#include <string>
+
+namespace deepgap {
+
+struct ComparedSides {
+  std::string a, b;  // how they are called: files, with their selections
+};
+
+std::string comparison_text(const ResultsComparison& comparison, const CompareSettings& settings, const ComparedSides& sides);
+std::string comparison_markdown(const ResultsComparison& comparison, const CompareSettings& settings, const ComparedSides& sides);
+// {"comparisons": [{"a", "b", "ratio", "low", "high", "verdict", "needs_repeats", ...}], ...}
+std::string comparison_json(const ResultsComparison& comparison, const CompareSettings& settings, const ComparedSides& sides);
+
+}  // namespace deepgap

@@ -1,0 +1,80 @@
+"""What `deepgap compare` promises: matches, verdicts, exit codes, JSON for scripts, one line for what is wrong.
+
+  python3 compare_test.py build/bin/deepgap
+"""
+import json
+import os
+import subprocess
+import sys
+import unittest
+
+from store_case import PROGRAM, TINY, StoreCase
+
+
+class CompareTest(StoreCase):
+    flags = [*TINY, "--axis", "null.clock=virtual", "--warmup", "1", "-n", "40", "--repeats", "4"]
+
+    def measure(self, name, latency, *flags):
+        self.store = os.path.join(self.dir, f"{self.id()}-{name}.db")
+        done = self.run_deepgap("--axis", f"null.latency={latency}", *flags)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return self.store
+
+    def compare(self, *words):
+        return subprocess.run([PROGRAM, "compare", *words], capture_output=True, text=True, timeout=60)
+
+    def both(self, first, second, *flags):
+        """Two Stores of one point, which differs in a time that the point does not tell: the second one's points get the first one's name."""
+        return self.measure("a", first, *flags), self.measure("b", second, *flags)
+
+    def test_two_selections_of_one_store(self):
+        store = self.measure("one", "10ms,20ms", "--axis", "null.distribution=constant")
+        done = self.compare(store, "--a", "null.latency=10ms", "--b", "null.latency=20ms")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("slower", done.stdout)
+        found = json.loads(self.compare(store, "--a", "null.latency=20ms", "--b", "null.latency=10ms", "--json").stdout)["comparisons"]
+        self.assertEqual(len(found), 1)
+        self.assertEqual(found[0]["verdict"], "faster")
+        self.assertLess(found[0]["low"], 2.05)
+        self.assertGreater(found[0]["high"], 1.95)
+        self.assertTrue(found[0]["paired"])
+        self.assertIn("| ratio | verdict |", self.compare(store, "--a", "null.latency=20ms", "--b", "null.latency=10ms", "--format", "md").stdout)
+        gate = self.compare(store, "--a", "null.latency=10ms", "--b", "null.latency=20ms", "--fail-if-slower", "2%")
+        self.assertEqual(gate.returncode, 1)
+        gate = self.compare(store, "--a", "null.latency=20ms", "--b", "null.latency=10ms", "--fail-if-slower", "2%")
+        self.assertEqual(gate.returncode, 0, gate.stdout)
+
+    def test_two_stores_measured_apart(self):
+        first, second = self.both("20ms", "20ms")
+        done = self.compare(first, second)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("measured apart in time", done.stdout)
+        self.assertIn("throughput", done.stdout)
+
+    def test_one_repeat_is_not_enough(self):
+        first, second = self.both("5ms", "5ms", "--repeats", "1")
+        done = self.compare(first, second, "--fail-if-slower", "2%")
+        self.assertEqual(done.returncode, 4, done.stdout)
+        self.assertIn("measured once: not comparable", done.stdout)
+
+    def test_nothing_in_common(self):
+        first, second = self.measure("a", "5ms", "--batch", "1"), self.measure("b", "5ms", "--batch", "2")
+        done = self.compare(first, second)
+        self.assertEqual(done.returncode, 5, done.stdout)
+        self.assertIn("nothing to compare", done.stdout)
+
+    def test_what_is_wrong_is_one_line(self):
+        store = self.measure("a", "1ms")
+        for words, said in (([store], "--a and --b"), ([store, store, "--metric", "speed"], "'speed' is no metric"),
+                            ([store, store, "--a", "batch"], "no key=value"), ([store, store, "--a", "batch=7"], "no record of selection"),
+                            ([store, store, "--margin", "2"], "--margin '2'"), ([store, store, "--format", "xml"], "xml"),
+                            ([store, "/nowhere.db"], "/nowhere.db")):
+            with self.subTest(words=words[1:]):
+                done = self.compare(*words)
+                self.assertEqual(done.returncode, 2, done.stdout)
+                self.assertEqual(len(done.stderr.strip().split("\n")), 1, done.stderr)
+                self.assertIn(said, done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])

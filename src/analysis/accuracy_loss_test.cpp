@@ -17,7 +17,8 @@ Record measured(Precision precision, double accuracy, const std::string& backend
 }
 
 std::optional<double> loss_of(const std::vector<Record>& records, size_t point) {
-  const MetricSummary* loss = summarize_points(records)[point].find("accuracy_loss");
+  const auto summaries = summarize_points(records);
+  const MetricSummary* loss = summaries[point].find("accuracy_loss");
   return loss == nullptr ? std::nullopt : std::optional(loss->estimate.value);
 }
 

@@ -79,6 +79,22 @@ function(deepgap_module name)
   deepgap_tests(${name} "${tests}" ${name} ${arg_TESTS_USE})
 endfunction()
 
+# Files that go into the program: <generated/HEADER> of the room `target` has `inline std::vector<std::pair<std::string,
+# std::string_view>> FUNCTION()`, the names and the texts. NAMED is how get_filename_component calls a name: NAME, or NAME_WE.
+function(deepgap_packed_texts target header function namespace named)
+  set(texts "// Made by deepgap_packed_texts.\n#pragma once\n\n#include <string>\n#include <string_view>\n#include <utility>\n#include <vector>\n\nnamespace ${namespace} {\n\n")
+  string(APPEND texts "inline std::vector<std::pair<std::string, std::string_view>> ${function}() {\n  return {\n")
+  foreach(path ${ARGN})
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${path})
+    get_filename_component(name ${path} ${named})
+    file(READ ${path} text)
+    string(APPEND texts "      {\"${name}\", R\"packed(${text})packed\"},\n")
+  endforeach()
+  string(APPEND texts "  };\n}\n\n}  // namespace ${namespace}\n")
+  file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/generated/${header} CONTENT "${texts}" @ONLY)
+  target_include_directories(${target} PRIVATE ${CMAKE_CURRENT_BINARY_DIR}/generated)
+endfunction()
+
 # RPATH rather than RUNPATH: the program's then also serves the libraries that its plug-ins' libraries need. CMake's own path for the build
 # tree would be exchanged when installing, and ends in ':' for that; the dynamic linker takes an empty entry for the working directory.
 function(deepgap_library_path target path)

@@ -99,7 +99,6 @@ static inline float rounded_to_tf32(float v) {
   memcpy(&v, &y, 4);
   return v;
 }
-static inline float to_tf32(float v) { return rounded_to_tf32(v); }
 static inline float largest(float a, float b) { return a != a || b != b ? a + b : a < b ? b : a; }
 static inline float smallest(float a, float b) { return a != a || b != b ? a + b : a < b ? a : b; }
 static inline float near_erf(float x) { return erff(x); }

@@ -1,3 +1,4 @@
+#include "engine/gpu/generated.h"
 #include "engine/gpu/kernel_text.h"
 
 namespace deepgap::gpu {
@@ -89,11 +90,6 @@ __device__ __forceinline__ float near_erf(float x) {
   asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(t) : "f"(fmaf(a, 0.47047f, 1.0f)));
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(e) : "f"(a * -1.44269504f * a));
   return copysignf(fmaf(-t * fmaf(t, fmaf(t, 0.7478556f, -0.0958798f), 0.3480242f), e, 1.0f), x);
-}
-__device__ __forceinline__ float rounded_to_tf32(float v) {
-  unsigned r;
-  asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(r) : "f"(v));
-  return __uint_as_float(r);
 }
 )";
 
@@ -224,7 +220,7 @@ INTEGER_PRODUCT(mma_u8, "m16n8k32.row.col.s32.u8.s8.s32")
 }  // namespace
 
 std::string_view kernel_prelude() {
-  static const std::string text = std::string(types) + std::string(memory) + std::string(products);
+  static const std::string text = conversion_functions() + std::string(types) + std::string(memory) + std::string(products);
   return text;
 }
 

@@ -345,7 +345,7 @@ bool lower_attention(Lowering& lowering, const Operation& operation) {
   const Operand out = lowering.write(operation.output, plain_form(stored, lowering.shape(operation.output)));
   const std::string entry = lowering.new_entry("attention");
   std::string source(kernel_prelude());
-  source += conversion_functions() + sizes_text(layout) + mask_text(a, a.mask ? &in.back() : nullptr);
+  source += sizes_text(layout) + mask_text(a, a.mask ? &in.back() : nullptr);
   source += defined("ENTRY", entry);
   source += defined("PRODUCT", stored == Element::f16 ? "mma_f16" : "mma_bf16") + defined("HALF", stored == Element::f16 ? "F16" : "BF16");
   Launch launch = launch_over(entry, source + text, 1, in.size() + 1, 128);

@@ -124,7 +124,7 @@ bool emit(Lowering& lowering, const Operation& operation, Dense dense) {
   }
   const bool shown = std::find(lowering.graph().outputs.begin(), lowering.graph().outputs.end(), target) != lowering.graph().outputs.end();
   if (dense.problem.compute == Compute::tf32 && element == Element::f32 && !shown)
-    parts.epilogue.steps.push_back({EpilogueStep::Kind::activation, "rounded_to_tf32(v)"});
+    parts.epilogue.steps.push_back({EpilogueStep::Kind::activation, lowering.for_products("v")});
   const Operand out = lowering.write(target, form);
   step.writes = {out.buffer};
   dense.problem.epilogue = parts.epilogue;

@@ -240,6 +240,21 @@ Integers integers_in(Lowering& lowering, const Node& node) {
   return found;
 }
 
+struct Forms {
+  Form source, sums, result;
+};
+
+// The sums by the families of INT8, and what the source's zero point put into them taken away.
+void run_by_family(Lowering& lowering, const Operation& operation, const Convolution& problem, const Tensor& weights, const Forms& forms) {
+  const Node& node = operation.main;
+  const Operand source = lowering.read(node.inputs[0], forms.source);
+  const Operand sums = lowering.write(lowering.add_value(DataType::f32, lowering.shape(operation.output)), forms.sums);
+  multiply(lowering, operation, problem, weights, source, sums);
+  const Operand result = lowering.write(operation.output, forms.result);
+  take_away_zero(lowering, operation, problem, weights, sums, result,
+                 has(node, 2) ? std::optional(single(lowering, node.inputs[2])) : std::nullopt);
+}
+
 bool product_by_family(Lowering& lowering, const Operation& operation) {
   const Node& node = operation.main;
   const Shape &in = lowering.shape(node.inputs[0]), &out = lowering.shape(operation.output);
@@ -251,12 +266,9 @@ bool product_by_family(Lowering& lowering, const Operation& operation) {
   problem.in_channels = weights->shape[1];
   problem.out_channels = weights->shape[0];
   weights->shape = {problem.out_channels, problem.in_channels, 1, 1};
-  const Operand source = lowering.read(node.inputs[0], rows_form(element_of(lowering.type(node.inputs[0])), in));
-  const Operand sums = lowering.write(lowering.add_value(DataType::f32, out), rows_form(Element::f32, out));
-  multiply(lowering, operation, problem, *weights, source, sums);
-  const Operand result = lowering.write(operation.output, plain_form(Element::i32, out));
-  take_away_zero(lowering, operation, problem, *weights, sums, result,
-                 has(node, 2) ? std::optional(single(lowering, node.inputs[2])) : std::nullopt);
+  const Element source = element_of(lowering.type(node.inputs[0]));
+  run_by_family(lowering, operation, problem, *weights,
+                {rows_form(source, in), rows_form(Element::f32, out), plain_form(Element::i32, out)});
   return true;
 }
 
@@ -299,12 +311,9 @@ bool convolution_by_family(Lowering& lowering, const Operation& operation) {
   if (!weights || !sums_fit(lowering, operation, *weights)) return false;
   const Convolution problem = convolution_sizes(node, in, out, weights->shape);
   weights->shape = {weights->shape[0], weights->shape[1], problem.kernel_h, problem.kernel_w};
-  const Operand source = lowering.read(node.inputs[0], channels_last_form(element_of(lowering.type(node.inputs[0])), in));
-  const Operand sums = lowering.write(lowering.add_value(DataType::f32, out), channels_last_form(Element::f32, out));
-  multiply(lowering, operation, problem, *weights, source, sums);
-  const Operand result = lowering.write(operation.output, channels_last_form(Element::i32, out));
-  take_away_zero(lowering, operation, problem, *weights, sums, result,
-                 has(node, 2) ? std::optional(single(lowering, node.inputs[2])) : std::nullopt);
+  const Element source = element_of(lowering.type(node.inputs[0]));
+  run_by_family(lowering, operation, problem, *weights,
+                {channels_last_form(source, in), channels_last_form(Element::f32, out), channels_last_form(Element::i32, out)});
   return true;
 }
 

@@ -31,7 +31,7 @@ const Tensor* Lowering::constant(ValueId id) const { return id == no_value ? nul
 Element Lowering::stored(ValueId id) const { return type(id) == DataType::f32 ? numbers_.stored : element_of(type(id)); }
 
 std::string Lowering::for_products(const std::string& number) const {
-  return numbers_.compute == Compute::tf32 ? fmt::format("to_tf32({})", number) : number;
+  return numbers_.compute == Compute::tf32 ? fmt::format("rounded_to_tf32({})", number) : number;
 }
 
 BufferId Lowering::add_buffer(Buffer buffer) {

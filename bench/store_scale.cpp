@@ -3,6 +3,7 @@
 //     store_scale [records] [file to keep]
 #include "base/temporary_folder.h"
 #include "record/example_record.h"
+#include "store/merge_stores.h"
 #include "store/store.h"
 
 #include <fmt/format.h>
@@ -58,6 +59,9 @@ void measure(const std::string& path, uint64_t records, const TemporaryFolder& f
   timed("timing_counts", [&] { seen += static_cast<int64_t>(store.timing_counts().size()); });
   timed("copy, compact and anonymous", [&] { copy_store(path, folder / "copy.db", {.compact = true, .anonymous = true}); });
   fmt::print("{:<34} {:8.1f} MB\n", "size of the copy", static_cast<double>(std::filesystem::file_size(folder / "copy.db")) / 1e6);
+  timed("merge with the copy, each once", [&] {
+    seen += merge_stores({{path}, {folder / "copy.db"}}, folder / "merged.db", {.once = Once::record})->written;
+  });
   fmt::print("({} seen, {:.0f})\n", seen, sum);
 }
 

@@ -247,4 +247,19 @@ Record& RecordReader::lend() {
   return record_;
 }
 
+BlockReader::BlockReader(Database& database)
+    : select_(database, "SELECT r.timings, b.timings, b.series FROM records r LEFT JOIN blocks b ON b.record = r.id WHERE r.id = ?") {}
+
+Blocks BlockReader::operator()(int64_t row) {
+  Blocks blocks;
+  select_.bind(0, row);
+  if (select_.step()) {
+    blocks.timing_count = select_.integer(0);
+    blocks.timings = select_.text(1);
+    blocks.series = select_.text(2);
+  }
+  select_.reset();
+  return blocks;
+}
+
 }  // namespace deepgap

@@ -89,4 +89,14 @@ class RecordReader {
   int64_t row_ = 0;
 };
 
+// Timings and series of one row after the other of the table records, as they rest.
+class BlockReader {
+ public:
+  explicit BlockReader(Database& database);
+  Blocks operator()(int64_t row);
+
+ private:
+  SqlStatement select_;
+};
+
 }  // namespace deepgap

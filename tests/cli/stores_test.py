@@ -80,6 +80,27 @@ class StoresTest(unittest.TestCase):
             self.assertEqual(row["device_name"], "NVIDIA H200")
             self.assertAlmostEqual(float(row["throughput_per_device"]) * 2, float(row["throughput"]), 6)
 
+    def test_stores_are_merged(self):
+        out = os.path.join(self.dir, "merged.db")
+        told = json.loads(deepgap("merge", "--json", out, H200, self.other, H200))
+        finished = [row for row in rows(H200) if row["outcome"] != "interrupted"]  # the three others were run again
+        on_the_card = [row for row in rows(self.other) if "H100" in row["device_name"] and row["outcome"] != "interrupted"]
+        self.assertEqual(told["records"], len(finished) + len(on_the_card))
+        self.assertEqual(told["same"], len(rows(H200)))
+        self.assertEqual(told["doubled"], 3 + len(rows(self.other)) - len(on_the_card))  # of the same CPU of the same host
+        self.assertEqual(len(rows(out)), told["records"])
+        self.assertIn("it exists already", deepgap("merge", out, H200, code=2))
+        self.assertIn("records of 2 Stores", deepgap("merge", "--replace", "--all-runs", out, out, self.other))
+        self.assertEqual(len(rows(out)), len(rows(H200)) + len(rows(self.other)))
+        newer = os.path.join(self.dir, "newer.db")
+        shutil.copy(H200, newer)
+        with sqlite3.connect(newer) as database:
+            database.execute("UPDATE meta SET value = '2' WHERE key = 'schema'")
+        database.close()
+        self.assertIn("newer.db: made by a newer deepgap", deepgap("merge", os.path.join(self.dir, "none.db"), H200, newer, code=2))
+        self.assertFalse(os.path.exists(os.path.join(self.dir, "none.db")))
+        self.assertIn("required", deepgap("merge", out, code=2))
+
     def test_percentiles_are_columns(self):
         store = os.path.join(self.dir, "null.db")
         deepgap("run", "--cache", self.dir, "--store", store, "--backend", "null", "--model", "resnet18:width=0.125,classes=10", "--shape",

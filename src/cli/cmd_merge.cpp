@@ -1,0 +1,75 @@
+// `deepgap merge`: several Stores into one, each result once.
+#include "base/text.h"
+#include "cli/command.h"
+#include "cli/confined.h"
+#include "run/interrupts.h"
+#include "store/merge_stores.h"
+
+#include <deepgap/error.h>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace deepgap {
+namespace {
+
+class MergeCommand final : public Command {
+ public:
+  std::string name() const override { return "merge"; }
+  std::string describe() const override { return "Several Stores into one, each result once"; }
+  std::string examples() const override {
+    return "  deepgap merge all.db node-*.db\n"
+           "  deepgap merge --replace all.db all.db tuesday.db     add to it\n";
+  }
+  void declare(CLI::App& app) override {
+    app.add_option("out", out_, "The Store to make")->type_name("OUT")->required();
+    app.add_option("in", in_, "Stores to take from")->type_name("IN")->required();
+    app.add_flag("--replace", replace_, "OUT may exist, and may be one of those to take from");
+    app.add_flag("--all-runs", all_runs_,
+                 "Keep every Record; left out: of those with one study, point, repeat, device and host the best, then the first, is kept");
+    app.add_flag("--json", json_, "The counts as JSON");
+  }
+  int run() override {
+    Interrupts interrupts;
+    return work_confined(limits_of_stores(in_, out_), [&] { return merge(interrupts); });
+  }
+
+ private:
+  int merge(const Interrupts& interrupts) const {
+    std::vector<MergeInput> inputs;
+    for (const std::string& path : in_) inputs.push_back({path});
+    MergeSettings settings;
+    settings.once = all_runs_ ? Once::record : Once::machine;
+    settings.replace = replace_;
+    settings.interrupted = [&] { return interrupts.count() > 0; };
+    const auto report = merge_stores(inputs, out_, settings);
+    if (!report) return exit_interrupted;
+    print(*report);
+    return exit_ok;
+  }
+
+  void print(const MergeReport& report) const {
+    if (json_) {
+      const nlohmann::json json{{"store", out_},       {"stores", in_.size()},     {"read", report.read}, {"records", report.written},
+                                {"same", report.same}, {"doubled", report.doubled}};
+      fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+      return;
+    }
+    fmt::print("{} records of {} in {}\n", report.written, in_.size() == 1 ? "one Store" : fmt::format("{} Stores", in_.size()), out_);
+    if (report.same > 0) fmt::print("{} were in several of them\n", report.same);
+    if (report.doubled > 0)
+      fmt::print(
+          "{} left out: other measurements of the same study, point and repeat on the same machine; the kept ones name them (fact "
+          "merge.left_out), and --all-runs keeps all\n",
+          report.doubled);
+  }
+
+  std::string out_;
+  std::vector<std::string> in_;
+  bool replace_ = false, all_runs_ = false, json_ = false;
+};
+
+const bool registered = Registry<Command>::instance().add("merge", [] { return std::make_unique<MergeCommand>(); });
+
+}  // namespace
+}  // namespace deepgap

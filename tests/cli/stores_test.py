@@ -91,7 +91,7 @@ class StoresTest(unittest.TestCase):
         self.assertEqual(len(rows(out)), told["records"])
         self.assertIn("it exists already", deepgap("merge", out, H200, code=2))
         self.assertIn("records of 2 Stores", deepgap("merge", "--replace", "--all-runs", out, out, self.other))
-        self.assertEqual(len(rows(out)), len(rows(H200)) + len(rows(self.other)))
+        self.assertEqual(len(rows(out)), len(finished) + len(rows(self.other)))
         newer = os.path.join(self.dir, "newer.db")
         shutil.copy(H200, newer)
         with sqlite3.connect(newer) as database:

@@ -11,7 +11,7 @@ ALLOWED = {
     "base": set(),
     "stats": {"base"},
     "record": {"base"},
-    "ceilings": {"base"},
+    "ceilings": {"base", "cuda"},
     "profile": {"base", "ceilings"},
     "model": {"base", "stats"},
     "dataset": {"base", "stats", "model"},

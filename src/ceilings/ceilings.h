@@ -1,5 +1,5 @@
-// What this machine does at most, measured: arithmetic in each precision, and bytes a second by how much memory is gone through. A layer's
-// time is compared with it (ceilings/roofline.h).
+// What a device does at most, measured: arithmetic in each precision, and bytes a second by how much memory is gone through. A layer's
+// time is compared with it (ceilings/roofline.h). A CPU's are measured here, a GPU's by ceilings/gpu_ceilings.h.
 //
 // These are ceilings, so of several samples the best counts, as in STREAM: what disturbs a sample only takes away. The median stands beside
 // it and tells how disturbed the machine was. Run it in a process of its own, before an engine has started threads.
@@ -8,10 +8,19 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace deepgap {
+
+// A GPU that has done the same for a quarter of a second: what it keeps up, and in which state it is then.
+struct Sustained {
+  double per_s = 0;                 // of what the ceiling counts
+  double sm_hz = 0, memory_hz = 0;  // clocks; 0: not known
+  double power_w = 0;               // 0: not known
+  std::string limited_by;           // what held the clocks back, as base/throttle.h words it; empty: not known
+};
 
 // Multiply-adds in registers, with one kind of instruction.
 struct ComputeCeiling {
@@ -19,23 +28,44 @@ struct ComputeCeiling {
   std::string kernel;     // "AVX-512 FMA"
   double flop_per_s = 0;  // of all threads together; multiply and add are two
   double median_flop_per_s = 0;
+  std::optional<Sustained> sustained = {};  // of a GPU
 };
 
 // Going through `footprint_bytes` again and again, all threads together: the smaller, the nearer the cache that holds it.
 struct MemoryCeiling {
   int64_t footprint_bytes = 0;
   double read_bytes_per_s = 0;
-  double triad_bytes_per_s = 0;   // a = b + s c: two parts read, one written, as STREAM counts
+  double triad_bytes_per_s = 0;   // a = b + s c: two parts read, one written, as STREAM counts; on a GPU a = b, one read, one written
   double median_bytes_per_s = 0;  // of the faster of both
+  std::optional<Sustained> sustained = {};  // of a GPU's own memory
 
   double bytes_per_s() const { return read_bytes_per_s > triad_bytes_per_s ? read_bytes_per_s : triad_bytes_per_s; }
 };
 
+// What a GPU takes for a kernel that does nothing.
+struct LaunchCeiling {
+  double issue_s = 0;       // of the thread that queues it
+  double in_stream_s = 0;   // of the device, queued one by one
+  double in_graph_s = 0;    // of the device, as a node of a CUDA graph
+  double round_trip_s = 0;  // from its launch to the host's knowing that it has ended
+  double event_s = 0;       // between two events with nothing between them
+};
+
+// What only a GPU has.
+struct GpuCeilings {
+  std::string device;                                         // "NVIDIA H100 80GB HBM3"
+  int64_t cache_bytes = 0;                                    // of its second level
+  double l1_bytes_per_s = 0, shared_bytes_per_s = 0;          // of all multiprocessors together: each from its own
+  double to_device_bytes_per_s = 0, to_host_bytes_per_s = 0;  // page-locked
+  LaunchCeiling launch;
+};
+
 struct Ceilings {
-  int threads = 0;
+  int threads = 0;  // 0: of a GPU
   std::vector<ComputeCeiling> compute;
   std::vector<MemoryCeiling> memory;  // smallest footprint first; the last one is main memory's
   double seconds = 0;                 // that measuring took
+  std::optional<GpuCeilings> gpu = {};
 };
 
 struct CeilingsRequest {

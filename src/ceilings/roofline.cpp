@@ -11,6 +11,7 @@ const ComputeCeiling* peak_of(const Ceilings& ceilings, const std::string& preci
       if (ceiling.precision == wanted && (best == nullptr || ceiling.flop_per_s > best->flop_per_s)) best = &ceiling;
   };
   consider(precision == "mixed" ? "bf16" : precision);
+  if (precision == "mixed" && ceilings.gpu) consider("fp16");  // there engines take one or the other
   consider("fp32");
   return best;
 }

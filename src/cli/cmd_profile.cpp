@@ -62,7 +62,8 @@ class ProfileCommand : public Command {
                                             profile_request_to_json(request_)}));
     const std::string precision(name_of(request_.engine.precision));
     const ProfileRows rows = profile_rows(profile, machine.ceilings, precision, last_cache_bytes(environment));
-    const ProfileHeader header{request_.engine.model.name, precision, profile.batch, request_.engine.threads};
+    const ProfileHeader header{request_.engine.model.name, precision, profile.batch, request_.engine.threads,
+                               device_name(request_.engine.device)};
     if (json_) {
       fmt::print("{}\n", profile_json(header, profile, rows, machine).dump(2, ' ', false, json::error_handler_t::replace));
     } else {

@@ -3,9 +3,12 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/text.h"
+#include "ceilings/gpu_ceilings.h"
 #include "cli/child.h"
+#include "cli/gpus_child.h"
 #include "record/record_json.h"
 #include "telemetry/environment.h"
+#include "telemetry/gpu_state.h"
 
 #include <deepgap/error.h>
 
@@ -22,7 +25,8 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* child_command = "__ceilings";
-constexpr int version = 2;  // of what is measured, and how
+constexpr const char* gpu_child_command = "__gpu_ceilings";
+constexpr int version = 2, gpu_version = 1;  // of what is measured, and how
 
 int64_t number(const Facts& facts, const std::string& key, int64_t fallback) {
   const auto found = facts.find(key);
@@ -43,6 +47,19 @@ json identity(const CeilingsOf& whose, const Facts& environment) {
           {"threads", whose.threads},
           {"cpus", allowed_cpus()},
           {"machine", facts_to_json(facts)}};
+}
+
+// The same of a GPU, whose clocks, limits and driver are what it depends on. nullopt: nobody tells which GPU it is, so nothing can be kept.
+std::optional<json> gpu_identity(const DeviceId& device) {
+  const GpuInventory inventory = ask_for_gpus();
+  const auto index = static_cast<size_t>(device.index);
+  if (index >= inventory.gpus.size()) return std::nullopt;
+  const Facts& gpu = inventory.gpus[index];
+  Facts facts;
+  for (const char* key : {"name", "uuid", "memory_bytes", "power_limit_w", "clock_sm_max_hz", "clock_memory_max_hz", "ecc", "mig"})
+    if (const auto found = gpu.find(key); found != gpu.end()) facts.insert(*found);
+  for (const auto& [key, fact] : inventory.driver) facts["driver." + key] = fact;
+  return json{{"version", gpu_version}, {"gpu", facts_to_json(facts)}};
 }
 
 std::optional<Ceilings> kept(const std::string& file, const json& who) {
@@ -69,6 +86,47 @@ const bool registered = add_child_command(child_command, [](const json& request,
   return ceilings_to_json(measure_ceilings(ceilings_request_from_json(request)));
 });
 
+const bool gpu_registered = add_child_command(gpu_child_command, [](const json& request, FrameWriter& /*before*/) {
+  const int device = request.at("device");
+  const GpuStateReader reader(load_nvml, cuda_environment(), device);
+  return ceilings_to_json(measure_gpu_ceilings(device, [&reader] {
+    const GpuReading now = reader.read();
+    return GpuState{now.sm_hz, now.memory_hz, now.power_w, now.throttle_reasons};
+  }));
+});
+
+// Out of the cache, else by `call`; kept where nothing disturbed them. Without `who` nothing is kept.
+ShownCeilings found_or_measured(const std::optional<json>& who, const std::string& cache_dir, bool fresh, const ChildCall& call) {
+  ShownCeilings result;
+  std::string file;
+  if (who && !cache_dir.empty()) file = fmt::format("{}/ceilings/{}.json", cache_dir, content_hash(who->dump()));
+  if (!fresh && !file.empty()) {
+    if (const auto found = kept(file, *who)) {
+      result.ceilings = *found;
+      return result;
+    }
+  }
+  const json answer = call_child(call);
+  result.ceilings = ceilings_from_json(answer);
+  result.measured = true;
+  if (!file.empty() && is_undisturbed(result.ceilings)) {
+    make_directories(std::filesystem::path(file).parent_path().string());
+    write_file_atomic(file, json{{"of", *who}, {"ceilings", answer}}.dump(2));
+  }
+  return result;
+}
+
+ShownCeilings gpu_ceilings(const DeviceId& device, const std::string& cache_dir, bool fresh) {
+  try {
+    return found_or_measured(
+        gpu_identity(device), cache_dir, fresh,
+        {gpu_child_command, fmt::format("measuring the ceilings of {}", device_name(device)), {{"device", device.index}}});
+  } catch (const Error& error) {
+    if (fresh) throw;
+    return {{}, false, error.what()};
+  }
+}
+
 }  // namespace
 
 int64_t last_cache_bytes(const Facts& environment) {
@@ -80,30 +138,14 @@ int64_t last_cache_bytes(const Facts& environment) {
 }
 
 ShownCeilings machine_ceilings(const CeilingsOf& whose, const Facts& environment, const std::string& cache_dir, bool fresh) {
+  if (whose.device.kind == "cuda") return gpu_ceilings(whose.device, cache_dir, fresh);
   if (whose.device.kind != "cpu") {
     const std::string name = device_name(whose.device);
-    if (fresh) throw Error(ErrorKind::usage, fmt::format("--fresh-ceilings is for the CPU: none are measured of {}", name));
+    if (fresh) throw Error(ErrorKind::usage, fmt::format("--fresh-ceilings is for CPUs and CUDA devices: none are measured of {}", name));
     return {{}, false, fmt::format("those of {} are not measured, and the CPU's say nothing about it", name)};
   }
-  const json who = identity(whose, environment);
-  ShownCeilings result;
-  std::string file;
-  if (!cache_dir.empty()) file = fmt::format("{}/ceilings/{}.json", cache_dir, content_hash(who.dump()));
-  if (!fresh && !file.empty()) {
-    if (const auto found = kept(file, who)) {
-      result.ceilings = *found;
-      return result;
-    }
-  }
-  const json answer =
-      call_child({child_command, "measuring the ceilings", ceilings_request_to_json(request_for(whose.threads, environment))});
-  result.ceilings = ceilings_from_json(answer);
-  result.measured = true;
-  if (!file.empty() && is_undisturbed(result.ceilings)) {
-    make_directories(std::filesystem::path(file).parent_path().string());
-    write_file_atomic(file, json{{"of", who}, {"ceilings", answer}}.dump(2));
-  }
-  return result;
+  return found_or_measured(identity(whose, environment), cache_dir, fresh,
+                           {child_command, "measuring the ceilings", ceilings_request_to_json(request_for(whose.threads, environment))});
 }
 
 }  // namespace deepgap

@@ -16,9 +16,9 @@ struct CeilingsOf {
   int threads = 1;
 };
 
-// `environment` says which machine this is: another CPU, memory, kernel or microcode has ceilings of its own. Of a device that none are
-// measured of, they are empty, with why: the CPU's say nothing about it. Throws Error{usage} where `fresh` ones of such a device are asked
-// for, Error{refused} where the child died.
+// `environment` says which machine this is: another CPU, memory, kernel or microcode has ceilings of its own; a GPU has others by driver,
+// power limit and clocks. Of a device that none are measured of, they are empty, with why: the CPU's say nothing about it. Throws
+// Error{usage} where `fresh` ones of such a device are asked for, Error{refused} where the CPU's child died.
 ShownCeilings machine_ceilings(const CeilingsOf& whose, const Facts& environment, const std::string& cache_dir, bool fresh);
 
 // Of all last-level caches together; 0: not known.

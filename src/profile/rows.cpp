@@ -85,14 +85,18 @@ void add_notes(const LayerProfile& profile, const Ceilings& ceilings, const std:
     rows.notes.push_back(fmt::format("no layer names {} node{} that multiply, such as {}: rates and ratios leave {} out",
                                      profile.left_over.size(), profile.left_over.size() == 1 ? "" : "s", profile.left_over.front(),
                                      profile.left_over.size() == 1 ? "it" : "them"));
-  const auto is_own = [&](const ComputeCeiling& ceiling) { return ceiling.precision == (precision == "mixed" ? "bf16" : precision); };
+  const auto is_own = [&](const ComputeCeiling& ceiling) {
+    return ceiling.precision == (precision == "mixed" ? "bf16" : precision) || (precision == "mixed" && ceiling.precision == "fp16");
+  };
   if (!ceilings.compute.empty() && std::none_of(ceilings.compute.begin(), ceilings.compute.end(), is_own))
-    rows.notes.push_back(fmt::format("this CPU has no instruction for {}: layers are compared with the peak of fp32", precision));
+    rows.notes.push_back(fmt::format("this {} has no instruction for {} that was measured: layers are compared with the peak of fp32",
+                                     ceilings.gpu ? "GPU" : "CPU", precision));
 }
 
 }  // namespace
 
 ProfileRows profile_rows(const LayerProfile& profile, const Ceilings& ceilings, const std::string& precision, int64_t last_cache_bytes) {
+  if (ceilings.gpu) last_cache_bytes = ceilings.gpu->cache_bytes;
   ProfileRows rows;
   rows.whole_seconds = static_cast<double>(profile.whole_ns) / 1e9;
   Sum all;

@@ -1,4 +1,5 @@
 #include "profile/rows.h"
+#include "profile/ceilings_text.h"
 #include "profile/show.h"
 
 #include <gmock/gmock.h>
@@ -140,6 +141,42 @@ TEST(ProfileJson, SaysWhatTheTableSays) {
   EXPECT_DOUBLE_EQ(json.at("whole_ms"), 10.0);
   const LayerProfile back = layer_profile_from_json(layer_profile_to_json(profile));
   EXPECT_EQ(layer_profile_to_json(back), layer_profile_to_json(profile));
+}
+
+// An H100 as a test has it: what a layer is divided by, and what is said of the device.
+Ceilings gpu() {
+  Ceilings ceilings;
+  ceilings.gpu.emplace().device = "NVIDIA H100 80GB HBM3";
+  ceilings.gpu->cache_bytes = 50'000'000;
+  ceilings.compute = {{"fp32", "FFMA", 60e12, 60e12, std::nullopt},
+                      {"fp16", "wgmma m64n256k16", 800e12, 780e12, Sustained{620e12, 1.4e9, 2.6e9, 699, "sw_power_cap"}}};
+  ceilings.memory = {{16'000'000, 6e12, 5e12, 6e12, std::nullopt}, {1'000'000'000, 3e12, 2.9e12, 3e12, std::nullopt}};
+  return ceilings;
+}
+
+TEST(ProfileRows, AreDividedByTheGpusOwnCeilings) {
+  LayerProfile profile{.engine = "native 1.0", .rounds = 3};
+  profile.layers = {{"conv", "Conv", {"conv"}, {"Conv"}, "fp16", 2'000'000, 400'000'000'000, 800'000'000'000, 1'000'000},
+                    {"large", "Relu", {"large"}, {"Relu"}, "fp16", 2'000'000, 0, 1, 3'000'000'000},
+                    {"small", "Relu", {"small"}, {"Relu"}, "fp16", 1'000'000, 0, 1, 6'000'000}};
+  profile.whole_ns = 5'000'000;
+  const ProfileRows rows = profile_rows(profile, gpu(), "fp16", 1 << 20);
+  EXPECT_DOUBLE_EQ(*rows.layers[0].of_roof, 0.5);
+  EXPECT_EQ(rows.layers[0].bound, "compute");
+  EXPECT_DOUBLE_EQ(*rows.layers[1].of_roof, 0.5);
+  EXPECT_EQ(rows.layers[1].bound, "memory");
+  EXPECT_EQ(rows.layers[2].bound, "cache") << "of the GPU, not of the CPU";
+}
+
+TEST(Show, AGpusCeilingsStandBesideItsDataSheet) {
+  const std::string text = ceilings_table("cuda:0", {gpu(), true});
+  EXPECT_THAT(text, HasSubstr("NVIDIA H100 80GB HBM3"));
+  EXPECT_THAT(text, HasSubstr("989.50 TFLOP/s (81 %)"));
+  EXPECT_THAT(text, HasSubstr("1.40 GHz, 699 W, sw_power_cap"));
+  EXPECT_THAT(text, HasSubstr("3.35 TB/s (90 %)"));
+  EXPECT_EQ(ceilings_table_json("cuda:0", {gpu(), true}).at("data_sheet").at("flop_per_s").at("fp16"), 989.5e12);
+  EXPECT_THAT(ceilings_table("cuda:0", {{}, false, "there is no driver"}), HasSubstr("no ceilings of cuda:0: there is no driver"));
+  EXPECT_THAT(ceilings_table("cpu", {machine(), true}), HasSubstr("2 threads"));
 }
 
 }  // namespace

@@ -13,6 +13,7 @@ struct ProfileHeader {
   std::string model, precision;
   int64_t batch = 1;
   int threads = 1;
+  std::string device = "cpu";  // "cuda:0"
 };
 
 struct ShownCeilings {
@@ -26,5 +27,8 @@ std::string profile_text(const ProfileHeader& header, const LayerProfile& profil
                          size_t width, size_t top);
 nlohmann::json profile_json(const ProfileHeader& header, const LayerProfile& profile, const ProfileRows& rows,
                             const ShownCeilings& machine);
+
+// What the maker says of the device, beside what was measured of it; null where no sheet is known.
+nlohmann::json data_sheet_json(const Ceilings& ceilings);
 
 }  // namespace deepgap

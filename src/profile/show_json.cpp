@@ -1,5 +1,7 @@
 #include "profile/show.h"
 
+#include "ceilings/data_sheet.h"
+
 #include <nlohmann/json.hpp>
 
 namespace deepgap {
@@ -35,6 +37,16 @@ json layer_json(const ProfileRow& row, const ProfiledLayer& layer) {
 
 }  // namespace
 
+json data_sheet_json(const Ceilings& ceilings) {
+  const auto sheet = ceilings.gpu ? data_sheet_of(ceilings.gpu->device) : std::nullopt;
+  if (!sheet) return nullptr;
+  return {{"device", sheet->variant},
+          {"flop_per_s", sheet->flop_per_s},
+          {"memory_bytes_per_s", sheet->memory_bytes_per_s},
+          {"power_w", sheet->power_w},
+          {"source", sheet->source}};
+}
+
 json profile_json(const ProfileHeader& header, const LayerProfile& profile, const ProfileRows& rows, const ShownCeilings& machine) {
   json layers = json::array(), operators = json::array(), bounds = json::object();
   for (size_t i = 0; i < rows.layers.size(); ++i) layers.push_back(layer_json(rows.layers[i], profile.layers[i]));
@@ -50,6 +62,7 @@ json profile_json(const ProfileHeader& header, const LayerProfile& profile, cons
           {"engine", profile.engine},
           {"precision", header.precision},
           {"batch", header.batch},
+          {"device", header.device},
           {"threads", header.threads},
           {"rounds", profile.rounds},
           {"whole_ms", rows.whole_seconds * 1e3},
@@ -61,6 +74,7 @@ json profile_json(const ProfileHeader& header, const LayerProfile& profile, cons
           {"left_over", profile.left_over},
           {"notes", rows.notes},
           {"ceilings", machine.missing.empty() ? ceilings_to_json(machine.ceilings) : json(nullptr)},
+          {"data_sheet", data_sheet_json(machine.ceilings)},
           {"ceilings_missing", machine.missing.empty() ? json(nullptr) : json(machine.missing)},
           {"ceilings_measured_now", machine.measured}};
 }

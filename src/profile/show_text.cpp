@@ -1,6 +1,7 @@
 #include "profile/show.h"
 
 #include "base/text.h"
+#include "ceilings/data_sheet.h"
 
 #include <fmt/format.h>
 
@@ -38,17 +39,56 @@ std::string heading(const std::string& name, size_t name_width, const std::strin
                      "GFLOP/s", "bytes", "of roof", "bound by");
 }
 
+std::string when_text(const ShownCeilings& machine) {
+  return machine.measured ? fmt::format("measured in {:.1f} s", machine.ceilings.seconds) : std::string("measured before");
+}
+
+std::string sustained_text(const Sustained& sustained) {
+  std::string text = fmt::format("{:.0f} kept up", sustained.per_s / 1e12);
+  if (sustained.sm_hz > 0) text += fmt::format(" at {:.2f} GHz", sustained.sm_hz / 1e9);
+  if (sustained.power_w > 0) text += fmt::format(", {:.0f} W", sustained.power_w);
+  if (!sustained.limited_by.empty() && sustained.limited_by != "none") text += fmt::format(", held back by {}", sustained.limited_by);
+  return text;
+}
+
+std::string tera(const ComputeCeiling& compute) {
+  std::string text = fmt::format("{} {:.0f} TFLOP/s ({}", compute.precision, compute.flop_per_s / 1e12, compute.kernel);
+  if (compute.sustained) text += "; " + sustained_text(*compute.sustained);
+  return text + ")";
+}
+
+std::string data_sheet_text(const std::string& precision, const Ceilings& ceilings) {
+  const auto sheet = data_sheet_of(ceilings.gpu->device);
+  if (!sheet) return {};
+  std::string text = fmt::format("data sheet of the {}: ", sheet->variant);
+  if (const auto found = sheet->flop_per_s.find(precision); found != sheet->flop_per_s.end())
+    text += fmt::format("{} {:.0f} TFLOP/s, ", precision, found->second / 1e12);
+  return text + fmt::format("{:.2f} TB/s, {:.0f} W; {}\n", sheet->memory_bytes_per_s / 1e12, sheet->power_w, sheet->source);
+}
+
+std::string gpu_ceilings_text(const std::string& precision, const ShownCeilings& machine) {
+  const Ceilings& ceilings = machine.ceilings;
+  const ComputeCeiling *peak = peak_of(ceilings, precision), *fp32 = peak_of(ceilings, "fp32");
+  if (peak == nullptr || ceilings.memory.empty()) return {};
+  std::string text = fmt::format("ceilings of {}: {}", ceilings.gpu->device, tera(*peak));
+  if (fp32 != peak) text += ", " + tera(*fp32);
+  text += fmt::format("; {:.2f} TB/s from its memory, up to {:.2f} TB/s from its cache; {:.1f} us a launch, {:.1f} in a CUDA graph; {}\n",
+                      ceilings.memory.back().bytes_per_s() / 1e12, bandwidth_bytes_per_s(ceilings, 0) / 1e12,
+                      ceilings.gpu->launch.in_stream_s * 1e6, ceilings.gpu->launch.in_graph_s * 1e6, when_text(machine));
+  return text + data_sheet_text(peak->precision, ceilings);
+}
+
 std::string ceilings_text(const std::string& precision, const ShownCeilings& machine) {
   if (!machine.missing.empty()) return fmt::format("ceilings: none: {}\n", machine.missing);
   const Ceilings& ceilings = machine.ceilings;
+  if (ceilings.gpu) return gpu_ceilings_text(precision, machine);
   const ComputeCeiling* peak = peak_of(ceilings, precision);
   if (peak == nullptr || ceilings.memory.empty()) return {};
   const ComputeCeiling* fp32 = peak_of(ceilings, "fp32");
   std::string text = fmt::format("ceilings: {} {:.0f} GFLOP/s ({})", peak->precision, peak->flop_per_s / 1e9, peak->kernel);
   if (fp32 != peak) text += fmt::format(", fp32 {:.0f} GFLOP/s", fp32->flop_per_s / 1e9);
   text += fmt::format("; {:.1f} GB/s from memory, up to {:.0f} GB/s from caches; {}\n", ceilings.memory.back().bytes_per_s() / 1e9,
-                      bandwidth_bytes_per_s(ceilings, 0) / 1e9,
-                      machine.measured ? fmt::format("measured in {:.1f} s", ceilings.seconds) : std::string("measured before"));
+                      bandwidth_bytes_per_s(ceilings, 0) / 1e9, when_text(machine));
   if (!is_undisturbed(ceilings)) text += "the machine was busy: the ceilings may be too low, and are measured again the next time\n";
   return text;
 }
@@ -91,8 +131,10 @@ std::string profile_text(const ProfileHeader& header, const LayerProfile& profil
                          size_t width, size_t top) {
   const size_t text_width = std::max<size_t>(width, number_columns + 23) - number_columns - 1;
   const size_t operator_width = std::clamp<size_t>(text_width / 3, 9, 24), name_width = text_width - operator_width;
-  std::string text = fmt::format("{} on {}: {}, batch {}, {} thread{}, quicker half of {} rounds\n", header.model, profile.engine,
-                                 header.precision, header.batch, header.threads, header.threads == 1 ? "" : "s", profile.rounds);
+  const std::string where =
+      header.device == "cpu" ? fmt::format("{} thread{}", header.threads, header.threads == 1 ? "" : "s") : header.device;
+  std::string text = fmt::format("{} on {}: {}, batch {}, {}, quicker half of {} rounds\n", header.model, profile.engine, header.precision,
+                                 header.batch, where, profile.rounds);
   text += ceilings_text(header.precision, machine) + "\n";
   text += heading(top == 0 ? "layer" : fmt::format("slowest {} layers", std::min(top, rows.layers.size())), name_width, "operators",
                   operator_width);

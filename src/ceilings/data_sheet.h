@@ -1,0 +1,25 @@
+// What NVIDIA's data sheets say of known GPUs, dense, at the clocks of the sheet. It stands beside what was measured and never in its
+// place: most cards do not hold those clocks under load.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace deepgap {
+
+struct DataSheet {
+  std::string match;                         // part of the name that the driver tells
+  std::string variant;                       // "H100 SXM5"
+  std::map<std::string, double> flop_per_s;  // by precision; integer operations too. What the chip has no unit for is not there
+  double memory_bytes_per_s = 0;
+  double power_w = 0;
+  std::string source;
+};
+
+const std::vector<DataSheet>& data_sheets();
+// By the name that the driver tells, such as "NVIDIA H100 80GB HBM3"; of several that match, the longest match. nullopt: not known.
+std::optional<DataSheet> data_sheet_of(const std::string& device);
+
+}  // namespace deepgap

@@ -1,0 +1,150 @@
+// The measuring on a driver that is played, the kernels' text through the compiler where there is one.
+#include "ceilings/gpu_ceilings.h"
+#include "ceilings/data_sheet.h"
+#include "ceilings/gpu_ceiling_kernels.h"
+#include "ceilings/roofline.h"
+#include "cuda/compiler.h"
+#include "cuda/fake_driver.h"
+
+#include <deepgap/error.h>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace deepgap {
+namespace {
+
+const std::vector<int> architectures{75, 80, 86, 89, 90, 100, 120};
+
+std::set<std::string> precisions_of(int architecture, const std::string& beginning) {
+  std::set<std::string> precisions;
+  for (const GpuComputeKernel& kernel : gpu_compute_kernels(architecture))
+    if (kernel.name.starts_with(beginning)) precisions.insert(kernel.precision);
+  return precisions;
+}
+
+TEST(GpuCeilings, AreMeasuredWithTheInstructionsThatAChipHas) {
+  using Names = std::set<std::string>;
+  EXPECT_EQ(precisions_of(60, "mma"), Names{}) << "no tensor cores";
+  EXPECT_EQ(precisions_of(70, "mma"), Names{"fp16"});
+  EXPECT_EQ(precisions_of(75, "mma"), (Names{"fp16", "int8"}));
+  EXPECT_EQ(precisions_of(80, "mma"), (Names{"tf32", "fp16", "bf16", "int8"}));
+  EXPECT_EQ(precisions_of(89, "mma"), (Names{"tf32", "fp16", "bf16", "int8", "fp8"}));
+  EXPECT_EQ(precisions_of(90, "wgmma"), (Names{"tf32", "fp16", "bf16", "int8", "fp8"}));
+  for (const int architecture : {60, 61, 70, 75, 80, 90, 100}) EXPECT_TRUE(precisions_of(architecture, "FFMA").contains("fp32"));
+}
+
+// What a round is said to do, counted from the instruction's shape.
+TEST(GpuCeilings, CountMultiplyAndAddAsTwo) {
+  std::map<std::string, double> flop;
+  for (const GpuComputeKernel& kernel : gpu_compute_kernels(90)) flop[kernel.name] = kernel.flop_per_round;
+  EXPECT_EQ(flop.at("FFMA"), 2.0 * 256 * 256);
+  EXPECT_EQ(flop.at("wgmma m64n256k16"), 2.0 * 64 * 256 * 16 * 4 * 2);
+  EXPECT_EQ(flop.at("wgmma m64n256k32"), 2.0 * 64 * 256 * 32 * 4 * 2);
+}
+
+TEST(GpuCeilings, EveryKernelCompilesAndKeepsToItsRegisters) {
+  if (!cuda::has_compiler()) GTEST_SKIP() << "there is no NVRTC here";
+  for (const int architecture : architectures) {
+    for (const GpuComputeKernel& kernel : gpu_compute_kernels(architecture)) {
+      const cuda::Compiled compiled = cuda::compile(kernel.text, gpu_target(architecture));
+      EXPECT_EQ(cuda::resources_of(compiled).spill_bytes, 0) << kernel.name << " on " << architecture;
+      EXPECT_EQ(compiled.log.find("serializ"), std::string::npos) << kernel.name << ": " << compiled.log;
+    }
+    EXPECT_EQ(cuda::resources_of(cuda::compile(gpu_memory_text(), gpu_target(architecture))).spill_bytes, 0);
+  }
+}
+
+TEST(GpuCeilings, AreMadeOfWhatTheDeviceTakes) {
+  if (!cuda::has_compiler()) GTEST_SKIP() << "there is no NVRTC here";
+  cuda::FakeDriver fake;
+  const cuda::DriverStandIn driver(fake.table());
+  int readings = 0;
+  const Ceilings ceilings = measure_gpu_ceilings(0, [&] { return ++readings, GpuState{1.9e9, 2.6e9, 650, 0x4}; });
+  ASSERT_TRUE(ceilings.gpu);
+  EXPECT_EQ(ceilings.gpu->device, "Played GPU");
+  EXPECT_EQ(ceilings.gpu->cache_bytes, 50 << 20);
+  EXPECT_EQ(ceilings.threads, 0);
+  EXPECT_EQ(ceilings.compute.size(), gpu_compute_kernels(90).size());
+  for (const ComputeCeiling& compute : ceilings.compute) {
+    EXPECT_GT(compute.flop_per_s, 0);
+    EXPECT_TRUE(compute.sustained);
+  }
+  ASSERT_FALSE(ceilings.memory.empty());
+  EXPECT_TRUE(ceilings.memory.back().sustained);
+  EXPECT_GT(ceilings.gpu->shared_bytes_per_s, 0);
+  EXPECT_EQ(fake.taken_bytes(), 0U);
+  EXPECT_EQ(ceilings_to_json(ceilings_from_json(ceilings_to_json(ceilings))), ceilings_to_json(ceilings));
+}
+
+TEST(GpuCeilings, MemoryThatIsTakenMakesThemFail) {
+  if (!cuda::has_compiler()) GTEST_SKIP() << "there is no NVRTC here";
+  cuda::FakeDriver fake;
+  const cuda::DriverStandIn driver(fake.table());
+  fake.others_bytes = fake.total_bytes - (1 << 20);
+  try {
+    measure_gpu_ceilings(0, {});
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::out_of_memory);
+  }
+  EXPECT_EQ(fake.taken_bytes(), 0U);
+}
+
+TEST(GpuCeilings, FootprintsReachFarBeyondTheCache) {
+  const auto footprints = gpu_footprints(int64_t{50} << 20, int64_t{20} << 30);
+  EXPECT_EQ(footprints.front(), 4 << 20);
+  EXPECT_EQ(footprints.back(), 1 << 30);
+  EXPECT_TRUE(std::is_sorted(footprints.begin(), footprints.end()));
+  EXPECT_EQ(gpu_footprints(int64_t{50} << 20, 100 << 20).back(), 100 << 20);
+}
+
+TEST(DataSheets, AreFoundByTheNameThatTheDriverTells) {
+  const auto variant = [](const std::string& device) {
+    const auto sheet = data_sheet_of(device);
+    return sheet ? sheet->variant : std::string("none");
+  };
+  EXPECT_EQ(variant("NVIDIA H100 80GB HBM3"), "H100 SXM5");
+  EXPECT_EQ(variant("NVIDIA H100 PCIe"), "H100 PCIe");
+  EXPECT_EQ(variant("NVIDIA H200"), "H200 SXM5");
+  EXPECT_EQ(variant("NVIDIA H200 NVL"), "H200 NVL");
+  EXPECT_EQ(variant("NVIDIA A100-SXM4-80GB"), "A100 SXM4 80 GB");
+  EXPECT_EQ(variant("NVIDIA A100 80GB PCIe"), "A100 PCIe 80 GB");
+  EXPECT_EQ(variant("NVIDIA A10"), "A10");
+  EXPECT_EQ(variant("NVIDIA A10G"), "none") << "another card with that beginning";
+  EXPECT_EQ(variant("NVIDIA L4"), "L4");
+  EXPECT_EQ(variant("NVIDIA L40S"), "L40S");
+  EXPECT_EQ(variant("Tesla T4"), "T4");
+  EXPECT_EQ(variant("Tesla V100-SXM2-32GB"), "V100 SXM2");
+  EXPECT_EQ(variant("Tesla P100-PCIE-12GB"), "P100 PCIe 12 GB");
+  EXPECT_EQ(variant("Played GPU"), "none");
+}
+
+TEST(DataSheets, SayWhatTheyAreOf) {
+  for (const DataSheet& sheet : data_sheets()) {
+    EXPECT_TRUE(sheet.flop_per_s.contains("fp32")) << sheet.variant;
+    EXPECT_GT(sheet.memory_bytes_per_s, 1e11) << sheet.variant;
+    EXPECT_GT(sheet.power_w, 0) << sheet.variant;
+    EXPECT_FALSE(sheet.source.empty()) << sheet.variant;
+  }
+  EXPECT_EQ(data_sheet_of("Tesla T4")->flop_per_s.at("int8"), 130e12);
+  EXPECT_FALSE(data_sheet_of("Tesla T4")->flop_per_s.contains("tf32"));
+}
+
+TEST(GpuCeilings, AreOfTheDeviceThatALayerRanOn) {
+  Ceilings h100;
+  h100.gpu.emplace().cache_bytes = 50 << 20;
+  h100.compute = {{"fp32", "FFMA", 60e12, 60e12}, {"fp16", "wgmma m64n256k16", 800e12, 800e12}};
+  h100.memory = {{16 << 20, 5e12, 5e12, 5e12}, {1 << 30, 3e12, 2.9e12, 3e12}};
+  EXPECT_EQ(peak_of(h100, "fp16")->kernel, "wgmma m64n256k16");
+  EXPECT_EQ(peak_of(h100, "mixed")->kernel, "wgmma m64n256k16");
+  EXPECT_EQ(bandwidth_bytes_per_s(h100, 8 << 20), 5e12);
+  EXPECT_EQ(bandwidth_bytes_per_s(h100, 2e9), 3e12);
+}
+
+}  // namespace
+}  // namespace deepgap

@@ -1,0 +1,53 @@
+// deepgap ceilings: what a device does at most, measured, beside its data sheet.
+#include "cli/command.h"
+#include "cli/engine_flags.h"
+#include "cli/machine_ceilings.h"
+#include "profile/ceilings_text.h"
+#include "record/record_json.h"
+#include "telemetry/environment.h"
+
+#include <deepgap/error.h>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace deepgap {
+namespace {
+
+class CeilingsCommand final : public Command {
+ public:
+  std::string name() const override { return "ceilings"; }
+  std::string describe() const override { return "What a device does at most, measured, beside its data sheet"; }
+  std::string examples() const override {
+    return "  deepgap ceilings                  of this CPU\n"
+           "  deepgap ceilings --device cuda:0  of a GPU: tensor cores, memory, caches, launches, copies\n";
+  }
+  void declare(CLI::App& app) override {
+    app.add_option("-d,--device", device_, "cpu, cuda:0, ...; left out: cpu")->type_name("NAME");
+    app.add_option("--threads", threads_, "Of a CPU; left out: all that are allowed here")->type_name("N");
+    app.add_option("--cache", cache_, "Folder where they are kept")->type_name("DIR");
+    app.add_flag("--fresh", fresh_, "Measure again, though they are kept");
+    app.add_flag("--json", json_, "An object, for programs");
+  }
+  int run() override {
+    const auto device = device_from(device_);
+    if (!device) throw Error(ErrorKind::usage, fmt::format("--device '{}' is no device: cpu, cuda:0 or the like", device_));
+    const ShownCeilings machine =
+        machine_ceilings({*device, threads_or_all(threads_)}, capture_environment(), cache_or_default(cache_), fresh_);
+    if (json_)
+      fmt::print("{}\n", ceilings_table_json(device_name(*device), machine).dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+    else
+      fmt::print("{}", ceilings_table(device_name(*device), machine));
+    return machine.missing.empty() ? exit_ok : exit_points_failed;
+  }
+
+ private:
+  std::string device_ = "cpu", cache_;
+  int threads_ = 0;
+  bool fresh_ = false, json_ = false;
+};
+
+const bool registered = Registry<Command>::instance().add("ceilings", [] { return std::make_unique<CeilingsCommand>(); });
+
+}  // namespace
+}  // namespace deepgap

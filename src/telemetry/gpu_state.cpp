@@ -1,0 +1,37 @@
+#include "telemetry/gpu_state.h"
+
+namespace deepgap {
+namespace {
+
+double clock_hz(const NvmlApi& api, NvmlDevice device, int which) {
+  unsigned mhz = 0;
+  return nvml_call(api.clock, device, which, &mhz) == nvml_ok ? mhz * 1e6 : 0;
+}
+
+double power_w(const NvmlApi& api, NvmlDevice device) {
+  NvmlField field{};
+  field.id = nvml_field_power_instant;
+  if (nvml_call(api.fields, device, 1, &field) == nvml_ok && field.result == nvml_ok) return field.value.word / 1e3;
+  unsigned milliwatts = 0;
+  return nvml_call(api.power, device, &milliwatts) == nvml_ok ? milliwatts / 1e3 : 0;
+}
+
+}  // namespace
+
+GpuStateReader::GpuStateReader(const NvmlLoader& load, const CudaEnvironment& environment, int ordinal) {
+  NvmlLoad library = load();
+  if (!library.reason.empty() || nvml_call(library.api.init) != nvml_ok) return;
+  api_ = std::move(library.api);
+  for (const VisibleGpu& gpu : visible_gpus(api_, environment).gpus)
+    if (gpu.ordinal == ordinal) device_ = gpu.device;
+}
+
+GpuReading GpuStateReader::read() const {
+  if (device_ == nullptr) return {};
+  GpuReading reading{clock_hz(api_, device_, nvml_clock_sm), clock_hz(api_, device_, nvml_clock_memory), power_w(api_, device_), 0};
+  unsigned long long reasons = 0;
+  if (nvml_call(api_.throttle_reasons, device_, &reasons) == nvml_ok) reading.throttle_reasons = reasons;
+  return reading;
+}
+
+}  // namespace deepgap

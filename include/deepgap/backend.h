@@ -11,6 +11,7 @@
 #include <deepgap/model.h>
 #include <deepgap/point.h>
 #include <deepgap/session.h>
+#include <deepgap/train.h>
 
 #include <cstdint>
 #include <map>
@@ -20,7 +21,7 @@
 
 namespace deepgap {
 
-inline constexpr int backend_abi = 4;
+inline constexpr int backend_abi = 5;
 // Compiler and C++ ABI: a plug-in built with another one is not loaded.
 #define DEEPGAP_BUILD_TAG "g++-abi" DEEPGAP_STRING(__GXX_ABI_VERSION) "-cxx11-" DEEPGAP_STRING(_GLIBCXX_USE_CXX11_ABI)
 #define DEEPGAP_STRING(x) DEEPGAP_STRING_(x)
@@ -55,6 +56,7 @@ struct EngineRequest {
   InputPlace inputs = InputPlace::host;
   bool samples_change = false;                 // staged bytes are rewritten before enqueue(): each query reads them anew
   std::map<std::string, std::string> options;  // of those that the backend declares, by their names without prefix
+  TrainSettings train;                         // of task train
 };
 
 // A request, and what it is loaded with. The caller sees to: at least one batch size, each one that the Model's Batching takes; slots and

@@ -9,6 +9,7 @@
 #include <deepgap/clock.h>
 #include <deepgap/error.h>
 #include <deepgap/tensor.h>
+#include <deepgap/train.h>
 
 #include <functional>
 #include <map>
@@ -19,7 +20,19 @@
 namespace deepgap {
 
 // A moment (or, on a device's own clock, a duration since the query's first device mark) inside one query.
-enum class MarkId : uint8_t { enqueued, h2d_begin, compute_begin, compute_end, d2h_end, returned };
+// Of a step of training, whose computing ends with the update: forward_end, its loss is known; backward_end, its gradients are;
+// allreduce_end, those of all ranks are averaged. Where the parts alternate, the marks lie so that the times between them are the sums.
+enum class MarkId : uint8_t {
+  enqueued,
+  h2d_begin,
+  compute_begin,
+  compute_end,
+  d2h_end,
+  returned,
+  forward_end,
+  backward_end,
+  allreduce_end
+};
 struct Mark {
   MarkId id = MarkId::enqueued;
   uint8_t clock = 0;  // 0: the run's Clock; 1: the device's, relative
@@ -81,6 +94,13 @@ class Session {
   virtual std::vector<LayerTiming> layer_timings() { return {}; }  // runs once more, instrumented; for `profile` only
   virtual PrecisionShares precision_shares() { return {}; }        // of what load() made; may load again: not for a measured moment
   virtual LoadParts load_parts() const { return {}; }              // of the load() that made it
+
+  // Of a Session of task train (deepgap/train.h); nothing is in flight. reset() makes weights, the optimizer's state and random numbers what
+  // they were after load(). trained_weights() copies what training changes, by the names of the Graph's constants: weights, running
+  // statistics. memory_kinds() runs steps of its own, and is followed by reset().
+  virtual void reset() {}
+  virtual std::map<std::string, Tensor> trained_weights() { return {}; }
+  virtual MemoryKinds memory_kinds() { return {}; }
 };
 
 }  // namespace deepgap

@@ -166,12 +166,8 @@ bool may_be_weight(const Tensor& tensor) {
 }
 
 void count_weights(const Graph& graph, GraphSummary& summary) {
-  const auto readers = consumers(graph);
-  for (const auto& [id, tensor] : graph.constants) {
-    summary.weight_bytes += static_cast<int64_t>(tensor.bytes());
-    if (!may_be_weight(tensor) || !is_weight(graph, readers, id, tensor)) continue;
-    summary.parameters += element_count(tensor.shape);
-  }
+  for (const auto& [id, tensor] : graph.constants) summary.weight_bytes += static_cast<int64_t>(tensor.bytes());
+  for (const ValueId id : parameter_constants(graph)) summary.parameters += element_count(graph.constants.at(id).shape);
 }
 
 void list_operators(const Graph& graph, GraphSummary& summary) {
@@ -269,6 +265,23 @@ NodeCount count_node(const Graph& bound, const Node& node) {
   count.flop = flop_of(bound, node, count.macs);
   count.bytes = bytes_of(bound, node);
   return count;
+}
+
+std::vector<ValueId> parameter_constants(const Graph& graph) {
+  const auto readers = consumers(graph);
+  std::vector<ValueId> found;
+  for (const auto& [id, tensor] : graph.constants)
+    if (may_be_weight(tensor) && is_weight(graph, readers, id, tensor)) found.push_back(id);
+  return found;
+}
+
+std::vector<ValueId> trainable_constants(const Graph& graph) {
+  std::vector<ValueId> found = parameter_constants(graph);
+  std::erase_if(found, [&](ValueId id) {
+    const DataType type = graph.constants.at(id).type;
+    return type == DataType::i8 || type == DataType::u8 || type == DataType::i32;
+  });
+  return found;
 }
 
 std::vector<int64_t> node_macs(const Graph& graph) {

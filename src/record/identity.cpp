@@ -87,7 +87,7 @@ DatasetKey dataset_key(const Point& point) {
 }
 
 ReferenceSubject reference_subject(const Point& point) {
-  ReferenceSubject subject{model_key(point), dataset_key(point), point.backend, point.precision == Precision::int8, {}};
+  ReferenceSubject subject{model_key(point), dataset_key(point), point.backend, point.precision == Precision::int8, {}, point.task};
   for (const auto& [name, value] : point.options) {
     if (name.starts_with("quantize.")) subject.quantize.emplace(name, value);
   }

@@ -44,6 +44,7 @@ struct ReferenceSubject {
   std::string backend;  // that is to be compared with it
   bool int8 = false;    // the Model may have to be quantized
   std::map<std::string, std::string> quantize;
+  std::string task;
   auto operator<=>(const ReferenceSubject&) const = default;
 };
 ReferenceSubject reference_subject(const Point& point);

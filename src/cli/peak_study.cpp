@@ -72,6 +72,7 @@ PeakOrder prepare_grid(Grid& grid, const PeakFlags& flags) {
   order.bound = bound.text;
   order.limit_ms = static_cast<double>(bound.limit) / 1e6;
   order.percentile_id = latency_metric_id(bound.percent);
+  order.told_by = fewest_queries(bound);
   set_loads(order.settings, order.axis, bound, set_window(grid.stopping), flags);
   grid.axes.push_back({order.axis.name, {fmt::format("{:.6g}", order.settings.from)}});
   grid.axes.push_back({"peak", {"search"}});

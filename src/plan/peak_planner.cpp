@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace deepgap {
 
 std::string load_text(double load) { return fmt::format("{:.6g}", load); }
@@ -15,6 +17,16 @@ void set_peak_run(Job& job, const PeakOrder& order, double load, PeakPhase phase
   set_on_point(job.point, order.axis.name, load_text(load), 1);
   set_on_point(job.point, "peak", phase == PeakPhase::confirm ? "confirm" : "search", 1);
   job.peak_phase = name_of(phase);
+  if (phase != PeakPhase::confirm && job.stopping.duration) job.stopping.duration = search_window(*job.stopping.duration, order, load);
+}
+
+Nanoseconds search_window(Nanoseconds whole, const PeakOrder& order, double load) {
+  constexpr Nanoseconds shortest = 1'000'000'000;
+  constexpr double far_more = 20;
+  if (order.axis.name != "rate" || order.told_by == 0) return whole;  // how many queries it brings is known of a rate alone
+  const double enough = far_more * static_cast<double>(order.told_by) / load * 1e9;
+  const auto wanted = static_cast<Nanoseconds>(std::min(enough, static_cast<double>(whole)));
+  return std::min(whole, std::max({shortest, whole / 5, wanted}));
 }
 
 PeakRun peak_run_of(const Record& record, const PeakOrder& order) {
@@ -44,7 +56,7 @@ Batch PeakPlanner::next() {
       search_->give_up();
       finish("the time allowed was over");
     } else {
-      return {run_.group_key(job), {job}};
+      return {run_.group_key(job), {job}, search_->phase() != PeakPhase::confirm};
     }
   }
   return {};

@@ -19,6 +19,7 @@ struct PeakOrder {
   std::string bound;          // "p99=15ms"
   double limit_ms = 0;        // of it
   std::string percentile_id;  // Metric of the bounded percentile
+  int64_t told_by = 0;        // queries, the fewest that tell of it
 };
 
 // What most searches take, and what a dry run tells.
@@ -52,6 +53,8 @@ class PeakPlanner final : public Planner {
 // What each run of a search is and shows; TunePlanner makes such runs too.
 std::string load_text(double load);
 void set_peak_run(Job& job, const PeakOrder& order, double load, PeakPhase phase);  // all but point_id and repeat
+// Of a run that does not confirm: a fifth of the whole window, where at `load` that brings far more queries than its verdict takes.
+Nanoseconds search_window(Nanoseconds whole, const PeakOrder& order, double load);
 PeakRun peak_run_of(const Record& record, const PeakOrder& order);
 
 // "47.1 queries a second hold p99=100ms: 5 of 5 runs (at least half of all do, with 97 % confidence); 48.0, one step above: 0 of 5"

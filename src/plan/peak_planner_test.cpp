@@ -87,6 +87,27 @@ TEST(PeakPlanner, EveryScenarioSearchesItsOwnLoad) {
   }
 }
 
+TEST(PeakPlanner, SearchesInShortWindowsInOneProcessAndConfirmsInWholeOnes) {
+  constexpr Nanoseconds s = 1'000'000'000;
+  PeakOrder order = example_order("server");
+  order.told_by = 100;
+  Job job = example_job("server");
+  job.stopping.name = "duration";
+  job.stopping.duration = 10 * s;
+  PeakPlanner planner = planner_of({job}, order);
+  int confirming = 0;
+  for (Batch batch = planner.next(); !batch.jobs.empty(); batch = planner.next()) {
+    const Job& run = batch.jobs.front();
+    const double load = *load_of(run.point);
+    const bool confirms = run.peak_phase == "confirm";
+    confirming += confirms ? 1 : 0;
+    EXPECT_EQ(batch.keeps_worker, !confirms);
+    EXPECT_EQ(run.stopping.duration, confirms || load <= 200 ? 10 * s : load >= 1000 ? 2 * s : static_cast<Nanoseconds>(2000 / load * 1e9));
+    planner.done(played(run, 5000));
+  }
+  EXPECT_EQ(confirming, 10);
+}
+
 TEST(PeakPlanner, SearchesOneJobAfterTheOther) {
   PeakPlanner planner = planner_of({example_job("server"), example_job("constant")}, example_order("server"));
   EXPECT_EQ(planner.remaining(), 2u);

@@ -110,6 +110,7 @@ class PeakRace final : public TuneSearch {
 
   void begin(Runner& runner) {
     PeakSettings settings = peak_;
+    settings.growth = 2;                                           // the others are compared by their brackets: wide ones look promising
     settings.from = std::max(settings.from, best_low() / apart_);  // a miss there is enough
     runner.search = std::make_unique<PeakSearch>(settings);
   }

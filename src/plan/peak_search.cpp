@@ -6,6 +6,12 @@
 #include <cmath>
 
 namespace deepgap {
+namespace {
+
+constexpr double by_far = 0.5;  // of the bound
+
+}  // namespace
+
 const char* name_of(PeakPhase phase) {
   switch (phase) {
     case PeakPhase::bracket:
@@ -74,10 +80,12 @@ void PeakSearch::decide(const PeakRun& run) {
   if (!clear && std::max(holds_, misses_) < 2) return;
   const bool held = clear || holds_ > misses_;
   holds_ = misses_ = 0;
-  edge_found(held);
+  edge_found(held, clear && run.percentile->high < by_far);
 }
 
-void PeakSearch::edge_found(bool held) {
+// From a load of which a thousandth of the machine would do, doubling takes ten runs: where queries answer in far less than the bound, the
+// factor is squared from run to run.
+void PeakSearch::edge_found(bool held, bool by_far) {
   (held ? low_ : high_) = load_;
   if (low_ > 0 && high_ > 0) return bisect();
   if (held && load_ >= settings_.most) {
@@ -88,7 +96,8 @@ void PeakSearch::edge_found(bool held) {
     result_.load = load_;
     return end(PeakResult::Ending::not_held);
   }
-  load_ = rounded(held ? load_ * 2 : load_ / 2);
+  growth_ = by_far ? std::min(growth_ * growth_, settings_.growth) : 2;
+  load_ = rounded(held ? load_ * growth_ : load_ / 2);
 }
 
 void PeakSearch::bisect() {

@@ -2,7 +2,7 @@
 // run and names the next load; it knows no time, no engine and no Point. One thread.
 //
 // Three phases (docs/method.md, section 10, has the reasons and the sources):
-//   bracket  from `from`, doubling while it is held, halving while it is missed;
+//   bracket  from `from`, doubling while it is held (faster where it is held by far), halving while it is missed;
 //   bisect   at the geometric mean, until the two edges are within half of `ratio` (or next to each other where loads are whole numbers);
 //   confirm  `confirm` fresh runs at the lower edge, which must all hold, and as many one step (`ratio`) above. A miss moves the candidate
 //            down by half a step, from the fifth one in a row on by twice as much as the last time, until half of them hold; once all are
@@ -23,6 +23,7 @@ struct PeakSettings {
   double lowest = 1;    // no smaller load is tried
   double most = 1e9;    // and no larger one
   double ratio = 0.02;  // that the answer may be below the peak, and the step of confirming; above 0
+  double growth = 16;   // of the load from one run to the next, at most, while bracketing; 2 or more
   bool whole = false;   // loads are whole numbers
   int confirm = 5;      // runs each
   int most_runs = 150;
@@ -75,7 +76,7 @@ class PeakSearch {
 
  private:
   void decide(const PeakRun& run);
-  void edge_found(bool held);
+  void edge_found(bool held, bool by_far);
   void bisect();
   void confirm(bool held);
   void confirm_above(bool held);
@@ -90,6 +91,7 @@ class PeakSearch {
   PeakPhase phase_ = PeakPhase::bracket;
   PeakResult result_;
   double load_;
+  double growth_ = 2;            // of the load, while bracketing
   double low_ = 0, high_ = 0;    // held and missed; 0: none yet
   int holds_ = 0, misses_ = 0;   // at load_
   int undecided_ = 0;            // runs in a row

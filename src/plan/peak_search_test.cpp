@@ -103,6 +103,21 @@ TEST(PeakSearch, GivesUpWithTheBestSoFar) {
   EXPECT_EQ(result.confidence(), 0);
 }
 
+// A server that answers in 2 ms of 50 until it is full, at 60,000 a second.
+TEST(PeakSearch, GoesFastWhereTheBoundIsHeldByFar) {
+  int runs = 0;
+  const PeakResult result = find(
+      example(),
+      [](double load) {
+        return load <= 60'000 ? PeakRun{true, Interval{0.03, 0.05}} : PeakRun{false, Interval{3, 5}};
+      },
+      &runs);
+  EXPECT_EQ(result.ending, Ending::confirmed);
+  EXPECT_LE(result.load, 60'000);
+  EXPECT_GE(result.load * 1.0201, 60'000);
+  EXPECT_LE(runs, 35) << "of which ten confirm";
+}
+
 // Verdicts that mean nothing at all: it ends, and never outside what was allowed.
 TEST(PeakSearch, EndsUnderPureNoise) {
   for (uint64_t seed = 1; seed <= 2000; ++seed) {

@@ -18,6 +18,8 @@ namespace deepgap {
 struct Batch {
   std::string group;  // key of what the process shares
   std::vector<Job> jobs;
+  // The process that served the Batch before goes on with this one where that is of the same group, and waits for the next.
+  bool keeps_worker = false;
 };
 
 class Planner {

@@ -91,13 +91,17 @@ void Supervisor::serve(const Batch& batch, const Receiver& receive) {
     for (size_t i = 0; i < records.size(); ++i) receive(batch.jobs[i], std::move(records[i]));
     return;
   }
-  std::optional<Worker> worker;  // of all Jobs, as long as it is sound
+  std::optional<Worker> worker = std::exchange(kept_, {});  // of all Jobs, as long as it is sound
+  if (!batch.keeps_worker || kept_group_ != batch.group) worker.reset();
   for (const Job& job : batch.jobs) {
     if (host_.interrupts() > 0) break;
     Record record = run(job, worker);
     if (spoils_worker(record.outcome)) worker.reset();
     receive(job, std::move(record));
   }
+  if (!batch.keeps_worker) return;
+  kept_ = std::move(worker);
+  kept_group_ = batch.group;
 }
 
 // "server-v6.0-performance-1a2b3c4d-1"

@@ -65,6 +65,8 @@ class Supervisor {
   Patience patience_;
   std::function<void(const Job&, Record&)> fill_;
   std::map<ReferenceSubject, std::string> unavailable_;  // why they have no reference
+  std::optional<Worker> kept_;                           // waits for a Batch of its group
+  std::string kept_group_;
 };
 
 }  // namespace deepgap

@@ -106,6 +106,30 @@ TEST_F(SupervisorTest, OneWorkerServesTheJobsOfABatch) {
   EXPECT_EQ(host_.started, 1U);
 }
 
+// As the runs of a search come, one Batch each.
+TEST_F(SupervisorTest, AWorkerThatIsKeptServesTheNextBatchOfItsGroup) {
+  host_.scripts = {answers(), answers(), answers()};
+  host_.started = 0;
+  {
+    Supervisor supervisor(
+        SupervisorSettings{.timeout = 10s, .run_id = "run"}, host_, [](const Job&, const std::string&, uint64_t) {},
+        [](const Job&, Record&) {});
+    const auto serve_one_of = [&](const std::string& group, bool keeps) {
+      supervisor.serve({group, {job_of(1)}, keeps}, [](const Job&, Record&& record) { EXPECT_EQ(record.outcome, Outcome::ok); });
+    };
+    serve_one_of("group", true);
+    serve_one_of("group", true);
+    EXPECT_EQ(host_.started, 1U);
+    EXPECT_EQ(host_.alive, 1);
+    serve_one_of("another", true);
+    EXPECT_EQ(host_.started, 2U);
+    EXPECT_EQ(host_.alive, 1) << "the one of the first group is gone";
+    serve_one_of("another", false);
+    EXPECT_EQ(host_.started, 3U) << "a Batch for a fresh one";
+    EXPECT_EQ(host_.alive, 0);
+  }
+}
+
 TEST_F(SupervisorTest, AfterADeathTheRestGoesOnInAFreshWorker) {
   const auto records = serve({job_of(1), job_of(2)}, {dies(1 * s, {0, SIGSEGV}), answers()});
   ASSERT_EQ(records.size(), 2U);

@@ -34,7 +34,7 @@ gpu::NetworkOptions network_options(const LoadOptions& load, const NativeOptions
   gpu::NetworkOptions network;
   network.numbers = numbers_of(load.precision);
   network.integers = load.precision == Precision::int8 ? Integers::computed_with : Integers::as_operators;
-  network.batch_sizes = load.batch_sizes;
+  network.batch_sizes = gpu::compiled_sizes(load.batch_sizes);
   network.clock = load.clock;
   network.tuning = options.tuning;
   network.cache_folder = load.cache_dir.empty() ? "" : load.cache_dir + "/native-cuda";

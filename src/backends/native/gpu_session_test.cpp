@@ -13,6 +13,7 @@
 #include <gmock/gmock.h>
 
 #include <mutex>
+#include <numeric>
 
 namespace deepgap {
 namespace {
@@ -74,6 +75,27 @@ TEST_F(GpuSessionTest, AnswersInShapesOfTheQueryWhereverItsSamplesLie) {
     EXPECT_FALSE(session->layer_timings().empty());
   }
   EXPECT_EQ(statuses(), std::vector<Status>(3, Status::ok));
+}
+
+TEST_F(GpuSessionTest, CopiesNothingForPlacesThatNoQueryAskedFor) {
+  const auto session = load();
+  const Samples samples(6, false);
+  session->stage(samples.views);
+  const int before = fake_.calls("cuMemcpyHtoDAsync_v2");
+  session->enqueue(0, std::vector<uint32_t>{4, 1, 5}, 1);
+  session->drain();
+  EXPECT_EQ(fake_.calls("cuMemcpyHtoDAsync_v2") - before, 3) << "one a sample: they are no neighbours";
+}
+
+// A query of any size in between goes through the next larger one.
+TEST_F(GpuSessionTest, CompilesFewOfManyBatchSizes) {
+  using ::testing::ElementsAre;
+  std::vector<int64_t> all(64);
+  std::iota(all.begin(), all.end(), 1);
+  EXPECT_THAT(gpu::compiled_sizes(all), ElementsAre(1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64));
+  EXPECT_THAT(gpu::compiled_sizes({5, 3, 5}), ElementsAre(3, 5));
+  for (int64_t& size : all) size *= 5;
+  EXPECT_THAT(gpu::compiled_sizes(all), ElementsAre(5, 10, 15, 20, 30, 40, 60, 80, 120, 160, 240, 320));
 }
 
 TEST_F(GpuSessionTest, TellsOfAllMemoryThatItHoldsAndGivesItBack) {

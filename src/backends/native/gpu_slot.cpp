@@ -57,10 +57,11 @@ void GpuSlot::queue(const cuda::Samples& staged, std::span<const uint32_t> sampl
   const auto count = static_cast<int64_t>(samples.size());
   const gpu::Program* program = samples.empty() ? nullptr : network_.program_for(count);
   if (program == nullptr) throw Error(ErrorKind::input, fmt::format("native: {} samples, and no batch that large was loaded", count));
-  // Places that nobody asked for hold the last sample again: in a network whose samples meet, what is last stays so.
   chosen_.assign(samples.begin(), samples.end());
-  chosen_.resize(static_cast<size_t>(program->batch), samples.back());
-  for (size_t i = 0; i < inputs_.size(); ++i) inputs_[i] = {instance_.input(i), program->input_bytes(i)};
+  // In a network whose samples meet, places that nobody asked for hold the last sample again: what is last stays so.
+  if (!program->samples_apart) chosen_.resize(static_cast<size_t>(program->batch), samples.back());
+  for (size_t i = 0; i < inputs_.size(); ++i)
+    inputs_[i] = {instance_.input(i), program->input_bytes(i) * chosen_.size() / static_cast<size_t>(program->batch)};
   events_.record(QueryEvents::first, stream_.get());
   staged.launch(chosen_, inputs_, space_, stream_.get());
   events_.record(QueryEvents::copied, stream_.get());

@@ -19,13 +19,6 @@ namespace {
 constexpr double memory_bound_flop_per_byte = 20;
 constexpr int64_t memory_bound_part = 4;
 
-Graph folded_graph(const Graph& unbound, int64_t batch) {
-  Graph graph = bind_symbols(unbound, {{batch_symbol, batch}});
-  fold_constants(graph, true);
-  remove_dead(graph);
-  return graph;
-}
-
 std::vector<size_t> part_bytes(const Graph& graph, const std::vector<ValueId>& ids, int64_t parts) {
   std::vector<size_t> bytes;
   for (ValueId id : ids)
@@ -65,8 +58,7 @@ int64_t part_of(const Graph& unbound, const Graph& bound, int64_t batch, int64_t
   int64_t part = std::min(wanted, batch);
   while (batch % part != 0) --part;
   if (part == batch) return batch;
-  const bool apart = samples_are_independent(bound, batch) && samples_are_independent(folded_graph(unbound, part), part);
-  return apart ? part : batch;
+  return runs_in_parts(unbound, bound, batch, part) ? part : batch;
 }
 
 Graph bound_graph(const Graph& unbound, int64_t batch, Integers integers = Integers::as_operators) {

@@ -2,6 +2,7 @@
 
 #include "base/hash.h"
 #include "engine/gpu/fusion.h"
+#include "engine/passes/independent_samples.h"
 #include "engine/plan/memory_plan.h"
 #include "model/graph_tools.h"
 
@@ -40,6 +41,13 @@ void refuse_open_shapes(const Graph& graph) {
     }
 }
 
+// Asked at another size, too, which no other axis is likely to have.
+bool keeps_samples_apart(const Graph& unbound, int64_t batch) {
+  return batch > 1 && runs_in_parts(unbound, folded_graph(unbound, batch), batch, batch + 1);
+}
+
+bool is_power_of_two(int64_t n) { return (n & (n - 1)) == 0; }
+
 std::vector<std::byte> bytes_of(const std::vector<float>& numbers) {
   const auto* from = reinterpret_cast<const std::byte*>(numbers.data());
   return {from, from + numbers.size() * sizeof(float)};
@@ -50,6 +58,21 @@ std::string tuned_path(const NetworkOptions& options, const std::string& device)
 }
 
 }  // namespace
+
+std::vector<int64_t> compiled_sizes(std::vector<int64_t> asked) {
+  constexpr size_t few = 16;
+  std::sort(asked.begin(), asked.end());
+  asked.erase(std::unique(asked.begin(), asked.end()), asked.end());
+  if (asked.size() <= few) return asked;
+  const int64_t least = asked.front(), most = asked.back();
+  std::erase_if(asked, [&](int64_t size) {
+    const int64_t of_least = size / least;
+    const bool kept =
+        size == most || (size % least == 0 && (is_power_of_two(of_least) || (of_least % 3 == 0 && is_power_of_two(of_least / 3))));
+    return !kept;
+  });
+  return asked;
+}
 
 // What is compiled meanwhile is a part of its own.
 template <typename Work>
@@ -81,7 +104,8 @@ void Network::lower(const Graph& graph) {
     if (programs_.contains(batch)) continue;
     const Graph bound = bound_graph(unbound, batch, options_.integers);
     refuse_open_shapes(bound);
-    Program program{.batch = batch, .plan = Lowering(bound, options_.numbers, chip_).lower()};
+    Program program{
+        .batch = batch, .samples_apart = keeps_samples_apart(unbound, batch), .plan = Lowering(bound, options_.numbers, chip_).lower()};
     program.inputs = shapes_of(bound, bound.inputs);
     program.outputs = shapes_of(bound, bound.outputs);
     program.preparations.resize(program.inputs.size());

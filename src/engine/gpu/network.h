@@ -32,9 +32,14 @@ struct NetworkOptions {
   const Clock* clock = nullptr;  // by which the parts of making it are timed; outlives the Network. nullptr: they are not
 };
 
+// Of many batch sizes, those that programs are made for: a smaller query goes through the next larger one, which is at most half as large
+// again. Ascending; up to sixteen are all taken.
+std::vector<int64_t> compiled_sizes(std::vector<int64_t> asked);
+
 // One batch size: steps with their kernels chosen.
 struct Program {
   int64_t batch = 0;
+  bool samples_apart = false;  // each sample's outputs are of that sample alone: places that no query asked for may hold anything
   GpuPlan plan;
   std::vector<size_t> offsets;           // by buffer, of those in the arena
   std::vector<cuda::Address> constants;  // by buffer, of those that are constant; the host has their bytes no more

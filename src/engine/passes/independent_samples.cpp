@@ -1,6 +1,7 @@
 #include "engine/passes/independent_samples.h"
 
 #include "engine/passes/edit.h"
+#include "engine/passes/passes.h"
 #include "engine/passes/quantization.h"
 #include "model/graph_tools.h"
 
@@ -91,6 +92,17 @@ bool samples_are_independent(const Graph& bound, int64_t batch) {
     samples.separate.insert(node.outputs[0]);
   }
   return std::all_of(bound.outputs.begin(), bound.outputs.end(), [&](ValueId id) { return samples.separate.contains(id); });
+}
+
+Graph folded_graph(const Graph& unbound, int64_t batch) {
+  Graph graph = bind_symbols(unbound, {{batch_symbol, batch}});
+  fold_constants(graph, true);
+  remove_dead(graph);
+  return graph;
+}
+
+bool runs_in_parts(const Graph& unbound, const Graph& bound, int64_t batch, int64_t part) {
+  return samples_are_independent(bound, batch) && samples_are_independent(folded_graph(unbound, part), part);
 }
 
 }  // namespace deepgap

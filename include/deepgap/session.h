@@ -62,6 +62,9 @@ struct LayerTiming {
   Nanoseconds ns = 0;  // of one run
 };
 
+// Called before the work of a layer is issued, with its name and operator as LayerTiming has them.
+using LayerMark = std::function<void(const std::string& name, const std::string& op)>;
+
 // In which precisions the engine computes, as shares of the multiply-accumulates of one item: {"int8", 0.98}, {"fp32", 0.02}. They add up
 // to 1; what the engine does not tell of stands under "unknown"; empty where it tells nothing.
 using PrecisionShares = std::map<std::string, double>;
@@ -92,11 +95,14 @@ class Session {
   virtual MemoryUse memory() const { return {}; }
   virtual void reset_peak() {}
   virtual std::vector<LayerTiming> layer_timings() { return {}; }  // runs once more, instrumented; for `profile` only
-  virtual PrecisionShares precision_shares() { return {}; }        // of what load() made; may load again: not for a measured moment
-  virtual LoadParts load_parts() const { return {}; }              // of the load() that made it
+  // Runs once more, layer after layer on the calling thread, each announced by `mark`, and returns when the device has done it: who watches
+  // the device then knows whose work is what. For `profile` only. false: the engine does not tell.
+  virtual bool run_layers(const LayerMark& /*mark*/) { return false; }
+  virtual PrecisionShares precision_shares() { return {}; }  // of what load() made; may load again: not for a measured moment
+  virtual LoadParts load_parts() const { return {}; }        // of the load() that made it
 
-  // Of a Session of task train (deepgap/train.h); nothing is in flight. reset() makes weights, the optimizer's state and random numbers what
-  // they were after load(). trained_weights() copies what training changes, by the names of the Graph's constants: weights, running
+  // Of a Session of task train (deepgap/train.h); nothing is in flight. reset() makes weights, the optimizer's state and random numbers
+  // what they were after load(). trained_weights() copies what training changes, by the names of the Graph's constants: weights, running
   // statistics. memory_kinds() runs steps of its own, and is followed by reset().
   virtual void reset() {}
   virtual std::map<std::string, Tensor> trained_weights() { return {}; }

@@ -104,6 +104,12 @@ class GpuSession final : public Session {
     context_.use();
     return slots_.front()->layer_timings();
   }
+  bool run_layers(const LayerMark& mark) override {
+    drain();
+    context_.use();
+    slots_.front()->run_layers(mark);
+    return true;
+  }
 
  private:
   Completion completion_;

@@ -98,6 +98,21 @@ TEST_F(GpuSessionTest, CompilesFewOfManyBatchSizes) {
   EXPECT_THAT(gpu::compiled_sizes(all), ElementsAre(5, 10, 15, 20, 30, 40, 60, 80, 120, 160, 240, 320));
 }
 
+TEST_F(GpuSessionTest, AnnouncesEachLayerBeforeItsKernels) {
+  const auto session = load();
+  std::vector<std::string> announced, timed;
+  std::vector<int> launches;
+  EXPECT_TRUE(session->run_layers([&](const std::string& name, const std::string&) {
+    announced.push_back(name);
+    launches.push_back(fake_.calls("cuLaunchKernelEx"));
+  }));
+  for (const LayerTiming& layer : session->layer_timings()) timed.push_back(layer.name);
+  EXPECT_EQ(announced, timed);
+  ASSERT_FALSE(launches.empty());
+  EXPECT_TRUE(std::is_sorted(launches.begin(), launches.end()));
+  EXPECT_GT(launches.back(), launches.front());
+}
+
 TEST_F(GpuSessionTest, TellsOfAllMemoryThatItHoldsAndGivesItBack) {
   options_.inputs = InputPlace::device;
   {

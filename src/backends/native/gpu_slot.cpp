@@ -112,4 +112,9 @@ std::optional<cuda::DeviceMemory> GpuSlot::ready(size_t input, cuda::Address fro
 
 std::vector<LayerTiming> GpuSlot::layer_timings() { return instance_.timed(network_.programs().rbegin()->second, stream_); }
 
+void GpuSlot::run_layers(const LayerMark& mark) {
+  instance_.run_marked(network_.programs().rbegin()->second, stream_, mark);
+  stream_.synchronize();
+}
+
 }  // namespace deepgap

@@ -25,6 +25,7 @@ class GpuSlot {
   // What a query reads of samples that lie at `from` one behind another, `each` bytes of input `input` a sample; nullopt: they themselves.
   std::optional<cuda::DeviceMemory> ready(size_t input, cuda::Address from, size_t each, size_t count);
   std::vector<LayerTiming> layer_timings();
+  void run_layers(const LayerMark& mark);  // and waits
 
  private:
   void queue(const cuda::Samples& staged, std::span<const uint32_t> samples);

@@ -373,6 +373,14 @@ std::vector<LayerTiming> Instance::timed(const Program& program, const cuda::Str
   return timings;
 }
 
+void Instance::run_marked(const Program& program, const cuda::Stream& stream, const LayerMark& mark) const {
+  const auto& steps = bound_.at(program.batch).steps;
+  for (size_t i = 0; i < steps.size(); ++i) {
+    mark(program.plan.steps[i].name, program.plan.steps[i].op);
+    for (const BoundLaunch& launch : steps[i]) launch.run(stream.get());
+  }
+}
+
 size_t Instance::bytes() const {
   size_t bytes = arena_.bytes();
   for (const auto* memories : {&inputs_, &outputs_})

@@ -103,6 +103,8 @@ class Instance {
   void run(const Program& program, const cuda::Stream& stream) const;
   // Runs step after step, and waits: nanoseconds by step of the program.
   std::vector<LayerTiming> timed(const Program& program, const cuda::Stream& stream) const;
+  // Queues the whole program, each step announced.
+  void run_marked(const Program& program, const cuda::Stream& stream, const LayerMark& mark) const;
   size_t bytes() const;
 
  private:

@@ -149,6 +149,23 @@ class TorchCudaSession final : public Session {
     return timings;
   }
 
+  bool run_layers(const LayerMark& mark) override {
+    drain();
+    const c10::InferenceMode inference;
+    CudaSlot& slot = *slots_.front();
+    const c10::cuda::CUDAStreamGuard guard(slot.stream());
+    bool told = false;
+    const TorchNetwork::Around around = [&](const Node& node, const std::function<at::Tensor()>& work) {
+      told = true;
+      mark(node.name, node.op);
+      work();
+    };
+    set_tf32();
+    network_->run(largest_, slot.device_inputs(largest_), &around);
+    slot.stream().synchronize();
+    return told;
+  }
+
   PrecisionShares precision_shares() override {
     drain();
     const c10::InferenceMode inference;

@@ -30,13 +30,14 @@ ALLOWED = {
     "report": {"base", "stats", "record", "analysis"},
     "worker": {"base", "stats", "record", "profile", "model", "dataset", "scenario", "telemetry", "quantize", "engine/passes"},
     "run": {"base", "stats", "record", "plan", "store", "analysis", "worker"},
+    "fleet": {"base", "record", "plan", "store", "run", "telemetry"},
     "backends/null": {"base", "backends/common"},
     "backends/common": {"base"},
     "backends/onnxruntime": {"base", "backends/common"},
     "backends/openvino": {"base", "backends/common"},
     "backends/native": {"base", "backends/common", "model", "cuda", "engine", "engine/gpu", "engine/passes"},
     "backends/libtorch": {"base", "model", "cuda", "backends/common", "engine/passes"},
-    "cli": {"base", "stats", "record", "ceilings", "profile", "model", "dataset", "scenario", "telemetry", "plan", "store", "analysis", "published", "report", "worker", "run", "quantize"},
+    "cli": {"base", "stats", "record", "ceilings", "profile", "model", "dataset", "scenario", "telemetry", "plan", "store", "analysis", "published", "report", "worker", "run", "fleet", "quantize"},
 }
 # Sources of every kind: C++, CUDA, and text that others include.
 SUFFIXES = {".h", ".hpp", ".cuh", ".inc", ".c", ".cc", ".cpp", ".cu"}

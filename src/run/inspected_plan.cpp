@@ -68,6 +68,13 @@ void measure_each_once(std::vector<Job>& jobs, Progress& progress) {
                     again, again == 1 ? "repeats" : "repeat"));
 }
 
+// Of a part, whose Points were inspected elsewhere.
+void require_same_file(const Point& planned, const std::string& hash) {
+  if (planned.model_hash == hash) return;
+  throw Error(ErrorKind::input,
+              fmt::format("{} is not the file that the plan was made with: its content differs here", planned.model));
+}
+
 // Each once, and of very many only some.
 void tell_of_windows(const std::vector<Job>& jobs, Progress& progress) {
   constexpr size_t most_told = 5;
@@ -84,7 +91,7 @@ void tell_of_windows(const std::vector<Job>& jobs, Progress& progress) {
 
 InspectedPlan inspect_plan(const Study& study, const RunSettings& settings, Interrupts& interrupts, Progress& progress) {
   InspectedPlan plan;
-  plan.jobs = expand(study, settings.cpus);
+  plan.jobs = settings.part ? *settings.part : expand(study, settings.cpus);
   std::vector<Point> distinct;
   std::map<std::string, size_t> index;
   for (const Job& job : plan.jobs) {
@@ -109,6 +116,7 @@ InspectedPlan inspect_plan(const Study& study, const RunSettings& settings, Inte
   plan.environment = std::move(inspected.environment);
   for (Job& job : plan.jobs) {
     const InspectedPoint& point = inspected.points[index.at(job.point_id)];
+    if (settings.part) require_same_file(job.point, point.model_hash);
     job.point.model_hash = point.model_hash;  // a changed file is another Point
     if (job.own_batch) job.point.batch = point.batch;
   }

@@ -273,6 +273,7 @@ class Run {
       if (runs(job) || finished_.count(id_of(job)) != 0) continue;
       jobs.push_back(&job);
       records.push_back(without_worker(job));
+      add_facts(records.back());
       compute_metrics(records.back());
       if (jobs.size() == at_once) flush();
     }
@@ -282,13 +283,19 @@ class Run {
   void save(const Job& job, Record record) {
     if (record.outcome != Outcome::ok) compute_metrics(record);  // the worker did it for those that ran
     require_store_in_place();
+    add_facts(record);
     store_->append(record);
     saved(job, std::move(record));
+  }
+
+  void add_facts(Record& record) const {
+    for (const auto& [key, fact] : settings_.facts) record.facts[key] = fact;
   }
 
   // All of a set or none of it: after a kill it is measured again as a whole.
   void save_with_set(const Job& job, Record record) {
     if (record.outcome != Outcome::ok) compute_metrics(record);
+    add_facts(record);
     set_jobs_.push_back(&job);
     set_records_.push_back(std::move(record));
     if (set_jobs_.size() < static_cast<size_t>(tenant_place(job.point)->count)) return;
@@ -312,6 +319,7 @@ class Run {
       progress_.passed();
     }
     count(record);
+    if (settings_.saved) settings_.saved(record);
   }
 
   // SQLite writes on into a file that nobody can find any more.

@@ -13,6 +13,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -34,6 +35,11 @@ struct RunSettings {
   std::optional<std::chrono::nanoseconds> search_time;  // longest search of all together
   // A person waits: short looks at all Points come first, for about so long, and are shown as a provisional table. They are in no Store.
   std::optional<std::chrono::nanoseconds> first_look;
+  // What is to be measured, in place of the whole Study: a part of an inspected Plan, as a fleet's task has it. A model file that is not what
+  // it was then is an Error{input}.
+  std::optional<std::vector<Job>> part;
+  Facts facts;                               // that every Record gets
+  std::function<void(const Record&)> saved;  // called after each Record is in the Store; what it throws ends the run
   std::FILE* progress = stderr;
   Words words = Words::usual;  // of the progress
 };
@@ -51,6 +57,7 @@ struct RunReport {
   TuneResult tuned;              // of tuning
   std::string store_error;       // why the Store could not be written any more; empty when it could
 };
+// Of a Study that is measured in parts, its name and seed are what counts.
 RunReport run_study(const Study& study, const RunSettings& settings);
 
 // What run_study() would do: every Point with its repeats, whether it is refused or skipped, and a guess of the time.

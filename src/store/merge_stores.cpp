@@ -177,7 +177,9 @@ class Merge {
     Results results(*source, inputs_[input], settings_.once);
     SqlStatement select(*source,
                         "SELECT r.id, r.record_id, r.point, r.environment, r.repeat, r.tenant, r.rank, r.outcome, r.started_unix_ns, "
-                        "s.study FROM records r JOIN runs s ON s.id = r.run ORDER BY r.id");
+                        "s.study FROM records r JOIN runs s ON s.id = r.run WHERE r.id > ? ORDER BY r.id");
+    select.bind(0, inputs_[input].after_row);
+    report.last_row = inputs_[input].after_row;
     std::vector<std::pair<Key, Choice>> found;
     while (select.step()) {
       look_for_interrupts();
@@ -192,6 +194,7 @@ class Merge {
                     std::string(select.text(1))};
       const std::string rest = fmt::format("{}\n{}\n{}\n{}", select.text(9), select.integer(4), select.text(5), select.integer(6));
       const Key key = key_of(settings_.once == Once::record ? choice.record_id : results.result(point, environment, rest));
+      report.last_row = choice.row;
       found.emplace_back(key, std::move(choice));
     }
     report.read += static_cast<int64_t>(found.size());

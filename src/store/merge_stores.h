@@ -21,7 +21,8 @@ enum class Once {
 
 struct MergeInput {
   std::string path;
-  std::string scope{};  // of Once::scope
+  std::string scope{};    // of Once::scope
+  int64_t after_row = 0;  // take what was appended after it alone: MergeReport::last_row of an earlier merge
 };
 
 struct MergeSettings {
@@ -37,6 +38,7 @@ struct MergeReport {
   int64_t same = 0;         // Records that were met again by their record_id
   int64_t doubled = 0;      // left out: other Records of a result that is there
   int64_t interrupted = 0;  // of those written: runs of which nothing better is there
+  int64_t last_row = 0;     // of the last input
 };
 
 // `to` appears whole or not at all; nullopt: interrupted. Throws Error{input} where an input cannot be read (or is of a newer version) or

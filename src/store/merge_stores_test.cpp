@@ -157,6 +157,20 @@ TEST(MergeStores, MergingAgainChangesNothing) {
   for (size_t i = 0; i < once.size(); ++i) EXPECT_EQ(record_to_json(twice[i]), record_to_json(once[i]));
 }
 
+TEST(MergeStores, WhatWasAppendedSinceCanBeTakenAlone) {
+  const TemporaryFolder folder;
+  write_store(folder / "a.db", examples(0, 3));
+  const auto first = merge_stores({{folder / "a.db"}}, folder / "one.db");
+  write_store(folder / "a.db", examples(3, 5));
+  const auto second = merge_stores({{.path = folder / "a.db", .after_row = first->last_row}}, folder / "two.db");
+  EXPECT_EQ(first->written, 3);
+  EXPECT_EQ(second->written, 2);
+  EXPECT_EQ(records_of(folder / "two.db").front().record_id, example_record(3).record_id);
+  const auto third = merge_stores({{.path = folder / "a.db", .after_row = second->last_row}}, folder / "three.db");
+  EXPECT_EQ(third->written, 0);
+  EXPECT_EQ(third->last_row, second->last_row);
+}
+
 TEST(MergeStores, WhatIsThereIsNotReplacedUnasked) {
   const TemporaryFolder folder;
   write_store(folder / "a.db", examples(0, 2));

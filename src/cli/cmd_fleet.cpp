@@ -1,0 +1,294 @@
+// `deepgap fleet`: a Study on other machines, through a Scheduler (docs/fleet.md).
+#include "base/console.h"
+#include "base/file.h"
+#include "base/registry.h"
+#include "base/text.h"
+#include "cli/axis_values.h"
+#include "cli/command.h"
+#include "cli/fleet_text.h"
+#include "cli/point_command.h"
+#include "cli/price_flag.h"
+#include "cli/run_flags.h"
+#include "fleet/gather.h"
+#include "fleet/lanes.h"
+#include "fleet/plan_fleet.h"
+#include "fleet/task.h"
+#include "run/interrupts.h"
+#include "run/read_in_child.h"
+#include "telemetry/environment.h"
+
+#include <deepgap/error.h>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <thread>
+
+namespace deepgap {
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::vector<std::string> verbs{"status", "wait", "cancel", "gather", "submit", "task", "probe"};
+
+class FleetCommand final : public Command {
+ public:
+  std::string name() const override { return "fleet"; }
+  std::string describe() const override { return "Measure a study on other machines: this one's queue, ssh, or Slurm"; }
+  std::string examples() const override {
+    return "  deepgap fleet study.toml --scheduler local\n"
+           "  deepgap fleet study.toml --scheduler slurm --partition gpu --constraint h100,a100 --dry-run\n"
+           "  deepgap fleet status|wait|gather|cancel|submit study.fleet      at any time, from anywhere\n";
+  }
+  void declare(CLI::App& app) override;
+  int run() override;
+
+ private:
+  int start();
+  int go_on(const std::string& verb);
+  void submit(const Fleet& fleet, Scheduler& scheduler);
+  int wait_for(const Fleet& fleet, Scheduler& scheduler);
+  int gather(const Fleet& fleet, Scheduler& scheduler) const;
+  int print_status(const Fleet& fleet, Scheduler& scheduler) const;
+  Fleet asked() const;
+  std::string store_of(const Fleet& fleet) const { return store_.empty() ? fleet.folder + "/gathered.db" : store_; }
+
+  std::vector<std::string> words_;
+  std::string scheduler_ = "local", folder_, store_, bundle_, cache_, timeout_ = "60s", task_time_ = "10m", hand_in_ = "5s", device_kind_,
+              work_, prices_, directory_;
+  std::map<std::string, std::string> options_;
+  int cpus_ = 0, most_tasks_ = 0, submissions_ = 3, tries_ = 6;
+  bool dry_run_ = false, detach_ = false, json_ = false, absolute_paths_ = false, quiet_ = false;
+};
+
+void FleetCommand::declare(CLI::App& app) {
+  app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+  app.add_option("what", words_, "A study file (.toml); or one of status, wait, cancel, gather, submit, and the fleet's folder")
+      ->type_name("STUDY.toml|VERB FOLDER")
+      ->required()
+      ->expected(1, 3);
+  const std::string how = "How it is run", cut = "How it is cut", of_schedulers = "Of schedulers";
+  app.add_option("--scheduler", scheduler_, "Who runs it: " + join(Registry<Scheduler>::instance().names(), ", "))
+      ->group(how)
+      ->type_name("NAME")
+      ->capture_default_str();
+  app.add_option("--fleet", folder_, "The fleet's folder, on a disk that all nodes see; left out: STUDY.fleet")
+      ->group(how)
+      ->type_name("DIR");
+  app.add_option("-o,--store", store_, "What was measured is gathered there; left out: gathered.db in the fleet's folder")
+      ->group(how)
+      ->type_name("FILE");
+  app.add_option("--bundle", bundle_, "Archive of deepgap that each node unpacks on its own disk; left out: this program, on a shared disk")
+      ->group(how)
+      ->type_name("FILE");
+  app.add_option("--directory", directory_, "Where tasks work: relative paths of the study are looked for there; left out: here")
+      ->group(how)
+      ->type_name("DIR");
+  app.add_flag("--detach", detach_, "Submit and come back at once; `deepgap fleet wait` goes on")->group(how);
+  app.add_flag("--dry-run", dry_run_, "Tell tasks, time and cost; submit nothing")->group(how);
+  app.add_option("--submissions", submissions_, "How often tasks that nobody has in hand any more are submitted by `wait`")
+      ->group(how)
+      ->type_name("N")
+      ->capture_default_str();
+  declare_prices(app, prices_);
+  app.add_option("--cpus-per-task", cpus_, "CPUs of a task, which threads = 0 means; left out: what every node has")
+      ->group(cut)
+      ->type_name("N");
+  app.add_option("--task-time", task_time_, "About how long a task is made")->group(cut)->type_name("TIME")->capture_default_str();
+  app.add_option("--most-tasks", most_tasks_, "Make no more tasks, but longer ones")->group(cut)->type_name("N");
+  app.add_option("--device-kind", device_kind_, "Words in the name of the device that is meant; a node with another measures nothing")
+      ->group(cut)
+      ->type_name("WORDS");
+  app.add_option("--hand-in", hand_in_, "What was measured is handed in at most so often")
+      ->group(cut)
+      ->type_name("TIME")
+      ->capture_default_str();
+  app.add_option("--timeout", timeout_, "A worker that shows no progress for so long is killed")->group(cut)->type_name("TIME");
+  app.add_option("--cache", cache_, "Folder of references and compiled models, on each node")->group(cut)->type_name("DIR");
+  app.add_flag("--absolute-paths", absolute_paths_, "The study's absolute paths are the same on all nodes")->group(cut);
+  app.add_option("--work", work_, "Of a task: folder on the node's own disk; left out: $TMPDIR, else /tmp")->group(cut)->type_name("DIR");
+  app.add_option("--tries", tries_, "Of a task: how often it tries to hand in the last of it, with growing pauses")
+      ->group(cut)
+      ->type_name("N")
+      ->capture_default_str();
+  for (const std::string& name : Registry<Scheduler>::instance().names()) {
+    for (const SchedulerOption& option : Registry<Scheduler>::instance().make("scheduler", name)->options()) {
+      if (!options_.try_emplace(option.name).second) continue;
+      app.add_option(fmt::format("--{}", option.name), options_[option.name], option.describe)->group(of_schedulers)->type_name("TEXT");
+    }
+  }
+  app.add_flag("-q,--quiet", quiet_, "No progress");
+  app.add_flag("--json", json_, "Status, dry run and what was gathered as JSON");
+}
+
+double seconds_flag(const std::string& flag, const std::string& text) { return static_cast<double>(duration_flag(flag, text)) / 1e9; }
+
+int FleetCommand::run() {
+  const std::string& first = words_.front();
+  if (std::find(verbs.begin(), verbs.end(), first) != verbs.end()) return go_on(first);
+  if (words_.size() > 1)
+    throw Error(ErrorKind::usage,
+                fmt::format("'{}' is {}: give a study, or one of {} and a fleet's folder", words_[1],
+                            is_study_word(first) ? "one word too many" : "after '" + first + "', which is no verb", join(verbs, ", ")));
+  if (!is_study_word(first)) throw Error(ErrorKind::usage, unknown_name("verb", first, verbs) + "; a study's name ends in .toml");
+  return start();
+}
+
+// What the user said; the scheduler and the plan complete it.
+Fleet FleetCommand::asked() const {
+  Fleet fleet;
+  const std::string name = fs::path(words_.front()).stem().string();
+  fleet.folder = fs::absolute(folder_.empty() ? name + ".fleet" : folder_).lexically_normal().string();
+  fleet.study_file = fs::absolute(words_.front()).string();
+  fleet.scheduler = scheduler_;
+  fleet.directory = directory_.empty() ? fs::current_path().string() : fs::absolute(directory_).string();
+  fleet.bundle = bundle_.empty() ? "" : fs::absolute(bundle_).string();
+  if (!bundle_.empty() && !fs::is_regular_file(fleet.bundle))
+    throw Error(ErrorKind::input, fmt::format("--bundle {} is no file (cmake --build build --target bundle makes one)", bundle_));
+  fleet.program = fs::read_symlink("/proc/self/exe").string();
+  fleet.cache = cache_.empty() ? "" : fs::absolute(cache_).string();
+  fleet.device_kind = device_kind_;
+  duration_flag("--timeout", timeout_);
+  fleet.timeout = timeout_;
+  fleet.hand_in_s = seconds_flag("--hand-in", hand_in_);
+  if (cpus_ < 0) throw Error(ErrorKind::usage, "--cpus-per-task: at least 1");
+  fleet.cpus = cpus_ > 0 ? cpus_ : static_cast<int>(allowed_cpus().size());
+  const auto scheduler = Registry<Scheduler>::instance().make("scheduler", scheduler_);
+  const auto known = scheduler->options();
+  for (const auto& [option, value] : options_) {
+    if (value.empty()) continue;
+    const bool is_its = std::any_of(known.begin(), known.end(), [&, &o = option](const SchedulerOption& one) { return o == one.name; });
+    if (!is_its) throw Error(ErrorKind::usage, fmt::format("--{} is no option of scheduler {}", option, scheduler_));
+    fleet.options[option] = value;
+  }
+  if (cpus_ > 0) fleet.options["cpus-per-task"] = std::to_string(cpus_);
+  if (absolute_paths_) fleet.options["absolute-paths"] = "yes";
+  return fleet;
+}
+
+int FleetCommand::start() {
+  const auto scheduler = Registry<Scheduler>::instance().make("scheduler", scheduler_);
+  read_in_child({{"kind", "study"}, {"path", words_.front()}}, words_.front(), {});
+  const Study study = read_study(words_.front());
+  RunSettings settings;
+  settings.cache_dir = cache_.empty() ? default_cache_dir() : fs::absolute(cache_).string();
+  CutSettings cut{seconds_flag("--task-time", task_time_), most_tasks_};
+  std::optional<PlannedFleet> planned = plan_fleet(study, asked(), cut, *scheduler, settings);
+  if (!planned) return exit_interrupted;
+  for (const std::string& note : planned->notes) say(stderr, fmt::format("deepgap: note: {}\n", note));
+  if (dry_run_) {
+    const Prices prices = prices_of_flag(prices_);
+    fmt::print("{}", json_ ? plan_json(*planned, prices) : plan_text(*planned, prices));
+    return exit_ok;
+  }
+  const Fleet& fleet = planned->fleet;
+  write_fleet(fleet, planned->jobs);
+  write_file_atomic(fleet.folder + "/study.toml", read_text(words_.front()));
+  submit(fleet, *scheduler);
+  if (!json_)
+    fmt::print("{} tasks of {} records are with {}; {} knows of them\n", fleet.tasks.size(), fleet.records(), scheduler_, fleet.folder);
+  flush_standard_output();
+  if (detach_) {
+    if (!json_) fmt::print("next: deepgap fleet wait {}\n", shell_quoted(fleet.folder));
+    return exit_ok;
+  }
+  return wait_for(fleet, *scheduler);
+}
+
+int FleetCommand::go_on(const std::string& verb) {
+  if (words_.size() < 2) throw Error(ErrorKind::usage, fmt::format("deepgap fleet {} wants the fleet's folder", verb));
+  const Fleet fleet = read_fleet(words_[1]);
+  if (verb == "task" || verb == "probe") {
+    const auto number = parse_int(words_.size() > 2 ? words_[2] : "");
+    if (!number) throw Error(ErrorKind::usage, fmt::format("deepgap fleet {} FOLDER NUMBER", verb));
+    const TaskSettings settings{.work = work_, .tries = tries_};
+    return verb == "task" ? run_task(fleet, static_cast<int>(*number), settings) : probe_node(fleet, static_cast<int>(*number), settings);
+  }
+  const auto scheduler = Registry<Scheduler>::instance().make("scheduler", fleet.scheduler);
+  if (verb == "status") return print_status(fleet, *scheduler);
+  if (verb == "gather") {
+    scheduler->gather(fleet);
+    return gather(fleet, *scheduler);
+  }
+  if (verb == "cancel") {
+    mark_cancelled(fleet, true);
+    scheduler->cancel(fleet);
+    print_status(fleet, *scheduler);
+    return exit_ok;
+  }
+  if (verb == "submit") mark_cancelled(fleet, false);
+  submit(fleet, *scheduler);
+  if (verb == "submit" && detach_) return exit_ok;
+  return wait_for(fleet, *scheduler);
+}
+
+// One at a time, so that no task is submitted twice.
+void FleetCommand::submit(const Fleet& fleet, Scheduler& scheduler) {
+  if (is_cancelled(fleet)) return;
+  FileDescriptor lock;
+  for (int i = 0; i < 600 && !lock.valid(); ++i) {
+    lock = try_lock(fleet.folder + "/submit.lock");
+    if (!lock.valid()) std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+  if (!lock.valid())
+    throw Error(ErrorKind::input, fmt::format("another process has been submitting tasks of {} for a minute", fleet.folder));
+  const FleetStatus status = status_of(fleet, read_attempts(fleet), scheduler.list(fleet));
+  if (!status.missing.empty()) scheduler.submit(fleet, status.missing);
+}
+
+int FleetCommand::wait_for(const Fleet& fleet, Scheduler& scheduler) {
+  Interrupts interrupts;
+  std::string told;
+  int submissions = 1;
+  for (;;) {
+    scheduler.wait(fleet, [&] { return interrupts.count() > 0; });
+    if (interrupts.count() > 0) {
+      scheduler.leave(fleet);
+      say(stderr,
+          fmt::format("deepgap: interrupted; deepgap fleet wait {} goes on, deepgap fleet cancel ends it\n", shell_quoted(fleet.folder)));
+      return exit_interrupted;
+    }
+    scheduler.gather(fleet);
+    const FleetStatus status = status_of(fleet, read_attempts(fleet), scheduler.list(fleet));
+    const std::string line = status_line(fleet, status);
+    if (!quiet_ && line != told) say(stderr, line + "\n");
+    told = line;
+    if (status.all_done(fleet)) break;
+    if (status.running + status.waiting > 0) continue;
+    if (is_cancelled(fleet) || status.missing.empty() || submissions >= submissions_) break;
+    ++submissions;
+    submit(fleet, scheduler);
+  }
+  scheduler.leave(fleet);
+  return gather(fleet, scheduler);
+}
+
+int FleetCommand::gather(const Fleet& fleet, Scheduler& scheduler) const {
+  Interrupts interrupts;
+  const std::string store = store_of(fleet);
+  const std::vector<Attempt> attempts = read_attempts(fleet);
+  const FleetStatus status = status_of(fleet, attempts, scheduler.list(fleet));
+  const auto gathered = gather_fleet(fleet, store, [&] { return interrupts.count() > 0; });
+  if (!gathered) return exit_interrupted;
+  fmt::print("{}", json_ ? gathered_json(fleet, status, *gathered, store) : gathered_text(fleet, status, *gathered, store));
+  return gathered->there >= gathered->planned ? exit_ok : exit_points_failed;
+}
+
+int FleetCommand::print_status(const Fleet& fleet, Scheduler& scheduler) const {
+  const std::vector<Attempt> attempts = read_attempts(fleet);
+  const FleetStatus status = status_of(fleet, attempts, scheduler.list(fleet));
+  const std::vector<std::string> notes = node_notes(fleet, attempts);
+  fmt::print("{}", json_ ? status_json(fleet, status, notes) : status_text(fleet, status, notes));
+  return status.missing.empty() && status.held == 0 ? exit_ok : exit_points_failed;
+}
+
+const bool registered = Registry<Command>::instance().add("fleet", [] { return std::make_unique<FleetCommand>(); });
+
+}  // namespace
+}  // namespace deepgap

@@ -1,0 +1,150 @@
+#include "cli/fleet_text.h"
+
+#include "base/text.h"
+#include "base/words.h"
+#include "cli/point_command.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+
+namespace deepgap {
+namespace {
+
+using nlohmann::json;
+
+std::string dump(const json& value) { return value.dump(2, ' ', false, json::error_handler_t::replace) + "\n"; }
+std::string time_text(double seconds) { return format_duration(static_cast<int64_t>(seconds * 1e9)); }
+
+// Of a node of the kind, by the words of its constraint: "h100" is a price of "NVIDIA H100". Of CPU lots there is none.
+struct LotCost {
+  double hours = 0, amount = 0;
+  bool known = false;
+};
+LotCost cost_of(const Fleet& fleet, const Lot& lot, const Prices& prices) {
+  LotCost cost{lot.seconds / 3600, 0, false};
+  const std::string& kind = fleet.kinds.at(static_cast<size_t>(lot.kind));
+  const std::string name = fleet.device_kind.empty() ? kind : fleet.device_kind;
+  for (const Price& price : prices.prices) {
+    if (name.empty() || price.bought || !(names_match(price.name, name) || names_match(name, price.name))) continue;
+    const double devices = price.of_machine ? 1 : std::max(lot.gpus, 1);
+    cost.amount = cost.hours * price.per_hour / price.devices * devices;
+    cost.known = true;
+    break;
+  }
+  return cost;
+}
+
+std::string kind_text(const Fleet& fleet, const Lot& lot) {
+  const std::string& kind = fleet.kinds.at(static_cast<size_t>(lot.kind));
+  return kind.empty() ? "any node" : kind;
+}
+
+}  // namespace
+
+std::string status_line(const Fleet& fleet, const FleetStatus& status) {
+  std::string line = fmt::format("{} of {} tasks done", status.done, fleet.tasks.size());
+  if (status.running > 0) line += fmt::format(", {} run", status.running);
+  if (status.waiting > 0) line += fmt::format(", {} wait", status.waiting);
+  if (status.held > 0) line += fmt::format(", {} are held", status.held);
+  if (!status.missing.empty()) line += fmt::format(", {} in nobody's hands", status.missing.size());
+  return line + fmt::format("; {} of {} records measured", std::min(status.records, fleet.records()), fleet.records());
+}
+
+std::string plan_text(const PlannedFleet& planned, const Prices& prices) {
+  const Fleet& fleet = planned.fleet;
+  std::string text =
+      fmt::format("{:<16}{:<28}{:<8}{:>7}{:>10}{:>12}{:>12}\n", "kind", "model", "device", "tasks", "records", "longest", "node-hours");
+  double amount = 0;
+  bool all_known = true;
+  for (const Lot& lot : fleet.lots) {
+    int64_t records = 0;
+    for (int i = 0; i < lot.tasks; ++i) records += fleet.tasks[static_cast<size_t>(lot.first_task + i)].records;
+    const LotCost cost = cost_of(fleet, lot, prices);
+    amount += cost.amount;
+    all_known &= cost.known;
+    text += fmt::format("{:<16}{:<28}{:<8}{:>7}{:>10}{:>12}{:>12.2f}\n", kind_text(fleet, lot), lot.model, lot.device, lot.tasks, records,
+                        time_text(lot.longest_s), cost.hours);
+  }
+  text += fmt::format("{} points, {} records in {} tasks, {} CPUs each; about {:.2f} node-hours", planned.points, fleet.records(),
+                      fleet.tasks.size(), fleet.cpus, fleet.seconds() / 3600);
+  if (!prices.prices.empty())
+    text += all_known ? fmt::format(", {:.2f} {}", amount, prices.currency)
+                      : fmt::format(", at least {:.2f} {} ({} has no price of some kinds)", amount, prices.currency, prices.label);
+  return text + "\n";
+}
+
+std::string plan_json(const PlannedFleet& planned, const Prices& prices) {
+  const Fleet& fleet = planned.fleet;
+  json lots = json::array();
+  double amount = 0;
+  for (const Lot& lot : fleet.lots) {
+    const LotCost cost = cost_of(fleet, lot, prices);
+    amount += cost.amount;
+    lots.push_back({{"kind", fleet.kinds[static_cast<size_t>(lot.kind)]},
+                    {"model", lot.model},
+                    {"device", lot.device},
+                    {"tasks", lot.tasks},
+                    {"longest_s", lot.longest_s},
+                    {"node_hours", cost.hours},
+                    {"cost", cost.known ? json(cost.amount) : json()}});
+  }
+  json value{{"study", fleet.study},
+             {"points", planned.points},
+             {"records", fleet.records()},
+             {"tasks", fleet.tasks.size()},
+             {"cpus_per_task", fleet.cpus},
+             {"node_hours", fleet.seconds() / 3600},
+             {"lots", lots}};
+  if (!prices.prices.empty()) value.update({{"cost", amount}, {"currency", prices.currency}});
+  return dump(value);
+}
+
+std::string status_text(const Fleet& fleet, const FleetStatus& status, const std::vector<std::string>& notes) {
+  constexpr size_t most_lines = 20;
+  std::string text = status_line(fleet, status) + "\n";
+  for (size_t i = 0; i < std::min(most_lines, status.lines.size()); ++i) text += "  " + printable(status.lines[i]) + "\n";
+  if (status.lines.size() > most_lines) text += fmt::format("  and {} more\n", status.lines.size() - most_lines);
+  for (const std::string& note : notes) text += "note: " + printable(note) + "\n";
+  return text;
+}
+
+json status_value(const Fleet& fleet, const FleetStatus& status, const std::vector<std::string>& notes) {
+  return {{"fleet", fleet.id},           {"folder", fleet.folder}, {"scheduler", fleet.scheduler},
+          {"tasks", fleet.tasks.size()}, {"done", status.done},    {"running", status.running},
+          {"waiting", status.waiting},   {"held", status.held},    {"missing", status.missing},
+          {"lines", status.lines},       {"notes", notes}};
+}
+
+std::string status_json(const Fleet& fleet, const FleetStatus& status, const std::vector<std::string>& notes) {
+  return dump(status_value(fleet, status, notes));
+}
+
+std::string gathered_text(const Fleet& fleet, const FleetStatus& status, const Gathered& gathered, const std::string& store) {
+  std::string text = fmt::format("{} of {} records are in {}", gathered.there, gathered.planned, store);
+  if (gathered.merge.doubled > 0)
+    text += fmt::format("; {} measured again elsewhere were left out, each told by the one that is there (fact merge.left_out)",
+                        gathered.merge.doubled);
+  text += "\n";
+  for (const std::string& note : gathered.notes) text += "note: " + printable(note) + "\n";
+  if (gathered.there < gathered.planned) {
+    text += status_text(fleet, status, {});
+    text += fmt::format("next: deepgap fleet wait {}\n", shell_quoted(fleet.folder));
+  } else {
+    text += fmt::format("next: deepgap report {}\n", shell_quoted(store));
+  }
+  return text;
+}
+
+std::string gathered_json(const Fleet& fleet, const FleetStatus& status, const Gathered& gathered, const std::string& store) {
+  json value = status_value(fleet, status, gathered.notes);
+  value.update({{"store", store},
+                {"planned", gathered.planned},
+                {"records", gathered.there},
+                {"same", gathered.merge.same},
+                {"doubled", gathered.merge.doubled}});
+  return dump(value);
+}
+
+}  // namespace deepgap

@@ -1,0 +1,23 @@
+// Cuts an inspected Plan into tasks. Pure functions.
+//
+// What is compared is measured on one node in one task: all repeats of a Point, the Points that differ in engine and precision alone, the
+// tenants of a set. Such a cell is never cut; cells of one network on one kind of device follow each other until a task is long enough.
+#pragma once
+
+#include "fleet/fleet.h"
+
+#include <functional>
+#include <vector>
+
+namespace deepgap {
+
+struct CutSettings {
+  double task_s = 600;  // a task is closed when it takes so long
+  int most_tasks = 0;   // of the whole fleet: tasks become longer instead; 0: any number
+};
+
+// Fills lots and tasks of `fleet`, whose kinds each get the whole Plan. Returns the Jobs of each task. `seconds` estimates a Job.
+std::vector<std::vector<Job>> cut_plan(Fleet& fleet, const std::vector<Job>& plan, const CutSettings& settings,
+                                       const std::function<double(const Job&)>& seconds);
+
+}  // namespace deepgap

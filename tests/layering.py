@@ -33,6 +33,7 @@ ALLOWED = {
     "fleet": {"base", "record", "plan", "store", "run", "telemetry"},
     "backends/null": {"base", "backends/common"},
     "backends/common": {"base"},
+    "backends/kserve": {"base", "backends/common"},
     "backends/onnxruntime": {"base", "backends/common"},
     "backends/openvino": {"base", "backends/common"},
     "backends/native": {"base", "backends/common", "model", "cuda", "engine", "engine/gpu", "engine/passes"},

@@ -21,7 +21,7 @@
 
 namespace deepgap {
 
-inline constexpr int backend_abi = 6;
+inline constexpr int backend_abi = 7;
 // Compiler and C++ ABI: a plug-in built with another one is not loaded.
 #define DEEPGAP_BUILD_TAG "g++-abi" DEEPGAP_STRING(__GXX_ABI_VERSION) "-cxx11-" DEEPGAP_STRING(_GLIBCXX_USE_CXX11_ABI)
 #define DEEPGAP_STRING(x) DEEPGAP_STRING_(x)
@@ -32,7 +32,8 @@ struct Support {
   std::string reason;  // empty when ok
 };
 
-enum class ModelForm : uint8_t { graph, onnx };  // what of a Model it reads: graph() or onnx()
+// What of a Model it reads: graph() or onnx(). remote: nothing, its Models live where its devices are and are known by name.
+enum class ModelForm : uint8_t { graph, onnx, remote };
 
 struct DeviceInfo {
   DeviceId id;
@@ -92,6 +93,12 @@ class Backend {
   virtual ModelForm form() const = 0;
   virtual std::vector<DeviceInfo> devices() const = 0;
   virtual std::vector<OptionInfo> options() const = 0;
+  // Of form() remote: the inputs and outputs of the Model of this name on the request's first device, as a Graph of one node that stands
+  // for it; a batch is batch_symbol. Asks the server once and keeps the answer. Throws Error{refused} where the device does not answer as
+  // it should, {usage} for a name that it does not know.
+  virtual Graph remote_model(const std::string& name, const EngineRequest& /*request*/) {
+    throw Error(ErrorKind::internal, "the backend has no model of its own named " + name);
+  }
   // Whether it can run this, as far as the summary tells; load() may still refuse. Cheap: asked for every Point of a Plan. Throws
   // Error{usage} for an option's value that cannot be read.
   virtual Support supports(const EngineRequest& request, const GraphSummary& graph) const = 0;

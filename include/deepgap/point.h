@@ -3,6 +3,7 @@
 
 #include <deepgap/precision.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -11,12 +12,17 @@
 namespace deepgap {
 
 struct DeviceId {
-  std::string host;          // empty: this machine
-  std::string kind = "cpu";  // cpu, cuda
+  std::string host;          // empty: this machine; of a server what follows "://" in its URL
+  std::string kind = "cpu";  // cpu, cuda; of a server its URL's scheme: http, https, grpc, grpcs
   int index = 0;
 
   auto operator<=>(const DeviceId&) const = default;
 };
+
+// Whether it is a server, which is reached by a network protocol and has Models of its own.
+inline bool is_remote(const DeviceId& device) {
+  return device.kind == "http" || device.kind == "https" || device.kind == "grpc" || device.kind == "grpcs";
+}
 
 struct Placement {
   int processes = 1;
@@ -24,6 +30,9 @@ struct Placement {
 
   auto operator<=>(const Placement&) const = default;
 };
+inline bool is_remote(const Placement& placement) {
+  return std::any_of(placement.devices.begin(), placement.devices.end(), [](const DeviceId& device) { return is_remote(device); });
+}
 
 // `options` holds everything that has no field: scenario, backend and dataset options, and any axis of a Study. Keys are
 // `snake_case`, values as written. Its content is part of what is measured, so it is part of point_id.

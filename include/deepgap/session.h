@@ -92,6 +92,10 @@ class Session {
   virtual void drain() = 0;   // returns when every enqueued query was delivered
   virtual void cancel() = 0;  // gives up what has not begun (Status::cancelled), then drains
 
+  // Whether a query that failed leaves the others as they are, as one that a server answered with an error does: then a run may go on and
+  // tell their share. Else the first failure ends it.
+  virtual bool outlives_failures() const { return false; }
+
   virtual MemoryUse memory() const { return {}; }
   virtual void reset_peak() {}
   virtual std::vector<LayerTiming> layer_timings() { return {}; }  // runs once more, instrumented; for `profile` only
@@ -107,6 +111,10 @@ class Session {
   virtual void reset() {}
   virtual std::map<std::string, Tensor> trained_weights() { return {}; }
   virtual MemoryKinds memory_kinds() { return {}; }
+
+  // What it counted since the last call besides its queries' times, by dotted name with the unit at its end: {"connections.opened", 1}. May
+  // ask a server, so it is called when nothing is in flight, before and after a measured window.
+  virtual std::map<std::string, double> take_counts() { return {}; }
 };
 
 }  // namespace deepgap

@@ -167,14 +167,14 @@ std::string shape_flag(const Graph& graph) {
   return plain ? flag : fmt::format("'{}'", flag);
 }
 
-void check_sizes(const Graph& graph, const std::string& name) {
+}  // namespace
+
+void require_sizes(const Graph& graph, const std::string& name) {
   for (const auto& [symbol, place] : open_symbols(graph)) {
     if (symbol == batch_symbol) continue;
     throw Error(ErrorKind::usage, fmt::format("{}: {} ('{}') is open; give the sizes, as {} does", name, place, symbol, shape_flag(graph)));
   }
 }
-
-}  // namespace
 
 bool is_model_file(const std::string& name) {
   std::error_code error;
@@ -207,7 +207,7 @@ std::shared_ptr<const Model> open_model(const ModelRequest& request) {
     fill_weights(graph, request);
     graph = sized(std::move(graph), request);
   }
-  check_sizes(graph, request.name);
+  require_sizes(graph, request.name);
   if (!is_file) return std::make_shared<const LoadedModel>(request.name, "", std::move(graph));
   return std::make_shared<const LoadedModel>(request.name, request.name, std::move(graph), read_onnx_domains(request.name));
 }

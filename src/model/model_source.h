@@ -29,6 +29,9 @@ std::shared_ptr<const Model> open_model(const ModelRequest& request);
 // The same with the sizes of the ONNX test folder that `dataset` names, if it is one.
 ModelRequest sized_by_dataset(ModelRequest request, const std::string& dataset);
 
+// Throws Error{usage} with an example of --shape where a size other than the batch is open.
+void require_sizes(const Graph& graph, const std::string& name);
+
 bool is_model_file(const std::string& name);
 // The tree's data/ folder: $DEEPGAP_DATA, else found relative to the executable (../../data in the build, ../share/deepgap/data in a
 // bundle).

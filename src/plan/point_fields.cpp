@@ -39,8 +39,15 @@ std::string not_empty(const std::string& name, const std::string& value) {
 
 Placement parse_placement(const std::string& value) {
   const auto placement = placement_from(value);
+  if (!placement && value.find("://") != std::string::npos)
+    fail(fmt::format(
+        "device: '{}' is no server; write http://host:port, https://, grpc:// or grpcs://, without a user, a password or a query", value));
   if (!placement) fail(fmt::format("device: '{}' is no device; write cpu, cuda:0 or, for several, cuda:0+cuda:1", value));
-  for (const DeviceId& device : placement->devices) one_of(device_kinds, "device", device.kind);
+  for (const DeviceId& device : placement->devices) {
+    if (is_remote(device) && device.host.empty())
+      fail(fmt::format("device: '{}' is a scheme alone; write {}://host:port", value, device.kind));
+    if (!is_remote(device)) one_of(device_kinds, "device", device.kind);
+  }
   return *placement;
 }
 

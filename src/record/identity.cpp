@@ -46,6 +46,7 @@ std::string cpu_with_its_share(const Facts& environment) {
 }
 
 std::string name_of_device(const DeviceId& device, const Facts& environment) {
+  if (is_remote(device)) return device_name(device);
   if (!device.host.empty()) return {};  // of a machine that this environment is not about
   if (device.kind == "cpu") return cpu_with_its_share(environment);
   return known_text(environment, fmt::format("gpu.{}{}.name", device.kind, device.index));
@@ -78,7 +79,8 @@ std::string machine_of(const Facts& environment) {
 }  // namespace
 
 ModelKey model_key(const Point& point) {
-  return {without_model_path(point).model, point.model_hash, point.weights, option_of(point, "seed"), option_of(point, "shape"), ""};
+  return {without_model_path(point).model, point.model_hash, point.weights, option_of(point, "seed"), option_of(point, "shape"),
+          option_of(point, "reference"), "", ""};
 }
 
 DatasetKey dataset_key(const Point& point) {

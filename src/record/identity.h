@@ -17,6 +17,8 @@ namespace deepgap {
 struct ModelKey {
   std::string model, model_hash, weights;  // model: empty where the hash tells
   std::string seed, shape;                 // as the Point's options say
+  std::string reference;                   // of a server's Model: the file that stands for it
+  std::string server;                      // that has it; empty: it is here, or not looked at
   std::string sized_by;                    // the Dataset whose samples give open inputs their sizes; empty: none, or not looked at
   auto operator<=>(const ModelKey&) const = default;
 };

@@ -33,6 +33,17 @@ std::optional<int> parse_index(std::string_view text) {
   return static_cast<int>(*index);
 }
 
+// "http://host:8000" or with a path behind it. None with a name, a password or a query in it: those may be secrets, and this is kept.
+std::optional<DeviceId> server_from(std::string_view url) {
+  constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_~:/[]%";
+  const size_t colon = url.find("://");
+  DeviceId device{std::string(url.substr(colon + 3)), std::string(url.substr(0, colon)), 0};
+  while (device.host.ends_with('/')) device.host.pop_back();
+  const bool named = !device.host.empty() && device.host[0] != '/' && device.host[0] != ':';
+  if (!is_remote(device) || !named || device.host.find_first_not_of(plain) != std::string::npos) return std::nullopt;
+  return device;
+}
+
 }  // namespace
 
 std::string_view name_of(Outcome outcome) { return outcome_names.at(static_cast<size_t>(outcome)); }
@@ -41,12 +52,14 @@ std::optional<Outcome> outcome_from(std::string_view name) { return find_name<Ou
 std::optional<Verdict> verdict_from(std::string_view name) { return find_name<Verdict>(verdict_names, name); }
 
 std::string device_name(const DeviceId& device) {
+  if (is_remote(device)) return device.kind + "://" + device.host;
   std::string name = device.host.empty() ? device.kind : device.host + "/" + device.kind;
   if (device.kind != "cpu" || device.index != 0) name += fmt::format(":{}", device.index);
   return name;
 }
 
 std::optional<DeviceId> device_from(std::string_view name) {
+  if (name.find("://") != std::string_view::npos) return server_from(name);
   DeviceId device;
   if (const auto slash = name.rfind('/'); slash != std::string_view::npos) {
     if (slash == 0) return std::nullopt;

@@ -19,7 +19,7 @@ std::string_view name_of(Verdict verdict);
 std::optional<Outcome> outcome_from(std::string_view name);
 std::optional<Verdict> verdict_from(std::string_view name);
 
-std::string device_name(const DeviceId& device);  // "cpu", "cuda:0", "host/cuda:0"
+std::string device_name(const DeviceId& device);  // "cpu", "cuda:0", "host/cuda:0", "http://host:8000"
 std::optional<DeviceId> device_from(std::string_view name);
 std::string placement_name(const Placement& placement);  // "cpu", "cuda:0+cuda:1"; "2p:cuda:0+cuda:1" is two processes
 std::optional<Placement> placement_from(std::string_view name);

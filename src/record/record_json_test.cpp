@@ -31,12 +31,23 @@ TEST(Devices, AreSpelledAsTheDesignSays) {
   EXPECT_EQ(device_name({"", "cpu", 0}), "cpu");
   EXPECT_EQ(device_name({"", "cuda", 0}), "cuda:0");
   EXPECT_EQ(device_name({"node1", "cuda", 3}), "node1/cuda:3");
-  for (const char* name : {"cpu", "cpu:1", "cuda:0", "cuda:7", "node1/cuda:3", "node1/cpu"}) {
+  for (const char* name : {"cpu", "cpu:1", "cuda:0", "cuda:7", "node1/cuda:3", "node1/cpu", "http://127.0.0.1:8000",
+                           "https://triton.example/some/path", "grpc://[::1]:8001"}) {
     const auto device = device_from(name);
     ASSERT_TRUE(device) << name;
     EXPECT_EQ(device_name(*device), name);
   }
   for (const char* name : {"", ":", "cuda:", "cuda:x", "cuda:-1", "CUDA:0", "/cuda:0", "cuda:0:1", "cuda:99999999999", "cpu "}) {
+    EXPECT_FALSE(device_from(name)) << name;
+  }
+}
+
+// A URL is kept in Stores: nothing that may be a secret stands in it.
+TEST(Devices, OfServersAreUrlsWithoutUserPasswordOrQuery) {
+  EXPECT_EQ(device_from("http://host:8000/"), (DeviceId{"host:8000", "http", 0}));
+  EXPECT_TRUE(is_remote(*device_from("grpcs://host:8001")));
+  for (const char* name : {"http://", "http:///", "http://:8000", "ftp://host", "http://user:password@host", "http://host?key=1",
+                           "http://host#part", "http://ho st", "http://host\n", "://host"}) {
     EXPECT_FALSE(device_from(name)) << name;
   }
 }

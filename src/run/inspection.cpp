@@ -1,5 +1,7 @@
 #include "run/inspection.h"
 
+#include "record/point_option.h"
+
 #include "base/text.h"
 #include "record/record_json.h"
 #include "run/child_process.h"
@@ -20,7 +22,7 @@ namespace {
 
 ChildLimits limits_for(const std::vector<Point>& points) {
   std::vector<std::string> files;
-  for (const Point& point : points) files.push_back(point.model);
+  for (const Point& point : points) files.push_back(is_remote(point.placement) ? option_of(point, "reference") : point.model);
   return reader_limits(files);
 }
 

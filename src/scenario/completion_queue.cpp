@@ -10,11 +10,12 @@ void CompletionQueue::push(std::span<const Completed> completed, Nanoseconds end
     // A Target that answers sample by sample costs one entry a call, not one a sample.
     Entry* before = incoming_.empty() ? nullptr : &incoming_.back();
     const bool goes_on = before != nullptr && before->query == c.query && before->first + before->count == c.first &&
-                         before->status == c.status && before->end == end;
+                         before->status == c.status && before->end == end && c.error == nullptr;
     if (goes_on) {
       before->count += c.count;
     } else {
-      incoming_.push_back({c.query, c.first, c.count, c.status, end});
+      incoming_.push_back(
+          {c.query, c.first, c.count, c.status, end, c.error == nullptr ? nullptr : std::make_shared<const Error>(*c.error)});
     }
   }
 }

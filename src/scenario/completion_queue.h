@@ -3,6 +3,7 @@
 
 #include <deepgap/target.h>
 
+#include <memory>
 #include <mutex>
 #include <span>
 #include <vector>
@@ -16,6 +17,7 @@ class CompletionQueue {
     uint32_t first = 0, count = 0;  // which of its samples
     Status status = Status::ok;
     Nanoseconds end = 0;
+    std::shared_ptr<const Error> error = nullptr;  // of a failure that the Target outlives
   };
   void push(std::span<const Completed> completed, Nanoseconds end);  // any thread
   std::span<const Entry> take();                                     // scenario's thread; valid until the next take()

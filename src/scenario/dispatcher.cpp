@@ -85,6 +85,12 @@ class QueueingDispatcher final : public Dispatcher {
     send_on();
   }
 
+  bool outlive_failures(bool on) override {
+    bool all = true;
+    for (Instance& instance : instances_) all = instance.target->outlive_failures(on) && all;
+    return all;
+  }
+
   void flush() override {
     flushing_ = true;
     send_on();

@@ -78,6 +78,8 @@ class LaneTarget final : public EndToEndTarget {
     fill_lanes();
   }
 
+  bool outlive_failures(bool on) override { return session_.outlive_failures(on); }
+
   void flush() override {
     throw_if_failed();
     session_.flush();

@@ -25,6 +25,7 @@ class ScriptedTarget final : public Target {
       : clock_(clock), limits_(limits), latency_(std::move(latency)) {}
 
   std::set<uint64_t> failing;                // queries that complete as failed
+  bool outlives = false;                     // those failures, where it is asked to
   bool inside_submit = false;                // complete before submit() returns instead
   std::vector<std::vector<uint32_t>> asked;  // the samples of each query
   int64_t in_flight = 0, most_in_flight = 0, cancels = 0;
@@ -46,15 +47,21 @@ class ScriptedTarget final : public Target {
       }
     }
   }
+  bool outlive_failures(bool on) override {
+    outliving_ = outlives && on;
+    return outlives;
+  }
   void flush() override {
     if (failed_) throw Error(ErrorKind::internal, "the scripted failure");
   }
   void cancel() override { ++cancels; }
 
  private:
-  void complete(const Completed& done) {
+  void complete(Completed done) {
     --in_flight;
-    failed_ |= done.status == Status::failed;
+    const Error error(ErrorKind::internal, "the scripted failure");
+    if (done.status == Status::failed && outliving_) done.error = &error;
+    failed_ |= done.status == Status::failed && !outliving_;
     if (completion_) completion_(std::span(&done, 1));
   }
 
@@ -62,7 +69,7 @@ class ScriptedTarget final : public Target {
   TargetLimits limits_;
   std::function<Nanoseconds(uint64_t)> latency_;
   TargetCompletion completion_;
-  bool failed_ = false;
+  bool failed_ = false, outliving_ = false;
 };
 
 // Completes on threads of its own, as soon as they get to it, in any order.

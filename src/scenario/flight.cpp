@@ -31,13 +31,17 @@ Flight::Flight(const Traffic& traffic, Clock& clock, int64_t in_flight) : traffi
   free_count_ = free_.size();
   outgoing_.reserve(slots_.size());
   finished_.reserve(slots_.size());
+  outlives_failures_ = traffic.failures != nullptr && traffic.target->outlive_failures(true);
   traffic.target->on_completion([queue = queue_, &clock](std::span<const Completed> completed) {
     queue->push(completed, clock.now());
     clock.notify();
   });
 }
 
-Flight::~Flight() { traffic_.target->on_completion({}); }
+Flight::~Flight() {
+  traffic_.target->on_completion({});
+  if (outlives_failures_) traffic_.target->outlive_failures(false);
+}
 
 Nanoseconds Flight::add(Nanoseconds scheduled, Nanoseconds begin, int64_t samples) {
   const uint32_t index = free_[free_first_];
@@ -45,7 +49,7 @@ Nanoseconds Flight::add(Nanoseconds scheduled, Nanoseconds begin, int64_t sample
   --free_count_;
   const auto count = static_cast<uint32_t>(samples);
   const Nanoseconds punctual = std::max(scheduled, slots_[index].punctual);
-  slots_[index] = {next_number_, scheduled, begin, punctual, count, count};
+  slots_[index] = {next_number_, scheduled, begin, punctual, count, count, false};
   outgoing_.push_back({next_number_ << slot_bits_ | index, scheduled, std::span<const uint32_t>(samples_).subspan(cursor_, count)});
   ++next_number_;
   cursor_ += count;
@@ -63,13 +67,18 @@ std::span<const Timing> Flight::collect() {
   const auto entries = queue_->take();
   took_any_ = !entries.empty();
   finished_.clear();
+  errors_.clear();
   for (const auto& entry : entries) settle(entry);
   return finished_;
 }
 
 void Flight::settle(const CompletionQueue::Entry& entry) {
   Slot& slot = slot_of(entry.query);
-  if (entry.status == Status::failed) end_on_failure(*traffic_.target, slot.number);
+  if (entry.status == Status::failed) {
+    if (!outlives_failures_) end_on_failure(*traffic_.target, slot.number);
+    slot.failed = true;
+    errors_.emplace_back(slot.number, entry.error);
+  }
   if (entry.count > slot.remaining) {
     throw Error(ErrorKind::internal,
                 fmt::format("query {} had more samples answered than it has: the target answered one twice", slot.number));
@@ -78,7 +87,15 @@ void Flight::settle(const CompletionQueue::Entry& entry) {
   if (slot.remaining > 0) return;
   slot.punctual += entry.end - slot.begin;
   free_[(free_first_ + free_count_++) % free_.size()] = static_cast<uint32_t>(&slot - slots_.data());
-  if (!cancelled_) finished_.push_back({slot.number, slot.scheduled, slot.begin, entry.end, slot.samples, entry.status});
+  const Status status = slot.failed ? Status::failed : entry.status;
+  if (!cancelled_) finished_.push_back({slot.number, slot.scheduled, slot.begin, entry.end, slot.samples, status});
+}
+
+std::string Flight::why_failed(const Timing& timing) const {
+  for (const auto& [number, error] : errors_) {
+    if (number == timing.query && error != nullptr) return error->what();
+  }
+  return "a part of it failed";
 }
 
 Flight::Slot& Flight::slot_of(uint64_t query) {
@@ -91,6 +108,11 @@ Flight::Slot& Flight::slot_of(uint64_t query) {
     throw Error(ErrorKind::internal, fmt::format("the target answered query {} twice", number));
   }
   return slots_[index];
+}
+
+void note_failures(const Traffic& traffic, const Flight& flight, const Timing& timing) {
+  if (timing.status == Status::failed) traffic.failures->add(timing.begin, timing.end, flight.why_failed(timing));
+  if (timing.status == Status::ok) traffic.failures->answered();
 }
 
 void Flight::cancel() {

@@ -11,6 +11,8 @@
 
 #include <memory>
 #include <span>
+#include <string>
+#include <utility>
 #include <vector>
 
 namespace deepgap {
@@ -34,10 +36,12 @@ class Flight {
   Nanoseconds add(Nanoseconds scheduled, Nanoseconds begin, int64_t samples);
   void send();
   // What has finished since the last call, in order of completion; valid until the next one. A query that the Target gave up by itself
-  // (shed) has Status::cancelled. Throws Error with the engine's reason when a query failed.
+  // (shed) has Status::cancelled. Throws Error with the engine's reason when a query failed; one whose failure the Target outlives has
+  // Status::failed, where the traffic wants to know of these.
   std::span<const Timing> collect();
-  bool took_any() const { return took_any_; }  // whether the last collect() saw any completion at all
-  void cancel();                               // gives up what has not begun; nothing is returned by collect() any more
+  std::string why_failed(const Timing& timing) const;  // of the last collect()
+  bool took_any() const { return took_any_; }          // whether the last collect() saw any completion at all
+  void cancel();                                       // gives up what has not begun; nothing is returned by collect() any more
 
  private:
   struct Slot {
@@ -45,6 +49,7 @@ class Flight {
     Nanoseconds scheduled = 0, begin = 0;
     Nanoseconds punctual = INT64_MIN;     // without delays of the harness: its begin, and once it is free its end
     uint32_t samples = 0, remaining = 0;  // remaining 0: the slot is free
+    bool failed = false;
   };
   void settle(const CompletionQueue::Entry& entry);
   Slot& slot_of(uint64_t query);
@@ -59,8 +64,12 @@ class Flight {
   size_t free_first_ = 0, free_count_ = 0;
   std::vector<Query> outgoing_;
   std::vector<Timing> finished_;
+  std::vector<std::pair<uint64_t, std::shared_ptr<const Error>>> errors_;  // of queries in finished_ that failed, and of parts of others
   uint64_t next_number_ = 0;
-  bool took_any_ = false, cancelled_ = false;
+  bool took_any_ = false, cancelled_ = false, outlives_failures_ = false;
 };
+
+// Into the traffic's Failures, which it has: a Timing of the last collect() that is of the window.
+void note_failures(const Traffic& traffic, const Flight& flight, const Timing& timing);
 
 }  // namespace deepgap

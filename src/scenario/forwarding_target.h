@@ -16,6 +16,7 @@ class ForwardingTarget : public Target {
   void load(std::span<const uint32_t> indices) override { target_.load(indices); }
   void unload(std::span<const uint32_t> indices) override { target_.unload(indices); }
   void submit(std::span<const Query> queries) override { target_.submit(queries); }
+  bool outlive_failures(bool on) override { return target_.outlive_failures(on); }
   void flush() override { target_.flush(); }
   void cancel() override { target_.cancel(); }
 

@@ -95,8 +95,10 @@ class OpenLoop {
 
   bool collect() {
     for (const Timing& timing : flight_.collect()) {
-      schedule_->answered(timing.end - start_);
+      const bool failed = timing.status == Status::failed;
       if (!finish_due_ && has_enough()) recording_ = false;  // so that counts are exact
+      if (recording_ && traffic_.failures != nullptr) note_failures(traffic_, flight_, timing);
+      schedule_->answered((failed ? std::max(timing.end, traffic_.failures->pause_until()) : timing.end) - start_);
       if (!recording_ || timing.status != Status::ok) continue;
       traffic_.sink->add(timing);
       traffic_.stopping->add(std::span(&timing, 1));

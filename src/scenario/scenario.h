@@ -4,6 +4,7 @@
 
 #include "base/registry.h"
 #include "record/load_axis.h"
+#include "scenario/failures.h"
 #include "scenario/offered_load.h"
 #include "scenario/stopping.h"
 
@@ -36,6 +37,7 @@ struct Traffic {
   TimingSink* sink = nullptr;
   Nanoseconds duration = never;    // an open loop offers what is due in so much time, whatever is answered
   OfferedLoad* offered = nullptr;  // filled by an open loop when its drive() ends; nullptr: nobody asks
+  Failures* failures = nullptr;    // filled where the Target outlives them; nullptr: the first failure ends the run
 };
 
 struct ScenarioOption {

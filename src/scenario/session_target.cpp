@@ -75,6 +75,11 @@ class SessionTarget final : public Target {
     }
   }
 
+  bool outlive_failures(bool on) override {
+    if (!session_->outlives_failures()) return false;
+    outlives_failures_.store(on, std::memory_order_release);
+    return true;
+  }
   void flush() override { throw_if_failed(); }
   void cancel() override { session_->cancel(); }
 
@@ -132,7 +137,13 @@ class SessionTarget final : public Target {
     Slot& slot = slots_[done.tag];
     Completed completed{slot.query, 0, static_cast<uint32_t>(slot.positions.size()), done.status, done.marks};
     if (done.status == Status::ok) completed.outputs = session_->outputs(static_cast<int>(done.tag));
-    if (done.status == Status::failed) keep_failure(*done.error);
+    if (done.status == Status::failed) {
+      if (outlives_failures_.load(std::memory_order_acquire)) {
+        completed.error = done.error;
+      } else {
+        keep_failure(*done.error);
+      }
+    }
     slot.state.store(State::delivering, std::memory_order_release);
     return completed;
   }
@@ -160,7 +171,7 @@ class SessionTarget final : public Target {
   AdjacentSamples adjacent_;
   std::vector<Slot> slots_;
   std::atomic<int> delivering_{0};
-  std::atomic<bool> failed_{false};
+  std::atomic<bool> failed_{false}, outlives_failures_{false};
   mutable std::mutex mutex_;
   std::optional<Error> failure_;      // under mutex_: the last one
   std::unique_ptr<Session> session_;  // last: it may complete queries until it is gone

@@ -40,6 +40,7 @@ struct Driven {
   std::unique_ptr<Stopping> stopping;
   std::atomic<bool> interrupted{false};
   OfferedLoad offered;
+  Failures failures;
 
   // As the worker does, with the settings' duration as that of the schedule.
   void drive(Target& target, const std::string& scenario, int64_t batch, const StoppingSettings& settings,
@@ -47,6 +48,7 @@ struct Driven {
     stopping = make_stopping(settings);
     Traffic traffic{&target, {}, batch, stopping.get(), &kept};
     traffic.offered = &offered;
+    traffic.failures = &failures;
     if (settings.name == "duration") traffic.duration = *settings.duration;
     traffic.samples.resize(samples);
     std::iota(traffic.samples.begin(), traffic.samples.end(), 0U);

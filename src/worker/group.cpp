@@ -8,9 +8,11 @@
 #include "model/model_source.h"
 #include "model/onnx_metadata.h"
 #include "model/onnx_test_set.h"
+#include "record/record_json.h"
 #include "record/tenant_set.h"
 #include "telemetry/environment.h"
 #include "worker/classes.h"
+#include "worker/remote_model.h"
 
 #include <deepgap/error.h>
 
@@ -52,7 +54,7 @@ DatasetRequest dataset_request(const Point& point, const PointOptions& options, 
   DatasetRequest request;
   request.name = point.dataset;
   request.inputs = summary.inputs;
-  request.preprocessing = preprocessing_for(point.model);
+  if (!is_remote(point.placement)) request.preprocessing = preprocessing_for(point.model);
   request.seed = options.seed;
   request.size = std::max({request.size, static_cast<size_t>(options.samples), mlperf_library_size(point)});
   request.data_dir = default_data_dir();
@@ -68,12 +70,13 @@ DatasetRequest dataset_request(const Point& point, const PointOptions& options, 
 
 ModelKey loaded_model_key(const Point& point) {
   ModelKey key = model_key(point);
+  if (is_remote(point.placement)) key.server = placement_name(point.placement);
   if (!onnx_test_sets(point.dataset).empty()) key.sized_by = point.dataset;
   return key;
 }
 
 bool needs_quantizing(const Point& point, const GraphSummary& summary) {
-  return point.precision == Precision::int8 && point.backend != "null" && !has_quantization(summary);
+  return point.precision == Precision::int8 && !is_remote(point.placement) && point.backend != "null" && !has_quantization(summary);
 }
 
 GraphSummary engine_summary(const Point& point, const GraphSummary& summary) {
@@ -117,6 +120,20 @@ Backend& Group::backend(const WorkOrder& order) {
   return plugin_->backend();
 }
 
+// Where the plug-in is not opened, as when a reference is made, a server's Model is not needed.
+void Group::open_models(const WorkOrder& order, const PointOptions& options) {
+  served_.reset();
+  if (!is_remote(order.point.placement)) {
+    model_ = open_model(model_request(order.point, options, order.cache_dir));
+    return;
+  }
+  if (!options.reference.empty()) model_ = open_model(reference_request(order.point, options, order.cache_dir));
+  if (plugin_ != nullptr) served_ = served_model(plugin_->backend(), order.point, options, model_.get());
+  if (model_ == nullptr) model_ = served_;
+  if (model_ == nullptr)
+    throw Error(ErrorKind::internal, "a server's model without a reference was asked for in a process without plug-in");
+}
+
 Group::Inputs Group::inputs(const WorkOrder& order, const PointOptions& options) {
   const ModelKey wanted = loaded_model_key(order.point);
   const bool shared = model_ != nullptr && wanted == model_key_;
@@ -124,7 +141,7 @@ Group::Inputs Group::inputs(const WorkOrder& order, const PointOptions& options)
     dataset_.reset();
     model_.reset();
     const Nanoseconds begin = clock(order).now();
-    model_ = open_model(model_request(order.point, options, order.cache_dir));
+    open_models(order, options);
     load_s_ = static_cast<double>(clock(order).now() - begin) / 1e9;
     model_key_ = wanted;
   }
@@ -141,11 +158,11 @@ Group::Inputs Group::inputs(const WorkOrder& order, const PointOptions& options)
   }
   dataset_->load(samples_);  // an MLPerf run unloads what it has loaded
   pulse_.beat();
-  Inputs inputs{model_, model_, {}, dataset_.get(), samples_, load_s_, shared};
+  Inputs inputs{model_, served_ == nullptr ? model_ : served_, {}, dataset_.get(), samples_, load_s_, shared};
   if (needs_quantizing(order.point, model_->summary())) {
     inputs.engine_model = quantized_;
     inputs.quantize_facts = quantize_facts_;
-  } else if (order.point.precision == Precision::int8 && has_quantization(model_->summary())) {
+  } else if (order.point.precision == Precision::int8 && served_ == nullptr && has_quantization(model_->summary())) {
     inputs.quantize_facts = quantized_facts(read_onnx_metadata(order.point.model));
   }
   return inputs;

@@ -35,8 +35,8 @@ class Group {
 
   Backend& backend(const WorkOrder& order);  // pins the process first, where the Point asks for it
   struct Inputs {
-    std::shared_ptr<const Model> model;         // what the Point names: its outputs are the reference
-    std::shared_ptr<const Model> engine_model;  // what the engine gets: `model`, or its QDQ form
+    std::shared_ptr<const Model> model;         // what the Point names, or a server's reference: its outputs are the reference
+    std::shared_ptr<const Model> engine_model;  // what the engine gets: `model`, its QDQ form, or what the server tells of its own
     Facts quantize_facts;                       // of engine_model, where that is in levels
     Dataset* dataset = nullptr;
     std::vector<uint32_t> samples;  // loaded
@@ -70,7 +70,8 @@ class Group {
   using QuantizedKey = std::tuple<ModelKey, std::string, std::map<std::string, std::string>>;  // with dataset and quantize.NAME
   QuantizedKey quantized_key_;                                                                 // of quantized_
   std::shared_ptr<const Model> model_, quantized_;
-  Facts quantize_facts_;  // of quantized_
+  std::shared_ptr<const Model> served_;  // what a server's engine gets; model_ is its reference, or the same
+  Facts quantize_facts_;                 // of quantized_
   std::unique_ptr<Dataset> dataset_;
   std::vector<uint32_t> samples_;
   double load_s_ = 0;
@@ -82,6 +83,7 @@ class Group {
     CalibrationSamples samples;
     std::string key;  // of the QDQ form in the cache
   };
+  void open_models(const WorkOrder& order, const PointOptions& options);
   Calibration calibration(const WorkOrder& order, const PointOptions& options) const;
   void find_engine_model(const WorkOrder& order, const PointOptions& options);
 };

@@ -12,6 +12,7 @@
 #include "worker/plugin.h"
 #include "worker/point_options.h"
 #include "worker/process_facts.h"
+#include "worker/remote_model.h"
 
 #include <deepgap/batching.h>
 #include <deepgap/error.h>
@@ -74,6 +75,7 @@ Support clock_support(const Point& point) {
 }
 
 Support placement_support(const Point& point, const InspectedBackend& backend) {
+  if (is_remote(point.placement)) return {};  // any server that answers
   for (const DeviceId& device : point.placement.devices) {
     const std::string name = device_name(device);
     if (std::find(backend.devices.begin(), backend.devices.end(), name) != backend.devices.end()) continue;
@@ -126,12 +128,14 @@ class Inspection {
     InspectedPoint result;
     const GraphSummary* summary = nullptr;
     try {
-      summary = &model_of(point, options);
+      if (backend.plugin) require_place(point, options, backend.plugin->backend().form());
+      summary = &model_of(point, options, backend);
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::refused) throw;
       result.supported = false;
       result.reason = error.what();
-      result.refused_by = "deepgap";
+      result.refused_by = is_remote(point.placement) ? point.backend : "deepgap";
+      result.backend_version = backend.version;
       return result;
     }
     const GraphSummary& model = *summary;
@@ -141,8 +145,8 @@ class Inspection {
       if (batching.kind == Batching::Kind::open) scenario->check_batch(point.batch);
     }
     result.batch = point.batch;
-    require_dataset(point, options, model);
-    result.model_hash = is_model_file(point.model) ? model.content_hash : "";
+    if (!model.inputs.empty()) require_dataset(point, options, model);
+    result.model_hash = !is_remote(point.placement) && is_model_file(point.model) ? model.content_hash : "";
     result.backend_version = backend.version;
     result.process_key = process_key(point, backend.options);
     result.parameters = model.parameters;
@@ -180,10 +184,29 @@ class Inspection {
     return options;
   }
 
-  const GraphSummary& model_of(const Point& point, const PointOptions& options) {
+  // A server's is not known where no plug-in may be opened: then it has no inputs, unless a reference stands for it.
+  GraphSummary remote_summary(const Point& point, const PointOptions& options, InspectedBackend& backend) {
+    std::shared_ptr<const Model> reference;
+    if (!options.reference.empty()) {
+      about_to_({fmt::format("model {}", options.reference), ""});
+      reference = open_model(reference_request(point, options, cache_dir_));
+    }
+    GraphSummary summary = reference == nullptr ? GraphSummary() : reference->summary();
+    if (backend.plugin) {
+      about_to_({fmt::format("model {} on {}", point.model, placement_name(point.placement)), point.backend});
+      const auto served = served_model(backend.plugin->backend(), point, options, reference.get());
+      if (reference == nullptr) summary = served->summary();
+    }
+    summary.name = point.model;
+    return summary;
+  }
+
+  const GraphSummary& model_of(const Point& point, const PointOptions& options, InspectedBackend& backend) {
     const ModelKey key = loaded_model_key(point);
     auto found = models_.find(key);
-    if (found == models_.end()) {
+    if (found == models_.end() && is_remote(point.placement)) {
+      found = models_.emplace(key, remote_summary(point, options, backend)).first;
+    } else if (found == models_.end()) {
       about_to_({fmt::format("model {}", point.model), ""});
       found = models_.emplace(key, summary_of(model_request(point, options, cache_dir_))).first;
     }

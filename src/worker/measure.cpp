@@ -1,5 +1,6 @@
 #include "worker/measure.h"
 
+#include "record/point_option.h"
 #include "record/tenant_set.h"
 #include "record/tuning_mark.h"
 #include "telemetry/environment.h"
@@ -12,6 +13,7 @@
 #include "worker/process_facts.h"
 #include "worker/quantized_model.h"
 #include "worker/reference.h"
+#include "worker/session_counts.h"
 
 #include <fmt/format.h>
 
@@ -39,6 +41,8 @@ struct ReferenceFound {
 ReferenceFound reference_of(const WorkOrder& order, const Group::Inputs& inputs) {
   if (order.point.backend == "null") return {{}, "not needed: null computes nothing", false};
   if (!order.check) return {{}, "off", true};
+  if (is_remote(order.point.placement) && option_of(order.point, "reference").empty())
+    return {{}, "no reference: the server has the model; --reference FILE.onnx names one to compare with", true};
   if (!order.reference_unavailable.empty()) return {{}, "no reference: " + order.reference_unavailable, true};
   const std::string key = reference_key(*inputs.model, *inputs.dataset, inputs.samples);
   ReferenceFound found{find_reference(order.cache_dir, key, order.point.backend), "", false};
@@ -244,16 +248,21 @@ void Measurement::fill(const DriveContext& context) {
     loaded_->instances().reset_peak();
     keep(prepared_.drive->warm_up(context));
   });
+  take_session_counts(loaded_->instances());  // those of the warm-up
   wait_for_other_ranks();
   if (stop_if_interrupted()) return;
   const Nanoseconds warm_from = record_.windows.back().begin;
   observed_phase("steady", [&] { prepared_.drive->fill(context); });
   if (!interrupted_.load() && may_warm_longer(warm_from) && prepared_.drive->was_warming()) {
     take_window_as_warmup();
+    take_session_counts(loaded_->instances());
     observed_phase("steady", [&] { prepared_.drive->fill(context); });
   }
   if (stop_if_interrupted()) return;
+  SessionCounts counts = take_session_counts(loaded_->instances());
+  keep(counts.facts);
   keep(prepared_.drive->measured(context));
+  record_.estimates.merge(counts.estimates);
   record_.device_memory = loaded_->instances().memory();
 }
 

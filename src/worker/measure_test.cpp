@@ -187,5 +187,26 @@ TEST_F(MeasureTest, AnMlperfRunIsADriveLikeAnyOther) {
   EXPECT_EQ(record.estimates.count("compute_ms"), 1U);
 }
 
+// As a server's do, and the null backend's when it is told so.
+TEST_F(MeasureTest, FailuresThatTheSessionOutlivesMakeAShare) {
+  WorkOrder order = order_of({{"null.fail_at", "10-13"}, {"null.outlive_failures", "on"}});
+  const Record record = measured(order);
+  EXPECT_EQ(record.outcome, Outcome::ok) << record.reason;
+  EXPECT_EQ(record.verdict, Verdict::invalid);
+  EXPECT_EQ(record.timings.size(), 20U);
+  EXPECT_THAT(record.reason, HasSubstr("4 of 24 queries (17%) failed, 0% are allowed (failed_allowed): 1 x query 10 failed as scripted"));
+  EXPECT_DOUBLE_EQ(record.estimates.at("failed_share").value, 4.0 / 24);
+  order.point.options["failed_allowed"] = "20%";
+  const Record allowed = measured(order);
+  EXPECT_EQ(allowed.verdict, Verdict::valid) << allowed.reason;
+  EXPECT_THAT(text_of(allowed, "failures"), HasSubstr("query 13 failed as scripted"));
+}
+
+TEST_F(MeasureTest, WhereEveryQueryFailsNothingWasMeasured) {
+  const Record record = measured(order_of({{"null.fail_at", "4-100000"}, {"null.outlive_failures", "on"}}));
+  EXPECT_EQ(record.outcome, Outcome::crashed);
+  EXPECT_THAT(record.reason, HasSubstr("every query failed: "));
+}
+
 }  // namespace
 }  // namespace deepgap

@@ -13,7 +13,7 @@
 
 namespace deepgap {
 
-bool is_judged_by_nodes(const Point& point) { return is_chaotic(point.model, point.weights); }
+bool is_judged_by_nodes(const Point& point) { return !is_remote(point.placement) && is_chaotic(point.model, point.weights); }
 
 NodeVerdict judge_by_nodes(const Point& point, const DeviceId& device, const PointOptions& options, const std::string& cache_dir,
                            Group& group, const CheckResult& outputs) {

@@ -119,6 +119,7 @@ std::unique_ptr<Plugin> open_plugin(const std::string& name) {
 
 std::vector<AbsentBackend> absent_backends() {
   std::vector<AbsentBackend> absent{
+      {"kserve", "not built: libcurl's headers were not there when this program was built"},
       {"libtorch", "not built: torch was not there when this program was built; docs/engines.md says how to get it"},
       {"libtorch_cuda", "not built: no CUDA 13 runtime or no torch with CUDA was there when this program was built"},
       {"openvino", "not built: OpenVINO was not there when this program was built; docs/engines.md says how to get it"},

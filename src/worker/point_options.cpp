@@ -17,6 +17,7 @@ namespace deepgap {
 namespace {
 
 constexpr std::string_view environment_prefix = "env.";
+constexpr std::string_view secret_variable = "env.DEEPGAP_KSERVE_TOKEN";
 constexpr std::string_view quantize_prefix = "quantize.";
 constexpr std::string_view mlperf_prefix = "mlperf_";
 
@@ -39,6 +40,12 @@ int64_t whole(const std::string& name, const std::string& value, int64_t least, 
   return *number;
 }
 
+double share(const std::string& name, const std::string& value) {
+  const auto percent = value.ends_with('%') ? parse_double(value.substr(0, value.size() - 1)) : std::nullopt;
+  if (!percent || !(*percent >= 0) || *percent > 100) wrong_value(name, value, "a share from 0% to 100%");
+  return *percent / 100;
+}
+
 int64_t accuracy_samples(const std::string& value) {
   const auto number = parse_int(value);
   if (!number || *number < 1) wrong_value("accuracy", value, "all, off, or a number of samples");
@@ -56,6 +63,8 @@ void set_own(PointOptions& sorted, const std::string& name, const std::string& v
   if (name == "streams") sorted.streams = whole(name, value, 1, 1024);
   if (name == "shape") sorted.shapes = parse_shapes(value);
   if (name == "affinity") sorted.affinity = value;
+  if (name == "failed_allowed") sorted.failed_allowed = share(name, value);
+  if (name == "reference") sorted.reference = value;
   if (name == "bound") sorted.bound = parse_latency_bound(value);
   if (name == "peak") {
     if (value != "search" && value != "confirm") wrong_value(name, value, "search or confirm; --find-peak sets it");
@@ -145,6 +154,8 @@ std::vector<OptionInfo> worker_options() {
        "none", true},
       {"telemetry_period", "time between two readings of the probes", "100ms", true},
       {"bound", "percentile of latency that a valid result holds: p99=15ms", ""},
+      {"failed_allowed", "share of the queries that a server may fail in a valid result: 1%", "0%"},
+      {"reference", "ONNX file of the model that a server has, which its outputs are compared with; --reference sets it", "", true},
       {"peak", "search or confirm: a run of a peak search; --find-peak sets it", ""},
       {tuning_mark, "search or confirm: a run of deepgap tune, which sets it", ""},
       {"inputs",
@@ -176,6 +187,9 @@ PointOptions sort_options(const Point& point, const std::vector<OptionInfo>& bac
   const std::vector<OptionInfo> own = worker_options();
   std::map<std::string, std::string> quantize;
   for (const auto& [name, value] : point.options) {
+    if (name == secret_variable)
+      throw Error(ErrorKind::usage,
+                  "env.DEEPGAP_KSERVE_TOKEN would be kept in the Store: set it in deepgap's own environment, or give token_file");
     if (name.starts_with(environment_prefix) && name.size() > environment_prefix.size()) {
       sorted.environment[name.substr(environment_prefix.size())] = value;
       continue;

@@ -37,6 +37,8 @@ struct PointOptions {
   DispatchOptions dispatch;
   EndToEndOptions end_to_end;
   std::optional<LatencyBound> bound;  // that a valid result holds
+  double failed_allowed = 0;          // share of the queries that a valid result may have failed, where the Session outlives failures
+  std::string reference;              // file of the Model that a server's is compared with; empty: none
   bool peak_search = false;           // a run of one: worker/peak_probe.h
   QuantizeSettings quantize;          // from quantize.NAME: how an FP32 Model becomes one for precision int8
 };

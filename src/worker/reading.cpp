@@ -34,7 +34,8 @@ Confinement reader_confinement() { return {.file_bytes = reader_file_bytes, .des
 
 bool reads_files(const Point& point) {
   // Labels and traces are options.
-  return is_model_file(point.model) || point.weights != "seeded" || !is_made_up(point.dataset) ||
+  const bool of_file = !is_remote(point.placement) && is_model_file(point.model);
+  return of_file || point.weights != "seeded" || !is_made_up(point.dataset) ||
          std::any_of(point.options.begin(), point.options.end(), [](const auto& option) { return is_file(option.second); });
 }
 

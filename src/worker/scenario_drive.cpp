@@ -12,6 +12,10 @@
 #include "worker/urgent_share.h"
 #include "worker/verdict.h"
 
+#include <deepgap/error.h>
+
+#include <fmt/format.h>
+
 #include <optional>
 #include <utility>
 
@@ -40,13 +44,28 @@ struct Filling {
       : ending(std::move(ends)),
         log(context.pulse),
         urgent(context.target, urgent_share, context.clock),
-        meter(urgent_share > 0 ? static_cast<Target&>(urgent) : context.target) {}
+        meter(urgent_share > 0 ? static_cast<Target&>(urgent) : context.target),
+        failures([&pulse = context.pulse] { pulse.beat(); }) {}
   Ending ending;
   TimingLog log;
   UrgentShare urgent;
   MarkMeter meter;
   OfferedLoad offered;
+  Failures failures;
 };
+
+// Why those that failed make the result invalid; empty: they do not. Throws where none was answered.
+std::string keep_failures(const Failures& failures, int64_t answered, double allowed, Measured& measured) {
+  if (failures.count() == 0) return {};
+  if (answered == 0) throw Error(ErrorKind::internal, fmt::format("every query failed: {}", failures.text()));
+  const double share = failures.share(answered);
+  measured.facts["failures"] = failures.text();
+  measured.estimates["failed_queries"] = {static_cast<double>(failures.count()), {}, {}, failures.count() + answered};
+  measured.estimates["failed_share"] = {share, {}, {}, failures.count() + answered};
+  if (share <= allowed) return {};
+  return fmt::format("{} of {} queries ({:.2g}%) failed, {:.2g}% are allowed (failed_allowed): {}", failures.count(),
+                     failures.count() + answered, share * 100, allowed * 100, failures.text());
+}
 
 class ScenarioDrive final : public Drive {
  public:
@@ -62,7 +81,10 @@ class ScenarioDrive final : public Drive {
     const StoppingSettings& settings = context.order.stopping;
     const auto rule = make_warmup(settings);
     TimingCounter counter(context.pulse);
-    drive(context, context.target, *rule, counter, settings.warmup ? never : settings.warmup_budget, nullptr);
+    Failures failures([&pulse = context.pulse] { pulse.beat(); });
+    drive(context, context.target, *rule, counter, settings.warmup ? never : settings.warmup_budget, nullptr, failures);
+    if (counter.count() == 0 && failures.count() > 0)
+      throw Error(ErrorKind::internal, fmt::format("every query of the warm-up failed: {}", failures.text()));
     return {counter.count(), rule->state() != Stopping::State::more ? rule->reason() : ""};
   }
 
@@ -72,14 +94,15 @@ class ScenarioDrive final : public Drive {
     if (context.dispatcher != nullptr) context.dispatcher->take_log();
     if (context.end_to_end != nullptr) context.end_to_end->take_log();
     Filling& filling = *filling_;
-    drive(context, filling.meter, *filling.ending.rule, filling.log, filling.ending.duration, &filling.offered);
+    drive(context, filling.meter, *filling.ending.rule, filling.log, filling.ending.duration, &filling.offered, filling.failures);
   }
 
   bool was_warming() const override { return filling_->offered.length == 0 && filling_->ending.rule->verdict().warming; }
   Measured measured(const DriveContext& context) override;
 
  private:
-  void drive(const DriveContext& context, Target& target, Stopping& stopping, TimingSink& sink, Nanoseconds duration, OfferedLoad* offered);
+  void drive(const DriveContext& context, Target& target, Stopping& stopping, TimingSink& sink, Nanoseconds duration, OfferedLoad* offered,
+             Failures& failures);
   bool window_may_grow(const WorkOrder& order) const;
   Ending ending_of(const WorkOrder& order) const;
 
@@ -90,7 +113,7 @@ class ScenarioDrive final : public Drive {
 };
 
 void ScenarioDrive::drive(const DriveContext& context, Target& target, Stopping& stopping, TimingSink& sink, Nanoseconds duration,
-                          OfferedLoad* offered) {
+                          OfferedLoad* offered, Failures& failures) {
   Traffic traffic;
   traffic.target = &target;
   traffic.samples.assign(context.samples.begin(), context.samples.end());
@@ -99,6 +122,7 @@ void ScenarioDrive::drive(const DriveContext& context, Target& target, Stopping&
   traffic.sink = &sink;
   traffic.duration = duration;
   traffic.offered = offered;
+  traffic.failures = &failures;
   scenario_->drive(traffic, context.clock, context.interrupted);
 }
 
@@ -137,8 +161,9 @@ Measured ScenarioDrive::measured(const DriveContext& context) {
   measured.estimates.merge(filling.log.estimates_of_all());
   measured.estimates["throughput"] = filling.ending.rule->throughput();
   const std::string shed = keep_dispatch(context.dispatcher, options_.dispatch, measured);
+  const std::string failed = keep_failures(filling.failures, filling.log.count(), options_.failed_allowed, measured);
   const Judgement judgement =
-      judge_window({*filling.ending.rule, filling.offered, options_.bound, filling.log.summarize(options_.bound), shed});
+      judge_window({*filling.ending.rule, filling.offered, options_.bound, filling.log.summarize(options_.bound), shed, failed});
   measured.verdict = judgement.verdict;
   measured.reason = judgement.reason;
   const WindowVerdict window = filling.ending.rule->verdict();

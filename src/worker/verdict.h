@@ -15,7 +15,8 @@ struct WindowEvidence {
   const OfferedLoad& offered;
   const std::optional<LatencyBound>& bound;
   LatencySummary latencies;
-  std::string shed;  // why queries that a full queue gave up make the result invalid; empty: they do not
+  std::string shed;    // why queries that a full queue gave up make the result invalid; empty: they do not
+  std::string failed;  // likewise of queries that failed
 };
 
 struct Judgement {

@@ -106,6 +106,10 @@ int test_backend(const Arguments& arguments) {
     fmt::print("SKIPPED {}: {}\n", name, error.what());
     return exit_skipped;
   }
+  if (plugin->backend().form() == ModelForm::remote) {
+    fmt::print("SKIPPED {}: its models are a server's; its own tests play one\n", name);
+    return exit_skipped;
+  }
   set_backend(&plugin->backend());
   if (!arguments.try_folder.empty()) return try_case(arguments.try_folder, arguments.precision);
   if (arguments.inside) note_tests_in(arguments.faults);

@@ -75,6 +75,7 @@ std::optional<Estimate> timings(const Record& record) {
 }
 
 std::optional<Estimate> failed_queries(const Record& record) {
+  if (auto counted = left_by_worker(record, "failed_queries")) return counted;  // of a run that went on
   if (record.outcome != Outcome::ok || record.timings.empty()) return std::nullopt;
   return Estimate{static_cast<double>(count_of(record).failed), {}, {}, static_cast<int64_t>(record.timings.size())};
 }

@@ -208,6 +208,7 @@ class NullSession final : public Session {
     service_->enqueue(static_cast<size_t>(slot), samples, tag);
   }
   std::span<const TensorView> outputs(int slot) const override { return service_->outputs(slot); }
+  bool outlives_failures() const override { return service_->script().outlives_failures; }
   void drain() override { service_->drain(); }
   void cancel() override { service_->cancel(); }
   MemoryUse memory() const override {

@@ -94,6 +94,7 @@ OptionTable<NullScript> make_table() {
   row("seed", "of latencies and failures", "1", count, [](Script s, Text, Text v) { s.seed = static_cast<uint64_t>(*parse_int(v)); });
   table.choice<bool>("clock", "real; virtual: time jumps from one event to the next, so that a run takes no time and measures nothing",
                      &NullScript::virtual_time, {{"real", false}, {"virtual", true}});
+  table.on_off("outlive_failures", "whether a run goes on when a query failed, as with a server", &NullScript::outlives_failures);
   row("load_time", "time that loading takes", "0ns", duration, [](Script s, Text n, Text v) { s.load_time = time(n, v); });
   row("memory_bytes", "memory that the session claims to hold", "", count, [](Script s, Text, Text v) { s.memory_bytes = parse_int(v); });
   row("allocate_bytes", "memory that is really taken and touched at load", "", count,

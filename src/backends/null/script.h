@@ -45,6 +45,7 @@ struct NullScript {
   uint64_t seed = 1;
 
   bool virtual_time = false;  // read by whoever makes the run's Clock
+  bool outlives_failures = false;
   Nanoseconds load_time = 0;
   std::optional<int64_t> memory_bytes;    // told by Session::memory()
   std::optional<int64_t> allocate_bytes;  // really taken and touched

@@ -1,0 +1,132 @@
+// An HTTP server that answers as fast as one thread can: KServe v2 with one model, `echo`, y = x of [N, 16] FP32, tensors as bytes. It
+// reads no more of a request than lengths, and sends the input's bytes back. For the rate that a client reaches by itself.
+//
+//   echo_server [PORT]     prints its URL; ends with its standard input
+#include <arpa/inet.h>
+#include <fmt/format.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <string>
+#include <string_view>
+
+namespace {
+
+constexpr size_t row_bytes = 16 * sizeof(float);
+
+std::string reply(std::string_view body, std::string_view more = "", std::string_view kind = "application/json") {
+  return fmt::format("HTTP/1.1 200 OK\r\nContent-Type: {}\r\n{}Content-Length: {}\r\n\r\n{}", kind, more, body.size(), body);
+}
+
+std::string about(std::string_view path) {
+  if (path == "/v2") return reply(R"({"name":"echo","version":"1","extensions":["binary_tensor_data"]})");
+  if (path == "/v2/models/echo/config") return reply(R"({"max_batch_size":8})");
+  if (path == "/v2/models/echo/ready") return reply("");
+  if (path != "/v2/models/echo") return "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n";
+  return reply(R"({"name":"echo","platform":"echo","inputs":[{"name":"x","datatype":"FP32","shape":[-1,16]}],)"
+               R"("outputs":[{"name":"y","datatype":"FP32","shape":[-1,16]}]})");
+}
+
+std::string echo(std::string_view tensor) {
+  const std::string json = fmt::format(
+      R"({{"model_name":"echo","outputs":[{{"name":"y","datatype":"FP32","shape":[{},16],"parameters":{{"binary_data_size":{}}}}}]}})",
+      tensor.size() / row_bytes, tensor.size());
+  return reply(json + std::string(tensor), fmt::format("Inference-Header-Content-Length: {}\r\n", json.size()), "application/octet-stream");
+}
+
+size_t number_behind(std::string_view head, std::string_view name) {
+  const size_t at = head.find(name);
+  return at == std::string_view::npos ? 0 : std::strtoull(head.data() + at + name.size(), nullptr, 10);
+}
+
+// Answers whole requests at the beginning of `input`.
+std::string answers(std::string& input) {
+  std::string output;
+  size_t done = 0;
+  for (;;) {
+    const std::string_view left = std::string_view(input).substr(done);
+    const size_t end = left.find("\r\n\r\n");
+    if (end == std::string_view::npos) break;
+    const std::string_view head = left.substr(0, end + 4);
+    const size_t json = number_behind(head, "\nInference-Header-Content-Length: "), body = number_behind(head, "\nContent-Length: ");
+    if (left.size() < head.size() + body) break;
+    const size_t path = head.find(' ') + 1;
+    output += head.starts_with("POST") ? echo(left.substr(head.size() + json, body - json))
+                                       : about(head.substr(path, head.find(' ', path) - path));
+    done += head.size() + body;
+  }
+  input.erase(0, done);
+  return output;
+}
+
+class Server {
+ public:
+  explicit Server(uint16_t port) : epoll_(::epoll_create1(0)), listener_(::socket(AF_INET, SOCK_STREAM, 0)) {
+    const int on = 1;
+    ::setsockopt(listener_, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    address.sin_port = htons(port);
+    if (::bind(listener_, reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0 || ::listen(listener_, 1024) != 0) std::exit(1);
+    socklen_t size = sizeof(address);
+    ::getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &size);
+    fmt::print("http://127.0.0.1:{}\n", ntohs(address.sin_port));
+    std::fflush(stdout);
+    watch(listener_);
+    watch(STDIN_FILENO);
+  }
+  void serve() {
+    std::array<epoll_event, 256> events;
+    for (;;) {
+      const int count = ::epoll_wait(epoll_, events.data(), events.size(), -1);
+      for (int i = 0; i < count; ++i) {
+        const int socket = events[static_cast<size_t>(i)].data.fd;
+        if (socket == STDIN_FILENO) return;
+        socket == listener_ ? accept() : talk(socket);
+      }
+    }
+  }
+
+ private:
+  void watch(int socket) {
+    epoll_event event{.events = EPOLLIN, .data = {.fd = socket}};
+    ::epoll_ctl(epoll_, EPOLL_CTL_ADD, socket, &event);
+  }
+  void accept() {
+    const int socket = ::accept(listener_, nullptr, nullptr);
+    const int on = 1;
+    ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+    watch(socket);
+  }
+  void talk(int socket) {
+    std::array<char, 65536> bytes;
+    const ssize_t count = ::recv(socket, bytes.data(), bytes.size(), 0);
+    if (count <= 0) {
+      inputs_.erase(socket);
+      ::close(socket);
+      return;
+    }
+    std::string& input = inputs_[socket];
+    input.append(bytes.data(), static_cast<size_t>(count));
+    const std::string output = answers(input);
+    for (size_t at = 0; at < output.size();) {
+      const ssize_t sent = ::send(socket, output.data() + at, output.size() - at, MSG_NOSIGNAL);
+      if (sent <= 0) break;
+      at += static_cast<size_t>(sent);
+    }
+  }
+  int epoll_, listener_;
+  std::map<int, std::string> inputs_;
+};
+
+}  // namespace
+
+int main(int count, char** arguments) { Server(static_cast<uint16_t>(count > 1 ? std::atoi(arguments[1]) : 0)).serve(); }

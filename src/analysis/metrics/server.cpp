@@ -1,0 +1,21 @@
+// What a server told of the window by its own statistics (docs/remote.md).
+#include "analysis/metric.h"
+#include "analysis/steady.h"
+
+namespace deepgap {
+namespace {
+
+MetricSpec of_server(const std::string& id, const std::string& unit, Better better, const std::string& describe) {
+  return {id, unit, better, describe, [id](const Record& record) { return left_by_worker(record, id); }};
+}
+
+const bool registered = register_metrics({
+    of_server("server_queue_ms", "ms", Better::lower, "mean time of a request in the server's queue, as the server tells"),
+    of_server("server_input_ms", "ms", Better::lower, "mean time in which the server prepared a request's inputs, as it tells"),
+    of_server("server_inference_ms", "ms", Better::lower, "mean time in which the model computed, of a request, as the server tells"),
+    of_server("server_output_ms", "ms", Better::lower, "mean time in which the server prepared a request's outputs, as it tells"),
+    of_server("server_batch", "1", Better::neither, "mean samples that the server computed together, as it tells"),
+});
+
+}  // namespace
+}  // namespace deepgap

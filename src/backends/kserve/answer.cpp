@@ -1,0 +1,222 @@
+#include "backends/kserve/answer.h"
+
+#include "backends/kserve/served_model.h"
+#include "base/text.h"
+#include "base/words.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+namespace deepgap {
+namespace {
+
+using json = nlohmann::json;
+
+Fault wrong(std::string what) { return {Fault::Kind::answer, printable(std::move(what))}; }
+
+std::string shape_text(const Shape& shape) {
+  std::vector<std::string> sizes;
+  for (const int64_t size : shape) sizes.push_back(std::to_string(size));
+  return "[" + join(sizes, ",") + "]";
+}
+
+constexpr size_t most_bytes = size_t{1} << 40;
+
+// Of an output whose tensor's bytes stand behind the JSON.
+std::optional<size_t> told_bytes(const json& output) {
+  const auto parameters = output.find("parameters");
+  if (parameters == output.end() || !parameters->is_object()) return std::nullopt;
+  const auto bytes = parameters->find("binary_data_size");
+  if (bytes == parameters->end() || !bytes->is_number_unsigned()) return std::nullopt;
+  return bytes->get<size_t>();
+}
+
+std::optional<Shape> shape_of(const json& output) {
+  constexpr int64_t most = int64_t{1} << 40;
+  const auto found = output.find("shape");
+  if (found == output.end() || !found->is_array() || found->size() > 16) return std::nullopt;
+  Shape shape;
+  int64_t elements = 1;
+  for (const json& size : *found) {
+    if (!size.is_number_integer()) return std::nullopt;
+    shape.push_back(size.get<int64_t>());
+    if (shape.back() < 0 || shape.back() > most || (elements *= std::max<int64_t>(shape.back(), 1)) > most) return std::nullopt;
+  }
+  return shape;
+}
+
+bool fits(const Port& port, const Shape& shape, int64_t batch) {
+  if (!port.dims) return true;
+  if (port.dims->size() != shape.size()) return false;
+  for (size_t i = 0; i < shape.size(); ++i) {
+    const Dim& dim = (*port.dims)[i];
+    if (dim.known() ? dim.size != shape[i] : dim.symbol == batch_symbol && dim.size * batch != shape[i]) return false;
+  }
+  return true;
+}
+
+std::string wanted_text(const Port& port, int64_t batch) {
+  Shape shape;
+  for (const Dim& dim : *port.dims) shape.push_back(dim.known() ? dim.size : dim.symbol == batch_symbol ? dim.size * batch : -1);
+  return shape_text(shape);
+}
+
+template <typename T>
+bool put(const json& value, std::byte* to) {
+  T number;
+  if (value.is_boolean()) {
+    number = static_cast<T>(value.get<bool>() ? 1 : 0);
+  } else if (value.is_number()) {
+    number = value.get<T>();
+  } else if (value.is_null() && std::numeric_limits<T>::has_quiet_NaN) {  // how some write NaN
+    number = std::numeric_limits<T>::quiet_NaN();
+  } else {
+    return false;
+  }
+  std::memcpy(to, &number, sizeof(T));
+  return true;
+}
+
+bool put(DataType type, const json& value, std::byte* to) {
+  switch (type) {
+    case DataType::f32:
+      return put<float>(value, to);
+    case DataType::f64:
+      return put<double>(value, to);
+    case DataType::i8:
+      return put<int8_t>(value, to);
+    case DataType::i16:
+      return put<int16_t>(value, to);
+    case DataType::i32:
+      return put<int32_t>(value, to);
+    case DataType::i64:
+      return put<int64_t>(value, to);
+    case DataType::u8:
+    case DataType::boolean:
+      return put<uint8_t>(value, to);
+    case DataType::u16:
+      return put<uint16_t>(value, to);
+    case DataType::u32:
+      return put<uint32_t>(value, to);
+    case DataType::u64:
+      return put<uint64_t>(value, to);
+    default:
+      return false;
+  }
+}
+
+size_t count_numbers(const json& data, int depth = 0) {
+  size_t count = 0;
+  for (const json& value : data) count += value.is_array() && depth < 16 ? count_numbers(value, depth + 1) : 1;
+  return count;
+}
+
+// Lists in lists are taken as one, row by row.
+bool flatten(DataType type, const json& data, std::byte* to, size_t room, size_t& count, int depth = 0) {
+  for (const json& value : data) {
+    if (value.is_array()) {
+      if (depth >= 16 || !flatten(type, value, to, room, count, depth + 1)) return false;
+    } else {
+      if (count == room || !put(type, value, to + count * byte_size(type))) return false;
+      ++count;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+std::optional<Fault> Answer::read(std::string_view text, std::string_view tensors, bool binary, int64_t batch) {
+  views_.clear();
+  if (!binary || batch != known_batch_ || text != known_json_) {
+    known_batch_ = -1;
+    if (auto fault = read_layout(text, batch)) return fault;
+    const bool all_in_bytes = std::all_of(outputs_.begin(), outputs_.end(), [](const Output& output) { return output.in_bytes; });
+    if (binary && all_in_bytes) {
+      known_json_ = text;
+      known_batch_ = batch;
+    }
+  }
+  return place(tensors);
+}
+
+std::optional<Fault> Answer::read_layout(std::string_view text, int64_t batch) {
+  if (text.starts_with('<')) return wrong("answered 200 with a page (HTML or XML) in place of tensors");
+  const json answer = json::parse(text, nullptr, false);
+  if (!answer.is_object() || !answer.contains("outputs") || !answer["outputs"].is_array())
+    return wrong("answered 200 without outputs: no answer of KServe v2");
+  all_bytes_ = 0;
+  std::vector<bool> found(ports_.size());
+  for (const json& output : answer["outputs"]) {
+    if (!output.is_object() || !output.contains("name") || !output["name"].is_string()) return wrong("an output without a name");
+    const size_t bytes = told_bytes(output).value_or(0);
+    const auto port = std::find_if(ports_.begin(), ports_.end(), [&](const Port& p) { return p.name == output["name"]; });
+    if (port != ports_.end()) {
+      const auto at = static_cast<size_t>(port - ports_.begin());
+      if (auto fault = read_output(output, *port, batch, outputs_[at])) return fault;
+      found[at] = true;
+    }
+    if (bytes > most_bytes - all_bytes_) return wrong("an output of more bytes than there can be");
+    all_bytes_ += bytes;
+  }
+  const auto missing = std::find(found.begin(), found.end(), false);
+  if (missing == found.end()) return std::nullopt;
+  return wrong(fmt::format("output '{}' is missing", ports_[static_cast<size_t>(missing - found.begin())].name));
+}
+
+std::optional<Fault> Answer::read_output(const json& output, const Port& port, int64_t batch, Output& own) {
+  const auto shape = shape_of(output);
+  if (!shape) return wrong(fmt::format("output '{}' has no shape", port.name));
+  if (element_count(*shape) == 0) return wrong(fmt::format("output '{}' is empty, of shape {}", port.name, shape_text(*shape)));
+  if (!fits(port, *shape, batch))
+    return wrong(fmt::format("output '{}' has the shape {}, {} were asked for", port.name, shape_text(*shape), wanted_text(port, batch)));
+  const std::string_view type = datatype_name(port.type);
+  if (output.contains("datatype") && output["datatype"] != type)
+    return wrong(fmt::format("output '{}' is {}, the metadata tell {}", port.name, output["datatype"].dump(), type));
+  own.shape = *shape;
+  const auto told = told_bytes(output);
+  own.in_bytes = told.has_value();
+  if (!told) return read_numbers(output, port, own);
+  own.begin = all_bytes_;
+  const size_t wanted = bytes_of(port.type, own.shape);
+  if (*told == wanted) return std::nullopt;
+  return wrong(fmt::format("output '{}' has {} bytes, its shape asks for {}", port.name, *told, wanted));
+}
+
+std::optional<Fault> Answer::read_numbers(const json& output, const Port& port, Output& own) {
+  const auto data = output.find("data");
+  if (data == output.end() || !data->is_array() || data->empty()) return wrong(fmt::format("output '{}' has no data", port.name));
+  const auto room = static_cast<size_t>(element_count(own.shape));
+  size_t count = 0;
+  if (count_numbers(*data) == room) {
+    make_room(own, bytes_of(port.type, own.shape));
+    if (flatten(port.type, *data, own.own->data(), room, count) && count == room) return std::nullopt;
+  }
+  return wrong(fmt::format("output '{}' has not the numbers of its shape {}", port.name, shape_text(own.shape)));
+}
+
+void Answer::make_room(Output& output, size_t bytes) {
+  if (output.own == nullptr || output.own->bytes() < bytes) output.own = std::make_unique<SlotBuffer>(bytes);
+}
+
+std::optional<Fault> Answer::place(std::string_view tensors) {
+  if (tensors.size() != all_bytes_) return wrong(fmt::format("{} bytes of tensors, the answer tells {}", tensors.size(), all_bytes_));
+  for (size_t i = 0; i < ports_.size(); ++i) {
+    Output& output = outputs_[i];
+    const auto* data = reinterpret_cast<const std::byte*>(tensors.data()) + output.begin;
+    if (output.in_bytes && reinterpret_cast<uintptr_t>(data) % byte_size(ports_[i].type) != 0) {
+      const size_t bytes = bytes_of(ports_[i].type, output.shape);
+      make_room(output, bytes);
+      std::memcpy(output.own->data(), data, bytes);
+      data = output.own->data();
+    }
+    views_.push_back({ports_[i].type, output.shape, output.in_bytes ? data : output.own->data()});
+  }
+  return std::nullopt;
+}
+
+}  // namespace deepgap

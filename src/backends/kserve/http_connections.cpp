@@ -1,0 +1,161 @@
+#include "backends/kserve/http_connections.h"
+
+#include <deepgap/error.h>
+
+#include <fmt/format.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <utility>
+
+namespace deepgap {
+namespace {
+
+// libcurl's own timers, which are milliseconds from now.
+Nanoseconds monotonic_now() { return std::chrono::steady_clock::now().time_since_epoch().count(); }
+
+}  // namespace
+
+HttpConnections::HttpConnections(std::vector<std::unique_ptr<HttpRequest>>& requests, Finished finished)
+    : requests_(requests), finished_(std::move(finished)), in_flight_(requests.size()), multi_(curl_multi_init()) {
+  epoll_ = ::epoll_create1(EPOLL_CLOEXEC);
+  wake_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  if (multi_ == nullptr || epoll_ < 0 || wake_ < 0) throw Error(ErrorKind::out_of_memory, "no descriptors or memory for connections");
+  epoll_event event{.events = EPOLLIN, .data = {.fd = wake_}};
+  ::epoll_ctl(epoll_, EPOLL_CTL_ADD, wake_, &event);
+  for (size_t i = 0; i < requests.size(); ++i) curl_easy_setopt(requests[i]->handle(), CURLOPT_PRIVATE, reinterpret_cast<void*>(i));
+  CURLM* multi = multi_.get();
+  curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, &HttpConnections::on_socket);
+  curl_multi_setopt(multi, CURLMOPT_SOCKETDATA, this);
+  curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, &HttpConnections::on_timer);
+  curl_multi_setopt(multi, CURLMOPT_TIMERDATA, this);
+  curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS, static_cast<long>(requests.size()));
+  curl_multi_setopt(multi, CURLMOPT_PIPELINING, static_cast<long>(CURLPIPE_NOTHING));
+  thread_ = std::jthread([this] { serve(); });
+}
+
+HttpConnections::~HttpConnections() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  wake();
+  thread_.join();
+  for (size_t i = 0; i < requests_.size(); ++i)
+    if (in_flight_[i]) curl_multi_remove_handle(multi_.get(), requests_[i]->handle());
+  multi_.reset();  // closes its sockets through on_socket
+  ::close(epoll_);
+  ::close(wake_);
+}
+
+void HttpConnections::wake() const {
+  const uint64_t one = 1;
+  [[maybe_unused]] const ssize_t written = ::write(wake_, &one, sizeof(one));  // full: it wakes anyway
+}
+
+void HttpConnections::begin(size_t request) {
+  const std::lock_guard lock(mutex_);
+  const std::optional<Nanoseconds> before = timer_;
+  curl_multi_add_handle(multi_.get(), requests_[request]->handle());
+  in_flight_[request] = true;
+  const int was_running = running_;
+  curl_multi_socket_action(multi_.get(), CURL_SOCKET_TIMEOUT, 0, &running_);
+  // It may have ended at once, or wants to be asked earlier than the other thread will look.
+  if (running_ <= was_running || (timer_ && (!before || *timer_ < *before))) wake();
+}
+
+std::vector<size_t> HttpConnections::abandon() {
+  const std::lock_guard lock(mutex_);
+  std::vector<size_t> given_up;
+  for (size_t i = 0; i < requests_.size(); ++i) {
+    if (!in_flight_[i]) continue;
+    curl_multi_remove_handle(multi_.get(), requests_[i]->handle());
+    in_flight_[i] = false;
+    given_up.push_back(i);
+  }
+  running_ = 0;
+  return given_up;
+}
+
+void HttpConnections::take_ended(std::vector<Ended>& ended) {
+  int left = 0;
+  while (CURLMsg* message = curl_multi_info_read(multi_.get(), &left)) {
+    if (message->msg != CURLMSG_DONE) continue;
+    CURL* easy = message->easy_handle;
+    const CURLcode code = message->data.result;  // the message goes with the next call
+    char* place = nullptr;
+    curl_easy_getinfo(easy, CURLINFO_PRIVATE, &place);
+    const auto index = reinterpret_cast<size_t>(place);
+    ended.push_back({index, requests_[index]->fault(code)});
+    curl_multi_remove_handle(multi_.get(), easy);
+    in_flight_[index] = false;
+  }
+}
+
+int HttpConnections::timeout_ms() const {
+  if (!timer_) return -1;
+  return static_cast<int>(std::clamp<Nanoseconds>((*timer_ - monotonic_now() + 999'999) / 1'000'000, 0, 60'000));
+}
+
+void HttpConnections::act(int socket, int events) {
+  if (socket == wake_) {
+    uint64_t count = 0;
+    [[maybe_unused]] const ssize_t got = ::read(wake_, &count, sizeof(count));
+    return;
+  }
+  const int what = ((events & EPOLLIN) != 0 ? CURL_CSELECT_IN : 0) | ((events & EPOLLOUT) != 0 ? CURL_CSELECT_OUT : 0) |
+                   ((events & (EPOLLERR | EPOLLHUP)) != 0 ? CURL_CSELECT_ERR : 0);
+  curl_multi_socket_action(multi_.get(), socket, what, &running_);
+}
+
+void HttpConnections::serve() {
+  std::array<epoll_event, 128> events;
+  std::vector<Ended> ended;
+  int wait_ms = 0;
+  for (;;) {
+    const int count = ::epoll_wait(epoll_, events.data(), static_cast<int>(events.size()), wait_ms);
+    {
+      const std::lock_guard lock(mutex_);
+      if (stopping_) return;
+      for (int i = 0; i < count; ++i) act(events[static_cast<size_t>(i)].data.fd, static_cast<int>(events[static_cast<size_t>(i)].events));
+      if (timer_ && *timer_ <= monotonic_now()) {
+        timer_.reset();
+        curl_multi_socket_action(multi_.get(), CURL_SOCKET_TIMEOUT, 0, &running_);
+      }
+      take_ended(ended);
+      wait_ms = timeout_ms();
+    }
+    for (const Ended& one : ended) finished_(one.request, one.fault);
+    ended.clear();
+  }
+}
+
+int HttpConnections::on_socket(CURL*, curl_socket_t socket, int what, void* self, void* known) {
+  auto& connections = *static_cast<HttpConnections*>(self);
+  if (what == CURL_POLL_REMOVE) {
+    ::epoll_ctl(connections.epoll_, EPOLL_CTL_DEL, socket, nullptr);
+    return 0;
+  }
+  epoll_event event{.events = 0, .data = {.fd = socket}};
+  if ((what & CURL_POLL_IN) != 0) event.events |= EPOLLIN;
+  if ((what & CURL_POLL_OUT) != 0) event.events |= EPOLLOUT;
+  ::epoll_ctl(connections.epoll_, known == nullptr ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, socket, &event);
+  if (known == nullptr) curl_multi_assign(connections.multi_.get(), socket, self);
+  return 0;
+}
+
+int HttpConnections::on_timer(CURLM*, long timeout_ms, void* self) {
+  auto& connections = *static_cast<HttpConnections*>(self);
+  if (timeout_ms < 0) {
+    connections.timer_.reset();
+  } else {
+    connections.timer_ = monotonic_now() + timeout_ms * 1'000'000;
+  }
+  return 0;
+}
+
+}  // namespace deepgap

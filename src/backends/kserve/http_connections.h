@@ -1,0 +1,62 @@
+// HttpConnections: requests of a Session in flight, many at a time, over connections that are kept.
+//
+// begin() sends from the thread that calls it, so that no other thread must wake before bytes leave; answers are taken by a thread of its
+// own, which waits in epoll. libcurl's multi handle, which is no thread's own, is used under one mutex: its work on a small request takes
+// microseconds.
+#pragma once
+
+#include "backends/kserve/http.h"
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <vector>
+
+namespace deepgap {
+
+class HttpConnections {
+ public:
+  // On the thread that takes answers, in order of completion; may call begin().
+  using Finished = std::function<void(size_t request, const std::optional<Fault>& fault)>;
+  // `requests` outlive it.
+  HttpConnections(std::vector<std::unique_ptr<HttpRequest>>& requests, Finished finished);
+  ~HttpConnections();  // gives up what is in flight, without a word
+  HttpConnections(const HttpConnections&) = delete;
+  HttpConnections& operator=(const HttpConnections&) = delete;
+
+  void begin(size_t request);  // which was made ready by post() and is not in flight
+  // Gives up all that is in flight and returns which. What had finished before is still told.
+  std::vector<size_t> abandon();
+
+ private:
+  struct Ended {
+    size_t request = 0;
+    std::optional<Fault> fault;
+  };
+  void serve();
+  void take_ended(std::vector<Ended>& ended);  // under mutex_
+  void wake() const;
+  int timeout_ms() const;  // of epoll_wait
+  void act(int socket, int events);
+  static int on_socket(CURL*, curl_socket_t socket, int what, void* self, void* known);
+  static int on_timer(CURLM*, long timeout_ms, void* self);
+
+  struct FreeMulti {
+    void operator()(CURLM* multi) const { curl_multi_cleanup(multi); }
+  };
+  std::vector<std::unique_ptr<HttpRequest>>& requests_;
+  Finished finished_;
+  std::mutex mutex_;  // of libcurl's state and all below
+  std::vector<bool> in_flight_;
+  int running_ = 0;
+  std::optional<Nanoseconds> timer_;  // when libcurl wants to be asked, of the monotonic clock
+  int epoll_ = -1, wake_ = -1;
+  bool stopping_ = false;
+  std::unique_ptr<CURLM, FreeMulti> multi_;
+  std::jthread thread_;  // last
+};
+
+}  // namespace deepgap

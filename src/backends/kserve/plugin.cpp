@@ -1,0 +1,3 @@
+#include "backends/kserve/kserve_backend.h"
+
+DEEPGAP_BACKEND(deepgap::KserveBackend);

@@ -1,0 +1,55 @@
+// What a KServe v2 server tells of itself and of one of its models, as far as a client needs it; and how that is told as a Graph.
+#pragma once
+
+#include "backends/kserve/settings.h"
+
+#include <deepgap/graph.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace deepgap {
+
+struct ModelName {
+  std::string name, version;  // version: empty where the server is to choose
+};
+// "resnet50" or "resnet50:3". Throws Error{usage}.
+ModelName model_name(const std::string& text);
+
+// "FP32"; throws Error{refused} for one that no tensor here has.
+DataType datatype_from(std::string_view name);
+std::string_view datatype_name(DataType type);
+
+struct ServedTensor {
+  std::string name;
+  DataType type = DataType::f32;
+  std::vector<int64_t> dims;  // -1: open
+};
+
+struct ServedModel {
+  ModelName name;
+  std::string server;  // "triton 2.51.0"
+  std::vector<ServedTensor> inputs, outputs;
+  std::optional<int64_t> max_batch;  // of a request; nullopt: the server does not tell; 0: it makes no batches
+  bool binary = false;               // takes and answers tensors as bytes
+  bool has_statistics = false;
+};
+
+// One node of the domain "kserve" between inputs and outputs. A leading open size is the batch, others are open symbols.
+Graph graph_of(const ServedModel& model);
+
+// From the JSON of /v2 and of /v2/models/NAME. Throws Error{refused} for what is no metadata.
+void read_server(std::string_view json, ServedModel& model);
+void read_model(std::string_view json, ServedModel& model);
+void read_config(std::string_view json, ServedModel& model);  // Triton's /config
+
+// Asks the server, over HTTP. Throws Error{refused} for a server that is not there, none of KServe v2, or not ready; {usage} for a model
+// that it does not have.
+ServedModel ask_for_model(const ServerAddress& address, const std::string& model, const KserveSettings& settings);
+
+std::string model_path(const ModelName& name);  // "/v2/models/NAME/versions/3"
+
+}  // namespace deepgap

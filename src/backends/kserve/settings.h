@@ -1,0 +1,32 @@
+// What the user says of a server: the device's URL and the options. Plain data.
+#pragma once
+
+#include "backends/common/option_table.h"
+
+#include <deepgap/clock.h>
+#include <deepgap/point.h>
+
+#include <string>
+
+namespace deepgap {
+
+struct KserveSettings {
+  Nanoseconds timeout = 10'000'000'000;  // of one request, from sending to the last byte of the answer
+  Nanoseconds ready_within = 0;          // how long a server may take until it is ready
+  int connections = 64;                  // requests in flight at most
+  bool binary = true;                    // tensors as bytes, where the server takes them
+  std::string ca_file, token_file;       // empty: the system's authorities; $DEEPGAP_KSERVE_TOKEN, else none
+  std::string metrics;                   // URL of Prometheus metrics; empty: none are read
+};
+const OptionTable<KserveSettings>& kserve_options();
+
+// A server as requests to it are made: "http://host:8000/prefix", and the bearer token, which is never told to anybody else.
+struct ServerAddress {
+  std::string base;
+  std::string token;
+  std::string ca_file;
+};
+// Throws Error{usage} for a token that cannot be read, is no single word, or would travel unencrypted to another machine.
+ServerAddress server_address(const DeviceId& device, const KserveSettings& settings);
+
+}  // namespace deepgap

@@ -1,0 +1,108 @@
+#include "worker/remote_model.h"
+
+#include "base/text.h"
+#include "base/words.h"
+#include "dataset/open_dataset.h"
+#include "model/graph_tools.h"
+#include "model/model_of.h"
+#include "model/model_source.h"
+#include "record/record_json.h"
+#include "worker/group.h"
+
+#include <deepgap/error.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace deepgap {
+namespace {
+
+std::string port_text(const Value& value) {
+  std::vector<std::string> sizes;
+  if (value.dims) {
+    for (const Dim& dim : *value.dims) sizes.push_back(dim.known() ? std::to_string(dim.size) : "?");
+  }
+  return fmt::format("{} {} [{}]", value.name, name_of(value.type), join(sizes, ","));
+}
+
+std::string ports_text(const Graph& graph, const std::vector<ValueId>& ids) {
+  std::vector<std::string> texts;
+  for (const ValueId id : ids) texts.push_back(port_text(graph.values[static_cast<size_t>(id)]));
+  return join(texts, ", ");
+}
+
+// An open size may be any of the other's.
+bool fits(const Value& wanted, const Value& served) {
+  if (wanted.type != served.type) return false;
+  if (!wanted.dims || !served.dims) return true;
+  if (wanted.dims->size() != served.dims->size()) return false;
+  for (size_t i = 0; i < wanted.dims->size(); ++i) {
+    const Dim &a = (*wanted.dims)[i], &b = (*served.dims)[i];
+    if (a.known() && b.known() && a.size != b.size) return false;
+  }
+  return true;
+}
+
+// The served ones in the reference's order.
+std::vector<ValueId> in_order_of(const Graph& reference, const std::vector<ValueId>& wanted, const Graph& served,
+                                 const std::vector<ValueId>& there, const std::string& what, const std::string& file) {
+  std::vector<ValueId> ordered;
+  for (const ValueId id : wanted) {
+    const Value& value = reference.values[static_cast<size_t>(id)];
+    const auto found = std::find_if(there.begin(), there.end(), [&](ValueId other) {
+      const Value& candidate = served.values[static_cast<size_t>(other)];
+      return candidate.name == value.name && fits(value, candidate);
+    });
+    if (found != there.end()) ordered.push_back(*found);
+  }
+  if (ordered.size() == wanted.size() && ordered.size() == there.size()) return ordered;
+  throw Error(ErrorKind::usage,
+              fmt::format("the reference {} has the {}s {}, the server's {} has {}: they must have the same names, types and sizes", file,
+                          what, ports_text(reference, wanted), printable(served.name), printable(ports_text(served, there))));
+}
+
+}  // namespace
+
+void require_place(const Point& point, const PointOptions& options, ModelForm form) {
+  const auto& devices = point.placement.devices;
+  const auto server = std::find_if(devices.begin(), devices.end(), [](const DeviceId& device) { return is_remote(device); });
+  const bool all = std::all_of(devices.begin(), devices.end(), [](const DeviceId& device) { return is_remote(device); });
+  if (form == ModelForm::remote && !all)
+    throw Error(ErrorKind::usage, fmt::format("backend {} measures servers: give --device http://host:port", point.backend));
+  if (form != ModelForm::remote && server != devices.end())
+    throw Error(ErrorKind::usage, fmt::format("device {} is a server: give --backend kserve", device_name(*server)));
+  if (form != ModelForm::remote && !options.reference.empty())
+    throw Error(ErrorKind::usage, "reference is for servers: an engine that runs here is compared with its own model");
+}
+
+ModelRequest reference_request(const Point& point, const PointOptions& options, const std::string& cache_dir) {
+  if (!is_model_file(options.reference))
+    throw Error(ErrorKind::usage, fmt::format("reference '{}' is no ONNX file", printable(options.reference)));
+  return sized_by_dataset({options.reference, "onnx", options.seed, options.shapes, cache_dir, default_data_dir()}, point.dataset);
+}
+
+std::shared_ptr<const Model> served_model(Backend& backend, const Point& point, const PointOptions& options, const Model* reference) {
+  EngineRequest request = engine_request(point, options);
+  request.placement.devices.resize(1);
+  Graph graph = backend.remote_model(point.model, request);
+  if (!options.shapes.empty()) graph = bind_shapes(graph, options.shapes);
+  if (reference != nullptr) {
+    const Graph& wanted = reference->graph();
+    graph.inputs = in_order_of(wanted, wanted.inputs, graph, graph.inputs, "input", options.reference);
+    graph.outputs = in_order_of(wanted, wanted.outputs, graph, graph.outputs, "output", options.reference);
+    std::map<std::string, std::vector<int64_t>> sizes;  // what the server leaves open is as the reference has it
+    for (const ValueId id : wanted.inputs) {
+      const Value& value = wanted.values[static_cast<size_t>(id)];
+      if (!value.dims) continue;
+      std::vector<int64_t>& dims = sizes[value.name];
+      for (const Dim& dim : *value.dims) dims.push_back(dim.known() ? dim.size : -1);
+    }
+    graph = bind_shapes(graph, sizes);
+  }
+  require_sizes(graph, point.model);
+  return model_of(point.model, std::move(graph));
+}
+
+}  // namespace deepgap

@@ -1,0 +1,21 @@
+// What the Sessions of an order counted of a window besides its queries' times (Session::take_counts()): requests, connections, bytes, and
+// what a server tells of itself.
+#pragma once
+
+#include "worker/instances.h"
+
+#include <deepgap/record.h>
+
+#include <map>
+#include <string>
+
+namespace deepgap {
+
+struct SessionCounts {
+  Facts facts;                                // "session.connections.opened"; of several Sessions "session.0.connections.opened"
+  std::map<std::string, Estimate> estimates;  // of one Session: server_queue_ms and the like, where the server tells
+};
+// Since the last call. Nothing is in flight.
+SessionCounts take_session_counts(Instances& instances);
+
+}  // namespace deepgap

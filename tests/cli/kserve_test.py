@@ -1,0 +1,159 @@
+"""What `deepgap run --backend kserve` promises, on a server in this process that is told what to do wrong.
+
+Usage: kserve_test.py PATH_OF_DEEPGAP [unittest arguments]
+"""
+import os
+import shutil
+import subprocess
+import sys
+import unittest
+
+import onnx_file
+from kserve_server import Server
+from store_case import StoreCase
+
+
+class KserveTest(StoreCase):
+    backend = "kserve"
+    flags = ["--warmup", "5"]
+
+    def setUp(self):
+        super().setUp()
+        self.server = Server()
+        self.addCleanup(lambda: self.server.stop())
+
+    def served(self, code, *arguments):
+        """The Record of 40 queries, or of what else `arguments` say."""
+        ending = [] if "--duration" in arguments else ["--iterations", "40"]
+        return self.one(code, "--model", "double", "--device", self.server.url, *ending, *arguments)
+
+    def refused(self, *arguments, model="double", backend=None):
+        result = self.run_deepgap("--model", model, *arguments, backend=backend)
+        self.assertEqual(result.returncode, 2, result.stdout + result.stderr)
+        self.assertEqual(len(result.stderr.strip().splitlines()), 1, result.stderr)
+        self.assertFalse(os.path.exists(self.store), "nothing was measured")
+        return result.stderr
+
+    def doubling(self):
+        path = os.path.join(self.dir, "double.onnx")
+        node = onnx_file.node("Add", "x x", "y", "twice")
+        with open(path, "wb") as file:
+            file.write(onnx_file.model(onnx_file.graph([node], [onnx_file.value("x", ["N", 3])], [onnx_file.value("y", ["N", 3])])))
+        return path
+
+    def test_a_server_is_measured_and_is_unchecked(self):
+        row = self.served(0, "--batch", "4")
+        self.assertEqual((row["outcome"], row["device"], row["device_name"]), ("ok", self.server.url, self.server.url))
+        self.assertEqual(row["timings"], 40)
+        self.assertTrue(row["unchecked"])
+        self.assertIn("--reference", row["reason"])
+        self.assertIn("scripted 7", row["backend_version"])
+        self.assertEqual((row["server_queue_ms"], row["server_input_ms"], row["server_inference_ms"], row["server_output_ms"]), (1, 0.25, 1.5, 0.125))
+
+    def test_scenarios_are_those_of_every_engine(self):
+        row = self.served(0, "--scenario", "server", "--rate", "100", "--duration", "1s")
+        self.assertGreater(row["offered_rate"], 50)
+        self.assertIsNotNone(row["issue_lateness_p99_us"])
+
+    def test_answers_are_compared_with_a_reference_that_is_named(self):
+        row = self.served(0, "--reference", self.doubling(), "--batch", "2")
+        self.assertFalse(row["unchecked"], row["reason"])
+        self.assertTrue(row["check_pass"])
+        self.assertEqual(row["check_against"], "native fp32 reference")
+
+    def test_a_wrong_answer_of_status_200_is_incorrect(self):
+        self.server.error = 0.5
+        row = self.served(1, "--reference", self.doubling())
+        self.assertEqual(row["outcome"], "incorrect")
+        self.assertIn("outputs differ from the native fp32 reference", row["reason"])
+
+    def test_a_reference_of_other_inputs_is_refused(self):
+        path = os.path.join(self.dir, "other.onnx")
+        with open(path, "wb") as file:
+            node = onnx_file.node("Add", "z z", "y", "twice")
+            file.write(onnx_file.model(onnx_file.graph([node], [onnx_file.value("z", ["N", 3])], [onnx_file.value("y", ["N", 3])])))
+        self.assertIn("has the inputs z float32 [?,3], the server's double has x float32 [?,3]", self.refused("--device", self.server.url, "--reference", path))
+
+    def test_failures_have_their_share_and_their_reasons(self):
+        self.server.fault = lambda n: 503 if n in (20, 21) else "reset" if n == 30 else None
+        row = self.served(1)
+        self.assertEqual((row["outcome"], row["verdict"], row["timings"], row["failed_queries"]), ("ok", "invalid", 40, 3))
+        self.assertIn("2 x answered 503 Service Unavailable: the model is gone; 1 x the connection was reset or closed before an answer", row["reason"])
+        self.assertAlmostEqual(row["failed_share"], 3 / 43, places=6)
+
+    def test_failures_may_be_allowed(self):
+        self.server.fault = lambda n: 503 if n == 20 else None
+        row = self.served(0, "--axis", "failed_allowed=10%")
+        self.assertEqual((row["verdict"], row["failed_queries"]), ("valid", 1), row["reason"])
+
+    def test_grey_failure_is_a_record(self):
+        self.server.fault = lambda n: 500
+        row = self.served(1)
+        self.assertEqual(row["outcome"], "crashed")
+        self.assertIn("answered 500 Internal Server Error: the model is gone", row["reason"])
+
+    def test_a_server_that_fails_for_good_in_mid_run_is_a_record(self):
+        self.server.fault = lambda n: 500 if n > 20 else None
+        row = self.served(1, "--scenario", "constant", "--rate", "50", "--duration", "1s")
+        self.assertIn(row["verdict"], ("invalid", "none"), row["reason"])
+        self.assertIn("answered 500", row["reason"])
+
+    def test_no_server_is_a_record_that_says_so(self):
+        url = self.server.url
+        self.server.stop()  # and the one that is stopped in the end is another
+        self.server = Server()
+        row = self.one(1, "--model", "double", "--device", url)
+        self.assertEqual((row["outcome"], row["refused_by"]), ("refused", "kserve"))
+        self.assertIn("connection refused", row["reason"])
+
+    def test_a_batch_over_the_servers_maximum_is_refused(self):
+        row = self.served(1, "--batch", "9")
+        self.assertEqual(row["outcome"], "refused")
+        self.assertIn("double takes at most 8 samples a request on this server, 9 are asked for", row["reason"])
+
+    def test_what_is_wrong_in_what_was_written_is_said_before_anything_is_measured(self):
+        url = self.server.url
+        self.assertIn("unknown model 'duoble', did you mean 'double'?", self.refused("--device", url, model="duoble"))
+        self.assertIn("kserve measures servers: give --device http://host:port", self.refused())
+        self.assertIn("is a server: give --backend kserve", self.refused("--device", url, model="resnet18", backend="null"))
+        self.assertIn("is no server", self.refused("--device", "http://user:word@127.0.0.1"))
+        self.assertIn("is no server", self.refused("--device", "ftp://127.0.0.1"))
+        self.assertIn("reference 'nothing' is no ONNX file", self.refused("--device", url, "--reference", "nothing"))
+        self.assertIn("timeout", self.refused("--device", url, "--axis", "timeout=fast"))
+
+    def test_samples_that_do_not_fit_are_refused(self):
+        path = os.path.join(self.dir, "rows.npy")
+        header = "{'descr': '<f4', 'fortran_order': False, 'shape': (4, 5), }".ljust(117) + "\n"
+        with open(path, "wb") as file:
+            file.write(b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header.encode() + bytes(4 * 4 * 5))
+        self.assertIn("rows.npy", self.refused("--device", self.server.url, "--dataset", path))
+
+    def test_a_token_is_not_in_the_store(self):
+        token = os.path.join(self.dir, "token")
+        with open(token, "w") as file:
+            file.write("s3cret-of-mine")
+        self.served(0, "--axis", f"token_file={token}")
+        with open(self.store, "rb") as file:
+            self.assertNotIn(b"s3cret-of-mine", file.read())
+        os.remove(self.store)
+        self.assertIn("would be kept in the Store", self.refused("--device", self.server.url, "--axis", "env.DEEPGAP_KSERVE_TOKEN=s3cret"))
+
+    @unittest.skipUnless(shutil.which("openssl"), "no openssl here to make a certificate")
+    def test_certificates_are_verified(self):
+        certificate = os.path.join(self.dir, "certificate.pem")
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=test", "-addext", "subjectAltName=IP:127.0.0.1",
+                        "-keyout", certificate + ".key", "-out", certificate], check=True, capture_output=True)
+        with open(certificate, "a") as both, open(certificate + ".key") as key:
+            both.write(key.read())
+        server = Server(certificate)
+        self.addCleanup(server.stop)
+        row = self.one(1, "--model", "double", "--device", server.url, "-n", "40")
+        self.assertEqual(row["outcome"], "refused")
+        self.assertIn("TLS failed", row["reason"])
+        os.remove(self.store)
+        row = self.one(0, "--model", "double", "--device", server.url, "-n", "40", "--axis", f"ca_file={certificate}")
+        self.assertEqual(row["outcome"], "ok", row["reason"])
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], *sys.argv[2:]])

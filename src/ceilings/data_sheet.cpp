@@ -16,13 +16,15 @@ std::vector<DataSheet> parsed(const std::string& text) {
   const auto header = split(lines.front(), ',');
   for (size_t i = 1; i < lines.size(); ++i) {
     const auto cells = split(lines[i], ',');
-    DataSheet sheet{.match = cells.at(0), .variant = cells.at(1), .source = cells.back()};
-    for (size_t column = 2; column + 1 < cells.size(); ++column) {
+    DataSheet sheet{.match = cells.at(0), .variant = cells.at(1), .architecture = cells.at(2), .source = cells.back()};
+    for (size_t column = 3; column + 1 < cells.size(); ++column) {
       if (cells[column].empty()) continue;
       const double value = std::strtod(cells[column].c_str(), nullptr);
       const std::string& name = header.at(column);
       if (name == "memory_gb_per_s")
         sheet.memory_bytes_per_s = value * 1e9;
+      else if (name == "memory_gb")
+        sheet.memory_bytes = value * 0x1p30;
       else if (name == "power_w")
         sheet.power_w = value;
       else

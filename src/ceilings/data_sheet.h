@@ -12,8 +12,10 @@ namespace deepgap {
 struct DataSheet {
   std::string match;                         // part of the name that the driver tells
   std::string variant;                       // "H100 SXM5"
+  std::string architecture;                  // "Hopper"
   std::map<std::string, double> flop_per_s;  // by precision; integer operations too. What the chip has no unit for is not there
   double memory_bytes_per_s = 0;
+  double memory_bytes = 0;  // 0: made with several
   double power_w = 0;
   std::string source;
 };

@@ -216,8 +216,22 @@ std::shared_ptr<const Model> model_of(const std::string& name, Graph graph) {
   return std::make_shared<const LoadedModel>(name, "", std::move(graph));
 }
 
+namespace {
+
+Graph without_costly_weights(const ModelRequest& request) {
+  return is_model_file(request.name) ? file_graph(request) : sized(zoo_graph(request), request);
+}
+
+}  // namespace
+
+NetworkWork network_work_of(const ModelRequest& request) {
+  const Graph graph = without_costly_weights(request);
+  check_sizes(graph, request.name);
+  return network_work(graph);
+}
+
 GraphSummary summarize_model(const ModelRequest& request) {
-  GraphSummary summary = summarize(is_model_file(request.name) ? file_graph(request) : sized(zoo_graph(request), request));
+  GraphSummary summary = summarize(without_costly_weights(request));
   summary.name = request.name;
   return summary;
 }

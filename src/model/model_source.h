@@ -2,6 +2,8 @@
 // use memory: the parent inspects no model.
 #pragma once
 
+#include "model/kernel_work.h"
+
 #include <deepgap/model.h>
 
 #include <cstdint>
@@ -39,5 +41,7 @@ std::string default_data_dir();
 
 // As above, without weights where they are costly to make: enough for counts, shapes and operators. content_hash is of structure only.
 GraphSummary summarize_model(const ModelRequest& request);
+// Likewise, kernel by kernel. Throws Error{usage} where sizes other than the batch are open.
+NetworkWork network_work_of(const ModelRequest& request);
 
 }  // namespace deepgap

@@ -1,0 +1,57 @@
+// Predictions of Points that were not measured, each with a band made of how far off such predictions were elsewhere.
+#pragma once
+
+#include "analysis/predict/fit.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace deepgap {
+
+struct Prediction {
+  double seconds = 0;               // of a batch
+  std::optional<double> low, high;  // the band; absent where nothing can be said
+  double memory_bytes = 0;          // of the device, in use
+  std::optional<bool> fits;         // absent: the device's memory is not known
+  std::optional<double> power_w, energy_j_per_item;
+  std::optional<double> measured_seconds;  // the Point itself, where it is among what was fitted
+};
+
+// What the band of a device was made of.
+struct Band {
+  double ratio = 0;  // 1.2: from time / 1.2 to time * 1.2; 0: nothing to make it of
+  double share = 0;  // of predictions that it holds
+  LeftOut left_out = LeftOut::model;
+  bool other_architecture = false;  // nothing of the device's architecture was measured with this engine
+  size_t points = 0;                // behind it
+};
+
+// One engine. Fitting takes part of a second; each kind of band is made once, when first asked for.
+class Predictor {
+ public:
+  // `measured` of one engine, not empty; `across` of an engine that was measured on several architectures, for bands where this one was
+  // not.
+  Predictor(std::vector<MeasuredPoint> measured, std::vector<MeasuredPoint> across);
+
+  // `share` of predictions that the band is to hold. `architecture_known`: something of the device's architecture is in `measured`.
+  Band band(const std::string& model, const DeviceFigures& device, bool architecture_known, double share);
+  // Throws Error{usage} for a precision that the device has no units for, or of which nothing was measured.
+  Prediction predict(const NetworkNeeds& network, const std::string& model, double batch, const std::string& precision,
+                     const DeviceFigures& device, const Band& band) const;
+
+  const EngineFit& fit() const { return fit_; }
+  const std::vector<MeasuredPoint>& measured() const { return measured_; }
+
+ private:
+  const Misses& misses_of(LeftOut left_out);
+  LeftOut tried(LeftOut wanted);
+  Band widened(Band band);
+
+  std::vector<MeasuredPoint> measured_, across_;
+  EngineFit fit_;
+  std::map<LeftOut, Misses> misses_;
+  std::optional<Misses> across_misses_;
+};
+
+}  // namespace deepgap

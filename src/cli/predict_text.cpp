@@ -1,0 +1,108 @@
+#include "cli/predict_text.h"
+
+#include "base/text.h"
+#include "run/text_table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+
+namespace deepgap {
+namespace {
+
+using nlohmann::json;
+
+std::string fits_text(const Prediction& found) {
+  if (!found.fits) return "";
+  return *found.fits ? "" : "does not fit";
+}
+
+std::string table(const std::vector<PredictedRow>& rows) {
+  std::vector<TextColumn> columns{{"model", false, {}}, {"device", false, {}},     {"precision", false, {}}, {"batch", true, {}},
+                                  {"ms", true, {}},     {"low..high", true, {}},   {"items/s", true, {}},    {"memory", true, {}},
+                                  {"W", true, {}},      {"measured ms", true, {}}, {"", false, {}}};
+  for (const PredictedRow& row : rows) {
+    if (!row.reason.empty()) continue;
+    const Prediction& found = row.prediction;
+    const std::vector<std::string> cells{row.model,
+                                         row.device,
+                                         row.precision,
+                                         fmt::format("{}", row.batch),
+                                         fmt::format("{:.3g}", 1e3 * found.seconds),
+                                         found.low ? fmt::format("{:.3g}..{:.3g}", 1e3 * *found.low, 1e3 * *found.high) : "not known",
+                                         fmt::format("{:.0f}", static_cast<double>(row.batch) / found.seconds),
+                                         format_bytes(found.memory_bytes),
+                                         found.power_w ? fmt::format("{:.0f}", *found.power_w) : "",
+                                         found.measured_seconds ? fmt::format("{:.3g}", 1e3 * *found.measured_seconds) : "",
+                                         fits_text(found)};
+    for (size_t i = 0; i < columns.size(); ++i) columns[i].cells.push_back(cells[i]);
+  }
+  // Columns that nothing is in say nothing.
+  std::erase_if(columns, [](const TextColumn& column) {
+    return std::all_of(column.cells.begin(), column.cells.end(), [](const std::string& cell) { return cell.empty(); });
+  });
+  return columns.empty() ? "" : text_table(columns);
+}
+
+std::string_view left_out_text(LeftOut left_out) {
+  if (left_out == LeftOut::model) return "networks that the fit had not seen, on GPUs that it had";
+  return left_out == LeftOut::device ? "GPUs that the fit had not seen" : "networks and GPUs that the fit had not seen";
+}
+
+std::string band_text(const Band& band, const std::string& device, const std::string& backend) {
+  if (band.ratio <= 0) return fmt::format("{}: how far off such a prediction is, is not known", device);
+  std::string text = fmt::format("{}: {:.0f} % of {} predictions for {} were within {:.2f} times", device, 100 * band.share, band.points,
+                                 left_out_text(band.left_out), band.ratio);
+  if (band.other_architecture)
+    text += fmt::format("; a first guess: whether {} runs on its architecture, and as well, was not tried", backend);
+  return text;
+}
+
+}  // namespace
+
+std::string predictions_text(const std::vector<PredictedRow>& rows, const Predictor& predictor, const std::string& backend) {
+  std::string text = table(rows);
+  std::set<std::string> reasons, bands, devices;
+  for (const PredictedRow& row : rows) {
+    if (!row.reason.empty())
+      reasons.insert(row.reason);
+    else
+      bands.insert(band_text(row.band, row.device, backend));
+  }
+  for (const std::string& reason : reasons) text += reason + "\n";
+  for (const MeasuredPoint& point : predictor.measured()) devices.insert(point.device);
+  text += fmt::format("foretold, not measured: fitted to {} points of {} on {}\n", predictor.measured().size(), backend,
+                      join({devices.begin(), devices.end()}, ", "));
+  for (const std::string& band : bands) text += band + "\n";
+  return text;
+}
+
+std::string predictions_json(const std::vector<PredictedRow>& rows) {
+  json list = json::array();
+  for (const PredictedRow& row : rows) {
+    json cells{{"model", row.model}, {"device", row.device}, {"precision", row.precision}, {"batch", row.batch}};
+    const Prediction& found = row.prediction;
+    const auto known = [](const auto& value) { return value ? json(*value) : json(nullptr); };
+    const auto ms = [](const std::optional<double>& seconds) { return seconds ? json(1e3 * *seconds) : json(nullptr); };
+    if (row.reason.empty()) {
+      cells.update({{"time_ms", 1e3 * found.seconds},
+                    {"low", ms(found.low)},
+                    {"high", ms(found.high)},
+                    {"band_share", row.band.ratio > 0 ? json(row.band.share) : json(nullptr)},
+                    {"throughput", static_cast<double>(row.batch) / found.seconds},
+                    {"memory_bytes", found.memory_bytes},
+                    {"fits", known(found.fits)},
+                    {"power_w", known(found.power_w)},
+                    {"energy_j_per_item", known(found.energy_j_per_item)},
+                    {"measured_ms", ms(found.measured_seconds)}});
+    } else {
+      cells["reason"] = row.reason;
+    }
+    list.push_back(std::move(cells));
+  }
+  return list.dump(2) + "\n";
+}
+
+}  // namespace deepgap

@@ -1,0 +1,24 @@
+// Predictions as a table and as JSON.
+#pragma once
+
+#include "analysis/predict/predict.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace deepgap {
+
+struct PredictedRow {
+  std::string model, device, precision;
+  int64_t batch = 1;
+  Prediction prediction;  // where there is no reason
+  Band band;
+  std::string reason;  // why nothing is foretold
+};
+
+// A table, what could not be foretold, and what it was made of.
+std::string predictions_text(const std::vector<PredictedRow>& rows, const Predictor& predictor, const std::string& backend);
+std::string predictions_json(const std::vector<PredictedRow>& rows);
+
+}  // namespace deepgap

@@ -1,0 +1,35 @@
+// What an engine that fuses would launch for a network, kernel by kernel, counted from its Graph: for foretelling times where nothing ran.
+#pragma once
+
+#include <deepgap/graph.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace deepgap {
+
+struct KernelWork {
+  // What its arithmetic is; a depthwise convolution has too little to count as one.
+  enum class Kind { convolution, product, other };
+  Kind kind = Kind::other;
+  std::string name;  // of its first node
+  int64_t macs = 0;
+  int64_t activations = 0;  // elements read and written, each once
+  int64_t weights = 0;      // elements
+};
+
+// Of one item; weights count once for any batch.
+struct NetworkWork {
+  std::vector<KernelWork> kernels;
+  int64_t inputs = 0;            // elements
+  int64_t weights = 0;           // elements, of all kernels
+  int64_t live_activations = 0;  // most elements that are needed at one time, in the Graph's order
+};
+
+// Pointwise operators join the kernel that makes their input where nothing else reads it, a Softmax and the product after it likewise;
+// views and transposed values cost nothing. Nodes whose sizes only the run knows count as nothing. Throws Error{usage} where sizes other
+// than the batch are open.
+NetworkWork network_work(const Graph& graph);
+
+}  // namespace deepgap

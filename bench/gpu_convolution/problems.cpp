@@ -120,7 +120,7 @@ void add_activation(NamedProblem& named, Activation activation) {
   static const std::map<Activation, std::tuple<const char*, Step, double (*)(double)>> known{
       {Activation::relu, {"relu", Step::clamped(0, no_bound), nullptr}},
       {Activation::relu6, {"relu6", Step::clamped(0, 6), nullptr}},
-      {Activation::gelu, {"gelu", {Step::Kind::activation, "0.5f * v * (1.0f + near_erf(v * 0.70710678f))"}, gelu}},
+      {Activation::gelu, {"gelu", {Step::Kind::activation, "near_gelu(v)"}, gelu}},
       {Activation::silu, {"silu", {Step::Kind::activation, "v / (1.0f + expf(-v))"}, silu}}};
   named.activation = same;
   if (activation == Activation::none) return;

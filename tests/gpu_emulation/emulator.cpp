@@ -1,6 +1,7 @@
 #include "emulator.h"
 
 #include "base/file.h"
+#include "engine/gpu/float8.h"
 #include "engine/gpu/generated.h"
 #include "model/eval/half.h"
 
@@ -93,6 +94,19 @@ static inline unsigned short to_bf16(float x) {
   unsigned y; memcpy(&y, &x, 4);
   return (unsigned short)((x != x) ? 0x7fc0 : (y + 0x7fff + ((y >> 16) & 1)) >> 16);
 }
+static inline float from_e4m3(unsigned char x) {
+  const int size = x & 0x7f, exponent = size >> 3;
+  const float value = size == 0x7f ? NAN : ldexpf((float)(size % 8 + (exponent > 0 ? 8 : 0)), (exponent > 0 ? exponent : 1) - 10);
+  return x & 0x80 ? -value : value;
+}
+static inline unsigned char to_e4m3(float x) {  // the nearest of all, the even one of two
+  int best = 0;
+  for (int bits = 1; bits < 0x7f; ++bits) {
+    const float here = fabsf(fabsf(x) - from_e4m3(bits)), before = fabsf(fabsf(x) - from_e4m3(best));
+    if (here < before || (here == before && bits % 2 == 0)) best = bits;
+  }
+  return x != x ? 0x7f : (unsigned char)(best | (signbit(x) ? 0x80 : 0));
+}
 static inline float rounded_to_tf32(float v) {
   unsigned y; memcpy(&y, &v, 4);
   if (v == v) y = (y + 0x1000u) & 0xffffe000u;
@@ -101,7 +115,22 @@ static inline float rounded_to_tf32(float v) {
 }
 static inline float largest(float a, float b) { return a != a || b != b ? a + b : a < b ? b : a; }
 static inline float smallest(float a, float b) { return a != a || b != b ? a + b : a < b ? a : b; }
-static inline float near_erf(float x) { return erff(x); }
+static inline float near_gelu(float v) { return 0.5f * v * (1.0f + erff(v * 0.70710678f)); }
+template <typename Larger> static unsigned of_halves(unsigned a, unsigned b, Larger larger) {
+  return (unsigned)larger((unsigned short)a, (unsigned short)b) | (unsigned)larger((unsigned short)(a >> 16), (unsigned short)(b >> 16)) << 16;
+}
+static inline unsigned larger_s16x2(unsigned a, unsigned b) {
+  return of_halves(a, b, [](unsigned short x, unsigned short y) { return (short)x > (short)y ? x : y; });
+}
+static inline unsigned larger_u16x2(unsigned a, unsigned b) {
+  return of_halves(a, b, [](unsigned short x, unsigned short y) { return x > y ? x : y; });
+}
+static inline unsigned larger_f16x2(unsigned a, unsigned b) {
+  return of_halves(a, b, [](unsigned short x, unsigned short y) { return to_f16(largest(from_f16(x), from_f16(y))); });
+}
+static inline unsigned larger_bf16x2(unsigned a, unsigned b) {
+  return of_halves(a, b, [](unsigned short x, unsigned short y) { return to_bf16(largest(from_bf16(x), from_bf16(y))); });
+}
 static inline void wait_for_previous() {}
 static inline void let_next_begin() {}
 template <typename F> static void run_blocks(const unsigned* grid, unsigned threads, bool together, F thread) {
@@ -150,6 +179,8 @@ double number_at(const std::byte* at, Element element, int64_t index) {
       return to_float(Half{read_bits(at, index)});
     case Element::bf16:
       return to_float(Bfloat16{read_bits(at, index)});
+    case Element::e4m3:
+      return from_e4m3(std::to_integer<uint8_t>(at[index]));
     case Element::i8:
       return read(int8_t{});
     case Element::u8:
@@ -167,6 +198,8 @@ void put_number(std::byte* at, const Epilogue& epilogue, int64_t index, float va
       return put(to_half(value).bits);
     case Element::bf16:
       return put(to_bfloat16(value).bits);
+    case Element::e4m3:
+      return put(to_e4m3(value));
     case Element::i8:
       return put(static_cast<int8_t>(std::clamp(quantum, -128.0F, 127.0F)));
     case Element::u8:
@@ -177,7 +210,8 @@ void put_number(std::byte* at, const Epilogue& epilogue, int64_t index, float va
 }
 
 double weight_at(const Choice& choice, int64_t index) {
-  return number_at(choice.weights.data.get(), choice.weights.type == DataType::i8 ? Element::i8 : Element::f32, index);
+  const double weight = number_at(choice.weights.data.get(), choice.weights.type == DataType::i8 ? Element::i8 : Element::f32, index);
+  return choice.problem.compute == Compute::f8 ? from_e4m3(to_e4m3(static_cast<float>(weight))) : weight;
 }
 
 // One sum, as convolution.h defines it.
@@ -207,7 +241,7 @@ void convolve(const Choice& choice, HostEpilogue epilogue, const std::byte* sour
         put_number(target, p.epilogue, at, 0);
         continue;
       }
-      const double scale = p.compute == Compute::i8 ? choice.scale_bias[static_cast<size_t>(out)] : 1.0;
+      const double scale = p.compute == Compute::i8 || p.compute == Compute::f8 ? choice.scale_bias[static_cast<size_t>(out)] : 1.0;
       const double bias = choice.scale_bias[static_cast<size_t>(p.out_pitch + out)];
       const double sum = sum_of(choice, source, pixel / (p.out_h * p.out_w), pixel / p.out_w % p.out_h, pixel % p.out_w, out);
       float other = 0;

@@ -3,6 +3,7 @@
 #include "trial.h"
 
 #include "../conformance/graph_builder.h"
+#include "../conformance/quantizing.h"
 
 #include <gtest/gtest.h>
 
@@ -41,6 +42,15 @@ Graph joined(GraphBuilder& net) {
                      net.node("Concat", {net.input({3, 16}), net.input({4, 16})}, {{"axis", int64_t{1}}})});
 }
 
+// With windows that reach over each edge; convolutions put channels innermost.
+Graph pools(GraphBuilder& net) {
+  const ValueId x = net.node("Conv", {net.input({3, 9, 10}), net.floats({24, 3, 1, 1})});
+  const auto pool = [&](const Ints& kernel, const Ints& strides, const Ints& pads) {
+    return net.node("MaxPool", {x}, {{"kernel_shape", kernel}, {"strides", strides}, {"pads", pads}});
+  };
+  return net.finish({pool({3, 3}, {2, 2}, {1, 1, 1, 1}), pool({2, 3}, {2, 1}, {0, 1, 0, 1}), pool({5, 5}, {1, 1}, {2, 2, 2, 2})});
+}
+
 void try_graphs(const std::vector<Build>& all, const GpuNumbers& numbers, const std::string& precision) {
   Trial trial({numbers, Integers::as_operators}, precision);
   for (size_t i = 0; i < all.size(); ++i) {
@@ -56,6 +66,21 @@ void try_graphs(const std::vector<Build>& all, const GpuNumbers& numbers, const 
 
 TEST(EmulatedRows, LongOnes) { try_graphs({softmaxes, by_channel, by_group, by_norm}, {Compute::f32, Element::f32}, "fp32"); }
 TEST(EmulatedRows, LongOnesInFloat16) { try_graphs({softmaxes, by_channel, by_group, by_norm}, {Compute::f16, Element::f16}, "fp16"); }
+TEST(EmulatedPools, Float32) { try_graphs({pools}, {Compute::f32, Element::f32}, "fp32"); }
+TEST(EmulatedPools, Float16) { try_graphs({pools}, {Compute::f16, Element::f16}, "fp16"); }
+TEST(EmulatedPools, Bfloat16) { try_graphs({pools}, {Compute::bf16, Element::bf16}, "bf16"); }
+TEST(EmulatedPools, Integers) {
+  for (const char* type : {"u8", "s8"}) {
+    Trial trial({{Compute::f32, Element::f32}, Integers::computed_with}, "int8");
+    Random random(seed());
+    GraphBuilder net(random, 21);
+    const Graph graph = pools(net);
+    Samples samples = random_samples(random, graph, Trial::batch);
+    trial.add(type, quantized(graph, samples, type), samples);
+    trial.run(within_tolerance("int8"));
+    EXPECT_EQ(trial.computed(), 1U) << type;
+  }
+}
 TEST(EmulatedConcat, Float32) { try_graphs({joined}, {Compute::f32, Element::f32}, "fp32"); }
 TEST(EmulatedConcat, Float16) { try_graphs({joined}, {Compute::f16, Element::f16}, "fp16"); }
 TEST(EmulatedTiles, Float32) { try_graphs({tiles}, {Compute::f32, Element::f32}, "fp32"); }

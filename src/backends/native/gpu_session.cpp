@@ -27,6 +27,7 @@ gpu::GpuNumbers numbers_of(Precision precision) {
   if (precision == Precision::tf32) return {Compute::tf32, Element::f32};
   if (precision == Precision::fp16 || precision == Precision::mixed) return {Compute::f16, Element::f16};
   if (precision == Precision::bf16) return {Compute::bf16, Element::bf16};
+  if (precision == Precision::fp8) return {Compute::f16, Element::f16, true};
   return {Compute::f32, Element::f32};
 }
 
@@ -37,6 +38,7 @@ gpu::NetworkOptions network_options(const LoadOptions& load, const NativeOptions
   network.batch_sizes = gpu::compiled_sizes(load.batch_sizes);
   network.clock = load.clock;
   network.tuning = options.tuning;
+  network.untried.hopper_attention = options.hopper_attention;
   network.cache_folder = load.cache_dir.empty() ? "" : load.cache_dir + "/native-cuda";
   network.threads = std::max<int>(static_cast<int>(std::thread::hardware_concurrency()), 1);
   network.inputs_ready = cuda::sample_place(load) == cuda::SamplePlace::ready;
@@ -44,6 +46,15 @@ gpu::NetworkOptions network_options(const LoadOptions& load, const NativeOptions
 }
 
 gpu::Chip chip_of(const cuda::DeviceFacts& facts) { return {facts.architecture(), facts.multiprocessors, facts.shared_bytes}; }
+
+cuda::DeviceFacts facts_for(const LoadOptions& load) {
+  constexpr int first_with_float8 = 89;
+  cuda::DeviceFacts facts = cuda::device_facts(load.placement.devices.front().index);
+  if (load.precision == Precision::fp8 && facts.architecture() < first_with_float8)
+    throw Error(ErrorKind::refused, fmt::format("native: {} (sm_{}) does not multiply in fp8: chips from sm_{} on do", facts.name,
+                                                facts.architecture(), first_with_float8));
+  return facts;
+}
 
 std::vector<std::string> names_of(const std::vector<Port>& ports) {
   std::vector<std::string> names;
@@ -56,7 +67,7 @@ class GpuSession final : public Session {
   GpuSession(const Model& model, const LoadOptions& load, const NativeOptions& options)
       : completion_(load.completion),
         context_(load.placement.devices.front().index),
-        facts_(cuda::device_facts(load.placement.devices.front().index)),
+        facts_(facts_for(load)),
         network_(model.graph(), chip_of(facts_), facts_.name, network_options(load, options)),
         inputs_(ports(model.graph(), model.graph().inputs)),
         fitting_(engine, inputs_),
@@ -143,12 +154,25 @@ std::vector<DeviceInfo> gpu_devices() {
   return devices;
 }
 
+// Without the compiler's path.
+std::string gpu_version() {
+  const std::string compiler = cuda::compiler_description();
+  return "own kernels, " + compiler.substr(0, compiler.find(','));
+}
+
 std::string gpu_precision_refusal(Precision precision, const GraphSummary& graph) {
   if (precision == Precision::int8 && !is_quantized(graph))
     return "native: precision int8 needs a quantized file, with QuantizeLinear and DequantizeLinear; this one has none";
-  if (precision != Precision::fp8 && precision != Precision::fp4) return {};
+  if (precision == Precision::fp8) {
+    if (is_quantized(graph)) return "native on cuda does not do precision fp8 of a quantized file: ask for int8";
+    if (find_operator(graph, "MatMul") == nullptr && find_operator(graph, "Gemm") == nullptr)
+      return "native on cuda does precision fp8 in products with constant weights (MatMul, Gemm), and this network has none";
+  }
+  if (precision != Precision::fp4) return {};
   return fmt::format(
-      "native on cuda does not do precision {}: it computes in fp32, tf32, fp16, bf16, mixed (fp16), and int8 for quantized files",
+      "native on cuda does not do precision {}: it computes in fp32, tf32, fp16, bf16, mixed (fp16), fp8 (products, on sm_89 and later), "
+      "and "
+      "int8 for quantized files",
       name_of(precision));
 }
 

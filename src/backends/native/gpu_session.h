@@ -15,6 +15,8 @@ namespace deepgap {
 std::vector<DeviceInfo> gpu_devices();
 // Why there is no GPU to be used: no driver, no compiler; empty where there is one.
 std::string gpu_absence();
+// What computes there: "own kernels, NVRTC 13.0". Throws Error{refused} where there is no compiler.
+std::string gpu_version();
 // Why this precision is not computed there; empty when it is.
 std::string gpu_precision_refusal(Precision precision, const GraphSummary& graph);
 

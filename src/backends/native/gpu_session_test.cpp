@@ -2,6 +2,7 @@
 // Results are zeros; tests/gpu_emulation and a GPU tell whether they are right.
 #include "backends/native/gpu_session.h"
 
+#include "backends/native/native_backend.h"
 #include "backends/native/test_network.h"
 #include "base/clocks.h"
 #include "base/temporary_folder.h"
@@ -111,6 +112,21 @@ TEST_F(GpuSessionTest, AnnouncesEachLayerBeforeItsKernels) {
   ASSERT_FALSE(launches.empty());
   EXPECT_TRUE(std::is_sorted(launches.begin(), launches.end()));
   EXPECT_GT(launches.back(), launches.front());
+}
+
+TEST_F(GpuSessionTest, ItsVersionIsToldOnceItIsLoaded) {
+  NativeBackend backend;
+  EXPECT_THAT(backend.version(), HasSubstr("oneDNN"));
+  const auto session = backend.load(model_, options_);
+  EXPECT_THAT(backend.version(), ::testing::StartsWith("own kernels, NVRTC "));
+  EXPECT_THAT(backend.version(), ::testing::Not(HasSubstr("/")));
+}
+
+TEST_F(GpuSessionTest, DoesFloat8InProductsOfTheChipsThatHaveIt) {
+  options_.precision = Precision::fp8;
+  EXPECT_EQ(load()->precision_shares().size(), 1u) << "the one product is the result: as in fp16";
+  EXPECT_EQ(gpu_precision_refusal(Precision::fp8, {}),
+            "native on cuda does precision fp8 in products with constant weights (MatMul, Gemm), and this network has none");
 }
 
 TEST_F(GpuSessionTest, TellsOfAllMemoryThatItHoldsAndGivesItBack) {

@@ -66,6 +66,7 @@ std::string operator_refusal(const GraphSummary& graph, bool gpu) {
 }  // namespace
 
 std::string NativeBackend::version() const {
+  if (on_gpu_) return gpu_version();
   const auto* dnnl = dnnl::version();
   return fmt::format("oneDNN {}.{}.{}, {}", dnnl->major, dnnl->minor, dnnl->patch, isa_description());
 }
@@ -90,7 +91,8 @@ std::unique_ptr<Session> NativeBackend::load(const Model& model, const LoadOptio
   const NativeOptions native = native_options().parse(options.options);
   const std::string reason = request_refusal(options, native, model.summary());
   if (!reason.empty()) throw Error(ErrorKind::refused, reason);
-  if (is_gpu(options.placement.devices)) return make_gpu_session(model, options, native);
+  on_gpu_ = is_gpu(options.placement.devices);
+  if (on_gpu_) return make_gpu_session(model, options, native);
   return make_native_session(model, options, native);
 }
 

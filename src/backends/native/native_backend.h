@@ -14,6 +14,9 @@ class NativeBackend : public Backend {
   std::vector<OptionInfo> options() const override;
   Support supports(const EngineRequest& request, const GraphSummary& graph) const override;
   std::unique_ptr<Session> load(const Model& model, const LoadOptions& options) override;
+
+ private:
+  bool on_gpu_ = false;  // what was loaded last, whose version is told
 };
 
 }  // namespace deepgap

@@ -152,9 +152,11 @@ TEST(NativeBackend, RefusesAGpuThatIsNotThere) {
   gpu.placement.devices = {DeviceId{"", "cuda", 999}};
   const std::string reason = refusal(model, gpu);
   EXPECT_TRUE(reason.find("driver") != std::string::npos || reason.find("NVRTC") != std::string::npos) << reason;
-  gpu.precision = Precision::fp8;
-  EXPECT_EQ(refusal(model, gpu),
-            "native on cuda does not do precision fp8: it computes in fp32, tf32, fp16, bf16, mixed (fp16), and int8 for quantized files");
+  gpu.precision = Precision::fp4;
+  EXPECT_EQ(
+      refusal(model, gpu),
+      "native on cuda does not do precision fp4: it computes in fp32, tf32, fp16, bf16, mixed (fp16), fp8 (products, on sm_89 and later), "
+      "and int8 for quantized files");
 }
 
 // oneDNN runs more operators than the evaluator.

@@ -21,12 +21,14 @@ std::string_view name_of(Compute compute) {
       return "bf16";
     case Compute::i8:
       return "i8";
+    case Compute::f8:
+      return "f8";
   }
   return "";
 }
 
-constexpr std::array<std::string_view, 13> element_names{"f32", "f16", "bf16", "i8",  "u8",  "i16", "u16",
-                                                         "i32", "u32", "i64",  "u64", "f64", "bool"};
+constexpr std::array<std::string_view, 14> element_names{"f32", "f16", "bf16", "i8",  "u8",  "i16",  "u16",
+                                                         "i32", "u32", "i64",  "u64", "f64", "bool", "e4m3"};
 std::string_view name_of(Element element) { return element_names[static_cast<size_t>(element)]; }
 
 std::string epilogue_key(const Epilogue& epilogue) {

@@ -62,7 +62,7 @@ EpilogueStep activation_step(const Activation& activation, bool is_rounded) {
     return EpilogueStep::clamped(activation.alpha, activation.beta);
   EpilogueStep step = EpilogueStep::of(EpilogueStep::Kind::activation);
   const bool near = is_rounded && activation.kind == ActivationKind::gelu_erf;
-  step.text = near ? "0.5f * v * (1.0f + near_erf(v * 0.70710678f))" : activation_text(activation, "v");
+  step.text = near ? "near_gelu(v)" : activation_text(activation, "v");
   return step;
 }
 

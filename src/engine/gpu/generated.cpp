@@ -12,6 +12,16 @@ __device__ __forceinline__ float from_f16(unsigned short x) { float y; asm("cvt.
 __device__ __forceinline__ unsigned short to_f16(float x) { unsigned short y; asm("cvt.rn.f16.f32 %0, %1;" : "=h"(y) : "f"(x)); return y; }
 __device__ __forceinline__ float from_bf16(unsigned short x) { return __uint_as_float((unsigned)x << 16); }
 __device__ __forceinline__ float rounded_to_tf32(float v) { unsigned r; asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(r) : "f"(v)); return __uint_as_float(r); }
+__device__ __forceinline__ float from_e4m3(unsigned char x) {
+  unsigned both;
+  asm("cvt.rn.f16x2.e4m3x2 %0, %1;" : "=r"(both) : "h"((unsigned short)x));
+  return from_f16((unsigned short)both);
+}
+__device__ __forceinline__ unsigned char to_e4m3(float x) {
+  unsigned short both;
+  asm("cvt.rn.satfinite.e4m3x2.f32 %0, %1, %2;" : "=h"(both) : "f"(0.0f), "f"(x));
+  return (unsigned char)both;
+}
 __device__ __forceinline__ unsigned short to_bf16(float x) { unsigned short y; asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(y) : "f"(x)); return y; }
 )";
 constexpr const char* order = R"(
@@ -25,6 +35,13 @@ __device__ __forceinline__ void let_next_begin() {
   asm volatile("griddepcontrol.launch_dependents;");
 #endif
 }
+// Of two halves of a word each; what is no number wins.
+#if __CUDA_ARCH__ >= 900
+__device__ __forceinline__ unsigned larger_s16x2(unsigned a, unsigned b) { asm("max.s16x2 %0, %0, %1;" : "+r"(a) : "r"(b)); return a; }
+__device__ __forceinline__ unsigned larger_u16x2(unsigned a, unsigned b) { asm("max.u16x2 %0, %0, %1;" : "+r"(a) : "r"(b)); return a; }
+__device__ __forceinline__ unsigned larger_f16x2(unsigned a, unsigned b) { asm("max.NaN.f16x2 %0, %0, %1;" : "+r"(a) : "r"(b)); return a; }
+__device__ __forceinline__ unsigned larger_bf16x2(unsigned a, unsigned b) { asm("max.NaN.bf16x2 %0, %0, %1;" : "+r"(a) : "r"(b)); return a; }
+#endif
 )";
 
 }  // namespace
@@ -37,6 +54,7 @@ Kind kind_of(Element element) {
     case Element::f32:
     case Element::f16:
     case Element::bf16:
+    case Element::e4m3:
       return Kind::number;
     case Element::f64:
       return Kind::real;
@@ -90,6 +108,7 @@ std::string c_type(Kind kind) {
 std::string load_text(Element element, const std::string& stored) {
   if (element == Element::f16) return fmt::format("from_f16({})", stored);
   if (element == Element::bf16) return fmt::format("from_bf16({})", stored);
+  if (element == Element::e4m3) return fmt::format("from_e4m3({})", stored);
   if (element == Element::boolean) return fmt::format("({} != 0)", stored);
   return fmt::format("({})({})", c_type(kind_of(element)), stored);
 }
@@ -104,6 +123,7 @@ std::string store_text(Element element, Kind from, const std::string& computed) 
   const std::string value = convert_text(from, kind_of(element), computed);
   if (element == Element::f16) return fmt::format("to_f16({})", value);
   if (element == Element::bf16) return fmt::format("to_bf16({})", value);
+  if (element == Element::e4m3) return fmt::format("to_e4m3({})", value);
   return fmt::format("({})({})", c_type(element), value);
 }
 

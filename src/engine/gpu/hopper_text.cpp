@@ -81,12 +81,21 @@ std::string types_text(const Convolution& problem) {
       return "k16.f32.f16.f16";
     case Compute::bf16:
       return "k16.f32.bf16.bf16";
+    case Compute::f8:
+      return "k32.f32.e4m3.e4m3";
     default:
       return "k8.f32.tf32.tf32";
   }
 }
 
-std::string one_product(const Convolution& problem, int columns, bool from_registers) {
+// The first factor in shared memory, or in registers; then the second may lie as [k][columns] ("turned"), of 16 bits.
+enum class First { shared, registers, registers_by_turned };
+std::string_view name_of(First first) {
+  return first == First::shared ? "product" : first == First::registers ? "product_of_registers" : "product_with_turned";
+}
+
+std::string one_product(const Convolution& problem, int columns, First kind) {
+  const bool from_registers = kind != First::shared;
   const int sums = columns / 2, first = sums + (from_registers ? 4 : 1);  // first: the operand number of b's rows
   std::string list, outputs;
   for (int i = 0; i < sums; i++) {
@@ -94,16 +103,19 @@ std::string one_product(const Convolution& problem, int columns, bool from_regis
     outputs += fmt::format("{}\"+{}\"(d[{}])", i == 0 ? "" : ", ", problem.compute == Compute::i8 ? "r" : "f", i);
   }
   const bool half = problem.compute == Compute::f16 || problem.compute == Compute::bf16;
-  const std::string signs = problem.compute == Compute::i8 ? "" : half ? from_registers ? ", 1, 1, 0" : ", 1, 1, 0, 0" : ", 1, 1";
+  const std::string signs = problem.compute == Compute::i8 ? ""
+                            : half                         ? kind == First::registers_by_turned ? ", 1, 1, 1"
+                                                             : from_registers                   ? ", 1, 1, 0"
+                                                                                                : ", 1, 1, 0, 0"
+                                                           : ", 1, 1";
   const std::string a =
       from_registers ? fmt::format("{{%{}, %{}, %{}, %{}}}", sums, sums + 1, sums + 2, sums + 3) : fmt::format("%{}", sums);
   return fmt::format(
       "__device__ __forceinline__ void {}(Sum (&d)[{}], {}, u64 b, int add) {{\n"
       "  asm volatile(\"{{ .reg .pred p;\\nsetp.ne.b32 p, %{}, 0;\\nwgmma.mma_async.sync.aligned.m64n{}{} {{{}}}, {}, %{}, p{}; }}\"\n"
       "    : {} : {}, \"l\"(b), \"r\"(add));\n}}\n",
-      from_registers ? "product_of_registers" : "product", sums, from_registers ? "const unsigned (&a)[4]" : "u64 a", first + 1, columns,
-      types_text(problem), list, a, first, signs, outputs,
-      from_registers ? "\"r\"(a[0]), \"r\"(a[1]), \"r\"(a[2]), \"r\"(a[3])" : "\"l\"(a)");
+      name_of(kind), sums, from_registers ? "const unsigned (&a)[4]" : "u64 a", first + 1, columns, types_text(problem), list, a, first,
+      signs, outputs, from_registers ? "\"r\"(a[0]), \"r\"(a[1]), \"r\"(a[2]), \"r\"(a[3])" : "\"l\"(a)");
 }
 
 }  // namespace
@@ -111,7 +123,11 @@ std::string one_product(const Convolution& problem, int columns, bool from_regis
 std::string_view hopper_prelude() { return prelude; }
 
 std::string product_text(const Convolution& problem, int columns) {
-  return one_product(problem, columns, false) + one_product(problem, columns, true);
+  return one_product(problem, columns, First::shared) + one_product(problem, columns, First::registers);
+}
+
+std::string turned_product_text(const Convolution& problem, int columns) {
+  return one_product(problem, columns, First::registers_by_turned);
 }
 
 bool takes_columns(Compute compute, int columns) {

@@ -17,6 +17,10 @@ std::string_view hopper_prelude();
 // a[2], a[3]: the same 16 bytes on.
 std::string product_text(const Convolution& problem, int columns);
 
+// product_with_turned(sums, a, u64 rows, bool add): as product_of_registers, of 16 bits and 64 columns; `rows` are the 16 of k, each of 128
+// bytes.
+std::string turned_product_text(const Convolution& problem, int columns);
+
 // Whether wgmma takes a tile of so many columns.
 bool takes_columns(Compute compute, int columns);
 // Products across a tile's columns, each so narrow that its sums fit the registers with which a kernel begins.

@@ -43,6 +43,23 @@ struct BF16 {
     for (int i = 0; i < N; i += 2) words[i / 2] = pair(v[i], N > 1 ? v[(i + 1) % N] : 0.0f);
   }
 };
+// From sm_89 on.
+struct E4M3 {
+  static const int bytes = 1, per_word = 4;
+  __device__ __forceinline__ static float get(unsigned word, int i) { return from_e4m3((unsigned char)(word >> 8 * i)); }
+  __device__ __forceinline__ static unsigned pair(float low, float high) {
+    unsigned short both;
+    asm("cvt.rn.satfinite.e4m3x2.f32 %0, %1, %2;" : "=h"(both) : "f"(high), "f"(low));
+    return both;
+  }
+  template <int N> __device__ __forceinline__ static void put(unsigned* words, const float (&v)[N]) {
+#pragma unroll
+    for (int i = 0; i < N; i += 4) {
+      words[i / 4] = pair(v[i], N > 1 ? v[(i + 1) % N] : 0.0f);
+      if (N > 2) words[i / 4] |= pair(v[(i + 2) % N], v[(i + 3) % N]) << 16;
+    }
+  }
+};
 // Bytes to floats without the slow conversion: a byte in the last place of 2^23 is that number more.
 struct U8 {
   static const int bytes = 1, per_word = 4;
@@ -83,13 +100,15 @@ __device__ __forceinline__ float smallest(float a, float b) {
   asm("min.NaN.f32 %0, %1, %2;" : "=f"(v) : "f"(a), "f"(b));
   return v;
 }
-// The error function within 3e-5, for what is rounded to 16 bits or fewer (Abramowitz and Stegun 7.1.25).
-__device__ __forceinline__ float near_erf(float x) {
-  const float a = fabsf(x);
-  float t, e;
-  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(t) : "f"(fmaf(a, 0.47047f, 1.0f)));
-  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(e) : "f"(a * -1.44269504f * a));
-  return copysignf(fmaf(-t * fmaf(t, fmaf(t, 0.7478556f, -0.0958798f), 0.3480242f), e, 1.0f), x);
+// v times the normal distribution's share below it, within 2e-6, for what is rounded to 16 bits or fewer: the share on the side of 0 that is
+// further away is a power of two, of a polynomial in |v|.
+__device__ __forceinline__ float near_gelu(float v) {
+  const float a = fminf(fabsf(v), 10.0f);
+  float p = fmaf(a, -3.97182899e-4f, 6.58329948e-3f), share;
+  p = fmaf(a, fmaf(a, p, -0.050658534f), -0.461164909f);
+  p = fmaf(a, fmaf(a, p, -1.15030407f), -1.00009833f);
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(share) : "f"(p));
+  return fmaf(-a, share, largest(v, 0.0f));
 }
 )";
 
@@ -213,6 +232,7 @@ constexpr std::string_view products = R"(
 FLOAT_PRODUCT(mma_f16, "m16n8k16.row.col.f32.f16.f16.f32")
 FLOAT_PRODUCT(mma_bf16, "m16n8k16.row.col.f32.bf16.bf16.f32")
 FLOAT_PRODUCT(mma_tf32, "m16n8k8.row.col.f32.tf32.tf32.f32")
+FLOAT_PRODUCT(mma_e4m3, "m16n8k32.row.col.f32.e4m3.e4m3.f32")
 INTEGER_PRODUCT(mma_s8, "m16n8k32.row.col.s32.s8.s8.s32")
 INTEGER_PRODUCT(mma_u8, "m16n8k32.row.col.s32.u8.s8.s32")
 )";

@@ -1,5 +1,6 @@
 #include "engine/gpu/kernel_text.h"
 
+#include "engine/gpu/float8.h"
 #include "engine/gpu/integer_end.h"
 #include "model/eval/half.h"
 
@@ -131,6 +132,8 @@ std::string_view type_text(Element element) {
       return "I8";
     case Element::u8:
       return "U8";
+    case Element::e4m3:
+      return "E4M3";
     default:
       throw Error(ErrorKind::internal, "a convolution's operands are floats of 16 or 32 bits, or bytes");
   }
@@ -178,7 +181,8 @@ std::string epilogue_text(const Convolution& problem) {
   std::string text = sum_text(problem);
   text += fmt::format("typedef {} Source;\ntypedef {} Target;\ntypedef {} Residual;\n", type_text(problem.source),
                       type_text(epilogue.target), type_text(epilogue.has_residual() ? epilogue.residual : epilogue.target));
-  text += fmt::format("static const bool has_residual = {}, has_scale = {};\n", epilogue.has_residual(), problem.compute == Compute::i8);
+  text += fmt::format("static const bool has_residual = {}, has_scale = {};\n", epilogue.has_residual(),
+                      problem.compute == Compute::i8 || problem.compute == Compute::f8);
   const std::optional<IntegerEnd> integers = problem.compute == Compute::i8 ? integer_end(epilogue) : std::nullopt;
   text += residual_text(epilogue, integers.has_value());
   text += integers ? integer_end_text(epilogue, *integers) : plain_end_text(epilogue);
@@ -193,6 +197,8 @@ float rounded(Compute compute, float value) {
       return to_float(to_bfloat16(value));
     case Compute::tf32:
       return std::isfinite(value) ? std::bit_cast<float>((std::bit_cast<uint32_t>(value) + 0x1000u) & 0xffffe000u) : value;
+    case Compute::f8:
+      return from_e4m3(to_e4m3(value));
     default:
       return value;
   }
@@ -204,6 +210,7 @@ size_t operand_bytes(Compute compute) {
     case Compute::bf16:
       return 2;
     case Compute::i8:
+    case Compute::f8:
       return 1;
     default:
       return 4;
@@ -216,6 +223,7 @@ void put_operand(std::vector<std::byte>& packed, size_t position, Compute comput
   if (compute == Compute::f16) bits = to_half(value).bits;
   if (compute == Compute::bf16) bits = to_bfloat16(value).bits;
   if (compute == Compute::i8) bits = static_cast<uint8_t>(static_cast<int8_t>(value));
+  if (compute == Compute::f8) bits = to_e4m3(value);
   std::memcpy(packed.data() + position * bytes, &bits, bytes);
 }
 

@@ -11,10 +11,10 @@
 
 namespace deepgap::gpu {
 
-// Types by Element, with `bytes`, get(word, index) and put<N>(words, values): F32, F16, BF16, I8, U8. Memory: load_words<N>,
+// Types by Element, with `bytes`, get(word, index) and put<N>(words, values): F32, F16, BF16, I8, U8, E4M3. Memory: load_words<N>,
 // store_words<N>, cp_async16, commit_copies, wait_for_copies<N>, load_matrices (ldmatrix.x4), shared_address, cluster functions. Products:
-// mma_f16, mma_bf16, mma_tf32, mma_s8, mma_u8. Order of launches: wait_for_previous (before what others wrote is read), let_next_begin.
-// Read its text for more.
+// mma_f16, mma_bf16, mma_tf32, mma_s8, mma_u8, mma_e4m3. Order of launches: wait_for_previous (before what others wrote is read),
+// let_next_begin. Read its text for more.
 std::string_view kernel_prelude();
 
 // After the prelude:

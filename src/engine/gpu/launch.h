@@ -14,7 +14,7 @@
 namespace deepgap::gpu {
 
 // What elements are stored as.
-enum class Element : uint8_t { f32, f16, bf16, i8, u8, i16, u16, i32, u32, i64, u64, f64, boolean };
+enum class Element : uint8_t { f32, f16, bf16, i8, u8, i16, u16, i32, u32, i64, u64, f64, boolean, e4m3 };
 size_t byte_size(Element element);
 
 struct Chip {

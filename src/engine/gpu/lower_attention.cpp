@@ -1,6 +1,7 @@
 // Attention in one kernel, for numbers of 16 bits: a block takes 64 or 128 queries of a head, goes over the keys 64 at a time, and keeps a
 // softmax that is corrected as larger scores come (Milakov and Gimelshein 2018; Dao et al. 2022), so that scores are never in memory.
-// Products by mma.sync, sums in float32.
+// Products by mma.sync, sums in float32. hopper_attention.cpp has another kernel for the same.
+#include "engine/gpu/attention.h"
 #include "engine/gpu/generated.h"
 #include "engine/gpu/kernel_text.h"
 #include "engine/gpu/operators.h"
@@ -15,6 +16,22 @@ namespace deepgap::gpu {
 namespace {
 
 constexpr int64_t most_columns = 128;
+
+constexpr std::string_view softmax = R"(
+__device__ __forceinline__ float power_of_two(float x) {
+  float y;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+__device__ __forceinline__ float over_quad(float x, bool largest) {
+  for (int step = 1; step < 4; step *= 2) {
+    const float other = __shfl_xor_sync(0xffffffffu, x, step);
+    x = largest ? fmaxf(x, other) : x + other;
+  }
+  return x;
+}
+static const float minus_infinity = -1.0f / 0.0f;
+)";
 
 constexpr const char* text = R"(
 // [rows][WIDTH] of halves: rows row0 and on of a matrix of which `limit` rows are there; columns past `columns` are zero.
@@ -38,20 +55,7 @@ __device__ __forceinline__ void load_turned(unsigned (&r)[4], unsigned address) 
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
                : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]) : "r"(address) : "memory");
 }
-__device__ __forceinline__ float power_of_two(float x) {
-  float y;
-  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
-  return y;
-}
-__device__ __forceinline__ float over_quad(float x, bool largest) {
-  for (int step = 1; step < 4; step *= 2) {
-    const float other = __shfl_xor_sync(0xffffffffu, x, step);
-    x = largest ? fmaxf(x, other) : x + other;
-  }
-  return x;
-}
 static const int rows_of_block = THREADS / 2 * ROW_BLOCKS, rows_of_warp = 16 * ROW_BLOCKS;
-static const float minus_infinity = -1.0f / 0.0f;
 
 // What a warp has of its queries: results so far, the largest score, the sum of the weights.
 struct Softmax {
@@ -235,11 +239,8 @@ bool is_wide(const std::array<int64_t, 4>& steps, int64_t columns, size_t column
 
 int64_t up(int64_t size) { return (size + 15) / 16 * 16; }
 
-// Where the operands lie, and how the work is divided.
-struct Layout {
-  Attention attention;
-  std::array<int64_t, 3> first{};  // elements before query, key and value
-  int row_blocks = 1;              // of 16 queries, for each of the four warps
+struct Layout : AttentionLayout {
+  int row_blocks = 1;  // of 16 queries, for each of the four warps
   int64_t rows() const { return int64_t{64} * row_blocks; }
 };
 
@@ -257,37 +258,14 @@ std::string sizes_text(const Layout& layout) {
   result += defined("DEPTH", fmt::format("{}", up(a.depth))) + defined("COLUMNS", fmt::format("{}", up(a.columns)));
   result += defined("THREADS", "128") + defined("ROW_BLOCKS", fmt::format("{}", layout.row_blocks));
   result += defined("Q_FIRST", q) + defined("K_FIRST", k) + defined("V_FIRST", v);
-  result += steps_text('Q', a.query.steps) + steps_text('K', a.key.steps) + steps_text('V', a.value.steps) + steps_text('R', a.result);
-  result += defined("WIDE_Q", q % 8 == 0 && is_wide(a.query.steps, a.depth, 3) ? "true" : "false");
-  result += defined("WIDE_K", k % 8 == 0 && is_wide(a.key.steps, a.depth, 2) ? "true" : "false");
-  result += defined("WIDE_V", v % 8 == 0 && is_wide(a.value.steps, a.columns, 3) ? "true" : "false");
-  return result + defined("PAIRED", is_wide(a.result, a.columns, 3) ? "true" : "false");
+  result += attention_steps_text(a);
+  const WideOperands wide = wide_operands(layout);
+  result += defined("WIDE_Q", wide.query ? "true" : "false") + defined("WIDE_K", wide.key ? "true" : "false");
+  return result + defined("WIDE_V", wide.value ? "true" : "false") + defined("PAIRED", wide.result ? "true" : "false");
 }
 
 // Scores are powers of two: e^x = 2^(x log2 e).
 constexpr double log2_e = 1.4426950408889634;
-
-// Scores stay as the products give them where nothing is added to them: the factor is then part of the power's multiply-add.
-std::string mask_text(const Attention& a, const Operand* mask) {
-  const std::string scale = number_text(static_cast<float>(a.scale * log2_e)), one = number_text(static_cast<float>(log2_e));
-  if (mask == nullptr) {
-    const bool later = a.scale > 0;  // else the largest product is not the largest score
-    return fmt::format("#define MASK_PARAMETER\n#define MASK_ARGUMENT\n#define MASK_OF_KEY\n#define MASKED {}\n#define FACTOR {}\n",
-                       later ? "" : fmt::format("x *= {};", scale), later ? scale : "1.0f");
-  }
-  const auto& steps = a.mask->steps;
-  const bool of_key = steps[2] == 0;  // the same for every query
-  const std::string at = fmt::format("mask[batch * {}LL + head * {}LL + {} * {}LL + key * {}LL]", steps[0], steps[1],
-                                     of_key ? "0" : "place", steps[2], steps[3]);
-  // The least float stands for "none" in masks, too, and must not become infinite: a row of nothing else is a mean, not a number divided by
-  // 0.
-  const std::string there =
-      fmt::format("key < KEYS{} ? fmaxf({}, -2.0e38f) : 0.0f", of_key ? "" : " && place < QUERIES", load_text(mask->form.element, at));
-  std::string result =
-      fmt::format("#define MASK_PARAMETER const {}* mask,\n#define MASK_ARGUMENT mask,\n#define FACTOR 1.0f\n", c_type(mask->form.element));
-  result += fmt::format("#define MASK_OF_KEY {}\n", of_key ? fmt::format("const float added = ({}) * {};", there, one) : "");
-  return result + fmt::format("#define MASKED x = fmaf(x, {}, {});\n", scale, of_key ? "added" : fmt::format("({}) * {}", there, one));
-}
 
 // Elements before the operand's first, after its steps became those of what it is a part of; nullopt: it is none that can be read there.
 std::optional<int64_t> as_part(const Lowering& lowering, ValueId id, Attention::Operand& operand) {
@@ -325,15 +303,53 @@ std::vector<Operand> read_operands(Lowering& lowering, const Node& node, Layout&
 
 }  // namespace
 
+WideOperands wide_operands(const AttentionLayout& layout) {
+  const Attention& a = layout.attention;
+  const auto& [q, k, v] = layout.first;
+  return {.query = q % 8 == 0 && is_wide(a.query.steps, a.depth, 3),
+          .key = k % 8 == 0 && is_wide(a.key.steps, a.depth, 2),
+          .value = v % 8 == 0 && is_wide(a.value.steps, a.columns, 3),
+          .result = is_wide(a.result, a.columns, 3)};
+}
+
+std::string attention_steps_text(const Attention& a) {
+  return steps_text('Q', a.query.steps) + steps_text('K', a.key.steps) + steps_text('V', a.value.steps) + steps_text('R', a.result);
+}
+
+std::string_view softmax_text() { return softmax; }
+
+std::string attention_mask_text(const Attention& a, const Operand* mask) {
+  // Scores stay as the products give them where nothing is added to them: the factor is then part of the power's multiply-add.
+  const std::string scale = number_text(static_cast<float>(a.scale * log2_e)), one = number_text(static_cast<float>(log2_e));
+  if (mask == nullptr) {
+    const bool later = a.scale > 0;  // else the largest product is not the largest score
+    return fmt::format("#define MASK_PARAMETER\n#define MASK_ARGUMENT\n#define MASK_OF_KEY\n#define MASKED {}\n#define FACTOR {}\n",
+                       later ? "" : fmt::format("x *= {};", scale), later ? scale : "1.0f");
+  }
+  const auto& steps = a.mask->steps;
+  const bool of_key = steps[2] == 0;  // the same for every query
+  const std::string at = fmt::format("mask[batch * {}LL + head * {}LL + {} * {}LL + key * {}LL]", steps[0], steps[1],
+                                     of_key ? "0" : "place", steps[2], steps[3]);
+  // The least float stands for "none" in masks, too, and must not become infinite: a row of nothing else is a mean, not a number divided by
+  // 0.
+  const std::string there =
+      fmt::format("key < KEYS{} ? fmaxf({}, -2.0e38f) : 0.0f", of_key ? "" : " && place < QUERIES", load_text(mask->form.element, at));
+  std::string result =
+      fmt::format("#define MASK_PARAMETER const {}* mask,\n#define MASK_ARGUMENT mask,\n#define FACTOR 1.0f\n", c_type(mask->form.element));
+  result += fmt::format("#define MASK_OF_KEY {}\n", of_key ? fmt::format("const float added = ({}) * {};", there, one) : "");
+  return result + fmt::format("#define MASKED x = fmaf(x, {}, {});\n", scale, of_key ? "added" : fmt::format("({}) * {}", there, one));
+}
+
 bool lower_attention(Lowering& lowering, const Operation& operation) {
   const Node& node = *operation.node;
-  Layout layout{.attention = attention_of(node)};
+  Layout layout{{.attention = attention_of(node)}};
   const Attention& a = layout.attention;
   const Element stored = lowering.numbers().stored;
   if (stored != Element::f16 && stored != Element::bf16) return false;
   if (a.depth > most_columns || a.columns > most_columns || a.queries == 0 || a.keys == 0 || a.batch * a.heads == 0) return false;
   if (a.heads > 65535 || a.batch > 65535 || lowering.chip().architecture < 80) return false;
   layout.row_blocks = row_blocks_of(a);
+  layout.element = stored;
   std::vector<Operand> in = read_operands(lowering, node, layout);
   if (in.empty()) return false;
   if (a.mask) {
@@ -344,15 +360,22 @@ bool lower_attention(Lowering& lowering, const Operation& operation) {
   }
   const Operand out = lowering.write(operation.output, plain_form(stored, lowering.shape(operation.output)));
   const std::string entry = lowering.new_entry("attention");
+  const std::string mask_text = attention_mask_text(a, a.mask ? &in.back() : nullptr);
+  lowering.count(operation, stored == Element::f16 ? "fp16" : "bf16");
+  if (lowering.untried().hopper_attention) {
+    if (auto launch = hopper_attention(layout, mask_text, entry, lowering.chip())) {
+      lowering.step(operation, std::move(*launch), in, {out});
+      return true;
+    }
+  }
   std::string source(kernel_prelude());
-  source += sizes_text(layout) + mask_text(a, a.mask ? &in.back() : nullptr);
+  source += sizes_text(layout) + mask_text + std::string(softmax);
   source += defined("ENTRY", entry);
   source += defined("PRODUCT", stored == Element::f16 ? "mma_f16" : "mma_bf16") + defined("HALF", stored == Element::f16 ? "F16" : "BF16");
   Launch launch = launch_over(entry, source + text, 1, in.size() + 1, 128);
   launch.grid = {static_cast<unsigned>((a.queries + layout.rows() - 1) / layout.rows()), static_cast<unsigned>(a.heads),
                  static_cast<unsigned>(a.batch)};
   launch.shared_bytes = static_cast<size_t>((layout.rows() + 128) * (up(a.depth) + 8) + 128 * (up(a.columns) + 8)) * 2;
-  lowering.count(operation, stored == Element::f16 ? "fp16" : "bf16");
   lowering.step(operation, std::move(launch), in, {out});
   return true;
 }

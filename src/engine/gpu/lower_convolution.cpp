@@ -1,4 +1,5 @@
 // Convolutions, and products with constant weights, as problems for the kernel families of convolution.h.
+#include "engine/gpu/float8.h"
 #include "engine/gpu/node_inputs.h"
 #include "engine/gpu/operators.h"
 #include "engine/gpu/windows.h"
@@ -7,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <numeric>
 
@@ -14,11 +16,12 @@ namespace deepgap::gpu {
 namespace {
 
 std::string precision_name(Compute compute) {
-  constexpr const char* names[] = {"fp32", "tf32", "fp16", "bf16", "int8"};
+  constexpr const char* names[] = {"fp32", "tf32", "fp16", "bf16", "int8", "fp8"};
   return names[static_cast<size_t>(compute)];
 }
 
 Element operand_element(Compute compute) {
+  if (compute == Compute::f8) return Element::e4m3;
   return compute == Compute::f16 ? Element::f16 : compute == Compute::bf16 ? Element::bf16 : Element::f32;
 }
 
@@ -37,7 +40,8 @@ struct Dense {
 // What integers mean: nullopt-like false where it is no product of integers that the kernels have.
 bool set_types(Lowering& lowering, const Operation& operation, Convolution& problem) {
   if (!operation.is_quantized()) {
-    problem.compute = lowering.numbers().compute;
+    const bool float8 = lowering.numbers().products_in_float8 && multiplies_in_float8(lowering.graph(), operation);
+    problem.compute = float8 ? Compute::f8 : lowering.numbers().compute;
     problem.source = operand_element(problem.compute);
     return lowering.type(operation.main.inputs[0]) == DataType::f32;
   }
@@ -78,9 +82,27 @@ std::vector<float> scale_bias(const Operation& operation, const Dense& dense, co
   return both;
 }
 
+// Weights as large as FP8 allows, and what the sums are multiplied by for it.
+void scale_for_float8(Dense& dense, std::vector<float>& both) {
+  const auto channels = static_cast<size_t>(dense.problem.out_channels);
+  Tensor scaled = make_tensor(DataType::f32, dense.weights.shape);
+  const auto from = dense.weights.as<float>();
+  const auto to = writable<float>(scaled);
+  const size_t each = from.size() / channels;
+  for (size_t c = 0; c < channels; ++c) {
+    float largest = 0;
+    for (size_t i = c * each; i < (c + 1) * each; ++i) largest = std::max(largest, std::fabs(from[i]));
+    const float scale = largest > 0 ? largest / largest_e4m3 : 1;
+    for (size_t i = c * each; i < (c + 1) * each; ++i) to[i] = from[i] / scale;
+    both[c] *= scale;
+  }
+  dense.weights = scaled;
+}
+
 // Sums of numbers have no scale in the kernels: it goes into the weights.
 void scale_weights(Dense& dense, std::vector<float>& both) {
   const auto channels = static_cast<size_t>(dense.problem.out_channels);
+  if (dense.problem.compute == Compute::f8) return scale_for_float8(dense, both);
   if (dense.problem.compute == Compute::i8 ||
       std::all_of(both.begin(), both.begin() + static_cast<std::ptrdiff_t>(channels), [](float s) { return s == 1.0F; }))
     return;

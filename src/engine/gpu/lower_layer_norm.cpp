@@ -18,6 +18,12 @@ __device__ __forceinline__ float over_warp(float x) {
   return x;
 }
 )";
+constexpr const char* stores = R"(
+__device__ __forceinline__ void put(R* to, const R (&w)[V]) {
+  if (sizeof(w) == 16) *(uint4*)to = *(const uint4*)w;
+  else *(uint2*)to = *(const uint2*)w;
+}
+)";
 constexpr const char* body = R"(
   let_next_begin();
   const I index = I(blockIdx.x) * 4 + threadIdx.x / 32;
@@ -49,7 +55,7 @@ constexpr const char* body = R"(
   for (int e = 0; e < E; ++e) {
     const int at = (lane + 32 * e) * V;
     if (at >= COUNT || !there) continue;
-    alignas(16) T w[V];
+    alignas(16) R w[V];
     alignas(16) float s[V], b[V];
 #pragma unroll
     for (int i = 0; i < V; i += 4) {
@@ -58,7 +64,7 @@ constexpr const char* body = R"(
     }
 #pragma unroll
     for (int i = 0; i < V; ++i) w[i] = PUT(v[e][i] * inverse * s[i] + b[i]);
-    *(uint4*)(out + row * COUNT + at) = *(uint4*)w;
+    put(out + row * COUNT + at, w);
   }
 }
 )";
@@ -82,21 +88,23 @@ bool lower_layer_norm(Lowering& lowering, const Operation& operation) {
   const Element element = x.form.element;
   const int64_t count = x.shape.back(), vector = 16 / static_cast<int64_t>(byte_size(element));
   const int64_t each = (count + 32 * vector - 1) / (32 * vector);
-  if (first + 1 != x.shape.size() || kind_of(element) != Kind::number || element != lowering.stored(operation.output)) return false;
+  const Element result = lowering.stored(operation.output);
+  const bool narrower = byte_size(element) == 2 && result == Element::e4m3;
+  if (first + 1 != x.shape.size() || kind_of(element) != Kind::number || (element != result && !narrower)) return false;
   if (!same_places(x.shape, x.form, plain_form(element, x.shape)) || count % vector != 0 || each * vector > most_numbers) return false;
   if (!is_parameter(in[1], count) || !is_parameter(in[2], count)) return false;
-  const Operand out = lowering.write(operation.output, plain_form(element, x.shape));
+  const Operand out = lowering.write(operation.output, plain_form(result, x.shape));
   const int64_t rows = element_count(x.shape) / count;
   const std::string entry = lowering.new_entry(node.op);
-  std::string source =
-      fmt::format("typedef long long I;\ntypedef {} T;\n#define ROWS {}LL\n#define COUNT {}\n", c_type(element), rows, count);
+  std::string source = fmt::format("typedef long long I;\ntypedef {} T;\ntypedef {} R;\n#define ROWS {}LL\n#define COUNT {}\n",
+                                   c_type(element), c_type(result), rows, count);
   source +=
       fmt::format("#define E {}\n#define V {}\n#define EPSILON {}\n", each, vector, number_text(attribute_float(node, "epsilon", 1e-5F)));
   source += fmt::format("#define GET(w) {}\n#define PUT(v) {}\n", load_text(element, "w"),
-                        store_text(element, Kind::number, lowering.for_products("v")));
-  source += generated_prelude() + over_warp;
+                        store_text(result, Kind::number, lowering.for_products("v")));
+  source += generated_prelude() + over_warp + stores;
   source +=
-      fmt::format("extern \"C\" __global__ void __launch_bounds__({}) {}(const T* x, const float* scale, const float* bias, T* out) {{{}",
+      fmt::format("extern \"C\" __global__ void __launch_bounds__({}) {}(const T* x, const float* scale, const float* bias, R* out) {{{}",
                   32 * rows_of_block, entry, body);
   Launch launch = launch_over(entry, std::move(source), 1, 4, 32 * rows_of_block);
   launch.grid = {static_cast<unsigned>((rows + rows_of_block - 1) / rows_of_block), 1, 1};

@@ -104,6 +104,71 @@ Launch channel_pool(Lowering& lowering, const std::string& stem, const Pool& poo
   return launch_over(entry, std::move(text), count, 2);
 }
 
+std::string_view larger_pair(Element element) {
+  switch (element) {
+    case Element::f16:
+      return "larger_f16x2";
+    case Element::bf16:
+      return "larger_bf16x2";
+    case Element::i8:
+      return "larger_s16x2";
+    default:
+      return "larger_u16x2";
+  }
+}
+
+// Whether a window's positions outside the picture may be taken as the nearest one inside, which it has anyway.
+bool may_clamp(const WindowAxis& a) { return a.dilation == 1 && a.before < a.kernel && (a.out - 1) * a.stride - a.before < a.in; }
+
+bool takes_pairs(const Lowering& lowering, const Pool& pool, Element element) {
+  constexpr int64_t most_unrolled = 25;
+  int64_t taps = 1;
+  for (const WindowAxis& axis : pool.axes) taps *= axis.kernel;
+  const bool has_pairs = element == Element::f16 || element == Element::bf16 || element == Element::i8 || element == Element::u8;
+  return pool.largest && has_pairs && taps <= most_unrolled && lowering.chip().architecture >= 90 &&
+         std::all_of(pool.axes.begin(), pool.axes.end(), may_clamp);
+}
+
+// As channel_pool, of the largest: all loads at once, and two elements compared at a time. Bytes are compared as the upper halves of
+// 16 bits: those at odd places as they are, with what lies below them deciding only between equal ones, the others moved up.
+Launch pair_pool(Lowering& lowering, const std::string& stem, const Pool& pool, const Operand& in, const Operand& out) {
+  const Element element = in.form.element;
+  const bool bytes = byte_size(element) == 1;
+  const int64_t lanes = vector_bytes / static_cast<int64_t>(byte_size(element)), count = elements_of(out.shape, out.form) / lanes;
+  const std::string entry = lowering.new_entry(stem);
+  const auto at = [&](int64_t stride) { return stride / lanes; };  // in units of 16 bytes
+  const bool small = std::max(elements_of(in.shape, in.form), count * lanes) < (int64_t{1} << 31);
+  std::string text = fmt::format("typedef {} I;\n{}", small ? "int" : "long long", generated_prelude());
+  text +=
+      fmt::format("extern \"C\" __global__ void __launch_bounds__(256) {}(const uint4* x0, uint4* out) {{\n  let_next_begin();\n", entry);
+  text += fmt::format("  const I i = I(blockIdx.x) * 256 + threadIdx.x;\n  wait_for_previous();\n  if (i >= I({})) return;\n", count);
+  text += fmt::format("  I rest = i;\n  const I c1 = rest % I({0}); rest /= I({0});\n", out.form.pitch / lanes);
+  for (size_t axis = out.shape.size(); axis-- > 2;)
+    text += fmt::format("  const I c{0} = rest % I({1}); rest /= I({1});\n", axis, out.shape[axis]);
+  text += fmt::format("  const I c0 = rest;\n  const uint4* from = x0 + c0 * I({}) + c1;\n", at(in.strides[0]));
+  text += bytes ? "  unsigned odd[4], even[4];\n" : "  unsigned odd[4];\n";
+  std::string offset = "0", first = "true";
+  for (size_t a = 0; a < pool.axes.size(); ++a) {
+    const WindowAxis& axis = pool.axes[a];
+    text += fmt::format("#pragma unroll\n  for (int t{0} = 0; t{0} < {1}; ++t{0}) {{\n", a, axis.kernel);
+    text += fmt::format("  const int s{0} = int(c{1}) * {2} - {3} + t{0}, p{0} = s{0} < 0 ? 0 : s{0} >= {4} ? {5} : s{0};\n", a, a + 2,
+                        axis.stride, axis.before, axis.in, axis.in - 1);
+    offset += fmt::format(" + p{} * I({})", a, at(in.strides[a + 2]));
+    first += fmt::format(" && t{} == 0", a);
+  }
+  text += fmt::format("  const uint4 u = from[{}];\n  const unsigned w[4] = {{u.x, u.y, u.z, u.w}};\n#pragma unroll\n", offset);
+  const std::string larger(larger_pair(element));
+  const auto taken = [&](const std::string& to, const std::string& word) {
+    return fmt::format("    {0} = {1} ? {2} : {3}({0}, {2});\n", to, first, word, larger);
+  };
+  text += "  for (int j = 0; j < 4; ++j) {\n" + taken("odd[j]", "w[j]") + (bytes ? taken("even[j]", "(w[j] << 8)") : "") + "  }\n";
+  for (size_t a = 0; a < pool.axes.size(); ++a) text += "  }\n";
+  text += "  unsigned r[4];\n#pragma unroll\n  for (int j = 0; j < 4; ++j) r[j] = ";
+  text += bytes ? "(odd[j] & 0xff00ff00u) | ((even[j] >> 8) & 0x00ff00ffu);\n" : "odd[j];\n";
+  text += "  uint4 o;\n  o.x = r[0], o.y = r[1], o.z = r[2], o.w = r[3];\n  out[i] = o;\n}\n";
+  return launch_over(entry, std::move(text), count, 2);
+}
+
 }  // namespace
 
 bool lower_pool(Lowering& lowering, const Operation& operation) {
@@ -126,7 +191,9 @@ bool lower_pool(Lowering& lowering, const Operation& operation) {
   const bool together = in.form.channels_last && element == in.form.element;
   const Operand out =
       lowering.write(operation.output, in.form.channels_last ? channels_last_form(element, shape) : plain_form(element, shape));
-  Launch launch = together ? channel_pool(lowering, node.op, pool, in, out) : element_pool(lowering, node.op, pool, in, out);
+  Launch launch = !together                              ? element_pool(lowering, node.op, pool, in, out)
+                  : takes_pairs(lowering, pool, element) ? pair_pool(lowering, node.op, pool, in, out)
+                                                         : channel_pool(lowering, node.op, pool, in, out);
   lowering.step(operation, std::move(launch), {in}, {out});
   return true;
 }

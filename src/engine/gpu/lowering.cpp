@@ -1,5 +1,6 @@
 #include "engine/gpu/lowering.h"
 
+#include "engine/gpu/float8.h"
 #include "engine/gpu/generated.h"
 #include "engine/gpu/operators.h"
 #include "engine/passes/chains.h"
@@ -17,18 +18,22 @@
 
 namespace deepgap::gpu {
 
-Lowering::Lowering(const Graph& graph, const GpuNumbers& numbers, const Chip& chip)
-    : graph_(graph), numbers_(numbers), chip_(chip), variants_(graph.values.size()) {
+Lowering::Lowering(const Graph& graph, const GpuNumbers& numbers, const Chip& chip, const Untried& untried)
+    : graph_(graph), numbers_(numbers), chip_(chip), untried_(untried), variants_(graph.values.size()) {
   for (size_t i = 0; i < graph.values.size(); ++i) {
     const auto& dims = graph.values[i].dims;
     const bool known = dims && std::all_of(dims->begin(), dims->end(), [](const Dim& dim) { return dim.known(); });
     shapes_.push_back(known ? known_shape(graph, static_cast<ValueId>(i)) : Shape{});
   }
+  if (numbers.products_in_float8) float8_ = values_in_float8(graph);
 }
 
 const Tensor* Lowering::constant(ValueId id) const { return id == no_value ? nullptr : constant_of(graph_, id); }
 
-Element Lowering::stored(ValueId id) const { return type(id) == DataType::f32 ? numbers_.stored : element_of(type(id)); }
+Element Lowering::stored(ValueId id) const {
+  if (type(id) != DataType::f32) return element_of(type(id));
+  return float8_.contains(id) ? Element::e4m3 : numbers_.stored;
+}
 
 std::string Lowering::for_products(const std::string& number) const {
   return numbers_.compute == Compute::tf32 ? fmt::format("rounded_to_tf32({})", number) : number;

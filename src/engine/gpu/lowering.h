@@ -11,14 +11,21 @@
 #include <deepgap/graph.h>
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
 namespace deepgap::gpu {
 
 struct GpuNumbers {
-  Compute compute = Compute::f32;  // of convolutions and products of numbers
-  Element stored = Element::f32;   // what numbers between operators are kept in
+  Compute compute = Compute::f32;   // of convolutions and products of numbers
+  Element stored = Element::f32;    // what numbers between operators are kept in
+  bool products_in_float8 = false;  // those of float8.h; the chip has it
+};
+
+// Kernels that were held against the reference on no card yet: taken where somebody asks for them.
+struct Untried {
+  bool hopper_attention = false;
 };
 
 // A value as a kernel meets it.
@@ -38,7 +45,7 @@ struct Part {
 class Lowering {
  public:
   // `graph` has only known shapes and went through the passes.
-  Lowering(const Graph& graph, const GpuNumbers& numbers, const Chip& chip);
+  Lowering(const Graph& graph, const GpuNumbers& numbers, const Chip& chip, const Untried& untried = {});
 
   // The whole Graph. Throws Error{refused} naming operator and node for one without a kernel.
   GpuPlan lower();
@@ -47,6 +54,7 @@ class Lowering {
   const Graph& graph() const { return graph_; }
   const GpuNumbers& numbers() const { return numbers_; }
   const Chip& chip() const { return chip_; }
+  const Untried& untried() const { return untried_; }
   const Shape& shape(ValueId id) const { return shapes_.at(static_cast<size_t>(id)); }
   DataType type(ValueId id) const { return graph_.values[static_cast<size_t>(id)].type; }
   const Tensor* constant(ValueId id) const;
@@ -99,10 +107,12 @@ class Lowering {
   Graph graph_;
   GpuNumbers numbers_;
   Chip chip_;
+  Untried untried_;
   GpuPlan plan_;
   std::vector<Shape> shapes_;                   // by value
   std::vector<std::vector<Variant>> variants_;  // by value
   std::map<ValueId, Part> parts_;
+  std::set<ValueId> float8_;  // values that are kept in FP8
   int entries_ = 0;
 };
 

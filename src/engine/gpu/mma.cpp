@@ -228,7 +228,7 @@ ConvolutionVariant variant_of(const Convolution& problem, const MmaTile& tile, c
 }  // namespace
 
 std::vector<ConvolutionVariant> mma_variants(const Convolution& problem, const Chip& chip) {
-  if (chip.architecture < 80) return {};
+  if (chip.architecture < (problem.compute == Compute::f8 ? 89 : 80)) return {};
   if (problem.in_pitch * static_cast<int64_t>(byte_size(problem.source)) % 16 != 0) return {};  // a stem's four channels
   if (reads_outside(problem) && std::max(problem.kernel_h, problem.kernel_w) > widest_border) return {};
   std::vector<ConvolutionVariant> variants;

@@ -3,6 +3,19 @@
 namespace deepgap::gpu {
 namespace {
 
+TEST(Mma, CompilesInFloat8WhereTheChipHasIt) {
+  if (!cuda::has_compiler()) GTEST_SKIP() << "no NVRTC on this machine";
+  for (const Chip& chip : test_chips()) {
+    Convolution problem = test_convolution(Compute::f8, {.size = 1, .in = 768, .out = 768, .kernel = 1});
+    problem.batch = 4096;
+    problem.epilogue.target = problem.epilogue.residual = Element::f16;
+    auto variants = mma_variants(problem, chip);
+    EXPECT_EQ(variants.empty(), chip.architecture < 89);
+    variants.resize(std::min<size_t>(variants.size(), 1));
+    expect_compiled(variants, chip);
+  }
+}
+
 std::vector<ConvolutionVariant> first(std::vector<ConvolutionVariant> variants, size_t count) {
   variants.resize(std::min(variants.size(), count));
   return variants;

@@ -216,6 +216,7 @@ std::string multiply_text(const Convolution& problem) {
   std::string_view name = "mma_f16";
   if (problem.compute == Compute::bf16) name = "mma_bf16";
   if (problem.compute == Compute::tf32) name = "mma_tf32";
+  if (problem.compute == Compute::f8) name = "mma_e4m3";
   if (problem.compute == Compute::i8) name = problem.source == Element::u8 ? "mma_u8" : "mma_s8";
   return fmt::format("#define multiply {}\nstatic const bool rounds_source = {};\n", name, problem.compute == Compute::tf32);
 }

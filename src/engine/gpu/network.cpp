@@ -104,8 +104,9 @@ void Network::lower(const Graph& graph) {
     if (programs_.contains(batch)) continue;
     const Graph bound = bound_graph(unbound, batch, options_.integers);
     refuse_open_shapes(bound);
-    Program program{
-        .batch = batch, .samples_apart = keeps_samples_apart(unbound, batch), .plan = Lowering(bound, options_.numbers, chip_).lower()};
+    Program program{.batch = batch,
+                    .samples_apart = keeps_samples_apart(unbound, batch),
+                    .plan = Lowering(bound, options_.numbers, chip_, options_.untried).lower()};
     program.inputs = shapes_of(bound, bound.inputs);
     program.outputs = shapes_of(bound, bound.outputs);
     program.preparations.resize(program.inputs.size());

@@ -23,6 +23,8 @@ inline Element stored_as(Compute compute) {
       return Element::bf16;
     case Compute::i8:
       return Element::i8;
+    case Compute::f8:
+      return Element::e4m3;
     default:
       return Element::f32;
   }

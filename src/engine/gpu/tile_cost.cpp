@@ -18,8 +18,10 @@ double store_factor(const Convolution& problem, int columns) {
 
 double operations_at_end(const Epilogue& epilogue) {
   double operations = epilogue.has_residual() ? 18 : 14;
-  for (const EpilogueStep& step : epilogue.steps)
+  for (const EpilogueStep& step : epilogue.steps) {
     if (step.text.find("exp") != std::string::npos || step.text.find("erf") != std::string::npos) operations += 12;
+    if (step.text.find("near_gelu") != std::string::npos) operations += 8;
+  }
   return operations;
 }
 

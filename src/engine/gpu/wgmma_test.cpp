@@ -24,6 +24,21 @@ TEST(Wgmma, CompilesInEveryPrecisionWithoutSpills) {
     }
 }
 
+// A product as a transformer has it: floats of 16 bits added, or bytes made for the next one.
+TEST(Wgmma, CompilesInFloat8) {
+  if (!cuda::has_compiler()) GTEST_SKIP() << "no NVRTC on this machine";
+  for (const Element target : {Element::f16, Element::e4m3}) {
+    Convolution problem = test_convolution(Compute::f8, {.size = 1, .in = 768, .out = 3072, .kernel = 1});
+    problem.batch = 12608;
+    problem.epilogue.target = problem.epilogue.residual = target;
+    if (target == Element::e4m3) problem.epilogue.steps.erase(problem.epilogue.steps.begin());
+    auto variants = wgmma_variants(problem, h100);
+    ASSERT_FALSE(variants.empty());
+    variants.resize(std::min<size_t>(variants.size(), 2));
+    expect_compiled(variants, h100);
+  }
+}
+
 // Bytes with a residual take the most registers.
 TEST(Wgmma, OffersNoTileThatSpills) {
   if (!cuda::has_compiler()) GTEST_SKIP() << "no NVRTC on this machine";

@@ -1,0 +1,310 @@
+// Attention on Hopper: each warpgroup ("team") has 64 queries of a head. The copy engine brings the head's keys and values, a tile of keys
+// at a time; a team multiplies its queries with a tile (wgmma), keeps a softmax that is corrected as larger scores come, and multiplies the
+// weights, out of its registers, with the tile's values while the next tile's scores are begun.
+#include "engine/gpu/attention.h"
+#include "engine/gpu/hopper_text.h"
+#include "engine/gpu/kernel_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace deepgap::gpu {
+namespace {
+
+constexpr int64_t piece = 64;  // columns that one copy brings: 128 bytes, as far as the permutation goes
+
+struct Tiles {
+  int teams = 2, blocks = 2;  // blocks: on one multiprocessor at once
+  int pieces = 1;             // of a row
+  int64_t keys = 64, last = 64, count = 1, stages = 1;
+  size_t tile_bytes() const { return static_cast<size_t>(keys * pieces) * 128; }
+  size_t query_bytes() const { return static_cast<size_t>(teams * pieces) * 64 * 128; }
+  size_t shared_bytes() const { return 1024 + query_bytes() + static_cast<size_t>(stages) * (2 * tile_bytes() + 16) + 8; }
+};
+
+int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+// Tiles of equal size but for the last one; all of a head's where there is room, so that nobody waits for a place.
+Tiles tiles_of(const Attention& a, const Chip& chip) {
+  constexpr size_t of_system = 1 << 10;
+  Tiles tiles;
+  tiles.pieces = static_cast<int>(a.depth / piece);
+  const int most_teams = tiles.pieces == 1 ? 2 : 3;
+  tiles.teams = static_cast<int>(std::clamp<int64_t>(divide_up(a.queries, 64), 1, most_teams));
+  tiles.blocks = tiles.pieces == 1 ? 4 / tiles.teams : 1;
+  const int64_t most_keys = tiles.pieces == 1 ? 80 : 64, padded = divide_up(a.keys, 16) * 16;
+  tiles.count = divide_up(padded, most_keys);
+  tiles.keys = divide_up(divide_up(padded, tiles.count), 16) * 16;
+  tiles.count = divide_up(padded, tiles.keys);
+  tiles.last = padded - tiles.keys * (tiles.count - 1);
+  const size_t room = std::min(chip.shared_bytes, (chip.shared_bytes + of_system) / static_cast<size_t>(tiles.blocks) - of_system);
+  for (tiles.stages = tiles.count; tiles.stages > 2 && tiles.shared_bytes() > room;) --tiles.stages;
+  return tiles;
+}
+
+constexpr std::string_view text = R"(
+static const int tile_bytes = TILE * PIECES * 128, query_bytes = TEAMS * PIECES * 64 * 128;
+static const int pieces_of_tile = TILE * 128, pieces_of_query = TEAMS * 64 * 128;
+struct Places {
+  unsigned query, key, value, barriers;
+  __device__ __forceinline__ explicit Places(unsigned base)
+      : query(base), key(base + query_bytes), value(key + STAGES * tile_bytes), barriers(value + STAGES * tile_bytes) {}
+  __device__ __forceinline__ unsigned keys_come(int stage) const { return barriers + 16 * stage; }
+  __device__ __forceinline__ unsigned values_come(int stage) const { return barriers + 16 * stage + 8; }
+  __device__ __forceinline__ unsigned queries_come() const { return barriers + 16 * STAGES; }
+};
+__device__ __forceinline__ void copy_piece(unsigned to, const Map& map, unsigned barrier, int column, int row, int head, int batch) {
+  asm volatile("cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %5, %6}], [%2];"
+               ::"r"(to), "l"(&map), "r"(barrier), "r"(column), "r"(row), "r"(head), "r"(batch) : "memory");
+}
+__device__ __forceinline__ void copy_tile(const Places& at, const Map& k, const Map& v, int tile, int head, int batch) {
+  const int stage = tile % STAGES;
+  expect_bytes(at.keys_come(stage), tile_bytes);
+#pragma unroll
+  for (int p = 0; p < PIECES; ++p)
+    copy_piece(at.key + stage * tile_bytes + p * pieces_of_tile, k, at.keys_come(stage), 64 * p, tile * TILE, head, batch);
+  expect_bytes(at.values_come(stage), tile_bytes);
+#pragma unroll
+  for (int p = 0; p < PIECES; ++p)
+    copy_piece(at.value + stage * tile_bytes + p * pieces_of_tile, v, at.values_come(stage), 64 * p, tile * TILE, head, batch);
+}
+
+// What a thread has of its queries: results so far, the weights that are being multiplied, the largest score, the sum of the weights. It
+// has rows lane / 4 and 8 below of its warp's 16.
+struct Softmax {
+  float o[PIECES][32];
+  unsigned weights[TILE / 16][4];
+  float most[2], sum[2];
+  __device__ __forceinline__ void keep_all() {
+#pragma unroll
+    for (int p = 0; p < PIECES; ++p)
+#pragma unroll
+      for (int i = 0; i < 32; ++i) keep(o[p][i]);
+#pragma unroll
+    for (int n = 0; n < TILE / 16; ++n)
+#pragma unroll
+      for (int i = 0; i < 4; ++i) asm volatile("" : "+r"(weights[n][i])::"memory");
+  }
+};
+
+// KEYS_HERE keys of tile `tile`.
+template <int KEYS_HERE, bool LAST> __device__ __forceinline__ void take_keys(Softmax& all, const Places& at, const Map& k, const Map& v, int tile,
+                                                                           int row, MASK_PARAMETER int head, int batch) {
+  const int lane = threadIdx.x % 32, team = threadIdx.x / 128, stage = tile % STAGES, parity = tile / STAGES & 1;
+  float s[KEYS_HERE / 2];
+  wait_for(at.keys_come(stage), parity);
+#pragma unroll
+  for (int i = 0; i < KEYS_HERE / 2; ++i) keep(s[i]);
+  begin_products();
+#pragma unroll
+  for (int p = 0; p < PIECES; ++p)
+#pragma unroll
+    for (int i = 0; i < 4; ++i)
+      product(s, rows_at<128>(at.query + p * pieces_of_query + team * (64 * 128) + 32 * i),
+              rows_at<128>(at.key + stage * tile_bytes + p * pieces_of_tile + 32 * i), (p | i) != 0);
+  commit_products();
+  wait_for_products<0>();
+  all.keep_all();
+#pragma unroll
+  for (int i = 0; i < KEYS_HERE / 2; ++i) keep(s[i]);
+  if (STAGES < TILES && tile > 0) {  // by now every team may have read the tile before
+    __syncthreads();
+    if (threadIdx.x == 0 && tile - 1 + STAGES < TILES) copy_tile(at, k, v, tile - 1 + STAGES, head, batch);
+  }
+#pragma unroll
+  for (int n = 0; n < KEYS_HERE / 8; ++n)
+#pragma unroll
+    for (int one = 0; one < 2; ++one) {
+      const int key = tile * TILE + n * 8 + lane % 4 * 2 + one;
+      MASK_OF_KEY
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        float& x = s[4 * n + 2 * half + one];
+        const int place = row + half * 8;
+        MASKED
+        if (LAST && KEYS % 16 != 0 && key >= KEYS) x = minus_infinity;
+      }
+    }
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    float larger = all.most[half];
+#pragma unroll
+    for (int n = 0; n < KEYS_HERE / 8; ++n) larger = fmaxf(larger, fmaxf(s[4 * n + 2 * half], s[4 * n + 2 * half + 1]));
+    larger = over_quad(larger, true);
+    const float base = larger == minus_infinity ? 0.0f : larger * FACTOR;
+    const float less = power_of_two(fmaf(all.most[half], FACTOR, -base));
+    all.most[half] = larger;
+    float part = 0.0f;
+#pragma unroll
+    for (int n = 0; n < KEYS_HERE / 8; ++n)
+#pragma unroll
+      for (int one = 0; one < 2; ++one) part += s[4 * n + 2 * half + one] = power_of_two(fmaf(s[4 * n + 2 * half + one], FACTOR, -base));
+    all.sum[half] = fmaf(all.sum[half], less, part);
+    if (tile > 0) {
+#pragma unroll
+      for (int p = 0; p < PIECES; ++p)
+#pragma unroll
+        for (int c = 0; c < 8; ++c) all.o[p][4 * c + 2 * half] *= less, all.o[p][4 * c + 2 * half + 1] *= less;
+    }
+  }
+#pragma unroll
+  for (int n = 0; n < KEYS_HERE / 16; ++n)
+#pragma unroll
+    for (int i = 0; i < 4; ++i)
+      all.weights[n][i] = HALF::pair(s[4 * (2 * n + i / 2) + i % 2 * 2], s[4 * (2 * n + i / 2) + i % 2 * 2 + 1]);
+  wait_for(at.values_come(stage), parity);
+  all.keep_all();
+  begin_products();
+#pragma unroll
+  for (int n = 0; n < KEYS_HERE / 16; ++n)
+#pragma unroll
+    for (int p = 0; p < PIECES; ++p)
+      product_with_turned(all.o[p], all.weights[n], rows_at<128>(at.value + stage * tile_bytes + p * pieces_of_tile + n * (16 * 128)), tile + n);
+  commit_products();
+}
+
+// Four threads have 8 neighbours of a row each in pairs: they exchange them, so that each stores 16 bytes.
+__device__ __forceinline__ void put_rows(const Softmax& all, unsigned short* out, int row) {
+  const int lane = threadIdx.x % 32, quarter = lane % 4;
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    const float inverse = 1.0f / over_quad(all.sum[half], false);
+    const int at = row + half * 8;
+#pragma unroll
+    for (int p = 0; p < PIECES; ++p)
+#pragma unroll
+      for (int group = 0; group < 2; ++group) {
+        unsigned mine[4], words[4];
+#pragma unroll
+        for (int c = 0; c < 4; ++c) {
+          const int first = 4 * (4 * group + c) + 2 * half;
+          mine[c] = HALF::pair(all.o[p][first] * inverse, all.o[p][first + 1] * inverse);
+        }
+        // Word `from` of run `quarter` lies with the thread of that quarter.
+#pragma unroll
+        for (int step = 0; step < 4; ++step) {
+          const int run = quarter ^ step;  // whose run my partner asks for
+          const unsigned given = run == 0 ? mine[0] : run == 1 ? mine[1] : run == 2 ? mine[2] : mine[3];
+          const unsigned got = __shfl_xor_sync(0xffffffffu, given, step);
+          if (run == 0) words[0] = got; else if (run == 1) words[1] = got; else if (run == 2) words[2] = got; else words[3] = got;
+        }
+        if (at < QUERIES)
+          *(uint4*)(out + at * (long long)R2 + 64 * p + 32 * group + 8 * quarter) = make_uint4(words[0], words[1], words[2], words[3]);
+      }
+  }
+}
+
+extern "C" __global__ void __launch_bounds__(TEAMS * 128, BLOCKS) ENTRY(const __grid_constant__ Map q, const __grid_constant__ Map k,
+                                                                     const __grid_constant__ Map v, MASK_PARAMETER unsigned short* out) {
+  extern __shared__ unsigned char shared_memory[];
+  const Places at((shared_address(shared_memory) + 1023) & ~1023u);
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, head = blockIdx.y, batch = blockIdx.z, q0 = blockIdx.x * (64 * TEAMS);
+  let_next_begin();
+  if (threadIdx.x == 0) {
+    for (int stage = 0; stage < STAGES; ++stage) {
+      make_barrier(at.keys_come(stage), 1);
+      make_barrier(at.values_come(stage), 1);
+    }
+    make_barrier(at.queries_come(), 1);
+    barriers_made();
+  }
+  __syncthreads();
+  wait_for_previous();
+  if (threadIdx.x == 0) {
+    expect_bytes(at.queries_come(), query_bytes);
+#pragma unroll
+    for (int p = 0; p < PIECES; ++p) copy_piece(at.query + p * pieces_of_query, q, at.queries_come(), 64 * p, q0, head, batch);
+    for (int tile = 0; tile < (STAGES < TILES ? STAGES : TILES); ++tile) copy_tile(at, k, v, tile, head, batch);
+  }
+  Softmax all;
+#pragma unroll
+  for (int half = 0; half < 2; ++half) all.most[half] = minus_infinity, all.sum[half] = 0.0f;
+#pragma unroll
+  for (int p = 0; p < PIECES; ++p)
+#pragma unroll
+    for (int i = 0; i < 32; ++i) all.o[p][i] = 0.0f;
+#pragma unroll
+  for (int n = 0; n < TILE / 16; ++n)
+#pragma unroll
+    for (int i = 0; i < 4; ++i) all.weights[n][i] = 0;
+  const int row = q0 + warp * 16 + lane / 4;
+  wait_for(at.queries_come(), 0);
+  constexpr bool alike = LAST_TILE == TILE;
+#pragma unroll 1
+  for (int tile = 0; tile + (alike ? 0 : 1) < TILES; ++tile) take_keys<TILE, alike>(all, at, k, v, tile, row, MASK_ARGUMENT head, batch);
+  if (!alike) take_keys<LAST_TILE, true>(all, at, k, v, TILES - 1, row, MASK_ARGUMENT head, batch);
+  wait_for_products<0>();
+  all.keep_all();
+  put_rows(all, out + batch * (long long)R0 + head * (long long)R1, row);
+}
+)";
+
+TensorMapArgument map_of(const AttentionLayout& layout, int role, int64_t rows, const std::array<int64_t, 4>& steps, size_t row_axis,
+                         uint32_t box_rows) {
+  const Attention& a = layout.attention;
+  const auto bytes = [](int64_t step, int64_t size) { return static_cast<uint64_t>(size == 1 ? 16 : 2 * step); };
+  TensorMapArgument map;
+  map.role = role;
+  map.element = layout.element;
+  map.sizes = {static_cast<uint64_t>(a.depth), static_cast<uint64_t>(rows), static_cast<uint64_t>(a.heads), static_cast<uint64_t>(a.batch)};
+  map.strides = {bytes(steps[row_axis], rows), bytes(steps[1], a.heads), bytes(steps[0], a.batch)};
+  map.box = {static_cast<uint32_t>(piece), box_rows, 1, 1};
+  map.swizzle_bytes = 128;
+  map.offset_bytes = 2 * layout.first[static_cast<size_t>(role)];
+  return map;
+}
+
+// The copy engine goes forward, and never stays.
+bool has_steps(int64_t step, int64_t size) { return size == 1 || step > 0; }
+
+bool fits_copy_engine(const AttentionLayout& layout) {
+  const Attention& a = layout.attention;
+  const auto each = [&](const std::array<int64_t, 4>& steps, size_t row_axis, int64_t rows) {
+    return has_steps(steps[0], a.batch) && has_steps(steps[1], a.heads) && has_steps(steps[row_axis], rows);
+  };
+  return each(a.query.steps, 2, a.queries) && each(a.key.steps, 3, a.keys) && each(a.value.steps, 2, a.keys);
+}
+
+}  // namespace
+
+std::optional<Launch> hopper_attention(const AttentionLayout& layout, const std::string& mask_text, const std::string& entry,
+                                       const Chip& chip) {
+  const Attention& a = layout.attention;
+  if (chip.architecture != 90 || a.depth != a.columns || (a.depth != piece && a.depth != 2 * piece)) return std::nullopt;
+  if (!wide_operands(layout).all() || !fits_copy_engine(layout)) return std::nullopt;
+  const Tiles tiles = tiles_of(a, chip);
+  if (tiles.shared_bytes() > chip.shared_bytes) return std::nullopt;
+  const bool half = layout.element == Element::f16;
+  Convolution problem;  // of products_text, which reads what is multiplied
+  problem.compute = half ? Compute::f16 : Compute::bf16;
+  problem.source = layout.element;
+  std::string source(kernel_prelude());
+  source += hopper_prelude();
+  source += fmt::format(
+      "typedef float Sum;\n#define QUERIES {}\n#define KEYS {}\n#define PIECES {}\n#define TEAMS {}\n#define BLOCKS {}\n#define TILE "
+      "{}\n#define LAST_TILE {}\n#define TILES {}\n#define STAGES {}\n#define HALF {}\n#define ENTRY {}\n",
+      a.queries, a.keys, tiles.pieces, tiles.teams, tiles.blocks, tiles.keys, tiles.last, tiles.count, tiles.stages, half ? "F16" : "BF16",
+      entry);
+  source += attention_steps_text(a) + mask_text;
+  source += softmax_text();
+  source += product_text(problem, static_cast<int>(tiles.keys));
+  if (tiles.last != tiles.keys) source += product_text(problem, static_cast<int>(tiles.last));
+  source += turned_product_text(problem, static_cast<int>(piece));
+  source += text;
+  Launch launch;
+  launch.entry = entry;
+  launch.source = std::move(source);
+  launch.block = {static_cast<unsigned>(128 * tiles.teams), 1, 1};
+  launch.grid = {static_cast<unsigned>(divide_up(a.queries, 64 * tiles.teams)), static_cast<unsigned>(a.heads),
+                 static_cast<unsigned>(a.batch)};
+  launch.shared_bytes = tiles.shared_bytes();
+  launch.overlaps_previous = true;
+  const auto rows_of_tile = static_cast<uint32_t>(tiles.keys);
+  launch.arguments = {map_of(layout, 0, a.queries, a.query.steps, 2, static_cast<uint32_t>(64 * tiles.teams)),
+                      map_of(layout, 1, a.keys, a.key.steps, 3, rows_of_tile), map_of(layout, 2, a.keys, a.value.steps, 2, rows_of_tile)};
+  for (int role = 3; role < (a.mask ? 5 : 4); ++role) launch.arguments.emplace_back(BufferArgument{role});
+  return launch;
+}
+
+}  // namespace deepgap::gpu

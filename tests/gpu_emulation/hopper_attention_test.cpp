@@ -1,0 +1,195 @@
+// Attention's kernel for Hopper, its text compiled for the host (hopper_words.h): where it reads, multiplies and writes. That wgmma and the
+// copy engine do what is played here a card alone can tell.
+#include "hopper_words.h"
+
+#include "base/file.h"
+#include "base/temporary_folder.h"
+#include "engine/gpu/attention.h"
+#include "engine/gpu/hopper_text.h"
+#include "engine/gpu/kernel_text.h"
+#include "model/eval/half.h"
+#include "stats/random_stream.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+
+namespace deepgap::gpu {
+namespace {
+
+struct HostMap {
+  const uint16_t* from;
+  std::array<long long, 4> sizes, steps;
+  int box_columns, box_rows;
+};
+
+// Rows of query, key and value side by side, all heads in a row, as one product wrote them.
+struct Case {
+  int64_t queries = 64, keys = 64, depth = 64, heads = 2, batch = 1;
+  enum class Mask { none, of_key, of_both } mask = Mask::none;
+};
+
+AttentionLayout layout_of(const Case& one) {
+  AttentionLayout layout;
+  Attention& a = layout.attention;
+  const int64_t row = 3 * one.heads * one.depth, rows = std::max(one.queries, one.keys);
+  a.batch = one.batch, a.heads = one.heads, a.queries = one.queries, a.keys = one.keys, a.depth = a.columns = one.depth;
+  a.scale = 1 / std::sqrt(static_cast<float>(one.depth));
+  a.query.steps = {rows * row, one.depth, row, 1};
+  a.key.steps = {rows * row, one.depth, 1, row};
+  a.value.steps = {rows * row, one.depth, row, 1};
+  a.result = {one.queries * one.heads * one.depth, one.depth, one.heads * one.depth, 1};
+  layout.first = {0, one.heads * one.depth, 2 * one.heads * one.depth};
+  if (one.mask == Case::Mask::of_key) a.mask = Attention::Operand{3, {one.keys, 0, 0, 1}};
+  if (one.mask == Case::Mask::of_both) a.mask = Attention::Operand{3, {0, 0, one.keys, 1}};
+  return layout;
+}
+
+void cut(std::string& text, const std::string& what) {
+  const size_t at = text.find(what);
+  ASSERT_NE(at, std::string::npos) << what.substr(0, 200);
+  text.erase(at, what.size());
+}
+
+// From "__device__ ... NAME(" to the brace that ends it at the beginning of a line.
+void cut_function(std::string& text, const std::string& name) {
+  const size_t named = text.find(name + "("), begin = text.rfind("__device__", named), end = text.find("\n}\n", named);
+  ASSERT_NE(end, std::string::npos) << name;
+  text.erase(begin, end + 3 - begin);
+}
+
+std::string host_text(const Launch& launch, const AttentionLayout& layout, size_t arguments) {
+  std::string text = launch.source;
+  cut(text, std::string(kernel_prelude()));
+  cut(text, std::string(hopper_prelude()));
+  while (text.find("wgmma.mma_async") != std::string::npos) {
+    const size_t at = text.find("wgmma.mma_async"), begin = text.rfind("__device__", at), end = text.find("\n}\n", at);
+    text.erase(begin, end + 3 - begin);
+  }
+  cut_function(text, "float power_of_two");
+  cut_function(text, "void copy_piece");
+  cut(text, "extern __shared__ unsigned char shared_memory[];");
+  std::string call = "*(Map*)p[0], *(Map*)p[1], *(Map*)p[2]";
+  if (layout.attention.mask) call += ", (const float*)p[3]";
+  return hopper_words + text +
+         fmt::format(
+             "extern \"C\" void run(const unsigned* grid, void** p) {{ run_blocks(grid, {}, [&] {{ {}({}, (unsigned short*)p[{}]); }}); "
+             "}}\n",
+             launch.block[0], launch.entry, call, arguments - 1);
+}
+
+struct Data {
+  std::vector<float> numbers, mask;
+  std::vector<uint16_t> halves, out;
+};
+
+Data data_of(const Case& one, const AttentionLayout& layout) {
+  RandomStream random(7, "attention");
+  Data data;
+  const int64_t rows = std::max(one.queries, one.keys);
+  for (int64_t i = 0; i < one.batch * rows * 3 * one.heads * one.depth; ++i) {
+    data.halves.push_back(to_half(static_cast<float>(4 * random.uniform() - 2)).bits);
+    data.numbers.push_back(to_float(Half{data.halves.back()}));
+  }
+  data.mask.resize(static_cast<size_t>(one.batch * one.queries * one.keys));
+  for (float& m : data.mask) m = random.uniform() < 0.3 ? -3.4e38F : static_cast<float>(random.uniform());
+  data.out.assign(static_cast<size_t>(one.batch * layout.attention.result[0]), 0x7e00);
+  return data;
+}
+
+double expected(const AttentionLayout& layout, const Data& data, int64_t b, int64_t h, int64_t q, int64_t column) {
+  const Attention& a = layout.attention;
+  const auto at = [&](const Attention::Operand& operand, size_t which, int64_t row, int64_t col, bool turned) {
+    const auto& s = operand.steps;
+    const int64_t place = layout.first[which] + b * s[0] + h * s[1] + row * s[turned ? 3 : 2] + col * s[turned ? 2 : 3];
+    return static_cast<double>(data.numbers[static_cast<size_t>(place)]);
+  };
+  std::vector<double> scores;
+  double most = -1e300;
+  for (int64_t k = 0; k < a.keys; ++k) {
+    double sum = 0;
+    for (int64_t d = 0; d < a.depth; ++d) sum += at(a.query, 0, q, d, false) * at(a.key, 1, k, d, true);
+    sum *= a.scale;
+    if (a.mask) sum += data.mask[static_cast<size_t>(b * a.mask->steps[0] + q * a.mask->steps[2] + k)];
+    scores.push_back(sum);
+    most = std::max(most, sum);
+  }
+  double all = 0, value = 0;
+  for (int64_t k = 0; k < a.keys; ++k) {
+    const double weight = std::exp(scores[static_cast<size_t>(k)] - most);
+    all += weight;
+    value += weight * at(a.value, 2, k, column, false);
+  }
+  return value / all;
+}
+
+HostMap map_of(const Argument& argument, const std::vector<uint16_t>& halves) {
+  const auto& map = std::get<TensorMapArgument>(argument);
+  HostMap made{halves.data() + map.offset_bytes / 2, {}, {}, static_cast<int>(map.box[0]), static_cast<int>(map.box[1])};
+  for (size_t i = 0; i < 4; ++i) {
+    made.sizes[i] = static_cast<long long>(map.sizes[i]);
+    made.steps[i] = i == 0 ? 1 : static_cast<long long>(map.strides[i - 1] / 2);
+  }
+  return made;
+}
+
+void expect_right(const Case& one) {
+  SCOPED_TRACE(fmt::format("{} queries, {} keys, {} deep, mask {}", one.queries, one.keys, one.depth, static_cast<int>(one.mask)));
+  const AttentionLayout layout = layout_of(one);
+  Operand mask;
+  mask.form.element = Element::f32;
+  const auto launch =
+      hopper_attention(layout, attention_mask_text(layout.attention, layout.attention.mask ? &mask : nullptr), "attention", Chip{});
+  ASSERT_TRUE(launch);
+  const TemporaryFolder folder;
+  const std::string stem = folder.path() + "/attention";
+  write_file_atomic(stem + ".cpp", host_text(*launch, layout, launch->arguments.size()));
+  const std::string command = fmt::format("{0} -std=c++20 -O2 -w -shared -fPIC {1}.cpp -o {1}.so 2>{1}.log", DEEPGAP_HOST_COMPILER, stem);
+  ASSERT_EQ(std::system(command.c_str()), 0) << read_text(stem + ".log").substr(0, 3000);
+  void* library = ::dlopen((stem + ".so").c_str(), RTLD_NOW | RTLD_LOCAL);
+  ASSERT_NE(library, nullptr) << ::dlerror();
+  const auto run = reinterpret_cast<void (*)(const unsigned*, void**)>(::dlsym(library, "run"));
+  Data data = data_of(one, layout);
+  std::array<HostMap, 3> maps{map_of(launch->arguments[0], data.halves), map_of(launch->arguments[1], data.halves),
+                              map_of(launch->arguments[2], data.halves)};
+  std::vector<void*> arguments{&maps[0], &maps[1], &maps[2]};
+  if (layout.attention.mask) arguments.push_back(data.mask.data());
+  arguments.push_back(data.out.data());
+  run(launch->grid.data(), arguments.data());
+  ::dlclose(library);
+  const auto& result = layout.attention.result;
+  double worst = 0;
+  for (int64_t b = 0; b < one.batch; ++b)
+    for (int64_t h = 0; h < one.heads; ++h)
+      for (int64_t q = 0; q < one.queries; q += 3)
+        for (int64_t c = 0; c < one.depth; c += 5) {
+          const auto place = static_cast<size_t>(b * result[0] + h * result[1] + q * result[2] + c);
+          const double error = std::fabs(to_float(Half{data.out[place]}) - expected(layout, data, b, h, q, c));
+          worst = std::isnan(error) ? 1e9 : std::max(worst, error);
+        }
+  EXPECT_LT(worst, 4e-3);
+}
+
+TEST(EmulatedHopperAttention, IsTheSoftmaxOfScoresTimesValues) {
+  expect_right({.queries = 128, .keys = 128});
+  expect_right({.queries = 100, .keys = 197, .batch = 2});
+  expect_right({.queries = 1, .keys = 5});
+  expect_right({.queries = 150, .keys = 70, .depth = 128, .heads = 1});
+}
+
+// More keys than there is room for: tiles take each other's places.
+TEST(EmulatedHopperAttention, GoesRoundWhereKeysAreMany) {
+  expect_right({.queries = 64, .keys = 700, .heads = 1});
+  expect_right({.queries = 64, .keys = 500, .depth = 128, .heads = 1});
+}
+
+TEST(EmulatedHopperAttention, AddsMasks) {
+  expect_right({.queries = 64, .keys = 100, .mask = Case::Mask::of_key});
+  expect_right({.queries = 70, .keys = 90, .mask = Case::Mask::of_both});
+}
+
+}  // namespace
+}  // namespace deepgap::gpu

@@ -226,7 +226,7 @@ Graph without_costly_weights(const ModelRequest& request) {
 
 NetworkWork network_work_of(const ModelRequest& request) {
   const Graph graph = without_costly_weights(request);
-  check_sizes(graph, request.name);
+  require_sizes(graph, request.name);
   return network_work(graph);
 }
 

@@ -60,6 +60,13 @@ constexpr AxisFlag axis_flags[] = {
     {"--mlperf", "mlperf", "MLPerf run by a round's seeds and rules: v5.0, v5.1, v6.0, v6.1; --rate is its target_qps (docs/mlperf.md)"},
     {"--mlperf-mode", "mlperf_mode", "performance, accuracy, or submission: both"},
     {"--mlperf-test", "mlperf_test", "TEST01 or TEST04 of MLPerf's audit"},
+    {"--task", "task", "infer, or train: steps of forward, loss, backward and update (docs/training.md)"},
+    {"--optimizer", "optimizer", "task train: sgd, momentum, adam, adamw"},
+    {"--learning-rate", "learning_rate", "task train: of the optimizer"},
+    {"--weight-decay", "weight_decay", "task train: of the optimizer"},
+    {"--loss", "loss", "task train: cross-entropy, mse"},
+    {"--loss-scale", "loss_scale", "task train: auto, off, or a number"},
+    {"--accumulation", "accumulation", "task train: parts of a batch whose gradients are added up before the update"},
     {"--isa", "isa", "Most that the native engine may use: auto, avx2, avx512, avx512_vnni, avx512_bf16, amx"},
 };
 
@@ -117,7 +124,7 @@ class RunCommand final : public Command {
   std::optional<int> repeats_, sweeps_;
   std::optional<std::string> duration_, min_duration_, budget_, interval_, percentile_, check_, study_name_;
   std::optional<uint64_t> seed_;
-  std::string scale_, user_conf_, mlperf_conf_, audit_conf_, mlperf_log_;
+  std::string scale_, user_conf_, mlperf_conf_, audit_conf_, mlperf_log_, save_weights_;
   bool mlperf_trace_ = false, find_peak_ = false;
   std::optional<double> peak_from_;
   std::optional<std::string> peak_ratio_;
@@ -184,6 +191,9 @@ void RunCommand::declare(CLI::App& app) {
   app.add_option("--audit-conf", audit_conf_, "LoadGen's audit.config, which holds before everything else")->group(what)->type_name("FILE");
   app.add_option("--mlperf-log", mlperf_log_, "LoadGen's log files of MLPerf runs go here")->group(where)->type_name("DIR");
   app.add_flag("--mlperf-trace", mlperf_trace_, "mlperf_log_trace.json among them")->group(where);
+  app.add_option("--save-weights", save_weights_, "The weights that task train made go here; --weights FILE runs them")
+      ->group(where)
+      ->type_name("FILE.safetensors");
   app.add_option("--check", check_, "Compare outputs with the reference before timing")->group(where)->type_name("on|off");
   app.add_option("--study", study_name_, "Name of the study in the Records: --resume, report and export keep it apart")
       ->group(where)
@@ -321,6 +331,7 @@ RunSettings RunCommand::make_settings() const {
   RunSettings settings = run_flags_.settings();
   settings.mlperf_log = mlperf_log_.empty() ? "" : std::filesystem::absolute(mlperf_log_).string();
   settings.mlperf_trace = mlperf_trace_;
+  settings.save_weights = save_weights_.empty() ? "" : std::filesystem::absolute(save_weights_).string();
   if (mlperf_trace_ && mlperf_log_.empty()) throw Error(ErrorKind::usage, "--mlperf-trace needs a folder: add --mlperf-log DIR");
   settings.strict = strict_;
   settings.own_study = study_name_.has_value();

@@ -22,6 +22,17 @@ std::array<Nanoseconds, 3> QueryEvents::durations() const {
   return {events_[copied].since_ns(begin), events_[computed].since_ns(begin), events_[last].since_ns(begin)};
 }
 
+std::vector<Mark> QueryEvents::parts() const {
+  std::vector<Mark> marks;
+  for (const auto& [id, event] : parts_) {
+    try {
+      marks.push_back({id, 1, event.since_ns(events_[first])});
+    } catch (const Error&) {  // never recorded
+    }
+  }
+  return marks;
+}
+
 CompletionThread::CompletionThread(const DeviceContext& context, Clock& clock, const Completion& completion)
     : context_(context), clock_(clock), completion_(completion), thread_([this] { serve(); }) {}
 
@@ -113,7 +124,10 @@ void CompletionThread::take(QueryEvents& query) {
                                      {MarkId::compute_end, 1, computed},
                                      {MarkId::d2h_end, 1, returned},
                                      {MarkId::returned, 0, clock_.now()}}};
-    deliver({.tag = query.tag_, .status = Status::ok, .marks = marks});
+    if (query.parts_.empty()) return deliver({.tag = query.tag_, .status = Status::ok, .marks = marks});
+    std::vector<Mark> all = query.parts();
+    all.insert(all.end(), marks.begin(), marks.end());
+    deliver({.tag = query.tag_, .status = Status::ok, .marks = all});
   } catch (const Error& failure) {
     fail(query, failure);
   }

@@ -13,6 +13,7 @@
 #include <mutex>
 #include <optional>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace deepgap::cuda {
@@ -27,6 +28,8 @@ class QueryEvents {
     last
   };  // before the copies to the device, after them, after the work, after the copies back
   void record(Stage stage, StreamHandle stream) const { events_[stage].record(stream); }
+  // One more event, that the caller records within the work by its handle, also inside of a CUDA graph; its time becomes a mark.
+  EventHandle add_part(MarkId id) { return parts_.emplace_back(id, Event()).second.get(); }
 
   bool ended() const { return events_[last].passed(); }
   void wait() const { events_[last].synchronize(); }
@@ -34,7 +37,10 @@ class QueryEvents {
 
  private:
   friend class CompletionThread;
+  std::vector<Mark> parts() const;  // once ended; without those that nobody can tell the time of
+
   std::array<Event, last + 1> events_;
+  std::vector<std::pair<MarkId, Event>> parts_;
   uint64_t tag_ = 0;
   Nanoseconds enqueued_ = 0;
 };

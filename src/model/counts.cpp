@@ -3,6 +3,7 @@
 #include "model/einsum.h"
 #include "model/eval/fold_constants.h"
 #include "model/graph_tools.h"
+#include "model/item_counts.h"
 
 #include <deepgap/batching.h>
 #include <deepgap/error.h>
@@ -222,8 +223,9 @@ Graph bound_for_counting(const Graph& graph) {
   return bound;
 }
 
-// Of one item, beside the nodes; nullopt where sizes are open.
-std::optional<std::vector<NodeCount>> counts_of_item(const Graph& graph) {
+}  // namespace
+
+std::optional<std::vector<NodeCount>> item_counts(const Graph& graph) {
   const Graph bound = bound_for_counting(graph);
   const std::vector<bool> by_data = sized_by_data(bound);
   if (!all_known(bound, by_data)) return std::nullopt;
@@ -235,9 +237,11 @@ std::optional<std::vector<NodeCount>> counts_of_item(const Graph& graph) {
   return counts;
 }
 
+namespace {
+
 void count_work(const Graph& graph, GraphSummary& summary) {
   summary.macs_per_item = summary.flop_per_item = summary.bytes_per_item = -1;
-  const auto counts = counts_of_item(graph);
+  const auto counts = item_counts(graph);
   if (!counts) return;
   NodeCount total;
   for (const NodeCount& count : *counts) {
@@ -286,7 +290,7 @@ std::vector<ValueId> trainable_constants(const Graph& graph) {
 
 std::vector<int64_t> node_macs(const Graph& graph) {
   std::vector<int64_t> macs;
-  for (const NodeCount& count : counts_of_item(graph).value_or(std::vector<NodeCount>())) macs.push_back(count.macs);
+  for (const NodeCount& count : item_counts(graph).value_or(std::vector<NodeCount>())) macs.push_back(count.macs);
   return macs;
 }
 

@@ -161,8 +161,9 @@ class Run {
     for (const Job& job : plan_.jobs)
       if (runs(job)) runnable.push_back(job);
     save_without_worker();
-    SupervisorSettings settings{settings_.timeout,    report_.run_id,        study_.name,           settings_.cache_dir,
-                                settings_.mlperf_log, plan_.jobs.size() > 1, settings_.mlperf_trace};
+    SupervisorSettings settings{settings_.timeout,      report_.run_id,         study_.name,
+                                settings_.cache_dir,    settings_.mlperf_log,   plan_.jobs.size() > 1,
+                                settings_.mlperf_trace, settings_.save_weights, plan_.jobs.size() > 1};
     Supervisor supervisor(
         settings, host_,
         [&](const Job& job, const std::string& worker_phase, uint64_t done) {

@@ -25,6 +25,7 @@ struct RunSettings {
   std::string cache_dir;
   std::chrono::nanoseconds timeout{std::chrono::seconds(60)};
   int cpus = 1;               // that a Point may use: what threads = 0 and `cpus` mean
+  std::string save_weights;   // file for the weights that a Point trained; of several Records each its own beside it; empty: none
   std::string mlperf_log;     // folder for MLPerf runs' logs: of one Record in it, of several in folders below; empty: none
   bool mlperf_trace = false;  // a trace among them
   bool resume = false;

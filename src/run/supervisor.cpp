@@ -17,6 +17,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <filesystem>
 #include <utility>
 #include <vector>
 
@@ -112,9 +113,19 @@ std::string Supervisor::log_folder(const Job& job) const {
   return fmt::format("{}/{}-{}-{}-{}-{}", settings_.mlperf_log, job.point.scenario, round, what, job.point_id.substr(0, 8), job.repeat + 1);
 }
 
+// "digits-1a2b3c4d-1.safetensors"
+std::string Supervisor::weights_file(const Job& job) const {
+  if (job.point.task != "train" || settings_.save_weights.empty() || !settings_.save_weights_each) return settings_.save_weights;
+  const std::filesystem::path file(settings_.save_weights);
+  const std::string name =
+      fmt::format("{}-{}-{}{}", file.stem().string(), job.point_id.substr(0, 8), job.repeat + 1, file.extension().string());
+  return (file.parent_path() / name).string();
+}
+
 WorkOrder Supervisor::order_for(const Job& job) const {
   WorkOrder order{job.point,       job.repeat,          job.sweep,       job.stopping,           job.check, settings_.run_id,
                   settings_.study, settings_.cache_dir, log_folder(job), settings_.mlperf_trace, {}};
+  order.save_weights = weights_file(job);
   const auto found = unavailable_.find(reference_subject(job.point));
   if (found != unavailable_.end()) order.reference_unavailable = found->second;
   return order;

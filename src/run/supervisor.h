@@ -24,6 +24,8 @@ struct SupervisorSettings {
   std::string mlperf_log;        // RunSettings::mlperf_log
   bool mlperf_log_each = false;  // a folder for each Record
   bool mlperf_trace = false;
+  std::string save_weights = {};   // RunSettings::save_weights
+  bool save_weights_each = false;  // a file for each Record
 };
 
 class Supervisor {
@@ -55,6 +57,7 @@ class Supervisor {
   Answer ask_for_end(Worker& worker);
   std::string make_reference(const Job& job, const WorkOrder& order);
   std::string log_folder(const Job& job) const;
+  std::string weights_file(const Job& job) const;
   WorkOrder order_for(const Job& job) const;
   Record record_from(Worker& worker, const Answer& answer);
   Record death(Worker& worker);

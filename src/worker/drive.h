@@ -52,6 +52,7 @@ struct Measured {
   std::vector<Series> series;
   Verdict verdict = Verdict::valid;
   std::string reason;
+  std::string wrong;  // why what was done is wrong, so that its times say nothing; empty: it is not known to be
 };
 
 class Drive {

@@ -73,6 +73,7 @@ class Group {
   std::shared_ptr<const Model> served_;  // what a server's engine gets; model_ is its reference, or the same
   Facts quantize_facts_;                 // of quantized_
   std::unique_ptr<Dataset> dataset_;
+  std::unique_ptr<Dataset> targeted_;  // dataset_ with the targets of a training, made for each order of one
   std::vector<uint32_t> samples_;
   double load_s_ = 0;
   std::map<std::string, NodeChecks> node_checks_;

@@ -23,7 +23,6 @@
 #include <map>
 #include <memory>
 #include <numeric>
-#include <set>
 #include <tuple>
 
 namespace deepgap {
@@ -216,14 +215,23 @@ class Inspection {
   // Pictures and arrays are read once, since "not a picture" must be said before hours of measuring.
   void require_dataset(const Point& point, const PointOptions& options, const GraphSummary& model) {
     const std::tuple key{dataset_key(point), loaded_model_key(point), options.end_to_end.on()};
-    if (datasets_.contains(key)) return;
+    if (const auto known = datasets_.find(key); known != datasets_.end()) return require_full_batch(point, options, known->second);
     about_to_({fmt::format("dataset {}", point.dataset), ""});
     const auto dataset = open_dataset(dataset_request(point, options, model));
     require_pictures(point, options.end_to_end, *dataset);
     std::vector<uint32_t> samples(std::min<size_t>(dataset->size(), static_cast<size_t>(options.samples)));
     std::iota(samples.begin(), samples.end(), 0U);
     dataset->load(samples);
-    datasets_.insert(key);  // only now: whoever looks for the axis to blame tries the same one again
+    datasets_.emplace(key, dataset->size());  // only now: whoever looks for the axis to blame tries the same one again
+    require_full_batch(point, options, dataset->size());
+  }
+
+  // A query may hold a sample twice; a step that does would learn from fewer than it says.
+  static void require_full_batch(const Point& point, const PointOptions& options, size_t size) {
+    const int64_t there = std::min(static_cast<int64_t>(size), options.samples);
+    if (!trains(point) || there >= point.batch) return;
+    throw Error(ErrorKind::usage,
+                fmt::format("task train: {} samples of dataset {} do not fill a batch of {}", there, point.dataset, point.batch));
   }
 
   // Whether it can run; if not, who says so.
@@ -237,7 +245,6 @@ class Inspection {
       return true;
     };
     if (!backend.plugin) return void(refuses(point.backend, {false, backend.reason}));
-    if (point.task != "infer") return void(refuses("deepgap", {false, fmt::format("task '{}' is not built yet; infer is", point.task)}));
     if (refuses(point.backend, clock_support(point)) || refuses(point.backend, placement_support(point, backend)) ||
         refuses("deepgap", batch_support(point, model, options.dispatch)) || refuses("deepgap", scenario_support(point, model, scenario)) ||
         refuses("deepgap", spread_support(point, options.dispatch)))
@@ -251,7 +258,7 @@ class Inspection {
   const InspectionListener& about_to_;
   std::map<std::string, InspectedBackend> backends_;
   std::map<ModelKey, GraphSummary> models_;
-  std::set<std::tuple<DatasetKey, ModelKey, bool>> datasets_;
+  std::map<std::tuple<DatasetKey, ModelKey, bool>, size_t> datasets_;  // their sizes
 };
 
 }  // namespace

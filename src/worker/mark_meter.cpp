@@ -23,6 +23,11 @@ void MarkMeter::add(std::span<const Mark> marks) {
   add_to(copy_in_, MarkId::h2d_begin, MarkId::compute_begin);
   add_to(compute_, MarkId::compute_begin, MarkId::compute_end);
   add_to(copy_out_, MarkId::compute_end, MarkId::d2h_end);
+  add_to(forward_, MarkId::compute_begin, MarkId::forward_end);
+  add_to(backward_, MarkId::forward_end, MarkId::backward_end);
+  add_to(allreduce_, MarkId::backward_end, MarkId::allreduce_end);
+  const bool reduced = marked_time(marks, MarkId::backward_end, MarkId::allreduce_end).has_value();
+  add_to(update_, reduced ? MarkId::allreduce_end : MarkId::backward_end, MarkId::compute_end);
 }
 
 std::map<std::string, Estimate> MarkMeter::estimates() const {
@@ -34,6 +39,10 @@ std::map<std::string, Estimate> MarkMeter::estimates() const {
   put("copy_in_ms", copy_in_);
   put("compute_ms", compute_);
   put("copy_out_ms", copy_out_);
+  put("forward_ms", forward_);
+  put("backward_ms", backward_);
+  put("allreduce_ms", allreduce_);
+  put("update_ms", update_);
   return estimates;
 }
 

@@ -1,5 +1,5 @@
 // MarkMeter: a Target that passes everything on and adds up the times between the marks of its queries: copies to the device, computing,
-// copies back, as the engine's device clock saw them. Costs well below a microsecond a query.
+// copies back, as the engine's device clock saw them; of a step of training its parts too. Costs well below a microsecond a query.
 #pragma once
 
 #include "scenario/forwarding_target.h"
@@ -18,14 +18,15 @@ class MarkMeter final : public ForwardingTarget {
   explicit MarkMeter(Target& target) : ForwardingTarget(target) {}  // `target` outlives it
   void on_completion(TargetCompletion completion) override;
 
-  // "copy_in_ms", "compute_ms", "copy_out_ms": means over the queries that had both marks; none where the engine sets none.
+  // "copy_in_ms", "compute_ms", "copy_out_ms", and of steps "forward_ms", "backward_ms", "allreduce_ms", "update_ms": means over the
+  // queries that had both marks; none where the engine sets none.
   std::map<std::string, Estimate> estimates() const;
 
  private:
   void add(std::span<const Mark> marks);
 
   mutable std::mutex mutex_;
-  RatioSeries copy_in_, compute_, copy_out_;
+  RatioSeries copy_in_, compute_, copy_out_, forward_, backward_, allreduce_, update_;
 };
 
 }  // namespace deepgap

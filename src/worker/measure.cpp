@@ -1,5 +1,7 @@
 #include "worker/measure.h"
 
+#include "model/train_work.h"
+#include "model/weights/safetensors.h"
 #include "record/point_option.h"
 #include "record/tenant_set.h"
 #include "record/tuning_mark.h"
@@ -14,6 +16,8 @@
 #include "worker/quantized_model.h"
 #include "worker/reference.h"
 #include "worker/session_counts.h"
+#include "worker/train_check.h"
+#include "worker/train_options.h"
 
 #include <fmt/format.h>
 
@@ -33,19 +37,21 @@ void require_support(const Backend& backend, const WorkOrder& order, const Prepa
 // What the outputs are compared with, or why with nothing.
 struct ReferenceFound {
   std::optional<Reference> reference;
-  std::string none;        // why there is to be none; empty: there is one, or it is to be made first
-  bool unchecked = false;  // none could be made, or nobody wants one
-  bool missing() const { return !reference && none.empty(); }
+  std::string none;                     // why there is to be none; empty: there is one, or it is to be made first
+  bool unchecked = false;               // none could be made, or nobody wants one
+  std::optional<TrainResult> training;  // of a Point that trains
+  bool missing() const { return !reference && !training && none.empty(); }
 };
 
-ReferenceFound reference_of(const WorkOrder& order, const Group::Inputs& inputs) {
-  if (order.point.backend == "null") return {{}, "not needed: null computes nothing", false};
-  if (!order.check) return {{}, "off", true};
+ReferenceFound reference_of(const WorkOrder& order, const PointOptions& options, const Group::Inputs& inputs) {
+  if (order.point.backend == "null") return {{}, "not needed: null computes nothing", false, {}};
+  if (!order.check) return {{}, "off", true, {}};
   if (is_remote(order.point.placement) && option_of(order.point, "reference").empty())
-    return {{}, "no reference: the server has the model; --reference FILE.onnx names one to compare with", true};
-  if (!order.reference_unavailable.empty()) return {{}, "no reference: " + order.reference_unavailable, true};
+    return {{}, "no reference: the server has the model; --reference FILE.onnx names one to compare with", true, {}};
+  if (!order.reference_unavailable.empty()) return {{}, "no reference: " + order.reference_unavailable, true, {}};
+  if (trains(order.point)) return {{}, "", false, find_train_reference(order.cache_dir, train_reference_key(order, options, inputs))};
   const std::string key = reference_key(*inputs.model, *inputs.dataset, inputs.samples);
-  ReferenceFound found{find_reference(order.cache_dir, key, order.point.backend), "", false};
+  ReferenceFound found{find_reference(order.cache_dir, key, order.point.backend), "", false, {}};
   const size_t wanted = referenced_queries(batching_of(inputs.model->summary().inputs), inputs.samples.size());
   if (found.reference && found.reference->outputs.size() != wanted) found.reference.reset();
   return found;
@@ -100,6 +106,7 @@ class Measurement {
   void take_window_as_warmup();
   void fill(const DriveContext& context);
   bool stop_if_interrupted();
+  void save_weights();
 
   void keep(const Backend& backend);
   void keep(const Group::Inputs& inputs);
@@ -159,7 +166,7 @@ bool Measurement::run() {
   require_support(backend, order_, prepared_, inputs_.model->summary());
   at_ = "preparation";
   if (!has_engine_model()) return false;
-  const ReferenceFound reference = reference_of(order_, inputs_);
+  const ReferenceFound reference = reference_of(order_, prepared_.options, inputs_);
   if (reference.missing()) return false;
   keep(reference);
   idle();
@@ -179,6 +186,7 @@ bool Measurement::run() {
   record_.host_memory_peak_bytes = host_memory_peak_bytes();
   record_.estimates.merge(accuracy_found);
   if (record_.outcome != Outcome::ok) return true;
+  if (trains(order_.point)) save_weights();
   keep(precision_facts(*loaded_->instances().all().front().session));  // after everything that is measured
   pulse_.beat();
   return true;
@@ -225,7 +233,11 @@ Target* Measurement::check(const ReferenceFound& reference) {
   Target* joined = nullptr;
   phase("check", [&] {
     const Reference* expected = reference.reference ? &*reference.reference : nullptr;
-    keep(check_sessions(*loaded_, order_, prepared_, inputs_, expected, group_, pulse_, interrupted_));
+    if (trains(order_.point))
+      keep(check_training(loaded_->instances().all().front(), order_, prepared_.options, inputs_,
+                          reference.training ? &*reference.training : nullptr, clock_, pulse_, interrupted_));
+    else
+      keep(check_sessions(*loaded_, order_, prepared_, inputs_, expected, group_, pulse_, interrupted_));
     if (record_.outcome == Outcome::ok && !stop_if_interrupted()) joined = &loaded_->join();
   });
   return joined;
@@ -293,6 +305,15 @@ bool Measurement::stop_if_interrupted() {
   return true;
 }
 
+// After everything that is measured. Ranks have the same.
+void Measurement::save_weights() {
+  if (order_.save_weights.empty() || order_.rank != 0) return;
+  const auto weights = loaded_->instances().all().front().session->trained_weights();
+  if (weights.empty()) return;
+  write_safetensors(order_.save_weights, weights, {{"model", order_.point.model}});
+  record_.facts["train.weights"] = order_.save_weights;
+}
+
 void Measurement::keep(const Backend& backend) {
   record_.backend_version = backend.version();
   record_.facts["backend.plugin"] = plugin_path(order_.point.backend);
@@ -309,6 +330,11 @@ void Measurement::keep(const Group::Inputs& inputs) {
   record_.macs_per_item = summary.macs_per_item;
   record_.flop_per_item = summary.flop_per_item;
   record_.bytes_per_item = summary.bytes_per_item;
+  if (!trains(order_.point)) return;
+  const TrainWork work = train_work(inputs.model->graph(), prepared_.options.train);
+  record_.macs_per_item = work.macs_per_item;
+  record_.flop_per_item = work.flop_per_item(order_.point.batch);
+  record_.bytes_per_item = work.bytes_per_item(order_.point.batch);
 }
 
 void Measurement::keep(const ReferenceFound& found) {
@@ -338,6 +364,7 @@ void Measurement::keep(Measured measured) {
   record_.verdict = measured.verdict;
   if (!measured.reason.empty()) record_.reason = measured.reason;
   keep(measured.facts);
+  if (!measured.wrong.empty()) fail(Outcome::incorrect, measured.wrong);
   own_series_ = std::move(measured.series);
 }
 

@@ -24,6 +24,7 @@ nlohmann::json order_to_json(const WorkOrder& order) {
           {"mlperf_trace", order.mlperf_trace},
           {"ranks", order.ranks},
           {"rank", order.rank},
+          {"save_weights", order.save_weights},
           {"reference_unavailable", order.reference_unavailable}};
 }
 
@@ -42,6 +43,7 @@ WorkOrder order_from_json(const nlohmann::json& json) {
     json.at("mlperf_trace").get_to(order.mlperf_trace);
     json.at("ranks").get_to(order.ranks);
     json.at("rank").get_to(order.rank);
+    json.at("save_weights").get_to(order.save_weights);
     json.at("reference_unavailable").get_to(order.reference_unavailable);
     return order;
   } catch (const nlohmann::json::exception& error) {

@@ -24,6 +24,7 @@ struct WorkOrder {
   std::string reference_unavailable;  // why no reference can be made; empty: it can, or nobody tried yet
   int ranks = 1;                      // processes that measure this Point together: each waits for the others before its steady window
   int rank = 0;
+  std::string save_weights = {};  // file for the weights that were trained; empty: none
 };
 nlohmann::json order_to_json(const WorkOrder& order);
 WorkOrder order_from_json(const nlohmann::json& json);  // throws Error{input}

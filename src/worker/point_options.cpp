@@ -53,7 +53,7 @@ int64_t accuracy_samples(const std::string& value) {
 }
 
 void set_own(PointOptions& sorted, const std::string& name, const std::string& value) {
-  if (set_dispatch_option(sorted.dispatch, name, value)) return;
+  if (set_dispatch_option(sorted.dispatch, name, value) || set_train_option(sorted.train, name, value)) return;
   if (name == "seed") sorted.seed = static_cast<uint64_t>(whole(name, value, 0, INT64_MAX));
   if (name == "labels") sorted.labels = value;
   if (name == "label_offset") sorted.label_offset = whole(name, value, -1'000'000, 1'000'000);
@@ -169,6 +169,7 @@ std::vector<OptionInfo> worker_options() {
       {"env.NAME", "environment variable of the worker", "", true}};
   for (OptionInfo& option : dispatch_option_infos()) options.push_back(std::move(option));
   for (OptionInfo& option : end_to_end_option_infos()) options.push_back(std::move(option));
+  for (OptionInfo& option : train_option_infos()) options.push_back(std::move(option));
   for (const QuantizeOption& option : quantize_options())
     options.push_back({std::string(quantize_prefix) + option.name, "precision int8: " + option.describe, option.default_value});
   return options;
@@ -182,8 +183,21 @@ Nanoseconds parse_telemetry_period(const std::string& text) {
   return *period;
 }
 
+namespace {
+
+void set_train_defaults(const Point& point, PointOptions& sorted) {
+  sorted.samples = train_samples(point);
+  const std::string optimizer = option_of(point, "optimizer");
+  if (optimizer == "adam" || optimizer == "adamw") sorted.train.learning_rate = 0.001;
+  if (optimizer == "adamw") sorted.train.weight_decay = 0.01;
+}
+
+}  // namespace
+
 PointOptions sort_options(const Point& point, const std::vector<OptionInfo>& backend, const std::vector<ScenarioOption>& scenario) {
   PointOptions sorted;
+  require_train_options(point);
+  if (trains(point)) set_train_defaults(point, sorted);
   const std::vector<OptionInfo> own = worker_options();
   std::map<std::string, std::string> quantize;
   for (const auto& [name, value] : point.options) {
@@ -220,6 +234,7 @@ PointOptions sort_options(const Point& point, const std::vector<OptionInfo>& bac
   if (const auto given = point.options.find(point.backend + ".inputs"); given != point.options.end())
     set_own(sorted, "inputs", given->second);
   for (const auto& [name, value] : sorted.backend) check_option(point.backend, option_called(backend, name), value);
+  sorted.train.seed = sorted.seed;
   sorted.end_to_end = end_to_end_options(point.options);
   sorted.quantize = quantize_settings(quantize, std::string(quantize_prefix));
   return sorted;
@@ -242,6 +257,8 @@ EngineRequest engine_request(const Point& point, const PointOptions& options) {
   request.inputs = options.inputs;
   request.samples_change = options.end_to_end.on();
   request.options = options.backend;
+  request.train = options.train;
+  if (trains(point)) request.batch_sizes = train_batch_sizes(point, options.train);
   return request;
 }
 

@@ -11,6 +11,7 @@
 #include "telemetry/near_cpus.h"
 #include "worker/dispatch_options.h"
 #include "worker/end_to_end_options.h"
+#include "worker/train_options.h"
 
 #include <cstdint>
 #include <map>
@@ -40,6 +41,7 @@ struct PointOptions {
   double failed_allowed = 0;          // share of the queries that a valid result may have failed, where the Session outlives failures
   std::string reference;              // file of the Model that a server's is compared with; empty: none
   bool peak_search = false;           // a run of one: worker/peak_probe.h
+  TrainSettings train;                // of task train
   QuantizeSettings quantize;          // from quantize.NAME: how an FP32 Model becomes one for precision int8
 };
 

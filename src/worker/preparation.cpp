@@ -6,6 +6,7 @@
 #include "worker/mlperf_run.h"
 #include "worker/peak_probe.h"
 #include "worker/scenario_drive.h"
+#include "worker/train_drive.h"
 
 #include <algorithm>
 #include <string>
@@ -49,6 +50,7 @@ Preparation prepare(const WorkOrder& order, const Backend& backend) {
   scenario->parse(prepared.options.scenario);
   prepared.stopping = window_settings(*scenario, order.stopping);
   prepared.drive = make_scenario_drive(std::move(scenario), prepared.options, prepared.stopping);
+  if (trains(order.point)) prepared.drive = make_train_drive(std::move(prepared.drive));
   if (is_mlperf(order.point)) prepared.drive = make_mlperf_drive(std::move(prepared.drive), prepared.options.dispatch);
   return prepared;
 }

@@ -2,6 +2,7 @@
 
 #include "worker/mlperf_run.h"
 #include "worker/reference.h"
+#include "worker/train_check.h"
 
 #include <algorithm>
 
@@ -20,6 +21,7 @@ void provide_reference(const WorkOrder& order, Group& group, Pulse& pulse) {
   const Group::Inputs inputs = group.inputs(order, options);
   if (inputs.engine_model == nullptr) group.quantize(order, options);
   if (!order.check) return;
+  if (trains(order.point)) return provide_train_reference(order, options, inputs, group.clock(order));
   const std::string key = reference_key(*inputs.model, *inputs.dataset, inputs.samples);
   const std::string& checked = order.point.backend;
   const auto kept = find_reference(order.cache_dir, key, checked);

@@ -6,6 +6,7 @@
 #include "model/graph_tools.h"
 
 #include <c10/core/InferenceMode.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <set>
@@ -29,7 +30,10 @@ struct TorchProgram::Plan {
   std::vector<at::Tensor> values;  // by ValueId, with one undefined at the end for what is left out
 };
 
-TorchProgram::TorchProgram(const Graph& graph, const TorchTarget& target) : graph_(graph), target_(target) {}
+TorchProgram::TorchProgram(const Graph& graph, const TorchTarget& target) : graph_(graph), target_(target) {
+  if (!target_.trains) return;
+  for (const ValueId id : trainable_constants(graph_)) trained_.insert(id);
+}
 TorchProgram::~TorchProgram() = default;
 
 at::Tensor TorchProgram::constant_of_target(const Tensor& constant, bool is_weight) {
@@ -43,6 +47,26 @@ at::Tensor TorchProgram::constant_of_target(const Tensor& constant, bool is_weig
   return made;
 }
 
+// What is computed from weights is computed in every step that trains them: without their bytes nothing is folded.
+void TorchProgram::fold(Graph& graph) const {
+  for (const ValueId id : trained_) graph.constants.at(id).data.reset();
+  fold_constants(graph);
+  for (const ValueId id : trained_) graph.constants.at(id).data = graph_.constants.at(id).data;
+}
+
+void TorchProgram::note_weight(const Plan& plan, const Node& node, size_t input) {
+  const ValueId id = node.inputs[input];
+  const bool statistic = node.op == "BatchNormalization" && input >= 3;
+  if (!statistic && !trained_.contains(id)) return;
+  const std::string& name = plan.graph.values[static_cast<size_t>(id)].name;
+  const at::Tensor& tensor = plan.values[static_cast<size_t>(id)];
+  if (plan.graph.values[static_cast<size_t>(id)].type != DataType::f32)
+    throw Error(ErrorKind::refused,
+                fmt::format("libtorch trains float32 weights; '{}' is {}", name, name_of(plan.graph.values[static_cast<size_t>(id)].type)));
+  if (!statistic) tensor.set_requires_grad(true);
+  weights_.try_emplace(name, TorchWeight{name, tensor, !statistic});
+}
+
 void TorchProgram::add_step(Plan& plan, const Node& node) {
   const auto none = static_cast<int32_t>(plan.values.size() - 1);
   Plan::Step step{.node = &node, .run = make_torch_step({plan.graph, node, target_})};
@@ -50,7 +74,9 @@ void TorchProgram::add_step(Plan& plan, const Node& node) {
     const ValueId id = node.inputs[i];
     step.inputs.push_back(id == no_value ? none : id);
     const Tensor* constant = id == no_value ? nullptr : constant_of(plan.graph, id);
-    if (constant != nullptr) plan.values[static_cast<size_t>(id)] = constant_of_target(*constant, is_convolution(node) && i == 1);
+    if (constant == nullptr) continue;
+    plan.values[static_cast<size_t>(id)] = constant_of_target(*constant, is_convolution(node) && i == 1);
+    if (target_.trains) note_weight(plan, node, i);
   }
   for (const ValueId id : node.outputs) step.outputs.push_back(id == no_value ? none : id);
   plan.steps.push_back(std::move(step));
@@ -59,10 +85,10 @@ void TorchProgram::add_step(Plan& plan, const Node& node) {
 void TorchProgram::prepare(int64_t batch) {
   auto& slot = plans_[batch];
   if (slot != nullptr) return;
-  const c10::InferenceMode inference;
+  const c10::InferenceMode inference(!target_.trains);
   auto plan = std::make_unique<Plan>();
   plan->graph = bind_symbols(graph_, {{batch_symbol, batch}});
-  fold_constants(plan->graph);
+  fold(plan->graph);
   join_sized_by_data(plan->graph);
   plan->values.resize(plan->graph.values.size() + 1);
   for (const Node& node : plan->graph.nodes) add_step(*plan, node);
@@ -82,10 +108,16 @@ void TorchProgram::prepare(int64_t batch) {
   slot = std::move(plan);
 }
 
+std::vector<TorchWeight> TorchProgram::weights() const {
+  std::vector<TorchWeight> weights;
+  for (const auto& [name, weight] : weights_) weights.push_back(weight);
+  return weights;
+}
+
 std::vector<at::Tensor> TorchProgram::run(int64_t batch, std::span<const at::Tensor> inputs, const Around* around) {
   prepare(batch);
   Plan& plan = *plans_.at(batch);
-  const c10::InferenceMode inference;
+  const c10::InferenceMode inference(!target_.trains);
   const TorchAutocast autocast(target_);
   try {
     return run(plan, inputs, around);

@@ -32,6 +32,21 @@ std::string precision_refusal(Precision precision, bool cuda) {
   return fmt::format("precision {} is not supported {}, only fp32, bf16, fp16, mixed", name_of(precision), here);
 }
 
+// Why these are no steps of training here; empty when they are.
+std::string train_refusal(const EngineRequest& request, const GraphSummary& graph, const TorchSettings& settings, bool cuda) {
+  if (!settings.package.empty()) return "a package has no weights that training could change: leave out libtorch.package";
+  if (request.precision == Precision::fp16 && !cuda) return "training in fp16 is for a GPU; the CPU has fp32, bf16 and mixed";
+  if (cuda && request.inputs == InputPlace::ready) return "training takes its samples as they are: inputs=device or host";
+  if (request.samples_change) return "training from picture files (end to end) is not there";
+  const auto quantized = std::find_if(graph.operators.begin(), graph.operators.end(), [](const OperatorUse& use) {
+    return use.op == "QuantizeLinear" || use.op == "DequantizeLinear" || use.op.starts_with("QLinear");
+  });
+  if (quantized != graph.operators.end())
+    return fmt::format("operator {} has no gradient (node '{}'): training wants the network before it was quantized", quantized->op,
+                       quantized->first_node);
+  return {};
+}
+
 OptionTable<TorchSettings> make_table(bool cuda) {
   OptionTable<TorchSettings> table("libtorch");
   table.on_off("channels_last", "on: pictures and convolution weights lie channels last; off: channels first, as PyTorch does by itself",
@@ -61,7 +76,11 @@ Support torch_support(const EngineRequest& request, const GraphSummary& graph, c
   const bool cuda = !devices.empty() && devices.front().id.kind == "cuda";
   const TorchSettings settings = torch_options(cuda).parse(request.options);
   const auto no = [&](const std::string& reason) { return Support{false, name + ": " + reason}; };
-  if (request.task != "infer") return no(fmt::format("task {} is not supported, only infer", request.task));
+  if (request.task == "train") {
+    if (const std::string refusal = train_refusal(request, graph, settings, cuda); !refusal.empty()) return no(refusal);
+  } else if (request.task != "infer") {
+    return no(fmt::format("task {} is not supported, only infer and train", request.task));
+  }
   if (const std::string refusal = precision_refusal(request.precision, cuda); !refusal.empty()) return no(refusal);
   if (request.placement.processes != 1 || request.placement.devices.size() != 1) return no("one process and one device only");
   const DeviceId& device = request.placement.devices.front();

@@ -44,7 +44,20 @@ TEST(TorchSettings, OperatorsAndDevicesAreNamed) {
   EXPECT_EQ(refusal(elsewhere, gpu), "libtorch: device cuda:7 is not here");
   EXPECT_NE(refusal({.inputs = InputPlace::ready, .samples_change = true}, gpu).find("inputs=host"), std::string::npos);
   EXPECT_EQ(refusal({.inputs = InputPlace::ready, .samples_change = true}, cpu), "") << "it is the same memory";
-  EXPECT_NE(refusal({.task = "train"}, cpu).find("only infer"), std::string::npos);
+  EXPECT_NE(refusal({.task = "juggle"}, cpu).find("only infer and train"), std::string::npos);
+}
+
+TEST(TorchSettings, WhatIsNoTrainingIsNamed) {
+  for (const Precision precision : {Precision::fp32, Precision::bf16, Precision::mixed})
+    EXPECT_EQ(refusal({.task = "train", .precision = precision}, cpu), "") << name_of(precision);
+  EXPECT_EQ(refusal({.task = "train", .precision = Precision::fp16}, gpu), "");
+  EXPECT_NE(refusal({.task = "train", .precision = Precision::fp16}, cpu).find("fp32, bf16 and mixed"), std::string::npos);
+  EXPECT_NE(refusal({.task = "train", .inputs = InputPlace::ready}, gpu).find("inputs=device"), std::string::npos);
+  EXPECT_NE(refusal({.task = "train", .samples_change = true}, cpu).find("end to end"), std::string::npos);
+  GraphSummary quantized;
+  quantized.operators = {{"Conv", "", 1, "a"}, {"QuantizeLinear", "", 2, "q"}};
+  EXPECT_EQ(refusal({.task = "train"}, cpu, quantized),
+            "libtorch: operator QuantizeLinear has no gradient (node 'q'): training wants the network before it was quantized");
 }
 
 }  // namespace

@@ -12,6 +12,7 @@ struct TorchTarget {
   at::ScalarType autocast = at::kFloat;  // other than float32: PyTorch's autocast to this type
   bool channels_last = false;            // four-dimensional inputs and convolution weights lie channels last
   bool replayed = false;                 // its work is captured once and replayed: no step may come back to the host
+  bool trains = false;                   // batches have statistics of their own, Dropout drops, and gradients are asked for
   at::TensorOptions options() const { return at::TensorOptions(device).dtype(floats); }
 };
 

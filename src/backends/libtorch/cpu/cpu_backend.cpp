@@ -2,6 +2,7 @@
 
 #include "backends/common/host.h"
 #include "backends/libtorch/cpu/cpu_session.h"
+#include "backends/libtorch/cpu/cpu_train_session.h"
 #include "backends/libtorch/torch_settings.h"
 
 #include <ATen/Version.h>
@@ -34,6 +35,7 @@ Support TorchCpuBackend::supports(const EngineRequest& request, const GraphSumma
 
 std::unique_ptr<Session> TorchCpuBackend::load(const Model& model, const LoadOptions& options) {
   if (const Support support = supports(options, GraphSummary{}); !support.ok) throw Error(ErrorKind::refused, support.reason);
+  if (options.task == "train") return make_torch_cpu_train_session(model, options, torch_options(false).parse(options.options));
   return make_torch_cpu_session(model, options, torch_options(false).parse(options.options));
 }
 

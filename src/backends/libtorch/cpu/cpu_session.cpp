@@ -2,6 +2,7 @@
 
 #include "backends/common/slot_buffer.h"
 #include "backends/common/staging.h"
+#include "backends/libtorch/cpu/query_thread.h"
 #include "backends/libtorch/torch_failure.h"
 #include "backends/libtorch/torch_network.h"
 #include "backends/libtorch/torch_outputs.h"
@@ -13,11 +14,7 @@
 
 #include <algorithm>
 #include <array>
-#include <condition_variable>
-#include <deque>
-#include <mutex>
 #include <optional>
-#include <thread>
 
 namespace deepgap {
 namespace {
@@ -61,17 +58,9 @@ class TorchCpuSession final : public Session {
       for (const Port& input : inputs_) slot.inputs.emplace_back(bytes_of(input.type, *input.shape(largest_)));
       slot.outputs = std::make_unique<TorchOutputs>(model.graph(), largest_, false);
     }
-    thread_ = std::thread([this] { serve(); });
-  }
-
-  ~TorchCpuSession() override {
-    TorchCpuSession::cancel();
-    {
-      const std::lock_guard lock(mutex_);
-      ending_ = true;
-    }
-    wake_.notify_all();
-    thread_.join();
+    thread_.emplace(
+        options.threads, [this](size_t slot) { answer(slots_[slot]); },
+        [this](size_t slot) { deliver({.tag = slots_[slot].tag, .status = Status::cancelled}); });
   }
 
   int slots() const override { return static_cast<int>(slots_.size()); }
@@ -83,28 +72,10 @@ class TorchCpuSession final : public Session {
     slot.enqueued = clock_.now();
     slot.samples.assign(samples.begin(), samples.end());
     slot.tag = tag;
-    {
-      const std::lock_guard lock(mutex_);
-      waiting_.push_back(&slot);
-      ++pending_;
-    }
-    wake_.notify_one();
+    thread_->enqueue(static_cast<size_t>(index));
   }
-
-  void drain() override {
-    std::unique_lock lock(mutex_);
-    idle_.wait(lock, [&] { return pending_ == 0; });
-  }
-
-  void cancel() override {
-    std::deque<Slot*> given_up;
-    {
-      const std::lock_guard lock(mutex_);
-      given_up.swap(waiting_);
-    }
-    for (const Slot* slot : given_up) deliver({.tag = slot->tag, .status = Status::cancelled});
-    drain();
-  }
+  void drain() override { thread_->drain(); }
+  void cancel() override { thread_->cancel(); }
 
   std::vector<LayerTiming> layer_timings() override {
     std::vector<LayerTiming> timings;
@@ -124,20 +95,6 @@ class TorchCpuSession final : public Session {
   }
 
  private:
-  void serve() {
-    at::set_num_threads(threads_);
-    std::unique_lock lock(mutex_);
-    while (true) {
-      wake_.wait(lock, [&] { return ending_ || !waiting_.empty(); });
-      if (waiting_.empty()) return;
-      Slot& slot = *waiting_.front();
-      waiting_.pop_front();
-      lock.unlock();
-      answer(slot);
-      lock.lock();
-    }
-  }
-
   void answer(Slot& slot) {
     std::array<Mark, 5> marks{{{MarkId::enqueued, 0, slot.enqueued}, {MarkId::h2d_begin, 0, clock_.now()}}};
     Done done{.tag = slot.tag};
@@ -158,12 +115,7 @@ class TorchCpuSession final : public Session {
   }
 
   // Another thread may use the slot again as soon as the completion was called.
-  void deliver(const Done& done) {
-    completion_(std::span(&done, 1));
-    const std::lock_guard lock(mutex_);
-    --pending_;
-    idle_.notify_all();
-  }
+  void deliver(const Done& done) { completion_(std::span(&done, 1)); }
 
   std::vector<at::Tensor> gather(Slot& slot) const {
     const auto batch = static_cast<int64_t>(slot.samples.size());
@@ -201,13 +153,7 @@ class TorchCpuSession final : public Session {
   int64_t largest_ = 0;  // batch
   std::unique_ptr<TorchNetwork> network_;
   std::vector<Slot> slots_;
-
-  mutable std::mutex mutex_;  // of all below
-  std::condition_variable wake_, idle_;
-  std::deque<Slot*> waiting_;
-  size_t pending_ = 0;  // enqueued and not delivered
-  bool ending_ = false;
-  std::thread thread_;
+  std::optional<QueryThread> thread_;  // goes first
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "backends/libtorch/cuda/cuda_backend.h"
 
 #include "backends/libtorch/cuda/cuda_session.h"
+#include "backends/libtorch/cuda/cuda_train_session.h"
 #include "backends/libtorch/torch_settings.h"
 #include "cuda/device_infos.h"
 
@@ -42,6 +43,7 @@ std::unique_ptr<Session> TorchCudaBackend::load(const Model& model, const LoadOp
   if (const Support support = supports(options, GraphSummary{}); !support.ok) throw Error(ErrorKind::refused, support.reason);
   TorchSettings settings = torch_options(true).parse(options.options);
   settings.samples = cuda::sample_place(options);
+  if (options.task == "train") return make_torch_cuda_train_session(model, options, settings);
   return make_torch_cuda_session(model, options, settings);
 }
 

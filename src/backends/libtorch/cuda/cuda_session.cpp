@@ -1,6 +1,7 @@
 #include "backends/libtorch/cuda/cuda_session.h"
 
 #include "backends/common/staging.h"
+#include "backends/libtorch/cuda/cuda_memory.h"
 #include "backends/libtorch/cuda/cuda_slot.h"
 #include "backends/libtorch/torch_failure.h"
 #include "backends/libtorch/torch_network.h"
@@ -18,11 +19,6 @@
 #include <algorithm>
 #include <optional>
 
-// As ATen/cuda/CUDAContextLight.h has it. That header wants those of cuBLAS, cuSOLVER and cuSPARSE too, which come with a toolkit alone.
-namespace at::cuda {
-TORCH_CUDA_CPP_API void clearCublasWorkspaces();
-}
-
 namespace deepgap {
 namespace {
 
@@ -36,8 +32,6 @@ TorchTarget target_of(const LoadOptions& options, const TorchSettings& settings)
   if (options.precision == Precision::mixed) target.autocast = at::kHalf;  // what PyTorch's autocast takes on a GPU
   return target;
 }
-
-constexpr size_t both = 0;  // of the allocator's statistics: small and large blocks together
 
 std::vector<std::string> names_of(const std::vector<Port>& ports) {
   std::vector<std::string> names;
@@ -76,8 +70,7 @@ class TorchCudaSession final : public Session {
     slots_.clear();
     network_.reset();
     try {
-      at::cuda::clearCublasWorkspaces();  // one of 32 MiB for each stream, kept for the process's life otherwise
-      c10::cuda::CUDACachingAllocator::emptyCache();
+      give_back_cuda_memory();
     } catch (const std::exception&) {  // lost meanwhile
     }
   }
@@ -121,10 +114,7 @@ class TorchCudaSession final : public Session {
 
   // What the allocator took, and what was taken beside it for samples.
   MemoryUse memory() const override {
-    const auto stats = c10::cuda::CUDACachingAllocator::getDeviceStats(target_.device.index());
-    const auto samples = static_cast<int64_t>(context_.taken_bytes());
-    return {stats.reserved_bytes[both].current + samples, stats.allocated_bytes[both].current + held_by_graphs_ + samples,
-            stats.allocated_bytes[both].peak + held_by_graphs_ + samples};
+    return cuda_memory_use(target_.device, static_cast<int64_t>(context_.taken_bytes()), held_by_graphs_);
   }
   void reset_peak() override { c10::cuda::CUDACachingAllocator::resetPeakStats(target_.device.index()); }
 
@@ -195,19 +185,7 @@ class TorchCudaSession final : public Session {
       }
     }
     cuda::check(cuda::driver().cuCtxSynchronize(), "loading the model");
-    if (replays_) measure_graphs();
-  }
-
-  // A captured graph keeps the memory that it works in, in a pool of its own; the allocator counts it as reserved, and none of it as
-  // allocated. What is free in other segments is no graph's: samples that are staged later take it.
-  void measure_graphs() {
-    c10::cuda::CUDACachingAllocator::emptyCache();
-    held_by_graphs_ = 0;
-    for (const auto& segment : c10::cuda::CUDACachingAllocator::snapshot().segments) {
-      const bool of_a_graph = segment.owner_private_pool_id != c10::cuda::MempoolId_t{0, 0};
-      if (of_a_graph && segment.device == target_.device.index())
-        held_by_graphs_ += static_cast<int64_t>(segment.total_size) - static_cast<int64_t>(segment.allocated_size);
-    }
+    if (replays_) held_by_graphs_ = memory_held_by_graphs(target_.device);
   }
 
   // On a lost device nothing can be given back, and trying to would end the process before the failure is told.
@@ -216,11 +194,7 @@ class TorchCudaSession final : public Session {
     static_cast<void>(network_.release());
   }
 
-  // Of the process, so that each session says it again before it launches.
-  void set_tf32() const {
-    at::globalContext().setAllowTF32CuDNN(tf32_);
-    at::globalContext().setAllowTF32CuBLAS(tf32_);
-  }
+  void set_tf32() const { allow_tf32(tf32_); }
 
   void require_captured(const CudaSlot& slot, int64_t batch) const {
     if (replays_ && !slot.captured(batch))

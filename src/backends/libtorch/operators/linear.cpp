@@ -50,12 +50,23 @@ TorchStep matmul(const TorchCall& call) {
   return one_output([](const TorchFrame& frame) { return at::matmul(frame.in(0), frame.in(1)); });
 }
 
+// A statistic of one value says nothing: its deviation is zero.
+void refuse_single_values(const TorchCall& call) {
+  const Shape shape = call.shape(0);
+  if (shape.size() < 2 || element_count(shape) > shape[1]) return;
+  call.refuse("training takes statistics over a batch, and here they would be of a single value; give a larger batch or larger pictures");
+}
+
 TorchStep batch_norm(const TorchCall& call) {
   call.expect_outputs(1);
   if (call.int_of("training_mode", 0) != 0) call.refuse("training_mode is not run");
   const double epsilon = call.float_of("epsilon", 1e-5f);
-  return one_output([epsilon](const TorchFrame& frame) {
-    return at::batch_norm(frame.in(0), frame.in(1), frame.in(2), frame.in(3), frame.in(4), false, 0, epsilon, true);
+  // ONNX counts what is kept of the running statistics, PyTorch what is new.
+  const double momentum = 1 - call.float_of("momentum", 0.9f);
+  const bool trains = call.target.trains;
+  if (trains) refuse_single_values(call);
+  return one_output([=](const TorchFrame& frame) {
+    return at::batch_norm(frame.in(0), frame.in(1), frame.in(2), frame.in(3), frame.in(4), trains, momentum, epsilon, true);
   });
 }
 

@@ -6,6 +6,7 @@
 
 #include <ATen/ops/cat.h>
 #include <ATen/ops/constant_pad_nd.h>
+#include <ATen/ops/dropout.h>
 #include <ATen/ops/index_select.h>
 #include <ATen/ops/pad.h>
 #include <ATen/ops/pixel_shuffle.h>
@@ -33,7 +34,16 @@ TorchStep identity(const TorchCall& call) {
   return one_output([](const TorchFrame& frame) { return frame.in(0); });
 }
 
+// Random numbers are the device's default generator's, which training seeds.
+TorchStep drop_some(const TorchCall& call) {
+  call.expect_outputs(1);
+  const double ratio = call.has(1) ? call.number(1) : call.float_of("ratio", 0.5f);
+  if (ratio == 0) return identity(call);
+  return one_output([ratio](const TorchFrame& frame) { return at::dropout(frame.in(0), ratio, true); });
+}
+
 TorchStep dropout(const TorchCall& call) {
+  if (call.target.trains) return drop_some(call);
   if (call.has(2) && (call.constant(2).data == nullptr || *call.constant(2).data != std::byte{0})) call.refuse("training mode");
   return identity(call);
 }

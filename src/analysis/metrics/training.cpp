@@ -1,0 +1,72 @@
+// Steps of training: how many, how long, what they hold, and the loss that the last one had. None of them is of a Point of task infer.
+#include "analysis/metric.h"
+#include "analysis/steady.h"
+
+namespace deepgap {
+namespace {
+
+bool trains(const Record& record) { return record.point.task == "train"; }
+
+// Seconds of the measured window for each step that was finished in it.
+std::optional<Estimate> seconds_per_step(const Record& record) {
+  const auto seconds = window_seconds(record, "steady");
+  const auto steps = static_cast<int64_t>(record.timings.size()) + record.timings_dropped;
+  if (!trains(record) || record.outcome != Outcome::ok || !seconds || steps == 0) return std::nullopt;
+  return Estimate{*seconds / static_cast<double>(steps), {}, {}, steps};
+}
+
+std::optional<Estimate> step_ms(const Record& record) {
+  auto step = seconds_per_step(record);
+  if (step) step->value *= 1e3;
+  return step;
+}
+
+std::optional<Estimate> steps_per_s(const Record& record) {
+  auto step = seconds_per_step(record);
+  if (step) step->value = 1 / step->value;
+  return step;
+}
+
+// Of a whole step, counted on the Graph.
+std::optional<Estimate> of_step(const Record& record, int64_t per_item) {
+  if (!trains(record) || record.outcome != Outcome::ok || per_item < 0) return std::nullopt;
+  return Estimate{static_cast<double>(per_item) * static_cast<double>(record.point.batch) / 1e9, {}, {}, 1};
+}
+
+std::optional<Estimate> held(const Record& record, const std::string& kind) {
+  const auto found = record.facts.find("train.memory." + kind + "_bytes");
+  const int64_t* bytes = found == record.facts.end() ? nullptr : std::get_if<int64_t>(&found->second);
+  return bytes == nullptr ? std::nullopt : std::optional(Estimate{static_cast<double>(*bytes) / (1 << 20), {}, {}, 1});
+}
+
+MetricSpec part_of_step(const std::string& id, const std::string& describe) {
+  return {id, "ms", Better::lower, "training: " + describe + ", mean over the steps, by the engine's marks",
+          [id](const Record& record) { return left_by_worker(record, id); }};
+}
+
+MetricSpec memory(const std::string& kind, const std::string& describe) {
+  return {kind + "_mib", "MiB", Better::lower, "training: " + describe, [kind](const Record& record) { return held(record, kind); }};
+}
+
+const bool registered = register_metrics({
+    {"steps_per_s", "1/s", Better::higher, "training: steps finished in the measured window, divided by its length", steps_per_s},
+    {"step_ms", "ms", Better::lower, "training: length of the measured window divided by the steps finished in it", step_ms},
+    part_of_step("forward_ms", "forward pass and loss"),
+    part_of_step("backward_ms", "backward pass"),
+    part_of_step("allreduce_ms", "what averaging the gradients over all processes took after the backward pass"),
+    part_of_step("update_ms", "update of the weights by the optimizer"),
+    {"step_gflop", "GFLOP", Better::neither,
+     "training: work of a step counted on the Graph: forward, backward and update (docs/training.md)",
+     [](const Record& record) { return of_step(record, record.flop_per_item); }},
+    {"step_gb", "GB", Better::neither, "training: bytes that a step moves, counted on the Graph",
+     [](const Record& record) { return of_step(record, record.bytes_per_item); }},
+    {"final_loss", "1", Better::lower, "training: loss of the last step of the measured window",
+     [](const Record& record) { return left_by_worker(record, "final_loss"); }},
+    memory("weights", "weights and running statistics"),
+    memory("gradients", "gradients of the weights"),
+    memory("optimizer_state", "what the optimizer keeps of earlier steps"),
+    memory("activations", "what the forward pass of a step leaves for its backward pass, as the engine's allocator counts it"),
+});
+
+}  // namespace
+}  // namespace deepgap

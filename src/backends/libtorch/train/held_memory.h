@@ -1,0 +1,24 @@
+// What ATen's allocators handed out on this thread and was not given back, from when this was made: what a forward pass leaves behind.
+#pragma once
+
+#include <c10/core/Allocator.h>
+#include <c10/util/ThreadLocalDebugInfo.h>
+
+#include <cstdint>
+#include <memory>
+
+namespace deepgap {
+
+// Of one device. On the thread that made it alone; nothing else listens to the allocators meanwhile.
+class HeldMemory {
+ public:
+  explicit HeldMemory(c10::Device device);
+  int64_t bytes() const;
+
+ private:
+  class Listener;
+  std::shared_ptr<Listener> listener_;
+  c10::DebugInfoGuard guard_;
+};
+
+}  // namespace deepgap

@@ -1,0 +1,47 @@
+// When the parts of a step ended, as marks: where the parts alternate, each is laid out at its whole length.
+#pragma once
+
+#include "backends/libtorch/train/torch_trainer.h"
+
+#include <deepgap/session.h>
+
+#include <array>
+#include <cstddef>
+#include <functional>
+#include <span>
+#include <utility>
+
+namespace deepgap {
+
+class StepClock {
+ public:
+  explicit StepClock(std::function<Nanoseconds()> now) : now_(std::move(now)) {}
+  void begin() { begin_ = last_ = now_(); }
+  void ended(TrainPart part) {
+    const Nanoseconds now = now_();
+    lengths_[static_cast<size_t>(part)] += now - std::exchange(last_, now);
+    reduced_ = reduced_ || part == TrainPart::allreduce;
+  }
+  void end() { end_ = now_(); }
+  // compute_begin, forward_end, backward_end, allreduce_end where there was one, compute_end, returned. Returns how many.
+  size_t put(std::span<Mark> marks) const {
+    size_t count = 0;
+    const auto add = [&](MarkId id, Nanoseconds ns) { marks[count++] = {id, 0, ns}; };
+    Nanoseconds at = begin_;
+    add(MarkId::compute_begin, at);
+    add(MarkId::forward_end, at += lengths_[0]);
+    add(MarkId::backward_end, at += lengths_[1]);
+    if (reduced_) add(MarkId::allreduce_end, at += lengths_[2]);
+    add(MarkId::compute_end, end_);
+    add(MarkId::returned, end_);
+    return count;
+  }
+
+ private:
+  std::function<Nanoseconds()> now_;
+  Nanoseconds begin_ = 0, last_ = 0, end_ = 0;
+  std::array<Nanoseconds, 3> lengths_{};
+  bool reduced_ = false;
+};
+
+}  // namespace deepgap

@@ -1,0 +1,48 @@
+// Whether steps of training are right: the losses of a few and the weights after them, against LibTorch in FP32 on the CPU from the same
+// weights, with the same samples. docs/training.md says what that promises.
+#pragma once
+
+#include "worker/check_sessions.h"
+#include "worker/group.h"
+#include "worker/instances.h"
+#include "worker/order.h"
+#include "worker/pulse.h"
+
+#include <deepgap/record.h>
+
+#include <atomic>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace deepgap {
+
+// What steps came to. Of each weight only evenly spaced elements are kept, so that a cache of such results stays small.
+struct TrainResult {
+  std::vector<double> losses;
+  std::map<std::string, Tensor> weights;  // float32, of rank 1
+};
+
+// Runs steps of `batch` samples that cycle `samples`, and returns their losses. Throws the engine's reason when one failed.
+std::vector<double> run_steps(Target& target, Clock& clock, std::span<const uint32_t> samples, int64_t batch, int64_t steps,
+                              const std::atomic<bool>& interrupted);
+std::map<std::string, Tensor> sampled_weights(const std::map<std::string, Tensor>& weights);
+
+// The reference, in the cache. The key is of all that decides it.
+std::string train_reference_key(const WorkOrder& order, const PointOptions& options, const Group::Inputs& inputs);
+std::optional<TrainResult> find_train_reference(const std::string& cache_dir, const std::string& key);
+// Throws Error{refused} where LibTorch is not here.
+void provide_train_reference(const WorkOrder& order, const PointOptions& options, const Group::Inputs& inputs, Clock& clock);
+
+// Pure. `begin` are the weights before the first step. The SQNR is that of how far the weights moved, over all of them.
+CheckResult compare_training(const TrainResult& reference, const TrainResult& result, const std::map<std::string, Tensor>& begin);
+
+// Runs the steps on a loaded Session, twice: after reset() the losses must be the same. `reference` nullptr: nothing to compare with.
+// Leaves the Session reset, and facts train.memory.KIND_bytes.
+SessionsCheck check_training(const Instances::Instance& instance, const WorkOrder& order, const PointOptions& options,
+                             const Group::Inputs& inputs, const TrainResult* reference, Clock& clock, Pulse& pulse,
+                             const std::atomic<bool>& interrupted);
+
+}  // namespace deepgap

@@ -1,0 +1,32 @@
+// The options of a Point of task train: what its steps are, and what it is checked with.
+#pragma once
+
+#include <deepgap/backend.h>
+#include <deepgap/point.h>
+#include <deepgap/train.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace deepgap {
+
+bool trains(const Point& point);
+
+std::vector<OptionInfo> train_option_infos();
+// Throws Error{usage} for a value that cannot be read. False: no option of training.
+bool set_train_option(TrainSettings& settings, const std::string& name, const std::string& value);
+
+// Throws Error{usage} for options of training without training, and for what does not go together with it: another scenario than batch, a
+// Dispatcher, queries that begin with files, MLPerf, tenants, a peak to be found.
+void require_train_options(const Point& point);
+
+// Samples that a step cycles where nobody said how many: four different batches.
+int64_t train_samples(const Point& point);
+
+// Steps that are checked, and how many samples each has: few, so that the FP32 reference on the CPU is made in reasonable time.
+inline constexpr int64_t checked_steps = 3;
+int64_t checked_batch(const Point& point, const TrainSettings& settings);
+std::vector<int64_t> train_batch_sizes(const Point& point, const TrainSettings& settings);  // ascending: that one, and the Point's
+
+}  // namespace deepgap

@@ -1,0 +1,100 @@
+#include "worker/train_options.h"
+
+#include <deepgap/error.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace deepgap {
+namespace {
+
+using testing::HasSubstr;
+
+Point training() {
+  Point point;
+  point.task = "train";
+  point.model = "resnet18";
+  point.backend = "libtorch";
+  point.batch = 16;
+  return point;
+}
+
+std::string usage_of(const Point& point) {
+  try {
+    require_train_options(point);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::usage);
+    return error.what();
+  }
+  return {};
+}
+
+std::string usage_of(const std::string& name, const std::string& value) {
+  TrainSettings settings;
+  try {
+    EXPECT_TRUE(set_train_option(settings, name, value));
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::usage);
+    return error.what();
+  }
+  return {};
+}
+
+TEST(TrainOptions, AreRead) {
+  TrainSettings settings;
+  for (const auto& [name, value] : std::map<std::string, std::string>{{"optimizer", "adamw"},
+                                                                      {"loss", "mse"},
+                                                                      {"learning_rate", "0.5"},
+                                                                      {"momentum", "0.8"},
+                                                                      {"weight_decay", "0.25"},
+                                                                      {"loss_scale", "128"},
+                                                                      {"accumulation", "4"}})
+    EXPECT_TRUE(set_train_option(settings, name, value)) << name;
+  EXPECT_EQ(settings, (TrainSettings{Optimizer::adamw, Loss::mse, 0.5, 0.8, 0.25, 128, 4}));
+  EXPECT_TRUE(set_train_option(settings, "loss", "cross-entropy"));
+  EXPECT_TRUE(set_train_option(settings, "loss_scale", "off"));
+  EXPECT_EQ(settings.loss, Loss::cross_entropy);
+  EXPECT_EQ(settings.loss_scale, 1);
+  EXPECT_FALSE(set_train_option(settings, "latency", "1ms"));
+}
+
+TEST(TrainOptions, WhatTheyDoNotTakeIsNamed) {
+  EXPECT_THAT(usage_of("optimizer", "adam_w"), HasSubstr("did you mean 'adamw'"));
+  EXPECT_THAT(usage_of("loss", "hinge"), HasSubstr("hinge"));
+  EXPECT_THAT(usage_of("learning_rate", "-1"), HasSubstr("learning_rate='-1'"));
+  EXPECT_THAT(usage_of("learning_rate", "nan"), HasSubstr("learning_rate"));
+  EXPECT_THAT(usage_of("loss_scale", "0"), HasSubstr("auto, off, or a number"));
+  EXPECT_THAT(usage_of("accumulation", "0"), HasSubstr("accumulation"));
+  EXPECT_THAT(usage_of("accumulation", "1.5"), HasSubstr("whole number"));
+}
+
+TEST(TrainOptions, AreOfTrainingAlone) {
+  Point point;
+  point.options["optimizer"] = "sgd";
+  EXPECT_THAT(usage_of(point), HasSubstr("--task train"));
+  EXPECT_EQ(usage_of(training()), "");
+}
+
+TEST(TrainOptions, WhatDoesNotGoTogetherIsNamed) {
+  Point point = training();
+  point.scenario = "server";
+  EXPECT_THAT(usage_of(point), HasSubstr("scenario batch"));
+  for (const char* option : {"instances", "max_batch", "mlperf", "bound", "end_to_end"}) {
+    point = training();
+    point.options[option] = "2";
+    EXPECT_THAT(usage_of(point), HasSubstr(option));
+  }
+}
+
+TEST(TrainOptions, AFewSamplesAreCheckedInEqualParts) {
+  Point point = training();
+  EXPECT_EQ(train_batch_sizes(point, {}), (std::vector<int64_t>{8, 16}));
+  EXPECT_EQ(checked_batch(point, {.accumulation = 3}), 9);
+  EXPECT_EQ(checked_batch(point, {.accumulation = 16}), 16);
+  point.batch = 4;
+  EXPECT_EQ(train_batch_sizes(point, {}), std::vector<int64_t>{4});
+  EXPECT_EQ(train_samples(point), 16);
+}
+
+}  // namespace
+}  // namespace deepgap

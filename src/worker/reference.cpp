@@ -5,12 +5,12 @@
 #include "base/text.h"
 #include "model/weights/safetensors.h"
 #include "worker/check.h"
+#include "worker/own_file.h"
 #include "worker/run_graph.h"
 
 #include <deepgap/error.h>
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -39,15 +39,9 @@ TensorView item_of(const TensorView& batch, int64_t index, Shape& shape) {
   return item;
 }
 
-// What decides whether answers are right is this user's or root's, not whoever else may write to the folder.
-bool is_own(const std::string& path) {
-  struct stat found {};
-  return ::stat(path.c_str(), &found) == 0 && (found.st_uid == ::geteuid() || found.st_uid == 0);
-}
-
 std::optional<Reference> read_reference(const std::string& path, std::string_view against) {
   std::error_code error;
-  if (!std::filesystem::exists(path, error) || !is_own(path)) return std::nullopt;
+  if (!std::filesystem::exists(path, error) || !is_own_file(path)) return std::nullopt;
   Reference reference{std::string(against), {}};
   try {
     const std::map<std::string, Tensor> tensors = read_safetensors(path);

@@ -6,6 +6,7 @@
 #include "model/weights/safetensors.h"
 #include "scenario/session_target.h"
 #include "telemetry/environment.h"
+#include "worker/own_file.h"
 #include "worker/plugin.h"
 #include "worker/train_options.h"
 
@@ -61,6 +62,13 @@ std::vector<uint32_t> samples_of_step(std::span<const uint32_t> samples, int64_t
   return of_step;
 }
 
+// All ranks check the same samples: the average of equal gradients is what one alone has.
+std::vector<uint32_t> checked_samples(const Group::Inputs& inputs) {
+  std::vector<uint32_t> samples = inputs.samples;
+  std::sort(samples.begin(), samples.end());
+  return samples;
+}
+
 double run_step(Target& target, Clock& clock, const std::vector<uint32_t>& samples, const std::atomic<bool>& interrupted) {
   std::atomic<bool> done{false};
   float loss = 0;
@@ -111,15 +119,16 @@ std::string train_reference_key(const WorkOrder& order, const PointOptions& opti
                               train.accumulation, static_cast<int64_t>(train.seed)})
     hasher.add_value(value);
   for (const double value : {train.learning_rate, train.momentum, train.weight_decay}) hasher.add_value(value);
+  const std::vector<uint32_t> samples = checked_samples(inputs);
   for (int64_t step = 0; step < checked_steps; ++step) {
-    for (const uint32_t sample : samples_of_step(inputs.samples, batch, step))
+    for (const uint32_t sample : samples_of_step(samples, batch, step))
       for (const TensorView& view : inputs.dataset->sample(sample)) hasher.add(std::span(view.data, view.bytes()));
   }
   return hasher.digest();
 }
 
 std::optional<TrainResult> find_train_reference(const std::string& cache_dir, const std::string& key) {
-  if (cache_dir.empty() || !std::filesystem::exists(reference_path(cache_dir, key))) return std::nullopt;
+  if (cache_dir.empty() || !is_own_file(reference_path(cache_dir, key))) return std::nullopt;  // or there is none
   try {
     TrainResult result;
     result.weights = read_safetensors(reference_path(cache_dir, key));
@@ -163,7 +172,7 @@ void provide_train_reference(const WorkOrder& order, const PointOptions& options
       *inputs.dataset, batch, SampleLayout::as_they_are);
   target->load(inputs.samples);
   const std::atomic<bool> never_interrupted{false};
-  const std::vector<double> losses = run_steps(*target, clock, inputs.samples, batch, checked_steps, never_interrupted);
+  const std::vector<double> losses = run_steps(*target, clock, checked_samples(inputs), batch, checked_steps, never_interrupted);
   std::map<std::string, Tensor> kept = sampled_weights(session->trained_weights());
   Tensor told = make_tensor(DataType::f64, {static_cast<int64_t>(losses.size())});
   std::copy(losses.begin(), losses.end(), writable<double>(told).begin());
@@ -232,8 +241,9 @@ SessionsCheck check_training(const Instances::Instance& instance, const WorkOrde
   SessionsCheck found;
   Session& session = *instance.session;
   const int64_t batch = checked_batch(order.point, options.train);
+  const std::vector<uint32_t> samples = checked_samples(inputs);
   const auto steps = [&] {
-    std::vector<double> losses = run_steps(*instance.target, clock, inputs.samples, batch, checked_steps, interrupted);
+    std::vector<double> losses = run_steps(*instance.target, clock, samples, batch, checked_steps, interrupted);
     pulse.beat();
     return losses;
   };

@@ -2,17 +2,20 @@
 #include "analysis/metric.h"
 #include "analysis/steady.h"
 
+#include <algorithm>
+
 namespace deepgap {
 namespace {
 
 bool trains(const Record& record) { return record.point.task == "train"; }
 
-// Seconds of the measured window for each step that was finished in it.
+// Seconds of the measured window for each step that was finished in it. Several processes make a step together.
 std::optional<Estimate> seconds_per_step(const Record& record) {
   const auto seconds = window_seconds(record, "steady");
-  const auto steps = static_cast<int64_t>(record.timings.size()) + record.timings_dropped;
-  if (!trains(record) || record.outcome != Outcome::ok || !seconds || steps == 0) return std::nullopt;
-  return Estimate{*seconds / static_cast<double>(steps), {}, {}, steps};
+  const auto timed = static_cast<int64_t>(record.timings.size()) + record.timings_dropped;
+  if (!trains(record) || record.outcome != Outcome::ok || !seconds || timed == 0) return std::nullopt;
+  const double steps = static_cast<double>(timed) / std::max(record.point.placement.processes, 1);
+  return Estimate{*seconds / steps, {}, {}, timed};
 }
 
 std::optional<Estimate> step_ms(const Record& record) {

@@ -1,6 +1,7 @@
 """Steps of training by LibTorch on the CPU, from the command line. Usage: training_test.py PROGRAM DATA_FOLDER"""
 import json
 import os
+import struct
 import subprocess
 import sys
 import unittest
@@ -36,7 +37,7 @@ class TrainingTest(StoreCase):
         os.unlink(self.store)
         inference = self.one(0, *TINY, "--batch", "8", "--threads", "1", "--warmup", "0", "--iterations", "2", "--repeats", "1")
         ratio = training["macs_per_item"] / inference["macs_per_item"]
-        self.assertTrue(2.7 < ratio < 3, ratio)
+        self.assertTrue(2.5 < ratio < 3, ratio)  # the first layer, large here, passes nothing back
         self.assertGreater(training["flop_per_item"], 2 * training["macs_per_item"])
         for column in ("step_ms", "steps_per_s", "step_gflop", "final_loss"):
             self.assertIn(inference.get(column), (None, ""), column)
@@ -95,11 +96,15 @@ class TrainingTest(StoreCase):
             self.assertEqual(row["outcome"], "incorrect", row["reason"])
 
     def test_labels_that_the_head_has_no_place_for(self):
-        labels = os.path.join(self.dir, "labels.txt")
-        with open(labels, "w") as file:
-            file.write("\n".join(["3"] * 63 + ["10"]) + "\n")
-        done = self.run_deepgap(*STEPS, "--labels", labels)
-        self.assertEqual(done.returncode, 2, done.stderr)
+        samples, labels = os.path.join(self.dir, "samples.npy"), os.path.join(self.dir, "labels.txt")
+        header = "{'descr': '<f4', 'fortran_order': False, 'shape': (8, 3, 32, 32), }".ljust(117) + "\n"
+        with open(samples, "wb") as file:
+            file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + bytes(8 * 3 * 32 * 32 * 4))
+        for last, code in ((9, 0), (10, 2)):
+            with open(labels, "w") as file:
+                file.write("\n".join(["3"] * 7 + [str(last)]) + "\n")
+            done = self.run_deepgap(*STEPS, "--dataset", samples, "--labels", labels)
+            self.assertEqual(done.returncode, code, done.stderr)
         self.assertIn("10", done.stderr)
 
 

@@ -168,6 +168,9 @@ Group::Inputs Group::inputs(const WorkOrder& order, const PointOptions& options)
     targeted_ = make_train_samples(*dataset_, model_->summary().outputs, options.train);
     targeted_->load(samples_);
     inputs.dataset = targeted_.get();
+    // Each rank begins elsewhere, so that together they take larger batches of the same samples.
+    const size_t first = samples_.size() * static_cast<size_t>(order.rank) / static_cast<size_t>(order.ranks);
+    std::rotate(inputs.samples.begin(), inputs.samples.begin() + static_cast<std::ptrdiff_t>(first), inputs.samples.end());
   }
   if (needs_quantizing(order.point, model_->summary())) {
     inputs.engine_model = quantized_;

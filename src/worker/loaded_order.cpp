@@ -1,6 +1,7 @@
 #include "worker/loaded_order.h"
 
 #include "base/text.h"
+#include "record/record_json.h"
 #include "scenario/end_to_end_target.h"
 #include "telemetry/affinity.h"
 #include "telemetry/environment.h"
@@ -37,6 +38,10 @@ LoadOptions load_options(const WorkOrder& order, const Preparation& prepared, Cl
   load.slots = static_cast<int>(slots_of_a_session(order.point, prepared.options, prepared.drive->in_flight()));
   load.cache_dir = order.cache_dir;
   load.clock = &clock;
+  load.train.rank = order.rank;
+  load.train.ranks = order.ranks;
+  if (order.ranks > 1)
+    load.train.meeting = fmt::format("/dev/shm/deepgap-{}-{}-{}-{}", order.run_id, point_id(order.point), order.repeat, order.sweep);
   return load;
 }
 

@@ -8,6 +8,8 @@
 #include "worker/scenario_drive.h"
 #include "worker/train_drive.h"
 
+#include <deepgap/error.h>
+
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -42,9 +44,18 @@ PointOptions options_of(const WorkOrder& order, const Backend& backend, const st
   return options;
 }
 
+// A rank that made another step than the others would wait for them for ever.
+void require_equal_steps(const WorkOrder& order) {
+  const StoppingSettings& stopping = order.stopping;
+  if (!trains(order.point) || order.ranks == 1) return;
+  if (stopping.name == "counts" && stopping.warmup && !stopping.duration) return;
+  throw Error(ErrorKind::usage, "several processes train the same number of steps: give --warmup and --iterations, and no --min-duration");
+}
+
 }  // namespace
 
 Preparation prepare(const WorkOrder& order, const Backend& backend) {
+  require_equal_steps(order);
   auto scenario = scenario_of(order.point);
   Preparation prepared{options_of(order, backend, scenario->options()), {}, nullptr};
   scenario->parse(prepared.options.scenario);

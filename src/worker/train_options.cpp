@@ -100,8 +100,10 @@ void require_train_options(const Point& point) {
   if (point.scenario != "batch")
     throw Error(ErrorKind::usage,
                 fmt::format("task train is driven by scenario batch, one step after the other; leave out {}", point.scenario));
-  if (point.placement.processes > 1 || point.placement.devices.size() > 1)
-    throw Error(ErrorKind::usage, "task train is one process on one device: leave out processes, and name one device");
+  const std::vector<DeviceId>& devices = point.placement.devices;
+  if (devices.size() > 1) throw Error(ErrorKind::usage, "task train is for one device: name one");
+  if (point.placement.processes > 1 && devices.front().kind != "cpu")
+    throw Error(ErrorKind::usage, "training by several processes is there on the CPU alone: leave out processes");
   for (const char* option : {"mlperf", "tenants", "peak", "bound", "end_to_end"})
     if (const std::string value = option_of(point, option, "off"); value != "off")
       throw Error(ErrorKind::usage, fmt::format("{} is not for task train: leave it out", option));

@@ -64,7 +64,8 @@ class TrainingTest(StoreCase):
             (("--loss", "hinge"), "known: cross-entropy, mse"),
             (("--learning-rate", "fast"), "learning_rate='fast'"),
             (("--scenario", "server", "--rate", "5"), "scenario batch"),
-            (("--processes", "2"), "one process on one device"),
+            (("--processes", "2", "--device", "cuda:0"), "on the CPU alone"),
+            (("--device", "cuda:0+cuda:1"), "for one device"),
             (("--axis", "samples=4"), "do not fill a batch of 8"),
             (("--axis", "instances=2"), "instances"),
             (("--end-to-end", "serial"), "end_to_end"),
@@ -94,6 +95,17 @@ class TrainingTest(StoreCase):
                 os.unlink(self.store)
             row = self.one(1, *STEPS, "--iterations", "30", "--learning-rate", "1e6", *flags)
             self.assertEqual(row["outcome"], "incorrect", row["reason"])
+
+    def test_processes_that_train_together_share_their_gradients(self):
+        row = self.one(0, *STEPS, "--processes", "2")
+        self.assertEqual((row["outcome"], row["check_pass"]), ("ok", 1))
+        self.assertIn(row["timings"], (7, 8))  # one may end behind the window that both share
+        self.assertGreater(row["allreduce_ms"], 0)
+        self.assertAlmostEqual(row["throughput"], 16 * row["steps_per_s"], delta=0.02 * row["throughput"])
+        self.assertEqual([name for name in os.listdir("/dev/shm") if row["run_id"] in name], [])
+        os.unlink(self.store)
+        unequal = self.one(1, *STEPS[:-6], "--warmup", "0", "--duration", "100ms", "--repeats", "1", "--processes", "2")
+        self.assertIn("same number of steps", unequal["reason"])
 
     def test_labels_that_the_head_has_no_place_for(self):
         samples, labels = os.path.join(self.dir, "samples.npy"), os.path.join(self.dir, "labels.txt")

@@ -3,6 +3,7 @@
 #include "backends/common/slot_buffer.h"
 #include "backends/common/staging.h"
 #include "backends/libtorch/cpu/query_thread.h"
+#include "backends/libtorch/cpu/shared_all_reduce.h"
 #include "backends/libtorch/torch_failure.h"
 #include "backends/libtorch/torch_network.h"
 #include "backends/libtorch/torch_types.h"
@@ -15,6 +16,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <utility>
 
 namespace deepgap {
 namespace {
@@ -55,6 +57,7 @@ class TorchCpuTrainSession final : public Session {
       input_shapes("libtorch", model.name(), inputs_, batch);
       trainer_.prepare(batch);
     }
+    if (options.train.ranks > 1) meet(options.train);
     for (Slot& slot : slots_) {
       for (const Port& input : inputs_) slot.inputs.emplace_back(bytes_of(input.type, *input.shape(largest_)));
       slot.output = {DataType::f32, slot.loss_shape, reinterpret_cast<const std::byte*>(&slot.loss)};
@@ -93,6 +96,14 @@ class TorchCpuTrainSession final : public Session {
   }
 
  private:
+  void meet(const TrainSettings& settings) {
+    std::vector<at::Tensor> trained;
+    for (const TorchWeight& weight : trainer_.weights())
+      if (weight.has_gradient) trained.push_back(weight.tensor);
+    all_reduce_.emplace(settings.meeting, settings.rank, settings.ranks, std::move(trained));
+    trainer_.set_all_reduce(&*all_reduce_);
+  }
+
   void answer(Slot& slot) {
     const std::array<Mark, 2> begin{{{MarkId::enqueued, 0, slot.enqueued}, {MarkId::h2d_begin, 0, clock_.now()}}};
     Done done{.tag = slot.tag};
@@ -147,6 +158,7 @@ class TorchCpuTrainSession final : public Session {
   int64_t largest_ = 0;  // batch
   std::vector<Slot> slots_;
   TorchTrainer trainer_;
+  std::optional<SharedAllReduce> all_reduce_;
   QueryThread thread_;  // goes first
 };
 

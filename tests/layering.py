@@ -12,10 +12,11 @@ ALLOWED = {
     "stats": {"base"},
     "record": {"base"},
     "ceilings": {"base", "cuda"},
-    "profile": {"base", "ceilings"},
+    "profile": {"base", "ceilings", "kernels"},
     "model": {"base", "stats"},
     "dataset": {"base", "stats", "model"},
     "cuda": {"base"},
+    "kernels": {"base", "cuda"},
     "engine": {"base", "stats", "model", "engine/passes", "engine/plan"},
     "engine/plan": {"base"},
     "engine/gpu": {"base", "model", "cuda", "engine/passes", "engine/plan"},
@@ -28,7 +29,7 @@ ALLOWED = {
     "analysis": {"base", "stats", "record"},
     "published": {"base", "record", "plan", "analysis"},
     "report": {"base", "stats", "record", "analysis"},
-    "worker": {"base", "stats", "record", "profile", "model", "dataset", "scenario", "telemetry", "quantize", "engine/passes"},
+    "worker": {"base", "stats", "record", "profile", "kernels", "model", "dataset", "scenario", "telemetry", "quantize", "engine/passes"},
     "run": {"base", "stats", "record", "plan", "store", "analysis", "worker"},
     "fleet": {"base", "record", "plan", "store", "run", "telemetry"},
     "backends/null": {"base", "backends/common"},
@@ -38,7 +39,7 @@ ALLOWED = {
     "backends/openvino": {"base", "backends/common"},
     "backends/native": {"base", "backends/common", "model", "cuda", "engine", "engine/gpu", "engine/passes"},
     "backends/libtorch": {"base", "model", "cuda", "backends/common", "engine/passes"},
-    "cli": {"base", "stats", "record", "ceilings", "profile", "model", "dataset", "scenario", "telemetry", "plan", "store", "analysis", "published", "report", "worker", "run", "fleet", "quantize"},
+    "cli": {"base", "stats", "record", "ceilings", "profile", "kernels", "model", "dataset", "scenario", "telemetry", "plan", "store", "analysis", "published", "report", "worker", "run", "fleet", "quantize"},
 }
 # Sources of every kind: C++, CUDA, and text that others include.
 SUFFIXES = {".h", ".hpp", ".cuh", ".inc", ".c", ".cc", ".cpp", ".cu"}

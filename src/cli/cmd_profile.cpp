@@ -1,8 +1,11 @@
 // deepgap profile: where the time of a network goes, layer by layer, and how near each layer is to what the machine can do.
+#include "base/file.h"
 #include "cli/child.h"
 #include "cli/command.h"
 #include "cli/engine_flags.h"
 #include "cli/machine_ceilings.h"
+#include "kernels/families.h"
+#include "kernels/trace_json.h"
 #include "profile/show.h"
 #include "record/record_json.h"
 #include "telemetry/environment.h"
@@ -43,6 +46,8 @@ class ProfileCommand : public Command {
     app.add_option("--rounds", request_.rounds, "Runs, of which the quicker half counts; left out: as many as fit into 5 s, 5 to 100")
         ->type_name("N");
     app.add_option("--top", top_, "Only the N slowest layers, slowest first")->type_name("N");
+    app.add_option("--families", families_, "Rules of your own for families of kernels, before deepgap's")->type_name("FILE");
+    app.add_option("--trace", trace_, "Write what the GPU did for one batch, for ui.perfetto.dev")->type_name("FILE");
     app.add_flag("--fresh-ceilings", fresh_, "Measure what the machine can do again, though it is kept");
     app.add_flag("--json", json_, "An object, for programs");
     app.footer(
@@ -51,15 +56,18 @@ class ProfileCommand : public Command {
 
   int run() override {
     prepare();
+    const Families families(families_.empty() ? std::string() : read_text(families_), families_);
     look_at(request_.engine);
     provide_quantized(request_.engine);
     const Facts environment = capture_environment();
     // Before the engine: its threads would be in the way.
     const ShownCeilings machine =
         machine_ceilings({request_.engine.device, request_.engine.threads}, environment, request_.engine.cache_dir, fresh_);
-    const LayerProfile profile =
+    LayerProfile profile =
         layer_profile_from_json(call_child({profile_command, fmt::format("{} with {}", request_.engine.backend, request_.engine.model.name),
                                             profile_request_to_json(request_)}));
+    if (profile.trace) families.assign(*profile.trace);
+    if (!trace_.empty()) write_trace(profile);
     const std::string precision(name_of(request_.engine.precision));
     const ProfileRows rows = profile_rows(profile, machine.ceilings, precision, last_cache_bytes(environment));
     const ProfileHeader header{request_.engine.model.name, precision, profile.batch, request_.engine.threads,
@@ -79,12 +87,21 @@ class ProfileCommand : public Command {
       if (value < least || value > most) throw Error(ErrorKind::usage, fmt::format("{} must be {} to {}", flag, least, most));
     };
     if (batch_->count() > 0) within("--batch", request_.batch, 1, 65'536);
+    if (!trace_.empty() && request_.engine.device.kind != "cuda")
+      throw Error(ErrorKind::usage, "--trace is of what a GPU did: give --device cuda:N");
     if (request_.rounds != 0) within("--rounds", request_.rounds, 1, 100'000);
+  }
+
+  void write_trace(const LayerProfile& profile) const {
+    if (!profile.trace) throw Error(ErrorKind::refused, fmt::format("there is no trace to write: {}", profile.trace_missing));
+    write_file_atomic(trace_,
+                      trace_events(*profile.trace, request_.engine.model.name).dump(-1, ' ', false, json::error_handler_t::replace));
   }
 
   ProfileRequest request_;
   CLI::Option* batch_ = nullptr;
   EngineFlags flags_;
+  std::string families_, trace_;
   size_t top_ = 0;
   bool fresh_ = false, json_ = false;
 };

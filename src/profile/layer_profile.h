@@ -1,11 +1,14 @@
 // The time of every layer of a network as an engine ran it, beside that of the whole. Plain data, made by the worker.
 #pragma once
 
+#include "kernels/trace.h"
+
 #include <deepgap/clock.h>
 
 #include <nlohmann/json_fwd.hpp>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,6 +33,11 @@ struct LayerProfile {
   // over all rounds they are not what a disturbance makes of them.
   Nanoseconds whole_ns = 0;
   std::vector<std::string> left_over;  // nodes with multiply-accumulates that no layer names
+  // On a GPU: what it did for one batch, watched apart from the runs that are timed. Its layers are those above, in their order.
+  std::optional<Trace> trace;
+  std::string trace_missing;  // why there is none
+  // Times of layers are those of their kernels in the trace; otherwise the engine's own.
+  bool times_of_kernels = false;
 };
 
 nlohmann::json layer_profile_to_json(const LayerProfile& profile);

@@ -1,3 +1,4 @@
+#include "kernels/trace_json.h"
 #include "profile/layer_profile.h"
 
 #include <nlohmann/json.hpp>
@@ -18,8 +19,15 @@ json layer_profile_to_json(const LayerProfile& profile) {
                       {"macs", layer.macs},
                       {"flop", layer.flop},
                       {"bytes", layer.bytes}});
-  return {{"engine", profile.engine},     {"batch", profile.batch},         {"rounds", profile.rounds},
-          {"whole_ns", profile.whole_ns}, {"left_over", profile.left_over}, {"layers", layers}};
+  return {{"engine", profile.engine},
+          {"batch", profile.batch},
+          {"rounds", profile.rounds},
+          {"whole_ns", profile.whole_ns},
+          {"left_over", profile.left_over},
+          {"layers", layers},
+          {"trace", profile.trace ? trace_to_json(*profile.trace) : json(nullptr)},
+          {"trace_missing", profile.trace_missing},
+          {"times_of_kernels", profile.times_of_kernels}};
 }
 
 LayerProfile layer_profile_from_json(const json& object) {
@@ -42,6 +50,9 @@ LayerProfile layer_profile_from_json(const json& object) {
     row.at("bytes").get_to(layer.bytes);
     profile.layers.push_back(std::move(layer));
   }
+  if (!object.at("trace").is_null()) profile.trace = trace_from_json(object.at("trace"));
+  object.at("trace_missing").get_to(profile.trace_missing);
+  object.at("times_of_kernels").get_to(profile.times_of_kernels);
   return profile;
 }
 

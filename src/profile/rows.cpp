@@ -81,6 +81,9 @@ void add_notes(const LayerProfile& profile, const Ceilings& ceilings, const std:
   if (std::abs(off) > most_between)
     rows.notes.push_back(
         fmt::format("the layers add up to {:.1f} % of the whole: more than {:.0f} % is not theirs", 100 * (1 - off), 100 * most_between));
+  if (profile.trace && !profile.times_of_kernels && !profile.layers.empty())
+    rows.notes.push_back(
+        "the layers' times are the engine's own, with a clock around each: on a GPU a small one takes as long as its launch");
   if (!profile.left_over.empty())
     rows.notes.push_back(fmt::format("no layer names {} node{} that multiply, such as {}: rates and ratios leave {} out",
                                      profile.left_over.size(), profile.left_over.size() == 1 ? "" : "s", profile.left_over.front(),

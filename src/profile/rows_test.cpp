@@ -168,6 +168,37 @@ TEST(ProfileRows, AreDividedByTheGpusOwnCeilings) {
   EXPECT_EQ(rows.layers[2].bound, "cache") << "of the GPU, not of the CPU";
 }
 
+TEST(Show, FamiliesKernelsAndGapsOfADevice) {
+  LayerProfile profile = example();
+  Trace& trace = profile.trace.emplace();
+  trace.layers = {{"conv1+relu1", "Conv"}};
+  Kernel kernel;
+  kernel.name = "void cutlass::Kernel2<x>(int)";
+  kernel.family = "conv forward";
+  kernel.layer = 0;
+  kernel.end = 3'000'000;
+  kernel.grid = {132, 1, 1};
+  trace.kernels.push_back(kernel);
+  kernel.begin = 4'000'000;
+  kernel.end = 5'000'000;
+  kernel.family = "other";
+  kernel.layer = -1;
+  trace.kernels.push_back(kernel);
+  const ProfileRows rows = profile_rows(profile, gpu(), "fp32", 0);
+  const std::string text = profile_text({"tiny", "fp32", 1, 1, "cuda:0"}, profile, rows, {gpu(), true}, 120, 5);
+  EXPECT_THAT(text, HasSubstr("batch 1, cuda:0"));
+  EXPECT_THAT(text, HasSubstr("conv forward                    1     3.000  75.0 %"));
+  EXPECT_THAT(text, HasSubstr("gaps 20.0 %; the longest gap, 1000.0 us, stands before Kernel2"));
+  const auto json = profile_json({"tiny", "fp32", 1, 1, "cuda:0"}, profile, rows, {gpu(), true});
+  EXPECT_EQ(json.at("device_work").at("kernels").at(0).at("layer"), "conv1+relu1");
+  EXPECT_EQ(json.at("device_work").at("gap_ms"), 1.0);
+  EXPECT_EQ(layer_profile_to_json(layer_profile_from_json(layer_profile_to_json(profile))), layer_profile_to_json(profile));
+  profile.trace.reset();
+  profile.trace_missing = "no libcupti.so.13";
+  EXPECT_THAT(profile_text({"tiny", "fp32", 1, 1, "cuda:0"}, profile, rows, {gpu(), true}, 120, 5),
+              HasSubstr("kernels: not available: no libcupti.so.13"));
+}
+
 TEST(Show, AGpusCeilingsStandBesideItsDataSheet) {
   const std::string text = ceilings_table("cuda:0", {gpu(), true});
   EXPECT_THAT(text, HasSubstr("NVIDIA H100 80GB HBM3"));

@@ -1,6 +1,7 @@
 #include "profile/show.h"
 
 #include "ceilings/data_sheet.h"
+#include "profile/show_trace.h"
 
 #include <nlohmann/json.hpp>
 
@@ -74,6 +75,9 @@ json profile_json(const ProfileHeader& header, const LayerProfile& profile, cons
           {"left_over", profile.left_over},
           {"notes", rows.notes},
           {"ceilings", machine.missing.empty() ? ceilings_to_json(machine.ceilings) : json(nullptr)},
+          {"device_work", trace_summary_json(profile)},
+          {"device_work_missing", profile.trace_missing.empty() ? json(nullptr) : json(profile.trace_missing)},
+          {"times_of_kernels", profile.times_of_kernels},
           {"data_sheet", data_sheet_json(machine.ceilings)},
           {"ceilings_missing", machine.missing.empty() ? json(nullptr) : json(machine.missing)},
           {"ceilings_measured_now", machine.measured}};

@@ -1,0 +1,102 @@
+#include "kernels/cupti_api.h"
+
+#include "base/text.h"
+#include "cuda/library_folders.h"
+
+#include <deepgap/error.h>
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <link.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+#include <vector>
+
+namespace deepgap::cupti {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::array<const char*, 2> names{"libcupti.so.13", "libcupti.so.12"};
+
+template <typename F>
+void find(void* library, const std::string& path, const char* name, bool must, F& function) {
+  function = reinterpret_cast<F>(::dlsym(library, name));
+  if (function == nullptr && must)
+    throw Error(ErrorKind::refused, fmt::format("{} is no CUPTI that can be used: it has no {}", path, name));
+}
+
+Api opened(void* library, const std::string& path) {
+  Api made;
+  made.path = path;
+#define DEEPGAP_CUPTI_FIND(name, parameters) find(library, path, #name, true, made.name);
+  DEEPGAP_CUPTI_FUNCTIONS(DEEPGAP_CUPTI_FIND)
+#undef DEEPGAP_CUPTI_FIND
+#define DEEPGAP_CUPTI_FIND(name, parameters) find(library, path, #name, false, made.name);
+  DEEPGAP_CUPTI_PROFILER_FUNCTIONS(DEEPGAP_CUPTI_FIND)
+#undef DEEPGAP_CUPTI_FIND
+  return made;
+}
+
+void* load(const std::string& path) { return ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE); }
+
+std::string path_of(void* library) {
+  const link_map* map = nullptr;
+  return ::dlinfo(library, RTLD_DI_LINKMAP, &map) == 0 ? map->l_name : "libcupti";
+}
+
+// Two copies in one process would each see half of what happens.
+void* already_loaded() {
+  for (const char* name : names)
+    if (void* library = ::dlopen(name, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE)) return library;
+  return nullptr;
+}
+
+std::vector<fs::path> folders() {
+  std::vector<fs::path> all;
+  for (const fs::path& folder : cuda::library_folders()) {
+    all.push_back(folder);
+    if (folder.filename() == "lib64") all.push_back(folder.parent_path() / "extras/CUPTI/lib64");
+  }
+  return all;
+}
+
+Api found() {
+  if (const char* named = ::getenv("DEEPGAP_CUPTI"); named != nullptr && *named != '\0') {
+    if (void* library = load(named)) return opened(library, named);
+    throw Error(ErrorKind::refused, fmt::format("CUPTI, given by DEEPGAP_CUPTI, does not load: {}", ::dlerror()));
+  }
+  if (void* library = already_loaded()) return opened(library, path_of(library));
+  std::vector<std::string> tried;
+  for (const fs::path& folder : folders()) {
+    for (const char* name : names)
+      if (void* library = load((folder / name).string())) return opened(library, (folder / name).string());
+    if (std::find(tried.begin(), tried.end(), folder.string()) == tried.end()) tried.push_back(folder.string());
+  }
+  for (const char* name : names)
+    if (void* library = load(name)) return opened(library, name);
+  throw Error(
+      ErrorKind::refused,
+      fmt::format("no libcupti.so.13 or .12 (NVIDIA's profiling library) in {}; install torch, a CUDA toolkit or nvidia-cuda-cupti, "
+                  "or name the library in DEEPGAP_CUPTI",
+                  join(tried, ", ")));
+}
+
+}  // namespace
+
+const Api& api() {
+  static const Api instance = found();
+  return instance;
+}
+
+void check(const Api& api, Result result, const std::string& doing) {
+  if (result == 0) return;
+  const char* text = nullptr;
+  if (api.cuptiGetResultString != nullptr) api.cuptiGetResultString(result, &text);
+  throw Error(ErrorKind::refused, fmt::format("CUPTI says {} while {}", text == nullptr ? std::to_string(result) : text, doing));
+}
+
+}  // namespace deepgap::cupti

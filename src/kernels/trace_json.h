@@ -1,0 +1,16 @@
+// A trace as JSON, between processes and for programs.
+#pragma once
+
+#include "kernels/trace.h"
+
+#include <nlohmann/json_fwd.hpp>
+
+namespace deepgap {
+
+nlohmann::json trace_to_json(const Trace& trace);
+Trace trace_from_json(const nlohmann::json& json);  // throws Error{input}
+
+// As Perfetto and chrome://tracing read it: layers, kernels by stream, copies and calls of the host as tracks of one time axis.
+nlohmann::json trace_events(const Trace& trace, const std::string& title);
+
+}  // namespace deepgap

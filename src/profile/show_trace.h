@@ -1,0 +1,17 @@
+// What a profile shows of a device's trace: families, kernels, gaps.
+#pragma once
+
+#include "profile/layer_profile.h"
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <string>
+
+namespace deepgap {
+
+// Empty without a trace, or one line that says why there is none. `top`: kernels that are listed, slowest first; 0: none.
+std::string trace_text(const LayerProfile& profile, size_t width, size_t top);
+// {"families", "kernels", "copies", "busy_ms", ...}; null without a trace.
+nlohmann::json trace_summary_json(const LayerProfile& profile);
+
+}  // namespace deepgap

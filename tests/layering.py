@@ -28,7 +28,7 @@ ALLOWED = {
     "store": {"base", "record"},
     "analysis": {"base", "stats", "record"},
     "published": {"base", "record", "plan", "analysis"},
-    "report": {"base", "stats", "record", "analysis"},
+    "report": {"base", "stats", "record", "analysis", "ceilings", "kernels", "profile"},
     "worker": {"base", "stats", "record", "profile", "kernels", "model", "dataset", "scenario", "telemetry", "quantize", "engine/passes"},
     "run": {"base", "stats", "record", "plan", "store", "analysis", "worker"},
     "fleet": {"base", "record", "plan", "store", "run", "telemetry"},

@@ -54,6 +54,7 @@ struct LaunchCeiling {
 // What only a GPU has.
 struct GpuCeilings {
   std::string device;                                         // "NVIDIA H100 80GB HBM3"
+  int architecture = 0, multiprocessors = 0;                  // compute capability times ten; 0: not known
   int64_t cache_bytes = 0;                                    // of its second level
   double l1_bytes_per_s = 0, shared_bytes_per_s = 0;          // of all multiprocessors together: each from its own
   double to_device_bytes_per_s = 0, to_host_bytes_per_s = 0;  // page-locked

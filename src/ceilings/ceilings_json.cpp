@@ -28,6 +28,8 @@ std::optional<Sustained> sustained_from_json(const json& row) {
 
 json gpu_to_json(const GpuCeilings& gpu) {
   return {{"device", gpu.device},
+          {"architecture", gpu.architecture},
+          {"multiprocessors", gpu.multiprocessors},
           {"cache_bytes", gpu.cache_bytes},
           {"l1_bytes_per_s", gpu.l1_bytes_per_s},
           {"shared_bytes_per_s", gpu.shared_bytes_per_s},
@@ -43,6 +45,8 @@ json gpu_to_json(const GpuCeilings& gpu) {
 GpuCeilings gpu_from_json(const json& row) {
   GpuCeilings gpu;
   row.at("device").get_to(gpu.device);
+  row.at("architecture").get_to(gpu.architecture);
+  row.at("multiprocessors").get_to(gpu.multiprocessors);
   row.at("cache_bytes").get_to(gpu.cache_bytes);
   row.at("l1_bytes_per_s").get_to(gpu.l1_bytes_per_s);
   row.at("shared_bytes_per_s").get_to(gpu.shared_bytes_per_s);

@@ -256,6 +256,8 @@ Ceilings measure_gpu_ceilings(int device, const GpuMeter& meter) {
   Ceilings ceilings;
   GpuCeilings& gpu = ceilings.gpu.emplace();
   gpu.device = bench.facts().name;
+  gpu.architecture = bench.facts().architecture();
+  gpu.multiprocessors = bench.facts().multiprocessors;
   gpu.cache_bytes = static_cast<int64_t>(bench.facts().l2_bytes);
   for (const GpuComputeKernel& kernel : gpu_compute_kernels(bench.facts().architecture()))
     ceilings.compute.push_back(measure_compute(bench, kernel));

@@ -6,6 +6,9 @@
 #include "base/words.h"
 #include "cli/command.h"
 #include "cli/confined.h"
+#include "kernels/chip_metrics.h"
+#include "kernels/ncu_csv.h"
+#include "profile/counted.h"
 #include "published/import_csv.h"
 #include "published/import_deepgap.h"
 #include "published/mlperf_table.h"
@@ -33,16 +36,19 @@ class ImportCommand final : public Command {
     return "  deepgap import csv table.csv --mapping map.toml     a published table; map.toml says what its columns mean\n"
            "  deepgap import mlperf mlperf_log_summary.txt --set model=resnet50 --set \"device_name=NVIDIA L4\"\n"
            "  deepgap import deepgap rows.json                   what deepgap export wrote\n"
+           "  deepgap import ncu kernels.csv                     what Nsight Compute counted: families, DRAM bytes, operations\n"
            "  deepgap import csv studies/published/v100_p100_cost.csv   one of the studies', known by its columns\n";
   }
 
   void declare(CLI::App& app) override {
     app.add_option("format", format_,
                    "csv: a published table; deepgap: what deepgap export wrote, as CSV or JSON; mlperf: a results table of the submission "
-                   "checker, or LoadGen's mlperf_log_summary.txt")
-        ->type_name("csv|deepgap|mlperf")
+                   "checker, or LoadGen's mlperf_log_summary.txt; ncu: what ncu --csv wrote, shown as tables and kept nowhere")
+        ->type_name("csv|deepgap|mlperf|ncu")
         ->required();
-    app.add_option("file", file_, "File to read")->type_name("FILE")->required();
+    app.add_option("file", file_, "File to read")->type_name("FILE");
+    app.add_option("--chip", chip_, "With ncu and without a file: which counters to ask Nsight Compute for on this card")
+        ->type_name("h100|t4|GA102|...");
     app.add_option("--source", source_, "Who published it; left out: what the table or the mapping says")->type_name("NAME");
     app.add_option("--mapping", mapping_, "What its columns mean (docs/decide.md); left out: a packed one, or deepgap's own names")
         ->type_name("FILE");
@@ -50,15 +56,38 @@ class ImportCommand final : public Command {
         ->type_name("NAME=VALUE");
     app.add_option("-o,--output", output_, "Store to add the Records to; left out: the file's name with .db, in the working folder")
         ->type_name("STORE");
-    app.add_flag("--json", json_, "Write records (how many) and contradictions as JSON");
+    app.add_option("--top", top_, "With ncu: the N slowest kernels too")->type_name("N");
+    app.add_flag("--json", json_, "Write records (how many) and contradictions as JSON; with ncu families and kernels");
   }
 
   int run() override {
+    if (!chip_.empty()) return show_command();
+    if (file_.empty()) throw Error(ErrorKind::usage, "deepgap import needs a file to read");
+    if (format_ == "ncu") return work_confined({.subject = file_}, [&] { return show_ncu(); });
     const std::string store = output_.empty() ? std::filesystem::path(file_).stem().string() + ".db" : output_;
     return work_confined(limits_of_stores({store, file_}, store), [&] { return add_to(store); });
   }
 
  private:
+  int show_command() const {
+    if (format_ != "ncu" || !file_.empty()) throw Error(ErrorKind::usage, "--chip is for 'deepgap import ncu' without a file");
+    const auto& cupti = cupti::api();
+    const auto chips = supported_chips(cupti);
+    const std::string chip = chip_of(chip_, chips);
+    if (chip.empty()) throw Error(ErrorKind::usage, unknown_name("chip", chip_, chips));
+    fmt::print("{} PROGRAM > kernels.csv\n", ncu_command(wanted_metrics(supported_metrics(cupti, chip))));
+    return exit_ok;
+  }
+  int show_ncu() const {
+    if (!mapping_.empty() || !source_.empty() || !set_.empty() || !output_.empty())
+      throw Error(ErrorKind::usage, "--mapping, --source, --set and --output are for Records: leave them out");
+    const NcuFile file = read_ncu_csv(read_text(file_, most_bytes), file_);
+    if (json_)
+      fmt::print("{}\n", counted_json(file, file_).dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+    else
+      fmt::print("{}", counted_text(file, file_, top_));
+    return exit_ok;
+  }
   int add_to(const std::string& store) const {
     const Imported imported = read();
     const size_t added = add(imported.records, store);
@@ -74,7 +103,7 @@ class ImportCommand final : public Command {
   Imported read() const {
     if (format_ == "csv") return read_csv(read_text(file_));
     if (format_ == "mlperf") return read_mlperf();
-    if (format_ != "deepgap") throw Error(ErrorKind::usage, unknown_name("format", format_, {"csv", "deepgap", "mlperf"}));
+    if (format_ != "deepgap") throw Error(ErrorKind::usage, unknown_name("format", format_, {"csv", "deepgap", "mlperf", "ncu"}));
     if (!mapping_.empty() || !source_.empty() || !set_.empty())
       throw Error(ErrorKind::usage, "--mapping, --source and --set are for published tables: leave them out");
     const std::string text = read_text(file_, most_bytes);
@@ -139,8 +168,9 @@ class ImportCommand final : public Command {
     fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
   }
 
-  std::string format_, file_, source_, mapping_, output_;
+  std::string format_, file_, source_, mapping_, output_, chip_;
   std::vector<std::string> set_;
+  size_t top_ = 0;
   bool json_ = false;
 };
 

@@ -8,6 +8,7 @@
 #include "kernels/trace_json.h"
 #include "profile/show.h"
 #include "record/record_json.h"
+#include "report/profile_page.h"
 #include "telemetry/environment.h"
 #include "worker/profile_layers.h"
 
@@ -47,6 +48,8 @@ class ProfileCommand : public Command {
         ->type_name("N");
     app.add_option("--top", top_, "Only the N slowest layers, slowest first")->type_name("N");
     app.add_option("--families", families_, "Rules of your own for families of kernels, before deepgap's")->type_name("FILE");
+    app.add_flag("!--no-kernels", request_.watch, "Do not watch the GPU's kernels");
+    app.add_option("-o,--output", output_, "Write a page with the roofline, the timeline and what to do next")->type_name("FILE.html");
     app.add_option("--trace", trace_, "Write what the GPU did for one batch, for ui.perfetto.dev")->type_name("FILE");
     app.add_flag("--fresh-ceilings", fresh_, "Measure what the machine can do again, though it is kept");
     app.add_flag("--json", json_, "An object, for programs");
@@ -63,15 +66,14 @@ class ProfileCommand : public Command {
     // Before the engine: its threads would be in the way.
     const ShownCeilings machine =
         machine_ceilings({request_.engine.device, request_.engine.threads}, environment, request_.engine.cache_dir, fresh_);
-    LayerProfile profile =
-        layer_profile_from_json(call_child({profile_command, fmt::format("{} with {}", request_.engine.backend, request_.engine.model.name),
-                                            profile_request_to_json(request_)}));
+    LayerProfile profile = taken();
     if (profile.trace) families.assign(*profile.trace);
     if (!trace_.empty()) write_trace(profile);
     const std::string precision(name_of(request_.engine.precision));
     const ProfileRows rows = profile_rows(profile, machine.ceilings, precision, last_cache_bytes(environment));
     const ProfileHeader header{request_.engine.model.name, precision, profile.batch, request_.engine.threads,
                                device_name(request_.engine.device)};
+    if (!output_.empty()) write_file_atomic(output_, profile_page(header, profile, rows, machine));
     if (json_) {
       fmt::print("{}\n", profile_json(header, profile, rows, machine).dump(2, ' ', false, json::error_handler_t::replace));
     } else {
@@ -92,6 +94,24 @@ class ProfileCommand : public Command {
     if (request_.rounds != 0) within("--rounds", request_.rounds, 1, 100'000);
   }
 
+  LayerProfile profile_in_child() const {
+    return layer_profile_from_json(
+        call_child({profile_command, fmt::format("{} with {}", request_.engine.backend, request_.engine.model.name),
+                    profile_request_to_json(request_)}));
+  }
+  // A library that watches an engine may end the process: the layers' times are worth a second try without it.
+  LayerProfile taken() {
+    if (request_.engine.device.kind != "cuda" || !request_.watch) return profile_in_child();
+    try {
+      return profile_in_child();
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::refused && error.kind() != ErrorKind::internal) throw;
+      request_.watch = false;
+      LayerProfile profile = profile_in_child();
+      profile.trace_missing = fmt::format("while it was watched, {}", error.what());
+      return profile;
+    }
+  }
   void write_trace(const LayerProfile& profile) const {
     if (!profile.trace) throw Error(ErrorKind::refused, fmt::format("there is no trace to write: {}", profile.trace_missing));
     write_file_atomic(trace_,
@@ -101,7 +121,7 @@ class ProfileCommand : public Command {
   ProfileRequest request_;
   CLI::Option* batch_ = nullptr;
   EngineFlags flags_;
-  std::string families_, trace_;
+  std::string families_, trace_, output_;
   size_t top_ = 0;
   bool fresh_ = false, json_ = false;
 };

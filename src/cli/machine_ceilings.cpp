@@ -26,7 +26,8 @@ using nlohmann::json;
 
 constexpr const char* child_command = "__ceilings";
 constexpr const char* gpu_child_command = "__gpu_ceilings";
-constexpr int version = 2, gpu_version = 1;  // of what is measured, and how
+constexpr std::chrono::seconds gpu_patience{120};  // it takes some seconds
+constexpr int version = 2, gpu_version = 2;  // of what is measured, and how
 
 int64_t number(const Facts& facts, const std::string& key, int64_t fallback) {
   const auto found = facts.find(key);
@@ -120,7 +121,7 @@ ShownCeilings gpu_ceilings(const DeviceId& device, const std::string& cache_dir,
   try {
     return found_or_measured(
         gpu_identity(device), cache_dir, fresh,
-        {gpu_child_command, fmt::format("measuring the ceilings of {}", device_name(device)), {{"device", device.index}}});
+        {gpu_child_command, fmt::format("measuring the ceilings of {}", device_name(device)), {{"device", device.index}}, {}, gpu_patience});
   } catch (const Error& error) {
     if (fresh) throw;
     return {{}, false, error.what()};

@@ -80,12 +80,6 @@ struct __attribute__((packed, aligned(8))) ExternalRecord {
 using RequestBuffer = void (*)(uint8_t** buffer, size_t* bytes, size_t* most_records);
 using CompleteBuffer = void (*)(void* context, uint32_t stream, uint8_t* buffer, size_t bytes, size_t valid_bytes);
 
-// What the profiler's calls take (cupti_profiler_host.h, cupti_range_profiler.h). Each begins with its own size.
-struct Params {
-  size_t size = 0;
-  void* priv = nullptr;
-};
-
 // name, parameters
 #define DEEPGAP_CUPTI_FUNCTIONS(F)                                                        \
   F(cuptiGetVersion, (uint32_t * version))                                                \
@@ -101,30 +95,11 @@ struct Params {
   F(cuptiActivityPopExternalCorrelationId, (int kind, uint64_t* last))                    \
   F(cuptiGetCallbackName, (int domain, uint32_t function, const char** name))
 // Those that CUDA 12.6 and later have: nullptr in older libraries.
-#define DEEPGAP_CUPTI_PROFILER_FUNCTIONS(F)                       \
-  F(cuptiProfilerInitialize, (void* params))                      \
-  F(cuptiProfilerDeInitialize, (void* params))                    \
-  F(cuptiDeviceGetChipName, (void* params))                       \
-  F(cuptiProfilerHostInitialize, (void* params))                  \
-  F(cuptiProfilerHostDeinitialize, (void* params))                \
-  F(cuptiProfilerHostGetSupportedChips, (void* params))           \
-  F(cuptiProfilerHostGetBaseMetrics, (void* params))              \
-  F(cuptiProfilerHostConfigAddMetrics, (void* params))            \
-  F(cuptiProfilerHostGetConfigImageSize, (void* params))          \
-  F(cuptiProfilerHostGetConfigImage, (void* params))              \
-  F(cuptiProfilerHostGetNumOfPasses, (void* params))              \
-  F(cuptiProfilerHostEvaluateToGpuValues, (void* params))         \
-  F(cuptiRangeProfilerEnable, (void* params))                     \
-  F(cuptiRangeProfilerDisable, (void* params))                    \
-  F(cuptiRangeProfilerSetConfig, (void* params))                  \
-  F(cuptiRangeProfilerStart, (void* params))                      \
-  F(cuptiRangeProfilerStop, (void* params))                       \
-  F(cuptiRangeProfilerPushRange, (void* params))                  \
-  F(cuptiRangeProfilerPopRange, (void* params))                   \
-  F(cuptiRangeProfilerDecodeData, (void* params))                 \
-  F(cuptiRangeProfilerGetCounterDataSize, (void* params))         \
-  F(cuptiRangeProfilerCounterDataImageInitialize, (void* params)) \
-  F(cuptiRangeProfilerGetCounterDataInfo, (void* params))
+#define DEEPGAP_CUPTI_PROFILER_FUNCTIONS(F)             \
+  F(cuptiProfilerHostInitialize, (void* params))        \
+  F(cuptiProfilerHostDeinitialize, (void* params))      \
+  F(cuptiProfilerHostGetSupportedChips, (void* params)) \
+  F(cuptiProfilerHostGetBaseMetrics, (void* params))
 
 struct Api {
 // NOLINTBEGIN(bugprone-macro-parentheses): a list of parameters has its own

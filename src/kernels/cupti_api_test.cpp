@@ -1,6 +1,9 @@
 // Our declarations against CUPTI's own headers, where a toolkit or NVIDIA's packages have them.
 #include "kernels/cupti_api.h"
 
+#include "kernels/chip_metrics.h"
+#include "kernels/profiler_params.h"
+
 #include <deepgap/error.h>
 
 #include <gtest/gtest.h>
@@ -56,9 +59,53 @@ TEST(CuptiApi, NumbersAreThoseOfTheHeaders) {
   EXPECT_EQ(not_supported, CUPTI_ERROR_NOT_SUPPORTED);
   EXPECT_EQ(max_limit_reached, CUPTI_ERROR_MAX_LIMIT_REACHED);
 }
+
+TEST(CuptiApi, ParametersAreThoseOfTheHeaders) {
+  EXPECT_EQ(SupportedChips{}.size, CUpti_Profiler_Host_GetSupportedChips_Params_STRUCT_SIZE);
+  EXPECT_EQ(HostInitialize{}.size, CUpti_Profiler_Host_Initialize_Params_STRUCT_SIZE);
+  SAME(HostInitialize, chip, CUpti_Profiler_Host_Initialize_Params, pChipName);
+  SAME(HostInitialize, host, CUpti_Profiler_Host_Initialize_Params, pHostObject);
+  EXPECT_EQ(HostHandle{}.size, CUpti_Profiler_Host_Deinitialize_Params_STRUCT_SIZE);
+  EXPECT_EQ(BaseMetrics{}.size, CUpti_Profiler_Host_GetBaseMetrics_Params_STRUCT_SIZE);
+  SAME(BaseMetrics, names, CUpti_Profiler_Host_GetBaseMetrics_Params, ppMetricNames);
+  SAME(BaseMetrics, count, CUpti_Profiler_Host_GetBaseMetrics_Params, numMetrics);
+}
 #else
 TEST(CuptiApi, RecordsAreThoseOfTheHeaders) { GTEST_SKIP() << "CUPTI's headers are not here"; }
 #endif
+
+// CUPTI's host side lists the counters of every chip without a GPU.
+TEST(ChipMetrics, AreThereForEveryChipOfTheTable) {
+  const Api* library = nullptr;
+  try {
+    library = &api();
+  } catch (const Error& error) {
+    GTEST_SKIP() << error.what();
+  }
+  const auto chips = supported_chips(*library);
+  for (const char* card : {"v100", "t4", "a100", "a10", "l4", "L40S", "h100", "GH100", "b200"}) {
+    const std::string chip = chip_of(card, chips);
+    ASSERT_FALSE(chip.empty()) << card;
+    const auto groups = wanted_metrics(supported_metrics(*library, chip));
+    ASSERT_EQ(groups.size(), 4U) << chip;
+    EXPECT_EQ(groups[0].metrics.size(), 3U) << chip;
+    EXPECT_EQ(groups[1].metrics.size(), 9U) << chip;
+    for (const std::string& metric : groups[2].metrics) EXPECT_EQ(metric.find("_op_"), std::string::npos) << metric;
+  }
+  EXPECT_EQ(chip_of("h900", chips), "");
+}
+
+TEST(ChipMetrics, PartsAreNotAskedForBesideTheWhole) {
+  const auto groups = deepgap::wanted_metrics({"dram__bytes", "dram__bytes_read", "dram__bytes_write", "sm__ops_path_tensor_src_fp16",
+                                               "sm__ops_path_tensor_op_hgmma_src_fp16", "sm__ops_path_tensor_src_int8_sparsity_on",
+                                               "sm__ops_path_tensor_src_int8", "sm__ops_path_tensor_src_int8_realtime"});
+  ASSERT_EQ(groups.size(), 2U);
+  EXPECT_EQ(groups[0].metrics, (std::vector<std::string>{"dram__bytes_read.sum", "dram__bytes_write.sum"}));
+  EXPECT_EQ(groups[1].metrics, (std::vector<std::string>{"sm__ops_path_tensor_src_fp16.sum", "sm__ops_path_tensor_src_int8.sum"}));
+  EXPECT_EQ(ncu_command(groups).find("ncu --csv --metrics gpu__time_duration.sum,dram__bytes_read.sum"), 0U);
+  EXPECT_EQ(wanted_metrics({"dram__bytes"}).at(0).metrics, std::vector<std::string>{"dram__bytes.sum"})
+      << "where reads and writes are not apart";
+}
 
 TEST(CuptiApi, WordsSayWhereItWasLookedFor) {
   Api none;

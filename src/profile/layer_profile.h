@@ -1,6 +1,7 @@
 // The time of every layer of a network as an engine ran it, beside that of the whole. Plain data, made by the worker.
 #pragma once
 
+#include "kernels/cpu_counters.h"
 #include "kernels/trace.h"
 
 #include <deepgap/clock.h>
@@ -36,6 +37,8 @@ struct LayerProfile {
   // On a GPU: what it did for one batch, watched apart from the runs that are timed. Its layers are those above, in their order.
   std::optional<Trace> trace;
   std::string trace_missing;  // why there is none
+  // On a CPU: what it counted during one batch, apart from the runs that are timed.
+  CpuCounts cpu;
   // Times of layers are those of their kernels in the trace; otherwise the engine's own.
   bool times_of_kernels = false;
 };

@@ -27,7 +27,9 @@ json layer_profile_to_json(const LayerProfile& profile) {
           {"layers", layers},
           {"trace", profile.trace ? trace_to_json(*profile.trace) : json(nullptr)},
           {"trace_missing", profile.trace_missing},
-          {"times_of_kernels", profile.times_of_kernels}};
+          {"times_of_kernels", profile.times_of_kernels},
+          {"cpu_counts", profile.cpu.counts},
+          {"cpu_missing", profile.cpu.missing}};
 }
 
 LayerProfile layer_profile_from_json(const json& object) {
@@ -52,6 +54,8 @@ LayerProfile layer_profile_from_json(const json& object) {
   }
   if (!object.at("trace").is_null()) profile.trace = trace_from_json(object.at("trace"));
   object.at("trace_missing").get_to(profile.trace_missing);
+  object.at("cpu_counts").get_to(profile.cpu.counts);
+  object.at("cpu_missing").get_to(profile.cpu.missing);
   object.at("times_of_kernels").get_to(profile.times_of_kernels);
   return profile;
 }

@@ -1,5 +1,6 @@
 #include "profile/rows.h"
 #include "profile/ceilings_text.h"
+#include "profile/counted.h"
 #include "profile/show.h"
 
 #include <gmock/gmock.h>
@@ -166,6 +167,35 @@ TEST(ProfileRows, AreDividedByTheGpusOwnCeilings) {
   EXPECT_DOUBLE_EQ(*rows.layers[1].of_roof, 0.5);
   EXPECT_EQ(rows.layers[1].bound, "memory");
   EXPECT_EQ(rows.layers[2].bound, "cache") << "of the GPU, not of the CPU";
+}
+
+TEST(Show, WhatTheCpuCountedAndWhatItCouldNot) {
+  LayerProfile profile = example();
+  profile.cpu.counts = {{"cycles", 2e9}, {"instructions", 5e9}};
+  profile.cpu.missing = {{"last_cache_misses", "no such counter"}, {"first_cache_misses", "no such counter"}};
+  const ProfileRows rows = profile_rows(profile, machine(), "fp32", 0);
+  const std::string text = profile_text({"tiny", "fp32", 1, 2}, profile, rows, {machine(), true}, 120, 0);
+  EXPECT_THAT(text, HasSubstr("cycles 2e+09, instructions 5e+09; 2.50 instructions a cycle"));
+  EXPECT_THAT(text, HasSubstr("CPU counters not available: first cache misses, last cache misses: no such counter"));
+  const auto json = profile_json({"tiny", "fp32", 1, 2}, profile, rows, {machine(), true});
+  EXPECT_EQ(json.at("cpu_counters").at("counts").at("cycles"), 2e9);
+}
+
+TEST(Show, ImportedCountsAddUpByFamily) {
+  const NcuFile file = read_ncu_csv(
+      "ID,Kernel Name,gpu__time_duration.sum,dram__bytes_read.sum,sm__sass_thread_inst_executed_op_ffma_pred_on.sum\n"
+      ",,ms,Gbyte,inst\n0,ampere_sgemm_128x64,2,1,1000000000\n1,copy_kernel,1,2,n/a\n",
+      "a.csv");
+  const std::string text = counted_text(file, "a.csv", 1);
+  EXPECT_THAT(text, HasSubstr("a.csv: 2 kernels, counted by Nsight Compute"));
+  EXPECT_THAT(
+      text,
+      HasSubstr("gemm                                           1     2.000  66.7 %     500.0    1000.0         -      2.00      2.00"));
+  EXPECT_THAT(text, HasSubstr("operations of tensor cores were not counted"));
+  const auto json = counted_json(file, "a.csv");
+  EXPECT_EQ(json.at("all").at("kernels"), 2);
+  EXPECT_DOUBLE_EQ(json.at("families").at(0).at("intensity"), 2);
+  EXPECT_TRUE(json.at("families").at(1).at("gflop_per_s").is_null());
 }
 
 TEST(Show, FamiliesKernelsAndGapsOfADevice) {

@@ -1,6 +1,7 @@
 #include "profile/show.h"
 
 #include "ceilings/data_sheet.h"
+#include "profile/explanations.h"
 #include "profile/show_trace.h"
 
 #include <nlohmann/json.hpp>
@@ -56,6 +57,9 @@ json profile_json(const ProfileHeader& header, const LayerProfile& profile, cons
     operators.back()["layers"] = group.layers;
   }
   for (const auto& [bound, share] : rows.bounds) bounds[bound.empty() ? "unknown" : bound] = share;
+  json explanations = json::array();
+  for (const Explanation& one : explain(header, profile, rows, machine))
+    explanations.push_back({{"id", one.id}, {"finding", one.head}, {"evidence", one.evidence}});
   json all = row_json(rows.all);
   all.erase("name");
   all["layers"] = rows.all.layers;
@@ -78,6 +82,8 @@ json profile_json(const ProfileHeader& header, const LayerProfile& profile, cons
           {"device_work", trace_summary_json(profile)},
           {"device_work_missing", profile.trace_missing.empty() ? json(nullptr) : json(profile.trace_missing)},
           {"times_of_kernels", profile.times_of_kernels},
+          {"findings", explanations},
+          {"cpu_counters", {{"counts", profile.cpu.counts}, {"missing", profile.cpu.missing}}},
           {"data_sheet", data_sheet_json(machine.ceilings)},
           {"ceilings_missing", machine.missing.empty() ? json(nullptr) : json(machine.missing)},
           {"ceilings_measured_now", machine.measured}};

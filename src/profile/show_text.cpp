@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "ceilings/data_sheet.h"
+#include "profile/explanations.h"
 #include "profile/show_trace.h"
 
 #include <fmt/format.h>
@@ -147,7 +148,9 @@ std::string profile_text(const ProfileHeader& header, const LayerProfile& profil
   text += heading("by operator", name_width, "layers", operator_width);
   for (const ProfileRow& row : rows.groups) text += line(row.name, name_width, std::to_string(row.layers), operator_width, row);
   text += trace_text(profile, width, top);
+  text += cpu_counters_text(profile);
   text += "\n" + bounds_text(rows);
+  for (const Explanation& one : explain(header, profile, rows, machine)) text += fmt::format("{}.\n  {}.\n", one.head, one.evidence);
   for (const std::string& note : rows.notes) text += fmt::format("Note: {}.\n", note);
   return text;
 }

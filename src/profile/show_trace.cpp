@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <map>
 
 namespace deepgap {
 namespace {
@@ -62,6 +63,31 @@ std::string trace_text(const LayerProfile& profile, size_t width, size_t top) {
   text += "\n" + device_line(trace, summary);
   if (trace.dropped > 0) text += fmt::format("Note: {} records were lost, so kernels are missing here.\n", trace.dropped);
   return text;
+}
+
+std::string cpu_counters_text(const LayerProfile& profile) {
+  const auto& counts = profile.cpu.counts;
+  std::string text;
+  if (!counts.empty()) {
+    std::vector<std::string> parts;
+    for (const auto& [name, count] : counts) {
+      std::string words = name;
+      std::replace(words.begin(), words.end(), '_', ' ');
+      parts.push_back(fmt::format("{} {:.4g}", words, count));
+    }
+    text += "CPU counters of one batch: " + join(parts, ", ");
+    if (counts.contains("instructions") && counts.contains("cycles") && counts.at("cycles") > 0)
+      text += fmt::format("; {:.2f} instructions a cycle", counts.at("instructions") / counts.at("cycles"));
+    text += "\n";
+  }
+  std::map<std::string, std::vector<std::string>> by_reason;
+  for (const auto& [name, why] : profile.cpu.missing) by_reason[why].push_back(name);
+  for (const auto& [why, missing] : by_reason) {
+    std::string words = join(missing, ", ");
+    std::replace(words.begin(), words.end(), '_', ' ');
+    text += fmt::format("CPU counters not available: {}: {}\n", words, why);
+  }
+  return text.empty() ? text : "\n" + text;
 }
 
 json trace_summary_json(const LayerProfile& profile) {

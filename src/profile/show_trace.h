@@ -11,6 +11,8 @@ namespace deepgap {
 
 // Empty without a trace, or one line that says why there is none. `top`: kernels that are listed, slowest first; 0: none.
 std::string trace_text(const LayerProfile& profile, size_t width, size_t top);
+// What a CPU counted during one batch, and what it could not; empty where nobody looked.
+std::string cpu_counters_text(const LayerProfile& profile);
 // {"families", "kernels", "copies", "busy_ms", ...}; null without a trace.
 nlohmann::json trace_summary_json(const LayerProfile& profile);
 

@@ -3,6 +3,7 @@
 #include "base/clocks.h"
 #include "base/text.h"
 #include "kernels/align.h"
+#include "kernels/cpu_counters.h"
 #include "kernels/tracer.h"
 #include "model/graph_tools.h"
 #include "model/layer_work.h"
@@ -153,6 +154,14 @@ void take_times_of_kernels(LayerProfile& profile, double known) {
   profile.times_of_kernels = true;
 }
 
+// Of every thread that the engine has by now.
+CpuCounts counted(Runner& runner) {
+  CpuCounters counters;
+  counters.begin();
+  runner.run();
+  return counters.end();
+}
+
 // One batch with layers announced tells which kernels are whose; a plain one, as it is timed, what the device really does.
 void watch(LayerProfile& profile, Runner& runner) {
   try {
@@ -177,11 +186,12 @@ void watch(LayerProfile& profile, Runner& runner) {
 }  // namespace
 
 nlohmann::json profile_request_to_json(const ProfileRequest& request) {
-  return {{"engine", outputs_request_to_json(request.engine)}, {"batch", request.batch}, {"rounds", request.rounds}};
+  return {
+      {"engine", outputs_request_to_json(request.engine)}, {"batch", request.batch}, {"rounds", request.rounds}, {"watch", request.watch}};
 }
 
 ProfileRequest profile_request_from_json(const nlohmann::json& json) {
-  return {outputs_request_from_json(json.at("engine")), json.at("batch"), json.at("rounds")};
+  return {outputs_request_from_json(json.at("engine")), json.at("batch"), json.at("rounds"), json.at("watch")};
 }
 
 LayerProfile profile_layers(const ProfileRequest& request) {
@@ -211,7 +221,8 @@ LayerProfile profile_layers(const ProfileRequest& request) {
   const auto plainly = [](const Round& round) { return round.plain; };
   profile.whole_ns = quicker_half(rounds, plainly, plainly);
   fill_work(profile, model, std::string(name_of(engine.precision)), rounds);
-  if (engine.device.kind == "cuda") watch(profile, plain);
+  if (engine.device.kind == "cpu") profile.cpu = counted(plain);
+  if (engine.device.kind == "cuda" && request.watch) watch(profile, plain);
   return profile;
 }
 

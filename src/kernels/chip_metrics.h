@@ -1,0 +1,30 @@
+// Which hardware counters are asked for on a chip. Names differ from chip to chip, so they are picked out of the list that CUPTI's host
+// side gives for it, which needs no GPU. Pure but for supported_metrics().
+#pragma once
+
+#include "kernels/cupti_api.h"
+
+#include <string>
+#include <vector>
+
+namespace deepgap {
+
+// Base names that the chip has. Throws Error{refused} for a chip that this CUPTI does not know.
+std::vector<std::string> supported_metrics(const cupti::Api& api, const std::string& chip);
+// Chips that this CUPTI knows: "GH100", ...
+std::vector<std::string> supported_chips(const cupti::Api& api);
+
+// Of those, what is counted, in groups that are counted one after the other: DRAM and L2 bytes; operations of lanes; operations of tensor
+// cores by type, each once: where "..._src_fp16" is there, its parts are not; how busy multiprocessors and their warps are.
+struct MetricGroup {
+  std::string what;
+  std::vector<std::string> metrics;  // with their way of adding up: "dram__bytes_read.sum"
+};
+std::vector<MetricGroup> wanted_metrics(const std::vector<std::string>& available);
+
+// CUPTI's name of a card's chip: "h100" and "GH100" are GH100. Empty where it is not known.
+std::string chip_of(const std::string& card, const std::vector<std::string>& chips);
+// "ncu --csv --metrics A,B,..." for it.
+std::string ncu_command(const std::vector<MetricGroup>& groups);
+
+}  // namespace deepgap

@@ -1,0 +1,47 @@
+// What the CPU counts while something runs on the threads of this process: cycles, instructions, misses, by Linux's perf_event. Where the
+// kernel does not allow a counter, why: never a zero in its place.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace deepgap {
+
+struct CpuCounts {
+  std::map<std::string, double> counts;        // "cycles", "instructions", "last_cache_misses", ...: of all threads together
+  std::map<std::string, std::string> missing;  // by the same names: why there is none
+};
+
+// How a counter of a thread is opened and read; tests bring their own.
+struct CounterTable {
+  // Returns a descriptor, or minus the error's number. Counts the thread's own code outside of the kernel, stopped at first.
+  std::function<int(int type, unsigned long long config, int thread)> open;
+  std::function<void(int descriptor, bool on)> enable;
+  // Its count, scaled up where it shared the hardware with others; a negative number: not readable.
+  std::function<double(int descriptor)> read;
+  std::function<void(int descriptor)> close;
+  std::function<std::vector<int>()> threads;  // of this process
+};
+CounterTable perf_event_table();
+
+// Counts from begin() to end(), of the threads that are there at begin(). One at a time.
+class CpuCounters {
+ public:
+  explicit CpuCounters(CounterTable table = perf_event_table());
+  ~CpuCounters();
+  CpuCounters(const CpuCounters&) = delete;
+  CpuCounters& operator=(const CpuCounters&) = delete;
+
+  void begin();
+  CpuCounts end();
+
+ private:
+  void close();
+  CounterTable table_;
+  std::map<std::string, std::vector<int>> open_;
+  std::map<std::string, std::string> missing_;
+};
+
+}  // namespace deepgap

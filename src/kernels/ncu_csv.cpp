@@ -1,0 +1,320 @@
+#include "kernels/ncu_csv.h"
+
+#include "base/text.h"
+#include "kernels/families.h"
+
+#include <deepgap/error.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <optional>
+
+namespace deepgap {
+namespace {
+
+[[noreturn]] void fail(const std::string& path, size_t line, const std::string& cause) {
+  throw Error(ErrorKind::input, fmt::format("{}:{}: {}", path, line, cause));
+}
+
+struct Line {
+  size_t number = 0;
+  std::vector<std::string> cells;
+};
+
+// The cells of one record; it may go on over several lines inside quotes.
+class Records {
+ public:
+  Records(const std::string& text, const std::string& path) : text_(text), path_(path) {}
+
+  bool next(Line& line) {
+    while (at_ < text_.size()) {
+      line = {++number_, {}};
+      read(line.cells);
+      if (line.cells.size() > 1 && !line.cells.front().starts_with("==")) return true;
+    }
+    return false;
+  }
+
+ private:
+  void read(std::vector<std::string>& cells) {
+    std::string cell;
+    bool quoted = false;
+    const size_t begin = number_;
+    for (; at_ < text_.size(); ++at_) {
+      const char c = text_[at_];
+      if (quoted) {
+        if (c == '\n') ++number_;
+        if (c == '"' && at_ + 1 < text_.size() && text_[at_ + 1] == '"') {
+          cell += '"';
+          ++at_;
+        } else if (c == '"') {
+          quoted = false;
+        } else {
+          cell += c;
+        }
+        continue;
+      }
+      if (c == '"' && cell.empty()) {
+        quoted = true;
+      } else if (c == ',') {
+        cells.push_back(std::move(cell));
+        cell.clear();
+      } else if (c == '\n') {
+        ++at_;
+        break;
+      } else if (c != '\r') {
+        cell += c;
+      }
+    }
+    if (quoted) fail(path_, begin, "a quote that does not end");
+    cells.push_back(std::move(cell));
+  }
+
+  const std::string& text_;
+  const std::string& path_;
+  size_t at_ = 0, number_ = 0;
+};
+
+size_t column(const std::vector<std::string>& header, const std::string& name) {
+  return static_cast<size_t>(std::find(header.begin(), header.end(), name) - header.begin());
+}
+
+struct Columns {
+  explicit Columns(const std::vector<std::string>& header)
+      : kernel(column(header, "Kernel Name")),
+        id(column(header, "ID")),
+        grid(column(header, "Grid Size")),
+        block(column(header, "Block Size")),
+        stream(column(header, "Stream")),
+        device(column(header, "Device")),
+        metric(column(header, "Metric Name")),
+        unit(column(header, "Metric Unit")),
+        value(column(header, "Metric Value")),
+        count(header.size()) {}
+  bool has(size_t which) const { return which < count; }
+  bool is_long() const { return has(metric) && has(value); }
+  size_t kernel, id, grid, block, stream, device, metric, unit, value, count;
+};
+
+// "(132, 1, 1)"
+std::array<int, 3> dimensions(const std::string& text) {
+  std::array<int, 3> result{0, 0, 0};
+  size_t which = 0;
+  for (const std::string& part : split(text, ',')) {
+    std::string digits;
+    for (const char c : part)
+      if (c >= '0' && c <= '9') digits += c;
+    if (which < 3 && !digits.empty()) std::from_chars(digits.data(), digits.data() + digits.size(), result.at(which++));
+  }
+  return result;
+}
+
+int64_t whole(const std::string& text) {
+  int64_t value = -1;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
+bool is_missing(const std::string& text) {
+  const std::string word = trim(text);
+  return word.empty() || word == "n/a" || word == "N/A" || word == "nan" || word.starts_with("(!)");
+}
+
+// ncu writes scales before the unit's name: Kbyte, Mbyte/second, Ginst.
+struct Scale {
+  std::string_view text;
+  double factor;
+};
+
+std::optional<double> known_unit(std::string_view unit) {
+  constexpr std::array<Scale, 22> units{{{"byte", 1},       {"second", 1},     {"s", 1},          {"msecond", 1e-3},      {"ms", 1e-3},
+                                         {"usecond", 1e-6}, {"us", 1e-6},      {"nsecond", 1e-9}, {"ns", 1e-9},           {"%", 0.01},
+                                         {"hz", 1},         {"inst", 1},       {"cycle", 1},      {"block", 1},           {"warp", 1},
+                                         {"thread", 1},     {"sector", 1},     {"request", 1},    {"register/thread", 1}, {"", 1},
+                                         {"byte/block", 1}, {"byte/thread", 1}}};
+  for (const Scale& known : units)
+    if (unit == known.text) return known.factor;
+  return std::nullopt;
+}
+
+double factor_of(const std::string& unit) {
+  std::string text;
+  for (const char c : unit) text += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  const size_t slash = text.find('/');
+  const std::string over = slash == std::string::npos ? std::string() : text.substr(slash + 1);
+  const std::string head = slash == std::string::npos ? text : text.substr(0, slash);
+  double under = 1;
+  if (over == "nsecond" || over == "ns") under = 1e9;
+  if (over == "usecond" || over == "us") under = 1e6;
+  if (over == "msecond" || over == "ms") under = 1e3;
+  if (const auto factor = known_unit(head)) return *factor * under;
+  constexpr std::array<Scale, 4> scales{{{"k", 1e3}, {"m", 1e6}, {"g", 1e9}, {"t", 1e12}}};
+  for (const Scale& scale : scales)
+    if (head.starts_with(scale.text))
+      if (const auto factor = known_unit(head.substr(1))) return scale.factor * *factor * under;
+  return under;
+}
+
+KernelCounters kernel_of(const Line& line, const Columns& columns) {
+  KernelCounters kernel;
+  const auto cell = [&](size_t which) { return which < line.cells.size() ? line.cells[which] : std::string(); };
+  kernel.kernel = cell(columns.kernel);
+  if (columns.has(columns.grid)) kernel.grid = dimensions(cell(columns.grid));
+  if (columns.has(columns.block)) kernel.block = dimensions(cell(columns.block));
+  if (columns.has(columns.stream)) kernel.stream = whole(cell(columns.stream));
+  if (columns.has(columns.device)) kernel.device = whole(cell(columns.device));
+  return kernel;
+}
+
+class Reader {
+ public:
+  Reader(const std::string& text, const std::string& path) : records_(text, path), path_(path) {}
+
+  NcuFile read() {
+    Line header;
+    while (records_.next(header)) {
+      const bool is_header = std::find(header.cells.begin(), header.cells.end(), "Kernel Name") != header.cells.end();
+      if (!is_header) continue;  // what the measured program printed
+      const Columns columns(header.cells);
+      if (columns.is_long())
+        read_long(columns);
+      else
+        read_wide(header.cells, columns);
+      break;
+    }
+    if (file_.kernels.empty())
+      throw Error(ErrorKind::input,
+                  fmt::format("{}: no kernels of Nsight Compute in it: 'ncu --csv' or 'ncu --csv --page raw' writes such a table", path_));
+    const Families families;
+    for (KernelCounters& kernel : file_.kernels) kernel.family = families.of(kernel.kernel, "");
+    if (file_.not_available > 0)
+      file_.notes.push_back(fmt::format("{} values are n/a: what they count is not there, and is not taken for 0", file_.not_available));
+    return std::move(file_);
+  }
+
+ private:
+  void put(KernelCounters& kernel, const Line& line, const std::string& metric, const std::string& value, const std::string& unit) {
+    if (is_missing(value)) {
+      ++file_.not_available;
+      return;
+    }
+    double number = 0;
+    // Words such as "Low" or a cache's configuration are no counts.
+    if (!ncu_value(value, unit, number)) {
+      if (metric.find("__") != std::string::npos && metric.find('.') != std::string::npos)
+        fail(path_, line.number, fmt::format("{} is '{}', which is no number", metric, value));
+      return;
+    }
+    kernel.metrics[metric] = number;
+  }
+  void read_long(const Columns& columns) {
+    std::string last_id;
+    for (Line line; records_.next(line);) {
+      require_width(line, columns);
+      const std::string id = columns.has(columns.id) ? line.cells[columns.id] : line.cells[columns.kernel];
+      if (file_.kernels.empty() || id != last_id) file_.kernels.push_back(kernel_of(line, columns));
+      last_id = id;
+      put(file_.kernels.back(), line, line.cells[columns.metric], line.cells[columns.value],
+          columns.has(columns.unit) ? line.cells[columns.unit] : std::string());
+    }
+  }
+  void read_wide(const std::vector<std::string>& header, const Columns& columns) {
+    Line units;
+    if (!records_.next(units)) return;
+    require_width(units, columns);
+    // A table without a line of units begins with a kernel at once.
+    const bool has_units = units.cells[columns.kernel].empty();
+    const std::vector<std::string> unit_cells = has_units ? units.cells : std::vector<std::string>(header.size());
+    const auto take = [&](const Line& line) {
+      require_width(line, columns);
+      file_.kernels.push_back(kernel_of(line, columns));
+      for (size_t i = 0; i < header.size(); ++i)
+        if (header[i].find("__") != std::string::npos) put(file_.kernels.back(), line, header[i], line.cells[i], unit_cells[i]);
+    };
+    if (!has_units) take(units);
+    for (Line line; records_.next(line);) take(line);
+  }
+  void require_width(const Line& line, const Columns& columns) const {
+    if (line.cells.size() != columns.count)
+      fail(path_, line.number, fmt::format("{} cells where the header has {}", line.cells.size(), columns.count));
+  }
+
+  Records records_;
+  const std::string& path_;
+  NcuFile file_;
+};
+
+double metric(const KernelCounters& kernel, const std::string& name) {
+  const auto found = kernel.metrics.find(name);
+  return found == kernel.metrics.end() ? 0 : found->second;
+}
+bool has(const KernelCounters& kernel, const std::string& name) { return kernel.metrics.contains(name); }
+
+// adds + multiplications + twice both at once, of instructions named with `letter`; `width`: numbers that one instruction of a thread works
+// on.
+double lanes(const KernelCounters& kernel, char letter, double width, bool& counted) {
+  const auto count = [&](const char* op) {
+    for (const char* unit : {"sm__sass_thread_inst_executed_op_", "smsp__sass_thread_inst_executed_op_"}) {
+      const std::string name = fmt::format("{}{}{}_pred_on.sum", unit, letter, op);
+      if (has(kernel, name)) {
+        counted = true;
+        return metric(kernel, name);
+      }
+    }
+    return 0.0;
+  };
+  return width * (count("add") + count("mul") + 2 * count("fma"));
+}
+
+}  // namespace
+
+bool ncu_value(const std::string& value, const std::string& unit, double& result) {
+  std::string digits;
+  for (const char c : trim(value))
+    if (c != ',' && c != ' ' && c != '\'') digits += c;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), result);
+  if (error != std::errc() || end != digits.data() + digits.size() || !std::isfinite(result)) return false;
+  result *= factor_of(trim(unit));
+  return true;
+}
+
+NcuFile read_ncu_csv(const std::string& text, const std::string& path) { return Reader(text, path).read(); }
+
+bool is_tensor_operations(const std::string& name, const std::map<std::string, double>& all) {
+  constexpr std::string_view parent = "sm__ops_path_tensor_src_", child = "sm__ops_path_tensor_op_";
+  const bool plain = name.ends_with(".sum") && name.find("sparsity") == std::string::npos && name.find("realtime") == std::string::npos;
+  if (!plain) return false;
+  if (name.starts_with(parent)) return true;
+  if (!name.starts_with(child)) return false;
+  // A part counts only where nothing that holds it was counted.
+  return std::none_of(all.begin(), all.end(),
+                      [&](const auto& other) { return other.first.starts_with(parent) && is_tensor_operations(other.first, {}); });
+}
+
+KernelSums sums_of(const std::vector<KernelCounters>& kernels) {
+  KernelSums sums;
+  for (const KernelCounters& kernel : kernels) {
+    ++sums.kernels;
+    sums.seconds += metric(kernel, "gpu__time_duration.sum");
+    sums.has_seconds = sums.has_seconds || has(kernel, "gpu__time_duration.sum");
+    const bool both = has(kernel, "dram__bytes_read.sum") || has(kernel, "dram__bytes_write.sum");
+    sums.dram_bytes +=
+        both ? metric(kernel, "dram__bytes_read.sum") + metric(kernel, "dram__bytes_write.sum") : metric(kernel, "dram__bytes.sum");
+    sums.has_dram = sums.has_dram || both || has(kernel, "dram__bytes.sum");
+    sums.l2_bytes += metric(kernel, "lts__t_bytes.sum");
+    sums.fp32_flop += lanes(kernel, 'f', 1, sums.has_flop);
+    sums.half_flop += lanes(kernel, 'h', 2, sums.has_flop);
+    sums.double_flop += lanes(kernel, 'd', 1, sums.has_flop);
+    for (const auto& [name, value] : kernel.metrics) {
+      if (!is_tensor_operations(name, kernel.metrics)) continue;
+      sums.tensor_flop += value;
+      sums.has_tensor = true;
+    }
+  }
+  return sums;
+}
+
+}  // namespace deepgap

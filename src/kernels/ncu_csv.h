@@ -1,0 +1,57 @@
+// What Nsight Compute (ncu --csv) says of kernels, read into our own tables: for machines where only it may count.
+//
+// Both of its forms: one row a metric ("Metric Name", "Metric Unit", "Metric Value"), and one row a kernel (--page raw), whose second line
+// has the units. Lines that are not of the table ("==PROF== ...", what the program printed) are passed over; numbers may have thousands
+// separators and scaled units (Kbyte, Gbyte, usecond); what is n/a is not there.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace deepgap {
+
+// Counts of one kernel's run, or of several together. What was not counted is not there.
+struct KernelCounters {
+  std::string kernel;
+  std::string family;
+  std::array<int, 3> grid{0, 0, 0}, block{0, 0, 0};  // 0: not told
+  int64_t stream = -1, device = -1;
+  // By ncu's name with its way of adding up ("dram__bytes_read.sum"), in bytes, seconds, counts, fractions.
+  std::map<std::string, double> metrics;
+};
+
+struct NcuFile {
+  std::vector<KernelCounters> kernels;  // in the order in which they ran
+  size_t not_available = 0;             // cells that were n/a or empty
+  std::vector<std::string> notes;       // what a reader should know
+};
+
+// Throws Error{input} "PATH:LINE: cause" for what is no such table, or a value that is no number.
+NcuFile read_ncu_csv(const std::string& text, const std::string& path);
+
+// A value and its unit as ncu writes them in bytes, seconds, hertz, fractions or counts: ("1,234.5", "Kbyte") is 1234500. nullopt-like:
+// false where it is no number.
+bool ncu_value(const std::string& value, const std::string& unit, double& result);
+
+// The quantities of a training study, of one kernel or a sum (the fourth study's names): what they need and what was not counted is named.
+struct KernelSums {
+  int kernels = 0;
+  double seconds = 0;
+  double dram_bytes = 0;
+  double l2_bytes = 0;   // through the second-level cache; 0: not counted
+  double fp32_flop = 0;  // fadd + fmul + 2 ffma
+  double half_flop = 0, double_flop = 0;
+  double tensor_flop = 0;  // on tensor cores, multiply and add are two
+  bool has_tensor = false, has_flop = false, has_dram = false, has_seconds = false;
+
+  double flop() const { return fp32_flop + half_flop + double_flop + tensor_flop; }
+};
+KernelSums sums_of(const std::vector<KernelCounters>& kernels);
+
+// Those metrics that tell operations of tensor cores: parents and children of one another never together.
+bool is_tensor_operations(const std::string& metric, const std::map<std::string, double>& all);
+
+}  // namespace deepgap

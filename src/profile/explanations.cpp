@@ -1,0 +1,208 @@
+#include "profile/explanations.h"
+
+#include "base/text.h"
+#include "kernels/families.h"
+#include "kernels/occupancy.h"
+#include "kernels/summary.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <regex>
+
+namespace deepgap {
+namespace {
+
+constexpr double worth_saying = 0.10;  // of the time
+constexpr double low_occupancy = 0.25, far_from_roof = 0.3, layer_worth_saying = 0.02;
+
+std::string percent(double share) { return fmt::format("{:.0f} %", 100 * share); }
+
+double bound_share(const ProfileRows& rows, const std::string& name) {
+  for (const auto& [bound, share] : rows.bounds)
+    if (bound == name) return share;
+  return 0;
+}
+
+// By what the least time of most of the work is made.
+void add_bound(const ProfileRows& rows, std::vector<Explanation>& all) {
+  const double memory = bound_share(rows, "memory") + bound_share(rows, "cache"), compute = bound_share(rows, "compute");
+  if (memory + compute <= 0 || !rows.all.of_roof) return;
+  const bool is_memory = memory >= compute;
+  const std::string reach = fmt::format("the layers take {:.3f} ms where the ceilings allow {:.3f} ms: {} of them", rows.all.seconds * 1e3,
+                                        rows.all.roof_seconds.value_or(0) * 1e3, percent(*rows.all.of_roof));
+  all.push_back(
+      {is_memory ? "memory_bound" : "compute_bound",
+       is_memory ? fmt::format("Bound by memory: {} of the layers' time goes to layers whose bytes take longer than their arithmetic",
+                               percent(memory))
+                 : fmt::format("Bound by arithmetic: {} of the layers' time goes to layers whose operations take longer than their bytes",
+                               percent(compute)),
+       reach});
+}
+
+void add_gaps(const Trace& trace, std::vector<Explanation>& all) {
+  const TraceSummary summary = summary_of(trace);
+  if (summary.span == 0 || trace.kernels.empty()) return;
+  const double idle = static_cast<double>(summary.gap_ns()) / static_cast<double>(summary.span);
+  if (idle < worth_saying) return;
+  std::vector<Nanoseconds> times;
+  for (const Kernel& kernel : trace.kernels) times.push_back(kernel.ns());
+  std::nth_element(times.begin(), times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2), times.end());
+  const bool in_graph = std::any_of(trace.kernels.begin(), trace.kernels.end(), [](const Kernel& k) { return k.graph_node != 0; });
+  all.push_back(
+      {"launch_bound",
+       fmt::format("Bound by launches: nothing runs on the device for {} of the time between its first and its last kernel", percent(idle)),
+       fmt::format("{} gaps of together {:.1f} us; half of the {} kernels take less than {:.1f} us. {}", summary.gaps.size(),
+                   static_cast<double>(summary.gap_ns()) / 1e3, trace.kernels.size(), static_cast<double>(times[times.size() / 2]) / 1e3,
+                   in_graph ? "They are in a CUDA graph already: fewer and larger kernels or a larger batch would help"
+                            : "A CUDA graph, fewer kernels or a larger batch would help")});
+}
+
+struct Weighed {
+  const Kernel* kernel;
+  Occupancy occupancy;
+};
+
+void add_occupancy(const Trace& trace, const GpuCeilings& gpu, std::vector<Explanation>& all) {
+  Nanoseconds whole = 0, low = 0, tail = 0;
+  std::vector<Weighed> worst, short_of_blocks;
+  for (const Kernel& kernel : trace.kernels) {
+    whole += kernel.ns();
+    const auto occupancy = occupancy_of(kernel, gpu.architecture, gpu.multiprocessors);
+    if (!occupancy) return;
+    if (occupancy->share < low_occupancy) {
+      low += kernel.ns();
+      worst.push_back({&kernel, *occupancy});
+    }
+    const double last = occupancy->waves - std::floor(occupancy->waves);
+    if (occupancy->waves < 4 && last > 0 && last < 0.6) {
+      tail += kernel.ns();
+      short_of_blocks.push_back({&kernel, *occupancy});
+    }
+  }
+  const auto longest = [](std::vector<Weighed>& kernels) {
+    return *std::max_element(kernels.begin(), kernels.end(),
+                             [](const Weighed& a, const Weighed& b) { return a.kernel->ns() < b.kernel->ns(); });
+  };
+  const auto share = [&](Nanoseconds part) { return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole); };
+  if (share(low) >= worth_saying) {
+    const Weighed most = longest(worst);
+    all.push_back(
+        {"low_occupancy",
+         fmt::format(
+             "Few warps: {} of the kernels' time is in kernels of which a multiprocessor holds less than a quarter of the warps it could",
+             percent(share(low))),
+         fmt::format("{} with {} registers a thread and {} of shared memory: {} block{} at a time, limited by {}. Kernels that keep tensor "
+                     "cores busy with few warps are made so",
+                     short_kernel_name(most.kernel->name), most.kernel->registers,
+                     format_bytes(static_cast<double>(most.kernel->shared_bytes)), most.occupancy.blocks,
+                     most.occupancy.blocks == 1 ? "" : "s", most.occupancy.limiter)});
+  }
+  if (share(tail) >= worth_saying) {
+    const Weighed most = longest(short_of_blocks);
+    all.push_back(
+        {"tail",
+         fmt::format("Not enough blocks: {} of the kernels' time is in grids that leave much of the device idle in their last round",
+                     percent(share(tail))),
+         fmt::format("{} is {:.1f} rounds of what {} multiprocessors hold at once", short_kernel_name(most.kernel->name),
+                     most.occupancy.waves, gpu.multiprocessors)});
+  }
+}
+
+void add_tensor_cores(const ProfileHeader& header, const Trace& trace, const GpuCeilings& gpu, std::vector<Explanation>& all) {
+  const bool allowed = header.precision != "fp32" && gpu.architecture >= 70;
+  Nanoseconds products = 0, without = 0;
+  const Kernel* longest = nullptr;
+  for (const Kernel& kernel : trace.kernels) {
+    if (kernel.family != "gemm" && !kernel.family.starts_with("conv")) continue;
+    products += kernel.ns();
+    if (names_tensor_cores(kernel.name)) continue;
+    without += kernel.ns();
+    if (longest == nullptr || kernel.ns() > longest->ns()) longest = &kernel;
+  }
+  if (!allowed || longest == nullptr || static_cast<double>(without) < worth_saying * static_cast<double>(products)) return;
+  all.push_back(
+      {"tensor_cores_unused",
+       fmt::format(
+           "Tensor cores unused: {} of the time of convolutions and products is in kernels whose names tell of none, though {} allows them",
+           percent(static_cast<double>(without) / static_cast<double>(products)), header.precision),
+       fmt::format("the longest is {}, {:.1f} us. A name is no proof: counters are", short_kernel_name(longest->name),
+                   static_cast<double>(longest->ns()) / 1e3)});
+}
+
+void add_power(const ProfileHeader& header, const Ceilings& ceilings, std::vector<Explanation>& all) {
+  const ComputeCeiling* peak = peak_of(ceilings, header.precision);
+  if (peak == nullptr || !peak->sustained || peak->sustained->limited_by.find("power") == std::string::npos) return;
+  all.push_back(
+      {"power_capped",
+       fmt::format("The power limit holds this device back: of its best in {} it keeps up {}", peak->precision,
+                   percent(peak->sustained->per_s / peak->flop_per_s)),
+       fmt::format("{:.0f} TFLOP/s in bursts, {:.0f} kept up at {:.2f} GHz and {:.0f} W ({})", peak->flop_per_s / 1e12,
+                   peak->sustained->per_s / 1e12, peak->sustained->sm_hz / 1e9, peak->sustained->power_w, peak->sustained->limited_by)});
+}
+
+void add_far_layers(const ProfileRows& rows, std::vector<Explanation>& all) {
+  int count = 0;
+  double seconds = 0;
+  for (const ProfileRow& row : rows.layers) {
+    if (!row.of_roof || *row.of_roof >= far_from_roof || row.share < layer_worth_saying) continue;
+    ++count;
+    seconds += row.seconds - row.roof_seconds.value_or(0);
+  }
+  const auto distances = largest_distances(rows, 1);
+  if (count == 0 || distances.empty() || rows.whole_seconds <= 0) return;
+  const ProfileRow& worst = rows.layers[distances.front().layer];
+  all.push_back({"far_layers",
+                 fmt::format("{} layer{} far from {} bound: at it, {} of the whole would be gone", count, count == 1 ? " is" : "s are",
+                             count == 1 ? "its" : "their", percent(seconds / rows.whole_seconds)),
+                 fmt::format("the furthest is {}: {:.3f} ms where {:.3f} would do ({})", worst.name, worst.seconds * 1e3,
+                             worst.roof_seconds.value_or(0) * 1e3, worst.bound)});
+}
+
+void add_between(const ProfileRows& rows, std::vector<Explanation>& all) {
+  if (rows.whole_seconds <= 0 || rows.between_seconds < worth_saying * rows.whole_seconds) return;
+  all.push_back({"between_layers", fmt::format("{} of the time is in no layer", percent(rows.between_seconds / rows.whole_seconds)),
+                 fmt::format("{:.3f} ms of {:.3f}: handing a batch over, copies of inputs and outputs, waiting between layers",
+                             rows.between_seconds * 1e3, rows.whole_seconds * 1e3)});
+}
+
+}  // namespace
+
+bool names_tensor_cores(const std::string& kernel) {
+  static const std::regex words(
+      "wgmma|mma|tensorop|nvjet|hmma|imma|qmma|s1688|s16816|16816|884|xmma|h1688|i16832|i8816|flash|fmha|^(stem|window)$",
+      std::regex::ECMAScript | std::regex::optimize);
+  return std::regex_search(kernel, words);
+}
+
+std::vector<Distance> largest_distances(const ProfileRows& rows, size_t most) {
+  std::vector<Distance> distances;
+  for (size_t i = 0; i < rows.layers.size(); ++i) {
+    const ProfileRow& row = rows.layers[i];
+    if (!row.roof_seconds || row.seconds <= *row.roof_seconds) continue;
+    const double beyond = row.seconds - *row.roof_seconds;
+    distances.push_back({i, beyond, rows.whole_seconds > 0 ? beyond / rows.whole_seconds : 0});
+  }
+  std::stable_sort(distances.begin(), distances.end(), [](const Distance& a, const Distance& b) { return a.seconds > b.seconds; });
+  distances.resize(std::min(most, distances.size()));
+  return distances;
+}
+
+std::vector<Explanation> explain(const ProfileHeader& header, const LayerProfile& profile, const ProfileRows& rows,
+                                 const ShownCeilings& machine) {
+  std::vector<Explanation> all;
+  const auto& gpu = machine.ceilings.gpu;
+  if (profile.trace) add_gaps(*profile.trace, all);
+  add_bound(rows, all);
+  add_far_layers(rows, all);
+  add_between(rows, all);
+  if (profile.trace && gpu) {
+    add_tensor_cores(header, *profile.trace, *gpu, all);
+    add_occupancy(*profile.trace, *gpu, all);
+  }
+  if (gpu) add_power(header, machine.ceilings, all);
+  return all;
+}
+
+}  // namespace deepgap

@@ -1,0 +1,34 @@
+// Why a network is as fast as it is, in sentences with their evidence, from its profile beside the ceilings. Pure.
+#pragma once
+
+#include "profile/rows.h"
+#include "profile/show.h"
+
+#include <string>
+#include <vector>
+
+namespace deepgap {
+
+struct Explanation {
+  std::string id;        // "memory_bound", "launch_bound", ...
+  std::string head;      // the sentence
+  std::string evidence;  // the figures that it stands on
+};
+
+// The weightiest first; empty where nothing is known beside the times.
+std::vector<Explanation> explain(const ProfileHeader& header, const LayerProfile& profile, const ProfileRows& rows,
+                                 const ShownCeilings& machine);
+
+// A layer that is far from its bound, and what reaching it would gain.
+struct Distance {
+  size_t layer = 0;    // in ProfileRows::layers
+  double seconds = 0;  // beyond its bound
+  double share = 0;    // of the whole
+};
+// Largest first, at most `most`.
+std::vector<Distance> largest_distances(const ProfileRows& rows, size_t most);
+
+// By its name a kernel that uses tensor cores; false says nothing of kernels with names of their own.
+bool names_tensor_cores(const std::string& kernel);
+
+}  // namespace deepgap

@@ -1,0 +1,320 @@
+#include "report/profile_page.h"
+
+#include "base/text.h"
+#include "ceilings/data_sheet.h"
+#include "kernels/families.h"
+#include "kernels/summary.h"
+#include "profile/explanations.h"
+#include "report/html.h"
+#include "report/roofline_chart.h"
+#include "report/style.h"
+#include "report/timeline_chart.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+namespace deepgap {
+namespace {
+
+constexpr size_t most_distances = 12, most_kernels = 25;
+
+constexpr std::string_view own_style = R"css(
+figure.wide{max-width:790px}
+figure.wide svg{min-width:560px}
+.roof{fill:none;stroke:var(--axis);stroke-width:1.6}
+.roof.faint{stroke-dasharray:3 4;stroke-width:1.2}
+.roof-name{font-size:11.5px;fill:var(--soft);stroke:var(--page);stroke-width:3px;paint-order:stroke}
+.dot{fill-opacity:.42;stroke-width:1.4}.dot.small{fill-opacity:.8;stroke-width:0}
+.dot:hover{fill-opacity:.8}
+.timeline{max-width:none}
+.timeline .row{font-size:12px;fill:var(--muted)}
+.timeline .bar rect{stroke:var(--page);stroke-width:.4}
+.timeline .bar text{font-size:11px;fill:var(--page)}
+.timeline .layer rect{fill:var(--soft)}.timeline .copy rect{fill:var(--warn)}.timeline .call rect{fill:var(--axis)}
+.timeline .call text{fill:var(--ink)}
+.s0{--c:var(--c0)}.s1{--c:var(--c1)}.s2{--c:var(--c2)}.s3{--c:var(--c3)}.s4{--c:var(--c4)}.s5{--c:var(--c5)}.s6{--c:var(--c6)}.s7{--c:var(--c7)}
+.dot,.timeline .bar[class*=" s"] rect{fill:var(--c);stroke:var(--c)}.timeline .bar[class*=" s"] rect{stroke:var(--page)}
+svg.timeline{width:auto;max-width:none}
+.chip{display:inline-block;width:11px;height:11px;background:var(--c);margin-right:6px}
+details{margin:14px 0}summary{cursor:pointer;font-size:15px}
+@media print{.scroll{overflow:visible}svg.timeline{width:100%!important}details{display:block}details>*{display:block}}
+)css";
+
+std::string ms(double seconds) { return fmt::format("{:.3f}", seconds * 1e3); }
+std::string percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
+std::string cell(const std::string& text) { return "<td>" + html_escaped(text) + "</td>"; }
+std::string number(const std::string& text) { return "<td class=\"num\">" + html_escaped(text) + "</td>"; }
+std::string heading(const std::string& text, bool is_number) {
+  return fmt::format("<th{}>{}</th>", is_number ? " class=\"num\"" : "", html_escaped(text));
+}
+
+// Work of several layers together.
+struct Work {
+  double flop = 0, bytes = 0, seconds = 0;
+  int layers = 0;
+};
+
+class Page {
+ public:
+  Page(const ProfileHeader& header, const LayerProfile& profile, const ProfileRows& rows, const ShownCeilings& machine)
+      : header_(header), profile_(profile), rows_(rows), machine_(machine) {
+    if (profile.trace)
+      for (const FamilyTime& family : summary_of(*profile.trace).families) families_.push_back(family.family);
+  }
+
+  std::string html() const {
+    const std::string title = fmt::format("{} on {}", header_.model, where());
+    std::string out =
+        "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>" + html_escaped(title) +
+        "</title>\n<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n<meta name=\"generator\" content=\"deepgap\">\n"
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n<style>" +
+        report_style() + std::string(own_style) + "</style></head>\n<body>\n";
+    out += head(title) + "<main>\n" + says() + roofline() + timeline() + distances() + families() + kernels() + ceilings() + "</main>\n";
+    return out +
+           "<footer>Made by deepgap. Bytes and operations are counted from the network's graph, not by the "
+           "hardware.</footer>\n</body></html>\n";
+  }
+
+ private:
+  std::string where() const {
+    if (machine_.ceilings.gpu) return machine_.ceilings.gpu->device;
+    return header_.device == "cpu" ? fmt::format("{} thread{} of this CPU", header_.threads, header_.threads == 1 ? "" : "s")
+                                   : header_.device;
+  }
+  std::string head(const std::string& title) const {
+    const double items = rows_.whole_seconds > 0 ? static_cast<double>(header_.batch) / rows_.whole_seconds : 0;
+    std::string out = "<header><div class=\"eyebrow\">deepgap profile</div><h1>" + html_escaped(title) + "</h1>\n";
+    out += fmt::format("<p class=\"lede\">{}, {}, batch {}: {} ms a batch, {:.1f} items/s.</p>\n<dl class=\"stats\">",
+                       html_escaped(profile_.engine), html_escaped(header_.precision), header_.batch, ms(rows_.whole_seconds), items);
+    const auto stat = [&](const std::string& value, const std::string& name) {
+      out += fmt::format("<div><dt>{}</dt><dd>{}</dd></div>", name, value);
+    };
+    if (rows_.all.of_roof) stat(percent(*rows_.all.of_roof), "of what the ceilings allow");
+    stat(std::to_string(rows_.all.layers), "layers");
+    if (profile_.trace) {
+      const TraceSummary summary = summary_of(*profile_.trace);
+      stat(std::to_string(profile_.trace->kernels.size()), "kernels");
+      if (summary.span > 0)
+        stat(percent(static_cast<double>(summary.busy) / static_cast<double>(summary.span)), "of the time the device works");
+    }
+    return out + "</dl></header>\n";
+  }
+
+  std::string says() const {
+    const auto all = explain(header_, profile_, rows_, machine_);
+    std::string out;
+    if (!all.empty()) {
+      out = fmt::format("<h2>Why</h2>\n<ul class=\"says\" style=\"--n:{}\">", std::min<size_t>(all.size(), 3));
+      for (const Explanation& one : all)
+        out += "<li class=\"result\"><p class=\"head\">" + html_escaped(one.head) + ".</p><p class=\"detail\">" +
+               html_escaped(one.evidence) + ".</p></li>";
+      out += "</ul>\n";
+    }
+    for (const std::string& note : rows_.notes) out += "<p class=\"aside\">Note: " + html_escaped(note) + ".</p>\n";
+    return out;
+  }
+
+  static std::string family_of(const ProfiledLayer& layer, const std::vector<std::string>& by_layer, size_t index) {
+    return index < by_layer.size() && !by_layer[index].empty() ? by_layer[index] : layer.op;
+  }
+  // The family that most of a layer's time is in; without a trace there is none.
+  std::vector<std::string> families_of_layers() const {
+    std::vector<std::string> result(profile_.layers.size());
+    if (!profile_.trace || !profile_.times_of_kernels) return result;
+    std::vector<std::map<std::string, Nanoseconds>> times(profile_.layers.size());
+    for (const Kernel& kernel : profile_.trace->kernels)
+      if (kernel.layer >= 0 && static_cast<size_t>(kernel.layer) < times.size())
+        times[static_cast<size_t>(kernel.layer)][kernel.family] += kernel.ns();
+    for (size_t i = 0; i < times.size(); ++i)
+      for (const auto& [family, ns] : times[i])
+        if (result[i].empty() || ns > times[i][result[i]]) result[i] = family;
+    return result;
+  }
+
+  RooflineChart empty_chart(const std::string& describe) const {
+    RooflineChart chart{.describe = describe};
+    const Ceilings& ceilings = machine_.ceilings;
+    chart.slopes.push_back({ceilings.gpu ? "DRAM" : "memory", ceilings.memory.back().bytes_per_s()});
+    if (ceilings.gpu) {
+      chart.slopes.push_back({"L2", bandwidth_bytes_per_s(ceilings, 0)});
+      if (ceilings.gpu->l1_bytes_per_s > 0) chart.slopes.push_back({"L1", ceilings.gpu->l1_bytes_per_s});
+    } else {
+      chart.slopes.push_back({"caches", bandwidth_bytes_per_s(ceilings, 0)});
+    }
+    std::map<std::string, double> best;
+    for (const ComputeCeiling& compute : ceilings.compute) best[compute.precision] = std::max(best[compute.precision], compute.flop_per_s);
+    const std::string own = peak_of(ceilings, header_.precision)->precision;
+    for (const auto& [precision, rate] : best)
+      if (precision == "fp32" || precision == own) chart.peaks.push_back({precision, rate});
+    const auto sheet = ceilings.gpu ? data_sheet_of(ceilings.gpu->device) : std::nullopt;
+    if (sheet && sheet->flop_per_s.contains(own)) chart.peaks.push_back({own + ", data sheet", sheet->flop_per_s.at(own), true});
+    return chart;
+  }
+  RooflineDot dot(const std::string& name, const Work& work, double whole, int style) const {
+    RooflineDot made{.name = name, .style = style};
+    made.intensity = work.bytes > 0 ? work.flop / work.bytes : 0;
+    made.flop_per_s = work.seconds > 0 ? work.flop / work.seconds : 0;
+    made.share = whole > 0 ? work.seconds / whole : 0;
+    made.tip =
+        fmt::format("{}\n{} ms, {} of the layers\n{:.2f} FLOP a byte, {:.1f} GFLOP/s, {:.1f} GB/s", name, ms(work.seconds),
+                    percent(made.share), made.intensity, made.flop_per_s / 1e9, work.seconds > 0 ? work.bytes / work.seconds / 1e9 : 0);
+    return made;
+  }
+  std::string roofline() const {
+    const Ceilings& ceilings = machine_.ceilings;
+    if (ceilings.memory.empty() || peak_of(ceilings, header_.precision) == nullptr)
+      return machine_.missing.empty() ? std::string()
+                                      : "<h2>Roofline</h2><p>There are no ceilings to draw: " + html_escaped(machine_.missing) + ".</p>\n";
+    const auto by_layer = families_of_layers();
+    std::map<std::string, Work> works;
+    Work all;
+    RooflineChart layers = empty_chart("Roofline with a dot for each layer");
+    for (size_t i = 0; i < profile_.layers.size(); ++i) {
+      const ProfiledLayer& layer = profile_.layers[i];
+      if (layer.flop < 0 || layer.ns <= 0) continue;
+      const Work one{static_cast<double>(layer.flop), static_cast<double>(layer.bytes), static_cast<double>(layer.ns) / 1e9, 1};
+      for (Work* sum : {&works[family_of(layer, by_layer, i)], &all}) {
+        sum->flop += one.flop;
+        sum->bytes += one.bytes;
+        sum->seconds += one.seconds;
+        ++sum->layers;
+      }
+      RooflineDot small = dot(layer.name, one, rows_.all.seconds, 0);
+      small.share = -1;
+      small.labelled = false;
+      layers.dots.push_back(small);
+    }
+    RooflineChart groups = empty_chart("Roofline with a bubble for each family, whose area is its share of time");
+    // Colours as in the timeline; what has none there has one behind them.
+    int style = static_cast<int>(families_.size());
+    for (const auto& [name, work] : works) {
+      const auto known = std::find(families_.begin(), families_.end(), name);
+      groups.dots.push_back(dot(name, work, all.seconds, known == families_.end() ? style++ : static_cast<int>(known - families_.begin())));
+    }
+    RooflineDot whole = dot("network", all, all.seconds, 7);
+    whole.share = -1;
+    groups.dots.push_back(whole);
+    const std::string picture = roofline_svg(groups), each = roofline_svg(layers);
+    if (picture.empty()) return {};
+    std::string out =
+        "<h2>Roofline</h2>\n<p class=\"aside\">A bubble is a family of layers, its area its share of their time. Bytes and operations are "
+        "counted "
+        "from the network: each value is moved once, multiply and add are two. Measured ceilings are drawn through, a data sheet's "
+        "dotted.</p>\n";
+    out += "<figure class=\"wide scroll\">" + picture + "</figure>\n";
+    if (!each.empty())
+      out += "<details><summary>Each layer as a dot</summary><figure class=\"wide scroll\">" + each + "</figure></details>\n";
+    return out;
+  }
+
+  std::string timeline() const {
+    if (!profile_.trace)
+      return profile_.trace_missing.empty()
+                 ? std::string()
+                 : "<h2>Timeline</h2><p>Kernels are not available: " + html_escaped(profile_.trace_missing) + ".</p>\n";
+    const std::string picture = timeline_svg(*profile_.trace, families_);
+    if (picture.empty()) return {};
+    std::string out = "<h2>Timeline of one batch</h2>\n<ul class=\"legend\">";
+    for (size_t i = 0; i < families_.size(); ++i)
+      out += fmt::format("<li><span><span class=\"chip s{}\"></span>{}</span></li>", i % 8, html_escaped(families_[i]));
+    return out + "</ul>\n<div class=\"scroll\">" + picture + "</div>\n";
+  }
+
+  std::string distances() const {
+    const auto all = largest_distances(rows_, most_distances);
+    if (all.empty()) return {};
+    std::string out =
+        "<h2>Furthest from their bound</h2>\n<p class=\"aside\">What the whole would gain if the layer reached what the ceilings "
+        "allow.</p>\n"
+        "<div class=\"scroll\"><table><tr>" +
+        heading("layer", false) + heading("operators", false) + heading("ms", true) + heading("bound, ms", true) + heading("by", false) +
+        heading("gain, ms", true) + heading("of the whole", true) + "</tr>\n";
+    for (const Distance& distance : all) {
+      const ProfileRow& row = rows_.layers[distance.layer];
+      out += "<tr>" + cell(shortened(row.name, 60)) + cell(shortened(row.operators, 40)) + number(ms(row.seconds)) +
+             number(ms(*row.roof_seconds)) + cell(row.bound) + number(ms(distance.seconds)) + number(percent(distance.share)) + "</tr>\n";
+    }
+    return out + "</table></div>\n";
+  }
+
+  std::string families() const {
+    const bool traced = profile_.trace.has_value();
+    std::string out = fmt::format("<h2>By {}</h2>\n<div class=\"scroll\"><table><tr>", traced ? "family of kernels" : "operator");
+    out += heading(traced ? "family" : "operator", false) + heading(traced ? "kernels" : "layers", true) + heading("ms", true) +
+           heading("share", true) + "</tr>\n";
+    const auto row = [&](const std::string& name, int count, double seconds, double share) {
+      out += "<tr>" + cell(name) + number(std::to_string(count)) + number(ms(seconds)) + number(percent(share)) + "</tr>\n";
+    };
+    if (traced) {
+      const TraceSummary summary = summary_of(*profile_.trace);
+      for (const FamilyTime& family : summary.families)
+        row(family.family, family.kernels, static_cast<double>(family.ns) / 1e9,
+            summary.kernel_ns > 0 ? static_cast<double>(family.ns) / static_cast<double>(summary.kernel_ns) : 0);
+    } else {
+      for (const ProfileRow& group : rows_.groups) row(group.name, group.layers, group.seconds, group.share);
+    }
+    return out + "</table></div>\n";
+  }
+
+  std::string kernels() const {
+    if (!profile_.trace || profile_.trace->kernels.empty()) return {};
+    const Trace& trace = *profile_.trace;
+    std::vector<const Kernel*> order;
+    for (const Kernel& kernel : trace.kernels) order.push_back(&kernel);
+    std::stable_sort(order.begin(), order.end(), [](const Kernel* a, const Kernel* b) { return a->ns() > b->ns(); });
+    order.resize(std::min(order.size(), most_kernels));
+    std::string out = fmt::format("<details><summary>The {} slowest of {} kernels</summary><div class=\"scroll\"><table><tr>", order.size(),
+                                  trace.kernels.size());
+    out += heading("kernel", false) + heading("family", false) + heading("us", true) + heading("grid", false) + heading("block", true) +
+           heading("registers", true) + heading("shared", true) + heading("layer", false) + "</tr>\n";
+    for (const Kernel* k : order)
+      out += "<tr>" + cell(shortened(short_kernel_name(k->name), 60)) + cell(k->family) +
+             number(fmt::format("{:.1f}", static_cast<double>(k->ns()) / 1e3)) +
+             cell(fmt::format("{}x{}x{}", k->grid[0], k->grid[1], k->grid[2])) +
+             number(std::to_string(k->block[0] * k->block[1] * k->block[2])) + number(std::to_string(k->registers)) +
+             number(format_bytes(static_cast<double>(k->shared_bytes))) +
+             cell(k->layer < 0 ? "" : shortened(trace.layers[static_cast<size_t>(k->layer)].name, 50)) + "</tr>\n";
+    return out + "</table></div></details>\n";
+  }
+
+  std::string ceilings() const {
+    const Ceilings& ceilings = machine_.ceilings;
+    if (ceilings.compute.empty()) return {};
+    const auto sheet = ceilings.gpu ? data_sheet_of(ceilings.gpu->device) : std::nullopt;
+    std::string out = "<h2>Ceilings</h2>\n<div class=\"scroll\"><table><tr>" + heading("measured", false) + heading("best", true) +
+                      heading("kept up", true) + heading("data sheet", true) + "</tr>\n";
+    const auto tera = [](double value, const char* unit) {
+      return value > 0 ? fmt::format("{:.2f} T{}", value / 1e12, unit) : std::string("-");
+    };
+    for (const ComputeCeiling& compute : ceilings.compute) {
+      double said = 0;
+      if (sheet && peak_of(ceilings, compute.precision) == &compute && sheet->flop_per_s.contains(compute.precision))
+        said = sheet->flop_per_s.at(compute.precision);
+      out += "<tr>" + cell(compute.precision + " " + compute.kernel) + number(tera(compute.flop_per_s, "FLOP/s")) +
+             number(tera(compute.sustained ? compute.sustained->per_s : 0, "FLOP/s")) + number(tera(said, "FLOP/s")) + "</tr>\n";
+    }
+    for (const MemoryCeiling& memory : ceilings.memory)
+      out += "<tr>" + cell("through " + format_bytes(static_cast<double>(memory.footprint_bytes))) +
+             number(tera(memory.bytes_per_s(), "B/s")) + number(tera(memory.sustained ? memory.sustained->per_s : 0, "B/s")) +
+             number(tera(sheet && &memory == &ceilings.memory.back() ? sheet->memory_bytes_per_s : 0, "B/s")) + "</tr>\n";
+    out += "</table></div>\n";
+    if (sheet) out += "<p class=\"aside\">Data sheet: " + html_escaped(sheet->source) + ".</p>\n";
+    return out;
+  }
+
+  const ProfileHeader& header_;
+  const LayerProfile& profile_;
+  const ProfileRows& rows_;
+  const ShownCeilings& machine_;
+  std::vector<std::string> families_;
+};
+
+}  // namespace
+
+std::string profile_page(const ProfileHeader& header, const LayerProfile& profile, const ProfileRows& rows, const ShownCeilings& machine) {
+  return Page(header, profile, rows, machine).html();
+}
+
+}  // namespace deepgap

@@ -1,0 +1,13 @@
+// A device's trace as SVG text: layers, kernels, copies and the host's calls on one axis of time. Wide: a page lets it scroll. Pure.
+#pragma once
+
+#include "kernels/trace.h"
+
+#include <string>
+
+namespace deepgap {
+
+// Empty where nothing ran. Kernels are coloured by family, in the order of `families`.
+std::string timeline_svg(const Trace& trace, const std::vector<std::string>& families);
+
+}  // namespace deepgap

@@ -299,20 +299,23 @@ KernelSums sums_of(const std::vector<KernelCounters>& kernels) {
   for (const KernelCounters& kernel : kernels) {
     ++sums.kernels;
     sums.seconds += metric(kernel, "gpu__time_duration.sum");
-    sums.has_seconds = sums.has_seconds || has(kernel, "gpu__time_duration.sum");
+    sums.timed += has(kernel, "gpu__time_duration.sum") ? 1 : 0;
     const bool both = has(kernel, "dram__bytes_read.sum") || has(kernel, "dram__bytes_write.sum");
     sums.dram_bytes +=
         both ? metric(kernel, "dram__bytes_read.sum") + metric(kernel, "dram__bytes_write.sum") : metric(kernel, "dram__bytes.sum");
-    sums.has_dram = sums.has_dram || both || has(kernel, "dram__bytes.sum");
+    sums.with_dram += both || has(kernel, "dram__bytes.sum") ? 1 : 0;
     sums.l2_bytes += metric(kernel, "lts__t_bytes.sum");
-    sums.fp32_flop += lanes(kernel, 'f', 1, sums.has_flop);
-    sums.half_flop += lanes(kernel, 'h', 2, sums.has_flop);
-    sums.double_flop += lanes(kernel, 'd', 1, sums.has_flop);
+    bool has_lanes = false, has_products = false;
+    sums.fp32_flop += lanes(kernel, 'f', 1, has_lanes);
+    sums.half_flop += lanes(kernel, 'h', 2, has_lanes);
+    sums.double_flop += lanes(kernel, 'd', 1, has_lanes);
     for (const auto& [name, value] : kernel.metrics) {
       if (!is_tensor_operations(name, kernel.metrics)) continue;
       sums.tensor_flop += value;
-      sums.has_tensor = true;
+      has_products = true;
     }
+    sums.with_flop += has_lanes ? 1 : 0;
+    sums.with_tensor += has_products ? 1 : 0;
   }
   return sums;
 }

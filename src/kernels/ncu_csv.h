@@ -44,8 +44,14 @@ struct KernelSums {
   double l2_bytes = 0;   // through the second-level cache; 0: not counted
   double fp32_flop = 0;  // fadd + fmul + 2 ffma
   double half_flop = 0, double_flop = 0;
-  double tensor_flop = 0;  // on tensor cores, multiply and add are two
-  bool has_tensor = false, has_flop = false, has_dram = false, has_seconds = false;
+  double tensor_flop = 0;                                        // on tensor cores, multiply and add are two
+  int timed = 0, with_dram = 0, with_flop = 0, with_tensor = 0;  // kernels of which it was counted
+
+  // Of all kernels: what a part of them did is no rate of the whole.
+  bool has_seconds() const { return timed > 0 && timed == kernels; }
+  bool has_dram() const { return with_dram > 0 && with_dram == kernels; }
+  bool has_flop() const { return with_flop > 0 && with_flop == kernels; }
+  bool has_tensor() const { return with_tensor > 0 && with_tensor == kernels; }
 
   double flop() const { return fp32_flop + half_flop + double_flop + tensor_flop; }
 };

@@ -20,36 +20,37 @@ std::string rate(bool known, double amount, double seconds, double unit) {
 
 // FLOP a byte as the fourth study defines it, without tensor cores; and with them.
 std::string intensity(bool known, double flop, const KernelSums& sums) {
-  return known && sums.has_dram && sums.dram_bytes > 0 ? fmt::format("{:.2f}", flop / sums.dram_bytes) : std::string("-");
+  return known && sums.has_dram() && sums.dram_bytes > 0 ? fmt::format("{:.2f}", flop / sums.dram_bytes) : std::string("-");
 }
 
 std::string line(const std::string& name, const KernelSums& sums, double all_seconds) {
   return trim(fmt::format("{:<40} {:>7} {:>9} {:>7} {:>9} {:>9} {:>9} {:>9} {:>9}", name.substr(0, 40), sums.kernels,
-                          sums.has_seconds ? fmt::format("{:.3f}", sums.seconds * 1e3) : "-",
-                          sums.has_seconds && all_seconds > 0 ? fmt::format("{:.1f} %", 100 * sums.seconds / all_seconds) : "-",
-                          rate(sums.has_dram && sums.has_seconds, sums.dram_bytes, sums.seconds, 1e9),
-                          rate(sums.has_flop && sums.has_seconds, sums.fp32_flop, sums.seconds, 1e9),
-                          rate(sums.has_tensor && sums.has_seconds, sums.tensor_flop, sums.seconds, 1e12),
-                          intensity(sums.has_flop, sums.fp32_flop, sums), intensity(sums.has_flop || sums.has_tensor, sums.flop(), sums))) +
+                          sums.has_seconds() ? fmt::format("{:.3f}", sums.seconds * 1e3) : "-",
+                          sums.has_seconds() && all_seconds > 0 ? fmt::format("{:.1f} %", 100 * sums.seconds / all_seconds) : "-",
+                          rate(sums.has_dram() && sums.has_seconds(), sums.dram_bytes, sums.seconds, 1e9),
+                          rate(sums.has_flop() && sums.has_seconds(), sums.fp32_flop, sums.seconds, 1e9),
+                          rate(sums.has_tensor() && sums.has_seconds(), sums.tensor_flop, sums.seconds, 1e12),
+                          intensity(sums.has_flop(), sums.fp32_flop, sums),
+                          intensity(sums.has_flop() || sums.has_tensor(), sums.flop(), sums))) +
          "\n";
 }
 
 json optional(bool known, double value) { return known ? json(value) : json(nullptr); }
 
 json sums_json(const KernelSums& sums) {
-  const bool bytes = sums.has_dram && sums.dram_bytes > 0;
-  return {
-      {"kernels", sums.kernels},
-      {"ms", optional(sums.has_seconds, sums.seconds * 1e3)},
-      {"dram_bytes", optional(sums.has_dram, sums.dram_bytes)},
-      {"fp32_flop", optional(sums.has_flop, sums.fp32_flop)},
-      {"fp16_flop", optional(sums.has_flop, sums.half_flop)},
-      {"fp64_flop", optional(sums.has_flop, sums.double_flop)},
-      {"tensor_flop", optional(sums.has_tensor, sums.tensor_flop)},
-      {"dram_gb_per_s", optional(sums.has_dram && sums.seconds > 0, sums.seconds > 0 ? sums.dram_bytes / sums.seconds / 1e9 : 0)},
-      {"gflop_per_s", optional(sums.has_flop && sums.seconds > 0, sums.seconds > 0 ? sums.fp32_flop / sums.seconds / 1e9 : 0)},
-      {"intensity", optional(sums.has_flop && bytes, bytes ? sums.fp32_flop / sums.dram_bytes : 0)},
-      {"intensity_with_tensor_cores", optional((sums.has_flop || sums.has_tensor) && bytes, bytes ? sums.flop() / sums.dram_bytes : 0)}};
+  const bool bytes = sums.has_dram() && sums.dram_bytes > 0;
+  return {{"kernels", sums.kernels},
+          {"ms", optional(sums.has_seconds(), sums.seconds * 1e3)},
+          {"dram_bytes", optional(sums.has_dram(), sums.dram_bytes)},
+          {"fp32_flop", optional(sums.has_flop(), sums.fp32_flop)},
+          {"fp16_flop", optional(sums.has_flop(), sums.half_flop)},
+          {"fp64_flop", optional(sums.has_flop(), sums.double_flop)},
+          {"tensor_flop", optional(sums.has_tensor(), sums.tensor_flop)},
+          {"dram_gb_per_s", optional(sums.has_dram() && sums.seconds > 0, sums.seconds > 0 ? sums.dram_bytes / sums.seconds / 1e9 : 0)},
+          {"gflop_per_s", optional(sums.has_flop() && sums.seconds > 0, sums.seconds > 0 ? sums.fp32_flop / sums.seconds / 1e9 : 0)},
+          {"intensity", optional(sums.has_flop() && bytes, bytes ? sums.fp32_flop / sums.dram_bytes : 0)},
+          {"intensity_with_tensor_cores",
+           optional((sums.has_flop() || sums.has_tensor()) && bytes, bytes ? sums.flop() / sums.dram_bytes : 0)}};
 }
 
 }  // namespace
@@ -88,9 +89,9 @@ std::string counted_text(const NcuFile& file, const std::string& title, size_t t
       "\nGFLOP/s and FLOP/byte are of FP32 lanes (fadd + fmul + 2 ffma); 'tensor T' are 10^12 operations a second on tensor cores, and "
       "'with t.c.' "
       "adds these.\n";
-  if (!all.has_tensor) text += "Note: operations of tensor cores were not counted: what they did is in none of these figures.\n";
-  if (!all.has_dram) text += "Note: DRAM bytes were not counted.\n";
-  if (!all.has_seconds) text += "Note: times were not counted: add gpu__time_duration.sum.\n";
+  if (!all.has_tensor()) text += "Note: operations of tensor cores were not counted: what they did is in none of these figures.\n";
+  if (!all.has_dram()) text += "Note: DRAM bytes were not counted.\n";
+  if (!all.has_seconds()) text += "Note: times were not counted: add gpu__time_duration.sum.\n";
   for (const std::string& note : file.notes) text += fmt::format("Note: {}.\n", note);
   return text + "Note: ncu may lock clocks and flush caches, so its times are not those of a plain run.\n";
 }

@@ -30,6 +30,14 @@ void add_bound(const ProfileRows& rows, std::vector<Explanation>& all) {
   const double memory = bound_share(rows, "memory") + bound_share(rows, "cache"), compute = bound_share(rows, "compute");
   if (memory + compute <= 0 || !rows.all.of_roof) return;
   const bool is_memory = memory >= compute;
+  if (*rows.all.of_roof < far_from_roof) {
+    all.push_back({"far_from_bounds",
+                   fmt::format("Neither arithmetic nor memory holds it back: the layers reach {} of what the ceilings allow",
+                               percent(*rows.all.of_roof)),
+                   fmt::format("they take {:.3f} ms where {:.3f} ms would do; kernels, threads or what else runs on the device do",
+                               rows.all.seconds * 1e3, rows.all.roof_seconds.value_or(0) * 1e3)});
+    return;
+  }
   const std::string reach = fmt::format("the layers take {:.3f} ms where the ceilings allow {:.3f} ms: {} of them", rows.all.seconds * 1e3,
                                         rows.all.roof_seconds.value_or(0) * 1e3, percent(*rows.all.of_roof));
   all.push_back(

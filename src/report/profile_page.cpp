@@ -285,20 +285,21 @@ class Page {
     const auto sheet = ceilings.gpu ? data_sheet_of(ceilings.gpu->device) : std::nullopt;
     std::string out = "<h2>Ceilings</h2>\n<div class=\"scroll\"><table><tr>" + heading("measured", false) + heading("best", true) +
                       heading("kept up", true) + heading("data sheet", true) + "</tr>\n";
-    const auto tera = [](double value, const char* unit) {
-      return value > 0 ? fmt::format("{:.2f} T{}", value / 1e12, unit) : std::string("-");
+    const auto scaled = [](double value, const char* unit) {
+      if (value <= 0) return std::string("-");
+      return value >= 1e12 ? fmt::format("{:.2f} T{}", value / 1e12, unit) : fmt::format("{:.1f} G{}", value / 1e9, unit);
     };
     for (const ComputeCeiling& compute : ceilings.compute) {
       double said = 0;
       if (sheet && peak_of(ceilings, compute.precision) == &compute && sheet->flop_per_s.contains(compute.precision))
         said = sheet->flop_per_s.at(compute.precision);
-      out += "<tr>" + cell(compute.precision + " " + compute.kernel) + number(tera(compute.flop_per_s, "FLOP/s")) +
-             number(tera(compute.sustained ? compute.sustained->per_s : 0, "FLOP/s")) + number(tera(said, "FLOP/s")) + "</tr>\n";
+      out += "<tr>" + cell(compute.precision + " " + compute.kernel) + number(scaled(compute.flop_per_s, "FLOP/s")) +
+             number(scaled(compute.sustained ? compute.sustained->per_s : 0, "FLOP/s")) + number(scaled(said, "FLOP/s")) + "</tr>\n";
     }
     for (const MemoryCeiling& memory : ceilings.memory)
       out += "<tr>" + cell("through " + format_bytes(static_cast<double>(memory.footprint_bytes))) +
-             number(tera(memory.bytes_per_s(), "B/s")) + number(tera(memory.sustained ? memory.sustained->per_s : 0, "B/s")) +
-             number(tera(sheet && &memory == &ceilings.memory.back() ? sheet->memory_bytes_per_s : 0, "B/s")) + "</tr>\n";
+             number(scaled(memory.bytes_per_s(), "B/s")) + number(scaled(memory.sustained ? memory.sustained->per_s : 0, "B/s")) +
+             number(scaled(sheet && &memory == &ceilings.memory.back() ? sheet->memory_bytes_per_s : 0, "B/s")) + "</tr>\n";
     out += "</table></div>\n";
     if (sheet) out += "<p class=\"aside\">Data sheet: " + html_escaped(sheet->source) + ".</p>\n";
     return out;

@@ -138,8 +138,11 @@ class Drawing {
     const double angle = std::atan2(to_y - from_y, to_x - from_x) * 180 / M_PI;
     const double at = 0.05 + 0.08 * static_cast<double>(&slope - chart_.slopes.data());
     const double x = from_x + at * (to_x - from_x), y = from_y + at * (to_y - from_y) - 5;
-    return out + fmt::format("<text class=\"roof-name\" transform=\"translate({:.1f} {:.1f}) rotate({:.1f})\">{} {:.2f} TB/s</text>", x, y,
-                             angle, html_escaped(slope.name), slope.bytes_per_s / 1e12);
+    return out + fmt::format("<text class=\"roof-name\" transform=\"translate({:.1f} {:.1f}) rotate({:.1f})\">{} {}</text>", x, y, angle,
+                             html_escaped(slope.name), bandwidth_text(slope.bytes_per_s));
+  }
+  static std::string bandwidth_text(double value) {
+    return value >= 1e12 ? fmt::format("{:.2f} TB/s", value / 1e12) : fmt::format("{:.3g} GB/s", value / 1e9);
   }
   std::string draw(const RooflinePeak& peak) {
     double ridge = 1e300;

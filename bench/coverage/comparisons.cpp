@@ -6,7 +6,6 @@
 #include "stats/multiple.h"
 #include "stats/percentile.h"
 #include "stats/repeats_ratio.h"
-#include "stats/sequential.h"
 #include "stats/test_series.h"
 
 #include <fmt/format.h>
@@ -198,38 +197,6 @@ void print_winners(int series) {
       now += any([&](const Repeats& a, const Repeats& b) { return told_now(a, b, confidence_of_best(engines)); }) ? 1 : 0;
     }
     fmt::print("| {} | {} | {:.1f} | {:.1f} |\n", engines, k, 100.0 * before / series, 100.0 * now / series);
-  }
-}
-
-void print_duels(int series) {
-  fmt::print(
-      "\nDuels of turns: looked at after every pair, {} series a row; the interval ever leaves the truth out, and how long 2 % takes\n",
-      series);
-  fmt::print(
-      "| scatter of a pair | resembles the last | ever wrong in 1000 pairs, % | pairs to +-2 %, median |\n| --- | --- | --- | --- |\n");
-  uint64_t seed = 6000;
-  for (const auto& [scatter, rho] : {std::pair(0.02, 0.0), {0.05, 0.0}, {0.05, 0.5}, {0.05, 0.9}, {0.2, 0.0}}) {
-    Random random(++seed);
-    int wrong = 0;
-    std::vector<double> lengths;
-    for (int i = 0; i < series; ++i) {
-      const auto noise = ar1_series(random, 1000, 0, scatter, rho);
-      PairedSequence sequence;
-      bool left_out = false;
-      double length = 1e9;
-      for (const double value : noise) {
-        sequence.add(1.03 * std::exp(value), 1);
-        const auto interval = sequence.interval();
-        if (!interval) continue;
-        left_out = left_out || interval->low > 1.03 || interval->high < 1.03;
-        if (length == 1e9 && std::log(interval->high / interval->low) / 2 <= std::log(1.02)) length = static_cast<double>(sequence.pairs());
-      }
-      wrong += left_out ? 1 : 0;
-      lengths.push_back(length);
-    }
-    const double length = median_of(lengths);
-    fmt::print("| {:.0f} % | {:.1f} | {:.1f} | {} |\n", percent(scatter), rho, 100.0 * wrong / series,
-               length < 1e9 ? fmt::format("{:.0f}", length) : "over 1000");
   }
 }
 

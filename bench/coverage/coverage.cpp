@@ -117,7 +117,7 @@ int main(int argc, char** argv) {
   if (asked("repeats")) print_repeats(series / 4);
   if (asked("comparisons")) print_comparisons(series);
   if (asked("winners")) print_winners(series);
-  if (asked("duels")) print_duels(series / 4);
+  if (asked("duels")) print_duels(series);
   if (asked("percentiles")) print_percentiles(series);
   return 0;
 }

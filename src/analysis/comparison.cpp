@@ -1,6 +1,7 @@
 #include "analysis/comparison.h"
 
 #include "analysis/words.h"
+#include "record/duel_set.h"
 
 #include <fmt/format.h>
 
@@ -25,6 +26,24 @@ std::optional<RepeatsRatio> ratio_of_moments(const MetricSummary& first, const M
   return ratio;
 }
 
+// Of one start of a duel: by its pairs of turns, which one of the two was compared with the other in. nullopt: they are not of one duel, or
+// there are starts enough to compare as repeats.
+std::optional<RepeatsRatio> ratio_of_turns(const PointSummary& first, const PointSummary& second) {
+  const auto a = contender_place(first.point), b = contender_place(second.point);
+  if (!a || !b || (a->number == 1) == (b->number == 1) || duel_of(first.point) != duel_of(second.point)) return std::nullopt;
+  const PointSummary& other = a->number == 1 ? second : first;
+  const MetricSummary* found = other.find("duel_ratio");
+  if (found == nullptr || other.used >= static_cast<int64_t>(fewest_repeats) || !(found->estimate.value > 0)) return std::nullopt;
+  const Estimate& estimate = found->estimate;
+  RepeatsRatio ratio{a->number == 1 ? 1 / estimate.value : estimate.value, 0, 0, true, 1};
+  if (!estimate.low || !estimate.high || !(*estimate.low > 0)) return ratio;
+  constexpr double normal = 1e6;  // degrees of freedom: the interval holds what few turns leave unknown already
+  ratio.log_error = std::log(*estimate.high / *estimate.low) / 2 / student_factor(normal);
+  ratio.degrees_of_freedom = normal;
+  ratio.repeats = static_cast<size_t>(estimate.n);
+  return ratio;
+}
+
 }  // namespace
 
 std::optional<Comparison> compare_points(const PointSummary& first, const PointSummary& second, const std::string& metric,
@@ -33,7 +52,8 @@ std::optional<Comparison> compare_points(const PointSummary& first, const PointS
   const MetricSummary* b = second.find(metric);
   if (a == nullptr || b == nullptr) return std::nullopt;
   const bool has_repeats = !a->repeats.empty() && !b->repeats.empty();
-  const auto ratio = has_repeats ? ratio_of_repeats(a->repeats, b->repeats) : ratio_of_moments(*a, *b);
+  const auto of_turns = metric == "throughput" ? ratio_of_turns(first, second) : std::optional<RepeatsRatio>();
+  const auto ratio = of_turns ? of_turns : has_repeats ? ratio_of_repeats(a->repeats, b->repeats) : ratio_of_moments(*a, *b);
   if (!ratio) return std::nullopt;
   Comparison comparison{ratio->ratio, {}, ratio->known(), *ratio};
   if (ratio->known()) comparison.interval = ratio->interval(confidence);

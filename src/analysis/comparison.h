@@ -18,7 +18,8 @@ struct Comparison {
 };
 
 // By their repeats, paired where they were measured in the same blocks (stats/repeats_ratio.h); at another confidence where several are
-// compared (stats/multiple.h). nullopt where one of them lacks the Metric or it is not positive.
+// compared (stats/multiple.h); contenders of one duel by their turns (record/duel_set.h). nullopt where one of them lacks the Metric or it
+// is not positive.
 std::optional<Comparison> compare_points(const PointSummary& first, const PointSummary& second, const std::string& metric,
                                          double confidence = default_confidence);
 

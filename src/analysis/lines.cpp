@@ -1,6 +1,7 @@
 #include "analysis/lines.h"
 
 #include "base/text.h"
+#include "record/duel_set.h"
 #include "record/point_option.h"
 #include "record/record_json.h"
 #include "record/tenant_set.h"
@@ -149,7 +150,7 @@ std::vector<Workload> arrange(std::span<const PointSummary> points) {
   std::map<WorkloadKey, std::vector<const PointSummary*>> groups;
   std::map<std::string, std::set<WorkloadKey>> by_model;
   for (const PointSummary& point : points) {
-    if (tenant_place(point.point)) continue;
+    if (tenant_place(point.point) || contender_place(point.point)) continue;
     groups[workload_key(point.point)].push_back(&point);
     by_model[point.point.model].insert(workload_key(point.point));
   }

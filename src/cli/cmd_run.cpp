@@ -1,4 +1,5 @@
 // `deepgap run`: measures what a study file or flags ask for and writes the Records to a Store.
+#include "analysis/duel/duels.h"
 #include "analysis/interference.h"
 #include "analysis/latency_percentile.h"
 #include "base/console.h"
@@ -120,6 +121,7 @@ class RunCommand final : public Command {
   std::string study_file_;
   AxisFlags axes_;
   std::vector<std::string> tenants_;
+  std::optional<std::string> duel_, margin_;
   std::optional<int64_t> warmup_, iterations_;
   std::optional<int> repeats_, sweeps_;
   std::optional<std::string> duration_, min_duration_, budget_, interval_, percentile_, check_, study_name_;
@@ -137,6 +139,7 @@ std::string RunCommand::examples() const {
          "  deepgap run a.onnx b.onnx -e native,openvino -b 1,8 --shape input:Nx3x224x224\n"
          "  deepgap run resnet50 --scenario server --rate 50,100 --bound p99=15ms     latency under load\n"
          "  deepgap run resnet50 --scenario server --bound p99=15ms --find-peak       the most load that holds it\n"
+         "  deepgap run resnet50 --duel backend -e native,onnxruntime                 which is faster, by how much\n"
          "  deepgap run studies/quickstart.toml --dry-run                             what it would do, and for how long\n";
 }
 
@@ -155,6 +158,13 @@ void RunCommand::declare(CLI::App& app) {
       ->type_name("LIST")
       ->take_all()
       ->allow_extra_args(false);
+  app.add_option(
+         "--duel", duel_,
+         "Axis whose values take short turns, all loaded, each against the first: backend, model, precision, ... (docs/duels.md); ends "
+         "when it is told apart, at the latest after --budget (2 minutes)")
+      ->group(what)
+      ->type_name("AXIS");
+  app.add_option("--margin", margin_, "Of a duel: a difference within it is none (2%)")->group(how)->type_name("2%");
   app.add_option("--warmup", warmup_, "Queries before the measured window; left out: until steady")->group(how)->type_name("N");
   app.add_option("-n,--iterations", iterations_, "Queries measured")->group(how)->type_name("N");
   app.add_option("--duration", duration_, "Length of the measured window")->group(how)->type_name("TIME");
@@ -214,6 +224,12 @@ Overrides RunCommand::make_overrides() const {
   if (!tenants_.empty() && (iterations_ || interval_ || percentile_)) {
     throw Error(ErrorKind::usage,
                 "tenants are measured in windows of one length: give --duration, and leave out --iterations, --interval and --percentile");
+  }
+  overrides.duel = duel_;
+  if (margin_) {
+    overrides.margin = parse_fraction(*margin_);
+    if (!overrides.margin) throw Error(ErrorKind::usage, fmt::format("--margin '{}' is no share such as 2% or 0.02", *margin_));
+    if (!duel_ && study_file_.empty()) throw Error(ErrorKind::usage, "--margin is of a duel: add --duel AXIS, or leave it out");
   }
   for (const std::string& text : tenants_) overrides.tenants.push_back(parse_tenant(text));
   overrides.repeats = repeats_;
@@ -447,6 +463,34 @@ void print_tenants(const RunReport& report) {
   }
 }
 
+void print_duels(const RunReport& report) {
+  const std::vector<DuelFound> duels = duels_of(report.points);
+  for (const DuelFound& duel : duels) {
+    if (duels.size() > 1) fmt::print("{}:\n", duel.label());
+    for (const DuelOutcome& outcome : duel.others) fmt::print("{}{}\n", duels.size() > 1 ? "  " : "", outcome.words);
+  }
+}
+
+nlohmann::json duels_json(const RunReport& report) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const DuelFound& duel : duels_of(report.points)) {
+    nlohmann::json others = nlohmann::json::array();
+    for (const DuelOutcome& outcome : duel.others) {
+      nlohmann::json json{{"contender", outcome.name},
+                          {"point_id", outcome.point->point_id},
+                          {"verdict", name_of(outcome.standing.difference)},
+                          {"text", outcome.words}};
+      if (outcome.known) json.update({{"ratio", outcome.standing.ratio}, {"pairs", outcome.standing.pairs}});
+      if (outcome.standing.interval) json.update({{"low", outcome.standing.interval->low}, {"high", outcome.standing.interval->high}});
+      if (outcome.needs_s > 0) json["needs_s"] = outcome.needs_s;
+      others.push_back(std::move(json));
+    }
+    list.push_back(
+        {{"duel", duel.label()}, {"axis", duel.axis}, {"first", duel.first_name}, {"margin", duel.margin}, {"contenders", others}});
+  }
+  return list;
+}
+
 nlohmann::json comparison_json(const std::optional<Comparison>& comparison) {
   if (!comparison) return nullptr;
   nlohmann::json json{{"ratio", comparison->ratio}};
@@ -531,6 +575,7 @@ std::string RunCommand::report_json(const RunReport& report, const RunSettings& 
                       {"failures", nlohmann::json::array()}};
   if (settings.peak) json["peaks"] = peaks_json(report, settings);
   if (const nlohmann::json tenants = tenants_json(report); !tenants.empty()) json["tenants"] = tenants;
+  if (const nlohmann::json duels = duels_json(report); !duels.empty()) json["duels"] = duels;
   for (const Failure& failure : report.failures)
     json["failures"].push_back({{"point", failure.label}, {"repeat", failure.repeat + 1}, {"result", failure.text}});
   return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
@@ -555,6 +600,7 @@ int RunCommand::print_report(const RunReport& report, const RunSettings& setting
   } else if (!report.points.empty()) {
     fmt::print("{}", summary_table(report.points, terminal_columns(stdout), shown_percentiles()));
     print_tenants(report);
+    print_duels(report);
     for (const FoundPeak& found : report.peaks) {
       if (found.result.ending != PeakResult::Ending::confirmed) continue;  // told as a failure
       fmt::print("{}: {}\n", point_label(found.point), peak_text(found, *settings.peak));

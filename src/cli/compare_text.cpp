@@ -24,6 +24,7 @@ std::string verdict_text(const PointChange& change, const CompareSettings& setti
   if (change.change == Change::same) return fmt::format("same within {}", format_percent(settings.margin));
   if (change.change != Change::unknown) return name_of(change.change);
   if (!change.comparison.interval) return too_few_words(change.comparison);
+  if (change.needs_repeats == 0) return fmt::format("not enough data: {} would be seen", format_percent(change.smallest_effect));
   return fmt::format("not enough data: {} would be seen, {} takes {}", format_percent(change.smallest_effect),
                      format_percent(settings.margin), count_of(static_cast<int64_t>(change.needs_repeats), "repeat", "repeats"));
 }

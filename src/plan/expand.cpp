@@ -1,5 +1,6 @@
 // From a Study to its Jobs: the product of each grid's axes, without what is skipped, each Point once.
 #include "plan/conflicts.h"
+#include "plan/duels.h"
 #include "plan/place.h"
 #include "plan/point_fields.h"
 #include "plan/study.h"
@@ -187,11 +188,31 @@ void add_tenants(const Grid& grid, int cpus, PointList& points) {
   });
 }
 
+// All contenders together; a rule that leaves out one of them leaves out the duel.
+void add_duels(const Grid& grid, int cpus, PointList& points) {
+  const Axis& contenders = *find_axis(grid.axes, grid.duel);
+  std::vector<Axis> others = grid.axes;
+  std::erase_if(others, [&](const Axis& axis) { return axis.name == grid.duel; });
+  each_choice(others, [&](const std::vector<std::string>& choice) {
+    const std::vector<Point> duel = contenders_of_choice(others, choice, contenders, cpus);
+    const SkipRule* skip = nullptr;
+    for (const Point& contender : duel) {
+      if (skip == nullptr) skip = find_skip(grid, contender, cpus);
+    }
+    for (const Point& contender : duel) add_point(grid, contender, skip, duel_stopping(grid), points);
+  });
+}
+
 void add_grid(const Study& study, size_t number, int cpus, PointList& points) {
   const Grid& grid = study.grids[number];
   try {
     check_tenants(grid);
-    grid.tenants.empty() ? add_points(grid, cpus, points) : add_tenants(grid, cpus, points);
+    check_duel(grid);
+    if (!grid.duel.empty()) {
+      add_duels(grid, cpus, points);
+    } else {
+      grid.tenants.empty() ? add_points(grid, cpus, points) : add_tenants(grid, cpus, points);
+    }
   } catch (const Error& error) {
     fail(study, number, error.what());
   }

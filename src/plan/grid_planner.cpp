@@ -3,6 +3,7 @@
 #include "plan/planner.h"
 #include "plan/shuffle.h"
 
+#include "record/duel_set.h"
 #include "record/tenant_set.h"
 
 #include <map>
@@ -40,7 +41,8 @@ class GridPlanner : public Planner {
   void add_block(std::map<std::string, std::vector<Job>>& groups, std::mt19937_64& random) {
     std::vector<Batch> block;
     for (auto& [group, jobs] : groups) {
-      if (!tenant_place(jobs.front().point)) shuffle(jobs, random);  // tenants begin together
+      const bool together = tenant_place(jobs.front().point) || contender_place(jobs.front().point);
+      if (!together) shuffle(jobs, random);
       block.push_back({group, std::move(jobs)});
     }
     shuffle(block, random);

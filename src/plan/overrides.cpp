@@ -26,6 +26,7 @@ void check_overrides(const Overrides& o) {
   if (o.budget && *o.budget <= 0) fail("--budget: more than 0");
   if (o.min_duration && *o.min_duration <= 0) fail("--min-duration: more than 0");
   if (o.interval && !(*o.interval > 0 && *o.interval < 1)) fail("--interval: between 0 and 100 %");
+  if (o.margin && !(*o.margin > 0 && *o.margin < 1)) fail("--margin: between 0 and 100 %");
   if (o.target && !parse_target(*o.target))
     fail(fmt::format("--percentile: '{}' is neither throughput nor a percentile such as p99", *o.target));
 }
@@ -48,6 +49,9 @@ void apply(StoppingSettings& stopping, const Overrides& o) {
 void apply(Grid& grid, const Overrides& o) {
   for (const Axis& axis : o.axes) set_axis(grid.axes, axis);
   if (!o.tenants.empty()) grid.tenants = o.tenants;
+  if (o.duel) grid.duel = *o.duel;
+  if (o.margin) grid.margin = *o.margin;
+  grid.own_budget = grid.own_budget || o.budget.has_value();
   if (o.repeats) grid.repeats = *o.repeats;
   if (o.sweeps) grid.sweeps = *o.sweeps;
   if (o.check) grid.check = *o.check;

@@ -1,6 +1,7 @@
 #include "plan/place.h"
 
 #include "plan/point_fields.h"
+#include "record/duel_set.h"
 #include "record/tenant_set.h"
 
 #include <algorithm>
@@ -56,7 +57,7 @@ std::string at_place(const std::string& place, const std::string& cause) {
 }
 
 std::string place_of(const Study& study, const Point& point, const std::string& axis, int cpus) {
-  const Point alone = without_tenants(point);
+  const Point alone = without_duel(without_tenants(point));
   for (const Grid& grid : study.grids) {
     for (const std::vector<Axis>& axes : axes_of(grid)) {
       if (!make(axes, alone, cpus)) continue;

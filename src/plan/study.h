@@ -44,6 +44,9 @@ using TenantAxes = std::vector<Axis>;
 struct Grid {
   std::vector<Axis> axes;
   std::vector<TenantAxes> tenants;  // none: every Point is measured alone
+  std::string duel;                 // axis whose values are a duel's contenders; empty: there is none (plan/duels.h)
+  double margin = 0.02;             // of a duel: a difference within it is none
+  bool own_budget = false;          // somebody said it
   std::vector<SkipRule> skips;
   int repeats = 1;
   int sweeps = 1;  // whole passes over the grid; repeat r belongs to sweep r / repeats
@@ -85,6 +88,8 @@ void lengthen_for_energy(StoppingSettings& stopping);
 struct Overrides {
   std::vector<Axis> axes;
   std::vector<TenantAxes> tenants;  // instead of the grids'
+  std::optional<std::string> duel;  // likewise
+  std::optional<double> margin;
   std::optional<int> repeats, sweeps;
   std::optional<int64_t> warmup, iterations;
   std::optional<Nanoseconds> duration, budget, min_duration;
@@ -113,7 +118,8 @@ Precision precision_named(const std::string& name);
 inline constexpr int64_t most_jobs = 1'000'000;
 
 // Every Job of the Study, unordered (the Planner orders); `cpus` is the number of allowed CPUs, which replaces threads = 0 and "cpus". Of
-// a grid with tenants: each tenant alone, then the tenants of each set one after the other (record/tenant_set.h). A
+// a grid with tenants: each tenant alone, then the tenants of each set one after the other (record/tenant_set.h); of
+// a duel its contenders one after the other (record/duel_set.h). A
 // Point that several grids name is measured once, with the settings of the grid that asks for most repeats; `notes` gets a line about it.
 // Throws Error{usage} for unknown axes, empty axes, values of the wrong type, tenants that cannot be, too many Jobs, or no Job at all.
 std::vector<Job> expand(const Study& study, int cpus, std::vector<std::string>* notes = nullptr);

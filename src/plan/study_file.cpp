@@ -87,7 +87,13 @@ std::vector<std::pair<std::string, StudyReader::Setter>> StudyReader::make_setti
        }},
       {"warmup_budget",
        [this](Section& s, const auto& key, const auto& node) { s.grid.stopping.warmup_budget = file_.duration_ns(key, node); }},
-      {"budget", [this](Section& s, const auto& key, const auto& node) { s.grid.stopping.budget = file_.duration_ns(key, node); }},
+      {"budget",
+       [this](Section& s, const auto& key, const auto& node) {
+         s.grid.stopping.budget = file_.duration_ns(key, node);
+         s.grid.own_budget = true;
+       }},
+      {"duel", [this](Section& s, const auto& key, const auto& node) { s.grid.duel = file_.text(key, node); }},
+      {"margin", [this](Section& s, const auto& key, const auto& node) { s.grid.margin = file_.fraction(key, node); }},
       {"min_duration", [this](Section& s, const auto& key, const auto& node) { s.least = file_.duration_ns(key, node); }},
       {"energy", [this](Section& s, const auto& key, const auto& node) { s.energy = file_.yes(key, node); }},
       {"iterations",

@@ -1,6 +1,7 @@
 #include "report/report.h"
 
 #include "base/file.h"
+#include "record/duel_set.h"
 #include "record/tenant_set.h"
 #include "report/chart.h"
 #include "report/example_results.h"
@@ -188,6 +189,37 @@ TEST(HtmlReport, sets_tenants_beside_themselves_alone) {
   EXPECT_THAT(html, HasSubstr("they keep 0.60 and 0.60 of their throughput alone"));
   EXPECT_THAT(html, Not(HasSubstr("not separable"))) << "who is beside others does not compete with who is alone";
   for (const PointSummary& point : collect(records).points) EXPECT_EQ(occurrences(html, "id=\"p-" + point.point_id + "\""), 1u);
+  EXPECT_EQ(first_imbalance(html), "");
+}
+
+TEST(HtmlReport, draws_duels_as_a_forest) {
+  std::vector<Point> points(3);
+  const std::vector<std::string> engines{"native", "a<b", "openvino"};
+  for (size_t i = 0; i < 3; ++i) {
+    points[i].model = "resnet50";
+    points[i].backend = engines[i];
+  }
+  join_duel(points, "backend", engines);
+  std::vector<Record> records;
+  for (const Point& point : points) {
+    Record record;
+    record.point = point;
+    record.verdict = Verdict::valid;
+    record.stopping.interval = 0.02;
+    record.estimates["throughput"] = {100, 99, 101, 100};
+    records.push_back(record);
+  }
+  records[1].estimates["duel_ratio"] = {1.07, 1.05, 1.09, 200};
+  records[2].verdict = Verdict::unstable;
+  records[2].reason =
+      "throughput not told apart from that of native (ratio 1.01, 0.97 to 1.06): its budget is spent; needs about 3 minutes more";
+  records[2].estimates["duel_ratio"] = {1.01, 0.97, 1.06, 200};
+  const std::string html = html_of(records);
+  EXPECT_THAT(html, HasSubstr("<h2>Duels</h2>"));
+  EXPECT_THAT(html, HasSubstr("a&lt;b: throughput 1.07 times (1.05 to 1.09) that of native"));
+  EXPECT_THAT(html, HasSubstr("openvino: throughput not told apart"));
+  EXPECT_EQ(occurrences(html, "class=\"mark hollow\" transform"), 1u);
+  EXPECT_THAT(html, Not(HasSubstr("is the fastest"))) << "contenders are in no ranking of what was measured alone";
   EXPECT_EQ(first_imbalance(html), "");
 }
 

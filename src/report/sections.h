@@ -26,6 +26,8 @@ std::string stages_section(const View& view);
 bool has_stages_section(const View& view);
 std::string tenants_section(const View& view);
 bool has_tenants_section(const View& view);
+std::string duels_section(const View& view);
+bool has_duels_section(const View& view);
 std::string table_section(const View& view);
 std::string failures_section(const View& view);
 std::string environment_section(const View& view);

@@ -3,6 +3,7 @@
 #include "analysis/metric.h"
 #include "analysis/words.h"
 #include "base/text.h"
+#include "record/duel_set.h"
 #include "record/record_json.h"
 #include "record/tenant_set.h"
 #include "report/html.h"
@@ -235,7 +236,8 @@ View make_view(const Results& results) {
     }
   }
   for (const PointSummary& point : results.points) {
-    if (tenant_place(point.point) && view.rows.size() < report_caps.rows) view.rows.push_back(&point);  // they are in no Workload
+    if ((tenant_place(point.point) || contender_place(point.point)) && view.rows.size() < report_caps.rows)
+      view.rows.push_back(&point);  // they are in no Workload
   }
   choose_anchors(view);
   choose_columns(view);
@@ -256,7 +258,9 @@ std::vector<std::string> point_names(const View& view, const std::vector<const P
   std::vector<std::string> labels;
   for (const PointSummary* point : points) {
     const auto line = view.line_labels.find(point);
-    const std::string way = line != view.line_labels.end() ? line->second : tenant_name(point->point);
+    const std::string way = line != view.line_labels.end()  ? line->second
+                            : contender_place(point->point) ? "contender " + contender_name(point->point)
+                                                            : tenant_name(point->point);
     labels.push_back(fmt::format("{} \u00b7 {} \u00b7 batch {}", point->point.model, way, point->point.batch));
   }
   std::vector<std::string> names;

@@ -1,6 +1,7 @@
 #include "run/inspected_plan.h"
 
 #include "plan/place.h"
+#include "record/duel_set.h"
 #include "record/record_json.h"
 #include "record/tenant_set.h"
 #include "run/inspection.h"
@@ -20,21 +21,28 @@ namespace {
 // From so many Points on it takes long enough to be told.
 constexpr size_t long_inspection = 20'000;
 
-// A set of tenants, by the places of its Jobs in the Plan; those of one repeat follow each other there.
-using TenantJobs = std::vector<size_t>;
+// Tenants of one set, or contenders of one duel, by the places of their Jobs in the Plan; those of one repeat follow each other there.
+using SetJobs = std::vector<size_t>;
 
-std::vector<TenantJobs> sets_of(const std::vector<Job>& jobs) {
-  std::map<std::pair<std::string, int>, TenantJobs> sets;
+bool is_of_a_set(const Point& point) { return tenant_place(point) || contender_place(point); }
+
+std::string set_key(const Point& point) {
+  return tenant_place(point) ? "tenants " + tenant_set(point) : "duel " + point_to_json(duel_of(point)).dump();
+}
+
+std::vector<SetJobs> sets_of(const std::vector<Job>& jobs) {
+  std::map<std::pair<std::string, int>, SetJobs> sets;
   for (size_t i = 0; i < jobs.size(); ++i) {
-    if (tenant_place(jobs[i].point)) sets[{tenant_set(jobs[i].point), jobs[i].repeat}].push_back(i);
+    if (is_of_a_set(jobs[i].point)) sets[{set_key(jobs[i].point), jobs[i].repeat}].push_back(i);
   }
-  std::vector<TenantJobs> found;
+  std::vector<SetJobs> found;
   for (auto& [key, set] : sets) found.push_back(std::move(set));
   return found;
 }
 
 // A changed file beside a tenant makes another Point of it too.
-void join_again(std::vector<Job>& jobs, const TenantJobs& set) {
+void join_again(std::vector<Job>& jobs, const SetJobs& set) {
+  if (!tenant_place(jobs[set.front()].point)) return;
   std::vector<Point> points;
   for (const size_t i : set) points.push_back(jobs[i].point);
   join_tenants(points);
@@ -42,17 +50,19 @@ void join_again(std::vector<Job>& jobs, const TenantJobs& set) {
 }
 
 // One that cannot run is no company: the others are refused with it.
-void refuse_together(InspectedPlan& plan, const TenantJobs& set) {
+void refuse_together(InspectedPlan& plan, const SetJobs& set) {
   for (const size_t i : set) {
     const Job& refused = plan.jobs[i];
     if (plan.of(refused).supported) continue;
-    const std::string reason = fmt::format("tenant {} is refused: {}", tenant_name(refused.point), plan.of(refused).reason);
+    const bool tenant = tenant_place(refused.point).has_value();
+    const std::string reason = fmt::format("{} {} is refused: {}", tenant ? "tenant" : "contender",
+                                           tenant ? tenant_name(refused.point) : contender_name(refused.point), plan.of(refused).reason);
     for (const size_t other : set) {
       InspectedPoint& inspected = plan.points.at(plan.jobs[other].point_id);
       if (!inspected.supported) continue;
       inspected.supported = false;
       inspected.reason = reason;
-      inspected.refused_by = "tenant";
+      inspected.refused_by = tenant ? "tenant" : "contender";
     }
     return;
   }
@@ -61,7 +71,7 @@ void refuse_together(InspectedPlan& plan, const TenantJobs& set) {
 // Two that were told apart before the inspection may be one: a file by two paths, its own batch and the same one given.
 void measure_each_once(std::vector<Job>& jobs, Progress& progress) {
   std::set<JobId> seen;
-  const size_t again = std::erase_if(jobs, [&](const Job& job) { return !tenant_place(job.point) && !seen.insert(id_of(job)).second; });
+  const size_t again = std::erase_if(jobs, [&](const Job& job) { return !is_of_a_set(job.point) && !seen.insert(id_of(job)).second; });
   if (again > 0)
     progress.note(
         fmt::format("{} of the runs {} others by another name, a file of the same content or the batch that it has: each is measured once",
@@ -120,22 +130,22 @@ InspectedPlan inspect_plan(const Study& study, const RunSettings& settings, Inte
     job.point.model_hash = point.model_hash;  // a changed file is another Point
     if (job.own_batch) job.point.batch = point.batch;
   }
-  const std::vector<TenantJobs> sets = sets_of(plan.jobs);
-  for (const TenantJobs& set : sets) join_again(plan.jobs, set);
+  const std::vector<SetJobs> sets = sets_of(plan.jobs);
+  for (const SetJobs& set : sets) join_again(plan.jobs, set);
   for (Job& job : plan.jobs) {
     const InspectedPoint& point = inspected.points[index.at(job.point_id)];
-    if (!point.model_hash.empty() || tenant_place(job.point) || job.own_batch) job.point_id = point_id(job.point);
+    if (!point.model_hash.empty() || is_of_a_set(job.point) || job.own_batch) job.point_id = point_id(job.point);
     plan.points.emplace(job.point_id, point);
   }
   measure_each_once(plan.jobs, progress);
-  for (const TenantJobs& set : sets) refuse_together(plan, set);
+  for (const SetJobs& set : sets) refuse_together(plan, set);
   return plan;
 }
 
 // As the canonical text of a Point that has only what a process is loaded with.
 std::string group_key(const Job& job, const InspectedPlan& plan) {
   Point point = job.point;
-  if (tenant_place(point)) return "tenants " + tenant_set(point);
+  if (is_of_a_set(point)) return set_key(point);
   point.batch = 0;
   point.dataset = point.scenario = "";
   point.options = {{"process", plan.of(job).process_key}};

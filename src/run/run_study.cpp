@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/text.h"
+#include "record/duel_set.h"
 #include "record/identity.h"
 #include "record/load_axis.h"
 #include "record/record_json.h"
@@ -37,6 +38,13 @@ std::pair<dev_t, ino_t> identity_of(const std::string& path) {
   struct stat info {};
   if (::stat(path.c_str(), &info) != 0) return {};
   return {info.st_dev, info.st_ino};
+}
+
+// How many Records come together.
+size_t set_size(const Point& point) {
+  const auto tenant = tenant_place(point);
+  const auto contender = contender_place(point);
+  return static_cast<size_t>(tenant ? tenant->count : contender ? contender->count : 1);
 }
 
 // One run with everything it holds on to. Store and supervisor live in the main thread.
@@ -161,9 +169,16 @@ class Run {
     for (const Job& job : plan_.jobs)
       if (runs(job)) runnable.push_back(job);
     save_without_worker();
-    SupervisorSettings settings{settings_.timeout,      report_.run_id,         study_.name,
-                                settings_.cache_dir,    settings_.mlperf_log,   plan_.jobs.size() > 1,
-                                settings_.mlperf_trace, settings_.save_weights, plan_.jobs.size() > 1};
+    SupervisorSettings settings{settings_.timeout,
+                                report_.run_id,
+                                study_.name,
+                                settings_.cache_dir,
+                                settings_.mlperf_log,
+                                plan_.jobs.size() > 1,
+                                settings_.mlperf_trace,
+                                settings_.save_weights,
+                                plan_.jobs.size() > 1,
+                                study_.seed};
     Supervisor supervisor(
         settings, host_,
         [&](const Job& job, const std::string& worker_phase, uint64_t done) {
@@ -184,7 +199,7 @@ class Run {
         begin = job_began_ = now;
         if (!job.peak_phase.empty()) record.facts["peak.role"] = job.peak_phase;
         planner->done(record);
-        tenant_place(job.point) ? save_with_set(job, std::move(record)) : save(job, std::move(record));
+        set_size(job.point) > 1 ? save_with_set(job, std::move(record)) : save(job, std::move(record));
       });
     }
     report_.interrupted = interrupts_.count() > 0;
@@ -299,7 +314,7 @@ class Run {
     add_facts(record);
     set_jobs_.push_back(&job);
     set_records_.push_back(std::move(record));
-    if (set_jobs_.size() < static_cast<size_t>(tenant_place(job.point)->count)) return;
+    if (set_jobs_.size() < set_size(job.point)) return;
     require_store_in_place();
     store_->append(set_records_);
     for (size_t i = 0; i < set_jobs_.size(); ++i) saved(*set_jobs_[i], std::move(set_records_[i]));
@@ -400,7 +415,7 @@ class Run {
   PastSearches past_searches_;
   std::map<JobId, const Job*> waiting_;  // for a worker
   std::set<std::string> told_;           // Points of which it was told that they are refused or skipped
-  std::vector<const Job*> set_jobs_;     // of the set of tenants whose Records come in
+  std::vector<const Job*> set_jobs_;     // of the set of tenants or the duel whose Records come in
   std::vector<Record> set_records_;
   TimeEstimate estimate_;
   std::chrono::steady_clock::time_point began_{}, job_began_{};

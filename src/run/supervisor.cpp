@@ -2,6 +2,7 @@
 
 #include "analysis/metric.h"
 #include "base/text.h"
+#include "record/duel_set.h"
 #include "record/point_option.h"
 #include "record/record_json.h"
 #include "record/tenant_set.h"
@@ -64,10 +65,6 @@ Record decode_record(const Frame& frame) {
   return record;
 }
 
-void send_order(WorkerLink& worker, const char* kind, const WorkOrder& order) {
-  worker.send({{{"kind", kind}, {"order", order_to_json(order)}}, {}});
-}
-
 // The system had no process, memory or descriptor for a worker, which tells nothing of the Point: --resume measures it.
 struct NotStarted : Error {
   using Error::Error;
@@ -87,8 +84,9 @@ Supervisor::Supervisor(SupervisorSettings settings, WorkerHost& host, Progress p
     : settings_(std::move(settings)), host_(host), patience_{host, settings_.timeout, std::move(progress)}, fill_(std::move(fill)) {}
 
 void Supervisor::serve(const Batch& batch, const Receiver& receive) {
-  if (!batch.jobs.empty() && tenant_place(batch.jobs.front().point)) {
-    std::vector<Record> records = run_tenants(batch.jobs);
+  const bool duel = !batch.jobs.empty() && contender_place(batch.jobs.front().point);
+  if (duel || (!batch.jobs.empty() && tenant_place(batch.jobs.front().point))) {
+    std::vector<Record> records = duel ? run_duel(batch.jobs) : run_tenants(batch.jobs);
     for (size_t i = 0; i < records.size(); ++i) receive(batch.jobs[i], std::move(records[i]));
     return;
   }
@@ -169,8 +167,7 @@ Record Supervisor::run_alone(const Job& job, std::optional<Worker>& worker) {
 }
 
 Answer Supervisor::ask(Worker& worker, const char* kind) {
-  worker.phase.clear();
-  send_order(*worker.link, kind, worker.order);
+  send_order(worker, kind);
   return hear_one(patience_, worker);
 }
 
@@ -234,18 +231,9 @@ std::vector<Record> Supervisor::run_tenants(const std::vector<Job>& jobs) {
 
 // Every worker says that it is ready, all are told when to begin, and every worker answers with its Record.
 Supervisor::Together Supervisor::run_together(WorkerSet& workers) {
-  for (size_t i = 0; i < workers.size(); ++i) send_order(*workers.at(i).link, "run", workers.at(i).order);
+  for (size_t i = 0; i < workers.size(); ++i) send_order(workers.at(i), "run");
   const auto begin_at = [&](const WorkerSet::Payloads&) { return nlohmann::json{{"begin", host_.now() + barrier_margin.count()}}; };
-  const auto needs_reference = [&](size_t place, const Frame& frame) {
-    Worker& worker = workers.at(place);
-    if (frame.header.value("kind", "") != "needs_reference" || worker.reference_asked) return false;
-    worker.reference_asked = true;
-    worker.order.reference_unavailable = make_reference(*worker.job, worker.order);
-    if (host_.interrupts() > 0) return false;
-    worker.phase.clear();
-    send_order(*worker.link, "run", worker.order);
-    return true;
-  };
+  const auto needs_reference = [&](size_t place, const Frame& frame) { return answer_other(workers, place, frame); };
   std::vector<Record> records(workers.size());
   auto failed = workers.meet(begin_at, needs_reference);
   if (!failed) {
@@ -260,14 +248,30 @@ Supervisor::Together Supervisor::run_together(WorkerSet& workers) {
   return {{record_from(workers.at(failed->worker), failed->answer)}, failed->worker};  // the other workers end with the set
 }
 
+// Of a worker of a set that needs a reference first: makes it, once, and tells the worker to begin anew.
+bool Supervisor::answer_other(WorkerSet& workers, size_t place, const Frame& frame) {
+  Worker& worker = workers.at(place);
+  if (frame.header.value("kind", "") != "needs_reference" || worker.reference_asked) return false;
+  worker.reference_asked = true;
+  worker.order.reference_unavailable = make_reference(*worker.job, worker.order);
+  if (host_.interrupts() > 0) return false;
+  send_order(worker, "run");
+  return true;
+}
+
 // SIGTERM, and the Record of what was under way if it comes soon.
 Answer Supervisor::ask_for_end(Worker& worker) {
   worker.link->send_signal(SIGTERM);
+  return await_end(worker, "record");
+}
+
+// After an interrupt: a frame of that kind, if it comes soon and nobody interrupts again; else the worker is killed.
+Answer Supervisor::await_end(Worker& worker, const char* kind) {
   const Nanoseconds until = host_.now() + std::chrono::nanoseconds(grace).count();
   std::string why = " twice";
   while (host_.interrupts() < 2) {
     Answer answer = hear_one(patience_, worker, until);
-    if (answer.is("record")) return answer;
+    if (answer.is(kind)) return answer;
     if (answer.kind == Answer::Kind::interrupted) continue;
     why = answer.kind == Answer::Kind::silent ? "; its worker did not end within 3 s and was killed" : "";
     break;

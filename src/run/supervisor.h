@@ -1,7 +1,7 @@
 // Supervisor: has Batches of Jobs done by workers, one worker at a time, or
-// one for each process of a Point that has several, or one for each tenant of a set. Whatever a worker does (crash, hang, run out of
-// memory, lose its device) becomes the Record of the Job it did it to, and the rest goes on in a fresh one. Main thread only: workers die
-// with the thread that started them.
+// one for each process of a Point that has several, for each tenant of a set, or for each contender of a duel. Whatever a worker does
+// (crash, hang, run out of memory, lose its device) becomes the Record of the Job it did it to, and the rest goes on in a fresh one. Main
+// thread only: workers die with the thread that started them.
 #pragma once
 
 #include "plan/planner.h"
@@ -26,6 +26,7 @@ struct SupervisorSettings {
   bool mlperf_trace = false;
   std::string save_weights = {};   // RunSettings::save_weights
   bool save_weights_each = false;  // a file for each Record
+  uint64_t seed = 1;               // of the order of a duel's turns
 };
 
 class Supervisor {
@@ -37,12 +38,13 @@ class Supervisor {
   // `fill` completes a Record that no worker could send, with what the inspection knows. The host outlives this.
   Supervisor(SupervisorSettings settings, WorkerHost& host, Progress progress, std::function<void(const Job&, Record&)> fill);
 
-  // Hands each Record over as it comes; those of a set of tenants come one after the other when all have ended. After an interrupt the Job
-  // (or the set) under way is answered as `interrupted` and the rest is left out.
-  // What `receive` throws passes through; the worker is gone then.
+  // Hands each Record over as it comes; those of a set of tenants or of a duel come one after the other when all have ended. After an
+  // interrupt the Job (or the set) under way is answered as `interrupted` and the rest is left out. What `receive` throws passes through;
+  // the worker is gone then.
   void serve(const Batch& batch, const Receiver& receive);
 
  private:
+  class Duel;  // run/duel.cpp
   struct Together {
     std::vector<Record> records;   // of all workers; or of `failed` alone
     std::optional<size_t> failed;  // the worker for which all were ended
@@ -51,10 +53,13 @@ class Supervisor {
   Record run_alone(const Job& job, std::optional<Worker>& worker);
   Record run_ranks(const Job& job, WorkOrder order);
   std::vector<Record> run_tenants(const std::vector<Job>& jobs);
+  std::vector<Record> run_duel(const std::vector<Job>& jobs);
+  bool answer_other(WorkerSet& workers, size_t place, const Frame& frame);
   Together run_together(WorkerSet& workers);
   Worker start(const Job& job, WorkOrder order);
   Answer ask(Worker& worker, const char* kind);
   Answer ask_for_end(Worker& worker);
+  Answer await_end(Worker& worker, const char* kind);
   std::string make_reference(const Job& job, const WorkOrder& order);
   std::string log_folder(const Job& job) const;
   std::string weights_file(const Job& job) const;

@@ -1,5 +1,6 @@
 #include "run/time_estimate.h"
 
+#include "record/duel_set.h"
 #include "record/tenant_set.h"
 #include "worker/mlperf_run.h"
 
@@ -49,8 +50,9 @@ double window_s_per_variance(const Record& look) {
 
 }  // namespace
 
-// Tenants run at the same time: each counts for its part of it.
+// Tenants run at the same time, and the turns of a duel share one budget: each counts for its part of it.
 double TimeEstimate::from_settings(const Job& job) const {
+  if (const auto duel = contender_place(job.point)) return overhead_s + seconds_from(job.stopping.budget) / duel->count;
   const auto place = tenant_place(job.point);
   return alone_from_settings(job) / (place ? place->count : 1);
 }

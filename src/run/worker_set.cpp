@@ -96,6 +96,11 @@ class Waiting {
 
 }  // namespace
 
+void send_order(Worker& worker, const char* kind) {
+  worker.phase.clear();
+  worker.link->send({{{"kind", kind}, {"order", order_to_json(worker.order)}}, {}});
+}
+
 Answer hear_one(const Patience& patience, Worker& worker, Nanoseconds until) {
   Waiting waiting(patience, until);
   waiting.add(0, worker, true);
@@ -115,31 +120,36 @@ std::vector<size_t> WorkerSet::present() const {
   return present;
 }
 
-std::optional<Heard> WorkerSet::gather(const char* kind, Payloads& said, const Otherwise& otherwise) {
-  said.assign(workers_.size(), nullptr);
+std::optional<Heard> WorkerSet::meet(const Agree& agree, const Otherwise& otherwise) {
+  Payloads said(workers_.size(), nullptr);
   Waiting waiting(patience_);
   for (const size_t i : present()) waiting.add(i, workers_[i], true);
   while (waiting.waits()) {
     Heard heard = waiting.next();
-    if (heard.answer.is(kind)) {
+    if (heard.answer.is(turn_frame::meet)) {
       said[heard.worker] = heard.answer.frame.header["payload"];
       waiting.answered(heard.worker, true);
     } else if (heard.answer.kind != Answer::Kind::frame || !otherwise || !otherwise(heard.worker, heard.answer.frame)) {
       return heard;
     }
   }
-  return std::nullopt;
-}
-
-std::optional<Heard> WorkerSet::meet(const Agree& agree, const Otherwise& otherwise) {
-  Payloads said;
-  if (auto failed = gather(turn_frame::meet, said, otherwise)) return failed;
   const Frame met{{{"kind", turn_frame::met}, {"payload", agree(said)}}, {}};
   for (const size_t i : present()) workers_[i].link->send(met);  // one that is gone is heard of with the next answer
   return std::nullopt;
 }
 
-std::optional<Heard> WorkerSet::ready(Payloads& said, const Otherwise& otherwise) { return gather(turn_frame::ready, said, otherwise); }
+std::optional<Heard> WorkerSet::ready(size_t worker, nlohmann::json& said, const Otherwise& otherwise) {
+  Waiting waiting(patience_);
+  for (const size_t i : present()) waiting.add(i, workers_[i], i == worker);
+  for (;;) {
+    Heard heard = waiting.next();
+    if (heard.worker == worker && heard.answer.is(turn_frame::ready)) {
+      said = heard.answer.frame.header["payload"];
+      return std::nullopt;
+    }
+    if (heard.answer.kind != Answer::Kind::frame || !otherwise || !otherwise(heard.worker, heard.answer.frame)) return heard;
+  }
+}
 
 std::optional<Heard> WorkerSet::collect(const std::function<bool(size_t worker, const Frame& frame)>& take) {
   Waiting waiting(patience_);

@@ -72,9 +72,10 @@ class WorkerSet {
   // Ends it. It is not waited for any more.
   void drop(size_t worker) { workers_.at(worker).link.reset(); }
 
-  // All of these wait for every worker that was not dropped; nullopt: all went well, else who did not, and what came instead.
+  // These wait for every worker that was not dropped, but for ready(); nullopt: all went well, else who did not, and what came instead.
   std::optional<Heard> meet(const Agree& agree, const Otherwise& otherwise);  // all come to the meeting and are told
-  std::optional<Heard> ready(Payloads& said, const Otherwise& otherwise);     // all are loaded and warm
+  // That one is loaded and warm; the others may be ready already, and none of them ends meanwhile.
+  std::optional<Heard> ready(size_t worker, nlohmann::json& said, const Otherwise& otherwise);
   // Each one's answer to its order, in order of coming; `take` gives false for one that ends the set.
   std::optional<Heard> collect(const std::function<bool(size_t worker, const Frame& frame)>& take);
 
@@ -83,12 +84,14 @@ class WorkerSet {
   void end_turns();  // collect() comes next
 
  private:
-  std::optional<Heard> gather(const char* kind, Payloads& said, const Otherwise& otherwise);
   std::vector<size_t> present() const;
 
   Patience patience_;
   std::vector<Worker> workers_;
 };
+
+// Its order once more, from the beginning. `kind`: run, or reference.
+void send_order(Worker& worker, const char* kind);
 
 // The first frame of `worker` that is no heartbeat, or why none came by then.
 Answer hear_one(const Patience& patience, Worker& worker, Nanoseconds until = never);

@@ -56,6 +56,14 @@ class WorkerSetTest : public testing::Test {
         },
         otherwise);
   }
+  // One after the other; who was not, and why.
+  std::optional<Heard> ready() {
+    said_.assign(set_.size(), nullptr);
+    for (size_t i = 0; i < set_.size(); ++i) {
+      if (auto failed = set_.ready(i, said_[i], {})) return failed;
+    }
+    return std::nullopt;
+  }
   std::optional<Heard> collect() {
     return set_.collect([&](size_t place, const Frame& frame) {
       answered_.push_back(place);
@@ -143,9 +151,9 @@ TEST_F(WorkerSetTest, AnAnswerInPlaceOfTheMeetingEndsIt) {
 
 TEST_F(WorkerSetTest, TurnsAreHandedOutInAnyOrder) {
   start({takes_turns(1 * s, 2 * s), takes_turns(4 * s, 3 * s)});
-  WorkerSet::Payloads said;
-  ASSERT_FALSE(set_.ready(said, {}));
-  EXPECT_THAT(said, ElementsAre(1, 4));
+  ASSERT_FALSE(ready());
+  EXPECT_THAT(said_, ElementsAre(1, 4));
+  EXPECT_EQ(host_.now(), 4 * s);
   for (const size_t place : {0, 1, 1, 0}) {
     const Nanoseconds before = host_.now();
     const Heard heard = set_.turn(place, {{"duration", 7}});
@@ -161,8 +169,7 @@ TEST_F(WorkerSetTest, TurnsAreHandedOutInAnyOrder) {
 
 TEST_F(WorkerSetTest, AWorkerThatHangsInItsTurnCanBeDroppedAndTheOthersGoOn) {
   start({takes_turns(1 * s, 30 * s), takes_turns(1 * s, 2 * s)});
-  WorkerSet::Payloads said;
-  ASSERT_FALSE(set_.ready(said, {}));
+  ASSERT_FALSE(ready());
   const Heard heard = set_.turn(0, nullptr);
   EXPECT_EQ(heard.worker, 0U);
   EXPECT_EQ(heard.answer.kind, Answer::Kind::silent);
@@ -176,8 +183,7 @@ TEST_F(WorkerSetTest, AWorkerThatHangsInItsTurnCanBeDroppedAndTheOthersGoOn) {
 
 TEST_F(WorkerSetTest, AnAnswerThatComesTooLateIsNoAnswerToTheNextTurn) {
   start({takes_turns(1 * s, 12 * s), takes_turns(1 * s, 5 * s)});
-  WorkerSet::Payloads said;
-  ASSERT_FALSE(set_.ready(said, {}));
+  ASSERT_FALSE(ready());
   EXPECT_EQ(set_.turn(0, 1).answer.kind, Answer::Kind::silent);
   const Heard heard = set_.turn(1, 2);  // the late one's comes into this turn
   EXPECT_EQ(heard.worker, 0U);
@@ -190,8 +196,7 @@ TEST_F(WorkerSetTest, AWorkerThatDiesWhileItWaitsIsFoundInTheOthersTurn) {
            worker.say(1 * s, "ready");
            worker.die(4 * s, {0, 9});
          }});
-  WorkerSet::Payloads said;
-  ASSERT_FALSE(set_.ready(said, {}));
+  ASSERT_FALSE(ready());
   const Heard heard = set_.turn(0, nullptr);
   EXPECT_EQ(heard.worker, 1U);
   EXPECT_EQ(heard.answer.kind, Answer::Kind::died);

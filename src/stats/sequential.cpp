@@ -1,52 +1,76 @@
 #include "stats/sequential.h"
 
+#include <algorithm>
 #include <cmath>
+#include <vector>
 
 namespace deepgap {
 namespace {
 
-constexpr double tuned_for = 100;  // pairs at which the interval is to be at its narrowest in proportion
+constexpr double tuned_for = 200;  // pairs at which the interval is to be at its narrowest in proportion
+constexpr double growth = 1.1;     // of the number of pairs from one look to the next
+constexpr double unsure_by = 1.5;  // standard errors that are added to a correlation
 constexpr int64_t most_pairs = 10'000'000;
+
+// Standard error of the mean of batches that resemble each other more than they show, with Student's factor for so few in it, as if that
+// were the normal one.
+double careful_error(std::span<const double> batches, double confidence) {
+  const auto plain = estimate_mean(batches);
+  const auto k = static_cast<double>(batches.size());
+  const double raw = lag1_correlation(batches);
+  const double unbiased = raw + (1 + 4 * std::max(raw, 0.0)) / k;
+  const double careful = unbiased + unsure_by * std::sqrt(std::max(0.05, 1 - unbiased * unbiased) / k);
+  const double r = std::clamp(careful, 0.0, 0.97);
+  const double widening = (1 + r) / (1 - r);
+  const double unsure = student_factor(std::max(7.0, k / widening - 1), confidence) / student_factor(1e6, confidence);
+  return std::sqrt(plain->variance_of_mean * widening) * unsure;
+}
 
 }  // namespace
 
 void PairedSequence::add(double first, double second) {
-  if (first > 0 && second > 0 && std::isfinite(first) && std::isfinite(second)) series_.add(std::log(first / second), 1);
+  if (!(first > 0) || !(second > 0) || !std::isfinite(first) || !std::isfinite(second)) return;
+  series_.add(std::log(first / second), 1);
+  if (pairs() >= next_look_) look();
 }
 
 double PairedSequence::ratio() const { return pairs() == 0 ? 1 : std::exp(series_.sum_y() / static_cast<double>(pairs())); }
 
+void PairedSequence::look() {
+  next_look_ = std::max(pairs() + 1, static_cast<int64_t>(static_cast<double>(pairs()) * growth));
+  std::vector<double> batches = series_.batch_ratios();
+  const auto n = static_cast<double>(pairs());
+  spread_ = careful_error(batches, confidence_) * std::sqrt(n);
+  const double half = half_width(n);
+  for (double& batch : batches) batch = std::exp(batch);
+  look_ = Look{pairs(), ratio(), {ratio() * std::exp(-half), ratio() * std::exp(half)}, find_shape(batches, margin_).shape};
+}
+
 // Of the mean's logarithm after so many pairs: s * sqrt(2 (n r + 1) / (n^2 r) * ln(sqrt(n r + 1) / alpha)), r chosen for tuned_for pairs.
-std::optional<double> PairedSequence::half_width(double n, double confidence) const {
-  const auto mean = series_.estimate();
-  if (pairs() < fewest_pairs || !mean) return std::nullopt;
-  const double alpha = 1 - confidence;
-  const double spread = std::sqrt(mean->variance_of_mean * static_cast<double>(pairs()));
-  // Few batch means say little about their scatter: Student's factor in place of the normal one makes up for it.
-  const double unsure = student_factor(mean->degrees_of_freedom, confidence) / student_factor(1e6, confidence);
+double PairedSequence::half_width(double n) const {
+  const double alpha = 1 - confidence_;
   const double r = (-2 * std::log(alpha) + std::log(-2 * std::log(alpha) + 1)) / tuned_for;
-  return unsure * spread * std::sqrt(2 * (n * r + 1) / (n * n * r) * std::log(std::sqrt(n * r + 1) / alpha));
+  return spread_ * std::sqrt(2 * (n * r + 1) / (n * n * r) * std::log(std::sqrt(n * r + 1) / alpha));
 }
 
-std::optional<Interval> PairedSequence::interval(double confidence) const {
-  const auto half = half_width(static_cast<double>(pairs()), confidence);
-  if (!half) return std::nullopt;
-  return Interval{ratio() * std::exp(-*half), ratio() * std::exp(*half)};
+Difference PairedSequence::decision() const {
+  if (!look_ || look_->shape != SeriesShape::steady) return Difference::unknown;
+  const Interval& interval = look_->interval;
+  if (interval.low > 1 / (1 + margin_) && interval.high < 1 + margin_) return Difference::same;
+  return interval.low > 1 ? Difference::more : interval.high < 1 ? Difference::less : Difference::unknown;
 }
 
-Difference PairedSequence::decision(double margin) const {
-  const auto found = interval();
-  if (!found) return Difference::unknown;
-  if (margin > 0 && found->low > 1 / (1 + margin) && found->high < 1 + margin) return Difference::same;
-  return found->low > 1 ? Difference::more : found->high < 1 ? Difference::less : Difference::unknown;
+bool PairedSequence::settled() const {
+  if (decision() == Difference::unknown) return false;
+  return std::log(look_->interval.high / look_->interval.low) / 2 <= std::log1p(margin_);
 }
 
-int64_t PairedSequence::pairs_needed(double margin) const {
-  const auto narrow = [&](int64_t n) {
-    const auto half = half_width(static_cast<double>(n), default_confidence);
-    return half && *half <= std::log1p(margin);
-  };
-  if (!interval() || !(margin > 0) || narrow(pairs())) return 0;
+int64_t PairedSequence::pairs_needed() const {
+  if (!look_ || settled()) return 0;
+  const double within = std::log1p(margin_), found = std::abs(std::log(look_->ratio));
+  const double wanted = std::min(within, std::max(found, within - found));
+  const auto narrow = [&](int64_t n) { return half_width(static_cast<double>(n)) <= wanted; };
+  if (narrow(pairs())) return 0;
   int64_t low = pairs(), high = most_pairs;
   while (low < high) {
     const int64_t middle = low + (high - low) / 2;

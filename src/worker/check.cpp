@@ -23,7 +23,9 @@ double element(const std::byte* data, size_t index) {
   return static_cast<double>(value);
 }
 
-double element(const TensorView& view, size_t index) {
+}  // namespace
+
+double element_of(const TensorView& view, size_t index) {
   switch (view.type) {
     case DataType::f32:
       return element<float>(view.data, index);
@@ -58,6 +60,8 @@ double element(const TensorView& view, size_t index) {
   return 0;
 }
 
+namespace {
+
 std::string shape_text(const TensorView& view) {
   std::vector<std::string> sizes;
   for (int64_t size : view.shape) sizes.push_back(std::to_string(size));
@@ -74,7 +78,7 @@ size_t largest(const TensorView& view) {
   size_t best = 0;
   const auto count = static_cast<size_t>(element_count(view.shape));
   for (size_t i = 1; i < count; ++i) {
-    if (element(view, i) > element(view, best)) best = i;
+    if (element_of(view, i) > element_of(view, best)) best = i;
   }
   return best;
 }
@@ -90,7 +94,7 @@ void OutputComparison::add(size_t output, const TensorView& expected, const Tens
   Power& power = outputs_[output];
   const auto count = static_cast<size_t>(element_count(expected.shape));
   for (size_t i = 0; i < count; ++i) {
-    const double want = element(expected, i), got = element(actual, i);
+    const double want = element_of(expected, i), got = element_of(actual, i);
     ++elements_;
     if (want == got || (std::isnan(want) && std::isnan(got))) {
       if (std::isfinite(want)) power.reference += want * want;
@@ -115,7 +119,7 @@ void OutputComparison::add(size_t output, const TensorView& expected, const Tens
 bool holds_nan(const TensorView& view) {
   const auto count = static_cast<size_t>(element_count(view.shape));
   for (size_t i = 0; i < count; ++i) {
-    if (std::isnan(element(view, i))) return true;
+    if (std::isnan(element_of(view, i))) return true;
   }
   return false;
 }

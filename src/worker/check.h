@@ -31,6 +31,9 @@ class OutputComparison {
   bool broken_ = false;
 };
 
+// As a double, whatever its type is.
+double element_of(const TensorView& view, size_t index);
+
 // A reference that was computed is none where it holds NaN: what equals it may be as wrong.
 bool holds_nan(const TensorView& view);
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "worker/loaded_order.h"
+#include "worker/output_sketch.h"
 #include "worker/reference.h"
 
 #include <atomic>
@@ -16,7 +17,8 @@ struct SessionsCheck {
   std::optional<CheckResult> check;       // the worst one's
   bool unchecked = false;                 // the outputs cannot be told apart by samples
   Facts facts;
-  std::string wrong;  // why they are wrong results; empty: they are not
+  OutputSketch answers;  // of the first Session, of a contender
+  std::string wrong;     // why they are wrong results; empty: they are not
 };
 
 // `reference` nullptr: nothing to compare with. Ends at the first Session that is wrong, or when `interrupted`. Throws the engine's reason

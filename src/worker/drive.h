@@ -7,7 +7,9 @@
 #include "scenario/dispatcher.h"
 #include "scenario/end_to_end_target.h"
 #include "worker/order.h"
+#include "worker/output_sketch.h"
 #include "worker/pulse.h"
+#include "worker/turns.h"
 
 #include <deepgap/clock.h>
 #include <deepgap/dataset.h>
@@ -35,6 +37,8 @@ struct DriveContext {
   Target& target;
   Dispatcher* dispatcher = nullptr;      // in `target`, where there is one
   EndToEndTarget* end_to_end = nullptr;  // likewise
+  Turns* turns = nullptr;                // of a contender's worker with its parent
+  OutputSketch answers = {};             // to the first sample; of a contender
 };
 
 struct WarmedUp {
@@ -60,6 +64,8 @@ class Drive {
   virtual ~Drive() = default;
   // What one Timing is of: "batch", "query", "step".
   virtual std::string unit() const = 0;
+  // Of the measured window. Metrics of what a machine did meanwhile are of a window `steady`, which is one piece.
+  virtual std::string window() const { return "steady"; }
   // Units of work that it keeps in flight: the slots its Sessions must hold at least.
   virtual int64_t in_flight() const = 0;
   // Whether it keeps as many in flight as the Sessions have slots, where these are more.

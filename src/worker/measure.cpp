@@ -151,6 +151,7 @@ class Measurement {
   Preparation prepared_;
   Group::Inputs inputs_;
   std::optional<LoadedOrder> loaded_;
+  OutputSketch answers_;
 };
 
 bool Measurement::run() {
@@ -182,7 +183,7 @@ bool Measurement::run() {
     phase("accuracy", [&] { accuracy_found = accuracy(*target, samples); });
   if (stop_if_interrupted()) return true;
   fill({order_, clock_, pulse_, interrupted_, *inputs_.dataset, inputs_.samples, *target, loaded_->instances().dispatcher(),
-        loaded_->end_to_end()});
+        loaded_->end_to_end(), &turns_, std::move(answers_)});
   record_.host_memory_peak_bytes = host_memory_peak_bytes();
   record_.estimates.merge(accuracy_found);
   if (record_.outcome != Outcome::ok) return true;
@@ -264,11 +265,11 @@ void Measurement::fill(const DriveContext& context) {
   wait_for_other_ranks();
   if (stop_if_interrupted()) return;
   const Nanoseconds warm_from = record_.windows.back().begin;
-  observed_phase("steady", [&] { prepared_.drive->fill(context); });
+  observed_phase(prepared_.drive->window(), [&] { prepared_.drive->fill(context); });
   if (!interrupted_.load() && may_warm_longer(warm_from) && prepared_.drive->was_warming()) {
     take_window_as_warmup();
     take_session_counts(loaded_->instances());
-    observed_phase("steady", [&] { prepared_.drive->fill(context); });
+    observed_phase(prepared_.drive->window(), [&] { prepared_.drive->fill(context); });
   }
   if (stop_if_interrupted()) return;
   SessionCounts counts = take_session_counts(loaded_->instances());
@@ -347,6 +348,7 @@ void Measurement::keep(SessionsCheck found) {
   record_.first_result_ms = found.first_result_ms;
   record_.check = std::move(found.check);
   record_.unchecked |= found.unchecked;
+  answers_ = std::move(found.answers);
   keep(found.facts);
   if (!found.wrong.empty()) fail(Outcome::incorrect, found.wrong);
 }

@@ -38,7 +38,12 @@ struct Meeting final : Turns {
     ++count;
     return {{"begin", begin_at}};
   }
-  void take_turns(const nlohmann::json& /*ready*/, const std::function<Frame(const nlohmann::json&)>& /*take*/) override {}
+  void take_turns(const nlohmann::json& ready, const std::function<Frame(const nlohmann::json&)>& take) override {
+    told = ready;
+    for (const nlohmann::json& turn : turns) gave.push_back(take(turn).header.at("payload"));
+  }
+  std::vector<nlohmann::json> turns, gave;
+  nlohmann::json told;
   int count = 0;
   Nanoseconds begin_at = 0;
 };
@@ -97,6 +102,26 @@ TEST_F(MeasureTest, LaterOrdersShareTheModelAndAreIdleNoMore) {
   const Record second = measured(order);
   EXPECT_TRUE(std::get<bool>(second.facts.at("load.shared")));
   EXPECT_THAT(window_names(second), ElementsAre("load", "check", "warm_up", "steady"));
+}
+
+TEST_F(MeasureTest, AContenderMeasuresItsTurnsAndNothingElse) {
+  WorkOrder order = order_of({{"null.latency", "2ms"}, {"duel", "null.seed: 1 + 2"}, {"contender", "2/2"}});
+  order.stopping.name = "duel";
+  for (const int64_t pair : {-1, 0, 1}) meeting_.turns.push_back({{"pair", pair}, {"slice_ns", 100 * ms}});
+  const Record record = measured(order);
+  EXPECT_EQ(record.outcome, Outcome::ok) << record.reason;
+  EXPECT_THAT(window_names(record), ElementsAre("idle", "load", "check", "warm_up", "turns")) << "none that energy could be told of";
+  ASSERT_EQ(meeting_.gave.size(), 3U);
+  for (const nlohmann::json& gave : meeting_.gave) EXPECT_DOUBLE_EQ(gave.at("items_per_s").get<double>(), 500);
+  EXPECT_FALSE(meeting_.told.at("answers").empty());
+  EXPECT_EQ(record.timings.size(), 100U) << "of two turns of 100 ms; the first one was to get going";
+  EXPECT_EQ(std::get<int64_t>(record.facts.at("duel.turns")), 2);
+  EXPECT_EQ(std::get<int64_t>(record.facts.at("duel.left_out")), 10) << "the first tenth of each";
+  EXPECT_DOUBLE_EQ(record.estimates.at("throughput").value, 500);
+  const auto turns =
+      std::find_if(record.series.begin(), record.series.end(), [](const Series& series) { return series.name == "throughput"; });
+  ASSERT_NE(turns, record.series.end());
+  EXPECT_THAT(turns->values, ElementsAre(500, 500));
 }
 
 TEST_F(MeasureTest, AnOpenLoopHasAWindowOfItsOwnWhereNobodyAskedForOne) {

@@ -165,6 +165,8 @@ std::vector<OptionInfo> worker_options() {
       {"tenant_cpus", "of all tenants: share, each may use all CPUs, or split, each is pinned to its part (docs/tenants.md)", "share"},
       {"tenant", "which of the tenants this is: 1/2; --tenant sets it", ""},
       {"tenants", "what is measured together; --tenant sets it", ""},
+      {"contender", "which of a duel's contenders this is: 1/2; --duel sets it", ""},
+      {"duel", "which axis a duel is about, and its contenders; --duel sets it (docs/duels.md)", ""},
       {"mlperf_NAME", "of an MLPerf run; docs/mlperf.md lists them", ""},
       {"env.NAME", "environment variable of the worker", "", true}};
   for (OptionInfo& option : dispatch_option_infos()) options.push_back(std::move(option));

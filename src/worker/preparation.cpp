@@ -1,5 +1,6 @@
 #include "worker/preparation.h"
 
+#include "record/duel_set.h"
 #include "telemetry/affinity.h"
 #include "telemetry/environment.h"
 #include "worker/mlperf_drive.h"
@@ -7,6 +8,7 @@
 #include "worker/peak_probe.h"
 #include "worker/scenario_drive.h"
 #include "worker/train_drive.h"
+#include "worker/turn_drive.h"
 
 #include <deepgap/error.h>
 
@@ -62,6 +64,11 @@ Preparation prepare(const WorkOrder& order, const Backend& backend) {
   prepared.stopping = window_settings(*scenario, order.stopping);
   prepared.drive = make_scenario_drive(std::move(scenario), prepared.options, prepared.stopping);
   if (trains(order.point)) prepared.drive = make_train_drive(std::move(prepared.drive));
+  if (contender_place(order.point)) {
+    auto of_turns = scenario_of(order.point);
+    of_turns->parse(prepared.options.scenario);
+    prepared.drive = make_turn_drive(std::move(prepared.drive), std::move(of_turns));
+  }
   if (is_mlperf(order.point)) prepared.drive = make_mlperf_drive(std::move(prepared.drive), prepared.options.dispatch);
   return prepared;
 }

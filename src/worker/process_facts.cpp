@@ -7,6 +7,7 @@
 
 #include <fcntl.h>
 #include <sched.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <vector>
@@ -28,6 +29,12 @@ std::optional<int64_t> host_memory_peak_bytes() {
   } catch (const Error&) {
   }
   return std::nullopt;
+}
+
+double process_cpu_seconds() {
+  timespec used{};
+  return ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used) == 0 ? static_cast<double>(used.tv_sec) + static_cast<double>(used.tv_nsec) / 1e9
+                                                               : 0;
 }
 
 std::string affinity_of_this_thread() {

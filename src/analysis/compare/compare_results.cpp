@@ -1,7 +1,9 @@
 #include "analysis/compare/compare_results.h"
 
 #include "analysis/metric.h"
+#include "record/duel_set.h"
 #include "record/momentary.h"
+#include "record/point_axis.h"
 #include "stats/multiple.h"
 
 #include <deepgap/error.h>
@@ -18,19 +20,9 @@ namespace {
 // The Point without the axes that need not be the same.
 Point match_key(Point point, const std::set<std::string>& differing) {
   point.model_hash.clear();
-  for (const std::string& axis : differing) {
-    if (axis == "model") point.model.clear();
-    if (axis == "weights") point.weights.clear();
-    if (axis == "dataset") point.dataset.clear();
-    if (axis == "backend") point.backend.clear();
-    if (axis == "device") point.placement = {};
-    if (axis == "precision") point.precision = {};
-    if (axis == "batch") point.batch = 0;
-    if (axis == "scenario") point.scenario.clear();
-    if (axis == "threads") point.threads = 0;
-    if (axis == "task") point.task.clear();
-    point.options.erase(axis);
-  }
+  for (const std::string& axis : differing) forget_axis(point, axis);
+  // Contenders of one duel are what is compared, whichever place they have in it.
+  if (contender_place(point)) point.options.erase("contender");
   return point;
 }
 
@@ -69,7 +61,8 @@ void judge(std::vector<PointChange>& points, const CompareSettings& settings) {
     } else if (alone != Difference::unknown && adjusted[i] < 1 - default_confidence) {
       point.change = alone == Difference::more ? Change::faster : Change::slower;
     }
-    point.needs_repeats = point.change == Change::unknown ? repeats_needed(gain, settings.margin) : 0;
+    const bool of_turns = contender_place(point.a->point).has_value();  // they were not repeats
+    point.needs_repeats = point.change == Change::unknown && !of_turns ? repeats_needed(gain, settings.margin) : 0;
     point.smallest_effect = smallest_effect(gain);
   }
 }

@@ -1,0 +1,47 @@
+// DuelScore: what the turns of a duel have shown so far, of every contender against the first. Several comparisons with the first share
+// 5 % out among themselves (Bonferroni), so that all their intervals hold together. One thread.
+#pragma once
+
+#include "stats/sequential.h"
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace deepgap {
+
+// Of one contender against the first.
+struct DuelStanding {
+  int64_t pairs = 0;                 // behind the ratio
+  double ratio = 1;                  // of items a second, over the first one's
+  std::optional<Interval> interval;  // absent where there are too few pairs
+  SeriesShape shape = SeriesShape::steady;
+  Difference difference = Difference::unknown;
+  int64_t pairs_needed = 0;  // more, to settle it; 0: none, or not known
+};
+
+class DuelScore {
+ public:
+  DuelScore(size_t contenders, double margin);
+
+  // Items a second of each contender in one round of turns, 0 for one that has none; a pair without both is left out.
+  void add_round(std::span<const double> items_per_s);
+  int64_t rounds() const { return rounds_; }
+  // A difference known to within the margin, or none; nobody asks about the first.
+  bool settled(size_t contender) const { return against_first_.at(contender - 1).settled(); }
+  DuelStanding standing(size_t contender) const;
+
+ private:
+  std::vector<PairedSequence> against_first_;  // of all but the first
+  int64_t rounds_ = 0;
+};
+
+// "1.07 times (1.05 to 1.09) that of native", "the same as that of native within 2 % (ratio 1.003, 0.991 to 1.01)", "not told apart from
+// that of native (ratio 1.01, 0.96 to 1.07)", "not told apart from that of native after 20 pairs of turns".
+std::string duel_words(const DuelStanding& standing, const std::string& first, double margin);
+// "4 s", "about 3 minutes"
+std::string needed_words(double seconds);
+
+}  // namespace deepgap

@@ -1,0 +1,106 @@
+#include "analysis/duel/duels.h"
+
+#include "base/text.h"
+#include "record/duel_set.h"
+#include "record/record_json.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace deepgap {
+namespace {
+
+Difference difference_of(const Interval& interval, double margin) {
+  if (interval.low > 1 / (1 + margin) && interval.high < 1 + margin) return Difference::same;
+  return interval.low > 1 ? Difference::more : interval.high < 1 ? Difference::less : Difference::unknown;
+}
+
+std::string words_of(const DuelOutcome& outcome, const DuelFound& duel) {
+  const PointSummary& point = *outcome.point;
+  if (!outcome.known && !point.reason.empty()) return fmt::format("{}: {}", outcome.name, point.reason);
+  // One start that is not settled says itself why.
+  if (point.used == 1 && outcome.standing.difference == Difference::unknown && !point.reason.empty())
+    return fmt::format("{}: {}", outcome.name, point.reason);
+  std::string words = fmt::format("{}: throughput {}", outcome.name, duel_words(outcome.standing, duel.first_name, duel.margin));
+  if (point.used > 1) words += fmt::format(", over {} starts", point.used);
+  return words;
+}
+
+DuelOutcome outcome_of(const PointSummary& point, const DuelFound& duel) {
+  DuelOutcome outcome{&point, contender_name(point.point), false, {}, 0, {}};
+  if (const MetricSummary* ratio = point.find("duel_ratio")) {
+    const Estimate& estimate = ratio->estimate;
+    outcome.known = true;
+    outcome.standing.ratio = estimate.value;
+    outcome.standing.pairs = estimate.n;
+    if (estimate.low && estimate.high && *estimate.low > 0) {
+      outcome.standing.interval = Interval{*estimate.low, *estimate.high};
+      // The verdict of one start knows more than its interval: whether the ratio moved.
+      const bool decided = point.used > 1 || point.verdict == Verdict::valid;
+      if (decided) outcome.standing.difference = difference_of(*outcome.standing.interval, duel.margin);
+    }
+  }
+  if (const MetricSummary* needs = point.find("duel_needs_s")) outcome.needs_s = needs->estimate.value;
+  outcome.words = words_of(outcome, duel);
+  return outcome;
+}
+
+}  // namespace
+
+std::string DuelFound::label() const {
+  const Point& point = first->point;
+  std::vector<std::string> parts;
+  const auto add = [&](const char* name, const std::string& text) {
+    if (axis != name) parts.push_back(text);
+  };
+  add("model", point.model);
+  add("backend", point.backend);
+  if (point.precision != Precision::fp32) add("precision", std::string(name_of(point.precision)));
+  add("batch", fmt::format("batch {}", point.batch));
+  if (point.placement != Placement{}) add("device", placement_name(point.placement));
+  add("threads", fmt::format("{} {}", point.threads, point.threads == 1 ? "thread" : "threads"));
+  return join(parts, ", ");
+}
+
+std::vector<DuelFound> duels_of(std::span<const PointSummary> points) {
+  std::vector<std::pair<Point, std::string>> order;
+  std::map<std::pair<Point, std::string>, std::vector<const PointSummary*>> sets;
+  for (const PointSummary& point : points) {
+    if (!contender_place(point.point)) continue;
+    std::pair<Point, std::string> key{duel_of(point.point), duel_axis(point.point) == "device" ? "" : point.identity.device};
+    if (!sets.contains(key)) order.push_back(key);
+    sets[key].push_back(&point);
+  }
+  std::vector<DuelFound> duels;
+  for (const auto& key : order) {
+    std::vector<const PointSummary*>& set = sets.at(key);
+    std::stable_sort(set.begin(), set.end(), [](const PointSummary* a, const PointSummary* b) {
+      return contender_place(a->point)->number < contender_place(b->point)->number;
+    });
+    const PointSummary& first = *set.front();
+    if (contender_place(first.point)->number != 1) continue;
+    DuelFound& duel =
+        duels.emplace_back(DuelFound{&first, duel_axis(first.point), contender_name(first.point), first.stopping.interval, {}});
+    for (size_t i = 1; i < set.size(); ++i) duel.others.push_back(outcome_of(*set[i], duel));
+  }
+  return duels;
+}
+
+const char* name_of(Difference difference) {
+  switch (difference) {
+    case Difference::more:
+      return "faster";
+    case Difference::less:
+      return "slower";
+    case Difference::same:
+      return "same";
+    case Difference::unknown:
+      break;
+  }
+  return "unknown";
+}
+
+}  // namespace deepgap

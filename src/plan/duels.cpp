@@ -1,0 +1,79 @@
+#include "plan/duels.h"
+
+#include "plan/place.h"
+#include "plan/point_fields.h"
+#include "record/duel_set.h"
+#include "record/load_axis.h"
+
+#include <deepgap/error.h>
+
+#include <fmt/format.h>
+
+namespace deepgap {
+namespace {
+
+constexpr size_t most_contenders = 16;
+constexpr Nanoseconds usual_budget = 120'000'000'000;
+
+[[noreturn]] void fail(const std::string& cause) { throw Error(ErrorKind::usage, cause); }
+
+// Its queries come one after the other and nothing else decides when.
+bool takes_turns(const std::string& scenario) { return scenario == "batch" || scenario == "single-stream"; }
+
+void require_turns(const Point& point) {
+  if (!takes_turns(point.scenario))
+    fail(fmt::format("a duel takes turns of queries one after the other: scenario batch or single-stream, not {}", point.scenario));
+  if (point.task != "infer") fail(fmt::format("a duel takes turns of queries: leave out task {} or the duel", point.task));
+  if (point.placement.processes > 1) fail("a contender is one process: leave out --processes or the duel");
+}
+
+}  // namespace
+
+void check_duel(const Grid& grid) {
+  for (const Axis& axis : grid.axes) {
+    if (axis.name == "duel" || axis.name == "contender")
+      fail(fmt::format("'{}' cannot be set; --duel AXIS says what takes turns", axis.name));
+  }
+  if (grid.duel.empty()) return;
+  const Axis* axis = find_axis(grid.axes, grid.duel);
+  if (axis == nullptr || axis->values.size() < 2)
+    fail(fmt::format("--duel {}: the axis has {}; a duel takes two or more, such as --duel backend -e native,onnxruntime", grid.duel,
+                     axis == nullptr || axis->values.empty() ? "no value" : "one value, " + axis->values.front()));
+  if (axis->values.size() > most_contenders)
+    fail(fmt::format("--duel {}: {} contenders; at most {}", grid.duel, axis->values.size(), most_contenders));
+  if (!grid.tenants.empty()) fail("a duel is of models that run in turn, tenants run at the same time: leave out one of them");
+  if (grid.find_peak) fail("a duel takes turns and a peak search looks for a load: leave out one of them");
+  if (find_axis(grid.axes, "mlperf") != nullptr) fail("an MLPerf run ends by rules of its own: leave out --mlperf or the duel");
+  if (grid.duel == "task" || grid.duel == "scenario" || grid.duel == "processes")
+    fail(fmt::format("--duel {}: contenders do the same work", grid.duel));
+  const StoppingSettings unasked, &asked = grid.stopping;
+  if (asked.name != unasked.name || asked.duration || asked.interval != unasked.interval || asked.target != unasked.target)
+    fail(
+        "a duel ends when it is decided, or at its budget: leave out iterations, duration, min_duration, energy, interval and percentile; "
+        "--margin says how narrow");
+}
+
+StoppingSettings duel_stopping(const Grid& grid) {
+  StoppingSettings stopping = grid.stopping;
+  stopping.name = "duel";
+  stopping.interval = grid.margin;
+  if (!grid.own_budget) stopping.budget = usual_budget;
+  stopping.budget /= grid.repeats * grid.sweeps;
+  return stopping;
+}
+
+std::vector<Point> contenders_of_choice(const std::vector<Axis>& others, const std::vector<std::string>& choice, const Axis& contenders,
+                                        int cpus) {
+  std::vector<Point> points;
+  for (const std::string& value : contenders.values) {
+    Point& point = points.emplace_back();
+    point.threads = cpus;
+    for (size_t i = 0; i < others.size(); ++i) set_on_point(point, others[i].name, choice[i], cpus);
+    set_on_point(point, contenders.name, value, cpus);
+    require_turns(point);
+  }
+  join_duel(points, contenders.name, contenders.values);
+  return points;
+}
+
+}  // namespace deepgap

@@ -1,0 +1,144 @@
+#include "worker/turn_drive.h"
+
+#include "record/load_axis.h"
+#include "scenario/turn.h"
+#include "worker/mark_meter.h"
+#include "worker/point_options.h"
+#include "worker/process_facts.h"
+#include "worker/stage_record.h"
+#include "worker/timing_log.h"
+
+#include <nlohmann/json.hpp>
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <utility>
+
+namespace deepgap {
+namespace {
+
+// What engines' threads do while it is another contender's turn: spin, at worst.
+class Waiting {
+ public:
+  explicit Waiting(Clock& clock) : clock_(clock) {}
+  void begin() { since_ = {clock_.now(), process_cpu_seconds()}; }
+  void end() {
+    if (!since_) return;
+    seconds_ += static_cast<double>(clock_.now() - since_->first) / 1e9;
+    cpu_seconds_ += process_cpu_seconds() - since_->second;
+    since_.reset();
+  }
+  double seconds() const { return seconds_; }
+  double cpus() const { return cpu_seconds_ / seconds_; }
+
+ private:
+  Clock& clock_;
+  std::optional<std::pair<Nanoseconds, double>> since_;
+  double seconds_ = 0, cpu_seconds_ = 0;
+};
+
+// All turns of one contender.
+struct Turned {
+  explicit Turned(const DriveContext& context)
+      : log(context.pulse), meter(context.target), waiting(context.clock), virtual_time(is_in_virtual_time(context.order.point)) {}
+  TimingLog log;
+  MarkMeter meter;
+  Waiting waiting;
+  bool virtual_time;
+  RatioSeries cycles;  // seconds over items, an observation a turn
+  Series throughput{"duel", "throughput", "items/s", false, {}, {}}, pairs{"duel", "pair", "1", false, {}, {}};
+  int64_t turns = 0, left_out = 0;
+  bool is_slow = false;  // a query is longer than a turn: caches are warm again before it ends
+};
+
+class TurnDrive final : public Drive {
+ public:
+  TurnDrive(std::unique_ptr<Drive> warm_up, std::unique_ptr<Scenario> scenario)
+      : warm_up_(std::move(warm_up)), scenario_(std::move(scenario)) {}
+
+  std::string unit() const override { return warm_up_->unit(); }
+  std::string window() const override { return "turns"; }
+  int64_t in_flight() const override { return warm_up_->in_flight(); }
+  bool uses_all_slots() const override { return warm_up_->uses_all_slots(); }
+  bool judges_accuracy() const override { return false; }
+  WarmedUp warm_up(const DriveContext& context) override { return warm_up_->warm_up(context); }
+  void fill(const DriveContext& context) override;
+  Measured measured(const DriveContext& context) override;
+
+ private:
+  double take(const DriveContext& context, int64_t pair, Nanoseconds slice);
+
+  std::unique_ptr<Drive> warm_up_;
+  std::unique_ptr<Scenario> scenario_;
+  std::optional<Turned> turned_;
+};
+
+void TurnDrive::fill(const DriveContext& context) {
+  turned_.emplace(context);
+  if (context.end_to_end != nullptr) context.end_to_end->take_log();  // that of the warm-up
+  context.turns->take_turns({{"answers", sketch_to_json(context.answers)}}, [&](const nlohmann::json& turn) {
+    turned_->waiting.end();
+    const double items_per_s = take(context, turn.at("pair").get<int64_t>(), turn.at("slice_ns").get<Nanoseconds>());
+    turned_->waiting.begin();
+    return Frame{{{"payload", {{"items_per_s", items_per_s}}}}, {}};
+  });
+}
+
+double TurnDrive::take(const DriveContext& context, int64_t pair, Nanoseconds slice) {
+  Turned& turned = *turned_;
+  TimingCounter ignored(context.pulse);
+  Turn turn(slice, !turned.is_slow, pair < 0 ? static_cast<TimingSink&>(ignored) : turned.log);
+  Traffic traffic;
+  traffic.target = &turned.meter;
+  traffic.samples.assign(context.samples.begin(), context.samples.end());
+  traffic.batch = context.order.point.batch;
+  traffic.stopping = &turn;
+  traffic.sink = &turn;
+  scenario_->drive(traffic, context.clock, context.interrupted);
+  turned.is_slow = turn.queries() > 0 && turn.seconds() * 1e9 / static_cast<double>(turn.queries()) >= static_cast<double>(slice);
+  const double items_per_s = turn.throughput().value;
+  if (pair < 0 || !(items_per_s > 0)) return items_per_s;
+  turned.cycles.add(turn.seconds(), static_cast<double>(turn.items()));
+  for (Series* series : {&turned.throughput, &turned.pairs}) series->times.push_back(turn.end());
+  turned.throughput.values.push_back(items_per_s);
+  turned.pairs.values.push_back(static_cast<double>(pair));
+  ++turned.turns;
+  turned.left_out += turn.left_out();
+  return items_per_s;
+}
+
+Estimate throughput_of(const RatioSeries& cycles) {
+  const auto seconds = cycles.estimate();
+  Estimate estimate{cycles.sum_x() / cycles.sum_y(), {}, {}, cycles.count()};
+  if (!seconds || seconds->interval().low <= 0) return estimate;
+  estimate.low = 1 / seconds->interval().high;
+  estimate.high = 1 / seconds->interval().low;
+  return estimate;
+}
+
+Measured TurnDrive::measured(const DriveContext& context) {
+  Turned& turned = *turned_;
+  Measured measured;
+  if (turned.log.count() > 0) measured.window = {window(), turned.log.begin(), turned.log.end()};
+  measured.estimates = turned.meter.estimates();
+  if (context.end_to_end != nullptr) keep_stage_log(context.end_to_end->take_log(), measured);
+  measured.estimates.merge(turned.log.estimates_of_all());
+  if (turned.turns > 0) measured.estimates["throughput"] = throughput_of(turned.cycles);
+  measured.facts["duel.turns"] = turned.turns;
+  measured.facts["duel.left_out"] = turned.left_out;
+  if (!turned.virtual_time && turned.waiting.seconds() > 0) measured.facts["duel.cpus_while_waiting"] = turned.waiting.cpus();
+  measured.series = {std::move(turned.throughput), std::move(turned.pairs)};
+  measured.timings_dropped = turned.log.dropped();
+  measured.timings = turned.log.take();
+  turned_.reset();
+  return measured;
+}
+
+}  // namespace
+
+std::unique_ptr<Drive> make_turn_drive(std::unique_ptr<Drive> warm_up, std::unique_ptr<Scenario> scenario) {
+  return std::make_unique<TurnDrive>(std::move(warm_up), std::move(scenario));
+}
+
+}  // namespace deepgap

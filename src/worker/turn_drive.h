@@ -1,0 +1,18 @@
+// The Drive of a contender of a duel: warms up as its scenario does, tells the parent that it is ready with a sketch of its answers, and
+// then measures a short turn whenever the parent says so (worker/turns.h):
+//   ready  {"answers": sketch}                          worker/output_sketch.h
+//   turn   {"pair": number, "slice_ns": length}         pair -1: to get going, and not kept
+//   done   {"items_per_s": x}                           0: the turn brought nothing
+#pragma once
+
+#include "scenario/scenario.h"
+#include "worker/drive.h"
+
+#include <memory>
+
+namespace deepgap {
+
+// `warm_up`: whose warm-up it takes. `scenario`: of the turns, parsed.
+std::unique_ptr<Drive> make_turn_drive(std::unique_ptr<Drive> warm_up, std::unique_ptr<Scenario> scenario);
+
+}  // namespace deepgap

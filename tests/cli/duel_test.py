@@ -1,0 +1,149 @@
+"""What `deepgap run --duel` promises: contenders that take turns, each against the first. On null, but for one test on real engines.
+
+Usage: duel_test.py PATH_OF_DEEPGAP [unittest arguments]
+"""
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+from store_case import PROGRAM, TINY, StoreCase
+
+
+def latencies(*times, clock="virtual", sigma="0.05"):
+    return ["--duel", "null.latency", "--axis", "null.latency=" + ",".join(times), "--axis", f"null.clock={clock}", "--axis",
+            "null.distribution=normal", "--axis", f"null.sigma={sigma}"]
+
+
+class DuelCase(StoreCase):
+    flags = TINY
+
+    def contenders(self, result):
+        self.assertEqual(result.returncode, 0, result.stderr)
+        [duel] = json.loads(result.stdout)["duels"]
+        return duel["contenders"]
+
+
+class DuelTest(DuelCase):
+    def test_says_by_how_much(self):
+        result = self.run_deepgap(*latencies("10.7ms", "10ms"), "--json")
+        [other] = self.contenders(result)
+        self.assertEqual(other["verdict"], "faster")
+        self.assertTrue(other["low"] < 1.07 < other["high"], other)
+        self.assertLess(other["high"] / other["low"], 1.045)
+        self.assertRegex(other["text"], r"^10ms: throughput 1\.0\d times \(1\.0\d to 1\.\d\d\) that of 10.7ms$")
+        rows = self.rows()
+        self.assertEqual([row["outcome"] for row in rows], ["ok", "ok"])
+        self.assertIn("contender=1/2;duel=null.latency: 10.7ms + 10ms", rows[0]["options"])
+        self.assertGreater(rows[0]["throughput"], 0)
+        self.assertIsNone(rows[0]["duel_ratio"])
+        self.assertAlmostEqual(rows[1]["duel_ratio"], other["ratio"])
+        self.assertIsNone(rows[0].get("power_w"), "a turn is too short for what is told of a whole window")
+
+    def test_says_the_same(self):
+        self.flags = [*TINY, "--axis", "null.latency=5ms", "--axis", "null.clock=virtual", "--axis", "null.distribution=normal"]
+        [other] = self.contenders(self.run_deepgap("--duel", "null.seed", "--axis", "null.seed=1,2", "--margin", "5%", "--json"))
+        self.assertEqual(other["verdict"], "same", other)
+        self.assertIn("the same as that of 1 within 5 %", other["text"])
+
+    def test_says_how_much_longer_it_takes(self):
+        result = self.run_deepgap(*latencies("5ms", "5.1ms", clock="real", sigma="0.3"), "--budget", "3s")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertRegex(result.stdout, r"5\.1ms: throughput not told apart from that of 5ms after \d+ pairs? of turns: its budget is spent; "
+                                        r"needs about .* more")
+        strict = self.run_deepgap(*latencies("5ms", "5.1ms", clock="real", sigma="0.3"), "--budget", "1s", "--strict")
+        self.assertEqual(strict.returncode, 1, "not settled")
+
+    def test_three_against_the_first_and_several_duels(self):
+        result = self.run_deepgap(*latencies("10ms", "8ms", "14ms"), "--batch", "1,2")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(len(self.rows()), 6)
+        self.assertEqual(result.stdout.count("8ms: throughput 1."), 2, result.stdout)
+        self.assertEqual(result.stdout.count("14ms: throughput 0."), 2, result.stdout)
+
+    def test_results_are_not_mixed_with_those_measured_alone(self):
+        self.assertEqual(self.run_deepgap("--axis", "null.latency=10ms", "--axis", "null.clock=virtual", "-n", "20").returncode, 0)
+        self.assertEqual(self.run_deepgap(*latencies("10ms", "8ms")).returncode, 0)
+        by_point = subprocess.run([PROGRAM, "export", self.store, "--format", "json", "--by", "point"], capture_output=True, text=True, check=True)
+        self.assertEqual(len(json.loads(by_point.stdout)), 3)
+        page, text = self.store + ".html", self.store + ".md"
+        for path in page, text:
+            subprocess.run([PROGRAM, "report", self.store, "--output", path], check=True, capture_output=True)
+        with open(page, encoding="utf-8") as file:
+            self.assertIn("<h2>Duels</h2>", file.read())
+
+    def test_starts_of_their_own_are_repeats(self):
+        [other] = self.contenders(self.run_deepgap(*latencies("10.7ms", "10ms"), "--repeats", "3", "--json"))
+        self.assertIn("over 3 starts", other["text"])
+        self.assertEqual(len(self.rows()), 6)
+
+    def test_compare_reads_a_duel(self):
+        self.assertEqual(self.run_deepgap(*latencies("10.7ms", "10ms")).returncode, 0)
+        done = subprocess.run([PROGRAM, "compare", self.store, "--a", "null.latency=10.7ms", "--b", "null.latency=10ms", "--json"],
+                              capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        [found] = json.loads(done.stdout)["comparisons"]
+        self.assertEqual(found["verdict"], "faster", found)
+        self.assertLess(found["high"] / found["low"], 1.045)
+
+    def test_real_engines_have_their_answers_checked(self):
+        result = self.run_deepgap("--duel", "backend", "--budget", "2s", backend="null,native")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        other = self.run_deepgap("--duel", "native.isa", "--axis", "native.isa=auto,avx2", "--budget", "2s", backend="native")
+        self.assertEqual(other.returncode, 0, other.stderr)
+        models = self.run_deepgap("--duel", "model", "--model", "resnet18:width=0.125,classes=10,resnet34:width=0.125,classes=10", "--budget",
+                                  "2s", backend="native")
+        self.assertEqual(models.returncode, 1, models.stderr)
+        self.assertIn("answers something else than", models.stdout + models.stderr)
+
+
+class AnyPaceTest(DuelCase):
+    """Where the clock does not matter: may run beside other work."""
+
+    def test_one_that_fails_ends_it_with_its_record_kept(self):
+        for option, outcome in (("crash_at=400", "crashed"), ("hang_at=400", "timed_out")):
+            with self.subTest(option):
+                if os.path.exists(self.store):
+                    os.remove(self.store)
+                name, value = option.split("=")
+                result = self.run_deepgap("--duel", "null." + name, "--axis", f"null.{name}=9999999,{value}", "--axis", "null.latency=2ms",
+                                          "--timeout", "1s")
+                self.assertEqual(result.returncode, 1, result.stderr)
+                first, second = self.rows()
+                self.assertEqual(second["outcome"], outcome)
+                self.assertEqual(first["outcome"], "ok")
+                self.assertIn(f"contender {value}: {outcome}", first["reason"])
+
+    def test_ctrl_c_keeps_what_there_is(self):
+        with subprocess.Popen(self.command(*latencies("5ms", "6ms", clock="real")), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
+            time.sleep(6)
+            run.send_signal(signal.SIGINT)
+            run.communicate(timeout=60)
+            self.assertEqual(run.returncode, 130)
+        rows = self.rows()
+        self.assertEqual(len(rows), 2)
+        for row in rows:
+            self.assertIn("interrupted by the user", row["reason"])
+
+    def test_bad_input_is_one_line(self):
+        for flags, words in ((["--duel", "backend"], "one value, null; a duel takes two or more"), (["--duel", "colour"], "the axis has no value"),
+                             (["--duel", "batch", "--batch", "1,2", "--scenario", "server", "--rate", "5"], "batch or single-stream, not server"),
+                             (["--duel", "batch", "--batch", "1,2", "-n", "20"], "a duel ends when it is decided"),
+                             (["--duel", "batch", "--batch", "1,2", "--interval", "0.5%"], "a duel ends when it is decided"),
+                             (["--duel", "batch", "--batch", "1,2", "--processes", "2"], "one process"),
+                             (["--duel", "batch", "--batch", "1,2", "--margin", "2"], "--margin"), (["--margin", "2%"], "add --duel"),
+                             (["--duel", "batch", "--batch", "1,2", "--tenant", "seed=1", "--tenant", "seed=2"], "leave out one of them"),
+                             (["--axis", "contender=1/2"], "cannot be set")):
+            with self.subTest(flags):
+                result = self.run_deepgap(*flags)
+                self.assertEqual(result.returncode, 2, result.stdout)
+                self.assertEqual(len(result.stderr.strip().splitlines()), 1, result.stderr)
+                self.assertIn(words, result.stderr)
+        self.assertFalse(os.path.exists(self.store))
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1] + sys.argv[2:])

@@ -10,6 +10,7 @@
 #include "cli/command.h"
 #include "cli/peak_study.h"
 #include "cli/run_flags.h"
+#include "plan/auto_repeats.h"
 #include "record/latency_percentiles.h"
 #include "record/record_json.h"
 #include "record/tenant_set.h"
@@ -101,6 +102,9 @@ class RunCommand final : public Command {
  private:
   Study make_study() const;
   Overrides make_overrides() const;
+  bool repeats_are_auto() const { return repeats_ == "auto"; }
+  std::optional<int> repeats() const;
+  Nanoseconds quick_window() const;
   void add_conf_files(Overrides& overrides) const;
   void apply_scale(Study& study) const;
   std::vector<double> shown_percentiles() const;
@@ -123,7 +127,8 @@ class RunCommand final : public Command {
   std::vector<std::string> tenants_;
   std::optional<std::string> duel_, margin_;
   std::optional<int64_t> warmup_, iterations_;
-  std::optional<int> repeats_, sweeps_;
+  std::optional<int> sweeps_;
+  std::optional<std::string> repeats_;
   std::optional<std::string> duration_, min_duration_, budget_, interval_, percentile_, check_, study_name_;
   std::optional<uint64_t> seed_;
   std::string scale_, user_conf_, mlperf_conf_, audit_conf_, mlperf_log_, save_weights_;
@@ -131,7 +136,7 @@ class RunCommand final : public Command {
   std::optional<double> peak_from_;
   std::optional<std::string> peak_ratio_;
   RunFlags run_flags_;
-  bool energy_ = false, dry_run_ = false, strict_ = false, json_ = false;
+  bool quick_ = false, energy_ = false, dry_run_ = false, strict_ = false, json_ = false;
 };
 
 std::string RunCommand::examples() const {
@@ -182,7 +187,13 @@ void RunCommand::declare(CLI::App& app) {
   app.add_option("--peak-from", peak_from_, "First load of --find-peak; left out: a low one")->group(how)->type_name("LOAD");
   app.add_option("--peak-ratio", peak_ratio_, "How near --find-peak comes: 2%")->group(how)->type_name("SHARE");
   app.add_flag("--energy", energy_, "Measured window of 10 s at least: the steps of an energy counter are then under 1 %")->group(how);
-  app.add_option("-r,--repeats", repeats_, "Of each point, each in a process of its own")->group(how)->type_name("N");
+  app.add_option(
+         "-r,--repeats", repeats_,
+         "Of each point, each in a process of its own; auto: as many as bring the interval over them to --interval, 30 at most, within "
+         "--budget for all of them")
+      ->group(how)
+      ->type_name("N|auto");
+  app.add_flag("--quick", quick_, "A look: windows of half a second, which do not see what lasts longer")->group(how);
   app.add_option("--sweeps", sweeps_, "Passes over the whole grid")->group(how)->type_name("N");
   app.add_option("--seed", seed_, "Of the order of measurement")->group(how)->type_name("N");
   run_flags_.declare(app, where);
@@ -212,6 +223,31 @@ void RunCommand::declare(CLI::App& app) {
   app.add_flag("--json", json_, "The summary as JSON, for programs")->group(where);
 }
 
+// What --repeats says; of auto as many as there may be.
+std::optional<int> RunCommand::repeats() const {
+  if (!repeats_) return std::nullopt;
+  if (repeats_are_auto()) {
+    if (duel_ || !tenants_.empty() || find_peak_ || !axes_.text("mlperf").empty())
+      throw Error(ErrorKind::usage,
+                  "--repeats auto is for points that are measured alone: give a number beside --duel, --tenant, --find-peak and --mlperf");
+    if (iterations_ || duration_)
+      throw Error(ErrorKind::usage,
+                  "--repeats auto goes on until an interval is as narrow as --interval: leave out --iterations and --duration");
+    return most_auto_repeats;
+  }
+  const auto number = parse_int(*repeats_);
+  if (!number || *number < 1 || *number > 1'000'000)
+    throw Error(ErrorKind::usage, fmt::format("--repeats '{}' is neither a number from 1 on nor auto", *repeats_));
+  return static_cast<int>(*number);
+}
+
+Nanoseconds RunCommand::quick_window() const {
+  if (iterations_ || duration_ || min_duration_ || energy_ || duel_ || !tenants_.empty())
+    throw Error(ErrorKind::usage,
+                "--quick is a window of half a second: leave out --iterations, --duration, --min-duration, --energy, --duel and --tenant");
+  return 500'000'000;
+}
+
 Overrides RunCommand::make_overrides() const {
   Overrides overrides;
   overrides.axes = axes_.axes();
@@ -232,14 +268,15 @@ Overrides RunCommand::make_overrides() const {
     if (!duel_ && study_file_.empty()) throw Error(ErrorKind::usage, "--margin is of a duel: add --duel AXIS, or leave it out");
   }
   for (const std::string& text : tenants_) overrides.tenants.push_back(parse_tenant(text));
-  overrides.repeats = repeats_;
+  overrides.repeats = repeats();
   overrides.sweeps = sweeps_;
   overrides.warmup = warmup_;
   overrides.iterations = iterations_;
   if (duration_) overrides.duration = duration_flag("--duration", *duration_);
   if (min_duration_) overrides.min_duration = duration_flag("--min-duration", *min_duration_);
+  if (quick_) overrides.min_duration = quick_window();
   overrides.energy = energy_;
-  if (budget_) overrides.budget = duration_flag("--budget", *budget_);
+  if (budget_ && !repeats_are_auto()) overrides.budget = duration_flag("--budget", *budget_);
   if (interval_) {
     overrides.interval = parse_fraction(*interval_);
     if (!overrides.interval) throw Error(ErrorKind::usage, fmt::format("--interval '{}' is no share such as 1% or 0.01", *interval_));
@@ -339,7 +376,8 @@ std::vector<double> RunCommand::shown_percentiles() const {
 // At a terminal, with one question and no rule of their own for how long it takes.
 bool RunCommand::a_person_waits() const {
   const bool terminal = terminal_columns(stdout) > 0 && terminal_columns(stderr) > 0;
-  const bool own_rule = warmup_ || iterations_ || duration_ || min_duration_ || energy_ || find_peak_ || json_;
+  const bool own_rule =
+      warmup_ || iterations_ || duration_ || min_duration_ || energy_ || find_peak_ || json_ || quick_ || duel_ || repeats_are_auto();
   return terminal && !own_rule;
 }
 
@@ -350,6 +388,8 @@ RunSettings RunCommand::make_settings() const {
   settings.save_weights = save_weights_.empty() ? "" : std::filesystem::absolute(save_weights_).string();
   if (mlperf_trace_ && mlperf_log_.empty()) throw Error(ErrorKind::usage, "--mlperf-trace needs a folder: add --mlperf-log DIR");
   settings.strict = strict_;
+  settings.auto_repeats = repeats_are_auto();
+  if (budget_ && settings.auto_repeats) settings.search_time = std::chrono::nanoseconds(duration_flag("--budget", *budget_));
   settings.own_study = study_name_.has_value();
   if (a_person_waits()) settings.first_look = std::chrono::seconds(3);
   return settings;
@@ -611,6 +651,7 @@ int RunCommand::print_report(const RunReport& report, const RunSettings& setting
   }
   flush_standard_output();
   if (!scale_.empty()) say(stderr, "deepgap: note: --scale makes short runs; none of them is an MLPerf result, whatever its verdict\n");
+  if (quick_) say(stderr, "deepgap: note: --quick looks for half a second; what lasts longer is not in its intervals\n");
   print_ending(report, settings, json_);
   if (!json_ && !settings.peak) print_winners(report);
   return code;

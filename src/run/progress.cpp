@@ -49,6 +49,7 @@ std::string result_text(const Record& record) {
   const auto median = record.estimates.find("latency_p50_ms");
   if (median != record.estimates.end()) text += fmt::format(", p50 {:.3g} ms", median->second.value);
   if (record.verdict != Verdict::valid) text += fmt::format(", {}: {}", name_of(record.verdict), record.reason);
+  if (record.verdict == Verdict::valid && record.facts.contains("as_found")) text += ", as found";
   if (record.unchecked) text += ", unchecked";
   if (record.unchecked && record.verdict == Verdict::valid && !record.reason.empty()) text += fmt::format(" ({})", record.reason);
   if (const auto note = record.facts.find("streams.note"); note != record.facts.end()) {

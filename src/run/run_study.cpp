@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/text.h"
+#include "plan/auto_repeats.h"
 #include "record/duel_set.h"
 #include "record/identity.h"
 #include "record/load_axis.h"
@@ -111,6 +112,7 @@ class Run {
       if (record.outcome == Outcome::ok) history[id.first] = seconds_of(record);
       if (record.outcome == Outcome::ok && record.stopping != jobs.at(id.first)->stopping) otherwise.insert(id.first);
       count(record);
+      if (settings_.auto_repeats) before_.push_back(std::move(record));
     });
     estimate_ = TimeEstimate(std::move(history), query_times(plan_));
     if (otherwise.empty()) return;
@@ -203,7 +205,7 @@ class Run {
       });
     }
     report_.interrupted = interrupts_.count() > 0;
-    if (searches()) report_.jobs = report_.saved + report_.done_before;
+    if (searches() || settings_.auto_repeats) report_.jobs = report_.saved + report_.done_before;
     PlannerResult found = planner->result();
     report_peaks(std::move(found.peaks));
     if (found.tuned) report_.tuned = std::move(*found.tuned);
@@ -211,7 +213,10 @@ class Run {
 
   std::unique_ptr<Planner> make_planner(std::vector<Job> runnable) {
     const auto key = [this](const Job& job) { return group_key(job, plan_); };
-    if (!searches()) return make_grid_planner(std::move(runnable), study_.seed, key, finished_);
+    if (!searches()) {
+      auto grid = make_grid_planner(std::move(runnable), study_.seed, key, finished_);
+      return settings_.auto_repeats ? as_many_as_needed(std::move(grid)) : std::move(grid);
+    }
     // The search's Points come as they are found: each is inspected as the one it began from, of which only its load differs.
     waiting_.clear();
     std::erase_if(plan_.jobs, [&](const Job& job) { return runs(job); });
@@ -227,6 +232,16 @@ class Run {
     SearchRun run{key, time_used, announce, [this](const Job& job) { return known_run(job); }};
     if (settings_.tune) return std::make_unique<TunePlanner>(std::move(runnable), *settings_.tune, std::move(run));
     return std::make_unique<PeakPlanner>(std::move(runnable), *settings_.peak, std::move(run));
+  }
+
+  std::unique_ptr<Planner> as_many_as_needed(std::unique_ptr<Planner> grid) {
+    progress_.begin(0);
+    waiting_.clear();  // nobody knows how many it will be
+    auto planner = std::make_unique<AutoRepeats>(std::move(grid), [this, begin = std::chrono::steady_clock::now()] {
+      return settings_.search_time && std::chrono::steady_clock::now() - begin >= *settings_.search_time;
+    });
+    for (const Record& record : before_) planner->done(record);
+    return planner;
   }
 
   // Windows of another length would tell of another search.
@@ -412,6 +427,7 @@ class Run {
   std::unique_ptr<Store> store_;
   std::pair<dev_t, ino_t> store_file_;
   std::set<JobId> finished_;
+  std::vector<Record> before_;  // those of finished_, where it is they that say how many more there are to be
   PastSearches past_searches_;
   std::map<JobId, const Job*> waiting_;  // for a worker
   std::set<std::string> told_;           // Points of which it was told that they are refused or skipped

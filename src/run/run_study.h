@@ -33,11 +33,12 @@ struct RunSettings {
   bool strict = false;
   std::optional<PeakOrder> peak;                        // search it at the Study's Points; the Study was prepared for it (cli/peak_study.h)
   std::optional<TuneOrder> tune;                        // find the best of the Study's Points (cli/tune_study.h)
-  std::optional<std::chrono::nanoseconds> search_time;  // longest search of all together
+  bool auto_repeats = false;                            // of the Study's repeats as many as each Point needs (plan/auto_repeats.h)
+  std::optional<std::chrono::nanoseconds> search_time;  // longest search of all together, and longest run of auto_repeats
   // A person waits: short looks at all Points come first, for about so long, and are shown as a provisional table. They are in no Store.
   std::optional<std::chrono::nanoseconds> first_look;
-  // What is to be measured, in place of the whole Study: a part of an inspected Plan, as a fleet's task has it. A model file that is not what
-  // it was then is an Error{input}.
+  // What is to be measured, in place of the whole Study: a part of an inspected Plan, as a fleet's task has it. A model file that is not
+  // what it was then is an Error{input}.
   std::optional<std::vector<Job>> part;
   Facts facts;                               // that every Record gets
   std::function<void(const Record&)> saved;  // called after each Record is in the Store; what it throws ends the run

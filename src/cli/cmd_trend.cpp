@@ -1,0 +1,144 @@
+// deepgap trend: how results went from run to run, and where they changed.
+#include "analysis/metric.h"
+#include "analysis/trend/trend.h"
+#include "analysis/words.h"
+#include "base/text.h"
+#include "cli/command.h"
+#include "cli/selection.h"
+#include "cli/stores.h"
+#include "run/progress.h"
+#include "store/store.h"
+
+#include <deepgap/error.h>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+
+namespace deepgap {
+namespace {
+
+constexpr size_t fewest_runs = 10;  // of which anything can be told (stats/e_divisive.h)
+
+class TrendCommand final : public Command {
+ public:
+  std::string name() const override { return "trend"; }
+  std::string describe() const override { return "Where results changed from run to run, on each machine"; }
+  std::string examples() const override {
+    return "  deepgap trend nights/*.db\n"
+           "  deepgap trend nights.db --select model=resnet50 --control \"model=resnet50;backend=onnxruntime\"\n";
+  }
+  void declare(CLI::App& app) override {
+    app.add_option("store", stores_, "Stores with many runs, or one Store for each")->type_name("STORE")->required();
+    app.add_option("--select", select_, "Which results: backend=native;batch=8, over the export's columns and options")
+        ->type_name("SELECTION");
+    app.add_option("--control", control_, "Results of the same runs that should not have changed: values are divided by theirs")
+        ->type_name("SELECTION");
+    app.add_option("--metric", metric_, "What is followed: a column of the export")->type_name("METRIC")->capture_default_str();
+    app.add_option("--version-fact", version_, "The fact of the environment that is told beside the dates")
+        ->type_name("FACT")
+        ->capture_default_str();
+    app.add_option("--format", format_, "text or json")->type_name("FORMAT")->capture_default_str();
+    app.add_flag("--json", json_, "The same as --format json");
+  }
+  int run() override;
+
+ private:
+  std::vector<std::string> stores_;
+  std::string select_, control_, metric_ = "throughput", version_ = "deepgap.git", format_ = "text";
+  bool json_ = false;
+};
+
+// "better", "worse", or of a metric without a better direction "more", "less".
+const char* change_word(const TrendChange& change, Better better) {
+  const bool more = change.after > change.before;
+  if (better == Better::neither) return more ? "more" : "less";
+  return more == (better == Better::higher) ? "better" : "worse";
+}
+
+std::string run_text(const TrendRun& run) {
+  return format_time(run.started_unix_ns) + (run.version.empty() ? "" : fmt::format(" ({})", run.version));
+}
+
+std::string series_text(const TrendSeries& series, Better better) {
+  std::string text =
+      fmt::format("{}, {} to {}, {}\n", point_label(series.point), format_time(series.runs.front().started_unix_ns),
+                  format_time(series.runs.back().started_unix_ns), count_of(static_cast<int64_t>(series.runs.size()), "run", "runs"));
+  if (series.runs.size() < fewest_runs) return text + fmt::format("  too few runs to tell: it takes {}\n", fewest_runs);
+  if (series.changes.empty()) return text + "  no change found\n";
+  for (const TrendChange& change : series.changes)
+    text += fmt::format("  {}: {} from {} on, {} before and {} since (p {:.2g}); the last run before was {}\n", change_word(change, better),
+                        format_ratio(change.after / change.before), run_text(series.runs[change.at]), format_significant(change.before, 4),
+                        format_significant(change.after, 4), change.p_value, run_text(series.runs[change.at - 1]));
+  return text;
+}
+
+void print_text(const std::vector<TrendSeries>& all, Better better) {
+  std::string machine = "none yet";
+  size_t changed = 0;
+  for (const TrendSeries& series : all) {
+    const std::string where = series.device + (series.machine.empty() ? "" : " in " + series.machine);
+    if (where != machine) fmt::print("{}:\n", where.empty() ? "a machine that was not told" : where);
+    machine = where;
+    fmt::print("{}", series_text(series, better));
+    changed += series.changes.empty() ? 0 : 1;
+  }
+  fmt::print("{} of {} changed\n", changed, count_of(static_cast<int64_t>(all.size()), "series", "series"));
+}
+
+void print_json(const std::vector<TrendSeries>& all, const std::string& metric, Better better) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const TrendSeries& series : all) {
+    nlohmann::json runs = nlohmann::json::array(), changes = nlohmann::json::array();
+    for (const TrendRun& run : series.runs)
+      runs.push_back({{"started_unix_ns", run.started_unix_ns}, {"version", run.version}, {"value", run.value}});
+    for (const TrendChange& change : series.changes)
+      changes.push_back({{"at", change.at},
+                         {"started_unix_ns", series.runs[change.at].started_unix_ns},
+                         {"version", series.runs[change.at].version},
+                         {"before", change.before},
+                         {"after", change.after},
+                         {"ratio", change.after / change.before},
+                         {"p_value", change.p_value},
+                         {"direction", change_word(change, better)}});
+    list.push_back({{"point", point_label(series.point)},
+                    {"device", series.device},
+                    {"machine", series.machine},
+                    {"runs", runs},
+                    {"changes", changes}});
+  }
+  const nlohmann::json json{{"metric", metric}, {"series", list}};
+  fmt::print("{}\n", json.dump(1, ' ', false, nlohmann::json::error_handler_t::replace));
+}
+
+int TrendCommand::run() {
+  if (json_) format_ = "json";
+  if (format_ != "text" && format_ != "json") throw Error(ErrorKind::usage, unknown_name("format", format_, {"text", "json"}));
+  const Metric* metric = find_metric(metric_);
+  if (metric == nullptr) throw Error(ErrorKind::usage, fmt::format("'{}' is no metric; deepgap export STORE tells their columns", metric_));
+  const Selection selection(select_), control(control_);
+  TrendCollector collector(metric_, version_);
+  look_at_stores(stores_, false, [&](const Store&, const Record& record) {
+    const bool is_control = !control_.empty() && control.holds(record);
+    if (is_control) collector.add_control(record);
+    if (!is_control && selection.holds(record)) collector.add(record);
+  });
+  if (!control_.empty() && collector.controls() == 0)
+    throw Error(ErrorKind::usage, fmt::format("{} has no record of the control '{}'", store_names(stores_), control_));
+  std::vector<TrendSeries> all = collector.series();
+  std::erase_if(all, [](const TrendSeries& series) { return series.runs.empty(); });
+  if (all.empty())
+    throw Error(ErrorKind::usage, fmt::format("{} has no record with {} to follow{}", store_names(stores_), metric_,
+                                              select_.empty() ? "" : fmt::format(" of selection '{}'", select_)));
+  std::stable_sort(all.begin(), all.end(), [](const TrendSeries& a, const TrendSeries& b) {
+    return std::tie(a.device, a.machine) < std::tie(b.device, b.machine);
+  });
+  format_ == "json" ? print_json(all, metric_, metric->better()) : print_text(all, metric->better());
+  return 0;
+}
+
+const bool registered = Registry<Command>::instance().add("trend", [] { return std::make_unique<TrendCommand>(); });
+
+}  // namespace
+}  // namespace deepgap

@@ -1,0 +1,40 @@
+// AutoRepeats: as many repeats of each Point as it takes, one block of all after the other (docs/method.md, 5). A Point has enough when the
+// interval over its repeats has been within what is asked, after five repeats and after the one before, since stopping at the first such
+// moment prefers those in which the scatter looks small by chance.
+//   Kalibera and Jones, "Rigorous benchmarking in reasonable time", ISMM 2013.
+#pragma once
+
+#include "plan/planner.h"
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace deepgap {
+
+inline constexpr int most_auto_repeats = 30;
+
+class AutoRepeats final : public Planner {
+ public:
+  // `grid`: of as many repeats as there may be. `is_over`: no time is left; asked before each Batch.
+  AutoRepeats(std::unique_ptr<Planner> grid, std::function<bool()> is_over) : grid_(std::move(grid)), is_over_(std::move(is_over)) {}
+
+  Batch next() override;
+  void done(const Record& record) override;  // also of an earlier run
+  size_t remaining() const override { return grid_->remaining(); }
+
+ private:
+  struct Seen {
+    std::vector<double> throughputs;
+    int failures = 0;
+    bool narrow = false, enough = false;
+  };
+
+  std::unique_ptr<Planner> grid_;
+  std::function<bool()> is_over_;
+  std::map<std::string, Seen> seen_;  // by point_id
+};
+
+}  // namespace deepgap

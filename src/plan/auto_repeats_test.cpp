@@ -1,0 +1,72 @@
+#include "plan/auto_repeats.h"
+
+#include "record/record_json.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+namespace deepgap {
+namespace {
+
+std::vector<Job> jobs_of(int64_t batch) {
+  std::vector<Job> jobs;
+  Job job;
+  job.point.model = "resnet18";
+  job.point.batch = batch;
+  job.point_id = point_id(job.point);
+  for (job.repeat = 0; job.repeat < most_auto_repeats; ++job.repeat) jobs.push_back(job);
+  return jobs;
+}
+
+class AutoRepeatsTest : public testing::Test {
+ protected:
+  // How many repeats each of two Points got, whose throughputs scatter by so much.
+  std::pair<int, int> repeats_of(double first, double second) {
+    std::vector<Job> jobs = jobs_of(1);
+    for (Job& job : jobs_of(2)) jobs.push_back(job);
+    AutoRepeats planner(make_grid_planner(std::move(jobs), 1, [](const Job& job) { return job.point_id; }, {}),
+                        [this] { return is_over_; });
+    std::normal_distribution<double> normal;
+    std::pair<int, int> count;
+    for (Batch batch = planner.next(); !batch.jobs.empty(); batch = planner.next()) {
+      for (const Job& job : batch.jobs) {
+        int& own = job.point.batch == 1 ? count.first : count.second;
+        is_over_ = ++own == over_after_;
+        Record record;
+        record.point = job.point;
+        record.outcome = outcome_;
+        record.estimates["throughput"] = {100 * (1 + (job.point.batch == 1 ? first : second) * normal(random_)), {}, {}, 10};
+        planner.done(record);
+      }
+    }
+    return count;
+  }
+  std::mt19937_64 random_{1};
+  Outcome outcome_ = Outcome::ok;
+  bool is_over_ = false;
+  int over_after_ = -1;
+};
+
+TEST_F(AutoRepeatsTest, EachPointGetsWhatItNeeds) {
+  const auto [quiet, restless] = repeats_of(0.002, 0.02);  // 1 % is asked
+  EXPECT_EQ(quiet, 5);
+  EXPECT_GT(restless, 9);
+  EXPECT_LE(restless, most_auto_repeats);
+}
+
+TEST_F(AutoRepeatsTest, NoMoreThanThereMayBe) { EXPECT_EQ(repeats_of(0.3, 0.3), std::pair(most_auto_repeats, most_auto_repeats)); }
+
+TEST_F(AutoRepeatsTest, OneThatFailsTwiceIsNotTriedThirtyTimes) {
+  outcome_ = Outcome::crashed;
+  EXPECT_EQ(repeats_of(0, 0), std::pair(2, 2));
+}
+
+TEST_F(AutoRepeatsTest, EndsWithItsTime) {
+  over_after_ = 7;
+  const auto [first, second] = repeats_of(0.3, 0.3);
+  EXPECT_EQ(std::max(first, second), 7);
+}
+
+}  // namespace
+}  // namespace deepgap

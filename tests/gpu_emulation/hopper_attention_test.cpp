@@ -23,13 +23,14 @@ namespace {
 struct HostMap {
   const uint16_t* from;
   std::array<long long, 4> sizes, steps;
-  int box_columns, box_rows;
+  std::array<int, 4> box;
 };
 
 // Rows of query, key and value side by side, all heads in a row, as one product wrote them.
 struct Case {
   int64_t queries = 64, keys = 64, depth = 64, heads = 2, batch = 1;
   enum class Mask { none, of_key, of_both } mask = Mask::none;
+  bool heads_apart = false;  // all rows of a head one behind another
 };
 
 AttentionLayout layout_of(const Case& one) {
@@ -43,6 +44,12 @@ AttentionLayout layout_of(const Case& one) {
   a.value.steps = {rows * row, one.depth, row, 1};
   a.result = {one.queries * one.heads * one.depth, one.depth, one.heads * one.depth, 1};
   layout.first = {0, one.heads * one.depth, 2 * one.heads * one.depth};
+  if (one.heads_apart) {
+    const int64_t own = 3 * one.depth, head = rows * own;
+    a.query.steps = a.value.steps = {one.heads * head, head, own, 1};
+    a.key.steps = {one.heads * head, head, 1, own};
+    layout.first = {0, one.depth, 2 * one.depth};
+  }
   if (one.mask == Case::Mask::of_key) a.mask = Attention::Operand{3, {one.keys, 0, 0, 1}};
   if (one.mask == Case::Mask::of_both) a.mask = Attention::Operand{3, {0, 0, one.keys, 1}};
   return layout;
@@ -70,7 +77,7 @@ std::string host_text(const Launch& launch, const AttentionLayout& layout, size_
     text.erase(begin, end + 3 - begin);
   }
   cut_function(text, "float power_of_two");
-  cut_function(text, "void copy_piece");
+  cut_function(text, "void copy_box");
   cut(text, "extern __shared__ unsigned char shared_memory[];");
   std::string call = "*(Map*)p[0], *(Map*)p[1], *(Map*)p[2]";
   if (layout.attention.mask) call += ", (const float*)p[3]";
@@ -128,10 +135,12 @@ double expected(const AttentionLayout& layout, const Data& data, int64_t b, int6
 
 HostMap map_of(const Argument& argument, const std::vector<uint16_t>& halves) {
   const auto& map = std::get<TensorMapArgument>(argument);
-  HostMap made{halves.data() + map.offset_bytes / 2, {}, {}, static_cast<int>(map.box[0]), static_cast<int>(map.box[1])};
+  HostMap made{halves.data() + map.offset_bytes / 2, {}, {}, {}};
   for (size_t i = 0; i < 4; ++i) {
     made.sizes[i] = static_cast<long long>(map.sizes[i]);
     made.steps[i] = i == 0 ? 1 : static_cast<long long>(map.strides[i - 1] / 2);
+    made.box[i] = static_cast<int>(map.box[i]);
+    if (i > 1) EXPECT_EQ(map.strides[i - 1] % map.strides[i - 2], 0U) << "as the driver asks";
   }
   return made;
 }
@@ -177,6 +186,7 @@ TEST(EmulatedHopperAttention, IsTheSoftmaxOfScoresTimesValues) {
   expect_right({.queries = 128, .keys = 128});
   expect_right({.queries = 100, .keys = 197, .batch = 2});
   expect_right({.queries = 1, .keys = 5});
+  expect_right({.queries = 20, .keys = 30, .heads_apart = true});
   expect_right({.queries = 150, .keys = 70, .depth = 128, .heads = 1});
 }
 

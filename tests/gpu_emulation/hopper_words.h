@@ -28,8 +28,8 @@ struct uint4 { unsigned x, y, z, w; };
 static uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) { return {x, y, z, w}; }
 static Place blockIdx, threadIdx;
 alignas(1024) static unsigned char shared_memory[1 << 18];
-// A matrix [batch][head][row][column] of 16-bit numbers, and the box that one copy brings.
-struct Map { const unsigned short* from; long long sizes[4], steps[4]; int box_columns, box_rows; };
+// 16-bit numbers in four axes, the innermost first, and the box that one copy brings.
+struct Map { const unsigned short* from; long long sizes[4], steps[4]; int box[4]; };
 
 struct Fiber { ucontext_t context; std::unique_ptr<char[]> stack; bool ended = false; };
 static std::vector<Fiber> fibers;
@@ -87,16 +87,22 @@ static void make_barrier(unsigned at, unsigned) { barriers[at] = {}; }
 static void expect_bytes(unsigned at, unsigned bytes) { barriers.at(at).bytes += bytes; }
 static void wait_for(unsigned at, unsigned parity) { while ((barriers.at(at).ended & 1) == parity) give_turn(); }
 static unsigned permuted(unsigned address) { return address ^ ((address >> 7 & 7) << 4); }
-static void copy_piece(unsigned to, const Map& map, unsigned barrier, int column, int row, int head, int batch) {
-  for (int r = 0; r < map.box_rows; ++r)
-    for (int c = 0; c < map.box_columns; ++c) {
-      const bool inside = row + r < map.sizes[1] && column + c < map.sizes[0];
-      const unsigned short value =
-          inside ? map.from[(column + c) + (row + r) * map.steps[1] + head * map.steps[2] + batch * map.steps[3]] : (unsigned short)0;
-      memcpy(shared_memory + permuted(to + r * 128 + c * 2), &value, 2);
+static void copy_box(unsigned to, const Map& map, unsigned barrier, int column, int second, int third, int fourth) {
+  const int first[4] = {column, second, third, fourth};
+  const int count = map.box[0] * map.box[1] * map.box[2] * map.box[3];
+  for (int i = 0; i < count; ++i) {
+    long long place = 0;
+    bool inside = true;
+    for (int axis = 0, rest = i; axis < 4; rest /= map.box[axis++]) {
+      const long long at = first[axis] + rest % map.box[axis];
+      inside = inside && at < map.sizes[axis];
+      place += at * map.steps[axis];
     }
+    const unsigned short value = inside ? map.from[place] : (unsigned short)0;
+    memcpy(shared_memory + permuted(to + 2 * i), &value, 2);
+  }
   Barrier& of = barriers.at(barrier);
-  of.bytes -= map.box_rows * map.box_columns * 2;
+  of.bytes -= 2 * count;
   if (of.bytes == 0) ++of.ended;
 }
 template <int row_bytes> static u64 rows_at(unsigned address) { return (u64)((address & 0x3ffff) >> 4) | (u64)(row_bytes * 8 / 16) << 32; }

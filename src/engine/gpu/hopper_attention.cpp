@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace deepgap::gpu {
 namespace {
@@ -54,20 +55,25 @@ struct Places {
   __device__ __forceinline__ unsigned values_come(int stage) const { return barriers + 16 * stage + 8; }
   __device__ __forceinline__ unsigned queries_come() const { return barriers + 16 * STAGES; }
 };
-__device__ __forceinline__ void copy_piece(unsigned to, const Map& map, unsigned barrier, int column, int row, int head, int batch) {
+__device__ __forceinline__ void copy_box(unsigned to, const Map& map, unsigned barrier, int column, int second, int third, int batch) {
   asm volatile("cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %5, %6}], [%2];"
-               ::"r"(to), "l"(&map), "r"(barrier), "r"(column), "r"(row), "r"(head), "r"(batch) : "memory");
+               ::"r"(to), "l"(&map), "r"(barrier), "r"(column), "r"(second), "r"(third), "r"(batch) : "memory");
+}
+// The smaller step comes first.
+template <bool HEADS_FIRST> __device__ __forceinline__ void copy_piece(unsigned to, const Map& map, unsigned barrier, int column, int row, int head,
+                                                                      int batch) {
+  copy_box(to, map, barrier, column, HEADS_FIRST ? head : row, HEADS_FIRST ? row : head, batch);
 }
 __device__ __forceinline__ void copy_tile(const Places& at, const Map& k, const Map& v, int tile, int head, int batch) {
   const int stage = tile % STAGES;
   expect_bytes(at.keys_come(stage), tile_bytes);
 #pragma unroll
   for (int p = 0; p < PIECES; ++p)
-    copy_piece(at.key + stage * tile_bytes + p * pieces_of_tile, k, at.keys_come(stage), 64 * p, tile * TILE, head, batch);
+    copy_piece<HEADS_FIRST_K>(at.key + stage * tile_bytes + p * pieces_of_tile, k, at.keys_come(stage), 64 * p, tile * TILE, head, batch);
   expect_bytes(at.values_come(stage), tile_bytes);
 #pragma unroll
   for (int p = 0; p < PIECES; ++p)
-    copy_piece(at.value + stage * tile_bytes + p * pieces_of_tile, v, at.values_come(stage), 64 * p, tile * TILE, head, batch);
+    copy_piece<HEADS_FIRST_V>(at.value + stage * tile_bytes + p * pieces_of_tile, v, at.values_come(stage), 64 * p, tile * TILE, head, batch);
 }
 
 // What a thread has of its queries: results so far, the weights that are being multiplied, the largest score, the sum of the weights. It
@@ -214,7 +220,7 @@ extern "C" __global__ void __launch_bounds__(TEAMS * 128, BLOCKS) ENTRY(const __
   if (threadIdx.x == 0) {
     expect_bytes(at.queries_come(), query_bytes);
 #pragma unroll
-    for (int p = 0; p < PIECES; ++p) copy_piece(at.query + p * pieces_of_query, q, at.queries_come(), 64 * p, q0, head, batch);
+    for (int p = 0; p < PIECES; ++p) copy_piece<HEADS_FIRST_Q>(at.query + p * pieces_of_query, q, at.queries_come(), 64 * p, q0, head, batch);
     for (int tile = 0; tile < (STAGES < TILES ? STAGES : TILES); ++tile) copy_tile(at, k, v, tile, head, batch);
   }
   Softmax all;
@@ -240,16 +246,32 @@ extern "C" __global__ void __launch_bounds__(TEAMS * 128, BLOCKS) ENTRY(const __
 }
 )";
 
+// The copy engine wants each step to be a multiple of the one before it, and of 16 bytes.
+bool heads_come_first(const Attention& a, const std::array<int64_t, 4>& steps, size_t row_axis) {
+  return a.heads > 1 && steps[1] < steps[row_axis];
+}
+
 TensorMapArgument map_of(const AttentionLayout& layout, int role, int64_t rows, const std::array<int64_t, 4>& steps, size_t row_axis,
                          uint32_t box_rows) {
   const Attention& a = layout.attention;
-  const auto bytes = [](int64_t step, int64_t size) { return static_cast<uint64_t>(size == 1 ? 16 : 2 * step); };
+  struct Axis {
+    int64_t size, step;
+    uint32_t box;
+  };
+  std::array<Axis, 3> axes{{{rows, steps[row_axis], box_rows}, {a.heads, steps[1], 1}, {a.batch, steps[0], 1}}};
+  if (heads_come_first(a, steps, row_axis)) std::swap(axes[0], axes[1]);
   TensorMapArgument map;
   map.role = role;
   map.element = layout.element;
-  map.sizes = {static_cast<uint64_t>(a.depth), static_cast<uint64_t>(rows), static_cast<uint64_t>(a.heads), static_cast<uint64_t>(a.batch)};
-  map.strides = {bytes(steps[row_axis], rows), bytes(steps[1], a.heads), bytes(steps[0], a.batch)};
-  map.box = {static_cast<uint32_t>(piece), box_rows, 1, 1};
+  map.sizes = {static_cast<uint64_t>(a.depth)};
+  map.box = {static_cast<uint32_t>(piece)};
+  auto before = static_cast<uint64_t>(2 * a.depth);  // bytes
+  for (const Axis& axis : axes) {
+    if (axis.size > 1) before = static_cast<uint64_t>(2 * axis.step);
+    map.sizes.push_back(static_cast<uint64_t>(axis.size));
+    map.strides.push_back(before);
+    map.box.push_back(axis.box);
+  }
   map.swizzle_bytes = 128;
   map.offset_bytes = 2 * layout.first[static_cast<size_t>(role)];
   return map;
@@ -286,6 +308,9 @@ std::optional<Launch> hopper_attention(const AttentionLayout& layout, const std:
       "{}\n#define LAST_TILE {}\n#define TILES {}\n#define STAGES {}\n#define HALF {}\n#define ENTRY {}\n",
       a.queries, a.keys, tiles.pieces, tiles.teams, tiles.blocks, tiles.keys, tiles.last, tiles.count, tiles.stages, half ? "F16" : "BF16",
       entry);
+  const auto flag = [](char name, bool value) { return fmt::format("#define HEADS_FIRST_{} {}\n", name, value); };
+  source += flag('Q', heads_come_first(a, a.query.steps, 2)) + flag('K', heads_come_first(a, a.key.steps, 3)) +
+            flag('V', heads_come_first(a, a.value.steps, 2));
   source += attention_steps_text(a) + mask_text;
   source += softmax_text();
   source += product_text(problem, static_cast<int>(tiles.keys));

@@ -12,6 +12,7 @@
 #include "fleet/gather.h"
 #include "fleet/lanes.h"
 #include "fleet/plan_fleet.h"
+#include "fleet/relay.h"
 #include "fleet/task.h"
 #include "run/interrupts.h"
 #include "run/read_in_child.h"
@@ -29,13 +30,14 @@
 #include <memory>
 #include <optional>
 #include <thread>
+#include <utility>
 
 namespace deepgap {
 namespace {
 
 namespace fs = std::filesystem;
 
-const std::vector<std::string> verbs{"status", "wait", "cancel", "gather", "submit", "task", "probe"};
+const std::vector<std::string> verbs{"status", "wait", "cancel", "gather", "submit", "task", "probe", "relay"};
 
 class FleetCommand final : public Command {
  public:
@@ -72,7 +74,7 @@ void FleetCommand::declare(CLI::App& app) {
   app.add_option("what", words_, "A study file (.toml); or one of status, wait, cancel, gather, submit, and the fleet's folder")
       ->type_name("STUDY.toml|VERB FOLDER")
       ->required()
-      ->expected(1, 3);
+      ->expected(1, 4);
   const std::string how = "How it is run", cut = "How it is cut", of_schedulers = "Of schedulers";
   app.add_option("--scheduler", scheduler_, "Who runs it: " + join(Registry<Scheduler>::instance().names(), ", "))
       ->group(how)
@@ -204,9 +206,10 @@ int FleetCommand::start() {
 int FleetCommand::go_on(const std::string& verb) {
   if (words_.size() < 2) throw Error(ErrorKind::usage, fmt::format("deepgap fleet {} wants the fleet's folder", verb));
   const Fleet fleet = read_fleet(words_[1]);
-  if (verb == "task" || verb == "probe") {
+  if (verb == "task" || verb == "probe" || verb == "relay") {
     const auto number = parse_int(words_.size() > 2 ? words_[2] : "");
     if (!number) throw Error(ErrorKind::usage, fmt::format("deepgap fleet {} FOLDER NUMBER", verb));
+    if (verb == "relay") return relay_task(fleet, words_.size() > 3 ? words_[3] : "", static_cast<int>(*number));
     const TaskSettings settings{.work = work_, .tries = tries_};
     return verb == "task" ? run_task(fleet, static_cast<int>(*number), settings) : probe_node(fleet, static_cast<int>(*number), settings);
   }
@@ -245,7 +248,7 @@ void FleetCommand::submit(const Fleet& fleet, Scheduler& scheduler) {
 int FleetCommand::wait_for(const Fleet& fleet, Scheduler& scheduler) {
   Interrupts interrupts;
   std::string told;
-  int submissions = 1;
+  int submissions = 1, done = -1;  // submissions since the last task ended well
   for (;;) {
     scheduler.wait(fleet, [&] { return interrupts.count() > 0; });
     if (interrupts.count() > 0) {
@@ -260,6 +263,7 @@ int FleetCommand::wait_for(const Fleet& fleet, Scheduler& scheduler) {
     if (!quiet_ && line != told) say(stderr, line + "\n");
     told = line;
     if (status.all_done(fleet)) break;
+    if (std::exchange(done, status.done) != status.done) submissions = 1;
     if (status.running + status.waiting > 0) continue;
     if (is_cancelled(fleet) || status.missing.empty() || submissions >= submissions_) break;
     ++submissions;

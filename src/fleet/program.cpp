@@ -25,6 +25,12 @@ std::string find_program(const std::string& name) {
   return "";
 }
 
+std::string shell_word(const std::string& text) {
+  std::string word = "'";
+  for (const char letter : text) word += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
+  return word + "'";
+}
+
 ProgramResult run_program(const std::vector<std::string>& command, const std::string& remedy, std::chrono::seconds longest,
                           const std::map<std::string, std::string>& environment) {
   SubprocessOptions options;

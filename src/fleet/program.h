@@ -13,6 +13,8 @@ namespace deepgap {
 // The path of a program in $PATH, or of a path itself; empty: there is none.
 std::string find_program(const std::string& name);
 
+std::string shell_word(const std::string& text);  // in single quotes, whatever is in it
+
 struct ProgramResult {
   ExitState exit;
   std::string output;  // of stdout and stderr together, at most 64 MiB of its end

@@ -1,0 +1,280 @@
+// Scheduler `slurm`: a job array for each lot. What Slurm does is left to it: queues, nodes, requeueing after a node's death, time limits.
+#include "base/file.h"
+#include "base/registry.h"
+#include "base/text.h"
+#include "fleet/program.h"
+#include "fleet/slurm_script.h"
+#include "fleet/task.h"
+
+#include <deepgap/error.h>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <iterator>
+#include <map>
+#include <set>
+#include <thread>
+
+namespace deepgap {
+namespace {
+
+constexpr const char* remedy = "Slurm's programs are to be there (some sites have a module for them); or name another --scheduler";
+constexpr int most_calls = 6;                                   // of one that cannot reach its controller
+constexpr double notice_and_end_s = 120, most_of_limit = 0.25;  // of a time limit, that no task should count on
+constexpr auto between_looks = std::chrono::seconds(2);
+
+struct Partition {
+  std::string name;
+  double limit_s = 0;  // 0: none
+  int cpus = 0;        // of its smallest node
+  bool has_gpus = false, is_up = true, is_default = false;
+  std::set<std::string> features;
+};
+
+// A controller that is busy or being restarted is asked again.
+std::string call(const std::vector<std::string>& command) {
+  for (int i = 1;; ++i) {
+    const ProgramResult result = run_program(command, remedy);
+    if (result.exit.ok() && !result.timed_out) return result.output;
+    const auto says = [&](const char* words) { return result.output.find(words) != std::string::npos; };
+    const bool passes =
+        result.timed_out || says("Unable to contact") || says("timed out") || says("temporarily unable") || says("Connection refused");
+    if (!passes || i == most_calls) throw Error(ErrorKind::input, fmt::format("{}: {}", command.front(), trim(result.output)));
+    std::this_thread::sleep_for(std::chrono::seconds(i));
+  }
+}
+
+std::vector<Partition> all_partitions() {
+  std::map<std::string, Partition> found;
+  for (const std::string& line : split(call({"sinfo", "-h", "-o", "%P|%l|%c|%G|%f|%a"}), '\n')) {
+    const std::vector<std::string> parts = split(line, '|');
+    if (parts.size() < 6) continue;
+    const std::string name = parts[0].substr(0, parts[0].find('*'));
+    Partition& partition = found[name];
+    partition.name = name;
+    partition.is_default = parts[0].ends_with("*");
+    partition.limit_s = slurm_seconds(parts[1]).value_or(0);
+    std::string cpus = parts[2];
+    std::erase(cpus, '+');
+    const int count = static_cast<int>(parse_int(cpus).value_or(0));
+    partition.cpus = partition.cpus == 0 ? count : std::min(partition.cpus, count);
+    partition.has_gpus |= parts[3].find("gpu") != std::string::npos;
+    partition.is_up = parts[5] == "up";
+    for (const std::string& feature : split(parts[4], ',')) {
+      if (feature != "(null)") partition.features.insert(feature);
+    }
+  }
+  std::vector<Partition> list;
+  for (auto& [name, partition] : found) list.push_back(std::move(partition));
+  return list;
+}
+
+class SlurmScheduler final : public Scheduler {
+ public:
+  std::vector<SchedulerOption> options() const override {
+    return {{"partition", "slurm: partitions, of which any will do"},
+            {"constraint", "slurm: features of nodes; a list is of kinds, and each measures the whole plan: h100,a100"},
+            {"account", "slurm: who pays"},
+            {"qos", "slurm: quality of service"},
+            {"time", "slurm: time limit of a task; left out: twice what it is expected to take"},
+            {"gres", "slurm: instead of as many GPUs as the points name"},
+            {"exclude", "slurm: nodes to leave out"},
+            {"reservation", "slurm: nodes to use"},
+            {"max-jobs", "Tasks at a time (local: 1, since they share the machine; slurm: of each array)"}};
+  }
+
+  double prepare(Fleet& fleet) override {
+    const std::vector<Partition> partitions = chosen(fleet);
+    set_kinds(fleet, partitions);
+    if (option(fleet, "cpus-per-task").empty()) {
+      fleet.cpus = partitions.front().cpus;
+      for (const Partition& partition : partitions) fleet.cpus = std::min(fleet.cpus, partition.cpus);
+    }
+    double limit = 0;
+    for (const Partition& partition : partitions) {
+      if (partition.limit_s > 0) limit = limit > 0 ? std::min(limit, partition.limit_s) : partition.limit_s;
+    }
+    if (limit > 0) fleet.options["time-limit"] = slurm_time(limit);
+    const double time = time_asked(fleet, limit);
+    return time - std::min(notice_and_end_s, most_of_limit * time);
+  }
+
+  std::vector<std::string> check(const Fleet& fleet) override {
+    std::vector<std::string> notes;
+    const std::vector<Partition> partitions = chosen(fleet);
+    const bool wants_gpus = std::any_of(fleet.lots.begin(), fleet.lots.end(), [](const Lot& lot) { return lot.gpus > 0; });
+    if (wants_gpus && std::none_of(partitions.begin(), partitions.end(), [](const Partition& p) { return p.has_gpus; }))
+      throw Error(ErrorKind::input,
+                  fmt::format("partition {} has no GPUs (no gres gpu), and the study's points have a device cuda", names_of(partitions)));
+    for (const Partition& partition : partitions) {
+      if (!partition.is_up) notes.push_back(fmt::format("partition {} is not up; tasks wait until it is", partition.name));
+    }
+    return notes;
+  }
+
+  void submit(const Fleet& fleet, const std::vector<int>& tasks) override {
+    const int size = max_array_size();
+    const std::vector<SlurmArray> arrays = slurm_arrays(fleet, tasks, size);
+    std::map<int, std::string> probes;  // job of the probe, by kind
+    for (const SlurmArray& array : arrays) {
+      const int kind = array.lot->kind;
+      if (probes.count(kind) == 0) probes[kind] = is_known_to_run(fleet, kind) ? "" : submit_probe(fleet, array);
+      std::vector<std::string> flags;
+      if (!probes[kind].empty()) flags = {"--dependency=afterok:" + probes[kind], "--kill-on-invalid-dep=no"};
+      if (!submit_script(fleet, array.name, slurm_script(fleet, array), flags)) return;  // the rest when there is room
+    }
+  }
+
+  std::vector<QueuedTask> list(const Fleet& fleet) override {
+    std::vector<QueuedTask> queue = slurm_queue(fleet, squeue("%j|%K|%T|%N|%r"));
+    std::map<int, std::string> told;  // what a probe found, by kind
+    for (QueuedTask& task : queue) {
+      if (task.state != QueuedTask::State::held) continue;
+      const int kind = fleet.lot_of(task.task).kind;
+      const auto [words, is_new] = told.try_emplace(kind);
+      if (is_new) words->second = words_of_probe(fleet, kind);
+      if (!words->second.empty()) task.reason += "; " + words->second;
+    }
+    return queue;
+  }
+
+  void cancel(const Fleet& fleet) override {
+    std::set<std::string> jobs;
+    for (const std::string& line : split(squeue("%j|%F"), '\n')) {
+      if (line.starts_with(fleet.job_name() + "-")) jobs.insert(line.substr(line.find('|') + 1));
+    }
+    for (const std::string& job : jobs) call({"scancel", job});
+  }
+
+  void gather(const Fleet& /*fleet*/) override {}  // the folder is on a shared disk
+
+  void wait(const Fleet& /*fleet*/, const std::function<bool()>& interrupted) override {
+    const auto until = std::chrono::steady_clock::now() + between_looks;
+    while (!interrupted() && std::chrono::steady_clock::now() < until) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  void leave(const Fleet& /*fleet*/) override {}  // Slurm goes on
+
+ private:
+  static std::string option(const Fleet& fleet, const std::string& name) {
+    const auto found = fleet.options.find(name);
+    return found == fleet.options.end() ? "" : found->second;
+  }
+
+  static std::string names_of(const std::vector<Partition>& partitions) {
+    std::vector<std::string> names;
+    for (const Partition& partition : partitions) names.push_back(partition.name);
+    return join(names, ", ");
+  }
+
+  // Those that the user named, else Slurm's default.
+  static std::vector<Partition> chosen(const Fleet& fleet) {
+    std::vector<Partition> all = all_partitions();
+    if (all.empty()) throw Error(ErrorKind::input, "sinfo tells of no partition");
+    std::vector<std::string> known;
+    for (const Partition& partition : all) known.push_back(partition.name);
+    std::vector<Partition> chosen;
+    if (option(fleet, "partition").empty()) {
+      std::copy_if(all.begin(), all.end(), std::back_inserter(chosen), [](const Partition& partition) { return partition.is_default; });
+      if (chosen.empty())
+        throw Error(ErrorKind::usage,
+                    fmt::format("this Slurm has no default partition: name one with --partition; known: {}", join(known, ", ")));
+      return chosen;
+    }
+    for (const std::string& name : split(option(fleet, "partition"), ',')) {
+      const auto found = std::find_if(all.begin(), all.end(), [&](const Partition& partition) { return partition.name == name; });
+      if (found == all.end()) throw Error(ErrorKind::usage, "--partition: " + unknown_name("partition", name, known));
+      chosen.push_back(*found);
+    }
+    return chosen;
+  }
+
+  static void set_kinds(Fleet& fleet, const std::vector<Partition>& partitions) {
+    if (option(fleet, "constraint").empty()) return;
+    std::set<std::string> features;
+    for (const Partition& partition : partitions) features.insert(partition.features.begin(), partition.features.end());
+    fleet.kinds = split(option(fleet, "constraint"), ',');
+    for (const std::string& kind : fleet.kinds) {
+      const bool is_word = kind.find_first_of("&|[]()*") == std::string::npos;  // an expression is Slurm's to judge
+      if (is_word && features.count(kind) == 0)
+        throw Error(ErrorKind::usage, "--constraint: " + unknown_name("feature", kind, {features.begin(), features.end()}));
+    }
+  }
+
+  static double time_asked(Fleet& fleet, double limit) {
+    std::string& text = fleet.options["time"];
+    if (text.empty()) return limit;
+    const auto duration = parse_duration(text);
+    const auto seconds = duration ? std::optional(static_cast<double>(*duration) / 1e9) : slurm_seconds(text);
+    if (!seconds || *seconds <= 0)
+      throw Error(ErrorKind::usage, fmt::format("--time '{}' is no time such as 30m, 1:30:00 or 2-00:00:00", text));
+    if (limit > 0 && *seconds > limit)
+      throw Error(ErrorKind::usage, fmt::format("--time {}: the partition allows {}", text, slurm_time(limit)));
+    text = slurm_time(*seconds);
+    return *seconds;
+  }
+
+  static int max_array_size() {
+    for (const std::string& line : split(call({"scontrol", "show", "config"}), '\n')) {
+      if (!line.starts_with("MaxArraySize")) continue;
+      return static_cast<int>(std::max<int64_t>(1, parse_int(trim(line.substr(line.find('=') + 1))).value_or(1001)));
+    }
+    return 1001;
+  }
+
+  static std::string squeue(const std::string& format) {
+    return call({"squeue", "-h", "-r", "-u", std::to_string(::getuid()), "-o", format});
+  }
+
+  // A task of this kind has run before.
+  static bool is_known_to_run(const Fleet& fleet, int kind) {
+    for (int task = 0; task < static_cast<int>(fleet.tasks.size()); ++task) {
+      if (fleet.lot_of(task).kind == kind && !read_attempts(fleet, task).empty()) return true;
+    }
+    return false;
+  }
+
+  std::string submit_probe(const Fleet& fleet, const SlurmArray& array) const {
+    ::unlink(probe_file(fleet, array.first + array.indices.front()).c_str());
+    const auto job =
+        submit_script(fleet, fmt::format("{}-probe-{}", fleet.job_name(), array.lot->kind), slurm_probe_script(fleet, array), {});
+    if (!job) throw Error(ErrorKind::input, "Slurm takes no more jobs of this user: none could be submitted");
+    return *job;
+  }
+
+  static std::string words_of_probe(const Fleet& fleet, int kind) {
+    for (int task = 0; task < static_cast<int>(fleet.tasks.size()); ++task) {
+      if (fleet.lot_of(task).kind != kind || ::access(probe_file(fleet, task).c_str(), R_OK) != 0) continue;
+      return "the first look said: " + trim(read_text(probe_file(fleet, task)));
+    }
+    return "";
+  }
+
+  // The number of the job; nullopt where Slurm takes no more for now.
+  static std::optional<std::string> submit_script(const Fleet& fleet, const std::string& name, const std::string& script,
+                                                  const std::vector<std::string>& flags) {
+    const std::string path = fmt::format("{}/{}.sbatch", fleet.scripts(), name);
+    write_file_atomic(path, script);
+    std::vector<std::string> command{"sbatch", "--parsable"};
+    command.insert(command.end(), flags.begin(), flags.end());
+    command.push_back(path);
+    try {
+      const std::string answer = trim(call(command));
+      return answer.substr(answer.rfind('\n') + 1);  // warnings may stand before it
+    } catch (const Error& error) {
+      const std::string words = error.what();
+      for (const char* full : {"MaxSubmit", "SubmitJobLimit", "job limit", "slurm_job_submit: Max"}) {
+        if (words.find(full) != std::string::npos) return std::nullopt;
+      }
+      throw Error(error.kind(), fmt::format("{} (of {})", words, path));
+    }
+  }
+};
+
+const bool registered = Registry<Scheduler>::instance().add("slurm", [] { return std::make_unique<SlurmScheduler>(); });
+
+}  // namespace
+}  // namespace deepgap

@@ -287,9 +287,7 @@ std::optional<MergeReport> merge_stores(const std::vector<MergeInput>& inputs, c
     merge.choose();
     const UnfinishedFile unfinished(to);
     try {
-      const auto target = open_store_for_appending(unfinished.path());
-      // Half a Store is thrown away, and the whole one is synced once.
-      target->execute("PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = OFF;");
+      const auto target = open_store_for_appending(unfinished.path(), Durability::draft);
       if (!merge.write(*target)) {
         merge.begin_again();
         continue;

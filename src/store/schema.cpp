@@ -145,11 +145,17 @@ std::unique_ptr<Database> open_store_for_reading(const std::string& path) {
   return database;
 }
 
-std::unique_ptr<Database> open_store_for_appending(const std::string& path) {
+std::unique_ptr<Database> open_store_for_appending(const std::string& path, Durability durability) {
   refuse_what_is_no_file(path, true);
   refuse_readonly(path);
   auto database = std::make_unique<Database>(path, Database::Open::write);
   if (!is_blank(*database)) check_version(*database);  // before anything is changed in a file that may not be ours
+  if (durability == Durability::draft) {
+    database->execute("PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = OFF; PRAGMA foreign_keys = OFF;");
+    make_tables(*database);
+    database->fail_as(ErrorKind::store);
+    return database;
+  }
   if (database->query_text("PRAGMA journal_mode = WAL") != "wal") {
     throw Error(ErrorKind::input, failure(path, "its file system has no shared memory maps, which the write-ahead log needs"));
   }

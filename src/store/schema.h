@@ -14,7 +14,8 @@ inline constexpr int64_t store_schema_version = 1;
 // Opens an existing Store for reading, in a folder that cannot be written too. Throws Error{input}.
 std::unique_ptr<Database> open_store_for_reading(const std::string& path);
 // Opens a Store for appending, and makes the file and its tables where there are none. Throws Error{input}; later failures of the
-// connection are Error{store}.
-std::unique_ptr<Database> open_store_for_appending(const std::string& path);
+// connection are Error{store}. A draft is not synced: a file that is given its name, and synced, when it is whole.
+enum class Durability { each_commit, draft };
+std::unique_ptr<Database> open_store_for_appending(const std::string& path, Durability durability = Durability::each_commit);
 
 }  // namespace deepgap

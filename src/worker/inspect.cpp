@@ -214,7 +214,9 @@ class Inspection {
 
   // Pictures and arrays are read once, since "not a picture" must be said before hours of measuring.
   void require_dataset(const Point& point, const PointOptions& options, const GraphSummary& model) {
-    const std::tuple key{dataset_key(point), loaded_model_key(point), options.end_to_end.on()};
+    DatasetKey dataset_wanted = dataset_key(point);
+    if (trains(point)) dataset_wanted.samples = std::to_string(options.samples);  // follows from the batch where nobody said it
+    const std::tuple key{dataset_wanted, loaded_model_key(point), options.end_to_end.on()};
     if (const auto known = datasets_.find(key); known != datasets_.end()) return require_full_batch(point, options, known->second);
     about_to_({fmt::format("dataset {}", point.dataset), ""});
     const auto dataset = open_dataset(dataset_request(point, options, model));

@@ -113,7 +113,11 @@ void require_train_options(const Point& point) {
                   fmt::format("{} is for queries that are spread over sessions, not for task train: leave it out", option.name));
 }
 
-int64_t train_samples(const Point& point) { return std::min<int64_t>(4 * std::max<int64_t>(point.batch, 1), 65'536); }
+int64_t train_samples(const Point& point) {
+  constexpr int64_t epoch = 256;  // as of the study on training intensity (studies/training-intensity.toml)
+  const int64_t batch = std::max<int64_t>(point.batch, 1);
+  return std::clamp<int64_t>(4 * batch, batch, std::max(batch, epoch));
+}
 
 int64_t checked_batch(const Point& point, const TrainSettings& settings) {
   const int64_t parts = settings.accumulation, wanted = (batch_to_check + parts - 1) / parts * parts;

@@ -21,7 +21,7 @@ bool set_train_option(TrainSettings& settings, const std::string& name, const st
 // Dispatcher, queries that begin with files, MLPerf, tenants, a peak to be found.
 void require_train_options(const Point& point);
 
-// Samples that a step cycles where nobody said how many: four different batches.
+// Samples that steps cycle where nobody said how many: four batches, of at most 256 samples where one batch is not more.
 int64_t train_samples(const Point& point);
 
 // Steps that are checked, and how many samples each has: few, so that the FP32 reference on the CPU is made in reasonable time.

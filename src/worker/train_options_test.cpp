@@ -94,6 +94,10 @@ TEST(TrainOptions, AFewSamplesAreCheckedInEqualParts) {
   point.batch = 4;
   EXPECT_EQ(train_batch_sizes(point, {}), std::vector<int64_t>{4});
   EXPECT_EQ(train_samples(point), 16);
+  point.batch = 128;
+  EXPECT_EQ(train_samples(point), 256);
+  point.batch = 512;
+  EXPECT_EQ(train_samples(point), 512);
 }
 
 }  // namespace

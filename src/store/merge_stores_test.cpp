@@ -157,6 +157,20 @@ TEST(MergeStores, MergingAgainChangesNothing) {
   for (size_t i = 0; i < once.size(); ++i) EXPECT_EQ(record_to_json(twice[i]), record_to_json(once[i]));
 }
 
+TEST(MergeStores, OfTwoCopiesTheOneThatTellsOfOthersIsKept) {
+  const TemporaryFolder folder;
+  const Record first = example_record(1);
+  write_store(folder / "a.db", {first});
+  write_store(folder / "b.db", {again(first, "later", Outcome::ok, 1)});
+  ASSERT_TRUE(merge_stores({{folder / "a.db"}, {folder / "b.db"}}, folder / "both.db"));
+  for (const auto& inputs : {std::vector<MergeInput>{{folder / "a.db"}, {folder / "both.db"}}, {{folder / "both.db"}, {folder / "a.db"}}}) {
+    ASSERT_TRUE(merge_stores(inputs, folder / "out.db", {.replace = true}));
+    const std::vector<Record> merged = records_of(folder / "out.db");
+    ASSERT_EQ(merged.size(), 1u);
+    EXPECT_EQ(merged[0].facts.count("merge.left_out"), 1u);
+  }
+}
+
 TEST(MergeStores, WhatWasAppendedSinceCanBeTakenAlone) {
   const TemporaryFolder folder;
   write_store(folder / "a.db", examples(0, 3));

@@ -69,6 +69,10 @@ class FleetCase(unittest.TestCase):
             pairs = database.execute("SELECT point_id, repeat FROM records JOIN points ON points.id = point WHERE outcome <> 'interrupted'")
             return sorted(pairs.fetchall())
 
+    def with_others_left_out(self, store="s.fleet/gathered.db"):
+        with sqlite3.connect(f"file:{self.dir}/{store}?mode=ro", uri=True) as database:
+            return database.execute("SELECT count(*) FROM records WHERE facts LIKE '%merge.left_out%'").fetchone()[0]
+
     def assert_exactly_once(self, folder="s.fleet"):
         planned = self.planned(folder)
         self.assertEqual(len(set(planned)), len(planned))

@@ -82,13 +82,15 @@ class LocalTest(FleetCase):
         self.assert_exactly_once()
 
     def test_a_task_that_runs_twice_is_one_result_and_a_note(self):
-        self.fleet(self.study(points=3), "--detach")
+        self.fleet(self.study(points=3), "--detach", "--hand-in", "100s")
         twice = [subprocess.Popen(self.command("task", "s.fleet", "0"), cwd=self.dir, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                                   env={**self.environment, "DEEPGAP_NODE": node}) for node in ("n1", "n2")]
         self.assertEqual([task.wait() for task in twice], [0, 0])
         told = json.loads(self.fleet("gather", "s.fleet", "--json"))
         self.assertEqual((told["planned"], told["records"]), (6, 6))
-        self.assertGreater(told["doubled"] + told["same"], 0)
+        attempts = [json.loads(self.text(f"s.fleet/parts/000000/{name}")) for name in os.listdir(self.dir + "/s.fleet/parts/000000")
+                    if name.endswith(".json")]
+        self.assertEqual(self.with_others_left_out(), sum(attempt["records"] for attempt in attempts) - 6)
         self.assertIn("2 attempts have ended with all of it", " ".join(told["notes"]))
         self.assert_exactly_once()
 

@@ -20,6 +20,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <filesystem>
 
 namespace deepgap {
 namespace {
@@ -89,6 +90,11 @@ class ProfileCommand : public Command {
       if (value < least || value > most) throw Error(ErrorKind::usage, fmt::format("{} must be {} to {}", flag, least, most));
     };
     if (batch_->count() > 0) within("--batch", request_.batch, 1, 65'536);
+    for (const auto& [flag, file] : {std::pair{"--output", output_}, std::pair{"--trace", trace_}}) {
+      const std::string folder = std::filesystem::path(file).parent_path().string();
+      if (!folder.empty() && !std::filesystem::is_directory(folder))
+        throw Error(ErrorKind::usage, fmt::format("{} {}: there is no folder {}", flag, file, folder));
+    }
     if (!trace_.empty() && request_.engine.device.kind != "cuda")
       throw Error(ErrorKind::usage, "--trace is of what a GPU did: give --device cuda:N");
     if (request_.rounds != 0) within("--rounds", request_.rounds, 1, 100'000);

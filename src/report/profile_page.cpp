@@ -38,7 +38,7 @@ figure.wide svg{min-width:560px}
 .dot,.timeline .bar[class*=" s"] rect{fill:var(--c);stroke:var(--c)}.timeline .bar[class*=" s"] rect{stroke:var(--page)}
 svg.timeline{width:auto;max-width:none}
 .chip{display:inline-block;width:11px;height:11px;background:var(--c);margin-right:6px}
-details{margin:14px 0}summary{cursor:pointer;font-size:15px}
+main>.aside{margin-top:14px}details{margin:14px 0}summary{cursor:pointer;font-size:15px}
 @media print{.scroll{overflow:visible}svg.timeline{width:100%!important}details{display:block}details>*{display:block}}
 )css";
 

@@ -117,6 +117,25 @@ class Profile(unittest.TestCase):
         self.assertEqual(len(run.stderr.splitlines()), 1, run.stderr)
         return run.stderr
 
+    def test_the_page_loads_nothing_and_says_why(self):
+        with tempfile.TemporaryDirectory(prefix="deepgap-page-") as folder:
+            page = pathlib.Path(folder) / "p.html"
+            run = profile("--rounds", "2", "--output", str(page))
+            self.assertEqual(run.returncode, 0, run.stderr)
+            html = page.read_text()
+            for part in ("Roofline", "Furthest from their bound", "By operator", "Ceilings", "<svg"):
+                self.assertIn(part, html)
+            self.assertNotIn("http", html.replace("http-equiv", ""))
+            self.assertNotIn("<script", html)
+
+    def test_the_cpu_counts_or_says_why_not(self):
+        counters = self.result["cpu_counters"]
+        self.assertEqual(len(counters["counts"]) + len(counters["missing"]), 6)
+        for reason in counters["missing"].values():
+            self.assertTrue(reason)
+        self.assertIsNone(self.result["device_work"])
+        self.assertIsInstance(self.result["findings"], list)
+
     def test_an_engine_without_layer_times_is_refused(self):
         self.assertIn("null tells no times of its layers", self.refused(1, MODEL, "--backend", "null"))
 
@@ -129,6 +148,54 @@ class Profile(unittest.TestCase):
         self.assertIn("fp33", self.refused(2, MODEL, "--precision", "fp33"))
         self.assertIn("resnet18", self.refused(2, "resnet19"))
         self.assertIn("fp16", self.refused(1, MODEL, "--precision", "fp16"))
+        self.assertIn("--trace is of what a GPU did", self.refused(2, MODEL, "--trace", "t.json"))
+        self.assertIn("there is no folder /nowhere", self.refused(2, MODEL, "--output", "/nowhere/p.html"))
+        self.assertIn("cannot open /nowhere.toml", self.refused(2, MODEL, "--families", "/nowhere.toml"))
+
+
+class Ceilings(unittest.TestCase):
+    def test_a_device_without_any_says_why(self):
+        run = deepgap("ceilings", "--device", "cuda:0", "--cache", CACHE)
+        if run.returncode == 0:
+            print("there is a GPU here: that one without is refused is not tried")
+            return
+        self.assertEqual(run.returncode, 1)
+        self.assertIn("no ceilings of cuda:0: ", run.stdout)
+        self.assertEqual(deepgap("ceilings", "--device", "gpu7").returncode, 2)
+
+
+class ImportNcu(unittest.TestCase):
+    rows = (
+        "==PROF== Connected to process 1\n"
+        '"ID","Kernel Name","Metric Name","Metric Unit","Metric Value"\n'
+        '"0","ampere_sgemm_128x64_nn","gpu__time_duration.sum","usecond","2,000"\n'
+        '"0","ampere_sgemm_128x64_nn","dram__bytes_read.sum","Gbyte","1.5"\n'
+        '"0","ampere_sgemm_128x64_nn","dram__bytes_write.sum","Mbyte","500"\n'
+    )
+
+    def imported(self, text, *arguments):
+        with tempfile.TemporaryDirectory(prefix="deepgap-ncu-") as folder:
+            file = pathlib.Path(folder) / "kernels.csv"
+            file.write_text(text)
+            return deepgap("import", "ncu", str(file), *arguments)
+
+    def test_counts_become_the_studys_quantities(self):
+        run = self.imported(self.rows, "--json")
+        self.assertEqual(run.returncode, 0, run.stderr)
+        result = json.loads(run.stdout)
+        self.assertEqual(result["families"][0]["family"], "gemm")
+        self.assertAlmostEqual(result["all"]["dram_gb_per_s"], 1000)
+        self.assertIsNone(result["all"]["gflop_per_s"])
+        table = self.imported(self.rows, "--top", "1")
+        self.assertIn("ampere_sgemm_128x64_nn", table.stdout)
+
+    def test_what_is_no_such_table_is_refused(self):
+        for text, words in (("", "no kernels of Nsight Compute"), (self.rows.replace("1.5", "many"), "which is no number")):
+            run = self.imported(text)
+            self.assertEqual(run.returncode, 2)
+            self.assertIn(words, run.stderr)
+            self.assertEqual(len(run.stderr.splitlines()), 1)
+        self.assertEqual(deepgap("import", "ncu").returncode, 2)
 
 
 if __name__ == "__main__":

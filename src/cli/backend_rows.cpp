@@ -23,6 +23,8 @@ std::string form_name(ModelForm form) {
   switch (form) {
     case ModelForm::graph:
       return "graph";
+    case ModelForm::remote:
+      return "remote";
     case ModelForm::onnx:
       return "onnx";
   }

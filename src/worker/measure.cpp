@@ -47,7 +47,7 @@ ReferenceFound reference_of(const WorkOrder& order, const PointOptions& options,
   if (order.point.backend == "null") return {{}, "not needed: null computes nothing", false, {}};
   if (!order.check) return {{}, "off", true, {}};
   if (is_remote(order.point.placement) && option_of(order.point, "reference").empty())
-    return {{}, "no reference: the server has the model; --reference FILE.onnx names one to compare with", true, {}};
+    return {{}, "no reference: --reference FILE.onnx names the server's model", true, {}};
   if (!order.reference_unavailable.empty()) return {{}, "no reference: " + order.reference_unavailable, true, {}};
   if (trains(order.point)) return {{}, "", false, find_train_reference(order.cache_dir, train_reference_key(order, options, inputs))};
   const std::string key = reference_key(*inputs.model, *inputs.dataset, inputs.samples);

@@ -89,7 +89,7 @@ class HttpRequest {
   std::unique_ptr<curl_slist, FreeList> headers_;
   std::optional<size_t> headers_json_;  // which headers_ were made for
   bool headers_made_ = false;
-  std::string path_;
+  std::optional<std::string> path_;
   AnswerBody body_;
   std::string content_type_;
   bool too_large_ = false;

@@ -2,11 +2,14 @@
 
 #include "backends/kserve/answer.h"
 #include "backends/kserve/http_connections.h"
+#include "backends/kserve/metrics.h"
 #include "backends/kserve/request_body.h"
 #include "backends/kserve/statistics.h"
 #include "backends/kserve/tally.h"
 
 #include <deepgap/error.h>
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <condition_variable>
@@ -41,7 +44,8 @@ class HttpSession final : public Session {
         completion_(options.completion),
         outputs_(ports(model.graph(), model.graph().outputs)),
         body_(ports(model.graph(), model.graph().inputs), outputs_, served.binary, options.samples_change),
-        question_(address_, most_statistics) {
+        question_(address_, most_statistics),
+        metrics_address_{settings.metrics, "", settings.ca_file} {
     const int64_t largest = *std::max_element(options.batch_sizes.begin(), options.batch_sizes.end());
     const auto count = static_cast<size_t>(std::max(options.slots, settings.connections));
     for (size_t i = 0; i < count; ++i) {
@@ -49,6 +53,7 @@ class HttpSession final : public Session {
       requests_.push_back(std::make_unique<HttpRequest>(address_, answer_limit(outputs_, largest), &clock_));
     }
     if (served.has_statistics) statistics_ = ask_for_statistics();
+    if (!settings.metrics.empty()) gpus_ = ask_for_metrics();
     connections_.emplace(requests_, [this](size_t slot, const std::optional<Fault>& fault) { finish(slot, fault); });
   }
   ~HttpSession() override { connections_.reset(); }
@@ -90,10 +95,14 @@ class HttpSession final : public Session {
 
   std::map<std::string, double> take_counts() override {
     std::map<std::string, double> counts = tally_.take();
-    if (!statistics_) return counts;
-    const auto now = ask_for_statistics();
-    if (now) counts.merge(between(*statistics_, *now));
-    if (now) statistics_ = now;
+    if (const auto now = statistics_ ? ask_for_statistics() : std::nullopt) {
+      counts.merge(between(*statistics_, *now));
+      statistics_ = now;
+    }
+    if (settings_.metrics.empty()) return counts;
+    const ServerGpus gpus = ask_for_metrics();
+    counts.merge(between(gpus_, gpus));
+    gpus_ = gpus;
     return counts;
   }
 
@@ -138,6 +147,15 @@ class HttpSession final : public Session {
     return question_.perform() ? std::nullopt : read_statistics(question_.body().json());
   }
 
+  // Throws Error{refused}: it was asked for.
+  ServerGpus ask_for_metrics() {
+    HttpRequest request(metrics_address_, most_statistics);
+    request.get("", settings_.timeout);
+    if (const auto fault = request.perform())
+      throw Error(ErrorKind::refused, fmt::format("the metrics at {}: {}", settings_.metrics, fault->what));
+    return read_gpu_metrics(request.body().json());
+  }
+
   const ServerAddress address_;
   const KserveSettings settings_;
   const std::string path_;
@@ -149,6 +167,8 @@ class HttpSession final : public Session {
   std::vector<std::unique_ptr<HttpRequest>> requests_;  // beside them
   HttpRequest question_;
   std::optional<ServerStatistics> statistics_;  // when they were last taken
+  const ServerAddress metrics_address_;         // without the token: another port may be another service
+  ServerGpus gpus_;                             // when they were last read
   Tally tally_;
   std::mutex mutex_;
   std::condition_variable idle_;

@@ -10,6 +10,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <condition_variable>
 #include <fstream>
 #include <mutex>
@@ -219,6 +220,30 @@ TEST(Kserve, TakesTheServersOwnTimesOfAWindow) {
   EXPECT_DOUBLE_EQ(counts.at("server.batch"), 2);
 }
 
+TEST(Kserve, ReadsTheServersGpuMetricsAtBothEndsOfAWindow) {
+  std::atomic<int> asked{0};
+  ScriptedServer metrics{[&](const ScriptedRequest&) {
+    const int joules = 100 * ++asked;
+    return ScriptedReply{.body =
+                             "# HELP nv_gpu_utilization GPU utilization rate\nnv_gpu_utilization{gpu_uuid=\"a b\"} 0.5\n"
+                             "nv_gpu_utilization{gpu_uuid=\"b\"} 0.25\nnv_gpu_utilization_other 7\n"
+                             "nv_gpu_memory_used_bytes{gpu_uuid=\"a b\"} 1e9\nnv_energy_consumption{gpu_uuid=\"a b\"} " +
+                             std::to_string(joules) + "\n",
+                         .content_type = "text/plain"};
+  }};
+  ScriptedServer server{ScriptedModel()};
+  Rig rig(server.host(), {{"metrics", metrics.url() + "/metrics"}});
+  rig.session->take_counts();
+  const auto counts = rig.session->take_counts();
+  EXPECT_DOUBLE_EQ(counts.at("server.gpu_utilization"), 0.375);
+  EXPECT_DOUBLE_EQ(counts.at("server.gpu_memory_used_bytes"), 1e9);
+  EXPECT_DOUBLE_EQ(counts.at("server.gpu_energy_j"), 100);
+  EXPECT_FALSE(counts.contains("server.gpu_power_w")) << "what is not told is not there";
+  EXPECT_THAT(metrics.seen().front().path, "/metrics");
+  EXPECT_THAT(failure_of([&] { Rig(server.host(), {{"metrics", server.url() + "/metrics"}}); }).what(), HasSubstr("answered 404"));
+  EXPECT_THAT(failure_of([&] { Rig(server.host(), {{"metrics", "http://me:word@host/"}}); }).what(), HasSubstr("is no URL"));
+}
+
 // --- faults of single queries: the others go on
 
 struct FaultCase {
@@ -296,7 +321,7 @@ INSTANTIATE_TEST_SUITE_P(
                   {.body = json_answer(R"({"name":"y","datatype":"FP32","shape":[4611686018427387904,4],"data":[]})")},
                   "has no shape"},
         FaultCase{"TooLarge", {.body = std::string(2'000'000, ' ')}, "an answer of more than"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& one) { return one.param.name; });
 
 TEST(Kserve, AServerThatStoppedRefusesAndOneThatStartsAgainAnswers) {
   auto server = std::make_unique<ScriptedServer>(ScriptedModel());

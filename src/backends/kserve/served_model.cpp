@@ -111,12 +111,11 @@ Graph graph_of(const ServedModel& model) {
   Node node{model.name.name, "Model", "kserve", {}, {}, {}};
   for (const ServedTensor& tensor : model.inputs) node.inputs.push_back(add_value(graph, tensor));
   for (const ServedTensor& tensor : model.outputs) {
-    // An output may be called as an input is; values of a Graph may not.
-    ServedTensor named = tensor;
+    // Which values of a Graph may not be.
     const auto same = [&](const ServedTensor& input) { return input.name == tensor.name; };
     if (std::any_of(model.inputs.begin(), model.inputs.end(), same))
       refuse(fmt::format("{} calls an input and an output '{}'", model.name.name, tensor.name));
-    node.outputs.push_back(add_value(graph, named));
+    node.outputs.push_back(add_value(graph, tensor));
   }
   graph.inputs = node.inputs;
   graph.outputs = node.outputs;

@@ -24,6 +24,13 @@ Nanoseconds time_between(const std::string& option, const std::string& value, Na
                                             format_duration(most)));
 }
 
+// It is kept: none with a user or a password in it.
+std::string plain_url(const std::string& value) {
+  const bool plain = (value.starts_with("http://") || value.starts_with("https://")) && value.find_first_of("@?# ") == std::string::npos;
+  if (plain) return value;
+  throw Error(ErrorKind::usage, fmt::format("kserve: metrics={} is no URL http://host:port/path without user, password or query", value));
+}
+
 OptionTable<KserveSettings> make_table() {
   constexpr Nanoseconds s = 1'000'000'000;
   OptionTable<KserveSettings> table("kserve");
@@ -44,7 +51,9 @@ OptionTable<KserveSettings> make_table() {
   text("ca_file", "certificates of the authorities that a server's certificate is verified by; left out: the system's",
        &KserveSettings::ca_file);
   text("token_file", "file with a bearer token; left out: the environment's DEEPGAP_KSERVE_TOKEN, else none", &KserveSettings::token_file);
-  text("metrics", "URL of the server's Prometheus metrics, http://host:8002/metrics; left out: none are read", &KserveSettings::metrics);
+  table.row(
+      {"metrics", "URL of the server's Prometheus metrics, http://host:8002/metrics, for its GPUs; left out: none are read", "", true},
+      [](KserveSettings& settings, const std::string& value) { settings.metrics = plain_url(value); });
   return table;
 }
 

@@ -52,7 +52,8 @@ def deepgap_row(args, url, model, load):
 
 
 def analyzer_row(args, url, model, load):
-    command = [args.perf_analyzer, "-m", model, "-i", "http", "-u", url.split("//")[1], "--measurement-interval", str(int(args.seconds * 1000)), "--max-trials", "3", *load]
+    command = [args.perf_analyzer, "-m", model, "-i", "http", "-u", url.split("//")[1], "--measurement-interval", str(int(args.seconds * 1000)), "--max-trials", "3",
+               "--stability-percentage", "999", *load]  # on a busy machine it would else print nothing
     result, cpu = counted(command, url, model)
     found = {name: re.findall(pattern, result.stdout) for name, pattern in
              {"rate": r"Throughput: ([\d.]+) infer/sec", "mean": r"Avg latency: (\d+) usec", "p99": r"p99 latency: (\d+) usec"}.items()}

@@ -62,6 +62,10 @@ void EngineFlags::finish(OutputsRequest& request) const {
   if (!precision_.empty()) request.precision = precision_named(precision_);
   const auto device = device_from(device_.empty() ? "cpu" : device_);
   if (!device) throw Error(ErrorKind::usage, fmt::format("--device '{}' is no device: cpu, cuda:0 or the like", device_));
+  if (is_remote(*device))
+    throw Error(
+        ErrorKind::usage,
+        fmt::format("--device {} is a server: deepgap run --backend kserve --reference FILE.onnx compares what it answers", device_));
   request.device = *device;
   request.threads = threads_or_all(request.threads);
   request.cache_dir = cache_or_default(cache_);

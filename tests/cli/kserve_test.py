@@ -10,7 +10,7 @@ import unittest
 
 import onnx_file
 from kserve_server import Server
-from store_case import StoreCase
+from store_case import PROGRAM, StoreCase
 
 
 class KserveTest(StoreCase):
@@ -120,6 +120,11 @@ class KserveTest(StoreCase):
         self.assertIn("is no server", self.refused("--device", "ftp://127.0.0.1"))
         self.assertIn("reference 'nothing' is no ONNX file", self.refused("--device", url, "--reference", "nothing"))
         self.assertIn("timeout", self.refused("--device", url, "--axis", "timeout=fast"))
+
+    def test_what_runs_here_alone_says_so(self):
+        result = subprocess.run([PROGRAM, "check", "double", "--backend", "kserve", "--device", self.server.url], capture_output=True, text=True)
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("is a server: deepgap run --backend kserve --reference", result.stderr)
 
     def test_samples_that_do_not_fit_are_refused(self):
         path = os.path.join(self.dir, "rows.npy")

@@ -34,7 +34,7 @@ class Questions {
     require_ready();
     get(model_path(model_.name));
     if (fault_) unknown_model();
-    read_model(request_.body().json(), model_);
+    take(read_model);
     get(model_path(model_.name) + "/config");
     if (!fault_) read_config(request_.body().json(), model_);
     return std::move(model_);
@@ -52,6 +52,15 @@ class Questions {
     throw Error(ErrorKind::refused, fmt::format("{}: {}", address_.base, printable(why)));
   }
 
+  // What is wrong with the answer is said of this server.
+  void take(void (*read)(std::string_view, ServedModel&)) {
+    try {
+      read(request_.body().json(), model_);
+    } catch (const Error& error) {
+      refuse(error.what());
+    }
+  }
+
   // While it starts: whether to ask again.
   bool may_wait() const {
     if (Clock::now() >= end_) return false;
@@ -66,7 +75,7 @@ class Questions {
     if (fault_ && fault_->kind == http_status) return other_server();
     if (fault_) refuse(fmt::format("{}{}", fault_->what, fault_->kind == refused || fault_->kind == reset ? waiting_hint() : ""));
     if (is_page()) refuse("answers with an HTML page: a proxy or another service, no KServe v2 server");
-    read_server(request_.body().json(), model_);
+    take(read_server);
   }
 
   std::string waiting_hint() const {

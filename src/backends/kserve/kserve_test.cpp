@@ -383,7 +383,9 @@ TEST(KserveRefusal, NoKserveServer) {
   none.instead = [](const ScriptedRequest&) { return ScriptedReply{.status = 404, .body = "not found", .content_type = "text/plain"}; };
   EXPECT_THAT(refusal(none).what(), HasSubstr("no KServe v2 server: /v2 answered 404"));
   EXPECT_THAT(refusal(instead_of("/v2", {.body = R"({"hello":"world"})"})).what(), HasSubstr("no KServe v2 server: /v2 tells no name"));
-  EXPECT_THAT(refusal(instead_of("/v2", {.body = "[1, 2"})).what(), HasSubstr("is not JSON of KServe v2"));
+  EXPECT_THAT(refusal(instead_of("/v2", {.body = "[1, 2"})).what(),
+              AllOf(HasSubstr("http://127.0.0.1:"), HasSubstr("is not JSON of KServe v2")));
+  EXPECT_THAT(refusal(instead_of("/v2", {})).what(), HasSubstr("no KServe v2 server: the answer to /v2 is empty"));
 }
 
 TEST(KserveRefusal, AnHtmlPageOfAProxy) {

@@ -66,6 +66,7 @@ std::vector<ServedTensor> read_tensors(const json& metadata, const char* key, co
 
 json parsed(std::string_view text, const std::string& what) {
   json read = json::parse(text, nullptr, false);
+  if (text.empty()) refuse(fmt::format("no KServe v2 server: {} is empty", what));
   if (!read.is_object()) refuse(fmt::format("{} is not JSON of KServe v2: {}", what, printable(std::string(text.substr(0, 60)))));
   return read;
 }

@@ -33,6 +33,36 @@ class VerdictTest(StoreCase):
         row = self.one(0, *self.noise, "--min-duration", "500ms", "--interval", "2%")
         self.assertLess(row["timings"], 1000)
 
+    def test_a_quick_look_says_that_it_is_one(self):
+        done = self.run_deepgap(*self.noise, "--quick", "--interval", "2%")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertLess(self.rows()[0]["timings"], 1000)
+        self.assertIn("--quick looks for half a second", done.stderr)
+        for flags in (["-n", "20"], ["--duration", "1s"], ["--energy"]):
+            refused = self.run_deepgap("--quick", *flags)
+            self.assertEqual(refused.returncode, 2, refused.stdout)
+            self.assertIn("--quick is a window of half a second", refused.stderr)
+
+    def test_as_many_repeats_as_it_takes(self):
+        done = self.run_deepgap(*self.noise, "--repeats", "auto")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(len(self.rows()), 5, "they are all alike")
+        again = self.run_deepgap(*self.noise, "--repeats", "auto", "--resume")
+        self.assertEqual(again.returncode, 0, again.stderr)
+        self.assertEqual(len(self.rows()), 5, "there are enough")
+        for flags, words in ((["--repeats", "many"], "neither a number from 1 on nor auto"), (["--repeats", "0"], "--repeats '0'"),
+                             (["--repeats", "auto", "-n", "20"], "leave out --iterations"),
+                             (["--repeats", "auto", "--duel", "null.seed", "--axis", "null.seed=1,2"], "measured alone")):
+            with self.subTest(flags):
+                refused = self.run_deepgap(*flags)
+                self.assertEqual(refused.returncode, 2, refused.stdout)
+                self.assertEqual(len(refused.stderr.strip().splitlines()), 1, refused.stderr)
+                self.assertIn(words, refused.stderr)
+
+    def test_what_was_ended_by_a_count_is_as_found(self):
+        done = self.run_deepgap(*self.noise, "-n", "20")
+        self.assertIn(", as found", done.stderr)
+
     def test_a_step_and_a_drift_are_named_under_every_rule(self):
         for number, rule in enumerate(([], ["-n", "2000"], ["--duration", "10s"])):
             with self.subTest(rule):

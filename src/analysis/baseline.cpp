@@ -62,7 +62,7 @@ void add_ratios(PointSummary& point, const PointSummary& baseline) {
 
 // Without where it ran: those of one device and of several of its kind are alike.
 PointOnDevice without_placement(const PointSummary& point) {
-  PointOnDevice key{without_model_path(point.point), point.identity.device};
+  PointOnDevice key{without_paths(point.point), point.identity.device};
   key.point.placement = {};
   key.point.placement.devices = {{"", point.point.placement.devices.empty() ? "cpu" : point.point.placement.devices[0].kind, 0}};
   key.point.options.erase("choose");  // among how many the Dispatcher chooses

@@ -82,10 +82,10 @@ std::vector<TenantSet> tenant_sets(std::span<const PointSummary> points) {
     if (point.outcome == Outcome::ok && !tenant_place(point.point)) alone.emplace(point.on_device(), &point);
   }
   std::vector<TenantSet> sets;
-  std::map<std::pair<std::string, std::string>, size_t> index;  // by set and device
+  std::map<std::pair<TenantSetKey, std::string>, size_t> index;  // by set and device
   for (const PointSummary& point : points) {
     if (point.outcome != Outcome::ok || !tenant_place(point.point)) continue;
-    const auto [place, is_new] = index.emplace(std::pair(tenant_set(point.point), point.identity.device), sets.size());
+    const auto [place, is_new] = index.emplace(std::pair(tenant_set_key(point.point), point.identity.device), sets.size());
     if (is_new) sets.emplace_back();
     TenantInterference& tenant = sets[place->second].tenants.emplace_back();
     tenant.together = &point;

@@ -162,7 +162,7 @@ std::vector<Workload> arrange(std::span<const PointSummary> points) {
     std::map<std::tuple<PointOnDevice, std::string, int>, Line> lines;
     for (const PointSummary* member : members) {
       const PointOnDevice way{line_key(member->point), member->identity.device};
-      Line& line = lines[{{without_model_path(way.point), way.device}, member->tenant, member->rank}];
+      Line& line = lines[{{without_paths(way.point), way.device}, member->tenant, member->rank}];
       if (line.points.empty()) line = {way.point, way.device, line_label(*member, shown, devices), devices.of(*member), {}};
       line.points.push_back(member);
     }

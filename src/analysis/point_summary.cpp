@@ -326,7 +326,7 @@ PointCollector& PointCollector::operator=(PointCollector&&) noexcept = default;
 void PointCollector::add(const Record& record) {
   Identity identity = identity_of(record);
   const auto [place, is_new] =
-      state_->index.try_emplace({without_model_path(record.point), record.tenant, record.rank, identity.device}, state_->groups.size());
+      state_->index.try_emplace({without_paths(record.point), record.tenant, record.rank, identity.device}, state_->groups.size());
   if (is_new) describe_point(state_->groups.emplace_back().summary, record, identity);
   Group& group = state_->groups[place->second];
   add_record(group, record);

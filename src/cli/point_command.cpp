@@ -1,5 +1,6 @@
 #include "cli/point_command.h"
 
+#include "record/dataset_hash.h"
 #include "record/record_json.h"
 
 #include <fmt/format.h>
@@ -55,7 +56,9 @@ std::string run_command_of(const Point& point) {
   add("threads", std::to_string(point.threads), "");
   add("scenario", point.scenario, usual.scenario);
   add("batch", std::to_string(point.batch), "1");
-  for (const auto& [name, value] : point.options) command += option_flag(name, value);
+  for (const auto& [name, value] : point.options) {
+    if (name != dataset_hash_option) command += option_flag(name, value);
+  }
   return command;
 }
 

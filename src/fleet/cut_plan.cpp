@@ -42,7 +42,7 @@ std::string cell_key(const Point& point) {
   Point alike = point;
   alike.backend.clear();
   alike.precision = Precision::fp32;
-  return tenant_place(point) ? "tenants " + tenant_set(point) : point_to_json(alike).dump();
+  return tenant_place(point) ? text_of(tenant_set_key(point)) : point_to_json(alike).dump();
 }
 
 using Cells = std::vector<Cell>;

@@ -73,7 +73,7 @@ TEST(Tenants, a_skip_rule_for_one_leaves_out_the_set) {
 
 TEST(Tenants, the_planner_gives_a_set_as_one_batch_in_its_order) {
   std::vector<Job> jobs = expand(study_of({}, {{{"model", {"a"}}}, {{"model", {"b"}}}, {{"model", {"c"}}}}), 4);
-  const auto key = [](const Job& job) { return tenant_place(job.point) ? tenant_set(job.point) : job.point_id; };
+  const auto key = [](const Job& job) { return tenant_place(job.point) ? tenant_set_key(job.point).tenants : job.point_id; };
   for (const uint64_t seed : {1, 2, 3}) {
     const auto planner = make_grid_planner(jobs, seed, key, {});
     for (Batch batch = planner->next(); !batch.jobs.empty(); batch = planner->next()) {

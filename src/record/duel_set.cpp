@@ -1,6 +1,7 @@
 #include "record/duel_set.h"
 
 #include "base/text.h"
+#include "record/dataset_hash.h"
 #include "record/point_axis.h"
 #include "record/point_option.h"
 
@@ -59,6 +60,7 @@ std::string contender_name(const Point& point) {
 std::string first_contender_name(const Point& point) { return names_of(option_of(point, "duel")).front(); }
 
 Point duel_of(Point point) {
+  if (duel_axis(point) == "dataset") point.options.erase(dataset_hash_option);
   forget_axis(point, duel_axis(point));
   point.options.erase("contender");
   return point;

@@ -1,6 +1,7 @@
 #include "record/identity.h"
 
 #include "base/text.h"
+#include "record/dataset_hash.h"
 #include "record/point_option.h"
 #include "record/record_json.h"
 
@@ -79,13 +80,14 @@ std::string machine_of(const Facts& environment) {
 }  // namespace
 
 ModelKey model_key(const Point& point) {
-  return {without_model_path(point).model, point.model_hash, point.weights, option_of(point, "seed"), option_of(point, "shape"),
+  return {without_paths(point).model, point.model_hash, point.weights, option_of(point, "seed"), option_of(point, "shape"),
           option_of(point, "reference"), "", ""};
 }
 
 DatasetKey dataset_key(const Point& point) {
-  return {point.dataset, option_of(point, "seed"), option_of(point, "samples"), option_of(point, "labels"),
-          option_of(point, "label_offset")};
+  const Point known = without_paths(point);
+  return {known.dataset, option_of(point, dataset_hash_option), option_of(point, "seed"), option_of(point, "samples"),
+          option_of(known, "labels"), option_of(point, "label_offset")};
 }
 
 ReferenceSubject reference_subject(const Point& point) {
@@ -97,7 +99,8 @@ ReferenceSubject reference_subject(const Point& point) {
 }
 
 WorkloadKey workload_key(const Point& point) {
-  return {without_model_path(point).model, point.task, point.model_hash, point.weights, point.dataset};
+  const Point known = without_paths(point);
+  return {known.model, point.task, point.model_hash, point.weights, known.dataset, option_of(point, dataset_hash_option)};
 }
 
 Identity identity_of(const Point& point, const Facts& environment) {

@@ -24,9 +24,9 @@ struct ModelKey {
 };
 ModelKey model_key(const Point& point);
 
-// Which samples, with which labels.
+// Which samples, with which labels. Those of files are known by their content once the inspection has read it, whatever their path.
 struct DatasetKey {
-  std::string dataset, seed, samples, labels, label_offset;
+  std::string dataset, dataset_hash, seed, samples, labels, label_offset;  // dataset, labels: empty where the hash tells
   size_t least = 0;  // samples that an MLPerf run wants; 0: it is none, or not looked at
   auto operator<=>(const DatasetKey&) const = default;
 };
@@ -34,7 +34,7 @@ DatasetKey dataset_key(const Point& point);
 
 // What a chart is of; the other settings tell its lines apart.
 struct WorkloadKey {
-  std::string model, task, model_hash, weights, dataset;  // model: empty where the hash tells
+  std::string model, task, model_hash, weights, dataset, dataset_hash;  // model, dataset: empty where the hash tells
   auto operator<=>(const WorkloadKey&) const = default;
 };
 WorkloadKey workload_key(const Point& point);

@@ -1,6 +1,7 @@
 // The canonical JSON of a Point. Its bytes, without the path of a model file, are hashed into point_id, so they must never change:
 // nlohmann::json sorts keys, no key is ever left out, and a golden test holds one id. What may be a path may be no UTF-8
 // (base/byte_text.h).
+#include "record/dataset_hash.h"
 #include "record/json_fields.h"
 #include "record/record_json.h"
 
@@ -70,11 +71,15 @@ Point point_from_json(const nlohmann::json& json) {
   return point;
 }
 
-Point without_model_path(Point point) {
+Point without_paths(Point point) {
   if (!point.model_hash.empty()) point.model.clear();
+  if (has_dataset_hash(point)) {
+    if (point.dataset != "pictures") point.dataset.clear();  // whose labels alone are of files
+    if (const auto labels = point.options.find("labels"); labels != point.options.end()) labels->second.clear();
+  }
   return point;
 }
 
-std::string point_id(const Point& point) { return content_hash(point_to_json(without_model_path(point)).dump()).substr(0, 16); }
+std::string point_id(const Point& point) { return content_hash(point_to_json(without_paths(point)).dump()).substr(0, 16); }
 
 }  // namespace deepgap

@@ -1,6 +1,7 @@
 #include "record/tenant_set.h"
 
 #include "base/text.h"
+#include "record/dataset_hash.h"
 #include "record/point_option.h"
 #include "record/record_json.h"
 
@@ -43,6 +44,7 @@ std::set<std::string> differing_names(const std::vector<Settings>& all) {
     }
   }
   names.erase("model");  // is told without its name
+  names.erase(dataset_hash_option);
   return names;
 }
 
@@ -99,17 +101,17 @@ std::string tenant_name(const Point& point) {
   return index < parts.size() ? parts[index] : point.model;
 }
 
-// What all have in common, and the text that tells the rest.
-std::string tenant_set(const Point& point) {
-  const std::string tenants = option_of(point, "tenants");
-  Settings common = settings_of(point);
-  for (const char* told : {"model", "model_hash"}) common.erase(told);
-  for (const std::string& part : parts_of(tenants)) {
-    for (const std::string& word : split(part, ' ')) common.erase(word.substr(0, word.find('=')));
+TenantSetKey tenant_set_key(const Point& point) {
+  TenantSetKey key{option_of(point, "tenants"), option_of(point, "tenant_cpus"), settings_of(point)};
+  for (const char* told : {"model", "model_hash"}) key.common.erase(told);
+  for (const std::string& part : parts_of(key.tenants)) {
+    for (const std::string& word : split(part, ' ')) key.common.erase(word.substr(0, word.find('=')));
   }
-  std::string key = fmt::format("{}|{}", tenants, option_of(point, "tenant_cpus"));
-  for (const auto& [name, value] : common) key += fmt::format("|{}={}", name, value);
   return key;
+}
+
+std::string text_of(const TenantSetKey& key) {
+  return nlohmann::json{{"tenants", key.tenants}, {"tenant_cpus", key.tenant_cpus}, {"common", key.common}}.dump();
 }
 
 Point without_tenants(Point point) {

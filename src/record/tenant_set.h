@@ -8,6 +8,8 @@
 
 #include <deepgap/point.h>
 
+#include <compare>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -28,8 +30,15 @@ std::optional<TenantPlace> tenant_place(const Point& point);
 bool splits_cpus(const Point& point);
 // Its part of `tenants`: "resnet50 batch=8".
 std::string tenant_name(const Point& point);
-// The same text for the tenants of one set, and for no other Point.
-std::string tenant_set(const Point& point);
+// Equal for the tenants of one set, and for no other Point.
+struct TenantSetKey {
+  std::string tenants, tenant_cpus;           // as the options say
+  std::map<std::string, std::string> common;  // what all of them are set to
+  auto operator<=>(const TenantSetKey&) const = default;
+};
+TenantSetKey tenant_set_key(const Point& point);
+// As JSON, beside what is told of Points that are measured alone.
+std::string text_of(const TenantSetKey& key);
 
 // The Point as it is measured alone.
 Point without_tenants(Point point);

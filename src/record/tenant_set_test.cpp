@@ -39,16 +39,16 @@ TEST(TenantSet, equal_tenants_are_two_points) {
 }
 
 TEST(TenantSet, is_the_same_for_its_tenants_and_another_for_others) {
-  std::set<std::string> sets;
+  std::set<TenantSetKey> sets;
   for (const char* backend : {"native", "onnxruntime"}) {
     for (const char* cpus : {"share", "split"}) {
       std::vector<Point> points = pair_of("resnet50", "mobilenet_v2", backend);
       points[1].options["rate"] = "20";
       for (Point& point : points) point.options["tenant_cpus"] = cpus;
       join_tenants(points);
-      EXPECT_EQ(tenant_set(points[0]), tenant_set(points[1]));
+      EXPECT_EQ(tenant_set_key(points[0]), tenant_set_key(points[1]));
       EXPECT_EQ(splits_cpus(points[0]), std::string(cpus) == "split");
-      EXPECT_TRUE(sets.insert(tenant_set(points[0])).second);
+      EXPECT_TRUE(sets.insert(tenant_set_key(points[0])).second);
     }
   }
 }
@@ -59,7 +59,7 @@ TEST(TenantSet, may_be_joined_again) {
   points[0].model_hash = "12";
   join_tenants(points);
   EXPECT_EQ(points[1].options.at("tenants"), "a.onnx model_hash=12 + b.onnx") << "a changed file beside it is another Point";
-  EXPECT_EQ(tenant_set(points[0]), tenant_set(points[1]));
+  EXPECT_EQ(tenant_set_key(points[0]), tenant_set_key(points[1]));
 }
 
 TEST(TenantSet, a_point_alone_has_no_place) {

@@ -1,6 +1,7 @@
 #include "report/mlperf_system.h"
 
 #include "base/text.h"
+#include "record/dataset_hash.h"
 #include "record/point_option.h"
 #include "report/mlperf_runs.h"
 
@@ -119,7 +120,9 @@ std::string mlperf_scenario_readme(const Record& record, const std::string& scen
       fmt::format("    deepgap run --model {} --weights {} --dataset {} --backend {} --precision {} --batch {} --threads {} --scenario {}",
                   record.point.model, record.point.weights, record.point.dataset, record.point.backend, name_of(record.point.precision),
                   record.point.batch, record.point.threads, record.point.scenario);
-  for (const auto& [name, value] : record.point.options) text += fmt::format(" --axis {}={}", name, value);
+  for (const auto& [name, value] : record.point.options) {
+    if (name != dataset_hash_option) text += fmt::format(" --axis {}={}", name, value);
+  }
   return text + fmt::format("\n\nData: {}.\n", record.dataset_description);
 }
 

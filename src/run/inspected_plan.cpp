@@ -1,6 +1,7 @@
 #include "run/inspected_plan.h"
 
 #include "plan/place.h"
+#include "record/dataset_hash.h"
 #include "record/duel_set.h"
 #include "record/record_json.h"
 #include "record/tenant_set.h"
@@ -27,7 +28,7 @@ using SetJobs = std::vector<size_t>;
 bool is_of_a_set(const Point& point) { return tenant_place(point) || contender_place(point); }
 
 std::string set_key(const Point& point) {
-  return tenant_place(point) ? "tenants " + tenant_set(point) : "duel " + point_to_json(duel_of(point)).dump();
+  return tenant_place(point) ? text_of(tenant_set_key(point)) : "duel " + point_to_json(duel_of(point)).dump();
 }
 
 std::vector<SetJobs> sets_of(const std::vector<Job>& jobs) {
@@ -99,7 +100,8 @@ void tell_of_windows(const std::vector<Job>& jobs, Progress& progress) {
 
 }  // namespace
 
-InspectedPlan inspect_plan(const Study& study, const RunSettings& settings, Interrupts& interrupts, Progress& progress) {
+InspectedPlan inspect_plan(const Study& study, const RunSettings& settings, const Inspector& inspect, Interrupts& interrupts,
+                           Progress& progress) {
   InspectedPlan plan;
   plan.jobs = settings.part ? *settings.part : expand(study, settings.cpus);
   std::vector<Point> distinct;
@@ -112,7 +114,7 @@ InspectedPlan inspect_plan(const Study& study, const RunSettings& settings, Inte
   if (distinct.size() >= long_inspection) progress.note(fmt::format("{} points are looked at before the first is timed", distinct.size()));
   Inspected inspected;
   try {
-    inspected = inspect_in_child(distinct, settings.cache_dir, interrupts);
+    inspected = inspect(distinct, settings.cache_dir, interrupts);
   } catch (const PointError& error) {
     Point point = distinct.at(error.point());
     if (point.batch == 0) point.batch = Point{}.batch;
@@ -128,13 +130,15 @@ InspectedPlan inspect_plan(const Study& study, const RunSettings& settings, Inte
     const InspectedPoint& point = inspected.points[index.at(job.point_id)];
     if (settings.part) require_same_file(job.point, point.model_hash);
     job.point.model_hash = point.model_hash;  // a changed file is another Point
+    if (!point.dataset_hash.empty()) job.point.options[dataset_hash_option] = point.dataset_hash;
     if (job.own_batch) job.point.batch = point.batch;
   }
   const std::vector<SetJobs> sets = sets_of(plan.jobs);
   for (const SetJobs& set : sets) join_again(plan.jobs, set);
   for (Job& job : plan.jobs) {
     const InspectedPoint& point = inspected.points[index.at(job.point_id)];
-    if (!point.model_hash.empty() || is_of_a_set(job.point) || job.own_batch) job.point_id = point_id(job.point);
+    const bool changed = !point.model_hash.empty() || !point.dataset_hash.empty() || job.own_batch;
+    if (changed || is_of_a_set(job.point)) job.point_id = point_id(job.point);
     plan.points.emplace(job.point_id, point);
   }
   measure_each_once(plan.jobs, progress);

@@ -2,11 +2,14 @@
 #pragma once
 
 #include "plan/planner.h"
+#include "run/inspection.h"
 #include "run/interrupts.h"
 #include "run/progress.h"
 #include "run/run_study.h"
+#include "run/worker_link.h"
 #include "worker/inspect.h"
 
+#include <functional>
 #include <map>
 #include <string>
 #include <utility>
@@ -27,8 +30,15 @@ struct InspectedPlan {
   const InspectedPoint& of(const Job& job) const { return points.at(job.point_id); }
 };
 
-// Throws as inspect_in_child does.
-InspectedPlan inspect_plan(const Study& study, const RunSettings& settings, Interrupts& interrupts, Progress& progress);
+// Asks about Points: inspect_in_child, or a test's own.
+using Inspector = std::function<Inspected(const std::vector<Point>& points, const std::string& cache_dir, Interrupts& interrupts)>;
+
+// Throws as `inspect` does.
+InspectedPlan inspect_plan(const Study& study, const RunSettings& settings, const Inspector& inspect, Interrupts& interrupts,
+                           Progress& progress);
+
+// run_study() with what it has of the world: `host` starts its workers, or processes do where there is none. For tests.
+RunReport run_study_with(const Study& study, const RunSettings& settings, const Inspector& inspect, WorkerHost* host);
 
 // Jobs with the same key may share a process; the tenants of one set have a key of their own.
 std::string group_key(const Job& job, const InspectedPlan& plan);

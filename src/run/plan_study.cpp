@@ -105,7 +105,7 @@ DryRun plan_study(const Study& study, const RunSettings& settings) {
   DryRun result;
   Interrupts interrupts;
   Progress progress(settings.progress, ::isatty(::fileno(settings.progress)) == 1, settings.words);
-  const InspectedPlan plan = inspect_plan(study, settings, interrupts, progress);
+  const InspectedPlan plan = inspect_plan(study, settings, inspect_in_child, interrupts, progress);
   result.interrupted = plan.interrupted;
   if (plan.interrupted) return result;
   Past past = read_past(settings, study.name);

@@ -2,6 +2,7 @@
 
 #include "base/console.h"
 #include "base/text.h"
+#include "record/dataset_hash.h"
 #include "record/duel_set.h"
 #include "record/record_json.h"
 
@@ -30,7 +31,7 @@ std::string point_label(const Point& point, bool with_threads) {
   if (with_threads) label += fmt::format(" threads {}", point.threads);
   if (point.placement != Placement{}) label += " on " + placement_name(point.placement);
   if (point.scenario != "batch") label += " " + point.scenario;
-  for (const auto& [name, value] : without_duel(point).options) label += fmt::format(" {}={}", name, value);
+  for (const auto& [name, value] : without_dataset_hash(without_duel(point)).options) label += fmt::format(" {}={}", name, value);
   if (const auto place = contender_place(point)) label += fmt::format(" contender {}/{}", place->number, place->count);
   return label;
 }

@@ -51,14 +51,18 @@ size_t set_size(const Point& point) {
 // One run with everything it holds on to. Store and supervisor live in the main thread.
 class Run {
  public:
-  Run(const Study& study, const RunSettings& settings)
-      : study_(study), settings_(settings), progress_(settings.progress, ::isatty(::fileno(settings.progress)) == 1, settings.words) {
+  Run(const Study& study, const RunSettings& settings, const Inspector& inspect, WorkerHost* host)
+      : study_(study),
+        settings_(settings),
+        inspect_(inspect),
+        host_(host == nullptr ? processes_ : *host),
+        progress_(settings.progress, ::isatty(::fileno(settings.progress)) == 1, settings.words) {
     report_.run_id = random_id();
   }
 
   RunReport execute() {
     make_directories(settings_.cache_dir);
-    plan_ = inspect_plan(study_, settings_, interrupts_, progress_);
+    plan_ = inspect_plan(study_, settings_, inspect_, interrupts_, progress_);
     report_.jobs = plan_.jobs.size();
     report_.repeated = std::any_of(plan_.jobs.begin(), plan_.jobs.end(), [](const Job& job) { return job.repeat > 0; });
     threads_differ_ = std::any_of(plan_.jobs.begin(), plan_.jobs.end(),
@@ -191,7 +195,7 @@ class Run {
     if (settings_.first_look) look_first(runnable, supervisor);
     const auto planner = make_planner(std::move(runnable));
     began_ = job_began_ = std::chrono::steady_clock::now();
-    while (interrupts_.count() == 0) {
+    while (host_.interrupts() == 0) {
       const Batch batch = planner->next();
       if (batch.jobs.empty()) break;
       auto begin = std::chrono::steady_clock::now();
@@ -204,7 +208,7 @@ class Run {
         set_size(job.point) > 1 ? save_with_set(job, std::move(record)) : save(job, std::move(record));
       });
     }
-    report_.interrupted = interrupts_.count() > 0;
+    report_.interrupted = host_.interrupts() > 0;
     if (searches() || settings_.auto_repeats) report_.jobs = report_.saved + report_.done_before;
     PlannerResult found = planner->result();
     report_peaks(std::move(found.peaks));
@@ -418,8 +422,10 @@ class Run {
 
   const Study& study_;
   const RunSettings& settings_;
+  const Inspector& inspect_;
   Interrupts interrupts_;
-  ProcessHost host_{interrupts_};
+  ProcessHost processes_{interrupts_};
+  WorkerHost& host_;
   Progress progress_;
   InspectedPlan plan_;
   bool threads_differ_ = false;
@@ -442,6 +448,10 @@ class Run {
 
 }  // namespace
 
-RunReport run_study(const Study& study, const RunSettings& settings) { return Run(study, settings).execute(); }
+RunReport run_study(const Study& study, const RunSettings& settings) { return run_study_with(study, settings, inspect_in_child, nullptr); }
+
+RunReport run_study_with(const Study& study, const RunSettings& settings, const Inspector& inspect, WorkerHost* host) {
+  return Run(study, settings, inspect, host).execute();
+}
 
 }  // namespace deepgap

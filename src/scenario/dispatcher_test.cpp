@@ -333,6 +333,8 @@ TEST(Dispatcher, ALookThatIsScheduledMayOutlastIt) {
   rig.submit(0, {0});
   rig.dispatcher.reset();
   rig.wait_until(5'000);
+  EXPECT_EQ(rig.clock->now(), 5'000);
+  EXPECT_TRUE(rig.answers.empty()) << "who waited with it is gone: nobody is answered by it any more";
 }
 
 // Random arrivals, sizes, classes, delays, instances and policies: every sample is completed exactly once, a batch is never larger than

@@ -2,8 +2,11 @@
 
 #include "base/confine.h"
 #include "base/text.h"
+#include "dataset/dataset_content.h"
 #include "dataset/open_dataset.h"
 #include "model/model_source.h"
+#include "record/dataset_hash.h"
+#include "record/point_option.h"
 #include "record/record_json.h"
 #include "telemetry/environment.h"
 #include "worker/blamed_axis.h"
@@ -145,6 +148,7 @@ class Inspection {
     }
     result.batch = point.batch;
     if (!model.inputs.empty()) require_dataset(point, options, model);
+    result.dataset_hash = content_of_dataset(point);
     result.model_hash = !is_remote(point.placement) && is_model_file(point.model) ? model.content_hash : "";
     result.backend_version = backend.version;
     result.process_key = process_key(point, backend.options);
@@ -236,6 +240,17 @@ class Inspection {
                 fmt::format("task train: {} samples of dataset {} do not fill a batch of {}", there, point.dataset, point.batch));
   }
 
+  // What a Point was told to be of (deepgap sets it, when it repeats one) must still be there.
+  std::string content_of_dataset(const Point& point) {
+    const std::string labels = option_of(point, "labels");
+    const auto [found, is_new] = contents_.try_emplace({point.dataset, labels});
+    if (is_new) found->second = dataset_content(point.dataset, labels);
+    const std::string wanted = option_of(point, dataset_hash_option);
+    if (!wanted.empty() && wanted != found->second)
+      throw Error(ErrorKind::input, fmt::format("the samples of {} are not those of {}={}", point.dataset, dataset_hash_option, wanted));
+    return found->second;
+  }
+
   // Whether it can run; if not, who says so.
   void judge(const Point& point, InspectedBackend& backend, const GraphSummary& model, const PointOptions& options,
              const Scenario& scenario, InspectedPoint& result) {
@@ -261,6 +276,7 @@ class Inspection {
   std::map<std::string, InspectedBackend> backends_;
   std::map<ModelKey, GraphSummary> models_;
   std::map<std::tuple<DatasetKey, ModelKey, bool>, size_t> datasets_;  // their sizes
+  std::map<std::pair<std::string, std::string>, std::string> contents_;  // by dataset and labels
 };
 
 }  // namespace
@@ -270,6 +286,7 @@ nlohmann::json inspected_to_json(const InspectedPoint& inspected) {
           {"reason", inspected.reason},
           {"refused_by", inspected.refused_by},
           {"model_hash", inspected.model_hash},
+          {"dataset_hash", inspected.dataset_hash},
           {"process_key", inspected.process_key},
           {"backend_version", inspected.backend_version},
           {"batch", inspected.batch},
@@ -285,6 +302,7 @@ InspectedPoint inspected_from_json(const nlohmann::json& json) {
   json.at("reason").get_to(inspected.reason);
   json.at("refused_by").get_to(inspected.refused_by);
   json.at("model_hash").get_to(inspected.model_hash);
+  json.at("dataset_hash").get_to(inspected.dataset_hash);
   json.at("process_key").get_to(inspected.process_key);
   json.at("backend_version").get_to(inspected.backend_version);
   json.at("batch").get_to(inspected.batch);

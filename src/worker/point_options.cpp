@@ -3,6 +3,7 @@
 #include "base/option_values.h"
 #include "base/text.h"
 #include "record/point_option.h"
+#include "record/dataset_hash.h"
 #include "record/tuning_mark.h"
 #include "scenario/mlperf/run_options.h"
 
@@ -215,6 +216,7 @@ PointOptions sort_options(const Point& point, const std::vector<OptionInfo>& bac
       quantize[name.substr(quantize_prefix.size())] = value;
       continue;
     }
+    if (name == dataset_hash_option) continue;  // the inspection's
     if (name == "mlperf" || name.starts_with(mlperf_prefix)) {
       require_mlperf_option(point, name);
       continue;

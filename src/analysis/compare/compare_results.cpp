@@ -1,6 +1,7 @@
 #include "analysis/compare/compare_results.h"
 
 #include "analysis/metric.h"
+#include "record/dataset_hash.h"
 #include "record/duel_set.h"
 #include "record/momentary.h"
 #include "record/point_axis.h"
@@ -20,6 +21,7 @@ namespace {
 // The Point without the axes that need not be the same.
 Point match_key(Point point, const std::set<std::string>& differing) {
   point.model_hash.clear();
+  point.options.erase(dataset_hash_option);
   for (const std::string& axis : differing) forget_axis(point, axis);
   // Contenders of one duel are what is compared, whichever place they have in it.
   if (contender_place(point)) point.options.erase("contender");

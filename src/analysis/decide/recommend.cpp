@@ -2,6 +2,7 @@
 
 #include "analysis/words.h"
 #include "base/text.h"
+#include "record/dataset_hash.h"
 #include "record/point_option.h"
 #include "record/record_json.h"
 
@@ -92,7 +93,7 @@ std::string run_command(const PointSummary& point, const std::string& more) {
   std::string text = fmt::format("deepgap run --model {} --backend {} --device {} --precision {}", p.model, p.backend,
                                  placement_name(p.placement), name_of(p.precision));
   for (const auto& [name, value] : p.options) {
-    constexpr std::string_view of_load[] = {"rate", "bound", "peak", "tune", "streams", "max_batch", "max_delay", "labels", "published"};
+    constexpr std::string_view of_load[] = {"rate", "bound", "peak", "tune", "streams", "max_batch", "max_delay", "labels", "published", dataset_hash_option};
     if (std::find(std::begin(of_load), std::end(of_load), name) == std::end(of_load)) text += fmt::format(" --axis {}={}", name, value);
   }
   return text + more;

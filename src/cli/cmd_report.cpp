@@ -33,6 +33,11 @@ class ReportCommand final : public Command {
     app.add_option("--format", format_, "html or md; left out: by the name of --output, else html")->type_name("FORMAT");
     app.add_option("--title", title_, "Title of the report; left out: from the studies in the Store")->type_name("TEXT");
     app.add_option("--study", study_, "Of the Records of this study alone; left out: of all")->type_name("NAME");
+    app.add_option("--pareto", pareto_,
+                   "Picture of what nothing beats in these two metrics: latency_p99_ms,throughput; give it again for more pictures")
+        ->type_name("X,Y");
+    app.add_option("--within", within_, "In these pictures only points within limits: \"accuracy_loss<=1%;device_memory_mib<=4000\"")
+        ->type_name("LIMITS");
     declare_prices(app, prices_);
     declare_baseline(app, baseline_);
     app.add_flag("--anonymous", anonymous_, "Leave out host names, serial numbers, user names and paths");
@@ -45,8 +50,10 @@ class ReportCommand final : public Command {
 
  private:
   int write(const std::string& format) {
+    const FrontOrder fronts = parse_front_order(pareto_, within_);
     const Results results = collect();
     ReportOptions options{title_.empty() ? default_title(results) : title_, anonymous_ ? "" : store_names(stores_)};
+    options.fronts = fronts;
     if (format != "md") options.tracks = tracks(results);
     const std::string text = format == "md" ? markdown_report(results, options) : html_report(results, options);
     if (output_ == "-") {
@@ -126,7 +133,8 @@ class ReportCommand final : public Command {
 
   std::map<PointOnDevice, std::string> record_ids_;
   std::vector<std::string> stores_;
-  std::string output_, format_, title_, study_, prices_, baseline_;
+  std::vector<std::string> pareto_;
+  std::string output_, format_, title_, study_, prices_, baseline_, within_;
   bool anonymous_ = false;
 };
 

@@ -101,6 +101,7 @@ std::string markdown_report(const Results& results, const ReportOptions& options
   if (results.records > 0 && !any_ran) text += "No point has a usable value; what failed, and why, stands under Failures and refusals.\n\n";
   text += "## Summary\n\n" + (summary.empty() ? "No point has a usable value.\n\n" : summary);
   if (const std::string take = take_markdown(view); !take.empty()) text += "## What to take\n\n" + take;
+  if (const std::string fronts = fronts_markdown(view, options.fronts); !fronts.empty()) text += "## What nothing beats\n\n" + fronts;
   text += "## Points\n\nValues in parentheses are 95 % intervals.\n\n" + points_table(view);
   text += "## Failures and refusals\n\n" + (failures.empty() ? "None.\n\n" : failures);
   text += "## Environment\n\n" + environment(view);

@@ -2,6 +2,7 @@
 // What does not fit the caps (report/view.h) is counted and said in the document, never dropped in silence. Pure functions.
 #pragma once
 
+#include "analysis/decide/front_order.h"
 #include "analysis/results.h"
 #include "report/over_time.h"
 
@@ -14,6 +15,7 @@ struct ReportOptions {
   std::string title = "deepgap report";
   std::string source;              // the Store's name as the document shows it; may be empty
   std::vector<Track> tracks = {};  // shown over time; only HTML has pictures
+  FrontOrder fronts = {};          // pictures of any two metrics; in Markdown tables of what nothing beats
 };
 
 // One HTML file: style sheet, charts and a small script for sorting inside; readable without the script.

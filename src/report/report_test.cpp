@@ -16,6 +16,7 @@
 namespace deepgap {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -286,6 +287,18 @@ TEST(HtmlReport, says_what_to_take) {
   const std::string text = markdown_report(results, {});
   EXPECT_THAT(text, HasSubstr("## What to take"));
   EXPECT_THAT(text, HasSubstr("| highest throughput | native"));
+}
+
+TEST(HtmlReport, draws_the_front_of_any_two_metrics_within_limits) {
+  const Results results = collect(example_study());
+  ReportOptions options;
+  EXPECT_THAT(html_report(results, options), Not(HasSubstr("What nothing beats")));
+  options.fronts = parse_front_order({"latency_p50_ms,throughput"}, "");
+  EXPECT_THAT(html_report(results, options), AllOf(HasSubstr("<section id=\"fronts\">"), HasSubstr("latency_p50_ms (ms)")));
+  EXPECT_THAT(markdown_report(results, options), HasSubstr("| nothing beats | latency_p50_ms | throughput |"));
+  options.fronts = parse_front_order({"latency_p50_ms,throughput"}, "throughput>=1000000000");
+  EXPECT_THAT(html_report(results, options),
+              HasSubstr("No point has both latency_p50_ms and throughput, of points with throughput&gt;=1000000000"));
 }
 
 TEST(HtmlReport, has_a_row_for_every_point_and_three_charts_for_every_model) {

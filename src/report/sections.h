@@ -15,6 +15,8 @@ std::string summary_section(const View& view);
 std::string take_section(const View& view);
 bool has_take_section(const View& view);
 std::string take_markdown(const View& view);  // its tables
+std::string fronts_section(const View& view, const FrontOrder& order);
+std::string fronts_markdown(const View& view, const FrontOrder& order);
 std::string pictures_section(const View& view);
 std::string devices_section(const View& view);
 bool has_devices_section(const View& view);

@@ -11,6 +11,7 @@
 #include "profile/counted.h"
 #include "published/import_csv.h"
 #include "published/import_deepgap.h"
+#include "published/import_telemetry.h"
 #include "published/mlperf_table.h"
 #include "store/store.h"
 
@@ -43,10 +44,11 @@ class ImportCommand final : public Command {
   void declare(CLI::App& app) override {
     app.add_option("format", format_,
                    "csv: a published table; deepgap: what deepgap export wrote, as CSV or JSON; mlperf: a results table of the submission "
-                   "checker, or LoadGen's mlperf_log_summary.txt; ncu: what ncu --csv wrote, shown as tables and kept nowhere")
+                   "checker, LoadGen's mlperf_log_summary.txt, or the folder tree of a submission; ncu: what ncu --csv wrote, shown as tables "
+                   "and kept nowhere")
         ->type_name("csv|deepgap|mlperf|ncu")
         ->required();
-    app.add_option("file", file_, "File to read")->type_name("FILE");
+    app.add_option("file", file_, "File to read; of MLPerf's a folder too")->type_name("FILE");
     app.add_option("--chip", chip_, "With ncu and without a file: which counters to ask Nsight Compute for on this card")
         ->type_name("h100|t4|GA102|...");
     app.add_option("--source", source_, "Who published it; left out: what the table or the mapping says")->type_name("NAME");
@@ -54,6 +56,7 @@ class ImportCommand final : public Command {
         ->type_name("FILE");
     app.add_option("--set", set_, "What all rows share and the table does not tell: model=resnet50; may be given several times")
         ->type_name("NAME=VALUE");
+    app.add_option("--telemetry", telemetry_, "What deepgap export --telemetry wrote of these rows")->type_name("FILE");
     app.add_option("-o,--output", output_, "Store to add the Records to; left out: the file's name with .db, in the working folder")
         ->type_name("STORE");
     app.add_option("--top", top_, "With ncu: the N slowest kernels too")->type_name("N");
@@ -65,7 +68,7 @@ class ImportCommand final : public Command {
     if (file_.empty()) throw Error(ErrorKind::usage, "deepgap import needs a file to read");
     if (format_ == "ncu") return work_confined({.subject = file_}, [&] { return show_ncu(); });
     const std::string store = output_.empty() ? std::filesystem::path(file_).stem().string() + ".db" : output_;
-    return work_confined(limits_of_stores({store, file_}, store), [&] { return add_to(store); });
+    return work_confined(limits_of_stores({store, file_, telemetry_}, store), [&] { return add_to(store); });
   }
 
  private:
@@ -101,6 +104,8 @@ class ImportCommand final : public Command {
   }
 
   Imported read() const {
+    if (!telemetry_.empty() && format_ != "deepgap")
+      throw Error(ErrorKind::usage, "--telemetry is for what deepgap exported: leave it out");
     if (format_ == "csv") return read_csv(read_text(file_));
     if (format_ == "mlperf") return read_mlperf();
     if (format_ != "deepgap") throw Error(ErrorKind::usage, unknown_name("format", format_, {"csv", "deepgap", "mlperf", "ncu"}));
@@ -108,7 +113,17 @@ class ImportCommand final : public Command {
       throw Error(ErrorKind::usage, "--mapping, --source and --set are for published tables: leave them out");
     const std::string text = read_text(file_, most_bytes);
     const bool json = text.find_first_not_of(" \t\r\n") != std::string::npos && text[text.find_first_not_of(" \t\r\n")] == '[';
-    return import_deepgap(json ? parse_export_json(text, file_) : parse_csv(text, file_));
+    const CsvTable table = json ? parse_export_json(text, file_) : parse_csv(text, file_);
+    if (is_telemetry(table))
+      throw Error(
+          ErrorKind::usage,
+          fmt::format("{} has readings, not the rows that they are of: deepgap import deepgap ROWS.csv --telemetry {}", file_, file_));
+    Imported imported = import_deepgap(table);
+    if (!telemetry_.empty()) {
+      const int64_t of_none = add_telemetry(parse_csv(read_text(telemetry_, most_bytes), telemetry_), imported.records);
+      if (of_none > 0) imported.notes.push_back(fmt::format("{} readings of {} are of no record in {}", of_none, telemetry_, file_));
+    }
+    return imported;
   }
   Imported read_csv(const std::string& text) const {
     const CsvTable table = parse_csv(text, file_);
@@ -118,7 +133,7 @@ class ImportCommand final : public Command {
   }
   Imported read_mlperf() const {
     if (!mapping_.empty()) throw Error(ErrorKind::usage, "--mapping is for csv: leave it out");
-    const CsvTable table = mlperf_table(read_text(file_), file_);
+    const CsvTable table = std::filesystem::is_directory(file_) ? mlperf_tree_table(file_) : mlperf_table(read_text(file_), file_);
     Mapping mapping = with_set(mapping_for(table.header, file_));
     mapping.name = "MLPerf";
     if (!mapping.has_column("model") && !mapping.all.contains("model"))
@@ -168,7 +183,7 @@ class ImportCommand final : public Command {
     fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
   }
 
-  std::string format_, file_, source_, mapping_, output_, chip_;
+  std::string format_, file_, source_, mapping_, telemetry_, output_, chip_;
   std::vector<std::string> set_;
   size_t top_ = 0;
   bool json_ = false;

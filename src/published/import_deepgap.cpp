@@ -2,6 +2,7 @@
 
 #include "base/hash.h"
 #include "base/text.h"
+#include "published/export_time.h"
 #include "record/record_json.h"
 
 #include <deepgap/error.h>
@@ -10,7 +11,6 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <functional>
 #include <set>
@@ -105,18 +105,12 @@ Point point_from(ExportedRow& row) {
   return point;
 }
 
-// 2026-11-21T07:15:00.250Z
 int64_t time_from(ExportedRow& row) {
   const std::string text = row.text("timestamp");
   if (text.empty()) return 0;
-  int year = 0;
-  unsigned month = 0, day = 0, hour = 0, minute = 0, second = 0, ms = 0;
-  if (std::sscanf(text.c_str(), "%4d-%2u-%2uT%2u:%2u:%2u.%3uZ", &year, &month, &day, &hour, &minute, &second, &ms) != 7)
-    row.fail(fmt::format("timestamp: '{}' is none such as 2026-11-21T07:15:00.250Z", text));
-  using namespace std::chrono;
-  const sys_days date{std::chrono::year{year} / month / day};
-  const auto since = date.time_since_epoch() + hours{hour} + minutes{minute} + seconds{second} + milliseconds{ms};
-  return duration_cast<nanoseconds>(since).count();
+  const auto time = export_time(text);
+  if (!time) row.fail(fmt::format("timestamp: '{}' is none such as 2026-11-21T07:15:00.250Z", text));
+  return *time;
 }
 
 void set_text(Facts& facts, const char* key, const std::string& value) {

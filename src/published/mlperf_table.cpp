@@ -1,13 +1,17 @@
 #include "published/mlperf_table.h"
 
+#include "base/file.h"
 #include "base/text.h"
 
 #include <deepgap/error.h>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cctype>
+#include <filesystem>
+#include <functional>
 #include <map>
 #include <optional>
 #include <utility>
@@ -64,7 +68,7 @@ void put_latency(Cells& row, const Cells& fields, const std::string& key, const 
   if (ns) row[metric] = fmt::format("{}", *ns / 1e6);
 }
 
-CsvTable summary_table(const std::string& text, const std::string& path) {
+Cells summary_cells(const std::string& text, const std::string& path) {
   const Cells fields = fields_of(text);
   const auto of = [&](const char* key) {
     const auto found = fields.find(key);
@@ -88,7 +92,19 @@ CsvTable summary_table(const std::string& text, const std::string& path) {
   if (const std::string samples = of("samples_per_query"); *scenario == "single_stream" || *scenario == "multi_stream")
     row["batch"] = samples;
   std::erase_if(row, [](const auto& cell) { return cell.second.empty(); });
-  return table_of({{1, row}}, path);
+  return row;
+}
+
+// By the fields of a system's description, which the checker's columns have too.
+void put_devices(Cells& row, const std::function<std::string(const char*)>& of) {
+  const int64_t nodes = parse_int(of("number_of_nodes")).value_or(1), each = parse_int(of("accelerators_per_node")).value_or(0);
+  if (each > 0 && !of("accelerator_model_name").empty()) {
+    row["device_name"] = of("accelerator_model_name");
+    row["device_count"] = std::to_string(nodes * each);
+  } else {
+    row["device_kind"] = "cpu";
+    row["device_name"] = of("host_processor_model_name");
+  }
 }
 
 // Of a checker's row, by its columns.
@@ -141,15 +157,7 @@ Cells checker_cells(const CheckerRow& checked) {
             {"option.availability", checked.of("Availability")},
             {"option.round", checked.of("version")}};
   put_result(row, row["scenario"], checked.of("Result"), checked.of("Units"));
-  const int64_t nodes = parse_int(checked.of("number_of_nodes")).value_or(1);
-  const int64_t each = parse_int(checked.of("accelerators_per_node")).value_or(0);
-  if (each > 0 && !checked.of("accelerator_model_name").empty()) {
-    row["device_name"] = checked.of("accelerator_model_name");
-    row["device_count"] = std::to_string(nodes * each);
-  } else {
-    row["device_kind"] = "cpu";
-    row["device_name"] = checked.of("host_processor_model_name");
-  }
+  put_devices(row, [&](const char* field) { return checked.of(field); });
   std::erase_if(row, [](const auto& cell) { return cell.second.empty(); });
   return row;
 }
@@ -173,8 +181,67 @@ CsvTable checker_table(const CsvTable& table) {
 }  // namespace
 
 CsvTable mlperf_table(const std::string& text, const std::string& path) {
-  if (text.find("MLPerf Results Summary") != std::string::npos) return summary_table(text, path);
+  if (text.find("MLPerf Results Summary") != std::string::npos) return table_of({{1, summary_cells(text, path)}}, path);
   return checker_table(parse_csv(text, path));
+}
+
+namespace {
+
+namespace fs = std::filesystem;
+
+nlohmann::json json_of(const fs::path& path) {
+  std::error_code error;
+  if (!fs::is_regular_file(path, error)) return {};
+  return nlohmann::json::parse(read_text(path.string()), nullptr, false);
+}
+
+std::string field_of(const nlohmann::json& json, const char* name) {
+  if (!json.is_object() || !json.contains(name)) return "";
+  const auto& value = json.at(name);
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+// `run`: .../results/SYSTEM/BENCHMARK/SCENARIO/performance/run_1, with systems/SYSTEM.json beside `results`.
+Cells run_cells(const fs::path& run) {
+  const fs::path scenario = run.parent_path().parent_path(), benchmark = scenario.parent_path(), system = benchmark.parent_path();
+  const fs::path root = system.parent_path().parent_path();
+  const std::string summary = (run / "mlperf_log_summary.txt").string();
+  Cells row = summary_cells(read_text(summary), summary);
+  row["model"] = benchmark.filename() == "resnet" ? "resnet50" : benchmark.filename().string();
+  row["option.system"] = system.filename().string();
+  const nlohmann::json described = json_of(root / "systems" / (system.filename().string() + ".json"));
+  put_devices(row, [&](const char* field) { return field_of(described, field); });
+  row["backend"] = field_of(described, "framework");
+  row["option.submitter"] = field_of(described, "submitter");
+  row["option.division"] = field_of(described, "division");
+  for (const fs::path& measured : {scenario, root / "measurements" / fs::relative(scenario, system.parent_path())}) {
+    std::error_code error;
+    for (const auto& entry : fs::directory_iterator(measured, error)) {
+      if (entry.path().extension() != ".json") continue;
+      const std::string precision = precision_named(field_of(json_of(entry.path()), "weight_data_types"));
+      if (!precision.empty()) row["precision"] = precision;
+    }
+  }
+  std::erase_if(row, [](const auto& cell) { return cell.second.empty(); });
+  return row;
+}
+
+}  // namespace
+
+CsvTable mlperf_tree_table(const std::string& folder) {
+  std::vector<fs::path> runs;
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    const fs::path run = entry.path().parent_path(), performance = run.parent_path();
+    const bool of_audit = performance.parent_path().filename().string().starts_with("TEST0");
+    if (entry.path().filename() == "mlperf_log_summary.txt" && performance.filename() == "performance" && !of_audit) runs.push_back(run);
+  }
+  std::sort(runs.begin(), runs.end());
+  if (runs.empty())
+    throw Error(ErrorKind::input,
+                fmt::format("{} holds no results/SYSTEM/BENCHMARK/SCENARIO/performance/run_1/mlperf_log_summary.txt", folder));
+  std::vector<std::pair<int, Cells>> rows;
+  for (const fs::path& run : runs) rows.emplace_back(static_cast<int>(rows.size()) + 1, run_cells(run));
+  return table_of(rows, folder);
 }
 
 }  // namespace deepgap

@@ -1,6 +1,7 @@
 #include "analysis/point_summary.h"
 
 #include <gtest/gtest.h>
+#include <malloc.h>
 
 #include <cmath>
 
@@ -54,6 +55,22 @@ TEST(PointSummary, interval_is_never_narrower_than_within_the_repeats) {
   const MetricSummary throughput = *summarize_points(records).at(0).find("throughput");
   const double error = 1 / 2.039513 / std::sqrt(2.0);
   EXPECT_NEAR(*throughput.estimate.high - 100, 12.706205 * error, 1e-3);
+}
+
+// A run of days holds what its table at the end is made of, and no more: of a further Record of a Point its values, in vectors that double.
+TEST(PointSummary, a_collector_keeps_of_a_further_record_its_values_alone) {
+  Record record = ok_record(100);
+  for (int i = 0; i < 25; ++i) record.estimates["metric " + std::to_string(i)] = {1, 0.9, 1.1, 100};
+  record.timings.resize(1000);
+  record.facts["load"] = std::string(10'000, 'x');
+  record.environment["cpu.model"] = "Xeon 1";
+  PointCollector collector;
+  collector.add(record);
+  const size_t before = ::mallinfo2().uordblks;  // 0 where a sanitizer allocates
+  constexpr size_t more = 4095;
+  for (size_t i = 0; i < more; ++i) collector.add(record);
+  const size_t each = (::mallinfo2().uordblks - before) / more;
+  EXPECT_LE(each, 2 * sizeof(Estimate) * record.estimates.size());
 }
 
 TEST(PointSummary, no_interval_reaches_below_zero) {

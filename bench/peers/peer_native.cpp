@@ -15,7 +15,7 @@ int main(int argc, char** argv) {
   options.threads = arguments.threads;
   const char* named = std::getenv("PEER_PRECISION");
   const std::string precision = named == nullptr ? "fp32" : named;
-  if (precision == "bf16") options.numbers = Numbers::bf16;
+  if (precision == "bf16") options.compute_type = ComputeType::bf16;
   Network network(model->graph(), options, precision == "int8" ? Integers::computed_with : Integers::as_operators);
   const Network::Plan& plan = *network.plan_for(arguments.batch);
   std::vector<float> x(static_cast<size_t>(element_count(plan.inputs.at(0))), 0.5f),

@@ -1,4 +1,5 @@
 #include "model/control_flow.h"
+#include "model/node_body.h"
 
 #include "model/eval/fold_constants.h"
 #include "model/graph_tools.h"
@@ -23,17 +24,6 @@ constexpr size_t most_nodes = 1'000'000;  // of one Loop
 using Names = std::unordered_map<std::string, std::string>;
 
 bool is_control_flow(const Node& node) { return node.domain.empty() && (node.op == "If" || node.op == "Loop" || node.op == "Scan"); }
-
-[[noreturn]] void fail(const Node& node, const std::string& cause) {
-  throw Error(ErrorKind::input, fmt::format("node '{}' ({}): {}", node.name, node.op, cause));
-}
-
-const Graph& body_of(const Node& node, const char* attribute) {
-  const auto found = node.attributes.find(attribute);
-  const auto* body = found == node.attributes.end() ? nullptr : std::get_if<std::shared_ptr<const Graph>>(&found->second);
-  if (body == nullptr || *body == nullptr) fail(node, fmt::format("it has no {}", attribute));
-  return **body;
-}
 
 // The body reads values of the graphs around it by their names, which are others now.
 std::shared_ptr<const Graph> with_outer_names(const Graph& body, const Names& names) {
@@ -185,7 +175,7 @@ class Inliner {
 
   ValueId outer_value(const std::string& name, const Node& owner) const {
     const auto found = ids_.find(name);
-    if (found == ids_.end()) fail(owner, fmt::format("its body reads '{}', which nothing makes", name));
+    if (found == ids_.end()) fail_node(owner, fmt::format("its body reads '{}', which nothing makes", name));
     return found->second;
   }
 
@@ -204,10 +194,10 @@ class Inliner {
   bool take_branch(size_t at, const Node& node) {
     const Graph &then = body_of(node, "then_branch"), &otherwise = body_of(node, "else_branch");
     if (then.outputs.size() < node.outputs.size() || otherwise.outputs.size() < node.outputs.size())
-      fail(node,
-           fmt::format("it has {} outputs, its branches {} and {}", node.outputs.size(), then.outputs.size(), otherwise.outputs.size()));
+      fail_node(node, fmt::format("it has {} outputs, its branches {} and {}", node.outputs.size(), then.outputs.size(),
+                                  otherwise.outputs.size()));
     for (size_t i = 0; i < node.outputs.size(); ++i) require_same_type(node, then, otherwise, i);
-    if (node.inputs.size() != 1) fail(node, fmt::format("it has {} inputs instead of one condition", node.inputs.size()));
+    if (node.inputs.size() != 1) fail_node(node, fmt::format("it has {} inputs instead of one condition", node.inputs.size()));
     const auto condition = known<uint8_t>(graph_, node.inputs[0], DataType::boolean);
     if (!condition) return false;
     std::vector<Node> others = set_aside();
@@ -221,7 +211,7 @@ class Inliner {
   static void require_same_type(const Node& node, const Graph& then, const Graph& otherwise, size_t i) {
     const Value &a = then.values[static_cast<size_t>(then.outputs[i])], &b = otherwise.values[static_cast<size_t>(otherwise.outputs[i])];
     if (a.dims && b.dims && a.type != b.type)
-      fail(node, fmt::format("its branches differ: output {} is {} in one and {} in the other", i, name_of(a.type), name_of(b.type)));
+      fail_node(node, fmt::format("its branches differ: output {} is {} in one and {} in the other", i, name_of(a.type), name_of(b.type)));
   }
 
   // How many iterations there are and may be.
@@ -258,8 +248,8 @@ class Inliner {
     const Graph& body = body_of(node, "body");
     const size_t carried = node.inputs.size() < 2 ? 0 : node.inputs.size() - 2;
     if (body.inputs.size() != carried + 2 || body.outputs.size() < carried + 1 || body.outputs.size() < node.outputs.size() + 1)
-      fail(node, fmt::format("it carries {} values and has {} outputs, its body has {} inputs and {} outputs", carried, node.outputs.size(),
-                             body.inputs.size(), body.outputs.size()));
+      fail_node(node, fmt::format("it carries {} values and has {} outputs, its body has {} inputs and {} outputs", carried,
+                                  node.outputs.size(), body.inputs.size(), body.outputs.size()));
     const auto bounds = bounds_of(node);
     const bool is_while = bounds && bounds->most > INT32_MAX;  // as exporters write it
     if (!bounds || (bounds->most > most_iterations && !is_while)) return false;
@@ -295,7 +285,7 @@ class Inliner {
 
   static std::vector<int64_t> list_of(const Node& node, const char* attribute, size_t count) {
     auto values = attribute_ints(node, attribute, std::vector<int64_t>(count, 0));
-    if (values.size() != count) fail(node, fmt::format("{} should have {} entries", attribute, count));
+    if (values.size() != count) fail_node(node, fmt::format("{} should have {} entries", attribute, count));
     return values;
   }
 
@@ -306,11 +296,11 @@ class Inliner {
       const auto& dims = graph_.values[static_cast<size_t>(input.id)].dims;
       if (!dims) return std::nullopt;
       const auto rank = static_cast<int64_t>(dims->size());
-      if (input.axis < -rank || input.axis >= rank) fail(node, fmt::format("axis {} does not exist in rank {}", input.axis, rank));
+      if (input.axis < -rank || input.axis >= rank) fail_node(node, fmt::format("axis {} does not exist in rank {}", input.axis, rank));
       if (input.axis < 0) input.axis += rank;
       const Dim& dim = (*dims)[static_cast<size_t>(input.axis)];
       if (!dim.known()) return std::nullopt;
-      if (length && *length != dim.size) fail(node, fmt::format("its inputs have lengths {} and {}", *length, dim.size));
+      if (length && *length != dim.size) fail_node(node, fmt::format("its inputs have lengths {} and {}", *length, dim.size));
       length = dim.size;
     }
     return length;
@@ -323,10 +313,10 @@ class Inliner {
     if (graph_.opset < 9 || asked < 1 || asked > static_cast<int64_t>(node.inputs.size())) return false;
     const auto count = static_cast<size_t>(asked);
     const size_t carried = node.inputs.size() - count;
-    if (std::find(node.inputs.begin(), node.inputs.end(), no_value) != node.inputs.end()) fail(node, "an input is left out");
+    if (std::find(node.inputs.begin(), node.inputs.end(), no_value) != node.inputs.end()) fail_node(node, "an input is left out");
     if (body.inputs.size() != node.inputs.size() || body.outputs.size() < carried || body.outputs.size() < node.outputs.size())
-      fail(node, fmt::format("it has {} inputs and {} outputs, its body {} and {}", node.inputs.size(), node.outputs.size(),
-                             body.inputs.size(), body.outputs.size()));
+      fail_node(node, fmt::format("it has {} inputs and {} outputs, its body {} and {}", node.inputs.size(), node.outputs.size(),
+                                  body.inputs.size(), body.outputs.size()));
     const size_t made = body.outputs.size() - carried;
     const auto axes = list_of(node, "scan_input_axes", count), directions = list_of(node, "scan_input_directions", count);
     std::vector<Walked> walked;
@@ -366,7 +356,7 @@ class Inliner {
     for (size_t k = 0; k < loop.scanned.size(); ++k) loop.scanned[k].push_back(results[loop.state.size() + k]);
     std::vector<Node> made = set_aside();
     std::move(made.begin(), made.end(), std::back_inserter(loop.nodes));
-    if (loop.nodes.size() > most_nodes) fail(node, fmt::format("its iterations have more than {} nodes", most_nodes));
+    if (loop.nodes.size() > most_nodes) fail_node(node, fmt::format("its iterations have more than {} nodes", most_nodes));
   }
 
   // False where data decide whether there is a next iteration. The graph has no nodes before and after.
@@ -374,7 +364,7 @@ class Inliner {
     const size_t carried = loop.state.size();
     bool goes_on = bounds.begins;
     for (int64_t i = 0; goes_on && i < bounds.most; ++i) {
-      if (i == most_iterations) fail(node, fmt::format("it has not ended after {} iterations", most_iterations));
+      if (i == most_iterations) fail_node(node, fmt::format("it has not ended after {} iterations", most_iterations));
       const std::string prefix = fmt::format("{}/{}/", node.name, i);
       std::vector<ValueId> arguments{add_constant(prefix + "iteration", scalar(i)), add_constant(prefix + "condition", flag(true))};
       arguments.insert(arguments.end(), loop.state.begin(), loop.state.end());
@@ -387,7 +377,7 @@ class Inliner {
       for (size_t k = 0; k < loop.scanned.size(); ++k) loop.scanned[k].push_back(results[1 + carried + k]);
       std::vector<Node> made = set_aside();
       std::move(made.begin(), made.end(), std::back_inserter(loop.nodes));
-      if (loop.nodes.size() > most_nodes) fail(node, fmt::format("its iterations have more than {} nodes", most_nodes));
+      if (loop.nodes.size() > most_nodes) fail_node(node, fmt::format("its iterations have more than {} nodes", most_nodes));
     }
     return true;
   }

@@ -62,7 +62,7 @@ QueryRunners make_network_runners(const Model& model, const LoadOptions& options
   std::vector<const Network*> networks;
   size_t first_cpu = 0, arenas = 0;
   for (const int own : threads) {
-    const NetworkOptions network{options.batch_sizes, own, pinned, part, first_cpu, bf16 ? Numbers::bf16 : Numbers::f32};
+    const NetworkOptions network{options.batch_sizes, own, pinned, part, first_cpu, bf16 ? ComputeType::bf16 : ComputeType::f32};
     auto runner = std::make_unique<NetworkRunner>(source, network, io);
     networks.push_back(&runner->network());
     arenas += runner->network().arena_bytes();

@@ -25,7 +25,7 @@ void expect_agrees(const Graph& graph, const std::vector<Shape>& shapes, uint32_
   for (const auto& shape : shapes) inputs.push_back(testing::random_tensor(shape, random));
   for (const auto& tensor : inputs) in.push_back(tensor.data.get());
   const auto expected = evaluate(graph, inputs);
-  Network network(graph, {.batch_sizes = {shapes[0][0]}, .threads = 2, .pin = false, .numbers = Numbers::bf16});
+  Network network(graph, {.batch_sizes = {shapes[0][0]}, .threads = 2, .pin = false, .compute_type = ComputeType::bf16});
   const auto* plan = network.plan_for(shapes[0][0]);
   std::vector<std::vector<float>> results;
   std::vector<std::byte*> out;

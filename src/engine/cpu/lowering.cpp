@@ -15,11 +15,11 @@ namespace deepgap {
 
 using dnnl::memory;
 
-Lowering::Lowering(const Graph& graph, WeightStore& weights, const dnnl::engine& engine, Numbers numbers)
+Lowering::Lowering(const Graph& graph, WeightStore& weights, const dnnl::engine& engine, ComputeType compute_type)
     : graph_(graph),
       weights_(weights),
       engine_(engine),
-      numbers_(numbers),
+      compute_type_(compute_type),
       variants_(graph.values.size()),
       pending_(graph.values.size(), 0) {
   find_float_readers();
@@ -39,7 +39,9 @@ memory::dims Lowering::dims(ValueId id) const {
   return shape.empty() ? memory::dims{1} : memory::dims(shape.begin(), shape.end());
 }
 
-memory::data_type Lowering::number_type() const { return numbers_ == Numbers::bf16 ? memory::data_type::bf16 : memory::data_type::f32; }
+memory::data_type Lowering::number_type() const {
+  return compute_type_ == ComputeType::bf16 ? memory::data_type::bf16 : memory::data_type::f32;
+}
 
 memory::data_type Lowering::stored_type(ValueId id) const {
   if (type(id) != DataType::f32) return plain(id).get_data_type();

@@ -18,12 +18,12 @@ namespace deepgap {
 
 // In what the heavy operators compute numbers that are no integers, and keep what lies between them. Inputs and outputs of the Graph are
 // float32 all the same, and so is what only softmax and the evaluator read.
-enum class Numbers { f32, bf16 };
+enum class ComputeType { f32, bf16 };
 
 class Lowering {
  public:
   // `graph` has only known shapes and went through the passes.
-  Lowering(const Graph& graph, WeightStore& weights, const dnnl::engine& engine, Numbers numbers = Numbers::f32);
+  Lowering(const Graph& graph, WeightStore& weights, const dnnl::engine& engine, ComputeType compute_type = ComputeType::f32);
 
   // The whole Graph. Throws Error{refused} naming operator and node for one that neither oneDNN nor the evaluator runs.
   CpuPlan lower();
@@ -94,7 +94,7 @@ class Lowering {
   Graph graph_;
   WeightStore& weights_;
   dnnl::engine engine_;
-  Numbers numbers_;
+  ComputeType compute_type_;
   std::vector<bool> wanted_f32_;  // per value: a reader computes in float32
   CpuPlan plan_;
   std::vector<std::vector<Variant>> variants_;   // per value

@@ -120,7 +120,7 @@ Network::Network(NetworkSource& source, const NetworkOptions& options)
 Executable& Network::executable_for(NetworkSource& source, int64_t samples) {
   auto& made = executables_[samples];
   if (!made) {
-    made = std::make_unique<Executable>(Lowering(source.bound(samples), source.weights(), engine_, options_.numbers).lower(), engine_);
+    made = std::make_unique<Executable>(Lowering(source.bound(samples), source.weights(), engine_, options_.compute_type).lower(), engine_);
     arena_.reserve(made->arena_bytes());
   }
   return *made;
@@ -128,7 +128,7 @@ Executable& Network::executable_for(NetworkSource& source, int64_t samples) {
 
 Network::Plan Network::plan(NetworkSource& source, int64_t batch) {
   const Graph graph = folded_graph(source.unbound(), batch);
-  const double activation_bytes = source.integers() == Integers::computed_with ? 1 : options_.numbers == Numbers::bf16 ? 2 : 4;
+  const double activation_bytes = source.integers() == Integers::computed_with ? 1 : options_.compute_type == ComputeType::bf16 ? 2 : 4;
   const int64_t part = part_of(source.unbound(), graph, batch, options_.part, options_.threads, activation_bytes);
   Plan plan{.batch = batch, .parts = batch / part, .inputs = shapes_of(graph, graph.inputs), .outputs = shapes_of(graph, graph.outputs)};
   plan.input_part_bytes = part_bytes(graph, graph.inputs, plan.parts);

@@ -26,7 +26,7 @@ struct NetworkOptions {
   int64_t part = 0;
   // Position of the first thread's CPU among those that are allowed, for Networks that run beside each other.
   size_t first_cpu = 0;
-  Numbers numbers = Numbers::f32;
+  ComputeType compute_type = ComputeType::f32;
 };
 
 // What Networks of one Graph share: what was made of the Graph, and the weights in the layouts of their primitives. Needed while Networks

@@ -23,12 +23,12 @@ std::vector<std::string> ops_of(const Network& network, int64_t batch) {
 }
 
 // Returns the operators of the steps.
-std::vector<std::string> expect_agrees(const Graph& graph, const std::vector<Tensor>& inputs, Numbers numbers, double min_db) {
+std::vector<std::string> expect_agrees(const Graph& graph, const std::vector<Tensor>& inputs, ComputeType compute_type, double min_db) {
   const auto expected = evaluate(graph, inputs);
   std::vector<const std::byte*> in;
   for (const auto& tensor : inputs) in.push_back(tensor.data.get());
   const int64_t batch = inputs[0].shape[0];
-  Network network(graph, {.batch_sizes = {batch}, .threads = 2, .pin = false, .numbers = numbers});
+  Network network(graph, {.batch_sizes = {batch}, .threads = 2, .pin = false, .compute_type = compute_type});
   std::vector<float> got(static_cast<size_t>(element_count(expected[0].shape)));
   std::vector<std::byte*> out{reinterpret_cast<std::byte*>(got.data())};
   network.run(*network.plan_for(batch), in, out);
@@ -79,10 +79,10 @@ std::vector<Tensor> inputs_of(const Graph& graph, uint32_t seed) {
   return inputs;
 }
 
-class CpuAttention : public ::testing::TestWithParam<Numbers> {};
+class CpuAttention : public ::testing::TestWithParam<ComputeType> {};
 
 TEST_P(CpuAttention, EqualsTheEvaluator) {
-  if (GetParam() == Numbers::bf16 && !computes_bf16())
+  if (GetParam() == ComputeType::bf16 && !computes_bf16())
     GTEST_SKIP() << "BF16 needs AVX-512, this process computes with " << isa_description();
   // One of everything; sizes beside every tile; several blocks of keys.
   const std::vector<Sizes> all{
@@ -93,13 +93,13 @@ TEST_P(CpuAttention, EqualsTheEvaluator) {
       SCOPED_TRACE("seed " + std::to_string(++seed));
       GraphBuilder b(seed);
       const Graph graph = attention(b, sizes, mask, seed % 2 == 0);
-      const auto ops = expect_agrees(graph, inputs_of(graph, seed), GetParam(), GetParam() == Numbers::bf16 ? 35 : 105);
+      const auto ops = expect_agrees(graph, inputs_of(graph, seed), GetParam(), GetParam() == ComputeType::bf16 ? 35 : 105);
       EXPECT_EQ(std::count(ops.begin(), ops.end(), "Attention"), 1);
       EXPECT_EQ(std::count(ops.begin(), ops.end(), "Transpose"), 0);
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Numbers, CpuAttention, ::testing::Values(Numbers::f32, Numbers::bf16));
+INSTANTIATE_TEST_SUITE_P(ComputeTypes, CpuAttention, ::testing::Values(ComputeType::f32, ComputeType::bf16));
 
 TEST(CpuAttentionMask, MinusInfinityHides) {
   GraphBuilder b;
@@ -107,13 +107,13 @@ TEST(CpuAttentionMask, MinusInfinityHides) {
   auto inputs = inputs_of(graph, 3);
   const auto mask = writable<float>(inputs[3]);
   for (size_t i = 0; i < 299; ++i) mask[i] = -std::numeric_limits<float>::infinity();  // a whole block, too
-  expect_agrees(graph, inputs, Numbers::f32, 110);
+  expect_agrees(graph, inputs, ComputeType::f32, 110);
 }
 
-class CpuLayerNorm : public ::testing::TestWithParam<Numbers> {};
+class CpuLayerNorm : public ::testing::TestWithParam<ComputeType> {};
 
 TEST_P(CpuLayerNorm, EqualsTheEvaluator) {
-  if (GetParam() == Numbers::bf16 && !computes_bf16())
+  if (GetParam() == ComputeType::bf16 && !computes_bf16())
     GTEST_SKIP() << "BF16 needs AVX-512, this process computes with " << isa_description();
   for (const bool wide : {false, true}) {
     GraphBuilder b;
@@ -121,12 +121,12 @@ TEST_P(CpuLayerNorm, EqualsTheEvaluator) {
     const Shape row = wide ? Shape{5, 24} : Shape{24};
     const ValueId y = b.node("LayerNormalization", {x, b.weights(row), b.weights(row)}, {{"axis", int64_t{wide ? 1 : -1}}});
     const Graph graph = b.finish({b.node("MatMul", {y, b.weights({24, 7})})});
-    const auto ops = expect_agrees(graph, inputs_of(graph, 1), GetParam(), GetParam() == Numbers::bf16 ? 35 : 105);
+    const auto ops = expect_agrees(graph, inputs_of(graph, 1), GetParam(), GetParam() == ComputeType::bf16 ? 35 : 105);
     EXPECT_EQ(std::count(ops.begin(), ops.end(), "LayerNormalization"), 1);
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Numbers, CpuLayerNorm, ::testing::Values(Numbers::f32, Numbers::bf16));
+INSTANTIATE_TEST_SUITE_P(ComputeTypes, CpuLayerNorm, ::testing::Values(ComputeType::f32, ComputeType::bf16));
 
 // A product of many matrices with one, its bias, Gelu and a residual: one primitive.
 TEST(CpuTransformer, LinearLayerTakesItsPosts) {
@@ -136,7 +136,7 @@ TEST(CpuTransformer, LinearLayerTakesItsPosts) {
   const ValueId wide = b.node("Tanh", {up});
   const ValueId down = b.node("Add", {b.weights({1, 1, 16}), b.node("MatMul", {wide, b.weights({32, 16})})});
   const Graph graph = b.finish({b.node("Add", {down, b.node("Mul", {x, x})})});
-  const auto ops = expect_agrees(graph, inputs_of(graph, 1), Numbers::f32, 105);
+  const auto ops = expect_agrees(graph, inputs_of(graph, 1), ComputeType::f32, 105);
   EXPECT_EQ(std::count(ops.begin(), ops.end(), "Add"), 0);
   EXPECT_EQ(std::count(ops.begin(), ops.end(), "MatMul"), 2);
 }

@@ -1,4 +1,5 @@
 #include "model/eval/bodies.h"
+#include "model/node_body.h"
 
 #include "model/control_flow.h"
 #include "model/eval/operator.h"
@@ -11,20 +12,10 @@
 namespace deepgap {
 namespace {
 
-[[noreturn]] void fail(const Node& node, const std::string& cause) {
-  throw Error(ErrorKind::input, fmt::format("node '{}' ({}): {}", node.name, node.op, cause));
-}
-
-const Graph& body_of(const Node& node, const char* attribute) {
-  const auto found = node.attributes.find(attribute);
-  const auto* body = found == node.attributes.end() ? nullptr : std::get_if<std::shared_ptr<const Graph>>(&found->second);
-  if (body == nullptr || *body == nullptr) fail(node, fmt::format("it has no {}", attribute));
-  return **body;
-}
-
 template <typename T>
 T scalar_of(const Node& node, const Tensor& tensor, DataType type) {
-  if (tensor.type != type || !tensor.data || element_count(tensor.shape) != 1) fail(node, fmt::format("one {} is expected", name_of(type)));
+  if (tensor.type != type || !tensor.data || element_count(tensor.shape) != 1)
+    fail_node(node, fmt::format("one {} is expected", name_of(type)));
   T value;
   std::memcpy(&value, tensor.data.get(), sizeof(value));  // the bytes may be unaligned
   return value;
@@ -38,7 +29,7 @@ Tensor scalar(DataType type, T value) {
 }
 
 std::vector<Tensor> run_if(const Node& node, std::span<const Tensor> inputs, const RunBody& run) {
-  if (inputs.size() != 1) fail(node, fmt::format("it has {} inputs instead of one condition", inputs.size()));
+  if (inputs.size() != 1) fail_node(node, fmt::format("it has {} inputs instead of one condition", inputs.size()));
   const bool condition = scalar_of<uint8_t>(node, inputs[0], DataType::boolean) != 0;
   return run(body_of(node, condition ? "then_branch" : "else_branch"), {});
 }
@@ -55,7 +46,7 @@ Tensor stacked(const Node& node, const std::vector<Tensor>& parts, const Value& 
   Tensor all = make_tensor(parts[0].type, std::move(shape));
   std::byte* to = writable<std::byte>(all).data();
   for (const Tensor& part : parts) {
-    if (part.type != parts[0].type || part.shape != parts[0].shape) fail(node, "what its iterations give differs in type or shape");
+    if (part.type != parts[0].type || part.shape != parts[0].shape) fail_node(node, "what its iterations give differs in type or shape");
     if (part.bytes() > 0) std::memcpy(to, part.data.get(), part.bytes());
     to += part.bytes();
   }
@@ -67,14 +58,14 @@ std::vector<Tensor> run_loop(const Node& node, std::span<const Tensor> inputs, c
   const auto given = [&](size_t i) { return i < inputs.size() && inputs[i].data != nullptr; };
   const size_t carried = inputs.size() < 2 ? 0 : inputs.size() - 2;
   if (body.inputs.size() != carried + 2 || body.outputs.size() < carried + 1)
-    fail(node,
-         fmt::format("it carries {} values, its body has {} inputs and {} outputs", carried, body.inputs.size(), body.outputs.size()));
+    fail_node(node,
+              fmt::format("it carries {} values, its body has {} inputs and {} outputs", carried, body.inputs.size(), body.outputs.size()));
   const int64_t most = given(0) ? scalar_of<int64_t>(node, inputs[0], DataType::i64) : INT64_MAX;
   bool goes_on = !given(1) || scalar_of<uint8_t>(node, inputs[1], DataType::boolean) != 0;
   std::vector<Tensor> state(inputs.end() - static_cast<std::ptrdiff_t>(carried), inputs.end());
   std::vector<std::vector<Tensor>> scanned(body.outputs.size() - 1 - carried);
   for (int64_t i = 0; goes_on && i < most; ++i) {
-    if (i == most_iterations) fail(node, fmt::format("it has not ended after {} iterations", most_iterations));
+    if (i == most_iterations) fail_node(node, fmt::format("it has not ended after {} iterations", most_iterations));
     std::vector<Tensor> arguments{scalar<int64_t>(DataType::i64, i), scalar<uint8_t>(DataType::boolean, 1)};
     arguments.insert(arguments.end(), state.begin(), state.end());
     const std::vector<Tensor> results = run(body, arguments);

@@ -5,6 +5,7 @@
 #include "analysis/words.h"
 #include "cli/command.h"
 #include "cli/stores.h"
+#include "record/dataset_hash.h"
 #include "record/record_json.h"
 
 #include <fmt/format.h>
@@ -55,7 +56,7 @@ nlohmann::json row_of(const PointSummary& point) {
 std::string line_of(const PointSummary& point) {
   const auto pass = pass_of(point);
   std::string line = fmt::format("{}  {}", !pass ? "unchecked" : *pass ? "agrees   " : "DIFFERS  ", point_label(point));
-  if (!point.point.options.empty()) line += " \u00b7 " + options_text(point.point);
+  if (const std::string options = options_text(without_dataset_hash(point.point)); !options.empty()) line += " \u00b7 " + options;
   if (point.check) line += fmt::format(": {:.1f} dB against {}", point.check->sqnr_db, point.check->against);
   if (point.check && point.check->top1_agreement) line += ", top-1 " + format_percent(*point.check->top1_agreement);
   return line;

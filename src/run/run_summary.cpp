@@ -2,6 +2,7 @@
 
 #include "analysis/latency_percentile.h"
 #include "base/text.h"
+#include "record/dataset_hash.h"
 #include "record/duel_set.h"
 #include "record/record_json.h"
 #include "run/text_table.h"
@@ -63,7 +64,7 @@ std::vector<Column> columns() {
           {"batch", true, true, of_point([](const Point& p) { return std::to_string(p.batch); })},
           {"threads", true, false, of_point([](const Point& p) { return std::to_string(p.threads); })},
           {"scenario", false, false, of_point([](const Point& p) { return p.scenario; })},
-          {"options", false, false, of_point([](const Point& p) { return options_text(without_duel(p)); })},
+          {"options", false, false, of_point([](const Point& p) { return options_text(without_dataset_hash(without_duel(p))); })},
           {"items/s", true, true, [](const PointSummary& p) { return number(p, "throughput"); }},
           {"95 % interval", true, true, interval},
           {"p50 ms", true, true, [](const PointSummary& p) { return number(p, "latency_p50_ms"); }},

@@ -1,5 +1,6 @@
-// A plug-in of clang-tidy 14: its checks walk over what this tree declares, not over the headers of the system and of libraries, about which it
-// says nothing in the end. That is three quarters of the time that they take. The static analyzer goes by another way and is not touched.
+// A plug-in of clang-tidy 14: its checks walk over what this tree declares, not over the headers of the system and of libraries, about
+// which it says nothing in the end. That is three quarters of the time that they take. The static analyzer goes by another way and is not
+// touched.
 #include <clang-tidy/ClangTidyCheck.h>
 #include <clang-tidy/ClangTidyModule.h>
 #include <clang-tidy/ClangTidyModuleRegistry.h>

@@ -42,10 +42,11 @@ class ImportCommand final : public Command {
   }
 
   void declare(CLI::App& app) override {
-    app.add_option("format", format_,
-                   "csv: a published table; deepgap: what deepgap export wrote, as CSV or JSON; mlperf: a results table of the submission "
-                   "checker, LoadGen's mlperf_log_summary.txt, or the folder tree of a submission; ncu: what ncu --csv wrote, shown as tables "
-                   "and kept nowhere")
+    app.add_option(
+           "format", format_,
+           "csv: a published table; deepgap: what deepgap export wrote, as CSV or JSON; mlperf: a results table of the submission "
+           "checker, LoadGen's mlperf_log_summary.txt, or the folder tree of a submission; ncu: what ncu --csv wrote, shown as tables "
+           "and kept nowhere")
         ->type_name("csv|deepgap|mlperf|ncu")
         ->required();
     app.add_option("file", file_, "File to read; of MLPerf's a folder too")->type_name("FILE");

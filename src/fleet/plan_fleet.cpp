@@ -77,7 +77,7 @@ std::optional<PlannedFleet> plan_fleet(const Study& study, Fleet fleet, const Cu
   inspected.cpus = planned.fleet.cpus;
   Interrupts interrupts;
   Progress progress(settings.progress, ::isatty(::fileno(settings.progress)) == 1, settings.words);
-  const InspectedPlan plan = inspect_plan(study, inspected, interrupts, progress);
+  const InspectedPlan plan = inspect_plan(study, inspected, inspect_in_child, interrupts, progress);
   progress.clear();
   if (plan.interrupted) return std::nullopt;
   const TimeEstimate estimate({}, query_times(plan));

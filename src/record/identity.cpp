@@ -80,14 +80,24 @@ std::string machine_of(const Facts& environment) {
 }  // namespace
 
 ModelKey model_key(const Point& point) {
-  return {without_paths(point).model, point.model_hash, point.weights, option_of(point, "seed"), option_of(point, "shape"),
-          option_of(point, "reference"), "", ""};
+  return {without_paths(point).model,
+          point.model_hash,
+          point.weights,
+          option_of(point, "seed"),
+          option_of(point, "shape"),
+          option_of(point, "reference"),
+          "",
+          ""};
 }
 
 DatasetKey dataset_key(const Point& point) {
   const Point known = without_paths(point);
-  return {known.dataset, option_of(point, dataset_hash_option), option_of(point, "seed"), option_of(point, "samples"),
-          option_of(known, "labels"), option_of(point, "label_offset")};
+  return {known.dataset,
+          option_of(point, dataset_hash_option),
+          option_of(point, "seed"),
+          option_of(point, "samples"),
+          option_of(known, "labels"),
+          option_of(point, "label_offset")};
 }
 
 ReferenceSubject reference_subject(const Point& point) {

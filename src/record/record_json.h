@@ -29,7 +29,7 @@ std::string options_text(const Point& point);
 
 nlohmann::json point_to_json(const Point& point);   // keys sorted, no defaults left out: canonical
 Point point_from_json(const nlohmann::json& json);  // throws Error{input}
-Point without_paths(Point point);  // files of the model and of the samples are their content (model_hash, dataset_hash)
+Point without_paths(Point point);                   // files of the model and of the samples are their content (model_hash, dataset_hash)
 std::string point_id(const Point& point);           // 16 hex digits of the hash of its canonical JSON without that path
 
 nlohmann::json stopping_to_json(const StoppingSettings& settings);

@@ -82,8 +82,7 @@ void measure_each_once(std::vector<Job>& jobs, Progress& progress) {
 // Of a part, whose Points were inspected elsewhere.
 void require_same_file(const Point& planned, const std::string& hash) {
   if (planned.model_hash == hash) return;
-  throw Error(ErrorKind::input,
-              fmt::format("{} is not the file that the plan was made with: its content differs here", planned.model));
+  throw Error(ErrorKind::input, fmt::format("{} is not the file that the plan was made with: its content differs here", planned.model));
 }
 
 // Each once, and of very many only some.

@@ -275,7 +275,7 @@ class Inspection {
   const InspectionListener& about_to_;
   std::map<std::string, InspectedBackend> backends_;
   std::map<ModelKey, GraphSummary> models_;
-  std::map<std::tuple<DatasetKey, ModelKey, bool>, size_t> datasets_;  // their sizes
+  std::map<std::tuple<DatasetKey, ModelKey, bool>, size_t> datasets_;    // their sizes
   std::map<std::pair<std::string, std::string>, std::string> contents_;  // by dataset and labels
 };
 

@@ -2,8 +2,8 @@
 
 #include "base/option_values.h"
 #include "base/text.h"
-#include "record/point_option.h"
 #include "record/dataset_hash.h"
+#include "record/point_option.h"
 #include "record/tuning_mark.h"
 #include "scenario/mlperf/run_options.h"
 

@@ -93,7 +93,8 @@ std::string run_command(const PointSummary& point, const std::string& more) {
   std::string text = fmt::format("deepgap run --model {} --backend {} --device {} --precision {}", p.model, p.backend,
                                  placement_name(p.placement), name_of(p.precision));
   for (const auto& [name, value] : p.options) {
-    constexpr std::string_view of_load[] = {"rate", "bound", "peak", "tune", "streams", "max_batch", "max_delay", "labels", "published", dataset_hash_option};
+    constexpr std::string_view of_load[] = {"rate",      "bound",     "peak",   "tune",      "streams",
+                                            "max_batch", "max_delay", "labels", "published", dataset_hash_option};
     if (std::find(std::begin(of_load), std::end(of_load), name) == std::end(of_load)) text += fmt::format(" --axis {}={}", name, value);
   }
   return text + more;

@@ -121,8 +121,8 @@ class TrainingTest(StoreCase):
 
 
 class DigitsTest(StoreCase):
-    backend = "libtorch"
     """Real pictures, held out ones among them: what was trained is right in every engine."""
+    backend = "libtorch"
 
     def setUp(self):
         super().setUp()

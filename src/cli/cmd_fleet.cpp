@@ -37,7 +37,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::vector<std::string> verbs{"status", "wait", "cancel", "gather", "submit", "task", "probe", "relay"};
+const std::vector<std::string> verbs{"status", "wait", "cancel", "gather", "submit"};
+const std::vector<std::string> verbs_of_schedulers{"task", "probe", "relay"};  // what they call on nodes
+
+bool is_in(const std::vector<std::string>& words, const std::string& word) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
 
 class FleetCommand final : public Command {
  public:
@@ -133,7 +138,7 @@ double seconds_flag(const std::string& flag, const std::string& text) { return s
 
 int FleetCommand::run() {
   const std::string& first = words_.front();
-  if (std::find(verbs.begin(), verbs.end(), first) != verbs.end()) return go_on(first);
+  if (is_in(verbs, first) || is_in(verbs_of_schedulers, first)) return go_on(first);
   if (words_.size() > 1)
     throw Error(ErrorKind::usage,
                 fmt::format("'{}' is {}: give a study, or one of {} and a fleet's folder", words_[1],
@@ -206,7 +211,7 @@ int FleetCommand::start() {
 int FleetCommand::go_on(const std::string& verb) {
   if (words_.size() < 2) throw Error(ErrorKind::usage, fmt::format("deepgap fleet {} wants the fleet's folder", verb));
   const Fleet fleet = read_fleet(words_[1]);
-  if (verb == "task" || verb == "probe" || verb == "relay") {
+  if (is_in(verbs_of_schedulers, verb)) {
     const auto number = parse_int(words_.size() > 2 ? words_[2] : "");
     if (!number) throw Error(ErrorKind::usage, fmt::format("deepgap fleet {} FOLDER NUMBER", verb));
     if (verb == "relay") return relay_task(fleet, words_.size() > 3 ? words_[3] : "", static_cast<int>(*number));

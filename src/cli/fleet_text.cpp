@@ -55,7 +55,7 @@ std::string status_line(const Fleet& fleet, const FleetStatus& status) {
 std::string plan_text(const PlannedFleet& planned, const Prices& prices) {
   const Fleet& fleet = planned.fleet;
   std::string text =
-      fmt::format("{:<16}{:<28}{:<8}{:>7}{:>10}{:>12}{:>12}\n", "kind", "model", "device", "tasks", "records", "longest", "node-hours");
+      fmt::format("{:<16} {:<28} {:<8}{:>7}{:>10}{:>12}{:>12}\n", "kind", "model", "device", "tasks", "records", "longest", "node-hours");
   double amount = 0;
   bool all_known = true;
   for (const Lot& lot : fleet.lots) {
@@ -64,7 +64,7 @@ std::string plan_text(const PlannedFleet& planned, const Prices& prices) {
     const LotCost cost = cost_of(fleet, lot, prices);
     amount += cost.amount;
     all_known &= cost.known;
-    text += fmt::format("{:<16}{:<28}{:<8}{:>7}{:>10}{:>12}{:>12.2f}\n", kind_text(fleet, lot), lot.model, lot.device, lot.tasks, records,
+    text += fmt::format("{:<16} {:<28} {:<8}{:>7}{:>10}{:>12}{:>12.2f}\n", kind_text(fleet, lot), lot.model, lot.device, lot.tasks, records,
                         time_text(lot.longest_s), cost.hours);
   }
   text += fmt::format("{} points, {} records in {} tasks, {} CPUs each; about {:.2f} node-hours", planned.points, fleet.records(),

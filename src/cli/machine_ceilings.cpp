@@ -27,7 +27,7 @@ using nlohmann::json;
 constexpr const char* child_command = "__ceilings";
 constexpr const char* gpu_child_command = "__gpu_ceilings";
 constexpr std::chrono::seconds gpu_patience{120};  // it takes some seconds
-constexpr int version = 2, gpu_version = 2;  // of what is measured, and how
+constexpr int version = 2, gpu_version = 2;        // of what is measured, and how
 
 int64_t number(const Facts& facts, const std::string& key, int64_t fallback) {
   const auto found = facts.find(key);
@@ -119,9 +119,12 @@ ShownCeilings found_or_measured(const std::optional<json>& who, const std::strin
 
 ShownCeilings gpu_ceilings(const DeviceId& device, const std::string& cache_dir, bool fresh) {
   try {
-    return found_or_measured(
-        gpu_identity(device), cache_dir, fresh,
-        {gpu_child_command, fmt::format("measuring the ceilings of {}", device_name(device)), {{"device", device.index}}, {}, gpu_patience});
+    return found_or_measured(gpu_identity(device), cache_dir, fresh,
+                             {gpu_child_command,
+                              fmt::format("measuring the ceilings of {}", device_name(device)),
+                              {{"device", device.index}},
+                              {},
+                              gpu_patience});
   } catch (const Error& error) {
     if (fresh) throw;
     return {{}, false, error.what()};

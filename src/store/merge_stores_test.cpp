@@ -249,7 +249,7 @@ TEST(MergeStores, KilledItLeavesTheOldOneOrTheNewOne) {
   for (long after_us = 0; after_us < 60'000; after_us += 6'000) {
     const pid_t child = ::fork();
     if (child == 0) {
-      merge_stores({{folder / "a.db"}, {folder / "out.db"}}, folder / "out.db", {.replace = true});
+      merge_stores({{folder / "a.db"}, {folder / "out.db"}}, folder / "out.db", {.once = Once::record, .replace = true});
       ::_exit(0);
     }
     const timespec time{0, after_us * 1000};

@@ -130,7 +130,7 @@ bool flatten(DataType type, const json& data, std::byte* to, size_t room, size_t
 
 }  // namespace
 
-std::optional<Fault> Answer::read(std::string_view text, std::string_view tensors, bool binary, int64_t batch) {
+std::optional<Fault> ServerAnswer::read(std::string_view text, std::string_view tensors, bool binary, int64_t batch) {
   views_.clear();
   if (!binary || batch != known_batch_ || text != known_json_) {
     known_batch_ = -1;
@@ -144,7 +144,7 @@ std::optional<Fault> Answer::read(std::string_view text, std::string_view tensor
   return place(tensors);
 }
 
-std::optional<Fault> Answer::read_layout(std::string_view text, int64_t batch) {
+std::optional<Fault> ServerAnswer::read_layout(std::string_view text, int64_t batch) {
   if (text.starts_with('<')) return wrong("answered 200 with a page (HTML or XML) in place of tensors");
   const json answer = json::parse(text, nullptr, false);
   if (!answer.is_object() || !answer.contains("outputs") || !answer["outputs"].is_array())
@@ -168,7 +168,7 @@ std::optional<Fault> Answer::read_layout(std::string_view text, int64_t batch) {
   return wrong(fmt::format("output '{}' is missing", ports_[static_cast<size_t>(missing - found.begin())].name));
 }
 
-std::optional<Fault> Answer::read_output(const json& output, const Port& port, int64_t batch, Output& own) {
+std::optional<Fault> ServerAnswer::read_output(const json& output, const Port& port, int64_t batch, Output& own) {
   const auto shape = shape_of(output);
   if (!shape) return wrong(fmt::format("output '{}' has no shape", port.name));
   if (element_count(*shape) == 0) return wrong(fmt::format("output '{}' is empty, of shape {}", port.name, shape_text(*shape)));
@@ -187,7 +187,7 @@ std::optional<Fault> Answer::read_output(const json& output, const Port& port, i
   return wrong(fmt::format("output '{}' has {} bytes, its shape asks for {}", port.name, *told, wanted));
 }
 
-std::optional<Fault> Answer::read_numbers(const json& output, const Port& port, Output& own) {
+std::optional<Fault> ServerAnswer::read_numbers(const json& output, const Port& port, Output& own) {
   const auto data = output.find("data");
   if (data == output.end() || !data->is_array() || data->empty()) return wrong(fmt::format("output '{}' has no data", port.name));
   const auto room = static_cast<size_t>(element_count(own.shape));
@@ -199,11 +199,11 @@ std::optional<Fault> Answer::read_numbers(const json& output, const Port& port, 
   return wrong(fmt::format("output '{}' has not the numbers of its shape {}", port.name, shape_text(own.shape)));
 }
 
-void Answer::make_room(Output& output, size_t bytes) {
+void ServerAnswer::make_room(Output& output, size_t bytes) {
   if (output.own == nullptr || output.own->bytes() < bytes) output.own = std::make_unique<SlotBuffer>(bytes);
 }
 
-std::optional<Fault> Answer::place(std::string_view tensors) {
+std::optional<Fault> ServerAnswer::place(std::string_view tensors) {
   if (tensors.size() != all_bytes_) return wrong(fmt::format("{} bytes of tensors, the answer tells {}", tensors.size(), all_bytes_));
   for (size_t i = 0; i < ports_.size(); ++i) {
     Output& output = outputs_[i];

@@ -18,9 +18,9 @@
 namespace deepgap {
 
 // Outputs of one request after another, of the model's outputs in their order. One thread at a time.
-class Answer {
+class ServerAnswer {
  public:
-  explicit Answer(const std::vector<Port>& outputs) : ports_(outputs), outputs_(outputs.size()) {}
+  explicit ServerAnswer(const std::vector<Port>& outputs) : ports_(outputs), outputs_(outputs.size()) {}
 
   // `tensors`: the bytes behind the JSON, which stay where they are while views() are used; of an answer all in JSON `binary` is false.
   // Nothing is copied of bytes that lie aligned. The same JSON as before, as most servers send, is not parsed again.

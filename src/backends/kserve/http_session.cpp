@@ -114,7 +114,7 @@ class HttpSession final : public Session {
     int64_t batch = 0;
     Nanoseconds enqueued = 0;
     std::string body;  // of the request
-    Answer answer;
+    ServerAnswer answer;
   };
 
   // On the connections' thread.

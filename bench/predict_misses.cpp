@@ -65,7 +65,7 @@ void print_news(const std::string& engine, const std::vector<MeasuredPoint>& pac
   std::vector<double> sizes;
   for (const MeasuredPoint& point : all) {
     if (known.contains(key_of(point))) continue;
-    const Band band = predictor.band(point.model, *point.figures, true, 0.9);
+    const Band band = predictor.band(point.model, *point.figures, 0.9);
     try {
       const Prediction found = predictor.predict(*point.network, point.model, point.batch, point.precision, *point.figures, band);
       if (!found.low) continue;

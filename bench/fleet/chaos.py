@@ -10,7 +10,6 @@ import os
 import random
 import shutil
 import signal
-import socket
 import sqlite3
 import subprocess
 import sys
@@ -19,6 +18,8 @@ import time
 
 TREE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 NODES = os.path.join(TREE, "tests/fleet/slurm_nodes")
+sys.path.insert(0, os.path.join(TREE, "tests/fleet"))
+from free_ports import free_ports  # noqa: E402
 STUDY = """name = "chaos"
 [[grid]]
 model = "resnet18:width=0.125,classes=10"
@@ -82,18 +83,6 @@ class Chaos:
         for node in self.gone:
             self.cluster.nodes("begin", node)
         self.gone = {}
-
-
-def free_port(count):
-    for first in range(20000, 60000 - count, count + 1):
-        try:
-            for port in range(first, first + count):
-                with socket.socket() as listener:
-                    listener.bind(("127.0.0.1", port))
-            return first
-        except OSError:
-            continue
-    sys.exit("no free ports")
 
 
 def planned(folder):
@@ -192,7 +181,7 @@ def main():
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     work = tempfile.mkdtemp(prefix="deepgap-chaos-")
     os.chmod(work, 0o755)  # munge wants it
-    cluster = Cluster(work + "/slurm", arguments.nodes, free_port(arguments.nodes + 1))
+    cluster = Cluster(work + "/slurm", arguments.nodes, free_ports(arguments.nodes + 1))
     try:
         code = run(arguments, cluster, work)
     finally:

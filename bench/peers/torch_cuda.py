@@ -20,6 +20,7 @@ import sys
 import tempfile
 
 AIM = 0.95
+SCRIPT = pathlib.Path(sys.argv[0]).name
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LAYERS = {"resnet18": (2, 2, 2, 2), "resnet50": (3, 4, 6, 3), "resnet101": (3, 4, 23, 3)}
 
@@ -97,7 +98,7 @@ def loop(name, precision, batch, mode, layout, seconds):
 def output_of(command):
     done = subprocess.run([str(part) for part in command], capture_output=True, text=True)
     if done.returncode not in (0, 1):
-        sys.exit(f"torch_cuda.py: {(done.stderr.strip() or done.stdout.strip() or 'no words').splitlines()[-1]}")
+        sys.exit(f"{SCRIPT}: {(done.stderr.strip() or done.stdout.strip() or 'no words').splitlines()[-1]}")
     return done.stdout
 
 
@@ -109,20 +110,24 @@ class Bench:
     def __init__(self, arguments, folder):
         self.arguments, self.folder = arguments, pathlib.Path(folder)
 
+    def flags(self, batch):
+        """Of deepgap, beside what is compared."""
+        return ["--warmup", 20, "--axis", f"inputs={self.arguments.inputs}"]
+
     def deepgap(self, name, precision, batch, mode, layout):
         a, store = self.arguments, self.folder / "bench.db"
         store.unlink(missing_ok=True)
         output_of([a.program, "run", "--model", name, "--backend", "libtorch_cuda", "--device", "cuda:0", "--precision", precision, "--batch",
-                   batch, "--warmup", 20, "--duration", f"{a.seconds}s", "--repeats", 1, "--check", "off", "--store", store, "--axis",
+                   batch, "--duration", f"{a.seconds}s", "--repeats", 1, "--check", "off", "--store", store, "--axis",
                    f"cuda_graph={'on' if mode == 'graph' else 'off'}", "--axis",
-                   f"channels_last={'on' if layout == 'channels_last' else 'off'}", "--axis", f"inputs={a.inputs}"])
+                   f"channels_last={'on' if layout == 'channels_last' else 'off'}", *self.flags(batch)])
         row = next(csv.DictReader(io.StringIO(output_of([a.program, "export", store, "--format", "csv"]))))
         if row["outcome"] != "ok":
-            sys.exit(f"torch_cuda.py: {row['reason']}")
+            sys.exit(f"{SCRIPT}: {row['reason']}")
         return float(row["throughput"])
 
     def torch(self, *what):
-        text = output_of([sys.executable, __file__, "--child", json.dumps([*what, self.arguments.seconds])])
+        text = output_of([sys.executable, sys.argv[0], "--child", json.dumps([*what, self.arguments.seconds])])
         return json.loads(text.splitlines()[-1])
 
     def compare(self, *what):
@@ -139,30 +144,40 @@ class Bench:
         return middle
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def flags_of(description, **defaults):
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--program", default=ROOT / "build/bin/deepgap")
-    parser.add_argument("--models", default="resnet18,resnet50")
-    parser.add_argument("--precisions", default="fp16")
-    parser.add_argument("--batches", default="1,32,256")
-    parser.add_argument("--modes", default="graph,eager")
+    parser.add_argument("--models", default=defaults["models"])
+    parser.add_argument("--precisions", default=defaults["precisions"])
+    parser.add_argument("--batches", default=defaults["batches"])
+    parser.add_argument("--modes", default=defaults["modes"])
     parser.add_argument("--layouts", default="channels_last")
-    parser.add_argument("--inputs", default="ready")
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--rounds", type=int, default=defaults["rounds"])
     parser.add_argument("--seconds", type=float, default=2)
     parser.add_argument("--child", help=argparse.SUPPRESS)
-    arguments = parser.parse_args()
+    return parser
+
+
+def run(arguments, title, kind, body, aim):
+    """Compares everything that is asked for by a Bench of this kind; in a child process the body of its loop. The exit code: 1 below the aim."""
     if arguments.child:
-        print(json.dumps(loop(*json.loads(arguments.child))))
+        print(json.dumps(body(*json.loads(arguments.child))))
         return 0
-    print(f"{arguments.rounds} rounds of {arguments.seconds:g} s, inputs={arguments.inputs}, images/s")
-    print("| model | precision | batch | mode | layout | deepgap | each | ahead | ratio to each (quartiles) |\n|" + " --- |" * 9)
+    print(title)
+    print("| model | precision | batch | mode | layout | deepgap | each | ahead | ratio to each (quartiles) |\n|" + " --- |" * 9, flush=True)
     with tempfile.TemporaryDirectory() as folder:
-        bench = Bench(arguments, folder)
+        bench = kind(arguments, folder)
         middles = [bench.compare(name, precision, int(batch), mode, layout) for name in arguments.models.split(",")
                    for precision in arguments.precisions.split(",") for mode in arguments.modes.split(",")
                    for layout in arguments.layouts.split(",") for batch in arguments.batches.split(",")]
-    return 1 if min(middles) < AIM else 0
+    return 1 if min(middles) < aim else 0
+
+
+def main():
+    parser = flags_of(__doc__, models="resnet18,resnet50", precisions="fp16", batches="1,32,256", modes="graph,eager", rounds=5)
+    parser.add_argument("--inputs", default="ready")
+    arguments = parser.parse_args()
+    return run(arguments, f"{arguments.rounds} rounds of {arguments.seconds:g} s, inputs={arguments.inputs}, images/s", Bench, loop, AIM)
 
 
 if __name__ == "__main__":

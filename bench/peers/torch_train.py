@@ -10,12 +10,7 @@ too (inputs=device). The loop is timed twice: `each` waits for every step, as de
 of; `ahead` launches steps without waiting. A round is one process each, one after the other, the first changing with the round. Printed:
 medians of images/s, and median and quartiles of the rounds' ratios deepgap / each. The aim is 0.97. Exit code 1 when a median is below it.
 Needs Python's torch, of which torchvision is no part: the networks are torch_cuda.py's."""
-import argparse
-import csv
-import io
-import json
 import sys
-import tempfile
 
 import torch_cuda
 
@@ -84,47 +79,14 @@ def loop(name, precision, batch, mode, layout, seconds):
 
 
 class Bench(torch_cuda.Bench):
-    def deepgap(self, name, precision, batch, mode, layout):
-        a, store = self.arguments, self.folder / "bench.db"
-        store.unlink(missing_ok=True)
-        torch_cuda.output_of([
-            a.program, "run", "--task", "train", "--model", name, "--backend", "libtorch_cuda", "--device", "cuda:0", "--precision", precision,
-            "--batch", batch, "--warmup", 10, "--duration", f"{a.seconds}s", "--repeats", 1, "--check", "off", "--store", store, "--axis",
-            f"cuda_graph={'on' if mode == 'graph' else 'off'}", "--axis", f"channels_last={'on' if layout == 'channels_last' else 'off'}",
-            "--axis", "inputs=device", "--axis", f"samples={batch}"])
-        row = next(csv.DictReader(io.StringIO(torch_cuda.output_of([a.program, "export", store, "--format", "csv"]))))
-        if row["outcome"] != "ok":
-            sys.exit(f"torch_train.py: {row['reason']}")
-        return float(row["throughput"])
-
-    def torch(self, *what):
-        text = torch_cuda.output_of([sys.executable, __file__, "--child", json.dumps([*what, self.arguments.seconds])])
-        return json.loads(text.splitlines()[-1])
+    def flags(self, batch):
+        return ["--task", "train", "--warmup", 10, "--axis", "inputs=device", "--axis", f"samples={batch}"]
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--program", default=torch_cuda.ROOT / "build/bin/deepgap")
-    parser.add_argument("--models", default="resnet50")
-    parser.add_argument("--precisions", default="fp32,tf32,bf16,mixed")
-    parser.add_argument("--batches", default="64")
-    parser.add_argument("--modes", default="eager,graph")
-    parser.add_argument("--layouts", default="channels_last")
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--seconds", type=float, default=2)
-    parser.add_argument("--child", help=argparse.SUPPRESS)
-    arguments = parser.parse_args()
-    if arguments.child:
-        print(json.dumps(loop(*json.loads(arguments.child))))
-        return 0
-    print(f"training, {arguments.rounds} rounds of {arguments.seconds:g} s, images/s")
-    print("| model | precision | batch | mode | layout | deepgap | each | ahead | ratio to each (quartiles) |\n|" + " --- |" * 9, flush=True)
-    with tempfile.TemporaryDirectory() as folder:
-        bench = Bench(arguments, folder)
-        middles = [bench.compare(name, precision, int(batch), mode, layout) for name in arguments.models.split(",")
-                   for precision in arguments.precisions.split(",") for mode in arguments.modes.split(",")
-                   for layout in arguments.layouts.split(",") for batch in arguments.batches.split(",")]
-    return 1 if min(middles) < AIM else 0
+    arguments = torch_cuda.flags_of(__doc__, models="resnet50", precisions="fp32,tf32,bf16,mixed", batches="64", modes="eager,graph",
+                                    rounds=3).parse_args()
+    return torch_cuda.run(arguments, f"training, {arguments.rounds} rounds of {arguments.seconds:g} s, images/s", Bench, loop, AIM)
 
 
 if __name__ == "__main__":

@@ -81,13 +81,7 @@ class PredictCommand final : public Command {
                 std::vector<PredictedRow>& rows) const {
     const NetworkNeeds& network = networks.of(model, parse_shapes(joined_shapes(shapes_)));
     const DeviceFigures& device = devices.figures(sheet);
-    const auto& measured = predictor.measured();
-    const bool known = std::any_of(measured.begin(), measured.end(), [&](const MeasuredPoint& point) {
-      const auto other =
-          std::find_if(data_sheets().begin(), data_sheets().end(), [&](const DataSheet& s) { return s.variant == point.device; });
-      return other != data_sheets().end() && other->architecture == sheet.architecture;
-    });
-    const Band band = predictor.band(model, device, known, 0.9);
+    const Band band = predictor.band(model, device, 0.9);
     for (const std::string& precision : values_of("precision", precisions_))
       for (const std::string& text : values_of("batch", batches_)) {
         PredictedRow row{.model = model, .device = device.name, .precision = precision, .batch = batch_of(text), .band = band};

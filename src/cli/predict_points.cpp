@@ -78,8 +78,10 @@ const DeviceFigures* Devices::of_driver(const std::string& name) {
 const DeviceFigures& Devices::figures(const DataSheet& sheet) {
   auto& known = known_[sheet.variant];
   if (known == nullptr) {
-    known = std::make_unique<DeviceFigures>(
-        DeviceFigures{.name = sheet.variant, .flop_per_s = sheet.flop_per_s, .bytes_per_s = sheet.memory_bytes_per_s});
+    known = std::make_unique<DeviceFigures>(DeviceFigures{.name = sheet.variant,
+                                                          .architecture = sheet.architecture,
+                                                          .flop_per_s = sheet.flop_per_s,
+                                                          .bytes_per_s = sheet.memory_bytes_per_s});
     if (sheet.memory_bytes > 0) known->memory_bytes = sheet.memory_bytes;
     if (sheet.power_w > 0) known->power_w = sheet.power_w;
   }

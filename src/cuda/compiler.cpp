@@ -1,6 +1,7 @@
 #include "cuda/compiler.h"
 
 #include "base/text.h"
+#include "cuda/find_library.h"
 #include "cuda/library_folders.h"
 
 #include <deepgap/error.h>
@@ -10,15 +11,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
-#include <filesystem>
 #include <memory>
 #include <vector>
 
 namespace deepgap::cuda {
 namespace {
 
-namespace fs = std::filesystem;
 using Program = struct ProgramTag*;
 
 struct Nvrtc {
@@ -33,8 +31,6 @@ struct Nvrtc {
   int (*nvrtcGetCUBIN)(Program, char*) = nullptr;
   std::string path;
 };
-
-constexpr std::array<const char*, 2> names{"libnvrtc.so.13", "libnvrtc.so.12"};
 
 template <typename F>
 void find(void* library, const std::string& path, const char* name, F& function) {
@@ -57,26 +53,14 @@ Nvrtc opened(void* library, const std::string& path) {
   return made;
 }
 
-void* load(const std::string& path) { return ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE); }
-
 Nvrtc found() {
-  if (const char* named = ::getenv("DEEPGAP_NVRTC"); named != nullptr && *named != '\0') {
-    if (void* library = load(named)) return opened(library, named);
-    throw Error(ErrorKind::refused, fmt::format("NVRTC, given by DEEPGAP_NVRTC, does not load: {}", ::dlerror()));
-  }
-  std::vector<std::string> tried;
-  for (const fs::path& folder : library_folders()) {
-    for (const char* name : names)
-      if (void* library = load((folder / name).string())) return opened(library, (folder / name).string());
-    if (std::find(tried.begin(), tried.end(), folder.string()) == tried.end()) tried.push_back(folder.string());
-  }
-  for (const char* name : names)
-    if (void* library = load(name)) return opened(library, name);
-  throw Error(
-      ErrorKind::refused,
-      fmt::format("no libnvrtc.so.13 or .12 (the CUDA compiler as a library) in {}; install torch, a CUDA toolkit or nvidia-cuda-nvrtc, "
-                  "or name the library in DEEPGAP_NVRTC",
-                  join(tried, ", ")));
+  const FoundLibrary library = find_library({.title = "NVRTC",
+                                             .kind = "the CUDA compiler as a library",
+                                             .names = {"libnvrtc.so.13", "libnvrtc.so.12"},
+                                             .variable = "DEEPGAP_NVRTC",
+                                             .package = "nvidia-cuda-nvrtc",
+                                             .folders = library_folders()});
+  return opened(library.handle, library.path);
 }
 
 const Nvrtc& nvrtc() {

@@ -1,6 +1,6 @@
 #include "kernels/cupti_api.h"
 
-#include "base/text.h"
+#include "cuda/find_library.h"
 #include "cuda/library_folders.h"
 
 #include <deepgap/error.h>
@@ -9,7 +9,6 @@
 #include <fmt/format.h>
 #include <link.h>
 
-#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <filesystem>
@@ -21,6 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::array<const char*, 2> names{"libcupti.so.13", "libcupti.so.12"};
+constexpr const char* variable = "DEEPGAP_CUPTI";
 
 template <typename F>
 void find(void* library, const std::string& path, const char* name, bool must, F& function) {
@@ -40,8 +40,6 @@ Api opened(void* library, const std::string& path) {
 #undef DEEPGAP_CUPTI_FIND
   return made;
 }
-
-void* load(const std::string& path) { return ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE); }
 
 std::string path_of(void* library) {
   const link_map* map = nullptr;
@@ -65,24 +63,16 @@ std::vector<fs::path> folders() {
 }
 
 Api found() {
-  if (const char* named = ::getenv("DEEPGAP_CUPTI"); named != nullptr && *named != '\0') {
-    if (void* library = load(named)) return opened(library, named);
-    throw Error(ErrorKind::refused, fmt::format("CUPTI, given by DEEPGAP_CUPTI, does not load: {}", ::dlerror()));
-  }
-  if (void* library = already_loaded()) return opened(library, path_of(library));
-  std::vector<std::string> tried;
-  for (const fs::path& folder : folders()) {
-    for (const char* name : names)
-      if (void* library = load((folder / name).string())) return opened(library, (folder / name).string());
-    if (std::find(tried.begin(), tried.end(), folder.string()) == tried.end()) tried.push_back(folder.string());
-  }
-  for (const char* name : names)
-    if (void* library = load(name)) return opened(library, name);
-  throw Error(
-      ErrorKind::refused,
-      fmt::format("no libcupti.so.13 or .12 (NVIDIA's profiling library) in {}; install torch, a CUDA toolkit or nvidia-cuda-cupti, "
-                  "or name the library in DEEPGAP_CUPTI",
-                  join(tried, ", ")));
+  const char* named = ::getenv(variable);
+  if (named == nullptr || *named == '\0')
+    if (void* library = already_loaded()) return opened(library, path_of(library));
+  const cuda::FoundLibrary library = cuda::find_library({.title = "CUPTI",
+                                                         .kind = "NVIDIA's profiling library",
+                                                         .names = {names.begin(), names.end()},
+                                                         .variable = variable,
+                                                         .package = "nvidia-cuda-cupti",
+                                                         .folders = folders()});
+  return opened(library.handle, library.path);
 }
 
 }  // namespace

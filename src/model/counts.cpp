@@ -87,11 +87,6 @@ int64_t flop_of(const Graph& graph, const Node& node, int64_t macs) {
   return elements(graph, node.outputs[0]);
 }
 
-bool is_known(const Graph& graph, ValueId id) {
-  const auto& dims = graph.values[id].dims;
-  return dims && std::all_of(dims->begin(), dims->end(), [](const Dim& dim) { return dim.known(); });
-}
-
 int64_t bytes_of(const Graph& graph, const Node& node) {
   if (views().count(node.op) != 0) return 0;
   int64_t bytes = 0;
@@ -286,6 +281,14 @@ std::vector<ValueId> trainable_constants(const Graph& graph) {
     return type == DataType::i8 || type == DataType::u8 || type == DataType::i32;
   });
   return found;
+}
+
+NodeCount known_count(const Graph& bound, const Node& node) {
+  try {
+    return count_node(bound, node);
+  } catch (const Error&) {
+    return {};
+  }
 }
 
 std::vector<int64_t> node_macs(const Graph& graph) {

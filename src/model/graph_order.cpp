@@ -194,6 +194,19 @@ void validate_graph(const Graph& graph, const Scope* outer) {
 
 }  // namespace
 
+std::vector<std::optional<size_t>> producers(const Graph& graph) {
+  std::vector<std::optional<size_t>> makers(graph.values.size());
+  for (size_t i = 0; i < graph.nodes.size(); ++i)
+    for (const ValueId id : graph.nodes[i].outputs)
+      if (id != no_value) makers[static_cast<size_t>(id)] = i;
+  return makers;
+}
+
+bool is_known(const Graph& graph, ValueId id) {
+  const auto& dims = graph.values[static_cast<size_t>(id)].dims;
+  return dims && std::all_of(dims->begin(), dims->end(), [](const Dim& dim) { return dim.known(); });
+}
+
 std::vector<std::vector<size_t>> consumers(const Graph& graph) {
   std::vector<std::vector<size_t>> readers(graph.values.size());
   for (size_t i = 0; i < graph.nodes.size(); ++i) {

@@ -4,6 +4,7 @@
 #include <deepgap/graph.h>
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -17,9 +18,11 @@ float attribute_float(const Node& node, std::string_view name, float fallback);
 std::string attribute_string(const Node& node, std::string_view name, const std::string& fallback);
 std::vector<int64_t> attribute_ints(const Node& node, std::string_view name, const std::vector<int64_t>& fallback);
 
-const Tensor* constant_of(const Graph& graph, ValueId id);       // nullptr when not a constant
-Shape known_shape(const Graph& graph, ValueId id);               // throws Error{input} naming the value when a size is not known
-std::vector<std::vector<size_t>> consumers(const Graph& graph);  // per value: indices of nodes that read it
+const Tensor* constant_of(const Graph& graph, ValueId id);         // nullptr when not a constant
+Shape known_shape(const Graph& graph, ValueId id);                 // throws Error{input} naming the value when a size is not known
+std::vector<std::vector<size_t>> consumers(const Graph& graph);    // per value: indices of nodes that read it
+std::vector<std::optional<size_t>> producers(const Graph& graph);  // per value: index of the node that makes it
+bool is_known(const Graph& graph, ValueId id);                     // every size of its shape
 // Throws Error{input} naming the first thing that breaks graph.h's promise (order, uniqueness, dangling names).
 void validate(const Graph& graph);
 // Puts nodes into topological order, keeping the given order where it is one. Throws Error{input} naming the nodes of a cycle.
@@ -45,7 +48,8 @@ struct NodeCount {
   int64_t flop = 0;   // 2*macs + one per element for the rest that compute
   int64_t bytes = 0;  // inputs, weights and outputs once each
 };
-NodeCount count_node(const Graph& bound, const Node& node);  // every shape known
+NodeCount count_node(const Graph& bound, const Node& node);   // every shape known
+NodeCount known_count(const Graph& bound, const Node& node);  // likewise; nothing where a shape is one that only the run knows
 // The constants that count as parameters, ascending. Training changes those of them that are floating-point numbers.
 std::vector<ValueId> parameter_constants(const Graph& graph);
 std::vector<ValueId> trainable_constants(const Graph& graph);

@@ -49,10 +49,8 @@ bool is_pointwise(const std::string& op) {
 class Grouping {
  public:
   explicit Grouping(const Graph& graph)
-      : graph_(graph), readers_(consumers(graph)), makers_(graph.values.size()), kernel_of_(graph.nodes.size(), no_kernel) {
-    for (size_t i = 0; i < graph_.nodes.size(); ++i)
-      for (const ValueId id : graph_.nodes[i].outputs)
-        if (id != no_value) makers_[static_cast<size_t>(id)] = i;
+      : graph_(graph), readers_(consumers(graph)), makers_(producers(graph)), kernel_of_(graph.nodes.size(), no_kernel) {
+    for (const Node& node : graph_.nodes) counts_.push_back(known_count(graph_, node));
     for (size_t i = 0; i < graph_.nodes.size(); ++i) place(i);
   }
 
@@ -71,32 +69,21 @@ class Grouping {
   // A value that is read under another shape is the value itself.
   ValueId seen_through(ValueId id) const {
     while (const auto maker = maker_of(id)) {
-      if (!is_view(graph_.nodes[*maker])) return id;
+      if (!is_view(*maker)) return id;
       id = graph_.nodes[*maker].inputs[0];
     }
     return id;
   }
 
   // Engines read a transposed value where it lies.
-  bool is_view(const Node& node) const {
-    return !node.inputs.empty() && node.inputs[0] != no_value && (node.op == "Transpose" || counts(node).bytes == 0);
-  }
-
-  NodeCount counts(const Node& node) const {
-    try {
-      return count_node(graph_, node);
-    } catch (const Error&) {  // a shape that only the run knows
-      return {};
-    }
+  bool is_view(size_t index) const {
+    const Node& node = graph_.nodes[index];
+    return !node.inputs.empty() && node.inputs[0] != no_value && (node.op == "Transpose" || counts_[index].bytes == 0);
   }
 
   std::optional<size_t> maker_of(ValueId id) const { return id == no_value ? std::nullopt : makers_[static_cast<size_t>(id)]; }
 
-  int64_t elements(ValueId id) const {
-    const auto& dims = graph_.values[static_cast<size_t>(id)].dims;
-    if (!dims || !std::all_of(dims->begin(), dims->end(), [](const Dim& dim) { return dim.known(); })) return 0;
-    return element_count(known_shape(graph_, id));
-  }
+  int64_t elements(ValueId id) const { return is_known(graph_, id) ? element_count(known_shape(graph_, id)) : 0; }
 
   // The kernel that makes this node's input and may go on with it.
   size_t continued(const Node& node) const {
@@ -104,7 +91,7 @@ class Grouping {
     if (!is_pointwise(node.op) && !softmax && !product) return no_kernel;
     size_t latest = no_kernel;
     for (const ValueId input : node.inputs) {
-      const auto maker = maker_of(seen_through(input == no_value ? no_value : input));
+      const auto maker = maker_of(seen_through(input));
       if (input == no_value || !maker || readers_[static_cast<size_t>(input)].size() != 1) continue;
       const size_t kernel = kernel_of_[*maker];
       if (kernel == no_kernel || (softmax && !last_is(kernel, "MatMul")) || (product && !last_is(kernel, "Softmax"))) continue;
@@ -120,9 +107,8 @@ class Grouping {
   }
 
   void place(size_t index) {
-    const Node& node = graph_.nodes[index];
-    if (counts(node).bytes == 0 || is_view(node)) return;
-    size_t kernel = continued(node);
+    if (counts_[index].bytes == 0 || is_view(index)) return;
+    size_t kernel = continued(graph_.nodes[index]);
     if (kernel == no_kernel) {
       kernel = members_.size();
       members_.emplace_back();
@@ -148,7 +134,7 @@ class Grouping {
     work.name = graph_.nodes[members_[index].front()].name;
     std::set<ValueId> read, written;
     for (const size_t node : members_[index]) {
-      count_arithmetic(graph_.nodes[node], work);
+      count_arithmetic(node, work);
       for (const ValueId id : graph_.nodes[node].inputs) {
         const ValueId seen = id == no_value ? id : seen_through(id);
         if (seen != no_value && !(maker_of(seen) && inside(index, *maker_of(seen)))) read.insert(seen);
@@ -161,8 +147,9 @@ class Grouping {
     return work;
   }
 
-  void count_arithmetic(const Node& node, KernelWork& work) const {
-    const int64_t macs = counts(node).macs;
+  void count_arithmetic(size_t index, KernelWork& work) const {
+    const Node& node = graph_.nodes[index];
+    const int64_t macs = counts_[index].macs;
     if (macs == 0) return;
     work.macs += macs;
     if (node.op.find("Conv") == std::string::npos)
@@ -195,6 +182,7 @@ class Grouping {
   const Graph& graph_;
   std::vector<std::vector<size_t>> readers_;   // by value
   std::vector<std::optional<size_t>> makers_;  // by value
+  std::vector<NodeCount> counts_;              // by node
   std::vector<size_t> kernel_of_;              // by node
   std::vector<std::vector<size_t>> members_;   // by kernel
 };

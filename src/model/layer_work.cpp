@@ -16,18 +16,6 @@ constexpr size_t no_layer = SIZE_MAX;
 
 bool is_half(const std::string& precision) { return precision == "bf16" || precision == "fp16" || precision == "mixed"; }
 
-bool is_known(const Value& value) {
-  return value.dims && std::all_of(value.dims->begin(), value.dims->end(), [](const Dim& dim) { return dim.known(); });
-}
-
-NodeCount count_of(const Graph& graph, const Node& node) {
-  try {
-    return count_node(graph, node);
-  } catch (const Error&) {  // a shape that only the run knows
-    return {};
-  }
-}
-
 using Names = std::map<std::string, size_t, std::less<>>;
 
 // The longest node name first, part after part; a part that is no node's name is passed over.
@@ -54,13 +42,9 @@ class Flow {
   Flow(const Graph& graph, const std::string& precision)
       : graph_(graph),
         half_(is_half(precision)),
-        makers_(graph.values.size()),
+        makers_(producers(graph)),
         readers_(consumers(graph)),
-        outputs_(graph.outputs.begin(), graph.outputs.end()) {
-    for (size_t i = 0; i < graph_.nodes.size(); ++i)
-      for (const ValueId id : graph_.nodes[i].outputs)
-        if (id != no_value) makers_[static_cast<size_t>(id)] = i;
-  }
+        outputs_(graph.outputs.begin(), graph.outputs.end()) {}
 
   const std::vector<size_t>& readers(ValueId id) const { return readers_[static_cast<size_t>(id)]; }
   bool is_output(ValueId id) const { return outputs_.contains(id); }
@@ -74,7 +58,7 @@ class Flow {
 
   int64_t stored_bytes(ValueId id) const {
     const Value& value = graph_.values[static_cast<size_t>(id)];
-    return is_known(value) ? element_count(known_shape(graph_, id)) * static_cast<int64_t>(element_bytes(id, value.type)) : 0;
+    return is_known(graph_, id) ? element_count(known_shape(graph_, id)) * static_cast<int64_t>(element_bytes(id, value.type)) : 0;
   }
 
   // What goes in and out of the nodes together.
@@ -83,7 +67,7 @@ class Flow {
     std::set<ValueId> moved;
     for (const size_t index : nodes) {
       const Node& node = graph_.nodes[index];
-      if (count_of(graph_, node).bytes == 0) continue;  // a view
+      if (known_count(graph_, node).bytes == 0) continue;  // a view
       for (const ValueId id : node.inputs)
         if (id != no_value && !(maker(id) && inside(*maker(id)))) moved.insert(id);
       for (const ValueId id : node.outputs)
@@ -139,7 +123,7 @@ std::vector<size_t> named_layers(const Graph& graph, const std::vector<std::stri
   std::vector<bool> found(names.size());
   for (size_t layer = 0; layer < names.size(); ++layer)
     for (const size_t node : nodes_in(names[layer], nodes)) {
-      if (reorder[layer] && count_of(graph, graph.nodes[node]).flop > 0) continue;
+      if (reorder[layer] && known_count(graph, graph.nodes[node]).flop > 0) continue;
       found[layer] = true;
       if (layer_of[node] == no_layer) layer_of[node] = layer;
     }
@@ -172,7 +156,7 @@ std::vector<bool> lacks_multiplication(const Graph& graph, const std::vector<siz
   std::vector<bool> computes(layers), multiplies(layers);
   for (size_t i = 0; i < graph.nodes.size(); ++i) {
     if (layer_of[i] == no_layer) continue;
-    const NodeCount count = count_of(graph, graph.nodes[i]);
+    const NodeCount count = known_count(graph, graph.nodes[i]);
     if (count.bytes > 0) computes[layer_of[i]] = true;
     if (count.macs > 0) multiplies[layer_of[i]] = true;
   }
@@ -185,7 +169,7 @@ std::vector<size_t> completed(const Graph& graph, const Flow& flow, std::vector<
   const std::vector<size_t> goes_to = layers_gone_to(graph, flow, layer_of);
   std::vector<bool> lacking = lacks_multiplication(graph, layer_of, reorder);
   for (size_t i = graph.nodes.size(); i-- > 0;) {
-    if (layer_of[i] != no_layer || goes_to[i] == no_layer || !lacking[goes_to[i]] || count_of(graph, graph.nodes[i]).macs == 0) continue;
+    if (layer_of[i] != no_layer || goes_to[i] == no_layer || !lacking[goes_to[i]] || known_count(graph, graph.nodes[i]).macs == 0) continue;
     layer_of[i] = goes_to[i];
     lacking[goes_to[i]] = false;
   }
@@ -194,7 +178,7 @@ std::vector<size_t> completed(const Graph& graph, const Flow& flow, std::vector<
     const auto& inputs = graph.nodes[i].inputs;
     const bool between =
         std::any_of(inputs.begin(), inputs.end(), [&](ValueId id) { return flow.maker(id) && layer_of[*flow.maker(id)] == goes_to[i]; });
-    if (between && count_of(graph, graph.nodes[i]).macs == 0) layer_of[i] = goes_to[i];
+    if (between && known_count(graph, graph.nodes[i]).macs == 0) layer_of[i] = goes_to[i];
   }
   return layer_of;
 }
@@ -210,7 +194,7 @@ WorkOfLayers work_of_layers(const Graph& bound, const std::string& precision, co
   result.layers.resize(names.size(), {.precision = "fp32"});
   for (size_t i = 0; i < bound.nodes.size(); ++i) {
     const Node& node = bound.nodes[i];
-    const NodeCount count = count_of(bound, node);
+    const NodeCount count = known_count(bound, node);
     if (layer_of[i] == no_layer) {
       if (count.macs > 0) result.left_over.push_back(node.name);
       continue;

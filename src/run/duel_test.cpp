@@ -24,8 +24,6 @@ constexpr Nanoseconds s = 1'000'000'000, ms = 1'000'000;
 
 using Script = ScriptedLink::Script;
 
-std::string kind_of(const Frame& frame) { return frame.header.value("kind", ""); }
-
 Frame record_of(const Frame& request, Outcome outcome = Outcome::ok, const std::string& reason = "") {
   Record record = begin_record(order_from_json(request.header.at("order")));
   record.outcome = outcome;

@@ -9,10 +9,14 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
 namespace deepgap {
+
+// What a frame is: "run", "record", "turn" ...
+inline std::string kind_of(const Frame& frame) { return frame.header.value("kind", ""); }
 
 class ScriptedHost;
 

@@ -16,8 +16,6 @@ constexpr Nanoseconds s = 1'000'000'000;
 
 using Script = ScriptedLink::Script;
 
-std::string kind_of(const Frame& frame) { return frame.header.value("kind", ""); }
-
 // Comes to the meeting after so long, and answers its order so long after that.
 Script meets(Nanoseconds after, Nanoseconds answers = 1 * s) {
   return [=](ScriptedLink& worker, const Frame& frame) {

@@ -4,11 +4,11 @@
 #include "base/test_error.h"
 #include "record/example_record.h"
 #include "record/record_json.h"
+#include "store/run_sql.h"
 #include "store/store.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sqlite3.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -30,13 +30,6 @@ std::vector<Record> records_of(const std::string& path) {
   std::vector<Record> records;
   Store(path, Store::Mode::read).each([&](Record&& record) { records.push_back(std::move(record)); });
   return records;
-}
-
-void run_sql(const std::string& path, const std::string& sql) {
-  sqlite3* handle = nullptr;
-  ASSERT_EQ(sqlite3_open(path.c_str(), &handle), SQLITE_OK);
-  ASSERT_EQ(sqlite3_exec(handle, sql.c_str(), nullptr, nullptr, nullptr), SQLITE_OK) << sqlite3_errmsg(handle);
-  sqlite3_close(handle);
 }
 
 // Another Record of the same result.

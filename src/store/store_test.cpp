@@ -1,4 +1,5 @@
 #include "store/store.h"
+#include "store/run_sql.h"
 
 #include "base/temporary_folder.h"
 
@@ -31,13 +32,6 @@ std::vector<Record> all(const Store& store) {
   std::vector<Record> records;
   store.each([&](Record&& record) { records.push_back(std::move(record)); });
   return records;
-}
-
-void run_sql(const std::string& path, const std::string& sql) {
-  sqlite3* handle = nullptr;
-  ASSERT_EQ(sqlite3_open(path.c_str(), &handle), SQLITE_OK);
-  ASSERT_EQ(sqlite3_exec(handle, sql.c_str(), nullptr, nullptr, nullptr), SQLITE_OK) << sqlite3_errmsg(handle);
-  sqlite3_close(handle);
 }
 
 std::string open_error(const std::string& path, Store::Mode mode) {

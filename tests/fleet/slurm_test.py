@@ -7,29 +7,16 @@ import json
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
 import time
 
 from fleet_case import FleetCase, main
+from free_ports import free_ports
 
 NODES = 16
 HERE = os.path.dirname(os.path.abspath(__file__))
-
-
-def free_ports(count):
-    """The first of so many that nobody listens on."""
-    for first in range(17000, 30000, count + 7):
-        try:
-            for port in range(first, first + count):
-                with socket.socket() as listener:
-                    listener.bind(("127.0.0.1", port))
-            return first
-        except OSError:
-            continue
-    raise RuntimeError("no free ports")
 
 
 class SlurmTest(FleetCase):

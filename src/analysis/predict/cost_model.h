@@ -30,7 +30,7 @@ struct NetworkNeeds {
 
 // What a data sheet or a measurement says of a device.
 struct DeviceFigures {
-  std::string name;
+  std::string name, architecture;            // "H100 SXM5", "Hopper"
   std::map<std::string, double> flop_per_s;  // by precision
   double bytes_per_s = 0;
   std::optional<double> memory_bytes;

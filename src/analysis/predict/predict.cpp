@@ -19,13 +19,13 @@ LeftOut Predictor::tried(LeftOut wanted) {
   return wanted;
 }
 
-Band Predictor::band(const std::string& model, const DeviceFigures& device, bool architecture_known, double share) {
+Band Predictor::band(const std::string& model, const DeviceFigures& device, double share) {
   const auto any = [&](const auto& test) { return std::any_of(measured_.begin(), measured_.end(), test); };
   const bool device_known = any([&](const MeasuredPoint& point) { return point.device == device.name; });
   const bool model_known = any([&](const MeasuredPoint& point) { return point.model == model; });
   Band band{.share = share};
   band.left_out = tried(device_known ? LeftOut::model : model_known ? LeftOut::device : LeftOut::both);
-  band.other_architecture = !device_known && !architecture_known;
+  band.other_architecture = !any([&](const MeasuredPoint& point) { return point.figures->architecture == device.architecture; });
   const Misses& own = misses_of(band.left_out);
   band.points = own.log_ratios.size();
   if (!own.log_ratios.empty()) band.ratio = band_ratio(own, band.share);

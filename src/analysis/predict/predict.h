@@ -34,8 +34,8 @@ class Predictor {
   // not.
   Predictor(std::vector<MeasuredPoint> measured, std::vector<MeasuredPoint> across);
 
-  // `share` of predictions that the band is to hold. `architecture_known`: something of the device's architecture is in `measured`.
-  Band band(const std::string& model, const DeviceFigures& device, bool architecture_known, double share);
+  // `share` of predictions that the band is to hold.
+  Band band(const std::string& model, const DeviceFigures& device, double share);
   // Throws Error{usage} for a precision that the device has no units for, or of which nothing was measured.
   Prediction predict(const NetworkNeeds& network, const std::string& model, double batch, const std::string& precision,
                      const DeviceFigures& device, const Band& band) const;

@@ -11,7 +11,8 @@ namespace {
 
 using Kind = KernelNeeds::Kind;
 
-const DeviceFigures quick{"quick", {{"fp16", 1e15}, {"fp32", 5e13}}, 4e12, 80e9, 700.0}, slow{"slow", {{"fp16", 1e14}}, 3e11, 16e9, 70.0};
+const DeviceFigures quick{"quick", "new", {{"fp16", 1e15}, {"fp32", 5e13}}, 4e12, 80e9, 700.0},
+    slow{"slow", "old", {{"fp16", 1e14}}, 3e11, 16e9, 70.0};
 
 // Two convolutions, one product, one pass over memory.
 NetworkNeeds network(double scale) {
@@ -45,10 +46,10 @@ TEST(CostModel, AKernelTakesItsWorstBoundAndItsLaunch) {
   const NetworkNeeds one{{{Kind::convolution, 1e9, 1e3, 1e3}}, 1, 1, 1};
   const Efficiencies plain{{{"fp16", 0.5}}, 1, 1, 3e-6, 1e-6};
   // 4 us of arithmetic at half of 5e14 operations a second, 3 us of launch, 1 us of the query.
-  const DeviceFigures device{"d", {{"fp16", 5e14}}, 1e15, {}, {}};
+  const DeviceFigures device{"d", "", {{"fp16", 5e14}}, 1e15, {}, {}};
   EXPECT_NEAR(predicted_seconds(one, 1, "fp16", device, plain), 1e-6 + 5e-6, 1e-9);
   // The same kernel on a device with little bandwidth: 2000 elements of 2 bytes.
-  const DeviceFigures narrow{"n", {{"fp16", 5e14}}, 4e3 / 4e-3, {}, {}};
+  const DeviceFigures narrow{"n", "", {{"fp16", 5e14}}, 4e3 / 4e-3, {}, {}};
   EXPECT_NEAR(predicted_seconds(one, 1, "fp16", narrow, plain), 4e-3, 1e-5);
   EXPECT_THROW(predicted_seconds(one, 1, "int8", device, plain), Error);
 }
@@ -91,7 +92,7 @@ TEST(Predictor, AnUnknownArchitectureHasTheBandOfEnginesThatWereOnSeveral) {
   for (MeasuredPoint& point : across)
     if (point.device == "slow") point.seconds *= 2;
   Predictor predictor(own, across);
-  const Band known = predictor.band("small", quick, true, 0.9), unknown = predictor.band("small", slow, false, 0.9);
+  const Band known = predictor.band("small", quick, 0.9), unknown = predictor.band("small", slow, 0.9);
   EXPECT_FALSE(known.other_architecture);
   EXPECT_LT(known.ratio, 1.5);
   EXPECT_TRUE(unknown.other_architecture);
@@ -105,7 +106,7 @@ TEST(Predictor, AnUnknownArchitectureHasTheBandOfEnginesThatWereOnSeveral) {
 TEST(Predictor, WhatNobodyTriedHasNoBand) {
   const NetworkNeeds small = network(0.2);
   Predictor predictor(measured({{"small", &small}}, {&quick}), {});
-  EXPECT_EQ(predictor.band("other", slow, false, 0.9).ratio, 0);
+  EXPECT_EQ(predictor.band("other", slow, 0.9).ratio, 0);
   EXPECT_FALSE(predictor.predict(small, "other", 1, "fp16", slow, {}).low);
 }
 

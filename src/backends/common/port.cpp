@@ -34,6 +34,12 @@ std::vector<Port> ports(const Graph& graph, const std::vector<ValueId>& ids) {
   return found;
 }
 
+std::vector<std::string> names_of(const std::vector<Port>& ports) {
+  std::vector<std::string> names;
+  for (const Port& port : ports) names.push_back(port.name);
+  return names;
+}
+
 size_t bytes_of(DataType type, const Shape& shape) { return TensorView{type, shape, nullptr}.bytes(); }
 
 std::vector<Shape> input_shapes(const std::string& engine, const std::string& model, const std::vector<Port>& inputs, int64_t batch) {

@@ -20,6 +20,8 @@ struct Port {
 
 std::vector<Port> ports(const Graph& graph, const std::vector<ValueId>& ids);  // those left out (no_value) are skipped
 
+std::vector<std::string> names_of(const std::vector<Port>& ports);
+
 size_t bytes_of(DataType type, const Shape& shape);
 
 // Shapes of all inputs at a batch size. Throws Error{refused}, beginning with the engine's name, where an input's shape is open or fixed to

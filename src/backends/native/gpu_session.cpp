@@ -56,12 +56,6 @@ cuda::DeviceFacts facts_for(const LoadOptions& load) {
   return facts;
 }
 
-std::vector<std::string> names_of(const std::vector<Port>& ports) {
-  std::vector<std::string> names;
-  for (const Port& port : ports) names.push_back(port.name);
-  return names;
-}
-
 class GpuSession final : public Session {
  public:
   GpuSession(const Model& model, const LoadOptions& load, const NativeOptions& options)

@@ -1,6 +1,7 @@
 #include "backends/libtorch/cuda/cuda_session.h"
 
 #include "backends/common/staging.h"
+#include "backends/libtorch/cuda/cuda_capture.h"
 #include "backends/libtorch/cuda/cuda_memory.h"
 #include "backends/libtorch/cuda/cuda_slot.h"
 #include "backends/libtorch/torch_failure.h"
@@ -14,7 +15,6 @@
 #include <c10/core/InferenceMode.h>
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAGuard.h>
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <optional>
@@ -31,12 +31,6 @@ TorchTarget target_of(const LoadOptions& options, const TorchSettings& settings)
   if (options.precision == Precision::fp16) target.floats = at::kHalf;
   if (options.precision == Precision::mixed) target.autocast = at::kHalf;  // what PyTorch's autocast takes on a GPU
   return target;
-}
-
-std::vector<std::string> names_of(const std::vector<Port>& ports) {
-  std::vector<std::string> names;
-  for (const Port& port : ports) names.push_back(port.name);
-  return names;
 }
 
 class TorchCudaSession final : public Session {
@@ -99,7 +93,7 @@ class TorchCudaSession final : public Session {
         const c10::InferenceMode inference;
         const c10::cuda::CUDAGuard device(target_.device);
         require_torch_batch(static_cast<int64_t>(samples.size()), largest_);
-        require_captured(slot, static_cast<int64_t>(samples.size()));
+        require_captured(replays_, slot.captured(static_cast<int64_t>(samples.size())), static_cast<int64_t>(samples.size()));
         set_tf32();
         slot.launch(*network_, samples_, samples, replays_);
       } catch (const std::exception& failure) {
@@ -195,11 +189,6 @@ class TorchCudaSession final : public Session {
   }
 
   void set_tf32() const { allow_tf32(tf32_); }
-
-  void require_captured(const CudaSlot& slot, int64_t batch) const {
-    if (replays_ && !slot.captured(batch))
-      throw Error(ErrorKind::input, fmt::format("libtorch: {} samples, and no CUDA graph was captured for that many at load", batch));
-  }
 
   // Samples that lie at `from` one behind another, each of this shape, in the type and layout that the network computes in.
   std::optional<cuda::DeviceMemory> ready(size_t input, cuda::Address from, Shape shape, size_t count) const {

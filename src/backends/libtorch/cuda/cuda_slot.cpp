@@ -1,13 +1,10 @@
 #include "backends/libtorch/cuda/cuda_slot.h"
 
+#include "backends/libtorch/cuda/cuda_capture.h"
+
 #include <c10/cuda/CUDAGuard.h>
 
 namespace deepgap {
-namespace {
-
-constexpr int runs_before_capture = 3;  // as PyTorch asks for: libraries allocate and choose in the first ones
-
-}  // namespace
 
 CudaSlot::CudaSlot(const Graph& graph, int64_t largest_batch, const TorchTarget& target, cuda::SamplePlace place)
     : stream_(c10::cuda::getStreamFromPool(false, target.device.index())),
@@ -25,18 +22,7 @@ void CudaSlot::capture(TorchNetwork& network, int64_t batch) {
   for (int run = 0; run < runs_before_capture; ++run) compute(network, batch);
   stream_.synchronize();
   auto captured = std::make_unique<Captured>();
-  // Of this thread alone: another session's may ask its events meanwhile.
-  captured->graph.capture_begin({0, 0}, cudaStreamCaptureModeThreadLocal);
-  try {
-    captured->results = compute(network, batch);
-  } catch (...) {
-    try {
-      captured->graph.capture_end();
-    } catch (const std::exception&) {  // what broke the capture is told
-    }
-    throw;
-  }
-  captured->graph.capture_end();
+  deepgap::capture(captured->graph, {0, 0}, [&] { captured->results = compute(network, batch); });
   graphs_[batch] = std::move(captured);
 }
 

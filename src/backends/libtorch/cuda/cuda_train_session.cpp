@@ -1,6 +1,7 @@
 #include "backends/libtorch/cuda/cuda_train_session.h"
 
 #include "backends/common/staging.h"
+#include "backends/libtorch/cuda/cuda_capture.h"
 #include "backends/libtorch/cuda/cuda_memory.h"
 #include "backends/libtorch/cuda/cuda_train_slot.h"
 #include "backends/libtorch/torch_failure.h"
@@ -10,7 +11,6 @@
 #include <ATen/Context.h>
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAGuard.h>
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <memory>
@@ -18,8 +18,6 @@
 
 namespace deepgap {
 namespace {
-
-constexpr int runs_before_capture = 3;  // as PyTorch asks for: libraries allocate and choose in the first ones
 
 TorchTarget target_of(const LoadOptions& options, const TorchSettings& settings) {
   TorchTarget target;
@@ -30,12 +28,6 @@ TorchTarget target_of(const LoadOptions& options, const TorchSettings& settings)
   if (options.precision == Precision::bf16) target.autocast = at::kBFloat16;
   if (options.precision == Precision::fp16 || options.precision == Precision::mixed) target.autocast = at::kHalf;
   return target;
-}
-
-std::vector<std::string> names_of(const std::vector<Port>& ports) {
-  std::vector<std::string> names;
-  for (const Port& port : ports) names.push_back(port.name);
-  return names;
 }
 
 class TorchCudaTrainSession final : public Session {
@@ -89,8 +81,7 @@ class TorchCudaTrainSession final : public Session {
         const c10::cuda::CUDAGuard device(target_.device);
         const auto batch = static_cast<int64_t>(samples.size());
         require_torch_batch(batch, largest_);
-        if (replays_ && !slot.captured(batch))
-          throw Error(ErrorKind::input, fmt::format("libtorch: {} samples, and no CUDA graph was captured for that many at load", batch));
+        require_captured(replays_, slot.captured(batch), batch);
         allow_tf32(tf32_);
         slot.launch(*trainer_, samples_, samples, replays_);
       } catch (const std::exception& failure) {

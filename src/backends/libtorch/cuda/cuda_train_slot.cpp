@@ -1,5 +1,7 @@
 #include "backends/libtorch/cuda/cuda_train_slot.h"
 
+#include "backends/libtorch/cuda/cuda_capture.h"
+
 #include <ATen/ops/zeros.h>
 #include <c10/cuda/CUDAException.h>
 #include <c10/cuda/CUDAGuard.h>
@@ -36,17 +38,7 @@ void CudaTrainSlot::run(TorchTrainer& trainer, int64_t batch, int runs) {
 void CudaTrainSlot::capture(TorchTrainer& trainer, int64_t batch, at::cuda::MempoolId_t pool) {
   const c10::cuda::CUDAStreamGuard guard(stream_);
   auto captured = std::make_unique<Captured>();
-  captured->graph.capture_begin(pool, cudaStreamCaptureModeThreadLocal);
-  try {
-    captured->loss = step(trainer, batch, true);
-  } catch (...) {
-    try {
-      captured->graph.capture_end();
-    } catch (const std::exception&) {  // what broke the capture is told
-    }
-    throw;
-  }
-  captured->graph.capture_end();
+  deepgap::capture(captured->graph, pool, [&] { captured->loss = step(trainer, batch, true); });
   graphs_[batch] = std::move(captured);
 }
 

@@ -2,6 +2,7 @@
 
 #include "record/record_json.h"
 #include "record/tuning_mark.h"
+#include "store/schema.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -248,7 +249,11 @@ Record& RecordReader::lend() {
 }
 
 BlockReader::BlockReader(Database& database)
-    : select_(database, "SELECT r.timings, b.timings, b.series FROM records r LEFT JOIN blocks b ON b.record = r.id WHERE r.id = ?") {}
+    : select_(database, keeps_profiles(database)
+                            ? "SELECT r.timings, b.timings, b.series, p.profile FROM records r LEFT JOIN blocks b ON b.record = r.id "
+                              "LEFT JOIN profiles p ON p.record = r.id WHERE r.id = ?"
+                            : "SELECT r.timings, b.timings, b.series, NULL FROM records r LEFT JOIN blocks b ON b.record = r.id "
+                              "WHERE r.id = ?") {}
 
 Blocks BlockReader::operator()(int64_t row) {
   Blocks blocks;
@@ -257,6 +262,7 @@ Blocks BlockReader::operator()(int64_t row) {
     blocks.timing_count = select_.integer(0);
     blocks.timings = select_.text(1);
     blocks.series = select_.text(2);
+    blocks.profile = select_.text(3);
   }
   select_.reset();
   return blocks;

@@ -16,10 +16,10 @@
 
 namespace deepgap {
 
-// Timings and series as they rest; kept as they are by a copy.
+// Timings, series and profile as they rest; kept as they are by a copy.
 struct Blocks {
   int64_t timing_count = 0;
-  std::string timings, series;  // empty: not kept
+  std::string timings, series, profile;  // empty: not kept
 };
 Blocks encode_blocks(const Record& record);
 
@@ -41,7 +41,7 @@ class RecordWriter {
                          const Insert& bind_insert);
 
   Database& database_;
-  SqlStatement insert_record_, insert_metric_, insert_blocks_;
+  SqlStatement insert_record_, insert_metric_, insert_blocks_, insert_profile_;
   SqlStatement find_run_, insert_run_, find_point_, insert_point_, find_environment_, insert_environment_, find_settings_, insert_settings_,
       find_metric_, insert_metric_name_;
   std::unordered_map<std::string, int64_t> known_;  // table letter and content -> row
@@ -89,7 +89,7 @@ class RecordReader {
   int64_t row_ = 0;
 };
 
-// Timings and series of one row after the other of the table records, as they rest.
+// What rests beside one row after the other of the table records.
 class BlockReader {
  public:
   explicit BlockReader(Database& database);

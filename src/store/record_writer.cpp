@@ -62,6 +62,7 @@ RecordWriter::RecordWriter(Database& database)
                      "VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"),
       insert_metric_(database, "INSERT INTO metric_values(record, metric, value, low, high, n) VALUES(?,?,?,?,?,?)"),
       insert_blocks_(database, "INSERT INTO blocks(record, timings, series) VALUES(?,?,?)"),
+      insert_profile_(database, "INSERT INTO profiles(record, profile) VALUES(?,?)"),
       find_run_(database, "SELECT id FROM runs WHERE run_id = ? AND study = ?"),
       insert_run_(database, "INSERT INTO runs(run_id, study) VALUES(?,?)"),
       find_point_(database, "SELECT id FROM points WHERE point_id = ?"),
@@ -145,6 +146,7 @@ void RecordWriter::write(const Record& record, const Blocks& blocks) {
     insert_metric_.bind(0, row).bind(1, metric_of(name)).bind(2, estimate.value).bind(3, estimate.low).bind(4, estimate.high);
     insert_metric_.bind(5, estimate.n).run();
   }
+  if (!blocks.profile.empty()) insert_profile_.bind(0, row).bind_blob(1, blocks.profile).run();
   if (blocks.timings.empty() && blocks.series.empty()) return;
   insert_blocks_.bind(0, row);
   blocks.timings.empty() ? insert_blocks_.bind_null(1) : insert_blocks_.bind_blob(1, blocks.timings);

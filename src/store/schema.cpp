@@ -11,10 +11,12 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <vector>
 
 namespace deepgap {
 namespace {
 
+// Version 1. What later ones have more is in `steps`, so that a new Store and one that was brought up to date are the same.
 constexpr const char* tables = R"(
 CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE runs(id INTEGER PRIMARY KEY, run_id TEXT NOT NULL, study TEXT NOT NULL, UNIQUE(run_id, study));
@@ -39,6 +41,11 @@ CREATE TABLE blocks(record INTEGER PRIMARY KEY REFERENCES records(id), timings B
 CREATE VIEW metrics AS SELECT r.record_id AS record_id, m.name AS id, v.value, v.low, v.high, v.n
   FROM metric_values v JOIN metric_names m ON m.id = v.metric JOIN records r ON r.id = v.record;
 )";
+
+// From a version to the next one, the first from 1 to 2.
+constexpr std::array<const char*, store_schema_version - 1> steps{
+    "CREATE TABLE profiles(record INTEGER PRIMARY KEY REFERENCES records(id), profile BLOB NOT NULL);",
+};
 
 std::string failure(const std::string& path, std::string_view cause) { return fmt::format("cannot open Store {}: {}", path, cause); }
 
@@ -72,11 +79,18 @@ bool is_blank(Database& database) {
   return database.query_int("PRAGMA application_id") == 0 && database.query_int("SELECT count(*) FROM sqlite_master") == 0;
 }
 
+int64_t version_of(Database& database) {
+  const auto version = parse_int(database.query_text("SELECT value FROM meta WHERE key = 'schema'"));
+  if (!version || *version < 1) throw Error(ErrorKind::input, failure(database.path(), "it is damaged (it does not tell its version)"));
+  return std::max(*version, database.query_int("PRAGMA user_version"));  // the same number, in the file's header
+}
+
 // What is read must lie in the file: behind a view, a virtual table or a column that is computed there may be more than any memory holds,
 // and a trigger would run with every Record.
-void require_plain_tables(Database& database) {
-  constexpr std::array<std::string_view, 9> needed{"meta",    "runs",         "environments",  "settings", "points",
-                                                   "records", "metric_names", "metric_values", "blocks"};
+void require_plain_tables(Database& database, int64_t version) {
+  std::vector<std::string_view> needed{"meta",    "runs",         "environments",  "settings", "points",
+                                       "records", "metric_names", "metric_values", "blocks"};
+  if (version >= 2) needed.emplace_back("profiles");
   SqlStatement find(database, "SELECT type, sql FROM sqlite_master WHERE name = ?");
   SqlStatement computed(database, "SELECT count(*) FROM pragma_table_xinfo(?) WHERE hidden <> 0");
   for (const std::string_view name : needed) {
@@ -103,24 +117,35 @@ void check_version(Database& database) {
   if (database.query_int("SELECT count(*) FROM sqlite_master WHERE name = 'meta' AND type = 'table' AND sql LIKE 'CREATE TABLE%'") == 0) {
     throw Error(ErrorKind::input, failure(path, "it is damaged (it does not tell its version)"));
   }
-  auto version = parse_int(database.query_text("SELECT value FROM meta WHERE key = 'schema'"));
-  if (!version || *version < 1) throw Error(ErrorKind::input, failure(path, "it is damaged (it does not tell its version)"));
-  version = std::max(*version, database.query_int("PRAGMA user_version"));  // the same number, in the file's header
-  if (*version > store_schema_version) {
+  const int64_t version = version_of(database);
+  if (version > store_schema_version) {
     throw Error(ErrorKind::input,
-                failure(path, fmt::format("made by a newer deepgap (schema {}; this one knows {})", *version, store_schema_version)));
+                failure(path, fmt::format("made by a newer deepgap (schema {}; this one knows {})", version, store_schema_version)));
   }
-  require_plain_tables(database);
+  require_plain_tables(database, version);
+}
+
+void add_missing_tables(Database& database, int64_t version) {
+  for (; version < store_schema_version; ++version) database.execute(steps[static_cast<size_t>(version - 1)]);
+  database.execute(fmt::format("PRAGMA user_version = {};", store_schema_version).c_str());
+  SqlStatement insert(database, "INSERT OR REPLACE INTO meta(key, value) VALUES('schema', ?)");
+  insert.bind(0, std::to_string(store_schema_version)).run();
+}
+
+// All of it or nothing, so that a kill leaves a Store of the one version or of the other.
+void bring_up_to_date(Database& database) {
+  if (version_of(database) >= store_schema_version) return;
+  Transaction transaction(database, "BEGIN IMMEDIATE");
+  add_missing_tables(database, version_of(database));  // another process may have been faster
+  transaction.commit();
 }
 
 void make_tables(Database& database) {
   Transaction transaction(database, "BEGIN IMMEDIATE");
   if (!is_blank(database)) return;  // another process was faster
-  database.execute(
-      fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {};", store_application_id, store_schema_version).c_str());
+  database.execute(fmt::format("PRAGMA application_id = {};", store_application_id).c_str());
   database.execute(tables);
-  SqlStatement insert(database, "INSERT INTO meta(key, value) VALUES('schema', ?)");
-  insert.bind(0, std::to_string(store_schema_version)).run();
+  add_missing_tables(database, 1);
   transaction.commit();
 }
 
@@ -130,6 +155,8 @@ bool has_log(const std::string& path) {
 }
 
 }  // namespace
+
+bool keeps_profiles(Database& database) { return version_of(database) >= 2; }
 
 std::unique_ptr<Database> open_store_for_reading(const std::string& path) {
   refuse_what_is_no_file(path, false);
@@ -163,6 +190,7 @@ std::unique_ptr<Database> open_store_for_appending(const std::string& path, Dura
   database->execute("PRAGMA synchronous = FULL; PRAGMA foreign_keys = OFF;");
   make_tables(*database);
   check_version(*database);
+  bring_up_to_date(*database);
   // Finds out now rather than after the first measurement whether it can be written.
   Transaction(*database, "BEGIN IMMEDIATE").commit();
   database->fail_as(ErrorKind::store);

@@ -1,5 +1,6 @@
 #include "store/store.h"
 
+#include "record/profile_block.h"
 #include "record/timing_block.h"
 #include "store/record_rows.h"
 #include "store/schema.h"
@@ -82,6 +83,36 @@ std::vector<Series> Store::series(const std::string& record_id) const {
   const std::string block =
       block_of(*state_->database, "SELECT b.series FROM blocks b JOIN records r ON r.id = b.record WHERE r.record_id = ?", record_id);
   return block.empty() ? std::vector<Series>() : decode_series(block);
+}
+
+void Store::keep_profile(const std::string& record_id, std::string_view json) {
+  if (!state_->writer) throw Error(ErrorKind::internal, "a Store opened for reading was asked to keep a profile");
+  Database& database = *state_->database;
+  Transaction transaction(database, "BEGIN IMMEDIATE");
+  SqlStatement find(database, "SELECT id FROM records WHERE record_id = ?");
+  find.bind(0, record_id);
+  if (!find.step()) throw Error(ErrorKind::store, "there is no record " + record_id + " to keep a profile beside");
+  const int64_t row = find.integer(0);
+  find.reset();
+  const std::string block = encode_profile(json);
+  SqlStatement insert(database, "INSERT OR REPLACE INTO profiles(record, profile) VALUES(?,?)");
+  insert.bind(0, row).bind_blob(1, block).run();
+  transaction.commit();
+}
+
+std::string Store::profile(const std::string& record_id) const {
+  if (!keeps_profiles(*state_->database)) return {};
+  const std::string block =
+      block_of(*state_->database, "SELECT p.profile FROM profiles p JOIN records r ON r.id = p.record WHERE r.record_id = ?", record_id);
+  return block.empty() ? std::string() : decode_profile(block);
+}
+
+std::set<std::string> Store::profiled() const {
+  std::set<std::string> ids;
+  if (!keeps_profiles(*state_->database)) return ids;
+  SqlStatement statement(*state_->database, "SELECT r.record_id FROM profiles p JOIN records r ON r.id = p.record");
+  while (statement.step()) ids.emplace(statement.text(0));
+  return ids;
 }
 
 std::unordered_map<std::string, int64_t> Store::timing_counts() const {

@@ -11,6 +11,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -40,6 +41,13 @@ class Store {
   void look(const std::function<void(const Record&)>& visit) const;
   std::vector<Timing> timings(const std::string& record_id) const;  // empty where a compact copy left them out
   std::vector<Series> series(const std::string& record_id) const;
+
+  // A profile of a Record's Point, as JSON (profile/stored_profile.h): one for each Record at most, a later one takes its place. Durable
+  // when it returns. Throws Error{store} where it cannot be written or there is no such Record.
+  void keep_profile(const std::string& record_id, std::string_view json);
+  std::string profile(const std::string& record_id) const;  // empty where there is none; throws Error{input} where it is damaged
+  std::set<std::string> profiled() const;                   // by record_id
+
   // How many timings each Record's run kept, by record_id; a compact Store still tells.
   std::unordered_map<std::string, int64_t> timing_counts() const;
   std::vector<std::string> metric_ids() const;  // of all metrics that any Record has

@@ -133,8 +133,75 @@ TEST(Store, AppendsToAnExistingOneAndKeepsOneEnvironment) {
   EXPECT_EQ(count("SELECT count(*) FROM settings"), 1);
   EXPECT_EQ(count("SELECT count(*) FROM metrics WHERE id = 'throughput'"), 3);
   EXPECT_EQ(count("PRAGMA application_id"), 0x64676170);
-  EXPECT_EQ(count("SELECT value FROM meta WHERE key = 'schema'"), 1);
+  EXPECT_EQ(count("SELECT value FROM meta WHERE key = 'schema'"), 2);
   sqlite3_close(handle);
+}
+
+// As version 1 left it.
+void make_older(const std::string& path) {
+  run_sql(path, "DROP TABLE profiles; UPDATE meta SET value = '1' WHERE key = 'schema'; PRAGMA user_version = 1");
+}
+
+TEST(Store, AProfileStaysBesideItsRecordInCopiesToo) {
+  const TemporaryFolder folder;
+  const std::string first = example_record(1).record_id, second = example_record(2).record_id;
+  {
+    Store store(folder / "a.db", Store::Mode::append);
+    for (uint64_t seed = 1; seed < 4; ++seed) store.append(example_record(seed));
+    store.keep_profile(second, R"({"version":1})");
+    store.keep_profile(second, R"({"version":2})");
+    EXPECT_THAT(error_of([&] { store.keep_profile("no such record", "{}"); }, ErrorKind::store), HasSubstr("no such record"));
+    store.append(example_record(4));  // the failure left no transaction open
+  }
+  copy_store(folder / "a.db", folder / "copy.db", {.compact = true});
+  for (const char* name : {"a.db", "copy.db"}) {
+    const Store store(folder / name, Store::Mode::read);
+    EXPECT_EQ(store.profiled(), std::set<std::string>{second});
+    EXPECT_EQ(store.profile(second), R"({"version":2})");
+    EXPECT_EQ(store.profile(first), "");
+  }
+}
+
+TEST(Store, ADamagedProfileIsAnError) {
+  const TemporaryFolder folder;
+  const std::string id = example_record(1).record_id;
+  {
+    Store store(folder / "a.db", Store::Mode::append);
+    store.append(example_record(1));
+    store.keep_profile(id, R"({"version":1})");
+  }
+  for (const char* block : {"x'00'", "substr(profile, 1, 12)", "x'444750310a28b52ffd00000000'"}) {
+    const TemporaryFolder other;
+    copy_store(folder / "a.db", other / "b.db", {});
+    run_sql(other / "b.db", std::string("UPDATE profiles SET profile = ") + block);
+    EXPECT_THAT(error_of([&] { static_cast<void>(Store(other / "b.db", Store::Mode::read).profile(id)); }, ErrorKind::input),
+                HasSubstr("damaged profile block"))
+        << block;
+  }
+}
+
+TEST(Store, OneOfVersion1IsReadAsItIsAndBroughtUpToDateToBeWritten) {
+  const TemporaryFolder folder;
+  const std::string id = example_record(1).record_id;
+  { Store(folder / "a.db", Store::Mode::append).append(example_record(1)); }
+  make_older(folder / "a.db");
+  run_sql(folder / "a.db", "PRAGMA journal_mode = DELETE");
+  const std::string before = read_text(folder / "a.db");
+  {
+    const Store old(folder / "a.db", Store::Mode::read);
+    EXPECT_EQ(all(old).size(), 1u);
+    EXPECT_EQ(old.profile(id), "");
+    EXPECT_TRUE(old.profiled().empty());
+  }
+  copy_store(folder / "a.db", folder / "copy.db", {});
+  EXPECT_EQ(read_text(folder / "a.db"), before);
+  for (const char* name : {"a.db", "copy.db"}) {
+    Store store(folder / name, Store::Mode::append);
+    store.keep_profile(id, "{}");
+    store.append(example_record(2));
+    EXPECT_EQ(store.profile(id), "{}");
+    EXPECT_EQ(all(store).at(0).record_id, id);
+  }
 }
 
 TEST(Store, FinishedLeavesOutTheInterrupted) {
@@ -231,11 +298,11 @@ TEST(StoreErrors, ANewerVersionSaysSo) {
   { Store(folder / "a.db", Store::Mode::append).append(example_record(1)); }
   run_sql(folder / "a.db", "UPDATE meta SET value = '7' WHERE key = 'schema'");
   for (const auto mode : {Store::Mode::read, Store::Mode::append}) {
-    EXPECT_THAT(open_error(folder / "a.db", mode), HasSubstr("made by a newer deepgap (schema 7; this one knows 1)"));
+    EXPECT_THAT(open_error(folder / "a.db", mode), HasSubstr("made by a newer deepgap (schema 7; this one knows 2)"));
   }
-  run_sql(folder / "a.db", "UPDATE meta SET value = '1' WHERE key = 'schema'; PRAGMA user_version = 9");  // in the file's header alone
+  run_sql(folder / "a.db", "UPDATE meta SET value = '2' WHERE key = 'schema'; PRAGMA user_version = 9");  // in the file's header alone
   for (const auto mode : {Store::Mode::read, Store::Mode::append}) {
-    EXPECT_THAT(open_error(folder / "a.db", mode), HasSubstr("made by a newer deepgap (schema 9; this one knows 1)"));
+    EXPECT_THAT(open_error(folder / "a.db", mode), HasSubstr("made by a newer deepgap (schema 9; this one knows 2)"));
   }
 }
 
@@ -309,6 +376,8 @@ TEST(StoreErrors, WhatIsReadMustBePlainTables) {
               HasSubstr("environments is no plain table"));
   EXPECT_THAT(error_after("DROP TABLE points; CREATE VIRTUAL TABLE points USING fts5(json)"), HasSubstr("points is no plain table"));
   EXPECT_THAT(error_after("DROP TABLE blocks"), HasSubstr("it has no table blocks"));
+  EXPECT_THAT(error_after("DROP TABLE profiles; CREATE VIEW profiles AS SELECT 1 AS record, hex(zeroblob(500000)) AS profile"),
+              HasSubstr("profiles is no plain table"));
   EXPECT_THAT(error_after("CREATE TRIGGER t AFTER INSERT ON runs BEGIN DELETE FROM records; END"), HasSubstr("it has triggers"));
   EXPECT_THAT(error_after("DROP TABLE meta; CREATE VIEW meta AS SELECT 'schema' AS key, '1' AS value"),
               HasSubstr("it does not tell its version"));

@@ -6,7 +6,7 @@
 #   The tests link TESTS_USE too: rooms whose registrars they need, and which the room itself may not see.
 # deepgap_use(TARGET rooms...)
 #   Links rooms and, transitively, all that they depend on.
-# deepgap_plugin(NAME USES rooms... LINK libraries...)
+# deepgap_plugin(NAME USES rooms... LINK libraries... EXCLUDE folders...)
 #   The current folder's sources become lib/deepgap/deepgap_NAME.so.
 # deepgap_library_path(TARGET PATH)
 #   Where TARGET looks for the libraries it needs, the same in the build tree and installed.
@@ -110,8 +110,8 @@ function(deepgap_own_library name place)
 endfunction()
 
 function(deepgap_plugin name)
-  cmake_parse_arguments(arg "" "" "USES;LINK" ${ARGN})
-  deepgap_sources(sources tests)
+  cmake_parse_arguments(arg "" "" "USES;LINK;EXCLUDE" ${ARGN})
+  deepgap_sources(sources tests ${arg_EXCLUDE})
   # plugin.cpp holds DEEPGAP_BACKEND(...) alone; the rest is compiled once, for the plug-in and for its test.
   set(entry ${CMAKE_CURRENT_SOURCE_DIR}/plugin.cpp)
   list(REMOVE_ITEM sources ${entry})

@@ -35,7 +35,7 @@ std::string values_text(const json& option) {
 
 void print_available(const json& row) {
   const auto form = row["form"].get<std::string>();
-  const std::string reads = form == "remote" ? "models on a server, --device http://host:port" : "reads " + form;
+  const std::string reads = form == "remote" ? "models on a server, --device http://host:port or grpc://host:port" : "reads " + form;
   fmt::print("{} {} ({})\n", row["name"].get<std::string>(), row["version"].get<std::string>(), reads);
   for (const json& device : row["devices"]) {
     const json& memory = device["memory_bytes"];

@@ -37,7 +37,8 @@ namespace {
 constexpr AxisFlag axis_flags[] = {
     {"-m,--model,--onnx", "model", "Zoo name (deepgap models) or ONNX file; a list makes an axis, as with all flags of this group"},
     {"-e,--backend", "backend", "Engine (deepgap backends)"},
-    {"-d,--device", "device", "cpu, cuda:0; cuda:0+cuda:1 is one point on two devices; http://host:port is a server (docs/remote.md)"},
+    {"-d,--device", "device",
+     "cpu, cuda:0; cuda:0+cuda:1 is one point on two devices; http://host:port and grpc://host:port are servers (docs/remote.md)"},
     {"-p,--precision", "precision", "fp32, ..."},
     {"-b,--batch,--batch-size", "batch", "Samples a query: 1,2,4 or 1..512*2"},
     {"-s,--scenario", "scenario", "How load is offered; they are listed below"},

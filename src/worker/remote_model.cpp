@@ -70,7 +70,8 @@ void require_place(const Point& point, const PointOptions& options, ModelForm fo
   const auto server = std::find_if(devices.begin(), devices.end(), [](const DeviceId& device) { return is_remote(device); });
   const bool all = std::all_of(devices.begin(), devices.end(), [](const DeviceId& device) { return is_remote(device); });
   if (form == ModelForm::remote && !all)
-    throw Error(ErrorKind::usage, fmt::format("backend {} measures servers: give --device http://host:port", point.backend));
+    throw Error(ErrorKind::usage,
+                fmt::format("backend {} measures servers: give --device http://host:port or grpc://host:port", point.backend));
   if (form != ModelForm::remote && server != devices.end())
     throw Error(ErrorKind::usage, fmt::format("device {} is a server: give --backend kserve", device_name(*server)));
   if (form != ModelForm::remote && !options.reference.empty())

@@ -19,7 +19,7 @@ import urllib.request
 VENV = os.path.abspath(sys.argv[2]) if len(sys.argv) > 2 else ""
 SERVER = (glob.glob(f"{VENV}/lib/python3*/site-packages/pytriton/tritonserver") or [None])[0]
 
-from store_case import StoreCase  # noqa: E402: it reads the arguments too
+from store_case import PROGRAM, StoreCase  # noqa: E402: it reads the arguments too
 
 CONFIG = """backend: "python"
 max_batch_size: 8
@@ -49,7 +49,7 @@ def free_port():
 
 class Triton:
     def __init__(self, folder):
-        self.folder, self.port, self.process = folder, free_port(), None
+        self.folder, self.port, self.grpc_port, self.metrics_port, self.process = folder, free_port(), free_port(), free_port(), None
         for name, delay in (("delay", 10), ("echo", 0)):
             os.makedirs(f"{folder}/models/{name}/1")
             with open(f"{folder}/models/{name}/config.pbtxt", "w") as file:
@@ -73,7 +73,8 @@ class Triton:
         environment = dict(os.environ, PATH=f"{VENV}/bin:{os.environ['PATH']}")  # by whose python3 the stub finds its packages
         self.process = subprocess.Popen(
             [f"{SERVER}/bin/tritonserver", f"--model-repository={self.folder}/models", f"--backend-directory={SERVER}/backends", "--http-address=127.0.0.1",
-             f"--http-port={self.port}", "--allow-grpc=false", "--allow-metrics=false", "--exit-timeout-secs=5",
+             f"--http-port={self.port}", "--grpc-address=127.0.0.1", f"--grpc-port={self.grpc_port}", "--metrics-address=127.0.0.1",
+             f"--metrics-port={self.metrics_port}", "--allow-gpu-metrics=false", "--exit-timeout-secs=5",
              f"--backend-config=python,shm-region-prefix-name=deepgap_{self.port}_"],
             stdout=open(f"{self.folder}/log", "ab"), stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, env=environment, start_new_session=True)
         end = time.monotonic() + 600
@@ -97,8 +98,13 @@ class Triton:
 
 
 class TritonTest(StoreCase):
+    """By HTTP. The classes behind it ask the same by gRPC."""
     backend = "kserve"
     flags = ["--warmup", "5"]
+    client, dead_model = "libcurl", "answered 500 Internal Server Error"
+
+    def address(self, triton):
+        return triton.url
 
     @classmethod
     def setUpClass(cls):
@@ -112,7 +118,7 @@ class TritonTest(StoreCase):
         super().tearDownClass()
 
     def served(self, code, model, *arguments):
-        return self.one(code, "--device", self.triton.url, "--model", model, *arguments)
+        return self.one(code, "--device", self.address(self.triton), "--model", model, *arguments)
 
     def test_its_own_times_explain_the_latency(self):
         row = self.served(0, "delay", "--batch", "4", "-n", "50")
@@ -121,11 +127,14 @@ class TritonTest(StoreCase):
         self.assertLess(row["server_queue_ms"] + row["server_input_ms"] + row["server_inference_ms"] + row["server_output_ms"], row["latency_mean_ms"])
         self.assertEqual(row["server_batch"], 4)
         self.assertIn("triton 2.51", row["backend_version"])
+        self.assertIn(self.client, row["backend_version"])
         self.assertEqual(row["failed_queries"], 0)
 
-    def test_tensors_as_bytes_and_as_json(self):
-        for tensors in ("auto", "json"):
-            self.assertEqual(self.served(0, "echo", "-n", "50", "--batch", "3", "--axis", f"tensors={tensors}")["timings"], 50)
+    forms = ("tensors=auto", "tensors=json")
+
+    def test_every_form_of_tensors(self):
+        for form in self.forms:
+            self.assertEqual(self.served(0, "echo", "-n", "50", "--batch", "3", "--axis", form)["timings"], 50)
             os.remove(self.store)
 
     def test_an_open_loop(self):
@@ -134,7 +143,7 @@ class TritonTest(StoreCase):
         self.assertGreater(row["latency_min_ms"], 10)
 
     def test_unknown_names_and_too_large_batches(self):
-        result = self.run_deepgap("--device", self.triton.url, "--model", "dleay")
+        result = self.run_deepgap("--device", self.address(self.triton), "--model", "dleay")
         self.assertEqual(result.returncode, 2)
         self.assertIn("unknown model 'dleay', did you mean 'delay'?", result.stderr)
         self.assertIn("delay takes at most 8 samples a request", self.served(1, "delay", "--batch", "9")["reason"])
@@ -161,7 +170,7 @@ class TritonTest(StoreCase):
         threads = [threading.Thread(target=work) for work in (restart, watch)]
         for thread in threads:
             thread.start()
-        result = self.run_deepgap("--device", triton.url, "--model", "delay", "--scenario", "constant", "--rate", "20", "--duration", "30s")
+        result = self.run_deepgap("--device", self.address(triton), "--model", "delay", "--scenario", "constant", "--rate", "20", "--duration", "30s")
         for thread in threads:
             thread.join()
         self.assertEqual(result.returncode, 1, result.stderr)
@@ -175,7 +184,7 @@ class TritonTest(StoreCase):
         triton = Triton(tempfile.mkdtemp(prefix="triton-", dir=self.dir))
         triton.start(wait=False)
         self.addCleanup(triton.stop)
-        row = self.one(0, "--device", triton.url, "--model", "echo", "-n", "20", "--axis", "ready_within=120s")
+        row = self.one(0, "--device", self.address(triton), "--model", "echo", "-n", "20", "--axis", "ready_within=120s")
         self.assertEqual(row["timings"], 20)
 
     def test_grey_failure(self):
@@ -186,9 +195,28 @@ class TritonTest(StoreCase):
         stubs = subprocess.run(["pgrep", "-s", str(triton.process.pid), "-f", "triton_python_backend_stub .*models/delay/1"], capture_output=True, text=True)
         for pid in stubs.stdout.split():
             os.kill(int(pid), signal.SIGKILL)
-        row = self.one(1, "--device", triton.url, "--model", "delay", "-n", "20")
+        row = self.one(1, "--device", self.address(triton), "--model", "delay", "-n", "20")
         self.assertEqual(row["outcome"], "crashed")
-        self.assertIn("answered 500 Internal Server Error", row["reason"])
+        self.assertIn(self.dead_model, row["reason"])
+
+
+def has_grpc():
+    listed = subprocess.run([PROGRAM, "backends"], capture_output=True, text=True).stdout
+    return ", gRPC " in listed
+
+
+@unittest.skipUnless(has_grpc(), "deepgap was built without gRPC (libgrpc++-dev)")
+class TritonGrpcTest(TritonTest):
+    client, dead_model = "gRPC", "answered INTERNAL"
+    forms = ("channels=1", "channels=3")
+
+    def address(self, triton):
+        return f"grpc://127.0.0.1:{triton.grpc_port}"
+
+
+class TritonStreamTest(TritonGrpcTest):
+    flags = [*TritonTest.flags, "--axis", "stream=on"]
+    dead_model = "answered an error: "
 
 
 if __name__ == "__main__":

@@ -1,8 +1,6 @@
 #include "backends/kserve/answer.h"
 
-#include "backends/kserve/served_model.h"
-#include "base/text.h"
-#include "base/words.h"
+#include "backends/kserve/output_check.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -16,14 +14,6 @@ namespace {
 
 using json = nlohmann::json;
 
-Fault wrong(std::string what) { return {Fault::Kind::answer, printable(std::move(what))}; }
-
-std::string shape_text(const Shape& shape) {
-  std::vector<std::string> sizes;
-  for (const int64_t size : shape) sizes.push_back(std::to_string(size));
-  return "[" + join(sizes, ",") + "]";
-}
-
 constexpr size_t most_bytes = size_t{1} << 40;
 
 // Of an output whose tensor's bytes stand behind the JSON.
@@ -36,33 +26,14 @@ std::optional<size_t> told_bytes(const json& output) {
 }
 
 std::optional<Shape> shape_of(const json& output) {
-  constexpr int64_t most = int64_t{1} << 40;
   const auto found = output.find("shape");
-  if (found == output.end() || !found->is_array() || found->size() > 16) return std::nullopt;
+  if (found == output.end() || !found->is_array()) return std::nullopt;
   Shape shape;
-  int64_t elements = 1;
   for (const json& size : *found) {
     if (!size.is_number_integer()) return std::nullopt;
     shape.push_back(size.get<int64_t>());
-    if (shape.back() < 0 || shape.back() > most || (elements *= std::max<int64_t>(shape.back(), 1)) > most) return std::nullopt;
   }
-  return shape;
-}
-
-bool fits(const Port& port, const Shape& shape, int64_t batch) {
-  if (!port.dims) return true;
-  if (port.dims->size() != shape.size()) return false;
-  for (size_t i = 0; i < shape.size(); ++i) {
-    const Dim& dim = (*port.dims)[i];
-    if (dim.known() ? dim.size != shape[i] : dim.symbol == batch_symbol && dim.size * batch != shape[i]) return false;
-  }
-  return true;
-}
-
-std::string wanted_text(const Port& port, int64_t batch) {
-  Shape shape;
-  for (const Dim& dim : *port.dims) shape.push_back(dim.known() ? dim.size : dim.symbol == batch_symbol ? dim.size * batch : -1);
-  return shape_text(shape);
+  return possible_shape(shape) ? std::optional(shape) : std::nullopt;
 }
 
 template <typename T>
@@ -145,14 +116,14 @@ std::optional<Fault> ServerAnswer::read(std::string_view text, std::string_view 
 }
 
 std::optional<Fault> ServerAnswer::read_layout(std::string_view text, int64_t batch) {
-  if (text.starts_with('<')) return wrong("answered 200 with a page (HTML or XML) in place of tensors");
+  if (text.starts_with('<')) return wrong_answer("answered 200 with a page (HTML or XML) in place of tensors");
   const json answer = json::parse(text, nullptr, false);
   if (!answer.is_object() || !answer.contains("outputs") || !answer["outputs"].is_array())
-    return wrong("answered 200 without outputs: no answer of KServe v2");
+    return wrong_answer("answered 200 without outputs: no answer of KServe v2");
   all_bytes_ = 0;
   std::vector<bool> found(ports_.size());
   for (const json& output : answer["outputs"]) {
-    if (!output.is_object() || !output.contains("name") || !output["name"].is_string()) return wrong("an output without a name");
+    if (!output.is_object() || !output.contains("name") || !output["name"].is_string()) return wrong_answer("an output without a name");
     const size_t bytes = told_bytes(output).value_or(0);
     const auto port = std::find_if(ports_.begin(), ports_.end(), [&](const Port& p) { return p.name == output["name"]; });
     if (port != ports_.end()) {
@@ -160,23 +131,20 @@ std::optional<Fault> ServerAnswer::read_layout(std::string_view text, int64_t ba
       if (auto fault = read_output(output, *port, batch, outputs_[at])) return fault;
       found[at] = true;
     }
-    if (bytes > most_bytes - all_bytes_) return wrong("an output of more bytes than there can be");
+    if (bytes > most_bytes - all_bytes_) return wrong_answer("an output of more bytes than there can be");
     all_bytes_ += bytes;
   }
   const auto missing = std::find(found.begin(), found.end(), false);
   if (missing == found.end()) return std::nullopt;
-  return wrong(fmt::format("output '{}' is missing", ports_[static_cast<size_t>(missing - found.begin())].name));
+  return wrong_answer(fmt::format("output '{}' is missing", ports_[static_cast<size_t>(missing - found.begin())].name));
 }
 
 std::optional<Fault> ServerAnswer::read_output(const json& output, const Port& port, int64_t batch, Output& own) {
   const auto shape = shape_of(output);
-  if (!shape) return wrong(fmt::format("output '{}' has no shape", port.name));
-  if (element_count(*shape) == 0) return wrong(fmt::format("output '{}' is empty, of shape {}", port.name, shape_text(*shape)));
-  if (!fits(port, *shape, batch))
-    return wrong(fmt::format("output '{}' has the shape {}, {} were asked for", port.name, shape_text(*shape), wanted_text(port, batch)));
-  const std::string_view type = datatype_name(port.type);
-  if (output.contains("datatype") && output["datatype"] != type)
-    return wrong(fmt::format("output '{}' is {}, the metadata tell {}", port.name, output["datatype"].dump(), type));
+  if (!shape) return wrong_answer(fmt::format("output '{}' has no shape", port.name));
+  const auto type = output.find("datatype");
+  const std::string told_type = type == output.end() ? "" : type->is_string() ? type->get<std::string>() : type->dump();
+  if (auto fault = check_output(port, *shape, told_type, batch)) return fault;
   own.shape = *shape;
   const auto told = told_bytes(output);
   own.in_bytes = told.has_value();
@@ -184,19 +152,19 @@ std::optional<Fault> ServerAnswer::read_output(const json& output, const Port& p
   own.begin = all_bytes_;
   const size_t wanted = bytes_of(port.type, own.shape);
   if (*told == wanted) return std::nullopt;
-  return wrong(fmt::format("output '{}' has {} bytes, its shape asks for {}", port.name, *told, wanted));
+  return wrong_answer(fmt::format("output '{}' has {} bytes, its shape asks for {}", port.name, *told, wanted));
 }
 
 std::optional<Fault> ServerAnswer::read_numbers(const json& output, const Port& port, Output& own) {
   const auto data = output.find("data");
-  if (data == output.end() || !data->is_array() || data->empty()) return wrong(fmt::format("output '{}' has no data", port.name));
+  if (data == output.end() || !data->is_array() || data->empty()) return wrong_answer(fmt::format("output '{}' has no data", port.name));
   const auto room = static_cast<size_t>(element_count(own.shape));
   size_t count = 0;
   if (count_numbers(*data) == room) {
     make_room(own, bytes_of(port.type, own.shape));
     if (flatten(port.type, *data, own.own->data(), room, count) && count == room) return std::nullopt;
   }
-  return wrong(fmt::format("output '{}' has not the numbers of its shape {}", port.name, shape_text(own.shape)));
+  return wrong_answer(fmt::format("output '{}' has not the numbers of its shape {}", port.name, shape_text(own.shape)));
 }
 
 void ServerAnswer::make_room(Output& output, size_t bytes) {
@@ -204,7 +172,8 @@ void ServerAnswer::make_room(Output& output, size_t bytes) {
 }
 
 std::optional<Fault> ServerAnswer::place(std::string_view tensors) {
-  if (tensors.size() != all_bytes_) return wrong(fmt::format("{} bytes of tensors, the answer tells {}", tensors.size(), all_bytes_));
+  if (tensors.size() != all_bytes_)
+    return wrong_answer(fmt::format("{} bytes of tensors, the answer tells {}", tensors.size(), all_bytes_));
   for (size_t i = 0; i < ports_.size(); ++i) {
     Output& output = outputs_[i];
     const auto* data = reinterpret_cast<const std::byte*>(tensors.data()) + output.begin;

@@ -3,12 +3,17 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 namespace deepgap {
 
 struct Fault {
-  enum class Kind { refused, reset, timed_out, tls, not_http, http_status, answer } kind = Kind::answer;
+  // status: the server's own answer that it failed; protocol: what came is not of the protocol that was asked in.
+  enum class Kind { refused, reset, timed_out, tls, protocol, status, answer, cancelled } kind = Kind::answer;
   std::string what;  // "connection refused", "answered 503: overloaded"
 };
+
+// A server's words about what went wrong, for one line: a few kilobytes at most are looked at.
+std::string short_words(std::string_view text);
 
 }  // namespace deepgap

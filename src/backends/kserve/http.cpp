@@ -1,7 +1,6 @@
 #include "backends/kserve/http.h"
 
 #include "base/text.h"
-#include "base/words.h"
 
 #include <deepgap/error.h>
 
@@ -21,14 +20,6 @@ constexpr const char* length_of_json = "Inference-Header-Content-Length";
 void start_curl() {
   static std::once_flag once;
   std::call_once(once, [] { curl_global_init(CURL_GLOBAL_DEFAULT); });
-}
-
-// Of a few kilobytes at most: an error's text, for one line.
-std::string short_line(std::string_view text) {
-  constexpr size_t most = 160;
-  std::string line = printable(one_line(std::string(text.substr(0, 4 * most))));
-  if (line.size() > most) line = line.substr(0, most) + "...";
-  return line;
 }
 
 template <typename Value>
@@ -230,13 +221,13 @@ std::string status_text(long status, std::string_view body) {
   } else if (!body.starts_with('<')) {
     words = body;
   }
-  words = short_line(words);
+  words = short_words(words);
   return fmt::format("answered {}{}{}{}", status, reason_phrase(status), words.empty() ? "" : ": ", words);
 }
 
 std::optional<Fault> HttpRequest::fault(CURLcode code) const {
   using enum Fault::Kind;
-  const std::string said = short_line(message_[0] == '\0' ? curl_easy_strerror(code) : message_);
+  const std::string said = short_words(message_[0] == '\0' ? curl_easy_strerror(code) : message_);
   switch (code) {
     case CURLE_OK:
       break;
@@ -270,12 +261,12 @@ std::optional<Fault> HttpRequest::fault(CURLcode code) const {
     default:
       break;
   }
-  if (code != CURLE_OK) return Fault{not_http, fmt::format("not an answer by HTTP/1.1: {}", said)};
-  const long number = status();
+  if (code != CURLE_OK) return Fault{protocol, fmt::format("not an answer by HTTP/1.1: {}", said)};
+  const long number = this->status();
   if (number == 200) return std::nullopt;
   if (number >= 300 && number < 400)
-    return Fault{Fault::Kind::http_status, fmt::format("answered {}, a redirect, which is not followed", number)};
-  return Fault{Fault::Kind::http_status, status_text(number, body_.json())};
+    return Fault{Fault::Kind::status, fmt::format("answered {}, a redirect, which is not followed", number)};
+  return Fault{Fault::Kind::status, status_text(number, body_.json())};
 }
 
 }  // namespace deepgap

@@ -1,7 +1,9 @@
 #include "backends/kserve/kserve_backend.h"
 
+#include "backends/kserve/grpc_protocol.h"
 #include "backends/kserve/http.h"
 #include "backends/kserve/http_session.h"
+#include "base/text.h"
 
 #include <deepgap/error.h>
 
@@ -13,37 +15,52 @@
 namespace deepgap {
 namespace {
 
-// The device that a request is about; throws for what no plug-in of ours speaks.
-const DeviceId& server_of(const EngineRequest& request) {
-  const DeviceId& device = request.placement.devices.front();
-  if (device.kind == "http" || device.kind == "https") return device;
-  throw Error(ErrorKind::refused, fmt::format("kserve: {}:// is not spoken yet; http:// and https:// are", device.kind));
+bool is_grpc(const DeviceId& device) { return device.kind == "grpc" || device.kind == "grpcs"; }
+
+KserveSettings settings_for(const DeviceId& device, const EngineOptions& options) {
+  KserveSettings settings = kserve_options().parse(options);
+  const auto of_grpc = [&](const char* name) {
+    if (options.contains(name) && !is_grpc(device))
+      throw Error(ErrorKind::usage, fmt::format("kserve: {} is of gRPC: give --device grpc://host:port, or leave it out", name));
+  };
+  of_grpc("stream");
+  of_grpc("channels");
+  if (!settings.binary && is_grpc(device))
+    throw Error(ErrorKind::usage, "kserve: tensors=json is of HTTP: over gRPC tensors travel as bytes");
+  return settings;
 }
 
 }  // namespace
 
+// Of what was used; before anything was, of what there is.
 std::string KserveBackend::version() const {
-  std::string text = fmt::format("libcurl {}", curl_version_info(CURLVERSION_NOW)->version);
-  std::set<std::string> servers;
-  for (const auto& [key, model] : known_) servers.insert(model.server);
-  for (const std::string& server : servers) text += ", " + server;
-  return text;
+  std::set<std::string> clients, servers;
+  const std::string http = fmt::format("libcurl {}", curl_version_info(CURLVERSION_NOW)->version);
+  if (known_.empty()) return http + ", " + grpc_version();
+  for (const auto& [key, model] : known_) {
+    clients.insert(is_grpc(key.first) ? grpc_version() : http);
+    servers.insert(model.server);
+  }
+  std::vector<std::string> all(clients.begin(), clients.end());
+  all.insert(all.end(), servers.begin(), servers.end());
+  return join(all, ", ");
 }
 
 std::vector<OptionInfo> KserveBackend::options() const { return kserve_options().infos(); }
 
 const ServedModel& KserveBackend::served(const std::string& name, const EngineRequest& request) {
-  const DeviceId& device = server_of(request);
+  const DeviceId& device = request.placement.devices.front();
   const auto key = std::pair(device, name);
   if (const auto found = known_.find(key); found != known_.end()) return found->second;
-  const KserveSettings settings = kserve_options().parse(request.options);
-  return known_.emplace(key, ask_for_model(server_address(device, settings), name, settings)).first->second;
+  const KserveSettings settings = settings_for(device, request.options);
+  const auto ask = is_grpc(device) ? ask_for_model_by_grpc : ask_for_model_by_http;
+  return known_.emplace(key, ask(server_address(device, settings), name, settings)).first->second;
 }
 
 Graph KserveBackend::remote_model(const std::string& name, const EngineRequest& request) { return graph_of(served(name, request)); }
 
 Support KserveBackend::supports(const EngineRequest& request, const GraphSummary& graph) const {
-  kserve_options().parse(request.options);
+  settings_for(request.placement.devices.front(), request.options);
   if (request.task != "infer") return {false, fmt::format("kserve: task {} is not supported, only infer", request.task)};
   if (request.inputs != InputPlace::host) return {false, "kserve: inputs travel to the server with each query: inputs=host"};
   const auto found = known_.find(std::pair(request.placement.devices.front(), graph.name));
@@ -56,10 +73,12 @@ Support KserveBackend::supports(const EngineRequest& request, const GraphSummary
 }
 
 std::unique_ptr<Session> KserveBackend::load(const Model& model, const LoadOptions& options) {
-  const KserveSettings settings = kserve_options().parse(options.options);
+  const DeviceId& device = options.placement.devices.front();
+  const KserveSettings settings = settings_for(device, options.options);
   ServedModel found = served(model.name(), options);
   found.binary = found.binary && settings.binary;
-  return make_http_session(server_address(server_of(options), settings), found, settings, model, options);
+  const auto make = is_grpc(device) ? make_grpc_session : make_http_session;
+  return make(server_address(device, settings), found, settings, model, options);
 }
 
 }  // namespace deepgap

@@ -1,10 +1,9 @@
 // The kserve backend against a scripted server: what it asks, what it answers with, and each thing that can go wrong.
 #include "backends/kserve/kserve_backend.h"
 
-#include "backends/common/tiny_onnx.h"
 #include "backends/kserve/http.h"
+#include "backends/kserve/kserve_rig.h"
 #include "backends/kserve/scripted_model.h"
-#include "base/clocks.h"
 #include "base/temporary_folder.h"
 
 #include <gmock/gmock.h>
@@ -12,6 +11,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <cstdlib>
 #include <fstream>
 #include <mutex>
 
@@ -22,23 +22,6 @@ using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
-
-EngineRequest request_to(const std::string& host, std::map<std::string, std::string> options = {}, int64_t batch = 1) {
-  EngineRequest request;
-  request.placement = {1, {{host, "http", 0}}};
-  request.options = std::move(options);
-  request.batch_sizes = {batch};
-  return request;
-}
-
-Error failure_of(const std::function<void()>& work) {
-  try {
-    work();
-  } catch (const Error& error) {
-    return error;
-  }
-  return {ErrorKind::internal, "nothing was thrown"};
-}
 
 // What is said of a server of this script when a model of it is asked for.
 Error refusal(ScriptedModel script, const std::string& model = "double", std::map<std::string, std::string> options = {}) {
@@ -52,80 +35,6 @@ ScriptedModel instead_of(const std::string& path, const ScriptedReply& reply) {
   script.instead = [=](const ScriptedRequest& request) { return request.path == path ? std::optional(reply) : std::nullopt; };
   return script;
 }
-
-// A Session on a server's "double", with samples 0: {0, 1, 2}, 1: {10, 11, 12}, and so on.
-class Rig {
- public:
-  explicit Rig(const std::string& host, std::map<std::string, std::string> options = {}, int64_t batch = 2) {
-    LoadOptions load{request_to(host, std::move(options), batch)};
-    Graph graph = backend.remote_model("double", load);
-    graph.name = "double";
-    model_ = std::make_unique<Named>(std::move(graph));
-    load.slots = 4;
-    load.clock = clock.get();
-    load.completion = [this](std::span<const Done> done) { note(done); };
-    session = backend.load(*model_, load);
-    for (int i = 0; i < 4; ++i) rows_.push_back({10.F * i, 10.F * i + 1, 10.F * i + 2});
-    std::vector<std::vector<TensorView>> samples;
-    for (const auto& row : rows_) samples.push_back({{DataType::f32, shape_, reinterpret_cast<const std::byte*>(row.data())}});
-    session->stage(samples);
-  }
-
-  void run(int slot, const std::vector<uint32_t>& samples, uint64_t tag = 0) {
-    session->enqueue(slot, samples, tag);
-    session->drain();
-  }
-  // Why the query failed, or "ok".
-  std::string fate(const std::vector<uint32_t>& samples = {0}) {
-    run(0, samples);
-    const std::lock_guard lock(mutex_);
-    return statuses_.back() == Status::ok ? "ok" : statuses_.back() == Status::cancelled ? "cancelled" : errors_.back();
-  }
-  std::vector<float> floats(int slot) const {
-    const auto values = session->outputs(slot)[0].as<float>();
-    return {values.begin(), values.end()};
-  }
-  std::vector<Status> statuses() {
-    const std::lock_guard lock(mutex_);
-    return statuses_;
-  }
-
-  KserveBackend backend;
-  std::unique_ptr<Clock> clock = make_real_clock(0);
-
- private:
-  class Named final : public Model {
-   public:
-    explicit Named(Graph graph) : graph_(std::move(graph)) {}
-    const std::string& name() const override { return graph_.name; }
-    const Graph& graph() const override { return graph_; }
-    const GraphSummary& summary() const override { return summary_; }
-    std::span<const std::byte> onnx() const override { return {}; }
-    const std::string& file() const override { return file_; }
-
-   private:
-    Graph graph_;
-    GraphSummary summary_;
-    std::string file_;
-  };
-  void note(std::span<const Done> done) {
-    const std::lock_guard lock(mutex_);
-    for (const Done& one : done) {
-      statuses_.push_back(one.status);
-      if (one.error != nullptr) errors_.emplace_back(one.error->what());
-    }
-  }
-
-  std::mutex mutex_;
-  std::vector<Status> statuses_;
-  std::vector<std::string> errors_;
-  std::unique_ptr<Named> model_;
-  std::vector<std::vector<float>> rows_;
-  Shape shape_{1, 3};
-
- public:
-  std::unique_ptr<Session> session;  // last: it may still deliver
-};
 
 TEST(Kserve, TellsTheServersModelAsAGraph) {
   ScriptedServer server{ScriptedModel()};
@@ -303,7 +212,7 @@ INSTANTIATE_TEST_SUITE_P(
                   "has the shape [2,3]"},
         FaultCase{"OtherType",
                   {.body = json_answer(R"({"name":"y","datatype":"INT32","shape":[1,3],"data":[1,2,3]})")},
-                  "\"INT32\", the metadata tell FP32"},
+                  "is INT32, the metadata tell FP32"},
         FaultCase{"TooFewNumbers",
                   {.body = json_answer(R"({"name":"y","datatype":"FP32","shape":[1,3],"data":[1,2]})")},
                   "has not the numbers of its shape"},
@@ -461,11 +370,15 @@ TEST(KserveRefusal, TlsThatFails) {
   EXPECT_THAT(failure_of([&] { backend.remote_model("double", request); }).what(), HasSubstr("TLS failed"));
 }
 
-TEST(KserveRefusal, GrpcIsNotSpoken) {
-  EngineRequest request = request_to("127.0.0.1:1");
-  request.placement.devices[0].kind = "grpc";
+TEST(KserveRefusal, WhatIsOfGrpcAlone) {
   KserveBackend backend;
-  EXPECT_THAT(failure_of([&] { backend.remote_model("double", request); }).what(), HasSubstr("grpc:// is not spoken yet"));
+  for (const char* option : {"stream", "channels"}) {
+    const Error error = failure_of([&] {
+      backend.remote_model("double", request_to("127.0.0.1:1", {{option, option[0] == 's' ? "on" : "2"}}));
+    });
+    EXPECT_EQ(error.kind(), ErrorKind::usage);
+    EXPECT_THAT(error.what(), HasSubstr(std::string(option) + " is of gRPC"));
+  }
 }
 
 // --- tokens

@@ -18,7 +18,7 @@ namespace {
 using json = nlohmann::json;
 
 constexpr size_t most_tensors = 256, most_dims = 16;
-constexpr int64_t most_size = int64_t{1} << 31;
+constexpr int64_t most_size = int64_t{1} << 31, no_size = -2;
 
 constexpr std::array<std::pair<std::string_view, DataType>, 13> datatypes{{{"FP32", DataType::f32},
                                                                            {"FP64", DataType::f64},
@@ -43,22 +43,16 @@ std::string text_in(const json& object, const char* key) {
 
 ServedTensor read_tensor(const json& tensor, const std::string& model) {
   if (!tensor.is_object()) refuse(fmt::format("the metadata of {} are none of KServe v2: a tensor that is no object", model));
-  ServedTensor read{text_in(tensor, "name"), datatype_from(text_in(tensor, "datatype")), {}};
   const auto shape = tensor.find("shape");
-  if (read.name.empty() || shape == tensor.end() || !shape->is_array() || shape->size() > most_dims)
-    refuse(fmt::format("the metadata of {} are none of KServe v2: a tensor without name or shape", model));
-  for (const json& size : *shape) {
-    if (!size.is_number_integer() || size.get<int64_t>() < -1 || size.get<int64_t>() > most_size)
-      refuse(fmt::format("the metadata of {}: '{}' has a size that is none", model, read.name));
-    read.dims.push_back(size.get<int64_t>());
-  }
-  return read;
+  if (shape == tensor.end() || !shape->is_array()) return served_tensor("", text_in(tensor, "datatype"), {}, model);
+  std::vector<int64_t> dims;
+  for (const json& size : *shape) dims.push_back(size.is_number_integer() ? size.get<int64_t>() : no_size);
+  return served_tensor(text_in(tensor, "name"), text_in(tensor, "datatype"), dims, model);
 }
 
 std::vector<ServedTensor> read_tensors(const json& metadata, const char* key, const std::string& model) {
   const auto found = metadata.find(key);
-  if (found == metadata.end() || !found->is_array() || found->empty() || found->size() > most_tensors)
-    refuse(fmt::format("the server does not tell the {} of {}: its metadata have none", key, model));
+  require_tensors(found != metadata.end() && found->is_array() ? found->size() : 0, key, model);
   std::vector<ServedTensor> tensors;
   for (const json& tensor : *found) tensors.push_back(read_tensor(tensor, model));
   return tensors;
@@ -104,6 +98,22 @@ DataType datatype_from(std::string_view name) {
 
 std::string_view datatype_name(DataType type) {
   return std::find_if(datatypes.begin(), datatypes.end(), [&](const auto& row) { return row.second == type; })->first;
+}
+
+ServedTensor served_tensor(const std::string& name, const std::string& datatype, const std::vector<int64_t>& dims,
+                           const std::string& model) {
+  ServedTensor tensor{printable(name), datatype_from(datatype), dims};
+  if (name.empty() || dims.size() > most_dims)
+    refuse(fmt::format("the metadata of {} are none of KServe v2: a tensor without name or shape", model));
+  const auto is_none = [](int64_t size) { return size < -1 || size > most_size; };
+  if (std::any_of(dims.begin(), dims.end(), is_none))
+    refuse(fmt::format("the metadata of {}: '{}' has a size that is none", model, tensor.name));
+  return tensor;
+}
+
+void require_tensors(size_t count, const char* which, const std::string& model) {
+  if (count == 0) refuse(fmt::format("the server does not tell the {} of {}: its metadata have none", which, model));
+  if (count > most_tensors) refuse(fmt::format("the metadata of {} tell {} {}, at most {} are taken", model, count, which, most_tensors));
 }
 
 Graph graph_of(const ServedModel& model) {

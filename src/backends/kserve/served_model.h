@@ -46,9 +46,16 @@ void read_server(std::string_view json, ServedModel& model);
 void read_model(std::string_view json, ServedModel& model);
 void read_config(std::string_view json, ServedModel& model);  // Triton's /config
 
-// Asks the server, over HTTP. Throws Error{refused} for a server that is not there, none of KServe v2, or not ready; {usage} for a model
-// that it does not have.
-ServedModel ask_for_model(const ServerAddress& address, const std::string& model, const KserveSettings& settings);
+// As metadata tell it. Throws Error{refused} for what is no tensor, or none that is measured.
+ServedTensor served_tensor(const std::string& name, const std::string& datatype, const std::vector<int64_t>& dims,
+                           const std::string& model);
+
+// Throws Error{refused} for as many inputs or outputs ("inputs") as no model has.
+void require_tensors(size_t count, const char* which, const std::string& model);
+
+// Asks the server. Throws Error{refused} for one that is not there, none of KServe v2, or not ready; {usage} for a model that it does not
+// have.
+ServedModel ask_for_model_by_http(const ServerAddress& address, const std::string& model, const KserveSettings& settings);
 
 std::string model_path(const ModelName& name);  // "/v2/models/NAME/versions/3"
 

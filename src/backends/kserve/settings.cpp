@@ -44,8 +44,11 @@ OptionTable<KserveSettings> make_table() {
   };
   time("timeout", "of a request; one that takes longer has failed", "10s", &KserveSettings::timeout, 1'000'000, 50 * s);
   time("ready_within", "how long a server that is starting may take until it is ready", "0s", &KserveSettings::ready_within, 0, 300 * s);
-  table.count("connections", "requests in flight at most, each on a connection of its own that is kept", &KserveSettings::connections,
-              4096);
+  table.count("connections", "requests in flight at most; over HTTP each on a connection of its own that is kept",
+              &KserveSettings::connections, 4096);
+  table.count("channels", "over gRPC: connections that the requests in flight share", &KserveSettings::channels, 256);
+  table.on_off("stream", "over gRPC: requests are messages on streams that are kept (ModelStreamInfer), not calls",
+               &KserveSettings::stream);
   table.choice<bool>("tensors", "auto: as bytes where the server takes them; json: as text", &KserveSettings::binary,
                      {{"auto", true}, {"json", false}}, true);
   text("ca_file", "certificates of the authorities that a server's certificate is verified by; left out: the system's",

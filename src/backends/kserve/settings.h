@@ -14,7 +14,9 @@ struct KserveSettings {
   Nanoseconds timeout = 10'000'000'000;  // of one request, from sending to the last byte of the answer
   Nanoseconds ready_within = 0;          // how long a server may take until it is ready
   int connections = 64;                  // requests in flight at most
+  int channels = 1;                      // connections that the requests in flight share, over gRPC
   bool binary = true;                    // tensors as bytes, where the server takes them
+  bool stream = false;                   // over gRPC: requests are messages on streams, not calls
   std::string ca_file, token_file;       // empty: the system's authorities; $DEEPGAP_KSERVE_TOKEN, else none
   std::string metrics;                   // URL of Prometheus metrics; empty: none are read
 };

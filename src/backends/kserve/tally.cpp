@@ -24,7 +24,10 @@ void Tally::add(const RequestCost& cost) {
   connections_ += cost.connections;
   sent_ += cost.sent;
   received_ += cost.received;
-  headers_ += cost.header_bytes;
+  if (cost.header_bytes >= 0)
+    headers_ += cost.header_bytes;
+  else
+    headers_are_known_ = false;
   if (cost.send_delay >= 0 && delays_us_.size() < most_delays) delays_us_.push_back(static_cast<float>(cost.send_delay) / 1e3F);
 }
 
@@ -33,10 +36,10 @@ std::map<std::string, double> Tally::take() {
   std::map<std::string, double> counts;
   if (requests_ == 0) return counts;
   const auto number = [](int64_t value) { return static_cast<double>(value); };
-  counts = {{"requests", number(requests_)},   {"requests.failed", number(failed_)},
-            {"requests.sent_again", 0},        {"connections.opened", number(connections_)},
-            {"sent_bytes", number(sent_)},     {"received_bytes", number(received_)},
-            {"header_bytes", number(headers_)}};
+  counts = {{"requests", number(requests_)}, {"requests.failed", number(failed_)},
+            {"requests.sent_again", 0},      {"connections.opened", number(connections_)},
+            {"sent_bytes", number(sent_)},   {"received_bytes", number(received_)}};
+  if (headers_are_known_) counts["header_bytes"] = number(headers_);
   if (!delays_us_.empty()) {
     std::sort(delays_us_.begin(), delays_us_.end());
     counts["send_delay_p50_us"] = percentile_of(delays_us_, 50);
@@ -45,6 +48,7 @@ std::map<std::string, double> Tally::take() {
   }
   delays_us_.clear();
   requests_ = failed_ = connections_ = sent_ = received_ = headers_ = 0;
+  headers_are_known_ = true;
   return counts;
 }
 

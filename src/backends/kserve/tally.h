@@ -13,9 +13,10 @@ namespace deepgap {
 
 // Of one request.
 struct RequestCost {
-  int64_t connections = 0;                           // that were opened for it
-  int64_t sent = 0, received = 0, header_bytes = 0;  // header_bytes: of both
-  Nanoseconds send_delay = -1;                       // from enqueue() to its first byte; -1: it was never sent
+  int64_t connections = 0;  // that were opened for it
+  int64_t sent = 0, received = 0;
+  int64_t header_bytes = -1;    // of both; -1: not known, and not among them
+  Nanoseconds send_delay = -1;  // from enqueue() to its first byte; -1: it was never sent
   bool failed = false;
 };
 
@@ -28,6 +29,7 @@ class Tally {
  private:
   std::mutex mutex_;
   int64_t requests_ = 0, failed_ = 0, connections_ = 0, sent_ = 0, received_ = 0, headers_ = 0;
+  bool headers_are_known_ = true;
   std::vector<float> delays_us_;
 };
 

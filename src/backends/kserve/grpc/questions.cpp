@@ -1,0 +1,112 @@
+// How the questions to a server are asked over gRPC.
+#include "backends/kserve/questions.h"
+
+#include "backends/kserve/grpc/connection.h"
+#include "backends/kserve/grpc_protocol.h"
+#include "base/words.h"
+
+#include <deepgap/error.h>
+
+#include <fmt/format.h>
+#include <grpcpp/version_info.h>
+#include <kserve.pb.h>
+
+#include <utility>
+
+namespace deepgap {
+namespace {
+
+constexpr size_t most_metadata = 4'000'000;
+
+class GrpcQuestions final : public Questions {
+ public:
+  GrpcQuestions(const ServerAddress& address, ModelName name, const KserveSettings& settings)
+      : Questions(address, std::move(name), settings), connection_(address, most_metadata) {}
+
+ private:
+  template <typename Question>
+  Question of_model() {
+    Question question;
+    question.set_name(model().name.name);
+    question.set_version(model().name.version);
+    return question;
+  }
+  template <typename Question, typename Answer>
+  std::optional<Fault> call(const char* method, const Question& question, Answer& answer) {
+    return connection_.ask(method, question, answer, settings().timeout);
+  }
+
+  std::optional<Fault> server() override {
+    inference::ServerMetadataResponse told;
+    if (auto fault = call("ServerMetadata", inference::ServerMetadataRequest(), told)) return fault;
+    if (told.name().empty()) refuse("no KServe v2 server: its metadata tell no name");
+    model().server = printable(told.version().empty() ? told.name() : told.name() + " " + told.version());
+    for (const std::string& extension : told.extensions()) model().has_statistics |= extension == "statistics";
+    model().binary = true;
+    return std::nullopt;
+  }
+
+  std::optional<Fault> ready() override {
+    inference::ModelReadyResponse told;
+    if (auto fault = call("ModelReady", of_model<inference::ModelReadyRequest>(), told)) return fault;
+    return told.ready() ? std::nullopt : std::optional(Fault{Fault::Kind::status, "answered that it is not"});
+  }
+
+  std::optional<Fault> metadata() override {
+    inference::ModelMetadataResponse told;
+    if (auto fault = call("ModelMetadata", of_model<inference::ModelMetadataRequest>(), told)) return fault;
+    try {
+      model().inputs = tensors(told.inputs(), "inputs");
+      model().outputs = tensors(told.outputs(), "outputs");
+    } catch (const Error& error) {
+      refuse(error.what());
+    }
+    return std::nullopt;
+  }
+
+  template <typename Told>
+  std::vector<ServedTensor> tensors(const Told& told, const char* which) {
+    const std::string& name = model().name.name;
+    require_tensors(static_cast<size_t>(told.size()), which, name);
+    std::vector<ServedTensor> found;
+    for (const auto& tensor : told)
+      found.push_back(served_tensor(tensor.name(), tensor.datatype(), {tensor.shape().begin(), tensor.shape().end()}, name));
+    return found;
+  }
+
+  void config() override {
+    inference::ModelConfigResponse told;
+    if (call("ModelConfig", of_model<inference::ModelConfigRequest>(), told)) return;
+    if (told.has_config() && told.config().max_batch_size() >= 0) model().max_batch = told.config().max_batch_size();
+  }
+
+  std::optional<Listed> listed() override {
+    inference::RepositoryIndexResponse told;
+    if (call("RepositoryIndex", inference::RepositoryIndexRequest(), told)) return std::nullopt;
+    Listed found;
+    for (const auto& row : told.models()) {
+      found.names.insert(row.name());
+      if (row.name() == model().name.name) found.versions.insert(row.version());
+    }
+    return found;
+  }
+
+  [[noreturn]] void other_server(const Fault& fault) override {
+    if (fault.what.starts_with("answered UNAUTHENTICATED") || fault.what.starts_with("answered PERMISSION_DENIED"))
+      refuse(fault.what + token_hint);
+    if (fault.what.starts_with("answered UNIMPLEMENTED")) refuse(fmt::format("speaks gRPC, but not KServe v2: {}", fault.what));
+    refuse(fault.what);
+  }
+
+  GrpcConnection connection_;
+};
+
+}  // namespace
+
+std::string grpc_version() { return fmt::format("gRPC {}", GRPC_CPP_VERSION_STRING); }
+
+ServedModel ask_for_model_by_grpc(const ServerAddress& address, const std::string& model, const KserveSettings& settings) {
+  return GrpcQuestions(address, model_name(model), settings).ask();
+}
+
+}  // namespace deepgap

@@ -1,0 +1,70 @@
+#include "backends/kserve/grpc/status_words.h"
+
+#include "base/text.h"
+
+#include <fmt/format.h>
+#include <grpcpp/support/status_code_enum.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string_view>
+
+namespace deepgap {
+namespace {
+
+std::string code_name(int code) {
+  static constexpr std::array<std::string_view, 17> names{
+      "OK",        "CANCELLED",      "UNKNOWN",           "INVALID_ARGUMENT",   "DEADLINE_EXCEEDED",
+      "NOT_FOUND", "ALREADY_EXISTS", "PERMISSION_DENIED", "RESOURCE_EXHAUSTED", "FAILED_PRECONDITION",
+      "ABORTED",   "OUT_OF_RANGE",   "UNIMPLEMENTED",     "INTERNAL",           "UNAVAILABLE",
+      "DATA_LOSS", "UNAUTHENTICATED"};
+  const auto at = static_cast<size_t>(code);
+  return at < names.size() ? std::string(names[at]) : fmt::format("status {}", code);
+}
+
+bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
+
+// Behind the last colon but that of a port or a code: without addresses and what else differs from call to call.
+std::string cause_in(const std::string& message) {
+  const size_t at = message.rfind(": ");
+  return short_words(at == std::string::npos ? message : message.substr(at + 2));
+}
+
+// Of the library's own words about a connection that it did not get, which begin with the addresses that it tried.
+std::optional<Fault> connecting_fault(const std::string& message) {
+  using enum Fault::Kind;
+  if (has(message, "DNS resolution failed")) return Fault{refused, "the host's name is not known"};
+  if (!has(message, "failed to connect to all addresses")) return std::nullopt;
+  if (has(message, "Connection refused")) return Fault{refused, "connection refused"};
+  if (has(message, "handshake") || has(message, "certificate")) return Fault{tls, fmt::format("TLS failed: {}", cause_in(message))};
+  if (has(message, "http1.x") || has(message, "parsing HTTP/2") || has(message, "last error: OK"))
+    return Fault{protocol, "not an answer by gRPC: the server does not speak HTTP/2; gRPC has a port of its own"};
+  return Fault{refused, fmt::format("no connection: {}", cause_in(message))};
+}
+
+// ... that it had, and lost.
+bool tells_a_loss(const std::string& message) {
+  constexpr std::array<std::string_view, 8> words{"Socket closed",    "Connection reset",     "Broken pipe",      "GOAWAY received",
+                                                  "Endpoint closing", "Cancelling all calls", "Transport closed", "Stream removed"};
+  return std::any_of(words.begin(), words.end(), [&](std::string_view word) { return has(message, word); });
+}
+
+}  // namespace
+
+Fault late_fault(Nanoseconds timeout) { return {Fault::Kind::timed_out, fmt::format("no answer within {}", format_duration(timeout))}; }
+
+Fault fault_of_status(int code, const std::string& message, Nanoseconds timeout, size_t answer_limit) {
+  if (code == grpc::StatusCode::DEADLINE_EXCEEDED && message == "Deadline Exceeded") return late_fault(timeout);
+  if (code == grpc::StatusCode::RESOURCE_EXHAUSTED && has(message, "larger than max") && has(message, fmt::format("vs. {})", answer_limit)))
+    return {Fault::Kind::answer, fmt::format("an answer of more than {}", format_bytes(static_cast<double>(answer_limit)))};
+  if (code == grpc::StatusCode::UNAVAILABLE) {
+    if (auto fault = connecting_fault(message)) return *fault;
+    if (tells_a_loss(message)) return {Fault::Kind::reset, "the connection was reset or closed before an answer"};
+  }
+  if (has(message, "Received http2 header with status")) return {Fault::Kind::protocol, "not an answer by gRPC: " + short_words(message)};
+  const std::string words = short_words(message);
+  return {Fault::Kind::status, fmt::format("answered {}{}{}", code_name(code), words.empty() ? "" : ": ", words)};
+}
+
+}  // namespace deepgap

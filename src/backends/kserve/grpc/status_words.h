@@ -1,0 +1,18 @@
+// gRPC's ends of calls as Faults. The library gives what it finds out by itself the codes that servers use, and tells in words alone what
+// happened to a connection; so a server that uses its very words is taken for it.
+#pragma once
+
+#include "backends/kserve/fault.h"
+
+#include <deepgap/clock.h>
+
+#include <cstddef>
+#include <string>
+
+namespace deepgap {
+
+// `code`: a grpc::StatusCode, not OK. `timeout` was the call's, `answer_limit` in bytes its answer's.
+Fault fault_of_status(int code, const std::string& message, Nanoseconds timeout, size_t answer_limit);
+Fault late_fault(Nanoseconds timeout);  // no answer within it
+
+}  // namespace deepgap

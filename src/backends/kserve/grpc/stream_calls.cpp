@@ -1,0 +1,203 @@
+// A message on a stream of ModelStreamInfer for each request. A slot has a stream of its own, opened when it is needed and kept, so that
+// answers need not come in the order of requests; a request that fails by its stream's end takes no other with it.
+#include "backends/kserve/grpc/calls.h"
+#include "backends/kserve/grpc/status_words.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace deepgap {
+namespace {
+
+constexpr int64_t bytes_before_message = 5;
+
+class StreamCalls final : public GrpcCalls {
+ public:
+  StreamCalls(const ServerAddress& address, const CallSettings& settings, Ended ended)
+      : settings_(settings), ended_(std::move(ended)), connections_(make_connections(address, settings)), streams_(settings.slots) {
+    thread_ = std::jthread([this] { serve(); });
+  }
+  ~StreamCalls() override {
+    {
+      const std::lock_guard lock(mutex_);
+      stopping_ = true;
+      for (Stream& stream : streams_)
+        if (stream.context) stream.context->TryCancel();
+      queue_.Shutdown();
+    }
+    thread_.join();
+  }
+
+  void begin(size_t slot, const grpc::ByteBuffer& request, uint64_t id) override {
+    Stream& stream = streams_[slot];
+    CountedConnection& connection = connections_[slot % connections_.size()];
+    stream.given_up = stream.broken = false;
+    stream.fault.reset();
+    stream.id = id;
+    stream.sent = static_cast<int64_t>(request.Length()) + bytes_before_message;
+    stream.awaited = 2;
+    if (!stream.call) open(stream, connection);
+    stream.until = monotonic_now() + settings_.timeout;
+    stream.sent_at = settings_.clock->now();
+    stream.call->Write(request, tag_of(slot, Event::written));
+    stream.call->Read(&stream.bytes, tag_of(slot, Event::read));
+  }
+
+  void give_up() override {
+    const std::lock_guard lock(mutex_);
+    for (Stream& stream : streams_) {
+      if (stream.until == 0) continue;
+      stream.given_up = true;
+      if (stream.context) stream.context->TryCancel();
+    }
+  }
+
+ private:
+  enum class Event : size_t { written, read, finished };
+  struct Stream {
+    std::optional<grpc::ClientContext> context;  // taken away under mutex_, by the thread alone
+    std::unique_ptr<grpc::GenericClientAsyncReaderWriter> call;
+    grpc::ByteBuffer bytes;
+    grpc::Status status;
+    inference::ModelStreamInferResponse answer;
+    uint64_t id = 0;
+    int64_t sent = 0;
+    Nanoseconds sent_at = 0;
+    std::atomic<Nanoseconds> until = 0;  // when the request has taken too long; 0: none is in flight
+    std::atomic<int> awaited = 0;        // of writing and reading
+    std::atomic<bool> broken = false;    // one of them failed
+    std::atomic<bool> given_up = false;
+    std::optional<Fault> fault;  // that ended it
+  };
+
+  static Nanoseconds monotonic_now() { return std::chrono::steady_clock::now().time_since_epoch().count(); }
+  static void* tag_of(size_t slot, Event event) { return reinterpret_cast<void*>(slot * 4 + static_cast<size_t>(event)); }
+
+  void open(Stream& stream, CountedConnection& connection) {
+    connection.note_begin();
+    stream.context.emplace();
+    connection->prepare(*stream.context, std::nullopt);
+    stream.context->set_initial_metadata_corked(true);  // sent with the first message
+    stream.call = connection->stub().PrepareCall(&*stream.context, method_, &queue_);
+    stream.call->StartCall(nullptr);
+  }
+
+  void serve() {
+    const auto rest = std::chrono::nanoseconds(std::clamp<Nanoseconds>(settings_.timeout / 20, 1'000'000, 100'000'000));
+    auto next_look = std::chrono::system_clock::now() + rest;
+    for (;;) {
+      void* tag = nullptr;
+      bool ok = false;
+      const auto got = queue_.AsyncNext(&tag, &ok, next_look);
+      if (got == grpc::CompletionQueue::SHUTDOWN) return;
+      if (got == grpc::CompletionQueue::GOT_EVENT) note(reinterpret_cast<size_t>(tag), ok);
+      if (const auto now = std::chrono::system_clock::now(); now >= next_look) {
+        next_look = now + rest;
+        end_late_ones();
+      }
+    }
+  }
+
+  // A deadline of gRPC's is a whole stream's.
+  void end_late_ones() {
+    const Nanoseconds now = monotonic_now();
+    for (Stream& stream : streams_) {
+      if (stream.until == 0 || stream.until > now || stream.fault) continue;
+      stream.fault = late_fault(settings_.timeout);
+      stream.context->TryCancel();
+    }
+  }
+
+  void note(size_t tag, bool ok) {
+    const size_t slot = tag / 4;
+    Stream& stream = streams_[slot];
+    if (static_cast<Event>(tag % 4) == Event::finished) return finish(slot);
+    if (!ok) stream.broken = true;
+    if (--stream.awaited > 0) return;
+    if (stream.broken) return ask_why(slot);
+    if (!parse(stream.bytes, stream.answer)) {
+      stream.fault = Fault{Fault::Kind::protocol, "not an answer by gRPC: no message of KServe v2"};
+    } else if (!is_answer_to(stream)) {
+      stream.fault = Fault{Fault::Kind::answer, "an answer to another request"};
+    } else {
+      return deliver(slot, failure_told(stream.answer));
+    }
+    stream.context->TryCancel();  // what else comes on it is nobody's
+    ask_why(slot);
+  }
+
+  static bool is_answer_to(const Stream& stream) {
+    const std::string& id = stream.answer.infer_response().id();
+    return id.empty() || id == std::to_string(stream.id);
+  }
+  static std::optional<Fault> failure_told(const inference::ModelStreamInferResponse& answer) {
+    if (answer.error_message().empty()) return std::nullopt;
+    return Fault{Fault::Kind::status, fmt::format("answered an error: {}", short_words(answer.error_message()))};
+  }
+
+  void ask_why(size_t slot) {
+    const std::lock_guard lock(mutex_);
+    if (!stopping_) streams_[slot].call->Finish(&streams_[slot].status, tag_of(slot, Event::finished));
+  }
+
+  void finish(size_t slot) {
+    Stream& stream = streams_[slot];
+    const Fault fault = why_it_ended(slot);
+    {
+      const std::lock_guard lock(mutex_);
+      if (stopping_) return;
+      stream.call.reset();
+      stream.context.reset();
+    }
+    deliver(slot, fault);
+  }
+
+  Fault why_it_ended(size_t slot) {
+    const Stream& stream = streams_[slot];
+    if (stream.fault) return *stream.fault;
+    if (stream.given_up) return {Fault::Kind::cancelled, "given up"};
+    if (auto told = connections_[slot % connections_.size()]->fault(stream.status, settings_.timeout)) return *told;
+    return {Fault::Kind::reset, "the server ended the stream before an answer"};
+  }
+
+  void deliver(size_t slot, const std::optional<Fault>& fault) {
+    Stream& stream = streams_[slot];
+    CountedConnection& connection = connections_[slot % connections_.size()];
+    CallEnd end{fault, stream.answer.infer_response()};
+    if (fault) {
+      connection.note_fault(*fault);
+    } else {
+      end.connections = connection.note_answer();
+    }
+    end.sent = stream.sent;
+    end.received = stream.bytes.Valid() ? static_cast<int64_t>(stream.bytes.Length()) + bytes_before_message : 0;
+    end.sent_at = stream.sent_at;
+    stream.bytes.Clear();
+    stream.until = 0;
+    ended_(slot, end);
+  }
+
+  const std::string method_ = grpc_method("ModelStreamInfer");
+  const CallSettings settings_;
+  const Ended ended_;
+  grpc::CompletionQueue queue_;
+  std::deque<CountedConnection> connections_;
+  std::vector<Stream> streams_;
+  std::mutex mutex_;       // of what ends a stream
+  bool stopping_ = false;  // under mutex_
+  std::jthread thread_;    // last
+};
+
+}  // namespace
+
+std::unique_ptr<GrpcCalls> make_stream_calls(const ServerAddress& address, const CallSettings& settings, GrpcCalls::Ended ended) {
+  return std::make_unique<StreamCalls>(address, settings, std::move(ended));
+}
+
+}  // namespace deepgap

@@ -1,0 +1,89 @@
+// How the questions to a server are asked over HTTP.
+#include "backends/kserve/http.h"
+#include "backends/kserve/questions.h"
+
+#include <deepgap/error.h>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <utility>
+
+namespace deepgap {
+namespace {
+
+constexpr size_t most_metadata = 4'000'000;
+
+class HttpQuestions final : public Questions {
+ public:
+  HttpQuestions(const ServerAddress& address, ModelName name, const KserveSettings& settings)
+      : Questions(address, std::move(name), settings), request_(address, most_metadata) {}
+
+ private:
+  std::optional<Fault> get(const std::string& path) {
+    request_.get(path, settings().timeout);
+    return request_.perform();
+  }
+
+  std::optional<Fault> server() override {
+    if (auto fault = get("/v2")) return fault;
+    if (is_page()) refuse("answers with an HTML page: a proxy or another service, no KServe v2 server");
+    take(read_server);
+    return std::nullopt;
+  }
+  std::optional<Fault> ready() override { return get(model_path(model().name) + "/ready"); }
+  std::optional<Fault> metadata() override {
+    if (auto fault = get(model_path(model().name))) return fault;
+    take(read_model);
+    return std::nullopt;
+  }
+  void config() override {
+    if (!get(model_path(model().name) + "/config")) read_config(request_.body().json(), model());
+  }
+
+  std::optional<Listed> listed() override {
+    request_.post("/v2/repository/index", "{}", std::nullopt, settings().timeout);
+    if (request_.perform()) return std::nullopt;
+    const auto index = nlohmann::json::parse(request_.body().json(), nullptr, false);
+    if (!index.is_array()) return std::nullopt;
+    Listed found;
+    for (const nlohmann::json& row : index) {
+      if (!row.is_object() || !row.contains("name") || !row["name"].is_string()) continue;
+      found.names.insert(row["name"]);
+      if (row["name"] == model().name.name && row.contains("version") && row["version"].is_string()) found.versions.insert(row["version"]);
+    }
+    return found;
+  }
+
+  [[noreturn]] void other_server(const Fault& fault) override {
+    if (request_.status() == 401 || request_.status() == 403) refuse(fault.what + token_hint);
+    if (is_page())
+      refuse(
+          fmt::format("{} with an HTML page: a proxy or another service, no KServe v2 server", fault.what.substr(0, fault.what.find(':'))));
+    if (request_.status() != 404) refuse(fmt::format("/v2 {}", fault.what));
+    if (!get("/v1/models") && nlohmann::json::parse(request_.body().json(), nullptr, false).is_object())
+      refuse("speaks KServe v1 alone; deepgap speaks v2");
+    refuse("no KServe v2 server: /v2 answered 404");
+  }
+
+  // What is wrong with the answer is said of this server.
+  void take(void (*read)(std::string_view, ServedModel&)) {
+    try {
+      read(request_.body().json(), model());
+    } catch (const Error& error) {
+      refuse(error.what());
+    }
+  }
+
+  bool is_page() const { return request_.content_type().find("html") != std::string::npos || request_.body().json().starts_with('<'); }
+
+  HttpRequest request_;
+};
+
+}  // namespace
+
+ServedModel ask_for_model_by_http(const ServerAddress& address, const std::string& model, const KserveSettings& settings) {
+  return HttpQuestions(address, model_name(model), settings).ask();
+}
+
+}  // namespace deepgap

@@ -1,0 +1,105 @@
+#include "backends/kserve/remote_session.h"
+
+#include "backends/kserve/http.h"
+
+#include <deepgap/error.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace deepgap {
+namespace {
+
+// What the outputs take, as text if need be, and something for what stands round them.
+size_t limit_of(const std::vector<Port>& outputs, int64_t batch) {
+  constexpr size_t around = 1'000'000, characters = 32, of_unknown_shape = 1'000'000'000;
+  size_t limit = around;
+  for (const Port& output : outputs) {
+    const auto shape = output.shape(batch);
+    if (!shape) return of_unknown_shape;
+    limit += characters * static_cast<size_t>(element_count(*shape));
+  }
+  return limit;
+}
+
+// Throws Error{refused}: they were asked for.
+ServerGpus ask_for_metrics(const ServerAddress& address, Nanoseconds timeout) {
+  constexpr size_t most = 16'000'000;
+  HttpRequest request(address, most);
+  request.get("", timeout);
+  if (const auto fault = request.perform())
+    throw Error(ErrorKind::refused, fmt::format("the metrics at {}: {}", address.base, fault->what));
+  return read_gpu_metrics(request.body().json());
+}
+
+}  // namespace
+
+RemoteSession::RemoteSession(const KserveSettings& settings, const Model& model, const LoadOptions& options)
+    : settings_(settings),
+      clock_(*options.clock),
+      completion_(options.completion),
+      inputs_(ports(model.graph(), model.graph().inputs)),
+      outputs_(ports(model.graph(), model.graph().outputs)),
+      answer_limit_(limit_of(outputs_, *std::max_element(options.batch_sizes.begin(), options.batch_sizes.end()))),
+      queries_(static_cast<size_t>(std::max(options.slots, settings.connections))),
+      metrics_address_{settings.metrics, "", settings.ca_file} {}
+
+void RemoteSession::begin_counting(bool has_statistics) {
+  if (has_statistics) statistics_ = ask_for_statistics();
+  if (!settings_.metrics.empty()) gpus_ = ask_for_metrics(metrics_address_, settings_.timeout);
+}
+
+void RemoteSession::enqueue(int index, std::span<const uint32_t> samples, uint64_t tag) {
+  const auto slot = static_cast<size_t>(index);
+  queries_[slot] = {tag, static_cast<int64_t>(samples.size()), clock_.now()};
+  ++in_flight_;
+  try {
+    send(slot, samples);
+  } catch (const Error& error) {
+    deliver({.tag = tag, .status = Status::failed, .marks = {}, .error = &error});
+  }
+}
+
+void RemoteSession::finish(size_t slot, const std::optional<Fault>& fault, RequestCost cost, Nanoseconds sent_at) {
+  const Query& query = queries_[slot];
+  if (fault && fault->kind == Fault::Kind::cancelled) return deliver({.tag = query.tag, .status = Status::cancelled, .marks = {}});
+  cost.send_delay = sent_at == 0 ? -1 : sent_at - query.enqueued;
+  cost.failed = fault.has_value();
+  tally_.add(cost);
+  if (!fault) return deliver({.tag = query.tag, .status = Status::ok, .marks = {}});
+  const Error error(ErrorKind::internal, fault->what);
+  deliver({.tag = query.tag, .status = Status::failed, .marks = {}, .error = &error});
+}
+
+void RemoteSession::deliver(const Done& done) {
+  completion_(std::span(&done, 1));
+  if (--in_flight_ > 0) return;
+  const std::lock_guard lock(mutex_);  // else drain() may have looked and not yet be waiting
+  idle_.notify_all();
+}
+
+void RemoteSession::drain() {
+  std::unique_lock lock(mutex_);
+  idle_.wait(lock, [this] { return in_flight_ == 0; });
+}
+
+void RemoteSession::cancel() {
+  give_up();
+  drain();
+}
+
+std::map<std::string, double> RemoteSession::take_counts() {
+  std::map<std::string, double> counts = tally_.take();
+  if (const auto now = statistics_ ? ask_for_statistics() : std::nullopt) {
+    counts.merge(between(*statistics_, *now));
+    statistics_ = now;
+  }
+  if (settings_.metrics.empty()) return counts;
+  const ServerGpus gpus = ask_for_metrics(metrics_address_, settings_.timeout);
+  counts.merge(between(gpus_, gpus));
+  gpus_ = gpus;
+  return counts;
+}
+
+}  // namespace deepgap

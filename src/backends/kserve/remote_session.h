@@ -1,0 +1,80 @@
+// RemoteSession: what a Session on a server does whatever protocol reaches it: which queries are in flight, what they cost, and what the
+// server tells of a window. Sending and reading are a protocol's own, a subclass each.
+#pragma once
+
+#include "backends/common/port.h"
+#include "backends/kserve/fault.h"
+#include "backends/kserve/metrics.h"
+#include "backends/kserve/settings.h"
+#include "backends/kserve/statistics.h"
+#include "backends/kserve/tally.h"
+
+#include <deepgap/backend.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace deepgap {
+
+class RemoteSession : public Session {
+ public:
+  RemoteSession(const KserveSettings& settings, const Model& model, const LoadOptions& options);
+
+  int slots() const final { return static_cast<int>(queries_.size()); }
+  bool outlives_failures() const final { return true; }
+  void enqueue(int slot, std::span<const uint32_t> samples, uint64_t tag) final;
+  void drain() final;
+  void cancel() final;
+  std::map<std::string, double> take_counts() final;
+
+ protected:
+  // Of a slot that is in flight.
+  struct Query {
+    uint64_t tag = 0;
+    int64_t batch = 0;
+    Nanoseconds enqueued = 0;
+  };
+  // Sends a slot's query; finish() is called once for it, on any thread. Throws Error, having sent nothing, where samples do not fit.
+  virtual void send(size_t slot, std::span<const uint32_t> samples) = 0;
+  // Gives up all that is in flight: finish() is called for each, with a Fault `cancelled` where it had not ended before.
+  virtual void give_up() = 0;
+  virtual std::optional<ServerStatistics> ask_for_statistics() = 0;
+
+  // The subclass is ready to be asked. Throws Error{refused} where metrics were asked for and are not there.
+  void begin_counting(bool has_statistics);
+  // `cost` without its delay from enqueue() and its fault; `sent_at` 0: it was never sent.
+  void finish(size_t slot, const std::optional<Fault>& fault, RequestCost cost, Nanoseconds sent_at);
+  const Query& query(size_t slot) const { return queries_[slot]; }
+  const KserveSettings& settings() const { return settings_; }
+  const Clock& clock() const { return clock_; }
+  const std::vector<Port>& inputs() const { return inputs_; }
+  const std::vector<Port>& outputs_of_model() const { return outputs_; }
+  // Bytes that an answer may have, in whatever form a protocol writes numbers.
+  size_t answer_limit() const { return answer_limit_; }
+
+ private:
+  void deliver(const Done& done);
+
+  const KserveSettings settings_;
+  Clock& clock_;
+  Completion completion_;
+  const std::vector<Port> inputs_, outputs_;
+  const size_t answer_limit_;
+  std::vector<Query> queries_;                  // a slot each
+  const ServerAddress metrics_address_;         // without the token: another port may be another service
+  std::optional<ServerStatistics> statistics_;  // when they were last taken
+  ServerGpus gpus_;                             // when they were last read
+  Tally tally_;
+  std::atomic<int> in_flight_ = 0;
+  std::mutex mutex_;
+  std::condition_variable idle_;
+};
+
+}  // namespace deepgap

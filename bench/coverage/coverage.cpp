@@ -1,6 +1,7 @@
 // Coverage of intervals and rates of verdicts, by simulation with the classes that measure, fixed seeds: the table of docs/method.md.
-//   coverage [all|runs|repeats|comparisons|winners|duels|percentiles] [SERIES]     SERIES a row, 2000 unless said
+//   coverage [all|runs|repeats|comparisons|winners|duels|percentiles|energy] [SERIES]     SERIES a row, 2000 unless said
 #include "comparisons.h"
+#include "energy.h"
 #include "simulated_run.h"
 
 #include <fmt/format.h>
@@ -119,5 +120,6 @@ int main(int argc, char** argv) {
   if (asked("winners")) print_winners(series);
   if (asked("duels")) print_duels(series);
   if (asked("percentiles")) print_percentiles(series);
+  if (asked("energy")) print_energy(series);
   return 0;
 }

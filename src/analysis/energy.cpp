@@ -1,7 +1,7 @@
 #include "analysis/energy.h"
 
 #include "analysis/steady.h"
-#include "stats/correlated.h"
+#include "stats/interval.h"
 
 #include <fmt/format.h>
 
@@ -17,6 +17,8 @@ constexpr size_t least_readings = 3;    // of power within a window: fewer are n
 constexpr double wrap_j = 4294967.296;  // 2^32 mJ
 // A counter is read up to one step late at either edge, evenly spread: the difference of the two is within this of a step in 95 %.
 constexpr double edges_95 = 0.776;
+constexpr size_t least_slices = 8, most_slices = 63;  // as many stretches as stats/correlated.h keeps
+constexpr double steps_a_slice = 5, readings_a_slice = 2;
 
 double seconds(Nanoseconds time) { return static_cast<double>(time) / 1e9; }
 
@@ -145,6 +147,15 @@ std::optional<Energy> counted(const Series& counter, const Window& window) {
   return Energy{end - begin, both(both(steps, between_readings), energy.guessed_in(window))};
 }
 
+// Of a mean of readings for what they did not see: of the scatter only what neighbours do not share (von Neumann 1941), for what goes on
+// longer than from one reading to the next was seen.
+double half_width_between(const std::vector<double>& readings) {
+  double squares = 0;
+  for (size_t i = 1; i < readings.size(); ++i) squares += (readings[i] - readings[i - 1]) * (readings[i] - readings[i - 1]);
+  const auto differences = static_cast<double>(readings.size() - 1);
+  return student_factor(differences) * std::sqrt(squares / (2 * differences) / static_cast<double>(readings.size()));
+}
+
 std::optional<Energy> sampled(const Series& power, const Window& window) {
   const auto watts = time_average(power, window);
   if (!watts) return std::nullopt;
@@ -154,8 +165,37 @@ std::optional<Energy> sampled(const Series& power, const Window& window) {
     if (power.times[i] >= window.begin && power.times[i] <= window.end) inside.push_back(power.values[i]);
   }
   if (inside.size() < least_readings) return std::nullopt;
-  const auto mean = estimate_correlated_mean(inside);
-  return Energy{*watts * length, mean ? mean->interval().half_width() * length : 0};
+  return Energy{*watts * length, half_width_between(inside) * length};
+}
+
+// Slices of at least `shortest_s` each; 0: too few.
+size_t slices_in(const Window& window, double shortest_s) {
+  const double slices = seconds(window.end - window.begin) / std::max(shortest_s, 1e-9);
+  return slices < static_cast<double>(least_slices) ? 0 : static_cast<size_t>(std::min(slices, static_cast<double>(most_slices)));
+}
+
+Window slice_of(const Window& window, size_t slice, size_t count) {
+  const auto edge = [&](size_t i) {
+    return window.begin +
+           static_cast<Nanoseconds>(static_cast<double>(window.end - window.begin) * static_cast<double>(i) / static_cast<double>(count));
+  };
+  return {window.name, edge(slice), edge(slice + 1)};
+}
+
+void add_counted(const Series& counter, const Window& window, std::vector<double>& slices) {
+  const Series readings = around(counter, window);
+  const Unwrapped energy(readings);
+  Nanoseconds ignored = 0;
+  double before = energy.at(window.begin, ignored);
+  for (size_t i = 0; i < slices.size(); ++i) {
+    const double now = energy.at(slice_of(window, i, slices.size()).end, ignored);
+    slices[i] += now - before;
+    before = now;
+  }
+}
+
+double reading_distance_s(const Series& series) {
+  return seconds(series.times.back() - series.times.front()) / static_cast<double>(std::max<size_t>(series.times.size() - 1, 1));
 }
 
 }  // namespace
@@ -180,6 +220,34 @@ std::optional<Energy> counted_energy(const Record& record, const Window& window)
 
 std::optional<Energy> sampled_energy(const Record& record, const Window& window) {
   return sum_of(series_of_placement(record, "power", "W"), [&](const Series& series) { return sampled(series, window); });
+}
+
+std::vector<double> counted_slices(const Record& record, const Window& window) {
+  if (!counted_energy(record, window)) return {};
+  const auto all = series_of_placement(record, "energy", "J");
+  double step_s = 0;
+  for (const Series* series : all) step_s = std::max(step_s, observed_step_s(around(*series, window), window));
+  std::vector<double> slices(slices_in(window, steps_a_slice * step_s));
+  if (slices.empty()) return {};
+  for (const Series* series : all) add_counted(*series, window, slices);
+  return slices;
+}
+
+std::vector<double> sampled_slices(const Record& record, const Window& window) {
+  if (!sampled_energy(record, window)) return {};
+  const auto all = series_of_placement(record, "power", "W");
+  double distance_s = 0;
+  for (const Series* series : all) distance_s = std::max(distance_s, reading_distance_s(around(*series, window)));
+  std::vector<double> slices(slices_in(window, readings_a_slice * distance_s));
+  for (const Series* series : all) {
+    for (size_t i = 0; i < slices.size(); ++i) {
+      const Window slice = slice_of(window, i, slices.size());
+      const auto watts = time_average(*series, slice);
+      if (!watts) return {};
+      slices[i] += *watts * seconds(slice.end - slice.begin);
+    }
+  }
+  return slices;
 }
 
 }  // namespace deepgap

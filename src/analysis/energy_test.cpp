@@ -125,6 +125,68 @@ TEST(Energy, metrics_have_the_counter_first_and_power_beside_it) {
   EXPECT_NEAR(e.at("items_per_s_per_w").value, 2, 0.02);
 }
 
+double half_width(const Estimate& e) { return e.low && e.high ? (*e.high - *e.low) / 2 : 0; }
+
+// Of a run whose power goes up and down by half, and its throughput with it where `coupled`.
+Record up_and_down(bool coupled) {
+  Record record = on_gpu(2 * second, 32 * second);
+  const auto watts = [](double t) { return std::fmod(t, 1.7) < 0.85 ? 300.0 : 500.0; };
+  record.series = {counter_of(watts, 35 * second), power_of(watts, 35 * second)};
+  Nanoseconds t = 2 * second;
+  for (uint64_t i = 0; t < 32 * second; ++i) {
+    const Nanoseconds next = t + (coupled && watts(static_cast<double>(t) / 1e9) > 400 ? 6 * ms : 10 * ms);
+    if (next <= 32 * second) record.timings.push_back({i, t, t, next, 8, Status::ok});
+    t = next;
+  }
+  return record;
+}
+
+TEST(Energy, what_a_counter_holds_of_a_window_does_not_scatter_with_the_power) {
+  Record record = up_and_down(false);
+  Record counter_alone = record;
+  counter_alone.series.resize(1);
+  for (Record* each : {&record, &counter_alone}) compute_metrics(*each);
+  for (const char* id : {"energy_j", "power_w", "energy_j_per_item", "items_per_s_per_w"}) {
+    EXPECT_DOUBLE_EQ(half_width(record.estimates.at(id)), half_width(counter_alone.estimates.at(id))) << id;
+    EXPECT_LT(half_width(record.estimates.at(id)), 0.005 * record.estimates.at(id).value) << id << ": a step of 100 ms in 30 s";
+  }
+  EXPECT_GT(half_width(record.estimates.at("power_w")), 0) << "the steps are not nothing";
+}
+
+TEST(Energy, the_long_run_mean_scatters_with_the_power) {
+  Record record = up_and_down(false);
+  compute_metrics(record);
+  const Estimate& own = record.estimates.at("power_w");
+  const Estimate& mean = record.estimates.at("power_long_run_w");
+  EXPECT_DOUBLE_EQ(mean.value, own.value);
+  EXPECT_GT(half_width(mean), 3 * half_width(own));
+  EXPECT_LT(half_width(mean), 0.1 * mean.value);
+  EXPECT_LE(*mean.low, 400);
+  EXPECT_GE(*mean.high, 400);
+  EXPECT_GT(half_width(record.estimates.at("energy_long_run_j_per_item")), 3 * half_width(record.estimates.at("energy_j_per_item")));
+}
+
+TEST(Energy, throughput_that_goes_with_the_power_leaves_the_energy_of_an_item_alone) {
+  Record record = up_and_down(true);
+  compute_metrics(record);
+  const Estimate& watts = record.estimates.at("power_long_run_w");
+  const Estimate& joules = record.estimates.at("energy_long_run_j_per_item");
+  EXPECT_LT(half_width(joules) / joules.value, 0.5 * half_width(watts) / watts.value);
+}
+
+TEST(Energy, a_window_too_short_for_slices_has_no_interval_of_the_long_run) {
+  Record record = on_gpu(2 * second, 3 * second);
+  record.series = {counter_of(flat, 5 * second)};
+  for (int i = 0; i < 100; ++i)
+    record.timings.push_back(
+        {static_cast<uint64_t>(i), 2 * second + i * 10 * ms, 2 * second + i * 10 * ms, 2 * second + (i + 1) * 10 * ms, 1, Status::ok});
+  compute_metrics(record);
+  EXPECT_TRUE(record.estimates.at("power_w").low);
+  EXPECT_FALSE(record.estimates.at("power_long_run_w").low);
+  EXPECT_FALSE(record.estimates.at("energy_long_run_j_per_item").low);
+  EXPECT_DOUBLE_EQ(record.estimates.at("power_long_run_w").value, record.estimates.at("power_w").value);
+}
+
 TEST(Energy, two_readings_of_power_are_no_estimate) {
   Record record = on_gpu(second, 2 * second);
   record.series = {{"nvml", "power.cuda0", "W", false, {0, second + 1, 2 * second - 1, 3 * second}, {80, 700, 700, 80}}};

@@ -207,7 +207,9 @@ void carry(Candidate& candidate, const Demand& demand) {
     candidate.cost_per_hour = high_end(*hourly) * copies;
     candidate.cost_per_1000 = *candidate.cost_per_hour / seconds_per_hour / rate * 1000;
   }
-  if (const MetricSummary* energy = point.find("energy_j_per_item")) candidate.energy_j_per_item = high_end(*energy);
+  const MetricSummary* energy = point.find("energy_long_run_j_per_item");  // what it will take, not what one window took
+  if (energy == nullptr) energy = point.find("energy_j_per_item");
+  if (energy != nullptr) candidate.energy_j_per_item = high_end(*energy);
 }
 
 std::optional<double> value_of(const Candidate& candidate, Goal goal, const Demand& demand) {

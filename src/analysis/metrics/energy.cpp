@@ -1,13 +1,19 @@
-// Power and energy of the Point's devices over exactly the measured window. Where a source counts joules, that counter; else the integral
-// of sampled watts. Without either there is no value: never zero.
+// Power and energy of the Point's devices: of exactly the measured window, and what they would be in the long run at that load, each with
+// its own interval. Where a source counts joules, by that counter; else by the integral of sampled watts. Without either there is no value:
+// never zero.
 #include "analysis/energy.h"
 #include "analysis/metric.h"
 #include "analysis/steady.h"
 #include "analysis/throughput.h"
 #include "record/tenant_set.h"
+#include "stats/correlated.h"
+
+#include <algorithm>
 
 namespace deepgap {
 namespace {
+
+double seconds_of(const Window& window) { return static_cast<double>(window.end - window.begin) / 1e9; }
 
 Estimate estimate(double value, double half_width, int64_t n) {
   if (half_width <= 0) return {value, {}, {}, n};
@@ -21,59 +27,146 @@ const Window* steady_of(const Record& record) {
   return record.outcome != Outcome::ok || steady == nullptr || steady->end <= steady->begin ? nullptr : steady;
 }
 
-// A counter knows the energy of the window; how much that scatters from window to window, only power readings tell.
-std::optional<Energy> best_energy(const Record& record, const Window& window) {
-  auto counted = counted_energy(record, window);
-  const auto sampled = sampled_energy(record, window);
-  if (!counted) return sampled;
-  if (sampled && sampled->joules > 0) {
-    counted->half_width = both(counted->half_width, counted->joules * sampled->half_width / sampled->joules);
-  }
-  return counted;
+// The energy of a window by one source, and that of its slices.
+struct Source {
+  Energy energy;
+  std::vector<double> slices;  // may be empty
+};
+
+std::optional<Source> counted(const Record& record, const Window& window) {
+  const auto energy = counted_energy(record, window);
+  return energy ? std::optional(Source{*energy, counted_slices(record, window)}) : std::nullopt;
 }
 
-std::optional<Estimate> watts(const std::optional<Energy>& energy, const Window& window) {
-  if (!energy) return std::nullopt;
-  const double seconds = static_cast<double>(window.end - window.begin) / 1e9;
-  return estimate(energy->joules / seconds, energy->half_width / seconds, 1);
+std::optional<Source> sampled(const Record& record, const Window& window) {
+  const auto energy = sampled_energy(record, window);
+  return energy ? std::optional(Source{*energy, sampled_slices(record, window)}) : std::nullopt;
 }
+
+std::optional<Source> best(const Record& record, const Window& window) {
+  auto by_counter = counted(record, window);
+  return by_counter ? by_counter : sampled(record, window);
+}
+
+std::optional<Estimate> energy_of_window(const Record& record) {
+  const Window* steady = steady_of(record);
+  if (steady == nullptr) return std::nullopt;
+  const auto source = best(record, *steady);
+  return source ? std::optional(estimate(source->energy.joules, source->energy.half_width, 1)) : std::nullopt;
+}
+
+Estimate divided(const Estimate& e, double by, int64_t n) { return estimate(e.value / by, half_width_of(e) / by, n); }
 
 std::optional<Estimate> power(const Record& record) {
+  const auto energy = energy_of_window(record);
+  return energy ? std::optional(divided(*energy, seconds_of(*steady_of(record)), 1)) : std::nullopt;
+}
+
+// What a mean over a longer time may be beside the window's: the scatter of its slices, correlation allowed for, and the error of reading
+// the whole. Without slices there is a value alone.
+std::optional<Estimate> long_run(const Source& source, const std::vector<double>& per) {
+  double divisor = 0;
+  RatioSeries slices;
+  for (size_t i = 0; i < per.size(); ++i) {
+    divisor += per[i];
+    if (i < source.slices.size()) slices.add(source.slices[i], per[i]);
+  }
+  if (!(divisor > 0)) return std::nullopt;
+  const double value = source.energy.joules / divisor;
+  const auto scatter = slices.estimate();
+  if (!scatter) return Estimate{value, {}, {}, 1};
+  return estimate(value, both(scatter->interval().half_width(), source.energy.half_width / divisor),
+                  static_cast<int64_t>(source.slices.size()));
+}
+
+std::optional<Estimate> long_run_watts(const Source& source, const Window& window) {
+  const size_t slices = std::max<size_t>(source.slices.size(), 1);
+  return long_run(source, std::vector<double>(slices, seconds_of(window) / static_cast<double>(slices)));
+}
+
+std::optional<Estimate> long_run_power(const Record& record) {
   const Window* steady = steady_of(record);
-  return steady == nullptr ? std::nullopt : watts(best_energy(record, *steady), *steady);
+  const auto source = steady == nullptr ? std::nullopt : best(record, *steady);
+  return source ? long_run_watts(*source, *steady) : std::nullopt;
 }
 
 // Of a window of a second the counter resolves a tenth; at rest the readings of power scatter less.
 std::optional<Estimate> idle_power(const Record& record) {
   const Window* idle = find_window(record, "idle");
   if (idle == nullptr || idle->end <= idle->begin) return std::nullopt;
-  auto energy = sampled_energy(record, *idle);
-  return watts(energy ? energy : counted_energy(record, *idle), *idle);
+  auto source = sampled(record, *idle);
+  if (!source) source = counted(record, *idle);
+  if (!source) return std::nullopt;
+  const auto mean = long_run_watts(*source, *idle);
+  if (mean && mean->low) return mean;
+  return estimate(source->energy.joules / seconds_of(*idle), source->energy.half_width / seconds_of(*idle), 1);
 }
 
-std::optional<Estimate> per_item(const Record& record, const std::optional<Estimate>& watts) {
-  if (tenant_place(record.point)) return std::nullopt;  // the device's energy is that of all tenants
+// Items that were finished in the window; nullopt for a tenant, since the device's energy is that of all of them.
+std::optional<Estimate> items_of(const Record& record) {
+  const Window* steady = steady_of(record);
+  if (steady == nullptr || tenant_place(record.point)) return std::nullopt;
   const auto throughput = steady_throughput(record);
-  if (!watts || !throughput || throughput->value <= 0) return std::nullopt;
-  const double joules = watts->value / throughput->value;
-  const double of_power = half_width_of(*watts) / throughput->value;
-  const double of_time = joules * half_width_of(*throughput) / throughput->value;
-  return estimate(joules, both(of_power, of_time), throughput->n);
+  if (!throughput || throughput->value <= 0) return std::nullopt;
+  return Estimate{throughput->value * seconds_of(*steady), {}, {}, throughput->n};
+}
+
+// They were counted: of a window that is over they have no error.
+std::optional<Estimate> per_item(const Record& record, const std::optional<Estimate>& joules) {
+  const auto items = items_of(record);
+  return items && joules ? std::optional(divided(*joules, items->value, items->n)) : std::nullopt;
 }
 
 std::optional<Estimate> sampled_per_item(const Record& record) {
   const Window* steady = steady_of(record);
-  return steady == nullptr ? std::nullopt : per_item(record, watts(sampled_energy(record, *steady), *steady));
+  const auto energy = steady == nullptr ? std::nullopt : sampled_energy(record, *steady);
+  return energy ? per_item(record, estimate(energy->joules, energy->half_width, 1)) : std::nullopt;
 }
 
 std::optional<Estimate> above_idle_per_item(const Record& record) {
-  const auto busy = power(record), idle = idle_power(record);
+  const auto busy = energy_of_window(record), idle = idle_power(record);
   if (!busy || !idle) return std::nullopt;
-  return per_item(record, estimate(busy->value - idle->value, both(half_width_of(*busy), half_width_of(*idle)), 1));
+  const double seconds = seconds_of(*steady_of(record));
+  return per_item(record, estimate(busy->value - idle->value * seconds, both(half_width_of(*busy), half_width_of(*idle) * seconds), 1));
+}
+
+// A query's items are spread over the time from its begin to its end, so that a slice that cuts it gets its part.
+std::vector<double> items_of_slices(const Record& record, const Window& window, size_t count) {
+  std::vector<double> items(count, 0);
+  const double length = static_cast<double>(window.end - window.begin) / static_cast<double>(count);
+  for (const Timing& timing : record.timings) {
+    if (timing.status != Status::ok) continue;
+    const double begin = std::max(static_cast<double>(timing.begin - window.begin), 0.0) / length;
+    const double end =
+        std::min(std::max(static_cast<double>(timing.end - window.begin) / length, begin + 1e-9), static_cast<double>(count));
+    for (auto slice = static_cast<size_t>(begin); slice < count && static_cast<double>(slice) < end; ++slice) {
+      const double from = std::max(begin, static_cast<double>(slice)), to = std::min(end, static_cast<double>(slice + 1));
+      items[slice] += timing.samples * (to - from) / (end - begin);
+    }
+  }
+  return items;
+}
+
+// Power and throughput go up and down together, so the ratio of both is what is followed from slice to slice.
+std::optional<Estimate> long_run_per_item(const Record& record) {
+  const auto items = items_of(record);
+  if (!items) return std::nullopt;
+  const Window& window = *steady_of(record);
+  const auto source = best(record, window);
+  if (!source) return std::nullopt;
+  if (source->slices.empty() || record.timings.empty() || record.timings_dropped > 0)
+    return Estimate{source->energy.joules / items->value, {}, {}, items->n};
+  std::vector<double> of_slices = items_of_slices(record, window, source->slices.size());
+  double sum = 0;
+  for (const double part : of_slices) sum += part;
+  if (sum > 0) {
+    for (double& part : of_slices) part *= items->value / sum;  // those that began before the window are wholly of it
+  }
+  return long_run(*source, of_slices);
 }
 
 std::optional<Estimate> items_per_watt(const Record& record) {
-  const auto joules = per_item(record, power(record));
+  const auto joules = per_item(record, energy_of_window(record));
   if (!joules || joules->value <= 0) return std::nullopt;
   Estimate inverse{1 / joules->value, {}, {}, joules->n};
   if (joules->low && joules->high && *joules->low > 0) {
@@ -84,19 +177,34 @@ std::optional<Estimate> items_per_watt(const Record& record) {
 }
 
 const bool registered = register_metrics({
-    {"power_w", "W", Better::lower,
-     "mean power of the Point's devices over the measured window: energy counter where there is one, else sampled power, integrated",
-     power},
-    {"idle_power_w", "W", Better::lower, "mean sampled power before the model was loaded; by the energy counter where power is not sampled",
+    {"energy_j", "J", Better::neither,
+     "energy of the Point's devices over exactly the measured window: by energy counter where there is one, else sampled power, "
+     "integrated; "
+     "the interval is the error of reading it",
+     energy_of_window},
+    {"power_w", "W", Better::lower, "energy_j over the length of the window: its own mean power", power},
+    {"power_long_run_w", "W", Better::lower,
+     "the mean power that a longer window would have: the value is the window's, the interval holds the scatter of its slices, correlation "
+     "allowed for, and the error of reading",
+     long_run_power},
+    {"idle_power_w", "W", Better::lower,
+     "mean sampled power before the model was loaded, with the interval of a mean over a longer time; by the energy counter where power is "
+     "not sampled",
      idle_power},
     {"energy_j_per_item", "J", Better::lower,
-     "energy over the measured window divided by the items finished in it; the interval holds the counter's steps at both edges, the "
-     "scatter of the power and that of the throughput",
-     [](const Record& r) { return per_item(r, power(r)); }},
-    {"energy_sampled_j_per_item", "J", Better::lower, "the same by sampled power joined by straight lines, to compare with the counter",
+     "energy_j divided by the items finished in the window; both are the window's own, so that the interval is the error of reading alone",
+     [](const Record& r) { return per_item(r, energy_of_window(r)); }},
+    {"energy_long_run_j_per_item", "J", Better::lower,
+     "the joules an item that a longer window would have: the value is the window's, the interval holds the scatter of energy over items "
+     "from slice to slice and the error of reading",
+     long_run_per_item},
+    {"energy_sampled_j_per_item", "J", Better::lower,
+     "energy_j_per_item by sampled power joined by straight lines, to compare with the counter; the interval is for what lay between "
+     "readings",
      sampled_per_item},
-    {"energy_above_idle_j_per_item", "J", Better::lower, "the power above idle_power_w, divided by the throughput", above_idle_per_item},
-    {"items_per_s_per_w", "items/s/W", Better::higher, "throughput divided by mean power: items a joule", items_per_watt},
+    {"energy_above_idle_j_per_item", "J", Better::lower,
+     "the energy of the window above what idle_power_w would have taken, divided by its items", above_idle_per_item},
+    {"items_per_s_per_w", "items/s/W", Better::higher, "one over energy_j_per_item: items a joule", items_per_watt},
 });
 
 }  // namespace

@@ -12,6 +12,8 @@
 #include "cli/confined.h"
 #include "cli/price_flag.h"
 #include "cli/stores.h"
+#include "profile/profile_table.h"
+#include "record/record_json.h"
 #include "report/export_table.h"
 #include "report/mlperf_tree.h"
 #include "report/telemetry_table.h"
@@ -21,6 +23,7 @@
 
 #include <fmt/format.h>
 #include <unistd.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cerrno>
@@ -95,12 +98,13 @@ class ExportCommand final : public Command {
   void write(const std::string& format) const;
   void write_rows(ExportFormat format) const;
   void write_telemetry(bool log) const;
+  void write_profiles(bool json) const;
   void write_store() const;
   void write_tree() const;
 
   std::vector<std::string> stores_;
   std::string study_, prices_, baseline_, percentiles_, format_, by_ = "record", output_, submitter_ = "unnamed";
-  bool telemetry_ = false, anonymous_ = false, compact_ = false, recompute_ = false;
+  bool telemetry_ = false, profile_ = false, anonymous_ = false, compact_ = false, recompute_ = false;
 };
 
 void ExportCommand::declare(CLI::App& app) {
@@ -123,6 +127,7 @@ void ExportCommand::declare(CLI::App& app) {
   declare_baseline(app, baseline_);
   app.add_flag("--telemetry", telemetry_,
                "What the probes read, a line each: time, device, name, unit, value; with --format log DEEP-GAP's line a second and GPU");
+  app.add_flag("--profile", profile_, "The profiles that run --profile kept: csv with a line for each layer, or json (docs/profile.md)");
   app.add_flag("--anonymous", anonymous_, "Leave out host names, serial numbers, user names and paths");
   app.add_flag("--compact", compact_, "Write a Store without raw timings, small enough to be committed");
   app.add_flag("--recompute", recompute_, "Write a Store whose metrics are computed anew from its timings and series");
@@ -153,6 +158,11 @@ void ExportCommand::check_output(const std::string& format) const {
                 fmt::format("--telemetry writes csv or log, not {}: leave out --format, --compact and --recompute", format));
   if (telemetry_ && (by_ != "record" || !percentiles_.empty()))
     throw Error(ErrorKind::usage, "--telemetry is of records: leave out --by and --percentile");
+  if (profile_ && ((format != "csv" && format != "json") || telemetry_ || by_ != "record" || !percentiles_.empty() || !prices_.empty() ||
+                   !baseline_.empty()))
+    throw Error(ErrorKind::usage,
+                "--profile writes the profiles alone, as csv or json: leave out --telemetry, --by, --percentile, --prices, --baseline, "
+                "--compact and --recompute");
   if (!telemetry_ && format == "log") throw Error(ErrorKind::usage, "--format log is of what the probes read: add --telemetry");
   if (format == "db" && output_.empty()) throw Error(ErrorKind::usage, "a Store needs a file: add --output NAME.db");
   if (format != "db" && compact_) throw Error(ErrorKind::usage, fmt::format("--compact makes a Store, not {}: leave out --format", format));
@@ -312,6 +322,33 @@ void ExportCommand::write_telemetry(bool log) const {
                           log ? "readings of a GPU" : "readings: it may be a compact copy, which leaves them out"));
 }
 
+// One after the other; a Store has few.
+void ExportCommand::write_profiles(bool json) const {
+  ExportOutput output(output_);
+  if (!json) output.write(profile_table_header());
+  std::map<const Store*, std::set<std::string>> profiled;
+  nlohmann::json list = nlohmann::json::array();
+  bool any = false;
+  look_at_study(stores_, study_, anonymous_, [&](const Store& store, const Record& record) {
+    const auto [ids, is_new] = profiled.try_emplace(&store);
+    if (is_new) ids->second = store.profiled();
+    if (!ids->second.contains(record.record_id)) return;
+    any = true;
+    StoredProfile stored =
+        parse_stored_profile(anonymous_ ? anonymous_profile(store.profile(record.record_id)) : store.profile(record.record_id));
+    stored.header.model = record.point.model;
+    const ProfileOwner owner{record.record_id, point_id(record.point), record.point.model, record.point.backend};
+    if (json) {
+      list.push_back(owned_profile_json(owner, stored));
+    } else {
+      output.write(profile_table_rows(owner, stored));
+    }
+  });
+  if (json) output.write(list.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+  output.finish();
+  if (!any) say(stderr, fmt::format("deepgap: note: {} has no profiles: deepgap run --profile keeps them\n", store_names(stores_)));
+}
+
 void ExportCommand::write_store() const {
   copy_store(stores_.front(), output_, {.compact = compact_, .anonymous = anonymous_, .revise = recompute_ ? recompute_metrics : nullptr});
   const auto bytes = static_cast<double>(std::filesystem::file_size(output_));
@@ -341,7 +378,9 @@ int ExportCommand::run() {
 }
 
 void ExportCommand::write(const std::string& format) const {
-  if (telemetry_) {
+  if (profile_) {
+    write_profiles(format == "json");
+  } else if (telemetry_) {
     write_telemetry(format == "log");
   } else if (format == "db") {
     write_store();

@@ -2,6 +2,7 @@
 #include "analysis/duel/duels.h"
 #include "analysis/interference.h"
 #include "analysis/latency_percentile.h"
+#include "analysis/words.h"
 #include "base/console.h"
 #include "base/file.h"
 #include "base/text.h"
@@ -9,6 +10,7 @@
 #include "cli/axis_values.h"
 #include "cli/command.h"
 #include "cli/peak_study.h"
+#include "cli/profile_points.h"
 #include "cli/run_flags.h"
 #include "plan/auto_repeats.h"
 #include "record/latency_percentiles.h"
@@ -117,6 +119,8 @@ class RunCommand final : public Command {
   int run_parts(const Study& study, const RunSettings& settings) const;
   int dry_run(const Study& study, const RunSettings& settings) const;
   int execute(const Study& study, const RunSettings& settings) const;
+  int execute_and_profile(const Study& study, const RunSettings& settings) const;
+  void take_profiles(const RunReport& report, const RunSettings& settings) const;
   std::string report_json(const RunReport& report, const RunSettings& settings, int code) const;
   int print_report(const RunReport& report, const RunSettings& settings) const;
 
@@ -137,7 +141,7 @@ class RunCommand final : public Command {
   std::optional<double> peak_from_;
   std::optional<std::string> peak_ratio_;
   RunFlags run_flags_;
-  bool quick_ = false, energy_ = false, dry_run_ = false, strict_ = false, json_ = false;
+  bool quick_ = false, energy_ = false, profile_ = false, dry_run_ = false, strict_ = false, json_ = false;
 };
 
 std::string RunCommand::examples() const {
@@ -198,6 +202,9 @@ void RunCommand::declare(CLI::App& app) {
   app.add_option("--sweeps", sweeps_, "Passes over the whole grid")->group(how)->type_name("N");
   app.add_option("--seed", seed_, "Of the order of measurement")->group(how)->type_name("N");
   run_flags_.declare(app, where);
+  app.add_flag("--profile", profile_,
+               "When all is timed: where the time of each point goes, layer by layer, beside its record (docs/profile.md)")
+      ->group(where);
   app.add_flag("--dry-run", dry_run_,
                "List points, refusals and time; keep nothing. At a terminal the time is from short looks (docs/tour.md)")
       ->group(where);
@@ -387,6 +394,10 @@ RunSettings RunCommand::make_settings() const {
   settings.mlperf_log = mlperf_log_.empty() ? "" : std::filesystem::absolute(mlperf_log_).string();
   settings.mlperf_trace = mlperf_trace_;
   settings.save_weights = save_weights_.empty() ? "" : std::filesystem::absolute(save_weights_).string();
+  if (profile_ && (duel_ || !tenants_.empty() || find_peak_ || !axes_.text("mlperf").empty() || axes_.text("task") == "train"))
+    throw Error(
+        ErrorKind::usage,
+        "--profile is of points that are measured alone: leave it out with --duel, --tenant, --find-peak, --mlperf and --task train");
   if (mlperf_trace_ && mlperf_log_.empty()) throw Error(ErrorKind::usage, "--mlperf-trace needs a folder: add --mlperf-log DIR");
   settings.strict = strict_;
   settings.auto_repeats = repeats_are_auto();
@@ -428,11 +439,12 @@ int RunCommand::run() {
   const auto searches = [](const Grid& grid) { return grid.find_peak; };
   if (!find_peak_ && std::any_of(study.grids.begin(), study.grids.end(), searches)) return run_parts(study, settings);
   set_up_peak_search(study, settings);
-  return dry_run_ ? dry_run(study, settings) : execute(study, settings);
+  return dry_run_ ? dry_run(study, settings) : execute_and_profile(study, settings);
 }
 
 // Of a study file: what is no search first, then each grid that is one, into the same Store.
 int RunCommand::run_parts(const Study& study, const RunSettings& settings) const {
+  if (profile_) throw Error(ErrorKind::usage, "--profile is for a study without find_peak, whose searches would be timed after it");
   if (json_) throw Error(ErrorKind::usage, "--json tells of one search or of a grid: leave it out for a study with find_peak");
   std::vector<std::pair<Study, RunSettings>> parts;
   Study rest = study;
@@ -600,6 +612,24 @@ int RunCommand::dry_run(const Study& study, const RunSettings& settings) const {
 
 int RunCommand::execute(const Study& study, const RunSettings& settings) const {
   return print_report(run_study(study, settings), settings);
+}
+
+int RunCommand::execute_and_profile(const Study& study, const RunSettings& settings) const {
+  const RunReport report = run_study(study, settings);
+  const int code = print_report(report, settings);
+  take_profiles(report, settings);
+  return code;
+}
+
+// When nothing is timed any more and the results are told: it takes some seconds for each point.
+void RunCommand::take_profiles(const RunReport& report, const RunSettings& settings) const {
+  if (!profile_ || report.interrupted || !report.store_error.empty()) return;
+  flush_standard_output();
+  const ProfiledPoints profiled = profile_points(report, settings);
+  if (json_) return;
+  fmt::print("{}{}; deepgap report shows them, deepgap export --profile writes them\n",
+             count_of(static_cast<int64_t>(profiled.taken), "profile", "profiles"),
+             profiled.had > 0 ? fmt::format(", {} had one", count_of(static_cast<int64_t>(profiled.had), "point", "points")) : "");
 }
 
 std::string RunCommand::report_json(const RunReport& report, const RunSettings& settings, int code) const {

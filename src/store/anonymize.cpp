@@ -9,6 +9,10 @@
 
 #include "base/text.h"
 
+#include <deepgap/error.h>
+
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -264,5 +268,22 @@ void Anonymizer::apply(Record& record) {
 }
 
 void anonymize(Record& record) { Anonymizer().apply(record); }
+
+namespace {
+
+void leave_out_reasons(nlohmann::json& value, bool is_reason) {
+  if (is_reason && value.is_string() && !value.get_ref<const std::string&>().empty()) value = "left out of an anonymous copy";
+  if (!value.is_structured()) return;
+  for (const auto& [key, part] : value.items()) leave_out_reasons(part, is_reason || (value.is_object() && key.ends_with("missing")));
+}
+
+}  // namespace
+
+std::string anonymous_profile(const std::string& json) {
+  nlohmann::json profile = nlohmann::json::parse(json, nullptr, false);
+  if (!profile.is_object()) throw Error(ErrorKind::input, "damaged profile: it is no JSON");
+  leave_out_reasons(profile, false);
+  return profile.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
 
 }  // namespace deepgap

@@ -8,6 +8,7 @@
 
 #include <deepgap/error.h>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -184,6 +185,24 @@ TEST(CopyStore, NeverReplacesAFile) {
     EXPECT_NE(std::string(error.what()).find("Store /sys/x.db: "), std::string::npos) << error.what();
   }
   EXPECT_FALSE(std::filesystem::exists(copied.folder / "x.db"));
+}
+
+TEST(Anonymize, a_profile_loses_the_reasons_that_may_name_files) {
+  const TemporaryFolder folder;
+  const Record record = example_record(1);
+  {
+    Store store(folder / "a.db", Store::Mode::append);
+    store.append(record);
+    store.keep_profile(record.record_id, R"({"profile":{"layers":[{"name":"/home/ada/conv"}],"trace_missing":"no /home/ada/libcupti.so",)"
+                                         R"("cpu_missing":{"cycles":"no /home/ada/x"}},"ceilings_missing":""})");
+  }
+  copy_store(folder / "a.db", folder / "b.db", {.anonymous = true});
+  const std::string profile = Store(folder / "b.db", Store::Mode::read).profile(record.record_id);
+  EXPECT_THAT(profile, ::testing::HasSubstr("\"name\":\"/home/ada/conv\"")) << "a node of the network is named as its file does";
+  EXPECT_THAT(profile, ::testing::Not(::testing::HasSubstr("libcupti")));
+  EXPECT_THAT(profile, ::testing::Not(::testing::HasSubstr("/home/ada/x")));
+  EXPECT_THAT(profile, ::testing::HasSubstr("\"ceilings_missing\":\"\""));
+  EXPECT_THROW(anonymous_profile("x"), Error);
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 // The copy is written afresh rather than copied and cut down: no page of it ever held what --anonymous leaves out.
+#include "record/profile_block.h"
 #include "record/record_json.h"
 #include "record/timing_block.h"
 #include "store/record_rows.h"
@@ -36,7 +37,10 @@ void copy_records(Database& source, Database& target, const CopyOptions& options
     Record& record = reader.lend();
     Blocks blocks = blocks_of(reader.row());
     if (options.revise) revise(record, blocks, options);
-    if (options.anonymous) anonymizer.apply(record);
+    if (options.anonymous) {
+      anonymizer.apply(record);
+      if (!blocks.profile.empty()) blocks.profile = encode_profile(anonymous_profile(decode_profile(blocks.profile)));
+    }
     if (options.compact) blocks.timings = blocks.series = {};
     writer.write(record, blocks);
   }

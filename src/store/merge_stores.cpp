@@ -62,7 +62,8 @@ struct Choice {
   uint32_t input = 0, host = 0;  // host: a place in the list of their names
   Outcome outcome = Outcome::ok;
   int64_t row = 0, started = 0;
-  bool noted = false;  // an earlier merge left others out for it
+  int tells =
+      0;  // of copies of one Record the one that tells more is kept: 2 where an earlier merge left others out for it, 1 with a profile
   std::string record_id;
   bool better_than(const Choice& other) const {
     return std::tuple(badness(outcome), started, std::string_view(record_id)) <
@@ -176,10 +177,12 @@ class Merge {
     const auto source = open_store_for_reading(inputs_[input].path);
     const Transaction snapshot(*source, "BEGIN");
     Results results(*source, inputs_[input], settings_.once);
-    SqlStatement select(
-        *source,
-        "SELECT r.id, r.record_id, r.point, r.environment, r.repeat, r.tenant, r.rank, r.outcome, r.started_unix_ns, "
-        "s.study, instr(r.facts, 'merge.left_out') FROM records r JOIN runs s ON s.id = r.run WHERE r.id > ? ORDER BY r.id");
+    const std::string tells = fmt::format("2 * (instr(r.facts, '{}') > 0) + {}", left_out_fact,
+                                          keeps_profiles(*source) ? "(r.id IN (SELECT record FROM profiles))" : "0");
+    const std::string sql =
+        "SELECT r.id, r.record_id, r.point, r.environment, r.repeat, r.tenant, r.rank, r.outcome, r.started_unix_ns, s.study, " + tells +
+        " FROM records r JOIN runs s ON s.id = r.run WHERE r.id > ? ORDER BY r.id";
+    SqlStatement select(*source, sql.c_str());
     select.bind(0, inputs_[input].after_row);
     report.last_row = inputs_[input].after_row;
     std::vector<std::pair<Key, Choice>> found;
@@ -193,7 +196,7 @@ class Merge {
                     *outcome,
                     select.integer(0),
                     select.integer(8),
-                    select.integer(10) > 0,
+                    static_cast<int>(select.integer(10)),
                     std::string(select.text(1))};
       const std::string rest = fmt::format("{}\n{}\n{}\n{}", select.text(9), select.integer(4), select.text(5), select.integer(6));
       const Key key = key_of(settings_.once == Once::record ? choice.record_id : results.result(point, environment, rest));
@@ -208,7 +211,7 @@ class Merge {
     if (!records_.insert(key_of(choice.record_id)).second) {
       ++report.same;
       const auto kept = best_.find(key);  // of two copies the one that tells more
-      if (kept != best_.end() && kept->second.record_id == choice.record_id && choice.noted) kept->second = choice;
+      if (kept != best_.end() && kept->second.record_id == choice.record_id && choice.tells > kept->second.tells) kept->second = choice;
       return;
     }
     const auto [known, is_new] = best_.try_emplace(key, choice);

@@ -52,6 +52,23 @@ size_t files_in(const TemporaryFolder& folder) {
   return static_cast<size_t>(std::distance(begin(files), end(files)));
 }
 
+TEST(MergeStores, OfTwoCopiesTheOneWithAProfileIsKept) {
+  const TemporaryFolder folder;
+  const std::string id = example_record(1).record_id;
+  write_store(folder / "a.db", examples(0, 3));
+  write_store(folder / "b.db", examples(0, 3));
+  Store(folder / "b.db", Store::Mode::append).keep_profile(id, "{}");
+  run_sql(folder / "a.db", "DROP TABLE profiles; UPDATE meta SET value = '1' WHERE key = 'schema'; PRAGMA user_version = 1");
+  for (const bool turned : {false, true}) {
+    const std::string out = folder / (turned ? "ba.db" : "ab.db");
+    const std::string first = folder / (turned ? "b.db" : "a.db"), second = folder / (turned ? "a.db" : "b.db");
+    ASSERT_TRUE(merge_stores({{first}, {second}}, out));
+    const Store merged(out, Store::Mode::read);
+    EXPECT_EQ(merged.size(), 3);
+    EXPECT_EQ(merged.profiled(), std::set<std::string>{id});
+  }
+}
+
 TEST(MergeStores, TakesAllThatIsDifferentWithItsTimings) {
   const TemporaryFolder folder;
   write_store(folder / "a.db", examples(0, 5));

@@ -70,6 +70,9 @@ void copy_store(const std::string& from, const std::string& to, const CopyOption
 // Removes what --anonymous promises, in place. Also used by report and CSV export. A Point whose content changes gets another point_id.
 void anonymize(Record& record);
 
+// A kept profile without what an anonymous copy leaves out: why something was missing, which may name files. Throws Error{input}.
+std::string anonymous_profile(const std::string& json);
+
 // The same for many Records: a name that one of them gives away goes from all that come after learn() or apply() saw it. What was worked
 // out for an environment is kept for the next Record that has it. One thread.
 class Anonymizer {

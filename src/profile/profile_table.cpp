@@ -1,0 +1,78 @@
+#include "profile/profile_table.h"
+
+#include "base/text.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <array>
+
+namespace deepgap {
+namespace {
+
+constexpr std::array<const char*, 20> columns{"record_id", "point_id", "model", "backend",   "device",  "precision", "batch",
+                                              "threads",   "layer",    "op",    "operators", "nodes",   "ms",        "share",
+                                              "macs",      "flop",     "bytes", "roof_ms",   "of_roof", "bound"};
+
+// By RFC 4180; what a spreadsheet would compute is made text, as in the other exports.
+std::string field(std::string text) {
+  if (!text.empty() && std::string_view("=+-@\t\r").find(text.front()) != std::string_view::npos) text.insert(0, "'");
+  if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return quoted + "\"";
+}
+
+std::string number(const std::optional<double>& value) { return value ? fmt::format("{}", *value) : std::string(); }
+std::string count(int64_t value) { return value < 0 ? std::string() : std::to_string(value); }
+
+}  // namespace
+
+std::string profile_table_header() {
+  std::string line;
+  for (const char* column : columns) line += (line.empty() ? "" : ",") + std::string(column);
+  return line + "\n";
+}
+
+std::string profile_table_rows(const ProfileOwner& owner, const StoredProfile& stored) {
+  const ProfileRows rows = stored.rows();
+  std::string text;
+  for (size_t i = 0; i < rows.layers.size(); ++i) {
+    const ProfileRow& row = rows.layers[i];
+    const ProfiledLayer& layer = stored.profile.layers[i];
+    const std::array<std::string, columns.size()> fields{owner.record_id,
+                                                         owner.point_id,
+                                                         field(owner.model),
+                                                         field(owner.backend),
+                                                         field(stored.header.device),
+                                                         field(stored.header.precision),
+                                                         std::to_string(stored.header.batch),
+                                                         std::to_string(stored.header.threads),
+                                                         field(layer.name),
+                                                         field(layer.op),
+                                                         field(join(layer.operators, "+")),
+                                                         field(join(layer.nodes, "+")),
+                                                         number(row.seconds * 1e3),
+                                                         number(row.share),
+                                                         count(layer.macs),
+                                                         count(layer.flop),
+                                                         count(layer.bytes),
+                                                         number(row.roof_seconds ? std::optional(*row.roof_seconds * 1e3) : std::nullopt),
+                                                         number(row.of_roof),
+                                                         row.bound};
+    for (size_t column = 0; column < fields.size(); ++column) text += (column == 0 ? "" : ",") + fields[column];
+    text += "\n";
+  }
+  return text;
+}
+
+nlohmann::json owned_profile_json(const ProfileOwner& owner, const StoredProfile& stored) {
+  nlohmann::json object = profile_json(stored.header, stored.profile, stored.rows(), stored.machine);
+  object["record_id"] = owner.record_id;
+  object["point_id"] = owner.point_id;
+  object["backend"] = owner.backend;
+  object["taken_unix_ns"] = stored.taken_unix_ns;
+  return object;
+}
+
+}  // namespace deepgap

@@ -1,0 +1,23 @@
+// Kept profiles as rows for other programs: `deepgap export --profile`. Pure functions.
+#pragma once
+
+#include "profile/stored_profile.h"
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <string>
+
+namespace deepgap {
+
+// Whose profile it is.
+struct ProfileOwner {
+  std::string record_id, point_id, model, backend;
+};
+
+std::string profile_table_header();
+// A line for each layer in order of execution; what is not known is empty.
+std::string profile_table_rows(const ProfileOwner& owner, const StoredProfile& stored);
+// What `deepgap profile --json` prints, with whose it is.
+nlohmann::json owned_profile_json(const ProfileOwner& owner, const StoredProfile& stored);
+
+}  // namespace deepgap

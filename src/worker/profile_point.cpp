@@ -1,0 +1,69 @@
+#include "worker/profile_point.h"
+
+#include "record/duel_set.h"
+#include "record/record_json.h"
+#include "record/tenant_set.h"
+#include "telemetry/environment.h"
+#include "worker/group.h"
+#include "worker/mlperf_run.h"
+#include "worker/plugin.h"
+#include "worker/point_options.h"
+#include "worker/profile_layers.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace deepgap {
+namespace {
+
+PointOptions options_of(const Point& point) {
+  const auto plugin = open_plugin(point.backend);
+  return sort_options(point, plugin->backend().options(), scenario_of(point)->options());
+}
+
+}  // namespace
+
+std::string why_not_profiled(const Point& point) {
+  if (point.task != "infer") return "a training has no layers that are timed one by one";
+  if (is_remote(point.placement)) return "its model is on a server, which tells no times of layers";
+  if (tenant_place(point)) return "it ran beside others";
+  if (contender_place(point)) return "it took turns with others";
+  if (is_mlperf(point)) return "MLPerf runs are timed alone";
+  return {};
+}
+
+nlohmann::json point_profile_request_to_json(const PointProfileRequest& request) {
+  return {{"point", point_to_json(request.point)}, {"cache_dir", request.cache_dir}, {"watch", request.watch}};
+}
+
+PointProfileRequest point_profile_request_from_json(const nlohmann::json& json) {
+  return {point_from_json(json.at("point")), json.at("cache_dir"), json.at("watch")};
+}
+
+LayerProfile profile_point(const PointProfileRequest& request) {
+  const Point& point = request.point;
+  for (const auto& [name, value] : worker_environment(point)) ::setenv(name.c_str(), value.c_str(), 1);
+  if (const auto affinity = point.options.find("affinity"); affinity != point.options.end() && !gpu_side(affinity->second)) {
+    const std::vector<int> cpus = affinity_cpus(affinity->second, point.threads, allowed_cpus());
+    if (!cpus.empty()) pin_thread(cpus);
+  }
+  const PointOptions options = options_of(point);
+  ProfileRequest profile;
+  profile.engine.model = model_request(point, options, request.cache_dir);
+  profile.engine.backend = point.backend;
+  profile.engine.device = point.placement.devices.front();
+  profile.engine.precision = point.precision;
+  profile.engine.dataset = point.dataset;
+  profile.engine.samples = options.samples;
+  profile.engine.threads = std::max(point.threads, 1);
+  profile.engine.cache_dir = request.cache_dir;
+  profile.engine.options = options.backend;
+  profile.engine.quantize = options.quantize;
+  profile.batch = point.batch;
+  profile.watch = request.watch;
+  return profile_layers(profile);
+}
+
+}  // namespace deepgap

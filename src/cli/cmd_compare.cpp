@@ -1,10 +1,15 @@
 // deepgap compare: two Stores, or two selections of one, point by point; for people, pull requests and CI.
 #include "analysis/compare/compare_results.h"
+#include "analysis/lines.h"
+#include "base/file.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/compare_text.h"
 #include "cli/selection.h"
 #include "cli/stores.h"
+#include "profile/profile_change.h"
+#include "profile/stored_profile.h"
+#include "record/identity.h"
 #include "store/store.h"
 
 #include <deepgap/error.h>
@@ -13,6 +18,9 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
+#include <optional>
+#include <set>
 
 namespace deepgap {
 namespace {
@@ -48,25 +56,49 @@ class CompareCommand final : public Command {
         ->type_name("SHARE");
     app.add_option("--format", format_, "text, md for a pull request, or json")->type_name("FORMAT")->capture_default_str();
     app.add_flag("--json", json_, "The same as --format json");
+    app.add_flag("--profile", profile_, "Also which parts of the networks changed, where run --profile kept profiles of both sides");
+    app.add_option("-o,--output", output_, "Write a page with a forest plot of the ratios too")->type_name("FILE.html");
   }
   int run() override;
 
  private:
   std::vector<std::string> stores_;
-  std::string a_, b_, margin_ = "2%", fail_if_slower_, format_ = "text";
-  bool json_ = false;
+  std::string a_, b_, margin_ = "2%", fail_if_slower_, format_ = "text", output_;
+  bool json_ = false, profile_ = false;
   CompareSettings settings_;
 };
 
-Results selected(const std::string& path, const Selection& selection, const std::string& text) {
+using KeptProfiles = std::map<PointOnDevice, std::string>;  // as their Stores give them
+
+Results selected(const std::string& path, const Selection& selection, const std::string& text, KeptProfiles* profiles) {
   ResultsCollector collector;
-  look_at_stores({path}, false, [&](const Store&, const Record& record) {
-    if (selection.holds(record)) collector.add(record);
+  std::optional<std::set<std::string>> profiled;
+  look_at_stores({path}, false, [&](const Store& store, const Record& record) {
+    if (!selection.holds(record)) return;
+    collector.add(record);
+    if (profiles == nullptr) return;
+    if (!profiled) profiled = store.profiled();
+    if (profiled->contains(record.record_id))
+      profiles->try_emplace({record.point, identity_of(record).device}, store.profile(record.record_id));
   });
   Results results = collector.results();
   if (results.records == 0 && !text.empty())
     throw Error(ErrorKind::usage, fmt::format("{} has no record of selection '{}'", store_names({path}), text));
   return results;
+}
+
+// Of every pair that has both profiles.
+std::string profiles_text(const ResultsComparison& found, const KeptProfiles& of_a, const KeptProfiles& of_b, const ComparedSides& sides) {
+  constexpr size_t top = 12;
+  std::string text;
+  for (const PointChange& change : found.points) {
+    const auto a = of_a.find(change.a->on_device()), b = of_b.find(change.b->on_device());
+    if (a == of_a.end() || b == of_b.end()) continue;
+    text += point_label(*change.b) + ":\n" +
+            profile_change_text(profile_change(parse_stored_profile(a->second).profile, parse_stored_profile(b->second).profile), sides.a,
+                                sides.b, top);
+  }
+  return text.empty() ? "no point has a profile on both sides: deepgap run --profile keeps them\n" : text;
 }
 
 std::string side_name(const std::string& path, const std::string& selection, bool with_path) {
@@ -79,21 +111,27 @@ int CompareCommand::run() {
   const std::vector<std::string> formats{"text", "md", "json"};
   if (std::find(formats.begin(), formats.end(), format_) == formats.end())
     throw Error(ErrorKind::usage, unknown_name("format", format_, formats));
+  if (profile_ && format_ != "text") throw Error(ErrorKind::usage, "--profile prints text: leave it out with --format " + format_);
   if (stores_.size() == 1 && (a_.empty() || b_.empty()))
     throw Error(ErrorKind::usage, "one Store is compared with itself: say which of its results with --a and --b, or name two Stores");
+  check_page_path(output_, stores_);
   settings_.margin = share_flag("--margin", margin_);
   const double slower = fail_if_slower_.empty() ? 0 : share_flag("--fail-if-slower", fail_if_slower_);
   const Selection first(a_), second(b_);
   const auto first_keys = first.keys(), second_keys = second.keys();
   std::set_union(first_keys.begin(), first_keys.end(), second_keys.begin(), second_keys.end(),
                  std::inserter(settings_.differing, settings_.differing.begin()));
-  const Results a = selected(stores_.front(), first, a_), b = selected(stores_.back(), second, b_);
+  KeptProfiles profiles_a, profiles_b;
+  const Results a = selected(stores_.front(), first, a_, profile_ ? &profiles_a : nullptr),
+                b = selected(stores_.back(), second, b_, profile_ ? &profiles_b : nullptr);
   const ResultsComparison found = compare_results(a, b, settings_);
   const bool two = stores_.size() == 2;
   ComparedSides sides{side_name(stores_.front(), a_, two), side_name(stores_.back(), b_, two)};
   if (sides.a == sides.b) sides = {"A", "B"};
   const auto text = format_ == "json" ? comparison_json : format_ == "md" ? comparison_markdown : comparison_text;
   fmt::print("{}", text(found, settings_, sides));
+  if (profile_) fmt::print("{}", profiles_text(found, profiles_a, profiles_b, sides));
+  if (!output_.empty()) write_file_atomic(output_, compare_page(compared_stores(found, settings_, sides)));
   if (found.points.empty()) return exit_not_comparable;
   if (slower == 0) return exit_none_slower;
   const bool other_device = std::any_of(found.points.begin(), found.points.end(), [](const PointChange& p) { return p.other_device; });

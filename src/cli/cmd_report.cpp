@@ -14,8 +14,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
+#include <set>
+#include <tuple>
 #include <vector>
 
 namespace deepgap {
@@ -54,7 +57,11 @@ class ReportCommand final : public Command {
     const Results results = collect();
     ReportOptions options{title_.empty() ? default_title(results) : title_, anonymous_ ? "" : store_names(stores_)};
     options.fronts = fronts;
-    if (format != "md") options.tracks = tracks(results);
+    if (format != "md") {
+      options.tracks = tracks(results);
+      options.sequences = sequences(results);
+      options.profiles = profiles();
+    }
     const std::string text = format == "md" ? markdown_report(results, options) : html_report(results, options);
     if (output_ == "-") {
       fmt::print("{}", text);
@@ -118,10 +125,74 @@ class ReportCommand final : public Command {
     return tracks;
   }
 
-  // The first good run of each Point.
+  // Of Points that are not valid one run each; where there are too many, of every kind of reason some.
+  RunSequences sequences(const Results& results) const {
+    constexpr size_t most = 12;
+    std::vector<std::pair<std::string, std::string>> wanted;  // record_id, label
+    std::map<std::string, size_t> of_kind;
+    std::vector<std::tuple<size_t, size_t, const PointSummary*>> order;
+    for (const PointSummary& point : results.points) {
+      if (point.outcome != Outcome::ok || !not_valid_.contains(point.on_device())) continue;
+      order.emplace_back(of_kind[without_digits(point.reason)]++, order.size(), &point);
+    }
+    std::sort(order.begin(), order.end());
+    RunSequences sequences;
+    for (const auto& [place, number, point] : order) {
+      if (wanted.size() < most) {
+        wanted.emplace_back(not_valid_.at(point->on_device()), point_label(*point));
+      } else {
+        ++sequences.left_out;
+      }
+    }
+    std::map<std::string, RunSequence> found;
+    look_at_stores(stores_, anonymous_, [&](const Store& store, const Record& each) {
+      const auto place = std::find_if(wanted.begin(), wanted.end(), [&](const auto& w) { return w.first == each.record_id; });
+      if (place == wanted.end() || found.contains(each.record_id)) return;
+      Record record = each;
+      record.timings = store.timings(each.record_id);
+      record.series = store.series(each.record_id);
+      if (auto sequence = run_sequence_of(record, place->second)) found.emplace(each.record_id, std::move(*sequence));
+    });
+    for (const auto& [id, label] : wanted) {
+      if (found.contains(id)) sequences.shown.push_back(std::move(found.at(id)));
+    }
+    sequences.without_timings = wanted.size() - sequences.shown.size();
+    return sequences;
+  }
+
+  // The first of every Point; drawn are those of different ways of running different models.
+  ReportProfiles profiles() const {
+    constexpr size_t most_drawn = 6;
+    ReportProfiles found;
+    std::set<PointOnDevice> seen;
+    std::set<std::pair<std::string, std::string>> drawn;
+    std::map<const Store*, std::set<std::string>> profiled;
+    look_at_study(stores_, study_, anonymous_, [&](const Store& store, const Record& record) {
+      const auto [kept, is_new] = profiled.try_emplace(&store);
+      if (is_new) kept->second = store.profiled();
+      if (!kept->second.contains(record.record_id) || !seen.insert({record.point, identity_of(record).device}).second) return;
+      StoredProfile stored =
+          parse_stored_profile(anonymous_ ? anonymous_profile(store.profile(record.record_id)) : store.profile(record.record_id));
+      stored.header.model = record.point.model;
+      const std::string label = point_label(summarize_points({&record, 1}).front());
+      found.lines.push_back(profile_line(label, stored));
+      if (found.drawn.size() < most_drawn && drawn.emplace(record.point.model, record.point.backend).second)
+        found.drawn.emplace_back(label, std::move(stored));
+    });
+    return found;
+  }
+
+  static std::string without_digits(std::string text) {
+    std::erase_if(text, [](char c) { return c >= '0' && c <= '9'; });
+    return text;
+  }
+
+  // Of each Point the first good run, and the first that is not valid.
   void note_record(const Record& record) {
-    const bool good = record.outcome == Outcome::ok && (record.verdict == Verdict::valid || record.verdict == Verdict::unstable);
-    if (good) record_ids_.try_emplace({record.point, identity_of(record).device}, record.record_id);
+    if (record.outcome != Outcome::ok) return;
+    const PointOnDevice key{record.point, identity_of(record).device};
+    if (record.verdict == Verdict::valid || record.verdict == Verdict::unstable) record_ids_.try_emplace(key, record.record_id);
+    if (record.verdict != Verdict::valid && record.verdict != Verdict::none) not_valid_.try_emplace(key, record.record_id);
   }
 
   static std::string default_title(const Results& results) {
@@ -131,7 +202,7 @@ class ReportCommand final : public Command {
     return *results.studies.begin();
   }
 
-  std::map<PointOnDevice, std::string> record_ids_;
+  std::map<PointOnDevice, std::string> record_ids_, not_valid_;
   std::vector<std::string> stores_;
   std::vector<std::string> pareto_;
   std::string output_, format_, title_, study_, prices_, baseline_, within_;

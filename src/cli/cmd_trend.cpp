@@ -2,10 +2,12 @@
 #include "analysis/metric.h"
 #include "analysis/trend/trend.h"
 #include "analysis/words.h"
+#include "base/file.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/selection.h"
 #include "cli/stores.h"
+#include "report/trend_page.h"
 #include "run/progress.h"
 #include "store/store.h"
 
@@ -41,12 +43,13 @@ class TrendCommand final : public Command {
         ->capture_default_str();
     app.add_option("--format", format_, "text or json")->type_name("FORMAT")->capture_default_str();
     app.add_flag("--json", json_, "The same as --format json");
+    app.add_option("-o,--output", output_, "Write a page with a picture of every series too")->type_name("FILE.html");
   }
   int run() override;
 
  private:
   std::vector<std::string> stores_;
-  std::string select_, control_, metric_ = "throughput", version_ = "deepgap.git", format_ = "text";
+  std::string select_, control_, metric_ = "throughput", version_ = "deepgap.git", format_ = "text", output_;
   bool json_ = false;
 };
 
@@ -61,30 +64,50 @@ std::string run_text(const TrendRun& run) {
   return format_time(run.started_unix_ns) + (run.version.empty() ? "" : fmt::format(" ({})", run.version));
 }
 
+// What was found, a line each.
+std::vector<std::string> found_lines(const TrendSeries& series, Better better) {
+  if (series.runs.size() < fewest_runs) return {fmt::format("too few runs to tell: it takes {}", fewest_runs)};
+  if (series.changes.empty()) return {"no change found"};
+  std::vector<std::string> lines;
+  for (const TrendChange& change : series.changes)
+    lines.push_back(fmt::format("{}: {} from {} on, {} before and {} since (p {:.2g}); the last run before was {}",
+                                change_word(change, better), format_ratio(change.after / change.before), run_text(series.runs[change.at]),
+                                format_significant(change.before, 4), format_significant(change.after, 4), change.p_value,
+                                run_text(series.runs[change.at - 1])));
+  return lines;
+}
+
 std::string series_text(const TrendSeries& series, Better better) {
   std::string text =
       fmt::format("{}, {} to {}, {}\n", point_label(series.point), format_time(series.runs.front().started_unix_ns),
                   format_time(series.runs.back().started_unix_ns), count_of(static_cast<int64_t>(series.runs.size()), "run", "runs"));
-  if (series.runs.size() < fewest_runs) return text + fmt::format("  too few runs to tell: it takes {}\n", fewest_runs);
-  if (series.changes.empty()) return text + "  no change found\n";
-  for (const TrendChange& change : series.changes)
-    text += fmt::format("  {}: {} from {} on, {} before and {} since (p {:.2g}); the last run before was {}\n", change_word(change, better),
-                        format_ratio(change.after / change.before), run_text(series.runs[change.at]), format_significant(change.before, 4),
-                        format_significant(change.after, 4), change.p_value, run_text(series.runs[change.at - 1]));
+  for (const std::string& line : found_lines(series, better)) text += "  " + line + "\n";
   return text;
+}
+
+std::string where_of(const TrendSeries& series) { return series.device + (series.machine.empty() ? "" : " in " + series.machine); }
+
+std::string counts_text(const std::vector<TrendSeries>& all) {
+  const auto changed = std::count_if(all.begin(), all.end(), [](const TrendSeries& series) { return !series.changes.empty(); });
+  return fmt::format("{} of {} changed", changed, count_of(static_cast<int64_t>(all.size()), "series", "series"));
 }
 
 void print_text(const std::vector<TrendSeries>& all, Better better) {
   std::string machine = "none yet";
-  size_t changed = 0;
   for (const TrendSeries& series : all) {
-    const std::string where = series.device + (series.machine.empty() ? "" : " in " + series.machine);
+    const std::string where = where_of(series);
     if (where != machine) fmt::print("{}:\n", where.empty() ? "a machine that was not told" : where);
     machine = where;
     fmt::print("{}", series_text(series, better));
-    changed += series.changes.empty() ? 0 : 1;
   }
-  fmt::print("{} of {} changed\n", changed, count_of(static_cast<int64_t>(all.size()), "series", "series"));
+  fmt::print("{}\n", counts_text(all));
+}
+
+std::string page_of(const std::vector<TrendSeries>& all, const Metric& metric, const std::string& control) {
+  TrendPage page{metric.id(), metric.unit(), control, counts_text(all), {}};
+  for (const TrendSeries& series : all)
+    page.shown.push_back({&series, point_label(series.point), where_of(series), found_lines(series, metric.better())});
+  return trend_page(page);
 }
 
 void print_json(const std::vector<TrendSeries>& all, const std::string& metric, Better better) {
@@ -115,6 +138,7 @@ void print_json(const std::vector<TrendSeries>& all, const std::string& metric, 
 int TrendCommand::run() {
   if (json_) format_ = "json";
   if (format_ != "text" && format_ != "json") throw Error(ErrorKind::usage, unknown_name("format", format_, {"text", "json"}));
+  check_page_path(output_, stores_);
   const Metric* metric = find_metric(metric_);
   if (metric == nullptr) throw Error(ErrorKind::usage, fmt::format("'{}' is no metric; deepgap export STORE tells their columns", metric_));
   const Selection selection(select_), control(control_);
@@ -135,6 +159,7 @@ int TrendCommand::run() {
     return std::tie(a.device, a.machine) < std::tie(b.device, b.machine);
   });
   format_ == "json" ? print_json(all, metric_, metric->better()) : print_text(all, metric->better());
+  if (!output_.empty()) write_file_atomic(output_, page_of(all, *metric, control_));
   return 0;
 }
 

@@ -97,6 +97,25 @@ std::string comparison_markdown(const ResultsComparison& comparison, const Compa
   return text + "\n";
 }
 
+ComparedStores compared_stores(const ResultsComparison& comparison, const CompareSettings& settings, const ComparedSides& sides) {
+  ComparedStores compared{settings.metric,         sides.a, sides.b, settings.margin, counts_text(comparison, settings), {},
+                          notes(comparison, sides)};
+  for (const PointChange& change : comparison.points) {
+    ComparedPoint point{{label_of(change), change.comparison.ratio, {}, {}, change.change == Change::unknown, {}},
+                        value_text(*change.a, settings.metric),
+                        value_text(*change.b, settings.metric),
+                        ratio_text(change),
+                        verdict_text(change, settings)};
+    if (change.comparison.interval) {
+      point.row.low = change.comparison.interval->low;
+      point.row.high = change.comparison.interval->high;
+    }
+    point.row.tip = point.ratio + ", " + point.verdict;
+    compared.points.push_back(std::move(point));
+  }
+  return compared;
+}
+
 std::string comparison_json(const ResultsComparison& comparison, const CompareSettings& settings, const ComparedSides& sides) {
   nlohmann::json list = nlohmann::json::array();
   for (const PointChange& change : comparison.points) {

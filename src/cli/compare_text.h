@@ -2,6 +2,7 @@
 #pragma once
 
 #include "analysis/compare/compare_results.h"
+#include "report/compare_page.h"
 
 #include <string>
 
@@ -15,5 +16,8 @@ std::string comparison_text(const ResultsComparison& comparison, const CompareSe
 std::string comparison_markdown(const ResultsComparison& comparison, const CompareSettings& settings, const ComparedSides& sides);
 // {"comparisons": [{"a", "b", "ratio", "low", "high", "verdict", "needs_repeats", ...}], ...}
 std::string comparison_json(const ResultsComparison& comparison, const CompareSettings& settings, const ComparedSides& sides);
+
+// As a page shows it (report/compare_page.h).
+ComparedStores compared_stores(const ResultsComparison& comparison, const CompareSettings& settings, const ComparedSides& sides);
 
 }  // namespace deepgap

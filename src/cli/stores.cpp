@@ -53,6 +53,20 @@ void look_at_study(const std::vector<std::string>& paths, const std::string& stu
   throw Error(ErrorKind::input, fmt::format("{}: {}", store_names(paths), unknown_name("study", study, {studies.begin(), studies.end()})));
 }
 
+void check_page_path(const std::string& path, const std::vector<std::string>& stores) {
+  if (path.empty()) return;
+  const std::filesystem::path file(path), folder = file.parent_path();
+  if (file.extension() != ".html" && file.extension() != ".htm")
+    throw Error(ErrorKind::usage, fmt::format("--output {}: it is a page; name it .html", path));
+  if (!folder.empty() && !std::filesystem::is_directory(folder))
+    throw Error(ErrorKind::usage, fmt::format("--output {}: there is no folder {}", path, folder.string()));
+  std::error_code ignored;
+  for (const std::string& store : stores) {
+    if (std::filesystem::equivalent(path, store, ignored))
+      throw Error(ErrorKind::usage, fmt::format("--output {} is the Store itself: name another file", path));
+  }
+}
+
 std::string store_names(const std::vector<std::string>& paths) {
   std::vector<std::string> names;
   for (const std::string& path : paths) names.push_back(std::filesystem::path(path).filename().string());

@@ -23,4 +23,8 @@ void look_at_study(const std::vector<std::string>& paths, const std::string& stu
 // "h100.db", "h100.db, h200.db": without folders.
 std::string store_names(const std::vector<std::string>& paths);
 
+// Of a page that is written beside what is printed: throws Error{usage} where it is not named .html, its folder is not there, or it is one
+// of the Stores. Nothing to say of an empty path.
+void check_page_path(const std::string& path, const std::vector<std::string>& stores);
+
 }  // namespace deepgap

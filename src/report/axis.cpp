@@ -2,6 +2,8 @@
 
 #include "analysis/words.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -36,6 +38,13 @@ DrawnAxis::DrawnAxis(Scale scale, double least, double most, double from, double
     linear_ticks(spacing);
     return;
   }
+  if (scale == Scale::around) {
+    const double margin = std::max((most - least) * 0.08, std::max(std::abs(most) * 1e-3, 1e-12));
+    low_ = least - margin;
+    high_ = most + margin;
+    around_ticks(spacing);
+    return;
+  }
   low_ = transform(least);
   high_ = transform(most);
   const double room = std::max((high_ - low_) * 0.05, scale == Scale::log2 ? 0.25 : 0.06);
@@ -60,6 +69,14 @@ void DrawnAxis::add_tick(double value) { ticks_.push_back({value, at(value), tic
 void DrawnAxis::linear_ticks(double spacing) {
   const double step = nice_step((high_ - low_) * spacing / std::abs(to_ - from_));
   for (int i = static_cast<int>(std::ceil(low_ / step)); i * step <= high_; ++i) add_tick(i * step);
+}
+
+// As many decimals as tell neighbours apart.
+void DrawnAxis::around_ticks(double spacing) {
+  const double step = nice_step((high_ - low_) * spacing / std::abs(to_ - from_));
+  const int decimals = std::clamp(static_cast<int>(-std::floor(std::log10(step) + 1e-9)), 0, 9);
+  for (double tick = std::ceil(low_ / step); tick * step <= high_; ++tick)
+    ticks_.push_back({tick * step, at(tick * step), fmt::format("{:.{}f}", tick * step + 0.0, decimals)});
 }
 
 void DrawnAxis::decade_ticks(double spacing) {

@@ -6,7 +6,7 @@
 
 namespace deepgap {
 
-enum class Scale { linear, log2, log10 };  // linear starts at 0
+enum class Scale { linear, around, log2, log10 };  // linear starts at 0, around near the least value
 
 struct Tick {
   double value = 0;
@@ -27,6 +27,7 @@ class DrawnAxis {
   double transform(double value) const;
   void add_tick(double value);
   void linear_ticks(double spacing);
+  void around_ticks(double spacing);
   void decade_ticks(double spacing);
   void power_ticks(double spacing, const std::vector<double>& wanted);
 

@@ -43,7 +43,8 @@ struct Range {
   }
 };
 
-bool drawable(double value, Scale scale) { return std::isfinite(value) && (scale == Scale::linear || value > 0); }
+bool is_logarithmic(Scale scale) { return scale == Scale::log2 || scale == Scale::log10; }
+bool drawable(double value, Scale scale) { return std::isfinite(value) && (!is_logarithmic(scale) || value > 0); }
 
 // Keeps what can be drawn; an error bar that reaches beyond a logarithmic axis ends at a third of its value.
 std::vector<ChartLine> drawable_lines(const Chart& chart) {

@@ -23,7 +23,7 @@ std::string picture(const DuelFound& duel) {
     forest.rows.push_back(std::move(row));
   }
   const std::string svg = forest_svg(forest);
-  return svg.empty() ? "" : "<figure>" + svg + "</figure>";
+  return svg.empty() ? "" : "<figure class=\"wide\">" + svg + "</figure>";
 }
 
 std::string one(const DuelFound& duel) {

@@ -11,8 +11,8 @@
 namespace deepgap {
 namespace {
 
-constexpr double width = 720, left = 210, right = 700, top = 8, row_height = 26;
-constexpr size_t longest_label = 32;
+constexpr double width = 600, left = 190, right = 588, top = 8, row_height = 26;
+constexpr size_t longest_label = 28;
 
 bool can_be_drawn(const ForestRow& row) { return std::isfinite(row.ratio) && row.ratio > 0; }
 bool has_interval(const ForestRow& row) { return row.low && row.high && *row.low > 0 && std::isfinite(*row.high); }
@@ -66,8 +66,8 @@ std::string forest_svg(const Forest& forest) {
   if (std::none_of(forest.rows.begin(), forest.rows.end(), can_be_drawn)) return {};
   const ForestAxis axis(forest);
   const double bottom = top + row_height * static_cast<double>(forest.rows.size());
-  std::string svg = fmt::format("<svg class=\"chart\" viewBox=\"0 0 {:.0f} {:.0f}\" role=\"img\" aria-label=\"{}\">", width, bottom + 42,
-                                html_escaped(forest.describe));
+  std::string svg = fmt::format("<svg class=\"chart forest\" viewBox=\"0 0 {:.0f} {:.0f}\" role=\"img\" aria-label=\"{}\">", width,
+                                bottom + 42, html_escaped(forest.describe));
   if (forest.margin > 0) {
     const double from = axis.at(1 / (1 + forest.margin));
     svg += fmt::format("<rect x=\"{:.1f}\" y=\"{:.0f}\" width=\"{:.1f}\" height=\"{:.1f}\" fill=\"var(--grid)\"/>", from, top,

@@ -62,7 +62,10 @@ std::string header_section(const View& view, const ReportOptions& options) {
           std::string(has_dispatcher_section(view) ? "<a href=\"#dispatcher\">Batches and queue</a>" : "") +
           std::string(has_stages_section(view) ? "<a href=\"#stages\">End to end</a>" : "") +
           std::string(has_tenants_section(view) ? "<a href=\"#tenants\">Tenants</a>" : "") +
+          std::string(has_comparisons_section(view) ? "<a href=\"#comparisons\">Against each other</a>" : "") +
           std::string(has_duels_section(view) ? "<a href=\"#duels\">Duels</a>" : "") +
+          std::string(options.sequences.shown.empty() ? "" : "<a href=\"#sequences\">Not valid</a>") +
+          std::string(options.profiles.lines.empty() ? "" : "<a href=\"#profiles\">Where the time goes</a>") +
           std::string(over_time_section(options.tracks).empty() ? "" : "<a href=\"#time\">Over time</a>") +
           "<a href=\"#points\">Points</a>"
           "<a href=\"#failures\">Failures and refusals</a><a href=\"#environment\">Environment</a><a href=\"#method\">How the numbers are "

@@ -6,8 +6,8 @@
 #include "kernels/summary.h"
 #include "profile/explanations.h"
 #include "report/html.h"
+#include "report/page.h"
 #include "report/roofline_chart.h"
-#include "report/style.h"
 #include "report/timeline_chart.h"
 
 #include <fmt/format.h>
@@ -21,8 +21,8 @@ namespace {
 constexpr size_t most_distances = 12, most_kernels = 25;
 
 constexpr std::string_view own_style = R"css(
-figure.wide{max-width:790px}
-figure.wide svg{min-width:560px}
+figure.roofline{max-width:790px}
+figure.roofline svg{min-width:560px}
 .roof{fill:none;stroke:var(--axis);stroke-width:1.6}
 .roof.faint{stroke-dasharray:3 4;stroke-width:1.2}
 .roof-name{font-size:11.5px;fill:var(--soft);stroke:var(--page);stroke-width:3px;paint-order:stroke}
@@ -66,15 +66,27 @@ class Page {
 
   std::string html() const {
     const std::string title = fmt::format("{} on {}", header_.model, where());
-    std::string out =
-        "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>" + html_escaped(title) +
-        "</title>\n<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n<meta name=\"generator\" content=\"deepgap\">\n"
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n<style>" +
-        report_style() + std::string(own_style) + "</style></head>\n<body>\n";
-    out += head(title) + "<main>\n" + says() + roofline() + timeline() + distances() + families() + kernels() + ceilings() + "</main>\n";
-    return out +
-           "<footer>Made by deepgap. Bytes and operations are counted from the network's graph, not by the "
-           "hardware.</footer>\n</body></html>\n";
+    PageParts parts;
+    parts.eyebrow = "deepgap profile";
+    parts.title = title;
+    parts.lede = lede();
+    parts.sections = says() + roofline() + timeline() + distances() + families() + kernels() + ceilings();
+    parts.footer = ". Bytes and operations are counted from the network's graph, not by the hardware";
+    parts.own_style = own_style;
+    return html_page(parts);
+  }
+
+  // In short: what is read first.
+  std::string part() const {
+    std::string out = fmt::format(
+        "<p>{}: {} ms a batch, {} of it between layers{}.</p>\n", html_escaped(profile_.engine), ms(rows_.whole_seconds),
+        percent(rows_.whole_seconds > 0 ? rows_.between_seconds / rows_.whole_seconds : 0),
+        rows_.all.of_roof ? fmt::format("; layers reach {} of what the ceilings allow", percent(*rows_.all.of_roof)) : std::string());
+    const std::string picture = families_picture();
+    if (!picture.empty()) out += "<figure class=\"roofline scroll\">" + picture + "</figure>\n";
+    if (picture.empty() && !machine_.missing.empty())
+      out += "<p class=\"aside\">There are no ceilings to draw: " + html_escaped(machine_.missing) + ".</p>\n";
+    return out + says_list();
   }
 
  private:
@@ -83,11 +95,11 @@ class Page {
     return header_.device == "cpu" ? fmt::format("{} thread{} of this CPU", header_.threads, header_.threads == 1 ? "" : "s")
                                    : header_.device;
   }
-  std::string head(const std::string& title) const {
+  std::string lede() const {
     const double items = rows_.whole_seconds > 0 ? static_cast<double>(header_.batch) / rows_.whole_seconds : 0;
-    std::string out = "<header><div class=\"eyebrow\">deepgap profile</div><h1>" + html_escaped(title) + "</h1>\n";
-    out += fmt::format("<p class=\"lede\">{}, {}, batch {}: {} ms a batch, {:.1f} items/s.</p>\n<dl class=\"stats\">",
-                       html_escaped(profile_.engine), html_escaped(header_.precision), header_.batch, ms(rows_.whole_seconds), items);
+    std::string out =
+        fmt::format("<p class=\"lede\">{}, {}, batch {}: {} ms a batch, {:.1f} items/s.</p>\n<dl class=\"stats\">",
+                    html_escaped(profile_.engine), html_escaped(header_.precision), header_.batch, ms(rows_.whole_seconds), items);
     const auto stat = [&](const std::string& value, const std::string& name) {
       out += fmt::format("<div><dt>{}</dt><dd>{}</dd></div>", name, value);
     };
@@ -99,19 +111,21 @@ class Page {
       if (summary.span > 0)
         stat(percent(static_cast<double>(summary.busy) / static_cast<double>(summary.span)), "of the time the device works");
     }
-    return out + "</dl></header>\n";
+    return out + "</dl>\n";
   }
 
-  std::string says() const {
+  std::string says_list() const {
     const auto all = explain(header_, profile_, rows_, machine_);
-    std::string out;
-    if (!all.empty()) {
-      out = fmt::format("<h2>Why</h2>\n<ul class=\"says\" style=\"--n:{}\">", std::min<size_t>(all.size(), 3));
-      for (const Explanation& one : all)
-        out += "<li class=\"result\"><p class=\"head\">" + html_escaped(one.head) + ".</p><p class=\"detail\">" +
-               html_escaped(one.evidence) + ".</p></li>";
-      out += "</ul>\n";
-    }
+    if (all.empty()) return {};
+    std::string out = fmt::format("<ul class=\"says\" style=\"--n:{}\">", std::min<size_t>(all.size(), 3));
+    for (const Explanation& one : all)
+      out += "<li class=\"result\"><p class=\"head\">" + html_escaped(one.head) + ".</p><p class=\"detail\">" + html_escaped(one.evidence) +
+             ".</p></li>";
+    return out + "</ul>\n";
+  }
+  std::string says() const {
+    std::string out = says_list();
+    if (!out.empty()) out = "<h2>Why</h2>\n" + out;
     for (const std::string& note : rows_.notes) out += "<p class=\"aside\">Note: " + html_escaped(note) + ".</p>\n";
     return out;
   }
@@ -162,29 +176,37 @@ class Page {
                     percent(made.share), made.intensity, made.flop_per_s / 1e9, work.seconds > 0 ? work.bytes / work.seconds / 1e9 : 0);
     return made;
   }
-  std::string roofline() const {
-    const Ceilings& ceilings = machine_.ceilings;
-    if (ceilings.memory.empty() || peak_of(ceilings, header_.precision) == nullptr)
-      return machine_.missing.empty() ? std::string()
-                                      : "<h2>Roofline</h2><p>There are no ceilings to draw: " + html_escaped(machine_.missing) + ".</p>\n";
+  bool has_ceilings() const { return !machine_.ceilings.memory.empty() && peak_of(machine_.ceilings, header_.precision) != nullptr; }
+
+  std::string layers_picture() const {
+    RooflineChart layers = empty_chart("Roofline with a dot for each layer");
+    for (const ProfiledLayer& layer : profile_.layers) {
+      if (layer.flop < 0 || layer.ns <= 0) continue;
+      RooflineDot small = dot(layer.name, work_of(layer), rows_.all.seconds, 0);
+      small.share = -1;
+      small.labelled = false;
+      layers.dots.push_back(small);
+    }
+    return roofline_svg(layers);
+  }
+  static Work work_of(const ProfiledLayer& layer) {
+    return {static_cast<double>(layer.flop), static_cast<double>(layer.bytes), static_cast<double>(layer.ns) / 1e9, 1};
+  }
+  std::string families_picture() const {
+    if (!has_ceilings()) return {};
     const auto by_layer = families_of_layers();
     std::map<std::string, Work> works;
     Work all;
-    RooflineChart layers = empty_chart("Roofline with a dot for each layer");
     for (size_t i = 0; i < profile_.layers.size(); ++i) {
       const ProfiledLayer& layer = profile_.layers[i];
       if (layer.flop < 0 || layer.ns <= 0) continue;
-      const Work one{static_cast<double>(layer.flop), static_cast<double>(layer.bytes), static_cast<double>(layer.ns) / 1e9, 1};
+      const Work one = work_of(layer);
       for (Work* sum : {&works[family_of(layer, by_layer, i)], &all}) {
         sum->flop += one.flop;
         sum->bytes += one.bytes;
         sum->seconds += one.seconds;
         ++sum->layers;
       }
-      RooflineDot small = dot(layer.name, one, rows_.all.seconds, 0);
-      small.share = -1;
-      small.labelled = false;
-      layers.dots.push_back(small);
     }
     RooflineChart groups = empty_chart("Roofline with a bubble for each family, whose area is its share of time");
     // Colours as in the timeline; what has none there has one behind them.
@@ -196,16 +218,22 @@ class Page {
     RooflineDot whole = dot("network", all, all.seconds, 7);
     whole.share = -1;
     groups.dots.push_back(whole);
-    const std::string picture = roofline_svg(groups), each = roofline_svg(layers);
+    return roofline_svg(groups);
+  }
+  std::string roofline() const {
+    if (!has_ceilings())
+      return machine_.missing.empty() ? std::string()
+                                      : "<h2>Roofline</h2><p>There are no ceilings to draw: " + html_escaped(machine_.missing) + ".</p>\n";
+    const std::string picture = families_picture(), each = layers_picture();
     if (picture.empty()) return {};
     std::string out =
         "<h2>Roofline</h2>\n<p class=\"aside\">A bubble is a family of layers, its area its share of their time. Bytes and operations are "
         "counted "
         "from the network: each value is moved once, multiply and add are two. Measured ceilings are drawn through, a data sheet's "
         "dotted.</p>\n";
-    out += "<figure class=\"wide scroll\">" + picture + "</figure>\n";
+    out += "<figure class=\"roofline scroll\">" + picture + "</figure>\n";
     if (!each.empty())
-      out += "<details><summary>Each layer as a dot</summary><figure class=\"wide scroll\">" + each + "</figure></details>\n";
+      out += "<details><summary>Each layer as a dot</summary><figure class=\"roofline scroll\">" + each + "</figure></details>\n";
     return out;
   }
 
@@ -313,6 +341,12 @@ class Page {
 };
 
 }  // namespace
+
+std::string_view profile_style() { return own_style; }
+
+std::string profile_part(const ProfileHeader& header, const LayerProfile& profile, const ProfileRows& rows, const ShownCeilings& machine) {
+  return Page(header, profile, rows, machine).part();
+}
 
 std::string profile_page(const ProfileHeader& header, const LayerProfile& profile, const ProfileRows& rows, const ShownCeilings& machine) {
   return Page(header, profile, rows, machine).html();

@@ -5,9 +5,14 @@
 #include "profile/show.h"
 
 #include <string>
+#include <string_view>
 
 namespace deepgap {
 
 std::string profile_page(const ProfileHeader& header, const LayerProfile& profile, const ProfileRows& rows, const ShownCeilings& machine);
+
+// The same in short, without a heading, for a page that has profile_style(): the roofline of families and what it says in sentences.
+std::string profile_part(const ProfileHeader& header, const LayerProfile& profile, const ProfileRows& rows, const ShownCeilings& machine);
+std::string_view profile_style();
 
 }  // namespace deepgap

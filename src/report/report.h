@@ -5,6 +5,8 @@
 #include "analysis/decide/front_order.h"
 #include "analysis/results.h"
 #include "report/over_time.h"
+#include "report/profiles_section.h"
+#include "report/run_sequence.h"
 
 #include <string>
 #include <vector>
@@ -15,6 +17,8 @@ struct ReportOptions {
   std::string title = "deepgap report";
   std::string source;              // the Store's name as the document shows it; may be empty
   std::vector<Track> tracks = {};  // shown over time; only HTML has pictures
+  RunSequences sequences = {};     // runs that are not valid; likewise
+  ReportProfiles profiles = {};    // likewise
   FrontOrder fronts = {};          // pictures of any two metrics; in Markdown tables of what nothing beats
 };
 

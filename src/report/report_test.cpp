@@ -76,6 +76,19 @@ TEST(HtmlReport, is_whole_and_loads_nothing) {
   EXPECT_LT(html.size(), 400'000u);
 }
 
+// Three repeats can be compared; the first engine by name is what the other is held against, at every batch.
+TEST(HtmlReport, draws_every_way_against_the_first_one) {
+  const std::string html = html_of(example_study());
+  EXPECT_EQ(occurrences(html, "<section id=\"comparisons\""), 1u);
+  EXPECT_THAT(html, HasSubstr("href=\"#comparisons\""));
+  EXPECT_EQ(occurrences(html, "<svg class=\"chart forest\""), 3u);
+  EXPECT_THAT(html, HasSubstr("times the throughput of native"));
+  std::vector<Record> once;
+  for (const Record& record : example_study())
+    if (record.repeat == 0) once.push_back(record);
+  EXPECT_THAT(html_of(once), Not(HasSubstr("id=\"comparisons\""))) << "measured once: not comparable";
+}
+
 // Valid or not, a point under load shows its tail; percentiles that its queries are too few for are left out.
 TEST(HtmlReport, draws_the_tail_of_latency_where_load_was_offered) {
   std::vector<Record> records = example_study();

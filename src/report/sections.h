@@ -30,6 +30,9 @@ std::string tenants_section(const View& view);
 bool has_tenants_section(const View& view);
 std::string duels_section(const View& view);
 bool has_duels_section(const View& view);
+// Ways of running a model against one of them, as forest plots.
+std::string comparisons_section(const View& view);
+bool has_comparisons_section(const View& view);
 std::string table_section(const View& view);
 std::string failures_section(const View& view);
 std::string environment_section(const View& view);

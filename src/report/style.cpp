@@ -42,7 +42,7 @@ ul.lead .head{font-size:20px;line-height:1.35}
 .legend li{display:flex;align-items:center;gap:7px;overflow-wrap:anywhere;min-width:0}
 .swatch{width:26px;height:12px;flex:none;overflow:visible}
 .charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,340px),1fr));gap:20px 28px;margin:10px 0 0}
-figure{margin:0;min-width:0;max-width:460px}
+figure{margin:0;min-width:0;max-width:460px}figure.wide{max-width:700px;margin-bottom:10px}figure.wide figcaption{margin:4px 0 0}
 figcaption{font-size:15px;line-height:1.4;margin-bottom:6px}
 figcaption b{font-weight:600}figcaption span{color:var(--muted);font-size:13px;display:block}
 svg.chart{display:block;width:100%;height:auto;overflow:visible;font-family:system-ui,-apple-system,"Segoe UI",Roboto,Arial,sans-serif}
@@ -52,7 +52,7 @@ svg.chart{display:block;width:100%;height:auto;overflow:visible;font-family:syst
 .axis-title{font-size:12.5px;fill:var(--soft)}
 .line .path{fill:none;stroke:var(--c);stroke-width:2;stroke-linejoin:round;stroke-linecap:round}
 .line .bar{fill:none;stroke:var(--c);stroke-width:1.3}
-.line .cut{opacity:.4}
+.line .cut{opacity:.4}.line .band{fill:var(--c);opacity:.18}.line .path.thin{stroke-width:1.4}.found{fill:none;stroke:var(--warn);stroke-width:2;stroke-dasharray:6 4}
 .line .mark{fill:var(--c);stroke:var(--page);stroke-width:1.2}
 .line .hollow{fill:var(--page);stroke:var(--c);stroke-width:1.6}
 .line.faint .path{stroke-width:1.6;stroke-dasharray:.1 4;opacity:.8}

@@ -38,6 +38,13 @@ class CompareTest(StoreCase):
         self.assertLess(found[0]["low"], 2.05)
         self.assertGreater(found[0]["high"], 1.95)
         self.assertTrue(found[0]["paired"])
+        page = store + ".html"
+        done = self.compare(store, "--a", "null.latency=10ms", "--b", "null.latency=20ms", "--output", page)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        with open(page, encoding="utf-8") as file:
+            html = file.read()
+        self.assertIn("null.latency=20ms against null.latency=10ms", html)
+        self.assertEqual(html.count('class="bar"'), 1)
         self.assertIn("| ratio | verdict |", self.compare(store, "--a", "null.latency=20ms", "--b", "null.latency=10ms", "--format", "md").stdout)
         gate = self.compare(store, "--a", "null.latency=10ms", "--b", "null.latency=20ms", "--fail-if-slower", "2%")
         self.assertEqual(gate.returncode, 1)
@@ -68,6 +75,8 @@ class CompareTest(StoreCase):
         for words, said in (([store], "--a and --b"), ([store, store, "--metric", "speed"], "'speed' is no metric"),
                             ([store, store, "--a", "batch"], "no key=value"), ([store, store, "--a", "batch=7"], "no record of selection"),
                             ([store, store, "--margin", "2"], "--margin '2'"), ([store, store, "--format", "xml"], "xml"),
+                            ([store, store, "--output", "p.txt"], "name it .html"), ([store, store, "--output", "/nowhere/p.html"], "no folder"),
+                            ([store, store, "--profile", "--json"], "--profile prints text"),
                             ([store, "/nowhere.db"], "/nowhere.db")):
             with self.subTest(words=words[1:]):
                 done = self.compare(*words)

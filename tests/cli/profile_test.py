@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """`deepgap profile` as a user runs it. Argument: the program. Run from the tree's root."""
+import csv
 import json
 import pathlib
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -151,6 +153,105 @@ class Profile(unittest.TestCase):
         self.assertIn("--trace is of what a GPU did", self.refused(2, MODEL, "--trace", "t.json"))
         self.assertIn("there is no folder /nowhere", self.refused(2, MODEL, "--output", "/nowhere/p.html"))
         self.assertIn("cannot open /nowhere.toml", self.refused(2, MODEL, "--families", "/nowhere.toml"))
+
+
+class Kept(unittest.TestCase):
+    """`run --profile`: taken after the timing, beside a Record, exported, compared, in the report."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory(prefix="deepgap-kept-")
+        cls.store = f"{cls.folder.name}/a.db"
+        cls.done = cls.run_points()
+        assert cls.done.returncode == 0, cls.done.stderr
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    @classmethod
+    def run_points(cls, *arguments, batch="1,2"):
+        return deepgap("run", MODEL, "--batch", batch, "--warmup", "1", "-n", "5", "--check", "off", "--cache", CACHE, "--store", cls.store,
+                       "--profile", *arguments)
+
+    def export(self, *arguments, store=None):
+        run = deepgap("export", store or self.store, *arguments)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        return run.stdout
+
+    def test_a_profile_for_each_point_after_all_was_timed(self):
+        self.assertIn("2 profiles", self.done.stdout)
+        records = json.loads(self.export("--format", "json"))
+        profiles = json.loads(self.export("--profile", "--format", "json"))
+        self.assertEqual({p["record_id"] for p in profiles}, {r["record_id"] for r in records})
+        self.assertEqual([p["batch"] for p in sorted(profiles, key=lambda p: p["batch"])], [1, 2])
+        with sqlite3.connect(self.store) as db:
+            [(last,)] = db.execute("SELECT max(started_unix_ns) FROM records")
+        for kept in profiles:
+            self.assertGreater(kept["taken_unix_ns"], last)
+            self.assertEqual(kept["model"], MODEL)
+            self.assertTrue(kept["ceilings"])
+            self.assertEqual(kept["left_over"], [])
+
+    def test_rows_are_layers(self):
+        rows = list(csv.DictReader(self.export("--profile").splitlines()))
+        profiles = {p["record_id"]: p for p in json.loads(self.export("--profile", "--format", "json"))}
+        self.assertEqual(len(rows), sum(len(p["layers"]) for p in profiles.values()))
+        for record_id, kept in profiles.items():
+            ms = sum(float(row["ms"]) for row in rows if row["record_id"] == record_id)
+            self.assertAlmostEqual(ms, kept["sum"]["ms"], places=6)
+
+    def test_a_point_that_has_one_gets_no_second(self):
+        again = self.run_points("--resume")
+        self.assertEqual(again.returncode, 0, again.stderr)
+        self.assertIn("0 profiles, 2 points had one", again.stdout)
+        self.assertEqual(len(json.loads(self.export("--profile", "--format", "json"))), 2)
+
+    def test_copies_keep_it(self):
+        before = self.export("--profile")
+        for flag in ("--compact", "--anonymous"):
+            copy = f"{self.folder.name}/copy{flag}.db"
+            self.export(flag, "--format", "db", "--output", copy)
+            self.assertEqual(self.export("--profile", store=copy), before, flag)
+        self.assertTrue(self.export("--profile", "--anonymous"))
+
+    def test_the_report_shows_it(self):
+        page = pathlib.Path(self.folder.name) / "a.html"
+        run = deepgap("report", self.store, "--output", str(page))
+        self.assertEqual(run.returncode, 0, run.stderr)
+        html = page.read_text()
+        self.assertIn('<section id="profiles"', html)
+        self.assertIn("Roofline with a bubble for each family", html)
+        self.assertLess(len(html), 400_000)
+
+    def test_two_profiles_are_held_beside_each_other(self):
+        run = deepgap("compare", self.store, "--a", "batch=1", "--b", "batch=2", "--profile")
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertIn("ms a batch; a: batch=1, b: batch=2", run.stdout)
+        self.assertRegex(run.stdout, r"whole +\d+\.\d{3} +\d+\.\d{3}")
+
+    def test_a_point_without_layer_times_gets_a_note(self):
+        store = f"{self.folder.name}/null.db"
+        run = deepgap("run", MODEL, "--backend", "null", "-n", "5", "--cache", CACHE, "--store", store, "--profile")
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertIn("null tells no times of its layers", run.stderr)
+        self.assertIn("0 profiles", run.stdout)
+        export = deepgap("export", store, "--profile")
+        self.assertIn("has no profiles", export.stderr)
+        self.assertEqual(len(export.stdout.splitlines()), 1)
+        compare = deepgap("compare", store, store, "--profile")
+        self.assertIn("no point has a profile on both sides", compare.stdout)
+
+    def test_wrong_use_is_one_line(self):
+        for words, said in ((("run", MODEL, "--profile", "--duel", "batch", "-b", "1,2"), "measured alone"),
+                            (("run", MODEL, "--profile", "--task", "train"), "measured alone"),
+                            (("export", self.store, "--profile", "--telemetry"), "--profile writes the profiles alone"),
+                            (("export", self.store, "--profile", "--format", "db", "--output", "x.db"), "--profile writes the profiles alone"),
+                            (("export", self.store, "--profile", "--by", "point"), "--profile writes the profiles alone")):
+            run = deepgap(*words)
+            self.assertEqual(run.returncode, 2, run.stdout)
+            self.assertEqual(len(run.stderr.splitlines()), 1, run.stderr)
+            self.assertIn(said, run.stderr)
 
 
 class Ceilings(unittest.TestCase):

@@ -38,6 +38,13 @@ class TrendTest(StoreCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertRegex(done.stdout, r"worse: 0\.5\d from 20\d\d-\d\d-\d\d \d\d:\d\d UTC")
         self.assertIn("1 of 1 series changed", done.stdout)
+        page = self.store + ".html"
+        self.assertEqual(self.trend("--output", page).stdout, done.stdout)
+        with open(page, encoding="utf-8") as file:
+            html = file.read()
+        self.assertEqual(html.count("<circle"), RUNS)
+        self.assertEqual(html.count('class="found" d'), 2)
+        self.assertIn("1 of 1 series changed", html)
         [series] = json.loads(self.trend("--json").stdout)["series"]
         self.assertEqual(len(series["runs"]), RUNS)
         [change] = series["changes"]
@@ -56,7 +63,8 @@ class TrendTest(StoreCase):
         self.assertEqual(self.run_deepgap().returncode, 0)
         self.assertIn("too few runs to tell", self.trend().stdout)
         for flags, words in ((["--metric", "speed"], "'speed' is no metric"), (["--select", "batch=7"], "no record with throughput to follow"),
-                             (["--control", "batch=7"], "no record of the control"), (["--format", "xml"], "xml"), (["/nowhere.db"], "/nowhere.db")):
+                             (["--control", "batch=7"], "no record of the control"), (["--format", "xml"], "xml"), (["/nowhere.db"], "/nowhere.db"),
+                             (["--output", "/nowhere/p.html"], "there is no folder"), (["--output", "p.png"], "name it .html")):
             with self.subTest(flags):
                 done = self.trend(*flags)
                 self.assertEqual(done.returncode, 2, done.stdout)

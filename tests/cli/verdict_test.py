@@ -3,10 +3,11 @@
   python3 verdict_test.py build/bin/deepgap
 """
 import os
+import subprocess
 import sys
 import unittest
 
-from store_case import TINY, StoreCase
+from store_case import PROGRAM, TINY, StoreCase
 
 
 class VerdictTest(StoreCase):
@@ -73,6 +74,29 @@ class VerdictTest(StoreCase):
                 self.store += ".drift"
                 row = self.one(0, "--axis", "null.distribution=drift", "--axis", "null.drift=0.01", *rule)
                 self.assertEqual(row["verdict"], "unstable", row["reason"])
+
+    def report(self):
+        page = self.store + ".html"
+        done = subprocess.run([PROGRAM, "report", self.store, "--output", page], capture_output=True, text=True, timeout=120)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        with open(page, encoding="utf-8") as file:
+            return file.read()
+
+    def test_the_report_shows_what_is_not_valid_and_where(self):
+        self.one(0, *self.noise)
+        self.assertNotIn('id="sequences"', self.report(), "it is valid")
+        self.store += ".step"
+        row = self.one(0, *self.steps("1500:6ms"))
+        html = self.report()
+        self.assertIn('<section id="sequences"', html)
+        self.assertIn('href="#sequences"', html)
+        self.assertIn(row["reason"], html)
+        self.assertIn("from here on", html)
+        self.assertIn('class="found"', html)
+        compact = self.store + ".compact.db"
+        subprocess.run([PROGRAM, "export", self.store, "--compact", "--output", compact], check=True, capture_output=True, timeout=120)
+        self.store = compact
+        self.assertNotIn('class="found" d', self.report(), "there are no timings to draw")
 
     def test_a_window_that_was_still_warming_up_is_measured_anew(self):
         row = self.one(0, *self.steps("1:7ms/300:5ms"))

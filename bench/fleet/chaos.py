@@ -39,7 +39,7 @@ null.seed = "1..{points}"
 class Cluster:
     def __init__(self, folder, nodes, port):
         self.folder, self.count = folder, nodes
-        self.environment = {**os.environ, "PORT": str(port), "SLURM_CONF": folder + "/slurm.conf", "SLURMD_TIMEOUT": "20"}
+        self.environment = {**os.environ, "DEEPGAP_LOCKS": "off", "PORT": str(port), "SLURM_CONF": folder + "/slurm.conf", "SLURMD_TIMEOUT": "20"}
 
     def nodes(self, verb, *arguments):
         subprocess.run([NODES, verb, self.folder, *arguments], check=True, env=self.environment)

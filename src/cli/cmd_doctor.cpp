@@ -2,6 +2,7 @@
 #include "base/confine.h"
 #include "cli/command.h"
 #include "cli/gpus_child.h"
+#include "run/device_locks.h"
 #include "telemetry/environment.h"
 
 #include <fmt/format.h>
@@ -86,6 +87,16 @@ Advice judge_walls(const Walls& walls) {
   return {Advice::Level::note, subject, finding, "look at files of others on a kernel that has both, or in a container"};
 }
 
+// Who measures here now: what else is measured meanwhile is wrong, and so is what the doctor sees.
+std::vector<Advice> judge_runs(const std::vector<DeviceHolder>& holders) {
+  std::vector<Advice> advice;
+  for (const DeviceHolder& holder : holders)
+    advice.push_back({Advice::Level::warning, "runs on " + holder.device, holder_words(holder) + " measures there now",
+                      "another run waits for its end (deepgap run --busy)"});
+  if (advice.empty()) advice.push_back({Advice::Level::ok, "runs", "no run of deepgap holds a device of this machine", ""});
+  return advice;
+}
+
 class DoctorCommand final : public Command {
  public:
   std::string name() const override { return "doctor"; }
@@ -94,6 +105,7 @@ class DoctorCommand final : public Command {
   int run() override {
     std::vector<Advice> advice = examine_machine(capture_environment());
     for (Advice& of_gpu : examine_gpus(ask_for_gpus())) advice.push_back(std::move(of_gpu));
+    for (Advice& of_run : judge_runs(device_holders(lock_folder()))) advice.push_back(std::move(of_run));
     advice.push_back(judge_walls(walls_of_this_kernel()));
     std::stable_sort(advice.begin(), advice.end(), [](const Advice& a, const Advice& b) { return a.level > b.level; });
     if (json_) {

@@ -6,6 +6,7 @@
 #include "cli/axis_values.h"
 #include "cli/command.h"
 #include "cli/fleet_text.h"
+#include "cli/lock_settings.h"
 #include "cli/point_command.h"
 #include "cli/price_flag.h"
 #include "cli/run_flags.h"
@@ -215,7 +216,7 @@ int FleetCommand::go_on(const std::string& verb) {
     const auto number = parse_int(words_.size() > 2 ? words_[2] : "");
     if (!number) throw Error(ErrorKind::usage, fmt::format("deepgap fleet {} FOLDER NUMBER", verb));
     if (verb == "relay") return relay_task(fleet, words_.size() > 3 ? words_[3] : "", static_cast<int>(*number));
-    const TaskSettings settings{.work = work_, .tries = tries_};
+    const TaskSettings settings{.work = work_, .tries = tries_, .locks = lock_settings()};
     return verb == "task" ? run_task(fleet, static_cast<int>(*number), settings) : probe_node(fleet, static_cast<int>(*number), settings);
   }
   const auto scheduler = Registry<Scheduler>::instance().make("scheduler", fleet.scheduler);

@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/libtorch_folder.h"
+#include "cli/lock_settings.h"
 #include "cli/point_command.h"
 #include "telemetry/environment.h"
 
@@ -22,6 +23,10 @@ void RunFlags::declare(CLI::App& app, const std::string& group) {
       ->type_name("FILE")
       ->capture_default_str();
   app.add_flag("--resume", resume_, "Leave out what the Store has a Record of")->group(group);
+  app.add_option("--busy", busy_, "Where another run has a device: wait for its end, refuse, or share it with that run (docs/records.md)")
+      ->group(group)
+      ->type_name("wait|refuse|share")
+      ->capture_default_str();
   app.add_option("--timeout", timeout_, "A worker that shows no progress for so long is killed")
       ->group(group)
       ->type_name("TIME")
@@ -40,6 +45,7 @@ RunSettings RunFlags::settings() const {
   settings.timeout = std::chrono::nanoseconds(duration_flag("--timeout", timeout_));
   if (settings.timeout < std::chrono::seconds(1)) throw Error(ErrorKind::usage, "--timeout: at least 1s");
   settings.cpus = static_cast<int>(allowed_cpus().size());
+  settings.locks = lock_settings(when_busy_from(busy_));
   settings.resume = resume_;
   if (quiet_ && verbose_) throw Error(ErrorKind::usage, "--quiet and --verbose say the opposite: leave one of them out");
   settings.words = quiet_ ? Words::few : verbose_ ? Words::many : Words::usual;

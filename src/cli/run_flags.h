@@ -12,7 +12,7 @@ namespace deepgap {
 
 class RunFlags {
  public:
-  // --store, --resume, --timeout, --cache, -q, -v, --export-json and that of the LibTorch folder, as a group of this name.
+  // --store, --resume, --busy, --timeout, --cache, -q, -v, --export-json and that of the LibTorch folder, as a group of this name.
   void declare(CLI::App& app, const std::string& group);
   // Throws Error{usage}.
   RunSettings settings() const;
@@ -20,7 +20,7 @@ class RunFlags {
   void keep_json(const std::string& text) const;
 
  private:
-  std::string store_ = "deepgap.db", timeout_ = "60s", cache_;
+  std::string store_ = "deepgap.db", timeout_ = "60s", cache_, busy_ = "wait";
   std::optional<std::string> json_file_;
   bool resume_ = false, quiet_ = false, verbose_ = false;
 };

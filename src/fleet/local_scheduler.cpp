@@ -36,6 +36,7 @@ class LocalScheduler final : public LaneScheduler {
     SubprocessOptions options;
     options.program = fleet.program;
     options.arguments = {"deepgap", "fleet", "task", fleet.folder, std::to_string(task)};
+    if (fleet.options.at("max-jobs") != "1") options.environment["DEEPGAP_LOCKS"] = "off";  // somebody said that they share the machine
     return options;
   }
 };

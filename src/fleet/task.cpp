@@ -137,6 +137,7 @@ class Task {
     settings.timeout = std::chrono::nanoseconds(parse_duration(fleet_.timeout).value_or(60'000'000'000));
     settings.cpus = fleet_.cpus;
     settings.progress = settings_.progress;
+    settings.locks = settings_.locks;
     settings.part = std::move(jobs);
     settings.facts = {{"fleet.node", attempt_.node}, {"fleet.task", int64_t{attempt_.task}}, {"fleet.id", fleet_.id}};
     settings.saved = [this](const Record& record) { saved(record); };

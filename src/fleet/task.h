@@ -7,6 +7,7 @@
 #pragma once
 
 #include "fleet/fleet.h"
+#include "run/device_locks.h"
 
 #include <cstdio>
 #include <string>
@@ -20,8 +21,9 @@ enum TaskExit {
 };
 
 struct TaskSettings {
-  std::string work;  // folder on the node's own disk for its Store; empty: $TMPDIR, else /tmp
-  int tries = 6;     // of the last hand-in, one second after the first, two after the second, and so on
+  std::string work;      // folder on the node's own disk for its Store; empty: $TMPDIR, else /tmp
+  int tries = 6;         // of the last hand-in, one second after the first, two after the second, and so on
+  LockSettings locks{};  // of its node's devices; by default nothing is locked
   std::FILE* progress = stderr;
 };
 

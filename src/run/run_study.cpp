@@ -12,6 +12,7 @@
 #include "record/tenant_set.h"
 #include "run/child_process.h"
 #include "run/first_look.h"
+#include "run/hold_devices.h"
 #include "run/inspected_plan.h"
 #include "run/past_searches.h"
 #include "run/progress.h"
@@ -71,6 +72,9 @@ class Run {
     if (report_.interrupted) return std::move(report_);
     store_ = std::make_unique<Store>(settings_.store_path, Store::Mode::append);
     store_file_ = identity_of(settings_.store_path);
+    hold_the_devices();  // before the Store is read: who has them may be writing to it
+    report_.interrupted = devices_.interrupted;
+    if (report_.interrupted) return std::move(report_);
     estimate_ = TimeEstimate({}, query_times(plan_));
     if (settings_.resume) read_finished();
     try {
@@ -86,6 +90,15 @@ class Run {
   }
 
  private:
+  void hold_the_devices() {
+    std::set<DeviceId> devices;
+    for (const Job& job : plan_.jobs) {
+      if (runs(job)) devices.insert(job.point.placement.devices.begin(), job.point.placement.devices.end());
+    }
+    progress_.clear();
+    devices_ = hold_devices(devices, settings_.locks, settings_.store_path, host_, settings_.progress);
+  }
+
   // Measured in random order, shown in the Study's.
   void sort_as_planned(std::vector<PointSummary>& points) const {
     std::map<std::string, size_t> position;
@@ -325,6 +338,7 @@ class Run {
 
   void add_facts(Record& record) const {
     for (const auto& [key, fact] : settings_.facts) record.facts[key] = fact;
+    if (!devices_.shared.empty()) record.facts["device.shared"] = join(devices_.shared, ", ");
   }
 
   // All of a set or none of it: after a kill it is measured again as a whole.
@@ -428,6 +442,7 @@ class Run {
   WorkerHost& host_;
   Progress progress_;
   InspectedPlan plan_;
+  HeldDevices devices_;
   bool threads_differ_ = false;
   bool looking_ = false;  // for the first time
   std::unique_ptr<Store> store_;

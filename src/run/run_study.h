@@ -8,6 +8,7 @@
 #include "plan/peak_planner.h"
 #include "plan/study.h"
 #include "plan/tune_planner.h"
+#include "run/device_locks.h"
 #include "run/progress.h"
 #include "run/run_summary.h"
 
@@ -40,6 +41,7 @@ struct RunSettings {
   // What is to be measured, in place of the whole Study: a part of an inspected Plan, as a fleet's task has it. A model file that is not
   // what it was then is an Error{input}.
   std::optional<std::vector<Job>> part;
+  LockSettings locks;                        // by default nothing is locked
   Facts facts;                               // that every Record gets
   std::function<void(const Record&)> saved;  // called after each Record is in the Store; what it throws ends the run
   std::FILE* progress = stderr;

@@ -1,0 +1,33 @@
+#include "cli/lock_settings.h"
+
+#include "base/text.h"
+#include "cli/gpus_child.h"
+#include "telemetry/environment.h"
+
+#include <deepgap/error.h>
+
+#include <memory>
+#include <optional>
+
+namespace deepgap {
+
+LockSettings lock_settings(WhenBusy when_busy) {
+  const auto inventory = std::make_shared<std::optional<GpuInventory>>();
+  return {lock_folder(), when_busy, allowed_cpus(), [inventory](int index) -> std::string {
+            if (!*inventory) *inventory = ask_for_gpus();
+            const auto place = static_cast<size_t>(index);
+            if (place >= (*inventory)->gpus.size()) return {};
+            const auto found = (*inventory)->gpus[place].find("uuid");
+            const auto* uuid = found == (*inventory)->gpus[place].end() ? nullptr : std::get_if<std::string>(&found->second);
+            return uuid == nullptr || uuid->starts_with("not available") ? "" : *uuid;
+          }};
+}
+
+WhenBusy when_busy_from(const std::string& text) {
+  if (text == "wait") return WhenBusy::wait;
+  if (text == "refuse") return WhenBusy::refuse;
+  if (text == "share") return WhenBusy::share;
+  throw Error(ErrorKind::usage, "--busy: " + unknown_name("choice", text, {"wait", "refuse", "share"}));
+}
+
+}  // namespace deepgap

@@ -1,0 +1,60 @@
+#include "run/hold_devices.h"
+
+#include "base/console.h"
+#include "base/text.h"
+
+#include <deepgap/error.h>
+
+#include <fmt/format.h>
+
+namespace deepgap {
+namespace {
+
+constexpr Nanoseconds look_again_after = 500'000'000;
+
+std::string busy_words(const DeviceHolder& holder) {
+  return fmt::format("{} is in use by another run, {}", holder.device, holder_words(holder));
+}
+
+void wait_for(HeldDevices& held, DeviceHolder holder, WorkerHost& host, std::FILE* out) {
+  for (int64_t told = -1;;) {
+    if (holder.pid != told)
+      say(out, fmt::format("deepgap: {}; waiting for its end (--busy share measures beside it)\n", busy_words(holder)));
+    told = holder.pid;
+    if (host.wait({}, host.now() + look_again_after) || host.interrupts() > 0) {
+      held.interrupted = true;
+      return;
+    }
+    auto next = held.locks->take();
+    if (!next) return;
+    holder = std::move(*next);
+  }
+}
+
+}  // namespace
+
+HeldDevices hold_devices(const std::set<DeviceId>& devices, const LockSettings& settings, const std::string& store, WorkerHost& host,
+                         std::FILE* out) {
+  HeldDevices held;
+  if (settings.folder.empty()) return held;
+  std::optional<DeviceHolder> holder;
+  try {
+    held.locks = std::make_unique<DeviceLocks>(settings.folder, locked_devices(devices, settings), store);
+    if (settings.when_busy == WhenBusy::share) {
+      held.shared = held.locks->take_what_is_free();
+      return held;
+    }
+    holder = held.locks->take();
+  } catch (const Error& error) {
+    say(out, fmt::format("deepgap: note: {}: nothing is said where another run measures on the same device\n", error.what()));
+    held.locks.reset();
+    return held;
+  }
+  if (!holder) return held;
+  if (settings.when_busy == WhenBusy::refuse)
+    throw Error(ErrorKind::input, fmt::format("{}; leave --busy refuse out to wait for its end", busy_words(*holder)));
+  wait_for(held, std::move(*holder), host, out);
+  return held;
+}
+
+}  // namespace deepgap

@@ -68,6 +68,7 @@ PeakOrder prepare_grid(Grid& grid, const PeakFlags& flags) {
   if (find_axis(grid.axes, order.axis.name) != nullptr)
     fail(fmt::format("chooses {} itself: leave it out; --peak-from says where to begin", order.axis.name));
   if (find_axis(grid.axes, "mlperf") != nullptr) fail("is not for MLPerf runs: leave out --mlperf");
+  if (!grid.own_repeats && !grid.place.empty()) grid.repeats = 1;  // those of a file whose grid a flag makes a search
   if (grid.repeats * grid.sweeps > 1) fail("repeats runs where it has to: leave out --repeats and --sweeps");
   order.bound = bound.text;
   order.limit_ms = static_cast<double>(bound.limit) / 1e6;

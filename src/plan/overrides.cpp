@@ -52,13 +52,24 @@ void apply(Grid& grid, const Overrides& o) {
   if (o.duel) grid.duel = *o.duel;
   if (o.margin) grid.margin = *o.margin;
   grid.own_budget = grid.own_budget || o.budget.has_value();
-  if (o.repeats) grid.repeats = *o.repeats;
   if (o.sweeps) grid.sweeps = *o.sweeps;
+  if (o.repeats) {
+    grid.repeats = *o.repeats;
+    grid.own_repeats = true;
+  } else if (!grid.own_repeats && !grid.place.empty()) {
+    grid.repeats = usual_repeats(grid);  // a flag may have made it a duel
+  }
   if (o.check) grid.check = *o.check;
   apply(grid.stopping, o);
 }
 
 }  // namespace
+
+int usual_repeats(const Grid& grid) {
+  constexpr int enough_to_compare = 5;
+  const bool own_way = !grid.duel.empty() || grid.find_peak || grid.sweeps > 1 || find_axis(grid.axes, "mlperf") != nullptr;
+  return grid.place.empty() || own_way ? 1 : enough_to_compare;
+}
 
 bool fix_window(StoppingSettings& stopping, Nanoseconds otherwise) {
   const StoppingSettings unasked;

@@ -47,6 +47,7 @@ struct Grid {
   std::string duel;                 // axis whose values are a duel's contenders; empty: there is none (plan/duels.h)
   double margin = 0.02;             // of a duel: a difference within it is none
   bool own_budget = false;          // somebody said it
+  bool own_repeats = false;         // likewise
   std::vector<SkipRule> skips;
   int repeats = 1;
   int sweeps = 1;  // whole passes over the grid; repeat r belongs to sweep r / repeats
@@ -55,6 +56,10 @@ struct Grid {
   bool find_peak = false;  // its Points are where peak searches begin, one for each (cli/peak_study.h)
   std::string place{};     // "FILE:LINE" of its [[grid]]; empty: made of flags
 };
+
+// Repeats of a grid where nobody said how many: five of a file's, which is what a comparison wants (docs/method.md, 5); one where flags
+// alone make it, and of duels, peak searches, MLPerf runs and grids with sweeps, which repeat in their own way.
+int usual_repeats(const Grid& grid);
 
 struct Study {
   std::string name = "flags";

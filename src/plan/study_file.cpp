@@ -74,8 +74,11 @@ void StudyReader::stop_by(Section& section, const std::string& key, const toml::
 
 std::vector<std::pair<std::string, StudyReader::Setter>> StudyReader::make_settings() const {
   return {
-      {"repeats", [this](Section& s, const auto& key,
-                         const auto& node) { s.grid.repeats = static_cast<int>(file_.whole(key, node, 1, most_repeats)); }},
+      {"repeats",
+       [this](Section& s, const auto& key, const auto& node) {
+         s.grid.repeats = static_cast<int>(file_.whole(key, node, 1, most_repeats));
+         s.grid.own_repeats = true;
+       }},
       {"sweeps", [this](Section& s, const auto& key,
                         const auto& node) { s.grid.sweeps = static_cast<int>(file_.whole(key, node, 1, most_repeats)); }},
       {"check", [this](Section& s, const auto& key, const auto& node) { s.grid.check = file_.yes(key, node); }},
@@ -281,6 +284,7 @@ Study StudyReader::read() {
     grid.place = file_.place(table);
     read_section(grid, table);
     check_skips(grid, table);
+    if (!grid.own_repeats) grid.repeats = usual_repeats(grid);
   }
   return study;
 }

@@ -99,6 +99,27 @@ TEST(StudyFile, ReadsEveryKey) {
   EXPECT_EQ(first.skips[1].conditions[0].value, "8");
 }
 
+TEST(StudyFile, FiveRepeatsAreUsual) {
+  const auto repeats = [](const std::string& grid, const Overrides& overrides = {}) {
+    Study study = parse_study("[[grid]]\nmodel = \"a\"\n" + grid, "s.toml");
+    apply_overrides(study, overrides);
+    return study.grids[0].repeats;
+  };
+  EXPECT_EQ(repeats(""), 5);
+  EXPECT_EQ(repeats("iterations = 10"), 5);
+  for (const char* own_way : {"duel = \"backend\"", "find_peak = true", "sweeps = 10", "[grid.options]\nmlperf = \"v6.0\""})
+    EXPECT_EQ(repeats(own_way), 1) << own_way;
+  EXPECT_EQ(repeats("repeats = 2\nsweeps = 10"), 2);
+  Overrides flags;
+  flags.duel = "backend";
+  EXPECT_EQ(repeats("", flags), 1);
+  EXPECT_EQ(repeats("repeats = 3", flags), 3);
+  EXPECT_EQ(parse_study("[defaults]\nrepeats = 1\n[[grid]]\nmodel = \"a\"\n", "s.toml").grids[0].repeats, 1);
+  Study of_flags;
+  apply_overrides(of_flags, {.axes = {{"model", {"a"}}}});
+  EXPECT_EQ(of_flags.grids[0].repeats, 1);
+}
+
 TEST(StudyFile, AGridsWordReplacesThatOfTheDefaults) {
   const Grid second = parse_study(complete, "s.toml").grids.at(1);
   EXPECT_THAT(axis(second, "model").values, ElementsAre("resnet50:width=0.5,classes=10"));

@@ -59,7 +59,7 @@ class TenantsTest(TenantsCase):
         result = self.run_deepgap(study)
         self.assertEqual(result.returncode, 2)
         with open(study, "w", encoding="utf-8") as file:
-            file.write('[[grid]]\nduration = "300ms"\n[grid.axis]\ntenant_cpus = ["share", "split"]\n[[grid.tenant]]\n[[grid.tenant]]\n'
+            file.write('[[grid]]\nrepeats = 1\nduration = "300ms"\n[grid.axis]\ntenant_cpus = ["share", "split"]\n[[grid.tenant]]\n[[grid.tenant]]\n'
                        '[grid.tenant.options]\nseed = 1\n[[grid.skip]]\nseed = 7\n')
         result = self.run_deepgap(study)
         self.assertEqual(result.returncode, 0, result.stderr)

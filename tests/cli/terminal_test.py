@@ -70,7 +70,7 @@ class TerminalTest(StoreCase):
     def test_a_study_of_many_points_is_looked_at_in_part(self):
         study = os.path.join(self.dir, "many.toml")
         with open(study, "w") as file:
-            file.write('[defaults]\nmodel = "resnet18"\nbackend = "null"\nbudget = "300ms"\n[[grid]]\nbatch = "1..20"\n'
+            file.write('[defaults]\nmodel = "resnet18"\nbackend = "null"\nrepeats = 1\nbudget = "300ms"\n[[grid]]\nbatch = "1..20"\n'
                        '[grid.options]\nclock = "virtual"\nlatency = "5ms"\ndistribution = "normal"\n')
         code, shown = self.shown_of([PROGRAM, "run", study, "--cache", self.dir, "--store", self.store])
         self.assertEqual(code, 0, shown)

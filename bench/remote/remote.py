@@ -1,12 +1,16 @@
 #!/usr/bin/env python3
-"""deepgap beside NVIDIA's perf_analyzer on one KServe v2 server, and deepgap's own rate against an echo server.
+"""deepgap beside NVIDIA's perf_analyzer on one KServe v2 server, and deepgap's own rate against echo servers, by HTTP and by gRPC.
 
-    remote.py side-by-side --url http://127.0.0.1:8000 --model delay --perf-analyzer PATH [--rates 50,200,600] [--clients 1,8,32] [--seconds 4]
-    remote.py echo --echo-server build/bin/echo_server [--clients 64] [--rate 20000] [--seconds 4]
+    remote.py all --triton .venv/triton --perf-analyzer PATH [--seconds 10] [--rounds 3]
+    remote.py side-by-side --url http://127.0.0.1:8000[,grpc://127.0.0.1:8001] --model delay --perf-analyzer PATH [--rates 50,200,600] [--clients 1,8,32]
+    remote.py echo [--protocols http,grpc,stream] [--clients 64] [--rate 20000] [--seconds 4]
 
+`all` starts what it needs (build/bin/echo_server and grpc_echo_server; Triton with the models `delay`, 10 ms, and `echo`) and prints everything: asked for are 20,000 requests a second from
+one CPU by HTTP and 10,000 by gRPC with a p99 lateness under 1 ms, and no more CPU time a request than perf_analyzer's.
 side-by-side takes turns: the same load by deepgap, by perf_analyzer --async and, at rates, by perf_analyzer as it is by itself (synchronous). Rows hold
 the achieved rate, mean and p99 of latency, and CPU time of the client for each request that the server counted, its start included.
-`echo` pins the client to one CPU and the server to another. The load of the machine is printed before each part: on a busy one the figures are of the busy machine.
+`echo` pins the client to one CPU and the server to another; CPU time there is that of the measured window. The load of the machine is printed before each part: on a busy one the figures are
+of the busy machine.
 """
 import argparse
 import json
@@ -14,6 +18,7 @@ import os
 import re
 import resource
 import subprocess
+import sys
 import tempfile
 import urllib.request
 
@@ -36,25 +41,29 @@ def counted(command, url, model):
     return result, cpu * 1e6 / requests if requests else None
 
 
-def deepgap_row(args, url, model, load):
+def deepgap_row(args, url, model, load, http=None):
     with tempfile.TemporaryDirectory() as folder:
         store = os.path.join(folder, "bench.db")
         command = [*args.prefix, args.deepgap, "run", "--backend", "kserve", "--device", url, "--model", model, "--store", store, "--cache", folder, "--quiet",
                    "--duration", f"{args.seconds:g}s", "--axis", "connections=256", *load]
-        result, cpu = counted(command, url, model)
+        result, cpu = counted(command, http or url, model)
         export = subprocess.run([args.deepgap, "export", store, "--format", "json"], capture_output=True, text=True)
     rows = json.loads(export.stdout) if export.returncode == 0 else []
     if not rows or rows[0].get("latency_mean_ms") is None:
         return {"note": (result.stderr.strip().splitlines() or ["no Record"])[-1]}
     row = rows[0]
+    used = row.get("cpus_used")
+    note = row["verdict"] if row["verdict"] == "valid" else f"{row['verdict']}: {row['reason']}"
+    if used and row["throughput"] and not args.prefix:  # what start and end cost is in the column beside it
+        note = f"{used * 1e6 / row['throughput']:.0f} us in the window; {note}"
     return {"rate": row["throughput"], "mean_ms": row["latency_mean_ms"], "p99_ms": row["latency_p99_ms"], "cpu_us": cpu, "lateness_p99_us": row.get("issue_lateness_p99_us"),
-            "queue_ms": row.get("server_queue_ms"), "cpus_used": row.get("cpus_used"), "note": row["verdict"] + (": " + row["reason"] if row["verdict"] not in ("valid",) else "")}
+            "queue_ms": row.get("server_queue_ms"), "cpus_used": used, "note": note}
 
 
-def analyzer_row(args, url, model, load):
-    command = [args.perf_analyzer, "-m", model, "-i", "http", "-u", url.split("//")[1], "--measurement-interval", str(int(args.seconds * 1000)), "--max-trials", "3",
+def analyzer_row(args, url, model, load, http=None):
+    command = [args.perf_analyzer, "-m", model, "-i", url.split(":")[0], "-u", url.split("//")[1], "--measurement-interval", str(int(args.seconds * 1000)), "--max-trials", "3",
                "--stability-percentage", "999", *load]  # on a busy machine it would else print nothing
-    result, cpu = counted(command, url, model)
+    result, cpu = counted(command, http or url, model)
     found = {name: re.findall(pattern, result.stdout) for name, pattern in
              {"rate": r"Throughput: ([\d.]+) infer/sec", "mean": r"Avg latency: (\d+) usec", "p99": r"p99 latency: (\d+) usec"}.items()}
     if not all(found.values()):
@@ -78,60 +87,111 @@ def header():
 
 
 def side_by_side(args):
+    urls = args.url.split(",")
+    http = next((url for url in urls if url.startswith("http")), None)  # which counts what was answered
     machine()
     header()
+    for _ in range(args.rounds):
+        for url in urls:
+            turns(args, url, http)
+
+
+def turns(args, url, http):
+    by = url.split(":")[0]
     for clients in args.clients:
-        show(f"{clients} clients", "deepgap", deepgap_row(args, args.url, args.model, ["--scenario", "concurrency", "--clients", str(clients)]))
-        show(f"{clients} clients", "perf_analyzer", analyzer_row(args, args.url, args.model, ["--concurrency-range", str(clients), "--async"]))
+        load = f"{by}, {args.model}, {clients} clients"
+        show(load, "deepgap", deepgap_row(args, url, args.model, ["--scenario", "concurrency", "--clients", str(clients)], http))
+        if by == "grpc":
+            show(load, "deepgap, streams", deepgap_row(args, url, args.model, ["--scenario", "concurrency", "--clients", str(clients), "--axis", "stream=on"], http))
+        show(load, "perf_analyzer", analyzer_row(args, url, args.model, ["--concurrency-range", str(clients), "--async"], http))
+        if by == "grpc":
+            show(load, "perf_analyzer, streams", analyzer_row(args, url, args.model, ["--concurrency-range", str(clients), "--async", "--streaming"], http))
     for rate in args.rates:
-        show(f"{rate}/s Poisson", "deepgap", deepgap_row(args, args.url, args.model, ["--scenario", "server", "--rate", str(rate)]))
+        load = f"{by}, {args.model}, {rate}/s Poisson"
+        show(load, "deepgap", deepgap_row(args, url, args.model, ["--scenario", "server", "--rate", str(rate)], http))
         poisson = ["--request-rate-range", str(rate), "--request-distribution", "poisson"]
-        show(f"{rate}/s Poisson", "perf_analyzer --async", analyzer_row(args, args.url, args.model, [*poisson, "--async"]))
-        show(f"{rate}/s Poisson", "perf_analyzer", analyzer_row(args, args.url, args.model, poisson))
+        show(load, "perf_analyzer --async", analyzer_row(args, url, args.model, [*poisson, "--async"], http))
+        show(load, "perf_analyzer", analyzer_row(args, url, args.model, poisson, http))
+
+
+ECHO = {"http": ("echo_server", 20000, []), "grpc": ("grpc_echo_server", 10000, []), "stream": ("grpc_echo_server", 10000, ["--axis", "stream=on"])}
 
 
 def echo(args):
-    cpus = sorted(os.sched_getaffinity(0))
     machine()
-    with subprocess.Popen(["taskset", "-c", str(cpus[-1]), args.echo_server], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
+    header()
+    for protocol in args.protocols:
+        name, asked, more = ECHO[protocol]
+        program = os.path.join(args.programs, name)
+        if not os.path.exists(program):
+            print(f"| {protocol} | left out: {program} is not there (ninja -C build {name}) |")
+            continue
+        for _ in range(args.rounds):
+            echo_rows(args, protocol, program, args.rates or [asked], more)
+
+
+def echo_rows(args, protocol, program, rates, more):
+    cpus = sorted(os.sched_getaffinity(0))
+    pinned = argparse.Namespace(**{**vars(args), "prefix": ["taskset", "-c", str(cpus[0])]})
+    with subprocess.Popen(["taskset", "-c", str(cpus[-1]), program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
         url = server.stdout.readline().strip()
-        args.prefix = ["taskset", "-c", str(cpus[0])]
-        header()
-        for clients in args.clients:
-            row = deepgap_row(args, url, "echo", ["--scenario", "concurrency", "--clients", str(clients)])
-            if row.get("cpus_used") and row.get("rate"):
-                row["cpu_us"] = row["cpus_used"] * 1e6 / row["rate"]
-            show(f"{clients} clients", "deepgap, one CPU", row)
-        for rate in args.rates:
-            row = deepgap_row(args, url, "echo", ["--scenario", "server", "--rate", str(rate)])
-            if row.get("cpus_used") and row.get("rate"):
-                row["cpu_us"] = row["cpus_used"] * 1e6 / row["rate"]
-            row["note"] = f"lateness p99 {row.get('lateness_p99_us') or 0:.0f} us; {row.get('note', '')}"
-            show(f"{rate}/s Poisson", "deepgap, one CPU", row)
+
+        def row(load, *arguments):
+            found = deepgap_row(pinned, url, "echo", [*arguments, *more], "http://127.0.0.1:9")  # counts nothing
+            if found.get("cpus_used") and found.get("rate"):
+                found["cpu_us"] = found["cpus_used"] * 1e6 / found["rate"]
+            if found.get("lateness_p99_us") is not None:
+                found["note"] = f"lateness p99 {found['lateness_p99_us']:.0f} us; {found['note']}"
+            show(f"{protocol} echo, {load}", "deepgap, one CPU", found)
+
+        for clients in args.clients or [64]:
+            row(f"{clients} clients", "--scenario", "concurrency", "--clients", str(clients))
+        for rate in rates:
+            row(f"{rate}/s Poisson", "--scenario", "server", "--rate", str(rate))
         server.stdin.close()
+
+
+def everything(args):
+    """Echo servers, then a Triton of our own by both protocols."""
+    echo(argparse.Namespace(**{**vars(args), "clients": None, "rates": None}))
+    tests = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tests", "cli")
+    sys.path.insert(0, tests)
+    sys.argv = [sys.argv[0], args.deepgap, args.triton]  # as the test reads them
+    from triton_test import Triton
+    with tempfile.TemporaryDirectory() as folder:
+        triton = Triton(folder)
+        triton.start()
+        try:
+            args.url = f"{triton.url},grpc://127.0.0.1:{triton.grpc_port}"
+            for args.model in ("delay", "echo"):
+                side_by_side(args)
+        finally:
+            triton.stop()
 
 
 def main():
     numbers = lambda text: [int(part) for part in text.split(",") if part]
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("part", choices=["side-by-side", "echo"])
+    parser.add_argument("part", choices=["all", "side-by-side", "echo"])
     parser.add_argument("--deepgap", default="build/bin/deepgap")
     parser.add_argument("--perf-analyzer")
-    parser.add_argument("--echo-server", default="build/bin/echo_server")
+    parser.add_argument("--programs", default="build/bin", help="folder of echo_server and grpc_echo_server")
+    parser.add_argument("--protocols", type=lambda text: text.split(","), default=list(ECHO))
+    parser.add_argument("--triton", help="virtual environment with requirements-triton.txt")
     parser.add_argument("--url")
     parser.add_argument("--model", default="delay")
     parser.add_argument("--rates", type=numbers)
     parser.add_argument("--clients", type=numbers)
     parser.add_argument("--seconds", type=float, default=4)
+    parser.add_argument("--rounds", type=int, default=1)
     args = parser.parse_args()
     args.prefix = []
     if args.part == "echo":
-        args.clients, args.rates = args.clients or [64], args.rates or [20000]
         return echo(args)
-    if not args.url or not args.perf_analyzer:
-        parser.error("side-by-side needs --url and --perf-analyzer")
+    if not args.perf_analyzer or not (args.triton if args.part == "all" else args.url):
+        parser.error("side-by-side needs --url, all needs --triton, and both --perf-analyzer")
     args.clients, args.rates = args.clients or [1, 8, 32], args.rates or [50, 200, 600]
-    return side_by_side(args)
+    return everything(args) if args.part == "all" else side_by_side(args)
 
 
 if __name__ == "__main__":

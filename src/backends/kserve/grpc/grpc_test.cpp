@@ -11,6 +11,7 @@
 #include <condition_variable>
 #include <cstdlib>
 #include <fstream>
+#include <iterator>
 #include <mutex>
 
 namespace deepgap {
@@ -433,6 +434,41 @@ TEST(GrpcRefusal, TlsThatFails) {
   KserveBackend backend;
   EXPECT_THAT(failure_of([&] { backend.remote_model("double", request_to(server.host(), {}, 1, "grpcs")); }).what(),
               HasSubstr("TLS failed"));
+}
+
+// A certificate for `name` that vouches for itself, and its key; false: there is no openssl here to make one.
+bool make_certificate(const TemporaryFolder& folder, const std::string& name) {
+  const std::string command = "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=test -addext subjectAltName=" + name +
+                              " -keyout " + (folder / "key.pem") + " -out " + (folder / "certificate.pem") + " 2>/dev/null";
+  return std::system(command.c_str()) == 0;
+}
+
+std::string text_of(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+std::string outcome_over_tls(const std::string& name, bool trusted) {
+  const TemporaryFolder folder;
+  if (!make_certificate(folder, name)) return "no openssl";
+  grpc::SslServerCredentialsOptions options;
+  options.pem_key_cert_pairs.push_back({text_of(folder / "key.pem"), text_of(folder / "certificate.pem")});
+  ScriptedGrpcServer server{ScriptedGrpcModel(), 0, grpc::SslServerCredentials(options)};
+  const Options given = trusted ? Options{{"ca_file", folder / "certificate.pem"}} : Options();
+  try {
+    Rig rig(server.host(), given, 2, "grpcs");
+    return rig.fate();
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+TEST(GrpcTls, CertificatesAndNamesAreVerified) {
+  const std::string right = outcome_over_tls("IP:127.0.0.1", true);
+  if (right == "no openssl") GTEST_SKIP() << "no openssl here to make a certificate";
+  EXPECT_EQ(right, "ok");
+  EXPECT_THAT(outcome_over_tls("IP:127.0.0.1", false), HasSubstr("TLS failed"));
+  EXPECT_THAT(outcome_over_tls("DNS:other.example", true), HasSubstr("TLS failed"));
 }
 
 TEST(GrpcRefusal, AddressesThatAreNone) {

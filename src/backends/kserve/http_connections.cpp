@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -27,7 +28,14 @@ HttpConnections::HttpConnections(std::vector<std::unique_ptr<HttpRequest>>& requ
   if (multi_ == nullptr || epoll_ < 0 || wake_ < 0) throw Error(ErrorKind::out_of_memory, "no descriptors or memory for connections");
   epoll_event event{.events = EPOLLIN, .data = {.fd = wake_}};
   ::epoll_ctl(epoll_, EPOLL_CTL_ADD, wake_, &event);
-  for (size_t i = 0; i < requests.size(); ++i) curl_easy_setopt(requests[i]->handle(), CURLOPT_PRIVATE, reinterpret_cast<void*>(i));
+  for (size_t i = 0; i < requests.size(); ++i) {
+    CURL* easy = requests[i]->handle();
+    curl_easy_setopt(easy, CURLOPT_PRIVATE, reinterpret_cast<void*>(i));
+    curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, &HttpConnections::on_open);
+    curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, static_cast<void*>(this));
+    curl_easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, &HttpConnections::on_close);
+    curl_easy_setopt(easy, CURLOPT_CLOSESOCKETDATA, static_cast<void*>(this));
+  }
   CURLM* multi = multi_.get();
   curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, &HttpConnections::on_socket);
   curl_multi_setopt(multi, CURLMOPT_SOCKETDATA, this);
@@ -47,7 +55,7 @@ HttpConnections::~HttpConnections() {
   thread_.join();
   for (size_t i = 0; i < requests_.size(); ++i)
     if (in_flight_[i]) curl_multi_remove_handle(multi_.get(), requests_[i]->handle());
-  multi_.reset();  // closes its sockets through on_socket
+  multi_.reset();  // closes its sockets through on_close
   ::close(epoll_);
   ::close(wake_);
 }
@@ -107,6 +115,7 @@ void HttpConnections::act(int socket, int events) {
     [[maybe_unused]] const ssize_t got = ::read(wake_, &count, sizeof(count));
     return;
   }
+  if (!watched(socket).wanted) return watch(socket, 0);  // of an idle connection: its end, which libcurl sees when it would use it
   const int what = ((events & EPOLLIN) != 0 ? CURL_CSELECT_IN : 0) | ((events & EPOLLOUT) != 0 ? CURL_CSELECT_OUT : 0) |
                    ((events & (EPOLLERR | EPOLLHUP)) != 0 ? CURL_CSELECT_ERR : 0);
   curl_multi_socket_action(multi_.get(), socket, what, &running_);
@@ -134,18 +143,46 @@ void HttpConnections::serve() {
   }
 }
 
-int HttpConnections::on_socket(CURL*, curl_socket_t socket, int what, void* self, void* known) {
+HttpConnections::Watched& HttpConnections::watched(int socket) {
+  const auto at = static_cast<size_t>(socket);
+  if (at >= watched_.size()) watched_.resize(at + 1);
+  return watched_[at];
+}
+
+void HttpConnections::watch(int socket, uint32_t events) {
+  Watched& known = watched(socket);
+  if (known.events == events) return;
+  epoll_event event{.events = events, .data = {.fd = socket}};
+  ::epoll_ctl(epoll_, events == 0 ? EPOLL_CTL_DEL : known.events == 0 ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, socket, &event);
+  known.events = events;
+}
+
+// libcurl takes a connection out after each request and puts it back with the next: two system calls, of which none is needed while it
+// stays open. Descriptors that are not known to be connections, which a name's look-up has, go at once: they may be closed unheard.
+int HttpConnections::on_socket(CURL*, curl_socket_t socket, int what, void* self, void*) {
   auto& connections = *static_cast<HttpConnections*>(self);
-  if (what == CURL_POLL_REMOVE) {
-    ::epoll_ctl(connections.epoll_, EPOLL_CTL_DEL, socket, nullptr);
+  Watched& known = connections.watched(socket);
+  known.wanted = what != CURL_POLL_REMOVE;
+  if (!known.wanted) {
+    if (!known.kept) connections.watch(socket, 0);
     return 0;
   }
-  epoll_event event{.events = 0, .data = {.fd = socket}};
-  if ((what & CURL_POLL_IN) != 0) event.events |= EPOLLIN;
-  if ((what & CURL_POLL_OUT) != 0) event.events |= EPOLLOUT;
-  ::epoll_ctl(connections.epoll_, known == nullptr ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, socket, &event);
-  if (known == nullptr) curl_multi_assign(connections.multi_.get(), socket, self);
+  uint32_t events = 0;
+  if ((what & CURL_POLL_IN) != 0) events |= EPOLLIN;
+  if ((what & CURL_POLL_OUT) != 0) events |= EPOLLOUT;
+  connections.watch(socket, events);
   return 0;
+}
+
+curl_socket_t HttpConnections::on_open(void* self, curlsocktype, curl_sockaddr* address) {
+  const int socket = ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+  if (socket >= 0) static_cast<HttpConnections*>(self)->watched(socket) = {.kept = true};
+  return socket < 0 ? CURL_SOCKET_BAD : socket;
+}
+
+int HttpConnections::on_close(void* self, curl_socket_t socket) {
+  static_cast<HttpConnections*>(self)->watched(socket) = {};  // the kernel takes it out of the set
+  return ::close(socket);
 }
 
 int HttpConnections::on_timer(CURLM*, long timeout_ms, void* self) {

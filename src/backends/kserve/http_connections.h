@@ -8,6 +8,7 @@
 #include "backends/kserve/http.h"
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -41,7 +42,17 @@ class HttpConnections {
   void wake() const;
   int timeout_ms() const;  // of epoll_wait
   void act(int socket, int events);
-  static int on_socket(CURL*, curl_socket_t socket, int what, void* self, void* known);
+  // A descriptor that is or may come into the epoll set.
+  struct Watched {
+    uint32_t events = 0;  // that it is in the set with; 0: it is not
+    bool wanted = false;  // libcurl wants to hear of it
+    bool kept = false;    // a connection: we hear when it is closed
+  };
+  Watched& watched(int socket);
+  void watch(int socket, uint32_t events);  // 0: not any more
+  static int on_socket(CURL*, curl_socket_t socket, int what, void* self, void*);
+  static curl_socket_t on_open(void* self, curlsocktype, curl_sockaddr* address);
+  static int on_close(void* self, curl_socket_t socket);
   static int on_timer(CURLM*, long timeout_ms, void* self);
 
   struct FreeMulti {
@@ -54,6 +65,7 @@ class HttpConnections {
   int running_ = 0;
   std::optional<Nanoseconds> timer_;  // when libcurl wants to be asked, of the monotonic clock
   int epoll_ = -1, wake_ = -1;
+  std::vector<Watched> watched_;  // by descriptor
   bool stopping_ = false;
   std::unique_ptr<CURLM, FreeMulti> multi_;
   std::jthread thread_;  // last

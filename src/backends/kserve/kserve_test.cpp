@@ -95,6 +95,21 @@ TEST(Kserve, KeepsItsConnections) {
   EXPECT_FALSE(rig.session->take_counts().contains("requests")) << "since the last call";
 }
 
+// Descriptors are used again, by connections and by the look-up of the name.
+TEST(Kserve, ConnectionsThatTheServerClosesAreOpenedAgain) {
+  ScriptedModel script;
+  script.instead = [&](const ScriptedRequest& request) -> std::optional<ScriptedReply> {
+    if (request.path != "/v2/models/double/infer") return std::nullopt;
+    ScriptedReply reply = script.answer(request);
+    reply.end = ScriptedReply::End::close;
+    return reply;
+  };
+  ScriptedServer server{[&](const ScriptedRequest& request) { return script(request); }};
+  Rig rig("localhost:" + std::to_string(server.port()));
+  for (int i = 0; i < 30; ++i) EXPECT_EQ(rig.fate({1}), "ok");
+  EXPECT_EQ(rig.session->take_counts().at("connections.opened"), 30);
+}
+
 TEST(Kserve, ManyRequestsAreInFlightAtATime) {
   std::mutex mutex;
   std::condition_variable all_came;

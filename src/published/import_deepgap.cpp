@@ -267,6 +267,9 @@ class ExportReader {
     record.dataset_description = row.text("dataset_description");
     record.unchecked = row.yes("unchecked");
     record.stderr_tail = row.text("stderr_tail");
+    for (const auto& [fact, column] :
+         {std::pair("unit", "unit"), std::pair("refused.by", "refused_by"), std::pair("refused.at", "refused_at")})
+      set_text(record.facts, fact, row.text(column));
     record.environment = environment_from(row, record.point.placement);
     set_measured(row, record);
     set_rest(row, record);

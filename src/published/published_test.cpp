@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/test_error.h"
 #include "published/import_csv.h"
+#include "published/import_deepgap.h"
 #include "published/price_file.h"
 
 #include <gmock/gmock.h>
@@ -94,6 +95,21 @@ TEST(ImportCsv, RecordsSayWhoPublishedThem) {
   EXPECT_TRUE(record.unchecked);
   EXPECT_EQ(identity_of(record).device, "NVIDIA L4");
   EXPECT_EQ(import_csv(table, mapping_for(table.header, "a.csv"), "somebody-2026").records[0].record_id, record.record_id);
+}
+
+TEST(ImportDeepgap, ReadsEveryColumnThatAnExportHas) {
+  const CsvTable table = parse_csv(
+      "record_id,point_id,task,model,backend,device,precision,batch,scenario,options,outcome,unit,refused_by,refused_at,timestamp,odd\n"
+      "r1,,train,resnet18,native,cpu,fp32,8,batch,,refused,step,native,load,2026-11-21T07:15:00.250Z,words\n",
+      "a.csv");
+  const Imported imported = import_deepgap(table);
+  ASSERT_EQ(imported.records.size(), 1U);
+  const Facts& facts = imported.records[0].facts;
+  EXPECT_EQ(std::get<std::string>(facts.at("unit")), "step");
+  EXPECT_EQ(std::get<std::string>(facts.at("refused.by")), "native");
+  EXPECT_EQ(std::get<std::string>(facts.at("refused.at")), "load");
+  ASSERT_EQ(imported.notes.size(), 1U);
+  EXPECT_EQ(imported.notes[0], "not read, since they are no numbers: odd");
 }
 
 TEST(ImportCsv, BadTablesAreOneLine) {

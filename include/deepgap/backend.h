@@ -21,7 +21,7 @@
 
 namespace deepgap {
 
-inline constexpr int backend_abi = 7;
+inline constexpr int backend_abi = 8;
 // Compiler and C++ ABI: a plug-in built with another one is not loaded.
 #define DEEPGAP_BUILD_TAG "g++-abi" DEEPGAP_STRING(__GXX_ABI_VERSION) "-cxx11-" DEEPGAP_STRING(_GLIBCXX_USE_CXX11_ABI)
 #define DEEPGAP_STRING(x) DEEPGAP_STRING_(x)
@@ -92,7 +92,12 @@ class Backend {
   virtual std::string version() const = 0;  // of the engine and of the libraries that set its speed
   virtual ModelForm form() const = 0;
   virtual std::vector<DeviceInfo> devices() const = 0;
+  // Among them may be the choice `clock`: with the word virtual the run is given a Clock that jumps from one scheduled work to the next,
+  // for a Session that is used by one thread and completes by what it schedules.
   virtual std::vector<OptionInfo> options() const = 0;
+  // Whether outputs follow from inputs. false: its queries only take their time, so that what they answer is neither checked nor counted,
+  // and no Model is quantized for it.
+  virtual bool computes() const { return true; }
   // Of form() remote: the inputs and outputs of the Model of this name on the request's first device, as a Graph of one node that stands
   // for it; a batch is batch_symbol. Asks the server once and keeps the answer. Throws Error{refused} where the device does not answer as
   // it should, {usage} for a name that it does not know.

@@ -28,7 +28,7 @@ std::string common_words(const std::vector<TenantInterference>& tenants) {
   using Words = std::string (*)(const Point&);
   constexpr std::array<Words, 5> all{
       [](const Point& p) { return fmt::format("batch {}", p.batch); },
-      [](const Point& p) { return p.scenario == "batch" ? std::string() : p.scenario; },
+      [](const Point& p) { return p.scenario == Point{}.scenario ? std::string() : p.scenario; },
       [](const Point& p) {
         const std::string rate = option_of(p, "rate");
         return rate.empty() ? rate : "rate=" + rate;

@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "model/zoo/zoo.h"
 #include "scenario/scenario.h"
+#include "worker/plugin.h"
 
 #include <algorithm>
 #include <iterator>
@@ -16,7 +17,7 @@ bool named(const FlagRow& flag, const char* name) { return std::find(flag.names.
 std::vector<std::string> choices_of(const FlagRow& flag, const std::string& word) {
   if (named(flag, "--model") || word == "model" || word == "what") return zoo_names();
   if (named(flag, "--scenario")) return Registry<Scenario>::instance().names();
-  if (named(flag, "--backend") || named(flag, "--against")) return {"kserve", "libtorch", "native", "null", "onnxruntime", "openvino"};
+  if (named(flag, "--backend") || named(flag, "--against")) return plugin_names();
   if (named(flag, "--precision")) return {"bf16", "fp16", "fp32", "int8", "tf32"};
   if (named(flag, "--device")) return {"cpu", "cuda:0"};
   if (named(flag, "--dataset")) return {"crops", "pictures", "seeded", "zeros"};

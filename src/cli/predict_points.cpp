@@ -6,6 +6,7 @@
 #include "cli/axis_values.h"
 #include "cli/stores.h"
 #include "model/model_source.h"
+#include "record/load_axis.h"
 
 #include <deepgap/error.h>
 
@@ -46,7 +47,7 @@ std::vector<MeasuredRow> rows_of_stores(const std::string& engine, const std::ve
   for (const PointSummary& summary : collector.summaries()) {
     const Point& point = summary.point;
     const double throughput = value_of(summary, "throughput");
-    if (point.backend != engine || point.scenario != "batch" || !summary.usable() || !(throughput > 0)) continue;
+    if (point.backend != engine || unit_of_work(point) != "batch" || !summary.usable() || !(throughput > 0)) continue;
     if (!is_zoo_name(point.model) && !is_model_file(point.model)) continue;  // a file that is elsewhere
     const auto batch = static_cast<double>(point.batch);
     rows.push_back({point.model, summary.identity.device, std::string(name_of(point.precision)), batch, batch / throughput,

@@ -17,11 +17,8 @@ constexpr Nanoseconds usual_budget = 120'000'000'000;
 
 [[noreturn]] void fail(const std::string& cause) { throw Error(ErrorKind::usage, cause); }
 
-// Its queries come one after the other and nothing else decides when.
-bool takes_turns(const std::string& scenario) { return scenario == "batch" || scenario == "single-stream"; }
-
 void require_turns(const Point& point) {
-  if (!takes_turns(point.scenario))
+  if (!scenario_traits(point.scenario).one_by_one)
     fail(fmt::format("a duel takes turns of queries one after the other: scenario batch or single-stream, not {}", point.scenario));
   if (point.task != "infer") fail(fmt::format("a duel takes turns of queries: leave out task {} or the duel", point.task));
   if (point.placement.processes > 1) fail("a contender is one process: leave out --processes or the duel");

@@ -29,8 +29,8 @@ std::string lower(std::string text) {
 std::optional<std::string> scenario_named(const std::string& name) {
   static const std::map<std::string, std::string> names{{"server", "server"},
                                                         {"offline", "offline"},
-                                                        {"singlestream", "single_stream"},
-                                                        {"multistream", "multi_stream"},
+                                                        {"singlestream", "single-stream"},
+                                                        {"multistream", "multi-stream"},
                                                         {"interactive", "interactive"}};
   const auto found = names.find(lower(name));
   return found == names.end() ? std::nullopt : std::optional(found->second);
@@ -81,7 +81,7 @@ Cells summary_cells(const std::string& text, const std::string& path) {
   Cells row{{"scenario", *scenario}, {"option.sut", of("SUT name")}, {"verdict", of("Result is") == "VALID" ? "valid" : "invalid"}};
   std::string throughput = *scenario == "server" ? of("Completed samples per second") : of("Samples per second");
   if (throughput.empty()) throughput = of("Scheduled samples per second");  // LoadGen 0.5 prints no other
-  if (*scenario == "single_stream") throughput = of("QPS w/ loadgen overhead");
+  if (*scenario == "single-stream") throughput = of("QPS w/ loadgen overhead");
   row["throughput"] = throughput;
   row["offered_rate"] = of("Scheduled samples per second");
   for (const auto& [printed, metric] :
@@ -89,7 +89,7 @@ Cells summary_cells(const std::string& text, const std::string& path) {
         std::pair("90.00 percentile", "p90"), std::pair("95.00 percentile", "p95"), std::pair("99.00 percentile", "p99"),
         std::pair("99.90 percentile", "p999")})
     put_latency(row, fields, printed, fmt::format("latency_{}_ms", metric));
-  if (const std::string samples = of("samples_per_query"); *scenario == "single_stream" || *scenario == "multi_stream")
+  if (const std::string samples = of("samples_per_query"); *scenario == "single-stream" || *scenario == "multi-stream")
     row["batch"] = samples;
   std::erase_if(row, [](const auto& cell) { return cell.second.empty(); });
   return row;
@@ -131,7 +131,7 @@ std::string precision_named(const std::string& types) {
 void put_result(Cells& row, const std::string& scenario, const std::string& result, const std::string& units) {
   const std::string unit = lower(units);
   const auto value = parse_double(result);
-  const bool latency = unit.empty() ? scenario == "single_stream" || scenario == "multi_stream" : unit.find("latency") != std::string::npos;
+  const bool latency = unit.empty() ? scenario == "single-stream" || scenario == "multi-stream" : unit.find("latency") != std::string::npos;
   if (!value) {
     row["throughput"] = result;  // import_csv() says what is wrong with it
   } else if (unit.find("watt") != std::string::npos) {
@@ -139,7 +139,7 @@ void put_result(Cells& row, const std::string& scenario, const std::string& resu
   } else if (unit.find("joule") != std::string::npos) {
     row["metric.energy_j_per_stream"] = result;
   } else if (latency) {
-    row[scenario == "multi_stream" ? "latency_p99_ms" : "latency_p90_ms"] = result;
+    row[scenario == "multi-stream" ? "latency_p99_ms" : "latency_p90_ms"] = result;
   } else {
     row["throughput"] = result;
   }

@@ -30,7 +30,7 @@ std::string point_label(const Point& point, bool with_threads) {
   std::string label = fmt::format("{} {} {} batch {}", point.model, point.backend, name_of(point.precision), point.batch);
   if (with_threads) label += fmt::format(" threads {}", point.threads);
   if (point.placement != Placement{}) label += " on " + placement_name(point.placement);
-  if (point.scenario != "batch") label += " " + point.scenario;
+  if (point.scenario != Point{}.scenario) label += " " + point.scenario;
   for (const auto& [name, value] : without_dataset_hash(without_duel(point)).options) label += fmt::format(" {}={}", name, value);
   if (const auto place = contender_place(point)) label += fmt::format(" contender {}/{}", place->number, place->count);
   return label;

@@ -10,7 +10,7 @@ class BatchScenario final : public Scenario {
  public:
   std::string name() const override { return "batch"; }
   std::string describe() const override { return "queries of `batch` samples, the next when one completes"; }
-  ScenarioTraits traits() const override { return {std::nullopt, false, "batch", true}; }
+  ScenarioTraits traits() const override { return {.unit = "batch", .takes_all = true, .one_by_one = true}; }
   std::vector<ScenarioOption> options() const override { return {{"in_flight", "queries submitted and not yet completed", "1"}}; }
   void parse(const std::map<std::string, std::string>& options) override { in_flight_ = in_flight_option(options, 1); }
   int64_t in_flight() const override { return in_flight_; }

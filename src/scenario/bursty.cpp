@@ -8,7 +8,7 @@ class BurstyScenario final : public ArrivalScenario {
  public:
   std::string name() const override { return "bursty"; }
   std::string describe() const override { return "queries come at random and in bursts, `rate` a second on average"; }
-  ScenarioTraits traits() const override { return {LoadAxis{"rate", "queries a second"}, true}; }
+  ScenarioTraits traits() const override { return {.load_axis = LoadAxis{"rate", "queries a second"}, .draws_arrivals = true}; }
 
  protected:
   std::vector<ScenarioOption> arrival_options() const override {

@@ -41,7 +41,7 @@ class ConcurrencyScenario final : public Scenario {
  public:
   std::string name() const override { return "concurrency"; }
   std::string describe() const override { return "`clients` that each send a query, wait for it, and think for `think_time`"; }
-  ScenarioTraits traits() const override { return {LoadAxis{"clients", "clients"}, true}; }
+  ScenarioTraits traits() const override { return {.load_axis = LoadAxis{"clients", "clients"}, .draws_arrivals = true}; }
   std::vector<ScenarioOption> options() const override {
     return {{"clients", "how many send queries", ""},
             {"think_time", "between an answer and the next query of a client", "0s"},

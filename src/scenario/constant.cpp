@@ -8,7 +8,7 @@ class ConstantScenario final : public ArrivalScenario {
  public:
   std::string name() const override { return "constant"; }
   std::string describe() const override { return "queries come evenly, `rate` a second"; }
-  ScenarioTraits traits() const override { return {LoadAxis{"rate", "queries a second"}, false}; }
+  ScenarioTraits traits() const override { return {.load_axis = LoadAxis{"rate", "queries a second"}}; }
 
  protected:
   std::vector<ScenarioOption> arrival_options() const override { return {{"rate", "queries a second", ""}}; }

@@ -32,7 +32,7 @@ class MultiStreamScenario final : public Scenario {
  public:
   std::string name() const override { return "multi-stream"; }
   std::string describe() const override { return "`batch` samples a query (at least 2), the next when all of them are complete"; }
-  ScenarioTraits traits() const override { return {LoadAxis{"batch", "samples a query"}, false}; }
+  ScenarioTraits traits() const override { return {.load_axis = LoadAxis{"batch", "samples a query"}}; }
   std::vector<ScenarioOption> options() const override {
     return {{"period", "time between queries, of which late ones skip one; left out: each comes when the last one is complete", ""}};
   }

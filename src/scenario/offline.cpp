@@ -14,7 +14,7 @@ class OfflineScenario final : public Scenario {
  public:
   std::string name() const override { return "offline"; }
   std::string describe() const override { return "all samples at once, in queries of `batch`, many in flight"; }
-  ScenarioTraits traits() const override { return {std::nullopt, false, "query", true}; }
+  ScenarioTraits traits() const override { return {.takes_all = true}; }
   std::vector<ScenarioOption> options() const override {
     return {{"total_samples", "how many there are; left out: as many as the measured window takes", ""},
             {"in_flight", "queries submitted and not yet completed, at least; more where the session has more slots (--streams)", "2"}};

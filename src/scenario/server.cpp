@@ -8,7 +8,9 @@ class ServerScenario final : public ArrivalScenario {
  public:
   std::string name() const override { return "server"; }
   std::string describe() const override { return "queries come at random, `rate` a second on average (Poisson)"; }
-  ScenarioTraits traits() const override { return {LoadAxis{"rate", "queries a second"}, true}; }
+  ScenarioTraits traits() const override {
+    return {.load_axis = LoadAxis{"rate", "queries a second"}, .draws_arrivals = true, .poisson = true};
+  }
 
  protected:
   std::vector<ScenarioOption> arrival_options() const override {

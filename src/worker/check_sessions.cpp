@@ -73,7 +73,8 @@ SessionsCheck check_sessions(LoadedOrder& loaded, const WorkOrder& order, const 
     const double ms = first_result_ms(loaded.alone(instance), group.clock(order), inputs.samples, batch, interrupted);
     loaded.let_go();
     pulse.beat();
-    if (contender_place(order.point) && found.answers.outputs.empty()) found.answers = sketch_of(instance.session->outputs(0), batch);
+    if (prepared.computes && contender_place(order.point) && found.answers.outputs.empty())
+      found.answers = sketch_of(instance.session->outputs(0), batch);
     found.first_result_ms = std::max(ms, found.first_result_ms.value_or(0));
     const std::string where = instances.size() > 1 ? instance.name + ": " : "";
     if (reference != nullptr && !interrupted.load()) Checking(order, prepared, inputs, *reference, group).add(instance, where, found);

@@ -76,13 +76,13 @@ ModelKey loaded_model_key(const Point& point) {
   return key;
 }
 
-bool needs_quantizing(const Point& point, const GraphSummary& summary) {
-  if (trains(point) || is_remote(point.placement) || point.backend == "null") return false;
+bool needs_quantizing(const Point& point, bool computes, const GraphSummary& summary) {
+  if (!computes || trains(point) || is_remote(point.placement)) return false;
   return point.precision == Precision::int8 && !has_quantization(summary);
 }
 
-GraphSummary engine_summary(const Point& point, const GraphSummary& summary) {
-  if (!needs_quantizing(point, summary)) return summary;
+GraphSummary engine_summary(const Point& point, bool computes, const GraphSummary& summary) {
+  if (!needs_quantizing(point, computes, summary)) return summary;
   GraphSummary quantized = summary;
   for (const char* op : {"DequantizeLinear", "QuantizeLinear"}) quantized.operators.push_back({op, "", 1, "made by quantizing"});
   std::sort(quantized.operators.begin(), quantized.operators.end(), [](const auto& a, const auto& b) { return a.op < b.op; });
@@ -172,13 +172,18 @@ Group::Inputs Group::inputs(const WorkOrder& order, const PointOptions& options)
     const size_t first = samples_.size() * static_cast<size_t>(order.rank) / static_cast<size_t>(order.ranks);
     std::rotate(inputs.samples.begin(), inputs.samples.begin() + static_cast<std::ptrdiff_t>(first), inputs.samples.end());
   }
-  if (needs_quantizing(order.point, model_->summary())) {
+  if (needs_quantizing(order.point)) {
     inputs.engine_model = quantized_;
     inputs.quantize_facts = quantize_facts_;
   } else if (order.point.precision == Precision::int8 && served_ == nullptr && has_quantization(model_->summary())) {
     inputs.quantize_facts = quantized_facts(read_onnx_metadata(order.point.model));
   }
   return inputs;
+}
+
+// Where no plug-in is opened, a reference or a QDQ form is made: for an engine that computes.
+bool Group::needs_quantizing(const Point& point) const {
+  return deepgap::needs_quantizing(point, plugin_ == nullptr || plugin_->backend().computes(), model_->summary());
 }
 
 Group::Calibration Group::calibration(const WorkOrder& order, const PointOptions& options) const {
@@ -189,7 +194,7 @@ Group::Calibration Group::calibration(const WorkOrder& order, const PointOptions
 }
 
 void Group::find_engine_model(const WorkOrder& order, const PointOptions& options) {
-  if (!needs_quantizing(order.point, model_->summary())) return;
+  if (!needs_quantizing(order.point)) return;
   const QuantizedKey key{model_key_, order.point.dataset, quantize_options_of(options.quantize)};
   if (quantized_ != nullptr && key == quantized_key_) return;
   const Nanoseconds begin = clock(order).now();

@@ -87,6 +87,7 @@ class Group {
   void open_models(const WorkOrder& order, const PointOptions& options);
   Calibration calibration(const WorkOrder& order, const PointOptions& options) const;
   void find_engine_model(const WorkOrder& order, const PointOptions& options);
+  bool needs_quantizing(const Point& point) const;
 };
 
 // How a Point's Model and Dataset are asked for; the inspection uses them too.
@@ -97,9 +98,9 @@ ModelRequest model_request(const Point& point, const PointOptions& options, cons
 DatasetRequest dataset_request(const Point& point, const PointOptions& options, const GraphSummary& summary);
 // With what the Dataset gives it.
 ModelKey loaded_model_key(const Point& point);
-// Whether this Point's engine gets the QDQ form of the Model instead of the Model.
-bool needs_quantizing(const Point& point, const GraphSummary& summary);
+// Whether this Point's engine, which `computes` or does not, gets the QDQ form of the Model instead of the Model.
+bool needs_quantizing(const Point& point, bool computes, const GraphSummary& summary);
 // What supports() is asked about: with the operators of the QDQ form where the engine will get that one.
-GraphSummary engine_summary(const Point& point, const GraphSummary& summary);
+GraphSummary engine_summary(const Point& point, bool computes, const GraphSummary& summary);
 
 }  // namespace deepgap

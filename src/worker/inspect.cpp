@@ -72,7 +72,7 @@ std::string other_plugin(const std::string& backend, const DeviceId& device) {
 Support clock_support(const Point& point) {
   const bool shared = point.options.contains("tenants") || point.options.contains("end_to_end");
   if (is_in_virtual_time(point) && shared)
-    return {false, "null: clock=virtual is for one process and one thread: leave out tenants and end_to_end"};
+    return {false, fmt::format("{}: clock=virtual is for one process and one thread: leave out tenants and end_to_end", point.backend)};
   return {};
 }
 
@@ -267,7 +267,8 @@ class Inspection {
         refuses("deepgap", spread_support(point, options.dispatch)))
       return;
     about_to_({fmt::format("backend {}", point.backend), point.backend});
-    refuses(point.backend, supports_everywhere(backend.plugin->backend(), point, engine_summary(point, model), options.dispatch,
+    const Backend& engine = backend.plugin->backend();
+    refuses(point.backend, supports_everywhere(engine, point, engine_summary(point, engine.computes(), model), options.dispatch,
                                                engine_request(point, options)));
   }
 

@@ -1,5 +1,6 @@
 #include "worker/instances.h"
 
+#include "record/load_axis.h"
 #include "record/memory_use.h"
 #include "scenario/session_target.h"
 #include "telemetry/affinity.h"
@@ -30,9 +31,9 @@ class LoadingCpus {
   std::vector<int> before_;
 };
 
-// Queries of `batch` are neighbours in the samples' order; others are drawn or arrive one by one, so their batches are put together.
+// Batches are neighbours in the samples' order; other queries are drawn or arrive one by one, so their batches are put together.
 SampleLayout sample_layout(const Point& point, const InstanceLoad& instance, const LoadOptions& load) {
-  const bool batches = point.scenario == "batch" && instance.device.kind == "cpu" && !load.samples_change;
+  const bool batches = scenario_traits(point.scenario).unit == "batch" && instance.device.kind == "cpu" && !load.samples_change;
   return batches ? SampleLayout::adjacent : SampleLayout::as_they_are;
 }
 

@@ -1,23 +1,19 @@
 #include "worker/measure.h"
 
-#include "model/train_work.h"
 #include "model/weights/safetensors.h"
 #include "record/point_option.h"
 #include "record/tenant_set.h"
 #include "record/tuning_mark.h"
 #include "telemetry/environment.h"
 #include "worker/accuracy.h"
-#include "worker/check_sessions.h"
 #include "worker/classes.h"
 #include "worker/energy_windows.h"
+#include "worker/expected.h"
 #include "worker/loaded_order.h"
 #include "worker/preparation.h"
 #include "worker/process_facts.h"
 #include "worker/quantized_model.h"
-#include "worker/reference.h"
 #include "worker/session_counts.h"
-#include "worker/train_check.h"
-#include "worker/train_options.h"
 
 #include <fmt/format.h>
 
@@ -29,39 +25,16 @@ namespace deepgap {
 namespace {
 
 void require_support(const Backend& backend, const WorkOrder& order, const Preparation& prepared, const GraphSummary& summary) {
-  const Support support = supports_everywhere(backend, order.point, engine_summary(order.point, summary), prepared.options.dispatch,
-                                              engine_request(order.point, prepared.options));
+  const Support support = supports_everywhere(backend, order.point, engine_summary(order.point, prepared.computes, summary),
+                                              prepared.options.dispatch, engine_request(order.point, prepared.options));
   if (!support.ok) throw Error(ErrorKind::refused, support.reason);
-}
-
-// What the outputs are compared with, or why with nothing.
-struct ReferenceFound {
-  std::optional<Reference> reference;
-  std::string none;                     // why there is to be none; empty: there is one, or it is to be made first
-  bool unchecked = false;               // none could be made, or nobody wants one
-  std::optional<TrainResult> training;  // of a Point that trains
-  bool missing() const { return !reference && !training && none.empty(); }
-};
-
-ReferenceFound reference_of(const WorkOrder& order, const PointOptions& options, const Group::Inputs& inputs) {
-  if (order.point.backend == "null") return {{}, "not needed: null computes nothing", false, {}};
-  if (!order.check) return {{}, "off", true, {}};
-  if (is_remote(order.point.placement) && option_of(order.point, "reference").empty())
-    return {{}, "no reference: --reference FILE.onnx names the server's model", true, {}};
-  if (!order.reference_unavailable.empty()) return {{}, "no reference: " + order.reference_unavailable, true, {}};
-  if (trains(order.point)) return {{}, "", false, find_train_reference(order.cache_dir, train_reference_key(order, options, inputs))};
-  const std::string key = reference_key(*inputs.model, *inputs.dataset, inputs.samples);
-  ReferenceFound found{find_reference(order.cache_dir, key, order.point.backend), "", false, {}};
-  const size_t wanted = referenced_queries(batching_of(inputs.model->summary().inputs), inputs.samples.size());
-  if (found.reference && found.reference->outputs.size() != wanted) found.reference.reset();
-  return found;
 }
 
 // To be answered for their accuracy: once a Point, since other repeats would answer the same, and not in the runs of a search.
 int64_t labelled_samples(const WorkOrder& order, const Preparation& prepared, const Group::Inputs& inputs) {
   const bool once = order.repeat == 0 && order.sweep == 0 && order.rank == 0;
   const bool searches = prepared.options.peak_search || order.point.options.contains(tuning_mark);
-  if (!once || searches || order.point.backend == "null" || prepared.drive->judges_accuracy()) return 0;
+  if (!once || searches || !prepared.computes || prepared.drive->judges_accuracy()) return 0;
   if (!inputs.dataset->label(0) || !class_count(inputs.model->summary().outputs)) return 0;
   const auto all = static_cast<int64_t>(inputs.dataset->size());
   return std::min(all, prepared.options.accuracy_samples.value_or(all));
@@ -99,7 +72,7 @@ class Measurement {
   void begin();
   void idle();
   bool has_engine_model();
-  Target* check(const ReferenceFound& reference);
+  Target* check(const Expected& expected);
   std::map<std::string, Estimate> accuracy(Target& target, int64_t samples);
   void wait_for_other_ranks();
   bool may_warm_longer(Nanoseconds warm_from) const;
@@ -110,7 +83,7 @@ class Measurement {
 
   void keep(const Backend& backend);
   void keep(const Group::Inputs& inputs);
-  void keep(const ReferenceFound& found);
+  void keep(const Expected& found);
   void keep(SessionsCheck found);
   void keep(const WarmedUp& warmed_up);
   void keep(Measured measured);
@@ -167,16 +140,16 @@ bool Measurement::run() {
   require_support(backend, order_, prepared_, inputs_.model->summary());
   at_ = "preparation";
   if (!has_engine_model()) return false;
-  const ReferenceFound reference = reference_of(order_, prepared_.options, inputs_);
-  if (reference.missing()) return false;
-  keep(reference);
+  const Expected expected = expected_of(order_, prepared_, inputs_);
+  if (expected.missing()) return false;
+  keep(expected);
   idle();
   phase("load", [&] { loaded_.emplace(order_, prepared_, backend, inputs_, clock_, pulse_); });
   record_.compile_s = loaded_->compile_s();
   record_.backend_version = backend.version();  // some settle on a part of it when they load
   keep(loaded_->facts());
   if (stop_if_interrupted()) return true;
-  Target* target = check(reference);
+  Target* target = check(expected);
   if (target == nullptr || stop_if_interrupted()) return true;
   std::map<std::string, Estimate> accuracy_found;
   if (const int64_t samples = labelled_samples(order_, prepared_, inputs_); samples > 0)
@@ -187,7 +160,7 @@ bool Measurement::run() {
   record_.host_memory_peak_bytes = host_memory_peak_bytes();
   record_.estimates.merge(accuracy_found);
   if (record_.outcome != Outcome::ok) return true;
-  if (trains(order_.point)) save_weights();
+  save_weights();
   keep(precision_facts(*loaded_->instances().all().front().session));  // after everything that is measured
   pulse_.beat();
   return true;
@@ -230,15 +203,10 @@ bool Measurement::has_engine_model() {
 }
 
 // What is to be driven; nullptr: the results are wrong, or it was interrupted.
-Target* Measurement::check(const ReferenceFound& reference) {
+Target* Measurement::check(const Expected& expected) {
   Target* joined = nullptr;
   phase("check", [&] {
-    const Reference* expected = reference.reference ? &*reference.reference : nullptr;
-    if (trains(order_.point))
-      keep(check_training(loaded_->instances().all().front(), order_, prepared_.options, inputs_,
-                          reference.training ? &*reference.training : nullptr, clock_, pulse_, interrupted_));
-    else
-      keep(check_sessions(*loaded_, order_, prepared_, inputs_, expected, group_, pulse_, interrupted_));
+    keep(hold_against(expected, *loaded_, order_, prepared_, inputs_, group_, pulse_, interrupted_));
     if (record_.outcome == Outcome::ok && !stop_if_interrupted()) joined = &loaded_->join();
   });
   return joined;
@@ -306,7 +274,7 @@ bool Measurement::stop_if_interrupted() {
   return true;
 }
 
-// After everything that is measured. Ranks have the same.
+// What training made of them, after everything that is measured. Ranks have the same.
 void Measurement::save_weights() {
   if (order_.save_weights.empty() || order_.rank != 0) return;
   const auto weights = loaded_->instances().all().front().session->trained_weights();
@@ -328,17 +296,13 @@ void Measurement::keep(const Group::Inputs& inputs) {
   record_.facts["dataset.samples"] = static_cast<int64_t>(inputs.samples.size());
   record_.facts["model.content_hash"] = summary.content_hash;
   record_.parameters = summary.parameters;
-  record_.macs_per_item = summary.macs_per_item;
-  record_.flop_per_item = summary.flop_per_item;
-  record_.bytes_per_item = summary.bytes_per_item;
-  if (!trains(order_.point)) return;
-  const TrainWork work = train_work(inputs.model->graph(), prepared_.options.train);
-  record_.macs_per_item = work.macs_per_item;
-  record_.flop_per_item = work.flop_per_item(order_.point.batch);
-  record_.bytes_per_item = work.bytes_per_item(order_.point.batch);
+  const ItemWork work = item_work(order_.point, *inputs.model, prepared_.options);
+  record_.macs_per_item = work.macs;
+  record_.flop_per_item = work.flop;
+  record_.bytes_per_item = work.bytes;
 }
 
-void Measurement::keep(const ReferenceFound& found) {
+void Measurement::keep(const Expected& found) {
   record_.unchecked = found.unchecked;
   if (!found.none.empty()) record_.facts["check"] = found.none;
   if (found.unchecked && order_.check) record_.reason = found.none;  // of a result that has nothing worse to tell

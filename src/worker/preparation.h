@@ -15,6 +15,7 @@ struct Preparation {
   PointOptions options;
   StoppingSettings stopping;  // of the measured window
   std::unique_ptr<Drive> drive;
+  bool computes = true;  // Backend::computes()
 };
 
 // Throws Error{usage} for a scenario, an option or a value that is not known.

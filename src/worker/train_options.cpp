@@ -1,6 +1,7 @@
 #include "worker/train_options.h"
 
 #include "base/text.h"
+#include "record/load_axis.h"
 #include "record/point_option.h"
 #include "worker/dispatch_options.h"
 
@@ -97,7 +98,7 @@ void require_train_options(const Point& point) {
         throw Error(ErrorKind::usage, fmt::format("{} is an option of training: add --task train, or leave it out", option.name));
     return;
   }
-  if (point.scenario != "batch")
+  if (scenario_traits(point.scenario).unit != "batch")
     throw Error(ErrorKind::usage,
                 fmt::format("task train is driven by scenario batch, one step after the other; leave out {}", point.scenario));
   const std::vector<DeviceId>& devices = point.placement.devices;

@@ -182,7 +182,7 @@ class DecideTest(unittest.TestCase):
         self.run_deepgap("import", "mlperf", table, "-o", store, "--source", "round-4.1")
         offline, single = self.rows(store)
         self.assertEqual((offline["device_count"], offline["throughput_per_device"], offline["model"]), ("2", "12800", "resnet50"))
-        self.assertEqual((single["scenario"], single["latency_p90_ms"], single["throughput"]), ("single_stream", "0.41", ""))
+        self.assertEqual((single["scenario"], single["latency_p90_ms"], single["throughput"]), ("single-stream", "0.41", ""))
         self.assertIn("neither LoadGen's", self.run_deepgap("import", "mlperf", self.prices, code=2).stderr)
 
     def test_bad_input_is_one_line(self):

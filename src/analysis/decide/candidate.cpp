@@ -21,10 +21,8 @@ double low_end(const MetricSummary& metric) { return metric.estimate.low.value_o
 double high_end(const MetricSummary& metric) { return metric.estimate.high.value_or(metric.estimate.value); }
 double limit_s(const LatencyBound& bound) { return static_cast<double>(bound.limit) / 1e9; }
 
-bool is_server(const Point& point) { return point.scenario == "server" && load_of(point).has_value(); }
-
-// One batch after the other, so that batch and throughput tell how long each keeps the engine.
-bool is_closed_loop(const Point& point) { return point.scenario == "batch" || point.scenario == "single_stream"; }
+// What the demand's rate is of: users who know nothing of each other.
+bool is_server(const Point& point) { return scenario_traits(point.scenario).poisson && load_of(point).has_value(); }
 
 std::optional<double> latency_s(const PointSummary& point, double percent) {
   const MetricSummary* latency = point.find(latency_percentile_column(percent));
@@ -125,7 +123,7 @@ class Finder {
     candidate.capacity = low_end(*point.find("throughput"));
     if (const auto load = is_server(point.point) ? load_of(point.point) : std::nullopt)
       candidate.capacity = *load * static_cast<double>(std::max<int64_t>(point.point.batch, 1));
-    if (queued() && is_closed_loop(point.point)) return within_bounds_queued(line, point, candidate);
+    if (queued() && scenario_traits(point.point.scenario).one_by_one) return within_bounds_queued(line, point, candidate);
     for (const LatencyBound& bound : demand_.bounds) {
       const auto times = times_the_bound(point, bound);
       if (!times) return reject(line, point, Lack::latency_unknown), false;

@@ -1,0 +1,36 @@
+// What an order's units of work are expected to give, by their task: outputs of the reference, or the losses and weights of a training. All
+// that measure() need not tell apart.
+#pragma once
+
+#include "worker/check_sessions.h"
+#include "worker/preparation.h"
+#include "worker/train_check.h"
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace deepgap {
+
+// What the results are compared with, or why with nothing.
+struct Expected {
+  std::optional<Reference> reference;
+  std::string none;                     // why there is to be none; empty: there is one, or it is to be made first
+  bool unchecked = false;               // none could be made, or nobody wants one
+  std::optional<TrainResult> training;  // of a Point that trains
+  bool missing() const { return !reference && !training && none.empty(); }
+};
+Expected expected_of(const WorkOrder& order, const Preparation& prepared, const Group::Inputs& inputs);
+
+// Runs the first of them and compares. Throws as check_sessions() and check_training() do.
+SessionsCheck hold_against(const Expected& expected, LoadedOrder& loaded, const WorkOrder& order, const Preparation& prepared,
+                           const Group::Inputs& inputs, Group& group, Pulse& pulse, const std::atomic<bool>& interrupted);
+
+// Of one item of a unit of work, as a Record keeps it.
+struct ItemWork {
+  int64_t macs = 0, flop = 0, bytes = 0;
+};
+ItemWork item_work(const Point& point, const Model& model, const PointOptions& options);
+
+}  // namespace deepgap

@@ -181,8 +181,7 @@ class VirtualClock final : public Clock {
       while (agenda_.next() <= now()) agenda_.run_first();
       if (notified_.exchange(false, std::memory_order_acq_rel) || now() >= t) return;
       const Nanoseconds next = std::min(t, agenda_.next());
-      if (next == never)
-        throw Error(ErrorKind::internal, "the virtual clock would wait for ever: nothing is scheduled and no time was given");
+      if (next == never) throw WaitsForEver();
       now_.store(next, std::memory_order_relaxed);
     }
   }

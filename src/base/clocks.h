@@ -5,10 +5,17 @@
 #pragma once
 
 #include <deepgap/clock.h>
+#include <deepgap/error.h>
 
 #include <memory>
 
 namespace deepgap {
+
+// What a virtual clock throws where a real one would wait for ever: of kind internal.
+class WaitsForEver : public Error {
+ public:
+  WaitsForEver() : Error(ErrorKind::internal, "the virtual clock would wait for ever: nothing is scheduled and no time was given") {}
+};
 
 // wait_until sleeps and spins for the last stretch (300 us at first, down to 50 us where the machine is seen to wake sleepers sooner), so
 // that it returns late by microseconds at most on a quiet core. With `linger`, a wait looks for notify() that long before it sleeps: a

@@ -1,5 +1,6 @@
 #include "worker/measure.h"
 
+#include "base/clocks.h"
 #include "model/weights/safetensors.h"
 #include "record/point_option.h"
 #include "record/tenant_set.h"
@@ -355,6 +356,8 @@ std::optional<Record> measure(const WorkOrder& order, Group& group, Pulse& pulse
   Measurement measurement(order, group, pulse, turns, interrupted);
   try {
     if (!measurement.run()) return std::nullopt;
+  } catch (const WaitsForEver&) {  // in real time the parent's patience ends
+    measurement.fail(Outcome::timed_out, "no answer ever comes, and in virtual time nothing else is waited for");
   } catch (const Error& error) {
     measurement.fail(outcome_of(error.kind()), error.what());
   } catch (const std::bad_alloc&) {

@@ -167,6 +167,9 @@ TEST_F(MeasureTest, EveryFailureIsTheRecordsOutcome) {
   EXPECT_EQ(failed.outcome, Outcome::crashed);
   EXPECT_THAT(failed.reason, HasSubstr("query 6 failed as scripted"));
   EXPECT_THAT(window_names(failed), testing::Not(testing::Contains("steady"))) << "it broke off there";
+  const Record hung = measured(order_of({{"null.hang_at", "6"}}));
+  EXPECT_EQ(hung.outcome, Outcome::timed_out) << hung.reason;
+  EXPECT_THAT(window_names(hung), testing::Not(testing::Contains("steady")));
   const Record mistaken = measured(order_of({{"latncy", "1ms"}}));
   EXPECT_EQ(mistaken.outcome, Outcome::refused);
   EXPECT_EQ(text_of(mistaken, "refused.by"), "deepgap");

@@ -10,12 +10,14 @@ struct Field {
   void (*reset)(Point&);
 };
 constexpr Field fields[] = {
+    {"processes", [](Point& point) { point.placement.processes = 1; }},
     {"weights", [](Point& point) { point.weights = Point{}.weights; }},
     {"dataset", [](Point& point) { point.dataset = Point{}.dataset; }},
     {"precision", [](Point& point) { point.precision = Point{}.precision; }},
     {"batch", [](Point& point) { point.batch = Point{}.batch; }},
     {"scenario", [](Point& point) { point.scenario = Point{}.scenario; }},
     {"model", [](Point& point) { point.model.clear(); }},
+    {"device", [](Point& point) { point.placement.devices = Placement{}.devices; }},
     {"backend", [](Point& point) { point.backend = Point{}.backend; }},
 };
 

@@ -13,6 +13,7 @@ Point wrong_point() {
   point.backend = "engine";
   point.scenario = "server";
   point.weights = "best";
+  point.placement = {2, {{"", "cuda", 0}}};
   point.options = {{"first", "1"}, {"second", "2"}};
   return point;
 }
@@ -29,6 +30,8 @@ TEST(BlamedAxis, IsTheOneWithoutWhoseValueTheMistakeIsNotMade) {
   EXPECT_EQ(blamed([](const Point& p) { return p.options.contains("second"); }), "second");
   EXPECT_EQ(blamed([](const Point& p) { return p.scenario == "server" && !p.options.contains("rate"); }), "scenario");
   EXPECT_EQ(blamed([](const Point& p) { return p.weights == "best" && p.model == "net"; }), "weights") << "it depends on the model";
+  EXPECT_EQ(blamed([](const Point& p) { return p.placement.processes > 1 && p.backend == "engine"; }), "processes");
+  EXPECT_EQ(blamed([](const Point& p) { return p.placement.devices.front().kind == "cuda" && p.backend == "engine"; }), "device");
 }
 
 TEST(BlamedAxis, IsNoneWhereNoSingleValueIsToBlame) {

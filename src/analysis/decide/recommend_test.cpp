@@ -99,6 +99,19 @@ TEST(Recommend, DevicesForTheRateComeFromMeasuredServers) {
   EXPECT_DOUBLE_EQ(*found.choice->cost_per_hour, 4);
 }
 
+// One sample after the other tells as much of a queue as batches do; what comes at times of its own does not.
+TEST(Recommend, AQueueIsEstimatedFromWhatGoesOneByOne) {
+  Demand demand;
+  demand.bounds = {p99("6ms")};
+  demand.rate = 300;
+  const auto basis = [&](const std::string& scenario) {
+    return Asked({{.scenario = scenario, .throughput = 1000, .p99_ms = 1, .cost_per_hour = 1}}).with(demand).choice->basis;
+  };
+  EXPECT_EQ(basis("batch"), Basis::estimated);
+  EXPECT_EQ(basis("single-stream"), Basis::estimated);
+  EXPECT_EQ(basis("offline"), Basis::measured);
+}
+
 TEST(Recommend, WithoutAServerPointAQueueEstimatesAndSaysHowToTell) {
   const Asked asked({{.batch = 1, .throughput = 1000, .p99_ms = 1, .cost_per_hour = 1},
                      {.batch = 8, .throughput = 4000, .p99_ms = 2, .cost_per_hour = 1}});

@@ -1,4 +1,4 @@
-// For tests: what an action says when it fails.
+// For tests: how an action fails.
 #pragma once
 
 #include <deepgap/error.h>
@@ -22,6 +22,17 @@ std::string error_of(const Action& action, ErrorKind kind = ErrorKind::usage) {
     return line;
   }
   return "no error";
+}
+
+// What it throws, to be looked at; {internal, "nothing was thrown"} when nothing is.
+template <std::invocable Action>
+Error failure_of(const Action& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    return error;
+  }
+  return {ErrorKind::internal, "nothing was thrown"};
 }
 
 }  // namespace deepgap

@@ -1,7 +1,5 @@
 // Duels with contenders that are scripts: whoever fails, hangs, dies or speaks nonsense at whatever moment, every Job has its Record.
 #include "record/duel_set.h"
-#include "record/record_json.h"
-#include "record/timing_block.h"
 #include "run/scripted_host.h"
 #include "run/supervisor.h"
 #include "stats/sequential.h"
@@ -25,13 +23,7 @@ constexpr Nanoseconds s = 1'000'000'000, ms = 1'000'000;
 using Script = ScriptedLink::Script;
 
 Frame record_of(const Frame& request, Outcome outcome = Outcome::ok, const std::string& reason = "") {
-  Record record = begin_record(order_from_json(request.header.at("order")));
-  record.outcome = outcome;
-  record.verdict = outcome == Outcome::ok ? Verdict::valid : Verdict::none;
-  record.reason = reason;
-  record.windows = {{"turns", 1 * s, 2 * s}};
-  record.estimates["throughput"] = {100, {}, {}, 1};
-  return {{{"kind", "record"}, {"record", record_to_json(record)}}, {encode_timings({}), encode_series({})}};
+  return scripted_record(request, outcome, reason, "turns", {}, 100);
 }
 
 nlohmann::json answers_of(std::vector<float> values) {

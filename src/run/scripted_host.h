@@ -1,7 +1,10 @@
 // For tests: workers that are scripts, on a time of their own that passes only while the parent waits.
 #pragma once
 
+#include "record/record_json.h"
+#include "record/timing_block.h"
 #include "run/worker_link.h"
+#include "worker/order.h"
 
 #include <deepgap/error.h>
 
@@ -17,6 +20,20 @@ namespace deepgap {
 
 // What a frame is: "run", "record", "turn" ...
 inline std::string kind_of(const Frame& frame) { return frame.header.value("kind", ""); }
+
+// What measure() would send of the order in `request`: from 1 s to 2 s it was in `window`.
+inline Frame scripted_record(const Frame& request, Outcome outcome, const std::string& reason, const std::string& window,
+                             std::vector<Timing> timings, double throughput) {
+  constexpr Nanoseconds second = 1'000'000'000;
+  Record record = begin_record(order_from_json(request.header.at("order")));
+  record.outcome = outcome;
+  record.verdict = outcome == Outcome::ok ? Verdict::valid : Verdict::none;
+  record.reason = reason;
+  record.windows = {{window, second, 2 * second}};
+  record.timings = std::move(timings);
+  record.estimates["throughput"] = {throughput, {}, {}, 1};
+  return {{{"kind", "record"}, {"record", record_to_json(record)}}, {encode_timings(record.timings), encode_series({})}};
+}
 
 class ScriptedHost;
 

@@ -1,9 +1,7 @@
 // The Supervisor with workers that are scripts: whatever they do becomes the Record of the Job that they did it to.
 #include "run/supervisor.h"
 
-#include "record/record_json.h"
 #include "record/tenant_set.h"
-#include "record/timing_block.h"
 #include "run/scripted_host.h"
 
 #include <gmock/gmock.h>
@@ -22,16 +20,8 @@ constexpr Nanoseconds s = 1'000'000'000;
 
 using Script = ScriptedLink::Script;
 
-// What measure() would send of this order.
 Frame record_of(const Frame& request, Outcome outcome = Outcome::ok, const std::string& reason = "") {
-  Record record = begin_record(order_from_json(request.header.at("order")));
-  record.outcome = outcome;
-  record.verdict = outcome == Outcome::ok ? Verdict::valid : Verdict::none;
-  record.reason = reason;
-  record.windows = {{"steady", 1 * s, 2 * s}};
-  record.timings = {{0, 1 * s, 1 * s, 2 * s, 1, Status::ok}};
-  record.estimates["throughput"] = {1, {}, {}, 1};
-  return {{{"kind", "record"}, {"record", record_to_json(record)}}, {encode_timings(record.timings), encode_series({})}};
+  return scripted_record(request, outcome, reason, "steady", {{0, 1 * s, 1 * s, 2 * s, 1, Status::ok}}, 1);
 }
 
 Script answers(Nanoseconds after = 1 * s, Outcome outcome = Outcome::ok, const std::string& reason = "") {

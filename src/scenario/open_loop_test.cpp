@@ -190,13 +190,7 @@ TEST(Server, CountsEndTheOfferingAndWhatIsDueThenIsCounted) {
 TEST(Server, NoWarmupSubmitsNothing) {
   Driven run;
   ScriptedTarget target(*run.clock, {1, 1}, [](uint64_t) { return 10; });
-  StoppingSettings settings;
-  settings.warmup = 0;
-  const auto warmup = make_warmup(settings);
-  Traffic traffic{&target, {0}, 1, warmup.get(), &run.kept};
-  const auto scenario = Registry<Scenario>::instance().make("scenario", "constant");
-  scenario->parse({{"rate", "10"}});
-  scenario->drive(traffic, *run.clock, run.interrupted);
+  run.drive_no_warm_up(target, "constant", {{"rate", "10"}});
   EXPECT_TRUE(target.asked.empty());
 }
 

@@ -118,11 +118,7 @@ TEST(Batch, LimitsAndOptionsAreChecked) {
 TEST(Batch, NoWarmupSubmitsNothing) {
   Driven run;
   ScriptedTarget target(*run.clock, {1, 1}, [](uint64_t) { return 10; });
-  StoppingSettings settings;
-  settings.warmup = 0;
-  const auto warmup = make_warmup(settings);
-  Traffic traffic{&target, {0}, 1, warmup.get(), &run.kept};
-  Registry<Scenario>::instance().make("scenario", "batch")->drive(traffic, *run.clock, run.interrupted);
+  run.drive_no_warm_up(target, "batch");
   EXPECT_TRUE(target.asked.empty());
 }
 

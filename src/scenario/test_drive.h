@@ -56,6 +56,17 @@ struct Driven {
     made->parse(options);
     made->drive(traffic, *clock, interrupted);
   }
+
+  // What it submits where no query is to warm up.
+  void drive_no_warm_up(Target& target, const std::string& scenario, const std::map<std::string, std::string>& options = {}) {
+    StoppingSettings settings;
+    settings.warmup = 0;
+    const auto warmup = make_warmup(settings);
+    const Traffic traffic{&target, {0}, 1, warmup.get(), &kept};
+    const auto made = Registry<Scenario>::instance().make("scenario", scenario);
+    made->parse(options);
+    made->drive(traffic, *clock, interrupted);
+  }
 };
 
 template <typename Action>

@@ -1,6 +1,7 @@
 #include "worker/reference.h"
 
 #include "base/file.h"
+#include "base/test_model.h"
 #include "dataset/open_dataset.h"
 #include "model/model_source.h"
 #include "worker/order.h"
@@ -19,7 +20,7 @@ namespace deepgap {
 namespace {
 
 // y = 2 x for three numbers; stands for any network.
-class DoublingModel final : public Model {
+class DoublingModel final : public TestModel {
  public:
   explicit DoublingModel(const std::string& op = "Mul", int64_t fixed_batch = 0) {
     graph_.name = "doubling";
@@ -36,16 +37,6 @@ class DoublingModel final : public Model {
     summary_.inputs = {{"x", DataType::f32, graph_.values[0].dims}};
     summary_.content_hash = "hash";
   }
-  const std::string& name() const override { return graph_.name; }
-  const Graph& graph() const override { return graph_; }
-  const GraphSummary& summary() const override { return summary_; }
-  std::span<const std::byte> onnx() const override { return {}; }
-  const std::string& file() const override { return file_; }
-
- private:
-  Graph graph_;
-  GraphSummary summary_;
-  std::string file_;
 };
 
 class CountingDataset final : public Dataset {

@@ -1,6 +1,7 @@
 // In virtual time: every completion is exact.
 #include "backends/null/null_backend.h"
 #include "base/clocks.h"
+#include "base/test_model.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -20,7 +21,7 @@ constexpr Nanoseconds ms = 1'000'000;
 using Script = std::map<std::string, std::string>;
 
 // Two outputs: [N, 10] floats and a fixed [4] of int64.
-class TwoOutputs final : public Model {
+class TwoOutputs final : public TestModel {
  public:
   TwoOutputs() {
     graph_.values = {
@@ -28,16 +29,6 @@ class TwoOutputs final : public Model {
     graph_.inputs = {0};
     graph_.outputs = {1, 2};
   }
-  const std::string& name() const override { return name_; }
-  const Graph& graph() const override { return graph_; }
-  const GraphSummary& summary() const override { return summary_; }
-  std::span<const std::byte> onnx() const override { return {}; }
-  const std::string& file() const override { return file_; }
-
- private:
-  std::string name_ = "two", file_;
-  Graph graph_;
-  GraphSummary summary_;
 };
 
 // A loaded null session and what it delivered: (tag, time), with statuses beside.

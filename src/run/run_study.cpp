@@ -188,18 +188,8 @@ class Run {
     for (const Job& job : plan_.jobs)
       if (runs(job)) runnable.push_back(job);
     save_without_worker();
-    SupervisorSettings settings{settings_.timeout,
-                                report_.run_id,
-                                study_.name,
-                                settings_.cache_dir,
-                                settings_.mlperf_log,
-                                plan_.jobs.size() > 1,
-                                settings_.mlperf_trace,
-                                settings_.save_weights,
-                                plan_.jobs.size() > 1,
-                                study_.seed};
     Supervisor supervisor(
-        settings, host_,
+        supervisor_settings(), host_,
         [&](const Job& job, const std::string& worker_phase, uint64_t done) {
           const std::string units = done > 0 ? units_text(done, unit_of_work(job.point)) : "";
           progress_.under_way(phase(job) + label(job), worker_phase, units, seconds_left(&job));
@@ -207,9 +197,32 @@ class Run {
         [&](const Job& job, Record& record) { fill(job, record); });
     if (settings_.first_look) look_first(runnable, supervisor);
     const auto planner = make_planner(std::move(runnable));
+    serve(*planner, supervisor);
+    report_.interrupted = host_.interrupts() > 0;
+    if (searches() || settings_.auto_repeats) report_.jobs = report_.saved + report_.done_before;
+    PlannerResult found = planner->result();
+    report_peaks(std::move(found.peaks));
+    if (found.tuned) report_.tuned = std::move(*found.tuned);
+  }
+
+  SupervisorSettings supervisor_settings() const {
+    return {settings_.timeout,
+            report_.run_id,
+            study_.name,
+            settings_.cache_dir,
+            settings_.mlperf_log,
+            plan_.jobs.size() > 1,
+            settings_.mlperf_trace,
+            settings_.save_weights,
+            plan_.jobs.size() > 1,
+            study_.seed};
+  }
+
+  // One Batch after the other, as the planner hands them out, until it has none or somebody interrupts.
+  void serve(Planner& planner, Supervisor& supervisor) {
     began_ = job_began_ = std::chrono::steady_clock::now();
     while (host_.interrupts() == 0) {
-      const Batch batch = planner->next();
+      const Batch batch = planner.next();
       if (batch.jobs.empty()) break;
       auto begin = std::chrono::steady_clock::now();
       supervisor.serve(batch, [&](const Job& job, Record&& record) {
@@ -217,15 +230,10 @@ class Run {
         estimate_.took(job, std::chrono::duration<double>(now - begin).count());
         begin = job_began_ = now;
         if (!job.peak_phase.empty()) record.facts["peak.role"] = job.peak_phase;
-        planner->done(record);
+        planner.done(record);
         set_size(job.point) > 1 ? save_with_set(job, std::move(record)) : save(job, std::move(record));
       });
     }
-    report_.interrupted = host_.interrupts() > 0;
-    if (searches() || settings_.auto_repeats) report_.jobs = report_.saved + report_.done_before;
-    PlannerResult found = planner->result();
-    report_peaks(std::move(found.peaks));
-    if (found.tuned) report_.tuned = std::move(*found.tuned);
   }
 
   std::unique_ptr<Planner> make_planner(std::vector<Job> runnable) {

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Reads every include of src/, include/, bench/ and tools/ and fails where a room includes one that docs/design.md does not allow it.
+"""Reads every include of src/, include/, bench/ and tools/ and fails where a room includes one that docs/design.md does not allow it,
+or where that page's table of rooms says something else than this file.
 
 Run from the tree's root; an argument names another root (the test of the test uses one)."""
 import pathlib
@@ -90,11 +91,30 @@ def program_violations(root):
                     yield f"{path.relative_to(root)} includes {name}: neither its own folder's nor a room's"
 
 
+# A row of the table of rooms: `src/ROOM/`, what it does, what it may include.
+ROW = re.compile(r"^\| `src/([^`]+)/` \|.*\| *([^|]*?) *\|$", re.M)
+
+
+def page_violations(root):
+    page = root / "docs" / "design.md"
+    if not page.is_file():
+        return
+    rows = dict(ROW.findall(page.read_text()))
+    for room in ALLOWED:
+        if room not in rows and room.split("/")[0] != "backends":
+            yield f"docs/design.md has no row for the room src/{room}/"
+    for room, text in rows.items():
+        named = {word.strip() for word in text.split(",") if word.strip()}
+        # Rooms within a room, the plug-ins and the command line are told in words.
+        if room in ALLOWED and named <= ALLOWED.keys() and named != ALLOWED[room]:
+            yield f"docs/design.md says that {room} may include {', '.join(sorted(named))}; it may include {', '.join(sorted(ALLOWED[room]))}"
+
+
 def main():
     root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".").resolve()
     if not (root / "src").is_dir():
         sys.exit(f"layering: {root} has no src/")
-    found = list(violations(root))
+    found = [*violations(root), *page_violations(root)]
     print("\n".join(found) or f"layering: {len(ALLOWED)} rooms, nothing out of order")
     sys.exit(1 if found else 0)
 

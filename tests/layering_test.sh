@@ -29,3 +29,10 @@ echo '#include "bench/other/inner.h"' >"$bad/src/store/wrong.cpp"
 must_fail "a room that includes a bench"
 rm "$bad/src/store/wrong.cpp"
 python3 tests/layering.py "$bad" >/dev/null
+mkdir -p "$bad/docs"
+sed 's/^\(| `src\/store\/` |.*| \)base, record |$/\1base, record, plan |/' docs/design.md >"$bad/docs/design.md"
+must_fail "a page that says something else"
+grep -v '^| `src/fleet/`' docs/design.md >"$bad/docs/design.md"
+must_fail "a page that leaves out a room"
+cp docs/design.md "$bad/docs/design.md"
+python3 tests/layering.py "$bad" >/dev/null

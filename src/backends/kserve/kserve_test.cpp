@@ -3,6 +3,7 @@
 
 #include "backends/kserve/http.h"
 #include "backends/kserve/kserve_rig.h"
+#include "backends/kserve/metrics.h"
 #include "backends/kserve/scripted_model.h"
 #include "base/temporary_folder.h"
 
@@ -14,6 +15,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <mutex>
+#include <thread>
 
 namespace deepgap {
 namespace {
@@ -166,6 +168,34 @@ TEST(Kserve, ReadsTheServersGpuMetricsAtBothEndsOfAWindow) {
   EXPECT_THAT(metrics.seen().front().path, "/metrics");
   EXPECT_THAT(failure_of([&] { Rig(server.host(), {{"metrics", server.url() + "/metrics"}}); }).what(), HasSubstr("answered 404"));
   EXPECT_THAT(failure_of([&] { Rig(server.host(), {{"metrics", "http://me:word@host/"}}); }).what(), HasSubstr("is no URL"));
+}
+
+TEST(Kserve, ReadsTheServersGpuMetricsInAWindowToo) {
+  std::atomic<int> asked{0};
+  ScriptedServer metrics{[&](const ScriptedRequest&) {
+    const int now = ++asked;
+    if (now == 3) return ScriptedReply{.status = 500};  // is left out
+    return ScriptedReply{.body = "nv_gpu_power_usage{gpu=\"0\"} " + std::to_string(100 * now) + "\nnv_gpu_memory_used_bytes " +
+                                 std::to_string(now == 4 ? 9 : 1) + "\n",
+                         .content_type = "text/plain"};
+  }};
+  MetricsReader reader(metrics.url() + "/metrics", {}, std::chrono::milliseconds(1));
+  while (asked < 6) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  const auto counts = reader.take();
+  EXPECT_GE(counts.at("server.gpu_readings"), 5);
+  EXPECT_GT(counts.at("server.gpu_power_w"), 100);
+  EXPECT_DOUBLE_EQ(counts.at("server.gpu_memory_used_bytes"), 9) << "the most, which neither end of the window saw";
+}
+
+TEST(KserveMetrics, OfAWindow) {
+  const std::vector<ServerGpus> readings{{0.5, 10, 100, 1000}, {1, 30, {}, 1400}, {0.75, 20, 300, 1500}};
+  const auto counts = over_window(readings);
+  EXPECT_DOUBLE_EQ(counts.at("server.gpu_utilization"), 0.75);
+  EXPECT_DOUBLE_EQ(counts.at("server.gpu_power_w"), 200) << "of those that told it";
+  EXPECT_DOUBLE_EQ(counts.at("server.gpu_memory_used_bytes"), 30);
+  EXPECT_DOUBLE_EQ(counts.at("server.gpu_energy_j"), 500);
+  const std::vector<ServerGpus> restarted{{0.5, 10, 100, 1000}, {1, 30, 200, 3}};
+  EXPECT_FALSE(over_window(restarted).contains("server.gpu_energy_j"));
 }
 
 // --- faults of single queries: the others go on

@@ -2,8 +2,13 @@
 
 #include "base/text.h"
 
+#include <deepgap/error.h>
+
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <string>
+#include <numeric>
+#include <utility>
 
 namespace deepgap {
 namespace {
@@ -48,17 +53,68 @@ ServerGpus read_gpu_metrics(std::string_view text) {
   return gpus;
 }
 
-std::map<std::string, double> between(const ServerGpus& before, const ServerGpus& after) {
-  std::map<std::string, double> found;
-  const auto put = [&](const char* name, const std::optional<double>& value) {
-    if (value) found[name] = *value;
+namespace {
+
+// What the readings tell of `field`, which not all of them need to.
+std::vector<double> values_of(std::span<const ServerGpus> readings, std::optional<double> ServerGpus::*field) {
+  std::vector<double> values;
+  for (const ServerGpus& reading : readings)
+    if (reading.*field) values.push_back(*(reading.*field));
+  return values;
+}
+
+}  // namespace
+
+std::map<std::string, double> over_window(std::span<const ServerGpus> readings) {
+  std::map<std::string, double> found{{"server.gpu_readings", static_cast<double>(readings.size())}};
+  const auto mean = [&](const char* name, std::optional<double> ServerGpus::*field) {
+    const std::vector<double> values = values_of(readings, field);
+    if (!values.empty()) found[name] = std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
   };
-  put("server.gpu_utilization", after.utilization);
-  put("server.gpu_memory_used_bytes", after.memory_used_bytes);
-  put("server.gpu_power_w", after.power_w);
-  if (before.energy_j && after.energy_j && *after.energy_j >= *before.energy_j)  // else it started again
-    put("server.gpu_energy_j", *after.energy_j - *before.energy_j);
+  mean("server.gpu_utilization", &ServerGpus::utilization);
+  mean("server.gpu_power_w", &ServerGpus::power_w);
+  const std::vector<double> memory = values_of(readings, &ServerGpus::memory_used_bytes),
+                            energy = values_of(readings, &ServerGpus::energy_j);
+  if (!memory.empty()) found["server.gpu_memory_used_bytes"] = *std::max_element(memory.begin(), memory.end());
+  if (energy.size() > 1 && std::is_sorted(energy.begin(), energy.end()))  // else it started again
+    found["server.gpu_energy_j"] = energy.back() - energy.front();
   return found;
+}
+
+MetricsReader::MetricsReader(const std::string& url, const KserveSettings& settings, std::chrono::milliseconds period)
+    : address_{url, "", settings.ca_file}, timeout_(settings.timeout), request_(address_, most) {
+  readings_.push_back(ask(request_));
+  thread_ = std::jthread([this, period](const std::stop_token& stop) { read_on(stop, period); });
+}
+
+ServerGpus MetricsReader::ask(HttpRequest& request) const {
+  request.get("", timeout_);
+  if (const auto fault = request.perform())
+    throw Error(ErrorKind::refused, fmt::format("the metrics at {}: {}", address_.base, fault->what));
+  return read_gpu_metrics(request.body().json());
+}
+
+std::map<std::string, double> MetricsReader::take() {
+  const ServerGpus now = ask(request_);
+  const std::lock_guard lock(mutex_);
+  readings_.push_back(now);
+  const std::vector<ServerGpus> window = std::exchange(readings_, {now});
+  return over_window(window);
+}
+
+void MetricsReader::read_on(const std::stop_token& stop, std::chrono::milliseconds period) {
+  HttpRequest request(address_, most);
+  std::unique_lock lock(mutex_);
+  while (!wake_.wait_for(lock, stop, period, [] { return false; }) && !stop.stop_requested()) {
+    lock.unlock();
+    std::optional<ServerGpus> reading;
+    try {
+      reading = ask(request);
+    } catch (const Error&) {  // at the window's ends it is told
+    }
+    lock.lock();
+    if (reading) readings_.push_back(*reading);
+  }
 }
 
 }  // namespace deepgap

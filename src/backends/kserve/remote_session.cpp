@@ -1,10 +1,6 @@
 #include "backends/kserve/remote_session.h"
 
-#include "backends/kserve/http.h"
-
 #include <deepgap/error.h>
-
-#include <fmt/format.h>
 
 #include <algorithm>
 
@@ -23,16 +19,6 @@ size_t limit_of(const std::vector<Port>& outputs, int64_t batch) {
   return limit;
 }
 
-// Throws Error{refused}: they were asked for.
-ServerGpus ask_for_metrics(const ServerAddress& address, Nanoseconds timeout) {
-  constexpr size_t most = 16'000'000;
-  HttpRequest request(address, most);
-  request.get("", timeout);
-  if (const auto fault = request.perform())
-    throw Error(ErrorKind::refused, fmt::format("the metrics at {}: {}", address.base, fault->what));
-  return read_gpu_metrics(request.body().json());
-}
-
 }  // namespace
 
 RemoteSession::RemoteSession(const KserveSettings& settings, const Model& model, const LoadOptions& options)
@@ -42,12 +28,11 @@ RemoteSession::RemoteSession(const KserveSettings& settings, const Model& model,
       inputs_(ports(model.graph(), model.graph().inputs)),
       outputs_(ports(model.graph(), model.graph().outputs)),
       answer_limit_(limit_of(outputs_, *std::max_element(options.batch_sizes.begin(), options.batch_sizes.end()))),
-      queries_(static_cast<size_t>(std::max(options.slots, settings.connections))),
-      metrics_address_{settings.metrics, "", settings.ca_file} {}
+      queries_(static_cast<size_t>(std::max(options.slots, settings.connections))) {}
 
 void RemoteSession::begin_counting(bool has_statistics) {
   if (has_statistics) statistics_ = ask_for_statistics();
-  if (!settings_.metrics.empty()) gpus_ = ask_for_metrics(metrics_address_, settings_.timeout);
+  if (!settings_.metrics.empty()) metrics_.emplace(settings_.metrics, settings_);
 }
 
 void RemoteSession::enqueue(int index, std::span<const uint32_t> samples, uint64_t tag) {
@@ -95,10 +80,7 @@ std::map<std::string, double> RemoteSession::take_counts() {
     counts.merge(between(*statistics_, *now));
     statistics_ = now;
   }
-  if (settings_.metrics.empty()) return counts;
-  const ServerGpus gpus = ask_for_metrics(metrics_address_, settings_.timeout);
-  counts.merge(between(gpus_, gpus));
-  gpus_ = gpus;
+  if (metrics_) counts.merge(metrics_->take());
   return counts;
 }
 

@@ -68,9 +68,8 @@ class RemoteSession : public Session {
   const std::vector<Port> inputs_, outputs_;
   const size_t answer_limit_;
   std::vector<Query> queries_;                  // a slot each
-  const ServerAddress metrics_address_;         // without the token: another port may be another service
   std::optional<ServerStatistics> statistics_;  // when they were last taken
-  ServerGpus gpus_;                             // when they were last read
+  std::optional<MetricsReader> metrics_;        // where they were asked for
   Tally tally_;
   std::atomic<int> in_flight_ = 0;
   std::mutex mutex_;

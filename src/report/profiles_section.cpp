@@ -50,11 +50,11 @@ std::string profiles_section(const ReportProfiles& profiles) {
       "A bubble of a roofline is a family of layers, its area its share of their time; bytes and operations are counted from the network. "
       "All layers: <code>deepgap export STORE --profile</code>.</p>\n" +
       table(profiles.lines);
+  if (profiles.drawn.size() < profiles.lines.size())
+    html += fmt::format("<p class=\"aside\">Drawn below: one point of each model and engine, {} of {}.</p>\n", profiles.drawn.size(),
+                        profiles.lines.size());
   for (const auto& [label, stored] : profiles.drawn)
     html += "<h3>" + html_escaped(label) + "</h3>" + profile_part(stored.header, stored.profile, stored.rows(), stored.machine);
-  if (profiles.drawn.size() < profiles.lines.size())
-    html +=
-        fmt::format("<p class=\"aside\">{} of {} are drawn, to keep this page small.</p>", profiles.drawn.size(), profiles.lines.size());
   return html + "</section>";
 }
 

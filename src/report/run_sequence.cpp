@@ -10,7 +10,6 @@
 #include "stats/latency_bound.h"
 #include "stats/percentile.h"
 #include "stats/stationarity.h"
-#include "stats/steady_state.h"
 
 #include <fmt/format.h>
 
@@ -24,7 +23,7 @@
 namespace deepgap {
 namespace {
 
-constexpr size_t fewest_timings = 16, most_bins = 120, timings_a_bin = 4, most_strips = 3;
+constexpr size_t fewest_timings = 16, most_bins = 120, timings_a_bin = 4, most_strips = 3, fewest_readings = 8;
 constexpr double unasked_tolerance = 0.01;  // as where the verdict was made (scenario/stopping/window_verdict.cpp)
 
 double ms(double nanoseconds) { return nanoseconds / 1e6; }
@@ -90,13 +89,13 @@ class Marker {
       samples += step.samples;
     }
     series_ = cost.batch_ratios();
+    queries_ = static_cast<size_t>(cost.batch_size());
     for (double& value : series_) value *= samples / static_cast<double>(steps.size());  // a query's
     const double tolerance = record.stopping.name == "interval" ? record.stopping.interval : unasked_tolerance;
     found_ = find_shape(series_, tolerance);
   }
 
   void mark(RunSequence& sequence) const {
-    const size_t all = series_.size();
     const double end = steps_.back().at_s;
     const std::span<const double> series(series_);
     switch (found_.shape) {
@@ -113,25 +112,34 @@ class Marker {
         sequence.marks = {level(series.first(found_.at), 0, *sequence.edge_s), level(series.subspan(found_.at), *sequence.edge_s, end)};
         sequence.mark_words = fmt::format("{} {} from here on", share(found_.change), slower(found_.change));
         return;
-      case SeriesShape::trend: {
-        const double slope = sen_slope(series), middle = percentile(series_, 50), half = static_cast<double>(all - 1) / 2;
-        sequence.marks = {{0, end, middle - slope * half, middle + slope * half}};
+      case SeriesShape::trend:
+        sequence.marks = {line_through(end)};
         sequence.mark_words = fmt::format("the drift, {} {} at the end", share(found_.change), slower(found_.change));
         return;
-      }
       case SeriesShape::modes:
         mark_modes(sequence, end);
     }
   }
 
  private:
-  double time_at(size_t stretch) const {
-    const size_t step = steps_.size() * stretch / series_.size();
-    return steps_[std::min(step, steps_.size() - 1)].at_s;
-  }
+  double time_at(size_t stretch) const { return steps_[std::min(stretch * queries_, steps_.size() - 1)].at_s; }
   static SequenceMark level(std::span<const double> values, double begin, double end) {
     const double middle = percentile(values, 50);
     return {begin, end, middle, middle};
+  }
+  // By least squares over the stretches, in time.
+  SequenceMark line_through(double end) const {
+    const auto n = static_cast<double>(series_.size());
+    double x = 0, y = 0, xx = 0, xy = 0;
+    for (size_t i = 0; i < series_.size(); ++i) {
+      const double at = (time_at(i) + time_at(i + 1)) / 2;
+      x += at / n;
+      y += series_[i] / n;
+      xx += at * at / n;
+      xy += at * series_[i] / n;
+    }
+    const double slope = xx > x * x ? (xy - x * y) / (xx - x * x) : 0;
+    return {0, end, y - slope * x, y + slope * (end - x)};
   }
   // The widest gap between neighbours by size, with some on either side.
   void mark_modes(RunSequence& sequence, double end) const {
@@ -147,6 +155,7 @@ class Marker {
 
   const std::vector<Step>& steps_;
   std::vector<double> series_;
+  size_t queries_ = 1;  // in each stretch of the series
   ShapeFound found_;
 };
 
@@ -157,7 +166,8 @@ std::vector<SequenceStrip> strips_of(const Record& record) {
   std::vector<SequenceStrip> strips;
   for (const std::string_view title : wanted) {
     for (const TimePicture& picture : track.pictures) {
-      if (picture.title != title || strips.size() == most_strips) continue;
+      const bool enough = picture.lines.front().points.size() >= fewest_readings;
+      if (picture.title != title || strips.size() == most_strips || !enough) continue;
       strips.push_back({picture.axis, picture.lines.front().points});
     }
   }

@@ -69,8 +69,8 @@ TEST(RunSequence, a_drift_is_a_line) {
   const RunSequence sequence = sequence_of(drift());
   EXPECT_FALSE(sequence.edge_s);
   ASSERT_EQ(sequence.marks.size(), 1u);
-  EXPECT_NEAR(sequence.marks[0].begin_value, 5, 0.1);
-  EXPECT_NEAR(sequence.marks[0].end_value, 6, 0.1);
+  EXPECT_NEAR(sequence.marks[0].begin_value, 5, 0.02);
+  EXPECT_NEAR(sequence.marks[0].end_value, 6, 0.02);
   EXPECT_THAT(sequence.mark_words, HasSubstr("slower at the end"));
 }
 
@@ -121,6 +121,12 @@ TEST(RunSequence, what_the_probes_read_is_below_on_the_same_axis) {
   ASSERT_EQ(sequence.strips.size(), 1u);
   EXPECT_EQ(sequence.strips[0].title, "Clock of the GPU (MHz)");
   EXPECT_THAT(run_sequence_svg(sequence), HasSubstr("Clock of the GPU (MHz): 1400 to 1980"));
+}
+
+TEST(RunSequence, two_readings_are_no_strip) {
+  Record record = step();
+  record.series = {{"proc", "machine_busy", "1", true, {0, 5 * second, 11 * second}, {0, 1, 2}}};
+  EXPECT_TRUE(sequence_of(record).strips.empty());
 }
 
 TEST(RunSequence, few_timings_or_none_make_no_picture) {

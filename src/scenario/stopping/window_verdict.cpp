@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <numeric>
 #include <vector>
 
 namespace deepgap {
@@ -13,9 +14,11 @@ namespace {
 
 constexpr double unasked_tolerance = 0.01;  // of a change, where nothing was asked: the interval asked by default
 
-// When so many of the stretches had passed, since the window began.
+// When so many of the stretches had passed, since the window began: they are of equally many queries, and the slow ones take longer.
 Nanoseconds time_at(const ThroughputMeter& meter, size_t stretch) {
-  const auto share = static_cast<double>(stretch) / static_cast<double>(meter.cycles().batch_ratios().size());
+  const std::vector<double> costs = meter.cycles().batch_ratios();
+  const auto passed = std::accumulate(costs.begin(), costs.begin() + static_cast<std::ptrdiff_t>(stretch), 0.0);
+  const double share = passed / std::accumulate(costs.begin(), costs.end(), 0.0);
   return static_cast<Nanoseconds>(share * static_cast<double>(meter.length()));
 }
 

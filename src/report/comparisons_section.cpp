@@ -5,6 +5,7 @@
 #include "report/forest.h"
 #include "report/html.h"
 #include "report/sections.h"
+#include "stats/repeats_ratio.h"
 
 #include <fmt/format.h>
 
@@ -23,7 +24,7 @@ struct Pair {
 
 bool can_be_compared(const PointSummary& point) {
   const MetricSummary* throughput = point.find("throughput");
-  return point.usable() && throughput != nullptr && throughput->over_repeats;
+  return point.usable() && throughput != nullptr && throughput->repeats.size() >= fewest_repeats;
 }
 
 std::vector<const PointSummary*> repeated_points(const Line& line) {
@@ -68,12 +69,12 @@ std::string picture(const Workload& workload, size_t& left_out) {
   Forest forest{workload.label + ": throughput over that of " + first->label, "times the throughput of " + first->label, margin, {}};
   const double confidence = confidence_for(pairs.size());
   for (const Pair& pair : pairs) {
-    const auto comparison = compare_points(*pair.point, *pair.first, "throughput", confidence);
-    if (!comparison || !comparison->interval) continue;
     if (forest.rows.size() == most_rows) {
       ++left_out;
       continue;
     }
+    const auto comparison = compare_points(*pair.point, *pair.first, "throughput", confidence);
+    if (!comparison || !comparison->interval) continue;
     ForestRow row{fmt::format("{} \u00b7 {}", pair.line->label, batch_words(pair.point->point)),
                   comparison->ratio,
                   comparison->interval->low,

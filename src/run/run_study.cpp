@@ -86,6 +86,7 @@ class Run {
     progress_.clear();
     report_.points = collector_.summaries();
     sort_as_planned(report_.points);
+    report_.devices = std::move(devices_.locks);
     return std::move(report_);
   }
 

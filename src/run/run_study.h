@@ -15,6 +15,7 @@
 #include <chrono>
 #include <cstdio>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -57,9 +58,10 @@ struct RunReport {
   size_t done_before = 0;            // found in the Store by `resume`
   size_t saved = 0;                  // Records written by this run
   bool interrupted = false;
-  std::vector<FoundPeak> peaks;  // of a peak search
-  TuneResult tuned;              // of tuning
-  std::string store_error;       // why the Store could not be written any more; empty when it could
+  std::vector<FoundPeak> peaks;          // of a peak search
+  TuneResult tuned;                      // of tuning
+  std::string store_error;               // why the Store could not be written any more; empty when it could
+  std::shared_ptr<DeviceLocks> devices;  // still this run's as long as this lives, for what it does after the timing; may be null
 };
 // Of a Study that is measured in parts, its name and seed are what counts.
 RunReport run_study(const Study& study, const RunSettings& settings);

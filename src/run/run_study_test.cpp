@@ -90,6 +90,16 @@ TEST_F(RunStudy, every_point_becomes_a_record_of_this_run) {
   }
 }
 
+// Profiles are taken after the timing, and another run's timing is not to meet them.
+TEST_F(RunStudy, the_devices_are_kept_as_long_as_the_report) {
+  let_workers_answer(2);
+  EXPECT_FALSE(run().devices) << "nothing is locked unless it is asked for";
+  settings.locks.folder = testing::TempDir() + "run_study_locks";
+  settings.locks.cpus = {0};
+  let_workers_answer(2);
+  EXPECT_TRUE(run().devices);
+}
+
 TEST_F(RunStudy, what_the_inspection_refuses_needs_no_worker) {
   look_at = [](const Point& point) {
     InspectedPoint inspected;

@@ -1,6 +1,8 @@
 #include "store/schema.h"
 
 #include "base/text.h"
+#include "store/migrate.h"
+#include "store/views.h"
 
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -134,9 +136,11 @@ void add_missing_tables(Database& database, int64_t version) {
 
 // All of it or nothing, so that a kill leaves a Store of the one version or of the other.
 void bring_up_to_date(Database& database) {
-  if (version_of(database) >= store_schema_version) return;
   Transaction transaction(database, "BEGIN IMMEDIATE");
-  add_missing_tables(database, version_of(database));  // another process may have been faster
+  if (is_early_shape(database)) reshape(database);
+  const int64_t version = version_of(database);
+  if (version < store_schema_version) add_missing_tables(database, version);
+  database.execute(store_views);  // those that are there stay
   transaction.commit();
 }
 
@@ -146,6 +150,7 @@ void make_tables(Database& database) {
   database.execute(fmt::format("PRAGMA application_id = {};", store_application_id).c_str());
   database.execute(tables);
   add_missing_tables(database, 1);
+  database.execute(store_views);
   transaction.commit();
 }
 
@@ -169,6 +174,10 @@ std::unique_ptr<Database> open_store_for_reading(const std::string& path) {
     database = std::make_unique<Database>(path, Database::Open::read_immutable);
   }
   check_version(*database);
+  if (is_early_shape(*database)) {
+    database = Database::copy_in_memory(*database);
+    bring_up_to_date(*database);
+  }
   return database;
 }
 
@@ -180,6 +189,7 @@ std::unique_ptr<Database> open_store_for_appending(const std::string& path, Dura
   if (durability == Durability::draft) {
     database->execute("PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = OFF; PRAGMA foreign_keys = OFF;");
     make_tables(*database);
+    bring_up_to_date(*database);
     database->fail_as(ErrorKind::store);
     return database;
   }

@@ -11,7 +11,8 @@ namespace deepgap {
 inline constexpr int64_t store_application_id = 0x64676170;  // "dgap": `file` and SQLite tools see it in the header
 inline constexpr int64_t store_schema_version = 2;
 
-// Opens an existing Store for reading, in a folder that cannot be written too. Throws Error{input}.
+// Opens an existing Store for reading, in a folder that cannot be written too; one whose tables cannot be read as they are is brought up to
+// date in memory (store/migrate.h). Throws Error{input}.
 std::unique_ptr<Database> open_store_for_reading(const std::string& path);
 // Opens a Store for appending, and makes the file and its tables where there are none; those that an older version lacks are added. Throws
 // Error{input}; later failures of the connection are Error{store}. A draft is not synced: a file that is given its name, and synced, when

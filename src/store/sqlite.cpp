@@ -69,6 +69,21 @@ Database::Database(const std::string& path, Open how) : path_(path) {
   if (how == Open::read) sqlite3_exec(handle_, "PRAGMA query_only = ON", nullptr, nullptr, nullptr);
 }
 
+std::unique_ptr<Database> Database::copy_in_memory(Database& source) {
+  sqlite3* handle = nullptr;
+  if (const int code = sqlite3_open_v2(":memory:", &handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nullptr); code != SQLITE_OK) {
+    sqlite3_close(handle);
+    source.fail(code);
+  }
+  std::unique_ptr<Database> copy(new Database(source.path_, handle));
+  sqlite3_extended_result_codes(handle, 1);
+  sqlite3_backup* backup = sqlite3_backup_init(handle, "main", source.handle_, "main");
+  const int code = backup == nullptr ? SQLITE_ERROR : sqlite3_backup_step(backup, -1);
+  sqlite3_backup_finish(backup);
+  if (code != SQLITE_DONE) source.fail(code);
+  return copy;
+}
+
 Database::~Database() { sqlite3_close(handle_); }
 
 void Database::fail(int code) const {

@@ -4,9 +4,11 @@
 #include <deepgap/error.h>
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 struct sqlite3;
 struct sqlite3_stmt;
@@ -19,6 +21,8 @@ class Database {
 
   // `path` is taken literally (no URI, no ":memory:"). Throws Error{input}.
   Database(const std::string& path, Open how);
+  // Called by the source's path. Throws Error{input} where that cannot be read.
+  static std::unique_ptr<Database> copy_in_memory(Database& source);
   ~Database();
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
@@ -35,6 +39,8 @@ class Database {
   const std::string& path() const { return path_; }
 
  private:
+  Database(std::string path, sqlite3* handle) : path_(std::move(path)), handle_(handle) {}
+
   std::string path_;
   sqlite3* handle_ = nullptr;
   ErrorKind kind_ = ErrorKind::input;

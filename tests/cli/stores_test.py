@@ -95,7 +95,7 @@ class StoresTest(unittest.TestCase):
         newer = os.path.join(self.dir, "newer.db")
         shutil.copy(H200, newer)
         with sqlite3.connect(newer) as database:
-            database.execute("UPDATE meta SET value = '2' WHERE key = 'schema'")
+            database.execute("UPDATE meta SET value = '99' WHERE key = 'schema'")
         database.close()
         self.assertIn("newer.db: made by a newer deepgap", deepgap("merge", os.path.join(self.dir, "none.db"), H200, newer, code=2))
         self.assertFalse(os.path.exists(os.path.join(self.dir, "none.db")))

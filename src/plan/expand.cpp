@@ -124,14 +124,15 @@ class PointList {
     known.check = check;
   }
   size_t doubled() const { return doubled_; }
-  std::vector<Job> jobs() const {
+  // The list is empty then: of a large Plan every Point is kept once.
+  std::vector<Job> take_jobs() {
     std::vector<Job> jobs;
     for (size_t i = 0; i < points_.size(); ++i) {
-      const Planned& planned = points_[i];
+      Planned& planned = points_[i];
       const int repeats = planned.total_repeats();
       const StoppingSettings stopping = with_default_window(planned.stopping, repeats);
       for (int repeat = 0; repeat < repeats; ++repeat) {
-        jobs.push_back({planned.point,
+        jobs.push_back({repeat + 1 < repeats ? planned.point : std::move(planned.point),
                         ids_[i],
                         repeat,
                         repeat / planned.grid->repeats,
@@ -153,8 +154,8 @@ class PointList {
 };
 
 bool gives_batch(const Grid& grid) {
-  const auto axes = axes_with_tenants(grid);
-  return find_axis(axes, "batch") != nullptr;
+  const auto has_batch = [](const std::vector<Axis>& axes) { return find_axis(axes, "batch") != nullptr; };
+  return has_batch(grid.axes) || std::any_of(grid.tenants.begin(), grid.tenants.end(), has_batch);
 }
 
 void add_point(const Grid& grid, Point point, const SkipRule* skip, const StoppingSettings& stopping, PointList& points) {
@@ -234,7 +235,7 @@ std::vector<Job> expand(const Study& study, int cpus, std::vector<std::string>* 
     notes->push_back(fmt::format("{} point{} named more than once: each is measured once, as the grid that asks for most repeats says",
                                  points.doubled(), points.doubled() == 1 ? " is" : "s are"));
   }
-  std::vector<Job> jobs = points.jobs();
+  std::vector<Job> jobs = points.take_jobs();
   if (jobs.empty())
     throw Error(ErrorKind::usage, fmt::format("study {}: nothing to measure; its skip rules leave out every point", study.name));
   return jobs;

@@ -43,6 +43,14 @@ TEST(Expand, IsTheProductOfTheAxes) {
   EXPECT_EQ(jobs[6].point.options.at("streams"), "2");  // the last axis turns fastest
 }
 
+// An axis that is read or copied anew for each of its values would take minutes here.
+TEST(Expand, AnAxisOfManyValuesIsReadOnce) {
+  const Study study = parse_study("[[grid]]\nmodel = \"m\"\n[grid.axis]\nnull.seed = \"1..200000\"\n", "many.toml");
+  const auto jobs = expand(study, 1);
+  ASSERT_EQ(jobs.size(), 200'000u);
+  EXPECT_EQ(jobs.back().point.options.at("null.seed"), "200000");
+}
+
 TEST(Expand, EveryFieldIsSet) {
   const auto jobs = expand(study_of({{"task", {"train"}},
                                      {"model", {"m"}},

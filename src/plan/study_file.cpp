@@ -14,6 +14,7 @@
 #include <filesystem>
 #include <functional>
 #include <set>
+#include <unordered_set>
 
 namespace deepgap {
 namespace {
@@ -45,7 +46,8 @@ class StudyReader {
   void read_skips(Grid& grid, const toml::node& node) const;
   SkipRule read_skip(const toml::table& table) const;
   void check_skips(const Grid& grid, const toml::table& table) const;
-  void add_values(Axis& axis, const toml::node& node, bool ranges) const;
+  using Seen = std::unordered_set<std::string>;
+  void add_values(Axis& axis, Seen& seen, const toml::node& node, bool ranges) const;
   void unknown_key(const toml::node& node, const std::string& key, const std::vector<std::string>& known, const char* hint) const;
   void stop_by(Section& section, const std::string& key, const toml::node& node, const char* name) const;
   std::vector<std::pair<std::string, Setter>> make_settings() const;
@@ -123,19 +125,20 @@ std::vector<std::pair<std::string, StudyReader::Setter>> StudyReader::make_setti
   };
 }
 
-void StudyReader::add_values(Axis& axis, const toml::node& node, bool ranges) const {
+void StudyReader::add_values(Axis& axis, Seen& seen, const toml::node& node, bool ranges) const {
   const std::string& name = axis.name;
   if (const auto* list = node.as_array()) {
     if (list->empty()) file_.fail(node, fmt::format("'{}' is an empty list; name at least one value", name));
-    for (const toml::node& entry : *list) add_values(axis, entry, ranges && (name == "batch" || name == "threads"));
+    for (const toml::node& entry : *list) add_values(axis, seen, entry, ranges && (name == "batch" || name == "threads"));
     return;
   }
   std::vector<std::string> values{file_.scalar(name, node)};
   if (ranges && node.is_string()) file_.at(node, [&] { values = parse_axis_values(values[0], "'" + name + "'"); });
+  const std::string place = file_.place(node);
   for (std::string& value : values) {
-    if (std::find(axis.values.begin(), axis.values.end(), value) != axis.values.end()) continue;
+    if (!seen.insert(value).second) continue;
     axis.values.push_back(std::move(value));
-    axis.places.push_back(file_.place(node));
+    axis.places.push_back(place);
   }
 }
 
@@ -143,7 +146,8 @@ void StudyReader::read_axis(Section& section, const std::string& name, const tom
   if (!section.axes.insert(name).second) file_.fail(node, fmt::format("'{}' is there twice", name));
   Grid& grid = section.grid;
   Axis axis{name, {}};
-  add_values(axis, node, ranges);
+  Seen seen;
+  add_values(axis, seen, node, ranges);
   file_.at(node, [&] {
     for (const std::string& value : axis.values) {
       Point ignored;

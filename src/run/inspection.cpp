@@ -20,10 +20,15 @@
 namespace deepgap {
 namespace {
 
+// That even a busy machine looks at.
+constexpr uint64_t points_a_second = 500;
+
 ChildLimits limits_for(const std::vector<Point>& points) {
   std::vector<std::string> files;
   for (const Point& point : points) files.push_back(is_remote(point.placement) ? option_of(point, "reference") : point.model);
-  return reader_limits(files);
+  ChildLimits limits = reader_limits(files);
+  *limits.cpu_seconds += points.size() / points_a_second;
+  return limits;
 }
 
 std::string one_line(const std::string& text) { return join(split(trim(text), '\n'), " "); }
@@ -54,9 +59,7 @@ class Attempt {
   Attempt(const char* command, const std::vector<Point>& points, const std::string& cache_dir, const BrokenBackends& broken,
           const ChildLimits& limits)
       : limits_(limits), worker_(command, {}, limits), limit_(std::chrono::seconds(2 * *limits.cpu_seconds)) {
-    Frame request{{{"kind", "inspect"}, {"cache_dir", cache_dir}, {"broken", broken}, {"points", nlohmann::json::array()}}, {}};
-    for (const Point& point : points) request.header["points"].push_back(point_to_json(point));
-    worker_.send(request);
+    worker_.send({{{"kind", "inspect"}, {"cache_dir", cache_dir}, {"broken", broken}}, {lines_of_points(points)}});
   }
 
   // False: the child died or hung; in whose hands, `step()` and `defect()` tell.
@@ -98,7 +101,9 @@ class Attempt {
   bool take(const Frame& frame, Inspected& inspected) {
     const std::string kind = frame.header.value("kind", "");
     if (kind == "inspecting") step_ = {frame.header.at("subject"), frame.header.at("backend")};
-    if (kind == "point") inspected.points.push_back(inspected_from_json(frame.header));
+    if (kind == "points") {
+      for (const nlohmann::json& point : frame.header.at("points")) inspected.points.push_back(inspected_from_json(point));
+    }
     throw_mistake(frame);
     if (kind == "inspected") inspected.environment = facts_from_json(frame.header.at("environment"));
     return kind == "inspected";

@@ -171,19 +171,18 @@ class Inspection {
   }
 
   PointOptions options_of(const Point& point, const InspectedBackend& backend, Scenario& scenario) {
-    Point known = point;
     // Of a backend that did not load no option is known: what is not ours is taken for its own.
-    std::vector<OptionInfo> backend_options = backend.options;
+    std::vector<OptionInfo> guessed;
     if (!backend.plugin) {
       for (const auto& [name, value] : point.options) {
         const size_t dot = name.find('.');  // "libtorch.cuda_graph"
-        backend_options.push_back({dot == std::string::npos ? name : name.substr(dot + 1), "", ""});
+        guessed.push_back({dot == std::string::npos ? name : name.substr(dot + 1), "", ""});
       }
     }
-    PointOptions options = sort_options(known, backend_options, scenario.options());
+    PointOptions options = sort_options(point, backend.plugin ? backend.options : guessed, scenario.options());
     scenario.parse(options.scenario);
     require_end_to_end(point, options.end_to_end);
-    if (!gpu_side(options.affinity)) affinity_cpus(options.affinity, point.threads, allowed_cpus());  // throws for CPUs that are not there
+    if (!gpu_side(options.affinity)) affinity_cpus(options.affinity, point.threads, cpus_);  // throws for CPUs that are not there
     return options;
   }
 
@@ -268,17 +267,43 @@ class Inspection {
       return;
     about_to_({fmt::format("backend {}", point.backend), point.backend});
     const Backend& engine = backend.plugin->backend();
-    refuses(point.backend, supports_everywhere(engine, point, engine_summary(point, engine.computes(), model), options.dispatch,
-                                               engine_request(point, options)));
+    const EngineRequest request = engine_request(point, options);
+    const auto asked = [&](const GraphSummary& summary) { return supports_everywhere(engine, point, summary, options.dispatch, request); };
+    const bool quantized = needs_quantizing(point, engine.computes(), model);
+    refuses(point.backend, quantized ? asked(engine_summary(point, engine.computes(), model)) : asked(model));
   }
 
   const std::string& cache_dir_;
   const InspectionListener& about_to_;
+  const std::vector<int> cpus_ = allowed_cpus();
   std::map<std::string, InspectedBackend> backends_;
   std::map<ModelKey, GraphSummary> models_;
   std::map<std::tuple<DatasetKey, ModelKey, bool>, size_t> datasets_;    // their sizes
   std::map<std::pair<std::string, std::string>, std::string> contents_;  // by dataset and labels
 };
+
+InspectedPoint inspect_or_blame(Inspection& inspection, const Point& point, size_t number) {
+  try {
+    return inspection.inspect(point);
+  } catch (const Error& error) {
+    throw PointError(error, number, blamed_axis(point, error.what(), [&](const Point& other) { inspection.inspect(other); }));
+  }
+}
+
+// Line after line, so that of a million Points never more than these are here as JSON.
+void answer_lines(Inspection& inspection, std::string_view lines, FrameWriter& writer) {
+  constexpr size_t points_a_frame = 500;
+  Frame answer{{{"kind", "points"}, {"points", nlohmann::json::array()}}, {}};
+  for (size_t number = 0; !lines.empty(); ++number) {
+    const size_t end = lines.find('\n');
+    const Point point = point_from_json(nlohmann::json::parse(lines.substr(0, end)));
+    lines.remove_prefix(end + 1);
+    answer.header["points"].push_back(inspected_to_json(inspect_or_blame(inspection, point, number)));
+    if (answer.header["points"].size() < points_a_frame && !lines.empty()) continue;
+    writer.write(answer);
+    answer.header["points"] = nlohmann::json::array();
+  }
+}
 
 }  // namespace
 
@@ -318,32 +343,27 @@ std::vector<InspectedPoint> inspect_points(const std::vector<Point>& points, con
                                            const InspectionListener& about_to) {
   Inspection inspection(cache_dir, broken, about_to);
   std::vector<InspectedPoint> result;
-  for (size_t i = 0; i < points.size(); ++i) {
-    try {
-      result.push_back(inspection.inspect(points[i]));
-    } catch (const Error& error) {
-      throw PointError(error, i, blamed_axis(points[i], error.what(), [&](const Point& point) { inspection.inspect(point); }));
-    }
-  }
+  for (size_t i = 0; i < points.size(); ++i) result.push_back(inspect_or_blame(inspection, points[i], i));
   return result;
+}
+
+std::string lines_of_points(const std::vector<Point>& points) {
+  std::string lines;
+  for (const Point& point : points) lines += point_to_json(point).dump() + "\n";
+  return lines;
 }
 
 void serve_inspection(const Frame& request, FrameWriter& writer) {
   std::string subject = "the plan";
-  const auto about_to = [&](const InspectionStep& next) {
+  const InspectionListener about_to = [&](const InspectionStep& next) {
     if (subject == next.subject) return;  // thousands of Points ask the same backend
     subject = next.subject;
     writer.write({{{"kind", "inspecting"}, {"subject", next.subject}, {"backend", next.backend}}, {}});
   };
   try {
-    std::vector<Point> points;
-    for (const auto& json : request.header.at("points")) points.push_back(point_from_json(json));
-    const BrokenBackends broken = request.header.value("broken", BrokenBackends{});
-    for (const InspectedPoint& inspected : inspect_points(points, request.header.at("cache_dir"), broken, about_to)) {
-      nlohmann::json header = inspected_to_json(inspected);
-      header["kind"] = "point";
-      writer.write({std::move(header), {}});
-    }
+    const std::string cache_dir = request.header.at("cache_dir");
+    Inspection inspection(cache_dir, request.header.value("broken", BrokenBackends{}), about_to);
+    for (const std::string& lines : request.blocks) answer_lines(inspection, lines, writer);
     Facts environment = capture_environment();
     environment["cpus.allowed"] = affinity_of_this_thread();  // what a Record that never runs tells of its device
     writer.write({{{"kind", "inspected"}, {"environment", facts_to_json(environment)}}, {}});

@@ -58,9 +58,12 @@ using BrokenBackends = std::map<std::string, std::string>;
 std::vector<InspectedPoint> inspect_points(const std::vector<Point>& points, const std::string& cache_dir, const BrokenBackends& broken,
                                            const InspectionListener& about_to);
 
-// The child's side, for {"kind":"inspect","points","cache_dir","broken"}: answers {"kind":"inspecting","subject","backend"} frames, one
-// {"kind":"point"} each, then {"kind":"inspected","environment"}, or {"kind":"error","error","message"}, of a PointError with "point" and
-// "axis".
+// The block of a request: a line of JSON each.
+std::string lines_of_points(const std::vector<Point>& points);
+
+// The child's side, for {"kind":"inspect","cache_dir","broken"} with one block, lines_of_points(): answers
+// {"kind":"inspecting","subject","backend"} frames, {"kind":"points","points"} with some hundred each, then
+// {"kind":"inspected","environment"}, or {"kind":"error","error","message"}, of a PointError with "point" and "axis".
 void serve_inspection(const Frame& request, FrameWriter& writer);
 
 }  // namespace deepgap

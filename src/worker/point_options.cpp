@@ -188,6 +188,12 @@ Nanoseconds parse_telemetry_period(const std::string& text) {
 
 namespace {
 
+// Made once: of a large Plan every Point asks.
+const std::vector<OptionInfo>& own_options() {
+  static const std::vector<OptionInfo> options = worker_options();
+  return options;
+}
+
 void set_train_defaults(const Point& point, PointOptions& sorted) {
   sorted.samples = train_samples(point);
   const std::string optimizer = option_of(point, "optimizer");
@@ -201,7 +207,7 @@ PointOptions sort_options(const Point& point, const std::vector<OptionInfo>& bac
   PointOptions sorted;
   require_train_options(point);
   if (trains(point)) set_train_defaults(point, sorted);
-  const std::vector<OptionInfo> own = worker_options();
+  const std::vector<OptionInfo>& own = own_options();
   std::map<std::string, std::string> quantize;
   for (const auto& [name, value] : point.options) {
     if (name == secret_variable)
@@ -288,7 +294,7 @@ std::map<std::string, std::vector<int64_t>> parse_shapes(const std::string& text
 
 std::string process_key(const Point& point, const std::vector<OptionInfo>& backend) {
   std::string key;
-  const std::vector<OptionInfo> own = worker_options();
+  const std::vector<OptionInfo>& own = own_options();
   const auto is_wide = [](const std::vector<OptionInfo>& options, const std::string& name) {
     return std::any_of(options.begin(), options.end(), [&](const OptionInfo& o) { return o.name == name && o.process_wide; });
   };

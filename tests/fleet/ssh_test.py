@@ -1,4 +1,5 @@
-"""`deepgap fleet --scheduler ssh`, with a stand-in for ssh that runs the commands in folders of this machine.
+"""`deepgap fleet --scheduler ssh` over a real sshd, which this test starts and stops itself; where there is none, with a stand-in for ssh that runs
+the commands in folders of this machine.
 
 Usage: ssh_test.py PATH_OF_DEEPGAP [unittest arguments]
 """
@@ -7,20 +8,28 @@ import os
 import signal
 import subprocess
 import time
+import unittest
 
 from fleet_case import FleetCase, main
+from ssh_hosts import Sshd, StandIn, why_no_sshd
 
-SSH = os.path.join(os.path.dirname(os.path.abspath(__file__)), "stand_in_ssh")
+NO_SSHD = why_no_sshd()
 
 
 class SshTest(FleetCase):
     def setUp(self):
         super().setUp()
-        self.environment["STAND_IN_HOSTS"] = self.dir + "/hosts.d"
+        of_node = {name: self.environment[name] for name in ("XDG_CACHE_HOME", "TMPDIR")}
+        self.hosts = (StandIn if NO_SSHD else Sshd)(self.dir, ["one", "two"], of_node)
+        self.environment.update(self.hosts.environment)
         self.write("one   # the first\ntwo\n\n# nobody\n", "hosts")
 
+    def tearDown(self):
+        self.hosts.end()
+        super().tearDown()
+
     def ssh(self, *flags, code=0):
-        return self.fleet("s.toml", "--scheduler", "ssh", "--ssh", SSH, "--hosts", "hosts", *flags, code=code)
+        return self.fleet("s.toml", "--scheduler", "ssh", "--ssh", self.hosts.program, "--hosts", "hosts", *flags, code=code)
 
     def test_hosts_share_no_disk(self):
         self.study(points=8)
@@ -34,7 +43,7 @@ class SshTest(FleetCase):
     def test_a_host_that_is_not_reached_is_told_and_the_others_do_its_work(self):
         self.study(points=6)
         self.write("one\ngone\n", "hosts")
-        self.assertIn("gone is not reached by ssh: ssh: connect to host gone", self.ssh("--task-time", "8s"))
+        self.assertIn("gone is not reached by ssh: ssh: connect to host ", self.ssh("--task-time", "8s"))
         self.assert_exactly_once()
 
     def test_a_killed_relay_loses_nothing(self):
@@ -49,6 +58,33 @@ class SshTest(FleetCase):
         self.fleet("wait", "s.fleet")
         self.assert_exactly_once()
 
+    @unittest.skipIf(NO_SSHD, NO_SSHD)
+    def test_keys_that_do_not_fit_are_told_in_the_words_of_ssh(self):
+        self.study(points=6)
+        self.write("one\nlocked\nunknown\n", "hosts")
+        told = self.ssh("--task-time", "8s")
+        self.assertIn("locked is not reached by ssh:", told)
+        self.assertIn("Permission denied (publickey)", told)
+        self.assertIn("unknown is not reached by ssh:", told)
+        self.assertIn("Host key verification failed", told)
+        self.assert_exactly_once()
+
+    @unittest.skipIf(NO_SSHD, NO_SSHD)
+    def test_a_network_that_is_cut_loses_nothing(self):
+        self.study(points=6, repeats=3, iterations=40, latency="10ms")
+        self.ssh("--detach", "--task-time", "30s", "--hand-in", "100ms")
+        waiter = subprocess.Popen(self.command("wait", "s.fleet", "--submissions", "1"), cwd=self.dir, env=self.environment,
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        while not any(name.endswith(".db") for _, _, names in os.walk(self.dir + "/hosts.d") for name in names):
+            time.sleep(0.05)
+        self.hosts.cut()
+        told, _ = waiter.communicate(timeout=600)
+        self.assertEqual(waiter.returncode, 1, told)
+        self.assertIn("is not reached by ssh", told)
+        self.hosts.begin()
+        self.fleet("wait", "s.fleet")
+        self.assert_exactly_once()
+
     def test_bad_hosts_are_one_line(self):
         self.study()
         for text, words in [("", "names no host"), ("-oProxyCommand=x\n", "hosts:1: '-oProxyCommand=x' is no host"), ("a\na\n", "hosts:2: a is there twice"),
@@ -60,4 +96,6 @@ class SshTest(FleetCase):
                       not self.write("a\n", "hosts") else "")
 
 
+if NO_SSHD:
+    print("a stand-in for ssh, since " + NO_SSHD)
 main()

@@ -32,7 +32,7 @@ ALLOWED = {
     "report": {"base", "stats", "record", "analysis", "ceilings", "kernels", "profile"},
     "worker": {"base", "stats", "record", "profile", "kernels", "model", "dataset", "scenario", "telemetry", "quantize", "engine/passes"},
     "run": {"base", "stats", "record", "plan", "store", "analysis", "worker"},
-    "fleet": {"base", "record", "plan", "store", "run", "telemetry"},
+    "fleet": {"base", "record", "plan", "store", "analysis", "run", "telemetry"},
     "backends/null": {"base", "backends/common"},
     "backends/common": {"base"},
     "backends/kserve": {"base", "backends/common"},

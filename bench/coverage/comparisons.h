@@ -1,4 +1,4 @@
-// The tables about several runs: repeats, comparisons, winners, duels, percentiles.
+// The tables about several runs: repeats, comparisons, winners, nodes, duels, percentiles.
 #pragma once
 
 namespace deepgap {
@@ -6,6 +6,7 @@ namespace deepgap {
 void print_repeats(int series);      // a Point of several processes: coverage
 void print_comparisons(int series);  // two of them: false differences, power, pairs
 void print_winners(int series);
+void print_nodes(int series);  // several of one kind: coverage at three levels, and which are called outliers
 void print_duels(int series);
 void print_percentiles(int series);
 

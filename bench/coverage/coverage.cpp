@@ -1,5 +1,5 @@
 // Coverage of intervals and rates of verdicts, by simulation with the classes that measure, fixed seeds: the table of docs/method.md.
-//   coverage [all|runs|repeats|comparisons|winners|duels|percentiles|energy] [SERIES]     SERIES a row, 2000 unless said
+//   coverage [all|runs|repeats|comparisons|winners|nodes|duels|percentiles|energy] [SERIES]     SERIES a row, 2000 unless said
 #include "comparisons.h"
 #include "energy.h"
 #include "simulated_run.h"
@@ -118,6 +118,7 @@ int main(int argc, char** argv) {
   if (asked("repeats")) print_repeats(series / 4);
   if (asked("comparisons")) print_comparisons(series);
   if (asked("winners")) print_winners(series);
+  if (asked("nodes")) print_nodes(series);
   if (asked("duels")) print_duels(series);
   if (asked("percentiles")) print_percentiles(series);
   if (asked("energy")) print_energy(series);

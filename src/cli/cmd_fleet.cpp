@@ -71,7 +71,7 @@ class FleetCommand final : public Command {
   std::string scheduler_ = "local", folder_, store_, bundle_, cache_, timeout_ = "60s", task_time_ = "10m", hand_in_ = "5s", device_kind_,
               work_, prices_, directory_;
   std::map<std::string, std::string> options_;
-  int cpus_ = 0, most_tasks_ = 0, submissions_ = 3, tries_ = 6;
+  int cpus_ = 0, most_tasks_ = 0, common_runs_ = 2, submissions_ = 3, tries_ = 6;
   bool dry_run_ = false, detach_ = false, json_ = false, absolute_paths_ = false, quiet_ = false;
 };
 
@@ -110,6 +110,11 @@ void FleetCommand::declare(CLI::App& app) {
       ->type_name("N");
   app.add_option("--task-time", task_time_, "About how long a task is made")->group(cut)->type_name("TIME")->capture_default_str();
   app.add_option("--most-tasks", most_tasks_, "Make no more tasks, but longer ones")->group(cut)->type_name("N");
+  app.add_option("--common-runs", common_runs_, "Of one point of a network, by each task: by these nodes are compared; 0: they are not")
+      ->group(cut)
+      ->type_name("N")
+      ->check(CLI::Range(0, 100))
+      ->capture_default_str();
   app.add_option("--device-kind", device_kind_, "Words in the name of the device that is meant; a node with another measures nothing")
       ->group(cut)
       ->type_name("WORDS");
@@ -186,7 +191,7 @@ int FleetCommand::start() {
   const Study study = read_study(words_.front());
   RunSettings settings;
   settings.cache_dir = cache_.empty() ? default_cache_dir() : fs::absolute(cache_).string();
-  CutSettings cut{seconds_flag("--task-time", task_time_), most_tasks_};
+  CutSettings cut{seconds_flag("--task-time", task_time_), most_tasks_, common_runs_};
   std::optional<PlannedFleet> planned = plan_fleet(study, asked(), cut, *scheduler, settings);
   if (!planned) return exit_interrupted;
   for (const std::string& note : planned->notes) say(stderr, fmt::format("deepgap: note: {}\n", note));

@@ -72,7 +72,11 @@ std::string plan_text(const PlannedFleet& planned, const Prices& prices) {
   if (!prices.prices.empty())
     text += all_known ? fmt::format(", {:.2f} {}", amount, prices.currency)
                       : fmt::format(", at least {:.2f} {} ({} has no price of some kinds)", amount, prices.currency, prices.label);
-  return text + "\n";
+  text += "\n";
+  if (planned.common > 0)
+    text += fmt::format("{} of the records are of a point that every task measures, by which nodes are compared (--common-runs 0: none)\n",
+                        planned.common);
+  return text;
 }
 
 std::string plan_json(const PlannedFleet& planned, const Prices& prices) {
@@ -90,13 +94,9 @@ std::string plan_json(const PlannedFleet& planned, const Prices& prices) {
                     {"node_hours", cost.hours},
                     {"cost", cost.known ? json(cost.amount) : json()}});
   }
-  json value{{"study", fleet.study},
-             {"points", planned.points},
-             {"records", fleet.records()},
-             {"tasks", fleet.tasks.size()},
-             {"cpus_per_task", fleet.cpus},
-             {"node_hours", fleet.seconds() / 3600},
-             {"lots", lots}};
+  json value{
+      {"study", fleet.study},        {"points", planned.points},    {"records", fleet.records()},           {"common", planned.common},
+      {"tasks", fleet.tasks.size()}, {"cpus_per_task", fleet.cpus}, {"node_hours", fleet.seconds() / 3600}, {"lots", lots}};
   if (!prices.prices.empty()) value.update({{"cost", amount}, {"currency", prices.currency}});
   return dump(value);
 }

@@ -76,6 +76,38 @@ TEST(CutPlan, MostTasksMakesThemLonger) {
   EXPECT_EQ(cut(least, plan_of({"a", "b"}, {"x"}, 100, 1), {.task_s = 10, .most_tasks = 1}).size(), 4u);
 }
 
+TEST(CutPlan, EveryTaskOfALotMeasuresOnePoint) {
+  Fleet fleet;
+  const auto tasks = cut(fleet, plan_of({"a"}, {"x"}, 5, 3), {.task_s = 1, .common_runs = 2});
+  ASSERT_EQ(tasks.size(), 5u);
+  const std::string common = fleet.lots.at(0).common;
+  EXPECT_EQ(common, tasks[0].front().point_id) << "all take the same time: the first";
+  std::set<int> repeats;
+  for (size_t i = 0; i < tasks.size(); ++i) {
+    int runs = 0;
+    for (const Job& job : tasks[i]) {
+      if (job.point_id != common) continue;
+      ++runs;
+      EXPECT_TRUE(repeats.insert(job.repeat).second) << "each (Point, repeat) is there once";
+    }
+    EXPECT_EQ(runs, i == 0 ? 3 : 2) << "the task that has it measures it as the plan says";
+    EXPECT_EQ(static_cast<size_t>(fleet.tasks[i].records), tasks[i].size());
+  }
+  EXPECT_EQ(fleet.records(), 15 + 8);
+  EXPECT_EQ(fleet.lots[0].longest_s, 50);
+  EXPECT_EQ(fleet.lots[0].seconds, 230);
+}
+
+TEST(CutPlan, TwoTasksHaveNothingInCommonNorHaveOpenLoops) {
+  Fleet two, loops;
+  cut(two, plan_of({"a"}, {"x"}, 2, 1), {.task_s = 1, .common_runs = 2});
+  EXPECT_EQ(two.records(), 2) << "of two nodes nobody can tell which is the odd one";
+  std::vector<Job> plan = plan_of({"a"}, {"x"}, 4, 1);
+  for (Job& job : plan) job.point.scenario = "server";
+  cut(loops, plan, {.task_s = 1, .common_runs = 2});
+  EXPECT_EQ(loops.records(), 4) << "a rate that is given tells nothing of the node";
+}
+
 TEST(CutPlan, DevicesAreApart) {
   Fleet fleet;
   std::vector<Job> plan = plan_of({"a"}, {"x"}, 2, 1);
@@ -141,6 +173,23 @@ TEST(NodeNotes, TellWhatIsWrongByNode) {
   EXPECT_THAT(notes, Contains(HasSubstr("n3: the shared disk took up to 31.0 s")));
   EXPECT_THAT(notes, Contains(HasSubstr("n5: an attempt at task 4 ended without a word")));
   EXPECT_THAT(notes, Contains(HasSubstr("n7: could not hand in")));
+}
+
+TEST(NodeNotes, NameSlowNodesByTheCommonPoint) {
+  Fleet fleet;
+  cut(fleet, plan_of({"a"}, {"x"}, 8, 1), {.task_s = 1, .common_runs = 2});
+  std::vector<Attempt> attempts;
+  for (int task = 0; task < 8; ++task) {
+    attempts.push_back(attempt(task, "n" + std::to_string(task), Attempt::State::done));
+    const double speed = task == 6 ? 90 : 100;
+    attempts.back().common = {speed + 0.1 * task, speed - 0.1 * task};
+  }
+  const std::vector<std::string> notes = node_notes(fleet, attempts);
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_THAT(notes[0], HasSubstr("n6: outlier node: 10.0 % slower"));
+  EXPECT_THAT(notes[0], HasSubstr("than the 7 others of its kind, by 2 runs"));
+  attempts[6].device = "NVIDIA A100";  // of another kind it is alone
+  for (const std::string& note : node_notes(fleet, attempts)) EXPECT_EQ(note.find("outlier"), std::string::npos) << note;
 }
 
 TEST(FleetStatus, EveryTaskIsInOneState) {

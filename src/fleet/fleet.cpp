@@ -39,12 +39,13 @@ auto read_file(const std::string& path, const Read& read) {
 json lot_to_json(const Lot& lot) {
   return {{"kind", lot.kind},           {"model", lot.model},           {"device", lot.device},
           {"gpus", lot.gpus},           {"first_task", lot.first_task}, {"tasks", lot.tasks},
-          {"longest_s", lot.longest_s}, {"seconds", lot.seconds},       {"longest_run_s", lot.longest_run_s}};
+          {"longest_s", lot.longest_s}, {"seconds", lot.seconds},       {"longest_run_s", lot.longest_run_s},
+          {"common", lot.common}};
 }
 
 Lot lot_from_json(const json& value) {
-  return {value.at("kind"),  value.at("model"),     value.at("device"),  value.at("gpus"),         value.at("first_task"),
-          value.at("tasks"), value.at("longest_s"), value.at("seconds"), value.at("longest_run_s")};
+  return {value.at("kind"),  value.at("model"),     value.at("device"),  value.at("gpus"),          value.at("first_task"),
+          value.at("tasks"), value.at("longest_s"), value.at("seconds"), value.at("longest_run_s"), value.value("common", "")};
 }
 
 json fleet_to_json(const Fleet& fleet) {
@@ -153,6 +154,7 @@ Attempt attempt_from_json(const json& value) {
   attempt.records = value.at("records");
   attempt.clock_ahead_s = value.at("clock_ahead_s");
   attempt.slowest_hand_in_s = value.at("slowest_hand_in_s");
+  attempt.common = value.value("common", std::vector<double>());
   return attempt;
 }
 
@@ -226,7 +228,8 @@ void write_attempt(const Fleet& fleet, const Attempt& attempt) {
                    {"told_unix", attempt.told_unix},
                    {"records", attempt.records},
                    {"clock_ahead_s", attempt.clock_ahead_s},
-                   {"slowest_hand_in_s", attempt.slowest_hand_in_s}};
+                   {"slowest_hand_in_s", attempt.slowest_hand_in_s},
+                   {"common", attempt.common}};
   write_file_atomic(fmt::format("{}/attempt-{}.json", fleet.parts_of(attempt.task), attempt.id), dump(value));
 }
 

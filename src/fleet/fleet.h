@@ -28,6 +28,7 @@ struct Lot {
   double longest_s = 0;      // of its tasks, by the time estimate
   double seconds = 0;        // of all of them
   double longest_run_s = 0;  // of one run in it
+  std::string common;        // point_id of the Point that each of its tasks measures, so that nodes can be compared; empty: none
 };
 
 struct FleetTask {
@@ -82,6 +83,7 @@ struct Attempt {
   int64_t records = 0;                    // that it has measured
   double clock_ahead_s = 0;               // of the node, over the shared disk's
   double slowest_hand_in_s = 0;
+  std::vector<double> common;  // throughputs that it measured of Lot::common
 };
 void write_attempt(const Fleet& fleet, const Attempt& attempt);
 // Of a task, or of all; what cannot be read is left out.

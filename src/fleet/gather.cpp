@@ -1,5 +1,7 @@
 #include "fleet/gather.h"
 
+#include "analysis/outlier_nodes.h"
+
 #include <deepgap/error.h>
 
 #include <fmt/format.h>
@@ -9,6 +11,7 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <tuple>
 
 namespace deepgap {
 namespace {
@@ -62,6 +65,20 @@ void note_devices(const Fleet& fleet, const std::vector<Attempt>& attempts, std:
   }
 }
 
+// By the Point that all tasks of a lot measure.
+void note_slow_nodes(const Fleet& fleet, const std::vector<Attempt>& attempts, std::vector<std::string>& notes) {
+  using Kind = std::tuple<std::string, std::string, std::string>;  // constraint, kind of device, device
+  std::map<Kind, std::vector<NodeReading>> readings;
+  for (const Attempt& attempt : attempts) {
+    const Lot& lot = fleet.lot_of(attempt.task);
+    const Kind kind{fleet.kinds.at(static_cast<size_t>(lot.kind)), lot.device, attempt.device};
+    for (const double throughput : attempt.common) readings[kind].push_back({lot.common, attempt.node, throughput});
+  }
+  for (const auto& [kind, of_kind] : readings) {
+    for (const SlowNode& slow : slow_nodes(of_kind)) notes.push_back(fmt::format("{}: {}", slow.node, words_of(slow)));
+  }
+}
+
 // An attempt that neither ended nor is the last of its task was lost with its node, or goes on without anybody knowing.
 void note_lost(const std::vector<Attempt>& attempts, std::vector<std::string>& notes) {
   std::map<int, std::vector<const Attempt*>> by_task;
@@ -99,6 +116,7 @@ std::vector<std::string> node_notes(const Fleet& fleet, const std::vector<Attemp
   std::vector<std::string> notes;
   note_failures(attempts, notes);
   note_devices(fleet, attempts, notes);
+  note_slow_nodes(fleet, attempts, notes);
   note_clocks_and_disks(attempts, notes);
   note_lost(attempts, notes);
   return notes;

@@ -15,7 +15,7 @@
 #include <array>
 #include <chrono>
 #include <filesystem>
-#include <set>
+#include <utility>
 
 namespace deepgap {
 namespace {
@@ -77,7 +77,7 @@ std::optional<PlannedFleet> plan_fleet(const Study& study, Fleet fleet, const Cu
   inspected.cpus = planned.fleet.cpus;
   Interrupts interrupts;
   Progress progress(settings.progress, ::isatty(::fileno(settings.progress)) == 1, settings.words);
-  const InspectedPlan plan = inspect_plan(study, inspected, inspect_in_child, interrupts, progress);
+  InspectedPlan plan = inspect_plan(study, inspected, inspect_in_child, interrupts, progress);
   progress.clear();
   if (plan.interrupted) return std::nullopt;
   const TimeEstimate estimate({}, query_times(plan));
@@ -88,13 +88,12 @@ std::optional<PlannedFleet> plan_fleet(const Study& study, Fleet fleet, const Cu
   planned.fleet.seed = study.seed;
   planned.fleet.created_unix =
       std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
-  planned.jobs = cut_plan(planned.fleet, plan.jobs, lengths, [&](const Job& job) { return estimate.seconds(job); });
-  std::set<std::string> points;
-  for (const Job& job : plan.jobs) {
-    points.insert(job.point_id);
-    planned.skipped += job.skip_reason.empty() ? 0 : 1;
-  }
-  planned.points = static_cast<int64_t>(points.size() * planned.fleet.kinds.size());
+  planned.points = static_cast<int64_t>(plan.points.size() * planned.fleet.kinds.size());
+  for (const Job& job : plan.jobs) planned.skipped += job.skip_reason.empty() ? 0 : 1;
+  plan.points.clear();
+  planned.common = -static_cast<int64_t>(plan.jobs.size() * planned.fleet.kinds.size());
+  planned.jobs = cut_plan(planned.fleet, std::move(plan.jobs), lengths, [&](const Job& job) { return estimate.seconds(job); });
+  planned.common += planned.fleet.records();
   require_limit(planned, limit_s);
   planned.notes = scheduler.check(planned.fleet);
   return planned;

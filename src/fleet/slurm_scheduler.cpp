@@ -31,9 +31,21 @@ struct Partition {
   std::string name;
   double limit_s = 0;  // 0: none
   int cpus = 0;        // of its smallest node
-  bool has_gpus = false, is_up = true, is_default = false;
-  std::set<std::string> features;
+  bool is_up = true, is_default = false;
+  int gpus = 0;                         // of the node that has most
+  std::map<std::string, int> features;  // of its nodes, with the GPUs of the one that has most
 };
+
+// "gpu:h100:8(S:0-1),nic:2": 8. None told: 1.
+int gpus_in(const std::string& gres) {
+  int count = 0;
+  for (std::string one : split(gres, ',')) {
+    if (!one.starts_with("gpu")) continue;
+    one = one.substr(0, one.find('('));
+    count += static_cast<int>(parse_int(one.substr(one.rfind(':') + 1)).value_or(1));
+  }
+  return count;
+}
 
 // A controller that is busy or being restarted is asked again.
 std::string call(const std::vector<std::string>& command) {
@@ -62,10 +74,13 @@ std::vector<Partition> all_partitions() {
     std::erase(cpus, '+');
     const int count = static_cast<int>(parse_int(cpus).value_or(0));
     partition.cpus = partition.cpus == 0 ? count : std::min(partition.cpus, count);
-    partition.has_gpus |= parts[3].find("gpu") != std::string::npos;
+    const int gpus = gpus_in(parts[3]);
+    partition.gpus = std::max(partition.gpus, gpus);
     partition.is_up = parts[5] == "up";
     for (const std::string& feature : split(parts[4], ',')) {
-      if (feature != "(null)") partition.features.insert(feature);
+      if (feature == "(null)") continue;
+      int& most = partition.features[feature];
+      most = std::max(most, gpus);
     }
   }
   std::vector<Partition> list;
@@ -106,10 +121,7 @@ class SlurmScheduler final : public Scheduler {
   std::vector<std::string> check(const Fleet& fleet) override {
     std::vector<std::string> notes;
     const std::vector<Partition> partitions = chosen(fleet);
-    const bool wants_gpus = std::any_of(fleet.lots.begin(), fleet.lots.end(), [](const Lot& lot) { return lot.gpus > 0; });
-    if (wants_gpus && std::none_of(partitions.begin(), partitions.end(), [](const Partition& p) { return p.has_gpus; }))
-      throw Error(ErrorKind::input,
-                  fmt::format("partition {} has no GPUs (no gres gpu), and the study's points have a device cuda", names_of(partitions)));
+    for (const Lot& lot : fleet.lots) require_gpus(fleet, lot, partitions);
     for (const Partition& partition : partitions) {
       if (!partition.is_up) notes.push_back(fmt::format("partition {} is not up; tasks wait until it is", partition.name));
     }
@@ -195,13 +207,42 @@ class SlurmScheduler final : public Scheduler {
   static void set_kinds(Fleet& fleet, const std::vector<Partition>& partitions) {
     if (option(fleet, "constraint").empty()) return;
     std::set<std::string> features;
-    for (const Partition& partition : partitions) features.insert(partition.features.begin(), partition.features.end());
+    for (const Partition& partition : partitions) {
+      for (const auto& [feature, gpus] : partition.features) features.insert(feature);
+    }
     fleet.kinds = split(option(fleet, "constraint"), ',');
     for (const std::string& kind : fleet.kinds) {
       const bool is_word = kind.find_first_of("&|[]()*") == std::string::npos;  // an expression is Slurm's to judge
       if (is_word && features.count(kind) == 0)
         throw Error(ErrorKind::usage, "--constraint: " + unknown_name("feature", kind, {features.begin(), features.end()}));
     }
+  }
+
+  static void require_gpus(const Fleet& fleet, const Lot& lot, const std::vector<Partition>& partitions) {
+    if (lot.gpus == 0 || !option(fleet, "gres").empty()) return;
+    const std::string names = names_of(partitions), &kind = fleet.kinds.at(static_cast<size_t>(lot.kind));
+    int most = 0, most_of_kind = 0;
+    bool known = kind.empty();
+    for (const Partition& partition : partitions) {
+      most = std::max(most, partition.gpus);
+      const auto feature = partition.features.find(kind);
+      if (feature == partition.features.end()) continue;
+      known = true;
+      most_of_kind = std::max(most_of_kind, feature->second);
+    }
+    if (most == 0)
+      throw Error(ErrorKind::input,
+                  fmt::format("partition {} has no GPUs (no gres gpu), and the study's points have a device cuda", names));
+    if (!kind.empty() && !known) return;  // an expression, which is Slurm's to judge
+    if (!kind.empty() && most_of_kind == 0)
+      throw Error(ErrorKind::input, fmt::format("no node of partition {} with {} has GPUs (no gres gpu), and the study's points have a "
+                                                "device cuda",
+                                                names, kind));
+    const int there = kind.empty() ? most : most_of_kind;
+    if (lot.gpus > there)
+      throw Error(ErrorKind::input,
+                  fmt::format("the study's points name {} GPUs of a node, and the most that one of partition {} has is {}", lot.gpus, names,
+                              there));
   }
 
   static double time_asked(Fleet& fleet, double limit) {

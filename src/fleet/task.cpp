@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "fleet/hand_in.h"
 #include "record/identity.h"
+#include "record/record_json.h"
 #include "run/run_study.h"
 #include "store/store.h"
 #include "telemetry/environment.h"
@@ -147,7 +148,15 @@ class Task {
   void saved(const Record& record) {
     if (attempt_.device.empty()) look_at_device(record);
     if (record.outcome != Outcome::interrupted) ++attempt_.records;
+    keep_common(record);
     hand_in_.in_time();
+  }
+
+  void keep_common(const Record& record) {
+    const std::string& common = fleet_.lot_of(attempt_.task).common;
+    const auto throughput = record.estimates.find("throughput");
+    if (common.empty() || record.outcome != Outcome::ok || throughput == record.estimates.end()) return;
+    if (point_id(record.point) == common) attempt_.common.push_back(throughput->second.value);
   }
 
   void look_at_device(const Record& record) {

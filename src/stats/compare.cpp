@@ -1,26 +1,25 @@
 #include "stats/compare.h"
 
-#include "stats/moments.h"
+#include "stats/nested.h"
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 namespace deepgap {
 
-std::optional<RepeatsEstimate> estimate_over_repeats(std::span<const MeanEstimate> repeats) {
+std::optional<RepeatsEstimate> estimate_over_repeats(std::span<const MeanEstimate> repeats, std::span<const uint64_t> nodes) {
   if (repeats.empty()) return std::nullopt;
-  if (repeats.size() == 1) return RepeatsEstimate{repeats[0], 0, false};
-  Moments means;
-  double within = 0;
+  if (repeats.size() == 1) return RepeatsEstimate{repeats[0], 0, false, 1};
+  std::vector<ProcessValue> values;
   int64_t n = 0;
-  for (const MeanEstimate& repeat : repeats) {
-    means.add(repeat.mean);
-    within += repeat.variance_of_mean / static_cast<double>(repeats.size());
-    n += repeat.n;
+  for (size_t i = 0; i < repeats.size(); ++i) {
+    values.push_back({repeats[i].mean, repeats[i].variance_of_mean, nodes.empty() ? 0 : nodes[i]});
+    n += repeats[i].n;
   }
-  const auto k = static_cast<double>(repeats.size());
-  const double variance = std::max(means.variance(), within);
-  return RepeatsEstimate{{means.mean(), variance / k, k - 1, n}, std::max(0.0, means.variance() - within), true};
+  NestedMean mean = nested_mean(values);
+  mean.estimate.n = n;
+  return RepeatsEstimate{mean.estimate, mean.between_variance, true, mean.nodes};
 }
 
 std::optional<RatioEstimate> estimate_ratio(const MeanEstimate& numerator, const MeanEstimate& denominator, double confidence) {

@@ -3,6 +3,7 @@
 
 #include "stats/interval.h"
 
+#include <cstdint>
 #include <optional>
 #include <span>
 
@@ -12,14 +13,15 @@ namespace deepgap {
 //
 // Two levels: repeats differ by more than the scatter within them (memory layout, clocks, neighbours), so the interval comes from the
 // scatter of the repeats' means with k - 1 degrees of freedom; but it is never narrower than the scatter within the repeats alone gives.
+// Of repeats on several nodes three (stats/nested.h): `nodes` says which ran on one, a number for each repeat; empty: all did.
 // With one repeat there is only that one's own interval, and `over_repeats` is false.
-//   Kalibera and Jones, "Rigorous benchmarking in reasonable time", ISMM 2013.
 struct RepeatsEstimate {
   MeanEstimate estimate;
-  double between_variance = 0;  // of a repeat's true mean around the grand mean; not negative
+  double between_variance = 0;  // of a repeat's true mean around that of its node; not negative
   bool over_repeats = false;
+  int64_t nodes = 1;
 };
-std::optional<RepeatsEstimate> estimate_over_repeats(std::span<const MeanEstimate> repeats);
+std::optional<RepeatsEstimate> estimate_over_repeats(std::span<const MeanEstimate> repeats, std::span<const uint64_t> nodes = {});
 
 // numerator / denominator of two independent positive means.
 //

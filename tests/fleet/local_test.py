@@ -13,10 +13,12 @@ import unittest
 
 from fleet_case import PROGRAM, FleetCase, main
 
+FAULTS = os.environ.get("DEEPGAP_NODE_FAULTS")  # node_faults.cpp
+
 
 class LocalTest(FleetCase):
     def test_first_result_in_one_command(self):
-        text = self.fleet(self.study(), "--task-time", "10s", "--max-jobs", "2")
+        text = self.fleet(self.study(), "--task-time", "10s", "--max-jobs", "2", "--common-runs", "0")
         self.assertIn("24 of 24 records are in", text)
         self.assert_exactly_once()
         self.assertEqual(os.listdir(self.dir + "/node"), [])  # nothing stays on the node
@@ -39,7 +41,7 @@ class LocalTest(FleetCase):
     def test_repeats_and_precisions_of_a_point_stay_together(self):
         self.study(points=6, repeats=3)
         self.write(self.text().replace("check = false", 'precision = ["fp32", "bf16"]'))
-        self.fleet("s.toml", "--detach", "--task-time", "1s")
+        self.fleet("s.toml", "--detach", "--task-time", "1s", "--common-runs", "0")
         tasks = 0
         for name in os.listdir(self.dir + "/s.fleet/tasks"):
             if name.endswith(".json"):
@@ -114,6 +116,71 @@ class LocalTest(FleetCase):
         self.assertIn("in nobody's hands", self.fleet("wait", "s.fleet", code=1))
         self.fleet("submit", "s.fleet")
         self.assert_exactly_once()
+
+    def task(self, number, node, *before, **environment):
+        """One task as if it ran on that node."""
+        result = subprocess.run([*before, *self.command("task", "s.fleet", str(number))], cwd=self.dir, capture_output=True, text=True,
+                                env={**self.environment, "DEEPGAP_NODE": node, **environment})
+        self.assertEqual(result.returncode, 0, result.stderr)
+
+    def notes(self, verb="status"):
+        return json.loads(self.fleet(verb, "s.fleet", "--json"))["notes"]
+
+    def change_attempts(self, node, change):
+        """What a node tells of itself."""
+        for root, _, names in os.walk(self.dir + "/s.fleet/parts"):
+            for path in (os.path.join(root, name) for name in names if name.endswith(".json")):
+                with open(path) as file:
+                    attempt = json.load(file)
+                if attempt["node"] != node:
+                    continue
+                change(attempt)
+                with open(path, "w") as file:
+                    json.dump(attempt, file)
+
+    @unittest.skipIf(FAULTS is None, "the library of faults is not named by DEEPGAP_NODE_FAULTS")
+    def test_clocks_that_differ_and_slow_disks_are_told_by_node(self):
+        self.fleet(self.study(points=3, repeats=1), "--detach", "--task-time", "1s")
+        self.task(0, "n0")
+        self.assertEqual(self.notes(), [])
+        self.task(1, "n1", LD_PRELOAD=FAULTS, FAULT_CLOCK_AHEAD_S="90")
+        self.task(2, "n2", LD_PRELOAD=FAULTS, FAULT_SLOW_DISK_S="31")
+        for verb in ("status", "gather"):
+            told = " ".join(self.notes(verb))
+            self.assertRegex(told, r"n1: its clock is (89|90|91)\.\d s ahead of the shared disk's")
+            self.assertRegex(told, r"n2: the shared disk took up to 3\d\.\d s for what it handed in")
+        self.assert_exactly_once()
+
+    @unittest.skipIf(len(os.sched_getaffinity(0)) < 2, "one CPU alone: a node with fewer cannot be played")
+    def test_a_node_with_another_device_is_told_by_node(self):
+        self.fleet(self.study(points=3, repeats=1), "--detach", "--task-time", "1s", "--cpus-per-task", "1")
+        self.task(0, "n0")
+        self.task(1, "n1")
+        self.task(2, "n2", "taskset", "-c", str(min(os.sched_getaffinity(0))))
+        told = " ".join(self.notes())
+        self.assertRegex(told, "n2: it has .*, 1 CPU, most of its kind have .* CPUs; its results stay apart")
+        self.assertNotIn("n0:", told)
+
+    def test_every_task_measures_one_point_so_that_a_slow_node_is_told(self):
+        told = json.loads(self.fleet(self.study(points=8, repeats=1), "--dry-run", "--json", "--task-time", "1s"))
+        self.assertEqual((told["tasks"], told["records"], told["common"]), (8, 8 + 15, 15))  # two runs in each; one is in the plan
+        without = json.loads(self.fleet("s.toml", "--dry-run", "--json", "--task-time", "1s", "--common-runs", "0"))
+        self.assertEqual((without["records"], without["common"]), (8, 0))
+        self.fleet("s.toml", "--detach", "--task-time", "1s")
+        for task in range(8):
+            self.task(task, f"n{task}")
+        self.fleet("gather", "s.fleet")
+        self.assert_exactly_once()
+        measured = {}
+        for node in range(8):
+            self.change_attempts(f"n{node}", lambda attempt: measured.update({attempt["node"]: attempt["common"]}))
+        self.assertTrue(all(len(values) == 2 for values in measured.values()), measured)
+        for node in range(8):  # nothing depends on how fast this machine is
+            even = [1000 + node, 1001 - node]
+            self.change_attempts(f"n{node}", lambda attempt: attempt.update(common=even if node != 5 else [0.9 * value for value in even]))
+        for verb in ("status", "gather"):
+            [note] = self.notes(verb)
+            self.assertRegex(note, r"n5: outlier node: 10\.0 % slower \(.*\) than the 7 others of its kind, by 2 runs")
 
     def test_another_device_than_meant_measures_nothing(self):
         text = self.fleet(self.study(points=2), "--device-kind", "H100", "--submissions", "1", code=1)

@@ -60,7 +60,7 @@ class SlurmTest(FleetCase):
     def test_arrays_run_and_are_gathered(self):
         self.study(points=24)
         told = json.loads(self.fleet("s.toml", "--scheduler", "slurm", "--cpus-per-task", "1", "--task-time", "10s", "--partition", "main",
-                                     "--dry-run", "--json"))
+                                     "--common-runs", "0", "--dry-run", "--json"))
         self.assertEqual((told["points"], told["records"]), (24, 48))
         self.assertGreaterEqual(told["tasks"], 8)
         self.submit("--task-time", "10s", "--partition", "main", "--max-jobs", "6")
@@ -73,7 +73,7 @@ class SlurmTest(FleetCase):
 
     def test_kinds_each_measure_the_whole_plan(self):
         self.study(points=4, repeats=1)
-        self.submit("--constraint", "even,odd")
+        self.submit("--constraint", "even,odd", "--common-runs", "0")
         told = json.loads(self.fleet("wait", "s.fleet", "--json"))
         self.assertEqual((told["planned"], told["records"]), (8, 8))
 
@@ -126,6 +126,25 @@ class SlurmTest(FleetCase):
         self.assertIn("/gone is not there", told)
         self.fleet("cancel", "s.fleet")
 
+    @staticmethod
+    def on_gpus(study, device="cuda"):
+        return study.replace("repeats =", f'device = "{device}"\nrepeats =')
+
+    def test_points_on_gpus_ask_for_nodes_that_have_them(self):
+        self.study(points=4)
+        self.write(self.on_gpus(self.text(), "cuda:1"))
+        self.submit("--task-time", "1s", "--partition", "main,plain")
+        for script in os.listdir(self.dir + "/s.fleet/scripts"):
+            self.assertIn("#SBATCH --gres=gpu:2\n", self.text("s.fleet/scripts/" + script))
+        self.assertIn("gres:gpu:2", self.slurm("scontrol", "show", "job"))
+        # The devices are files such as /dev/null, so nothing can compute there, and the first look at such a node says that.
+        self.until(lambda: json.loads(subprocess.run(self.command("status", "s.fleet", "--json"), cwd=self.dir, env=self.environment,
+                                                     capture_output=True, text=True).stdout)["held"] == 4, "four tasks are held")
+        told = self.fleet("status", "s.fleet", code=1)
+        self.assertRegex(told, r"the first look said: n\d+: it can do nothing of task 0: null has no device cuda:1 here")
+        self.assertNotIn(f"said: n{NODES - 1}:", told)  # which has no GPU
+        self.fleet("cancel", "s.fleet")
+
     def test_what_slurm_does_not_have_is_said_before_anything_is_submitted(self):
         self.study()
         text = self.text()
@@ -136,6 +155,9 @@ class SlurmTest(FleetCase):
             (text, ["--partition", "short", "--time", "1h"], "--time 1h: the partition allows 0-00:02:00"),
             (text.replace("repeats = 2", "repeats = 500"), ["--partition", "short"], "is too short: what is compared stays together"),
             (text, ["--hosts", "h"], "--hosts is no option of scheduler slurm"),
+            (self.on_gpus(text), ["--partition", "plain"], "partition plain has no GPUs (no gres gpu)"),
+            (self.on_gpus(text), ["--constraint", "none"], "no node of partition main with none has GPUs"),
+            (self.on_gpus(text, "cuda:3"), [], "points name 4 GPUs of a node, and the most that one of partition main has is 2"),
         ]
         for study, flags, words in cases:
             self.write(study)

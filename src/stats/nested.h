@@ -1,0 +1,33 @@
+// The mean of what was measured in several processes, on one node or on several of one kind: two levels, or three.
+//
+// Processes on a node differ (memory layout, clocks, neighbours) and so do nodes of a kind, by more than any of them scatters within. What
+// a mean says of a node that was not measured rests on how many nodes there are, not on how many processes ran on them. So of several nodes
+// each counts as one value, the mean of its processes; the interval comes from the scatter of these with one degree of freedom less than
+// there are nodes, and is never narrower than the scatter within the nodes alone gives. On one node the processes are the values.
+//   Kalibera and Jones, "Rigorous benchmarking in reasonable time", ISMM 2013 (the top level's means are what the interval is made of).
+// bench/coverage nodes shows coverage. Numbers in, numbers out; thread-safe.
+#pragma once
+
+#include "stats/interval.h"
+
+#include <cstdint>
+#include <span>
+
+namespace deepgap {
+
+struct ProcessValue {
+  double value = 0;
+  double variance = 0;  // of this value, as seen within the process; 0: not known
+  uint64_t node = 0;    // equal ones ran on one node
+};
+
+struct NestedMean {
+  MeanEstimate estimate;        // n: processes
+  double between_variance = 0;  // of a process's true mean around its node's; not negative
+  int64_t nodes = 1;
+};
+
+// Of at least two values.
+NestedMean nested_mean(std::span<const ProcessValue> values);
+
+}  // namespace deepgap

@@ -1,0 +1,40 @@
+#include "stats/nested.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <vector>
+
+namespace deepgap {
+namespace {
+
+TEST(NestedMean, OfOneNodeIsThatOfItsProcesses) {
+  const std::vector<ProcessValue> values{{99, 0, 7}, {100, 0, 7}, {101, 0, 7}};
+  const NestedMean mean = nested_mean(values);
+  EXPECT_DOUBLE_EQ(mean.estimate.mean, 100);
+  EXPECT_DOUBLE_EQ(mean.estimate.variance_of_mean, 1.0 / 3);
+  EXPECT_DOUBLE_EQ(mean.estimate.degrees_of_freedom, 2);
+  EXPECT_EQ(mean.nodes, 1);
+}
+
+// Two nodes at 100 and 110: variance of their mean 50 / 2, one degree of freedom, however many processes ran.
+TEST(NestedMean, NodesCountAndNotProcesses) {
+  const std::vector<ProcessValue> values{{99, 0, 1}, {100, 0, 1}, {101, 0, 1}, {110, 0, 2}};
+  const NestedMean mean = nested_mean(values);
+  EXPECT_DOUBLE_EQ(mean.estimate.mean, 105) << "each node once";
+  EXPECT_DOUBLE_EQ(mean.estimate.variance_of_mean, 25);
+  EXPECT_DOUBLE_EQ(mean.estimate.degrees_of_freedom, 1);
+  EXPECT_EQ(mean.estimate.n, 4);
+  EXPECT_EQ(mean.nodes, 2);
+}
+
+// Nodes that agree by chance: their processes differ by 2, so that each node's mean is known to 1, and their mean to 1 / sqrt(2).
+TEST(NestedMean, IsNeverSurerThanProcessesAllow) {
+  const std::vector<ProcessValue> values{{99, 0, 1}, {101, 0, 1}, {99, 0, 2}, {101, 0, 2}};
+  EXPECT_DOUBLE_EQ(nested_mean(values).estimate.variance_of_mean, 0.5);
+  const std::vector<ProcessValue> alike{{100, 8, 1}, {100, 8, 2}};
+  EXPECT_DOUBLE_EQ(nested_mean(alike).estimate.variance_of_mean, 4) << "nor than what is seen within them";
+}
+
+}  // namespace
+}  // namespace deepgap

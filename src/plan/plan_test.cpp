@@ -45,7 +45,8 @@ TEST(Expand, IsTheProductOfTheAxes) {
 
 // An axis that is read or copied anew for each of its values would take minutes here.
 TEST(Expand, AnAxisOfManyValuesIsReadOnce) {
-  const Study study = parse_study("[[grid]]\nmodel = \"m\"\nbackend = \"null\"\n[grid.axis]\nnull.seed = \"1..200000\"\n", "many.toml");
+  const Study study =
+      parse_study("[[grid]]\nmodel = \"m\"\nbackend = \"null\"\nrepeats = 1\n[grid.axis]\nnull.seed = \"1..200000\"\n", "many.toml");
   const auto jobs = expand(study, 1);
   ASSERT_EQ(jobs.size(), 200'000u);
   EXPECT_EQ(jobs.back().point.options.at("null.seed"), "200000");

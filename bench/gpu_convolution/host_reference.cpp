@@ -30,7 +30,7 @@ double sum_at(const gpu::Convolution& p, const std::vector<std::byte>& source, c
       if (y < 0 || y >= p.in_h || x < 0 || x >= p.in_w) continue;
       for (int64_t c = 0; c < group_in; c++) {
         double a = element(source, ((out.image * p.in_h + y) * p.in_w + x) * p.in_pitch + first + c, p.source) - p.source_zero;
-        if (p.compute == gpu::Compute::tf32) a = gpu::rounded(p.compute, static_cast<float>(a));
+        if (p.compute == gpu::ComputeType::tf32) a = gpu::rounded(p.compute, static_cast<float>(a));
         sum += a * gpu::rounded(p.compute, weights.at(out.channel, c, r, s));
       }
     }
@@ -105,7 +105,7 @@ std::vector<double> convolved(const NamedProblem& named, const std::vector<std::
       for (int64_t x = 0; x < p.out_w; x++)
         for (int64_t channel = 0; channel < p.out_channels; channel++) {
           const auto at = static_cast<size_t>(channel);
-          const double scale = p.compute == gpu::Compute::i8 ? scale_bias[at] : 1.0;
+          const double scale = p.compute == gpu::ComputeType::i8 ? scale_bias[at] : 1.0;
           const double value = sum_at(p, source, reader, {image, y, x, channel}) * scale + bias[at];
           const int64_t index = ((image * p.out_h + y) * p.out_w + x) * p.out_pitch + channel;
           result.push_back(stored(p.epilogue, ended(named, value, has_residual ? residual_at(p.epilogue, residual, index) : 0)));

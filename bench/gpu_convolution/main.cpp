@@ -174,14 +174,14 @@ class Ahead {
 struct Ceilings {
   double bytes, operations;
 };
-Ceilings ceilings_of(const std::string& device, gpu::Compute compute) {
+Ceilings ceilings_of(const std::string& device, gpu::ComputeType compute) {
   const double bytes = device.find("H200") != std::string::npos ? 4.28e12 : 3.0e12;
   switch (compute) {
-    case gpu::Compute::f32:
+    case gpu::ComputeType::f32:
       return {bytes, 51e12};
-    case gpu::Compute::tf32:
+    case gpu::ComputeType::tf32:
       return {bytes, 400e12};
-    case gpu::Compute::i8:
+    case gpu::ComputeType::i8:
       return {bytes, 1600e12};
     default:
       return {bytes, 800e12};

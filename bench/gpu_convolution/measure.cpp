@@ -33,8 +33,8 @@ struct Limits {
 Limits limits_of(const gpu::Convolution& p) {
   if (gpu::byte_size(p.epilogue.target) == 1) return {0.01, 1};
   if (p.epilogue.target == gpu::Element::bf16) return {1e-2, 0.1};
-  if (p.epilogue.target == gpu::Element::f16 || p.compute == gpu::Compute::f16) return {2e-3, 2e-2};
-  return p.compute == gpu::Compute::tf32 ? Limits{2e-3, 2e-2} : Limits{2e-6, 2e-4};
+  if (p.epilogue.target == gpu::Element::f16 || p.compute == gpu::ComputeType::f16) return {2e-3, 2e-2};
+  return p.compute == gpu::ComputeType::tf32 ? Limits{2e-3, 2e-2} : Limits{2e-6, 2e-4};
 }
 
 std::string judged(const gpu::Convolution& p, const Difference& found) {
@@ -95,7 +95,7 @@ Prepared prepare(const gpu::Convolution& problem, const gpu::ConvolutionVariant&
 }
 
 Tensor random_weights(const gpu::Convolution& p) {
-  const bool bytes = p.compute == gpu::Compute::i8;
+  const bool bytes = p.compute == gpu::ComputeType::i8;
   Tensor weights = make_tensor(bytes ? DataType::i8 : DataType::f32, {p.out_channels, p.in_channels / p.groups, p.kernel_h, p.kernel_w});
   std::minstd_rand random(7);
   const auto size = static_cast<float>(std::sqrt(3.0 / static_cast<double>(gpu::products_per_sum(p))));
@@ -115,7 +115,7 @@ std::vector<float> random_scale_bias(const gpu::Convolution& p, const Tensor& we
   const size_t each = weights.bytes() / static_cast<size_t>(p.out_channels);
   for (size_t channel = 0; channel < static_cast<size_t>(p.out_channels); channel++) {
     const double unit = static_cast<double>(random()) / 2147483646.0;
-    values[channel] = p.compute == gpu::Compute::i8 ? static_cast<float>(scale * (0.5 + unit)) : 1.0f;
+    values[channel] = p.compute == gpu::ComputeType::i8 ? static_cast<float>(scale * (0.5 + unit)) : 1.0f;
     double sum = 0;
     if (p.source_zero != 0)
       for (size_t i = 0; i < each; i++) sum += weights.as<int8_t>()[channel * each + i];

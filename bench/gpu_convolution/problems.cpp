@@ -11,7 +11,7 @@
 namespace deepgap::bench {
 namespace {
 
-using gpu::Compute;
+using gpu::ComputeType;
 using gpu::Convolution;
 using gpu::Element;
 using gpu::EpilogueStep;
@@ -102,9 +102,9 @@ std::vector<Layer> odd() {
           {70, 64, 64, 7, 3, 1, false, Activation::gelu}};
 }
 
-Compute compute_of(const std::string& precision) {
-  static const std::map<std::string, Compute> known{{"f32", Compute::f32},   {"tf32", Compute::tf32}, {"f16", Compute::f16},
-                                                    {"bf16", Compute::bf16}, {"i8", Compute::i8},     {"u8", Compute::i8}};
+ComputeType compute_of(const std::string& precision) {
+  static const std::map<std::string, ComputeType> known{{"f32", ComputeType::f32},   {"tf32", ComputeType::tf32}, {"f16", ComputeType::f16},
+                                                        {"bf16", ComputeType::bf16}, {"i8", ComputeType::i8},     {"u8", ComputeType::i8}};
   return known.at(precision);
 }
 
@@ -161,12 +161,12 @@ NamedProblem problem_of(const std::string& network, const Layer& layer, const st
                            layer.kernel, layer.stride > 1 ? fmt::format("/{}", layer.stride) : "",
                            layer.groups > 1 ? fmt::format(" g{}", layer.groups) : "", layer.add ? " add" : "");
   // A quantized network rounds the sums before it adds to them.
-  if (layer.add && problem.compute == Compute::i8)
+  if (layer.add && problem.compute == ComputeType::i8)
     problem.epilogue.steps.push_back(EpilogueStep::rounded(0.03f, precision == "u8" ? 125 : 0, problem.source));
   if (layer.add) problem.epilogue.steps.push_back(EpilogueStep::of(EpilogueStep::Kind::add));
   add_activation(named, layer.activation);
   problem.epilogue.target = problem.epilogue.residual = problem.source;
-  if (problem.compute == Compute::i8) {
+  if (problem.compute == ComputeType::i8) {
     problem.epilogue.residual_scale = 0.02f;
     problem.epilogue.residual_zero = precision == "u8" ? 120 : 0;
     problem.epilogue.target_inverse = 40.0f;

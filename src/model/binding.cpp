@@ -113,6 +113,12 @@ const Tensor* constant_of(const Graph& graph, ValueId id) {
   return found == graph.constants.end() ? nullptr : &found->second;
 }
 
+std::vector<Shape> known_shapes(const Graph& graph, std::span<const ValueId> ids) {
+  std::vector<Shape> shapes;
+  for (const ValueId id : ids) shapes.push_back(known_shape(graph, id));
+  return shapes;
+}
+
 Shape known_shape(const Graph& graph, ValueId id) {
   const Value& value = graph.values.at(static_cast<size_t>(id));
   if (!value.dims) throw Error(ErrorKind::input, fmt::format("the shape of '{}' is not known", value.name));

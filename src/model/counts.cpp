@@ -56,9 +56,7 @@ int64_t window_elements(const Node& node, const Shape& weights, size_t first) {
 // Of all indices together, however an engine splits it up; a sum over one input multiplies nothing.
 int64_t einsum_macs(const Graph& graph, const Node& node) {
   if (node.inputs.size() < 2) return 0;
-  std::vector<Shape> shapes;
-  for (const ValueId id : node.inputs) shapes.push_back(known_shape(graph, id));
-  return window_elements(node, einsum_sizes(node, shapes).sizes, 0);
+  return window_elements(node, einsum_sizes(node, known_shapes(graph, node.inputs)).sizes, 0);
 }
 
 int64_t macs_of(const Graph& graph, const Node& node) {

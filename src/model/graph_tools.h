@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,8 +19,9 @@ float attribute_float(const Node& node, std::string_view name, float fallback);
 std::string attribute_string(const Node& node, std::string_view name, const std::string& fallback);
 std::vector<int64_t> attribute_ints(const Node& node, std::string_view name, const std::vector<int64_t>& fallback);
 
-const Tensor* constant_of(const Graph& graph, ValueId id);         // nullptr when not a constant
-Shape known_shape(const Graph& graph, ValueId id);                 // throws Error{input} naming the value when a size is not known
+const Tensor* constant_of(const Graph& graph, ValueId id);  // nullptr when not a constant
+Shape known_shape(const Graph& graph, ValueId id);          // throws Error{input} naming the value when a size is not known
+std::vector<Shape> known_shapes(const Graph& graph, std::span<const ValueId> ids);
 std::vector<std::vector<size_t>> consumers(const Graph& graph);    // per value: indices of nodes that read it
 std::vector<std::optional<size_t>> producers(const Graph& graph);  // per value: index of the node that makes it
 bool is_known(const Graph& graph, ValueId id);                     // every size of its shape

@@ -52,8 +52,8 @@ TEST(OperatorKernels, Compile) {
     Random random(seed_of(one.op, 0));
     GraphBuilder net(random, one.opset);
     const Graph graph = bound_for_trial(one.build(net), Integers::as_operators);
-    expect_compiled(Lowering(graph, {Compute::f32, Element::f32}, Chip{}).lower(), one.op, Chip{});
-    expect_compiled(Lowering(graph, {Compute::f16, Element::f16}, Chip{80, 108, 163 << 10}).lower(), one.op, Chip{80, 108, 163 << 10});
+    expect_compiled(Lowering(graph, {ComputeType::f32, Element::f32}, Chip{}).lower(), one.op, Chip{});
+    expect_compiled(Lowering(graph, {ComputeType::f16, Element::f16}, Chip{80, 108, 163 << 10}).lower(), one.op, Chip{80, 108, 163 << 10});
   }
   EXPECT_TRUE(left.empty()) << *left.begin() << " is no case";
 }
@@ -74,7 +74,7 @@ TEST(OperatorKernels, RecurrentLayersOfUsualSizesCompile) {
         const Graph graph = bound_for_trial(net.finish({net.node("Transpose", {steps}, {{"perm", std::vector<int64_t>{2, 0, 1, 3}}})}),
                                             Integers::as_operators);
         for (const Element stored : {Element::f32, Element::f16})
-          expect_compiled(Lowering(graph, {stored == Element::f16 ? Compute::f16 : Compute::f32, stored}, Chip{}).lower(),
+          expect_compiled(Lowering(graph, {stored == Element::f16 ? ComputeType::f16 : ComputeType::f32, stored}, Chip{}).lower(),
                           op + " of " + std::to_string(hidden), Chip{});
       }
 }
@@ -89,7 +89,7 @@ TEST(OperatorKernels, RowsThatNoBlockKeepsCompile) {
       bound_for_trial(net.finish({net.node("InstanceNormalization", {x, net.floats({4}), net.floats({4})}), groups,
                                   net.node("Softmax", {net.node("Flatten", {x})}), net.node("LogSoftmax", {net.node("Flatten", {x})})}),
                       Integers::as_operators);
-  expect_compiled(Lowering(graph, {Compute::f16, Element::f16}, Chip{}).lower(), "rows", Chip{});
+  expect_compiled(Lowering(graph, {ComputeType::f16, Element::f16}, Chip{}).lower(), "rows", Chip{});
 }
 
 TEST(OperatorKernels, ConcatOfWholeVectorsBringsThem) {
@@ -99,7 +99,7 @@ TEST(OperatorKernels, ConcatOfWholeVectorsBringsThem) {
   const ValueId wide = net.node("Concat", {picture(16), picture(8), picture(5)}, {{"axis", int64_t{1}}});
   const ValueId narrow = net.node("Concat", {picture(5), picture(8)}, {{"axis", int64_t{1}}});
   const Graph graph = bound_for_trial(net.finish({net.node("Relu", {wide}), net.node("Relu", {narrow})}), Integers::as_operators);
-  const GpuPlan plan = Lowering(graph, {Compute::f16, Element::f16}, Chip{}).lower();
+  const GpuPlan plan = Lowering(graph, {ComputeType::f16, Element::f16}, Chip{}).lower();
   int by_vectors = 0, others = 0;
   for (const Step& step : plan.steps)
     if (step.op == "Concat") ++(step.launches.at(0).source.find("uint4") != std::string::npos ? by_vectors : others);

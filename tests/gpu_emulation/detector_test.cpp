@@ -40,9 +40,9 @@ void try_graph(Graph (*build)(GraphBuilder&), const GpuNumbers& numbers, const s
   EXPECT_EQ(trial.computed(), 1U);
 }
 
-TEST(EmulatedDetector, Float32) { try_graph(detector, {Compute::f32, Element::f32}, "fp32"); }
-TEST(EmulatedDetector, BestOfManyInFloat32) { try_graph(longest, {Compute::f32, Element::f32}, "fp32"); }
-TEST(EmulatedDetector, BestOfManyInFloat16) { try_graph(longest, {Compute::f16, Element::f16}, "fp16"); }
+TEST(EmulatedDetector, Float32) { try_graph(detector, {ComputeType::f32, Element::f32}, "fp32"); }
+TEST(EmulatedDetector, BestOfManyInFloat32) { try_graph(longest, {ComputeType::f32, Element::f32}, "fp32"); }
+TEST(EmulatedDetector, BestOfManyInFloat16) { try_graph(longest, {ComputeType::f16, Element::f16}, "fp16"); }
 
 }  // namespace
 }  // namespace deepgap::gpu

@@ -211,7 +211,7 @@ void put_number(std::byte* at, const Epilogue& epilogue, int64_t index, float va
 
 double weight_at(const Choice& choice, int64_t index) {
   const double weight = number_at(choice.weights.data.get(), choice.weights.type == DataType::i8 ? Element::i8 : Element::f32, index);
-  return choice.problem.compute == Compute::f8 ? from_e4m3(to_e4m3(static_cast<float>(weight))) : weight;
+  return choice.problem.compute == ComputeType::f8 ? from_e4m3(to_e4m3(static_cast<float>(weight))) : weight;
 }
 
 // One sum, as convolution.h defines it.
@@ -241,7 +241,7 @@ void convolve(const Choice& choice, HostEpilogue epilogue, const std::byte* sour
         put_number(target, p.epilogue, at, 0);
         continue;
       }
-      const double scale = p.compute == Compute::i8 || p.compute == Compute::f8 ? choice.scale_bias[static_cast<size_t>(out)] : 1.0;
+      const double scale = p.compute == ComputeType::i8 || p.compute == ComputeType::f8 ? choice.scale_bias[static_cast<size_t>(out)] : 1.0;
       const double bias = choice.scale_bias[static_cast<size_t>(p.out_pitch + out)];
       const double sum = sum_of(choice, source, pixel / (p.out_h * p.out_w), pixel / p.out_w % p.out_h, pixel % p.out_w, out);
       float other = 0;

@@ -12,7 +12,7 @@ using namespace deepgap::conformance;
 
 TEST(EmulatedFloat8, FollowsTheReferenceAsFarAsItsNumbersGo) {
   for (const Element stored : {Element::f32, Element::f16}) {
-    Trial trial({{stored == Element::f16 ? Compute::f16 : Compute::f32, stored, true}, Integers::as_operators}, "fp8");
+    Trial trial({{stored == Element::f16 ? ComputeType::f16 : ComputeType::f32, stored, true}, Integers::as_operators}, "fp8");
     Random random(seed());
     GraphBuilder net(random, 21);
     Graph graph = transformer_layer(net);
@@ -29,8 +29,8 @@ TEST(EmulatedFloat8, IsKeptWhereProductsAloneReadIt) {
   GraphBuilder net(random, 21);
   const Graph bound = bound_for_trial(transformer_layer(net), Integers::as_operators);
   int bytes = 0;
-  for (const Step& step : Lowering(bound, {Compute::f16, Element::f16, true}, Chip{}).lower().steps)
-    if (step.choice && step.choice->problem.compute == Compute::f8) {
+  for (const Step& step : Lowering(bound, {ComputeType::f16, Element::f16, true}, Chip{}).lower().steps)
+    if (step.choice && step.choice->problem.compute == ComputeType::f8) {
       EXPECT_EQ(step.choice->problem.source, Element::e4m3);
       bytes += step.choice->problem.epilogue.target == Element::e4m3 ? 1 : 0;
     }

@@ -91,11 +91,11 @@ void try_products(const GpuNumbers& numbers, const std::string& precision) {
   EXPECT_EQ(trial.computed(), products().size());
 }
 
-TEST(EmulatedIntegerProducts, Float32) { try_products({Compute::f32, Element::f32}, "fp32"); }
-TEST(EmulatedIntegerProducts, Float16) { try_products({Compute::f16, Element::f16}, "fp16"); }
+TEST(EmulatedIntegerProducts, Float32) { try_products({ComputeType::f32, Element::f32}, "fp32"); }
+TEST(EmulatedIntegerProducts, Float16) { try_products({ComputeType::f16, Element::f16}, "fp16"); }
 
 TEST(EmulatedIntegerProducts, ARangeOfManyElements) {
-  Trial trial({{Compute::f32, Element::f32}, Integers::as_operators}, "fp32");
+  Trial trial({{ComputeType::f32, Element::f32}, Integers::as_operators}, "fp32");
   Random random(seed());
   GraphBuilder net(random, 17);
   Graph graph = dynamic_range(net);

@@ -64,14 +64,14 @@ void try_graphs(const std::vector<Build>& all, const GpuNumbers& numbers, const 
   EXPECT_EQ(trial.computed(), all.size());
 }
 
-TEST(EmulatedRows, LongOnes) { try_graphs({softmaxes, by_channel, by_group, by_norm}, {Compute::f32, Element::f32}, "fp32"); }
-TEST(EmulatedRows, LongOnesInFloat16) { try_graphs({softmaxes, by_channel, by_group, by_norm}, {Compute::f16, Element::f16}, "fp16"); }
-TEST(EmulatedPools, Float32) { try_graphs({pools}, {Compute::f32, Element::f32}, "fp32"); }
-TEST(EmulatedPools, Float16) { try_graphs({pools}, {Compute::f16, Element::f16}, "fp16"); }
-TEST(EmulatedPools, Bfloat16) { try_graphs({pools}, {Compute::bf16, Element::bf16}, "bf16"); }
+TEST(EmulatedRows, LongOnes) { try_graphs({softmaxes, by_channel, by_group, by_norm}, {ComputeType::f32, Element::f32}, "fp32"); }
+TEST(EmulatedRows, LongOnesInFloat16) { try_graphs({softmaxes, by_channel, by_group, by_norm}, {ComputeType::f16, Element::f16}, "fp16"); }
+TEST(EmulatedPools, Float32) { try_graphs({pools}, {ComputeType::f32, Element::f32}, "fp32"); }
+TEST(EmulatedPools, Float16) { try_graphs({pools}, {ComputeType::f16, Element::f16}, "fp16"); }
+TEST(EmulatedPools, Bfloat16) { try_graphs({pools}, {ComputeType::bf16, Element::bf16}, "bf16"); }
 TEST(EmulatedPools, Integers) {
   for (const char* type : {"u8", "s8"}) {
-    Trial trial({{Compute::f32, Element::f32}, Integers::computed_with}, "int8");
+    Trial trial({{ComputeType::f32, Element::f32}, Integers::computed_with}, "int8");
     Random random(seed());
     GraphBuilder net(random, 21);
     const Graph graph = pools(net);
@@ -81,10 +81,10 @@ TEST(EmulatedPools, Integers) {
     EXPECT_EQ(trial.computed(), 1U) << type;
   }
 }
-TEST(EmulatedConcat, Float32) { try_graphs({joined}, {Compute::f32, Element::f32}, "fp32"); }
-TEST(EmulatedConcat, Float16) { try_graphs({joined}, {Compute::f16, Element::f16}, "fp16"); }
-TEST(EmulatedTiles, Float32) { try_graphs({tiles}, {Compute::f32, Element::f32}, "fp32"); }
-TEST(EmulatedTiles, Float16) { try_graphs({tiles}, {Compute::f16, Element::f16}, "fp16"); }
+TEST(EmulatedConcat, Float32) { try_graphs({joined}, {ComputeType::f32, Element::f32}, "fp32"); }
+TEST(EmulatedConcat, Float16) { try_graphs({joined}, {ComputeType::f16, Element::f16}, "fp16"); }
+TEST(EmulatedTiles, Float32) { try_graphs({tiles}, {ComputeType::f32, Element::f32}, "fp32"); }
+TEST(EmulatedTiles, Float16) { try_graphs({tiles}, {ComputeType::f16, Element::f16}, "fp16"); }
 
 }  // namespace
 }  // namespace deepgap::gpu

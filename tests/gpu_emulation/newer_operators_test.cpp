@@ -87,8 +87,8 @@ void try_all(const GpuNumbers& numbers, const std::string& precision) {
   EXPECT_EQ(trial.computed(), cases().size());
 }
 
-TEST(EmulatedNewerOperators, Float32) { try_all({Compute::f32, Element::f32}, "fp32"); }
-TEST(EmulatedNewerOperators, Float16) { try_all({Compute::f16, Element::f16}, "fp16"); }
+TEST(EmulatedNewerOperators, Float32) { try_all({ComputeType::f32, Element::f32}, "fp32"); }
+TEST(EmulatedNewerOperators, Float16) { try_all({ComputeType::f16, Element::f16}, "fp16"); }
 
 TEST(EmulatedNewerOperators, CompileForADevice) {
   if (!cuda::has_compiler()) GTEST_SKIP() << "no NVRTC on this machine";
@@ -96,7 +96,7 @@ TEST(EmulatedNewerOperators, CompileForADevice) {
     Random random(seed());
     GraphBuilder net(random, one.opset);
     const Graph graph = bound_for_trial(one.build(net), Integers::as_operators);
-    for (const Step& step : Lowering(graph, {Compute::f16, Element::f16}, Chip{}).lower().steps)
+    for (const Step& step : Lowering(graph, {ComputeType::f16, Element::f16}, Chip{}).lower().steps)
       for (const Launch& launch : step.launches) {
         try {
           cuda::compile(launch.source, Chip{}.target());

@@ -46,11 +46,11 @@ void try_all(const GpuNumbers& numbers, const std::string& precision, double sha
   EXPECT_GE(static_cast<double>(trial.computed()), share * static_cast<double>(cases.size()));
 }
 
-TEST(EmulatedOperators, Float32) { try_all({Compute::f32, Element::f32}, "fp32", 0.8); }
-TEST(EmulatedOperators, Float16) { try_all({Compute::f16, Element::f16}, "fp16", 0.8); }
+TEST(EmulatedOperators, Float32) { try_all({ComputeType::f32, Element::f32}, "fp32", 0.8); }
+TEST(EmulatedOperators, Float16) { try_all({ComputeType::f16, Element::f16}, "fp16", 0.8); }
 
 TEST(EmulatedOperators, Integers) {
-  Trial trial({{Compute::f32, Element::f32}, Integers::computed_with}, "int8");
+  Trial trial({{ComputeType::f32, Element::f32}, Integers::computed_with}, "int8");
   for (const OperatorCase& one : chosen_cases(quantizable_cases())) {
     Random random(seed_of(one.op, 0));
     GraphBuilder net(random, one.opset);
@@ -79,9 +79,9 @@ void try_networks(const LoweringSettings& settings, const std::string& precision
   EXPECT_EQ(trial.computed(), 2U);
 }
 
-TEST(EmulatedNetworks, Float32) { try_networks({{Compute::f32, Element::f32}, Integers::as_operators}, "fp32", 80); }
-TEST(EmulatedNetworks, Float16) { try_networks({{Compute::f16, Element::f16}, Integers::as_operators}, "fp16", 20); }
-TEST(EmulatedNetworks, Integers) { try_networks({{Compute::f32, Element::f32}, Integers::computed_with}, "int8", 10); }
+TEST(EmulatedNetworks, Float32) { try_networks({{ComputeType::f32, Element::f32}, Integers::as_operators}, "fp32", 80); }
+TEST(EmulatedNetworks, Float16) { try_networks({{ComputeType::f16, Element::f16}, Integers::as_operators}, "fp16", 20); }
+TEST(EmulatedNetworks, Integers) { try_networks({{ComputeType::f32, Element::f32}, Integers::computed_with}, "int8", 10); }
 
 }  // namespace
 }  // namespace deepgap::gpu

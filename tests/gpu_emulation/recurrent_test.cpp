@@ -83,8 +83,8 @@ void try_layers(const GpuNumbers& numbers, const std::string& precision) {
   EXPECT_EQ(trial.computed(), all.size());
 }
 
-TEST(EmulatedRecurrent, Float32) { try_layers({Compute::f32, Element::f32}, "fp32"); }
-TEST(EmulatedRecurrent, Float16) { try_layers({Compute::f16, Element::f16}, "fp16"); }
+TEST(EmulatedRecurrent, Float32) { try_layers({ComputeType::f32, Element::f32}, "fp32"); }
+TEST(EmulatedRecurrent, Float16) { try_layers({ComputeType::f16, Element::f16}, "fp16"); }
 
 }  // namespace
 }  // namespace deepgap::gpu

@@ -47,9 +47,7 @@ std::vector<uint32_t> whole_batch() {
 Graph bound_for_trial(const Graph& graph, Integers integers) {
   Graph optimized = graph;
   optimize_unbound(optimized, gpu_fusion_rules(integers));
-  optimized = bind_symbols(optimized, {{batch_symbol, Trial::batch}});
-  optimize_bound(optimized, gpu_fusion_rules(integers));
-  return optimized;
+  return bound_graph(optimized, Trial::batch, gpu_fusion_rules(integers));
 }
 
 Trial::Trial(const LoweringSettings& settings, std::string precision)

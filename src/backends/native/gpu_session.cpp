@@ -22,13 +22,13 @@ namespace {
 constexpr const char* engine = "native";
 
 gpu::GpuNumbers numbers_of(Precision precision) {
-  using gpu::Compute;
+  using gpu::ComputeType;
   using gpu::Element;
-  if (precision == Precision::tf32) return {Compute::tf32, Element::f32};
-  if (precision == Precision::fp16 || precision == Precision::mixed) return {Compute::f16, Element::f16};
-  if (precision == Precision::bf16) return {Compute::bf16, Element::bf16};
-  if (precision == Precision::fp8) return {Compute::f16, Element::f16, true};
-  return {Compute::f32, Element::f32};
+  if (precision == Precision::tf32) return {ComputeType::tf32, Element::f32};
+  if (precision == Precision::fp16 || precision == Precision::mixed) return {ComputeType::f16, Element::f16};
+  if (precision == Precision::bf16) return {ComputeType::bf16, Element::bf16};
+  if (precision == Precision::fp8) return {ComputeType::f16, Element::f16, true};
+  return {ComputeType::f32, Element::f32};
 }
 
 gpu::NetworkOptions network_options(const LoadOptions& load, const NativeOptions& options) {

@@ -4,7 +4,7 @@
 #include "backends/common/port.h"
 #include "cuda/completion_thread.h"
 #include "cuda/samples.h"
-#include "engine/gpu/network.h"
+#include "engine/gpu/instance.h"
 
 #include <map>
 #include <optional>

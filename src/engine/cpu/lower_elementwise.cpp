@@ -10,12 +10,6 @@ namespace {
 using dnnl::algorithm;
 using dnnl::memory;
 
-dnnl::primitive_attr user_scratchpad() {
-  dnnl::primitive_attr attributes;
-  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-  return attributes;
-}
-
 bool is_variable_f32(const Lowering& lowering, ValueId id) {
   return lowering.type(id) == DataType::f32 && lowering.constant(id) == nullptr;
 }

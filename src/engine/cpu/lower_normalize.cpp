@@ -33,8 +33,7 @@ bool lower_layer_norm(Lowering& lowering, const Operation& operation) {
   const auto numbers = plain_desc(DataType::f32, rows), parameters = plain_desc(DataType::f32, Shape{rows[1]});
   const auto source = *retyped(numbers, lowering.layout(in).get_data_type());
   const auto target = *retyped(numbers, lowering.stored_type(operation.output));
-  dnnl::primitive_attr attributes;
-  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  auto attributes = user_scratchpad();
   const dnnl::layer_normalization_forward::primitive_desc description(lowering.engine(), dnnl::prop_kind::forward_inference, source, target,
                                                                       attribute_float(node, "epsilon", 1e-5F), flags, attributes);
   if (is_reference(description)) return false;

@@ -21,8 +21,7 @@ dnnl::post_ops requantizing_post(const Quantization& from, const Quantization& t
 
 bool pool(Lowering& lowering, const Operation& operation, algorithm kind, const memory::dims& target, const Windows& windows) {
   const ValueId in = operation.main.inputs[0];
-  dnnl::primitive_attr attributes;
-  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  auto attributes = user_scratchpad();
   if (operation.is_quantized()) attributes.set_post_ops(requantizing_post(*operation.integers[0], *operation.result));
   const auto source = lowering.layout(in);
   const dnnl::pooling_forward::primitive_desc description(lowering.engine(), dnnl::prop_kind::forward_inference, kind, source,
@@ -100,8 +99,7 @@ bool lower_reduce_mean(Lowering& lowering, const Operation& operation) {
   memory::dims reduced = lowering.dims(in);
   if (axes.empty()) return false;
   for (int64_t axis : axes) reduced.at(static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(reduced.size()) : axis)) = 1;
-  dnnl::primitive_attr attributes;
-  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  auto attributes = user_scratchpad();
   const auto source = lowering.plain(in, lowering.layout(in).get_data_type());
   const auto target = *retyped(plain_desc(DataType::f32, reduced), source.get_data_type());
   if (source == target) return false;

@@ -7,12 +7,6 @@ namespace {
 using dnnl::algorithm;
 using dnnl::memory;
 
-dnnl::primitive_attr user_scratchpad() {
-  dnnl::primitive_attr attributes;
-  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-  return attributes;
-}
-
 void convert(Lowering& lowering, const Operation& operation, const memory::desc& from, const memory::desc& to,
              const std::optional<Quantization>& read, const std::optional<Quantization>& written) {
   auto attributes = user_scratchpad();

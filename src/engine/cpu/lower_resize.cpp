@@ -48,8 +48,7 @@ bool lower_resize(Lowering& lowering, const Operation& operation) {
     if (node.inputs[i] != no_value && input(i) == nullptr) return false;
   const Resizing resizing = resizing_of(node, lowering.graph().opset, source_dims, input);
   if (!is_resampling(resizing)) return false;
-  dnnl::primitive_attr attributes;
-  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  auto attributes = user_scratchpad();
   const auto source = lowering.layout(in);
   const auto kind = resizing.mode == "nearest" ? algorithm::resampling_nearest : algorithm::resampling_linear;
   const dnnl::resampling_forward::primitive_desc description(lowering.engine(), dnnl::prop_kind::forward_inference, kind, source,

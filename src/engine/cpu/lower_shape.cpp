@@ -34,8 +34,7 @@ bool lower_transpose(Lowering& lowering, const Operation& operation) {
   for (size_t i = 0; i < rank; ++i) goes.at(static_cast<size_t>(order.at(i))) = static_cast<int>(i);
   const auto layout = lowering.layout(in);
   const auto seen = layout.permute_axes(goes), target = lowering.plain(operation.output, layout.get_data_type());
-  dnnl::primitive_attr attributes;
-  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  auto attributes = user_scratchpad();
   const dnnl::reorder::primitive_desc description(lowering.engine(), seen, lowering.engine(), target, attributes);
   auto source = lowering.read(DNNL_ARG_FROM, in, layout);
   source.desc = seen;
@@ -58,8 +57,7 @@ bool lower_concat(Lowering& lowering, const Operation& operation) {
   }
   int64_t axis = attribute_int(node, "axis", 1);
   if (axis < 0) axis += static_cast<int64_t>(target_dims.size());
-  dnnl::primitive_attr attributes;
-  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  auto attributes = user_scratchpad();
   const dnnl::concat::primitive_desc description(lowering.engine(), static_cast<int>(axis), sources, attributes);
   std::vector<StepArgument> arguments;
   for (size_t i = 0; i < sources.size(); ++i)
@@ -83,8 +81,7 @@ bool lower_split(Lowering& lowering, const Operation& operation) {
   memory::dims offsets(source.get_dims().size(), 0);
   int64_t axis = attribute_int(node, "axis", 0);
   if (axis < 0) axis += static_cast<int64_t>(offsets.size());
-  dnnl::primitive_attr attributes;
-  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  auto attributes = user_scratchpad();
   for (const ValueId out : node.outputs) {
     const auto part = source.submemory_desc(lowering.dims(out), offsets);
     const auto target =

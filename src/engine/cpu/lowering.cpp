@@ -167,8 +167,7 @@ void Lowering::copy_step(const std::string& name, const StepArgument& from, cons
   if (from.desc == to.desc) {
     step.function = [bytes = to.desc.get_size()](std::span<std::byte* const> at) { std::memcpy(at[1], at[0], bytes); };
   } else {
-    dnnl::primitive_attr attributes;
-    attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+    auto attributes = user_scratchpad();
     const dnnl::reorder::primitive_desc description(engine_, from.desc, engine_, to.desc, attributes);
     step.primitive = dnnl::reorder(description);
     step.arguments = {{DNNL_ARG_FROM, from.desc, from.buffer}, {DNNL_ARG_TO, to.desc, to.buffer}};
@@ -226,20 +225,12 @@ Tensor Lowering::dequantized(const Node& node) {
 
 // A fused node of integers that oneDNN does not do so: its DequantizeLinear nodes, the rest in floating point, its QuantizeLinear.
 void Lowering::lower_parts(const Node& node) {
-  const Graph& body = *std::get<std::shared_ptr<const Graph>>(node.attributes.at("body"));
-  std::map<ValueId, ValueId> outer;
-  for (size_t i = 0; i < body.inputs.size(); ++i) outer[body.inputs[i]] = node.inputs[i];
-  outer[body.outputs[0]] = node.outputs[0];
-  const auto outer_id = [&](ValueId id) {
-    if (id == no_value) return id;
-    const auto [it, is_new] = outer.emplace(id, static_cast<ValueId>(graph_.values.size()));
-    if (is_new) {
-      graph_.values.push_back(body.values[static_cast<size_t>(id)]);
-      variants_.emplace_back();
-      pending_.push_back(0);
-      wanted_f32_.push_back(false);
-    }
-    return it->second;
+  const auto add = [&](const Graph& body, ValueId id) {
+    graph_.values.push_back(body.values[static_cast<size_t>(id)]);
+    variants_.emplace_back();
+    pending_.push_back(0);
+    wanted_f32_.push_back(false);
+    return static_cast<ValueId>(graph_.values.size() - 1);
   };
   std::vector<Node> parts, together;  // what stands between conversions is fused
   const auto close = [&] {
@@ -248,10 +239,8 @@ void Lowering::lower_parts(const Node& node) {
     together.clear();
   };
   std::vector<Node> conversions;  // of inputs: before everything
-  for (Node part : body.nodes) {
-    const bool reads_input = std::find(body.inputs.begin(), body.inputs.end(), part.inputs[0]) != body.inputs.end();
-    for (ValueId& id : part.inputs) id = outer_id(id);
-    for (ValueId& id : part.outputs) id = outer_id(id);
+  for (Node& part : parts_of(node, add)) {
+    const bool reads_input = std::find(node.inputs.begin(), node.inputs.end(), part.inputs[0]) != node.inputs.end();
     if (is_dequantize(part) && constant(part.inputs[0]) != nullptr) {
       graph_.constants[part.outputs[0]] = dequantized(part);
     } else if (is_dequantize(part) && reads_input) {

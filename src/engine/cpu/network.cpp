@@ -61,18 +61,6 @@ int64_t part_of(const Graph& unbound, const Graph& bound, int64_t batch, int64_t
   return runs_in_parts(unbound, bound, batch, part) ? part : batch;
 }
 
-Graph bound_graph(const Graph& unbound, int64_t batch, Integers integers = Integers::as_operators) {
-  Graph graph = bind_symbols(unbound, {{batch_symbol, batch}});
-  optimize_bound(graph, cpu_fusion_rules(integers));
-  return graph;
-}
-
-std::vector<Shape> shapes_of(const Graph& graph, const std::vector<ValueId>& ids) {
-  std::vector<Shape> shapes;
-  for (ValueId id : ids) shapes.push_back(known_shape(graph, id));
-  return shapes;
-}
-
 std::vector<int> cpus_from(size_t first) {
   std::vector<int> cpus = allowed_cpus();
   cpus.erase(cpus.begin(), cpus.begin() + static_cast<std::ptrdiff_t>(std::min(first, cpus.size())));
@@ -86,7 +74,7 @@ std::string shape_that_depends_on_data(const Graph& graph) {
     if (evaluates_bodies(node)) return fmt::format("{}, node {}", node.op, node.name);
   Graph optimized = graph;
   optimize_unbound(optimized, cpu_fusion_rules(Integers::as_operators));
-  optimized = bound_graph(optimized, 1);
+  optimized = bound_graph(optimized, 1, cpu_fusion_rules(Integers::as_operators));
   for (const Node& node : optimized.nodes)
     if (!has_known_shapes(optimized, node)) return fmt::format("{}, node {}", node.op, node.name);
   return {};
@@ -99,7 +87,8 @@ NetworkSource::NetworkSource(const Graph& graph, Integers integers)
 
 const Graph& NetworkSource::bound(int64_t batch) {
   const auto found = bound_.find(batch);
-  return found != bound_.end() ? found->second : bound_.emplace(batch, bound_graph(unbound_, batch, integers_)).first->second;
+  return found != bound_.end() ? found->second
+                               : bound_.emplace(batch, bound_graph(unbound_, batch, cpu_fusion_rules(integers_))).first->second;
 }
 
 Network::Network(NetworkSource& source, const NetworkOptions& options)
@@ -130,7 +119,8 @@ Network::Plan Network::plan(NetworkSource& source, int64_t batch) {
   const Graph graph = folded_graph(source.unbound(), batch);
   const double activation_bytes = source.integers() == Integers::computed_with ? 1 : options_.compute_type == ComputeType::bf16 ? 2 : 4;
   const int64_t part = part_of(source.unbound(), graph, batch, options_.part, options_.threads, activation_bytes);
-  Plan plan{.batch = batch, .parts = batch / part, .inputs = shapes_of(graph, graph.inputs), .outputs = shapes_of(graph, graph.outputs)};
+  Plan plan{
+      .batch = batch, .parts = batch / part, .inputs = known_shapes(graph, graph.inputs), .outputs = known_shapes(graph, graph.outputs)};
   plan.input_part_bytes = part_bytes(graph, graph.inputs, plan.parts);
   plan.output_part_bytes = part_bytes(graph, graph.outputs, plan.parts);
   plan.executable = &executable_for(source, part);

@@ -74,7 +74,8 @@ std::optional<Posts> posts_of(Lowering& lowering, const Operation& operation, si
 // The result's argument: in place over a residual, or new.
 StepArgument write_result(Lowering& lowering, const Operation& operation, const Posts& posts, const dnnl::memory::desc& desc,
                           std::span<const StepArgument> reads);
-// Adds the scratch memory that a primitive asks for.
+// Attributes of a primitive whose scratch memory is ours, and adding that memory.
+dnnl::primitive_attr user_scratchpad();
 void add_scratchpad(Lowering& lowering, const dnnl::primitive_desc_base& description, std::vector<StepArgument>& arguments);
 void append_activation(dnnl::post_ops& posts, const Activation& activation);
 struct EltwiseForm {

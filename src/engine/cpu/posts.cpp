@@ -140,6 +140,12 @@ StepArgument write_result(Lowering& lowering, const Operation& operation, const 
   return lowering.take(DNNL_ARG_DST, operation.output, posts.in_place, desc, reads);
 }
 
+dnnl::primitive_attr user_scratchpad() {
+  dnnl::primitive_attr attributes;
+  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  return attributes;
+}
+
 void add_scratchpad(Lowering& lowering, const dnnl::primitive_desc_base& description, std::vector<StepArgument>& arguments) {
   const auto scratch = description.scratchpad_desc();
   if (scratch.get_size() != 0) arguments.push_back(lowering.write(DNNL_ARG_SCRATCHPAD, no_value, scratch));

@@ -9,19 +9,19 @@
 namespace deepgap::gpu {
 namespace {
 
-std::string_view name_of(Compute compute) {
+std::string_view name_of(ComputeType compute) {
   switch (compute) {
-    case Compute::f32:
+    case ComputeType::f32:
       return "f32";
-    case Compute::tf32:
+    case ComputeType::tf32:
       return "tf32";
-    case Compute::f16:
+    case ComputeType::f16:
       return "f16";
-    case Compute::bf16:
+    case ComputeType::bf16:
       return "bf16";
-    case Compute::i8:
+    case ComputeType::i8:
       return "i8";
-    case Compute::f8:
+    case ComputeType::f8:
       return "f8";
   }
   return "";

@@ -23,7 +23,7 @@ namespace deepgap::gpu {
 
 // What is multiplied; sums are float32, of integers int32. f32: true float32 (FFMA); tf32: float32 in memory, rounded to TF32 by the
 // tensor core's rules; f8: E4M3 (float8.h), from sm_89 on.
-enum class Compute : uint8_t { f32, tf32, f16, bf16, i8, f8 };
+enum class ComputeType : uint8_t { f32, tf32, f16, bf16, i8, f8 };
 
 // One operation on a result v (float), after v = sum * scale[channel] + bias[channel] (scale: with integers and FP8 alone).
 struct EpilogueStep {
@@ -64,8 +64,8 @@ struct Epilogue {
 };
 
 struct Convolution {
-  Compute compute = Compute::f16;
-  Element source = Element::f16;  // f16, bf16, f32; with Compute::i8 i8 or u8, with f8 e4m3
+  ComputeType compute = ComputeType::f16;
+  Element source = Element::f16;  // f16, bf16, f32; with ComputeType::i8 i8 or u8, with f8 e4m3
   int source_zero = 0;            // of integers: padding of the picture stands for 0, so it holds this; products use q - source_zero
   int64_t batch = 1;
   int64_t in_h = 1, in_w = 1, in_channels = 1, in_pitch = 8;

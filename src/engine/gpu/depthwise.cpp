@@ -100,7 +100,7 @@ std::string constants(const Convolution& p, const Patch& patch) {
   text +=
       fmt::format("static const unsigned outside_word = {}u;\n", static_cast<uint32_t>(static_cast<uint8_t>(p.source_zero)) * 0x01010101u);
   text += fmt::format("__device__ __forceinline__ float operand(unsigned word, int i) {{ return {}; }}\n",
-                      p.compute == Compute::tf32 ? "rounded_to_tf32(Source::get(word, i))" : "Source::get(word, i)");
+                      p.compute == ComputeType::tf32 ? "rounded_to_tf32(Source::get(word, i))" : "Source::get(word, i)");
   // Known when the loop over rows is unrolled.
   return text + R"(
 __device__ __forceinline__ constexpr bool row_is_read(int y) {
@@ -125,7 +125,7 @@ std::vector<std::byte> pack(const Convolution& problem, const ConvolutionVariant
   for (int64_t y = 0; y < problem.kernel_h; y++)
     for (int64_t x = 0; x < problem.kernel_w; x++)
       for (int64_t channel = 0; channel < problem.out_channels; channel++)
-        put_operand(packed, static_cast<size_t>((y * problem.kernel_w + x) * problem.out_pitch + channel), Compute::f32,
+        put_operand(packed, static_cast<size_t>((y * problem.kernel_w + x) * problem.out_pitch + channel), ComputeType::f32,
                     rounded(problem.compute, reader.at(channel, 0, y, x)));
   return packed;
 }
@@ -181,7 +181,7 @@ std::vector<ConvolutionVariant> depthwise_variants(const Convolution& problem, c
                                     [&](const Patch& p) { return p.vector == best.vector && p.x == best.x && p.y == best.y; });
     if (condition && found != patches.end()) std::rotate(patches.begin(), found, found + 1);
   };
-  first_when(!few && problem.compute == Compute::i8 && problem.out_pitch <= 32, {8, 4, 1});
+  first_when(!few && problem.compute == ComputeType::i8 && problem.out_pitch <= 32, {8, 4, 1});
   first_when(!few && problem.stride_w > 1, {4, 2, 2});
   first_when(!few && problem.out_w == 7, {4, 7, 1});
   std::vector<ConvolutionVariant> variants;

@@ -42,7 +42,7 @@ constexpr std::string_view body = R"(
 )";
 
 std::string operand_text(const Convolution& problem) {
-  if (problem.compute == Compute::i8)
+  if (problem.compute == ComputeType::i8)
     return fmt::format(R"(
 typedef signed char Weight;
 static const int outside = {};
@@ -56,7 +56,7 @@ static const float outside = 0.0f;
 __device__ __forceinline__ float operand(const unsigned char* p) {{ float v = load_one<Source>(p); return {}; }}
 __device__ __forceinline__ float add_product(float sum, float a, float b) {{ return fmaf(a, b, sum); }}
 )",
-                     problem.compute == Compute::tf32 ? "rounded_to_tf32(v)" : "v");
+                     problem.compute == ComputeType::tf32 ? "rounded_to_tf32(v)" : "v");
 }
 
 std::string text_of(const Convolution& problem) {
@@ -68,7 +68,7 @@ std::string text_of(const Convolution& problem) {
 // [out][y][x][in of the group], rounded as the products would: float32, or bytes.
 std::vector<std::byte> pack(const Convolution& problem, const ConvolutionVariant& variant, const Tensor& weights) {
   const WeightReader reader(problem, weights);
-  const Compute stored = problem.compute == Compute::i8 ? Compute::i8 : Compute::f32;
+  const ComputeType stored = problem.compute == ComputeType::i8 ? ComputeType::i8 : ComputeType::f32;
   std::vector<std::byte> packed(variant.packed_bytes);
   size_t position = 0;
   for (int64_t out = 0; out < problem.out_channels; out++)
@@ -86,7 +86,8 @@ std::vector<ConvolutionVariant> direct_variants(const Convolution& problem, cons
   ConvolutionVariant variant;
   variant.name = "direct";
   variant.pack = pack;
-  variant.packed_bytes = static_cast<size_t>(problem.out_channels * products_per_sum(problem)) * (problem.compute == Compute::i8 ? 1 : 4);
+  variant.packed_bytes =
+      static_cast<size_t>(problem.out_channels * products_per_sum(problem)) * (problem.compute == ComputeType::i8 ? 1 : 4);
   Launch launch;
   launch.entry = "direct";
   launch.source = text_of(problem);

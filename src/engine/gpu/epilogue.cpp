@@ -68,7 +68,7 @@ EpilogueStep activation_step(const Activation& activation, bool is_rounded) {
 
 bool take(Lowering& lowering, const Operation& operation, EpilogueParts& parts, const Post& post, int64_t channels, size_t axis) {
   if (post.kind == Post::Kind::activation) {
-    parts.epilogue.steps.push_back(activation_step(post.activation, lowering.numbers().compute != Compute::f32 || operation.result));
+    parts.epilogue.steps.push_back(activation_step(post.activation, lowering.numbers().compute != ComputeType::f32 || operation.result));
     return true;
   }
   if (post.kind == Post::Kind::round) {

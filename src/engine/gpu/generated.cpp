@@ -25,6 +25,7 @@ __device__ __forceinline__ unsigned char to_e4m3(float x) {
 __device__ __forceinline__ unsigned short to_bf16(float x) { unsigned short y; asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(y) : "f"(x)); return y; }
 )";
 constexpr const char* order = R"(
+// Programmatic dependent launch: what earlier launches wrote is there after the wait; the next launch may begin after the other.
 __device__ __forceinline__ void wait_for_previous() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" ::: "memory");
@@ -32,9 +33,11 @@ __device__ __forceinline__ void wait_for_previous() {
 }
 __device__ __forceinline__ void let_next_begin() {
 #if __CUDA_ARCH__ >= 900
-  asm volatile("griddepcontrol.launch_dependents;");
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 #endif
 }
+)";
+constexpr const char* halves = R"(
 // Of two halves of a word each; what is no number wins.
 #if __CUDA_ARCH__ >= 900
 __device__ __forceinline__ unsigned larger_s16x2(unsigned a, unsigned b) { asm("max.s16x2 %0, %0, %1;" : "+r"(a) : "r"(b)); return a; }
@@ -47,7 +50,8 @@ __device__ __forceinline__ unsigned larger_bf16x2(unsigned a, unsigned b) { asm(
 }  // namespace
 
 std::string conversion_functions() { return conversions; }
-std::string generated_prelude() { return std::string(conversions) + order; }
+std::string launch_order_functions() { return order; }
+std::string generated_prelude() { return std::string(conversions) + order + halves; }
 
 Kind kind_of(Element element) {
   switch (element) {

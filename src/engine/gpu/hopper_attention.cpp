@@ -288,18 +288,11 @@ bool fits_copy_engine(const AttentionLayout& layout) {
   return each(a.query.steps, 2, a.queries) && each(a.key.steps, 3, a.keys) && each(a.value.steps, 2, a.keys);
 }
 
-}  // namespace
-
-std::optional<Launch> hopper_attention(const AttentionLayout& layout, const std::string& mask_text, const std::string& entry,
-                                       const Chip& chip) {
+std::string source_of(const AttentionLayout& layout, const Tiles& tiles, const std::string& mask_text, const std::string& entry) {
   const Attention& a = layout.attention;
-  if (chip.architecture != 90 || a.depth != a.columns || (a.depth != piece && a.depth != 2 * piece)) return std::nullopt;
-  if (!wide_operands(layout).all() || !fits_copy_engine(layout)) return std::nullopt;
-  const Tiles tiles = tiles_of(a, chip);
-  if (tiles.shared_bytes() > chip.shared_bytes) return std::nullopt;
   const bool half = layout.element == Element::f16;
   Convolution problem;  // of products_text, which reads what is multiplied
-  problem.compute = half ? Compute::f16 : Compute::bf16;
+  problem.compute = half ? ComputeType::f16 : ComputeType::bf16;
   problem.source = layout.element;
   std::string source(kernel_prelude());
   source += hopper_prelude();
@@ -317,9 +310,21 @@ std::optional<Launch> hopper_attention(const AttentionLayout& layout, const std:
   if (tiles.last != tiles.keys) source += product_text(problem, static_cast<int>(tiles.last));
   source += turned_product_text(problem, static_cast<int>(piece));
   source += text;
+  return source;
+}
+
+}  // namespace
+
+std::optional<Launch> hopper_attention(const AttentionLayout& layout, const std::string& mask_text, const std::string& entry,
+                                       const Chip& chip) {
+  const Attention& a = layout.attention;
+  if (chip.architecture != 90 || a.depth != a.columns || (a.depth != piece && a.depth != 2 * piece)) return std::nullopt;
+  if (!wide_operands(layout).all() || !fits_copy_engine(layout)) return std::nullopt;
+  const Tiles tiles = tiles_of(a, chip);
+  if (tiles.shared_bytes() > chip.shared_bytes) return std::nullopt;
   Launch launch;
   launch.entry = entry;
-  launch.source = std::move(source);
+  launch.source = source_of(layout, tiles, mask_text, entry);
   launch.block = {static_cast<unsigned>(128 * tiles.teams), 1, 1};
   launch.grid = {static_cast<unsigned>(divide_up(a.queries, 64 * tiles.teams)), static_cast<unsigned>(a.heads),
                  static_cast<unsigned>(a.batch)};

@@ -75,13 +75,13 @@ __device__ __forceinline__ void keep(float& sum) { asm volatile("" : "+f"(sum)::
 // "k32.s32.s8.s8"
 std::string types_text(const Convolution& problem) {
   switch (problem.compute) {
-    case Compute::i8:
+    case ComputeType::i8:
       return problem.source == Element::u8 ? "k32.s32.u8.s8" : "k32.s32.s8.s8";
-    case Compute::f16:
+    case ComputeType::f16:
       return "k16.f32.f16.f16";
-    case Compute::bf16:
+    case ComputeType::bf16:
       return "k16.f32.bf16.bf16";
-    case Compute::f8:
+    case ComputeType::f8:
       return "k32.f32.e4m3.e4m3";
     default:
       return "k8.f32.tf32.tf32";
@@ -100,14 +100,14 @@ std::string one_product(const Convolution& problem, int columns, First kind) {
   std::string list, outputs;
   for (int i = 0; i < sums; i++) {
     list += fmt::format("{}%{}", i == 0 ? "" : ", ", i);
-    outputs += fmt::format("{}\"+{}\"(d[{}])", i == 0 ? "" : ", ", problem.compute == Compute::i8 ? "r" : "f", i);
+    outputs += fmt::format("{}\"+{}\"(d[{}])", i == 0 ? "" : ", ", problem.compute == ComputeType::i8 ? "r" : "f", i);
   }
-  const bool half = problem.compute == Compute::f16 || problem.compute == Compute::bf16;
-  const std::string signs = problem.compute == Compute::i8 ? ""
-                            : half                         ? kind == First::registers_by_turned ? ", 1, 1, 1"
-                                                             : from_registers                   ? ", 1, 1, 0"
-                                                                                                : ", 1, 1, 0, 0"
-                                                           : ", 1, 1";
+  const bool half = problem.compute == ComputeType::f16 || problem.compute == ComputeType::bf16;
+  const std::string signs = problem.compute == ComputeType::i8 ? ""
+                            : half                             ? kind == First::registers_by_turned ? ", 1, 1, 1"
+                                                                 : from_registers                   ? ", 1, 1, 0"
+                                                                                                    : ", 1, 1, 0, 0"
+                                                               : ", 1, 1";
   const std::string a =
       from_registers ? fmt::format("{{%{}, %{}, %{}, %{}}}", sums, sums + 1, sums + 2, sums + 3) : fmt::format("%{}", sums);
   return fmt::format(
@@ -130,12 +130,12 @@ std::string turned_product_text(const Convolution& problem, int columns) {
   return one_product(problem, columns, First::registers_by_turned);
 }
 
-bool takes_columns(Compute compute, int columns) {
+bool takes_columns(ComputeType compute, int columns) {
   if (columns < 8 || columns > 256) return false;
-  return columns % (compute == Compute::i8 && columns > 32 ? 16 : 8) == 0;
+  return columns % (compute == ComputeType::i8 && columns > 32 ? 16 : 8) == 0;
 }
 
-int products_of(Compute compute, int columns, int registers) {
+int products_of(ComputeType compute, int columns, int registers) {
   constexpr int besides = 32;  // addresses and the like
   int products = 1;
   while (columns / products / 2 + besides > registers && columns % (2 * products) == 0 && takes_columns(compute, columns / products / 2))

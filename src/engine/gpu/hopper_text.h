@@ -22,9 +22,9 @@ std::string product_text(const Convolution& problem, int columns);
 std::string turned_product_text(const Convolution& problem, int columns);
 
 // Whether wgmma takes a tile of so many columns.
-bool takes_columns(Compute compute, int columns);
+bool takes_columns(ComputeType compute, int columns);
 // Products across a tile's columns, each so narrow that its sums fit the registers with which a kernel begins.
-int products_of(Compute compute, int columns, int registers);
+int products_of(ComputeType compute, int columns, int registers);
 
 // Where byte `offset` of rows of `row_bytes` (32, 64, 128), that begin at a multiple of 8 rows, lies as copy engine and wgmma permute it.
 size_t permuted(size_t offset, int row_bytes);

@@ -182,17 +182,6 @@ __device__ __forceinline__ void load_matrices(unsigned (&r)[4], unsigned address
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
                : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]) : "r"(address) : "memory");
 }
-// Programmatic dependent launch: what earlier launches wrote is there after the wait; the next launch may begin after the other.
-__device__ __forceinline__ void wait_for_previous() {
-#if __CUDA_ARCH__ >= 900
-  asm volatile("griddepcontrol.wait;" ::: "memory");
-#endif
-}
-__device__ __forceinline__ void let_next_begin() {
-#if __CUDA_ARCH__ >= 900
-  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
-#endif
-}
 #if __CUDA_ARCH__ >= 900
 __device__ __forceinline__ unsigned rank_in_cluster() {
   unsigned rank;
@@ -240,7 +229,8 @@ INTEGER_PRODUCT(mma_u8, "m16n8k32.row.col.s32.u8.s8.s32")
 }  // namespace
 
 std::string_view kernel_prelude() {
-  static const std::string text = conversion_functions() + std::string(types) + std::string(memory) + std::string(products);
+  static const std::string text =
+      conversion_functions() + launch_order_functions() + std::string(types) + std::string(memory) + std::string(products);
   return text;
 }
 

@@ -1,7 +1,7 @@
 #include "engine/gpu/kernel_text.h"
 
 #include "engine/gpu/float8.h"
-#include "engine/gpu/integer_end.h"
+#include "engine/gpu/integer_epilogue.h"
 #include "model/eval/half.h"
 
 #include <deepgap/error.h>
@@ -22,7 +22,7 @@ constexpr int64_t short_sum = 1 << 22;
 bool is_integer(Element element) { return element == Element::i8 || element == Element::u8; }
 
 std::string sum_text(const Convolution& problem) {
-  if (problem.compute != Compute::i8) return "typedef float Sum;\n__device__ __forceinline__ float value_of(Sum sum) { return sum; }\n";
+  if (problem.compute != ComputeType::i8) return "typedef float Sum;\n__device__ __forceinline__ float value_of(Sum sum) { return sum; }\n";
   const int64_t largest = products_per_sum(problem) * 128 * (problem.source == Element::u8 ? 255 : 128);
   // 1.5 * 2^23 plus the sum, put together as bits.
   const std::string value = largest < short_sum ? "__int_as_float(sum + 0x4B400000) - 12582912.0f" : "(float)sum";
@@ -182,48 +182,48 @@ std::string epilogue_text(const Convolution& problem) {
   text += fmt::format("typedef {} Source;\ntypedef {} Target;\ntypedef {} Residual;\n", type_text(problem.source),
                       type_text(epilogue.target), type_text(epilogue.has_residual() ? epilogue.residual : epilogue.target));
   text += fmt::format("static const bool has_residual = {}, has_scale = {};\n", epilogue.has_residual(),
-                      problem.compute == Compute::i8 || problem.compute == Compute::f8);
-  const std::optional<IntegerEnd> integers = problem.compute == Compute::i8 ? integer_end(epilogue) : std::nullopt;
+                      problem.compute == ComputeType::i8 || problem.compute == ComputeType::f8);
+  const std::optional<IntegerEpilogue> integers = problem.compute == ComputeType::i8 ? integer_epilogue(epilogue) : std::nullopt;
   text += residual_text(epilogue, integers.has_value());
-  text += integers ? integer_end_text(epilogue, *integers) : plain_end_text(epilogue);
+  text += integers ? integer_epilogue_text(epilogue, *integers) : plain_end_text(epilogue);
   return text + std::string(end_text);
 }
 
-float rounded(Compute compute, float value) {
+float rounded(ComputeType compute, float value) {
   switch (compute) {
-    case Compute::f16:
+    case ComputeType::f16:
       return to_float(to_half(value));
-    case Compute::bf16:
+    case ComputeType::bf16:
       return to_float(to_bfloat16(value));
-    case Compute::tf32:
+    case ComputeType::tf32:
       return std::isfinite(value) ? std::bit_cast<float>((std::bit_cast<uint32_t>(value) + 0x1000u) & 0xffffe000u) : value;
-    case Compute::f8:
+    case ComputeType::f8:
       return from_e4m3(to_e4m3(value));
     default:
       return value;
   }
 }
 
-size_t operand_bytes(Compute compute) {
+size_t operand_bytes(ComputeType compute) {
   switch (compute) {
-    case Compute::f16:
-    case Compute::bf16:
+    case ComputeType::f16:
+    case ComputeType::bf16:
       return 2;
-    case Compute::i8:
-    case Compute::f8:
+    case ComputeType::i8:
+    case ComputeType::f8:
       return 1;
     default:
       return 4;
   }
 }
 
-void put_operand(std::vector<std::byte>& packed, size_t position, Compute compute, float value) {
+void put_operand(std::vector<std::byte>& packed, size_t position, ComputeType compute, float value) {
   const size_t bytes = operand_bytes(compute);
   uint32_t bits = std::bit_cast<uint32_t>(rounded(compute, value));
-  if (compute == Compute::f16) bits = to_half(value).bits;
-  if (compute == Compute::bf16) bits = to_bfloat16(value).bits;
-  if (compute == Compute::i8) bits = static_cast<uint8_t>(static_cast<int8_t>(value));
-  if (compute == Compute::f8) bits = to_e4m3(value);
+  if (compute == ComputeType::f16) bits = to_half(value).bits;
+  if (compute == ComputeType::bf16) bits = to_bfloat16(value).bits;
+  if (compute == ComputeType::i8) bits = static_cast<uint8_t>(static_cast<int8_t>(value));
+  if (compute == ComputeType::f8) bits = to_e4m3(value);
   std::memcpy(packed.data() + position * bytes, &bits, bytes);
 }
 

@@ -46,11 +46,11 @@ std::string shape_text(const Convolution& problem);
 std::string literal(float value);
 
 // The nearest number that the products can hold, ties to even; TF32: ties away from zero, as the device's conversion.
-float rounded(Compute compute, float value);
+float rounded(ComputeType compute, float value);
 // Bytes of one element of the products' operands: as the source is stored.
-size_t operand_bytes(Compute compute);
+size_t operand_bytes(ComputeType compute);
 // Element `position` of packed weights, as the products read it (i8: a byte).
-void put_operand(std::vector<std::byte>& packed, size_t position, Compute compute, float value);
+void put_operand(std::vector<std::byte>& packed, size_t position, ComputeType compute, float value);
 
 // One weight by its coordinates in ONNX's order, whatever the tensor's type.
 class WeightReader {

@@ -15,14 +15,14 @@
 namespace deepgap::gpu {
 namespace {
 
-std::string precision_name(Compute compute) {
+std::string precision_name(ComputeType compute) {
   constexpr const char* names[] = {"fp32", "tf32", "fp16", "bf16", "int8", "fp8"};
   return names[static_cast<size_t>(compute)];
 }
 
-Element operand_element(Compute compute) {
-  if (compute == Compute::f8) return Element::e4m3;
-  return compute == Compute::f16 ? Element::f16 : compute == Compute::bf16 ? Element::bf16 : Element::f32;
+Element operand_element(ComputeType compute) {
+  if (compute == ComputeType::f8) return Element::e4m3;
+  return compute == ComputeType::f16 ? Element::f16 : compute == ComputeType::bf16 ? Element::bf16 : Element::f32;
 }
 
 // A dense operation on its way to a Choice.
@@ -41,7 +41,7 @@ struct Dense {
 bool set_types(Lowering& lowering, const Operation& operation, Convolution& problem) {
   if (!operation.is_quantized()) {
     const bool float8 = lowering.numbers().products_in_float8 && multiplies_in_float8(lowering.graph(), operation);
-    problem.compute = float8 ? Compute::f8 : lowering.numbers().compute;
+    problem.compute = float8 ? ComputeType::f8 : lowering.numbers().compute;
     problem.source = operand_element(problem.compute);
     return lowering.type(operation.main.inputs[0]) == DataType::f32;
   }
@@ -49,7 +49,7 @@ bool set_types(Lowering& lowering, const Operation& operation, Convolution& prob
   if (!source || !weights || !source->per_tensor()) return false;
   const bool centered = std::all_of(weights->zero_points.begin(), weights->zero_points.end(), [](int32_t zero) { return zero == 0; });
   if (!centered || weights->type != DataType::i8) return false;
-  problem.compute = Compute::i8;
+  problem.compute = ComputeType::i8;
   problem.source = element_of(source->type);
   problem.source_zero = source->zero_point();
   return true;
@@ -67,7 +67,7 @@ std::vector<float> scale_bias(const Operation& operation, const Dense& dense, co
   std::vector<float> both(2 * pitch, 0.0F);
   for (size_t c = 0; c < channels; ++c) {
     double scale = dense.factor, bias = dense.bias.empty() ? 0 : dense.bias[c];
-    if (dense.problem.compute == Compute::i8) {
+    if (dense.problem.compute == ComputeType::i8) {
       const auto& scales = operation.integers[1]->scales;
       scale *= static_cast<double>(operation.integers[0]->scale()) * scales[scales.size() == 1 ? 0 : c];
       bias -= scale * dense.problem.source_zero * weight_sum(dense, static_cast<int64_t>(c));
@@ -102,8 +102,8 @@ void scale_for_float8(Dense& dense, std::vector<float>& both) {
 // Sums of numbers have no scale in the kernels: it goes into the weights.
 void scale_weights(Dense& dense, std::vector<float>& both) {
   const auto channels = static_cast<size_t>(dense.problem.out_channels);
-  if (dense.problem.compute == Compute::f8) return scale_for_float8(dense, both);
-  if (dense.problem.compute == Compute::i8 ||
+  if (dense.problem.compute == ComputeType::f8) return scale_for_float8(dense, both);
+  if (dense.problem.compute == ComputeType::i8 ||
       std::all_of(both.begin(), both.begin() + static_cast<std::ptrdiff_t>(channels), [](float s) { return s == 1.0F; }))
     return;
   Tensor scaled = make_tensor(DataType::f32, dense.weights.shape);
@@ -122,6 +122,18 @@ void set_target(const Operation& operation, EpilogueParts& parts, Element target
   parts.epilogue.target_zero = operation.result->zero_point();
 }
 
+// The buffer that the epilogue reads besides the sums, in the form of the result; -1: none.
+BufferId read_residual(Lowering& lowering, EpilogueParts& parts, const Form& form) {
+  if (!parts.residual) return -1;
+  parts.epilogue.residual = lowering.native(*parts.residual).form.element;
+  return lowering.read(*parts.residual, {parts.epilogue.residual, form.channels_last, form.pitch}).buffer;
+}
+
+bool is_output(const Lowering& lowering, ValueId id) {
+  const std::vector<ValueId>& outputs = lowering.graph().outputs;
+  return std::find(outputs.begin(), outputs.end(), id) != outputs.end();
+}
+
 // The step, and what does not fit into its epilogue as one behind it.
 bool emit(Lowering& lowering, const Operation& operation, Dense dense) {
   if (operation.result && !operation.result->per_tensor()) return false;
@@ -137,15 +149,9 @@ bool emit(Lowering& lowering, const Operation& operation, Dense dense) {
   set_target(operation, parts, element, whole);
   Step step{.name = operation.name, .op = operation.main.op};
   step.reads = {source.buffer};
-  BufferId residual = -1;
-  if (parts.residual) {
-    parts.epilogue.residual = lowering.native(*parts.residual).form.element;
-    const Operand read = lowering.read(*parts.residual, {parts.epilogue.residual, form.channels_last, form.pitch});
-    residual = read.buffer;
-    step.reads.push_back(residual);
-  }
-  const bool shown = std::find(lowering.graph().outputs.begin(), lowering.graph().outputs.end(), target) != lowering.graph().outputs.end();
-  if (dense.problem.compute == Compute::tf32 && element == Element::f32 && !shown)
+  const BufferId residual = read_residual(lowering, parts, form);
+  if (residual >= 0) step.reads.push_back(residual);
+  if (dense.problem.compute == ComputeType::tf32 && element == Element::f32 && !is_output(lowering, target))
     parts.epilogue.steps.push_back({EpilogueStep::Kind::activation, lowering.for_products("v")});
   const Operand out = lowering.write(target, form);
   step.writes = {out.buffer};

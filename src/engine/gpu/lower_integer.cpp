@@ -1,9 +1,8 @@
-// Integers in place of numbers, as quantizers write them where ranges are only known when the network runs: DynamicQuantizeLinear,
-// MatMulInteger, ConvInteger. With constant weights products are those of the families, of integers as they are stored; what the zero point
-// of the source adds to them is taken away afterwards. Else a thread for each result multiplies plainly.
+// Integers in place of numbers, as quantizers write them where ranges are only known when the network runs: MatMulInteger, ConvInteger.
+// With constant weights products are those of the families, of integers as they are stored; what the zero point of the source adds to them
+// is taken away afterwards. Else a thread for each result multiplies plainly.
 #include "engine/gpu/generated.h"
 #include "engine/gpu/operators.h"
-#include "engine/gpu/pointwise.h"
 #include "engine/gpu/windows.h"
 #include "model/graph_tools.h"
 
@@ -14,48 +13,6 @@
 
 namespace deepgap::gpu {
 namespace {
-
-constexpr int64_t most_blocks = 256;
-
-// The least and the largest of a block's part, with 0.
-constexpr const char* range_text = R"(
-  __shared__ float lows[256], highs[256];
-  float low = 0.0f, high = 0.0f;
-  for (long long i = (long long)blockIdx.x * 256 + threadIdx.x; i < COUNT; i += STEP) {
-    const float x = READ;
-    low = fminf(low, x);
-    high = fmaxf(high, x);
-  }
-  lows[threadIdx.x] = low;
-  highs[threadIdx.x] = high;
-  for (int step = 128; step > 0; step /= 2) {
-    __syncthreads();
-    if (threadIdx.x < step) {
-      lows[threadIdx.x] = fminf(lows[threadIdx.x], lows[threadIdx.x + step]);
-      highs[threadIdx.x] = fmaxf(highs[threadIdx.x], highs[threadIdx.x + step]);
-    }
-  }
-  if (threadIdx.x == 0) {
-    low = lows[0], high = highs[0];
-    WRITE
-  }
-}
-)";
-
-// One of the two kernels that find the range: over all elements, then over what the blocks of the first found.
-Launch range_kernel(Lowering& lowering, int64_t count, int64_t blocks, const std::string& parameters, size_t buffers,
-                    const std::string& read, const std::string& write) {
-  const std::string entry = lowering.new_entry("range");
-  std::string text =
-      generated_prelude() + fmt::format("extern \"C\" __global__ void __launch_bounds__(256) {}({}) {{\n", entry, parameters);
-  text += fmt::format("  constexpr long long COUNT = {}, STEP = {};\n  let_next_begin();\n  wait_for_previous();\n", count, blocks * 256);
-  std::string body = range_text;
-  body.replace(body.find("READ"), 4, read);
-  body.replace(body.find("WRITE"), 5, write);
-  Launch launch = launch_over(entry, text + body, 1, buffers);
-  launch.grid = {static_cast<unsigned>(blocks), 1, 1};
-  return launch;
-}
 
 // Of at most one element, so that it can be read at 0.
 bool is_single(const Lowering& lowering, const Node& node, size_t input) { return element_count(lowering.shape(node.inputs[input])) == 1; }
@@ -136,7 +93,7 @@ bool sums_fit(const Lowering& lowering, const Operation& operation, const Tensor
 // The step that multiplies, with float sums in the form that `target` is written in.
 void multiply(Lowering& lowering, const Operation& operation, Convolution problem, const Tensor& weights, const Operand& source,
               const Operand& target) {
-  problem.compute = Compute::i8;
+  problem.compute = ComputeType::i8;
   problem.source = source.form.element;
   problem.in_pitch = source.form.pitch;
   problem.out_pitch = target.form.pitch;
@@ -344,43 +301,6 @@ bool convolution_plainly(Lowering& lowering, const Operation& operation) {
 }
 
 }  // namespace
-
-bool lower_dynamic_quantize(Lowering& lowering, const Operation& operation) {
-  const Node& node = operation.main;
-  const ValueId x = node.inputs[0];
-  Operand in = lowering.native(x);
-  if (kind_of(in.form.element) != Kind::number || operation.body != nullptr || node.outputs.size() < 3) return false;
-  const int64_t count = element_count(in.shape);
-  if (is_padded(in.shape, in.form)) in = lowering.read(x, plain_form(in.form.element, in.shape));
-  const int64_t blocks = std::clamp<int64_t>((count + 4095) / 4096, 1, most_blocks);
-  const Shape parts_shape{2 * blocks}, one{};
-  const Operand parts = lowering.write(lowering.add_value(DataType::f32, parts_shape), plain_form(Element::f32, parts_shape));
-  const auto output = [&](size_t index, DataType type, Element element) {
-    const ValueId id = node.outputs[index] == no_value ? lowering.add_value(type, one) : node.outputs[index];
-    return lowering.write(id, plain_form(element, one));
-  };
-  const Operand scale = output(1, DataType::f32, Element::f32), zero = output(2, DataType::u8, Element::u8);
-  const std::string parameters = fmt::format("const {}* x0, float* parts", c_type(in.form.element));
-  lowering.step(operation,
-                range_kernel(lowering, count, blocks, parameters, 2, load_text(in.form.element, "x0[i]"),
-                             "parts[2 * blockIdx.x] = low;\n    parts[2 * blockIdx.x + 1] = high;"),
-                {in}, {parts});
-  lowering.step(operation,
-                range_kernel(lowering, 2 * blocks, 1, "const float* parts, float* scale, unsigned char* zero", 3, "parts[i]",
-                             "const float s = low == high ? 1.0f : (high - low) / 255.0f;\n    *scale = s;\n    *zero = (unsigned "
-                             "char)rintf(fminf(fmaxf(-low / s, 0.0f), 255.0f));"),
-                {parts}, {scale, zero});
-  if (node.outputs[0] == no_value) return true;
-  const std::vector<Operand> all{lowering.native(x), scale, zero};
-  const Operand out = lowering.write(node.outputs[0], pointwise_form(lowering, {all[0]}, in.shape, Element::u8));
-  lowering.step(
-      operation,
-      pointwise_kernel(
-          lowering, node.op,
-          {out, all, {Kind::number, Kind::number, Kind::number}, Kind::number, "r = fminf(fmaxf(rintf(a0 / a1) + a2, 0.0f), 255.0f);"}),
-      all, {out});
-  return true;
-}
 
 bool lower_integer_product(Lowering& lowering, const Operation& operation) {
   if (operation.body != nullptr) return false;

@@ -73,6 +73,29 @@ bool is_parameter(const Operand& operand, int64_t count) {
   return operand.form.element == Element::f32 && elements_of(operand.shape, operand.form) == count && element_count(operand.shape) == count;
 }
 
+// Numbers that one thread of a warp has of a row of `count`.
+int64_t numbers_of_thread(int64_t count, Element element) {
+  const int64_t vector = vector_bytes / static_cast<int64_t>(byte_size(element));
+  return (count + 32 * vector - 1) / (32 * vector) * vector;
+}
+
+std::string kernel_text(const Lowering& lowering, const Node& node, const Operand& x, Element result, const std::string& entry) {
+  const Element element = x.form.element;
+  const int64_t count = x.shape.back(), rows = element_count(x.shape) / count;
+  const int64_t vector = vector_bytes / static_cast<int64_t>(byte_size(element)), each = numbers_of_thread(count, element) / vector;
+  std::string source = fmt::format("typedef long long I;\ntypedef {} T;\ntypedef {} R;\n#define ROWS {}LL\n#define COUNT {}\n",
+                                   c_type(element), c_type(result), rows, count);
+  source +=
+      fmt::format("#define E {}\n#define V {}\n#define EPSILON {}\n", each, vector, number_text(attribute_float(node, "epsilon", 1e-5F)));
+  source += fmt::format("#define GET(w) {}\n#define PUT(v) {}\n", load_text(element, "w"),
+                        store_text(result, Kind::number, lowering.for_products("v")));
+  source += generated_prelude() + over_warp + stores;
+  source +=
+      fmt::format("extern \"C\" __global__ void __launch_bounds__({}) {}(const T* x, const float* scale, const float* bias, R* out) {{{}",
+                  32 * rows_of_block, entry, body);
+  return source;
+}
+
 }  // namespace
 
 bool lower_layer_norm(Lowering& lowering, const Operation& operation) {
@@ -86,27 +109,18 @@ bool lower_layer_norm(Lowering& lowering, const Operation& operation) {
   const Operand& x = in[0];
   const auto first = static_cast<size_t>(NodeInputs(lowering, node).axis(attribute_int(node, "axis", -1), x.shape.size()));
   const Element element = x.form.element;
-  const int64_t count = x.shape.back(), vector = 16 / static_cast<int64_t>(byte_size(element));
-  const int64_t each = (count + 32 * vector - 1) / (32 * vector);
+  const int64_t count = x.shape.back(), vector = vector_bytes / static_cast<int64_t>(byte_size(element));
   const Element result = lowering.stored(operation.output);
   const bool narrower = byte_size(element) == 2 && result == Element::e4m3;
   if (first + 1 != x.shape.size() || kind_of(element) != Kind::number || (element != result && !narrower)) return false;
-  if (!same_places(x.shape, x.form, plain_form(element, x.shape)) || count % vector != 0 || each * vector > most_numbers) return false;
+  if (!same_places(x.shape, x.form, plain_form(element, x.shape)) || count % vector != 0 ||
+      numbers_of_thread(count, element) > most_numbers)
+    return false;
   if (!is_parameter(in[1], count) || !is_parameter(in[2], count)) return false;
   const Operand out = lowering.write(operation.output, plain_form(result, x.shape));
   const int64_t rows = element_count(x.shape) / count;
   const std::string entry = lowering.new_entry(node.op);
-  std::string source = fmt::format("typedef long long I;\ntypedef {} T;\ntypedef {} R;\n#define ROWS {}LL\n#define COUNT {}\n",
-                                   c_type(element), c_type(result), rows, count);
-  source +=
-      fmt::format("#define E {}\n#define V {}\n#define EPSILON {}\n", each, vector, number_text(attribute_float(node, "epsilon", 1e-5F)));
-  source += fmt::format("#define GET(w) {}\n#define PUT(v) {}\n", load_text(element, "w"),
-                        store_text(result, Kind::number, lowering.for_products("v")));
-  source += generated_prelude() + over_warp + stores;
-  source +=
-      fmt::format("extern \"C\" __global__ void __launch_bounds__({}) {}(const T* x, const float* scale, const float* bias, R* out) {{{}",
-                  32 * rows_of_block, entry, body);
-  Launch launch = launch_over(entry, std::move(source), 1, 4, 32 * rows_of_block);
+  Launch launch = launch_over(entry, kernel_text(lowering, node, x, result, entry), 1, 4, 32 * rows_of_block);
   launch.grid = {static_cast<unsigned>((rows + rows_of_block - 1) / rows_of_block), 1, 1};
   lowering.step(operation, std::move(launch), in, {out});
   return true;

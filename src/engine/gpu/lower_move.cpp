@@ -202,6 +202,15 @@ std::optional<std::pair<std::vector<int64_t>, std::vector<int64_t>>> pads_of(con
   return result;
 }
 
+// What Pad writes where the input has nothing; an operand where it is one.
+std::string fill_text(Lowering& lowering, const Node& node, std::vector<Operand>& operands) {
+  if (NodeInputs(lowering, node).has(2)) {
+    operands.push_back(lowering.native(node.inputs[2]));
+    return element_at(operands, operands.size() - 1, {"0"});
+  }
+  return node.attributes.contains("value") ? number_text(attribute_float(node, "value", 0)) : "0";
+}
+
 }  // namespace
 
 bool lower_pad(Lowering& lowering, const Operation& operation) {
@@ -227,13 +236,7 @@ bool lower_pad(Lowering& lowering, const Operation& operation) {
     places[axis] = fmt::format("x{}[c{}]", operands.size() - 1, axis);
   }
   if (inside.empty()) return move(lowering, operation, operation.output, follow(lowering, in, operation.output), operands, "", places);
-  std::string fill = "0";
-  if (NodeInputs(lowering, node).has(2)) {
-    operands.push_back(lowering.native(node.inputs[2]));
-    fill = element_at(operands, operands.size() - 1, {"0"});
-  } else if (node.attributes.contains("value")) {
-    fill = number_text(attribute_float(node, "value", 0));
-  }
+  const std::string fill = fill_text(lowering, node, operands);
   const Operand out = lowering.write(operation.output, follow(lowering, in, operation.output));
   const std::string body = fmt::format("  if ({}) r = {}; else r = {};", inside, element_at(operands, 0, places), fill);
   lowering.step(operation, element_kernel(lowering, node.op, {out, operands, kind_of(in.form.element), body}), operands, {out});

@@ -129,6 +129,28 @@ bool takes_pairs(const Lowering& lowering, const Pool& pool, Element element) {
          std::all_of(pool.axes.begin(), pool.axes.end(), may_clamp);
 }
 
+// The windows' loops of pair_pool and what is taken in them; `strides`: of the source's spatial axes, in units of 16 bytes.
+std::string pair_loops(const Pool& pool, const std::vector<int64_t>& strides, Element element) {
+  std::string text, offset = "0", first = "true";
+  for (size_t a = 0; a < pool.axes.size(); ++a) {
+    const WindowAxis& axis = pool.axes[a];
+    text += fmt::format("#pragma unroll\n  for (int t{0} = 0; t{0} < {1}; ++t{0}) {{\n", a, axis.kernel);
+    text += fmt::format("  const int s{0} = int(c{1}) * {2} - {3} + t{0}, p{0} = s{0} < 0 ? 0 : s{0} >= {4} ? {5} : s{0};\n", a, a + 2,
+                        axis.stride, axis.before, axis.in, axis.in - 1);
+    offset += fmt::format(" + p{} * I({})", a, strides[a]);
+    first += fmt::format(" && t{} == 0", a);
+  }
+  text += fmt::format("  const uint4 u = from[{}];\n  const unsigned w[4] = {{u.x, u.y, u.z, u.w}};\n#pragma unroll\n", offset);
+  const std::string larger(larger_pair(element));
+  const auto taken = [&](const std::string& to, const std::string& word) {
+    return fmt::format("    {0} = {1} ? {2} : {3}({0}, {2});\n", to, first, word, larger);
+  };
+  const bool bytes = byte_size(element) == 1;
+  text += "  for (int j = 0; j < 4; ++j) {\n" + taken("odd[j]", "w[j]") + (bytes ? taken("even[j]", "(w[j] << 8)") : "") + "  }\n";
+  for (size_t a = 0; a < pool.axes.size(); ++a) text += "  }\n";
+  return text;
+}
+
 // As channel_pool, of the largest: all loads at once, and two elements compared at a time. Bytes are compared as the upper halves of
 // 16 bits: those at odd places as they are, with what lies below them deciding only between equal ones, the others moved up.
 Launch pair_pool(Lowering& lowering, const std::string& stem, const Pool& pool, const Operand& in, const Operand& out) {
@@ -147,22 +169,9 @@ Launch pair_pool(Lowering& lowering, const std::string& stem, const Pool& pool, 
     text += fmt::format("  const I c{0} = rest % I({1}); rest /= I({1});\n", axis, out.shape[axis]);
   text += fmt::format("  const I c0 = rest;\n  const uint4* from = x0 + c0 * I({}) + c1;\n", at(in.strides[0]));
   text += bytes ? "  unsigned odd[4], even[4];\n" : "  unsigned odd[4];\n";
-  std::string offset = "0", first = "true";
-  for (size_t a = 0; a < pool.axes.size(); ++a) {
-    const WindowAxis& axis = pool.axes[a];
-    text += fmt::format("#pragma unroll\n  for (int t{0} = 0; t{0} < {1}; ++t{0}) {{\n", a, axis.kernel);
-    text += fmt::format("  const int s{0} = int(c{1}) * {2} - {3} + t{0}, p{0} = s{0} < 0 ? 0 : s{0} >= {4} ? {5} : s{0};\n", a, a + 2,
-                        axis.stride, axis.before, axis.in, axis.in - 1);
-    offset += fmt::format(" + p{} * I({})", a, at(in.strides[a + 2]));
-    first += fmt::format(" && t{} == 0", a);
-  }
-  text += fmt::format("  const uint4 u = from[{}];\n  const unsigned w[4] = {{u.x, u.y, u.z, u.w}};\n#pragma unroll\n", offset);
-  const std::string larger(larger_pair(element));
-  const auto taken = [&](const std::string& to, const std::string& word) {
-    return fmt::format("    {0} = {1} ? {2} : {3}({0}, {2});\n", to, first, word, larger);
-  };
-  text += "  for (int j = 0; j < 4; ++j) {\n" + taken("odd[j]", "w[j]") + (bytes ? taken("even[j]", "(w[j] << 8)") : "") + "  }\n";
-  for (size_t a = 0; a < pool.axes.size(); ++a) text += "  }\n";
+  std::vector<int64_t> strides;
+  for (size_t axis = 2; axis < in.strides.size(); ++axis) strides.push_back(at(in.strides[axis]));
+  text += pair_loops(pool, strides, element);
   text += "  unsigned r[4];\n#pragma unroll\n  for (int j = 0; j < 4; ++j) r[j] = ";
   text += bytes ? "(odd[j] & 0xff00ff00u) | ((even[j] >> 8) & 0x00ff00ffu);\n" : "odd[j];\n";
   text += "  uint4 o;\n  o.x = r[0], o.y = r[1], o.z = r[2], o.w = r[3];\n  out[i] = o;\n}\n";

@@ -91,6 +91,33 @@ struct Product {
   float alpha = 1, beta = 1;
 };
 
+// What is added to a sum at row r and column c.
+std::string addend_text(const Product& product, const std::vector<Operand>& in) {
+  if (!product.c) return "0.0f";
+  std::vector<std::string> places{"(r)", "(c)"};
+  places.erase(places.begin(), places.begin() + static_cast<std::ptrdiff_t>(2 - std::min<size_t>(product.c->shape.size(), 2)));
+  return fmt::format("{} * {}", number_text(product.beta), element_at(in, 2, places));
+}
+
+// Rows and columns of a result, and how many numbers each is the sum of.
+struct Sizes {
+  int64_t rows = 0, columns = 0, depth = 0;
+};
+
+std::string kernel_text(const Product& product, const std::vector<Operand>& in, const Operand& out, const Sizes& sizes,
+                        const std::string& entry) {
+  std::string text =
+      fmt::format("typedef long long I;\n{}extern \"C\" __global__ void __launch_bounds__(256) {}(", generated_prelude(), entry);
+  for (size_t i = 0; i < in.size(); ++i) text += fmt::format("const {}* x{}, ", c_type(in[i].form.element), i);
+  text += fmt::format("{}* out) {{\n  let_next_begin();\n  wait_for_previous();\n  const I M = {}, N = {}, K = {};\n",
+                      c_type(out.form.element), sizes.rows, sizes.columns, sizes.depth);
+  text += unravel(out.shape) + factor_text(product.a, 0, "A", out.shape) + factor_text(product.b, 1, "B", out.shape);
+  text += fmt::format("#define FACTOR {}\n#define C(r, c) ({})\n", number_text(product.alpha), addend_text(product, in));
+  text +=
+      fmt::format("#define STORE(r, c) out[(I(blockIdx.z) * M + r) * N + c] = {};\n", store_text(out.form.element, Kind::number, "value"));
+  return text + tile_text + "}\n";
+}
+
 bool multiply(Lowering& lowering, const Operation& operation, const Product& product) {
   const Shape& shape = lowering.shape(operation.output);
   const bool plain = operation.posts.empty() && !operation.result;
@@ -106,27 +133,7 @@ bool multiply(Lowering& lowering, const Operation& operation, const Product& pro
   if (matrices > 65535 || (rows + 63) / 64 > 65535) return false;
 
   const std::string entry = lowering.new_entry(operation.main.op);
-  std::string text =
-      fmt::format("typedef long long I;\n{}extern \"C\" __global__ void __launch_bounds__(256) {}(", generated_prelude(), entry);
-  for (size_t i = 0; i < in.size(); ++i) text += fmt::format("const {}* x{}, ", c_type(in[i].form.element), i);
-  text += fmt::format("{}* out) {{\n  let_next_begin();\n  wait_for_previous();\n  const I M = {}, N = {}, K = {};\n",
-                      c_type(out.form.element), rows, columns, depth);
-  text += unravel(shape);
-  text += factor_text(product.a, 0, "A", shape) + factor_text(product.b, 1, "B", shape);
-  text += fmt::format("#define FACTOR {}\n", number_text(product.alpha));
-  std::string addend = "0.0f";
-  if (product.c) {
-    const size_t own = product.c->shape.size();
-    std::vector<std::string> places{"(r)", "(c)"};
-    places.erase(places.begin(), places.begin() + static_cast<std::ptrdiff_t>(2 - std::min<size_t>(own, 2)));
-    addend = fmt::format("{} * {}", number_text(product.beta), element_at(in, 2, places));
-  }
-  text += fmt::format("#define C(r, c) ({})\n", addend);
-  text +=
-      fmt::format("#define STORE(r, c) out[(I(blockIdx.z) * M + r) * N + c] = {};\n", store_text(out.form.element, Kind::number, "value"));
-  text += tile_text;
-  text += "}\n";
-  Launch launch = launch_over(entry, std::move(text), 1, in.size() + 1);
+  Launch launch = launch_over(entry, kernel_text(product, in, out, {rows, columns, depth}, entry), 1, in.size() + 1);
   launch.grid = {static_cast<unsigned>((columns + 63) / 64), static_cast<unsigned>((rows + 63) / 64), static_cast<unsigned>(matrices)};
   if (element_count(shape) == 0) launch.grid = {1, 1, 1};
   lowering.count(operation, "fp32");

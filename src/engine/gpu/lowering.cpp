@@ -36,7 +36,7 @@ Element Lowering::stored(ValueId id) const {
 }
 
 std::string Lowering::for_products(const std::string& number) const {
-  return numbers_.compute == Compute::tf32 ? fmt::format("rounded_to_tf32({})", number) : number;
+  return numbers_.compute == ComputeType::tf32 ? fmt::format("rounded_to_tf32({})", number) : number;
 }
 
 BufferId Lowering::add_buffer(Buffer buffer) {
@@ -173,22 +173,10 @@ void Lowering::add_inputs() {
 
 // A fused node of integers for which there is no kernel: its DequantizeLinear nodes, the rest in floating point, its QuantizeLinear.
 void Lowering::lower_parts(const Node& node) {
-  const Graph& body = *std::get<std::shared_ptr<const Graph>>(node.attributes.at("body"));
-  std::map<ValueId, ValueId> outer;
-  for (size_t i = 0; i < body.inputs.size(); ++i) outer[body.inputs[i]] = node.inputs[i];
-  outer[body.outputs[0]] = node.outputs[0];
-  const auto outer_id = [&](ValueId id) {
-    if (id == no_value) return id;
-    const auto [it, is_new] = outer.emplace(id, no_value);
-    if (is_new) {
-      const Value& value = body.values[static_cast<size_t>(id)];
-      it->second = add_value(value.type, known_shape(body, id));
-    }
-    return it->second;
+  const auto add = [&](const Graph& body, ValueId id) {
+    return add_value(body.values[static_cast<size_t>(id)].type, known_shape(body, id));
   };
-  for (Node part : body.nodes) {
-    for (ValueId& id : part.inputs) id = outer_id(id);
-    for (ValueId& id : part.outputs) id = outer_id(id);
+  for (const Node& part : parts_of(node, add)) {
     if (is_dequantize(part) && constant(part.inputs[0]) != nullptr) {
       std::vector<Tensor> inputs;
       for (ValueId id : part.inputs) inputs.push_back(id == no_value ? Tensor{} : *constant(id));

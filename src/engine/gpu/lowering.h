@@ -18,9 +18,9 @@
 namespace deepgap::gpu {
 
 struct GpuNumbers {
-  Compute compute = Compute::f32;   // of convolutions and products of numbers
-  Element stored = Element::f32;    // what numbers between operators are kept in
-  bool products_in_float8 = false;  // those of float8.h; the chip has it
+  ComputeType compute = ComputeType::f32;  // of convolutions and products of numbers
+  Element stored = Element::f32;           // what numbers between operators are kept in
+  bool products_in_float8 = false;         // those of float8.h; the chip has it
 };
 
 // Kernels that were held against the reference on no card yet: taken where somebody asks for them.

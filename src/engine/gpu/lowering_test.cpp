@@ -22,9 +22,7 @@ Graph network(const std::string& name) {
   Graph graph = find_zoo_model(name, options)->build(options);
   seed_weights(graph, 1, "");
   optimize_unbound(graph, gpu_fusion_rules(Integers::as_operators));
-  graph = bind_symbols(graph, {{batch_symbol, 2}});
-  optimize_bound(graph, gpu_fusion_rules(Integers::as_operators));
-  return graph;
+  return bound_graph(graph, 2, gpu_fusion_rules(Integers::as_operators));
 }
 
 GpuPlan lowered(const std::string& name, const GpuNumbers& numbers) { return Lowering(network(name), numbers, Chip{}).lower(); }
@@ -45,7 +43,7 @@ void expect_compiles(const std::string& name, const GpuNumbers& numbers) {
 }
 
 TEST(GpuLowering, EveryConvolutionOfAResNetIsAChoice) {
-  const GpuPlan plan = lowered("resnet18:width=0.25,image=64", {Compute::f16, Element::f16});
+  const GpuPlan plan = lowered("resnet18:width=0.25,image=64", {ComputeType::f16, Element::f16});
   int choices = 0;
   for (const Step& step : plan.steps) choices += step.choice ? 1 : 0;
   EXPECT_EQ(choices, 21);  // 20 convolutions and the classifier
@@ -54,10 +52,10 @@ TEST(GpuLowering, EveryConvolutionOfAResNetIsAChoice) {
 }
 
 TEST(GpuLowering, KernelsOfNetworksCompile) {
-  expect_compiles("resnet18:width=0.25,image=64", {Compute::f16, Element::f16});
-  expect_compiles("mobilenet_v3_small:width=0.5,image=64", {Compute::bf16, Element::bf16});
-  expect_compiles("shufflenet_v2:width=0.5,image=64", {Compute::f32, Element::f32});
-  expect_compiles("ssd_mobilenet_v1", {Compute::f16, Element::f16});
+  expect_compiles("resnet18:width=0.25,image=64", {ComputeType::f16, Element::f16});
+  expect_compiles("mobilenet_v3_small:width=0.5,image=64", {ComputeType::bf16, Element::bf16});
+  expect_compiles("shufflenet_v2:width=0.5,image=64", {ComputeType::f32, Element::f32});
+  expect_compiles("ssd_mobilenet_v1", {ComputeType::f16, Element::f16});
 }
 
 // Steps of one operator, compiled.
@@ -75,13 +73,13 @@ void expect_in_registers(const std::string& name, const GpuNumbers& numbers, con
 }
 
 TEST(GpuLowering, AttentionKeepsItsSumsInRegisters) {
-  expect_in_registers("vit_b_16:width=0.09", {Compute::f16, Element::f16}, "attention");
-  expect_in_registers("bert_base:width=0.09,sequence=128", {Compute::bf16, Element::bf16}, "attention");
+  expect_in_registers("vit_b_16:width=0.09", {ComputeType::f16, Element::f16}, "attention");
+  expect_in_registers("bert_base:width=0.09,sequence=128", {ComputeType::bf16, Element::bf16}, "attention");
 }
 
 // Attention reads query, key and value where their common product wrote them.
 TEST(GpuLowering, PartsThatAreReadInPlaceAreNotCopied) {
-  for (const Step& step : lowered("vit_b_16:width=0.09", {Compute::f16, Element::f16}).steps) EXPECT_NE(step.op, "Split") << step.name;
+  for (const Step& step : lowered("vit_b_16:width=0.09", {ComputeType::f16, Element::f16}).steps) EXPECT_NE(step.op, "Split") << step.name;
 }
 
 // All of the zoo, when asked: kernels of some hundred texts take minutes.
@@ -89,7 +87,7 @@ TEST(GpuLowering, TheZooIsLowered) {
   if (std::getenv("DEEPGAP_LONG_TESTS") == nullptr) GTEST_SKIP() << "long: set DEEPGAP_LONG_TESTS=1";
   for (const std::string& name : zoo_names()) {
     try {
-      expect_compiles(name, {Compute::f16, Element::f16});
+      expect_compiles(name, {ComputeType::f16, Element::f16});
     } catch (const Error& error) {
       EXPECT_EQ(error.kind(), ErrorKind::refused) << name << ": " << error.what();
       std::printf("%s: %s\n", name.c_str(), error.what());

@@ -78,7 +78,7 @@ double clocks(const Convolution& p, const MmaTile& tile, const MmaSplit& s, cons
   double waves = blocks / (chip.multiprocessors * together);
   if (waves < 4) waves = std::ceil(waves);
   const double bytes = tile.row_bytes, sharing = tile.warps_m * tile.warps_n, warps = sharing * tile.warps_k;
-  const double products = static_cast<double>(tile.m) * tile.n * bytes / (p.compute == Compute::f32 ? 400.0 : 1340.0);
+  const double products = static_cast<double>(tile.m) * tile.n * bytes / (p.compute == ComputeType::f32 ? 400.0 : 1340.0);
   const int of_warp = tile.m / tile.warps_m + tile.n / tile.warps_n;
   const double shared = (sharing * of_warp + tile.m + tile.n) * bytes / 1020;
   const double loads = (tile.m + tile.n) * bytes / 39;
@@ -95,7 +95,7 @@ double clocks(const Convolution& p, const MmaTile& tile, const MmaSplit& s, cons
 bool fits(const Convolution& p, const MmaTile& tile, const MmaSplit& s, const Chip& chip) {
   if (shared_bytes(tile) > static_cast<int64_t>(chip.shared_bytes)) return false;
   if (tile.split > 1 && (chip.architecture < 90 || s.steps < int64_t{2} * tile.split)) return false;
-  if (tile.row_bytes / (p.compute == Compute::f32 ? 16 : 32) % tile.warps_k != 0) return false;
+  if (tile.row_bytes / (p.compute == ComputeType::f32 ? 16 : 32) % tile.warps_k != 0) return false;
   // Sums and addresses of a thread that do not fit its registers.
   if (tile.m * tile.n * tile.warps_k / tile.threads() >= 128 && int64_t{tile.m} * tile.row_bytes / chunk_bytes / tile.threads() > 8)
     return false;
@@ -104,11 +104,29 @@ bool fits(const Convolution& p, const MmaTile& tile, const MmaSplit& s, const Ch
   return (tile.n == 16 || tile.n < 2 * channels) && (tile.m <= 32 || tile.m < 2 * pixels);
 }
 
+struct Rated {
+  double clocks;
+  MmaTile tile;
+};
+
+// Few of one shape, that other shapes get their chance; the number of stages alone makes no other variant.
+std::vector<MmaTile> best_of(std::vector<Rated> rated) {
+  std::stable_sort(rated.begin(), rated.end(), [](const Rated& a, const Rated& b) { return a.clocks < b.clocks; });
+  std::vector<MmaTile> best;
+  for (const Rated& r : rated) {
+    const auto of_shape = [&](const MmaTile& t) {
+      return t.m == r.tile.m && t.n == r.tile.n && t.warps_m == r.tile.warps_m && t.warps_n == r.tile.warps_n &&
+             t.warps_k == r.tile.warps_k;
+    };
+    const auto alike = [&](const MmaTile& t) { return of_shape(t) && t.row_bytes == r.tile.row_bytes && t.split == r.tile.split; };
+    if (best.size() < most_variants && std::count_if(best.begin(), best.end(), of_shape) < 3 &&
+        std::none_of(best.begin(), best.end(), alike))
+      best.push_back(r.tile);
+  }
+  return best;
+}
+
 std::vector<MmaTile> tiles_for(const Convolution& p, const Chip& chip) {
-  struct Rated {
-    double clocks;
-    MmaTile tile;
-  };
   std::vector<Rated> rated;
   const auto offer = [&](const Shape& shape) {
     for (const int row_bytes : {64, 128})
@@ -122,24 +140,11 @@ std::vector<MmaTile> tiles_for(const Convolution& p, const Chip& chip) {
           if (fits(p, tile, s, chip)) rated.push_back({clocks(p, tile, s, chip), tile});
         }
   };
-  if (p.compute == Compute::f32)
+  if (p.compute == ComputeType::f32)
     std::for_each(float_shapes.begin(), float_shapes.end(), offer);
   else
     std::for_each(tensor_shapes.begin(), tensor_shapes.end(), offer);
-  std::stable_sort(rated.begin(), rated.end(), [](const Rated& a, const Rated& b) { return a.clocks < b.clocks; });
-  std::vector<MmaTile> best;
-  // Few of one shape, that other shapes get their chance; the number of stages alone makes no other variant.
-  for (const Rated& r : rated) {
-    const auto of_shape = [&](const MmaTile& t) {
-      return t.m == r.tile.m && t.n == r.tile.n && t.warps_m == r.tile.warps_m && t.warps_n == r.tile.warps_n &&
-             t.warps_k == r.tile.warps_k;
-    };
-    const auto alike = [&](const MmaTile& t) { return of_shape(t) && t.row_bytes == r.tile.row_bytes && t.split == r.tile.split; };
-    if (best.size() < most_variants && std::count_if(best.begin(), best.end(), of_shape) < 3 &&
-        std::none_of(best.begin(), best.end(), alike))
-      best.push_back(r.tile);
-  }
-  return best;
+  return best_of(std::move(rated));
 }
 
 // The channel, of its warp's, that row `row` of the packed weights holds: see ConvolutionVariant::pack. In mma_text.cpp, column_of.
@@ -198,7 +203,7 @@ std::vector<std::byte> pack(const Convolution& problem, const ConvolutionVariant
   for (int64_t group = 0; group < s.groups; group++)
     for (int64_t column = 0; column < s.tiles_n; column++)
       for (int row = 0; row < tile.n; row++) {
-        const int64_t channel = column * tile.n + channel_of(tile, s.vector, problem.compute == Compute::f32, row);
+        const int64_t channel = column * tile.n + channel_of(tile, s.vector, problem.compute == ComputeType::f32, row);
         if (channel < s.out) packer.pack(static_cast<size_t>(group * s.tiles_n + column) * tile_bytes, row, group * s.out + channel);
       }
   return packed;
@@ -228,7 +233,7 @@ ConvolutionVariant variant_of(const Convolution& problem, const MmaTile& tile, c
 }  // namespace
 
 std::vector<ConvolutionVariant> mma_variants(const Convolution& problem, const Chip& chip) {
-  if (chip.architecture < (problem.compute == Compute::f8 ? 89 : 80)) return {};
+  if (chip.architecture < (problem.compute == ComputeType::f8 ? 89 : 80)) return {};
   if (problem.in_pitch * static_cast<int64_t>(byte_size(problem.source)) % 16 != 0) return {};  // a stem's four channels
   if (reads_outside(problem) && std::max(problem.kernel_h, problem.kernel_w) > widest_border) return {};
   std::vector<ConvolutionVariant> variants;

@@ -31,7 +31,7 @@ struct MmaSplit {
 };
 
 // end_tile(...): sums to target.
-std::string mma_end_text(const Convolution& problem, const MmaTile& tile);
+std::string mma_epilogue_text(const Convolution& problem, const MmaTile& tile);
 std::string mma_text(const Convolution& problem, const MmaTile& tile, const MmaSplit& split);
 
 }  // namespace deepgap::gpu

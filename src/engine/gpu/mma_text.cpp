@@ -214,11 +214,11 @@ constexpr std::string_view body = R"(
 
 std::string multiply_text(const Convolution& problem) {
   std::string_view name = "mma_f16";
-  if (problem.compute == Compute::bf16) name = "mma_bf16";
-  if (problem.compute == Compute::tf32) name = "mma_tf32";
-  if (problem.compute == Compute::f8) name = "mma_e4m3";
-  if (problem.compute == Compute::i8) name = problem.source == Element::u8 ? "mma_u8" : "mma_s8";
-  return fmt::format("#define multiply {}\nstatic const bool rounds_source = {};\n", name, problem.compute == Compute::tf32);
+  if (problem.compute == ComputeType::bf16) name = "mma_bf16";
+  if (problem.compute == ComputeType::tf32) name = "mma_tf32";
+  if (problem.compute == ComputeType::f8) name = "mma_e4m3";
+  if (problem.compute == ComputeType::i8) name = problem.source == Element::u8 ? "mma_u8" : "mma_s8";
+  return fmt::format("#define multiply {}\nstatic const bool rounds_source = {};\n", name, problem.compute == ComputeType::tf32);
 }
 
 std::string constants(const Convolution& problem, const MmaTile& tile, const MmaSplit& s) {
@@ -241,11 +241,11 @@ std::string constants(const Convolution& problem, const MmaTile& tile, const Mma
 }  // namespace
 
 std::string mma_text(const Convolution& problem, const MmaTile& tile, const MmaSplit& split) {
-  const bool floats = problem.compute == Compute::f32;
+  const bool floats = problem.compute == ComputeType::f32;
   std::string text(kernel_prelude());
   text += epilogue_text(problem) + shape_text(problem) + constants(problem, tile, split);
   text += multiply_text(problem);
-  text += std::string(loading) + std::string(floats ? plain_floats : tensor_cores) + mma_end_text(problem, tile);
+  text += std::string(loading) + std::string(floats ? plain_floats : tensor_cores) + mma_epilogue_text(problem, tile);
   text += tile.split > 1 ? "#define RANK rank_in_cluster\n" : "#define RANK() 0\n";
   return text + head_text(problem, "mma", static_cast<unsigned>(tile.threads())) + std::string(body);
 }

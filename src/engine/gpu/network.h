@@ -1,11 +1,10 @@
 // A network compiled for a GPU: programs for batch sizes, which share weights, kernels and, in each instance, memory. Used by the native
 // Session.
 //
-// Threads: one makes the network; each Instance is used by one thread at a time, several instances at once, the context current.
+// Threads: one makes the network; its Instances (instance.h) are used by one thread each at a time, the context current.
 #pragma once
 
 #include "cuda/objects.h"
-#include "engine/gpu/bound_launch.h"
 #include "engine/gpu/kernels.h"
 #include "engine/gpu/lowering.h"
 #include "engine/gpu/tuner.h"
@@ -88,37 +87,6 @@ class Network {
   std::vector<cuda::DeviceMemory> constants_;
   size_t weight_bytes_ = 0;
   LoadParts load_parts_;
-};
-
-// Memory for one run at a time, with every program bound to it.
-class Instance {
- public:
-  explicit Instance(Network& network);
-
-  cuda::Address input(size_t index) const { return inputs_.at(index).address(); }
-  cuda::Address output(size_t index) const { return outputs_.at(index).address(); }
-  size_t output_bytes(size_t index) const { return outputs_.at(index).bytes(); }
-  // Makes what the program reads as its input of the Graph's own bytes at `from`, which is room for the program's batch.
-  void prepare(const Program& program, size_t input, cuda::Address from, const cuda::Stream& stream);
-  // Queues the whole program.
-  void run(const Program& program, const cuda::Stream& stream) const;
-  // Runs step after step, and waits: nanoseconds by step of the program.
-  std::vector<LayerTiming> timed(const Program& program, const cuda::Stream& stream) const;
-  // Queues the whole program, each step announced.
-  void run_marked(const Program& program, const cuda::Stream& stream, const LayerMark& mark) const;
-  size_t bytes() const;
-
- private:
-  struct Bound {
-    std::vector<std::vector<BoundLaunch>> steps;
-  };
-  cuda::Address address_of(const Program& program, BufferId buffer) const;
-  void bind(const Program& program);
-
-  Network& network_;
-  cuda::DeviceMemory arena_;
-  std::vector<cuda::DeviceMemory> inputs_, outputs_;
-  std::map<int64_t, Bound> bound_;  // by batch
 };
 
 }  // namespace deepgap::gpu

@@ -75,26 +75,10 @@ std::string load_lanes(const PointwiseKernel& kernel, size_t index, int64_t lane
   return fmt::format("  alignas(16) {0} u{1}[{2}];\n  *({3}*)u{1} = *(const {3}*)(x{1} + {4});\n", type, index, lanes, wide, offset);
 }
 
-}  // namespace
-
-Launch pointwise_kernel(Lowering& lowering, const std::string& stem, const PointwiseKernel& kernel) {
+// What is computed of each lane, and stored together.
+std::string lanes_text(const PointwiseKernel& kernel, int64_t lanes) {
   const Operand& out = kernel.out;
-  const int64_t lanes = lanes_of(kernel), all = elements_of(out.shape, out.form), count = all / lanes;
-  const bool flat =
-      std::all_of(kernel.in.begin(), kernel.in.end(), [&](const Operand& in) { return lies_as(in, out) || is_one_number(in); });
-  bool small = all < (int64_t{1} << 31);
-  for (const Operand& in : kernel.in) small = small && elements_of(in.shape, in.form) < (int64_t{1} << 31);
-  const bool padded = is_padded(out.shape, out.form);
-
-  const std::string entry = lowering.new_entry(stem);
-  std::string text = fmt::format("typedef {} I;\n{}extern \"C\" __global__ void __launch_bounds__(256) {}(", small ? "int" : "long long",
-                                 generated_prelude(), entry);
-  for (size_t k = 0; k < kernel.in.size(); ++k) text += fmt::format("const {}* x{}, ", c_type(kernel.in[k].form.element), k);
-  text += fmt::format("{}* out) {{\n  let_next_begin();\n", c_type(out.form.element));
-  text += fmt::format("  const I i = I(blockIdx.x) * 256 + threadIdx.x;\n  wait_for_previous();\n  if (i >= I({})) return;\n", count);
-  if (!flat || padded) text += unravel(out, lanes);
-  for (size_t k = 0; k < kernel.in.size(); ++k) text += load_lanes(kernel, k, lanes, flat);
-  text +=
+  std::string text =
       fmt::format("  alignas(16) {} o[{}];\n#pragma unroll\n  for (int j = 0; j < {}; ++j) {{\n", c_type(out.form.element), lanes, lanes);
   for (size_t k = 0; k < kernel.in.size(); ++k) {
     const Element element = kernel.in[k].form.element;
@@ -104,12 +88,34 @@ Launch pointwise_kernel(Lowering& lowering, const std::string& stem, const Point
   }
   text +=
       fmt::format("    {} r;\n    {}\n    o[j] = {};\n", c_type(kernel.kind), kernel.body, store_text(out.form.element, kernel.kind, "r"));
-  if (padded) {
+  if (is_padded(out.shape, out.form)) {
     const size_t axis = innermost(out.shape, out.form);
     text += fmt::format("    if (c{} + j >= {}) o[j] = 0;\n", axis, out.shape[axis]);
   }
   text += fmt::format("  }}\n  *({0}*)(out + i * I({1})) = *({0}*)o;\n}}\n",
                       vector_type(byte_size(out.form.element) * static_cast<size_t>(lanes)), lanes);
+  return text;
+}
+
+}  // namespace
+
+Launch pointwise_kernel(Lowering& lowering, const std::string& stem, const PointwiseKernel& kernel) {
+  const Operand& out = kernel.out;
+  const int64_t lanes = lanes_of(kernel), all = elements_of(out.shape, out.form), count = all / lanes;
+  const bool flat =
+      std::all_of(kernel.in.begin(), kernel.in.end(), [&](const Operand& in) { return lies_as(in, out) || is_one_number(in); });
+  bool small = all < (int64_t{1} << 31);
+  for (const Operand& in : kernel.in) small = small && elements_of(in.shape, in.form) < (int64_t{1} << 31);
+
+  const std::string entry = lowering.new_entry(stem);
+  std::string text = fmt::format("typedef {} I;\n{}extern \"C\" __global__ void __launch_bounds__(256) {}(", small ? "int" : "long long",
+                                 generated_prelude(), entry);
+  for (size_t k = 0; k < kernel.in.size(); ++k) text += fmt::format("const {}* x{}, ", c_type(kernel.in[k].form.element), k);
+  text += fmt::format("{}* out) {{\n  let_next_begin();\n", c_type(out.form.element));
+  text += fmt::format("  const I i = I(blockIdx.x) * 256 + threadIdx.x;\n  wait_for_previous();\n  if (i >= I({})) return;\n", count);
+  if (!flat || is_padded(out.shape, out.form)) text += unravel(out, lanes);
+  for (size_t k = 0; k < kernel.in.size(); ++k) text += load_lanes(kernel, k, lanes, flat);
+  text += lanes_text(kernel, lanes);
   return launch_over(entry, std::move(text), count, kernel.in.size() + 1);
 }
 

@@ -79,6 +79,37 @@ std::string text_in_memory(const RowKernel& kernel, const std::string& read, con
       read, place, store_text(kernel.out.form.element, Kind::number, "x"), loops);
 }
 
+// What of a row kernel follows from its shape.
+struct Rows {
+  std::vector<size_t> kept, reduced;  // axes; those along a row in the order of memory
+  int64_t count = 1;                  // numbers of a row
+  int threads = 32;                   // that have one row
+};
+
+std::string text_of(const RowKernel& kernel, const std::string& entry, const Rows& r) {
+  const Operand& in = kernel.in[0];
+  const bool held = r.count <= longest_kept;
+  const int64_t each = std::max<int64_t>((r.count + r.threads - 1) / r.threads, 1);
+  std::string text =
+      fmt::format("typedef long long I;\n#define T {}\n#define E {}\n{}{}", r.threads, each, generated_prelude(), block_functions);
+  if (!held) text += row_in_memory;
+  text += fmt::format("extern \"C\" __global__ void __launch_bounds__({}) {}(", r.threads, entry);
+  for (size_t i = 0; i < kernel.in.size(); ++i) text += fmt::format("const {}* x{}, ", c_type(kernel.in[i].form.element), i);
+  text += fmt::format("{}* out) {{\n  let_next_begin();\n  wait_for_previous();\n  const long long count = {};\n",
+                      c_type(kernel.out.form.element), r.count);
+  for (size_t axis = 0; axis < in.shape.size(); ++axis) text += fmt::format("  I c{} = 0;\n", axis);
+  if (!r.kept.empty()) text += "  { " + unravel(r.kept, in.shape, "blockIdx.x", "") + "}\n";
+  text += fmt::format("#define ROW_PLACE(k) {{ {}}}\n", r.reduced.empty() ? "" : unravel(r.reduced, in.shape, "(k)", ""));
+  text += "#define valid(j) (threadIdx.x + (j) * T < count)\n";
+  const std::string read = convert_text(kind_of(in.form.element), Kind::number, element_here(kernel.in, 0, in.shape));
+  std::string place;
+  for (size_t axis = 0; axis < in.shape.size(); ++axis)
+    place += fmt::format("{}c{} * I({})", axis == 0 ? "" : " + ", axis, kernel.out.strides[axis]);
+  if (place.empty()) place = "0";
+  text += held ? kept_text(kernel, read, place) : text_in_memory(kernel, read, place);
+  return text;
+}
+
 }  // namespace
 
 Form row_form(const Operand& in, const Shape& shape, Element element) {
@@ -95,29 +126,10 @@ Launch row_kernel(Lowering& lowering, const std::string& stem, const RowKernel& 
   int64_t count = 1, rows = 1;
   for (size_t axis : reduced) count *= in.shape[axis];
   for (size_t axis : kept) rows *= in.shape[axis];
-  const bool held = count <= longest_kept;
-  const int threads = count <= 256 ? 32 : count <= 1024 ? 128 : held ? 256 : 512;
-  const int64_t each = std::max<int64_t>((count + threads - 1) / threads, 1);
-
+  const int threads = count <= 256 ? 32 : count <= 1024 ? 128 : count <= longest_kept ? 256 : 512;
   const std::string entry = lowering.new_entry(stem);
-  std::string text =
-      fmt::format("typedef long long I;\n#define T {}\n#define E {}\n{}{}", threads, each, generated_prelude(), block_functions);
-  if (!held) text += row_in_memory;
-  text += fmt::format("extern \"C\" __global__ void __launch_bounds__({}) {}(", threads, entry);
-  for (size_t i = 0; i < kernel.in.size(); ++i) text += fmt::format("const {}* x{}, ", c_type(kernel.in[i].form.element), i);
-  text += fmt::format("{}* out) {{\n  let_next_begin();\n  wait_for_previous();\n  const long long count = {};\n",
-                      c_type(kernel.out.form.element), count);
-  for (size_t axis = 0; axis < in.shape.size(); ++axis) text += fmt::format("  I c{} = 0;\n", axis);
-  if (!kept.empty()) text += "  { " + unravel(kept, in.shape, "blockIdx.x", "") + "}\n";
-  text += fmt::format("#define ROW_PLACE(k) {{ {}}}\n", reduced.empty() ? "" : unravel(reduced, in.shape, "(k)", ""));
-  text += "#define valid(j) (threadIdx.x + (j) * T < count)\n";
-  const std::string read = convert_text(kind_of(in.form.element), Kind::number, element_here(kernel.in, 0, in.shape));
-  std::string place;
-  for (size_t axis = 0; axis < in.shape.size(); ++axis)
-    place += fmt::format("{}c{} * I({})", axis == 0 ? "" : " + ", axis, kernel.out.strides[axis]);
-  if (place.empty()) place = "0";
-  text += held ? kept_text(kernel, read, place) : text_in_memory(kernel, read, place);
-  Launch launch = launch_over(entry, std::move(text), 1, kernel.in.size() + 1, static_cast<unsigned>(threads));
+  Launch launch = launch_over(entry, text_of(kernel, entry, {std::move(kept), reduced, count, threads}), 1, kernel.in.size() + 1,
+                              static_cast<unsigned>(threads));
   launch.grid = {static_cast<unsigned>(std::max<int64_t>(rows, 1)), 1, 1};
   return launch;
 }

@@ -3,7 +3,7 @@
 // kernel covers is one run of bytes there (padded to 32), so threads read wgmma's first operand with plain loads at a stride.
 #include "engine/gpu/hopper_text.h"
 #include "engine/gpu/kernel_text.h"
-#include "engine/gpu/tile_end.h"
+#include "engine/gpu/tile_epilogue.h"
 
 #include <fmt/format.h>
 
@@ -129,20 +129,7 @@ __device__ __forceinline__ void end_block(Sum (&sums)[columns / 2], const float*
 #pragma unroll
   for (int group = 0; group < columns / (4 * run); group++) {
     float values[2][run];
-#pragma unroll
-    for (int part = 0; part < run / 4; part++) {
-      float scale[4], bias[4];
-      const int place = group * 4 * run + part * 16 + quarter * 4;
-      if (has_scale) load_floats<4>(table + place, scale);
-      load_floats<4>(table + columns + place, bias);
-#pragma unroll
-      for (int half = 0; half < 2; half++)
-#pragma unroll
-        for (int i = 0; i < 4; i++) {
-          const int of_run = part * 4 + i, sum = (group * (run / 2) + of_run / 2) * 4 + half * 2 + of_run % 2;
-          values[half][of_run] = end_value(value_of(sums[sum]), has_scale ? scale[i] : 1.0f, bias[i], 0.0f);
-        }
-    }
+    end_run(values, table, group, [&](int sum) { return value_of(sums[sum]); }, [](int, int) { return 0.0f; });
     const int channel = group * 4 * run + quarter * run;
 #pragma unroll
     for (int half = 0; half < 2; half++)
@@ -199,7 +186,7 @@ std::string text_of(const Convolution& problem, const StemPlan& plan) {
       plan.rows, plan.teams, plan.blocks, plan.columns, plan.pixel_bytes, plan.run_steps, plan.steps, plan.piece, plan.origin,
       plan.row_bytes, plan.source_rows, plan.source_bytes, plan.weight_bytes, run_of(problem, plan.columns), (plan.columns + 127) / 128,
       std::min(plan.steps, 7));
-  return text + product_text(problem, plan.columns) + std::string(tile_end_text()) + std::string(body);
+  return text + product_text(problem, plan.columns) + tile_epilogue_text() + std::string(body);
 }
 
 // By step of 32 bytes (row of the kernel, part of its run), column, byte.
@@ -224,7 +211,7 @@ std::vector<std::byte> pack(const Convolution& problem, const ConvolutionVariant
 
 bool is_stem(const Convolution& problem, const Chip& chip) {
   const int64_t unit = 16 / static_cast<int64_t>(byte_size(problem.source));
-  return chip.architecture == 90 && problem.groups == 1 && problem.in_channels <= stored_channels && problem.compute != Compute::f32 &&
+  return chip.architecture == 90 && problem.groups == 1 && problem.in_channels <= stored_channels && problem.compute != ComputeType::f32 &&
          (problem.in_pitch == stored_channels || problem.in_pitch == unit) && problem.dilation_w == 1 && problem.batch > 0 &&
          problem.kernel_h * problem.kernel_w > 1 && problem.kernel_h * problem.kernel_w <= 64 && columns_of(problem) > 0 &&
          !problem.epilogue.has_residual() && problem.batch * problem.out_h < INT32_MAX;

@@ -1,14 +1,14 @@
 #include "engine/gpu/hopper_text.h"
 #include "engine/gpu/kernel_text.h"
 #include "engine/gpu/test_kernels.h"
-#include "engine/gpu/tile_end.h"
+#include "engine/gpu/tile_epilogue.h"
 
 namespace deepgap::gpu {
 namespace {
 
 const Chip h100{90, 132, 227 << 10};
 
-Convolution stem(Compute compute, int64_t kernel, int64_t out) {
+Convolution stem(ComputeType compute, int64_t kernel, int64_t out) {
   Convolution problem = test_convolution(compute, {.size = 224, .in = 3, .out = out, .kernel = kernel, .stride = 2});
   problem.epilogue.steps = {EpilogueStep::clamped(0, INFINITY)};
   return problem;
@@ -16,37 +16,37 @@ Convolution stem(Compute compute, int64_t kernel, int64_t out) {
 
 TEST(Stem, CompilesInEveryPrecisionWithoutSpills) {
   if (!cuda::has_compiler()) GTEST_SKIP() << "no NVRTC on this machine";
-  for (const Compute compute : {Compute::tf32, Compute::f16, Compute::bf16, Compute::i8})
+  for (const ComputeType compute : {ComputeType::tf32, ComputeType::f16, ComputeType::bf16, ComputeType::i8})
     for (const int64_t pitch : {int64_t{4}, static_cast<int64_t>(16 / byte_size(stored_as(compute)))})
       for (const auto& [kernel, out] : {std::pair<int64_t, int64_t>{7, 64}, {3, 24}}) {
         Convolution problem = stem(compute, kernel, out);
         problem.in_pitch = pitch;
         auto variants = stem_variants(problem, h100);
         ASSERT_FALSE(variants.empty());
-        if (compute != Compute::f16 || kernel != 7) variants.resize(1);
+        if (compute != ComputeType::f16 || kernel != 7) variants.resize(1);
         expect_compiled(variants, h100);
       }
 }
 
 TEST(Stem, LeavesManyChannels) {
-  EXPECT_TRUE(stem_variants(test_convolution(Compute::f16, {.in = 8}), h100).empty());
-  EXPECT_TRUE(stem_variants(stem(Compute::f32, 7, 64), h100).empty());
-  EXPECT_TRUE(stem_variants(stem(Compute::f16, 7, 64), {80, 108, 163 << 10}).empty());
+  EXPECT_TRUE(stem_variants(test_convolution(ComputeType::f16, {.in = 8}), h100).empty());
+  EXPECT_TRUE(stem_variants(stem(ComputeType::f32, 7, 64), h100).empty());
+  EXPECT_TRUE(stem_variants(stem(ComputeType::f16, 7, 64), {80, 108, 163 << 10}).empty());
 }
 
 TEST(Stem, AloneTakesFourChannelsAPixel) {
-  Convolution problem = stem(Compute::i8, 7, 64);
+  Convolution problem = stem(ComputeType::i8, 7, 64);
   problem.in_pitch = 4;
   EXPECT_TRUE(mma_variants(problem, h100).empty());
   EXPECT_TRUE(wgmma_variants(problem, h100).empty());
   EXPECT_FALSE(stem_variants(problem, h100).empty());
-  problem = stem(Compute::i8, 1, 64);
+  problem = stem(ComputeType::i8, 1, 64);
   problem.in_pitch = 4;
   EXPECT_TRUE(wgmma_variants(problem, h100).empty());
 }
 
 TEST(Stem, PacksARowOfTheKernelAsOneRun) {
-  const Convolution problem = stem(Compute::i8, 7, 64);
+  const Convolution problem = stem(ComputeType::i8, 7, 64);
   Tensor weights = make_tensor(DataType::i8, {64, 3, 7, 7});
   for (size_t i = 0; i < 9408; i++) writable<int8_t>(weights)[i] = static_cast<int8_t>(i % 127 + 1);
   const ConvolutionVariant variant = stem_variants(problem, h100).at(0);

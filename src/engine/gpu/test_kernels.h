@@ -15,15 +15,15 @@ struct TestShape {
   int64_t size = 14, in = 64, out = 64, kernel = 3, stride = 1, groups = 1, dilation = 1;
 };
 
-inline Element stored_as(Compute compute) {
+inline Element stored_as(ComputeType compute) {
   switch (compute) {
-    case Compute::f16:
+    case ComputeType::f16:
       return Element::f16;
-    case Compute::bf16:
+    case ComputeType::bf16:
       return Element::bf16;
-    case Compute::i8:
+    case ComputeType::i8:
       return Element::i8;
-    case Compute::f8:
+    case ComputeType::f8:
       return Element::e4m3;
     default:
       return Element::f32;
@@ -31,7 +31,7 @@ inline Element stored_as(Compute compute) {
 }
 
 // A square picture, padded to keep its size; ends with a residual and a ReLU.
-inline Convolution test_convolution(Compute compute, const TestShape& shape) {
+inline Convolution test_convolution(ComputeType compute, const TestShape& shape) {
   Convolution problem;
   problem.compute = compute;
   problem.source = stored_as(compute);

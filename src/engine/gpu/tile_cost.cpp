@@ -1,7 +1,5 @@
 #include "engine/gpu/tile_cost.h"
 
-#include "engine/gpu/tile_end.h"
-
 #include <algorithm>
 #include <cmath>
 
@@ -36,6 +34,16 @@ double memory_cycles(const Convolution& problem, double store, const Chip& chip)
 }
 
 }  // namespace
+
+TileWork work_of(const TeamTile& tile, int64_t row_tiles, int64_t column_tiles) {
+  TileWork work;
+  work.row_tiles = row_tiles;
+  work.column_tiles = column_tiles;
+  work.rows = tile.tile_rows();
+  work.columns = tile.columns;
+  work.blocks = tile.blocks;
+  return work;
+}
 
 double cycles_of(const Convolution& problem, const TileWork& work, const Chip& chip) {
   constexpr double copied_a_cycle = 36, copy_latency = 1600, tile_latency = 800, start = 1000, weights_a_cycle = 80, waves_count = 0.2;

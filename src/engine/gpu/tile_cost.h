@@ -4,6 +4,7 @@
 #pragma once
 
 #include "engine/gpu/convolution.h"
+#include "engine/gpu/tile_epilogue.h"
 
 namespace deepgap::gpu {
 
@@ -17,6 +18,8 @@ struct TileWork {
   int blocks = 1;               // on one multiprocessor
 };
 
+// What follows from such a tile.
+TileWork work_of(const TeamTile& tile, int64_t row_tiles, int64_t column_tiles);
 // Cycles; for comparison alone.
 double cycles_of(const Convolution& problem, const TileWork& work, const Chip& chip);
 

@@ -2,7 +2,7 @@
 
 #include "engine/gpu/hopper_text.h"
 #include "engine/gpu/kernel_text.h"
-#include "engine/gpu/tile_end.h"
+#include "engine/gpu/tile_epilogue.h"
 #include "engine/gpu/window.h"
 
 #include <fmt/format.h>
@@ -34,7 +34,7 @@ bool fits_copy_engine(const Convolution& problem) {
 }
 
 bool is_done_by_family(const Convolution& problem, const Chip& chip) {
-  if (chip.architecture != 90 || problem.groups != 1 || problem.compute == Compute::f32) return false;
+  if (chip.architecture != 90 || problem.groups != 1 || problem.compute == ComputeType::f32) return false;
   if (problem.source_zero != 0 && reads_outside(problem)) return false;  // the copy engine pads with zeros alone
   const int64_t rows = problem.batch * problem.out_h * problem.out_w;
   if (rows < 1 || rows > INT32_MAX / 2 || problem.out_channels < 1) return false;
@@ -96,18 +96,30 @@ Argument source_map(const Convolution& problem, const WgmmaPlan& plan) {
   return map;
 }
 
-unsigned block_count(const WgmmaPlan& plan, const Chip& chip) {
-  const int64_t at_once = static_cast<int64_t>(chip.multiprocessors) * plan.tile.blocks;
-  if (plan.tile.resident)
-    return static_cast<unsigned>(plan.column_tiles * std::clamp<int64_t>(at_once / plan.column_tiles, 1, plan.row_tiles));
-  return static_cast<unsigned>(std::min(at_once, plan.row_tiles * plan.column_tiles));
+}  // namespace
+
+Launch team_launch(const Convolution& problem, std::string entry, std::string text, const TeamTile& tile, int64_t grid, size_t shared_bytes,
+                   Argument source) {
+  Launch launch;
+  launch.entry = std::move(entry);
+  launch.source = std::move(text);
+  launch.grid = {static_cast<unsigned>(grid), 1, 1};
+  launch.block = {static_cast<unsigned>(tile.threads()), 1, 1};
+  launch.shared_bytes = shared_bytes;
+  launch.overlaps_previous = true;
+  launch.arguments = {std::move(source), BufferArgument{role_weights}, BufferArgument{role_scale_bias}, BufferArgument{role_target}};
+  if (problem.epilogue.has_residual()) launch.arguments.emplace_back(BufferArgument{role_residual});
+  return launch;
 }
 
-}  // namespace
+int64_t block_count(const Chip& chip, const TeamTile& tile, bool resident, int64_t row_tiles, int64_t column_tiles) {
+  const int64_t at_once = static_cast<int64_t>(chip.multiprocessors) * tile.blocks;
+  return resident ? column_tiles * std::clamp<int64_t>(at_once / column_tiles, 1, row_tiles) : std::min(at_once, row_tiles * column_tiles);
+}
 
 WgmmaTile tile_of(const ConvolutionVariant& variant) {
   const auto& n = variant.tile;
-  return {n[0], n[1], n[2], n[3], n[4], n[5], n[6], n[7] != 0};
+  return {{.teams = n[0], .row_blocks = n[1], .columns = n[2], .step_bytes = n[3], .blocks = n[6]}, n[4], n[5], n[7] != 0};
 }
 
 WgmmaPlan plan_of(const Convolution& problem, const WgmmaTile& tile) {
@@ -136,17 +148,9 @@ ConvolutionVariant variant_of(const Convolution& problem, const WgmmaTile& tile,
   variant.tile = {tile.teams, tile.row_blocks, tile.columns, tile.step_bytes, tile.stage_steps, tile.stages, tile.blocks, tile.resident};
   variant.pack = pack;
   variant.packed_bytes = static_cast<size_t>(plan.column_tiles) * static_cast<size_t>(plan.steps) * plan.weight_bytes;
-  Launch launch;
-  launch.entry = "wgmma";
-  launch.source = wgmma_text(problem, plan);
-  launch.grid = {block_count(plan, chip), 1, 1};
-  launch.block = {static_cast<unsigned>(tile.threads()), 1, 1};
-  launch.shared_bytes = plan.shared_bytes;
-  launch.overlaps_previous = true;
-  launch.arguments = {source_map(problem, plan), BufferArgument{role_weights}, BufferArgument{role_scale_bias},
-                      BufferArgument{role_target}};
-  if (problem.epilogue.has_residual()) launch.arguments.emplace_back(BufferArgument{role_residual});
-  variant.launches.push_back(std::move(launch));
+  variant.launches.push_back(team_launch(problem, "wgmma", wgmma_text(problem, plan), tile,
+                                         block_count(chip, tile, tile.resident, plan.row_tiles, plan.column_tiles), plan.shared_bytes,
+                                         source_map(problem, plan)));
   return variant;
 }
 

@@ -6,27 +6,17 @@
 #pragma once
 
 #include "engine/gpu/convolution.h"
+#include "engine/gpu/tile_epilogue.h"
 
-#include <algorithm>
+#include <string>
+#include <vector>
 
 namespace deepgap::gpu {
 
-struct WgmmaTile {
-  int teams = 1;         // warpgroups that multiply
-  int row_blocks = 1;    // of 64 rows, of one team
-  int columns = 64;      // output channels of a tile
-  int step_bytes = 128;  // bytes of k that one copy brings, a row: 32, 64, 128
-  int stage_steps = 1;   // copies (of each operand) in a stage
+struct WgmmaTile : TeamTile {
+  int stage_steps = 1;  // copies (of each operand) in a stage
   int stages = 4;
-  int blocks = 1;         // on one multiprocessor at once
   bool resident = false;  // the weights of a block's channels stay in shared memory
-
-  static constexpr int producer_registers = 32;
-  int threads() const { return 128 * (teams + 1); }
-  // Of a thread that multiplies: what the producer's warpgroup does not need.
-  int team_registers() const { return std::min(240, (entry_registers() * (teams + 1) - producer_registers) / teams / 8 * 8); }
-  int entry_registers() const { return std::min(248, 65536 / (threads() * blocks) / 8 * 8); }
-  int tile_rows() const { return 64 * row_blocks * teams; }
 };
 template <typename T>
 struct Estimated {
@@ -50,6 +40,12 @@ WgmmaPlan plan_of(const Convolution& problem, const WgmmaTile& tile);
 
 ConvolutionVariant variant_of(const Convolution& problem, const WgmmaTile& tile, const Chip& chip);
 std::string wgmma_text(const Convolution& problem, const WgmmaPlan& plan);
+
+// The launch of a kernel of team_kernel_text() over `grid` blocks.
+Launch team_launch(const Convolution& problem, std::string entry, std::string text, const TeamTile& tile, int64_t grid, size_t shared_bytes,
+                   Argument source);
+// Blocks that go through all tiles: as many as are there at once, and of resident weights a multiple of `column_tiles`.
+int64_t block_count(const Chip& chip, const TeamTile& tile, bool resident, int64_t row_tiles, int64_t column_tiles);
 
 // Tiles that fit problem and chip, in no order.
 std::vector<Estimated<WgmmaTile>> wgmma_tiles(const Convolution& problem, const Chip& chip);

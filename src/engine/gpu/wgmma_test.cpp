@@ -3,7 +3,7 @@
 #include "engine/gpu/hopper_text.h"
 #include "engine/gpu/kernel_text.h"
 #include "engine/gpu/test_kernels.h"
-#include "engine/gpu/tile_end.h"
+#include "engine/gpu/tile_epilogue.h"
 
 #include <set>
 
@@ -14,7 +14,7 @@ const Chip h100{90, 132, 227 << 10};
 
 TEST(Wgmma, CompilesInEveryPrecisionWithoutSpills) {
   if (!cuda::has_compiler()) GTEST_SKIP() << "no NVRTC on this machine";
-  for (const Compute compute : {Compute::tf32, Compute::f16, Compute::bf16, Compute::i8})
+  for (const ComputeType compute : {ComputeType::tf32, ComputeType::f16, ComputeType::bf16, ComputeType::i8})
     for (const TestShape& shape : {TestShape{.size = 14, .in = 256, .out = 256}, TestShape{.size = 56, .in = 64, .out = 256, .kernel = 1},
                                    TestShape{.size = 28, .in = 24, .out = 96, .kernel = 3, .stride = 2}}) {
       auto variants = wgmma_variants(test_convolution(compute, shape), h100);
@@ -28,7 +28,7 @@ TEST(Wgmma, CompilesInEveryPrecisionWithoutSpills) {
 TEST(Wgmma, CompilesInFloat8) {
   if (!cuda::has_compiler()) GTEST_SKIP() << "no NVRTC on this machine";
   for (const Element target : {Element::f16, Element::e4m3}) {
-    Convolution problem = test_convolution(Compute::f8, {.size = 1, .in = 768, .out = 3072, .kernel = 1});
+    Convolution problem = test_convolution(ComputeType::f8, {.size = 1, .in = 768, .out = 3072, .kernel = 1});
     problem.batch = 12608;
     problem.epilogue.target = problem.epilogue.residual = target;
     if (target == Element::e4m3) problem.epilogue.steps.erase(problem.epilogue.steps.begin());
@@ -43,20 +43,20 @@ TEST(Wgmma, CompilesInFloat8) {
 TEST(Wgmma, OffersNoTileThatSpills) {
   if (!cuda::has_compiler()) GTEST_SKIP() << "no NVRTC on this machine";
   for (const TestShape& shape : {TestShape{.size = 7, .in = 512, .out = 2048, .kernel = 1}, TestShape{.size = 28, .in = 128, .out = 128}}) {
-    Convolution problem = test_convolution(Compute::i8, shape);
+    Convolution problem = test_convolution(ComputeType::i8, shape);
     problem.batch = 256;
     expect_compiled(wgmma_variants(problem, h100), h100);
   }
 }
 
 TEST(Wgmma, LeavesWhatItCannotDo) {
-  Convolution problem = test_convolution(Compute::i8, {});
+  Convolution problem = test_convolution(ComputeType::i8, {});
   EXPECT_FALSE(wgmma_variants(problem, h100).empty());
   problem.source_zero = 3;  // the copy engine pads with 0
   EXPECT_TRUE(wgmma_variants(problem, h100).empty());
-  EXPECT_TRUE(wgmma_variants(test_convolution(Compute::f16, {.groups = 2}), h100).empty());
-  EXPECT_TRUE(wgmma_variants(test_convolution(Compute::f32, {}), h100).empty());
-  EXPECT_TRUE(wgmma_variants(test_convolution(Compute::f16, {}), {100, 148, 227 << 10}).empty());
+  EXPECT_TRUE(wgmma_variants(test_convolution(ComputeType::f16, {.groups = 2}), h100).empty());
+  EXPECT_TRUE(wgmma_variants(test_convolution(ComputeType::f32, {}), h100).empty());
+  EXPECT_TRUE(wgmma_variants(test_convolution(ComputeType::f16, {}), {100, 148, 227 << 10}).empty());
 }
 
 TEST(Wgmma, AThreadStoresNeighbours) {
@@ -79,7 +79,7 @@ TEST(Wgmma, PermutesAsTheCopyEngine) {
 }
 
 TEST(Wgmma, PacksWeightsStepByStep) {
-  const Convolution problem = test_convolution(Compute::i8, {.in = 192, .out = 80, .kernel = 3});
+  const Convolution problem = test_convolution(ComputeType::i8, {.in = 192, .out = 80, .kernel = 3});
   Tensor weights = make_tensor(DataType::i8, {80, 192, 3, 3});
   const size_t count = size_t{80} * 192 * 9;
   for (size_t i = 0; i < count; i++) writable<int8_t>(weights)[i] = static_cast<int8_t>(i * 7 % 251);

@@ -1,6 +1,6 @@
 #include "engine/gpu/hopper_text.h"
 #include "engine/gpu/kernel_text.h"
-#include "engine/gpu/tile_end.h"
+#include "engine/gpu/tile_epilogue.h"
 #include "engine/gpu/wgmma.h"
 
 #include <fmt/format.h>
@@ -108,33 +108,12 @@ __device__ __forceinline__ void release(unsigned base, unsigned stage, int lane)
 // One team: multiplies what the stages bring, then ends the sums.
 __device__ __forceinline__ void consume(unsigned base, float* tables, const float* scale_bias, const unsigned char* residual, unsigned char* target) {
   const int team = threadIdx.x / 128, lane = threadIdx.x % 32;
-  float* const table_of_team = tables + team * 2 * columns;
-  int row, column;
-  bool more = tile_at(0, row, column);
-  Table table;
-  if (resident && more) {
-    table.load(scale_bias, column);
-    table.store(table_of_team);
-    meet(1 + team, 128);
-  }
-  wait_for_previous();
-  Corner here, next;
-  Kept kept[kept_groups];
-  next.go_to(row, column);
-  if (has_residual && more) {
-#pragma unroll
-    for (int group = 0; group < kept_groups; group++)
-#pragma unroll
-      for (int block = 0; block < row_blocks; block++) kept[group].load(residual, next, block, group);
-  }
-  if (resident && more) wait_for(full_at(base, 2 * stages), 0);
+  Team own(tables, scale_bias, residual, target);
+  if (resident && own.more) wait_for(full_at(base, 2 * stages), 0);
   Sum sums[row_blocks][products][product_sums];
   unsigned position = 0;
-  for (int index = 0; more; index++) {
-    here = next;
-    if (!resident) table.load(scale_bias, column);
-    more = tile_at(index + 1, row, column);
-    next.go_to(row, column);
+  for (int index = 0; own.more; index++) {
+    own.begin(index);
     for (int k = 0; k < tile_stages; k++, position++) {
       const unsigned stage = position % stages;
       const unsigned rows = base + stages_at + stage * stage_bytes;
@@ -159,42 +138,14 @@ __device__ __forceinline__ void consume(unsigned base, float* tables, const floa
     }
     wait_for_products<0>();
     release(base, (position - 1) % stages, lane);
-#pragma unroll
-    for (int block = 0; block < row_blocks; block++)
-#pragma unroll
-      for (int i = 0; i < columns / 2; i++) keep(sums[block][i / product_sums][i % product_sums]);
-    if (!resident) {
-      meet(1 + team, 128);
-      table.store(table_of_team);
-      meet(1 + team, 128);
-    }
-    end_tile(sums, table_of_team, kept, here, next, more, residual, target);
+    own.end(sums);
   }
 }
 )";
 
-constexpr std::string_view main_text = R"(
-  extern __shared__ unsigned char shared_memory[];
-  const unsigned begin = shared_address(shared_memory), base = (begin + 1023) & ~1023u;
-  let_next_begin();
-  if (threadIdx.x == 0) {
-    for (int stage = 0; stage < stages; stage++) {
-      make_barrier(full_at(base, stage), 1);
-      make_barrier(empty_at(base, stage), 4 * teams);
-    }
-    make_barrier(full_at(base, 2 * stages), 1);
-    barriers_made();
-  }
-  __syncthreads();
-  if (threadIdx.x >= teams * 128) {
-    asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(producer_registers));
-    if (threadIdx.x == teams * 128) produce(base, source, weights);
-  } else {
-    asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(team_registers));
-    consume(base, (float*)(shared_memory + (base - begin) + tables_at), scale_bias, residual, target);
-  }
-}
-)";
+constexpr std::string_view barriers = R"(
+    make_ring(full_at(base, 0), empty_at(base, 0), stages);
+    make_barrier(full_at(base, 2 * stages), 1);)";
 
 std::string constants_text(const Convolution& problem, const WgmmaPlan& plan) {
   const WgmmaTile& tile = plan.tile;
@@ -218,16 +169,9 @@ std::string wgmma_text(const Convolution& problem, const WgmmaPlan& plan) {
   text += hopper_prelude();
   text += epilogue_text(problem) + shape_text(problem) + constants_text(problem, plan) +
           product_text(problem, plan.tile.columns / products_of(problem.compute, plan.tile.columns, plan.tile.entry_registers()));
-  text += tile_end_text();
+  text += tile_epilogue_text();
   for (const std::string_view part : {layout, producer, consumer, tile_rows_text(), multiplying}) text += part;
-  const bool residual = problem.epilogue.has_residual();
-  return text +
-         fmt::format(
-             "extern \"C\" __global__ void __launch_bounds__({}, {}) wgmma(const __grid_constant__ Map source, const unsigned char* "
-             "__restrict__ weights, const float* __restrict__ scale_bias, unsigned char* target{}) {{\n{}",
-             plan.tile.threads(), plan.tile.blocks, residual ? ", const unsigned char* residual" : "",
-             residual ? "" : "  const unsigned char* const residual = 0;\n") +
-         std::string(main_text);
+  return text + team_kernel_text("wgmma", plan.tile, problem.epilogue.has_residual(), barriers);
 }
 
 }  // namespace deepgap::gpu

@@ -50,16 +50,11 @@ int stages_with(const Convolution& problem, WgmmaTile tile, int blocks, const Ch
 
 double estimate(const Convolution& problem, const WgmmaTile& tile, const Chip& chip) {
   const WgmmaPlan plan = plan_of(problem, tile);
-  TileWork work;
-  work.row_tiles = plan.row_tiles;
-  work.column_tiles = plan.column_tiles;
-  work.rows = tile.tile_rows();
-  work.columns = tile.columns;
+  TileWork work = work_of(tile, plan.row_tiles, plan.column_tiles);
   work.k_bytes = static_cast<double>(plan.steps) * tile.step_bytes;
   work.source_bytes = work.k_bytes * work.rows;
   work.flight_bytes = static_cast<double>(plan.stage_bytes) * (tile.stages - 1);
   work.resident = tile.resident;
-  work.blocks = tile.blocks;
   return cycles_of(problem, work, chip);
 }
 

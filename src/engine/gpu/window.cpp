@@ -3,7 +3,7 @@
 #include "engine/gpu/hopper_text.h"
 #include "engine/gpu/kernel_text.h"
 #include "engine/gpu/tile_cost.h"
-#include "engine/gpu/tile_end.h"
+#include "engine/gpu/tile_epilogue.h"
 
 #include <fmt/format.h>
 
@@ -15,7 +15,7 @@ namespace {
 int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 bool is_done_by_family(const Convolution& problem, const Chip& chip) {
-  if (chip.architecture != 90 || problem.groups != 1 || problem.compute == Compute::f32 || problem.batch < 1) return false;
+  if (chip.architecture != 90 || problem.groups != 1 || problem.compute == ComputeType::f32 || problem.batch < 1) return false;
   if (problem.stride_h != 1 || problem.stride_w != 1 || problem.kernel_h * problem.kernel_w < 2) return false;
   if (problem.source_zero != 0 && reads_outside(problem)) return false;  // the copy engine pads with zeros alone
   return problem.batch * problem.out_h * problem.out_w < INT32_MAX / 2 &&
@@ -24,7 +24,7 @@ bool is_done_by_family(const Convolution& problem, const Chip& chip) {
 
 WindowTile window_tile_of(const ConvolutionVariant& variant) {
   const auto& n = variant.tile;
-  return {n[0], n[1], n[2], n[3], n[4], n[5], n[6], n[7]};
+  return {{.teams = n[0], .row_blocks = n[1], .columns = n[2], .step_bytes = n[6], .blocks = n[7]}, n[3], n[4], n[5]};
 }
 
 // By output tile, channels, tap, column, byte.
@@ -67,17 +67,12 @@ TensorMapArgument source_map(const Convolution& problem, const WindowPlan& plan)
 
 double estimate(const Convolution& problem, const WindowTile& tile, const Chip& chip) {
   const WindowPlan plan = plan_of(problem, tile);
-  TileWork work;
-  work.row_tiles = plan.row_tiles;
-  work.column_tiles = plan.column_tiles;
-  work.rows = tile.tile_rows();
-  work.columns = tile.columns;
+  TileWork work = work_of(tile, plan.row_tiles, plan.column_tiles);
   work.k_bytes = static_cast<double>(plan.channel_steps * plan.taps) * tile.step_bytes;
   work.source_bytes = static_cast<double>(plan.box_bytes) * plan.channel_steps * tile.regions;
   work.flight_bytes = static_cast<double>(plan.box_bytes) * (tile.source_stages - 1) +
                       (tile.resident() ? 0 : static_cast<double>(plan.weight_bytes) * (tile.weight_stages - 1));
   work.resident = tile.resident();
-  work.blocks = tile.blocks;
   return cycles_of(problem, work, chip);
 }
 
@@ -141,20 +136,9 @@ ConvolutionVariant variant_of(const Convolution& problem, const WindowTile& tile
                   tile.source_stages, tile.weight_stages, tile.step_bytes, tile.blocks};
   variant.pack = pack;
   variant.packed_bytes = static_cast<size_t>(plan.column_tiles * plan.channel_steps * plan.taps) * plan.weight_bytes;
-  Launch launch;
-  launch.entry = "window";
-  launch.source = window_text(problem, plan);
-  const int64_t at_once = static_cast<int64_t>(chip.multiprocessors) * tile.blocks;
-  const int64_t grid = tile.resident() ? plan.column_tiles * std::clamp<int64_t>(at_once / plan.column_tiles, 1, plan.row_tiles)
-                                       : std::min(at_once, plan.row_tiles * plan.column_tiles);
-  launch.grid = {static_cast<unsigned>(grid), 1, 1};
-  launch.block = {static_cast<unsigned>(tile.threads()), 1, 1};
-  launch.shared_bytes = plan.shared_bytes;
-  launch.overlaps_previous = true;
-  launch.arguments = {source_map(problem, plan), BufferArgument{role_weights}, BufferArgument{role_scale_bias},
-                      BufferArgument{role_target}};
-  if (problem.epilogue.has_residual()) launch.arguments.emplace_back(BufferArgument{role_residual});
-  variant.launches.push_back(std::move(launch));
+  variant.launches.push_back(team_launch(problem, "window", window_text(problem, plan), tile,
+                                         block_count(chip, tile, tile.resident(), plan.row_tiles, plan.column_tiles), plan.shared_bytes,
+                                         source_map(problem, plan)));
   return variant;
 }
 

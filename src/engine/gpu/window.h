@@ -5,24 +5,13 @@
 
 #include "engine/gpu/wgmma.h"
 
-#include <algorithm>
-
 namespace deepgap::gpu {
 
-struct WindowTile {
-  int teams = 2, row_blocks = 1;  // warpgroups that multiply; each has row_blocks of 64 rows
-  int columns = 64;
+struct WindowTile : TeamTile {
   int regions = 1;  // of one tile: 1, or each 64 rows lie in a region of their own (another image, or other rows of it)
   int source_stages = 2, weight_stages = 4;  // weight_stages 0: the weights of a block's channels stay in shared memory
-  int step_bytes = 128;
-  int blocks = 1;
 
-  static constexpr int producer_registers = 32;
   bool resident() const { return weight_stages == 0; }
-  int threads() const { return 128 * (teams + 1); }
-  int entry_registers() const { return std::min(248, 65536 / (threads() * blocks) / 8 * 8); }
-  int team_registers() const { return std::min(240, (entry_registers() * (teams + 1) - producer_registers) / teams / 8 * 8); }
-  int tile_rows() const { return 64 * row_blocks * teams; }
 };
 
 struct WindowPlan {

@@ -2,7 +2,7 @@
 
 #include "engine/gpu/hopper_text.h"
 #include "engine/gpu/test_kernels.h"
-#include "engine/gpu/tile_end.h"
+#include "engine/gpu/tile_epilogue.h"
 
 namespace deepgap::gpu {
 namespace {
@@ -19,7 +19,7 @@ std::vector<ConvolutionVariant> window_variants(const Convolution& problem, cons
 
 TEST(Window, CompilesInEveryPrecisionWithoutSpills) {
   if (!cuda::has_compiler()) GTEST_SKIP() << "no NVRTC on this machine";
-  for (const Compute compute : {Compute::tf32, Compute::f16, Compute::bf16, Compute::i8})
+  for (const ComputeType compute : {ComputeType::tf32, ComputeType::f16, ComputeType::bf16, ComputeType::i8})
     for (const TestShape& shape : {TestShape{.size = 56, .in = 64, .out = 64}, TestShape{.size = 7, .in = 512, .out = 512}}) {
       auto variants = window_variants(test_convolution(compute, shape), h100);
       ASSERT_FALSE(variants.empty());
@@ -29,18 +29,19 @@ TEST(Window, CompilesInEveryPrecisionWithoutSpills) {
 }
 
 TEST(Window, LeavesWhatItCannotDo) {
-  Convolution problem = test_convolution(Compute::i8, {});
+  Convolution problem = test_convolution(ComputeType::i8, {});
   problem.source_zero = 3;  // the copy engine pads with 0
   EXPECT_TRUE(window_variants(problem, h100).empty());
-  EXPECT_TRUE(window_variants(test_convolution(Compute::f16, {.stride = 2}), h100).empty());
-  EXPECT_TRUE(window_variants(test_convolution(Compute::f16, {.kernel = 1}), h100).empty());
-  EXPECT_TRUE(window_variants(test_convolution(Compute::f16, {.groups = 2}), h100).empty());
-  EXPECT_TRUE(window_variants(test_convolution(Compute::f16, {.size = 300}), h100).empty());  // a row is wider than a copy
+  EXPECT_TRUE(window_variants(test_convolution(ComputeType::f16, {.stride = 2}), h100).empty());
+  EXPECT_TRUE(window_variants(test_convolution(ComputeType::f16, {.kernel = 1}), h100).empty());
+  EXPECT_TRUE(window_variants(test_convolution(ComputeType::f16, {.groups = 2}), h100).empty());
+  EXPECT_TRUE(window_variants(test_convolution(ComputeType::f16, {.size = 300}), h100).empty());  // a row is wider than a copy
 }
 
 TEST(Window, RegionsCoverThePictureAndWhatTapsReach) {
-  const Convolution problem = test_convolution(Compute::i8, {.size = 14, .in = 256, .out = 256});
+  const Convolution problem = test_convolution(ComputeType::i8, {.size = 14, .in = 256, .out = 256});
   WindowTile tile;
+  tile.teams = 2;
   tile.columns = 128;
   const WindowPlan plan = plan_of(problem, tile);  // 128 rows of the product, 16 pixels a padded row: at most 8 rows
   EXPECT_EQ(plan.padded_w, 16);
@@ -55,7 +56,7 @@ TEST(Window, RegionsCoverThePictureAndWhatTapsReach) {
 }
 
 TEST(Window, PacksWeightsChannelsFirst) {
-  const Convolution problem = test_convolution(Compute::i8, {.in = 256, .out = 80});
+  const Convolution problem = test_convolution(ComputeType::i8, {.in = 256, .out = 80});
   Tensor weights = make_tensor(DataType::i8, {80, 256, 3, 3});
   for (size_t i = 0; i < size_t{80} * 256 * 9; i++) writable<int8_t>(weights)[i] = static_cast<int8_t>(i * 7 % 251);
   for (const ConvolutionVariant& variant : window_variants(problem, h100)) {

@@ -1,6 +1,6 @@
 #include "engine/gpu/hopper_text.h"
 #include "engine/gpu/kernel_text.h"
-#include "engine/gpu/tile_end.h"
+#include "engine/gpu/tile_epilogue.h"
 #include "engine/gpu/window.h"
 
 #include <fmt/format.h>
@@ -98,33 +98,12 @@ struct Corner {
 constexpr std::string_view multiplying = R"(
 __device__ __forceinline__ void consume(unsigned base, float* tables, const float* scale_bias, const unsigned char* residual, unsigned char* target) {
   const int team = threadIdx.x / 128, lane = threadIdx.x % 32;
-  float* const table_of_team = tables + team * 2 * columns;
-  int row, column;
-  bool more = tile_at(0, row, column);
-  Table table;
-  if (resident && more) {
-    table.load(scale_bias, column);
-    table.store(table_of_team);
-    meet(1 + team, 128);
-  }
-  wait_for_previous();
-  Corner here, next;
-  Kept kept[kept_groups];
-  next.go_to(row, column);
-  if (has_residual && more) {
-#pragma unroll
-    for (int group = 0; group < kept_groups; group++)
-#pragma unroll
-      for (int block = 0; block < row_blocks; block++) kept[group].load(residual, next, block, group);
-  }
-  if (resident && more) wait_for(weights_full(base, 0), 0);
+  Team own(tables, scale_bias, residual, target);
+  if (resident && own.more) wait_for(weights_full(base, 0), 0);
   Sum sums[row_blocks][products][product_sums];
   unsigned position = 0, weight_position = 0;
-  for (int index = 0; more; index++) {
-    here = next;
-    if (!resident) table.load(scale_bias, column);
-    more = tile_at(index + 1, row, column);
-    next.go_to(row, column);
+  for (int index = 0; own.more; index++) {
+    own.begin(index);
     for (int step = 0; step < channel_steps; step++, position++) {
       const unsigned stage = position % source_stages;
       wait_for(source_full(base, stage), position / source_stages & 1);
@@ -158,46 +137,15 @@ __device__ __forceinline__ void consume(unsigned base, float* tables, const floa
     wait_for_products<0>();
     if (!resident && lane == 0) arrive(weights_empty(base, (weight_position - 1) % (weight_stages + resident)));
     if (lane == 0) arrive(source_empty(base, (position - 1) % source_stages));
-#pragma unroll
-    for (int block = 0; block < row_blocks; block++)
-#pragma unroll
-      for (int i = 0; i < columns / 2; i++) keep(sums[block][i / product_sums][i % product_sums]);
-    if (!resident) {
-      meet(1 + team, 128);
-      table.store(table_of_team);
-      meet(1 + team, 128);
-    }
-    end_tile(sums, table_of_team, kept, here, next, more, residual, target);
+    own.end(sums);
   }
 }
 )";
 
-constexpr std::string_view main_text = R"(
-  extern __shared__ unsigned char shared_memory[];
-  const unsigned begin = shared_address(shared_memory), base = (begin + 1023) & ~1023u;
-  let_next_begin();
-  if (threadIdx.x == 0) {
-    for (int stage = 0; stage < source_stages; stage++) {
-      make_barrier(source_full(base, stage), 1);
-      make_barrier(source_empty(base, stage), 4 * teams);
-    }
+constexpr std::string_view barriers = R"(
+    make_ring(source_full(base, 0), source_empty(base, 0), source_stages);
     if (resident) make_barrier(weights_full(base, 0), 1);
-    for (int stage = 0; stage < weight_stages; stage++) {
-      make_barrier(weights_full(base, stage), 1);
-      make_barrier(weights_empty(base, stage), 4 * teams);
-    }
-    barriers_made();
-  }
-  __syncthreads();
-  if (threadIdx.x >= teams * 128) {
-    asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(producer_registers));
-    if (threadIdx.x == teams * 128) produce(base, source, weights);
-  } else {
-    asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(team_registers));
-    consume(base, (float*)(shared_memory + (base - begin) + tables_at), scale_bias, residual, target);
-  }
-}
-)";
+    make_ring(weights_full(base, 0), weights_empty(base, 0), weight_stages);)";
 
 std::string constants_text(const Convolution& problem, const WindowPlan& plan) {
   const WindowTile& tile = plan.tile;
@@ -224,16 +172,9 @@ std::string constants_text(const Convolution& problem, const WindowPlan& plan) {
 std::string window_text(const Convolution& problem, const WindowPlan& plan) {
   std::string text(kernel_prelude());
   text += hopper_prelude();
-  text += epilogue_text(problem) + shape_text(problem) + constants_text(problem, plan) + std::string(tile_end_text());
+  text += epilogue_text(problem) + shape_text(problem) + constants_text(problem, plan) + tile_epilogue_text();
   for (const std::string_view part : {layout, tile_rows_text(), multiplying}) text += part;
-  const bool residual = problem.epilogue.has_residual();
-  return text +
-         fmt::format(
-             "extern \"C\" __global__ void __launch_bounds__({}, {}) window(const __grid_constant__ Map source, const unsigned char* "
-             "__restrict__ weights, const float* __restrict__ scale_bias, unsigned char* target{}) {{\n{}",
-             plan.tile.threads(), plan.tile.blocks, residual ? ", const unsigned char* residual" : "",
-             residual ? "" : "  const unsigned char* const residual = 0;\n") +
-         std::string(main_text);
+  return text + team_kernel_text("window", plan.tile, problem.epilogue.has_residual(), barriers);
 }
 
 }  // namespace deepgap::gpu

@@ -157,4 +157,20 @@ Node fused_node(const Graph& graph, std::span<const Node> nodes) {
   return result;
 }
 
+std::vector<Node> parts_of(const Node& fused, const std::function<ValueId(const Graph& body, ValueId id)>& add) {
+  const Graph& body = *std::get<std::shared_ptr<const Graph>>(fused.attributes.at("body"));
+  std::map<ValueId, ValueId> outer{{no_value, no_value}, {body.outputs[0], fused.outputs[0]}};
+  for (size_t i = 0; i < body.inputs.size(); ++i) outer[body.inputs[i]] = fused.inputs[i];
+  const auto outer_id = [&](ValueId id) {
+    const auto found = outer.find(id);
+    return found != outer.end() ? found->second : outer.emplace(id, add(body, id)).first->second;
+  };
+  std::vector<Node> parts = body.nodes;
+  for (Node& part : parts) {
+    for (ValueId& id : part.inputs) id = outer_id(id);
+    for (ValueId& id : part.outputs) id = outer_id(id);
+  }
+  return parts;
+}
+
 }  // namespace deepgap

@@ -11,6 +11,7 @@
 
 #include <deepgap/graph.h>
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -67,5 +68,9 @@ Operation operation_of(const Graph& graph, const Node& node);
 // One node that stands for `nodes`, which are in order and read each other's results as described above. Ids are the Graph's.
 Node fused_node(const Graph& graph, std::span<const Node> nodes);
 bool is_fused(const Node& node);
+
+// The nodes of its body with the ids of the Graph around it: inputs and result are the fused node's, and `add` gives one for each other
+// value of the body.
+std::vector<Node> parts_of(const Node& fused, const std::function<ValueId(const Graph& body, ValueId id)>& add);
 
 }  // namespace deepgap

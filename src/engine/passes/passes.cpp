@@ -1,6 +1,7 @@
 #include "engine/passes/passes.h"
 
 #include "engine/passes/quantization.h"
+#include "model/graph_tools.h"
 
 namespace deepgap {
 
@@ -34,6 +35,12 @@ void optimize_bound(Graph& graph, const FusionRules& rules) {
   if (rules.attention) fuse_attention(graph);
   fuse_operators(graph, rules);
   remove_dead(graph);
+}
+
+Graph bound_graph(const Graph& unbound, int64_t batch, const FusionRules& rules) {
+  Graph graph = bind_symbols(unbound, {{batch_symbol, batch}});
+  optimize_bound(graph, rules);
+  return graph;
 }
 
 }  // namespace deepgap

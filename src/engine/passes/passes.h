@@ -41,5 +41,7 @@ void remove_dead(Graph& graph);
 void optimize_unbound(Graph& graph, const FusionRules& rules = {});
 // The rest, on a Graph whose symbols are bound.
 void optimize_bound(Graph& graph, const FusionRules& rules = {});
+// A copy for this batch, optimized so.
+Graph bound_graph(const Graph& unbound, int64_t batch, const FusionRules& rules);
 
 }  // namespace deepgap

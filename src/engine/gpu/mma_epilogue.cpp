@@ -108,7 +108,7 @@ __device__ __forceinline__ void end_tile(Sum (&sums)[rows][columns], unsigned ch
 )";
 
 std::string meeting_text(const Convolution& problem, const MmaTile& tile) {
-  const bool integers = problem.compute == Compute::i8;
+  const bool integers = problem.compute == ComputeType::i8;
   const std::string text = fmt::format(R"(
 __device__ __forceinline__ Sum as_sum(unsigned w) {{ return {}; }}
 __device__ __forceinline__ unsigned as_bits(Sum sum) {{ return {}; }}
@@ -133,7 +133,7 @@ __device__ __forceinline__ uint4 load_part(const unsigned char* shared, int offs
 
 }  // namespace
 
-std::string mma_end_text(const Convolution& problem, const MmaTile& tile) {
+std::string mma_epilogue_text(const Convolution& problem, const MmaTile& tile) {
   if (!tile.staged()) return std::string(ending) + std::string(ending_in_registers);
   return std::string(ending) + meeting_text(problem, tile) + std::string(ending_in_shared_memory);
 }

@@ -1,4 +1,4 @@
-#include "engine/gpu/integer_end.h"
+#include "engine/gpu/integer_epilogue.h"
 
 #include "engine/gpu/kernel_text.h"
 
@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
 
 namespace deepgap::gpu {
 namespace {
@@ -25,53 +26,14 @@ int place_of(const Epilogue& epilogue, float real) {
 }
 
 // Whole numbers are as well clamped after they are rounded.
-void clamp_to(const Epilogue& epilogue, const EpilogueStep& step, IntegerEnd& end) {
+void clamp_to(const Epilogue& epilogue, const EpilogueStep& step, IntegerEpilogue& end) {
   end.low = std::max(end.low, place_of(epilogue, step.low));
   end.high = std::min(end.high, place_of(epilogue, step.high));
 }
 
-// To 0 .. 1 over a range of whole numbers.
-struct Unit {
-  float scale, offset;
-};
-Unit unit_of(float inverse, int zero, int low, int high) {
-  const auto range = static_cast<float>(high - low);
-  return {inverse / range, static_cast<float>(zero - low) / range};
-}
-
-}  // namespace
-
-std::optional<IntegerEnd> integer_end(const Epilogue& epilogue) {
-  if (!is_integer(epilogue.target)) return std::nullopt;
-  IntegerEnd end;
-  end.low = lowest(epilogue.target);
-  end.high = end.low + 255;
-  auto step = epilogue.steps.begin();
-  const auto is = [&](Kind kind) { return step != epilogue.steps.end() && step->kind == kind; };
-  if (is(Kind::round)) end.round = *step++;
-  if (is(Kind::add)) end.adds = true, ++step;
-  while (is(Kind::clamp)) clamp_to(epilogue, *step++, end);
-  return step == epilogue.steps.end() && end.low < end.high ? std::optional(end) : std::nullopt;
-}
-
-std::string integer_end_text(const Epilogue& epilogue, const IntegerEnd& end) {
-  const bool scaled = is_integer(epilogue.residual);
-  const Unit last = unit_of(epilogue.target_inverse, epilogue.target_zero, end.low, end.high);
-  const float added = last.scale * (scaled ? epilogue.residual_scale : 1.0F);
-  const float offset = last.offset - (end.adds && scaled ? static_cast<float>(epilogue.residual_zero) * added : 0.0F);
-  Unit first{last.scale, offset};
-  std::string sums = "unit_of(sum, scale, bias)";
-  if (end.adds) sums = fmt::format("unit_of(residual, {}, fmaf(sum, scale, bias))", literal(added));
-  if (end.round) {
-    const EpilogueStep& round = *end.round;
-    const int low = lowest(round.integer);
-    first = unit_of(1 / round.scale, round.zero, low, low + 255);
-    const std::string whole = fmt::format("fmaf(unit_of(sum, scale, bias), 255.0f, {}) - {}", literal(magic + static_cast<float>(low)),
-                                          literal(magic + static_cast<float>(round.zero)));
-    const std::string rest = end.adds ? fmt::format("fmaf(residual, {}, {})", literal(added), literal(offset)) : literal(offset);
-    sums = fmt::format("unit_of({}, {}, {})", whole, literal(round.scale * last.scale), rest);
-  }
-  return fmt::format(R"(
+// {0}, {1}: what scale and bias are multiplied with and added to; {2}: the place within the range, from 0 to 1; {3}, {4}: that times the
+// range, in the last places of a float.
+constexpr std::string_view text = R"(
 __device__ __forceinline__ float table_scale(float scale) {{ return scale * {0}; }}
 __device__ __forceinline__ float table_bias(float bias) {{ return fmaf(bias, {0}, {1}); }}
 __device__ __forceinline__ float unit_of(float a, float b, float c) {{
@@ -90,8 +52,50 @@ template <int N> __device__ __forceinline__ void put_values(unsigned* words, con
   for (int i = 0; i < N; i += 4)
     words[i / 4] = __byte_perm(__byte_perm(q[i], q[i + 1], 0x0040), __byte_perm(q[i + 2], q[i + 3], 0x0040), 0x5410);
 }}
-)",
-                     literal(first.scale), literal(first.offset), sums, literal(static_cast<float>(end.high - end.low)),
+)";
+
+// To 0 .. 1 over a range of whole numbers.
+struct Unit {
+  float scale, offset;
+};
+Unit unit_of(float inverse, int zero, int low, int high) {
+  const auto range = static_cast<float>(high - low);
+  return {inverse / range, static_cast<float>(zero - low) / range};
+}
+
+}  // namespace
+
+std::optional<IntegerEpilogue> integer_epilogue(const Epilogue& epilogue) {
+  if (!is_integer(epilogue.target)) return std::nullopt;
+  IntegerEpilogue end;
+  end.low = lowest(epilogue.target);
+  end.high = end.low + 255;
+  auto step = epilogue.steps.begin();
+  const auto is = [&](Kind kind) { return step != epilogue.steps.end() && step->kind == kind; };
+  if (is(Kind::round)) end.round = *step++;
+  if (is(Kind::add)) end.adds = true, ++step;
+  while (is(Kind::clamp)) clamp_to(epilogue, *step++, end);
+  return step == epilogue.steps.end() && end.low < end.high ? std::optional(end) : std::nullopt;
+}
+
+std::string integer_epilogue_text(const Epilogue& epilogue, const IntegerEpilogue& end) {
+  const bool scaled = is_integer(epilogue.residual);
+  const Unit last = unit_of(epilogue.target_inverse, epilogue.target_zero, end.low, end.high);
+  const float added = last.scale * (scaled ? epilogue.residual_scale : 1.0F);
+  const float offset = last.offset - (end.adds && scaled ? static_cast<float>(epilogue.residual_zero) * added : 0.0F);
+  Unit first{last.scale, offset};
+  std::string sums = "unit_of(sum, scale, bias)";
+  if (end.adds) sums = fmt::format("unit_of(residual, {}, fmaf(sum, scale, bias))", literal(added));
+  if (end.round) {
+    const EpilogueStep& round = *end.round;
+    const int low = lowest(round.integer);
+    first = unit_of(1 / round.scale, round.zero, low, low + 255);
+    const std::string whole = fmt::format("fmaf(unit_of(sum, scale, bias), 255.0f, {}) - {}", literal(magic + static_cast<float>(low)),
+                                          literal(magic + static_cast<float>(round.zero)));
+    const std::string rest = end.adds ? fmt::format("fmaf(residual, {}, {})", literal(added), literal(offset)) : literal(offset);
+    sums = fmt::format("unit_of({}, {}, {})", whole, literal(round.scale * last.scale), rest);
+  }
+  return fmt::format(text, literal(first.scale), literal(first.offset), sums, literal(static_cast<float>(end.high - end.low)),
                      literal(magic + static_cast<float>(end.low)));
 }
 

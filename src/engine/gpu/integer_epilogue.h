@@ -10,17 +10,17 @@
 
 namespace deepgap::gpu {
 
-struct IntegerEnd {
+struct IntegerEpilogue {
   std::optional<EpilogueStep> round;  // of the sums, before all else
   bool adds = false;                  // the residual
   int low = 0, high = 0;              // of the stored integers
 };
 
 // nullopt: the target is no integer, or other steps are asked for.
-std::optional<IntegerEnd> integer_end(const Epilogue& epilogue);
+std::optional<IntegerEpilogue> integer_epilogue(const Epilogue& epilogue);
 
 // Device functions table_scale, table_bias, end_value and put_values of kernel_text.h's epilogue_text, for such an end; residual_of gives
 // the stored number.
-std::string integer_end_text(const Epilogue& epilogue, const IntegerEnd& end);
+std::string integer_epilogue_text(const Epilogue& epilogue, const IntegerEpilogue& end);
 
 }  // namespace deepgap::gpu

@@ -1,5 +1,5 @@
 // Which ends are done the short way, and what they saturate to.
-#include "engine/gpu/integer_end.h"
+#include "engine/gpu/integer_epilogue.h"
 
 #include <gtest/gtest.h>
 
@@ -19,8 +19,8 @@ Epilogue to_bytes(std::vector<EpilogueStep> steps) {
   return epilogue;
 }
 
-TEST(IntegerEnd, TakesWhatQuantizedNetworksAskFor) {
-  const auto end = integer_end(to_bytes(
+TEST(IntegerEpilogue, TakesWhatQuantizedNetworksAskFor) {
+  const auto end = integer_epilogue(to_bytes(
       {EpilogueStep::rounded(0.5F, 7, Element::u8), EpilogueStep::of(EpilogueStep::Kind::add), EpilogueStep::clamped(0, infinity)}));
   ASSERT_TRUE(end);
   EXPECT_TRUE(end->adds);
@@ -30,19 +30,19 @@ TEST(IntegerEnd, TakesWhatQuantizedNetworksAskFor) {
   EXPECT_EQ(end->high, 127);
 }
 
-TEST(IntegerEnd, ClampsInWholeNumbers) {
-  const auto end = integer_end(to_bytes({EpilogueStep::clamped(-1, 6)}));
+TEST(IntegerEpilogue, ClampsInWholeNumbers) {
+  const auto end = integer_epilogue(to_bytes({EpilogueStep::clamped(-1, 6)}));
   ASSERT_TRUE(end);
   EXPECT_EQ(end->low, -7);
   EXPECT_EQ(end->high, 63);
 }
 
-TEST(IntegerEnd, LeavesOtherStepsToThePlainWay) {
-  EXPECT_FALSE(integer_end(to_bytes({{EpilogueStep::Kind::activation, "tanhf(v)"}})));
-  EXPECT_FALSE(integer_end(to_bytes({EpilogueStep::clamped(0, 6), EpilogueStep::of(EpilogueStep::Kind::add)})));
-  EXPECT_FALSE(integer_end(to_bytes({EpilogueStep::clamped(50, 60)})));  // nothing is left to tell apart
+TEST(IntegerEpilogue, LeavesOtherStepsToThePlainWay) {
+  EXPECT_FALSE(integer_epilogue(to_bytes({{EpilogueStep::Kind::activation, "tanhf(v)"}})));
+  EXPECT_FALSE(integer_epilogue(to_bytes({EpilogueStep::clamped(0, 6), EpilogueStep::of(EpilogueStep::Kind::add)})));
+  EXPECT_FALSE(integer_epilogue(to_bytes({EpilogueStep::clamped(50, 60)})));  // nothing is left to tell apart
   Epilogue floats;
-  EXPECT_FALSE(integer_end(floats));
+  EXPECT_FALSE(integer_epilogue(floats));
 }
 
 }  // namespace

@@ -1,0 +1,107 @@
+#include "engine/gpu/instance.h"
+
+#include <algorithm>
+
+namespace deepgap::gpu {
+
+Instance::Instance(Network& network) : network_(network), arena_(network.arena_bytes()) {
+  std::vector<size_t> in, out;
+  for (const auto& [batch, program] : network.programs())
+    for (const Buffer& buffer : program.plan.buffers) {
+      auto* sizes = buffer.kind == Buffer::Kind::input ? &in : buffer.kind == Buffer::Kind::output ? &out : nullptr;
+      if (sizes == nullptr) continue;
+      if (sizes->size() <= buffer.external) sizes->resize(buffer.external + 1, 0);
+      (*sizes)[buffer.external] = std::max((*sizes)[buffer.external], buffer.bytes);
+    }
+  for (size_t bytes : in) inputs_.emplace_back(bytes);
+  for (size_t bytes : out) outputs_.emplace_back(bytes);
+  for (const auto& [batch, program] : network.programs()) bind(program);
+}
+
+cuda::Address Instance::address_of(const Program& program, BufferId id) const {
+  if (id < 0) return 0;
+  const Buffer& buffer = program.plan.buffers.at(static_cast<size_t>(id));
+  switch (buffer.kind) {
+    case Buffer::Kind::constant:
+      return program.constants.at(static_cast<size_t>(id));
+    case Buffer::Kind::input:
+      return input(buffer.external);
+    case Buffer::Kind::output:
+      return output(buffer.external);
+    default:
+      return arena_.address() + program.offsets.at(static_cast<size_t>(id));
+  }
+}
+
+void Instance::bind(const Program& program) {
+  Bound& bound = bound_[program.batch];
+  for (const Step& step : program.plan.steps) {
+    std::vector<BoundLaunch> launches;
+    for (const Launch& launch : step.launches)
+      launches.emplace_back(launch, network_.kernels().function(launch),
+                            [&](int role) { return address_of(program, step.roles.at(static_cast<size_t>(role))); });
+    bound.steps.push_back(std::move(launches));
+  }
+}
+
+// Rarely done: scratch memory is taken for it and given back.
+void Instance::prepare(const Program& program, size_t input, cuda::Address from, const cuda::Stream& stream) {
+  std::vector<cuda::DeviceMemory> between;
+  cuda::Address read = from;
+  const auto& steps = program.preparations.at(input);
+  for (size_t i = 0; i < steps.size(); ++i) {
+    const Step& step = steps[i];
+    cuda::Address written = this->input(input);
+    if (i + 1 < steps.size()) {
+      between.emplace_back(program.plan.buffers[static_cast<size_t>(step.writes[0])].bytes);
+      written = between.back().address();
+    }
+    const auto address = [&](int role) {
+      const BufferId id = step.roles.at(static_cast<size_t>(role));
+      if (id == step.writes[0]) return written;
+      const bool constant = id >= 0 && program.plan.buffers[static_cast<size_t>(id)].kind == Buffer::Kind::constant;
+      return constant ? address_of(program, id) : read;
+    };
+    for (const Launch& launch : step.launches) BoundLaunch(launch, network_.kernels().function(launch), address).run(stream.get());
+    read = written;
+  }
+  stream.synchronize();
+}
+
+void Instance::run(const Program& program, const cuda::Stream& stream) const {
+  for (const auto& step : bound_.at(program.batch).steps)
+    for (const BoundLaunch& launch : step) launch.run(stream.get());
+}
+
+std::vector<LayerTiming> Instance::timed(const Program& program, const cuda::Stream& stream) const {
+  std::vector<LayerTiming> timings;
+  std::vector<cuda::Event> events(1);
+  events[0].record(stream);
+  const auto& steps = bound_.at(program.batch).steps;
+  for (size_t i = 0; i < steps.size(); ++i) {
+    for (const BoundLaunch& launch : steps[i]) launch.run(stream.get());
+    events.emplace_back();
+    events.back().record(stream);
+    timings.push_back({program.plan.steps[i].name, program.plan.steps[i].op, 0});
+  }
+  stream.synchronize();
+  for (size_t i = 0; i < timings.size(); ++i) timings[i].ns = events[i + 1].since_ns(events[i]);
+  return timings;
+}
+
+void Instance::run_marked(const Program& program, const cuda::Stream& stream, const LayerMark& mark) const {
+  const auto& steps = bound_.at(program.batch).steps;
+  for (size_t i = 0; i < steps.size(); ++i) {
+    mark(program.plan.steps[i].name, program.plan.steps[i].op);
+    for (const BoundLaunch& launch : steps[i]) launch.run(stream.get());
+  }
+}
+
+size_t Instance::bytes() const {
+  size_t bytes = arena_.bytes();
+  for (const auto* memories : {&inputs_, &outputs_})
+    for (const auto& memory : *memories) bytes += memory.bytes();
+  return bytes;
+}
+
+}  // namespace deepgap::gpu

@@ -1,0 +1,49 @@
+// A run's place: the memory of one Network for one run at a time. Used by the native Session, a slot each.
+//
+// Threads: one at a time; several Instances at once, the context current.
+#pragma once
+
+#include "cuda/objects.h"
+#include "engine/gpu/bound_launch.h"
+#include "engine/gpu/network.h"
+
+#include <deepgap/session.h>
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+namespace deepgap::gpu {
+
+// Memory for one run at a time, with every program bound to it.
+class Instance {
+ public:
+  explicit Instance(Network& network);
+
+  cuda::Address input(size_t index) const { return inputs_.at(index).address(); }
+  cuda::Address output(size_t index) const { return outputs_.at(index).address(); }
+  size_t output_bytes(size_t index) const { return outputs_.at(index).bytes(); }
+  // Makes what the program reads as its input of the Graph's own bytes at `from`, which is room for the program's batch.
+  void prepare(const Program& program, size_t input, cuda::Address from, const cuda::Stream& stream);
+  // Queues the whole program.
+  void run(const Program& program, const cuda::Stream& stream) const;
+  // Runs step after step, and waits: nanoseconds by step of the program.
+  std::vector<LayerTiming> timed(const Program& program, const cuda::Stream& stream) const;
+  // Queues the whole program, each step announced.
+  void run_marked(const Program& program, const cuda::Stream& stream, const LayerMark& mark) const;
+  size_t bytes() const;
+
+ private:
+  struct Bound {
+    std::vector<std::vector<BoundLaunch>> steps;
+  };
+  cuda::Address address_of(const Program& program, BufferId buffer) const;
+  void bind(const Program& program);
+
+  Network& network_;
+  cuda::DeviceMemory arena_;
+  std::vector<cuda::DeviceMemory> inputs_, outputs_;
+  std::map<int64_t, Bound> bound_;  // by batch
+};
+
+}  // namespace deepgap::gpu

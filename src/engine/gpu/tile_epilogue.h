@@ -1,0 +1,56 @@
+// How the sums of wgmma become what is stored, as text: after epilogue_text, shape_text and constants `run`, `columns`, `table_share`.
+//
+//   struct Table: scales and biases of `columns` channels, as end_value takes them, loaded by 128 threads and stored in shared memory
+//   in the order in which threads read them, four at a time: those of thread lane % 4 = q, group g, part p of a run lie at
+//   g * 4 * run + p * 16 + q * 4.
+#pragma once
+
+#include "engine/gpu/convolution.h"
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+namespace deepgap::gpu {
+
+//   end_run: the numbers of one thread's run in a group of columns.
+std::string tile_epilogue_text();
+
+// What every tile of warpgroups that multiply ("teams") beside one that copies is.
+struct TeamTile {
+  int teams = 1;         // warpgroups that multiply
+  int row_blocks = 1;    // of 64 rows, of one team
+  int columns = 64;      // output channels of a tile
+  int step_bytes = 128;  // bytes of k that one copy brings, a row: 32, 64, 128
+  int blocks = 1;        // on one multiprocessor at once
+
+  static constexpr int producer_registers = 32;
+  int threads() const { return 128 * (teams + 1); }
+  int entry_registers() const { return std::min(248, 65536 / (threads() * blocks) / 8 * 8); }
+  // Of a thread that multiplies: what the producer's warpgroup does not need.
+  int team_registers() const { return std::min(240, (entry_registers() * (teams + 1) - producer_registers) / teams / 8 * 8); }
+  int tile_rows() const { return 64 * row_blocks * teams; }
+};
+
+// After tile_epilogue_text, constants row_blocks, products, product_sums (of one thread and product), groups_of_columns, kept_groups,
+// resident (the weights of a block's channels stay in shared memory), and
+//   struct Corner { void go_to(int row, int column); bool inside(int block, int half, int group) const;
+//                   long long element(int block, int half, int group) const; }
+// (a thread's place in a tile; whether its run is part of the target, and where): `Kept`, a group's residual, end_tile, `Team` and
+// make_ring. And after tile_at(int index, int& row, int& column), the tiles of a block; false: there are no more.
+std::string_view tile_rows_text();
+
+// The kernel `entry` itself, after everything: `barriers` makes them in shared memory that begins at `base`; then one thread runs
+// produce(base, source, weights) and each team consume(base, tables, scale_bias, residual, target).
+std::string team_kernel_text(std::string_view entry, const TeamTile& tile, bool residual, std::string_view barriers);
+
+// Groups of columns whose residual a thread holds before it needs it, so that it need not wait: as many as registers are left for.
+int kept_groups_of(const Convolution& problem, int columns, int row_blocks);
+
+// Neighbours of a row that one thread stores, so that four threads have equally many of `columns`: 16 bytes where that is possible.
+int run_of(const Convolution& problem, int columns);
+
+// The output channel, within its tile, of column `column` of the products: columns 8j + 2q + {0, 1} of a thread are its run.
+int channel_of_column(int column, int run);
+
+}  // namespace deepgap::gpu

@@ -63,6 +63,7 @@ Graph zoo_graph(const ModelRequest& request) {
     const std::string base = request.name.substr(0, request.name.find(':'));
     throw Error(ErrorKind::usage, unknown_name("model", base, zoo_names()));
   }
+  if (request.trains && model->trained_dropout() > 0) options.try_emplace("dropout", fmt::format("{}", model->trained_dropout()));
   return model->build(options);
 }
 

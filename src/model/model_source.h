@@ -22,6 +22,7 @@ struct ModelRequest {
   std::map<std::string, std::vector<int64_t>> shapes;  // input -> dims, from --shape; binds dynamic sizes other than the batch
   std::string cache_dir;                               // of made weights; empty: no cache
   std::string data_dir;                                // where set-up put named weights; empty: beside the program, see default_data_dir()
+  bool trains = false;                                 // a zoo network in its training form: with Dropout where its source has it
   std::string test_set{};  // an ONNX test set (model/onnx_test_set.h) whose tensors give the sizes that `shapes` leaves open
 };
 

@@ -41,6 +41,23 @@ std::map<std::string, Tensor> small_weights() {
   return tensors;
 }
 
+TEST(ModelSource, ATrainingFormHasTheDropoutOfItsSource) {
+  const auto dropped = [](const std::string& name, bool trains) {
+    ModelRequest request{.name = name};
+    request.trains = trains;
+    const auto model = open_model(request);
+    for (const Node& node : model->graph().nodes)
+      if (node.op == "Dropout") return constant_of(model->graph(), node.inputs[1])->as<float>()[0];
+    return 0.0F;
+  };
+  const std::string name = "mobilenet_v3_small:width=0.25,image=32,classes=4";
+  EXPECT_EQ(dropped(name, false), 0);
+  EXPECT_EQ(dropped(name, true), 0.2F);
+  EXPECT_EQ(dropped(name + ",dropout=0", true), 0);
+  EXPECT_EQ(dropped(name + ",dropout=0.5", true), 0.5F);
+  EXPECT_EQ(dropped("resnet18:width=0.25,image=32,classes=4", true), 0);
+}
+
 TEST(ModelSource, SeededZooModels) {
   const auto model = open_model({.name = small});
   EXPECT_EQ(model->name(), small);

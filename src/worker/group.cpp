@@ -48,7 +48,9 @@ Nanoseconds linger_for(const Point& point, size_t cpus) {
 }  // namespace
 
 ModelRequest model_request(const Point& point, const PointOptions& options, const std::string& cache_dir) {
-  return sized_by_dataset({point.model, point.weights, options.seed, options.shapes, cache_dir, default_data_dir()}, point.dataset);
+  ModelRequest request{point.model, point.weights, options.seed, options.shapes, cache_dir, default_data_dir()};
+  request.trains = trains(point);
+  return sized_by_dataset(std::move(request), point.dataset);
 }
 
 DatasetRequest dataset_request(const Point& point, const PointOptions& options, const GraphSummary& summary) {
@@ -69,10 +71,10 @@ DatasetRequest dataset_request(const Point& point, const PointOptions& options, 
   return request;
 }
 
-ModelKey loaded_model_key(const Point& point) {
-  ModelKey key = model_key(point);
-  if (is_remote(point.placement)) key.server = placement_name(point.placement);
-  if (!onnx_test_sets(point.dataset).empty()) key.sized_by = point.dataset;
+LoadedModelKey loaded_model_key(const Point& point) {
+  LoadedModelKey key{model_key(point), trains(point)};
+  if (is_remote(point.placement)) key.model.server = placement_name(point.placement);
+  if (!onnx_test_sets(point.dataset).empty()) key.model.sized_by = point.dataset;
   return key;
 }
 
@@ -137,7 +139,7 @@ void Group::open_models(const WorkOrder& order, const PointOptions& options) {
 }
 
 Group::Inputs Group::inputs(const WorkOrder& order, const PointOptions& options) {
-  const ModelKey wanted = loaded_model_key(order.point);
+  const LoadedModelKey wanted = loaded_model_key(order.point);
   const bool shared = model_ != nullptr && wanted == model_key_;
   if (!shared) {
     targeted_.reset();
@@ -195,7 +197,7 @@ Group::Calibration Group::calibration(const WorkOrder& order, const PointOptions
 
 void Group::find_engine_model(const WorkOrder& order, const PointOptions& options) {
   if (!needs_quantizing(order.point)) return;
-  const QuantizedKey key{model_key_, order.point.dataset, quantize_options_of(options.quantize)};
+  const QuantizedKey key{model_key_.model, order.point.dataset, quantize_options_of(options.quantize)};
   if (quantized_ != nullptr && key == quantized_key_) return;
   const Nanoseconds begin = clock(order).now();
   const KeptQuantized found = find_quantized(order.cache_dir, calibration(order, options).key, model_->name());

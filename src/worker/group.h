@@ -23,6 +23,13 @@
 
 namespace deepgap {
 
+// Which Model a process has loaded.
+struct LoadedModelKey {
+  ModelKey model;
+  bool trains = false;  // in its training form
+  auto operator<=>(const LoadedModelKey&) const = default;
+};
+
 // Of the program itself, for Records; the command line knows it.
 struct ProgramState {
   std::string version;
@@ -65,7 +72,7 @@ class Group {
   std::unique_ptr<Telemetry> telemetry_;
   std::unique_ptr<Plugin> plugin_;
   std::string plugin_name_;
-  ModelKey model_key_;
+  LoadedModelKey model_key_;
   DatasetKey dataset_key_;
   using QuantizedKey = std::tuple<ModelKey, std::string, std::map<std::string, std::string>>;  // with dataset and quantize.NAME
   QuantizedKey quantized_key_;                                                                 // of quantized_
@@ -97,7 +104,7 @@ ModelRequest model_request(const Point& point, const PointOptions& options, cons
 // Without what integer inputs may hold, which the network itself tells (model/integer_values.h).
 DatasetRequest dataset_request(const Point& point, const PointOptions& options, const GraphSummary& summary);
 // With what the Dataset gives it.
-ModelKey loaded_model_key(const Point& point);
+LoadedModelKey loaded_model_key(const Point& point);
 // Whether this Point's engine, which `computes` or does not, gets the QDQ form of the Model instead of the Model.
 bool needs_quantizing(const Point& point, bool computes, const GraphSummary& summary);
 // What supports() is asked about: with the operators of the QDQ form where the engine will get that one.

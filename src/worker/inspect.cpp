@@ -204,7 +204,7 @@ class Inspection {
   }
 
   const GraphSummary& model_of(const Point& point, const PointOptions& options, InspectedBackend& backend) {
-    const ModelKey key = loaded_model_key(point);
+    const LoadedModelKey key = loaded_model_key(point);
     auto found = models_.find(key);
     if (found == models_.end() && is_remote(point.placement)) {
       found = models_.emplace(key, remote_summary(point, options, backend)).first;
@@ -277,9 +277,9 @@ class Inspection {
   const InspectionListener& about_to_;
   const std::vector<int> cpus_ = allowed_cpus();
   std::map<std::string, InspectedBackend> backends_;
-  std::map<ModelKey, GraphSummary> models_;
-  std::map<std::tuple<DatasetKey, ModelKey, bool>, size_t> datasets_;    // their sizes
-  std::map<std::pair<std::string, std::string>, std::string> contents_;  // by dataset and labels
+  std::map<LoadedModelKey, GraphSummary> models_;
+  std::map<std::tuple<DatasetKey, LoadedModelKey, bool>, size_t> datasets_;  // their sizes
+  std::map<std::pair<std::string, std::string>, std::string> contents_;      // by dataset and labels
 };
 
 InspectedPoint inspect_or_blame(Inspection& inspection, const Point& point, size_t number) {

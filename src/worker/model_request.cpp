@@ -5,8 +5,8 @@
 namespace deepgap {
 
 nlohmann::json model_request_to_json(const ModelRequest& request) {
-  return {{"name", request.name},         {"weights", request.weights},     {"seed", request.seed},        {"shapes", request.shapes},
-          {"test_set", request.test_set}, {"cache_dir", request.cache_dir}, {"data_dir", request.data_dir}};
+  return {{"name", request.name},         {"weights", request.weights},     {"seed", request.seed},         {"shapes", request.shapes},
+          {"test_set", request.test_set}, {"cache_dir", request.cache_dir}, {"data_dir", request.data_dir}, {"trains", request.trains}};
 }
 
 ModelRequest model_request_from_json(const nlohmann::json& json) {
@@ -18,6 +18,7 @@ ModelRequest model_request_from_json(const nlohmann::json& json) {
   json.at("test_set").get_to(request.test_set);
   json.at("cache_dir").get_to(request.cache_dir);
   json.at("data_dir").get_to(request.data_dir);
+  json.at("trains").get_to(request.trains);
   return request;
 }
 

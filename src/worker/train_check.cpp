@@ -3,6 +3,7 @@
 #include "base/clocks.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "model/graph_tools.h"
 #include "model/weights/safetensors.h"
 #include "scenario/session_target.h"
 #include "telemetry/environment.h"
@@ -107,6 +108,18 @@ std::map<std::string, Tensor> sampled_weights(const std::map<std::string, Tensor
     sampled.emplace(name, std::move(few));
   }
   return sampled;
+}
+
+std::string no_train_reference(const Point& point, const Graph& graph) {
+  if (point.placement.devices.front().kind == "cpu") return {};
+  for (const Node& node : graph.nodes) {
+    const Tensor* ratio = node.op == "Dropout" && node.inputs.size() > 1 ? constant_of(graph, node.inputs[1]) : nullptr;
+    const bool drops_nothing = ratio != nullptr && ratio->type == DataType::f32 && ratio->as<float>()[0] == 0;
+    if (node.op == "Dropout" && !drops_nothing)
+      return fmt::format("no reference: Dropout (node '{}') draws other random numbers on {} than on the CPU", node.name,
+                         point.placement.devices.front().kind);
+  }
+  return {};
 }
 
 std::string train_reference_key(const WorkOrder& order, const PointOptions& options, const Group::Inputs& inputs) {

@@ -35,6 +35,20 @@ TEST(TrainCheck, OtherWeightsAreNamed) {
   EXPECT_THROW(compare_training({{2.0}, {{"v", weight({1, 1})}}}, {{2.0}, begin}, begin), Error);
 }
 
+TEST(TrainCheck, RandomNumbersOfAGpuAreNotTheReferences) {
+  Graph graph;
+  graph.values = {{"x", DataType::f32, std::nullopt}, {"y", DataType::f32, std::nullopt}, {"ratio", DataType::f32, Dims{}}};
+  graph.nodes = {{"head.drop", "Dropout", "", {0, 2}, {1}, {}}};
+  graph.constants[2] = make_tensor(DataType::f32, {});
+  Point on_cpu, on_gpu;
+  on_gpu.placement.devices = {{"", "cuda", 0}};
+  EXPECT_EQ(no_train_reference(on_gpu, graph), "") << "of which it drops nothing";
+  writable<float>(graph.constants[2])[0] = 0.2F;
+  EXPECT_EQ(no_train_reference(on_cpu, graph), "");
+  EXPECT_EQ(no_train_reference(on_gpu, graph),
+            "no reference: Dropout (node 'head.drop') draws other random numbers on cuda than on the CPU");
+}
+
 TEST(TrainCheck, OfLargeWeightsFewElementsAreKept) {
   std::vector<float> many(10'000);
   for (size_t i = 0; i < many.size(); ++i) many[i] = static_cast<float>(i);

@@ -29,6 +29,7 @@ class EfficientnetLite0 : public ZooModel {
   }
   Preprocessing preprocessing() const override { return {.resize = 256, .crop = 224, .mean = {127, 127, 127}, .scale = {128, 128, 128}}; }
   std::map<std::string, std::string> weight_sets() const override { return {{"imagenet", "weights/efficientnet_lite0.safetensors"}}; }
+  double trained_dropout() const override { return 0.2; }
   Graph build(const ZooOptions& options) const override;
 };
 
@@ -48,7 +49,7 @@ Feature block(NetworkBuilder& net, const std::string& name, const Feature& x, co
 
 // The lite family keeps stem and head as they are when the width changes.
 Graph EfficientnetLite0::build(const ZooOptions& options) const {
-  const PictureOptions given = picture_options(name(), options);
+  const PictureOptions given = picture_options(name(), options, {.dropout = 0});
   NetworkBuilder net(name());
   Feature x = net.picture("input", 3, given.image);
   x = net.conv("conv_stem", x, {.out_channels = 32, .kernel = 3, .stride = 2, .padding = Padding::same});
@@ -61,7 +62,7 @@ Graph EfficientnetLite0::build(const ZooOptions& options) const {
   }
   x = net.conv("conv_head", x, {.out_channels = 1280, .padding = Padding::same});
   x = net.relu6("relu1", net.batch_norm("bn1", x, epsilon));
-  return net.finish(net.classify("fc", x, given.classes, "output"));
+  return net.finish(net.classify("fc", x, given.classes, "output", given.dropout));
 }
 
 const bool registered = Registry<ZooModel>::instance().add("efficientnet_lite0", [] { return std::make_unique<EfficientnetLite0>(); });

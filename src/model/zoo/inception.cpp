@@ -15,6 +15,7 @@ class InceptionV3 : public ZooModel {
   std::string name() const override { return "inception_v3"; }
   std::string describe() const override { return "Inception-v3 without the auxiliary classifier, as torchvision.models.inception_v3"; }
   Preprocessing preprocessing() const override { return {.resize = 342, .crop = 299}; }
+  double trained_dropout() const override { return 0.5; }
   Graph build(const ZooOptions& options) const override;
 };
 
@@ -105,7 +106,7 @@ Feature Modules::grid8(const std::string& name, const Feature& x) {
 }
 
 Graph InceptionV3::build(const ZooOptions& options) const {
-  const PictureOptions given = picture_options(name(), options, {.image = 299});
+  const PictureOptions given = picture_options(name(), options, {.image = 299, .dropout = 0});
   NetworkBuilder net(name());
   Modules modules(net, given.width);
   Feature x = net.picture("input", 3, given.image);
@@ -124,7 +125,7 @@ Graph InceptionV3::build(const ZooOptions& options) const {
   x = modules.shrink_to8("Mixed_7a", x);
   x = modules.grid8("Mixed_7b", x);
   x = modules.grid8("Mixed_7c", x);
-  return net.finish(net.classify("fc", x, given.classes, "output"));
+  return net.finish(net.classify("fc", x, given.classes, "output", given.dropout));
 }
 
 const bool registered = Registry<ZooModel>::instance().add("inception_v3", [] { return std::make_unique<InceptionV3>(); });

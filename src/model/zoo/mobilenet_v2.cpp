@@ -25,6 +25,7 @@ class MobilenetV2 : public ZooModel {
     return "MobileNetV2, inverted residuals with linear bottlenecks, as torchvision.models.mobilenet_v2";
   }
   bool is_chaotic() const override { return true; }
+  double trained_dropout() const override { return 0.2; }
   Graph build(const ZooOptions& options) const override;
 };
 
@@ -46,7 +47,7 @@ Feature inverted_residual(NetworkBuilder& net, const std::string& name, const Fe
 }
 
 Graph MobilenetV2::build(const ZooOptions& options) const {
-  const PictureOptions given = picture_options(name(), options);
+  const PictureOptions given = picture_options(name(), options, {.dropout = 0});
   NetworkBuilder net(name());
   Feature x = net.picture("input", 3, given.image);
   x = conv_bn_relu6(net, "features.0", x, {.out_channels = make_divisible(32 * given.width), .kernel = 3, .stride = 2});
@@ -58,7 +59,7 @@ Graph MobilenetV2::build(const ZooOptions& options) const {
   }
   const int64_t last = make_divisible(1280 * std::max(1.0, given.width));
   x = conv_bn_relu6(net, fmt::format("features.{}", index), x, {.out_channels = last});
-  return net.finish(net.classify("classifier.1", x, given.classes, "output"));
+  return net.finish(net.classify("classifier.1", x, given.classes, "output", given.dropout));
 }
 
 const bool registered = Registry<ZooModel>::instance().add("mobilenet_v2", [] { return std::make_unique<MobilenetV2>(); });

@@ -72,6 +72,7 @@ class MobilenetV3 : public ZooModel {
   std::string describe() const override {
     return fmt::format("MobileNetV3 with squeeze-and-excitation and hard swish, as torchvision.models.{}", form_.name);
   }
+  double trained_dropout() const override { return 0.2; }
   Graph build(const ZooOptions& options) const override;
 
  private:
@@ -110,7 +111,7 @@ Feature inverted_residual(NetworkBuilder& net, const std::string& name, const Fe
 }
 
 Graph MobilenetV3::build(const ZooOptions& options) const {
-  const PictureOptions given = picture_options(form_.name, options);
+  const PictureOptions given = picture_options(form_.name, options, {.dropout = 0});
   NetworkBuilder net(form_.name);
   Feature x = net.picture("input", 3, given.image);
   x = conv_bn(net, "features.0", x, {.out_channels = make_divisible(16 * given.width), .kernel = 3, .stride = 2});
@@ -121,7 +122,8 @@ Graph MobilenetV3::build(const ZooOptions& options) const {
   x = net.activation(hard_swish, head + ".2", conv_bn(net, head, x, {.out_channels = 6 * x.channels}));
   const int64_t last = make_divisible(static_cast<double>(form_.last) * given.width);
   ValueId y = net.linear("classifier.0", net.flatten("flatten", net.global_average("avgpool", x)), x.channels, last);
-  y = net.linear("classifier.3", net.node("HardSwish", "classifier.1", {y}), last, given.classes, "output");
+  y = net.dropout("classifier.2", net.node("HardSwish", "classifier.1", {y}), given.dropout);
+  y = net.linear("classifier.3", y, last, given.classes, "output");
   return net.finish(y);
 }
 

@@ -196,8 +196,13 @@ ValueId NetworkBuilder::linear(const std::string& layer, ValueId x, int64_t inpu
   return node("Gemm", layer, {x, factors, bias}, {{"transB", int64_t{1}}}, output);
 }
 
-ValueId NetworkBuilder::classify(const std::string& layer, const Feature& x, int64_t classes, const std::string& output) {
-  return linear(layer, flatten("flatten", global_average("avgpool", x)), x.channels, classes, output);
+ValueId NetworkBuilder::dropout(const std::string& layer, ValueId x, double share) {
+  return share > 0 ? node("Dropout", layer, {x, scalar("dropout.ratio", static_cast<float>(share))}) : x;
+}
+
+ValueId NetworkBuilder::classify(const std::string& layer, const Feature& x, int64_t classes, const std::string& output, double dropped) {
+  const ValueId averages = flatten("flatten", global_average("avgpool", x));
+  return linear(layer, dropout("dropout", averages, dropped), x.channels, classes, output);
 }
 
 Graph NetworkBuilder::finish(std::vector<ValueId> outputs) {

@@ -56,8 +56,10 @@ class NetworkBuilder {
   Feature global_average(const std::string& layer, const Feature& x);
   ValueId flatten(const std::string& layer, const Feature& x);
   ValueId linear(const std::string& layer, ValueId x, int64_t inputs, int64_t outputs, const std::string& output = {});  // of rank 2
-  // Global average, flatten and a linear layer; its value is called `output`.
-  ValueId classify(const std::string& layer, const Feature& x, int64_t classes, const std::string& output);
+  // `share` of 0 or less: x itself.
+  ValueId dropout(const std::string& layer, ValueId x, double share);
+  // Global average, flatten, Dropout of that share and a linear layer; its value is called `output`.
+  ValueId classify(const std::string& layer, const Feature& x, int64_t classes, const std::string& output, double dropped = 0);
 
   // What the layers above are made of, for those of one family. `output` names the value, left out it is "NAME.out".
   ValueId input(const std::string& name, DataType type, Dims dims);

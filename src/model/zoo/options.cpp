@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 namespace deepgap {
 
@@ -20,12 +21,14 @@ int64_t int_option(const std::string& model, const std::string& key, const std::
   return *value;
 }
 
-double width_option(const std::string& model, const std::string& text) {
+double number_option(const std::string& model, const std::string& key, const std::string& text, double low, double high) {
   const auto value = parse_double(text);
-  if (!value || *value < 0.05 || *value > 8)
-    throw Error(ErrorKind::usage, fmt::format("model '{}': option width={} is not a number from 0.05 to 8", model, text));
+  if (!value || !(*value >= low && *value <= high))
+    throw Error(ErrorKind::usage, fmt::format("model '{}': option {}={} is not a number from {} to {}", model, key, text, low, high));
   return *value;
 }
+
+double width_option(const std::string& model, const std::string& text) { return number_option(model, "width", text, 0.05, 8); }
 
 }  // namespace
 
@@ -38,8 +41,12 @@ PictureOptions picture_options(const std::string& model, const ZooOptions& optio
       result.classes = int_option(model, key, text, 1, 100'000);
     } else if (key == "image") {
       result.image = int_option(model, key, text, 32, 4096);
+    } else if (key == "dropout" && preset.dropout >= 0) {
+      result.dropout = number_option(model, key, text, 0, 0.99);
     } else {
-      throw Error(ErrorKind::usage, fmt::format("model '{}': {}", model, unknown_name("option", key, {"classes", "image", "width"})));
+      std::vector<std::string> known{"classes", "image", "width"};
+      if (preset.dropout >= 0) known.emplace_back("dropout");
+      throw Error(ErrorKind::usage, fmt::format("model '{}': {}", model, unknown_name("option", key, known)));
     }
   }
   return result;

@@ -9,11 +9,12 @@
 namespace deepgap {
 
 // What every family of pictures knows: `width` multiplies the channels (0.05 to 8), `classes` (1 to 100000), `image` is the side of the
-// input (32 to 4096). Anything else is refused by name.
+// input (32 to 4096). `dropout` (0 to 0.99) is known to those that have one. Anything else is refused by name.
 struct PictureOptions {
   double width = 1.0;
   int64_t classes = 1000;
   int64_t image = 224;
+  double dropout = -1;  // share that is dropped; 0: there is none in the Graph; -1: the network has no place for one
 };
 // `preset`: what holds where an option is left out.
 PictureOptions picture_options(const std::string& model, const ZooOptions& options, const PictureOptions& preset = {});

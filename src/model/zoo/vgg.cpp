@@ -21,12 +21,13 @@ constexpr Stage stages[] = {{2, 64}, {2, 128}, {3, 256}, {3, 512}, {3, 512}};
 class Vgg16 : public ZooModel {
  public:
   std::string name() const override { return "vgg16"; }
+  double trained_dropout() const override { return 0.5; }
   std::string describe() const override { return "VGG-16 without BatchNorm, as torchvision.models.vgg16"; }
   Graph build(const ZooOptions& options) const override;
 };
 
 Graph Vgg16::build(const ZooOptions& options) const {
-  const PictureOptions given = picture_options(name(), options);
+  const PictureOptions given = picture_options(name(), options, {.dropout = 0});
   NetworkBuilder net(name());
   Feature x = net.picture("input", 3, given.image);
   int index = 0;
@@ -40,8 +41,9 @@ Graph Vgg16::build(const ZooOptions& options) const {
   }
   const int64_t hidden = make_divisible(4096 * given.width);
   ValueId y = net.linear("classifier.0", net.flatten("flatten", x), x.channels * x.height * x.width, hidden);
-  y = net.linear("classifier.3", net.node("Relu", "classifier.1", {y}), hidden, hidden);
-  y = net.linear("classifier.6", net.node("Relu", "classifier.4", {y}), hidden, given.classes, "output");
+  y = net.dropout("classifier.2", net.node("Relu", "classifier.1", {y}), given.dropout);
+  y = net.node("Relu", "classifier.4", {net.linear("classifier.3", y, hidden, hidden)});
+  y = net.linear("classifier.6", net.dropout("classifier.5", y, given.dropout), hidden, given.classes, "output");
   return net.finish(y);
 }
 

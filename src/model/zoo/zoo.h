@@ -21,7 +21,7 @@ struct Preprocessing {
 };
 
 // `options` of a name such as "resnet50:width=0.5,classes=10,image=160". Every family of pictures knows `width` (factor on channels),
-// `classes` and `image` (side of the input); see options.h.
+// `classes` and `image` (side of the input), those that train with Dropout `dropout`; see options.h.
 using ZooOptions = std::map<std::string, std::string>;
 
 class ZooModel {
@@ -34,6 +34,8 @@ class ZooModel {
   virtual std::map<std::string, std::string> weight_sets() const { return {}; }
   // With seeded weights a small error grows from layer to layer until the outputs tell nothing of the engine: it is judged node by node.
   virtual bool is_chaotic() const { return false; }
+  // Share that the Dropout of its training form drops, which is its option `dropout`; 0: its source has none.
+  virtual double trained_dropout() const { return 0; }
   // Constants have type and shape and no data; seed_weights or a safetensors file fills them. Throws Error{usage} for wrong options.
   virtual Graph build(const ZooOptions& options) const = 0;
 };

@@ -46,6 +46,39 @@ TEST(Zoo, HasItsModels) {
                                      "digits_cnn"}));
 }
 
+std::vector<std::string> dropouts(const Graph& graph) {
+  std::vector<std::string> names;
+  for (const Node& node : graph.nodes)
+    if (node.op == "Dropout") names.push_back(node.name);
+  return names;
+}
+
+// Heads as their sources train them; the same weights with it and without.
+TEST(Zoo, DropoutIsThereWhereItIsAskedFor) {
+  using testing::ElementsAre;
+  const std::map<std::string, std::vector<std::string>> heads{{"mobilenet_v2", {"dropout"}},
+                                                              {"mobilenet_v3_large", {"classifier.2"}},
+                                                              {"mobilenet_v3_small", {"classifier.2"}},
+                                                              {"efficientnet_lite0", {"dropout"}},
+                                                              {"inception_v3", {"dropout"}},
+                                                              {"vgg16", {"classifier.2", "classifier.5"}}};
+  for (const std::string& name : zoo_names()) {
+    ZooOptions options;
+    const bool drops = find_zoo_model(name, options)->trained_dropout() > 0;
+    EXPECT_EQ(drops, heads.contains(name)) << name;
+    EXPECT_TRUE(dropouts(build(name)).empty()) << name << " is built for inference";
+    if (!drops) EXPECT_THROW(build(name + ":dropout=0.5"), Error) << name;
+  }
+  for (const auto& [name, layers] : heads) {
+    const Graph with = build(name + ":dropout=0.5");
+    EXPECT_EQ(dropouts(with), layers) << name;
+    EXPECT_EQ(weights_of(with), weights_of(build(name))) << name;
+    EXPECT_EQ(trainable_constants(with).size(), trainable_constants(build(name)).size()) << "a share is no weight";
+  }
+  EXPECT_TRUE(dropouts(build("vgg16:dropout=0")).empty());
+  EXPECT_THROW(build("vgg16:dropout=1"), Error);
+}
+
 // Parameters and GMACs as torchvision publishes them with its weights, to their last digit; but for
 // - EfficientNet-Lite0: its authors.
 // - MobileNet-v1: 569 million multiply-adds (Howard et al., table 8); parameters as Keras counts the trainable ones.

@@ -14,6 +14,7 @@
 #include <deepgap/train.h>
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -21,7 +22,7 @@
 
 namespace deepgap {
 
-inline constexpr int backend_abi = 8;
+inline constexpr int backend_abi = 9;
 // Compiler and C++ ABI: a plug-in built with another one is not loaded.
 #define DEEPGAP_BUILD_TAG "g++-abi" DEEPGAP_STRING(__GXX_ABI_VERSION) "-cxx11-" DEEPGAP_STRING(_GLIBCXX_USE_CXX11_ABI)
 #define DEEPGAP_STRING(x) DEEPGAP_STRING_(x)
@@ -60,6 +61,10 @@ struct EngineRequest {
   TrainSettings train;                         // of task train
 };
 
+// How the ranks of one training find each other while they load: says `said`, any UTF-8 text, to all of them, waits until each has come,
+// and returns what each said, by rank. All ranks call it equally often. One that dies or refuses meanwhile ends the others' processes.
+using RankExchange = std::function<std::vector<std::string>(const std::string& said)>;
+
 // A request, and what it is loaded with. The caller sees to: at least one batch size, each one that the Model's Batching takes; slots and
 // threads of 1 or more; a clock and a completion; options that check_options() let pass; a request that supports() took. A backend need
 // not look again, but refuses what it finds out only by loading.
@@ -68,6 +73,7 @@ struct LoadOptions : EngineRequest {
   std::string cache_dir;   // may be empty: cache nothing
   Clock* clock = nullptr;  // of the run; outlives the Session
   Completion completion;
+  RankExchange exchange;  // of a training with several ranks; called on the thread that calls load()
 };
 
 // What values an option takes.

@@ -50,6 +50,21 @@ TEST(Metrics, every_family_is_registered_and_described) {
   EXPECT_EQ(find_metric("no_such_metric"), nullptr);
 }
 
+TEST(Metrics, averaging_gradients_is_hidden_as_far_as_a_step_does_not_wait_for_it) {
+  Record record = hundred_queries();
+  EXPECT_TRUE(absent(record, "allreduce_hidden_share")) << "one process";
+  record.facts["compile.allreduce_alone_s"] = 0.004;
+  EXPECT_DOUBLE_EQ(value_of(record, "allreduce_alone_ms"), 4);
+  EXPECT_TRUE(absent(record, "allreduce_hidden_share")) << "nobody waited";
+  record.estimates["allreduce_ms"] = {1, 0.8, 1.2, 100};
+  const auto share = find_metric("allreduce_hidden_share")->compute(record);
+  EXPECT_DOUBLE_EQ(share->value, 0.75);
+  EXPECT_DOUBLE_EQ(*share->low, 0.7);
+  EXPECT_DOUBLE_EQ(*share->high, 0.8);
+  record.estimates["allreduce_ms"] = {9, {}, {}, 100};  // the other one was late
+  EXPECT_EQ(value_of(record, "allreduce_hidden_share"), 0);
+}
+
 TEST(Metrics, stages_are_shares_of_a_querys_time_and_threads_of_the_window) {
   Record record = hundred_queries();
   EXPECT_TRUE(absent(record, "stage_decode_share")) << "not end to end";
@@ -202,6 +217,24 @@ TEST(Metrics, energy_by_counter_else_by_power_else_absent) {
   record.series.push_back({"rapl", "energy.package-0", "J", true, {0, 2'000'000'000}, {1000, 1100}});
   record.series.push_back({"rapl", "energy.package-1", "J", true, {0, 2'000'000'000}, {7, 57}});
   EXPECT_DOUBLE_EQ(value_of(record, "power_w"), 75);
+}
+
+TEST(Metrics, a_right_answer_costs_what_the_wrong_ones_cost_too) {
+  Record record = hundred_queries();
+  record.windows = {{"steady", 0, 2'000'000'000}};
+  record.series = {{"nvml", "power", "W", false, {0, 1'000'000'000, 2'000'000'000}, {10, 20, 30}}};
+  EXPECT_TRUE(absent(record, "energy_j_per_correct")) << "no labels";
+  record.estimates["accuracy_top1"] = {0.8, 0.75, 0.85, 100};
+  const double energy = value_of(record, "energy_j_per_item");
+  EXPECT_DOUBLE_EQ(value_of(record, "energy_j_per_correct"), energy / 0.8);
+  const auto item = find_metric("energy_j_per_item")->compute(record), answer = find_metric("energy_j_per_correct")->compute(record);
+  ASSERT_EQ(answer->low.has_value(), item->low.has_value());
+  if (item->low) EXPECT_DOUBLE_EQ(*answer->low, *item->low / 0.85);
+  record.estimates["accuracy_top1"].value = 0;
+  EXPECT_TRUE(absent(record, "energy_j_per_correct")) << "none is right";
+  record.estimates["accuracy_top1"].value = 1;
+  record.series.clear();
+  EXPECT_TRUE(absent(record, "energy_j_per_correct")) << "no energy";
 }
 
 TEST(Metrics, a_counter_that_wraps_or_ends_early_gives_no_value) {

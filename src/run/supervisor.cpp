@@ -187,7 +187,8 @@ Record Supervisor::run_ranks(const Job& job, WorkOrder order) {
     return joined;
   }
   Record record = std::move(together.records.front());
-  record.reason = fmt::format("on {}: {}", placement_name(record.point.placement), record.reason);
+  record.reason =
+      fmt::format("process {} of {} on {}: {}", *together.failed + 1, order.ranks, placement_name(record.point.placement), record.reason);
   record.point = job.point;
   return record;
 }
@@ -229,13 +230,26 @@ std::vector<Record> Supervisor::run_tenants(const std::vector<Job>& jobs) {
   return together.records;
 }
 
+// All meet as often as they exchange something, and once to be told when to begin. nullopt: they do; else who does not, and what came.
+std::optional<Heard> Supervisor::let_all_begin(WorkerSet& workers) {
+  const auto needs_reference = [&](size_t place, const Frame& frame) { return answer_other(workers, place, frame); };
+  bool begun = false;
+  const auto begin_at = [&] {
+    begun = true;
+    return host_.now() + barrier_margin.count();
+  };
+  while (!begun) {
+    const auto agree = [&](const WorkerSet::Payloads& said) { return answer_meeting(said, begin_at); };
+    if (auto failed = workers.meet(agree, needs_reference)) return failed;
+  }
+  return std::nullopt;
+}
+
 // Every worker says that it is ready, all are told when to begin, and every worker answers with its Record.
 Supervisor::Together Supervisor::run_together(WorkerSet& workers) {
   for (size_t i = 0; i < workers.size(); ++i) send_order(workers.at(i), "run");
-  const auto begin_at = [&](const WorkerSet::Payloads&) { return nlohmann::json{{"begin", host_.now() + barrier_margin.count()}}; };
-  const auto needs_reference = [&](size_t place, const Frame& frame) { return answer_other(workers, place, frame); };
   std::vector<Record> records(workers.size());
-  auto failed = workers.meet(begin_at, needs_reference);
+  auto failed = let_all_begin(workers);
   if (!failed) {
     failed = workers.collect([&](size_t place, const Frame& frame) {
       if (frame.header.value("kind", "") != "record") return false;

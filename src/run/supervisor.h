@@ -55,6 +55,7 @@ class Supervisor {
   std::vector<Record> run_tenants(const std::vector<Job>& jobs);
   std::vector<Record> run_duel(const std::vector<Job>& jobs);
   bool answer_other(WorkerSet& workers, size_t place, const Frame& frame);
+  std::optional<Heard> let_all_begin(WorkerSet& workers);
   Together run_together(WorkerSet& workers);
   Worker start(const Job& job, WorkOrder order);
   Answer ask(Worker& worker, const char* kind);

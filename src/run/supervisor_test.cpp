@@ -235,6 +235,79 @@ TEST_F(SupervisorTest, WhatBecomesOfOneProcessBecomesOfThePoint) {
   EXPECT_EQ(record.outcome, Outcome::interrupted);
 }
 
+// Comes to a meeting that exchanges texts, and then to the one where all begin.
+Script loads_together(const std::string& says, Nanoseconds after, const Script& then, std::vector<std::string>* heard = nullptr) {
+  auto order = std::make_shared<Frame>();
+  return [=](ScriptedLink& worker, const Frame& frame) {
+    if (kind_of(frame) == "run") {
+      *order = frame;
+      worker.say(after, "meet", {{"said", says}});
+    } else if (frame.header.at("payload").contains("said")) {
+      if (heard != nullptr) *heard = frame.header.at("payload").at("said").get<std::vector<std::string>>();
+      worker.say(1 * s, "meet");
+    } else {
+      then(worker, *order);
+    }
+  };
+}
+
+TEST_F(SupervisorTest, RanksExchangeTextsWhileTheyLoad) {
+  const Script measures = [](ScriptedLink& worker, const Frame& order) { worker.say(1 * s, record_of(order)); };
+  std::vector<std::string> first, second;
+  const auto records =
+      serve({ranks_of(2)}, {loads_together("an invitation", 1 * s, measures, &first), loads_together("", 4 * s, measures, &second)});
+  EXPECT_EQ(records[0].outcome, Outcome::ok) << records[0].reason;
+  EXPECT_THAT(first, ElementsAre("an invitation", ""));
+  EXPECT_EQ(second, first);
+}
+
+// At load, where the ranks find each other, and in mid-run: what one does ends all, and is the Point's Record.
+TEST_F(SupervisorTest, ARankThatDiesOrHangsWhereverItIsEndsTheOthers) {
+  const Script measures = [](ScriptedLink& worker, const Frame& order) { worker.say(1 * s, record_of(order)); };
+  const Script waits = [](ScriptedLink& worker, const Frame&) {  // for the gradients of the other one
+    for (int i = 0; i < 30; ++i) worker.beat(i * s, "steady");
+  };
+  struct Case {
+    Script first, second;
+    Outcome outcome;
+    const char* words;
+  };
+  const Case cases[] = {
+      {loads_together("a", 1 * s, measures), dies(2 * s, {0, SIGKILL}), Outcome::crashed,
+       "process 2 of 2 on cuda:1: the worker ended in phase load"},
+      {loads_together("a", 1 * s, measures), hangs, Outcome::timed_out, "process 2 of 2 on cuda:1: no progress for 10 s in phase warm_up"},
+      {loads_together("a", 1 * s, measures), answers(2 * s, Outcome::refused, "other devices"), Outcome::refused,
+       "process 2 of 2 on cuda:1: other devices"},
+      {dies(1 * s, {0, SIGKILL}), loads_together("b", 1 * s, measures), Outcome::crashed, "process 1 of 2 on cuda:0: "},
+      {loads_together("a", 1 * s, waits), loads_together("b", 1 * s, dies(3 * s, {0, SIGKILL})), Outcome::crashed, "process 2 of 2"},
+      {loads_together("a", 1 * s, waits), loads_together("b", 1 * s, [](ScriptedLink&, const Frame&) {}), Outcome::timed_out,
+       "process 2 of 2"},
+      {meets(1 * s, measures), loads_together("b", 1 * s, measures), Outcome::crashed, "are ready to begin"},
+  };
+  for (const Case& one : cases) {
+    const Record record = serve({ranks_of(2)}, {one.first, one.second})[0];
+    EXPECT_EQ(record.outcome, one.outcome) << record.reason;
+    EXPECT_THAT(record.reason, HasSubstr(one.words));
+    EXPECT_EQ(record.point.placement.processes, 2);
+  }
+}
+
+// Memory that ends in one rank's backward pass, with a batch too large.
+TEST_F(SupervisorTest, AfterARankWithoutMemoryTheNextBatchGoesOn) {
+  const Script measures = [](ScriptedLink& worker, const Frame& order) { worker.say(1 * s, record_of(order)); };
+  const Script ends = [](ScriptedLink& worker, const Frame& order) {
+    worker.say(1 * s, record_of(order, Outcome::out_of_memory, "backward"));
+  };
+  Job large = ranks_of(2);
+  large.point.batch = 512;
+  const auto records = serve({large, ranks_of(2)}, {loads_together("", 1 * s, measures), loads_together("", 1 * s, ends),
+                                                    loads_together("", 1 * s, measures), loads_together("", 1 * s, measures)});
+  ASSERT_EQ(records.size(), 2U);
+  EXPECT_EQ(records[0].outcome, Outcome::out_of_memory);
+  EXPECT_EQ(records[0].point.batch, 512);
+  EXPECT_EQ(records[1].outcome, Outcome::ok) << records[1].reason;
+}
+
 std::vector<Job> tenants(int count) {
   std::vector<Point> points;
   for (int i = 0; i < count; ++i) points.push_back(job_of(i + 1).point);

@@ -16,6 +16,8 @@ Expected expected_of(const WorkOrder& order, const Preparation& prepared, const 
     return {{}, "no reference: --reference FILE.onnx names the server's model", true, {}};
   if (!order.reference_unavailable.empty()) return {{}, "no reference: " + order.reference_unavailable, true, {}};
   if (trains(order.point))
+    if (const std::string none = no_train_reference(order.point, inputs.model->graph()); !none.empty()) return {{}, none, true, {}};
+  if (trains(order.point))
     return {{}, "", false, find_train_reference(order.cache_dir, train_reference_key(order, prepared.options, inputs))};
   const std::string key = reference_key(*inputs.model, *inputs.dataset, inputs.samples);
   Expected found{find_reference(order.cache_dir, key, order.point.backend), "", false, {}};

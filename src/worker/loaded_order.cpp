@@ -33,24 +33,23 @@ int64_t slots_of_a_session(const Point& point, const PointOptions& options, int6
   return std::max(options.streams, (in_flight + sessions - 1) / sessions);
 }
 
-LoadOptions load_options(const WorkOrder& order, const Preparation& prepared, Clock& clock) {
+LoadOptions load_options(const WorkOrder& order, const Preparation& prepared, Clock& clock, Turns& turns) {
   LoadOptions load{engine_request(order.point, prepared.options)};
   load.slots = static_cast<int>(slots_of_a_session(order.point, prepared.options, prepared.drive->in_flight()));
   load.cache_dir = order.cache_dir;
   load.clock = &clock;
   load.train.rank = order.rank;
   load.train.ranks = order.ranks;
-  if (order.ranks > 1)
-    load.train.meeting = fmt::format("/dev/shm/deepgap-{}-{}-{}-{}", order.run_id, point_id(order.point), order.repeat, order.sweep);
+  load.exchange = [&turns](const std::string& said) { return exchange_with_ranks(turns, said); };
   return load;
 }
 
 }  // namespace
 
 LoadedOrder::LoadedOrder(const WorkOrder& order, const Preparation& prepared, Backend& backend, const Group::Inputs& inputs, Clock& clock,
-                         Pulse& pulse)
+                         Pulse& pulse, Turns& turns)
     : order_(order), prepared_(prepared), inputs_(inputs), clock_(clock) {
-  const LoadOptions load = load_options(order, prepared, clock);
+  const LoadOptions load = load_options(order, prepared, clock, turns);
   const Nanoseconds begin = clock.now();
   instances_.emplace(backend, *inputs.engine_model, session_inputs(), order.point, prepared.options.dispatch, load,
                      [&pulse] { pulse.beat(); });

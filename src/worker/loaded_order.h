@@ -8,6 +8,7 @@
 #include "worker/group.h"
 #include "worker/instances.h"
 #include "worker/preparation.h"
+#include "worker/turns.h"
 
 #include <deepgap/backend.h>
 
@@ -18,9 +19,9 @@ namespace deepgap {
 
 class LoadedOrder {
  public:
-  // Throws what Backend::load does.
+  // Throws what Backend::load does. Over `turns` ranks of a training find each other while they load.
   LoadedOrder(const WorkOrder& order, const Preparation& prepared, Backend& backend, const Group::Inputs& inputs, Clock& clock,
-              Pulse& pulse);
+              Pulse& pulse, Turns& turns);
 
   double compile_s() const { return compile_s_; }
   Facts facts();  // session.slots, cpus.affinity, streams.note, end_to_end.*, compile.*

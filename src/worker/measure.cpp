@@ -145,7 +145,7 @@ bool Measurement::run() {
   if (expected.missing()) return false;
   keep(expected);
   idle();
-  phase("load", [&] { loaded_.emplace(order_, prepared_, backend, inputs_, clock_, pulse_); });
+  phase("load", [&] { loaded_.emplace(order_, prepared_, backend, inputs_, clock_, pulse_, turns_); });
   record_.compile_s = loaded_->compile_s();
   record_.backend_version = backend.version();  // some settle on a part of it when they load
   keep(loaded_->facts());

@@ -41,6 +41,27 @@ std::string hyphened(std::string word) {
   return word;
 }
 
+// Several processes train on the CPU that they share, or on a GPU each.
+void require_ranks(const Placement& placement) {
+  const std::vector<DeviceId>& devices = placement.devices;
+  const auto processes = static_cast<size_t>(placement.processes);
+  for (const DeviceId& device : devices) {
+    if (device.kind != devices.front().kind)
+      throw Error(ErrorKind::usage,
+                  fmt::format("processes that train together are for equal devices, not for {} and {}", devices.front().kind, device.kind));
+    if (std::count(devices.begin(), devices.end(), device) > 1)
+      throw Error(ErrorKind::usage,
+                  fmt::format("{}:{} is named twice: each process trains on a device of its own", device.kind, device.index));
+  }
+  const bool shared = devices.size() == 1 && (processes == 1 || devices.front().kind == "cpu");
+  if (shared || devices.size() == processes) return;
+  if (devices.size() == 1)
+    throw Error(ErrorKind::usage, fmt::format("each process trains on a device of its own: name {} devices, as in {}:0+{}:1", processes,
+                                              devices.front().kind, devices.front().kind));
+  throw Error(ErrorKind::usage,
+              fmt::format("training on {} devices takes a process for each: --processes {}", devices.size(), devices.size()));
+}
+
 double loss_scale(const std::string& value) {
   if (value == "auto") return 0;
   if (value == "off") return 1;
@@ -102,9 +123,7 @@ void require_train_options(const Point& point) {
     throw Error(ErrorKind::usage,
                 fmt::format("task train is driven by scenario batch, one step after the other; leave out {}", point.scenario));
   const std::vector<DeviceId>& devices = point.placement.devices;
-  if (devices.size() > 1) throw Error(ErrorKind::usage, "task train is for one device: name one");
-  if (point.placement.processes > 1 && devices.front().kind != "cpu")
-    throw Error(ErrorKind::usage, "training by several processes is there on the CPU alone: leave out processes");
+  require_ranks(point.placement);
   for (const char* option : {"mlperf", "tenants", "peak", "bound", "end_to_end"})
     if (const std::string value = option_of(point, option, "off"); value != "off")
       throw Error(ErrorKind::usage, fmt::format("{} is not for task train: leave it out", option));

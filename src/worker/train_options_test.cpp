@@ -86,6 +86,22 @@ TEST(TrainOptions, WhatDoesNotGoTogetherIsNamed) {
   }
 }
 
+TEST(TrainOptions, ProcessesHaveEqualDevicesOfTheirOwnOrOneCpu) {
+  const auto refusal = [](int processes, std::vector<DeviceId> devices) {
+    Point point = training();
+    point.placement = {processes, std::move(devices)};
+    return usage_of(point);
+  };
+  const DeviceId cpu, first{"", "cuda", 0}, second{"", "cuda", 1};
+  EXPECT_EQ(refusal(2, {cpu}), "");
+  EXPECT_EQ(refusal(1, {second}), "");
+  EXPECT_EQ(refusal(2, {first, second}), "");
+  EXPECT_THAT(refusal(1, {first, second}), HasSubstr("--processes 2"));
+  EXPECT_THAT(refusal(2, {first}), HasSubstr("name 2 devices"));
+  EXPECT_THAT(refusal(2, {first, first}), HasSubstr("cuda:0 is named twice"));
+  EXPECT_THAT(refusal(2, {cpu, first}), HasSubstr("not for cpu and cuda"));
+}
+
 TEST(TrainOptions, AFewSamplesAreCheckedInEqualParts) {
   Point point = training();
   EXPECT_EQ(train_batch_sizes(point, {}), (std::vector<int64_t>{8, 16}));

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <utility>
 
 namespace deepgap {
@@ -15,7 +17,25 @@ nlohmann::json payload_of(Frame& frame) { return std::move(frame.header["payload
   throw Error(ErrorKind::internal, fmt::format("the parent said '{}' to a worker that waits for '{}'", kind, wanted));
 }
 
+bool exchanges(const nlohmann::json& said) { return said.is_object() && said.contains("said") && said.at("said").is_string(); }
+
 }  // namespace
+
+std::vector<std::string> exchange_with_ranks(Turns& turns, const std::string& said) {
+  const nlohmann::json told = turns.meet({{"said", said}});
+  if (!told.is_object() || !told.contains("said")) throw Error(ErrorKind::internal, "the parent does not tell what the other ranks said");
+  return told.at("said").get<std::vector<std::string>>();
+}
+
+nlohmann::json answer_meeting(const std::vector<nlohmann::json>& said, const std::function<Nanoseconds()>& begin) {
+  const auto exchanging = std::count_if(said.begin(), said.end(), exchanges);
+  if (exchanging == 0) return {{"begin", begin()}};
+  if (exchanging != static_cast<std::ptrdiff_t>(said.size()))
+    throw Error(ErrorKind::internal, "some of the processes that measure together load while others are ready to begin");
+  nlohmann::json all = nlohmann::json::array();
+  for (const nlohmann::json& one : said) all.push_back(one.at("said"));
+  return {{"said", std::move(all)}};
+}
 
 Frame ChannelTurns::hear() {
   auto frame = reader_.read();

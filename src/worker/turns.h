@@ -10,12 +10,19 @@
 //   parent   {"kind":"over"}                 no turn is left: what comes next is the answer to the order
 //
 // A payload is any JSON value; those who use it say what is in it. While it waits for its parent, a worker is silent.
+//
+// Workers of a set meet once before their windows: payload null, and they are told {"begin": time}. Before that they may meet to exchange
+// texts, as the ranks of a training do while they load: {"said": text}, and they are told {"said": [text, ...]} in the set's order.
 #pragma once
 
 #include "worker/protocol.h"
 
+#include <deepgap/clock.h>
+
 #include <functional>
 #include <optional>
+#include <string>
+#include <vector>
 
 namespace deepgap {
 
@@ -38,6 +45,12 @@ class Turns {
   // the turn's payload and gives its answer: header {"payload"} and blocks. Returns when no turn is left.
   virtual void take_turns(const nlohmann::json& ready, const std::function<Frame(const nlohmann::json& turn)>& take) = 0;
 };
+
+// One meeting of the kind that exchanges texts; returns those of all.
+std::vector<std::string> exchange_with_ranks(Turns& turns, const std::string& said);
+// The parent's answer to what all said in one meeting, of either kind; `begin` is asked for where they are to begin. Throws Error{internal}
+// where not all have come to the same one.
+nlohmann::json answer_meeting(const std::vector<nlohmann::json>& said, const std::function<Nanoseconds()>& begin);
 
 // Over a channel. Error{internal}: the parent is gone, or says what it may not.
 class ChannelTurns final : public Turns {

@@ -61,5 +61,19 @@ TEST_F(TurnsTest, AParentThatIsGoneOrSaysSomethingElseIsAnError) {
   EXPECT_THROW(turns.take_turns(nullptr, [](const nlohmann::json&) { return Frame(); }), Error);
 }
 
+TEST_F(TurnsTest, WorkersExchangeTextsBeforeTheyBegin) {
+  FrameReader parent_reader(ends_[1]), reader(ends_[0]);
+  FrameWriter parent_writer(ends_[1]), writer(ends_[0]);
+  ChannelTurns turns(reader, writer);
+  const auto never_begins = []() -> Nanoseconds { throw Error(ErrorKind::internal, "nobody begins"); };
+  parent_writer.write({{{"kind", "met"}, {"payload", answer_meeting({{{"said", "one"}}, {{"said", "two"}}}, never_begins)}}, {}});
+  EXPECT_EQ(exchange_with_ranks(turns, "two"), (std::vector<std::string>{"one", "two"}));
+  EXPECT_EQ(parent_reader.read()->header.at("payload"), (nlohmann::json{{"said", "two"}}));
+  EXPECT_EQ(answer_meeting({nullptr, nullptr}, [] { return Nanoseconds{7}; }), (nlohmann::json{{"begin", 7}}));
+  EXPECT_THROW(answer_meeting({nullptr, {{"said", "one"}}}, never_begins), Error) << "not at the same meeting";
+  parent_writer.write({{{"kind", "met"}, {"payload", {{"begin", 7}}}}, {}});
+  EXPECT_THROW(exchange_with_ranks(turns, "two"), Error);
+}
+
 }  // namespace
 }  // namespace deepgap

@@ -85,4 +85,8 @@ def model(content, opset=17, ir_version=8):
 
 def relu_model(size, op="Relu"):
     """x [1,size] -> y of one node called "only"."""
-    return model(graph([node(op, "x", "y", "only")], [value("x", [1, size])], [value("y", [1, size])]))
+    return relu_model_of([1, size], op)
+
+
+def relu_model_of(shape, op="Relu"):
+    return model(graph([node(op, "x", "y", "only")], [value("x", shape)], [value("y", shape)]))

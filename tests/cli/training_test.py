@@ -1,11 +1,16 @@
 """Steps of training by LibTorch on the CPU, from the command line. Usage: training_test.py PROGRAM DATA_FOLDER"""
 import json
 import os
+import resource
+import signal
 import struct
 import subprocess
 import sys
+import time
 import unittest
 
+import onnx_file
+from sanitized import sanitizer_of
 from store_case import PROGRAM, TINY, StoreCase
 
 DIGITS = os.path.join(os.path.abspath(sys.argv[2]), "digits")
@@ -64,8 +69,9 @@ class TrainingTest(StoreCase):
             (("--loss", "hinge"), "known: cross-entropy, mse"),
             (("--learning-rate", "fast"), "learning_rate='fast'"),
             (("--scenario", "server", "--rate", "5"), "scenario batch"),
-            (("--processes", "2", "--device", "cuda:0"), "on the CPU alone"),
-            (("--device", "cuda:0+cuda:1"), "for one device"),
+            (("--processes", "2", "--device", "cuda:0"), "name 2 devices, as in cuda:0+cuda:1"),
+            (("--device", "cuda:0+cuda:1"), "a process for each: --processes 2"),
+            (("--processes", "2", "--device", "cpu+cuda:0"), "not for cpu and cuda"),
             (("--axis", "samples=4"), "do not fill a batch of 8"),
             (("--axis", "instances=2"), "instances"),
             (("--end-to-end", "serial"), "end_to_end"),
@@ -107,6 +113,46 @@ class TrainingTest(StoreCase):
         unequal = self.one(1, *STEPS[:-6], "--warmup", "0", "--duration", "100ms", "--repeats", "1", "--processes", "2")
         self.assertIn("same number of steps", unequal["reason"])
 
+    def test_dropout_is_in_the_training_form_with_the_same_masks_in_the_reference(self):
+        model = "mobilenet_v3_small:width=0.25,image=32,classes=10"
+        losses = {}
+        for form, precision in ((model, "fp32"), (model, "bf16"), (model + ",dropout=0", "fp32")):
+            row = self.one(0, "--task", "train", "--model", form, *STEPS[2 + len(TINY):], "--precision", precision)
+            self.assertEqual((row["outcome"], row["check_pass"]), ("ok", 1), row["reason"])
+            losses[form, precision] = row["final_loss"]
+            os.unlink(self.store)
+        self.assertNotEqual(losses[model, "fp32"], losses[model + ",dropout=0", "fp32"])
+
+    def test_gradients_in_buckets_are_the_same_gradients(self):
+        losses = set()
+        for flags in (["--axis", "libtorch.overlap=off"], ["--axis", "libtorch.bucket_mib=1"]):
+            row = self.one(0, *STEPS, "--processes", "2", *flags)
+            self.assertEqual((row["outcome"], row["check_pass"]), ("ok", 1), row["reason"])
+            self.assertGreater(row["allreduce_alone_ms"], 0)
+            self.assertTrue(0 <= row["allreduce_hidden_share"] <= 1, row["allreduce_hidden_share"])
+            losses.add(row["final_loss"])
+            os.unlink(self.store)
+        self.assertEqual(len(losses), 1)
+
+    @unittest.skipIf(sanitizer_of(PROGRAM), "a sanitizer takes memory of its own")
+    def test_memory_that_ends_is_a_record_and_the_next_batch_goes_on(self):
+        enough = 1 << 30  # for batch 1; what a forward pass of 256 leaves for its backward pass is more
+        done = subprocess.run(self.command("--task", "train", "--model", "resnet18:width=0.25,classes=10", "--batch", "256,1", "--threads", "1",
+                                           "--check", "off", "--warmup", "0", "--iterations", "1", "--repeats", "1"), capture_output=True,
+                              text=True, timeout=900, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_DATA, (enough, enough)))
+        self.assertEqual(done.returncode, 1, done.stderr)
+        rows = {row["batch"]: row for row in self.rows()}
+        self.assertEqual((rows[1]["outcome"], rows[256]["outcome"]), ("ok", "out_of_memory"), rows[256]["reason"])
+        self.assertEqual(len(rows[256]["reason"].splitlines()), 1)
+
+    def test_a_network_without_weights(self):
+        path = os.path.join(self.dir, "relu.onnx")
+        with open(path, "wb") as file:
+            file.write(onnx_file.relu_model_of(["N", 5]))
+        row = self.one(1, "--task", "train", "--model", path, *STEPS[2 + len(TINY):])
+        self.assertEqual((row["outcome"], row["refused_by"]), ("refused", "libtorch"))
+        self.assertIn("has no weights that training could change", row["reason"])
+
     def test_labels_that_the_head_has_no_place_for(self):
         samples, labels = os.path.join(self.dir, "samples.npy"), os.path.join(self.dir, "labels.txt")
         header = "{'descr': '<f4', 'fortran_order': False, 'shape': (8, 3, 32, 32), }".ljust(117) + "\n"
@@ -118,6 +164,113 @@ class TrainingTest(StoreCase):
             done = self.run_deepgap(*STEPS, "--dataset", samples, "--labels", labels)
             self.assertEqual(done.returncode, code, done.stderr)
         self.assertIn("10", done.stderr)
+
+
+class DyingRankTest(StoreCase):
+    """What becomes of a training when one of its processes dies or hangs: one Record that says so, and no process is left."""
+    backend = "libtorch"
+    LONG = [*STEPS[:-3], "1000000", "--repeats", "1", "--check", "off", "--processes", "2"]
+
+    def start(self, *flags):
+        self.process = subprocess.Popen(self.command(*self.LONG, *flags), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(self.end)
+
+    def end(self):
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.communicate()
+
+    def wait_until(self, what):
+        """What `what` gives, once that is something."""
+        while self.process.poll() is None:
+            if found := what():
+                return found
+            time.sleep(0.01)
+        self.fail(f"the run ended first: {self.process.communicate()}")
+
+    def workers(self):
+        """Process ids of the run's children that measure, in the order in which they were started."""
+        with open(f"/proc/{self.process.pid}/task/{self.process.pid}/children", encoding="ascii") as file:
+            return [int(pid) for pid in file.read().split() if b"__worker" in self.of_process(int(pid), "cmdline")]
+
+    def ranks(self):
+        # What inspects is a worker too, alone.
+        return self.wait_until(lambda: len(pids := self.workers()) == 2 and pids)
+
+    @staticmethod
+    def of_process(pid, name):
+        try:
+            with open(f"/proc/{pid}/{name}", "rb") as file:
+                return file.read()
+        except OSError:
+            return b""
+
+    def offers_memory(self, pid):
+        """Whether it holds the descriptor by which the other ranks get to the memory that all share: it waits for them."""
+        try:
+            return any("deepgap-gradients" in os.readlink(f"/proc/{pid}/fd/{number}") for number in os.listdir(f"/proc/{pid}/fd"))
+        except OSError:
+            return False
+
+    def have_met(self, pids):
+        return all(b"deepgap-gradients" in self.of_process(pid, "maps") for pid in pids) and not self.offers_memory(pids[0])
+
+    def seconds_of(self, pid):
+        """Of the processor."""
+        fields = self.of_process(pid, "stat").rpartition(b")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK") if len(fields) > 12 else 0
+
+    def train(self, pids):
+        """Returns when all have trained for a while."""
+        self.wait_until(lambda: self.have_met(pids))
+        begin = {pid: self.seconds_of(pid) for pid in pids}
+        self.wait_until(lambda: all(self.seconds_of(pid) > begin[pid] + 1 for pid in pids))
+
+    def record(self, pids):
+        self.process.communicate()
+        self.assertEqual(self.process.returncode, 1)
+        for pid in pids:
+            state = self.of_process(pid, "stat").rpartition(b")")[2].split()[:1]
+            self.assertIn(state, ([], [b"Z"]), "a rank outlives its run")
+        rows = self.rows()
+        self.assertEqual(len(rows), 1, rows)
+        return rows[0]
+
+    def test_one_that_is_killed_at_load(self):
+        self.start()
+        pids = self.ranks()
+        os.kill(pids[1], signal.SIGKILL)
+        row = self.record(pids)
+        self.assertEqual(row["outcome"], "crashed")
+        self.assertRegex(row["reason"], "process 2 of 2 on cpu: .*SIGKILL")
+
+    def test_one_that_is_killed_where_the_others_wait_for_it(self):
+        self.start()
+        pids = self.ranks()
+        os.kill(pids[1], signal.SIGSTOP)
+        self.wait_until(lambda: self.offers_memory(pids[0]))
+        os.kill(pids[1], signal.SIGKILL)
+        row = self.record(pids)
+        self.assertEqual(row["outcome"], "crashed")
+        self.assertRegex(row["reason"], "process 2 of 2 on cpu: .*SIGKILL")
+
+    def test_one_that_is_killed_in_mid_run(self):
+        self.start()
+        pids = self.ranks()
+        self.train(pids)
+        os.kill(pids[0], signal.SIGKILL)
+        row = self.record(pids)
+        self.assertEqual(row["outcome"], "crashed")
+        self.assertRegex(row["reason"], "process 1 of 2 on cpu: .*in phase steady: .*SIGKILL")
+
+    def test_one_that_hangs(self):
+        self.start("--timeout", "10s")
+        pids = self.ranks()
+        self.train(pids)
+        os.kill(pids[0], signal.SIGSTOP)
+        row = self.record(pids)
+        self.assertEqual(row["outcome"], "timed_out")
+        self.assertRegex(row["reason"], "process [12] of 2 on cpu: no progress for 10 s")
 
 
 class DigitsTest(StoreCase):

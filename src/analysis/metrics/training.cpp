@@ -42,6 +42,26 @@ std::optional<Estimate> held(const Record& record, const std::string& kind) {
   return bytes == nullptr ? std::nullopt : std::optional(Estimate{static_cast<double>(*bytes) / (1 << 20), {}, {}, 1});
 }
 
+// Averaging all gradients with nothing beside it, as it was timed while the engine loaded.
+std::optional<Estimate> allreduce_alone_ms(const Record& record) {
+  const auto found = record.facts.find("compile.allreduce_alone_s");
+  const double* seconds = found == record.facts.end() ? nullptr : std::get_if<double>(&found->second);
+  return seconds == nullptr ? std::nullopt : std::optional(Estimate{*seconds * 1e3, {}, {}, 1});
+}
+
+// Of that, what a step does not wait for.
+std::optional<Estimate> allreduce_hidden_share(const Record& record) {
+  const auto alone = allreduce_alone_ms(record), waited = left_by_worker(record, "allreduce_ms");
+  if (!alone || !waited || alone->value <= 0) return std::nullopt;
+  const auto hidden = [&](double ms) { return std::clamp(1 - ms / alone->value, 0.0, 1.0); };
+  Estimate share{hidden(waited->value), {}, {}, waited->n};
+  if (waited->low && waited->high) {
+    share.low = hidden(*waited->high);
+    share.high = hidden(*waited->low);
+  }
+  return share;
+}
+
 MetricSpec part_of_step(const std::string& id, const std::string& describe) {
   return {id, "ms", Better::lower, "training: " + describe + ", mean over the steps, by the engine's marks",
           [id](const Record& record) { return left_by_worker(record, id); }};
@@ -57,6 +77,11 @@ const bool registered = register_metrics({
     part_of_step("forward_ms", "forward pass and loss"),
     part_of_step("backward_ms", "backward pass"),
     part_of_step("allreduce_ms", "what averaging the gradients over all processes took after the backward pass"),
+    {"allreduce_alone_ms", "ms", Better::lower, "training: what averaging all gradients over all processes takes with nothing beside it",
+     allreduce_alone_ms},
+    {"allreduce_hidden_share", "1", Better::higher,
+     "training: of allreduce_alone_ms the share that a step does not wait for after its backward pass (allreduce_ms)",
+     allreduce_hidden_share},
     part_of_step("update_ms", "update of the weights by the optimizer"),
     {"step_gflop", "GFLOP", Better::neither,
      "training: work of a step counted on the Graph: forward, backward and update (docs/training.md)",

@@ -64,7 +64,8 @@ void TorchProgram::note_weight(const Plan& plan, const Node& node, size_t input)
     throw Error(ErrorKind::refused,
                 fmt::format("libtorch trains float32 weights; '{}' is {}", name, name_of(plan.graph.values[static_cast<size_t>(id)].type)));
   if (!statistic) tensor.set_requires_grad(true);
-  weights_.try_emplace(name, TorchWeight{name, tensor, !statistic});
+  if (std::none_of(weights_.begin(), weights_.end(), [&](const TorchWeight& known) { return known.name == name; }))
+    weights_.push_back({name, tensor, !statistic});
 }
 
 void TorchProgram::add_step(Plan& plan, const Node& node) {
@@ -106,12 +107,6 @@ void TorchProgram::prepare(int64_t batch) {
     }
   }
   slot = std::move(plan);
-}
-
-std::vector<TorchWeight> TorchProgram::weights() const {
-  std::vector<TorchWeight> weights;
-  for (const auto& [name, weight] : weights_) weights.push_back(weight);
-  return weights;
 }
 
 std::vector<at::Tensor> TorchProgram::run(int64_t batch, std::span<const at::Tensor> inputs, const Around* around) {

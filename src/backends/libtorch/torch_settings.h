@@ -6,6 +6,8 @@
 
 #include <deepgap/backend.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -16,7 +18,11 @@ struct TorchSettings {
   std::string package;                                  // a TorchScript or AOTInductor file; empty: the Graph is run
   bool cuda_graph = false;                              // only with CUDA
   bool cudnn_search = false;                            // only with CUDA
+  bool overlaps = true;                                 // gradients are averaged while the backward pass goes on
+  int64_t bucket_mib = 25;                              // of those that are averaged together
   cuda::SamplePlace samples = cuda::SamplePlace::host;  // only with CUDA
+
+  size_t bucket_bytes() const { return overlaps ? static_cast<size_t>(bucket_mib) << 20 : 0; }  // as TorchAllReduce has it
 };
 
 // All of it but `samples`, which is no option of the engine.

@@ -3,7 +3,7 @@
 #include "backends/common/slot_buffer.h"
 #include "backends/common/staging.h"
 #include "backends/libtorch/cpu/query_thread.h"
-#include "backends/libtorch/cpu/shared_all_reduce.h"
+#include "backends/libtorch/cpu/shared_averager.h"
 #include "backends/libtorch/torch_failure.h"
 #include "backends/libtorch/torch_network.h"
 #include "backends/libtorch/torch_types.h"
@@ -57,7 +57,11 @@ class TorchCpuTrainSession final : public Session {
       input_shapes("libtorch", model.name(), inputs_, batch);
       trainer_.prepare(batch);
     }
-    if (options.train.ranks > 1) meet(options.train);
+    if (options.train.ranks > 1) {
+      averager_.emplace(options.exchange, options.train.rank, options.train.ranks, trainer_.trained_numbers());
+      trainer_.average_gradients(*averager_, settings.bucket_bytes());
+      allreduce_alone_ = time_all_reduce(trainer_, clock_, [] {});
+    }
     for (Slot& slot : slots_) {
       for (const Port& input : inputs_) slot.inputs.emplace_back(bytes_of(input.type, *input.shape(largest_)));
       slot.output = {DataType::f32, slot.loss_shape, reinterpret_cast<const std::byte*>(&slot.loss)};
@@ -86,6 +90,7 @@ class TorchCpuTrainSession final : public Session {
     apart([&] { weights = trainer_.copied_weights(); });
     return weights;
   }
+  LoadParts load_parts() const override { return averager_ ? LoadParts{{allreduce_alone, allreduce_alone_}} : LoadParts{}; }
   MemoryKinds memory_kinds() override {
     MemoryKinds kinds;
     apart([&] {
@@ -96,14 +101,6 @@ class TorchCpuTrainSession final : public Session {
   }
 
  private:
-  void meet(const TrainSettings& settings) {
-    std::vector<at::Tensor> trained;
-    for (const TorchWeight& weight : trainer_.weights())
-      if (weight.has_gradient) trained.push_back(weight.tensor);
-    all_reduce_.emplace(settings.meeting, settings.rank, settings.ranks, std::move(trained));
-    trainer_.set_all_reduce(&*all_reduce_);
-  }
-
   void answer(Slot& slot) {
     const std::array<Mark, 2> begin{{{MarkId::enqueued, 0, slot.enqueued}, {MarkId::h2d_begin, 0, clock_.now()}}};
     Done done{.tag = slot.tag};
@@ -157,8 +154,9 @@ class TorchCpuTrainSession final : public Session {
   Staging staging_;
   int64_t largest_ = 0;  // batch
   std::vector<Slot> slots_;
+  std::optional<SharedAverager> averager_;  // of several ranks
+  Nanoseconds allreduce_alone_ = 0;
   TorchTrainer trainer_;
-  std::optional<SharedAllReduce> all_reduce_;
   QueryThread thread_;  // goes first
 };
 

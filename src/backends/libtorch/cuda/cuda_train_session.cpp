@@ -4,6 +4,7 @@
 #include "backends/libtorch/cuda/cuda_capture.h"
 #include "backends/libtorch/cuda/cuda_memory.h"
 #include "backends/libtorch/cuda/cuda_train_slot.h"
+#include "backends/libtorch/cuda/nccl_averager.h"
 #include "backends/libtorch/torch_failure.h"
 #include "backends/libtorch/torch_network.h"
 #include "backends/libtorch/train/train_ports.h"
@@ -59,6 +60,7 @@ class TorchCudaTrainSession final : public Session {
     }
     slots_.clear();
     trainer_.reset();
+    averager_.reset();
     try {
       give_back_cuda_memory();
     } catch (const std::exception&) {  // lost meanwhile
@@ -109,6 +111,7 @@ class TorchCudaTrainSession final : public Session {
   }
   // Of a step that ran before any graph was captured, which would take the memory a second time.
   MemoryKinds memory_kinds() override { return memory_kinds_; }
+  LoadParts load_parts() const override { return averager_ ? LoadParts{{allreduce_alone, allreduce_alone_}} : LoadParts{}; }
 
  private:
   void prepare(const Model& model, const LoadOptions& options, const TorchSettings& settings) {
@@ -124,6 +127,7 @@ class TorchCudaTrainSession final : public Session {
       input_shapes("libtorch_cuda", model.name(), inputs_, batch);
       trainer_->prepare(batch);
     }
+    if (options.train.ranks > 1) meet(options, settings);
     for (int slot = 0; slot < options.slots; ++slot)
       slots_.push_back(std::make_unique<CudaTrainSlot>(inputs_, largest_, target_, settings.samples, *stream_, options.train.ranks > 1));
     slots_.front()->run(*trainer_, largest_, 1);
@@ -131,6 +135,13 @@ class TorchCudaTrainSession final : public Session {
     if (replays_) capture(options.batch_sizes);
     trainer_->reset();
     cuda::check(cuda::driver().cuCtxSynchronize(), "loading the model");
+  }
+
+  void meet(const LoadOptions& options, const TorchSettings& settings) {
+    const std::string name = cuda::device_facts(options.placement.devices.front().index).name;
+    averager_ = std::make_unique<NcclAverager>(options.exchange, options.train, name, *stream_);
+    trainer_->average_gradients(*averager_, settings.bucket_bytes());
+    allreduce_alone_ = time_all_reduce(*trainer_, *options.clock, [&] { stream_->synchronize(); });
   }
 
   void capture(const std::vector<int64_t>& batches) {
@@ -158,6 +169,7 @@ class TorchCudaTrainSession final : public Session {
   void leave_to_the_process() {
     for (auto& slot : slots_) static_cast<void>(slot.release());
     static_cast<void>(trainer_.release());
+    static_cast<void>(averager_.release());
   }
 
   Completion completion_;
@@ -171,6 +183,8 @@ class TorchCudaTrainSession final : public Session {
   int64_t held_by_graphs_ = 0;  // bytes
   MemoryKinds memory_kinds_;
   std::optional<c10::cuda::CUDAStream> stream_;
+  std::unique_ptr<NcclAverager> averager_;  // of several ranks
+  Nanoseconds allreduce_alone_ = 0;
   std::unique_ptr<TorchTrainer> trainer_;
   std::vector<std::unique_ptr<CudaTrainSlot>> slots_;
   std::optional<cuda::CompletionThread> in_flight_;

@@ -95,13 +95,43 @@ at::Tensor TorchTrainer::part_of_step(int64_t batch, std::span<const at::Tensor>
   at::Tensor loss = loss_of(program_.run(batch, inputs.first(inputs.size() - 1), nullptr).front(), inputs.back());
   if (settings_.accumulation > 1) loss = at::mul(loss, 1.0 / static_cast<double>(settings_.accumulation));
   ended(TrainPart::forward);
-  if (last && all_reduce_ != nullptr) all_reduce_->begin();
+  if (last && all_reduce_) all_reduce_->begin();
   loss_scale_.scaled(loss).backward();
   ended(TrainPart::backward);
   return loss.detach();
 }
 
+void TorchTrainer::average_gradients(GradientAverager& averager, size_t bucket_bytes) {
+  all_reduce_.emplace(trained_, averager, bucket_bytes);
+}
+
+size_t TorchTrainer::trained_numbers() const {
+  size_t numbers = 0;
+  for (const at::Tensor& weight : trained_) numbers += static_cast<size_t>(weight.numel());
+  return numbers;
+}
+
+void TorchTrainer::rehearse_all_reduce() {
+  const at::NoGradGuard no_gradients;
+  all_reduce_->begin();
+  all_reduce_->finish();
+  drop_gradients();
+}
+
+void TorchTrainer::drop_gradients() {
+  for (const at::Tensor& weight : trained_) weight.mutable_grad().reset();
+}
+
 at::Tensor TorchTrainer::step(int64_t batch, std::span<const at::Tensor> inputs, const Ended& ended) {
+  try {
+    return whole_step(batch, inputs, ended);
+  } catch (...) {  // what was made so far would be added to the next step's
+    drop_gradients();
+    throw;
+  }
+}
+
+at::Tensor TorchTrainer::whole_step(int64_t batch, std::span<const at::Tensor> inputs, const Ended& ended) {
   const at::AutoGradMode gradients(true);
   const OnThisThread one_thread;
   const int64_t parts = settings_.accumulation, part = batch / parts;
@@ -114,7 +144,7 @@ at::Tensor TorchTrainer::step(int64_t batch, std::span<const at::Tensor> inputs,
     loss = loss.defined() ? at::add(loss, of_part) : of_part;
   }
   const at::NoGradGuard no_gradients;
-  if (all_reduce_ != nullptr) {
+  if (all_reduce_) {
     all_reduce_->finish();
     ended(TrainPart::allreduce);
   }
@@ -131,7 +161,7 @@ void TorchTrainer::update() {
 
 void TorchTrainer::reset() {
   const at::NoGradGuard no_gradients;
-  const std::vector<TorchWeight> weights = program_.weights();
+  const std::vector<TorchWeight>& weights = program_.weights();
   for (size_t i = 0; i < weights.size(); ++i) weights[i].tensor.copy_(at_load_[i]);
   optimizer_->reset();
   loss_scale_.reset();
@@ -159,6 +189,18 @@ MemoryKinds TorchTrainer::memory_kinds(int64_t batch, std::span<const at::Tensor
     if (part == TrainPart::forward && std::exchange(first, false)) kinds["activations"] = held.bytes();
   });
   return kinds;
+}
+
+Nanoseconds time_all_reduce(TorchTrainer& trainer, Clock& clock, const std::function<void()>& wait) {
+  Nanoseconds quickest = never;
+  for (int run = 0; run < 4; ++run) {
+    wait();
+    const Nanoseconds begin = clock.now();
+    trainer.rehearse_all_reduce();
+    wait();
+    if (run > 0) quickest = std::min(quickest, clock.now() - begin);  // in the first one the ranks meet
+  }
+  return quickest;
 }
 
 }  // namespace deepgap

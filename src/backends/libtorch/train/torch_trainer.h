@@ -4,8 +4,10 @@
 #pragma once
 
 #include "backends/libtorch/torch_program.h"
+#include "backends/libtorch/train/torch_all_reduce.h"
 #include "backends/libtorch/train/torch_optimizer.h"
 
+#include <deepgap/clock.h>
 #include <deepgap/model.h>
 #include <deepgap/tensor.h>
 #include <deepgap/train.h>
@@ -22,15 +24,6 @@ namespace deepgap {
 
 enum class TrainPart : uint8_t { forward, backward, allreduce };
 
-// Averages gradients over the ranks of one training; nullptr where there is one rank.
-class TorchAllReduce {
- public:
-  virtual ~TorchAllReduce() = default;
-  // The step's last backward pass is about to begin: what it makes is averaged as it is made.
-  virtual void begin() = 0;
-  virtual void finish() = 0;  // all gradients are the averages
-};
-
 class TorchTrainer {
  public:
   // `target` trains. Throws Error{refused}: nothing to train, an output that has no such loss. The Model outlives it.
@@ -38,17 +31,22 @@ class TorchTrainer {
   ~TorchTrainer();
 
   void prepare(int64_t batch);  // throws Error{refused} naming operator and node, and for a batch that accumulation does not divide
-  void set_all_reduce(TorchAllReduce* all_reduce) { all_reduce_ = all_reduce; }
+  // Gradients are averaged over ranks from now on: in buckets of about so many bytes while the backward pass goes on, or (0) all of them
+  // after it. After prepare(); all ranks alike.
+  void average_gradients(GradientAverager& averager, size_t bucket_bytes);
+  size_t trained_numbers() const;  // of all gradients
+  // Averages gradients of zeros, as a step does after its backward pass: what that costs alone.
+  void rehearse_all_reduce();
 
   // Told as each part of the step is launched; with accumulation several times, and the update ends it.
   using Ended = std::function<void(TrainPart)>;
   // `inputs` as TorchNetwork::run() takes them, the target behind them. Returns the loss, a float32 of one element, as it was before the
-  // update.
+  // update. Where it throws, no gradients are left, and the weights are what they were; statistics may have moved.
   at::Tensor step(int64_t batch, std::span<const at::Tensor> inputs, const Ended& ended);
 
   // Weights, statistics, the optimizer's state and random numbers as they were after the constructor.
   void reset();
-  std::vector<TorchWeight> weights() const { return program_.weights(); }
+  const std::vector<TorchWeight>& weights() const { return program_.weights(); }
   std::map<std::string, Tensor> copied_weights() const;  // on the host, float32, in the Graph's order of elements
   // Of a step of this batch, run here.
   MemoryKinds memory_kinds(int64_t batch, std::span<const at::Tensor> inputs);
@@ -56,6 +54,8 @@ class TorchTrainer {
  private:
   at::Tensor loss_of(const at::Tensor& output, const at::Tensor& target) const;
   at::Tensor part_of_step(int64_t batch, std::span<const at::Tensor> inputs, const Ended& ended, bool last);
+  at::Tensor whole_step(int64_t batch, std::span<const at::Tensor> inputs, const Ended& ended);
+  void drop_gradients();
   void make_optimizer();
   void update();
 
@@ -68,7 +68,12 @@ class TorchTrainer {
   std::vector<at::Tensor> at_load_;  // copies of weights(), in that order
   std::optional<TorchOptimizer> optimizer_;
   TorchLossScale loss_scale_;
-  TorchAllReduce* all_reduce_ = nullptr;
+  std::optional<TorchAllReduce> all_reduce_;  // of several ranks
 };
+
+// What averaging all gradients takes with nothing beside it, as a part of the load (LoadParts): the quickest of three, so that none of it
+// is waiting for another rank to begin. `wait` returns when the device has done it. All ranks call it.
+inline constexpr const char* allreduce_alone = "allreduce_alone";
+Nanoseconds time_all_reduce(TorchTrainer& trainer, Clock& clock, const std::function<void()>& wait);
 
 }  // namespace deepgap

@@ -1,14 +1,12 @@
 #include "backends/libtorch/train/torch_trainer.h"
 
+#include "backends/libtorch/torch_failure.h"
 #include "backends/libtorch/train/train_ports.h"
-#include "model/graph_tools.h"
-#include "model/model_of.h"
+#include "backends/libtorch/train/trained_network.h"
 
 #include <ATen/Parallel.h>
-#include <ATen/ops/arange.h>
 #include <ATen/ops/full.h>
-#include <ATen/ops/sin.h>
-#include <ATen/ops/tensor.h>
+#include <c10/core/CPUAllocator.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -19,55 +17,10 @@ namespace {
 
 using testing::HasSubstr;
 
-Tensor floats(const Shape& shape, const std::vector<float>& values) {
-  Tensor tensor = make_tensor(DataType::f32, shape);
-  std::copy(values.begin(), values.end(), writable<float>(tensor).begin());
-  return tensor;
-}
-
-// x [N, inputs] through nodes that each take the value before; constants by what they are called.
-struct Chain {
-  Graph graph;
-  ValueId last = 0;
-
-  explicit Chain(Dims input) {
-    graph.opset = 17;
-    graph.values = {{"x", DataType::f32, std::move(input)}};
-    graph.inputs = {0};
-  }
-  ValueId constant(const std::string& name, const Tensor& tensor) {
-    const auto id = static_cast<ValueId>(graph.values.size());
-    Dims dims;
-    for (const int64_t size : tensor.shape) dims.push_back({size, ""});
-    graph.values.push_back({name, tensor.type, dims});
-    graph.constants[id] = tensor;
-    return id;
-  }
-  Chain& node(const std::string& op, std::vector<ValueId> more = {}, std::map<std::string, Attribute> attributes = {}) {
-    const auto out = static_cast<ValueId>(graph.values.size());
-    graph.values.push_back({op + ".out", DataType::f32, std::nullopt});
-    more.insert(more.begin(), last);
-    graph.nodes.push_back({op, op, "", more, {out}, std::move(attributes)});
-    last = out;
-    return *this;
-  }
-  std::shared_ptr<const Model> model() {
-    graph.outputs = {last};
-    infer_shapes(graph);
-    return model_of("chain", graph);
-  }
-};
-
 // y = w x with w = 1
 std::shared_ptr<const Model> one_weight() {
   Chain chain({{1, batch_symbol}, {1, ""}});
   return chain.node("MatMul", {chain.constant("w", floats({1, 1}, {1}))}).model();
-}
-
-TorchTarget on_cpu() {
-  TorchTarget target;
-  target.trains = true;
-  return target;
 }
 
 float weight_of(const TorchTrainer& trainer) { return trainer.copied_weights().at("w").as<float>()[0]; }
@@ -83,7 +36,7 @@ std::vector<double> steps(TorchTrainer& trainer, int count) {
 struct Trained {
   std::shared_ptr<const Model> model = one_weight();
   TorchTrainer trainer;
-  explicit Trained(const TrainSettings& settings) : trainer(*model, on_cpu(), settings) { trainer.prepare(1); }
+  explicit Trained(const TrainSettings& settings) : trainer(*model, train_target(), settings) { trainer.prepare(1); }
 };
 
 TEST(TorchTrainer, PlainDescentByHand) {
@@ -132,25 +85,6 @@ TEST(TorchTrainer, LossesAreScaledAndUnscaled) {
   EXPECT_EQ(weight_of(scaled.trainer), before);
 }
 
-// Conv, BatchNormalization, Relu, scores.
-std::shared_ptr<const Model> small_network(bool with_dropout, bool with_norm = true) {
-  Chain chain({{1, batch_symbol}, {1, ""}, {4, ""}, {4, ""}});
-  std::vector<float> kernel(18), head(2 * 16 * 3);
-  for (size_t i = 0; i < kernel.size(); ++i) kernel[i] = std::sin(static_cast<float>(i));
-  for (size_t i = 0; i < head.size(); ++i) head[i] = std::cos(static_cast<float>(3 * i)) / 4;
-  chain.node("Conv", {chain.constant("kernel", floats({2, 1, 3, 3}, kernel))}, {{"pads", std::vector<int64_t>{1, 1, 1, 1}}});
-  if (with_norm)
-    chain.node("BatchNormalization", {chain.constant("scale", floats({2}, {1, 1})), chain.constant("shift", floats({2}, {0, 0})),
-                                      chain.constant("mean", floats({2}, {0, 0})), chain.constant("variance", floats({2}, {1, 1}))});
-  chain.node("Relu");
-  if (with_dropout) chain.node("Dropout", {chain.constant("ratio", floats({}, {0.5F}))});
-  return chain.node("Flatten").node("MatMul", {chain.constant("head", floats({32, 3}, head))}).node("Softmax").model();
-}
-
-std::vector<at::Tensor> pictures(int64_t batch) {
-  return {at::sin(at::arange(0, batch * 16, at::kFloat)).reshape({batch, 1, 4, 4}), at::arange(0, batch, at::kLong).remainder(3)};
-}
-
 std::vector<double> train(TorchTrainer& trainer, int64_t batch, int count) {
   std::vector<double> losses;
   for (int i = 0; i < count; ++i) losses.push_back(trainer.step(batch, pictures(batch), [](TrainPart) {}).item<double>());
@@ -159,10 +93,10 @@ std::vector<double> train(TorchTrainer& trainer, int64_t batch, int count) {
 
 TEST(TorchTrainer, ANetworkLearnsItsBatchAndMovesItsStatistics) {
   at::set_num_threads(1);
-  const auto model = small_network(false);
+  const auto model = small_network({});
   const TrainSettings settings{.learning_rate = 0.1};
   for (const at::ScalarType autocast : {at::kFloat, at::kBFloat16}) {
-    TorchTarget target = on_cpu();
+    TorchTarget target = train_target();
     target.autocast = autocast;
     TorchTrainer trainer(*model, target, settings);
     trainer.prepare(6);
@@ -177,31 +111,31 @@ TEST(TorchTrainer, ANetworkLearnsItsBatchAndMovesItsStatistics) {
 }
 
 TEST(TorchTrainer, AccumulatedPartsAreTheWholeBatch) {
-  const auto model = small_network(false, false);  // statistics would be of the parts
+  const auto model = small_network({.norm = false});  // statistics would be of the parts
   TrainSettings whole{.learning_rate = 0.1}, parts = whole;
   parts.accumulation = 3;
-  TorchTrainer a(*model, on_cpu(), whole), b(*model, on_cpu(), parts);
+  TorchTrainer a(*model, train_target(), whole), b(*model, train_target(), parts);
   a.prepare(6), b.prepare(6);
   EXPECT_THAT(train(b, 6, 4), testing::Pointwise(testing::DoubleNear(1e-5), train(a, 6, 4)));
 }
 
 TEST(TorchTrainer, DropoutFollowsTheSeed) {
-  const auto model = small_network(true);
+  const auto model = small_network({.dropout = true});
   TrainSettings settings{.learning_rate = 0.05, .seed = 3}, other = settings;
   other.seed = 4;
-  TorchTrainer trainer(*model, on_cpu(), settings);
+  TorchTrainer trainer(*model, train_target(), settings);
   trainer.prepare(6);
   const auto first = train(trainer, 6, 3);
   trainer.reset();
   EXPECT_EQ(train(trainer, 6, 3), first);
-  TorchTrainer second(*model, on_cpu(), other);
+  TorchTrainer second(*model, train_target(), other);
   second.prepare(6);
   EXPECT_NE(train(second, 6, 3), first);
 }
 
 TEST(TorchTrainer, MemoryIsToldByKind) {
-  const auto model = small_network(false);
-  TorchTrainer trainer(*model, on_cpu(), {.optimizer = Optimizer::adam});
+  const auto model = small_network({});
+  TorchTrainer trainer(*model, train_target(), {.optimizer = Optimizer::adam});
   trainer.prepare(6);
   const MemoryKinds kinds = trainer.memory_kinds(6, pictures(6));
   const int64_t trained = (18 + 2 + 2 + 96) * 4;
@@ -211,10 +145,47 @@ TEST(TorchTrainer, MemoryIsToldByKind) {
   EXPECT_GE(kinds.at("activations"), 6 * 32 * 4 * 2) << "what the convolution made, and its normalised form";
 }
 
+// The CPU's memory, until it ends.
+class EndingMemory final : public c10::Allocator {
+ public:
+  EndingMemory() : whole_(c10::GetCPUAllocator()) { c10::SetCPUAllocator(this, 100); }
+  ~EndingMemory() override { c10::SetCPUAllocator(whole_, 100); }
+  EndingMemory(const EndingMemory&) = delete;
+  EndingMemory& operator=(const EndingMemory&) = delete;
+  c10::DataPtr allocate(size_t bytes) override {
+    TORCH_CHECK(!ended, "DefaultCPUAllocator: can't allocate memory: you tried to allocate ", bytes, " bytes");
+    return whole_->allocate(bytes);
+  }
+  c10::DeleterFnPtr raw_deleter() const override { return whole_->raw_deleter(); }
+  void copy_data(void* to, const void* from, size_t bytes) const override { default_copy_data(to, from, bytes); }
+  bool ended = false;
+
+ private:
+  c10::Allocator* whole_;
+};
+
+TEST(TorchTrainer, MemoryThatEndsInTheBackwardPassLeavesNothingBehind) {
+  at::set_num_threads(1);
+  EndingMemory memory;
+  const auto model = small_network({.norm = false});
+  TorchTrainer trainer(*model, train_target(), {.learning_rate = 0.1}), other(*model, train_target(), {.learning_rate = 0.1});
+  trainer.prepare(6), other.prepare(6);
+  train(trainer, 6, 1), train(other, 6, 1);
+  const auto inputs = pictures(6);
+  try {
+    trainer.step(6, inputs, [&](TrainPart part) { memory.ended = part == TrainPart::forward; });
+    FAIL() << "the backward pass needs memory";
+  } catch (const std::exception& failure) {
+    memory.ended = false;
+    EXPECT_EQ(torch_error(failure, "training").kind(), ErrorKind::out_of_memory) << failure.what();
+  }
+  EXPECT_EQ(train(trainer, 6, 3), train(other, 6, 3)) << "no gradient of the step that failed is left";
+}
+
 std::string refusal(const Model& model, const TrainSettings& settings, int64_t batch) {
   try {
     train_ports(model.graph(), settings);
-    TorchTrainer(model, on_cpu(), settings).prepare(batch);
+    TorchTrainer(model, train_target(), settings).prepare(batch);
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::refused);
     return error.what();
@@ -225,7 +196,7 @@ std::string refusal(const Model& model, const TrainSettings& settings, int64_t b
 TEST(TorchTrainer, WhatCannotBeTrainedIsNamed) {
   Chain without({{1, batch_symbol}, {3, ""}});
   EXPECT_THAT(refusal(*without.node("Relu").model(), {}, 1), HasSubstr("chain has no weights"));
-  EXPECT_THAT(refusal(*small_network(false), {.accumulation = 4}, 6), HasSubstr("6 cannot be cut into 4"));
+  EXPECT_THAT(refusal(*small_network({}), {.accumulation = 4}, 6), HasSubstr("6 cannot be cut into 4"));
   Chain deep({{1, batch_symbol}, {2, ""}, {3, ""}});
   EXPECT_THAT(refusal(*deep.node("MatMul", {deep.constant("w", floats({3, 2}, {1, 2, 3, 4, 5, 6}))}).model(), {}, 1),
               HasSubstr("cross-entropy is of scores [N, classes]"));

@@ -1,0 +1,62 @@
+// NCCL, NVIDIA's library for what several GPUs compute together, as functions that are looked up at run time (libnccl.so.2), as the
+// driver's are (driver.h): an engine with CUDA brings it, and a machine without gets a sentence. The types are its own, whose binary
+// interface is stable since 2.10.
+#pragma once
+
+#include "cuda/driver.h"
+
+#include <cstddef>
+#include <string>
+
+namespace deepgap::cuda {
+
+using NcclResult = int;                // ncclResult_t; 0 is success
+using NcclRank = struct NcclRankTag*;  // ncclComm_t: this process among the ranks
+
+// By which ranks find each other; one of them makes it, and tells it to the others.
+struct NcclId {
+  char bytes[128];
+};
+
+inline constexpr int nccl_float32 = 7, nccl_average = 4;  // ncclFloat32, ncclAvg
+
+// result, name, parameters
+#define DEEPGAP_NCCL_FUNCTIONS(F)                                                    \
+  F(NcclResult, ncclGetVersion, (int* version))                                      \
+  F(const char*, ncclGetErrorString, (NcclResult result))                            \
+  F(const char*, ncclGetLastError, (NcclRank rank))                                  \
+  F(NcclResult, ncclGetUniqueId, (NcclId * id))                                      \
+  F(NcclResult, ncclCommInitRank, (NcclRank * made, int ranks, NcclId id, int rank)) \
+  F(NcclResult, ncclCommAbort, (NcclRank rank))                                      \
+  F(NcclResult, ncclGroupStart, ())                                                  \
+  F(NcclResult, ncclGroupEnd, ())                                                    \
+  F(NcclResult, ncclAllReduce, (const void* from, void* to, size_t count, int type, int operation, NcclRank rank, StreamHandle stream))
+
+struct Nccl {
+// NOLINTBEGIN(bugprone-macro-parentheses): a list of parameters has its own
+#define DEEPGAP_NCCL_MEMBER(result, name, parameters) result(*name) parameters = nullptr;
+  DEEPGAP_NCCL_FUNCTIONS(DEEPGAP_NCCL_MEMBER)
+#undef DEEPGAP_NCCL_MEMBER
+  // NOLINTEND(bugprone-macro-parentheses)
+  std::string path;
+};
+
+// Opened once a process. Throws Error{refused} that says where it was looked for, or that it is too old.
+const Nccl& nccl();
+
+// `library` empty: where engines and toolkits have it, or as DEEPGAP_NCCL names it.
+Nccl open_nccl(const std::string& library);
+
+// Throws Error{internal} for a result that is no success; `doing` completes "... while DOING".
+void check_nccl(NcclResult result, const std::string& doing);
+
+// For tests: another table in its place for as long as this lives, as DriverStandIn's.
+class NcclStandIn {
+ public:
+  explicit NcclStandIn(const Nccl& table);
+  ~NcclStandIn();
+  NcclStandIn(const NcclStandIn&) = delete;
+  NcclStandIn& operator=(const NcclStandIn&) = delete;
+};
+
+}  // namespace deepgap::cuda

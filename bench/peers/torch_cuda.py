@@ -107,6 +107,8 @@ def quartiles(values):
 
 
 class Bench:
+    aimless = ()  # modes that are told and not judged
+
     def __init__(self, arguments, folder):
         self.arguments, self.folder = arguments, pathlib.Path(folder)
 
@@ -119,7 +121,7 @@ class Bench:
         store.unlink(missing_ok=True)
         output_of([a.program, "run", "--model", name, "--backend", "libtorch_cuda", "--device", "cuda:0", "--precision", precision, "--batch",
                    batch, "--duration", f"{a.seconds}s", "--repeats", 1, "--check", "off", "--store", store, "--axis",
-                   f"cuda_graph={'on' if mode == 'graph' else 'off'}", "--axis",
+                   f"cuda_graph={'off' if mode == 'eager' else 'on'}", "--axis",
                    f"channels_last={'on' if layout == 'channels_last' else 'off'}", *self.flags(batch)])
         row = next(csv.DictReader(io.StringIO(output_of([a.program, "export", store, "--format", "csv"]))))
         if row["outcome"] != "ok":
@@ -167,10 +169,10 @@ def run(arguments, title, kind, body, aim):
     print("| model | precision | batch | mode | layout | deepgap | each | ahead | ratio to each (quartiles) |\n|" + " --- |" * 9, flush=True)
     with tempfile.TemporaryDirectory() as folder:
         bench = kind(arguments, folder)
-        middles = [bench.compare(name, precision, int(batch), mode, layout) for name in arguments.models.split(",")
+        middles = [(mode, bench.compare(name, precision, int(batch), mode, layout)) for name in arguments.models.split(",")
                    for precision in arguments.precisions.split(",") for mode in arguments.modes.split(",")
                    for layout in arguments.layouts.split(",") for batch in arguments.batches.split(",")]
-    return 1 if min(middles) < aim else 0
+    return 1 if any(middle < aim for mode, middle in middles if mode not in kind.aimless) else 0
 
 
 def main():

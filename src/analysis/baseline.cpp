@@ -84,7 +84,9 @@ const std::vector<MetricSpec>& ratio_metrics() {
       of_points("items_per_s_per_w_ratio", "items a second and watt over those of the baseline"),
       of_points("items_per_cost_ratio", "items for the money over those of the baseline"),
       of_points("device_speedup", "throughput on several devices over that of one of them, all else alike"),
-      of_points("scaling_efficiency", "device_speedup over the number of devices"),
+      of_points("scaling_efficiency", "device_speedup over the number of devices; of a training, whose batch is a process's, weak scaling"),
+      of_points("strong_scaling_efficiency",
+                "training: throughput on several devices over that of one whose batch is all of theirs together, over their number"),
   };
   return specs;
 }
@@ -118,11 +120,16 @@ void add_scaling(std::vector<PointSummary>& points) {
   }
   for (PointSummary& point : points) {
     if (point.point.placement.devices.size() < 2 || !point.usable() || point.identity.device.empty()) continue;
-    const auto one = single.find(without_placement(point));
-    if (one == single.end()) continue;
-    const auto speedup = ratio(point, *one->second, "throughput");
-    put(point, "device_speedup", speedup);
-    put(point, "scaling_efficiency", speedup, 1 / devices(point));
+    PointOnDevice key = without_placement(point);
+    if (const auto one = single.find(key); one != single.end()) {
+      const auto speedup = ratio(point, *one->second, "throughput");
+      put(point, "device_speedup", speedup);
+      put(point, "scaling_efficiency", speedup, 1 / devices(point));
+    }
+    if (point.point.task != "train") continue;
+    key.point.batch *= static_cast<int64_t>(point.point.placement.devices.size());
+    if (const auto whole = single.find(key); whole != single.end())
+      put(point, "strong_scaling_efficiency", ratio(point, *whole->second, "throughput"), 1 / devices(point));
   }
 }
 

@@ -16,7 +16,8 @@ namespace deepgap {
 size_t add_baseline_ratios(std::vector<PointSummary>& points, const std::function<bool(const PointSummary&)>& is_baseline);
 
 // Into each Point on several devices: device_speedup, over the Point on one of these that is alike otherwise, and scaling_efficiency, that
-// over the number of devices.
+// over the number of devices; of a training, where each has a batch of its own, strong_scaling_efficiency, over the one whose batch is
+// theirs together.
 void add_scaling(std::vector<PointSummary>& points);
 
 // The ids of all those metrics.

@@ -559,6 +559,34 @@ TEST(Findings, several_devices_are_set_against_one) {
   EXPECT_THAT(said[0].points, SizeIs(3));
 }
 
+TEST(Findings, processes_that_train_together_have_an_efficiency_and_a_cost) {
+  ResultsCollector collector;
+  const auto add_training = [&](int devices, int64_t batch, double throughput) {
+    Record record;
+    record.point.task = "train";
+    record.point.model = "resnet50";
+    record.point.batch = batch;
+    record.point.placement = {devices, {}};
+    for (int i = 0; i < devices; ++i) record.point.placement.devices.push_back({"", "cuda", i});
+    record.environment["gpu.cuda0.name"] = record.environment["gpu.cuda1.name"] = "NVIDIA H100";
+    record.verdict = Verdict::valid;
+    record.estimates["throughput"] = {throughput, throughput * 0.99, throughput * 1.01, 100};
+    if (devices > 1) record.estimates["allreduce_ms"] = {0.5, {}, {}, 100};
+    if (devices > 1) record.estimates["allreduce_alone_ms"] = {2, {}, {}, 1};
+    if (devices > 1) record.estimates["allreduce_hidden_share"] = {0.75, {}, {}, 100};
+    collector.add(record);
+  };
+  add_training(1, 64, 1000);
+  add_training(1, 128, 1200);
+  add_training(2, 64, 1800);
+  const auto said = find("training_ranks", collector);
+  ASSERT_THAT(said, SizeIs(1));
+  EXPECT_THAT(said[0].headline, HasSubstr("Training resnet50 by 2 processes of batch 64 on 2 devices: weak scaling efficiency 0.90"));
+  EXPECT_THAT(said[0].headline, HasSubstr("strong scaling efficiency 0.75"));
+  EXPECT_EQ(said[0].detail,
+            "Averaging the gradients takes 2.00 ms alone; a step waits 0.500 ms for it after its backward pass, 75 % of it is hidden.");
+}
+
 TEST(Findings, several_devices_name_the_options_they_were_measured_with) {
   ResultsCollector collector;
   for (const char* inputs : {"host", "ready"}) {

@@ -244,9 +244,10 @@ __device__ __forceinline__ void add(uint4& sum, uint4 w) { sum.x ^= w.x; sum.y ^
 __device__ __forceinline__ void keep(uint4 sum, uint4* out) {
   if ((sum.x ^ sum.y ^ sum.z ^ sum.w) == 0x12345678u && sum.x == 0x9abcdef0u) *out = sum;
 }
-extern "C" __global__ void __launch_bounds__(256) read_memory(const uint4* from, long long count, int passes, uint4* out) {
+// All words, four of a thread under way at a time; `take` gets the place of each and the word.
+template <typename Take>
+__device__ __forceinline__ void go_through(const uint4* from, long long count, int passes, const Take& take) {
   const long long step = (long long)gridDim.x * blockDim.x, first = (long long)blockIdx.x * blockDim.x + threadIdx.x;
-  uint4 sum = make_uint4(0, 0, 0, 0);
 #pragma unroll 1
   for (int pass = 0; pass < passes; pass++) {
     long long i = first;
@@ -255,39 +256,36 @@ extern "C" __global__ void __launch_bounds__(256) read_memory(const uint4* from,
 #pragma unroll
       for (int k = 0; k < 4; k++) w[k] = load_far(from + i + k * step);
 #pragma unroll
-      for (int k = 0; k < 4; k++) add(sum, w[k]);
+      for (int k = 0; k < 4; k++) take(i + k * step, w[k]);
     }
-    for (; i < count; i += step) add(sum, load_far(from + i));
+    for (; i < count; i += step) take(i, load_far(from + i));
   }
+}
+extern "C" __global__ void __launch_bounds__(256) read_memory(const uint4* from, long long count, int passes, uint4* out) {
+  uint4 sum = make_uint4(0, 0, 0, 0);
+  go_through(from, count, passes, [&](long long, uint4 w) { add(sum, w); });
   keep(sum, out);
 }
 extern "C" __global__ void __launch_bounds__(256) copy_memory(const uint4* from, uint4* to, long long count, int passes) {
-  const long long step = (long long)gridDim.x * blockDim.x, first = (long long)blockIdx.x * blockDim.x + threadIdx.x;
-#pragma unroll 1
-  for (int pass = 0; pass < passes; pass++) {
-    long long i = first;
-    for (; i + 3 * step < count; i += 4 * step) {
-      uint4 w[4];
-#pragma unroll
-      for (int k = 0; k < 4; k++) w[k] = load_far(from + i + k * step);
-#pragma unroll
-      for (int k = 0; k < 4; k++) to[i + k * step] = w[k];
-    }
-    for (; i < count; i += step) to[i] = load_far(from + i);
-  }
+  go_through(from, count, passes, [&](long long i, uint4 w) { to[i] = w; });
 }
-extern "C" __global__ void __launch_bounds__(1024) read_near(const uint4* from, int passes, uint4* out) {
-  const uint4* own = from + (long long)blockIdx.x * (32768 / 16) + threadIdx.x;
+// The same two words of each thread, as load(0) and load(1) give them, `passes` times.
+template <typename Load>
+__device__ __forceinline__ void read_again(int passes, uint4* out, const Load& load) {
   uint4 sum = make_uint4(0, 0, 0, 0);
 #pragma unroll 4
   for (int pass = 0; pass < passes; pass++) {
     uint4 w[2];
 #pragma unroll
-    for (int k = 0; k < 2; k++) w[k] = load_near(own + k * 1024);
+    for (int k = 0; k < 2; k++) w[k] = load(k);
 #pragma unroll
     for (int k = 0; k < 2; k++) add(sum, w[k]);
   }
   keep(sum, out);
+}
+extern "C" __global__ void __launch_bounds__(1024) read_near(const uint4* from, int passes, uint4* out) {
+  const uint4* own = from + (long long)blockIdx.x * (32768 / 16) + threadIdx.x;
+  read_again(passes, out, [&](int k) { return load_near(own + k * 1024); });
 }
 extern "C" __global__ void __launch_bounds__(1024) read_shared(int passes, uint4* out) {
   __shared__ uint4 memory[2048];
@@ -295,16 +293,7 @@ extern "C" __global__ void __launch_bounds__(1024) read_shared(int passes, uint4
   __syncthreads();
   unsigned own;
   asm("{ .reg .u64 t; cvta.to.shared.u64 t, %1; cvt.u32.u64 %0, t; }" : "=r"(own) : "l"(memory + threadIdx.x));
-  uint4 sum = make_uint4(0, 0, 0, 0);
-#pragma unroll 4
-  for (int pass = 0; pass < passes; pass++) {
-    uint4 w[2];
-#pragma unroll
-    for (int k = 0; k < 2; k++) w[k] = load_shared(own + k * 16384);
-#pragma unroll
-    for (int k = 0; k < 2; k++) add(sum, w[k]);
-  }
-  keep(sum, out);
+  read_again(passes, out, [&](int k) { return load_shared(own + k * 16384); });
 }
 extern "C" __global__ void nothing() {}
 )";

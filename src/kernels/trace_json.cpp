@@ -18,19 +18,9 @@ using nlohmann::json;
 namespace {
 
 json kernel_json(const Kernel& k) {
-  return {{"name", k.name},
-          {"family", k.family},
-          {"layer", k.layer},
-          {"begin_ns", k.begin},
-          {"end_ns", k.end},
-          {"grid", k.grid},
-          {"block", k.block},
-          {"registers", k.registers},
-          {"shared_bytes", k.shared_bytes},
-          {"local_bytes", k.local_bytes},
-          {"stream", k.stream},
-          {"correlation", k.correlation},
-          {"graph_node", k.graph_node}};
+  json row = launch_json(k);
+  row.update({{"layer", k.layer}, {"begin_ns", k.begin}, {"end_ns", k.end}, {"correlation", k.correlation}, {"graph_node", k.graph_node}});
+  return row;
 }
 
 Kernel kernel_from(const json& row) {
@@ -84,6 +74,17 @@ void add_layers(const Trace& trace, json& events) {
 }
 
 }  // namespace
+
+json launch_json(const Kernel& k) {
+  return {{"name", k.name},
+          {"family", k.family},
+          {"grid", k.grid},
+          {"block", k.block},
+          {"registers", k.registers},
+          {"shared_bytes", k.shared_bytes},
+          {"local_bytes", k.local_bytes},
+          {"stream", k.stream}};
+}
 
 json trace_to_json(const Trace& trace) {
   json object{{"layers", json::array()}, {"kernels", json::array()}, {"copies", json::array()}, {"calls", json::array()}};

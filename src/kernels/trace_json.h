@@ -7,6 +7,8 @@
 
 namespace deepgap {
 
+// What a launch of it was like, without its times and its place in the trace.
+nlohmann::json launch_json(const Kernel& kernel);
 nlohmann::json trace_to_json(const Trace& trace);
 Trace trace_from_json(const nlohmann::json& json);  // throws Error{input}
 

@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "kernels/families.h"
 #include "kernels/summary.h"
+#include "kernels/trace_json.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -98,19 +99,13 @@ json trace_summary_json(const LayerProfile& profile) {
   for (const FamilyTime& family : summary.families)
     families.push_back(
         {{"family", family.family}, {"kernels", family.kernels}, {"ms", ms(family.ns)}, {"share", share(family.ns, summary.kernel_ns)}});
-  for (const Kernel& k : trace.kernels)
-    kernels.push_back({{"name", k.name},
-                       {"family", k.family},
-                       {"layer", k.layer < 0 ? json(nullptr) : json(trace.layers[static_cast<size_t>(k.layer)].name)},
-                       {"begin_ms", ms(k.begin)},
-                       {"ms", ms(k.ns())},
-                       {"grid", k.grid},
-                       {"block", k.block},
-                       {"registers", k.registers},
-                       {"shared_bytes", k.shared_bytes},
-                       {"local_bytes", k.local_bytes},
-                       {"stream", k.stream},
-                       {"in_cuda_graph", k.graph_node != 0}});
+  for (const Kernel& k : trace.kernels) {
+    json& row = kernels.emplace_back(launch_json(k));
+    row["layer"] = k.layer < 0 ? json(nullptr) : json(trace.layers[static_cast<size_t>(k.layer)].name);
+    row["begin_ms"] = ms(k.begin);
+    row["ms"] = ms(k.ns());
+    row["in_cuda_graph"] = k.graph_node != 0;
+  }
   for (const DeviceCopy& copy : trace.copies)
     copies.push_back({{"what", copy.what},
                       {"begin_ms", ms(copy.begin)},

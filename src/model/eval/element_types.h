@@ -12,18 +12,10 @@
 
 namespace deepgap {
 
-// Calls f with a value of the C++ type that stands for `type`.
-template <typename F>
-void with_type(DataType type, F f) {
+// What f returns, called with a value of the C++ type that stands for the integer `type`; of another type what `otherwise` does.
+template <typename F, typename Otherwise>
+auto of_integer(DataType type, F f, Otherwise otherwise) -> decltype(f(int8_t{})) {
   switch (type) {
-    case DataType::f32:
-      return f(float{});
-    case DataType::f64:
-      return f(double{});
-    case DataType::f16:
-      return f(Half{});
-    case DataType::bf16:
-      return f(Bfloat16{});
     case DataType::i8:
       return f(int8_t{});
     case DataType::i16:
@@ -40,8 +32,27 @@ void with_type(DataType type, F f) {
       return f(uint32_t{});
     case DataType::u64:
       return f(uint64_t{});
+    default:
+      return otherwise();
+  }
+}
+
+// Calls f with a value of the C++ type that stands for `type`.
+template <typename F>
+void with_type(DataType type, F f) {
+  switch (type) {
+    case DataType::f32:
+      return f(float{});
+    case DataType::f64:
+      return f(double{});
+    case DataType::f16:
+      return f(Half{});
+    case DataType::bf16:
+      return f(Bfloat16{});
     case DataType::boolean:
       return f(bool{});
+    default:
+      return of_integer(type, f, [] {});
   }
 }
 
@@ -59,26 +70,8 @@ auto with_float(const Call& call, DataType type, F f) {
 }
 template <typename F>
 auto with_integer(const Call& call, DataType type, F f) {
-  switch (type) {
-    case DataType::i8:
-      return f(int8_t{});
-    case DataType::i16:
-      return f(int16_t{});
-    case DataType::i32:
-      return f(int32_t{});
-    case DataType::i64:
-      return f(int64_t{});
-    case DataType::u8:
-      return f(uint8_t{});
-    case DataType::u16:
-      return f(uint16_t{});
-    case DataType::u32:
-      return f(uint32_t{});
-    case DataType::u64:
-      return f(uint64_t{});
-    default:
-      call.refuse(fmt::format("{} is not handled here", name_of(type)));
-  }
+  using Result = decltype(f(int8_t{}));
+  return of_integer(type, f, [&]() -> Result { call.refuse(fmt::format("{} is not handled here", name_of(type))); });
 }
 template <typename F>
 auto with_number(const Call& call, DataType type, F f) {

@@ -70,14 +70,18 @@ Groups groups_of(const Slices<T>& slices, bool sorted) {
   return placed;
 }
 
-// Along the axis, or of all elements where there is none.
-std::vector<Tensor> unique(const Call& call) {
+// The first input and the axis it is looked at along: where none is given, all elements in a row.
+std::pair<Tensor, size_t> along_axis(const Call& call) {
   Tensor x = call.input(0);
-  size_t axis = 0;
-  if (call.node.attributes.contains("axis"))
-    axis = static_cast<size_t>(call.axis(call.int_of("axis", 0), x.shape.size()));
-  else
-    x = copy_with_shape(x, {product_of(x.shape)});
+  if (!call.node.attributes.contains("axis")) return {copy_with_shape(x, {product_of(x.shape)}), 0};
+  const auto axis = static_cast<size_t>(call.axis(call.int_of("axis", 0), x.shape.size()));
+  return {std::move(x), axis};
+}
+
+std::vector<Tensor> unique(const Call& call) {
+  const auto along = along_axis(call);
+  const Tensor& x = along.first;
+  const size_t axis = along.second;
   const bool sorted = call.int_of("sorted", 1) != 0;
   const std::span<const int64_t> sizes(x.shape);
   const int64_t outer = product_of(sizes.first(axis)), count = x.shape[axis], inner = product_of(sizes.subspan(axis + 1));
@@ -88,12 +92,7 @@ std::vector<Tensor> unique(const Call& call) {
 
 // The slices whose condition is true; what lies behind the conditions is left out.
 std::vector<Tensor> compress(const Call& call) {
-  Tensor x = call.input(0);
-  size_t axis = 0;
-  if (call.node.attributes.contains("axis"))
-    axis = static_cast<size_t>(call.axis(call.int_of("axis", 0), x.shape.size()));
-  else
-    x = copy_with_shape(x, {product_of(x.shape)});
+  const auto [x, axis] = along_axis(call);
   const Tensor& condition = call.input(1);
   call.expect(condition, DataType::boolean);
   if (condition.shape.size() != 1 || condition.shape[0] > x.shape[axis])

@@ -1,0 +1,118 @@
+// What is made of the flags of commands, before anything else of them is looked at.
+#include "base/test_error.h"
+#include "cli/axis_flags.h"
+#include "cli/run_flags.h"
+#include "cli/selection.h"
+#include "record/example_record.h"
+
+#include <gmock/gmock.h>
+
+#include <array>
+#include <chrono>
+
+namespace deepgap {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+// CLI11 takes arguments from the back.
+void parse(CLI::App& app, std::vector<std::string> arguments) {
+  std::reverse(arguments.begin(), arguments.end());
+  app.parse(arguments);
+}
+
+constexpr std::array<AxisFlag, 3> table{{{"-m,--model", "model", "Networks"}, {"-b,--batch", "batch", "Samples"}, {"--rate", "rate", ""}}};
+
+std::vector<Axis> axes_of(const std::vector<std::string>& arguments, const std::vector<std::string>& words = {}) {
+  CLI::App app;
+  AxisFlags flags;
+  flags.declare(app, "axes", table);
+  parse(app, arguments);
+  flags.add_models(words);
+  return flags.axes();
+}
+
+TEST(AxisFlags, ListsRangesAndNamesBecomeAxesInTheOrderOfTheTable) {
+  const auto axes = axes_of({"-b", "1..4*2", "--model", "resnet18,resnet50", "--axis", "native.path=fast,plain"});
+  ASSERT_EQ(axes.size(), 3U);
+  EXPECT_EQ(axes[0].name, "model");
+  EXPECT_THAT(axes[0].values, ElementsAre("resnet18", "resnet50"));
+  EXPECT_THAT(axes[1].values, ElementsAre("1", "2", "4"));
+  EXPECT_THAT(axes[1].places, ElementsAre("--batch", "--batch", "--batch")) << "so that a mistake names the flag";
+  EXPECT_EQ(axes[2].name, "native.path");
+  EXPECT_THAT(axes[2].places, ElementsAre("--axis native.path", "--axis native.path"));
+}
+
+TEST(AxisFlags, AFlagThatIsGivenTwiceIsOneList) { EXPECT_THAT(axes_of({"-b", "1", "-b", "8"}).at(0).values, ElementsAre("1", "8")); }
+
+TEST(AxisFlags, WordsAreModelsAndEachStandsOnce) {
+  EXPECT_THAT(axes_of({}, {"resnet18"}).at(0).values, ElementsAre("resnet18"));
+  const auto axes = axes_of({"-m", "resnet18"}, {"resnet50", "resnet18"});
+  ASSERT_EQ(axes.size(), 1U);
+  EXPECT_THAT(axes[0].values, ElementsAre("resnet18", "resnet50"));
+}
+
+TEST(AxisFlags, ShapesAreOneValue) {
+  const auto axes = axes_of({"--shape", "a:1,3,8,8", "--shape", "b:1x4"});
+  ASSERT_EQ(axes.size(), 1U);
+  EXPECT_EQ(axes[0].name, "shape");
+  EXPECT_THAT(axes[0].values, ElementsAre("a:1x3x8x8/b:1x4"));
+}
+
+TEST(AxisFlags, WhatIsWrongNamesTheFlag) {
+  EXPECT_THAT(error_of([] { axes_of({"--axis", "batch"}); }), HasSubstr("--axis 'batch' is not name=list"));
+  EXPECT_THAT(error_of([] { axes_of({"--axis", "=1"}); }), HasSubstr("is not name=list"));
+  EXPECT_THAT(error_of([] { axes_of({"-b", "1..x"}); }), HasSubstr("--batch"));
+  EXPECT_THAT(error_of([] { axes_of({"-b", ""}); }), HasSubstr("--batch")) << "an empty text is not no flag";
+}
+
+RunSettings settings_of(const std::vector<std::string>& arguments) {
+  CLI::App app;
+  RunFlags flags;
+  flags.declare(app, "run");
+  parse(app, arguments);
+  return flags.settings();
+}
+
+TEST(RunFlags, BecomeSettings) {
+  const RunSettings usual = settings_of({});
+  EXPECT_EQ(usual.store_path, "deepgap.db");
+  EXPECT_EQ(usual.timeout, 60s);
+  EXPECT_FALSE(usual.resume);
+  const RunSettings given = settings_of({"-o", "mine.db", "--resume", "--timeout", "2m", "-q", "--cache", "/c"});
+  EXPECT_EQ(given.store_path, "mine.db");
+  EXPECT_EQ(given.timeout, 120s);
+  EXPECT_EQ(given.cache_dir, "/c");
+  EXPECT_TRUE(given.resume);
+  EXPECT_EQ(given.words, Words::few);
+}
+
+TEST(RunFlags, WhatIsWrongNamesTheFlag) {
+  EXPECT_EQ(error_of([] { settings_of({"--timeout", "soon"}); }), "--timeout 'soon' is no time such as 500ms, 8s or 2m");
+  EXPECT_EQ(error_of([] { settings_of({"--timeout", "10ms"}); }), "--timeout: at least 1s");
+  EXPECT_THAT(error_of([] { settings_of({"-q", "-v"}); }), HasSubstr("--quiet and --verbose"));
+}
+
+TEST(Selection, HoldsWhereEveryKeyHasOneOfItsValues) {
+  Record record = example_record(1);
+  record.point.backend = "native";
+  record.point.batch = 8;
+  record.point.options["native.path"] = "fast";
+  EXPECT_TRUE(Selection().holds(record));
+  EXPECT_TRUE(Selection("backend=native|openvino; batch=8;native.path=fast").holds(record));
+  EXPECT_FALSE(Selection("backend=native;batch=4").holds(record));
+  EXPECT_FALSE(Selection("native.path=plain").holds(record));
+  EXPECT_FALSE(Selection("tune=full").holds(record)) << "an option that it does not have";
+  EXPECT_THAT(Selection("batch=8;backend=native").keys(), ElementsAre("backend", "batch"));
+}
+
+TEST(Selection, WhatIsNoSelectionIsSaid) {
+  EXPECT_THAT(error_of([] { Selection("native"); }), HasSubstr("'native' is no key=value"));
+  EXPECT_THAT(error_of([] { Selection("=native"); }), HasSubstr("is no key=value"));
+  EXPECT_THAT(error_of([] { Selection("Back end=native"); }), HasSubstr("is neither a column of deepgap export nor an option"));
+}
+
+}  // namespace
+}  // namespace deepgap

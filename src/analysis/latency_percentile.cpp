@@ -11,8 +11,29 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace deepgap {
+namespace {
+
+int64_t shed_queries(const Record& record) {
+  const auto shed = left_by_worker(record, "shed_share");
+  return shed ? std::llround(shed->value * static_cast<double>(shed->n)) : 0;
+}
+
+// When they were shed is not known: evenly among the others.
+std::vector<double> with_shed(const std::vector<double>& latencies, size_t shed) {
+  std::vector<double> all;
+  all.reserve(latencies.size() + shed);
+  size_t taken = 0;
+  for (size_t i = 0; i < latencies.size() + shed; ++i) {
+    const bool is_shed = (i + 1) * shed / (latencies.size() + shed) > i * shed / (latencies.size() + shed);
+    all.push_back(is_shed ? std::numeric_limits<double>::infinity() : latencies[taken++]);
+  }
+  return all;
+}
+
+}  // namespace
 
 std::vector<double> parse_percentiles(const std::string& list) {
   std::vector<double> percents;
@@ -45,14 +66,20 @@ Estimate percentile_of_series(const std::vector<double>& series, double percent)
   return estimate;
 }
 
+std::optional<Estimate> latency_percentile(const Record& record, double percent) {
+  std::vector<double> latencies = latencies_ms(record);
+  if (latencies.empty()) return std::nullopt;
+  if (const int64_t shed = shed_queries(record); shed > 0) latencies = with_shed(latencies, static_cast<size_t>(shed));
+  const Estimate estimate = percentile_of_series(latencies, percent);
+  return std::isfinite(estimate.value) ? std::optional(estimate) : std::nullopt;
+}
+
 void add_latency_percentiles(Record& record, const std::vector<double>& percents) {
   if (record.outcome != Outcome::ok || record.timings.empty() || record.timings_dropped > 0) return;
-  const std::vector<double> latencies = latencies_ms(record);
-  if (latencies.empty()) return;
   for (const double percent : percents) {
     const std::string column = latency_percentile_column(percent);
     if (record.estimates.contains(column)) continue;
-    record.estimates.emplace(column, percentile_of_series(latencies, percent));
+    if (const auto estimate = latency_percentile(record, percent)) record.estimates.emplace(column, *estimate);
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include <deepgap/record.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,9 @@ std::string latency_percentile_column(double percent);
 
 // The percentile of a series in its order of time, with the ends that so many values can tell. The series is not empty.
 Estimate percentile_of_series(const std::vector<double>& series, double percent);
+// The percentile of a Record's latencies in ms; its queries that were shed took for ever. nullopt where it is one of those, or where there
+// are no latencies.
+std::optional<Estimate> latency_percentile(const Record& record, double percent);
 
 // Gives the Record an estimate for each that it lacks, from its timings; where these are not in it, or more ran than were kept, it stays
 // without.

@@ -1,6 +1,7 @@
 #include "analysis/point_summary.h"
 
 #include "analysis/accuracy_loss.h"
+#include "analysis/pooled_bound.h"
 #include "record/latency_percentiles.h"
 #include "record/momentary.h"
 #include "record/record_json.h"
@@ -170,6 +171,23 @@ std::string reason_of(const std::vector<OutcomeCount>& outcomes, const Values& v
   return fmt::format("{} of {} repeats {}: {}", count, values.records, name_of(worst), reason_of_verdict(outcomes, worst));
 }
 
+// Where no repeat alone was shown to miss the bound, the queries of all of them are judged together.
+void judge_pooled_bound(PointSummary& summary, const Values& values) {
+  const auto shares = values.estimates.find("missed_share");
+  if (shares == values.estimates.end() || static_cast<int64_t>(shares->second.size()) != values.records) return;
+  std::vector<Estimate> missed;
+  for (const RepeatEstimate& repeat : shares->second) missed.push_back(repeat.estimate);
+  const auto pooled = pooled_bound(summary.point, missed);
+  if (!pooled || (values.invalid > 0 && pooled->answer != BoundAnswer::missed)) return;
+  if (pooled->answer == BoundAnswer::held) {
+    summary.verdict = values.unstable > 0 ? Verdict::unstable : Verdict::valid;
+    summary.reason = reason_of_verdict(summary.outcomes, summary.verdict);
+  } else {
+    summary.verdict = pooled->answer == BoundAnswer::missed ? Verdict::invalid : Verdict::undecided;
+    summary.reason = pooled->words;
+  }
+}
+
 // student_factor, with the common whole degrees of freedom at hand: a Store of many Points asks a million times.
 double quick_student_factor(double degrees_of_freedom) {
   static const auto factors = [] {
@@ -231,6 +249,7 @@ PointSummary finish(const Group& group) {
   summary.unchecked = used.unchecked;
   summary.verdict = verdict_of(used);
   summary.reason = reason_of(summary.outcomes, used, summary.verdict);
+  judge_pooled_bound(summary, used);
   for (const auto& [id, estimates] : used.estimates) {
     if (auto combined = combine(id, estimates)) summary.metrics.emplace(id, *combined);
   }

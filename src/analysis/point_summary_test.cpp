@@ -135,6 +135,30 @@ TEST(PointSummary, undecided_is_an_answer_of_its_own) {
   EXPECT_EQ(summarize_points(std::vector{untold, broken})[0].verdict, Verdict::invalid);
 }
 
+TEST(PointSummary, a_bound_is_judged_over_the_queries_of_all_repeats) {
+  const auto repeat = [](double queries, double missed, Verdict verdict) {
+    Record record = ok_record(100);
+    record.point.options["bound"] = "p99=15ms";
+    record.verdict = verdict;
+    if (verdict != Verdict::valid) record.reason = "its own";
+    record.estimates["missed_share"] = {missed / queries, {}, {}, static_cast<int64_t>(queries)};
+    return record;
+  };
+  const auto verdict = [](std::vector<Record> records) { return summarize_points(records)[0]; };
+  const Record none = repeat(200, 0, Verdict::undecided), some = repeat(200, 4, Verdict::undecided);
+  EXPECT_EQ(verdict({none, none}).verdict, Verdict::undecided);
+  EXPECT_TRUE(verdict({none, none}).reason.starts_with("over 2 repeats 0 of 400 queries missed the bound p99=15ms: too few to tell"));
+  EXPECT_EQ(verdict({none, none, none}).verdict, Verdict::valid) << "600 without a miss; none of them alone tells";
+  EXPECT_EQ(verdict({none, none, none}).reason, "");
+  EXPECT_EQ(verdict({some, some, some, some}).verdict, Verdict::invalid) << "16 of 800";
+  EXPECT_EQ(verdict({some, some, some, some}).reason, "over 4 repeats 16 of 800 queries missed the bound p99=15ms, more than it allows");
+  const Record held = repeat(10'000, 0, Verdict::valid), missed = repeat(1000, 30, Verdict::invalid);
+  EXPECT_EQ(verdict({held, held, missed}).verdict, Verdict::unstable) << "one process of three misses it: that is said";
+  Record search = none;
+  search.point.options["peak"] = "search";
+  EXPECT_EQ(verdict({search, search, search}).reason, "its own") << "a search judges run by run";
+}
+
 // Without the runs that missed the bound the tail would be that of the good ones: 14.2 where the five are 14.2 to 15.2.
 TEST(PointSummary, all_repeats_that_ran_count_invalid_ones_too) {
   std::vector<Record> records;

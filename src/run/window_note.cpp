@@ -42,13 +42,13 @@ std::string window_note(const Job& job) {
   if (asked.name != "duration" || !asked.duration) return {};
   const auto bound = latency_bound_from(option_of(job.point, "bound"));
   const bool grows = bound && !tenant_place(job.point);
-  const StoppingSettings window = grows ? grown_settings(asked, *bound, rate) : asked;
+  const StoppingSettings window = grows ? grown_settings(asked, *bound, rate, BoundRule::shown) : asked;
   refuse_short_window(*window.duration, rate);
   if (!grows) return {};
-  const int64_t fewest = fewest_queries(*bound);
+  const int64_t fewest = fewest_that_tell(*bound, BoundRule::shown);
   const auto enough = [&](const StoppingSettings& settings) { return queries_in(*settings.duration, rate) >= static_cast<double>(fewest); };
   if (enough(asked)) return {};
-  const std::string few = fmt::format("{:.4g} queries a second bring some {:.0f} in {}, and the bound {} takes {}", rate,
+  const std::string few = fmt::format("{:.4g} queries a second bring some {:.0f} in {}, and the bound {} takes {} at least", rate,
                                       std::floor(queries_in(*asked.duration, rate)), format_duration(*asked.duration), bound->text, fewest);
   if (enough(window)) return fmt::format("{}: the window is {} long", few, format_duration(*window.duration));
   return fmt::format("{}: it will be undecided after the budget of {}; raise the rate, or give --budget {:.0f}s", few,

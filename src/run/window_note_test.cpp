@@ -20,18 +20,19 @@ constexpr Nanoseconds second = 1'000'000'000;
 
 TEST(WindowNote, SaysThatAWindowGrows) {
   EXPECT_EQ(window_note(job_of("20", second)),
-            "20 queries a second bring some 20 in 1 s, and the bound p99=15ms takes 100: the window is 7.5 s long");
-  EXPECT_EQ(window_note(job_of("200", second)), "");
-  Job unasked = job_of("5", second);
+            "20 queries a second bring some 20 in 1 s, and the bound p99=15ms takes 459 at least: the window is 30 s long");
+  EXPECT_EQ(window_note(job_of("500", second)), "");
+  Job unasked = job_of("30", second);
   unasked.stopping = {};
-  EXPECT_THAT(window_note(unasked), testing::HasSubstr("some 50 in 10 s, and the bound p99=15ms takes 100: the window is 30 s long"));
+  EXPECT_THAT(window_note(unasked),
+              testing::HasSubstr("some 300 in 10 s, and the bound p99=15ms takes 459 at least: the window is 22.9 s long"));
 }
 
 TEST(WindowNote, SaysThatTheBudgetIsTooShort) {
   EXPECT_EQ(
       window_note(job_of("1", second)),
-      "1 queries a second bring some 1 in 1 s, and the bound p99=15ms takes 100: it will be undecided after the budget of 30 s; raise the "
-      "rate, or give --budget 150s");
+      "1 queries a second bring some 1 in 1 s, and the bound p99=15ms takes 459 at least: it will be undecided after the budget of 30 s; "
+      "raise the rate, or give --budget 689s");
 }
 
 TEST(WindowNote, RefusesARateThatBringsFewerThanTwo) {

@@ -15,8 +15,10 @@ struct OfferedLoad {
   int64_t finished_in_time = 0;  // of those, answered before its end
   // The backlog: queries that were due and never submitted, because the run gave up on an overloaded Target. Counted up to a limit.
   int64_t waiting = 0;
-  Nanoseconds oldest_wait = 0;   // of the backlog, when the schedule ended
+  Nanoseconds oldest_wait = 0;   // how long the oldest query that was not submitted had waited when the schedule ended
   bool issuer_was_late = false;  // most of that wait is the harness's own lateness: the issuing thread did not keep up
+  // So long that the queue may be growing: more than 5 % of the schedule. With nothing left waiting it was not shown to.
+  bool has_long_wait() const { return length > 0 && static_cast<double>(oldest_wait) > 0.05 * static_cast<double>(length); }
   // Nanoseconds by which each query was submitted later than by a harness without delays of its own (Flight::add).
   LogHistogram lateness;
 };

@@ -1,13 +1,15 @@
 #include "scenario/open_loop.h"
 
 #include "scenario/flight.h"
+#include "stats/correlated.h"
 
 #include <algorithm>
 
 namespace deepgap {
 namespace {
 
-constexpr double overload_share = 0.05;               // of the window: the longest wait that is no overload
+constexpr int64_t fewest_waits = 8;                   // below which a long wait is taken for one that grows
+constexpr double growth_confidence = 0.98;            // two-sided: 1 % of queues that do not grow look as if they did
 constexpr double finish_share = 0.1;                  // of the window: to finish what is due
 constexpr Nanoseconds shortest_finish = 100'000'000;  // but so long in any case
 
@@ -85,6 +87,7 @@ class OpenLoop {
       samples_left_ -= samples;
       last_late_ = flight_.add(due_, now_, samples);
       offered_.lateness.add(last_late_);
+      note_wait(now_ - due_);
       ++offered_.offered;
       last_due_ = due_;
       schedule_->take();
@@ -108,6 +111,19 @@ class OpenLoop {
     return flight_.took_any();
   }
 
+  void note_wait(Nanoseconds wait) {
+    if (offered_.offered > 0) growth_.add(static_cast<double>(wait - last_wait_), 1);
+    last_wait_ = wait;
+  }
+
+  // What waits at the end counts too, as if it were submitted then.
+  bool waits_grow() {
+    note_wait(end_ - due_);
+    if (growth_.count() < fewest_waits) return true;
+    const auto growth = growth_.estimate();
+    return growth && growth->interval(growth_confidence).low > 0;
+  }
+
   void look_for_the_end() {
     if (has_enough()) {
       end_offering(now_);
@@ -125,9 +141,12 @@ class OpenLoop {
       recording_ = false;
     } else if (due_ < until_) {
       const Nanoseconds length = end_ - start_;
-      give_up_at_ = end_ + std::max(share_of(length, finish_share), shortest_finish);
+      offered_.length = length;
+      offered_.oldest_wait = end_ - due_;
+      const bool is_long = offered_.has_long_wait();
+      give_up_at_ = end_ + std::max(is_long ? length : share_of(length, finish_share), shortest_finish);
       phase_ = Phase::finishing;
-      if (end_ - due_ > share_of(length, overload_share)) give_up();
+      if (is_long && waits_grow()) give_up();
     }
   }
 
@@ -149,6 +168,8 @@ class OpenLoop {
   std::unique_ptr<Schedule> schedule_;
   Flight flight_;
   OfferedLoad offered_;
+  RatioSeries growth_;         // of the waits, from query to query, in nanoseconds
+  Nanoseconds last_wait_ = 0;  // of the last query submitted
   Phase phase_ = Phase::offering;
   bool recording_ = true;
   Nanoseconds start_ = 0, now_ = 0;

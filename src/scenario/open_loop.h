@@ -3,9 +3,11 @@
 //
 // A query that is due while the Target has no room waits in the Schedule itself: there is no queue to grow, and memory is the same at any
 // overload. Its latency counts from when it was due. Whatever was due when the offering ended is issued, finished and counted too, since
-// leaving out the ones that wait would make a stalled Target look fast. That may take a tenth of the window longer; a run whose
-// oldest query has waited for more than a twentieth of the window by then, or that is not through after that tenth, is overloaded: it
-// ends, and OfferedLoad says how many were waiting.
+// leaving out the ones that wait would make a stalled Target look fast. That may take a tenth of the window longer. A run whose oldest
+// query has waited for more than a twentieth of the window by then is overloaded where the waits grow: their differences from query to
+// query have a mean above 0 with 99 % confidence, correlation allowed for (stats/correlated.h). It ends at once, and OfferedLoad says how
+// many were waiting. Where they do not, a queue that is long by chance is finished, for as long as the window at most. Whoever is not
+// through in that time is overloaded too.
 #pragma once
 
 #include "scenario/arrivals.h"

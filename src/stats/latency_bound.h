@@ -23,11 +23,24 @@ inline std::string percentile_name(const LatencyBound& bound) { return bound.tex
 // The fewest queries of which that percentile is not just the slowest one: 100 for p99.
 int64_t fewest_queries(const LatencyBound& bound);
 
+// Whether the bound is held in the long run, as so many queries tell of which so many missed it, with 99 % confidence either way: `held`
+// by the early-stopping formula of MLPerf's LoadGen (stats/early_stopping.h), `missed` by the same tail on the other side. Both take
+// queries for independent of each other.
+enum class BoundAnswer { held, missed, unknown };
+BoundAnswer answer_of(const LatencyBound& bound, int64_t queries, int64_t missed);
+// The fewest queries that can show that it is held, where none misses: 459 for p99.
+int64_t fewest_to_hold(const LatencyBound& bound);
+// How many queries more would tell if as large a share of them missed; 0: nobody knows, the share being what may miss.
+int64_t queries_needed(const LatencyBound& bound, int64_t queries, int64_t missed);
+
+// "3 of 500 queries missed the bound p99=15ms: too few to tell whether it is held; some 700 more may tell"
+std::string untold_words(const LatencyBound& bound, int64_t queries, int64_t missed);
+
 // How many of so many queries may be above the limit while the percentile, by nearest rank, is not: 1 of 100 for p99.
 int64_t misses_allowed(const LatencyBound& bound, int64_t queries);
 
-// Whether the bound is held can be told: there are queries enough, or more of the few have missed it than the fewest that would be enough
-// may.
+// Whether the percentile of this window alone can be held against the limit: there are queries enough, or more of the few have missed it
+// than the fewest that would be enough may. What a search asks, which makes many windows.
 inline bool is_decided(const LatencyBound& bound, int64_t queries, int64_t missed) {
   return queries >= fewest_queries(bound) || missed > misses_allowed(bound, fewest_queries(bound));
 }

@@ -46,6 +46,14 @@ class LogHistogram {
     return static_cast<double>(most_);
   }
 
+  // How many were larger, those in its own bucket taken for smaller.
+  int64_t count_above(int64_t value) const {
+    int64_t above = 0;
+    for (size_t i = bucket_of(static_cast<uint64_t>(std::max<int64_t>(value, 0))) + 1; i < buckets_.size(); ++i)
+      above += static_cast<int64_t>(buckets_[i]);
+    return above;
+  }
+
  private:
   static constexpr int bits = 10;  // values below 2^bits are exact
   static constexpr uint64_t half = uint64_t{1} << (bits - 1);

@@ -31,7 +31,8 @@ struct BoundedRun {
                           [&](uint64_t) { return static_cast<Nanoseconds>(per_sample_ms * static_cast<double>(batch) * ms); });
     Kept kept;
     const Nanoseconds most = longest_window(settings, bound, peak_search);
-    const auto stopping = until_decided(make_stopping(settings), bound, most);
+    const BoundRule rule = peak_search ? BoundRule::nearest_rank : BoundRule::shown;
+    const auto stopping = until_decided(make_stopping(settings), bound, most, rule);
     Traffic traffic{&target, {0}, batch, stopping.get(), &kept};
     traffic.duration = most;
     const std::atomic<bool> interrupted{false};
@@ -43,7 +44,7 @@ struct BoundedRun {
     const auto missed = std::count_if(kept.timings.begin(), kept.timings.end(),
                                       [&](const Timing& timing) { return timing.end - timing.scheduled > bound.limit; });
     const Nanoseconds latency = kept.timings.front().end - kept.timings.front().scheduled;
-    return judge_load({}, bound, {queries, static_cast<double>(latency), static_cast<double>(latency), missed}).verdict;
+    return judge_load({}, bound, {queries, static_cast<double>(latency), static_cast<double>(latency), missed}, rule).verdict;
   }
 };
 
@@ -72,6 +73,15 @@ TEST(BoundedWindow, EndsUndecidedWithTheBudget) {
   EXPECT_EQ(run.queries, 41);
 }
 
+TEST(BoundedWindow, AloneItMeasuresUntilItIsShown) {
+  BoundedRun run;
+  run.peak_search = false;
+  EXPECT_EQ(run.verdict(38), Verdict::valid);
+  EXPECT_EQ(run.queries, 459) << "the early-stopping formula";
+  EXPECT_EQ(run.verdict(100), Verdict::invalid);
+  EXPECT_EQ(run.queries, 4);
+}
+
 // MLPerf v0.5's MultiStream: the largest query that is answered within the time between two of them.
 TEST(BoundedWindow, QueriesAtAFixedPeriodAreJudgedByIt) {
   BoundedRun run;
@@ -95,14 +105,15 @@ TEST(BoundedWindow, ClientsAskUntilThereAreEnough) {
 TEST(BoundedWindow, OfASchedulesRateIsKnownBeforeItBegins) {
   const auto grown = [](double rate, const char* bound) {
     StoppingSettings asked = lasting(10 * second);
-    return *grown_settings(asked, parse_latency_bound(bound), rate).duration;
+    return *grown_settings(asked, parse_latency_bound(bound), rate, BoundRule::nearest_rank).duration;
   };
   EXPECT_EQ(grown(20, "p99=50ms"), 10 * second) << "200 queries are enough";
   EXPECT_EQ(grown(10, "p99=50ms"), 15 * second);
   EXPECT_EQ(grown(1, "p99=50ms"), 30 * second) << "the budget";
   EXPECT_EQ(grown(0, "p99=50ms"), 10 * second);
+  EXPECT_EQ(*grown_settings(lasting(10 * second), parse_latency_bound("p99=50ms"), 45.9, BoundRule::shown).duration, 15 * second);
   StoppingSettings counted = counts(5);
-  EXPECT_EQ(grown_settings(counted, parse_latency_bound("p99=50ms"), 1), counted);
+  EXPECT_EQ(grown_settings(counted, parse_latency_bound("p99=50ms"), 1, BoundRule::shown), counted);
 }
 
 }  // namespace

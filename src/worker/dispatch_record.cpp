@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -96,6 +97,11 @@ std::string keep_dispatch(Dispatcher* dispatcher, const DispatchOptions& options
   keep_dispatcher_log(log, measured);
   measured.series.push_back(queue_depth_series(log));
   return why_shed(log, options);
+}
+
+int64_t shed_queries(const Measured& measured) {
+  const auto shed = measured.estimates.find("shed_share");
+  return shed == measured.estimates.end() ? 0 : std::llround(shed->second.value * static_cast<double>(shed->second.n));
 }
 
 }  // namespace deepgap

@@ -24,5 +24,7 @@ std::string why_shed(const DispatcherLog& log, const DispatchOptions& options);
 
 // All of that of a Dispatcher's log since the last one; returns why_shed(). nullptr: there is none, and nothing is kept.
 std::string keep_dispatch(Dispatcher* dispatcher, const DispatchOptions& options, Measured& measured);
+// How many queries of the window were shed, as kept.
+int64_t shed_queries(const Measured& measured);
 
 }  // namespace deepgap

@@ -4,6 +4,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+
 namespace deepgap {
 namespace {
 
@@ -27,6 +30,13 @@ std::string overload_reason(const OfferedLoad& load) {
       backlog, offered, achieved);
 }
 
+std::string queue_reason(const OfferedLoad& load) {
+  return fmt::format(
+      "at the end the oldest query had waited for {}, and {} queries do not tell whether the queue grows; measure longer (--duration), or "
+      "lower the rate",
+      format_duration(load.oldest_wait), load.offered);
+}
+
 // Whether it was the harness, held back by the machine, that broke the bound.
 std::string lateness_note(const OfferedLoad& load, const LatencyBound& bound) {
   constexpr double disturbing_share = 0.05;
@@ -35,31 +45,46 @@ std::string lateness_note(const OfferedLoad& load, const LatencyBound& bound) {
   return fmt::format(" (queries were issued late, by {} at that percentile: something else kept the CPUs busy)", ms_text(late));
 }
 
-LoadVerdict judge_bound(const OfferedLoad& load, const LatencyBound& bound, const LatencySummary& latencies) {
-  const int64_t fewest = fewest_queries(bound);
+LoadVerdict broken(const OfferedLoad& load, const LatencyBound& bound, const LatencySummary& latencies) {
   const std::string limit = ms_text(static_cast<double>(bound.limit));
-  if (!is_decided(bound, latencies.count, latencies.missed)) {
-    return {Verdict::undecided, fmt::format("{} queries are too few to tell whether the bound {} is held: it takes {}; measure longer "
-                                            "(--duration, --budget)",
-                                            latencies.count, bound.text, fewest)};
-  }
   if (latencies.shortest > static_cast<double>(bound.limit)) {
     return {Verdict::invalid, fmt::format("the bound {} cannot be held: even the fastest query took {}; raise the bound, or make the "
                                           "engine faster (batch, threads, precision)",
                                           bound.text, ms_text(latencies.shortest))};
   }
-  if (latencies.count < fewest) {
+  constexpr const char* change = "lower the load (rate, clients, batch), or make room with more streams";
+  if (latencies.count < fewest_queries(bound) || !std::isfinite(latencies.at_bound)) {
     return {Verdict::invalid,
-            fmt::format("{} of {} queries took longer than {}, more than the bound {} allows of {}; lower the load (rate, "
-                        "clients, batch), or make room with more streams",
-                        latencies.missed, latencies.count, limit, bound.text, fewest)};
+            fmt::format("{} of {} queries took longer than {}{}, more than the bound {} allows of {}; {}", latencies.missed,
+                        latencies.count, limit, latencies.shed > 0 ? fmt::format(" or were shed ({})", latencies.shed) : "", bound.text,
+                        std::max(latencies.count, fewest_queries(bound)), change)};
   }
-  if (latencies.at_bound > static_cast<double>(bound.limit)) {
-    return {Verdict::invalid, fmt::format("{} latency is {}, above the bound of {}{}; lower the load (rate, clients, batch), or make room "
-                                          "with more streams",
-                                          percentile_name(bound), ms_text(latencies.at_bound), limit, lateness_note(load, bound))};
+  return {Verdict::invalid, fmt::format("{} latency is {}, above the bound of {}{}; {}", percentile_name(bound),
+                                        ms_text(latencies.at_bound), limit, lateness_note(load, bound), change)};
+}
+
+LoadVerdict judge_by_rank(const OfferedLoad& load, const LatencyBound& bound, const LatencySummary& latencies) {
+  if (!is_decided(bound, latencies.count, latencies.missed)) {
+    return {Verdict::undecided, fmt::format("{} queries are too few to tell whether the bound {} is held: it takes {}; measure longer "
+                                            "(--duration, --budget)",
+                                            latencies.count, bound.text, fewest_queries(bound))};
   }
-  return {};
+  const auto limit = static_cast<double>(bound.limit);
+  const bool misses = latencies.shortest > limit || latencies.count < fewest_queries(bound) || latencies.at_bound > limit;
+  return misses ? broken(load, bound, latencies) : LoadVerdict();
+}
+
+LoadVerdict judge_bound(const OfferedLoad& load, const LatencyBound& bound, const LatencySummary& latencies) {
+  switch (answer_of(bound, latencies.count, latencies.missed)) {
+    case BoundAnswer::held:
+      return {};
+    case BoundAnswer::missed:
+      return broken(load, bound, latencies);
+    case BoundAnswer::unknown:
+      break;
+  }
+  return {Verdict::undecided,
+          untold_words(bound, latencies.count, latencies.missed) + "; measure longer (--duration, --budget, --repeats)"};
 }
 
 }  // namespace
@@ -74,13 +99,15 @@ std::map<std::string, Estimate> load_estimates(const OfferedLoad& load) {
           {"issue_lateness_max_us", lateness(static_cast<double>(load.lateness.most()))}};
 }
 
-LoadVerdict judge_load(const OfferedLoad& load, const std::optional<LatencyBound>& bound, const LatencySummary& latencies) {
+LoadVerdict judge_load(const OfferedLoad& load, const std::optional<LatencyBound>& bound, const LatencySummary& latencies, BoundRule rule) {
   if (load.length > 0 && load.offered == 0) {
     return {Verdict::invalid,
             fmt::format("no query was due within {}; raise the rate or measure longer (--duration)", format_duration(load.length))};
   }
   if (load.waiting > 0) return {Verdict::invalid, overload_reason(load)};
-  return bound ? judge_bound(load, *bound, latencies) : LoadVerdict();
+  if (bound) return rule == BoundRule::shown ? judge_bound(load, *bound, latencies) : judge_by_rank(load, *bound, latencies);
+  if (load.has_long_wait()) return {Verdict::undecided, queue_reason(load)};
+  return {};
 }
 
 }  // namespace deepgap

@@ -1,7 +1,7 @@
 // What the measured window of a Record says about the load: estimates of what was offered, and whether the result may be used.
 //
-// A result is invalid when the Target was overloaded (a backlog was left) or when the latency bound is broken, and undecided when there are
-// too few queries to tell. The reason says so in words, and what to change. docs/method.md has the rules.
+// A result is invalid when the Target was overloaded (a backlog was left) or when the latency bound is missed, and undecided when either
+// cannot be told. The reason says so in words, and what to change. docs/method.md has the rules.
 #pragma once
 
 #include "scenario/offered_load.h"
@@ -15,12 +15,19 @@
 
 namespace deepgap {
 
-// Latencies of the window as the verdict needs them, in nanoseconds.
+// Latencies of the window as the verdict needs them, in nanoseconds. A query that was shed took for ever.
 struct LatencySummary {
-  int64_t count = 0;
+  int64_t count = 0;  // of queries, those that were shed among them
   double shortest = 0;
   double at_bound = 0;  // the bound's percentile
   int64_t missed = 0;   // above the bound's limit
+  int64_t shed = 0;     // of these, those that were shed
+};
+
+// How a bound is judged.
+enum class BoundRule {
+  shown,        // held or missed with 99 % confidence, else undecided (stats/latency_bound.h)
+  nearest_rank  // by the window's own percentile: of a search, which asks again where a verdict is unclear
 };
 
 struct LoadVerdict {
@@ -32,6 +39,7 @@ struct LoadVerdict {
 // schedule.
 std::map<std::string, Estimate> load_estimates(const OfferedLoad& load);
 
-LoadVerdict judge_load(const OfferedLoad& load, const std::optional<LatencyBound>& bound, const LatencySummary& latencies);
+LoadVerdict judge_load(const OfferedLoad& load, const std::optional<LatencyBound>& bound, const LatencySummary& latencies,
+                       BoundRule rule = BoundRule::shown);
 
 }  // namespace deepgap

@@ -104,6 +104,7 @@ class ScenarioDrive final : public Drive {
   void drive(const DriveContext& context, Target& target, Stopping& stopping, TimingSink& sink, Nanoseconds duration, OfferedLoad* offered,
              Failures& failures);
   bool window_may_grow(const WorkOrder& order) const;
+  BoundRule bound_rule() const { return options_.peak_search ? BoundRule::nearest_rank : BoundRule::shown; }
   Ending ending_of(const WorkOrder& order) const;
 
   std::unique_ptr<Scenario> scenario_;
@@ -135,7 +136,7 @@ bool ScenarioDrive::window_may_grow(const WorkOrder& order) const {
 Ending ScenarioDrive::ending_of(const WorkOrder& order) const {
   StoppingSettings settings = stopping_;
   const double rate = offered_rate(order.point);
-  if (window_may_grow(order)) settings = grown_settings(settings, *options_.bound, rate);
+  if (window_may_grow(order)) settings = grown_settings(settings, *options_.bound, rate, bound_rule());
   Ending ending;
   if (settings.name == "duration") ending.duration = settings.duration.value_or(never);
   ending.rule = make_stopping(settings);
@@ -143,7 +144,7 @@ Ending ScenarioDrive::ending_of(const WorkOrder& order) const {
     ending.rule = until_hopeless(std::move(ending.rule), *options_.bound, ending.duration, rate);
   if (window_may_grow(order) && rate == 0) {
     const Nanoseconds most = longest_window(settings, *options_.bound, options_.peak_search, pause_between_queries(order.point));
-    ending.rule = until_decided(std::move(ending.rule), *options_.bound, most);
+    ending.rule = until_decided(std::move(ending.rule), *options_.bound, most, bound_rule());
     if (ending.duration != never) ending.duration = most;
   }
   return ending;
@@ -160,10 +161,14 @@ Measured ScenarioDrive::measured(const DriveContext& context) {
   measured.estimates.merge(load_estimates(filling.offered));
   measured.estimates.merge(filling.log.estimates_of_all());
   measured.estimates["throughput"] = filling.ending.rule->throughput();
-  const std::string shed = keep_dispatch(context.dispatcher, options_.dispatch, measured);
+  const std::string why_shed = keep_dispatch(context.dispatcher, options_.dispatch, measured);
+  const LatencySummary latencies = filling.log.summarize(options_.bound, shed_queries(measured));
+  if (options_.bound && latencies.count > 0)
+    measured.estimates["missed_share"] = {
+        static_cast<double>(latencies.missed) / static_cast<double>(latencies.count), {}, {}, latencies.count};
   const std::string failed = keep_failures(filling.failures, filling.log.count(), options_.failed_allowed, measured);
   const Judgement judgement =
-      judge_window({*filling.ending.rule, filling.offered, options_.bound, filling.log.summarize(options_.bound), shed, failed});
+      judge_window({*filling.ending.rule, filling.offered, options_.bound, bound_rule(), latencies, why_shed, failed});
   measured.verdict = judgement.verdict;
   measured.reason = judgement.reason;
   const WindowVerdict window = filling.ending.rule->verdict();

@@ -3,6 +3,9 @@
 #include "record/latency_percentiles.h"
 #include "stats/percentile.h"
 
+#include <cmath>
+#include <limits>
+
 namespace deepgap {
 
 std::map<std::string, Estimate> TimingLog::estimates_of_all() const {
@@ -22,18 +25,26 @@ std::map<std::string, Estimate> TimingLog::estimates_of_all() const {
   return estimates;
 }
 
-LatencySummary TimingLog::summarize(const std::optional<LatencyBound>& bound) const {
-  if (!bound || count_ == 0) return {count_, 0, 0, 0};
-  if (dropped() > 0) {  // so many that nobody asks whether they are enough
+LatencySummary TimingLog::summarize(const std::optional<LatencyBound>& bound, int64_t shed) const {
+  if (!bound || count_ == 0) return {count_ + shed, 0, 0, shed, shed};
+  // The same rank among those that were answered; 0 percent and below is no rank, 100 and above is one that was not.
+  const auto all = static_cast<double>(count_ + shed);
+  const double rank = std::ceil(bound->percent / 100 * all - 1e-9 * all);
+  const bool is_answered = rank <= static_cast<double>(count_);
+  const double percent = std::min(100.0, 100 * rank / static_cast<double>(count_));
+  const auto of_answered = [&](double value) { return is_answered ? value : std::numeric_limits<double>::infinity(); };
+  if (dropped() > 0) {
     LogHistogram latencies = dropped_latencies_;
     each_kept([&](const Timing& timing) { latencies.add(timing.end - timing.scheduled); });
-    return {count_, static_cast<double>(latencies.least()), latencies.percentile(bound->percent), 0};
+    return {count_ + shed, static_cast<double>(latencies.least()), of_answered(latencies.percentile(percent)),
+            latencies.count_above(bound->limit) + shed, shed};
   }
   std::vector<double> latencies;
   each_kept([&](const Timing& timing) { latencies.push_back(static_cast<double>(timing.end - timing.scheduled)); });
   const auto limit = static_cast<double>(bound->limit);
   const auto missed = std::count_if(latencies.begin(), latencies.end(), [&](double latency) { return latency > limit; });
-  return {count_, *std::min_element(latencies.begin(), latencies.end()), percentile(latencies, bound->percent), missed};
+  return {count_ + shed, *std::min_element(latencies.begin(), latencies.end()), of_answered(percentile(latencies, percent)), missed + shed,
+          shed};
 }
 
 }  // namespace deepgap

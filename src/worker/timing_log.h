@@ -38,8 +38,8 @@ class TimingLog final : public TimingSink {
   Nanoseconds end() const { return end_; }
   // Where some were dropped: "latency_p99_ms" and its family of all queries, within 0.1 %. Before take().
   std::map<std::string, Estimate> estimates_of_all() const;
-  // What the verdict needs. Before take().
-  LatencySummary summarize(const std::optional<LatencyBound>& bound) const;
+  // What the verdict needs; queries that were shed are not in the log, and took for ever. Before take().
+  LatencySummary summarize(const std::optional<LatencyBound>& bound, int64_t shed = 0) const;
   std::vector<Timing> take() {
     std::vector<Timing> all;
     all.reserve(static_cast<size_t>(count_ - dropped()));

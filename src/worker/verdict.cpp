@@ -6,7 +6,7 @@ namespace deepgap {
 
 Judgement judge_window(const WindowEvidence& evidence) {
   if (!evidence.failed.empty()) return {Verdict::invalid, evidence.failed};
-  const LoadVerdict load = judge_load(evidence.offered, evidence.bound, evidence.latencies);
+  const LoadVerdict load = judge_load(evidence.offered, evidence.bound, evidence.latencies, evidence.bound_rule);
   if (load.verdict == Verdict::invalid) return {load.verdict, load.reason};
   if (!evidence.shed.empty()) return {Verdict::invalid, evidence.shed};
   if (load.verdict != Verdict::valid) return {load.verdict, load.reason};

@@ -14,6 +14,7 @@ struct WindowEvidence {
   const Stopping& rule;
   const OfferedLoad& offered;
   const std::optional<LatencyBound>& bound;
+  BoundRule bound_rule;
   LatencySummary latencies;
   std::string shed;    // why queries that a full queue gave up make the result invalid; empty: they do not
   std::string failed;  // likewise of queries that failed

@@ -31,8 +31,16 @@ MetricSpec latency_metric(const std::string& name, const std::string& describe, 
 }
 
 MetricSpec percentile_metric(const std::string& name, double percent) {
-  return latency_metric(name, fmt::format("{}th percentile of latency by nearest rank; interval from order statistics", percent),
-                        [percent](const Latencies& latencies) { return percentile_of_series(latencies, percent); });
+  const std::string id = latency_metric_id(name);
+  return {id, "ms", Better::lower,
+          fmt::format("{}th percentile of latency by nearest rank, queries that were shed counted as never answered; interval from order "
+                      "statistics",
+                      percent),
+          [id, percent](const Record& record) -> std::optional<Estimate> {
+            if (record.outcome != Outcome::ok) return std::nullopt;
+            if (record.timings_dropped > 0) return left_by_worker(record, id);  // which saw them all
+            return latency_percentile(record, percent);
+          }};
 }
 
 Estimate mean_of(const Latencies& latencies) {

@@ -2,9 +2,9 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "scenario/mlperf/accuracy_log.h"
-#include "scenario/mlperf/early_stopping.h"
 #include "scenario/mlperf/run_json.h"
 #include "scenario/mlperf/schedule.h"
+#include "stats/early_stopping.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

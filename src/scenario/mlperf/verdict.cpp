@@ -1,6 +1,6 @@
 #include "scenario/mlperf/verdict.h"
 
-#include "scenario/mlperf/early_stopping.h"
+#include "stats/early_stopping.h"
 
 #include <fmt/format.h>
 

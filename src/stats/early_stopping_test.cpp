@@ -1,4 +1,4 @@
-#include "scenario/mlperf/early_stopping.h"
+#include "stats/early_stopping.h"
 
 #include <gtest/gtest.h>
 
@@ -21,6 +21,19 @@ TEST(EarlyStopping, NoneOverIsAPower) {
   for (const double percentile : {0.5, 0.8, 0.95, 0.999}) {
     EXPECT_EQ(early_stopping_min_within(percentile, 0), static_cast<int64_t>(std::ceil(std::log(0.01) / std::log(percentile))))
         << percentile;
+  }
+}
+
+TEST(EarlyStopping, TheOtherSideIsABinomialTailToo) {
+  EXPECT_FALSE(shown_to_be_over(0.99, 459, 0));
+  EXPECT_FALSE(shown_to_be_over(0.99, 1, 1)) << "one in a hundred is late anyway";
+  EXPECT_TRUE(shown_to_be_over(0.99, 2, 2)) << "both: one pair in 10,000";
+  EXPECT_FALSE(shown_to_be_over(0.99, 40, 2)) << "6 % of such";
+  EXPECT_TRUE(shown_to_be_over(0.99, 40, 4));
+  EXPECT_FALSE(shown_to_be_over(0.5, 10, 9)) << "11 of 1024";
+  EXPECT_TRUE(shown_to_be_over(0.5, 10, 10));
+  for (int64_t over = 0; over < 60; ++over) {
+    EXPECT_FALSE(early_stopping_met(0.99, 2000, over) && shown_to_be_over(0.99, 2000, over)) << over;
   }
 }
 

@@ -1,4 +1,4 @@
-#include "scenario/mlperf/early_stopping.h"
+#include "stats/early_stopping.h"
 
 #include <boost/math/special_functions/beta.hpp>
 
@@ -28,6 +28,11 @@ int64_t early_stopping_min_within(double percentile, int64_t over) {
 
 bool early_stopping_met(double percentile, int64_t count, int64_t over) {
   return count - over >= early_stopping_min_within(percentile, over);
+}
+
+bool shown_to_be_over(double percentile, int64_t count, int64_t over) {
+  if (over < 1) return false;
+  return boost::math::ibeta(static_cast<double>(over), static_cast<double>(count - over + 1), 1 - percentile) < 1 - confidence;
 }
 
 std::optional<int64_t> early_stopping_discards(double percentile, int64_t count) {

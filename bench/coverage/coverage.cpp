@@ -1,5 +1,5 @@
 // Coverage of intervals and rates of verdicts, by simulation with the classes that measure, fixed seeds: the table of docs/method.md.
-//   coverage [all|runs|repeats|comparisons|winners|nodes|duels|percentiles|energy] [SERIES]     SERIES a row, 2000 unless said
+//   coverage [all|parts|PART] [SERIES]     SERIES a row, 2000 unless said; `parts` lists them. tables.py puts them into the page.
 #include "comparisons.h"
 #include "energy.h"
 #include "simulated_run.h"
@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace deepgap {
@@ -101,26 +102,43 @@ void print_runs(int series, const StoppingSettings& settings, const std::string&
   }
 }
 
+void print_all_runs(int series) {
+  print_runs(series, StoppingSettings(), "A quick look: half a second at least");
+  StoppingSettings usual;
+  usual.duration = 10'000'000'000;  // as plan/expand.cpp
+  print_runs(series, usual, "One run at the default settings: 10 s at least");
+}
+
+struct Part {
+  std::string_view name;
+  void (*print)(int series);
+};
+constexpr Part parts[] = {{"runs", print_all_runs},
+                          {"repeats", [](int series) { print_repeats(std::max(1, series / 4)); }},
+                          {"comparisons", print_comparisons},
+                          {"winners", print_winners},
+                          {"nodes", print_nodes},
+                          {"pairs", print_pairs},
+                          {"duels", print_duels},
+                          {"percentiles", print_percentiles},
+                          {"bounds", print_bounds},
+                          {"overloads", print_overloads},
+                          {"energy", print_energy}};
+
 }  // namespace
 }  // namespace deepgap
 
 int main(int argc, char** argv) {
   using namespace deepgap;
-  const std::string part = argc > 1 ? argv[1] : "all";
+  const std::string asked = argc > 1 ? argv[1] : "all";
   const int series = argc > 2 ? std::atoi(argv[2]) : 2000;
-  const auto asked = [&](const char* name) { return part == "all" || part == name; };
-  if (asked("runs")) {
-    print_runs(series, StoppingSettings(), "A quick look: half a second at least");
-    StoppingSettings usual;
-    usual.duration = 10'000'000'000;  // as plan/expand.cpp
-    print_runs(series, usual, "One run at the default settings: 10 s at least");
+  bool any = false;
+  for (const Part& part : parts) {
+    if (asked == "parts") fmt::print("{}\n", part.name);
+    if (asked == part.name || asked == "all") part.print(series);
+    any = any || asked == part.name || asked == "all" || asked == "parts";
   }
-  if (asked("repeats")) print_repeats(series / 4);
-  if (asked("comparisons")) print_comparisons(series);
-  if (asked("winners")) print_winners(series);
-  if (asked("nodes")) print_nodes(series);
-  if (asked("duels")) print_duels(series);
-  if (asked("percentiles")) print_percentiles(series);
-  if (asked("energy")) print_energy(series);
-  return 0;
+  if (any && series > 0) return 0;
+  fmt::print(stderr, "usage: coverage [all|parts|PART] [SERIES]; `coverage parts` lists the parts\n");
+  return 2;
 }

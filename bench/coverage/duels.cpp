@@ -22,6 +22,7 @@ namespace deepgap {
 namespace {
 
 constexpr double margin = 0.02;
+constexpr double round_s = 0.25;  // of a pair of turns: queries of some 30 ms
 
 double median_of(std::vector<double> values) {
   if (values.empty()) return 0;
@@ -53,7 +54,7 @@ Noise sticky_noise(double dwell) {
 }
 
 struct Pairs {
-  bool ever_wrong = false, decided_wrong = false;
+  bool ever_wrong = false, decided_wrong = false, decided = false;
   double width = 0, settled_at = 1e9;
 };
 
@@ -61,25 +62,29 @@ Pairs look_at(const std::vector<double>& noise, double truth) {
   PairedSequence sequence(margin);
   Pairs found;
   for (const double value : noise) {
-    sequence.add(truth * std::exp(value), 1);
+    sequence.add(truth * std::exp(value), 1, round_s);
     const auto& look = sequence.last_look();
     if (!look || look->pairs != sequence.pairs()) continue;
     found.width = half_width(look->interval);
-    found.ever_wrong = found.ever_wrong || look->interval.low > truth || look->interval.high < truth;
+    found.ever_wrong = found.ever_wrong || (look->is_stated() && (look->interval.low > truth || look->interval.high < truth));
     const Difference said = sequence.decision();
     const Difference right = truth == 1 ? Difference::same : Difference::more;
+    found.decided = found.decided || said != Difference::unknown;
     if (found.settled_at == 1e9 && said != Difference::unknown && said != right) found.decided_wrong = true;
     if (found.settled_at == 1e9 && sequence.settled()) found.settled_at = static_cast<double>(sequence.pairs());
   }
   return found;
 }
 
+}  // namespace
+
 void print_pairs(int series) {
   fmt::print("\nPairs of turns, true ratio 1, looked at up to 1000 pairs, {} series a row\n", series);
   fmt::print(
-      "| pairs | ever leaves the truth out, % | called different before it was settled, % | pairs until settled, median | half-width at "
-      "1000, % |\n");
-  fmt::print("| --- | --- | --- | --- | --- |\n");
+      "| pairs | states an interval without the truth, % | calls it different, % | has a verdict by 1000, % | pairs until settled, median "
+      "| "
+      "half-width at 1000, % |\n");
+  fmt::print("| --- | --- | --- | --- | --- | --- |\n");
   const std::vector<std::pair<std::string, Noise>> rows{{"white, 5 %", ar1_noise(0.05, 0)},
                                                         {"AR(1) 0.5, 5 %", ar1_noise(0.05, 0.5)},
                                                         {"AR(1) 0.9, 5 %", ar1_noise(0.05, 0.9)},
@@ -92,21 +97,24 @@ void print_pairs(int series) {
   uint64_t seed = 6000;
   for (const auto& [name, make] : rows) {
     Random random(++seed);
-    int wrong = 0, decided_wrong = 0;
+    int wrong = 0, decided_wrong = 0, decided = 0;
     std::vector<double> lengths, widths;
     for (int i = 0; i < series; ++i) {
       const Pairs found = look_at(make(random, 1000), 1);
       wrong += found.ever_wrong ? 1 : 0;
       decided_wrong += found.decided_wrong ? 1 : 0;
+      decided += found.decided ? 1 : 0;
       lengths.push_back(found.settled_at);
       widths.push_back(found.width);
     }
     const double length = median_of(lengths);
-    fmt::print("| {} | {:.1f} | {:.1f} | {} | {:.2f} |\n", name, 100.0 * wrong / series, 100.0 * decided_wrong / series,
-               length < 1e9 ? fmt::format("{:.0f}", length) : "over 1000", median_of(widths));
+    fmt::print("| {} | {:.1f} | {:.1f} | {:.1f} | {} | {:.2f} |\n", name, 100.0 * wrong / series, 100.0 * decided_wrong / series,
+               100.0 * decided / series, length < 1e9 ? fmt::format("{:.0f}", length) : "over 1000", median_of(widths));
     std::fflush(stdout);
   }
 }
+
+namespace {
 
 // A machine with two contenders: what it does to both alike, and each one's own query times.
 struct Arena {
@@ -121,21 +129,25 @@ struct Ignored final : TimingSink {
   void add(const Timing& /*timing*/) override {}
 };
 
-double take_turn(const Arena& arena, size_t contender, Nanoseconds& now) {
+struct Given {
+  double items_per_s = 0, seconds = 0;
+};
+
+Given take_turn(const Arena& arena, size_t contender, Nanoseconds& now) {
   Ignored ignored;
-  Turn turn(200'000'000, true, ignored);
+  Turn turn(duel_slice, true, ignored);
   while (turn.state() == Stopping::State::more) {
     const double at = static_cast<double>(now) / 1e9;
     const auto length = static_cast<Nanoseconds>(arena.contenders[contender].next(at) * arena.machine(at) * 1e9);
     turn.add(Timing{0, now, now, now + length, 1, Status::ok});
     now += length;
   }
-  return turn.throughput().value;
+  return {turn.throughput().value, turn.whole_seconds()};
 }
 
 struct Duelled {
   double ratio = 1, width = 0, seconds = 0;
-  bool covers = false, settled = false, wrong = false;
+  bool stated = false, covers = false, settled = false, wrong = false;
 };
 
 // As run/duel.cpp, at most two minutes.
@@ -145,13 +157,17 @@ Duelled duel(Random& random, const MakeArena& make, double truth) {
   PairedSequence sequence(margin);
   Nanoseconds now = 0;
   while (!sequence.settled() && now < 120'000'000'000) {
-    double rates[2] = {0, 0};
-    for (const size_t contender : turns.next_round()) rates[contender] = take_turn(arena, contender, now);
-    sequence.add(rates[1], rates[0]);
+    Given gave[2];
+    for (const size_t contender : turns.next_round()) gave[contender] = take_turn(arena, contender, now);
+    sequence.add(gave[1].items_per_s, gave[0].items_per_s, gave[0].seconds + gave[1].seconds);
   }
-  Duelled found{sequence.ratio(), 0, static_cast<double>(now) / 1e9, false, sequence.settled(), false};
+  Duelled found;
+  found.ratio = sequence.ratio();
+  found.seconds = static_cast<double>(now) / 1e9;
+  found.settled = sequence.settled();
   if (const auto& look = sequence.last_look()) {
     found.width = half_width(look->interval);
+    found.stated = look->is_stated();
     found.covers = look->interval.low <= truth && truth <= look->interval.high;
   }
   const Difference said = sequence.decision();
@@ -206,16 +222,20 @@ void print_arenas(int series, double truth) {
   fmt::print(
       "\nDuels of at most 2 minutes, queries of 20 ms, true ratio {:g}, {} a row; beside them two runs of a minute one after the other\n",
       truth, series);
-  fmt::print("| series | covers, % | settled, % | wrong verdict, % | half-width, % | takes, s | separate: half-width, % | covers, % |\n");
-  fmt::print("| --- | --- | --- | --- | --- | --- | --- | --- |\n");
+  fmt::print(
+      "| series | states an interval, % | of these cover, % | settled, % | wrong verdict, % | half-width, % | takes, s | separate: "
+      "half-width, "
+      "% | covers, % |\n");
+  fmt::print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n");
   uint64_t seed = 6100;
   for (const auto& [name, make] : arenas()) {
     Random random(++seed);
-    int covers = 0, settled = 0, wrong = 0, separate_covers = 0;
+    int stated = 0, covers = 0, settled = 0, wrong = 0, separate_covers = 0;
     std::vector<double> widths, times, separate_widths;
     for (int i = 0; i < series; ++i) {
       const Duelled found = duel(random, make, truth);
-      covers += found.covers ? 1 : 0;
+      stated += found.stated ? 1 : 0;
+      covers += found.stated && found.covers ? 1 : 0;
       settled += found.settled ? 1 : 0;
       wrong += found.wrong ? 1 : 0;
       widths.push_back(found.width);
@@ -225,8 +245,9 @@ void print_arenas(int series, double truth) {
       separate_covers += holds ? 1 : 0;
     }
     const auto share = [&](int count) { return 100.0 * count / series; };
-    fmt::print("| {} | {:.1f} | {:.1f} | {:.1f} | {:.2f} | {:.0f} | {:.2f} | {:.1f} |\n", name, share(covers), share(settled), share(wrong),
-               median_of(widths), median_of(times), median_of(separate_widths), share(separate_covers));
+    const std::string of_stated = stated * 50 < series ? "-" : fmt::format("{:.1f}", 100.0 * covers / stated);
+    fmt::print("| {} | {:.1f} | {} | {:.1f} | {:.1f} | {:.2f} | {:.0f} | {:.2f} | {:.1f} |\n", name, share(stated), of_stated,
+               share(settled), share(wrong), median_of(widths), median_of(times), median_of(separate_widths), share(separate_covers));
     std::fflush(stdout);
   }
 }
@@ -234,7 +255,6 @@ void print_arenas(int series, double truth) {
 }  // namespace
 
 void print_duels(int series) {
-  print_pairs(series);
   print_arenas(series, 1);
   print_arenas(series, 1.07);
 }

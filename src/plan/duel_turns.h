@@ -3,12 +3,17 @@
 // the same seed gives the same order on every machine.
 #pragma once
 
+#include <deepgap/clock.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <random>
 #include <vector>
 
 namespace deepgap {
+
+// How long a turn is at least (scenario/turn.h has the rest). Short: what disturbs a machine for seconds is then in both of a pair.
+inline constexpr Nanoseconds duel_slice = 100'000'000;
 
 class DuelTurns {
  public:

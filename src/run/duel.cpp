@@ -20,7 +20,6 @@
 namespace deepgap {
 namespace {
 
-constexpr Nanoseconds slice = 200'000'000;
 constexpr int rounds_to_get_going = 2;  // turns that are not kept
 // Two that are each so near to the truth may be apart by the sum of both errors.
 constexpr double both_errors_db = 6;
@@ -63,7 +62,10 @@ class Supervisor::Duel {
   void refuse_other_answers();
   void take_turns();
   bool take_round(int64_t pair);
-  std::optional<double> take_turn(size_t contender, int64_t pair);
+  struct Given {
+    double items_per_s = 0, seconds = 0;
+  };
+  std::optional<Given> take_turn(size_t contender, int64_t pair);
   void fail(size_t contender, const Answer& answer);
   void end();
   void judge();
@@ -151,23 +153,26 @@ void Supervisor::Duel::take_turns() {
 // False: it was broken off, and the duel is over.
 bool Supervisor::Duel::take_round(int64_t pair) {
   std::vector<double> items_per_s(jobs_.size(), 0);
+  double seconds = 0;
   for (const size_t contender : turns_.next_round()) {
     if (!takes_part(contender)) continue;
     if (pair >= 0 && supervisor_.host_.now() - began_ >= jobs_.front().stopping.budget) return false;
     const auto gave = take_turn(contender, pair);
     if (!goes_on()) return false;
-    if (gave) items_per_s[contender] = *gave;
+    if (!gave) continue;
+    items_per_s[contender] = gave->items_per_s;
+    seconds += gave->seconds;
   }
   ended_ = supervisor_.host_.now();
   if (pair < 0) return true;
-  score_.add_round(items_per_s);
+  score_.add_round(items_per_s, seconds);
   tell(jobs_.size() - 1);
   return true;
 }
 
 // Whoever else fails meanwhile, the turn is waited for; an interrupt waits for its end too, but not for long.
-std::optional<double> Supervisor::Duel::take_turn(size_t contender, int64_t pair) {
-  Heard heard = workers_.turn(contender, {{"pair", pair}, {"slice_ns", slice}});
+std::optional<Supervisor::Duel::Given> Supervisor::Duel::take_turn(size_t contender, int64_t pair) {
+  Heard heard = workers_.turn(contender, {{"pair", pair}, {"slice_ns", duel_slice}});
   while (!heard.answer.is(turn_frame::done) || heard.worker != contender) {
     if (heard.answer.kind == Answer::Kind::interrupted) {
       interrupted_ = true;
@@ -179,7 +184,8 @@ std::optional<double> Supervisor::Duel::take_turn(size_t contender, int64_t pair
     heard = {contender, hear_one(supervisor_.patience_, workers_.at(contender))};
   }
   try {
-    return heard.answer.frame.header.at("payload").at("items_per_s").get<double>();
+    const nlohmann::json& payload = heard.answer.frame.header.at("payload");
+    return Given{payload.at("items_per_s").get<double>(), payload.at("seconds").get<double>()};
   } catch (const nlohmann::json::exception& error) {
     fail(contender, {Answer::Kind::broken, {}, error.what()});
     return std::nullopt;
@@ -239,7 +245,7 @@ void Supervisor::Duel::judge() {
     record.point = jobs_[i].point;
     if (record.outcome != Outcome::ok) continue;
     record.facts["duel.pairs"] = score_.rounds();
-    record.facts["duel.slice_ms"] = static_cast<double>(slice) / 1e6;
+    record.facts["duel.slice_ms"] = static_cast<double>(duel_slice) / 1e6;
     i == 0 ? judge_first(record) : judge_other(i, record);
   }
 }
@@ -255,7 +261,10 @@ void Supervisor::Duel::judge_other(size_t contender, Record& record) const {
   const DuelStanding standing = score_.standing(contender);
   const std::string words = duel_words(standing, name(0), margin_);
   record.facts["duel.result"] = words;
-  if (standing.interval) record.estimates["duel_ratio"] = {standing.ratio, standing.interval->low, standing.interval->high, standing.pairs};
+  if (standing.pairs >= PairedSequence::first_look) {
+    Estimate& ratio = record.estimates["duel_ratio"] = {standing.ratio, {}, {}, standing.pairs};
+    if (standing.interval) ratio.low = standing.interval->low, ratio.high = standing.interval->high;
+  }
   const double needs = seconds_of(standing.pairs_needed);
   if (needs > 0) record.estimates["duel_needs_s"] = {needs, {}, {}, standing.pairs};
   record.verdict = standing.difference == Difference::unknown ? Verdict::unstable : Verdict::valid;

@@ -34,6 +34,7 @@ class Turn final : public TimingSink, public Stopping {
   Nanoseconds begin() const { return begin_; }  // of what is kept: the end of the last query that is not
   Nanoseconds end() const { return end_; }
   double seconds() const { return static_cast<double>(end_ - begin_) / 1e9; }
+  double whole_seconds() const { return static_cast<double>(end_ - first_begin_) / 1e9; }  // with what was left out
 
  private:
   Nanoseconds slice_;

@@ -10,15 +10,20 @@ namespace {
 constexpr double tuned_for = 200;  // pairs at which the interval is to be at its narrowest in proportion
 constexpr double growth = 1.1;     // of the number of pairs from one look to the next
 constexpr double unsure_by = 1.5;  // standard errors that are added to a correlation
+constexpr double too_alike = 0.5;  // correlation of neighbouring batches: what moves them lasts longer than they do
 constexpr int64_t most_pairs = 10'000'000;
+
+double unbiased_correlation(std::span<const double> batches) {
+  const double raw = lag1_correlation(batches);
+  return raw + (1 + 4 * std::max(raw, 0.0)) / static_cast<double>(batches.size());
+}
 
 // Standard error of the mean of batches that resemble each other more than they show, with Student's factor for so few in it, as if that
 // were the normal one.
 double careful_error(std::span<const double> batches, double confidence) {
   const auto plain = estimate_mean(batches);
   const auto k = static_cast<double>(batches.size());
-  const double raw = lag1_correlation(batches);
-  const double unbiased = raw + (1 + 4 * std::max(raw, 0.0)) / k;
+  const double unbiased = unbiased_correlation(batches);
   const double careful = unbiased + unsure_by * std::sqrt(std::max(0.05, 1 - unbiased * unbiased) / k);
   const double r = std::clamp(careful, 0.0, 0.97);
   const double widening = (1 + r) / (1 - r);
@@ -28,10 +33,12 @@ double careful_error(std::span<const double> batches, double confidence) {
 
 }  // namespace
 
-void PairedSequence::add(double first, double second) {
+void PairedSequence::add(double first, double second, double seconds) {
+  seconds_ += seconds;
   if (!(first > 0) || !(second > 0) || !std::isfinite(first) || !std::isfinite(second)) return;
   series_.add(std::log(first / second), 1);
-  if (pairs() >= next_look_) look();
+  const bool is_long_enough_now = look_ && look_->resolution == Resolution::too_short && seconds_ >= shortest_s;
+  if (pairs() >= next_look_ || is_long_enough_now) look();
 }
 
 double PairedSequence::ratio() const { return pairs() == 0 ? 1 : std::exp(series_.sum_y() / static_cast<double>(pairs())); }
@@ -42,8 +49,11 @@ void PairedSequence::look() {
   const auto n = static_cast<double>(pairs());
   spread_ = careful_error(batches, confidence_) * std::sqrt(n);
   const double half = half_width(n);
+  const Resolution resolution = seconds_ < shortest_s                        ? Resolution::too_short
+                                : unbiased_correlation(batches) >= too_alike ? Resolution::wandering
+                                                                             : Resolution::resolved;
   for (double& batch : batches) batch = std::exp(batch);
-  look_ = Look{pairs(), ratio(), {ratio() * std::exp(-half), ratio() * std::exp(half)}, find_shape(batches, margin_).shape};
+  look_ = Look{pairs(), ratio(), {ratio() * std::exp(-half), ratio() * std::exp(half)}, find_shape(batches, margin_).shape, resolution};
 }
 
 // Of the mean's logarithm after so many pairs: s * sqrt(2 (n r + 1) / (n^2 r) * ln(sqrt(n r + 1) / alpha)), r chosen for tuned_for pairs.
@@ -54,7 +64,7 @@ double PairedSequence::half_width(double n) const {
 }
 
 Difference PairedSequence::decision() const {
-  if (!look_ || look_->shape != SeriesShape::steady) return Difference::unknown;
+  if (!look_ || !look_->is_stated()) return Difference::unknown;
   const Interval& interval = look_->interval;
   if (interval.low > 1 / (1 + margin_) && interval.high < 1 + margin_) return Difference::same;
   return interval.low > 1 ? Difference::more : interval.high < 1 ? Difference::less : Difference::unknown;
@@ -66,11 +76,12 @@ bool PairedSequence::settled() const {
 }
 
 int64_t PairedSequence::pairs_needed() const {
-  if (!look_ || settled()) return 0;
+  if (!look_ || settled() || look_->resolution == Resolution::wandering) return 0;
+  const auto of_time = static_cast<int64_t>(std::ceil((shortest_s - seconds_) / (seconds_ / static_cast<double>(pairs()))));
   const double within = std::log1p(margin_), found = std::abs(std::log(look_->ratio));
   const double wanted = std::min(within, std::max(found, within - found));
   const auto narrow = [&](int64_t n) { return half_width(static_cast<double>(n)) <= wanted; };
-  if (narrow(pairs())) return 0;
+  if (narrow(pairs())) return std::max<int64_t>(0, of_time);
   int64_t low = pairs(), high = most_pairs;
   while (low < high) {
     const int64_t middle = low + (high - low) / 2;
@@ -80,7 +91,7 @@ int64_t PairedSequence::pairs_needed() const {
       low = middle + 1;
     }
   }
-  return low - pairs();
+  return std::max(low - pairs(), of_time);
 }
 
 }  // namespace deepgap

@@ -7,9 +7,14 @@
 // correlation of 0.9. What helps, and is done here:
 //  - the variance is that of 32 to 63 batch means with their lag-1 correlation (correlated.h), and that correlation is taken 1.5 of its
 //    standard errors higher than it was found, since a short series shows too little of it;
-//  - nothing is said before 64 pairs, and looks are a tenth apart;
-//  - no decision while the ratio itself moves: a trend, a step or two levels that take turns (stationarity.h).
-// bench/coverage counts how often the interval ever leaves the truth out, and what is not reached. Constant memory.
+//  - looks are a tenth apart;
+//  - no decision while the ratio itself moves: a trend, a step or two levels that take turns (stationarity.h);
+//  - nor while batches still resemble each other so much that what moves them is not over within them (`wandering`): of so few
+//    independent stretches no variance can be told;
+//  - nor before 100 s of turns (`too_short`). A state of the machine or of a contender that lasts for T seconds on average looks like a
+//    difference where a duel falls into one: of t seconds a share exp(-t / T) sees nothing else, and no method can know. 100 s hold that
+//    below 2 % up to T = 25 s.
+// bench/coverage counts how often what is stated leaves the truth out, and what is not reached. Constant memory.
 #pragma once
 
 #include "stats/correlated.h"
@@ -22,18 +27,28 @@
 
 namespace deepgap {
 
+// Whether a series of pairs is long enough for an interval to be stated.
+enum class Resolution {
+  resolved,
+  too_short,  // a state that lasts as long as the duel would look like a difference
+  wandering   // neighbouring batches still resemble each other
+};
+
 class PairedSequence {
  public:
   static constexpr int64_t first_look = 64;
+  static constexpr double shortest_s = 100;  // of turns, before an interval is stated
 
   // `margin`: above 0, a difference within it is none.
   explicit PairedSequence(double margin, double confidence = default_confidence) : margin_(margin), confidence_(confidence) {}
 
-  // Items a second of both contenders in one pair of turns. Pairs with a value that is not positive are left out.
-  void add(double first, double second);
+  // Items a second of both contenders in one round of turns, which took `seconds`. Of pairs with a value that is not positive
+  // the time alone counts.
+  void add(double first, double second, double seconds);
 
   int64_t pairs() const { return series_.count(); }
-  double ratio() const;  // first over second, of all pairs so far; 1 before the first one
+  double seconds() const { return seconds_; }  // of all rounds
+  double ratio() const;                        // first over second, of all pairs so far; 1 before the first one
 
   // What was seen at the last look.
   struct Look {
@@ -41,14 +56,18 @@ class PairedSequence {
     double ratio = 1;
     Interval interval;
     SeriesShape shape = SeriesShape::steady;  // of the ratio over time; what is within the margin does not matter
+    Resolution resolution = Resolution::resolved;
+
+    // Whether the interval may be told to anybody.
+    bool is_stated() const { return resolution == Resolution::resolved && shape == SeriesShape::steady; }
   };
   const std::optional<Look>& last_look() const { return look_; }  // nullopt below first_look pairs
 
-  // same: the interval lies within a factor of 1 + margin of 1; else more or less: it leaves out 1. unknown while the ratio moves.
+  // same: the interval lies within a factor of 1 + margin of 1; else more or less: it leaves out 1. unknown while none is stated.
   Difference decision() const;
   // Decided, and a difference known to within the margin.
   bool settled() const;
-  // How many pairs more it will take to settle it with the scatter and the ratio seen; 0: none, or not known yet.
+  // How many pairs more it will take to settle it with the scatter and the ratio seen; 0: none, or not known, as of one that wanders.
   int64_t pairs_needed() const;
 
  private:
@@ -57,7 +76,8 @@ class PairedSequence {
 
   double margin_, confidence_;
   RatioSeries series_;  // of logarithms
-  double spread_ = 0;   // of one pair, as if pairs were independent, at the last look
+  double seconds_ = 0;
+  double spread_ = 0;  // of one pair, as if pairs were independent, at the last look
   std::optional<Look> look_;
   int64_t next_look_ = first_look;
 };

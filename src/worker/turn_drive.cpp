@@ -67,7 +67,7 @@ class TurnDrive final : public Drive {
   Measured measured(const DriveContext& context) override;
 
  private:
-  double take(const DriveContext& context, int64_t pair, Nanoseconds slice);
+  nlohmann::json take(const DriveContext& context, int64_t pair, Nanoseconds slice);
 
   std::unique_ptr<Drive> warm_up_;
   std::unique_ptr<Scenario> scenario_;
@@ -79,13 +79,13 @@ void TurnDrive::fill(const DriveContext& context) {
   if (context.end_to_end != nullptr) context.end_to_end->take_log();  // that of the warm-up
   context.turns->take_turns({{"answers", sketch_to_json(context.answers)}}, [&](const nlohmann::json& turn) {
     turned_->waiting.end();
-    const double items_per_s = take(context, turn.at("pair").get<int64_t>(), turn.at("slice_ns").get<Nanoseconds>());
+    nlohmann::json gave = take(context, turn.at("pair").get<int64_t>(), turn.at("slice_ns").get<Nanoseconds>());
     turned_->waiting.begin();
-    return Frame{{{"payload", {{"items_per_s", items_per_s}}}}, {}};
+    return Frame{{{"payload", std::move(gave)}}, {}};
   });
 }
 
-double TurnDrive::take(const DriveContext& context, int64_t pair, Nanoseconds slice) {
+nlohmann::json TurnDrive::take(const DriveContext& context, int64_t pair, Nanoseconds slice) {
   Turned& turned = *turned_;
   TimingCounter ignored(context.pulse);
   Turn turn(slice, !turned.is_slow, pair < 0 ? static_cast<TimingSink&>(ignored) : turned.log);
@@ -98,14 +98,15 @@ double TurnDrive::take(const DriveContext& context, int64_t pair, Nanoseconds sl
   scenario_->drive(traffic, context.clock, context.interrupted);
   turned.is_slow = turn.queries() > 0 && turn.seconds() * 1e9 / static_cast<double>(turn.queries()) >= static_cast<double>(slice);
   const double items_per_s = turn.throughput().value;
-  if (pair < 0 || !(items_per_s > 0)) return items_per_s;
+  nlohmann::json gave{{"items_per_s", items_per_s}, {"seconds", turn.whole_seconds()}};
+  if (pair < 0 || !(items_per_s > 0)) return gave;
   turned.cycles.add(turn.seconds(), static_cast<double>(turn.items()));
   for (Series* series : {&turned.throughput, &turned.pairs}) series->times.push_back(turn.end());
   turned.throughput.values.push_back(items_per_s);
   turned.pairs.values.push_back(static_cast<double>(pair));
   ++turned.turns;
   turned.left_out += turn.left_out();
-  return items_per_s;
+  return gave;
 }
 
 Estimate throughput_of(const RatioSeries& cycles) {

@@ -27,6 +27,19 @@ std::string shape_words(SeriesShape shape) {
   return "was steady";
 }
 
+// Where no interval is stated.
+std::string unresolved_words(const DuelStanding& standing, const std::string& first) {
+  const std::string ratio = format_ratio(standing.ratio);
+  if (standing.resolution == Resolution::too_short) {
+    return fmt::format("not told apart from that of {} after {} (ratio {} so far)", first,
+                       count_of(standing.pairs, "pair of turns", "pairs of turns"), ratio);
+  }
+  if (standing.shape != SeriesShape::steady)
+    return fmt::format("{} times that of {} on average, but the ratio {}", ratio, first, shape_words(standing.shape));
+  return fmt::format("not told apart from that of {} (ratio {} so far): what moves it lasts longer than such a duel can tell", first,
+                     ratio);
+}
+
 }  // namespace
 
 DuelScore::DuelScore(size_t contenders, double margin) {
@@ -34,35 +47,40 @@ DuelScore::DuelScore(size_t contenders, double margin) {
   against_first_.assign(contenders - 1, PairedSequence(margin, 1 - alpha));
 }
 
-void DuelScore::add_round(std::span<const double> items_per_s) {
+void DuelScore::add_round(std::span<const double> items_per_s, double seconds) {
   ++rounds_;
-  for (size_t i = 1; i < items_per_s.size(); ++i) against_first_.at(i - 1).add(items_per_s[i], items_per_s[0]);
+  for (size_t i = 1; i < items_per_s.size(); ++i) against_first_.at(i - 1).add(items_per_s[i], items_per_s[0], seconds);
 }
 
 DuelStanding DuelScore::standing(size_t contender) const {
   const PairedSequence& sequence = against_first_.at(contender - 1);
-  DuelStanding standing{sequence.pairs(), sequence.ratio(), {}, SeriesShape::steady, sequence.decision(), sequence.pairs_needed()};
+  DuelStanding standing;
+  standing.pairs = sequence.pairs();
+  standing.seconds = sequence.seconds();
+  standing.ratio = sequence.ratio();
+  standing.difference = sequence.decision();
+  standing.pairs_needed = sequence.pairs_needed();
   if (const auto& look = sequence.last_look()) {
     standing.pairs = look->pairs;
     standing.ratio = look->ratio;
-    standing.interval = look->interval;
     standing.shape = look->shape;
+    standing.resolution = look->resolution;
+    if (look->is_stated()) standing.interval = look->interval;
   } else {
-    standing.pairs_needed = PairedSequence::first_look - sequence.pairs();
+    standing.resolution = Resolution::too_short;
+    const double of_time = standing.seconds > 0 ? PairedSequence::shortest_s / standing.seconds * static_cast<double>(standing.pairs) : 0;
+    standing.pairs_needed = std::max(PairedSequence::first_look, static_cast<int64_t>(std::ceil(of_time))) - standing.pairs;
   }
   return standing;
 }
 
 std::string duel_words(const DuelStanding& standing, const std::string& first, double margin) {
-  if (!standing.interval)
-    return fmt::format("not told apart from that of {} after {}", first, count_of(standing.pairs, "pair of turns", "pairs of turns"));
+  if (!standing.interval) return unresolved_words(standing, first);
   const std::string ratio = format_ratio(standing.ratio), low = format_ratio(standing.interval->low),
                     high = format_ratio(standing.interval->high);
   if (standing.difference == Difference::same)
     return fmt::format("the same as that of {} within {:g} % (ratio {}, {} to {})", first, margin * 100, ratio, low, high);
   if (standing.difference != Difference::unknown) return fmt::format("{} times ({} to {}) that of {}", ratio, low, high, first);
-  if (standing.shape != SeriesShape::steady)
-    return fmt::format("{} times that of {} on average ({} to {}), but the ratio {}", ratio, first, low, high, shape_words(standing.shape));
   return fmt::format("not told apart from that of {} (ratio {}, {} to {})", first, ratio, low, high);
 }
 

@@ -15,9 +15,11 @@ namespace deepgap {
 // Of one contender against the first.
 struct DuelStanding {
   int64_t pairs = 0;                 // behind the ratio
+  double seconds = 0;                // that their turns took
   double ratio = 1;                  // of items a second, over the first one's
-  std::optional<Interval> interval;  // absent where there are too few pairs
+  std::optional<Interval> interval;  // absent where too little was seen to state one
   SeriesShape shape = SeriesShape::steady;
+  Resolution resolution = Resolution::resolved;
   Difference difference = Difference::unknown;
   int64_t pairs_needed = 0;  // more, to settle it; 0: none, or not known
 };
@@ -26,8 +28,9 @@ class DuelScore {
  public:
   DuelScore(size_t contenders, double margin);
 
-  // Items a second of each contender in one round of turns, 0 for one that has none; a pair without both is left out.
-  void add_round(std::span<const double> items_per_s);
+  // Items a second of each contender in one round of turns, 0 for one that has none, and the seconds that the round's turns took; a pair
+  // without both is left out.
+  void add_round(std::span<const double> items_per_s, double seconds);
   int64_t rounds() const { return rounds_; }
   // A difference known to within the margin, or none; nobody asks about the first.
   bool settled(size_t contender) const { return against_first_.at(contender - 1).settled(); }
@@ -39,7 +42,8 @@ class DuelScore {
 };
 
 // "1.07 times (1.05 to 1.09) that of native", "the same as that of native within 2 % (ratio 1.003, 0.991 to 1.01)", "not told apart from
-// that of native (ratio 1.01, 0.96 to 1.07)", "not told apart from that of native after 20 pairs of turns".
+// that of native (ratio 1.01, 0.96 to 1.07)", "not told apart from that of native after 20 pairs of turns", and why where no interval is
+// stated.
 std::string duel_words(const DuelStanding& standing, const std::string& first, double margin);
 // "4 s", "about 3 minutes"
 std::string needed_words(double seconds);

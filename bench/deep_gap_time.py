@@ -1,0 +1,133 @@
+#!/usr/bin/env python3
+"""What DEEP-GAP's protocol takes beside deepgap's own way to an interval as tight, on the same Points.
+
+    python3 bench/deep_gap_time.py [--models resnet18,resnet50] [--backends native,onnxruntime] [--precisions fp32] [--batches 1,8]
+        [--interval 1%] [--warmup 20] [--iterations 100] [--repeats 3] [--sweeps 10] [--threads N] [--build build]
+
+The protocol (arXiv 2604.14552): 20 warm-up and 100 timed iterations, 3 repeats in each of 10 sweeps, each a process of its own: 30 runs.
+Ours: `--repeats auto`, block after block until the interval over the processes is within what is asked. Each Point is measured by both, one
+after the other, the first changing with the Point; both have their outputs checked once before, so that no time is for that. Ours is
+asked twice: for --interval, and for what the protocol reached on this Point, where that is wider (the second answer costs nothing where
+the first was as quick). Printed: seconds of either from the command's beginning to its end, half-widths of the 95 % interval of the mean
+throughput over the processes, and the share of the protocol's time. Times mean something on a machine with nothing else to do."""
+import argparse
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+
+
+class Failed(Exception):
+    pass
+
+
+class Bench:
+    def __init__(self, arguments):
+        self.arguments = arguments
+        self.program = (ROOT / arguments.build).resolve() / "bin/deepgap"
+        self.work = (ROOT / arguments.build).resolve() / "deep_gap_time"
+        self.work.mkdir(parents=True, exist_ok=True)
+
+    def run(self, *command, good=(0,)):
+        done = subprocess.run([str(self.program), *map(str, command)], cwd=ROOT, capture_output=True, text=True)
+        if done.returncode not in good:
+            words = (done.stderr.strip() or done.stdout.strip()).splitlines()
+            raise Failed(words[-1] if words else f"exit {done.returncode}")
+        return done.stdout
+
+    def measure(self, point, *how):
+        """Seconds, and the half-width over the processes relative to the value."""
+        store = self.work / "time.db"
+        store.unlink(missing_ok=True)
+        begin = time.monotonic()
+        self.run("run", *point, *how, "--store", store, good=(0, 1))
+        seconds = time.monotonic() - begin
+        [row] = json.loads(self.run("export", store, "--format", "json", "--by", "point"))
+        if row["outcome"] != "ok":
+            raise Failed(row["reason"])
+        if not row.get("throughput_low") or not row.get("throughput_high"):
+            raise Failed("no interval")
+        return seconds, (row["throughput_high"] - row["throughput_low"]) / 2 / row["throughput"], row["repeats"]
+
+    def protocol(self, point):
+        a = self.arguments
+        return self.measure(point, "--warmup", a.warmup, "--iterations", a.iterations, "--repeats", a.repeats, "--sweeps", a.sweeps)
+
+    def ours(self, point, interval):
+        return self.measure(point, "--repeats", "auto", "--interval", f"{interval * 100:.3g}%", "--budget", self.arguments.budget)
+
+    def compare(self, point, protocol_first):
+        asked = float(self.arguments.interval.rstrip("%")) / 100
+        self.run("run", *point, "--warmup", 1, "--iterations", 1, "--store", self.work / "warm.db", good=(0, 1))  # weights, references
+        if protocol_first:
+            theirs = self.protocol(point)
+            ours = self.ours(point, asked)
+        else:
+            ours = self.ours(point, asked)
+            theirs = self.protocol(point)
+        as_wide = self.ours(point, theirs[1]) if theirs[1] > asked else ours
+        return theirs, ours, as_wide
+
+
+def parse():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--models", default="resnet18,resnet50")
+    parser.add_argument("--backends", default="native,onnxruntime")
+    parser.add_argument("--precisions", default="fp32")
+    parser.add_argument("--batches", default="1,8")
+    parser.add_argument("--interval", default="1%")
+    parser.add_argument("--budget", default="5min", help="of ours, for all repeats of a Point")
+    parser.add_argument("--warmup", type=int, default=20)
+    parser.add_argument("--iterations", type=int, default=100)
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--sweeps", type=int, default=10)
+    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--axis", action="append", default=[], help="NAME=VALUE, as for deepgap run")
+    parser.add_argument("--build", default="build")
+    return parser.parse_args()
+
+
+def cell(found, of=None):
+    seconds, width, repeats = found
+    share = f", {seconds / of:.2f} of it" if of else ""
+    return f"{seconds:.0f} s{share} | {width * 100:.2f} % of {repeats} "
+
+
+def main():
+    arguments = parse()
+    bench = Bench(arguments)
+    a = arguments
+    print(f"{a.threads} threads; the protocol: {a.warmup} + {a.iterations} iterations, {a.repeats} repeats, {a.sweeps} sweeps; load average "
+          f"{os.getloadavg()[0]:.2f} at the beginning")
+    print(f"| Point | protocol takes | half-width | ours to {a.interval} takes | half-width | ours to the protocol's takes | half-width |")
+    print("| --- | --- | --- | --- | --- | --- | --- |")
+    sums, failed = [0.0, 0.0, 0.0], False
+    points = [(m, b, p, n) for m in a.models.split(",") for b in a.backends.split(",") for p in a.precisions.split(",")
+              for n in a.batches.split(",")]
+    for number, (model, backend, precision, batch) in enumerate(points):
+        name = f"{model} {backend} {precision} batch {batch}"
+        flags = ["--model", model, "--backend", backend, "--precision", precision, "--batch", batch, "--threads", a.threads, "--scenario",
+                 "batch"]
+        for axis in a.axis:
+            flags += ["--axis", axis]
+        try:
+            theirs, ours, as_wide = bench.compare(flags, number % 2 == 0)
+        except Failed as failure:
+            print(f"| {name} | not measured: {failure} | | | | | |", flush=True)
+            failed = True
+            continue
+        for place, found in enumerate((theirs, ours, as_wide)):
+            sums[place] += found[0]
+        print(f"| {name} | {cell(theirs)}| {cell(ours, theirs[0])}| {cell(as_wide, theirs[0])}|", flush=True)
+    if sums[0] > 0:
+        print(f"together: {sums[0]:.0f} s, ours {sums[1]:.0f} s ({sums[1] / sums[0]:.2f} of it), to the protocol's widths {sums[2]:.0f} s "
+              f"({sums[2] / sums[0]:.2f} of it); load average {os.getloadavg()[0]:.2f} at the end")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -4,9 +4,7 @@
 
 #include "stats/compare.h"
 #include "stats/multiple.h"
-#include "stats/percentile.h"
 #include "stats/repeats_ratio.h"
-#include "stats/test_series.h"
 
 #include <fmt/format.h>
 
@@ -197,41 +195,6 @@ void print_winners(int series) {
       now += any([&](const Repeats& a, const Repeats& b) { return told_now(a, b, confidence_of_best(engines)); }) ? 1 : 0;
     }
     fmt::print("| {} | {} | {:.1f} | {:.1f} |\n", engines, k, 100.0 * before / series, 100.0 * now / series);
-  }
-}
-
-void print_percentiles(int series) {
-  fmt::print("\np99 within one run, {} series a row; an end that is missing bounds nothing\n", series);
-  fmt::print("| series | queries | has both ends, % | covers where it has, % | covers, % |\n| --- | --- | --- | --- | --- |\n");
-  struct Row {
-    std::string name;
-    size_t n;
-    std::function<std::vector<double>(Random&, size_t)> make;
-    double truth;
-  };
-  const double z99 = 2.3263478740408408;
-  const auto lognormal = [](Random& r, size_t n) { return lognormal_series(r, n, 1, 0.3); };
-  const auto correlated = [](double rho) { return [rho](Random& r, size_t n) { return ar1_series(r, n, 10, 1, rho); }; };
-  const std::vector<Row> rows{
-      {"lognormal 0.3", 107, lognormal, std::exp(0.3 * z99)},  {"lognormal 0.3", 400, lognormal, std::exp(0.3 * z99)},
-      {"lognormal 0.3", 2000, lognormal, std::exp(0.3 * z99)}, {"AR(1) 0.5", 400, correlated(0.5), 10 + z99},
-      {"AR(1) 0.9", 400, correlated(0.9), 10 + z99},           {"AR(1) 0.9", 2000, correlated(0.9), 10 + z99},
-      {"AR(1) 0.99", 2000, correlated(0.99), 10 + z99},        {"AR(1) 0.9", 20'000, correlated(0.9), 10 + z99}};
-  uint64_t seed = 7000;
-  for (const Row& row : rows) {
-    Random random(++seed);
-    int both = 0, covered = 0, covered_both = 0;
-    for (int i = 0; i < series; ++i) {
-      const auto found = estimate_percentile(row.make(random, row.n), 99);
-      const bool has_both = found.interval.has_value() && std::isfinite(found.interval->high);
-      const bool covers = !found.interval || (found.interval->low <= row.truth && row.truth <= found.interval->high);
-      both += has_both ? 1 : 0;
-      covered += covers ? 1 : 0;
-      covered_both += has_both && covers ? 1 : 0;
-    }
-    fmt::print("| {} | {} | {:.1f} | {} | {:.1f} |\n", row.name, row.n, 100.0 * both / series,
-               both > 0 ? fmt::format("{:.1f}", 100.0 * covered_both / both) : "-", 100.0 * covered / series);
-    std::fflush(stdout);
   }
 }
 

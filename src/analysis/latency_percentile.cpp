@@ -74,6 +74,23 @@ std::optional<Estimate> latency_percentile(const Record& record, double percent)
   return std::isfinite(estimate.value) ? std::optional(estimate) : std::nullopt;
 }
 
+void keep_latency_sketch(Record& record) {
+  if (record.outcome != Outcome::ok || record.timings_dropped > 0) return;
+  std::vector<double> latencies = latencies_ms(record);
+  if (latencies.empty()) return;
+  std::sort(latencies.begin(), latencies.end());
+  LatencySketch sketch;
+  for (const double latency : latencies) sketch.add(latency);
+  sketch.add(std::numeric_limits<double>::infinity(), shed_queries(record));
+  record.facts[latency_sketch_fact] = sketch.text();
+}
+
+std::optional<LatencySketch> latency_sketch_of(const Record& record) {
+  const auto fact = record.facts.find(latency_sketch_fact);
+  if (fact == record.facts.end() || !std::holds_alternative<std::string>(fact->second)) return std::nullopt;
+  return LatencySketch::from_text(std::get<std::string>(fact->second));
+}
+
 void add_latency_percentiles(Record& record, const std::vector<double>& percents) {
   if (record.outcome != Outcome::ok || record.timings.empty() || record.timings_dropped > 0) return;
   for (const double percent : percents) {

@@ -1,6 +1,8 @@
 // Percentiles of latency as columns: the ones asked for, be they metrics or not. Pure functions.
 #pragma once
 
+#include "stats/latency_sketch.h"
+
 #include <deepgap/record.h>
 
 #include <optional>
@@ -20,6 +22,13 @@ Estimate percentile_of_series(const std::vector<double>& series, double percent)
 // The percentile of a Record's latencies in ms; its queries that were shed took for ever. nullopt where it is one of those, or where there
 // are no latencies.
 std::optional<Estimate> latency_percentile(const Record& record, double percent);
+
+// The fact under which a Record keeps the distribution of its latencies, so that repeats can be pooled without their timings.
+inline constexpr const char* latency_sketch_fact = "latency.sketch";
+// Sets it, of a Record that ran and has all its timings.
+void keep_latency_sketch(Record& record);
+// What it says; nullopt where there is none.
+std::optional<LatencySketch> latency_sketch_of(const Record& record);
 
 // Gives the Record an estimate for each that it lacks, from its timings; where these are not in it, or more ran than were kept, it stays
 // without.

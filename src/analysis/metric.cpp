@@ -1,5 +1,7 @@
 #include "analysis/metric.h"
 
+#include "analysis/latency_percentile.h"
+
 #include "base/registry.h"
 
 #include <cmath>
@@ -65,6 +67,7 @@ void compute_metrics(Record& record) {
   std::map<std::string, Estimate> computed = all_estimates(record);
   computed.merge(record.estimates);
   record.estimates = std::move(computed);
+  keep_latency_sketch(record);
 }
 
 void recompute_metrics(Record& record) {
@@ -72,6 +75,7 @@ void recompute_metrics(Record& record) {
   for (const auto& metric : all_metrics()) record.estimates.erase(metric->id());
   computed.merge(record.estimates);
   record.estimates = std::move(computed);
+  keep_latency_sketch(record);
 }
 
 }  // namespace deepgap

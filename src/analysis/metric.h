@@ -27,8 +27,8 @@ class Metric {
   virtual std::optional<Estimate> compute(const Record& record) const = 0;
 };
 
-// All metrics of a Record with its timings and series still in it, into record.estimates. Does nothing to
-// a Record whose outcome is not ok, but for what it used (memory, times of loading).
+// All metrics of a Record with its timings and series still in it, into record.estimates, and the sketch of its latencies into its facts.
+// Does nothing to a Record whose outcome is not ok, but for what it used (memory, times of loading).
 void compute_metrics(Record& record);
 // The same for a Record that has metrics already: what cannot be computed any more goes.
 void recompute_metrics(Record& record);

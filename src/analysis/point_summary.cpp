@@ -1,6 +1,7 @@
 #include "analysis/point_summary.h"
 
 #include "analysis/accuracy_loss.h"
+#include "analysis/latency_percentile.h"
 #include "analysis/pooled_bound.h"
 #include "record/latency_percentiles.h"
 #include "record/momentary.h"
@@ -34,6 +35,7 @@ struct Values {
   int64_t unstable = 0, undecided = 0, invalid = 0;  // of them
   bool unchecked = false;
   std::map<std::string, std::vector<RepeatEstimate>> estimates;  // by Metric id, one a Record
+  std::vector<LatencySketch> sketches;                           // of the Records that have one
 };
 
 // Whether `kept` is `facts` without the momentary ones.
@@ -130,6 +132,7 @@ void add_record(Group& group, const Record& record) {
   values.invalid += record.verdict == Verdict::invalid ? 1 : 0;
   values.undecided += record.verdict == Verdict::undecided ? 1 : 0;
   values.unchecked = values.unchecked || record.unchecked;
+  if (auto sketch = latency_sketch_of(record)) values.sketches.push_back(std::move(*sketch));
   const uint64_t block = block_of(record);
   for (const auto& [id, estimate] : record.estimates) {
     if (!std::isfinite(estimate.value)) continue;
@@ -213,6 +216,23 @@ bool is_of_a_handful(const std::string& metric, std::span<const RepeatEstimate> 
   return false;
 }
 
+// A percentile is that of all repeats' queries together; the scatter of the repeats' own percentiles widens its interval where that is
+// wider.
+void pool_percentile(const std::string& metric, const Values& used, MetricSummary& summary) {
+  if (!summary.over_repeats || static_cast<int64_t>(used.sketches.size()) != used.records) return;
+  for (const NamedPercentile& named : latency_percentiles) {
+    if (metric != latency_metric_id(named.name)) continue;
+    const auto pooled = pooled_percentile(used.sketches, named.percent);
+    if (!pooled || !std::isfinite(pooled->value)) return;
+    Estimate& estimate = summary.estimate;
+    const MeanEstimate& mean = summary.mean;
+    const double half = mean.variance_of_mean > 0 ? quick_student_factor(mean.degrees_of_freedom) * std::sqrt(mean.variance_of_mean) : 0;
+    estimate.value = pooled->value;
+    estimate.low = pooled->low ? std::optional(std::max(0.0, std::min(*pooled->low, mean.mean - half))) : std::nullopt;
+    estimate.high = pooled->high ? std::optional(std::max(*pooled->high, mean.mean + half)) : std::nullopt;
+  }
+}
+
 std::optional<MetricSummary> combine(const std::string& metric, std::span<const RepeatEstimate> repeats) {
   std::vector<MeanEstimate> means;
   std::vector<RepeatValue> values;
@@ -251,7 +271,10 @@ PointSummary finish(const Group& group) {
   summary.reason = reason_of(summary.outcomes, used, summary.verdict);
   judge_pooled_bound(summary, used);
   for (const auto& [id, estimates] : used.estimates) {
-    if (auto combined = combine(id, estimates)) summary.metrics.emplace(id, *combined);
+    auto combined = combine(id, estimates);
+    if (!combined) continue;
+    pool_percentile(id, used, *combined);
+    summary.metrics.emplace(id, std::move(*combined));
   }
   return summary;
 }
@@ -298,6 +321,7 @@ void merge(Group& known, const Group& unknown) {
   known.values.records += unknown.values.records;
   known.values.unstable += unknown.values.unstable;
   known.values.invalid += unknown.values.invalid;
+  known.values.sketches.insert(known.values.sketches.end(), unknown.values.sketches.begin(), unknown.values.sketches.end());
   known.values.unchecked = known.values.unchecked || unknown.values.unchecked;
   for (const auto& [id, estimates] : unknown.values.estimates) {
     auto& all = known.values.estimates[id];

@@ -1,5 +1,8 @@
 #include "analysis/point_summary.h"
 
+#include "analysis/metric.h"
+#include "stats/percentile.h"
+
 #include <gtest/gtest.h>
 #include <malloc.h>
 
@@ -133,6 +136,30 @@ TEST(PointSummary, undecided_is_an_answer_of_its_own) {
   Record broken = untold;
   broken.verdict = Verdict::invalid;
   EXPECT_EQ(summarize_points(std::vector{untold, broken})[0].verdict, Verdict::invalid);
+}
+
+// Each run alone has some two queries beyond its p99, so its own lies too low; all of them together have 20.
+TEST(PointSummary, a_percentile_is_that_of_all_repeats_queries_together) {
+  std::vector<Record> records;
+  std::vector<double> all;
+  for (int repeat = 0; repeat < 10; ++repeat) {
+    Record& record = records.emplace_back(ok_record(100));
+    for (int i = 0; i < 200; ++i) {
+      const double u = (i * 10 + repeat + 0.5) / 2000;  // an even share of one distribution
+      all.push_back(1 / (1 - u));
+      const auto begin = static_cast<Nanoseconds>(i) * 1'000'000'000;
+      record.timings.push_back({static_cast<uint64_t>(i), begin, begin, begin + static_cast<Nanoseconds>(all.back() * 1e6), 1, Status::ok});
+    }
+    compute_metrics(record);
+    record.timings.clear();
+  }
+  const Estimate p99 = summarize_points(records)[0].find("latency_p99_ms")->estimate;
+  EXPECT_NEAR(p99.value, percentile(all, 99), 0.003 * p99.value);
+  ASSERT_TRUE(p99.low && p99.high);
+  EXPECT_LT(*p99.low, 100);
+  EXPECT_GT(*p99.high, 100);
+  records.resize(1);
+  EXPECT_FALSE(summarize_points(records)[0].find("latency_p99_ms")->estimate.high) << "200 queries alone";
 }
 
 TEST(PointSummary, a_bound_is_judged_over_the_queries_of_all_repeats) {

@@ -83,9 +83,16 @@ std::optional<double> parse_percentile(std::string_view name) {
   return percent;
 }
 
+std::optional<size_t> percentile_low_rank(size_t n, double percent, double confidence) {
+  return low_rank(n, percent / 100, (1 - confidence) / 2);
+}
+
+std::optional<size_t> percentile_high_rank(size_t n, double percent, double confidence) {
+  return high_rank(n, percent / 100, (1 - confidence) / 2);
+}
+
 std::optional<Ranks> percentile_ranks(size_t n, double percent, double confidence) {
-  const double tail = (1 - confidence) / 2, share = percent / 100;
-  const auto low = low_rank(n, share, tail), high = high_rank(n, share, tail);
+  const auto low = percentile_low_rank(n, percent, confidence), high = percentile_high_rank(n, percent, confidence);
   if (!low || !high) return std::nullopt;
   return Ranks{*low, *high};
 }

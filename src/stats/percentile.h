@@ -29,6 +29,10 @@ struct Ranks {
 };
 std::optional<Ranks> percentile_ranks(size_t n, double percent, double confidence = default_confidence);
 
+// One of the two, with half of what is left over of `confidence` beyond it; nullopt when n is too small for it.
+std::optional<size_t> percentile_low_rank(size_t n, double percent, double confidence = default_confidence);
+std::optional<size_t> percentile_high_rank(size_t n, double percent, double confidence = default_confidence);
+
 // The same for a correlated series in its order of time. It counts as n / tau independent observations, where tau is how much the share
 // of values below a level varies more than independence would give (see correlated.h), at the percentile itself and, where few values lie
 // beyond that, at the nearest of the 10th and the 90th: what a handful of values seems to say of their correlation would choose the series

@@ -62,7 +62,7 @@ class Bench:
 
     def compare(self, point, protocol_first):
         asked = float(self.arguments.interval.rstrip("%")) / 100
-        self.run("run", *point, "--warmup", 1, "--iterations", 1, "--store", self.work / "warm.db", good=(0, 1))  # weights, references
+        self.run("run", *point, "--warmup", 1, "--iterations", 1, "--repeats", 1, "--store", self.work / "warm.db", good=(0, 1))  # weights, references
         if protocol_first:
             theirs = self.protocol(point)
             ours = self.ours(point, asked)

@@ -35,6 +35,10 @@ def tables_of(text):
     return tables
 
 
+def is_number(cell):
+    return re.fullmatch(r"[0-9.]+", cell) is not None
+
+
 def is_share(title):
     """Of all series: what scatters as a count does. Widths and times have no such error that could be told from a table."""
     return title.endswith("%") and not any(word in title for word in ("half-width", "where", "of these"))
@@ -54,7 +58,7 @@ def differences(part, page, fresh, page_series, fresh_series):
             continue
         for ours, theirs in zip(old[1:], new[1:]):
             for title, a, b in zip(old[0][1:], ours[1:], theirs[1:]):
-                if not is_share(title) or "-" in (a, b):
+                if not is_share(title) or not (is_number(a) and is_number(b)):
                     continue
                 p = (float(a) * page_series + float(b) * fresh_series + 100) / (page_series + fresh_series + 2) / 100
                 allowed = 5 * math.sqrt(max(p * (1 - p), 0) * (1 / page_series + 1 / fresh_series)) + 0.001

@@ -13,6 +13,7 @@ namespace deepgap {
 struct Failure {
   std::string label, text;  // "resnet18 null fp32 batch 4", "crashed: the worker ended ..."
   int repeat = 0;
+  std::string undecided_point = {};  // point_id, where that is all: the repeats together may decide it
 };
 // A line for each Point and text: "LABEL repeat 2: TEXT", or "LABEL (30 records): TEXT". Repeats are told where there are some.
 std::vector<std::string> failure_lines(const std::vector<Failure>& failures, bool repeated);

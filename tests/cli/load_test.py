@@ -125,6 +125,15 @@ class LoadTest(StoreCase):
         self.assertEqual(row["verdict"], "undecided")
         self.assertRegex(row["reason"], r"^0 of 2\d\d queries missed the bound p99.9=500ms: too few to tell whether it is held; some 4\d\d\d more may tell; measure longer")
 
+    def test_repeats_decide_a_bound_together(self):
+        flags = ["--scenario", "constant", "--rate", "200", "--duration", "300ms", "--axis", "null.latency=1ms", "--axis", "null.clock=virtual",
+                 "--bound", "p95=500ms", "--budget", "200ms"]
+        row = self.one(1, *flags)
+        self.assertEqual((row["verdict"], row["timings"]), ("undecided", 60), "p95 takes 90")
+        self.store += ".three"
+        result = self.run_deepgap(*flags, "--repeats", "3", "--json")
+        self.assertEqual(result.returncode, 0, result.stdout)
+
     @unittest.skipIf(sanitizer_of(PROGRAM), "a sanitizer takes memory of its own")
     def test_a_bounded_memory_holds_whatever_the_rate(self):
         def limit():

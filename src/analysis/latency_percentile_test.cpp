@@ -35,5 +35,23 @@ TEST(LatencyPercentile, is_by_nearest_rank_of_the_timings) {
   EXPECT_TRUE(compact.estimates.empty());
 }
 
+// 5 of 100 were shed: p95 is the slowest that was answered, p96 is never.
+TEST(LatencyPercentile, what_was_shed_took_for_ever) {
+  Record record;
+  record.verdict = Verdict::valid;
+  for (int i = 1; i <= 95; ++i) record.timings.push_back({0, 0, 0, i * 1'000'000, 1, Status::ok});
+  record.estimates["shed_share"] = {0.05, {}, {}, 100};
+  ASSERT_TRUE(latency_percentile(record, 95));
+  EXPECT_EQ(latency_percentile(record, 95)->value, 95);
+  EXPECT_EQ(latency_percentile(record, 95)->n, 100);
+  EXPECT_FALSE(latency_percentile(record, 96));
+  add_latency_percentiles(record, {50, 96});
+  EXPECT_EQ(record.estimates.at("latency_p50_ms").value, 50);
+  EXPECT_FALSE(record.estimates.contains("latency_p96_ms"));
+  keep_latency_sketch(record);
+  ASSERT_TRUE(latency_sketch_of(record));
+  EXPECT_EQ(latency_sketch_of(record)->count(), 100);
+}
+
 }  // namespace
 }  // namespace deepgap

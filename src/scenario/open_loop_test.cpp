@@ -171,6 +171,21 @@ TEST(Server, WhatIsDueAtTheEndIsFinishedAndCounted) {
   EXPECT_EQ(run.offered.finished_in_time, 1000);
 }
 
+// One stall just before the end: the queue is long, but it did not grow before that, and all of it is finished and counted.
+TEST(Server, AQueueThatIsLongByChanceIsFinishedAndIsNoOverload) {
+  Driven run;
+  ScriptedTarget target(*run.clock, {1, 1}, [](uint64_t n) { return n == 895 ? 950 * ms : 5 * ms; });
+  run.drive(target, "constant", 1, lasting(10 * second), {{"rate", "100"}});
+  EXPECT_EQ(run.kept.timings.size(), 1000u);
+  EXPECT_EQ(run.offered.waiting, 0);
+  Driven longer;
+  ScriptedTarget stalls(*longer.clock, {1, 1}, [](uint64_t n) { return n == 895 ? 1600 * ms : 5 * ms; });
+  longer.drive(stalls, "constant", 1, lasting(10 * second), {{"rate", "100"}});
+  EXPECT_EQ(longer.kept.timings.size(), 1000u) << "for as long as the window, where it takes that";
+  EXPECT_EQ(longer.offered.waiting, 0);
+  EXPECT_TRUE(longer.offered.has_long_wait());
+}
+
 TEST(Server, ATargetThatFallsAsleepWhileItFinishesIsGivenUp) {
   Driven run;
   ScriptedTarget target(*run.clock, {1, 1}, [](uint64_t n) { return n < 990 ? 10 * ms : 700 * ms; });

@@ -52,7 +52,7 @@ class DuelTest(DuelCase):
     def test_says_how_much_longer_it_takes(self):
         result = self.run_deepgap(*latencies("5ms", "5.1ms", clock="real", sigma="0.3"), "--budget", "3s")
         self.assertEqual(result.returncode, 0, result.stderr)
-        self.assertRegex(result.stdout, r"5\.1ms: throughput not told apart from that of 5ms after \d+ pairs? of turns: its budget is spent; "
+        self.assertRegex(result.stdout, r"5\.1ms: throughput not told apart from that of 5ms after \d+ pairs? of turns \(ratio [\d.]+ so far\): its budget is spent; "
                                         r"needs about .* more")
         strict = self.run_deepgap(*latencies("5ms", "5.1ms", clock="real", sigma="0.3"), "--budget", "1s", "--strict")
         self.assertEqual(strict.returncode, 1, "not settled")

@@ -31,8 +31,9 @@ std::string shape_words(SeriesShape shape) {
 std::string unresolved_words(const DuelStanding& standing, const std::string& first) {
   const std::string ratio = format_ratio(standing.ratio);
   if (standing.resolution == Resolution::too_short) {
-    return fmt::format("not told apart from that of {} after {} (ratio {} so far)", first,
-                       count_of(standing.pairs, "pair of turns", "pairs of turns"), ratio);
+    const std::string after = count_of(standing.pairs, "pair of turns", "pairs of turns");
+    const std::string so_far = standing.pairs > 0 ? fmt::format(" (ratio {} so far)", ratio) : "";
+    return fmt::format("not told apart from that of {} after {}{}", first, after, so_far);
   }
   if (standing.shape != SeriesShape::steady)
     return fmt::format("{} times that of {} on average, but the ratio {}", ratio, first, shape_words(standing.shape));

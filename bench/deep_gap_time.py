@@ -49,9 +49,9 @@ class Bench:
         [row] = json.loads(self.run("export", store, "--format", "json", "--by", "point"))
         if row["outcome"] != "ok":
             raise Failed(row["reason"])
-        if not row.get("throughput_low") or not row.get("throughput_high"):
+        if not row.get("throughput_ci_low") or not row.get("throughput_ci_high"):
             raise Failed("no interval")
-        return seconds, (row["throughput_high"] - row["throughput_low"]) / 2 / row["throughput"], row["repeats"]
+        return seconds, (row["throughput_ci_high"] - row["throughput_ci_low"]) / 2 / row["throughput"], row["repeats"]
 
     def protocol(self, point):
         a = self.arguments

@@ -1,5 +1,6 @@
 // Operators that the plain evaluator does not have, so that the conformance suite has nothing to compare them with, and sides of others
 // that it does not draw. Expected values follow from the ONNX specification by hand.
+#include "backends/libtorch/lone_node.h"
 #include "backends/libtorch/torch_program.h"
 #include "backends/libtorch/torch_types.h"
 #include "model/graph_tools.h"
@@ -28,46 +29,9 @@ Tensor ints(const Ints& values) {
   return tensor;
 }
 
-// A Graph of one node: a float input, then constants; an empty tensor is an input left out.
-struct OneNode {
-  std::string op;
-  std::map<std::string, Attribute> attributes;
-  std::vector<Tensor> constants = {};
-  int opset = 17;
-  int outputs = 1;
-
-  Graph graph(const Shape& shape) const {
-    Graph graph;
-    graph.opset = opset;
-    Dims dims;
-    for (const int64_t size : shape) dims.push_back({size, ""});
-    graph.values = {{"x", DataType::f32, dims}};
-    graph.inputs = {0};
-    Node node{"one", op, "", {0}, {}, attributes};
-    for (const Tensor& constant : constants) {
-      if (constant.data == nullptr) {
-        node.inputs.push_back(no_value);
-        continue;
-      }
-      const auto id = static_cast<ValueId>(graph.values.size());
-      Dims sizes;
-      for (const int64_t size : constant.shape) sizes.push_back({size, ""});
-      graph.values.push_back({"c" + std::to_string(id), constant.type, sizes});
-      graph.constants[id] = constant;
-      node.inputs.push_back(id);
-    }
-    for (int i = 0; i < outputs; ++i) {
-      node.outputs.push_back(static_cast<ValueId>(graph.values.size()));
-      graph.outputs.push_back(node.outputs.back());
-      graph.values.push_back({"y" + std::to_string(i), DataType::f32, std::nullopt});
-    }
-    graph.nodes = {node};
-    infer_shapes(graph);
-    return graph;
-  }
-
+struct OneNode : LoneNode {
   std::vector<at::Tensor> run(const at::Tensor& x) const {
-    const Graph made = graph(x.sizes().vec());
+    const Graph made = graph_of(*this, x.sizes().vec());
     TorchProgram program(made, {});
     auto results = program.run(1, std::span(&x, 1), nullptr);
     for (size_t i = 0; i < results.size(); ++i) EXPECT_EQ(results[i].sizes().vec(), known_shape(made, made.outputs[i]));
@@ -117,7 +81,7 @@ TEST(TorchOperators, Resize) {
 // Places alone, the values left out.
 TEST(TorchOperators, TopKWithoutItsValues) {
   const OneNode top{"TopK", {}, {ints({1})}, 17, 2};
-  Graph graph = top.graph({1, 3});
+  Graph graph = graph_of(top, {1, 3});
   graph.nodes[0].outputs[0] = no_value;
   graph.outputs = {graph.nodes[0].outputs[1]};
   const at::Tensor x = at::tensor(Floats{1, 5, 2}).reshape({1, 3});

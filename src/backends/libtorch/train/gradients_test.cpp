@@ -1,5 +1,6 @@
 // Gradients of every operator against central differences, in double on small shapes: what autograd says of the calls that an operator
 // becomes is the derivative of what they compute.
+#include "backends/libtorch/lone_node.h"
 #include "backends/libtorch/torch_operators.h"
 #include "backends/libtorch/torch_program.h"
 #include "model/graph_tools.h"
@@ -60,40 +61,6 @@ struct Case {
   size_t first = 0;
 };
 
-Dims known(const Shape& shape) {
-  Dims dims;
-  for (const int64_t size : shape) dims.push_back({size, ""});
-  return dims;
-}
-
-Graph graph_of(const Case& c) {
-  Graph graph;
-  graph.opset = c.opset;
-  graph.values = {{"x", DataType::f32, known(c.x)}};
-  graph.inputs = {0};
-  Node node{"one", c.op, "", {}, {}, c.attributes};
-  for (const Tensor& constant : c.constants) {
-    if (node.inputs.size() == c.first) node.inputs.push_back(0);
-    if (constant.data == nullptr) {
-      node.inputs.push_back(no_value);
-      continue;
-    }
-    const auto id = static_cast<ValueId>(graph.values.size());
-    graph.values.push_back({"c" + std::to_string(id), constant.type, known(constant.shape)});
-    graph.constants[id] = constant;
-    node.inputs.push_back(id);
-  }
-  if (node.inputs.size() <= c.first) node.inputs.push_back(0);
-  for (int i = 0; i < c.outputs; ++i) {
-    node.outputs.push_back(static_cast<ValueId>(graph.values.size()));
-    graph.outputs.push_back(node.outputs.back());
-    graph.values.push_back({"y" + std::to_string(i), DataType::f32, std::nullopt});
-  }
-  graph.nodes = {node};
-  infer_shapes(graph);
-  return graph;
-}
-
 TorchTarget in_double() {
   TorchTarget target;
   target.floats = at::kDouble;
@@ -131,7 +98,7 @@ void expect_gradient(const std::string& what, TorchProgram& program, const at::T
 }
 
 void expect_gradients(const Case& c) {
-  const Graph graph = graph_of(c);
+  const Graph graph = graph_of({c.op, c.attributes, c.constants, c.opset, c.outputs, c.first}, c.x);
   TorchProgram program(graph, in_double());
   at::Tensor x = at::arange(0, element_count(c.x), at::kDouble);
   for (int64_t i = 0; i < x.numel(); ++i) x.select(0, i).fill_(c.scale * static_cast<double>(number(static_cast<size_t>(i))) + c.shift);

@@ -6,6 +6,7 @@
 #include "backends/common/staging.h"
 #include "backends/common/tiny_onnx.h"
 #include "backends/common/tiny_rig.h"
+#include "base/test_model.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -162,22 +163,13 @@ TEST(QuantizedFile, IsInt8AndNothingElse) {
 }
 
 // Three nodes of 70, 0 and 30 multiply-accumulates: conv1 -> a, conv1_relu -> b, fc -> c.
-class Weighed final : public Model {
+class Weighed final : public TestModel {
  public:
   Weighed() {
     graph_.values = {{"a", DataType::f32, {}}, {"b", DataType::f32, {}}, {"c", DataType::f32, {}}};
     graph_.nodes = {{"conv1", "Conv", "", {}, {0}, {}}, {"conv1_relu", "Relu", "", {0}, {1}, {}}, {"fc", "Gemm", "", {1}, {2}, {}}};
   }
-  const std::string& name() const override { return graph_.name; }
-  const Graph& graph() const override { return graph_; }
-  const GraphSummary& summary() const override { return summary_; }
-  std::span<const std::byte> onnx() const override { return {}; }
-  const std::string& file() const override { return graph_.name; }
   std::vector<int64_t> node_macs() const override { return {70, 0, 30}; }
-
- private:
-  Graph graph_;
-  GraphSummary summary_;
 };
 
 TEST(PrecisionTally, WeighsByMultiplyAccumulates) {

@@ -2,6 +2,8 @@
 // deepgap's own writer.
 #pragma once
 
+#include "base/test_model.h"
+
 #include <deepgap/graph.h>
 #include <deepgap/model.h>
 
@@ -48,19 +50,9 @@ inline std::string model(const std::vector<std::string>& nodes, const std::strin
 }
 
 // A Model of such bytes and the part of its Graph that the backend looks at.
-class TinyModel final : public Model {
+class TinyModel final : public TestModel {
  public:
-  TinyModel(std::string bytes, Graph graph) : bytes_(std::move(bytes)), graph_(std::move(graph)) {}
-  const std::string& name() const override { return name_; }
-  const Graph& graph() const override { return graph_; }
-  const GraphSummary& summary() const override { return summary_; }
-  std::span<const std::byte> onnx() const override { return std::as_bytes(std::span(bytes_)); }
-  const std::string& file() const override { return file_; }
-
- private:
-  std::string bytes_, name_ = "tiny", file_;
-  Graph graph_;
-  GraphSummary summary_;
+  TinyModel(std::string bytes, Graph graph) : TestModel(std::move(graph), std::move(bytes)) { graph_.name = "tiny"; }
 };
 
 // y = x + x of [N, 3], or of a fixed batch; and, where asked for, z: the positions of x's non-zero values, whose shape only the run knows.

@@ -2,6 +2,8 @@
 // in tests/conformance; this is for what one engine does.
 #pragma once
 
+#include "base/test_error.h"
+
 #include <deepgap/backend.h>
 
 #include <map>
@@ -21,6 +23,21 @@ struct TinyLoad {
   Precision precision = Precision::fp32;
 };
 
+// Rows of three values, each a sample.
+class ThreeWide {
+ public:
+  void stage(Session& session, const std::vector<std::vector<float>>& rows) {
+    rows_ = rows;
+    std::vector<std::vector<TensorView>> samples;
+    for (const auto& row : rows_) samples.push_back({{DataType::f32, shape_, reinterpret_cast<const std::byte*>(row.data())}});
+    session.stage(samples);
+  }
+
+ private:
+  std::vector<std::vector<float>> rows_;
+  Shape shape_{1, 3};
+};
+
 class TinyRig {
  public:
   // The Backend, Model and Clock outlive the rig.
@@ -36,13 +53,7 @@ class TinyRig {
     session = backend.load(model, options);
   }
 
-  // Rows of three values, each a sample.
-  void stage(const std::vector<std::vector<float>>& rows) {
-    rows_ = rows;
-    std::vector<std::vector<TensorView>> samples;
-    for (const auto& row : rows_) samples.push_back({{DataType::f32, shape_, reinterpret_cast<const std::byte*>(row.data())}});
-    session->stage(samples);
-  }
+  void stage(const std::vector<std::vector<float>>& rows) { rows_.stage(*session, rows); }
   void run(int slot, const std::vector<uint32_t>& samples, uint64_t tag = 0) {
     session->enqueue(slot, samples, tag);
     session->drain();
@@ -71,22 +82,10 @@ class TinyRig {
   }
 
   std::mutex mutex_;
-  std::vector<std::vector<float>> rows_;
-  Shape shape_{1, 3};
+  ThreeWide rows_;
 
  public:
   std::unique_ptr<Session> session;  // last, so that it goes first: it may still deliver
 };
-
-// What `work` throws.
-template <typename Work>
-Error failure_of(Work work) {
-  try {
-    work();
-  } catch (const Error& error) {
-    return error;
-  }
-  return {ErrorKind::internal, "nothing was thrown"};
-}
 
 }  // namespace deepgap

@@ -61,7 +61,7 @@ Graph net() {
 class NativeAllocations : public ::testing::TestWithParam<int> {};
 
 TEST_P(NativeAllocations, EnqueueMakesNone) {
-  const testing::TestModel model(net());
+  const testing::SummarizedModel model(net());
   NativeBackend backend;
   const int streams = GetParam();
   std::atomic<int> completions{0}, met{0};

@@ -23,7 +23,7 @@ using cuda::FakeDriver;
 using ::testing::HasSubstr;
 using testing::Samples;
 using testing::small_net;
-using testing::TestModel;
+using testing::SummarizedModel;
 
 class GpuSessionTest : public ::testing::Test {
  protected:
@@ -48,6 +48,15 @@ class GpuSessionTest : public ::testing::Test {
     return folder;
   }
   std::unique_ptr<Session> load() { return make_gpu_session(model_, options_, native_options().parse(options_.options)); }
+  // Two slots, of which the first has launched a query that the device holds back.
+  std::unique_ptr<Session> launched_and_held(const Samples& samples) {
+    options_.slots = 2;
+    auto session = load();
+    session->stage(samples.views);
+    fake_.hold(true);
+    session->enqueue(0, std::vector<uint32_t>{1}, 1);
+    return session;
+  }
   std::vector<Status> statuses() {
     const std::lock_guard lock(mutex_);
     return statuses_;
@@ -56,7 +65,7 @@ class GpuSessionTest : public ::testing::Test {
   FakeDriver fake_;
   cuda::DriverStandIn driver_{fake_.table()};
   std::unique_ptr<Clock> clock_ = make_real_clock();
-  TestModel model_{small_net()};
+  SummarizedModel model_{small_net()};
   LoadOptions options_;
   std::mutex mutex_;
   std::vector<Status> statuses_;
@@ -228,13 +237,9 @@ TEST_F(GpuSessionTest, OutOfMemoryAtRunFailsItsQueryAlone) {
 }
 
 TEST_F(GpuSessionTest, OfALostDeviceNothingIsAskedAnyMore) {
+  const Samples samples(6, false);
   {
-    options_.slots = 2;
-    const auto session = load();
-    const Samples samples(6, false);
-    session->stage(samples.views);
-    fake_.hold(true);
-    session->enqueue(0, std::vector<uint32_t>{1}, 1);
+    const auto session = launched_and_held(samples);
     fake_.lose("cuGraphLaunch");
     EXPECT_THAT(error_of([&] { session->enqueue(1, std::vector<uint32_t>{2}, 2); }, ErrorKind::device_lost), HasSubstr("device lost: "));
     session->cancel();
@@ -245,12 +250,8 @@ TEST_F(GpuSessionTest, OfALostDeviceNothingIsAskedAnyMore) {
 }
 
 TEST_F(GpuSessionTest, CancellingWaitsForWhatWasLaunched) {
-  options_.slots = 2;
-  const auto session = load();
   const Samples samples(6, false);
-  session->stage(samples.views);
-  fake_.hold(true);
-  session->enqueue(0, std::vector<uint32_t>{1}, 1);
+  const auto session = launched_and_held(samples);
   session->enqueue(1, std::vector<uint32_t>{2}, 2);
   std::thread release([&] { fake_.hold(false); });
   session->cancel();

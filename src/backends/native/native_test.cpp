@@ -15,7 +15,7 @@ using testing::expect_rows;
 using testing::GraphBuilder;
 using testing::Samples;
 using testing::small_net;
-using testing::TestModel;
+using testing::SummarizedModel;
 
 struct Heard {
   std::vector<uint64_t> tags;
@@ -35,7 +35,7 @@ struct Heard {
 };
 
 TEST(NativeBackend, RunsBatchesOfStagedSamplesInSlots) {
-  const TestModel model(small_net());
+  const SummarizedModel model(small_net());
   for (const bool adjacent : {true, false}) {
     for (const std::string path : {"fast", "plain"}) {
       NativeBackend backend;
@@ -71,7 +71,7 @@ TEST(NativeBackend, RunsBatchesOfStagedSamplesInSlots) {
 }
 
 TEST(NativeBackend, FailuresAreDoneWithAReason) {
-  const TestModel model(small_net());
+  const SummarizedModel model(small_net());
   NativeBackend backend;
   Heard heard;
   LoadOptions options;
@@ -89,7 +89,7 @@ TEST(NativeBackend, FailuresAreDoneWithAReason) {
 }
 
 TEST(NativeBackend, MemoryIsKnown) {
-  const TestModel model(small_net());
+  const SummarizedModel model(small_net());
   NativeBackend backend;
   const auto session = backend.load(model, {});
   EXPECT_GT(session->memory().reserved_bytes, (16 * 3 * 9 + 16 * 16 * 9) * 4);
@@ -107,7 +107,7 @@ std::string refusal(const Model& model, const LoadOptions& options) {
 }
 
 TEST(NativeBackend, RefusesWithTheReason) {
-  const TestModel model(small_net());
+  const SummarizedModel model(small_net());
   LoadOptions half;
   half.precision = Precision::fp16;
   EXPECT_EQ(refusal(model, half),
@@ -115,13 +115,13 @@ TEST(NativeBackend, RefusesWithTheReason) {
   LoadOptions other;
   other.placement.devices = {DeviceId{"", "tpu", 0}};
   EXPECT_EQ(refusal(model, other), "native has no device tpu:0: it runs on cpu and cuda:N");
-  const TestModel fixed(small_net(2));
+  const SummarizedModel fixed(small_net(2));
   LoadOptions four;
   four.batch_sizes = {4};
   EXPECT_EQ(refusal(fixed, four), "native: this model has a fixed batch of 2, not 4");
 
   GraphBuilder b;
-  const TestModel odd(b.finish({b.node("Wobble", {b.input({1, 2})})}));
+  const SummarizedModel odd(b.finish({b.node("Wobble", {b.input({1, 2})})}));
   EXPECT_EQ(refusal(odd, {}), "native does not run operator Wobble (node Wobble_0)");
   NativeBackend backend;
   EXPECT_EQ(backend.supports({}, odd.summary()).reason, "native does not run operator Wobble (node Wobble_0)");
@@ -147,7 +147,7 @@ TEST(NativeBackend, WrongOptionValuesAreTheUsersMistake) {
 
 // With a driver or without one.
 TEST(NativeBackend, RefusesAGpuThatIsNotThere) {
-  const TestModel model(small_net());
+  const SummarizedModel model(small_net());
   LoadOptions gpu;
   gpu.placement.devices = {DeviceId{"", "cuda", 999}};
   const std::string reason = refusal(model, gpu);
@@ -167,7 +167,7 @@ TEST(NativeBackend, PlainPathRefusesWhatOnlyOneDnnRuns) {
     GraphBuilder b;
     const ValueId x = b.input({1, 1, 2, 2});
     const std::vector<ValueId> inputs = op == "ConvTranspose" ? std::vector<ValueId>{x, b.weights({1, 1, 2, 2})} : std::vector<ValueId>{x};
-    const TestModel model(b.finish({b.node(op, inputs)}));
+    const SummarizedModel model(b.finish({b.node(op, inputs)}));
     LoadOptions plain;
     plain.options["path"] = "plain";
     EXPECT_EQ(refusal(model, plain), "native with path=plain does not run operator " + op + " (node " + op + "_0)");
@@ -175,7 +175,7 @@ TEST(NativeBackend, PlainPathRefusesWhatOnlyOneDnnRuns) {
 }
 
 TEST(NativeBackend, FixedBatchesRun) {
-  const TestModel model(small_net(2));
+  const SummarizedModel model(small_net(2));
   NativeBackend backend;
   LoadOptions options;
   options.batch_sizes = {2};

@@ -15,7 +15,7 @@ namespace {
 
 using testing::QuantizedBuilder;
 using testing::Samples;
-using testing::TestModel;
+using testing::SummarizedModel;
 
 Graph quantized_net() {
   QuantizedBuilder b;
@@ -44,7 +44,7 @@ LoadOptions options_for(Precision precision) {
 }
 
 TEST(NativePrecision, Int8OfQuantizedFiles) {
-  const TestModel model(quantized_net());
+  const SummarizedModel model(quantized_net());
   NativeBackend backend;
   EXPECT_EQ(backend.supports({.precision = Precision::int8}, model.summary()).reason, "");
   const auto first = backend.load(model, options_for(Precision::int8)), second = backend.load(model, options_for(Precision::int8));
@@ -63,7 +63,7 @@ TEST(NativePrecision, Int8OfQuantizedFiles) {
 }
 
 TEST(NativePrecision, Bf16AndMixed) {
-  const TestModel model(testing::small_net());
+  const SummarizedModel model(testing::small_net());
   const auto isas = available_isas();
   if (std::find(isas.begin(), isas.end(), "avx512") == isas.end()) GTEST_SKIP() << "BF16 needs AVX-512";
   NativeBackend backend;
@@ -77,7 +77,7 @@ TEST(NativePrecision, Bf16AndMixed) {
 }
 
 std::string reason(const Graph& graph, Precision precision, const std::string& option = "", const std::string& value = "") {
-  const TestModel model(graph);
+  const SummarizedModel model(graph);
   NativeBackend backend;
   LoadOptions options = options_for(precision);
   if (!option.empty()) options.options[option] = value;

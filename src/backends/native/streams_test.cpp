@@ -22,7 +22,7 @@ using namespace std::chrono_literals;
 using testing::expect_rows;
 using testing::Samples;
 using testing::small_net;
-using testing::TestModel;
+using testing::SummarizedModel;
 
 LoadOptions stream_options(int streams, int threads, int slots = 1) {
   LoadOptions options;
@@ -65,7 +65,7 @@ bool comes_true(Condition condition) {
 }
 
 TEST(NativeStreams, AllOfThemAnswerRight) {
-  const TestModel model(small_net());
+  const SummarizedModel model(small_net());
   for (const std::string path : {"fast", "plain"}) {
     NativeBackend backend;
     Heard heard;
@@ -94,7 +94,7 @@ TEST(NativeStreams, AllOfThemAnswerRight) {
 
 // Each delivery waits for the other: with one query at a time none would come.
 TEST(NativeStreams, RunBesideEachOther) {
-  const TestModel model(small_net());
+  const SummarizedModel model(small_net());
   NativeBackend backend;
   std::atomic<int> delivering{0};
   std::atomic<bool> together{true};
@@ -114,7 +114,7 @@ TEST(NativeStreams, RunBesideEachOther) {
 }
 
 TEST(NativeStreams, CancelGivesUpWhatHasNotBegun) {
-  const TestModel model(small_net());
+  const SummarizedModel model(small_net());
   NativeBackend backend;
   Heard heard;
   std::atomic<int> held{0};
@@ -147,7 +147,7 @@ TEST(NativeStreams, CancelGivesUpWhatHasNotBegun) {
 }
 
 TEST(NativeStreams, ASessionMayGoWithQueriesInFlight) {
-  const TestModel model(small_net());
+  const SummarizedModel model(small_net());
   NativeBackend backend;
   Heard heard;
   const Samples samples(1, true);
@@ -162,7 +162,7 @@ TEST(NativeStreams, ASessionMayGoWithQueriesInFlight) {
 }
 
 TEST(NativeStreams, TwoSessionsAtOnce) {
-  const TestModel model(small_net());
+  const SummarizedModel model(small_net());
   NativeBackend backend;
   const auto first = backend.load(model, stream_options(2, 2)), second = backend.load(model, stream_options(3, 3));
   const Samples samples(6, true);
@@ -180,7 +180,7 @@ TEST(NativeStreams, TwoSessionsAtOnce) {
 }
 
 TEST(NativeStreams, FailuresAreDelivered) {
-  const TestModel model(small_net());
+  const SummarizedModel model(small_net());
   NativeBackend backend;
   Heard heard;
   LoadOptions options = stream_options(2, 2);
@@ -205,7 +205,7 @@ Graph heavy_net() {
 
 TEST(NativeStreams, WeightsAreThereOnce) {
   constexpr int64_t weight_bytes = 512 * 4096 * 4;
-  const TestModel model(heavy_net());
+  const SummarizedModel model(heavy_net());
   NativeBackend backend;
   const auto reserved = [&](int streams) { return backend.load(model, stream_options(streams, streams))->memory().reserved_bytes; };
   const int64_t one = reserved(1), four = reserved(4);
@@ -216,7 +216,7 @@ TEST(NativeStreams, WeightsAreThereOnce) {
 
 TEST(NativeStreams, EachStaysOnCpusOfItsOwn) {
   if (allowed_cpus().size() < 2) GTEST_SKIP() << "only one CPU is allowed here";
-  const TestModel model(small_net());
+  const SummarizedModel model(small_net());
   NativeBackend backend;
   std::mutex mutex;
   std::map<std::thread::id, std::vector<int>> seen;
@@ -251,7 +251,7 @@ TEST(NativeStreams, ShareTheThreads) {
 }
 
 TEST(NativeStreams, WrongNumbersAreTheUsersMistake) {
-  const TestModel model(small_net());
+  const SummarizedModel model(small_net());
   NativeBackend backend;
   for (const std::string wrong : {"0", "-1", "two", "2000"}) {
     LoadOptions options;

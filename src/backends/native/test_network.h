@@ -1,10 +1,9 @@
 // A small network as a Model, samples for it and what it answers: for the tests of this folder.
 #pragma once
 
+#include "base/test_model.h"
 #include "engine/test_graphs.h"
 #include "model/graph_tools.h"
-
-#include <deepgap/model.h>
 
 #include <gtest/gtest.h>
 
@@ -14,15 +13,8 @@
 
 namespace deepgap::testing {
 
-struct TestModel : Model {
-  explicit TestModel(Graph g) : graph_(std::move(g)), summary_(summarize(graph_)) {}
-  const std::string& name() const override { return graph_.name; }
-  const Graph& graph() const override { return graph_; }
-  const GraphSummary& summary() const override { return summary_; }
-  std::span<const std::byte> onnx() const override { return {}; }
-  const std::string& file() const override { return graph_.name; }
-  Graph graph_;
-  GraphSummary summary_;
+struct SummarizedModel : TestModel {
+  explicit SummarizedModel(Graph graph) : TestModel(std::move(graph)) { summary_ = summarize(graph_); }
 };
 
 inline Graph small_net(int64_t batch = -1) {

@@ -1,5 +1,7 @@
 #include "backends/onnxruntime/ort_profile.h"
 
+#include "base/test_model.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -20,22 +22,13 @@ constexpr const char* text = R"([
 {"cat":"Node","name":"second_kernel_time","dur":4,"args":{"op_name":"FusedConv","input_type_shape":[{"float":[2,16,12,12]}]}},
 {"cat":"Session","name":"model_run","dur":30,"args":{}}])";
 
-class TwoConvolutions final : public Model {
+class TwoConvolutions final : public TestModel {
  public:
   TwoConvolutions() {
     graph_.values = {{"x", DataType::f32, {}}, {"a", DataType::f32, {}}, {"b", DataType::f32, {}}, {"c", DataType::f32, {}}};
     graph_.nodes = {{"first", "Conv", "", {0}, {1}, {}}, {"pool", "MaxPool", "", {1}, {2}, {}}, {"second", "Conv", "", {2}, {3}, {}}};
   }
-  const std::string& name() const override { return graph_.name; }
-  const Graph& graph() const override { return graph_; }
-  const GraphSummary& summary() const override { return summary_; }
-  std::span<const std::byte> onnx() const override { return {}; }
-  const std::string& file() const override { return graph_.name; }
   std::vector<int64_t> node_macs() const override { return {900, 0, 100}; }
-
- private:
-  Graph graph_;
-  GraphSummary summary_;
 };
 
 TEST(OrtProfile, NodesOfARun) {

@@ -23,6 +23,9 @@ function(deepgap_optimize target room)
   elseif(room IN_LIST DEEPGAP_COLD_ROOMS)
     target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
   endif()
+  if(NOT room STREQUAL tests)
+    deepgap_join(${target})
+  endif()
 endfunction()
 
 function(deepgap_sources OUT_SOURCES OUT_TESTS)
@@ -118,6 +121,7 @@ function(deepgap_plugin name)
   add_library(deepgap_${name}_plugin_objects OBJECT ${sources})
   target_include_directories(deepgap_${name}_plugin_objects PUBLIC ${PROJECT_SOURCE_DIR}/src)
   target_link_libraries(deepgap_${name}_plugin_objects PUBLIC deepgap_sdk ${arg_LINK} PRIVATE deepgap_options)
+  deepgap_join(deepgap_${name}_plugin_objects)
   add_library(deepgap_plugin_${name} MODULE ${entry})
   set_target_properties(deepgap_plugin_${name} PROPERTIES
     PREFIX "" OUTPUT_NAME deepgap_${name} DEFINE_SYMBOL ""

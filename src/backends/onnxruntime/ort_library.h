@@ -46,6 +46,8 @@ class OrtLibrary {
   void* const* table_ = nullptr;
 };
 
+inline const OrtLibrary& ort() { return OrtLibrary::instance(); }
+
 // $DEEPGAP_ONNXRUNTIME (the file or its folder), else deps/onnxruntime beside the plug-in or the program's plug-ins.
 // Throws Error{refused} with all of them.
 std::string find_ort_library();

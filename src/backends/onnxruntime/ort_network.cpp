@@ -9,8 +9,6 @@
 namespace deepgap {
 namespace {
 
-const OrtLibrary& ort() { return OrtLibrary::instance(); }
-
 OrtSessionHandle open_session(const Model& model, const OrtSessionOptions* options) {
   // Protobuf cannot hold more in one message; a file may keep its weights beside it.
   constexpr int64_t protobuf_limit = (int64_t{1} << 31) - (int64_t{16} << 20);

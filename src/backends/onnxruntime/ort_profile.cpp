@@ -20,8 +20,6 @@ namespace {
 
 using nlohmann::json;
 
-const OrtLibrary& ort() { return OrtLibrary::instance(); }
-
 constexpr std::string_view time_suffix = "_kernel_time";
 constexpr int profiled_runs = 4;  // the first ones are slower, the last one counts
 

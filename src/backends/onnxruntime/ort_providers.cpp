@@ -14,8 +14,6 @@
 namespace deepgap {
 namespace {
 
-const OrtLibrary& ort() { return OrtLibrary::instance(); }
-
 struct Known {
   const char* name;       // of our option
   const char* full_name;  // in the library

@@ -16,8 +16,6 @@
 namespace deepgap {
 namespace {
 
-const OrtLibrary& ort() { return OrtLibrary::instance(); }
-
 class OrtSessionRunner final : public Session {
  public:
   OrtSessionRunner(const Model& model, const LoadOptions& options, const OrtSettings& settings)

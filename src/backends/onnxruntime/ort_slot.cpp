@@ -9,8 +9,6 @@
 namespace deepgap {
 namespace {
 
-const OrtLibrary& ort() { return OrtLibrary::instance(); }
-
 // ONNXTensorElementDataType, by the order of DataType.
 constexpr std::array<int, 13> element_types{1, 11, 10, 16, 3, 5, 6, 7, 2, 4, 12, 13, 9};
 int element_type(DataType type) { return element_types[static_cast<size_t>(type)]; }

@@ -1,0 +1,37 @@
+# A build from nothing: the compiler reads eight sources of a room at a time, and what they all include once. Off by default: who works on a file
+# wants that file alone compiled, and found again in ccache by other trees. tools/setup turns it on.
+option(DEEPGAP_JOINED "Compile a room's sources eight at a time" OFF)
+
+# Sources whose own names (constants, small functions, what their engine's headers define) another source of the room has too, and those with
+# functions for several instruction sets, of which one file may hold one set.
+set(DEEPGAP_ALONE
+  analysis/decide/candidate.cpp analysis/findings/end_to_end.cpp analysis/findings/server_share.cpp analysis/metrics/marks.cpp
+  analysis/metrics/process.cpp ceilings/amx_kernels.cpp ceilings/fp32_kernels.cpp ceilings/half_kernels.cpp ceilings/int8_kernels.cpp
+  ceilings/measure_ceilings.cpp ceilings/memory_kernels.cpp
+  cli/tune_study.cpp dataset/npy.cpp engine/cpu/attention_f32.cpp engine/cpu/lower_quantize.cpp
+  engine/gpu/direct.cpp engine/gpu/integer_end.cpp engine/gpu/lower_attention.cpp engine/gpu/network.cpp engine/gpu/stem.cpp engine/gpu/wgmma.cpp
+  engine/gpu/wgmma_text.cpp engine/gpu/window_text.cpp fleet/slurm_scheduler.cpp
+  model/counts.cpp model/eval/windows.cpp model/model_source.cpp model/onnx_assemble.cpp model/onnx_parts.cpp
+  model/shape_rules_generate.cpp model/shape_rules_reshape.cpp
+  model/zoo/mobilenet_v1.cpp model/zoo/mobilenet_v2.cpp model/zoo/mobilenet_v3.cpp model/zoo/shufflenet.cpp model/zoo/vgg.cpp
+  model/zoo/vit.cpp model/zoo/zoo.cpp
+  plan/overrides.cpp plan/tenants.cpp profile/show_text.cpp report/mlperf_system.cpp report/stages_section.cpp scenario/mlperf/verdict.cpp
+  stats/steady_state.cpp)
+
+function(deepgap_join target)
+  if(NOT DEEPGAP_JOINED)
+    return()
+  endif()
+  # What nearly every source of some rooms has, a registrar of this name, gets the file's own.
+  set(names "#define DEEPGAP_JOIN_(a, b) a##b\n#define DEEPGAP_JOIN(a, b) DEEPGAP_JOIN_(a, b)\n")
+  string(APPEND names "#define registered DEEPGAP_JOIN(registered_, DEEPGAP_FILE)\n")
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8 UNITY_BUILD_UNIQUE_ID DEEPGAP_FILE
+    UNITY_BUILD_CODE_BEFORE_INCLUDE "${names}")
+  get_target_property(sources ${target} SOURCES)
+  foreach(source ${sources})
+    cmake_path(RELATIVE_PATH source BASE_DIRECTORY ${PROJECT_SOURCE_DIR}/src OUTPUT_VARIABLE name)
+    if(name IN_LIST DEEPGAP_ALONE)
+      set_source_files_properties(${source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+    endif()
+  endforeach()
+endfunction()

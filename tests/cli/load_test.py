@@ -26,7 +26,8 @@ class LoadTest(StoreCase):
         rate = ["--rate", "500", "--duration", "300ms"]
         for scenario, flags, at_least in (
                 ("batch", ["-n", "20"], 20), ("single-stream", ["-n", "20"], 20), ("multi-stream", ["-n", "20", "--batch", "4"], 20),
-                ("server", rate, 100), ("constant", rate, 150), ("bursty", rate, 30), ("trace", ["--trace", trace], 100),
+                ("server", rate, 100), ("constant", rate, 150), ("bursty", rate, 30),
+                ("burst", ["--axis", "interval=50ms", "--axis", "size=20", "--duration", "300ms"], 120), ("trace", ["--trace", trace], 100),
                 ("offline", ["--batch", "8", "--axis", "total_samples=1000"], 125),
                 ("concurrency", ["--clients", "3", "--duration", "300ms", "--streams", "3"], 100)):
             with self.subTest(scenario):
@@ -34,7 +35,7 @@ class LoadTest(StoreCase):
                 row = self.one(0, "--scenario", scenario, *latency, *flags)
                 self.assertEqual(row["verdict"], "valid", row["reason"])
                 self.assertGreaterEqual(row["timings"], at_least)
-                scheduled = scenario in ("server", "constant", "bursty", "trace")
+                scheduled = scenario in ("server", "constant", "bursty", "burst", "trace")
                 self.assertEqual(row.get("offered_rate") is not None, scheduled)
                 self.assertEqual(row.get("queue_wait_p99_ms") is not None, scheduled)
 

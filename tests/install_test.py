@@ -124,6 +124,23 @@ class Installed(unittest.TestCase):
         self.assertEqual((rows["outside"]["available"], rows["outside"]["version"]), (True, "7"))
         self.assertTrue(rows["null"]["available"], "deepgap's own are there as well")
 
+    def test_the_pages_plug_in_refuses_and_its_reason_is_kept(self):
+        project = self.prefix / "share" / "doc" / "deepgap" / "docs" / "plugin"
+        build = self.folder / "never"
+        for command in (["cmake", "-S", project, "-B", build, f"-DCMAKE_PREFIX_PATH={self.prefix}", f"-DCMAKE_CXX_COMPILER={CXX}"], ["cmake", "--build", build]):
+            done = subprocess.run([str(word) for word in command], capture_output=True, text=True)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        program, store = str(self.prefix / "bin" / "deepgap"), str(self.folder / "never.db")
+        self.assertTrue(self.backends(program, DEEPGAP_PLUGINS=str(build))["never"]["available"])
+        environment = {"PATH": "/usr/bin:/bin", "HOME": str(self.folder), "DEEPGAP_PLUGINS": str(build)}
+        done = subprocess.run([program, "run", "--model", "resnet18", "--backend", "never", "--axis", "because=the card is on loan", "--store", store],
+                              capture_output=True, text=True, env=environment)
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        done = subprocess.run([program, "export", store, "--format", "json"], capture_output=True, text=True, env=environment)
+        [row] = json.loads(done.stdout)
+        self.assertEqual((row["outcome"], row["reason"], row["refused_by"], row["refused_at"], row["backend_version"]),
+                         ("refused", "the card is on loan", "never", "inspection", "1.0"))
+
     def test_another_release_is_asked_for_in_vain(self):
         project = self.folder / "later"
         project.mkdir()

@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "record/duel_set.h"
+#include "record/load_axis.h"
 #include "record/point_option.h"
 #include "record/record_json.h"
 #include "record/tenant_set.h"
@@ -189,9 +190,11 @@ std::string label_without_device(const Line& line) { return label_without(line, 
 
 std::string label_without_load(const Line& line) {
   Line shown = line;
-  for (const char* name : {"rate", "clients", "peak", tuning_mark}) {
+  std::vector<std::string> names{"peak", tuning_mark};
+  if (const auto axis = load_axis(line.key.scenario)) names.push_back(axis->name);
+  for (const std::string& name : names) {
     const std::string value = option_of(line.key, name);
-    if (!value.empty()) shown.label = label_without(shown, std::string(name) + "=" + value);
+    if (!value.empty()) shown.label = label_without(shown, name + "=" + value);
   }
   return shown.label;
 }

@@ -60,7 +60,16 @@ void refuse_absent_engine(const Axis& axis, const std::vector<Axis>& axes) {
     refuse(axis, fmt::format("is for backend {}, and none of the points has it: add it to the backends, or leave it out", engine));
 }
 
+bool is_for_quantizing(const std::string& axis) { return axis.starts_with("quantize."); }
+
 }  // namespace
+
+bool leave_out_what_is_for_others(Point& point) {
+  return std::erase_if(point.options, [&](const auto& option) {
+           const std::string engine = engine_of(option.first);
+           return (!engine.empty() && engine != point.backend) || (is_for_quantizing(option.first) && point.precision != Precision::int8);
+         }) > 0;
+}
 
 void refuse_conflicts(const Grid& grid) {
   const std::vector<Axis> axes = axes_with_tenants(grid);
@@ -69,7 +78,7 @@ void refuse_conflicts(const Grid& grid) {
       refuse(*find_axis(axes, dependency.name), std::string(dependency.cause));
   }
   for (const Axis& axis : axes) {
-    if (axis.name.starts_with("quantize.") && !has_value(axes, "precision", "int8"))
+    if (is_for_quantizing(axis.name) && !has_value(axes, "precision", "int8"))
       refuse(axis, "is for precision int8: add it to the precisions, or leave it out");
   }
   for (const Axis& axis : axes) refuse_absent_engine(axis, axes);

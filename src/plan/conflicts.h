@@ -9,4 +9,8 @@ namespace deepgap {
 // the axis.
 void refuse_conflicts(const Grid& grid);
 
+// Takes out of a Point what is for another engine ("openvino.hint" of a Point of native), and what is for quantizing where nothing is
+// quantized: they change nothing there, and would make one Point two. Whether there was any.
+bool leave_out_what_is_for_others(Point& point);
+
 }  // namespace deepgap

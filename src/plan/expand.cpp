@@ -34,6 +34,7 @@ struct Planned {
   bool check = true;
   StoppingSettings stopping;
   bool own_batch = false;
+  bool narrowed = false;  // lost an axis that is for others: equal ones are meant
   int total_repeats() const { return grid->repeats * grid->sweeps; }
 };
 
@@ -114,7 +115,7 @@ class PointList {
       points_.push_back(std::move(planned));
       return;
     }
-    ++doubled_;
+    if (!planned.narrowed) ++doubled_;
     Planned& known = points_[entry->second];
     const bool check = known.check || planned.check;
     // What one grid measures is measured, though another one skips it.
@@ -160,7 +161,8 @@ bool gives_batch(const Grid& grid) {
 
 void add_point(const Grid& grid, Point point, const SkipRule* skip, const StoppingSettings& stopping, PointList& points) {
   if (skip != nullptr && skip->reason.empty()) return;
-  points.add({std::move(point), &grid, skip == nullptr ? "" : skip->reason, grid.check, stopping, !gives_batch(grid)});
+  const bool narrowed = leave_out_what_is_for_others(point);
+  points.add({std::move(point), &grid, skip == nullptr ? "" : skip->reason, grid.check, stopping, !gives_batch(grid), narrowed});
 }
 
 void add_points(const Grid& grid, int cpus, PointList& points) {

@@ -173,6 +173,23 @@ TEST(Place, StandsBeforeTheCauseWithoutStutter) {
   EXPECT_EQ(at_place("--batch", "batch: 'x'"), "--batch: 'x'");
 }
 
+TEST(Expand, WhatIsForAnotherEngineMakesNoPoint) {
+  const Study study = study_of({{"model", {"a"}},
+                                {"backend", {"null", "native"}},
+                                {"precision", {"fp32", "int8"}},
+                                {"native.path", {"fast", "plain"}},
+                                {"quantize.samples", {"4", "8"}}});
+  std::vector<std::string> notes;
+  std::map<std::string, int> points;
+  for (const Job& job : expand(study, 1, &notes)) {
+    ++points[job.point.backend + " " + std::string(name_of(job.point.precision))];
+    EXPECT_EQ(job.point.options.contains("native.path"), job.point.backend == "native");
+    EXPECT_EQ(job.point.options.contains("quantize.samples"), job.point.precision == Precision::int8);
+  }
+  EXPECT_EQ(points, (std::map<std::string, int>{{"native fp32", 2}, {"native int8", 4}, {"null fp32", 1}, {"null int8", 2}}));
+  EXPECT_TRUE(notes.empty()) << notes[0];
+}
+
 TEST(Expand, Errors) {
   EXPECT_THAT(error_of([] { expand(study_of({{"batch", {"1"}}}), 1); }), HasSubstr("no model"));
   EXPECT_THAT(error_of([] { expand(study_of({{"model", {}}}), 1); }), HasSubstr("axis model has no value"));

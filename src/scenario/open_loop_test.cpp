@@ -467,9 +467,16 @@ TEST(Threads, EveryScenarioWithCompletionsFromManyThreads) {
                                                                        {"constant", {{"rate", "20000"}}},
                                                                        {"bursty", {{"rate", "20000"}}},
                                                                        {"trace", {{"trace", path}, {"trace_unit", "ns"}}},
+                                                                       {"burst", {{"interval", "5ms"}, {"size", "100"}}},
+                                                                       {"batch", {}},
+                                                                       {"single-stream", {}},
                                                                        {"offline", {{"total_samples", "5000"}}},
                                                                        {"multi-stream", {}},
                                                                        {"concurrency", {{"clients", "16"}, {"think_time", "50us"}}}};
+  for (const std::string& name : Registry<Scenario>::instance().names()) {
+    EXPECT_TRUE(std::any_of(scenarios.begin(), scenarios.end(), [&](const auto& row) { return row.first == name; }))
+        << name << " has no row";
+  }
   for (const auto& [scenario, options] : scenarios) {
     Driven run;
     run.clock = make_real_clock();

@@ -52,7 +52,7 @@ LoadVerdict broken(const OfferedLoad& load, const LatencyBound& bound, const Lat
                                           "engine faster (batch, threads, precision)",
                                           bound.text, ms_text(latencies.shortest))};
   }
-  constexpr const char* change = "lower the load (rate, clients, batch), or make room with more streams";
+  constexpr const char* change = "lower the load, or make room with more streams";
   if (latencies.count < fewest_queries(bound) || !std::isfinite(latencies.at_bound)) {
     return {Verdict::invalid,
             fmt::format("{} of {} queries took longer than {}{}, more than the bound {} allows of {}; {}", latencies.missed,

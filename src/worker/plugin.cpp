@@ -114,6 +114,10 @@ std::unique_ptr<Plugin> open_plugin(const std::string& name) {
   if (const auto defect = plugin_defect(*entry)) refuse(fmt::format("backend '{}' does not load: {}", name, *defect));
   std::unique_ptr<Backend> backend(entry->create());
   if (!backend) refuse(fmt::format("backend '{}' does not load: its entry made no backend", name));
+  // A Point names it by its file; what it says of itself is listed.
+  if (backend->name() != name)
+    refuse(fmt::format("backend '{}' does not load: it calls itself '{}'; name its file {}{}{}", name, backend->name(), file_prefix,
+                       backend->name(), file_suffix));
   return std::make_unique<OpenedPlugin>(std::move(backend));
 }
 

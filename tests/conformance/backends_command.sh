@@ -8,6 +8,7 @@ shift 2
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 for library in "$good" "$@"; do ln -s "$(realpath "$library")" "$folder"; done
+ln -s "$(realpath "$good")" "$folder/deepgap_other.so"
 echo "this is text, no library, and long enough to be taken for the header of one, which it is not" > "$folder/deepgap_text.so"
 export DEEPGAP_PLUGINS="$folder"
 
@@ -26,6 +27,7 @@ expect listing "^  bad_tag +.*built as 'another compiler'"
 expect listing '^  throws +its library is not here'
 expect listing '^  crashes +its plug-in: killed by SIGSEGV.*: the last words of a plug-in'
 expect listing '^  text +.*invalid ELF header'
+expect listing "^  other +.*it calls itself 'null'; name its file deepgap_null.so"
 expect listing '^  tensorflow +not planned'
 expect json '"available": true'
 expect json '"reason": "its library is not here"'

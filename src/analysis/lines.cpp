@@ -190,7 +190,7 @@ std::string label_without_device(const Line& line) { return label_without(line, 
 
 std::string label_without_load(const Line& line) {
   Line shown = line;
-  std::vector<std::string> names{"peak", tuning_mark};
+  std::vector<std::string> names{"rate", "clients", "peak", tuning_mark};
   if (const auto axis = load_axis(line.key.scenario)) names.push_back(axis->name);
   for (const std::string& name : names) {
     const std::string value = option_of(line.key, name);

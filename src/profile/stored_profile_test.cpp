@@ -69,7 +69,8 @@ TEST(StoredProfile, what_is_damaged_or_newer_says_so) {
 TEST(ProfileTable, a_line_for_each_layer) {
   const StoredProfile stored = example();
   const std::string rows = profile_table_rows({"ab", "cd", "a,b.onnx", "native"}, stored);
-  const auto columns = std::count(profile_table_header().begin(), profile_table_header().end(), ',');
+  const std::string header = profile_table_header();
+  const auto columns = std::count(header.begin(), header.end(), ',');
   EXPECT_EQ(std::count(rows.begin(), rows.end(), '\n'), 3);
   EXPECT_THAT(rows, HasSubstr("ab,cd,\"a,b.onnx\",native,cpu,fp32,8,2,conv1+relu1,conv,Conv,conv1+relu1,1,"));
   EXPECT_THAT(rows, HasSubstr(",'=conv2,")) << "no spreadsheet computes it";

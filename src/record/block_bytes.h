@@ -1,5 +1,5 @@
-// The bytes of a block: varints, strings and a compressed payload behind a four-letter tag. Only for timing_block.cpp and profile_block.cpp.
-// A block is: tag, varint count (what it counts is the tag's affair), one zstd frame with content size and checksum.
+// The bytes of a block: varints, strings and a compressed payload behind a four-letter tag. Only for timing_block.cpp and
+// profile_block.cpp. A block is: tag, varint count (what it counts is the tag's affair), one zstd frame with content size and checksum.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,5 @@
 #include "report/export_table.h"
 
-#include "analysis/metric.h"
 #include "base/file.h"
 #include "record/example_record.h"
 #include "record/record_json.h"
@@ -65,11 +64,6 @@ TEST(ExportTable, TheEndOfStandardErrorIsOnOneLine) {
 TEST(ExportTable, EveryFixedColumnIsDocumented) {
   const std::string page = read_text("docs/records.md");
   for (const ExportColumn& column : export_columns({})) EXPECT_NE(page.find("`" + column.name + "`"), std::string::npos) << column.name;
-}
-
-TEST(ExportTable, EveryMetricIsDocumented) {
-  const std::string page = read_text("docs/records.md");
-  for (const auto& metric : all_metrics()) EXPECT_NE(page.find("`" + metric->id() + "`"), std::string::npos) << metric->id();
 }
 
 TEST(ExportTable, CsvFieldsAreQuotedWhereTheyMust) {

@@ -40,6 +40,7 @@ TEST(TrainCheck, RandomNumbersOfAGpuAreNotTheReferences) {
   graph.values = {{"x", DataType::f32, std::nullopt}, {"y", DataType::f32, std::nullopt}, {"ratio", DataType::f32, Dims{}}};
   graph.nodes = {{"head.drop", "Dropout", "", {0, 2}, {1}, {}}};
   graph.constants[2] = make_tensor(DataType::f32, {});
+  writable<float>(graph.constants[2])[0] = 0;
   Point on_cpu, on_gpu;
   on_gpu.placement.devices = {{"", "cuda", 0}};
   EXPECT_EQ(no_train_reference(on_gpu, graph), "") << "of which it drops nothing";

@@ -122,7 +122,6 @@ void require_train_options(const Point& point) {
   if (scenario_traits(point.scenario).unit != "batch")
     throw Error(ErrorKind::usage,
                 fmt::format("task train is driven by scenario batch, one step after the other; leave out {}", point.scenario));
-  const std::vector<DeviceId>& devices = point.placement.devices;
   require_ranks(point.placement);
   for (const char* option : {"mlperf", "tenants", "peak", "bound", "end_to_end"})
     if (const std::string value = option_of(point, option, "off"); value != "off")

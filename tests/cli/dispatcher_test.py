@@ -49,7 +49,7 @@ class DispatcherTest(StoreCase):
         row = self.one(1, *load, "reject-newest")
         self.assertRegex(row["reason"], r"\d+ of \d+ queries \([\d.]+%\) were shed, 0% are allowed; lower the load")
         self.assertAlmostEqual(row["shed_share"], 0.75, delta=0.1)
-        self.assertLess(row["latency_p99_ms"], 60, "a short queue keeps the latency of those that are answered")
+        self.assertIsNone(row["latency_p99_ms"], "what is shed never ends, and three of four are")
         os.remove(self.store)
         row = self.one(0, *load, "drop-oldest", "--axis", "shed_allowed=90%")
         self.assertEqual(row["verdict"], "valid", row["reason"])
@@ -80,7 +80,7 @@ class DispatcherTest(StoreCase):
         os.remove(self.store)
         row = self.one(1, "--processes", "2", "--duration", "500ms", "--axis", "null.fail_at=30")
         self.assertEqual(row["outcome"], "crashed")
-        self.assertRegex(row["reason"], "^on cpu: ")
+        self.assertRegex(row["reason"], "^process [12] of 2 on cpu: ")
 
     def test_urgent_queries_wait_less(self):
         row = self.one(0, "--scenario", "constant", "--rate", "190", "--duration", "2s", "--axis", "null.latency=5ms", "--axis",

@@ -1,5 +1,5 @@
 # A build from nothing: the compiler reads eight sources of a room at a time, and what they all include once. Off by default: who works on a file
-# wants that file alone compiled, and found again in ccache by other trees. tools/setup turns it on.
+# wants that file alone compiled, and found again in ccache by other trees. ./quickstart turns it on.
 option(DEEPGAP_JOINED "Compile a room's sources eight at a time" OFF)
 
 # Sources whose own names (constants, small functions, what their engine's headers define) another source of the room has too, and those with
@@ -16,7 +16,7 @@ set(DEEPGAP_ALONE
   model/zoo/mobilenet_v1.cpp model/zoo/mobilenet_v2.cpp model/zoo/mobilenet_v3.cpp model/zoo/shufflenet.cpp model/zoo/vgg.cpp
   model/zoo/vit.cpp model/zoo/zoo.cpp
   plan/overrides.cpp plan/tenants.cpp profile/show_json.cpp profile/show_text.cpp report/mlperf_system.cpp report/profile_page.cpp
-  report/profiles_section.cpp report/stages_section.cpp report/timeline_chart.cpp scenario/mlperf/settings.cpp scenario/mlperf/verdict.cpp
+  report/profiles_section.cpp report/run_sequence.cpp report/stages_section.cpp report/timeline_chart.cpp scenario/mlperf/settings.cpp scenario/mlperf/verdict.cpp
   stats/steady_state.cpp)
 
 function(deepgap_join target)

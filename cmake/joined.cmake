@@ -8,15 +8,16 @@ set(DEEPGAP_ALONE
   analysis/decide/candidate.cpp analysis/findings/end_to_end.cpp analysis/findings/server_share.cpp analysis/metrics/marks.cpp
   analysis/metrics/process.cpp ceilings/amx_kernels.cpp ceilings/fp32_kernels.cpp ceilings/gpu_ceilings.cpp ceilings/half_kernels.cpp ceilings/int8_kernels.cpp
   ceilings/measure_ceilings.cpp
-  cli/tune_study.cpp cuda/nccl.cpp dataset/npy.cpp engine/cpu/attention_f32.cpp engine/cpu/lower_quantize.cpp
-  engine/gpu/direct.cpp engine/gpu/integer_end.cpp engine/gpu/lower_attention.cpp engine/gpu/network.cpp engine/gpu/stem.cpp engine/gpu/wgmma.cpp
+  cli/spellings.cpp cli/tune_study.cpp cuda/nccl.cpp dataset/npy.cpp engine/cpu/attention_f32.cpp engine/cpu/lower_quantize.cpp
+  engine/gpu/direct.cpp engine/gpu/integer_epilogue.cpp engine/gpu/lower_attention.cpp engine/gpu/network.cpp engine/gpu/stem.cpp engine/gpu/wgmma.cpp
   engine/gpu/wgmma_text.cpp engine/gpu/window_text.cpp fleet/slurm_scheduler.cpp
   model/counts.cpp model/eval/windows.cpp model/model_source.cpp model/onnx_assemble.cpp model/onnx_parts.cpp
   model/shape_rules_generate.cpp model/shape_rules_reshape.cpp
   model/zoo/mobilenet_v1.cpp model/zoo/mobilenet_v2.cpp model/zoo/mobilenet_v3.cpp model/zoo/shufflenet.cpp model/zoo/vgg.cpp
   model/zoo/vit.cpp model/zoo/zoo.cpp
   plan/overrides.cpp plan/tenants.cpp profile/show_json.cpp profile/show_text.cpp report/mlperf_system.cpp report/profile_page.cpp
-  report/profiles_section.cpp report/run_sequence.cpp report/stages_section.cpp report/timeline_chart.cpp scenario/mlperf/settings.cpp scenario/mlperf/verdict.cpp
+  report/profiles_section.cpp report/run_sequence.cpp report/comparisons_section.cpp report/stages_section.cpp report/summary_section.cpp
+  report/timeline_chart.cpp scenario/mlperf/settings.cpp scenario/mlperf/verdict.cpp
   stats/steady_state.cpp)
 
 function(deepgap_join target)

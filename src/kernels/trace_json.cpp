@@ -41,6 +41,14 @@ Kernel kernel_from(const json& row) {
   return k;
 }
 
+// They lead into the trace's own layers, whoever wrote the file.
+template <typename Traced>
+void check_layers(const std::vector<Traced>& traced, size_t layers) {
+  for (const Traced& one : traced)
+    if (one.layer < -1 || (one.layer >= 0 && static_cast<size_t>(one.layer) >= layers))
+      throw Error(ErrorKind::input, fmt::format("this is no trace: it has {} layers and something of layer {}", layers, one.layer));
+}
+
 constexpr int device_process = 1, host_process = 2, layer_track = 0, first_stream_track = 1;
 constexpr double us = 1e-3;
 
@@ -117,6 +125,8 @@ Trace trace_from_json(const json& object) {
                               row.at("correlation"), row.at("graph_node")});
     for (const json& row : object.at("calls"))
       trace.calls.push_back({row.at("name"), row.at("begin_ns"), row.at("end_ns"), row.at("correlation"), row.at("thread")});
+    check_layers(trace.kernels, trace.layers.size());
+    check_layers(trace.copies, trace.layers.size());
     return trace;
   } catch (const json::exception& error) {
     throw Error(ErrorKind::input, fmt::format("this is no trace: {}", error.what()));

@@ -84,6 +84,24 @@ TEST(Tracer, LeadsKernelsBackToTheLayersThatWereAnnounced) {
   EXPECT_EQ(trace_to_json(trace_from_json(trace_to_json(trace))), trace_to_json(trace));
 }
 
+TEST(TraceJson, LeadsIntoItsOwnLayers) {
+  Trace trace;
+  trace.layers = {{"conv1", "Conv"}};
+  trace.kernels.resize(1);
+  for (const int layer : {-1, 0}) {
+    trace.kernels[0].layer = layer;
+    EXPECT_NO_THROW(trace_from_json(trace_to_json(trace))) << layer;
+  }
+  for (const int layer : {-2, 1}) {
+    trace.kernels[0].layer = layer;
+    EXPECT_THROW(trace_from_json(trace_to_json(trace)), Error) << layer;
+  }
+  trace.kernels.clear();
+  trace.copies.resize(1);
+  trace.copies[0].layer = 1;
+  EXPECT_THROW(trace_from_json(trace_to_json(trace)), Error);
+}
+
 TEST(Tracer, SaysWhyItCannotWatch) {
   FakeCupti fake;
   fake.fails["cuptiActivityEnable"] = cupti::not_supported;

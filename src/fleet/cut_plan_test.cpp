@@ -1,5 +1,6 @@
 #include "fleet/cut_plan.h"
 
+#include "base/file.h"
 #include "base/temporary_folder.h"
 #include "base/test_error.h"
 #include "fleet/gather.h"
@@ -150,6 +151,22 @@ Attempt attempt(int task, const std::string& node, Attempt::State state) {
   made.state = state;
   made.device = "NVIDIA H100";
   return made;
+}
+
+TEST(Fleet, AnAttemptThatEndedInAnUnknownWayIsLeftOut) {
+  const TemporaryFolder folder;
+  Fleet fleet;
+  fleet.folder = folder.path();
+  make_directories(fleet.parts_of(0));
+  write_attempt(fleet, attempt(0, "known", Attempt::State::failed));
+  write_attempt(fleet, attempt(0, "newer", Attempt::State::failed));
+  const std::string path = fleet.parts_of(0) + "/attempt-newer.json";
+  std::string text = read_text(path);
+  text.replace(text.find("\"failed\""), 8, "\"melted\"");
+  write_file_atomic(path, text);
+  const std::vector<Attempt> attempts = read_attempts(fleet, 0);
+  ASSERT_EQ(attempts.size(), 1u);
+  EXPECT_EQ(attempts[0].id, "known");
 }
 
 TEST(NodeNotes, TellWhatIsWrongByNode) {

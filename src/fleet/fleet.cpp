@@ -138,6 +138,12 @@ std::vector<Job> task_from_json(const json& value) {
   return jobs;
 }
 
+Attempt::State state_from(const std::string& name) {
+  const auto state = std::find(state_names.begin(), state_names.end(), name);
+  if (state == state_names.end()) throw Error(ErrorKind::input, fmt::format("an attempt is '{}', which this deepgap does not know", name));
+  return static_cast<Attempt::State>(state - state_names.begin());
+}
+
 Attempt attempt_from_json(const json& value) {
   Attempt attempt;
   attempt.id = value.at("id");
@@ -147,8 +153,7 @@ Attempt attempt_from_json(const json& value) {
   attempt.job = value.at("job");
   attempt.task = value.at("task");
   attempt.restart = value.at("restart");
-  const auto state = std::find(state_names.begin(), state_names.end(), value.at("state").get<std::string>());
-  attempt.state = static_cast<Attempt::State>(state - state_names.begin());
+  attempt.state = state_from(value.at("state"));
   attempt.began_unix = value.at("began_unix");
   attempt.told_unix = value.at("told_unix");
   attempt.records = value.at("records");

@@ -36,6 +36,22 @@ struct Values {
   bool unchecked = false;
   std::map<std::string, std::vector<RepeatEstimate>> estimates;  // by Metric id, one a Record
   std::vector<LatencySketch> sketches;                           // of the Records that have one
+
+  // A Record's value of a Metric. The same samples once more narrow no interval: of accuracies the last one stays.
+  void add(const std::string& id, std::span<const RepeatEstimate> further) {
+    std::vector<RepeatEstimate>& repeats = estimates[id];
+    if (id.starts_with("accuracy_")) repeats.clear();
+    repeats.insert(repeats.end(), further.begin(), further.end());
+  }
+  void add(const Values& other) {
+    records += other.records;
+    unstable += other.unstable;
+    undecided += other.undecided;
+    invalid += other.invalid;
+    unchecked |= other.unchecked;
+    for (const auto& [id, further] : other.estimates) add(id, further);
+    sketches.insert(sketches.end(), other.sketches.begin(), other.sketches.end());
+  }
 };
 
 // Whether `kept` is `facts` without the momentary ones.
@@ -109,6 +125,15 @@ void keep_dispatcher_facts(PointSummary& summary, const Record& record) {
   }
 }
 
+// Of a Record, or of a summary. One that failed before the model was read has zeros here.
+template <typename From>
+void keep_work(PointSummary& summary, const From& from) {
+  summary.parameters = std::max(summary.parameters, from.parameters);
+  summary.macs_per_item = std::max(summary.macs_per_item, from.macs_per_item);
+  summary.flop_per_item = std::max(summary.flop_per_item, from.flop_per_item);
+  summary.bytes_per_item = std::max(summary.bytes_per_item, from.bytes_per_item);
+}
+
 void add_record(Group& group, const Record& record) {
   PointSummary& summary = group.summary;
   ++summary.records;
@@ -117,11 +142,7 @@ void add_record(Group& group, const Record& record) {
   if (!record.backend_version.empty()) summary.backend_versions.insert(record.backend_version);
   if (!record.study.empty()) summary.studies.insert(record.study);
   if (summary.dataset_description.empty()) summary.dataset_description = record.dataset_description;
-  // A Record that failed before the model was read has zeros here.
-  summary.parameters = std::max(summary.parameters, record.parameters);
-  summary.macs_per_item = std::max(summary.macs_per_item, record.macs_per_item);
-  summary.flop_per_item = std::max(summary.flop_per_item, record.flop_per_item);
-  summary.bytes_per_item = std::max(summary.bytes_per_item, record.bytes_per_item);
+  keep_work(summary, record);
   summary.first_started_unix_ns = std::min(summary.first_started_unix_ns, record.started_unix_ns);
   summary.last_started_unix_ns = std::max(summary.last_started_unix_ns, record.started_unix_ns);
   if (record.outcome != Outcome::ok) return;
@@ -136,9 +157,7 @@ void add_record(Group& group, const Record& record) {
   const uint64_t block = block_of(record);
   for (const auto& [id, estimate] : record.estimates) {
     if (!std::isfinite(estimate.value)) continue;
-    std::vector<RepeatEstimate>& repeats = values.estimates[id];
-    if (id.starts_with("accuracy_")) repeats.clear();  // the same samples once more narrow no interval
-    repeats.push_back({estimate, block});
+    values.add(id, std::array{RepeatEstimate{estimate, block}});
   }
 }
 
@@ -316,18 +335,11 @@ void merge(Group& known, const Group& unknown) {
   into.machines.insert(from.machines.begin(), from.machines.end());
   into.hosts.insert(from.hosts.begin(), from.hosts.end());
   if (into.dataset_description.empty()) into.dataset_description = from.dataset_description;
+  if (into.dispatcher.empty()) into.dispatcher = from.dispatcher;
+  keep_work(into, from);
   into.first_started_unix_ns = std::min(into.first_started_unix_ns, from.first_started_unix_ns);
   into.last_started_unix_ns = std::max(into.last_started_unix_ns, from.last_started_unix_ns);
-  known.values.records += unknown.values.records;
-  known.values.unstable += unknown.values.unstable;
-  known.values.invalid += unknown.values.invalid;
-  known.values.sketches.insert(known.values.sketches.end(), unknown.values.sketches.begin(), unknown.values.sketches.end());
-  known.values.unchecked = known.values.unchecked || unknown.values.unchecked;
-  for (const auto& [id, estimates] : unknown.values.estimates) {
-    auto& all = known.values.estimates[id];
-    if (id.starts_with("accuracy_")) all.clear();
-    all.insert(all.end(), estimates.begin(), estimates.end());
-  }
+  known.values.add(unknown.values);
 }
 
 // What a group is found by.

@@ -252,6 +252,16 @@ TEST(PointSummary, a_record_without_its_device_counts_with_the_only_known_one) {
   EXPECT_EQ(two[0].identity.device, "");
 }
 
+TEST(PointSummary, the_verdict_of_a_record_without_its_device_counts_too) {
+  Record untold = on_gpu(100, "");
+  untold.verdict = Verdict::undecided;
+  untold.reason = "40 queries are too few";
+  const auto points = summarize_points(std::vector{untold, on_gpu(100, "H100")});
+  ASSERT_EQ(points.size(), 1u);
+  EXPECT_EQ(points[0].verdict, Verdict::undecided);
+  EXPECT_EQ(points[0].reason, "1 of 2 repeats undecided: 40 queries are too few");
+}
+
 TEST(PointSummary, machines_around_one_device_are_told) {
   Record there = on_gpu(100, "H100");
   there.environment["cpu.model"] = "B CPU 2";

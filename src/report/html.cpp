@@ -1,5 +1,7 @@
 #include "report/html.h"
 
+#include <fmt/format.h>
+
 namespace deepgap {
 namespace {
 
@@ -56,6 +58,18 @@ std::string markdown_escaped(std::string_view text) {
       out += replacement;
     } else {
       if (std::string_view("\\`*_{}[]|#~!").find(c) != std::string_view::npos) out += '\\';
+      out += c;
+    }
+  }
+  return out;
+}
+
+std::string css_escaped(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (is_control(c) || std::string_view("\"'\\<>&").find(c) != std::string_view::npos) {
+      out += fmt::format("\\{:x} ", static_cast<unsigned char>(c));
+    } else {
       out += c;
     }
   }

@@ -34,7 +34,7 @@ std::string card_labels(const std::vector<Column>& columns) {
   std::string css = "<style>";
   for (size_t i = 0; i < columns.size(); ++i) {
     const std::string text = columns[i].title + (columns[i].unit.empty() ? "" : ", " + columns[i].unit);
-    css += fmt::format(".sortable td:nth-child({}){{--t:\"{}\"}}", i + 1, text);
+    css += fmt::format(".sortable td:nth-child({}){{--t:\"{}\"}}", i + 1, css_escaped(text));
   }
   return css + "</style>";
 }

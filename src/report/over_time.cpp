@@ -21,14 +21,14 @@ constexpr size_t bins = 120;
 
 double seconds_after(Nanoseconds time, const Window& window) { return static_cast<double>(time - window.begin) / 1e9; }
 
-// Median and slowest of each hundredth of the window, at the time when the queries were due.
+// Median and slowest in each of equal parts of the window, by the time when the queries were due.
 TimePicture latency_picture(const Record& record, const Window& window) {
   std::vector<std::vector<double>> latencies(bins);
   const auto length = static_cast<double>(window.end - window.begin);
   for (const Timing& timing : record.timings) {
     if (timing.status != Status::ok) continue;
     const double share = static_cast<double>(timing.scheduled - window.begin) / length;
-    const auto bin = static_cast<size_t>(std::clamp(share, 0.0, 1.0) * (bins - 1));
+    const auto bin = static_cast<size_t>(std::clamp(share * bins, 0.0, bins - 1.0));
     latencies[bin].push_back(static_cast<double>(timing.end - timing.scheduled) / 1e6);
   }
   TimePicture picture{"Latency", "Latency (ms)", {{"median", {}}, {"slowest", {}}}};

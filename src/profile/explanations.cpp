@@ -17,7 +17,7 @@ namespace {
 constexpr double worth_saying = 0.10;  // of the time
 constexpr double low_occupancy = 0.25, far_from_roof = 0.3, layer_worth_saying = 0.02;
 
-std::string percent(double share) { return fmt::format("{:.0f} %", 100 * share); }
+std::string whole_percent(double share) { return fmt::format("{:.0f} %", 100 * share); }
 
 double bound_share(const ProfileRows& rows, const std::string& name) {
   for (const auto& [bound, share] : rows.bounds)
@@ -33,19 +33,19 @@ void add_bound(const ProfileRows& rows, std::vector<Explanation>& all) {
   if (*rows.all.of_roof < far_from_roof) {
     all.push_back({"far_from_bounds",
                    fmt::format("Neither arithmetic nor memory holds it back: the layers reach {} of what the ceilings allow",
-                               percent(*rows.all.of_roof)),
+                               whole_percent(*rows.all.of_roof)),
                    fmt::format("they take {:.3f} ms where {:.3f} ms would do; kernels, threads or what else runs on the device do",
                                rows.all.seconds * 1e3, rows.all.roof_seconds.value_or(0) * 1e3)});
     return;
   }
   const std::string reach = fmt::format("the layers take {:.3f} ms where the ceilings allow {:.3f} ms: {} of them", rows.all.seconds * 1e3,
-                                        rows.all.roof_seconds.value_or(0) * 1e3, percent(*rows.all.of_roof));
+                                        rows.all.roof_seconds.value_or(0) * 1e3, whole_percent(*rows.all.of_roof));
   all.push_back(
       {is_memory ? "memory_bound" : "compute_bound",
        is_memory ? fmt::format("Bound by memory: {} of the layers' time goes to layers whose bytes take longer than their arithmetic",
-                               percent(memory))
+                               whole_percent(memory))
                  : fmt::format("Bound by arithmetic: {} of the layers' time goes to layers whose operations take longer than their bytes",
-                               percent(compute)),
+                               whole_percent(compute)),
        reach});
 }
 
@@ -60,62 +60,66 @@ void add_gaps(const Trace& trace, std::vector<Explanation>& all) {
   const bool in_graph = std::any_of(trace.kernels.begin(), trace.kernels.end(), [](const Kernel& k) { return k.graph_node != 0; });
   all.push_back(
       {"launch_bound",
-       fmt::format("Bound by launches: nothing runs on the device for {} of the time between its first and its last kernel", percent(idle)),
+       fmt::format("Bound by launches: nothing runs on the device for {} of the time between its first and its last kernel",
+                   whole_percent(idle)),
        fmt::format("{} gaps of together {:.1f} us; half of the {} kernels take less than {:.1f} us. {}", summary.gaps.size(),
                    static_cast<double>(summary.gap_ns()) / 1e3, trace.kernels.size(), static_cast<double>(times[times.size() / 2]) / 1e3,
                    in_graph ? "They are in a CUDA graph already: fewer and larger kernels or a larger batch would help"
                             : "A CUDA graph, fewer kernels or a larger batch would help")});
 }
 
-struct Weighed {
-  const Kernel* kernel;
-  Occupancy occupancy;
+// Kernels of which the same can be said: their time, and the longest of them.
+struct Noticed {
+  Nanoseconds ns = 0;
+  const Kernel* longest = nullptr;
+  Occupancy occupancy;  // of the longest
+
+  void add(const Kernel& kernel, const Occupancy& of) {
+    ns += kernel.ns();
+    if (longest != nullptr && kernel.ns() <= longest->ns()) return;
+    longest = &kernel;
+    occupancy = of;
+  }
 };
 
+bool leaves_much_idle(const Occupancy& occupancy) {
+  const double last = occupancy.waves - std::floor(occupancy.waves);
+  return occupancy.waves < 4 && last > 0 && last < 0.6;
+}
+
+Explanation few_warps(const Noticed& low, double share) {
+  return {"low_occupancy",
+          fmt::format(
+              "Few warps: {} of the kernels' time is in kernels of which a multiprocessor holds less than a quarter of the warps it could",
+              whole_percent(share)),
+          fmt::format(
+              "{} with {} registers a thread and {} of shared memory: {} block{} at a time, limited by {}. Kernels that keep tensor "
+              "cores busy with few warps are made so",
+              short_kernel_name(low.longest->name), low.longest->registers, format_bytes(static_cast<double>(low.longest->shared_bytes)),
+              low.occupancy.blocks, low.occupancy.blocks == 1 ? "" : "s", low.occupancy.limiter)};
+}
+
+Explanation few_blocks(const Noticed& tail, double share, int multiprocessors) {
+  return {"tail",
+          fmt::format("Not enough blocks: {} of the kernels' time is in grids that leave much of the device idle in their last round",
+                      whole_percent(share)),
+          fmt::format("{} is {:.1f} rounds of what {} multiprocessors hold at once", short_kernel_name(tail.longest->name),
+                      tail.occupancy.waves, multiprocessors)};
+}
+
 void add_occupancy(const Trace& trace, const GpuCeilings& gpu, std::vector<Explanation>& all) {
-  Nanoseconds whole = 0, low = 0, tail = 0;
-  std::vector<Weighed> worst, short_of_blocks;
+  Nanoseconds whole = 0;
+  Noticed low, tail;
   for (const Kernel& kernel : trace.kernels) {
     whole += kernel.ns();
     const auto occupancy = occupancy_of(kernel, gpu.architecture, gpu.multiprocessors);
     if (!occupancy) return;
-    if (occupancy->share < low_occupancy) {
-      low += kernel.ns();
-      worst.push_back({&kernel, *occupancy});
-    }
-    const double last = occupancy->waves - std::floor(occupancy->waves);
-    if (occupancy->waves < 4 && last > 0 && last < 0.6) {
-      tail += kernel.ns();
-      short_of_blocks.push_back({&kernel, *occupancy});
-    }
+    if (occupancy->share < low_occupancy) low.add(kernel, *occupancy);
+    if (leaves_much_idle(*occupancy)) tail.add(kernel, *occupancy);
   }
-  const auto longest = [](std::vector<Weighed>& kernels) {
-    return *std::max_element(kernels.begin(), kernels.end(),
-                             [](const Weighed& a, const Weighed& b) { return a.kernel->ns() < b.kernel->ns(); });
-  };
-  const auto share = [&](Nanoseconds part) { return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole); };
-  if (share(low) >= worth_saying) {
-    const Weighed most = longest(worst);
-    all.push_back(
-        {"low_occupancy",
-         fmt::format(
-             "Few warps: {} of the kernels' time is in kernels of which a multiprocessor holds less than a quarter of the warps it could",
-             percent(share(low))),
-         fmt::format("{} with {} registers a thread and {} of shared memory: {} block{} at a time, limited by {}. Kernels that keep tensor "
-                     "cores busy with few warps are made so",
-                     short_kernel_name(most.kernel->name), most.kernel->registers,
-                     format_bytes(static_cast<double>(most.kernel->shared_bytes)), most.occupancy.blocks,
-                     most.occupancy.blocks == 1 ? "" : "s", most.occupancy.limiter)});
-  }
-  if (share(tail) >= worth_saying) {
-    const Weighed most = longest(short_of_blocks);
-    all.push_back(
-        {"tail",
-         fmt::format("Not enough blocks: {} of the kernels' time is in grids that leave much of the device idle in their last round",
-                     percent(share(tail))),
-         fmt::format("{} is {:.1f} rounds of what {} multiprocessors hold at once", short_kernel_name(most.kernel->name),
-                     most.occupancy.waves, gpu.multiprocessors)});
-  }
+  const auto share = [&](const Noticed& part) { return whole == 0 ? 0 : static_cast<double>(part.ns) / static_cast<double>(whole); };
+  if (share(low) >= worth_saying) all.push_back(few_warps(low, share(low)));
+  if (share(tail) >= worth_saying) all.push_back(few_blocks(tail, share(tail), gpu.multiprocessors));
 }
 
 void add_tensor_cores(const ProfileHeader& header, const Trace& trace, const GpuCeilings& gpu, std::vector<Explanation>& all) {
@@ -134,7 +138,7 @@ void add_tensor_cores(const ProfileHeader& header, const Trace& trace, const Gpu
       {"tensor_cores_unused",
        fmt::format(
            "Tensor cores unused: {} of the time of convolutions and products is in kernels whose names tell of none, though {} allows them",
-           percent(static_cast<double>(without) / static_cast<double>(products)), header.precision),
+           whole_percent(static_cast<double>(without) / static_cast<double>(products)), header.precision),
        fmt::format("the longest is {}, {:.1f} us. A name is no proof: counters are", short_kernel_name(longest->name),
                    static_cast<double>(longest->ns()) / 1e3)});
 }
@@ -145,7 +149,7 @@ void add_power(const ProfileHeader& header, const Ceilings& ceilings, std::vecto
   all.push_back(
       {"power_capped",
        fmt::format("The power limit holds this device back: of its best in {} it keeps up {}", peak->precision,
-                   percent(peak->sustained->per_s / peak->flop_per_s)),
+                   whole_percent(peak->sustained->per_s / peak->flop_per_s)),
        fmt::format("{:.0f} TFLOP/s in bursts, {:.0f} kept up at {:.2f} GHz and {:.0f} W ({})", peak->flop_per_s / 1e12,
                    peak->sustained->per_s / 1e12, peak->sustained->sm_hz / 1e9, peak->sustained->power_w, peak->sustained->limited_by)});
 }
@@ -163,14 +167,14 @@ void add_far_layers(const ProfileRows& rows, std::vector<Explanation>& all) {
   const ProfileRow& worst = rows.layers[distances.front().layer];
   all.push_back({"far_layers",
                  fmt::format("{} layer{} far from {} bound: at it, {} of the whole would be gone", count, count == 1 ? " is" : "s are",
-                             count == 1 ? "its" : "their", percent(seconds / rows.whole_seconds)),
+                             count == 1 ? "its" : "their", whole_percent(seconds / rows.whole_seconds)),
                  fmt::format("the furthest is {}: {:.3f} ms where {:.3f} would do ({})", worst.name, worst.seconds * 1e3,
                              worst.roof_seconds.value_or(0) * 1e3, worst.bound)});
 }
 
 void add_between(const ProfileRows& rows, std::vector<Explanation>& all) {
   if (rows.whole_seconds <= 0 || rows.between_seconds < worth_saying * rows.whole_seconds) return;
-  all.push_back({"between_layers", fmt::format("{} of the time is in no layer", percent(rows.between_seconds / rows.whole_seconds)),
+  all.push_back({"between_layers", fmt::format("{} of the time is in no layer", whole_percent(rows.between_seconds / rows.whole_seconds)),
                  fmt::format("{:.3f} ms of {:.3f}: handing a batch over, copies of inputs and outputs, waiting between layers",
                              rows.between_seconds * 1e3, rows.whole_seconds * 1e3)});
 }

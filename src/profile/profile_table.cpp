@@ -24,7 +24,7 @@ std::string field(std::string text) {
 }
 
 std::string number(const std::optional<double>& value) { return value ? fmt::format("{}", *value) : std::string(); }
-std::string count(int64_t value) { return value < 0 ? std::string() : std::to_string(value); }
+std::string amount(int64_t value) { return value < 0 ? std::string() : std::to_string(value); }
 
 }  // namespace
 
@@ -54,9 +54,9 @@ std::string profile_table_rows(const ProfileOwner& owner, const StoredProfile& s
                                                          field(join(layer.nodes, "+")),
                                                          number(row.seconds * 1e3),
                                                          number(row.share),
-                                                         count(layer.macs),
-                                                         count(layer.flop),
-                                                         count(layer.bytes),
+                                                         amount(layer.macs),
+                                                         amount(layer.flop),
+                                                         amount(layer.bytes),
                                                          number(row.roof_seconds ? std::optional(*row.roof_seconds * 1e3) : std::nullopt),
                                                          number(row.of_roof),
                                                          row.bound};

@@ -98,6 +98,8 @@ void add_notes(const LayerProfile& profile, const Ceilings& ceilings, const std:
 
 }  // namespace
 
+std::string share_text(double share) { return fmt::format("{:.1f} %", 100 * share); }
+
 ProfileRows profile_rows(const LayerProfile& profile, const Ceilings& ceilings, const std::string& precision, int64_t last_cache_bytes) {
   if (ceilings.gpu) last_cache_bytes = ceilings.gpu->cache_bytes;
   ProfileRows rows;

@@ -29,6 +29,9 @@ struct ProfileRows {
   std::vector<std::string> notes;                      // what a reader should know before believing it
 };
 
+// "12.3 %", as every share in a table of a profile is written: always one decimal.
+std::string share_text(double share);
+
 // `ceilings` may be empty: then roofs and bounds are. `last_cache_bytes`: what is larger is bound by memory, what is not by a cache; of a
 // GPU its ceilings tell that.
 ProfileRows profile_rows(const LayerProfile& profile, const Ceilings& ceilings, const std::string& precision, int64_t last_cache_bytes);

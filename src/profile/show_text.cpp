@@ -17,7 +17,6 @@ namespace {
 constexpr size_t number_columns = 57;
 
 std::string milliseconds(double seconds) { return fmt::format("{:.3f}", seconds * 1e3); }
-std::string percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
 std::string or_dash(const std::optional<double>& value, const auto& format) { return value ? format(*value) : std::string("-"); }
 
 // Cut in the middle: layers that belong together begin alike.
@@ -31,8 +30,8 @@ std::string line(const std::string& name, size_t name_width, const std::string& 
   const auto giga = [](double rate) { return fmt::format("{:.1f}", rate / 1e9); };
   const auto bytes = [](double amount) { return format_bytes(amount); };
   return trim(fmt::format("{:<{}} {:<{}} {:>9} {:>7} {:>9} {:>9} {:>8}  {}", cut(name, name_width), name_width,
-                          cut(operators, operator_width), operator_width, milliseconds(row.seconds), percent(row.share),
-                          or_dash(row.flop_per_s, giga), or_dash(row.bytes, bytes), or_dash(row.of_roof, percent), row.bound)) +
+                          cut(operators, operator_width), operator_width, milliseconds(row.seconds), share_text(row.share),
+                          or_dash(row.flop_per_s, giga), or_dash(row.bytes, bytes), or_dash(row.of_roof, share_text), row.bound)) +
          "\n";
 }
 
@@ -113,8 +112,8 @@ std::string bounds_text(const ProfileRows& rows) {
   if (!rows.all.of_roof) return {};
   std::vector<std::string> parts;
   for (const auto& [bound, share] : rows.bounds)
-    parts.push_back(fmt::format("{} {:.1f} %", bound.empty() ? "nothing that is known" : bound, 100 * share));
-  return fmt::format("Layers reach {} of what the ceilings allow; of their time is bound by {}.\n", percent(*rows.all.of_roof),
+    parts.push_back(fmt::format("{} {}", bound.empty() ? "nothing that is known" : bound, share_text(share)));
+  return fmt::format("Layers reach {} of what the ceilings allow; of their time is bound by {}.\n", share_text(*rows.all.of_roof),
                      join(parts, ", "));
 }
 

@@ -43,7 +43,6 @@ main>.aside{margin-top:14px}details{margin:14px 0}summary{cursor:pointer;font-si
 )css";
 
 std::string ms(double seconds) { return fmt::format("{:.3f}", seconds * 1e3); }
-std::string percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
 std::string cell(const std::string& text) { return "<td>" + html_escaped(text) + "</td>"; }
 std::string number(const std::string& text) { return "<td class=\"num\">" + html_escaped(text) + "</td>"; }
 std::string heading(const std::string& text, bool is_number) {
@@ -80,8 +79,8 @@ class Page {
   std::string part() const {
     std::string out = fmt::format(
         "<p>{}: {} ms a batch, {} of it between layers{}.</p>\n", html_escaped(profile_.engine), ms(rows_.whole_seconds),
-        percent(rows_.whole_seconds > 0 ? rows_.between_seconds / rows_.whole_seconds : 0),
-        rows_.all.of_roof ? fmt::format("; layers reach {} of what the ceilings allow", percent(*rows_.all.of_roof)) : std::string());
+        share_text(rows_.whole_seconds > 0 ? rows_.between_seconds / rows_.whole_seconds : 0),
+        rows_.all.of_roof ? fmt::format("; layers reach {} of what the ceilings allow", share_text(*rows_.all.of_roof)) : std::string());
     const std::string picture = families_picture();
     if (!picture.empty()) out += "<figure class=\"roofline scroll\">" + picture + "</figure>\n";
     if (picture.empty() && !machine_.missing.empty())
@@ -103,13 +102,13 @@ class Page {
     const auto stat = [&](const std::string& value, const std::string& name) {
       out += fmt::format("<div><dt>{}</dt><dd>{}</dd></div>", name, value);
     };
-    if (rows_.all.of_roof) stat(percent(*rows_.all.of_roof), "of what the ceilings allow");
+    if (rows_.all.of_roof) stat(share_text(*rows_.all.of_roof), "of what the ceilings allow");
     stat(std::to_string(rows_.all.layers), "layers");
     if (profile_.trace) {
       const TraceSummary summary = summary_of(*profile_.trace);
       stat(std::to_string(profile_.trace->kernels.size()), "kernels");
       if (summary.span > 0)
-        stat(percent(static_cast<double>(summary.busy) / static_cast<double>(summary.span)), "of the time the device works");
+        stat(share_text(static_cast<double>(summary.busy) / static_cast<double>(summary.span)), "of the time the device works");
     }
     return out + "</dl>\n";
   }
@@ -173,7 +172,7 @@ class Page {
     made.share = whole > 0 ? work.seconds / whole : 0;
     made.tip =
         fmt::format("{}\n{} ms, {} of the layers\n{:.2f} FLOP a byte, {:.1f} GFLOP/s, {:.1f} GB/s", name, ms(work.seconds),
-                    percent(made.share), made.intensity, made.flop_per_s / 1e9, work.seconds > 0 ? work.bytes / work.seconds / 1e9 : 0);
+                    share_text(made.share), made.intensity, made.flop_per_s / 1e9, work.seconds > 0 ? work.bytes / work.seconds / 1e9 : 0);
     return made;
   }
   bool has_ceilings() const { return !machine_.ceilings.memory.empty() && peak_of(machine_.ceilings, header_.precision) != nullptr; }
@@ -262,7 +261,8 @@ class Page {
     for (const Distance& distance : all) {
       const ProfileRow& row = rows_.layers[distance.layer];
       out += "<tr>" + cell(shortened(row.name, 60)) + cell(shortened(row.operators, 40)) + number(ms(row.seconds)) +
-             number(ms(*row.roof_seconds)) + cell(row.bound) + number(ms(distance.seconds)) + number(percent(distance.share)) + "</tr>\n";
+             number(ms(*row.roof_seconds)) + cell(row.bound) + number(ms(distance.seconds)) + number(share_text(distance.share)) +
+             "</tr>\n";
     }
     return out + "</table></div>\n";
   }
@@ -273,7 +273,7 @@ class Page {
     out += heading(traced ? "family" : "operator", false) + heading(traced ? "kernels" : "layers", true) + heading("ms", true) +
            heading("share", true) + "</tr>\n";
     const auto row = [&](const std::string& name, int count, double seconds, double share) {
-      out += "<tr>" + cell(name) + number(std::to_string(count)) + number(ms(seconds)) + number(percent(share)) + "</tr>\n";
+      out += "<tr>" + cell(name) + number(std::to_string(count)) + number(ms(seconds)) + number(share_text(share)) + "</tr>\n";
     };
     if (traced) {
       const TraceSummary summary = summary_of(*profile_.trace);

@@ -12,8 +12,6 @@ namespace {
 
 constexpr size_t most_lines = 500;
 
-std::string percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
-
 std::string table(const std::vector<ProfileLine>& lines) {
   std::string html =
       "<div class=\"scroll\"><table><tr><th>point</th><th class=\"num\">ms a batch</th><th class=\"num\">between layers</th><th "
@@ -22,7 +20,7 @@ std::string table(const std::vector<ProfileLine>& lines) {
     const ProfileLine& line = lines[i];
     html += fmt::format(
         "<tr><td>{}</td><td class=\"num\">{:.3f}</td><td class=\"num\">{}</td><td class=\"num\">{}</td><td>{}</td><td>{}</td></tr>\n",
-        html_escaped(line.label), line.whole_seconds * 1e3, percent(line.between_share), line.of_roof ? percent(*line.of_roof) : "",
+        html_escaped(line.label), line.whole_seconds * 1e3, share_text(line.between_share), line.of_roof ? share_text(*line.of_roof) : "",
         html_escaped(line.bound), html_escaped(line.slowest));
   }
   html += "</table></div>";
@@ -38,8 +36,8 @@ ProfileLine profile_line(const std::string& label, const StoredProfile& stored) 
   ProfileLine line{label, rows.whole_seconds, rows.whole_seconds > 0 ? rows.between_seconds / rows.whole_seconds : 0, rows.all.of_roof, {},
                    {}};
   if (!rows.bounds.empty() && !rows.bounds.front().first.empty())
-    line.bound = fmt::format("{}, {} of the time", rows.bounds.front().first, percent(rows.bounds.front().second));
-  if (!rows.groups.empty()) line.slowest = fmt::format("{}, {}", rows.groups.front().name, percent(rows.groups.front().share));
+    line.bound = fmt::format("{}, {} of the time", rows.bounds.front().first, share_text(rows.bounds.front().second));
+  if (!rows.groups.empty()) line.slowest = fmt::format("{}, {}", rows.groups.front().name, share_text(rows.groups.front().share));
   return line;
 }
 

@@ -124,6 +124,25 @@ void DrawnAxis::power_ticks(double spacing, const std::vector<double>& wanted) {
   }
 }
 
+std::string grid_svg(const DrawnAxis& y, double left, double right) {
+  std::string lines = "<g class=\"grid\">", numbers = "<g class=\"tick\" text-anchor=\"end\">";
+  for (const Tick& tick : y.ticks()) {
+    lines += fmt::format("<path d=\"M{:.0f} {:.1f}H{:.1f}\"/>", left, tick.at, right);
+    numbers += fmt::format("<text x=\"{:.0f}\" y=\"{:.1f}\">{}</text>", left - 6, tick.at + 4, tick.text);
+  }
+  return lines + "</g>" + numbers + "</g>";
+}
+
+std::string ticks_below_svg(const DrawnAxis& x, double left, double right, double bottom) {
+  std::string svg = "<g class=\"tick\" text-anchor=\"middle\">";
+  for (const Tick& tick : x.ticks()) {
+    if (tick.at > right) continue;
+    svg += fmt::format("<path d=\"M{0:.1f} {1:.0f}v4\"/><text x=\"{0:.1f}\" y=\"{2:.0f}\">{3}</text>", tick.at, bottom, bottom + 16,
+                       tick.text);
+  }
+  return svg + fmt::format("</g><path class=\"axis\" d=\"M{:.0f} {:.0f}H{:.1f}\"/>", left, bottom, right);
+}
+
 Scale scale_for(double least, double most, double spread) { return least > 0 && most > spread * least ? Scale::log10 : Scale::linear; }
 
 }  // namespace deepgap

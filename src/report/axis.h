@@ -37,6 +37,14 @@ class DrawnAxis {
   std::vector<Tick> ticks_;
 };
 
+// A picture of class "wide", which goes over the page: its size, and the frame in it.
+inline constexpr double wide_width = 600, wide_right = 588, wide_top = 26, wide_bottom = 196;
+
+// The lines of a chart's grid at the ticks of its vertical axis, with their numbers to the left.
+std::string grid_svg(const DrawnAxis& y, double left, double right);
+// The ticks of a chart's horizontal axis with their numbers, those beyond `right` left out, and its line.
+std::string ticks_below_svg(const DrawnAxis& x, double left, double right, double bottom);
+
 // Logarithmic where values spread by more than `spread`, so that small ones can be seen; else linear from 0.
 Scale scale_for(double least, double most, double spread);
 

@@ -69,7 +69,8 @@ std::vector<ChartLine> drawable_lines(const Chart& chart) {
 // half their size beyond. Bars are cut at the frame.
 void add_bar(Range& range, double value, const std::optional<double>& end) {
   range.add(value);
-  if (end && std::isfinite(*end)) range.add(std::clamp(*end, value / 2, value * 1.5));
+  const double half = std::abs(value) / 2;
+  if (end && std::isfinite(*end)) range.add(std::clamp(*end, value - half, value + half));
 }
 
 class Drawing {
@@ -117,15 +118,7 @@ class Drawing {
   }
 
   void draw_axes() {
-    put("<g class=\"grid\">");
-    for (const Tick& tick : y_.ticks()) put("<path d=\"M{:.0f} {:.1f}H{:.1f}\"/>", left, tick.at, right_);
-    put("</g><g class=\"tick\" text-anchor=\"end\">");
-    for (const Tick& tick : y_.ticks()) put("<text x=\"{:.0f}\" y=\"{:.1f}\">{}</text>", left - 6, tick.at + 4, tick.text);
-    put("</g><g class=\"tick\" text-anchor=\"middle\">");
-    for (const Tick& tick : x_.ticks()) {
-      put("<path d=\"M{0:.1f} {1:.0f}v4\"/><text x=\"{0:.1f}\" y=\"{2:.0f}\">{3}</text>", tick.at, bottom, bottom + 16, tick.text);
-    }
-    put("</g><path class=\"axis\" d=\"M{:.0f} {:.0f}H{:.1f}\"/>", left, bottom, right_);
+    out_ += grid_svg(y_, left, right_) + ticks_below_svg(x_, left, right_, bottom);
     put("<text class=\"axis-title\" x=\"2\" y=\"14\">{}</text>", html_escaped(chart_.y.title));
     put("<text class=\"axis-title\" x=\"{:.1f}\" y=\"{:.0f}\" text-anchor=\"middle\">{}</text>", (left + right_) / 2, height - 7,
         html_escaped(chart_.x.title));

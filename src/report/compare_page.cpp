@@ -58,11 +58,9 @@ std::string table(const ComparedStores& compared) {
     for (const std::string* text : {&point.a, &point.b, &point.ratio}) html += "<td class=\"num\">" + html_escaped(*text) + "</td>";
     html += "<td>" + html_escaped(point.verdict) + "</td></tr>\n";
   }
-  html += "</tbody></table></div>\n";
-  if (compared.points.size() > most_rows)
-    html +=
-        fmt::format("<p class=\"aside\">{} more are not in this table, to keep the page small.</p>\n", compared.points.size() - most_rows);
-  return html;
+  const size_t left_out = compared.points.size() - std::min(compared.points.size(), most_rows);
+  return html + "</tbody></table></div>\n" +
+         left_out_note(left_out, "more point is not in this table", "more points are not in this table");
 }
 
 }  // namespace

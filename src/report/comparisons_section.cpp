@@ -4,6 +4,7 @@
 #include "analysis/words.h"
 #include "report/forest.h"
 #include "report/html.h"
+#include "report/page.h"
 #include "report/sections.h"
 #include "stats/repeats_ratio.h"
 
@@ -118,15 +119,8 @@ std::string comparisons_section(const View& view) {
       "name, at "
       "the same batch, by their repeats. Bars are intervals that hold together in 95 % of such pictures; the band is 2 % to either side of "
       "equal; hollow marks are not separable from it. What was measured fewer than three times is not comparable and not here.</p>";
-  html += parts;
-  const auto note = [&](size_t count, const char* one, const char* many) {
-    if (count > 0)
-      html +=
-          fmt::format("<p class=\"aside\">{} not drawn, to keep this page small.</p>", count_of(static_cast<int64_t>(count), one, many));
-  };
-  note(rows_left_out, "more comparison is", "more comparisons are");
-  note(not_drawn, "more workload is", "more workloads are");
-  return html + "</section>";
+  return html + parts + left_out_note(rows_left_out, "more comparison is not drawn", "more comparisons are not drawn") +
+         left_out_note(not_drawn, "more workload is not drawn", "more workloads are not drawn") + "</section>";
 }
 
 }  // namespace deepgap

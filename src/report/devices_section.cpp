@@ -1,5 +1,6 @@
 // One device over another, precision by precision and batch by batch.
 #include "report/html.h"
+#include "report/page.h"
 #include "report/sections.h"
 
 #include "analysis/device_ratios.h"
@@ -75,7 +76,7 @@ std::string devices_section(const View& view) {
     }
   }
   if (shown == 0) return {};
-  if (left_out > 0) tables += fmt::format("<p class=\"aside\">{} more are left out to keep this page small.</p>", left_out);
+  tables += left_out_note(left_out, "more pair of devices is left out", "more pairs of devices are left out");
   return "<section id=\"devices\"><h2>One device over another</h2><p class=\"aside\">Ratios of throughput with their 95 % intervals, "
          "everything but the device being alike.</p>" +
          tables + "</section>\n";

@@ -1,12 +1,15 @@
 // Duels: every contender against the first of its duel, with the interval of their turns.
 #include "report/forest.h"
 #include "report/html.h"
+#include "report/page.h"
 #include "report/sections.h"
 
 #include "analysis/duel/duels.h"
 #include "analysis/words.h"
 
 #include <fmt/format.h>
+
+#include <algorithm>
 
 namespace deepgap {
 namespace {
@@ -45,7 +48,10 @@ std::string duels_section(const View& view) {
       "turn by turn. Bars are intervals that hold whenever they are looked at, the band is what counts as the same, hollow marks are not "
       "settled.</p>";
   for (size_t i = 0; i < duels.size() && i < report_caps.statements; ++i) html += one(duels[i]);
-  return html + "</section>";
+  return html +
+         left_out_note(duels.size() - std::min(duels.size(), report_caps.statements), "more duel is not drawn",
+                       "more duels are not drawn") +
+         "</section>";
 }
 
 }  // namespace deepgap

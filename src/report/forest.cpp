@@ -1,6 +1,7 @@
 #include "report/forest.h"
 
 #include "analysis/words.h"
+#include "report/axis.h"
 #include "report/html.h"
 
 #include <fmt/format.h>
@@ -11,7 +12,7 @@
 namespace deepgap {
 namespace {
 
-constexpr double width = 600, left = 190, right = 588, top = 8, row_height = 26;
+constexpr double left = 190, right = wide_right, top = 8, row_height = 26;
 constexpr size_t longest_label = 28;
 
 bool can_be_drawn(const ForestRow& row) { return std::isfinite(row.ratio) && row.ratio > 0; }
@@ -66,7 +67,7 @@ std::string forest_svg(const Forest& forest) {
   if (std::none_of(forest.rows.begin(), forest.rows.end(), can_be_drawn)) return {};
   const ForestAxis axis(forest);
   const double bottom = top + row_height * static_cast<double>(forest.rows.size());
-  std::string svg = fmt::format("<svg class=\"chart forest\" viewBox=\"0 0 {:.0f} {:.0f}\" role=\"img\" aria-label=\"{}\">", width,
+  std::string svg = fmt::format("<svg class=\"chart forest\" viewBox=\"0 0 {:.0f} {:.0f}\" role=\"img\" aria-label=\"{}\">", wide_width,
                                 bottom + 42, html_escaped(forest.describe));
   if (forest.margin > 0) {
     const double from = axis.at(1 / (1 + forest.margin));

@@ -141,7 +141,7 @@ void TreeWriter::write_performance(const std::string& scenario, const Record& ru
 }
 
 // The checker takes logs of 10 KiB at most: beginning, end, and the whole file's hash in accuracy.txt.
-std::string shortened(const std::string& text) {
+std::string ends_of(const std::string& text) {
   constexpr size_t shown = 4096;
   if (text.size() <= 2 * shown) return text;
   return text.substr(0, shown) + "\n\n...\n\n" + text.substr(text.size() - shown);
@@ -151,7 +151,7 @@ void TreeWriter::write_accuracy(const std::string& scenario, const Record& run) 
   const fs::path folder = scenario_folder("results", scenario) / "accuracy";
   copy_logs(run, folder, {"summary.txt", "detail.txt"});
   const std::string answers = log(run, "accuracy.json");
-  put(folder / "mlperf_log_accuracy.json", shortened(answers));
+  put(folder / "mlperf_log_accuracy.json", ends_of(answers));
   const auto accuracy = run.facts.find("mlperf.accuracy");
   const bool known = accuracy != run.facts.end() && std::holds_alternative<double>(accuracy->second);
   const std::string claim = known ? fmt::format("accuracy={:.3f}%", std::get<double>(accuracy->second) * 100)
@@ -183,7 +183,7 @@ void TreeWriter::write_tests(const std::string& scenario) {
     put(test / "verify_performance.txt", first ? verify_test01_speed(reference, score(*run)) : verify_test04_speed(reference, score(*run)));
     if (!first) continue;
     const std::string answers = log(*run, "accuracy.json");
-    put(test / "accuracy" / "mlperf_log_accuracy.json", shortened(answers));
+    put(test / "accuracy" / "mlperf_log_accuracy.json", ends_of(answers));
     put(test / "verify_accuracy.txt", verify_test01_answers(log(*runs_.find(scenario, MlperfKind::accuracy), "accuracy.json"), answers));
   }
 }

@@ -1,6 +1,7 @@
-// What every page is around its content: head, style sheet, footer; nothing on it may be loaded from anywhere. Pure.
+// What every page is around its content: head, style sheet, footer; nothing on it may be loaded from anywhere, whatever a Store says. Pure.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -13,7 +14,12 @@ struct PageParts {
   std::string sections;  // HTML
   std::string footer;    // HTML behind "Made by deepgap"
   std::string_view own_style = {};
+  std::string header = {};       // HTML in place of one made of eyebrow, title and lede
+  std::string_view script = {};  // empty: the page may run none
 };
 std::string html_page(const PageParts& parts);
+
+// <p> that says what a page is too small for: "3 more workloads are not drawn, to keep this page small."; empty where that is nothing.
+std::string left_out_note(size_t count, const std::string& one_is, const std::string& many_are);
 
 }  // namespace deepgap

@@ -1,5 +1,6 @@
 // One row of charts for each model.
 #include "report/html.h"
+#include "report/page.h"
 #include "report/pictures.h"
 #include "report/sections.h"
 
@@ -56,12 +57,7 @@ std::string pictures_section(const View& view) {
       "<p class=\"aside\">Bars are 95 % intervals, over repeats where a point was repeated, else within its run; a bar without an end cap "
       "goes "
       "on beyond the frame. Hollow markers are unstable points. Point at a marker for its numbers.</p>";
-  html += parts;
-  if (not_shown > 0) {
-    html += fmt::format("<p class=\"aside\">{} more workloads are not drawn, to keep this page small; their points are in the Store.</p>",
-                        not_shown);
-  }
-  return html + "</section>";
+  return html + parts + left_out_note(not_shown, "more workload is not drawn", "more workloads are not drawn") + "</section>";
 }
 
 }  // namespace deepgap

@@ -57,6 +57,7 @@ std::string first_imbalance(const std::string& html) {
 TEST(Html, everything_is_escaped) {
   EXPECT_EQ(html_escaped("<a href='x'>&\"\x01"), "&lt;a href=&#39;x&#39;&gt;&amp;&quot;\xEF\xBF\xBD");
   EXPECT_EQ(markdown_escaped("a|b`c`\n<d>"), "a\\|b\\`c\\` &lt;d&gt;");
+  EXPECT_EQ(css_escaped("EUR \"</style>\\"), "EUR \\22 \\3c /style\\3e \\5c ");
   EXPECT_EQ(shortened("abcdef", 4), "abc\u2026");
   EXPECT_EQ(shortened("\u00e9\u00e9\u00e9", 3), "\u00e9\u00e9\u00e9");
 }
@@ -373,6 +374,18 @@ TEST(HtmlReport, names_that_are_markup_are_harmless) {
   EXPECT_THAT(markdown, Not(HasSubstr("<script>")));
 }
 
+// A Store of published records brings the currency along.
+TEST(HtmlReport, a_currency_that_is_markup_is_harmless) {
+  std::vector<Record> records = example_study();
+  for (Record& record : records)
+    if (record.outcome == Outcome::ok) record.estimates["cost_per_1000_items"] = {1, {}, {}, 1};
+  Results results = collect(records);
+  results.currency = "\"}</style><script>alert(1)</script>";
+  const std::string html = html_report(results, {"Quick start", "example.db"});
+  EXPECT_THAT(html, HasSubstr("cost per 1000 items"));
+  EXPECT_EQ(occurrences(html, "<script>"), 1u) << "the report's own";
+}
+
 TEST(HtmlReport, an_empty_store_says_so) {
   const std::string html = html_of({});
   EXPECT_THAT(html, HasSubstr("nothing was measured"));
@@ -416,6 +429,21 @@ TEST(HtmlReport, large_stores_stay_small_and_say_what_is_left_out) {
   EXPECT_THAT(html, HasSubstr("The 8 lines with the highest throughput of 1000"));
 }
 
+TEST(HtmlReport, says_how_much_of_the_load_is_not_drawn) {
+  std::vector<Record> records;
+  for (int model = 0; model < 26; ++model) {
+    Record record = example_study().front();
+    record.point.model = "model" + std::to_string(model);
+    record.point.scenario = "server";
+    record.point.options["bound"] = "p99=15ms";
+    record.estimates["latency_p50_ms"] = record.estimates["latency_p99_ms"] = {12, {}, {}, 1000};
+    records.push_back(record);
+  }
+  const std::string html = html_of(records);
+  const std::string load = html.substr(html.find("<section id=\"load\""));
+  EXPECT_THAT(load.substr(0, load.find("</section>")), HasSubstr("2 more workloads are not drawn"));
+}
+
 TEST(MarkdownReport, has_the_same_sections) {
   const std::string text = markdown_report(collect(example_study()), {"Quick start", "example.db"});
   for (const char* part : {"# Quick start", "## Summary", "## Points", "| model | backend | batch |", "## Failures and refusals",
@@ -443,6 +471,14 @@ TEST(Chart, what_cannot_be_drawn_is_left_out) {
   EXPECT_EQ(chart_svg(chart), "");
   chart.lines[0].points.push_back({1, 5, {}, {}, -3, 1e9, false, "", ""});
   EXPECT_THAT(chart_svg(chart), Not(HasSubstr("nan")));
+}
+
+TEST(Chart, values_below_zero_have_bars_too) {
+  Chart chart{"", {"x", Scale::linear, {}}, {"y", Scale::linear, {}}, {}};
+  chart.lines.push_back({"", 0, false, {{1, -10, {}, {}, -11, -9, false, "", ""}, {2, -20, {}, {}, -100, 100, false, "", ""}}});
+  const std::string svg = chart_svg(chart);
+  EXPECT_EQ(occurrences(svg, "class=\"bar\""), 1u);
+  EXPECT_EQ(occurrences(svg, "class=\"bar cut\""), 1u) << "the view follows the values and half their size beyond";
 }
 
 TEST(Axis, ticks_are_round_and_apart) {

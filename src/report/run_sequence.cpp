@@ -210,7 +210,7 @@ std::optional<RunSequence> run_sequence_of(const Record& record, const std::stri
 
 namespace {
 
-constexpr double width = 600, left = 58, right = 588, top = 26, main_bottom = 196, strip_height = 58;
+constexpr double left = 58, right = wide_right, top = wide_top, main_bottom = wide_bottom, strip_height = 58;
 
 std::string plain(double value) { return std::abs(value) < 1e4 ? fmt::format("{:.4g}", value) : format_significant(value, 3); }
 
@@ -223,8 +223,8 @@ class SequenceDrawing {
         y_(vertical()) {}
 
   std::string svg() {
-    out_ = fmt::format("<svg class=\"chart sequence\" viewBox=\"0 0 {:.0f} {:.0f}\" role=\"img\" aria-label=\"{}\">", width, bottom_ + 40,
-                       html_escaped(fmt::format("{}: {}. {}", sequence_.label, sequence_.reason, sequence_.mark_words)));
+    out_ = fmt::format("<svg class=\"chart sequence\" viewBox=\"0 0 {:.0f} {:.0f}\" role=\"img\" aria-label=\"{}\">", wide_width,
+                       bottom_ + 40, html_escaped(fmt::format("{}: {}. {}", sequence_.label, sequence_.reason, sequence_.mark_words)));
     draw_grid();
     draw_run();
     draw_marks();
@@ -258,11 +258,8 @@ class SequenceDrawing {
   double y_at(double value) const { return std::clamp(y_.at(value), top - 4, main_bottom); }
 
   void draw_grid() {
-    put("<text class=\"axis-title\" x=\"2\" y=\"14\">{}</text><g class=\"grid\">", html_escaped(sequence_.axis));
-    for (const Tick& tick : y_.ticks()) put("<path d=\"M{:.0f} {:.1f}H{:.0f}\"/>", left, tick.at, right);
-    put("</g><g class=\"tick\" text-anchor=\"end\">");
-    for (const Tick& tick : y_.ticks()) put("<text x=\"{:.0f}\" y=\"{:.1f}\">{}</text>", left - 6, tick.at + 4, tick.text);
-    put("</g>");
+    put("<text class=\"axis-title\" x=\"2\" y=\"14\">{}</text>", html_escaped(sequence_.axis));
+    out_ += grid_svg(y_, left, right);
   }
   void draw_run() {
     if (sequence_.shaded && sequence_.edge_s)
@@ -294,11 +291,7 @@ class SequenceDrawing {
     put("\"/></g>");
   }
   void draw_time() {
-    put("<g class=\"tick\" text-anchor=\"middle\">");
-    for (const Tick& tick : x_.ticks())
-      if (tick.at <= right)
-        put("<path d=\"M{0:.1f} {1:.0f}v4\"/><text x=\"{0:.1f}\" y=\"{2:.0f}\">{3}</text>", tick.at, bottom_, bottom_ + 16, tick.text);
-    put("</g><path class=\"axis\" d=\"M{:.0f} {:.0f}H{:.0f}\"/>", left, bottom_, right);
+    out_ += ticks_below_svg(x_, left, right, bottom_);
     put("<text class=\"axis-title\" x=\"{:.0f}\" y=\"{:.0f}\" text-anchor=\"middle\">Time in the measured window (s)</text>",
         (left + right) / 2, bottom_ + 34);
   }

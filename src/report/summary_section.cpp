@@ -1,5 +1,6 @@
 // What the findings say, in words.
 #include "report/html.h"
+#include "report/page.h"
 #include "report/sections.h"
 
 #include "analysis/words.h"
@@ -72,10 +73,7 @@ std::string statements_list(const View& view, const std::vector<Statement>& stat
   };
   std::string html = list(0, std::min(open, shown));
   if (shown > open) html += fmt::format("<details><summary>{} more</summary>{}</details>", shown - open, list(open, shown));
-  if (statements.size() > shown) {
-    html += fmt::format("<p class=\"aside\">{} more are left out to keep this page small.</p>", statements.size() - shown);
-  }
-  return html;
+  return html + left_out_note(statements.size() - shown, "more is left out", "more are left out");
 }
 
 std::string summary_section(const View& view) {

@@ -2,6 +2,7 @@
 #include "report/chart.h"
 #include "report/front_figure.h"
 #include "report/html.h"
+#include "report/page.h"
 #include "report/sections.h"
 
 #include "analysis/cost/prices.h"
@@ -152,7 +153,7 @@ std::string take_section(const View& view) {
     parts += part;
   }
   if (parts.empty()) return {};
-  if (left_out > 0) parts += fmt::format("<p class=\"aside\">{} more models are left out to keep this page small.</p>", left_out);
+  parts += left_out_note(left_out, "more model is left out", "more models are left out");
   return "<section id=\"take\"><h2>What to take</h2><p class=\"aside\">The best by each goal, of points that are valid, checked and "
          "measured here. "
          "With a rate, a bound or a budget: <code>deepgap recommend</code>.</p>" +

@@ -1,5 +1,6 @@
 // Tenants beside each other: each alone, together, and the ratio.
 #include "report/html.h"
+#include "report/page.h"
 #include "report/sections.h"
 
 #include "analysis/interference.h"
@@ -7,6 +8,8 @@
 #include "record/tenant_set.h"
 
 #include <fmt/format.h>
+
+#include <algorithm>
 
 namespace deepgap {
 namespace {
@@ -55,7 +58,9 @@ std::string tenants_section(const View& view) {
       "their "
       "own. Small figures are 95 % intervals.</p>";
   for (size_t i = 0; i < sets.size() && i < report_caps.statements; ++i) html += table(sets[i]);
-  return html + "</section>";
+  return html +
+         left_out_note(sets.size() - std::min(sets.size(), report_caps.statements), "more set is left out", "more sets are left out") +
+         "</section>";
 }
 
 }  // namespace deepgap

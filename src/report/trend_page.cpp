@@ -14,7 +14,7 @@
 namespace deepgap {
 namespace {
 
-constexpr double width = 600, left = 66, right = 588, top = 26, bottom = 196, height = 232;
+constexpr double left = 66, right = wide_right, top = wide_top, bottom = wide_bottom, height = 232;
 constexpr size_t most_dots = 400, most_pictures = 60;
 constexpr double hours = 3600e9, days = 24 * hours;
 
@@ -26,7 +26,7 @@ class TrendDrawing {
       : series_(series), axis_(axis), y_(Scale::around, least(), most(), bottom, top, 34) {}
 
   std::string svg(const std::string& describe) {
-    out_ = fmt::format("<svg class=\"chart\" viewBox=\"0 0 {:.0f} {:.0f}\" role=\"img\" aria-label=\"{}\">", width, height,
+    out_ = fmt::format("<svg class=\"chart\" viewBox=\"0 0 {:.0f} {:.0f}\" role=\"img\" aria-label=\"{}\">", wide_width, height,
                        html_escaped(describe));
     draw_axes();
     draw_changes();
@@ -54,11 +54,9 @@ class TrendDrawing {
   }
 
   void draw_axes() {
-    put("<text class=\"axis-title\" x=\"2\" y=\"14\">{}</text><g class=\"grid\">", html_escaped(axis_));
-    for (const Tick& tick : y_.ticks()) put("<path d=\"M{:.0f} {:.1f}H{:.0f}\"/>", left, tick.at, right);
-    put("</g><g class=\"tick\" text-anchor=\"end\">");
-    for (const Tick& tick : y_.ticks()) put("<text x=\"{:.0f}\" y=\"{:.1f}\">{}</text>", left - 6, tick.at + 4, tick.text);
-    put("</g><g class=\"tick\" text-anchor=\"middle\">");
+    put("<text class=\"axis-title\" x=\"2\" y=\"14\">{}</text>", html_escaped(axis_));
+    out_ += grid_svg(y_, left, right);
+    put("<g class=\"tick\" text-anchor=\"middle\">");
     const bool one_day = series_.runs.back().started_unix_ns - series_.runs.front().started_unix_ns < days;
     const size_t ticks = std::min<size_t>(series_.runs.size(), 5);
     for (size_t i = 0; i < ticks; ++i) {
@@ -135,9 +133,7 @@ std::string trend_page(const TrendPage& page) {
     }
     for (const std::string& line : shown.words) html += "<p>" + html_escaped(line) + "</p>\n";
   }
-  if (left_out > 0)
-    html += fmt::format("<p class=\"aside\">{} are not drawn, to keep this page small.</p>\n",
-                        count_of(static_cast<int64_t>(left_out), "more series", "more series"));
+  html += left_out_note(left_out, "more series is not drawn", "more series are not drawn");
   PageParts parts;
   parts.eyebrow = "deepgap trend";
   parts.title = page.metric + " from run to run";

@@ -455,6 +455,7 @@ TEST(Findings, a_latency_bound_is_held_or_broken_with_its_reason) {
   ResultsCollector collector;
   Record record;
   record.point.model = "resnet50";
+  record.point.scenario = "server";
   record.point.options = {{"bound", "p99=15ms"}, {"rate", "100"}};
   record.verdict = Verdict::valid;
   record.estimates["latency_p99_ms"] = {12.5, {}, {}, 1000};

@@ -5,8 +5,8 @@
 #include "record/load_axis.h"
 #include "record/point_option.h"
 #include "record/record_json.h"
+#include "record/search_marks.h"
 #include "record/tenant_set.h"
-#include "record/tuning_mark.h"
 
 #include <fmt/format.h>
 
@@ -190,7 +190,7 @@ std::string label_without_device(const Line& line) { return label_without(line, 
 
 std::string label_without_load(const Line& line) {
   Line shown = line;
-  std::vector<std::string> names{"rate", "clients", "peak", tuning_mark};
+  std::vector<std::string> names(search_marks.begin(), search_marks.end());
   if (const auto axis = load_axis(line.key.scenario)) names.push_back(axis->name);
   for (const std::string& name : names) {
     const std::string value = option_of(line.key, name);

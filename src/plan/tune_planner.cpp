@@ -3,7 +3,7 @@
 #include "plan/point_fields.h"
 
 #include "record/record_json.h"
-#include "record/tuning_mark.h"
+#include "record/search_marks.h"
 
 #include <fmt/format.h>
 
@@ -81,8 +81,7 @@ TuneResult TunePlanner::tuned() const {
   result.tried = static_cast<size_t>(std::count(tried_.begin(), tried_.end(), true));
   result.reason = reason_;
   for (const TuneStanding& standing : search_->standings()) {
-    Point point = candidates_[standing.configuration].point;
-    for (const char* note : {tuning_mark, "peak"}) point.options.erase(note);
+    Point point = without_search_marks(candidates_[standing.configuration].point);
     if (order_.peak) set_on_point(point, order_.peak->axis.name, load_text(standing.value), 1);
     result.finalists.push_back({std::move(point), standing});
   }

@@ -4,7 +4,7 @@
 #include "record/latency_percentiles.h"
 #include "record/load_axis.h"
 #include "record/point_option.h"
-#include "record/tuning_mark.h"
+#include "record/search_marks.h"
 #include "report/chart.h"
 #include "stats/latency_bound.h"
 
@@ -47,8 +47,7 @@ Sweeps sweeps_of(const Workload& workload) {
     for (const PointSummary* point : line.points) {
       const auto load = load_of(point->point);
       if (point->outcome != Outcome::ok || !load) continue;
-      Sweep sweep{without_load(point->point), line.device, point->tenant, is_peak_run(*point)};
-      for (const char* search : {"peak", tuning_mark}) sweep.key.options.erase(search);
+      const Sweep sweep{without_search_marks(without_load(point->point)), line.device, point->tenant, is_peak_run(*point)};
       sweeps[sweep].push_back({&line, point, *load, all_held(*point)});
     }
   }

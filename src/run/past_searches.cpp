@@ -1,11 +1,9 @@
 #include "run/past_searches.h"
 
 #include "record/record_json.h"
-#include "record/tuning_mark.h"
+#include "record/search_marks.h"
 
 namespace deepgap {
-
-bool is_search_run(const Point& point) { return point.options.contains("peak") || point.options.contains(tuning_mark); }
 
 PastSearches read_past_searches(const Store& store, const std::optional<std::string>& study) {
   PastSearches past;

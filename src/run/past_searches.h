@@ -10,9 +10,6 @@
 
 namespace deepgap {
 
-// Whether a search made the Point: a peak search (option `peak`) or tuning (option `tune`).
-bool is_search_run(const Point& point);
-
 using PastSearches = std::map<JobId, Record>;
 // The latest Record of each, without timings and series; interrupted ones are left out. With `study` those of other studies are too.
 PastSearches read_past_searches(const Store& store, const std::optional<std::string>& study);

@@ -9,6 +9,7 @@
 #include "record/identity.h"
 #include "record/load_axis.h"
 #include "record/record_json.h"
+#include "record/search_marks.h"
 #include "record/tenant_set.h"
 #include "run/child_process.h"
 #include "run/first_look.h"

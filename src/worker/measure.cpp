@@ -3,8 +3,8 @@
 #include "base/clocks.h"
 #include "model/weights/safetensors.h"
 #include "record/point_option.h"
+#include "record/search_marks.h"
 #include "record/tenant_set.h"
-#include "record/tuning_mark.h"
 #include "telemetry/environment.h"
 #include "worker/accuracy.h"
 #include "worker/classes.h"
@@ -34,8 +34,7 @@ void require_support(const Backend& backend, const WorkOrder& order, const Prepa
 // To be answered for their accuracy: once a Point, since other repeats would answer the same, and not in the runs of a search.
 int64_t labelled_samples(const WorkOrder& order, const Preparation& prepared, const Group::Inputs& inputs) {
   const bool once = order.repeat == 0 && order.sweep == 0 && order.rank == 0;
-  const bool searches = prepared.options.peak_search || order.point.options.contains(tuning_mark);
-  if (!once || searches || !prepared.computes || prepared.drive->judges_accuracy()) return 0;
+  if (!once || is_search_run(order.point) || !prepared.computes || prepared.drive->judges_accuracy()) return 0;
   if (!inputs.dataset->label(0) || !class_count(inputs.model->summary().outputs)) return 0;
   const auto all = static_cast<int64_t>(inputs.dataset->size());
   return std::min(all, prepared.options.accuracy_samples.value_or(all));

@@ -9,6 +9,7 @@ namespace deepgap {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 struct Made {
   std::string device = "NVIDIA L4", backend = "a";
@@ -126,6 +127,18 @@ TEST(Recommend, WithoutAServerPointAQueueEstimatesAndSaysHowToTell) {
   EXPECT_LE(*found.choice->latency_s, 0.006);
   ASSERT_FALSE(found.unknown.empty());
   EXPECT_THAT(found.unknown[0].command, HasSubstr("--scenario server --bound p99=6ms --find-peak"));
+}
+
+// ... with the engine's own options, one of which native calls `tune`, and without what a search noted on its runs.
+TEST(Recommend, TheCommandThatTellsMeasuresTheSameWay) {
+  const Asked asked({{.throughput = 1000, .p99_ms = 1, .cost_per_hour = 1, .options = {{"tune", "full"}, {"tune_run", "confirm"}}}});
+  Demand demand;
+  demand.bounds = {p99("6ms")};
+  demand.rate = 300;
+  const Recommendation found = asked.with(demand);
+  ASSERT_FALSE(found.unknown.empty());
+  EXPECT_THAT(found.unknown[0].command, HasSubstr(" --axis tune=full"));
+  EXPECT_THAT(found.unknown[0].command, Not(HasSubstr("tune_run")));
 }
 
 TEST(Recommend, NothingThatCannotBeTrustedUnlessAsked) {

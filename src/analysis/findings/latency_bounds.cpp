@@ -58,49 +58,52 @@ class LatencyBounds final : public Finding {
     return loaded.rate > 0 ? fmt::format(" at {}", format_significant(loaded.rate)) : std::string();
   }
 
+  // One run that misses the bound is enough: a mean over repeats hides it.
+  static bool fails(const Loaded& loaded) {
+    const auto& outcomes = loaded.point->outcomes;
+    return std::any_of(outcomes.begin(), outcomes.end(),
+                       [](const OutcomeCount& seen) { return seen.outcome == Outcome::ok && seen.verdict == Verdict::invalid; });
+  }
+  static bool is_untold(const Loaded& loaded) { return loaded.point->verdict == Verdict::undecided && !fails(loaded); }
+
   static Statement statement(const Workload& workload, const std::vector<Loaded>& points) {
     const Loaded& any = points.front();
     const std::string bound = option_of(any.point->point, "bound");
-    // One run that misses the bound is enough: a mean over repeats hides it.
-    const auto fails = [](const Loaded& loaded) {
-      const auto& outcomes = loaded.point->outcomes;
-      return std::any_of(outcomes.begin(), outcomes.end(),
-                         [](const OutcomeCount& seen) { return seen.outcome == Outcome::ok && seen.verdict == Verdict::invalid; });
-    };
-    const auto untold = [&](const Loaded& loaded) { return loaded.point->verdict == Verdict::undecided && !fails(loaded); };
     Statement said;
     for (const Loaded& loaded : points) said.points.push_back(loaded.point);
     said.headline = fmt::format("{}, {}, batch {}: ", workload.label, label_without_load(*any.line), any.point->point.batch);
-    const auto first_untold = std::find_if(points.begin(), points.end(), untold);
-    const std::string open =
-        first_untold == points.end() ? "" : fmt::format(" It cannot be told{}: {}", at(*first_untold), first_untold->point->reason);
+    const auto untold = std::find_if(points.begin(), points.end(), is_untold);
+    const std::string open = untold == points.end() ? "" : fmt::format(" It cannot be told{}: {}", at(*untold), untold->point->reason);
     std::vector<Loaded> decided;
-    std::remove_copy_if(points.begin(), points.end(), std::back_inserter(decided), untold);
-    const auto failed = std::find_if(decided.begin(), decided.end(), fails);
+    std::remove_copy_if(points.begin(), points.end(), std::back_inserter(decided), is_untold);
     if (decided.empty()) {
       said.tone = Tone::note;
       said.headline += fmt::format("whether {} is held cannot be told", bound);
       said.detail = any.point->reason;
-      return said;
-    }
-    if (failed == decided.begin()) {
+    } else if (fails(decided.front())) {
       said.tone = Tone::warning;
       said.headline += fmt::format("{} is not held", bound);
-      said.detail = failed->point->reason + (open.empty() ? "" : ".") + open;
-      return said;
+      said.detail = decided.front().point->reason + (open.empty() ? "" : ".") + open;
+    } else {
+      said.tone = Tone::result;
+      say_what_holds(decided, bound, open, said);
     }
+    return said;
+  }
+
+  // The first of `decided` does.
+  static void say_what_holds(const std::vector<Loaded>& decided, const std::string& bound, const std::string& open, Statement& said) {
+    const auto failed = std::find_if(decided.begin(), decided.end(), fails);
     const Loaded& best = *std::prev(failed);
-    said.tone = Tone::result;
     said.headline += fmt::format("holds {}", bound);
     if (best.rate > 0) said.headline += fmt::format(" at {} queries a second", format_significant(best.rate));
     if (const MetricSummary* p99 = best.point->find("latency_p99_ms"))
       said.detail = fmt::format("p99 latency {} ms there.", format_estimate(p99->estimate));
-    if (failed == decided.end()) {
-      said.detail += open.empty() ? " It is the largest load measured." : open;
-    } else {
+    if (failed != decided.end()) {
       said.detail += fmt::format(" At {} it is not held: {}", format_significant(failed->rate), failed->point->reason);
+    } else {
+      said.detail += open.empty() ? " It is the largest load measured." : open;
     }
-    return said;
   }
 };
 

@@ -5,6 +5,7 @@
 #include "base/registry.h"
 #include "record/load_axis.h"
 #include "record/point_option.h"
+#include "record/search_marks.h"
 
 #include <fmt/format.h>
 
@@ -26,10 +27,10 @@ std::pair<bool, double> rank(const PointSummary& point) { return {option_of(poin
 
 // What Offline and Server of one system share: not what only one of the two scenarios takes.
 PointOnDevice system_of(const PointSummary& point) {
-  PointOnDevice key{without_load(point.point), point.identity.device};
+  PointOnDevice key{without_search_marks(without_load(point.point)), point.identity.device};
   key.point.scenario.clear();
   key.point.batch = 0;
-  for (const char* own : {"bound", "peak", "tune", "rate", "max_delay"}) key.point.options.erase(own);
+  for (const char* own : {"bound", "rate", "max_delay"}) key.point.options.erase(own);
   return key;
 }
 

@@ -6,9 +6,10 @@ namespace deepgap {
 void print_repeats(int series);      // a Point of several processes: coverage
 void print_comparisons(int series);  // two of them: false differences, power, pairs
 void print_winners(int series);
-void print_nodes(int series);  // several of one kind: coverage at three levels, and which are called outliers
-void print_pairs(int series);  // of turns, as the statistics of duels see them
-void print_duels(int series);  // whole duels
+void print_nodes(int series);        // several of one kind: coverage at three levels, and which are called outliers
+void print_node_points(int series);  // the first part of it: Points on several nodes
+void print_pairs(int series);        // of turns, as the statistics of duels see them
+void print_duels(int series);        // whole duels
 void print_percentiles(int series);
 void print_bounds(int series);     // held, missed, not enough data: one run, and repeats together
 void print_overloads(int series);  // of a server that is busy, and of one that cannot keep up

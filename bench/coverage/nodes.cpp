@@ -1,9 +1,8 @@
-// Several nodes of one kind: how often intervals over them hold the truth, and which of them are called outliers.
+// Several nodes of one kind: which of them are called outliers.
 #include "comparisons.h"
 
 #include "simulated_run.h"
 
-#include "stats/nested.h"
 #include "stats/outlier_nodes.h"
 
 #include <fmt/format.h>
@@ -18,63 +17,12 @@
 namespace deepgap {
 namespace {
 
-constexpr double process = 0.01, within = 0.003;
+constexpr double process = 0.01;
 
 double percent(int part, int whole) { return 100.0 * part / whole; }
 
 // So many runs on each node.
 using Runs = std::vector<int>;
-
-std::vector<ProcessValue> measured(Random& random, const Runs& runs, double node_scatter) {
-  std::normal_distribution<double> normal;
-  std::vector<ProcessValue> values;
-  for (size_t node = 0; node < runs.size(); ++node) {
-    const double of_node = node_scatter * normal(random);
-    for (int run = 0; run < runs[node]; ++run)
-      values.push_back({1 + of_node + process * normal(random) + within * normal(random), within * within, node});
-  }
-  return values;
-}
-
-struct Coverage {
-  int covered = 0;
-  double width = 0;
-  void add(const MeanEstimate& mean, int series) {
-    const Interval interval = mean.interval();
-    covered += interval.low <= 1 && 1 <= interval.high ? 1 : 0;
-    width += 100 * interval.half_width() / series;
-  }
-};
-
-void print_intervals(int series) {
-  fmt::print("\nA Point on several nodes of a kind, processes 1 % apart, the truth is that of the kind, {} series a row\n", series);
-  fmt::print(
-      "| nodes apart | runs on each node | two levels: covers, % | half-width, % | three: covers, % | half-width, % |\n"
-      "| --- | --- | --- | --- | --- | --- |\n");
-  const std::vector<std::pair<std::string, Runs>> designs{{"3, 3", {3, 3}},
-                                                          {"3, 2", {3, 2}},
-                                                          {"3, 3, 3", {3, 3, 3}},
-                                                          {"5, 1, 1", {5, 1, 1}},
-                                                          {"2 on each of 5", Runs(5, 2)},
-                                                          {"2 on each of 16", Runs(16, 2)},
-                                                          {"10, 1, 1, 1, 1, 1", {10, 1, 1, 1, 1, 1}}};
-  uint64_t seed = 8000;
-  for (const double scatter : {0.0, 0.005, 0.02}) {
-    for (const auto& [name, runs] : designs) {
-      Random random(++seed);
-      Coverage two, three;
-      for (int i = 0; i < series; ++i) {
-        std::vector<ProcessValue> values = measured(random, runs, scatter);
-        three.add(nested_mean(values).estimate, series);
-        for (ProcessValue& value : values) value.node = 0;
-        two.add(nested_mean(values).estimate, series);
-      }
-      fmt::print("| {:.1f} % | {} | {:.1f} | {:.2f} | {:.1f} | {:.2f} |\n", 100 * scatter, name, percent(two.covered, series), two.width,
-                 percent(three.covered, series), three.width);
-      std::fflush(stdout);
-    }
-  }
-}
 
 // What one run is off by, as a logarithm.
 using Noise = std::function<double(Random&)>;
@@ -155,7 +103,7 @@ void print_outliers(int series) {
 }  // namespace
 
 void print_nodes(int series) {
-  print_intervals(series);
+  print_node_points(series);
   print_outliers(series);
 }
 

@@ -7,8 +7,7 @@
 A block of the page is what stands between `<!-- coverage PART SERIES -->` and `<!-- end of coverage -->`. `write` runs the program for each
 and puts in what it prints; with --keep the outputs are kept as FOLDER/PART.md, and those that are there already are not made again. `check`
 runs it for few series and fails where the page has other tables, columns or rows, or a share further from the page's than five standard
-errors allow: seeds are fixed, so that the same program gives the same answer. A part of the program that has no block fails too, but for those
-whose tables are put in by hand."""
+errors allow: seeds are fixed, so that the same program gives the same answer. A part of the program that has no block fails too."""
 import argparse
 import math
 import pathlib
@@ -17,7 +16,6 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-BY_HAND = {"nodes"}  # its tables stand in the page without marks
 BLOCK = re.compile(r"<!-- coverage (\w+) (\d+) -->\n(.*?)<!-- end of coverage -->", re.DOTALL)
 
 
@@ -100,8 +98,7 @@ def check(arguments, page):
         of = 4 if part == "repeats" else 1  # a series there is five runs
         found += differences(part, tables_of(text), tables_of(output_of(arguments.program, part, arguments.series)), int(series) / of,
                              arguments.series / of)
-    found += [f"{part}: no block of it in {arguments.page}" for part in parts_of(arguments.program)
-              if part not in seen and part not in BY_HAND]
+    found += [f"{part}: no block of it in {arguments.page}" for part in parts_of(arguments.program) if part not in seen]
     return found
 
 

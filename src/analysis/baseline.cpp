@@ -1,5 +1,6 @@
 #include "analysis/baseline.h"
 
+#include "analysis/combine_repeats.h"
 #include "analysis/metric.h"
 #include "record/record_json.h"
 #include "stats/compare.h"

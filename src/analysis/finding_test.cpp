@@ -326,7 +326,8 @@ TEST(Findings, machines_and_versions_that_are_mixed_are_warned_of) {
   ASSERT_THAT(said, SizeIs(3));
   EXPECT_EQ(said[0].headline, "swap: noted in 2 records");
   EXPECT_EQ(said[0].detail, "12 MiB in use");
-  EXPECT_EQ(said[1].headline, "1 point was measured in 2 machines");
+  EXPECT_EQ(said[1].headline, "1 point was measured on several nodes of a kind");
+  EXPECT_THAT(said[1].detail, HasSubstr(": a and b."));
   EXPECT_EQ(said[2].headline, "onnxruntime was measured in 2 versions");
 }
 
@@ -699,6 +700,33 @@ TEST(Findings, precisions_of_several_devices_are_not_mixed) {
   add(collector, {.throughputs = {100, 101}, .device = "cuda", .device_name = "NVIDIA H100"});
   add(collector, {.throughputs = {500, 501}, .precision = Precision::fp16, .device = "cuda", .device_name = "NVIDIA H200"});
   EXPECT_THAT(find("precision", collector), SizeIs(0));
+}
+
+// Eight nodes that measured one Point twice each; the fourth is a tenth slower.
+ResultsCollector eight_nodes(double of_fourth, const std::string& scenario) {
+  ResultsCollector collector;
+  for (int i = 0; i < 16; ++i) {
+    Record record = failed(Outcome::ok, "");
+    const int node = i / 2;
+    record.verdict = Verdict::valid;
+    record.point.scenario = scenario;
+    record.environment = {{"cpu.model", std::string("A CPU 1")}, {"cpus.allowed", std::string("0,1")}};
+    record.facts["fleet.node"] = "n" + std::to_string(node);
+    const double x = (node == 3 ? of_fourth : 100) + 0.1 * node + (i % 2 == 0 ? 0.2 : -0.2);
+    record.estimates["throughput"] = {x, x - 0.1, x + 0.1, 100};
+    collector.add(record);
+  }
+  return collector;
+}
+
+TEST(Findings, slow_nodes_are_named) {
+  const auto said = find("outlier_nodes", eight_nodes(90, "batch"));
+  ASSERT_THAT(said, SizeIs(1));
+  EXPECT_THAT(said[0].headline, HasSubstr("n3: outlier node: 10."));
+  EXPECT_THAT(said[0].headline, HasSubstr("than the 7 others of its kind, by 2 runs"));
+  EXPECT_THAT(said[0].points, SizeIs(1));
+  EXPECT_THAT(find("outlier_nodes", eight_nodes(100, "batch")), SizeIs(0));
+  EXPECT_THAT(find("outlier_nodes", eight_nodes(90, "server")), SizeIs(0)) << "an open loop offers what it offers";
 }
 
 TEST(Findings, one_device_in_several_machines_is_said) {

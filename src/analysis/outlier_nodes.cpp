@@ -40,7 +40,7 @@ std::vector<SlowNode> slow_nodes(const std::vector<NodeReading>& readings) {
 
 std::string words_of(const SlowNode& slow) {
   const auto slower = [](double ratio) { return 100 * (1 - ratio); };
-  return fmt::format("outlier node: {:.1f} % slower ({:.1f} to {:.1f}) than the {} others of its kind, by {} of what all of them measure",
+  return fmt::format("outlier node: {:.1f} % slower ({:.1f} to {:.1f}) than the {} others of its kind, by {} of what others measured too",
                      slower(slow.speed.ratio), slower(slow.speed.interval.high), slower(slow.speed.interval.low), slow.speed.others,
                      count_of(slow.speed.values, "run", "runs"));
 }

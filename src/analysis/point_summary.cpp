@@ -1,12 +1,11 @@
 #include "analysis/point_summary.h"
 
 #include "analysis/accuracy_loss.h"
+#include "analysis/combine_repeats.h"
 #include "analysis/latency_percentile.h"
 #include "analysis/pooled_bound.h"
-#include "record/latency_percentiles.h"
 #include "record/momentary.h"
 #include "record/record_json.h"
-#include "stats/compare.h"
 
 #include <fmt/format.h>
 
@@ -20,11 +19,8 @@
 namespace deepgap {
 namespace {
 
-// One Record's value of one Metric.
-struct RepeatEstimate {
-  Estimate estimate;
-  uint64_t block = 0;
-};
+// The number by which equal nodes are known in different Points.
+uint64_t number_of(const std::string& node) { return node.empty() ? 0 : std::hash<std::string>()(node); }
 
 // Points of one run that share it were measured one after the other. Of no run, or of several Records of one block, each is its own.
 uint64_t block_of(const Record& record) { return std::hash<std::string>()(fmt::format("{}/{}", record.run_id, record.repeat)); }
@@ -35,7 +31,7 @@ struct Values {
   int64_t unstable = 0, undecided = 0, invalid = 0;  // of them
   bool unchecked = false;
   std::map<std::string, std::vector<RepeatEstimate>> estimates;  // by Metric id, one a Record
-  std::vector<LatencySketch> sketches;                           // of the Records that have one
+  std::vector<std::pair<uint64_t, LatencySketch>> sketches;      // of the Records that have one, with their nodes
 
   // A Record's value of a Metric. The same samples once more narrow no interval: of accuracies the last one stays.
   void add(const std::string& id, std::span<const RepeatEstimate> further) {
@@ -153,11 +149,13 @@ void add_record(Group& group, const Record& record) {
   values.invalid += record.verdict == Verdict::invalid ? 1 : 0;
   values.undecided += record.verdict == Verdict::undecided ? 1 : 0;
   values.unchecked = values.unchecked || record.unchecked;
-  if (auto sketch = latency_sketch_of(record)) values.sketches.push_back(std::move(*sketch));
-  const uint64_t block = block_of(record);
+  std::string name = node_of(record);
+  const uint64_t block = block_of(record), node = number_of(name);
+  summary.nodes.try_emplace(node, std::move(name));
+  if (auto sketch = latency_sketch_of(record)) values.sketches.emplace_back(node, std::move(*sketch));
   for (const auto& [id, estimate] : record.estimates) {
     if (!std::isfinite(estimate.value)) continue;
-    values.add(id, std::array{RepeatEstimate{estimate, block}});
+    values.add(id, std::array{RepeatEstimate{estimate, block, node}});
   }
 }
 
@@ -210,68 +208,26 @@ void judge_pooled_bound(PointSummary& summary, const Values& values) {
   }
 }
 
-// student_factor, with the common whole degrees of freedom at hand: a Store of many Points asks a million times.
-double quick_student_factor(double degrees_of_freedom) {
-  static const auto factors = [] {
-    std::array<double, 64> made{};
-    for (size_t i = 1; i < made.size(); ++i) made[i] = student_factor(static_cast<double>(i));
-    return made;
-  }();
-  const auto whole = static_cast<size_t>(degrees_of_freedom);
-  const bool at_hand = degrees_of_freedom >= 1 && whole < factors.size() && static_cast<double>(whole) == degrees_of_freedom;
-  return at_hand ? factors[whole] : student_factor(degrees_of_freedom);
+// Clusters of queries, all that there are: runs, or where these were on several nodes, nodes. Empty where a Record has no sketch.
+std::vector<LatencySketch> clusters_of(const Values& used, const PointSummary& summary) {
+  std::vector<LatencySketch> clusters;
+  if (static_cast<int64_t>(used.sketches.size()) != used.records) return clusters;
+  std::map<uint64_t, size_t> nodes;
+  for (const auto& [node, sketch] : used.sketches) {
+    const auto [at, is_new] = nodes.try_emplace(node, clusters.size());
+    if (is_new || summary.nodes.size() < 2) {
+      clusters.push_back(sketch);
+    } else {
+      clusters[at->second].add(sketch);
+    }
+  }
+  return clusters;
 }
 
-// Whether each repeat has so few queries that its percentile is that of a handful: below the true one nearly always, in all repeats alike,
-// so that their mean says nothing about how high it may be.
-bool is_of_a_handful(const std::string& metric, std::span<const RepeatEstimate> repeats) {
-  constexpr double handful = 10;
-  for (const NamedPercentile& named : latency_percentiles) {
-    if (metric != latency_metric_id(named.name) && metric != wait_metric_id(named.name)) continue;
-    return std::any_of(repeats.begin(), repeats.end(), [&](const RepeatEstimate& repeat) {
-      return static_cast<double>(repeat.estimate.n) * (100 - named.percent) < 100 * handful;
-    });
-  }
-  return false;
-}
-
-// A percentile is that of all repeats' queries together; the scatter of the repeats' own percentiles widens its interval where that is
-// wider.
-void pool_percentile(const std::string& metric, const Values& used, MetricSummary& summary) {
-  if (!summary.over_repeats || static_cast<int64_t>(used.sketches.size()) != used.records) return;
-  for (const NamedPercentile& named : latency_percentiles) {
-    if (metric != latency_metric_id(named.name)) continue;
-    const auto pooled = pooled_percentile(used.sketches, named.percent);
-    if (!pooled || !std::isfinite(pooled->value)) return;
-    Estimate& estimate = summary.estimate;
-    const MeanEstimate& mean = summary.mean;
-    const double half = mean.variance_of_mean > 0 ? quick_student_factor(mean.degrees_of_freedom) * std::sqrt(mean.variance_of_mean) : 0;
-    estimate.value = pooled->value;
-    estimate.low = pooled->low ? std::optional(std::max(0.0, std::min(*pooled->low, mean.mean - half))) : std::nullopt;
-    estimate.high = pooled->high ? std::optional(std::max(*pooled->high, mean.mean + half)) : std::nullopt;
-  }
-}
-
-std::optional<MetricSummary> combine(const std::string& metric, std::span<const RepeatEstimate> repeats) {
-  std::vector<MeanEstimate> means;
-  std::vector<RepeatValue> values;
-  for (const RepeatEstimate& repeat : repeats) {
-    means.push_back(moments_of(repeat.estimate));
-    values.push_back({repeat.block, means.back().mean, means.back().variance_of_mean});
-  }
-  const auto over = estimate_over_repeats(means);
-  if (!over) return std::nullopt;
-  MetricSummary summary{{over->estimate.mean, {}, {}, over->estimate.n}, over->estimate, over->over_repeats, std::move(values)};
-  if (!over->over_repeats) {
-    summary.estimate = repeats[0].estimate;  // its own interval, which need not be symmetric
-  } else {
-    const MeanEstimate& mean = over->estimate;
-    const double half = mean.variance_of_mean > 0 ? quick_student_factor(mean.degrees_of_freedom) * std::sqrt(mean.variance_of_mean) : 0;
-    // What is measured here is never negative, so neither is the end of its interval.
-    summary.estimate.low = mean.mean >= 0 ? std::max(0.0, mean.mean - half) : mean.mean - half;
-    if (!is_of_a_handful(metric, repeats)) summary.estimate.high = mean.mean + half;
-  }
-  return summary;
+// Records that do not tell their node ran on the only one that others tell; beside several they count as one more.
+uint64_t leave_out_unnamed(std::map<uint64_t, std::string>& nodes) {
+  if (nodes.size() != 2 || nodes.erase(0) == 0) return 0;
+  return nodes.begin()->first;
 }
 
 PointSummary finish(const Group& group) {
@@ -289,10 +245,12 @@ PointSummary finish(const Group& group) {
   summary.verdict = verdict_of(used);
   summary.reason = reason_of(summary.outcomes, used, summary.verdict);
   judge_pooled_bound(summary, used);
+  const uint64_t unnamed = leave_out_unnamed(summary.nodes);
+  const std::vector<LatencySketch> clusters = clusters_of(used, summary);
   for (const auto& [id, estimates] : used.estimates) {
-    auto combined = combine(id, estimates);
+    auto combined = combine_repeats(id, estimates, unnamed);
     if (!combined) continue;
-    pool_percentile(id, used, *combined);
+    pool_percentile(id, clusters, *combined);
     summary.metrics.emplace(id, std::move(*combined));
   }
   return summary;
@@ -311,16 +269,6 @@ int64_t PointSummary::count(Outcome which) const {
   return total;
 }
 
-MeanEstimate moments_of(const Estimate& estimate) {
-  constexpr double batch_means = 32;  // the fewest that a correlated series is cut into (stats/correlated.h)
-  MeanEstimate mean{estimate.value, 0, std::clamp(static_cast<double>(estimate.n) - 1, 1.0, batch_means - 1), estimate.n};
-  if (estimate.low && estimate.high && *estimate.high > *estimate.low) {
-    const double error = (*estimate.high - *estimate.low) / 2 / quick_student_factor(mean.degrees_of_freedom);
-    mean.variance_of_mean = error * error;
-  }
-  return mean;
-}
-
 namespace {
 
 // Records that do not tell their device go to the one that is known; in front of it or behind, as they came.
@@ -334,6 +282,7 @@ void merge(Group& known, const Group& unknown) {
   into.studies.insert(from.studies.begin(), from.studies.end());
   into.machines.insert(from.machines.begin(), from.machines.end());
   into.hosts.insert(from.hosts.begin(), from.hosts.end());
+  into.nodes.insert(from.nodes.begin(), from.nodes.end());
   if (into.dataset_description.empty()) into.dataset_description = from.dataset_description;
   if (into.dispatcher.empty()) into.dispatcher = from.dispatcher;
   keep_work(into, from);

@@ -4,8 +4,9 @@
 // Records are repeats of each other where Point and device are the same (record/identity.h). One that does not tell its device, having
 // failed early, counts with the Point's only known device; where there are several it stands for itself.
 // Values come from all Records that ran (`ok`): leaving out the invalid ones would show what a tail looks like on good days. A Point with
-// one `incorrect` Record has no values: an engine that is sometimes wrong has no speed. Repeats are combined at two levels
-// (stats/compare.h); a Point measured once has the interval within its run, and `over_repeats` is false.
+// one `incorrect` Record has no values: an engine that is sometimes wrong has no speed. Repeats are combined at two levels, those of
+// several nodes (record/identity.h) at three (stats/compare.h); a Point measured once has the interval within its run, and `over_repeats`
+// is false.
 // Plain values; one thread at a time per collector.
 #pragma once
 
@@ -28,7 +29,7 @@ struct MetricSummary {
   Estimate estimate;                 // low and high are absent where nothing is known about the scatter; n: observations of all repeats
   MeanEstimate mean;                 // the same as moments, to compare with another (stats/compare.h)
   bool over_repeats = false;         // the interval is over repeats, else within the only one
-  std::vector<RepeatValue> repeats;  // by which block of which run they were measured in: what comparisons are made of
+  std::vector<RepeatValue> repeats;  // by which block of which run they were measured in, and where: what comparisons are made of
 };
 
 // Records that ended alike: one line of a list of failures.
@@ -45,6 +46,7 @@ struct PointSummary {
   Point point;
   Identity identity;
   std::set<std::string> machines, hosts;  // of its Records, as Identity has them; without what they do not tell
+  std::map<uint64_t, std::string> nodes;  // that used Records were measured on, by RepeatValue::node; "" where some do not tell
   std::string tenant;
   int rank = 0;
 
@@ -77,9 +79,6 @@ struct PointSummary {
   // Has values that may be compared: ok, and valid or unstable.
   bool usable() const { return outcome == Outcome::ok && (verdict == Verdict::valid || verdict == Verdict::unstable); }
 };
-
-// One Estimate of a Record as moments. The degrees of freedom are those of the batch means behind it: n - 1, at most 31.
-MeanEstimate moments_of(const Estimate& estimate);
 
 class PointCollector {
  public:

@@ -1,5 +1,6 @@
 #include "analysis/point_summary.h"
 
+#include "analysis/latency_percentile.h"
 #include "analysis/metric.h"
 #include "stats/percentile.h"
 
@@ -74,6 +75,61 @@ TEST(PointSummary, a_collector_keeps_of_a_further_record_its_values_alone) {
   for (size_t i = 0; i < more; ++i) collector.add(record);
   const size_t each = (::mallinfo2().uordblks - before) / more;
   EXPECT_LE(each, 2 * sizeof(Estimate) * record.estimates.size());
+}
+
+Record on_node(const std::string& node, double throughput) {
+  Record record = ok_record(throughput);
+  record.facts["fleet.node"] = node;
+  return record;
+}
+
+// Nodes at 100 and 110, each once, however many processes ran there: 105 +- 12.7 * sqrt(50 / 2).
+TEST(PointSummary, of_several_nodes_each_counts_once) {
+  const std::vector<Record> records{on_node("a", 99), on_node("a", 100), on_node("a", 101), on_node("b", 110)};
+  const auto points = summarize_points(records);
+  const MetricSummary& throughput = *points.at(0).find("throughput");
+  EXPECT_DOUBLE_EQ(throughput.estimate.value, 105);
+  EXPECT_NEAR(*throughput.estimate.high - 105, 12.706205 * 5, 1e-3);
+  EXPECT_EQ(points[0].nodes.size(), 2u);
+  EXPECT_EQ(points[0].nodes.at(throughput.repeats.at(3).node), "b");
+}
+
+TEST(PointSummary, of_one_node_nothing_changes) {
+  const std::vector<Record> plain{ok_record(99), ok_record(100), ok_record(101)},
+      named{on_node("a", 99), on_node("a", 100), ok_record(101)};  // one that does not tell ran there too
+  const auto expected = summarize_points(plain), points = summarize_points(named);
+  EXPECT_EQ(points.at(0).find("throughput")->estimate.low, expected.at(0).find("throughput")->estimate.low);
+  EXPECT_EQ(points.at(0).find("throughput")->estimate.high, expected.at(0).find("throughput")->estimate.high);
+  EXPECT_EQ(points[0].nodes.size(), 1u);
+  EXPECT_EQ(points[0].nodes.begin()->second, "a");
+}
+
+TEST(PointSummary, hosts_are_nodes_and_a_fleets_name_goes_before) {
+  Record a = ok_record(99), b = ok_record(101);
+  a.environment["host.name"] = b.environment["host.name"] = std::string("frontend");
+  EXPECT_EQ(summarize_points(std::vector{a, b}).at(0).nodes.size(), 1u);
+  a.facts["fleet.node"] = std::string("n1");
+  b.facts["fleet.node"] = std::string("n2");
+  EXPECT_EQ(summarize_points(std::vector{a, b}).at(0).nodes.size(), 2u);
+}
+
+// Queries of a node resemble each other: its runs are one cluster.
+TEST(PointSummary, percentiles_of_several_nodes_have_nodes_as_clusters) {
+  const auto half_width = [](bool tells_nodes) {
+    std::vector<Record> records;
+    for (int run = 0; run < 12; ++run) {
+      Record record = ok_record(100);
+      const double slow = 1 + 0.05 * (run / 4);
+      for (int query = 0; query < 1000; ++query) record.timings.push_back({0, 0, 0, static_cast<int64_t>(slow * (1e6 + 1000 * query)), 1});
+      record.estimates["latency_p99_ms"] = *latency_percentile(record, 99);
+      keep_latency_sketch(record);
+      if (tells_nodes) record.facts["fleet.node"] = "n" + std::to_string(run / 4);
+      records.push_back(std::move(record));
+    }
+    const Estimate p99 = summarize_points(records).at(0).find("latency_p99_ms")->estimate;
+    return *p99.high - *p99.low;
+  };
+  EXPECT_GT(half_width(true), 2 * half_width(false));
 }
 
 TEST(PointSummary, no_interval_reaches_below_zero) {

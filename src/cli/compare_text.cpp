@@ -26,7 +26,9 @@ std::string verdict_text(const PointChange& change, const CompareSettings& setti
   if (!change.comparison.interval) return too_few_words(change.comparison);
   if (change.needs_repeats == 0) return fmt::format("not enough data: {} would be seen", format_percent(change.smallest_effect));
   return fmt::format("not enough data: {} would be seen, {} takes {}", format_percent(change.smallest_effect),
-                     format_percent(settings.margin), count_of(static_cast<int64_t>(change.needs_repeats), "repeat", "repeats"));
+                     format_percent(settings.margin),
+                     change.comparison.repeats.over_nodes ? count_of(static_cast<int64_t>(change.needs_repeats), "node", "nodes")
+                                                          : count_of(static_cast<int64_t>(change.needs_repeats), "repeat", "repeats"));
 }
 
 std::string label_of(const PointChange& change) {
@@ -47,6 +49,11 @@ std::vector<std::string> notes(const ResultsComparison& comparison, const Compar
     lines.push_back("they are of different devices");
   if (!comparison.points.empty() && !comparison.paired)
     lines.push_back("measured apart in time: what the machine did between is in the ratios; one run of both, with repeats, leaves it out");
+  const auto other_node =
+      std::count_if(comparison.points.begin(), comparison.points.end(), [](const PointChange& p) { return p.other_node; });
+  if (other_node > 0)
+    lines.push_back(fmt::format("{} on one node each, another one: how nodes of a kind differ is in the ratios, and in no interval",
+                                count_of(other_node, "point was measured", "points were measured")));
   const auto count = [&](size_t number, const std::string& what) {
     if (number > 0) lines.push_back(fmt::format("{} {}", count_of(static_cast<int64_t>(number), "point", "points"), what));
   };
@@ -129,7 +136,8 @@ std::string comparison_json(const ResultsComparison& comparison, const CompareSe
                          {"needs_repeats", nullptr},
                          {"smallest_effect", nullptr},
                          {"repeats", change.comparison.repeats.repeats},
-                         {"paired", change.comparison.repeats.paired}};
+                         {"paired", change.comparison.repeats.paired},
+                         {"over_nodes", change.comparison.repeats.over_nodes}};
     if (change.comparison.interval) entry.update({{"low", change.comparison.interval->low}, {"high", change.comparison.interval->high}});
     if (change.needs_repeats > 0) entry["needs_repeats"] = change.needs_repeats;
     if (std::isfinite(change.smallest_effect)) entry["smallest_effect"] = change.smallest_effect;

@@ -140,7 +140,7 @@ class Task {
     settings.progress = settings_.progress;
     settings.locks = settings_.locks;
     settings.part = std::move(jobs);
-    settings.facts = {{"fleet.node", attempt_.node}, {"fleet.task", int64_t{attempt_.task}}, {"fleet.id", fleet_.id}};
+    settings.facts = {{fleet_node_fact, attempt_.node}, {"fleet.task", int64_t{attempt_.task}}, {"fleet.id", fleet_.id}};
     settings.saved = [this](const Record& record) { saved(record); };
     return settings;
   }

@@ -3,6 +3,7 @@
 #include "base/hash.h"
 #include "base/text.h"
 #include "published/export_time.h"
+#include "record/identity.h"
 #include "record/record_json.h"
 
 #include <deepgap/error.h>
@@ -271,6 +272,7 @@ class ExportReader {
          {std::pair("unit", "unit"), std::pair("refused.by", "refused_by"), std::pair("refused.at", "refused_at")})
       set_text(record.facts, fact, row.text(column));
     record.environment = environment_from(row, record.point.placement);
+    if (const std::string node = row.text("node"); node != row.text("host")) set_text(record.facts, fleet_node_fact, node);
     set_measured(row, record);
     set_rest(row, record);
     if (record.record_id.empty()) {
@@ -282,7 +284,7 @@ class ExportReader {
 
   // What is told elsewhere is passed over; all else is a metric.
   void set_rest(ExportedRow& row, Record& record) {
-    for (const char* derived : {"device_count", "iterations", "repeats", "records", "throughput_per_device", "published_source"})
+    for (const char* derived : {"device_count", "iterations", "repeats", "records", "nodes", "throughput_per_device", "published_source"})
       row.text(derived);
     if (const std::string id = row.text("point_id"); !id.empty() && id != point_id(record.point)) ++other_points_;
     for (const std::string& column : row.left()) {

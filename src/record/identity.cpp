@@ -120,6 +120,12 @@ Identity identity_of(const Point& point, const Facts& environment) {
 
 Identity identity_of(const Record& record) { return identity_of(record.point, record.environment); }
 
+std::string node_of(const Record& record) {
+  if (std::string name = known_text(record.facts, fleet_node_fact); !name.empty()) return name;
+  if (std::string name = known_text(record.environment, "host.name"); !name.empty()) return name;
+  return known_text(record.facts, host_alias_fact);
+}
+
 std::string short_device_name(std::string device) {
   for (const std::string_view word : {"(R)", "(TM)", "(r)", "(tm)", "NVIDIA ", "Intel ", "AMD ", " Processor", " CPU @"}) {
     for (size_t at = device.find(word); at != std::string::npos; at = device.find(word, at)) device.erase(at, word.size());

@@ -68,6 +68,13 @@ Identity identity_of(const Record& record);
 // The same from the facts of a worker's environment; the Point's placement says which of the devices in it are meant.
 Identity identity_of(const Point& point, const Facts& environment);
 
+// The machine of several of a kind that a Record was measured on: its name in a fleet, else its host's, else the one that it has in an
+// anonymous Store. Empty: it does not tell.
+std::string node_of(const Record& record);
+
+inline constexpr const char* fleet_node_fact = "fleet.node";
+inline constexpr const char* host_alias_fact = "host.alias";
+
 // What is one result: repeats of it are combined, and it is compared with others.
 struct PointOnDevice {
   Point point;

@@ -228,6 +228,8 @@ void add_origin_columns(Columns& c) {
   c.push_back(of_record("unit", [](const Record& r) { return text(unit_of_work(r)); }));
   c.push_back(of_record("refused_by", [](const Record& r) { return fact_text(r, "refused.by"); }));
   c.push_back(of_record("refused_at", [](const Record& r) { return fact_text(r, "refused.at"); }));
+  c.push_back({"node", [](const ExportRow& row) { return text(row.node); }});
+  c.push_back({"nodes", [](const ExportRow& row) { return optional(row.nodes); }});
   c.push_back(of_record("model_hash", [](const Record& r) { return text(r.point.model_hash); }));
   c.push_back(of_record("published_source", [](const Record& r) { return text(publisher_of(r.point)); }));
   c.push_back(of_record("stderr_tail", [](const Record& r) { return r.stderr_tail.empty() ? Cell() : text(printable(r.stderr_tail)); }));

@@ -130,6 +130,7 @@ void ExportWriter::add(const Record& record, std::optional<int64_t> timings) {
   row.environment = &record.environment;
   row.point_id = id_of(record.point);
   row.identity = identity_of(record);
+  row.node = node_of(record);
   row.timings = timings;
   add(row);
 }
@@ -145,6 +146,7 @@ void ExportWriter::add(const PointSummary& summary) {
   row.of_point = true;
   row.repeats = summary.used;
   row.records = summary.records;
+  if (!summary.nodes.empty() && !summary.nodes.begin()->second.empty()) row.nodes = static_cast<int64_t>(summary.nodes.size());
   const MetricSummary* timings = summary.find("timings");
   if (timings != nullptr) row.timings = std::llround(timings->estimate.value);
   add(row);

@@ -176,6 +176,22 @@ TEST(ExportTable, APointHasItsSummary) {
   EXPECT_EQ(row.at("machine").get<std::string>().substr(0, 11), "Example CPU");
 }
 
+TEST(ExportTable, NodesAreToldByRecordAndCountedByPoint) {
+  std::vector<Record> records;
+  for (const char* node : {"n1", "n2", "n2"}) {
+    records.push_back(example_record(1));
+    records.back().facts["fleet.node"] = std::string(node);
+  }
+  EXPECT_EQ(exported(records[0]).at("node"), "n1");
+  EXPECT_EQ(exported(example_record(1)).at("node"), "node-17.example.org") << "of no fleet its host";
+  EXPECT_TRUE(exported(records[0]).at("nodes").is_null());
+  Exported out(ExportFormat::json);
+  for (const PointSummary& summary : summarize_points(records)) out.writer.add(summary);
+  out.writer.finish();
+  EXPECT_EQ(json::parse(out.text).at(0).at("nodes"), 2);
+  EXPECT_TRUE(json::parse(out.text).at(0).at("node").is_null());
+}
+
 TEST(ExportTable, NoRowsAreStillValid) {
   Exported out(ExportFormat::json);
   out.writer.finish();

@@ -143,7 +143,7 @@ void add_result_columns(const Results& results, std::vector<Column>& columns) {
        {},
        true,
        [](const PointSummary& p) { return p.used == p.records ? std::to_string(p.used) : fmt::format("{} of {}", p.used, p.records); },
-       nullptr,
+       [](const PointSummary& p) { return p.nodes.size() < 2 ? std::string() : fmt::format("{} nodes", p.nodes.size()); },
        [](const PointSummary& p) { return static_cast<double>(p.used); }});
   columns.push_back(text_column("check", check_text));
   columns.back().small = top1_text;

@@ -17,8 +17,8 @@ NestedMean on_one_node(std::span<const ProcessValue> values) {
     within += one.variance / static_cast<double>(values.size());
   }
   const auto k = static_cast<double>(values.size());
-  return {
-      {moments.mean(), std::max(moments.variance(), within) / k, k - 1, moments.count()}, std::max(0.0, moments.variance() - within), 1};
+  const double seen = std::max(moments.variance(), within);
+  return {{moments.mean(), seen / k, k - 1, moments.count()}, std::max(0.0, moments.variance() - within), seen, 0, 1};
 }
 
 // How processes scatter around their node's mean, by all nodes that have several.
@@ -58,6 +58,8 @@ NestedMean nested_mean(std::span<const ProcessValue> values) {
   const double variance = std::max(means.variance() / m, of_process * share_of_one);
   return {{means.mean(), variance, m - 1, static_cast<int64_t>(values.size())},
           std::max(0.0, within.seen() - within.mean_within()),
+          of_process,
+          std::max(0.0, means.variance() - of_process * share_of_one * m),
           static_cast<int64_t>(nodes.size())};
 }
 

@@ -24,6 +24,8 @@ struct ProcessValue {
 struct NestedMean {
   MeanEstimate estimate;        // n: processes
   double between_variance = 0;  // of a process's true mean around its node's; not negative
+  double process_variance = 0;  // of a process's value around its node's mean
+  double node_variance = 0;     // of a node's true mean around that of its kind; not negative, 0 on one node
   int64_t nodes = 1;
 };
 

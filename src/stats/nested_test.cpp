@@ -15,6 +15,15 @@ TEST(NestedMean, OfOneNodeIsThatOfItsProcesses) {
   EXPECT_DOUBLE_EQ(mean.estimate.variance_of_mean, 1.0 / 3);
   EXPECT_DOUBLE_EQ(mean.estimate.degrees_of_freedom, 2);
   EXPECT_EQ(mean.nodes, 1);
+  EXPECT_DOUBLE_EQ(mean.process_variance, 1);
+  EXPECT_EQ(mean.node_variance, 0);
+}
+
+// Two nodes at 100 and 110, whose mean of two processes is each known to a variance of 2 / 2: nodes differ by 50 - 1.
+TEST(NestedMean, TellsLevelsApart) {
+  const std::vector<ProcessValue> values{{99, 0, 1}, {101, 0, 1}, {109, 0, 2}, {111, 0, 2}};
+  EXPECT_DOUBLE_EQ(nested_mean(values).process_variance, 2);
+  EXPECT_DOUBLE_EQ(nested_mean(values).node_variance, 49);
 }
 
 // Two nodes at 100 and 110: variance of their mean 50 / 2, one degree of freedom, however many processes ran.

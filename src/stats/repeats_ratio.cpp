@@ -1,6 +1,7 @@
 #include "stats/repeats_ratio.h"
 
 #include "stats/moments.h"
+#include "stats/nested.h"
 
 #include <boost/math/distributions/students_t.hpp>
 
@@ -16,44 +17,86 @@ namespace {
 constexpr double power = 0.8;
 constexpr size_t most_repeats = 10'000;
 
-struct Level {
-  double mean = 0, variance_of_mean = 0, degrees_of_freedom = 0;
-};
-
-// Never surer than the scatter within the repeats allows: agreement by chance is no certainty.
-Level level_of(const Moments& logs, double within) {
-  const auto k = static_cast<double>(logs.count());
-  return {logs.mean(), std::max(logs.variance(), within / k) / k, k - 1};
-}
-
 double relative_variance(const RepeatValue& repeat) { return repeat.variance / (repeat.value * repeat.value); }
 
-Level group_of(std::span<const RepeatValue> repeats) {
-  Moments logs;
-  double within = 0;
-  for (const RepeatValue& repeat : repeats) {
-    logs.add(std::log(repeat.value));
-    within += relative_variance(repeat);
-  }
-  return level_of(logs, within);
+std::vector<ProcessValue> logs_of(std::span<const RepeatValue> repeats) {
+  std::vector<ProcessValue> logs;
+  for (const RepeatValue& repeat : repeats) logs.push_back({std::log(repeat.value), relative_variance(repeat), repeat.node});
+  return logs;
+}
+
+RepeatsRatio ratio_of(const NestedMean& logs, bool paired) {
+  const MeanEstimate& mean = logs.estimate;
+  return {std::exp(mean.mean),
+          std::sqrt(mean.variance_of_mean),
+          mean.degrees_of_freedom,
+          paired,
+          static_cast<size_t>(logs.nodes > 1 ? logs.nodes : mean.n),
+          logs.nodes > 1};
 }
 
 std::optional<RepeatsRatio> paired(std::span<const RepeatValue> first, std::span<const RepeatValue> second) {
   std::multimap<uint64_t, const RepeatValue*> others;
   for (const RepeatValue& repeat : second) others.emplace(repeat.block, &repeat);
-  Moments logs;
-  double within = 0;
+  std::vector<ProcessValue> logs;
   for (const RepeatValue& repeat : first) {
     const auto other = others.find(repeat.block);
     if (other == others.end()) continue;
-    logs.add(std::log(repeat.value / other->second->value));
-    within += relative_variance(repeat) + relative_variance(*other->second);
+    logs.push_back(
+        {std::log(repeat.value / other->second->value), relative_variance(repeat) + relative_variance(*other->second), repeat.node});
     others.erase(other);
   }
-  if (logs.count() < static_cast<int64_t>(fewest_repeats)) return std::nullopt;
-  const Level level = level_of(logs, within);
-  return RepeatsRatio{std::exp(level.mean), std::sqrt(level.variance_of_mean), level.degrees_of_freedom, true,
-                      static_cast<size_t>(logs.count())};
+  if (logs.size() < fewest_repeats) return std::nullopt;
+  return ratio_of(nested_mean(logs), true);
+}
+
+using Nodes = std::map<uint64_t, Moments>;
+
+Nodes nodes_of(const std::vector<ProcessValue>& logs) {
+  Nodes nodes;
+  for (const ProcessValue& log : logs) nodes[log.node].add(log.value);
+  return nodes;
+}
+
+// Node against node, of those that measured both: each difference with what processes leave open in it.
+std::optional<RepeatsRatio> paired_by_node(const std::vector<ProcessValue>& first, const std::vector<ProcessValue>& second) {
+  const Nodes a = nodes_of(first), b = nodes_of(second);
+  if (a.size() < fewest_repeats || b.size() < fewest_repeats) return std::nullopt;
+  const double of_a = nested_mean(first).process_variance, of_b = nested_mean(second).process_variance;
+  std::vector<ProcessValue> differences;
+  for (const auto& [node, logs] : a) {
+    const auto other = b.find(node);
+    if (other == b.end()) continue;
+    const double open = of_a / static_cast<double>(logs.count()) + of_b / static_cast<double>(other->second.count());
+    differences.push_back({logs.mean() - other->second.mean(), open, node});
+  }
+  if (differences.size() < fewest_repeats) return std::nullopt;
+  return ratio_of(nested_mean(differences), true);
+}
+
+double mean_of(const std::vector<ProcessValue>& logs) { return logs.size() == 1 ? logs.front().value : nested_mean(logs).estimate.mean; }
+
+// Of groups of which one was measured on one node: as uncertain as that node is.
+void add_node_of(NestedMean& one, const NestedMean& several) {
+  if (one.nodes > 1 || several.nodes < 2) return;
+  one.estimate.variance_of_mean += several.node_variance;
+  one.estimate.degrees_of_freedom = std::min(one.estimate.degrees_of_freedom, several.estimate.degrees_of_freedom);
+}
+
+RepeatsRatio of_groups(NestedMean a, NestedMean b) {
+  add_node_of(a, b);
+  add_node_of(b, a);
+  const double va = a.estimate.variance_of_mean, vb = b.estimate.variance_of_mean;
+  const double da = a.estimate.degrees_of_freedom, db = b.estimate.degrees_of_freedom;
+  const double spread = va * va / da + vb * vb / db;
+  const bool over_nodes = a.nodes > 1 || b.nodes > 1;
+  const int64_t least = over_nodes ? std::min(a.nodes, b.nodes) : std::min(a.estimate.n, b.estimate.n);
+  return {std::exp(a.estimate.mean - b.estimate.mean),
+          std::sqrt(va + vb),
+          spread > 0 ? (va + vb) * (va + vb) / spread : std::min(da, db),
+          false,
+          static_cast<size_t>(least),
+          over_nodes};
 }
 
 double student_quantile(double degrees_of_freedom, double probability) {
@@ -84,14 +127,11 @@ std::optional<RepeatsRatio> ratio_of_repeats(std::span<const RepeatValue> first,
   if (first.empty() || second.empty()) return std::nullopt;
   if (!std::all_of(first.begin(), first.end(), positive) || !std::all_of(second.begin(), second.end(), positive)) return std::nullopt;
   if (auto found = paired(first, second)) return found;
-  const Level a = group_of(first), b = group_of(second);
-  RepeatsRatio ratio{std::exp(a.mean - b.mean), 0, 0, false, std::min(first.size(), second.size())};
-  if (ratio.repeats < fewest_repeats) return ratio;
-  const double va = a.variance_of_mean, vb = b.variance_of_mean;
-  ratio.log_error = std::sqrt(va + vb);
-  const double spread = va * va / a.degrees_of_freedom + vb * vb / b.degrees_of_freedom;
-  ratio.degrees_of_freedom = spread > 0 ? (va + vb) * (va + vb) / spread : std::min(a.degrees_of_freedom, b.degrees_of_freedom);
-  return ratio;
+  const std::vector<ProcessValue> a = logs_of(first), b = logs_of(second);
+  if (const size_t fewest = std::min(a.size(), b.size()); fewest < fewest_repeats)
+    return RepeatsRatio{std::exp(mean_of(a) - mean_of(b)), 0, 0, false, fewest};
+  if (auto found = paired_by_node(a, b)) return found;
+  return of_groups(nested_mean(a), nested_mean(b));
 }
 
 Difference difference(const RepeatsRatio& ratio, double margin, double confidence) {

@@ -4,6 +4,10 @@
 // random order) are paired: what drifts over minutes and hours is in both and falls out. Where there are fewer than three pairs, the two
 // groups of repeats are compared as they are, after Welch. Below three repeats of either nothing is told: the scatter between processes is
 // not known, and what one run shows within itself says nothing about it.
+//
+// Of repeats on several nodes of a kind each node counts as one value (stats/nested.h): pairs of blocks by the node that they ran on;
+// else, where both were measured on three nodes or more, node against node, so that what a node is falls out; else after Welch. What was
+// measured on one node alone is then taken for one of its kind, whose nodes differ as those of the other do.
 //   Kalibera and Jones, "Rigorous benchmarking in reasonable time", ISMM 2013; Abedi and Brecht, "Conducting repeatable experiments in
 //   highly variable cloud computing environments", ICPE 2017 (repeats in turn); Schuirmann 1987 (two one-sided tests for "the same").
 // bench/coverage shows coverage, false alarms and power. Numbers in, numbers out; thread-safe.
@@ -24,6 +28,7 @@ struct RepeatValue {
   uint64_t block = 0;   // repeats of two things with the same one are a pair
   double value = 0;     // above 0
   double variance = 0;  // of this value, as seen within the repeat; 0: not known
+  uint64_t node = 0;    // repeats with the same one ran on one node
 };
 
 struct RepeatsRatio {
@@ -31,7 +36,8 @@ struct RepeatsRatio {
   double log_error = 0;           // standard error of its logarithm
   double degrees_of_freedom = 0;  // 0: too few repeats, nothing is known
   bool paired = false;
-  size_t repeats = 0;  // pairs, or those of the group that has fewer
+  size_t repeats = 0;  // pairs, or those of the group that has fewer; over nodes: nodes
+  bool over_nodes = false;
 
   bool known() const { return degrees_of_freedom > 0; }
   Interval interval(double confidence = default_confidence) const;  // where known

@@ -76,6 +76,58 @@ TEST(RepeatsRatio, OtherBlocksAreComparedInGroups) {
   EXPECT_NEAR(ratio->degrees_of_freedom, 4, 1e-9);
 }
 
+// Differences 0.1 and 0.1 on one node, 0.3 on another: 0.2 with one degree of freedom.
+TEST(RepeatsRatio, PairsOfSeveralNodesCountByNode) {
+  const Repeats a{{1, std::exp(1.1), 0, 7}, {2, std::exp(2.1), 0, 7}, {3, std::exp(3.3), 0, 8}},
+      b{{1, std::exp(1), 0, 7}, {2, std::exp(2), 0, 7}, {3, std::exp(3), 0, 8}};
+  const auto ratio = ratio_of_repeats(a, b);
+  EXPECT_TRUE(ratio->paired && ratio->over_nodes);
+  EXPECT_EQ(ratio->repeats, 2u);
+  EXPECT_EQ(ratio->degrees_of_freedom, 1);
+  EXPECT_NEAR(std::log(ratio->ratio), 0.2, 1e-12);
+  EXPECT_NEAR(ratio->log_error, std::sqrt(0.02 / 2), 1e-12);
+}
+
+// Nodes are far apart, and each does the same to both.
+TEST(RepeatsRatio, NodeAgainstNodeLeavesOutWhatNodesAre) {
+  Repeats a, b;
+  for (uint64_t node = 1; node <= 4; ++node) {
+    const double of_node = std::exp(static_cast<double>(node));
+    for (const double off : {0.99, 1.01}) {
+      a.push_back({a.size(), 2 * of_node * off, 0, node});
+      b.push_back({100 + b.size(), of_node * off, 0, node});
+    }
+  }
+  b.push_back({200, 1, 0, 9});  // measured on a node that did not measure the other
+  const auto ratio = ratio_of_repeats(a, b);
+  EXPECT_TRUE(ratio->paired && ratio->over_nodes);
+  EXPECT_EQ(ratio->repeats, 4u);
+  EXPECT_NEAR(ratio->ratio, 2, 1e-9);
+  const double of_process = std::pow(std::log(1.01 / 0.99), 2) / 2;
+  EXPECT_NEAR(ratio->log_error, std::sqrt(of_process / 4), 0.002) << "what processes leave open, and no more";
+  EXPECT_GT(ratio->log_error, 0.005);
+}
+
+TEST(RepeatsRatio, OtherNodesAreComparedInGroups) {
+  const Repeats a{{1, 10, 0, 1}, {2, 10, 0, 1}, {3, 11, 0, 2}, {4, 12, 0, 3}}, b{{5, 10, 0, 4}, {6, 11, 0, 5}, {7, 12, 0, 6}};
+  const auto ratio = ratio_of_repeats(a, b);
+  EXPECT_FALSE(ratio->paired);
+  EXPECT_TRUE(ratio->over_nodes);
+  EXPECT_NEAR(ratio->ratio, 1, 1e-12);
+  EXPECT_NEAR(ratio->degrees_of_freedom, 4, 1e-9) << "three nodes each";
+}
+
+// Three repeats that agree to 0.1 % on one node: that node is one of a kind whose nodes were seen to be 10 % apart.
+TEST(RepeatsRatio, OneNodeIsAsUncertainAsNodesAre) {
+  const Repeats several{{1, 10, 0, 1}, {2, 11, 0, 2}, {3, 12, 0, 3}}, one{{4, 11, 0, 9}, {5, 11.01, 0, 9}, {6, 10.99, 0, 9}};
+  const auto ratio = ratio_of_repeats(several, one);
+  const double mean = std::log(10.0 * 11 * 12) / 3;
+  const double nodes = (std::pow(std::log(10) - mean, 2) + std::pow(std::log(11) - mean, 2) + std::pow(std::log(12) - mean, 2)) / 2;
+  EXPECT_NEAR(ratio->log_error, std::sqrt(nodes + nodes / 3), 1e-3);
+  EXPECT_LT(ratio->degrees_of_freedom, 4);
+  EXPECT_DOUBLE_EQ(ratio_of_repeats(one, several)->log_error, ratio->log_error);
+}
+
 TEST(RepeatsRatio, AgreementByChanceIsNoCertainty) {
   const Repeats a{{1, 10, 0.01}, {2, 10, 0.01}, {3, 10, 0.01}}, b{{1, 9, 0.01}, {2, 9, 0.01}, {3, 9, 0.01}};
   const auto ratio = ratio_of_repeats(a, b);

@@ -4,10 +4,11 @@
 // paths, are then secrets: they are replaced wherever else they occur as a word, in any case. Absolute paths shrink to their last part,
 // so that "/home/ann/models/x.onnx" still tells the model; so do relative ones, which a Point gives away by naming a file by one: its
 // folders are taken out of the messages too. Names that deepgap itself defines (outcomes, metrics, scenario, backend) are left alone. It
-// errs on the side of leaving out.
+// errs on the side of leaving out. Which Records ran on one node stays: each has a new name, since intervals hang on it.
 #include "store/store.h"
 
 #include "base/text.h"
+#include "record/identity.h"
 
 #include <deepgap/error.h>
 
@@ -16,6 +17,8 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <map>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -38,6 +41,7 @@ bool tells_who(const std::string& key, const Fact& fact) {
   constexpr std::array<std::string_view, 4> owners{"host", "user", "owner", "author"};
   constexpr std::array<std::string_view, 6> named{"host", "user", "owner", "author", "node", "machine"};
   const auto among = [](const auto& list, const std::string& word) { return std::find(list.begin(), list.end(), word) != list.end(); };
+  if (key == fleet_node_fact) return true;
   std::vector<std::string> words;
   for (const std::string& part : split(key, '.')) {
     for (const std::string& word : split(part, '_')) words.push_back(word);
@@ -228,10 +232,17 @@ bool same_texts(const Facts& a, const Facts& b) {
 }  // namespace
 
 struct Anonymizer::State {
-  Secrets secrets;             // of all Records seen so far: what one gives away goes from the others too
-  Facts collected;             // the last environment that was looked through
-  Facts given, cleaned;        // the last environment that was cleaned
-  size_t cleaned_secrets = 0;  // how many secrets were known then
+  Secrets secrets;                           // of all Records seen so far: what one gives away goes from the others too
+  Facts collected;                           // the last environment that was looked through
+  Facts given, cleaned;                      // the last environment that was cleaned
+  size_t cleaned_secrets = 0;                // how many secrets were known then
+  std::map<std::string, std::string> nodes;  // a name for each, by the first Record that was seen of it: no other Store has the same
+
+  void rename_node(Record& record, const std::string& node, bool is_of_fleet) {
+    if (node.empty()) return;
+    const std::string first = record.record_id.empty() ? std::to_string(nodes.size() + 1) : record.record_id.substr(0, 12);
+    record.facts[is_of_fleet ? fleet_node_fact : host_alias_fact] = nodes.try_emplace(node, "node-" + first).first->second;
+  }
 };
 
 Anonymizer::Anonymizer() : state_(std::make_unique<State>()) {}
@@ -252,6 +263,8 @@ void Anonymizer::apply(Record& record) {
     state_->cleaned = cleaned(record.environment, secrets);
     state_->cleaned_secrets = secrets.size();
   }
+  const bool is_of_fleet = record.facts.count(fleet_node_fact) > 0;
+  const std::string node = node_of(record);
   Facts environment = state_->cleaned;
   for (auto& [key, fact] : environment) {
     const auto own = record.environment.find(key);  // a key that was cleaned itself is not there, and has a text
@@ -259,6 +272,7 @@ void Anonymizer::apply(Record& record) {
   }
   record.environment = std::move(environment);
   record.facts = cleaned(record.facts, secrets);
+  state_->rename_node(record, node, is_of_fleet);
   clean_point(record.point, secrets);
   for (std::string* text :
        {&record.study, &record.tenant, &record.reason, &record.backend_version, &record.dataset_description, &record.stderr_tail}) {

@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "record/example_record.h"
+#include "record/identity.h"
 #include "record/record_json.h"
 
 #include <deepgap/error.h>
@@ -15,6 +16,7 @@
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
+#include <set>
 
 namespace deepgap {
 namespace {
@@ -80,6 +82,33 @@ TEST(Anonymize, OfARelativePathTheNameStays) {
   EXPECT_EQ(record.point.options.at("shape"), "input:1x3/mask:Nx7");
   EXPECT_EQ(record.reason, "mynet.onnx: node 'secretfolder/Conv' is wrong") << "a node's name is the model's own";
   EXPECT_EQ(record.stderr_tail, "cannot open day.csv, see pictures and mynet.onnx");
+}
+
+// Intervals hang on which Records ran on one node.
+TEST(Anonymize, NodesHaveOtherNames) {
+  Anonymizer anonymizer;
+  std::set<std::string> names;
+  std::vector<Record> records;
+  for (uint64_t seed = 0; seed < 6; ++seed) {
+    Record record = example_record(seed);
+    record.facts["fleet.node"] = seed % 2 == 0 ? std::string("secretnode1") : std::string("n2");
+    record.stderr_tail = "secretnode1 fell over";
+    records.push_back(record);
+    anonymizer.apply(record);
+    EXPECT_EQ(lower(record_to_json(record).dump()).find("secretnode1"), std::string::npos);
+    names.insert(node_of(record));
+  }
+  EXPECT_EQ(names.size(), 2u);
+  EXPECT_EQ(names.count("n2"), 0u);
+  Record twice = records[0];
+  anonymize(twice);
+  const std::string once = node_of(twice);
+  anonymize(twice);
+  EXPECT_EQ(node_of(twice), once);
+  Record alone = example_record(1);  // of no fleet: its host
+  anonymize(alone);
+  EXPECT_FALSE(node_of(alone).empty());
+  EXPECT_EQ(alone.facts.count("fleet.node"), 0u);
 }
 
 TEST(Anonymize, NumbersStayEachRecordsOwn) {

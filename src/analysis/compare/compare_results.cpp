@@ -41,6 +41,12 @@ const PointSummary* partner(const PointSummary& of, const std::vector<const Poin
   return among.size() == 1 ? among.front() : nullptr;
 }
 
+// Each on one, which both tell.
+bool other_node(const PointSummary& a, const PointSummary& b) {
+  const auto tells_one = [](const PointSummary& point) { return point.nodes.size() == 1 && point.nodes.begin()->first != 0; };
+  return tells_one(a) && tells_one(b) && a.nodes != b.nodes;
+}
+
 bool is_lower_better(const std::string& metric) { return find_metric(metric)->better() == Better::lower; }
 
 // By how much b does better, as a ratio above 1.
@@ -119,7 +125,8 @@ ResultsComparison compare_results(const Results& a, const Results& b, const Comp
         continue;
       }
       found.paired = found.paired || comparison->repeats.paired;
-      found.points.push_back({point, other, *comparison, Change::unknown, 0, 0, point->identity.device != other->identity.device});
+      const bool other_device = point->identity.device != other->identity.device;
+      found.points.push_back({point, other, *comparison, Change::unknown, 0, 0, other_device, !other_device && other_node(*point, *other)});
     }
   }
   found.only_b = b.points.size() - taken.size();

@@ -28,9 +28,10 @@ struct PointChange {
   const PointSummary* b = nullptr;
   Comparison comparison;  // b over a, of the metric's value
   Change change = Change::unknown;
-  size_t needs_repeats = 0;    // to show a difference of the margin, where unknown; 0: not known either
+  size_t needs_repeats = 0;    // or nodes, to show a difference of the margin, where unknown; 0: not known either
   double smallest_effect = 0;  // that would have been seen; infinity where not known
   bool other_device = false;
+  bool other_node = false;  // each was measured on one, both of a kind
 };
 
 // What a gate says of all of them: the worst.

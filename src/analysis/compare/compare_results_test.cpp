@@ -15,6 +15,8 @@ struct Side {
   double throughput = 100, scatter = 0.002;
   int repeats = 5;
   std::string device = "NVIDIA H100";
+  int nodes = 0;  // of a fleet, in turn; 0: not told
+  std::string node = "n";
 };
 
 void add(ResultsCollector& collector, const Side& side, int64_t batch = 1, uint64_t seed = 1) {
@@ -31,6 +33,7 @@ void add(ResultsCollector& collector, const Side& side, int64_t batch = 1, uint6
     record.point.placement.devices = {{"", "cuda", 0}};
     record.environment["gpu.cuda0.name"] = side.device;
     record.environment["deepgap.version"] = side.run;
+    if (side.nodes > 0) record.facts["fleet.node"] = side.node + std::to_string(repeat % side.nodes);
     const double value = side.throughput * std::exp(side.scatter * normal(random));
     record.estimates["throughput"] = {value, value * 0.999, value * 1.001, 1000};
     record.estimates["latency_p50_ms"] = {1000 / value, 999 / value, 1001 / value, 1000};
@@ -42,6 +45,23 @@ Results of(const Side& side) {
   ResultsCollector collector;
   add(collector, side);
   return collector.results();
+}
+
+TEST(CompareResults, SeveralNodesAreTheLevelThatCounts) {
+  const Results a = of({.repeats = 12, .nodes = 4}), b = of({.run = "b", .throughput = 103, .scatter = 0.05, .repeats = 12, .nodes = 4});
+  const PointChange change = compare_results(a, b, {}).points.at(0);
+  EXPECT_TRUE(change.comparison.repeats.over_nodes);
+  EXPECT_EQ(change.comparison.repeats.repeats, 4u);
+  EXPECT_EQ(change.comparison.repeats.degrees_of_freedom, 3);
+  EXPECT_FALSE(change.other_node);
+}
+
+TEST(CompareResults, OneNodeEachSaysNothingOfNodes) {
+  const auto other_node = [](const Side& a, const Side& b) { return compare_results(of(a), of(b), {}).points.at(0).other_node; };
+  EXPECT_TRUE(other_node({.nodes = 1}, {.run = "b", .nodes = 1, .node = "m"}));
+  EXPECT_FALSE(other_node({.nodes = 1}, {.run = "b", .nodes = 1}));
+  EXPECT_FALSE(other_node({.nodes = 1}, {.run = "b"})) << "not told";
+  EXPECT_FALSE(other_node({.nodes = 1}, {.run = "b", .nodes = 2}));
 }
 
 TEST(CompareResults, FasterSlowerSameAndUnknown) {

@@ -1,5 +1,6 @@
 #include "analysis/cost/cost.h"
 
+#include "analysis/combine_repeats.h"
 #include "analysis/metric.h"
 #include "stats/interval.h"
 

@@ -37,12 +37,12 @@ void add_warnings(const FactTable& table, std::vector<Statement>& statements) {
   }
 }
 
-// Devices are told apart; hosts around one device are averaged over.
+// Devices are told apart; hosts around one device are averaged over. Those that are known as nodes are in the intervals.
 void add_mixture(const std::vector<PointSummary>& points, std::vector<Statement>& statements) {
   std::vector<const PointSummary*> mixed;
   std::set<std::string> hosts, machines;
   for (const PointSummary& point : points) {
-    if (point.machines.size() < 2 && point.hosts.size() < 2) continue;
+    if (point.machines.size() < 2 && (point.hosts.size() < 2 || point.nodes.size() > 1)) continue;
     mixed.push_back(&point);
     hosts.insert(point.hosts.begin(), point.hosts.end());
     machines.insert(point.machines.begin(), point.machines.end());
@@ -53,6 +53,23 @@ void add_mixture(const std::vector<PointSummary>& points, std::vector<Statement>
                         fmt::format("{} measured in {} machines", count_of(static_cast<int64_t>(mixed.size()), "point was", "points were"),
                                     std::max(hosts.size(), machines.size())),
                         "The values are averages over all of them: " + list_of({told.begin(), told.end()}, 4) + ".", mixed});
+}
+
+void add_nodes(const std::vector<PointSummary>& points, std::vector<Statement>& statements) {
+  std::vector<const PointSummary*> several;
+  std::set<std::string> names;
+  for (const PointSummary& point : points) {
+    if (point.nodes.size() < 2) continue;
+    several.push_back(&point);
+    for (const auto& [number, name] : point.nodes) names.insert(name.empty() ? "one that is not told" : name);
+  }
+  if (several.empty()) return;
+  statements.push_back(
+      {Tone::note,
+       fmt::format("{} measured on several nodes of a kind", count_of(static_cast<int64_t>(several.size()), "point was", "points were")),
+       fmt::format("In values and intervals each node counts once, so that they tell of the kind: {}.",
+                   list_of({names.begin(), names.end()}, 4)),
+       several});
 }
 
 void add_versions(const std::vector<PointSummary>& points, std::vector<Statement>& statements) {
@@ -114,7 +131,7 @@ class Machine final : public Finding {
   int order() const override { return 80; }
   std::string describe() const override {
     return "What the Records tell of a machine that spoils measurements (governor, swap, virtualisation; other processes beyond 5 % of the "
-           "threads, stolen time beyond 1 %), and Points that several machines or engine versions measured.";
+           "threads, stolen time beyond 1 %), and Points that several machines, nodes of a kind or engine versions measured.";
   }
   std::vector<Statement> find(const Evidence& evidence) const override {
     const Results& results = evidence.results;
@@ -130,6 +147,7 @@ class Machine final : public Finding {
     add_disturbed(alone, "cpus_used_by_others", 0.05, "other processes used the CPUs", statements);
     add_disturbed(all, "cpus_stolen", 0.01, "the host gave CPU time to other guests", statements);
     add_mixture(results.points, statements);
+    add_nodes(results.points, statements);
     add_versions(results.points, statements);
     return statements;
   }

@@ -1,0 +1,31 @@
+// One Metric of a Point out of its Records' values: at two levels, or where several nodes measured it at three (stats/compare.h), and
+// percentiles of all queries together. Pure functions.
+#pragma once
+
+#include "analysis/point_summary.h"
+#include "stats/latency_sketch.h"
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+namespace deepgap {
+
+// One Record's value of one Metric.
+struct RepeatEstimate {
+  Estimate estimate;
+  uint64_t block = 0, node = 0;  // as RepeatValue has them
+};
+
+// One Estimate of a Record as moments. The degrees of freedom are those of the batch means behind it: n - 1, at most 31.
+MeanEstimate moments_of(const Estimate& estimate);
+
+// `unnamed`: the node of those that are 0. nullopt where there is none.
+std::optional<MetricSummary> combine_repeats(const std::string& metric, std::span<const RepeatEstimate> repeats, uint64_t unnamed);
+
+// Of a percentile of latency: that of all clusters' queries together; the scatter of the repeats' own percentiles widens its interval where
+// that is wider. Clusters are runs, or nodes. Does nothing to other metrics, and where there are no clusters.
+void pool_percentile(const std::string& metric, std::span<const LatencySketch> clusters, MetricSummary& summary);
+
+}  // namespace deepgap

@@ -1,0 +1,63 @@
+// Nodes that are slower than others of their kind, by what several of them measured.
+#include "analysis/outlier_nodes.h"
+
+#include "analysis/finding.h"
+#include "analysis/words.h"
+#include "base/registry.h"
+#include "record/duel_set.h"
+#include "record/load_axis.h"
+#include "record/tenant_set.h"
+
+#include <fmt/format.h>
+
+#include <map>
+
+namespace deepgap {
+namespace {
+
+// Whether its throughput tells how fast a node is, whatever else is measured there.
+bool tells_speed(const PointSummary& point) {
+  return point.nodes.size() > 1 && point.usable() && !point.identity.device.empty() && point.find("throughput") != nullptr &&
+         scenario_traits(point.point.scenario).takes_all && !tenant_place(point.point) && !contender_place(point.point);
+}
+
+struct Kind {
+  std::vector<NodeReading> readings;
+  std::vector<const PointSummary*> points;
+};
+
+class OutlierNodes final : public Finding {
+ public:
+  std::string id() const override { return "outlier_nodes"; }
+  int order() const override { return 74; }
+  std::string describe() const override {
+    return "Nodes that are slower than others with the same device by more than these differ and than their own runs scatter, by Points "
+           "that several of them measured and whose throughput is what there is to get: a generalised ESD test, 5 % over all nodes of a "
+           "device (docs/method.md). Their records are in all values.";
+  }
+  std::vector<Statement> find(const Evidence& evidence) const override {
+    std::map<std::string, Kind> kinds;  // by device
+    for (const PointSummary& point : evidence.results.points) {
+      if (!tells_speed(point)) continue;
+      Kind& kind = kinds[point.identity.device];
+      kind.points.push_back(&point);
+      for (const RepeatValue& repeat : point.find("throughput")->repeats) {
+        const std::string& node = point.nodes.at(repeat.node);
+        if (!node.empty()) kind.readings.push_back({point.point_id, node, repeat.value});
+      }
+    }
+    std::vector<Statement> statements;
+    for (const auto& [device, kind] : kinds) {
+      for (const SlowNode& slow : slow_nodes(kind.readings)) {
+        statements.push_back({Tone::warning, fmt::format("{}: {}", slow.node, words_of(slow)),
+                              fmt::format("It has {}, as they have. Its records count in every value here.", device), kind.points});
+      }
+    }
+    return statements;
+  }
+};
+
+const bool registered = Registry<Finding>::instance().add("outlier_nodes", [] { return std::make_unique<OutlierNodes>(); });
+
+}  // namespace
+}  // namespace deepgap

@@ -1,6 +1,7 @@
 // Percentiles: within one run, and over the repeats of a Point as summaries tell them.
 #include "comparisons.h"
 
+#include "analysis/combine_repeats.h"
 #include "analysis/latency_percentile.h"
 #include "analysis/point_summary.h"
 #include "stats/compare.h"

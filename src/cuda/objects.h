@@ -36,7 +36,8 @@ class DeviceContext {
   ~DeviceContext();
   DeviceContext(const DeviceContext&) = delete;
   DeviceContext& operator=(const DeviceContext&) = delete;
-  void use() const;  // makes it current in this thread
+  void use() const;                            // makes it current in this thread
+  Context handle() const { return context_; }  // as long as someone keeps it
 
   // Bytes of DeviceMemory that this process holds on the device, whoever took them; and the most since reset_peak().
   size_t taken_bytes() const;

@@ -11,7 +11,8 @@
 namespace deepgap::cupti {
 
 using Result = int;  // CUptiResult; 0 is success
-inline constexpr Result max_limit_reached = 12, not_supported = 27, insufficient_privileges = 35;
+inline constexpr Result max_limit_reached = 12, hardware_busy = 26, not_supported = 27, insufficient_privileges = 35,
+                        virtual_insufficient_privileges = 40;
 
 // CUpti_ActivityKind
 inline constexpr int kind_memcpy = 1, kind_memset = 2, kind_driver = 4, kind_runtime = 5, kind_kernel = 10, kind_external = 39;
@@ -94,12 +95,33 @@ using CompleteBuffer = void (*)(void* context, uint32_t stream, uint8_t* buffer,
   F(cuptiActivityPushExternalCorrelationId, (int kind, uint64_t id))                      \
   F(cuptiActivityPopExternalCorrelationId, (int kind, uint64_t* last))                    \
   F(cuptiGetCallbackName, (int domain, uint32_t function, const char** name))
-// Those that CUDA 12.6 and later have: nullptr in older libraries.
-#define DEEPGAP_CUPTI_PROFILER_FUNCTIONS(F)             \
-  F(cuptiProfilerHostInitialize, (void* params))        \
-  F(cuptiProfilerHostDeinitialize, (void* params))      \
-  F(cuptiProfilerHostGetSupportedChips, (void* params)) \
-  F(cuptiProfilerHostGetBaseMetrics, (void* params))
+// Those that CUDA 12.6 and later have: nullptr in older libraries. What each takes is in profiler_params.h.
+#define DEEPGAP_CUPTI_PROFILER_FUNCTIONS(F)                       \
+  F(cuptiProfilerHostInitialize, (void* params))                  \
+  F(cuptiProfilerHostDeinitialize, (void* params))                \
+  F(cuptiProfilerHostGetSupportedChips, (void* params))           \
+  F(cuptiProfilerHostGetBaseMetrics, (void* params))              \
+  F(cuptiProfilerHostConfigAddMetrics, (void* params))            \
+  F(cuptiProfilerHostGetConfigImageSize, (void* params))          \
+  F(cuptiProfilerHostGetConfigImage, (void* params))              \
+  F(cuptiProfilerHostGetNumOfPasses, (void* params))              \
+  F(cuptiProfilerHostEvaluateToGpuValues, (void* params))         \
+  F(cuptiProfilerInitialize, (void* params))                      \
+  F(cuptiProfilerDeInitialize, (void* params))                    \
+  F(cuptiDeviceGetChipName, (void* params))                       \
+  F(cuptiProfilerGetCounterAvailability, (void* params))          \
+  F(cuptiRangeProfilerEnable, (void* params))                     \
+  F(cuptiRangeProfilerDisable, (void* params))                    \
+  F(cuptiRangeProfilerSetConfig, (void* params))                  \
+  F(cuptiRangeProfilerStart, (void* params))                      \
+  F(cuptiRangeProfilerStop, (void* params))                       \
+  F(cuptiRangeProfilerPushRange, (void* params))                  \
+  F(cuptiRangeProfilerPopRange, (void* params))                   \
+  F(cuptiRangeProfilerDecodeData, (void* params))                 \
+  F(cuptiRangeProfilerGetCounterDataSize, (void* params))         \
+  F(cuptiRangeProfilerCounterDataImageInitialize, (void* params)) \
+  F(cuptiRangeProfilerGetCounterDataInfo, (void* params))         \
+  F(cuptiRangeProfilerCounterDataGetRangeInfo, (void* params))
 
 struct Api {
 // NOLINTBEGIN(bugprone-macro-parentheses): a list of parameters has its own

@@ -247,28 +247,6 @@ class Reader {
   NcuFile file_;
 };
 
-double metric(const KernelCounters& kernel, const std::string& name) {
-  const auto found = kernel.metrics.find(name);
-  return found == kernel.metrics.end() ? 0 : found->second;
-}
-bool has(const KernelCounters& kernel, const std::string& name) { return kernel.metrics.contains(name); }
-
-// adds + multiplications + twice both at once, of instructions named with `letter`; `width`: numbers that one instruction of a thread works
-// on.
-double lanes(const KernelCounters& kernel, char letter, double width, bool& counted) {
-  const auto count = [&](const char* op) {
-    for (const char* unit : {"sm__sass_thread_inst_executed_op_", "smsp__sass_thread_inst_executed_op_"}) {
-      const std::string name = fmt::format("{}{}{}_pred_on.sum", unit, letter, op);
-      if (has(kernel, name)) {
-        counted = true;
-        return metric(kernel, name);
-      }
-    }
-    return 0.0;
-  };
-  return width * (count("add") + count("mul") + 2 * count("fma"));
-}
-
 }  // namespace
 
 bool ncu_value(const std::string& value, const std::string& unit, double& result) {
@@ -282,42 +260,5 @@ bool ncu_value(const std::string& value, const std::string& unit, double& result
 }
 
 NcuFile read_ncu_csv(const std::string& text, const std::string& path) { return Reader(text, path).read(); }
-
-bool is_tensor_operations(const std::string& name, const std::map<std::string, double>& all) {
-  constexpr std::string_view parent = "sm__ops_path_tensor_src_", child = "sm__ops_path_tensor_op_";
-  const bool plain = name.ends_with(".sum") && name.find("sparsity") == std::string::npos && name.find("realtime") == std::string::npos;
-  if (!plain) return false;
-  if (name.starts_with(parent)) return true;
-  if (!name.starts_with(child)) return false;
-  // A part counts only where nothing that holds it was counted.
-  return std::none_of(all.begin(), all.end(),
-                      [&](const auto& other) { return other.first.starts_with(parent) && is_tensor_operations(other.first, {}); });
-}
-
-KernelSums sums_of(const std::vector<KernelCounters>& kernels) {
-  KernelSums sums;
-  for (const KernelCounters& kernel : kernels) {
-    ++sums.kernels;
-    sums.seconds += metric(kernel, "gpu__time_duration.sum");
-    sums.timed += has(kernel, "gpu__time_duration.sum") ? 1 : 0;
-    const bool both = has(kernel, "dram__bytes_read.sum") || has(kernel, "dram__bytes_write.sum");
-    sums.dram_bytes +=
-        both ? metric(kernel, "dram__bytes_read.sum") + metric(kernel, "dram__bytes_write.sum") : metric(kernel, "dram__bytes.sum");
-    sums.with_dram += both || has(kernel, "dram__bytes.sum") ? 1 : 0;
-    sums.l2_bytes += metric(kernel, "lts__t_bytes.sum");
-    bool has_lanes = false, has_products = false;
-    sums.fp32_flop += lanes(kernel, 'f', 1, has_lanes);
-    sums.half_flop += lanes(kernel, 'h', 2, has_lanes);
-    sums.double_flop += lanes(kernel, 'd', 1, has_lanes);
-    for (const auto& [name, value] : kernel.metrics) {
-      if (!is_tensor_operations(name, kernel.metrics)) continue;
-      sums.tensor_flop += value;
-      has_products = true;
-    }
-    sums.with_flop += has_lanes ? 1 : 0;
-    sums.with_tensor += has_products ? 1 : 0;
-  }
-  return sums;
-}
 
 }  // namespace deepgap

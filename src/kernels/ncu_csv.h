@@ -21,6 +21,7 @@ struct KernelCounters {
   int64_t stream = -1, device = -1;
   // By ncu's name with its way of adding up ("dram__bytes_read.sum"), in bytes, seconds, counts, fractions.
   std::map<std::string, double> metrics;
+  double traced_seconds = 0;  // of CUPTI's records of what ran, which goes before a counted time; 0: not traced
 };
 
 struct NcuFile {
@@ -41,8 +42,9 @@ struct KernelSums {
   int kernels = 0;
   double seconds = 0;
   double dram_bytes = 0;
-  double l2_bytes = 0;   // through the second-level cache; 0: not counted
-  double fp32_flop = 0;  // fadd + fmul + 2 ffma
+  double l2_bytes = 0;  // through the second-level cache; 0: not counted
+  double dram_read_bytes = 0, dram_written_bytes = 0, l2_read_bytes = 0, l2_written_bytes = 0;  // 0 where they were not counted apart
+  double fp32_flop = 0;                                                                         // fadd + fmul + 2 ffma
   double half_flop = 0, double_flop = 0;
   double tensor_flop = 0;                                        // on tensor cores, multiply and add are two
   int timed = 0, with_dram = 0, with_flop = 0, with_tensor = 0;  // kernels of which it was counted
@@ -52,6 +54,14 @@ struct KernelSums {
   bool has_dram() const { return with_dram > 0 && with_dram == kernels; }
   bool has_flop() const { return with_flop > 0 && with_flop == kernels; }
   bool has_tensor() const { return with_tensor > 0 && with_tensor == kernels; }
+
+  // In cycles, added up over the kernels: with a warp in flight, and all, of a multiprocessor; warps in flight as a share of what it can
+  // hold, times cycles with one.
+  double active_cycles = 0, cycles = 0, warp_cycles = 0;
+  int with_activity = 0;
+  bool has_activity() const { return with_activity > 0 && with_activity == kernels && cycles > 0 && active_cycles > 0; }
+  double busy() const { return active_cycles / cycles; }            // the part of the time in which a multiprocessor had work
+  double occupancy() const { return warp_cycles / active_cycles; }  // achieved, while it had work
 
   double flop() const { return fp32_flop + half_flop + double_flop + tensor_flop; }
 };

@@ -1,0 +1,221 @@
+#include "kernels/count_run.h"
+
+#include "base/text.h"
+#include "cuda/objects.h"
+#include "kernels/chip_metrics.h"
+#include "kernels/counter_table.h"
+
+#include <deepgap/error.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace deepgap {
+namespace {
+
+constexpr const char* whole_name = "whole";
+constexpr size_t spare_ranges = 16;
+
+// Kernels as they were launched: their order on the device may be another where there are streams.
+std::vector<const Kernel*> in_order_of_launch(const Trace& trace) {
+  std::vector<const Kernel*> kernels;
+  for (const Kernel& kernel : trace.kernels) kernels.push_back(&kernel);
+  std::stable_sort(kernels.begin(), kernels.end(), [](const Kernel* a, const Kernel* b) { return a->correlation < b->correlation; });
+  return kernels;
+}
+
+void add(std::map<std::string, double>& to, const std::map<std::string, double>& from) { to.insert(from.begin(), from.end()); }
+
+class Counter {
+ public:
+  Counter(const cupti::Api& api, int device, KnownWork& known, const WorkToCount& work)
+      : known_(known), work_(work), profiler_(api, device), kernels_(in_order_of_launch(*work.traced)) {
+    run_.chip = profiler_.chip();
+    const int architecture = cuda::device_facts(device).architecture();
+    groups_ = counter_groups_of(architecture, supported_metrics(api, profiler_.chip()));
+  }
+
+  CountedRun counted() {
+    run_.known = known_.counts();
+    for (const MetricGroup& group : groups_) {
+      try {
+        count_group(group);
+      } catch (const Error& error) {
+        if (error.kind() != ErrorKind::refused) throw;
+        run_.notes.push_back(fmt::format("{} were not counted: {}", words(group), error.what()));
+      }
+    }
+    std::erase_if(run_.known, [](const KnownCount& one) { return one.counted < 0; });
+    if (run_.whole.metrics.empty())
+      run_.missing = run_.notes.empty() ? "the chip has none of the counters that are asked for" : run_.notes.front();
+    return std::move(run_);
+  }
+
+ private:
+  static std::string words(const MetricGroup& group) {
+    if (group.what == "bytes") return "bytes and how busy the device was";
+    return group.what == "lanes" ? "operations of threads" : "operations of tensor cores";
+  }
+
+  void count_group(const MetricGroup& group) {
+    // Nothing of a group is kept before all of it is believed.
+    const Counted whole = profiler_.count(
+        group.metrics, RangeOf::marks, ReplayBy::caller, known_.ranges() + 1 + spare_ranges,
+        [&](const RangeProfiler::Mark& mark) {
+          known_.run(mark);
+          mark(whole_name);
+          work_.plain();
+        },
+        work_.before);
+    run_.passes += whole.passes;
+    believe(group, whole);
+    add(run_.whole.metrics, whole.ranges.at(known_.ranges()).values);
+    try {
+      count_parts(group);
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::refused) throw;
+      run_.notes.push_back(fmt::format("{} were counted of the whole alone: {}", words(group), error.what()));
+    }
+  }
+
+  // The same passes counted work whose counts are known.
+  void believe(const MetricGroup& group, const Counted& counted) {
+    bool any = false;
+    std::vector<std::string> wrong;
+    for (KnownCount& known : run_.known) {
+      if (known.group != group.what) continue;
+      const auto& values = counted.ranges.at(known.range).values;
+      double sum = 0;
+      bool has = false;
+      for (const std::string& metric : known.metrics)
+        if (const auto found = values.find(metric); found != values.end()) {
+          sum += found->second;
+          has = true;
+        }
+      if (!has) continue;
+      any = true;
+      known.counted = sum;
+      if (!known.is_right()) wrong.push_back(fmt::format("{} are {:.6g} and were counted as {:.6g}", known.what, known.expected, sum));
+    }
+    if (!wrong.empty()) throw Error(ErrorKind::refused, "a kernel whose counts are known was counted wrongly: " + join(wrong, "; "));
+    if (!any) throw Error(ErrorKind::refused, "no kernel tells whether its counters are right");
+  }
+
+  void count_parts(const MetricGroup& group) {
+    if (kernels_.empty()) throw Error(ErrorKind::refused, "kernels were not traced");
+    if (!tried_kernels_ || run_.by_kernel) {
+      const bool first = !tried_kernels_;
+      tried_kernels_ = true;
+      try {
+        count_kernels(group);
+        run_.by_kernel = true;
+        return;
+      } catch (const Error& error) {
+        if (!first || error.kind() != ErrorKind::refused) throw;
+        run_.notes.push_back(fmt::format("counted layer by layer, not kernel by kernel: {}", error.what()));
+      }
+    }
+    count_layers(group);
+  }
+
+  void one_by_one(const RangeProfiler::Mark& mark) {
+    if (!work_.layers(mark)) work_.plain();
+  }
+
+  void count_kernels(const MetricGroup& group) {
+    const size_t first = known_.ranges();
+    const Counted counted = profiler_.count(
+        group.metrics, RangeOf::kernels, ReplayBy::caller, first + kernels_.size() + spare_ranges,
+        [&](const RangeProfiler::Mark& mark) {
+          known_.run(mark);
+          one_by_one(mark);
+        },
+        work_.before);
+    run_.passes += counted.passes;
+    if (counted.ranges.size() != first + kernels_.size())
+      throw Error(ErrorKind::refused,
+                  fmt::format("{} kernels were counted where {} were traced",
+                              static_cast<int64_t>(counted.ranges.size()) - static_cast<int64_t>(first), kernels_.size()));
+    believe(group, counted);
+    if (run_.parts.empty())
+      for (const Kernel* kernel : kernels_) run_.parts.push_back(part_of(*kernel));
+    for (size_t i = 0; i < kernels_.size(); ++i) add(run_.parts[i].counters.metrics, counted.ranges[first + i].values);
+  }
+  static CountedPart part_of(const Kernel& kernel) {
+    CountedPart part;
+    part.counters.kernel = kernel.name;
+    part.counters.family = kernel.family;
+    part.counters.grid = kernel.grid;
+    part.counters.block = kernel.block;
+    part.counters.stream = kernel.stream;
+    part.counters.traced_seconds = static_cast<double>(kernel.ns()) / 1e9;
+    part.layer = kernel.layer;
+    return part;
+  }
+
+  void count_layers(const MetricGroup& group) {
+    const Trace& trace = *work_.traced;
+    if (trace.layers.empty()) throw Error(ErrorKind::refused, "the engine does not tell which work is which layer's");
+    const size_t first = known_.ranges() + 1;
+    const Counted counted = profiler_.count(
+        group.metrics, RangeOf::marks, ReplayBy::caller, first + trace.layers.size() + spare_ranges,
+        [&](const RangeProfiler::Mark& mark) {
+          known_.run(mark);
+          mark("before the layers");
+          one_by_one(mark);
+        },
+        work_.before);
+    run_.passes += counted.passes;
+    if (counted.ranges.size() != first + trace.layers.size())
+      throw Error(ErrorKind::refused,
+                  fmt::format("{} layers were counted where {} were traced",
+                              static_cast<int64_t>(counted.ranges.size()) - static_cast<int64_t>(first), trace.layers.size()));
+    believe(group, counted);
+    if (run_.parts.empty()) make_layers();
+    for (size_t i = 0; i < run_.parts.size(); ++i) add(run_.parts[i].counters.metrics, counted.ranges[first + i].values);
+  }
+  // A layer's family is that of its longest kernel.
+  void make_layers() {
+    const Trace& trace = *work_.traced;
+    std::vector<Nanoseconds> longest(trace.layers.size());
+    for (size_t i = 0; i < trace.layers.size(); ++i) {
+      CountedPart& part = run_.parts.emplace_back();
+      part.counters.kernel = trace.layers[i].name;
+      part.layer = static_cast<int>(i);
+    }
+    for (const Kernel& kernel : trace.kernels) {
+      if (kernel.layer < 0) continue;
+      const auto layer = static_cast<size_t>(kernel.layer);
+      KernelCounters& counters = run_.parts[layer].counters;
+      counters.traced_seconds += static_cast<double>(kernel.ns()) / 1e9;
+      if (kernel.ns() >= longest[layer]) {
+        longest[layer] = kernel.ns();
+        counters.family = kernel.family;
+      }
+    }
+  }
+
+  KnownWork& known_;
+  const WorkToCount& work_;
+  RangeProfiler profiler_;
+  std::vector<const Kernel*> kernels_;
+  std::vector<MetricGroup> groups_;
+  CountedRun run_;
+  bool tried_kernels_ = false;
+};
+
+}  // namespace
+
+CountedRun count_run(const cupti::Api& api, int device, KnownWork& known, const WorkToCount& work) {
+  try {
+    return Counter(api, device, known, work).counted();
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::refused) throw;
+    CountedRun none;
+    none.missing = error.what();
+    return none;
+  }
+}
+
+}  // namespace deepgap

@@ -1,0 +1,48 @@
+// What hardware counters say of one unit of work (a batch) on a GPU: of the whole as it is timed, and of each of its kernels or layers, run
+// one after the other. Plain data; count_run.h takes it.
+#pragma once
+
+#include "kernels/ncu_csv.h"
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <string>
+#include <vector>
+
+namespace deepgap {
+
+// A sum of metrics over one of the known ranges.
+struct KnownCount {
+  std::string what;   // "DRAM bytes read by a copy"
+  std::string group;  // of counter_groups()
+  size_t range = 0;
+  std::vector<std::string> metrics;  // those of them that were counted are added up
+  double expected = 0;
+  double tolerance = 0;  // of it
+  double counted = -1;   // -1: not yet
+  bool is_right() const;
+};
+
+// A kernel, or a layer where CUPTI does not tell kernels apart. Its time is of the trace, not of the counters.
+struct CountedPart {
+  KernelCounters counters;
+  int layer = -1;  // in Trace::layers
+};
+
+struct CountedRun {
+  std::string chip;  // CUPTI's name: "GH100"
+  bool by_kernel = false;
+  std::vector<CountedPart> parts;  // in the order in which they were launched; empty where they could not be told apart
+  KernelCounters whole;            // one plain run, as it is timed; no time in it
+  std::vector<KnownCount> known;   // what was counted of kernels whose counts are known
+  std::vector<std::string> notes;  // what was not counted, and why
+  int passes = 0;                  // how often the work was done for it
+  std::string missing;             // why there is nothing; empty: there is
+
+  bool has_counts() const { return missing.empty() && !whole.metrics.empty(); }
+};
+
+nlohmann::json counted_run_to_json(const CountedRun& run);
+CountedRun counted_run_from_json(const nlohmann::json& json);
+
+}  // namespace deepgap

@@ -1,0 +1,25 @@
+// Which counters tell what a GPU did: a table by family of chips, whose names differ. chip_metrics.h has what CUPTI lists of a chip, for
+// those that the table does not know and to test it.
+#pragma once
+
+#include "kernels/chip_metrics.h"
+
+#include <string>
+#include <vector>
+
+namespace deepgap {
+
+// What is counted together: one configuration of the hardware, which may take several passes over the work.
+//   "bytes": DRAM and second-level cache, read and written, and how busy multiprocessors and their warps were
+//   "lanes": additions, multiplications and both at once by threads, in FP32, FP16 (two at a time) and FP64
+//   "tensor": operations of tensor cores by type, multiply and add as two; dense and sparse together. Those of 1 and 4 bits are left out
+// Empty for an architecture (compute capability times ten) that the table does not know.
+std::vector<MetricGroup> counter_groups(int architecture);
+// CUPTI's name of one chip of each family in the table: {70, "GV100"}, ...
+std::vector<std::pair<int, std::string>> counter_chips();
+
+// Of those groups what this chip has: GeForce 16 cards are of architecture 75 without tensor cores. For an architecture that the table does
+// not know, what can be told by name. Groups that are empty then are left out.
+std::vector<MetricGroup> counter_groups_of(int architecture, const std::vector<std::string>& available);
+
+}  // namespace deepgap

@@ -7,10 +7,12 @@
 #include "kernels/families.h"
 #include "kernels/trace_json.h"
 #include "profile/show.h"
+#include "profile/work_table.h"
 #include "record/record_json.h"
 #include "report/profile_page.h"
 #include "telemetry/environment.h"
 #include "worker/profile_layers.h"
+#include "worker/watch_device.h"
 
 #include <deepgap/error.h>
 
@@ -49,7 +51,8 @@ class ProfileCommand : public Command {
         ->type_name("N");
     app.add_option("--top", top_, "Only the N slowest layers, slowest first")->type_name("N");
     app.add_option("--families", families_, "Rules of your own for families of kernels, before deepgap's")->type_name("FILE");
-    app.add_flag("!--no-kernels", request_.watch, "Do not watch the GPU's kernels");
+    app.add_flag("!--no-kernels", request_.watch, "Do not watch the GPU's kernels, and count nothing");
+    app.add_flag("!--no-counters", request_.count, "Do not read the GPU's counters");
     app.add_option("-o,--output", output_, "Write a page with the roofline, the timeline and what to do next")->type_name("FILE.html");
     app.add_option("--trace", trace_, "Write what the GPU did for one batch, for ui.perfetto.dev")->type_name("FILE");
     app.add_flag("--fresh-ceilings", fresh_, "Measure what the machine can do again, though it is kept");
@@ -68,7 +71,7 @@ class ProfileCommand : public Command {
     const ShownCeilings machine =
         machine_ceilings({request_.engine.device, request_.engine.threads}, environment, request_.engine.cache_dir, fresh_);
     LayerProfile profile = taken();
-    if (profile.trace) families.assign(*profile.trace);
+    assign_families(families, profile);
     if (!trace_.empty()) write_trace(profile);
     const std::string precision(name_of(request_.engine.precision));
     const ProfileRows rows = profile_rows(profile, machine.ceilings, precision, last_cache_bytes(environment));
@@ -105,18 +108,9 @@ class ProfileCommand : public Command {
         call_child({profile_command, fmt::format("{} with {}", request_.engine.backend, request_.engine.model.name),
                     profile_request_to_json(request_)}));
   }
-  // A library that watches an engine may end the process: the layers' times are worth a second try without it.
   LayerProfile taken() {
     if (request_.engine.device.kind != "cuda" || !request_.watch) return profile_in_child();
-    try {
-      return profile_in_child();
-    } catch (const Error& error) {
-      if (error.kind() != ErrorKind::refused && error.kind() != ErrorKind::internal) throw;
-      request_.watch = false;
-      LayerProfile profile = profile_in_child();
-      profile.trace_missing = fmt::format("while it was watched, {}", error.what());
-      return profile;
-    }
+    return taken_with_less(request_.watch, request_.count, [&] { return profile_in_child(); });
   }
   void write_trace(const LayerProfile& profile) const {
     if (!profile.trace) throw Error(ErrorKind::refused, fmt::format("there is no trace to write: {}", profile.trace_missing));

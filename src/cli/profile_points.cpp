@@ -7,11 +7,13 @@
 #include "cli/machine_ceilings.h"
 #include "kernels/families.h"
 #include "profile/stored_profile.h"
+#include "profile/work_table.h"
 #include "record/record_json.h"
 #include "run/progress.h"
 #include "store/store.h"
 #include "telemetry/environment.h"
 #include "worker/profile_point.h"
+#include "worker/watch_device.h"
 
 #include <deepgap/error.h>
 
@@ -74,15 +76,7 @@ LayerProfile taken(const Point& point, const std::string& label, const std::stri
   PointProfileRequest request{point, cache_dir};
   const auto ask = [&] { return layer_profile_from_json(call_child({child_command, label, point_profile_request_to_json(request)})); };
   if (point.placement.devices.front().kind != "cuda") return ask();
-  try {
-    return ask();
-  } catch (const Error& error) {  // a library that watches an engine may end the process
-    if (error.kind() != ErrorKind::refused && error.kind() != ErrorKind::internal) throw;
-    request.watch = false;
-    LayerProfile profile = ask();
-    profile.trace_missing = fmt::format("while it was watched, {}", error.what());
-    return profile;
-  }
+  return taken_with_less(request.watch, request.count, ask);
 }
 
 StoredProfile profile_of(const Point& point, const std::string& label, const Facts& environment, const std::string& cache_dir) {
@@ -93,7 +87,7 @@ StoredProfile profile_of(const Point& point, const std::string& label, const Fac
   stored.last_cache_bytes = last_cache_bytes(environment);
   stored.taken_unix_ns = now_unix_ns();
   stored.profile = taken(point, label, cache_dir);
-  if (stored.profile.trace) Families().assign(*stored.profile.trace);
+  assign_families(Families(), stored.profile);
   return stored;
 }
 

@@ -22,6 +22,7 @@
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 namespace deepgap::cuda {
 
@@ -36,6 +37,8 @@ class FakeDriver {
   std::chrono::milliseconds work{0};  // what a CUDA graph's launch takes on the host
   // What a kernel does, by its name; arguments as cuLaunchKernelEx has them. None: nothing.
   std::map<std::string, std::function<void(const LaunchConfig&, void** arguments)>> kernels;
+  // Told of each kernel as it runs: alone, or within a CUDA graph, where its arguments are not known any more (nullptr).
+  std::function<void(const std::string& kernel, const LaunchConfig&, void** arguments, bool in_graph)> on_launch;
 
   FakeDriver() { current() = this; }
   ~FakeDriver() {
@@ -79,6 +82,11 @@ class FakeDriver {
   }
 
  private:
+  using Captured = std::vector<std::pair<std::string, LaunchConfig>>;  // of a CUDA graph
+  static Captured& captured() {
+    static thread_local Captured instance;
+    return instance;
+  }
   struct Fault {
     Result result = 0;
     int after = 0;
@@ -162,8 +170,10 @@ class FakeDriver {
     return lost_;
   }
   Result launch(const LaunchConfig* config, Function function, void** arguments) {
-    if (capturing_ > 0) return 0;
-    const auto found = kernels.find(reinterpret_cast<const std::string*>(function)->c_str());
+    const std::string& name = *reinterpret_cast<const std::string*>(function);
+    if (capturing_ > 0) return captured().push_back({name, *config}), 0;
+    if (on_launch) on_launch(name, *config, arguments, false);
+    const auto found = kernels.find(name);
     if (found != kernels.end()) found->second(*config, arguments);
     return 0;
   }
@@ -234,8 +244,10 @@ class FakeDriver {
     f.cuStreamDestroy_v2 = [](StreamHandle stream) { return delete reinterpret_cast<int*>(stream), 0; };
     f.cuStreamSynchronize = [](StreamHandle) { return current()->wait(true); };
     f.cuStreamWaitEvent = [](StreamHandle, EventHandle, unsigned) { return 0; };
-    f.cuStreamBeginCapture_v2 = [](StreamHandle, int) { return ++current()->capturing_, 0; };
-    f.cuStreamEndCapture = [](StreamHandle, GraphHandle* graph) { return --current()->capturing_, give(graph, new int(0)); };
+    f.cuStreamBeginCapture_v2 = [](StreamHandle, int) { return captured().clear(), ++current()->capturing_, 0; };
+    f.cuStreamEndCapture = [](StreamHandle, GraphHandle* graph) {
+      return --current()->capturing_, give(graph, new Captured(std::move(captured())));
+    };
     f.cuEventCreate = [](EventHandle* event, unsigned) { return give(event, new long(0)); };
     f.cuEventDestroy_v2 = [](EventHandle event) { return delete reinterpret_cast<long*>(event), 0; };
     f.cuEventRecord = [](EventHandle event, StreamHandle) { return *reinterpret_cast<long*>(event) = ++current()->ticks_, 0; };
@@ -244,10 +256,16 @@ class FakeDriver {
     f.cuEventElapsedTime = [](float* ms, EventHandle from, EventHandle to) {
       return *ms = 0.001F * static_cast<float>(*reinterpret_cast<long*>(to) - *reinterpret_cast<long*>(from)), 0;
     };
-    f.cuGraphInstantiateWithFlags = [](GraphExec* exec, GraphHandle, unsigned long long) { return give(exec, new int(0)); };
-    f.cuGraphLaunch = [](GraphExec, StreamHandle) { return std::this_thread::sleep_for(current()->work), 0; };
-    f.cuGraphExecDestroy = [](GraphExec exec) { return delete reinterpret_cast<int*>(exec), 0; };
-    f.cuGraphDestroy = [](GraphHandle graph) { return delete reinterpret_cast<int*>(graph), 0; };
+    f.cuGraphInstantiateWithFlags = [](GraphExec* exec, GraphHandle graph, unsigned long long) {
+      return give(exec, new Captured(*reinterpret_cast<Captured*>(graph)));
+    };
+    f.cuGraphLaunch = [](GraphExec exec, StreamHandle) {
+      for (const auto& [name, config] : *reinterpret_cast<Captured*>(exec))
+        if (current()->on_launch) current()->on_launch(name, config, nullptr, true);
+      return std::this_thread::sleep_for(current()->work), 0;
+    };
+    f.cuGraphExecDestroy = [](GraphExec exec) { return delete reinterpret_cast<Captured*>(exec), 0; };
+    f.cuGraphDestroy = [](GraphHandle graph) { return delete reinterpret_cast<Captured*>(graph), 0; };
   }
   static void add_kernels(Driver& f) {
     f.cuModuleLoadData = [](ModuleHandle* module, const void*) { return give(module, new std::map<std::string, std::string*>); };

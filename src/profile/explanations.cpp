@@ -4,6 +4,7 @@
 #include "kernels/families.h"
 #include "kernels/occupancy.h"
 #include "kernels/summary.h"
+#include "profile/work_table.h"
 
 #include <fmt/format.h>
 
@@ -15,6 +16,7 @@ namespace deepgap {
 namespace {
 
 constexpr double worth_saying = 0.10;  // of the time
+constexpr double much_more = 1.5;      // bytes than the graph has
 constexpr double low_occupancy = 0.25, far_from_roof = 0.3, layer_worth_saying = 0.02;
 
 std::string whole_percent(double share) { return fmt::format("{:.0f} %", 100 * share); }
@@ -122,12 +124,62 @@ void add_occupancy(const Trace& trace, const GpuCeilings& gpu, std::vector<Expla
   if (share(tail) >= worth_saying) all.push_back(few_blocks(tail, share(tail), gpu.multiprocessors));
 }
 
+bool is_product(const std::string& family) { return family == "gemm" || family.starts_with("conv"); }
+
+// By the counters: kernels that multiply matrices and did no operation on tensor cores. false: nothing was counted that tells.
+bool add_counted_tensor_cores(const ProfileHeader& header, const LayerProfile& profile, const WorkTable& table,
+                              std::vector<Explanation>& all) {
+  double products = 0, without = 0;
+  const WorkRow* longest = nullptr;
+  for (size_t i = 0; i < table.parts.size(); ++i) {
+    const WorkRow& part = table.parts[i];
+    if (!part.tensor_flop) return false;
+    if (!is_product(profile.counters->parts[i].counters.family)) continue;
+    products += part.seconds;
+    if (*part.tensor_flop > 0) continue;
+    without += part.seconds;
+    if (longest == nullptr || part.seconds > longest->seconds) longest = &part;
+  }
+  if (products <= 0) return false;
+  if (longest != nullptr && header.precision != "fp32" && without >= worth_saying * products)
+    all.push_back(
+        {"tensor_cores_unused",
+         fmt::format("Tensor cores unused: {} of the time of convolutions and products is in kernels that do nothing on them, though "
+                     "{} allows them",
+                     whole_percent(without / products), header.precision),
+         fmt::format("the longest is {}, {:.1f} us. Their operations were counted by the hardware", short_kernel_name(longest->name),
+                     longest->seconds * 1e6)});
+  return true;
+}
+
+// What holds the kernels that were counted, and how much more than the network needs goes through the device's memory.
+void add_counted(const LayerProfile& profile, const WorkTable& table, std::vector<Explanation>& all) {
+  double seconds = 0, memory = 0, compute = 0;
+  for (const WorkRow& part : table.parts) {
+    seconds += part.seconds;
+    (part.bound == "memory" ? memory : compute) += part.bound.empty() ? 0 : part.seconds;
+  }
+  const WorkRow& network = table.network;
+  if (seconds > 0 && memory + compute > 0 && network.of_roof)
+    all.push_back({"counted_bound",
+                   fmt::format("By what the hardware counted {} of the kernels' time is bound by memory and {} by arithmetic",
+                               whole_percent(memory / seconds), whole_percent(compute / seconds)),
+                   fmt::format("the network moves {:.0f} GB/s of DRAM and reaches {} of the {} bound",
+                               network.dram_bytes_per_s().value_or(0) / 1e9, whole_percent(*network.of_roof), network.bound)});
+  const GraphWork graph = graph_work(profile);
+  if (network.bytes && graph.bytes > 0 && *network.bytes > much_more * graph.bytes)
+    all.push_back(
+        {"more_traffic", fmt::format("The device's memory moves {:.1f} times what the network needs", *network.bytes / graph.bytes),
+         fmt::format("{} of DRAM were counted; each value moved once is {}: tiles read again, padding, changes of layout, workspaces",
+                     format_bytes(*network.bytes), format_bytes(graph.bytes))});
+}
+
 void add_tensor_cores(const ProfileHeader& header, const Trace& trace, const GpuCeilings& gpu, std::vector<Explanation>& all) {
   const bool allowed = header.precision != "fp32" && gpu.architecture >= 70;
   Nanoseconds products = 0, without = 0;
   const Kernel* longest = nullptr;
   for (const Kernel& kernel : trace.kernels) {
-    if (kernel.family != "gemm" && !kernel.family.starts_with("conv")) continue;
+    if (!is_product(kernel.family)) continue;
     products += kernel.ns();
     if (names_tensor_cores(kernel.name)) continue;
     without += kernel.ns();
@@ -173,7 +225,7 @@ void add_far_layers(const ProfileRows& rows, std::vector<Explanation>& all) {
 }
 
 void add_between(const ProfileRows& rows, std::vector<Explanation>& all) {
-  if (rows.whole_seconds <= 0 || rows.between_seconds < worth_saying * rows.whole_seconds) return;
+  if (rows.layers.empty() || rows.whole_seconds <= 0 || rows.between_seconds < worth_saying * rows.whole_seconds) return;
   all.push_back({"between_layers", fmt::format("{} of the time is in no layer", whole_percent(rows.between_seconds / rows.whole_seconds)),
                  fmt::format("{:.3f} ms of {:.3f}: handing a batch over, copies of inputs and outputs, waiting between layers",
                              rows.between_seconds * 1e3, rows.whole_seconds * 1e3)});
@@ -209,8 +261,11 @@ std::vector<Explanation> explain(const ProfileHeader& header, const LayerProfile
   add_bound(rows, all);
   add_far_layers(rows, all);
   add_between(rows, all);
+  const WorkTable table = work_table(profile, machine.ceilings, header.precision);
+  if (table.counted) add_counted(profile, table, all);
+  const bool counted = table.counted && add_counted_tensor_cores(header, profile, table, all);
   if (profile.trace && gpu) {
-    add_tensor_cores(header, *profile.trace, *gpu, all);
+    if (!counted) add_tensor_cores(header, *profile.trace, *gpu, all);
     add_occupancy(*profile.trace, *gpu, all);
   }
   if (gpu) add_power(header, machine.ceilings, all);

@@ -1,6 +1,7 @@
 // The time of every layer of a network as an engine ran it, beside that of the whole. Plain data, made by the worker.
 #pragma once
 
+#include "kernels/counted_run.h"
 #include "kernels/cpu_counters.h"
 #include "kernels/trace.h"
 
@@ -33,10 +34,14 @@ struct LayerProfile {
   // Of a run that nobody looks into. All times are means over the quicker half of the rounds: unlike medians they add up, and unlike means
   // over all rounds they are not what a disturbance makes of them.
   Nanoseconds whole_ns = 0;
+  // Work of a step of training by the network's graph, which is not told by layers; -1: not known, or a profile that has layers.
+  int64_t step_flop = -1, step_bytes = -1;
   std::vector<std::string> left_over;  // nodes with multiply-accumulates that no layer names
   // On a GPU: what it did for one batch, watched apart from the runs that are timed. Its layers are those above, in their order.
   std::optional<Trace> trace;
   std::string trace_missing;  // why there is none
+  // On a GPU: what its counters said of one batch, or why they said nothing; none where nobody asked.
+  std::optional<CountedRun> counters;
   // On a CPU: what it counted during one batch, apart from the runs that are timed.
   CpuCounts cpu;
   // Times of layers are those of their kernels in the trace; otherwise the engine's own.

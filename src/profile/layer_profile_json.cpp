@@ -23,11 +23,14 @@ json layer_profile_to_json(const LayerProfile& profile) {
           {"batch", profile.batch},
           {"rounds", profile.rounds},
           {"whole_ns", profile.whole_ns},
+          {"step_flop", profile.step_flop},
+          {"step_bytes", profile.step_bytes},
           {"left_over", profile.left_over},
           {"layers", layers},
           {"trace", profile.trace ? trace_to_json(*profile.trace) : json(nullptr)},
           {"trace_missing", profile.trace_missing},
           {"times_of_kernels", profile.times_of_kernels},
+          {"counters", profile.counters ? counted_run_to_json(*profile.counters) : json(nullptr)},
           {"cpu_counts", profile.cpu.counts},
           {"cpu_missing", profile.cpu.missing}};
 }
@@ -57,6 +60,10 @@ LayerProfile layer_profile_from_json(const json& object) {
   object.at("cpu_counts").get_to(profile.cpu.counts);
   object.at("cpu_missing").get_to(profile.cpu.missing);
   object.at("times_of_kernels").get_to(profile.times_of_kernels);
+  // Profiles that were kept before there were counters have none of these.
+  profile.step_flop = object.value("step_flop", int64_t{-1});
+  profile.step_bytes = object.value("step_bytes", int64_t{-1});
+  if (object.contains("counters") && !object.at("counters").is_null()) profile.counters = counted_run_from_json(object.at("counters"));
   return profile;
 }
 

@@ -1,6 +1,7 @@
 #include "profile/profile_table.h"
 
 #include "base/text.h"
+#include "profile/work_table.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -10,9 +11,33 @@
 namespace deepgap {
 namespace {
 
-constexpr std::array<const char*, 20> columns{"record_id", "point_id", "model", "backend",   "device",  "precision", "batch",
-                                              "threads",   "layer",    "op",    "operators", "nodes",   "ms",        "share",
-                                              "macs",      "flop",     "bytes", "roof_ms",   "of_roof", "bound"};
+constexpr std::array<const char*, 27> columns{"record_id",
+                                              "point_id",
+                                              "model",
+                                              "backend",
+                                              "device",
+                                              "precision",
+                                              "batch",
+                                              "threads",
+                                              "layer",
+                                              "op",
+                                              "operators",
+                                              "nodes",
+                                              "ms",
+                                              "share",
+                                              "macs",
+                                              "flop",
+                                              "bytes",
+                                              "roof_ms",
+                                              "of_roof",
+                                              "bound",
+                                              "dram_read_bytes",
+                                              "dram_written_bytes",
+                                              "fp32_flop",
+                                              "tensor_flop",
+                                              "dram_gb_per_s",
+                                              "gflop_per_s",
+                                              "intensity"};
 
 // By RFC 4180; what a spreadsheet would compute is made text, as in the other exports.
 std::string field(std::string text) {
@@ -24,6 +49,7 @@ std::string field(std::string text) {
 }
 
 std::string number(const std::optional<double>& value) { return value ? fmt::format("{}", *value) : std::string(); }
+std::optional<double> scaled(const std::optional<double>& per_s) { return per_s ? std::optional(*per_s / 1e9) : std::nullopt; }
 std::string amount(int64_t value) { return value < 0 ? std::string() : std::to_string(value); }
 
 }  // namespace
@@ -36,10 +62,12 @@ std::string profile_table_header() {
 
 std::string profile_table_rows(const ProfileOwner& owner, const StoredProfile& stored) {
   const ProfileRows rows = stored.rows();
+  const WorkTable counted = work_table(stored.profile, stored.machine.ceilings, stored.header.precision);
   std::string text;
   for (size_t i = 0; i < rows.layers.size(); ++i) {
     const ProfileRow& row = rows.layers[i];
     const ProfiledLayer& layer = stored.profile.layers[i];
+    const WorkRow work = i < counted.layers.size() ? counted.layers[i] : WorkRow();
     const std::array<std::string, columns.size()> fields{owner.record_id,
                                                          owner.point_id,
                                                          field(owner.model),
@@ -59,7 +87,14 @@ std::string profile_table_rows(const ProfileOwner& owner, const StoredProfile& s
                                                          amount(layer.bytes),
                                                          number(row.roof_seconds ? std::optional(*row.roof_seconds * 1e3) : std::nullopt),
                                                          number(row.of_roof),
-                                                         row.bound};
+                                                         row.bound,
+                                                         number(work.dram_read_bytes),
+                                                         number(work.dram_written_bytes),
+                                                         number(work.fp32_flop),
+                                                         number(work.tensor_flop),
+                                                         number(scaled(work.dram_bytes_per_s())),
+                                                         number(scaled(work.flop_per_s())),
+                                                         number(work.intensity())};
     for (size_t column = 0; column < fields.size(); ++column) text += (column == 0 ? "" : ",") + fields[column];
     text += "\n";
   }

@@ -78,7 +78,7 @@ std::vector<std::pair<std::string, Sum>> grouped(const std::vector<ProfileRow>& 
 
 void add_notes(const LayerProfile& profile, const Ceilings& ceilings, const std::string& precision, ProfileRows& rows) {
   const double off = rows.whole_seconds > 0 ? rows.between_seconds / rows.whole_seconds : 0;
-  if (std::abs(off) > most_between)
+  if (!profile.layers.empty() && std::abs(off) > most_between)
     rows.notes.push_back(
         fmt::format("the layers add up to {:.1f} % of the whole: more than {:.0f} % is not theirs", 100 * (1 - off), 100 * most_between));
   if (profile.trace && !profile.times_of_kernels && !profile.layers.empty())

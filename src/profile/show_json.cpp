@@ -3,6 +3,7 @@
 #include "ceilings/data_sheet.h"
 #include "profile/explanations.h"
 #include "profile/show_trace.h"
+#include "profile/work_table.h"
 
 #include <nlohmann/json.hpp>
 
@@ -82,6 +83,7 @@ json profile_json(const ProfileHeader& header, const LayerProfile& profile, cons
           {"device_work", trace_summary_json(profile)},
           {"device_work_missing", profile.trace_missing.empty() ? json(nullptr) : json(profile.trace_missing)},
           {"times_of_kernels", profile.times_of_kernels},
+          {"device_counters", work_json(profile, work_table(profile, machine.ceilings, header.precision))},
           {"findings", explanations},
           {"cpu_counters", {{"counts", profile.cpu.counts}, {"missing", profile.cpu.missing}}},
           {"data_sheet", data_sheet_json(machine.ceilings)},

@@ -4,6 +4,7 @@
 #include "ceilings/data_sheet.h"
 #include "profile/explanations.h"
 #include "profile/show_trace.h"
+#include "profile/work_table.h"
 
 #include <fmt/format.h>
 
@@ -147,6 +148,7 @@ std::string profile_text(const ProfileHeader& header, const LayerProfile& profil
   text += heading("by operator", name_width, "layers", operator_width);
   for (const ProfileRow& row : rows.groups) text += line(row.name, name_width, std::to_string(row.layers), operator_width, row);
   text += trace_text(profile, width, top);
+  text += work_text(profile, work_table(profile, machine.ceilings, header.precision), top);
   text += cpu_counters_text(profile);
   text += "\n" + bounds_text(rows);
   for (const Explanation& one : explain(header, profile, rows, machine)) text += fmt::format("{}.\n  {}.\n", one.head, one.evidence);

@@ -5,6 +5,8 @@
 #include "kernels/families.h"
 #include "kernels/summary.h"
 #include "profile/explanations.h"
+#include "profile/work_table.h"
+#include "report/counted_section.h"
 #include "report/html.h"
 #include "report/page.h"
 #include "report/roofline_chart.h"
@@ -58,7 +60,11 @@ struct Work {
 class Page {
  public:
   Page(const ProfileHeader& header, const LayerProfile& profile, const ProfileRows& rows, const ShownCeilings& machine)
-      : header_(header), profile_(profile), rows_(rows), machine_(machine) {
+      : header_(header),
+        profile_(profile),
+        rows_(rows),
+        machine_(machine),
+        table_(work_table(profile, machine.ceilings, header.precision)) {
     if (profile.trace)
       for (const FamilyTime& family : summary_of(*profile.trace).families) families_.push_back(family.family);
   }
@@ -69,26 +75,37 @@ class Page {
     parts.eyebrow = "deepgap profile";
     parts.title = title;
     parts.lede = lede();
-    parts.sections = says() + roofline() + timeline() + distances() + families() + kernels() + ceilings();
-    parts.footer = ". Bytes and operations are counted from the network's graph, not by the hardware";
+    parts.sections =
+        says() + roofline() + timeline() + distances() + families() + counted_section(profile_, table_) + kernels() + ceilings();
+    parts.footer = std::string(". Bytes and operations of layers are counted from the network's graph") +
+                   (table_.counted ? ", those of kernels and families by the hardware" : ", not by the hardware");
     parts.own_style = own_style;
     return html_page(parts);
   }
 
   // In short: what is read first.
   std::string part() const {
-    std::string out = fmt::format(
-        "<p>{}: {} ms a batch, {} of it between layers{}.</p>\n", html_escaped(profile_.engine), ms(rows_.whole_seconds),
-        share_text(rows_.whole_seconds > 0 ? rows_.between_seconds / rows_.whole_seconds : 0),
-        rows_.all.of_roof ? fmt::format("; layers reach {} of what the ceilings allow", share_text(*rows_.all.of_roof)) : std::string());
+    std::string out = whole_line();
     const std::string picture = families_picture();
     if (!picture.empty()) out += "<figure class=\"roofline scroll\">" + picture + "</figure>\n";
     if (picture.empty() && !machine_.missing.empty())
       out += "<p class=\"aside\">There are no ceilings to draw: " + html_escaped(machine_.missing) + ".</p>\n";
+    if (table_.counted)
+      out += counted_table(profile_, table_);
+    else if (profile_.layers.empty() && profile_.trace)
+      out += families_table();
     return out + says_list();
   }
 
  private:
+  std::string whole_line() const {
+    const std::string begin = fmt::format("<p>{}: {} ms a ", html_escaped(profile_.engine), ms(rows_.whole_seconds));
+    if (profile_.layers.empty()) return begin + "step of training, whose layers no engine times one by one.</p>\n";
+    const double between = rows_.whole_seconds > 0 ? rows_.between_seconds / rows_.whole_seconds : 0;
+    const std::string reach =
+        rows_.all.of_roof ? fmt::format("; layers reach {} of what the ceilings allow", share_text(*rows_.all.of_roof)) : "";
+    return begin + fmt::format("batch, {} of it between layers{}.</p>\n", share_text(between), reach);
+  }
   std::string where() const {
     if (machine_.ceilings.gpu) return machine_.ceilings.gpu->device;
     return header_.device == "cpu" ? fmt::format("{} thread{} of this CPU", header_.threads, header_.threads == 1 ? "" : "s")
@@ -127,23 +144,6 @@ class Page {
     if (!out.empty()) out = "<h2>Why</h2>\n" + out;
     for (const std::string& note : rows_.notes) out += "<p class=\"aside\">Note: " + html_escaped(note) + ".</p>\n";
     return out;
-  }
-
-  static std::string family_of(const ProfiledLayer& layer, const std::vector<std::string>& by_layer, size_t index) {
-    return index < by_layer.size() && !by_layer[index].empty() ? by_layer[index] : layer.op;
-  }
-  // The family that most of a layer's time is in; without a trace there is none.
-  std::vector<std::string> families_of_layers() const {
-    std::vector<std::string> result(profile_.layers.size());
-    if (!profile_.trace || !profile_.times_of_kernels) return result;
-    std::vector<std::map<std::string, Nanoseconds>> times(profile_.layers.size());
-    for (const Kernel& kernel : profile_.trace->kernels)
-      if (kernel.layer >= 0 && static_cast<size_t>(kernel.layer) < times.size())
-        times[static_cast<size_t>(kernel.layer)][kernel.family] += kernel.ns();
-    for (size_t i = 0; i < times.size(); ++i)
-      for (const auto& [family, ns] : times[i])
-        if (result[i].empty() || ns > times[i][result[i]]) result[i] = family;
-    return result;
   }
 
   RooflineChart empty_chart(const std::string& describe) const {
@@ -193,28 +193,17 @@ class Page {
   }
   std::string families_picture() const {
     if (!has_ceilings()) return {};
-    const auto by_layer = families_of_layers();
-    std::map<std::string, Work> works;
-    Work all;
-    for (size_t i = 0; i < profile_.layers.size(); ++i) {
-      const ProfiledLayer& layer = profile_.layers[i];
-      if (layer.flop < 0 || layer.ns <= 0) continue;
-      const Work one = work_of(layer);
-      for (Work* sum : {&works[family_of(layer, by_layer, i)], &all}) {
-        sum->flop += one.flop;
-        sum->bytes += one.bytes;
-        sum->seconds += one.seconds;
-        ++sum->layers;
-      }
-    }
+    const auto of = [](const WorkRow& row) { return Work{row.all_flop().value_or(0), row.bytes.value_or(0), row.seconds, row.kernels}; };
     RooflineChart groups = empty_chart("Roofline with a bubble for each family, whose area is its share of time");
     // Colours as in the timeline; what has none there has one behind them.
     int style = static_cast<int>(families_.size());
-    for (const auto& [name, work] : works) {
-      const auto known = std::find(families_.begin(), families_.end(), name);
-      groups.dots.push_back(dot(name, work, all.seconds, known == families_.end() ? style++ : static_cast<int>(known - families_.begin())));
+    double all = 0;
+    for (const WorkRow& row : table_.families) all += row.seconds;
+    for (const WorkRow& row : table_.families) {
+      const auto known = std::find(families_.begin(), families_.end(), row.name);
+      groups.dots.push_back(dot(row.name, of(row), all, known == families_.end() ? style++ : static_cast<int>(known - families_.begin())));
     }
-    RooflineDot whole = dot("network", all, all.seconds, 7);
+    RooflineDot whole = dot("network", of(table_.network), all, 7);
     whole.share = -1;
     groups.dots.push_back(whole);
     return roofline_svg(groups);
@@ -225,11 +214,12 @@ class Page {
                                       : "<h2>Roofline</h2><p>There are no ceilings to draw: " + html_escaped(machine_.missing) + ".</p>\n";
     const std::string picture = families_picture(), each = layers_picture();
     if (picture.empty()) return {};
-    std::string out =
-        "<h2>Roofline</h2>\n<p class=\"aside\">A bubble is a family of layers, its area its share of their time. Bytes and operations are "
-        "counted "
-        "from the network: each value is moved once, multiply and add are two. Measured ceilings are drawn through, a data sheet's "
-        "dotted.</p>\n";
+    std::string out = fmt::format(
+        "<h2>Roofline</h2>\n<p class=\"aside\">A bubble is a family of {}, its area its share of their time. {} Measured ceilings "
+        "are drawn through, a data sheet's dotted.</p>\n",
+        table_.counted ? "kernels" : "layers",
+        table_.counted ? "Bytes of DRAM and operations, tensor cores' among them, are counted by the hardware."
+                       : "Bytes and operations are counted from the network: each value is moved once, multiply and add are two.");
     out += "<figure class=\"roofline scroll\">" + picture + "</figure>\n";
     if (!each.empty())
       out += "<details><summary>Each layer as a dot</summary><figure class=\"roofline scroll\">" + each + "</figure></details>\n";
@@ -268,8 +258,11 @@ class Page {
   }
 
   std::string families() const {
+    return fmt::format("<h2>By {}</h2>\n", profile_.trace ? "family of kernels" : "operator") + families_table();
+  }
+  std::string families_table() const {
     const bool traced = profile_.trace.has_value();
-    std::string out = fmt::format("<h2>By {}</h2>\n<div class=\"scroll\"><table><tr>", traced ? "family of kernels" : "operator");
+    std::string out = "<div class=\"scroll\"><table><tr>";
     out += heading(traced ? "family" : "operator", false) + heading(traced ? "kernels" : "layers", true) + heading("ms", true) +
            heading("share", true) + "</tr>\n";
     const auto row = [&](const std::string& name, int count, double seconds, double share) {
@@ -337,6 +330,7 @@ class Page {
   const LayerProfile& profile_;
   const ProfileRows& rows_;
   const ShownCeilings& machine_;
+  WorkTable table_;
   std::vector<std::string> families_;
 };
 

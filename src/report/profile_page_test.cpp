@@ -95,6 +95,30 @@ TEST(ProfilePage, WithoutCeilingsOrATraceSaysSo) {
   EXPECT_THAT(page, Not(HasSubstr("<svg")));
 }
 
+TEST(ProfilePage, ShowsWhatTheHardwareCountedOrWhyNot) {
+  LayerProfile profile = network();
+  const ShownCeilings machine{card(), true};
+  const ProfileRows rows = profile_rows(profile, machine.ceilings, "fp16", 0);
+  profile.counters.emplace().missing = "run as <root>";
+  const std::string without = profile_page(header, profile, rows, machine);
+  EXPECT_THAT(without,
+              HasSubstr("Counters are not available: run as &lt;root&gt;. Bytes and operations here are counted from the network"));
+  profile.counters->missing.clear();
+  profile.counters->by_kernel = true;
+  CountedPart part;
+  part.counters.kernel = "void conv<1>(int)";
+  part.counters.family = "conv forward";
+  part.counters.traced_seconds = 1e-3;
+  part.counters.metrics = {{"dram__bytes_read.sum", 2e9}, {"dram__bytes_write.sum", 1e9}, {"sm__ops_path_tensor_src_fp16.sum", 3e11}};
+  profile.counters->parts = {part};
+  profile.counters->whole.metrics = part.counters.metrics;
+  const std::string page = profile_page(header, profile, rows, machine);
+  for (const char* words : {"Counted by the hardware", "conv forward", "<td class=\"num\">3000.0</td>", "<td class=\"num\">300.00</td>",
+                            "those of kernels and families by the hardware", "The 1 slowest of 1 kernels, counted"})
+    EXPECT_THAT(page, HasSubstr(words));
+  EXPECT_THAT(page, Not(HasSubstr("nan")));
+}
+
 std::vector<std::string> ids(const std::vector<Explanation>& all) {
   std::vector<std::string> result;
   for (const Explanation& one : all) result.push_back(one.id);

@@ -14,14 +14,14 @@ constexpr size_t most_lines = 500;
 
 std::string table(const std::vector<ProfileLine>& lines) {
   std::string html =
-      "<div class=\"scroll\"><table><tr><th>point</th><th class=\"num\">ms a batch</th><th class=\"num\">between layers</th><th "
+      "<div class=\"scroll\"><table><tr><th>point</th><th class=\"num\">ms a batch or step</th><th class=\"num\">between layers</th><th "
       "class=\"num\">of what ceilings allow</th><th>mostly bound by</th><th>slowest operator</th></tr>\n";
   for (size_t i = 0; i < lines.size() && i < most_lines; ++i) {
     const ProfileLine& line = lines[i];
     html += fmt::format(
         "<tr><td>{}</td><td class=\"num\">{:.3f}</td><td class=\"num\">{}</td><td class=\"num\">{}</td><td>{}</td><td>{}</td></tr>\n",
-        html_escaped(line.label), line.whole_seconds * 1e3, share_text(line.between_share), line.of_roof ? share_text(*line.of_roof) : "",
-        html_escaped(line.bound), html_escaped(line.slowest));
+        html_escaped(line.label), line.whole_seconds * 1e3, line.between_share ? share_text(*line.between_share) : "",
+        line.of_roof ? share_text(*line.of_roof) : "", html_escaped(line.bound), html_escaped(line.slowest));
   }
   html += "</table></div>";
   if (lines.size() > most_lines)
@@ -33,8 +33,8 @@ std::string table(const std::vector<ProfileLine>& lines) {
 
 ProfileLine profile_line(const std::string& label, const StoredProfile& stored) {
   const ProfileRows rows = stored.rows();
-  ProfileLine line{label, rows.whole_seconds, rows.whole_seconds > 0 ? rows.between_seconds / rows.whole_seconds : 0, rows.all.of_roof, {},
-                   {}};
+  ProfileLine line{label, rows.whole_seconds, {}, rows.all.of_roof, {}, {}};
+  if (!rows.layers.empty() && rows.whole_seconds > 0) line.between_share = rows.between_seconds / rows.whole_seconds;
   if (!rows.bounds.empty() && !rows.bounds.front().first.empty())
     line.bound = fmt::format("{}, {} of the time", rows.bounds.front().first, share_text(rows.bounds.front().second));
   if (!rows.groups.empty()) line.slowest = fmt::format("{}, {}", rows.groups.front().name, share_text(rows.groups.front().share));

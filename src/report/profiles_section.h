@@ -11,10 +11,10 @@ namespace deepgap {
 // A line of the table.
 struct ProfileLine {
   std::string label;  // of the Point
-  double whole_seconds = 0, between_share = 0;
-  std::optional<double> of_roof;
-  std::string bound;    // the largest, with its share: "memory 71 %"
-  std::string slowest;  // the operator with the most time, with its share
+  double whole_seconds = 0;
+  std::optional<double> between_share, of_roof;  // not of a step of training
+  std::string bound;                             // the largest, with its share: "memory 71 %"
+  std::string slowest;                           // the operator with the most time, with its share
 };
 ProfileLine profile_line(const std::string& label, const StoredProfile& stored);
 

@@ -2,13 +2,13 @@
 
 #include "base/clocks.h"
 #include "base/text.h"
-#include "kernels/align.h"
 #include "kernels/cpu_counters.h"
-#include "kernels/tracer.h"
 #include "model/graph_tools.h"
 #include "model/layer_work.h"
+#include "worker/batch_runner.h"
 #include "worker/plugin.h"
 #include "worker/run_graph.h"
+#include "worker/watch_device.h"
 
 #include <deepgap/backend.h>
 #include <deepgap/batching.h>
@@ -19,48 +19,9 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
-#include <optional>
 
 namespace deepgap {
 namespace {
-
-constexpr Nanoseconds budget = 5'000'000'000;
-constexpr int fewest_rounds = 5, most_rounds = 100, warm_up_runs = 3;
-
-// A loaded engine that runs one batch at a time.
-class Runner {
- public:
-  Runner(Backend& backend, const Model& model, LoadOptions options, std::span<const std::vector<TensorView>> inputs)
-      : name_(backend.name()), clock_(*options.clock) {
-    options.completion = [this](std::span<const Done> done) {
-      end_ = clock_.now();
-      if (done.back().error != nullptr) failure_ = *done.back().error;
-    };
-    for (int64_t i = 0; i < options.batch_sizes.front(); ++i) samples_.push_back(static_cast<uint32_t>(i) % inputs.size());
-    session_ = backend.load(model, options);
-    session_->stage(inputs);
-  }
-
-  // From handing it over to the engine's word that it is done.
-  Nanoseconds run() {
-    const Nanoseconds begin = clock_.now();
-    session_->enqueue(0, samples_, 0);
-    session_->drain();
-    if (failure_) throw Error(ErrorKind::refused, fmt::format("{} failed: {}", name_, failure_->what()));
-    return end_ - begin;
-  }
-  std::vector<LayerTiming> layers() { return session_->layer_timings(); }
-  bool run_layers(const LayerMark& mark) { return session_->run_layers(mark); }
-  Clock& clock() { return clock_; }
-
- private:
-  std::string name_;
-  Clock& clock_;
-  std::vector<uint32_t> samples_;
-  Nanoseconds end_ = 0;
-  std::optional<Error> failure_;
-  std::unique_ptr<Session> session_;  // last: its completion uses the rest
-};
 
 struct Round {
   Nanoseconds plain = 0;
@@ -90,18 +51,14 @@ void require_same_layers(const Round& a, const Round& b) {
     throw Error(ErrorKind::refused, "the engine ran other layers in another round, so there are no times of each");
 }
 
-Rounds measure(Runner& plain, Runner& instrumented, int wanted) {
-  for (int i = 0; i < warm_up_runs; ++i) {
+Rounds measure(BatchRunner& plain, BatchRunner& instrumented, int wanted) {
+  for (int i = 0; i < profile_warm_up_runs; ++i) {
     plain.run();
     instrumented.run();
   }
   Rounds rounds;
   const Nanoseconds begin = plain.clock().now();
-  const auto enough = [&](int done) {
-    if (wanted > 0) return done >= wanted;
-    return done >= most_rounds || (done >= fewest_rounds && plain.clock().now() - begin > budget);
-  };
-  for (int round = 0; !enough(round); ++round) {
+  for (int round = 0; !has_enough_rounds(round, wanted, plain.clock().now() - begin); ++round) {
     Round now{plain.run(), instrumented.layers()};
     if (!rounds.empty()) require_same_layers(rounds.front(), now);
     rounds.push_back(std::move(now));
@@ -141,57 +98,32 @@ bool has_profile_option(const Backend& backend) {
   return std::any_of(options.begin(), options.end(), [](const OptionInfo& option) { return option.name == "profile"; });
 }
 
-// A layer's time is that of its kernels where nearly all of them are known to be some layer's: with a clock around each layer a small one
-// takes as long as its launch. What it then lacks are the gaps between kernels, which are nobody's.
-void take_times_of_kernels(LayerProfile& profile, double known) {
-  constexpr double enough = 0.98;
-  const Trace& trace = *profile.trace;
-  const auto same = [](const ProfiledLayer& layer, const TracedLayer& traced) { return layer.name == traced.name; };
-  if (known < enough || !std::equal(profile.layers.begin(), profile.layers.end(), trace.layers.begin(), trace.layers.end(), same)) return;
-  for (ProfiledLayer& layer : profile.layers) layer.ns = 0;
-  for (const Kernel& kernel : trace.kernels)
-    if (kernel.layer >= 0) profile.layers[static_cast<size_t>(kernel.layer)].ns += kernel.ns();
-  profile.times_of_kernels = true;
-}
-
 // Of every thread that the engine has by now.
-CpuCounts counted(Runner& runner) {
+CpuCounts counted(BatchRunner& runner) {
   CpuCounters counters;
   counters.begin();
   runner.run();
   return counters.end();
 }
 
-// One batch with layers announced tells which kernels are whose; a plain one, as it is timed, what the device really does.
-void watch(LayerProfile& profile, Runner& runner) {
-  try {
-    Tracer tracer;
-    tracer.begin();
-    const bool told = runner.run_layers([&](const std::string& name, const std::string& op) { tracer.announce(name, op); });
-    const Trace announced = tracer.end();
-    tracer.begin();
-    runner.run();  // the first after watching began
-    static_cast<void>(tracer.end());
-    tracer.begin();
-    runner.run();
-    profile.trace = tracer.end();
-    const double known = assign_layers(announced, *profile.trace);
-    if (told) take_times_of_kernels(profile, known);
-  } catch (const Error& error) {
-    profile.trace.reset();
-    profile.trace_missing = error.what();
-  }
+// What it did on its device besides its time.
+void watch(LayerProfile& profile, BatchRunner& runner, const ProfileRequest& request) {
+  const BatchOnDevice batch{.plain = [&] { runner.run(); }, .layers = [&](const LayerMark& mark) { return runner.run_layers(mark); }};
+  watch_device(profile, request.engine.device.index, request.count, batch);
 }
 
 }  // namespace
 
 nlohmann::json profile_request_to_json(const ProfileRequest& request) {
-  return {
-      {"engine", outputs_request_to_json(request.engine)}, {"batch", request.batch}, {"rounds", request.rounds}, {"watch", request.watch}};
+  return {{"engine", outputs_request_to_json(request.engine)},
+          {"batch", request.batch},
+          {"rounds", request.rounds},
+          {"watch", request.watch},
+          {"count", request.count}};
 }
 
 ProfileRequest profile_request_from_json(const nlohmann::json& json) {
-  return {outputs_request_from_json(json.at("engine")), json.at("batch"), json.at("rounds"), json.at("watch")};
+  return {outputs_request_from_json(json.at("engine")), json.at("batch"), json.at("rounds"), json.at("watch"), json.at("count")};
 }
 
 LayerProfile profile_layers(const ProfileRequest& request) {
@@ -206,13 +138,13 @@ LayerProfile profile_layers(const ProfileRequest& request) {
   if (!batching.takes(batch)) throw Error(ErrorKind::refused, fmt::format("{} {}, not {}", model.name(), batching_text(batching), batch));
   const auto clock = make_real_clock();
   LoadOptions options = load_options(engine, batch, *clock);
-  Runner plain(backend, model, options, opened.inputs);
-  std::unique_ptr<Runner> second;
+  BatchRunner plain(backend, model, options, opened.inputs);
+  std::unique_ptr<BatchRunner> second;
   if (has_profile_option(backend)) {
     options.options["profile"] = "on";
-    second = std::make_unique<Runner>(backend, model, options, opened.inputs);
+    second = std::make_unique<BatchRunner>(backend, model, options, opened.inputs);
   }
-  Runner& instrumented = second ? *second : plain;
+  BatchRunner& instrumented = second ? *second : plain;
   instrumented.run();
   if (instrumented.layers().empty()) throw Error(ErrorKind::refused, fmt::format("{} tells no times of its layers", backend.name()));
   const Rounds rounds = measure(plain, instrumented, request.rounds);
@@ -222,7 +154,7 @@ LayerProfile profile_layers(const ProfileRequest& request) {
   profile.whole_ns = quicker_half(rounds, plainly, plainly);
   fill_work(profile, model, std::string(name_of(engine.precision)), rounds);
   if (engine.device.kind == "cpu") profile.cpu = counted(plain);
-  if (engine.device.kind == "cuda" && request.watch) watch(profile, plain);
+  if (engine.device.kind == "cuda" && request.watch) watch(profile, plain, request);
   return profile;
 }
 

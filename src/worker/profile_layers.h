@@ -13,6 +13,7 @@ struct ProfileRequest {
   int64_t batch = 0;      // 0: 1, or what the model insists on
   int rounds = 0;         // 0: as many as fit into some seconds
   bool watch = true;      // a GPU's kernels, where CUPTI can be used
+  bool count = true;      // and its counters, where this user may read them; not without watching
 };
 nlohmann::json profile_request_to_json(const ProfileRequest& request);
 ProfileRequest profile_request_from_json(const nlohmann::json& json);

@@ -35,11 +35,11 @@ std::string why_not_profiled(const Point& point) {
 }
 
 nlohmann::json point_profile_request_to_json(const PointProfileRequest& request) {
-  return {{"point", point_to_json(request.point)}, {"cache_dir", request.cache_dir}, {"watch", request.watch}};
+  return {{"point", point_to_json(request.point)}, {"cache_dir", request.cache_dir}, {"watch", request.watch}, {"count", request.count}};
 }
 
 PointProfileRequest point_profile_request_from_json(const nlohmann::json& json) {
-  return {point_from_json(json.at("point")), json.at("cache_dir"), json.at("watch")};
+  return {point_from_json(json.at("point")), json.at("cache_dir"), json.at("watch"), json.at("count")};
 }
 
 LayerProfile profile_point(const PointProfileRequest& request) {
@@ -63,6 +63,7 @@ LayerProfile profile_point(const PointProfileRequest& request) {
   profile.engine.quantize = options.quantize;
   profile.batch = point.batch;
   profile.watch = request.watch;
+  profile.count = request.count;
   return profile_layers(profile);
 }
 

@@ -18,7 +18,7 @@ std::string why_not_profiled(const Point& point);
 struct PointProfileRequest {
   Point point;
   std::string cache_dir;
-  bool watch = true;  // a GPU's kernels, where CUPTI can be used
+  bool watch = true, count = true;  // as in ProfileRequest
 };
 nlohmann::json point_profile_request_to_json(const PointProfileRequest& request);
 PointProfileRequest point_profile_request_from_json(const nlohmann::json& json);

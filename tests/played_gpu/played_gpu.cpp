@@ -5,7 +5,8 @@
 //     work=MS                       what a CUDA graph takes
 //     fail=FUNCTION:RESULT[:AFTER]  the function fails, after so many calls
 //     lose=FUNCTION:RESULT[:AFTER]  ... and then every other one
-#include "cuda/fake_driver.h"
+// and what played_cupti.cpp says of its own.
+#include "played_gpu.h"
 
 #include <cstdlib>
 #include <sstream>
@@ -35,24 +36,29 @@ void set(FakeDriver& gpu, const std::string& name, const std::string& value) {
   name == "fail" ? gpu.fail(words[0], result, after) : gpu.lose(words[0], result, after);
 }
 
-// Lives as long as the process: threads may call it to the end.
-FakeDriver& played() {
-  static FakeDriver* gpu = [] {
-    auto* made = new FakeDriver;
-    const char* settings = std::getenv("DEEPGAP_PLAYED_GPU");
-    for (const std::string& setting : parts(settings == nullptr ? "" : settings, ','))
-      set(*made, setting.substr(0, setting.find('=')), setting.substr(setting.find('=') + 1));
-    return made;
-  }();
-  return *gpu;
-}
-
 const deepgap::cuda::Driver& table() {
-  static const deepgap::cuda::Driver& made = played().table();
+  static const deepgap::cuda::Driver& made = played_gpu().table();
   return made;
 }
 
 }  // namespace
+
+std::vector<std::pair<std::string, std::string>> played_settings() {
+  std::vector<std::pair<std::string, std::string>> all;
+  const char* settings = std::getenv("DEEPGAP_PLAYED_GPU");
+  for (const std::string& setting : parts(settings == nullptr ? "" : settings, ','))
+    all.emplace_back(setting.substr(0, setting.find('=')), setting.substr(setting.find('=') + 1));
+  return all;
+}
+
+FakeDriver& played_gpu() {
+  static FakeDriver* gpu = [] {
+    auto* made = new FakeDriver;
+    for (const auto& [name, value] : played_settings()) set(*made, name, value);
+    return made;
+  }();
+  return *gpu;
+}
 
 // The driver's functions under their names. Each jumps to where the table points, with all its arguments where they are.
 #define DEEPGAP_PLAYED(name, parameters)                                      \

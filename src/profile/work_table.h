@@ -1,0 +1,70 @@
+// What a GPU did for one batch in the quantities of a training study: bytes, operations, rates and intensity, of the network and by family
+// of kernels. Counted by the hardware where it could be, else from the network's graph, which is said. Pure.
+#pragma once
+
+#include "ceilings/ceilings.h"
+#include "kernels/families.h"
+#include "profile/layer_profile.h"
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace deepgap {
+
+// What is not known is not there.
+struct WorkRow {
+  std::string name, layer;  // layer: of a kernel
+  int kernels = 0;          // or layers, of a graph's count
+  double seconds = 0;
+  double share = 0;  // of all rows' time
+  std::optional<double> dram_read_bytes, dram_written_bytes, l2_read_bytes, l2_written_bytes;
+  std::optional<double> bytes;            // DRAM's; from a graph: each value moved once
+  std::optional<double> fp32_flop;        // fadd + fmul + 2 ffma of threads; from a graph: all operations of the network's layers
+  std::optional<double> other_flop;       // of threads in FP16 and FP64
+  std::optional<double> tensor_flop;      // of tensor cores, multiply and add as two
+  std::optional<double> busy, occupancy;  // part of the cycles in which a multiprocessor had work; of its warps then
+  // The least time that the device's ceilings allow for these bytes and operations, over the time, and which makes it.
+  std::optional<double> of_roof;
+  std::string bound;  // memory, compute; empty: not known
+
+  std::optional<double> dram_bytes_per_s() const;
+  std::optional<double> flop_per_s() const;  // fp32_flop
+  std::optional<double> tensor_flop_per_s() const;
+  std::optional<double> intensity() const;              // as the study defines it: fp32_flop a byte of DRAM
+  std::optional<double> intensity_with_tensor() const;  // all operations, tensor cores' among them
+  std::optional<double> all_flop() const;
+};
+
+struct WorkTable {
+  bool counted = false;           // by the hardware; else from the graph
+  std::vector<WorkRow> families;  // longest first
+  WorkRow network;                // one plain run, as it is timed; from a graph the sum of the layers whose work is known
+  std::vector<WorkRow> parts;     // kernels or layers, in their order; of what was counted
+  std::vector<WorkRow> layers;    // of what was counted: those of LayerProfile::layers, in their order; empty where they are others
+};
+
+// What the network's graph says of one batch, whoever does it; 0: it says nothing.
+struct GraphWork {
+  double flop = 0, bytes = 0;  // multiply and add are two; each value moved once
+};
+GraphWork graph_work(const LayerProfile& profile);
+
+// Empty rows where there is neither. `ceilings` may be empty: then there are no bounds.
+WorkTable work_table(const LayerProfile& profile, const Ceilings& ceilings, const std::string& precision);
+
+// The family that most of each layer's time is in; where kernels were not traced what the engine calls the layer.
+std::vector<std::string> families_of_layers(const LayerProfile& profile);
+
+// Families of what was traced and of what was counted.
+void assign_families(const Families& families, LayerProfile& profile);
+
+// Of the device's counters: the table, why there are none, what was left out. `top`: slowest kernels that are listed. Empty where nobody
+// asked for counters.
+std::string work_text(const LayerProfile& profile, const WorkTable& table, size_t top);
+// null where nobody asked for counters.
+nlohmann::json work_json(const LayerProfile& profile, const WorkTable& table);
+
+}  // namespace deepgap

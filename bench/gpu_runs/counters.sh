@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # CUPTI's range profiler, call by call: which ways of counting this CUPTI offers, what kernels of known counts come out as, what a user without the
-# right to count is told; then profiles with counters, native and LibTorch. About two minutes; run it as root.
+# right to count is told; then profiles with counters, native and LibTorch. About four minutes; run it as root.
 mkdir -p "$OUT/counters"; cd "$OUT/counters"
 exec > go.log 2>&1
 nvidia-smi --query-gpu=name,driver_version --format=csv
@@ -17,5 +17,9 @@ step 30 native-uncounted $P --precision fp16 --no-counters
 step 60 torch $P --precision fp16 --backend libtorch_cuda
 # Operations by the graph against the counters for convolutions and products (1 %), and profiles beside Records.
 step 60 run deepgap run resnet50 --device cuda:0 --precision fp16 --batch 64 --cache "$OUT/counters/cache" --profile --repeats 1 --store run.db
+# A step of training: its bytes and operations by family, each pass from the same weights.
+step 120 train deepgap run -m resnet50,mobilenet_v3_large -p tf32 -b 64 --task train --libtorch "$TORCH" -e libtorch_cuda -d cuda:0 --axis cuda_graph=on --axis samples=256 \
+  --warmup 4 -n 4 -r 1 --check off --profile --cache "$OUT/counters/cache" --store run.db
 step 20 export deepgap export run.db --profile --output layers.csv
+step 20 export-json deepgap export run.db --profile --output profiles.json
 cat way*.out nobody.out native-fp16.out torch.out

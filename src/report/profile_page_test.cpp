@@ -119,6 +119,22 @@ TEST(ProfilePage, ShowsWhatTheHardwareCountedOrWhyNot) {
   EXPECT_THAT(page, Not(HasSubstr("nan")));
 }
 
+TEST(ProfilePart, OfAStepOfTrainingTellsItsFamilies) {
+  LayerProfile step = network();
+  step.layers.clear();
+  step.trace->layers.clear();
+  for (Kernel& kernel : step.trace->kernels) {
+    kernel.layer = -1;
+    kernel.family = "conv weight gradient";
+  }
+  const ShownCeilings machine{card(), true};
+  const std::string part = profile_part(header, step, profile_rows(step, machine.ceilings, "fp16", 0), machine);
+  EXPECT_THAT(part, HasSubstr("ms a step of training, whose layers no engine times one by one"));
+  EXPECT_THAT(part, HasSubstr("<td>conv weight gradient</td><td class=\"num\">50</td>"));
+  EXPECT_THAT(part, Not(HasSubstr("between layers")));
+  EXPECT_THAT(part, Not(HasSubstr("is in no layer")));
+}
+
 std::vector<std::string> ids(const std::vector<Explanation>& all) {
   std::vector<std::string> result;
   for (const Explanation& one : all) result.push_back(one.id);

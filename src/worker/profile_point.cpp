@@ -8,7 +8,7 @@
 #include "worker/mlperf_run.h"
 #include "worker/plugin.h"
 #include "worker/point_options.h"
-#include "worker/profile_layers.h"
+#include "worker/profile_step.h"
 
 #include <nlohmann/json.hpp>
 
@@ -26,7 +26,8 @@ PointOptions options_of(const Point& point) {
 }  // namespace
 
 std::string why_not_profiled(const Point& point) {
-  if (point.task != "infer") return "a training has no layers that are timed one by one";
+  if (trains(point) && point.placement.devices.front().kind != "cuda") return "a training has no layers that are timed one by one";
+  if (trains(point) && point.placement.processes > 1) return "it trained in several processes";
   if (is_remote(point.placement)) return "its model is on a server, which tells no times of layers";
   if (tenant_place(point)) return "it ran beside others";
   if (contender_place(point)) return "it took turns with others";
@@ -64,7 +65,7 @@ LayerProfile profile_point(const PointProfileRequest& request) {
   profile.batch = point.batch;
   profile.watch = request.watch;
   profile.count = request.count;
-  return profile_layers(profile);
+  return trains(point) ? profile_step(point, options, profile) : profile_layers(profile);
 }
 
 }  // namespace deepgap

@@ -1,0 +1,97 @@
+#include "worker/profile_step.h"
+
+#include "base/clocks.h"
+#include "model/train_work.h"
+#include "worker/batch_runner.h"
+#include "worker/plugin.h"
+#include "worker/train_samples.h"
+#include "worker/watch_device.h"
+
+#include <deepgap/error.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <numeric>
+
+namespace deepgap {
+namespace {
+
+constexpr const char* graph_option = "cuda_graph";
+
+LoadOptions load_options_of(const Point& point, const PointOptions& options, const ProfileRequest& request, Clock& clock) {
+  LoadOptions load{engine_request(point, options)};
+  load.placement.devices = {request.engine.device};
+  load.batch_sizes = {point.batch};
+  load.inputs = InputPlace::host;
+  load.cache_dir = request.engine.cache_dir;
+  load.clock = &clock;
+  return load;
+}
+
+bool makes_graphs(const Backend& backend, const LoadOptions& load) {
+  const auto declared = backend.options();
+  const auto option = std::find_if(declared.begin(), declared.end(), [](const OptionInfo& one) { return one.name == graph_option; });
+  if (option == declared.end()) return false;
+  const auto given = load.options.find(graph_option);
+  return (given == load.options.end() ? option->default_value : given->second) == "on";
+}
+
+// The mean of the quicker half.
+Nanoseconds time_of_step(BatchRunner& runner, int wanted, int& rounds) {
+  for (int i = 0; i < profile_warm_up_runs; ++i) runner.run();
+  std::vector<Nanoseconds> times;
+  const Nanoseconds begin = runner.clock().now();
+  while (!has_enough_rounds(static_cast<int>(times.size()), wanted, runner.clock().now() - begin)) times.push_back(runner.run());
+  rounds = static_cast<int>(times.size());
+  std::sort(times.begin(), times.end());
+  times.resize((times.size() + 1) / 2);
+  return std::accumulate(times.begin(), times.end(), Nanoseconds{0}) / static_cast<Nanoseconds>(times.size());
+}
+
+}  // namespace
+
+LayerProfile profile_step(const Point& point, const PointOptions& options, const ProfileRequest& request) {
+  const auto plugin = open_plugin(point.backend);
+  Backend& backend = plugin->backend();
+  const CheckedInputs opened = open_checked(request.engine);
+  const Model& model = *opened.engine_model;
+  const auto samples = make_train_samples(*opened.dataset, model.summary().outputs, options.train);
+  samples->load(opened.samples);
+  std::vector<std::vector<TensorView>> inputs;
+  for (const uint32_t sample : opened.samples) inputs.push_back(samples->sample(sample));
+  const auto clock = make_real_clock();
+  LoadOptions load = load_options_of(point, options, request, *clock);
+  const Support support = backend.supports(load, model.summary());
+  if (!support.ok) throw Error(ErrorKind::refused, support.reason);
+  BatchRunner plain(backend, model, load, inputs);
+  LayerProfile profile{.engine = fmt::format("{} {}", backend.name(), backend.version()), .batch = point.batch};
+  const TrainWork work = train_work(model.graph(), options.train);
+  if (work.passes_flop >= 0 && work.passes_bytes >= 0) {
+    profile.step_flop = work.passes_flop * point.batch + work.update_flop;
+    profile.step_bytes = work.passes_bytes * point.batch + work.update_bytes;
+  }
+  profile.whole_ns = time_of_step(plain, request.rounds, profile.rounds);
+  if (request.engine.device.kind != "cuda" || !request.watch) return profile;
+  std::unique_ptr<BatchRunner> one_by_one;
+  if (makes_graphs(backend, load)) {
+    load.options[graph_option] = "off";
+    one_by_one = std::make_unique<BatchRunner>(backend, model, load, inputs);
+  }
+  const BatchOnDevice step{.plain = [&] { plain.run(); },
+                           .layers =
+                               [&](const LayerMark& /*a step's layers are not told*/) {
+                                 if (one_by_one) one_by_one->run();
+                                 return one_by_one != nullptr;
+                               },
+                           .before =
+                               [&] {
+                                 plain.reset();
+                                 if (one_by_one) one_by_one->reset();
+                               }};
+  watch_device(profile, request.engine.device.index, request.count, step);
+  return profile;
+}
+
+}  // namespace deepgap

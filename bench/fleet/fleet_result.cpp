@@ -1,6 +1,7 @@
 // What a fleet would have handed in, without having run: of each task one Store with a made-up Record for each of its runs, and an attempt
 // that says it is done. For gathering at sizes that nobody waits for.
-//     fleet_result FOLDER NODES     of a fleet that was submitted and not begun; its tasks are shared out among so many nodes
+//     fleet_result FOLDER NODES [TASK...]   of a fleet that was submitted and not begun; its tasks, or those named, are shared out among
+//                                           so many nodes
 #include "base/file.h"
 #include "fleet/fleet.h"
 #include "record/example_record.h"
@@ -13,6 +14,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <numeric>
 #include <random>
 #include <vector>
 
@@ -35,7 +37,8 @@ Record made_up(const Fleet& fleet, const Job& job, const Attempt& attempt, uint6
   return record;
 }
 
-void hand_in(const Fleet& fleet, int task, int node, uint64_t& number) {
+// How many Records.
+size_t hand_in(const Fleet& fleet, int task, int node) {
   Attempt attempt;
   attempt.task = task;
   attempt.node = fmt::format("n{}", node);
@@ -46,6 +49,7 @@ void hand_in(const Fleet& fleet, int task, int node, uint64_t& number) {
   std::mt19937_64 random(static_cast<uint64_t>(task));
   std::normal_distribution<double> noise(0, 0.01);
   std::vector<Record> records;
+  uint64_t number = static_cast<uint64_t>(task) << 24;  // unlike those of any other task
   for (const Job& job : read_task(fleet, task)) {
     const double throughput = 1000 * std::exp(noise(random));
     records.push_back(made_up(fleet, job, attempt, number++, throughput));
@@ -55,6 +59,7 @@ void hand_in(const Fleet& fleet, int task, int node, uint64_t& number) {
   make_directories(fleet.parts_of(task));
   Store(fmt::format("{}/whole-{}.db", fleet.parts_of(task), attempt.id), Store::Mode::append).append(records);
   write_attempt(fleet, attempt);
+  return records.size();
 }
 
 }  // namespace
@@ -63,14 +68,17 @@ void hand_in(const Fleet& fleet, int task, int node, uint64_t& number) {
 int main(int argc, char** argv) try {
   using namespace deepgap;
   if (argc < 3) {
-    fmt::print(stderr, "fleet_result FOLDER NODES\n");
+    fmt::print(stderr, "fleet_result FOLDER NODES [TASK...]\n");
     return 2;
   }
   const Fleet fleet = read_fleet(argv[1]);
   const int nodes = std::max(1, std::atoi(argv[2]));
-  uint64_t number = 0;
-  for (int task = 0; task < static_cast<int>(fleet.tasks.size()); ++task) hand_in(fleet, task, task % nodes, number);
-  fmt::print("{} records of {} tasks on {} nodes\n", number, fleet.tasks.size(), nodes);
+  std::vector<int> tasks(argc > 3 ? 0 : fleet.tasks.size());
+  std::iota(tasks.begin(), tasks.end(), 0);
+  for (int i = 3; i < argc; ++i) tasks.push_back(std::atoi(argv[i]));
+  size_t records = 0;
+  for (const int task : tasks) records += hand_in(fleet, task, task % nodes);
+  fmt::print("{} records of {} tasks on {} nodes\n", records, tasks.size(), nodes);
   return 0;
 } catch (const deepgap::Error& error) {
   fmt::print(stderr, "fleet_result: {}\n", error.what());

@@ -3,6 +3,11 @@
 merging take. Nothing is measured: the partition is down, so that the arrays wait. Needs root and Debian's slurm-wlm, munge.
 
     python3 bench/fleet/million.py --program build/bin/deepgap --result build/bin/fleet_result [--points 1000000] [--nodes 256]
+
+With --played the whole way to the end by Slurm's commands played, within a site's limits: arrays are submitted as there is room, tasks end, the
+rest is submitted, all of it is gathered. Needs neither root nor Slurm.
+
+    python3 bench/fleet/million.py --played [--points 1000000] [--max-array 1001] [--max-submit 1000]
 """
 import argparse
 import os
@@ -16,6 +21,7 @@ import time
 
 from chaos import STUDY, TREE, Cluster
 from free_ports import free_ports
+from played_slurm import PlayedSlurm
 
 
 class Steps:
@@ -60,10 +66,36 @@ def measure(arguments, cluster, work):
     print(steps.timed("made up", arguments.result, "million.fleet", str(arguments.nodes)))
     print(steps.timed("status, all done", arguments.program, "fleet", "status", "million.fleet"))
     print(steps.timed("gather", arguments.program, "fleet", "gather", "million.fleet"))
-    store = work + "/million.fleet/gathered.db"
+    pairs, distinct = records_of(work + "/million.fleet/gathered.db")
+    return 0 if pairs == distinct >= arguments.points else 1
+
+
+def records_of(store):
     with sqlite3.connect(f"file:{store}?mode=ro", uri=True) as database:
         pairs, distinct = database.execute("SELECT count(*), count(DISTINCT point || '/' || repeat) FROM records").fetchone()
     print(f"{pairs} records, {distinct} distinct (Point, repeat); {os.path.getsize(store) / 1e9:.2f} GB")
+    return pairs, distinct
+
+
+def play(arguments, work):
+    slurm = PlayedSlurm(work + "/slurm", arguments.nodes, arguments.max_array, arguments.max_submit,
+                        made_up_by=["nice", "-n", "10", arguments.result])
+    with open(work + "/million.toml", "w") as file:
+        file.write(STUDY.format(points=arguments.points, repeats=1, latency="1ms").replace('"chaos"', '"million"'))
+    steps = Steps(work, {**slurm.environment, "XDG_CACHE_HOME": work + "/cache"})
+    steps.timed("plan and submit", arguments.program, "fleet", "million.toml", "--scheduler", "slurm", "--cpus-per-task", "1", "--detach",
+                "--task-time", arguments.task_time)
+    before = slurm.told()
+    print(f"{before['accepted']} jobs taken, {before['refused']} refused, {before['most']} tasks in the queue; "
+          f"fleet.json {os.path.getsize(work + '/million.fleet/fleet.json') >> 10} KiB")
+    print(steps.timed("wait and gather", arguments.program, "fleet", "wait", "million.fleet", "--quiet"))
+    after = slurm.told()
+    print(f"{after['ended']} tasks ended; {after['accepted']} jobs taken, {after['refused']} refused, never more than {after['most']} tasks "
+          f"in the queue, no array larger than {after['largest_array']}; the queue was asked {after['asked']} times; of the CPU time "
+          f"{after['cpu_s'] - before['cpu_s']:.1f} s were Slurm's and the results', which are played")
+    steps.timed("status, all done", arguments.program, "fleet", "status", "million.fleet")
+    print(steps.timed("gather again", arguments.program, "fleet", "gather", "million.fleet"))
+    pairs, distinct = records_of(work + "/million.fleet/gathered.db")
     return 0 if pairs == distinct >= arguments.points else 1
 
 
@@ -73,10 +105,17 @@ def main():
     parser.add_argument("--result", default=TREE + "/build/bin/fleet_result")
     parser.add_argument("--points", type=int, default=1_000_000)
     parser.add_argument("--nodes", type=int, default=256)
+    parser.add_argument("--played", action="store_true", help="by Slurm's commands played")
+    parser.add_argument("--max-array", type=int, default=1001, help="played: MaxArraySize")
+    parser.add_argument("--max-submit", type=int, default=1000, help="played: MaxSubmitJobs of a user")
+    parser.add_argument("--task-time", default="10m", help="played")
     parser.add_argument("--plan-only", action="store_true", help="end after submitting")
     parser.add_argument("--work", help="folder for all of it, some 10 GB for a million points; left out: a temporary one")
     arguments = parser.parse_args()
     arguments.program, arguments.result = os.path.abspath(arguments.program), os.path.abspath(arguments.result)
+    if arguments.played:
+        with tempfile.TemporaryDirectory(prefix="deepgap-million-", dir=arguments.work) as work:
+            sys.exit(play(arguments, work))
     if os.geteuid() != 0 or shutil.which("slurmctld", path=os.environ["PATH"] + ":/usr/sbin") is None:
         sys.exit("needs root, and Debian's slurm-wlm and munge")
     os.environ["PATH"] += ":/usr/sbin:/sbin"

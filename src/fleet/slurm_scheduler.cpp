@@ -53,8 +53,8 @@ std::string call(const std::vector<std::string>& command) {
     const ProgramResult result = run_program(command, remedy);
     if (result.exit.ok() && !result.timed_out) return result.output;
     const auto says = [&](const char* words) { return result.output.find(words) != std::string::npos; };
-    const bool passes =
-        result.timed_out || says("Unable to contact") || says("timed out") || says("temporarily unable") || says("Connection refused");
+    const bool passes = !says("unable to accept job") &&  // sbatch itself asks again and again
+                        (result.timed_out || says("Unable to contact") || says("timed out") || says("Connection refused"));
     if (!passes || i == most_calls) throw Error(ErrorKind::input, fmt::format("{}: {}", command.front(), trim(result.output)));
     std::this_thread::sleep_for(std::chrono::seconds(i));
   }
@@ -134,10 +134,15 @@ class SlurmScheduler final : public Scheduler {
     std::map<int, std::string> probes;  // job of the probe, by kind
     for (const SlurmArray& array : arrays) {
       const int kind = array.lot->kind;
-      if (probes.count(kind) == 0) probes[kind] = is_known_to_run(fleet, kind) ? "" : submit_probe(fleet, array);
+      const auto [probe, is_first] = probes.try_emplace(kind);
+      if (is_first && !is_known_to_run(fleet, kind)) {
+        const auto job = submit_probe(fleet, array);
+        if (!job) return require_some(fleet);
+        probe->second = *job;
+      }
       std::vector<std::string> flags;
-      if (!probes[kind].empty()) flags = {"--dependency=afterok:" + probes[kind], "--kill-on-invalid-dep=no"};
-      if (!submit_script(fleet, array.name, slurm_script(fleet, array), flags)) return;  // the rest when there is room
+      if (!probe->second.empty()) flags = {"--dependency=afterok:" + probe->second, "--kill-on-invalid-dep=no"};
+      if (!submit_array(fleet, array, flags)) return;  // the rest when there is room
     }
   }
 
@@ -278,12 +283,14 @@ class SlurmScheduler final : public Scheduler {
     return false;
   }
 
-  std::string submit_probe(const Fleet& fleet, const SlurmArray& array) const {
+  static std::optional<std::string> submit_probe(const Fleet& fleet, const SlurmArray& array) {
     ::unlink(probe_file(fleet, array.first + array.indices.front()).c_str());
-    const auto job =
-        submit_script(fleet, fmt::format("{}-probe-{}", fleet.job_name(), array.lot->kind), slurm_probe_script(fleet, array), {});
-    if (!job) throw Error(ErrorKind::input, "Slurm takes no more jobs of this user: none could be submitted");
-    return *job;
+    return submit_script(fleet, fmt::format("{}-probe-{}", fleet.job_name(), array.lot->kind), slurm_probe_script(fleet, array), {});
+  }
+
+  // Where there is no room because of what this fleet has in the queue it is waited for.
+  void require_some(const Fleet& fleet) {
+    if (list(fleet).empty()) throw Error(ErrorKind::input, "Slurm takes no more jobs of this user: none could be submitted");
   }
 
   static std::string words_of_probe(const Fleet& fleet, int kind) {
@@ -292,6 +299,26 @@ class SlurmScheduler final : public Scheduler {
       return "the first look said: " + trim(read_text(probe_file(fleet, task)));
     }
     return "";
+  }
+
+  // Whole, or where a user may not have so many tasks in the queue in pieces, until there is no room for a single one: then false.
+  static bool submit_array(const Fleet& fleet, const SlurmArray& array, const std::vector<std::string>& flags) {
+    size_t size = array.indices.size();
+    for (auto from = array.indices.begin(); from != array.indices.end();) {
+      const auto left = static_cast<size_t>(array.indices.end() - from);
+      SlurmArray piece = array;
+      piece.indices.assign(from, from + static_cast<std::ptrdiff_t>(std::min(size, left)));
+      const bool is_whole = piece.indices.size() == array.indices.size();
+      const std::string name = is_whole ? array.name : fmt::format("{}-from-{}", array.name, piece.indices.front());
+      if (submit_script(fleet, name, slurm_script(fleet, piece), flags)) {
+        from += static_cast<std::ptrdiff_t>(piece.indices.size());
+      } else if (piece.indices.size() == 1) {
+        return false;
+      } else {
+        size = piece.indices.size() / 2;
+      }
+    }
+    return true;
   }
 
   // The number of the job; nullopt where Slurm takes no more for now.
@@ -307,8 +334,11 @@ class SlurmScheduler final : public Scheduler {
       return answer.substr(answer.rfind('\n') + 1);  // warnings may stand before it
     } catch (const Error& error) {
       const std::string words = error.what();
-      for (const char* full : {"MaxSubmit", "SubmitJobLimit", "job limit", "slurm_job_submit: Max"}) {
-        if (words.find(full) != std::string::npos) return std::nullopt;
+      for (const char* full : {"MaxSubmit", "SubmitJobLimit", "job limit", "job submit limit", "slurm_job_submit: Max",
+                               "unable to accept job", "Resource temporarily unavailable"}) {
+        if (words.find(full) == std::string::npos) continue;
+        ::unlink(path.c_str());  // the scripts that are kept are those that Slurm has
+        return std::nullopt;
       }
       throw Error(error.kind(), fmt::format("{} (of {})", words, path));
     }

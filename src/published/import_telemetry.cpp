@@ -20,12 +20,16 @@ namespace {
 constexpr std::array<std::string_view, 8> columns{"time", "device", "name", "unit", "value", "counter", "window", "record_id"};
 enum Place : size_t { time_of, device, name, unit, value, counter, window, record_id };
 
-// "cuda:0" and "power" are the series "power.cuda0" of NVML; what is of the CPU was read from /proc.
+// "cuda:0" and "power" are the series "power.cuda0" of NVML; what is of the CPU was read from /proc; "server:0" and "power" are
+// "power.gpu0" of a server.
 Series series_of(const CsvRow& row) {
   const std::string& of = row.cells[device];
   Series series;
-  series.probe = of == "cpu" ? "proc" : of.starts_with("cuda:") ? "nvml" : "";
-  series.name = of.starts_with("cuda:") ? fmt::format("{}.cuda{}", row.cells[name], of.substr(5)) : row.cells[name];
+  const bool of_server = of == "server" || of.starts_with("server.") || of.starts_with("server:");
+  const size_t colon = of.find(':');
+  series.probe = of == "cpu" ? "proc" : of.starts_with("cuda:") ? "nvml" : of_server ? of.substr(0, colon) : "";
+  series.name = row.cells[name];
+  if (colon != std::string::npos && !series.probe.empty()) series.name += (of_server ? ".gpu" : ".cuda") + of.substr(colon + 1);
   series.unit = row.cells[unit];
   series.counter = row.cells[counter] == "true";
   return series;

@@ -46,6 +46,18 @@ TEST(ImportTelemetry, ReadingsGoToTheirRecordsAsSeriesFromItsStart) {
   EXPECT_EQ(records[1].series[0].probe, "proc");
 }
 
+TEST(ImportTelemetry, ServersStayApartFromThisMachine) {
+  std::vector<Record> records = two_records();
+  add("2025-11-21T07:00:01.000Z,server:1,power,W,70.5,false,steady,a\n"
+      "2025-11-21T07:00:01.000Z,server,pending_requests,1,3,false,steady,a\n"
+      "2025-11-21T07:00:01.000Z,server.2:0,power,W,80,false,steady,a\n",
+      records);
+  ASSERT_EQ(records[0].series.size(), 3U);
+  EXPECT_EQ(records[0].series[0].probe + " " + records[0].series[0].name, "server power.gpu1");
+  EXPECT_EQ(records[0].series[1].probe + " " + records[0].series[1].name, "server pending_requests");
+  EXPECT_EQ(records[0].series[2].probe + " " + records[0].series[2].name, "server.2 power.gpu0");
+}
+
 TEST(ImportTelemetry, WhatIsWrongIsToldWithItsLine) {
   std::vector<Record> records = two_records();
   EXPECT_FALSE(is_telemetry(parse_csv("time,device\n1,2\n", "t.csv")));

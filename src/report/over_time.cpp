@@ -45,14 +45,17 @@ struct Shown {
   std::string_view series, title, unit;
   double scale;
 };
-constexpr std::array<Shown, 8> shown{{{"power", "Power", "W", 1},
-                                      {"clock_sm", "Clock of the GPU", "MHz", 1e-6},
-                                      {"temperature", "Temperature", "degrees C", 1},
-                                      {"utilization", "GPU in use", "%", 100},
-                                      {"utilization_memory", "GPU memory in use", "% of the time", 100},
-                                      {"memory_used", "GPU memory", "GiB", 1.0 / (1 << 30)},
-                                      {"machine_busy", "CPUs busy", "CPUs", 1},
-                                      {"cpu_frequency", "Clock of the CPUs", "GHz", 1e-9}}};
+constexpr std::array<Shown, 11> shown{{{"power", "Power", "W", 1},
+                                       {"clock_sm", "Clock of the GPU", "MHz", 1e-6},
+                                       {"temperature", "Temperature", "degrees C", 1},
+                                       {"utilization", "GPU in use", "%", 100},
+                                       {"utilization_memory", "GPU memory in use", "% of the time", 100},
+                                       {"memory_used", "GPU memory", "GiB", 1.0 / (1 << 30)},
+                                       {"cpu_utilization", "CPUs of the server in use", "%", 100},
+                                       {"pending_requests", "Requests that wait at the server", "requests", 1},
+                                       {"requests", "Requests that the server answered", "requests/s", 1},
+                                       {"machine_busy", "CPUs busy", "CPUs", 1},
+                                       {"cpu_frequency", "Clock of the CPUs", "GHz", 1e-9}}};
 
 // Readings in the window; of a counter its growth a second. Neighbours are joined to means where there are too many.
 TimeLine line_of(const Series& series, const Window& window, double scale) {
@@ -129,7 +132,7 @@ Track track_of(const Record& record, const std::string& label) {
   for (const Shown& what : shown) {
     TimePicture picture{std::string(what.title), fmt::format("{} ({})", what.title, what.unit), {}};
     for (const Series& series : record.series) {
-      if (series_name(series).name != what.series || (series.probe != "nvml" && series.probe != "proc")) continue;
+      if (series_name(series).name != what.series || !(series.probe == "nvml" || series.probe == "proc" || is_of_server(series))) continue;
       if (TimeLine line = line_of(series, *window, what.scale); line.points.size() > 1) picture.lines.push_back(std::move(line));
     }
     if (!picture.lines.empty()) track.pictures.push_back(std::move(picture));

@@ -17,5 +17,25 @@ TEST(OverTime, latencies_lie_where_their_queries_were_due) {
   EXPECT_EQ(track.pictures[0].lines[0].points, (Points{{0.5, 1}, {119.5, 2}})) << "in the middle of the first and the last second";
 }
 
+// A counter is drawn as its growth; of several GPUs each has a line.
+TEST(OverTime, what_a_server_tells_is_drawn) {
+  constexpr Nanoseconds s = 1'000'000'000;
+  Record record;
+  record.windows = {{"steady", 0, 10 * s}};
+  const std::vector<Nanoseconds> times{1 * s, 2 * s, 4 * s};
+  record.series = {{"server", "power.gpu0", "W", false, times, {100, 200, 300}},
+                   {"server", "power.gpu1", "W", false, times, {50, 50, 50}},
+                   {"server", "requests", "1", true, times, {1000, 1500, 2500}},
+                   {"other", "power", "W", false, times, {1, 1, 1}}};
+  const Track track = track_of(record, "a point");
+  ASSERT_EQ(track.pictures.size(), 2u);
+  EXPECT_EQ(track.pictures[0].title, "Power");
+  ASSERT_EQ(track.pictures[0].lines.size(), 2u);
+  EXPECT_EQ(track.pictures[0].lines[1].label, "server:1");
+  EXPECT_EQ(track.pictures[1].title, "Requests that the server answered");
+  using Points = std::vector<std::pair<double, double>>;
+  EXPECT_EQ(track.pictures[1].lines[0].points, (Points{{2, 500}, {4, 500}}));
+}
+
 }  // namespace
 }  // namespace deepgap

@@ -71,11 +71,15 @@ std::string log_line(const Record& record, const std::string& device, const std:
 
 }  // namespace
 
+bool is_of_server(const Series& series) { return series.probe == "server" || series.probe.starts_with("server."); }
+
 SeriesName series_name(const Series& series) {
-  constexpr std::string_view of_gpu = ".cuda";
+  const bool of_server = is_of_server(series);
+  const std::string_view of_gpu = of_server ? ".gpu" : ".cuda";
   const size_t dot = series.name.rfind(of_gpu);
   const auto index = dot == std::string::npos ? std::nullopt : parse_int(std::string_view(series.name).substr(dot + of_gpu.size()));
-  if (index) return {fmt::format("cuda:{}", *index), series.name.substr(0, dot)};
+  if (index) return {fmt::format("{}:{}", of_server ? series.probe : "cuda", *index), series.name.substr(0, dot)};
+  if (of_server) return {series.probe, series.name};
   return {series.probe == "proc" ? "cpu" : "", series.name};
 }
 

@@ -31,6 +31,18 @@ TEST(TelemetryRows, AreALineAReading) {
   EXPECT_EQ(telemetry_rows(Record()), "");
 }
 
+TEST(TelemetryRows, TellServersApartFromThisMachine) {
+  const auto name = [](const char* probe, const char* series) {
+    const SeriesName told = series_name({probe, series, "W", false, {}, {}});
+    return told.device + " " + told.name;
+  };
+  EXPECT_EQ(name("server", "power.gpu1"), "server:1 power");
+  EXPECT_EQ(name("server", "pending_requests"), "server pending_requests");
+  EXPECT_EQ(name("server.1", "power.gpu0"), "server.1:0 power");
+  EXPECT_EQ(name("nvml", "power.cuda0"), "cuda:0 power");
+  EXPECT_EQ(name("proc", "power.gpu0"), "cpu power.gpu0");
+}
+
 TEST(TelemetryLog, IsALineASecondAndGpu) {
   const std::string log = telemetry_log(example());
   EXPECT_EQ(telemetry_log_header(),

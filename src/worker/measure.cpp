@@ -243,6 +243,7 @@ void Measurement::fill(const DriveContext& context) {
   SessionCounts counts = take_session_counts(loaded_->instances());
   keep(counts.facts);
   keep(prepared_.drive->measured(context));
+  for (Series& series : take_session_series(loaded_->instances())) own_series_.push_back(std::move(series));
   record_.estimates.merge(counts.estimates);
   record_.device_memory = loaded_->instances().memory();
 }

@@ -1,8 +1,11 @@
 #include "worker/session_counts.h"
 
+#include <deepgap/series_source.h>
+
 #include <fmt/format.h>
 
 #include <cmath>
+#include <utility>
 
 namespace deepgap {
 namespace {
@@ -35,6 +38,19 @@ SessionCounts take_session_counts(Instances& instances) {
     if (all.size() == 1) taken.estimates = estimates_of(counts);
   }
   return taken;
+}
+
+std::vector<Series> take_session_series(Instances& instances) {
+  std::vector<Series> all;
+  for (size_t i = 0; i < instances.all().size(); ++i) {
+    auto* source = dynamic_cast<SeriesSource*>(instances.all()[i].session);
+    if (source == nullptr) continue;
+    for (Series& series : source->take_series()) {
+      if (instances.all().size() > 1) series.probe += fmt::format(".{}", i);
+      all.push_back(std::move(series));
+    }
+  }
+  return all;
 }
 
 }  // namespace deepgap

@@ -8,6 +8,7 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 namespace deepgap {
 
@@ -17,5 +18,8 @@ struct SessionCounts {
 };
 // Since the last call. Nothing is in flight.
 SessionCounts take_session_counts(Instances& instances);
+
+// What those that are a SeriesSource read since the last call. Of several Sessions the probe has the Session's number: "server.1".
+std::vector<Series> take_session_series(Instances& instances);
 
 }  // namespace deepgap

@@ -31,10 +31,14 @@ class Handler(BaseHTTPRequestHandler):
             part = lambda ms: {"count": n, "ns": int(ms * 1e6 * n)}
             answers[self.path] = {"model_stats": [{"inference_count": n, "execution_count": n, "inference_stats": {
                 "success": part(3), "fail": {"count": 0, "ns": 0}, "queue": part(1), "compute_input": part(0.25), "compute_infer": part(1.5), "compute_output": part(0.125)}}]}
+        if self.path == "/metrics":
+            return self.reply(f'nv_gpu_power_usage{{gpu_uuid="GPU-1"}} 250\nnv_inference_request_success{{model="double",version="1"}} '
+                              f"{self.server.answered}\n".encode(), kind="text/plain")
         if self.path in answers:
             self.reply_json(answers[self.path])
         else:
             self.reply(b'{"error":"unknown"}', 404)
+        return None
 
     def do_POST(self):
         body = self.rfile.read(int(self.headers["Content-Length"]))

@@ -50,6 +50,18 @@ class KserveTest(StoreCase):
         self.assertIn("scripted 7", row["backend_version"])
         self.assertEqual((row["server_queue_ms"], row["server_input_ms"], row["server_inference_ms"], row["server_output_ms"]), (1, 0.25, 1.5, 0.125))
 
+    def test_the_servers_metrics_are_series_of_the_record(self):
+        row = self.served(0, "--axis", f"metrics={self.server.url}/metrics")
+        self.assertEqual(row["outcome"], "ok", row["reason"])
+        lines = subprocess.run([PROGRAM, "export", self.store, "--telemetry"], capture_output=True, text=True, check=True).stdout.splitlines()
+        cells = [line.split(",") for line in lines]
+        power = [cell for cell in cells if cell[1:3] == ["server:0", "power"]]
+        self.assertGreaterEqual(len(power), 3)  # when it was loaded, and at both ends of the window
+        self.assertEqual({(cell[3], cell[4], cell[5]) for cell in power}, {("W", "250", "false")})
+        requests = [float(cell[4]) for cell in cells if cell[1:3] == ["server", "requests"]]
+        self.assertGreaterEqual(requests[-1] - requests[0], 40)
+        self.assertEqual(requests, sorted(requests))
+
     def test_scenarios_are_those_of_every_engine(self):
         row = self.served(0, "--scenario", "server", "--rate", "100", "--duration", "1s")
         self.assertGreater(row["offered_rate"], 50)

@@ -26,7 +26,7 @@ class HttpSession final : public RemoteSession {
       slots_.emplace_back(outputs_of_model());
       requests_.push_back(std::make_unique<HttpRequest>(address_, answer_limit(), &clock()));
     }
-    begin_counting(served.has_statistics);
+    begin_counting(served);
     connections_.emplace(requests_, [this](size_t slot, const std::optional<Fault>& fault) { end(slot, fault); });
   }
   ~HttpSession() override { connections_.reset(); }

@@ -1,105 +1,108 @@
 #include "backends/kserve/metrics.h"
 
-#include "base/text.h"
-
 #include <deepgap/error.h>
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
+#include <string_view>
 #include <utility>
 
 namespace deepgap {
 namespace {
 
-struct Sum {
+struct GpuSum {
   double sum = 0;
-  int count = 0;
+  int gpus = 0;
 };
 
-// "name{labels} value" or "name value", a line each; labels may hold blanks.
-Sum sum_of(std::string_view text, std::string_view name) {
-  Sum found;
-  while (!text.empty()) {
-    const size_t end = std::min(text.find('\n'), text.size());
-    const std::string_view line = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
-    if (!line.starts_with(name) || line.size() == name.size()) continue;
-    const char next = line[name.size()];
-    const size_t closing = line.rfind('}');
-    if (next != ' ' && (next != '{' || closing == std::string_view::npos)) continue;
-    const auto value = parse_double(trim(line.substr(next == ' ' ? name.size() : closing + 1)));
-    if (!value) continue;
-    found.sum += *value;
-    ++found.count;
+// Of each reading that tells "NAME.gpuN".
+std::vector<GpuSum> sums_of(std::span<const ServerReading> readings, std::string_view name) {
+  std::vector<GpuSum> sums;
+  const std::string prefix = fmt::format("{}.gpu", name);
+  for (const ServerReading& reading : readings) {
+    GpuSum all;
+    for (const auto& [quantity, value] : reading) {
+      if (!quantity.name.starts_with(prefix)) continue;
+      all.sum += value;
+      ++all.gpus;
+    }
+    if (all.gpus > 0) sums.push_back(all);
   }
-  return found;
+  return sums;
 }
 
-std::optional<double> total(std::string_view text, std::string_view name) {
-  const Sum found = sum_of(text, name);
-  return found.count == 0 ? std::nullopt : std::optional(found.sum);
-}
-
-}  // namespace
-
-ServerGpus read_gpu_metrics(std::string_view text) {
-  ServerGpus gpus;
-  if (const Sum used = sum_of(text, "nv_gpu_utilization"); used.count > 0) gpus.utilization = used.sum / used.count;
-  gpus.memory_used_bytes = total(text, "nv_gpu_memory_used_bytes");
-  gpus.power_w = total(text, "nv_gpu_power_usage");
-  gpus.energy_j = total(text, "nv_energy_consumption");
-  return gpus;
-}
-
-namespace {
-
-// What the readings tell of `field`, which not all of them need to.
-std::vector<double> values_of(std::span<const ServerGpus> readings, std::optional<double> ServerGpus::*field) {
-  std::vector<double> values;
-  for (const ServerGpus& reading : readings)
-    if (reading.*field) values.push_back(*(reading.*field));
-  return values;
+template <typename Value>
+double mean_of(const std::vector<GpuSum>& sums, const Value& value) {
+  return std::accumulate(sums.begin(), sums.end(), 0.0, [&](double all, const GpuSum& one) { return all + value(one); }) /
+         static_cast<double>(sums.size());
 }
 
 }  // namespace
 
-std::map<std::string, double> over_window(std::span<const ServerGpus> readings) {
+std::map<std::string, double> over_window(std::span<const ServerReading> readings) {
   std::map<std::string, double> found{{"server.gpu_readings", static_cast<double>(readings.size())}};
-  const auto mean = [&](const char* name, std::optional<double> ServerGpus::*field) {
-    const std::vector<double> values = values_of(readings, field);
-    if (!values.empty()) found[name] = std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
-  };
-  mean("server.gpu_utilization", &ServerGpus::utilization);
-  mean("server.gpu_power_w", &ServerGpus::power_w);
-  const std::vector<double> memory = values_of(readings, &ServerGpus::memory_used_bytes),
-                            energy = values_of(readings, &ServerGpus::energy_j);
-  if (!memory.empty()) found["server.gpu_memory_used_bytes"] = *std::max_element(memory.begin(), memory.end());
-  if (energy.size() > 1 && std::is_sorted(energy.begin(), energy.end()))  // else it started again
-    found["server.gpu_energy_j"] = energy.back() - energy.front();
+  const auto smaller = [](const GpuSum& a, const GpuSum& b) { return a.sum < b.sum; };
+  if (const auto used = sums_of(readings, "utilization"); !used.empty())
+    found["server.gpu_utilization"] = mean_of(used, [](const GpuSum& one) { return one.sum / one.gpus; });
+  if (const auto power = sums_of(readings, "power"); !power.empty())
+    found["server.gpu_power_w"] = mean_of(power, [](const GpuSum& one) { return one.sum; });
+  if (const auto memory = sums_of(readings, "memory_used"); !memory.empty())
+    found["server.gpu_memory_used_bytes"] = std::max_element(memory.begin(), memory.end(), smaller)->sum;
+  const auto energy = sums_of(readings, "energy");
+  if (energy.size() > 1 && std::is_sorted(energy.begin(), energy.end(), smaller))  // else it started again
+    found["server.gpu_energy_j"] = energy.back().sum - energy.front().sum;
   return found;
 }
 
-MetricsReader::MetricsReader(const std::string& url, const KserveSettings& settings, std::chrono::milliseconds period)
-    : address_{url, "", settings.ca_file}, timeout_(settings.timeout), request_(address_, most) {
-  readings_.push_back(ask(request_));
+std::vector<Series> series_of(std::span<const std::pair<Nanoseconds, ServerReading>> readings) {
+  std::map<ServerQuantity, Series> all;
+  for (const auto& [time, reading] : readings) {
+    for (const auto& [quantity, value] : reading) {
+      Series& series = all.try_emplace(quantity, Series{"server", quantity.name, quantity.unit, quantity.counter, {}, {}}).first->second;
+      series.times.push_back(time);
+      series.values.push_back(value);
+    }
+  }
+  std::vector<Series> list;
+  for (auto& [quantity, series] : all) list.push_back(std::move(series));
+  return list;
+}
+
+MetricsReader::MetricsReader(const std::string& url, const KserveSettings& settings, const Clock& clock, std::string model,
+                             std::chrono::milliseconds period)
+    : address_{url, "", settings.ca_file}, timeout_(settings.timeout), clock_(clock), model_(std::move(model)), request_(address_, most) {
+  keep(ask(request_));
   thread_ = std::jthread([this, period](const std::stop_token& stop) { read_on(stop, period); });
 }
 
-ServerGpus MetricsReader::ask(HttpRequest& request) const {
+MetricsReader::Reading MetricsReader::ask(HttpRequest& request) const {
   request.get("", timeout_);
   if (const auto fault = request.perform())
     throw Error(ErrorKind::refused, fmt::format("the metrics at {}: {}", address_.base, fault->what));
-  return read_gpu_metrics(request.body().json());
+  return {clock_.now(), read_metrics(request.body().json(), model_)};
+}
+
+void MetricsReader::keep(const Reading& reading) {
+  window_.push_back(reading.second);
+  history_.push_back(reading);
 }
 
 std::map<std::string, double> MetricsReader::take() {
-  const ServerGpus now = ask(request_);
+  const Reading now = ask(request_);
   const std::lock_guard lock(mutex_);
-  readings_.push_back(now);
-  const std::vector<ServerGpus> window = std::exchange(readings_, {now});
+  keep(now);
+  const std::vector<ServerReading> window = std::exchange(window_, {now.second});
   return over_window(window);
+}
+
+std::vector<Series> MetricsReader::take_series() {
+  const std::lock_guard lock(mutex_);
+  // One that was asked for earlier may have come later.
+  std::stable_sort(history_.begin(), history_.end(), [](const Reading& a, const Reading& b) { return a.first < b.first; });
+  return series_of(std::exchange(history_, {}));
 }
 
 void MetricsReader::read_on(const std::stop_token& stop, std::chrono::milliseconds period) {
@@ -107,13 +110,13 @@ void MetricsReader::read_on(const std::stop_token& stop, std::chrono::millisecon
   std::unique_lock lock(mutex_);
   while (!wake_.wait_for(lock, stop, period, [] { return false; }) && !stop.stop_requested()) {
     lock.unlock();
-    std::optional<ServerGpus> reading;
+    std::optional<Reading> reading;
     try {
       reading = ask(request);
     } catch (const Error&) {  // at the window's ends it is told
     }
     lock.lock();
-    if (reading) readings_.push_back(*reading);
+    if (reading) keep(*reading);
   }
 }
 

@@ -30,9 +30,9 @@ RemoteSession::RemoteSession(const KserveSettings& settings, const Model& model,
       answer_limit_(limit_of(outputs_, *std::max_element(options.batch_sizes.begin(), options.batch_sizes.end()))),
       queries_(static_cast<size_t>(std::max(options.slots, settings.connections))) {}
 
-void RemoteSession::begin_counting(bool has_statistics) {
-  if (has_statistics) statistics_ = ask_for_statistics();
-  if (!settings_.metrics.empty()) metrics_.emplace(settings_.metrics, settings_);
+void RemoteSession::begin_counting(const ServedModel& served) {
+  if (served.has_statistics) statistics_ = ask_for_statistics();
+  if (!settings_.metrics.empty()) metrics_.emplace(settings_.metrics, settings_, clock_, served.name.name);
 }
 
 void RemoteSession::enqueue(int index, std::span<const uint32_t> samples, uint64_t tag) {
@@ -83,5 +83,7 @@ std::map<std::string, double> RemoteSession::take_counts() {
   if (metrics_) counts.merge(metrics_->take());
   return counts;
 }
+
+std::vector<Series> RemoteSession::take_series() { return metrics_ ? metrics_->take_series() : std::vector<Series>(); }
 
 }  // namespace deepgap

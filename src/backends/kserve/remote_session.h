@@ -5,11 +5,13 @@
 #include "backends/common/port.h"
 #include "backends/kserve/fault.h"
 #include "backends/kserve/metrics.h"
+#include "backends/kserve/served_model.h"
 #include "backends/kserve/settings.h"
 #include "backends/kserve/statistics.h"
 #include "backends/kserve/tally.h"
 
 #include <deepgap/backend.h>
+#include <deepgap/series_source.h>
 
 #include <atomic>
 #include <condition_variable>
@@ -23,7 +25,7 @@
 
 namespace deepgap {
 
-class RemoteSession : public Session {
+class RemoteSession : public Session, public SeriesSource {
  public:
   RemoteSession(const KserveSettings& settings, const Model& model, const LoadOptions& options);
 
@@ -33,6 +35,7 @@ class RemoteSession : public Session {
   void drain() final;
   void cancel() final;
   std::map<std::string, double> take_counts() final;
+  std::vector<Series> take_series() final;
 
  protected:
   // Of a slot that is in flight.
@@ -48,7 +51,7 @@ class RemoteSession : public Session {
   virtual std::optional<ServerStatistics> ask_for_statistics() = 0;
 
   // The subclass is ready to be asked. Throws Error{refused} where metrics were asked for and are not there.
-  void begin_counting(bool has_statistics);
+  void begin_counting(const ServedModel& served);
   // `cost` without its delay from enqueue() and its fault; `sent_at` 0: it was never sent.
   void finish(size_t slot, const std::optional<Fault>& fault, RequestCost cost, Nanoseconds sent_at);
   const Query& query(size_t slot) const { return queries_[slot]; }

@@ -102,6 +102,11 @@ std::string_view datatype_name(DataType type) {
 
 ServedTensor served_tensor(const std::string& name, const std::string& datatype, const std::vector<int64_t>& dims,
                            const std::string& model) {
+  if (datatype == "BYTES")
+    refuse(
+        fmt::format("tensors of datatype 'BYTES' are not measured: the elements of '{}' of {} are texts or files of any length, and "
+                    "samples and outputs here are numbers of one size; of an ensemble name the model that takes and gives numbers",
+                    printable(name), model));
   ServedTensor tensor{printable(name), datatype_from(datatype), dims};
   if (name.empty() || dims.size() > most_dims)
     refuse(fmt::format("the metadata of {} are none of KServe v2: a tensor without name or shape", model));

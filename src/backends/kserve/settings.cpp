@@ -55,7 +55,8 @@ OptionTable<KserveSettings> make_table() {
        &KserveSettings::ca_file);
   text("token_file", "file with a bearer token; left out: the environment's DEEPGAP_KSERVE_TOKEN, else none", &KserveSettings::token_file);
   table.row(
-      {"metrics", "URL of the server's Prometheus metrics, http://host:8002/metrics, for its GPUs; left out: none are read", "", true},
+      {"metrics", "URL of the server's Prometheus metrics, http://host:8002/metrics, of its GPUs and the model; left out: none are read",
+       "", true},
       [](KserveSettings& settings, const std::string& value) { settings.metrics = plain_url(value); });
   return table;
 }

@@ -20,7 +20,7 @@ class GrpcSession final : public RemoteSession {
         question_(address, most_statistics) {
     const auto count = static_cast<size_t>(slots());
     for (size_t i = 0; i < count; ++i) answers_.emplace_back(outputs_of_model());
-    begin_counting(served.has_statistics);
+    begin_counting(served);
     const auto ended = [this](size_t slot, const CallEnd& end) { take(slot, end); };
     const CallSettings calls{count, settings.channels, answer_limit(), settings.timeout, &clock()};
     calls_ = settings.stream ? make_stream_calls(address, calls, ended) : make_unary_calls(address, calls, ended);

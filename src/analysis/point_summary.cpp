@@ -2,9 +2,9 @@
 
 #include "analysis/accuracy_loss.h"
 #include "analysis/combine_repeats.h"
+#include "analysis/common_environments.h"
 #include "analysis/latency_percentile.h"
 #include "analysis/pooled_bound.h"
-#include "record/momentary.h"
 #include "record/record_json.h"
 
 #include <fmt/format.h>
@@ -12,7 +12,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <iterator>
 #include <tuple>
 #include <utility>
 
@@ -48,38 +47,6 @@ struct Values {
     for (const auto& [id, further] : other.estimates) add(id, further);
     sketches.insert(sketches.end(), other.sketches.begin(), other.sketches.end());
   }
-};
-
-// Whether `kept` is `facts` without the momentary ones.
-bool keeps(const Facts& kept, const Facts& facts) {
-  auto own = kept.begin();
-  for (const auto& fact : facts) {
-    if (is_momentary(fact.first)) continue;
-    if (own == kept.end() || *own != fact) return false;
-    ++own;
-  }
-  return own == kept.end();
-}
-
-// One copy of each environment: all Records of a run have the same.
-class Environments {
- public:
-  using Shared = std::shared_ptr<const Facts>;
-
-  // What `so_far` (nullptr: all) and `facts` have alike.
-  Shared common(const Shared& so_far, const Facts& facts) {
-    if (so_far && keeps(*so_far, facts)) return so_far;
-    if (!so_far && newest_ && keeps(*newest_, facts)) return newest_;
-    Facts alike;
-    const Facts& among = so_far ? *so_far : facts;
-    std::set_intersection(among.begin(), among.end(), facts.begin(), facts.end(), std::inserter(alike, alike.end()));
-    std::erase_if(alike, [](const auto& fact) { return is_momentary(fact.first); });
-    if (!newest_ || *newest_ != alike) newest_ = std::make_shared<const Facts>(std::move(alike));
-    return newest_;
-  }
-
- private:
-  Shared newest_;
 };
 
 struct Group {
@@ -308,7 +275,7 @@ struct GroupKey {
 // Groups are found by comparing Points; the id, a hash of canonical JSON, is made once for each.
 struct PointCollector::State {
   std::vector<Group> groups;
-  Environments environments;
+  CommonEnvironments environments;
   std::map<GroupKey, size_t> index;
   int64_t records = 0;
 

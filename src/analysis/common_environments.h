@@ -1,0 +1,22 @@
+// What the Records of each Point tell alike of their machine. One thread.
+#pragma once
+
+#include <deepgap/record.h>
+
+#include <memory>
+
+namespace deepgap {
+
+// One copy of each environment: all Records of a run have the same.
+class CommonEnvironments {
+ public:
+  using Shared = std::shared_ptr<const Facts>;
+
+  // What `so_far` (nullptr: all) and `facts` have alike.
+  Shared common(const Shared& so_far, const Facts& facts);
+
+ private:
+  Shared newest_;
+};
+
+}  // namespace deepgap

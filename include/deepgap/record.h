@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -80,6 +81,14 @@ struct StoppingSettings {
   bool operator==(const StoppingSettings&) const = default;
 };
 
+// What was said of a Record after it was measured. It is kept in a Store and never travels with a worker's Record.
+struct Remarks {
+  std::set<std::string> tags;   // names that it is selected by
+  std::set<std::string> notes;  // a line each
+
+  bool operator==(const Remarks&) const = default;
+};
+
 struct Record {
   std::string record_id;  // 32 hex digits, random
   std::string run_id;     // of the `deepgap run` that made it
@@ -116,6 +125,7 @@ struct Record {
   std::vector<Timing> timings;                // of the steady window, in order of completion
   int64_t timings_dropped = 0;                // beyond 10^7; 0 means all are there
   std::map<std::string, Estimate> estimates;  // what the worker's Stopping knew: "throughput"
+  Remarks remarks;
 };
 
 }  // namespace deepgap

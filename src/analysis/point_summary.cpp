@@ -97,6 +97,11 @@ void keep_work(PointSummary& summary, const From& from) {
   summary.bytes_per_item = std::max(summary.bytes_per_item, from.bytes_per_item);
 }
 
+void add_remarks(Remarks& all, const Remarks& more) {
+  all.tags.insert(more.tags.begin(), more.tags.end());
+  all.notes.insert(more.notes.begin(), more.notes.end());
+}
+
 void add_record(Group& group, const Record& record) {
   PointSummary& summary = group.summary;
   ++summary.records;
@@ -104,6 +109,7 @@ void add_record(Group& group, const Record& record) {
   keep_worst_check(summary.check, record.check);
   if (!record.backend_version.empty()) summary.backend_versions.insert(record.backend_version);
   if (!record.study.empty()) summary.studies.insert(record.study);
+  add_remarks(summary.remarks, record.remarks);
   if (summary.dataset_description.empty()) summary.dataset_description = record.dataset_description;
   keep_work(summary, record);
   summary.first_started_unix_ns = std::min(summary.first_started_unix_ns, record.started_unix_ns);
@@ -247,6 +253,7 @@ void merge(Group& known, const Group& unknown) {
   keep_worst_check(into.check, from.check);
   into.backend_versions.insert(from.backend_versions.begin(), from.backend_versions.end());
   into.studies.insert(from.studies.begin(), from.studies.end());
+  add_remarks(into.remarks, from.remarks);
   into.machines.insert(from.machines.begin(), from.machines.end());
   into.hosts.insert(from.hosts.begin(), from.hosts.end());
   into.nodes.insert(from.nodes.begin(), from.nodes.end());

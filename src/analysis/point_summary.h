@@ -67,6 +67,7 @@ struct PointSummary {
   Facts dispatcher;                              // of the last used Record: its facts dispatcher.*, without that
   std::set<std::string> backend_versions;
   std::set<std::string> studies;
+  Remarks remarks;  // on any of its Records
   std::string dataset_description;
   int64_t parameters = 0, macs_per_item = 0, flop_per_item = 0, bytes_per_item = 0;
   int64_t first_started_unix_ns = 0, last_started_unix_ns = 0;

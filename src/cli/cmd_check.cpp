@@ -6,6 +6,7 @@
 #include "cli/confined.h"
 #include "cli/engine_flags.h"
 #include "cli/libtorch_folder.h"
+#include "cli/selection_flags.h"
 #include "cli/stored_checks.h"
 #include "dataset/npy.h"
 #include "model/onnx_test_set.h"
@@ -54,11 +55,15 @@ class CheckCommand : public Command {
     app.add_option("--outputs", outputs_, "Keep what the engine answered there: sample0-output0.npy and so on, for NumPy")
         ->type_name("FOLDER");
     app.add_flag("--json", json_, "The comparison as a JSON object, for programs");
+    which_.declare(app);
     app.footer("SQNR, the ratio of the signal to the error, is in dB: higher is better. Exit code 0: they agree, 1: they differ.");
   }
 
   int run() override {
     if (is_store_file(request_.model.name)) return run_stores();
+    if (!which_.given().empty())
+      throw Error(ErrorKind::usage,
+                  fmt::format("{} says which records of a Store are meant; '{}' is none", which_.given(), request_.model.name));
     if (!more_stores_.empty())
       throw Error(ErrorKind::usage, fmt::format("check takes one model, or Stores; '{}' is none", request_.model.name));
     const bool folder = std::filesystem::is_directory(against_);
@@ -92,7 +97,8 @@ class CheckCommand : public Command {
       throw Error(ErrorKind::usage, "Stores hold the checks that were made: leave out --against, --nodes, --margin and --outputs");
     std::vector<std::string> stores{request_.model.name};
     stores.insert(stores.end(), more_stores_.begin(), more_stores_.end());
-    return work_confined(limits_of_stores(stores, ""), [&] { return print_stored_checks(stores, json_); });
+    const Selection selection = which_.selection();
+    return work_confined(limits_of_stores(stores, ""), [&] { return print_stored_checks(stores, selection, json_); });
   }
 
   void prepare(bool against_folder) {
@@ -201,6 +207,7 @@ class CheckCommand : public Command {
 
   OutputsRequest request_;
   EngineFlags flags_;
+  SelectionFlags which_;  // of Stores
   std::string against_, outputs_;
   std::vector<std::string> more_stores_;
   std::optional<double> margin_;

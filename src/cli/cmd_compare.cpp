@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/compare_text.h"
-#include "cli/selection.h"
+#include "cli/selection_flags.h"
 #include "cli/stores.h"
 #include "profile/profile_change.h"
 #include "profile/stored_profile.h"
@@ -58,10 +58,12 @@ class CompareCommand final : public Command {
     app.add_flag("--json", json_, "The same as --format json");
     app.add_flag("--profile", profile_, "Also which parts of the networks changed, where run --profile kept profiles of both sides");
     app.add_option("-o,--output", output_, "Write a page with a forest plot of the ratios too")->type_name("FILE.html");
+    which_.declare(app);
   }
   int run() override;
 
  private:
+  SelectionFlags which_;  // of both sides
   std::vector<std::string> stores_;
   std::string a_, b_, margin_ = "2%", fail_if_slower_, format_ = "text", output_;
   bool json_ = false, profile_ = false;
@@ -70,21 +72,17 @@ class CompareCommand final : public Command {
 
 using KeptProfiles = std::map<PointOnDevice, std::string>;  // as their Stores give them
 
-Results selected(const std::string& path, const Selection& selection, const std::string& text, KeptProfiles* profiles) {
+Results selected(const std::string& path, const Selection& selection, KeptProfiles* profiles) {
   ResultsCollector collector;
   std::optional<std::set<std::string>> profiled;
-  look_at_stores({path}, false, [&](const Store& store, const Record& record) {
-    if (!selection.holds(record)) return;
+  look_at_selected({path}, selection, false, [&](const Store& store, const Record& record) {
     collector.add(record);
     if (profiles == nullptr) return;
     if (!profiled) profiled = store.profiled();
     if (profiled->contains(record.record_id))
       profiles->try_emplace({record.point, identity_of(record).device}, store.profile(record.record_id));
   });
-  Results results = collector.results();
-  if (results.records == 0 && !text.empty())
-    throw Error(ErrorKind::usage, fmt::format("{} has no record of selection '{}'", store_names({path}), text));
-  return results;
+  return collector.results();
 }
 
 // Of every pair that has both profiles.
@@ -117,13 +115,16 @@ int CompareCommand::run() {
   check_page_path(output_, stores_);
   settings_.margin = share_flag("--margin", margin_);
   const double slower = fail_if_slower_.empty() ? 0 : share_flag("--fail-if-slower", fail_if_slower_);
-  const Selection first(a_), second(b_);
+  Selection first(a_), second(b_);
   const auto first_keys = first.keys(), second_keys = second.keys();
   std::set_union(first_keys.begin(), first_keys.end(), second_keys.begin(), second_keys.end(),
                  std::inserter(settings_.differing, settings_.differing.begin()));
+  const Selection both = which_.selection();
+  first.add(both);
+  second.add(both);
   KeptProfiles profiles_a, profiles_b;
-  const Results a = selected(stores_.front(), first, a_, profile_ ? &profiles_a : nullptr),
-                b = selected(stores_.back(), second, b_, profile_ ? &profiles_b : nullptr);
+  const Results a = selected(stores_.front(), first, profile_ ? &profiles_a : nullptr),
+                b = selected(stores_.back(), second, profile_ ? &profiles_b : nullptr);
   const ResultsComparison found = compare_results(a, b, settings_);
   const bool two = stores_.size() == 2;
   ComparedSides sides{side_name(stores_.front(), a_, two), side_name(stores_.back(), b_, two)};

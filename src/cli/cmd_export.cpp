@@ -11,6 +11,7 @@
 #include "cli/command.h"
 #include "cli/confined.h"
 #include "cli/price_flag.h"
+#include "cli/selection_flags.h"
 #include "cli/stores.h"
 #include "profile/profile_table.h"
 #include "record/record_json.h"
@@ -102,8 +103,10 @@ class ExportCommand final : public Command {
   void write_store() const;
   void write_tree() const;
 
+  SelectionFlags which_;
+  Selection selection_;
   std::vector<std::string> stores_;
-  std::string study_, prices_, baseline_, percentiles_, format_, by_ = "record", output_, submitter_ = "unnamed";
+  std::string prices_, baseline_, percentiles_, format_, by_ = "record", output_, submitter_ = "unnamed";
   bool telemetry_ = false, profile_ = false, anonymous_ = false, compact_ = false, recompute_ = false;
 };
 
@@ -122,7 +125,6 @@ void ExportCommand::declare(CLI::App& app) {
       ->type_name("P,P...");
   app.add_option("-o,--output", output_, "File to write; standard output without it")->type_name("FILE");
   app.add_option("--submitter", submitter_, "Whose tree it is, with --format mlperf")->type_name("NAME")->capture_default_str();
-  app.add_option("--study", study_, "Rows of this study's Records alone; left out: of all")->type_name("NAME");
   declare_prices(app, prices_);
   declare_baseline(app, baseline_);
   app.add_flag("--telemetry", telemetry_,
@@ -131,6 +133,7 @@ void ExportCommand::declare(CLI::App& app) {
   app.add_flag("--anonymous", anonymous_, "Leave out host names, serial numbers, user names and paths");
   app.add_flag("--compact", compact_, "Write a Store without raw timings, small enough to be committed");
   app.add_flag("--recompute", recompute_, "Write a Store whose metrics are computed anew from its timings and series");
+  which_.declare(app);
 }
 
 std::string ExportCommand::chosen_format() const {
@@ -146,8 +149,6 @@ std::string ExportCommand::chosen_format() const {
 }
 
 void ExportCommand::check_output(const std::string& format) const {
-  if (!study_.empty() && (format == "db" || format == "mlperf"))
-    throw Error(ErrorKind::usage, fmt::format("--study is for rows: leave it out with --format {}", format));
   if (!baseline_.empty() && (telemetry_ || by_ != "point" || (format != "csv" && format != "json")))
     throw Error(ErrorKind::usage, "--baseline compares points: add --by point, as csv or json");
   if (!prices_.empty() && (telemetry_ || (format != "csv" && format != "json")))
@@ -185,12 +186,12 @@ void ExportCommand::check_output(const std::string& format) const {
 }
 
 // By record_id: it takes all Records to tell.
-std::map<std::string, Estimate> accuracy_losses(const std::vector<std::string>& paths, const std::string& study,
+std::map<std::string, Estimate> accuracy_losses(const std::vector<std::string>& paths, const Selection& selection,
                                                 const std::vector<std::string>& metrics) {
   if (std::find(metrics.begin(), metrics.end(), "accuracy_top1") == metrics.end()) return {};
   PointCollector points;
   std::map<PointOnDevice, std::vector<std::string>> records;
-  look_at_study(paths, study, false, [&](const Store&, const Record& record) {
+  look_at_selected(paths, selection, false, [&](const Store&, const Record& record) {
     points.add(record);
     if (record.estimates.contains("accuracy_top1")) records[{record.point, identity_of(record).device}].push_back(record.record_id);
   });
@@ -261,9 +262,9 @@ void ExportCommand::write_rows(ExportFormat format) const {
   ExportOutput output(output_);
   ExportWriter writer(format, export_columns(index.metric_ids), [&](std::string_view text) { output.write(text); });
   PointCollector points;
-  const auto losses = by_ == "record" ? accuracy_losses(stores_, study_, index.metric_ids) : std::map<std::string, Estimate>();
+  const auto losses = by_ == "record" ? accuracy_losses(stores_, selection_, index.metric_ids) : std::map<std::string, Estimate>();
   int64_t without = 0;  // Records that have not all percentiles
-  look_at_study(stores_, study_, anonymous_, [&](const Store& store, const Record& each) {
+  look_at_selected(stores_, selection_, anonymous_, [&](const Store& store, const Record& each) {
     std::optional<Record> more;  // with what is not in the Store
     if (const auto* currency = text_fact(each, "published.currency")) check_currency(prices, *currency);
     if (const auto missing = missing_of(each, percents); !missing.empty()) {
@@ -309,7 +310,7 @@ void ExportCommand::write_telemetry(bool log) const {
   ExportOutput output(output_);
   output.write(log ? telemetry_log_header() : telemetry_header());
   bool any = false;
-  look_at_study(stores_, study_, anonymous_, [&](const Store& store, const Record& each) {
+  look_at_selected(stores_, selection_, anonymous_, [&](const Store& store, const Record& each) {
     Record record = each;
     record.series = store.series(record.record_id);
     const std::string text = log ? telemetry_log(record) : telemetry_rows(record);
@@ -329,7 +330,7 @@ void ExportCommand::write_profiles(bool json) const {
   std::map<const Store*, std::set<std::string>> profiled;
   nlohmann::json list = nlohmann::json::array();
   bool any = false;
-  look_at_study(stores_, study_, anonymous_, [&](const Store& store, const Record& record) {
+  look_at_selected(stores_, selection_, anonymous_, [&](const Store& store, const Record& record) {
     const auto [ids, is_new] = profiled.try_emplace(&store);
     if (is_new) ids->second = store.profiled();
     if (!ids->second.contains(record.record_id)) return;
@@ -350,7 +351,12 @@ void ExportCommand::write_profiles(bool json) const {
 }
 
 void ExportCommand::write_store() const {
-  copy_store(stores_.front(), output_, {.compact = compact_, .anonymous = anonymous_, .revise = recompute_ ? recompute_metrics : nullptr});
+  CopyOptions options{.compact = compact_, .anonymous = anonymous_, .wanted = {}, .revise = recompute_ ? recompute_metrics : nullptr};
+  if (!selection_.empty()) {
+    look_at_selected(stores_, selection_, false, [](const Store&, const Record&) {});  // refuses an empty one before a file is made
+    options.wanted = [&](const Record& record) { return selection_.holds(record); };
+  }
+  copy_store(stores_.front(), output_, options);
   const auto bytes = static_cast<double>(std::filesystem::file_size(output_));
   if (compact_ && bytes > committable_bytes) {
     say(stderr, fmt::format("deepgap: note: {} has {}, more than the 5 MB that are good to commit\n", output_, format_bytes(bytes)));
@@ -361,7 +367,7 @@ void ExportCommand::write_tree() const {
   const bool plain = !submitter_.empty() && submitter_.find('/') == std::string::npos && !submitter_.starts_with('.');
   if (!plain) throw Error(ErrorKind::usage, fmt::format("--submitter '{}' cannot be a folder's name", submitter_));
   MlperfRuns runs;
-  look_at_stores(stores_, false, [&](const Store&, const Record& record) { runs.add(record); });
+  look_at_selected(stores_, selection_, false, [&](const Store&, const Record& record) { runs.add(record); });
   if (runs.empty())
     throw Error(ErrorKind::input, fmt::format("{} has no MLPerf run with logs: measure with deepgap run --mlperf ROUND --mlperf-log DIR",
                                               store_names(stores_)));
@@ -371,6 +377,7 @@ void ExportCommand::write_tree() const {
 int ExportCommand::run() {
   const std::string format = chosen_format();
   check_output(format);
+  selection_ = which_.selection();
   return work_confined(limits_of_stores(stores_, output_), [&] {
     write(format);
     return exit_ok;

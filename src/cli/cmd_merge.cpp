@@ -2,6 +2,8 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/confined.h"
+#include "cli/selection_flags.h"
+#include "cli/stores.h"
 #include "run/interrupts.h"
 #include "store/merge_stores.h"
 
@@ -19,7 +21,8 @@ class MergeCommand final : public Command {
   std::string describe() const override { return "Several Stores into one, each result once"; }
   std::string examples() const override {
     return "  deepgap merge all.db node-*.db\n"
-           "  deepgap merge --replace all.db all.db tuesday.db     add to it\n";
+           "  deepgap merge --replace all.db all.db tuesday.db     add to it\n"
+           "  deepgap merge h100.db all.db --tag release           what has a tag\n";
   }
   void declare(CLI::App& app) override {
     app.add_option("out", out_, "The Store to make")->type_name("OUT")->required();
@@ -28,9 +31,11 @@ class MergeCommand final : public Command {
     app.add_flag("--all-runs", all_runs_,
                  "Keep every Record; left out: of those with one study, point, repeat, device and host the best, then the first, is kept");
     app.add_flag("--json", json_, "The counts as JSON");
+    which_.declare(app);
   }
   int run() override {
     Interrupts interrupts;
+    selection_ = which_.selection();
     return work_confined(limits_of_stores(in_, out_), [&] { return merge(interrupts); });
   }
 
@@ -41,6 +46,10 @@ class MergeCommand final : public Command {
     MergeSettings settings;
     settings.once = all_runs_ ? Once::record : Once::machine;
     settings.replace = replace_;
+    if (!selection_.empty()) {
+      look_at_selected(in_, selection_, false, [](const Store&, const Record&) {});  // refuses an empty one before a file is made
+      settings.wanted = [&](const Record& record) { return selection_.holds(record); };
+    }
     settings.interrupted = [&] { return interrupts.count() > 0; };
     const auto report = merge_stores(inputs, out_, settings);
     if (!report) return exit_interrupted;
@@ -64,6 +73,8 @@ class MergeCommand final : public Command {
           report.doubled);
   }
 
+  SelectionFlags which_;
+  Selection selection_;
   std::string out_;
   std::vector<std::string> in_;
   bool replace_ = false, all_runs_ = false, json_ = false;

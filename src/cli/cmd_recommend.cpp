@@ -7,6 +7,7 @@
 #include "cli/confined.h"
 #include "cli/price_flag.h"
 #include "cli/recommend_text.h"
+#include "cli/selection_flags.h"
 #include "cli/stores.h"
 #include "store/store.h"
 
@@ -31,7 +32,6 @@ class RecommendCommand final : public Command {
 
   void declare(CLI::App& app) override {
     app.add_option("store", stores_, "Stores to choose from, of one machine or of several")->type_name("STORE")->required();
-    app.add_option("--model", model_, "Of which model, where the Stores have several")->type_name("MODEL");
     app.add_option("--bound", bounds_, "Latency that must be held, p99=15ms; several may be given")->type_name("pN=TIME");
     app.add_option("--rate", rate_, "Items a second to be answered, by as many devices as it takes")->type_name("RATE");
     app.add_option("--accuracy-loss", loss_, "Most top-1 accuracy to lose against fp32: 1%")->type_name("SHARE");
@@ -42,17 +42,19 @@ class RecommendCommand final : public Command {
         ->type_name("WHAT,WHAT...");
     declare_prices(app, prices_);
     app.add_flag("--json", json_, "Write choice, runners_up and unknown as JSON");
+    which_.declare(app);
   }
 
   int run() override {
     const Demand demand = demand_of_flags();
+    selection_ = which_.selection();
     return work_confined(limits_of_stores(stores_, ""), [&] { return choose(demand); });
   }
 
  private:
   int choose(const Demand& demand) const {
     ResultsCollector collector;
-    look_at_stores(stores_, false, [&](const Store&, const Record& record) { collector.add(record); });
+    look_at_selected(stores_, selection_, false, [&](const Store&, const Record& record) { collector.add(record); });
     Results results = collector.results();
     price_results(prices_of_flag(prices_), results);
     const std::vector<Workload> workloads = arrange(results.points);
@@ -119,12 +121,10 @@ class RecommendCommand final : public Command {
     std::set<std::string> models;
     for (const Workload& workload : workloads) models.insert(workload.key.model);
     if (models.empty()) throw Error(ErrorKind::input, fmt::format("{}: nothing was measured", store_names(stores_)));
-    if (!model_.empty() && !models.contains(model_))
-      throw Error(ErrorKind::usage, unknown_name("model", model_, {models.begin(), models.end()}));
-    if (model_.empty() && models.size() > 1)
+    if (models.size() > 1)
       throw Error(ErrorKind::usage, fmt::format("{} have several models ({}): say which with --model", store_names(stores_),
                                                 join({models.begin(), models.end()}, ", ")));
-    const std::string model = model_.empty() ? *models.begin() : model_;
+    const std::string model = *models.begin();
     Workload all;
     std::vector<std::string> labels;
     for (const Workload& workload : workloads) {
@@ -139,7 +139,9 @@ class RecommendCommand final : public Command {
   }
 
   std::vector<std::string> stores_, bounds_;
-  std::string model_, rate_, loss_, goal_, allow_, prices_;
+  SelectionFlags which_;
+  Selection selection_;
+  std::string rate_, loss_, goal_, allow_, prices_;
   bool json_ = false;
 };
 

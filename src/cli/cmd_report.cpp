@@ -5,6 +5,7 @@
 #include "cli/command.h"
 #include "cli/confined.h"
 #include "cli/price_flag.h"
+#include "cli/selection_flags.h"
 #include "cli/stores.h"
 #include "record/identity.h"
 #include "report/report.h"
@@ -35,7 +36,6 @@ class ReportCommand final : public Command {
         ->type_name("FILE");
     app.add_option("--format", format_, "html or md; left out: by the name of --output, else html")->type_name("FORMAT");
     app.add_option("--title", title_, "Title of the report; left out: from the studies in the Store")->type_name("TEXT");
-    app.add_option("--study", study_, "Of the Records of this study alone; left out: of all")->type_name("NAME");
     app.add_option("--pareto", pareto_,
                    "Picture of what nothing beats in these two metrics: latency_p99_ms,throughput; give it again for more pictures")
         ->type_name("X,Y");
@@ -44,10 +44,12 @@ class ReportCommand final : public Command {
     declare_prices(app, prices_);
     declare_baseline(app, baseline_);
     app.add_flag("--anonymous", anonymous_, "Leave out host names, serial numbers, user names and paths");
+    which_.declare(app);
   }
 
   int run() override {
     const std::string format = chosen_format();
+    selection_ = which_.selection();
     return work_confined(limits_of_stores(stores_, output_ == "-" ? "" : output_), [&] { return write(format); });
   }
 
@@ -93,7 +95,7 @@ class ReportCommand final : public Command {
 
   Results collect() {
     ResultsCollector collector;
-    look_at_study(stores_, study_, anonymous_, [&](const Store&, const Record& record) {
+    look_at_selected(stores_, selection_, anonymous_, [&](const Store&, const Record& record) {
       note_record(record);
       collector.add(record);
     });
@@ -167,7 +169,7 @@ class ReportCommand final : public Command {
     std::set<PointOnDevice> seen;
     std::set<std::pair<std::string, std::string>> drawn;
     std::map<const Store*, std::set<std::string>> profiled;
-    look_at_study(stores_, study_, anonymous_, [&](const Store& store, const Record& record) {
+    look_at_selected(stores_, selection_, anonymous_, [&](const Store& store, const Record& record) {
       const auto [kept, is_new] = profiled.try_emplace(&store);
       if (is_new) kept->second = store.profiled();
       if (!kept->second.contains(record.record_id) || !seen.insert({record.point, identity_of(record).device}).second) return;
@@ -203,9 +205,11 @@ class ReportCommand final : public Command {
   }
 
   std::map<PointOnDevice, std::string> record_ids_, not_valid_;
+  SelectionFlags which_;
+  Selection selection_;
   std::vector<std::string> stores_;
   std::vector<std::string> pareto_;
-  std::string output_, format_, title_, study_, prices_, baseline_, within_;
+  std::string output_, format_, title_, prices_, baseline_, within_;
   bool anonymous_ = false;
 };
 

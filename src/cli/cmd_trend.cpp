@@ -5,7 +5,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/command.h"
-#include "cli/selection.h"
+#include "cli/selection_flags.h"
 #include "cli/stores.h"
 #include "report/trend_page.h"
 #include "run/progress.h"
@@ -29,12 +29,10 @@ class TrendCommand final : public Command {
   std::string describe() const override { return "Where results changed from run to run, on each machine"; }
   std::string examples() const override {
     return "  deepgap trend nights/*.db\n"
-           "  deepgap trend nights.db --select model=resnet50 --control \"model=resnet50;backend=onnxruntime\"\n";
+           "  deepgap trend nights.db --model resnet50 --control \"model=resnet50;backend=onnxruntime\"\n";
   }
   void declare(CLI::App& app) override {
     app.add_option("store", stores_, "Stores with many runs, or one Store for each")->type_name("STORE")->required();
-    app.add_option("--select", select_, "Which results: backend=native;batch=8, over the export's columns and options")
-        ->type_name("SELECTION");
     app.add_option("--control", control_, "Results of the same runs that should not have changed: values are divided by theirs")
         ->type_name("SELECTION");
     app.add_option("--metric", metric_, "What is followed: a column of the export")->type_name("METRIC")->capture_default_str();
@@ -44,12 +42,14 @@ class TrendCommand final : public Command {
     app.add_option("--format", format_, "text or json")->type_name("FORMAT")->capture_default_str();
     app.add_flag("--json", json_, "The same as --format json");
     app.add_option("-o,--output", output_, "Write a page with a picture of every series too")->type_name("FILE.html");
+    which_.declare(app);
   }
   int run() override;
 
  private:
   std::vector<std::string> stores_;
-  std::string select_, control_, metric_ = "throughput", version_ = "deepgap.git", format_ = "text", output_;
+  SelectionFlags which_;
+  std::string control_, metric_ = "throughput", version_ = "deepgap.git", format_ = "text", output_;
   bool json_ = false;
 };
 
@@ -141,20 +141,24 @@ int TrendCommand::run() {
   check_page_path(output_, stores_);
   const Metric* metric = find_metric(metric_);
   if (metric == nullptr) throw Error(ErrorKind::usage, fmt::format("'{}' is no metric; deepgap export STORE tells their columns", metric_));
-  const Selection selection(select_), control(control_);
+  const Selection selection = which_.selection(), control(control_);
   TrendCollector collector(metric_, version_);
+  bool any = selection.empty();
   look_at_stores(stores_, false, [&](const Store&, const Record& record) {
     const bool is_control = !control_.empty() && control.holds(record);
+    const bool is_selected = selection.holds(record);
+    any = any || is_selected;
     if (is_control) collector.add_control(record);
-    if (!is_control && selection.holds(record)) collector.add(record);
+    if (!is_control && is_selected) collector.add(record);
   });
+  if (!any) refuse_empty_selection(stores_, selection);
   if (!control_.empty() && collector.controls() == 0)
     throw Error(ErrorKind::usage, fmt::format("{} has no record of the control '{}'", store_names(stores_), control_));
   std::vector<TrendSeries> all = collector.series();
   std::erase_if(all, [](const TrendSeries& series) { return series.runs.empty(); });
   if (all.empty())
     throw Error(ErrorKind::usage, fmt::format("{} has no record with {} to follow{}", store_names(stores_), metric_,
-                                              select_.empty() ? "" : fmt::format(" of selection '{}'", select_)));
+                                              selection.empty() ? "" : " among those selected"));
   std::stable_sort(all.begin(), all.end(), [](const TrendSeries& a, const TrendSeries& b) {
     return std::tie(a.device, a.machine) < std::tie(b.device, b.machine);
   });

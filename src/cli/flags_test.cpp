@@ -2,7 +2,7 @@
 #include "base/test_error.h"
 #include "cli/axis_flags.h"
 #include "cli/run_flags.h"
-#include "cli/selection.h"
+#include "cli/selection_flags.h"
 #include "record/example_record.h"
 
 #include <gmock/gmock.h>
@@ -106,6 +106,80 @@ TEST(Selection, HoldsWhereEveryKeyHasOneOfItsValues) {
   EXPECT_FALSE(Selection("native.path=plain").holds(record));
   EXPECT_FALSE(Selection("tune=full").holds(record)) << "an option that it does not have";
   EXPECT_THAT(Selection("batch=8;backend=native").keys(), ElementsAre("backend", "batch"));
+}
+
+TEST(Selection, ATagIsOneOfSeveral) {
+  Record record = example_record(1);
+  EXPECT_FALSE(Selection("tag=good").holds(record));
+  record.remarks.tags = {"good", "old"};
+  EXPECT_TRUE(Selection("tag=good").holds(record));
+  EXPECT_TRUE(Selection("tag=new|old").holds(record));
+  EXPECT_FALSE(Selection("tag=new").holds(record));
+}
+
+std::string why_none(const Selection& selection, const std::vector<Record>& records) {
+  return selection.why_none([&](const std::function<void(const Record&)>& each) {
+    for (const Record& record : records) each(record);
+  });
+}
+
+TEST(Selection, SaysWhichConditionLeavesNothing) {
+  Record a = example_record(1), b = example_record(2);
+  a.point.model = "resnet50";
+  a.point.batch = 1;
+  b.point.model = "bert";
+  b.point.batch = 8;
+  EXPECT_EQ(why_none(Selection("batch=8;model=resnet5"), {a, b}), "unknown model 'resnet5', did you mean 'resnet50'?");
+  EXPECT_EQ(why_none(Selection("batch=7"), {a, b}), "unknown batch '7'; known: 1, 8");
+  EXPECT_EQ(why_none(Selection("model=resnet50;batch=8"), {a, b}), "no record is of model=resnet50 and batch=8 together");
+  EXPECT_EQ(why_none(Selection("tag=good"), {a, b}), "no record has a tag, so none is of tag=good");
+  EXPECT_EQ(why_none(Selection("tag=good"), {}), "no records yet");
+  Selection late;
+  late.since(a.started_unix_ns * 2, "2060-01-01");
+  EXPECT_THAT(why_none(late, {a, b}), HasSubstr("no record since 2060-01-01: they are from 2026-"));
+}
+
+Selection selection_of(const std::vector<std::string>& arguments) {
+  CLI::App app;
+  SelectionFlags flags;
+  flags.declare(app);
+  parse(app, arguments);
+  return flags.selection();
+}
+
+TEST(SelectionFlags, HoldWhereAllDo) {
+  Record record = example_record(1);
+  record.point.model = "resnet50";
+  record.point.batch = 8;
+  record.started_unix_ns = 1'795'392'000'000'000'000;  // 2026-11-23
+  EXPECT_TRUE(selection_of({}).empty());
+  EXPECT_TRUE(selection_of({}).holds(record));
+  EXPECT_TRUE(selection_of({"--model", "ResNet-50,bert_base", "-b", "1..16*2", "--outcome", "ok", "--verdict", "valid"}).holds(record));
+  EXPECT_FALSE(selection_of({"--model", "resnet50", "-b", "4"}).holds(record));
+  EXPECT_FALSE(selection_of({"--study", "another"}).holds(record));
+  EXPECT_TRUE(selection_of({"--study", "another,example", "--select", "pin=on"}).holds(record));
+  EXPECT_FALSE(selection_of({"--study", "example", "--select", "pin=off"}).holds(record));
+  EXPECT_TRUE(selection_of({"--since", "2026-11-23", "--until", "2026-11-23"}).holds(record));
+  EXPECT_FALSE(selection_of({"--since", "2026-11-23T00:01"}).holds(record));
+  EXPECT_FALSE(selection_of({"--until", "2026-11-22"}).holds(record));
+}
+
+TEST(SelectionFlags, WhatIsWrongNamesTheFlag) {
+  EXPECT_THAT(error_of([] { selection_of({"--outcome", "okay"}); }), HasSubstr("unknown outcome 'okay'; known: ok, refused"));
+  EXPECT_THAT(error_of([] { selection_of({"--verdict", "good"}); }), HasSubstr("unknown verdict 'good'"));
+  EXPECT_THAT(error_of([] { selection_of({"--batch", "1..x"}); }), HasSubstr("--batch"));
+  EXPECT_THAT(error_of([] { selection_of({"--study", "a,,b"}); }), HasSubstr("--study 'a,,b' is no list of values"));
+  for (const char* time : {"yesterday", "2026-13-01", "2026-02-30", "2026-11-23T", "2026-11-23T24:00", "2026-11-23T1:5", "26-11-23",
+                           "2026-11-23x10:00", "2300-01-01"})
+    EXPECT_THAT(error_of([&] { selection_of({"--since", time}); }), HasSubstr("is no time such as")) << time;
+}
+
+TEST(SelectionFlags, TimesAreUtc) {
+  constexpr int64_t day = 1'795'392'000'000'000'000, second = 1'000'000'000;
+  EXPECT_EQ(time_flag("--since", "2026-11-23", false), day);
+  EXPECT_EQ(time_flag("--until", "2026-11-23", true), day + 86400 * second);
+  EXPECT_EQ(time_flag("--since", "2026-11-23T14:05Z", false), day + (14 * 3600 + 5 * 60) * second);
+  EXPECT_EQ(time_flag("--until", "2026-11-23 14:05:30", true), day + (14 * 3600 + 5 * 60 + 31) * second);
 }
 
 TEST(Selection, WhatIsNoSelectionIsSaid) {

@@ -4,6 +4,7 @@
 #include "analysis/point_summary.h"
 #include "analysis/words.h"
 #include "cli/command.h"
+#include "cli/selection.h"
 #include "cli/stores.h"
 #include "record/dataset_hash.h"
 #include "record/record_json.h"
@@ -71,9 +72,9 @@ bool is_store_file(const std::string& path) {
   return file.read(begin.data(), static_cast<std::streamsize>(begin.size())) && begin == magic;
 }
 
-int print_stored_checks(const std::vector<std::string>& stores, bool json) {
+int print_stored_checks(const std::vector<std::string>& stores, const Selection& selection, bool json) {
   PointCollector collector;
-  look_at_stores(stores, false, [&](const Store&, const Record& record) { collector.add(record); });
+  look_at_selected(stores, selection, false, [&](const Store&, const Record& record) { collector.add(record); });
   nlohmann::json rows = nlohmann::json::array();
   bool any = false, all = true;
   for (const PointSummary& point : collector.summaries()) {

@@ -6,11 +6,13 @@
 
 namespace deepgap {
 
+class Selection;
+
 // Whether it is an SQLite file, by its first bytes; false where it cannot be read.
 bool is_store_file(const std::string& path);
 
 // Prints a line, or an object, for each Point on each device: its least exact check over all Records. Returns the exit code: 0 where
-// every check that was made passed, 1 where one did not or none was made. Throws Error{input}.
-int print_stored_checks(const std::vector<std::string>& stores, bool json);
+// every check that was made passed, 1 where one did not or none was made. Throws Error{input}, and Error{usage} where none is selected.
+int print_stored_checks(const std::vector<std::string>& stores, const Selection& selection, bool json);
 
 }  // namespace deepgap

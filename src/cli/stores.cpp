@@ -1,6 +1,7 @@
 #include "cli/stores.h"
 
 #include "base/text.h"
+#include "cli/selection.h"
 #include "store/store.h"
 
 #include <deepgap/error.h>
@@ -9,12 +10,15 @@
 
 #include <filesystem>
 #include <memory>
-#include <set>
 #include <unordered_set>
 
 namespace deepgap {
 
-void look_at_stores(const std::vector<std::string>& paths, bool anonymous, const std::function<void(const Store&, const Record&)>& visit) {
+namespace {
+
+using Visit = std::function<void(const Store&, const Record&)>;
+
+void look_at(const std::vector<std::string>& paths, bool anonymous, const std::function<bool(const Record&)>& wanted, const Visit& visit) {
   std::vector<std::unique_ptr<Store>> stores;
   for (const std::string& path : paths) stores.push_back(std::make_unique<Store>(path, Store::Mode::read));
   std::unordered_set<std::string> seen;
@@ -22,7 +26,7 @@ void look_at_stores(const std::vector<std::string>& paths, bool anonymous, const
   if (!anonymous) {
     for (const auto& store : stores) {
       store->look([&](const Record& record) {
-        if (is_new(record)) visit(*store, record);
+        if (wanted(record) && is_new(record)) visit(*store, record);
       });
     }
     return;
@@ -32,25 +36,36 @@ void look_at_stores(const std::vector<std::string>& paths, bool anonymous, const
   for (const auto& store : stores) store->look([&](const Record& record) { anonymizer.learn(record); });
   for (const auto& store : stores) {
     store->each([&](Record&& record) {
-      if (!is_new(record)) return;
+      if (!wanted(record) || !is_new(record)) return;
       anonymizer.apply(record);
       visit(*store, record);
     });
   }
 }
 
-void look_at_study(const std::vector<std::string>& paths, const std::string& study, bool anonymous,
-                   const std::function<void(const Store&, const Record&)>& visit) {
-  std::set<std::string> studies;
-  bool any = false;
-  look_at_stores(paths, anonymous, [&](const Store& store, const Record& record) {
-    studies.insert(record.study);
-    if (!study.empty() && record.study != study) return;
-    any = true;
-    visit(store, record);
+}  // namespace
+
+void look_at_stores(const std::vector<std::string>& paths, bool anonymous, const Visit& visit) {
+  look_at(
+      paths, anonymous, [](const Record&) { return true; }, visit);
+}
+
+void look_at_selected(const std::vector<std::string>& paths, const Selection& selection, bool anonymous, const Visit& visit) {
+  bool any = selection.empty();
+  look_at(
+      paths, anonymous, [&](const Record& record) { return selection.holds(record); },
+      [&](const Store& store, const Record& record) {
+        any = true;
+        visit(store, record);
+      });
+  if (!any) refuse_empty_selection(paths, selection);
+}
+
+void refuse_empty_selection(const std::vector<std::string>& paths, const Selection& selection) {
+  const std::string why = selection.why_none([&](const std::function<void(const Record&)>& each) {
+    look_at_stores(paths, false, [&](const Store&, const Record& record) { each(record); });
   });
-  if (study.empty() || any) return;
-  throw Error(ErrorKind::input, fmt::format("{}: {}", store_names(paths), unknown_name("study", study, {studies.begin(), studies.end()})));
+  throw Error(ErrorKind::usage, fmt::format("{}: {}", store_names(paths), why));
 }
 
 void check_page_path(const std::string& path, const std::vector<std::string>& stores) {

@@ -9,6 +9,7 @@
 
 namespace deepgap {
 
+class Selection;
 class Store;
 
 // Every Record of every Store, one Store after the other, with the Store it is from. A Record that several of them hold (a Store and its
@@ -16,9 +17,12 @@ class Store;
 // the others too. Throws Error{input} where one of them cannot be read, before the first visit unless it is damaged further on.
 void look_at_stores(const std::vector<std::string>& paths, bool anonymous, const std::function<void(const Store&, const Record&)>& visit);
 
-// The same, of one study's Records; all of them where `study` is empty. Throws Error{input} naming the studies where none is of that name.
-void look_at_study(const std::vector<std::string>& paths, const std::string& study, bool anonymous,
-                   const std::function<void(const Store&, const Record&)>& visit);
+// The same, of the Records that the selection holds for, by what they say before they are made anonymous. Throws Error{usage} that names
+// the reason where there are none of it; an empty selection is of every Record, also where there are none.
+void look_at_selected(const std::vector<std::string>& paths, const Selection& selection, bool anonymous,
+                      const std::function<void(const Store&, const Record&)>& visit);
+// For those that walk the Stores themselves, having found none.
+[[noreturn]] void refuse_empty_selection(const std::vector<std::string>& paths, const Selection& selection);
 
 // "h100.db", "h100.db, h200.db": without folders.
 std::string store_names(const std::vector<std::string>& paths);

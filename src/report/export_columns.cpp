@@ -1,6 +1,7 @@
 // The columns: deepgap's own in the order scripts rely on, those of DEEP-GAP and GDEV-AI, then any further metric.
 #include "report/export_table.h"
 
+#include "base/text.h"
 #include "base/words.h"
 #include "record/load_axis.h"
 #include "record/published.h"
@@ -86,6 +87,8 @@ ExportColumn environment(std::string name, const std::string& key) {
             return std::visit([](const auto& value) { return Cell(value); }, found->second);
           }};
 }
+
+Cell joined(const std::set<std::string>& texts, std::string_view between) { return text(join({texts.begin(), texts.end()}, between)); }
 
 Cell fact_text(const Record& record, const std::string& key) {
   const auto found = record.facts.find(key);
@@ -233,6 +236,8 @@ void add_origin_columns(Columns& c) {
   c.push_back(of_record("model_hash", [](const Record& r) { return text(r.point.model_hash); }));
   c.push_back(of_record("published_source", [](const Record& r) { return text(publisher_of(r.point)); }));
   c.push_back(of_record("stderr_tail", [](const Record& r) { return r.stderr_tail.empty() ? Cell() : text(printable(r.stderr_tail)); }));
+  c.push_back(of_record("tags", [](const Record& r) { return joined(r.remarks.tags, ";"); }));
+  c.push_back(of_record("notes", [](const Record& r) { return joined(r.remarks.notes, "; "); }));
 }
 
 }  // namespace

@@ -26,6 +26,7 @@ Record as_record(const PointSummary& summary) {
   record.stopping = summary.stopping;
   record.started_unix_ns = summary.first_started_unix_ns;
   record.study = join({summary.studies.begin(), summary.studies.end()}, ", ");
+  record.remarks = summary.remarks;
   record.backend_version = join({summary.backend_versions.begin(), summary.backend_versions.end()}, ", ");
   record.dataset_description = summary.dataset_description;
   record.parameters = summary.parameters;

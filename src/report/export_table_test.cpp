@@ -61,6 +61,14 @@ TEST(ExportTable, TheEndOfStandardErrorIsOnOneLine) {
   EXPECT_TRUE(exported(record).at("stderr_tail").is_null());
 }
 
+TEST(ExportTable, TagsAndNotesAreColumns) {
+  Record record = example_record(1);
+  EXPECT_TRUE(exported(record).at("tags").is_null());
+  record.remarks = {{"old", "good"}, {"fan was broken"}};
+  EXPECT_EQ(exported(record).at("tags"), "good;old");
+  EXPECT_EQ(exported(record).at("notes"), "fan was broken");
+}
+
 TEST(ExportTable, EveryFixedColumnIsDocumented) {
   const std::string page = read_text("docs/records.md");
   for (const ExportColumn& column : export_columns({})) EXPECT_NE(page.find("`" + column.name + "`"), std::string::npos) << column.name;

@@ -218,7 +218,14 @@ void collect(const Record& record, Secrets& secrets) {
     secrets.add_users_of_paths(*text);
   }
   for (const auto& [key, value] : record.point.options) secrets.add_users_of_paths(value);
+  for (const std::string& note : record.remarks.notes) secrets.add_users_of_paths(note);
   for (const std::string& path : paths_of(record.point)) secrets.add_folders(path);
+}
+
+std::set<std::string> cleaned(const std::set<std::string>& texts, const Secrets& secrets) {
+  std::set<std::string> result;
+  for (const std::string& text : texts) result.insert(cleaned(text, secrets));
+  return result;
 }
 
 // Whether two environments differ in numbers at most, such as free memory: then what was removed from one is removed from the other.
@@ -278,6 +285,7 @@ void Anonymizer::apply(Record& record) {
        {&record.study, &record.tenant, &record.reason, &record.backend_version, &record.dataset_description, &record.stderr_tail}) {
     *text = cleaned(*text, secrets);
   }
+  record.remarks = {cleaned(record.remarks.tags, secrets), cleaned(record.remarks.notes, secrets)};
   if (record.check) record.check->against = cleaned(record.check->against, secrets);
 }
 

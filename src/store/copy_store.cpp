@@ -34,6 +34,7 @@ void copy_records(Database& source, Database& target, const CopyOptions& options
   RecordWriter writer(target);
   Transaction transaction(target, "BEGIN IMMEDIATE");
   for (RecordReader reader(source); reader.next();) {
+    if (options.wanted && !options.wanted(reader.record())) continue;
     Record& record = reader.lend();
     Blocks blocks = blocks_of(reader.row());
     if (options.revise) revise(record, blocks, options);

@@ -8,6 +8,7 @@
 #include "record/record_json.h"
 #include "record/tuning_mark.h"
 #include "store/record_rows.h"
+#include "store/remarks.h"
 #include "store/schema.h"
 #include "store/unfinished_file.h"
 
@@ -143,6 +144,7 @@ class Merge {
     best_.clear();
     chosen_.clear();
     notes_.clear();
+    remarks_.clear();
     records_.clear();
     report = {};
   }
@@ -176,18 +178,21 @@ class Merge {
   void choose_from(uint32_t input) {
     const auto source = open_store_for_reading(inputs_[input].path);
     const Transaction snapshot(*source, "BEGIN");
+    note_remarks(*source);
     Results results(*source, inputs_[input], settings_.once);
     const std::string tells = fmt::format("2 * (instr(r.facts, '{}') > 0) + {}", left_out_fact,
                                           keeps_profiles(*source) ? "(r.id IN (SELECT record FROM profiles))" : "0");
     const std::string sql =
         "SELECT r.id, r.record_id, r.point, r.environment, r.repeat, r.tenant, r.rank, r.outcome, r.started_unix_ns, s.study, " + tells +
         " FROM records r JOIN runs s ON s.id = r.run WHERE r.id > ? ORDER BY r.id";
+    const auto wanted = wanted_rows(*source);
     SqlStatement select(*source, sql.c_str());
     select.bind(0, inputs_[input].after_row);
     report.last_row = inputs_[input].after_row;
     std::vector<std::pair<Key, Choice>> found;
     while (select.step()) {
       look_for_interrupts();
+      if (wanted && wanted->count(select.integer(0)) == 0) continue;
       const int64_t point = select.integer(2), environment = select.integer(3);
       const auto outcome = outcome_from(select.text(7));
       if (!outcome) throw Error(ErrorKind::input, fmt::format("damaged Store: '{}' is no outcome", select.text(7)));
@@ -205,6 +210,27 @@ class Merge {
     }
     report.read += static_cast<int64_t>(found.size());
     for (auto& [key, choice] : found) add(key, std::move(choice));
+  }
+
+  // nullopt: all.
+  std::optional<std::unordered_set<int64_t>> wanted_rows(Database& source) {
+    if (!settings_.wanted) return std::nullopt;
+    std::unordered_set<int64_t> rows;
+    for (RecordReader reader(source); reader.next();) {
+      look_for_interrupts();
+      if (settings_.wanted(reader.record())) rows.insert(reader.row());
+    }
+    return rows;
+  }
+
+  // Copies of one Record may have been remarked on apart: the one that is written has what was said of any.
+  void note_remarks(Database& source) {
+    if (!keeps_remarks(source)) return;
+    SqlStatement select(source, "SELECT r.record_id, m.kind, m.text FROM remarks m JOIN records r ON r.id = m.record");
+    while (select.step()) {
+      const auto kind = remark_kind_from(select.text(1));
+      if (kind) texts_of(remarks_[std::string(select.text(0))], *kind).emplace(select.text(2));
+    }
   }
 
   void add(const Key& key, Choice&& choice) {
@@ -261,6 +287,8 @@ class Merge {
           words = *before + "; " + words;  // of an earlier merge
         facts[left_out_fact] = words;
       }
+      const auto remarks = remarks_.find(reader.record().record_id);
+      if (remarks != remarks_.end()) reader.lend().remarks = remarks->second;
       writer.write(reader.record(), blocks_of(reader.row()));
       report.interrupted += reader.record().outcome == Outcome::interrupted ? 1 : 0;
       ++report.written;
@@ -273,6 +301,7 @@ class Merge {
   std::unordered_map<Key, Choice, KeyHash> best_;
   std::unordered_map<Key, std::set<std::string>, KeyHash> beside_;  // of a result, what was left out
   std::map<std::pair<size_t, int64_t>, std::string> notes_;         // by input and row
+  std::unordered_map<std::string, Remarks> remarks_;                // by record_id
   std::map<std::string, uint32_t> host_numbers_;
   std::vector<std::string> hosts_;
   std::unordered_set<Key, KeyHash> records_;

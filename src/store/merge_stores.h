@@ -5,6 +5,8 @@
 // nothing. The kept Record says in its facts (merge.left_out) what stood beside it.
 #pragma once
 
+#include <deepgap/record.h>
+
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -27,7 +29,8 @@ struct MergeInput {
 
 struct MergeSettings {
   Once once = Once::machine;
-  bool replace = false;  // `to` may exist, and may be an input too
+  bool replace = false;                       // `to` may exist, and may be an input too
+  std::function<bool(const Record&)> wanted;  // which Records are taken; none: all
   // Called for a Store that cannot be read, with the reason; the others are merged without it. None: Error{input} ends the merge.
   std::function<void(const MergeInput&, const std::string& reason)> unreadable;
   std::function<bool()> interrupted;  // asked now and then; true: nothing is made

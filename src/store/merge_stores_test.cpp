@@ -58,7 +58,8 @@ TEST(MergeStores, OfTwoCopiesTheOneWithAProfileIsKept) {
   write_store(folder / "a.db", examples(0, 3));
   write_store(folder / "b.db", examples(0, 3));
   Store(folder / "b.db", Store::Mode::append).keep_profile(id, "{}");
-  run_sql(folder / "a.db", "DROP TABLE profiles; UPDATE meta SET value = '1' WHERE key = 'schema'; PRAGMA user_version = 1");
+  run_sql(folder / "a.db",
+          "DROP TABLE profiles; DROP TABLE remarks; UPDATE meta SET value = '1' WHERE key = 'schema'; PRAGMA user_version = 1");
   for (const bool turned : {false, true}) {
     const std::string out = folder / (turned ? "ba.db" : "ab.db");
     const std::string first = folder / (turned ? "b.db" : "a.db"), second = folder / (turned ? "a.db" : "b.db");
@@ -67,6 +68,37 @@ TEST(MergeStores, OfTwoCopiesTheOneWithAProfileIsKept) {
     EXPECT_EQ(merged.size(), 3);
     EXPECT_EQ(merged.profiled(), std::set<std::string>{id});
   }
+}
+
+TEST(MergeStores, WhatWasSaidOfAnyCopyIsSaidOfTheOne) {
+  const TemporaryFolder folder;
+  const std::string id = example_record(1).record_id, other = example_record(2).record_id;
+  write_store(folder / "a.db", examples(0, 3));
+  write_store(folder / "b.db", examples(0, 3));
+  Store(folder / "a.db", Store::Mode::append).remark(std::vector{id}, RemarkKind::tag, "a");
+  Store(folder / "b.db", Store::Mode::append).remark(std::vector{id, other}, RemarkKind::tag, "b");
+  for (const bool turned : {false, true}) {
+    const std::string out = folder / (turned ? "ba.db" : "ab.db");
+    ASSERT_TRUE(merge_stores({{folder / (turned ? "b.db" : "a.db")}, {folder / (turned ? "a.db" : "b.db")}}, out));
+    const std::vector<Record> records = records_of(out);
+    ASSERT_EQ(records.size(), 3u);
+    EXPECT_EQ(records[0].remarks, Remarks());
+    EXPECT_EQ(records[1].remarks, (Remarks{{"a", "b"}, {}}));
+    EXPECT_EQ(records[2].remarks, (Remarks{{"b"}, {}}));
+  }
+}
+
+TEST(MergeStores, TakesWhatIsWanted) {
+  const TemporaryFolder folder;
+  write_store(folder / "a.db", examples(0, 3));
+  write_store(folder / "b.db", examples(2, 5));
+  const std::string id = example_record(2).record_id;
+  const auto report = merge_stores({{folder / "a.db"}, {folder / "b.db"}}, folder / "out.db",
+                                   {.wanted = [&](const Record& r) { return r.record_id == id; }});
+  ASSERT_TRUE(report);
+  EXPECT_EQ(report->read, 2);
+  EXPECT_EQ(report->written, 1);
+  ASSERT_EQ(records_of(folder / "out.db").size(), 1u);
 }
 
 TEST(MergeStores, TakesAllThatIsDifferentWithItsTimings) {

@@ -78,8 +78,20 @@ TEST_P(OldStore, IsBroughtUpToDateWhereItIsAppendedTo) {
   EXPECT_EQ(count_sql(path, "SELECT count(*) FROM v1_records WHERE outcome = 'ok'"), 3);
   EXPECT_EQ(count_sql(path, "SELECT count(*) FROM v1_facts WHERE key = 'cpu.model' AND source = 'environment'"), 4);
   EXPECT_GE(count_sql(path, "SELECT count(*) FROM v1_facts WHERE key = 'memory.available_bytes'"), 1) << "which the first examples had not";
-  EXPECT_EQ(count_sql(path, "SELECT value FROM meta WHERE key = 'schema'"), 2);
-  EXPECT_EQ(count_sql(path, "PRAGMA user_version"), 2);
+  EXPECT_EQ(count_sql(path, "SELECT value FROM meta WHERE key = 'schema'"), 3);
+  EXPECT_EQ(count_sql(path, "PRAGMA user_version"), 3);
+}
+
+TEST_P(OldStore, CanBeRemarkedOn) {
+  std::string id;
+  {
+    Store store(path, Store::Mode::append);
+    id = records_of(store).front().record_id;
+    EXPECT_EQ(store.remark(std::vector{id}, RemarkKind::tag, "old"), 1);
+  }
+  const std::vector<Record> records = records_of(Store(path, Store::Mode::read));
+  EXPECT_TRUE(records[0].remarks.tags.contains("old"));
+  EXPECT_FALSE(records[2].remarks.tags.contains("old"));
 }
 
 TEST_P(OldStore, IsMergedAndCopied) {
@@ -90,7 +102,16 @@ TEST_P(OldStore, IsMergedAndCopied) {
 }
 
 INSTANTIATE_TEST_SUITE_P(EverySchema, OldStore,
-                         testing::Values("schema-1-first.sql", "schema-1-second.sql", "schema-1.sql", "schema-2.sql"));
+                         testing::Values("schema-1-first.sql", "schema-1-second.sql", "schema-1.sql", "schema-2.sql", "schema-3.sql"));
+
+TEST(OldStores, RemarksOfSchema3AreRead) {
+  const TemporaryFolder folder;
+  run_sql(folder / "a.db", read_text("tests/data/stores/schema-3.sql"));
+  const std::vector<Record> records = records_of(Store(folder / "a.db", Store::Mode::read));
+  EXPECT_EQ(records[0].remarks, (Remarks{{"good", "release-1"}, {"the first; after an update"}}));
+  EXPECT_EQ(records[1].remarks, (Remarks{{"good"}, {}}));
+  EXPECT_EQ(records[2].remarks, Remarks());
+}
 
 }  // namespace
 }  // namespace deepgap

@@ -2,6 +2,7 @@
 
 #include "record/record_json.h"
 #include "record/tuning_mark.h"
+#include "store/remarks.h"
 #include "store/schema.h"
 
 #include <fmt/format.h>
@@ -61,6 +62,9 @@ constexpr const char* select_records =
     "check_sqnr_db, check_top1_agreement, check_min_sqnr_db, check_pass, windows, facts, momentary, stderr_tail FROM records ORDER BY id";
 constexpr const char* select_metrics = "SELECT record, metric, value, low, high, n FROM metric_values ORDER BY record, metric";
 
+constexpr const char* select_remarks = "SELECT record, kind, text FROM remarks ORDER BY record, kind, text";
+constexpr const char* select_no_remarks = "SELECT 0, '', '' WHERE 0";
+
 constexpr int64_t most_metric_names = 1'000'000;
 
 [[noreturn]] void damaged(std::string_view what) { throw Error(ErrorKind::input, fmt::format("damaged Store: {}", what)); }
@@ -98,9 +102,13 @@ const T& look_up(const std::unordered_map<int64_t, T>& rows, int64_t id, std::st
 
 }  // namespace
 
-RecordReader::RecordReader(Database& database) : records_(database, select_records), metrics_(database, select_metrics) {
+RecordReader::RecordReader(Database& database)
+    : records_(database, select_records),
+      metrics_(database, select_metrics),
+      remarks_(database, keeps_remarks(database) ? select_remarks : select_no_remarks) {
   load_shared(database);
   step_metrics();
+  step_remarks();
 }
 
 RecordReader::Settings RecordReader::parse_settings(std::string_view text) {
@@ -229,6 +237,18 @@ void RecordReader::read_metrics(int64_t row) {
 // Not after the end: a step behind the last row begins again.
 void RecordReader::step_metrics() { metrics_row_ = metrics_.step() ? std::optional(metrics_.integer(0)) : std::nullopt; }
 
+// A kind that a later version may add is passed over.
+void RecordReader::read_remarks(int64_t row) {
+  record_.remarks = {};
+  for (; remarks_row_ && *remarks_row_ <= row; step_remarks()) {
+    if (*remarks_row_ < row) continue;
+    const auto kind = remark_kind_from(remarks_.text(1));
+    if (kind) texts_of(record_.remarks, *kind).emplace(remarks_.text(2));
+  }
+}
+
+void RecordReader::step_remarks() { remarks_row_ = remarks_.step() ? std::optional(remarks_.integer(0)) : std::nullopt; }
+
 bool RecordReader::next() {
   if (!records_.step()) return false;
   row_ = records_.integer(row_id);
@@ -240,6 +260,7 @@ bool RecordReader::next() {
   record_.facts = facts_from_json(parse(records_.text(facts), "a record's facts"));
   record_.stderr_tail = records_.text(stderr_tail);
   read_metrics(row_);
+  read_remarks(row_);
   return true;
 }
 

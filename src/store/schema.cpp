@@ -47,6 +47,8 @@ CREATE VIEW metrics AS SELECT r.record_id AS record_id, m.name AS id, v.value, v
 // From a version to the next one, the first from 1 to 2.
 constexpr std::array<const char*, store_schema_version - 1> steps{
     "CREATE TABLE profiles(record INTEGER PRIMARY KEY REFERENCES records(id), profile BLOB NOT NULL);",
+    "CREATE TABLE remarks(record INTEGER NOT NULL REFERENCES records(id), kind TEXT NOT NULL, text TEXT NOT NULL, "
+    "PRIMARY KEY(record, kind, text)) WITHOUT ROWID;",
 };
 
 std::string failure(const std::string& path, std::string_view cause) { return fmt::format("cannot open Store {}: {}", path, cause); }
@@ -93,6 +95,7 @@ void require_plain_tables(Database& database, int64_t version) {
   std::vector<std::string_view> needed{"meta",    "runs",         "environments",  "settings", "points",
                                        "records", "metric_names", "metric_values", "blocks"};
   if (version >= 2) needed.emplace_back("profiles");
+  if (version >= 3) needed.emplace_back("remarks");
   SqlStatement find(database, "SELECT type, sql FROM sqlite_master WHERE name = ?");
   SqlStatement computed(database, "SELECT count(*) FROM pragma_table_xinfo(?) WHERE hidden <> 0");
   for (const std::string_view name : needed) {
@@ -162,6 +165,7 @@ bool has_log(const std::string& path) {
 }  // namespace
 
 bool keeps_profiles(Database& database) { return version_of(database) >= 2; }
+bool keeps_remarks(Database& database) { return version_of(database) >= 3; }
 
 std::unique_ptr<Database> open_store_for_reading(const std::string& path) {
   refuse_what_is_no_file(path, false);

@@ -9,7 +9,7 @@
 namespace deepgap {
 
 inline constexpr int64_t store_application_id = 0x64676170;  // "dgap": `file` and SQLite tools see it in the header
-inline constexpr int64_t store_schema_version = 2;
+inline constexpr int64_t store_schema_version = 3;
 
 // Opens an existing Store for reading, in a folder that cannot be written too; one whose tables cannot be read as they are is brought up to
 // date in memory (store/migrate.h). Throws Error{input}.
@@ -20,7 +20,8 @@ std::unique_ptr<Database> open_store_for_reading(const std::string& path);
 enum class Durability { each_commit, draft };
 std::unique_ptr<Database> open_store_for_appending(const std::string& path, Durability durability = Durability::each_commit);
 
-// Whether a Store that was opened has profiles: those of version 1 that are only read have no table of them.
+// Whether a Store that was opened has profiles, and remarks: those of version 1, and of 2, that are only read have no table of them.
 bool keeps_profiles(Database& database);
+bool keeps_remarks(Database& database);
 
 }  // namespace deepgap

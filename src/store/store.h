@@ -4,10 +4,13 @@
 // where the disk keeps its promises, a power cut. A Store object is used by one thread at a time.
 #pragma once
 
+#include "store/remarks.h"
+
 #include <deepgap/record.h>
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -48,6 +51,12 @@ class Store {
   std::string profile(const std::string& record_id) const;  // empty where there is none; throws Error{input} where it is damaged
   std::set<std::string> profiled() const;                   // by record_id
 
+  // Says it of these Records, those that are not in the Store passed over; durable when it returns. How many of them had not got it.
+  // Throws Error{store} where it cannot be written.
+  int64_t remark(std::span<const std::string> record_ids, RemarkKind kind, const std::string& text);
+  // Takes it back, or, without a text, all remarks of this kind. How many went.
+  int64_t unremark(std::span<const std::string> record_ids, RemarkKind kind, const std::optional<std::string>& text);
+
   // How many timings each Record's run kept, by record_id; a compact Store still tells.
   std::unordered_map<std::string, int64_t> timing_counts() const;
   std::vector<std::string> metric_ids() const;  // of all metrics that any Record has
@@ -58,8 +67,9 @@ class Store {
 };
 
 struct CopyOptions {
-  bool compact = false;    // without raw timings and series
-  bool anonymous = false;  // without host names, serials, user names and paths
+  bool compact = false;                       // without raw timings and series
+  bool anonymous = false;                     // without host names, serials, user names and paths
+  std::function<bool(const Record&)> wanted;  // of which Records; none: all
   // Called with each Record and its timings and series, which it may not change. A Store without these is then an Error{input}.
   std::function<void(Record&)> revise;
 };

@@ -133,13 +133,64 @@ TEST(Store, AppendsToAnExistingOneAndKeepsOneEnvironment) {
   EXPECT_EQ(count("SELECT count(*) FROM settings"), 1);
   EXPECT_EQ(count("SELECT count(*) FROM metrics WHERE id = 'throughput'"), 3);
   EXPECT_EQ(count("PRAGMA application_id"), 0x64676170);
-  EXPECT_EQ(count("SELECT value FROM meta WHERE key = 'schema'"), 2);
+  EXPECT_EQ(count("SELECT value FROM meta WHERE key = 'schema'"), 3);
   sqlite3_close(handle);
+}
+
+TEST(Store, RemarksStayWithTheirRecordsInCopiesToo) {
+  const TemporaryFolder folder;
+  const std::string first = example_record(1).record_id, second = example_record(2).record_id;
+  {
+    Store store(folder / "a.db", Store::Mode::append);
+    for (uint64_t seed = 1; seed < 4; ++seed) store.append(example_record(seed));
+    EXPECT_EQ(store.remark(std::vector{first, second}, RemarkKind::tag, "good"), 2);
+    EXPECT_EQ(store.remark(std::vector{first, second}, RemarkKind::tag, "good"), 0) << "once is enough";
+    EXPECT_EQ(store.remark(std::vector{first, std::string("nobody")}, RemarkKind::tag, "a"), 1);
+    EXPECT_EQ(store.remark(std::vector{second}, RemarkKind::note, "of /home/someone/src"), 1);
+  }
+  copy_store(folder / "a.db", folder / "copy.db", {.compact = true});
+  copy_store(folder / "a.db", folder / "anonymous.db", {.anonymous = true});
+  for (const char* name : {"a.db", "copy.db", "anonymous.db"}) {
+    const std::vector<Record> records = all(Store(folder / name, Store::Mode::read));
+    EXPECT_EQ(records[0].remarks, (Remarks{{"a", "good"}, {}})) << name;
+    EXPECT_EQ(records[1].remarks.notes, std::set<std::string>{std::string(name) == "anonymous.db" ? "of src" : "of /home/someone/src"});
+    EXPECT_EQ(records[2].remarks, Remarks()) << name;
+  }
+}
+
+TEST(Store, RemarksAreTakenBack) {
+  const TemporaryFolder folder;
+  const std::string first = example_record(1).record_id, second = example_record(2).record_id;
+  Store store(folder / "a.db", Store::Mode::append);
+  store.append(example_record(1));
+  store.append(example_record(2));
+  for (const char* tag : {"a", "b"}) store.remark(std::vector{first, second}, RemarkKind::tag, tag);
+  store.remark(std::vector{first}, RemarkKind::note, "a");
+  EXPECT_EQ(store.unremark(std::vector{first}, RemarkKind::tag, "a"), 1);
+  EXPECT_EQ(store.unremark(std::vector{first}, RemarkKind::tag, "a"), 0);
+  EXPECT_EQ(all(store)[0].remarks, (Remarks{{"b"}, {"a"}}));
+  EXPECT_EQ(store.unremark(std::vector{second}, RemarkKind::tag, std::nullopt), 2);
+  EXPECT_EQ(all(store)[1].remarks, Remarks());
+}
+
+TEST(Store, ACopyIsOfTheRecordsThatAreWanted) {
+  const TemporaryFolder folder;
+  {
+    Store store(folder / "a.db", Store::Mode::append);
+    for (uint64_t seed = 1; seed < 4; ++seed) store.append(example_record(seed));
+  }
+  const std::string second = example_record(2).record_id;
+  CopyOptions options;
+  options.wanted = [&](const Record& record) { return record.record_id == second; };
+  copy_store(folder / "a.db", folder / "copy.db", options);
+  const std::vector<Record> records = all(Store(folder / "copy.db", Store::Mode::read));
+  ASSERT_EQ(records.size(), 1u);
+  EXPECT_EQ(records[0].record_id, second);
 }
 
 // As version 1 left it.
 void make_older(const std::string& path) {
-  run_sql(path, "DROP TABLE profiles; UPDATE meta SET value = '1' WHERE key = 'schema'; PRAGMA user_version = 1");
+  run_sql(path, "DROP TABLE profiles; DROP TABLE remarks; UPDATE meta SET value = '1' WHERE key = 'schema'; PRAGMA user_version = 1");
 }
 
 TEST(Store, AProfileStaysBesideItsRecordInCopiesToo) {
@@ -298,11 +349,11 @@ TEST(StoreErrors, ANewerVersionSaysSo) {
   { Store(folder / "a.db", Store::Mode::append).append(example_record(1)); }
   run_sql(folder / "a.db", "UPDATE meta SET value = '7' WHERE key = 'schema'");
   for (const auto mode : {Store::Mode::read, Store::Mode::append}) {
-    EXPECT_THAT(open_error(folder / "a.db", mode), HasSubstr("made by a newer deepgap (schema 7; this one knows 2)"));
+    EXPECT_THAT(open_error(folder / "a.db", mode), HasSubstr("made by a newer deepgap (schema 7; this one knows 3)"));
   }
-  run_sql(folder / "a.db", "UPDATE meta SET value = '2' WHERE key = 'schema'; PRAGMA user_version = 9");  // in the file's header alone
+  run_sql(folder / "a.db", "UPDATE meta SET value = '3' WHERE key = 'schema'; PRAGMA user_version = 9");  // in the file's header alone
   for (const auto mode : {Store::Mode::read, Store::Mode::append}) {
-    EXPECT_THAT(open_error(folder / "a.db", mode), HasSubstr("made by a newer deepgap (schema 9; this one knows 2)"));
+    EXPECT_THAT(open_error(folder / "a.db", mode), HasSubstr("made by a newer deepgap (schema 9; this one knows 3)"));
   }
 }
 

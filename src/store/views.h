@@ -16,6 +16,8 @@ FROM records r JOIN runs s ON s.id = r.run JOIN points p ON p.id = r.point JOIN 
 CREATE VIEW IF NOT EXISTS v1_metrics AS
 SELECT r.record_id, p.point_id, m.name AS metric, v.value, v.low, v.high, v.n
 FROM metric_values v JOIN metric_names m ON m.id = v.metric JOIN records r ON r.id = v.record JOIN points p ON p.id = r.point;
+CREATE VIEW IF NOT EXISTS v1_remarks AS
+SELECT r.record_id, m.kind, m.text FROM remarks m JOIN records r ON r.id = m.record;
 CREATE VIEW IF NOT EXISTS v1_options AS
 SELECT p.point_id, o.key AS option, o.value FROM points p, json_each(p.json, '$.options') o;
 CREATE VIEW IF NOT EXISTS v1_facts AS

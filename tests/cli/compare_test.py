@@ -73,7 +73,7 @@ class CompareTest(StoreCase):
     def test_what_is_wrong_is_one_line(self):
         store = self.measure("a", "1ms")
         for words, said in (([store], "--a and --b"), ([store, store, "--metric", "speed"], "'speed' is no metric"),
-                            ([store, store, "--a", "batch"], "no key=value"), ([store, store, "--a", "batch=7"], "no record of selection"),
+                            ([store, store, "--a", "batch"], "no key=value"), ([store, store, "--a", "batch=7"], "unknown batch '7'"),
                             ([store, store, "--margin", "2"], "--margin '2'"), ([store, store, "--format", "xml"], "xml"),
                             ([store, store, "--output", "p.txt"], "name it .html"), ([store, store, "--output", "/nowhere/p.html"], "no folder"),
                             ([store, store, "--profile", "--json"], "--profile prints text"),

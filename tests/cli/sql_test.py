@@ -29,7 +29,7 @@ class SqlTest(unittest.TestCase):
         cls.folder = tempfile.TemporaryDirectory(prefix="deepgap-test-")
         cls.store = os.path.join(cls.folder.name, "a.db")
         database = sqlite3.connect(cls.store)
-        database.executescript(text_of("tests/data/stores/schema-2.sql"))
+        database.executescript(text_of("tests/data/stores/schema-3.sql"))
         database.executescript(re.search(r'R"\((.*?)\)";', text_of("src/store/views.h"), re.DOTALL).group(1))
         # Real Stores have metrics that are called as columns of Records are.
         database.executescript("INSERT INTO metric_names(name) VALUES('load_s'); INSERT INTO metric_values SELECT records.id, metric_names.id, load_s, "

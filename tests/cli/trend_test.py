@@ -62,7 +62,7 @@ class TrendTest(StoreCase):
     def test_what_is_wrong_is_one_line(self):
         self.assertEqual(self.run_deepgap().returncode, 0)
         self.assertIn("too few runs to tell", self.trend().stdout)
-        for flags, words in ((["--metric", "speed"], "'speed' is no metric"), (["--select", "batch=7"], "no record with throughput to follow"),
+        for flags, words in ((["--metric", "speed"], "'speed' is no metric"), (["--select", "batch=7"], "unknown batch '7'"),
                              (["--control", "batch=7"], "no record of the control"), (["--format", "xml"], "xml"), (["/nowhere.db"], "/nowhere.db"),
                              (["--output", "/nowhere/p.html"], "there is no folder"), (["--output", "p.png"], "name it .html")):
             with self.subTest(flags):

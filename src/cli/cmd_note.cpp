@@ -1,0 +1,23 @@
+// `deepgap note`: a line about Records of a Store, which exports and reports show.
+#include "cli/remark_command.h"
+
+namespace deepgap {
+namespace {
+
+class NoteCommand final : public RemarkCommand {
+ public:
+  NoteCommand() : RemarkCommand(RemarkKind::note) {}
+  std::string name() const override { return "note"; }
+  std::string describe() const override {
+    return "Say something of records of a Store, which exports and reports show; list and remove it";
+  }
+  std::string examples() const override {
+    return "  deepgap note deepgap.db \"fan was broken\" --since 2026-11-23T10:00 --until 2026-11-23T11:30\n"
+           "  deepgap note deepgap.db --remove --study nightly\n";
+  }
+};
+
+const bool registered = Registry<Command>::instance().add("note", [] { return std::make_unique<NoteCommand>(); });
+
+}  // namespace
+}  // namespace deepgap

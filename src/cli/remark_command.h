@@ -1,0 +1,31 @@
+// `deepgap tag` and `deepgap note`: what is said of Records of a Store after they were measured (docs/records.md). They differ in the kind.
+#pragma once
+
+#include "cli/command.h"
+#include "cli/selection_flags.h"
+#include "store/remarks.h"
+
+#include <string>
+#include <vector>
+
+namespace deepgap {
+
+class RemarkCommand : public Command {
+ public:
+  void declare(CLI::App& app) override;
+  int run() override;
+
+ protected:
+  explicit RemarkCommand(RemarkKind kind) : kind_(kind) {}
+
+ private:
+  int list(const Selection& selection) const;
+  int change(const Selection& selection) const;
+
+  RemarkKind kind_;
+  SelectionFlags which_;
+  std::string store_, text_;
+  bool remove_ = false, json_ = false;
+};
+
+}  // namespace deepgap

@@ -2,6 +2,7 @@
 //   coverage [all|parts|PART] [SERIES]     SERIES a row, 2000 unless said; `parts` lists them. tables.py puts them into the page.
 #include "comparisons.h"
 #include "energy.h"
+#include "record/verdict.h"
 #include "simulated_run.h"
 
 #include <fmt/format.h>
@@ -86,8 +87,8 @@ void print_runs(int series, const StoppingSettings& settings, const std::string&
       p50_covered += has_median && holds(run.p50, source.median * 1e3) ? 1 : 0;
       const bool is_unstable = run.verdict == Verdict::unstable;
       unstable += is_unstable ? 1 : 0;
-      valid += run.verdict == Verdict::valid ? 1 : 0;
-      valid_covered += covers && run.verdict == Verdict::valid ? 1 : 0;
+      valid += is_sound(run.verdict) ? 1 : 0;
+      valid_covered += covers && is_sound(run.verdict) ? 1 : 0;
       if (run.throughput.low && run.throughput.high)
         widths.push_back((*run.throughput.high - *run.throughput.low) / 2 / run.throughput.value * 100);
       windows.push_back(run.window_s);

@@ -53,7 +53,7 @@ def deepgap_row(args, url, model, load, http=None):
         return {"note": (result.stderr.strip().splitlines() or ["no Record"])[-1]}
     row = rows[0]
     used = row.get("cpus_used")
-    note = row["verdict"] if row["verdict"] == "valid" else f"{row['verdict']}: {row['reason']}"
+    note = row["verdict"] if row["verdict"] in ("valid", "as_found") else f"{row['verdict']}: {row['reason']}"
     if used and row["throughput"] and not args.prefix:  # what start and end cost is in the column beside it
         note = f"{used * 1e6 / row['throughput']:.0f} us in the window; {note}"
     return {"rate": row["throughput"], "mean_ms": row["latency_mean_ms"], "p99_ms": row["latency_p99_ms"], "cpu_us": cpu, "lateness_p99_us": row.get("issue_lateness_p99_us"),

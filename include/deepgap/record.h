@@ -16,8 +16,9 @@
 namespace deepgap {
 
 enum class Outcome { ok, refused, skipped, incorrect, out_of_memory, crashed, timed_out, device_lost, interrupted };
-// By how bad it is. none: the outcome is not ok; undecided: whether a bound is held cannot be told, of too few queries.
-enum class Verdict { none, valid, unstable, undecided, invalid };
+// By how bad it is. none: the outcome is not ok; as_found: no interval was asked for, or the window was too short to judge one, and nothing
+// speaks against it; undecided: whether a bound is held cannot be told, of too few queries.
+enum class Verdict { none, valid, as_found, unstable, undecided, invalid };
 
 // A named fact with dotted key ("cpu.model", "memory.total_bytes"). Missing knowledge is a string "not available: why", never a zero.
 using Fact = std::variant<bool, int64_t, double, std::string>;

@@ -27,7 +27,7 @@ uint64_t block_of(const Record& record) { return std::hash<std::string>()(fmt::f
 // What the Records of a Point that ran say, without everything else that they carry.
 struct Values {
   int64_t records = 0;
-  int64_t unstable = 0, undecided = 0, invalid = 0;  // of them
+  int64_t as_found = 0, unstable = 0, undecided = 0, invalid = 0;  // of them
   bool unchecked = false;
   std::map<std::string, std::vector<RepeatEstimate>> estimates;  // by Metric id, one a Record
   std::vector<std::pair<uint64_t, LatencySketch>> sketches;      // of the Records that have one, with their nodes
@@ -40,6 +40,7 @@ struct Values {
   }
   void add(const Values& other) {
     records += other.records;
+    as_found += other.as_found;
     unstable += other.unstable;
     undecided += other.undecided;
     invalid += other.invalid;
@@ -118,6 +119,7 @@ void add_record(Group& group, const Record& record) {
   keep_dispatcher_facts(summary, record);
   Values& values = group.values;
   ++values.records;
+  values.as_found += record.verdict == Verdict::as_found ? 1 : 0;
   values.unstable += record.verdict == Verdict::unstable ? 1 : 0;
   values.invalid += record.verdict == Verdict::invalid ? 1 : 0;
   values.undecided += record.verdict == Verdict::undecided ? 1 : 0;
@@ -153,7 +155,8 @@ const std::string& reason_of_verdict(const std::vector<OutcomeCount>& outcomes, 
 Verdict verdict_of(const Values& values) {
   if (values.invalid * 2 >= values.records) return Verdict::invalid;
   if (values.undecided * 2 >= values.records) return Verdict::undecided;
-  return values.unstable + values.undecided + values.invalid > 0 ? Verdict::unstable : Verdict::valid;
+  if (values.unstable + values.undecided + values.invalid > 0) return Verdict::unstable;
+  return values.as_found > 0 ? Verdict::as_found : Verdict::valid;
 }
 
 // Of a Point whose repeats disagree it says so.

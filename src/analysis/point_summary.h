@@ -11,6 +11,7 @@
 #pragma once
 
 #include "record/identity.h"
+#include "record/verdict.h"
 #include "stats/interval.h"
 #include "stats/repeats_ratio.h"
 
@@ -55,7 +56,8 @@ struct PointSummary {
   std::vector<OutcomeCount> outcomes;  // distinct, most frequent first
   // The Point's own: `incorrect` when any is, else `ok` when any is, else that of the most frequent ending (interrupted last).
   Outcome outcome = Outcome::ok;
-  // `invalid` when at least half of the used Records are, else `undecided` likewise; else `unstable` when any is one of these or unstable.
+  // `invalid` when at least half of the used Records are, else `undecided` likewise; else `unstable` when any is one of these or unstable;
+  // `as_found` when any is.
   Verdict verdict = Verdict::none;
   std::string reason;       // of that outcome or verdict; empty when ok, valid and checked
   bool unchecked = false;   // any used Record is
@@ -77,8 +79,8 @@ struct PointSummary {
   const MetricSummary* find(const std::string& metric) const;
   int64_t count(Outcome which) const;  // Records with that outcome
   PointOnDevice on_device() const { return {point, identity.device}; }
-  // Has values that may be compared: ok, and valid or unstable.
-  bool usable() const { return outcome == Outcome::ok && (verdict == Verdict::valid || verdict == Verdict::unstable); }
+  // Has values that may be compared: ok, and valid, as_found or unstable.
+  bool usable() const { return outcome == Outcome::ok && (is_sound(verdict) || verdict == Verdict::unstable); }
 };
 
 class PointCollector {

@@ -193,8 +193,8 @@ class ReportCommand final : public Command {
   void note_record(const Record& record) {
     if (record.outcome != Outcome::ok) return;
     const PointOnDevice key{record.point, identity_of(record).device};
-    if (record.verdict == Verdict::valid || record.verdict == Verdict::unstable) record_ids_.try_emplace(key, record.record_id);
-    if (record.verdict != Verdict::valid && record.verdict != Verdict::none) not_valid_.try_emplace(key, record.record_id);
+    if (is_sound(record.verdict) || record.verdict == Verdict::unstable) record_ids_.try_emplace(key, record.record_id);
+    if (!is_sound(record.verdict) && record.verdict != Verdict::none) not_valid_.try_emplace(key, record.record_id);
   }
 
   static std::string default_title(const Results& results) {

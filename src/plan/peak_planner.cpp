@@ -3,6 +3,7 @@
 #include "plan/point_fields.h"
 
 #include "record/record_json.h"
+#include "record/verdict.h"
 
 #include <fmt/format.h>
 
@@ -31,7 +32,7 @@ Nanoseconds search_window(Nanoseconds whole, const PeakOrder& order, double load
 
 PeakRun peak_run_of(const Record& record, const PeakOrder& order) {
   PeakRun run;
-  run.held = record.verdict == Verdict::valid || record.verdict == Verdict::unstable;
+  run.held = is_sound(record.verdict) || record.verdict == Verdict::unstable;
   run.undecided = record.verdict == Verdict::undecided;
   const auto percentile = record.estimates.find(order.percentile_id);
   if (percentile != record.estimates.end() && percentile->second.low && percentile->second.high)

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::array<std::string_view, 9> outcome_names{"ok",      "refused",   "skipped",     "incorrect",  "out_of_memory",
                                                         "crashed", "timed_out", "device_lost", "interrupted"};
-constexpr std::array<std::string_view, 5> verdict_names{"none", "valid", "unstable", "undecided", "invalid"};
+constexpr std::array<std::string_view, 6> verdict_names{"none", "valid", "as_found", "unstable", "undecided", "invalid"};
 
 template <typename E, size_t N>
 std::optional<E> find_name(const std::array<std::string_view, N>& names, std::string_view name) {

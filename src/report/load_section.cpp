@@ -1,5 +1,6 @@
 // How latencies are distributed where load was offered by a schedule or under a bound: the share of queries that took longer, on
 // logarithmic axes, so that the tail can be read. Invalid points are drawn too: that is where one looks for the reason.
+#include "record/verdict.h"
 #include "report/chart.h"
 #include "report/html.h"
 #include "report/load_curves.h"
@@ -33,7 +34,7 @@ ChartLine tail_line(const Line& line, const PointSummary& point, int style) {
     ChartPoint chart_point;
     chart_point.x = found->estimate.value;
     chart_point.y = 1 - p.percent / 100;
-    chart_point.hollow = point.verdict != Verdict::valid;
+    chart_point.hollow = !is_sound(point.verdict);
     chart_point.tip = tip(chart_line.label, p.name, found->estimate.value, point);
     chart_line.points.push_back(chart_point);
   }

@@ -51,7 +51,8 @@ std::string method_section(const View& view) {
       "points are "
       "called separable when the 95 % interval of their ratio leaves out 1; where many are compared, one in twenty such calls may be "
       "chance.</p>"
-      "<p>A point is <code>valid</code> when its interval became as narrow as asked, <code>unstable</code> when the budget ended first; "
+      "<p>A point is <code>valid</code> when its interval became as narrow as asked, <code>as_found</code> when none was asked for, "
+      "<code>unstable</code> when the budget ended first; "
       "unstable points "
       "are shown and labelled. Percentiles are by nearest rank: always an observed value. A FLOP is one multiply or one add.</p>";
   return html + metrics_table(view.results) + findings_table(view) + "</section>";

@@ -1,4 +1,5 @@
 // Every point in a table that can be sorted.
+#include "record/verdict.h"
 #include "report/html.h"
 #include "report/sections.h"
 
@@ -71,7 +72,7 @@ std::string row(const View& view, const PointSummary& point) {
   std::string html = "<tr id=\"" + html_escaped(view.anchors.at(&point)) + "\"";
   if (point.outcome != Outcome::ok) {
     html += " class=\"failed\"";
-  } else if (point.verdict != Verdict::valid) {
+  } else if (!is_sound(point.verdict)) {
     html += point.verdict == Verdict::invalid ? " class=\"invalid\"" : " class=\"unstable\"";
   }
   html += ">";

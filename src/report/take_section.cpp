@@ -1,4 +1,5 @@
 // What to take: the best by each goal, what nothing beats, what it costs, and from which rate on another device is the cheaper one.
+#include "record/verdict.h"
 #include "report/chart.h"
 #include "report/front_figure.h"
 #include "report/html.h"
@@ -63,7 +64,7 @@ std::string cost_figure(const View& view, const Workload& workload) {
       drawn.y = cost->estimate.value;
       drawn.y_low = cost->estimate.low;
       drawn.y_high = cost->estimate.high;
-      drawn.hollow = point->verdict != Verdict::valid;
+      drawn.hollow = !is_sound(point->verdict);
       drawn.tip = fmt::format("{}\n{} {} for 1000 items", label_with_batch(*shown.line, *point), format_estimate(cost->estimate),
                               view.results.currency);
       line.points.push_back(drawn);

@@ -5,6 +5,7 @@
 #include "record/dataset_hash.h"
 #include "record/duel_set.h"
 #include "record/record_json.h"
+#include "record/verdict.h"
 
 #include <fmt/format.h>
 #include <sys/ioctl.h>
@@ -49,10 +50,10 @@ std::string result_text(const Record& record) {
   }
   const auto median = record.estimates.find("latency_p50_ms");
   if (median != record.estimates.end()) text += fmt::format(", p50 {:.3g} ms", median->second.value);
-  if (record.verdict != Verdict::valid) text += fmt::format(", {}: {}", name_of(record.verdict), record.reason);
-  if (record.verdict == Verdict::valid && record.facts.contains("as_found")) text += ", as found";
+  if (!is_sound(record.verdict)) text += fmt::format(", {}: {}", name_of(record.verdict), record.reason);
+  if (record.verdict == Verdict::as_found) text += ", as found";
   if (record.unchecked) text += ", unchecked";
-  if (record.unchecked && record.verdict == Verdict::valid && !record.reason.empty()) text += fmt::format(" ({})", record.reason);
+  if (record.unchecked && is_sound(record.verdict) && !record.reason.empty()) text += fmt::format(" ({})", record.reason);
   if (const auto note = record.facts.find("streams.note"); note != record.facts.end()) {
     if (const auto* words = std::get_if<std::string>(&note->second)) text += ", " + *words;
   }

@@ -5,6 +5,7 @@
 #include "record/dataset_hash.h"
 #include "record/duel_set.h"
 #include "record/record_json.h"
+#include "record/verdict.h"
 #include "run/text_table.h"
 
 #include <fmt/format.h>
@@ -49,7 +50,7 @@ std::string result(const PointSummary& point) {
   std::string text(name_of(point.outcome));
   if (point.outcome == Outcome::ok && point.verdict != Verdict::none) text += fmt::format(", {}", name_of(point.verdict));
   if (point.unchecked) text += ", unchecked";
-  if (point.unchecked && point.verdict == Verdict::valid && !point.reason.empty()) text += fmt::format(" ({})", point.reason);
+  if (point.unchecked && is_sound(point.verdict) && !point.reason.empty()) text += fmt::format(" ({})", point.reason);
   return text;
 }
 
@@ -142,7 +143,7 @@ std::string fitted_table(std::vector<TextColumn> columns, size_t width) {
 bool is_usable(const Record& record, bool strict) {
   if (record.outcome == Outcome::skipped) return true;
   if (record.outcome != Outcome::ok) return false;
-  return record.verdict == Verdict::valid || (!strict && record.verdict == Verdict::unstable);
+  return is_sound(record.verdict) || (!strict && record.verdict == Verdict::unstable);
 }
 
 std::vector<std::string> failure_lines(const std::vector<Failure>& failures, bool repeated) {

@@ -1,6 +1,7 @@
 #include "run/tenant_windows.h"
 
 #include "analysis/steady.h"
+#include "record/verdict.h"
 
 #include <fmt/format.h>
 
@@ -26,7 +27,7 @@ void note_common_window(std::vector<Record>& tenants) {
     const auto length = static_cast<double>(std::max<Nanoseconds>(1, own->end - own->begin));
     const double share = std::max(0.0, static_cast<double>(end - begin) / length);
     tenant.facts["tenant.window_share"] = share;
-    if (share >= least_share || tenant.verdict != Verdict::valid) continue;
+    if (share >= least_share || !is_sound(tenant.verdict)) continue;
     tenant.verdict = Verdict::unstable;
     tenant.reason = fmt::format("only {:.0f} % of its window lay beside all other tenants'; measure longer (--duration)", 100 * share);
   }

@@ -14,9 +14,9 @@ namespace deepgap {
 
 // What the whole window says of itself at the end, whatever ended it (docs/method.md, 4).
 struct WindowVerdict {
-  Verdict verdict = Verdict::valid;  // or unstable
+  Verdict verdict = Verdict::valid;  // the interval is within what was asked; or as_found, or unstable
   std::string reason;                // of unstable, in words
-  std::string as_found;              // of valid: why nothing was judged but steadiness; empty: the interval is within what was asked
+  std::string as_found;              // likewise: why nothing was judged but steadiness
   bool warming = false;              // only its beginning differs: it belonged to the warm-up
 };
 

@@ -87,16 +87,17 @@ TEST(WindowVerdict, ANarrowMomentIsNotKept) {
 TEST(WindowVerdict, WhatWasNotAskedIsAsFound) {
   Random random(10);
   const WindowVerdict verdict = fed(white_source(random, 0.005, 0.1), settings_of("duration", ten_s))->verdict();
-  EXPECT_EQ(verdict.verdict, Verdict::valid);
+  EXPECT_EQ(verdict.verdict, Verdict::as_found);
   EXPECT_THAT(verdict.as_found, testing::MatchesRegex("throughput \\+-0\\.[0-9]+%, nothing asked"));
 }
 
 TEST(WindowVerdict, AShortLookIsAsFound) {
   Random random(11);
   const WindowVerdict verdict = fed(white_source(random, 0.005, 0.01), settings_of("interval", 500'000'000))->verdict();
-  EXPECT_EQ(verdict.verdict, Verdict::valid);
+  EXPECT_EQ(verdict.verdict, Verdict::as_found);
   EXPECT_THAT(verdict.as_found, HasSubstr("too short to see what lasts seconds"));
   EXPECT_EQ(fed(white_source(random, 0.005, 0.01), settings_of("interval", ten_s))->verdict().as_found, "");
+  EXPECT_EQ(fed(white_source(random, 0.005, 0.01), settings_of("interval", ten_s))->verdict().verdict, Verdict::valid);
 }
 
 TEST(WindowVerdict, ASlowBeginningIsToldFromAThrottle) {

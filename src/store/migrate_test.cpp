@@ -18,7 +18,7 @@ void expect_the_three(const std::vector<Record>& records) {
   const Record& whole = records[0];
   const Record now = example_record(1, 3);
   EXPECT_EQ(whole.point, now.point);
-  EXPECT_EQ(whole.verdict, Verdict::valid);
+  EXPECT_EQ(whole.verdict, Verdict::as_found) << "it was ended by a count";
   EXPECT_EQ(whole.facts, now.facts);
   ASSERT_TRUE(whole.check);
   EXPECT_EQ(whole.check->against, "native fp32 reference");
@@ -78,8 +78,10 @@ TEST_P(OldStore, IsBroughtUpToDateWhereItIsAppendedTo) {
   EXPECT_EQ(count_sql(path, "SELECT count(*) FROM v1_records WHERE outcome = 'ok'"), 3);
   EXPECT_EQ(count_sql(path, "SELECT count(*) FROM v1_facts WHERE key = 'cpu.model' AND source = 'environment'"), 4);
   EXPECT_GE(count_sql(path, "SELECT count(*) FROM v1_facts WHERE key = 'memory.available_bytes'"), 1) << "which the first examples had not";
-  EXPECT_EQ(count_sql(path, "SELECT value FROM meta WHERE key = 'schema'"), 3);
-  EXPECT_EQ(count_sql(path, "PRAGMA user_version"), 3);
+  EXPECT_EQ(count_sql(path, "SELECT value FROM meta WHERE key = 'schema'"), 4);
+  EXPECT_EQ(count_sql(path, "PRAGMA user_version"), 4);
+  EXPECT_EQ(count_sql(path, "SELECT count(*) FROM v1_records WHERE verdict = 'as_found'"), 2)
+      << "of the old ones; the new one says it itself";
 }
 
 TEST_P(OldStore, CanBeRemarkedOn) {
@@ -102,15 +104,46 @@ TEST_P(OldStore, IsMergedAndCopied) {
 }
 
 INSTANTIATE_TEST_SUITE_P(EverySchema, OldStore,
-                         testing::Values("schema-1-first.sql", "schema-1-second.sql", "schema-1.sql", "schema-2.sql", "schema-3.sql"));
+                         testing::Values("schema-1-first.sql", "schema-1-second.sql", "schema-1.sql", "schema-2.sql", "schema-3.sql",
+                                         "schema-4.sql"));
 
-TEST(OldStores, RemarksOfSchema3AreRead) {
+TEST(OldStores, RemarksAreReadSinceSchema3) {
   const TemporaryFolder folder;
-  run_sql(folder / "a.db", read_text("tests/data/stores/schema-3.sql"));
-  const std::vector<Record> records = records_of(Store(folder / "a.db", Store::Mode::read));
-  EXPECT_EQ(records[0].remarks, (Remarks{{"good", "release-1"}, {"the first; after an update"}}));
-  EXPECT_EQ(records[1].remarks, (Remarks{{"good"}, {}}));
-  EXPECT_EQ(records[2].remarks, Remarks());
+  for (const char* name : {"schema-3.sql", "schema-4.sql"}) {
+    const std::string path = folder / name;
+    run_sql(path, read_text(std::string("tests/data/stores/") + name));
+    const std::vector<Record> records = records_of(Store(path, Store::Mode::read));
+    EXPECT_EQ(records[0].remarks, (Remarks{{"good", "release-1"}, {"the first; after an update"}}));
+    EXPECT_EQ(records[1].remarks, (Remarks{{"good"}, {}}));
+    EXPECT_EQ(records[2].remarks, Remarks());
+  }
+}
+
+// Before schema 4 there was no such verdict. What was judged by a bound, by its load or by other rules stays valid.
+TEST(OldStores, OfAllThatWasEndedByACountOrATimeOnlyWhatNothingWasAskedOfIsAsFound) {
+  const TemporaryFolder folder;
+  const std::vector<std::pair<std::string, Verdict>> cases{
+      {"", Verdict::as_found},
+      {"UPDATE settings SET json = replace(json, '\"counts\"', '\"duration\"')", Verdict::as_found},
+      {"UPDATE settings SET json = replace(json, '\"counts\"', '\"interval\"')", Verdict::valid},
+      {"UPDATE settings SET json = replace(json, '\"counts\"', '\"interval\"'); UPDATE records SET facts = json_set(facts, '$.as_found', "
+       "'x')",
+       Verdict::as_found},
+      {"UPDATE points SET json = json_set(json, '$.options.bound', 'p99=15ms')", Verdict::valid},
+      {"UPDATE points SET json = json_set(json, '$.options.duel', 'x')", Verdict::valid},
+      {"UPDATE points SET json = json_set(json, '$.options.mlperf', 'v5.1')", Verdict::valid},
+      {"INSERT INTO metric_names(id, name) VALUES(900, 'offered_rate'); INSERT INTO metric_values VALUES(1, 900, 100, NULL, NULL, 1)",
+       Verdict::valid},
+      {"UPDATE records SET verdict = 'unstable'", Verdict::unstable}};
+  int number = 0;
+  for (const auto& [sql, verdict] : cases) {
+    const std::string path = folder / std::to_string(number++);
+    run_sql(path, read_text("tests/data/stores/schema-2.sql"));
+    run_sql(path, sql);
+    EXPECT_EQ(records_of(Store(path, Store::Mode::read))[0].verdict, verdict) << sql;
+    { Store(path, Store::Mode::append); }
+    EXPECT_EQ(records_of(Store(path, Store::Mode::read))[0].verdict, verdict) << "brought up to date: " << sql;
+  }
 }
 
 }  // namespace

@@ -56,7 +56,7 @@ enum Column {
   stderr_tail
 };
 constexpr const char* select_records =
-    "SELECT id, record_id, run, point, environment, settings, repeat, sweep, tenant, rank, started_unix_ns, outcome, verdict, reason, "
+    "SELECT id, record_id, run, point, environment, settings, repeat, sweep, tenant, rank, started_unix_ns, outcome, {}, reason, "
     "unchecked, load_s, compile_s, first_result_ms, device_reserved_bytes, device_in_use_bytes, device_peak_bytes, "
     "host_memory_peak_bytes, warmup_queries, timings_dropped, check_against, check_samples, check_max_abs_error, check_mean_abs_error, "
     "check_sqnr_db, check_top1_agreement, check_min_sqnr_db, check_pass, windows, facts, momentary, stderr_tail FROM records ORDER BY id";
@@ -103,7 +103,7 @@ const T& look_up(const std::unordered_map<int64_t, T>& rows, int64_t id, std::st
 }  // namespace
 
 RecordReader::RecordReader(Database& database)
-    : records_(database, select_records),
+    : records_(database, fmt::format(select_records, verdict_column(database)).c_str()),
       metrics_(database, select_metrics),
       remarks_(database, keeps_remarks(database) ? select_remarks : select_no_remarks) {
   load_shared(database);

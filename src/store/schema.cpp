@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -18,7 +17,7 @@
 namespace deepgap {
 namespace {
 
-// Version 1. What later ones have more is in `steps`, so that a new Store and one that was brought up to date are the same.
+// Version 1. What later ones have more is in step_from(), so that a new Store and one that was brought up to date are the same.
 constexpr const char* tables = R"(
 CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE runs(id INTEGER PRIMARY KEY, run_id TEXT NOT NULL, study TEXT NOT NULL, UNIQUE(run_id, study));
@@ -44,12 +43,27 @@ CREATE VIEW metrics AS SELECT r.record_id AS record_id, m.name AS id, v.value, v
   FROM metric_values v JOIN metric_names m ON m.id = v.metric JOIN records r ON r.id = v.record;
 )";
 
-// From a version to the next one, the first from 1 to 2.
-constexpr std::array<const char*, store_schema_version - 1> steps{
-    "CREATE TABLE profiles(record INTEGER PRIMARY KEY REFERENCES records(id), profile BLOB NOT NULL);",
-    "CREATE TABLE remarks(record INTEGER NOT NULL REFERENCES records(id), kind TEXT NOT NULL, text TEXT NOT NULL, "
-    "PRIMARY KEY(record, kind, text)) WITHOUT ROWID;",
-};
+// Of a row of `records` before version 4, which knew no as_found: a valid run that was ended by a count or a time, or whose fact says so,
+// and was judged by no bound, no load (which open loops alone have), no round's rules and no duel.
+constexpr const char* is_as_found =
+    "verdict = 'valid' AND (json_extract(facts, '$.as_found') IS NOT NULL OR settings IN "
+    "(SELECT id FROM settings WHERE json_extract(json, '$.stopping.name') IN ('counts', 'duration'))) AND point NOT IN "
+    "(SELECT id FROM points WHERE coalesce(json_extract(json, '$.options.bound'), json_extract(json, '$.options.mlperf'), "
+    "json_extract(json, '$.options.duel'), json_extract(json, '$.options.published')) IS NOT NULL) AND id NOT IN "
+    "(SELECT record FROM metric_values WHERE metric = (SELECT id FROM metric_names WHERE name = 'offered_rate'))";
+
+// To the next version.
+std::string step_from(int64_t version) {
+  switch (version) {
+    case 1:
+      return "CREATE TABLE profiles(record INTEGER PRIMARY KEY REFERENCES records(id), profile BLOB NOT NULL);";
+    case 2:
+      return "CREATE TABLE remarks(record INTEGER NOT NULL REFERENCES records(id), kind TEXT NOT NULL, text TEXT NOT NULL, "
+             "PRIMARY KEY(record, kind, text)) WITHOUT ROWID;";
+    default:
+      return fmt::format("UPDATE records SET verdict = 'as_found' WHERE {};", is_as_found);
+  }
+}
 
 std::string failure(const std::string& path, std::string_view cause) { return fmt::format("cannot open Store {}: {}", path, cause); }
 
@@ -131,7 +145,7 @@ void check_version(Database& database) {
 }
 
 void add_missing_tables(Database& database, int64_t version) {
-  for (; version < store_schema_version; ++version) database.execute(steps[static_cast<size_t>(version - 1)]);
+  for (; version < store_schema_version; ++version) database.execute(step_from(version).c_str());
   database.execute(fmt::format("PRAGMA user_version = {};", store_schema_version).c_str());
   SqlStatement insert(database, "INSERT OR REPLACE INTO meta(key, value) VALUES('schema', ?)");
   insert.bind(0, std::to_string(store_schema_version)).run();
@@ -166,6 +180,10 @@ bool has_log(const std::string& path) {
 
 bool keeps_profiles(Database& database) { return version_of(database) >= 2; }
 bool keeps_remarks(Database& database) { return version_of(database) >= 3; }
+
+std::string verdict_column(Database& database) {
+  return version_of(database) >= 4 ? "verdict" : fmt::format("CASE WHEN {} THEN 'as_found' ELSE verdict END", is_as_found);
+}
 
 std::unique_ptr<Database> open_store_for_reading(const std::string& path) {
   refuse_what_is_no_file(path, false);

@@ -9,7 +9,7 @@
 namespace deepgap {
 
 inline constexpr int64_t store_application_id = 0x64676170;  // "dgap": `file` and SQLite tools see it in the header
-inline constexpr int64_t store_schema_version = 3;
+inline constexpr int64_t store_schema_version = 4;
 
 // Opens an existing Store for reading, in a folder that cannot be written too; one whose tables cannot be read as they are is brought up to
 // date in memory (store/migrate.h). Throws Error{input}.
@@ -23,5 +23,9 @@ std::unique_ptr<Database> open_store_for_appending(const std::string& path, Dura
 // Whether a Store that was opened has profiles, and remarks: those of version 1, and of 2, that are only read have no table of them.
 bool keeps_profiles(Database& database);
 bool keeps_remarks(Database& database);
+
+// The verdict of a row of the table `records`, as SQL. Before version 4 runs that nobody asked an interval of were called valid: they are
+// read as as_found.
+std::string verdict_column(Database& database);
 
 }  // namespace deepgap

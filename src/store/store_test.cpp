@@ -133,7 +133,7 @@ TEST(Store, AppendsToAnExistingOneAndKeepsOneEnvironment) {
   EXPECT_EQ(count("SELECT count(*) FROM settings"), 1);
   EXPECT_EQ(count("SELECT count(*) FROM metrics WHERE id = 'throughput'"), 3);
   EXPECT_EQ(count("PRAGMA application_id"), 0x64676170);
-  EXPECT_EQ(count("SELECT value FROM meta WHERE key = 'schema'"), 3);
+  EXPECT_EQ(count("SELECT value FROM meta WHERE key = 'schema'"), 4);
   sqlite3_close(handle);
 }
 
@@ -349,11 +349,11 @@ TEST(StoreErrors, ANewerVersionSaysSo) {
   { Store(folder / "a.db", Store::Mode::append).append(example_record(1)); }
   run_sql(folder / "a.db", "UPDATE meta SET value = '7' WHERE key = 'schema'");
   for (const auto mode : {Store::Mode::read, Store::Mode::append}) {
-    EXPECT_THAT(open_error(folder / "a.db", mode), HasSubstr("made by a newer deepgap (schema 7; this one knows 3)"));
+    EXPECT_THAT(open_error(folder / "a.db", mode), HasSubstr("made by a newer deepgap (schema 7; this one knows 4)"));
   }
-  run_sql(folder / "a.db", "UPDATE meta SET value = '3' WHERE key = 'schema'; PRAGMA user_version = 9");  // in the file's header alone
+  run_sql(folder / "a.db", "UPDATE meta SET value = '4' WHERE key = 'schema'; PRAGMA user_version = 9");  // in the file's header alone
   for (const auto mode : {Store::Mode::read, Store::Mode::append}) {
-    EXPECT_THAT(open_error(folder / "a.db", mode), HasSubstr("made by a newer deepgap (schema 9; this one knows 3)"));
+    EXPECT_THAT(open_error(folder / "a.db", mode), HasSubstr("made by a newer deepgap (schema 9; this one knows 4)"));
   }
 }
 

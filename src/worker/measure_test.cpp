@@ -80,7 +80,8 @@ std::string text_of(const Record& record, const std::string& fact) {
 TEST_F(MeasureTest, GoesThroughItsPhasesAndKeepsWhatEachGave) {
   const Record record = measured(order_of({{"null.latency", "2ms"}, {"null.load_time", "5ms"}}));
   EXPECT_EQ(record.outcome, Outcome::ok) << record.reason;
-  EXPECT_EQ(record.verdict, Verdict::valid);
+  EXPECT_EQ(record.verdict, Verdict::as_found) << "twenty queries were asked for, and no interval";
+  EXPECT_THAT(text_of(record, "as_found"), HasSubstr("nothing asked"));
   EXPECT_THAT(window_names(record), ElementsAre("idle", "load", "check", "warm_up", "steady"));
   EXPECT_DOUBLE_EQ(record.compile_s.value_or(0), 0.005);
   EXPECT_DOUBLE_EQ(record.first_result_ms.value_or(0), 2);
@@ -122,6 +123,12 @@ TEST_F(MeasureTest, AContenderMeasuresItsTurnsAndNothingElse) {
       std::find_if(record.series.begin(), record.series.end(), [](const Series& series) { return series.name == "throughput"; });
   ASSERT_NE(turns, record.series.end());
   EXPECT_THAT(turns->values, ElementsAre(500, 500));
+}
+
+TEST_F(MeasureTest, ABoundIsSomethingThatWasAsked) {
+  const Record record = measured(order_of({{"null.latency", "2ms"}, {"bound", "p50=5ms"}}));
+  EXPECT_EQ(record.verdict, Verdict::valid) << record.reason;
+  EXPECT_FALSE(record.facts.contains("as_found"));
 }
 
 TEST_F(MeasureTest, AnOpenLoopHasAWindowOfItsOwnWhereNobodyAskedForOne) {
@@ -226,7 +233,7 @@ TEST_F(MeasureTest, FailuresThatTheSessionOutlivesMakeAShare) {
   EXPECT_DOUBLE_EQ(record.estimates.at("failed_share").value, 4.0 / 24);
   order.point.options["failed_allowed"] = "20%";
   const Record allowed = measured(order);
-  EXPECT_EQ(allowed.verdict, Verdict::valid) << allowed.reason;
+  EXPECT_EQ(allowed.verdict, Verdict::as_found) << allowed.reason;
   EXPECT_THAT(text_of(allowed, "failures"), HasSubstr("query 13 failed as scripted"));
 }
 

@@ -171,9 +171,7 @@ Measured ScenarioDrive::measured(const DriveContext& context) {
       judge_window({*filling.ending.rule, filling.offered, options_.bound, bound_rule(), latencies, why_shed, failed});
   measured.verdict = judgement.verdict;
   measured.reason = judgement.reason;
-  const WindowVerdict window = filling.ending.rule->verdict();
-  if (filling.offered.length == 0 && judgement.verdict == Verdict::valid && !window.as_found.empty())
-    measured.facts["as_found"] = window.as_found;
+  if (judgement.verdict == Verdict::as_found) measured.facts["as_found"] = filling.ending.rule->verdict().as_found;
   measured.facts["stopping"] = ending_text(*filling.ending.rule);
   measured.timings_dropped = filling.log.dropped();
   measured.timings = filling.log.take();

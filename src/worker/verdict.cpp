@@ -12,6 +12,7 @@ Judgement judge_window(const WindowEvidence& evidence) {
   if (load.verdict != Verdict::valid) return {load.verdict, load.reason};
   if (evidence.offered.length > 0) return {};  // what came was not the engine's to choose: no narrow interval is asked of it
   const WindowVerdict window = evidence.rule.verdict();
+  if (window.verdict == Verdict::as_found && evidence.bound) return {};  // the bound is what was asked, and it is held
   return {window.verdict, window.reason};
 }
 

@@ -57,7 +57,7 @@ class DispatcherTest(StoreCase):
     def test_a_real_engine_is_checked_on_every_instance_and_size(self):
         row = self.one(0, "--instances", "2", "--max-batch", "4", "--max-delay", "1ms", "--scenario", "concurrency", "--clients", "8",
                        "--duration", "500ms", backend="native")
-        self.assertEqual((row["outcome"], row["verdict"]), ("ok", "valid"), row["reason"])
+        self.assertEqual((row["outcome"], row["verdict"]), ("ok", "as_found"), row["reason"])
         self.assertGreater(row["batch_size_mean"], 1)
         os.remove(self.store)
         row = self.one(0, "--max-batch", "6", "--max-delay", "1ms", "--axis", "pad=power-of-two", "--scenario", "concurrency", "--clients",
@@ -76,7 +76,7 @@ class DispatcherTest(StoreCase):
 
     def test_processes_find_the_reference_and_one_that_fails_ends_all(self):
         row = self.one(0, "--processes", "2", "--duration", "500ms", backend="native")
-        self.assertEqual((row["outcome"], row["verdict"], row["unchecked"]), ("ok", "valid", False), row["reason"])
+        self.assertEqual((row["outcome"], row["verdict"], row["unchecked"]), ("ok", "as_found", False), row["reason"])
         os.remove(self.store)
         row = self.one(1, "--processes", "2", "--duration", "500ms", "--axis", "null.fail_at=30")
         self.assertEqual(row["outcome"], "crashed")

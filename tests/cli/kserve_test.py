@@ -96,7 +96,7 @@ class KserveTest(StoreCase):
     def test_failures_may_be_allowed(self):
         self.server.fault = lambda n: 503 if n == 20 else None
         row = self.served(0, "--axis", "failed_allowed=10%")
-        self.assertEqual((row["verdict"], row["failed_queries"]), ("valid", 1), row["reason"])
+        self.assertEqual((row["verdict"], row["failed_queries"]), ("as_found", 1), row["reason"])
 
     def test_grey_failure_is_a_record(self):
         self.server.fault = lambda n: 500

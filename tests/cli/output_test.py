@@ -51,7 +51,7 @@ class OutputTest(StoreCase):
             with self.subTest(end):
                 done = self.shell(f'"$@" {end}', "--batch", "1..3", "--study", str(number))
                 self.assertEqual(done.returncode, 0)
-                self.assertEqual(done.stdout.count("ok, valid"), 3)
+                self.assertEqual(done.stdout.count("ok, as_found"), 3)
         self.assertEqual(self.outcomes(), ["ok"] * 9)
 
     # What programs read

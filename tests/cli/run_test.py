@@ -112,7 +112,7 @@ class RunTest(unittest.TestCase):
     def test_a_record_is_complete(self):
         result = self.run_deepgap("--axis", "latency=1ms", "--study", "mine")
         self.assert_exit(result, 0)
-        self.assertIn("ok, valid", result.stdout)
+        self.assertIn("ok, as_found", result.stdout)
         exported = subprocess.run([PROGRAM, "export", self.store, "--format", "json"], capture_output=True, text=True, check=True)
         row = json.loads(exported.stdout)[0]
         self.assertEqual(row["model"], TINY)
@@ -482,7 +482,7 @@ class RunTest(unittest.TestCase):
         self.assertEqual(rows[: len(before)], before)
         self.assertEqual(len(rows), points)
         self.assertEqual(len(set(rows)), points)
-        self.assertEqual(len(re.findall(r"ok, valid", result.stdout)), points, "the table shows all points of the plan")
+        self.assertEqual(len(re.findall(r"ok, as_found", result.stdout)), points, "the table shows all points of the plan")
 
     def test_ctrl_c_ends_a_hanging_worker(self):
         run = self.start("--warmup", "0", "--iterations", "20", "--axis", "hang_at=0")

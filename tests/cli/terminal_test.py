@@ -56,7 +56,7 @@ class TerminalTest(StoreCase):
         code, shown = self.at_terminal("--batch", "1,2", "--axis", "distribution=normal", "--budget", "1s")
         self.assertEqual(code, 0, shown)
         first, on = shown.index("provisional"), shown.index("going on until")
-        self.assertEqual(shown[first:on].count("ok, valid"), 2)
+        self.assertEqual(shown[first:on].count("ok, as_found"), 2)
         self.assertNotIn("items/s +-", shown[:on], "no Record yet")
         self.assertEqual(shown[on:].count("items/s +-"), 2)
         self.assertIn(" left] first look: ", shown)

@@ -3,6 +3,7 @@
   python3 verdict_test.py build/bin/deepgap
 """
 import os
+import sqlite3
 import subprocess
 import sys
 import unittest
@@ -61,8 +62,35 @@ class VerdictTest(StoreCase):
                 self.assertIn(words, refused.stderr)
 
     def test_what_was_ended_by_a_count_is_as_found(self):
-        done = self.run_deepgap(*self.noise, "-n", "20")
-        self.assertIn(", as found", done.stderr)
+        for number, rule in enumerate((["-n", "20"], ["-n", "2000"], ["--duration", "10s"])):
+            with self.subTest(rule):
+                self.store = os.path.join(self.dir, f"{self.id()}{number}.db")
+                done = self.run_deepgap(*self.noise, *rule)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertIn(", as found", done.stderr)
+                self.assertEqual([row["verdict"] for row in self.rows()], ["as_found"])
+        self.assertIn("1 point as found", self.report())
+        self.assertNotIn('id="sequences"', self.report(), "nothing speaks against it")
+
+    def test_a_bound_that_is_held_is_valid_under_every_rule(self):
+        row = self.one(0, *self.noise, "--duration", "10s", "--bound", "p90=50ms")
+        self.assertEqual(row["verdict"], "valid", row["reason"])
+
+    def test_those_of_older_stores_are_read_so(self):
+        with open("tests/data/stores/schema-3.sql", encoding="utf-8") as file:
+            sql = file.read()
+        with sqlite3.connect(self.store) as database:
+            database.executescript(sql)
+        database.close()
+        self.assertEqual([row["verdict"] for row in self.rows()], ["as_found", "as_found", None])
+        verdicts = "SELECT verdict FROM records ORDER BY id"
+        with sqlite3.connect(self.store) as database:
+            self.assertEqual(list(database.execute(verdicts)), [("valid",), ("valid",), ("none",)], "reading changes nothing")
+        database.close()
+        subprocess.run([PROGRAM, "tag", self.store, "old"], check=True, capture_output=True, timeout=60)
+        with sqlite3.connect(self.store) as database:
+            self.assertEqual(list(database.execute(verdicts)), [("as_found",), ("as_found",), ("none",)])
+        database.close()
 
     def test_a_step_and_a_drift_are_named_under_every_rule(self):
         for number, rule in enumerate(([], ["-n", "2000"], ["--duration", "10s"])):

@@ -132,7 +132,7 @@ class WordsTest(StoreCase):
     def test_quiet_and_verbose(self):
         quiet = self.run_deepgap(self.network, *FEW, "-q", "-e", "null")
         self.assertEqual((quiet.returncode, quiet.stderr), (0, ""))
-        self.assertIn("ok, valid", quiet.stdout)
+        self.assertIn("ok, as_found", quiet.stdout)
         verbose = self.run_deepgap(self.network, *FEW, "-v", "-e", "null", "--axis", "crash_at=2", "--axis", "stderr=last words")
         self.assertEqual(verbose.returncode, 1)
         self.assertIn("| last words", verbose.stderr)
@@ -140,7 +140,7 @@ class WordsTest(StoreCase):
     def test_the_summary_in_a_file(self):
         path = os.path.join(self.dir, "summary.json")
         done = self.run_deepgap(self.network, *FEW, "-e", "null", "--export-json", path)
-        self.assertIn("ok, valid", done.stdout)
+        self.assertIn("ok, as_found", done.stdout)
         with open(path) as f:
             self.assertEqual(json.load(f)["records"], 1)
 

@@ -4,6 +4,7 @@
 #include "record/load_axis.h"
 #include "record/point_option.h"
 #include "record/published.h"
+#include "record/verdict.h"
 
 #include <algorithm>
 #include <cmath>
@@ -89,7 +90,7 @@ class Finder {
                           : point.verdict == Verdict::undecided ? "undecided"
                                                                 : nullptr;
     if (verdict != nullptr && !allowed(verdict)) return Lack::unusable;
-    if (verdict == nullptr && point.verdict != Verdict::valid) return Lack::unusable;
+    if (verdict == nullptr && !is_sound(point.verdict)) return Lack::unusable;
     if (point.unchecked && !allowed("unchecked")) return Lack::unchecked;
     return std::nullopt;
   }

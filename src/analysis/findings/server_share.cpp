@@ -39,7 +39,7 @@ std::map<PointOnDevice, Pair> pairs_of(const Workload& workload) {
   for (const Line& line : workload.lines) {
     for (const PointSummary* point : line.points) {
       const bool server = point->point.scenario == "server";
-      if (!point->usable() || point->verdict != Verdict::valid || point->find("throughput") == nullptr) continue;
+      if (!point->usable() || !is_sound(point->verdict) || point->find("throughput") == nullptr) continue;
       if (!server && point->point.scenario != "offline") continue;
       Pair& pair = pairs[system_of(*point)];
       const PointSummary*& kept = server ? pair.server : pair.offline;

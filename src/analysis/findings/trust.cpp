@@ -37,7 +37,8 @@ class Trust final : public Finding {
   std::string id() const override { return "trust"; }
   int order() const override { return 70; }
   std::string describe() const override {
-    return "Points that are unstable, undecided or invalid (kept and labelled, never dropped), measured by one repeat only, or not checked "
+    return "Points that are unstable, undecided or invalid (kept and labelled, never dropped), as found, measured by one repeat only, or "
+           "not checked "
            "against a "
            "reference.";
   }
@@ -55,6 +56,9 @@ class Trust final : public Finding {
         example_reason(points, Verdict::undecided));
     add(Tone::warning, those_of(points, [](const auto& p) { return p.unchecked && !is_published(p.point); }), "not checked",
         "No reference could be made for them, so nothing says that their results are right.");
+    add(Tone::note, those_of(points, [](const auto& p) { return p.verdict == Verdict::as_found; }), "as found",
+        "Nothing was asked that their intervals could be held against, or their windows were too short for it: they are as wide as they "
+        "are.");
     add(Tone::note, those_of(points, [](const auto& p) { return p.usable() && p.used == 1 && !is_published(p.point); }), "measured once",
         "Their intervals are within one run; how much another run would differ is not known.");
     if (auto checked = check_statement(points)) statements.push_back(*checked);

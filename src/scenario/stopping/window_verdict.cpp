@@ -50,7 +50,7 @@ std::string width_text(const std::string& target, double found) { return fmt::fo
 WindowVerdict window_verdict(const ThroughputMeter& meter, const WindowWidth& width) {
   const std::string found = width_text(width.target, width.found);
   if (!width.asked && meter.length() < shortest_valid_window)
-    return {Verdict::valid, "",
+    return {Verdict::as_found, "",
             fmt::format("{} in {}, nothing asked and too short to see what lasts seconds", found, format_duration(meter.length())), false};
   const std::vector<double> series = meter.cycles().batch_ratios();
   const ShapeFound shape = find_shape(series, width.asked.value_or(unasked_tolerance));
@@ -62,9 +62,9 @@ WindowVerdict window_verdict(const ThroughputMeter& meter, const WindowWidth& wi
             "", warming};
   }
   if (shape.shape != SeriesShape::steady) return {Verdict::unstable, fmt::format("not steady: {} ({})", words, found), "", warming};
-  if (!width.asked) return {Verdict::valid, "", fmt::format("{}, nothing asked", found), false};
+  if (!width.asked) return {Verdict::as_found, "", fmt::format("{}, nothing asked", found), false};
   if (meter.length() < shortest_valid_window)
-    return {Verdict::valid, "",
+    return {Verdict::as_found, "",
             fmt::format("{} in a look of {}: too short to see what lasts seconds", found, format_duration(meter.length())), false};
   return {};
 }

@@ -1,0 +1,88 @@
+#include "cli/rerun_jobs.h"
+
+#include "record/duel_set.h"
+#include "record/published.h"
+#include "record/record_json.h"
+#include "record/search_marks.h"
+#include "record/tenant_set.h"
+
+#include <deepgap/error.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace deepgap {
+namespace {
+
+constexpr size_t shown_id = 8;
+
+std::string short_id(const Record& record) { return record.record_id.substr(0, shown_id); }
+
+void require_own(const Record& record) {
+  const auto refuse = [&](const std::string& why) {
+    throw Error(ErrorKind::usage, fmt::format("record {} cannot be repeated: {}", short_id(record), why));
+  };
+  if (is_published(record.point)) refuse(fmt::format("{} published it, nobody measured it here", publisher_of(record.point)));
+  if (is_search_run(record.point)) refuse("it is one run of a search: repeat that, by deepgap run --find-peak or deepgap tune");
+}
+
+// Of how many Points that are measured together, and whether another is of them.
+int count_together(const Point& point) {
+  if (const auto tenant = tenant_place(point)) return tenant->count;
+  if (const auto contender = contender_place(point)) return contender->count;
+  return 1;
+}
+
+bool are_together(const Point& a, const Point& b) {
+  if (tenant_place(a)) return tenant_place(b) && tenant_set_key(a) == tenant_set_key(b);
+  return contender_place(a) && contender_place(b) && duel_of(a) == duel_of(b);
+}
+
+// Unchecked without a reason: nobody wanted it checked.
+bool was_checked(const Record& record) { return record.check.has_value() || !record.unchecked || !record.reason.empty(); }
+
+}  // namespace
+
+const Record& only_one(const std::vector<Record>& found, const std::string& beginning) {
+  if (found.empty()) throw Error(ErrorKind::usage, fmt::format("no record_id begins with '{}'; deepgap export has them", beginning));
+  if (found.size() > 1) throw Error(ErrorKind::usage, fmt::format("several record_ids begin with {}: give more of it", beginning));
+  return found.front();
+}
+
+bool is_kin(const Record& record, const Record& other) {
+  return other.run_id == record.run_id && (other.point == record.point || are_together(record.point, other.point));
+}
+
+std::vector<const Record*> measured_together(const std::vector<Record>& kin, const Record& record) {
+  const int count = count_together(record.point);
+  if (count == 1) return {&record};
+  std::vector<const Record*> together;
+  for (const Record& other : kin) {
+    if (other.repeat == record.repeat && is_kin(record, other)) together.push_back(&other);
+  }
+  const auto place = [](const Record* member) {
+    const auto tenant = tenant_place(member->point);
+    return tenant ? tenant->number : contender_place(member->point)->number;
+  };
+  std::sort(together.begin(), together.end(), [&](const Record* a, const Record* b) { return place(a) < place(b); });
+  if (together.size() != static_cast<size_t>(count))
+    throw Error(ErrorKind::input, fmt::format("record {} was measured with {} other{}, of which the Store has {}", short_id(record),
+                                              count - 1, count == 2 ? "" : "s", together.size() - 1));
+  return together;
+}
+
+std::vector<Job> rerun_jobs(const std::vector<const Record*>& together, int repeats) {
+  std::vector<Job> jobs;
+  for (int i = 0; i < repeats; ++i) {
+    for (const Record* record : together) {
+      require_own(*record);
+      Job job{record->point, point_id(record->point), record->repeat + i, record->sweep, record->stopping};
+      job.check = was_checked(*record);
+      jobs.push_back(std::move(job));
+    }
+  }
+  return jobs;
+}
+
+}  // namespace deepgap

@@ -4,7 +4,7 @@
 mkdir -p "$OUT/counters"; cd "$OUT/counters"
 exec > go.log 2>&1
 nvidia-smi --query-gpu=name,driver_version --format=csv
-grep -h RestrictProfiling /proc/driver/nvidia/params
+grep -h RmProfilingAdminOnly /proc/driver/nvidia/params
 step() { local limit=$1 name=$2; shift 2; echo "== $name: $*"; local begin=$SECONDS; timeout -k 5 "$limit" "$@" > "$name.out" 2> "$name.err"; echo "rc $? $((SECONDS - begin)) s"; tail -3 "$name.err"; }
 # 0: ranges that are marked, replayed by us; 1: a range a kernel, replayed by us (what profile prefers); 2 and 3: replayed by CUPTI.
 # Known: way 0 and way 2 on an H100; a copy reads and writes its bytes, multiply-adds are exact, products within 1 %.

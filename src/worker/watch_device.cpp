@@ -85,6 +85,7 @@ void watch_device(LayerProfile& profile, int device, bool count, const BatchOnDe
     if (error.kind() == ErrorKind::device_lost) throw;
     profile.trace.reset();
     profile.trace_missing = error.what();
+    if (count) profile.counters.emplace().missing = error.what();
   }
 }
 

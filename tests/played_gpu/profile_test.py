@@ -94,6 +94,13 @@ class Profile(StoreCase):
         self.assertIn("while it was counted, ", told["device_counters"]["missing"])
         self.assertTrue(told["device_work"]["kernels"])
 
+    def test_without_cupti_there_are_times_and_the_graphs_figures(self):
+        os.environ["DEEPGAP_CUPTI"] = "/nowhere/libcupti.so.13"
+        told = json.loads(self.profile("--json"))
+        self.assertIn("/nowhere/libcupti.so.13", told["device_work_missing"])
+        self.assertEqual(told["device_counters"]["missing"], told["device_work_missing"])
+        self.assertEqual(told["device_counters"]["source"], "the network's graph")
+
     def test_no_counters(self):
         self.assertIsNone(self.counters("--no-counters"))
         self.assertIsNone(self.counters("--no-kernels"))

@@ -79,7 +79,7 @@ def records_of(store):
 
 def play(arguments, work):
     slurm = PlayedSlurm(work + "/slurm", arguments.nodes, arguments.max_array, arguments.max_submit,
-                        made_up_by=["nice", "-n", "10", arguments.result])
+                        made_up_by=[arguments.result])
     with open(work + "/million.toml", "w") as file:
         file.write(STUDY.format(points=arguments.points, repeats=1, latency="1ms").replace('"chaos"', '"million"'))
     steps = Steps(work, {**slurm.environment, "XDG_CACHE_HOME": work + "/cache"})

@@ -1,0 +1,113 @@
+#include "cli/mlperf_flags.h"
+
+#include "base/file.h"
+#include "base/text.h"
+#include "cli/axis_values.h"
+#include "run/read_in_child.h"
+#include "scenario/mlperf/run_options.h"
+
+#include <deepgap/error.h>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+
+namespace deepgap {
+namespace {
+
+ConfFile read_conf(const std::string& path) {
+  read_in_child({{"kind", "conf"}, {"path", path}}, path, {});
+  return ConfFile::parse(read_text(path), path);
+}
+
+// A file is read for one run: the one value that was given for the axis.
+std::string one_of(const AxisFlags& given, const std::string& file, const char* axis) {
+  const std::string text = given.text(axis);
+  const auto values = text.empty() ? std::vector<std::string>() : parse_axis_values(text, axis);
+  if (values.size() == 1) return values[0];
+  throw Error(ErrorKind::usage, fmt::format("{} is read for one run: give one --mlperf, one --model and one --scenario", file));
+}
+
+std::map<std::string, std::string> options_of_audit_file(const std::string& path, const AxisFlags& given, const std::vector<Axis>& axes) {
+  one_of(given, path, "mlperf");
+  auto options = options_of_audit(read_conf(path), one_of(given, path, "scenario"));
+  for (const Axis& axis : axes) {
+    if (options.contains(axis.name))
+      throw Error(ErrorKind::usage, fmt::format("{} sets {}, and so does a flag: leave one of them out", path, axis.name));
+  }
+  return options;
+}
+
+// Of MLPerf runs by their rules; of what stands beside them in a study by its duration.
+bool is_mlperf(const Grid& grid) { return find_axis(grid.axes, "mlperf") != nullptr; }
+
+}  // namespace
+
+void MlperfFlags::declare(CLI::App& app, const std::string& what, const std::string& where) {
+  app.add_option("--scale", scale_, "Times and counts of MLPerf runs times this: short, and no MLPerf result")
+      ->group(what)
+      ->type_name("1%");
+  app.add_option("--user-conf", user_conf_, "LoadGen's user.conf for an MLPerf run of one model and scenario")
+      ->group(what)
+      ->type_name("FILE");
+  app.add_option("--mlperf-conf", mlperf_conf_, "LoadGen's mlperf.conf; left out: the round's rules as deepgap knows them")
+      ->group(what)
+      ->type_name("FILE");
+  app.add_option("--audit-conf", audit_conf_, "LoadGen's audit.config, which holds before everything else")->group(what)->type_name("FILE");
+  app.add_option("--mlperf-log", log_, "LoadGen's log files of MLPerf runs go here")->group(where)->type_name("DIR");
+  app.add_flag("--mlperf-trace", trace_, "mlperf_log_trace.json among them")->group(where);
+}
+
+void MlperfFlags::add_conf_files(const AxisFlags& given, Overrides& overrides) const {
+  std::map<std::string, std::string> options;
+  if (!audit_conf_.empty()) options = options_of_audit_file(audit_conf_, given, overrides.axes);
+  for (const auto& [path, role] : {std::pair(user_conf_, ConfRole::user), std::pair(mlperf_conf_, ConfRole::rules)}) {
+    if (path.empty()) continue;
+    one_of(given, path, "mlperf");
+    std::string benchmark = one_of(given, path, "model");
+    const Axis* named = find_axis(overrides.axes, "mlperf_model");
+    if (named != nullptr && named->values.size() == 1) benchmark = named->values[0];
+    options.merge(options_of_conf(read_conf(path), role, benchmark, one_of(given, path, "scenario")));
+  }
+  for (const auto& [name, value] : options) {
+    if (find_axis(overrides.axes, name) == nullptr) overrides.axes.push_back({name, {value}});
+  }
+}
+
+void MlperfFlags::apply_scale(Study& study) const {
+  if (!is_scaled()) return;
+  const auto share = parse_fraction(scale_);
+  if (!share || !(*share > 0 && *share <= 1))
+    throw Error(ErrorKind::usage, fmt::format("--scale '{}' is no share such as 1% or 0.01", scale_));
+  bool any = false;
+  for (Grid& grid : study.grids) {
+    const bool mlperf = is_mlperf(grid);
+    any |= mlperf;
+    if (mlperf) {
+      set_axis(grid.axes, {"mlperf_scale", {scale_}, {"--scale"}});
+    } else if (grid.stopping.duration) {
+      grid.stopping.duration = std::max<Nanoseconds>(1, static_cast<Nanoseconds>(static_cast<double>(*grid.stopping.duration) * *share));
+    }
+  }
+  if (!any) throw Error(ErrorKind::usage, "--scale is for MLPerf runs: add --mlperf ROUND");
+}
+
+void MlperfFlags::set_logs(RunSettings& settings) const {
+  settings.mlperf_log = log_.empty() ? "" : std::filesystem::absolute(log_).string();
+  settings.mlperf_trace = trace_;
+  if (trace_ && log_.empty()) throw Error(ErrorKind::usage, "--mlperf-trace needs a folder: add --mlperf-log DIR");
+}
+
+void MlperfFlags::check_log_folder(const Study& study, bool resumes) const {
+  if (log_.empty()) return;
+  if (std::none_of(study.grids.begin(), study.grids.end(), is_mlperf))
+    throw Error(ErrorKind::usage, "--mlperf-log is for MLPerf runs: add --mlperf ROUND, or leave it out");
+  if (!resumes && std::filesystem::exists(log_ + "/mlperf_log_summary.txt"))
+    throw Error(ErrorKind::usage,
+                fmt::format("--mlperf-log {} has the logs of an earlier run, which would be lost: name another folder", log_));
+}
+
+}  // namespace deepgap

@@ -1,0 +1,146 @@
+#include "cli/run_text.h"
+
+#include "analysis/duel/duels.h"
+#include "analysis/interference.h"
+#include "base/text.h"
+#include "record/record_json.h"
+#include "record/tenant_set.h"
+#include "run/progress.h"
+#include "run/winner.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <optional>
+
+namespace deepgap {
+namespace {
+
+nlohmann::json peaks_json(const RunReport& report, const RunSettings& settings) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const FoundPeak& found : report.peaks) {
+    const PeakResult& result = found.result;
+    list.push_back({{"point", point_label(found.point)},
+                    {"text", peak_text(found, *settings.peak)},
+                    {"confirmed", result.ending == PeakResult::Ending::confirmed},
+                    {"load", result.load},
+                    {"held", result.held},
+                    {"runs", result.runs},
+                    {"confidence", result.confidence()},
+                    {"above", result.above},
+                    {"above_held", result.above_held},
+                    {"above_runs", result.above_runs}});
+  }
+  return list;
+}
+
+std::string tenants_text(const RunReport& report) {
+  std::string text;
+  for (const TenantSet& set : tenant_sets(report.points)) {
+    text += set.label() + ":\n";
+    for (const TenantInterference& tenant : set.tenants) text += "  " + interference_words(tenant) + "\n";
+    if (const std::string work = work_words(set); !work.empty()) text += "  " + work + "\n";
+  }
+  return text;
+}
+
+std::string duels_text(const RunReport& report) {
+  std::string text;
+  const std::vector<DuelFound> duels = duels_of(report.points);
+  for (const DuelFound& duel : duels) {
+    if (duels.size() > 1) text += duel.label() + ":\n";
+    for (const DuelOutcome& outcome : duel.others) text += (duels.size() > 1 ? "  " : "") + outcome.words + "\n";
+  }
+  return text;
+}
+
+// Those that were not confirmed are told as failures.
+std::string peaks_text(const RunReport& report, const RunSettings& settings) {
+  std::string text;
+  for (const FoundPeak& found : report.peaks) {
+    if (found.result.ending == PeakResult::Ending::confirmed)
+      text += fmt::format("{}: {}\n", point_label(found.point), peak_text(found, *settings.peak));
+  }
+  return text;
+}
+
+nlohmann::json duels_json(const RunReport& report) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const DuelFound& duel : duels_of(report.points)) {
+    nlohmann::json others = nlohmann::json::array();
+    for (const DuelOutcome& outcome : duel.others) {
+      nlohmann::json json{{"contender", outcome.name},
+                          {"point_id", outcome.point->point_id},
+                          {"verdict", name_of(outcome.standing.difference)},
+                          {"text", outcome.words}};
+      if (outcome.known) json.update({{"ratio", outcome.standing.ratio}, {"pairs", outcome.standing.pairs}});
+      if (outcome.standing.interval) json.update({{"low", outcome.standing.interval->low}, {"high", outcome.standing.interval->high}});
+      if (outcome.needs_s > 0) json["needs_s"] = outcome.needs_s;
+      others.push_back(std::move(json));
+    }
+    list.push_back(
+        {{"duel", duel.label()}, {"axis", duel.axis}, {"first", duel.first_name}, {"margin", duel.margin}, {"contenders", others}});
+  }
+  return list;
+}
+
+nlohmann::json comparison_json(const std::optional<Comparison>& comparison) {
+  if (!comparison) return nullptr;
+  nlohmann::json json{{"ratio", comparison->ratio}};
+  if (comparison->interval) json.update({{"low", comparison->interval->low}, {"high", comparison->interval->high}});
+  return json;
+}
+
+nlohmann::json tenants_json(const RunReport& report) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const TenantSet& set : tenant_sets(report.points)) {
+    nlohmann::json tenants = nlohmann::json::array();
+    for (const TenantInterference& tenant : set.tenants) {
+      tenants.push_back({{"tenant", tenant_name(tenant.together->point)},
+                         {"together", tenant.together->point_id},
+                         {"alone", tenant.alone->point_id},
+                         {"throughput", comparison_json(tenant.throughput)},
+                         {"latency_p99", comparison_json(tenant.latency_p99)}});
+    }
+    list.push_back({{"set", set.label()}, {"tenants", tenants}});
+    if (const auto work = set.work()) list.back()["work"] = work->value;
+  }
+  return list;
+}
+
+}  // namespace
+
+std::string run_json(const RunReport& report, const RunSettings& settings, int exit_code) {
+  nlohmann::json json{{"run_id", report.run_id},           {"store", settings.store_path},       {"exit_code", exit_code},
+                      {"records", report.saved},           {"done_before", report.done_before},  {"planned", report.jobs},
+                      {"strict", settings.strict},         {"interrupted", report.interrupted},  {"points", summary_json(report.points)},
+                      {"store_error", report.store_error}, {"failures", nlohmann::json::array()}};
+  if (settings.peak) json["peaks"] = peaks_json(report, settings);
+  if (const nlohmann::json tenants = tenants_json(report); !tenants.empty()) json["tenants"] = tenants;
+  if (const nlohmann::json duels = duels_json(report); !duels.empty()) json["duels"] = duels;
+  for (const Failure& failure : report.failures)
+    json["failures"].push_back({{"point", failure.label}, {"repeat", failure.repeat + 1}, {"result", failure.text}});
+  return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+std::string run_text(const RunReport& report, const RunSettings& settings, size_t width, const std::vector<double>& percentiles) {
+  if (report.points.empty()) return {};
+  std::string text =
+      summary_table(report.points, width, percentiles) + tenants_text(report) + duels_text(report) + peaks_text(report, settings);
+  if (!report.failures.empty() && !settings.peak)
+    text += fmt::format("{} of {} records cannot be used:\n", report.failures.size(), report.saved + report.done_before);
+  for (const std::string& line : failure_lines(report.failures, report.repeated)) text += "  " + line + "\n";
+  return text;
+}
+
+std::string winners_text(const RunReport& report) {
+  constexpr size_t most = 4;
+  std::string text;
+  const std::vector<std::string> lines = winner_lines(report.points);
+  for (size_t i = 0; i < std::min(most, lines.size()); ++i) text += lines[i] + "\n";
+  if (lines.size() > most) text += fmt::format("and {} more models, of which the report tells\n", lines.size() - most);
+  return text;
+}
+
+}  // namespace deepgap

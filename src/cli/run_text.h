@@ -1,0 +1,19 @@
+// What `deepgap run` tells of what it measured, for people and as JSON. Pure functions.
+#pragma once
+
+#include "run/run_study.h"
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace deepgap {
+
+// The table of its Points, at most `width` columns wide (0: as wide as it is) and with columns for `percentiles`, then what tenants, duels
+// and a peak search found, and what failed. Empty where there is no Point.
+std::string run_text(const RunReport& report, const RunSettings& settings, size_t width, const std::vector<double>& percentiles);
+std::string run_json(const RunReport& report, const RunSettings& settings, int exit_code);
+// The last words: which engine won.
+std::string winners_text(const RunReport& report);
+
+}  // namespace deepgap

@@ -1,21 +1,17 @@
 // `deepgap export`: a Store as CSV or JSON, or as a smaller or anonymous Store.
-#include "analysis/baseline.h"
-#include "analysis/cost/cost.h"
-#include "analysis/latency_percentile.h"
 #include "analysis/metric.h"
-#include "analysis/words.h"
 #include "base/console.h"
 #include "base/text.h"
-#include "base/words.h"
 #include "cli/baseline_flag.h"
 #include "cli/command.h"
 #include "cli/confined.h"
+#include "cli/export_output.h"
+#include "cli/export_rows.h"
 #include "cli/price_flag.h"
 #include "cli/selection_flags.h"
 #include "cli/stores.h"
 #include "profile/profile_table.h"
 #include "record/record_json.h"
-#include "report/export_table.h"
 #include "report/mlperf_tree.h"
 #include "report/telemetry_table.h"
 #include "store/store.h"
@@ -23,68 +19,17 @@
 #include <deepgap/error.h>
 
 #include <fmt/format.h>
-#include <unistd.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <cerrno>
-#include <cmath>
-#include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <map>
-#include <optional>
 #include <set>
-#include <unordered_map>
 
 namespace deepgap {
 namespace {
 
 constexpr double committable_bytes = 5e6;
-
-// Standard output, or a file that appears under its name only when it is whole. A pipe whose reader has left is no error: `| head`.
-class ExportOutput {
- public:
-  explicit ExportOutput(const std::string& path) : path_(path) {
-    if (path.empty()) return;
-    // What is no regular file (/dev/null, a pipe) cannot be replaced by one.
-    const bool direct = std::filesystem::exists(path) && !std::filesystem::is_regular_file(path);
-    written_path_ = direct ? path : fmt::format("{}.unfinished-{}", path, ::getpid());
-    file_ = std::fopen(written_path_.c_str(), "we");
-    if (file_ == nullptr) fail();
-    temporary_ = !direct;
-  }
-  ~ExportOutput() {
-    if (file_ != stdout && file_ != nullptr) std::fclose(file_);
-    if (temporary_) ::unlink(written_path_.c_str());
-  }
-  ExportOutput(const ExportOutput&) = delete;
-  ExportOutput& operator=(const ExportOutput&) = delete;
-
-  void write(std::string_view text) {
-    if (std::fwrite(text.data(), 1, text.size(), file_) != text.size()) check_pipe();
-  }
-  void finish() {
-    if (std::fflush(file_) != 0) check_pipe();
-    if (file_ == stdout) return;
-    const int code = std::fclose(std::exchange(file_, nullptr));
-    if (code != 0) fail();
-    if (temporary_ && std::rename(written_path_.c_str(), path_.c_str()) != 0) fail();
-    temporary_ = false;
-  }
-
- private:
-  [[noreturn]] void check_pipe() const {
-    if (file_ == stdout && errno == EPIPE) end_by_closed_pipe();
-    fail();
-  }
-  [[noreturn]] void fail() const {
-    throw Error(ErrorKind::input, fmt::format("cannot write {}: {}", path_.empty() ? "standard output" : path_, std::strerror(errno)));
-  }
-  std::string path_, written_path_;
-  std::FILE* file_ = stdout;
-  bool temporary_ = false;
-};
 
 class ExportCommand final : public Command {
  public:
@@ -97,7 +42,6 @@ class ExportCommand final : public Command {
   std::string chosen_format() const;
   void check_output(const std::string& format) const;
   void write(const std::string& format) const;
-  void write_rows(ExportFormat format) const;
   void write_telemetry(bool log) const;
   void write_profiles(bool json) const;
   void write_store() const;
@@ -183,126 +127,6 @@ void ExportCommand::check_output(const std::string& format) const {
     if (!output_.empty() && std::filesystem::equivalent(output_, store, ignored))
       throw Error(ErrorKind::usage, fmt::format("--output {} is the Store itself: name another file", output_));
   }
-}
-
-// By record_id: it takes all Records to tell.
-std::map<std::string, Estimate> accuracy_losses(const std::vector<std::string>& paths, const Selection& selection,
-                                                const std::vector<std::string>& metrics) {
-  if (std::find(metrics.begin(), metrics.end(), "accuracy_top1") == metrics.end()) return {};
-  PointCollector points;
-  std::map<PointOnDevice, std::vector<std::string>> records;
-  look_at_selected(paths, selection, false, [&](const Store&, const Record& record) {
-    points.add(record);
-    if (record.estimates.contains("accuracy_top1")) records[{record.point, identity_of(record).device}].push_back(record.record_id);
-  });
-  std::map<std::string, Estimate> losses;
-  for (const PointSummary& point : points.summaries()) {
-    const MetricSummary* loss = point.find("accuracy_loss");
-    if (loss == nullptr) continue;
-    for (const std::string& id : records[point.on_device()]) losses.emplace(id, loss->estimate);
-  }
-  return losses;
-}
-
-// What the Stores know of a run besides its Record.
-struct StoreIndex {
-  std::unordered_map<std::string, int64_t> timing_counts;  // by record_id
-  std::vector<std::string> metric_ids;
-};
-
-StoreIndex index_of(const std::vector<std::string>& paths) {
-  StoreIndex index;
-  for (const std::string& path : paths) {
-    const Store store(path, Store::Mode::read);
-    index.timing_counts.merge(store.timing_counts());
-    for (const std::string& id : store.metric_ids()) index.metric_ids.push_back(id);
-  }
-  return index;
-}
-
-// Those whose column the Record has not got.
-std::vector<double> missing_of(const Record& record, const std::vector<double>& percents) {
-  std::vector<double> missing;
-  std::copy_if(percents.begin(), percents.end(), std::back_inserter(missing), [&](double percent) {
-    return record.outcome == Outcome::ok && !record.estimates.contains(latency_percentile_column(percent));
-  });
-  return missing;
-}
-
-// A Record that was imported has no timings, but tells how many there were.
-int64_t timings_of(const Record& record, int64_t stored) {
-  const auto told = record.estimates.find("timings");
-  return stored == 0 && told != record.estimates.end() ? std::llround(told->second.value) : stored;
-}
-
-const std::string* text_fact(const Record& record, const char* key) {
-  const auto found = record.facts.find(key);
-  return found == record.facts.end() ? nullptr : std::get_if<std::string>(&found->second);
-}
-
-void add_record_costs(const Prices& prices, Record& record, std::set<std::string>& unpriced) {
-  const Identity identity = identity_of(record);
-  const std::string missing = cost_per_hour(prices, record.point, identity, record.estimates).missing;
-  if (!missing.empty()) unpriced.insert(missing);
-  for (auto& [id, cost] : costs_of(prices, record.point, identity, record.estimates)) record.estimates.insert_or_assign(id, cost);
-}
-
-void ExportCommand::write_rows(ExportFormat format) const {
-  const std::vector<double> percents = percentiles_.empty() ? std::vector<double>() : parse_percentiles(percentiles_);
-  StoreIndex index = index_of(stores_);
-  for (const double percent : percents) index.metric_ids.push_back(latency_percentile_column(percent));
-  const Prices prices = prices_of_flag(prices_);
-  if (by_ == "point") {
-    for (std::string& id : ratio_metric_ids()) index.metric_ids.push_back(std::move(id));
-  }
-  std::set<std::string> unpriced;
-  if (!prices.empty()) {
-    for (std::string& id : cost_metric_ids()) index.metric_ids.push_back(std::move(id));
-  }
-  ExportOutput output(output_);
-  ExportWriter writer(format, export_columns(index.metric_ids), [&](std::string_view text) { output.write(text); });
-  PointCollector points;
-  const auto losses = by_ == "record" ? accuracy_losses(stores_, selection_, index.metric_ids) : std::map<std::string, Estimate>();
-  int64_t without = 0;  // Records that have not all percentiles
-  look_at_selected(stores_, selection_, anonymous_, [&](const Store& store, const Record& each) {
-    std::optional<Record> more;  // with what is not in the Store
-    if (const auto* currency = text_fact(each, "published.currency")) check_currency(prices, *currency);
-    if (const auto missing = missing_of(each, percents); !missing.empty()) {
-      more.emplace(each).timings = store.timings(each.record_id);
-      add_latency_percentiles(*more, missing);
-      more->timings = {};
-      if (!missing_of(*more, missing).empty()) ++without;
-    }
-    if (by_ == "point") {
-      points.add(more ? *more : each);
-      return;
-    }
-    const auto loss = losses.find(each.record_id);
-    if (loss != losses.end()) {
-      if (!more) more.emplace(each);
-      more->estimates["accuracy_loss"] = loss->second;
-    }
-    if (!prices.empty() && !each.estimates.empty()) {
-      if (!more) more.emplace(each);
-      add_record_costs(prices, *more, unpriced);
-    }
-    const Record& record = more ? *more : each;
-    const auto count = index.timing_counts.find(record.record_id);
-    const bool ran = count != index.timing_counts.end() && (count->second > 0 || record.outcome == Outcome::ok);
-    writer.add(record, ran ? std::optional(timings_of(record, count->second)) : std::nullopt);
-  });
-  if (by_ == "point") {
-    std::vector<PointSummary> summaries = points.summaries();
-    for (std::string& note : add_costs(prices, summaries)) unpriced.insert(std::move(note));
-    compare_with_baseline(baseline_, summaries);
-    for (const PointSummary& summary : summaries) writer.add(summary);
-  }
-  writer.finish();
-  output.finish();
-  for (const std::string& note : unpriced) say(stderr, fmt::format("deepgap: note: {}\n", printable(note)));
-  if (without > 0)
-    say(stderr, fmt::format("deepgap: note: {} have not every percentile asked for: their timings are not in the Store\n",
-                            count_of(without, "record", "records")));
 }
 
 // Record by Record, so that large Stores cost no memory. Readings hold no names.
@@ -394,7 +218,8 @@ void ExportCommand::write(const std::string& format) const {
   } else if (format == "mlperf") {
     write_tree();
   } else {
-    write_rows(format == "json" ? ExportFormat::json : ExportFormat::csv);
+    const ExportRows rows{stores_, selection_, anonymous_, by_ == "point", percentiles_, prices_, baseline_};
+    write_export_rows(rows, format == "json" ? ExportFormat::json : ExportFormat::csv, output_);
   }
 }
 

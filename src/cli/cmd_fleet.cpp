@@ -58,6 +58,9 @@ class FleetCommand final : public Command {
   int run() override;
 
  private:
+  void declare_how(CLI::App& app, const std::string& group);
+  void declare_cut(CLI::App& app, const std::string& group);
+  void declare_schedulers(CLI::App& app, const std::string& group);
   int start();
   int go_on(const std::string& verb);
   void submit(const Fleet& fleet, Scheduler& scheduler);
@@ -81,63 +84,75 @@ void FleetCommand::declare(CLI::App& app) {
       ->type_name("STUDY.toml|VERB FOLDER")
       ->required()
       ->expected(1, 4);
-  const std::string how = "How it is run", cut = "How it is cut", of_schedulers = "Of schedulers";
+  declare_how(app, "How it is run");
+  declare_cut(app, "How it is cut");
+  declare_schedulers(app, "Of schedulers");
+  app.add_flag("-q,--quiet", quiet_, "No progress");
+  app.add_flag("--json", json_, "Status, dry run and what was gathered as JSON");
+}
+
+void FleetCommand::declare_how(CLI::App& app, const std::string& group) {
   app.add_option("--scheduler", scheduler_, "Who runs it: " + join(Registry<Scheduler>::instance().names(), ", "))
-      ->group(how)
+      ->group(group)
       ->type_name("NAME")
       ->capture_default_str();
   app.add_option("--fleet", folder_, "The fleet's folder, on a disk that all nodes see; left out: STUDY.fleet")
-      ->group(how)
+      ->group(group)
       ->type_name("DIR");
   app.add_option("-o,--store", store_, "What was measured is gathered there; left out: gathered.db in the fleet's folder")
-      ->group(how)
+      ->group(group)
       ->type_name("FILE");
   app.add_option("--bundle", bundle_, "Archive of deepgap that each node unpacks on its own disk; left out: this program, on a shared disk")
-      ->group(how)
+      ->group(group)
       ->type_name("FILE");
   app.add_option("--directory", directory_, "Where tasks work: relative paths of the study are looked for there; left out: here")
-      ->group(how)
+      ->group(group)
       ->type_name("DIR");
-  app.add_flag("--detach", detach_, "Submit and come back at once; `deepgap fleet wait` goes on")->group(how);
-  app.add_flag("--dry-run", dry_run_, "Tell tasks, time and cost; submit nothing")->group(how);
+  app.add_flag("--detach", detach_, "Submit and come back at once; `deepgap fleet wait` goes on")->group(group);
+  app.add_flag("--dry-run", dry_run_, "Tell tasks, time and cost; submit nothing")->group(group);
   app.add_option("--submissions", submissions_, "How often tasks that nobody has in hand any more are submitted by `wait`")
-      ->group(how)
+      ->group(group)
       ->type_name("N")
       ->capture_default_str();
   declare_prices(app, prices_);
+}
+
+void FleetCommand::declare_cut(CLI::App& app, const std::string& group) {
   app.add_option("--cpus-per-task", cpus_, "CPUs of a task, which threads = 0 means; left out: what every node has")
-      ->group(cut)
+      ->group(group)
       ->type_name("N");
-  app.add_option("--task-time", task_time_, "About how long a task is made")->group(cut)->type_name("TIME")->capture_default_str();
-  app.add_option("--most-tasks", most_tasks_, "Make no more tasks, but longer ones")->group(cut)->type_name("N");
+  app.add_option("--task-time", task_time_, "About how long a task is made")->group(group)->type_name("TIME")->capture_default_str();
+  app.add_option("--most-tasks", most_tasks_, "Make no more tasks, but longer ones")->group(group)->type_name("N");
   app.add_option("--common-runs", common_runs_, "Of one point of a network, by each task: by these nodes are compared; 0: they are not")
-      ->group(cut)
+      ->group(group)
       ->type_name("N")
       ->check(CLI::Range(0, 100))
       ->capture_default_str();
   app.add_option("--device-kind", device_kind_, "Words in the name of the device that is meant; a node with another measures nothing")
-      ->group(cut)
+      ->group(group)
       ->type_name("WORDS");
   app.add_option("--hand-in", hand_in_, "What was measured is handed in at most so often")
-      ->group(cut)
+      ->group(group)
       ->type_name("TIME")
       ->capture_default_str();
-  app.add_option("--timeout", timeout_, "A worker that shows no progress for so long is killed")->group(cut)->type_name("TIME");
-  app.add_option("--cache", cache_, "Folder of references and compiled models, on each node")->group(cut)->type_name("DIR");
-  app.add_flag("--absolute-paths", absolute_paths_, "The study's absolute paths are the same on all nodes")->group(cut);
-  app.add_option("--work", work_, "Of a task: folder on the node's own disk; left out: $TMPDIR, else /tmp")->group(cut)->type_name("DIR");
+  app.add_option("--timeout", timeout_, "A worker that shows no progress for so long is killed")->group(group)->type_name("TIME");
+  app.add_option("--cache", cache_, "Folder of references and compiled models, on each node")->group(group)->type_name("DIR");
+  app.add_flag("--absolute-paths", absolute_paths_, "The study's absolute paths are the same on all nodes")->group(group);
+  app.add_option("--work", work_, "Of a task: folder on the node's own disk; left out: $TMPDIR, else /tmp")->group(group)->type_name("DIR");
   app.add_option("--tries", tries_, "Of a task: how often it tries to hand in the last of it, with growing pauses")
-      ->group(cut)
+      ->group(group)
       ->type_name("N")
       ->capture_default_str();
+}
+
+// An option that several have is one.
+void FleetCommand::declare_schedulers(CLI::App& app, const std::string& group) {
   for (const std::string& name : Registry<Scheduler>::instance().names()) {
     for (const SchedulerOption& option : Registry<Scheduler>::instance().make("scheduler", name)->options()) {
       if (!options_.try_emplace(option.name).second) continue;
-      app.add_option(fmt::format("--{}", option.name), options_[option.name], option.describe)->group(of_schedulers)->type_name("TEXT");
+      app.add_option(fmt::format("--{}", option.name), options_[option.name], option.describe)->group(group)->type_name("TEXT");
     }
   }
-  app.add_flag("-q,--quiet", quiet_, "No progress");
-  app.add_flag("--json", json_, "Status, dry run and what was gathered as JSON");
 }
 
 double seconds_flag(const std::string& flag, const std::string& text) { return static_cast<double>(duration_flag(flag, text)) / 1e9; }

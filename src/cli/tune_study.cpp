@@ -127,6 +127,26 @@ std::vector<std::string> varied_axes(const std::vector<Grid>& grids) {
   return names;
 }
 
+// Windows of one length, and no more warm-up than these are worth.
+Grid base_grid(const std::optional<Nanoseconds>& window) {
+  Grid base;
+  base.stopping.name = "duration";
+  base.stopping.duration = window;
+  base.stopping.warmup_budget = longest_warmup;
+  return base;
+}
+
+// Under a bound each configuration is searched for its largest load.
+void make_search(Grid& grid, const TuneRequest& request, TuneOrder& order) {
+  Study searched;
+  searched.grids = {grid};
+  PeakFlags flags;
+  flags.ratio = request.peak_ratio;
+  order.peak = prepare_peak_search(searched, flags);
+  order.finalists = peak_finalists;
+  grid = searched.grids.front();
+}
+
 }  // namespace
 
 TuneStudy make_tune_study(const TuneRequest& request) {
@@ -138,33 +158,17 @@ TuneStudy make_tune_study(const TuneRequest& request) {
   const auto threads = given.take("threads", default_threads(request.cpus));
   const auto streams = given.take("streams", default_streams(on_cpu, request.cpus));
   const auto batch = given.take("batch", bounded ? std::vector<std::string>{"1"} : std::vector<std::string>{"1", "4", "16"});
-  Grid base;
-  base.stopping.name = "duration";
-  base.stopping.duration = request.window;
-  base.stopping.warmup_budget = longest_warmup;
+  const Grid base = base_grid(bounded || request.window ? request.window : throughput_window);
+  std::vector<Grid> bases{base};
+  if (bounded) bases = with_batches(base, given, parse_latency_bound(given.values("bound").front()));
   TuneStudy tune;
   tune.study.name = "tune";
-  std::vector<Grid> bases;
-  if (bounded) {
-    const LatencyBound bound = parse_latency_bound(given.values("bound").front());
-    bases = with_batches(base, given, bound);
-  } else {
-    if (!request.window) base.stopping.duration = throughput_window;
-    bases.push_back(base);
-  }
   const std::vector<Axis> rest = std::move(given).rest();
   for (Grid& grid : bases) {
     grid.axes.insert(grid.axes.begin(), rest.begin(), rest.end());
     grid.axes.push_back({"scenario", {bounded ? "server" : "offline"}});
     grid.axes.push_back({"batch", batch});
-    if (!bounded) continue;
-    Study searched;
-    searched.grids = {grid};
-    PeakFlags flags;
-    flags.ratio = request.peak_ratio;
-    tune.order.peak = prepare_peak_search(searched, flags);
-    tune.order.finalists = peak_finalists;
-    grid = searched.grids.front();
+    if (bounded) make_search(grid, request, tune.order);
   }
   tune.study.grids = with_threads(bases, threads, streams, on_cpu, request.cpus);
   tune.varied = varied_axes(tune.study.grids);

@@ -6,6 +6,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <utility>
+
 namespace deepgap {
 namespace {
 
@@ -31,57 +35,40 @@ struct AttributeFields {
   bool refers = false;
 };
 
+// The kind of content that a field of AttributeProto holds; 0: it holds none.
+int64_t kind_of_content(uint32_t field) {
+  constexpr std::array<std::pair<uint32_t, int64_t>, 14> kinds{
+      {{2, 1}, {3, 2}, {4, 3}, {5, 4}, {6, 5}, {7, 6}, {8, 7}, {9, 8}, {10, 9}, {11, 10}, {22, 11}, {23, 12}, {14, 13}, {15, 14}}};
+  const auto found = std::find_if(kinds.begin(), kinds.end(), [&](const auto& kind) { return kind.first == field; });
+  return found == kinds.end() ? 0 : found->second;
+}
+
 void read_content(const WireReader& reader, AttributeFields& fields) {
+  if (const int64_t kind = kind_of_content(reader.field()); kind != 0) fields.seen_kind = kind;
   switch (reader.field()) {
     case 2:
       fields.number = reader.number();
-      fields.seen_kind = 1;
       break;
     case 3:
       fields.integer = reader.integer();
-      fields.seen_kind = 2;
       break;
     case 4:
       fields.text = as_string(reader.bytes());
-      fields.seen_kind = 3;
       break;
     case 5:
       fields.tensor = reader.bytes();
-      fields.seen_kind = 4;
       break;
     case 6:
       fields.graph = reader.bytes();
-      fields.seen_kind = 5;
       break;
     case 7:
       reader.append_floats(fields.numbers);
-      fields.seen_kind = 6;
       break;
     case 8:
       reader.append_integers(fields.integers);
-      fields.seen_kind = 7;
       break;
     case 9:
       fields.texts.push_back(as_string(reader.bytes()));
-      fields.seen_kind = 8;
-      break;
-    case 10:
-      fields.seen_kind = 9;
-      break;
-    case 11:
-      fields.seen_kind = 10;
-      break;
-    case 14:
-      fields.seen_kind = 13;
-      break;
-    case 15:
-      fields.seen_kind = 14;
-      break;
-    case 22:
-      fields.seen_kind = 11;
-      break;
-    case 23:
-      fields.seen_kind = 12;
       break;
     default:
       break;

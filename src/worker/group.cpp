@@ -138,42 +138,51 @@ void Group::open_models(const WorkOrder& order, const PointOptions& options) {
     throw Error(ErrorKind::internal, "a server's model without a reference was asked for in a process without plug-in");
 }
 
-Group::Inputs Group::inputs(const WorkOrder& order, const PointOptions& options) {
+// False: those of the order before serve this one too.
+bool Group::open_other_models(const WorkOrder& order, const PointOptions& options) {
   const LoadedModelKey wanted = loaded_model_key(order.point);
-  const bool shared = model_ != nullptr && wanted == model_key_;
-  if (!shared) {
-    targeted_.reset();
-    dataset_.reset();
-    model_.reset();
-    const Nanoseconds begin = clock(order).now();
-    open_models(order, options);
-    load_s_ = static_cast<double>(clock(order).now() - begin) / 1e9;
-    model_key_ = wanted;
-  }
+  if (model_ != nullptr && wanted == model_key_) return false;
+  targeted_.reset();
+  dataset_.reset();
+  model_.reset();
+  const Nanoseconds begin = clock(order).now();
+  open_models(order, options);
+  load_s_ = static_cast<double>(clock(order).now() - begin) / 1e9;
+  model_key_ = wanted;
+  return true;
+}
+
+void Group::open_other_dataset(const WorkOrder& order, const PointOptions& options) {
+  DatasetKey wanted = dataset_key(order.point);
+  wanted.least = mlperf_library_size(order.point);
+  if (trains(order.point)) wanted.samples = std::to_string(options.samples);  // follows from the batch where nobody said it
+  if (dataset_ && wanted == dataset_key_) return;
+  DatasetRequest request = dataset_request(order.point, options, model_->summary());
+  request.integer_values = integer_values(model_->graph());
+  targeted_.reset();
+  dataset_ = open_dataset(request);
+  samples_.resize(std::min<size_t>(dataset_->size(), static_cast<size_t>(options.samples)));
+  std::iota(samples_.begin(), samples_.end(), 0U);
+  dataset_key_ = wanted;
+}
+
+// Each rank begins elsewhere, so that together they take larger batches of the same samples.
+void Group::add_targets(const WorkOrder& order, const PointOptions& options, Inputs& inputs) {
+  targeted_ = make_train_samples(*dataset_, model_->summary().outputs, options.train);
+  targeted_->load(samples_);
+  inputs.dataset = targeted_.get();
+  const size_t first = samples_.size() * static_cast<size_t>(order.rank) / static_cast<size_t>(order.ranks);
+  std::rotate(inputs.samples.begin(), inputs.samples.begin() + static_cast<std::ptrdiff_t>(first), inputs.samples.end());
+}
+
+Group::Inputs Group::inputs(const WorkOrder& order, const PointOptions& options) {
+  const bool shared = !open_other_models(order, options);
   find_engine_model(order, options);
-  DatasetKey dataset_wanted = dataset_key(order.point);
-  dataset_wanted.least = mlperf_library_size(order.point);
-  if (trains(order.point)) dataset_wanted.samples = std::to_string(options.samples);  // follows from the batch where nobody said it
-  if (!dataset_ || dataset_wanted != dataset_key_) {
-    DatasetRequest request = dataset_request(order.point, options, model_->summary());
-    request.integer_values = integer_values(model_->graph());
-    targeted_.reset();
-    dataset_ = open_dataset(request);
-    samples_.resize(std::min<size_t>(dataset_->size(), static_cast<size_t>(options.samples)));
-    std::iota(samples_.begin(), samples_.end(), 0U);
-    dataset_key_ = dataset_wanted;
-  }
+  open_other_dataset(order, options);
   dataset_->load(samples_);  // an MLPerf run unloads what it has loaded
   pulse_.beat();
   Inputs inputs{model_, served_ == nullptr ? model_ : served_, {}, dataset_.get(), samples_, load_s_, shared};
-  if (trains(order.point)) {
-    targeted_ = make_train_samples(*dataset_, model_->summary().outputs, options.train);
-    targeted_->load(samples_);
-    inputs.dataset = targeted_.get();
-    // Each rank begins elsewhere, so that together they take larger batches of the same samples.
-    const size_t first = samples_.size() * static_cast<size_t>(order.rank) / static_cast<size_t>(order.ranks);
-    std::rotate(inputs.samples.begin(), inputs.samples.begin() + static_cast<std::ptrdiff_t>(first), inputs.samples.end());
-  }
+  if (trains(order.point)) add_targets(order, options, inputs);
   if (needs_quantizing(order.point)) {
     inputs.engine_model = quantized_;
     inputs.quantize_facts = quantize_facts_;

@@ -92,6 +92,9 @@ class Group {
     std::string key;  // of the QDQ form in the cache
   };
   void open_models(const WorkOrder& order, const PointOptions& options);
+  bool open_other_models(const WorkOrder& order, const PointOptions& options);
+  void open_other_dataset(const WorkOrder& order, const PointOptions& options);
+  void add_targets(const WorkOrder& order, const PointOptions& options, Inputs& inputs);
   Calibration calibration(const WorkOrder& order, const PointOptions& options) const;
   void find_engine_model(const WorkOrder& order, const PointOptions& options);
   bool needs_quantizing(const Point& point) const;

@@ -201,53 +201,76 @@ void set_train_defaults(const Point& point, PointOptions& sorted) {
   if (optimizer == "adamw") sorted.train.weight_decay = 0.01;
 }
 
-}  // namespace
+// Hands each option of a Point to what it is for. Throws Error{usage} for one that nothing takes.
+class OptionSorter {
+ public:
+  OptionSorter(const Point& point, const std::vector<OptionInfo>& backend, const std::vector<ScenarioOption>& scenario)
+      : point_(point), backend_(backend), scenario_(scenario) {
+    if (trains(point)) set_train_defaults(point, sorted_);
+    for (const auto& [name, value] : point.options) {
+      if (!sort_by_prefix(name, value)) sort_plain(name, value);
+    }
+    // It goes before the plain one.
+    if (const auto given = point.options.find(point.backend + ".inputs"); given != point.options.end())
+      set_own(sorted_, "inputs", given->second);
+  }
+  PointOptions take() && {
+    for (const auto& [name, value] : sorted_.backend) check_option(point_.backend, option_called(backend_, name), value);
+    sorted_.train.seed = sorted_.seed;
+    sorted_.end_to_end = end_to_end_options(point_.options);
+    sorted_.quantize = quantize_settings(quantize_, std::string(quantize_prefix));
+    return std::move(sorted_);
+  }
 
-PointOptions sort_options(const Point& point, const std::vector<OptionInfo>& backend, const std::vector<ScenarioOption>& scenario) {
-  PointOptions sorted;
-  require_train_options(point);
-  if (trains(point)) set_train_defaults(point, sorted);
-  const std::vector<OptionInfo>& own = own_options();
-  std::map<std::string, std::string> quantize;
-  for (const auto& [name, value] : point.options) {
+ private:
+  // Those whose name's beginning says what they are for, and those that others read. False: it is none of them.
+  bool sort_by_prefix(const std::string& name, const std::string& value) {
     if (name == secret_variable)
       throw Error(ErrorKind::usage,
                   "env.DEEPGAP_KSERVE_TOKEN would be kept in the Store: set it in deepgap's own environment, or give token_file");
     if (name.starts_with(environment_prefix) && name.size() > environment_prefix.size()) {
-      sorted.environment[name.substr(environment_prefix.size())] = value;
-      continue;
+      sorted_.environment[name.substr(environment_prefix.size())] = value;
+      return true;
     }
     if (name.starts_with(quantize_prefix)) {
-      if (!has_option(own, name)) unknown_option(point, name, backend, scenario);
-      quantize[name.substr(quantize_prefix.size())] = value;
-      continue;
+      if (!has_option(own_options(), name)) unknown_option(point_, name, backend_, scenario_);
+      quantize_[name.substr(quantize_prefix.size())] = value;
+      return true;
     }
-    if (name == dataset_hash_option) continue;  // the inspection's
+    if (name == dataset_hash_option) return true;  // the inspection's
     if (name == "mlperf" || name.starts_with(mlperf_prefix)) {
-      require_mlperf_option(point, name);
-      continue;
+      require_mlperf_option(point_, name);
+      return true;
     }
-    if (name == "rate" && point.options.contains("mlperf")) continue;  // its target_qps
-    if (const auto parts = prefixed(name)) {
-      if (parts->first != point.backend) continue;  // another engine's
-      if (parts->second == "inputs") continue;      // below: it goes before the plain one
-      if (!has_option(backend, parts->second)) unknown_option(point, name, backend, scenario);
-      sorted.backend[parts->second] = value;
-      continue;
+    if (name == "rate" && point_.options.contains("mlperf")) return true;  // its target_qps
+    const auto parts = prefixed(name);
+    if (!parts) return false;
+    if (parts->first == point_.backend && parts->second != "inputs") {  // else another engine's, or taken last
+      if (!has_option(backend_, parts->second)) unknown_option(point_, name, backend_, scenario_);
+      sorted_.backend[parts->second] = value;
     }
-    const bool ours = has_option(own, name), of_backend = has_option(backend, name), of_scenario = has_option(scenario, name);
-    if (!ours && !of_backend && !of_scenario) unknown_option(point, name, backend, scenario);
-    if (ours) set_own(sorted, name, value);
-    if (of_backend) sorted.backend.emplace(name, value);  // what was said with a prefix goes first
-    if (of_scenario) sorted.scenario[name] = value;
+    return true;
   }
-  if (const auto given = point.options.find(point.backend + ".inputs"); given != point.options.end())
-    set_own(sorted, "inputs", given->second);
-  for (const auto& [name, value] : sorted.backend) check_option(point.backend, option_called(backend, name), value);
-  sorted.train.seed = sorted.seed;
-  sorted.end_to_end = end_to_end_options(point.options);
-  sorted.quantize = quantize_settings(quantize, std::string(quantize_prefix));
-  return sorted;
+  void sort_plain(const std::string& name, const std::string& value) {
+    const bool ours = has_option(own_options(), name), of_backend = has_option(backend_, name), of_scenario = has_option(scenario_, name);
+    if (!ours && !of_backend && !of_scenario) unknown_option(point_, name, backend_, scenario_);
+    if (ours) set_own(sorted_, name, value);
+    if (of_backend) sorted_.backend.emplace(name, value);  // what was said with a prefix goes first
+    if (of_scenario) sorted_.scenario[name] = value;
+  }
+
+  const Point& point_;
+  const std::vector<OptionInfo>& backend_;
+  const std::vector<ScenarioOption>& scenario_;
+  PointOptions sorted_;
+  std::map<std::string, std::string> quantize_;
+};
+
+}  // namespace
+
+PointOptions sort_options(const Point& point, const std::vector<OptionInfo>& backend, const std::vector<ScenarioOption>& scenario) {
+  require_train_options(point);
+  return OptionSorter(point, backend, scenario).take();
 }
 
 InputPlace input_place(const std::string& value) {

@@ -205,14 +205,12 @@ std::vector<Tensor> deform_conv(const Call& call) {
   return {y};
 }
 
-// For each pixel of the result its place in the source, x before y (before z): theta times the pixel's own place in -1 .. 1.
-std::vector<Tensor> affine_grid(const Call& call) {
-  const Tensor& theta = call.input(0);
+// The grid's shape: a place for each pixel, of as many directions as the picture has.
+Shape grid_shape(const Call& call) {
   const auto sizes = call.integers(1);
   if (sizes.size() != 4 && sizes.size() != 5) call.fail(fmt::format("size has {} entries, not 4 or 5", sizes.size()));
-  const size_t rank = sizes.size() - 2;
-  const auto directions = static_cast<int64_t>(rank);
-  if (theta.shape != Shape{sizes[0], directions, directions + 1})
+  const auto directions = static_cast<int64_t>(sizes.size()) - 2;
+  if (call.input(0).shape != Shape{sizes[0], directions, directions + 1})
     call.fail(fmt::format("theta should have shape [{},{},{}]", sizes[0], directions, directions + 1));
   Shape shape{sizes[0]};
   for (size_t i = 2; i < sizes.size(); ++i) {
@@ -220,6 +218,15 @@ std::vector<Tensor> affine_grid(const Call& call) {
     shape.push_back(sizes[i]);
   }
   shape.push_back(directions);
+  return shape;
+}
+
+// For each pixel of the result its place in the source, x before y (before z): theta times the pixel's own place in -1 .. 1.
+std::vector<Tensor> affine_grid(const Call& call) {
+  const Tensor& theta = call.input(0);
+  const Shape shape = grid_shape(call);
+  const size_t rank = shape.size() - 2;
+  const int64_t directions = shape.back();
   const bool corners = call.int_of("align_corners", 0) != 0;
   const auto place = [&](int64_t i, int64_t size) {
     if (corners) return size == 1 ? -1.0 : 2.0 * static_cast<double>(i) / static_cast<double>(size - 1) - 1;
@@ -228,7 +235,7 @@ std::vector<Tensor> affine_grid(const Call& call) {
   Tensor y = make_tensor(theta.type, shape);
   const int64_t pixels = product_of(std::span(shape).subspan(1, rank));
   with_float(call, theta.type, [&]<typename T>(T) {
-    for (int64_t i = 0; i < sizes[0] * pixels; ++i) {
+    for (int64_t i = 0; i < shape[0] * pixels; ++i) {
       std::array<double, 4> source{};
       int64_t rest = i % pixels;
       for (size_t d = 0; d < rank; ++d) {

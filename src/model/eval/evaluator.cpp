@@ -81,6 +81,21 @@ void add_scope(const Graph& graph, const Scope& scope, std::vector<Tensor>& valu
 constexpr size_t most_body_nodes = 10'000'000;
 
 std::vector<Tensor> evaluate_in(const Graph& graph, std::span<const Tensor> inputs, const Observer& observer, const Scope& around,
+                                size_t& body_nodes);
+
+// `scope`: what the bodies may read besides what they are given.
+std::vector<Tensor> evaluate_bodies(const Node& node, const std::vector<Tensor>& arguments, const Scope& scope, size_t& body_nodes) {
+  return run_bodies(node, arguments, [&](const Graph& body, std::span<const Tensor> given) {
+    body_nodes += body.nodes.size() + 1;
+    if (body_nodes > most_body_nodes) {
+      throw Error(ErrorKind::input,
+                  fmt::format("node '{}' ({}): it runs more than {} nodes of bodies", node.name, node.op, most_body_nodes));
+    }
+    return evaluate_in(body, given, {}, scope, body_nodes);
+  });
+}
+
+std::vector<Tensor> evaluate_in(const Graph& graph, std::span<const Tensor> inputs, const Observer& observer, const Scope& around,
                                 size_t& body_nodes) {
   std::vector<Tensor> values = initial_values(graph, inputs, observer);
   add_scope(graph, around, values);
@@ -96,14 +111,7 @@ std::vector<Tensor> evaluate_in(const Graph& graph, std::span<const Tensor> inpu
       if (const auto found = captured.find(i); found != captured.end())
         for (const auto& [name, id] : found->second)
           if (id != no_value) scope[name] = values[id];
-      results = run_bodies(node, arguments, [&](const Graph& body, std::span<const Tensor> given) {
-        body_nodes += body.nodes.size() + 1;
-        if (body_nodes > most_body_nodes) {
-          throw Error(ErrorKind::input,
-                      fmt::format("node '{}' ({}): it runs more than {} nodes of bodies", node.name, node.op, most_body_nodes));
-        }
-        return evaluate_in(body, given, {}, scope, body_nodes);
-      });
+      results = evaluate_bodies(node, arguments, scope, body_nodes);
     } else {
       results = evaluate_node(graph, node, arguments);
     }

@@ -79,6 +79,13 @@ void measure_each_once(std::vector<Job>& jobs, Progress& progress) {
                     again, again == 1 ? "repeats" : "repeat"));
 }
 
+std::vector<Job> expanded(const Study& study, int cpus, Progress& progress) {
+  std::vector<std::string> notes;
+  std::vector<Job> jobs = expand(study, cpus, &notes);
+  for (const std::string& note : notes) progress.note(note);
+  return jobs;
+}
+
 // Of a part, whose Points were inspected elsewhere.
 void require_same_file(const Point& planned, const std::string& hash) {
   if (planned.model_hash == hash) return;
@@ -97,51 +104,69 @@ void tell_of_windows(const std::vector<Job>& jobs, Progress& progress) {
   if (told.size() > most_told) progress.note(fmt::format("{} more rates bring too few queries for their bound", told.size() - most_told));
 }
 
+// A plan's Points, each once, as the inspection is asked for them.
+struct Distinct {
+  std::vector<Point> points;
+  std::map<std::string, size_t> places;  // by the point_id that it had before
+
+  explicit Distinct(const std::vector<Job>& jobs) {
+    for (const Job& job : jobs) {
+      if (!places.emplace(job.point_id, points.size()).second) continue;
+      points.push_back(job.point);
+      if (job.own_batch) points.back().batch = 0;
+    }
+  }
+};
+
+// Says of what is wrong with a Point where it was written.
+Inspected inspected(const Study& study, const RunSettings& settings, const std::vector<Point>& points, const Inspector& inspect,
+                    Interrupts& interrupts) {
+  try {
+    return inspect(points, settings.cache_dir, interrupts);
+  } catch (const PointError& error) {
+    Point point = points.at(error.point());
+    if (point.batch == 0) point.batch = Point{}.batch;
+    throw Error(error.kind(), at_place(place_of(study, point, error.axis(), settings.cpus), error.what()));
+  }
+}
+
+// What the inspection saw becomes part of the Points.
+void take_in(const std::vector<InspectedPoint>& seen, const Distinct& distinct, bool is_part, InspectedPlan& plan) {
+  const auto of = [&](const Job& job) -> const InspectedPoint& { return seen[distinct.places.at(job.point_id)]; };
+  for (Job& job : plan.jobs) {
+    const InspectedPoint& point = of(job);
+    if (is_part) require_same_file(job.point, point.model_hash);
+    job.point.model_hash = point.model_hash;  // a changed file is another Point
+    if (!point.dataset_hash.empty()) job.point.options[dataset_hash_option] = point.dataset_hash;
+    if (job.own_batch) job.point.batch = point.batch;
+  }
+  for (const SetJobs& set : sets_of(plan.jobs)) join_again(plan.jobs, set);
+  for (Job& job : plan.jobs) {
+    const InspectedPoint& point = of(job);
+    const bool changed = !point.model_hash.empty() || !point.dataset_hash.empty() || job.own_batch;
+    if (changed || is_of_a_set(job.point)) job.point_id = point_id(job.point);
+    plan.points.emplace(job.point_id, point);
+  }
+}
+
 }  // namespace
 
 InspectedPlan inspect_plan(const Study& study, const RunSettings& settings, const Inspector& inspect, Interrupts& interrupts,
                            Progress& progress) {
   InspectedPlan plan;
-  plan.jobs = settings.part ? *settings.part : expand(study, settings.cpus);
-  std::vector<Point> distinct;
-  std::map<std::string, size_t> index;
-  for (const Job& job : plan.jobs) {
-    if (!index.emplace(job.point_id, distinct.size()).second) continue;
-    distinct.push_back(job.point);
-    if (job.own_batch) distinct.back().batch = 0;
-  }
-  if (distinct.size() >= long_inspection) progress.note(fmt::format("{} points are looked at before the first is timed", distinct.size()));
-  Inspected inspected;
-  try {
-    inspected = inspect(distinct, settings.cache_dir, interrupts);
-  } catch (const PointError& error) {
-    Point point = distinct.at(error.point());
-    if (point.batch == 0) point.batch = Point{}.batch;
-    const std::string place = place_of(study, point, error.axis(), settings.cpus);
-    throw Error(error.kind(), at_place(place, error.what()));
-  }
-  plan.interrupted = inspected.interrupted;
+  plan.jobs = settings.part ? *settings.part : expanded(study, settings.cpus, progress);
+  const Distinct distinct(plan.jobs);
+  if (distinct.points.size() >= long_inspection)
+    progress.note(fmt::format("{} points are looked at before the first is timed", distinct.points.size()));
+  Inspected found = inspected(study, settings, distinct.points, inspect, interrupts);
+  plan.interrupted = found.interrupted;
   if (plan.interrupted) return plan;
   tell_of_windows(plan.jobs, progress);
-  if (inspected.points.size() != distinct.size()) throw Error(ErrorKind::internal, "the inspection left points out");
-  plan.environment = std::move(inspected.environment);
-  for (Job& job : plan.jobs) {
-    const InspectedPoint& point = inspected.points[index.at(job.point_id)];
-    if (settings.part) require_same_file(job.point, point.model_hash);
-    job.point.model_hash = point.model_hash;  // a changed file is another Point
-    if (!point.dataset_hash.empty()) job.point.options[dataset_hash_option] = point.dataset_hash;
-    if (job.own_batch) job.point.batch = point.batch;
-  }
-  const std::vector<SetJobs> sets = sets_of(plan.jobs);
-  for (const SetJobs& set : sets) join_again(plan.jobs, set);
-  for (Job& job : plan.jobs) {
-    const InspectedPoint& point = inspected.points[index.at(job.point_id)];
-    const bool changed = !point.model_hash.empty() || !point.dataset_hash.empty() || job.own_batch;
-    if (changed || is_of_a_set(job.point)) job.point_id = point_id(job.point);
-    plan.points.emplace(job.point_id, point);
-  }
+  if (found.points.size() != distinct.points.size()) throw Error(ErrorKind::internal, "the inspection left points out");
+  plan.environment = std::move(found.environment);
+  take_in(found.points, distinct, settings.part.has_value(), plan);
   measure_each_once(plan.jobs, progress);
-  for (const SetJobs& set : sets) refuse_together(plan, set);
+  for (const SetJobs& set : sets_of(plan.jobs)) refuse_together(plan, set);
   return plan;
 }
 

@@ -12,7 +12,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdio>
 #include <filesystem>
+#include <utility>
 
 namespace deepgap {
 namespace {
@@ -88,6 +90,43 @@ TEST_F(RunStudy, every_point_becomes_a_record_of_this_run) {
     EXPECT_EQ(record.study, "scripted");
     EXPECT_EQ(record.run_id, report.run_id);
   }
+}
+
+// Two tenants that turn out to be one model are alone once; the sets behind them in the Plan are still told.
+TEST_F(RunStudy, a_set_is_refused_as_a_whole_where_points_before_it_are_one) {
+  study.grids[0].axes = {{"backend", {"null"}}};
+  study.grids[0].tenants = {{{"model", {"here/a.onnx"}}}, {{"model", {"there/a.onnx"}}}, {{"model", {"b"}}}};
+  look_at = [](const Point& point) {
+    InspectedPoint inspected;
+    inspected.batch = point.batch;
+    inspected.model_hash = point.model == "b" ? "" : "0123";
+    inspected.supported = point.model != "b";
+    inspected.reason = "no such operator";
+    inspected.refused_by = "null";
+    return inspected;
+  };
+  let_workers_answer(1);
+  run();
+  EXPECT_EQ(host.started, 1U) << "a.onnx alone";
+  const std::vector<Record> all = records();
+  EXPECT_EQ(all.size(), 1U + 1 + 3);
+  size_t with_the_other = 0;
+  for (const Record& record : all) with_the_other += record.reason.starts_with("tenant b") ? 1 : 0;
+  EXPECT_EQ(with_the_other, 2U);
+}
+
+TEST_F(RunStudy, says_which_points_are_named_more_than_once) {
+  study.grids.push_back(study.grids[0]);
+  std::FILE* told = std::tmpfile();
+  std::swap(told, settings.progress);
+  let_workers_answer(2);
+  EXPECT_EQ(run().saved, 2U);
+  std::swap(told, settings.progress);
+  std::string text(1000, '\0');
+  std::rewind(told);
+  text.resize(std::fread(text.data(), 1, text.size(), told));
+  std::fclose(told);
+  EXPECT_THAT(text, HasSubstr("2 points are named more than once"));
 }
 
 // Profiles are taken after the timing, and another run's timing is not to meet them.

@@ -34,7 +34,7 @@ struct Planned {
   bool check = true;
   StoppingSettings stopping;
   bool own_batch = false;
-  bool narrowed = false;  // lost an axis that is for others: equal ones are meant
+  bool equal_ones_are_meant = false;  // it lost an axis that is for others, or is a tenant alone, of however many sets
   int total_repeats() const { return grid->repeats * grid->sweeps; }
 };
 
@@ -115,7 +115,7 @@ class PointList {
       points_.push_back(std::move(planned));
       return;
     }
-    if (!planned.narrowed) ++doubled_;
+    if (!planned.equal_ones_are_meant) ++named_again_;
     Planned& known = points_[entry->second];
     const bool check = known.check || planned.check;
     // What one grid measures is measured, though another one skips it.
@@ -124,7 +124,7 @@ class PointList {
     if (better) known = std::move(planned);
     known.check = check;
   }
-  size_t doubled() const { return doubled_; }
+  size_t named_again() const { return named_again_; }
   // The list is empty then: of a large Plan every Point is kept once.
   std::vector<Job> take_jobs() {
     std::vector<Job> jobs;
@@ -151,7 +151,7 @@ class PointList {
   std::vector<Planned> points_;
   std::vector<std::string> ids_;
   std::unordered_map<std::string, size_t> index_;
-  size_t doubled_ = 0;
+  size_t named_again_ = 0;
 };
 
 bool gives_batch(const Grid& grid) {
@@ -159,10 +159,12 @@ bool gives_batch(const Grid& grid) {
   return has_batch(grid.axes) || std::any_of(grid.tenants.begin(), grid.tenants.end(), has_batch);
 }
 
-void add_point(const Grid& grid, Point point, const SkipRule* skip, const StoppingSettings& stopping, PointList& points) {
+void add_point(const Grid& grid, Point point, const SkipRule* skip, const StoppingSettings& stopping, PointList& points,
+               bool is_tenant_alone = false) {
   if (skip != nullptr && skip->reason.empty()) return;
-  const bool narrowed = leave_out_what_is_for_others(point);
-  points.add({std::move(point), &grid, skip == nullptr ? "" : skip->reason, grid.check, stopping, !gives_batch(grid), narrowed});
+  const bool equal_ones_are_meant = leave_out_what_is_for_others(point) || is_tenant_alone;
+  points.add(
+      {std::move(point), &grid, skip == nullptr ? "" : skip->reason, grid.check, stopping, !gives_batch(grid), equal_ones_are_meant});
 }
 
 void add_points(const Grid& grid, int cpus, PointList& points) {
@@ -186,7 +188,7 @@ void add_tenants(const Grid& grid, int cpus, PointList& points) {
     for (const Point& tenant : tenants) {
       if (skip == nullptr) skip = find_skip(grid, tenant, cpus);
     }
-    for (const Point& tenant : tenants) add_point(grid, without_tenants(tenant), find_skip(grid, tenant, cpus), stopping, points);
+    for (const Point& tenant : tenants) add_point(grid, without_tenants(tenant), find_skip(grid, tenant, cpus), stopping, points, true);
     for (const Point& tenant : tenants) add_point(grid, tenant, skip, stopping, points);
   });
 }
@@ -233,9 +235,9 @@ std::vector<Job> expand(const Study& study, int cpus, std::vector<std::string>* 
   }
   PointList points;
   for (size_t i = 0; i < study.grids.size(); ++i) add_grid(study, i, cpus, points);
-  if (points.doubled() > 0 && notes != nullptr) {
+  if (points.named_again() > 0 && notes != nullptr) {
     notes->push_back(fmt::format("{} point{} named more than once: each is measured once, as the grid that asks for most repeats says",
-                                 points.doubled(), points.doubled() == 1 ? " is" : "s are"));
+                                 points.named_again(), points.named_again() == 1 ? " is" : "s are"));
   }
   std::vector<Job> jobs = points.take_jobs();
   if (jobs.empty())

@@ -51,6 +51,14 @@ TEST(Tenants, lists_of_a_tenant_and_of_the_grid_are_axes) {
   EXPECT_EQ(jobs.size() - together, 3u) << "each alone once";
 }
 
+// A tenant of several sets is measured alone once, as is meant: nobody named it twice.
+TEST(Tenants, of_several_sets_are_alone_once_without_a_word) {
+  std::vector<std::string> notes;
+  const auto jobs = expand(study_of({{"model", {"a"}}}, {{{"batch", {"1", "8"}}}, {{"batch", {"8"}}}}), 4, &notes);
+  EXPECT_EQ(jobs.size(), 2u + 2 * 2) << "batch 1 and 8 alone, two sets of two";
+  EXPECT_TRUE(notes.empty()) << notes[0];
+}
+
 TEST(Tenants, are_not_asked_at_the_same_times) {
   const auto jobs = expand(study_of({{"model", {"a"}}, {"scenario", {"server"}}, {"rate", {"20"}}}, {{}, {}, {{"arrivals", {"7"}}}}), 4);
   ASSERT_EQ(jobs.size(), 6u);

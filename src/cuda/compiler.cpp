@@ -6,7 +6,6 @@
 
 #include <deepgap/error.h>
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -32,35 +31,29 @@ struct Nvrtc {
   std::string path;
 };
 
-template <typename F>
-void find(void* library, const std::string& path, const char* name, F& function) {
-  function = reinterpret_cast<F>(::dlsym(library, name));
-  if (function == nullptr) throw Error(ErrorKind::refused, fmt::format("{} is no NVRTC that can be used: it has no {}", path, name));
-}
-
-Nvrtc opened(void* library, const std::string& path) {
+Nvrtc opened(const FoundLibrary& library) {
+  const auto find = [&](const char* name, auto& function) { find_function(library, "NVRTC", name, function); };
   Nvrtc made;
-  made.path = path;
-  find(library, path, "nvrtcVersion", made.nvrtcVersion);
-  find(library, path, "nvrtcGetErrorString", made.nvrtcGetErrorString);
-  find(library, path, "nvrtcCreateProgram", made.nvrtcCreateProgram);
-  find(library, path, "nvrtcDestroyProgram", made.nvrtcDestroyProgram);
-  find(library, path, "nvrtcCompileProgram", made.nvrtcCompileProgram);
-  find(library, path, "nvrtcGetProgramLogSize", made.nvrtcGetProgramLogSize);
-  find(library, path, "nvrtcGetProgramLog", made.nvrtcGetProgramLog);
-  find(library, path, "nvrtcGetCUBINSize", made.nvrtcGetCUBINSize);
-  find(library, path, "nvrtcGetCUBIN", made.nvrtcGetCUBIN);
+  made.path = library.path;
+  find("nvrtcVersion", made.nvrtcVersion);
+  find("nvrtcGetErrorString", made.nvrtcGetErrorString);
+  find("nvrtcCreateProgram", made.nvrtcCreateProgram);
+  find("nvrtcDestroyProgram", made.nvrtcDestroyProgram);
+  find("nvrtcCompileProgram", made.nvrtcCompileProgram);
+  find("nvrtcGetProgramLogSize", made.nvrtcGetProgramLogSize);
+  find("nvrtcGetProgramLog", made.nvrtcGetProgramLog);
+  find("nvrtcGetCUBINSize", made.nvrtcGetCUBINSize);
+  find("nvrtcGetCUBIN", made.nvrtcGetCUBIN);
   return made;
 }
 
 Nvrtc found() {
-  const FoundLibrary library = find_library({.title = "NVRTC",
-                                             .kind = "the CUDA compiler as a library",
-                                             .names = {"libnvrtc.so.13", "libnvrtc.so.12"},
-                                             .variable = "DEEPGAP_NVRTC",
-                                             .package = "nvidia-cuda-nvrtc",
-                                             .folders = library_folders()});
-  return opened(library.handle, library.path);
+  return opened(find_library({.title = "NVRTC",
+                              .kind = "the CUDA compiler as a library",
+                              .names = {"libnvrtc.so.13", "libnvrtc.so.12"},
+                              .variable = "DEEPGAP_NVRTC",
+                              .package = "nvidia-cuda-nvrtc",
+                              .folders = library_folders()}));
 }
 
 const Nvrtc& nvrtc() {

@@ -43,4 +43,9 @@ FoundLibrary find_library(const LibrarySought& sought) {
                                               names_text(sought.names), sought.kind, join(tried, ", "), sought.package, sought.variable));
 }
 
+void* address_of(const FoundLibrary& library, const std::string& title, const char* name) {
+  if (void* address = ::dlsym(library.handle, name)) return address;
+  throw Error(ErrorKind::refused, fmt::format("{} is no {} that can be used: it has no {}", library.path, title, name));
+}
+
 }  // namespace deepgap::cuda

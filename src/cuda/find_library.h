@@ -24,4 +24,11 @@ struct FoundLibrary {
 // Throws Error{refused} that tells where it was looked for.
 FoundLibrary find_library(const LibrarySought& sought);
 
+// Where the library has a function of that name. Throws Error{refused} where it has none: it is no `title` that can be used.
+void* address_of(const FoundLibrary& library, const std::string& title, const char* name);
+template <typename Function>
+void find_function(const FoundLibrary& library, const std::string& title, const char* name, Function& function) {
+  function = reinterpret_cast<Function>(address_of(library, title, name));
+}
+
 }  // namespace deepgap::cuda

@@ -13,12 +13,6 @@ namespace {
 
 constexpr int oldest_version = 21000;  // 2.10, which has averages
 
-template <typename F>
-void find(const FoundLibrary& library, const char* name, F& function) {
-  function = reinterpret_cast<F>(::dlsym(library.handle, name));
-  if (function == nullptr) throw Error(ErrorKind::refused, fmt::format("{} is no NCCL that can be used: it has no {}", library.path, name));
-}
-
 FoundLibrary found(const std::string& library) {
   if (library.empty())
     return find_library({.title = "NCCL",
@@ -40,7 +34,7 @@ Nccl open_nccl(const std::string& library) {
   const FoundLibrary opened = found(library);
   Nccl made;
   made.path = opened.path;
-#define DEEPGAP_NCCL_FIND(result, name, parameters) find(opened, #name, made.name);
+#define DEEPGAP_NCCL_FIND(result, name, parameters) find_function(opened, "NCCL", #name, made.name);
   DEEPGAP_NCCL_FUNCTIONS(DEEPGAP_NCCL_FIND)
 #undef DEEPGAP_NCCL_FIND
   int version = 0;

@@ -22,20 +22,13 @@ namespace fs = std::filesystem;
 constexpr std::array<const char*, 2> names{"libcupti.so.13", "libcupti.so.12"};
 constexpr const char* variable = "DEEPGAP_CUPTI";
 
-template <typename F>
-void find(void* library, const std::string& path, const char* name, bool must, F& function) {
-  function = reinterpret_cast<F>(::dlsym(library, name));
-  if (function == nullptr && must)
-    throw Error(ErrorKind::refused, fmt::format("{} is no CUPTI that can be used: it has no {}", path, name));
-}
-
-Api opened(void* library, const std::string& path) {
+Api opened(const cuda::FoundLibrary& library) {
   Api made;
-  made.path = path;
-#define DEEPGAP_CUPTI_FIND(name, parameters) find(library, path, #name, true, made.name);
+  made.path = library.path;
+#define DEEPGAP_CUPTI_FIND(name, parameters) cuda::find_function(library, "CUPTI", #name, made.name);
   DEEPGAP_CUPTI_FUNCTIONS(DEEPGAP_CUPTI_FIND)
 #undef DEEPGAP_CUPTI_FIND
-#define DEEPGAP_CUPTI_FIND(name, parameters) find(library, path, #name, false, made.name);
+#define DEEPGAP_CUPTI_FIND(name, parameters) made.name = reinterpret_cast<decltype(made.name)>(::dlsym(library.handle, #name));
   DEEPGAP_CUPTI_PROFILER_FUNCTIONS(DEEPGAP_CUPTI_FIND)
 #undef DEEPGAP_CUPTI_FIND
   return made;
@@ -65,14 +58,13 @@ std::vector<fs::path> folders() {
 Api found() {
   const char* named = ::getenv(variable);
   if (named == nullptr || *named == '\0')
-    if (void* library = already_loaded()) return opened(library, path_of(library));
-  const cuda::FoundLibrary library = cuda::find_library({.title = "CUPTI",
-                                                         .kind = "NVIDIA's profiling library",
-                                                         .names = {names.begin(), names.end()},
-                                                         .variable = variable,
-                                                         .package = "nvidia-cuda-cupti",
-                                                         .folders = folders()});
-  return opened(library.handle, library.path);
+    if (void* library = already_loaded()) return opened({library, path_of(library)});
+  return opened(cuda::find_library({.title = "CUPTI",
+                                    .kind = "NVIDIA's profiling library",
+                                    .names = {names.begin(), names.end()},
+                                    .variable = variable,
+                                    .package = "nvidia-cuda-cupti",
+                                    .folders = folders()}));
 }
 
 }  // namespace

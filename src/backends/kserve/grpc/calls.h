@@ -73,4 +73,18 @@ class CountedConnection {
 };
 std::deque<CountedConnection> make_connections(const ServerAddress& address, const CallSettings& settings);
 
+// What both kinds keep of a slot's request, and of what came back for it.
+struct Exchanged {
+  grpc::ByteBuffer answer;
+  int64_t sent = 0;  // as CallEnd has it
+  Nanoseconds sent_at = 0;
+
+  void note_request(const grpc::ByteBuffer& request);
+};
+// Of a request that is over, which its connection is told too.
+CallEnd end_of(const Exchanged& exchanged, const std::optional<Fault>& fault, const inference::ModelInferResponse& answer,
+               CountedConnection& connection);
+// Of an answer that cannot be read.
+Fault no_message_fault();
+
 }  // namespace deepgap

@@ -1,5 +1,6 @@
 // The kserve backend over gRPC against a scripted server: what it asks, what it answers with, and each thing that can go wrong. What is the
 // same over HTTP is tested there too (kserve_test.cpp).
+#include "backends/kserve/grpc/calls.h"
 #include "backends/kserve/grpc/scripted_grpc_model.h"
 #include "backends/kserve/kserve_rig.h"
 #include "backends/kserve/scripted_server.h"
@@ -287,6 +288,45 @@ TEST(GrpcStreams, AnAnswerToAnotherRequestIsNone) {
   GrpcRig rig(server.host(), streamed);
   EXPECT_EQ(rig.fate(), "an answer to another request");
   EXPECT_EQ(rig.fate(), "ok");
+}
+
+// One that is given up just when its answer comes is answered or given up; either way the slot's next request is answered.
+TEST(GrpcStreams, AreNotUsedAgainOnceTheyWereGivenUp) {
+  constexpr size_t slots = 4;
+  ScriptedGrpcServer server{ScriptedGrpcModel()};
+  inference::ModelInferRequest request;
+  request.set_model_name("double");
+  auto& input = *request.add_inputs();
+  input.set_name("x");
+  input.add_shape(1);
+  request.add_raw_input_contents(std::string(sizeof(float), '\0'));
+  std::mutex mutex;
+  std::condition_variable over;
+  size_t ended = 0;
+  bool gives_up = false;
+  std::vector<std::string> faults;
+  GrpcCalls* calls = nullptr;
+  const auto note = [&](size_t, const CallEnd& end) {
+    const std::lock_guard lock(mutex);
+    if (std::exchange(gives_up, false)) calls->give_up();
+    if (end.fault && end.fault->kind != Fault::Kind::cancelled) faults.push_back(end.fault->what);
+    ++ended;
+    over.notify_all();
+  };
+  const auto clock = make_real_clock(0);
+  const auto made = make_stream_calls({"grpc://" + server.host(), "", ""}, {slots, 1, 1'000'000, 60'000'000'000, clock.get()}, note);
+  calls = made.get();
+  for (int round = 0; round < 200 && faults.empty(); ++round) {
+    {
+      const std::lock_guard lock(mutex);
+      gives_up = round % 2 == 0;
+      ended = 0;
+    }
+    for (size_t slot = 0; slot < slots; ++slot) calls->begin(slot, serialized(request), 0);
+    std::unique_lock lock(mutex);
+    over.wait(lock, [&] { return ended == slots; });
+  }
+  EXPECT_THAT(faults, testing::IsEmpty());
 }
 
 // The library tries again 0.1 s later at the earliest, and tells what it found until then.

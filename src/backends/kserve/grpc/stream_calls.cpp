@@ -15,8 +15,6 @@
 namespace deepgap {
 namespace {
 
-constexpr int64_t bytes_before_message = 5;
-
 class StreamCalls final : public GrpcCalls {
  public:
   StreamCalls(const ServerAddress& address, const CallSettings& settings, Ended ended)
@@ -40,13 +38,13 @@ class StreamCalls final : public GrpcCalls {
     stream.given_up = stream.broken = false;
     stream.fault.reset();
     stream.id = id;
-    stream.sent = static_cast<int64_t>(request.Length()) + bytes_before_message;
+    stream.exchanged.note_request(request);
     stream.awaited = 2;
     if (!stream.call) open(stream, connection);
     stream.until = monotonic_now() + settings_.timeout;
-    stream.sent_at = settings_.clock->now();
+    stream.exchanged.sent_at = settings_.clock->now();
     stream.call->Write(request, tag_of(slot, Event::written));
-    stream.call->Read(&stream.bytes, tag_of(slot, Event::read));
+    stream.call->Read(&stream.exchanged.answer, tag_of(slot, Event::read));
   }
 
   void give_up() override {
@@ -63,12 +61,10 @@ class StreamCalls final : public GrpcCalls {
   struct Stream {
     std::optional<grpc::ClientContext> context;  // taken away under mutex_, by the thread alone
     std::unique_ptr<grpc::GenericClientAsyncReaderWriter> call;
-    grpc::ByteBuffer bytes;
+    Exchanged exchanged;
     grpc::Status status;
     inference::ModelStreamInferResponse answer;
     uint64_t id = 0;
-    int64_t sent = 0;
-    Nanoseconds sent_at = 0;
     std::atomic<Nanoseconds> until = 0;  // when the request has taken too long; 0: none is in flight
     std::atomic<int> awaited = 0;        // of writing and reading
     std::atomic<bool> broken = false;    // one of them failed
@@ -120,9 +116,9 @@ class StreamCalls final : public GrpcCalls {
     if (static_cast<Event>(tag % 4) == Event::finished) return finish(slot);
     if (!ok) stream.broken = true;
     if (--stream.awaited > 0) return;
-    if (stream.broken) return ask_why(slot);
-    if (!parse(stream.bytes, stream.answer)) {
-      stream.fault = Fault{Fault::Kind::protocol, "not an answer by gRPC: no message of KServe v2"};
+    if (stream.broken || !takes_answer(stream)) return ask_why(slot);
+    if (!parse(stream.exchanged.answer, stream.answer)) {
+      stream.fault = no_message_fault();
     } else if (!is_answer_to(stream)) {
       stream.fault = Fault{Fault::Kind::answer, "an answer to another request"};
     } else {
@@ -132,6 +128,14 @@ class StreamCalls final : public GrpcCalls {
     ask_why(slot);
   }
 
+  // From here on nobody gives the request up. False: somebody has, and with it the stream is cancelled, which the slot's next request must
+  // not go out on.
+  bool takes_answer(Stream& stream) {
+    const std::lock_guard lock(mutex_);
+    if (stream.fault || stream.given_up) return false;
+    stream.until = 0;
+    return true;
+  }
   static bool is_answer_to(const Stream& stream) {
     const std::string& id = stream.answer.infer_response().id();
     return id.empty() || id == std::to_string(stream.id);
@@ -169,16 +173,8 @@ class StreamCalls final : public GrpcCalls {
   void deliver(size_t slot, const std::optional<Fault>& fault) {
     Stream& stream = streams_[slot];
     CountedConnection& connection = connections_[slot % connections_.size()];
-    CallEnd end{fault, stream.answer.infer_response()};
-    if (fault) {
-      connection.note_fault(*fault);
-    } else {
-      end.connections = connection.note_answer();
-    }
-    end.sent = stream.sent;
-    end.received = stream.bytes.Valid() ? static_cast<int64_t>(stream.bytes.Length()) + bytes_before_message : 0;
-    end.sent_at = stream.sent_at;
-    stream.bytes.Clear();
+    const CallEnd end = end_of(stream.exchanged, fault, stream.answer.infer_response(), connection);
+    stream.exchanged.answer.Clear();
     stream.until = 0;
     ended_(slot, end);
   }

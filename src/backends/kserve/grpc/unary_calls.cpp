@@ -6,16 +6,7 @@
 #include <vector>
 
 namespace deepgap {
-
-std::deque<CountedConnection> make_connections(const ServerAddress& address, const CallSettings& settings) {
-  std::deque<CountedConnection> connections;
-  for (int i = 0; i < settings.connections; ++i) connections.emplace_back(address, settings.answer_limit);
-  return connections;
-}
-
 namespace {
-
-constexpr int64_t bytes_before_message = 5;
 
 class UnaryCalls final : public GrpcCalls {
  public:
@@ -34,17 +25,17 @@ class UnaryCalls final : public GrpcCalls {
     Call& call = calls_[slot];
     CountedConnection& connection = connections_[slot % connections_.size()];
     call.given_up = false;
-    call.sent = static_cast<int64_t>(request.Length()) + bytes_before_message;
-    call.bytes.Clear();
+    call.exchanged.note_request(request);
+    call.exchanged.answer.Clear();
     call.reader.reset();
     call.context.emplace();
     connection->prepare(*call.context, settings_.timeout);
     connection.note_begin();
     call.reader = connection->stub().PrepareUnaryCall(&*call.context, method_, request, &queue_);
     call.in_flight = true;
-    call.sent_at = settings_.clock->now();
+    call.exchanged.sent_at = settings_.clock->now();
     call.reader->StartCall();
-    call.reader->Finish(&call.bytes, &call.status, reinterpret_cast<void*>(slot));
+    call.reader->Finish(&call.exchanged.answer, &call.status, reinterpret_cast<void*>(slot));
   }
 
   void give_up() override {
@@ -59,11 +50,9 @@ class UnaryCalls final : public GrpcCalls {
   struct Call {
     std::optional<grpc::ClientContext> context;  // since the slot last began
     std::unique_ptr<grpc::GenericClientAsyncResponseReader> reader;
-    grpc::ByteBuffer bytes;
+    Exchanged exchanged;
     grpc::Status status;
     inference::ModelInferResponse answer;
-    int64_t sent = 0;
-    Nanoseconds sent_at = 0;
     std::atomic<bool> in_flight = false, given_up = false;
   };
 
@@ -77,18 +66,10 @@ class UnaryCalls final : public GrpcCalls {
   void end(size_t slot) {
     Call& call = calls_[slot];
     CountedConnection& connection = connections_[slot % connections_.size()];
-    CallEnd end{connection->fault(call.status, settings_.timeout), call.answer};
-    if (end.fault && call.given_up) end.fault = Fault{Fault::Kind::cancelled, "given up"};
-    if (!end.fault && !parse(call.bytes, call.answer))
-      end.fault = Fault{Fault::Kind::protocol, "not an answer by gRPC: no message of KServe v2"};
-    if (end.fault) {
-      connection.note_fault(*end.fault);
-    } else {
-      end.connections = connection.note_answer();
-    }
-    end.sent = call.sent;
-    end.received = call.bytes.Valid() ? static_cast<int64_t>(call.bytes.Length()) + bytes_before_message : 0;
-    end.sent_at = call.sent_at;
+    std::optional<Fault> fault = connection->fault(call.status, settings_.timeout);
+    if (fault && call.given_up) fault = Fault{Fault::Kind::cancelled, "given up"};
+    if (!fault && !parse(call.exchanged.answer, call.answer)) fault = no_message_fault();
+    const CallEnd end = end_of(call.exchanged, fault, call.answer, connection);
     call.in_flight = false;
     ended_(slot, end);
   }

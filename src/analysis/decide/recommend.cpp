@@ -3,6 +3,7 @@
 #include "analysis/words.h"
 #include "base/text.h"
 #include "record/dataset_hash.h"
+#include "record/load_axis.h"
 #include "record/point_option.h"
 #include "record/record_json.h"
 #include "record/search_marks.h"
@@ -90,12 +91,11 @@ void add_bounds(const Workload& workload, const Candidate& choice, const Demand&
 
 // Of one way: what `deepgap run` is told to measure it.
 std::string run_command(const PointSummary& point, const std::string& more) {
-  const Point p = without_search_marks(point.point);
+  const Point p = without_search_marks(without_load(point.point));
   std::string text = fmt::format("deepgap run --model {} --backend {} --device {} --precision {}", p.model, p.backend,
                                  placement_name(p.placement), name_of(p.precision));
   for (const auto& [name, value] : p.options) {
-    constexpr std::string_view of_load[] = {"rate",      "bound",  "streams",   "max_batch",
-                                            "max_delay", "labels", "published", dataset_hash_option};
+    constexpr std::string_view of_load[] = {"bound", "streams", "max_batch", "max_delay", "labels", "published", dataset_hash_option};
     if (std::find(std::begin(of_load), std::end(of_load), name) == std::end(of_load)) text += fmt::format(" --axis {}={}", name, value);
   }
   return text + more;

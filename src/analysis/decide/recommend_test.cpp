@@ -129,6 +129,14 @@ TEST(Recommend, WithoutAServerPointAQueueEstimatesAndSaysHowToTell) {
   EXPECT_THAT(found.unknown[0].command, HasSubstr("--scenario server --bound p99=6ms --find-peak"));
 }
 
+TEST(Recommend, TheCommandThatTellsLeavesOutTheLoad) {
+  const Asked asked({{.scenario = "concurrency", .cost_per_hour = 1, .unchecked = true, .options = {{"clients", "8"}}}});
+  const Recommendation found = asked.with({});
+  ASSERT_FALSE(found.unknown.empty());
+  EXPECT_THAT(found.unknown[0].command, HasSubstr(" --check on"));
+  EXPECT_THAT(found.unknown[0].command, Not(HasSubstr("clients"))) << "of a batch it would be an error";
+}
+
 // ... with the engine's own options, one of which native calls `tune`, and without what a search noted on its runs.
 TEST(Recommend, TheCommandThatTellsMeasuresTheSameWay) {
   const Asked asked({{.throughput = 1000, .p99_ms = 1, .cost_per_hour = 1, .options = {{"tune", "full"}, {"tune_run", "confirm"}}}});

@@ -179,6 +179,7 @@ void print_winners(int series) {
   uint64_t seed = 5000;
   for (const auto& [engines, k] : {std::pair(size_t{2}, size_t{3}), {4, 1}, {4, 3}, {4, 5}, {8, 5}}) {
     Random random(++seed);
+    const double confidence = confidence_of_best(engines);
     int before = 0, now = 0;
     for (int i = 0; i < series; ++i) {
       auto all = measured(random, std::vector<double>(engines, 1.0), k, {0.01, 0.01});
@@ -192,7 +193,7 @@ void print_winners(int series) {
         return std::any_of(all.begin() + 1, all.end(), [&](const Repeats& rival) { return told(all[0], rival); });
       };
       before += any([](const Repeats& a, const Repeats& b) { return told_before(a, b); }) ? 1 : 0;
-      now += any([&](const Repeats& a, const Repeats& b) { return told_now(a, b, confidence_of_best(engines)); }) ? 1 : 0;
+      now += any([&](const Repeats& a, const Repeats& b) { return told_now(a, b, confidence); }) ? 1 : 0;
     }
     fmt::print("| {} | {} | {:.1f} | {:.1f} |\n", engines, k, 100.0 * before / series, 100.0 * now / series);
   }

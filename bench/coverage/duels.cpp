@@ -46,7 +46,10 @@ Noise sticky_noise(double dwell) {
     bool high = std::bernoulli_distribution(0.5)(random);
     double until = length(random);
     for (size_t i = 0; i < n; ++i) {
-      for (; static_cast<double>(i) >= until; until += length(random)) high = !high;
+      while (static_cast<double>(i) >= until) {
+        high = !high;
+        until += length(random);
+      }
       values[i] = (high ? 0.05 : -0.05) + 0.01 * std::normal_distribution<double>()(random);
     }
     return values;

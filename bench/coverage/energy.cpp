@@ -98,7 +98,9 @@ Simulated simulate(Random& random, const Row& row, double window_s) {
     joules += watts[i] * 1e-3;
     const bool inside = now >= begin && now < end;
     if (inside) made.joules += watts[i] * 1e-3;
-    for (due += queries_per_s * 1e-3 * (row.coupled ? watts[i] / mean_w : 1); due >= 1; due -= 1) {
+    due += queries_per_s * 1e-3 * (row.coupled ? watts[i] / mean_w : 1);
+    while (due >= 1) {
+      due -= 1;
       const Nanoseconds of_query = static_cast<Nanoseconds>(1e9 / queries_per_s);
       if (inside) record.timings.push_back({query++, now - of_query, now - of_query, now, 1, Status::ok});
     }

@@ -118,7 +118,7 @@ class Ahead {
       left_[i] = jobs[i].variants.size() + 1;
       for (size_t part = 0; part <= jobs[i].variants.size(); part++) parts_.emplace_back(i, part);
     }
-    for (unsigned i = 0; i < threads; i++) workers_.emplace_back([this, &chip](std::stop_token stop) { work(chip, stop); });
+    for (unsigned i = 0; i < threads; i++) workers_.emplace_back([this, &chip](const std::stop_token& stop) { work(chip, stop); });
   }
   ~Ahead() {
     for (std::jthread& worker : workers_) worker.request_stop();

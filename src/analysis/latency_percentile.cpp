@@ -49,7 +49,7 @@ std::vector<double> parse_percentiles(const std::string& list) {
 }
 
 std::string latency_percentile_column(double percent) {
-  if (const std::string metric = latency_metric_id(percent); !metric.empty()) return metric;
+  if (std::string metric = latency_metric_id(percent); !metric.empty()) return metric;
   std::string name = fmt::format("p{}", percent);
   const size_t point = name.find('.');
   if (point == std::string::npos) return latency_metric_id(name);

@@ -34,7 +34,7 @@ class DeviceNames {
     }
   }
   std::string of(const PointSummary& point) const {
-    const std::string placement = placement_name(point.point.placement);
+    std::string placement = placement_name(point.point.placement);
     const auto placements = placements_.find(point.identity.device);
     if (placements == placements_.end() || (is_cpu(point.point) && cpus_.size() < 2)) return placement;
     const std::string name = short_device_name(point.identity.device);

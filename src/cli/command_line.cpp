@@ -71,7 +71,7 @@ size_t description_column(const std::string& line) {
   const size_t gap = line.find("  ", first);
   if (gap == std::string::npos) return first;
   const size_t text = line.find_first_not_of(' ', gap);
-  return text == std::string::npos || text > 46 ? first : text;
+  return text > 46 ? first : text;  // npos is
 }
 
 }  // namespace

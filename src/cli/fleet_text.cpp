@@ -60,7 +60,7 @@ std::string plan_text(const PlannedFleet& planned, const Prices& prices) {
   bool all_known = true;
   for (const Lot& lot : fleet.lots) {
     int64_t records = 0;
-    for (int i = 0; i < lot.tasks; ++i) records += fleet.tasks[static_cast<size_t>(lot.first_task + i)].records;
+    for (int i = 0; i < lot.tasks; ++i) records += fleet.tasks[static_cast<size_t>(lot.first_task) + static_cast<size_t>(i)].records;
     const LotCost cost = cost_of(fleet, lot, prices);
     amount += cost.amount;
     all_known &= cost.known;

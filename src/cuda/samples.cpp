@@ -53,7 +53,7 @@ void GatherKernel::launch(Address from, Address indices, Address to, size_t each
   auto units = static_cast<long long>(each / width.bytes);
   LaunchConfig config{};
   config.grid_x = static_cast<unsigned>(count);
-  config.grid_y = static_cast<unsigned>(std::clamp<size_t>(each / width.bytes / (4 * threads), 1, most_pieces));
+  config.grid_y = static_cast<unsigned>(std::clamp<size_t>(each / width.bytes / (size_t{4} * threads), 1, most_pieces));
   config.grid_z = config.block_y = config.block_z = 1;
   config.block_x = threads;
   config.stream = stream;

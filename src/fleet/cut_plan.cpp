@@ -140,7 +140,7 @@ class Cutter {
  private:
   static constexpr int fewest_tasks = 3;  // fewer nodes tell nothing of which one is unlike the others
 
-  size_t place(const Lot& lot, int task) const { return static_cast<size_t>(lot.first_task + task); }
+  size_t place(const Lot& lot, int task) const { return static_cast<size_t>(lot.first_task) + static_cast<size_t>(task); }
 
   // The Point of which a run takes least, and how many runs of it there are.
   std::pair<std::optional<Job>, int> quickest(const Lot& lot) const {

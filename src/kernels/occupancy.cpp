@@ -16,7 +16,6 @@ std::optional<Limits> limits_of(int architecture) {
     case 60:
       return Limits{2048, 32, 64 << 10};
     case 61:
-      return Limits{2048, 32, 96 << 10};
     case 70:
       return Limits{2048, 32, 96 << 10};
     case 75:

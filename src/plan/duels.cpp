@@ -55,7 +55,7 @@ StoppingSettings duel_stopping(const Grid& grid) {
   stopping.name = "duel";
   stopping.interval = grid.margin;
   if (!grid.own_budget) stopping.budget = usual_budget;
-  stopping.budget /= grid.repeats * grid.sweeps;
+  stopping.budget /= int64_t{grid.repeats} * grid.sweeps;
   return stopping;
 }
 

@@ -53,7 +53,7 @@ class CsvReader {
   std::string cell() {
     if (at_ < text_.size() && text_[at_] == '"') return quoted();
     const size_t end = std::min(text_.find_first_of(",\r\n", at_), text_.size());
-    const std::string cell(text_.substr(at_, end - at_));
+    std::string cell(text_.substr(at_, end - at_));
     at_ = end;
     return cell;
   }

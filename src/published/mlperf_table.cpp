@@ -132,16 +132,14 @@ void put_result(Cells& row, const std::string& scenario, const std::string& resu
   const std::string unit = lower(units);
   const auto value = parse_double(result);
   const bool latency = unit.empty() ? scenario == "single-stream" || scenario == "multi-stream" : unit.find("latency") != std::string::npos;
-  if (!value) {
-    row["throughput"] = result;  // import_csv() says what is wrong with it
-  } else if (unit.find("watt") != std::string::npos) {
+  if (value && unit.find("watt") != std::string::npos) {
     row["power_w"] = result;
-  } else if (unit.find("joule") != std::string::npos) {
+  } else if (value && unit.find("joule") != std::string::npos) {
     row["metric.energy_j_per_stream"] = result;
-  } else if (latency) {
+  } else if (value && latency) {
     row[scenario == "multi-stream" ? "latency_p99_ms" : "latency_p90_ms"] = result;
   } else {
-    row["throughput"] = result;
+    row["throughput"] = result;  // where it is no number, import_csv() says so
   }
 }
 

@@ -127,8 +127,10 @@ class Drawing {
   std::string draw(const RooflineSlope& slope) {
     const auto inside = [&](double at) { return at >= left - 0.1 && at <= right + 0.1; };
     const double ridge = peak_ / slope.bytes_per_s;
+    constexpr int steps = 1050;  // of 2 %: nine powers of ten
     double from_x = left, from_y = bottom;
-    for (double intensity = ridge; intensity > ridge * 1e-9; intensity /= 1.02) {
+    for (int i = 0; i < steps; ++i) {
+      const double intensity = ridge * std::pow(1.02, -i);
       if (!inside(x_.at(intensity)) || y_.at(intensity * slope.bytes_per_s) > bottom) break;
       from_x = x_.at(intensity);
       from_y = y_.at(intensity * slope.bytes_per_s);

@@ -23,7 +23,7 @@ namespace {
 
 std::string next_text(const BestByGoal& row) {
   if (row.next == nullptr) return "";
-  const std::string label = label_with_batch(*row.next_line, *row.next);
+  std::string label = label_with_batch(*row.next_line, *row.next);
   if (!row.over_next) return label;
   const bool open = row.over_next->interval && !row.over_next->separable();
   const double times = row.goal->better == Better::lower ? 1 / row.over_next->ratio : row.over_next->ratio;

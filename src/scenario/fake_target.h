@@ -76,7 +76,7 @@ class ScriptedTarget final : public Target {
 class ThreadedTarget final : public Target {
  public:
   ThreadedTarget(TargetLimits limits, int threads) : limits_(limits) {
-    for (int i = 0; i < threads; ++i) threads_.emplace_back([this](std::stop_token stop) { serve(stop); });
+    for (int i = 0; i < threads; ++i) threads_.emplace_back([this](const std::stop_token& stop) { serve(stop); });
   }
 
   TargetLimits limits() const override { return limits_; }
@@ -99,7 +99,7 @@ class ThreadedTarget final : public Target {
   }
 
  private:
-  void serve(std::stop_token stop) {
+  void serve(const std::stop_token& stop) {
     std::unique_lock lock(mutex_);
     while (arrived_.wait(lock, stop, [this] { return !waiting_.empty(); })) {
       const Completed done = waiting_.front();

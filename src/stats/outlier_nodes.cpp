@@ -135,7 +135,7 @@ std::set<uint32_t> extreme_nodes(const std::vector<Node>& nodes, double error_ra
       if (taken.count(node.number) == 0 && (furthest == nullptr || distance(node) > distance(*furthest))) furthest = &node;
     }
     const double deviation = left.standard_deviation();
-    if (!(deviation > 0)) break;
+    if (furthest == nullptr || !(deviation > 0)) break;
     const double stands_out = std::abs(furthest->effect - left.mean()) / deviation, k = static_cast<double>(i);
     taken.insert(furthest->number);
     const double dof = n - k - 1, t = student_beyond(dof, error_rate / (2 * (n - k + 1)));
@@ -196,7 +196,7 @@ std::vector<Cell> without_worst_run(std::vector<Cell> cells, uint32_t number, bo
       furthest = off;
     }
   }
-  worst->runs.erase(worst->runs.begin() + run);
+  if (worst != nullptr) worst->runs.erase(worst->runs.begin() + run);
   std::erase_if(cells, [](const Cell& cell) { return cell.runs.empty(); });
   return cells;
 }

@@ -161,7 +161,7 @@ struct LoadgenFilling {
 
 class MlperfDrive final : public Drive {
  public:
-  MlperfDrive(std::unique_ptr<Drive> warm_up, DispatchOptions dispatch) : warm_up_(std::move(warm_up)), dispatch_(std::move(dispatch)) {}
+  MlperfDrive(std::unique_ptr<Drive> warm_up, DispatchOptions dispatch) : warm_up_(std::move(warm_up)), dispatch_(dispatch) {}
 
   std::string unit() const override { return "query"; }
   int64_t in_flight() const override { return warm_up_->in_flight(); }

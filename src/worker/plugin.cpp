@@ -57,7 +57,7 @@ std::vector<std::string> plugin_folders() {
 std::string plugin_path(const std::string& name) {
   for (const std::string& folder : plugin_folders()) {
     std::error_code error;
-    const std::string path = fmt::format("{}/{}{}{}", folder, file_prefix, name, file_suffix);
+    std::string path = fmt::format("{}/{}{}{}", folder, file_prefix, name, file_suffix);
     if (std::filesystem::exists(path, error)) return path;
   }
   return "";

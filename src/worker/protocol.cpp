@@ -49,7 +49,7 @@ void convert_texts(nlohmann::json& json, std::string (*convert)(std::string_view
 // Names of files need be no UTF-8, and come to the other process as they are.
 std::string header_text(const nlohmann::json& header) {
   constexpr auto replace = nlohmann::json::error_handler_t::replace;  // in keys, which are ours
-  const std::string text = header.dump(-1, ' ', false, replace);
+  std::string text = header.dump(-1, ' ', false, replace);
   if (text.find("\xEF\xBF\xBD") == text.npos && !may_stand_for_bytes(text)) return text;
   nlohmann::json converted = header;
   convert_texts(converted, as_utf8);

@@ -43,11 +43,11 @@ Tolerance tolerance_of(Precision precision, const TrainSettings& settings) {
   const bool adam = settings.optimizer == Optimizer::adam || settings.optimizer == Optimizer::adamw;
   switch (precision) {
     case Precision::fp32:
-      return {0.002, adam ? 15 : 30};
+      return {0.002, adam ? 15.0 : 30.0};
     case Precision::tf32:
-      return {0.02, adam ? 5 : 15};
+      return {0.02, adam ? 5.0 : 15.0};
     default:
-      return {0.1, adam ? 0 : 5};
+      return {0.1, adam ? 0.0 : 5.0};
   }
 }
 

@@ -153,7 +153,7 @@ std::vector<BestByGoal> best_by_goal(const Workload& workload) {
     const Chosen next = best_of(from.points, goal, [&](const Chosen& each) { return each.first != best.first; });
     BestByGoal row{&goal, best.first, best.second, next.first, next.second, std::nullopt};
     if (next.second != nullptr) row.over_next = compare_points(*best.second, *next.second, goal.metric);
-    found.push_back(std::move(row));
+    found.push_back(row);
   }
   return found;
 }

@@ -326,7 +326,7 @@ std::optional<Launch> hopper_attention(const AttentionLayout& layout, const std:
   launch.entry = entry;
   launch.source = source_of(layout, tiles, mask_text, entry);
   launch.block = {static_cast<unsigned>(128 * tiles.teams), 1, 1};
-  launch.grid = {static_cast<unsigned>(divide_up(a.queries, 64 * tiles.teams)), static_cast<unsigned>(a.heads),
+  launch.grid = {static_cast<unsigned>(divide_up(a.queries, int64_t{64} * tiles.teams)), static_cast<unsigned>(a.heads),
                  static_cast<unsigned>(a.batch)};
   launch.shared_bytes = tiles.shared_bytes();
   launch.overlaps_previous = true;

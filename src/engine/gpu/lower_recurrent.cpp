@@ -113,7 +113,7 @@ Operand recurrent_weights(Lowering& lowering, const Operation& operation, const 
   const Form form = plain_form(element, shape);
   if (!is_float) {
     const Operand from = lowering.native(r);
-    const Operand packed = lowering.write(lowering.add_value(lowering.type(r), shape), form);
+    Operand packed = lowering.write(lowering.add_value(lowering.type(r), shape), form);
     const std::string k = fmt::format("(c1 * I({}) + c3)", shape[3]);
     const std::string body = fmt::format("  r = 0;\n  if ({} < I({})) r = {};", k, kernel.hidden, element_at({from}, 0, {"c0", "c2", k}));
     lowering.step(operation, element_kernel(lowering, "pack", {packed, {from}, Kind::number, body}), {from}, {packed});

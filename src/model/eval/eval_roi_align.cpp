@@ -174,10 +174,11 @@ double deformed_sum(const Call& call, const DeformConv& how, int64_t sample, int
     const T* plane = x.as<T>().data() + (sample * channels + channel) * x.shape[2] * x.shape[3];
     for (int64_t tap = 0; tap < taps; ++tap) {
       const T* offset = call.input(2).as<T>().data() + (part * taps + tap) * 2 * pixels + at;
-      const double y =
-          static_cast<double>(row * how.strides[0] - how.pads[0] + tap / columns * how.dilations[0]) + static_cast<double>(offset[0]);
-      const double along = static_cast<double>(column * how.strides[1] - how.pads[1] + tap % columns * how.dilations[1]) +
-                           static_cast<double>(offset[pixels]);
+      const int64_t down = tap / columns, right = tap % columns;
+      const int64_t grid_y = row * how.strides[0] - how.pads[0] + down * how.dilations[0];
+      const int64_t grid_x = column * how.strides[1] - how.pads[1] + right * how.dilations[1];
+      const double y = static_cast<double>(grid_y) + static_cast<double>(offset[0]);
+      const double along = static_cast<double>(grid_x) + static_cast<double>(offset[pixels]);
       const double mask =
           call.has(4) ? static_cast<double>(call.input(4).as<T>()[static_cast<size_t>((part * taps + tap) * pixels + at)]) : 1;
       const auto weight = static_cast<double>(w.as<T>()[static_cast<size_t>((output * inputs + c) * taps + tap)]);
@@ -195,8 +196,8 @@ std::vector<Tensor> deform_conv(const Call& call) {
   const int64_t pixels = how.height * how.width;
   Tensor y = make_tensor(x.type, {x.shape[0], how.outputs, how.height, how.width});
   with_float(call, x.type, [&]<typename T>(T) {
-    parallel_for(x.shape[0] * how.outputs, static_cast<double>(pixels * product_of(call.input(1).shape) / how.outputs) * 20,
-                 [&](int64_t plane) {
+    parallel_for(x.shape[0] * how.outputs,
+                 static_cast<double>(pixels * product_of(call.input(1).shape)) / static_cast<double>(how.outputs) * 20, [&](int64_t plane) {
                    for (int64_t i = 0; i < pixels; ++i)
                      writable<T>(y)[static_cast<size_t>(plane * pixels + i)] =
                          static_cast<T>(deformed_sum<T>(call, how, plane / how.outputs, plane % how.outputs, i / how.width, i % how.width));

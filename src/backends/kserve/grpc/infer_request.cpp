@@ -5,8 +5,8 @@
 #include <google/protobuf/io/coded_stream.h>
 #include <kserve.pb.h>
 
+#include <algorithm>
 #include <array>
-#include <cstring>
 #include <utility>
 
 namespace deepgap {
@@ -60,8 +60,7 @@ grpc::ByteBuffer InferRequest::write(std::span<const uint32_t> samples, std::opt
   auto* to = const_cast<uint8_t*>(tensors.begin());  // ours alone as yet
   if (id) {
     to = put_head(id_tag, named.size(), to);
-    std::memcpy(to, named.data(), named.size());
-    to += named.size();
+    to = std::copy(named.begin(), named.end(), to);
   }
   for (size_t i = 0; i < inputs_.size(); ++i) {
     const size_t bytes = bytes_of(inputs_[i].type, form.shapes[i]);

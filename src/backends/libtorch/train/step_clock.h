@@ -27,11 +27,11 @@ class StepClock {
   size_t put(std::span<Mark> marks) const {
     size_t count = 0;
     const auto add = [&](MarkId id, Nanoseconds ns) { marks[count++] = {id, 0, ns}; };
-    Nanoseconds at = begin_;
+    const Nanoseconds at = begin_;
     add(MarkId::compute_begin, at);
-    add(MarkId::forward_end, at += lengths_[0]);
-    add(MarkId::backward_end, at += lengths_[1]);
-    if (reduced_) add(MarkId::allreduce_end, at += lengths_[2]);
+    add(MarkId::forward_end, at + lengths_[0]);
+    add(MarkId::backward_end, at + lengths_[0] + lengths_[1]);
+    if (reduced_) add(MarkId::allreduce_end, at + lengths_[0] + lengths_[1] + lengths_[2]);
     add(MarkId::compute_end, end_);
     add(MarkId::returned, end_);
     return count;

@@ -61,15 +61,15 @@ const Nvrtc& nvrtc() {
   return instance;
 }
 
-void check(int result, const char* doing) {
+void check_compiler(int result, const char* doing) {
   if (result != 0) throw Error(ErrorKind::internal, fmt::format("NVRTC says {} while {}", nvrtc().nvrtcGetErrorString(result), doing));
 }
 
 std::string log_of(Program program) {
   size_t bytes = 0;
-  check(nvrtc().nvrtcGetProgramLogSize(program, &bytes), "its log is read");
+  check_compiler(nvrtc().nvrtcGetProgramLogSize(program, &bytes), "its log is read");
   std::string log(bytes, '\0');
-  check(nvrtc().nvrtcGetProgramLog(program, log.data()), "its log is read");
+  check_compiler(nvrtc().nvrtcGetProgramLog(program, log.data()), "its log is read");
   while (!log.empty() && (log.back() == '\0' || log.back() == '\n')) log.pop_back();
   return log;
 }
@@ -108,13 +108,13 @@ bool has_compiler() {
 
 std::string compiler_description() {
   int major = 0, minor = 0;
-  check(nvrtc().nvrtcVersion(&major, &minor), "asked for its version");
+  check_compiler(nvrtc().nvrtcVersion(&major, &minor), "asked for its version");
   return fmt::format("NVRTC {}.{}, {}", major, minor, nvrtc().path);
 }
 
 Compiled compile(const std::string& text, const std::string& architecture) {
   Program made = nullptr;
-  check(nvrtc().nvrtcCreateProgram(&made, text.c_str(), "kernel.cu", 0, nullptr, nullptr), "a program is made");
+  check_compiler(nvrtc().nvrtcCreateProgram(&made, text.c_str(), "kernel.cu", 0, nullptr, nullptr), "a program is made");
   const std::unique_ptr<ProgramTag, Destroy> program(made);
   const std::string target = "--gpu-architecture=" + architecture;
   const std::array<const char*, 4> options{target.c_str(), "--std=c++17", "--ptxas-options=-v", "--extra-device-vectorization"};
@@ -124,9 +124,9 @@ Compiled compile(const std::string& text, const std::string& architecture) {
   if (result != 0)
     throw Error(ErrorKind::internal, fmt::format("a kernel does not compile for {}: {}", architecture, first_error(compiled.log)));
   size_t bytes = 0;
-  check(nvrtc().nvrtcGetCUBINSize(made, &bytes), "machine code is read");
+  check_compiler(nvrtc().nvrtcGetCUBINSize(made, &bytes), "machine code is read");
   compiled.cubin.resize(bytes);
-  check(nvrtc().nvrtcGetCUBIN(made, compiled.cubin.data()), "machine code is read");
+  check_compiler(nvrtc().nvrtcGetCUBIN(made, compiled.cubin.data()), "machine code is read");
   return compiled;
 }
 

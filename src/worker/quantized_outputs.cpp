@@ -31,7 +31,7 @@ Outputs outputs_of(const Model& model, Samples samples, int threads) {
 }
 
 // What INT8 is compared with.
-struct Judgement {
+struct OutputJudgement {
   const Model& model;
   std::vector<std::vector<TensorView>> samples;
   int threads;
@@ -52,7 +52,7 @@ bool add(OutputComparison& comparison, const std::vector<Tensor>& expected, cons
 }
 
 // On the first `count` samples; nothing where they cannot be compared.
-std::optional<Compared> compared(const Judgement& judgement, const Graph& graph, size_t count) {
+std::optional<Compared> compared(const OutputJudgement& judgement, const Graph& graph, size_t count) {
   const Samples samples = Samples(judgement.samples).first(std::min(judgement.samples.size(), count));
   const Outputs actual = outputs_of(*model_of(judgement.model.name(), graph), samples, judgement.threads);
   Compared result;
@@ -67,7 +67,7 @@ std::optional<Compared> compared(const Judgement& judgement, const Graph& graph,
 }
 
 // The samples on which the outputs are worst come first: they tell most of the nodes.
-void put_worst_first(Judgement& judgement, const std::vector<double>& sqnr_db) {
+void put_worst_first(OutputJudgement& judgement, const std::vector<double>& sqnr_db) {
   std::vector<size_t> order(sqnr_db.size());
   std::iota(order.begin(), order.end(), size_t{0});
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return sqnr_db[a] < sqnr_db[b]; });
@@ -89,7 +89,7 @@ struct Sensitivity {
 };
 
 // The most sensitive node first.
-std::vector<Sensitivity> sensitivities(const Judgement& judgement, const Quantizer& quantizer) {
+std::vector<Sensitivity> sensitivities(const OutputJudgement& judgement, const Quantizer& quantizer) {
   std::vector<Sensitivity> result;
   for (const size_t node : quantizer.quantized()) {
     const auto alone = quantizer.only(node);
@@ -101,7 +101,7 @@ std::vector<Sensitivity> sensitivities(const Judgement& judgement, const Quantiz
 }
 
 // Nothing where no set of nodes worth the name does; then all are as they were.
-std::optional<double> keep_most_sensitive(const Judgement& judgement, double wanted_db, double least_share, Quantizer& quantizer) {
+std::optional<double> keep_most_sensitive(const OutputJudgement& judgement, double wanted_db, double least_share, Quantizer& quantizer) {
   const std::vector<Sensitivity> nodes = sensitivities(judgement, quantizer);
   double left = 0;  // error of the nodes from `next` on
   for (const Sensitivity& node : nodes) left += error_of(node.sqnr_db);
@@ -128,7 +128,7 @@ std::optional<double> keep_for_outputs(const Model& model, Samples samples, cons
   const QuantizedGraph all = quantizer.quantize();
   if (all.quantized_nodes == 0) return std::nullopt;
   samples = samples.first(std::min(samples.size(), output_samples));
-  Judgement judgement{model, {samples.begin(), samples.end()}, threads, outputs_of(model, samples, threads)};
+  OutputJudgement judgement{model, {samples.begin(), samples.end()}, threads, outputs_of(model, samples, threads)};
   const auto first = compared(judgement, all.graph, samples.size());
   if (!first) return std::nullopt;
   if (first->sqnr_db >= settings.min_output_sqnr_db) return first->sqnr_db;

@@ -161,7 +161,7 @@ class RunTest(unittest.TestCase):
         study = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../studies/deep-gap-h200.toml")
         result = subprocess.run([PROGRAM, "run", study, "--dry-run", "--cache", self.cache], capture_output=True, text=True, timeout=900, cwd=self.dir)
         self.assert_exit(result, 0)
-        self.assertIn("273 points, 537 records to make", result.stdout)
+        self.assertIn("438 points, 702 records to make", result.stdout, result.stdout[-300:])
 
     def test_a_window_has_a_shortest_length(self):
         result = self.run_deepgap("--iterations", "1", "--min-duration", "300ms")

@@ -129,7 +129,7 @@ int RerunCommand::run() {
   const Record& record = only_one(named, record_);
   const std::vector<Record> kin = records_that(from, [&](const Record& other) { return is_kin(record, other); });  // with its repeats
   const std::vector<const Record*> together = measured_together(kin, record);
-  if (store_->count() == 0) settings.store_path = fmt::format("rerun-{}.db", record.record_id.substr(0, 8));
+  if (store_->count() == 0) settings.store_path = fmt::format("rerun-{}.db", short_id(record));
   settings.part = rerun_jobs(together, repeats_);
   const Fact of = together.front()->record_id;
   settings.facts = {{rerun_fact, of}};

@@ -15,10 +15,6 @@
 namespace deepgap {
 namespace {
 
-constexpr size_t shown_id = 8;
-
-std::string short_id(const Record& record) { return record.record_id.substr(0, shown_id); }
-
 void require_own(const Record& record) {
   const auto refuse = [&](const std::string& why) {
     throw Error(ErrorKind::usage, fmt::format("record {} cannot be repeated: {}", short_id(record), why));
@@ -43,6 +39,8 @@ bool are_together(const Point& a, const Point& b) {
 bool was_checked(const Record& record) { return record.check.has_value() || !record.unchecked || !record.reason.empty(); }
 
 }  // namespace
+
+std::string short_id(const Record& record) { return record.record_id.substr(0, 8); }
 
 const Record& only_one(const std::vector<Record>& found, const std::string& beginning) {
   if (found.empty()) throw Error(ErrorKind::usage, fmt::format("no record_id begins with '{}'; deepgap export has them", beginning));

@@ -10,6 +10,9 @@
 
 namespace deepgap {
 
+// The first eight digits of its record_id, as a person is told of it.
+std::string short_id(const Record& record);
+
 // The one of those whose record_id begins so. Throws Error{usage} where there is none, or several.
 const Record& only_one(const std::vector<Record>& found, const std::string& beginning);
 

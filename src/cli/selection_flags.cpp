@@ -1,5 +1,6 @@
 #include "cli/selection_flags.h"
 
+#include "analysis/cost/prices.h"
 #include "base/text.h"
 #include "cli/axis_values.h"
 #include "record/record_json.h"
@@ -64,12 +65,10 @@ int64_t time_flag(const std::string& flag, const std::string& text, bool end) {
   };
   std::string given = text;
   if (given.ends_with('Z')) given.pop_back();
-  const std::vector<std::string> date = split(given.substr(0, 10), '-');
-  if (date.size() != 3 || !is_digits(date[0], 4) || !is_digits(date[1], 2) || !is_digits(date[2], 2)) fail();
-  const year_month_day day{year(std::stoi(date[0])), month(static_cast<unsigned>(std::stoi(date[1]))),
-                           std::chrono::day(static_cast<unsigned>(std::stoi(date[2])))};
-  if (!day.ok() || day.year() < year(1970) || day.year() > year(2200)) fail();  // what nanoseconds can tell
-  seconds at = sys_days(day).time_since_epoch(), length = hours(24);
+  const auto days = given.size() < 10 ? std::nullopt : days_of(given.substr(0, 10));
+  if (!days || days->first < sys_days(year(1970) / 1 / 1) || days->first >= sys_days(year(2201) / 1 / 1))
+    fail();  // what nanoseconds can tell
+  seconds at = days->first.time_since_epoch(), length = hours(24);
   if (given.size() > 10) {
     const std::vector<std::string> clock = split(given.substr(11), ':');
     constexpr std::array<int, 3> limits{24, 60, 60}, units{3600, 60, 1};

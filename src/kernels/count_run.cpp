@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 
 namespace deepgap {
 namespace {
@@ -60,15 +61,10 @@ class Counter {
 
   void count_group(const MetricGroup& group) {
     // Nothing of a group is kept before all of it is believed.
-    const Counted whole = profiler_.count(
-        group.metrics, RangeOf::marks, ReplayBy::caller, known_.ranges() + 1 + spare_ranges,
-        [&](const RangeProfiler::Mark& mark) {
-          known_.run(mark);
-          mark(whole_name);
-          work_.plain();
-        },
-        work_.before);
-    run_.passes += whole.passes;
+    const Counted whole = counted_beside_known(group, RangeOf::marks, 1, [&](const RangeProfiler::Mark& mark) {
+      mark(whole_name);
+      work_.plain();
+    });
     believe(group, whole);
     add(run_.whole.metrics, whole.ranges.at(known_.ranges()).values);
     try {
@@ -77,6 +73,33 @@ class Counter {
       if (error.kind() != ErrorKind::refused) throw;
       run_.notes.push_back(fmt::format("{} were counted of the whole alone: {}", words(group), error.what()));
     }
+  }
+
+  // Known work first, then `work`, which makes `ranges` more of them.
+  Counted counted_beside_known(const MetricGroup& group, RangeOf of, size_t ranges,
+                               const std::function<void(const RangeProfiler::Mark&)>& work) {
+    const auto both = [&](const RangeProfiler::Mark& mark) {
+      known_.run(mark);
+      work(mark);
+    };
+    Counted counted = profiler_.count(group.metrics, of, ReplayBy::caller, known_.ranges() + ranges + spare_ranges, both, work_.before);
+    run_.passes += counted.passes;
+    return counted;
+  }
+
+  // As many parts as were traced, from the range `first` on; else nothing is kept.
+  Counted counted_parts(const MetricGroup& group, RangeOf of, size_t first, size_t traced, const char* what,
+                        const std::function<void(const RangeProfiler::Mark&)>& work) {
+    Counted counted = counted_beside_known(group, of, first - known_.ranges() + traced, work);
+    if (counted.ranges.size() != first + traced)
+      throw Error(ErrorKind::refused, fmt::format("{} {} were counted where {} were traced",
+                                                  static_cast<int64_t>(counted.ranges.size()) - static_cast<int64_t>(first), what, traced));
+    believe(group, counted);
+    return counted;
+  }
+
+  void add_to_parts(const Counted& counted, size_t first) {
+    for (size_t i = 0; i < run_.parts.size(); ++i) add(run_.parts[i].counters.metrics, counted.ranges[first + i].values);
   }
 
   // The same passes counted work whose counts are known.
@@ -125,22 +148,11 @@ class Counter {
 
   void count_kernels(const MetricGroup& group) {
     const size_t first = known_.ranges();
-    const Counted counted = profiler_.count(
-        group.metrics, RangeOf::kernels, ReplayBy::caller, first + kernels_.size() + spare_ranges,
-        [&](const RangeProfiler::Mark& mark) {
-          known_.run(mark);
-          one_by_one(mark);
-        },
-        work_.before);
-    run_.passes += counted.passes;
-    if (counted.ranges.size() != first + kernels_.size())
-      throw Error(ErrorKind::refused,
-                  fmt::format("{} kernels were counted where {} were traced",
-                              static_cast<int64_t>(counted.ranges.size()) - static_cast<int64_t>(first), kernels_.size()));
-    believe(group, counted);
+    const Counted counted = counted_parts(group, RangeOf::kernels, first, kernels_.size(), "kernels",
+                                          [&](const RangeProfiler::Mark& mark) { one_by_one(mark); });
     if (run_.parts.empty())
       for (const Kernel* kernel : kernels_) run_.parts.push_back(part_of(*kernel));
-    for (size_t i = 0; i < kernels_.size(); ++i) add(run_.parts[i].counters.metrics, counted.ranges[first + i].values);
+    add_to_parts(counted, first);
   }
   static CountedPart part_of(const Kernel& kernel) {
     CountedPart part;
@@ -158,22 +170,13 @@ class Counter {
     const Trace& trace = *work_.traced;
     if (trace.layers.empty()) throw Error(ErrorKind::refused, "the engine does not tell which work is which layer's");
     const size_t first = known_.ranges() + 1;
-    const Counted counted = profiler_.count(
-        group.metrics, RangeOf::marks, ReplayBy::caller, first + trace.layers.size() + spare_ranges,
-        [&](const RangeProfiler::Mark& mark) {
-          known_.run(mark);
+    const Counted counted =
+        counted_parts(group, RangeOf::marks, first, trace.layers.size(), "layers", [&](const RangeProfiler::Mark& mark) {
           mark("before the layers");
           one_by_one(mark);
-        },
-        work_.before);
-    run_.passes += counted.passes;
-    if (counted.ranges.size() != first + trace.layers.size())
-      throw Error(ErrorKind::refused,
-                  fmt::format("{} layers were counted where {} were traced",
-                              static_cast<int64_t>(counted.ranges.size()) - static_cast<int64_t>(first), trace.layers.size()));
-    believe(group, counted);
+        });
     if (run_.parts.empty()) make_layers();
-    for (size_t i = 0; i < run_.parts.size(); ++i) add(run_.parts[i].counters.metrics, counted.ranges[first + i].values);
+    add_to_parts(counted, first);
   }
   // A layer's family is that of its longest kernel.
   void make_layers() {

@@ -27,11 +27,11 @@ class StepClock {
   size_t put(std::span<Mark> marks) const {
     size_t count = 0;
     const auto add = [&](MarkId id, Nanoseconds ns) { marks[count++] = {id, 0, ns}; };
-    const Nanoseconds at = begin_;
-    add(MarkId::compute_begin, at);
-    add(MarkId::forward_end, at + lengths_[0]);
-    add(MarkId::backward_end, at + lengths_[0] + lengths_[1]);
-    if (reduced_) add(MarkId::allreduce_end, at + lengths_[0] + lengths_[1] + lengths_[2]);
+    const Nanoseconds forward_end = begin_ + lengths_[0], backward_end = forward_end + lengths_[1];
+    add(MarkId::compute_begin, begin_);
+    add(MarkId::forward_end, forward_end);
+    add(MarkId::backward_end, backward_end);
+    if (reduced_) add(MarkId::allreduce_end, backward_end + lengths_[2]);
     add(MarkId::compute_end, end_);
     add(MarkId::returned, end_);
     return count;

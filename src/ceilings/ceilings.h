@@ -67,6 +67,7 @@ struct Ceilings {
   std::vector<MemoryCeiling> memory;  // smallest footprint first; the last one is main memory's
   double seconds = 0;                 // that measuring took
   std::optional<GpuCeilings> gpu = {};
+  std::vector<std::string> left_out = {};  // what was measured and cannot be, in words
 };
 
 struct CeilingsRequest {

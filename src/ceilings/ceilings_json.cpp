@@ -74,6 +74,7 @@ json ceilings_to_json(const Ceilings& ceilings) {
                                 {"median_bytes_per_s", memory.median_bytes_per_s},
                                 {"sustained", sustained_to_json(memory.sustained)}});
   if (ceilings.gpu) object["gpu"] = gpu_to_json(*ceilings.gpu);
+  if (!ceilings.left_out.empty()) object["left_out"] = ceilings.left_out;
   return object;
 }
 
@@ -89,6 +90,7 @@ Ceilings ceilings_from_json(const json& object) {
       ceilings.memory.push_back({row.at("footprint_bytes"), row.at("read_bytes_per_s"), row.at("triad_bytes_per_s"),
                                  row.at("median_bytes_per_s"), sustained_from_json(row)});
     if (const auto gpu = object.find("gpu"); gpu != object.end()) ceilings.gpu = gpu_from_json(*gpu);
+    ceilings.left_out = object.value("left_out", ceilings.left_out);
     return ceilings;
   } catch (const json::exception& error) {
     throw Error(ErrorKind::input, fmt::format("these are no ceilings: {}", error.what()));

@@ -5,6 +5,8 @@
 #include "cuda/compiler.h"
 #include "cuda/objects.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -122,6 +124,20 @@ void launch(const Bench& bench, cuda::Function function, const Grid& grid, Argum
   config.stream = bench.stream().get();
   std::array<void*, sizeof...(arguments) + 1> pointers{&arguments..., nullptr};
   cuda::check(cuda::driver().cuLaunchKernelEx(&config, function, pointers.data(), nullptr), "measuring ceilings");
+}
+
+// Tensor cores of the chips that are known do at most 30 times what threads do in FP32 (data_sheets.csv). What does more than twice that is
+// no instruction's rate: the compiler has left the work out, or the clock is wrong.
+constexpr double most_of_fp32 = 64;
+
+void keep_if_possible(Ceilings& ceilings, ComputeCeiling measured) {
+  const double fp32 = ceilings.compute.empty() ? 0 : ceilings.compute.front().flop_per_s;
+  if (fp32 > 0 && measured.flop_per_s > most_of_fp32 * fp32)
+    ceilings.left_out.push_back(fmt::format("{} {}: {:.4g} TFLOP/s cannot be, {:.0f} times what {} does", measured.precision,
+                                            measured.kernel, measured.flop_per_s / 1e12, measured.flop_per_s / fp32,
+                                            ceilings.compute.front().kernel));
+  else
+    ceilings.compute.push_back(std::move(measured));
 }
 
 ComputeCeiling measure_compute(const Bench& bench, const GpuComputeKernel& kernel) {
@@ -260,7 +276,7 @@ Ceilings measure_gpu_ceilings(int device, const GpuMeter& meter) {
   gpu.multiprocessors = bench.facts().multiprocessors;
   gpu.cache_bytes = static_cast<int64_t>(bench.facts().l2_bytes);
   for (const GpuComputeKernel& kernel : gpu_compute_kernels(bench.facts().architecture()))
-    ceilings.compute.push_back(measure_compute(bench, kernel));
+    keep_if_possible(ceilings, measure_compute(bench, kernel));
   const auto footprints = gpu_footprints(gpu.cache_bytes, static_cast<int64_t>(free_bytes() / 4));
   const size_t near = static_cast<size_t>(bench.facts().multiprocessors) * gpu_near_bytes;
   const MemoryBench memory(bench, std::max(static_cast<size_t>(footprints.back()), near));

@@ -64,6 +64,9 @@ class FakeDriver {
     faults_.clear();
     lost_ = 0;
   }
+  // What an event's time goes on by, beside the microsecond of each.
+  void pass_us(long us) { ticks_ += us; }
+
   // Streams come no further until they are released: their events have not passed.
   void hold(bool held) {
     const std::lock_guard lock(mutex_);

@@ -77,6 +77,7 @@ std::string ceilings_table(const std::string& device, const ShownCeilings& machi
     if (ceilings.gpu && own) text += fmt::format("{:<28} {:>14}\n", "  a copy of it", rate(memory.triad_bytes_per_s, "B/s"));
   }
   if (ceilings.gpu) text += gpu_lines(*ceilings.gpu);
+  for (const std::string& words : ceilings.left_out) text += fmt::format("left out: {}\n", words);
   if (sheet) text += fmt::format("data sheet: {}, {:.0f} W: {}\n", sheet->variant, sheet->power_w, sheet->source);
   if (!is_undisturbed(ceilings)) text += "the machine was busy: these may be too low, and are measured again the next time\n";
   return text;

@@ -66,13 +66,40 @@ class Counter {
       work_.plain();
     });
     believe(group, whole);
-    add(run_.whole.metrics, whole.ranges.at(known_.ranges()).values);
+    const auto& values = whole.ranges.at(known_.ranges()).values;
     try {
       count_parts(group);
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::refused) throw;
+      if (all_zero(values))
+        throw Error(ErrorKind::refused,
+                    fmt::format("of the whole they are zero, and there is nothing to hold that against: {}", error.what()));
+      add(run_.whole.metrics, values);
       run_.notes.push_back(fmt::format("{} were counted of the whole alone: {}", words(group), error.what()));
+      return;
     }
+    add(run_.whole.metrics, values);
+    if (all_zero(values)) sum_up_parts(group);
+  }
+
+  static bool all_zero(const std::map<std::string, double>& values) {
+    return std::all_of(values.begin(), values.end(), [](const auto& value) { return value.second == 0; });
+  }
+
+  // Of a CUDA graph CUPTI counts no operations of threads and reports no error (an H200, driver 580, CUDA 13.0): then the whole is the sum
+  // of its parts, which were launched one by one.
+  void sum_up_parts(const MetricGroup& group) {
+    bool any = false;
+    for (const std::string& metric : group.metrics) {
+      double sum = 0;
+      for (const CountedPart& part : run_.parts)
+        if (const auto found = part.counters.metrics.find(metric); found != part.counters.metrics.end()) sum += found->second;
+      any = any || sum > 0;
+      if (run_.whole.metrics.contains(metric)) run_.whole.metrics[metric] = sum;
+    }
+    if (any)
+      run_.notes.push_back(fmt::format("{} of the whole are the sum of its {}: of the whole, as it is timed, all were counted as zero",
+                                       words(group), run_.by_kernel ? "kernels" : "layers"));
   }
 
   // Known work first, then `work`, which makes `ranges` more of them.

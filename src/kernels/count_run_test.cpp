@@ -132,6 +132,27 @@ TEST_F(CountedRunTest, NeverBelievesAZero) {
   EXPECT_TRUE(run.parts.empty());
 }
 
+// What CUPTI does with a CUDA graph: operations of threads read zero and nothing is said.
+TEST_F(CountedRunTest, TakesTheSumOfTheKernelsWhereTheWholeReadsZero) {
+  work_.plain = [&] {
+    for (const double bytes : {1.0, 10.0, 20.0, 40.0}) fake_.kernel({{read_bytes, bytes}, {products, 100 * bytes}});
+  };
+  const CountedRun run = counted();
+  EXPECT_EQ(run.whole.metrics.at(ffma), 142);
+  EXPECT_EQ(run.whole.metrics.at(products), 7100);
+  ASSERT_EQ(run.notes.size(), 1U);
+  EXPECT_THAT(run.notes[0], HasSubstr("operations of threads of the whole are the sum of its kernels"));
+}
+
+TEST_F(CountedRunTest, LeavesOutZerosThatNoKernelConfirms) {
+  trace_.kernels.clear();
+  work_.plain = [&] { fake_.kernel({{read_bytes, 71}, {products, 7100}}); };
+  const CountedRun run = counted();
+  EXPECT_EQ(run.whole.metrics.at(products), 7100);
+  EXPECT_FALSE(run.whole.metrics.contains(ffma));
+  EXPECT_THAT(run.notes, ::testing::Contains(HasSubstr("operations of threads were not counted: of the whole they are zero")));
+}
+
 TEST_F(CountedRunTest, LeavesOutAGroupWhoseKnownKernelIsWrong) {
   known_.copied = 2000;
   const CountedRun run = counted();

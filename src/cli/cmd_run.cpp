@@ -188,10 +188,9 @@ RunSettings RunCommand::make_settings() const {
   RunSettings settings = run_flags_.settings();
   mlperf_.set_logs(settings);
   settings.save_weights = save_weights_.empty() ? "" : std::filesystem::absolute(save_weights_).string();
-  if (profile_ && (!kind().is_alone() || axes_.text("task") == "train"))
-    throw Error(
-        ErrorKind::usage,
-        "--profile is of points that are measured alone: leave it out with --duel, --tenant, --find-peak, --mlperf and --task train");
+  if (profile_ && !kind().is_alone())
+    throw Error(ErrorKind::usage,
+                "--profile is of points that are measured alone: leave it out with --duel, --tenant, --find-peak and --mlperf");
   settings.strict = strict_;
   settings.auto_repeats = length_.repeats_are_auto();
   if (settings.auto_repeats) settings.search_time = length_.budget();

@@ -123,6 +123,35 @@ TEST_F(GpuSessionTest, AnnouncesEachLayerBeforeItsKernels) {
   EXPECT_GT(launches.back(), launches.front());
 }
 
+// A CUDA graph is recorded before any query came (compute-sanitizer's initcheck found it).
+TEST_F(GpuSessionTest, ItsFirstRunReadsInputsThatAreSet) {
+  int filled = -1;
+  fake_.on_launch = [&](const std::string&, const cuda::LaunchConfig&, void**, bool) {
+    if (filled < 0) filled = fake_.calls("cuMemsetD8Async");
+  };
+  load();
+  EXPECT_GT(filled, 0);
+}
+
+// A kernel that begins before the one before it has ended would have the wait for it in its time.
+TEST_F(GpuSessionTest, KernelsOfLayersBeginOneAfterTheOther) {
+  int early = 0;
+  fake_.on_launch = [&](const std::string&, const cuda::LaunchConfig& config, void** arguments, bool) {
+    for (unsigned i = 0; arguments != nullptr && i < config.attribute_count; ++i)
+      early += config.attributes[i].id == cuda::attribute_programmatic ? 1 : 0;
+  };
+  options_.options["cuda_graph"] = "off";
+  const auto session = load();
+  const Samples samples(6, false);
+  session->stage(samples.views);
+  session->enqueue(0, std::vector<uint32_t>{4, 1, 5}, 1);
+  session->drain();
+  EXPECT_GT(early, 0) << "a query's do";
+  early = 0;
+  EXPECT_TRUE(session->run_layers([](const std::string&, const std::string&) {}));
+  EXPECT_EQ(early, 0);
+}
+
 TEST_F(GpuSessionTest, ItsVersionIsToldOnceItIsLoaded) {
   NativeBackend backend;
   EXPECT_THAT(backend.version(), HasSubstr("oneDNN"));

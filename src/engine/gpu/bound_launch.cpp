@@ -97,7 +97,7 @@ BoundLaunch::BoundLaunch(const Launch& launch, cuda::Function function, const Ad
              .attribute_count = 0};
 }
 
-void BoundLaunch::run(cuda::StreamHandle stream) const {
+void BoundLaunch::launch(cuda::StreamHandle stream, bool overlapping) const {
   std::array<cuda::LaunchAttribute, 2> attributes{};
   cuda::LaunchConfig config = config_;
   config.stream = stream;
@@ -107,7 +107,7 @@ void BoundLaunch::run(cuda::StreamHandle stream) const {
     attribute.id = cuda::attribute_cluster;
     attribute.value.cluster = {cluster_, 1, 1};
   }
-  if (overlaps_previous_) {
+  if (overlapping) {
     auto& attribute = attributes[config.attribute_count++];
     attribute.id = cuda::attribute_programmatic;
     attribute.value.flag = 1;

@@ -18,9 +18,14 @@ class BoundLaunch {
  public:
   // `function`: of a module that outlives this. Throws Error{refused} where the driver has no tile descriptions and they are needed.
   BoundLaunch(const Launch& launch, cuda::Function function, const AddressOf& address);
-  void run(cuda::StreamHandle stream) const;
+  void run(cuda::StreamHandle stream) const { launch(stream, overlaps_previous_); }
+  // Begins when the launch before it has ended, so that a time that is taken of it is its own: one that begins earlier waits within its
+  // time.
+  void run_by_itself(cuda::StreamHandle stream) const { launch(stream, false); }
 
  private:
+  void launch(cuda::StreamHandle stream, bool overlapping) const;
+
   struct alignas(64) Slot {
     cuda::TensorMap bytes;
   };

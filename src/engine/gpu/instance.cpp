@@ -3,6 +3,17 @@
 #include <algorithm>
 
 namespace deepgap::gpu {
+namespace {
+
+// Programs run before a query has brought samples, when they are recorded, and with places of a batch that nobody asked for: what they read
+// then shall be numbers, and the same in every process.
+void fill_with_zeros(const cuda::DeviceMemory& memory) {
+  if (memory.bytes() == 0) return;
+  cuda::check(cuda::driver().cuMemsetD8Async(memory.address(), 0, memory.bytes(), nullptr), "filling inputs");
+  cuda::check(cuda::driver().cuStreamSynchronize(nullptr), "filling inputs");
+}
+
+}  // namespace
 
 Instance::Instance(Network& network) : network_(network), arena_(network.arena_bytes()) {
   std::vector<size_t> in, out;
@@ -13,7 +24,7 @@ Instance::Instance(Network& network) : network_(network), arena_(network.arena_b
       if (sizes->size() <= buffer.external) sizes->resize(buffer.external + 1, 0);
       (*sizes)[buffer.external] = std::max((*sizes)[buffer.external], buffer.bytes);
     }
-  for (size_t bytes : in) inputs_.emplace_back(bytes);
+  for (size_t bytes : in) fill_with_zeros(inputs_.emplace_back(bytes));
   for (size_t bytes : out) outputs_.emplace_back(bytes);
   for (const auto& [batch, program] : network.programs()) bind(program);
 }
@@ -93,7 +104,7 @@ void Instance::run_marked(const Program& program, const cuda::Stream& stream, co
   const auto& steps = bound_.at(program.batch).steps;
   for (size_t i = 0; i < steps.size(); ++i) {
     mark(program.plan.steps[i].name, program.plan.steps[i].op);
-    for (const BoundLaunch& launch : steps[i]) launch.run(stream.get());
+    for (const BoundLaunch& launch : steps[i]) launch.run_by_itself(stream.get());
   }
 }
 

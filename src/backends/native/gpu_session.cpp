@@ -38,7 +38,7 @@ gpu::NetworkOptions network_options(const LoadOptions& load, const NativeOptions
   network.batch_sizes = gpu::compiled_sizes(load.batch_sizes);
   network.clock = load.clock;
   network.tuning = options.tuning;
-  network.untried.hopper_attention = options.hopper_attention;
+  network.choices.hopper_attention = options.hopper_attention;
   network.cache_folder = load.cache_dir.empty() ? "" : load.cache_dir + "/native-cuda";
   network.threads = std::max<int>(static_cast<int>(std::thread::hardware_concurrency()), 1);
   network.inputs_ready = cuda::sample_place(load) == cuda::SamplePlace::ready;

@@ -27,7 +27,7 @@ OptionTable<NativeOptions> make_table() {
   table.on_off("cuda_graph", "on cuda: on: the work of each batch size is recorded once and replayed; off: kernels are launched one by one",
                &NativeOptions::cuda_graph);
   table.choice<bool>("attention",
-                     "on cuda: which kernel: mma, on every chip; wgmma: of sm_90 alone, for heads of 64 and 128, tried on no card yet",
+                     "on cuda: which kernel: wgmma: that of sm_90 for heads of 64 and 128, elsewhere as mma; mma: the one for every chip",
                      &NativeOptions::hopper_attention, {{"mma", false}, {"wgmma", true}});
   return table;
 }

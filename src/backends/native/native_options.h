@@ -17,7 +17,7 @@ struct NativeOptions {
   // On a GPU.
   gpu::Tuning tuning = gpu::Tuning::quick;
   bool cuda_graph = true;
-  bool hopper_attention = false;
+  bool hopper_attention = true;
 };
 
 const OptionTable<NativeOptions>& native_options();

@@ -172,7 +172,7 @@ bool lower_attention(Lowering& lowering, const Operation& operation) {
   const std::string entry = lowering.new_entry("attention");
   const std::string mask_text = attention_mask_text(a, a.mask ? &in.back() : nullptr);
   lowering.count(operation, stored == Element::f16 ? "fp16" : "bf16");
-  if (lowering.untried().hopper_attention) {
+  if (lowering.choices().hopper_attention) {
     if (auto launch = hopper_attention(layout, mask_text, entry, lowering.chip())) {
       lowering.step(operation, std::move(*launch), in, {out});
       return true;

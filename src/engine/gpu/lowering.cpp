@@ -18,8 +18,8 @@
 
 namespace deepgap::gpu {
 
-Lowering::Lowering(const Graph& graph, const GpuNumbers& numbers, const Chip& chip, const Untried& untried)
-    : graph_(graph), numbers_(numbers), chip_(chip), untried_(untried), variants_(graph.values.size()) {
+Lowering::Lowering(const Graph& graph, const GpuNumbers& numbers, const Chip& chip, const KernelChoices& choices)
+    : graph_(graph), numbers_(numbers), chip_(chip), choices_(choices), variants_(graph.values.size()) {
   for (size_t i = 0; i < graph.values.size(); ++i) {
     const auto& dims = graph.values[i].dims;
     const bool known = dims && std::all_of(dims->begin(), dims->end(), [](const Dim& dim) { return dim.known(); });

@@ -23,9 +23,9 @@ struct GpuNumbers {
   bool products_in_float8 = false;         // those of float8.h; the chip has it
 };
 
-// Kernels that were held against the reference on no card yet: taken where somebody asks for them.
-struct Untried {
-  bool hopper_attention = false;
+// Which kernel, where a chip has several for the same.
+struct KernelChoices {
+  bool hopper_attention = true;  // that of sm_90a, where heads are such that it is for them
 };
 
 // A value as a kernel meets it.
@@ -45,7 +45,7 @@ struct Part {
 class Lowering {
  public:
   // `graph` has only known shapes and went through the passes.
-  Lowering(const Graph& graph, const GpuNumbers& numbers, const Chip& chip, const Untried& untried = {});
+  Lowering(const Graph& graph, const GpuNumbers& numbers, const Chip& chip, const KernelChoices& choices = {});
 
   // The whole Graph. Throws Error{refused} naming operator and node for one without a kernel.
   GpuPlan lower();
@@ -54,7 +54,7 @@ class Lowering {
   const Graph& graph() const { return graph_; }
   const GpuNumbers& numbers() const { return numbers_; }
   const Chip& chip() const { return chip_; }
-  const Untried& untried() const { return untried_; }
+  const KernelChoices& choices() const { return choices_; }
   const Shape& shape(ValueId id) const { return shapes_.at(static_cast<size_t>(id)); }
   DataType type(ValueId id) const { return graph_.values[static_cast<size_t>(id)].type; }
   const Tensor* constant(ValueId id) const;
@@ -107,7 +107,7 @@ class Lowering {
   Graph graph_;
   GpuNumbers numbers_;
   Chip chip_;
-  Untried untried_;
+  KernelChoices choices_;
   GpuPlan plan_;
   std::vector<Shape> shapes_;                   // by value
   std::vector<std::vector<Variant>> variants_;  // by value

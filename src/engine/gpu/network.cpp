@@ -94,7 +94,7 @@ void Network::lower(const Graph& graph) {
     refuse_open_shapes(bound);
     Program program{.batch = batch,
                     .samples_apart = keeps_samples_apart(unbound, batch),
-                    .plan = Lowering(bound, options_.numbers, chip_, options_.untried).lower()};
+                    .plan = Lowering(bound, options_.numbers, chip_, options_.choices).lower()};
     program.inputs = known_shapes(bound, bound.inputs);
     program.outputs = known_shapes(bound, bound.outputs);
     program.preparations.resize(program.inputs.size());

@@ -25,7 +25,7 @@ struct NetworkOptions {
   Integers integers = Integers::as_operators;
   std::vector<int64_t> batch_sizes{1};
   Tuning tuning = Tuning::quick;
-  Untried untried;
+  KernelChoices choices;
   std::string cache_folder;      // empty: nothing is kept
   int threads = 1;               // that compile
   bool inputs_ready = false;     // the caller brings inputs as the first operators read them: Program::preparations

@@ -60,13 +60,19 @@ def network(name):
 
 def loop(name, precision, batch, mode, layout, seconds):
     """Images/s of the loop, waiting for each batch and not: the body of the child process."""
-    import time
     import torch
     torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = precision == "tf32"
     kind = {"fp16": torch.float16, "bf16": torch.bfloat16}.get(precision, torch.float32)
     form = torch.channels_last if layout == "channels_last" else torch.contiguous_format
     net = network(name).eval().to("cuda", kind, memory_format=form)
     x = torch.rand(batch, 3, 224, 224, device="cuda", dtype=kind).contiguous(memory_format=form)
+    return rates(net, x, mode, batch, seconds)
+
+
+def rates(net, x, mode, batch, seconds):
+    """Items/s of net over x, as calls ('eager') or as one CUDA graph, waiting for each batch and launching ahead."""
+    import time
+    import torch
     with torch.inference_mode():
         step = lambda: net(x)
         if mode == "graph":
@@ -108,6 +114,7 @@ def quartiles(values):
 
 class Bench:
     aimless = ()  # modes that are told and not judged
+    engine = "libtorch_cuda"
 
     def __init__(self, arguments, folder):
         self.arguments, self.folder = arguments, pathlib.Path(folder)
@@ -116,13 +123,21 @@ class Bench:
         """Of deepgap, beside what is compared."""
         return ["--warmup", 20, "--axis", f"inputs={self.arguments.inputs}"]
 
+    def options(self, mode, layout):
+        """Of deepgap's engine: how the loop's mode and layout are said to it."""
+        return ["--axis", f"cuda_graph={'off' if mode == 'eager' else 'on'}", "--axis",
+                f"channels_last={'on' if layout == 'channels_last' else 'off'}"]
+
+    def model(self, name):
+        """What deepgap calls the loop's network."""
+        return name
+
     def deepgap(self, name, precision, batch, mode, layout):
         a, store = self.arguments, self.folder / "bench.db"
         store.unlink(missing_ok=True)
-        output_of([a.program, "run", "--model", name, "--backend", "libtorch_cuda", "--device", "cuda:0", "--precision", precision, "--batch",
-                   batch, "--duration", f"{a.seconds}s", "--repeats", 1, "--check", "off", "--store", store, "--axis",
-                   f"cuda_graph={'off' if mode == 'eager' else 'on'}", "--axis",
-                   f"channels_last={'on' if layout == 'channels_last' else 'off'}", *self.flags(batch)])
+        output_of([a.program, "run", "--model", self.model(name), "--backend", self.engine, "--device", "cuda:0", "--precision", precision, "--batch",
+                   batch, "--duration", f"{a.seconds}s", "--repeats", 1, "--check", "off", "--store", store,
+                   *self.options(mode, layout), *self.flags(batch)])
         row = next(csv.DictReader(io.StringIO(output_of([a.program, "export", store, "--format", "csv"]))))
         if row["outcome"] != "ok":
             sys.exit(f"{SCRIPT}: {row['reason']}")
@@ -155,7 +170,7 @@ def flags_of(description, **defaults):
     parser.add_argument("--modes", default=defaults["modes"])
     parser.add_argument("--layouts", default="channels_last")
     parser.add_argument("--rounds", type=int, default=defaults["rounds"])
-    parser.add_argument("--seconds", type=float, default=2)
+    parser.add_argument("--seconds", type=float, default=defaults.get("seconds", 2))
     parser.add_argument("--child", help=argparse.SUPPRESS)
     return parser
 

@@ -125,6 +125,23 @@ TEST(Energy, metrics_have_the_counter_first_and_power_beside_it) {
   EXPECT_NEAR(e.at("items_per_s_per_w").value, 2, 0.02);
 }
 
+// Four training steps of 20 ms beside a counter of 100 ms: on an H200 such windows came out at 0 W and at 956 W (of 700).
+TEST(Energy, a_window_that_the_counter_cannot_tell_has_no_energy) {
+  for (const Nanoseconds length : {40 * ms, 80 * ms, 140 * ms, 160 * ms, 400 * ms}) {
+    Record record = on_gpu(2 * second + 30 * ms, 2 * second + 30 * ms + length);
+    record.series = {counter_of(flat, 5 * second)};
+    for (Nanoseconds begin = record.windows[0].begin; begin < record.windows[0].end; begin += 20 * ms)
+      record.timings.push_back({0, begin, begin, begin + 20 * ms, 64, Status::ok});
+    compute_metrics(record);
+    for (const char* id : {"energy_j", "power_w", "energy_j_per_item", "power_long_run_w"}) {
+      const bool there = record.estimates.contains(id);
+      EXPECT_TRUE(there || length < 200 * ms) << id << " of " << length / ms << " ms";
+      EXPECT_FALSE(there && length < 100 * ms) << id << " of " << length / ms << " ms";
+      EXPECT_FALSE(there && record.estimates.at(id).low && *record.estimates.at(id).low <= 0) << id;
+    }
+  }
+}
+
 double half_width(const Estimate& e) { return e.low && e.high ? (*e.high - *e.low) / 2 : 0; }
 
 // Of a run whose power goes up and down by half, and its throughput with it where `coupled`.

@@ -27,6 +27,10 @@ const Window* steady_of(const Record& record) {
   return record.outcome != Outcome::ok || steady == nullptr || steady->end <= steady->begin ? nullptr : steady;
 }
 
+// A window of 80 ms by a counter that steps every 100 ms is zero joules or twice what it took: where the error of reading reaches half of
+// the value there is none.
+bool is_told(const std::optional<Energy>& energy) { return energy && energy->half_width < energy->joules / 2; }
+
 // The energy of a window by one source, and that of its slices.
 struct Source {
   Energy energy;
@@ -45,7 +49,9 @@ std::optional<Source> sampled(const Record& record, const Window& window) {
 
 std::optional<Source> best(const Record& record, const Window& window) {
   auto by_counter = counted(record, window);
-  return by_counter ? by_counter : sampled(record, window);
+  if (!by_counter) return sampled(record, window);
+  // A window of 80 ms by a counter that steps every 100 ms is zero joules or twice what it took; single readings of power tell even less.
+  return by_counter->energy.half_width < by_counter->energy.joules / 2 ? by_counter : std::nullopt;
 }
 
 std::optional<Estimate> energy_of_window(const Record& record) {

@@ -1,5 +1,5 @@
 #!/bin/bash
-# What no card has run yet: attention by wgmma, FP8 products, max-pools of pairs; the zoo's networks, Queries and detectors in the
+# Attention by wgmma, FP8 products, max-pools of pairs; the zoo's networks, Queries and detectors in the
 # conformance suite; winners of this card. 300 s at most; each step alone may be cut off.
 out="$OUT/gpu"; mkdir -p "$out"
 cache=/tmp/gpu-cache; mkdir -p $cache; cp -r "$HERE/cache/." $cache/ 2>/dev/null

@@ -17,6 +17,7 @@ namespace {
 
 constexpr double worth_saying = 0.10;  // of the time
 constexpr double much_more = 1.5;      // bytes than the graph has
+constexpr double tiles_worth_saying = 0.05;
 constexpr double low_occupancy = 0.25, far_from_roof = 0.3, layer_worth_saying = 0.02;
 
 std::string whole_percent(double share) { return fmt::format("{:.0f} %", 100 * share); }
@@ -174,6 +175,31 @@ void add_counted(const LayerProfile& profile, const WorkTable& table, std::vecto
                      format_bytes(*network.bytes), format_bytes(graph.bytes))});
 }
 
+// Tensor cores multiply whole tiles: what hangs over a layer's edges is multiplied, too. Of layers that tensor cores compute, more than
+// their multiply-adds; what is less, as an addition that is no product, is none of it.
+void add_tile_overhang(const LayerProfile& profile, const WorkTable& table, std::vector<Explanation>& all) {
+  double counted = 0, beyond = 0, most = 0;
+  size_t worst = 0;
+  for (size_t i = 0; i < table.layers.size(); ++i) {
+    const double flop = table.layers[i].tensor_flop.value_or(0), asked = 2 * static_cast<double>(profile.layers[i].macs);
+    if (flop <= 0 || asked <= 0) continue;
+    counted += flop;
+    beyond += std::max(0.0, flop - asked);
+    if (flop - asked > most) {
+      most = flop - asked;
+      worst = i;
+    }
+  }
+  if (counted <= 0 || beyond < tiles_worth_saying * counted) return;
+  const double asked = 2 * static_cast<double>(profile.layers[worst].macs);
+  all.push_back({"tile_overhang",
+                 fmt::format("Tiles hang over: {} of what tensor cores multiply is beyond the edges of the layers, or padding",
+                             whole_percent(beyond / counted)),
+                 fmt::format("most of it in {}: {:.2f} times its multiply-adds; batches and channels that tiles divide, or smaller tiles, "
+                             "have less",
+                             profile.layers[worst].name, (most + asked) / asked)});
+}
+
 void add_tensor_cores(const ProfileHeader& header, const Trace& trace, const GpuCeilings& gpu, std::vector<Explanation>& all) {
   const bool allowed = header.precision != "fp32" && gpu.architecture >= 70;
   Nanoseconds products = 0, without = 0;
@@ -263,6 +289,7 @@ std::vector<Explanation> explain(const ProfileHeader& header, const LayerProfile
   add_between(rows, all);
   const WorkTable table = work_table(profile, machine.ceilings, header.precision);
   if (table.counted) add_counted(profile, table, all);
+  if (table.counted) add_tile_overhang(profile, table, all);
   const bool counted = table.counted && add_counted_tensor_cores(header, profile, table, all);
   if (profile.trace && gpu) {
     if (!counted) add_tensor_cores(header, *profile.trace, *gpu, all);

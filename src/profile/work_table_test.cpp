@@ -161,6 +161,18 @@ TEST(WorkTable, FindingsStandOnWhatWasCounted) {
   EXPECT_THAT(findings(profile), Not(Contains("counted_bound")));
 }
 
+TEST(WorkTable, TilesThatHangOverAreToldOf) {
+  using ::testing::Contains;
+  LayerProfile profile = counted();
+  const double flop = profile.counters->parts[0].counters.metrics.at("sm__ops_path_tensor_src_fp16.sum");
+  profile.layers[0].macs = static_cast<int64_t>(flop / 2);
+  EXPECT_THAT(findings(profile), Not(Contains("tile_overhang"))) << "what the layer asks for";
+  profile.layers[0].macs = static_cast<int64_t>(flop / 2 * 0.75);
+  EXPECT_THAT(findings(profile), Contains("tile_overhang"));
+  profile.layers[0].macs = static_cast<int64_t>(flop);
+  EXPECT_THAT(findings(profile), Not(Contains("tile_overhang"))) << "less was done than asked";
+}
+
 TEST(WorkTable, WhatWasNotCountedOfAllIsNoRate) {
   LayerProfile profile = counted();
   profile.counters->parts[0].counters.metrics.erase("sm__ops_path_tensor_src_fp16.sum");

@@ -37,3 +37,20 @@ function(deepgap_join target)
     endif()
   endforeach()
 endfunction()
+
+# Tests: more than half of their compilation goes to GoogleTest's and other headers. Each defines small functions as it likes, so who may be
+# joined is read from the sources (tools/join_groups.py) whenever the build is configured.
+function(deepgap_join_tests target)
+  if(NOT DEEPGAP_JOINED)
+    return()
+  endif()
+  find_package(Python3 REQUIRED COMPONENTS Interpreter)
+  set(sources ${ARGN})
+  execute_process(COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tools/join_groups.py ${sources}
+    OUTPUT_VARIABLE groups OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+  string(REPLACE "\n" ";" groups "${groups}")
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  foreach(source group IN ZIP_LISTS sources groups)
+    set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${target}_${group})
+  endforeach()
+endfunction()

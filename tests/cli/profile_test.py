@@ -244,7 +244,6 @@ class Kept(unittest.TestCase):
 
     def test_wrong_use_is_one_line(self):
         for words, said in ((("run", MODEL, "--profile", "--duel", "batch", "-b", "1,2"), "measured alone"),
-                            (("run", MODEL, "--profile", "--task", "train"), "measured alone"),
                             (("export", self.store, "--profile", "--telemetry"), "--profile writes the profiles alone"),
                             (("export", self.store, "--profile", "--format", "db", "--output", "x.db"), "--profile writes the profiles alone"),
                             (("export", self.store, "--profile", "--by", "point"), "--profile writes the profiles alone")):

@@ -47,6 +47,11 @@ class TrainingTest(StoreCase):
         for column in ("step_ms", "steps_per_s", "step_gflop", "final_loss"):
             self.assertIn(inference.get(column), (None, ""), column)
 
+    def test_a_profile_of_a_step_on_a_cpu_is_a_note(self):
+        done = self.run_deepgap(*STEPS, "--profile")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("a training has no layers that are timed one by one", done.stderr)
+
     def test_the_same_run_has_the_same_loss_and_task_is_an_axis(self):
         losses = [self.run_losses() for _ in range(2)]
         self.assertEqual(losses[0], losses[1])

@@ -60,7 +60,7 @@ class Quantize(unittest.TestCase):
         least_of_others = 20 if has_vnni() else 5
         for backend, least in (("native", 20), ("openvino", least_of_others), ("onnxruntime", least_of_others)):
             run = deepgap("check", self.folder / "q.onnx", "--backend", backend, "-p", "int8", "--samples", 4, "--json")
-            self.assertIn(run.returncode, (0, 1), run.stderr)
+            self.assertEqual(run.returncode, 0, run.stderr)
             self.assertGreater(json.loads(run.stdout)["sqnr_db"], least, backend)
 
     # Its Gelu is written out: opset 17 has no operator of that name.

@@ -6,7 +6,7 @@
 
 The loop's networks are of BERT-base with 128 tokens and of ViT-B/16's layers, random weights, attention by PyTorch's
 scaled_dot_product_attention (which picks FlashAttention or cuDNN's), as one CUDA graph; `compile` is torch.compile with max-autotune, which
-brings its own graphs. One batch lies on the GPU on both sides (deepgap: inputs=ready). `each` waits for every batch, as a query does, and is
+brings its own graphs (no card has run that mode yet). One batch lies on the GPU on both sides (deepgap: inputs=ready). `each` waits for every batch, as a query does, and is
 what the ratio is of; `ahead` launches batches without waiting. A round is one process each, one after the other, the first changing with the
 round. Printed: medians of items/s, and median and quartiles of the rounds' ratios deepgap / each. The aim is 1.2. Exit code 1 when a median
 is below it. Needs Python's torch."""

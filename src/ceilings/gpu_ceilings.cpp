@@ -126,7 +126,7 @@ void launch(const Bench& bench, cuda::Function function, const Grid& grid, Argum
   cuda::check(cuda::driver().cuLaunchKernelEx(&config, function, pointers.data(), nullptr), "measuring ceilings");
 }
 
-// Tensor cores of the chips that are known do at most 30 times what threads do in FP32 (data_sheets.csv). What does more than twice that is
+// Tensor cores of the chips that are known do at most 32 times what threads do in FP32 (data_sheets.csv). What does more than twice that is
 // no instruction's rate: the compiler has left the work out, or the clock is wrong.
 constexpr double most_of_fp32 = 64;
 

@@ -27,10 +27,6 @@ const Window* steady_of(const Record& record) {
   return record.outcome != Outcome::ok || steady == nullptr || steady->end <= steady->begin ? nullptr : steady;
 }
 
-// A window of 80 ms by a counter that steps every 100 ms is zero joules or twice what it took: where the error of reading reaches half of
-// the value there is none.
-bool is_told(const std::optional<Energy>& energy) { return energy && energy->half_width < energy->joules / 2; }
-
 // The energy of a window by one source, and that of its slices.
 struct Source {
   Energy energy;

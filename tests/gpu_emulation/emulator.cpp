@@ -9,6 +9,8 @@
 
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -16,6 +18,7 @@
 #include <cstring>
 #include <functional>
 #include <thread>
+#include <utility>
 
 namespace deepgap::gpu {
 namespace {
@@ -254,6 +257,36 @@ void convolve(const Choice& choice, HostEpilogue epilogue, const std::byte* sour
     }
 }
 
+// Filled with no number, aligned to 16 bytes, and followed within 15 bytes by a page that cannot be read: a kernel that goes past its end dies here,
+// where a GPU would read what lies beside it in the arena.
+class GuardedMemory {
+ public:
+  explicit GuardedMemory(size_t bytes) {
+    const auto page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
+    const size_t used = (bytes + 15) / 16 * 16, pages = (used + page - 1) / page * page;
+    mapped_ = pages + page;
+    map_ = ::mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (map_ == MAP_FAILED || ::mprotect(static_cast<std::byte*>(map_) + pages, page, PROT_NONE) != 0)
+      throw Error(ErrorKind::internal, "no memory for a buffer");
+    begin_ = static_cast<std::byte*>(map_) + pages - used;
+    std::memset(begin_, 0xcd, used);  // what nothing wrote is no number
+  }
+  GuardedMemory(GuardedMemory&& other) noexcept
+      : map_(std::exchange(other.map_, MAP_FAILED)), mapped_(other.mapped_), begin_(other.begin_) {}
+  GuardedMemory(const GuardedMemory&) = delete;
+  GuardedMemory& operator=(const GuardedMemory&) = delete;
+  GuardedMemory& operator=(GuardedMemory&&) = delete;
+  ~GuardedMemory() {
+    if (map_ != MAP_FAILED) ::munmap(map_, mapped_);
+  }
+  std::byte* begin() const { return begin_; }
+
+ private:
+  void* map_ = MAP_FAILED;
+  size_t mapped_ = 0;
+  std::byte* begin_ = nullptr;
+};
+
 std::string epilogue_source(const Epilogue& epilogue) {
   std::string text = "(float v, float residual) {\n  (void)residual;\n";
   for (const EpilogueStep& step : epilogue.steps) text += fmt::format("  v = {};\n", step.expression());
@@ -340,13 +373,10 @@ std::vector<Tensor> Emulator::run(size_t index, std::span<const Tensor> inputs, 
                                   const std::vector<DataType>& types) const {
   const Program& program = *programs_.at(index);
   const GpuPlan& plan = program.plan;
-  constexpr size_t slack = 64;
-  std::vector<std::vector<std::byte>> memory;
+  std::vector<GuardedMemory> memory;
   std::vector<std::byte*> at;
   for (const Buffer& buffer : plan.buffers) {
-    memory.emplace_back(buffer.bytes + slack, std::byte{0xcd});  // what nothing wrote is no number
-    auto* begin = memory.back().data();
-    begin += (16 - reinterpret_cast<uintptr_t>(begin) % 16) % 16;
+    std::byte* begin = memory.emplace_back(buffer.bytes).begin();
     at.push_back(begin);
     if (buffer.data) std::memcpy(begin, buffer.data->data(), buffer.bytes);
     if (buffer.kind == Buffer::Kind::input) std::memcpy(begin, inputs[buffer.external].data.get(), buffer.bytes);

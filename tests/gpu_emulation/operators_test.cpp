@@ -63,6 +63,23 @@ TEST(EmulatedOperators, Integers) {
   EXPECT_GT(trial.computed(), 0U);
 }
 
+// Six channels are eight numbers of memory a pixel and sixteen bytes: what rounds them must not read the numbers behind the last pixel.
+TEST(EmulatedOperators, BytesOfFewChannelsAreMadeOfNumbersWithLessPadding) {
+  Trial trial({{ComputeType::f32, Element::f32}, Integers::computed_with}, "int8");
+  Random random(seed());
+  GraphBuilder net(random, 13);
+  const auto convolved = [&](ValueId x, int64_t from, int64_t to) {
+    return net.node("Conv", {x, net.floats({to, from, 1, 1}), net.floats({to})});
+  };
+  const ValueId first = convolved(net.input({4, 8, 8}), 4, 6);
+  Graph graph = net.finish({convolved(net.node("Mul", {first, net.node("Sigmoid", {first})}), 6, 5)});
+  Samples samples = random_samples(random, graph, Trial::batch);
+  graph = quantized(graph, samples, "s8");
+  trial.add("gates", std::move(graph), std::move(samples));
+  trial.run(within_tolerance("int8"));
+  EXPECT_EQ(trial.computed(), 1U);
+}
+
 // Networks of the zoo, small: a rounding that falls otherwise goes through all layers behind it, so they are the same network, or not.
 void try_networks(const LoweringSettings& settings, const std::string& precision, double least_db) {
   Trial trial(settings, precision);

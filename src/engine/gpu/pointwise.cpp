@@ -75,6 +75,12 @@ std::string load_lanes(const PointwiseKernel& kernel, size_t index, int64_t lane
   return fmt::format("  alignas(16) {0} u{1}[{2}];\n  *({3}*)u{1} = *(const {3}*)(x{1} + {4});\n", type, index, lanes, wide, offset);
 }
 
+// Padding of the result, written before anything is read: an operand of a shorter pitch ends before it.
+std::string padding_text(const Operand& out) {
+  const size_t axis = innermost(out.shape, out.form);
+  return fmt::format("  if (c{} >= {}) {{\n    out[i] = 0;\n    return;\n  }}\n", axis, out.shape[axis]);
+}
+
 // What is computed of each lane, and stored together.
 std::string lanes_text(const PointwiseKernel& kernel, int64_t lanes) {
   const Operand& out = kernel.out;
@@ -88,7 +94,7 @@ std::string lanes_text(const PointwiseKernel& kernel, int64_t lanes) {
   }
   text +=
       fmt::format("    {} r;\n    {}\n    o[j] = {};\n", c_type(kernel.kind), kernel.body, store_text(out.form.element, kernel.kind, "r"));
-  if (is_padded(out.shape, out.form)) {
+  if (lanes > 1 && is_padded(out.shape, out.form)) {
     const size_t axis = innermost(out.shape, out.form);
     text += fmt::format("    if (c{} + j >= {}) o[j] = 0;\n", axis, out.shape[axis]);
   }
@@ -113,7 +119,9 @@ Launch pointwise_kernel(Lowering& lowering, const std::string& stem, const Point
   for (size_t k = 0; k < kernel.in.size(); ++k) text += fmt::format("const {}* x{}, ", c_type(kernel.in[k].form.element), k);
   text += fmt::format("{}* out) {{\n  let_next_begin();\n", c_type(out.form.element));
   text += fmt::format("  const I i = I(blockIdx.x) * 256 + threadIdx.x;\n  wait_for_previous();\n  if (i >= I({})) return;\n", count);
-  if (!flat || is_padded(out.shape, out.form)) text += unravel(out, lanes);
+  const bool padded = is_padded(out.shape, out.form);
+  if (!flat || padded) text += unravel(out, lanes);
+  if (padded && lanes == 1) text += padding_text(out);
   for (size_t k = 0; k < kernel.in.size(); ++k) text += load_lanes(kernel, k, lanes, flat);
   text += lanes_text(kernel, lanes);
   return launch_over(entry, std::move(text), count, kernel.in.size() + 1);

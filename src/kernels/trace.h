@@ -16,8 +16,8 @@ namespace deepgap {
 struct Kernel {
   std::string name;  // as a reader of C++ knows it
   std::string family;
-  int layer = -1;  // in Trace::layers; -1: not known
-  Nanoseconds begin = 0, end = 0;
+  int layer = -1;                  // in Trace::layers; -1: not known
+  Nanoseconds begin = 0, end = 0;  // no kernel of a stream begins before the one ahead of it has ended (tracer.cpp)
   std::array<int, 3> grid{1, 1, 1}, block{1, 1, 1};
   int registers = 0;                          // of a thread
   int64_t shared_bytes = 0, local_bytes = 0;  // shared: of a block, static and dynamic; local: of a thread

@@ -133,12 +133,24 @@ class Reader {
     const auto found = layer_of_call_.find(correlation);
     return found == layer_of_call_.end() || found->second >= static_cast<int>(trace_.layers.size()) ? -1 : found->second;
   }
+  // A kernel may be on the device before it may work: launched with programmatic overlap it waits for the one before it in its stream, and
+  // the device tells that as its time. It begins here when that one has ended.
+  void leave_out_waiting() {
+    std::map<int64_t, Nanoseconds> ended;  // by stream
+    for (Kernel& kernel : trace_.kernels) {
+      Nanoseconds& before = ended[kernel.stream];
+      kernel.begin = std::min(kernel.end, std::max(kernel.begin, before));
+      before = std::max(before, kernel.end);
+    }
+  }
   // In order, and since the first of all.
   void rebase() {
     const auto earlier = [](const auto& a, const auto& b) { return a.begin < b.begin; };
     std::stable_sort(trace_.kernels.begin(), trace_.kernels.end(), earlier);
     std::stable_sort(trace_.copies.begin(), trace_.copies.end(), earlier);
     std::stable_sort(trace_.calls.begin(), trace_.calls.end(), earlier);
+    leave_out_waiting();
+    std::stable_sort(trace_.kernels.begin(), trace_.kernels.end(), earlier);
     Nanoseconds first = INT64_MAX;
     const auto look = [&](const auto& all) {
       if (!all.empty()) first = std::min(first, all.front().begin);

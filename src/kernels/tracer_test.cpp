@@ -12,6 +12,10 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <map>
+#include <utility>
+
 namespace deepgap {
 namespace {
 
@@ -82,6 +86,36 @@ TEST(Tracer, LeadsKernelsBackToTheLayersThatWereAnnounced) {
   ASSERT_EQ(trace.calls.size(), 1U);
   EXPECT_EQ(trace.calls[0].name, "cuLaunchKernel");
   EXPECT_EQ(trace_to_json(trace_from_json(trace_to_json(trace))), trace_to_json(trace));
+}
+
+// With programmatic overlap the second is on the device while the first works; times of both together were longer than the run.
+TEST(Tracer, CountsNoTimeInWhichAKernelWaitsForTheOneBeforeIt) {
+  FakeCupti fake;
+  bool once = true;
+  fake.on_flush = [&] {
+    if (!std::exchange(once, false)) return;
+    fake.add(kernel_record("product", 1000, 1500, 1));
+    fake.add(kernel_record("norm", 1100, 1540, 2));
+    cupti::KernelRecord beside = kernel_record("beside", 1200, 1300, 3);
+    beside.stream = 8;
+    fake.add(beside);
+    fake.add(kernel_record("alone", 1600, 1650, 4));
+    fake.deliver();
+  };
+  Tracer tracer(fake.table());
+  once = false;
+  tracer.begin();
+  once = true;
+  const Trace trace = tracer.end();
+  ASSERT_EQ(trace.kernels.size(), 4U);
+  std::map<std::string, Nanoseconds> took;
+  for (const Kernel& kernel : trace.kernels) took[kernel.name] = kernel.ns();
+  EXPECT_EQ(took.at("product"), 500);
+  EXPECT_EQ(took.at("norm"), 40);
+  EXPECT_EQ(took.at("beside"), 100) << "another stream waits for nothing";
+  EXPECT_EQ(took.at("alone"), 50);
+  EXPECT_TRUE(
+      std::is_sorted(trace.kernels.begin(), trace.kernels.end(), [](const Kernel& a, const Kernel& b) { return a.begin < b.begin; }));
 }
 
 TEST(TraceJson, LeadsIntoItsOwnLayers) {

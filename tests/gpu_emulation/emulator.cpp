@@ -257,8 +257,8 @@ void convolve(const Choice& choice, HostEpilogue epilogue, const std::byte* sour
     }
 }
 
-// Filled with no number, aligned to 16 bytes, and followed within 15 bytes by a page that cannot be read: a kernel that goes past its end dies here,
-// where a GPU would read what lies beside it in the arena.
+// Filled with no number, aligned to 16 bytes, and followed within 15 bytes by a page that cannot be read: a kernel that goes past its end
+// dies here, where a GPU would read what lies beside it in the arena.
 class GuardedMemory {
  public:
   explicit GuardedMemory(size_t bytes) {

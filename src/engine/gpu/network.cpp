@@ -74,7 +74,7 @@ void Network::part(const char* name, const Work& work) {
 Network::Network(const Graph& graph, const Chip& chip, const std::string& device, const NetworkOptions& options)
     : options_(options), chip_(chip), kernels_(chip, options.cache_folder, options.clock) {
   part("lower", [&] { lower(graph); });
-  TunedFile known(tuned_path(options, device), shipped_winners(device));
+  TunedFile known(tuned_path(options, device), shipped_winners(device, chip));
   Tuner tuner(kernels_, chip, options.tuning, known, options.threads);
   choose_kernels(tuner);
   part("upload", [&] {

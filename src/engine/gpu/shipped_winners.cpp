@@ -2,6 +2,8 @@
 
 #include <shipped_texts.h>
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 
@@ -14,11 +16,16 @@ std::string tuned_file_name(std::string_view device) {
   return name;
 }
 
-std::string_view shipped_winners(std::string_view device) {
-  const std::string name = tuned_file_name(device);
-  for (const auto& [of, text] : shipped_texts())
+std::string chip_line(const Chip& chip) { return fmt::format("{}, {} multiprocessors", chip.target(), chip.multiprocessors); }
+
+std::string_view shipped_winners(std::string_view device, const Chip& chip) {
+  const std::string name = tuned_file_name(device), line = "\n" + chip_line(chip) + "\n";
+  std::string_view alike;
+  for (const auto& [of, text] : shipped_texts()) {
     if (of == name) return text;
-  return {};
+    if (std::string_view(text).find(line) != std::string_view::npos) alike = text;
+  }
+  return alike;
 }
 
 }  // namespace deepgap::gpu

@@ -1,14 +1,19 @@
 // What the tuner found to be the quickest, kept between processes.
 #pragma once
 
+#include "engine/gpu/launch.h"
+
 #include <map>
 #include <string>
 #include <string_view>
 
 namespace deepgap::gpu {
 
-// Winners that deepgap brings along for the device of that name as the driver tells it; empty where it has none.
-std::string_view shipped_winners(std::string_view device);
+// Winners that deepgap brings along for the device of that name as the driver tells it, else those of a chip like it: of the same
+// architecture with as many multiprocessors. Empty where it has neither.
+std::string_view shipped_winners(std::string_view device, const Chip& chip);
+// The line behind the first of winners that are brought along: what they were found on.
+std::string chip_line(const Chip& chip);
 std::string tuned_file_name(std::string_view device);  // letters, digits and dashes
 
 // Winners by Convolution::key: a text file whose first line says what it is, then lines "key<TAB>variant<TAB>nanoseconds". It is replaced

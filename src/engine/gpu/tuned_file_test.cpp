@@ -110,12 +110,34 @@ TEST_F(TunedFileTest, WhatIsShippedIsKnownUntilSomethingElseWasFoundHere) {
   EXPECT_EQ(TunedFile(path_).find("b"), nullptr) << "the shipped ones are not copied";
 }
 
+const Chip h200{90, 132, 227 << 10};
+
 TEST(ShippedWinners, AreOfTheVersionThatIsRead) {
-  EXPECT_TRUE(shipped_winners("a card of nobody").empty());
   for (const char* device : {"NVIDIA H200"}) {
-    const TunedFile file("", shipped_winners(device));
+    const TunedFile file("", shipped_winners(device, {}));
     EXPECT_FALSE(file.empty()) << device;
   }
+}
+
+TEST(ShippedWinners, OfAChipLikeItAreTakenWhereADeviceHasNone) {
+  EXPECT_EQ(shipped_winners("NVIDIA H100 80GB HBM3", h200), shipped_winners("NVIDIA H200", h200));
+  EXPECT_TRUE(shipped_winners("NVIDIA H100 PCIe", {90, 114, 227 << 10}).empty());
+  EXPECT_TRUE(shipped_winners("a card of nobody", {100, 132, 227 << 10}).empty());
+}
+
+TEST(ShippedWinners, TellWhatTheyWereFoundOn) {
+  for (const char* device : {"NVIDIA H200"})
+    EXPECT_NE(shipped_winners(device, {}).find("\n" + chip_line(h200) + "\n"), std::string_view::npos) << device;
+}
+
+TEST_F(TunedFileTest, WhatWasFoundHereGoesBeforeWhatAChipLikeItBrings) {
+  const std::string_view shipped = shipped_winners("NVIDIA H100 80GB HBM3", h200);
+  const std::string key = "f16_f16_n12608_1x1x768p768_1x1x2304p2304_k1x1_f16";
+  TunedFile file(path_, shipped);
+  ASSERT_NE(file.find(key), nullptr);
+  file.add(key, "a kernel found here", 5);
+  file.save();
+  EXPECT_EQ(*TunedFile(path_, shipped).find(key), "a kernel found here");
 }
 
 }  // namespace

@@ -1,12 +1,11 @@
 // Attention's kernel for Hopper, its text compiled for the host (hopper_words.h): where it reads, multiplies and writes. That wgmma and the
 // copy engine do what is played here a card alone can tell.
 #include "hopper_words.h"
+#include "host_numbers.h"
 
 #include "base/file.h"
 #include "base/temporary_folder.h"
 #include "engine/gpu/attention.h"
-#include "engine/gpu/hopper_text.h"
-#include "engine/gpu/kernel_text.h"
 #include "model/eval/half.h"
 #include "stats/random_stream.h"
 
@@ -19,12 +18,6 @@
 
 namespace deepgap::gpu {
 namespace {
-
-struct HostMap {
-  const uint16_t* from;
-  std::array<long long, 4> sizes, steps;
-  std::array<int, 4> box;
-};
 
 // Rows of query, key and value side by side, all heads in a row, as one product wrote them.
 struct Case {
@@ -55,36 +48,16 @@ AttentionLayout layout_of(const Case& one) {
   return layout;
 }
 
-void cut(std::string& text, const std::string& what) {
-  const size_t at = text.find(what);
-  ASSERT_NE(at, std::string::npos) << what.substr(0, 200);
-  text.erase(at, what.size());
-}
-
-// From "__device__ ... NAME(" to the brace that ends it at the beginning of a line.
-void cut_function(std::string& text, const std::string& name) {
-  const size_t named = text.find(name + "("), begin = text.rfind("__device__", named), end = text.find("\n}\n", named);
-  ASSERT_NE(end, std::string::npos) << name;
-  text.erase(begin, end + 3 - begin);
-}
-
 std::string host_text(const Launch& launch, const AttentionLayout& layout, size_t arguments) {
-  std::string text = launch.source;
-  cut(text, std::string(kernel_prelude()));
-  cut(text, std::string(hopper_prelude()));
-  while (text.find("wgmma.mma_async") != std::string::npos) {
-    const size_t at = text.find("wgmma.mma_async"), begin = text.rfind("__device__", at), end = text.find("\n}\n", at);
-    text.erase(begin, end + 3 - begin);
-  }
+  std::string text = without_device_words(launch.source);
   cut_function(text, "float power_of_two");
   cut_function(text, "void copy_box");
-  cut(text, "extern __shared__ unsigned char shared_memory[];");
   std::string call = "*(Map*)p[0], *(Map*)p[1], *(Map*)p[2]";
   if (layout.attention.mask) call += ", (const float*)p[3]";
-  return hopper_words + text +
+  return std::string(host_numbers) + hopper_words + text +
          fmt::format(
-             "extern \"C\" void run(const unsigned* grid, void** p) {{ run_blocks(grid, {}, [&] {{ {}({}, (unsigned short*)p[{}]); }}); "
-             "}}\n",
+             "extern \"C\" const char* run(const unsigned* grid, void** p) {{ return run_blocks(grid, 1, {}, [&] {{ {}({}, (unsigned "
+             "short*)p[{}]); }}); }}\n",
              launch.block[0], launch.entry, call, arguments - 1);
 }
 
@@ -135,10 +108,10 @@ double expected(const AttentionLayout& layout, const Data& data, int64_t b, int6
 
 HostMap map_of(const Argument& argument, const std::vector<uint16_t>& halves) {
   const auto& map = std::get<TensorMapArgument>(argument);
-  HostMap made{halves.data() + map.offset_bytes / 2, {}, {}, {}};
+  HostMap made{.from = reinterpret_cast<const std::byte*>(halves.data()) + map.offset_bytes};
   for (size_t i = 0; i < 4; ++i) {
     made.sizes[i] = static_cast<long long>(map.sizes[i]);
-    made.steps[i] = i == 0 ? 1 : static_cast<long long>(map.strides[i - 1] / 2);
+    made.steps[i] = i == 0 ? 2 : static_cast<long long>(map.strides[i - 1]);
     made.box[i] = static_cast<int>(map.box[i]);
     if (i > 1) EXPECT_EQ(map.strides[i - 1] % map.strides[i - 2], 0U) << "as the driver asks";
   }
@@ -160,14 +133,15 @@ void expect_right(const Case& one) {
   ASSERT_EQ(std::system(command.c_str()), 0) << read_text(stem + ".log").substr(0, 3000);
   void* library = ::dlopen((stem + ".so").c_str(), RTLD_NOW | RTLD_LOCAL);
   ASSERT_NE(library, nullptr) << ::dlerror();
-  const auto run = reinterpret_cast<void (*)(const unsigned*, void**)>(::dlsym(library, "run"));
+  const auto run = reinterpret_cast<const char* (*)(const unsigned*, void**)>(::dlsym(library, "run"));
   Data data = data_of(one, layout);
   std::array<HostMap, 3> maps{map_of(launch->arguments[0], data.halves), map_of(launch->arguments[1], data.halves),
                               map_of(launch->arguments[2], data.halves)};
   std::vector<void*> arguments{&maps[0], &maps[1], &maps[2]};
   if (layout.attention.mask) arguments.push_back(data.mask.data());
   arguments.push_back(data.out.data());
-  run(launch->grid.data(), arguments.data());
+  const char* wrong = run(launch->grid.data(), arguments.data());
+  EXPECT_EQ(wrong, nullptr) << wrong;
   ::dlclose(library);
   const auto& result = layout.attention.result;
   double worst = 0;

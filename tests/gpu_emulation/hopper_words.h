@@ -1,16 +1,31 @@
-// What attention's kernel for Hopper expects of CUDA, played by the host: threads of a block take turns, the copy engine copies at once in
-// the order in which it permutes rows, and each thread computes its own sums of a warpgroup's product from shared memory as wgmma's
-// descriptors say where it lies.
+// What the kernels for Hopper expect of CUDA, played by the host, after host_numbers: threads of a cluster's blocks take turns; the copy
+// engine brings what was ordered some time later, in any order, and permutes rows as it does; each thread computes its own sums of a
+// warpgroup's product from shared memory as wgmma's descriptors say where it lies, no sooner than it waits for them. Where all threads wait
+// for what will never come the run ends.
 #pragma once
+
+#include <array>
+#include <cstddef>
+#include <string>
 
 namespace deepgap::gpu {
 
+// A tile description of the copy engine, as its `Map` has it.
+struct HostMap {
+  const std::byte* from = nullptr;
+  std::array<long long, 4> sizes{1, 1, 1, 1}, steps{};  // innermost first; steps in bytes
+  std::array<int, 4> box{1, 1, 1, 1};                   // what one copy brings; for convolutions channels, pixels
+  int element_bytes = 2, row_bytes = 128;               // row_bytes: by which rows are permuted in shared memory
+  std::array<int, 2> lower{}, upper{}, strides{1, 1};   // for convolutions: corners of the box of first places, and how far these are apart
+};
+
 constexpr const char* hopper_words = R"(
-#include <cmath>
 #include <cstdint>
-#include <cstring>
+#include <deque>
+#include <functional>
 #include <map>
 #include <memory>
+#include <string>
 #include <ucontext.h>
 #include <vector>
 using namespace std;
@@ -24,144 +39,340 @@ using namespace std;
 #define volatile(...)
 typedef unsigned long long u64;
 struct Place { unsigned x, y, z; };
+struct uint2 { unsigned x, y; };
 struct uint4 { unsigned x, y, z, w; };
+static uint2 make_uint2(unsigned x, unsigned y) { return {x, y}; }
 static uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) { return {x, y, z, w}; }
-static Place blockIdx, threadIdx;
-alignas(1024) static unsigned char shared_memory[1 << 18];
-// 16-bit numbers in four axes, the innermost first, and the box that one copy brings.
-struct Map { const unsigned short* from; long long sizes[4], steps[4]; int box[4]; };
+static Place blockIdx, threadIdx, gridDim;
+struct Map {
+  const unsigned char* from;
+  long long sizes[4], steps[4];
+  int box[4], element_bytes, row_bytes, lower[2], upper[2], strides[2];
+};
 
+// A fiber is a thread of one of the cluster's blocks; `me` is the one whose turn it is.
+static const unsigned most_blocks = 2, most_threads = 640;
+alignas(1024) static unsigned char shared_of[most_blocks][1 << 18];
+static unsigned me = 0, threads = 0;
+static unsigned my_block() { return me / threads; }
+#define shared_memory (shared_of[my_block()])
 struct Fiber { ucontext_t context; std::unique_ptr<char[]> stack; bool ended = false; };
 static std::vector<Fiber> fibers;
-static ucontext_t turns;
+static ucontext_t scheduler;
 static void (*body)() = nullptr;
-static unsigned threads = 0;
-static void __attribute__((noinline)) give_turn() { swapcontext(&fibers[threadIdx.x].context, &turns); }
-static void run_fiber() { body(); fibers[threadIdx.x].ended = true; give_turn(); }
+static u64 events = 0;  // whatever someone may wait for
+static std::string broken;
+static void __attribute__((noinline)) give_turn() { swapcontext(&fibers[me].context, &scheduler); }
+static void run_fiber() { body(); fibers[me].ended = true; give_turn(); }
+template <typename Done> static void wait_until(const Done& done) {
+  if (done()) return;
+  do give_turn(); while (!done());
+  ++events;
+}
 struct Meeting {
   unsigned came = 0, round = 0;
   void meet(unsigned all) {
     const unsigned mine = round;
-    if (++came == all) { came = 0; ++round; return; }
-    while (round == mine) give_turn();
+    if (++came == all) { came = 0; ++round; ++events; return; }
+    wait_until([&] { return round != mine; });
   }
 };
-static Meeting of_block, of_warp[64];
-static void __syncthreads() { of_block.meet(threads); }
-static unsigned exchanged[1024][8];
-static void meet_warp() { of_warp[threadIdx.x / 32].meet(32); }
+static Meeting of_block[most_blocks], of_cluster, of_warp[most_blocks * most_threads / 32], of_number[most_blocks][16];
+static unsigned blocks_together = 1;
+static void __syncthreads() { of_block[my_block()].meet(threads); }
+static void meet_cluster() { of_cluster.meet(threads * blocks_together); }
+static void meet(int number, int all) { of_number[my_block()][number].meet(all); }
+static unsigned exchanged[most_blocks * most_threads][8];
+static void meet_warp() { of_warp[me / 32].meet(32); }
 static unsigned __shfl_xor_sync(unsigned, unsigned x, int step) {
-  exchanged[threadIdx.x][0] = x;
+  exchanged[me][0] = x;
   meet_warp();
-  const unsigned other = exchanged[threadIdx.x ^ step][0];
+  const unsigned other = exchanged[me ^ step][0];
   meet_warp();
   return other;
 }
 static float __shfl_xor_sync(unsigned all, float x, int step) {
-  unsigned bits; memcpy(&bits, &x, 4);
-  bits = __shfl_xor_sync(all, bits, step);
-  memcpy(&x, &bits, 4);
-  return x;
+  return __uint_as_float(__shfl_xor_sync(all, __float_as_uint(x), step));
 }
-static float number(unsigned short bits) { _Float16 y; memcpy(&y, &bits, 2); return (float)y; }
-struct F16 {
-  static unsigned pair(float low, float high) {
-    _Float16 both[2] = {(_Float16)low, (_Float16)high};
-    unsigned word; memcpy(&word, both, 4);
-    return word;
+static unsigned __byte_perm(unsigned a, unsigned b, unsigned places) {
+  const u64 both = (u64)b << 32 | a;
+  unsigned word = 0;
+  for (int i = 0; i < 4; ++i) word |= (unsigned)(both >> 8 * (places >> 4 * i & 7) & 0xff) << 8 * i;
+  return word;
+}
+
+// The preludes' types and memory.
+template <class T, typename Bits, int size> struct Stored {
+  static const int bytes = size, per_word = 4 / size;
+  static float get(unsigned word, int i) { return T::number((Bits)(word >> 8 * size * i)); }
+  template <int N> static void put(unsigned* words, const float (&v)[N]) {
+    for (int i = 0; i < N; ++i) {
+      if (i % per_word == 0) words[i / per_word] = 0;
+      words[i / per_word] |= (unsigned)T::bits(v[i]) << 8 * size * (i % per_word);
+    }
   }
 };
+struct F32 : Stored<F32, unsigned, 4> {
+  static float number(unsigned x) { return __uint_as_float(x); }
+  static unsigned bits(float x) { return __float_as_uint(x); }
+};
+struct F16 : Stored<F16, unsigned short, 2> {
+  static float number(unsigned short x) { return from_f16(x); }
+  static unsigned short bits(float x) { return to_f16(x); }
+  static unsigned pair(float low, float high) { return bits(low) | (unsigned)bits(high) << 16; }
+};
+struct BF16 : Stored<BF16, unsigned short, 2> {
+  static float number(unsigned short x) { return from_bf16(x); }
+  static unsigned short bits(float x) { return to_bf16(x); }
+};
+struct E4M3 : Stored<E4M3, unsigned char, 1> {
+  static float number(unsigned char x) { return from_e4m3(x); }
+  static unsigned char bits(float x) { return to_e4m3(x); }
+};
+struct I8 : Stored<I8, unsigned char, 1> {
+  static const int low = -128, high = 127;
+  static float number(unsigned char x) { return (signed char)x; }
+  static unsigned char bits(float x) { return (unsigned char)(int)x; }
+};
+struct U8 : Stored<U8, unsigned char, 1> {
+  static const int low = 0, high = 255;
+  static float number(unsigned char x) { return x; }
+  static unsigned char bits(float x) { return (unsigned char)(int)x; }
+};
+template <class T, int N> static void put_quantised(unsigned* words, const float (&v)[N], float inverse, int zero) {
+  float whole[N];
+  for (int i = 0; i < N; ++i) whole[i] = fminf(fmaxf(rintf(v[i] * inverse) + zero, T::low), T::high);
+  T::put(words, whole);
+}
+template <int N> static void load_words(const void* from, unsigned* words) {
+  if ((u64)from % (N % 4 == 0 ? 16 : N % 2 == 0 ? 8 : 4) != 0) broken = "words are loaded from an address that is not aligned";
+  memcpy(words, from, 4 * N);
+}
+template <int N> static void load_floats(const float* from, float (&v)[N]) { load_words<N>(from, (unsigned*)v); }
+template <int N> static void store_words(void* to, const unsigned* words) {
+  if ((u64)to % (N % 4 == 0 ? 16 : N % 2 == 0 ? 8 : 4) != 0) broken = "words are stored to an address that is not aligned";
+  memcpy(to, words, 4 * N);
+}
+static float unit_of(float a, float b, float c) { return fminf(fmaxf(fmaf(a, b, c), 0.0f), 1.0f); }
+static float power_of_two(float x) { return exp2f(x); }
 static void let_next_begin() {}
 static void wait_for_previous() {}
-static void begin_products() {}
-static void commit_products() {}
-template <int N> static void wait_for_products() {}
 static void keep(float&) {}
-static void barriers_made() {}
+static void keep(int&) {}
 static unsigned shared_address(const void* p) { return (unsigned)((const unsigned char*)p - shared_memory); }
 
-// Barriers by their address: bytes that are still to come, phases that have ended.
-struct Barrier { long long bytes = 0; unsigned ended = 0; };
-static std::map<unsigned, Barrier> barriers;
-static void make_barrier(unsigned at, unsigned) { barriers[at] = {}; }
-static void expect_bytes(unsigned at, unsigned bytes) { barriers.at(at).bytes += bytes; }
-static void wait_for(unsigned at, unsigned parity) { while ((barriers.at(at).ended & 1) == parity) give_turn(); }
-static unsigned permuted(unsigned address) { return address ^ ((address >> 7 & 7) << 4); }
-static void copy_box(unsigned to, const Map& map, unsigned barrier, int column, int second, int third, int fourth) {
-  const int first[4] = {column, second, third, fourth};
-  const int count = map.box[0] * map.box[1] * map.box[2] * map.box[3];
-  for (int i = 0; i < count; ++i) {
-    long long place = 0;
-    bool inside = true;
-    for (int axis = 0, rest = i; axis < 4; rest /= map.box[axis++]) {
-      const long long at = first[axis] + rest % map.box[axis];
-      inside = inside && at < map.sizes[axis];
-      place += at * map.steps[axis];
-    }
-    const unsigned short value = inside ? map.from[place] : (unsigned short)0;
-    memcpy(shared_memory + permuted(to + 2 * i), &value, 2);
+// Barriers of a block by their address: arrivals and bytes that are still to come, phases that have ended.
+struct Barrier {
+  unsigned count = 0, missing = 0, ended = 0;
+  long long bytes = 0;
+  void look() {
+    if (missing > 0 || bytes != 0) return;
+    missing = count;
+    ++ended;
+    ++events;
   }
-  Barrier& of = barriers.at(barrier);
-  of.bytes -= 2 * count;
-  if (of.bytes == 0) ++of.ended;
+  void arrive() {
+    if (missing == 0) broken = "a barrier has more arrivals than a phase of it";
+    --missing;
+    look();
+  }
+};
+static std::map<unsigned, Barrier> barriers[most_blocks];
+static void make_barrier(unsigned at, unsigned count) { barriers[my_block()][at] = {count, count}; }
+static void barriers_made() {}
+static void arrive(unsigned at) { barriers[my_block()].at(at).arrive(); }
+static void arrive_in(unsigned at, unsigned rank) { barriers[rank].at(at).arrive(); }
+static void expect_bytes(unsigned at, unsigned bytes) {
+  Barrier& barrier = barriers[my_block()].at(at);
+  barrier.bytes += bytes;
+  barrier.arrive();
 }
-template <int row_bytes> static u64 rows_at(unsigned address) { return (u64)((address & 0x3ffff) >> 4) | (u64)(row_bytes * 8 / 16) << 32; }
-static float at_row(u64 rows, int row, int byte) {
+static void wait_for(unsigned at, unsigned parity) {
+  const Barrier& barrier = barriers[my_block()].at(at);
+  wait_until([&] { return (barrier.ended & 1) != parity; });
+}
+
+static unsigned state = 1;
+static unsigned some_number(unsigned below) { state = state * 1664525u + 1013904223u; return (state >> 8) % below; }
+static std::vector<std::function<void()>> under_way;
+static void bring_some() {
+  for (size_t i = 0; i < under_way.size();) {
+    if (some_number(3) == 0) { ++i; continue; }
+    under_way[i]();
+    ++events;
+    under_way[i] = std::move(under_way.back());
+    under_way.pop_back();
+  }
+}
+static void bring(unsigned block, unsigned barrier, long long bytes) {
+  Barrier& of = barriers[block].at(barrier);
+  of.bytes -= bytes;
+  of.look();
+}
+static unsigned permuted(unsigned address, int row_bytes) {
+  return address ^ ((address >> 7 & (row_bytes == 128 ? 7 : row_bytes == 64 ? 3 : 1)) << 4);
+}
+static void put_element(unsigned block, unsigned to, const Map& map, const long long (&place)[4]) {
+  long long at = 0;
+  bool inside = true;
+  for (int axis = 0; axis < 4; ++axis) {
+    inside = inside && place[axis] >= 0 && place[axis] < map.sizes[axis];
+    at += place[axis] * (axis == 0 ? map.element_bytes : map.steps[axis]);
+  }
+  unsigned char* const there = shared_of[block] + permuted(to, map.row_bytes);
+  if (inside) memcpy(there, map.from + at, map.element_bytes);
+  else memset(there, 0, map.element_bytes);
+}
+static void copy_box(unsigned to, const Map& map, unsigned barrier, int column, int second, int third, int fourth) {
+  under_way.push_back([=, block = my_block()] {
+    const int first[4] = {column, second, third, fourth};
+    const int count = map.box[0] * map.box[1] * map.box[2] * map.box[3];
+    for (int i = 0; i < count; ++i) {
+      long long place[4];
+      for (int axis = 0, rest = i; axis < 4; rest /= map.box[axis++]) place[axis] = first[axis] + rest % map.box[axis];
+      put_element(block, to + map.element_bytes * i, map, place);
+    }
+    bring(block, barrier, (long long)map.element_bytes * count);
+  });
+}
+static void copy_rows(unsigned to, const Map& map, unsigned barrier, int column, int row) { copy_box(to, map, barrier, column, row, 0, 0); }
+static void copy_pixels(unsigned to, const Map& map, unsigned barrier, int channel, int x, int y, int image, int right, int down) {
+  under_way.push_back([=, block = my_block()]() mutable {
+    for (int pixel = 0; pixel < map.box[1]; ++pixel) {
+      for (int c = 0; c < map.box[0]; ++c)
+        put_element(block, to + map.element_bytes * (pixel * map.box[0] + c), map, {channel + c, x + right, y + down, image});
+      if ((x += map.strides[0]) < map.sizes[1] + map.upper[0]) continue;
+      x = map.lower[0];
+      if ((y += map.strides[1]) < map.sizes[2] + map.upper[1]) continue;
+      y = map.lower[1];
+      ++image;
+    }
+    bring(block, barrier, (long long)map.element_bytes * map.box[0] * map.box[1]);
+  });
+}
+static void copy_bytes_to(unsigned short blocks, unsigned to, const void* from, unsigned bytes, unsigned barrier) {
+  if (to % 16 != 0 || (u64)from % 16 != 0 || bytes % 16 != 0) broken = "bytes are copied that are not aligned";
+  for (unsigned block = 0; block < blocks_together; ++block)
+    if (blocks >> block & 1)
+      under_way.push_back([=] {
+        memcpy(shared_of[block] + to, from, bytes);
+        bring(block, barrier, bytes);
+      });
+}
+static void copy_bytes(unsigned to, const void* from, unsigned bytes, unsigned barrier) {
+  copy_bytes_to(1 << my_block(), to, from, bytes, barrier);
+}
+
+// Products of a thread that are not waited for yet.
+struct Ordered { std::vector<std::function<void()>> open; std::deque<std::vector<std::function<void()>>> groups; };
+static Ordered ordered[most_blocks * most_threads];
+static void begin_products() {}
+static void commit_products() { ordered[me].groups.push_back(std::move(ordered[me].open)); ordered[me].open.clear(); }
+template <int N> static void __attribute__((noinline)) wait_for_products() {
+  for (auto& groups = ordered[me].groups; groups.size() > N; groups.pop_front())
+    for (const auto& product : groups.front()) product();
+  meet_warp();  // a warp waits as one
+}
+template <int row_bytes> static u64 rows_at(unsigned address) {
+  return (u64)((address & 0x3ffff) >> 4) | (u64)(row_bytes * 8 / 16) << 32 | (u64)(row_bytes == 128 ? 1 : row_bytes == 64 ? 2 : 3) << 62;
+}
+static const unsigned char* at_row(u64 rows, int row, int byte) {
   const unsigned start = (unsigned)(rows & 0x3fff) << 4, groups = (unsigned)(rows >> 32 & 0x3fff) << 4;
-  unsigned short bits;
-  memcpy(&bits, shared_memory + permuted(start + row / 8 * groups + row % 8 * 128 + byte), 2);
-  return number(bits);
+  const int row_bytes = rows >> 62 == 1 ? 128 : rows >> 62 == 2 ? 64 : 32;
+  return shared_memory + permuted(start + row / 8 * groups + row % 8 * row_bytes + byte, row_bytes);
+}
+template <class T> static float number_at(const unsigned char* p) {
+  unsigned word = 0;
+  memcpy(&word, p, T::bytes);
+  return T::get(word, 0);
 }
 static int own_row(int half) { return threadIdx.x % 128 / 32 * 16 + threadIdx.x % 32 / 4 + 8 * half; }
-template <int N> static void product(float (&d)[N], u64 a, u64 b, int add) {
-  for (int i = 0; i < N; ++i) {
-    const int row = own_row(i / 2 % 2), column = i / 4 * 8 + threadIdx.x % 4 * 2 + i % 2;
-    float sum = add ? d[i] : 0.0f;
-    for (int k = 0; k < 16; ++k) sum += at_row(a, row, 2 * k) * at_row(b, column, 2 * k);
-    d[i] = sum;
-  }
+// 32 bytes of k of an A and of a B.
+template <class A, class B, typename Sum, int N> static void play_product(Sum (&d)[N], u64 a, u64 b, int add) {
+  Sum* const sums = d;
+  ordered[me].open.push_back([=] {
+    for (int i = 0; i < N; ++i) {
+      const int row = own_row(i / 2 % 2), column = i / 4 * 8 + threadIdx.x % 4 * 2 + i % 2;
+      Sum sum = add ? sums[i] : (Sum)0;
+      for (int byte = 0; byte < 32; byte += A::bytes)
+        sum += (Sum)(number_at<A>(at_row(a, row, byte)) * number_at<B>(at_row(b, column, byte)));
+      sums[i] = sum;
+    }
+  });
 }
+template <int N> static void product(float (&d)[N], u64 a, u64 b, int add) { play_product<F16, F16>(d, a, b, add); }
 template <int N> static void product_with_turned(float (&d)[N], const unsigned (&a)[4], u64 b, int add) {
-  memcpy(exchanged[threadIdx.x], a, 16);
+  memcpy(exchanged[me], a, 16);
   meet_warp();
   for (int i = 0; i < N; ++i) {
     const int half = i / 2 % 2, column = i / 4 * 8 + threadIdx.x % 4 * 2 + i % 2;
     float sum = add ? d[i] : 0.0f;
-    for (int k = 0; k < 16; ++k) {
-      const unsigned word = exchanged[threadIdx.x / 4 * 4 + k % 8 / 2][k / 8 * 2 + half];
-      sum += number((unsigned short)(k % 2 ? word >> 16 : word)) * at_row(b, k, 2 * column);
-    }
+    for (int k = 0; k < 16; ++k)
+      sum += F16::get(exchanged[me / 4 * 4 + k % 8 / 2][k / 8 * 2 + half], k % 2) * number_at<F16>(at_row(b, k, 2 * column));
     d[i] = sum;
   }
   meet_warp();
 }
-static float power_of_two(float x) { return exp2f(x); }
-template <typename F> static void run_blocks(const unsigned* grid, unsigned count, F thread) {
+
+static void begin_fiber(Fiber& fiber) {
+  if (!fiber.stack) fiber.stack.reset(new char[128 << 10]);
+  getcontext(&fiber.context);
+  fiber.context.uc_stack = {fiber.stack.get(), 0, 128 << 10};
+  fiber.context.uc_link = nullptr;
+  fiber.ended = false;
+  makecontext(&fiber.context, run_fiber, 0);
+}
+// The blocks of a cluster; a warp may be left out of a round. False: they wait for ever.
+static bool run_cluster(unsigned first) {
+  const unsigned all = threads * blocks_together, patience = 100;  // rounds
+  for (Fiber& fiber : fibers) begin_fiber(fiber);
+  u64 before = events;
+  unsigned idle = 0;
+  for (unsigned left = all; left > 0 && broken.empty();) {
+    for (unsigned warp = 0; warp < all; warp += 32) {
+      if (some_number(4) == 0) continue;
+      for (me = warp; me < warp + 32; ++me) {
+        if (fibers[me].ended) continue;
+        threadIdx = {me % threads, 0, 0};
+        blockIdx.x = first + me / threads;
+        swapcontext(&scheduler, &fibers[me].context);
+        if (fibers[me].ended) { --left; ++events; }
+      }
+    }
+    bring_some();
+    idle = events == before ? idle + 1 : 0;
+    before = events;
+    if (idle > patience) return false;
+  }
+  return true;
+}
+// Returns what went wrong, or nothing.
+template <typename F> static const char* run_blocks(const unsigned* grid, unsigned cluster, unsigned count, F thread) {
   static F* now;
   now = &thread;
   body = [] { (*now)(); };
   threads = count;
-  fibers.resize(count);
-  for (blockIdx.z = 0; blockIdx.z < grid[2]; ++blockIdx.z)
-    for (blockIdx.y = 0; blockIdx.y < grid[1]; ++blockIdx.y)
-      for (blockIdx.x = 0; blockIdx.x < grid[0]; ++blockIdx.x) {
-        for (Fiber& fiber : fibers) {
-          if (!fiber.stack) fiber.stack.reset(new char[128 << 10]);
-          getcontext(&fiber.context);
-          fiber.context.uc_stack = {fiber.stack.get(), 0, 128 << 10};
-          fiber.context.uc_link = nullptr;
-          fiber.ended = false;
-          makecontext(&fiber.context, run_fiber, 0);
-        }
-        for (unsigned left = count; left > 0;)
-          for (unsigned t = 0; t < count; ++t) {
-            if (fibers[t].ended) continue;
-            threadIdx = {t, 0, 0};
-            swapcontext(&turns, &fibers[t].context);
-            if (fibers[t].ended) --left;
-          }
+  blocks_together = cluster;
+  fibers.resize(count * cluster);
+  gridDim = {grid[0], grid[1], grid[2]};
+  broken.clear();
+  for (unsigned z = 0; z < grid[2]; ++z)
+    for (unsigned y = 0; y < grid[1]; ++y)
+      for (unsigned x = 0; x < grid[0]; x += cluster) {
+        blockIdx = {x, y, z};
+        if (!run_cluster(x)) broken = "every thread waits for what will not come";
+        if (!broken.empty()) return broken.c_str();
+        for (const Ordered& of : ordered)
+          if (!of.open.empty() || !of.groups.empty()) return "products are not waited for";
+        if (!under_way.empty()) return "copies come after the end";
       }
+  return nullptr;
 }
 )";
+
+// What of a kernel's text for Hopper stands for these words goes: both preludes, products, the declaration of shared memory.
+std::string without_device_words(std::string text);
+// The functions NAME, from "__device__" to the brace that ends them at the beginning of a line.
+void cut_function(std::string& text, const std::string& name);
 
 }  // namespace deepgap::gpu

@@ -92,7 +92,7 @@ struct ConvolutionVariant {
   size_t workspace_bytes = 0;
   std::vector<std::byte> (*pack)(const Convolution& problem, const ConvolutionVariant& variant, const Tensor& weights) = nullptr;
   size_t packed_bytes = 0;
-  std::array<int, 8> tile{};  // the family's own numbers
+  std::array<int, 10> tile{};  // the family's own numbers
 };
 
 // Variants worth measuring on this chip, the family's best guess first; empty where the family does not do the problem.

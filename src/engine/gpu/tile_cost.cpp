@@ -53,8 +53,8 @@ double cycles_of(const Convolution& problem, const TileWork& work, const Chip& c
   // wgmma of 32 bytes of k: as many cycles as half its columns, or as reading both operands takes.
   const double products = work.k_bytes / 32 * rows / 64 * std::max(columns / 2, 16 + columns / 4);
   const double weights = work.k_bytes * columns;
-  const double copies =
-      (work.source_bytes + (work.resident ? 0 : weights)) / std::min(copied_a_cycle, work.flight_bytes * work.blocks / copy_latency);
+  const double read = work.source_bytes + (work.resident ? 0 : weights / work.cluster);
+  const double copies = read / std::min(copied_a_cycle, work.flight_bytes * work.blocks / copy_latency);
   const double ending = rows * columns * operations_at_end(problem.epilogue) / 128 * store;
   const double tiles = row_tiles * column_tiles, busy = std::min<double>(work.blocks, std::ceil(tiles / chips));
   double of_one = std::ceil(tiles / chips / busy) * busy, before = start;  // tiles of one multiprocessor
@@ -63,7 +63,9 @@ double cycles_of(const Convolution& problem, const TileWork& work, const Chip& c
     before += weights * busy / weights_a_cycle;
   }
   const double main = std::max(products, copies);
-  const double computing = of_one * (std::max(main, ending) + (std::min(main, ending) + tile_latency) / busy) + before;
+  double computing = of_one * (std::max(main, ending) + (std::min(main, ending) + tile_latency) / busy) + before;
+  // One team ends while the other multiplies; only the last end has nothing beside it.
+  if (work.turns) computing = of_one * std::max(main, (main + ending + tile_latency) / 2) + ending + tile_latency + before;
   return std::max(computing, memory_cycles(problem, store, chip)) + waves_count * computing;
 }
 

@@ -89,14 +89,15 @@ __device__ __forceinline__ void end_tile(Sum (&sums)[row_blocks][products][produ
   }
 }
 
-// Barriers of a ring: of each stage one that the producer fills, and one that every warp of the teams frees.
+// Barriers of a ring: of each stage one that the producer fills, and one that every warp frees that reads it, in all blocks of a cluster.
 __device__ __forceinline__ void make_ring(unsigned full, unsigned empty, int stages) {
   for (int stage = 0; stage < stages; stage++) {
     make_barrier(full + 8 * stage, 1);
-    make_barrier(empty + 8 * stage, 4 * teams);
+    make_barrier(empty + 8 * stage, 4 * tile_teams * cluster);
   }
 }
 
+static const int tiles_apart = turns ? teams : 1;  // of a team, in the order of its block
 // A warpgroup that multiplies, going through the tiles of its block.
 struct Team {
   const float* scale_bias;
@@ -106,12 +107,12 @@ struct Team {
   Table table;
   Corner here, next;
   Kept kept[kept_groups];
-  int row, column;
+  int row, column, ended_column;
   bool more;  // tiles
 
   __device__ __forceinline__ Team(float* tables, const float* of_scale_bias, const unsigned char* of_residual, unsigned char* of_target)
       : scale_bias(of_scale_bias), residual(of_residual), target(of_target), shared_table(tables + threadIdx.x / 128 * 2 * columns) {
-    more = tile_at(0, row, column);
+    more = tile_at(first_tile(), row, column);
     if (resident && more) {
       table.load(scale_bias, column);
       table.store(shared_table);
@@ -119,18 +120,22 @@ struct Team {
     }
     wait_for_previous();
     next.go_to(row, column);
-    if (has_residual && more) {
+    if (!turns && more) keep_first(next);
+  }
+  __device__ __forceinline__ static int first_tile() { return turns ? threadIdx.x / 128 : 0; }
+  __device__ __forceinline__ void keep_first(const Corner& of) {
+    if (!has_residual) return;
 #pragma unroll
-      for (int group = 0; group < kept_groups; group++)
+    for (int group = 0; group < kept_groups; group++)
 #pragma unroll
-        for (int block = 0; block < row_blocks; block++) kept[group].load(residual, next, block, group);
-    }
+      for (int block = 0; block < row_blocks; block++) kept[group].load(residual, of, block, group);
   }
   // Of tile `index`, before its products ...
   __device__ __forceinline__ void begin(int index) {
     here = next;
-    if (!resident) table.load(scale_bias, column);
-    more = tile_at(index + 1, row, column);
+    if (!resident && !turns) table.load(scale_bias, column);
+    ended_column = column;
+    more = tile_at(index + tiles_apart, row, column);
     next.go_to(row, column);
   }
   // ... and after them.
@@ -139,12 +144,16 @@ struct Team {
     for (int block = 0; block < row_blocks; block++)
 #pragma unroll
       for (int i = 0; i < columns / 2; i++) keep(sums[block][i / product_sums][i % product_sums]);
+    if (turns) {
+      if (!resident) table.load(scale_bias, ended_column);
+      keep_first(here);
+    }
     if (!resident) {
       meet(1 + threadIdx.x / 128, 128);
       table.store(shared_table);
       meet(1 + threadIdx.x / 128, 128);
     }
-    end_tile(sums, shared_table, kept, here, next, more, residual, target);
+    end_tile(sums, shared_table, kept, here, next, !turns && more, residual, target);
   }
 };
 )";
@@ -152,7 +161,8 @@ struct Team {
 constexpr std::string_view roles = R"(
     barriers_made();
   }
-  __syncthreads();
+  if (cluster > 1) meet_cluster();
+  else __syncthreads();
   if (threadIdx.x >= teams * 128) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(producer_registers));
     if (threadIdx.x == teams * 128) produce(base, source, weights);
@@ -160,12 +170,21 @@ constexpr std::string_view roles = R"(
     asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(team_registers));
     consume(base, (float*)(shared_memory + (base - begin) + tables_at), scale_bias, residual, target);
   }
+  if (cluster > 1) meet_cluster();  // others copy to this block's memory and arrive at its barriers
 }
 )";
 
 }  // namespace
 
 std::string tile_epilogue_text() { return std::string(table_text) + std::string(run_text); }
+
+std::string tile_constants_text(const TeamTile& tile) {
+  return fmt::format(
+      "static const int teams = {}, tile_teams = {}, row_blocks = {}, columns = {}, step_bytes = {}, cluster = {}, tile_rows = {}, "
+      "table_share = {}, producer_registers = {}, team_registers = {};\nstatic const bool turns = {};\n",
+      tile.teams, tile.tile_teams(), tile.row_blocks, tile.columns, tile.step_bytes, tile.cluster, tile.tile_rows(),
+      (tile.columns + 127) / 128, tile.producer_registers(), tile.team_registers(), tile.turns);
+}
 
 std::string_view tile_rows_text() { return rows_text; }
 
@@ -182,11 +201,11 @@ std::string team_kernel_text(std::string_view entry, const TeamTile& tile, bool 
          std::string(barriers) + std::string(roles);
 }
 
-int kept_groups_of(const Convolution& problem, int columns, int row_blocks) {
-  const int run = run_of(problem, columns), groups = columns / (4 * run);
-  const int words = row_blocks * 2 * run * static_cast<int>(byte_size(problem.epilogue.residual)) / 4;
+int kept_groups_of(const Convolution& problem, const TeamTile& tile) {
+  const int run = run_of(problem, tile.columns), groups = tile.columns / (4 * run), most_words = tile.turns ? 16 : 32;
+  const int words = tile.row_blocks * 2 * run * static_cast<int>(byte_size(problem.epilogue.residual)) / 4;
   int kept = groups;
-  while (kept > 1 && kept * words > 32) kept /= 2;
+  while (kept > 1 && kept * words > most_words) kept /= 2;
   return groups % kept == 0 ? kept : 1;
 }
 

@@ -23,21 +23,30 @@ struct TeamTile {
   int columns = 64;      // output channels of a tile
   int step_bytes = 128;  // bytes of k that one copy brings, a row: 32, 64, 128
   int blocks = 1;        // on one multiprocessor at once
+  bool turns = false;    // each team has tiles of its own, and ends one while another team multiplies
+  int cluster = 1;       // neighbouring blocks that have the same columns and read the weights together
 
-  static constexpr int producer_registers = 32;
+  // As few as wanted where the sums take nearly all.
+  int producer_registers() const { return row_blocks * columns > 256 ? 24 : 32; }
+  int tile_teams() const { return turns ? 1 : teams; }
   int threads() const { return 128 * (teams + 1); }
   int entry_registers() const { return std::min(248, 65536 / (threads() * blocks) / 8 * 8); }
   // Of a thread that multiplies: what the producer's warpgroup does not need.
-  int team_registers() const { return std::min(240, (entry_registers() * (teams + 1) - producer_registers) / teams / 8 * 8); }
-  int tile_rows() const { return 64 * row_blocks * teams; }
+  int team_registers() const { return std::min(240, (entry_registers() * (teams + 1) - producer_registers()) / teams / 8 * 8); }
+  int tile_rows() const { return 64 * row_blocks * tile_teams(); }
 };
 
-// After tile_epilogue_text, constants row_blocks, products, product_sums (of one thread and product), groups_of_columns, kept_groups,
-// resident (the weights of a block's channels stay in shared memory), and
+// The numbers above as constants, by their names; tile_teams: of one tile; tile_rows.
+std::string tile_constants_text(const TeamTile& tile);
+
+// After tile_epilogue_text, tile_constants_text, constants products, product_sums (of one thread and product), groups_of_columns,
+// kept_groups, resident (the weights of a block's channels stay in shared memory), and
 //   struct Corner { void go_to(int row, int column); bool inside(int block, int half, int group) const;
 //                   long long element(int block, int half, int group) const; }
 // (a thread's place in a tile; whether its run is part of the target, and where): `Kept`, a group's residual, end_tile, `Team` and
 // make_ring. And after tile_at(int index, int& row, int& column), the tiles of a block; false: there are no more.
+// A team that shares its tiles with the others asks for what it adds to the next one while it ends one; where teams take turns another
+// multiplies while it waits, and the registers are worth more.
 std::string_view tile_rows_text();
 
 // The kernel `entry` itself, after everything: `barriers` makes them in shared memory that begins at `base`; then one thread runs
@@ -45,7 +54,7 @@ std::string_view tile_rows_text();
 std::string team_kernel_text(std::string_view entry, const TeamTile& tile, bool residual, std::string_view barriers);
 
 // Groups of columns whose residual a thread holds before it needs it, so that it need not wait: as many as registers are left for.
-int kept_groups_of(const Convolution& problem, int columns, int row_blocks);
+int kept_groups_of(const Convolution& problem, const TeamTile& tile);
 
 // Neighbours of a row that one thread stores, so that four threads have equally many of `columns`: 16 bytes where that is possible.
 int run_of(const Convolution& problem, int columns);

@@ -8,6 +8,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
+#include <utility>
 #include <variant>
 
 namespace deepgap::gpu {
@@ -106,6 +108,7 @@ Launch team_launch(const Convolution& problem, std::string entry, std::string te
   launch.grid = {static_cast<unsigned>(grid), 1, 1};
   launch.block = {static_cast<unsigned>(tile.threads()), 1, 1};
   launch.shared_bytes = shared_bytes;
+  launch.cluster = static_cast<unsigned>(tile.cluster);
   launch.overlaps_previous = true;
   launch.arguments = {std::move(source), BufferArgument{role_weights}, BufferArgument{role_scale_bias}, BufferArgument{role_target}};
   if (problem.epilogue.has_residual()) launch.arguments.emplace_back(BufferArgument{role_residual});
@@ -114,12 +117,16 @@ Launch team_launch(const Convolution& problem, std::string entry, std::string te
 
 int64_t block_count(const Chip& chip, const TeamTile& tile, bool resident, int64_t row_tiles, int64_t column_tiles) {
   const int64_t at_once = static_cast<int64_t>(chip.multiprocessors) * tile.blocks;
-  return resident ? column_tiles * std::clamp<int64_t>(at_once / column_tiles, 1, row_tiles) : std::min(at_once, row_tiles * column_tiles);
+  if (resident) return column_tiles * std::clamp<int64_t>(at_once / column_tiles, 1, row_tiles);
+  return std::min(at_once / tile.cluster, divide_up(row_tiles, tile.cluster) * column_tiles) * tile.cluster;
 }
 
 WgmmaTile tile_of(const ConvolutionVariant& variant) {
   const auto& n = variant.tile;
-  return {{.teams = n[0], .row_blocks = n[1], .columns = n[2], .step_bytes = n[3], .blocks = n[6]}, n[4], n[5], n[7] != 0};
+  return {{.teams = n[0], .row_blocks = n[1], .columns = n[2], .step_bytes = n[3], .blocks = n[6], .turns = n[8] != 0, .cluster = n[9]},
+          n[4],
+          n[5],
+          n[7] != 0};
 }
 
 WgmmaPlan plan_of(const Convolution& problem, const WgmmaTile& tile) {
@@ -136,16 +143,18 @@ WgmmaPlan plan_of(const Convolution& problem, const WgmmaTile& tile) {
                      (static_cast<size_t>(tile.tile_rows() * tile.step_bytes) + (tile.resident ? 0 : plan.weight_bytes));
   plan.shared_bytes = 1024 + (tile.resident ? static_cast<size_t>(plan.steps) * plan.weight_bytes : 0) +
                       static_cast<size_t>(tile.stages) * plan.stage_bytes + static_cast<size_t>(tile.teams * tile.columns * 8) +
-                      static_cast<size_t>(2 * tile.stages + 1) * 8;
+                      static_cast<size_t>(2 * tile.stages + (tile.turns ? 2 : 1)) * 8;
   return plan;
 }
 
 ConvolutionVariant variant_of(const Convolution& problem, const WgmmaTile& tile, const Chip& chip) {
   const WgmmaPlan plan = plan_of(problem, tile);
   ConvolutionVariant variant;
-  variant.name = fmt::format("wgmma {}x{}x{} t{} s{} b{}{}", tile.tile_rows(), tile.columns, tile.step_bytes * tile.stage_steps, tile.teams,
-                             tile.stages, tile.blocks, tile.resident ? " resident" : "");
-  variant.tile = {tile.teams, tile.row_blocks, tile.columns, tile.step_bytes, tile.stage_steps, tile.stages, tile.blocks, tile.resident};
+  variant.name = fmt::format("wgmma {}x{}x{} t{} s{} b{}{}{}{}", tile.tile_rows(), tile.columns, tile.step_bytes * tile.stage_steps,
+                             tile.teams, tile.stages, tile.blocks, tile.resident ? " resident" : "", tile.turns ? " turns" : "",
+                             tile.cluster > 1 ? fmt::format(" c{}", tile.cluster) : "");
+  variant.tile = {tile.teams,  tile.row_blocks, tile.columns,  tile.step_bytes, tile.stage_steps,
+                  tile.stages, tile.blocks,     tile.resident, tile.turns,      tile.cluster};
   variant.pack = pack;
   variant.packed_bytes = static_cast<size_t>(plan.column_tiles) * static_cast<size_t>(plan.steps) * plan.weight_bytes;
   variant.launches.push_back(team_launch(problem, "wgmma", wgmma_text(problem, plan), tile,
@@ -154,15 +163,51 @@ ConvolutionVariant variant_of(const Convolution& problem, const WgmmaTile& tile,
   return variant;
 }
 
-std::vector<ConvolutionVariant> wgmma_variants(const Convolution& problem, const Chip& chip) {
+namespace {
+
+using Candidate = Estimated<std::variant<WgmmaTile, WindowTile>>;
+
+void sort(std::vector<Candidate>& candidates) {
+  std::stable_sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) { return a.cycles < b.cycles; });
+}
+
+// Of overlapping_tiles those that may be the quickest, by kind: teams take turns, blocks read weights together, both. The best of each
+// kind, then others.
+std::vector<Candidate> overlapping_candidates(const Convolution& problem, const Chip& chip, double cycles_of_best) {
   constexpr size_t most = 8;
-  using Candidate = Estimated<std::variant<WgmmaTile, WindowTile>>;
+  constexpr double hope = 1.15;  // what the estimate may be wrong by
+  std::vector<Candidate> all, first, others;
+  for (const auto& [cycles, tile] : overlapping_tiles(problem, chip))
+    if (cycles < hope * cycles_of_best) all.push_back({cycles, tile});
+  sort(all);
+  std::set<std::pair<bool, int>> kinds;
+  for (const Candidate& candidate : all) {
+    const auto& tile = std::get<WgmmaTile>(candidate.tile);
+    (kinds.emplace(tile.turns, tile.cluster).second ? first : others).push_back(candidate);
+  }
+  first.insert(first.end(), others.begin(), others.end());
+  first.resize(std::min(first.size(), most));
+  return first;
+}
+
+}  // namespace
+
+std::vector<ConvolutionVariant> wgmma_variants(const Convolution& problem, const Chip& chip) {
+  constexpr size_t most = 8, before_others = 5;
   std::vector<Candidate> candidates;
   if (is_done_by_family(problem, chip))
     for (const auto& [cycles, tile] : wgmma_tiles(problem, chip)) candidates.push_back({cycles, tile});
   for (const auto& [cycles, tile] : window_tiles(problem, chip)) candidates.push_back({cycles, tile});
-  std::stable_sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) { return a.cycles < b.cycles; });
+  sort(candidates);
   candidates.resize(std::min(candidates.size(), most));
+  if (is_done_by_family(problem, chip) && !candidates.empty()) {
+    // Among the first, so that a quick tuner tries them; behind tiles for which the estimate is known to be good.
+    const std::vector<Candidate> overlapping = overlapping_candidates(problem, chip, candidates[0].cycles);
+    const auto middle = candidates.begin() + static_cast<ptrdiff_t>(std::min(candidates.size(), before_others));
+    const size_t kinds = std::min<size_t>(overlapping.size(), 3);
+    candidates.insert(middle, overlapping.begin(), overlapping.begin() + static_cast<ptrdiff_t>(kinds));
+    candidates.insert(candidates.end(), overlapping.begin() + static_cast<ptrdiff_t>(kinds), overlapping.end());
+  }
   std::vector<ConvolutionVariant> variants;
   for (const Candidate& candidate : candidates)
     variants.push_back(std::visit([&](const auto& tile) { return variant_of(problem, tile, chip); }, candidate.tile));

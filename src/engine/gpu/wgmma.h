@@ -1,5 +1,6 @@
 // The family of kernels for sm_90a: one producer thread feeds a ring of stages through the copy engine, warpgroups ("teams") multiply from
-// it (wgmma) and end the sums in registers, each block going through many tiles.
+// it (wgmma) and end the sums in registers, each block going through many tiles. The teams of a block share its tiles or take turns, each
+// with tiles of its own; blocks of a cluster may read weights together (TeamTile).
 //
 // The order of output channels is permuted within a tile (in the packed weights), so that what one thread holds of a row is a run of
 // neighbours, stored 16 bytes at once.
@@ -49,5 +50,7 @@ int64_t block_count(const Chip& chip, const TeamTile& tile, bool resident, int64
 
 // Tiles that fit problem and chip, in no order.
 std::vector<Estimated<WgmmaTile>> wgmma_tiles(const Convolution& problem, const Chip& chip);
+// Likewise, those whose teams take turns or whose blocks read weights together; to these the estimate was not fitted.
+std::vector<Estimated<WgmmaTile>> overlapping_tiles(const Convolution& problem, const Chip& chip);
 
 }  // namespace deepgap::gpu

@@ -24,6 +24,65 @@ TEST(Wgmma, CompilesInEveryPrecisionWithoutSpills) {
     }
 }
 
+Convolution bert_product(ComputeType compute, int64_t in, int64_t out, bool adds) {
+  Convolution problem = test_convolution(compute, {.size = 1, .in = in, .out = out, .kernel = 1});
+  problem.batch = 8192;
+  problem.epilogue.steps = {EpilogueStep::of(adds ? EpilogueStep::Kind::add : EpilogueStep::Kind::activation)};
+  if (!adds) problem.epilogue.steps[0].text = "near_gelu(v)";
+  if (compute == ComputeType::f8) problem.epilogue.residual = problem.epilogue.target = Element::f16;
+  return problem;
+}
+
+bool takes_turns(const ConvolutionVariant& variant) { return variant.name.find(" turns") != std::string::npos; }
+bool is_paired(const ConvolutionVariant& variant) { return variant.name.ends_with(" c2"); }
+
+// A quick tuner measures eight; without one the first is taken.
+TEST(Wgmma, OffersOverlappingTilesBehindTheFirstForAQuickTuner) {
+  for (const auto& [in, out] : {std::pair{768, 768}, std::pair{768, 2304}, std::pair{768, 3072}, std::pair{3072, 768}})
+    for (const ComputeType compute : {ComputeType::f16, ComputeType::f8}) {
+      auto variants = wgmma_variants(bert_product(compute, in, out, out == 768), h100);
+      std::set<std::string> names;
+      for (const ConvolutionVariant& variant : variants) names.insert(variant.name);
+      EXPECT_EQ(names.size(), variants.size());
+      ASSERT_GE(variants.size(), 8U);
+      variants.resize(8);
+      EXPECT_FALSE(takes_turns(variants[0]) || is_paired(variants[0])) << variants[0].name;
+      EXPECT_TRUE(std::any_of(variants.begin(), variants.end(), takes_turns)) << in << ' ' << out;
+      EXPECT_TRUE(std::any_of(variants.begin(), variants.end(), is_paired)) << in << ' ' << out;
+    }
+}
+
+TEST(Wgmma, NamesOtherTilesAsBefore) {
+  WgmmaTile tile;
+  tile.teams = 2;
+  tile.columns = 192;
+  tile.stages = 5;
+  const Convolution problem = bert_product(ComputeType::f16, 768, 768, true);
+  EXPECT_EQ(variant_of(problem, tile, h100).name, "wgmma 128x192x128 t2 s5 b1");
+  tile.turns = true;
+  tile.row_blocks = 2;
+  tile.cluster = 2;
+  const ConvolutionVariant variant = variant_of(problem, tile, h100);
+  EXPECT_EQ(variant.name, "wgmma 128x192x128 t2 s5 b1 turns c2");
+  EXPECT_EQ(variant.launches[0].cluster, 2U);
+  EXPECT_EQ(variant.launches[0].grid[0] % 2, 0U);
+  const WgmmaTile same = tile_of(variant);
+  EXPECT_TRUE(same.turns && same.cluster == 2 && same.row_blocks == 2 && same.stages == 5);
+}
+
+TEST(Wgmma, KeepsOverlappingTilesInRegisters) {
+  if (!cuda::has_compiler()) GTEST_SKIP() << "no NVRTC on this machine";
+  for (const ComputeType compute : {ComputeType::f16, ComputeType::i8, ComputeType::f8, ComputeType::tf32})
+    for (const bool adds : {true, false}) {
+      if (!adds && compute != ComputeType::f16) continue;
+      auto variants = wgmma_variants(bert_product(compute, 768, adds ? 768 : 3072, adds), h100);
+      std::erase_if(variants, [](const ConvolutionVariant& variant) { return !takes_turns(variant) && !is_paired(variant); });
+      ASSERT_FALSE(variants.empty());
+      if (compute != ComputeType::f16) variants.resize(std::min<size_t>(variants.size(), 3));
+      expect_compiled(variants, h100);
+    }
+}
+
 // A product as a transformer has it: floats of 16 bits added, or bytes made for the next one.
 TEST(Wgmma, CompilesInFloat8) {
   if (!cuda::has_compiler()) GTEST_SKIP() << "no NVRTC on this machine";

@@ -23,18 +23,24 @@ static const int product_sums = columns / products / 2;  // of one thread
 __device__ __forceinline__ unsigned full_at(unsigned base, unsigned stage) { return base + barriers_at + 8 * stage; }
 __device__ __forceinline__ unsigned empty_at(unsigned base, unsigned stage) { return base + barriers_at + 8 * (stages + stage); }
 
-// Tile number `index` of this block: rows from row * tile_rows on, columns from column * columns on.
+// Phase i: the stages of tile i have all come.
+__device__ __forceinline__ unsigned turn_at(unsigned base) { return base + barriers_at + 8 * (2 * stages + 1); }
+
+// Tile number `index` of this block: rows from row * tile_rows on, columns from column * columns on. Blocks of a cluster have neighbouring
+// rows of the same columns; the last of them may have none.
 __device__ __forceinline__ bool tile_at(int index, int& row, int& column) {
   if (resident) {
     column = blockIdx.x % column_tiles;
     row = blockIdx.x / column_tiles + index * (gridDim.x / column_tiles);
     return row < row_tiles;
   }
-  const int linear = blockIdx.x + index * gridDim.x;
+  const int linear = blockIdx.x / cluster + index * (gridDim.x / cluster), first = linear / column_tiles * cluster;
   column = linear % column_tiles;
-  row = linear / column_tiles;
-  return row < row_tiles;
+  row = first + blockIdx.x % cluster;
+  return first < row_tiles;
 }
+// Rows of a tile that are before this team's.
+__device__ __forceinline__ int rows_before() { return turns ? 0 : threadIdx.x / 128 * (64 * row_blocks); }
 )";
 
 constexpr std::string_view producer = R"(
@@ -44,6 +50,12 @@ __device__ __forceinline__ Start start_of(long long pixel) {
   return {x * stride_w - pad_left, y * stride_h - pad_top, (int)(pixel / out_w / out_h)};
 }
 
+// A step's weights: of a cluster each block brings its share to all.
+__device__ __forceinline__ void copy_weights(unsigned to, const unsigned char* from, unsigned barrier) {
+  const int share = weight_bytes / cluster, at = blockIdx.x % cluster * share;
+  if (cluster > 1) copy_bytes_to((1 << cluster) - 1, to + at, from + at, share, barrier);
+  else copy_bytes(to, from, weight_bytes, barrier);
+}
 // One thread: waits for a stage to be free, orders its bytes, goes on.
 __device__ __forceinline__ void produce(unsigned base, const Map& source, const unsigned char* weights) {
   int row, column;
@@ -54,26 +66,26 @@ __device__ __forceinline__ void produce(unsigned base, const Map& source, const 
       copy_bytes(base + step * weight_bytes, weights + ((long long)column * steps + step) * weight_bytes, weight_bytes, barrier);
   }
   wait_for_previous();
-  unsigned position = 0;
+  unsigned stage = 0, parity = 1;
   for (int index = 0; tile_at(index, row, column); index++) {
     const Start start = start_of((long long)row * tile_rows);
     const unsigned char* tile_weights = weights + (long long)column * steps * weight_bytes;
     int channels = 0, right = 0, down = 0;
-    for (int step = 0; step < steps; position++) {
-      const unsigned stage = position % stages, full = full_at(base, stage);
-      const unsigned rows = base + stages_at + stage * stage_bytes;
-      wait_for(empty_at(base, stage), (position / stages & 1) ^ 1);
-      expect_bytes(full, stage_bytes);
+    for (int step = 0; step < steps; stage = stage + 1 == stages ? 0 : stage + 1, parity ^= stage == 0) {
+      const unsigned full = full_at(base, stage), rows = base + stages_at + stage * stage_bytes;
+      wait_for(empty_at(base, stage), parity);
+      const bool has_rows = cluster == 1 || row < row_tiles;
+      expect_bytes(full, has_rows ? stage_bytes : stage_bytes - stage_rows_bytes);
 #pragma unroll
       for (int part = 0; part < stage_steps; part++, step++) {
-        if (plain) copy_rows(rows + part * rows_bytes, source, full, channels * step_elements, row * tile_rows);
-        else copy_pixels(rows + part * rows_bytes, source, full, channels * step_elements, start.x, start.y, start.image, right, down);
+        if (has_rows && plain) copy_rows(rows + part * rows_bytes, source, full, channels * step_elements, row * tile_rows);
+        else if (has_rows) copy_pixels(rows + part * rows_bytes, source, full, channels * step_elements, start.x, start.y, start.image, right, down);
         if (++channels == tap_steps) {
           channels = 0;
           right += dilation_w;
           if (right == kernel_w * dilation_w) { right = 0; down += dilation_h; }
         }
-        if (!resident) copy_bytes(rows + stage_rows_bytes + part * weight_bytes, tile_weights + (long long)step * weight_bytes, weight_bytes, full);
+        if (!resident) copy_weights(rows + stage_rows_bytes + part * weight_bytes, tile_weights + (long long)step * weight_bytes, full);
       }
     }
   }
@@ -87,7 +99,7 @@ struct Corner {
   int channel;
   __device__ __forceinline__ void go_to(int row, int column) {
     const int thread = threadIdx.x % 128;
-    pixel = (long long)row * tile_rows + threadIdx.x / 128 * (64 * row_blocks) + thread / 32 * 16 + thread % 32 / 4;
+    pixel = (long long)row * tile_rows + rows_before() + thread / 32 * 16 + thread % 32 / 4;
     channel = column * columns + thread % 4 * run;
   }
   __device__ __forceinline__ bool inside(int block, int half, int group) const {
@@ -100,20 +112,26 @@ struct Corner {
 )";
 
 constexpr std::string_view multiplying = R"(
-// Every warp says so by itself: a stage is free when all have read it.
+// Every warp says so by itself: a stage is free when all have read it. It says it to every block that fills its stages.
 __device__ __forceinline__ void release(unsigned base, unsigned stage, int lane) {
-  if (lane == 0) arrive(empty_at(base, stage));
+  if (cluster == 1 && lane == 0) arrive(empty_at(base, stage));
+  if (cluster > 1 && lane < cluster) arrive_in(empty_at(base, stage), lane);
 }
 
-// One team: multiplies what the stages bring, then ends the sums.
+// One team: multiplies what the stages bring, then ends the sums. Where teams take turns the stages of a tile are read by one of them, which
+// begins when the team before has seen all of its own come: a barrier's parity tells one phase from the next, no more.
 __device__ __forceinline__ void consume(unsigned base, float* tables, const float* scale_bias, const unsigned char* residual, unsigned char* target) {
-  const int team = threadIdx.x / 128, lane = threadIdx.x % 32;
+  const int lane = threadIdx.x % 32;
   Team own(tables, scale_bias, residual, target);
   if (resident && own.more) wait_for(full_at(base, 2 * stages), 0);
   Sum sums[row_blocks][products][product_sums];
-  unsigned position = 0;
-  for (int index = 0; own.more; index++) {
+  unsigned position = own.first_tile() * tile_stages;
+  for (int index = own.first_tile(); own.more; index += tiles_apart) {
     own.begin(index);
+    if (turns && index > 0) {
+      if (resident) meet(1 + threadIdx.x / 128, 128);  // else they have met at the end: none is ahead of its own team
+      wait_for(turn_at(base), (index - 1) & 1);
+    }
     for (int k = 0; k < tile_stages; k++, position++) {
       const unsigned stage = position % stages;
       const unsigned rows = base + stages_at + stage * stage_bytes;
@@ -129,15 +147,17 @@ __device__ __forceinline__ void consume(unsigned base, float* tables, const floa
 #pragma unroll
             for (int n = 0; n < products; n++)
               product(sums[block][n],
-                      rows_at<step_bytes>(rows + part * rows_bytes + (team * row_blocks + block) * (64 * step_bytes) + 32 * i),
+                      rows_at<step_bytes>(rows + part * rows_bytes + (rows_before() + block * 64) * step_bytes + 32 * i),
                       rows_at<step_bytes>(from + n * (2 * product_sums * step_bytes) + 32 * i), (k | part | i) != 0);
       }
       commit_products();
       wait_for_products<1>();
       if (k > 0) release(base, (position - 1) % stages, lane);
     }
+    if (turns && lane == 0) arrive(turn_at(base));
     wait_for_products<0>();
     release(base, (position - 1) % stages, lane);
+    position += (tiles_apart - 1) * tile_stages;
     own.end(sums);
   }
 }
@@ -145,20 +165,20 @@ __device__ __forceinline__ void consume(unsigned base, float* tables, const floa
 
 constexpr std::string_view barriers = R"(
     make_ring(full_at(base, 0), empty_at(base, 0), stages);
-    make_barrier(full_at(base, 2 * stages), 1);)";
+    make_barrier(full_at(base, 2 * stages), 1);
+    if (turns) make_barrier(turn_at(base), 4);)";
 
 std::string constants_text(const Convolution& problem, const WgmmaPlan& plan) {
   const WgmmaTile& tile = plan.tile;
   const auto flag = [](std::string_view name, bool value) { return fmt::format("static const bool {} = {};\n", name, value); };
-  std::string text = fmt::format(
-      "static const int teams = {}, row_blocks = {}, columns = {}, step_bytes = {}, stage_steps = {}, stages = {}, run = {}, tap_steps = "
-      "{}, "
-      "steps = {}, column_tiles = {}, row_tiles = {}, tile_rows = {}, weight_bytes = {}, step_elements = {}, table_share = {}, "
-      "kept_groups = {}, producer_registers = {}, team_registers = {}, products = {};\n",
-      tile.teams, tile.row_blocks, tile.columns, tile.step_bytes, tile.stage_steps, tile.stages, plan.run, plan.tap_steps, plan.steps,
-      plan.column_tiles, plan.row_tiles, tile.tile_rows(), plan.weight_bytes, tile.step_bytes / byte_size(problem.source),
-      (tile.columns + 127) / 128, kept_groups_of(problem, tile.columns, tile.row_blocks), WgmmaTile::producer_registers,
-      tile.team_registers(), products_of(problem.compute, tile.columns, tile.entry_registers()));
+  std::string text =
+      tile_constants_text(tile) +
+      fmt::format(
+          "static const int stage_steps = {}, stages = {}, run = {}, tap_steps = {}, steps = {}, column_tiles = {}, row_tiles = {}, "
+          "weight_bytes = {}, step_elements = {}, kept_groups = {}, products = {};\n",
+          tile.stage_steps, tile.stages, plan.run, plan.tap_steps, plan.steps, plan.column_tiles, plan.row_tiles, plan.weight_bytes,
+          tile.step_bytes / byte_size(problem.source), kept_groups_of(problem, tile),
+          products_of(problem.compute, tile.columns, tile.entry_registers()));
   return text + flag("plain", plan.plain) + flag("resident", tile.resident) + flag("whole_columns", problem.out_pitch % tile.columns == 0);
 }
 

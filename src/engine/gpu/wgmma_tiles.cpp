@@ -55,6 +55,8 @@ double estimate(const Convolution& problem, const WgmmaTile& tile, const Chip& c
   work.source_bytes = work.k_bytes * work.rows;
   work.flight_bytes = static_cast<double>(plan.stage_bytes) * (tile.stages - 1);
   work.resident = tile.resident;
+  work.turns = tile.turns;
+  work.cluster = tile.cluster;
   return cycles_of(problem, work, chip);
 }
 
@@ -68,6 +70,12 @@ std::vector<int> columns_of(const Convolution& problem) {
   for (const int columns : all)
     if (padded(columns) * 4 <= least * 5 && takes_columns(problem.compute, columns)) fitting.push_back(columns);
   return fitting;
+}
+
+// Whether two teams that take turns, in a block that has its multiprocessor alone, have the registers.
+bool fits_registers(const Convolution& problem, const WgmmaTile& tile) {
+  const int sums = tile.row_blocks * tile.columns / 2, scales = operand_bytes(problem.compute) == 1 ? 16 : 0;
+  return sums + (problem.epilogue.has_residual() ? 48 : 40) + scales <= tile.team_registers();
 }
 
 void add_with_blocks(const Convolution& problem, const Chip& chip, WgmmaTile tile, std::vector<Estimated<WgmmaTile>>& tiles) {
@@ -98,6 +106,33 @@ std::vector<Estimated<WgmmaTile>> wgmma_tiles(const Convolution& problem, const 
         add_with_blocks(problem, chip, tile, tiles);
       }
     }
+  return tiles;
+}
+
+std::vector<Estimated<WgmmaTile>> overlapping_tiles(const Convolution& problem, const Chip& chip) {
+  constexpr std::array<std::array<int, 2>, 4> shapes{{{1, 1}, {1, 2}, {2, 1}, {2, 2}}};  // teams of a tile, row blocks of each
+  std::vector<Estimated<WgmmaTile>> tiles;
+  for (const int columns : columns_of(problem))
+    for (const auto& [tile_teams, row_blocks] : shapes)
+      for (const int cluster : {1, 2})
+        for (const bool resident : {false, true}) {
+          WgmmaTile tile;
+          tile.teams = 2;
+          tile.turns = tile_teams == 1;
+          tile.row_blocks = row_blocks;
+          tile.columns = columns;
+          tile.cluster = cluster;
+          tile.resident = resident;
+          if ((!tile.turns && cluster == 1) || (resident && cluster > 1)) continue;
+          if (tile.turns ? !fits_registers(problem, tile) : row_blocks * columns > 256 || blocks_by_registers(problem, tile) == 0) continue;
+          tile.step_bytes = step_bytes_of(problem);
+          const WgmmaPlan plan = plan_of(problem, tile);
+          tile.stage_steps = stage_steps_of(tile.step_bytes, plan.steps);
+          tile.stages = stages_with(problem, tile, 1, chip);
+          // With one tile a block nothing takes turns, and a cluster's blocks have rows of their own.
+          const bool fits = tile.stages > 0 && plan.row_tiles >= cluster && plan.row_tiles * plan.column_tiles > chip.multiprocessors;
+          if (fits) tiles.push_back({estimate(problem, tile, chip), tile});
+        }
   return tiles;
 }
 

@@ -150,14 +150,13 @@ constexpr std::string_view barriers = R"(
 std::string constants_text(const Convolution& problem, const WindowPlan& plan) {
   const WindowTile& tile = plan.tile;
   const int products = products_of(problem.compute, tile.columns, tile.entry_registers());
-  std::string text = fmt::format(
-      "static const int teams = {}, row_blocks = {}, columns = {}, regions = {}, source_stages = {}, weight_stages = {}, step_bytes = {}, "
-      "run = {}, products = {}, table_share = {}, kept_groups = {}, tile_rows = {}, step_elements = {}, producer_registers = {}, "
-      "team_registers = {};\n",
-      tile.teams, tile.row_blocks, tile.columns, tile.regions, tile.source_stages, tile.weight_stages, tile.step_bytes,
-      run_of(problem, tile.columns), products, (tile.columns + 127) / 128, kept_groups_of(problem, tile.columns, tile.row_blocks),
-      tile.tile_rows(), tile.step_bytes / static_cast<int>(byte_size(problem.source)), WindowTile::producer_registers,
-      tile.team_registers());
+  std::string text =
+      tile_constants_text(tile) + fmt::format(
+                                      "static const int regions = {}, source_stages = {}, weight_stages = {}, run = {}, "
+                                      "products = {}, kept_groups = {}, step_elements = "
+                                      "{};\n",
+                                      tile.regions, tile.source_stages, tile.weight_stages, run_of(problem, tile.columns), products,
+                                      kept_groups_of(problem, tile), tile.step_bytes / static_cast<int>(byte_size(problem.source)));
   text += fmt::format(
       "static const int padded_w = {}, region_rows = {}, row_regions = {}, row_tiles = {}, column_tiles = {}, channel_steps = {}, taps = "
       "{}, "

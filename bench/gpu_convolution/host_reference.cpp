@@ -1,5 +1,6 @@
 #include "host_reference.h"
 
+#include "engine/gpu/float8.h"
 #include "engine/gpu/kernel_text.h"
 #include "model/eval/half.h"
 
@@ -65,7 +66,9 @@ double ended(const NamedProblem& named, double value, double residual) {
 
 double residual_at(const gpu::Epilogue& epilogue, const std::vector<std::byte>& residual, int64_t index) {
   const double value = element(residual, index, epilogue.residual);
-  return gpu::byte_size(epilogue.residual) == 1 ? (value - epilogue.residual_zero) * epilogue.residual_scale : value;
+  return epilogue.residual == gpu::Element::i8 || epilogue.residual == gpu::Element::u8
+             ? (value - epilogue.residual_zero) * epilogue.residual_scale
+             : value;
 }
 
 }  // namespace
@@ -80,6 +83,8 @@ double element(const std::vector<std::byte>& bytes, int64_t index, gpu::Element 
       return to_float(Bfloat16{read<uint16_t>(bytes, index)});
     case gpu::Element::u8:
       return read<uint8_t>(bytes, index);
+    case gpu::Element::e4m3:
+      return gpu::from_e4m3(read<uint8_t>(bytes, index));
     default:
       return read<int8_t>(bytes, index);
   }

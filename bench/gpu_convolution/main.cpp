@@ -182,6 +182,7 @@ Ceilings ceilings_of(const std::string& device, gpu::ComputeType compute) {
     case gpu::ComputeType::tf32:
       return {bytes, 400e12};
     case gpu::ComputeType::i8:
+    case gpu::ComputeType::f8:
       return {bytes, 1600e12};
     default:
       return {bytes, 800e12};
@@ -263,7 +264,7 @@ int main(int argc, char** argv) {
   app.add_option("--filter", options.filter, "a regular expression that the problem's name contains");
   app.add_option("--variant", options.family, "a regular expression that the variant's name contains");
   app.add_option("--network", options.networks, "of resnet18, resnet50, mobilenet_v2, vit, bert, odd")->delimiter(',');
-  app.add_option("--precision", options.precisions, "of f32, tf32, f16, bf16, i8, u8")->delimiter(',');
+  app.add_option("--precision", options.precisions, "of f32, tf32, f16, bf16, i8, u8, f8")->delimiter(',');
   app.add_option("--batch", options.batches)->delimiter(',');
   app.add_option("--threads", options.threads, "that compile");
   app.add_option("--seconds", options.seconds, "after which no further problem is begun");

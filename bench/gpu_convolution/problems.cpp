@@ -104,13 +104,15 @@ std::vector<Layer> odd() {
 
 ComputeType compute_of(const std::string& precision) {
   static const std::map<std::string, ComputeType> known{{"f32", ComputeType::f32},   {"tf32", ComputeType::tf32}, {"f16", ComputeType::f16},
-                                                        {"bf16", ComputeType::bf16}, {"i8", ComputeType::i8},     {"u8", ComputeType::i8}};
+                                                        {"bf16", ComputeType::bf16}, {"i8", ComputeType::i8},     {"u8", ComputeType::i8},
+                                                        {"f8", ComputeType::f8}};
   return known.at(precision);
 }
 
 Element element_of(const std::string& precision) {
   static const std::map<std::string, Element> known{{"f32", Element::f32},   {"tf32", Element::f32}, {"f16", Element::f16},
-                                                    {"bf16", Element::bf16}, {"i8", Element::i8},    {"u8", Element::u8}};
+                                                    {"bf16", Element::bf16}, {"i8", Element::i8},    {"u8", Element::u8},
+                                                    {"f8", Element::e4m3}};
   return known.at(precision);
 }
 
@@ -166,6 +168,11 @@ NamedProblem problem_of(const std::string& network, const Layer& layer, const st
   if (layer.add) problem.epilogue.steps.push_back(EpilogueStep::of(EpilogueStep::Kind::add));
   add_activation(named, layer.activation);
   problem.epilogue.target = problem.epilogue.residual = problem.source;
+  // What GELU makes is for the next product alone, all else is added to.
+  if (problem.compute == ComputeType::f8) {
+    problem.epilogue.residual = Element::f16;
+    problem.epilogue.target = layer.activation == Activation::gelu ? Element::e4m3 : Element::f16;
+  }
   if (problem.compute == ComputeType::i8) {
     problem.epilogue.residual_scale = 0.02f;
     problem.epilogue.residual_zero = precision == "u8" ? 120 : 0;

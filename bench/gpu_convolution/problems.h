@@ -16,7 +16,7 @@ struct NamedProblem {
 };
 
 // "resnet18", "resnet50", "mobilenet_v2", "vit", "bert": each distinct layer once. "odd": edges of what a convolution can be, whatever the
-// batch. Precisions: "f32", "tf32", "f16", "bf16", "i8", "u8" (i8 with an asymmetric source).
+// batch. Precisions: "f32", "tf32", "f16", "bf16", "i8", "u8" (i8 with an asymmetric source), "f8" (as products of transformers have it).
 std::vector<NamedProblem> problems_of(const std::string& network, const std::string& precision, int64_t batch);
 
 }  // namespace deepgap::bench

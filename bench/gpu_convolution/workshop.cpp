@@ -26,12 +26,17 @@ template <class T> __device__ void fill_floats(unsigned char* to, long long coun
     const float v[1] = {between_minus_one_and_one(mixed(i, seed))};
     unsigned word[1];
     T::put(word, v);
-    if (T::bytes == 4) ((unsigned*)to)[i] = word[0]; else ((unsigned short*)to)[i] = word[0];
+    if (T::bytes == 4) ((unsigned*)to)[i] = word[0];
+    else if (T::bytes == 2) ((unsigned short*)to)[i] = word[0];
+    else to[i] = word[0];
   }
 }
 extern "C" __global__ void fillF16(unsigned char* to, long long count, int seed) { fill_floats<F16>(to, count, seed); }
 extern "C" __global__ void fillBF16(unsigned char* to, long long count, int seed) { fill_floats<BF16>(to, count, seed); }
 extern "C" __global__ void fillF32(unsigned char* to, long long count, int seed) { fill_floats<F32>(to, count, seed); }
+#if __CUDA_ARCH__ >= 890
+extern "C" __global__ void fillE4M3(unsigned char* to, long long count, int seed) { fill_floats<E4M3>(to, count, seed); }
+#endif
 
 __device__ void add_up(double* sums, double square, double reference_square, double largest, double wrong) {
   for (int step = 16; step > 0; step /= 2) {
@@ -62,12 +67,17 @@ template <class T> __device__ void compare_as(const unsigned char* a, const unsi
 #define COMPARE(T) extern "C" __global__ void compare##T(const unsigned char* a, const unsigned char* b, long long pixels, int channels, \
   int pitch, double* sums) { compare_as<T>(a, b, pixels, channels, pitch, sums); }
 COMPARE(F32) COMPARE(F16) COMPARE(BF16) COMPARE(I8) COMPARE(U8)
+#if __CUDA_ARCH__ >= 890
+COMPARE(E4M3)
+#endif
 extern "C" __global__ void count_different(const unsigned char* a, const unsigned char* b, long long bytes, double* sums) {
   double count = 0;
   for (long long i = blockIdx.x * 256ll + threadIdx.x; i < bytes; i += gridDim.x * 256ll) count += a[i] != b[i];
   add_up(sums, count, 0, 0, 0);
 }
 )";
+
+bool is_integer(gpu::Element element) { return element == gpu::Element::i8 || element == gpu::Element::u8; }
 
 std::string source() { return std::string(gpu::kernel_prelude()) + std::string(text); }
 
@@ -88,7 +98,7 @@ void Workshop::launch(const char* entry, std::vector<gpu::Argument> arguments, c
 }
 
 void Workshop::fill(cuda::Address to, int64_t elements, gpu::Element element, unsigned seed) {
-  const bool bytes = gpu::byte_size(element) == 1;
+  const bool bytes = is_integer(element);
   const std::string entry = bytes ? "fill1" : "fill" + std::string(gpu::type_text(element));
   launch(entry.c_str(), {BufferArgument{0}, NumberArgument{elements}, NumberArgument{static_cast<int32_t>(seed)}}, {to});
   stream_.synchronize();
@@ -106,7 +116,7 @@ Difference Workshop::compare(cuda::Address value, cuda::Address reference, int64
   std::array<double, 4> sums{};
   cuda::check(cuda::driver().cuMemcpyDtoH_v2(sums.data(), sums_.address(), sizeof(sums)), "reading sums");
   const double count = static_cast<double>(pixels * channels);
-  const bool quantised = gpu::byte_size(element) == 1;
+  const bool quantised = is_integer(element);
   const double mean_square = sums[1] / count;
   return {.relative = sums[1] > 0   ? std::sqrt(sums[0] / sums[1])
                       : sums[0] > 0 ? 1

@@ -84,6 +84,10 @@ struct Fill {
 
 BoundLaunch::BoundLaunch(const Launch& launch, cuda::Function function, const AddressOf& address)
     : overlaps_previous_(launch.overlaps_previous), cluster_(launch.cluster), function_(function) {
+  if (launch.library) {
+    call_ = launch.library->bind(address);
+    return;
+  }
   for (const Argument& argument : launch.arguments) slots_.push_back({std::visit(Fill{address}, argument)});
   config_ = {.grid_x = launch.grid[0],
              .grid_y = launch.grid[1],
@@ -98,6 +102,7 @@ BoundLaunch::BoundLaunch(const Launch& launch, cuda::Function function, const Ad
 }
 
 void BoundLaunch::launch(cuda::StreamHandle stream, bool overlapping) const {
+  if (call_) return call_(stream);
   std::array<cuda::LaunchAttribute, 2> attributes{};
   cuda::LaunchConfig config = config_;
   config.stream = stream;

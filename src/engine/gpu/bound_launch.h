@@ -3,20 +3,17 @@
 
 #include "cuda/objects.h"
 #include "engine/gpu/launch.h"
+#include "engine/gpu/library_call.h"
 
-#include <functional>
-#include <memory>
 #include <vector>
 
 namespace deepgap::gpu {
 
-// Where the buffer of a role lies.
-using AddressOf = std::function<cuda::Address(int role)>;
-
 // Copies share what they hold; any thread with the context current.
 class BoundLaunch {
  public:
-  // `function`: of a module that outlives this. Throws Error{refused} where the driver has no tile descriptions and they are needed.
+  // `function`: of a module that outlives this; of a library's call nullptr. Throws Error{refused} where the driver has no tile
+  // descriptions and they are needed.
   BoundLaunch(const Launch& launch, cuda::Function function, const AddressOf& address);
   void run(cuda::StreamHandle stream) const { launch(stream, overlaps_previous_); }
   // Begins when the launch before it has ended, so that a time that is taken of it is its own: one that begins earlier waits within its
@@ -34,6 +31,7 @@ class BoundLaunch {
   bool overlaps_previous_ = false;
   unsigned cluster_ = 1;
   cuda::Function function_ = nullptr;
+  LibraryCall::Run call_;  // of a library
 };
 
 }  // namespace deepgap::gpu

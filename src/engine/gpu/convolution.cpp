@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <span>
 
 namespace deepgap::gpu {
@@ -48,6 +49,16 @@ using Family = std::vector<ConvolutionVariant> (*)(const Convolution& problem, c
 constexpr std::array<Family, 3> families{stem_variants, wgmma_variants, mma_variants};
 
 }  // namespace
+
+std::vector<std::byte> ConvolutionVariant::packed_scale_bias(const Convolution& problem, const std::vector<float>& scale_bias) const {
+  if (pack_scale_bias != nullptr) return pack_scale_bias(problem, scale_bias);
+  const auto* from = reinterpret_cast<const std::byte*>(scale_bias.data());
+  return {from, from + scale_bias.size() * sizeof(float)};
+}
+
+bool ConvolutionVariant::calls_library() const {
+  return std::any_of(launches.begin(), launches.end(), [](const Launch& launch) { return launch.library != nullptr; });
+}
 
 int64_t Convolution::macs() const { return batch * out_h * out_w * out_channels * (in_channels / groups) * kernel_h * kernel_w; }
 

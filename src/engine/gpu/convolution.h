@@ -92,7 +92,12 @@ struct ConvolutionVariant {
   size_t workspace_bytes = 0;
   std::vector<std::byte> (*pack)(const Convolution& problem, const ConvolutionVariant& variant, const Tensor& weights) = nullptr;
   size_t packed_bytes = 0;
+  // What stands at role_scale_bias where it is not what that says; nullptr: it is.
+  std::vector<std::byte> (*pack_scale_bias)(const Convolution& problem, const std::vector<float>& scale_bias) = nullptr;
   std::array<int, 10> tile{};  // the family's own numbers
+
+  std::vector<std::byte> packed_scale_bias(const Convolution& problem, const std::vector<float>& scale_bias) const;
+  bool calls_library() const;
 };
 
 // Variants worth measuring on this chip, the family's best guess first; empty where the family does not do the problem.

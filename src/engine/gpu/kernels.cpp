@@ -76,6 +76,7 @@ void Kernels::prepare(std::span<const Launch* const> launches, int threads) {
   const Nanoseconds begin = now();
   std::vector<std::pair<std::string, const Launch*>> missing;
   for (const Launch* launch : launches) {
+    if (launch->library) continue;
     const std::string key = key_of(*launch);
     if (made_.contains(key)) continue;
     made_[key];
@@ -103,9 +104,10 @@ Kernels::Made& Kernels::made(const Launch& launch) {
   return it->second;
 }
 
-bool Kernels::compiles(const Launch& launch) { return made(launch).failure.empty(); }
+bool Kernels::compiles(const Launch& launch) { return launch.library || made(launch).failure.empty(); }
 
 cuda::Function Kernels::function(const Launch& launch) {
+  if (launch.library) return nullptr;
   Made& found = made(launch);
   if (!found.failure.empty()) throw Error(ErrorKind::internal, found.failure);
   if (!found.module) {
@@ -120,6 +122,7 @@ cuda::Function Kernels::function(const Launch& launch) {
 void Kernels::keep_only(std::span<const Launch* const> launches) {
   std::set<std::string> kept;
   for (const Launch* launch : launches) {
+    if (launch->library) continue;
     kept.insert(key_of(*launch));
     function(*launch);
   }

@@ -21,6 +21,8 @@ class Kernels {
   // version is made again. `clock`: of the run, by which compiling is timed; it outlives this. nullptr: it is not.
   Kernels(const Chip& chip, const std::string& folder, const Clock* clock = nullptr);
 
+  // Calls of libraries have no text: nothing is compiled for them, and their function is nullptr.
+
   // Compiles what is not there yet, on `threads` threads. A text that does not compile is left out; function() tells of it.
   void prepare(std::span<const Launch* const> launches, int threads);
   // Throws Error{internal} for a text that does not compile.

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <variant>
 #include <vector>
@@ -54,6 +55,8 @@ struct NumberArgument {
 };
 using Argument = std::variant<BufferArgument, TensorMapArgument, Im2colMapArgument, NumberArgument>;
 
+class LibraryCall;  // library_call.h
+
 struct Launch {
   std::string entry;   // name of the extern "C" __global__ function
   std::string source;  // the whole translation unit
@@ -63,6 +66,7 @@ struct Launch {
   // Begins before the launch before it has ended: the kernel calls griddepcontrol.wait before it reads what others wrote.
   bool overlaps_previous = false;
   std::vector<Argument> arguments;
+  std::shared_ptr<const LibraryCall> library;  // instead of a kernel: what stands above is empty but for `entry`, its name
 };
 
 }  // namespace deepgap::gpu

@@ -36,11 +36,6 @@ bool keeps_samples_apart(const Graph& unbound, int64_t batch) {
 
 bool is_power_of_two(int64_t n) { return (n & (n - 1)) == 0; }
 
-std::vector<std::byte> bytes_of(const std::vector<float>& numbers) {
-  const auto* from = reinterpret_cast<const std::byte*>(numbers.data());
-  return {from, from + numbers.size() * sizeof(float)};
-}
-
 std::string tuned_path(const NetworkOptions& options, const std::string& device) {
   return options.cache_folder.empty() ? "" : options.cache_folder + "/tuned-" + tuned_file_name(device) + ".txt";
 }
@@ -75,7 +70,8 @@ Network::Network(const Graph& graph, const Chip& chip, const std::string& device
     : options_(options), chip_(chip), kernels_(chip, options.cache_folder, options.clock) {
   part("lower", [&] { lower(graph); });
   TunedFile known(tuned_path(options, device), shipped_winners(device, chip));
-  Tuner tuner(kernels_, chip, options.tuning, known, options.threads);
+  Libraries libraries;
+  Tuner tuner(kernels_, chip, options.tuning, known, options.threads, options.libraries ? &libraries : nullptr);
   choose_kernels(tuner);
   part("upload", [&] {
     for (auto& [batch, program] : programs_) plan_memory_of(program);
@@ -198,7 +194,7 @@ void Network::settle(Program& program, Step& step, const ConvolutionVariant& var
     return static_cast<BufferId>(program.plan.buffers.size() - 1);
   };
   step.roles[role_weights] = keep(variant.pack(step.choice->problem, variant, step.choice->weights));
-  step.roles[role_scale_bias] = keep(bytes_of(step.choice->scale_bias));
+  step.roles[role_scale_bias] = keep(variant.packed_scale_bias(step.choice->problem, step.choice->scale_bias));
   if (variant.workspace_bytes > 0) {
     program.plan.buffers.push_back({.bytes = variant.workspace_bytes});
     step.roles[role_workspace] = static_cast<BufferId>(program.plan.buffers.size() - 1);

@@ -25,6 +25,7 @@ struct NetworkOptions {
   Integers integers = Integers::as_operators;
   std::vector<int64_t> batch_sizes{1};
   Tuning tuning = Tuning::quick;
+  bool libraries = false;  // the tuner measures what NVIDIA's libraries do, too, where they are found
   KernelChoices choices;
   std::string cache_folder;      // empty: nothing is kept
   int threads = 1;               // that compile

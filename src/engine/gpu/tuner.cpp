@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 
 namespace deepgap::gpu {
 namespace {
@@ -68,45 +69,90 @@ long long measure(const Bench& bench, Kernels& kernels, const ConvolutionVariant
   return best;
 }
 
+// A library that fails drops out; what is wrong with the device or its memory is nobody's alone.
+std::optional<long long> measure_if_it_runs(const Bench& bench, Kernels& kernels, const ConvolutionVariant& variant) {
+  try {
+    return measure(bench, kernels, variant);
+  } catch (const Error& error) {
+    if (!variant.calls_library() || error.kind() == ErrorKind::device_lost) throw;
+    return std::nullopt;
+  }
+}
+
+// The line of a winner that was found with libraries among the candidates. What our own kernels are worth has a line of its own, which
+// counts where libraries are missing or not wanted.
+std::string key_with_libraries(const Convolution& problem) { return problem.key() + " libraries"; }
+
+std::optional<ConvolutionVariant> found_by_name(const std::vector<ConvolutionVariant>& variants, const std::string* name) {
+  if (name == nullptr) return std::nullopt;
+  const auto found =
+      std::find_if(variants.begin(), variants.end(), [&](const ConvolutionVariant& variant) { return variant.name == *name; });
+  return found == variants.end() ? std::nullopt : std::optional(*found);
+}
+
 }  // namespace
+
+std::vector<ConvolutionVariant> Tuner::of_libraries(const Convolution& problem) const {
+  return libraries_ == nullptr ? std::vector<ConvolutionVariant>{} : libraries_->variants(problem, chip_);
+}
+
+// Libraries are opened only where one of them won. Another version of it is measured against the quickest of our own.
+std::vector<ConvolutionVariant> Tuner::known_winners(const Convolution& problem, const std::vector<ConvolutionVariant>& own) const {
+  const auto of_own = found_by_name(own, known_.find(problem.key()));
+  std::vector<ConvolutionVariant> winners;
+  if (const std::string* name = libraries_ == nullptr ? nullptr : known_.find(key_with_libraries(problem))) {
+    if (const auto found = found_by_name(own, name)) return {*found};
+    winners = of_libraries(problem);
+    if (const auto found = found_by_name(winners, name)) return {*found};
+  }
+  if (!of_own) return {};
+  winners.insert(winners.begin(), *of_own);
+  return winners;
+}
 
 std::vector<ConvolutionVariant> Tuner::candidates(const Convolution& problem) const {
   auto all = convolution_variants(problem, chip_);
   // `full` is how winners are found: those that are known were measured among fewer, or with other kernels.
-  if (const std::string* winner = tuning_ == Tuning::full ? nullptr : known_.find(problem.key())) {
-    const auto found = std::find_if(all.begin(), all.end(), [&](const ConvolutionVariant& variant) { return variant.name == *winner; });
-    if (found != all.end()) return {*found};
-  }
+  if (tuning_ != Tuning::full)
+    if (auto winners = known_winners(problem, all); !winners.empty()) return winners;
   const size_t most = tuning_ == Tuning::off ? 1 : tuning_ == Tuning::quick ? quick_candidates : all.size();
   if (all.size() > most) all.resize(most);
+  for (ConvolutionVariant& variant : of_libraries(problem)) all.push_back(std::move(variant));
   return all;
 }
 
-ConvolutionVariant Tuner::best_of(const Convolution& problem, std::vector<ConvolutionVariant> variants) {
+Tuner::Chosen Tuner::best_of(const Convolution& problem, std::vector<ConvolutionVariant> variants) {
   std::erase_if(variants, [&](const ConvolutionVariant& variant) {
     return std::any_of(variant.launches.begin(), variant.launches.end(), [&](const Launch& launch) { return !kernels_.compiles(launch); });
   });
-  if (variants.empty()) return direct_variants(problem, chip_).at(0);
-  if (variants.size() == 1) return variants[0];
+  if (variants.empty()) return {};
+  if (variants.size() == 1) return {variants[0].name, {}};
   size_t packed = 0, workspace = 0;
   for (const auto& variant : variants) {
     packed = std::max(packed, variant.packed_bytes);
     workspace = std::max(workspace, variant.workspace_bytes);
   }
   const Bench bench(problem, packed, workspace);
-  size_t best = 0;
-  long long best_ns = std::numeric_limits<long long>::max();
-  for (size_t i = 0; i < variants.size(); ++i) {
-    const long long ns = measure(bench, kernels_, variants[i]);
-    if (ns < best_ns) best = i, best_ns = ns;
+  Chosen chosen;
+  long long best_ns = std::numeric_limits<long long>::max(), own_ns = best_ns;
+  bool libraries = false;
+  for (const ConvolutionVariant& variant : variants) {
+    const auto ns = measure_if_it_runs(bench, kernels_, variant);
+    if (!ns) continue;
+    libraries = libraries || variant.calls_library();
+    if (*ns < best_ns) chosen.best = variant.name, best_ns = *ns;
+    if (*ns < own_ns && !variant.calls_library()) chosen.own = variant.name, own_ns = *ns;
   }
-  known_.add(problem.key(), variants[best].name, best_ns);
-  return variants[best];
+  if (!chosen.own.empty()) known_.add(problem.key(), chosen.own, own_ns);
+  if (libraries) known_.add(key_with_libraries(problem), chosen.best, best_ns);
+  return chosen;
 }
 
-ConvolutionVariant Tuner::named(const Convolution& problem, const std::string& name) const {
-  for (ConvolutionVariant& variant : convolution_variants(problem, chip_))
-    if (variant.name == name) return std::move(variant);
+ConvolutionVariant Tuner::named(const Convolution& problem, const Chosen& chosen) const {
+  const std::vector<ConvolutionVariant> own = convolution_variants(problem, chip_);
+  if (auto found = found_by_name(own, &chosen.best)) return *found;
+  if (auto found = found_by_name(of_libraries(problem), &chosen.best)) return *found;
+  if (auto found = found_by_name(own, chosen.own.empty() ? known_.find(problem.key()) : &chosen.own)) return *found;
   return direct_variants(problem, chip_).at(0);
 }
 
@@ -122,11 +168,11 @@ std::vector<ConvolutionVariant> Tuner::choose(const std::vector<Convolution>& pr
   }
   kernels_.prepare(launches, threads_);
   // By name: texts hold numbers, such as scales, that problems of one key do not share.
-  std::map<std::string, std::string> chosen;
+  std::map<std::string, Chosen> chosen;
   std::vector<ConvolutionVariant> result;
   for (const Convolution& problem : problems) {
     const std::string key = problem.key();
-    if (!chosen.contains(key)) chosen[key] = best_of(problem, offered.at(key)).name;
+    if (!chosen.contains(key)) chosen[key] = best_of(problem, offered.at(key));
     result.push_back(named(problem, chosen.at(key)));
   }
   known_.save();

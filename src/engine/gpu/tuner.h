@@ -3,6 +3,7 @@
 
 #include "engine/gpu/convolution.h"
 #include "engine/gpu/kernels.h"
+#include "engine/gpu/libraries.h"
 #include "engine/gpu/tuned_file.h"
 
 #include <map>
@@ -15,22 +16,36 @@ enum class Tuning { off, quick, full };
 
 class Tuner {
  public:
-  Tuner(Kernels& kernels, const Chip& chip, Tuning tuning, TunedFile& known, int threads)
-      : kernels_(kernels), chip_(chip), tuning_(tuning), known_(known), threads_(threads) {}
+  // `libraries`: what is measured beside our own kernels; nullptr: nothing. With Tuning::off nothing is asked of them.
+  Tuner(Kernels& kernels, const Chip& chip, Tuning tuning, TunedFile& known, int threads, Libraries* libraries = nullptr)
+      : kernels_(kernels),
+        chip_(chip),
+        tuning_(tuning),
+        known_(known),
+        threads_(threads),
+        libraries_(tuning == Tuning::off ? nullptr : libraries) {}
 
   // One variant for each problem, in order. Measuring takes the device for some milliseconds a variant.
   std::vector<ConvolutionVariant> choose(const std::vector<Convolution>& problems);
 
  private:
+  // The quickest by name, and the quickest of our own kernels, for a problem of the same key that the library does not do: a key does not
+  // tell one clamp from another.
+  struct Chosen {
+    std::string best, own;
+  };
   std::vector<ConvolutionVariant> candidates(const Convolution& problem) const;
-  ConvolutionVariant named(const Convolution& problem, const std::string& name) const;
-  ConvolutionVariant best_of(const Convolution& problem, std::vector<ConvolutionVariant> variants);
+  std::vector<ConvolutionVariant> known_winners(const Convolution& problem, const std::vector<ConvolutionVariant>& own) const;
+  std::vector<ConvolutionVariant> of_libraries(const Convolution& problem) const;
+  ConvolutionVariant named(const Convolution& problem, const Chosen& chosen) const;
+  Chosen best_of(const Convolution& problem, std::vector<ConvolutionVariant> variants);
 
   Kernels& kernels_;
   Chip chip_;
   Tuning tuning_;
   TunedFile& known_;
   int threads_;
+  Libraries* libraries_;
 };
 
 }  // namespace deepgap::gpu

@@ -1,0 +1,150 @@
+// What the tuner chooses with a library among the candidates, on a device and with a library that are played: who is quick is what a test
+// says.
+#include "engine/gpu/tuner.h"
+
+#include "base/temporary_folder.h"
+#include "base/test_error.h"
+#include "cuda/fake_cublas_lt.h"
+#include "cuda/fake_driver.h"
+#include "engine/gpu/test_kernels.h"
+
+#include <gmock/gmock.h>
+
+namespace deepgap::gpu {
+namespace {
+
+using cuda::FakeCublasLt;
+using cuda::FakeDriver;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+class TunerTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!cuda::has_compiler()) GTEST_SKIP() << "no NVRTC on this machine";
+    fake_.computes = false;
+    problem_.epilogue.steps.clear();
+    gpu_.on_launch = [this](const std::string& kernel, const cuda::LaunchConfig&, void**, bool) {
+      gpu_.pass_us(kernel == "cublas_lt" ? library_us_ : own_us_);
+    };
+  }
+  // A process of its own: its tuner knows what the file has.
+  std::vector<std::string> chosen(Tuning tuning, bool libraries, const std::vector<Convolution>& problems) {
+    Kernels kernels(chip_, cache().path());
+    TunedFile known(folder_.path() + "/tuned.txt");
+    Libraries asked;
+    std::vector<std::string> names;
+    for (const ConvolutionVariant& variant : Tuner(kernels, chip_, tuning, known, 2, libraries ? &asked : nullptr).choose(problems))
+      names.push_back(variant.name);
+    return names;
+  }
+  std::string chosen(Tuning tuning, bool libraries) { return chosen(tuning, libraries, {problem_}).at(0); }
+  // Kernels that were launched, of ours or of the library.
+  int launches() const { return gpu_.calls("cuLaunchKernelEx"); }
+
+  // Of all tests, so that each text is compiled once.
+  static const TemporaryFolder& cache() {
+    static const TemporaryFolder folder;
+    return folder;
+  }
+
+  FakeDriver gpu_;
+  cuda::DriverStandIn driver_{gpu_.table()};
+  FakeCublasLt fake_;
+  cuda::CublasLtStandIn library_{fake_.table()};
+  TemporaryFolder folder_;
+  Chip chip_{80, 108, 163 << 10};
+  Convolution problem_ = test_convolution(ComputeType::f16, {.size = 7, .in = 64, .out = 64, .kernel = 1});
+  long library_us_ = 10, own_us_ = 100;
+};
+
+const auto of_library = StartsWith("cublaslt 13.1.0 ");
+
+TEST_F(TunerTest, TheQuickestWinsWhosesoeverItIs) {
+  EXPECT_THAT(chosen(Tuning::full, true), of_library);
+  library_us_ = 1000;
+  EXPECT_THAT(chosen(Tuning::full, true), Not(of_library));
+}
+
+TEST_F(TunerTest, AWinnerOfTheLibraryIsFoundAgainUnmeasured) {
+  const std::string winner = chosen(Tuning::quick, true);
+  ASSERT_THAT(winner, of_library);
+  const int before = launches();
+  EXPECT_EQ(chosen(Tuning::quick, true), winner);
+  EXPECT_EQ(launches(), before);
+}
+
+TEST_F(TunerTest, WithoutTheLibraryTheQuickestOfOursIsTakenUnmeasured) {
+  ASSERT_THAT(chosen(Tuning::quick, true), of_library);
+  const int before = launches();
+  EXPECT_THAT(chosen(Tuning::quick, false), StartsWith("mma "));
+  fake_.starts = 1;  // it is missing
+  EXPECT_THAT(chosen(Tuning::quick, true), StartsWith("mma "));
+  EXPECT_EQ(launches(), before);
+  fake_.starts = 0;
+  EXPECT_THAT(chosen(Tuning::quick, true), of_library) << "nothing was forgotten meanwhile";
+  EXPECT_EQ(launches(), before);
+}
+
+TEST_F(TunerTest, AnotherVersionIsMeasuredAgain) {
+  ASSERT_THAT(chosen(Tuning::quick, true), of_library);
+  fake_.version_number = 130200;
+  library_us_ = 1000;
+  EXPECT_THAT(chosen(Tuning::quick, true), StartsWith("mma "));
+  library_us_ = 10;
+  const int before = launches();
+  EXPECT_THAT(chosen(Tuning::quick, true), StartsWith("mma ")) << "that was found out";
+  EXPECT_EQ(launches(), before);
+}
+
+// What is known of our own kernels, such as what is brought along, is not measured again for the library's sake.
+TEST_F(TunerTest, AWinnerOfOursThatIsKnownIsTakenAndNoLibraryOpened) {
+  const std::string own = chosen(Tuning::quick, false);
+  const int before = launches();
+  EXPECT_EQ(chosen(Tuning::quick, true), own);
+  EXPECT_EQ(launches(), before);
+  EXPECT_EQ(fake_.opened, 0);
+  EXPECT_THAT(chosen(Tuning::full, true), of_library);
+}
+
+TEST_F(TunerTest, OffAsksNoLibrary) {
+  ASSERT_THAT(chosen(Tuning::quick, true), of_library);
+  const int opened = fake_.opened, before = launches();
+  EXPECT_THAT(chosen(Tuning::off, true), StartsWith("mma "));
+  EXPECT_EQ(fake_.opened, opened);
+  EXPECT_EQ(launches(), before);
+}
+
+TEST_F(TunerTest, ALibraryThatFailsDropsOut) {
+  fake_.runs = cuda::lt_not_supported;
+  EXPECT_THAT(chosen(Tuning::quick, true), StartsWith("mma "));
+  EXPECT_GT(fake_.products, 0);
+  fake_.runs = cuda::lt_out_of_memory;
+  EXPECT_THAT(chosen(Tuning::full, true), StartsWith("mma "));
+}
+
+// It is asked about the device when a call failed, after as many copies to it as without the library.
+TEST_F(TunerTest, ADeviceThatIsLostMeanwhileIsSaid) {
+  chosen(Tuning::full, false);
+  fake_.workspace_each = 0;
+  fake_.runs = cuda::lt_execution_failed;
+  gpu_.lose("cuCtxSynchronize", FakeDriver::illegal_address, gpu_.calls("cuCtxSynchronize"));
+  EXPECT_THAT(error_of([&] { chosen(Tuning::full, true); }, ErrorKind::device_lost), HasSubstr("while a product is launched"));
+}
+
+// One key, and the library does but one of them in one go.
+TEST_F(TunerTest, AProblemThatTheLibraryDoesNotDoHasTheQuickestOfOurs) {
+  problem_.epilogue.steps = {EpilogueStep::clamped(0, INFINITY)};
+  Convolution other = problem_;
+  other.epilogue.steps = {EpilogueStep::clamped(0, 6)};
+  ASSERT_EQ(problem_.key(), other.key());
+  for (const Tuning tuning : {Tuning::full, Tuning::quick}) {  // found, and known
+    const auto names = chosen(tuning, true, {problem_, other});
+    EXPECT_THAT(names[0], of_library);
+    EXPECT_THAT(names[1], StartsWith("mma "));
+  }
+}
+
+}  // namespace
+}  // namespace deepgap::gpu

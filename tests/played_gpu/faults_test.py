@@ -1,4 +1,4 @@
-"""What `deepgap run` says and keeps where a GPU fails, with a driver and a compiler that are played: played_gpu.cpp.
+"""What `deepgap run` says and keeps where a GPU or a library fails, with a driver, a compiler and a cuBLASLt that are played: played_gpu.cpp.
 
 Usage: faults_test.py PATH_OF_DEEPGAP PATH_OF_THE_PLAYED_DRIVER [unittest arguments]
 """
@@ -26,8 +26,8 @@ class PlayedGpu(StoreCase):
         super().setUp()
         self.play("")
 
-    def play(self, settings, driver=PLAYED.parent, compiler=PLAYED):
-        os.environ.update(LD_LIBRARY_PATH=str(driver), DEEPGAP_NVRTC=str(compiler), DEEPGAP_PLAYED_GPU=settings)
+    def play(self, settings, driver=PLAYED.parent, compiler=PLAYED, library=PLAYED):
+        os.environ.update(LD_LIBRARY_PATH=str(driver), DEEPGAP_NVRTC=str(compiler), DEEPGAP_CUBLASLT=str(library), DEEPGAP_PLAYED_GPU=settings)
 
     def fails(self, outcome, reason, *flags):
         """One Record of that outcome, exit code 1, and the reason is one line."""
@@ -199,6 +199,36 @@ class Caches(PlayedGpu):
         tuned.unlink()
         self.assertEqual(self.run_deepgap("--batch", "1,3,5").returncode, 0)
         self.assertEqual(together, self.keys(tuned.read_bytes()))
+
+
+class Libraries(PlayedGpu):
+    flags = [*PlayedGpu.flags, "--axis", "native.tune=full"]
+
+    def version(self, *flags):
+        row = self.one(0, *flags)
+        self.assertEqual(row["outcome"], "ok", row["reason"])
+        return row["backend_version"]
+
+    def test_a_library_that_is_found_is_a_candidate_and_told_of(self):
+        self.assertRegex(self.version(), "^own kernels, NVRTC 13.0, cuBLASLt 13.1.0$")
+        listed = subprocess.run([PROGRAM, "backends"], capture_output=True, text=True, check=True).stdout
+        self.assertIn(f"libraries: cuBLASLt 13.1.0, {PLAYED}", listed)
+
+    def test_one_that_is_not_wanted_is_not_told_of(self):
+        self.assertEqual(self.version("--axis", "native.libraries=off"), "own kernels, NVRTC 13.0")
+
+    def test_without_one_our_own_kernels_do(self):
+        self.play("", library="/nowhere/libcublasLt.so.13")
+        self.assertEqual(self.version(), "own kernels, NVRTC 13.0")
+        listed = subprocess.run([PROGRAM, "backends"], capture_output=True, text=True, check=True).stdout
+        self.assertIn("libraries: cuBLASLt, given by DEEPGAP_CUBLASLT, does not load: /nowhere/libcublasLt.so.13", listed)
+
+    def test_one_that_does_not_start_or_run_drops_out(self):
+        for settings in ("lt_starts=1", "lt_starts=3", "lt_runs=15", "lt_runs=13"):
+            with self.subTest(settings):
+                self.store = os.path.join(self.dir, f"{settings}.db")
+                self.play(settings)
+                self.version()
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@
 //     work=MS                       what a CUDA graph takes
 //     fail=FUNCTION:RESULT[:AFTER]  the function fails, after so many calls
 //     lose=FUNCTION:RESULT[:AFTER]  ... and then every other one
-// and what played_cupti.cpp says of its own.
+// and what played_cupti.cpp and played_cublas_lt.cpp say of their own.
 #include "played_gpu.h"
 
 #include <cstdlib>
@@ -60,11 +60,13 @@ FakeDriver& played_gpu() {
   return *gpu;
 }
 
-// The driver's functions under their names. Each jumps to where the table points, with all its arguments where they are.
-#define DEEPGAP_PLAYED(name, parameters)                                      \
-  extern "C" __attribute__((visibility("hidden"))) const void* played_##name; \
-  const void* played_##name = reinterpret_cast<const void*>(table().name);    \
-  asm(".text\n.globl " #name "\n.type " #name ", @function\n" #name ":\n  jmp *played_" #name "(%rip)\n");
+// What the played library asks: the played driver.
+namespace deepgap::cuda {
+__attribute__((visibility("hidden"))) const Driver& driver() { return table(); }
+}  // namespace deepgap::cuda
+
+// The driver's functions under their names.
+#define DEEPGAP_PLAYED(name, parameters) DEEPGAP_PLAYED_FUNCTION(name, table().name)
 DEEPGAP_CUDA_FUNCTIONS(DEEPGAP_PLAYED)
 #undef DEEPGAP_PLAYED
 

@@ -27,7 +27,8 @@ class Profile(StoreCase):
         self.play("")
 
     def play(self, settings):
-        os.environ.update(LD_LIBRARY_PATH=str(PLAYED.parent), DEEPGAP_NVRTC=str(PLAYED), DEEPGAP_CUPTI=str(PLAYED), DEEPGAP_PLAYED_GPU=settings)
+        os.environ.update(LD_LIBRARY_PATH=str(PLAYED.parent), DEEPGAP_NVRTC=str(PLAYED), DEEPGAP_CUPTI=str(PLAYED), DEEPGAP_CUBLASLT=str(PLAYED),
+                          DEEPGAP_PLAYED_GPU=settings)
 
     def profile(self, *flags):
         command = [PROGRAM, "profile", *self.network, "--device", "cuda:0", "--precision", "fp16", "--batch", "4", "--rounds", "2", "--cache", self.dir,

@@ -5,6 +5,7 @@
 #include "backends/native/gpu_slot.h"
 #include "cuda/compiler.h"
 #include "cuda/completion_thread.h"
+#include "cuda/cublas_lt.h"
 #include "cuda/device_infos.h"
 #include "cuda/samples.h"
 #include "engine/gpu/network.h"
@@ -38,6 +39,7 @@ gpu::NetworkOptions network_options(const LoadOptions& load, const NativeOptions
   network.batch_sizes = gpu::compiled_sizes(load.batch_sizes);
   network.clock = load.clock;
   network.tuning = options.tuning;
+  network.libraries = options.libraries;
   network.choices.hopper_attention = options.hopper_attention;
   network.cache_folder = load.cache_dir.empty() ? "" : load.cache_dir + "/native-cuda";
   network.threads = std::max<int>(static_cast<int>(std::thread::hardware_concurrency()), 1);
@@ -129,6 +131,15 @@ class GpuSession final : public Session {
   std::optional<cuda::CompletionThread> in_flight_;  // of what stands above: ends first
 };
 
+// Or why there is none.
+std::string library_description() {
+  try {
+    return fmt::format("cuBLASLt {}, {}", cuda::cublas_lt().version(), cuda::cublas_lt().path);
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
 }  // namespace
 
 std::string gpu_absence() {
@@ -144,14 +155,18 @@ std::string gpu_absence() {
 std::vector<DeviceInfo> gpu_devices() {
   if (!gpu_absence().empty()) return {};
   std::vector<DeviceInfo> devices = cuda::device_infos();
-  for (DeviceInfo& device : devices) device.properties["compiler"] = cuda::compiler_description();
+  const std::string libraries = library_description();
+  for (DeviceInfo& device : devices) {
+    device.properties["compiler"] = cuda::compiler_description();
+    device.properties["libraries"] = libraries;
+  }
   return devices;
 }
 
 // Without the compiler's path.
-std::string gpu_version() {
-  const std::string compiler = cuda::compiler_description();
-  return "own kernels, " + compiler.substr(0, compiler.find(','));
+std::string gpu_version(bool libraries) {
+  const std::string compiler = cuda::compiler_description(), others = libraries ? gpu::library_versions() : "";
+  return "own kernels, " + compiler.substr(0, compiler.find(',')) + (others.empty() ? "" : ", " + others);
 }
 
 std::string gpu_precision_refusal(Precision precision, const GraphSummary& graph) {

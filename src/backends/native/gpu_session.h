@@ -15,8 +15,9 @@ namespace deepgap {
 std::vector<DeviceInfo> gpu_devices();
 // Why there is no GPU to be used: no driver, no compiler; empty where there is one.
 std::string gpu_absence();
-// What computes there: "own kernels, NVRTC 13.0". Throws Error{refused} where there is no compiler.
-std::string gpu_version();
+// What computes there: "own kernels, NVRTC 13.0", and with `libraries` those that are found: ", cuBLASLt 13.1.0". Throws Error{refused}
+// where there is no compiler.
+std::string gpu_version(bool libraries);
 // Why this precision is not computed there; empty when it is.
 std::string gpu_precision_refusal(Precision precision, const GraphSummary& graph);
 

@@ -8,6 +8,7 @@
 #include "base/temporary_folder.h"
 #include "base/test_error.h"
 #include "cuda/compiler.h"
+#include "cuda/fake_cublas_lt.h"
 #include "cuda/fake_driver.h"
 #include "engine/gpu/network.h"
 
@@ -64,6 +65,8 @@ class GpuSessionTest : public ::testing::Test {
 
   FakeDriver fake_;
   cuda::DriverStandIn driver_{fake_.table()};
+  cuda::FakeCublasLt products_;
+  cuda::CublasLtStandIn library_{products_.table()};
   std::unique_ptr<Clock> clock_ = make_real_clock();
   SummarizedModel model_{small_net()};
   LoadOptions options_;
@@ -158,6 +161,78 @@ TEST_F(GpuSessionTest, ItsVersionIsToldOnceItIsLoaded) {
   const auto session = backend.load(model_, options_);
   EXPECT_THAT(backend.version(), ::testing::StartsWith("own kernels, NVRTC "));
   EXPECT_THAT(backend.version(), ::testing::Not(HasSubstr("/")));
+}
+
+// Kernels of ours take long, so that the library wins.
+class GpuLibrariesTest : public GpuSessionTest {
+ protected:
+  void SetUp() override {
+    GpuSessionTest::SetUp();
+    options_.options["tune"] = "full";
+    options_.cache_dir = own_cache().path();  // nobody else's winners
+    fake_.on_launch = [this](const std::string& kernel, const cuda::LaunchConfig&, void**, bool in_graph) {
+      if (kernel != "cublas_lt") fake_.pass_us(50);
+      if (kernel == "cublas_lt" && in_graph) ++in_graphs_;
+    };
+  }
+  static const TemporaryFolder& own_cache() {
+    static const TemporaryFolder folder;
+    return folder;
+  }
+  int in_graphs_ = 0;
+};
+
+TEST_F(GpuLibrariesTest, WhatALibraryDoesQuickestIsPartOfTheRecordedGraph) {
+  const auto session = load();
+  EXPECT_GT(products_.products, 0);
+  const Samples samples(6, false);
+  session->stage(samples.views);
+  const int before = products_.products;
+  session->enqueue(0, std::vector<uint32_t>{4, 1, 5}, 1);
+  session->drain();
+  EXPECT_EQ(statuses(), std::vector<Status>{Status::ok});
+  EXPECT_GT(in_graphs_, 0);
+  EXPECT_EQ(products_.products, before) << "the graph is replayed, the library not called";
+}
+
+TEST_F(GpuLibrariesTest, ACallThatFailsAtRunFailsItsQueryAlone) {
+  options_.options["cuda_graph"] = "off";
+  const auto session = load();
+  const Samples samples(6, false);
+  session->stage(samples.views);
+  products_.runs = cuda::lt_not_supported;
+  session->enqueue(0, std::vector<uint32_t>{1}, 1);
+  session->drain();
+  EXPECT_THAT(error_, HasSubstr("cuBLASLt says CUBLAS_STATUS_NOT_SUPPORTED while a product is launched"));
+  products_.runs = 0;
+  session->enqueue(0, std::vector<uint32_t>{1}, 2);
+  session->drain();
+  EXPECT_EQ(statuses(), (std::vector<Status>{Status::failed, Status::ok}));
+}
+
+TEST_F(GpuLibrariesTest, GivesBackTheLibraryAndItsWorkspace) {
+  load();
+  EXPECT_EQ(products_.opened, 1);
+  EXPECT_EQ(products_.closed, 1);
+  EXPECT_EQ(fake_.taken_bytes(), 0u);
+}
+
+TEST_F(GpuLibrariesTest, OffHasOwnKernelsAlone) {
+  NativeBackend backend;
+  options_.options["libraries"] = "off";
+  const auto session = backend.load(model_, options_);
+  EXPECT_EQ(products_.opened, 0);
+  EXPECT_THAT(backend.version(), ::testing::Not(HasSubstr("cuBLASLt")));
+}
+
+TEST_F(GpuLibrariesTest, ItsVersionIsToldWhereItWasACandidate) {
+  NativeBackend backend;
+  const auto session = backend.load(model_, options_);
+  EXPECT_THAT(backend.version(), ::testing::EndsWith(", cuBLASLt 13.1.0"));
+  options_.options["tune"] = "off";
+  const auto untuned = backend.load(model_, options_);
+  EXPECT_THAT(backend.version(), ::testing::Not(HasSubstr("cuBLASLt")));
+  EXPECT_EQ(gpu_devices().at(0).properties.at("libraries"), "cuBLASLt 13.1.0, /played/libcublasLt.so.13");
 }
 
 TEST_F(GpuSessionTest, DoesFloat8InProductsOfTheChipsThatHaveIt) {

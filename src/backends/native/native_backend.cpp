@@ -66,7 +66,7 @@ std::string operator_refusal(const GraphSummary& graph, bool gpu) {
 }  // namespace
 
 std::string NativeBackend::version() const {
-  if (on_gpu_) return gpu_version();
+  if (on_gpu_) return gpu_version(asks_libraries_);
   const auto* dnnl = dnnl::version();
   return fmt::format("oneDNN {}.{}.{}, {}", dnnl->major, dnnl->minor, dnnl->patch, isa_description());
 }
@@ -92,6 +92,7 @@ std::unique_ptr<Session> NativeBackend::load(const Model& model, const LoadOptio
   const std::string reason = request_refusal(options, native, model.summary());
   if (!reason.empty()) throw Error(ErrorKind::refused, reason);
   on_gpu_ = is_gpu(options.placement.devices);
+  asks_libraries_ = native.asks_libraries();
   if (on_gpu_) return make_gpu_session(model, options, native);
   return make_native_session(model, options, native);
 }

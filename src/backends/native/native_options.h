@@ -16,8 +16,12 @@ struct NativeOptions {
   std::string isa = "auto";
   // On a GPU.
   gpu::Tuning tuning = gpu::Tuning::quick;
+  bool libraries = true;
   bool cuda_graph = true;
   bool hopper_attention = true;
+
+  // Whether a load may ask NVIDIA's libraries for kernels.
+  bool asks_libraries() const { return libraries && tuning != gpu::Tuning::off; }
 };
 
 const OptionTable<NativeOptions>& native_options();

@@ -3,6 +3,7 @@
 #include "measure.h"
 
 #include "cuda/compiler.h"
+#include "engine/gpu/libraries.h"
 
 #include <deepgap/error.h>
 
@@ -28,7 +29,7 @@ struct Options {
   std::vector<std::string> networks{"resnet50", "resnet18", "mobilenet_v2", "vit", "bert", "odd"};
   std::vector<std::string> precisions{"f32", "tf32", "f16", "bf16", "i8", "u8"};
   std::vector<int64_t> batches{1, 256};
-  bool check_only = false, compile_only = false;
+  bool check_only = false, compile_only = false, libraries = false;
   unsigned threads = std::max(1u, std::thread::hardware_concurrency());
   double seconds = 1e9;
   size_t most_variants = 1000;
@@ -41,7 +42,8 @@ struct Job {
   int64_t batch;
 };
 
-std::vector<Job> jobs_of(const Options& options, const gpu::Chip& chip) {
+// `libraries`: what they offer, too; nullptr: nothing.
+std::vector<Job> jobs_of(const Options& options, const gpu::Chip& chip, gpu::Libraries* libraries = nullptr) {
   const std::regex filter(options.filter), family(options.family);
   std::vector<Job> jobs;
   for (const std::string& network : options.networks)
@@ -49,8 +51,10 @@ std::vector<Job> jobs_of(const Options& options, const gpu::Chip& chip) {
       for (const int64_t batch : options.batches)
         for (NamedProblem& named : problems_of(network, precision, network == "odd" ? std::min<int64_t>(batch, 5) : batch)) {
           if (!std::regex_search(named.name, filter)) continue;
-          std::vector<gpu::ConvolutionVariant> variants;
-          for (gpu::ConvolutionVariant& variant : gpu::convolution_variants(named.problem, chip))
+          std::vector<gpu::ConvolutionVariant> variants, offered = gpu::convolution_variants(named.problem, chip);
+          if (libraries != nullptr)
+            for (gpu::ConvolutionVariant& variant : libraries->variants(named.problem, chip)) offered.push_back(std::move(variant));
+          for (gpu::ConvolutionVariant& variant : offered)
             if (std::regex_search(variant.name, family) && variants.size() < options.most_variants) variants.push_back(std::move(variant));
           jobs.push_back({std::move(named), std::move(variants), precision, batch});
         }
@@ -218,8 +222,9 @@ int on_device(const Options& options) {
   const cuda::DeviceFacts facts = cuda::device_facts(0);
   const cuda::DeviceContext context(0);
   const gpu::Chip chip{facts.architecture(), facts.multiprocessors, facts.shared_bytes};
-  fmt::print("{}, {}\n", facts.name, cuda::compiler_description());
-  const std::vector<Job> jobs = jobs_of(options, chip);
+  fmt::print("{}, {}, {}\n", facts.name, cuda::compiler_description(), options.libraries ? gpu::library_versions() : "no library");
+  gpu::Libraries libraries;
+  const std::vector<Job> jobs = jobs_of(options, chip, options.libraries ? &libraries : nullptr);
   Ahead prepared(jobs, chip, options.threads);
   Workshop workshop(chip);
   std::setvbuf(stdout, nullptr, _IOLBF, 0);  // what is done is told before a kernel loses the device
@@ -269,6 +274,7 @@ int main(int argc, char** argv) {
   app.add_option("--threads", options.threads, "that compile");
   app.add_option("--seconds", options.seconds, "after which no further problem is begun");
   app.add_option("--most", options.most_variants, "variants of a problem, in the order they are offered");
+  app.add_flag("--libraries", options.libraries, "what NVIDIA's libraries do, too, where they are found; on a GPU alone");
   app.add_flag("--check-only", options.check_only, "no timing");
   app.add_flag("--compile-only", options.compile_only, "for sm_80, sm_89 and sm_90a, without a GPU; fails where a kernel spills");
   CLI11_PARSE(app, argc, argv);

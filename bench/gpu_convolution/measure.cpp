@@ -63,7 +63,7 @@ struct ProblemOnDevice::Loaded {
   const gpu::ConvolutionVariant* variant = nullptr;
   std::vector<cuda::Module> modules;
   std::vector<cuda::Function> functions;
-  cuda::DeviceMemory weights, workspace;
+  cuda::DeviceMemory weights, scale_bias, workspace;
   size_t weight_bytes = 0, weight_sets = 1;
 
   void run(const gpu::AddressOf& address, cuda::StreamHandle stream) const {
@@ -83,9 +83,11 @@ Prepared prepare(const gpu::Convolution& problem, const gpu::ConvolutionVariant&
   prepared.variant = variant;
   try {
     for (const gpu::Launch& launch : variant.launches) {
+      prepared.cubins.emplace_back();
+      if (launch.library) continue;
       const cuda::Compiled compiled = cuda::compile(launch.source, chip.target());
       if (cuda::resources_of(compiled).spill_bytes > 0) prepared.failure = "spills";
-      prepared.cubins.push_back(compiled.cubin);
+      prepared.cubins.back() = compiled.cubin;
     }
     if (weights.data != nullptr) prepared.weights = variant.pack(problem, variant, weights);
     if (weights.data != nullptr && prepared.weights.size() != variant.packed_bytes) prepared.failure = "packs other than it says";
@@ -141,8 +143,6 @@ ProblemOnDevice::ProblemOnDevice(Workshop& workshop, const NamedProblem& named, 
   target_ = cuda::DeviceMemory(target_bytes_ * sets_);
   residual_ = cuda::DeviceMemory(residual_bytes_ * sets_);
   reference_ = cuda::DeviceMemory(reference_bytes_ * 2);
-  scale_bias_ = cuda::DeviceMemory(scale_bias_values_.size() * sizeof(float));
-  copy_to(scale_bias_.address(), scale_bias_values_.data(), scale_bias_.bytes());
   workshop_.fill(source_.address(), static_cast<int64_t>(source_.bytes() / gpu::byte_size(problem().source)), problem().source, 1);
   if (residual_bytes_ > 0)
     workshop_.fill(residual_.address(), static_cast<int64_t>(residual_.bytes() / gpu::byte_size(problem().epilogue.residual)),
@@ -159,7 +159,7 @@ gpu::AddressOf ProblemOnDevice::addresses(size_t set, cuda::Address target, cons
       case gpu::role_weights:
         return loaded.weights.address() + set % loaded.weight_sets * loaded.weight_bytes;
       case gpu::role_scale_bias:
-        return scale_bias_.address();
+        return loaded.scale_bias.address();
       case gpu::role_residual:
         return residual_.address() + set * residual_bytes_;
       case gpu::role_target:
@@ -175,8 +175,12 @@ ProblemOnDevice::Loaded ProblemOnDevice::load(const Prepared& prepared, size_t s
   Loaded loaded;
   loaded.variant = &prepared.variant;
   for (size_t i = 0; i < prepared.cubins.size(); i++) {
-    loaded.modules.emplace_back(prepared.cubins[i]);
     const gpu::Launch& launch = prepared.variant.launches[i];
+    if (launch.library) {
+      loaded.functions.push_back(nullptr);
+      continue;
+    }
+    loaded.modules.emplace_back(prepared.cubins[i]);
     loaded.functions.push_back(loaded.modules.back().function(launch.entry, launch.shared_bytes));
   }
   loaded.weight_bytes = (prepared.weights.size() + 255) / 256 * 256;
@@ -185,6 +189,9 @@ ProblemOnDevice::Loaded ProblemOnDevice::load(const Prepared& prepared, size_t s
   for (size_t set = 0; set < sets; set++)
     copy_to(loaded.weights.address() + set * loaded.weight_bytes, prepared.weights.data(), prepared.weights.size());
   loaded.workspace = cuda::DeviceMemory(prepared.variant.workspace_bytes);
+  const std::vector<std::byte> scale_bias = prepared.variant.packed_scale_bias(problem(), scale_bias_values_);
+  loaded.scale_bias = cuda::DeviceMemory(scale_bias.size());
+  copy_to(loaded.scale_bias.address(), scale_bias.data(), scale_bias.size());
   return loaded;
 }
 

@@ -15,7 +15,7 @@ namespace deepgap::bench {
 // A variant, compiled and with packed weights: what can be made before it is its turn.
 struct Prepared {
   gpu::ConvolutionVariant variant;
-  std::vector<std::string> cubins;  // by launch
+  std::vector<std::string> cubins;  // by launch; empty where a library is called
   std::vector<std::byte> weights;
   std::string failure;
 };
@@ -75,7 +75,7 @@ class ProblemOnDevice {
   int64_t window_;
   size_t source_bytes_, target_bytes_, residual_bytes_ = 0, reference_bytes_;
   std::vector<float> scale_bias_values_;
-  cuda::DeviceMemory source_, target_, residual_, scale_bias_, reference_;
+  cuda::DeviceMemory source_, target_, residual_, reference_;
 };
 
 // The same problem for as few images as the plain kernel does in no time.

@@ -1,0 +1,25 @@
+#!/bin/bash
+# compute-sanitizer's four tools over the conformance suite's operator cases (small shapes, every precision), in parallel shards: what each says, and how
+# many cases ended within SECONDS (150). The suite runs once without a tool first, which also fills the cache of kernels.
+out="$OUT/sanitizers"; mkdir -p "$out"
+export DEEPGAP_CACHE=/tmp/sanitizer-cache; mkdir -p $DEEPGAP_CACHE
+most=${SECONDS_EACH:-150} shards=${SHARDS:-4}
+filter=${FILTER:-All/*:Queries.*:Quantized.*}
+suite=(deepgap_conformance --backend native --device cuda:0 --option tune=off --gtest_brief=0)
+begin=$(date +%s)
+nvidia-smi --query-gpu=name,driver_version --format=csv,noheader; compute-sanitizer --version | tail -1
+timeout -k 5 ${PLAIN:-60} "${suite[@]}" --gtest_filter="$filter" > "$out/plain.txt" 2>&1
+echo "plain: $(grep -c '^\[       OK' "$out/plain.txt") right, $(grep -c '^\[  SKIPPED' "$out/plain.txt") skipped, $(grep -c '^\[  FAILED' "$out/plain.txt") failed lines, $(($(date +%s) - begin)) s"
+for tool in ${TOOLS:-memcheck initcheck synccheck racecheck}; do
+  for ((i = 0; i < shards; i++)); do
+    GTEST_TOTAL_SHARDS=$shards GTEST_SHARD_INDEX=$i timeout -s INT -k 5 "$most" compute-sanitizer --tool $tool --print-limit 20 "${suite[@]}" --gtest_filter="$filter" --gtest_shuffle \
+      --gtest_random_seed=7 > "$out/$tool-$i.txt" 2>&1 &
+  done
+done
+wait
+for tool in ${TOOLS:-memcheck initcheck synccheck racecheck}; do
+  echo "$tool: $(cat "$out/$tool"-*.txt | grep -c '^\[       OK') cases ended right, $(cat "$out/$tool"-*.txt | grep -c '^\[  FAILED') failed; $(cat "$out/$tool"-*.txt | grep -cE '^========= (Invalid|Uninitialized|Barrier|Error|Warning|Race|Program hit|.*[Hh]azard)') findings"
+  cat "$out/$tool"-*.txt | grep -E '^=========' | grep -vE 'COMPUTE-SANITIZER|^=========\s*$' | sort | uniq -c | sort -rn | head -n 12
+done
+tar czf "$out.tgz" -C "$OUT" sanitizers; rm -rf "$out"
+echo "$(($(date +%s) - begin)) s in all"

@@ -19,7 +19,7 @@ echo "rc $?"; grep -E '^BEST|WRONG' "$out/others.txt"; tail -n 1 "$out/others.tx
 gpu=(--backend native --device cuda:0)
 at dB of BERT
 for libraries in on off; do
-  timeout -k 5 12 deepgap check bert_base:sequence=128 "${gpu[@]}" -p fp16 --samples 2 --cache $cache --option tune=full --option libraries=$libraries 2>&1 | grep -E "SQNR|agreement|deepgap:" | sed "s/^/libraries=$libraries /"
+  timeout -k 5 20 deepgap check bert_base:sequence=128 "${gpu[@]}" -p fp16 --samples 2 --cache $cache --option tune=full --option libraries=$libraries 2>&1 | grep -E "SQNR|agreement|deepgap:" | sed "s/^/libraries=$libraries /"
 done
 at BERT, with and without
 timeout -s INT -k 5 30 deepgap run -m bert_base:sequence=128 "${gpu[@]}" -p fp16 --batch 64 --axis inputs=ready --axis native.tune=full --axis native.libraries=on,off --duration 2s --warmup 20 -r 1 \

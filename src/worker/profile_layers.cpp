@@ -7,6 +7,7 @@
 #include "model/layer_work.h"
 #include "worker/batch_runner.h"
 #include "worker/plugin.h"
+#include "worker/quicker_half.h"
 #include "worker/run_graph.h"
 #include "worker/watch_device.h"
 
@@ -32,18 +33,6 @@ struct Round {
   }
 };
 using Rounds = std::vector<Round>;
-
-// The mean of `value` over the half of the rounds in which `key` is least.
-template <typename Key, typename Value>
-Nanoseconds quicker_half(const Rounds& rounds, Key key, Value value) {
-  std::vector<const Round*> order;
-  for (const Round& round : rounds) order.push_back(&round);
-  std::stable_sort(order.begin(), order.end(), [&](const Round* a, const Round* b) { return key(*a) < key(*b); });
-  order.resize((order.size() + 1) / 2);
-  Nanoseconds sum = 0;
-  for (const Round* round : order) sum += value(*round);
-  return sum / static_cast<Nanoseconds>(order.size());
-}
 
 void require_same_layers(const Round& a, const Round& b) {
   const auto same = [](const LayerTiming& x, const LayerTiming& y) { return x.name == y.name; };
@@ -79,7 +68,7 @@ void fill_work(LayerProfile& profile, const Model& model, const std::string& pre
   for (size_t i = 0; i < layers.size(); ++i) {
     const LayerWork& work = works.layers[i];
     ProfiledLayer layer{.name = layers[i].name, .op = layers[i].op, .precision = work.precision};
-    layer.ns = quicker_half(rounds, total, [i](const Round& round) { return round.layers[i].ns; });
+    layer.ns = mean_of_quicker_half(rounds, total, [i](const Round& round) { return round.layers[i].ns; });
     const bool known = !work.nodes.empty();
     layer.macs = known ? work.macs : -1;
     layer.flop = known ? work.flop : -1;
@@ -151,7 +140,7 @@ LayerProfile profile_layers(const ProfileRequest& request) {
   LayerProfile profile{
       .engine = fmt::format("{} {}", backend.name(), backend.version()), .batch = batch, .rounds = static_cast<int>(rounds.size())};
   const auto plainly = [](const Round& round) { return round.plain; };
-  profile.whole_ns = quicker_half(rounds, plainly, plainly);
+  profile.whole_ns = mean_of_quicker_half(rounds, plainly, plainly);
   fill_work(profile, model, std::string(name_of(engine.precision)), rounds);
   if (engine.device.kind == "cpu") profile.cpu = counted(plain);
   if (engine.device.kind == "cuda" && request.watch) watch(profile, plain, request);

@@ -4,6 +4,7 @@
 #include "model/train_work.h"
 #include "worker/batch_runner.h"
 #include "worker/plugin.h"
+#include "worker/quicker_half.h"
 #include "worker/train_samples.h"
 #include "worker/watch_device.h"
 
@@ -13,7 +14,7 @@
 
 #include <algorithm>
 #include <memory>
-#include <numeric>
+#include <vector>
 
 namespace deepgap {
 namespace {
@@ -38,16 +39,36 @@ bool makes_graphs(const Backend& backend, const LoadOptions& load) {
   return (given == load.options.end() ? option->default_value : given->second) == "on";
 }
 
-// The mean of the quicker half.
 Nanoseconds time_of_step(BatchRunner& runner, int wanted, int& rounds) {
   for (int i = 0; i < profile_warm_up_runs; ++i) runner.run();
   std::vector<Nanoseconds> times;
   const Nanoseconds begin = runner.clock().now();
   while (!has_enough_rounds(static_cast<int>(times.size()), wanted, runner.clock().now() - begin)) times.push_back(runner.run());
   rounds = static_cast<int>(times.size());
-  std::sort(times.begin(), times.end());
-  times.resize((times.size() + 1) / 2);
-  return std::accumulate(times.begin(), times.end(), Nanoseconds{0}) / static_cast<Nanoseconds>(times.size());
+  return mean_of_quicker_half(times);
+}
+
+// What the graph says of a step; not known of every network.
+void tell_work(LayerProfile& profile, const Model& model, const TrainSettings& train) {
+  const TrainWork work = train_work(model.graph(), train);
+  if (work.passes_flop < 0 || work.passes_bytes < 0) return;
+  profile.step_flop = work.passes_flop * profile.batch + work.update_flop;
+  profile.step_bytes = work.passes_bytes * profile.batch + work.update_bytes;
+}
+
+// `one_by_one`: the same without CUDA graphs; may be null.
+BatchOnDevice step_on_device(BatchRunner& plain, BatchRunner* one_by_one) {
+  return {.plain = [&plain] { plain.run(); },
+          .layers =
+              [one_by_one](const LayerMark& /*a step's layers are not told*/) {
+                if (one_by_one != nullptr) one_by_one->run();
+                return one_by_one != nullptr;
+              },
+          .before =
+              [&plain, one_by_one] {
+                plain.reset();
+                if (one_by_one != nullptr) one_by_one->reset();
+              }};
 }
 
 }  // namespace
@@ -67,11 +88,7 @@ LayerProfile profile_step(const Point& point, const PointOptions& options, const
   if (!support.ok) throw Error(ErrorKind::refused, support.reason);
   BatchRunner plain(backend, model, load, inputs);
   LayerProfile profile{.engine = fmt::format("{} {}", backend.name(), backend.version()), .batch = point.batch};
-  const TrainWork work = train_work(model.graph(), options.train);
-  if (work.passes_flop >= 0 && work.passes_bytes >= 0) {
-    profile.step_flop = work.passes_flop * point.batch + work.update_flop;
-    profile.step_bytes = work.passes_bytes * point.batch + work.update_bytes;
-  }
+  tell_work(profile, model, options.train);
   profile.whole_ns = time_of_step(plain, request.rounds, profile.rounds);
   if (request.engine.device.kind != "cuda" || !request.watch) return profile;
   std::unique_ptr<BatchRunner> one_by_one;
@@ -79,18 +96,7 @@ LayerProfile profile_step(const Point& point, const PointOptions& options, const
     load.options[graph_option] = "off";
     one_by_one = std::make_unique<BatchRunner>(backend, model, load, inputs);
   }
-  const BatchOnDevice step{.plain = [&] { plain.run(); },
-                           .layers =
-                               [&](const LayerMark& /*a step's layers are not told*/) {
-                                 if (one_by_one) one_by_one->run();
-                                 return one_by_one != nullptr;
-                               },
-                           .before =
-                               [&] {
-                                 plain.reset();
-                                 if (one_by_one) one_by_one->reset();
-                               }};
-  watch_device(profile, request.engine.device.index, request.count, step);
+  watch_device(profile, request.engine.device.index, request.count, step_on_device(plain, one_by_one.get()));
   return profile;
 }
 

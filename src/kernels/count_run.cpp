@@ -184,7 +184,6 @@ class Counter {
   static CountedPart part_of(const Kernel& kernel) {
     CountedPart part;
     part.counters.kernel = kernel.name;
-    part.counters.family = kernel.family;
     part.counters.grid = kernel.grid;
     part.counters.block = kernel.block;
     part.counters.stream = kernel.stream;
@@ -205,10 +204,8 @@ class Counter {
     if (run_.parts.empty()) make_layers();
     add_to_parts(counted, first);
   }
-  // A layer's family is that of its longest kernel.
   void make_layers() {
     const Trace& trace = *work_.traced;
-    std::vector<Nanoseconds> longest(trace.layers.size());
     for (size_t i = 0; i < trace.layers.size(); ++i) {
       CountedPart& part = run_.parts.emplace_back();
       part.counters.kernel = trace.layers[i].name;
@@ -216,13 +213,7 @@ class Counter {
     }
     for (const Kernel& kernel : trace.kernels) {
       if (kernel.layer < 0) continue;
-      const auto layer = static_cast<size_t>(kernel.layer);
-      KernelCounters& counters = run_.parts[layer].counters;
-      counters.traced_seconds += static_cast<double>(kernel.ns()) / 1e9;
-      if (kernel.ns() >= longest[layer]) {
-        longest[layer] = kernel.ns();
-        counters.family = kernel.family;
-      }
+      run_.parts[static_cast<size_t>(kernel.layer)].counters.traced_seconds += static_cast<double>(kernel.ns()) / 1e9;
     }
   }
 

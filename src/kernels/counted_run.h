@@ -23,7 +23,8 @@ struct KnownCount {
   bool is_right() const;
 };
 
-// A kernel, or a layer where CUPTI does not tell kernels apart. Its time is of the trace, not of the counters.
+// A kernel, or a layer where CUPTI does not tell kernels apart. Its time is of the trace, not of the counters. Of
+// which family it is, is not said here but where the trace's kernels get theirs.
 struct CountedPart {
   KernelCounters counters;
   int layer = -1;  // in Trace::layers

@@ -13,11 +13,9 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 Ceilings card() {
-  Ceilings ceilings;
-  ceilings.gpu.emplace().device = "NVIDIA H100";
-  ceilings.compute = {{"fp32", "FFMA", 60e12, 60e12}, {"fp16", "wgmma", 800e12, 800e12}};
-  ceilings.memory = {{int64_t{1} << 30, 3e12, 2e12, 3e12}};
-  return ceilings;
+  return {.compute = {{"fp32", "FFMA", 60e12, 60e12}, {"fp16", "wgmma", 800e12, 800e12}},
+          .memory = {{int64_t{1} << 30, 3e12, 2e12, 3e12}},
+          .gpu = GpuCeilings{.device = "NVIDIA H100"}};
 }
 
 Kernel kernel(const char* name, int layer, Nanoseconds begin, Nanoseconds end) {
@@ -95,6 +93,18 @@ TEST(WorkTable, SaysTheStudysQuantitiesOfWhatWasCounted) {
   EXPECT_DOUBLE_EQ(table.network.seconds, 4e-3) << "a plain run's time";
   EXPECT_DOUBLE_EQ(*table.network.bytes, 4e9);
   EXPECT_DOUBLE_EQ(*table.network.dram_bytes_per_s(), 1e12);
+}
+
+TEST(WorkTable, ALayerThatWasCountedAsOneIsOfTheFamilyThatMostOfItsTimeIsIn) {
+  LayerProfile profile = counted();
+  profile.counters->by_kernel = false;
+  profile.counters->parts[0].counters.kernel = "fc";
+  profile.counters->parts[1].counters.kernel = "add";
+  // Two of one family take longer together than the product, which is the longest.
+  profile.trace->kernels = {kernel("wgmma_f16", 0, 0, 3), kernel("relu_1", 0, 3, 5), kernel("relu_2", 0, 5, 7)};
+  assign_families(Families(), profile);
+  EXPECT_EQ(profile.counters->parts[0].counters.family, "elementwise");
+  EXPECT_EQ(profile.counters->parts[1].counters.family, "Add") << "as the engine calls it: no kernel is the layer's";
 }
 
 TEST(WorkTable, IsOfTheGraphWhereNothingCouldBeCounted) {

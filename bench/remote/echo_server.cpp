@@ -2,21 +2,21 @@
 // reads no more of a request than lengths, and sends the input's bytes back. For the rate that a client reaches by itself.
 //
 //   echo_server [PORT]     prints its URL; ends with its standard input
-#include <arpa/inet.h>
+#include "base/loopback_listener.h"
+
 #include <fmt/format.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <array>
+#include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <map>
 #include <string>
 #include <string_view>
 
+namespace deepgap {
 namespace {
 
 constexpr size_t row_bytes = 16 * sizeof(float);
@@ -68,19 +68,10 @@ std::string answers(std::string& input) {
 
 class Server {
  public:
-  explicit Server(uint16_t port) : epoll_(::epoll_create1(0)), listener_(::socket(AF_INET, SOCK_STREAM, 0)) {
-    const int on = 1;
-    ::setsockopt(listener_, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    address.sin_port = htons(port);
-    if (::bind(listener_, reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0 || ::listen(listener_, 1024) != 0) std::exit(1);
-    socklen_t size = sizeof(address);
-    ::getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &size);
-    fmt::print("http://127.0.0.1:{}\n", ntohs(address.sin_port));
+  explicit Server(uint16_t port) : epoll_(::epoll_create1(0)), listener_(port) {
+    fmt::print("http://{}\n", listener_.host());
     std::fflush(stdout);
-    watch(listener_);
+    watch(listener_.socket());
     watch(STDIN_FILENO);
   }
   void serve() {
@@ -90,7 +81,7 @@ class Server {
       for (int i = 0; i < count; ++i) {
         const int socket = events[static_cast<size_t>(i)].data.fd;
         if (socket == STDIN_FILENO) return;
-        socket == listener_ ? accept() : talk(socket);
+        socket == listener_.socket() ? watch(listener_.accept()) : talk(socket);
       }
     }
   }
@@ -99,12 +90,6 @@ class Server {
   void watch(int socket) {
     epoll_event event{.events = EPOLLIN, .data = {.fd = socket}};
     ::epoll_ctl(epoll_, EPOLL_CTL_ADD, socket, &event);
-  }
-  void accept() {
-    const int socket = ::accept(listener_, nullptr, nullptr);
-    const int on = 1;
-    ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-    watch(socket);
   }
   void talk(int socket) {
     std::array<char, 65536> bytes;
@@ -123,10 +108,20 @@ class Server {
       at += static_cast<size_t>(sent);
     }
   }
-  int epoll_, listener_;
+  int epoll_;
+  LoopbackListener listener_;
   std::map<int, std::string> inputs_;
 };
 
 }  // namespace
+}  // namespace deepgap
 
-int main(int count, char** arguments) { Server(static_cast<uint16_t>(count > 1 ? std::atoi(arguments[1]) : 0)).serve(); }
+int main(int count, char** arguments) {
+  try {
+    deepgap::Server(static_cast<uint16_t>(count > 1 ? std::atoi(arguments[1]) : 0)).serve();
+    return 0;
+  } catch (const deepgap::Error& error) {
+    fmt::print(stderr, "echo_server: {}\n", error.what());
+    return 1;
+  }
+}

@@ -1,4 +1,5 @@
 // Queries, samples and slots as users of a Session may handle them, and what they get wrong: small networks, many queries.
+#include "base/test_error.h"
 #include "rig.h"
 #include "tolerance.h"
 
@@ -8,7 +9,6 @@
 #include <array>
 #include <atomic>
 #include <cstring>
-#include <functional>
 #include <thread>
 
 namespace deepgap::conformance {
@@ -23,15 +23,6 @@ Graph tiny_network(uint64_t network_seed, int64_t fixed_batch = 0) {
   if (fixed_batch == 0) return graph;
   for (Value& value : graph.values) value.dims->front() = {fixed_batch, ""};
   return graph;
-}
-
-Error failure_of(const std::function<void()>& work) {
-  try {
-    work();
-  } catch (const Error& error) {
-    return error;
-  }
-  return {ErrorKind::internal, "nothing was thrown"};
 }
 
 class Queries : public testing::Test {

@@ -6,7 +6,6 @@
 
 #include <deepgap/error.h>
 
-#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -24,15 +23,6 @@ inline EngineRequest request_to(const std::string& host, std::map<std::string, s
   request.options = std::move(options);
   request.batch_sizes = {batch};
   return request;
-}
-
-inline Error failure_of(const std::function<void()>& work) {
-  try {
-    work();
-  } catch (const Error& error) {
-    return error;
-  }
-  return {ErrorKind::internal, "nothing was thrown"};
 }
 
 // A Session on a server's "double", with samples 0: {0, 1, 2}, 1: {10, 11, 12}, and so on.

@@ -2,9 +2,8 @@
 // what it does follows from what it was asked.
 #pragma once
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
+#include "base/loopback_listener.h"
+
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -43,19 +42,8 @@ class ScriptedServer {
  public:
   using Script = std::function<ScriptedReply(const ScriptedRequest&)>;
   // Port 0: any that is free.
-  explicit ScriptedServer(Script script, uint16_t port = 0) : script_(std::move(script)) {
-    listener_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    const int on = 1;
-    ::setsockopt(listener_, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    address.sin_port = htons(port);
-    ::bind(listener_, reinterpret_cast<sockaddr*>(&address), sizeof(address));
-    ::listen(listener_, 512);
-    socklen_t size = sizeof(address);
-    ::getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &size);
-    port_ = ntohs(address.sin_port);
+  explicit ScriptedServer(Script script, uint16_t port = 0)
+      : script_(std::move(script)), listener_(std::in_place, port), port_(listener_->port()) {
     acceptor_ = std::thread([this] { accept_all(); });
   }
   ~ScriptedServer() { stop(); }
@@ -82,21 +70,19 @@ class ScriptedServer {
     {
       const std::lock_guard lock(mutex_);
       if (std::exchange(stopped_, true)) return;
-      ::shutdown(listener_, SHUT_RDWR);
+      listener_->stop();
       for (const int socket : open_) ::shutdown(socket, SHUT_RDWR);
     }
     acceptor_.join();
     for (std::thread& thread : serving_) thread.join();
-    ::close(listener_);
+    listener_.reset();
   }
 
  private:
   void accept_all() {
     for (;;) {
-      const int socket = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
+      const int socket = listener_->accept();
       if (socket < 0) return;
-      const int on = 1;
-      ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
       const std::lock_guard lock(mutex_);
       if (stopped_) {
         ::close(socket);
@@ -194,8 +180,8 @@ class ScriptedServer {
   }
 
   Script script_;
-  int listener_ = -1;
-  uint16_t port_ = 0;
+  std::optional<LoopbackListener> listener_;  // until stop(), so that another may have its port
+  const uint16_t port_;
   std::mutex mutex_;
   bool stopped_ = false;
   int accepted_ = 0;

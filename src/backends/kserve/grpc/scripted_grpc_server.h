@@ -3,13 +3,12 @@
 #pragma once
 
 #include "backends/kserve/grpc/connection.h"
+#include "base/loopback_listener.h"
 
-#include <arpa/inet.h>
 #include <grpcpp/generic/async_generic_service.h>
 #include <grpcpp/security/server_credentials.h>
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -152,29 +151,21 @@ class ScriptedGrpcServer {
 // Passes bytes on between clients and a port of this machine until it is told to break all connections.
 class BreakableRelay {
  public:
-  explicit BreakableRelay(int to) : to_(to) {
-    listener_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    sockaddr_in address = loopback(0);
-    ::bind(listener_, reinterpret_cast<sockaddr*>(&address), sizeof(address));
-    ::listen(listener_, 64);
-    socklen_t size = sizeof(address);
-    ::getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &size);
-    port_ = ntohs(address.sin_port);
+  explicit BreakableRelay(int to) : to_(static_cast<uint16_t>(to)) {
     acceptor_ = std::thread([this] { accept_all(); });
   }
   ~BreakableRelay() {
-    ::shutdown(listener_, SHUT_RDWR);
+    listener_.stop();
     acceptor_.join();
     break_all();
     for (std::thread& thread : pumps_) thread.join();
     for (const auto& pair : pairs_)
       for (const int socket : pair) ::close(socket);
-    ::close(listener_);
   }
   BreakableRelay(const BreakableRelay&) = delete;
   BreakableRelay& operator=(const BreakableRelay&) = delete;
 
-  std::string host() const { return "127.0.0.1:" + std::to_string(port_); }
+  std::string host() const { return listener_.host(); }
   void break_all() {
     const std::lock_guard lock(mutex_);
     for (const auto& pair : pairs_)
@@ -186,19 +177,12 @@ class BreakableRelay {
   }
 
  private:
-  static sockaddr_in loopback(int port) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    address.sin_port = htons(static_cast<uint16_t>(port));
-    return address;
-  }
   void accept_all() {
     for (;;) {
-      const int client = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
+      const int client = listener_.accept();
       if (client < 0) return;
       const int server = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-      sockaddr_in address = loopback(to_);
+      sockaddr_in address = loopback_address(to_);
       ::connect(server, reinterpret_cast<sockaddr*>(&address), sizeof(address));
       const std::lock_guard lock(mutex_);
       pairs_.push_back({client, server});
@@ -222,8 +206,8 @@ class BreakableRelay {
     }
   }
 
-  const int to_;
-  int listener_ = -1, port_ = 0;
+  const uint16_t to_;
+  LoopbackListener listener_;
   std::mutex mutex_;
   std::vector<std::array<int, 2>> pairs_;
   std::vector<std::thread> pumps_;

@@ -1,0 +1,72 @@
+// Faults of single queries over HTTP: the others go on.
+#include "backends/kserve/by_http.h"
+
+#include <gtest/gtest.h>
+
+#include <ostream>
+#include <string>
+
+namespace deepgap {
+namespace {
+
+struct FaultCase {
+  std::string name;
+  ScriptedReply reply;
+  std::string says;
+};
+void PrintTo(const FaultCase& fault, std::ostream* out) { *out << fault.name; }
+class KserveFault : public testing::TestWithParam<FaultCase> {};
+
+TEST_P(KserveFault, IsToldAndTheNextQueryIsAnswered) { expect_told_and_the_next_answered<ByHttp>(GetParam().reply, GetParam().says); }
+
+using End = ScriptedReply::End;
+std::string json_answer(const std::string& output) { return R"({"outputs":[)" + output + "]}"; }
+
+INSTANTIATE_TEST_SUITE_P(
+    Kinds, KserveFault,
+    testing::Values(
+        FaultCase{"Reset", {.end = End::reset, .silent = true}, "the connection was reset or closed before an answer"},
+        FaultCase{"Closed", {.end = End::close, .silent = true}, "the connection was reset or closed before an answer"},
+        FaultCase{"TimeOut", {.end = End::hang, .silent = true}, "no answer within 300 ms"},
+        FaultCase{"BrokenOff", {.body = "{\"out", .missing = 100}, "the answer broke off"},
+        FaultCase{"GreyFailure",
+                  {.status = 500, .body = R"({"error":"the stub is gone"})"},
+                  "answered 500 Internal Server Error: the stub is gone"},
+        FaultCase{"Overloaded", {.status = 503, .body = ""}, "answered 503 Service Unavailable"},
+        FaultCase{
+            "TooMany", {.status = 429, .body = "slow down", .content_type = "text/plain"}, "answered 429 Too Many Requests: slow down"},
+        FaultCase{"Redirect", {.status = 307, .headers = {"Location: /v2/models/double/infer"}}, "a redirect, which is not followed"},
+        FaultCase{"Page", {.body = "<html>please log in</html>", .content_type = "text/html"}, "a page (HTML or XML)"},
+        FaultCase{"NoJson", {.body = "fine"}, "no answer of KServe v2"},
+        FaultCase{"NoOutputs", {.body = json_answer("")}, "output 'y' is missing"},
+        FaultCase{"EmptyTensor", {.body = json_answer(R"({"name":"y","datatype":"FP32","shape":[0,3],"data":[]})")}, "output 'y' is empty"},
+        FaultCase{"OtherShape",
+                  {.body = json_answer(R"({"name":"y","datatype":"FP32","shape":[1,4],"data":[1,2,3,4]})")},
+                  "has the shape [1,4], [1,3] were asked for"},
+        FaultCase{"OtherBatch",
+                  {.body = json_answer(R"({"name":"y","datatype":"FP32","shape":[2,3],"data":[1,2,3,4,5,6]})")},
+                  "has the shape [2,3]"},
+        FaultCase{"OtherType",
+                  {.body = json_answer(R"({"name":"y","datatype":"INT32","shape":[1,3],"data":[1,2,3]})")},
+                  "is INT32, the metadata tell FP32"},
+        FaultCase{"TooFewNumbers",
+                  {.body = json_answer(R"({"name":"y","datatype":"FP32","shape":[1,3],"data":[1,2]})")},
+                  "has not the numbers of its shape"},
+        FaultCase{"TextForNumbers",
+                  {.body = json_answer(R"({"name":"y","datatype":"FP32","shape":[1,3],"data":["a","b","c"]})")},
+                  "has not the numbers of its shape"},
+        FaultCase{"NoData", {.body = json_answer(R"({"name":"y","datatype":"FP32","shape":[1,3]})")}, "has no data"},
+        FaultCase{"TooFewBytes",
+                  {.body = json_answer(R"({"name":"y","datatype":"FP32","shape":[1,3],"parameters":{"binary_data_size":12}})")},
+                  "0 bytes of tensors, the answer tells 12"},
+        FaultCase{"OtherBytes",
+                  {.body = json_answer(R"({"name":"y","datatype":"FP32","shape":[1,3],"parameters":{"binary_data_size":16}})")},
+                  "has 16 bytes, its shape asks for 12"},
+        FaultCase{"HugeShape",
+                  {.body = json_answer(R"({"name":"y","datatype":"FP32","shape":[4611686018427387904,4],"data":[]})")},
+                  "has no shape"},
+        FaultCase{"TooLarge", {.body = std::string(2'000'000, ' ')}, "an answer of more than"}),
+    [](const auto& one) { return one.param.name; });
+
+}  // namespace
+}  // namespace deepgap

@@ -1,0 +1,111 @@
+// Servers that are none, or not the right ones, and what is not sent to them: over HTTP.
+#include "backends/kserve/by_http.h"
+#include "base/temporary_folder.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <string>
+
+namespace deepgap {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+std::string said_of(const ScriptedReply& reply, const std::string& path = "/v2") {
+  return refusal<ByHttp>(instead_of<ByHttp>(path, reply)).what();
+}
+
+TEST(KserveRefusal, NoKserveServer) {
+  ScriptedModel none;
+  none.instead = [](const ScriptedRequest&) { return ScriptedReply{.status = 404, .body = "not found", .content_type = "text/plain"}; };
+  EXPECT_THAT(refusal<ByHttp>(none).what(), HasSubstr("no KServe v2 server: /v2 answered 404"));
+  EXPECT_THAT(said_of({.body = R"({"hello":"world"})"}), HasSubstr("no KServe v2 server: /v2 tells no name"));
+  EXPECT_THAT(said_of({.body = "[1, 2"}), AllOf(HasSubstr("http://127.0.0.1:"), HasSubstr("is not JSON of KServe v2")));
+  EXPECT_THAT(said_of({}), HasSubstr("no KServe v2 server: the answer to /v2 is empty"));
+}
+
+TEST(KserveRefusal, AnHtmlPageOfAProxy) {
+  const ScriptedReply page{.status = 502, .body = "<html>bad gateway</html>", .content_type = "text/html"};
+  EXPECT_THAT(said_of(page), HasSubstr("HTML page: a proxy or another service"));
+  EXPECT_THAT(said_of({.body = "<html>welcome</html>", .content_type = "text/html"}), HasSubstr("HTML page"));
+}
+
+TEST(KserveRefusal, VersionOneOfTheProtocolAlone) {
+  ScriptedModel script;
+  script.instead = [](const ScriptedRequest& request) {
+    return request.path == "/v1/models" ? ScriptedReply{.body = R"({"models":["double"]})"} : ScriptedReply{.status = 404};
+  };
+  EXPECT_THAT(refusal<ByHttp>(script).what(), HasSubstr("speaks KServe v1 alone"));
+}
+
+TEST(KserveRefusal, RedirectsAreNotFollowed) {
+  ScriptedServer other{ScriptedModel()};
+  ScriptedServer server{instead_of<ByHttp>("/v2", {.status = 301, .headers = {"Location: " + other.url() + "/v2"}})};
+  KserveBackend backend;
+  EXPECT_THAT(failure_of([&] { backend.remote_model("double", request_by<ByHttp>(server.host())); }).what(),
+              HasSubstr("a redirect, which is not followed"));
+  EXPECT_TRUE(other.seen().empty());
+}
+
+TEST(KserveRefusal, AWordThatNamesNoModel) {
+  for (const char* name : {"", ":", "a:", "../v1", "a b", "a/b", "..", "a?x=1"})
+    EXPECT_THAT(refusal<ByHttp>({}, name).what(), HasSubstr("names no model on a server")) << name;
+}
+
+TEST(KserveRefusal, MetadataThatAreNone) {
+  const auto said = [](const std::string& metadata) { return said_of({.body = metadata}, "/v2/models/double"); };
+  EXPECT_THAT(said("{}"), HasSubstr("does not tell the inputs"));
+  EXPECT_THAT(
+      said(R"({"inputs":[{"name":"x","datatype":"BYTES","shape":[1]}],"outputs":[]})"),
+      AllOf(HasSubstr("datatype 'BYTES' are not measured"), HasSubstr("the elements of 'x'"), HasSubstr("name the model that takes")));
+  EXPECT_THAT(said(R"({"inputs":[{"name":"x","datatype":"FP32","shape":[-2]}],"outputs":[]})"), HasSubstr("a size that is none"));
+  EXPECT_THAT(said(R"({"inputs":[{"datatype":"FP32","shape":[1]}],"outputs":[]})"), HasSubstr("a tensor without name or shape"));
+  EXPECT_THAT(said(R"({"inputs":[7],"outputs":[]})"), HasSubstr("no object"));
+}
+
+TEST(KserveRefusal, WhatIsOfGrpcAlone) {
+  KserveBackend backend;
+  for (const char* option : {"stream", "channels"}) {
+    const Error error = failure_of([&] {
+      backend.remote_model("double", request_by<ByHttp>("127.0.0.1:1", {{option, option[0] == 's' ? "on" : "2"}}));
+    });
+    EXPECT_EQ(error.kind(), ErrorKind::usage);
+    EXPECT_THAT(error.what(), HasSubstr(std::string(option) + " is of gRPC"));
+  }
+}
+
+TEST(KserveToken, ComesFromAFileAndGoesToTheServerAlone) {
+  const TemporaryFolder folder;
+  std::ofstream(folder / "token") << "s3cret-word\n";
+  ScriptedModel script = instead_of<ByHttp>(ByHttp::infer, {.status = 401, .body = R"({"error":"who are you"})"});
+  ScriptedServer server{script};
+  Rig rig(server.host(), {{"token_file", folder / "token"}});
+  EXPECT_THAT(rig.fate(), AllOf(HasSubstr("answered 401 Unauthorized: who are you"), Not(HasSubstr("s3cret"))));
+  for (const ScriptedRequest& request : server.seen()) EXPECT_EQ(request.headers.at("authorization"), "Bearer s3cret-word") << request.path;
+  EXPECT_THAT(rig.backend.version(), Not(HasSubstr("s3cret")));
+}
+
+TEST(KserveToken, DoesNotTravelUnencrypted) {
+  const TemporaryFolder folder;
+  std::ofstream(folder / "token") << "s3cret";
+  std::ofstream(folder / "two") << "two words";
+  std::ofstream(folder / "none") << "\n";
+  KserveBackend backend;
+  const auto said = [&](const std::string& host, const std::string& file) {
+    return std::string(failure_of([&] {
+                         backend.remote_model("double", request_by<ByHttp>(host, {{"token_file", folder / file}}));
+                       }).what());
+  };
+  EXPECT_THAT(said("triton.example:8000", "token"), AllOf(HasSubstr("unencrypted"), HasSubstr("https://"), Not(HasSubstr("s3cret"))));
+  EXPECT_THAT(said("127.0.0.1.example:8000", "token"), HasSubstr("unencrypted"));
+  EXPECT_THAT(said("127.0.0.1:1", "two"), HasSubstr("a token is one word"));
+  EXPECT_THAT(said("127.0.0.1:1", "none"), HasSubstr("is empty"));
+  EXPECT_THAT(said("127.0.0.1:1", "absent"), HasSubstr("cannot be read"));
+}
+
+}  // namespace
+}  // namespace deepgap

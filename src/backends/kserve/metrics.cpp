@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 #include <optional>
 #include <string_view>
@@ -38,6 +39,12 @@ template <typename Value>
 double mean_of(const std::vector<GpuSum>& sums, const Value& value) {
   return std::accumulate(sums.begin(), sums.end(), 0.0, [&](double all, const GpuSum& one) { return all + value(one); }) /
          static_cast<double>(sums.size());
+}
+
+// Where one of this time belongs: behind those of the same time.
+template <typename Readings>
+auto behind(Readings& readings, Nanoseconds time) {
+  return std::upper_bound(readings.begin(), readings.end(), time, [](Nanoseconds t, const auto& reading) { return t < reading.first; });
 }
 
 }  // namespace
@@ -86,22 +93,25 @@ MetricsReader::Reading MetricsReader::ask(HttpRequest& request) const {
 }
 
 void MetricsReader::keep(const Reading& reading) {
-  window_.push_back(reading.second);
-  history_.push_back(reading);
+  const auto insert = [&](std::vector<Reading>& readings) { readings.insert(behind(readings, reading.first), reading); };
+  insert(history_);
+  const bool was_told = !window_.empty() && reading.first < window_.front().first;  // its window was
+  if (!was_told) insert(window_);
 }
 
 std::map<std::string, double> MetricsReader::take() {
   const Reading now = ask(request_);
   const std::lock_guard lock(mutex_);
   keep(now);
-  const std::vector<ServerReading> window = std::exchange(window_, {now.second});
-  return over_window(window);
+  const auto end = behind(window_, now.first);
+  std::vector<ServerReading> told;
+  std::transform(window_.begin(), end, std::back_inserter(told), [](const Reading& one) { return one.second; });
+  window_.erase(window_.begin(), end - 1);  // its last is the next one's first
+  return over_window(told);
 }
 
 std::vector<Series> MetricsReader::take_series() {
   const std::lock_guard lock(mutex_);
-  // One that was asked for earlier may have come later.
-  std::stable_sort(history_.begin(), history_.end(), [](const Reading& a, const Reading& b) { return a.first < b.first; });
   return series_of(std::exchange(history_, {}));
 }
 

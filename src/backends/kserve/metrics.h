@@ -43,7 +43,8 @@ class MetricsReader {
  private:
   using Reading = std::pair<Nanoseconds, ServerReading>;
   Reading ask(HttpRequest& request) const;
-  void keep(const Reading& reading);  // under the lock
+  // By its time: one that was asked for earlier may come later. Under the lock.
+  void keep(const Reading& reading);
   void read_on(const std::stop_token& stop, std::chrono::milliseconds period);
 
   static constexpr size_t most = 16'000'000;
@@ -54,9 +55,9 @@ class MetricsReader {
   HttpRequest request_;
   std::mutex mutex_;
   std::condition_variable_any wake_;
-  std::vector<ServerReading> window_;  // since the last take(), which gave the first of them
-  std::vector<Reading> history_;       // since the last take_series()
-  std::jthread thread_;                // last
+  std::vector<Reading> window_;   // since the last take(), which gave the first of them; in order
+  std::vector<Reading> history_;  // since the last take_series(); in order
+  std::jthread thread_;           // last
 };
 
 }  // namespace deepgap

@@ -12,6 +12,10 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <limits>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
@@ -75,6 +79,66 @@ TEST(KserveMetrics, ReadsTheServersGpuMetricsInAWindowToo) {
   EXPECT_EQ(series[1].times.size(), series[1].values.size());
   EXPECT_THAT(reader.take_series(), SizeIs(testing::Le(2))) << "what was taken is not told again";
   for (const Series& later : reader.take_series()) EXPECT_GT(later.times.front(), series[1].times.back());
+}
+
+// Reads times of its own. Other threads than the one that made it are held with the time that they have read, one after the other.
+class HeldClock final : public Clock {
+ public:
+  Nanoseconds now() const override {
+    std::unique_lock lock(mutex_);
+    const Nanoseconds read = ++time_;
+    if (std::this_thread::get_id() == maker_) return read;
+    const int place = ++held_;
+    changed_.notify_all();
+    changed_.wait(lock, [&] { return released_ >= place; });
+    return read;
+  }
+  void wait_until_held(int count) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return held_ >= count; });
+  }
+  void release(int count) {
+    const std::lock_guard lock(mutex_);
+    released_ = count;
+    changed_.notify_all();
+  }
+  void wait_until(Nanoseconds /*t*/) override {}
+  void notify() override {}
+  void schedule(Nanoseconds /*t*/, std::function<void()> /*work*/) override {}
+
+ private:
+  const std::thread::id maker_ = std::this_thread::get_id();
+  mutable std::mutex mutex_;
+  mutable std::condition_variable changed_;
+  mutable Nanoseconds time_ = 0;
+  mutable int held_ = 0;
+  int released_ = 0;
+};
+
+// It was asked for before the window began: taken for the window's, energy would seem to have gone back.
+TEST(KserveMetrics, AReadingThatComesLateIsNotOfTheNextWindow) {
+  std::atomic<int> asked{0};
+  ScriptedServer metrics{[&](const ScriptedRequest&) {
+    return ScriptedReply{.body = "nv_energy_consumption{gpu_uuid=\"a\"} " + std::to_string(100 * ++asked) + "\n",
+                         .content_type = "text/plain"};
+  }};
+  HeldClock clock;
+  MetricsReader reader(metrics.url(), {}, clock, "double", std::chrono::milliseconds(1));
+  clock.wait_until_held(1);  // 200 J, of the thread
+  const auto first = reader.take();
+  clock.release(1);
+  clock.wait_until_held(2);  // 400 J, and what was read before is kept
+  const auto second = reader.take();
+  clock.release(std::numeric_limits<int>::max());
+  EXPECT_EQ(first.at("server.gpu_energy_j"), 200) << "from 100 to 300";
+  EXPECT_EQ(second.at("server.gpu_readings"), 2);
+  EXPECT_EQ(second.at("server.gpu_energy_j"), 200) << "from 300 to 500";
+  const std::vector<Series> series = reader.take_series();
+  ASSERT_THAT(series, SizeIs(1));
+  EXPECT_TRUE(std::is_sorted(series[0].times.begin(), series[0].times.end()));
+  ASSERT_GE(series[0].values.size(), 3U);
+  EXPECT_THAT(std::vector<double>(series[0].values.begin(), series[0].values.begin() + 3), ElementsAre(100, 200, 300))
+      << "all of them, in order";
 }
 
 TEST(KserveMetrics, IsASourceOfSeriesWhereMetricsAreRead) {

@@ -34,59 +34,55 @@ std::string tail_of(const std::vector<Port>& outputs, bool binary) {
 }
 
 template <typename T>
-void add_numbers(const TensorView& tensor, std::string& text) {
+std::string numbers(const TensorView& tensor) {
+  std::string text;
   for (const T value : tensor.as<T>()) {
     if (!text.empty()) text += ',';
     if constexpr (std::is_floating_point_v<T>) {
       if (!std::isfinite(value)) throw Error(ErrorKind::input, "a sample holds NaN or infinity, which JSON cannot say");
     }
-    fmt::format_to(std::back_inserter(text), "{}", value);
+    fmt::format_to(std::back_inserter(text), "{}", +value);  // a byte is a number too
   }
+  return text;
+}
+
+std::string truths(const TensorView& tensor) {
+  std::string text;
+  for (const uint8_t value : tensor.as<uint8_t>()) text += std::string(text.empty() ? "" : ",") + (value != 0 ? "true" : "false");
+  return text;
 }
 
 }  // namespace
 
 std::string json_numbers(const TensorView& tensor) {
-  std::string text;
   switch (tensor.type) {
     case DataType::f32:
-      add_numbers<float>(tensor, text);
-      break;
+      return numbers<float>(tensor);
     case DataType::f64:
-      add_numbers<double>(tensor, text);
-      break;
+      return numbers<double>(tensor);
     case DataType::i8:
-      for (const int8_t value : tensor.as<int8_t>()) text += (text.empty() ? "" : ",") + std::to_string(value);
-      break;
+      return numbers<int8_t>(tensor);
     case DataType::i16:
-      add_numbers<int16_t>(tensor, text);
-      break;
+      return numbers<int16_t>(tensor);
     case DataType::i32:
-      add_numbers<int32_t>(tensor, text);
-      break;
+      return numbers<int32_t>(tensor);
     case DataType::i64:
-      add_numbers<int64_t>(tensor, text);
-      break;
+      return numbers<int64_t>(tensor);
     case DataType::u8:
-      for (const uint8_t value : tensor.as<uint8_t>()) text += (text.empty() ? "" : ",") + std::to_string(value);
-      break;
+      return numbers<uint8_t>(tensor);
     case DataType::u16:
-      add_numbers<uint16_t>(tensor, text);
-      break;
+      return numbers<uint16_t>(tensor);
     case DataType::u32:
-      add_numbers<uint32_t>(tensor, text);
-      break;
+      return numbers<uint32_t>(tensor);
     case DataType::u64:
-      add_numbers<uint64_t>(tensor, text);
-      break;
+      return numbers<uint64_t>(tensor);
     case DataType::boolean:
-      for (const uint8_t value : tensor.as<uint8_t>()) text += std::string(text.empty() ? "" : ",") + (value != 0 ? "true" : "false");
-      break;
+      return truths(tensor);
     case DataType::f16:
     case DataType::bf16:
-      throw Error(ErrorKind::refused, fmt::format("JSON has no {}: the server must take tensors as bytes", datatype_name(tensor.type)));
+      break;
   }
-  return text;
+  throw Error(ErrorKind::refused, fmt::format("JSON has no {}: the server must take tensors as bytes", datatype_name(tensor.type)));
 }
 
 RequestBody::RequestBody(std::vector<Port> inputs, std::vector<Port> outputs, bool binary, bool samples_change)

@@ -1,9 +1,10 @@
-#include "backends/libtorch/cuda/cuda_backend.h"
-
+// LibTorch on a CUDA GPU: what the plug-in calls once the library is loaded.
 #include "backends/libtorch/cuda/cuda_session.h"
 #include "backends/libtorch/cuda/cuda_train_session.h"
 #include "backends/libtorch/torch_settings.h"
 #include "cuda/device_infos.h"
+
+#include <deepgap/backend.h>
 
 #include <ATen/Context.h>
 #include <cuda_runtime_api.h>
@@ -21,30 +22,36 @@ std::vector<DeviceInfo> devices_for_torch() {
   return cuda::device_infos();
 }
 
+class TorchCudaBackend final : public Backend {
+ public:
+  std::string name() const override { return "libtorch_cuda"; }
+  std::string version() const override {
+    int cuda = 0;
+    cudaRuntimeGetVersion(&cuda);
+    const long cudnn = at::detail::getCUDAHooks().versionCuDNN();
+    return fmt::format("{}, CUDA {}.{}, cuDNN {}.{}.{}{}", TORCH_VERSION, cuda / 1000, cuda % 1000 / 10, cudnn / 10000, cudnn / 100 % 100,
+                       cudnn % 100, DEEPGAP_LIBTORCH_NOTE);
+  }
+  ModelForm form() const override { return ModelForm::graph; }
+  std::vector<DeviceInfo> devices() const override { return devices_; }
+  std::vector<OptionInfo> options() const override { return torch_options(true).infos(); }
+  Support supports(const EngineRequest& request, const GraphSummary& graph) const override {
+    return torch_support(request, graph, name(), devices_);
+  }
+  std::unique_ptr<Session> load(const Model& model, const LoadOptions& options) override {
+    if (const Support support = supports(options, GraphSummary{}); !support.ok) throw Error(ErrorKind::refused, support.reason);
+    TorchSettings settings = torch_options(true).parse(options.options);
+    settings.samples = cuda::sample_place(options);
+    return options.task == "train" ? make_torch_cuda_train_session(model, options, settings)
+                                   : make_torch_cuda_session(model, options, settings);
+  }
+
+ private:
+  const std::vector<DeviceInfo> devices_ = devices_for_torch();
+};
+
 }  // namespace
-
-TorchCudaBackend::TorchCudaBackend() : devices_(devices_for_torch()) {}
-
-std::string TorchCudaBackend::version() const {
-  int cuda = 0;
-  cudaRuntimeGetVersion(&cuda);
-  const long cudnn = at::detail::getCUDAHooks().versionCuDNN();
-  return fmt::format("{}, CUDA {}.{}, cuDNN {}.{}.{}{}", TORCH_VERSION, cuda / 1000, cuda % 1000 / 10, cudnn / 10000, cudnn / 100 % 100,
-                     cudnn % 100, DEEPGAP_LIBTORCH_NOTE);
-}
-
-std::vector<OptionInfo> TorchCudaBackend::options() const { return torch_options(true).infos(); }
-
-Support TorchCudaBackend::supports(const EngineRequest& request, const GraphSummary& graph) const {
-  return torch_support(request, graph, name(), devices_);
-}
-
-std::unique_ptr<Session> TorchCudaBackend::load(const Model& model, const LoadOptions& options) {
-  if (const Support support = supports(options, GraphSummary{}); !support.ok) throw Error(ErrorKind::refused, support.reason);
-  TorchSettings settings = torch_options(true).parse(options.options);
-  settings.samples = cuda::sample_place(options);
-  if (options.task == "train") return make_torch_cuda_train_session(model, options, settings);
-  return make_torch_cuda_session(model, options, settings);
-}
-
 }  // namespace deepgap
+
+// Throws Error{refused} where CUDA finds no GPU.
+extern "C" __attribute__((visibility("default"))) deepgap::Backend* deepgap_libtorch_engine() { return new deepgap::TorchCudaBackend; }

@@ -1,7 +1,7 @@
 #include "backends/libtorch/cpu/cpu_session.h"
 
-#include "backends/common/slot_buffer.h"
 #include "backends/common/staging.h"
+#include "backends/libtorch/cpu/gathered_inputs.h"
 #include "backends/libtorch/cpu/query_thread.h"
 #include "backends/libtorch/torch_failure.h"
 #include "backends/libtorch/torch_network.h"
@@ -55,7 +55,7 @@ class TorchCpuSession final : public Session {
       network_->prepare(batch);
     }
     for (Slot& slot : slots_) {
-      for (const Port& input : inputs_) slot.inputs.emplace_back(bytes_of(input.type, *input.shape(largest_)));
+      slot.inputs = room_for(inputs_, largest_);
       slot.outputs = std::make_unique<TorchOutputs>(model.graph(), largest_, false);
     }
     thread_.emplace(
@@ -101,7 +101,7 @@ class TorchCpuSession final : public Session {
     std::optional<Error> error;
     try {
       const c10::InferenceMode inference;
-      const std::vector<at::Tensor> inputs = gather(slot);
+      const std::vector<at::Tensor> inputs = gathered(staging_, inputs_, slot.samples, largest_, slot.inputs);
       marks[2] = {MarkId::compute_begin, 0, clock_.now()};
       slot.outputs->take(network_->run(static_cast<int64_t>(slot.samples.size()), inputs, nullptr));
       marks[3] = {MarkId::compute_end, 0, clock_.now()};
@@ -116,18 +116,6 @@ class TorchCpuSession final : public Session {
 
   // Another thread may use the slot again as soon as the completion was called.
   void deliver(const Done& done) { completion_(std::span(&done, 1)); }
-
-  std::vector<at::Tensor> gather(Slot& slot) const {
-    const auto batch = static_cast<int64_t>(slot.samples.size());
-    require_torch_batch(batch, largest_);
-    std::vector<at::Tensor> inputs;
-    for (size_t i = 0; i < inputs_.size(); ++i) {
-      const Shape shape = *inputs_[i].shape(batch);
-      staging_.gather(i, slot.samples, batch, slot.inputs[i].data(), bytes_of(inputs_[i].type, shape));
-      inputs.push_back(torch_view(inputs_[i].type, shape, slot.inputs[i].data()));
-    }
-    return inputs;
-  }
 
   std::vector<at::Tensor> zeros() const {
     std::vector<at::Tensor> inputs;

@@ -1,12 +1,11 @@
 #include "backends/libtorch/cpu/cpu_train_session.h"
 
-#include "backends/common/slot_buffer.h"
 #include "backends/common/staging.h"
+#include "backends/libtorch/cpu/gathered_inputs.h"
 #include "backends/libtorch/cpu/query_thread.h"
 #include "backends/libtorch/cpu/shared_averager.h"
 #include "backends/libtorch/torch_failure.h"
 #include "backends/libtorch/torch_network.h"
-#include "backends/libtorch/torch_types.h"
 #include "backends/libtorch/train/step_clock.h"
 #include "backends/libtorch/train/torch_trainer.h"
 #include "backends/libtorch/train/train_ports.h"
@@ -63,7 +62,7 @@ class TorchCpuTrainSession final : public Session {
       allreduce_alone_ = time_all_reduce(trainer_, clock_, [] {});
     }
     for (Slot& slot : slots_) {
-      for (const Port& input : inputs_) slot.inputs.emplace_back(bytes_of(input.type, *input.shape(largest_)));
+      slot.inputs = room_for(inputs_, largest_);
       slot.output = {DataType::f32, slot.loss_shape, reinterpret_cast<const std::byte*>(&slot.loss)};
     }
   }
@@ -94,8 +93,8 @@ class TorchCpuTrainSession final : public Session {
   MemoryKinds memory_kinds() override {
     MemoryKinds kinds;
     apart([&] {
-      std::vector<uint32_t> samples(static_cast<size_t>(largest_), 0);
-      kinds = trainer_.memory_kinds(largest_, gather(slots_.front(), samples));
+      const std::vector<uint32_t> samples(static_cast<size_t>(largest_), 0);
+      kinds = trainer_.memory_kinds(largest_, gathered(staging_, inputs_, samples, largest_, slots_.front().inputs));
     });
     return kinds;
   }
@@ -108,7 +107,7 @@ class TorchCpuTrainSession final : public Session {
     StepClock parts([this] { return clock_.now(); });
     std::array<Mark, 8> marks;
     try {
-      const std::vector<at::Tensor> inputs = gather(slot, slot.samples);
+      const std::vector<at::Tensor> inputs = gathered(staging_, inputs_, slot.samples, largest_, slot.inputs);
       parts.begin();
       const at::Tensor loss = trainer_.step(static_cast<int64_t>(slot.samples.size()), inputs, [&](TrainPart part) { parts.ended(part); });
       slot.loss = *loss.const_data_ptr<float>();
@@ -125,18 +124,6 @@ class TorchCpuTrainSession final : public Session {
 
   // Another thread may use the slot again as soon as the completion was called.
   void deliver(const Done& done) { completion_(std::span(&done, 1)); }
-
-  std::vector<at::Tensor> gather(Slot& slot, const std::vector<uint32_t>& samples) const {
-    const auto batch = static_cast<int64_t>(samples.size());
-    require_torch_batch(batch, largest_);
-    std::vector<at::Tensor> inputs;
-    for (size_t i = 0; i < inputs_.size(); ++i) {
-      const Shape shape = *inputs_[i].shape(batch);
-      staging_.gather(i, samples, batch, slot.inputs[i].data(), bytes_of(inputs_[i].type, shape));
-      inputs.push_back(torch_view(inputs_[i].type, shape, slot.inputs[i].data()));
-    }
-    return inputs;
-  }
 
   // With the trainer's own thread and its team.
   template <typename Work>

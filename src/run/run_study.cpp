@@ -6,42 +6,37 @@
 #include "base/text.h"
 #include "plan/auto_repeats.h"
 #include "record/duel_set.h"
-#include "record/identity.h"
 #include "record/load_axis.h"
 #include "record/record_json.h"
 #include "record/search_marks.h"
 #include "record/tenant_set.h"
 #include "run/child_process.h"
+#include "run/finished_records.h"
 #include "run/first_look.h"
 #include "run/hold_devices.h"
 #include "run/inspected_plan.h"
+#include "run/open_store.h"
 #include "run/past_searches.h"
 #include "run/progress.h"
 #include "run/supervisor.h"
 #include "run/time_estimate.h"
-#include "store/store.h"
+#include "run/time_left.h"
 #include "worker/mlperf_run.h"
 
 #include <deepgap/error.h>
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <utility>
 
 namespace deepgap {
 namespace {
-
-std::pair<dev_t, ino_t> identity_of(const std::string& path) {
-  struct stat info {};
-  if (::stat(path.c_str(), &info) != 0) return {};
-  return {info.st_dev, info.st_ino};
-}
 
 // How many Records come together.
 size_t set_size(const Point& point) {
@@ -71,12 +66,11 @@ class Run {
                                   [&](const Job& job) { return job.point.threads != plan_.jobs.front().point.threads; });
     report_.interrupted = plan_.interrupted;
     if (report_.interrupted) return std::move(report_);
-    store_ = std::make_unique<Store>(settings_.store_path, Store::Mode::append);
-    store_file_ = identity_of(settings_.store_path);
+    store_.emplace(settings_.store_path);
     hold_the_devices();  // before the Store is read: who has them may be writing to it
     report_.interrupted = devices_.interrupted;
     if (report_.interrupted) return std::move(report_);
-    estimate_ = TimeEstimate({}, query_times(plan_));
+    left_.know(TimeEstimate({}, query_times(plan_)));
     if (settings_.resume) read_finished();
     try {
       measure_all();
@@ -112,77 +106,24 @@ class Run {
 
   // What the Store has of this Plan counts as done, with its outcome. A search asks for what it needs (known_run).
   void read_finished() {
+    if (searches()) past_searches_ = read_past_searches(store_->store(), settings_.own_study ? study_.name : std::optional<std::string>());
     std::set<JobId> planned;
-    if (searches()) past_searches_ = read_past_searches(*store_, settings_.own_study ? study_.name : std::optional<std::string>());
     for (const Job& job : plan_.jobs)
       if (!searches() || !runs(job)) planned.insert(id_of(job));
-    const std::set<JobId> finished = settings_.own_study ? finished_of_study() : store_->finished();
-    std::set_intersection(planned.begin(), planned.end(), finished.begin(), finished.end(), std::inserter(finished_, finished_.end()));
-    if (!finished_.empty()) leave_out_other_devices();
-    report_.done_before = finished_.size();
-    if (finished_.empty()) return;
-    std::map<std::string, const Job*> jobs;
-    for (const Job& job : plan_.jobs) jobs.emplace(job.point_id, &job);
-    std::map<std::string, double> history;
-    std::set<std::string> otherwise;  // Points with repeats that ended by another rule
-    store_->each([&](Record&& record) {
-      const JobId id{point_id(record.point), record.repeat};
-      if (finished_.count(id) == 0 || record.outcome == Outcome::interrupted) return;
-      if (is_of_another_device(record) || is_of_another_study(record)) return;
-      if (record.outcome == Outcome::ok) history[id.first] = seconds_of(record);
-      if (record.outcome == Outcome::ok && record.stopping != jobs.at(id.first)->stopping) otherwise.insert(id.first);
+    const EarlierRecords earlier(store_->store(), study_, settings_, plan_, progress_);
+    FinishedRecords found = earlier.finished(planned, [this](Record&& record) {
       count(record);
       if (settings_.auto_repeats) before_.push_back(std::move(record));
     });
-    estimate_ = TimeEstimate(std::move(history), query_times(plan_));
-    if (otherwise.empty()) return;
-    progress_.note(
-        fmt::format("{} of the points have records in {} that were ended by another rule (warm-up, iterations, duration, interval or "
-                    "budget); their repeats count together; to keep them apart, give another --store",
-                    otherwise.size(), settings_.store_path));
-  }
-
-  bool is_of_another_device(const Record& record) const {
-    const Identity there = identity_of(record), here = identity_of(record.point, plan_.environment);
-    return !there.device.empty() && !here.device.empty() && there.device != here.device;
-  }
-
-  // The same Point on another device is another result. Which GPU is here nobody has asked yet; another machine around it is at least told.
-  void leave_out_other_devices() {
-    std::set<JobId> here, elsewhere, unsure;
-    store_->look([&](const Record& record) {
-      const JobId id{point_id(record.point), record.repeat};
-      if (finished_.count(id) == 0 || record.outcome == Outcome::interrupted || is_of_another_study(record)) return;
-      (is_of_another_device(record) ? elsewhere : here).insert(id);
-      const Identity there = identity_of(record), own = identity_of(record.point, plan_.environment);
-      if (own.device.empty() && !there.machine.empty() && there.machine != own.machine) unsure.insert(id);
-    });
-    for (const JobId& id : elsewhere) {
-      if (here.count(id) == 0) finished_.erase(id);
-    }
-    if (!elsewhere.empty())
-      progress_.note(fmt::format("{} records in {} are of another device; they do not count here", elsewhere.size(), settings_.store_path));
-    if (!unsure.empty())
-      progress_.note(
-          fmt::format("{} records in {} were measured in another machine and count as done; to measure them here too, give "
-                      "another --store and report on both",
-                      unsure.size(), settings_.store_path));
-  }
-
-  bool is_of_another_study(const Record& record) const { return settings_.own_study && record.study != study_.name; }
-
-  std::set<JobId> finished_of_study() const {
-    std::set<JobId> finished;
-    store_->look([&](const Record& record) {
-      if (record.outcome != Outcome::interrupted && !is_of_another_study(record)) finished.emplace(point_id(record.point), record.repeat);
-    });
-    return finished;
+    report_.done_before = found.jobs.size();
+    if (!found.jobs.empty()) left_.know(TimeEstimate(std::move(found.seconds), query_times(plan_)));
+    finished_ = std::move(found.jobs);
   }
 
   void measure_all() {
     std::vector<Job> runnable;
     for (const Job& job : plan_.jobs) {
-      if (runs(job) && finished_.count(id_of(job)) == 0) waiting_.emplace(id_of(job), &job);
+      if (runs(job) && finished_.count(id_of(job)) == 0) left_.wait_for(job);
     }
     progress_.begin(plan_.jobs.size() - finished_.size());
     if (report_.done_before > 0) {
@@ -223,15 +164,15 @@ class Run {
 
   // One Batch after the other, as the planner hands them out, until it has none or somebody interrupts.
   void serve(Planner& planner, Supervisor& supervisor) {
-    began_ = job_began_ = std::chrono::steady_clock::now();
+    left_.begin();
     while (host_.interrupts() == 0) {
       const Batch batch = planner.next();
       if (batch.jobs.empty()) break;
       auto begin = std::chrono::steady_clock::now();
       supervisor.serve(batch, [&](const Job& job, Record&& record) {
         const auto now = std::chrono::steady_clock::now();
-        estimate_.took(job, std::chrono::duration<double>(now - begin).count());
-        begin = job_began_ = now;
+        left_.took(job, std::chrono::duration<double>(now - begin).count());
+        begin = now;
         if (!job.peak_phase.empty()) record.facts["peak.role"] = job.peak_phase;
         planner.done(record);
         set_size(job.point) > 1 ? save_with_set(job, std::move(record)) : save(job, std::move(record));
@@ -246,9 +187,8 @@ class Run {
       return settings_.auto_repeats ? as_many_as_needed(std::move(grid)) : std::move(grid);
     }
     // The search's Points come as they are found: each is inspected as the one it began from, of which only its load differs.
-    waiting_.clear();
+    left_.wait_for_unknown(std::max<size_t>(runnable.size(), 1));
     std::erase_if(plan_.jobs, [&](const Job& job) { return runs(job); });
-    searched_ = std::max<size_t>(runnable.size(), 1);
     progress_.begin(0);
     const auto time_used = [begin = std::chrono::steady_clock::now(), most = settings_.search_time] {
       return most ? std::chrono::duration<double>(std::chrono::steady_clock::now() - begin) / *most : 0;
@@ -264,7 +204,7 @@ class Run {
 
   std::unique_ptr<Planner> as_many_as_needed(std::unique_ptr<Planner> grid) {
     progress_.begin(0);
-    waiting_.clear();  // nobody knows how many it will be
+    left_.wait_for_unknown();
     auto planner = std::make_unique<AutoRepeats>(std::move(grid), [this, begin = std::chrono::steady_clock::now()] {
       return settings_.search_time && std::chrono::steady_clock::now() - begin >= *settings_.search_time;
     });
@@ -275,7 +215,8 @@ class Run {
   // Windows of another length would tell of another search.
   std::optional<Record> known_run(const Job& job) {
     const auto found = past_searches_.find(id_of(job));
-    if (found == past_searches_.end() || found->second.stopping != job.stopping || is_of_another_device(found->second)) return std::nullopt;
+    if (found == past_searches_.end() || found->second.stopping != job.stopping || is_of_another_device(found->second, plan_.environment))
+      return std::nullopt;
     ++report_.done_before;
     count(found->second);
     return found->second;
@@ -322,7 +263,6 @@ class Run {
     std::vector<const Job*> jobs;
     std::vector<Record> records;
     const auto flush = [&] {
-      require_store_in_place();
       store_->append(records);
       for (size_t i = 0; i < jobs.size(); ++i) saved(*jobs[i], std::move(records[i]));
       jobs.clear();
@@ -341,7 +281,6 @@ class Run {
 
   void save(const Job& job, Record record) {
     if (record.outcome != Outcome::ok) compute_metrics(record);  // the worker did it for those that ran
-    require_store_in_place();
     add_facts(record);
     store_->append(record);
     saved(job, std::move(record));
@@ -359,7 +298,6 @@ class Run {
     set_jobs_.push_back(&job);
     set_records_.push_back(std::move(record));
     if (set_jobs_.size() < set_size(job.point)) return;
-    require_store_in_place();
     store_->append(set_records_);
     for (size_t i = 0; i < set_jobs_.size(); ++i) saved(*set_jobs_[i], std::move(set_records_[i]));
     set_jobs_.clear();
@@ -368,7 +306,7 @@ class Run {
 
   void saved(const Job& job, Record record) {
     ++report_.saved;
-    waiting_.erase(id_of(job));
+    left_.no_more(job);
     record.timings = {};
     record.series = {};
     // A Point that is refused is so in all its repeats: one line tells it.
@@ -380,12 +318,6 @@ class Run {
     }
     count(record);
     if (settings_.saved) settings_.saved(record);
-  }
-
-  // SQLite writes on into a file that nobody can find any more.
-  void require_store_in_place() const {
-    if (identity_of(settings_.store_path) == store_file_) return;
-    throw Error(ErrorKind::store, fmt::format("{} was removed or replaced while the run wrote to it", settings_.store_path));
   }
 
   // Repeats of which none could tell alone whether a bound is held, and all of them can.
@@ -416,25 +348,7 @@ class Run {
     return point_label(job.point, threads_differ_) + (report_.repeated && runs(job) ? fmt::format(" repeat {}", job.repeat + 1) : "");
   }
 
-  // Of all that waits; `current` is under way, so that a part of its time is over.
-  double seconds_left(const Job* current = nullptr) const {
-    const auto now = std::chrono::steady_clock::now();
-    if (searches()) return search_seconds_left(std::chrono::duration<double>(now - began_).count());
-    double seconds = 0;
-    for (const auto& [id, job] : waiting_) seconds += estimate_.seconds(*job);
-    if (current != nullptr && waiting_.count(id_of(*current)) != 0)
-      seconds -= std::min(std::chrono::duration<double>(now - job_began_).count(), 0.95 * estimate_.seconds(*current));
-    return seconds;
-  }
-
-  // A search takes about as many runs as most do, at the pace of those so far, and not longer than it may.
-  double search_seconds_left(double used) const {
-    const auto runs = static_cast<double>(report_.saved);
-    const double most = settings_.search_time ? std::max(0.0, std::chrono::duration<double>(*settings_.search_time).count() - used) : 1e9;
-    if (!settings_.peak || runs == 0) return settings_.search_time ? most : 0;
-    const double usual = std::max(static_cast<double>(usual_peak_runs) * static_cast<double>(searched_) - runs, 1.0);
-    return std::min(most, usual * used / runs);
-  }
+  double seconds_left(const Job* current = nullptr) const { return searches() ? left_.of_search(report_.saved) : left_.of_jobs(current); }
 
   void look_first(const std::vector<Job>& runnable, Supervisor& supervisor) {
     std::vector<Job> waiting;
@@ -444,7 +358,7 @@ class Run {
     if (looks.jobs.empty()) return;
     PointCollector seen;
     looking_ = true;
-    take_first_looks(looks, plan_, study_.seed, *settings_.first_look, supervisor, interrupts_, estimate_,
+    take_first_looks(looks, plan_, study_.seed, *settings_.first_look, supervisor, interrupts_, left_.estimate(),
                      [&](const Record& record) { seen.add(record); });
     looking_ = false;
     progress_.clear();
@@ -467,18 +381,14 @@ class Run {
   HeldDevices devices_;
   bool threads_differ_ = false;
   bool looking_ = false;  // for the first time
-  std::unique_ptr<Store> store_;
-  std::pair<dev_t, ino_t> store_file_;
+  std::optional<OpenStore> store_;
   std::set<JobId> finished_;
   std::vector<Record> before_;  // those of finished_, where it is they that say how many more there are to be
   PastSearches past_searches_;
-  std::map<JobId, const Job*> waiting_;  // for a worker
-  std::set<std::string> told_;           // Points of which it was told that they are refused or skipped
-  std::vector<const Job*> set_jobs_;     // of the set of tenants or the duel whose Records come in
+  std::set<std::string> told_;        // Points of which it was told that they are refused or skipped
+  std::vector<const Job*> set_jobs_;  // of the set of tenants or the duel whose Records come in
   std::vector<Record> set_records_;
-  TimeEstimate estimate_;
-  std::chrono::steady_clock::time_point began_{}, job_began_{};
-  size_t searched_ = 1;  // Points that a search began from
+  TimeLeft left_{settings_};
   PointCollector collector_;
   RunReport report_;
 };

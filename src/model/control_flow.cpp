@@ -1,9 +1,10 @@
 #include "model/control_flow.h"
-#include "model/node_body.h"
 
 #include "model/eval/fold_constants.h"
 #include "model/graph_tools.h"
+#include "model/growing_graph.h"
 #include "model/known_contents.h"
+#include "model/node_body.h"
 
 #include <deepgap/error.h>
 
@@ -11,9 +12,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <optional>
-#include <set>
-#include <unordered_map>
 #include <utility>
 
 namespace deepgap {
@@ -21,23 +21,7 @@ namespace {
 
 constexpr size_t most_nodes = 1'000'000;  // of one Loop
 
-using Names = std::unordered_map<std::string, std::string>;
-
 bool is_control_flow(const Node& node) { return node.domain.empty() && (node.op == "If" || node.op == "Loop" || node.op == "Scan"); }
-
-// The body reads values of the graphs around it by their names, which are others now.
-std::shared_ptr<const Graph> with_outer_names(const Graph& body, const Names& names) {
-  const std::set<std::string> captured = captured_names(body);
-  auto renamed = std::make_shared<Graph>(body);
-  for (Value& value : renamed->values) {
-    const auto found = names.find(value.name);
-    if (found != names.end() && captured.contains(value.name)) value.name = found->second;
-  }
-  for (Node& node : renamed->nodes)
-    for (auto& [name, attribute] : node.attributes)
-      if (const auto* inner = std::get_if<std::shared_ptr<const Graph>>(&attribute)) attribute = with_outer_names(**inner, names);
-  return renamed;
-}
 
 // One flag or number that is known.
 template <typename T>
@@ -60,12 +44,9 @@ Tensor flag(bool value) {
   return tensor;
 }
 
-class Inliner {
+class Inliner : private GrowingGraph {
  public:
-  Inliner(Graph graph, size_t most_work) : graph_(std::move(graph)), most_work_(most_work) {
-    for (size_t i = 0; i < graph_.values.size(); ++i) ids_.emplace(graph_.values[i].name, static_cast<ValueId>(i));
-    for (const Node& node : graph_.nodes) node_names_.insert(node.name);
-  }
+  using GrowingGraph::GrowingGraph;
 
   void inline_all() {
     fold();
@@ -103,92 +84,6 @@ class Inliner {
     graph_.constants.merge(contents);
     fold_constants(graph_, true);
     infer_shapes(graph_);
-  }
-
-  void work(size_t steps) {
-    work_ += steps;
-    if (work_ > most_work_)
-      throw Error(ErrorKind::input, fmt::format("the Loops, Scans and Ifs of the file take more work than {} steps to unroll", most_work_));
-  }
-
-  std::string unused_name(const std::string& wanted) {
-    std::string name = wanted;
-    for (int copy = 2; ids_.contains(name) || node_names_.contains(name); ++copy) name = fmt::format("{}#{}", wanted, copy);
-    return name;
-  }
-
-  ValueId add_value(const std::string& wanted, const Value& like) {
-    const auto id = static_cast<ValueId>(graph_.values.size());
-    Value value{unused_name(wanted), like.type, like.dims};
-    // An open size inside of a body has a name that nothing binds.
-    if (value.dims && std::any_of(value.dims->begin(), value.dims->end(), [](const Dim& dim) { return !dim.known(); })) value.dims.reset();
-    ids_.emplace(value.name, id);
-    graph_.values.push_back(std::move(value));
-    return id;
-  }
-
-  ValueId add_constant(const std::string& wanted, Tensor tensor) {
-    Dims dims;
-    for (const int64_t size : tensor.shape) dims.push_back({size, ""});
-    const ValueId id = add_value(wanted, {"", tensor.type, dims});
-    graph_.constants.emplace(id, std::move(tensor));
-    return id;
-  }
-
-  void add_node(const std::string& op, std::vector<ValueId> inputs, ValueId output, std::map<std::string, Attribute> attributes = {}) {
-    const std::string name = unused_name(graph_.values[static_cast<size_t>(output)].name + "/" + op);
-    node_names_.insert(name);
-    graph_.nodes.push_back({name, op, "", std::move(inputs), {output}, std::move(attributes)});
-  }
-
-  // Behind the graph's nodes. The ids that the body's outputs have here.
-  std::vector<ValueId> append(const Graph& body, const std::vector<ValueId>& arguments, const std::string& prefix, const Node& owner) {
-    work(body.nodes.size() + body.values.size());
-    std::vector<ValueId> here(body.values.size(), no_value);
-    for (size_t i = 0; i < arguments.size(); ++i) here[static_cast<size_t>(body.inputs[i])] = arguments[i];
-    for (const auto& [id, tensor] : body.constants)
-      here[static_cast<size_t>(id)] = add_constant(prefix + body.values[static_cast<size_t>(id)].name, tensor);
-    for (const Node& node : body.nodes)
-      for (const ValueId id : node.outputs)
-        if (id != no_value)
-          here[static_cast<size_t>(id)] =
-              add_value(prefix + body.values[static_cast<size_t>(id)].name, body.values[static_cast<size_t>(id)]);
-    Names names;
-    for (size_t i = 0; i < here.size(); ++i) {
-      if (here[i] == no_value) here[i] = outer_value(body.values[i].name, owner);
-      names[body.values[i].name] = graph_.values[static_cast<size_t>(here[i])].name;
-    }
-    for (Node node : body.nodes) {
-      node.name = unused_name(prefix + node.name);
-      node_names_.insert(node.name);
-      for (auto* ids : {&node.inputs, &node.outputs})
-        for (ValueId& id : *ids)
-          if (id != no_value) id = here[static_cast<size_t>(id)];
-      for (auto& [name, attribute] : node.attributes)
-        if (const auto* inner = std::get_if<std::shared_ptr<const Graph>>(&attribute)) attribute = with_outer_names(**inner, names);
-      graph_.nodes.push_back(std::move(node));
-    }
-    std::vector<ValueId> outputs;
-    for (const ValueId id : body.outputs) outputs.push_back(here[static_cast<size_t>(id)]);
-    return outputs;
-  }
-
-  ValueId outer_value(const std::string& name, const Node& owner) const {
-    const auto found = ids_.find(name);
-    if (found == ids_.end()) fail_node(owner, fmt::format("its body reads '{}', which nothing makes", name));
-    return found->second;
-  }
-
-  // The graph's nodes, which leaves it without any: put aside while others are made.
-  std::vector<Node> set_aside() { return std::exchange(graph_.nodes, {}); }
-  void put_back(std::vector<Node>& nodes, size_t begin, size_t end) {
-    const auto at = [&](size_t i) { return std::make_move_iterator(nodes.begin() + static_cast<std::ptrdiff_t>(i)); };
-    graph_.nodes.insert(graph_.nodes.end(), at(begin), at(end));
-  }
-
-  void name_outputs(const std::vector<ValueId>& from, const Node& node) {
-    for (size_t i = 0; i < node.outputs.size(); ++i)
-      if (node.outputs[i] != no_value) add_node("Identity", {from[i]}, node.outputs[i]);
   }
 
   bool take_branch(size_t at, const Node& node) {
@@ -257,13 +152,9 @@ class Inliner {
     std::vector<Node> others = set_aside();
     Unrolled loop{{}, {node.inputs.end() - static_cast<std::ptrdiff_t>(carried), node.inputs.end()}, {}};
     loop.scanned.resize(body.outputs.size() - 1 - carried);
-    if (!iterate(node, body, *bounds, loop) || !stack_scanned(node, body, loop)) {
-      forget_values_from(values_before);
-      graph_.nodes = std::move(others);
-      return false;
-    }
-    replace(at, node, others, loop);
-    return true;
+    const bool whole = iterate(node, body, *bounds, loop) && stack_scanned(node, body, loop);
+    whole ? replace(at, node, others, loop) : undo(values_before, others);
+    return whole;
   }
 
   // Node `at` of `others` by its iterations' nodes, behind which stand those that stack what they gave.
@@ -274,6 +165,20 @@ class Inliner {
     put_back(loop.nodes, 0, loop.nodes.size());
     put_back(last, 0, last.size());
     put_back(others, at + 1, others.size());
+  }
+
+  void undo(size_t values_before, std::vector<Node>& others) {
+    forget_values_from(values_before);
+    graph_.nodes = std::move(others);
+  }
+
+  // What an iteration gave: its carried values from `first` of the results on, then what is stacked. The graph has no nodes afterwards.
+  void take_iteration(const Node& node, const std::vector<ValueId>& results, size_t first, Unrolled& loop) {
+    std::copy_n(results.begin() + static_cast<std::ptrdiff_t>(first), loop.state.size(), loop.state.begin());
+    for (size_t k = 0; k < loop.scanned.size(); ++k) loop.scanned[k].push_back(results[first + loop.state.size() + k]);
+    std::vector<Node> made = set_aside();
+    std::move(made.begin(), made.end(), std::back_inserter(loop.nodes));
+    if (loop.nodes.size() > most_nodes) fail_node(node, fmt::format("its iterations have more than {} nodes", most_nodes));
   }
 
   // A Scan's inputs that are walked along an axis, forwards or backwards.
@@ -332,13 +237,9 @@ class Inliner {
     const auto output_directions = list_of(node, "scan_output_directions", made);
     for (size_t k = 0; k < made; ++k)
       if (output_directions[k] != 0) std::reverse(loop.scanned[k].begin(), loop.scanned[k].end());
-    if (!stack_scanned(node, body, loop)) {
-      forget_values_from(values_before);
-      graph_.nodes = std::move(others);
-      return false;
-    }
-    replace(at, node, others, loop);
-    return true;
+    const bool whole = stack_scanned(node, body, loop);
+    whole ? replace(at, node, others, loop) : undo(values_before, others);
+    return whole;
   }
 
   // One iteration of a Scan. The graph has no nodes before and after.
@@ -351,17 +252,11 @@ class Inliner {
       arguments.push_back(add_value(prefix + like.name, {"", like.type, std::nullopt}));
       add_node("Gather", {input.id, place}, arguments.back(), {{"axis", input.axis}});
     }
-    const std::vector<ValueId> results = append(body, arguments, prefix, node);
-    std::copy_n(results.begin(), loop.state.size(), loop.state.begin());
-    for (size_t k = 0; k < loop.scanned.size(); ++k) loop.scanned[k].push_back(results[loop.state.size() + k]);
-    std::vector<Node> made = set_aside();
-    std::move(made.begin(), made.end(), std::back_inserter(loop.nodes));
-    if (loop.nodes.size() > most_nodes) fail_node(node, fmt::format("its iterations have more than {} nodes", most_nodes));
+    take_iteration(node, append(body, arguments, prefix, node), 0, loop);
   }
 
   // False where data decide whether there is a next iteration. The graph has no nodes before and after.
   bool iterate(const Node& node, const Graph& body, const Bounds& bounds, Unrolled& loop) {
-    const size_t carried = loop.state.size();
     bool goes_on = bounds.begins;
     for (int64_t i = 0; goes_on && i < bounds.most; ++i) {
       if (i == most_iterations) fail_node(node, fmt::format("it has not ended after {} iterations", most_iterations));
@@ -373,19 +268,9 @@ class Inliner {
       const auto condition = known<uint8_t>(graph_, results[0], DataType::boolean);
       if (!condition) return false;
       goes_on = *condition != 0;
-      std::copy_n(results.begin() + 1, carried, loop.state.begin());
-      for (size_t k = 0; k < loop.scanned.size(); ++k) loop.scanned[k].push_back(results[1 + carried + k]);
-      std::vector<Node> made = set_aside();
-      std::move(made.begin(), made.end(), std::back_inserter(loop.nodes));
-      if (loop.nodes.size() > most_nodes) fail_node(node, fmt::format("its iterations have more than {} nodes", most_nodes));
+      take_iteration(node, results, 1, loop);
     }
     return true;
-  }
-
-  void forget_values_from(size_t first) {
-    for (size_t i = first; i < graph_.values.size(); ++i) ids_.erase(graph_.values[i].name);
-    graph_.values.resize(first);
-    graph_.constants.erase(graph_.constants.lower_bound(static_cast<ValueId>(first)), graph_.constants.end());
   }
 
   // What every iteration gave, along a new axis, behind the carried values. False where there were none and their shape is not known.
@@ -431,11 +316,6 @@ class Inliner {
     add_node("Concat", rows, all, {{"axis", axis}});
     return all;
   }
-
-  Graph graph_;
-  size_t most_work_, work_ = 0;
-  std::unordered_map<std::string, ValueId> ids_;
-  std::set<std::string> node_names_;
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 // The pages of compare and trend. DEEPGAP_PAGES=FOLDER keeps them, to look at.
 #include "base/file.h"
 #include "report/compare_page.h"
+#include "report/occurrences.h"
 #include "report/trend_page.h"
 
 #include <fmt/format.h>
@@ -15,12 +16,6 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-size_t occurrences(const std::string& text, const std::string& part) {
-  size_t count = 0;
-  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + part.size())) ++count;
-  return count;
-}
 
 void keep(const std::string& name, const std::string& page) {
   if (const char* folder = std::getenv("DEEPGAP_PAGES")) write_file_atomic(fmt::format("{}/{}", folder, name), page);

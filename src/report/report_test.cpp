@@ -3,9 +3,9 @@
 #include "base/file.h"
 #include "record/duel_set.h"
 #include "record/tenant_set.h"
-#include "report/chart.h"
 #include "report/example_results.h"
 #include "report/html.h"
+#include "report/occurrences.h"
 
 #include <gmock/gmock.h>
 
@@ -27,12 +27,6 @@ Results collect(const std::vector<Record>& records) {
 }
 
 std::string html_of(const std::vector<Record>& records) { return html_report(collect(records), {"Quick start", "example.db"}); }
-
-size_t occurrences(const std::string& text, const std::string& part) {
-  size_t count = 0;
-  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + part.size())) ++count;
-  return count;
-}
 
 // Every opened element is closed in order; void elements and self-closed ones aside. Enough to catch what string building gets wrong.
 std::string first_imbalance(const std::string& html) {
@@ -459,46 +453,6 @@ TEST(MarkdownReport, has_the_same_sections) {
     EXPECT_THAT(text, HasSubstr(part));
   }
   EXPECT_THAT(markdown_report(collect({}), {}), HasSubstr("nothing was measured"));
-}
-
-TEST(Chart, has_marks_bars_and_ticks) {
-  Chart chart{"a chart", {"Batch", Scale::log2, {1, 2, 4}}, {"Items", Scale::linear, {}}, {}};
-  chart.lines.push_back({"one", 0, false, {{1, 10, {}, {}, 9, 11, false, "tip <1>", ""}, {2, 18, {}, {}, 17, 19, true, "", ""}}});
-  const std::string svg = chart_svg(chart);
-  EXPECT_EQ(occurrences(svg, "class=\"mark\""), 1u);
-  EXPECT_EQ(occurrences(svg, "class=\"mark hollow\""), 1u);
-  EXPECT_EQ(occurrences(svg, "class=\"bar\""), 2u);
-  EXPECT_THAT(svg, HasSubstr("tip &lt;1&gt;"));
-  EXPECT_THAT(svg, HasSubstr(">2</text>"));
-}
-
-TEST(Chart, what_cannot_be_drawn_is_left_out) {
-  Chart chart{"", {"x", Scale::log2, {}}, {"y", Scale::log10, {}}, {}};
-  EXPECT_EQ(chart_svg(chart), "");
-  chart.lines.push_back({"", 0, false, {{0, 1, {}, {}, {}, {}, false, "", ""}, {1, NAN, {}, {}, {}, {}, false, "", ""}}});
-  EXPECT_EQ(chart_svg(chart), "");
-  chart.lines[0].points.push_back({1, 5, {}, {}, -3, 1e9, false, "", ""});
-  EXPECT_THAT(chart_svg(chart), Not(HasSubstr("nan")));
-}
-
-TEST(Chart, values_below_zero_have_bars_too) {
-  Chart chart{"", {"x", Scale::linear, {}}, {"y", Scale::linear, {}}, {}};
-  chart.lines.push_back({"", 0, false, {{1, -10, {}, {}, -11, -9, false, "", ""}, {2, -20, {}, {}, -100, 100, false, "", ""}}});
-  const std::string svg = chart_svg(chart);
-  EXPECT_EQ(occurrences(svg, "class=\"bar\""), 1u);
-  EXPECT_EQ(occurrences(svg, "class=\"bar cut\""), 1u) << "the view follows the values and half their size beyond";
-}
-
-TEST(Axis, ticks_are_round_and_apart) {
-  const DrawnAxis linear(Scale::linear, 10, 142, 250, 30, 30);
-  ASSERT_GE(linear.ticks().size(), 3u);
-  EXPECT_EQ(linear.ticks()[0].text, "0");
-  EXPECT_EQ(linear.ticks()[1].text, "50");
-  EXPECT_DOUBLE_EQ(linear.at(0), 250);
-  const DrawnAxis batches(Scale::log2, 1, 512, 50, 390, 26, {1, 2, 4, 8, 16, 32, 64, 128, 256, 384, 512});
-  for (size_t i = 1; i < batches.ticks().size(); ++i) EXPECT_GE(batches.ticks()[i].at - batches.ticks()[i - 1].at, 25.9);
-  const DrawnAxis decades(Scale::log10, 0.5, 80, 0, 300, 30);
-  for (const Tick& tick : decades.ticks()) EXPECT_NEAR(decades.at(tick.value), tick.at, 1e-9);
 }
 
 // DEEPGAP_REPORT_EXAMPLE=FILE writes the made-up report, to look at it.

@@ -6,6 +6,7 @@
 #include "record/record_json.h"
 #include "store/run_sql.h"
 #include "store/store.h"
+#include "store/test_records.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -26,11 +27,7 @@ using ::testing::HasSubstr;
 
 void write_store(const std::string& path, const std::vector<Record>& records) { Store(path, Store::Mode::append).append(records); }
 
-std::vector<Record> records_of(const std::string& path) {
-  std::vector<Record> records;
-  Store(path, Store::Mode::read).each([&](Record&& record) { records.push_back(std::move(record)); });
-  return records;
-}
+std::vector<Record> records_of(const std::string& path) { return records_of(Store(path, Store::Mode::read)); }
 
 // Another Record of the same result.
 Record again(Record record, const std::string& record_id, Outcome outcome, int64_t later_ns) {

@@ -6,6 +6,7 @@
 #include "store/merge_stores.h"
 #include "store/run_sql.h"
 #include "store/store.h"
+#include "store/test_records.h"
 
 #include <gtest/gtest.h>
 
@@ -37,12 +38,6 @@ void expect_the_three(const std::vector<Record>& records) {
   EXPECT_FALSE(crashed.check);
   EXPECT_TRUE(crashed.windows.empty());
   EXPECT_EQ(crashed.stderr_tail, "first line\nit's the \"second\"\n");
-}
-
-std::vector<Record> records_of(const Store& store) {
-  std::vector<Record> records;
-  store.each([&](Record&& record) { records.push_back(std::move(record)); });
-  return records;
 }
 
 class OldStore : public testing::TestWithParam<const char*> {

@@ -1,42 +1,28 @@
 #include "store/store.h"
-#include "store/run_sql.h"
-
-#include "base/temporary_folder.h"
 
 #include "base/file.h"
+#include "base/temporary_folder.h"
 #include "base/test_error.h"
 #include "record/example_record.h"
 #include "record/record_json.h"
+#include "store/run_sql.h"
+#include "store/test_records.h"
 
 #include <deepgap/error.h>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sqlite3.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 #include <nlohmann/json.hpp>
 
 #include <cmath>
-#include <csignal>
 #include <limits>
 
 namespace deepgap {
 namespace {
 
 using ::testing::HasSubstr;
-
-std::vector<Record> all(const Store& store) {
-  std::vector<Record> records;
-  store.each([&](Record&& record) { records.push_back(std::move(record)); });
-  return records;
-}
-
-std::string open_error(const std::string& path, Store::Mode mode) {
-  return error_of([&] { Store(path, mode); }, ErrorKind::input);
-}
 
 TEST(Store, GivesBackWhatItTook) {
   const TemporaryFolder folder;
@@ -59,7 +45,7 @@ TEST(Store, GivesBackWhatItTook) {
   }
   const Store store(folder / "a.db", Store::Mode::read);
   const auto counts = store.timing_counts();
-  const auto back = all(store);
+  const auto back = records_of(store);
   ASSERT_EQ(back.size(), given.size());
   for (size_t i = 0; i < given.size(); ++i) {
     EXPECT_EQ(record_to_json(back[i]), record_to_json(given[i]));
@@ -95,7 +81,7 @@ TEST(Store, NotANumberAndInfinityComeBack) {
   Record record = example_record(1);
   record.estimates = {{"nan", {std::nan(""), {}, {}, 1}}, {"inf", {std::numeric_limits<double>::infinity(), 1.0, {}, 2}}};
   store.append(record);
-  const auto back = all(store).at(0).estimates;
+  const auto back = records_of(store).at(0).estimates;
   EXPECT_TRUE(std::isnan(back.at("nan").value));
   EXPECT_EQ(back.at("inf").value, std::numeric_limits<double>::infinity());
   EXPECT_EQ(back.at("inf").low, 1.0);
@@ -111,7 +97,7 @@ TEST(Store, TheMarkOfATuningRunIsReadByItsNameOfToday) {
   asked.point.options = {{"tune", "quick"}};
   store.append(marked);
   store.append(asked);
-  const std::vector<Record> records = all(store);
+  const std::vector<Record> records = records_of(store);
   EXPECT_EQ(records.at(0).point.options, (std::map<std::string, std::string>{{"tune_run", "confirm"}}));
   EXPECT_EQ(records.at(1).point.options, asked.point.options);
 }
@@ -151,7 +137,7 @@ TEST(Store, RemarksStayWithTheirRecordsInCopiesToo) {
   copy_store(folder / "a.db", folder / "copy.db", {.compact = true});
   copy_store(folder / "a.db", folder / "anonymous.db", {.anonymous = true});
   for (const char* name : {"a.db", "copy.db", "anonymous.db"}) {
-    const std::vector<Record> records = all(Store(folder / name, Store::Mode::read));
+    const std::vector<Record> records = records_of(Store(folder / name, Store::Mode::read));
     EXPECT_EQ(records[0].remarks, (Remarks{{"a", "good"}, {}})) << name;
     EXPECT_EQ(records[1].remarks.notes, std::set<std::string>{std::string(name) == "anonymous.db" ? "of src" : "of /home/someone/src"});
     EXPECT_EQ(records[2].remarks, Remarks()) << name;
@@ -168,9 +154,9 @@ TEST(Store, RemarksAreTakenBack) {
   store.remark(std::vector{first}, RemarkKind::note, "a");
   EXPECT_EQ(store.unremark(std::vector{first}, RemarkKind::tag, "a"), 1);
   EXPECT_EQ(store.unremark(std::vector{first}, RemarkKind::tag, "a"), 0);
-  EXPECT_EQ(all(store)[0].remarks, (Remarks{{"b"}, {"a"}}));
+  EXPECT_EQ(records_of(store)[0].remarks, (Remarks{{"b"}, {"a"}}));
   EXPECT_EQ(store.unremark(std::vector{second}, RemarkKind::tag, std::nullopt), 2);
-  EXPECT_EQ(all(store)[1].remarks, Remarks());
+  EXPECT_EQ(records_of(store)[1].remarks, Remarks());
 }
 
 TEST(Store, ACopyIsOfTheRecordsThatAreWanted) {
@@ -183,7 +169,7 @@ TEST(Store, ACopyIsOfTheRecordsThatAreWanted) {
   CopyOptions options;
   options.wanted = [&](const Record& record) { return record.record_id == second; };
   copy_store(folder / "a.db", folder / "copy.db", options);
-  const std::vector<Record> records = all(Store(folder / "copy.db", Store::Mode::read));
+  const std::vector<Record> records = records_of(Store(folder / "copy.db", Store::Mode::read));
   ASSERT_EQ(records.size(), 1u);
   EXPECT_EQ(records[0].record_id, second);
 }
@@ -240,7 +226,7 @@ TEST(Store, OneOfVersion1IsReadAsItIsAndBroughtUpToDateToBeWritten) {
   const std::string before = read_text(folder / "a.db");
   {
     const Store old(folder / "a.db", Store::Mode::read);
-    EXPECT_EQ(all(old).size(), 1u);
+    EXPECT_EQ(records_of(old).size(), 1u);
     EXPECT_EQ(old.profile(id), "");
     EXPECT_TRUE(old.profiled().empty());
   }
@@ -251,7 +237,7 @@ TEST(Store, OneOfVersion1IsReadAsItIsAndBroughtUpToDateToBeWritten) {
     store.keep_profile(id, "{}");
     store.append(example_record(2));
     EXPECT_EQ(store.profile(id), "{}");
-    EXPECT_EQ(all(store).at(0).record_id, id);
+    EXPECT_EQ(records_of(store).at(0).record_id, id);
   }
 }
 
@@ -280,7 +266,7 @@ TEST(Store, ARecordIsNotTakenTwiceAndABatchIsAllOrNothing) {
   EXPECT_NE(error_of([&] { store.append(batch); }, ErrorKind::store), "no error");
   EXPECT_EQ(store.size(), 1);
   store.append(example_record(2));
-  EXPECT_EQ(all(store).at(1).point, example_record(2).point);
+  EXPECT_EQ(records_of(store).at(1).point, example_record(2).point);
 }
 
 TEST(Store, AppendInsideEachIsRefused) {
@@ -310,7 +296,7 @@ TEST(Store, ReadingLeavesNothingBeside) {
   const TemporaryFolder folder;
   { Store(folder / "a.db", Store::Mode::append).append(example_record(1)); }
   const std::string before = read_text(folder / "a.db");
-  { EXPECT_EQ(all(Store(folder / "a.db", Store::Mode::read)).size(), 1u); }
+  { EXPECT_EQ(records_of(Store(folder / "a.db", Store::Mode::read)).size(), 1u); }
   EXPECT_EQ(read_text(folder / "a.db"), before);
   for (const char* suffix : {"-wal", "-shm"}) EXPECT_NE(::access((folder / "a.db" + suffix).c_str(), F_OK), 0) << suffix;
 }
@@ -325,156 +311,17 @@ TEST(Store, AFileThatCannotBeWrittenIsRead) {
   ASSERT_EQ(::chmod(folder.path().c_str(), 0755), 0);
 }
 
-TEST(StoreErrors, WhatIsNoStore) {
-  const TemporaryFolder folder;
-  write_file_atomic(folder / "text.db", std::string(5000, 'x'));
-  write_file_atomic(folder / "empty.db", "");
-  run_sql(folder / "other.db", "CREATE TABLE t(x); INSERT INTO t VALUES(1)");
-  for (const auto mode : {Store::Mode::read, Store::Mode::append}) {
-    EXPECT_THAT(open_error(folder / "text.db", mode), HasSubstr("it is no Store (not an SQLite file)"));
-    EXPECT_THAT(open_error(folder / "other.db", mode), HasSubstr("it is no Store (an SQLite file of another program)"));
-    EXPECT_THAT(open_error(folder.path(), mode), HasSubstr("it is a folder"));
-    EXPECT_THAT(open_error("/dev/null", mode), HasSubstr("it is no regular file"));
-  }
-  EXPECT_THAT(open_error(folder / "empty.db", Store::Mode::read), HasSubstr("it is no Store (an empty file)"));
-  EXPECT_THAT(open_error(folder / "absent.db", Store::Mode::read), HasSubstr("No such file"));
-  EXPECT_THAT(open_error(folder / "absent" + std::string("/a.db"), Store::Mode::append), HasSubstr("make the folder first"));
-  // The other program's file is as it was.
-  run_sql(folder / "other.db", "INSERT INTO t VALUES(2)");
-  EXPECT_NE(read_text(folder / "text.db"), "");
-}
-
-TEST(StoreErrors, ANewerVersionSaysSo) {
-  const TemporaryFolder folder;
-  { Store(folder / "a.db", Store::Mode::append).append(example_record(1)); }
-  run_sql(folder / "a.db", "UPDATE meta SET value = '7' WHERE key = 'schema'");
-  for (const auto mode : {Store::Mode::read, Store::Mode::append}) {
-    EXPECT_THAT(open_error(folder / "a.db", mode), HasSubstr("made by a newer deepgap (schema 7; this one knows 4)"));
-  }
-  run_sql(folder / "a.db", "UPDATE meta SET value = '4' WHERE key = 'schema'; PRAGMA user_version = 9");  // in the file's header alone
-  for (const auto mode : {Store::Mode::read, Store::Mode::append}) {
-    EXPECT_THAT(open_error(folder / "a.db", mode), HasSubstr("made by a newer deepgap (schema 9; this one knows 4)"));
-  }
-}
-
-TEST(StoreErrors, AReadOnlyFolderIsNamedBeforeAnythingRuns) {
-  // Also root may not make files here.
-  EXPECT_THAT(open_error("/sys/deepgap.db", Store::Mode::append), HasSubstr("/sys/deepgap.db"));
-}
-
-TEST(StoreErrors, AMakerThatWasKilledLeavesNothingInTheWay) {
-  const TemporaryFolder folder;
-  write_file_atomic(folder / "empty.db", "");
-  run_sql(folder / "wal.db", "PRAGMA journal_mode = WAL");
-  for (const char* name : {"empty.db", "wal.db"}) {
-    Store(folder / name, Store::Mode::append).append(example_record(1));
-    EXPECT_EQ(Store(folder / name, Store::Mode::read).size(), 1);
-  }
-}
-
-TEST(StoreErrors, DamageIsAnErrorNotACrash) {
-  const TemporaryFolder folder;
-  {
-    Store store(folder / "a.db", Store::Mode::append);
-    for (uint64_t seed = 0; seed < 50; ++seed) store.append(example_record(seed));
-  }
-  run_sql(folder / "a.db", "PRAGMA journal_mode = DELETE");
-  const std::string good = read_text(folder / "a.db");
-  int noticed = 0;
-  for (size_t cut = 0; cut < 60; ++cut) {
-    std::string bad = good;
-    for (size_t i = 0; i < 200; ++i) bad[(cut * 7919 + i * 31) % bad.size()] ^= static_cast<char>(1 + i);
-    write_file_atomic(folder / "bad.db", cut % 2 == 0 ? bad : good.substr(0, good.size() * cut / 60));
-    try {
-      const Store store(folder / "bad.db", Store::Mode::read);
-      store.each([&](Record&& record) { store.timings(record.record_id); });
-    } catch (const Error& error) {
-      EXPECT_EQ(error.kind(), ErrorKind::input) << error.what();
-      ++noticed;
-    }
-  }
-  EXPECT_GT(noticed, 40);
-}
-
 // The largest id that a row can have, with metrics and without.
 TEST(Store, TheLastPossibleRecordEndsTheReading) {
   const TemporaryFolder folder;
   { Store(folder / "a.db", Store::Mode::append).append(example_record(1)); }
   const std::string last = std::to_string(std::numeric_limits<int64_t>::max());
   run_sql(folder / "a.db", "UPDATE metric_values SET record = " + last + "; UPDATE records SET id = " + last);
-  const auto records = all(Store(folder / "a.db", Store::Mode::read));
+  const auto records = records_of(Store(folder / "a.db", Store::Mode::read));
   ASSERT_EQ(records.size(), 1u);
   EXPECT_EQ(records[0].estimates.size(), example_record(1).estimates.size());
   run_sql(folder / "a.db", "DELETE FROM metric_values");
-  EXPECT_TRUE(all(Store(folder / "a.db", Store::Mode::read)).at(0).estimates.empty());
-}
-
-TEST(StoreErrors, WhatIsReadMustBePlainTables) {
-  const TemporaryFolder folder;
-  const auto error_after = [&](const std::string& sql) {
-    const std::string path = folder / "a.db";
-    ::unlink(path.c_str());
-    { Store(path, Store::Mode::append).append(example_record(1)); }
-    run_sql(path, sql);
-    EXPECT_EQ(open_error(path, Store::Mode::read), open_error(path, Store::Mode::append));
-    return open_error(path, Store::Mode::read);
-  };
-  // Without an end, each row a megabyte.
-  EXPECT_THAT(error_after("DROP TABLE runs; CREATE VIEW runs AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) "
-                          "SELECT i AS id, hex(zeroblob(500000)) AS run_id, '' AS study FROM n"),
-              HasSubstr("runs is no plain table"));
-  EXPECT_THAT(error_after("ALTER TABLE environments ADD COLUMN more TEXT GENERATED ALWAYS AS (hex(zeroblob(500000000)))"),
-              HasSubstr("environments is no plain table"));
-  EXPECT_THAT(error_after("DROP TABLE points; CREATE VIRTUAL TABLE points USING fts5(json)"), HasSubstr("points is no plain table"));
-  EXPECT_THAT(error_after("DROP TABLE blocks"), HasSubstr("it has no table blocks"));
-  EXPECT_THAT(error_after("DROP TABLE profiles; CREATE VIEW profiles AS SELECT 1 AS record, hex(zeroblob(500000)) AS profile"),
-              HasSubstr("profiles is no plain table"));
-  EXPECT_THAT(error_after("CREATE TRIGGER t AFTER INSERT ON runs BEGIN DELETE FROM records; END"), HasSubstr("it has triggers"));
-  EXPECT_THAT(error_after("DROP TABLE meta; CREATE VIEW meta AS SELECT 'schema' AS key, '1' AS value"),
-              HasSubstr("it does not tell its version"));
-}
-
-TEST(StoreErrors, NamesThatSqliteWouldReadOtherwiseAreFiles) {
-  const TemporaryFolder folder;
-  for (const char* name : {":memory:", "file:x?mode=memory", "100% #1.db"}) {
-    { Store(folder / name, Store::Mode::append).append(example_record(1)); }
-    EXPECT_EQ(::access((folder / name).c_str(), F_OK), 0);
-    EXPECT_EQ(Store(folder / name, Store::Mode::read).size(), 1);
-  }
-}
-
-// A child that may write no more than some bytes stands for a full disk: what append() returned for must be readable afterwards.
-TEST(StoreErrors, AFullDiskLosesNothingThatWasSaved) {
-  const TemporaryFolder folder;
-  const std::string path = folder / "a.db";
-  int pipe_ends[2];
-  ASSERT_EQ(::pipe(pipe_ends), 0);
-  const pid_t child = ::fork();
-  if (child == 0) {
-    std::signal(SIGXFSZ, SIG_IGN);
-    const rlimit limit{600'000, 600'000};
-    ::setrlimit(RLIMIT_FSIZE, &limit);
-    uint64_t saved = 0;
-    try {
-      Store store(path, Store::Mode::append);
-      for (; saved < 100'000; ++saved) store.append(example_record(saved));
-    } catch (const Error& error) {
-      [[maybe_unused]] const auto written = ::write(pipe_ends[1], &saved, sizeof(saved));
-      ::_exit(error.kind() == ErrorKind::store && std::string(error.what()).find(path) != std::string::npos ? 0 : 1);
-    }
-    ::_exit(2);
-  }
-  int status = 0;
-  ASSERT_EQ(::waitpid(child, &status, 0), child);
-  EXPECT_EQ(WEXITSTATUS(status), 0);
-  uint64_t saved = 0;
-  ASSERT_EQ(::read(pipe_ends[0], &saved, sizeof(saved)), static_cast<ssize_t>(sizeof(saved)));
-  ::close(pipe_ends[0]);
-  ::close(pipe_ends[1]);
-  EXPECT_GT(saved, 5u);
-  const auto back = all(Store(path, Store::Mode::append));
-  ASSERT_EQ(back.size(), saved);
-  EXPECT_EQ(back.back().record_id, example_record(saved - 1).record_id);
+  EXPECT_TRUE(records_of(Store(folder / "a.db", Store::Mode::read)).at(0).estimates.empty());
 }
 
 }  // namespace

@@ -1,0 +1,17 @@
+// For tests: what a Store has.
+#pragma once
+
+#include "store/store.h"
+
+#include <utility>
+#include <vector>
+
+namespace deepgap {
+
+inline std::vector<Record> records_of(const Store& store) {
+  std::vector<Record> records;
+  store.each([&](Record&& record) { records.push_back(std::move(record)); });
+  return records;
+}
+
+}  // namespace deepgap

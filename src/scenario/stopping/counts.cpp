@@ -1,7 +1,5 @@
 // Stopping `counts`: a fixed number of queries, as published protocols ask.
-#include "scenario/stopping.h"
-#include "scenario/stopping/throughput_meter.h"
-#include "scenario/stopping/window_verdict.h"
+#include "scenario/stopping/metered.h"
 
 #include <deepgap/error.h>
 
@@ -10,21 +8,15 @@
 namespace deepgap {
 namespace {
 
-class CountsStopping final : public Stopping {
+class CountsStopping final : public MeteredStopping {
  public:
   explicit CountsStopping(int64_t iterations) : iterations_(iterations) {}
   std::string name() const override { return "counts"; }
-  void add(std::span<const Timing> timings) override {
-    for (const Timing& timing : timings) meter_.add(timing);
-  }
   State state() const override { return meter_.count() >= iterations_ ? State::enough : State::more; }
   std::string reason() const override { return state() == State::more ? "" : fmt::format("{} iterations", iterations_); }
-  Estimate throughput() const override { return meter_.throughput(); }
-  WindowVerdict verdict() const override { return window_verdict(meter_, {"throughput", meter_.relative_half_width(), {}, {}}); }
 
  private:
   int64_t iterations_;
-  ThroughputMeter meter_;
 };
 
 class CountsRule final : public StoppingRule {

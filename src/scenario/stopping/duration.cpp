@@ -1,8 +1,6 @@
 // Stopping `duration`: until the window is as long as asked. The query that passes the end is the last and counts.
 #include "base/text.h"
-#include "scenario/stopping.h"
-#include "scenario/stopping/throughput_meter.h"
-#include "scenario/stopping/window_verdict.h"
+#include "scenario/stopping/metered.h"
 
 #include <deepgap/error.h>
 
@@ -11,23 +9,17 @@
 namespace deepgap {
 namespace {
 
-class DurationStopping final : public Stopping {
+class DurationStopping final : public MeteredStopping {
  public:
   explicit DurationStopping(Nanoseconds duration) : duration_(duration) {}
   std::string name() const override { return "duration"; }
-  void add(std::span<const Timing> timings) override {
-    for (const Timing& timing : timings) meter_.add(timing);
-  }
   State state() const override { return meter_.count() > 0 && meter_.length() >= duration_ ? State::enough : State::more; }
   std::string reason() const override {
     return state() == State::more ? "" : fmt::format("{} passed with {} queries", format_duration(duration_), meter_.count());
   }
-  Estimate throughput() const override { return meter_.throughput(); }
-  WindowVerdict verdict() const override { return window_verdict(meter_, {"throughput", meter_.relative_half_width(), {}, {}}); }
 
  private:
   Nanoseconds duration_;
-  ThroughputMeter meter_;
 };
 
 class DurationRule final : public StoppingRule {

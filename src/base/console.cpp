@@ -1,6 +1,9 @@
 #include "base/console.h"
 
+#include "base/words.h"
+
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -21,6 +24,8 @@ void say(std::FILE* out, std::string_view text) noexcept {
   std::fflush(out);
   std::clearerr(out);
 }
+
+void print_text(std::string_view text) { fmt::print("{}", printable_lines(text)); }
 
 void flush_standard_output() {
   errno = 0;

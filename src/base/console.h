@@ -14,6 +14,10 @@ void hold_standard_descriptors();
 // To people; lost without an error where `out` is closed, full or a pipe that nobody reads.
 void say(std::FILE* out, std::string_view text) noexcept;
 
+// To standard output as fmt::print() writes it, without what a terminal would obey: for texts that quote files, Stores among them, which
+// others may have made (printable_lines() of words.h).
+void print_text(std::string_view text);
+
 // Throws std::system_error where a part of standard output did not reach it, as fmt::print() does.
 void flush_standard_output();
 

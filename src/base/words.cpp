@@ -9,6 +9,31 @@ namespace {
 
 bool is_word_character(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
+bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
+
+// In UTF-8, what a terminal obeys beyond ASCII's control characters: the second block of them (U+009B begins a command as ESC [ does), line
+// and paragraph ends (U+2028, U+2029), and what turns the direction of writing (U+202A to U+202E, U+2066 to U+2069). Its bytes, or 0.
+size_t control_beyond_ascii(std::string_view text) {
+  const auto byte = [&](size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };
+  if (byte(0) == 0xc2 && byte(1) >= 0x80 && byte(1) <= 0x9f) return 2;
+  if (byte(0) != 0xe2) return 0;
+  const bool in_first = byte(1) == 0x80 && byte(2) >= 0xa8 && byte(2) <= 0xae,
+             in_second = byte(1) == 0x81 && byte(2) >= 0xa6 && byte(2) <= 0xa9;
+  return in_first || in_second ? 3 : 0;
+}
+
+std::string without_controls(std::string_view text, std::string_view kept) {
+  std::string shown;
+  shown.reserve(text.size());
+  for (size_t i = 0; i < text.size();) {
+    const bool is_control = std::iscntrl(static_cast<unsigned char>(text[i])) != 0 && kept.find(text[i]) == kept.npos;
+    const size_t control = is_control ? 1 : control_beyond_ascii(text.substr(i));
+    shown += control > 0 ? ' ' : text[i];
+    i += std::max<size_t>(control, 1);
+  }
+  return shown;
+}
+
 }  // namespace
 
 bool has_word(std::string_view text, std::string_view word) {
@@ -21,17 +46,17 @@ bool has_word(std::string_view text, std::string_view word) {
   return false;
 }
 
-std::string printable(std::string text) {
-  std::replace_if(
-      text.begin(), text.end(), [](char c) { return std::iscntrl(static_cast<unsigned char>(c)) != 0; }, ' ');
-  return text;
-}
+std::string printable(std::string_view text) { return without_controls(text, ""); }
+
+std::string printable_lines(std::string_view text) { return without_controls(text, "\n\t"); }
 
 std::string one_line(std::string text) {
-  text = printable(std::move(text));
+  text = printable(text);
   constexpr size_t limit = 300;
-  if (text.size() > limit) text = text.substr(0, limit) + "...";
-  return text;
+  if (text.size() <= limit) return text;
+  size_t end = limit;
+  while (end > limit - 4 && is_continuation(text[end])) --end;  // no part of a character
+  return text.substr(0, end) + "...";
 }
 
 }  // namespace deepgap

@@ -8,8 +8,10 @@ namespace deepgap {
 
 // Whether `word` stands in `text` as a word of its own: "Conv" is not in "ConvTranspose". Never for an empty word.
 bool has_word(std::string_view text, std::string_view word);
-// Control characters, line ends among them, become spaces.
-std::string printable(std::string text);
+// Control characters, line ends and what turns the direction of writing become a space each; what is no UTF-8 stays.
+std::string printable(std::string_view text);
+// The same of several lines: line ends and tabs stay.
+std::string printable_lines(std::string_view text);
 // One line for people: printable, and what is beyond 300 bytes becomes "...".
 std::string one_line(std::string text);
 

@@ -17,6 +17,24 @@ TEST(Words, OneLineIsShortAndPrintable) {
   EXPECT_EQ(one_line("a\nb\tc"), "a b c");
   EXPECT_EQ(one_line(std::string(300, 'x')).size(), 300u);
   EXPECT_EQ(one_line(std::string(301, 'x')), std::string(300, 'x') + "...");
+  EXPECT_EQ(one_line(std::string(299, 'x') + "\xc3\xbc" + "yy"), std::string(299, 'x') + "...") << "no half of a character";
+}
+
+TEST(Words, WhatATerminalObeysIsNotPrinted) {
+  EXPECT_EQ(printable("a\x1b[31mb"), "a [31mb");
+  EXPECT_EQ(printable("a\xc2\x9b"
+                      "31mb"),
+            "a 31mb")
+      << "the same command as one character";
+  EXPECT_EQ(printable("a\xe2\x80\xae"
+                      "b\xe2\x81\xa6"),
+            "a b ")
+      << "right to left";
+  EXPECT_EQ(printable("a\xe2\x80\xa8"), "a ");
+  EXPECT_EQ(printable("caf\xe9 \xc3\xbc \xe2\x82\xac \xe2\x80\x9c"), "caf\xe9 \xc3\xbc \xe2\x82\xac \xe2\x80\x9c")
+      << "what is no UTF-8 stays";
+  EXPECT_EQ(printable("\xc2"), "\xc2");
+  EXPECT_EQ(printable("\xe2\x80"), "\xe2\x80");
 }
 
 }  // namespace

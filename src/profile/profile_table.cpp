@@ -1,5 +1,6 @@
 #include "profile/profile_table.h"
 
+#include "base/csv_text.h"
 #include "base/text.h"
 #include "profile/work_table.h"
 
@@ -39,15 +40,6 @@ constexpr std::array<const char*, 27> columns{"record_id",
                                               "gflop_per_s",
                                               "intensity"};
 
-// By RFC 4180; what a spreadsheet would compute is made text, as in the other exports.
-std::string field(std::string text) {
-  if (!text.empty() && std::string_view("=+-@\t\r").find(text.front()) != std::string_view::npos) text.insert(0, "'");
-  if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return quoted + "\"";
-}
-
 std::string number(const std::optional<double>& value) { return value ? fmt::format("{}", *value) : std::string(); }
 std::optional<double> scaled(const std::optional<double>& per_s) { return per_s ? std::optional(*per_s / 1e9) : std::nullopt; }
 std::string amount(int64_t value) { return value < 0 ? std::string() : std::to_string(value); }
@@ -68,18 +60,18 @@ std::string profile_table_rows(const ProfileOwner& owner, const StoredProfile& s
     const ProfileRow& row = rows.layers[i];
     const ProfiledLayer& layer = stored.profile.layers[i];
     const WorkRow work = i < counted.layers.size() ? counted.layers[i] : WorkRow();
-    const std::array<std::string, columns.size()> fields{owner.record_id,
-                                                         owner.point_id,
-                                                         field(owner.model),
-                                                         field(owner.backend),
-                                                         field(stored.header.device),
-                                                         field(stored.header.precision),
+    const std::array<std::string, columns.size()> fields{csv_text(owner.record_id),
+                                                         csv_text(owner.point_id),
+                                                         csv_text(owner.model),
+                                                         csv_text(owner.backend),
+                                                         csv_text(stored.header.device),
+                                                         csv_text(stored.header.precision),
                                                          std::to_string(stored.header.batch),
                                                          std::to_string(stored.header.threads),
-                                                         field(layer.name),
-                                                         field(layer.op),
-                                                         field(join(layer.operators, "+")),
-                                                         field(join(layer.nodes, "+")),
+                                                         csv_text(layer.name),
+                                                         csv_text(layer.op),
+                                                         csv_text(join(layer.operators, "+")),
+                                                         csv_text(join(layer.nodes, "+")),
                                                          number(row.seconds * 1e3),
                                                          number(row.share),
                                                          amount(layer.macs),
@@ -87,7 +79,7 @@ std::string profile_table_rows(const ProfileOwner& owner, const StoredProfile& s
                                                          amount(layer.bytes),
                                                          number(row.roof_seconds ? std::optional(*row.roof_seconds * 1e3) : std::nullopt),
                                                          number(row.of_roof),
-                                                         row.bound,
+                                                         csv_text(row.bound),
                                                          number(work.dram_read_bytes),
                                                          number(work.dram_written_bytes),
                                                          number(work.fp32_flop),

@@ -1,5 +1,6 @@
 #include "report/export_table.h"
 
+#include "base/csv_text.h"
 #include "base/text.h"
 #include "record/record_json.h"
 
@@ -48,25 +49,10 @@ void append_number(std::string& line, const Cell& cell) {
 }
 
 void append_csv(std::string& line, const Cell& cell) {
-  const auto* text = std::get_if<std::string>(&cell);
-  if (text == nullptr) {
-    append_number(line, cell);
-    return;
-  }
-  // A spreadsheet would compute a text that begins so, and what a model is called is anybody's choice.
-  const bool formula = !text->empty() && std::string_view("=+-@\t\r").find(text->front()) != std::string_view::npos;
-  const std::string_view mark = formula ? "'" : "";
-  if (text->find_first_of(",\"\r\n") == std::string::npos) {
-    line += mark;
-    line += *text;
+  if (const auto* text = std::get_if<std::string>(&cell)) {
+    append_csv_text(line, *text);
   } else {
-    line += '"';
-    line += mark;
-    for (const char letter : *text) {
-      if (letter == '"') line += '"';
-      line += letter;
-    }
-    line += '"';
+    append_number(line, cell);
   }
 }
 

@@ -71,8 +71,7 @@ class ExportWriter {
   std::string line_;
 };
 
-// RFC 4180: in quotes where there is a comma, a quote or a line break, quotes doubled. A text that a spreadsheet would take for a formula
-// (it begins with =, +, -, @, a tab or a carriage return) has an apostrophe in front.
+// A text as csv_text() of base writes it.
 std::string csv_field(const Cell& cell);
 std::string json_value(const Cell& cell);
 

@@ -91,7 +91,7 @@ TEST(ExportTable, NoTextIsAFormula) {
   EXPECT_EQ(csv_field(std::string("=cmd|' /C calc'!A0")), "'=cmd|' /C calc'!A0");
   EXPECT_EQ(csv_field(std::string("=HYPERLINK(\"x\",1)")), "\"'=HYPERLINK(\"\"x\"\",1)\"");
   for (const char* text : {"+1", "-1", "@x", "\tx"}) EXPECT_EQ(csv_field(std::string(text)), "'" + std::string(text));
-  EXPECT_EQ(csv_field(std::string("\r=1")), "\"'\r=1\"");
+  EXPECT_EQ(csv_field(std::string("\r=1")), "' =1");
   EXPECT_EQ(csv_field(std::string("a=b")), "a=b");
   EXPECT_EQ(csv_field(-1.5), "-1.5");
   EXPECT_EQ(json_value(std::string("=1")), "\"=1\"");

@@ -1,5 +1,6 @@
 #include "report/telemetry_table.h"
 
+#include "base/csv_text.h"
 #include "base/text.h"
 
 #include <fmt/chrono.h>
@@ -88,10 +89,12 @@ std::string telemetry_header() { return "time,device,name,unit,value,counter,win
 std::string telemetry_rows(const Record& record) {
   std::string rows;
   for (const Series& series : record.series) {
-    const SeriesName name = series_name(series);
+    const SeriesName name = series_name(series);  // of a server's metrics, in the server's words
+    const std::string what = fmt::format("{},{},{}", csv_text(name.device), csv_text(name.name), csv_text(series.unit));
+    const std::string id = csv_text(record.record_id);
     for (size_t i = 0; i < series.times.size(); ++i) {
-      rows += fmt::format("{},{},{},{},{},{},{},{}\n", iso_time(unix_ns(record, series.times[i])), name.device, name.name, series.unit,
-                          series.values[i], series.counter, window_at(record, series.times[i]), record.record_id);
+      rows += fmt::format("{},{},{},{},{},{}\n", iso_time(unix_ns(record, series.times[i])), what, series.values[i], series.counter,
+                          csv_text(window_at(record, series.times[i])), id);
     }
   }
   return rows;

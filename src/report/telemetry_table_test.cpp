@@ -31,6 +31,12 @@ TEST(TelemetryRows, AreALineAReading) {
   EXPECT_EQ(telemetry_rows(Record()), "");
 }
 
+TEST(TelemetryRows, AServersWordsAreCells) {
+  Record record = example();
+  record.series = {{"server", "=cmd(1),\x1b[31m", "\"W\"", false, {102 * second}, {1}}};
+  EXPECT_THAT(telemetry_rows(record), testing::HasSubstr(",server,\"'=cmd(1), [31m\",\"\"\"W\"\"\",1,false,"));
+}
+
 TEST(TelemetryRows, TellServersApartFromThisMachine) {
   const auto name = [](const char* probe, const char* series) {
     const SeriesName told = series_name({probe, series, "W", false, {}, {}});

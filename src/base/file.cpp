@@ -94,4 +94,10 @@ void make_directories(const std::string& path) {
   if (error) fail("create folder", path, error.value());
 }
 
+std::string folder_for_temporary_files() {
+  std::error_code error;
+  const std::string folder = std::filesystem::temp_directory_path(error).string();
+  return error ? "/tmp" : folder;
+}
+
 }  // namespace deepgap

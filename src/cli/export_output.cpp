@@ -47,7 +47,8 @@ void ExportOutput::check_pipe() const {
 }
 
 void ExportOutput::fail() const {
-  throw Error(ErrorKind::input, fmt::format("cannot write {}: {}", path_.empty() ? "standard output" : path_, std::strerror(errno)));
+  const ErrorKind kind = path_.empty() ? ErrorKind::store : ErrorKind::input;  // standard output is exit code 3 in every command
+  throw Error(kind, fmt::format("cannot write {}: {}", path_.empty() ? "standard output" : path_, std::strerror(errno)));
 }
 
 }  // namespace deepgap

@@ -1,5 +1,6 @@
 #include "fleet/relay.h"
 
+#include "base/console.h"
 #include "base/file.h"
 #include "base/subprocess.h"
 #include "base/text.h"
@@ -55,8 +56,8 @@ class Relay {
       next = std::chrono::steady_clock::now() + between_fetches;
     }
     fetch();
-    fmt::print(stderr, "{}", process.output_tail());
-    if (exit->code == 255) fmt::print(stderr, "deepgap: {} is not reached by ssh, or was lost\n", host_);
+    say(stderr, process.output_tail());
+    if (exit->code == 255) say(stderr, fmt::format("deepgap: {} is not reached by ssh, or was lost\n", host_));
     return exit->code;
   }
 
@@ -106,7 +107,7 @@ class Relay {
         }
       }
     } catch (const Error& failure) {
-      fmt::print(stderr, "deepgap: note: {}\n", failure.what());
+      say(stderr, fmt::format("deepgap: note: {}\n", failure.what()));
     }
     fs::remove_all(arrived, error);
   }
@@ -131,7 +132,7 @@ int relay_task(const Fleet& fleet, const std::string& host, int task) {
     attempt.reason = error.what();
     make_directories(fleet.parts_of(task));
     write_attempt(fleet, attempt);
-    fmt::print(stderr, "deepgap: {}\n", error.what());
+    say(stderr, fmt::format("deepgap: {}\n", error.what()));
     return 1;
   }
 }

@@ -1,5 +1,6 @@
 #include "fleet/task.h"
 
+#include "base/console.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/text.h"
@@ -67,7 +68,7 @@ std::set<std::pair<std::string, int>> handed_in(const Fleet& fleet, int task) {
     try {
       finished.merge(Store(part, Store::Mode::read).finished());
     } catch (const Error& error) {
-      fmt::print(stderr, "deepgap: note: {}; what it has is measured again\n", error.what());
+      say(stderr, fmt::format("deepgap: note: {}; what it has is measured again\n", error.what()));
     }
   }
   return finished;
@@ -200,7 +201,7 @@ class Task {
   int fail(const std::string& reason, int code) {
     attempt_.state = Attempt::State::failed;
     attempt_.reason = reason;
-    fmt::print(stderr, "deepgap: task {} on {}: {}\n", attempt_.task, attempt_.node, reason);
+    say(stderr, fmt::format("deepgap: task {} on {}: {}\n", attempt_.task, attempt_.node, reason));
     hand_in_.tell();
     return code;
   }
@@ -225,7 +226,7 @@ std::string node_name() {
 
 int run_task(const Fleet& fleet, int task, const TaskSettings& settings) {
   if (!fleet.directory.empty() && ::chdir(fleet.directory.c_str()) != 0) {
-    fmt::print(stderr, "deepgap: note: {} is not on {}: a study's relative paths will not be found\n", fleet.directory, node_name());
+    say(stderr, fmt::format("deepgap: note: {} is not on {}: a study's relative paths will not be found\n", fleet.directory, node_name()));
   }
   return Task(fleet, task, settings).run();
 }
@@ -250,7 +251,7 @@ int probe_node(const Fleet& fleet, int task, const TaskSettings& settings) {
   }
   if (wrong.empty()) return 0;
   wrong = fmt::format("{}: {}", node_name(), wrong);
-  fmt::print(stderr, "deepgap: {}\n", wrong);
+  say(stderr, fmt::format("deepgap: {}\n", wrong));
   write_file_atomic(probe_file(fleet, task), wrong + "\n");
   return 1;
 }

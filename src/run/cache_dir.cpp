@@ -1,8 +1,11 @@
 #include "run/run_study.h"
 
+#include "base/console.h"
+#include "base/file.h"
+
 #include <deepgap/error.h>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -25,7 +28,7 @@ bool can_be_written(const std::string& folder) {
 
 // What stands there may have been put there by anybody: it must be a folder of this user's that no other may write.
 std::string temporary_cache() {
-  std::string folder = fmt::format("{}/deepgap-cache-{}", std::filesystem::temp_directory_path().string(), ::getuid());
+  std::string folder = fmt::format("{}/deepgap-cache-{}", folder_for_temporary_files(), ::getuid());
   ::mkdir(folder.c_str(), 0700);
   struct stat found {};
   if (::lstat(folder.c_str(), &found) != 0 || !S_ISDIR(found.st_mode) || found.st_uid != ::getuid() || (found.st_mode & 022) != 0)
@@ -45,8 +48,8 @@ std::string default_cache_dir() {
   if (!wanted.empty() && can_be_written(wanted)) return wanted;
   static const std::string instead = [&] {
     std::string folder = temporary_cache();
-    fmt::print(stderr, "note: {}; the cache is {} (--cache names another)\n",
-               wanted.empty() ? "neither HOME nor XDG_CACHE_HOME is set" : wanted + " cannot be written", folder);
+    say(stderr, fmt::format("note: {}; the cache is {} (--cache names another)\n",
+                            wanted.empty() ? "neither HOME nor XDG_CACHE_HOME is set" : wanted + " cannot be written", folder));
     return folder;
   }();
   return instead;

@@ -54,6 +54,21 @@ class OutputTest(StoreCase):
                 self.assertEqual(done.stdout.count("ok, as_found"), 3)
         self.assertEqual(self.outcomes(), ["ok"] * 9)
 
+    def test_a_note_that_cannot_be_written_is_no_error(self):
+        """No cache at home: a note says where it is, or nothing does."""
+        for end in ("2>&-", "2>/dev/full"):
+            for command in ('cache', 'run resnet18:width=0.125,classes=10 --backend null --warmup 0 --iterations 3 --store "$2"'):
+                with self.subTest(end, command=command):
+                    script = f'HOME=/proc/nowhere XDG_CACHE_HOME= "$1" {command} {end}'
+                    done = subprocess.run(["bash", "-c", script, "bash", PROGRAM, self.store], capture_output=True, text=True, timeout=120)
+                    self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
+
+    def test_a_folder_for_temporary_files_that_is_none_is_not_used(self):
+        script = 'HOME=/proc/nowhere XDG_CACHE_HOME= TMPDIR=/proc/nowhere "$1" cache'
+        done = subprocess.run(["bash", "-c", script, "bash", PROGRAM], capture_output=True, text=True, timeout=120)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("the cache is /tmp/deepgap-cache-", done.stderr)
+
     # What programs read
 
     def test_a_full_disk_is_a_failure(self):
@@ -64,7 +79,7 @@ class OutputTest(StoreCase):
         for command in commands:
             with self.subTest(command), open("/dev/full", "w") as full:
                 done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=120)
-                self.assertIn(done.returncode, (2, 3))
+                self.assertEqual(done.returncode, 3)
                 self.assertIn("cannot write standard output: No space left on device", done.stderr)
 
     def test_a_closed_standard_output_is_a_failure(self):

@@ -1,5 +1,7 @@
 #include "backends/null/null_session.h"
 
+#include "base/console.h"
+
 #include <fmt/format.h>
 #include <signal.h>
 #include <unistd.h>
@@ -237,7 +239,7 @@ std::vector<std::byte> take_memory(int64_t bytes) {
 }  // namespace
 
 std::unique_ptr<Session> make_null_session(const NullScript& script, const Model& model, const LoadOptions& options) {
-  if (!script.stderr_text.empty()) fmt::print(stderr, "{}\n", script.stderr_text);
+  if (!script.stderr_text.empty()) say(stderr, fmt::format("{}\n", script.stderr_text));
   if (!script.refuse.empty()) throw Error(ErrorKind::refused, "null backend: " + script.refuse);
   pass_time(*options.clock, script.load_time);
   for (const int64_t batch : options.batch_sizes) {

@@ -27,7 +27,7 @@ constexpr int profiled_runs = 4;  // the first ones are slower, the last one cou
 class TemporaryFolder {
  public:
   TemporaryFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "deepgap-ort-XXXXXX").string();
+    std::string pattern = folder_for_temporary_files() + "/deepgap-ort-XXXXXX";
     if (::mkdtemp(pattern.data()) == nullptr) throw Error(ErrorKind::internal, fmt::format("onnxruntime: cannot make {}", pattern));
     path_ = pattern;
   }

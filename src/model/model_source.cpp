@@ -53,6 +53,18 @@ class LoadedModel : public Model {
   mutable std::string onnx_;
 };
 
+// A file of another format, there or not.
+std::string other_format(const std::string& name) {
+  const std::string ending = fs::path(name).extension().string();
+  for (const char* torch : {".pt", ".pth", ".pt2"}) {
+    if (ending == torch) return "torch.onnx.export writes it as ONNX, or give the network and --axis package=FILE (docs/engines.md)";
+  }
+  for (const char* other : {".pb", ".tflite", ".h5", ".keras", ".xml", ".engine", ".plan", ".trt", ".safetensors", ".gguf"}) {
+    if (ending == other) return "its framework's exporter writes it as ONNX";
+  }
+  return "";
+}
+
 // Without weights, and with the sizes the request gives.
 Graph zoo_graph(const ModelRequest& request) {
   ZooOptions options;
@@ -60,6 +72,8 @@ Graph zoo_graph(const ModelRequest& request) {
   if (model == nullptr) {
     const std::string why = why_not_in_zoo(request.name);
     if (!why.empty()) throw Error(ErrorKind::refused, why);
+    if (const std::string what = other_format(request.name); !what.empty())
+      throw Error(ErrorKind::usage, fmt::format("'{}' is neither a network of the zoo nor an ONNX file: {}", request.name, what));
     const std::string base = request.name.substr(0, request.name.find(':'));
     throw Error(ErrorKind::usage, unknown_name("model", base, zoo_names()));
   }
@@ -83,10 +97,22 @@ void naming(const std::string& path, Work work) {
   }
 }
 
+// ONNX by any name; what is none is often a file of another framework.
+Graph onnx_graph(const std::string& path) {
+  try {
+    return read_onnx(path);
+  } catch (const Error& error) {
+    const std::string what = other_format(path);
+    std::error_code ignored;
+    if (error.kind() != ErrorKind::input || what.empty() || !fs::exists(path, ignored)) throw;
+    throw Error(ErrorKind::input, fmt::format("{}; if it is no ONNX file, {}", error.what(), what));
+  }
+}
+
 Graph file_graph(const ModelRequest& request) {
   if (request.weights != "onnx" && request.weights != "seeded")
     throw Error(ErrorKind::usage, fmt::format("weights '{}': an ONNX file brings its own, leave --weights out", request.weights));
-  Graph graph = read_onnx(request.name);
+  Graph graph = onnx_graph(request.name);
   naming(request.name, [&] {
     check_scaling(graph);
     check_constants(graph);
@@ -148,19 +174,18 @@ void fill_weights(Graph& graph, const ModelRequest& request) {
   }
 }
 
+bool is_open(const Dim& dim) { return !dim.known() && dim.symbol != batch_symbol; }
+
 // A whole flag for the inputs with open sizes; the sizes in it are examples, of a picture or a row.
-std::string shape_flag(const Graph& graph) {
+std::string shape_flag(const std::vector<TensorInfo>& tensors) {
   std::vector<std::string> inputs;
-  for (const ValueId id : graph.inputs) {
-    const Value& value = graph.values[static_cast<size_t>(id)];
-    if (!value.dims) continue;
-    const auto is_open = [](const Dim& dim) { return !dim.known() && dim.symbol != batch_symbol; };
-    if (std::none_of(value.dims->begin(), value.dims->end(), is_open)) continue;
-    const int64_t example = value.dims->size() == 4 ? 224 : 128;
+  for (const TensorInfo& input : tensors) {
+    if (!input.dims || std::none_of(input.dims->begin(), input.dims->end(), is_open)) continue;
+    const int64_t example = input.dims->size() == 4 ? 224 : 128;
     std::vector<std::string> sizes;
-    for (const Dim& dim : *value.dims)
+    for (const Dim& dim : *input.dims)
       sizes.push_back(dim.known() ? std::to_string(dim.size) : is_open(dim) ? std::to_string(example) : "N");
-    inputs.push_back(fmt::format("{}:{}", value.name, join(sizes, "x")));
+    inputs.push_back(fmt::format("{}:{}", input.name, join(sizes, "x")));
   }
   const std::string flag = "--shape=" + join(inputs, "/");
   const bool plain =
@@ -170,11 +195,23 @@ std::string shape_flag(const Graph& graph) {
 
 }  // namespace
 
-void require_sizes(const Graph& graph, const std::string& name) {
-  for (const auto& [symbol, place] : open_symbols(graph)) {
-    if (symbol == batch_symbol) continue;
-    throw Error(ErrorKind::usage, fmt::format("{}: {} ('{}') is open; give the sizes, as {} does", name, place, symbol, shape_flag(graph)));
+void require_sizes(const std::vector<TensorInfo>& inputs, const std::string& name) {
+  for (const TensorInfo& input : inputs) {
+    if (!input.dims) continue;
+    const auto open = std::find_if(input.dims->begin(), input.dims->end(), is_open);
+    if (open == input.dims->end()) continue;
+    throw Error(ErrorKind::usage, fmt::format("{}: input '{}', dimension {} ('{}') is open; give the sizes, as {} does", name, input.name,
+                                              open - input.dims->begin(), open->symbol, shape_flag(inputs)));
   }
+}
+
+void require_sizes(const Graph& graph, const std::string& name) {
+  std::vector<TensorInfo> inputs;
+  for (const ValueId id : graph.inputs) {
+    const Value& value = graph.values[static_cast<size_t>(id)];
+    inputs.push_back({value.name, value.type, value.dims});
+  }
+  require_sizes(inputs, name);
 }
 
 bool is_model_file(const std::string& name) {

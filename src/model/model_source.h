@@ -34,6 +34,7 @@ ModelRequest sized_by_dataset(ModelRequest request, const std::string& dataset);
 
 // Throws Error{usage} with an example of --shape where a size other than the batch is open.
 void require_sizes(const Graph& graph, const std::string& name);
+void require_sizes(const std::vector<TensorInfo>& inputs, const std::string& name);
 
 bool is_model_file(const std::string& name);
 // The tree's data/ folder: $DEEPGAP_DATA, else found relative to the executable (../../data in the build, ../share/deepgap/data in a

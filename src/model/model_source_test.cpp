@@ -121,6 +121,15 @@ TEST(ModelSource, NamedWeightsThatAreNotThereSayWhere) {
   EXPECT_THAT(error_of({.name = small, .weights = folder.path("none.safetensors")}, ErrorKind::input), HasSubstr("none.safetensors"));
 }
 
+TEST(ModelSource, FilesOfOtherFormats) {
+  EXPECT_THAT(error_of({.name = "net.pt"}, ErrorKind::usage),
+              testing::AllOf(HasSubstr("'net.pt' is neither"), HasSubstr("torch.onnx.export")));
+  EXPECT_THAT(error_of({.name = "net.tflite"}, ErrorKind::usage), HasSubstr("exporter writes it as ONNX"));
+  const ScratchFolder folder;
+  const std::string path = folder.write("net.pth", "PK\x03\x04");
+  EXPECT_THAT(error_of({.name = path}, ErrorKind::input), testing::AllOf(HasSubstr(path + ": "), HasSubstr("torch.onnx.export")));
+}
+
 TEST(ModelSource, UnknownNames) {
   EXPECT_THAT(error_of({.name = "gnmt"}, ErrorKind::refused), HasSubstr("GNMT (MLPerf v0.5) is not in the zoo"));
   EXPECT_THAT(error_of({.name = "resnet5"}, ErrorKind::usage), HasSubstr("did you mean"));

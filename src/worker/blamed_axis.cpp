@@ -24,25 +24,28 @@ constexpr Field fields[] = {
 }  // namespace
 
 std::string blamed_axis(const Point& point, const std::string& mistake, const std::function<void(const Point&)>& inspect) {
-  const auto same_mistake = [&](const Point& other) {
+  std::string other_mistake;  // the first axis without which there is a mistake, but another one: the Point needs its value
+  // Whether it is to blame: without it there is no mistake at all.
+  const auto mends = [&](const std::string& axis, const Point& without) {
     try {
-      inspect(other);
+      inspect(without);
     } catch (const std::exception& error) {
-      return error.what() == mistake;
+      if (error.what() != mistake && other_mistake.empty()) other_mistake = axis;
+      return false;
     }
-    return false;
+    return true;
   };
   for (const auto& [name, value] : point.options) {
     Point without = point;
     without.options.erase(name);
-    if (!same_mistake(without)) return name;
+    if (mends(name, without)) return name;
   }
   for (const Field& field : fields) {
     Point without = point;
     field.reset(without);
-    if (without != point && !same_mistake(without)) return field.name;
+    if (without != point && mends(field.name, without)) return field.name;
   }
-  return "";
+  return other_mistake;
 }
 
 }  // namespace deepgap

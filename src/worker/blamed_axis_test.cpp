@@ -43,5 +43,13 @@ TEST(BlamedAxis, AnotherMistakeIsAnotherAnswer) {
   EXPECT_EQ(blamed_axis(wrong_point(), "wrong", inspect), "model");
 }
 
+TEST(BlamedAxis, IsNotWhatThePointNeeds) {
+  const auto inspect = [](const Point& point) {
+    if (!point.options.contains("first")) throw Error(ErrorKind::usage, "first is missing");
+    if (point.weights == "best") throw Error(ErrorKind::usage, "wrong");
+  };
+  EXPECT_EQ(blamed_axis(wrong_point(), "wrong", inspect), "weights");
+}
+
 }  // namespace
 }  // namespace deepgap

@@ -141,6 +141,7 @@ class Inspection {
       return result;
     }
     const GraphSummary& model = *summary;
+    require_sizes(model.inputs, point.model);
     if (asked.batch == 0) {
       const Batching batching = batching_of(model.inputs);
       point.batch = batching.samples;

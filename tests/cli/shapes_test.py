@@ -191,6 +191,8 @@ class Sizes(Shapes):
         flag = next(word for word in done.stderr.split() if word.startswith("--shape="))
         again = run("check", path, flag, "--cache", self.folder)
         self.assertEqual(again.returncode, 0, (flag, again.stdout, again.stderr))
+        for command in (["run", path, "-e", "native,onnxruntime", "--dry-run"], ["profile", path], ["quantize", path, "-o", self.folder / "q.onnx"]):
+            self.one_line(run(*command), 2, f"{path}: input 'a/x:0', dimension 2 ('h') is open", flag)
 
     def test_a_file_that_was_moved_is_the_same_point(self):
         path = self.file([node("Relu", "x", "y")], [value("x", [1, 3])], [value("y", [1, 3])])

@@ -2,6 +2,7 @@
 
 #include "record/duel_set.h"
 #include "record/tenant_set.h"
+#include "run/window_note.h"
 #include "worker/mlperf_run.h"
 
 #include <algorithm>
@@ -66,6 +67,7 @@ double TimeEstimate::alone_from_settings(const Job& job) const {
   const Look* look = look_of(job);
   const double around_s = look == nullptr ? overhead_s : look->around_s;
   if (is_mlperf(job.point)) return overhead_s + warmup_s + std::max(mlperf_seconds(job.point), query_s);
+  if (const auto window = scheduled_window(job)) return around_s + warmup_s + std::max(seconds_from(*window), query_s);
   return around_s + warmup_s + std::max(window_of(job, query_s), seconds_from(stopping.duration.value_or(0)));
 }
 

@@ -32,27 +32,46 @@ void refuse_short_window(Nanoseconds window, double rate) {
                   format_duration(static_cast<Nanoseconds>(fewest_of_a_rate / rate * 1e9))));
 }
 
-}  // namespace
+// As the worker will have it.
+struct Schedule {
+  double rate = 0;
+  Nanoseconds asked = 0, window = 0;  // the window grows where it would hold too few queries for its bound
+  std::optional<LatencyBound> bound;  // that it grows for
+};
 
-std::string window_note(const Job& job) {
-  const double rate = parse_double(option_of(job.point, "rate")).value_or(0);
-  if (rate <= 0 || !job.skip_reason.empty() || is_mlperf(job.point) || job.point.options.contains("peak")) return {};
-  // As the worker will have it.
+std::optional<Schedule> schedule_of(const Job& job) {
+  Schedule schedule;
+  schedule.rate = parse_double(option_of(job.point, "rate")).value_or(0);
+  if (schedule.rate <= 0 || !job.skip_reason.empty() || is_mlperf(job.point) || job.point.options.contains("peak")) return {};
   const StoppingSettings asked = window_settings(*scenario_of(job.point), job.stopping);
   if (asked.name != "duration" || !asked.duration) return {};
-  const auto bound = latency_bound_from(option_of(job.point, "bound"));
-  const bool grows = bound && !tenant_place(job.point);
-  const StoppingSettings window = grows ? grown_settings(asked, *bound, rate, BoundRule::shown) : asked;
-  refuse_short_window(*window.duration, rate);
-  if (!grows) return {};
+  if (!tenant_place(job.point)) schedule.bound = latency_bound_from(option_of(job.point, "bound"));
+  schedule.asked = *asked.duration;
+  schedule.window = schedule.bound ? *grown_settings(asked, *schedule.bound, schedule.rate, BoundRule::shown).duration : schedule.asked;
+  return schedule;
+}
+
+}  // namespace
+
+std::optional<Nanoseconds> scheduled_window(const Job& job) {
+  const auto schedule = schedule_of(job);
+  return schedule ? std::optional(schedule->window) : std::nullopt;
+}
+
+std::string window_note(const Job& job) {
+  const auto schedule = schedule_of(job);
+  if (!schedule) return {};
+  const auto& [rate, asked, window, bound] = *schedule;
+  refuse_short_window(window, rate);
+  if (!bound) return {};
   const int64_t fewest = fewest_that_tell(*bound, BoundRule::shown);
-  const auto enough = [&](const StoppingSettings& settings) { return queries_in(*settings.duration, rate) >= static_cast<double>(fewest); };
-  if (enough(asked)) return {};
+  if (queries_in(asked, rate) >= static_cast<double>(fewest)) return {};
   const std::string few = fmt::format("{:.4g} queries a second bring some {:.0f} in {}, and the bound {} takes {} at least", rate,
-                                      std::floor(queries_in(*asked.duration, rate)), format_duration(*asked.duration), bound->text, fewest);
-  if (enough(window)) return fmt::format("{}: the window is {} long", few, format_duration(*window.duration));
+                                      std::floor(queries_in(asked, rate)), format_duration(asked), bound->text, fewest);
+  if (queries_in(window, rate) >= static_cast<double>(fewest))
+    return fmt::format("{}: the window is {} long", few, format_duration(window));
   return fmt::format("{}: it will be undecided after the budget of {}; raise the rate, or give --budget {:.0f}s", few,
-                     format_duration(*window.duration), std::ceil(1.5 * static_cast<double>(fewest) / rate));
+                     format_duration(window), std::ceil(1.5 * static_cast<double>(fewest) / rate));
 }
 
 }  // namespace deepgap

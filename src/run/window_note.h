@@ -3,9 +3,13 @@
 
 #include "plan/study.h"
 
+#include <optional>
 #include <string>
 
 namespace deepgap {
+
+// How long the window of a Job at a rate will be, its growing under a bound with it; nullopt where only the answers decide that.
+std::optional<Nanoseconds> scheduled_window(const Job& job);
 
 // A line for people where the window of a Job under a bound will be longer than asked, or its budget too short to decide the bound; else
 // empty. Throws Error{usage} for a rate that brings fewer than two queries.

@@ -28,6 +28,19 @@ TEST(WindowNote, SaysThatAWindowGrows) {
               testing::HasSubstr("some 300 in 10 s, and the bound p99=15ms takes 459 at least: the window is 22.9 s long"));
 }
 
+TEST(WindowNote, AScheduleIsNoLongerThanItsBudget) {
+  Job unasked = job_of("20", second, "");
+  unasked.stopping = {};
+  EXPECT_EQ(scheduled_window(unasked), 10 * second);
+  unasked.stopping.budget = 3 * second;
+  EXPECT_EQ(scheduled_window(unasked), 3 * second);
+  unasked.point.options["bound"] = "p99=15ms";
+  EXPECT_EQ(scheduled_window(unasked), 3 * second) << "nor does it grow beyond";
+  unasked.point.scenario = "batch";
+  unasked.point.options = {};
+  EXPECT_EQ(scheduled_window(unasked), std::nullopt);
+}
+
 TEST(WindowNote, SaysThatTheBudgetIsTooShort) {
   EXPECT_EQ(
       window_note(job_of("1", second)),

@@ -80,7 +80,8 @@ StoppingSettings window_settings(const Scenario& scenario, const StoppingSetting
   if (own == 0) return asked;
   StoppingSettings settings = asked;
   settings.name = own == never ? "schedule" : "duration";
-  if (own != never) settings.duration = std::max(own, settings.duration.value_or(0));  // not below --min-duration
+  // Not beyond the budget, and not below --min-duration.
+  if (own != never) settings.duration = std::max(std::min(own, settings.budget), settings.duration.value_or(0));
   return settings;
 }
 

@@ -2,6 +2,7 @@
 
 #include "base/console.h"
 #include "base/text.h"
+#include "base/words.h"
 #include "record/dataset_hash.h"
 #include "record/duel_set.h"
 #include "record/record_json.h"
@@ -97,7 +98,7 @@ void Progress::clear() {
 
 void Progress::note(const std::string& line) {
   clear();
-  if (words_ != Words::few) say(out_, line + "\n");
+  if (words_ != Words::few) say(out_, printable_lines(line) + "\n");
 }
 
 void Progress::under_way(const std::string& label, const std::string& phase, const std::string& done, double seconds_left) {
@@ -110,7 +111,7 @@ void Progress::under_way(const std::string& label, const std::string& phase, con
   std::string line = fmt::format("[{}{}] {}: {}{}", place(finished_ + 1), left_text(seconds_left), label, phase, units);
   const size_t columns = terminal_columns(out_), width = (columns == 0 ? 80 : columns) - 1;
   if (line.size() > width) line.resize(width);
-  say(out_, "\r\x1b[K" + line);
+  say(out_, "\r\x1b[K" + printable(line));
   live_ = true;
 }
 

@@ -2,6 +2,7 @@
 
 #include "analysis/latency_percentile.h"
 #include "base/text.h"
+#include "base/words.h"
 #include "record/dataset_hash.h"
 #include "record/duel_set.h"
 #include "record/record_json.h"
@@ -97,45 +98,13 @@ nlohmann::json estimate_json(const Estimate& estimate) {
   return json;
 }
 
-size_t width_of(const std::string& table) {
-  size_t width = 0;
-  for (const std::string& line : split(table, '\n')) width = std::max(width, line.size());
-  return width;
-}
-
-// The middle goes: names differ at both ends.
-void shorten(TextColumn& column, size_t width) {
-  for (std::string& cell : column.cells) {
-    if (cell.size() > width) cell = cell.substr(0, width / 2 - 1) + ".." + cell.substr(cell.size() - (width - width / 2 - 1));
-  }
-}
-
 // What can be spared goes first.
-std::string fitted_table(std::vector<TextColumn> columns, size_t width) {
-  const auto fits = [&] { return width_of(text_table(columns)) <= width; };
-  std::vector<std::string> cut;
-  const auto found = [&](const char* title) {
-    return std::find_if(columns.begin(), columns.end(), [&](const TextColumn& column) { return column.title == title; });
-  };
-  for (const auto& [title, most] : {std::pair("options", 24), {"result", 28}, {"model", 32}, {"options", 12}, {"model", 20}}) {
-    const auto column = fits() ? columns.end() : found(title);
-    if (column == columns.end()) continue;
-    const std::vector<std::string> whole = column->cells;
-    shorten(*column, static_cast<size_t>(most));
-    if (column->cells != whole && std::find(cut.begin(), cut.end(), title) == cut.end()) cut.emplace_back(title);
-  }
-  std::vector<std::string> left_out;
-  for (const char* title : {"dataset", "weights", "95 % interval", "options", "repeats", "top-1 %", "p50 ms", "threads"}) {
-    const auto column = fits() ? columns.end() : found(title);
-    if (column == columns.end()) continue;
-    left_out.emplace_back(title);
-    std::erase(cut, std::string(title));
-    columns.erase(column);
-  }
-  std::string note;
-  if (!left_out.empty()) note = "left out: " + join(left_out, ", ");
-  if (!cut.empty()) note += (note.empty() ? "" : "; ") + ("shortened: " + join(cut, ", "));
-  return text_table(columns) + (note.empty() ? "" : "(" + note + "; --json has all)\n");
+const std::vector<Squeeze>& squeezes() {
+  static const std::vector<Squeeze> steps{{"options", 24}, {"result", 28},    {"model", 32}, {"options", 12}, {"model", 20},  {"dataset"},
+                                          {"weights"},     {"95 % interval"}, {"options"},   {"repeats"},     {"top-1 %"},    {"p50 ms"},
+                                          {"threads"},     {"result", 20},    {"model", 14}, {"scenario", 8}, {"result", 16}, {"model", 10},
+                                          {"p99 ms"},      {"device"},        {"precision"}, {"scenario"}};
+  return steps;
 }
 
 }  // namespace
@@ -159,7 +128,7 @@ std::vector<std::string> failure_lines(const std::vector<Failure>& failures, boo
     } else if (repeated) {
       which = fmt::format(" repeat {}", failure.repeat + 1);
     }
-    lines.push_back(fmt::format("{}{}: {}", failure.label, which, failure.text));
+    lines.push_back(printable(fmt::format("{}{}: {}", failure.label, which, failure.text)));
     count = 0;
   }
   return lines;
@@ -175,7 +144,7 @@ std::string summary_table(const std::vector<PointSummary>& points, size_t width,
     if (!column.always && !differs && !told) continue;
     shown.push_back({column.title, column.right, std::move(cells)});
   }
-  return width == 0 ? text_table(shown) : fitted_table(std::move(shown), width);
+  return fitted_table(std::move(shown), width, squeezes());
 }
 
 nlohmann::json summary_json(const std::vector<PointSummary>& points) {

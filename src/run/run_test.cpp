@@ -1,4 +1,5 @@
 #include "base/file.h"
+#include "base/text.h"
 #include "run/first_look.h"
 #include "run/interrupts.h"
 #include "run/memory_kills.h"
@@ -84,6 +85,35 @@ TEST(RunSummary, a_table_for_a_narrow_terminal_says_what_was_cut) {
   EXPECT_EQ(summary_table(summarize_points(one), 100), summary_table(summarize_points(one)));
 }
 
+TEST(RunSummary, every_row_fits_eighty_columns) {
+  std::vector<Record> records{ok_record(1, 1250.5), ok_record(2, 480.25)};
+  for (Record& record : records) {
+    record.point.model = "a_network_with_a_very_long_name:width=0.125,classes=10,image=32";
+    record.point.backend = "onnxruntime";
+    record.verdict = Verdict::as_found;
+    record.unchecked = true;
+    record.reason = "no reference could be made: it needs more memory than there is";
+    record.estimates["latency_p99_ms"] = {1234.5, {}, {}, 100};
+  }
+  records[1].point.backend = "libtorch_cuda";
+  for (const bool crowded : {false, true}) {
+    if (crowded) {
+      records[1].point.placement.devices = {{"", "cuda", 0}};
+      records[1].point.precision = Precision::bf16;
+      records[1].point.scenario = "single-stream";
+      records[1].point.threads = 128;
+      records[1].point.options["some_option"] = std::string(40, 'x');
+    }
+    const std::string table = summary_table(summarize_points(records), 80);
+    for (const std::string& line : split(table, '\n')) {
+      if (line.starts_with("(")) continue;
+      EXPECT_LE(line.size(), 80u) << table;
+    }
+    EXPECT_NE(table.find("1250.5"), std::string::npos) << table;
+    EXPECT_NE(table.find("--json has all"), std::string::npos) << table;
+  }
+}
+
 std::vector<Record> engines(double native, double openvino, int repeats = 3) {
   std::vector<Record> records;
   for (int repeat = 0; repeat < repeats; ++repeat) {
@@ -162,6 +192,20 @@ TEST(TimeEstimate, counted_queries_take_as_long_as_their_arithmetic) {
   EXPECT_DOUBLE_EQ(guessed_query_s(200e9, 2), 2);
   EXPECT_DOUBLE_EQ(TimeEstimate({}, {{"a", 2}}).seconds(job), 2 + 120 * 2);
   EXPECT_DOUBLE_EQ(TimeEstimate().seconds(job), 7) << "nothing is known of its queries";
+}
+
+TEST(TimeEstimate, a_window_that_grows_for_its_bound_counts_as_it_will_be) {
+  Job job;
+  job.point_id = "a";
+  job.point.scenario = "server";
+  job.point.options = {{"rate", "20"}};
+  job.stopping.name = "duration";
+  job.stopping.duration = 1'000'000'000;
+  EXPECT_DOUBLE_EQ(TimeEstimate().seconds(job), 2 + 1);
+  job.point.options["bound"] = "p99=15ms";
+  EXPECT_DOUBLE_EQ(TimeEstimate().seconds(job), 2 + 30) << "too few queries in 1 s: the budget";
+  job.point.options["rate"] = "30";
+  EXPECT_NEAR(TimeEstimate().seconds(job), 2 + 22.95, 0.1);
 }
 
 TEST(TimeEstimate, a_look_tells_how_long_a_decision_takes) {

@@ -1,5 +1,7 @@
 #include "run/text_table.h"
 
+#include "base/text.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,10 +9,44 @@
 namespace deepgap {
 namespace {
 
+bool begins_character(char byte) { return (static_cast<unsigned char>(byte) & 0xc0) != 0x80; }
+
+// Of UTF-8.
+size_t characters(const std::string& text) { return static_cast<size_t>(std::count_if(text.begin(), text.end(), begins_character)); }
+
+std::string characters_of(const std::string& text, size_t first, size_t count) {
+  std::string part;
+  size_t at = 0;
+  for (const char byte : text) {
+    if (begins_character(byte)) ++at;
+    if (at > first && at <= first + count) part += byte;
+  }
+  return part;
+}
+
 size_t width_of(const TextColumn& column) {
-  size_t width = column.title.size();
-  for (const std::string& cell : column.cells) width = std::max(width, cell.size());
+  size_t width = characters(column.title);
+  for (const std::string& cell : column.cells) width = std::max(width, characters(cell));
   return width;
+}
+
+size_t width_of(const std::vector<TextColumn>& columns) {
+  size_t width = 0;
+  for (const TextColumn& column : columns) width += width_of(column) + 2;
+  return width < 2 ? 0 : width - 2;
+}
+
+// The middle goes: names differ at both ends.
+bool shorten(TextColumn& column, size_t width) {
+  bool any = false;
+  for (std::string& cell : column.cells) {
+    const size_t length = characters(cell);
+    if (length <= width) continue;
+    const size_t front = width / 2 - 1, back = width - front - 2;
+    cell = characters_of(cell, 0, front) + ".." + characters_of(cell, length - back, back);
+    any = true;
+  }
+  return any;
 }
 
 }  // namespace
@@ -28,6 +64,26 @@ std::string text_table(const std::vector<TextColumn>& columns) {
     table += line + "\n";
   }
   return table;
+}
+
+std::string fitted_table(std::vector<TextColumn> columns, size_t width, const std::vector<Squeeze>& steps) {
+  std::vector<std::string> cut, left_out;
+  for (const Squeeze& step : steps) {
+    if (width == 0 || width_of(columns) <= width) break;
+    const auto column = std::find_if(columns.begin(), columns.end(), [&](const TextColumn& one) { return one.title == step.title; });
+    if (column == columns.end()) continue;
+    if (step.most == 0) {
+      left_out.push_back(step.title);
+      std::erase(cut, step.title);
+      columns.erase(column);
+    } else if (shorten(*column, step.most) && std::find(cut.begin(), cut.end(), step.title) == cut.end()) {
+      cut.push_back(step.title);
+    }
+  }
+  std::string note;
+  if (!left_out.empty()) note = "left out: " + join(left_out, ", ");
+  if (!cut.empty()) note += (note.empty() ? "" : "; ") + ("shortened: " + join(cut, ", "));
+  return text_table(columns) + (note.empty() ? "" : "(" + note + "; --json has all)\n");
 }
 
 }  // namespace deepgap

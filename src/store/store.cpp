@@ -6,6 +6,11 @@
 #include "store/schema.h"
 #include "store/sqlite.h"
 
+#include <deepgap/error.h>
+
+#include <fmt/format.h>
+
+#include <memory>
 #include <optional>
 
 namespace deepgap {
@@ -17,14 +22,28 @@ std::string block_of(Database& database, const char* sql, const std::string& rec
   return statement.step() ? std::string(statement.text(0)) : std::string();
 }
 
+// What is wrong in a Store names it, since a command may read several.
+template <typename Read>
+decltype(auto) naming(const std::string& path, Read read) {
+  try {
+    return read();
+  } catch (const Error& error) {
+    const std::string cause = error.what();
+    if (error.kind() != ErrorKind::input || cause.find(path) != std::string::npos) throw;
+    throw Error(ErrorKind::input, fmt::format("cannot read Store {}: {}", path, cause));
+  }
+}
+
 }  // namespace
 
 struct Store::State {
+  std::string path;
   std::unique_ptr<Database> database;  // first: the statements of the writer go before it
   std::optional<RecordWriter> writer;  // none in Mode::read
 };
 
 Store::Store(const std::string& path, Mode mode) : state_(std::make_unique<State>()) {
+  state_->path = path;
   if (mode == Mode::read) {
     state_->database = open_store_for_reading(path);
   } else {
@@ -63,14 +82,14 @@ std::set<std::pair<std::string, int>> Store::finished() const {
 
 void Store::each(const std::function<void(Record&&)>& visit) const {
   Transaction snapshot(*state_->database, "BEGIN");  // all tables as of one moment, while another process appends
-  RecordReader reader(*state_->database);
-  while (reader.next()) visit(std::move(reader.lend()));
+  const auto reader = naming(state_->path, [&] { return std::make_unique<RecordReader>(*state_->database); });
+  while (naming(state_->path, [&] { return reader->next(); })) visit(std::move(reader->lend()));
 }
 
 void Store::look(const std::function<void(const Record&)>& visit) const {
   Transaction snapshot(*state_->database, "BEGIN");
-  RecordReader reader(*state_->database);
-  while (reader.next()) visit(reader.record());
+  const auto reader = naming(state_->path, [&] { return std::make_unique<RecordReader>(*state_->database); });
+  while (naming(state_->path, [&] { return reader->next(); })) visit(reader->record());
 }
 
 std::vector<Timing> Store::timings(const std::string& record_id) const {

@@ -199,6 +199,18 @@ TEST(Store, AProfileStaysBesideItsRecordInCopiesToo) {
   }
 }
 
+TEST(Store, WhatIsWrongInItNamesIt) {
+  for (const char* sql : {"UPDATE points SET json = '{'", "UPDATE records SET windows = 'x'", "UPDATE records SET outcome = 'no'"}) {
+    const TemporaryFolder folder;
+    Store(folder / "a.db", Store::Mode::append).append(example_record(1));
+    run_sql(folder / "a.db", sql);
+    const Store store(folder / "a.db", Store::Mode::read);
+    const std::string path = folder / "a.db";
+    EXPECT_THAT(error_of([&] { store.look([](const Record&) {}); }, ErrorKind::input), HasSubstr(path)) << sql;
+    EXPECT_THAT(error_of([&] { store.each([](Record&&) {}); }, ErrorKind::input), HasSubstr(path)) << sql;
+  }
+}
+
 TEST(Store, ADamagedProfileIsAnError) {
   const TemporaryFolder folder;
   const std::string id = example_record(1).record_id;

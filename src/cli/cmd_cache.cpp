@@ -1,5 +1,5 @@
-// `deepgap cache`: what the cache folder holds, and taking it away. Whatever is not of the names that deepgap gives is left alone, since
-// --cache may name any folder.
+// `deepgap cache list` and `deepgap cache clear`: what the cache folder holds, and taking it away. Whatever is not of the names that
+// deepgap gives is left alone, since --cache may name any folder.
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/engine_flags.h"
@@ -70,24 +70,29 @@ void clear(const Held& held) {
 class CacheCommand final : public Command {
  public:
   std::string name() const override { return "cache"; }
-  std::string describe() const override { return "What the cache folder holds; --clear takes it away"; }
+  std::string describe() const override { return "List what the cache folder holds, or clear it"; }
   std::string examples() const override {
-    return "  deepgap cache                       kinds, files, bytes, and where they are\n"
-           "  deepgap cache --clear references    those alone are made again\n";
+    return "  deepgap cache list                  kinds, files, bytes, and where they are\n"
+           "  deepgap cache clear references      those alone are made again\n";
   }
   void declare(CLI::App& app) override {
+    app.add_option("kind", words_, "list, as where it is left out, or clear; and of which kinds, where it is not all")
+        ->type_name("[list|clear] [KIND...]");
     app.add_option("--cache", cache_, "The folder, where it is not the usual one")->type_name("DIR");
-    clear_ = app.add_option("--clear", cleared_, "Remove all, or one kind")->expected(0, 1)->type_name("[KIND]");
+    clear_ = app.add_option("--clear", cleared_, "As clear: remove all, or one kind")->expected(0, 1)->type_name("[KIND]");
     app.add_flag("--json", json_, "An object, for programs");
   }
 
   int run() override {
     const std::string cache = cache_or_default(cache_);
-    const bool clears = clear_->count() > 0;
-    if (!cleared_.empty()) require_kind(cleared_);
+    const std::string verb = take_verb();
+    if (verb == "list" && clear_->count() > 0) throw Error(ErrorKind::usage, "list and --clear say the opposite: leave one of them out");
+    const bool clears = verb == "clear" || clear_->count() > 0;
+    if (!cleared_.empty()) words_.push_back(cleared_);
+    for (const std::string& word : words_) require_kind(word, verb.empty() && !clears);
     std::vector<Held> all;
     for (const CacheKind& kind : kinds) {
-      if (cleared_.empty() || cleared_ == kind.name) all.push_back(held_of(kind, cache));
+      if (words_.empty() || std::find(words_.begin(), words_.end(), kind.name) != words_.end()) all.push_back(held_of(kind, cache));
     }
     if (clears) {
       for (const Held& held : all) clear(held);
@@ -101,8 +106,17 @@ class CacheCommand final : public Command {
   }
 
  private:
-  static void require_kind(const std::string& name) {
+  // The first word where it is one; the kinds are left.
+  std::string take_verb() {
+    if (words_.empty() || (words_.front() != "list" && words_.front() != "clear")) return "";
+    std::string verb = words_.front();
+    words_.erase(words_.begin());
+    return verb;
+  }
+
+  static void require_kind(const std::string& name, bool or_verb) {
     std::vector<std::string> known;
+    if (or_verb) known = {"list", "clear"};
     for (const CacheKind& kind : kinds) known.emplace_back(kind.name);
     if (std::find(known.begin(), known.end(), name) == known.end()) throw Error(ErrorKind::usage, unknown_name("kind", name, known));
   }
@@ -129,6 +143,7 @@ class CacheCommand final : public Command {
     fmt::print("{:<12}{:>6}{:>12}\n", "all", files, format_bytes(static_cast<double>(bytes)));
   }
 
+  std::vector<std::string> words_;
   std::string cache_, cleared_;
   CLI::Option* clear_ = nullptr;
   bool json_ = false;

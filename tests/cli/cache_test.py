@@ -58,6 +58,26 @@ class CacheTest(unittest.TestCase):
         for path in [*self.foreign, self.outside, self.cache / "references" / "link.safetensors"]:
             self.assertTrue(path.exists(), path)
 
+    def test_the_words_say_what_the_flag_says(self):
+        everything = {kind: (1, size) for size, kind in enumerate(KINDS, 1)}
+        self.assertEqual(self.counts("list"), everything)
+        self.assertEqual(self.counts("list", "weights", "quantized"), {"quantized": (1, 2), "weights": (1, 3)})
+        self.assertEqual(self.counts("tuning"), {"tuning": (1, 6)})
+        self.assertEqual(self.counts(), everything, "listing removes nothing")
+        self.assertEqual(self.counts("clear", "quantized", "weights"), {"quantized": (1, 2), "weights": (1, 3)})
+        self.assertEqual({kind for kind, (files, _) in self.counts().items() if files == 0}, {"quantized", "weights"})
+        self.assertIn("removed from", self.deepgap("clear").stdout)
+        self.assertEqual(set(self.counts().values()), {(0, 0)})
+
+    def test_words_that_are_none_clear_nothing(self):
+        for words, part in ((["clean"], "did you mean 'clear'?"), (["list", "--clear"], "the opposite"), (["clear", "reference"], "references"),
+                            (["frobnicate"], "known: list, clear, references")):
+            with self.subTest(words):
+                done = self.deepgap(*words)
+                self.assertEqual((done.returncode, done.stdout, done.stderr.count("\n")), (2, "", 1), done.stderr)
+                self.assertIn(part, done.stderr)
+        self.assertEqual({files for files, _ in self.counts().values()}, {1})
+
     def test_a_folder_that_is_a_link_is_not_followed(self):
         other = self.cache.parent / "other"
         os.rename(self.cache / "quantized", other)

@@ -3,6 +3,7 @@
 #include "cli/backend_rows.h"
 #include "cli/command.h"
 #include "cli/libtorch_folder.h"
+#include "plan/usual_names.h"
 #include "worker/plugin.h"
 
 #include <deepgap/error.h>
@@ -57,11 +58,12 @@ class BackendsCommand final : public Command {
   std::string name() const override { return "backends"; }
   std::string describe() const override { return "Engines that are here, with versions, devices and options, and why others are not"; }
   void declare(CLI::App& app) override {
+    app.add_option("name", names_, "These alone; left out: all")->type_name("NAME");
     app.add_flag("--json", json_, "A list of objects, for programs");
     declare_libtorch_folder(app);
   }
   int run() override {
-    const json rows = backend_rows();
+    const json rows = chosen(backend_rows());
     if (json_) {
       fmt::print("{}\n", rows.dump(2));
       return exit_ok;
@@ -79,6 +81,20 @@ class BackendsCommand final : public Command {
   }
 
  private:
+  json chosen(const json& rows) const {
+    if (names_.empty()) return rows;
+    json found = json::array();
+    std::vector<std::string> known;
+    for (const json& row : rows) known.push_back(row["name"].get<std::string>());
+    for (const std::string& name : names_) {
+      const auto at = std::find(known.begin(), known.end(), usual_name("backend", name));
+      if (at == known.end()) throw Error(ErrorKind::usage, unknown_name("backend", name, known));
+      found.push_back(rows[static_cast<size_t>(at - known.begin())]);
+    }
+    return found;
+  }
+
+  std::vector<std::string> names_;
   bool json_ = false;
 };
 

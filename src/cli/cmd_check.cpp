@@ -10,6 +10,7 @@
 #include "cli/stored_checks.h"
 #include "dataset/npy.h"
 #include "model/onnx_test_set.h"
+#include "plan/usual_names.h"
 #include "worker/plugin.h"
 
 #include <deepgap/error.h>
@@ -103,6 +104,7 @@ class CheckCommand : public Command {
 
   void prepare(bool against_folder) {
     flags_.finish(request_);
+    if (!against_folder) against_ = usual_name("backend", against_);
     if (!against_.empty() && !against_folder) require_backend_name(against_);
     if (margin_ && (*margin_ < 0 || *margin_ > 1)) throw Error(ErrorKind::usage, "--margin must be 0 to 1");
     if (nodes_ && margin_) throw Error(ErrorKind::usage, "--margin is for the classes of outputs: leave it out with --nodes");

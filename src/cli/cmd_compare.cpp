@@ -1,6 +1,7 @@
 // deepgap compare: two Stores, or two selections of one, point by point; for people, pull requests and CI.
 #include "analysis/compare/compare_results.h"
 #include "analysis/lines.h"
+#include "base/console.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/command.h"
@@ -10,6 +11,7 @@
 #include "profile/profile_change.h"
 #include "profile/stored_profile.h"
 #include "record/identity.h"
+#include "run/progress.h"
 #include "store/store.h"
 
 #include <deepgap/error.h>
@@ -129,9 +131,13 @@ int CompareCommand::run() {
   const bool two = stores_.size() == 2;
   ComparedSides sides{side_name(stores_.front(), a_, two), side_name(stores_.back(), b_, two)};
   if (sides.a == sides.b) sides = {"A", "B"};
-  const auto text = format_ == "json" ? comparison_json : format_ == "md" ? comparison_markdown : comparison_text;
-  fmt::print("{}", text(found, settings_, sides));
-  if (profile_) fmt::print("{}", profiles_text(found, profiles_a, profiles_b, sides));
+  if (format_ == "json") {
+    fmt::print("{}", comparison_json(found, settings_, sides));
+  } else {
+    print_text(format_ == "md" ? comparison_markdown(found, settings_, sides)
+                               : comparison_text(found, settings_, sides, terminal_columns(stdout)));
+  }
+  if (profile_) print_text(profiles_text(found, profiles_a, profiles_b, sides));
   if (!output_.empty()) write_file_atomic(output_, compare_page(compared_stores(found, settings_, sides)));
   if (found.points.empty()) return exit_not_comparable;
   if (slower == 0) return exit_none_slower;

@@ -89,7 +89,7 @@ class ImportCommand final : public Command {
     if (json_)
       fmt::print("{}\n", counted_json(file, file_).dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
     else
-      fmt::print("{}", counted_text(file, file_, top_));
+      deepgap::print_text(counted_text(file, file_, top_));
     return exit_ok;
   }
   int add_to(const std::string& store) const {
@@ -172,7 +172,8 @@ class ImportCommand final : public Command {
     fmt::print("{}\n", cells == 0 ? "nothing in it contradicts itself"
                                   : count_of(cells, "cell contradicts", "cells contradict") + " the others of its row:");
     for (const Contradiction& each : imported.contradictions)
-      fmt::print("  row {}, {}: printed {:.6g}, expected {:.4g} = {}\n", each.row, each.column, each.printed, each.expected, each.formula);
+      deepgap::print_text(fmt::format("  row {}, {}: printed {:.6g}, expected {:.4g} = {}\n", each.row, each.column, each.printed,
+                                      each.expected, each.formula));
   }
 
   static void print_json(const Imported& imported) {

@@ -1,13 +1,17 @@
 // `deepgap models`: what a network costs and where its weights are, all computed from its Graph; and the way to get one as an ONNX file.
 // The process is the confined child that may look at a file: it lives for this command alone.
+#include "base/console.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "cli/axis_values.h"
 #include "cli/command.h"
 #include "cli/confined.h"
 #include "cli/shape_flag.h"
 #include "model/graph_tools.h"
 #include "model/model_source.h"
 #include "model/zoo/zoo.h"
+#include "run/progress.h"
+#include "run/text_table.h"
 #include "worker/point_options.h"
 
 #include <deepgap/error.h>
@@ -110,26 +114,21 @@ std::string grouped(int64_t count) {
 std::string billions(int64_t count) { return count < 0 ? "-" : fmt::format("{:.3f}", static_cast<double>(count) / 1e9); }
 
 void print_table(const std::vector<GraphSummary>& summaries) {
-  using Row = std::vector<std::string>;
-  std::vector<Row> rows{{"model", "parameters", "GMAC", "GFLOP", "memory traffic", "input", "weights at hand"}};
+  std::vector<TextColumn> columns{{"model", false, {}},          {"parameters", true, {}},     {"GMAC", true, {}},
+                                  {"GFLOP", true, {}},           {"memory traffic", true, {}}, {"input", false, {}},
+                                  {"weights at hand", false, {}}};
   for (const GraphSummary& summary : summaries) {
-    rows.push_back({summary.name, grouped(summary.parameters), billions(summary.macs_per_item), billions(summary.flop_per_item),
-                    summary.bytes_per_item < 0 ? "-" : format_bytes(static_cast<double>(summary.bytes_per_item)),
-                    tensor_text(summary.inputs), join(weights_at_hand(summary.name), ", ")});
+    const std::vector<std::string> cells{summary.name,
+                                         grouped(summary.parameters),
+                                         billions(summary.macs_per_item),
+                                         billions(summary.flop_per_item),
+                                         summary.bytes_per_item < 0 ? "-" : format_bytes(static_cast<double>(summary.bytes_per_item)),
+                                         tensor_text(summary.inputs),
+                                         join(weights_at_hand(summary.name), ", ")};
+    for (size_t i = 0; i < columns.size(); ++i) columns[i].cells.push_back(cells[i]);
   }
-  Row::size_type column = 0;
-  std::vector<size_t> widths(rows[0].size());
-  for (const Row& row : rows) {
-    for (column = 0; column < row.size(); ++column) widths[column] = std::max(widths[column], row[column].size());
-  }
-  for (const Row& row : rows) {
-    std::string line;
-    for (column = 0; column < row.size(); ++column) {
-      const bool is_number = column >= 1 && column <= 4;
-      line += is_number ? fmt::format("{:>{}}  ", row[column], widths[column]) : fmt::format("{:<{}}  ", row[column], widths[column]);
-    }
-    fmt::print("{}\n", trim(line));
-  }
+  print_text(fitted_table(columns, terminal_columns(stdout),
+                          {{"input", 24}, {"memory traffic"}, {"GMAC"}, {"input", 14}, {"model", 24}, {"weights at hand"}}));
 }
 
 class ModelsCommand final : public Command {
@@ -151,6 +150,7 @@ class ModelsCommand final : public Command {
   int run() override {
     if (!onnx_.empty() && names_.size() != 1) throw Error(ErrorKind::usage, "--onnx writes one model: name it");
     if (names_.empty()) names_ = zoo_names();
+    std::transform(names_.begin(), names_.end(), names_.begin(), usual_model);
     ReaderLimits limits{.subject = join(names_, ", "), .memory_bytes = memory_for(names_), .outputs = {onnx_}};
     limits.cpu_seconds = onnx_.empty() ? inspect_limit_s : write_limit_s;
     if (!onnx_.empty()) limits.file_bytes = limits.memory_bytes;

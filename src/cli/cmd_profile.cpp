@@ -4,6 +4,7 @@
 #include "cli/command.h"
 #include "cli/engine_flags.h"
 #include "cli/machine_ceilings.h"
+#include "cli/written_paths.h"
 #include "kernels/families.h"
 #include "kernels/trace_json.h"
 #include "profile/show.h"
@@ -93,11 +94,8 @@ class ProfileCommand : public Command {
       if (value < least || value > most) throw Error(ErrorKind::usage, fmt::format("{} must be {} to {}", flag, least, most));
     };
     if (batch_->count() > 0) within("--batch", request_.batch, 1, 65'536);
-    for (const auto& [flag, file] : {std::pair{"--output", output_}, std::pair{"--trace", trace_}}) {
-      const std::string folder = std::filesystem::path(file).parent_path().string();
-      if (!folder.empty() && !std::filesystem::is_directory(folder))
-        throw Error(ErrorKind::usage, fmt::format("{} {}: there is no folder {}", flag, file, folder));
-    }
+    require_folder_of("--output", output_);
+    require_folder_of("--trace", trace_);
     if (!trace_.empty() && request_.engine.device.kind != "cuda")
       throw Error(ErrorKind::usage, "--trace is of what a GPU did: give --device cuda:N");
     if (request_.rounds != 0) within("--rounds", request_.rounds, 1, 100'000);

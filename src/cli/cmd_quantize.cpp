@@ -1,6 +1,8 @@
 // deepgap quantize: an FP32 network to an ONNX file that engines compute in INT8.
+#include "cli/axis_values.h"
 #include "cli/command.h"
 #include "cli/engine_flags.h"
+#include "cli/written_paths.h"
 #include "run/read_in_child.h"
 #include "worker/point_options.h"
 
@@ -45,6 +47,7 @@ class QuantizeCommand final : public Command {
   }
 
   int run() override {
+    order_.model.name = usual_model(order_.model.name);
     std::erase_if(options_, [](const auto& option) { return option.second.empty(); });
     order_.settings = quantize_settings(options_, "--");
     order_.threads = threads_or_all(order_.threads);
@@ -53,6 +56,8 @@ class QuantizeCommand final : public Command {
     if (std::filesystem::equivalent(order_.output, order_.model.name, ignored))
       throw Error(ErrorKind::usage, fmt::format("--output {} is the model itself: name another file", order_.output));
     for (const std::string& shape : shapes_) order_.model.shapes.merge(parse_shapes(shape));
+    require_folder_of("--output", order_.output);
+    require_folder_of("--save-table", order_.save_table);
     look_at_sources();
     print(quantize_in_child(order_));
     return exit_ok;

@@ -60,8 +60,11 @@ class RecommendCommand final : public Command {
     const std::vector<Workload> workloads = arrange(results.points);
     const Workload workload = asked_for(workloads);
     const Recommendation found = recommend(workload, demand);
-    fmt::print("{}", json_ ? recommendation_json(found, workload, demand, results.currency)
-                           : recommendation_text(found, workload, demand, results.currency));
+    if (json_) {
+      fmt::print("{}", recommendation_json(found, workload, demand, results.currency));
+    } else {
+      print_text(recommendation_text(found, workload, demand, results.currency));
+    }
     return found.choice ? exit_ok : exit_points_failed;
   }
 
@@ -122,8 +125,8 @@ class RecommendCommand final : public Command {
     for (const Workload& workload : workloads) models.insert(workload.key.model);
     if (models.empty()) throw Error(ErrorKind::input, fmt::format("{}: nothing was measured", store_names(stores_)));
     if (models.size() > 1)
-      throw Error(ErrorKind::usage, fmt::format("{} have several models ({}): say which with --model", store_names(stores_),
-                                                join({models.begin(), models.end()}, ", ")));
+      throw Error(ErrorKind::usage, fmt::format("{} {} several models ({}): say which with --model", store_names(stores_),
+                                                stores_.size() == 1 ? "has" : "have", join({models.begin(), models.end()}, ", ")));
     const std::string model = *models.begin();
     Workload all;
     std::vector<std::string> labels;

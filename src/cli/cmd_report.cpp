@@ -1,6 +1,7 @@
 // deepgap report: one or several Stores as one HTML or Markdown document.
 #include "analysis/lines.h"
 #include "base/file.h"
+#include "base/words.h"
 #include "cli/baseline_flag.h"
 #include "cli/command.h"
 #include "cli/confined.h"
@@ -64,7 +65,7 @@ class ReportCommand final : public Command {
       options.sequences = sequences(results);
       options.profiles = profiles();
     }
-    const std::string text = format == "md" ? markdown_report(results, options) : html_report(results, options);
+    const std::string text = printable_lines(format == "md" ? markdown_report(results, options) : html_report(results, options));
     if (output_ == "-") {
       fmt::print("{}", text);
       return exit_ok;

@@ -3,6 +3,7 @@
 #include "analysis/words.h"
 #include "base/console.h"
 #include "base/text.h"
+#include "base/words.h"
 #include "cli/command.h"
 #include "cli/compare_text.h"
 #include "cli/rerun_jobs.h"
@@ -92,7 +93,7 @@ std::string result_lines(const Results& results, const char* when) {
     const MetricSummary* throughput = point.find("throughput");
     std::string gave = throughput == nullptr ? std::string(name_of(point.outcome))
                                              : fmt::format("{} items/s, {}", format_estimate(throughput->estimate), name_of(point.verdict));
-    if (!point.reason.empty()) gave += ": " + point.reason;
+    if (!point.reason.empty()) gave += ": " + printable(point.reason);
     text += fmt::format("{} {}: {} of {}, {}\n", when, format_time(point.first_started_unix_ns),
                         count_of(point.records, "record", "records"), point_label(point.point), gave);
   }
@@ -113,12 +114,12 @@ void RerunCommand::print(const Results& before, const Results& after, const std:
     fmt::print("{}", comparison_json(found, settings, sides));
     return;
   }
-  fmt::print("{}{}", result_lines(before, "then"), result_lines(after, "now"));
+  print_text(result_lines(before, "then") + result_lines(after, "now"));
   const std::string old_version = versions_of(before), new_version = versions_of(after);
   if (old_version != new_version && !old_version.empty() && !new_version.empty())
-    fmt::print("note: engine {} then, {} now\n", old_version, new_version);
+    print_text(fmt::format("note: engine {} then, {} now\n", old_version, new_version));
   if (found.environment.empty()) fmt::print("note: no fact of the environment that both tell differs\n");
-  fmt::print("{}the new records are in {}\n", comparison_text(found, settings, sides), store);
+  print_text(fmt::format("{}the new records are in {}\n", comparison_text(found, settings, sides, terminal_columns(stdout)), store));
 }
 
 int RerunCommand::run() {

@@ -13,8 +13,10 @@
 #include "cli/run_axes.h"
 #include "cli/run_flags.h"
 #include "cli/run_text.h"
+#include "cli/written_paths.h"
 #include "run/read_in_child.h"
 #include "run/run_study.h"
+#include "scenario/scenario.h"
 
 #include <deepgap/error.h>
 
@@ -25,6 +27,7 @@
 #include <chrono>
 #include <filesystem>
 #include <optional>
+#include <utility>
 
 namespace deepgap {
 namespace {
@@ -144,11 +147,24 @@ void RunCommand::declare_where(CLI::App& app) {
   app.add_flag("--json", json_, "The summary as JSON, for programs")->group(where_group);
 }
 
+// Of scenarios whose windows end by the clock alone, as those with a rate do: no interval lets them be shorter than they are.
+bool have_own_windows(const std::vector<Axis>& axes) {
+  const Axis* scenarios = find_axis(axes, "scenario");
+  const auto has_own = [](const std::string& name) {
+    const auto known = Registry<Scenario>::instance().names();
+    const bool is_known = std::find(known.begin(), known.end(), name) != known.end();
+    const Nanoseconds own = is_known ? Registry<Scenario>::instance().make("scenario", name)->default_duration() : 0;
+    return own > 0 && own != never;
+  };
+  return scenarios != nullptr && std::all_of(scenarios->values.begin(), scenarios->values.end(), has_own);
+}
+
 Overrides RunCommand::make_overrides() const {
   Overrides overrides;
   overrides.axes = axes_.axes();
   mlperf_.add_conf_files(axes_, overrides);
   length_.add_to(overrides, kind());
+  if (length_.is_quick() && have_own_windows(overrides.axes)) overrides.duration = std::exchange(overrides.min_duration, std::nullopt);
   overrides.duel = duel_;
   if (margin_) {
     overrides.margin = parse_fraction(*margin_);
@@ -187,6 +203,7 @@ bool RunCommand::a_person_waits() const {
 RunSettings RunCommand::make_settings() const {
   RunSettings settings = run_flags_.settings();
   mlperf_.set_logs(settings);
+  require_folder_of("--save-weights", save_weights_);
   settings.save_weights = save_weights_.empty() ? "" : std::filesystem::absolute(save_weights_).string();
   if (profile_ && !kind().is_alone())
     throw Error(ErrorKind::usage,
@@ -306,13 +323,13 @@ int RunCommand::print_report(const RunReport& report, const RunSettings& setting
   if (report.interrupted) code = exit_interrupted;
   if (!report.store_error.empty()) code = exit_internal;
   const std::string json = run_json(report, settings, code);
-  run_flags_.keep_json(json);
-  fmt::print("{}", json_ ? json : run_text(report, settings, terminal_columns(stdout), length_.shown_percentiles()));
+  json_ ? fmt::print("{}", json) : print_text(run_text(report, settings, terminal_columns(stdout), length_.shown_percentiles()));
   flush_standard_output();
   if (mlperf_.is_scaled()) say(stderr, "deepgap: note: --scale makes short runs; none of them is an MLPerf result, whatever its verdict\n");
   if (length_.is_quick()) say(stderr, "deepgap: note: --quick looks for half a second; what lasts longer is not in its intervals\n");
   print_ending(report, settings, json_);
-  if (!json_ && !settings.peak) fmt::print("{}", winners_text(report));
+  if (!json_ && !settings.peak) print_text(winners_text(report));
+  run_flags_.keep_json(json);  // last: where it cannot be written, the result is told all the same
   return code;
 }
 

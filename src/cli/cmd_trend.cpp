@@ -2,6 +2,7 @@
 #include "analysis/metric.h"
 #include "analysis/trend/trend.h"
 #include "analysis/words.h"
+#include "base/console.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/command.h"
@@ -92,13 +93,13 @@ std::string counts_text(const std::vector<TrendSeries>& all) {
   return fmt::format("{} of {} changed", changed, count_of(static_cast<int64_t>(all.size()), "series", "series"));
 }
 
-void print_text(const std::vector<TrendSeries>& all, Better better) {
+void print_series(const std::vector<TrendSeries>& all, Better better) {
   std::string machine = "none yet";
   for (const TrendSeries& series : all) {
     const std::string where = where_of(series);
-    if (where != machine) fmt::print("{}:\n", where.empty() ? "a machine that was not told" : where);
+    if (where != machine) print_text(fmt::format("{}:\n", where.empty() ? "a machine that was not told" : where));
     machine = where;
-    fmt::print("{}", series_text(series, better));
+    print_text(series_text(series, better));
   }
   fmt::print("{}\n", counts_text(all));
 }
@@ -162,7 +163,7 @@ int TrendCommand::run() {
   std::stable_sort(all.begin(), all.end(), [](const TrendSeries& a, const TrendSeries& b) {
     return std::tie(a.device, a.machine) < std::tie(b.device, b.machine);
   });
-  format_ == "json" ? print_json(all, metric_, metric->better()) : print_text(all, metric->better());
+  format_ == "json" ? print_json(all, metric_, metric->better()) : print_series(all, metric->better());
   if (!output_.empty()) write_file_atomic(output_, page_of(all, *metric, control_));
   return 0;
 }

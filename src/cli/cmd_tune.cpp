@@ -2,6 +2,7 @@
 #include "base/console.h"
 #include "base/text.h"
 #include "cli/axis_flags.h"
+#include "cli/axis_values.h"
 #include "cli/command.h"
 #include "cli/point_command.h"
 #include "cli/run_flags.h"
@@ -48,6 +49,7 @@ class TuneCommand final : public Command {
   int dry_run(const TuneStudy& tune, const RunSettings& settings) const;
   int print(const TuneStudy& tune, const RunReport& report, const RunSettings& settings) const;
 
+  std::vector<std::string> words_;  // models without a flag
   AxisFlags axes_;
   RunFlags run_flags_;
   std::string budget_ = "10min", ratio_ = "5%";
@@ -59,6 +61,7 @@ class TuneCommand final : public Command {
 void TuneCommand::declare(CLI::App& app) {
   app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   const std::string what = "What is tried", how = "How it is found", where = "Where and how it runs";
+  app.add_option("what", words_, "What --model takes: zoo names or ONNX files")->type_name("MODEL")->take_all();
   axes_.declare(app, what, tune_flags);
   app.add_option("--budget", budget_, "Longest search, with confirming the best")->group(how)->type_name("TIME")->capture_default_str();
   app.add_option("--duration", duration_, "Of each run; left out: 2s, with a bound 10s")->group(how)->type_name("TIME");
@@ -86,6 +89,11 @@ TuneRequest TuneCommand::request(const RunSettings& settings) const {
 }
 
 int TuneCommand::run() {
+  for (const std::string& word : words_) {
+    if (is_study_word(word))
+      throw Error(ErrorKind::usage, fmt::format("'{}' is a study, and its points are to be tuned: name a model", word));
+  }
+  axes_.add_models(words_);
   RunSettings settings = run_flags_.settings();
   TuneStudy tune = make_tune_study(request(settings));
   tune.order.seed = seed_.value_or(tune.order.seed);
@@ -167,7 +175,7 @@ std::string finalists_table(const TuneStudy& tune, const TuneResult& result) {
   columns.push_back(value);
   for (const TextColumn& column : peak ? std::vector{held, interval, above} : std::vector{interval, runs}) columns.push_back(column);
   columns.push_back(verdict);
-  return text_table(columns);
+  return fitted_table(columns, terminal_columns(stdout), {{"95 % interval"}, {"result", 20}, {"runs"}});
 }
 
 // What was found, in a line or two.
@@ -223,17 +231,17 @@ int TuneCommand::print(const TuneStudy& tune, const RunReport& report, const Run
                             {"reason", result.reason},
                             {"finalists", finalists_json(result)}};
   const std::string text = json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
-  run_flags_.keep_json(text);
   if (json_) {
     fmt::print("{}", text);
   } else if (report.saved + report.done_before > 0) {
-    for (const std::string& line : failure_lines(report.failures, false)) fmt::print("  {}\n", line);
+    for (const std::string& line : failure_lines(report.failures, false)) print_text("  " + line + "\n");
     fmt::print("{} configurations, {} tried, {} left at the end\n", result.configurations, result.tried, result.finalists.size());
-    if (!result.finalists.empty()) fmt::print("{}", finalists_table(tune, result));
-    fmt::print("{}", answer(tune, result));
+    if (!result.finalists.empty()) print_text(finalists_table(tune, result));
+    print_text(answer(tune, result));
   }
   flush_standard_output();
   print_ending(report, settings, json_);
+  run_flags_.keep_json(text);
   return code;
 }
 

@@ -63,6 +63,20 @@ std::string unknown_command(const std::string& word, const std::vector<std::stri
               : fmt::format("unknown command '{}'; deepgap --help lists them", word);
 }
 
+// A flag where a command is expected.
+std::string before_any_command(const std::string& flag) {
+  if (flag == "-h" || flag == "--help" || flag == "--version") return flag;
+  if (flag == "-help") return "--help";
+  if (flag == "-V" || flag == "-version") return "--version";
+  throw Error(ErrorKind::usage,
+              fmt::format("'{}' stands before any command; deepgap --help lists the commands, and flags follow them", flag));
+}
+
+// `deepgap backends list` lists them, as `deepgap backends` does.
+bool is_idle_word(const std::string& command, const std::vector<std::string>& arguments) {
+  return arguments.size() > 1 && arguments[1] == "list" && (command == "backends" || command == "devices" || command == "models");
+}
+
 // Where the description of a line of flags begins; 0: it is a paragraph.
 size_t description_column(const std::string& line) {
   const size_t first = line.find_first_not_of(' ');
@@ -130,14 +144,16 @@ std::string CommandLine::help(const std::string& name) const {
 }
 
 std::vector<std::string> CommandLine::spelled(const std::vector<std::string>& arguments) const {
-  if (arguments.empty() || arguments.front().starts_with("-")) return arguments;
+  if (arguments.empty()) return arguments;
+  if (arguments.front().starts_with("-")) return {before_any_command(arguments.front())};
   std::vector<std::string> names;
   for (const CLI::App* sub : app_.get_subcommands([](const CLI::App*) { return true; })) {
     const bool hidden = commands_.at(sub)->hidden();
     if (!hidden) names.push_back(sub->get_name());
     if (sub->get_name() != arguments.front()) continue;
     if (hidden) return arguments;
-    std::vector<std::string> words = in_our_spelling(sub->get_name(), {arguments.begin() + 1, arguments.end()}, flags_of(*sub));
+    std::vector<std::string> words = in_our_spelling(
+        sub->get_name(), {arguments.begin() + (is_idle_word(sub->get_name(), arguments) ? 2 : 1), arguments.end()}, flags_of(*sub));
     words.insert(words.begin(), arguments.front());
     return words;
   }

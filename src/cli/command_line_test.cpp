@@ -40,6 +40,18 @@ TEST(CommandLine, SaysWhatAMistakeIsAndWhatToWrite) {
   EXPECT_NE(mistake_in({"run", "resnet50", "--batch"}), "none") << "a flag without its value";
 }
 
+TEST(CommandLine, FlagsFollowACommand) {
+  for (const char* flag : {"-v", "--model", "--frobnicate"}) {
+    EXPECT_THAT(mistake_in({flag, "resnet50"}), testing::AllOf(HasSubstr(flag), HasSubstr("deepgap --help")));
+  }
+  EXPECT_EQ(name_of({"-V"}), "none") << "the version";
+}
+
+TEST(CommandLine, AListMayBeAskedForByThatWord) {
+  for (const char* command : {"backends", "devices", "models"}) EXPECT_EQ(name_of({command, "list"}), command);
+  EXPECT_THAT(mistake_in({"doctor", "list"}), HasSubstr("one word too many"));
+}
+
 TEST(CommandLine, HelpIsAtMostAHundredColumnsWide) {
   const CommandLine line;
   std::vector<std::string> names{""};

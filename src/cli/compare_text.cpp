@@ -78,7 +78,8 @@ std::string counts_text(const ResultsComparison& comparison, const CompareSettin
 
 }  // namespace
 
-std::string comparison_text(const ResultsComparison& comparison, const CompareSettings& settings, const ComparedSides& sides) {
+std::string comparison_text(const ResultsComparison& comparison, const CompareSettings& settings, const ComparedSides& sides,
+                            size_t width) {
   std::string text;
   for (const std::string& note : notes(comparison, sides)) text += "note: " + note + "\n";
   TextColumn what{"point", false, {}}, a{sides.a, true, {}}, b{sides.b, true, {}}, ratio{"ratio", true, {}}, verdict{"verdict", false, {}};
@@ -89,7 +90,9 @@ std::string comparison_text(const ResultsComparison& comparison, const CompareSe
     ratio.cells.push_back(ratio_text(change));
     verdict.cells.push_back(verdict_text(change, settings));
   }
-  if (!comparison.points.empty()) text += text_table({what, a, b, ratio, verdict});
+  if (!comparison.points.empty())
+    text += fitted_table({what, a, b, ratio, verdict}, width,
+                         {{"point", 48}, {"point", 36}, {"point", 28}, {"verdict", 40}, {"point", 24}, {"verdict", 28}, {"verdict", 20}});
   return text + fmt::format("{}, {} against {}: {}\n", settings.metric, sides.b, sides.a, counts_text(comparison, settings));
 }
 

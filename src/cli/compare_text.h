@@ -12,7 +12,9 @@ struct ComparedSides {
   std::string a, b;  // how they are called: files, with their selections
 };
 
-std::string comparison_text(const ResultsComparison& comparison, const CompareSettings& settings, const ComparedSides& sides);
+// The table at most `width` characters wide where that can be had; 0: as wide as it is.
+std::string comparison_text(const ResultsComparison& comparison, const CompareSettings& settings, const ComparedSides& sides,
+                            size_t width = 0);
 std::string comparison_markdown(const ResultsComparison& comparison, const CompareSettings& settings, const ComparedSides& sides);
 // {"comparisons": [{"a", "b", "ratio", "low", "high", "verdict", "needs_repeats", ...}], ...}
 std::string comparison_json(const ResultsComparison& comparison, const CompareSettings& settings, const ComparedSides& sides);

@@ -1,5 +1,6 @@
 #include "cli/dry_run_text.h"
 
+#include "analysis/words.h"
 #include "base/text.h"
 #include "record/record_json.h"
 #include "run/progress.h"
@@ -50,8 +51,9 @@ std::string dry_run_text(const DryRun& plan) {
     records += planned.repeats - planned.done_before;
     text += fmt::format("{}: {}\n", point_label(planned.point), fate_of(planned));
   }
-  return text + fmt::format("{} points, {} records to make, {} refused, {} skipped; about {}\n", plan.points.size(), records, refused,
-                            skipped, seconds_text(plan.seconds));
+  return text + fmt::format("{}, {} to make, {} refused, {} skipped; {}\n",
+                            count_of(static_cast<int64_t>(plan.points.size()), "point", "points"), count_of(records, "record", "records"),
+                            refused, skipped, plan.seconds > 0 ? "about " + seconds_text(plan.seconds) : "nothing to measure");
 }
 
 std::string dry_run_json(const DryRun& plan, const std::string& study) {

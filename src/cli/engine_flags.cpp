@@ -1,8 +1,10 @@
 #include "cli/engine_flags.h"
 
+#include "cli/axis_values.h"
 #include "cli/child.h"
 #include "cli/shape_flag.h"
 #include "plan/study.h"
+#include "plan/usual_names.h"
 #include "record/record_json.h"
 #include "run/read_in_child.h"
 #include "run/run_study.h"
@@ -58,9 +60,13 @@ void EngineFlags::declare(CLI::App& app, OutputsRequest& request) {
 }
 
 void EngineFlags::finish(OutputsRequest& request) const {
+  request.model.name = usual_model(request.model.name);
+  request.backend = usual_name("backend", request.backend);
+  if (request.backend.find(',') != std::string::npos)
+    throw Error(ErrorKind::usage, fmt::format("--backend {}: this command takes one engine; deepgap run takes several", request.backend));
   require_backend_name(request.backend);
-  if (!precision_.empty()) request.precision = precision_named(precision_);
-  const auto device = device_from(device_.empty() ? "cpu" : device_);
+  if (!precision_.empty()) request.precision = precision_named(usual_name("precision", precision_));
+  const auto device = device_from(device_.empty() ? "cpu" : usual_name("device", device_));
   if (!device) throw Error(ErrorKind::usage, fmt::format("--device '{}' is no device: cpu, cuda:0 or the like", device_));
   if (is_remote(*device))
     throw Error(

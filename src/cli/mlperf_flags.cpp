@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/axis_values.h"
+#include "cli/written_paths.h"
 #include "run/read_in_child.h"
 #include "scenario/mlperf/run_options.h"
 
@@ -96,6 +97,7 @@ void MlperfFlags::apply_scale(Study& study) const {
 }
 
 void MlperfFlags::set_logs(RunSettings& settings) const {
+  require_can_be_made("--mlperf-log", log_);
   settings.mlperf_log = log_.empty() ? "" : std::filesystem::absolute(log_).string();
   settings.mlperf_trace = trace_;
   if (trace_ && log_.empty()) throw Error(ErrorKind::usage, "--mlperf-trace needs a folder: add --mlperf-log DIR");

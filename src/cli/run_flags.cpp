@@ -6,6 +6,7 @@
 #include "cli/libtorch_folder.h"
 #include "cli/lock_settings.h"
 #include "cli/point_command.h"
+#include "cli/written_paths.h"
 #include "telemetry/environment.h"
 
 #include <deepgap/error.h>
@@ -31,7 +32,9 @@ void RunFlags::declare(CLI::App& app, const std::string& group) {
       ->group(group)
       ->type_name("TIME")
       ->capture_default_str();
-  app.add_option("--cache", cache_, "Folder of references and compiled models")->group(group)->type_name("DIR");
+  app.add_option("--cache", cache_, "Folder of what is made once: references, weights, quantized models, kernels of a GPU")
+      ->group(group)
+      ->type_name("DIR");
   app.add_option("--export-json", json_file_, "Keep the summary as JSON in this file too")->group(group)->type_name("FILE");
   app.add_flag("-q,--quiet", quiet_, "No progress: the result and what went wrong alone")->group(group);
   app.add_flag("-v,--verbose", verbose_, "Also where the time of each run went, and the last words of workers that failed")->group(group);
@@ -47,6 +50,7 @@ RunSettings RunFlags::settings() const {
   settings.cpus = static_cast<int>(allowed_cpus().size());
   settings.locks = lock_settings(when_busy_from(busy_));
   settings.resume = resume_;
+  if (json_file_) require_folder_of("--export-json", *json_file_);
   if (quiet_ && verbose_) throw Error(ErrorKind::usage, "--quiet and --verbose say the opposite: leave one of them out");
   settings.words = quiet_ ? Words::few : verbose_ ? Words::many : Words::usual;
   return settings;

@@ -141,6 +141,7 @@ constexpr Theirs taken[] = {
        return Words{"--dataset", value.substr(value.find(':') + 1)};
      }},
     {"--verbose", false, [](const std::string&, const Others&) { return Words{"-v"}; }},
+    {"--explicitBatch", false, [](const std::string&, const Others&) { return Words(); }},  // as it is here
     // benchmark_app
     {"-hint", true, [](const std::string& value, const Others& others) { return openvino_hint(value, others); }},
     {"-niter", true,
@@ -224,8 +225,20 @@ constexpr Answer answers[] = {
     {"--maxShapes", "trtexec", "is of a range; here one shape is measured at a time: --shape INPUT:1x3x224x224"},
     {"--best", "trtexec", "lets the engine choose; here each precision is measured: --precision fp32,fp16,int8"},
     {"--avgRuns", "trtexec", "averages; here all queries count, and --iterations N says how many"},
-    {"--loadEngine", "trtexec", "reads a compiled engine; here --model FILE.onnx, whose compiled form --cache keeps"},
-    {"--saveEngine", "trtexec", "writes a compiled engine; here --cache DIR keeps it"},
+    {"--loadEngine", "trtexec", "reads a compiled engine; here --model FILE.onnx is compiled anew in each run, before anything is timed"},
+    {"--saveEngine", "trtexec",
+     "writes a compiled engine; here a model is compiled anew in each run (--cache DIR keeps native's kernels of a GPU)"},
+    {"--buildOnly", "trtexec", "compiles alone; here --dry-run says which engine takes the model"},
+    {"--skipInference", "trtexec", "compiles alone; here --dry-run says which engine takes the model"},
+    {"--builderOptimizationLevel", "trtexec", "is here an option of the engine: native on a GPU has --axis tune=full"},
+    {"--timingCacheFile", "trtexec", "is here --cache DIR, which keeps what native's kernels were tuned to"},
+    {"--memPoolSize", "trtexec", "limits memory; here an engine takes what it needs, and the Record says how much"},
+    {"--workspace", "trtexec", "limits memory; here an engine takes what it needs, and the Record says how much"},
+    {"--noTF32", "trtexec", "is here --precision fp32, which is never TF32"},
+    {"--inputIOFormats", "trtexec", "sets types and layouts; here inputs and outputs are as the model has them"},
+    {"--outputIOFormats", "trtexec", "sets types and layouts; here inputs and outputs are as the model has them"},
+    {"--idleTime", "trtexec", "is here --scenario constant --rate N"},
+    {"--sleepTime", "trtexec", "is here --scenario constant --rate N"},
     {"--exportTimes", "trtexec", "is here the Store: --store FILE keeps every time, deepgap export FILE writes rows"},
     {"--exportOutput", "trtexec", "is here deepgap check MODEL --outputs FOLDER"},
     {"--exportProfile", "trtexec", "is here deepgap profile MODEL --json"},
@@ -243,16 +256,42 @@ constexpr Answer answers[] = {
     {"-report_folder", "benchmark_app", "is here --store FILE"},
     {"-json_stats", "benchmark_app", "is here --json"},
     {"-inference_only", "benchmark_app", "is here as it is without --end-to-end"},
+    {"-ip", "benchmark_app", "sets a type; here inputs and outputs are as the model has them"},
+    {"-op", "benchmark_app", "sets a type; here inputs and outputs are as the model has them"},
+    {"-iop", "benchmark_app", "sets a type; here inputs and outputs are as the model has them"},
+    {"-layout", "benchmark_app", "is not needed here: samples are made in the shape of the input"},
+    {"-mean_values", "benchmark_app",
+     "is of pictures; here the zoo's networks know theirs, and other models take arrays (docs/datasets.md)"},
+    {"-scale_values", "benchmark_app",
+     "is of pictures; here the zoo's networks know theirs, and other models take arrays (docs/datasets.md)"},
+    {"-pin", "benchmark_app", "is here an option of the engine: --axis NAME=VALUE (deepgap backends lists them)"},
+    {"-cdir", "benchmark_app", "keeps compiled models; here they are compiled anew in each run, before anything is timed"},
+    {"-cache_dir", "benchmark_app", "keeps compiled models; here they are compiled anew in each run, before anything is timed"},
+    {"-extensions", "benchmark_app", "is here --axis onnxruntime.custom_ops=FILE, of ONNX Runtime"},
+    {"-exec_graph_path", "benchmark_app", "is here deepgap profile MODEL --json"},
+    {"-max_irate", "benchmark_app", "is here --scenario constant --rate N"},
+    {"-load_config", "benchmark_app", "is here a study file: deepgap run FILE.toml (docs/studies.md)"},
+    {"-dump_config", "benchmark_app", "is here deepgap backends, which lists the options of each engine"},
+    {"-progress", "benchmark_app", "is here as it is: progress is shown, and -q leaves it out"},
     {"--latency-threshold", "perf_analyzer", "is here --bound p99=15ms, with the percentile that it is about"},
     {"--stability-percentage", "perf_analyzer", "compares windows; here --interval 1% is how well the result is known"},
     {"--max-trials", "perf_analyzer", "is here --budget TIME, the longest measurement"},
     {"--request-intervals", "perf_analyzer", "is here --scenario trace --trace FILE"},
-    {"--service-kind", "perf_analyzer", "is of servers; here engines run in a process beside this one: --backend NAME"},
+    {"--service-kind", "perf_analyzer",
+     "is here --backend kserve for a server (--device http://HOST:PORT), or the name of an engine of this machine"},
+    {"-u", "perf_analyzer", "is here --backend kserve --device http://HOST:PORT, or grpc://HOST:PORT"},
+    {"--streaming", "perf_analyzer", "is here --backend kserve --axis stream=on, over gRPC"},
+    {"--measurement-mode", "perf_analyzer", "is here --duration TIME or --iterations N"},
+    {"--measurement-request-count", "perf_analyzer", "is here --iterations N"},
     {"--profile-export-file", "perf_analyzer", "is here the Store: --store FILE, then deepgap export FILE"},
     {"--binary-search", "perf_analyzer", "is here --find-peak with --bound p99=15ms"},
     {"--min-runs", "hyperfine", "is here --repeats N, and --interval 1% for each"},
     {"--max-runs", "hyperfine", "is here --repeats N, and --budget TIME for each"},
     {"--parameter-list", "hyperfine", "is here --axis NAME=A,B,C"},
+    {"-L", "hyperfine", "is here --axis NAME=A,B,C"},
+    {"--prepare", "hyperfine", "runs a command before each run; here each repeat is a process of its own, and nothing else is run"},
+    {"--show-output", "hyperfine", "is here -v, which shows the last words of runs that failed"},
+    {"--ignore-failure", "hyperfine", "is here as it is: a failure is a Record, and the rest goes on"},
     {"--parameter-scan", "hyperfine", "is here --axis NAME=1..8+1"},
     {"--export-csv", "hyperfine", "is here deepgap export STORE --output FILE.csv"},
     {"--export-markdown", "hyperfine", "is here deepgap report STORE --output FILE.md"},
@@ -279,8 +318,8 @@ class Speller {
 
   Words spell() {
     for (at_ = 0; at_ < arguments_.size(); ++at_) {
-      if (arguments_[at_] == "--") {
-        words_.insert(words_.end(), arguments_.begin() + static_cast<std::ptrdiff_t>(at_), arguments_.end());
+      if (arguments_[at_] == "--") {  // a file that begins with a dash is then one by its path
+        for (++at_; at_ < arguments_.size(); ++at_) words_.push_back((arguments_[at_].starts_with("-") ? "./" : "") + arguments_[at_]);
         break;
       }
       const auto flag = flag_in(arguments_[at_]);
@@ -345,10 +384,17 @@ class Speller {
     }
     const bool switches = name.find_first_not_of(own_.switches) == std::string::npos;
     const bool letter_with_value = knows(flag.name) && own_.switches.find(name[0]) == std::string::npos;
-    if (switches || letter_with_value) return false;
+    if (switches || (letter_with_value && !is_long_flag_in_part(name))) return false;
     const auto near = nearest_name(name, own_.names);
     fail(near ? fmt::format("unknown flag '{}', did you mean '--{}'?", flag.name, *near)
               : fmt::format("unknown flag '{}'; deepgap {} --help lists them", flag.name, command_));
+  }
+
+  // "-out" would be -o with the file "ut", and nobody means that: it is the beginning of a long flag, or a file without "." and "/".
+  bool is_long_flag_in_part(const std::string& name) const {
+    const auto begins = [&](const std::string& own) { return own.starts_with(name); };
+    if (std::any_of(own_.names.begin(), own_.names.end(), begins)) return true;
+    return name[0] == 'o' && name.find_first_not_of("abcdefghijklmnopqrstuvwxyz_") == std::string::npos;
   }
 
   const std::string& command_;

@@ -14,9 +14,9 @@ struct OwnFlags {
   std::string switches;            // those of `letters` that take no value
 };
 
-// `arguments` follow the subcommand `command`. What is ours stays as it is, and so does everything behind "--". Other tools' flags become
-// ours ("--fp16": "--precision", "fp16"), as does one of ours with a single dash ("-model"). Throws Error{usage} for a flag of theirs that
-// means something else here, saying what to write, and for letters behind one dash that are neither ("-hlp" is not -h).
+// `arguments` follow the subcommand `command`. What is ours stays as it is; what stands behind "--" is no flag ("-x" becomes "./-x"). Other
+// tools' flags become ours ("--fp16": "--precision", "fp16"), as does one of ours with a single dash ("-model"). Throws Error{usage} for a
+// flag of theirs that means something else here, saying what to write, and for letters behind one dash that are neither ("-hlp" is not -h).
 std::vector<std::string> in_our_spelling(const std::string& command, const std::vector<std::string>& arguments, const OwnFlags& own);
 
 }  // namespace deepgap

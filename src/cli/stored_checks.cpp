@@ -3,6 +3,8 @@
 #include "analysis/lines.h"
 #include "analysis/point_summary.h"
 #include "analysis/words.h"
+#include "base/console.h"
+#include "base/words.h"
 #include "cli/command.h"
 #include "cli/selection.h"
 #include "cli/stores.h"
@@ -84,7 +86,7 @@ int print_stored_checks(const std::vector<std::string>& stores, const Selection&
     if (json) {
       rows.push_back(row_of(point));
     } else {
-      fmt::print("{}\n", line_of(point));
+      print_text(printable(line_of(point)) + "\n");
     }
   }
   if (json)

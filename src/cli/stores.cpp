@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "cli/selection.h"
+#include "cli/written_paths.h"
 #include "store/store.h"
 
 #include <deepgap/error.h>
@@ -70,11 +71,10 @@ void refuse_empty_selection(const std::vector<std::string>& paths, const Selecti
 
 void check_page_path(const std::string& path, const std::vector<std::string>& stores) {
   if (path.empty()) return;
-  const std::filesystem::path file(path), folder = file.parent_path();
+  const std::filesystem::path file(path);
   if (file.extension() != ".html" && file.extension() != ".htm")
     throw Error(ErrorKind::usage, fmt::format("--output {}: it is a page; name it .html", path));
-  if (!folder.empty() && !std::filesystem::is_directory(folder))
-    throw Error(ErrorKind::usage, fmt::format("--output {}: there is no folder {}", path, folder.string()));
+  require_folder_of("--output", path);
   std::error_code ignored;
   for (const std::string& store : stores) {
     if (std::filesystem::equivalent(path, store, ignored))

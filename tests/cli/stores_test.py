@@ -135,6 +135,50 @@ class StoresTest(unittest.TestCase):
         self.assertIn("is the Store itself", deepgap("export", H200, self.other, "-o", self.other, "--format", "csv", code=2))
         self.assertIn("cannot open Store", deepgap("report", H200, os.path.join(self.dir, "none.db"), "-o", "-", code=2))
 
+    def test_texts_of_a_store_command_no_terminal(self):
+        """A Store from anybody: each of its texts holds what a terminal would obey."""
+        few = ["--backend", "null", "--warmup", "0", "--iterations", "3", "--cache", self.dir]
+        network = ["resnet18:width=0.125,classes=10", "--shape", "input:Nx3x32x32", "--batch", "1,2"]
+        store, evil = os.path.join(self.dir, "good.db"), os.path.join(self.dir, "evil.db")
+        deepgap("run", *network, *few, "--repeats", "2", "--store", store)
+        mark = "\x1b[31mE\x9b31m\u202e"
+
+        def texts(row, **also):
+            return json.dumps({key: value + mark if isinstance(value, str) else value for key, value in json.loads(row).items()} | also)
+
+        def points(database):
+            database.execute("UPDATE points SET json = mark_point(json)")
+
+        def around(database):
+            database.execute("UPDATE environments SET json = mark(json)")
+            database.execute("UPDATE runs SET study = ?", [mark])
+
+        def records(outcome):
+            def change(database):
+                database.execute("UPDATE records SET reason = ? || char(10) || 'and more', stderr_tail = ?, check_against = ?, check_pass = 0, check_sqnr_db = 3, "
+                                 "facts = mark(facts), outcome = ?", [mark, mark, mark, outcome])
+                database.execute("INSERT INTO remarks SELECT id, 'note', ? FROM records", [mark])
+            return change
+
+        first = rows(store)[0]["record_id"]
+        for change in (points, around, records("ok"), records("crashed"), records("refused")):
+            shutil.copy(store, evil)
+            with sqlite3.connect(evil) as database:
+                database.create_function("mark", 1, texts)
+                database.create_function("mark_point", 1, lambda row: json.dumps(json.loads(row) | {"model": "net" + mark, "backend": "e" + mark, "options": {"rate": mark}}))
+                change(database)
+            database.close()
+            for command in (["export", evil], ["export", evil, "--by", "point"], ["export", evil, "--telemetry"], ["compare", evil, store],
+                            ["compare", evil, store, "--format", "md"], ["compare", evil, "--a", "batch=1", "--b", "batch=2"], ["trend", evil],
+                            ["recommend", evil, "--rate", "10"], ["tag", evil], ["note", evil], ["check", evil], ["report", evil, "--format", "md", "-o", "-"], ["report", evil, "-o", "-"],
+                            ["rerun", first, "--from", evil, "--store", os.path.join(self.dir, "again.db")],
+                            ["run", *network, *few, "--repeats", "2", "--resume", "-v", "--store", evil]):
+                with self.subTest(command, change=change.__name__):
+                    done = subprocess.run([PROGRAM, *command], capture_output=True, text=True, timeout=900)
+                    self.assertNotIn(done.returncode, (3, -6, -11), done.stderr)
+                    for control in ("\x1b", "\x9b", "\u202e"):
+                        self.assertNotIn(control, done.stdout + done.stderr)
+
 
 if __name__ == "__main__":
     unittest.main(argv=sys.argv[:1] + sys.argv[2:])

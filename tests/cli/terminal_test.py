@@ -116,6 +116,17 @@ class TerminalTest(StoreCase):
             self.assertLessEqual(len(line), 80, line)
         self.assertTrue(any("--json has all" in line for line in table), table)
 
+    def test_other_tables_fit_too(self):
+        self.assertEqual(self.run_deepgap("--warmup", "0", "--iterations", "3", "--batch", "1,2").returncode, 0)
+        for command in (["models"], ["compare", self.store, "--a", "batch=1", "--b", "batch=2"]):
+            code, shown = self.shown_of([PROGRAM, *command])
+            self.assertEqual(code, 0, shown)
+            rows = [line for line in shown.splitlines() if not line.startswith(("note:", "throughput,", "("))]
+            self.assertGreater(len(rows), 1)
+            for line in rows:
+                self.assertLessEqual(len(line), 80, shown)
+            self.assertIn("--json has all", shown)
+
     def test_a_search_shows_its_phase_and_the_time_left(self):
         code, shown = self.at_terminal("--axis", "latency=100us", "-s", "server", "--bound", "p99=200ms", "--find-peak", "--peak-from", "400",
                                        "--duration", "500ms", until=b" left] ", then=signal.SIGINT)

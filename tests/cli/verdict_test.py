@@ -45,6 +45,16 @@ class VerdictTest(StoreCase):
             self.assertEqual(refused.returncode, 2, refused.stdout)
             self.assertIn("--quick is a window of half a second", refused.stderr)
 
+    def test_a_schedule_is_as_short_as_it_is_asked_to_be(self):
+        rate = ["--scenario", "server", "--rate", "100"]
+        for flags, most in ((["--quick"], 100), (["--budget", "3s"], 450), (["--quick", "--repeats", "3"], 100)):
+            with self.subTest(flags):
+                self.store = os.path.join(self.dir, "schedule" + "".join(flags) + ".db")
+                done = self.run_deepgap(*rate, *flags)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                for row in self.rows():
+                    self.assertLess(row["timings"], most)
+
     def test_as_many_repeats_as_it_takes(self):
         done = self.run_deepgap(*self.noise, "--repeats", "auto")
         self.assertEqual(done.returncode, 0, done.stderr)

@@ -85,6 +85,15 @@ class WordsTest(StoreCase):
         self.assertEqual((point["backend"], point["precision"], point["placement"]["devices"], point["scenario"]), ("null", "fp32", ["cpu"], "single-stream"))
         self.assertIn("'onnxruntim'", self.refused("resnet18", "-e", "onnxruntim"))
 
+    def test_names_are_so_in_every_command(self):
+        network = ["ResNet-18:width=0.125,classes=10", "--shape", TINY[3], "--cache", self.dir]
+        for words in (["check", *network, "-e", "Native", "-p", "FP32", "-d", "CPU", "--against", "NATIVE"], ["profile", *network, "-e", "NATIVE", "-p", "float32"],
+                      ["models", network[0]], ["quantize", *network, "-o", os.path.join(self.dir, "q.onnx"), "--samples", "2"]):
+            with self.subTest(words):
+                done = subprocess.run([PROGRAM, *words], capture_output=True, text=True, timeout=300)
+                self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("takes one engine", self.refused(self.network, "-e", "native,null", command=["check"]))
+
     def test_spellings_of_other_tools(self):
         done = self.run_deepgap(f"--onnx={self.network}", "--duration=0.05", "--shapes=input:Nx3x32x32", "--concurrency-range", "1:3:2", "-e", "null", "--warmup=0")
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -111,6 +120,20 @@ class WordsTest(StoreCase):
         self.assertNotIn("__", self.refused(command=["frobnicate"]))
         self.assertIn("deepgap --help", self.refused(command=["frobnicate"]))
 
+    def test_a_word_says_what_is_to_be_listed_or_tuned(self):
+        def told(*words):
+            return subprocess.run([PROGRAM, *words], capture_output=True, text=True, check=True, timeout=60).stdout
+
+        self.assertEqual([row["name"] for row in json.loads(told("backends", "NULL", "--json"))], ["null"])
+        self.assertTrue(told("backends", "null").startswith("null "))
+        self.assertEqual(told("backends", "list", "null"), told("backends", "null"))
+        self.assertEqual(told("models", "list", "resnet18"), told("models", "resnet18"))
+        self.assertIn("did you mean 'native'?", self.refused("natve", command=["backends"]))
+        plan = told("tune", self.network, "-e", "null", "--threads", "1", "--batch", "1,2", "--dry-run")
+        self.assertIn("2 configurations, 2 of them tried", plan)
+        self.assertEqual(told("tune", "--model", self.network, "-e", "null", "--threads", "1", "--batch", "1,2", "--dry-run"), plan)
+        self.assertIn("name a model", self.refused("a.toml", command=["tune"]))
+
     def test_help_is_at_most_100_columns_wide_and_lists_no_internals(self):
         pages = [subprocess.run([PROGRAM, *words], capture_output=True, text=True, check=True).stdout
                  for words in (["help"], ["--help"], ["help", "run"], ["run", "--help"], ["run", "-h"], ["tune", "--help"], ["check", "--help"])]
@@ -128,6 +151,7 @@ class WordsTest(StoreCase):
     def test_version(self):
         said = [subprocess.run([PROGRAM, word], capture_output=True, text=True, check=True).stdout for word in ("version", "--version")]
         self.assertEqual(said[0], said[1])
+        self.assertEqual(subprocess.run([PROGRAM, "-V"], capture_output=True, text=True, check=True).stdout, said[0])
 
     def test_quiet_and_verbose(self):
         quiet = self.run_deepgap(self.network, *FEW, "-q", "-e", "null")
@@ -143,6 +167,18 @@ class WordsTest(StoreCase):
         self.assertIn("ok, as_found", done.stdout)
         with open(path) as f:
             self.assertEqual(json.load(f)["records"], 1)
+
+    def test_what_cannot_be_written_is_said_before_anything_is_measured(self):
+        for flags in (["--export-json", "/proc/nowhere/x.json"], ["--save-weights", "/proc/nowhere/x.safetensors", "--task", "train", "-e", "libtorch"],
+                      ["--mlperf", "v6.0", "-s", "single-stream", "--axis", "mlperf_target_latency=1", "--scale", "0.1%", "--mlperf-log", "/dev/null/logs"]):
+            with self.subTest(flags):
+                count = [] if "--mlperf" in flags else FEW
+                lost = self.run_deepgap(self.network, *count, *([] if "-e" in flags else ["-e", "null"]), *flags)
+                self.assertEqual((lost.returncode, lost.stdout), (2, ""), lost.stderr)
+                self.assertIn(flags[0] if flags[0] != "--mlperf" else "--mlperf-log", lost.stderr)
+                self.assertRegex(lost.stderr, "there is no folder /proc/nowhere|/dev/null is no folder")
+                self.assertFalse(os.path.exists(self.store))
+        self.assertIn("there is no folder /proc/nowhere", self.refused(self.network, "-o", "/proc/nowhere/q.onnx", command=["quantize"]))
 
     # What is generated
 

@@ -123,6 +123,17 @@ class LocalTest(FleetCase):
                                 env={**self.environment, "DEEPGAP_NODE": node, **environment})
         self.assertEqual(result.returncode, 0, result.stderr)
 
+    def test_a_task_whose_words_nobody_takes_measures_all_the_same(self):
+        gone = self.dir + "/gone"
+        os.mkdir(gone)
+        self.fleet(self.study(points=2), "--detach", "--directory", gone)
+        os.rmdir(gone)  # which the task notes
+        for end in ("2>/dev/full", "2>&-"):
+            done = subprocess.run(["bash", "-c", f'"$@" {end}', "bash", *self.command("task", "s.fleet", "0")], cwd=self.dir, env=self.environment, timeout=300)
+            self.assertEqual(done.returncode, 0, end)
+        self.fleet("wait", "s.fleet")
+        self.assert_exactly_once()
+
     def notes(self, verb="status"):
         return json.loads(self.fleet(verb, "s.fleet", "--json"))["notes"]
 

@@ -1,5 +1,7 @@
 // deepgap check: how far an engine's outputs are from the FP32 reference, another engine's, or an ONNX test folder's.
+#include "base/console.h"
 #include "base/file.h"
+#include "base/words.h"
 #include "cli/checked_outputs.h"
 #include "cli/class_scores.h"
 #include "cli/command.h"
@@ -203,7 +205,7 @@ class CheckCommand : public Command {
     }
     if (request_.dataset == "seeded" || request_.dataset == "zeros") return;
     for (const CheckedSample& sample : actual.samples) {
-      if (is_class_output(sample.outputs)) fmt::print("  {:<19}{}\n", sample.name, top_classes(sample.outputs[0]));
+      if (is_class_output(sample.outputs)) print_text(fmt::format("  {:<19}{}\n", printable(sample.name), top_classes(sample.outputs[0])));
     }
   }
 

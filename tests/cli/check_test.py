@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """`deepgap check` as a user runs it. Argument: the program. Run from the tree's root."""
 import json
+import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -68,6 +70,14 @@ class Check(unittest.TestCase):
                 for (want, probability), (got, measured) in zip(classes, found):
                     self.assertEqual(got, want, line)
                     self.assertAlmostEqual(measured, probability, delta=0.002, msg=line)
+
+    def test_names_of_samples_command_no_terminal(self):
+        with tempfile.TemporaryDirectory() as folder:
+            shutil.copy("data/pictures/chelsea.png", os.path.join(folder, "a\x1b[31m\nb.png"))
+            run = deepgap("check", "efficientnet_lite0", "--weights", "imagenet", "--dataset", folder, "--samples", "1")
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertIn("a [31m b.png", run.stdout)
+        self.assertNotIn("\x1b", run.stdout)
 
     def test_an_onnx_test_folder(self):
         with tempfile.TemporaryDirectory() as name:

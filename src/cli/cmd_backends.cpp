@@ -58,7 +58,7 @@ class BackendsCommand final : public Command {
   std::string name() const override { return "backends"; }
   std::string describe() const override { return "Engines that are here, with versions, devices and options, and why others are not"; }
   void declare(CLI::App& app) override {
-    app.add_option("name", names_, "These alone; left out: all")->type_name("NAME");
+    app.add_option("backend", names_, "These alone; left out: all")->type_name("NAME");
     app.add_flag("--json", json_, "A list of objects, for programs");
     declare_libtorch_folder(app);
   }

@@ -17,7 +17,8 @@ bool named(const FlagRow& flag, const char* name) { return std::find(flag.names.
 std::vector<std::string> choices_of(const FlagRow& flag, const std::string& word) {
   if (named(flag, "--model") || word == "model" || word == "what") return zoo_names();
   if (named(flag, "--scenario")) return Registry<Scenario>::instance().names();
-  if (named(flag, "--backend") || named(flag, "--against")) return plugin_names();
+  if (named(flag, "--backend") || named(flag, "--against") || word == "backend") return plugin_names();
+  if (word == "kind") return {"clear", "list"};
   if (named(flag, "--precision")) return {"bf16", "fp16", "fp32", "int8", "tf32"};
   if (named(flag, "--device")) return {"cpu", "cuda:0"};
   if (named(flag, "--dataset")) return {"crops", "pictures", "seeded", "zeros"};

@@ -195,6 +195,8 @@ class WordsTest(StoreCase):
         self.assertIn("--batch", completed("deepgap", "run", "--ba"))
         self.assertEqual(completed("deepgap", "run", "--backend", "onn"), ["onnxruntime"])
         self.assertIn("resnet18", completed("deepgap", "run", "resnet1"))
+        self.assertEqual(completed("deepgap", "backends", "onn"), ["onnxruntime"])
+        self.assertEqual(completed("deepgap", "cache", "cl"), ["clear"])
         self.assertIn("net.onnx", completed("deepgap", "run", "-m", "ne"))
         self.assertEqual(completed("deepgap", "run", "--batch", "x"), [])
         self.assertNotIn("__worker", completed("deepgap", "'__'"))

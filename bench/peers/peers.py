@@ -1,13 +1,18 @@
 #!/usr/bin/env python3
-"""Whether deepgap's figures are fair to the engines: each against the engine's own tool, or a plain loop over its own interface.
+"""Whether deepgap's figures are fair to the engines: each against the engine's own tool, or a plain loop over its own interface; and how
+the engines stand to each other.
 
     python3 bench/peers/peers.py [--engine NAME,...] [--models NAME,...] [--precisions fp32,bf16,int8] [--batch 1] [--rounds 9]
-        [--seconds 2] [--threads N] [--build build]
+        [--seconds 2] [--budget 2min] [--margin 2%] [--duels-only] [--threads N] [--build build]
 
 openvino: benchmark_app of its package; onnxruntime, native, libtorch: build/bin/peer_ENGINE, a plain loop. Both sides get the same ONNX
 file, threads, batch and precision. A round is one run of each, one after the other, the first changing with the round; deepgap's figure
 is the throughput of `deepgap run`, a fresh process like the peer's. Printed: both medians, and median and quartiles of the rounds' ratios
-deepgap / peer. The aim is 0.95. Exit code 1 when a median is below it."""
+deepgap / peer. The aim is 0.95. Exit code 1 when a median is below it. This is a loop of processes and no duel, since a peer is a program
+that deepgap does not drive: what is asked is what deepgap adds to an engine.
+
+The engines among each other are all deepgap's to drive: a duel of each model and precision, every engine against the first of --engine, on the
+same files (--duels-only: nothing else). --budget 0 leaves them out."""
 import argparse
 import csv
 import io
@@ -19,8 +24,11 @@ import statistics
 import subprocess
 import sys
 
-AIM = 0.95
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "bench"))
+import duels  # noqa: E402
+
+AIM = 0.95
 
 
 class Failed(Exception):
@@ -41,7 +49,7 @@ class Bench:
         self.build = (ROOT / arguments.build).resolve()
         self.work = self.build / "peers"
         self.work.mkdir(parents=True, exist_ok=True)
-        self.env = dict(os.environ, GOMP_SPINCOUNT=os.environ.get("GOMP_SPINCOUNT", "10000"))
+        self.env = duels.quiet_threads()
         rows = json.loads(run([self.build / "bin/deepgap", "backends", "--json"]))
         self.backends = {row["name"]: row for row in rows}
         # Where deepgap keeps OpenVINO off an AMX that the machine only half shows, its own tool would end by SIGILL.
@@ -111,6 +119,13 @@ class Bench:
         return ours, theirs
 
 
+    def duel(self, model, precision):
+        a = self.arguments
+        flags = ["--model", self.model_file(model, precision), "--precision", precision, "--batch", a.batch, "--threads", a.threads, "--budget",
+                 a.budget, "--margin", a.margin]
+        return duels.of_backends(self.build / "bin/deepgap", a.engine.split(","), flags, self.env)
+
+
 def quartiles(values):
     return statistics.quantiles(values, n=4, method="inclusive") if len(values) > 1 else [values[0]] * 3
 
@@ -130,23 +145,26 @@ def parse():
     parser.add_argument("--batch", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--seconds", type=float, default=2)
+    parser.add_argument("--budget", default="2min", help="of the turns of a duel; 0: none")
+    parser.add_argument("--margin", default="2%", help="of a duel")
+    parser.add_argument("--duels-only", action="store_true")
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--build", default="build")
     return parser.parse_args()
 
 
-def main():
-    arguments = parse()
-    bench = Bench(arguments)
-    print(f"{cpu_name()}, {arguments.threads} threads, batch {arguments.batch}, {arguments.rounds} rounds of {arguments.seconds:g} s, items/s")
+def fairness(bench):
+    """Whether a median is below the aim."""
+    a = bench.arguments
+    print(f"{cpu_name()}, {a.threads} threads, batch {a.batch}, {a.rounds} rounds of {a.seconds:g} s, items/s")
     print("| engine | model | precision | deepgap | peer | ratio (quartiles) |\n| --- | --- | --- | --- | --- | --- |")
     below = False
-    for engine in arguments.engine.split(","):
-        for model in arguments.models.split(","):
-            for precision in arguments.precisions.split(","):
+    for engine in a.engine.split(","):
+        for model in a.models.split(","):
+            for precision in a.precisions.split(","):
                 line = f"| {engine} | {model} | {precision} |"
                 try:
-                    ours, theirs = bench.compare(engine, model, precision, arguments.batch)
+                    ours, theirs = bench.compare(engine, model, precision, a.batch)
                 except Failed as failure:
                     print(f"{line} not compared: {failure} | | |", flush=True)
                     continue
@@ -154,6 +172,36 @@ def main():
                 below = below or middle < AIM
                 print(f"{line} {statistics.median(ours):.2f} | {statistics.median(theirs):.2f} | {middle:.3f} ({low:.3f}-{high:.3f}) |",
                       flush=True)
+    return below
+
+
+def among_each_other(bench):
+    a = bench.arguments
+    first = a.engine.split(",")[0]
+    print(f"\n{cpu_name()}, {a.threads} threads, batch {a.batch}, duels of at most {a.budget}, items/s in their turns")
+    print(f"| model | precision | engine | its | {first}'s | over {first} | |\n| --- | --- | --- | --- | --- | --- | --- |")
+    for model in a.models.split(","):
+        for precision in a.precisions.split(","):
+            try:
+                contenders, rows = bench.duel(model, precision)
+            except (Failed, duels.Failed) as failure:
+                print(f"| {model} | {precision} | not compared: {failure} | | | | |", flush=True)
+                continue
+            for contender in contenders:
+                name = contender["contender"]
+                row = rows.get(name, {})
+                print(f"| {model} | {precision} | {name} | {duels.rate(row)} | {duels.rate(rows.get(first, {}))} | {duels.over(contender)} | "
+                      f"{duels.said(contender, row, first)} |", flush=True)
+            if not contenders:
+                print(f"| {model} | {precision} | no duel: {rows.get(first, {}).get('reason')} | | | | |", flush=True)
+
+
+def main():
+    arguments = parse()
+    bench = Bench(arguments)
+    below = False if arguments.duels_only else fairness(bench)
+    if arguments.budget != "0" and "," in arguments.engine:
+        among_each_other(bench)
     return 1 if below else 0
 
 

@@ -91,6 +91,28 @@ TEST(WindowVerdict, WhatWasNotAskedIsAsFound) {
   EXPECT_THAT(verdict.as_found, testing::MatchesRegex("throughput \\+-0\\.[0-9]+%, nothing asked"));
 }
 
+// It never has enough by itself: the scenario ends it.
+TEST(WindowVerdict, WhatEndsByItsScheduleIsJudgedToo) {
+  Random random(13);
+  const auto until_ten_s = [&](const QuerySource& source) {
+    const auto stopping = make_stopping(settings_of("schedule", ten_s));
+    for (Nanoseconds now = 0; now < ten_s;) {
+      const auto length = static_cast<Nanoseconds>(source.next(static_cast<double>(now) / 1e9) * 1e9);
+      const Timing timing{0, 0, now, now + length, 1, Status::ok};  // all were due at the beginning
+      now += length;
+      stopping->add(std::span(&timing, 1));
+    }
+    EXPECT_EQ(stopping->state(), Stopping::State::more);
+    return stopping->verdict();
+  };
+  const WindowVerdict steady = until_ten_s(white_source(random, 0.005, 0.1));
+  EXPECT_EQ(steady.verdict, Verdict::as_found) << steady.reason;
+  EXPECT_THAT(steady.as_found, HasSubstr("nothing asked"));
+  const WindowVerdict throttled = until_ten_s(throttle_source(random, 0.005, 0.2, 4));
+  EXPECT_EQ(throttled.verdict, Verdict::unstable);
+  EXPECT_THAT(throttled.reason, HasSubstr("20% slower from 4"));
+}
+
 TEST(WindowVerdict, AShortLookIsAsFound) {
   Random random(11);
   const WindowVerdict verdict = fed(white_source(random, 0.005, 0.01), settings_of("interval", 500'000'000))->verdict();

@@ -120,6 +120,7 @@ TEST(OldStores, OfAllThatWasEndedByACountOrATimeOnlyWhatNothingWasAskedOfIsAsFou
   const std::vector<std::pair<std::string, Verdict>> cases{
       {"", Verdict::as_found},
       {"UPDATE settings SET json = replace(json, '\"counts\"', '\"duration\"')", Verdict::as_found},
+      {"UPDATE settings SET json = replace(json, '\"counts\"', '\"schedule\"')", Verdict::as_found},
       {"UPDATE settings SET json = replace(json, '\"counts\"', '\"interval\"')", Verdict::valid},
       {"UPDATE settings SET json = replace(json, '\"counts\"', '\"interval\"'); UPDATE records SET facts = json_set(facts, '$.as_found', "
        "'x')",

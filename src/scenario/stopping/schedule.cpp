@@ -1,6 +1,8 @@
-// Stopping `schedule`: never enough: the scenario ends by itself, as a trace does.
+// Stopping `schedule`: never enough: the scenario ends by itself, as a trace does, or `offline` after its samples. What was to be
+// measured is given, as under `counts`: no interval is asked, and the window is judged like theirs where its load does not judge it.
 #include "scenario/stopping.h"
 #include "scenario/stopping/throughput_meter.h"
+#include "scenario/stopping/window_verdict.h"
 
 namespace deepgap {
 namespace {
@@ -14,6 +16,7 @@ class ScheduleStopping final : public Stopping {
   State state() const override { return State::more; }
   std::string reason() const override { return {}; }
   Estimate throughput() const override { return meter_.throughput(); }
+  WindowVerdict verdict() const override { return window_verdict(meter_, {"throughput", meter_.relative_half_width(), {}, {}}); }
 
  private:
   ThroughputMeter meter_;

@@ -87,6 +87,15 @@ TEST(Energy, a_counter_that_starts_again_loses_one_step_and_says_so) {
   EXPECT_GT(energy.half_width, 40) << "the step of 100 ms and 400 W is a guess";
 }
 
+TEST(Energy, a_reading_that_is_no_number_gives_no_value) {
+  Record record = on_gpu(2 * second, 12 * second);
+  record.series = {counter_of(flat, 15 * second)};
+  record.series[0].values[50] = NAN;
+  compute_metrics(record);
+  EXPECT_EQ(record.estimates.count("energy_j"), 0u);
+  EXPECT_EQ(record.estimates.count("power_w"), 0u);
+}
+
 TEST(Energy, only_the_devices_of_the_point_count) {
   Record record = on_gpu(second, 9 * second);
   Series other = counter_of([](double) { return 100.0; }, 10 * second);

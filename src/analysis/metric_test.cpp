@@ -4,6 +4,9 @@
 
 #include <gmock/gmock.h>
 
+#include <cmath>
+#include <utility>
+
 namespace deepgap {
 namespace {
 
@@ -326,6 +329,33 @@ TEST(Metrics, an_empty_record_is_harmless) {
   Record record;
   compute_metrics(record);
   EXPECT_EQ(record.estimates.count("throughput"), 0u);
+}
+
+// Clocks that step or stand still, one timing, all the same, readings that are no number.
+TEST(Metrics, what_no_good_clock_gives_is_left_out_or_a_number) {
+  const auto changed = [](auto change) {
+    Record record = hundred_queries();
+    for (Timing& timing : record.timings) change(timing);
+    return record;
+  };
+  Record one = hundred_queries(), readings = hundred_queries(), turned = hundred_queries();
+  one.timings.resize(1);
+  std::swap(turned.windows[1].begin, turned.windows[1].end);
+  for (const char* name : {"cpu_time", "energy.package-0"})
+    readings.series.push_back(
+        {"proc", name, name[0] == 'c' ? "s" : "J", true, {0, 1'000'000, 5'052'000'000, 5'060'000'000}, {1, NAN, INFINITY, 4}});
+  for (Record record :
+       {one, readings, turned, changed([](Timing& t) { t.scheduled = t.begin = t.end = 2'000'000; }),
+        changed([](Timing& t) { t.end = t.begin - 1'000'000; }), changed([](Timing& t) { t.end -= t.query > 50 ? 3'600'000'000'000 : 0; }),
+        changed([](Timing& t) { t.scheduled = t.begin = t.end - 5'000'000; })}) {
+    compute_metrics(record);
+    for (const auto& [id, estimate] : record.estimates) {
+      EXPECT_TRUE(std::isfinite(estimate.value)) << id;
+      EXPECT_FALSE(estimate.low && !std::isfinite(*estimate.low)) << id;
+      EXPECT_FALSE(estimate.high && !std::isfinite(*estimate.high)) << id;
+      EXPECT_FALSE(estimate.low && estimate.high && *estimate.low > *estimate.high) << id;
+    }
+  }
 }
 
 }  // namespace

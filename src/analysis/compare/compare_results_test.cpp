@@ -47,6 +47,21 @@ Results of(const Side& side) {
   return collector.results();
 }
 
+TEST(CompareResults, WhatIsNoFigureIsNotCompared) {
+  for (const double value : {static_cast<double>(NAN), static_cast<double>(INFINITY), 0.0, -100.0}) {
+    const ResultsComparison found = compare_results(of({.throughput = value}), of({.run = "b"}), {});
+    EXPECT_TRUE(found.points.empty()) << value;
+    EXPECT_EQ(found.unusable, 1u) << value;
+    EXPECT_EQ(judge_gate(found, {}, 0.02), Gate::not_enough_data) << value;
+  }
+}
+
+TEST(CompareResults, ConstantsAreTheSameOrApartForCertain) {
+  const Results a = of({.scatter = 0}), b = of({.run = "b", .scatter = 0}), c = of({.run = "c", .throughput = 90, .scatter = 0});
+  EXPECT_EQ(compare_results(a, b, {}).points.at(0).change, Change::same);
+  EXPECT_EQ(compare_results(a, c, {}).points.at(0).change, Change::slower);
+}
+
 TEST(CompareResults, SeveralNodesAreTheLevelThatCounts) {
   const Results a = of({.repeats = 12, .nodes = 4}), b = of({.run = "b", .throughput = 103, .scatter = 0.05, .repeats = 12, .nodes = 4});
   const PointChange change = compare_results(a, b, {}).points.at(0);

@@ -33,7 +33,8 @@ std::vector<TrendChange> changes_of(const std::vector<TrendRun>& runs) {
 
 bool TrendCollector::take(const Record& record, Values& values) const {
   const auto found = record.estimates.find(metric_);
-  if (record.outcome != Outcome::ok || found == record.estimates.end() || !(found->second.value > 0) || record.started_unix_ns == 0)
+  if (record.outcome != Outcome::ok || found == record.estimates.end() || !(found->second.value > 0) ||
+      !std::isfinite(found->second.value) || record.started_unix_ns == 0)
     return false;
   if (values.count == 0 || record.started_unix_ns < values.started_unix_ns) values.started_unix_ns = record.started_unix_ns;
   const auto version = record.environment.find(version_);

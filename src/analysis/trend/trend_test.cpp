@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <random>
 
 namespace deepgap {
@@ -62,6 +63,35 @@ TEST_F(TrendTest, AControlTakesTheMachineOut) {
   ASSERT_EQ(all[0].changes.size(), 1U);
   EXPECT_EQ(all[0].changes[0].at, 19U);
   EXPECT_NEAR(all[0].changes[0].after / all[0].changes[0].before, 1.1, 0.01);
+}
+
+TEST_F(TrendTest, WhatIsNoFigureIsLeftOut) {
+  for (const double value : {static_cast<double>(NAN), static_cast<double>(INFINITY), 0.0, -100.0}) {
+    Record record = night(7, 100);
+    record.estimates["throughput"].value = value;
+    trend_.add(record);
+    trend_.add_control(record);
+  }
+  EXPECT_TRUE(trend_.series().empty());
+}
+
+// A wall clock that is set back between the repeats of a night, and one that never moves.
+TEST_F(TrendTest, AClockThatStepsLosesNoRun) {
+  for (int i = 0; i < 12; ++i) {
+    Record first = night(i, 100), second = night(i, 100);
+    second.started_unix_ns -= 3 * day;
+    trend_.add(first);
+    trend_.add(second);
+  }
+  ASSERT_EQ(trend_.series().size(), 1U);
+  EXPECT_EQ(trend_.series()[0].runs.size(), 12U);
+  TrendCollector standing("throughput", "deepgap.git");
+  for (int i = 0; i < 12; ++i) {
+    Record record = night(i, 100);
+    record.started_unix_ns = day;
+    standing.add(record);
+  }
+  EXPECT_EQ(standing.series()[0].runs.size(), 12U);
 }
 
 TEST_F(TrendTest, WhatFailedOrHasNoDateIsLeftOut) {

@@ -27,6 +27,7 @@ class BurstyScenario final : public ArrivalScenario {
     seed_ = seed_option(options);
     settings_.random_lengths = choice_option(options, "bursts", {"fixed", "markov"}) == "markov";
   }
+  bool comes_by_chance() const override { return settings_.random_lengths; }  // of fixed ones a window has as many as fit
   std::unique_ptr<Arrivals> make_arrivals() const override { return std::make_unique<BurstyArrivals>(settings_, seed_); }
 
  private:

@@ -12,6 +12,9 @@ constexpr int64_t fewest_waits = 8;                   // below which a long wait
 constexpr double growth_confidence = 0.98;            // two-sided: 1 % of queues that do not grow look as if they did
 constexpr double finish_share = 0.1;                  // of the window: to finish what is due
 constexpr Nanoseconds shortest_finish = 100'000'000;  // but so long in any case
+constexpr double lead_share = 0.2;                    // of the window: queries that come before it
+constexpr Nanoseconds longest_lead = 10'000'000'000;
+constexpr double hopeless_share = 0.5;  // of the lead: whoever waits for so long by its end, at twice the load that can be served
 
 Nanoseconds share_of(Nanoseconds length, double share) { return static_cast<Nanoseconds>(static_cast<double>(length) * share); }
 
@@ -27,7 +30,9 @@ class OpenLoop {
 
   void start(Nanoseconds now) {
     start_ = now_ = last_due_ = now;
-    if (traffic_.duration < never - now) until_ = now + traffic_.duration;
+    from_ = now + traffic_.lead;
+    leads_ = traffic_.lead > 0;
+    if (traffic_.duration < never - from_) until_ = from_ + traffic_.duration;
     look_ahead();
     if (has_enough()) end_offering(now);
   }
@@ -52,7 +57,7 @@ class OpenLoop {
   // When the next step() has something to do if nothing is finished before.
   Nanoseconds wake() const {
     if (phase_ == Phase::waiting) return never;
-    const Nanoseconds end = phase_ == Phase::offering ? until_ : give_up_at_;
+    const Nanoseconds end = leads_ ? from_ : phase_ == Phase::offering ? until_ : give_up_at_;
     return flight_.has_room() ? std::min(due_, end) : end;
   }
 
@@ -64,7 +69,7 @@ class OpenLoop {
 
   void report() {
     if (traffic_.offered == nullptr || !finish_due_) return;
-    offered_.length = end_ - start_;
+    offered_.length = end_ - from_;
     offered_.offered += offered_.waiting;
     *traffic_.offered = std::move(offered_);
   }
@@ -80,15 +85,25 @@ class OpenLoop {
     due_ = after_start == never ? never : start_ + after_start;
   }
 
+  // Once the lead is over. Where the load is too high the window would be of queries that nobody comes to: those that wait are put off.
+  void begin_window() {
+    leads_ = false;
+    if (now_ - due_ > share_of(traffic_.lead, hopeless_share)) {
+      start_ += now_ - due_;
+      until_ += now_ - from_;
+      from_ = due_ = now_;
+    }
+    if (traffic_.on_window) traffic_.on_window();
+  }
+
   void issue() {
     now_ = clock_.now();
+    if (leads_ && now_ >= from_) begin_window();
     while (due_ <= now_ && due_ < until_ && flight_.has_room()) {
       const int64_t samples = std::min(traffic_.batch, samples_left_);
       samples_left_ -= samples;
       last_late_ = flight_.add(due_, now_, samples);
-      offered_.lateness.add(last_late_);
-      note_wait(now_ - due_);
-      ++offered_.offered;
+      if (due_ >= from_) note_offered();
       last_due_ = due_;
       schedule_->take();
       look_ahead();
@@ -96,13 +111,20 @@ class OpenLoop {
     flight_.send();
   }
 
+  void note_offered() {
+    offered_.lateness.add(last_late_);
+    note_wait(now_ - due_);
+    ++offered_.offered;
+  }
+
   bool collect() {
     for (const Timing& timing : flight_.collect()) {
       const bool failed = timing.status == Status::failed;
       if (!finish_due_ && has_enough()) recording_ = false;  // so that counts are exact
-      if (recording_ && traffic_.failures != nullptr) note_failures(traffic_, flight_, timing);
+      const bool is_of_window = recording_ && timing.scheduled >= from_;
+      if (is_of_window && traffic_.failures != nullptr) note_failures(traffic_, flight_, timing);
       schedule_->answered((failed ? std::max(timing.end, traffic_.failures->pause_until()) : timing.end) - start_);
-      if (!recording_ || timing.status != Status::ok) continue;
+      if (!is_of_window || timing.status != Status::ok) continue;
       traffic_.sink->add(timing);
       traffic_.stopping->add(std::span(&timing, 1));
       if (phase_ == Phase::offering || timing.end <= end_) ++offered_.finished_in_time;
@@ -135,12 +157,12 @@ class OpenLoop {
   }
 
   void end_offering(Nanoseconds end) {
-    end_ = until_ = end;
+    end_ = until_ = std::max(end, from_);
     phase_ = Phase::waiting;
     if (!finish_due_) {
       recording_ = false;
     } else if (due_ < until_) {
-      const Nanoseconds length = end_ - start_;
+      const Nanoseconds length = end_ - from_;
       offered_.length = length;
       offered_.oldest_wait = end_ - due_;
       const bool is_long = offered_.has_long_wait();
@@ -155,7 +177,7 @@ class OpenLoop {
     offered_.oldest_wait = std::max(end_, now_) - due_;
     offered_.issuer_was_late = last_late_ > offered_.oldest_wait / 2;
     for (; due_ < until_ && offered_.waiting < most_waiting_counted; look_ahead()) {
-      ++offered_.waiting;
+      offered_.waiting += due_ >= from_ ? 1 : 0;
       schedule_->take();
     }
     phase_ = Phase::waiting;
@@ -172,7 +194,9 @@ class OpenLoop {
   Nanoseconds last_wait_ = 0;  // of the last query submitted
   Phase phase_ = Phase::offering;
   bool recording_ = true;
+  bool leads_ = false;  // until the window begins
   Nanoseconds start_ = 0, now_ = 0;
+  Nanoseconds from_ = 0;                      // what is due before is not of the window
   Nanoseconds due_ = 0, last_due_ = 0;        // of the next query, and of the last one issued
   Nanoseconds last_late_ = 0;                 // of the last one issued
   Nanoseconds until_ = never;                 // what is due from then on is not issued
@@ -207,6 +231,10 @@ std::vector<ScenarioOption> ArrivalScenario::options() const {
 void ArrivalScenario::parse(const std::map<std::string, std::string>& options) {
   in_flight_ = in_flight_option(options, 0);
   parse_arrivals(options);
+}
+
+Nanoseconds ArrivalScenario::lead(Nanoseconds window) const {
+  return comes_by_chance() && window != never ? std::min(share_of(window, lead_share), longest_lead) : 0;
 }
 
 void ArrivalScenario::drive(const Traffic& traffic, Clock& clock, const std::atomic<bool>& interrupted) {

@@ -8,6 +8,11 @@
 // query have a mean above 0 with 99 % confidence, correlation allowed for (stats/correlated.h). It ends at once, and OfferedLoad says how
 // many were waiting. Where they do not, a queue that is long by chance is finished, for as long as the window at most. Whoever is not
 // through in that time is overloaded too.
+//
+// Before the window queries may come for a while that are not recorded (Traffic::lead): a queue needs time to become as long as it is on
+// average, and percentiles of a window that begins without one are too small. Where the oldest query has waited for half of that time by
+// then, the load is twice what can be served, and the window begins without the queue: all that is due is put off by as long as that one
+// waited.
 #pragma once
 
 #include "scenario/arrivals.h"
@@ -62,12 +67,14 @@ class ArrivalScenario : public Scenario {
   int64_t in_flight() const final { return std::max<int64_t>(in_flight_, 1); }
   bool uses_all_slots() const final { return in_flight_ == 0; }
   Nanoseconds default_duration() const override { return 10'000'000'000; }
+  Nanoseconds lead(Nanoseconds window) const final;
   void drive(const Traffic& traffic, Clock& clock, const std::atomic<bool>& interrupted) final;
 
  protected:
   virtual std::vector<ScenarioOption> arrival_options() const = 0;  // besides in_flight
   virtual void parse_arrivals(const ScenarioOptions& options) = 0;
   virtual std::unique_ptr<Arrivals> make_arrivals() const = 0;
+  virtual bool comes_by_chance() const { return false; }  // a stationary process: any stretch of it is as good as the first
 
  private:
   int64_t in_flight_ = 0;

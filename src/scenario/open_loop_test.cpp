@@ -126,6 +126,91 @@ TEST(Server, IssuesAPoissonProcessOfItsSeed) {
   EXPECT_GE(arrivals.next(), 20 * second) << "everything that is due in the window is issued";
 }
 
+// What comes before the window is issued and not told of, and the window is as long as without.
+TEST(Server, QueriesThatLeadToTheWindowAreNotOfIt) {
+  Driven run;
+  int begun = 0;
+  Nanoseconds begun_at = 0;
+  run.lead = 2 * second;
+  run.on_window = [&] {
+    ++begun;
+    begun_at = run.clock->now();
+  };
+  ScriptedTarget target(*run.clock, {1, 4}, [](uint64_t) { return 30 * ms; });
+  run.drive(target, "constant", 1, lasting(10 * second), {{"rate", "10"}});
+  EXPECT_EQ(target.asked.size(), 120u);
+  ASSERT_EQ(run.kept.timings.size(), 100u);
+  EXPECT_EQ(run.kept.timings.front().scheduled, 2 * second);
+  EXPECT_EQ(run.kept.timings.back().scheduled, 11'900 * ms);
+  EXPECT_EQ(run.offered.length, 10 * second);
+  EXPECT_EQ(run.offered.offered, 100);
+  EXPECT_EQ(run.offered.finished_in_time, 100);
+  EXPECT_EQ(begun, 1);
+  EXPECT_EQ(begun_at, 2 * second);
+}
+
+// One that answers after the window has begun, but was due before.
+TEST(Server, AQueryThatWasDueBeforeTheWindowIsNotOfIt) {
+  Driven run;
+  run.lead = second;
+  ScriptedTarget target(*run.clock, {1, 1}, [](uint64_t n) { return n == 9 ? 120 * ms : 10 * ms; });
+  run.drive(target, "constant", 1, lasting(10 * second), {{"rate", "10"}});
+  EXPECT_EQ(run.kept.timings.size(), 100u);
+  EXPECT_EQ(run.kept.timings.front().scheduled, second);
+  EXPECT_EQ(run.kept.timings.front().begin, 1020 * ms) << "it waited for that one: the queue is carried over";
+}
+
+// A load that is far too high: were those that wait not put off, nothing of the window would ever be answered.
+TEST(Server, AnOverloadIsToldAsWithoutALead) {
+  Driven run;
+  run.lead = 2 * second;
+  ScriptedTarget target(*run.clock, {1, 1}, [](uint64_t) { return 100 * ms; });
+  run.drive(target, "constant", 1, lasting(10 * second), {{"rate", "1000"}});
+  EXPECT_EQ(run.kept.timings.front().scheduled, 2 * second);
+  EXPECT_NEAR(static_cast<double>(run.kept.timings.size()), 100, 2);
+  EXPECT_NEAR(static_cast<double>(run.offered.finished_in_time), 100, 2);
+  EXPECT_EQ(run.offered.length, 10 * second);
+  EXPECT_EQ(run.offered.offered, 10'000);
+  EXPECT_GT(run.offered.waiting, 9'000);
+  EXPECT_LE(run.clock->now(), 12 * second + 200 * ms);
+}
+
+TEST(Server, OnlyWhatComesByChanceHasALead) {
+  const auto lead = [](const std::string& scenario, const ScenarioOptions& options, Nanoseconds window) {
+    const auto made = Registry<Scenario>::instance().make("scenario", scenario);
+    made->parse(options);
+    return made->lead(window);
+  };
+  EXPECT_EQ(lead("server", {{"rate", "10"}}, 10 * second), 2 * second);
+  EXPECT_EQ(lead("server", {{"rate", "10"}}, 1000 * second), 10 * second);
+  EXPECT_EQ(lead("server", {{"rate", "10"}}, never), 0) << "a window that ends by a count";
+  EXPECT_EQ(lead("bursty", {{"rate", "10"}, {"bursts", "markov"}}, 10 * second), 2 * second);
+  EXPECT_EQ(lead("bursty", {{"rate", "10"}}, 10 * second), 0) << "as many bursts as fit, from the first";
+  EXPECT_EQ(lead("constant", {{"rate", "10"}}, 10 * second), 0);
+  EXPECT_EQ(lead("burst", {}, 10 * second), 0);
+  EXPECT_EQ(lead("concurrency", {{"clients", "2"}}, 10 * second), 0);
+}
+
+// An M/M/1 queue at 0.9 whose windows are short: without a lead their waits are far below those of the long run.
+TEST(Server, AWindowBeginsWithAQueue) {
+  const auto mean_wait = [](Nanoseconds lead) {
+    double wait = 0, queries = 0;
+    for (uint64_t seed = 1; seed <= 400; ++seed) {
+      Driven run;
+      run.lead = lead;
+      RandomStream random(seed, "service");
+      ScriptedTarget target(*run.clock, {1, 1}, [&](uint64_t) { return static_cast<Nanoseconds>(5e6 * random.exponential()); });
+      run.drive(target, "server", 1, lasting(second), {{"rate", "180"}, {"seed", std::to_string(seed)}});
+      for (const Timing& timing : run.kept.timings) wait += static_cast<double>(timing.begin - timing.scheduled) / 1e6;
+      queries += static_cast<double>(run.kept.timings.size());
+    }
+    return wait / queries;
+  };
+  constexpr double stationary = 0.9 / 0.1 * 5;  // ms: rho s / (1 - rho)
+  EXPECT_LT(mean_wait(0), 0.75 * stationary);
+  EXPECT_NEAR(mean_wait(10 * second), stationary, 0.15 * stationary);
+}
+
 // An M/D/1 queue: the mean wait is rho s / (2 (1 - rho)), by Pollaczek and Khinchine.
 TEST(Server, QueuesAsTheoryHasIt) {
   Driven run;

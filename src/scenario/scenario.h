@@ -14,6 +14,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -35,9 +36,11 @@ struct Traffic {
   int64_t batch = 1;
   Stopping* stopping = nullptr;
   TimingSink* sink = nullptr;
-  Nanoseconds duration = never;    // an open loop offers what is due in so much time, whatever is answered
-  OfferedLoad* offered = nullptr;  // filled by an open loop when its drive() ends; nullptr: nobody asks
-  Failures* failures = nullptr;    // filled where the Target outlives them; nullptr: the first failure ends the run
+  Nanoseconds duration = never;     // an open loop offers what is due in so much time, whatever is answered
+  Nanoseconds lead = 0;             // so long before, queries of it come that are not recorded
+  std::function<void()> on_window;  // called when that is over, on the scenario's thread; empty: nobody asks
+  OfferedLoad* offered = nullptr;   // filled by an open loop when its drive() ends; nullptr: nobody asks
+  Failures* failures = nullptr;     // filled where the Target outlives them; nullptr: the first failure ends the run
 };
 
 struct ScenarioOption {
@@ -61,6 +64,8 @@ class Scenario {
   // Length of the measured window where nobody asked for another ending. 0: the Stopping settings hold; never: until the scenario ends by
   // itself.
   virtual Nanoseconds default_duration() const { return 0; }
+  // For how long queries come before a window of that length is recorded, so that it begins with such a queue as there is, not with none.
+  virtual Nanoseconds lead(Nanoseconds /*window*/) const { return 0; }
   // What rooms that know it by name are told of it.
   virtual ScenarioTraits traits() const { return {}; }
   // Until the Stopping has enough (or its budget ends), the schedule ends, or `interrupted`. Everything submitted is completed when it

@@ -41,6 +41,8 @@ struct Driven {
   std::atomic<bool> interrupted{false};
   OfferedLoad offered;
   Failures failures;
+  Nanoseconds lead = 0;
+  std::function<void()> on_window;
 
   // As the worker does, with the settings' duration as that of the schedule.
   void drive(Target& target, const std::string& scenario, int64_t batch, const StoppingSettings& settings,
@@ -50,6 +52,8 @@ struct Driven {
     traffic.offered = &offered;
     traffic.failures = &failures;
     if (settings.name == "duration") traffic.duration = *settings.duration;
+    traffic.lead = lead;
+    traffic.on_window = on_window;
     traffic.samples.resize(samples);
     std::iota(traffic.samples.begin(), traffic.samples.end(), 0U);
     const auto made = Registry<Scenario>::instance().make("scenario", scenario);

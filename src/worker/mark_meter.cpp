@@ -20,14 +20,19 @@ void MarkMeter::add(std::span<const Mark> marks) {
   const auto add_to = [&](RatioSeries& series, MarkId from, MarkId to) {
     if (const auto time = marked_time(marks, from, to)) series.add(static_cast<double>(*time) / 1e6, 1);
   };
-  add_to(copy_in_, MarkId::h2d_begin, MarkId::compute_begin);
-  add_to(compute_, MarkId::compute_begin, MarkId::compute_end);
-  add_to(copy_out_, MarkId::compute_end, MarkId::d2h_end);
-  add_to(forward_, MarkId::compute_begin, MarkId::forward_end);
-  add_to(backward_, MarkId::forward_end, MarkId::backward_end);
-  add_to(allreduce_, MarkId::backward_end, MarkId::allreduce_end);
+  add_to(series_.copy_in, MarkId::h2d_begin, MarkId::compute_begin);
+  add_to(series_.compute, MarkId::compute_begin, MarkId::compute_end);
+  add_to(series_.copy_out, MarkId::compute_end, MarkId::d2h_end);
+  add_to(series_.forward, MarkId::compute_begin, MarkId::forward_end);
+  add_to(series_.backward, MarkId::forward_end, MarkId::backward_end);
+  add_to(series_.allreduce, MarkId::backward_end, MarkId::allreduce_end);
   const bool reduced = marked_time(marks, MarkId::backward_end, MarkId::allreduce_end).has_value();
-  add_to(update_, reduced ? MarkId::allreduce_end : MarkId::backward_end, MarkId::compute_end);
+  add_to(series_.update, reduced ? MarkId::allreduce_end : MarkId::backward_end, MarkId::compute_end);
+}
+
+void MarkMeter::restart() {
+  const std::lock_guard lock(mutex_);
+  series_ = {};
 }
 
 std::map<std::string, Estimate> MarkMeter::estimates() const {
@@ -36,13 +41,13 @@ std::map<std::string, Estimate> MarkMeter::estimates() const {
   const auto put = [&](const std::string& id, const RatioSeries& series) {
     if (series.count() > 0) estimates[id] = estimate_of(series);
   };
-  put("copy_in_ms", copy_in_);
-  put("compute_ms", compute_);
-  put("copy_out_ms", copy_out_);
-  put("forward_ms", forward_);
-  put("backward_ms", backward_);
-  put("allreduce_ms", allreduce_);
-  put("update_ms", update_);
+  put("copy_in_ms", series_.copy_in);
+  put("compute_ms", series_.compute);
+  put("copy_out_ms", series_.copy_out);
+  put("forward_ms", series_.forward);
+  put("backward_ms", series_.backward);
+  put("allreduce_ms", series_.allreduce);
+  put("update_ms", series_.update);
   return estimates;
 }
 

@@ -21,12 +21,16 @@ class MarkMeter final : public ForwardingTarget {
   // "copy_in_ms", "compute_ms", "copy_out_ms", and of steps "forward_ms", "backward_ms", "allreduce_ms", "update_ms": means over the
   // queries that had both marks; none where the engine sets none.
   std::map<std::string, Estimate> estimates() const;
+  void restart();  // forgets what came before
 
  private:
   void add(std::span<const Mark> marks);
 
+  struct Series {
+    RatioSeries copy_in, compute, copy_out, forward, backward, allreduce, update;
+  };
   mutable std::mutex mutex_;
-  RatioSeries copy_in_, compute_, copy_out_, forward_, backward_, allreduce_, update_;
+  Series series_;
 };
 
 }  // namespace deepgap

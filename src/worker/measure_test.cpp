@@ -131,6 +131,24 @@ TEST_F(MeasureTest, ABoundIsSomethingThatWasAsked) {
   EXPECT_FALSE(record.facts.contains("as_found"));
 }
 
+TEST_F(MeasureTest, OfflineSamplesThatWereCountedAskForNoInterval) {
+  WorkOrder order = order_of({{"total_samples", "1000"}, {"in_flight", "1"}, {"null.latency", "5ms"}});
+  order.point.scenario = "offline";
+  order.stopping = {};
+  order.stopping.warmup = 3;
+  const Record record = measured(order);
+  EXPECT_EQ(record.stopping.name, "schedule");
+  EXPECT_EQ(record.timings.size(), 1000U);
+  EXPECT_EQ(record.verdict, Verdict::as_found) << record.reason;
+  EXPECT_THAT(text_of(record, "as_found"), HasSubstr("nothing asked"));
+  order.stopping.interval = 0.02;
+  order.stopping.duration = 3000 * ms;
+  const Record asked = measured(order);
+  EXPECT_EQ(asked.stopping.name, "interval");
+  EXPECT_EQ(asked.verdict, Verdict::valid) << asked.reason << ": an interval was asked for, and it is within it";
+  EXPECT_FALSE(asked.facts.contains("as_found"));
+}
+
 TEST_F(MeasureTest, AnOpenLoopHasAWindowOfItsOwnWhereNobodyAskedForOne) {
   WorkOrder order = order_of({{"rate", "100"}, {"null.latency", "1ms"}});
   order.point.scenario = "constant";
@@ -141,6 +159,43 @@ TEST_F(MeasureTest, AnOpenLoopHasAWindowOfItsOwnWhereNobodyAskedForOne) {
   EXPECT_EQ(record.timings.size(), 1000U) << "10 s of 100 a second";
   EXPECT_DOUBLE_EQ(record.estimates.at("offered_rate").value, 100);
   EXPECT_EQ(record.verdict, Verdict::valid) << record.reason;
+}
+
+TEST_F(MeasureTest, WhatLeadsToAWindowIsNotInIt) {
+  WorkOrder order = order_of({{"rate", "200"}, {"null.latency", "4ms"}, {"max_batch", "4"}, {"urgent", "10%"}});
+  order.point.scenario = "server";
+  order.stopping.name = "duration";
+  order.stopping.duration = 10'000 * ms;
+  const Record record = measured(order);
+  EXPECT_EQ(record.outcome, Outcome::ok) << record.reason;
+  const Window &warm_up = record.windows[record.windows.size() - 2], &steady = record.windows.back();
+  EXPECT_EQ(steady.name, "steady");
+  EXPECT_GE(steady.begin, warm_up.end + 2000 * ms) << "a fifth of the window";
+  EXPECT_LE(steady.begin, warm_up.end + 2100 * ms);
+  const auto answered = static_cast<int64_t>(record.timings.size());
+  EXPECT_EQ(record.estimates.at("offered_rate").n, answered);
+  const int64_t metered = record.estimates.at("urgent_latency_p50_ms").n + record.estimates.at("other_latency_p50_ms").n;
+  EXPECT_NEAR(static_cast<double>(metered), static_cast<double>(answered), 5)
+      << "nor is it in what a meter counts, but for what was under way";
+  EXPECT_NEAR(static_cast<double>(record.estimates.at("batch_size_mean").n) * record.estimates.at("batch_size_mean").value,
+              static_cast<double>(answered), 10);
+}
+
+TEST_F(MeasureTest, RepeatsDrawArrivalsOfTheirOwn) {
+  WorkOrder order = order_of({{"rate", "200"}, {"null.latency", "1ms"}});
+  order.point.scenario = "server";
+  order.stopping.name = "duration";
+  order.stopping.duration = 1000 * ms;
+  const auto gaps = [&](int repeat) {
+    order.repeat = repeat;
+    const Record record = measured(order);
+    std::vector<Nanoseconds> between;
+    for (size_t i = 1; i < record.timings.size(); ++i) between.push_back(record.timings[i].scheduled - record.timings[i - 1].scheduled);
+    return between;
+  };
+  const auto first = gaps(0);
+  EXPECT_NE(first, gaps(1));
+  EXPECT_EQ(first, gaps(0));
 }
 
 TEST_F(MeasureTest, AnOverloadedWindowIsInvalid) {

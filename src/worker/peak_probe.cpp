@@ -53,10 +53,11 @@ class UntilHopeless final : public Stopping {
 
 }  // namespace
 
-void draw_own_arrivals(PointOptions& options, const std::vector<ScenarioOption>& known, int number) {
+void draw_own_arrivals(PointOptions& options, const std::vector<ScenarioOption>& known, int repeat) {
   const bool takes_seed = std::any_of(known.begin(), known.end(), [](const ScenarioOption& option) { return option.name == "seed"; });
-  constexpr uint64_t apart = 1'000'003;  // tenants draw from seeds that follow each other
-  if (takes_seed) options.scenario["seed"] = std::to_string((options.seed + apart * static_cast<uint64_t>(number)) % INT64_MAX);
+  constexpr uint64_t tenants_apart = 1'000'003, repeats_apart = 4'294'967'311;  // users give seeds that follow each other
+  const uint64_t drawn = tenants_apart * static_cast<uint64_t>(options.arrivals) + repeats_apart * static_cast<uint64_t>(repeat);
+  if (takes_seed) options.scenario["seed"] = std::to_string((options.seed + drawn) % INT64_MAX);
 }
 
 std::unique_ptr<Stopping> until_hopeless(std::unique_ptr<Stopping> rule, const LatencyBound& bound, Nanoseconds duration, double rate) {

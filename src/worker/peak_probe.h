@@ -1,4 +1,5 @@
-// What differs in a run of a peak search (option `peak`): each draws arrivals of its own, and one that cannot hold its bound any more ends.
+// What differs from run to run: each repeat draws arrivals of its own, and one of a peak search (option `peak`) that cannot hold its bound
+// any more ends.
 #pragma once
 
 #include "scenario/scenario.h"
@@ -8,9 +9,10 @@
 
 namespace deepgap {
 
-// Gives the scenario, where it takes a seed, another one for each `number`: a repeat, so that repeats say something about other arrivals
-// too, or the Point's `arrivals`. The model's weights stay those of the Point's seed.
-void draw_own_arrivals(PointOptions& options, const std::vector<ScenarioOption>& known, int number);
+// Gives the scenario, where it takes a seed, another one for each repeat but the first, so that repeats say something about other arrivals
+// too, and for each `arrivals` of the Point. Two Points of one seed have the same ones in the same repeat, so that what they draw is no
+// difference between them. The model's weights stay those of the Point's seed.
+void draw_own_arrivals(PointOptions& options, const std::vector<ScenarioOption>& known, int repeat);
 
 // `rule`, or the end as soon as more queries have missed the bound than its percentile allows in the whole `duration`, even if all that are
 // still to come held it. `rate` is what an open loop offers a second, 0 for a closed one: there, and where more come than that, the

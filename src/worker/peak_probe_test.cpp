@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+#include <string>
+
 namespace deepgap {
 namespace {
 
@@ -51,6 +54,14 @@ TEST(DrawOwnArrivals, AnotherSeedForEachRepeat) {
   draw_own_arrivals(options, {{"seed", "", ""}}, 3);
   EXPECT_NE(options.scenario["seed"], "7");
   EXPECT_EQ(options.seed, 7u) << "that of the weights";
+  std::set<std::string> drawn;
+  for (options.arrivals = 0; options.arrivals < 5; ++options.arrivals) {
+    for (int repeat = 0; repeat < 30; ++repeat) {
+      draw_own_arrivals(options, {{"seed", "", ""}}, repeat);
+      drawn.insert(options.scenario["seed"]);
+    }
+  }
+  EXPECT_EQ(drawn.size(), 150u) << "no tenant has those of another one's repeat";
 }
 
 }  // namespace

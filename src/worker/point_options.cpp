@@ -68,8 +68,10 @@ void set_own(PointOptions& sorted, const std::string& name, const std::string& v
   if (name == "reference") sorted.reference = value;
   if (name == "bound") sorted.bound = parse_latency_bound(value);
   if (name == "peak") {
-    if (value != "search" && value != "confirm") wrong_value(name, value, "search or confirm; --find-peak sets it");
+    if (value != "search" && value != "confirm" && value != "refine")
+      wrong_value(name, value, "search, confirm or refine; --find-peak sets it");
     sorted.peak_search = true;
+    sorted.ends_when_hopeless = value != "refine";  // what ends by what it shows tells too high a share of late queries
   }
   if (name == tuning_mark && value != "search" && value != "confirm") wrong_value(name, value, "search or confirm; deepgap tune sets it");
   if (name == "inputs") sorted.inputs = input_place(value);
@@ -157,7 +159,7 @@ std::vector<OptionInfo> worker_options() {
       {"bound", "percentile of latency that a valid result holds: p99=15ms", ""},
       {"failed_allowed", "share of the queries that a server may fail in a valid result: 1%", "0%"},
       {"reference", "ONNX file of the model that a server has, which its outputs are compared with; --reference sets it", "", true},
-      {"peak", "search or confirm: a run of a peak search; --find-peak sets it", ""},
+      {"peak", "search, confirm or refine: a run of a peak search; --find-peak sets it", ""},
       {tuning_mark, "search or confirm: a run of deepgap tune, which sets it", ""},
       {"inputs",
        "where samples lie before a query, on a GPU: host: it copies them; device: they were copied there before, and it gathers them; "

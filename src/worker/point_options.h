@@ -41,6 +41,7 @@ struct PointOptions {
   double failed_allowed = 0;          // share of the queries that a valid result may have failed, where the Session outlives failures
   std::string reference;              // file of the Model that a server's is compared with; empty: none
   bool peak_search = false;           // a run of one: worker/peak_probe.h
+  bool ends_when_hopeless = false;    // likewise, once it cannot hold its bound any more
   TrainSettings train;                // of task train
   QuantizeSettings quantize;          // from quantize.NAME: how an FP32 Model becomes one for precision int8
 };

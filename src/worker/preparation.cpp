@@ -41,8 +41,7 @@ PointOptions options_of(const WorkOrder& order, const Backend& backend, const st
   PointOptions options = sort_options(order.point, backend.options(), known);
   keep_lanes_busy(order.point, known, options);
   keep_sessions_busy(order.point, known, options);
-  if (options.peak_search) draw_own_arrivals(options, known, order.repeat);
-  if (options.arrivals > 0) draw_own_arrivals(options, known, static_cast<int>(options.arrivals));
+  draw_own_arrivals(options, known, order.repeat);
   return options;
 }
 

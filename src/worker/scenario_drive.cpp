@@ -36,6 +36,7 @@ Nanoseconds pause_between_queries(const Point& point) {
 struct Ending {
   std::unique_ptr<Stopping> rule;
   Nanoseconds duration = never;
+  Nanoseconds lead = 0;  // before the window
 };
 
 // What a window fills: meters around the Target, and a log.
@@ -82,7 +83,9 @@ class ScenarioDrive final : public Drive {
     const auto rule = make_warmup(settings);
     TimingCounter counter(context.pulse);
     Failures failures([&pulse = context.pulse] { pulse.beat(); });
-    drive(context, context.target, *rule, counter, settings.warmup ? never : settings.warmup_budget, nullptr, failures);
+    Traffic traffic = traffic_of(context, context.target, *rule, counter, failures);
+    if (!settings.warmup) traffic.duration = settings.warmup_budget;
+    scenario_->drive(traffic, context.clock, context.interrupted);
     if (counter.count() == 0 && failures.count() > 0)
       throw Error(ErrorKind::internal, fmt::format("every query of the warm-up failed: {}", failures.text()));
     return {counter.count(), rule->state() != Stopping::State::more ? rule->reason() : ""};
@@ -90,19 +93,23 @@ class ScenarioDrive final : public Drive {
 
   void fill(const DriveContext& context) override {
     filling_.emplace(context, options_.dispatch.urgent, ending_of(context.order));
-    // Those of the warm-up.
-    if (context.dispatcher != nullptr) context.dispatcher->take_log();
-    if (context.end_to_end != nullptr) context.end_to_end->take_log();
+    forget_what_came_before(context);
     Filling& filling = *filling_;
-    drive(context, filling.meter, *filling.ending.rule, filling.log, filling.ending.duration, &filling.offered, filling.failures);
+    Traffic traffic = traffic_of(context, filling.meter, *filling.ending.rule, filling.log, filling.failures);
+    traffic.duration = filling.ending.duration;
+    traffic.lead = filling.ending.lead;
+    traffic.offered = &filling.offered;
+    traffic.on_window = [this, &context] { forget_what_came_before(context); };
+    scenario_->drive(traffic, context.clock, context.interrupted);
   }
 
   bool was_warming() const override { return filling_->offered.length == 0 && filling_->ending.rule->verdict().warming; }
   Measured measured(const DriveContext& context) override;
 
  private:
-  void drive(const DriveContext& context, Target& target, Stopping& stopping, TimingSink& sink, Nanoseconds duration, OfferedLoad* offered,
-             Failures& failures);
+  static Traffic traffic_of(const DriveContext& context, Target& target, Stopping& stopping, TimingSink& sink, Failures& failures);
+  void forget_what_came_before(const DriveContext& context);
+  bool has_window_of_its_own(const WorkOrder& order) const { return !tenant_place(order.point) && order.ranks == 1; }
   bool window_may_grow(const WorkOrder& order) const;
   BoundRule bound_rule() const { return options_.peak_search ? BoundRule::nearest_rank : BoundRule::shown; }
   Ending ending_of(const WorkOrder& order) const;
@@ -113,24 +120,29 @@ class ScenarioDrive final : public Drive {
   std::optional<Filling> filling_;
 };
 
-void ScenarioDrive::drive(const DriveContext& context, Target& target, Stopping& stopping, TimingSink& sink, Nanoseconds duration,
-                          OfferedLoad* offered, Failures& failures) {
+Traffic ScenarioDrive::traffic_of(const DriveContext& context, Target& target, Stopping& stopping, TimingSink& sink, Failures& failures) {
   Traffic traffic;
   traffic.target = &target;
   traffic.samples.assign(context.samples.begin(), context.samples.end());
   traffic.batch = context.order.point.batch;
   traffic.stopping = &stopping;
   traffic.sink = &sink;
-  traffic.duration = duration;
-  traffic.offered = offered;
   traffic.failures = &failures;
-  scenario_->drive(traffic, context.clock, context.interrupted);
+  return traffic;
+}
+
+// Of the warm-up, and of the queries that lead to the window.
+void ScenarioDrive::forget_what_came_before(const DriveContext& context) {
+  if (context.dispatcher != nullptr) context.dispatcher->take_log();
+  if (context.end_to_end != nullptr) context.end_to_end->take_log();
+  filling_->meter.restart();
+  filling_->urgent.restart();
 }
 
 // Tenants and ranks share one window, and a number of queries that was asked for is that number.
 bool ScenarioDrive::window_may_grow(const WorkOrder& order) const {
   const std::string& rule = stopping_.name;
-  return options_.bound && !tenant_place(order.point) && order.ranks == 1 && rule != "counts" && rule != "schedule";
+  return options_.bound && has_window_of_its_own(order) && rule != "counts" && rule != "schedule";
 }
 
 Ending ScenarioDrive::ending_of(const WorkOrder& order) const {
@@ -139,8 +151,9 @@ Ending ScenarioDrive::ending_of(const WorkOrder& order) const {
   if (window_may_grow(order)) settings = grown_settings(settings, *options_.bound, rate, bound_rule());
   Ending ending;
   if (settings.name == "duration") ending.duration = settings.duration.value_or(never);
+  if (has_window_of_its_own(order)) ending.lead = scenario_->lead(ending.duration);
   ending.rule = make_stopping(settings);
-  if (options_.peak_search && options_.bound && ending.duration != never)
+  if (options_.ends_when_hopeless && options_.bound && ending.duration != never)
     ending.rule = until_hopeless(std::move(ending.rule), *options_.bound, ending.duration, rate);
   if (window_may_grow(order) && rate == 0) {
     const Nanoseconds most = longest_window(settings, *options_.bound, options_.peak_search, pause_between_queries(order.point));

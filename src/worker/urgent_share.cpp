@@ -40,6 +40,11 @@ void UrgentShare::settle(const Completed& completed, Nanoseconds now) {
   waiting_.erase(found);
 }
 
+void UrgentShare::restart() {
+  const std::lock_guard lock(mutex_);
+  latencies_ = {};
+}
+
 std::map<std::string, Estimate> UrgentShare::estimates() const {
   const std::lock_guard lock(mutex_);
   std::map<std::string, Estimate> estimates;

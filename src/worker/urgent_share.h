@@ -26,6 +26,7 @@ class UrgentShare final : public ForwardingTarget {
 
   // "urgent_latency_p50_ms", "_p99_ms", and "other_latency_..." of what was answered. Empty where no query was.
   std::map<std::string, Estimate> estimates() const;
+  void restart();  // forgets what was answered before
 
  private:
   enum Class : size_t { urgent, other };

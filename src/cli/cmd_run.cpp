@@ -72,7 +72,7 @@ class RunCommand final : public Command {
   std::string save_weights_;
   bool find_peak_ = false;
   std::optional<double> peak_from_;
-  std::optional<std::string> peak_ratio_;
+  std::optional<std::string> peak_ratio_, peak_interval_;
   bool profile_ = false, dry_run_ = false, strict_ = false, json_ = false;
 };
 
@@ -127,6 +127,9 @@ void RunCommand::declare_search(CLI::App& app) {
       ->group(how_group);
   app.add_option("--peak-from", peak_from_, "First load of --find-peak; left out: a low one")->group(how_group)->type_name("LOAD");
   app.add_option("--peak-ratio", peak_ratio_, "How near --find-peak comes: 2%")->group(how_group)->type_name("SHARE");
+  app.add_option("--peak-interval", peak_interval_, "Go on until the rate at which the bound is just held is known to 3%, say")
+      ->group(how_group)
+      ->type_name("SHARE");
 }
 
 void RunCommand::declare_where(CLI::App& app) {
@@ -271,7 +274,8 @@ int RunCommand::run_parts(const Study& study, const RunSettings& settings) const
 
 void RunCommand::set_up_peak_search(Study& study, RunSettings& settings) const {
   if (!find_peak_) {
-    if (peak_from_ || peak_ratio_) throw Error(ErrorKind::usage, "--peak-from and --peak-ratio are of a peak search: add --find-peak");
+    if (peak_from_ || peak_ratio_ || peak_interval_)
+      throw Error(ErrorKind::usage, "--peak-from, --peak-ratio and --peak-interval are of a peak search: add --find-peak");
     return;
   }
   settings.peak = prepare_peak_search(study, peak_flags());
@@ -285,6 +289,12 @@ PeakFlags RunCommand::peak_flags() const {
     const auto ratio = parse_fraction(*peak_ratio_);
     if (!ratio) throw Error(ErrorKind::usage, fmt::format("--peak-ratio '{}' is no share such as 2% or 0.02", *peak_ratio_));
     flags.ratio = *ratio;
+  }
+  if (peak_interval_) {
+    const auto interval = parse_fraction(*peak_interval_);
+    if (!interval || !(*interval > 0))
+      throw Error(ErrorKind::usage, fmt::format("--peak-interval '{}' is no share such as 3% or 0.03", *peak_interval_));
+    flags.interval = *interval;
   }
   return flags;
 }

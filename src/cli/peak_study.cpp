@@ -44,7 +44,10 @@ Nanoseconds set_window(StoppingSettings& stopping) {
 // The least that a window can tell about: half as many queries again as the percentile needs, because arrivals are random.
 void set_loads(PeakSettings& settings, const LoadAxis& axis, const LatencyBound& bound, Nanoseconds window, const PeakFlags& flags) {
   settings.ratio = flags.ratio;
+  settings.interval = flags.interval;
+  settings.allowed_share = 1 - bound.percent / 100;
   settings.whole = axis.name != "rate";
+  if (settings.whole && flags.interval > 0) fail(fmt::format("finds whole numbers of {}: --peak-interval is of rates", axis.unit));
   if (settings.whole) {
     settings.most = axis.name == "batch" ? 65'536 : 1'000'000;
     if (axis.name == "batch") settings.lowest = 2;  // multi-stream is of several samples
@@ -85,6 +88,8 @@ PeakOrder prepare_grid(Grid& grid, const PeakFlags& flags) {
 PeakOrder prepare_peak_search(Study& study, const PeakFlags& flags) {
   if (study.grids.size() != 1) fail(fmt::format("searches in one grid; {} has {}", study.name, study.grids.size()));
   if (!(flags.ratio >= 0.001 && flags.ratio <= 0.5)) throw Error(ErrorKind::usage, "--peak-ratio: from 0.1% to 50%");
+  if (flags.interval != 0 && !(flags.interval >= 0.001 && flags.interval <= 0.5))
+    throw Error(ErrorKind::usage, "--peak-interval: from 0.1% to 50%");
   return prepare_grid(study.grids.front(), flags);
 }
 

@@ -11,6 +11,7 @@ namespace deepgap {
 struct PeakFlags {
   std::optional<double> from;  // the first load
   double ratio = 0.02;
+  double interval = 0;  // PeakSettings::interval
 };
 
 // Throws Error{usage} where there is no bound, more than one scenario, one without a load to choose, the load given as an axis, or an

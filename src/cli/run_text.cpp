@@ -30,7 +30,11 @@ nlohmann::json peaks_json(const RunReport& report, const RunSettings& settings) 
                     {"confidence", result.confidence()},
                     {"above", result.above},
                     {"above_held", result.above_held},
-                    {"above_runs", result.above_runs}});
+                    {"above_runs", result.above_runs},
+                    {"all_runs", result.all_runs}});
+    if (!result.crossing) continue;
+    list.back()["just_held"] = result.crossing->load;
+    if (const auto& interval = result.crossing->interval) list.back().update({{"low", interval->low}, {"high", interval->high}});
   }
   return list;
 }

@@ -8,17 +8,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace deepgap {
 
 std::string load_text(double load) { return fmt::format("{:.6g}", load); }
 
-// Confirming runs are a Point of their own: those that chose the load would speak for it.
+// Confirming runs are a Point of their own: those that chose the load would speak for it. So are those that refine, of which none ends
+// early.
 void set_peak_run(Job& job, const PeakOrder& order, double load, PeakPhase phase) {
   set_on_point(job.point, order.axis.name, load_text(load), 1);
-  set_on_point(job.point, "peak", phase == PeakPhase::confirm ? "confirm" : "search", 1);
+  const bool is_short = phase == PeakPhase::bracket || phase == PeakPhase::bisect;
+  set_on_point(job.point, "peak", is_short ? "search" : name_of(phase), 1);
   job.peak_phase = name_of(phase);
-  if (phase != PeakPhase::confirm && job.stopping.duration) job.stopping.duration = search_window(*job.stopping.duration, order, load);
+  if (is_short && job.stopping.duration) job.stopping.duration = search_window(*job.stopping.duration, order, load);
 }
 
 Nanoseconds search_window(Nanoseconds whole, const PeakOrder& order, double load) {
@@ -34,6 +37,10 @@ PeakRun peak_run_of(const Record& record, const PeakOrder& order) {
   PeakRun run;
   run.held = is_sound(record.verdict) || record.verdict == Verdict::unstable;
   run.undecided = record.verdict == Verdict::undecided;
+  if (const auto late = record.estimates.find("missed_share"); late != record.estimates.end()) {
+    run.queries = static_cast<double>(late->second.n);
+    run.late = std::round(late->second.value * run.queries);
+  }
   const auto percentile = record.estimates.find(order.percentile_id);
   if (percentile != record.estimates.end() && percentile->second.low && percentile->second.high)
     run.percentile = Interval{*percentile->second.low / order.limit_ms, *percentile->second.high / order.limit_ms};
@@ -57,7 +64,7 @@ Batch PeakPlanner::next() {
       search_->give_up();
       finish("the time allowed was over");
     } else {
-      return {run_.group_key(job), {job}, search_->phase() != PeakPhase::confirm};
+      return {run_.group_key(job), {job}, search_->phase() == PeakPhase::bracket || search_->phase() == PeakPhase::bisect};
     }
   }
   return {};
@@ -89,14 +96,27 @@ void PeakPlanner::finish(const std::string& reason) {
   search_.reset();
 }
 
+namespace {
+
+// Where the bound is just held in the long run, which is above what nearly all runs hold.
+std::string crossing_text(const PeakResult& result) {
+  const std::string runs = fmt::format("; {} runs in all", result.all_runs);
+  if (!result.crossing || !result.crossing->interval) return runs;
+  const auto& [low, high] = *result.crossing->interval;
+  return fmt::format("{}, by which it is just held at {:.4g} ({:.4g} to {:.4g})", runs, result.crossing->load, low, high);
+}
+
+}  // namespace
+
 std::string peak_text(const FoundPeak& found, const PeakOrder& order) {
   const PeakResult& result = found.result;
   const std::string load = fmt::format("{} {}", load_text(result.load), order.axis.unit);
   switch (result.ending) {
     case PeakResult::Ending::confirmed:
       return fmt::format(
-          "peak: {} hold {}: {} of {} runs did (with {:.0f} % confidence at least half of all do); one step above, {}, {} of {} did", load,
-          order.bound, result.held, result.runs, 100 * result.confidence(), load_text(result.above), result.above_held, result.above_runs);
+          "peak: {} hold {}: {} of {} runs did (with {:.0f} % confidence at least half of all do); one step above, {}, {} of {} did{}",
+          load, order.bound, result.held, result.runs, 100 * result.confidence(), load_text(result.above), result.above_held,
+          result.above_runs, crossing_text(result));
     case PeakResult::Ending::not_held:
       return fmt::format("no peak: {} is not held even at the lowest load, {}: {}", order.bound, load, found.reason);
     case PeakResult::Ending::no_limit:

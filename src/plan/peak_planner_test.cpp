@@ -5,7 +5,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <map>
+#include <random>
 #include <set>
 
 namespace deepgap {
@@ -106,6 +109,38 @@ TEST(PeakPlanner, SearchesInShortWindowsInOneProcessAndConfirmsInWholeOnes) {
     planner.done(played(run, 5000));
   }
   EXPECT_EQ(confirming, 10);
+}
+
+TEST(PeakPlanner, RefiningRunsAreWholeAndOfTheirOwnAndTheTextSaysWhatTheyShow) {
+  PeakOrder order = example_order("server");
+  order.told_by = 100;
+  order.settings.allowed_share = 0.01;
+  order.settings.interval = 0.02;
+  Job job = example_job("server");
+  job.stopping.name = "duration";
+  job.stopping.duration = 10'000'000'000;
+  PeakPlanner planner = planner_of({job}, order);
+  std::mt19937_64 random(1);
+  int refining = 0;
+  for (Batch batch = planner.next(); !batch.jobs.empty(); batch = planner.next()) {
+    const Job& run = batch.jobs.front();
+    const double load = *load_of(run.point), share = std::min(1.0, 0.01 * std::pow(load / 100, 5));
+    Record record = played(run, 100);
+    record.estimates["missed_share"] = {static_cast<double>(std::poisson_distribution<int>(1000 * share)(random)) / 1000, {}, {}, 1000};
+    if (run.peak_phase == "refine") {
+      ++refining;
+      EXPECT_EQ(run.point.options.at("peak"), "refine");
+      EXPECT_EQ(run.stopping.duration, job.stopping.duration);
+      EXPECT_FALSE(batch.keeps_worker);
+    }
+    planner.done(record);
+  }
+  EXPECT_GT(refining, 0);
+  const FoundPeak& found = planner.found().at(0);
+  EXPECT_EQ(found.result.ending, PeakResult::Ending::confirmed);
+  EXPECT_NEAR(found.result.crossing->load, 100, 5);
+  EXPECT_THAT(peak_text(found, order),
+              testing::ContainsRegex("; [0-9]+ runs in all, by which it is just held at [0-9.]+ \\([0-9.]+ to [0-9.]+\\)$"));
 }
 
 TEST(PeakPlanner, SearchesOneJobAfterTheOther) {

@@ -9,6 +9,10 @@ namespace deepgap {
 namespace {
 
 constexpr double by_far = 0.5;  // of the bound
+// Refining runs lie where twice and half as many are late as may be, where the slope is known.
+constexpr double refining_logit = 0.7;
+constexpr int fewest_refining = 20;      // before that a narrow interval is too often one by chance
+constexpr double widest_refining = 0.1;  // of the logarithm of the load: farther off the line is bent
 
 }  // namespace
 
@@ -18,8 +22,10 @@ const char* name_of(PeakPhase phase) {
       return "bracket";
     case PeakPhase::bisect:
       return "bisect";
-    default:
+    case PeakPhase::confirm:
       return "confirm";
+    default:
+      return "refine";
   }
 }
 
@@ -49,6 +55,9 @@ double PeakSearch::below(double load) const {
 
 void PeakSearch::add(const PeakRun& run) {
   ++runs_;
+  result_.all_runs = runs_;
+  if (run.queries > 0) seen_.push_back({load_, run.queries, run.late});
+  if (phase_ == PeakPhase::refine) return refine();
   undecided_ = run.undecided ? undecided_ + 1 : 0;
   if (undecided_ > 1) {
     give_up();
@@ -68,6 +77,7 @@ void PeakSearch::add(const PeakRun& run) {
 }
 
 void PeakSearch::give_up() {
+  if (phase_ == PeakPhase::refine) return end(PeakResult::Ending::confirmed);  // it was before
   if (phase_ != PeakPhase::confirm) result_.load = low_;
   end(PeakResult::Ending::gave_up);
 }
@@ -136,12 +146,48 @@ void PeakSearch::confirm_above(bool held) {
   if (held) ++result_.above_held;
   if (result_.above_runs < settings_.confirm) return;
   const bool all = result_.above_held == settings_.confirm;
-  if (!all) return end(PeakResult::Ending::confirmed);
+  if (!all) {
+    look_at_the_crossing();
+    if (settings_.interval > 0 && !was_narrow_) return refine();
+    return end(PeakResult::Ending::confirmed);
+  }
   const int runs = result_.above_runs;
   try_candidate(result_.above);  // confirmed already, by the runs above the former one
   result_.runs = result_.held = runs;
   load_ = result_.above;
   if (result_.above <= result_.load) end(PeakResult::Ending::no_limit);
+}
+
+void PeakSearch::look_at_the_crossing() {
+  if (settings_.allowed_share <= 0 || settings_.whole) return;
+  result_.crossing = find_crossing(seen_, settings_.allowed_share);
+  const bool known = result_.crossing && result_.crossing->interval && result_.crossing->interval->low > 0;
+  was_narrow_ = known && std::log(result_.crossing->interval->high / result_.crossing->interval->low) / 2 <= settings_.interval;
+}
+
+// The number of runs is chosen by the interval: it is narrow by chance less often twice in a row.
+void PeakSearch::refine() {
+  const bool was_narrow = was_narrow_;
+  if (phase_ == PeakPhase::refine) look_at_the_crossing();
+  const bool is_known = was_narrow && was_narrow_ && refining_ >= fewest_refining;
+  if (is_known || refining_ == settings_.most_refining) return end(PeakResult::Ending::confirmed);
+  if (phase_ != PeakPhase::refine) middle_ = result_.load;
+  phase_ = PeakPhase::refine;
+  load_ = rounded(refining_load());
+  ++refining_;
+}
+
+// In turn above and below the crossing, whose place is followed step by step: a line through few runs may lie anywhere. Where there is
+// none, one step down from a load at which too many were late, and up from any other.
+double PeakSearch::refining_load() {
+  if (!result_.crossing) {
+    const bool too_many = seen_.back().late > settings_.allowed_share * seen_.back().queries;
+    return middle_ = seen_.back().load * (too_many ? 1 / (1 + settings_.ratio) : 1 + settings_.ratio);
+  }
+  const double apart =
+      std::clamp(refining_logit / result_.crossing->slope_high, std::min(settings_.ratio / 2, widest_refining), widest_refining);
+  middle_ = std::clamp(result_.crossing->load, middle_ * std::exp(-apart), middle_ * std::exp(apart));
+  return middle_ * std::exp(refining_ % 2 == 0 ? apart : -apart);
 }
 
 }  // namespace deepgap

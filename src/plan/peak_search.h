@@ -1,20 +1,24 @@
 // PeakSearch: the largest load under which a bound on latency is held, found by runs whose verdicts are noisy. Pure: it is told of each
 // run and names the next load; it knows no time, no engine and no Point. One thread.
 //
-// Three phases (docs/method.md, section 10, has the reasons and the sources):
+// Three phases, and a fourth where it is asked for (docs/method.md, section 10, has the reasons and the sources):
 //   bracket  from `from`, doubling while it is held (faster where it is held by far), halving while it is missed;
 //   bisect   at the geometric mean, until the two edges are within half of `ratio` (or next to each other where loads are whole numbers);
 //   confirm  `confirm` fresh runs at the lower edge, which must all hold, and as many one step (`ratio`) above. A miss moves the candidate
 //            down by half a step, from the fifth one in a row on by twice as much as the last time, until half of them hold; once all are
-//            held, and all runs above hold too, it moves up to there, and only up from then on.
+//            held, and all runs above hold too, it moves up to there, and only up from then on;
+//   refine   runs above and below the load at which the bound is just held, by what all runs show together (stats/crossing.h), until that
+//            one is known as well as `interval` asks, for two runs in a row.
 // While bracketing and bisecting, a held run counts at once where its percentile's interval lies below the bound; everything else is run
 // again until two of at most three agree. A run that cannot tell is made again, and a second one ends the search. Verdicts that contradict
 // each other so cost runs and cannot make the search go on for ever: each phase only moves one way, and `most_runs` ends it in any case.
 #pragma once
 
+#include "stats/crossing.h"
 #include "stats/interval.h"
 
 #include <optional>
+#include <vector>
 
 namespace deepgap {
 
@@ -27,9 +31,12 @@ struct PeakSettings {
   bool whole = false;   // loads are whole numbers
   int confirm = 5;      // runs each
   int most_runs = 150;
+  double allowed_share = 0;  // of queries that the bound lets be late; 0: not known, and no crossing is told
+  double interval = 0;       // of the crossing, half-width over the value; 0: as it is found
+  int most_refining = 300;   // runs besides
 };
 
-enum class PeakPhase { bracket, bisect, confirm };
+enum class PeakPhase { bracket, bisect, confirm, refine };
 const char* name_of(PeakPhase phase);
 
 // What a run at the load that next() named has shown.
@@ -37,6 +44,7 @@ struct PeakRun {
   bool held = false;
   std::optional<Interval> percentile;  // 95 % interval of what is bounded, as a share of the bound: below 1 is held
   bool undecided = false;              // too few queries to tell: neither held nor missed
+  double queries = 0, late = 0;        // of the window; 0: not told
 };
 
 struct PeakResult {
@@ -54,6 +62,8 @@ struct PeakResult {
   double untold = 0;                   // of an undecided search
   double above = 0;                    // one step up
   int above_held = 0, above_runs = 0;  // there
+  int all_runs = 0;                    // of the search
+  std::optional<Crossing> crossing;    // of a confirmed search: where the bound is just held in the long run, by all of them
 
   // That at least half of all runs at `load` hold, by the sign test over those that confirmed it; 0 without them.
   double confidence() const;
@@ -80,6 +90,9 @@ class PeakSearch {
   void bisect();
   void confirm(bool held);
   void confirm_above(bool held);
+  void look_at_the_crossing();
+  void refine();
+  double refining_load();
   void step_down();
   void end(PeakResult::Ending ending) { result_.ending = ending; }
   void try_candidate(double load);
@@ -91,10 +104,14 @@ class PeakSearch {
   PeakPhase phase_ = PeakPhase::bracket;
   PeakResult result_;
   double load_;
-  double growth_ = 2;            // of the load, while bracketing
-  double low_ = 0, high_ = 0;    // held and missed; 0: none yet
-  int holds_ = 0, misses_ = 0;   // at load_
-  int undecided_ = 0;            // runs in a row
+  double growth_ = 2;           // of the load, while bracketing
+  double low_ = 0, high_ = 0;   // held and missed; 0: none yet
+  int holds_ = 0, misses_ = 0;  // at load_
+  int undecided_ = 0;           // runs in a row
+  std::vector<LoadRun> seen_;
+  int refining_ = 0;             // runs
+  double middle_ = 0;            // of theirs
+  bool was_narrow_ = false;      // the crossing's interval at the last look
   int runs_ = 0, rejected_ = 0;  // candidates in a row
 };
 

@@ -1,7 +1,7 @@
 // The search against simulated systems: the p99 of an M/M/1 queue, and noise of several kinds. Seeds are fixed and printed on failure.
 #include "plan/peak_search.h"
 
-#include "stats/random_stream.h"
+#include "plan/test_systems.h"
 
 #include <gtest/gtest.h>
 
@@ -41,13 +41,12 @@ std::function<PeakRun(double)> step_at(double peak) {
   return [peak](double load) { return PeakRun{load <= peak, {}}; };
 }
 
-// An M/M/1 queue that serves 1000 a second: its 99th percentile is ln(100) / (1000 - rate) s (Kleinrock, Queueing Systems I, 3.2), here
-// as a share of a bound of 50 ms, with lognormal noise of `spread` and a share `flips` of runs of which the verdict is the wrong one.
-constexpr double mm1_peak = 1000 - 4.605170186 / 0.05;
+// An M/M/1 queue that serves 1000 a second, its p99 with lognormal noise of `spread` and a share `flips` of runs of which the verdict is
+// the wrong one.
+const double mm1_peak = mm1_peak_of(1000);
 std::function<PeakRun(double)> mm1(double spread, double flips, RandomStream& random) {
   return [=, &random](double load) {
-    const double normal = std::sqrt(-2 * std::log(random.uniform())) * std::cos(6.283185307 * random.uniform());
-    const double share = load >= 1000 ? 100 : 4.605170186 / (1000 - load) / 0.05 * std::exp(spread * normal);
+    const double share = mm1_share_of_bound(1000, load) * std::exp(spread * normal_of(random));
     const bool flipped = random.uniform() < flips;
     if (flipped) return PeakRun{share > 1, {}};
     return PeakRun{share <= 1, Interval{share * std::exp(-1.96 * spread), share * std::exp(1.96 * spread)}};
@@ -116,6 +115,63 @@ TEST(PeakSearch, GoesFastWhereTheBoundIsHeldByFar) {
   EXPECT_LE(result.load, 60'000);
   EXPECT_GE(result.load * 1.0201, 60'000);
   EXPECT_LE(runs, 35) << "of which ten confirm";
+}
+
+// A queue of which the share of late queries is told: it goes on above and below until the crossing is known to what is asked.
+TEST(PeakSearch, RefinesUntilTheCrossingIsKnown) {
+  const auto queue = [](RandomStream& random) {
+    return [&random](double load) {
+      const double share = load >= 1000 ? 1 : std::exp(-0.05 * (1000 - load));
+      double late = 0;
+      for (int i = 0; i < 2000; ++i) late += random.uniform() < share ? 1 : 0;
+      return PeakRun{late <= 20, {}, false, 2000, late};
+    };
+  };
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
+    RandomStream random(seed, "refine"), same(seed, "refine");
+    PeakSettings settings = example();
+    settings.allowed_share = 0.01;
+    const PeakResult as_found = find(settings, queue(random));
+    EXPECT_EQ(as_found.ending, Ending::confirmed) << seed;
+    settings.interval = 0.001;
+    PeakSearch search(settings);
+    bool refined = false;
+    while (!search.finished()) {
+      refined = refined || search.phase() == PeakPhase::refine;
+      search.add(queue(same)(search.load()));
+    }
+    const PeakResult& result = search.result();
+    EXPECT_TRUE(refined) << seed;
+    EXPECT_EQ(result.ending, Ending::confirmed) << seed;
+    EXPECT_EQ(result.load, as_found.load) << seed << ": what was confirmed stays";
+    ASSERT_TRUE(result.crossing && result.crossing->interval) << seed;
+    EXPECT_LE(std::log(result.crossing->interval->high / result.crossing->interval->low) / 2, 0.001) << seed;
+    EXPECT_NEAR(result.crossing->load, mm1_peak, 0.01 * mm1_peak) << seed;
+    EXPECT_GT(result.all_runs, as_found.all_runs) << seed;
+  }
+}
+
+TEST(PeakSearch, RefiningHasAnEndAndLosesNothing) {
+  PeakSettings settings = example();
+  settings.allowed_share = 0.01;
+  settings.interval = 1e-6;
+  settings.most_refining = 10;
+  RandomStream random(1, "end");
+  const auto play = [&](double load) {
+    const double share = load >= 1000 ? 1 : std::exp(-0.05 * (1000 - load));
+    return PeakRun{share <= 0.01, {}, false, 2000, std::floor(2000 * share * (0.8 + 0.4 * random.uniform()))};
+  };
+  int runs = 0;
+  const PeakResult without = find(example(), play);
+  const PeakResult result = find(settings, play, &runs);
+  EXPECT_EQ(result.ending, Ending::confirmed);
+  EXPECT_EQ(result.load, without.load);
+  EXPECT_EQ(result.all_runs, without.all_runs + 10);
+  PeakSearch cut(settings);  // no time for more
+  while (cut.phase() != PeakPhase::refine) cut.add(play(cut.load()));
+  cut.give_up();
+  EXPECT_EQ(cut.result().ending, Ending::confirmed);
+  EXPECT_EQ(cut.result().held, 5);
 }
 
 // Verdicts that mean nothing at all: it ends, and never outside what was allowed.

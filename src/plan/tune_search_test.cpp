@@ -2,7 +2,7 @@
 // drift that all share. Seeds are fixed and printed on failure.
 #include "plan/tune_search.h"
 
-#include "stats/random_stream.h"
+#include "plan/test_systems.h"
 
 #include <gtest/gtest.h>
 
@@ -14,16 +14,12 @@
 namespace deepgap {
 namespace {
 
-double normal(RandomStream& random) { return std::sqrt(-2 * std::log(random.uniform())) * std::cos(6.283185307 * random.uniform()); }
-
-using Play = std::function<TuneRun(const TuneTrial&)>;
-
 struct Played {
   std::vector<TuneStanding> standings;
   std::vector<TuneTrial> trials;
 };
 // `run_share`: of the time, that each run takes.
-Played play(TuneSearch& search, const Play& run, double run_share = 0) {
+Played play(TuneSearch& search, const TunePlay& run, double run_share = 0) {
   Played played;
   for (auto trial = search.next(0); trial; trial = search.next(run_share * static_cast<double>(played.trials.size()))) {
     played.trials.push_back(*trial);
@@ -42,25 +38,13 @@ TuneSettings settings_for(size_t configurations, uint64_t seed = 1) {
   return settings;
 }
 
-// Noise of `spread` from run to run, a drift of as much over a search, and an interval within the run of half the spread.
-Play machine(const std::vector<double>& speeds, double spread, RandomStream& random) {
-  return [&random, speeds, spread, drift = 0.0](const TuneTrial& trial) mutable {
-    drift += spread / 8 * normal(random);
-    const double value = speeds[trial.configuration] * std::exp(spread * normal(random) + drift);
-    TuneRun run;
-    run.throughput = value;
-    run.throughput_interval = Interval{value * std::exp(-spread / 2), value * std::exp(spread / 2)};
-    return run;
-  };
-}
-
 TEST(ThroughputRace, FindsTheBestWithoutNoise) {
   for (const size_t n : {1u, 2u, 3u, 12u, 40u}) {
     RandomStream random(n, "speeds");
     std::vector<double> speeds;
     for (size_t i = 0; i < n; ++i) speeds.push_back(100 + 100 * random.uniform());
     const auto race = make_throughput_race(settings_for(n));
-    const Played played = play(*race, machine(speeds, 0, random));
+    const Played played = play(*race, drifting_machine(speeds, 0, random));
     ASSERT_FALSE(played.standings.empty());
     const TuneStanding& best = played.standings.front();
     EXPECT_EQ(speeds[best.configuration], *std::max_element(speeds.begin(), speeds.end())) << n;
@@ -77,7 +61,7 @@ TEST(ThroughputRace, ConfirmsInTurns) {
   const std::vector<double> speeds{100, 99, 98, 97};
   RandomStream random(1, "noise");
   const auto race = make_throughput_race(settings_for(4));
-  const Played played = play(*race, machine(speeds, 0.01, random));
+  const Played played = play(*race, drifting_machine(speeds, 0.01, random));
   ASSERT_EQ(played.trials.size(), 4 + 5 * 4u);
   std::vector<std::vector<size_t>> rounds;
   for (size_t begin = 4; begin < played.trials.size(); begin += 4) {
@@ -112,12 +96,12 @@ TEST(ThroughputRace, ConfirmsWhatTimeAllows) {
   for (int i = 0; i < 20; ++i) speeds.push_back(100 + i);
   RandomStream random(1, "noise");
   const auto race = make_throughput_race(settings_for(20));
-  const Played played = play(*race, machine(speeds, 0, random), 1.0 / 30);  // time for 30 runs
+  const Played played = play(*race, drifting_machine(speeds, 0, random), 1.0 / 30);  // time for 30 runs
   EXPECT_LE(played.trials.size(), 31u);
   EXPECT_EQ(played.standings.size(), 2u);
   EXPECT_TRUE(played.standings[0].confirmed);
   const auto short_race = make_throughput_race(settings_for(20));
-  const Played cut = play(*short_race, machine(speeds, 0, random), 1.0 / 4);
+  const Played cut = play(*short_race, drifting_machine(speeds, 0, random), 1.0 / 4);
   EXPECT_LE(cut.trials.size(), 5u);
   for (const TuneStanding& standing : cut.standings) EXPECT_FALSE(standing.confirmed);
 }
@@ -131,7 +115,7 @@ int misses(double spread, double away) {
     std::vector<double> speeds;
     for (int i = 0; i < 16; ++i) speeds.push_back(100 * std::exp(-0.7 * random.uniform()));
     const auto race = make_throughput_race(settings_for(16, seed));
-    const Played played = play(*race, machine(speeds, spread, random));
+    const Played played = play(*race, drifting_machine(speeds, spread, random));
     const double best = *std::max_element(speeds.begin(), speeds.end());
     runs += played.trials.size();
     if (played.standings.empty() || speeds[played.standings[0].configuration] < best * (1 - away)) ++count;
@@ -154,7 +138,7 @@ TEST(ThroughputRace, ToldApartRarelyByChance) {
     RandomStream random(seed, "equal");
     const auto any_apart = [&](const std::vector<double>& speeds) {
       const auto race = make_throughput_race(settings_for(speeds.size(), seed));
-      const auto standings = play(*race, machine(speeds, 0.03, random)).standings;
+      const auto standings = play(*race, drifting_machine(speeds, 0.03, random)).standings;
       return standings.size() < speeds.size() ||
              std::any_of(standings.begin() + 1, standings.end(), [](const TuneStanding& s) { return !s.tied; });
     };
@@ -174,31 +158,18 @@ PeakSettings example_peak() {
   return settings;
 }
 
-// M/M/1 queues that serve `rates` a second, under a bound of p99=50ms (peak_search_test.cpp).
-double peak_of(double rate) { return rate - 4.605170186 / 0.05; }
-Play queues(const std::vector<double>& rates, double spread, RandomStream& random) {
-  return [&random, rates, spread](const TuneTrial& trial) {
-    const double rate = rates[trial.configuration];
-    const double share = *trial.load >= rate ? 100 : 4.605170186 / (rate - *trial.load) / 0.05 * std::exp(spread * normal(random));
-    TuneRun run;
-    run.throughput = *trial.load;
-    run.peak = {share <= 1, Interval{share * std::exp(-1.96 * spread), share * std::exp(1.96 * spread)}};
-    return run;
-  };
-}
-
 TEST(PeakRace, FindsTheHighestPeakWithFewRunsForTheOthers) {
   RandomStream random(1, "noise");
   const std::vector<double> rates{300, 250, 600, 200, 900, 400, 350, 500};
   const auto race = make_peak_race(settings_for(8), example_peak());
-  const Played played = play(*race, queues(rates, 0, random));
+  const Played played = play(*race, mm1_queues(rates, 0, random));
   ASSERT_FALSE(played.standings.empty());
   const TuneStanding& best = played.standings.front();
   EXPECT_EQ(best.configuration, 4u);
   EXPECT_TRUE(best.confirmed);
   EXPECT_EQ(best.runs, 5);
-  EXPECT_LE(best.value, peak_of(900));
-  EXPECT_GE(best.value * 1.051, peak_of(900));
+  EXPECT_LE(best.value, mm1_peak_of(900));
+  EXPECT_GE(best.value * 1.051, mm1_peak_of(900));
   EXPECT_EQ(played.standings.size(), 1u);
   const auto of_last = std::count_if(played.trials.begin(), played.trials.end(), [](const TuneTrial& t) { return t.configuration == 7; });
   EXPECT_EQ(of_last, 2) << "two misses at what another one held";
@@ -208,7 +179,7 @@ TEST(PeakRace, FindsTheHighestPeakWithFewRunsForTheOthers) {
 TEST(PeakRace, NoneHoldsOrNoneRuns) {
   RandomStream random(1, "noise");
   const auto slow = make_peak_race(settings_for(3), example_peak());
-  EXPECT_TRUE(play(*slow, queues({50, 60, 70}, 0, random)).standings.empty());
+  EXPECT_TRUE(play(*slow, mm1_queues({50, 60, 70}, 0, random)).standings.empty());
   const auto broken = make_peak_race(settings_for(3), example_peak());
   EXPECT_TRUE(play(*broken, [](const TuneTrial&) { return TuneRun{true, 0, {}, {}}; }).standings.empty());
 }
@@ -218,7 +189,7 @@ TEST(PeakRace, EndsWithItsTime) {
   const std::vector<double> rates{300, 310, 320, 330};
   for (const double runs : {5.0, 20.0, 40.0}) {
     const auto race = make_peak_race(settings_for(4), example_peak());
-    const Played played = play(*race, queues(rates, 0.05, random), 1 / runs);
+    const Played played = play(*race, mm1_queues(rates, 0.05, random), 1 / runs);
     EXPECT_LE(static_cast<double>(played.trials.size()), runs + 1);
     EXPECT_FALSE(played.standings.empty());
   }
@@ -232,13 +203,14 @@ TEST(PeakRace, IsRightUnderNoise) {
     std::vector<double> rates;
     for (int i = 0; i < 12; ++i) rates.push_back(200 + 800 * random.uniform());
     const auto race = make_peak_race(settings_for(12, seed), example_peak());
-    const Played played = play(*race, queues(rates, 0.1, random));
-    const double best = peak_of(*std::max_element(rates.begin(), rates.end()));
+    const Played played = play(*race, mm1_queues(rates, 0.1, random));
+    const double best = mm1_peak_of(*std::max_element(rates.begin(), rates.end()));
     runs += played.trials.size();
     const TuneStanding* first = played.standings.empty() ? nullptr : &played.standings.front();
-    if (first == nullptr || !first->confirmed || peak_of(rates[first->configuration]) < best * 0.93 || first->value > best * 1.05) ++wrong;
+    if (first == nullptr || !first->confirmed || mm1_peak_of(rates[first->configuration]) < best * 0.93 || first->value > best * 1.05)
+      ++wrong;
     const auto twins = make_peak_race(settings_for(2, seed), example_peak());
-    const auto standings = play(*twins, queues({500, 500}, 0.1, random)).standings;
+    const auto standings = play(*twins, mm1_queues({500, 500}, 0.1, random)).standings;
     if (standings.size() < 2 || !standings[1].tied) ++apart;
   }
   std::printf("spread 0.10: %d of 1000 (seeds 1 to 1000) are wrong; equal ones told apart %d times; %.0f runs each\n", wrong, apart,

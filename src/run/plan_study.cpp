@@ -65,7 +65,8 @@ void plan_search(const Job& from, const PeakOrder& order, const PastSearches& pa
     return;
   }
   const int usual = std::max(usual_peak_runs - planned.done_before, 2 * order.settings.confirm);
-  const int most = order.settings.most_runs - planned.done_before;
+  const int refining = order.settings.interval > 0 ? order.settings.most_refining : 0;
+  const int most = order.settings.most_runs + refining - planned.done_before;
   const double one = estimate.seconds(from);
   const auto time = [](double seconds) { return format_duration(static_cast<int64_t>(seconds * 1e9)); };
   planned.repeats += usual;

@@ -33,7 +33,7 @@ class LoadTest(StoreCase):
             with self.subTest(scenario):
                 self.store = os.path.join(self.dir, scenario + ".db")
                 row = self.one(0, "--scenario", scenario, *latency, *flags)
-                asked_nothing = scenario in ("batch", "single-stream", "multi-stream", "concurrency")
+                asked_nothing = scenario in ("batch", "single-stream", "multi-stream", "offline", "concurrency")
                 self.assertEqual(row["verdict"], "as_found" if asked_nothing else "valid", row["reason"])
                 self.assertGreaterEqual(row["timings"], at_least)
                 scheduled = scenario in ("server", "constant", "bursty", "burst", "trace")
@@ -69,8 +69,21 @@ class LoadTest(StoreCase):
         self.assertLess(peak["load"], 500)
         rows = self.rows()
         self.assertEqual(len(rows), summary["records"])
+        self.assertEqual(peak["all_runs"], len(rows))
         self.assertEqual({re.search("peak=(\\w+)", row["options"])[1] for row in rows}, {"search", "confirm"})
         self.assertIn("invalid", {row["verdict"] for row in rows})  # and does not count for the exit code
+
+    def test_find_peak_tells_where_the_bound_is_just_held(self):
+        result = self.run_deepgap("--scenario", "server", "--axis", "null.latency=2ms", "--bound", "p90=6ms", "--duration", "2s", "--find-peak",
+                                  "--peak-from", "100", "--peak-ratio", "5%", "--peak-interval", "5%", "--json")
+        peak, = json.loads(result.stdout)["peaks"]
+        self.assertTrue(peak["confirmed"], peak)
+        # An M/D/1 queue: 10 % of its queries take more than three times the service at 0.587 of what it can do.
+        self.assertLessEqual(peak["low"], peak["just_held"])
+        self.assertLess(peak["high"] / peak["low"], 1.11)
+        self.assertAlmostEqual(peak["just_held"], 293.5, delta=20)
+        self.assertIn("by which it is just held at", peak["text"])
+        self.assertIn("refine", {re.search("peak=(\\w+)", row["options"])[1] for row in self.rows()})
 
     def test_find_peak_of_samples_a_query_whatever_the_window(self):
         # 38 samples take 49.4 ms, 39 take 50.7. A window of half a second holds ten such queries, too few for p99: none is taken for a miss.
@@ -233,6 +246,9 @@ period = "50ms"
                             ([*server, *bound, "--peak-from", "nan"], "tells about loads from 15 to"),
                             ([*server, *bound, "--peak-ratio", "0"], "--peak-ratio: from 0.1% to 50%"),
                             ([*server, *bound, "--peak-ratio", "near"], "is no share"),
+                            ([*server, *bound, "--peak-interval", "0"], "--peak-interval '0' is no share"),
+                            ([*server, *bound, "--peak-interval", "90%"], "--peak-interval: from 0.1% to 50%"),
+                            (["--scenario", "concurrency", *bound, "--peak-interval", "3%"], "--peak-interval is of rates"),
                             ([*server, *bound, "--iterations", "10"], "compares windows of one length"),
                             ([*server, *bound, "--repeats", "2"], "leave out --repeats"),
                             (["--scenario", "server", "--rate", "5", "--peak-from", "10"], "add --find-peak")):

@@ -3,6 +3,7 @@
 #include "comparisons.h"
 #include "energy.h"
 #include "record/verdict.h"
+#include "searches.h"
 #include "simulated_run.h"
 
 #include <fmt/format.h>
@@ -115,6 +116,7 @@ struct Part {
   void (*print)(int series);
 };
 constexpr Part parts[] = {{"runs", print_all_runs},
+                          {"warmups", print_warmups},
                           {"repeats", [](int series) { print_repeats(std::max(1, series / 4)); }},
                           {"comparisons", print_comparisons},
                           {"winners", print_winners},
@@ -123,7 +125,10 @@ constexpr Part parts[] = {{"runs", print_all_runs},
                           {"duels", print_duels},
                           {"percentiles", print_percentiles},
                           {"bounds", print_bounds},
+                          {"arrivals", print_arrivals},
                           {"overloads", print_overloads},
+                          {"peaks", print_peaks},
+                          {"tuning", print_tuning},
                           {"energy", print_energy}};
 
 }  // namespace

@@ -26,7 +26,10 @@ void feed(const QuerySource& source, Stopping& rule, Nanoseconds most, Nanosecon
 SimulatedRun simulate_run(const QuerySource& source, const StoppingSettings& settings) {
   SimulatedRun run;
   Nanoseconds now = 0;
-  feed(source, *make_warmup(settings), never, now, nullptr);
+  const auto warmup = make_warmup(settings);
+  feed(source, *warmup, never, now, nullptr);
+  run.first_warmup_s = static_cast<double>(now) / 1e9;
+  run.was_steady = warmup->state() == Stopping::State::enough;
   std::unique_ptr<Stopping> window;
   std::vector<double> latencies;
   Nanoseconds begin = 0;
@@ -35,6 +38,7 @@ SimulatedRun simulate_run(const QuerySource& source, const StoppingSettings& set
     latencies.clear();
     begin = now;
     feed(source, *window, never, now, &latencies);
+    ++run.windows;
   } while (window->verdict().warming && begin < settings.warmup_budget);
   run.warmup_s = static_cast<double>(begin) / 1e9;
   run.window_s = static_cast<double>(now - begin) / 1e9;

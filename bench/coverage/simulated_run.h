@@ -14,7 +14,10 @@ struct SimulatedRun {
   Estimate throughput, p50;
   Verdict verdict = Verdict::none;
   std::string reason;
-  double warmup_s = 0, window_s = 0;
+  double warmup_s = 0, window_s = 0;  // until the window that counts began, and its length
+  double first_warmup_s = 0;          // without the windows that were still warming up
+  bool was_steady = false;            // the warm-up saw it, within its budget
+  int windows = 0;
 };
 
 SimulatedRun simulate_run(const QuerySource& source, const StoppingSettings& settings);

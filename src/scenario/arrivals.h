@@ -20,6 +20,9 @@ class Arrivals {
   virtual Nanoseconds next() = 0;
 };
 
+// Of what comes before a window, so that it has nothing of the window's own.
+inline uint64_t lead_seed(uint64_t seed) { return ~seed; }
+
 // What is further off than a clock can tell never comes.
 inline Nanoseconds arrival_at(double ns) { return ns < 9e18 ? static_cast<Nanoseconds>(ns) : never; }
 

@@ -27,7 +27,10 @@ class BurstyScenario final : public ArrivalScenario {
     seed_ = seed_option(options);
     settings_.random_lengths = choice_option(options, "bursts", {"fixed", "markov"}) == "markov";
   }
-  bool comes_by_chance() const override { return settings_.random_lengths; }  // of fixed ones a window has as many as fit
+  std::unique_ptr<Arrivals> make_lead_arrivals() const override {
+    if (!settings_.random_lengths) return nullptr;  // of fixed ones a window has as many as fit
+    return std::make_unique<BurstyArrivals>(settings_, lead_seed(seed_));
+  }
   std::unique_ptr<Arrivals> make_arrivals() const override { return std::make_unique<BurstyArrivals>(settings_, seed_); }
 
  private:

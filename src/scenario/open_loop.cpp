@@ -234,13 +234,17 @@ void ArrivalScenario::parse(const std::map<std::string, std::string>& options) {
 }
 
 Nanoseconds ArrivalScenario::lead(Nanoseconds window) const {
-  return comes_by_chance() && window != never ? std::min(share_of(window, lead_share), longest_lead) : 0;
+  return window != never && make_lead_arrivals() != nullptr ? std::min(share_of(window, lead_share), longest_lead) : 0;
 }
 
 void ArrivalScenario::drive(const Traffic& traffic, Clock& clock, const std::atomic<bool>& interrupted) {
   OpenLoopSettings settings;
   settings.in_flight = in_flight_;
-  drive_open_loop(traffic, clock, interrupted, settings, [this] { return std::make_unique<ArrivalSchedule>(make_arrivals()); });
+  drive_open_loop(traffic, clock, interrupted, settings, [&]() -> std::unique_ptr<Schedule> {
+    auto before = traffic.lead > 0 ? make_lead_arrivals() : nullptr;
+    if (before == nullptr) return std::make_unique<ArrivalSchedule>(make_arrivals());
+    return std::make_unique<LeadSchedule>(std::move(before), traffic.lead, make_arrivals());
+  });
 }
 
 }  // namespace deepgap

@@ -49,6 +49,29 @@ class ArrivalSchedule final : public Schedule {
   Nanoseconds due_;
 };
 
+// Those of another process for so long, then those of this one: what comes in a window is the same with and without a lead.
+class LeadSchedule final : public Schedule {
+ public:
+  LeadSchedule(std::unique_ptr<Arrivals> before, Nanoseconds length, std::unique_ptr<Arrivals> arrivals)
+      : before_(std::move(before)), length_(length), arrivals_(std::move(arrivals)) {
+    take();
+  }
+  Nanoseconds due() const override { return due_; }
+  void take() override {
+    if (before_ != nullptr) due_ = before_->next();
+    if (before_ != nullptr && due_ < length_) return;
+    before_.reset();
+    const Nanoseconds next = arrivals_->next();
+    due_ = next < never - length_ ? next + length_ : never;
+  }
+
+ private:
+  std::unique_ptr<Arrivals> before_;  // nullptr: over
+  Nanoseconds length_;
+  std::unique_ptr<Arrivals> arrivals_;
+  Nanoseconds due_ = 0;
+};
+
 struct OpenLoopSettings {
   int64_t in_flight = 0;                 // at most; 0: what the Target takes
   bool finish_due = true;                // as said above; else the drive ends with its Stopping and leaves out what is not finished then
@@ -74,7 +97,8 @@ class ArrivalScenario : public Scenario {
   virtual std::vector<ScenarioOption> arrival_options() const = 0;  // besides in_flight
   virtual void parse_arrivals(const ScenarioOptions& options) = 0;
   virtual std::unique_ptr<Arrivals> make_arrivals() const = 0;
-  virtual bool comes_by_chance() const { return false; }  // a stationary process: any stretch of it is as good as the first
+  // Of a process that is as good at any time as at its beginning: others of the same kind, for what comes before the window.
+  virtual std::unique_ptr<Arrivals> make_lead_arrivals() const { return nullptr; }
 
  private:
   int64_t in_flight_ = 0;

@@ -175,6 +175,25 @@ TEST(Server, AnOverloadIsToldAsWithoutALead) {
   EXPECT_LE(run.clock->now(), 12 * second + 200 * ms);
 }
 
+// So that one that is measured alone and one beside others, whose windows have no lead, are asked at the same times.
+TEST(Server, AWindowHasTheSameArrivalsWithAndWithoutALead) {
+  for (const std::string scenario : {"server", "bursty"}) {
+    const auto scheduled = [&](Nanoseconds lead) {
+      Driven run;
+      run.lead = lead;
+      ScriptedTarget target(*run.clock, {1, 64}, [](uint64_t) { return ms; });
+      ScenarioOptions options{{"rate", "200"}, {"seed", "3"}};
+      if (scenario == "bursty") options["bursts"] = "markov";
+      run.drive(target, scenario, 1, lasting(10 * second), options);
+      std::vector<Nanoseconds> times;
+      for (const Timing& timing : run.kept.timings) times.push_back(timing.scheduled - lead);
+      EXPECT_TRUE(lead == 0 || target.asked.size() > times.size() + 100) << scenario;
+      return times;
+    };
+    EXPECT_EQ(scheduled(0), scheduled(2 * second)) << scenario;
+  }
+}
+
 TEST(Server, OnlyWhatComesByChanceHasALead) {
   const auto lead = [](const std::string& scenario, const ScenarioOptions& options, Nanoseconds window) {
     const auto made = Registry<Scenario>::instance().make("scenario", scenario);

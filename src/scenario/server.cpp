@@ -20,7 +20,7 @@ class ServerScenario final : public ArrivalScenario {
     rate_ = rate_option(options, name());
     seed_ = seed_option(options);
   }
-  bool comes_by_chance() const override { return true; }
+  std::unique_ptr<Arrivals> make_lead_arrivals() const override { return std::make_unique<PoissonArrivals>(rate_, lead_seed(seed_)); }
   std::unique_ptr<Arrivals> make_arrivals() const override { return std::make_unique<PoissonArrivals>(rate_, seed_); }
 
  private:

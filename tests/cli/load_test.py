@@ -172,14 +172,15 @@ class AnyPaceTest(StoreCase):
         row = self.one(0, "--scenario", "constant", "--rate", "20", "--axis", "null.latency=1ms")
         self.assertEqual((row["timings"], row["stopping"]), (200, "duration"))
 
-    def test_the_same_seed_offers_the_same_load(self):
+    def test_the_same_seed_offers_the_same_load_and_each_repeat_another(self):
         flags = ["--scenario", "server", "--rate", "500", "--duration", "400ms", "--axis", "null.latency=10us", "--repeats", "2"]
-        self.assertEqual(self.run_deepgap(*flags, "--axis", "seed=1,2").returncode, 0)
-        offered = {}
-        for row in self.rows():
-            offered.setdefault(row["options"], set()).add(row["offered_rate"])
-        self.assertEqual([len(rates) for rates in offered.values()], [1, 1])
-        self.assertEqual(len(set.union(*offered.values())), 2)
+        offered = []
+        for name in ("first", "second"):
+            self.store = os.path.join(self.dir, name + ".db")
+            self.assertEqual(self.run_deepgap(*flags, "--axis", "seed=1,2").returncode, 0)
+            offered.append({(row["options"], row["repeat"]): row["offered_rate"] for row in self.rows()})
+        self.assertEqual(offered[0], offered[1])
+        self.assertEqual(len(set(offered[0].values())), 4)
 
     def test_bad_settings_are_one_line_and_nothing_is_run(self):
         trace = os.path.join(self.dir, "bad.txt")
@@ -248,7 +249,7 @@ period = "50ms"
                             ([*server, *bound, "--peak-ratio", "near"], "is no share"),
                             ([*server, *bound, "--peak-interval", "0"], "--peak-interval '0' is no share"),
                             ([*server, *bound, "--peak-interval", "90%"], "--peak-interval: from 0.1% to 50%"),
-                            (["--scenario", "concurrency", *bound, "--peak-interval", "3%"], "--peak-interval is of rates"),
+                            (["--scenario", "concurrency", "--find-peak", *bound, "--peak-interval", "3%"], "--peak-interval is of rates"),
                             ([*server, *bound, "--iterations", "10"], "compares windows of one length"),
                             ([*server, *bound, "--repeats", "2"], "leave out --repeats"),
                             (["--scenario", "server", "--rate", "5", "--peak-from", "10"], "add --find-peak")):

@@ -8,7 +8,8 @@
 namespace deepgap {
 namespace {
 
-constexpr double by_far = 0.5;  // of the bound
+constexpr double by_far = 0.5;      // of the bound
+constexpr double surely_steep = 2;  // times two standard errors
 // Refining runs lie where twice and half as many are late as may be, where the slope is known.
 constexpr double refining_logit = 0.7;
 constexpr int fewest_refining = 20;      // before that a narrow interval is too often one by chance
@@ -161,6 +162,10 @@ void PeakSearch::confirm_above(bool held) {
 void PeakSearch::look_at_the_crossing() {
   if (settings_.allowed_share <= 0 || settings_.whole) return;
   result_.crossing = find_crossing(seen_, settings_.allowed_share);
+  // Of the few runs of a search that does not refine, a slope that only looks steep enough by chance makes a narrow interval.
+  if (result_.crossing && settings_.interval <= 0 &&
+      result_.crossing->slope < surely_steep * (result_.crossing->slope_high - result_.crossing->slope))
+    result_.crossing->interval.reset();
   const bool known = result_.crossing && result_.crossing->interval && result_.crossing->interval->low > 0;
   was_narrow_ = known && std::log(result_.crossing->interval->high / result_.crossing->interval->low) / 2 <= settings_.interval;
 }

@@ -32,7 +32,7 @@ struct PeakSettings {
   int confirm = 5;      // runs each
   int most_runs = 150;
   double allowed_share = 0;  // of queries that the bound lets be late; 0: not known, and no crossing is told
-  double interval = 0;       // of the crossing, half-width over the value; 0: as it is found
+  double interval = 0;       // of the crossing, half-width over the value; 0: no run is made for it
   int most_refining = 300;   // runs besides
 };
 

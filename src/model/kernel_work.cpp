@@ -152,10 +152,7 @@ class Grouping {
     const int64_t macs = counts_[index].macs;
     if (macs == 0) return;
     work.macs += macs;
-    if (node.op.find("Conv") == std::string::npos)
-      work.kind = KernelWork::Kind::product;
-    else if (const Shape weights = known_shape(graph_, node.inputs[node.op == "QLinearConv" ? 3 : 1]); weights.size() > 1 && weights[1] > 1)
-      work.kind = KernelWork::Kind::convolution;
+    if (const auto kind = arithmetic_kind(graph_, node, counts_[index]); kind != KernelWork::Kind::other) work.kind = kind;
   }
 
   int64_t live() const {
@@ -189,9 +186,20 @@ class Grouping {
 
 }  // namespace
 
-NetworkWork network_work(const Graph& graph) {
+KernelWork::Kind arithmetic_kind(const Graph& bound, const Node& node, const NodeCount& count) {
+  if (count.macs == 0) return KernelWork::Kind::other;
+  if (node.op.find("Conv") == std::string::npos) return KernelWork::Kind::product;
+  const Shape weights = known_shape(bound, node.inputs[node.op == "QLinearConv" ? 3 : 1]);
+  return weights.size() > 1 && weights[1] > 1 ? KernelWork::Kind::convolution : KernelWork::Kind::other;
+}
+
+void require_closed_sizes(const Graph& graph) {
   for (const auto& [symbol, place] : open_symbols(graph))
     if (symbol != batch_symbol) throw Error(ErrorKind::usage, fmt::format("{} ('{}') is open; give its size with --shape", place, symbol));
+}
+
+NetworkWork network_work(const Graph& graph) {
+  require_closed_sizes(graph);
   const Graph bound = bind_symbols(graph, {{batch_symbol, 1}});
   NetworkWork work = Grouping(bound).work();
   const int64_t items = batching_of(graph).samples;

@@ -1,6 +1,8 @@
 // What an engine that fuses would launch for a network, kernel by kernel, counted from its Graph: for foretelling times where nothing ran.
 #pragma once
 
+#include "model/graph_tools.h"
+
 #include <deepgap/graph.h>
 
 #include <cstdint>
@@ -26,6 +28,12 @@ struct NetworkWork {
   int64_t weights = 0;           // elements, of all kernels
   int64_t live_activations = 0;  // most elements that are needed at one time, in the Graph's order
 };
+
+// What the arithmetic of a node is that has so many multiply-accumulates.
+KernelWork::Kind arithmetic_kind(const Graph& bound, const Node& node, const NodeCount& count);
+
+// Throws Error{usage} with what to do where a size other than the batch is open.
+void require_closed_sizes(const Graph& graph);
 
 // Pointwise operators join the kernel that makes their input where nothing else reads it, a Softmax and the product after it likewise;
 // views and transposed values cost nothing. Nodes whose sizes only the run knows count as nothing. Throws Error{usage} where sizes other

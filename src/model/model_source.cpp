@@ -268,6 +268,13 @@ NetworkWork network_work_of(const ModelRequest& request) {
   return network_work(graph);
 }
 
+StepWork step_work_of(ModelRequest request, const TrainSettings& settings) {
+  request.trains = true;
+  const Graph graph = without_costly_weights(request);
+  require_sizes(graph, request.name);
+  return step_work(graph, settings);
+}
+
 GraphSummary summarize_model(const ModelRequest& request) {
   GraphSummary summary = summarize(without_costly_weights(request));
   summary.name = request.name;

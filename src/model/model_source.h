@@ -3,6 +3,7 @@
 #pragma once
 
 #include "model/kernel_work.h"
+#include "model/step_work.h"
 
 #include <deepgap/model.h>
 
@@ -45,5 +46,7 @@ std::string default_data_dir();
 GraphSummary summarize_model(const ModelRequest& request);
 // Likewise, kernel by kernel. Throws Error{usage} where sizes other than the batch are open.
 NetworkWork network_work_of(const ModelRequest& request);
+// Of a step of training, in the network's training form. Throws likewise.
+StepWork step_work_of(ModelRequest request, const TrainSettings& settings);
 
 }  // namespace deepgap

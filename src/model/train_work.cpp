@@ -8,30 +8,6 @@
 namespace deepgap {
 namespace {
 
-// Per value: whether it depends on what training changes.
-std::vector<bool> leading_to_weights(const Graph& graph) {
-  std::vector<bool> leads(graph.values.size());
-  for (const ValueId id : trainable_constants(graph)) leads[static_cast<size_t>(id)] = true;
-  for (const Node& node : graph.nodes) {
-    const bool any =
-        std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId id) { return id != no_value && leads[static_cast<size_t>(id)]; });
-    for (const ValueId id : node.outputs)
-      if (id != no_value && any) leads[static_cast<size_t>(id)] = true;
-  }
-  return leads;
-}
-
-// How often a node's forward work is done again on the way back.
-int64_t times_back(const Node& node, const NodeCount& count, const std::vector<bool>& leads) {
-  int64_t operands = 0;
-  for (size_t i = 0; i < node.inputs.size(); ++i) {
-    const ValueId id = node.inputs[i];
-    const bool is_operand = count.macs == 0 || i < 2 || node.op == "Einsum";  // a bias costs little
-    if (id != no_value && is_operand && leads[static_cast<size_t>(id)]) ++operands;
-  }
-  return count.macs > 0 ? operands : std::min<int64_t>(operands, 1);
-}
-
 struct UpdateCost {
   int64_t flop, numbers;  // for each weight: operations, and numbers read and written
 };
@@ -49,6 +25,28 @@ UpdateCost update_cost(Optimizer optimizer) {
 }
 
 }  // namespace
+
+std::vector<bool> leading_to_weights(const Graph& graph) {
+  std::vector<bool> leads(graph.values.size());
+  for (const ValueId id : trainable_constants(graph)) leads[static_cast<size_t>(id)] = true;
+  for (const Node& node : graph.nodes) {
+    const bool any =
+        std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId id) { return id != no_value && leads[static_cast<size_t>(id)]; });
+    for (const ValueId id : node.outputs)
+      if (id != no_value && any) leads[static_cast<size_t>(id)] = true;
+  }
+  return leads;
+}
+
+int64_t times_back(const Node& node, const NodeCount& count, const std::vector<bool>& leads) {
+  int64_t operands = 0;
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    const ValueId id = node.inputs[i];
+    const bool is_operand = count.macs == 0 || i < 2 || node.op == "Einsum";  // a bias costs little
+    if (id != no_value && is_operand && leads[static_cast<size_t>(id)]) ++operands;
+  }
+  return count.macs > 0 ? operands : std::min<int64_t>(operands, 1);
+}
 
 TrainWork train_work(const Graph& graph, const TrainSettings& settings) {
   TrainWork work;

@@ -7,10 +7,13 @@
 // the optimizer's state.
 #pragma once
 
+#include "model/graph_tools.h"
+
 #include <deepgap/graph.h>
 #include <deepgap/train.h>
 
 #include <cstdint>
+#include <vector>
 
 namespace deepgap {
 
@@ -27,5 +30,10 @@ struct TrainWork {
 };
 
 TrainWork train_work(const Graph& graph, const TrainSettings& settings);
+
+// Per value: whether it depends on what training changes.
+std::vector<bool> leading_to_weights(const Graph& graph);
+// How often a node's forward work is done again on the way back.
+int64_t times_back(const Node& node, const NodeCount& count, const std::vector<bool>& leads);
 
 }  // namespace deepgap

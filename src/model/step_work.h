@@ -1,0 +1,33 @@
+// What a step of training launches, kernel by kernel, counted from the Graph: for foretelling times and memory where nothing ran.
+//
+// An engine that trains keeps what gradients are made of, so operators do not join as in inference (kernel_work.h): each is a kernel of the
+// forward pass, and has one of the backward pass for each gradient that is asked of it, as train_work.h counts them. The update is one
+// kernel. Kept until the backward pass are the operands of products, what normalisations and curved functions read, and the results by
+// which others tell their slope; a value that several keep is kept once.
+#pragma once
+
+#include "model/kernel_work.h"
+
+#include <deepgap/train.h>
+
+namespace deepgap {
+
+struct StepKernel {
+  enum class Pass { forward, backward, update };
+  Pass pass = Pass::forward;
+  KernelWork work;          // of one item
+  int64_t fixed_bytes = 0;  // whatever the batch and the precision: the update's, in float32
+};
+
+struct StepWork {
+  std::vector<StepKernel> kernels;
+  int64_t inputs = 0;            // elements of one item
+  int64_t kept_activations = 0;  // likewise: what the forward pass leaves for the backward pass
+  int64_t weight_bytes = 0;      // of float32, with running statistics
+  int64_t gradient_bytes = 0, optimizer_bytes = 0;
+};
+
+// Throws Error{usage} where sizes other than the batch are open.
+StepWork step_work(const Graph& graph, const TrainSettings& settings);
+
+}  // namespace deepgap

@@ -26,9 +26,27 @@ bool keeps_nothing(const std::string& op) {
   return names.contains(op);
 }
 
+// That are computed in float32 whatever they read.
+bool makes_wide(const std::string& op) {
+  static const Names names{"Exp",
+                           "GroupNormalization",
+                           "InstanceNormalization",
+                           "LayerNormalization",
+                           "Log",
+                           "LogSoftmax",
+                           "Pow",
+                           "ReduceMean",
+                           "ReduceSum",
+                           "Softmax",
+                           "Softplus"};
+  return names.contains(op);
+}
+
 class Step {
  public:
-  explicit Step(const Graph& graph) : graph_(graph), makers_(producers(graph)), leads_(leading_to_weights(graph)) {
+  explicit Step(const Graph& graph)
+      : graph_(graph), makers_(producers(graph)), leads_(leading_to_weights(graph)), wide_(graph.values.size()) {
+    for (const ValueId id : graph_.inputs) wide_[static_cast<size_t>(id)] = true;
     for (const Node& node : graph_.nodes) add(node);
   }
 
@@ -37,8 +55,14 @@ class Step {
     step.kernels = std::move(forward_);
     for (auto kernel = backward_.rbegin(); kernel != backward_.rend(); ++kernel) step.kernels.push_back(*kernel);
     for (const ValueId id : graph_.inputs) step.inputs += elements(id);
-    for (const ValueId id : kept_) step.kept_activations += elements(id);
-    step.kept_activations += kept_indices_;
+    for (const ValueId id : kept_) (is_wide(id) ? step.kept_wide : step.kept_activations) += elements(id);
+    // In float32 such an operand is kept as it is, unless another keeps it anyway.
+    for (const ValueId id : kept_as_copy_) {
+      step.kept_copies += elements(id);
+      if (!kept_.contains(id)) step.kept_only_in_32_bits += elements(id);
+    }
+    step.kept_wide += kept_indices_;
+    step.copied_weights = copied_weights_;
     for (const auto& [id, tensor] : graph_.constants)
       if (tensor.type == DataType::f32) step.weight_bytes += 4 * element_count(tensor.shape);
     return step;
@@ -60,14 +84,59 @@ class Step {
     return id;
   }
 
+  bool is_wide(ValueId id) const { return id != no_value && wide_[static_cast<size_t>(id)]; }
+
+  // The type of what a node makes: a product's is the precision's; others take the widest that they read, but normalisation over batches
+  // takes its input's.
+  void widen(const Node& node, const NodeCount& count) {
+    bool wide = makes_wide(node.op);
+    for (size_t i = 0; i < node.inputs.size() && count.macs == 0; ++i) {
+      const ValueId id = node.inputs[i];
+      const bool weight = i > 0 && graph_.constants.contains(id) && !graph_.constants.at(id).shape.empty() &&
+                          graph_.constants.at(id).type == DataType::f32 && node.op != "BatchNormalization";
+      wide = wide || is_wide(id) || weight;
+    }
+    for (const ValueId id : node.outputs)
+      if (id != no_value) wide_[static_cast<size_t>(id)] = wide;
+  }
+
+  // A product's wide operands in 16 bits, once each; on the way back a weight's gradient in float32 again.
+  void copy_operands(const Node& node) {
+    constexpr int64_t there_and_back = 6;  // bytes: four read and two written, or the other way round
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      const ValueId id = node.inputs[i];
+      if (id == no_value) continue;
+      StepKernel copy{.only_in_16_bits = true};
+      copy.work.name = node.name + ".copy";
+      if (graph_.constants.contains(id)) {
+        copy.fixed_bytes = there_and_back * elements(id);
+        copied_weights_ += elements(id);
+        forward_.push_back(copy);
+        copy.pass = StepKernel::Pass::backward;
+        backward_.push_back(copy);
+      } else if (is_wide(id) && copied_.insert(seen_through(id)).second) {
+        copy.work.activations = copy.wide_activations = elements(id);
+        forward_.push_back(copy);
+        copy.pass = StepKernel::Pass::backward;
+        if (leads(id)) backward_.push_back(copy);
+      }
+    }
+  }
+
   void add(const Node& node) {
     const NodeCount count = known_count(graph_, node);
+    widen(node, count);
     if (count.bytes == 0 || is_view(node, count)) return;
+    if (count.macs > 0) copy_operands(node);
     StepKernel kernel;
     kernel.work = {arithmetic_kind(graph_, node, count), node.name, count.macs};
     for (const std::vector<ValueId>& ids : {node.inputs, node.outputs})
-      for (const ValueId id : std::set<ValueId>(ids.begin(), ids.end()))
-        (graph_.constants.contains(id) ? kernel.work.weights : kernel.work.activations) += elements(id);
+      for (const ValueId id : std::set<ValueId>(ids.begin(), ids.end())) {
+        if (graph_.constants.contains(id))
+          kernel.work.weights += elements(id);
+        else
+          (count.macs == 0 && is_wide(id) ? kernel.wide_activations : kernel.work.activations) += elements(id);
+      }
     forward_.push_back(kernel);
     kernel.pass = StepKernel::Pass::backward;
     const int64_t times = times_back(node, count, leads_);
@@ -81,11 +150,18 @@ class Step {
     const ValueId seen = seen_through(id);
     if (seen != no_value && !graph_.constants.contains(seen)) kept_.insert(seen);
   }
+  // In 16 bits a product keeps the copy of a wide operand, which is the value itself otherwise.
+  void keep_operand(ValueId id) {
+    const ValueId seen = seen_through(id);
+    if (seen == no_value || graph_.constants.contains(seen)) return;
+    (copied_.contains(seen) ? kept_as_copy_ : kept_).insert(seen);
+  }
   void keep(const Node& node, const NodeCount& count) {
     if (count.macs > 0 || node.op == "Mul" || node.op == "Div") {
       // An operand is what the other's gradient is made of.
       for (size_t i = 0; i < node.inputs.size() && i < 2; ++i)
-        if (leads(node.inputs[1 - i < node.inputs.size() ? 1 - i : i])) keep(node.inputs[i]);
+        if (leads(node.inputs[1 - i < node.inputs.size() ? 1 - i : i]))
+          count.macs > 0 ? keep_operand(node.inputs[i]) : keep(node.inputs[i]);
       return;
     }
     if (keeps_nothing(node.op)) return;
@@ -99,8 +175,9 @@ class Step {
   std::vector<std::optional<size_t>> makers_;
   std::vector<bool> leads_;
   std::vector<StepKernel> forward_, backward_;
-  std::set<ValueId> kept_;
-  int64_t kept_indices_ = 0;
+  std::vector<bool> wide_;  // by value: float32 in every precision
+  std::set<ValueId> kept_, copied_, kept_as_copy_;
+  int64_t kept_indices_ = 0, copied_weights_ = 0;
 };
 
 int64_t state_numbers(Optimizer optimizer) {
@@ -116,7 +193,10 @@ StepWork step_work(const Graph& graph, const TrainSettings& settings) {
   const int64_t items = batching_of(graph).samples;
   step.inputs /= items;
   step.kept_activations /= items;
-  for (StepKernel& kernel : step.kernels) kernel.work.macs /= items, kernel.work.activations /= items;
+  step.kept_wide /= items;
+  step.kept_copies /= items;
+  step.kept_only_in_32_bits /= items;
+  for (StepKernel& kernel : step.kernels) kernel.work.macs /= items, kernel.work.activations /= items, kernel.wide_activations /= items;
   for (const ValueId id : trainable_constants(graph)) step.gradient_bytes += 4 * element_count(graph.constants.at(id).shape);
   step.optimizer_bytes = state_numbers(settings.optimizer) * step.gradient_bytes;
   StepKernel update{.pass = StepKernel::Pass::update};

@@ -4,6 +4,10 @@
 // forward pass, and has one of the backward pass for each gradient that is asked of it, as train_work.h counts them. The update is one
 // kernel. Kept until the backward pass are the operands of products, what normalisations and curved functions read, and the results by
 // which others tell their slope; a value that several keep is kept once.
+//
+// In 16 bits engines leave some values in float32 (PyTorch's autocast): inputs, what normalisations and exponentials make, and what is made
+// from such a value or from a weight by anything but a product. A product reads its operands, weights too, in 16 bits: where one is wide a
+// copy of it is made first, and kept.
 #pragma once
 
 #include "model/kernel_work.h"
@@ -15,15 +19,21 @@ namespace deepgap {
 struct StepKernel {
   enum class Pass { forward, backward, update };
   Pass pass = Pass::forward;
-  KernelWork work;          // of one item
-  int64_t fixed_bytes = 0;  // whatever the batch and the precision: the update's, in float32
+  KernelWork work;               // of one item; its activations in the precision's numbers
+  int64_t wide_activations = 0;  // those that are float32 in every precision
+  int64_t fixed_bytes = 0;       // whatever the batch and the precision: the update's, in float32
+  bool only_in_16_bits = false;  // a copy from or to float32
 };
 
 struct StepWork {
   std::vector<StepKernel> kernels;
-  int64_t inputs = 0;            // elements of one item
-  int64_t kept_activations = 0;  // likewise: what the forward pass leaves for the backward pass
-  int64_t weight_bytes = 0;      // of float32, with running statistics
+  int64_t inputs = 0;                // elements of one item
+  int64_t kept_activations = 0;      // likewise: what the forward pass leaves for the backward pass, in the precision's numbers
+  int64_t kept_wide = 0;             // ... in float32 in every precision
+  int64_t kept_copies = 0;           // ... in 16 bits alone, two bytes each
+  int64_t kept_only_in_32_bits = 0;  // ... in float32 alone: of which 16 bits keep a copy
+  int64_t copied_weights = 0;        // elements, whatever the batch: weights of products, of which 16 bits keep a copy
+  int64_t weight_bytes = 0;          // of float32, with running statistics
   int64_t gradient_bytes = 0, optimizer_bytes = 0;
 };
 

@@ -51,7 +51,7 @@ std::vector<std::string> supported_metrics(const Api& api, const std::string& ch
 
 std::vector<MetricGroup> wanted_metrics(const std::vector<std::string>& available) {
   const auto has = [&](const std::string& name) { return std::find(available.begin(), available.end(), name) != available.end(); };
-  std::vector<MetricGroup> groups{{"bytes", {}}, {"lanes", {}}, {"tensor cores", {}}, {"activity", {}}};
+  std::vector<MetricGroup> groups{{"bytes", {}}, {"first-level caches", {}}, {"lanes", {}}, {"tensor cores", {}}, {"activity", {}}};
   const auto add = [&](size_t group, const std::string& name, const char* way) {
     if (has(name)) groups[group].metrics.push_back(name + way);
   };
@@ -59,13 +59,14 @@ std::vector<MetricGroup> wanted_metrics(const std::vector<std::string>& availabl
   add(0, "dram__bytes_write", ".sum");
   if (groups[0].metrics.empty()) add(0, "dram__bytes", ".sum");
   add(0, "lts__t_bytes", ".sum");
+  add(1, "l1tex__t_bytes", ".sum");
   for (const char* lanes : {"f", "h", "d"})
-    for (const char* op : {"add", "mul", "fma"}) add(1, fmt::format("sm__sass_thread_inst_executed_op_{}{}_pred_on", lanes, op), ".sum");
+    for (const char* op : {"add", "mul", "fma"}) add(2, fmt::format("sm__sass_thread_inst_executed_op_{}{}_pred_on", lanes, op), ".sum");
   for (const std::string& name : available)
-    if (name.starts_with("sm__ops_path_tensor_src_") && is_tensor_operations(name + ".sum", {})) groups[2].metrics.push_back(name + ".sum");
-  add(3, "sm__cycles_active", ".avg");
-  add(3, "sm__cycles_elapsed", ".avg");
-  add(3, "sm__warps_active", ".avg.pct_of_peak_sustained_active");
+    if (name.starts_with("sm__ops_path_tensor_src_") && is_tensor_operations(name + ".sum", {})) groups[3].metrics.push_back(name + ".sum");
+  add(4, "sm__cycles_active", ".avg");
+  add(4, "sm__cycles_elapsed", ".avg");
+  add(4, "sm__warps_active", ".avg.pct_of_peak_sustained_active");
   std::erase_if(groups, [](const MetricGroup& group) { return group.metrics.empty(); });
   return groups;
 }

@@ -56,6 +56,7 @@ class Counter {
  private:
   static std::string words(const MetricGroup& group) {
     if (group.what == "bytes") return "bytes and how busy the device was";
+    if (group.what == "l1") return "bytes of first-level caches";
     return group.what == "lanes" ? "operations of threads" : "operations of tensor cores";
   }
 

@@ -16,7 +16,7 @@ using cupti::FakeCounters;
 using ::testing::HasSubstr;
 
 constexpr const char *read_bytes = "dram__bytes_read.sum", *ffma = "sm__sass_thread_inst_executed_op_ffma_pred_on.sum",
-                     *products = "sm__ops_path_tensor_src_fp16.sum";
+                     *products = "sm__ops_path_tensor_src_fp16.sum", *near = "l1tex__t_bytes.sum";
 
 // Two kernels of which everything is known.
 class PlayedWork : public KnownWork {
@@ -24,17 +24,18 @@ class PlayedWork : public KnownWork {
   explicit PlayedWork(FakeCounters& fake) : fake_(fake) {}
   void run(const RangeProfiler::Mark& mark) override {
     mark("copy");
-    fake_.kernel({{read_bytes, 1000}});
+    fake_.kernel({{read_bytes, 1000}, {near, 2000}});
     mark("arithmetic");
     fake_.kernel({{ffma, 5000}, {products, 4096}});
   }
   size_t ranges() const override { return 2; }
   std::vector<KnownCount> counts() const override {
     return {{"bytes", "bytes", 0, {read_bytes}, copied, 0.01},
+            {"near bytes", "l1", 0, {near}, near_bytes, 0.01},
             {"multiply-adds", "lanes", 1, {ffma}, 5000, 0.01},
             {"products", "tensor", 1, {products, "sm__ops_path_tensor_src_other.sum"}, 4096, 0.01}};
   }
-  double copied = 1000;
+  double copied = 1000, near_bytes = 2000;
 
  private:
   FakeCounters& fake_;
@@ -75,7 +76,7 @@ class CountedRunTest : public ::testing::Test {
     };
   }
   static FakeCounters::Values counts(double bytes) {
-    return {{read_bytes, bytes}, {"dram__bytes_write.sum", 1}, {ffma, 2 * bytes}, {products, 100 * bytes}};
+    return {{read_bytes, bytes}, {"dram__bytes_write.sum", 1}, {near, 3 * bytes}, {ffma, 2 * bytes}, {products, 100 * bytes}};
   }
   CountedRun counted() { return count_run(fake_.table(), 0, known_, work_); }
 
@@ -103,11 +104,13 @@ TEST_F(CountedRunTest, CountsTheWholeAndEachOfItsKernels) {
   EXPECT_EQ(run.parts[3].counters.kernel, "gemm");
   EXPECT_EQ(run.parts[3].counters.metrics.at(products), 4000);
   EXPECT_DOUBLE_EQ(run.parts[3].counters.traced_seconds, 30e-9);
-  EXPECT_EQ(run.passes, 18) << "three groups, the whole and its parts, three passes each";
-  ASSERT_EQ(run.known.size(), 3U);
-  EXPECT_EQ(run.known[2].counted, 4096);
+  EXPECT_EQ(run.whole.metrics.at(near), 213);
+  EXPECT_EQ(run.parts[3].counters.metrics.at(near), 120);
+  EXPECT_EQ(run.passes, 24) << "four groups, the whole and its parts, three passes each";
+  ASSERT_EQ(run.known.size(), 4U);
+  EXPECT_EQ(run.known[3].counted, 4096);
   EXPECT_EQ(counted_run_to_json(counted_run_from_json(counted_run_to_json(run))), counted_run_to_json(run));
-  EXPECT_TRUE(counted_run_from_json(counted_run_to_json(run)).known[2].is_right());
+  EXPECT_TRUE(counted_run_from_json(counted_run_to_json(run)).known[3].is_right());
 }
 
 TEST_F(CountedRunTest, CountsLayersWhereKernelsAreNotToldApart) {
@@ -135,7 +138,7 @@ TEST_F(CountedRunTest, NeverBelievesAZero) {
 // What CUPTI does with a CUDA graph: operations of threads read zero and nothing is said.
 TEST_F(CountedRunTest, TakesTheSumOfTheKernelsWhereTheWholeReadsZero) {
   work_.plain = [&] {
-    for (const double bytes : {1.0, 10.0, 20.0, 40.0}) fake_.kernel({{read_bytes, bytes}, {products, 100 * bytes}});
+    for (const double bytes : {1.0, 10.0, 20.0, 40.0}) fake_.kernel({{read_bytes, bytes}, {near, 3 * bytes}, {products, 100 * bytes}});
   };
   const CountedRun run = counted();
   EXPECT_EQ(run.whole.metrics.at(ffma), 142);
@@ -146,7 +149,7 @@ TEST_F(CountedRunTest, TakesTheSumOfTheKernelsWhereTheWholeReadsZero) {
 
 TEST_F(CountedRunTest, LeavesOutZerosThatNoKernelConfirms) {
   trace_.kernels.clear();
-  work_.plain = [&] { fake_.kernel({{read_bytes, 71}, {products, 7100}}); };
+  work_.plain = [&] { fake_.kernel({{read_bytes, 71}, {near, 213}, {products, 7100}}); };
   const CountedRun run = counted();
   EXPECT_EQ(run.whole.metrics.at(products), 7100);
   EXPECT_FALSE(run.whole.metrics.contains(ffma));
@@ -161,6 +164,18 @@ TEST_F(CountedRunTest, LeavesOutAGroupWhoseKnownKernelIsWrong) {
   EXPECT_EQ(run.whole.metrics.at(products), 7100);
   ASSERT_EQ(run.notes.size(), 1U);
   EXPECT_THAT(run.notes[0], HasSubstr("bytes and how busy the device was were not counted: a kernel whose counts"));
+}
+
+// Traffic of first-level caches is a group by itself: where stores, say, were not in it, DRAM's bytes stay.
+TEST_F(CountedRunTest, LeavesOutFirstLevelCachesAloneWhereTheirKnownBytesAreWrong) {
+  known_.near_bytes = 1000;
+  const CountedRun run = counted();
+  EXPECT_FALSE(run.whole.metrics.contains(near));
+  EXPECT_FALSE(run.parts[0].counters.metrics.contains(near));
+  EXPECT_EQ(run.whole.metrics.at(read_bytes), 71);
+  ASSERT_EQ(run.notes.size(), 1U);
+  EXPECT_THAT(run.notes[0], HasSubstr("bytes of first-level caches were not counted: a kernel whose counts are known was counted wrongly: "
+                                      "near bytes are 1000 and were counted as 2000"));
 }
 
 TEST_F(CountedRunTest, SaysWhatIsMissingAndHowToGetIt) {
@@ -190,10 +205,10 @@ TEST_F(CountedRunTest, LetsTheWorksOwnFailureThrough) {
 TEST(KernelSums, TakeTracedTimesAndTellReadsFromWrites) {
   KernelCounters kernel;
   kernel.traced_seconds = 2e-6;
-  kernel.metrics = {{"gpu__time_duration.sum", 5e-6},   {"dram__bytes_op_read.sum", 100},
-                    {"dram__bytes_op_write.sum", 50},   {"lts__t_sectors_op_read.sum", 10},
-                    {"lts__t_sectors_op_write.sum", 2}, {"sm__cycles_active.avg", 50},
-                    {"sm__cycles_elapsed.max", 100},    {"sm__warps_active.avg.pct_of_peak_sustained_active", 0.25}};
+  kernel.metrics = {
+      {"gpu__time_duration.sum", 5e-6},   {"dram__bytes_op_read.sum", 100},   {"dram__bytes_op_write.sum", 50},
+      {"lts__t_sectors_op_read.sum", 10}, {"lts__t_sectors_op_write.sum", 2}, {"l1tex__t_bytes.sum", 4096},
+      {"sm__cycles_active.avg", 50},      {"sm__cycles_elapsed.max", 100},    {"sm__warps_active.avg.pct_of_peak_sustained_active", 0.25}};
   KernelCounters other = kernel;
   other.metrics["sm__cycles_active.avg"] = 150;
   other.metrics["sm__cycles_elapsed.max"] = 300;
@@ -205,6 +220,10 @@ TEST(KernelSums, TakeTracedTimesAndTellReadsFromWrites) {
   EXPECT_EQ(sums.l2_read_bytes, 640);
   EXPECT_EQ(sums.l2_written_bytes, 128);
   EXPECT_EQ(sums.l2_bytes, 768);
+  EXPECT_EQ(sums.l1_bytes, 8192);
+  EXPECT_TRUE(sums.has_l1());
+  other.metrics.erase("l1tex__t_bytes.sum");
+  EXPECT_FALSE(sums_of({kernel, other}).has_l1()) << "of one alone";
   EXPECT_DOUBLE_EQ(sums.busy(), 0.5);
   EXPECT_DOUBLE_EQ(sums.occupancy(), 0.625) << "by the cycles in which there was work";
 }

@@ -59,7 +59,7 @@ std::vector<MetricGroup> counter_groups(int architecture) {
     for (const char* op : {"add", "mul", "fma"})
       lanes.metrics.push_back(fmt::format("sm__sass_thread_inst_executed_op_{}{}_pred_on.sum", type, op));
   for (const char* source : family->tensor_sources) tensor.metrics.push_back(fmt::format("sm__ops_path_tensor_src_{}.sum", source));
-  return {bytes, lanes, tensor};
+  return {bytes, {"l1", {"l1tex__t_bytes.sum"}}, lanes, tensor};
 }
 
 std::vector<std::pair<int, std::string>> counter_chips() {
@@ -74,7 +74,10 @@ std::vector<MetricGroup> counter_groups_of(int architecture, const std::vector<s
     groups = wanted_metrics(available);
     // Its words are those of `import ncu`.
     for (MetricGroup& group : groups)
-      if (group.what == "tensor cores") group.what = "tensor";
+      if (group.what == "tensor cores")
+        group.what = "tensor";
+      else if (group.what == "first-level caches")
+        group.what = "l1";
   }
   const std::set<std::string> names(available.begin(), available.end());
   for (MetricGroup& group : groups) std::erase_if(group.metrics, [&](const std::string& m) { return !names.contains(base_name(m)); });

@@ -11,6 +11,8 @@ namespace deepgap {
 
 // What is counted together: one configuration of the hardware, which may take several passes over the work.
 //   "bytes": DRAM and second-level cache, read and written, and how busy multiprocessors and their warps were
+//   "l1": bytes that loads and stores of threads ask the first-level caches for, found there or not; shared memory and what is copied
+//         into it past the caches are not in it
 //   "lanes": additions, multiplications and both at once by threads, in FP32, FP16 (two at a time) and FP64
 //   "tensor": operations of tensor cores by type, multiply and add as two; dense and sparse together. Those of 1 and 4 bits are left out
 // Empty for an architecture (compute capability times ten) that the table does not know.

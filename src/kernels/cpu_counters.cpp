@@ -6,11 +6,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 
 namespace deepgap {
 namespace {
@@ -32,16 +34,16 @@ constexpr std::array<CounterName, 6> names{{{"cycles", PERF_TYPE_HARDWARE, PERF_
                                             {"page_faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS},
                                             {"context_switches", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES}}};
 
-int open_counter(int type, unsigned long long config, int thread) {
+// `thread` and no CPU, or all threads (-1) of a CPU, and then the kernel's too: what is outside of cores cannot leave it out.
+int open_event(int type, unsigned long long config, int thread, int cpu) {
   perf_event_attr attributes{};
   attributes.size = sizeof attributes;
   attributes.type = static_cast<unsigned>(type);
   attributes.config = config;
   attributes.disabled = 1;
-  attributes.exclude_kernel = 1;
-  attributes.exclude_hv = 1;
+  attributes.exclude_kernel = attributes.exclude_hv = cpu < 0 ? 1 : 0;
   attributes.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
-  const long descriptor = ::syscall(SYS_perf_event_open, &attributes, thread, -1, -1, PERF_FLAG_FD_CLOEXEC);
+  const long descriptor = ::syscall(SYS_perf_event_open, &attributes, thread, cpu, -1, PERF_FLAG_FD_CLOEXEC);
   return descriptor < 0 ? -errno : static_cast<int>(descriptor);
 }
 
@@ -88,8 +90,16 @@ std::string why(int error) {
 }  // namespace
 
 CounterTable perf_event_table() {
-  return {open_counter, [](int descriptor, bool on) { ::ioctl(descriptor, on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0); },
-          read_counter, [](int descriptor) { ::close(descriptor); }, own_threads};
+  std::ifstream file("/proc/cpuinfo");
+  const std::string cpuinfo{std::istreambuf_iterator<char>(file), {}};
+  return {.open = [](int type, unsigned long long config, int thread) { return open_event(type, config, thread, -1); },
+          .enable = [](int descriptor, bool on) { ::ioctl(descriptor, on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0); },
+          .read = read_counter,
+          .close = [](int descriptor) { ::close(descriptor); },
+          .threads = own_threads,
+          .open_machine = [](int type, unsigned long long config, int cpu) { return open_event(type, config, -1, cpu); },
+          .width_events = width_events(cpuinfo),
+          .machine_events = machine_events()};
 }
 
 CpuCounters::CpuCounters(CounterTable table) : table_(std::move(table)) {}
@@ -97,45 +107,76 @@ CpuCounters::~CpuCounters() { close(); }
 
 void CpuCounters::close() {
   for (const auto& [name, descriptors] : open_)
-    for (const int descriptor : descriptors) table_.close(descriptor);
+    for (const Descriptor& descriptor : descriptors) table_.close(descriptor.number);
   open_.clear();
+}
+
+void CpuCounters::open(const std::string& name, int type, unsigned long long config, double scale, const std::vector<int>& threads) {
+  std::vector<Descriptor>& descriptors = open_[name];
+  for (const int thread : threads) {
+    const int descriptor = table_.open(type, config, thread);
+    if (descriptor == -ESRCH) continue;  // it has ended meanwhile
+    if (descriptor < 0) {
+      missing_[name] = why(-descriptor);
+      break;
+    }
+    descriptors.push_back({descriptor, scale});
+  }
+}
+
+void CpuCounters::open_machine() {
+  for (const std::string& name : machine_event_names()) missing_[name] = "this system names no source of it for perf_event";
+  for (const MachineEvent& event : table_.machine_events) missing_.erase(event.name);
+  for (const MachineEvent& event : table_.machine_events)
+    for (const int cpu : event.cpus) {
+      const int descriptor = table_.open_machine(event.type, event.config, cpu);
+      if (descriptor < 0)
+        missing_[event.name] = why(-descriptor);  // a part of the controllers would be no sum
+      else
+        open_[event.name].push_back({descriptor, event.scale});
+    }
 }
 
 void CpuCounters::begin() {
   close();
   missing_.clear();
   const std::vector<int> threads = table_.threads();
-  for (const CounterName& counter : names) {
-    std::vector<int>& descriptors = open_[counter.name];
-    for (const int thread : threads) {
-      const int descriptor = table_.open(counter.type, counter.config, thread);
-      if (descriptor == -ESRCH) continue;  // it has ended meanwhile
-      if (descriptor < 0) {
-        missing_[counter.name] = why(-descriptor);
-        break;
-      }
-      descriptors.push_back(descriptor);
-    }
+  for (const CounterName& counter : names) open(counter.name, counter.type, counter.config, 1, threads);
+  for (const std::string& name : width_event_names()) missing_[name] = "its code on this kind of CPU is not known here";
+  for (const WidthEvent& event : table_.width_events) {
+    missing_.erase(event.name);
+    open(event.name, PERF_TYPE_RAW, event.config, event.operations, threads);
   }
+  open_machine();
   for (const auto& [name, descriptors] : open_)
-    for (const int descriptor : descriptors) table_.enable(descriptor, true);
+    for (const Descriptor& descriptor : descriptors) table_.enable(descriptor.number, true);
+}
+
+// Virtual machines take the codes and count nothing.
+void CpuCounters::disbelieve_zeros(CpuCounts& result) const {
+  const auto& fp = width_event_names();
+  const auto counted = [&](const std::string& name) { return result.counts.contains(name) && result.counts.at(name) > 0; };
+  if (std::any_of(fp.begin(), fp.end(), counted)) return;
+  for (const std::string& name : fp)
+    if (result.counts.erase(name) > 0) result.missing[name] = "all of its kind read 0, which no run of a network does";
 }
 
 CpuCounts CpuCounters::end() {
   for (const auto& [name, descriptors] : open_)
-    for (const int descriptor : descriptors) table_.enable(descriptor, false);
+    for (const Descriptor& descriptor : descriptors) table_.enable(descriptor.number, false);
   CpuCounts result;
   result.missing = missing_;
   for (const auto& [name, descriptors] : open_) {
     if (result.missing.contains(name)) continue;
     double sum = 0;
-    for (const int descriptor : descriptors) {
-      const double count = table_.read(descriptor);
+    for (const Descriptor& descriptor : descriptors) {
+      const double count = table_.read(descriptor.number);
       if (count < 0) result.missing[name] = "it never ran: other counters have the hardware";
-      sum += count;
+      sum += count * descriptor.scale;
     }
     if (!result.missing.contains(name)) result.counts[name] = sum;
   }
+  disbelieve_zeros(result);
   close();
   return result;
 }

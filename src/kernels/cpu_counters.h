@@ -1,6 +1,9 @@
-// What the CPU counts while something runs on the threads of this process: cycles, instructions, misses, by Linux's perf_event. Where the
-// kernel does not allow a counter, why: never a zero in its place.
+// What the CPU counts while something runs on the threads of this process: cycles, instructions, misses, floating-point operations by
+// width, by Linux's perf_event; and of the whole machine meanwhile the bytes of its memory and its energy. Where the kernel does not allow
+// a counter, why: never a zero in its place.
 #pragma once
+
+#include "kernels/machine_events.h"
 
 #include <functional>
 #include <map>
@@ -23,6 +26,10 @@ struct CounterTable {
   std::function<double(int descriptor)> read;
   std::function<void(int descriptor)> close;
   std::function<std::vector<int>()> threads;  // of this process
+  // As `open`, of all that runs on a CPU, or on the socket that the CPU stands for.
+  std::function<int(int type, unsigned long long config, int cpu)> open_machine;
+  std::vector<WidthEvent> width_events;      // that this CPU has
+  std::vector<MachineEvent> machine_events;  // likewise
 };
 CounterTable perf_event_table();
 
@@ -39,8 +46,16 @@ class CpuCounters {
 
  private:
   void close();
+  void open(const std::string& name, int type, unsigned long long config, double scale, const std::vector<int>& threads);
+  void open_machine();
+  void disbelieve_zeros(CpuCounts& result) const;
+
+  struct Descriptor {
+    int number;
+    double scale;
+  };
   CounterTable table_;
-  std::map<std::string, std::vector<int>> open_;
+  std::map<std::string, std::vector<Descriptor>> open_;
   std::map<std::string, std::string> missing_;
 };
 

@@ -50,6 +50,8 @@ void add_bytes(const KernelCounters& kernel, KernelSums& sums) {
   sums.l2_read_bytes += near_read;
   sums.l2_written_bytes += near_written;
   sums.l2_bytes += has(kernel, "lts__t_bytes.sum") ? metric(kernel, "lts__t_bytes.sum") : near_read + near_written;
+  sums.l1_bytes += metric(kernel, "l1tex__t_bytes.sum");
+  sums.with_l1 += has(kernel, "l1tex__t_bytes.sum") ? 1 : 0;
 }
 
 void add_activity(const KernelCounters& kernel, KernelSums& sums) {

@@ -12,10 +12,11 @@ namespace deepgap {
 namespace {
 
 constexpr unsigned threads = 256;
-constexpr int sums = 8, fma_rounds = 1000, product_rounds = 500;
+constexpr int sums = 8, fma_rounds = 1000, product_rounds = 500, near_rounds = 64, near_words = 4;
 constexpr size_t least_copy_bytes = size_t{256} << 20;
 
-// Copies go through the cache in blocks of 16 bytes; multiply-adds are `sums` independent ones a round.
+// Copies go through the caches in blocks of 16 bytes; multiply-adds are `sums` independent ones a round; each block reads its own 16 KiB
+// (`near_words` blocks of 16 bytes a thread) again and again, mostly out of the first-level cache.
 constexpr const char* plain_text = R"(
 extern "C" __global__ void __launch_bounds__(256) known_copy(const uint4* from, uint4* to, long long count) {
   const long long step = (long long)gridDim.x * blockDim.x;
@@ -34,6 +35,20 @@ extern "C" __global__ void __launch_bounds__(256) known_fma(float* out, int roun
 #pragma unroll
   for (int i = 0; i < 8; i++) bits ^= __float_as_int(x[i]);
   if (bits == 0x12345678) *out = x[0];
+}
+extern "C" __global__ void __launch_bounds__(256) known_near(const uint4* from, int rounds, float* out) {
+  const uint4* own = from + (long long)blockIdx.x * 1024 + threadIdx.x;
+  unsigned bits = 0;
+#pragma unroll 1
+  for (int round = 0; round < rounds; round++) {
+#pragma unroll
+    for (int k = 0; k < 4; k++) {
+      uint4 w;
+      asm volatile("ld.global.ca.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(w.x), "=r"(w.y), "=r"(w.z), "=r"(w.w) : "l"(own + k * 256));
+      bits ^= w.x ^ w.y ^ w.z ^ w.w;
+    }
+  }
+  if (bits == 0x12345678) *out = 1;
 }
 )";
 
@@ -118,8 +133,11 @@ class KernelsOfOurs : public KnownWork {
     mark("known products");
     launch(module_.function("known_product", 0), out_.address(), product_rounds);
     stream_.synchronize();
+    mark("known reads of first-level caches");
+    launch(module_.function("known_near", 0), here, near_rounds, out_.address());
+    stream_.synchronize();
   }
-  size_t ranges() const override { return 4; }
+  size_t ranges() const override { return 5; }
 
   std::vector<KnownCount> counts() const override {
     const auto bytes = static_cast<double>(copy_bytes_);
@@ -128,6 +146,8 @@ class KernelsOfOurs : public KnownWork {
     return {
         {"DRAM bytes that a copy reads", "bytes", 1, {"dram__bytes_read.sum", "dram__bytes_op_read.sum"}, bytes, 0.03},
         {"DRAM bytes that a copy writes", "bytes", 1, {"dram__bytes_write.sum", "dram__bytes_op_write.sum"}, bytes, 0.05 + kept},
+        {"bytes that a copy asks first-level caches for", "l1", 1, {"l1tex__t_bytes.sum"}, 2 * bytes, 0.01},
+        {"bytes that reads ask first-level caches for", "l1", 4, {"l1tex__t_bytes.sum"}, all_threads * near_rounds * near_words * 16, 0.01},
         {"FP32 multiply-adds", "lanes", 2, {"sm__sass_thread_inst_executed_op_ffma_pred_on.sum"}, all_threads * fma_rounds * sums, 0.01},
         {"operations of tensor cores",
          "tensor",

@@ -20,8 +20,9 @@ class KnownWork {
   virtual std::vector<KnownCount> counts() const = 0;
 };
 
-// A copy that reads and writes more than the second-level cache holds, FP32 multiply-adds, and where there are tensor cores products of
-// FP16 (mma.sync). Compiled for the device by NVRTC. Throws Error{refused} without it, Error{out_of_memory}.
+// A copy that reads and writes more than the second-level cache holds, FP32 multiply-adds, where there are tensor cores products of
+// FP16 (mma.sync), and reads out of the first-level caches. Compiled for the device by NVRTC. Throws Error{refused} without it,
+// Error{out_of_memory}.
 std::unique_ptr<KnownWork> known_work(int device);
 // Its text for a chip, for a test that compiles it for all.
 std::string known_work_text(int architecture);

@@ -43,15 +43,17 @@ struct KernelSums {
   double seconds = 0;
   double dram_bytes = 0;
   double l2_bytes = 0;  // through the second-level cache; 0: not counted
+  double l1_bytes = 0;  // that loads and stores of threads ask the first-level caches for, without shared memory
   double dram_read_bytes = 0, dram_written_bytes = 0, l2_read_bytes = 0, l2_written_bytes = 0;  // 0 where they were not counted apart
   double fp32_flop = 0;                                                                         // fadd + fmul + 2 ffma
   double half_flop = 0, double_flop = 0;
-  double tensor_flop = 0;                                        // on tensor cores, multiply and add are two
-  int timed = 0, with_dram = 0, with_flop = 0, with_tensor = 0;  // kernels of which it was counted
+  double tensor_flop = 0;                                                     // on tensor cores, multiply and add are two
+  int timed = 0, with_dram = 0, with_flop = 0, with_tensor = 0, with_l1 = 0;  // kernels of which it was counted
 
   // Of all kernels: what a part of them did is no rate of the whole.
   bool has_seconds() const { return timed > 0 && timed == kernels; }
   bool has_dram() const { return with_dram > 0 && with_dram == kernels; }
+  bool has_l1() const { return with_l1 > 0 && with_l1 == kernels; }
   bool has_flop() const { return with_flop > 0 && with_flop == kernels; }
   bool has_tensor() const { return with_tensor > 0 && with_tensor == kernels; }
 

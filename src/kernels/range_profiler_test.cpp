@@ -227,8 +227,9 @@ TEST_F(CounterTableTest, HasForEveryFamilyWhatItsChipCounts) {
 
 TEST_F(CounterTableTest, LeavesOutWhatAChipHasNot) {
   const auto groups = counter_groups_of(75, supported_metrics(*library_, "TU116"));
-  ASSERT_EQ(groups.size(), 2U) << "GeForce 16 cards have no tensor cores";
-  EXPECT_EQ(groups[1].what, "lanes");
+  ASSERT_EQ(groups.size(), 3U) << "GeForce 16 cards have no tensor cores";
+  EXPECT_EQ(groups[1].what, "l1");
+  EXPECT_EQ(groups[2].what, "lanes");
 }
 
 TEST_F(CounterTableTest, TellsAMetricThatAChipHasNot) {
@@ -243,10 +244,11 @@ TEST_F(CounterTableTest, TellsAMetricThatAChipHasNot) {
 
 TEST(CounterTable, OfAnUnknownChipIsToldByName) {
   EXPECT_TRUE(counter_groups(130).empty());
-  const auto groups = counter_groups_of(130, {"dram__bytes_read", "dram__bytes_write", "sm__ops_path_tensor_src_fp16"});
-  ASSERT_EQ(groups.size(), 2U);
+  const auto groups = counter_groups_of(130, {"dram__bytes_read", "dram__bytes_write", "l1tex__t_bytes", "sm__ops_path_tensor_src_fp16"});
+  ASSERT_EQ(groups.size(), 3U);
   EXPECT_EQ(groups[0].what, "bytes");
-  EXPECT_EQ(groups[1].what, "tensor");
+  EXPECT_EQ(groups[1].what, "l1");
+  EXPECT_EQ(groups[2].what, "tensor");
 }
 
 }  // namespace

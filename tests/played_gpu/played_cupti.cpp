@@ -1,5 +1,5 @@
 // A libcupti whose records and counts are of what the played driver launches (played_gpu.cpp, in whose library it is): kernels whose counts
-// are known count right, all others 4096 bytes read and 1024 written a block, and those of products 1000000 operations of tensor cores a
+// are known count right, all others 4096 bytes read and 1024 written a block, 16384 of first-level caches, and those of products 1000000 operations of tensor cores a
 // block. DEEPGAP_PLAYED_GPU sets it too:
 //     deny=FUNCTION:RESULT     the function answers so
 //     die=FUNCTION             ... or ends the process
@@ -24,7 +24,7 @@ class Played {
  public:
   Played() : counters_(played_gpu()) {
     for (const char* name : {"dram__bytes_read", "dram__bytes_write", "lts__t_sectors_op_read", "lts__t_sectors_op_write",
-                             "sm__cycles_active", "sm__cycles_elapsed", "sm__warps_active", "sm__ops_path_tensor_src_fp16"})
+                             "l1tex__t_bytes", "sm__cycles_active", "sm__cycles_elapsed", "sm__warps_active", "sm__ops_path_tensor_src_fp16"})
       counters_.chip_has.emplace_back(name);
     for (const char* type : {"f", "h", "d"})
       for (const char* op : {"add", "mul", "fma"})
@@ -82,6 +82,9 @@ class Played {
     if (kernel == "known_copy") {
       const double bytes = 16 * static_cast<double>(*static_cast<long long*>(arguments[2]));
       values["dram__bytes_read.sum"] = values["dram__bytes_write.sum"] = bytes;
+      values["l1tex__t_bytes.sum"] = 2 * bytes;
+    } else if (kernel == "known_near") {
+      values["l1tex__t_bytes.sum"] = threads * *static_cast<int*>(arguments[1]) * 4 * 16;
     } else if (kernel == "known_fma") {
       values["sm__sass_thread_inst_executed_op_ffma_pred_on.sum"] = threads * *static_cast<int*>(arguments[1]) * sums;
     } else if (kernel == "known_product") {
@@ -89,6 +92,7 @@ class Played {
     } else {
       values["dram__bytes_read.sum"] = 4096 * blocks;
       values["dram__bytes_write.sum"] = 1024 * blocks;
+      values["l1tex__t_bytes.sum"] = 16384 * blocks;
       values["sm__sass_thread_inst_executed_op_ffma_pred_on.sum"] = threads;
       const bool product = kernel.find("mma") != std::string::npos || kernel == "stem" || kernel == "window";
       values["sm__ops_path_tensor_src_fp16.sum"] = product ? 1e6 * blocks : 0;

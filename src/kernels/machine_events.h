@@ -1,0 +1,33 @@
+// What perf_event can count of a CPU beyond what every CPU has: floating-point operations by width, and outside of the cores the bytes of
+// the memory controllers and the energy (RAPL). Which there are is read from the system's own files; nothing is opened here.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace deepgap {
+
+// Of a thread. A retired instruction counts `operations`: the hardware counts a multiply-add twice, so these are operations.
+struct WidthEvent {
+  std::string name;  // fp32_flop_256: by instructions of 256 bits
+  unsigned long long config = 0;
+  int operations = 1;
+};
+// All names, for those that a CPU has not.
+const std::vector<std::string>& width_event_names();
+// Empty for a CPU whose codes are not known here. `cpuinfo`: text of /proc/cpuinfo.
+std::vector<WidthEvent> width_events(const std::string& cpuinfo);
+
+// Of the whole machine, whoever uses it.
+struct MachineEvent {
+  std::string name;  // dram_bytes_read, dram_bytes_written, energy_package_j, energy_dram_j
+  int type = 0;
+  unsigned long long config = 0;
+  std::vector<int> cpus;  // that it is opened on: one a socket
+  double scale = 1;       // bytes or joules a count
+};
+const std::vector<std::string>& machine_event_names();
+// Several of a name are added up: there are several memory controllers. `devices`: perf's folder of its sources.
+std::vector<MachineEvent> machine_events(const std::string& devices = "/sys/bus/event_source/devices");
+
+}  // namespace deepgap

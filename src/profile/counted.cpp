@@ -42,6 +42,8 @@ json sums_json(const KernelSums& sums) {
   return {{"kernels", sums.kernels},
           {"ms", optional(sums.has_seconds(), sums.seconds * 1e3)},
           {"dram_bytes", optional(sums.has_dram(), sums.dram_bytes)},
+          {"l2_bytes", optional(sums.l2_bytes > 0, sums.l2_bytes)},
+          {"l1_bytes", optional(sums.has_l1(), sums.l1_bytes)},
           {"fp32_flop", optional(sums.has_flop(), sums.fp32_flop)},
           {"fp16_flop", optional(sums.has_flop(), sums.half_flop)},
           {"fp64_flop", optional(sums.has_flop(), sums.double_flop)},

@@ -18,6 +18,7 @@ namespace {
 constexpr double worth_saying = 0.10;  // of the time
 constexpr double much_more = 1.5;      // bytes than the graph has
 constexpr double tiles_worth_saying = 0.05;
+constexpr double much_of_a_cache = 0.5;  // of its bandwidth
 constexpr double low_occupancy = 0.25, far_from_roof = 0.3, layer_worth_saying = 0.02;
 
 std::string whole_percent(double share) { return fmt::format("{:.0f} %", 100 * share); }
@@ -175,6 +176,33 @@ void add_counted(const LayerProfile& profile, const WorkTable& table, std::vecto
                      format_bytes(*network.bytes), format_bytes(graph.bytes))});
 }
 
+// Kernels that use more of a cache's bandwidth than of the memory's or of arithmetic's, and much of it.
+void add_caches(const WorkTable& table, std::vector<Explanation>& all) {
+  double seconds = 0, held = 0;
+  const WorkRow* longest = nullptr;
+  const MemoryLevel* level_of_longest = nullptr;
+  for (const WorkRow& part : table.parts) {
+    seconds += part.seconds;
+    const MemoryLevel* nearest = nullptr;
+    for (const MemoryLevel& level : part.levels)
+      if (level.name != "DRAM" && level.of_bandwidth && (nearest == nullptr || *level.of_bandwidth > *nearest->of_bandwidth))
+        nearest = &level;
+    if (nearest == nullptr || *nearest->of_bandwidth < std::max(much_of_a_cache, part.of_roof.value_or(0))) continue;
+    held += part.seconds;
+    if (longest != nullptr && part.seconds <= longest->seconds) continue;
+    longest = &part;
+    level_of_longest = nearest;
+  }
+  if (longest == nullptr || held < worth_saying * seconds) return;
+  all.push_back(
+      {"cache_bound",
+       fmt::format("Held by caches: {} of the kernels' time is in kernels that use more of a cache's bandwidth than of the memory's "
+                   "or of arithmetic's",
+                   whole_percent(held / seconds)),
+       fmt::format("the longest is {}: {} of what {} gives; larger tiles in registers and shared memory ask the caches for less",
+                   short_kernel_name(longest->name), whole_percent(*level_of_longest->of_bandwidth), level_of_longest->name)});
+}
+
 // Tensor cores multiply whole tiles: what hangs over a layer's edges is multiplied, too. Of layers that tensor cores compute, more than
 // their multiply-adds; what is less, as an addition that is no product, is none of it.
 void add_tile_overhang(const LayerProfile& profile, const WorkTable& table, std::vector<Explanation>& all) {
@@ -289,6 +317,7 @@ std::vector<Explanation> explain(const ProfileHeader& header, const LayerProfile
   add_between(rows, all);
   const WorkTable table = work_table(profile, machine.ceilings, header.precision);
   if (table.counted) add_counted(profile, table, all);
+  if (table.counted) add_caches(table, all);
   if (table.counted) add_tile_overhang(profile, table, all);
   const bool counted = table.counted && add_counted_tensor_cores(header, profile, table, all);
   if (profile.trace && gpu) {

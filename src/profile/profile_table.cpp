@@ -12,7 +12,7 @@
 namespace deepgap {
 namespace {
 
-constexpr std::array<const char*, 27> columns{"record_id",
+constexpr std::array<const char*, 29> columns{"record_id",
                                               "point_id",
                                               "model",
                                               "backend",
@@ -38,10 +38,16 @@ constexpr std::array<const char*, 27> columns{"record_id",
                                               "tensor_flop",
                                               "dram_gb_per_s",
                                               "gflop_per_s",
-                                              "intensity"};
+                                              "intensity",
+                                              "l2_bytes",
+                                              "l1_bytes"};
 
 std::string number(const std::optional<double>& value) { return value ? fmt::format("{}", *value) : std::string(); }
 std::optional<double> scaled(const std::optional<double>& per_s) { return per_s ? std::optional(*per_s / 1e9) : std::nullopt; }
+std::optional<double> bytes_of(const WorkRow& work, const char* name) {
+  const MemoryLevel* level = level_of(work, name);
+  return level == nullptr ? std::nullopt : std::optional(level->bytes);
+}
 std::string amount(int64_t value) { return value < 0 ? std::string() : std::to_string(value); }
 
 }  // namespace
@@ -86,7 +92,9 @@ std::string profile_table_rows(const ProfileOwner& owner, const StoredProfile& s
                                                          number(work.tensor_flop),
                                                          number(scaled(work.dram_bytes_per_s())),
                                                          number(scaled(work.flop_per_s())),
-                                                         number(work.intensity())};
+                                                         number(work.intensity()),
+                                                         number(bytes_of(work, "L2")),
+                                                         number(bytes_of(work, "L1"))};
     for (size_t column = 0; column < fields.size(); ++column) text += (column == 0 ? "" : ",") + fields[column];
     text += "\n";
   }

@@ -54,6 +54,30 @@ std::string bytes_line(const WorkRow& network) {
                      format_bytes(network.l2_written_bytes.value_or(0)));
 }
 
+// The hierarchical roofline in figures: what each level moves for the same operations.
+std::string levels_text(const WorkTable& table) {
+  const std::vector<std::string> names = counted_levels(table);
+  if (names.size() < 2) return {};
+  std::string text = fmt::format("\n{:<{}}", "by level of memory", name_width);
+  for (const std::string& name : names) text += fmt::format(" {:>12} {:>9} {:>8}", name, "FLOP/byte", "of roof");
+  text += "\n";
+  const auto line_of = [&](const WorkRow& row) {
+    std::string cells = fmt::format("{:<{}}", row.name.substr(0, name_width), name_width);
+    for (const std::string& name : names) {
+      const MemoryLevel* level = level_of(row, name);
+      cells += fmt::format(" {:>12} {:>9} {:>8}", level == nullptr ? "-" : format_bytes(level->bytes),
+                           level == nullptr ? "-" : scaled(level->intensity, 1, 2), level == nullptr ? "-" : percent(level->of_bandwidth));
+    }
+    return trim(cells) + "\n";
+  };
+  for (const WorkRow& row : table.families) text += line_of(row);
+  text += line_of(table.network);
+  return text +
+         "FLOP/byte here are all operations, tensor cores' among them; 'of roof' is of the bandwidth measured of that level. L1 is what "
+         "loads "
+         "and stores of threads ask first-level caches for: shared memory, and what is copied into it past them, is not in it.\n";
+}
+
 // What the hardware did beside what the network needs: tiles at an edge and algorithms that compute more or less, caches that hold values
 // or do not.
 std::string graph_line(const LayerProfile& profile, const WorkRow& network) {
@@ -76,6 +100,16 @@ std::string known_line(const CountedRun& run) {
 
 json value(const Value& of) { return of ? json(*of) : json(nullptr); }
 
+json levels_json(const WorkRow& row) {
+  json levels = json::array();
+  for (const MemoryLevel& level : row.levels)
+    levels.push_back({{"level", level.name},
+                      {"bytes", level.bytes},
+                      {"intensity_with_tensor_cores", value(level.intensity)},
+                      {"of_bandwidth", value(level.of_bandwidth)}});
+  return levels;
+}
+
 json row_json(const WorkRow& row, bool counted) {
   json object{{"name", row.name},
               {counted ? "kernels" : "layers", row.kernels},
@@ -92,6 +126,8 @@ json row_json(const WorkRow& row, bool counted) {
                  {"l2_read_bytes", value(row.l2_read_bytes)},
                  {"l2_written_bytes", value(row.l2_written_bytes)},
                  {"fp16_fp64_flop", value(row.other_flop)},
+                 {"l1_bytes", value(row.l1_bytes)},
+                 {"levels", levels_json(row)},
                  {"tensor_flop", value(row.tensor_flop)},
                  {"intensity_with_tensor_cores", value(row.intensity_with_tensor())},
                  {"busy", value(row.busy)},
@@ -125,6 +161,7 @@ std::string work_text(const LayerProfile& profile, const WorkTable& table, size_
   text +=
       "GFLOP/s and FLOP/byte are of threads in FP32 (fadd + fmul + 2 ffma) and bytes of DRAM; 'tensor T' are 10^12 operations a second of "
       "tensor cores, 'with t.c.' adds these and FP16's. Families are of kernels run one by one, the network is a plain run.\n";
+  text += levels_text(table);
   for (const std::string& note : run.notes) text += fmt::format("Note: {}.\n", note);
   return text;
 }

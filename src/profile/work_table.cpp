@@ -27,6 +27,20 @@ void bind(WorkRow& row, const Ceilings& ceilings, const std::string& precision) 
   row.bound = memory >= compute ? "memory" : "compute";
 }
 
+// What the row moved through each level, and how much of the level's bandwidth that takes. The same operations stand over all of them.
+void add_levels(WorkRow& row, const Ceilings& ceilings) {
+  const double dram = ceilings.memory.empty() ? 0 : ceilings.memory.back().bytes_per_s();
+  const auto add = [&](const char* name, const std::optional<double>& bytes, double bandwidth) {
+    if (!bytes || *bytes <= 0) return;
+    MemoryLevel& level = row.levels.emplace_back(MemoryLevel{.name = name, .bytes = *bytes});
+    if (row.all_flop() && *row.all_flop() > 0) level.intensity = *row.all_flop() / *bytes;
+    if (bandwidth > 0 && row.seconds > 0) level.of_bandwidth = *bytes / row.seconds / bandwidth;
+  };
+  add("DRAM", row.bytes, dram);
+  add("L2", sum(row.l2_read_bytes, row.l2_written_bytes), bandwidth_bytes_per_s(ceilings, 0));
+  add("L1", row.l1_bytes, ceilings.gpu ? ceilings.gpu->l1_bytes_per_s : 0);
+}
+
 WorkRow row_of(const std::string& name, const KernelSums& sums, double seconds) {
   WorkRow row{.name = name, .kernels = sums.kernels, .seconds = seconds};
   if (sums.has_dram()) {
@@ -36,6 +50,7 @@ WorkRow row_of(const std::string& name, const KernelSums& sums, double seconds) 
     row.l2_read_bytes = sums.l2_read_bytes;
     row.l2_written_bytes = sums.l2_written_bytes;
   }
+  if (sums.has_l1()) row.l1_bytes = sums.l1_bytes;
   if (sums.has_flop()) {
     row.fp32_flop = sums.fp32_flop;
     row.other_flop = sums.half_flop + sums.double_flop;
@@ -135,15 +150,31 @@ WorkTable work_table(const LayerProfile& profile, const Ceilings& ceilings, cons
   for (const WorkRow& row : table.families) all += row.seconds;
   const auto finish = [&](WorkRow& row) {
     row.share = all > 0 ? row.seconds / all : 0;
-    if (table.counted) bind(row, ceilings, precision);
+    if (!table.counted) return;
+    bind(row, ceilings, precision);
+    add_levels(row, ceilings);
   };
   std::for_each(table.families.begin(), table.families.end(), finish);
   std::for_each(table.parts.begin(), table.parts.end(), finish);
   std::for_each(table.layers.begin(), table.layers.end(), finish);
-  if (table.counted) bind(table.network, ceilings, precision);
+  finish(table.network);
   table.network.share = 1;
   std::stable_sort(table.families.begin(), table.families.end(), [](const WorkRow& a, const WorkRow& b) { return a.seconds > b.seconds; });
   return table;
+}
+
+std::vector<std::string> counted_levels(const WorkTable& table) {
+  std::vector<std::string> names;
+  for (const char* name : {"DRAM", "L2", "L1"}) {
+    const auto has = [&](const WorkRow& row) { return level_of(row, name) != nullptr; };
+    if (has(table.network) || std::any_of(table.families.begin(), table.families.end(), has)) names.emplace_back(name);
+  }
+  return names;
+}
+
+const MemoryLevel* level_of(const WorkRow& row, const std::string& name) {
+  const auto found = std::find_if(row.levels.begin(), row.levels.end(), [&](const MemoryLevel& level) { return level.name == name; });
+  return found == row.levels.end() ? nullptr : &*found;
 }
 
 std::vector<std::string> families_of_layers(const LayerProfile& profile) {

@@ -14,6 +14,14 @@
 
 namespace deepgap {
 
+// Of the hierarchy that values go through: what a level of it moved, as counted.
+struct MemoryLevel {
+  std::string name;                    // DRAM, L2, L1
+  double bytes = 0;                    // read and written; of L1 what loads and stores of threads ask for, without shared memory
+  std::optional<double> intensity;     // all operations a byte, tensor cores' among them
+  std::optional<double> of_bandwidth;  // of the level's measured ceiling
+};
+
 // What is not known is not there.
 struct WorkRow {
   std::string name, layer;  // layer: of a kernel
@@ -21,6 +29,7 @@ struct WorkRow {
   double seconds = 0;
   double share = 0;  // of all rows' time
   std::optional<double> dram_read_bytes, dram_written_bytes, l2_read_bytes, l2_written_bytes;
+  std::optional<double> l1_bytes;         // see MemoryLevel
   std::optional<double> bytes;            // DRAM's; from a graph: each value moved once
   std::optional<double> fp32_flop;        // fadd + fmul + 2 ffma of threads; from a graph: all operations of the network's layers
   std::optional<double> other_flop;       // of threads in FP16 and FP64
@@ -28,7 +37,8 @@ struct WorkRow {
   std::optional<double> busy, occupancy;  // part of the cycles in which a multiprocessor had work; of its warps then
   // The least time that the device's ceilings allow for these bytes and operations, over the time, and which makes it.
   std::optional<double> of_roof;
-  std::string bound;  // memory, compute; empty: not known
+  std::string bound;                // memory, compute; empty: not known
+  std::vector<MemoryLevel> levels;  // farthest first; those that were counted
 
   std::optional<double> dram_bytes_per_s() const;
   std::optional<double> flop_per_s() const;  // fp32_flop
@@ -64,6 +74,10 @@ void assign_families(const Families& families, LayerProfile& profile);
 // Of the device's counters: the table, why there are none, what was left out. `top`: slowest kernels that are listed. Empty where nobody
 // asked for counters.
 std::string work_text(const LayerProfile& profile, const WorkTable& table, size_t top);
+// Names of the levels that any row of the table has, farthest first.
+std::vector<std::string> counted_levels(const WorkTable& table);
+const MemoryLevel* level_of(const WorkRow& row, const std::string& name);  // nullptr: not counted
+
 // null where nobody asked for counters.
 nlohmann::json work_json(const LayerProfile& profile, const WorkTable& table);
 

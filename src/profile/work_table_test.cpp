@@ -107,6 +107,48 @@ TEST(WorkTable, ALayerThatWasCountedAsOneIsOfTheFamilyThatMostOfItsTimeIsIn) {
   EXPECT_EQ(profile.counters->parts[1].counters.family, "Add") << "as the engine calls it: no kernel is the layer's";
 }
 
+// One and a half GB of DRAM, 3.2 of L2 and 12 of L1 for the same operations.
+TEST(WorkTable, HoldsEachLevelAgainstItsOwnBandwidth) {
+  LayerProfile profile = counted();
+  Ceilings ceilings = card();
+  ceilings.memory.insert(ceilings.memory.begin(), {int64_t{16} << 20, 8e12, 7e12, 8e12});
+  ceilings.gpu->l1_bytes_per_s = 30e12;
+  auto& metrics = profile.counters->parts[0].counters.metrics;
+  metrics["lts__t_sectors_op_read.sum"] = 80e6;
+  metrics["lts__t_sectors_op_write.sum"] = 20e6;
+  metrics["l1tex__t_bytes.sum"] = 12e9;
+  const WorkTable table = work_table(profile, ceilings, "fp16");
+  EXPECT_EQ(counted_levels(table), (std::vector<std::string>{"DRAM", "L2", "L1"}));
+  const WorkRow& product = table.families[0];
+  ASSERT_EQ(product.levels.size(), 3U);
+  EXPECT_DOUBLE_EQ(*product.levels[0].of_bandwidth, 1.5e9 / 2e-3 / 3e12);
+  EXPECT_DOUBLE_EQ(*product.levels[0].intensity, *product.intensity_with_tensor());
+  EXPECT_DOUBLE_EQ(product.levels[1].bytes, 3.2e9) << "sectors of 32 bytes";
+  EXPECT_DOUBLE_EQ(*product.levels[1].of_bandwidth, 0.2);
+  EXPECT_DOUBLE_EQ(*level_of(product, "L1")->intensity, (2e6 + 1.2e12) / 12e9);
+  EXPECT_DOUBLE_EQ(*level_of(product, "L1")->of_bandwidth, 0.2);
+  EXPECT_EQ(level_of(table.families[1], "L1"), nullptr) << "what was not counted is no zero";
+  EXPECT_EQ(product.bound, "compute") << "which is of DRAM and arithmetic, as before";
+  const auto said = [&] {
+    std::vector<std::string> ids;
+    for (const Explanation& one :
+         explain({"net", "fp16", 4, 1, "cuda:0"}, profile, profile_rows(profile, ceilings, "fp16", 0), {ceilings, true}))
+      ids.push_back(one.id);
+    return ids;
+  };
+  EXPECT_THAT(said(), Not(testing::Contains("cache_bound"))) << "a fifth of either";
+  metrics["l1tex__t_bytes.sum"] = 54e9;
+  EXPECT_THAT(said(), testing::Contains("cache_bound")) << "0.9 of L1's bandwidth where arithmetic's is 0.75";
+  metrics["l1tex__t_bytes.sum"] = 12e9;
+  EXPECT_THAT(work_text(profile, table, 0), HasSubstr("by level of memory"));
+  const auto json = work_json(profile, table).at("families");
+  EXPECT_EQ(json[0].at("levels")[2].at("level"), "L1");
+  EXPECT_DOUBLE_EQ(json[0].at("l1_bytes"), 12e9);
+  EXPECT_EQ(json[1].at("l1_bytes"), nullptr);
+  EXPECT_THAT(work_text(counted(), work_table(counted(), card(), "fp16"), 0), Not(HasSubstr("by level of memory")))
+      << "of one level there is nothing to compare";
+}
+
 TEST(WorkTable, IsOfTheGraphWhereNothingCouldBeCounted) {
   LayerProfile profile = network();
   profile.counters.emplace().missing = "run as root";

@@ -53,6 +53,29 @@ std::string slowest(const WorkTable& table, const std::string& what) {
   return out + "</table></div></details>\n";
 }
 
+std::string levels(const WorkTable& table) {
+  const std::vector<std::string> names = counted_levels(table);
+  if (names.size() < 2) return {};
+  std::string out = "<div class=\"scroll\"><table><tr><th>by level of memory</th>";
+  for (const std::string& name : names)
+    for (const char* column : {"", " FLOP/byte", " of roof"}) out += "<th class=\"num\">" + name + column + "</th>";
+  out += "</tr>\n";
+  const auto line_of = [&](const WorkRow& row) {
+    out += "<tr>" + cell(row.name);
+    for (const std::string& name : names) {
+      const MemoryLevel* level = level_of(row, name);
+      out += number(level == nullptr ? "-" : format_bytes(level->bytes)) + scaled(level == nullptr ? Value() : level->intensity, 1, 2) +
+             percent(level == nullptr ? Value() : level->of_bandwidth);
+    }
+    out += "</tr>\n";
+  };
+  for (const WorkRow& row : table.families) line_of(row);
+  line_of(table.network);
+  return out +
+         "</table></div>\n<p class=\"aside\">FLOP/byte are of all operations, tensor cores' among them; of roof: of the bandwidth that "
+         "was measured of the level. L1 is what loads and stores of threads ask first-level caches for, without shared memory.</p>\n";
+}
+
 std::string note(const std::string& text) { return "<p class=\"aside\">" + html_escaped(text) + ".</p>\n"; }
 
 }  // namespace
@@ -83,6 +106,7 @@ std::string counted_section(const LayerProfile& profile, const WorkTable& table)
     out += note(fmt::format("Of one batch: DRAM {} read and {} written, second-level cache {} read and {} written",
                             format_bytes(*network.dram_read_bytes), format_bytes(network.dram_written_bytes.value_or(0)),
                             format_bytes(network.l2_read_bytes.value_or(0)), format_bytes(network.l2_written_bytes.value_or(0))));
+  out += levels(table);
   for (const std::string& one : run.notes) out += note("Note: " + one);
   return out + slowest(table, what);
 }

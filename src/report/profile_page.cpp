@@ -30,6 +30,7 @@ figure.roofline svg{min-width:560px}
 .roof-name{font-size:11.5px;fill:var(--soft);stroke:var(--page);stroke-width:3px;paint-order:stroke}
 .dot{fill-opacity:.42;stroke-width:1.4}.dot.small{fill-opacity:.8;stroke-width:0}
 .dot:hover{fill-opacity:.8}
+.ring{fill:var(--page);stroke:var(--c);stroke-width:1.6}.reach{fill:none;stroke:var(--c);stroke-width:1;stroke-dasharray:2 3}
 .timeline{max-width:none}
 .timeline .row{font-size:12px;fill:var(--muted)}
 .timeline .bar rect{stroke:var(--page);stroke-width:.4}
@@ -208,11 +209,31 @@ class Page {
     groups.dots.push_back(whole);
     return roofline_svg(groups);
   }
+  // Families that take some of the time and the network, by the bytes of each level that was counted.
+  std::string levels_picture() const {
+    constexpr double worth_drawing = 0.05;
+    if (counted_levels(table_).size() < 2) return {};
+    RooflineChart chart =
+        empty_chart("Roofline by level of memory: for each family a dot at DRAM's bytes and rings at those of the caches");
+    const auto add = [&](const WorkRow& row, int style) {
+      if (!row.bytes || *row.bytes <= 0) return;
+      RooflineDot made = dot(row.name, {row.all_flop().value_or(0), *row.bytes, row.seconds, row.kernels}, row.seconds, style);
+      made.share = -1;
+      for (const MemoryLevel& level : row.levels)
+        if (level.name != "DRAM" && level.intensity) made.nearer.emplace_back(level.name, *level.intensity);
+      chart.dots.push_back(std::move(made));
+    };
+    int style = 0;
+    for (const WorkRow& row : table_.families)
+      if (row.share >= worth_drawing) add(row, style++);
+    add(table_.network, 7);
+    return roofline_svg(chart);
+  }
   std::string roofline() const {
     if (!has_ceilings())
       return machine_.missing.empty() ? std::string()
                                       : "<h2>Roofline</h2><p>There are no ceilings to draw: " + html_escaped(machine_.missing) + ".</p>\n";
-    const std::string picture = families_picture(), each = layers_picture();
+    const std::string picture = families_picture(), each = layers_picture(), nearer = levels_picture();
     if (picture.empty()) return {};
     std::string out = fmt::format(
         "<h2>Roofline</h2>\n<p class=\"aside\">A bubble is a family of {}, its area its share of their time. {} Measured ceilings "
@@ -221,6 +242,12 @@ class Page {
         table_.counted ? "Bytes of DRAM and operations, tensor cores' among them, are counted by the hardware."
                        : "Bytes and operations are counted from the network: each value is moved once, multiply and add are two.");
     out += "<figure class=\"roofline scroll\">" + picture + "</figure>\n";
+    if (!nearer.empty())
+      out +=
+          "<p class=\"aside\">The same by level of memory: a dot stands where the bytes of DRAM put it, its rings where those of L2 and L1 "
+          "do; "
+          "each is held against the slope of its name.</p>\n<figure class=\"roofline scroll\">" +
+          nearer + "</figure>\n";
     if (!each.empty())
       out += "<details><summary>Each layer as a dot</summary><figure class=\"roofline scroll\">" + each + "</figure></details>\n";
     return out;

@@ -119,6 +119,33 @@ TEST(ProfilePage, ShowsWhatTheHardwareCountedOrWhyNot) {
   EXPECT_THAT(page, Not(HasSubstr("nan")));
 }
 
+TEST(ProfilePage, DrawsTheHierarchyWhereItsLevelsWereCounted) {
+  LayerProfile profile = network();
+  const ShownCeilings machine{card(), true};
+  const ProfileRows rows = profile_rows(profile, machine.ceilings, "fp16", 0);
+  profile.counters.emplace().by_kernel = true;
+  CountedPart part;
+  part.counters.kernel = "conv";
+  part.counters.family = "conv forward";
+  part.counters.traced_seconds = 1e-3;
+  part.counters.metrics = {{"dram__bytes_read.sum", 2e9},         {"dram__bytes_write.sum", 1e9},
+                           {"lts__t_sectors_op_read.sum", 150e6}, {"lts__t_sectors_op_write.sum", 50e6},
+                           {"l1tex__t_bytes.sum", 12e9},          {"sm__ops_path_tensor_src_fp16.sum", 3e11}};
+  profile.counters->parts = {part};
+  profile.counters->whole.metrics = part.counters.metrics;
+  const std::string page = profile_page(header, profile, rows, machine);
+  for (const char* words : {"The same by level of memory", "class=\"ring s0\"", "conv forward by L2: 46.88 FLOP a byte",
+                            "conv forward by L1: 25.00 FLOP a byte", "<th>by level of memory</th>", "L1 30.00 TB/s"})
+    EXPECT_THAT(page, HasSubstr(words));
+  EXPECT_THAT(page, Not(HasSubstr("nan")));
+  if (const char* file = std::getenv("DEEPGAP_PAGE_LEVELS")) write_file_atomic(file, page);
+  profile.counters->parts[0].counters.metrics.erase("l1tex__t_bytes.sum");
+  profile.counters->whole.metrics.erase("l1tex__t_bytes.sum");
+  const std::string without = profile_page(header, profile, rows, machine);
+  EXPECT_THAT(without, HasSubstr("conv forward by L2"));
+  EXPECT_THAT(without, Not(HasSubstr("conv forward by L1"))) << "what was not counted is not drawn";
+}
+
 TEST(ProfilePart, OfAStepOfTrainingTellsItsFamilies) {
   LayerProfile step = network();
   step.layers.clear();

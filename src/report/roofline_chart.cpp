@@ -75,6 +75,7 @@ class Drawing {
     // Large ones first, so that none hides a smaller one.
     std::stable_sort(order.begin(), order.end(), [](const RooflineDot* a, const RooflineDot* b) { return a->share > b->share; });
     for (const RooflineDot* dot : order) out += circle(*dot);
+    for (const RooflineDot* dot : order) out += rings(*dot);
     for (const RooflineDot* dot : order)
       if (dot->labelled) out += label(*dot);
     return out + "</svg>";
@@ -89,8 +90,11 @@ class Drawing {
   }
   DrawnAxis make_x(const RooflineChart& chart) const {
     Range range;
-    for (const RooflineDot& dot : chart.dots)
-      if (can_be_drawn(dot)) range.add(dot.intensity);
+    for (const RooflineDot& dot : chart.dots) {
+      if (!can_be_drawn(dot)) continue;
+      range.add(dot.intensity);
+      for (const auto& [level, intensity] : dot.nearer) range.add(intensity);
+    }
     // The ridges too: where a slope meets the highest ceiling.
     for (const RooflineSlope& slope : chart.slopes) range.add(peak_ / slope.bytes_per_s);
     return {Scale::log10, range.least / 2, range.most * 3, left, right, 60};
@@ -165,6 +169,21 @@ class Drawing {
   std::string circle(const RooflineDot& dot) const {
     return fmt::format("<circle class=\"dot s{}{}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{:.1f}\"><title>{}</title></circle>", dot.style % 8,
                        dot.share < 0 ? " small" : "", x_.at(dot.intensity), y_.at(dot.flop_per_s), radius(dot), html_escaped(dot.tip));
+  }
+  std::string rings(const RooflineDot& dot) {
+    std::string out;
+    const double y = y_.at(dot.flop_per_s);
+    for (const auto& [level, intensity] : dot.nearer) {
+      if (!std::isfinite(intensity) || intensity <= 0) continue;
+      const double x = x_.at(intensity);
+      out += fmt::format("<path class=\"reach s{}\" d=\"M{:.1f} {:.1f}H{:.1f}\"/>", dot.style % 8, x_.at(dot.intensity), y, x);
+      out += fmt::format(
+          "<circle class=\"ring s{}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{:.1f}\"><title>{} by {}: {:.2f} FLOP a byte</title></circle>",
+          dot.style % 8, x, y, small_radius + 0.6, html_escaped(dot.name), html_escaped(level), intensity);
+      double label_y = y - 7;
+      if (dot.labelled && labels_.place(x, label_y, level.size(), false)) out += text(x, label_y, "start", "roof-name", level);
+    }
+    return out;
   }
   std::string label(const RooflineDot& dot) {
     const double r = radius(dot), x = x_.at(dot.intensity);

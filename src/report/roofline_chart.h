@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace deepgap {
@@ -24,6 +25,8 @@ struct RooflineDot {
   int style = 0;      // colour
   std::string tip;
   bool labelled = true;
+  // The same work by the bytes of nearer levels: rings at the dot's height, joined to it by a line. Name, FLOP a byte.
+  std::vector<std::pair<std::string, double>> nearer = {};
 };
 
 struct RooflineChart {

@@ -192,18 +192,19 @@ class Page {
   static Work work_of(const ProfiledLayer& layer) {
     return {static_cast<double>(layer.flop), static_cast<double>(layer.bytes), static_cast<double>(layer.ns) / 1e9, 1};
   }
+  // Colours as in the timeline; what has none there has one behind them.
+  int style_of(const WorkRow& family) const {
+    const auto traced = std::find(families_.begin(), families_.end(), family.name);
+    if (traced != families_.end()) return static_cast<int>(traced - families_.begin());
+    return static_cast<int>(families_.size()) + static_cast<int>(&family - table_.families.data());
+  }
   std::string families_picture() const {
     if (!has_ceilings()) return {};
     const auto of = [](const WorkRow& row) { return Work{row.all_flop().value_or(0), row.bytes.value_or(0), row.seconds, row.kernels}; };
     RooflineChart groups = empty_chart("Roofline with a bubble for each family, whose area is its share of time");
-    // Colours as in the timeline; what has none there has one behind them.
-    int style = static_cast<int>(families_.size());
     double all = 0;
     for (const WorkRow& row : table_.families) all += row.seconds;
-    for (const WorkRow& row : table_.families) {
-      const auto known = std::find(families_.begin(), families_.end(), row.name);
-      groups.dots.push_back(dot(row.name, of(row), all, known == families_.end() ? style++ : static_cast<int>(known - families_.begin())));
-    }
+    for (const WorkRow& row : table_.families) groups.dots.push_back(dot(row.name, of(row), all, style_of(row)));
     RooflineDot whole = dot("network", of(table_.network), all, 7);
     whole.share = -1;
     groups.dots.push_back(whole);
@@ -223,9 +224,8 @@ class Page {
         if (level.name != "DRAM" && level.intensity) made.nearer.emplace_back(level.name, *level.intensity);
       chart.dots.push_back(std::move(made));
     };
-    int style = 0;
     for (const WorkRow& row : table_.families)
-      if (row.share >= worth_drawing) add(row, style++);
+      if (row.share >= worth_drawing) add(row, style_of(row));
     add(table_.network, 7);
     return roofline_svg(chart);
   }

@@ -1,5 +1,6 @@
-// `deepgap predict`: how fast a network would be on a device that is not here, from its Graph, the device's data sheet and what was
-// measured elsewhere (docs/predict.md). The process is the confined child that may look at a file: it lives for this command alone.
+// `deepgap predict`: how fast a network would be on a device that is not here, from its Graph, a GPU's data sheet or a CPU's ceilings, and
+// what was measured elsewhere (docs/predict.md). The process is the confined child that may look at a file: it lives for this command
+// alone.
 #include "analysis/predict/measured_rows.h"
 #include "analysis/predict/predict.h"
 #include "base/text.h"
@@ -28,24 +29,44 @@ std::vector<std::string> values_of(const std::string& axis, const std::vector<st
   return values;
 }
 
-// The only engine of which figures of several architectures are at hand: what others published.
-constexpr const char* measured_across_architectures = "tensorrt";
+// Of which figures of several architectures are at hand: what others published. On several CPUs nothing was measured.
+std::string measured_across(MeasuredKind kind) {
+  if (kind == MeasuredKind::cpu) return {};
+  return kind == MeasuredKind::training ? "pytorch" : "tensorrt";
+}
+
+// A CPU is told by the file that `deepgap ceilings --json` made of it.
+bool is_ceilings_file(const std::string& device) { return device.ends_with(".json"); }
 
 class PredictCommand final : public Command {
  public:
   std::string name() const override { return "predict"; }
-  std::string describe() const override { return "Foretell time, memory and energy of networks on a GPU that is not here"; }
+  std::string describe() const override { return "Foretell time, memory and energy of networks on a device that is not here"; }
   std::string examples() const override {
     return "  deepgap predict resnet50 --device t4,l4,h100 --precision fp16,int8 --batch 1,32,256\n"
-           "  deepgap predict mine.onnx --device l4 --from h100.db   fitted to your own Records too\n";
+           "  deepgap predict mine.onnx --device l4 --from h100.db   fitted to your own Records too\n"
+           "  deepgap predict resnet50 --task train --device h200,a100 --precision tf32,mixed --batch 64,256\n"
+           "  deepgap predict resnet50 --device other.json --precision int8   a CPU, by what `deepgap ceilings --json` wrote there\n";
   }
 
   void declare(CLI::App& app) override {
     app.add_option("model", models_, "Zoo names or ONNX files")->type_name("MODEL")->required();
-    app.add_option("-d,--device", devices_, "GPUs by their data sheet: t4, l4, a100, h100, h200 ...")->type_name("LIST")->required();
-    app.add_option("-p,--precision", precisions_, "fp32, tf32, fp16, bf16, int8")->type_name("LIST");
-    app.add_option("-b,--batch", batches_, "Samples a query: 1,2,4 or 1..512*2")->type_name("LIST");
-    app.add_option("-e,--backend", backend_, "Engine whose speed is foretold: " + join(measured_engines(), ", "))->capture_default_str();
+    app.add_option("-d,--device", devices_,
+                   "GPUs by their data sheet: t4, l4, a100, h100, h200 ...; a CPU by a file of `deepgap ceilings --json`")
+        ->type_name("LIST")
+        ->required();
+    app.add_option("--task", task_, "infer, or train: a step of training")->type_name("NAME")->capture_default_str();
+    app.add_option("-p,--precision", precisions_,
+                   "fp32, tf32, fp16, bf16, int8; of training mixed too; left out: fp16, on a CPU fp32, of training tf32,mixed")
+        ->type_name("LIST");
+    app.add_option("-b,--batch", batches_, "Samples a query: 1,2,4 or 1..512*2; left out: 1,32,256, of training 16,64,256")
+        ->type_name("LIST");
+    app.add_option("--optimizer", optimizer_, "Of training: sgd, momentum, adam, adamw")->type_name("NAME")->capture_default_str();
+    app.add_option("-e,--backend", backend_,
+                   fmt::format("Engine whose speed is foretold: {} (left out: native); of training {}; on a CPU {}",
+                               join(measured_engines(MeasuredKind::gpu), ", "), join(trained(), ", "),
+                               join(measured_engines(MeasuredKind::cpu), ", ")))
+        ->type_name("NAME");
     app.add_option("--from", stores_, "Stores whose Points count with those that deepgap brings along")->type_name("STORE");
     app.add_option("--shape", shapes_, "Sizes of an input: input:1x3x320x320 (N: the batch)");
     app.add_flag("--json", json_, "A list of rows, for programs");
@@ -53,40 +74,92 @@ class PredictCommand final : public Command {
   }
 
   int run() override {
+    if (task_ != "infer" && task_ != "train") throw Error(ErrorKind::usage, fmt::format("--task {}: infer or train", task_));
     ReaderLimits limits = limits_of_stores(stores_, "");
     limits.subject = join(models_, ", ");
     return work_confined(limits, [&] { return answer(); });
   }
 
  private:
+  // Engines that were fitted to each other's published rows are not among those that can be asked for.
+  static std::vector<std::string> trained() {
+    std::vector<std::string> engines = measured_engines(MeasuredKind::training);
+    std::erase(engines, measured_across(MeasuredKind::training));
+    return engines;
+  }
+
+  bool trains() const { return task_ == "train"; }
+
   int answer() {
-    Networks networks;
-    Devices devices;
-    std::vector<MeasuredPoint> measured = measured_points(backend_, stores_, networks, devices);
-    if (measured.empty())
-      throw Error(ErrorKind::usage, fmt::format("--backend {}: nothing of it was measured on a GPU; deepgap brings along {}; a Store of "
-                                                "it is given by --from",
-                                                backend_, join(measured_engines(), ", ")));
-    Predictor predictor(std::move(measured), measured_points(measured_across_architectures, {}, networks, devices));
     std::vector<PredictedRow> rows;
-    for (const std::string& model : values_of("model", models_))
-      for (const std::string& name : values_of("device", devices_))
-        add_rows(model, devices.named(name, predictor.measured()), networks, devices, predictor, rows);
-    fmt::print("{}", json_ ? predictions_json(rows) : predictions_text(rows, predictor, backend_));
+    std::string words;
+    for (const bool cpus : {false, true}) {
+      std::vector<std::string> devices;
+      for (const std::string& device : values_of("device", devices_))
+        if (is_ceilings_file(device) == cpus) devices.push_back(device);
+      if (!devices.empty())
+        words += foretell(cpus ? MeasuredKind::cpu : trains() ? MeasuredKind::training : MeasuredKind::gpu, devices, rows);
+    }
+    fmt::print("{}", json_ ? predictions_json(rows) : words);
     const bool any = std::any_of(rows.begin(), rows.end(), [](const PredictedRow& row) { return row.reason.empty(); });
     return any ? exit_ok : exit_points_failed;
   }
 
-  void add_rows(const std::string& model, const DataSheet& sheet, Networks& networks, Devices& devices, Predictor& predictor,
-                std::vector<PredictedRow>& rows) const {
-    const NetworkNeeds& network = networks.of(model, parse_shapes(joined_shapes(shapes_)));
-    const DeviceFigures& device = devices.figures(sheet);
+  std::string engine_for(MeasuredKind kind) const {
+    if (!backend_.empty()) return backend_;
+    return kind == MeasuredKind::training ? trained().front() : "native";
+  }
+
+  // Of devices of one kind; adds to `all` and returns their table.
+  std::string foretell(MeasuredKind kind, const std::vector<std::string>& devices, std::vector<PredictedRow>& all) {
+    if (kind == MeasuredKind::cpu && trains())
+      throw Error(ErrorKind::usage, "--task train: no training on a CPU was measured to foretell from");
+    const std::string engine = engine_for(kind);
+    std::vector<MeasuredPoint> measured = measured_points(kind, engine, stores_, networks_, known_devices_);
+    if (measured.empty())
+      throw Error(
+          ErrorKind::usage,
+          fmt::format("--backend {}: nothing of it was measured {}; deepgap brings along {}; a Store of it is given by --from", engine,
+                      kind == MeasuredKind::cpu        ? "on a CPU"
+                      : kind == MeasuredKind::training ? "in training"
+                                                       : "on a GPU",
+                      join(kind == MeasuredKind::training ? trained() : measured_engines(kind), ", ")));
+    // LibTorch is what PyTorch launches; TensorRT is another engine than any that can be asked for.
+    Predictor predictor(std::move(measured), measured_points(kind, measured_across(kind), {}, networks_, known_devices_),
+                        kind == MeasuredKind::training);
+    std::vector<PredictedRow> rows;
+    for (const std::string& model : values_of("model", models_))
+      for (const std::string& name : devices) {
+        const DeviceFigures& device = kind == MeasuredKind::cpu ? known_devices_.cpu_of_file(name)
+                                                                : known_devices_.figures(known_devices_.named(name, predictor.measured()));
+        add_rows(kind, model, device, predictor, rows);
+      }
+    const std::string text = predictions_text(rows, predictor, engine, kind);
+    all.insert(all.end(), rows.begin(), rows.end());
+    return text;
+  }
+
+  std::vector<std::string> precisions(MeasuredKind kind) const {
+    if (!precisions_.empty()) return values_of("precision", precisions_);
+    if (kind == MeasuredKind::training) return {"tf32", "mixed"};
+    return {kind == MeasuredKind::cpu ? "fp32" : "fp16"};
+  }
+  std::vector<std::string> batches() const {
+    if (!batches_.empty()) return values_of("batch", batches_);
+    return trains() ? std::vector<std::string>{"16", "64", "256"} : std::vector<std::string>{"1", "32", "256"};
+  }
+
+  void add_rows(MeasuredKind kind, const std::string& model, const DeviceFigures& device, Predictor& predictor,
+                std::vector<PredictedRow>& rows) {
+    const auto shapes = parse_shapes(joined_shapes(shapes_));
+    const NetworkNeeds& network = trains() ? networks_.training(model, optimizer_, shapes) : networks_.of(model, shapes);
     const Band band = predictor.band(model, device, 0.9);
-    for (const std::string& precision : values_of("precision", precisions_))
-      for (const std::string& text : values_of("batch", batches_)) {
+    for (const std::string& precision : precisions(kind))
+      for (const std::string& text : batches()) {
         PredictedRow row{.model = model, .device = device.name, .precision = precision, .batch = batch_of(text), .band = band};
         try {
-          row.prediction = predictor.predict(network, model, static_cast<double>(row.batch), precision, device, band);
+          row.prediction =
+              predictor.predict(network, model, static_cast<double>(row.batch), precision, device, band, trains() ? optimizer_ : "");
         } catch (const Error& error) {  // one precision that the device lacks leaves the others
           row.reason = error.what();
         }
@@ -100,9 +173,11 @@ class PredictCommand final : public Command {
     return *batch;
   }
 
-  std::vector<std::string> models_, devices_, precisions_{"fp16"}, batches_{"1", "32", "256"}, stores_, shapes_;
-  std::string backend_ = "native";
+  std::vector<std::string> models_, devices_, precisions_, batches_, stores_, shapes_;
+  std::string backend_, task_ = "infer", optimizer_ = "momentum";
   bool json_ = false;
+  Networks networks_;
+  Devices known_devices_;
 };
 
 const bool registered = Registry<Command>::instance().add("predict", [] { return std::make_unique<PredictCommand>(); });

@@ -3,6 +3,8 @@
 #pragma once
 
 #include "analysis/predict/fit.h"
+#include "analysis/predict/measured_rows.h"
+#include "ceilings/ceilings.h"
 #include "ceilings/data_sheet.h"
 
 #include <map>
@@ -17,6 +19,9 @@ class Networks {
  public:
   // As open_model() throws.
   const NetworkNeeds& of(const std::string& model, const std::map<std::string, std::vector<int64_t>>& shapes = {});
+  // Of a step of training. `optimizer`: sgd, momentum, adam, adamw; throws Error{usage} for another.
+  const NetworkNeeds& training(const std::string& model, const std::string& optimizer,
+                               const std::map<std::string, std::vector<int64_t>>& shapes = {});
 
  private:
   std::map<std::string, std::unique_ptr<NetworkNeeds>> known_;
@@ -31,14 +36,22 @@ class Devices {
   // Error{usage} listing what is known.
   const DataSheet& named(const std::string& name, const std::vector<MeasuredPoint>& measured) const;
   const DeviceFigures& figures(const DataSheet& sheet);
+  // A CPU by what was measured of it. The first of a name counts.
+  const DeviceFigures& cpu(const std::string& name, const Ceilings& ceilings);
+  const DeviceFigures* known_cpu(const std::string& name);  // of those, and of measured_cpus(); nullptr: none of that name
+  // A CPU by the file that `deepgap ceilings --json` made there. Throws Error{input} for another file, Error{usage} for a GPU's.
+  const DeviceFigures& cpu_of_file(const std::string& path);
 
  private:
-  std::map<std::string, std::unique_ptr<DeviceFigures>> known_;  // by the sheet's variant
+  const DeviceFigures& kept(DeviceFigures figures);
+
+  std::map<std::string, std::unique_ptr<DeviceFigures>> known_;  // by name: a sheet's variant, a CPU's
 };
 
-// The packed Points of an engine and those of the Stores: batches of one GPU with a known data sheet, valid or not, right. Of a Point that
-// both have, the Stores' counts. MeasuredPoint::device is the data sheet's variant.
-std::vector<MeasuredPoint> measured_points(const std::string& engine, const std::vector<std::string>& stores, Networks& networks,
-                                           Devices& devices);
+// The packed Points of an engine and those of the Stores, valid or not, right: batches of one GPU with a known data sheet, steps of a
+// training on one that run as a CUDA graph, batches of a CPU whose ceilings a profile in these Stores has. Of a Point that both have, the
+// Stores' counts. MeasuredPoint::device is the data sheet's variant, or the CPU's name.
+std::vector<MeasuredPoint> measured_points(MeasuredKind kind, const std::string& engine, const std::vector<std::string>& stores,
+                                           Networks& networks, Devices& devices);
 
 }  // namespace deepgap

@@ -15,14 +15,31 @@ namespace {
 using nlohmann::json;
 
 std::string fits_text(const Prediction& found) {
-  if (!found.fits) return "";
-  return *found.fits ? "" : "does not fit";
+  if (!found.fits || *found.fits) return "";
+  return found.largest_batch.value_or(0) >= 1 ? fmt::format("out of memory; {:.0f} would fit", *found.largest_batch) : "out of memory";
+}
+
+std::string parts_text(const Prediction& found) {
+  if (!found.part_seconds) return "";
+  const auto& [forward, backward, update] = *found.part_seconds;
+  return fmt::format("{:.3g} + {:.3g} + {:.3g}", 1e3 * forward, 1e3 * backward, 1e3 * update);
+}
+
+std::string kinds_text(const Prediction& found) {
+  if (!found.memory_parts) return "";
+  const MemoryParts& parts = *found.memory_parts;
+  return fmt::format("{} + {} + {} + {}", format_bytes(parts.state.weights), format_bytes(parts.state.gradients),
+                     format_bytes(parts.state.optimizer), format_bytes(parts.activations));
 }
 
 std::string table(const std::vector<PredictedRow>& rows) {
-  std::vector<TextColumn> columns{{"model", false, {}}, {"device", false, {}},     {"precision", false, {}}, {"batch", true, {}},
-                                  {"ms", true, {}},     {"low..high", true, {}},   {"items/s", true, {}},    {"memory", true, {}},
-                                  {"W", true, {}},      {"measured ms", true, {}}, {"", false, {}}};
+  std::vector<TextColumn> columns{{"model", false, {}},     {"device", false, {}},
+                                  {"precision", false, {}}, {"batch", true, {}},
+                                  {"ms", true, {}},         {"low..high", true, {}},
+                                  {"items/s", true, {}},    {"forward + backward + update", true, {}},
+                                  {"memory", true, {}},     {"weights + gradients + state + activations", true, {}},
+                                  {"W", true, {}},          {"measured ms", true, {}},
+                                  {"", false, {}}};
   for (const PredictedRow& row : rows) {
     if (!row.reason.empty()) continue;
     const Prediction& found = row.prediction;
@@ -33,7 +50,9 @@ std::string table(const std::vector<PredictedRow>& rows) {
                                          fmt::format("{:.3g}", 1e3 * found.seconds),
                                          found.low ? fmt::format("{:.3g}..{:.3g}", 1e3 * *found.low, 1e3 * *found.high) : "not known",
                                          fmt::format("{:.0f}", static_cast<double>(row.batch) / found.seconds),
-                                         format_bytes(found.memory_bytes),
+                                         parts_text(found),
+                                         found.memory_bytes ? format_bytes(*found.memory_bytes) : "",
+                                         kinds_text(found),
                                          found.power_w ? fmt::format("{:.0f}", *found.power_w) : "",
                                          found.measured_seconds ? fmt::format("{:.3g}", 1e3 * *found.measured_seconds) : "",
                                          fits_text(found)};
@@ -46,15 +65,18 @@ std::string table(const std::vector<PredictedRow>& rows) {
   return columns.empty() ? "" : text_table(columns);
 }
 
-std::string_view left_out_text(LeftOut left_out) {
-  if (left_out == LeftOut::model) return "networks that the fit had not seen, on GPUs that it had";
-  return left_out == LeftOut::device ? "GPUs that the fit had not seen" : "networks and GPUs that the fit had not seen";
+std::string left_out_text(LeftOut left_out, const std::string& devices) {
+  if (left_out == LeftOut::model) return fmt::format("networks that the fit had not seen, on {} that it had", devices);
+  return left_out == LeftOut::device ? fmt::format("{} that the fit had not seen", devices)
+                                     : fmt::format("networks and {} that the fit had not seen", devices);
 }
 
-std::string band_text(const Band& band, const std::string& device, const std::string& backend) {
-  if (band.ratio <= 0) return fmt::format("{}: how far off such a prediction is, is not known", device);
-  std::string text = fmt::format("{}: {:.0f} % of {} predictions for {} were within {:.2f} times", device, 100 * band.share, band.points,
-                                 left_out_text(band.left_out), band.ratio);
+std::string band_text(const Band& band, const std::string& device, const std::string& backend, MeasuredKind kind) {
+  const std::string devices = kind == MeasuredKind::cpu ? "CPUs" : "GPUs";
+  const std::string alone = band.only_device ? fmt::format("; {} was measured on one of these {} alone", backend, devices) : std::string();
+  if (band.ratio <= 0) return fmt::format("{}: how far off such a prediction is, is not known{}", device, alone);
+  std::string text = fmt::format("{}: {:.0f} % of {} predictions for {} were within {:.2f} times{}", device, 100 * band.share, band.points,
+                                 left_out_text(band.left_out, devices), band.ratio, alone);
   if (band.other_architecture)
     text += fmt::format("; a first guess: whether {} runs on its architecture, and as well, was not tried", backend);
   return text;
@@ -62,22 +84,41 @@ std::string band_text(const Band& band, const std::string& device, const std::st
 
 }  // namespace
 
-std::string predictions_text(const std::vector<PredictedRow>& rows, const Predictor& predictor, const std::string& backend) {
+std::string predictions_text(const std::vector<PredictedRow>& rows, const Predictor& predictor, const std::string& backend,
+                             MeasuredKind kind) {
   std::string text = table(rows);
   std::set<std::string> reasons, bands, devices;
   for (const PredictedRow& row : rows) {
     if (!row.reason.empty())
       reasons.insert(row.reason);
     else
-      bands.insert(band_text(row.band, row.device, backend));
+      bands.insert(band_text(row.band, row.device, backend, kind));
   }
   for (const std::string& reason : reasons) text += reason + "\n";
   for (const MeasuredPoint& point : predictor.measured()) devices.insert(point.device);
-  text += fmt::format("foretold, not measured: fitted to {} points of {} on {}\n", predictor.measured().size(), backend,
-                      join({devices.begin(), devices.end()}, ", "));
+  text += fmt::format("foretold, not measured: fitted to {} points of {}{} on {}\n", predictor.measured().size(), backend,
+                      kind == MeasuredKind::training ? " training" : "", join({devices.begin(), devices.end()}, ", "));
   for (const std::string& band : bands) text += band + "\n";
   return text;
 }
+
+namespace {
+
+void add_training(const Prediction& found, json& cells) {
+  if (found.part_seconds) {
+    const auto& [forward, backward, update] = *found.part_seconds;
+    cells.update({{"forward_ms", 1e3 * forward}, {"backward_ms", 1e3 * backward}, {"update_ms", 1e3 * update}});
+  }
+  if (!found.memory_parts) return;
+  const MemoryParts& parts = *found.memory_parts;
+  cells["memory_by_kind"] = {{"weights", parts.state.weights},
+                             {"gradients", parts.state.gradients},
+                             {"optimizer_state", parts.state.optimizer},
+                             {"activations", parts.activations},
+                             {"other", parts.other}};
+}
+
+}  // namespace
 
 std::string predictions_json(const std::vector<PredictedRow>& rows) {
   json list = json::array();
@@ -92,11 +133,13 @@ std::string predictions_json(const std::vector<PredictedRow>& rows) {
                     {"high", ms(found.high)},
                     {"band_share", row.band.ratio > 0 ? json(row.band.share) : json(nullptr)},
                     {"throughput", static_cast<double>(row.batch) / found.seconds},
-                    {"memory_bytes", found.memory_bytes},
+                    {"memory_bytes", known(found.memory_bytes)},
+                    {"largest_batch", known(found.largest_batch)},
                     {"fits", known(found.fits)},
                     {"power_w", known(found.power_w)},
                     {"energy_j_per_item", known(found.energy_j_per_item)},
                     {"measured_ms", ms(found.measured_seconds)}});
+      add_training(found, cells);
     } else {
       cells["reason"] = row.reason;
     }

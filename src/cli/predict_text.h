@@ -1,6 +1,7 @@
 // Predictions as a table and as JSON.
 #pragma once
 
+#include "analysis/predict/measured_rows.h"
 #include "analysis/predict/predict.h"
 
 #include <cstdint>
@@ -18,7 +19,8 @@ struct PredictedRow {
 };
 
 // A table, what could not be foretold, and what it was made of.
-std::string predictions_text(const std::vector<PredictedRow>& rows, const Predictor& predictor, const std::string& backend);
+std::string predictions_text(const std::vector<PredictedRow>& rows, const Predictor& predictor, const std::string& backend,
+                             MeasuredKind kind);
 std::string predictions_json(const std::vector<PredictedRow>& rows);
 
 }  // namespace deepgap

@@ -12,6 +12,7 @@ import unittest
 
 PROGRAM = os.path.abspath(sys.argv[1])
 H200 = os.path.abspath("docs/results/h200-native")
+TRAINING = os.path.abspath("docs/results/training")
 
 
 def predict(*arguments):
@@ -64,6 +65,55 @@ class PredictTest(unittest.TestCase):
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertIn("points of native on H100 SXM5, H200 SXM5", done.stdout)
 
+    def test_of_a_network_that_was_trained_the_step_lies_in_its_band_mostly(self):
+        with open(os.path.join(TRAINING, "points.csv")) as file:
+            measured = [row for row in csv.DictReader(file) if "cuda_graph=on" in row["options"] and row["study"] == "training-intensity"]
+        self.assertEqual(len(measured), 9)
+        held = []
+        for point in measured:
+            row = rows(point["model"], "--task", "train", "--device", "h200", "--precision", point["precision"], "--batch", "64")[0]
+            self.assertAlmostEqual(row["measured_ms"], float(point["step_ms"]), delta=0.01 * float(point["step_ms"]))
+            self.assertAlmostEqual(row["forward_ms"] + row["backward_ms"] + row["update_ms"], row["time_ms"], places=6)
+            for kind in ("weights", "gradients", "optimizer_state"):
+                self.assertAlmostEqual(row["memory_by_kind"][kind] / 2**20, float(point[kind + "_mib"]), delta=0.5)
+            held.append(row["low"] <= float(point["step_ms"]) <= row["high"])
+        self.assertGreater(sum(held), 0.8 * len(held))
+
+    def test_a_step_that_runs_out_of_memory_is_said_with_the_batch_that_would_fit(self):
+        large, small = rows("resnet50", "--task", "train", "--device", "l4", "--precision", "tf32", "--batch", "1024,8")
+        self.assertFalse(large["fits"])
+        self.assertTrue(small["fits"])
+        self.assertTrue(8 < large["largest_batch"] < 1024)
+        adam = rows("resnet50", "--task", "train", "--device", "l4", "--precision", "tf32", "--batch", "8", "--optimizer", "adamw")[0]
+        self.assertAlmostEqual(adam["memory_by_kind"]["optimizer_state"], 2 * small["memory_by_kind"]["optimizer_state"])
+        done = predict("resnet50", "--task", "train", "--device", "l4", "--batch", "1024")
+        self.assertIn("out of memory", done.stdout)
+        self.assertIn("was measured on one of these GPUs alone", done.stdout)
+
+    def test_a_cpu_is_told_by_its_ceilings_and_has_no_band_that_nobody_tried(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = os.path.join(folder, "other.json")
+            compute = [{"precision": precision, "kernel": precision, "flop_per_s": rate, "median_flop_per_s": rate, "sustained": None}
+                       for precision, rate in [("fp32", 2e12), ("int8", 8e12)]]
+            memory = [{"footprint_bytes": size, "read_bytes_per_s": rate, "triad_bytes_per_s": rate, "median_bytes_per_s": rate, "sustained": None}
+                      for size, rate in [(1 << 18, 4e12), (1 << 26, 4e11), (1 << 30, 2e11)]]
+            with open(file, "w") as out:
+                json.dump({"device": "cpu", "ceilings": {"threads": 16, "seconds": 1, "compute": compute, "memory": memory}}, out)
+            one, many, missing = rows("resnet50", "--device", file, "--precision", "int8,bf16", "--batch", "1,16")[:3]
+            self.assertGreater(many["time_ms"], one["time_ms"])
+            self.assertIsNone(one["low"])
+            self.assertIsNone(one["memory_bytes"])
+            self.assertIn("no units for bf16", missing["reason"])
+            done = predict("resnet50", "--device", file, "--device", "h100")
+            self.assertIn("how far off such a prediction is, is not known; native was measured on one of these CPUs alone", done.stdout)
+            self.assertIn("H100 SXM5", done.stdout, "devices of both kinds in one call")
+            refused = predict("resnet50", "--device", file, "--task", "train")
+            self.assertEqual(refused.returncode, 2)
+            self.assertIn("no training on a CPU", refused.stderr)
+            with open(file, "w") as out:
+                out.write("[]")
+            self.assertIn("deepgap ceilings --json", predict("resnet50", "--device", file).stderr)
+
     def test_files_are_networks_too(self):
         with tempfile.TemporaryDirectory() as folder:
             file = os.path.join(folder, "net.onnx")
@@ -77,6 +127,9 @@ class PredictTest(unittest.TestCase):
                                 (("resnet50", "--device", "t4", "--batch", "0"), "--batch"),
                                 (("resnet50", "--device", "t4", "--backend", "nobody"), "nobody"),
                                 (("resnet50", "--device", "t4", "--from", "/nowhere.db"), "nowhere"),
+                                (("resnet50", "--device", "/nowhere.json"), "nowhere"),
+                                (("resnet50", "--device", "t4", "--task", "dream"), "infer or train"),
+                                (("resnet50", "--device", "t4", "--task", "train", "--optimizer", "luck"), "adamw"),
                                 (("no.onnx", "--device", "t4"), "no.onnx")]:
             done = predict(*arguments)
             self.assertEqual(done.returncode, 2, (arguments, done.stdout, done.stderr))

@@ -44,7 +44,8 @@ double sum_of_misses(const std::vector<MeasuredPoint>& points, const Unknowns& u
   for (const MeasuredPoint& point : points) sum += std::abs(miss(point, efficiencies));
   // What a few points do not decide stays near where it began; no share is above 1.
   for (size_t i = 0; i < unknowns.values.size(); ++i) sum += 0.05 * std::abs(unknowns.values[i] - unknowns.begin[i]);
-  for (const auto& [name, share] : efficiencies.arithmetic) sum += share > 1 ? 100 * std::log(share) : 0;
+  for (const auto& [name, share] : efficiencies.arithmetic)
+    sum += 100 * std::max(0.0, std::log(share * std::max(1.0, efficiencies.products)));
   if (efficiencies.memory > 1) sum += 100 * std::log(efficiencies.memory);
   return sum;
 }
@@ -83,9 +84,10 @@ void fit_memory(const std::vector<MeasuredPoint>& points, EngineFit& fit) {
   for (const MeasuredPoint& point : points) {
     const double element = element_bytes(point.precision);
     if (point.memory_bytes > 0)
-      rows.push_back({element * point.batch * (point.network->inputs + point.network->live_activations),
-                      point.memory_bytes - element * point.network->weights});
+      rows.push_back({element * point.batch * point.network->inputs + live_bytes(*point.network, point.batch, point.precision),
+                      point.memory_bytes - element * point.network->weights - (point.network->state ? point.network->state->all() : 0)});
   }
+  fit.memory_points = rows.size();
   if (rows.empty()) return;
   std::sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.activations < b.activations; });
   std::vector<double> factors, rest;
@@ -159,6 +161,13 @@ Misses misses(const std::vector<MeasuredPoint>& points, LeftOut left_out) {
     for (const MeasuredPoint& point : unseen)
       if (efficiencies.arithmetic.contains(point.precision)) found.log_ratios.push_back(miss(point, efficiencies));
   }
+  return found;
+}
+
+Misses misses_of(const EngineFit& fit, const std::vector<MeasuredPoint>& unseen) {
+  Misses found{.fits = 1};
+  for (const MeasuredPoint& point : unseen)
+    if (fit.efficiencies.arithmetic.contains(point.precision)) found.log_ratios.push_back(miss(point, fit.efficiencies));
   return found;
 }
 

@@ -17,12 +17,16 @@ struct MeasuredPoint {
   double power_w = 0;       // 0: not known
   const NetworkNeeds* network = nullptr;
   const DeviceFigures* figures = nullptr;
+  std::string setting = {};                       // of training: the optimizer
+  std::array<double, step_parts> part_seconds{};  // of training; 0: not known
+  double activation_bytes = 0;                    // of training: what the forward pass leaves; 0: not known
 };
 
 struct EngineFit {
   Efficiencies efficiencies;
-  double memory_factor = 1;  // bytes in use are weights + factor * (inputs + live activations) + rest
+  double memory_factor = 1;  // bytes in use are weights, or what training holds, + factor * (inputs + live activations) + rest
   double memory_rest_bytes = 0;
+  size_t memory_points = 0;              // behind it; 0: nobody told
   std::array<double, 3> power_shares{};  // of the limit: idle, and by used_shares()
 };
 
@@ -39,6 +43,9 @@ struct Misses {
 };
 // Each model, device or pair left out once and predicted from the others. A fold whose precisions the rest does not have is passed over.
 Misses misses(const std::vector<MeasuredPoint>& points, LeftOut left_out);
+
+// Of points that the fit had not seen, on other devices: those in precisions that it has.
+Misses misses_of(const EngineFit& fit, const std::vector<MeasuredPoint>& unseen);
 
 // Half-width, as a ratio above 1, of a band that holds so large a share of predictions: the split-conformal quantile (Vovk et al. 2005) of
 // the misses. Where there are too few for the share, the largest miss, and `share` becomes what that holds.

@@ -1,19 +1,30 @@
 // What deepgap's makers measured, packed into the program, by engine: what predictions are fitted to where the user has no Store.
 #pragma once
 
+#include "analysis/predict/cost_model.h"
+
 #include <string>
 #include <vector>
 
 namespace deepgap {
 
+// What a Point is of; each kind has fits of its own.
+enum class MeasuredKind { gpu, training, cpu };  // inference on GPUs, training on GPUs, inference on CPUs
+
 struct MeasuredRow {
-  std::string model, device, precision;  // device: as its driver tells it
-  double batch = 1, seconds = 0;         // of a batch
+  std::string model, device, precision;  // device: as its driver tells it; of a CPU the name of one in measured_cpus()
+  double batch = 1, seconds = 0;         // of a batch, or a step
   double memory_bytes = 0, power_w = 0;  // 0: not known
+  // Of training.
+  std::string optimizer = {};
+  std::array<double, step_parts> part_seconds{};  // 0: not known
+  double activation_bytes = 0;                    // 0: not known
 };
 
-std::vector<std::string> measured_engines();
+std::vector<std::string> measured_engines(MeasuredKind kind);
 // Empty for an engine of which nothing is packed.
-std::vector<MeasuredRow> measured_rows(const std::string& engine);
+std::vector<MeasuredRow> measured_rows(MeasuredKind kind, const std::string& engine);
+// CPUs that rows name, as their ceilings were measured.
+std::vector<DeviceFigures> measured_cpus();
 
 }  // namespace deepgap

@@ -54,6 +54,42 @@ TEST(CostModel, AKernelTakesItsWorstBoundAndItsLaunch) {
   EXPECT_THROW(predicted_seconds(one, 1, "int8", device, plain), Error);
 }
 
+// What a CPU's caches hold goes by their bandwidth, what they cannot by main memory's.
+TEST(CostModel, BytesGoByTheCacheThatTheyFitInto) {
+  const DeviceFigures cpu{"c", "CPU", {{"fp32", 1e20}}, 1e9, {}, {}, {{1e4, 1e12}, {1e6, 1e11}, {1e8, 1e9}}};
+  const Efficiencies plain{{{"fp32", 1}}, 1, 1, 1e-12, 0};
+  const auto seconds = [&](double elements) {
+    return predicted_seconds({{{Kind::other, 0, elements, 0}}, 1, 1, 1}, 1, "fp32", cpu, plain);
+  };
+  EXPECT_NEAR(seconds(250), 1000 / 1e12, 1e-12);
+  EXPECT_NEAR(seconds(2.5e5), 1e6 / 1e11, 1e-9) << "as many bytes as the second holds";
+  EXPECT_NEAR(seconds(1e6), 4e6 / 1e11, 1e-8) << "more than it was gone through with, less than the next";
+  EXPECT_NEAR(seconds(2.5e8), 1e9 / 1e9, 1e-3);
+  try {
+    predicted_seconds({}, 1, "bf16", cpu, {{{"bf16", 1}}, 1, 1, 0, 0});
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("its ceilings tell"), std::string::npos) << error.what();
+  }
+}
+
+TEST(CostModel, AStepIsTheSumOfItsParts) {
+  NetworkNeeds step = network(1);
+  step.kernels[1].part = StepPart::backward;
+  step.kernels.push_back({Kind::other, 0, 0, 0, 0, 4e6, false, StepPart::update});
+  const auto parts = predicted_parts(step, 8, "fp16", quick, truth);
+  EXPECT_NEAR(parts[0] + parts[1] + parts[2], predicted_seconds(step, 8, "fp16", quick, truth), 1e-12);
+  EXPECT_NEAR(parts[2], std::hypot(4e-6, 4e6 / (4e12 * 0.75)), 1e-12) << "whatever the precision";
+  EXPECT_EQ(parts[2], predicted_parts(step, 999, "fp32", quick, truth)[2]) << "whatever the batch";
+}
+
+TEST(CostModel, CopiesToAndFromFloat32AreOfSixteenBitsAlone) {
+  NetworkNeeds step;
+  step.kernels.push_back({Kind::other, 0, 1e6, 0, 1e6, 0, true, StepPart::forward});
+  EXPECT_EQ(predicted_seconds(step, 1, "fp32", quick, {{{"fp32", 1}}, 1, 1, 3e-6, 0}), 0) << "and launches nothing else";
+  EXPECT_NEAR(predicted_seconds(step, 1, "fp16", quick, {{{"fp16", 1}}, 1, 1, 1e-12, 0}), 6e6 / 4e12, 1e-12);
+}
+
 TEST(Fit, FindsWhatMadeThePoints) {
   const NetworkNeeds small = network(0.2), large = network(3);
   const EngineFit fit = fit_engine(measured({{"small", &small}, {"large", &large}}, {&quick, &slow}));
@@ -108,6 +144,66 @@ TEST(Predictor, WhatNobodyTriedHasNoBand) {
   Predictor predictor(measured({{"small", &small}}, {&quick}), {});
   EXPECT_EQ(predictor.band("other", slow, 0.9).ratio, 0);
   EXPECT_FALSE(predictor.predict(small, "other", 1, "fp16", slow, {}).low);
+}
+
+// One device alone was measured: what another takes only others' cards can tell, whatever the architecture.
+TEST(Predictor, OfOneDeviceAloneAnotherHasTheBandOfOthers) {
+  const NetworkNeeds small = network(0.2), large = network(3);
+  DeviceFigures cousin = quick;
+  cousin.name = "cousin";
+  const auto own = measured({{"small", &small}, {"large", &large}}, {&quick});
+  std::vector<MeasuredPoint> across = measured({{"small", &small}}, {&quick, &slow});
+  for (MeasuredPoint& point : across)
+    if (point.device == "slow") point.seconds *= 2;
+  Predictor predictor(own, across);
+  const Band band = predictor.band("small", cousin, 0.9);
+  EXPECT_TRUE(band.only_device);
+  EXPECT_FALSE(band.other_architecture);
+  EXPECT_GT(band.ratio, 1.5);
+  EXPECT_FALSE(predictor.band("small", quick, 0.9).only_device);
+  Predictor without(own, {});
+  EXPECT_EQ(without.band("small", cousin, 0.9).ratio, 0) << "rather no band than that of another question";
+  EXPECT_GT(without.band("other", quick, 0.9).ratio, 0);
+}
+
+// What others measured of the same kernels on another device is held against the fit itself.
+TEST(Predictor, OthersPointsOfTheSameEngineAreForetoldByItsOwnFit) {
+  const NetworkNeeds small = network(0.2), large = network(3);
+  const auto own = measured({{"small", &small}, {"large", &large}}, {&quick});
+  std::vector<MeasuredPoint> across = measured({{"small", &small}}, {&slow});
+  for (MeasuredPoint& point : across) point.seconds *= 3;
+  EXPECT_EQ(Predictor(own, across).band("small", slow, 0.9).ratio, 0) << "one device by itself: nothing can be left out";
+  const Band band = Predictor(own, across, true).band("small", slow, 0.9);
+  EXPECT_NEAR(band.ratio, 3, 0.3);
+  EXPECT_EQ(band.points, across.size());
+  EXPECT_EQ(band.left_out, LeftOut::device);
+}
+
+TEST(Predictor, MemoryOfATrainingIsSaidByKind) {
+  NetworkNeeds small = network(0.2);
+  small.weights = 0;
+  small.state = TrainingState{4e6, 4e6, 8e6, 1e4, 2e4, 3e4, 5e5};
+  auto points = measured({{"small", &small}}, {&quick});
+  for (MeasuredPoint& point : points) {
+    point.setting = "adam";
+    point.memory_bytes =
+        16e6 + 1.5 * (element_bytes(point.precision) * point.batch * small.inputs + live_bytes(small, point.batch, point.precision));
+  }
+  Predictor predictor(points, {});
+  const Prediction found = predictor.predict(small, "small", 16, "fp32", quick, {}, "adam");
+  ASSERT_TRUE(found.memory_parts && found.part_seconds);
+  EXPECT_NEAR(found.memory_parts->activations, 4 * 16 * (small.live_activations + 1e4 + 3e4), 1);
+  EXPECT_NEAR(predictor.predict(small, "small", 16, "fp16", quick, {}, "adam").memory_parts->activations,
+              2 * 16 * (small.live_activations + 2e4) + 4 * 16 * 1e4 + 2 * 5e5, 1)
+      << "a copy in place of the value, and one of each weight";
+  EXPECT_NEAR(found.memory_parts->state.all() + found.memory_parts->activations + found.memory_parts->other, *found.memory_bytes, 1);
+  EXPECT_TRUE(found.measured_seconds);
+  EXPECT_FALSE(predictor.predict(small, "small", 16, "fp32", quick, {}, "sgd").measured_seconds) << "another optimizer's";
+  const double most = *found.largest_batch;
+  EXPECT_TRUE(*predictor.predict(small, "small", most, "fp32", quick, {}, "adam").fits);
+  EXPECT_FALSE(*predictor.predict(small, "small", most + 1, "fp32", quick, {}, "adam").fits);
+  EXPECT_FALSE(Predictor(measured({{"small", &small}}, {&quick}), {}).predict(small, "small", 1, "fp32", quick, {}).memory_bytes)
+      << "nobody told";
 }
 
 TEST(Predictor, MemoryIsWeightsAndWhatLives) {

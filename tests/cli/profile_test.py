@@ -132,7 +132,7 @@ class Profile(unittest.TestCase):
 
     def test_the_cpu_counts_or_says_why_not(self):
         counters = self.result["cpu_counters"]
-        self.assertEqual(len(counters["counts"]) + len(counters["missing"]), 6)
+        self.assertEqual(len(counters["counts"]) + len(counters["missing"]), 18)
         for reason in counters["missing"].values():
             self.assertTrue(reason)
         self.assertIsNone(self.result["device_work"])

@@ -45,14 +45,17 @@ class Profile(StoreCase):
         counted = told["device_counters"]
         self.assertEqual((counted["source"], counted["missing"], counted["notes"]), ("hardware counters", None, []))
         self.assertEqual(counted["chip"], "GH100")
-        self.assertEqual([(one["right"], one["counted"] == one["expected"]) for one in counted["known"]], [(True, True)] * 4)
+        self.assertEqual([(one["right"], one["counted"] == one["expected"]) for one in counted["known"]], [(True, True)] * 6)
         self.assertGreater(counted["passes"], 10)
         kernels, network = counted["kernels"], counted["network"]
         self.assertEqual(len(kernels), len([one for one in told["device_work"]["kernels"]]))
-        for key in ("dram_read_bytes", "dram_written_bytes", "fp32_flop", "tensor_flop"):
+        for key in ("dram_read_bytes", "dram_written_bytes", "l1_bytes", "fp32_flop", "tensor_flop"):
             self.assertAlmostEqual(sum(one[key] for one in kernels), network[key], msg=f"{key}: the plain run, a CUDA graph, does the same")
             self.assertAlmostEqual(sum(one[key] for one in counted["families"]), network[key])
         self.assertGreater(network["tensor_flop"], 0)
+        self.assertEqual([one["level"] for one in network["levels"]], ["DRAM", "L1"], "the played L2 counts nothing, which is no zero")
+        self.assertAlmostEqual(network["levels"][1]["intensity_with_tensor_cores"] * network["l1_bytes"],
+                               network["levels"][0]["intensity_with_tensor_cores"] * network["bytes"], msg="the same operations")
         self.assertAlmostEqual(network["intensity"], network["fp32_flop"] / network["bytes"])
         self.assertAlmostEqual(kernels[0]["busy"], 0.9)
         self.assertAlmostEqual(kernels[0]["occupancy"], 0.5)
@@ -61,6 +64,7 @@ class Profile(StoreCase):
         page = pathlib.Path(self.dir) / "page.html"
         text = self.profile("--top", "3", "-o", str(page))
         self.assertIn("counted by the hardware", text)
+        self.assertIn("by level of memory", text)
         self.assertIn("Counted by the hardware", page.read_text())
 
     def test_layers_are_counted_where_kernels_are_not_told_apart(self):

@@ -189,7 +189,7 @@ const DeviceFigures& Devices::cpu(const std::string& name, const Ceilings& ceili
 
 const DeviceFigures* Devices::known_cpu(const std::string& name) {
   if (const auto known = known_.find(name); known != known_.end()) return known->second.get();
-  for (DeviceFigures& figures : measured_cpus())
+  for (DeviceFigures& figures : packed_cpus())
     if (figures.name == name) return &kept(std::move(figures));
   return nullptr;
 }

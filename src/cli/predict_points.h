@@ -38,7 +38,7 @@ class Devices {
   const DeviceFigures& figures(const DataSheet& sheet);
   // A CPU by what was measured of it. The first of a name counts.
   const DeviceFigures& cpu(const std::string& name, const Ceilings& ceilings);
-  const DeviceFigures* known_cpu(const std::string& name);  // of those, and of measured_cpus(); nullptr: none of that name
+  const DeviceFigures* known_cpu(const std::string& name);  // of those, and of packed_cpus(); nullptr: none of that name
   // A CPU by the file that `deepgap ceilings --json` made there. Throws Error{input} for another file, Error{usage} for a GPU's.
   const DeviceFigures& cpu_of_file(const std::string& path);
 

@@ -78,7 +78,7 @@ std::vector<MeasuredRow> measured_rows(MeasuredKind kind, const std::string& eng
   return rows;
 }
 
-std::vector<DeviceFigures> measured_cpus() {
+std::vector<DeviceFigures> packed_cpus() {
   std::vector<DeviceFigures> cpus;
   for (const auto& [name, table] : packed_measured_rows()) {
     if (name != cpus_file) continue;

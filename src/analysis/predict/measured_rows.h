@@ -12,7 +12,7 @@ namespace deepgap {
 enum class MeasuredKind { gpu, training, cpu };  // inference on GPUs, training on GPUs, inference on CPUs
 
 struct MeasuredRow {
-  std::string model, device, precision;  // device: as its driver tells it; of a CPU the name of one in measured_cpus()
+  std::string model, device, precision;  // device: as its driver tells it; of a CPU the name of one in packed_cpus()
   double batch = 1, seconds = 0;         // of a batch, or a step
   double memory_bytes = 0, power_w = 0;  // 0: not known
   // Of training.
@@ -25,6 +25,6 @@ std::vector<std::string> measured_engines(MeasuredKind kind);
 // Empty for an engine of which nothing is packed.
 std::vector<MeasuredRow> measured_rows(MeasuredKind kind, const std::string& engine);
 // CPUs that rows name, as their ceilings were measured.
-std::vector<DeviceFigures> measured_cpus();
+std::vector<DeviceFigures> packed_cpus();
 
 }  // namespace deepgap

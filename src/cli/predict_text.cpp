@@ -75,8 +75,10 @@ std::string band_text(const Band& band, const std::string& device, const std::st
   const std::string devices = kind == MeasuredKind::cpu ? "CPUs" : "GPUs";
   const std::string alone = band.only_device ? fmt::format("; {} was measured on one of these {} alone", backend, devices) : std::string();
   if (band.ratio <= 0) return fmt::format("{}: how far off such a prediction is, is not known{}", device, alone);
+  const std::string left_out = band.only_device && band.left_out == LeftOut::model ? "networks that the fit had not seen, on another GPU,"
+                                                                                   : left_out_text(band.left_out, devices);
   std::string text = fmt::format("{}: {:.0f} % of {} predictions for {} were within {:.2f} times{}", device, 100 * band.share, band.points,
-                                 left_out_text(band.left_out, devices), band.ratio, alone);
+                                 left_out, band.ratio, alone);
   if (band.other_architecture)
     text += fmt::format("; a first guess: whether {} runs on its architecture, and as well, was not tried", backend);
   return text;

@@ -56,6 +56,8 @@ TEST(ModelSource, ATrainingFormHasTheDropoutOfItsSource) {
   EXPECT_EQ(dropped(name + ",dropout=0", true), 0);
   EXPECT_EQ(dropped(name + ",dropout=0.5", true), 0.5F);
   EXPECT_EQ(dropped("resnet18:width=0.25,image=32,classes=4", true), 0);
+  EXPECT_EQ(dropped("bert_base:width=0.05,sequence=8", true), 0.1F);
+  EXPECT_EQ(dropped("bert_base:width=0.05,sequence=8", false), 0);
 }
 
 TEST(ModelSource, SeededZooModels) {

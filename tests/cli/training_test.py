@@ -128,6 +128,15 @@ class TrainingTest(StoreCase):
             os.unlink(self.store)
         self.assertNotEqual(losses[model, "fp32"], losses[model + ",dropout=0", "fp32"])
 
+    def test_berts_dropout_is_in_its_training_form(self):
+        losses = set()
+        for form in ("bert_base:width=0.05,sequence=8", "bert_base:width=0.05,sequence=8,dropout=0"):
+            row = self.one(0, "--task", "train", "--model", form, *STEPS[2 + len(TINY):], "--loss", "mse")
+            self.assertEqual((row["outcome"], row["check_pass"]), ("ok", 1), row["reason"])
+            losses.add(row["final_loss"])
+            os.unlink(self.store)
+        self.assertEqual(len(losses), 2)
+
     def test_gradients_in_buckets_are_the_same_gradients(self):
         losses = set()
         for flags in (["--axis", "libtorch.overlap=off"], ["--axis", "libtorch.bucket_mib=1"]):

@@ -34,6 +34,8 @@ class Bert : public ZooModel {
   }
   // Seeded: outputs with 25 dB in BF16, 5 to 11 in INT8, where no node alone is worse than 34.
   bool is_chaotic() const override { return true; }
+  // Of hidden states and of attention's probabilities alike.
+  double trained_dropout() const override { return 0.1; }
   Graph build(const ZooOptions& options) const override;
 
  private:
@@ -45,10 +47,10 @@ struct Inputs {
 };
 
 // The sum of what words, segments and places stand for: [N, sequence, size].
-ValueId embeddings(NetworkBuilder& net, Transformer& encoder, const Inputs& inputs, int64_t size) {
+ValueId embeddings(NetworkBuilder& net, Transformer& encoder, const Inputs& inputs, const TransformerShape& shape) {
   const auto table = [&](const std::string& name, int64_t rows, ValueId chosen) {
     const std::string layer = "bert.embeddings." + name;
-    return net.node("Gather", layer, {net.weight(layer + ".weight", {rows, size}), chosen});
+    return net.node("Gather", layer, {net.weight(layer + ".weight", {rows, shape.size()}), chosen});
   };
   std::vector<int64_t> all(longest);
   std::iota(all.begin(), all.end(), 0);
@@ -59,7 +61,7 @@ ValueId embeddings(NetworkBuilder& net, Transformer& encoder, const Inputs& inpu
   ValueId x = encoder.add("bert.embeddings.add_1", table("word_embeddings", vocabulary, inputs.tokens),
                           table("token_type_embeddings", segments, inputs.segments));
   x = encoder.add("bert.embeddings.add_2", x, table("position_embeddings", longest, places));
-  return encoder.norm("bert.embeddings.LayerNorm", x);
+  return net.dropout("bert.embeddings.dropout", encoder.norm("bert.embeddings.LayerNorm", x), shape.dropout);
 }
 
 // 0 where the mask is 1, -10000 where it is 0: [N, 1, 1, sequence].
@@ -70,22 +72,25 @@ ValueId score_offsets(NetworkBuilder& net, ValueId mask) {
   return net.node("Mul", "mask.mul", {x, net.scalar("mask.least", -10000.0f)});
 }
 
-ValueId encoder_layer(Transformer& encoder, const TransformerShape& shape, const std::string& name, ValueId x, ValueId mask) {
+ValueId encoder_layer(NetworkBuilder& net, Transformer& encoder, const TransformerShape& shape, const std::string& name, ValueId x,
+                      ValueId mask) {
   const std::string attention = name + ".attention", self = attention + ".self";
   const auto part = [&](const char* which) { return encoder.linear(self + "." + which, x, shape.size(), shape.size()); };
   ValueId y = encoder.attention(self, {part("query"), part("key"), part("value")}, mask);
-  y = encoder.linear(attention + ".output.dense", y, shape.size(), shape.size());
+  y = net.dropout(attention + ".output.dropout", encoder.linear(attention + ".output.dense", y, shape.size(), shape.size()), shape.dropout);
   x = encoder.norm(attention + ".output.LayerNorm", encoder.add(attention + ".output.add", y, x));
   y = encoder.linear(name + ".intermediate.dense", x, shape.size(), shape.hidden);
   y = encoder.linear(name + ".output.dense", encoder.gelu(name + ".intermediate.gelu", y), shape.hidden, shape.size());
+  y = net.dropout(name + ".output.dropout", y, shape.dropout);
   return encoder.norm(name + ".output.LayerNorm", encoder.add(name + ".output.add", y, x));
 }
 
 Graph Bert::build(const ZooOptions& options) const {
-  const TextOptions given = text_options(form_.name, options, {.sequence = 384}, longest);
+  const TextOptions given = text_options(form_.name, options, {.sequence = 384, .dropout = 0}, longest);
   TransformerShape shape;
   shape.heads = std::max<int64_t>(1, std::llround(static_cast<double>(form_.heads) * given.width));
   shape.hidden = 4 * shape.size();
+  shape.dropout = given.dropout;
   NetworkBuilder net(form_.name);
   Transformer encoder(net, shape);
   const Dims sizes{{1, batch_symbol}, {given.sequence, ""}};
@@ -93,9 +98,9 @@ Graph Bert::build(const ZooOptions& options) const {
   inputs.tokens = net.input("input_ids", DataType::i64, sizes);
   inputs.mask = net.input("attention_mask", DataType::i64, sizes);
   inputs.segments = net.input("token_type_ids", DataType::i64, sizes);
-  ValueId x = embeddings(net, encoder, inputs, shape.size());
+  ValueId x = embeddings(net, encoder, inputs, shape);
   const ValueId mask = score_offsets(net, inputs.mask);
-  for (int i = 0; i < form_.layers; ++i) x = encoder_layer(encoder, shape, fmt::format("bert.encoder.layer.{}", i), x, mask);
+  for (int i = 0; i < form_.layers; ++i) x = encoder_layer(net, encoder, shape, fmt::format("bert.encoder.layer.{}", i), x, mask);
   // Scores of each token as the answer's start and as its end: [N, sequence, 2].
   return net.finish(encoder.linear("qa_outputs", x, shape.size(), 2, "output"));
 }

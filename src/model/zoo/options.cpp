@@ -29,6 +29,7 @@ double number_option(const std::string& model, const std::string& key, const std
 }
 
 double width_option(const std::string& model, const std::string& text) { return number_option(model, "width", text, 0.05, 8); }
+double dropout_option(const std::string& model, const std::string& text) { return number_option(model, "dropout", text, 0, 0.99); }
 
 }  // namespace
 
@@ -42,7 +43,7 @@ PictureOptions picture_options(const std::string& model, const ZooOptions& optio
     } else if (key == "image") {
       result.image = int_option(model, key, text, 32, 4096);
     } else if (key == "dropout" && preset.dropout >= 0) {
-      result.dropout = number_option(model, key, text, 0, 0.99);
+      result.dropout = dropout_option(model, text);
     } else {
       std::vector<std::string> known{"classes", "image", "width"};
       if (preset.dropout >= 0) known.emplace_back("dropout");
@@ -59,8 +60,12 @@ TextOptions text_options(const std::string& model, const ZooOptions& options, co
       result.width = width_option(model, text);
     } else if (key == "sequence") {
       result.sequence = int_option(model, key, text, 1, longest);
+    } else if (key == "dropout" && preset.dropout >= 0) {
+      result.dropout = dropout_option(model, text);
     } else {
-      throw Error(ErrorKind::usage, fmt::format("model '{}': {}", model, unknown_name("option", key, {"sequence", "width"})));
+      std::vector<std::string> known{"sequence", "width"};
+      if (preset.dropout >= 0) known.emplace_back("dropout");
+      throw Error(ErrorKind::usage, fmt::format("model '{}': {}", model, unknown_name("option", key, known)));
     }
   }
   return result;

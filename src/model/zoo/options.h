@@ -19,10 +19,11 @@ struct PictureOptions {
 // `preset`: what holds where an option is left out.
 PictureOptions picture_options(const std::string& model, const ZooOptions& options, const PictureOptions& preset = {});
 
-// What networks of text know: `sequence` (1 to `longest` tokens) and `width`, which multiplies the heads of attention.
+// What networks of text know: `sequence` (1 to `longest` tokens), `width`, which multiplies the heads of attention, and `dropout`.
 struct TextOptions {
   double width = 1.0;
   int64_t sequence = 128;
+  double dropout = -1;  // as of pictures
 };
 TextOptions text_options(const std::string& model, const ZooOptions& options, const TextOptions& preset, int64_t longest);
 

@@ -39,7 +39,8 @@ ValueId Transformer::attention(const std::string& name, const Projections& x, Va
   ValueId scores = net_.node("MatMul", name + ".scores", {query, key});
   scores = net_.node("Div", name + ".scaled", {scores, net_.scalar("attention.scale", std::sqrt(static_cast<float>(shape_.head_size)))});
   if (mask != no_value) scores = add(name + ".masked", scores, mask);
-  const ValueId shares = net_.node("Softmax", name + ".softmax", {scores}, {{"axis", int64_t{-1}}});
+  const ValueId all_shares = net_.node("Softmax", name + ".softmax", {scores}, {{"axis", int64_t{-1}}});
+  const ValueId shares = net_.dropout(name + ".dropout", all_shares, shape_.dropout);
   const ValueId context = net_.node("MatMul", name + ".context", {shares, value});
   const ValueId turned = net_.node("Transpose", name + ".together", {context}, {{"perm", std::vector<int64_t>{0, 2, 1, 3}}});
   return net_.node("Reshape", name + ".joined", {turned, net_.integers("attention.joined", {0, 0, shape_.size()})});

@@ -15,6 +15,7 @@ struct TransformerShape {
   int64_t head_size = 64;
   int64_t hidden = 3072;
   float epsilon = 1e-12f;  // of LayerNormalization
+  double dropout = 0;      // share of the attention's probabilities that is dropped
 
   int64_t size() const { return heads * head_size; }
 };

@@ -53,23 +53,35 @@ std::vector<std::string> dropouts(const Graph& graph) {
   return names;
 }
 
-// Heads as their sources train them; the same weights with it and without.
+// As Hugging Face's BertForQuestionAnswering has them: none before the head.
+std::vector<std::string> bert_dropouts(int layers) {
+  std::vector<std::string> names{"bert.embeddings.dropout"};
+  for (int i = 0; i < layers; ++i) {
+    for (const char* place : {"attention.self", "attention.output", "output"})
+      names.push_back(fmt::format("bert.encoder.layer.{}.{}.dropout", i, place));
+  }
+  return names;
+}
+
+// Where their sources train with it; the same weights with it and without.
 TEST(Zoo, DropoutIsThereWhereItIsAskedFor) {
   using testing::ElementsAre;
-  const std::map<std::string, std::vector<std::string>> heads{{"mobilenet_v2", {"dropout"}},
-                                                              {"mobilenet_v3_large", {"classifier.2"}},
-                                                              {"mobilenet_v3_small", {"classifier.2"}},
-                                                              {"efficientnet_lite0", {"dropout"}},
-                                                              {"inception_v3", {"dropout"}},
-                                                              {"vgg16", {"classifier.2", "classifier.5"}}};
+  const std::map<std::string, std::vector<std::string>> places{{"mobilenet_v2", {"dropout"}},
+                                                               {"mobilenet_v3_large", {"classifier.2"}},
+                                                               {"mobilenet_v3_small", {"classifier.2"}},
+                                                               {"efficientnet_lite0", {"dropout"}},
+                                                               {"inception_v3", {"dropout"}},
+                                                               {"vgg16", {"classifier.2", "classifier.5"}},
+                                                               {"bert_base", bert_dropouts(12)},
+                                                               {"bert_large", bert_dropouts(24)}};
   for (const std::string& name : zoo_names()) {
     ZooOptions options;
     const bool drops = find_zoo_model(name, options)->trained_dropout() > 0;
-    EXPECT_EQ(drops, heads.contains(name)) << name;
+    EXPECT_EQ(drops, places.contains(name)) << name;
     EXPECT_TRUE(dropouts(build(name)).empty()) << name << " is built for inference";
     if (!drops) EXPECT_THROW(build(name + ":dropout=0.5"), Error) << name;
   }
-  for (const auto& [name, layers] : heads) {
+  for (const auto& [name, layers] : places) {
     const Graph with = build(name + ":dropout=0.5");
     EXPECT_EQ(dropouts(with), layers) << name;
     EXPECT_EQ(weights_of(with), weights_of(build(name))) << name;
@@ -384,7 +396,7 @@ TEST(Zoo, WrongOptionsAreNamed) {
   EXPECT_THAT(message("resnet50:image=99999"), testing::HasSubstr("image=99999"));
   EXPECT_THAT(message("resnet50:"), testing::HasSubstr("is not an option"));
   EXPECT_THAT(message("resnet50:width=1,width=2"), testing::HasSubstr("given twice"));
-  EXPECT_EQ(message("bert_base:classes=2"), "model 'bert_base': unknown option 'classes'; known: sequence, width");
+  EXPECT_EQ(message("bert_base:classes=2"), "model 'bert_base': unknown option 'classes'; known: sequence, width, dropout");
   EXPECT_THAT(message("bert_base:sequence=513"), testing::HasSubstr("1 to 512"));
   ZooOptions options;
   EXPECT_EQ(find_zoo_model("resnet5", options), nullptr);

@@ -64,6 +64,21 @@ void pool_percentile(const std::string& metric, std::span<const LatencySketch> c
   }
 }
 
+void know_as_average(const std::string& metric, int64_t values, MetricSummary& summary) {
+  if (values < 2 || metric.starts_with("accuracy_")) return;
+  summary.over_repeats = true;
+  summary.repeats.clear();
+  const Estimate& estimate = summary.estimate;
+  MeanEstimate& mean = summary.mean;
+  mean.degrees_of_freedom = static_cast<double>(values - 1);
+  mean.variance_of_mean = 0;
+  if (!estimate.low || !estimate.high) return;
+  // The farther end: the nearer one may have been cut off at 0.
+  const double half = std::max(*estimate.high - estimate.value, estimate.value - *estimate.low);
+  const double error = half / quick_student_factor(mean.degrees_of_freedom);
+  mean.variance_of_mean = error * error;
+}
+
 std::optional<MetricSummary> combine_repeats(const std::string& metric, std::span<const RepeatEstimate> repeats, uint64_t unnamed) {
   std::vector<MeanEstimate> means;
   std::vector<RepeatValue> values;

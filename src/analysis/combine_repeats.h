@@ -28,4 +28,8 @@ std::optional<MetricSummary> combine_repeats(const std::string& metric, std::spa
 // that is wider. Clusters are runs, or nodes. Does nothing to other metrics, and where there are no clusters.
 void pool_percentile(const std::string& metric, std::span<const LatencySketch> clusters, MetricSummary& summary);
 
+// Of an averaged Record (record/averaged.h), whose interval is over `values` repeats or nodes that are not here: as moments of so many,
+// with which it is compared. Of fewer than two, and of accuracies, whose samples are the same in all repeats, it is that of one run.
+void know_as_average(const std::string& metric, int64_t values, MetricSummary& summary);
+
 }  // namespace deepgap

@@ -18,7 +18,9 @@ std::optional<RepeatsRatio> ratio_of_moments(const MetricSummary& first, const M
   const double b = second.mean.variance_of_mean / (second.mean.mean * second.mean.mean);
   const double da = std::max(1.0, first.mean.degrees_of_freedom), db = std::max(1.0, second.mean.degrees_of_freedom);
   RepeatsRatio ratio{first.mean.mean / second.mean.mean, std::sqrt(a + b), 0, false, 1};
-  if (!first.over_repeats || !second.over_repeats || !first.estimate.low || !second.estimate.low) return ratio;
+  if (!first.over_repeats || !second.over_repeats) return ratio;
+  ratio.repeats = 0;  // they are not here, and nobody told their scatter
+  if (!first.estimate.low || !second.estimate.low) return ratio;
   ratio.repeats = static_cast<size_t>(std::min(da, db)) + 1;
   if (ratio.repeats < fewest_repeats) return ratio;
   const double spread = a * a / da + b * b / db;
@@ -61,7 +63,8 @@ std::optional<Comparison> compare_points(const PointSummary& first, const PointS
 }
 
 std::string too_few_words(const Comparison& comparison) {
-  if (comparison.repeats.repeats <= 1) return "measured once: not comparable";
+  if (comparison.repeats.repeats == 0) return "an average without an interval: not comparable";
+  if (comparison.repeats.repeats == 1) return "measured once: not comparable";
   return fmt::format("{} repeats, where a comparison takes {}", comparison.repeats.repeats, fewest_repeats);
 }
 

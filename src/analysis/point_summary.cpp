@@ -5,6 +5,9 @@
 #include "analysis/common_environments.h"
 #include "analysis/latency_percentile.h"
 #include "analysis/pooled_bound.h"
+#include "base/text.h"
+#include "record/averaged.h"
+#include "record/published.h"
 #include "record/record_json.h"
 
 #include <fmt/format.h>
@@ -26,7 +29,7 @@ uint64_t block_of(const Record& record) { return std::hash<std::string>()(fmt::f
 
 // What the Records of a Point that ran say, without everything else that they carry.
 struct Values {
-  int64_t records = 0;
+  int64_t records = 0, repeats = 0;                                // Records, and what they are averages of
   int64_t as_found = 0, unstable = 0, undecided = 0, invalid = 0;  // of them
   bool unchecked = false;
   std::map<std::string, std::vector<RepeatEstimate>> estimates;  // by Metric id, one a Record
@@ -40,6 +43,7 @@ struct Values {
   }
   void add(const Values& other) {
     records += other.records;
+    repeats += other.repeats;
     as_found += other.as_found;
     unstable += other.unstable;
     undecided += other.undecided;
@@ -103,10 +107,21 @@ void add_remarks(Remarks& all, const Remarks& more) {
   all.notes.insert(more.notes.begin(), more.notes.end());
 }
 
+std::string text_in(const Facts& facts, const char* key) {
+  const auto found = facts.find(key);
+  const auto* text = found == facts.end() ? nullptr : std::get_if<std::string>(&found->second);
+  return text == nullptr ? std::string() : *text;
+}
+
+// Between nodes where these are several, else over repeats.
+int64_t values_behind(const PointSummary& summary) { return summary.averaged_nodes > 1 ? summary.averaged_nodes : summary.used; }
+
 void add_record(Group& group, const Record& record) {
   PointSummary& summary = group.summary;
-  ++summary.records;
-  count_outcome(summary.outcomes, {record.outcome, record.verdict, record.reason, 1, record.stderr_tail});
+  summary.records += records_in(record);
+  summary.averaged_nodes = std::max(summary.averaged_nodes, count_in(record.facts, averaged_nodes_fact, 0));
+  if (summary.currency.empty()) summary.currency = text_in(record.facts, published_currency_fact);
+  count_outcome(summary.outcomes, {record.outcome, record.verdict, record.reason, records_in(record), record.stderr_tail});
   keep_worst_check(summary.check, record.check);
   if (!record.backend_version.empty()) summary.backend_versions.insert(record.backend_version);
   if (!record.study.empty()) summary.studies.insert(record.study);
@@ -119,6 +134,7 @@ void add_record(Group& group, const Record& record) {
   keep_dispatcher_facts(summary, record);
   Values& values = group.values;
   ++values.records;
+  values.repeats += repeats_in(record);
   values.as_found += record.verdict == Verdict::as_found ? 1 : 0;
   values.unstable += record.verdict == Verdict::unstable ? 1 : 0;
   values.invalid += record.verdict == Verdict::invalid ? 1 : 0;
@@ -216,7 +232,7 @@ PointSummary finish(const Group& group) {
   if (summary.outcome != Outcome::ok) return summary;
 
   const Values& used = group.values;
-  summary.used = used.records;
+  summary.used = used.repeats;
   summary.unchecked = used.unchecked;
   summary.verdict = verdict_of(used);
   summary.reason = reason_of(summary.outcomes, used, summary.verdict);
@@ -227,6 +243,7 @@ PointSummary finish(const Group& group) {
     auto combined = combine_repeats(id, estimates, unnamed);
     if (!combined) continue;
     pool_percentile(id, clusters, *combined);
+    if (is_averaged(summary.point) && used.records == 1) know_as_average(id, values_behind(summary), *combined);
     summary.metrics.emplace(id, std::move(*combined));
   }
   return summary;
@@ -252,6 +269,8 @@ void merge(Group& known, const Group& unknown) {
   PointSummary& into = known.summary;
   const PointSummary& from = unknown.summary;
   into.records += from.records;
+  into.averaged_nodes = std::max(into.averaged_nodes, from.averaged_nodes);
+  if (into.currency.empty()) into.currency = from.currency;
   for (const OutcomeCount& ended : from.outcomes) count_outcome(into.outcomes, ended);
   keep_worst_check(into.check, from.check);
   into.backend_versions.insert(from.backend_versions.begin(), from.backend_versions.end());
@@ -311,7 +330,11 @@ void PointCollector::add(const Record& record) {
   if (is_new) describe_point(state_->groups.emplace_back().summary, record, identity);
   Group& group = state_->groups[place->second];
   add_record(group, record);
-  if (!identity.machine.empty()) group.summary.machines.insert(std::move(identity.machine));
+  if (const std::string several = text_in(record.facts, averaged_machines_fact); !several.empty()) {
+    for (const std::string& machine : split(several, ';')) group.summary.machines.insert(trim(machine));
+  } else if (!identity.machine.empty()) {
+    group.summary.machines.insert(std::move(identity.machine));
+  }
   if (!identity.host.empty()) group.summary.hosts.insert(std::move(identity.host));
   group.summary.environment = state_->environments.common(group.summary.environment, record.environment);
   ++state_->records;

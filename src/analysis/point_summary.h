@@ -6,7 +6,7 @@
 // Values come from all Records that ran (`ok`): leaving out the invalid ones would show what a tail looks like on good days. A Point with
 // one `incorrect` Record has no values: an engine that is sometimes wrong has no speed. Repeats are combined at two levels, those of
 // several nodes (record/identity.h) at three (stats/compare.h); a Point measured once has the interval within its run, and `over_repeats`
-// is false.
+// is false. An averaged Record (record/averaged.h) has the interval over its repeats, which are not here.
 // Plain values; one thread at a time per collector.
 #pragma once
 
@@ -48,10 +48,11 @@ struct PointSummary {
   Identity identity;
   std::set<std::string> machines, hosts;  // of its Records, as Identity has them; without what they do not tell
   std::map<uint64_t, std::string> nodes;  // that used Records were measured on, by RepeatValue::node; "" where some do not tell
+  int64_t averaged_nodes = 0;             // of an averaged Record, which tells no names (record/averaged.h): how many; 0: it does not tell
   std::string tenant;
   int rank = 0;
 
-  int64_t records = 0;                 // all of them
+  int64_t records = 0;                 // all of them; those behind an averaged Record too
   int64_t used = 0;                    // behind the values
   std::vector<OutcomeCount> outcomes;  // distinct, most frequent first
   // The Point's own: `incorrect` when any is, else `ok` when any is, else that of the most frequent ending (interrupted last).
@@ -69,7 +70,8 @@ struct PointSummary {
   Facts dispatcher;                              // of the last used Record: its facts dispatcher.*, without that
   std::set<std::string> backend_versions;
   std::set<std::string> studies;
-  Remarks remarks;  // on any of its Records
+  std::string currency;  // of costs that it has; empty: of none, or nobody tells
+  Remarks remarks;       // on any of its Records
   std::string dataset_description;
   int64_t parameters = 0, macs_per_item = 0, flop_per_item = 0, bytes_per_item = 0;
   int64_t first_started_unix_ns = 0, last_started_unix_ns = 0;
@@ -78,6 +80,7 @@ struct PointSummary {
 
   const MetricSummary* find(const std::string& metric) const;
   int64_t count(Outcome which) const;  // Records with that outcome
+  int64_t node_count() const { return averaged_nodes > 0 ? averaged_nodes : static_cast<int64_t>(nodes.size()); }
   PointOnDevice on_device() const { return {point, identity.device}; }
   // Has values that may be compared: ok, and valid, as_found or unstable.
   bool usable() const { return outcome == Outcome::ok && (is_sound(verdict) || verdict == Verdict::unstable); }

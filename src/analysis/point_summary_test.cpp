@@ -1,5 +1,6 @@
 #include "analysis/point_summary.h"
 
+#include "analysis/comparison.h"
 #include "analysis/latency_percentile.h"
 #include "analysis/metric.h"
 #include "stats/percentile.h"
@@ -89,6 +90,51 @@ TEST(PointSummary, a_collector_keeps_of_a_further_record_its_values_alone) {
   for (size_t i = 0; i < more; ++i) collector.add(record);
   const size_t each = (::mallinfo2().uordblks - before) / more;
   EXPECT_LE(each, 2 * sizeof(Estimate) * record.estimates.size());
+}
+
+// 97.51586 to 102.48414 over three repeats is their standard error times t(2), so that it is compared as three repeats are.
+TEST(PointSummary, an_averaged_record_has_the_interval_of_repeats_that_are_not_here) {
+  Record record = ok_record(100);
+  record.estimates["throughput"] = {100, 97.51586, 102.48414, 300};
+  record.estimates["latency_p50_ms"] = {5, {}, {}, 0};
+  record.point.options["averaged"] = "on";
+  record.facts = {{"averaged.repeats", int64_t{3}}, {"averaged.records", int64_t{4}}, {"averaged.nodes", int64_t{1}}};
+  const PointSummary point = summarize_points(std::vector{record}).at(0);
+  EXPECT_EQ(point.used, 3);
+  EXPECT_EQ(point.records, 4);
+  EXPECT_EQ(point.node_count(), 1);
+  const MetricSummary& throughput = *point.find("throughput");
+  EXPECT_TRUE(throughput.over_repeats);
+  EXPECT_TRUE(throughput.repeats.empty());
+  EXPECT_DOUBLE_EQ(*throughput.estimate.low, 97.51586);
+  EXPECT_DOUBLE_EQ(throughput.mean.degrees_of_freedom, 2);
+  EXPECT_NEAR(throughput.mean.variance_of_mean, 1.0 / 3, 1e-5);
+
+  const std::vector<Record> measured{ok_record(199), ok_record(200), ok_record(201)};
+  const PointSummary other = summarize_points(measured).at(0);
+  const auto compared = compare_points(other, point, "throughput");
+  ASSERT_TRUE(compared && compared->interval);
+  EXPECT_EQ(compared->repeats.repeats, 3u);
+  EXPECT_LT(compared->interval->low, 2);
+  EXPECT_GT(compared->interval->low, 1.9);
+  PointSummary told = other;
+  told.metrics["latency_p50_ms"] = throughput;
+  const auto untold = compare_points(told, point, "latency_p50_ms");
+  ASSERT_TRUE(untold);
+  EXPECT_FALSE(untold->interval);
+  EXPECT_EQ(too_few_words(*untold), "an average without an interval: not comparable");
+}
+
+// Never a repeat of one that was measured.
+TEST(PointSummary, an_averaged_record_stands_beside_measured_ones) {
+  Record averaged = ok_record(100);
+  averaged.point.options["averaged"] = "on";
+  averaged.facts["averaged.repeats"] = int64_t{1};
+  const std::vector<Record> records{ok_record(99), averaged, ok_record(101)};
+  const auto points = summarize_points(records);
+  ASSERT_EQ(points.size(), 2u);
+  EXPECT_EQ(points[0].used, 2);
+  EXPECT_FALSE(points[1].find("throughput")->over_repeats);
 }
 
 Record on_node(const std::string& node, double throughput) {

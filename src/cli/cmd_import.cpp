@@ -6,13 +6,16 @@
 #include "base/words.h"
 #include "cli/command.h"
 #include "cli/confined.h"
+#include "cli/import_profiles.h"
 #include "kernels/chip_metrics.h"
 #include "kernels/ncu_csv.h"
 #include "profile/counted.h"
+#include "profile/profile_table.h"
 #include "published/import_csv.h"
 #include "published/import_deepgap.h"
 #include "published/import_telemetry.h"
 #include "published/mlperf_table.h"
+#include "report/telemetry_table.h"
 #include "store/store.h"
 
 #include <deepgap/error.h>
@@ -22,6 +25,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <unordered_set>
 
 namespace deepgap {
@@ -58,6 +62,7 @@ class ImportCommand final : public Command {
     app.add_option("--set", set_, "What all rows share and the table does not tell: model=resnet50; may be given several times")
         ->type_name("NAME=VALUE");
     app.add_option("--telemetry", telemetry_, "What deepgap export --telemetry wrote of these rows")->type_name("FILE");
+    app.add_option("--profile", profile_, "What deepgap export --profile wrote of these rows as JSON")->type_name("FILE");
     app.add_option("-o,--output", output_, "Store to add the Records to; left out: the file's name with .db, in the working folder")
         ->type_name("STORE");
     app.add_option("--top", top_, "With ncu: the N slowest kernels too")->type_name("N");
@@ -69,7 +74,7 @@ class ImportCommand final : public Command {
     if (file_.empty()) throw Error(ErrorKind::usage, "deepgap import needs a file to read");
     if (format_ == "ncu") return work_confined({.subject = file_}, [&] { return show_ncu(); });
     const std::string store = output_.empty() ? std::filesystem::path(file_).stem().string() + ".db" : output_;
-    return work_confined(limits_of_stores({store, file_, telemetry_}, store), [&] { return add_to(store); });
+    return work_confined(limits_of_stores({store, file_, telemetry_, profile_}, store), [&] { return add_to(store); });
   }
 
  private:
@@ -93,8 +98,11 @@ class ImportCommand final : public Command {
     return exit_ok;
   }
   int add_to(const std::string& store) const {
-    const Imported imported = read();
+    Imported imported = read();
+    const std::map<std::string, std::string> profiles =
+        profile_.empty() ? std::map<std::string, std::string>() : read_exported_profiles(read_text(profile_, most_bytes), profile_);
     const size_t added = add(imported.records, store);
+    keep(profiles, imported, store);
     for (const std::string& note : imported.notes) say(stderr, fmt::format("deepgap: note: {}\n", printable(note)));
     if (json_) {
       print_json(imported);
@@ -105,26 +113,43 @@ class ImportCommand final : public Command {
   }
 
   Imported read() const {
-    if (!telemetry_.empty() && format_ != "deepgap")
-      throw Error(ErrorKind::usage, "--telemetry is for what deepgap exported: leave it out");
+    if ((!telemetry_.empty() || !profile_.empty()) && format_ != "deepgap")
+      throw Error(ErrorKind::usage, "--telemetry and --profile are for what deepgap exported: leave them out");
     if (format_ == "csv") return read_csv(read_text(file_));
     if (format_ == "mlperf") return read_mlperf();
     if (format_ != "deepgap") throw Error(ErrorKind::usage, unknown_name("format", format_, {"csv", "deepgap", "mlperf", "ncu"}));
     if (!mapping_.empty() || !source_.empty() || !set_.empty())
       throw Error(ErrorKind::usage, "--mapping, --source and --set are for published tables: leave them out");
     const std::string text = read_text(file_, most_bytes);
+    refuse_other_forms(text);
     const bool json = text.find_first_not_of(" \t\r\n") != std::string::npos && text[text.find_first_not_of(" \t\r\n")] == '[';
     const CsvTable table = json ? parse_export_json(text, file_) : parse_csv(text, file_);
     if (is_telemetry(table))
       throw Error(
           ErrorKind::usage,
           fmt::format("{} has readings, not the rows that they are of: deepgap import deepgap ROWS.csv --telemetry {}", file_, file_));
+    if (json && std::find(table.header.begin(), table.header.end(), "by_operator") != table.header.end())
+      throw Error(
+          ErrorKind::usage,
+          fmt::format("{} has profiles, not the rows that they are of: deepgap import deepgap ROWS.csv --profile {}", file_, file_));
     Imported imported = import_deepgap(table);
     if (!telemetry_.empty()) {
       const int64_t of_none = add_telemetry(parse_csv(read_text(telemetry_, most_bytes), telemetry_), imported.records);
       if (of_none > 0) imported.notes.push_back(fmt::format("{} readings of {} are of no record in {}", of_none, telemetry_, file_));
     }
     return imported;
+  }
+  // What deepgap export writes besides rows, readings and profiles.
+  void refuse_other_forms(const std::string& text) const {
+    if (text.starts_with("SQLite format 3"))
+      throw Error(ErrorKind::usage,
+                  fmt::format("{} is a Store, which needs no import: deepgap merge OUT.db {} joins Stores", file_, file_));
+    if (text.starts_with(telemetry_log_header()))
+      throw Error(ErrorKind::usage, fmt::format("{} is a log that tells no records: deepgap export --telemetry --format csv does", file_));
+    if (text.starts_with(profile_table_header()))
+      throw Error(ErrorKind::usage, fmt::format("{} has a line for each layer, which is not all of a profile: deepgap export --profile "
+                                                "--output NAME.json has, for deepgap import deepgap ROWS.csv --profile NAME.json",
+                                                file_));
   }
   Imported read_csv(const std::string& text) const {
     const CsvTable table = parse_csv(text, file_);
@@ -164,6 +189,23 @@ class ImportCommand final : public Command {
     return fresh.size();
   }
 
+  static void keep(const std::map<std::string, std::string>& profiles, Imported& imported, const std::string& path) {
+    if (profiles.empty()) return;
+    std::unordered_set<std::string> known;
+    for (const Record& record : imported.records) known.insert(record.record_id);
+    Store store(path, Store::Mode::append);
+    int64_t of_none = 0;
+    for (const auto& [record_id, profile] : profiles) {
+      if (known.contains(record_id)) {
+        store.keep_profile(record_id, profile);
+      } else {
+        ++of_none;
+      }
+    }
+    if (of_none > 0)
+      imported.notes.push_back(fmt::format("{} of no record in these rows: left out", count_of(of_none, "profile is", "profiles are")));
+  }
+
   void print_text(const Imported& imported, const std::string& store, size_t added) const {
     fmt::print("{}: {} in {}", file_, count_of(static_cast<int64_t>(added), "record", "records"), store);
     if (added < imported.records.size()) fmt::print(", {} were there already", imported.records.size() - added);
@@ -185,7 +227,7 @@ class ImportCommand final : public Command {
     fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
   }
 
-  std::string format_, file_, source_, mapping_, telemetry_, output_, chip_;
+  std::string format_, file_, source_, mapping_, telemetry_, profile_, output_, chip_;
   std::vector<std::string> set_;
   size_t top_ = 0;
   bool json_ = false;

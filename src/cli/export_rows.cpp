@@ -11,6 +11,7 @@
 #include "cli/price_flag.h"
 #include "cli/stores.h"
 #include "record/identity.h"
+#include "record/published.h"
 #include "store/store.h"
 
 #include <fmt/format.h>
@@ -100,7 +101,7 @@ class Supplement {
   // With the percentiles that were asked for. What is returned stays until the next call.
   const Record& with_percentiles(const Store& store, const Record& each) {
     more_.reset();
-    if (const auto* currency = text_fact(each, "published.currency")) check_currency(prices_, *currency);
+    if (const auto* currency = text_fact(each, published_currency_fact)) check_currency(prices_, *currency);
     const auto missing = missing_of(each, percents_);
     if (missing.empty()) return each;
     more_.emplace(each).timings = store.timings(each.record_id);
@@ -134,7 +135,10 @@ class Supplement {
     const Identity identity = identity_of(record);
     const std::string missing = cost_per_hour(prices_, record.point, identity, record.estimates).missing;
     if (!missing.empty()) note_unpriced(missing);
-    for (auto& [id, cost] : costs_of(prices_, record.point, identity, record.estimates)) record.estimates.insert_or_assign(id, cost);
+    for (auto& [id, cost] : costs_of(prices_, record.point, identity, record.estimates)) {
+      record.estimates.insert_or_assign(id, cost);
+      record.facts[published_currency_fact] = prices_.currency;
+    }
   }
 
   const std::vector<double> percents_;

@@ -1,9 +1,11 @@
 #include "cli/price_flag.h"
 
 #include "analysis/cost/cost.h"
+#include "analysis/words.h"
 #include "base/console.h"
 #include "base/words.h"
 #include "published/price_file.h"
+#include "record/published.h"
 
 #include <deepgap/error.h>
 
@@ -30,8 +32,23 @@ void check_currency(const Prices& prices, const std::string& published) {
                                             prices.currency, published));
 }
 
+namespace {
+
+// Costs that Records were imported with are of one currency, or cannot stand in one table.
+std::string published_currency(const Results& results) {
+  const auto found = results.facts.find(published_currency_fact);
+  if (found == results.facts.end() || found->second.counts.size() < 2) return only_value(results.facts, published_currency_fact);
+  std::vector<std::string> currencies;
+  for (const auto& [currency, records] : found->second.counts) currencies.push_back(currency);
+  throw Error(ErrorKind::input,
+              fmt::format("the costs that are published in the Stores are in {}: choose those of one with --select currency={}",
+                          list_of(currencies), currencies.front()));
+}
+
+}  // namespace
+
 void price_results(const Prices& prices, Results& results) {
-  const std::string published = only_value(results.facts, "published.currency");
+  const std::string published = published_currency(results);
   check_currency(prices, published);
   results.currency = prices.currency.empty() ? published : prices.currency;
   results.price_notes = add_costs(prices, results.points);

@@ -1,5 +1,6 @@
 #include "cli/rerun_jobs.h"
 
+#include "record/averaged.h"
 #include "record/duel_set.h"
 #include "record/published.h"
 #include "record/record_json.h"
@@ -20,6 +21,7 @@ void require_own(const Record& record) {
     throw Error(ErrorKind::usage, fmt::format("record {} cannot be repeated: {}", short_id(record), why));
   };
   if (is_published(record.point)) refuse(fmt::format("{} published it, nobody measured it here", publisher_of(record.point)));
+  if (is_averaged(record.point)) refuse(fmt::format("it is an average over {} repeats that are not here", repeats_in(record)));
   if (is_search_run(record.point)) refuse("it is one run of a search: repeat that, by deepgap run --find-peak or deepgap tune");
 }
 

@@ -107,6 +107,7 @@ nlohmann::json owned_profile_json(const ProfileOwner& owner, const StoredProfile
   object["point_id"] = owner.point_id;
   object["backend"] = owner.backend;
   object["taken_unix_ns"] = stored.taken_unix_ns;
+  object["kept"] = nlohmann::json::parse(stored_profile_text(stored));
   return object;
 }
 

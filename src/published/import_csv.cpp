@@ -218,7 +218,7 @@ class TableReader {
     record.reason = "published by " + source + ", not measured here";
     record.backend_version = cells.text("backend_version");
     record.facts["published.source"] = source;
-    if (const std::string currency = cells.text("currency"); !currency.empty()) record.facts["published.currency"] = currency;
+    if (const std::string currency = cells.text("currency"); !currency.empty()) record.facts[published_currency_fact] = currency;
     if (record.point.batch == 0) ++without_batch_;
     for (const auto& [name, printed] : cells.numbers()) {
       if (meaning_of_number(name)) record.estimates[name] = {printed.value, {}, {}, 0};

@@ -3,7 +3,9 @@
 #include "base/hash.h"
 #include "base/text.h"
 #include "published/export_time.h"
+#include "record/averaged.h"
 #include "record/identity.h"
+#include "record/published.h"
 #include "record/record_json.h"
 
 #include <deepgap/error.h>
@@ -196,6 +198,31 @@ void set_metric(ExportedRow& row, Record& record, const std::string& id, int64_t
   if (value) record.estimates[id] = {*value, low, high, n};
 }
 
+// What stood in a set, in order: an export joins it. Where a text held the separator itself the order tells, mostly, and it stays in one.
+std::set<std::string> set_from(const std::string& text, std::string_view between) {
+  std::set<std::string> parts;
+  for (size_t from = 0; !text.empty();) {
+    const size_t at = text.find(between, from);
+    const std::string part = text.substr(from, at == std::string::npos ? at : at - from);
+    if (part.empty() || (!parts.empty() && part <= *parts.rbegin())) return {text};
+    parts.insert(part);
+    if (at == std::string::npos) break;
+    from = at + between.size();
+  }
+  return parts;
+}
+
+// What a row says of Records that are not in it (record/averaged.h).
+void set_average(ExportedRow& row, Record& record) {
+  const auto repeats = row.whole("repeats"), records = row.whole("records"), nodes = row.whole("nodes");
+  set_whole(record.facts, averaged_repeats_fact, repeats);
+  set_whole(record.facts, averaged_records_fact, records);
+  set_whole(record.facts, averaged_nodes_fact, nodes);
+  if (const std::string machine = row.text("machine"); machine.find("; ") != std::string::npos)
+    record.facts[averaged_machines_fact] = machine;
+  record.point.options.emplace(averaged_option, "on");
+}
+
 template <typename T>
 T named(ExportedRow& row, const std::string& column, std::optional<T> (*from)(std::string_view), T otherwise) {
   const std::string name = row.text(column);
@@ -237,8 +264,10 @@ class ExportReader {
   Imported read() {
     for (const CsvRow& each : table_.rows) add(each);
     if (by_point_ > 0)
-      imported_.notes.push_back(fmt::format(
-          "{} rows are of points, over their repeats: each becomes one Record; export --by record keeps the repeats", by_point_));
+      imported_.notes.push_back(
+          fmt::format("{} rows are of points, averages over repeats that are not in them: their option '{}' says so; "
+                      "export --by record keeps the repeats",
+                      by_point_, averaged_option));
     if (!unread_.empty())
       imported_.notes.push_back(fmt::format("not read, since they are no numbers: {}", join({unread_.begin(), unread_.end()}, ", ")));
     if (other_points_ > 0)
@@ -274,11 +303,15 @@ class ExportReader {
     record.environment = environment_from(row, record.point.placement);
     if (const std::string node = row.text("node"); node != row.text("host")) set_text(record.facts, fleet_node_fact, node);
     set_measured(row, record);
+    set_text(record.facts, published_currency_fact, row.text("currency"));
+    record.remarks = {set_from(row.text("tags"), ";"), set_from(row.text("notes"), "; ")};
     set_rest(row, record);
-    if (record.record_id.empty()) {
-      ++by_point_;
-      record.record_id = id_of(cells);
-    }
+    const bool by_point = record.record_id.empty();
+    if (by_point || is_averaged(record.point)) set_average(row, record);
+    if (by_point) record.record_id = id_of(cells, record.point);
+    const auto [first, is_new] = lines_.emplace(record.record_id, cells.line);
+    if (!is_new) row.fail(fmt::format("it is the record of line {} again", first->second));
+    by_point_ += by_point ? 1 : 0;
     imported_.records.push_back(std::move(record));
   }
 
@@ -297,15 +330,26 @@ class ExportReader {
     }
   }
 
-  static std::string id_of(const CsvRow& row) {
+  // The same as CSV and as JSON, and for a row that was imported, exported and is imported again, in which only the mark is new.
+  std::string id_of(const CsvRow& row, const Point& point) const {
+    std::map<std::string, std::string> told;
+    for (size_t i = 0; i < row.cells.size(); ++i) {
+      if (!row.cells[i].empty()) told.emplace(table_.header[i], row.cells[i]);
+    }
+    told["point_id"] = point_id(point);
+    told.erase("options");
     Hasher hash;
-    for (const std::string& cell : row.cells) hash.add(cell);
+    for (const auto& [column, cell] : told) {
+      hash.add(column);
+      hash.add(cell);
+    }
     return hash.digest();
   }
 
   const CsvTable& table_;
   Imported imported_;
   std::set<std::string> unread_;
+  std::map<std::string, int> lines_;  // by record_id
   int64_t by_point_ = 0, other_points_ = 0;
 };
 

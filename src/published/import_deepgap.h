@@ -15,7 +15,8 @@ bool is_export(const CsvTable& table);
 // A JSON export as a table of the same rows. Throws Error{input}: no JSON, no list of objects.
 CsvTable parse_export_json(const std::string& text, const std::string& path);
 
-// Throws Error{input} "FILE:LINE: cause". A row by point becomes one Record, and a note says so.
+// Throws Error{input} "FILE:LINE: cause": a cell that cannot be what its column is, a record that is in it twice. A row by point becomes
+// one averaged Record (record/averaged.h), and a note says so.
 Imported import_deepgap(const CsvTable& table);
 
 }  // namespace deepgap

@@ -5,6 +5,7 @@
 #include "published/import_csv.h"
 #include "published/import_deepgap.h"
 #include "published/price_file.h"
+#include "record/averaged.h"
 
 #include <gmock/gmock.h>
 
@@ -110,6 +111,60 @@ TEST(ImportDeepgap, ReadsEveryColumnThatAnExportHas) {
   EXPECT_EQ(std::get<std::string>(facts.at("refused.at")), "load");
   ASSERT_EQ(imported.notes.size(), 1U);
   EXPECT_EQ(imported.notes[0], "not read, since they are no numbers: odd");
+}
+
+constexpr const char* by_point_header =
+    "record_id,point_id,task,model,backend,device,precision,batch,scenario,options,outcome,verdict,throughput,throughput_ci_low,"
+    "throughput_ci_high,repeats,records,nodes,machine,tags,notes,currency\n";
+
+// An average is no repeat: it says of how many it is, in the Point.
+TEST(ImportDeepgap, ARowByPointIsAnAverageThatSaysSo) {
+  const std::string text = std::string(by_point_header) +
+                           ",p1,infer,resnet18,native,cpu,fp32,8,batch,pin=on,ok,valid,100,95,105,3,4,2,\"A, 8 cores; B, 8 cores\",,,\n" +
+                           ",p2,infer,resnet18,native,cpu,fp32,16,batch,,refused,,,,,0,3,,,,,\n";
+  const Imported imported = import_deepgap(parse_csv(text, "a.csv"));
+  ASSERT_EQ(imported.records.size(), 2U);
+  const Record& record = imported.records[0];
+  EXPECT_EQ(record.point.options.at("averaged"), "on");
+  EXPECT_EQ(repeats_in(record), 3);
+  EXPECT_EQ(records_in(record), 4);
+  EXPECT_EQ(repeats_in(imported.records[1]), 0);
+  EXPECT_THAT(imported.notes.at(0), HasSubstr("2 rows are of points, averages over repeats that are not in them"));
+  const PointSummary point = summarize_points(std::vector{record}).at(0);
+  EXPECT_EQ(point.node_count(), 2);
+  EXPECT_EQ(point.machines, (std::set<std::string>{"A, 8 cores", "B, 8 cores"}));
+}
+
+// ... also where the average was exported again: then the mark is in the row already.
+TEST(ImportDeepgap, AnAverageOfAnAverageIsThatAverage) {
+  const auto row = [](const std::string& options) {
+    return ",p1,infer,resnet18,native,cpu,fp32,8,batch," + options + ",ok,valid,100,95,105,3,3,,,,,\n";
+  };
+  const auto imported = [&](const std::string& options) {
+    return import_deepgap(parse_csv(by_point_header + row(options), "a.csv")).records.at(0);
+  };
+  EXPECT_EQ(imported("pin=on").record_id, imported("averaged=on;pin=on").record_id);
+  EXPECT_EQ(imported("pin=on").point, imported("averaged=on;pin=on").point);
+}
+
+TEST(ImportDeepgap, TagsNotesAndTheCurrencyComeBack) {
+  const auto imported = [](const std::string& tags, const std::string& notes) {
+    return import_deepgap(parse_csv(
+        by_point_header + ("r1,,infer,resnet18,native,cpu,fp32,8,batch,,ok,valid,100,,,,,,," + tags + "," + notes + ",EUR\n"), "a.csv"));
+  };
+  const Imported all = imported("2;old", "broke once; fan was broken");
+  const Record& record = all.records.at(0);
+  EXPECT_TRUE(all.notes.empty()) << all.notes[0];
+  EXPECT_EQ(record.remarks, (Remarks{{"2", "old"}, {"broke once", "fan was broken"}}));
+  EXPECT_EQ(std::get<std::string>(record.facts.at("published.currency")), "EUR");
+  EXPECT_FALSE(is_averaged(record.point));
+  EXPECT_EQ(imported("", "first; a note that holds the separator").records.at(0).remarks.notes.size(), 1U);
+}
+
+TEST(ImportDeepgap, ARecordThatIsTwiceInIt) {
+  const std::string row = "r1,,infer,resnet18,native,cpu,fp32,8,batch,,ok,valid,100,,,,,,,,,\n";
+  EXPECT_EQ(error_of([&] { import_deepgap(parse_csv(by_point_header + row + row, "a.csv")); }),
+            "a.csv:3: it is the record of line 2 again");
 }
 
 TEST(ImportCsv, BadTablesAreOneLine) {

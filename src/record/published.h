@@ -9,6 +9,8 @@
 namespace deepgap {
 
 inline constexpr const char* published_option = "published";
+// A fact: the currency of costs that a Record was imported with.
+inline constexpr const char* published_currency_fact = "published.currency";
 
 // Who published it; empty: it was measured.
 inline std::string publisher_of(const Point& point) {

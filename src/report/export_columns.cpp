@@ -238,6 +238,7 @@ void add_origin_columns(Columns& c) {
   c.push_back(of_record("stderr_tail", [](const Record& r) { return r.stderr_tail.empty() ? Cell() : text(printable(r.stderr_tail)); }));
   c.push_back(of_record("tags", [](const Record& r) { return joined(r.remarks.tags, ";"); }));
   c.push_back(of_record("notes", [](const Record& r) { return joined(r.remarks.notes, "; "); }));
+  c.push_back(of_record("currency", [](const Record& r) { return fact_text(r, published_currency_fact); }));
 }
 
 }  // namespace

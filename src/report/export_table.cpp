@@ -2,6 +2,8 @@
 
 #include "base/csv_text.h"
 #include "base/text.h"
+#include "record/averaged.h"
+#include "record/published.h"
 #include "record/record_json.h"
 
 #include <fmt/format.h>
@@ -26,6 +28,7 @@ Record as_record(const PointSummary& summary) {
   record.check = summary.check;
   record.stopping = summary.stopping;
   record.started_unix_ns = summary.first_started_unix_ns;
+  if (!summary.currency.empty()) record.facts[published_currency_fact] = summary.currency;
   record.study = join({summary.studies.begin(), summary.studies.end()}, ", ");
   record.remarks = summary.remarks;
   record.backend_version = join({summary.backend_versions.begin(), summary.backend_versions.end()}, ", ");
@@ -111,6 +114,19 @@ const std::string& ExportWriter::id_of(const Point& point) {
   return ids_.emplace(point, point_id(point)).first->second;
 }
 
+namespace {
+
+void tell_average(const Record& record, ExportRow& row) {
+  row.repeats = repeats_in(record);
+  row.records = records_in(record);
+  if (const int64_t nodes = count_in(record.facts, averaged_nodes_fact, 0); nodes > 0) row.nodes = nodes;
+  const auto several = record.facts.find(averaged_machines_fact);
+  const auto* machines = several == record.facts.end() ? nullptr : std::get_if<std::string>(&several->second);
+  if (machines != nullptr) row.identity.machine = *machines;
+}
+
+}  // namespace
+
 void ExportWriter::add(const Record& record, std::optional<int64_t> timings) {
   ExportRow row;
   row.record = &record;
@@ -119,6 +135,7 @@ void ExportWriter::add(const Record& record, std::optional<int64_t> timings) {
   row.identity = identity_of(record);
   row.node = node_of(record);
   row.timings = timings;
+  if (is_averaged(record.point)) tell_average(record, row);
   add(row);
 }
 
@@ -133,7 +150,8 @@ void ExportWriter::add(const PointSummary& summary) {
   row.of_point = true;
   row.repeats = summary.used;
   row.records = summary.records;
-  if (!summary.nodes.empty() && !summary.nodes.begin()->second.empty()) row.nodes = static_cast<int64_t>(summary.nodes.size());
+  const bool named = !summary.nodes.empty() && !summary.nodes.begin()->second.empty();
+  if (named || summary.averaged_nodes > 0) row.nodes = summary.node_count();
   const MetricSummary* timings = summary.find("timings");
   if (timings != nullptr) row.timings = std::llround(timings->estimate.value);
   add(row);

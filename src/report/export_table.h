@@ -30,7 +30,7 @@ struct ExportRow {
   Identity identity;
   bool of_point = false;                    // then record_id, repeat, sweep and run_id have no value, nor has what its Records do not share
   std::optional<int64_t> timings;           // raw timings of the run
-  std::optional<int64_t> repeats, records;  // of a Point: behind the values, and all
+  std::optional<int64_t> repeats, records;  // of a Point or an averaged Record: behind the values, and all
   std::string node;                         // of a Record, where it is told
   std::optional<int64_t> nodes;             // of a Point: that its intervals are between; none where no Record tells
 };

@@ -30,7 +30,7 @@ std::string tip(const Line& line, const PointSummary& point) {
   add(latency_id, "ms median");
   add(tail_id, "ms 99th percentile");
   text += fmt::format("\n{}", count_of(point.used, "repeat", "repeats"));
-  if (point.nodes.size() > 1) text += fmt::format(" on {} nodes", point.nodes.size());
+  if (point.node_count() > 1) text += fmt::format(" on {} nodes", point.node_count());
   if (point.verdict == Verdict::unstable) text += ", unstable";
   return text;
 }

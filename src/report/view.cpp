@@ -143,7 +143,7 @@ void add_result_columns(const Results& results, std::vector<Column>& columns) {
        {},
        true,
        [](const PointSummary& p) { return p.used == p.records ? std::to_string(p.used) : fmt::format("{} of {}", p.used, p.records); },
-       [](const PointSummary& p) { return p.nodes.size() < 2 ? std::string() : fmt::format("{} nodes", p.nodes.size()); },
+       [](const PointSummary& p) { return p.node_count() < 2 ? std::string() : fmt::format("{} nodes", p.node_count()); },
        [](const PointSummary& p) { return static_cast<double>(p.used); }});
   if (std::any_of(results.points.begin(), results.points.end(), [](const PointSummary& p) { return p.remarks != Remarks(); })) {
     columns.push_back(text_column("tags", [](const PointSummary& p) { return list_of({p.remarks.tags.begin(), p.remarks.tags.end()}); }));

@@ -163,7 +163,10 @@ std::vector<std::string> add_costs(const Prices& prices, std::vector<PointSummar
     for (const auto& [id, metric] : point.metrics) known.emplace(id, metric.estimate);
     const HourlyCost hourly = cost_per_hour(prices, point.point, point.identity, known);
     if (!hourly.missing.empty()) missing.insert(hourly.missing);
-    for (const auto& [id, estimate] : costs_of(prices, point.point, point.identity, known)) point.metrics[id] = summary_of(estimate, point);
+    for (const auto& [id, estimate] : costs_of(prices, point.point, point.identity, known)) {
+      point.metrics[id] = summary_of(estimate, point);
+      point.currency = prices.currency;
+    }
   }
   return {missing.begin(), missing.end()};
 }

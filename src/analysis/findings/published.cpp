@@ -3,6 +3,7 @@
 #include "analysis/finding.h"
 #include "analysis/words.h"
 #include "base/registry.h"
+#include "record/averaged.h"
 
 #include <fmt/format.h>
 
@@ -25,6 +26,20 @@ std::optional<Statement> published_points(const std::vector<PointSummary>& point
                    fmt::format("{} published by {}, not measured by deepgap", count_of(count, "point was", "points were"),
                                list_of({sources.begin(), sources.end()})),
                    "They were neither repeated nor checked here; their option `published` says so in every row.", found};
+}
+
+std::optional<Statement> averaged_points(const std::vector<PointSummary>& points) {
+  std::vector<const PointSummary*> found;
+  for (const PointSummary& point : points) {
+    if (is_averaged(point.point)) found.push_back(&point);
+  }
+  if (found.empty()) return std::nullopt;
+  return Statement{Tone::note,
+                   fmt::format("{} imported as averages, whose repeats are not here",
+                               count_of(static_cast<int64_t>(found.size()), "point was", "points were")),
+                   "They are rows by point of an export; their option `averaged` says so in every row. Only what had an interval "
+                   "there has one here.",
+                   found};
 }
 
 std::optional<Statement> contradictions(const FactTable& facts) {
@@ -51,14 +66,14 @@ class Published final : public Finding {
   std::string id() const override { return "published"; }
   int order() const override { return 69; }
   std::string describe() const override {
-    return "Points that were imported from others' tables; cells of these that disagree with what the rest of their row gives, beyond "
-           "rounding; "
-           "devices without a price.";
+    return "Points that were imported from others' tables, or as averages of an export; cells of tables that disagree with what the rest "
+           "of their row gives, beyond rounding; devices without a price.";
   }
   std::vector<Statement> find(const Evidence& evidence) const override {
     const Results& results = evidence.results;
     std::vector<Statement> statements;
     if (auto said = published_points(results.points)) statements.push_back(std::move(*said));
+    if (auto said = averaged_points(results.points)) statements.push_back(std::move(*said));
     if (auto said = contradictions(results.facts)) statements.push_back(std::move(*said));
     for (const std::string& note : results.price_notes) statements.push_back({Tone::note, note, "Its points have no cost.", {}});
     return statements;

@@ -1,0 +1,12 @@
+// Profiles that `deepgap export --profile` wrote as JSON, for the Store again. Pure function; any thread.
+#pragma once
+
+#include <map>
+#include <string>
+
+namespace deepgap {
+
+// By record_id, as a Store keeps them. Throws Error{input} "FILE: cause": no list of exported profiles, a damaged one, two of one record.
+std::map<std::string, std::string> read_exported_profiles(const std::string& text, const std::string& path);
+
+}  // namespace deepgap

@@ -7,7 +7,7 @@
 #include "cli/command.h"
 #include "cli/fleet_text.h"
 #include "cli/lock_settings.h"
-#include "cli/point_command.h"
+#include "record/point_command.h"
 #include "cli/price_flag.h"
 #include "cli/run_flags.h"
 #include "fleet/gather.h"

@@ -21,6 +21,8 @@
 namespace deepgap {
 namespace {
 
+constexpr double most_rate = 1e12;  // items a second
+
 class RecommendCommand final : public Command {
  public:
   std::string name() const override { return "recommend"; }
@@ -59,6 +61,7 @@ class RecommendCommand final : public Command {
     price_results(prices_of_flag(prices_), results);
     const std::vector<Workload> workloads = arrange(results.points);
     const Workload workload = asked_for(workloads);
+    check_fits(demand, workload, results.points);
     const Recommendation found = recommend(workload, demand);
     if (json_) {
       fmt::print("{}", recommendation_json(found, workload, demand, results.currency));
@@ -70,17 +73,24 @@ class RecommendCommand final : public Command {
 
   Demand demand_of_flags() const {
     Demand demand;
-    std::set<double> percents;
     for (const std::string& text : bounds_) {
       demand.bounds.push_back(parse_latency_bound(text));
-      if (!percents.insert(demand.bounds.back().percent).second)
-        throw Error(ErrorKind::usage, fmt::format("--bound {}: two bounds of one percentile contradict each other", text));
+      const LatencyBound& bound = demand.bounds.back();
+      const auto same =
+          std::find_if(demand.bounds.begin(), demand.bounds.end() - 1, [&](const auto& b) { return b.percent == bound.percent; });
+      if (same == demand.bounds.end() - 1) continue;
+      throw Error(ErrorKind::usage,
+                  same->limit == bound.limit
+                      ? fmt::format("--bound {} is given twice", text)
+                      : fmt::format("--bound {} and {} contradict each other: they are of one percentile", same->text, text));
     }
     check_order(demand.bounds);
     if (!rate_.empty()) {
       demand.rate = parse_double(rate_);
       if (!demand.rate || !(*demand.rate > 0))
         throw Error(ErrorKind::usage, fmt::format("--rate {}: no number of items a second above 0", rate_));
+      if (*demand.rate > most_rate)
+        throw Error(ErrorKind::usage, fmt::format("--rate {}: more than {:g} items a second are asked of nobody", rate_, most_rate));
     }
     if (!loss_.empty()) {
       demand.accuracy_loss = parse_fraction(loss_);
@@ -119,6 +129,16 @@ class RecommendCommand final : public Command {
     throw Error(ErrorKind::usage, "--minimize: " + unknown_name("goal", goal_, {"cost", "energy", "devices", "latency"}));
   }
 
+  // What is asked can be told of these Points at all.
+  void check_fits(const Demand& demand, const Workload& workload, const std::vector<PointSummary>& points) const {
+    const auto has_cost = [](const PointSummary& point) { return point.find("cost_per_hour") != nullptr; };
+    if (demand.goal == Goal::cost && prices_.empty() && std::none_of(points.begin(), points.end(), has_cost))
+      throw Error(ErrorKind::usage,
+                  fmt::format("--minimize cost needs --prices FILE: nothing in {} tells what it costs", store_names(stores_)));
+    if (workload.key.task == "train" && (!demand.bounds.empty() || demand.accuracy_loss))
+      throw Error(ErrorKind::usage, "a step of training answers nobody: leave out --bound and --accuracy-loss");
+  }
+
   // All Lines of the one model: its weights and datasets may differ, which is said.
   Workload asked_for(const std::vector<Workload>& workloads) const {
     std::set<std::string> models;
@@ -128,6 +148,11 @@ class RecommendCommand final : public Command {
       throw Error(ErrorKind::usage, fmt::format("{} {} several models ({}): say which with --model", store_names(stores_),
                                                 stores_.size() == 1 ? "has" : "have", join({models.begin(), models.end()}, ", ")));
     const std::string model = *models.begin();
+    std::set<std::string> tasks;
+    for (const Workload& workload : workloads) tasks.insert(workload.key.task);
+    if (tasks.size() > 1)
+      throw Error(ErrorKind::usage, fmt::format("{} have several tasks ({}): say which with --task", store_names(stores_),
+                                                join({tasks.begin(), tasks.end()}, ", ")));
     Workload all;
     std::vector<std::string> labels;
     for (const Workload& workload : workloads) {

@@ -4,7 +4,7 @@
 #include "cli/axis_flags.h"
 #include "cli/axis_values.h"
 #include "cli/command.h"
-#include "cli/point_command.h"
+#include "record/point_command.h"
 #include "cli/run_flags.h"
 #include "cli/tune_study.h"
 #include "record/record_json.h"

@@ -3,7 +3,7 @@
 #include "base/text.h"
 #include "build_state.h"
 #include "cli/axis_values.h"
-#include "cli/point_command.h"
+#include "record/point_command.h"
 #include "cli/spellings.h"
 
 #include <deepgap/error.h>

@@ -2,7 +2,7 @@
 
 #include "base/text.h"
 #include "base/words.h"
-#include "cli/point_command.h"
+#include "record/point_command.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

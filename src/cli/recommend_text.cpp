@@ -25,6 +25,7 @@ double kwh_per_month(const Candidate& candidate, double rate) {
 std::string choice_label(const Candidate& candidate, const Demand& demand) {
   const Point& point = candidate.point->point;
   std::string label = way_label(*candidate.point);
+  if (point.scenario != Point().scenario) label += " \u00b7 " + point.scenario;
   if (const std::string streams = option_of(point, "streams"); !streams.empty()) label += " \u00b7 streams " + streams;
   if (const std::string largest = option_of(point, "max_batch"); !largest.empty()) label += " \u00b7 max_batch " + largest;
   const int64_t copies = candidate.devices / static_cast<int64_t>(point.placement.devices.size());

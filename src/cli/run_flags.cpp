@@ -5,8 +5,8 @@
 #include "base/text.h"
 #include "cli/libtorch_folder.h"
 #include "cli/lock_settings.h"
-#include "cli/point_command.h"
 #include "cli/written_paths.h"
+#include "record/point_command.h"
 #include "telemetry/environment.h"
 
 #include <deepgap/error.h>

@@ -162,6 +162,97 @@ class DecideTest(unittest.TestCase):
                 with open(first) as a, open(second) as b:
                     self.assertEqual(a.read(), b.read(), store)
 
+    def test_rows_by_point_import_without_loss_and_say_what_they_are(self):
+        for store in (H200, PEAK, "docs/results/h200-load/tenants.db", "docs/results/training/h200.db"):
+            for form in ("csv", "json"):
+                first, back, second, third = (os.path.join(self.dir, name) for name in
+                                              ("first." + form, "back.db", "second." + form, "third." + form))
+                self.run_deepgap("export", os.path.abspath(os.path.join(ROOT, store)), "--by", "point", "-o", first)
+                self.assertIn("averages over repeats", self.run_deepgap("import", "deepgap", first, "-o", back).stderr)
+                self.run_deepgap("export", back, "--by", "point", "-o", second)
+                self.assertIn("were there already", self.run_deepgap("import", "deepgap", second, "-o", back).stdout)
+                self.run_deepgap("export", back, "--by", "record", "-o", third)
+                os.remove(back)
+                self.run_deepgap("import", "deepgap", third, "-o", back)
+                self.run_deepgap("export", back, "--by", "point", "-o", third)
+                os.remove(back)
+
+                def rows(path):
+                    with open(path) as file:
+                        return list(csv.DictReader(file)) if form == "csv" else json.load(file)
+                before, after = rows(first), rows(second)
+                self.assertEqual(after, rows(third))
+                self.assertEqual(len(before), len(after))
+                for old, new in zip(before, after):
+                    self.assertIn("averaged=on", new["options"].split(";"))
+                    for column in old:
+                        if column not in ("point_id", "options"):
+                            self.assertEqual(old[column], new[column], (store, column))
+        rows, back = os.path.join(self.dir, "averages.csv"), os.path.join(self.dir, "averages.db")
+        self.run_deepgap("export", H200, "--by", "point", "-o", rows)
+        self.run_deepgap("import", "deepgap", rows, "-o", back)
+        self.assertIn("273 points were imported as averages, whose repeats are not here", self.run_deepgap("report", back, "-o", "-").stdout)
+        asked = ("--model", "resnet50", "--bound", "p99=15ms", "--rate", "40000")
+        from_averages, from_runs = self.recommend(back, *asked)["choice"], self.recommend(H200, *asked)["choice"]
+        for key in ("devices", "precision", "batch", "capacity"):
+            self.assertEqual(from_averages[key], from_runs[key], key)
+        held = self.run_deepgap("compare", back, H200, "--a", "averaged=on", "--select", "precision=tf32").stdout
+        self.assertIn("same within 2.0 %", held)
+        self.assertNotIn("slower", held)
+        self.assertIn("is an average over", self.run_deepgap("rerun", self.rows(back)[0]["record_id"][:12], "--from", back, code=2).stderr)
+
+    def test_costs_come_back_with_their_currency(self):
+        rows, back = os.path.join(self.dir, "priced.csv"), os.path.join(self.dir, "priced.db")
+        self.run_deepgap("export", PEAK, "--prices", self.prices, "-o", rows)
+        self.run_deepgap("import", "deepgap", rows, "-o", back)
+        self.assertEqual({row["currency"] for row in self.rows(back)}, {"USD"})
+        euros = os.path.join(self.dir, "euros.toml")
+        with open(euros, "w") as file:
+            file.write(PRICES.replace("USD", "EUR"))
+        self.assertIn("published in the Stores in USD", self.run_deepgap("recommend", back, "--prices", euros, code=2).stderr)
+        self.run_deepgap("export", PEAK, "--prices", euros, "--select", "scenario=offline", "-o", rows)
+        with open(rows) as file:
+            text = file.read().splitlines()
+        with open(rows, "w") as file:  # others by their ids
+            file.write("\n".join([text[0]] + ["f" + line[1:] for line in text[1:]]) + "\n")
+        self.run_deepgap("import", "deepgap", rows, "-o", back)
+        self.assertIn("are in EUR and USD: choose those of one with --select currency=EUR",
+                      self.run_deepgap("report", back, "-o", "-", code=2).stderr)
+        self.run_deepgap("report", back, "--select", "currency=USD", "-o", "-")
+
+    def test_profiles_import_without_loss(self):
+        store = os.path.join(ROOT, "docs/results/training/h200.db")
+        rows, profiles, back, again = (os.path.join(self.dir, name) for name in ("p.csv", "p.json", "p.db", "again.json"))
+        self.run_deepgap("export", store, "-o", rows)
+        self.run_deepgap("export", store, "--profile", "-o", profiles)
+        self.run_deepgap("import", "deepgap", rows, "--profile", profiles, "-o", back)
+        self.run_deepgap("export", back, "--profile", "-o", again)
+        with open(profiles) as a, open(again) as b:
+            self.assertEqual(json.load(a), json.load(b))
+        self.assertIn("--profile " + profiles, self.run_deepgap("import", "deepgap", profiles, code=2).stderr)
+        with open(profiles) as file:
+            damaged = json.load(file)
+        damaged[0]["kept"]["profile"]["layers"] = 3
+        with open(profiles, "w") as file:
+            json.dump(damaged, file)
+        self.assertIn("profile 1: damaged profile", self.run_deepgap("import", "deepgap", rows, "--profile", profiles, code=2).stderr)
+
+    def test_what_cannot_be_imported_says_what_can(self):
+        log, layers = os.path.join(self.dir, "gpu.log"), os.path.join(self.dir, "layers.csv")
+        self.run_deepgap("export", H200, "--telemetry", "--format", "log", "-o", log)
+        self.run_deepgap("export", "--profile", os.path.join(ROOT, "docs/results/training/h200.db"), "-o", layers)
+        for path, said in ((H200, "deepgap merge"), (log, "export --telemetry --format csv"), (layers, "--profile NAME.json")):
+            text = self.run_deepgap("import", "deepgap", path, "-o", os.path.join(self.dir, "no.db"), code=2).stderr
+            self.assertIn(said, text)
+            self.assertEqual(text.count("\n"), 1)
+
+    def test_training_is_not_weighed_against_inference(self):
+        train = os.path.join(ROOT, "docs/results/training/h200.db")
+        text = self.run_deepgap("recommend", train, H200, "--model", "resnet50", code=2).stderr
+        self.assertIn("several tasks (infer, train): say which with --task", text)
+        self.run_deepgap("recommend", train, H200, "--model", "resnet50", "--task", "train")
+        self.assertIn("answers nobody", self.run_deepgap("recommend", train, "--model", "resnet50", "--bound", "p99=15ms", code=2).stderr)
+
     def test_loadgens_summary(self):
         store = os.path.join(self.dir, "summary.db")
         log = os.path.join(ROOT, "tests/data/loadgen/logs/server/mlperf_log_summary.txt")
@@ -192,6 +283,9 @@ class DecideTest(unittest.TestCase):
             return text
         self.assertIn("contradict each other", said("recommend", PEAK, "--bound", "p99=15ms", "--bound", "p99=10ms"))
         self.assertIn("contradict each other", said("recommend", PEAK, "--bound", "p50=15ms", "--bound", "p99=10ms"))
+        self.assertIn("is given twice", said("recommend", PEAK, "--bound", "p99=15ms", "--bound", "p99=15ms"))
+        self.assertIn("needs --prices FILE", said("recommend", PEAK, "--minimize", "cost"))
+        self.assertIn("asked of nobody", said("recommend", PEAK, "--rate", "1e300"))
         self.assertIn("say which with --model", said("recommend", H200))
         self.assertIn("did you mean 'resnet50'", said("recommend", H200, "--model", "resnet5"))
         self.assertIn("--rate -3", said("recommend", PEAK, "--rate", "-3"))

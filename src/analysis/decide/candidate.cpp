@@ -4,6 +4,7 @@
 #include "record/load_axis.h"
 #include "record/point_option.h"
 #include "record/published.h"
+#include "record/scripted.h"
 #include "record/verdict.h"
 
 #include <algorithm>
@@ -83,7 +84,9 @@ class Finder {
 
   std::optional<Lack> lack_of_trust(const PointSummary& point) const {
     const auto allowed = [&](const char* what) { return demand_.allowed.contains(what); };
-    if (point.outcome != Outcome::ok || point.find("throughput") == nullptr) return Lack::unusable;
+    if (point.outcome != Outcome::ok) return Lack::unusable;
+    if (is_scripted(point.point)) return Lack::computes_nothing;
+    if (point.find("throughput") == nullptr) return Lack::no_throughput;
     if (is_published(point.point)) return allowed("published") ? std::nullopt : std::optional(Lack::published);
     const char* verdict = point.verdict == Verdict::unstable    ? "unstable"
                           : point.verdict == Verdict::invalid   ? "invalid"
@@ -137,7 +140,7 @@ class Finder {
   bool within_bounds_queued(const Line& line, const PointSummary& point, Candidate& candidate) {
     candidate.basis = Basis::estimated;
     candidate.times = times_of(line, point);
-    if (!candidate.times) return reject(line, point, Lack::latency_unknown), false;
+    if (!candidate.times) return reject(line, point, Lack::no_throughput), false;
     double capacity = infinite, worst = 0;
     const auto alone = candidate.times->at(1);
     for (const LatencyBound& bound : demand_.bounds) {
@@ -200,7 +203,7 @@ void carry(Candidate& candidate, const Demand& demand) {
   const auto own = static_cast<int64_t>(point.point.placement.devices.size());
   double copies = demand.rate ? std::max(1.0, std::ceil(*demand.rate / candidate.capacity * (1 - 1e-12))) : 1;
   if (candidate.times && demand.rate) copies = enough_for_bounds(candidate, demand, copies);
-  candidate.devices = own * static_cast<int64_t>(std::min(copies, 1e12));
+  candidate.devices = own * static_cast<int64_t>(std::min(copies, 1e15));
   const double rate = demand.rate.value_or(candidate.capacity);
   if (const MetricSummary* hourly = point.find("cost_per_hour")) {
     candidate.cost_per_hour = high_end(*hourly) * copies;

@@ -47,7 +47,20 @@ struct Candidate {
 };
 
 // Why a Point is no Candidate.
-enum class Lack { unusable, unchecked, published, accuracy_unknown, accuracy, latency, latency_unknown, price, energy, superseded };
+enum class Lack {
+  unusable,
+  no_throughput,
+  computes_nothing,
+  unchecked,
+  published,
+  accuracy_unknown,
+  accuracy,
+  latency,
+  latency_unknown,
+  price,
+  energy,
+  superseded
+};
 struct Rejected {
   const PointSummary* point = nullptr;
   const Line* line = nullptr;

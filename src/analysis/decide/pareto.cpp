@@ -1,6 +1,7 @@
 #include "analysis/decide/pareto.h"
 
 #include "record/published.h"
+#include "record/scripted.h"
 #include "record/verdict.h"
 
 #include <algorithm>
@@ -87,7 +88,7 @@ std::vector<const PointSummary*> front_of(std::span<const PointSummary* const> a
 bool is_better(double a, double b, Better better) { return better == Better::lower ? a < b : a > b; }
 
 bool is_trusted(const PointSummary& point) {
-  return point.usable() && is_sound(point.verdict) && !point.unchecked && !is_published(point.point);
+  return point.usable() && is_sound(point.verdict) && !point.unchecked && !is_published(point.point) && !is_scripted(point.point);
 }
 
 using Chosen = std::pair<const Line*, const PointSummary*>;

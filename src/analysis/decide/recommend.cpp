@@ -2,9 +2,11 @@
 
 #include "analysis/words.h"
 #include "base/text.h"
-#include "record/dataset_hash.h"
+#include "record/averaged.h"
 #include "record/load_axis.h"
+#include "record/point_command.h"
 #include "record/point_option.h"
+#include "record/published.h"
 #include "record/record_json.h"
 #include "record/search_marks.h"
 
@@ -89,24 +91,40 @@ void add_bounds(const Workload& workload, const Candidate& choice, const Demand&
   }
 }
 
-// Of one way: what `deepgap run` is told to measure it.
+// Of one way: what `deepgap run` is told to measure it. Empty of what others published: their engine need not be one of ours.
 std::string run_command(const PointSummary& point, const std::string& more) {
-  const Point p = without_search_marks(without_load(point.point));
-  std::string text = fmt::format("deepgap run --model {} --backend {} --device {} --precision {}", p.model, p.backend,
-                                 placement_name(p.placement), name_of(p.precision));
-  for (const auto& [name, value] : p.options) {
-    constexpr std::string_view of_load[] = {"bound", "streams", "max_batch", "max_delay", "labels", "published", dataset_hash_option};
-    if (std::find(std::begin(of_load), std::end(of_load), name) == std::end(of_load)) text += fmt::format(" --axis {}={}", name, value);
-  }
-  return text + more;
+  if (is_published(point.point)) return {};
+  Point p = without_search_marks(without_load(point.point));
+  p.scenario = Point().scenario;
+  for (const char* of_load : {"bound", "streams", "max_batch", "max_delay", "labels", averaged_option}) p.options.erase(of_load);
+  return run_command_of(p) + more;
+}
+
+// The same as a server, whose queries are of one sample.
+std::string peak_command(PointSummary point, const std::string& more) {
+  point.point.batch = 1;
+  return run_command(point, more);
+}
+
+std::string accuracy_command(PointSummary point) {
+  point.point.dataset = Point().dataset;
+  return run_command(point, " --dataset DIR --labels FILE");
+}
+
+// "p50 and p99"
+std::string percentiles_of(const Demand& demand) {
+  std::vector<std::string> names;
+  for (const LatencyBound& bound : demand.bounds) names.push_back(percentile_name(bound));
+  return names.empty() ? "p99" : list_of(names);
 }
 
 void add_unknowns(const Candidates& found, const Demand& demand, Recommendation& result) {
   if (result.choice && result.choice->basis == Basis::estimated) {
     const PointSummary& point = *result.choice->point;
-    result.unknown.push_back({"what it carries as a server is an estimate: a queue in virtual time over its batches",
-                              run_command(point, fmt::format(" --scenario server --bound {} --find-peak --max-batch {} --peak-from {:.0f}",
-                                                             demand.bounds.front().text, point.point.batch, result.choice->capacity / 2))});
+    result.unknown.push_back(
+        {"what it carries as a server is an estimate: a queue in virtual time over its batches",
+         peak_command(point, fmt::format(" --scenario server --bound {} --find-peak --max-batch {} --peak-from {:.0f}",
+                                         demand.bounds.front().text, point.point.batch, result.choice->capacity / 2))});
   }
   std::map<std::pair<Lack, std::string>, std::pair<int64_t, const PointSummary*>> lacking;
   for (const Rejected& each : found.rejected) {
@@ -120,19 +138,28 @@ void add_unknowns(const Candidates& found, const Demand& demand, Recommendation&
     const auto& [lack, of] = key;
     const std::string count = count_of(entry.first, "point", "points");
     if (lack == Lack::price) {
-      result.unknown.push_back(
-          {of.empty() ? fmt::format("{} tell no device, so no price", count)
-                      : fmt::format("no price for {}: {} left out; add [[price]] with device = \"{}\"", of, count, short_device_name(of)),
-           ""});
+      result.unknown.push_back({of.empty()
+                                    ? fmt::format("{} tell no device, so no price", count)
+                                    : fmt::format("no price for {}: {} left out; --prices FILE tells it by [[price]] with device = \"{}\"",
+                                                  of, count, short_device_name(of)),
+                                ""});
     } else if (lack == Lack::accuracy_unknown) {
-      result.unknown.push_back(
-          {fmt::format("how accurate {} is: {} left out", of, count), run_command(*entry.second, " --dataset DIR --labels FILE")});
+      result.unknown.push_back({fmt::format("how accurate {} is: {} left out", of, count), accuracy_command(*entry.second)});
     } else if (lack == Lack::energy) {
       result.unknown.push_back({fmt::format("what energy {} takes: {} left out, whose power nothing measured", of, count), ""});
     } else if (lack == Lack::unchecked) {
       result.unknown.push_back({fmt::format("whether {} is right: {} unchecked", of, count), run_command(*entry.second, " --check on")});
     } else if (lack == Lack::unusable) {
-      result.unknown.push_back({fmt::format("{}: {} that did not settle, broke a bound of their own or failed", of, count), ""});
+      const char* own = entry.first == 1 ? "its own" : "their own";
+      result.unknown.push_back({fmt::format("{}: {} that did not settle, broke a bound of {} or failed", of, count, own), ""});
+    } else if (lack == Lack::no_throughput) {
+      result.unknown.push_back(
+          {fmt::format("how much {} carries: {} left out, whose throughput is missing or may be 0, or whose batch is not told", of, count),
+           ""});
+    } else if (lack == Lack::latency_unknown) {
+      result.unknown.push_back({fmt::format("how late {} answers: {} left out, without {}", of, count, percentiles_of(demand)), ""});
+    } else if (lack == Lack::computes_nothing) {
+      result.unknown.push_back({fmt::format("{}: {} left out, since that engine computes nothing", of, count), ""});
     } else if (lack == Lack::published) {
       result.unknown.push_back({fmt::format("{}: {} published by others; --allow published takes them", of, count), ""});
     }

@@ -149,6 +149,50 @@ TEST(Recommend, TheCommandThatTellsMeasuresTheSameWay) {
   EXPECT_THAT(found.unknown[0].command, Not(HasSubstr("tune_run")));
 }
 
+// What a shell would take apart stands in quotes; what was not as usual is in it.
+TEST(Recommend, TheCommandThatTellsCanBeCopied) {
+  Asked asked({{.batch = 8, .unchecked = true, .options = {{"shape", "input:Nx3x32x32"}, {"a", "two words"}}}});
+  asked.points[0].point.weights = "my weights.safetensors";
+  const Recommendation found = asked.with({.goal = Goal::devices});
+  ASSERT_FALSE(found.unknown.empty());
+  for (const char* part : {" --weights 'my weights.safetensors'", " --batch 8", " --axis 'a=two words'", " --shape input:Nx3x32x32"})
+    EXPECT_THAT(found.unknown[0].command, HasSubstr(part));
+}
+
+TEST(Recommend, OfPublishedRowsThereIsNoCommand) {
+  const Asked asked({{.backend = "tensorrt", .options = {{"published", "somebody"}}}});
+  Demand demand{.goal = Goal::devices, .allowed = {"published"}};
+  demand.accuracy_loss = 0.01;
+  const Recommendation found = asked.with(demand);
+  ASSERT_EQ(found.unknown.size(), 1U);
+  EXPECT_THAT(found.unknown[0].what, HasSubstr("how accurate"));
+  EXPECT_EQ(found.unknown[0].command, "");
+}
+
+// It measures deepgap itself, and would always be the quickest.
+TEST(Recommend, NeverAnEngineThatComputesNothing) {
+  const Asked asked({{.backend = "null", .throughput = 5e6}, {.backend = "native"}});
+  const Recommendation found = asked.with({.goal = Goal::devices});
+  EXPECT_EQ(found.choice->point->point.backend, "native");
+  ASSERT_EQ(found.unknown.size(), 1U);
+  EXPECT_THAT(found.unknown[0].what, HasSubstr("computes nothing"));
+}
+
+TEST(Recommend, WhatTellsNoLatencyOrNoThroughputIsNamed) {
+  Asked asked({{.backend = "a"}, {.backend = "b"}});
+  asked.points[0].metrics.erase("latency_p99_ms");
+  asked.points[1].metrics.erase("throughput");
+  Demand demand{.goal = Goal::devices};
+  demand.bounds = {parse_latency_bound("p50=10ms"), p99("20ms")};
+  const Recommendation found = asked.with(demand);
+  EXPECT_FALSE(found.choice);
+  ASSERT_EQ(found.unknown.size(), 2U);
+  EXPECT_EQ(
+      found.unknown[0].what,
+      "how much L4 \u00b7 b \u00b7 fp16 carries: 1 point left out, whose throughput is missing or may be 0, or whose batch is not told");
+  EXPECT_EQ(found.unknown[1].what, "how late L4 \u00b7 a \u00b7 fp16 answers: 1 point left out, without p50 and p99");
+}
+
 TEST(Recommend, NothingThatCannotBeTrustedUnlessAsked) {
   for (const auto& [verdict, unchecked, published, word] :
        {std::tuple(Verdict::unstable, false, false, "unstable"), std::tuple(Verdict::invalid, false, false, "invalid"),

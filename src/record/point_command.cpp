@@ -1,4 +1,4 @@
-#include "cli/point_command.h"
+#include "record/point_command.h"
 
 #include "record/dataset_hash.h"
 #include "record/record_json.h"
@@ -48,6 +48,7 @@ std::string run_command_of(const Point& point) {
   const auto add = [&](const char* flag, const std::string& value, const std::string& otherwise) {
     if (value != otherwise) command += fmt::format(" --{} {}", flag, shell_quoted(value));
   };
+  add("task", point.task, usual.task);
   add("weights", point.weights, usual.weights);
   add("dataset", point.dataset, usual.dataset);
   add("backend", point.backend, "");

@@ -3,8 +3,8 @@
 #include "base/text.h"
 #include "build_state.h"
 #include "cli/axis_values.h"
-#include "record/point_command.h"
 #include "cli/spellings.h"
+#include "record/point_command.h"
 
 #include <deepgap/error.h>
 

@@ -2,13 +2,14 @@
 # studies/v100-p100.toml: naive, mixed, mixed with a graph by LibTorch in batches of 2 to 8192 until memory ends, on one GPU and, where there are two,
 # on two; deepgap's own engine on the GPU and on the host's CPU beside them. The Points are the study's (its threads are this host's), the windows one
 # second instead of four and once instead of three times. 165 s at most on one GPU, 60 s more on two. Every Record is in one Store as soon as it is
-# measured, so that a step cut off by its time loses nothing that ended; given again with that Store it goes on. PRICES: a price file
-# (docs/decide.md), else the studies' own, which know no newer card.
+# measured, so that a step cut off by its time loses nothing that ended; STORE: a Store to go on with. PRICES: a price file (docs/decide.md), else
+# the studies' own, which know no newer card.
 out="$OUT/cost"
 mkdir -p "$out"
 [ -d "$HERE/cache" ] && [ ! -d /tmp/cost-cache ] && cp -r "$HERE/cache" /tmp/cost-cache
 mkdir -p /tmp/cost-cache
 store="$out/cost.db"
+[ -n "$STORE" ] && [ ! -e "$store" ] && cp "$STORE" "$store"
 begin=$(date +%s)
 at() { echo "== $(($(date +%s) - begin)) s: $*"; }
 nvidia-smi --query-gpu=name,driver_version,clocks.sm,clocks.mem,power.limit,temperature.gpu --format=csv | tee "$out/gpu.txt"

@@ -1,6 +1,6 @@
 // A libcupti whose records and counts are of what the played driver launches (played_gpu.cpp, in whose library it is): kernels whose counts
-// are known count right, all others 4096 bytes read and 1024 written a block, 16384 of first-level caches, and those of products 1000000 operations of tensor cores a
-// block. DEEPGAP_PLAYED_GPU sets it too:
+// are known count right, all others 4096 bytes read and 1024 written a block, 16384 of first-level caches, and those of products 1000000
+// operations of tensor cores a block. DEEPGAP_PLAYED_GPU sets it too:
 //     deny=FUNCTION:RESULT     the function answers so
 //     die=FUNCTION             ... or ends the process
 //     blind=1                  counts are 0
@@ -23,8 +23,8 @@ constexpr double sums = 8, operations = 2.0 * 16 * 8 * 16;
 class Played {
  public:
   Played() : counters_(played_gpu()) {
-    for (const char* name : {"dram__bytes_read", "dram__bytes_write", "lts__t_sectors_op_read", "lts__t_sectors_op_write",
-                             "l1tex__t_bytes", "sm__cycles_active", "sm__cycles_elapsed", "sm__warps_active", "sm__ops_path_tensor_src_fp16"})
+    for (const char* name : {"dram__bytes_read", "dram__bytes_write", "lts__t_sectors_op_read", "lts__t_sectors_op_write", "l1tex__t_bytes",
+                             "sm__cycles_active", "sm__cycles_elapsed", "sm__warps_active", "sm__ops_path_tensor_src_fp16"})
       counters_.chip_has.emplace_back(name);
     for (const char* type : {"f", "h", "d"})
       for (const char* op : {"add", "mul", "fma"})

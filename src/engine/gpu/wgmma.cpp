@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
 #include <utility>
 #include <variant>
 
@@ -171,23 +170,16 @@ void sort(std::vector<Candidate>& candidates) {
   std::stable_sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) { return a.cycles < b.cycles; });
 }
 
-// Of overlapping_tiles those that may be the quickest, by kind: teams take turns, blocks read weights together, both. The best of each
-// kind, then others.
+// Of overlapping_tiles those that may be the quickest, the best first.
 std::vector<Candidate> overlapping_candidates(const Convolution& problem, const Chip& chip, double cycles_of_best) {
   constexpr size_t most = 8;
   constexpr double hope = 1.15;  // what the estimate may be wrong by
-  std::vector<Candidate> all, first, others;
+  std::vector<Candidate> all;
   for (const auto& [cycles, tile] : overlapping_tiles(problem, chip))
     if (cycles < hope * cycles_of_best) all.push_back({cycles, tile});
   sort(all);
-  std::set<std::pair<bool, int>> kinds;
-  for (const Candidate& candidate : all) {
-    const auto& tile = std::get<WgmmaTile>(candidate.tile);
-    (kinds.emplace(tile.turns, tile.cluster).second ? first : others).push_back(candidate);
-  }
-  first.insert(first.end(), others.begin(), others.end());
-  first.resize(std::min(first.size(), most));
-  return first;
+  all.resize(std::min(all.size(), most));
+  return all;
 }
 
 }  // namespace
@@ -204,9 +196,9 @@ std::vector<ConvolutionVariant> wgmma_variants(const Convolution& problem, const
     // Among the first, so that a quick tuner tries them; behind tiles for which the estimate is known to be good.
     const std::vector<Candidate> overlapping = overlapping_candidates(problem, chip, candidates[0].cycles);
     const auto middle = candidates.begin() + static_cast<ptrdiff_t>(std::min(candidates.size(), before_others));
-    const size_t kinds = std::min<size_t>(overlapping.size(), 3);
-    candidates.insert(middle, overlapping.begin(), overlapping.begin() + static_cast<ptrdiff_t>(kinds));
-    candidates.insert(candidates.end(), overlapping.begin() + static_cast<ptrdiff_t>(kinds), overlapping.end());
+    const size_t early = std::min<size_t>(overlapping.size(), 3);
+    candidates.insert(middle, overlapping.begin(), overlapping.begin() + static_cast<ptrdiff_t>(early));
+    candidates.insert(candidates.end(), overlapping.begin() + static_cast<ptrdiff_t>(early), overlapping.end());
   }
   std::vector<ConvolutionVariant> variants;
   for (const Candidate& candidate : candidates)

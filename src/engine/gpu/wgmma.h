@@ -50,7 +50,7 @@ int64_t block_count(const Chip& chip, const TeamTile& tile, bool resident, int64
 
 // Tiles that fit problem and chip, in no order.
 std::vector<Estimated<WgmmaTile>> wgmma_tiles(const Convolution& problem, const Chip& chip);
-// Likewise, those whose teams take turns or whose blocks read weights together; to these the estimate was not fitted.
+// Likewise, those whose teams take turns; to these the estimate was not fitted.
 std::vector<Estimated<WgmmaTile>> overlapping_tiles(const Convolution& problem, const Chip& chip);
 
 }  // namespace deepgap::gpu

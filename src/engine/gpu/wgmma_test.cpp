@@ -43,12 +43,12 @@ TEST(Wgmma, OffersOverlappingTilesBehindTheFirstForAQuickTuner) {
       auto variants = wgmma_variants(bert_product(compute, in, out, out == 768), h100);
       std::set<std::string> names;
       for (const ConvolutionVariant& variant : variants) names.insert(variant.name);
+      EXPECT_TRUE(std::none_of(variants.begin(), variants.end(), is_paired)) << "slower wherever they were tried on a card";
       EXPECT_EQ(names.size(), variants.size());
       ASSERT_GE(variants.size(), 8U);
       variants.resize(8);
-      EXPECT_FALSE(takes_turns(variants[0]) || is_paired(variants[0])) << variants[0].name;
+      EXPECT_FALSE(takes_turns(variants[0])) << variants[0].name;
       EXPECT_TRUE(std::any_of(variants.begin(), variants.end(), takes_turns)) << in << ' ' << out;
-      EXPECT_TRUE(std::any_of(variants.begin(), variants.end(), is_paired)) << in << ' ' << out;
     }
 }
 
@@ -76,7 +76,7 @@ TEST(Wgmma, KeepsOverlappingTilesInRegisters) {
     for (const bool adds : {true, false}) {
       if (!adds && compute != ComputeType::f16) continue;
       auto variants = wgmma_variants(bert_product(compute, 768, adds ? 768 : 3072, adds), h100);
-      std::erase_if(variants, [](const ConvolutionVariant& variant) { return !takes_turns(variant) && !is_paired(variant); });
+      std::erase_if(variants, [](const ConvolutionVariant& variant) { return !takes_turns(variant); });
       ASSERT_FALSE(variants.empty());
       if (compute != ComputeType::f16) variants.resize(std::min<size_t>(variants.size(), 3));
       expect_compiled(variants, h100);

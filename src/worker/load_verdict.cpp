@@ -48,8 +48,9 @@ std::string lateness_note(const OfferedLoad& load, const LatencyBound& bound) {
 LoadVerdict broken(const OfferedLoad& load, const LatencyBound& bound, const LatencySummary& latencies) {
   const std::string limit = ms_text(static_cast<double>(bound.limit));
   if (latencies.shortest > static_cast<double>(bound.limit)) {
-    return {Verdict::invalid, fmt::format("the bound {} cannot be held: even the fastest query took {}; raise the bound, or make the "
-                                          "engine faster (batch, threads, precision)",
+    // The fastest may have waited behind a queue from before the window, so it does not show that no load would do.
+    return {Verdict::invalid, fmt::format("the bound {} is not held: even the fastest query took {}; raise the bound, make the engine faster "
+                                          "(batch, threads, precision), or lower the load where queries waited for those before",
                                           bound.text, ms_text(latencies.shortest))};
   }
   constexpr const char* change = "lower the load, or make room with more streams";

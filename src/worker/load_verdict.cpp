@@ -49,9 +49,10 @@ LoadVerdict broken(const OfferedLoad& load, const LatencyBound& bound, const Lat
   const std::string limit = ms_text(static_cast<double>(bound.limit));
   if (latencies.shortest > static_cast<double>(bound.limit)) {
     // The fastest may have waited behind a queue from before the window, so it does not show that no load would do.
-    return {Verdict::invalid, fmt::format("the bound {} is not held: even the fastest query took {}; raise the bound, make the engine faster "
-                                          "(batch, threads, precision), or lower the load where queries waited for those before",
-                                          bound.text, ms_text(latencies.shortest))};
+    return {Verdict::invalid,
+            fmt::format("the bound {} is not held: even the fastest query took {}; raise the bound, make the engine faster "
+                        "(batch, threads, precision), or lower the load where queries waited for those before",
+                        bound.text, ms_text(latencies.shortest))};
   }
   constexpr const char* change = "lower the load, or make room with more streams";
   if (latencies.count < fewest_queries(bound) || !std::isfinite(latencies.at_bound)) {

@@ -134,7 +134,7 @@ class PredictCommand final : public Command {
                                                                 : known_devices_.figures(known_devices_.named(name, predictor.measured()));
         add_rows(kind, model, device, predictor, rows);
       }
-    const std::string text = predictions_text(rows, predictor, engine, kind);
+    std::string text = predictions_text(rows, predictor, engine, kind);
     all.insert(all.end(), rows.begin(), rows.end());
     return text;
   }

@@ -100,7 +100,7 @@ namespace {
 
 // Where the bound is just held in the long run, which is above what nearly all runs hold.
 std::string crossing_text(const PeakResult& result) {
-  const std::string runs = fmt::format("; {} runs in all", result.all_runs);
+  std::string runs = fmt::format("; {} runs in all", result.all_runs);
   if (!result.crossing || !result.crossing->interval) return runs;
   const auto& [low, high] = *result.crossing->interval;
   return fmt::format("{}, by which it is just held at {:.4g} ({:.4g} to {:.4g})", runs, result.crossing->load, low, high);

@@ -95,8 +95,9 @@ class TorchCudaSession final : public CudaSessionBase<CudaSlot> {
   }
 
   // In the type and layout that the network computes in.
-  std::optional<cuda::DeviceMemory> ready(size_t input, cuda::Address from, Shape shape, size_t count) const override {
+  std::optional<cuda::DeviceMemory> ready(size_t input, cuda::Address from, const Shape& sample, size_t count) const override {
     const c10::InferenceMode inference;
+    Shape shape = sample;
     if (!shape.empty()) shape[0] *= static_cast<int64_t>(count);
     const auto options = at::TensorOptions(target_.device).dtype(torch_type(inputs_[input].type));
     const at::Tensor made = torch_input(at::from_blob(reinterpret_cast<void*>(from), shape, options), target_);

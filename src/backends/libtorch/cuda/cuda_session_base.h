@@ -143,7 +143,8 @@ class CudaSessionBase : public Session {
   // Queues the query's work. The device is the current one.
   virtual void launch(Slot& slot, std::span<const uint32_t> samples) = 0;
   // Samples that lie at `from` one behind another, each of this shape, as queries read them; nullopt: as they are.
-  virtual std::optional<cuda::DeviceMemory> ready(size_t /*input*/, cuda::Address /*from*/, const Shape& /*shape*/, size_t /*count*/) const {
+  virtual std::optional<cuda::DeviceMemory> ready(size_t /*input*/, cuda::Address /*from*/, const Shape& /*shape*/,
+                                                  size_t /*count*/) const {
     return std::nullopt;
   }
   // What slots worked with ends, or is left: on a lost device nothing can be given back, and trying to would end the process before the

@@ -4,6 +4,7 @@
 #include "model/model_source.h"
 #include "model/onnx_test_files.h"
 #include "model/train_work.h"
+#include "model/two_layers.h"
 
 #include <deepgap/error.h>
 
@@ -15,20 +16,6 @@ namespace deepgap {
 namespace {
 
 using Pass = StepKernel::Pass;
-
-// x [N,4] -> product 4x3 -> Relu -> product 3x2
-Graph two_layers() {
-  pb::ModelProto model = empty_model();
-  auto* graph = model.mutable_graph();
-  describe_value(graph->add_input(), "x", {-1, 4});
-  describe_value(graph->add_output(), "y", {});
-  add_floats(graph, "a", {4, 3});
-  add_floats(graph, "b", {3, 2});
-  add_node(graph, "MatMul", {"x", "a"}, {"h"}, "first");
-  add_node(graph, "Relu", {"h"}, {"r"}, "relu");
-  add_node(graph, "MatMul", {"r", "b"}, {"y"}, "second");
-  return read_model(model);
-}
 
 std::vector<std::string> names(const StepWork& step, Pass pass, bool copies) {
   std::vector<std::string> found;

@@ -3,6 +3,7 @@
 #include "model/graph_tools.h"
 #include "model/model_source.h"
 #include "model/onnx_test_files.h"
+#include "model/two_layers.h"
 #include "model/zoo/zoo.h"
 
 #include <gtest/gtest.h>
@@ -13,20 +14,6 @@ namespace {
 Graph zoo_graph(const std::string& name) {
   ZooOptions options;
   return find_zoo_model(name, options)->build(options);
-}
-
-// x [N,4] -> Gemm 4x3 -> Relu -> Gemm 3x2
-Graph two_layers() {
-  pb::ModelProto model = empty_model();
-  auto* graph = model.mutable_graph();
-  describe_value(graph->add_input(), "x", {-1, 4});
-  describe_value(graph->add_output(), "y", {});
-  add_floats(graph, "a", {4, 3});
-  add_floats(graph, "b", {3, 2});
-  add_node(graph, "MatMul", {"x", "a"}, {"h"}, "first");
-  add_node(graph, "Relu", {"h"}, {"r"}, "relu");
-  add_node(graph, "MatMul", {"r", "b"}, {"y"}, "second");
-  return read_model(model);
 }
 
 TEST(TrainWork, OfTwoLayersByHand) {

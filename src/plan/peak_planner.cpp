@@ -11,6 +11,12 @@
 #include <cmath>
 
 namespace deepgap {
+namespace {
+
+// Runs that only look for the load; those that confirm it or refine it go to their end.
+bool ends_early(PeakPhase phase) { return phase == PeakPhase::bracket || phase == PeakPhase::bisect; }
+
+}  // namespace
 
 std::string load_text(double load) { return fmt::format("{:.6g}", load); }
 
@@ -18,7 +24,7 @@ std::string load_text(double load) { return fmt::format("{:.6g}", load); }
 // early.
 void set_peak_run(Job& job, const PeakOrder& order, double load, PeakPhase phase) {
   set_on_point(job.point, order.axis.name, load_text(load), 1);
-  const bool is_short = phase == PeakPhase::bracket || phase == PeakPhase::bisect;
+  const bool is_short = ends_early(phase);
   set_on_point(job.point, "peak", is_short ? "search" : name_of(phase), 1);
   job.peak_phase = name_of(phase);
   if (is_short && job.stopping.duration) job.stopping.duration = search_window(*job.stopping.duration, order, load);
@@ -64,7 +70,7 @@ Batch PeakPlanner::next() {
       search_->give_up();
       finish("the time allowed was over");
     } else {
-      return {run_.group_key(job), {job}, search_->phase() == PeakPhase::bracket || search_->phase() == PeakPhase::bisect};
+      return {run_.group_key(job), {job}, ends_early(search_->phase())};
     }
   }
   return {};

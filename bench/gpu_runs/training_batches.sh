@@ -1,8 +1,8 @@
 #!/bin/bash
 # What training.sh left: profiles of ViT-B/32 mixed and of FP32 steps, the second grid of studies/training-intensity.toml (batches 1 to 512 until memory
 # ends, our own stopping cut to one second), two GPUs where there are two (studies/training-scaling.toml, and averages that are not hidden). Ordered by
-# worth; every step is cut off by its time and keeps what ended: 305 s at most on one GPU, 125 s more on two. MINUTES=N leaves out what would begin later
-# than that; STORE: a Store to go on with.
+# worth; every step is cut off by its time and keeps what ended: 305 s at most on one GPU, 165 s more on two. MINUTES=N leaves out what would begin later
+# than that; NO_PROFILES=1: they are there; STORE: a Store to go on with.
 # Steps are checked on the CPU, so the tree needs libtorch's plug-in for it, as training.sh says; profiles with counters want the right to read them.
 out="$OUT/train"; mkdir -p "$out"
 exec > "$out/batches.log" 2>&1
@@ -33,23 +33,25 @@ step() {
 one=(-d cuda:0 --study training-intensity)
 epochs=(--axis samples=256 --warmup 4 -n 4 -b 64)
 # The profiles that are missing: their Points are the study's first grid.
-step 50 "${one[@]}" "${epochs[@]}" -m vit_b_32 -p mixed --axis cuda_graph=on --profile
-step 50 "${one[@]}" "${epochs[@]}" -m resnet50 -p fp32 --axis cuda_graph=on --profile
-step 40 "${one[@]}" "${epochs[@]}" -m mobilenet_v3_large,vit_b_32 -p fp32 --axis cuda_graph=on --profile
-# Batches until memory ends: that batch is a Record out_of_memory, and the run goes on.
-grid=(--axis cuda_graph=on -b '1..512*2' --duration 1s --warmup 3)
-step 45 "${one[@]}" "${grid[@]}" -m resnet50 -p mixed,tf32
-step 40 "${one[@]}" "${grid[@]}" -m vit_b_32 -p mixed,tf32
-step 40 "${one[@]}" "${grid[@]}" -m mobilenet_v3_large -p mixed,tf32
+if [ -z "$NO_PROFILES" ]; then
+  step 50 "${one[@]}" "${epochs[@]}" -m vit_b_32 -p mixed --axis cuda_graph=on --profile
+  step 50 "${one[@]}" "${epochs[@]}" -m resnet50 -p fp32 --axis cuda_graph=on --profile
+  step 40 "${one[@]}" "${epochs[@]}" -m mobilenet_v3_large,vit_b_32 -p fp32 --axis cuda_graph=on --profile
+fi
 # Two GPUs: weak scaling against batch 64 of one, strong against 128 of one; averages hidden and not.
 if [ "$gpus" -gt 1 ]; then
   two=(--study training-scaling --warmup 10 -n 100)
-  step 30 "${two[@]}" -d cuda:0+cuda:1 --processes 2 -m resnet50 -p mixed,tf32 -b 64
-  step 25 "${two[@]}" -d cuda:0 -m resnet50 -p mixed,tf32 -b 64,128
+  step 55 "${two[@]}" -d cuda:0+cuda:1 --processes 2 -m resnet50 -p mixed,tf32 -b 64
+  step 40 "${two[@]}" -d cuda:0 -m resnet50 -p mixed,tf32 -b 64,128
   step 25 "${two[@]}" -d cuda:0+cuda:1 --processes 2 -m resnet50 -p mixed -b 64 --axis overlap=off
   step 25 "${two[@]}" -d cuda:0+cuda:1 --processes 2 -m vit_b_32 -p mixed -b 64
   step 20 "${two[@]}" -d cuda:0 -m vit_b_32 -p mixed -b 64,128
 fi
+# Batches until memory ends: that batch is a Record out_of_memory, and the run goes on.
+grid=(--check off --axis cuda_graph=on -b '1..512*2' --duration 1s --warmup 3)
+step 45 "${one[@]}" "${grid[@]}" -m resnet50 -p mixed,tf32
+step 40 "${one[@]}" "${grid[@]}" -m vit_b_32 -p mixed,tf32
+step 40 "${one[@]}" "${grid[@]}" -m mobilenet_v3_large -p mixed,tf32
 step 40 "${one[@]}" "${grid[@]}" -m resnet50,vit_b_32 -p fp32,bf16
 at export
 timeout -k 5 10 deepgap export "$store" -o "$out/batches.csv"

@@ -274,31 +274,32 @@ extern "C" __global__ void __launch_bounds__(256) read_memory(const uint4* from,
 extern "C" __global__ void __launch_bounds__(256) copy_memory(const uint4* from, uint4* to, long long count, int passes) {
   go_through(from, count, passes, [&](long long i, uint4 w) { to[i] = w; });
 }
-// The same two words of each thread, as load(0) and load(1) give them, `passes` times.
+// The same two words of each thread, as load(0) and load(1) give them, `passes` times. `step` is none, which the assembler must not know: it
+// reads once what no pass changes.
 template <typename Load>
-__device__ __forceinline__ void read_again(int passes, uint4* out, const Load& load) {
+__device__ __forceinline__ void read_again(int passes, int step, uint4* out, const Load& load) {
   uint4 sum = make_uint4(0, 0, 0, 0);
 #pragma unroll 4
   for (int pass = 0; pass < passes; pass++) {
     uint4 w[2];
 #pragma unroll
-    for (int k = 0; k < 2; k++) w[k] = load(k);
+    for (int k = 0; k < 2; k++) w[k] = load(k, pass * step);
 #pragma unroll
     for (int k = 0; k < 2; k++) add(sum, w[k]);
   }
   keep(sum, out);
 }
-extern "C" __global__ void __launch_bounds__(1024) read_near(const uint4* from, int passes, uint4* out) {
+extern "C" __global__ void __launch_bounds__(1024) read_near(const uint4* from, int passes, int step, uint4* out) {
   const uint4* own = from + (long long)blockIdx.x * (32768 / 16) + threadIdx.x;
-  read_again(passes, out, [&](int k) { return load_near(own + k * 1024); });
+  read_again(passes, step, out, [&](int k, int moved) { return load_near(own + k * 1024 + moved); });
 }
-extern "C" __global__ void __launch_bounds__(1024) read_shared(int passes, uint4* out) {
+extern "C" __global__ void __launch_bounds__(1024) read_shared(int passes, int step, uint4* out) {
   __shared__ uint4 memory[2048];
   for (int i = threadIdx.x; i < 2048; i += blockDim.x) memory[i] = make_uint4(i, i * 3, i * 5, i * 7);
   __syncthreads();
   unsigned own;
   asm("{ .reg .u64 t; cvta.to.shared.u64 t, %1; cvt.u32.u64 %0, t; }" : "=r"(own) : "l"(memory + threadIdx.x));
-  read_again(passes, out, [&](int k) { return load_shared(own + k * 16384); });
+  read_again(passes, step, out, [&](int k, int moved) { return load_shared(own + k * 16384 + moved); });
 }
 extern "C" __global__ void nothing() {}
 )";

@@ -26,8 +26,8 @@ std::string gpu_target(int architecture);
 
 // Entries, of 256 threads a block; counts are of 16 bytes, `passes` of ways through all of them:
 //   read_memory(uint4* from, long long count, int passes, uint4* out), copy_memory(uint4* from, uint4* to, long long count, int passes),
-//   read_near(uint4* from, int passes, uint4* out): each block its own gpu_near_bytes, out of its first-level cache,
-//   read_shared(int passes, uint4* out): the same out of shared memory,
+//   read_near(uint4* from, int passes, int step, uint4* out): each block its own gpu_near_bytes, out of its first-level cache; `step` is 0,
+//   read_shared(int passes, int step, uint4* out): the same out of shared memory,
 //   nothing().
 const char* gpu_memory_text();
 inline constexpr size_t gpu_near_bytes = 32 << 10;

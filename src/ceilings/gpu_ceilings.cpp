@@ -140,6 +140,18 @@ void keep_if_possible(Ceilings& ceilings, ComputeCeiling measured) {
     ceilings.compute.push_back(std::move(measured));
 }
 
+// A multiprocessor reads at most 128 bytes a clock out of its first-level cache or shared memory, and does 128 operations in FP32 or more
+// in it (64 or 128 multiply-adds): the same as above.
+constexpr double most_near_bytes_per_flop = 1.25;
+
+double near_if_possible(Ceilings& ceilings, const char* what, double bytes_per_s) {
+  const double fp32 = ceilings.compute.empty() ? 0 : ceilings.compute.front().flop_per_s;
+  if (fp32 == 0 || bytes_per_s <= most_near_bytes_per_flop * fp32) return bytes_per_s;
+  ceilings.left_out.push_back(fmt::format("{}: {:.4g} TB/s cannot be beside {:.4g} TFLOP/s of {}", what, bytes_per_s / 1e12, fp32 / 1e12,
+                                          ceilings.compute.front().kernel));
+  return 0;
+}
+
 ComputeCeiling measure_compute(const Bench& bench, const GpuComputeKernel& kernel) {
   const cuda::Module module(cuda::compile(kernel.text, gpu_target(bench.facts().architecture())).cubin);
   const cuda::Function function = module.function(kernel.entry, kernel.shared_bytes);
@@ -190,9 +202,9 @@ class MemoryBench {
     const cuda::Function function = module_.function(shared ? "read_shared" : "read_near", 0);
     const Work work = [&](int64_t passes) {
       if (shared)
-        launch(bench_, function, grid, static_cast<int>(passes), out_.address());
+        launch(bench_, function, grid, static_cast<int>(passes), 0, out_.address());
       else
-        launch(bench_, function, grid, memory_.address(), static_cast<int>(passes), out_.address());
+        launch(bench_, function, grid, memory_.address(), static_cast<int>(passes), 0, out_.address());
     };
     return bench_.rate_of(work, bench_.calibrated(work), static_cast<double>(gpu_near_bytes) * grid.blocks).best;
   }
@@ -281,8 +293,8 @@ Ceilings measure_gpu_ceilings(int device, const GpuMeter& meter) {
   const size_t near = static_cast<size_t>(bench.facts().multiprocessors) * gpu_near_bytes;
   const MemoryBench memory(bench, std::max(static_cast<size_t>(footprints.back()), near));
   for (const int64_t footprint : footprints) ceilings.memory.push_back(memory.measure(footprint, footprint == footprints.back()));
-  gpu.l1_bytes_per_s = memory.near_bytes_per_s(false);
-  gpu.shared_bytes_per_s = memory.near_bytes_per_s(true);
+  gpu.l1_bytes_per_s = near_if_possible(ceilings, "first-level caches", memory.near_bytes_per_s(false));
+  gpu.shared_bytes_per_s = near_if_possible(ceilings, "shared memory", memory.near_bytes_per_s(true));
   gpu.launch = measure_launches(bench, memory.nothing());
   measure_bus(bench, gpu);
   ceilings.seconds = Seconds(WallClock::now() - begin).count();

@@ -100,6 +100,20 @@ TEST(GpuCeilings, ThatCannotBeAreLeftOutAndNamed) {
   EXPECT_EQ(ceilings_from_json(ceilings_to_json(ceilings)).left_out, ceilings.left_out);
 }
 
+// As when the assembler reads once what was to be read again and again.
+TEST(GpuCeilings, CachesThatWouldBeQuickerThanAMultiprocessorReadsAreLeftOut) {
+  if (!cuda::has_compiler()) GTEST_SKIP() << "there is no NVRTC here";
+  cuda::FakeDriver fake;
+  fake.on_launch = [&](const std::string& kernel, const cuda::LaunchConfig&, void**, bool) {
+    fake.pass_us(kernel == "read_near" ? 0 : 1000);
+  };
+  const cuda::DriverStandIn driver(fake.table());
+  const Ceilings ceilings = measure_gpu_ceilings(0, {});
+  EXPECT_EQ(ceilings.gpu->l1_bytes_per_s, 0);
+  ASSERT_EQ(ceilings.left_out.size(), 1U);
+  EXPECT_TRUE(ceilings.left_out[0].starts_with("first-level caches: ")) << ceilings.left_out[0];
+}
+
 TEST(GpuCeilings, MemoryThatIsTakenMakesThemFail) {
   if (!cuda::has_compiler()) GTEST_SKIP() << "there is no NVRTC here";
   cuda::FakeDriver fake;

@@ -27,7 +27,7 @@ using nlohmann::json;
 constexpr const char* child_command = "__ceilings";
 constexpr const char* gpu_child_command = "__gpu_ceilings";
 constexpr std::chrono::seconds gpu_patience{120};  // it takes some seconds
-constexpr int version = 2, gpu_version = 2;        // of what is measured, and how
+constexpr int version = 2, gpu_version = 3;        // of what is measured, and how
 
 int64_t number(const Facts& facts, const std::string& key, int64_t fallback) {
   const auto found = facts.find(key);

@@ -30,7 +30,7 @@ std::string wanted_text(const Port& port, int64_t batch) {
 
 }  // namespace
 
-Fault wrong_answer(std::string what) { return {Fault::Kind::answer, printable(std::move(what))}; }
+Fault wrong_answer(const std::string& what) { return {Fault::Kind::answer, printable(what)}; }
 
 std::string shape_text(std::span<const int64_t> shape) {
   std::vector<std::string> sizes;

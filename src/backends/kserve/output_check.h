@@ -12,7 +12,7 @@
 
 namespace deepgap {
 
-Fault wrong_answer(std::string what);
+Fault wrong_answer(const std::string& what);
 std::string shape_text(std::span<const int64_t> shape);  // "[1,3]"
 
 // Whether sizes are those of a tensor that there can be: none negative, at most 16 of them, 2^40 elements.

@@ -18,14 +18,16 @@ std::string tuned_file_name(std::string_view device) {
 
 std::string chip_line(const Chip& chip) { return fmt::format("{}, {} multiprocessors", chip.target(), chip.multiprocessors); }
 
-std::string_view shipped_winners(std::string_view device, const Chip& chip) {
+std::string shipped_winners(std::string_view device, const Chip& chip) {
   const std::string name = tuned_file_name(device), line = "\n" + chip_line(chip) + "\n";
-  std::string_view alike;
+  std::string alike, own;
   for (const auto& [of, text] : shipped_texts()) {
-    if (of == name) return text;
-    if (std::string_view(text).find(line) != std::string_view::npos) alike = text;
+    if (of == name)
+      own = text;
+    else if (std::string_view(text).find(line) != std::string_view::npos)
+      alike = text;
   }
-  return alike;
+  return alike + own;
 }
 
 }  // namespace deepgap::gpu

@@ -9,9 +9,9 @@
 
 namespace deepgap::gpu {
 
-// Winners that deepgap brings along for the device of that name as the driver tells it, else those of a chip like it: of the same
-// architecture with as many multiprocessors. Empty where it has neither.
-std::string_view shipped_winners(std::string_view device, const Chip& chip);
+// Winners that deepgap brings along for a chip like this one, of the same architecture with as many multiprocessors, and behind them those
+// for the device of that name as the driver tells it: of two lines for one key the last one counts. Empty where it has neither.
+std::string shipped_winners(std::string_view device, const Chip& chip);
 // The line behind the first of winners that are brought along: what they were found on.
 std::string chip_line(const Chip& chip);
 std::string tuned_file_name(std::string_view device);  // letters, digits and dashes

@@ -113,25 +113,35 @@ TEST_F(TunedFileTest, WhatIsShippedIsKnownUntilSomethingElseWasFoundHere) {
 const Chip h200{90, 132, 227 << 10};
 
 TEST(ShippedWinners, AreOfTheVersionThatIsRead) {
-  for (const char* device : {"NVIDIA H200"}) {
+  for (const char* device : {"NVIDIA H200", "NVIDIA H100 80GB HBM3"}) {
     const TunedFile file("", shipped_winners(device, {}));
     EXPECT_FALSE(file.empty()) << device;
   }
 }
 
 TEST(ShippedWinners, OfAChipLikeItAreTakenWhereADeviceHasNone) {
-  EXPECT_EQ(shipped_winners("NVIDIA H100 80GB HBM3", h200), shipped_winners("NVIDIA H200", h200));
+  const TunedFile own("", shipped_winners("NVIDIA H100 80GB HBM3", {80, 108, 164 << 10})),
+      both("", shipped_winners("NVIDIA H100 80GB HBM3", h200)), others("", shipped_winners("NVIDIA H200", {}));
+  const std::string of_both = "f16_f16_n12608_1x1x3072p3072_1x1x768p768_k1x1_f16+f16",
+                    of_others = "f16_f16_n2_14x14x1024p1024_14x14x256p256_k1x1_f16_clamp";
+  ASSERT_NE(own.find(of_both), nullptr);
+  ASSERT_NE(others.find(of_both), nullptr);
+  ASSERT_NE(*own.find(of_both), *others.find(of_both));
+  EXPECT_EQ(*both.find(of_both), *own.find(of_both));
+  EXPECT_EQ(own.find(of_others), nullptr);
+  ASSERT_NE(both.find(of_others), nullptr);
+  EXPECT_EQ(*both.find(of_others), *others.find(of_others));
   EXPECT_TRUE(shipped_winners("NVIDIA H100 PCIe", {90, 114, 227 << 10}).empty());
   EXPECT_TRUE(shipped_winners("a card of nobody", {100, 132, 227 << 10}).empty());
 }
 
 TEST(ShippedWinners, TellWhatTheyWereFoundOn) {
-  for (const char* device : {"NVIDIA H200"})
+  for (const char* device : {"NVIDIA H200", "NVIDIA H100 80GB HBM3"})
     EXPECT_NE(shipped_winners(device, {}).find("\n" + chip_line(h200) + "\n"), std::string_view::npos) << device;
 }
 
 TEST_F(TunedFileTest, WhatWasFoundHereGoesBeforeWhatAChipLikeItBrings) {
-  const std::string_view shipped = shipped_winners("NVIDIA H100 80GB HBM3", h200);
+  const std::string shipped = shipped_winners("NVIDIA H100 80GB HBM3", h200);
   const std::string key = "f16_f16_n12608_1x1x768p768_1x1x2304p2304_k1x1_f16";
   TunedFile file(path_, shipped);
   ASSERT_NE(file.find(key), nullptr);

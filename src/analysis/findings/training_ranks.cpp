@@ -69,8 +69,9 @@ class TrainingRanks final : public Finding {
     if (words.empty() && averaging.empty()) return {};
     const size_t devices = point.point.placement.devices.size();
     Statement said;
-    said.headline = fmt::format("Training {} by {} processes of batch {} on {}: {}", point.point.model, point.point.placement.processes,
-                                point.point.batch, devices > 1 ? fmt::format("{} devices", devices) : "one device that they share",
+    said.headline = fmt::format("Training {} in {} by {} processes of batch {} on {}: {}", point.point.model,
+                                name_of(point.point.precision), point.point.placement.processes, point.point.batch,
+                                devices > 1 ? fmt::format("{} devices", devices) : "one device that they share",
                                 words.empty() ? "what averaging their gradients costs" : list_of(words));
     said.detail = averaging.empty() ? "" : averaging + ".";
     return said;

@@ -4,6 +4,7 @@
 #include "analysis/lines.h"
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,19 @@ std::vector<std::vector<const Line*>> lines_alike_but(const Workload& workload, 
     if (lines.size() > 1) found.push_back(std::move(lines));
   }
   return found;
+}
+
+struct PairOfPoints {
+  const PointSummary *one, *other;
+};
+// The largest batch at which both ran; nullopt where there is none, and of candidates of a peak search.
+inline std::optional<PairOfPoints> at_common_batch(const Line& one, const Line& other) {
+  if (one.is_candidate()) return std::nullopt;
+  for (auto point = one.points.rbegin(); point != one.points.rend(); ++point) {
+    const PointSummary* beside = other.at_batch((*point)->point.batch);
+    if ((*point)->usable() && beside != nullptr) return PairOfPoints{*point, beside};
+  }
+  return std::nullopt;
 }
 
 }  // namespace deepgap

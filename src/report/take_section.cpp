@@ -155,8 +155,9 @@ std::string take_section(const View& view) {
   }
   if (parts.empty()) return {};
   parts += left_out_note(left_out, "more model is left out", "more models are left out");
-  return "<section id=\"take\"><h2>What to take</h2><p class=\"aside\">The best by each goal, of points that are valid, checked and "
-         "measured here. "
+  return "<section id=\"take\"><h2>What to take</h2><p class=\"aside\">The best by each goal, of points that were measured here and "
+         "checked, "
+         "without those that are unstable, undecided or invalid. "
          "With a rate, a bound or a budget: <code>deepgap recommend</code>.</p>" +
          parts + "</section>\n";
 }

@@ -5,6 +5,7 @@
 #include "record/load_axis.h"
 #include "record/record_json.h"
 #include "run/child_process.h"
+#include "run/finished_records.h"
 #include "run/first_look.h"
 #include "run/inspected_plan.h"
 #include "run/past_searches.h"
@@ -29,17 +30,19 @@ struct Past {
   std::map<std::string, double> seconds;
 };
 
-Past read_past(const RunSettings& settings, const std::string& study) {
+Past read_past(const Study& study, const RunSettings& settings, const InspectedPlan& plan, Progress& progress) {
   Past past;
   std::error_code error;
   if (!std::filesystem::exists(settings.store_path, error)) return past;
   const Store store(settings.store_path, Store::Mode::read);
-  if (settings.resume && settings.peak)
-    past.searches = read_past_searches(store, settings.own_study ? study : std::optional<std::string>());
-  if (settings.resume && !settings.peak && !settings.own_study) past.finished = store.finished();
+  if (settings.resume && settings.peak) {
+    past.searches = read_past_searches(store, settings.own_study ? study.name : std::optional<std::string>());
+  } else if (settings.resume) {
+    std::set<JobId> planned;
+    for (const Job& job : plan.jobs) planned.insert(id_of(job));
+    past.finished = EarlierRecords(store, study, settings, plan, progress).finished(planned, [](Record&&) {}).jobs;
+  }
   store.each([&](Record&& record) {
-    const bool own = settings.own_study && record.study == study && record.outcome != Outcome::interrupted;
-    if (own && settings.resume && !settings.peak) past.finished.emplace(point_id(record.point), record.repeat);
     if (record.outcome == Outcome::ok) past.seconds[point_id(record.point)] = seconds_of(record);
   });
   return past;
@@ -109,7 +112,7 @@ DryRun plan_study(const Study& study, const RunSettings& settings) {
   const InspectedPlan plan = inspect_plan(study, settings, inspect_in_child, interrupts, progress);
   result.interrupted = plan.interrupted;
   if (plan.interrupted) return result;
-  Past past = read_past(settings, study.name);
+  Past past = read_past(study, settings, plan, progress);
   TimeEstimate estimate(std::move(past.seconds), query_times(plan));
   if (settings.first_look && !settings.peak && !settings.tune) look(study, settings, plan, past, interrupts, progress, estimate);
   progress.clear();

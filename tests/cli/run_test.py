@@ -533,6 +533,8 @@ class RunTest(unittest.TestCase):
         with sqlite3.connect(self.store) as database:  # as if it had been measured on another CPU
             database.execute("UPDATE environments SET hash = 'other', json = json_set(json, '$.\"cpu.model\"', 'Another CPU 1')")
         database.close()
+        planned = self.run_deepgap("--batch", "1,2", "--resume", "--dry-run")
+        self.assertIn("2 points, 2 records to make", planned.stdout)
         result = self.run_deepgap("--batch", "1,2", "--resume")
         self.assert_exit(result, 0)
         self.assertIn("2 records in", result.stderr)

@@ -53,7 +53,8 @@ TEST(Findings, processes_that_train_together_have_an_efficiency_and_a_cost) {
   add_training(2, 64, 1800);
   const auto said = find("training_ranks", collector);
   ASSERT_THAT(said, SizeIs(1));
-  EXPECT_THAT(said[0].headline, HasSubstr("Training resnet50 in fp32 by 2 processes of batch 64 on 2 devices: weak scaling efficiency 0.90"));
+  EXPECT_THAT(said[0].headline,
+              HasSubstr("Training resnet50 in fp32 by 2 processes of batch 64 on 2 devices: weak scaling efficiency 0.90"));
   EXPECT_THAT(said[0].headline, HasSubstr("strong scaling efficiency 0.75"));
   EXPECT_EQ(said[0].detail,
             "Averaging the gradients takes 2.00 ms alone; a step waits 0.500 ms for it after its backward pass, 75 % of it is hidden.");

@@ -125,6 +125,22 @@ TEST(Findings, precision_against_fp32) {
   EXPECT_THAT(said[0].headline, HasSubstr("bf16 is 2.5"));
 }
 
+// A line that was cut off early has its peak where it was cut off: no ratio of peaks.
+TEST(Findings, precision_is_compared_where_both_were_measured) {
+  ResultsCollector collector;
+  add(collector, {.batch = 16, .throughputs = {100, 100.2}});
+  add(collector, {.batch = 16, .throughputs = {300, 300.2}, .precision = Precision::bf16});
+  add(collector, {.batch = 512, .throughputs = {900, 900.2}, .precision = Precision::bf16});
+  auto said = find("precision", collector);
+  ASSERT_THAT(said, SizeIs(1));
+  EXPECT_THAT(said[0].headline, HasSubstr("bf16 is 3"));
+  EXPECT_THAT(said[0].detail, HasSubstr("Both at batch 16, the largest that both ran."));
+  add(collector, {.batch = 512, .throughputs = {90, 90.2}});
+  said = find("precision", collector);
+  EXPECT_THAT(said[0].headline, HasSubstr("bf16 is 8.99"));
+  EXPECT_THAT(said[0].detail, HasSubstr("Batch 512 against batch 16."));
+}
+
 TEST(Findings, int8_that_is_not_computed_so_is_said) {
   for (const double share : {0.99, 0.3}) {
     ResultsCollector collector;

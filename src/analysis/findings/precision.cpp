@@ -21,8 +21,10 @@ class PrecisionEffect final : public Finding {
   std::string id() const override { return "precision"; }
   int order() const override { return 40; }
   std::string describe() const override {
-    return "Lines that differ in precision alone: the peak throughput of each against that of fp32, with the signal-to-noise ratio and the "
-           "top-1 agreement of its check, and the accuracy where samples have labels.";
+    return "Lines that differ in precision alone: the peak throughput of each against that of fp32, or the throughput at the largest batch "
+           "that both ran where the batch of one's peak was not run in the other, with the signal-to-noise ratio and the top-1 agreement "
+           "of "
+           "its check, and the accuracy where samples have labels.";
   }
   std::vector<Statement> find(const Evidence& evidence) const override {
     std::vector<Statement> statements;
@@ -31,7 +33,7 @@ class PrecisionEffect final : public Finding {
         const auto base = std::find_if(lines.begin(), lines.end(), [](const Line* line) { return line->key.precision == Precision::fp32; });
         if (base == lines.end() || (*base)->peak() == nullptr) continue;
         for (const Line* line : lines) {
-          if (line != *base && line->peak() != nullptr) statements.push_back(statement(workload, *line, *(*base)->peak()));
+          if (line != *base && line->peak() != nullptr) statements.push_back(statement(workload, *line, pair_of(*line, **base)));
         }
       }
     }
@@ -39,16 +41,32 @@ class PrecisionEffect final : public Finding {
   }
 
  private:
-  static Statement statement(const Workload& workload, const Line& line, const PointSummary& base) {
-    const PointSummary& peak = *line.peak();
+  // Peaks, unless one of them is where the other was not measured: then a peak may be the end of what was measured.
+  static PairOfPoints pair_of(const Line& line, const Line& base) {
+    const PairOfPoints peaks{line.peak(), base.peak()};
+    const bool both = base.at_batch(peaks.one->point.batch) != nullptr && line.at_batch(peaks.other->point.batch) != nullptr;
+    return both ? peaks : at_common_batch(line, base).value_or(peaks);
+  }
+
+  static std::string batches_of(const PairOfPoints& pair, bool peaks) {
+    const int64_t one = pair.one->point.batch, other = pair.other->point.batch;
+    if (one != other) return fmt::format("Batch {} against batch {}.", one, other);
+    return peaks ? "" : fmt::format("Both at batch {}, the largest that both ran.", one);
+  }
+
+  static Statement statement(const Workload& workload, const Line& line, const PairOfPoints& pair) {
+    const PointSummary& peak = *pair.one;
     Statement statement;
-    statement.points = {&peak, &base};
-    const auto gain = compare_points(peak, base, "throughput");
+    statement.points = {pair.one, pair.other};
+    const auto gain = compare_points(peak, *pair.other, "throughput");
     const std::string precision(name_of(line.key.precision));
     statement.headline = fmt::format("{}, {}: {} is {}", workload.label, label_without(line, precision), precision,
                                      gain ? comparison_words(*gain, "fp32") : "not comparable with fp32");
+    statement.detail = batches_of(pair, pair.one == line.peak());
     if (peak.check) {
-      statement.detail = fmt::format("Its outputs have {} dB against the {}", format_significant(peak.check->sqnr_db), peak.check->against);
+      if (!statement.detail.empty()) statement.detail += " ";
+      statement.detail +=
+          fmt::format("Its outputs have {} dB against the {}", format_significant(peak.check->sqnr_db), peak.check->against);
       if (peak.check->top1_agreement)
         statement.detail += fmt::format("; the first class agrees for {}", format_percent(*peak.check->top1_agreement));
       statement.detail += ".";

@@ -12,27 +12,13 @@
 namespace deepgap {
 namespace {
 
-struct Pair {
-  const PointSummary *lower, *base;
-};
-
-// The largest batch at which both ran.
-std::optional<Pair> at_common_batch(const Line& lower, const Line& base) {
-  if (lower.is_candidate()) return std::nullopt;
-  for (auto point = lower.points.rbegin(); point != lower.points.rend(); ++point) {
-    const PointSummary* other = base.at_batch((*point)->point.batch);
-    if ((*point)->usable() && other != nullptr) return Pair{*point, other};
-  }
-  return std::nullopt;
-}
-
 // "0.52 times the device memory", for each that both have.
-std::vector<std::string> ratios(const Pair& pair) {
+std::vector<std::string> ratios(const PairOfPoints& pair) {
   constexpr std::pair<const char*, const char*> told[] = {
       {"device_memory_mib", "memory"}, {"power_w", "power"}, {"energy_j_per_item", "energy an item"}};
   std::vector<std::string> words;
   for (const auto& [metric, what] : told) {
-    const auto comparison = compare_points(*pair.lower, *pair.base, metric);
+    const auto comparison = compare_points(*pair.one, *pair.other, metric);
     if (comparison) words.push_back(fmt::format("{} times the {}", format_ratio(comparison->ratio, comparison->interval), what));
   }
   return words;
@@ -64,12 +50,12 @@ class PrecisionResources final : public Finding {
   }
 
  private:
-  static Statement statement(const Workload& workload, const Line& line, const Pair& pair, const std::vector<std::string>& words) {
+  static Statement statement(const Workload& workload, const Line& line, const PairOfPoints& pair, const std::vector<std::string>& words) {
     const std::string precision(name_of(line.key.precision));
     return {Tone::result,
             fmt::format("{}, {}: {} takes {} of fp32", workload.label, label_without(line, precision), precision, list_of(words)),
-            fmt::format("Both at batch {}, the largest that both ran.", pair.lower->point.batch),
-            {pair.lower, pair.base}};
+            fmt::format("Both at batch {}, the largest that both ran.", pair.one->point.batch),
+            {pair.one, pair.other}};
   }
 };
 

@@ -118,14 +118,20 @@ class FakeDriver {
     }
     return found->second.result;
   }
+  // What a lost context had is gone with it, whatever the call says.
+  static bool gives_back(std::string_view symbol) {
+    return symbol.find("Destroy") != symbol.npos || symbol.find("Free") != symbol.npos || symbol.find("Unload") != symbol.npos;
+  }
   template <auto Member>
   struct Scripted;
   template <typename... Parameters, Result (*Driver::*Member)(Parameters...)>
   struct Scripted<Member> {
     static inline const char* symbol = "";
     static Result call(Parameters... given) {
-      if (const Result result = current()->scripted(symbol); result != 0) return result;
-      return (normal().*Member)(given...);
+      const Result scripted = current()->scripted(symbol);
+      if (scripted != 0 && !gives_back(symbol)) return scripted;
+      const Result result = (normal().*Member)(given...);
+      return scripted != 0 ? scripted : result;
     }
   };
 

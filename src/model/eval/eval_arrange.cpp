@@ -17,6 +17,9 @@ std::vector<Tensor> tile(const Call& call) {
   for (size_t axis = 0; axis < repeats.size(); ++axis) {
     if (repeats[axis] < 0) call.fail("a repeat is negative");
     if (repeats[axis] == 1) continue;
+    Shape sizes = y.shape;
+    sizes.push_back(repeats[axis]);
+    call.expect_possible(sizes);
     std::vector<int64_t> indices(static_cast<size_t>(y.shape[axis] * repeats[axis]));
     for (size_t i = 0; i < indices.size(); ++i) indices[i] = static_cast<int64_t>(i) % y.shape[axis];
     y = take(y, axis, indices);

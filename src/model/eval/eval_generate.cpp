@@ -128,6 +128,7 @@ std::vector<Tensor> one_hot(const Call& call) {
   const int64_t axis = call.axis(call.int_of("axis", -1), shape.size() + 1);
   const int64_t inner = product_of(std::span<const int64_t>(shape).subspan(static_cast<size_t>(axis)));
   shape.insert(shape.begin() + axis, depth);
+  call.expect_possible(shape);
   Tensor y = make_tensor(values.type, shape);
   const size_t size = byte_size(values.type);
   std::byte* to = writable<std::byte>(y).data();

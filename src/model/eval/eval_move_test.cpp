@@ -65,6 +65,21 @@ TEST(EvalMove, Slice) {
   EXPECT_THROW(sliced({0}, {1}, {0}, {0}), Error);
 }
 
+// Sizes that contents tell: more than memory has, and more than 64 bits count.
+TEST(EvalMove, ShapesThatCannotBeAreAnError) {
+  constexpr int64_t many = int64_t{1} << 40;
+  const Tensor one = floats({1}, {1});
+  for (const int64_t more : {int64_t{2}, many}) {
+    EXPECT_THROW(TestNode{"Expand"}.run({one, longs({2}, {many, more})}), Error) << more;
+    EXPECT_THROW(TestNode{"ConstantOfShape"}.run({longs({2}, {many, more})}), Error) << more;
+    EXPECT_THROW(TestNode{"Tile"}.run({floats({1, 2}, {1, 1}), longs({2}, {many, more})}), Error) << more;
+  }
+  EXPECT_THROW(TestNode{"OneHot"}.run({longs({2}, {0, 1}), longs({}, {many}), floats({2}, {0, 1})}), Error);
+  const TestNode reshape{"Reshape", {{"allowzero", int64_t{1}}}};
+  EXPECT_THROW(reshape.run({floats({0}, {}), longs({2}, {int64_t{1} << 32, int64_t{1} << 32})}), Error) << "no values, counted as 2^64";
+  EXPECT_EQ(reshape.run({floats({0}, {}), longs({2}, {0, 3})}).shape, (Shape{0, 3}));
+}
+
 TEST(EvalMove, ExpandAndWhere) {
   const Tensor y = TestNode{"Expand"}.run({floats({2, 1}, {1, 2}), longs({3}, {2, 1, 3})});
   EXPECT_EQ(y.shape, (Shape{2, 2, 3}));

@@ -65,7 +65,8 @@ std::vector<Tensor> reshape(const Call& call) {
   const Tensor& x = call.input(0);
   Shape shape = call.integers(1);
   const bool zero_is_zero = call.int_of("allowzero", 0) != 0;
-  int64_t known = 1, open = -1;
+  int64_t open = -1;
+  Shape told;  // all sizes but the one that is open
   for (size_t i = 0; i < shape.size(); ++i) {
     if (shape[i] == 0 && !zero_is_zero) {
       if (i >= x.shape.size()) call.fail("a 0 in the shape has no size to copy");
@@ -76,10 +77,11 @@ std::vector<Tensor> reshape(const Call& call) {
     } else if (shape[i] < 0) {
       call.fail("the shape has a negative size");
     } else {
-      known *= shape[i];
+      told.push_back(shape[i]);
     }
   }
-  const int64_t count = product_of(x.shape);
+  call.expect_possible(told);
+  const int64_t count = product_of(x.shape), known = product_of(told);
   if (open >= 0) {
     if (known == 0 || count % known != 0) call.fail(fmt::format("{} values cannot be given the asked shape", count));
     shape[open] = count / known;
@@ -144,6 +146,7 @@ std::vector<Tensor> constant(const Call& call) {
 std::vector<Tensor> constant_of_shape(const Call& call) {
   const Shape shape = call.integers(0);
   if (std::any_of(shape.begin(), shape.end(), [](int64_t size) { return size < 0; })) call.fail("the shape has a negative size");
+  call.expect_possible(shape);
   Tensor value = floats_tensor({0.0f}, {1});
   if (const auto found = call.node.attributes.find("value"); found != call.node.attributes.end()) {
     const Tensor* given = std::get_if<Tensor>(&found->second);

@@ -1,9 +1,11 @@
 #include "model/eval/evaluator.h"
 
 #include "base/words.h"
+#include "model/checked.h"
 #include "model/eval/bodies.h"
 #include "model/eval/operator.h"
 #include "model/graph_tools.h"
+#include "model/onnx_reader.h"
 
 #include <fmt/format.h>
 
@@ -192,6 +194,10 @@ void Call::expect(const Tensor& tensor, DataType type) const {
 }
 
 // `what` may quote an attribute.
+void Call::expect_possible(std::span<const int64_t> shape) const {
+  if (!checked_elements(shape, OnnxLimits{}.max_elements)) fail("the result would have more elements than can be");
+}
+
 void Call::fail(const std::string& what) const {
   throw Error(ErrorKind::input, fmt::format("node '{}' ({}): {}", node.name, node.op, printable(what)));
 }

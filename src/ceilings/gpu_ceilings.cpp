@@ -130,8 +130,11 @@ void launch(const Bench& bench, cuda::Function function, const Grid& grid, Argum
 // no instruction's rate: the compiler has left the work out, or the clock is wrong.
 constexpr double most_of_fp32 = 64;
 
+// What others are held against: threads in FP32, measured first. 0: not yet.
+double fp32_flop_per_s(const Ceilings& ceilings) { return ceilings.compute.empty() ? 0 : ceilings.compute.front().flop_per_s; }
+
 void keep_if_possible(Ceilings& ceilings, ComputeCeiling measured) {
-  const double fp32 = ceilings.compute.empty() ? 0 : ceilings.compute.front().flop_per_s;
+  const double fp32 = fp32_flop_per_s(ceilings);
   if (fp32 > 0 && measured.flop_per_s > most_of_fp32 * fp32)
     ceilings.left_out.push_back(fmt::format("{} {}: {:.4g} TFLOP/s cannot be, {:.0f} times what {} does", measured.precision,
                                             measured.kernel, measured.flop_per_s / 1e12, measured.flop_per_s / fp32,
@@ -145,7 +148,7 @@ void keep_if_possible(Ceilings& ceilings, ComputeCeiling measured) {
 constexpr double most_near_bytes_per_flop = 1.25;
 
 double near_if_possible(Ceilings& ceilings, const char* what, double bytes_per_s) {
-  const double fp32 = ceilings.compute.empty() ? 0 : ceilings.compute.front().flop_per_s;
+  const double fp32 = fp32_flop_per_s(ceilings);
   if (fp32 == 0 || bytes_per_s <= most_near_bytes_per_flop * fp32) return bytes_per_s;
   ceilings.left_out.push_back(fmt::format("{}: {:.4g} TB/s cannot be beside {:.4g} TFLOP/s of {}", what, bytes_per_s / 1e12, fp32 / 1e12,
                                           ceilings.compute.front().kernel));

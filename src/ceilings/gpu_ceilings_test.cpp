@@ -85,14 +85,17 @@ TEST(GpuCeilings, AreMadeOfWhatTheDeviceTakes) {
   EXPECT_EQ(ceilings_to_json(ceilings_from_json(ceilings_to_json(ceilings))), ceilings_to_json(ceilings));
 }
 
+// Where one kernel takes no time, as when the compiler has left its work out.
+Ceilings measured_where_free(const std::string& free) {
+  cuda::FakeDriver fake;
+  fake.on_launch = [&](const std::string& kernel, const cuda::LaunchConfig&, void**, bool) { fake.pass_us(kernel == free ? 0 : 1000); };
+  const cuda::DriverStandIn driver(fake.table());
+  return measure_gpu_ceilings(0, {});
+}
+
 TEST(GpuCeilings, ThatCannotBeAreLeftOutAndNamed) {
   if (!cuda::has_compiler()) GTEST_SKIP() << "there is no NVRTC here";
-  cuda::FakeDriver fake;
-  fake.on_launch = [&](const std::string& kernel, const cuda::LaunchConfig&, void**, bool) {
-    fake.pass_us(kernel == "wgmma_int8" ? 0 : 1000);
-  };
-  const cuda::DriverStandIn driver(fake.table());
-  const Ceilings ceilings = measure_gpu_ceilings(0, {});
+  const Ceilings ceilings = measured_where_free("wgmma_int8");
   EXPECT_EQ(ceilings.compute.size(), gpu_compute_kernels(90).size() - 1);
   ASSERT_EQ(ceilings.left_out.size(), 1U);
   EXPECT_TRUE(ceilings.left_out[0].starts_with("int8 wgmma m64n256k32: ")) << ceilings.left_out[0];
@@ -103,12 +106,7 @@ TEST(GpuCeilings, ThatCannotBeAreLeftOutAndNamed) {
 // As when the assembler reads once what was to be read again and again.
 TEST(GpuCeilings, CachesThatWouldBeQuickerThanAMultiprocessorReadsAreLeftOut) {
   if (!cuda::has_compiler()) GTEST_SKIP() << "there is no NVRTC here";
-  cuda::FakeDriver fake;
-  fake.on_launch = [&](const std::string& kernel, const cuda::LaunchConfig&, void**, bool) {
-    fake.pass_us(kernel == "read_near" ? 0 : 1000);
-  };
-  const cuda::DriverStandIn driver(fake.table());
-  const Ceilings ceilings = measure_gpu_ceilings(0, {});
+  const Ceilings ceilings = measured_where_free("read_near");
   EXPECT_EQ(ceilings.gpu->l1_bytes_per_s, 0);
   ASSERT_EQ(ceilings.left_out.size(), 1U);
   EXPECT_TRUE(ceilings.left_out[0].starts_with("first-level caches: ")) << ceilings.left_out[0];

@@ -88,6 +88,7 @@ class PredictTest(unittest.TestCase):
         self.assertAlmostEqual(adam["memory_by_kind"]["optimizer_state"], 2 * small["memory_by_kind"]["optimizer_state"])
         done = predict("resnet50", "--task", "train", "--device", "l4", "--batch", "1024")
         self.assertIn("out of memory", done.stdout)
+        self.assertIn("a first guess: whether libtorch_cuda runs on its architecture", done.stdout)
 
     def test_a_cpu_is_told_by_its_ceilings_and_has_no_band_that_nobody_tried(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -141,6 +141,18 @@ TEST(Findings, precision_is_compared_where_both_were_measured) {
   EXPECT_THAT(said[0].detail, HasSubstr("Batch 512 against batch 16."));
 }
 
+// The shorter line's peak is where both ran, fp32's is beyond.
+TEST(Findings, precision_at_a_common_batch_is_said_to_be_so) {
+  ResultsCollector collector;
+  add(collector, {.batch = 16, .throughputs = {300, 300.2}, .precision = Precision::bf16});
+  add(collector, {.batch = 16, .throughputs = {100, 100.2}});
+  add(collector, {.batch = 512, .throughputs = {150, 150.2}});
+  const auto said = find("precision", collector);
+  ASSERT_THAT(said, SizeIs(1));
+  EXPECT_THAT(said[0].headline, HasSubstr("bf16 is 3"));
+  EXPECT_THAT(said[0].detail, HasSubstr("Both at batch 16, the largest that both ran."));
+}
+
 TEST(Findings, int8_that_is_not_computed_so_is_said) {
   for (const double share : {0.99, 0.3}) {
     ResultsCollector collector;

@@ -33,7 +33,7 @@ class PrecisionEffect final : public Finding {
         const auto base = std::find_if(lines.begin(), lines.end(), [](const Line* line) { return line->key.precision == Precision::fp32; });
         if (base == lines.end() || (*base)->peak() == nullptr) continue;
         for (const Line* line : lines) {
-          if (line != *base && line->peak() != nullptr) statements.push_back(statement(workload, *line, pair_of(*line, **base)));
+          if (line != *base && line->peak() != nullptr) statements.push_back(statement(workload, *line, **base));
         }
       }
     }
@@ -48,13 +48,15 @@ class PrecisionEffect final : public Finding {
     return both ? peaks : at_common_batch(line, base).value_or(peaks);
   }
 
-  static std::string batches_of(const PairOfPoints& pair, bool peaks) {
+  static std::string batches_of(const PairOfPoints& pair, const Line& line, const Line& base) {
     const int64_t one = pair.one->point.batch, other = pair.other->point.batch;
     if (one != other) return fmt::format("Batch {} against batch {}.", one, other);
+    const bool peaks = pair.one == line.peak() && pair.other == base.peak();
     return peaks ? "" : fmt::format("Both at batch {}, the largest that both ran.", one);
   }
 
-  static Statement statement(const Workload& workload, const Line& line, const PairOfPoints& pair) {
+  static Statement statement(const Workload& workload, const Line& line, const Line& base) {
+    const PairOfPoints pair = pair_of(line, base);
     const PointSummary& peak = *pair.one;
     Statement statement;
     statement.points = {pair.one, pair.other};
@@ -62,7 +64,7 @@ class PrecisionEffect final : public Finding {
     const std::string precision(name_of(line.key.precision));
     statement.headline = fmt::format("{}, {}: {} is {}", workload.label, label_without(line, precision), precision,
                                      gain ? comparison_words(*gain, "fp32") : "not comparable with fp32");
-    statement.detail = batches_of(pair, pair.one == line.peak());
+    statement.detail = batches_of(pair, line, base);
     if (peak.check) {
       if (!statement.detail.empty()) statement.detail += " ";
       statement.detail +=

@@ -127,12 +127,16 @@ class CheckCommand : public Command {
   int run_nodes() {
     const nlohmann::json done = nodes_of(request_);
     const double asked = request_.precision == Precision::int8 ? request_.quantize.min_sqnr_db : min_sqnr_db(request_.precision);
-    int64_t below = 0;
-    nlohmann::json worst;  // null: no nodes
+    int64_t below = 0, with_levels = 0;
+    nlohmann::json worst, furthest;  // null: no nodes; none that ends in levels of the file
     for (const auto& node : done.at("nodes")) {
       const auto sqnr_db = node.at("sqnr_db").get<double>();
       below += sqnr_db < asked ? 1 : 0;
       if (worst.is_null() || sqnr_db < worst.get<double>()) worst = sqnr_db;
+      if (const auto& quanta = node.at("quanta"); !quanta.is_null()) {
+        ++with_levels;
+        if (furthest.is_null() || quanta.get<double>() > furthest.get<double>()) furthest = quanta;
+      }
     }
     const bool pass = below == 0 && !done.at("nodes").empty();
     if (json_) {
@@ -144,6 +148,7 @@ class CheckCommand : public Command {
                                 {"min_sqnr_db", asked},
                                 {"nodes_below", below},
                                 {"worst_sqnr_db", worst},
+                                {"largest_quanta", furthest},
                                 {"nodes", done.at("nodes")},
                                 {"pass", pass}};
       fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
@@ -152,6 +157,8 @@ class CheckCommand : public Command {
     fmt::print("{} {} on {}, each node alone on the reference's values: {} of {} nodes below {:.0f} dB\n",
                done.at("version").get<std::string>(), name_of(request_.precision), request_.model.name, below, done.at("nodes").size(),
                asked);
+    if (with_levels > 0)
+      fmt::print("levels as the file says: {} nodes, the furthest {:.3g} quanta from the reference\n", with_levels, furthest.get<double>());
     for (const auto& node : done.at("nodes")) {
       fmt::print("  {:7.1f} dB  {:<18} {}{}\n", node.at("sqnr_db").get<double>(), node.at("op").get<std::string>(),
                  node.at("name").get<std::string>(),

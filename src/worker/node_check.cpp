@@ -83,7 +83,9 @@ NodeChecks check_nodes(const OutputsRequest& request) {
                                                         : run_on_engine(engine_of(request), *model, inputs, compare);
   for (size_t i = 0; i < pieces.pieces.size(); ++i) {
     const Piece& piece = pieces.pieces[i];
-    result.nodes.push_back({piece.name, piece.op, piece.quantized, comparisons[i].result(0).sqnr_db});
+    const CheckResult compared = comparisons[i].result(0);
+    result.nodes.push_back({piece.name, piece.op, piece.quantized, compared.sqnr_db,
+                            piece.quantum ? std::optional(compared.max_abs_error / *piece.quantum) : std::nullopt});
   }
   return result;
 }

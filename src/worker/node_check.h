@@ -3,6 +3,7 @@
 
 #include "worker/sample_outputs.h"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@ struct NodeCheck {
   std::string name, op;
   bool quantized = false;  // it reads levels; what stays in FP32 does not
   double sqnr_db = 0;      // over all samples; 300 when equal, -300 where something is not finite
+  std::optional<double> quanta;  // the largest distance over all samples, where the file says what levels its values have
 };
 
 struct NodeChecks {

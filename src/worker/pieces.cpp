@@ -83,6 +83,13 @@ class Splitter {
     return {};
   }
 
+  // Where the answer is the reference's own reading of levels.
+  std::optional<float> quantum_of(const Node& last, const std::string& answer) const {
+    if (!is_op(last, "DequantizeLinear") || value(last.outputs[0]).name != answer) return std::nullopt;
+    const Tensor* scale = constant_of(source_, last.inputs[1]);
+    return scale != nullptr && scale->type == DataType::f32 && element_count(scale->shape) == 1 ? std::optional(scale->as<float>()[0]) : std::nullopt;
+  }
+
   // Whether the value can be had: a constant, one of the reference, or levels of such.
   bool can_import(ValueId id) const {
     if (id == no_value || constant_of(source_, id) != nullptr) return true;
@@ -154,7 +161,7 @@ class Splitter {
       const Node* made = id == no_value ? nullptr : maker(id);
       return made != nullptr && is_scaling(*made);
     });
-    result_.pieces.push_back({node.name, node.op, answer, levels_in});
+    result_.pieces.push_back({node.name, node.op, answer, levels_in, quantum_of(source_.nodes[nodes.back()], answer)});
   }
 
   const Graph& source_;

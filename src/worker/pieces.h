@@ -8,6 +8,7 @@
 
 #include <deepgap/graph.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,7 @@ struct Piece {
   std::string name, op;    // of the operator
   std::string output;      // the name of the reference's value that it answers to
   bool quantized = false;  // it reads levels
+  std::optional<float> quantum;  // between two levels of the reference's value, where that is read from levels with one scale, as in a quantized file
 };
 
 struct Pieces {

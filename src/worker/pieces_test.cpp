@@ -69,9 +69,25 @@ TEST(Pieces, ScalesGoWithTheirNode) {
   EXPECT_EQ(pieces.pieces[0].output, "Relu_3_out");
   EXPECT_EQ(pieces.pieces[1].output, "Conv_6_out");
   EXPECT_TRUE(pieces.pieces[0].quantized && pieces.pieces[1].quantized);
+  EXPECT_FALSE(pieces.pieces[0].quantum || pieces.pieces[1].quantum);  // the reference has no levels
   EXPECT_EQ(pieces.inputs, (std::vector<std::string>{"x", "Relu_3_out"}));
   // x's pair, and the ReLU's twice: behind the first node and before the second.
   EXPECT_EQ(testing::count_ops(pieces.graph, "QuantizeLinear"), 3U);
+}
+
+// A quantized file is its own reference: a node that ends in levels answers what they are read as.
+TEST(Pieces, OfALevelsReferenceSayItsQuantum) {
+  GraphBuilder b;
+  const ValueId x = b.input({-1, 4, 6, 6});
+  const ValueId scale = b.constant(testing::floats({}, {0.05F}));
+  const ValueId zero = b.constant(make_tensor(DataType::u8, {}));
+  const ValueId made = b.node("Relu", {b.conv(x, 4, 4, 3)});
+  const ValueId read = b.node("DequantizeLinear", {b.node("QuantizeLinear", {made, scale, zero}), scale, zero});
+  const Graph graph = b.finish({b.conv(read, 4, 4, 1)});
+  const Pieces pieces = pieces_of(graph, all_names(graph));
+  ASSERT_EQ(pieces.pieces.size(), 2U);
+  EXPECT_EQ(pieces.pieces[0].quantum, 0.05F);
+  EXPECT_FALSE(pieces.pieces[1].quantum);  // its values are no levels
 }
 
 TEST(Pieces, WhatTheReferenceDoesNotKnowIsLeftOut) {

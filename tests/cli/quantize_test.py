@@ -195,6 +195,17 @@ class Int8(unittest.TestCase):
         for node in nodes:
             self.assertGreaterEqual(node["sqnr_db"], 20, node)
 
+    def test_nodes_of_a_quantized_file_are_within_one_quantum_of_its_own_reading(self):
+        file = self.folder / "q.onnx"
+        run = deepgap("quantize", MODEL, "-o", file, "--cache", self.folder)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        found = self.check(file, "--nodes")
+        levels = [node for node in found["nodes"] if node["quanta"] is not None]
+        self.assertGreater(len(levels), 20)
+        self.assertEqual(found["largest_quanta"], max(node["quanta"] for node in levels))
+        self.assertLess(found["largest_quanta"], 1.01)
+        self.assertIsNone(self.check(MODEL, "--nodes")["largest_quanta"])  # an FP32 model says no levels
+
     def test_every_network_of_the_zoo_keeps_its_nodes_near_the_reference(self):
         names = [entry["name"] for entry in json.loads(deepgap("models", "--json").stdout)]
         self.assertIn("mobilenet_v2", names)

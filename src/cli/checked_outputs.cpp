@@ -62,7 +62,10 @@ json answer_nodes(const json& request, FrameWriter& /*before*/) {
   const NodeChecks checks = check_nodes(outputs_request_from_json(request));
   json nodes = json::array();
   for (const NodeCheck& node : checks.nodes)
-    nodes.push_back({{"name", node.name}, {"op", node.op}, {"quantized", node.quantized}, {"sqnr_db", node.sqnr_db},
+    nodes.push_back({{"name", node.name},
+                     {"op", node.op},
+                     {"quantized", node.quantized},
+                     {"sqnr_db", node.sqnr_db},
                      {"quanta", node.quanta ? json(*node.quanta) : json()}});
   return {{"version", checks.version}, {"samples", checks.samples}, {"nodes", std::move(nodes)}};
 }

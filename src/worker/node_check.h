@@ -11,8 +11,8 @@ namespace deepgap {
 
 struct NodeCheck {
   std::string name, op;
-  bool quantized = false;  // it reads levels; what stays in FP32 does not
-  double sqnr_db = 0;      // over all samples; 300 when equal, -300 where something is not finite
+  bool quantized = false;        // it reads levels; what stays in FP32 does not
+  double sqnr_db = 0;            // over all samples; 300 when equal, -300 where something is not finite
   std::optional<double> quanta;  // the largest distance over all samples, where the file says what levels its values have
 };
 

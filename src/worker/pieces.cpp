@@ -87,7 +87,8 @@ class Splitter {
   std::optional<float> quantum_of(const Node& last, const std::string& answer) const {
     if (!is_op(last, "DequantizeLinear") || value(last.outputs[0]).name != answer) return std::nullopt;
     const Tensor* scale = constant_of(source_, last.inputs[1]);
-    return scale != nullptr && scale->type == DataType::f32 && element_count(scale->shape) == 1 ? std::optional(scale->as<float>()[0]) : std::nullopt;
+    return scale != nullptr && scale->type == DataType::f32 && element_count(scale->shape) == 1 ? std::optional(scale->as<float>()[0])
+                                                                                                : std::nullopt;
   }
 
   // Whether the value can be had: a constant, one of the reference, or levels of such.

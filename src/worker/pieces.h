@@ -18,7 +18,8 @@ struct Piece {
   std::string name, op;    // of the operator
   std::string output;      // the name of the reference's value that it answers to
   bool quantized = false;  // it reads levels
-  std::optional<float> quantum;  // between two levels of the reference's value, where that is read from levels with one scale, as in a quantized file
+  std::optional<float>
+      quantum;  // between two levels of the reference's value, where that is read from levels with one scale, as in a quantized file
 };
 
 struct Pieces {

@@ -131,6 +131,11 @@ std::string store_text(Element element, Kind from, const std::string& computed) 
   return fmt::format("({})({})", c_type(element), value);
 }
 
+std::string store_text(const Operand& out, Kind from, const std::string& computed) {
+  const std::string stored = store_text(out.form.element, from, computed);
+  return out.rounded ? fmt::format("rounded_to_tf32({})", stored) : stored;
+}
+
 std::vector<std::string> coordinates(size_t rank) {
   std::vector<std::string> names;
   for (size_t axis = 0; axis < rank; ++axis) names.push_back(fmt::format("c{}", axis));
@@ -202,8 +207,7 @@ Launch element_kernel(Lowering& lowering, const std::string& stem, const Element
   if (is_padded(out.shape, out.form))
     text += fmt::format("  if (c{} >= I({})) {{ out[i] = 0; return; }}\n", innermost(out.shape, out.form),
                         out.shape[innermost(out.shape, out.form)]);
-  text +=
-      fmt::format("  {} r;\n{}\n  out[i] = {};\n}}\n", c_type(kernel.kind), kernel.body, store_text(out.form.element, kernel.kind, "r"));
+  text += fmt::format("  {} r;\n{}\n  out[i] = {};\n}}\n", c_type(kernel.kind), kernel.body, store_text(out, kernel.kind, "r"));
   return launch_over(entry, std::move(text), count, kernel.in.size() + 1);
 }
 
@@ -223,9 +227,8 @@ Launch pixel_kernel(Lowering& lowering, const Operand& in, const Operand& out) {
     text += fmt::format("  const I c{0} = rest % I({1}); rest /= I({1});\n", axis, out.shape[axis]);
   text += fmt::format("  const I c0 = rest;\n  alignas(16) {} o[{}];\n#pragma unroll\n  for (int c1 = 0; c1 < {}; ++c1)\n", c_type(element),
                       out.form.pitch, out.form.pitch);
-  std::string value = convert_text(kind_of(in.form.element), kind_of(element), element_here({in}, 0, out.shape));
-  if (element == Element::f32) value = lowering.for_products(value);
-  text += fmt::format("    if (c1 < {}) o[c1] = {}; else o[c1] = 0;\n", out.shape[1], store_text(element, kind_of(element), value));
+  text += fmt::format("    if (c1 < {}) o[c1] = {}; else o[c1] = 0;\n", out.shape[1],
+                      store_text(out, kind_of(in.form.element), element_here({in}, 0, out.shape)));
   const size_t bytes = static_cast<size_t>(out.form.pitch) * byte_size(element);
   text += fmt::format("  *({0}*)(out + i * {1}) = *({0}*)o;\n}}\n",
                       bytes == 16  ? "uint4"

@@ -18,8 +18,9 @@ enum class Kind { number, integer, real, truth };
 Kind kind_of(Element element);
 std::string c_type(Element element);  // as it is stored: "unsigned short" for 16-bit floats
 std::string c_type(Kind kind);
-std::string load_text(Element element, const std::string& stored);                // stored -> kind_of(element)
-std::string store_text(Element element, Kind from, const std::string& computed);  // kind -> stored
+std::string load_text(Element element, const std::string& stored);                   // stored -> kind_of(element)
+std::string store_text(Element element, Kind from, const std::string& computed);     // kind -> stored
+std::string store_text(const Operand& out, Kind from, const std::string& computed);  // rounded, where `out` is
 std::string convert_text(Kind from, Kind to, const std::string& computed);
 
 // Functions that the texts above use.

@@ -129,11 +129,6 @@ BufferId read_residual(Lowering& lowering, EpilogueParts& parts, const Form& for
   return lowering.read(*parts.residual, {parts.epilogue.residual, form.channels_last, form.pitch}).buffer;
 }
 
-bool is_output(const Lowering& lowering, ValueId id) {
-  const std::vector<ValueId>& outputs = lowering.graph().outputs;
-  return std::find(outputs.begin(), outputs.end(), id) != outputs.end();
-}
-
 // The step, and what does not fit into its epilogue as one behind it.
 bool emit(Lowering& lowering, const Operation& operation, Dense dense) {
   if (operation.result && !operation.result->per_tensor()) return false;
@@ -151,9 +146,8 @@ bool emit(Lowering& lowering, const Operation& operation, Dense dense) {
   step.reads = {source.buffer};
   const BufferId residual = read_residual(lowering, parts, form);
   if (residual >= 0) step.reads.push_back(residual);
-  if (dense.problem.compute == ComputeType::tf32 && element == Element::f32 && !is_output(lowering, target))
-    parts.epilogue.steps.push_back({EpilogueStep::Kind::activation, lowering.for_products("v")});
   const Operand out = lowering.write(target, form);
+  if (out.rounded) parts.epilogue.steps.push_back({EpilogueStep::Kind::activation, "rounded_to_tf32(v)"});
   step.writes = {out.buffer};
   dense.problem.epilogue = parts.epilogue;
   auto both = scale_bias(operation, dense, parts);

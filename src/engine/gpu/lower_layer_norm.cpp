@@ -79,16 +79,15 @@ int64_t numbers_of_thread(int64_t count, Element element) {
   return (count + 32 * vector - 1) / (32 * vector) * vector;
 }
 
-std::string kernel_text(const Lowering& lowering, const Node& node, const Operand& x, Element result, const std::string& entry) {
+std::string kernel_text(const Node& node, const Operand& x, const Operand& out, const std::string& entry) {
   const Element element = x.form.element;
   const int64_t count = x.shape.back(), rows = element_count(x.shape) / count;
   const int64_t vector = vector_bytes / static_cast<int64_t>(byte_size(element)), each = numbers_of_thread(count, element) / vector;
   std::string source = fmt::format("typedef long long I;\ntypedef {} T;\ntypedef {} R;\n#define ROWS {}LL\n#define COUNT {}\n",
-                                   c_type(element), c_type(result), rows, count);
+                                   c_type(element), c_type(out.form.element), rows, count);
   source +=
       fmt::format("#define E {}\n#define V {}\n#define EPSILON {}\n", each, vector, number_text(attribute_float(node, "epsilon", 1e-5F)));
-  source += fmt::format("#define GET(w) {}\n#define PUT(v) {}\n", load_text(element, "w"),
-                        store_text(result, Kind::number, lowering.for_products("v")));
+  source += fmt::format("#define GET(w) {}\n#define PUT(v) {}\n", load_text(element, "w"), store_text(out, Kind::number, "v"));
   source += generated_prelude() + over_warp + stores;
   source +=
       fmt::format("extern \"C\" __global__ void __launch_bounds__({}) {}(const T* x, const float* scale, const float* bias, R* out) {{{}",
@@ -120,7 +119,7 @@ bool lower_layer_norm(Lowering& lowering, const Operation& operation) {
   const Operand out = lowering.write(operation.output, plain_form(result, x.shape));
   const int64_t rows = element_count(x.shape) / count;
   const std::string entry = lowering.new_entry(node.op);
-  Launch launch = launch_over(entry, kernel_text(lowering, node, x, result, entry), 1, 4, 32 * rows_of_block);
+  Launch launch = launch_over(entry, kernel_text(node, x, out, entry), 1, 4, 32 * rows_of_block);
   launch.grid = {static_cast<unsigned>((rows + rows_of_block - 1) / rows_of_block), 1, 1};
   lowering.step(operation, std::move(launch), in, {out});
   return true;

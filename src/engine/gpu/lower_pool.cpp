@@ -100,7 +100,7 @@ Launch channel_pool(Lowering& lowering, const std::string& stem, const Pool& poo
   text += fmt::format(
       "  alignas(16) {} o[{}];\n#pragma unroll\n  for (int j = 0; j < {}; ++j) {{ {} o[j] = {}; }}\n  *(uint4*)(out + i * {}) = "
       "*(uint4*)o;\n}}\n",
-      type, lanes, lanes, finish(pool, "r[j]"), store_text(element, Kind::number, "r[j]"), lanes);
+      type, lanes, lanes, finish(pool, "r[j]"), store_text(out, Kind::number, "r[j]"), lanes);
   return launch_over(entry, std::move(text), count, 2);
 }
 

@@ -2,6 +2,7 @@
 
 #include "engine/gpu/float8.h"
 #include "engine/gpu/generated.h"
+#include "engine/gpu/multiplied.h"
 #include "engine/gpu/operators.h"
 #include "engine/passes/chains.h"
 #include "model/eval/evaluator.h"
@@ -26,6 +27,7 @@ Lowering::Lowering(const Graph& graph, const GpuNumbers& numbers, const Chip& ch
     shapes_.push_back(known ? known_shape(graph, static_cast<ValueId>(i)) : Shape{});
   }
   if (numbers.products_in_float8) float8_ = values_in_float8(graph);
+  if (numbers.compute == ComputeType::tf32) multiplied_ = multiplied_values(graph);
 }
 
 const Tensor* Lowering::constant(ValueId id) const { return id == no_value ? nullptr : constant_of(graph_, id); }
@@ -33,10 +35,6 @@ const Tensor* Lowering::constant(ValueId id) const { return id == no_value ? nul
 Element Lowering::stored(ValueId id) const {
   if (type(id) != DataType::f32) return element_of(type(id));
   return float8_.contains(id) ? Element::e4m3 : numbers_.stored;
-}
-
-std::string Lowering::for_products(const std::string& number) const {
-  return numbers_.compute == ComputeType::tf32 ? fmt::format("rounded_to_tf32({})", number) : number;
 }
 
 BufferId Lowering::add_buffer(Buffer buffer) {
@@ -82,9 +80,7 @@ Operand Lowering::read(ValueId id, const Form& form) {
 
 Operand Lowering::convert(ValueId id, const Operand& from, const Form& to) {
   Operand out = write(id, to);
-  const std::string value = element_here({from}, 0, out.shape);
-  const bool number = kind_of(from.form.element) == Kind::number && to.element == Element::f32;
-  const std::string body = fmt::format("  r = {};", number ? for_products(value) : value);
+  const std::string body = fmt::format("  r = {};", element_here({from}, 0, out.shape));
   const size_t pixel = static_cast<size_t>(to.pitch) * byte_size(to.element);
   const bool few_channels = to.channels_last && (pixel == 4 || pixel == 8 || pixel == 16);
   Launch launch =
@@ -101,7 +97,9 @@ Operand Lowering::convert(ValueId id, const Operand& from, const Form& to) {
 Operand Lowering::write(ValueId id, const Form& form) {
   const BufferId buffer = scratch(bytes_of(shape(id), form));
   variants_[static_cast<size_t>(id)].push_back({form, buffer});
-  return operand(id, {form, buffer});
+  Operand out = operand(id, {form, buffer});
+  out.rounded = form.element == Element::f32 && multiplied_.contains(id);
+  return out;
 }
 
 void Lowering::alias(ValueId id, const Operand& of, const Form& form) { variants_[static_cast<size_t>(id)].push_back({form, of.buffer}); }

@@ -34,6 +34,7 @@ struct Operand {
   Form form;
   Shape shape;
   std::vector<int64_t> strides;  // by axis of shape
+  bool rounded = false;          // to TF32 as it is stored, since products read it and cut off what does not fit
 };
 
 // Rows that lie within longer rows of another value: columns first .. first + columns of each row of `of`.
@@ -61,8 +62,6 @@ class Lowering {
   // What the value is kept in by the operator that makes it.
   Element stored(ValueId id) const;
 
-  // An expression for a number that products may read: TF32's tensor cores cut off what does not fit, so it is rounded where it is made.
-  std::string for_products(const std::string& number) const;
   // As it was made; a constant plainly, in its own type.
   Operand native(ValueId id);
   Operand read(ValueId id, const Form& form);
@@ -112,7 +111,8 @@ class Lowering {
   std::vector<Shape> shapes_;                   // by value
   std::vector<std::vector<Variant>> variants_;  // by value
   std::map<ValueId, Part> parts_;
-  std::set<ValueId> float8_;  // values that are kept in FP8
+  std::set<ValueId> float8_;      // values that are kept in FP8
+  std::set<ValueId> multiplied_;  // values that are rounded for products in TF32
   int entries_ = 0;
 };
 

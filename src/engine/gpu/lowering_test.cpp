@@ -3,6 +3,7 @@
 #include "cuda/compiler.h"
 #include "engine/gpu/fusion.h"
 #include "engine/passes/passes.h"
+#include "engine/passes/test_graphs.h"
 #include "model/graph_tools.h"
 #include "model/weights/seeded.h"
 #include "model/zoo/zoo.h"
@@ -11,11 +12,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <set>
 
 namespace deepgap::gpu {
 namespace {
+
+using testing::GraphBuilder;
 
 Graph network(const std::string& name) {
   ZooOptions options;
@@ -70,6 +74,43 @@ void expect_in_registers(const std::string& name, const GpuNumbers& numbers, con
       count++;
     }
   EXPECT_GT(count, 0) << name << " has no " << op;
+}
+
+// x -> Mul -> Conv -> Relu -> GlobalAveragePool -> Reshape -> Gemm -> Sigmoid: what a product reads is rounded, once moved, too.
+TEST(GpuLowering, Tf32RoundsWhatProductsRead) {
+  const auto rounds = [](const GpuPlan& plan, const std::string& op) {
+    for (const Step& step : plan.steps) {
+      if (step.op != op) continue;
+      if (step.choice) {
+        const auto& steps = step.choice->problem.epilogue.steps;
+        return std::any_of(steps.begin(), steps.end(),
+                           [](const EpilogueStep& one) { return one.text.find("rounded_to_tf32") != std::string::npos; });
+      }
+      for (const Launch& launch : step.launches) {
+        const std::string kernel = launch.source.substr(launch.source.find("extern"));
+        if (kernel.find("rounded_to_tf32(") != std::string::npos) return true;
+      }
+      return false;
+    }
+    ADD_FAILURE() << "no step " << op;
+    return false;
+  };
+  const auto plan_in = [](ComputeType compute) {
+    GraphBuilder b;
+    const ValueId x = b.input({2, 8, 6, 6});
+    const ValueId scaled = b.node("Mul", {x, b.constant(testing::floats({1, 8, 1, 1}, {1, 2, 3, 4, 5, 6, 7, 8}))});
+    const ValueId pooled = b.node("GlobalAveragePool", {b.conv(scaled, 8, 8, 3)});
+    const ValueId flat = b.node("Flatten", {pooled});
+    const ValueId product = b.node("MatMul", {flat, b.constant(testing::floats({8, 8}, std::vector<float>(64, 0.1F)))});
+    return Lowering(b.finish({b.node("Sigmoid", {product})}), {compute, Element::f32}, Chip{}).lower();
+  };
+  const GpuPlan plan = plan_in(ComputeType::tf32);
+  EXPECT_TRUE(rounds(plan, "Mul"));
+  EXPECT_FALSE(rounds(plan, "Conv"));  // a pool reads it
+  EXPECT_TRUE(rounds(plan, "GlobalAveragePool"));
+  EXPECT_FALSE(rounds(plan, "MatMul"));
+  EXPECT_FALSE(rounds(plan, "Sigmoid"));
+  EXPECT_FALSE(rounds(plan_in(ComputeType::f32), "Mul"));
 }
 
 TEST(GpuLowering, AttentionKeepsItsSumsInRegisters) {

@@ -219,7 +219,7 @@ std::string reading_text(const RecurrentKernel& kernel) {
   const std::string place = kernel.batch_first ? fmt::format("({} * {} + d) * HIDDEN + u", row, kernel.directions)
                                                : fmt::format("(((long long)time * {} + d) * BATCH + item) * HIDDEN + u", kernel.directions);
   text += "  const auto put_output = [&](int item, int time, int u, float h) {\n";
-  if (kernel.outputs) text += fmt::format("    outputs[{}] = {};\n", place, store_text(kernel.outputs->form.element, Kind::number, "h"));
+  if (kernel.outputs) text += fmt::format("    outputs[{}] = {};\n", place, store_text(*kernel.outputs, Kind::number, "h"));
   return text + "  };\n";
 }
 
@@ -230,10 +230,8 @@ std::string last_text(const RecurrentKernel& kernel) {
       "b;\n"
       "    if (item >= BATCH) continue;\n";
   const std::string place = state_place(kernel);
-  if (kernel.last)
-    text += fmt::format("    last[{}] = {};\n", place, store_text(kernel.last->form.element, Kind::number, "state[LENGTH & 1][b][u]"));
-  if (kernel.last_cell)
-    text += fmt::format("    last_cell[{}] = {};\n", place, store_text(kernel.last_cell->form.element, Kind::number, "more[b][u]"));
+  if (kernel.last) text += fmt::format("    last[{}] = {};\n", place, store_text(*kernel.last, Kind::number, "state[LENGTH & 1][b][u]"));
+  if (kernel.last_cell) text += fmt::format("    last_cell[{}] = {};\n", place, store_text(*kernel.last_cell, Kind::number, "more[b][u]"));
   return text + "  }\n";
 }
 

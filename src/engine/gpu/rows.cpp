@@ -65,7 +65,7 @@ std::string kept_text(const RowKernel& kernel, const std::string& read, const st
       "  float v[E];\n#pragma unroll\n  for (int j = 0; j < E; ++j) {{\n    v[j] = 0;\n    if (valid(j)) {{ ROW_PLACE(threadIdx.x + j * T) "
       "v[j] = {}; }}\n  }}\n{}#pragma unroll\n  for (int j = 0; j < E; ++j)\n    if (valid(j)) {{ ROW_PLACE(threadIdx.x + j * T) out[{}] = "
       "{}; }}\n}}\n",
-      read, kernel.text, place, store_text(kernel.out.form.element, Kind::number, "v[j]"));
+      read, kernel.text, place, store_text(kernel.out, Kind::number, "v[j]"));
 }
 
 // Loops over E go on for as long as the row is.
@@ -76,7 +76,7 @@ std::string text_in_memory(const RowKernel& kernel, const std::string& read, con
   return fmt::format(
       "  const auto v = row_of([&](int j) -> float {{\n    if (!valid(j)) return 0.0f;\n    ROW_PLACE(threadIdx.x + j * T) return {};\n  "
       "}}, [&](int j, float x) {{\n    if (!valid(j)) return;\n    ROW_PLACE(threadIdx.x + j * T) out[{}] = {};\n  }});\n{}}}\n",
-      read, place, store_text(kernel.out.form.element, Kind::number, "x"), loops);
+      read, place, store_text(kernel.out, Kind::number, "x"), loops);
 }
 
 // What of a row kernel follows from its shape.

@@ -15,7 +15,7 @@
 namespace deepgap::gpu {
 namespace {
 
-class TunedFileTest : public testing::Test {
+class TunedFileTest : public ::testing::Test {
  protected:
   // Of one winner, as it is written.
   std::string written() const {

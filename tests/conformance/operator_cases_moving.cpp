@@ -309,6 +309,17 @@ Graph float_range(GraphBuilder& net) {
   return net.finish({net.node("Add", {net.input({2, 5}), places})});
 }
 
+// More than is computed before the network runs: 20 and 24 MB.
+Graph large_constants(GraphBuilder& net) {
+  Random& random = net.random();
+  const ValueId x = net.input({3});
+  const ValueId fives = net.node("ConstantOfShape", {net.ints({5'000'000})}, {{"value", random_tensor(random, {1}, 5, 5)}});
+  const ValueId places = net.node("Range", {index_tensor(net, {}, {0}), index_tensor(net, {}, {3'000'000}), index_tensor(net, {}, {1})});
+  const ValueId some = net.node("Cast", {net.node("Slice", {places, net.ints({40}), net.ints({43})})}, {{"to", int64_t{1}}});
+  const ValueId few = net.node("Slice", {fives, net.ints({-3}), net.ints({5'000'000})});
+  return net.finish({net.node("Add", {x, net.node("Div", {some, few})})});
+}
+
 // Which elements are not zero is known before the network runs.
 Graph non_zero(GraphBuilder& net) {
   Random& random = net.random();
@@ -355,6 +366,7 @@ std::vector<OperatorCase> moving_cases() {
                                   edge("ReverseSequence", 17, reversed),
                                   edge("Shape Size and Range", 17, shape_arithmetic),
                                   edge("Range of floats", 17, float_range),
+                                  edge("ConstantOfShape and Range of many", 17, large_constants),
                                   edge("NonZero", 17, non_zero),
                                   edge("EyeLike", 17, eye),
                                   edge("Slice at the limits", 17, slice_at_the_limits),

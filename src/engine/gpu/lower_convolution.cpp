@@ -3,6 +3,7 @@
 #include "engine/gpu/node_inputs.h"
 #include "engine/gpu/operators.h"
 #include "engine/gpu/windows.h"
+#include "engine/passes/chains.h"
 #include "model/graph_tools.h"
 
 #include <fmt/format.h>
@@ -42,6 +43,8 @@ bool set_types(Lowering& lowering, const Operation& operation, Convolution& prob
   if (!operation.is_quantized()) {
     const bool float8 = lowering.numbers().products_in_float8 && multiplies_in_float8(lowering.graph(), operation);
     problem.compute = float8 ? ComputeType::f8 : lowering.numbers().compute;
+    // Tensor cores do not serve a channel alone: nothing is won by rounding its factors.
+    if (problem.compute == ComputeType::tf32 && is_depthwise(lowering.graph(), operation.main)) problem.compute = ComputeType::f32;
     problem.source = operand_element(problem.compute);
     return lowering.type(operation.main.inputs[0]) == DataType::f32;
   }

@@ -43,6 +43,23 @@ bool lower_eye_like(Lowering& lowering, const Operation& operation) {
   return emit(lowering, operation, plain_output(lowering, operation.output), {}, Kind::integer, body);
 }
 
+// Folded before, but for results so large that they stay nodes.
+bool lower_constant_of_shape(Lowering& lowering, const Operation& operation) {
+  const auto value = operation.main.attributes.find("value");
+  const Tensor* given = value == operation.main.attributes.end() ? nullptr : std::get_if<Tensor>(&value->second);
+  const std::vector<Operand> in{lowering.native(lowering.add_constant(given != nullptr ? *given : make_tensor(DataType::f32, {1})))};
+  return emit(lowering, operation, plain_output(lowering, operation.output), in, kind_of(in[0].form.element),
+              fmt::format("  r = {};", element_at(in, 0, {"0"})));
+}
+
+bool lower_range(Lowering& lowering, const Operation& operation) {
+  const Node& node = operation.main;
+  const std::vector<Operand> in{lowering.native(node.inputs[0]), lowering.native(node.inputs[2])};
+  const Kind kind = kind_of(in[0].form.element);
+  return emit(lowering, operation, plain_output(lowering, operation.output), in, kind,
+              fmt::format("  r = {} + ({})c0 * {};", element_at(in, 0, {}), c_type(kind), element_at(in, 1, {})));
+}
+
 bool lower_one_hot(Lowering& lowering, const Operation& operation) {
   const Node& node = operation.main;
   const std::vector<Operand> in{lowering.native(node.inputs[0]), lowering.native(node.inputs[2])};

@@ -113,6 +113,22 @@ TEST(GpuLowering, Tf32RoundsWhatProductsRead) {
   EXPECT_FALSE(rounds(plan_in(ComputeType::f32), "Mul"));
 }
 
+TEST(GpuLowering, DepthwiseConvolutionsStayInFP32WhereOthersAreInTf32) {
+  GraphBuilder b;
+  const ValueId x = b.input({2, 8, 6, 6});
+  const ValueId halved = b.node("Mul", {x, b.constant(testing::floats({}, {0.5F}))});
+  const ValueId weights = b.constant(testing::floats({8, 1, 3, 3}, std::vector<float>(72, 0.1F)));
+  const ValueId alone = b.node("Conv", {halved, weights}, {{"group", int64_t{8}}});
+  const GpuPlan plan = Lowering(b.finish({b.conv(alone, 8, 8, 1)}), {ComputeType::tf32, Element::f32}, Chip{}).lower();
+  std::vector<ComputeType> computes;
+  for (const Step& step : plan.steps) {
+    if (step.choice) computes.push_back(step.choice->problem.compute);
+    if (step.op == "Mul")
+      EXPECT_EQ(step.launches.at(0).source.substr(step.launches[0].source.find("extern")).find("rounded_to_tf32"), std::string::npos);
+  }
+  EXPECT_EQ(computes, (std::vector{ComputeType::f32, ComputeType::tf32}));
+}
+
 TEST(GpuLowering, AttentionKeepsItsSumsInRegisters) {
   expect_in_registers("vit_b_16:width=0.09", {ComputeType::f16, Element::f16}, "attention");
   expect_in_registers("bert_base:width=0.09,sequence=128", {ComputeType::bf16, Element::bf16}, "attention");

@@ -24,6 +24,7 @@ std::set<ValueId> multiplied_values(const Graph& graph) {
     const Operation operation = operation_of(graph, *node);
     const Node& main = operation.main;
     if (is_dense_main(main)) {
+      if (is_depthwise(graph, main)) continue;
       const bool convolution = main.op == "Conv" || main.op == "ConvTranspose";
       for (size_t i = 0; i < 2; ++i)
         if (constant_of(graph, main.inputs[1 - i]) != nullptr || (convolution && i == 0)) multiplied.insert(main.inputs[i]);

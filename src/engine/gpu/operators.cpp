@@ -62,6 +62,8 @@ const std::map<std::string_view, LowerFunction>& table() {
       {"Einsum", lower_einsum},
       {"Trilu", lower_trilu},
       {"EyeLike", lower_eye_like},
+      {"ConstantOfShape", lower_constant_of_shape},
+      {"Range", lower_range},
       {"OneHot", lower_one_hot},
       {"GatherND", lower_gather_nd},
       {"CumSum", lower_cum_sum},
@@ -105,7 +107,7 @@ std::vector<std::string> gpu_operators() {
   for (const auto& [name, function] : table()) names.emplace_back(name);
   // What the passes put in place of others before lowering.
   for (const char* gone :
-       {"BatchNormalization", "Constant", "ConstantOfShape", "Shape", "Size", "Range", "NonMaxSuppression"})  // which is part of a Region
+       {"BatchNormalization", "Constant", "Shape", "Size", "NonMaxSuppression"})  // which is part of a Region
     names.emplace_back(gone);
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());

@@ -47,6 +47,8 @@ bool lower_einsum(Lowering& lowering, const Operation& operation);
 bool lower_plain_matmul(Lowering& lowering, const Operation& operation);  // of vectors, of whole numbers, of doubles
 bool lower_trilu(Lowering& lowering, const Operation& operation);
 bool lower_eye_like(Lowering& lowering, const Operation& operation);
+bool lower_constant_of_shape(Lowering& lowering, const Operation& operation);
+bool lower_range(Lowering& lowering, const Operation& operation);
 bool lower_one_hot(Lowering& lowering, const Operation& operation);
 bool lower_gather_nd(Lowering& lowering, const Operation& operation);
 bool lower_cum_sum(Lowering& lowering, const Operation& operation);  // CumSum, CumProd

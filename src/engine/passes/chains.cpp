@@ -25,6 +25,12 @@ bool is_dense_main(const Node& node) {
   return is_onnx_op(node, "Conv") || is_onnx_op(node, "ConvTranspose") || is_onnx_op(node, "Gemm") || is_onnx_op(node, "MatMul");
 }
 
+bool is_depthwise(const Graph& graph, const Node& node) {
+  const Tensor* weights = is_onnx_op(node, "Conv") ? constant_of(graph, node.inputs[1]) : nullptr;
+  const int64_t groups = attribute_int(node, "group", 1);
+  return weights != nullptr && groups > 1 && weights->shape.size() > 1 && weights->shape[0] == groups && weights->shape[1] == 1;
+}
+
 bool is_fusable_binary(const Graph& graph, const Node& main, const Node& node, ValueId value) {
   if (!is_onnx_op(node, "Add") && !is_onnx_op(node, "Mul")) return false;
   const ValueId other = node.inputs[0] == value ? node.inputs[1] : node.inputs[0];

@@ -32,7 +32,7 @@ class Suite(unittest.TestCase):
             script = self.folder / f"deepgap_plain_{engine}"
             script.write_text(f"#!/bin/sh\n{plain}\n")
             script.chmod(0o755)
-        environment = {name: value for name, value in os.environ.items() if name != "DEEPGAP_STRICT_ENGINES"}
+        environment = {name: value for name, value in os.environ.items() if name not in ("DEEPGAP_STRICT_ENGINES", "DEEPGAP_LONG_TESTS")}  # more draws
         environment.update(DEEPGAP_PLUGINS=str(self.folder / "plugins"), DEEPGAP_TEST_ENGINE=engine, DEEPGAP_PLAIN_ENGINES=str(self.folder),
                            OMP_WAIT_POLICY="passive")
         return subprocess.run([SUITE, "--backend", engine, "--faults", str(self.faults), "--rounds", "1", f"--gtest_filter={tests}", *flags],

@@ -113,8 +113,7 @@ std::string kernel_text(const Product& product, const std::vector<Operand>& in, 
                       c_type(out.form.element), sizes.rows, sizes.columns, sizes.depth);
   text += unravel(out.shape) + factor_text(product.a, 0, "A", out.shape) + factor_text(product.b, 1, "B", out.shape);
   text += fmt::format("#define FACTOR {}\n#define C(r, c) ({})\n", number_text(product.alpha), addend_text(product, in));
-  text +=
-      fmt::format("#define STORE(r, c) out[(I(blockIdx.z) * M + r) * N + c] = {};\n", store_text(out, Kind::number, "value"));
+  text += fmt::format("#define STORE(r, c) out[(I(blockIdx.z) * M + r) * N + c] = {};\n", store_text(out, Kind::number, "value"));
   return text + tile_text + "}\n";
 }
 

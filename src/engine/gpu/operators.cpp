@@ -106,8 +106,7 @@ std::vector<std::string> gpu_operators() {
   std::vector<std::string> names = pointwise_operators();
   for (const auto& [name, function] : table()) names.emplace_back(name);
   // What the passes put in place of others before lowering.
-  for (const char* gone :
-       {"BatchNormalization", "Constant", "Shape", "Size", "NonMaxSuppression"})  // which is part of a Region
+  for (const char* gone : {"BatchNormalization", "Constant", "Shape", "Size", "NonMaxSuppression"})  // which is part of a Region
     names.emplace_back(gone);
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());

@@ -92,8 +92,7 @@ std::string lanes_text(const PointwiseKernel& kernel, int64_t lanes) {
     text += fmt::format("    {} a{} = {};\n", c_type(kernel.kinds[k]), k,
                         convert_text(kind_of(element), kernel.kinds[k], load_text(element, stored)));
   }
-  text +=
-      fmt::format("    {} r;\n    {}\n    o[j] = {};\n", c_type(kernel.kind), kernel.body, store_text(out, kernel.kind, "r"));
+  text += fmt::format("    {} r;\n    {}\n    o[j] = {};\n", c_type(kernel.kind), kernel.body, store_text(out, kernel.kind, "r"));
   if (lanes > 1 && is_padded(out.shape, out.form)) {
     const size_t axis = innermost(out.shape, out.form);
     text += fmt::format("    if (c{} + j >= {}) o[j] = 0;\n", axis, out.shape[axis]);

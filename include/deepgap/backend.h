@@ -33,6 +33,11 @@ struct Support {
   std::string reason;  // empty when ok
 };
 
+// Throws Error{refused} with the reason where it is none.
+inline void require(const Support& support) {
+  if (!support.ok) throw Error(ErrorKind::refused, support.reason);
+}
+
 // What of a Model it reads: graph() or onnx(). remote: nothing, its Models live where its devices are and are known by name.
 enum class ModelForm : uint8_t { graph, onnx, remote };
 

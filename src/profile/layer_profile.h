@@ -34,6 +34,7 @@ struct LayerProfile {
   // Of a run that nobody looks into. All times are means over the quicker half of the rounds: unlike medians they add up, and unlike means
   // over all rounds they are not what a disturbance makes of them.
   Nanoseconds whole_ns = 0;
+  Nanoseconds whole_after_ns = 0;  // the same again, once the device is not watched any more; 0: it was not watched
   // Work of a step of training by the network's graph, which is not told by layers; -1: not known, or a profile that has layers.
   int64_t step_flop = -1, step_bytes = -1;
   std::vector<std::string> left_over;  // nodes with multiply-accumulates that no layer names

@@ -23,6 +23,7 @@ json layer_profile_to_json(const LayerProfile& profile) {
           {"batch", profile.batch},
           {"rounds", profile.rounds},
           {"whole_ns", profile.whole_ns},
+          {"whole_after_ns", profile.whole_after_ns},
           {"step_flop", profile.step_flop},
           {"step_bytes", profile.step_bytes},
           {"left_over", profile.left_over},
@@ -41,6 +42,7 @@ LayerProfile layer_profile_from_json(const json& object) {
   object.at("batch").get_to(profile.batch);
   object.at("rounds").get_to(profile.rounds);
   object.at("whole_ns").get_to(profile.whole_ns);
+  profile.whole_after_ns = object.value("whole_after_ns", Nanoseconds{0});  // Stores may be older
   object.at("left_over").get_to(profile.left_over);
   for (const json& row : object.at("layers")) {
     ProfiledLayer layer;

@@ -144,7 +144,12 @@ std::string profile_text(const ProfileHeader& header, const LayerProfile& profil
     const ProfileRow& row = rows.layers[index];
     text += line(row.name, name_width, row.operators, operator_width, row);
   }
-  text += sums_text(header, rows, name_width, operator_width) + "\n";
+  text += sums_text(header, rows, name_width, operator_width);
+  if (profile.whole_after_ns > 0 && profile.whole_ns > 0)
+    text += fmt::format("After the device was watched a plain run took {:.3f} ms, {:.3f} times as long as before.\n",
+                        static_cast<double>(profile.whole_after_ns) / 1e6,
+                        static_cast<double>(profile.whole_after_ns) / static_cast<double>(profile.whole_ns));
+  text += "\n";
   text += heading("by operator", name_width, "layers", operator_width);
   for (const ProfileRow& row : rows.groups) text += line(row.name, name_width, std::to_string(row.layers), operator_width, row);
   text += trace_text(profile, width, top);

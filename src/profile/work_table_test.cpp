@@ -243,6 +243,7 @@ TEST(WorkTable, AStepOfTrainingHasNoLayersAndIsStillToldOfByTheGraph) {
   for (Kernel& one : step.trace->kernels) one.layer = -1;
   step.step_flop = 8'000'000;
   step.step_bytes = 4'000'000;
+  step.whole_after_ns = 123;
   step.counters.emplace().missing = "run as root";
   assign_families(Families(), step);
   const WorkTable table = work_table(step, card(), "fp16");
@@ -251,6 +252,7 @@ TEST(WorkTable, AStepOfTrainingHasNoLayersAndIsStillToldOfByTheGraph) {
   EXPECT_DOUBLE_EQ(*table.network.flop_per_s(), 2e9);
   EXPECT_THAT(findings(step), Not(::testing::Contains("between_layers")));
   EXPECT_EQ(layer_profile_from_json(layer_profile_to_json(step)).step_flop, 8'000'000);
+  EXPECT_EQ(layer_profile_from_json(layer_profile_to_json(step)).whole_after_ns, 123);
 }
 
 TEST(WorkTable, GoesIntoTheStoreWithItsProfile) {

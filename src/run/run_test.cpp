@@ -201,11 +201,11 @@ TEST(TimeEstimate, a_window_that_grows_for_its_bound_counts_as_it_will_be) {
   job.point.options = {{"rate", "20"}};
   job.stopping.name = "duration";
   job.stopping.duration = 1'000'000'000;
-  EXPECT_DOUBLE_EQ(TimeEstimate().seconds(job), 2 + 1);
+  EXPECT_DOUBLE_EQ(TimeEstimate().seconds(job), 2 + 0.2 + 1) << "the queue fills before the window";
   job.point.options["bound"] = "p99=15ms";
-  EXPECT_DOUBLE_EQ(TimeEstimate().seconds(job), 2 + 30) << "too few queries in 1 s: the budget";
+  EXPECT_DOUBLE_EQ(TimeEstimate().seconds(job), 2 + 6 + 30) << "too few queries in 1 s: the budget";
   job.point.options["rate"] = "30";
-  EXPECT_NEAR(TimeEstimate().seconds(job), 2 + 22.95, 0.1);
+  EXPECT_NEAR(TimeEstimate().seconds(job), 2 + 1.2 * 22.95, 0.1);
 }
 
 TEST(TimeEstimate, a_look_tells_how_long_a_decision_takes) {

@@ -1,5 +1,7 @@
 #include "worker/batch_runner.h"
 
+#include "worker/quicker_half.h"
+
 #include <deepgap/error.h>
 
 #include <fmt/format.h>
@@ -31,6 +33,14 @@ bool has_enough_rounds(int done, int wanted, Nanoseconds spent) {
   constexpr int fewest = 5, most = 100;
   if (wanted > 0) return done >= wanted;
   return done >= most || (done >= fewest && spent > budget);
+}
+
+TimedRounds time_rounds(BatchRunner& runner, int wanted) {
+  for (int i = 0; i < profile_warm_up_runs; ++i) runner.run();
+  std::vector<Nanoseconds> times;
+  const Nanoseconds begin = runner.clock().now();
+  while (!has_enough_rounds(static_cast<int>(times.size()), wanted, runner.clock().now() - begin)) times.push_back(runner.run());
+  return {mean_of_quicker_half(times), static_cast<int>(times.size())};
 }
 
 }  // namespace deepgap

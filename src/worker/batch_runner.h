@@ -40,5 +40,11 @@ class BatchRunner {
 // How many rounds a profile is made of: `wanted`, or where that is 0 as many as fit into some seconds from `begin` on.
 bool has_enough_rounds(int done, int wanted, Nanoseconds spent);
 inline constexpr int profile_warm_up_runs = 3;
+// The mean over the quicker half of so many rounds, after the warm-up runs.
+struct TimedRounds {
+  Nanoseconds mean = 0;
+  int rounds = 0;
+};
+TimedRounds time_rounds(BatchRunner& runner, int wanted);
 
 }  // namespace deepgap

@@ -26,9 +26,8 @@ namespace deepgap {
 namespace {
 
 void require_support(const Backend& backend, const WorkOrder& order, const Preparation& prepared, const GraphSummary& summary) {
-  const Support support = supports_everywhere(backend, order.point, engine_summary(order.point, prepared.computes, summary),
-                                              prepared.options.dispatch, engine_request(order.point, prepared.options));
-  if (!support.ok) throw Error(ErrorKind::refused, support.reason);
+  require(supports_everywhere(backend, order.point, engine_summary(order.point, prepared.computes, summary), prepared.options.dispatch,
+                              engine_request(order.point, prepared.options)));
 }
 
 // To be answered for their accuracy: once a Point, since other repeats would answer the same, and not in the runs of a search.

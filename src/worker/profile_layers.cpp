@@ -99,6 +99,7 @@ CpuCounts counted(BatchRunner& runner) {
 void watch(LayerProfile& profile, BatchRunner& runner, const ProfileRequest& request) {
   const BatchOnDevice batch{.plain = [&] { runner.run(); }, .layers = [&](const LayerMark& mark) { return runner.run_layers(mark); }};
   watch_device(profile, request.engine.device.index, request.count, batch);
+  profile.whole_after_ns = time_rounds(runner, profile.rounds).mean;
 }
 
 }  // namespace

@@ -4,7 +4,6 @@
 #include "model/train_work.h"
 #include "worker/batch_runner.h"
 #include "worker/plugin.h"
-#include "worker/quicker_half.h"
 #include "worker/train_samples.h"
 #include "worker/watch_device.h"
 
@@ -37,15 +36,6 @@ bool makes_graphs(const Backend& backend, const LoadOptions& load) {
   if (option == declared.end()) return false;
   const auto given = load.options.find(graph_option);
   return (given == load.options.end() ? option->default_value : given->second) == "on";
-}
-
-Nanoseconds time_of_step(BatchRunner& runner, int wanted, int& rounds) {
-  for (int i = 0; i < profile_warm_up_runs; ++i) runner.run();
-  std::vector<Nanoseconds> times;
-  const Nanoseconds begin = runner.clock().now();
-  while (!has_enough_rounds(static_cast<int>(times.size()), wanted, runner.clock().now() - begin)) times.push_back(runner.run());
-  rounds = static_cast<int>(times.size());
-  return mean_of_quicker_half(times);
 }
 
 // What the graph says of a step; not known of every network.
@@ -84,12 +74,13 @@ LayerProfile profile_step(const Point& point, const PointOptions& options, const
   for (const uint32_t sample : opened.samples) inputs.push_back(samples->sample(sample));
   const auto clock = make_real_clock();
   LoadOptions load = load_options_of(point, options, request, *clock);
-  const Support support = backend.supports(load, model.summary());
-  if (!support.ok) throw Error(ErrorKind::refused, support.reason);
+  require(backend.supports(load, model.summary()));
   BatchRunner plain(backend, model, load, inputs);
   LayerProfile profile{.engine = fmt::format("{} {}", backend.name(), backend.version()), .batch = point.batch};
   tell_work(profile, model, options.train);
-  profile.whole_ns = time_of_step(plain, request.rounds, profile.rounds);
+  const TimedRounds steps = time_rounds(plain, request.rounds);
+  profile.whole_ns = steps.mean;
+  profile.rounds = steps.rounds;
   if (request.engine.device.kind != "cuda" || !request.watch) return profile;
   std::unique_ptr<BatchRunner> one_by_one;
   if (makes_graphs(backend, load)) {
@@ -97,6 +88,7 @@ LayerProfile profile_step(const Point& point, const PointOptions& options, const
     one_by_one = std::make_unique<BatchRunner>(backend, model, load, inputs);
   }
   watch_device(profile, request.engine.device.index, request.count, step_on_device(plain, one_by_one.get()));
+  profile.whole_after_ns = time_rounds(plain, profile.rounds).mean;
   return profile;
 }
 

@@ -119,8 +119,7 @@ EngineRequest request_of(const EngineChoice& engine, std::vector<int64_t> batch_
 void require_support(Backend& backend, const EngineChoice& engine, const Model& model) {
   const EngineRequest request = request_of(engine, {batching_of(model.summary().inputs).samples});
   check_options(backend.name(), backend.options(), request.options);
-  const Support support = backend.supports(request, model.summary());
-  if (!support.ok) throw Error(ErrorKind::refused, support.reason);
+  require(backend.supports(request, model.summary()));
 }
 
 LoadOptions load_options(const EngineChoice& engine, int64_t batch, Clock& clock) {

@@ -172,8 +172,7 @@ void provide_train_reference(const WorkOrder& order, const PointOptions& options
   load.train.ranks = 1;
   load.threads = static_cast<int>(allowed_cpus().size());
   load.clock = &clock;
-  const Support support = plugin->backend().supports(load, inputs.model->summary());
-  if (!support.ok) throw Error(ErrorKind::refused, support.reason);
+  require(plugin->backend().supports(load, inputs.model->summary()));
   Session* session = nullptr;
   const auto target = make_session_target(
       [&](Completion completion) {

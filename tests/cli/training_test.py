@@ -11,7 +11,7 @@ import unittest
 
 import onnx_file
 from sanitized import sanitizer_of
-from store_case import PROGRAM, TINY, StoreCase
+from store_case import PROGRAM, TINY, StoreCase, long
 
 DIGITS = os.path.join(os.path.abspath(sys.argv[2]), "digits")
 del sys.argv[1:3]
@@ -52,21 +52,22 @@ class TrainingTest(StoreCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("a training has no layers that are timed one by one", done.stderr)
 
-    def test_the_same_run_has_the_same_loss_and_task_is_an_axis(self):
-        losses = [self.run_losses() for _ in range(2)]
-        self.assertEqual(losses[0], losses[1])
-        self.assertEqual(len(set(losses[0].values())), 4, losses)
+    def test_the_same_run_has_the_same_loss(self):
+        losses = [self.run_losses("sgd,momentum,adam,adamw"), self.run_losses("momentum,adamw")]
+        self.assertEqual(losses[0], losses[0] | losses[1])
+        self.assertEqual((len(set(losses[0].values())), len(losses[1])), (4, 2), losses)
 
-    def run_losses(self):
+    def run_losses(self, optimizers):
         if os.path.exists(self.store):
             os.unlink(self.store)
+        self.assertEqual(self.run_deepgap(*STEPS, "--optimizer", optimizers).returncode, 0)
+        return {row["point_id"]: row["final_loss"] for row in self.rows()}
+
+    def test_task_is_an_axis(self):
         done = self.run_deepgap("--task", "infer,train", *STEPS[2:], "--axis", "accuracy=off")
         self.assertEqual(done.returncode, 0, done.stderr)
         tasks = sorted(row["task"] for row in self.rows())
         self.assertEqual(tasks, ["infer", "train"])
-        os.unlink(self.store)
-        self.assertEqual(self.run_deepgap(*STEPS, "--optimizer", "sgd,momentum,adam,adamw").returncode, 0)
-        return {row["point_id"]: row["final_loss"] for row in self.rows()}
 
     def test_what_cannot_be_trained_is_one_line(self):
         wrong = [
@@ -324,6 +325,7 @@ class DigitsTest(StoreCase):
         for where, share in accuracy.items():
             self.assertGreaterEqual(share, 0.97, where)
 
+    @long
     def test_one_trained_in_bf16_too(self):
         for where, share in self.accuracies(self.trained("bf16"), ["native"]).items():
             self.assertGreaterEqual(share, 0.97, where)

@@ -5,6 +5,7 @@
 //        deepgap_conformance --backend NAME --try FOLDER [--precision NAME]     a case that was kept, once more
 // What another engine gets wrong by itself is printed ("FAULT ..."), kept below FOLDER (build/faults) and fails nothing without
 // --strict-engines (or DEEPGAP_STRICT_ENGINES=1); see blame.h.
+// DEEPGAP_CONFORMANCE_EVERY=3 tries every third operator's case alone, unless DEEPGAP_LONG_TESTS is set.
 // The seed of everything random is printed; DEEPGAP_CONFORMANCE_SEED sets it too. DEEPGAP_LONG_TESTS=1 tries ten times as much, native
 // from a seed that the clock gives. Other engines keep their seed then too: new seeds find faults of theirs again and again, which is news,
 // but no reason for deepgap's gate to be red; DEEPGAP_CONFORMANCE_SEED=$(date +%s) looks for them.

@@ -67,7 +67,7 @@ TEST_P(QuantizedOperators, EqualTheEvaluator) {
   if (!skipped.empty() && !HasFailure()) GTEST_SKIP() << skipped;
 }
 
-INSTANTIATE_TEST_SUITE_P(All, QuantizedOperators, testing::ValuesIn(quantizable_cases()), case_name);
+INSTANTIATE_TEST_SUITE_P(All, QuantizedOperators, testing::ValuesIn(asked_for(quantizable_cases())), case_name);
 
 TEST_F(Quantized, RandomNetworksEqualTheEvaluator) {
   for (int round = 0; round < rounds(); ++round) {

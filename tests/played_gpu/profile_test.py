@@ -61,10 +61,13 @@ class Profile(StoreCase):
         self.assertAlmostEqual(kernels[0]["occupancy"], 0.5)
         self.assertTrue(all(one["in_cuda_graph"] for one in told["device_work"]["kernels"]))
         self.assertEqual([one["name"] for one in counted["layers"]], [one["name"] for one in told["layers"]])
+        self.assertGreater(told["whole_after_ms"], 0, "a plain run is timed again")
+        self.assertIsNone(json.loads(self.profile("--json", "--no-kernels"))["whole_after_ms"], "nobody watched")
         page = pathlib.Path(self.dir) / "page.html"
         text = self.profile("--top", "3", "-o", str(page))
         self.assertIn("counted by the hardware", text)
         self.assertIn("by level of memory", text)
+        self.assertRegex(text, r"After the device was watched a plain run took [0-9.]+ ms, [0-9.]+ times as long as before")
         self.assertIn("Counted by the hardware", page.read_text())
 
     def test_layers_are_counted_where_kernels_are_not_told_apart(self):

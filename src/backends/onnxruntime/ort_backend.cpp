@@ -54,7 +54,7 @@ Support OrtBackend::supports(const EngineRequest& request, const GraphSummary& g
 }
 
 std::unique_ptr<Session> OrtBackend::load(const Model& model, const LoadOptions& options) {
-  if (const Support support = supports(options, model.summary()); !support.ok) throw Error(ErrorKind::refused, support.reason);
+  require(supports(options, model.summary()));
   return make_ort_session(model, options, ort_settings(options));
 }
 

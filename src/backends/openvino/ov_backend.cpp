@@ -59,7 +59,7 @@ Support OvBackend::supports(const EngineRequest& request, const GraphSummary& gr
 }
 
 std::unique_ptr<Session> OvBackend::load(const Model& model, const LoadOptions& options) {
-  if (const Support support = supports(options, model.summary()); !support.ok) throw Error(ErrorKind::refused, support.reason);
+  require(supports(options, model.summary()));
   return make_ov_session(model, options, ov_settings(options));
 }
 

@@ -31,7 +31,7 @@ class TorchCpuBackend final : public Backend {
     return torch_support(request, graph, name(), devices());
   }
   std::unique_ptr<Session> load(const Model& model, const LoadOptions& options) override {
-    if (const Support support = supports(options, GraphSummary{}); !support.ok) throw Error(ErrorKind::refused, support.reason);
+    require(supports(options, GraphSummary{}));
     const TorchSettings settings = torch_options(false).parse(options.options);
     return options.task == "train" ? make_torch_cpu_train_session(model, options, settings)
                                    : make_torch_cpu_session(model, options, settings);

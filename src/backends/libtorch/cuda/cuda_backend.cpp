@@ -39,7 +39,7 @@ class TorchCudaBackend final : public Backend {
     return torch_support(request, graph, name(), devices_);
   }
   std::unique_ptr<Session> load(const Model& model, const LoadOptions& options) override {
-    if (const Support support = supports(options, GraphSummary{}); !support.ok) throw Error(ErrorKind::refused, support.reason);
+    require(supports(options, GraphSummary{}));
     TorchSettings settings = torch_options(true).parse(options.options);
     settings.samples = cuda::sample_place(options);
     return options.task == "train" ? make_torch_cuda_train_session(model, options, settings)

@@ -285,7 +285,9 @@ void Measurement::save_weights() {
 
 void Measurement::keep(const Backend& backend) {
   record_.backend_version = backend.version();
-  record_.facts["backend.plugin"] = plugin_path(order_.point.backend);
+  const std::string plugin = plugin_path(order_.point.backend);
+  record_.facts["backend.plugin"] = plugin;
+  record_.facts["backend.plugin_hash"] = plugin_hash(plugin);  // builds of one version are told apart by it
 }
 
 void Measurement::keep(const Group::Inputs& inputs) {

@@ -1,5 +1,6 @@
 #include "worker/plugin.h"
 
+#include "base/hash.h"
 #include "base/text.h"
 
 #include <dlfcn.h>
@@ -8,6 +9,8 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <span>
 #include <system_error>
 #include <utility>
 
@@ -34,6 +37,15 @@ bool is_plain_name(const std::string& name) {
   return !name.empty() && std::all_of(name.begin(), name.end(), plain);
 }
 
+std::string path_in(const std::vector<std::string>& folders, const std::string& name) {
+  for (const std::string& folder : folders) {
+    std::error_code error;
+    std::string path = fmt::format("{}/{}{}{}", folder, file_prefix, name, file_suffix);
+    if (!folder.empty() && std::filesystem::exists(path, error)) return path;
+  }
+  return "";
+}
+
 const char* last_dl_error() {
   const char* text = ::dlerror();
   return text == nullptr ? "no reason given" : text;
@@ -54,13 +66,17 @@ std::vector<std::string> plugin_folders() {
   return folders;
 }
 
-std::string plugin_path(const std::string& name) {
-  for (const std::string& folder : plugin_folders()) {
-    std::error_code error;
-    std::string path = fmt::format("{}/{}{}{}", folder, file_prefix, name, file_suffix);
-    if (std::filesystem::exists(path, error)) return path;
-  }
-  return "";
+std::string plugin_path(const std::string& name) { return path_in(plugin_folders(), name); }
+
+bool holds_plugin(const std::string& folders, const std::string& name) { return !path_in(split(folders, ':'), name).empty(); }
+
+std::string plugin_hash(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  Hasher hasher;
+  std::vector<char> bytes(size_t{1} << 20);
+  while (file.read(bytes.data(), static_cast<std::streamsize>(bytes.size())) || file.gcount() > 0)
+    hasher.add(std::as_bytes(std::span(bytes.data(), static_cast<size_t>(file.gcount()))));
+  return file.eof() ? hasher.digest() : "";
 }
 
 std::vector<std::string> plugin_names() {

@@ -2,9 +2,11 @@
 
 Usage: duel_test.py PATH_OF_DEEPGAP [unittest arguments]
 """
+import contextlib
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -56,6 +58,24 @@ class DuelTest(DuelCase):
                                         r"needs about .* more")
         strict = self.run_deepgap(*latencies("5ms", "5.1ms", clock="real", sigma="0.3"), "--budget", "1s", "--strict")
         self.assertEqual(strict.returncode, 1, "not settled")
+
+    def test_two_builds_are_two_folders_of_plugins(self):
+        folders = [os.path.join(self.dir, name) for name in ("old", "new")]
+        plugin = os.path.join(os.path.dirname(PROGRAM), "..", "lib", "deepgap", "deepgap_null.so")
+        for folder, tail in zip(folders, (b"", b" ")):  # two files with one meaning
+            os.makedirs(folder)
+            with open(plugin, "rb") as file, open(os.path.join(folder, "deepgap_null.so"), "wb") as copy:
+                copy.write(file.read() + tail)
+        flags = ["--axis", "null.latency=5ms", "--axis", "null.clock=virtual", "--axis", "null.distribution=normal", "--duel", "env.DEEPGAP_PLUGINS"]
+        [other] = self.contenders(self.run_deepgap(*flags, "--axis", "env.DEEPGAP_PLUGINS=" + ",".join(folders), "--json"))
+        self.assertEqual(other["verdict"], "same", other)
+        with contextlib.closing(sqlite3.connect(self.store)) as store:
+            told = store.execute("select key, value from v1_facts where key like 'backend.plugin%'").fetchall()
+        self.assertEqual(sorted(os.path.dirname(value) for key, value in told if key == "backend.plugin"), sorted(folders))
+        self.assertEqual(len({value for key, value in told if key == "backend.plugin_hash"}), 2, told)
+        wrong = self.run_deepgap(*flags, "--axis", f"env.DEEPGAP_PLUGINS={folders[0]},{self.dir}/none")
+        self.assertEqual(wrong.returncode, 2, wrong.stdout)
+        self.assertIn("none: no plug-in of null is there", wrong.stderr)
 
     def test_three_against_the_first_and_several_duels(self):
         result = self.run_deepgap(*latencies("10ms", "8ms", "14ms"), "--batch", "1,2")

@@ -111,7 +111,7 @@ TEST(Check, half_and_whole_numbers_are_read_as_what_they_are) {
 
 TEST(Check, precisions_ask_for_what_the_method_says) {
   EXPECT_EQ(min_sqnr_db(Precision::fp32), 60);
-  EXPECT_EQ(min_sqnr_db(Precision::tf32), 40);
+  EXPECT_EQ(min_sqnr_db(Precision::tf32), 20);
   EXPECT_EQ(min_sqnr_db(Precision::bf16), 20);
   EXPECT_EQ(min_sqnr_db(Precision::int8), 10);
 }

@@ -10,6 +10,8 @@ import sys
 import tempfile
 import unittest
 
+from long_tests import long
+
 DEEPGAP = sys.argv.pop(1)
 CACHE = "build/test-cache"
 MODEL = "resnet18:image=64,width=0.5"
@@ -111,7 +113,7 @@ class Quantize(unittest.TestCase):
             self.assertEqual(run.returncode, 0, run.stderr)
             self.assertGreaterEqual(json.loads(run.stdout)["sqnr_db"], 10, backend)
 
-    @unittest.skipUnless(os.environ.get("DEEPGAP_LONG_TESTS"), "long: DEEPGAP_LONG_TESTS=1")
+    @long
     def test_outputs_that_no_share_of_int8_reaches(self):
         model = "mobilenet_v3_large:image=128"
         report = json.loads(self.quantize("--json", "--min-output-sqnr-db", -300, model=model).stdout)

@@ -10,7 +10,6 @@ import unittest
 PROGRAM = os.path.abspath(sys.argv[1])
 # A network that null and native answer in microseconds.
 TINY = ["--model", "resnet18:width=0.125,classes=10", "--shape", "input:Nx3x32x32"]
-long = unittest.skipUnless(os.environ.get("DEEPGAP_LONG_TESTS"), "long: DEEPGAP_LONG_TESTS=1")
 
 
 class StoreCase(unittest.TestCase):

@@ -10,8 +10,9 @@ import time
 import unittest
 
 import onnx_file
+from long_tests import long
 from sanitized import sanitizer_of
-from store_case import PROGRAM, TINY, StoreCase, long
+from store_case import PROGRAM, TINY, StoreCase
 
 DIGITS = os.path.join(os.path.abspath(sys.argv[2]), "digits")
 del sys.argv[1:3]

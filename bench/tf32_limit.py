@@ -6,7 +6,7 @@
 Each network is written as ONNX, once as it is and once with the factors of its convolutions and products rounded to ten bits of fraction: weights
 to the nearest with ties away from zero, values by a cast to float16 and back, which has as many. ONNX Runtime computes both in FP32 on the same
 samples (`deepgap check --outputs`). Printed: SQNR of the outputs with rounded factors; and where results of products are rounded, too, as an engine
-does that keeps them so. A GPU that is nearer than the first computes some layers in FP32. Needs Python's numpy, onnx and onnxruntime."""
+does that keeps them so. A GPU that is nearer than the first computes some layers more precisely. Needs Python's numpy, onnx and onnxruntime."""
 import argparse
 import glob
 import os

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Is every network right on the card: the conformance suite's networks; then the whole zoo at its own sizes, quantized to a file whose nodes are held
+# Is every network right on the card: the conformance suite's networks; then the zoo but for its smallest and largest network at its own sizes, quantized to a file whose nodes are held
 # against that file's own reading (asked: one quantum at most), and in each precision against the FP32 reference. Eight at a time; LIMIT seconds at
 # most (560), what there was no time for is named.
 out="$OUT/zoo"; mkdir -p "$out"

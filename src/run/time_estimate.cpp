@@ -68,7 +68,7 @@ double TimeEstimate::alone_from_settings(const Job& job) const {
   const double around_s = look == nullptr ? overhead_s : look->around_s;
   if (is_mlperf(job.point)) return overhead_s + warmup_s + std::max(mlperf_seconds(job.point), query_s);
   if (const auto window = scheduled_window(job))
-    return around_s + warmup_s + seconds_from(scheduled_lead(job)) + std::max(seconds_from(*window), query_s);
+    return around_s + warmup_s + seconds_from(scheduled_lead(job, *window)) + std::max(seconds_from(*window), query_s);
   return around_s + warmup_s + std::max(window_of(job, query_s), seconds_from(stopping.duration.value_or(0)));
 }
 

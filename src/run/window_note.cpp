@@ -58,9 +58,8 @@ std::optional<Nanoseconds> scheduled_window(const Job& job) {
   return schedule ? std::optional(schedule->window) : std::nullopt;
 }
 
-Nanoseconds scheduled_lead(const Job& job) {
-  const auto window = scheduled_window(job);
-  return window && !tenant_place(job.point) && job.point.placement.processes == 1 ? scenario_of(job.point)->lead(*window) : 0;
+Nanoseconds scheduled_lead(const Job& job, Nanoseconds window) {
+  return tenant_place(job.point) || job.point.placement.processes > 1 ? 0 : scenario_of(job.point)->lead(window);
 }
 
 std::string window_note(const Job& job) {

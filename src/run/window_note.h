@@ -11,7 +11,7 @@ namespace deepgap {
 // How long the window of a Job at a rate will be, its growing under a bound with it; nullopt where only the answers decide that.
 std::optional<Nanoseconds> scheduled_window(const Job& job);
 // How long queries come before such a window that are not recorded.
-Nanoseconds scheduled_lead(const Job& job);
+Nanoseconds scheduled_lead(const Job& job, Nanoseconds window);
 
 // A line for people where the window of a Job under a bound will be longer than asked, or its budget too short to decide the bound; else
 // empty. Throws Error{usage} for a rate that brings fewer than two queries.

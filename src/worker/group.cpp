@@ -120,6 +120,8 @@ Backend& Group::backend(const WorkOrder& order) {
     }
     plugin_ = open_plugin(order.point.backend);
     plugin_name_ = order.point.backend;
+    const std::string path = plugin_path(plugin_name_);
+    plugin_file_ = {path, plugin_hash(path)};
   }
   return plugin_->backend();
 }

@@ -36,8 +36,14 @@ struct ProgramState {
   std::string git_state;  // of the tree it was built from
 };
 
+// The engine's, once it is opened: builds of one version are told apart by the hash of its content.
+struct PluginFile {
+  std::string path, hash;
+};
+
 class Group {
  public:
+  const PluginFile& plugin_file() const { return plugin_file_; }
   Group(Pulse& pulse, ProgramState program) : pulse_(pulse), program_(std::move(program)) {}
 
   Backend& backend(const WorkOrder& order);  // pins the process first, where the Point asks for it
@@ -72,6 +78,7 @@ class Group {
   std::unique_ptr<Telemetry> telemetry_;
   std::unique_ptr<Plugin> plugin_;
   std::string plugin_name_;
+  PluginFile plugin_file_;
   LoadedModelKey model_key_;
   DatasetKey dataset_key_;
   using QuantizedKey = std::tuple<ModelKey, std::string, std::map<std::string, std::string>>;  // with dataset and quantize.NAME

@@ -183,6 +183,10 @@ class Inspection {
     PointOptions options = sort_options(point, backend.plugin ? backend.options : guessed, scenario.options());
     scenario.parse(options.scenario);
     require_end_to_end(point, options.end_to_end);
+    // Where the folder named has none, the usual plug-in would stand for it, unsaid.
+    const auto folders = options.environment.find("DEEPGAP_PLUGINS");
+    if (folders != options.environment.end() && !holds_plugin(folders->second, point.backend))
+      throw Error(ErrorKind::usage, fmt::format("env.DEEPGAP_PLUGINS={}: no plug-in of {} is there", folders->second, point.backend));
     if (!gpu_side(options.affinity)) affinity_cpus(options.affinity, point.threads, cpus_);  // throws for CPUs that are not there
     return options;
   }

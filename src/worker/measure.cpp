@@ -285,9 +285,8 @@ void Measurement::save_weights() {
 
 void Measurement::keep(const Backend& backend) {
   record_.backend_version = backend.version();
-  const std::string plugin = plugin_path(order_.point.backend);
-  record_.facts["backend.plugin"] = plugin;
-  record_.facts["backend.plugin_hash"] = plugin_hash(plugin);  // builds of one version are told apart by it
+  record_.facts["backend.plugin"] = group_.plugin_file().path;
+  record_.facts["backend.plugin_hash"] = group_.plugin_file().hash;
 }
 
 void Measurement::keep(const Group::Inputs& inputs) {

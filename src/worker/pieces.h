@@ -15,11 +15,10 @@
 namespace deepgap {
 
 struct Piece {
-  std::string name, op;    // of the operator
-  std::string output;      // the name of the reference's value that it answers to
-  bool quantized = false;  // it reads levels
-  std::optional<float>
-      quantum;  // between two levels of the reference's value, where that is read from levels with one scale, as in a quantized file
+  std::string name, op;          // of the operator
+  std::string output;            // the name of the reference's value that it answers to
+  bool quantized = false;        // it reads levels
+  std::optional<float> quantum;  // between levels of `output`, where the reference reads it from such with one scale
 };
 
 struct Pieces {

@@ -6,7 +6,6 @@
 #include "record/point_option.h"
 #include "record/tuning_mark.h"
 #include "scenario/mlperf/run_options.h"
-#include "worker/plugin.h"
 
 #include <deepgap/error.h>
 
@@ -19,7 +18,6 @@ namespace deepgap {
 namespace {
 
 constexpr std::string_view environment_prefix = "env.";
-constexpr std::string_view plugins_variable = "env.DEEPGAP_PLUGINS";
 constexpr std::string_view secret_variable = "env.DEEPGAP_KSERVE_TOKEN";
 constexpr std::string_view quantize_prefix = "quantize.";
 constexpr std::string_view mlperf_prefix = "mlperf_";
@@ -234,8 +232,6 @@ class OptionSorter {
                   "env.DEEPGAP_KSERVE_TOKEN would be kept in the Store: set it in deepgap's own environment, or give token_file");
     if (name.starts_with(environment_prefix) && name.size() > environment_prefix.size()) {
       sorted_.environment[name.substr(environment_prefix.size())] = value;
-      if (name == plugins_variable && !holds_plugin(value, point_.backend))  // else the usual one would stand for it, unsaid
-        throw Error(ErrorKind::usage, fmt::format("{}={}: no plug-in of {} is there", name, value, point_.backend));
       return true;
     }
     if (name.starts_with(quantize_prefix)) {

@@ -32,8 +32,10 @@ uint64_t seed_of(const std::string& op, int round);
 
 // All of them; the files operator_cases_*.cpp hold a family each.
 std::vector<OperatorCase> operator_cases();
+// Every n-th; all with DEEPGAP_LONG_TESTS.
+std::vector<OperatorCase> every(size_t n, const std::vector<OperatorCase>& cases);
 // Every n-th where DEEPGAP_CONFORMANCE_EVERY=n asks for no more, as for an engine that takes its time; all with DEEPGAP_LONG_TESTS.
-std::vector<OperatorCase> asked_for(std::vector<OperatorCase> cases);
+std::vector<OperatorCase> asked_for(const std::vector<OperatorCase>& cases);
 // Those that INT8 could be for.
 std::vector<OperatorCase> quantizable_cases();
 std::vector<OperatorCase> window_cases();       // convolutions and pools

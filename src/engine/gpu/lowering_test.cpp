@@ -76,7 +76,7 @@ void expect_in_registers(const std::string& name, const GpuNumbers& numbers, con
   EXPECT_GT(count, 0) << name << " has no " << op;
 }
 
-// x -> Mul -> Conv -> Relu -> GlobalAveragePool -> Reshape -> Gemm -> Sigmoid: what a product reads is rounded, once moved, too.
+// x -> Mul -> Conv -> GlobalAveragePool -> Flatten -> MatMul -> Sigmoid: what a product reads is rounded, once moved, too.
 TEST(GpuLowering, Tf32RoundsWhatProductsRead) {
   const auto rounds = [](const GpuPlan& plan, const std::string& op) {
     for (const Step& step : plan.steps) {

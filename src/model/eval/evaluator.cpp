@@ -193,11 +193,11 @@ void Call::expect(const Tensor& tensor, DataType type) const {
   if (tensor.type != type) refuse(fmt::format("{} is not handled here, only {}", name_of(tensor.type), name_of(type)));
 }
 
-// `what` may quote an attribute.
 void Call::expect_possible(std::span<const int64_t> shape) const {
   if (!checked_elements(shape, OnnxLimits{}.max_elements)) fail("the result would have more elements than can be");
 }
 
+// `what` may quote an attribute.
 void Call::fail(const std::string& what) const {
   throw Error(ErrorKind::input, fmt::format("node '{}' ({}): {}", node.name, node.op, printable(what)));
 }

@@ -34,6 +34,12 @@ void print_misses(const char* left_out, const Misses& found) {
              sizes.size(), 100 * quantile(sizes, 0.5), 100 * quantile(sizes, 0.9), 100 * quantile(sizes, 1));
 }
 
+std::vector<MeasuredPoint> without(const std::vector<MeasuredPoint>& points, const std::string& model) {
+  std::vector<MeasuredPoint> seen;
+  std::copy_if(points.begin(), points.end(), std::back_inserter(seen), [&](const MeasuredPoint& point) { return point.model != model; });
+  return seen;
+}
+
 // Memory of each network as its fit without it foretells.
 void print_memory(const std::vector<MeasuredPoint>& points) {
   std::set<std::string> models;
@@ -41,8 +47,7 @@ void print_memory(const std::vector<MeasuredPoint>& points) {
     if (point.memory_bytes > 0) models.insert(point.model);
   std::vector<double> sizes;
   for (const std::string& model : models) {
-    std::vector<MeasuredPoint> seen;
-    std::copy_if(points.begin(), points.end(), std::back_inserter(seen), [&](const MeasuredPoint& point) { return point.model != model; });
+    const std::vector<MeasuredPoint> seen = without(points, model);
     if (seen.empty()) continue;
     Predictor predictor(seen, {});
     for (const MeasuredPoint& point : points) {
@@ -91,8 +96,7 @@ void print_training(const std::vector<MeasuredPoint>& points) {
   for (const MeasuredPoint& point : points) models.insert(point.model);
   std::array<std::vector<double>, step_parts + 1> sizes;
   for (const std::string& model : models) {
-    std::vector<MeasuredPoint> seen;
-    std::copy_if(points.begin(), points.end(), std::back_inserter(seen), [&](const MeasuredPoint& point) { return point.model != model; });
+    const std::vector<MeasuredPoint> seen = without(points, model);
     if (seen.empty()) continue;
     Predictor predictor(seen, {});
     for (const MeasuredPoint& point : points) {

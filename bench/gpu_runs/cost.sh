@@ -1,41 +1,36 @@
 #!/bin/bash
-# studies/v100-p100.toml: naive, mixed, mixed with a graph by LibTorch in batches of 2 to 8192 until memory ends, on one GPU and, where there are two,
-# on two; deepgap's own engine on the GPU and on the host's CPU beside them. The Points are the study's (its threads are this host's), the windows one
-# second instead of four and once instead of three times. 165 s at most on one GPU, 60 s more on two. Every Record is in one Store as soon as it is
-# measured, so that a step cut off by its time loses nothing that ended; STORE: a Store to go on with. PRICES: a price file (docs/decide.md), else
-# the studies' own, which know no newer card.
+# studies/v100-p100.toml by its own numbers: naive, mixed, mixed with a graph by LibTorch in batches of 2 to 8192 until memory ends, on one GPU and, where
+# there are two, on two; deepgap's own engine in FP16 on the GPU beside them. Some 15 minutes on two GPUs: LIMIT (seconds) ends it earlier, a next call
+# goes on where the machine or STORE (a Store to go on with) still has what was measured. Every Record is in one Store as soon as it is measured, so that
+# a step cut off by its time loses nothing that ended. PRICES: a price file (docs/decide.md), else the studies' own, which know no newer card.
 out="$OUT/cost"
-mkdir -p "$out"
-[ -d "$HERE/cache" ] && [ ! -d /tmp/cost-cache ] && cp -r "$HERE/cache" /tmp/cost-cache
-mkdir -p /tmp/cost-cache
-store="$out/cost.db"
+mkdir -p "$out" /tmp/cost
+cache=/tmp/cost/cache
+[ -d "$HERE/cache" ] && [ ! -d $cache ] && cp -r "$HERE/cache" $cache
+store=/tmp/cost/cost.db
 [ -n "$STORE" ] && [ ! -e "$store" ] && cp "$STORE" "$store"
-begin=$(date +%s)
-at() { echo "== $(($(date +%s) - begin)) s: $*"; }
+limit=${LIMIT:-3600}
+at() { echo "== $SECONDS s: $*"; }
 nvidia-smi --query-gpu=name,driver_version,clocks.sm,clocks.mem,power.limit,temperature.gpu --format=csv | tee "$out/gpu.txt"
 gpus=$(nvidia-smi --list-gpus | wc -l)
 deepgap --version
-step() {  # SECONDS, flags ...
-  local most=$1
-  shift
+step() {  # flags ...
+  local left=$((limit - 15 - SECONDS))
+  [ $left -lt 10 ] && { at "no time left: $*"; return; }
   at "$*"
-  timeout -s INT -k 8 "$most" deepgap run -m resnet50 --store "$store" --resume --cache /tmp/cost-cache --study v100-p100 -r 1 --quiet "$@" 2>&1 | tail -n 40
+  timeout -s INT -k 8 $left deepgap run -m resnet50 --store "$store" --resume --cache $cache --study v100-p100 --warmup 5 --duration 2s -r 3 --quiet "$@" 2>&1 | tail -n ${LINES_KEPT:-30}
   echo "exit ${PIPESTATUS[0]}"
 }
-torch=(--libtorch "$TORCH" --backend libtorch_cuda --duration 1s --warmup 2)
-step 40 "${torch[@]}" --device cuda:0 -p mixed --axis cuda_graph=on -b '2..8192*2'
-step 40 "${torch[@]}" --device cuda:0 -p mixed --axis cuda_graph=off -b '2..8192*2'
-step 45 "${torch[@]}" --device cuda:0 -p fp32 --axis cuda_graph=off -b '2..8192*2'
-if [ "$gpus" -gt 1 ]; then
-  step 30 "${torch[@]}" --device cuda:0+cuda:1 -p mixed --axis cuda_graph=on -b '2..8192*2'
-  step 30 "${torch[@]}" --device cuda:0+cuda:1 -p fp32 --axis cuda_graph=off -b '2..8192*2'
-fi
-step 25 --backend native --device cuda:0 --duration 500ms --warmup 2 -p fp16,fp32 -b 2,32,128,512
-step 15 --backend native --device cpu --duration 500ms --warmup 1 -p fp32 -b '2..32*4'
+devices=cuda:0; [ "$gpus" -gt 1 ] && devices=cuda:0,cuda:0+cuda:1
+torch=(--libtorch "$TORCH" --backend libtorch_cuda --device "$devices" -b '2..8192*2')
+step "${torch[@]}" -p mixed --axis cuda_graph=on
+step "${torch[@]}" -p mixed,fp32 --axis cuda_graph=off
+step --backend native --device cuda:0 -p fp16 -b '2..8192*2'
 # What the study asks for, and whether it is there.
 at what came out
 prices="${PRICES:-studies}"
 timeout -k 5 10 deepgap export "$store" --by point --prices "$prices" -o "$out/points.csv"
+timeout -k 5 10 deepgap export "$store" --format db --compact --anonymous -o "$out/cost.db"
 timeout -k 5 10 deepgap report "$store" --prices "$prices" -o "$out/report.html"
 timeout -k 5 10 deepgap report "$store" --prices "$prices" --format md -o "$out/report.md"
 timeout -k 5 10 deepgap recommend "$store" --prices "$prices" | tee "$out/recommend.txt"

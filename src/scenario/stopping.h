@@ -40,13 +40,14 @@ class Stopping {
 class StoppingRule {
  public:
   virtual ~StoppingRule() = default;
-  virtual std::unique_ptr<Stopping> make(const StoppingSettings& settings) const = 0;
+  // `round`: queries of a round (Scenario::round()), at least 1.
+  virtual std::unique_ptr<Stopping> make(const StoppingSettings& settings, int64_t round) const = 0;
 };
 
 // The settings' rule. Where another rule than `duration` has a duration too, the window is not shorter than that.
 // Throws Error{usage} for an unknown rule, with "did you mean", and what StoppingRule::make throws.
-std::unique_ptr<Stopping> make_stopping(const StoppingSettings& settings);
+std::unique_ptr<Stopping> make_stopping(const StoppingSettings& settings, int64_t round = 1);
 // Ends the warm-up: after `warmup` queries where that is fixed, else when a steady state is seen (docs/method.md) or at warmup_budget.
-std::unique_ptr<Stopping> make_warmup(const StoppingSettings& settings);
+std::unique_ptr<Stopping> make_warmup(const StoppingSettings& settings, int64_t round = 1);
 
 }  // namespace deepgap

@@ -1,4 +1,5 @@
-// Stopping `duration`: until the window is as long as asked. The query that passes the end is the last and counts.
+// Stopping `duration`: until the window is as long as asked. The query that passes the end is the last and counts; where several are in
+// flight, so does the rest of its round: else the devices that were not waited for would have worked for nothing.
 #include "base/text.h"
 #include "scenario/stopping/metered.h"
 
@@ -11,9 +12,12 @@ namespace {
 
 class DurationStopping final : public MeteredStopping {
  public:
-  explicit DurationStopping(Nanoseconds duration) : duration_(duration) {}
+  DurationStopping(Nanoseconds duration, int64_t round) : MeteredStopping(round), duration_(duration) {}
   std::string name() const override { return "duration"; }
-  State state() const override { return meter_.count() > 0 && meter_.length() >= duration_ ? State::enough : State::more; }
+  State state() const override {
+    const bool passed = meter_.count() > 0 && meter_.length() >= duration_;
+    return passed && meter_.whole_rounds() ? State::enough : State::more;
+  }
   std::string reason() const override {
     return state() == State::more ? "" : fmt::format("{} passed with {} queries", format_duration(duration_), meter_.count());
   }
@@ -24,11 +28,11 @@ class DurationStopping final : public MeteredStopping {
 
 class DurationRule final : public StoppingRule {
  public:
-  std::unique_ptr<Stopping> make(const StoppingSettings& settings) const override {
+  std::unique_ptr<Stopping> make(const StoppingSettings& settings, int64_t round) const override {
     if (settings.duration.value_or(0) < 1) {
       throw Error(ErrorKind::usage, "stopping 'duration' needs a length of time above 0; give --duration, such as --duration 8s");
     }
-    return std::make_unique<DurationStopping>(*settings.duration);
+    return std::make_unique<DurationStopping>(*settings.duration, round);
   }
 };
 

@@ -1,6 +1,6 @@
 // Stopping `interval`: until the 95 % interval of the target is inside the asked relative half-width, or the budget ends.
 //
-// The target is throughput (batch means of the time between completions, stats/correlated.h) or a percentile of latency (ranks, with the
+// The target is throughput (batch means of what rounds took, throughput_meter.h and stats/correlated.h) or a percentile of latency (ranks, with the
 // effective number of observations, stats/percentile.h). Looked at when there are 5 % (percentile: 25 %) more queries than at the last
 // look, not before 10 queries and the shortest window (settings.duration, else half a second). A run ends at the second look in a row that
 // is narrow enough: stopping at the first prefers moments in which the scatter looks small by chance. interval_test.cpp measures what is
@@ -65,13 +65,14 @@ class PercentileTarget final : public PrecisionTarget {
 
 class IntervalStopping final : public Stopping {
  public:
-  IntervalStopping(const StoppingSettings& settings, std::unique_ptr<PrecisionTarget> target)
+  IntervalStopping(const StoppingSettings& settings, std::unique_ptr<PrecisionTarget> target, int64_t round)
       : asked_(settings.interval),
         shortest_(settings.duration.value_or(shortest_window)),
         budget_(std::max(settings.budget, settings.duration.value_or(0))),
         may_warm_(!settings.warmup),
         target_name_(settings.target),
-        target_(std::move(target)) {}
+        target_(std::move(target)),
+        meter_(round) {}
 
   std::string name() const override { return "interval"; }
   void add(std::span<const Timing> timings) override {
@@ -79,6 +80,7 @@ class IntervalStopping final : public Stopping {
       meter_.add(timing);
       target_->add(timing);
     }
+    if (!meter_.whole_rounds()) return;
     const bool over = meter_.length() >= budget_;
     if (state_ == State::more && (over || (meter_.count() >= next_look_ && meter_.length() >= shortest_))) look(over);
   }
@@ -138,13 +140,13 @@ class IntervalStopping final : public Stopping {
 
 class IntervalRule final : public StoppingRule {
  public:
-  std::unique_ptr<Stopping> make(const StoppingSettings& settings) const override {
+  std::unique_ptr<Stopping> make(const StoppingSettings& settings, int64_t round) const override {
     if (!(settings.interval > 0 && settings.interval < 1)) {
       throw Error(ErrorKind::usage,
                   fmt::format("the interval must lie between 0 and 100 %, not {:g}; give for example --interval 1%", settings.interval));
     }
     if (settings.budget < 1) throw Error(ErrorKind::usage, "the budget must be above 0; give for example --budget 30s");
-    return std::make_unique<IntervalStopping>(settings, make_target(settings.target));
+    return std::make_unique<IntervalStopping>(settings, make_target(settings.target), round);
   }
 
  private:

@@ -12,6 +12,7 @@ namespace deepgap {
 
 class MeteredStopping : public Stopping {
  public:
+  explicit MeteredStopping(int64_t round) : meter_(round) {}
   void add(std::span<const Timing> timings) override {
     for (const Timing& timing : timings) meter_.add(timing);
   }

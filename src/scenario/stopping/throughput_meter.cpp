@@ -7,10 +7,10 @@ namespace deepgap {
 Estimate ThroughputMeter::throughput() const {
   Estimate estimate;
   estimate.n = count();
-  const double window = cycles_.sum_y();
+  const auto window = static_cast<double>(length());
   if (!(window > 0)) return estimate;
-  estimate.value = cycles_.sum_x() * 1e9 / window;
-  const auto cost = cycles_.estimate();
+  estimate.value = items_ * 1e9 / window;
+  const auto cost = rounds_.estimate();
   if (!cost) return estimate;
   const Interval ns_per_item = cost->interval();
   estimate.low = 1e9 / ns_per_item.high;
@@ -19,7 +19,7 @@ Estimate ThroughputMeter::throughput() const {
 }
 
 double ThroughputMeter::relative_half_width() const {
-  const auto cost = cycles_.estimate();
+  const auto cost = rounds_.estimate();
   if (!cost || !(cost->mean > 0)) return std::numeric_limits<double>::infinity();
   return cost->interval().half_width() / cost->mean;
 }

@@ -16,7 +16,7 @@ namespace {
 
 class FixedWarmup final : public Stopping {
  public:
-  explicit FixedWarmup(int64_t queries) : queries_(queries) {}
+  FixedWarmup(int64_t queries, int64_t round) : queries_(queries), meter_(round) {}
   std::string name() const override { return "warmup"; }
   void add(std::span<const Timing> timings) override {
     for (const Timing& timing : timings) meter_.add(timing);
@@ -32,7 +32,7 @@ class FixedWarmup final : public Stopping {
 
 class SteadyWarmup final : public Stopping {
  public:
-  SteadyWarmup(double tolerance, Nanoseconds budget) : tolerance_(tolerance), budget_(budget) {}
+  SteadyWarmup(double tolerance, Nanoseconds budget, int64_t round) : tolerance_(tolerance), budget_(budget), meter_(round) {}
   std::string name() const override { return "warmup"; }
   void add(std::span<const Timing> timings) override {
     for (const Timing& timing : timings) meter_.add(timing);
@@ -53,9 +53,9 @@ class SteadyWarmup final : public Stopping {
 
  private:
   void look(bool over) {
-    const auto start = deepgap::steady_from(meter_.cycles().batch_ratios(), tolerance_);
+    const auto start = deepgap::steady_from(meter_.rounds().batch_ratios(), tolerance_);
     if (start) {
-      steady_from_ = static_cast<int64_t>(*start) * meter_.cycles().batch_size();
+      steady_from_ = static_cast<int64_t>(*start) * meter_.rounds().batch_size() * meter_.round();
       state_ = State::enough;
     } else if (over) {
       state_ = State::exhausted;
@@ -73,23 +73,23 @@ class SteadyWarmup final : public Stopping {
 
 }  // namespace
 
-std::unique_ptr<Stopping> make_warmup(const StoppingSettings& settings) {
+std::unique_ptr<Stopping> make_warmup(const StoppingSettings& settings, int64_t round) {
   if (settings.warmup) {
     if (*settings.warmup < 0) throw Error(ErrorKind::usage, "the number of warm-up queries must not be negative");
-    return std::make_unique<FixedWarmup>(*settings.warmup);
+    return std::make_unique<FixedWarmup>(*settings.warmup, round);
   }
   if (settings.warmup_budget < 1) throw Error(ErrorKind::usage, "the warm-up budget must be above 0");
   // A trend of half the asked interval spoils nothing; finer than 0.5 % no machine is steady.
-  return std::make_unique<SteadyWarmup>(std::max(0.005, settings.interval / 2), settings.warmup_budget);
+  return std::make_unique<SteadyWarmup>(std::max(0.005, settings.interval / 2), settings.warmup_budget, round);
 }
 
-std::unique_ptr<Stopping> make_stopping(const StoppingSettings& settings) {
+std::unique_ptr<Stopping> make_stopping(const StoppingSettings& settings, int64_t round) {
   const auto rule = Registry<StoppingRule>::instance().make("stopping rule", settings.name);
   if (settings.duration && *settings.duration < 1 && settings.name != "duration")
     throw Error(ErrorKind::usage, "the shortest window must be above 0; give for example --min-duration 1s");
   // These know of it themselves.
-  if (settings.name == "duration" || settings.name == "interval" || !settings.duration) return rule->make(settings);
-  return at_least(rule->make(settings), *settings.duration);
+  if (settings.name == "duration" || settings.name == "interval" || !settings.duration) return rule->make(settings, round);
+  return at_least(rule->make(settings, round), *settings.duration);
 }
 
 }  // namespace deepgap

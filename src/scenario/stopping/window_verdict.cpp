@@ -16,7 +16,7 @@ constexpr double unasked_tolerance = 0.01;  // of a change, where nothing was as
 
 // When so many of the stretches had passed, since the window began: they are of equally many queries, and the slow ones take longer.
 Nanoseconds time_at(const ThroughputMeter& meter, size_t stretch) {
-  const std::vector<double> costs = meter.cycles().batch_ratios();
+  const std::vector<double> costs = meter.rounds().batch_ratios();
   const auto passed = std::accumulate(costs.begin(), costs.begin() + static_cast<std::ptrdiff_t>(stretch), 0.0);
   const double share = passed / std::accumulate(costs.begin(), costs.end(), 0.0);
   return static_cast<Nanoseconds>(share * static_cast<double>(meter.length()));
@@ -52,7 +52,7 @@ WindowVerdict window_verdict(const ThroughputMeter& meter, const WindowWidth& wi
   if (!width.asked && meter.length() < shortest_valid_window)
     return {Verdict::as_found, "",
             fmt::format("{} in {}, nothing asked and too short to see what lasts seconds", found, format_duration(meter.length())), false};
-  const std::vector<double> series = meter.cycles().batch_ratios();
+  const std::vector<double> series = meter.rounds().batch_ratios();
   const ShapeFound shape = find_shape(series, width.asked.value_or(unasked_tolerance));
   const std::string words = shape_words(meter, shape);
   const bool warming = shape.shape == SeriesShape::warming;

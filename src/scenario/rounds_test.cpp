@@ -1,4 +1,5 @@
-// Loops that keep several queries in flight are measured in whole rounds: slots that keep step complete together, which is no change of speed.
+// Loops that keep several queries in flight are measured in whole rounds: slots that keep step complete together, which is no change of
+// speed.
 #include "scenario/scenario.h"
 #include "scenario/stopping.h"
 #include "stats/random_stream.h"

@@ -1,10 +1,10 @@
 // Stopping `interval`: until the 95 % interval of the target is inside the asked relative half-width, or the budget ends.
 //
-// The target is throughput (batch means of what rounds took, throughput_meter.h and stats/correlated.h) or a percentile of latency (ranks, with the
-// effective number of observations, stats/percentile.h). Looked at when there are 5 % (percentile: 25 %) more queries than at the last
-// look, not before 10 queries and the shortest window (settings.duration, else half a second). A run ends at the second look in a row that
-// is narrow enough: stopping at the first prefers moments in which the scatter looks small by chance. interval_test.cpp measures what is
-// left of that.
+// The target is throughput (batch means of what rounds took, throughput_meter.h and stats/correlated.h) or a percentile of latency (ranks,
+// with the effective number of observations, stats/percentile.h). Looked at when there are 5 % (percentile: 25 %) more queries than at the
+// last look, not before 10 queries and the shortest window (settings.duration, else half a second). A run ends at the second look in a row
+// that is narrow enough: stopping at the first prefers moments in which the scatter looks small by chance. interval_test.cpp measures what
+// is left of that.
 #include "base/text.h"
 #include "scenario/stopping.h"
 #include "scenario/stopping/throughput_meter.h"

@@ -331,7 +331,10 @@ void Measurement::keep(Measured measured) {
   record_.verdict = measured.verdict;
   if (!measured.reason.empty()) record_.reason = measured.reason;
   keep(measured.facts);
-  if (!measured.wrong.empty()) fail(Outcome::incorrect, measured.wrong);
+  if (!measured.wrong.empty()) {
+    fail(Outcome::incorrect, measured.wrong);
+    record_.estimates.erase("throughput");  // of what is wrong there is none, whoever reckons it
+  }
   own_series_ = std::move(measured.series);
 }
 

@@ -108,6 +108,7 @@ class TrainingTest(StoreCase):
                 os.unlink(self.store)
             row = self.one(1, *STEPS, "--iterations", "30", "--learning-rate", "1e6", *flags)
             self.assertEqual(row["outcome"], "incorrect", row["reason"])
+            self.assertEqual((row.get("throughput"), row.get("throughput_per_device")), (None, None))
 
     def test_processes_that_train_together_share_their_gradients(self):
         row = self.one(0, *STEPS, "--processes", "2")

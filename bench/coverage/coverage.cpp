@@ -3,6 +3,7 @@
 #include "comparisons.h"
 #include "energy.h"
 #include "record/verdict.h"
+#include "recorded.h"
 #include "searches.h"
 #include "simulated_run.h"
 
@@ -129,7 +130,9 @@ constexpr Part parts[] = {{"runs", print_all_runs},
                           {"overloads", print_overloads},
                           {"peaks", print_peaks},
                           {"tuning", print_tuning},
-                          {"energy", print_energy}};
+                          {"energy", print_energy},
+                          {"rounds", print_rounds},
+                          {"recorded", print_recorded}};
 
 }  // namespace
 }  // namespace deepgap

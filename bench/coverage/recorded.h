@@ -1,0 +1,9 @@
+// The tables about what was recorded, rather than made by formula, and about several queries in flight.
+#pragma once
+
+namespace deepgap {
+
+void print_recorded(int series);
+void print_rounds(int series);
+
+}  // namespace deepgap

@@ -2,14 +2,13 @@
 // completion for itself.
 #include "recorded.h"
 #include "scenario/stopping.h"
+#include "scenario/test_slots.h"
 #include "stats/test_sources.h"
 
 #include <deepgap/record.h>
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -33,21 +32,9 @@ Judged judged(const Row& row, Random& random, int64_t round) {
   settings.duration = 2'000'000'000;
   const auto stopping = make_stopping(settings, round);
   std::vector<QuerySource> sources;
-  struct Query {
-    Nanoseconds begin, end;
-  };
-  std::vector<Query> running;
-  const auto length = [&](size_t slot) { return static_cast<Nanoseconds>(sources[slot].next(0) * 1e9); };
-  for (int slot = 0; slot < row.slots; ++slot) {
+  for (int slot = 0; slot < row.slots; ++slot)
     sources.push_back(white_source(random, row.ms / 1e3 * (slot + 1 == row.slots ? row.slower : 1), row.cv));
-    running.push_back({0, length(static_cast<size_t>(slot))});
-  }
-  for (uint64_t query = 0; stopping->state() == Stopping::State::more; ++query) {
-    const auto next = std::min_element(running.begin(), running.end(), [](const Query& a, const Query& b) { return a.end < b.end; });
-    const Timing timing{query, next->begin, next->begin, next->end, 1, Status::ok};
-    stopping->add(std::span(&timing, 1));
-    *next = {timing.end, timing.end + length(static_cast<size_t>(next - running.begin()))};
-  }
+  feed_slots(*stopping, sources.size(), 1, [&](size_t slot) { return static_cast<Nanoseconds>(sources[slot].next(0) * 1e9); });
   return {stopping->throughput(), stopping->verdict().verdict == Verdict::unstable};
 }
 

@@ -2,41 +2,19 @@
 // speed.
 #include "scenario/scenario.h"
 #include "scenario/stopping.h"
+#include "scenario/test_slots.h"
 #include "stats/random_stream.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <functional>
 #include <map>
 #include <string>
-#include <vector>
 
 namespace deepgap {
 namespace {
 
-using State = Stopping::State;
 constexpr Nanoseconds ms = 1'000'000;
-
-// Slots that each take their next query when they have answered one; the Timings come in order of completion. Returns how many.
-int64_t feed_slots(Stopping& stopping, size_t slots, const std::function<Nanoseconds(size_t slot)>& latency) {
-  struct Query {
-    Nanoseconds begin, end;
-  };
-  std::vector<Query> running;
-  for (size_t slot = 0; slot < slots; ++slot) running.push_back({0, latency(slot)});
-  int64_t given = 0;
-  while (given < 100'000 && stopping.state() == State::more) {
-    const auto next = std::min_element(running.begin(), running.end(), [](const Query& a, const Query& b) { return a.end < b.end; });
-    const Timing timing{static_cast<uint64_t>(given), next->begin, next->begin, next->end, 4, Status::ok};
-    stopping.add(std::span(&timing, 1));
-    const auto slot = static_cast<size_t>(next - running.begin());
-    *next = {timing.end, timing.end + latency(slot)};
-    ++given;
-  }
-  return given;
-}
 
 StoppingSettings for_two_seconds() {
   StoppingSettings settings;
@@ -49,30 +27,30 @@ TEST(Rounds, SlotsThatKeepStepAreNotTwoSpeeds) {
   RandomStream random(1, "jitter");
   const auto in_step = [&](size_t) { return 100 * ms + static_cast<Nanoseconds>(random.uniform() * 1e5); };
   const auto rounds = make_stopping(for_two_seconds(), 2);
-  EXPECT_EQ(feed_slots(*rounds, 2, in_step), 40);
+  EXPECT_EQ(feed_slots(*rounds, 2, 4, in_step), 40);
   EXPECT_EQ(rounds->verdict().verdict, Verdict::as_found) << rounds->verdict().reason;
   EXPECT_NEAR(rounds->throughput().value, 80, 0.1);
   EXPECT_GT(*rounds->throughput().low, 79.8);
   // What was judged before: every completion for itself.
   const auto single = make_stopping(for_two_seconds(), 1);
-  feed_slots(*single, 2, in_step);
+  feed_slots(*single, 2, 4, in_step);
   EXPECT_EQ(single->verdict().verdict, Verdict::unstable);
 }
 
 TEST(Rounds, AWindowEndsWithAWholeOne) {
   const auto stopping = make_stopping(for_two_seconds(), 3);
-  EXPECT_EQ(feed_slots(*stopping, 3, [](size_t slot) { return 700 * ms + static_cast<Nanoseconds>(slot); }), 9);
+  EXPECT_EQ(feed_slots(*stopping, 3, 4, [](size_t slot) { return 700 * ms + static_cast<Nanoseconds>(slot); }), 9);
   EXPECT_NEAR(stopping->throughput().value, 3 * 4 / 0.7, 1e-6);
   StoppingSettings counts;
   counts.name = "counts";
   counts.iterations = 10;
   const auto exact = make_stopping(counts, 3);
-  EXPECT_EQ(feed_slots(*exact, 3, [](size_t) { return 700 * ms; }), 10);  // as many as were asked for
+  EXPECT_EQ(feed_slots(*exact, 3, 4, [](size_t) { return 700 * ms; }), 10);  // as many as were asked for
 }
 
 TEST(Rounds, SlotsOfDifferentSpeedsAddUp) {
   const auto stopping = make_stopping(for_two_seconds(), 2);
-  feed_slots(*stopping, 2, [](size_t slot) { return (slot == 0 ? 10 : 30) * ms; });
+  feed_slots(*stopping, 2, 4, [](size_t slot) { return (slot == 0 ? 10 : 30) * ms; });
   EXPECT_NEAR(stopping->throughput().value, 4 * (100 + 100 / 3.0), 3);
   EXPECT_EQ(stopping->verdict().verdict, Verdict::as_found) << stopping->verdict().reason;
 }
@@ -83,7 +61,7 @@ TEST(Rounds, AnIntervalCoversAndSteadySlotsAreNotUnstable) {
   for (uint64_t run = 0; run < runs; ++run) {
     RandomStream random(run, "slots");
     const auto stopping = make_stopping(for_two_seconds(), 2);
-    feed_slots(*stopping, 2, [&](size_t) { return static_cast<Nanoseconds>(25e6 * (1 + 0.06 * (random.uniform() - 0.5))); });
+    feed_slots(*stopping, 2, 4, [&](size_t) { return static_cast<Nanoseconds>(25e6 * (1 + 0.06 * (random.uniform() - 0.5))); });
     const Estimate found = stopping->throughput();
     covered += found.low && found.high && *found.low <= 320 && 320 <= *found.high ? 1 : 0;
     unstable += stopping->verdict().verdict == Verdict::unstable ? 1 : 0;

@@ -1,5 +1,6 @@
-// Series that real devices gave: the Records with timings in the Stores of recorded/. A run begins somewhere in one of them, and what its
-// interval should hold is the mean of all of it; behind its end it begins again.
+// Series that real devices gave: the Records with timings in the Stores of recorded/, named by their study (`deepgap run --study NAME`,
+// `deepgap export --format db --anonymous`). A run begins somewhere in one of them, and what its interval should hold is the mean of all of
+// it; behind its end it begins again.
 //
 // A recording is one piece of one device's life: hardly more windows fit into it than its length allows, however many series are drawn,
 // and a device that changes within it has no truth that a shorter window could know. What it shows is how the rules fare on such scatter.
@@ -45,9 +46,7 @@ std::vector<Recording> recordings() {
   for (const std::string& file : files) {
     if (std::filesystem::path(file).extension() != ".db") continue;
     const Store store(file, Store::Mode::read);
-    store.each([&](Record&& record) {
-      found.push_back({std::filesystem::path(file).stem().string(), lengths_of(store.timings(record.record_id))});
-    });
+    store.each([&](Record&& record) { found.push_back({record.study, lengths_of(store.timings(record.record_id))}); });
   }
   return found;
 }

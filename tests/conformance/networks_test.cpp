@@ -55,6 +55,10 @@ TEST(Networks, RandomOnesEqualTheEvaluator) {
   if (!skipped.empty()) GTEST_SKIP() << skipped;
 }
 
+// Of two networks that have nothing to do with each other the outputs are at -3 dB. By rounding alone, of 80 seeds of each of these one
+// MobileNet is at 5.1 dB, another was seen at 5.9.
+constexpr double of_chaotic = 3;
+
 class ZooNetworks : public testing::TestWithParam<std::string> {};
 
 TEST_P(ZooNetworks, EqualTheEvaluator) {
@@ -67,8 +71,9 @@ TEST_P(ZooNetworks, EqualTheEvaluator) {
   std::string skipped;
   for (const std::string& precision : float_precisions(model.summary())) {
     Random random(seed());
-    const std::string fault = expect_right(model, random, {1, 2}, precision,
-                                           precision == "fp32" ? within_tolerance(precision) : same_network(zoo->is_chaotic() ? 6 : 12));
+    const std::string fault =
+        expect_right(model, random, {1, 2}, precision,
+                     precision == "fp32" ? within_tolerance(precision) : same_network(zoo->is_chaotic() ? of_chaotic : 12));
     if (!fault.empty()) skipped = fault;
   }
   if (!skipped.empty() && !HasFailure()) GTEST_SKIP() << skipped;

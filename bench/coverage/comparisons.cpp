@@ -17,12 +17,6 @@ namespace {
 
 double percent(double share) { return 100 * share; }
 
-double median_of(std::vector<double> values) {
-  if (values.empty()) return 0;
-  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2), values.end());
-  return values[values.size() / 2];
-}
-
 // k repeats of one thing: its speed, what each block does to all, what each process does to one; measured within 0.3 %.
 struct Scatter {
   double block = 0, process = 0.01;
@@ -116,8 +110,7 @@ void print_repeats(int series) {
         const QuerySource source = in_a_process(random, make(random), 0.01);
         truth = 1 / source.mean;
         const SimulatedRun run = simulate_run(source, settings);
-        means.push_back({run.throughput.value, 0, 31, run.throughput.n});
-        if (run.throughput.low) means.back().variance_of_mean = std::pow((run.throughput.value - *run.throughput.low) / 2.04, 2);
+        means.push_back(as_repeat(run.throughput));
         time += run.warmup_s + run.window_s;
       }
       const Interval interval = estimate_over_repeats(means)->estimate.interval();

@@ -56,17 +56,6 @@ std::vector<Row> run_rows() {
 
 double percent(int part, int whole) { return whole == 0 ? 0 : 100.0 * part / whole; }
 
-double median_of(std::vector<double>& values) {
-  if (values.empty()) return 0;
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
-
-// Whether an interval of queries a second holds the truth.
-bool holds(const Estimate& estimate, double truth) {
-  return estimate.low && *estimate.low <= truth && (!estimate.high || truth <= *estimate.high);
-}
-
 void print_runs(int series, const StoppingSettings& settings, const std::string& title) {
   fmt::print("\n{}, {} series a row\n", title, series);
   fmt::print(

@@ -24,12 +24,6 @@ namespace {
 constexpr double margin = 0.02;
 constexpr double round_s = 0.25;  // of a pair of turns: queries of some 30 ms
 
-double median_of(std::vector<double> values) {
-  if (values.empty()) return 0;
-  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2), values.end());
-  return values[values.size() / 2];
-}
-
 double half_width(const Interval& interval) { return std::log(interval.high / interval.low) / 2 * 100; }
 
 using Noise = std::function<std::vector<double>(Random&, size_t)>;

@@ -1,6 +1,7 @@
 // Peak searches on simulated servers in virtual time, with the planner, the windows, the arrivals and the verdicts of a real one: how far
 // the answer is from the load at which the bound is just held in the long run, and what it took.
 #include "searches.h"
+#include "simulated_run.h"
 
 #include "analysis/latency_percentile.h"
 #include "plan/peak_planner.h"
@@ -143,12 +144,6 @@ Found search(const Server& server, const LatencyBound& bound, double interval, u
   }
   found.result = planner.found().front().result;
   return found;
-}
-
-double median_of(std::vector<double>& values) {
-  if (values.empty()) return 0;
-  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2), values.end());
-  return values[values.size() / 2];
 }
 
 std::string text_of(double value) { return fmt::format("{:.1f}", value); }

@@ -58,10 +58,6 @@ QuerySource from_somewhere(const Recording& recording, Random& random) {
   return {[&lengths, place](double) { return lengths[(*place)++ % lengths.size()]; }, mean, 0};
 }
 
-bool holds(const Estimate& estimate, double truth) {
-  return estimate.low && *estimate.low <= truth && (!estimate.high || truth <= *estimate.high);
-}
-
 double half_width(const Estimate& estimate) { return (*estimate.high - *estimate.low) / 2; }
 
 struct Outcome {
@@ -81,8 +77,7 @@ Outcome repeats(const Recording& recording, const StoppingSettings& settings, Ra
   for (int i = 0; i < count; ++i) {
     const Outcome one = one_run(recording, settings, random);
     if (one.verdict == Verdict::unstable) all.verdict = Verdict::unstable;
-    const double deviation = one.throughput.low && one.throughput.high ? half_width(one.throughput) / student_factor(31) : 0;
-    means.push_back({one.throughput.value, deviation * deviation, 31, one.throughput.n});
+    means.push_back(as_repeat(one.throughput));
   }
   const MeanEstimate mean = estimate_over_repeats(means)->estimate;
   all.throughput = {mean.mean, mean.interval().low, mean.interval().high, mean.n};
@@ -103,14 +98,10 @@ void print_row(const Recording& recording, const std::string& window, int series
     off.push_back(std::abs(found.throughput.value / truth - 1) * 100);
     if (found.throughput.low && found.throughput.high) widths.push_back(half_width(found.throughput) / found.throughput.value * 100);
   }
-  const auto median = [](std::vector<double> values) {
-    std::sort(values.begin(), values.end());
-    return values.empty() ? 0 : values[values.size() / 2];
-  };
   const int sound = series - unstable;
   fmt::print("| {} | {:.0f} | {:.2f} | {} | {:.1f} | {:.1f} | {} | {:.2f} | {:.2f} |\n", recording.name, seconds, 1e3 / truth, window,
              100.0 * covered / series, 100.0 * unstable / series, sound > 0 ? fmt::format("{:.1f}", 100.0 * sound_covered / sound) : "-",
-             median(widths), median(off));
+             median_of(widths), median_of(off));
   std::fflush(stdout);
 }
 

@@ -3,6 +3,7 @@
 #include "recorded.h"
 #include "scenario/stopping.h"
 #include "scenario/test_slots.h"
+#include "simulated_run.h"
 #include "stats/test_sources.h"
 
 #include <deepgap/record.h>
@@ -48,10 +49,9 @@ Counts counts_of(const Row& row, Random& random, bool rounds, int series) {
   Counts counts;
   for (int i = 0; i < series; ++i) {
     const Judged one = judged(row, random, rounds ? row.slots : 1);
-    const Estimate& found = one.throughput;
-    counts.covered += found.low && *found.low <= truth && (!found.high || truth <= *found.high) ? 1 : 0;
+    counts.covered += holds(one.throughput, truth) ? 1 : 0;
     counts.unstable += one.unstable ? 1 : 0;
-    counts.off += (found.value / truth - 1) * 100 / series;
+    counts.off += (one.throughput.value / truth - 1) * 100 / series;
   }
   return counts;
 }

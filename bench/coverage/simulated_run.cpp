@@ -3,6 +3,8 @@
 #include "scenario/stopping.h"
 #include "stats/percentile.h"
 
+#include <algorithm>
+#include <cmath>
 #include <span>
 #include <vector>
 
@@ -53,6 +55,22 @@ SimulatedRun simulate_run(const QuerySource& source, const StoppingSettings& set
   run.verdict = verdict.verdict;
   run.reason = verdict.reason;
   return run;
+}
+
+bool holds(const Estimate& estimate, double truth) {
+  return estimate.low && *estimate.low <= truth && (!estimate.high || truth <= *estimate.high);
+}
+
+double median_of(std::vector<double> values) {
+  if (values.empty()) return 0;
+  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2), values.end());
+  return values[values.size() / 2];
+}
+
+MeanEstimate as_repeat(const Estimate& throughput) {
+  MeanEstimate repeat{throughput.value, 0, 31, throughput.n};
+  if (throughput.low) repeat.variance_of_mean = std::pow((throughput.value - *throughput.low) / 2.04, 2);
+  return repeat;
 }
 
 }  // namespace deepgap

@@ -2,11 +2,13 @@
 // time.
 #pragma once
 
+#include "stats/interval.h"
 #include "stats/test_sources.h"
 
 #include <deepgap/record.h>
 
 #include <string>
+#include <vector>
 
 namespace deepgap {
 
@@ -21,5 +23,11 @@ struct SimulatedRun {
 };
 
 SimulatedRun simulate_run(const QuerySource& source, const StoppingSettings& settings);
+
+// What the tables count. Whether an interval holds the truth: without an upper end it bounds nothing there.
+bool holds(const Estimate& estimate, double truth);
+double median_of(std::vector<double> values);  // 0 of none
+// A run's throughput as one of several repeats.
+MeanEstimate as_repeat(const Estimate& throughput);
 
 }  // namespace deepgap

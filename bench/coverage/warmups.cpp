@@ -65,10 +65,7 @@ void print_row(const Row& row, const StoppingSettings& settings, Random& random,
     seen += run.was_steady ? 1 : 0;
     another += run.windows > 1 ? 1 : 0;
     unstable += run.verdict == Verdict::unstable ? 1 : 0;
-    covered +=
-        run.throughput.low && *run.throughput.low <= 1 / source.mean && (!run.throughput.high || 1 / source.mean <= *run.throughput.high)
-            ? 1
-            : 0;
+    covered += holds(run.throughput, 1 / source.mean) ? 1 : 0;
     lengths.push_back(run.first_warmup_s);
     left.push_back(row.share * std::exp(-run.warmup_s / row.tau) * 100);
     off.push_back((run.throughput.value * source.mean - 1) * 100);

@@ -2,7 +2,7 @@
 """What DEEP-GAP's protocol takes beside deepgap's own way to an interval as tight, on the same Points.
 
     python3 bench/deep_gap_time.py [--models resnet18,resnet50] [--backends native,onnxruntime] [--precisions fp32] [--batches 1,8]
-        [--interval 1%] [--warmup 20] [--iterations 100] [--repeats 3] [--sweeps 10] [--threads N] [--build build]
+        [--interval 1%] [--warmup 20] [--iterations 100] [--repeats 3] [--sweeps 10] [--threads N] [--device cuda:0] [--build build]
 
 The protocol (arXiv 2604.14552): 20 warm-up and 100 timed iterations, 3 repeats in each of 10 sweeps, each a process of its own: 30 runs.
 Ours: `--repeats auto`, block after block until the interval over the processes is within what is asked. Each Point is measured by both, one
@@ -86,6 +86,7 @@ def parse():
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--sweeps", type=int, default=10)
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--device", default="cpu")
     parser.add_argument("--axis", action="append", default=[], help="NAME=VALUE, as for deepgap run")
     parser.add_argument("--build", default="build")
     return parser.parse_args()
@@ -101,7 +102,7 @@ def main():
     arguments = parse()
     bench = Bench(arguments)
     a = arguments
-    print(f"{a.threads} threads; the protocol: {a.warmup} + {a.iterations} iterations, {a.repeats} repeats, {a.sweeps} sweeps; load average "
+    print(f"{a.device}, {a.threads} threads; the protocol: {a.warmup} + {a.iterations} iterations, {a.repeats} repeats, {a.sweeps} sweeps; load average "
           f"{os.getloadavg()[0]:.2f} at the beginning")
     print(f"| Point | protocol takes | half-width | ours to {a.interval} takes | half-width | ours to the protocol's takes | half-width |")
     print("| --- | --- | --- | --- | --- | --- | --- |")
@@ -110,8 +111,8 @@ def main():
               for n in a.batches.split(",")]
     for number, (model, backend, precision, batch) in enumerate(points):
         name = f"{model} {backend} {precision} batch {batch}"
-        flags = ["--model", model, "--backend", backend, "--precision", precision, "--batch", batch, "--threads", a.threads, "--scenario",
-                 "batch"]
+        flags = ["--model", model, "--backend", backend, "--device", a.device, "--precision", precision, "--batch", batch, "--scenario", "batch"]
+        flags += ["--threads", a.threads] if a.device == "cpu" else []
         for axis in a.axis:
             flags += ["--axis", axis]
         try:

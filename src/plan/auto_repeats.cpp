@@ -3,36 +3,81 @@
 #include "record/record_json.h"
 #include "stats/interval.h"
 
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
 namespace deepgap {
 namespace {
 
-constexpr size_t fewest = 5;
+const std::string throughput = "throughput";
 constexpr int most_failures = 2;  // in a row: it will not do better
+constexpr double widest = 0.05;   // of a run's own interval; beyond it no window says whether it was steady
+
+double mean_of(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+double squared(double value) { return value * value; }
 
 }  // namespace
+
+// What a run says of itself: how well it knows its mean, in how long a window, and what it took besides.
+void AutoRepeats::Seen::add_run(const Record& record) {
+  const Estimate& found = record.estimates.at(throughput);
+  const auto steady =
+      std::find_if(record.windows.begin(), record.windows.end(), [](const Window& window) { return window.name == "steady"; });
+  if (!found.low || !found.high || found.value <= 0 || steady == record.windows.end() || steady->end <= steady->begin) return;
+  const double seconds = static_cast<double>(steady->end - steady->begin) / 1e9;
+  own_variances.push_back(squared((*found.high - *found.low) / 2 / student_factor(1e6) / found.value));
+  second_variances.push_back(own_variances.back() * seconds);
+  overheads.push_back(static_cast<double>(steady->begin - record.windows.front().begin) / 1e9);
+}
+
+// With variances `between` of repeats and `second` of a window of a second, and `overhead` seconds beside a window of w, n repeats take
+// n (overhead + w) and their mean has (between + second / w) / n: their product is least at w = sqrt(overhead second / between).
+double AutoRepeats::Seen::interval_of_a_run() const {
+  const auto mean = estimate_mean(throughputs);
+  if (throughputs.size() < fewest || own_variances.size() < fewest || !mean) return asked;
+  const double all = mean->variance_of_mean * static_cast<double>(mean->n) / squared(mean->mean);
+  const double between = all - mean_of(own_variances), second = mean_of(second_variances), overhead = mean_of(overheads);
+  if (between <= 0 || second <= 0 || overhead <= 0) return asked;
+  const double window = std::sqrt(overhead * second / between);
+  return std::clamp(student_factor(1e6) * std::sqrt(second / window), asked, std::max(asked, widest));
+}
 
 Batch AutoRepeats::next() {
   while (!is_over_()) {
     Batch batch = grid_->next();
     if (batch.jobs.empty()) return batch;
     std::erase_if(batch.jobs, [&](const Job& job) { return job.skip_reason.empty() && seen_[job.point_id].enough; });
+    for (Job& job : batch.jobs) job.stopping.interval = interval_of(job);
     if (!batch.jobs.empty()) return batch;
   }
   return {};
 }
 
+double AutoRepeats::interval_of(const Job& job) {
+  Seen& seen = seen_[job.point_id];
+  seen.asked = job.stopping.interval;
+  return job.stopping.target == throughput ? seen.interval_of_a_run() : seen.asked;
+}
+
 void AutoRepeats::done(const Record& record) {
   Seen& seen = seen_[point_id(record.point)];
-  const auto throughput = record.estimates.find("throughput");
-  if (record.outcome != Outcome::ok || throughput == record.estimates.end()) {
+  const auto found = record.estimates.find(throughput);
+  if (record.outcome != Outcome::ok || found == record.estimates.end()) {
     seen.enough = seen.enough || ++seen.failures >= most_failures;
     return;
   }
   seen.failures = 0;
-  seen.throughputs.push_back(throughput->second.value);
+  // Of an earlier run the first repeats tell what was asked.
+  seen.asked = seen.asked > 0 ? std::min(seen.asked, record.stopping.interval) : record.stopping.interval;
+  seen.throughputs.push_back(found->second.value);
+  seen.add_run(record);
   if (seen.throughputs.size() < fewest - 1) return;
   const auto mean = estimate_mean(seen.throughputs);
-  const bool narrow = mean && mean->interval().half_width() <= record.stopping.interval * mean->mean;
+  const bool narrow = mean && mean->interval().half_width() <= seen.asked * mean->mean;
   seen.enough = seen.enough || (narrow && seen.narrow && seen.throughputs.size() >= fewest);
   seen.narrow = narrow;
 }

@@ -1,6 +1,7 @@
 // AutoRepeats: as many repeats of each Point as it takes, one block of all after the other (docs/method.md, 5). A Point has enough when the
 // interval over its repeats has been within what is asked, after five repeats and after the one before, since stopping at the first such
-// moment prefers those in which the scatter looks small by chance.
+// moment prefers those in which the scatter looks small by chance. From the sixth on a repeat need not be known better than repeats differ:
+// where they do its own interval may be wider than what is asked, as wide as makes the time of all least.
 //   Kalibera and Jones, "Rigorous benchmarking in reasonable time", ISMM 2013.
 #pragma once
 
@@ -26,11 +27,21 @@ class AutoRepeats final : public Planner {
   size_t remaining() const override { return grid_->remaining(); }
 
  private:
+  static constexpr size_t fewest = 5;
   struct Seen {
     std::vector<double> throughputs;
+    double asked = 0;                      // of the interval over the repeats, relative
+    std::vector<double> own_variances;     // of a run's mean, relative
+    std::vector<double> second_variances;  // what that would have been after a second
+    std::vector<double> overheads;         // seconds of a repeat besides its window
     int failures = 0;
     bool narrow = false, enough = false;
+
+    void add_run(const Record& record);
+    double interval_of_a_run() const;
   };
+
+  double interval_of(const Job& job);
 
   std::unique_ptr<Planner> grid_;
   std::function<bool()> is_over_;

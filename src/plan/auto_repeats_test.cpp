@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <random>
 
 namespace deepgap {
@@ -33,16 +34,26 @@ class AutoRepeatsTest : public testing::Test {
       for (const Job& job : batch.jobs) {
         int& own = job.point.batch == 1 ? count.first : count.second;
         is_over_ = ++own == over_after_;
-        Record record;
-        record.point = job.point;
-        record.outcome = outcome_;
-        record.estimates["throughput"] = {100 * (1 + (job.point.batch == 1 ? first : second) * normal(random_)), {}, {}, 10};
-        planner.done(record);
+        asked_.push_back(job.stopping.interval);
+        planner.done(record_of(job, 100 * (1 + (job.point.batch == 1 ? first : second) * normal(random_))));
       }
     }
     return count;
   }
+  // A second of load and of warm-up, then a window in which the run's own interval came to `own_`.
+  Record record_of(const Job& job, double throughput) const {
+    Record record;
+    record.point = job.point;
+    record.outcome = outcome_;
+    record.stopping = job.stopping;
+    record.estimates["throughput"] = {throughput, throughput * (1 - own_), throughput * (1 + own_), 10};
+    record.windows = {{"load", 0, 1'000'000'000}, {"warm_up", 1'000'000'000, 2'000'000'000}, {"steady", 2'000'000'000, 10'000'000'000}};
+    return record;
+  }
+
   std::mt19937_64 random_{1};
+  double own_ = 0.01;
+  std::vector<double> asked_;  // of each run
   Outcome outcome_ = Outcome::ok;
   bool is_over_ = false;
   int over_after_ = -1;
@@ -60,6 +71,27 @@ TEST_F(AutoRepeatsTest, NoMoreThanThereMayBe) { EXPECT_EQ(repeats_of(0.3, 0.3), 
 TEST_F(AutoRepeatsTest, OneThatFailsTwiceIsNotTriedThirtyTimes) {
   outcome_ = Outcome::crashed;
   EXPECT_EQ(repeats_of(0, 0), std::pair(2, 2));
+}
+
+TEST_F(AutoRepeatsTest, WhereRepeatsDifferARunIsAskedForLess) {
+  own_ = 0.01;  // after 8 s, so 0.0051 of a standard error: v = 0.00021 a second
+  repeats_of(0.03, 0.03);
+  for (size_t i = 0; i < 10; ++i) EXPECT_EQ(asked_[i], 0.01) << i;
+  const double window = std::sqrt(2 * 8 * std::pow(0.01 / 1.96, 2)) / 0.03, width = 0.01 * std::sqrt(8 / window);
+  EXPECT_NEAR(asked_.back(), width, 0.3 * width);
+  EXPECT_GT(asked_.back(), 0.02);
+}
+
+TEST_F(AutoRepeatsTest, WhereRunsThemselvesScatterTheyAreAskedForAsMuch) {
+  own_ = 0.02;
+  repeats_of(0.008, 0.008);
+  for (const double interval : asked_) EXPECT_EQ(interval, 0.01);
+}
+
+TEST_F(AutoRepeatsTest, ARunIsNeverAskedForMoreThanFiveInAHundred) {
+  own_ = 0.05;
+  repeats_of(0.3, 0.3);
+  EXPECT_EQ(asked_.back(), 0.05);
 }
 
 TEST_F(AutoRepeatsTest, EndsWithItsTime) {

@@ -119,6 +119,25 @@ TEST(GrpcStreams, AnAnswerToAnotherRequestIsNone) {
   EXPECT_EQ(rig.fate(), "ok");
 }
 
+// As MLServer has them: the answer itself, where Triton sends a message that holds it. Its name and version stand where those have an
+// error.
+TEST(GrpcStreams, MayHoldAnswersThemselves) {
+  for (const char* version : {"", "1", "v1.2"}) {
+    ScriptedGrpcModel script;
+    script.instead = [&, model = ScriptedGrpcModel()](const ScriptedCall& call) -> std::optional<ScriptedAnswer> {
+      if (call.method != ByGrpcStream::infer) return std::nullopt;
+      ModelInferResponse response = model.answer(call.message);
+      response.set_model_name("double");
+      response.set_model_version(version);
+      return ScriptedGrpcModel::of(response);
+    };
+    ScriptedGrpcServer server{script};
+    RigBy<ByGrpcStream> rig(server.host());
+    EXPECT_EQ(rig.fate({1, 2}), "ok") << version;
+    EXPECT_THAT(rig.floats(0), testing::ElementsAre(20, 22, 24, 40, 42, 44));
+  }
+}
+
 // One that is given up just when its answer comes is answered or given up; either way the slot's next request is answered.
 TEST(GrpcStreams, AreNotUsedAgainOnceTheyWereGivenUp) {
   constexpr size_t slots = 4;

@@ -15,6 +15,18 @@
 namespace deepgap {
 namespace {
 
+// Servers disagree on what comes on a stream: Triton's message holds an error or the answer, the Open Inference Protocol's is the answer
+// itself, as MLServer sends it. Triton's has no outputs beside those of the answer that it holds.
+bool parse_streamed(const grpc::ByteBuffer& bytes, inference::ModelStreamInferResponse& message) {
+  const bool held = parse(bytes, message);
+  if (held && message.infer_response().outputs_size() > 0) return true;
+  inference::ModelInferResponse answer;
+  if (!parse(bytes, answer) || answer.outputs_size() == 0) return held;
+  message.clear_error_message();
+  message.mutable_infer_response()->Swap(&answer);
+  return true;
+}
+
 class StreamCalls final : public GrpcCalls {
  public:
   StreamCalls(const ServerAddress& address, const CallSettings& settings, Ended ended)
@@ -117,7 +129,7 @@ class StreamCalls final : public GrpcCalls {
     if (!ok) stream.broken = true;
     if (--stream.awaited > 0) return;
     if (stream.broken || !takes_answer(stream)) return ask_why(slot);
-    if (!parse(stream.exchanged.answer, stream.answer)) {
+    if (!parse_streamed(stream.exchanged.answer, stream.answer)) {
       stream.fault = no_message_fault();
     } else if (!is_answer_to(stream)) {
       stream.fault = Fault{Fault::Kind::answer, "an answer to another request"};

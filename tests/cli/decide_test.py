@@ -95,6 +95,12 @@ class DecideTest(unittest.TestCase):
         said = self.run_deepgap("export", H200, "--prices", self.prices).stderr
         self.assertIn('no price for \'Intel(R) Xeon(R) Processor (family 6 model 207), 16 CPUs\': add [[price]]', said)
 
+    def test_a_report_of_several_studies_is_named_by_what_they_measured(self):
+        train = os.path.join(ROOT, "docs/results/training/h200.db")
+        for stores, title in (([train], "Training performance"), ([H200, PEAK], "Inference performance"),
+                              ([train, H200], "Performance of inference and training")):
+            self.assertIn(f"# {title}\n", self.run_deepgap("report", *stores, "--format", "md", "-o", "-").stdout)
+
     def test_ratios_to_a_baseline(self):
         rows = self.rows(H200, "--by", "point", "--prices", self.prices, "--baseline", "backend=native;device=cpu;precision=fp32")
         compared = [row for row in rows if row["throughput_ratio"]]

@@ -1,0 +1,65 @@
+#!/usr/bin/env python3
+"""How right the time is that a run says is left, and the one that --dry-run says it takes.
+
+    python3 bench/time_left.py [--program build/bin/deepgap]
+
+Some runs of different kinds, each of a minute or more. Printed of each: what --dry-run said over what it took; and of the lines from the first tenth of the time to nine tenths of it,
+what was said to be left over what was: the first, the median, the lowest and the highest, and the share within a factor of 1.5. Asked for are 2 of --dry-run, and 1.5 after the first tenth."""
+import argparse
+import pathlib
+import re
+import statistics
+import subprocess
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+RUNS = {
+    "studies/quickstart.toml": ["studies/quickstart.toml"],
+    "two networks, two engines, to 1 %": ["-m", "resnet18,mobilenet_v2", "-e", "native,onnxruntime", "-b", "1,8", "-r", "2"],
+    "20 + 100 iterations, 3 repeats": ["-m", "resnet18,resnet50", "-e", "native,onnxruntime", "-b", "1,4", "--warmup", "20", "-n", "100", "-r", "3"],
+    "server, windows of 5 s": ["-m", "resnet18", "--scenario", "server", "--rate", "10,20,40", "--duration", "5s", "-r", "4"],
+}
+PARTS = re.compile(r"(?:about )?(?:(\d+) h )?(?:(\d+) min )?(?:([\d.]+) s)?")
+
+
+def seconds(text):
+    hours, minutes, rest = PARTS.fullmatch(text.strip()).groups()
+    return 3600 * int(hours or 0) + 60 * int(minutes or 0) + float(rest or 0)
+
+
+def foretold(program, flags):
+    last = subprocess.run([program, "run", *flags, "--dry-run"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()[-1]
+    return seconds(last.split(";")[-1])
+
+
+def told(program, flags):
+    """Seconds that it took, and what each line said was left at its time."""
+    with tempfile.TemporaryDirectory() as folder:
+        begin = time.monotonic()
+        process = subprocess.Popen([program, "run", *flags, "--store", folder + "/t.db"], cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        lines = [(time.monotonic() - begin, line) for line in process.stderr]
+        if process.wait() not in (0, 1):
+            raise SystemExit("".join(line for _, line in lines))
+        took = time.monotonic() - begin
+    left = [(at, re.search(r", (about [^,]*) left$", line.rstrip())) for at, line in lines]
+    return took, [(at, seconds(found[1])) for at, found in left if found]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--program", default=str(ROOT / "build/bin/deepgap"))
+    arguments = parser.parse_args()
+    print("| run | took, s | --dry-run said, of it | left said / left: first | median | lowest to highest | within 1.5 |")
+    print("| --- | --- | --- | --- | --- | --- | --- |")
+    for name, flags in RUNS.items():
+        said = foretold(arguments.program, flags)
+        took, lines = told(arguments.program, flags)
+        ratios = [left / (took - at) for at, left in lines if 0.1 * took <= at <= 0.9 * took]
+        good = sum(1 / 1.5 <= ratio <= 1.5 for ratio in ratios)
+        print(f"| {name} | {took:.0f} | {said / took:.2f} | {ratios[0]:.2f} | {statistics.median(ratios):.2f} | {min(ratios):.2f} to {max(ratios):.2f} | {good} of {len(ratios)} |"
+              if ratios else f"| {name} | {took:.0f} | {said / took:.2f} | no line | | | |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -4,6 +4,7 @@
 #include <deepgap/error.h>
 
 #include <linux/futex.h>
+#include <sched.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -89,6 +90,11 @@ void ask_for_prompt_wakeups() {
   static_cast<void>(asked);
 }
 
+int allowed_cpus() {
+  cpu_set_t cpus;
+  return ::sched_getaffinity(0, sizeof cpus, &cpus) == 0 ? CPU_COUNT(&cpus) : 2;  // more than the set holds
+}
+
 class RealClock final : public Clock {
  public:
   explicit RealClock(Nanoseconds linger) : linger_(linger) {}
@@ -110,13 +116,13 @@ class RealClock final : public Clock {
       const Nanoseconds left = until == never ? never : until - now();
       if (left <= 0 && until == t) return;
       if (awake_until != 0 && now() < awake_until) {
-        while (now() < std::min(until, awake_until) && !bell_.is_raised()) relax();
+        while (now() < std::min(until, awake_until) && !bell_.is_raised()) look_again();
       } else if (left > spin_) {
         ask_for_prompt_wakeups();
         bell_.sleep_until(until == never ? never : until - spin_);
         if (until != never) learn(now() - (until - spin_));
       } else {
-        while (now() < until && !bell_.is_raised()) relax();
+        while (now() < until && !bell_.is_raised()) look_again();
       }
     }
   }
@@ -134,6 +140,15 @@ class RealClock final : public Clock {
   }
 
  private:
+  // On the process's only CPU whoever else of it has work, such as the thread that takes a server's answers, gets it first.
+  void look_again() const {
+    if (has_one_cpu_) {
+      ::sched_yield();
+    } else {
+      relax();
+    }
+  }
+
   void take_from_others() {
     if (!others_scheduled_.load(std::memory_order_relaxed)) return;  // seen with the bell at the latest
     const std::lock_guard lock(mutex_);
@@ -163,6 +178,7 @@ class RealClock final : public Clock {
   static constexpr Nanoseconds shortest_spin = 50'000, longest_spin = 300'000;
   Nanoseconds spin_ = longest_spin;  // of the one thread that waits
   Nanoseconds linger_;
+  const bool has_one_cpu_ = allowed_cpus() == 1;
   inline static thread_local const char this_thread = 0;  // its address is the thread's
   std::atomic<const char*> waiter_{&this_thread};         // the thread that waited last; at first the one that made the clock
   Agenda agenda_;                                         // the waiter's alone: what it schedules itself takes no lock

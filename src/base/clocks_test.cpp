@@ -3,6 +3,7 @@
 #include <deepgap/error.h>
 
 #include <gtest/gtest.h>
+#include <sched.h>
 
 #include <atomic>
 #include <chrono>
@@ -153,6 +154,37 @@ TEST(RealClock, NoNotificationIsLost) {
   }
   consumed.store(total, std::memory_order_release);
   EXPECT_EQ(seen, total) << "a wake-up was lost";
+}
+
+// A wait of 100 us ends in looks at the time. With one CPU for all threads they would keep the one that takes the answers from it.
+TEST(RealClock, LetsOthersOfAProcessWithOneCpuWork) {
+  cpu_set_t before, one;
+  ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
+  int first = 0;
+  while (!CPU_ISSET(first, &before)) ++first;
+  CPU_ZERO(&one);
+  CPU_SET(first, &one);
+  ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+  const auto clock = make_real_clock();
+  std::atomic<int> asked{0}, answered{0};
+  std::atomic<bool> over{false};
+  std::jthread other([&] {
+    while (!over) {
+      answered = asked.load();
+      std::this_thread::yield();
+    }
+  });
+  constexpr int rounds = 400;
+  int in_time = 0;
+  for (int i = 1; i <= rounds; ++i) {
+    asked = i;
+    clock->wait_until(clock->now() + 100'000);
+    in_time += answered == i ? 1 : 0;
+  }
+  over = true;
+  other.join();
+  sched_setaffinity(0, sizeof before, &before);
+  EXPECT_GT(in_time, rounds / 2);
 }
 
 // A completion on an engine's thread asks for a look on the scenario's: it runs there, and soon, although nothing else ends the wait.

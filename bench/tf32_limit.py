@@ -6,7 +6,8 @@
 Each network is written as ONNX, once as it is and once with the factors of its convolutions and products rounded to ten bits of fraction: weights
 to the nearest with ties away from zero, values by a cast to float16 and back, which has as many. ONNX Runtime computes both in FP32 on the same
 samples (`deepgap check --outputs`). Printed: SQNR of the outputs with rounded factors; where whoever else reads such a value (a sum with a later one)
-reads it rounded, too, as an engine does that rounds it once, where it is made; and where results of products are rounded. A GPU that is nearer than the first computes some layers more precisely. Needs Python's numpy, onnx and onnxruntime."""
+reads it rounded, too, as an engine does that rounds it once, where it is made; and where results of products are rounded. A GPU that is nearer than
+the first computes some layers more precisely. Needs Python's numpy, onnx and onnxruntime."""
 import argparse
 import glob
 import os
@@ -34,47 +35,42 @@ class Rounding:
         self.graph = self.model.graph
         self.constants = {one.name: one for one in self.graph.initializer}
         self.nodes, self.casts = [], 0
-        for node in self.graph.node:
-            if node.op_type in PRODUCTS and not self.is_depthwise(node):
+        self.shared = {}  # values that are rounded where they are made, for all who read them
+        multiplied = self.multiplied() if kept else set()
+        self.share(multiplied.intersection(one.name for one in self.graph.input))
+        for node in list(self.graph.node):
+            for i, name in enumerate(node.input):
+                node.input[i] = self.shared.get(name, name)
+            made = list(node.output)
+            if self.is_product(node):
                 node.input[0], node.input[1] = self.factor(node.input[0]), self.factor(node.input[1])
-                self.nodes.append(node)
                 if results:
-                    result, node.output[0] = node.output[0], node.output[0] + "_sum"
-                    self.cast(node.output[0], result)
-            else:
-                self.nodes.append(node)
-        if kept:
-            self.read_everywhere()
+                    node.output[0] += "_sum"
+            self.nodes.append(node)
+            if node.output[0] != made[0]:
+                self.cast(node.output[0], made[0])
+            self.share(multiplied.intersection(made))
         del self.graph.node[:]
         self.graph.node.extend(self.nodes)
 
-    # Values that products with constants multiply.
-    def read_everywhere(self):
-        last = {}
-        for node in self.nodes:
-            constant = any(name.removesuffix("_rounded") in self.constants for name in node.input)
-            if node.op_type in PRODUCTS and constant:
-                last.update({name.rsplit("_rounded", 1)[0]: name for name in node.input if name.rsplit("_rounded", 1)[0] not in self.constants})
-        made = {node.output[0]: node for node in self.nodes if node.op_type == "Cast"}
-        order, ready = [], set()
-        for node in self.nodes:
-            if node.op_type != "Cast":
-                for i, name in enumerate(node.input):
-                    if name in last:
-                        for needed in (last[name] + "_short", last[name]):
-                            if needed not in ready:
-                                ready.add(needed)
-                                order.append(made[needed])
-                        node.input[i] = last[name]
-            if node.op_type != "Cast" or node.output[0] not in ready:
-                ready.update(node.output)
-                order.append(node)
-        self.nodes = order
+    def is_product(self, node):
+        return node.op_type in PRODUCTS and not self.is_depthwise(node)
+
+    def multiplied(self):
+        """Values that products with constants read."""
+        products = [node.input[:2] for node in self.graph.node if self.is_product(node)]
+        return {name for pair in products if any(one in self.constants for one in pair) for name in pair if name not in self.constants}
+
+    def share(self, names):
+        for name in names:
+            self.shared[name] = self.cast(name, name + "_rounded")
 
     def is_depthwise(self, node):
         return any(one.name == "group" and one.i > 1 for one in node.attribute)  # tensor cores do not serve it
 
     def factor(self, name):
+        if name in self.shared.values():
+            return name
         new = name + "_rounded"
         if name not in self.constants:
             return self.cast(name, f"{new}_{self.casts}")

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 namespace deepgap {
 namespace {
@@ -13,10 +12,6 @@ namespace {
 const std::string throughput = "throughput";
 constexpr int most_failures = 2;  // in a row: it will not do better
 constexpr double widest = 0.05;   // of a run's own interval; beyond it no window says whether it was steady
-
-double mean_of(const std::vector<double>& values) {
-  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
-}
 
 double squared(double value) { return value * value; }
 
@@ -40,7 +35,8 @@ double AutoRepeats::Seen::interval_of_a_run() const {
   const auto mean = estimate_mean(throughputs);
   if (throughputs.size() < fewest || own_variances.size() < fewest || !mean) return asked;
   const double all = mean->variance_of_mean * static_cast<double>(mean->n) / squared(mean->mean);
-  const double between = all - mean_of(own_variances), second = mean_of(second_variances), overhead = mean_of(overheads);
+  const double between = all - estimate_mean(own_variances)->mean, second = estimate_mean(second_variances)->mean,
+               overhead = estimate_mean(overheads)->mean;
   if (between <= 0 || second <= 0 || overhead <= 0) return asked;
   const double window = std::sqrt(overhead * second / between);
   return std::clamp(student_factor(1e6) * std::sqrt(second / window), asked, std::max(asked, widest));

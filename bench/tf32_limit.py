@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How near a network's outputs can be to FP32 where its products have TF32's factors, by their rounding alone.
 
-    python3 bench/tf32_limit.py [--program build/bin/deepgap] [--models resnet18,densenet121,inception_v3,efficientnet_lite0,mobilenet_v2]
+    python3 bench/tf32_limit.py [--program build/bin/deepgap] [--models resnet18,densenet121,inception_v3,efficientnet_lite0,mobilenet_v2] [--samples 2]
 
 Each network is written as ONNX, once as it is and once with the factors of its convolutions and products rounded to ten bits of fraction: weights
 to the nearest with ties away from zero, values by a cast to float16 and back, which has as many. ONNX Runtime computes both in FP32 on the same
@@ -86,9 +86,9 @@ class Rounding:
         return new
 
 
-def outputs(program, file, folder):
+def outputs(arguments, file, folder):
     os.makedirs(folder)
-    done = subprocess.run([program, "check", file, "-e", "onnxruntime", "--samples", "2", "--outputs", folder], capture_output=True, text=True)
+    done = subprocess.run([arguments.program, "check", file, "-e", "onnxruntime", "--samples", str(arguments.samples), "--outputs", folder], capture_output=True, text=True)
     if done.returncode not in (0, 1):
         sys.exit(done.stderr)
     return numpy.concatenate([numpy.load(path).astype(numpy.float64).ravel() for path in sorted(glob.glob(folder + "/*.npy"))])
@@ -98,17 +98,18 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--program", default="build/bin/deepgap")
     parser.add_argument("--models", default="resnet18,densenet121,inception_v3,efficientnet_lite0,mobilenet_v2")
+    parser.add_argument("--samples", type=int, default=2, help="the same as `deepgap check --samples` of what this is held against")
     arguments = parser.parse_args()
     for name in arguments.models.split(","):
         with tempfile.TemporaryDirectory() as folder:
             file = folder + "/model.onnx"
             subprocess.run([arguments.program, "models", name, "--onnx", file], check=True, stdout=subprocess.DEVNULL)
             model = onnx.load(file)
-            plain = outputs(arguments.program, file, folder + "/plain")
+            plain = outputs(arguments, file, folder + "/plain")
             told = []
             for way in ({}, {"kept": True}, {"results": True}):
                 onnx.save(Rounding(model, **way).model, folder + "/rounded.onnx")
-                error = outputs(arguments.program, folder + "/rounded.onnx", f"{folder}/rounded{len(told)}") - plain
+                error = outputs(arguments, folder + "/rounded.onnx", f"{folder}/rounded{len(told)}") - plain
                 told.append(10 * numpy.log10((plain**2).sum() / (error**2).sum()))
             print(f"{name}: factors rounded {told[0]:.1f} dB, all their readers' {told[1]:.1f} dB, results too {told[2]:.1f} dB", flush=True)
 

@@ -24,7 +24,7 @@ for tool in ${TOOLS:-memcheck initcheck synccheck racecheck}; do
 done
 wait
 for tool in ${TOOLS:-memcheck initcheck synccheck racecheck}; do
-  echo "$tool: $(cat "$out/$tool"-*.txt | grep -c '^\[       OK') cases ended right, $(cat "$out/$tool"-*.txt | grep -c '^\[  FAILED') failed; $(cat "$out/$tool"-*.txt | grep -cE '^========= (Invalid|Uninitialized|Barrier|Error|Warning|Race|Program hit|.*[Hh]azard)') findings"
+  echo "$tool: $(cat "$out/$tool"-*.txt | grep -c '^\[       OK') cases ended right, $(cat "$out/$tool"-*.txt | grep -c '^\[  FAILED') failed; $(cat "$out/$tool"-*.txt | grep -v SUMMARY | grep -cE '^========= (Invalid|Uninitialized|Barrier|Error|Warning|Race|Program hit|.*[Hh]azard)') findings"
   cat "$out/$tool"-*.txt | grep -E '^=========' | grep -vE 'COMPUTE-SANITIZER|^=========\s*$' | sort | uniq -c | sort -rn | head -n 12
 done
 tar czf "$out.tgz" -C "$OUT" sanitizers; rm -rf "$out"

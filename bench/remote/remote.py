@@ -5,7 +5,7 @@
     remote.py side-by-side --url http://127.0.0.1:8000[,grpc://127.0.0.1:8001] --model delay --perf-analyzer PATH [--rates 50,200,600] [--clients 1,8,32]
     remote.py echo [--protocols http,grpc,stream] [--clients 64] [--rate 20000] [--seconds 4]
 
-`all` starts what it needs (build/bin/echo_server and grpc_echo_server; Triton with the models `delay`, 10 ms, and `echo`) and prints everything: asked for are 20,000 requests a second from
+`all` starts what it needs (build/bin/echo_server and grpc_echo_server; Triton with the models `joined`, which takes 10 ms for up to 8 requests, and `echo`) and prints everything: asked for are 20,000 requests a second from
 one CPU by HTTP and 10,000 by gRPC with a p99 lateness under 1 ms, and no more CPU time a request than perf_analyzer's.
 side-by-side takes turns: the same load by deepgap, by perf_analyzer --async and, at rates, by perf_analyzer as it is by itself (synchronous). Rows hold
 the achieved rate, mean and p99 of latency, and CPU time of the client for each request that the server counted, its start included.
@@ -163,7 +163,7 @@ def everything(args):
         triton.start()
         try:
             args.url = f"{triton.url},grpc://127.0.0.1:{triton.grpc_port}"
-            for args.model in ("delay", "echo"):
+            for args.model in args.models:
                 side_by_side(args)
         finally:
             triton.stop()
@@ -180,6 +180,7 @@ def main():
     parser.add_argument("--triton", help="virtual environment with requirements-triton.txt")
     parser.add_argument("--url")
     parser.add_argument("--model", default="delay")
+    parser.add_argument("--models", type=lambda text: text.split(","), default=["joined", "echo"], help="of the Triton that `all` starts")
     parser.add_argument("--rates", type=numbers)
     parser.add_argument("--clients", type=numbers)
     parser.add_argument("--seconds", type=float, default=4)

@@ -27,6 +27,7 @@ input [ {{ name: "INPUT0" data_type: TYPE_FP32 dims: [ 16 ] }} ]
 output [ {{ name: "OUTPUT0" data_type: TYPE_FP32 dims: [ 16 ] }} ]
 instance_group [ {{ count: 1 kind: KIND_CPU }} ]
 parameters {{ key: "delay_ms" value: {{ string_value: "{delay}" }} }}
+{more}
 """
 MODEL = """import json, time
 import triton_python_backend_utils as pb
@@ -50,10 +51,10 @@ def free_port():
 class Triton:
     def __init__(self, folder):
         self.folder, self.port, self.grpc_port, self.metrics_port, self.process = folder, free_port(), free_port(), free_port(), None
-        for name, delay in (("delay", 10), ("echo", 0)):
+        for name, delay, more in (("delay", 10, ""), ("echo", 0, ""), ("joined", 10, "dynamic_batching { }")):
             os.makedirs(f"{folder}/models/{name}/1")
             with open(f"{folder}/models/{name}/config.pbtxt", "w") as file:
-                file.write(CONFIG.format(delay=delay))
+                file.write(CONFIG.format(delay=delay, more=more))
             with open(f"{folder}/models/{name}/1/model.py", "w") as file:
                 file.write(MODEL)
         # The backend looks for its stub beside itself; the wheel has one for each Python, which must lie below the wheel to find its libraries.

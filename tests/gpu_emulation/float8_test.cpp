@@ -27,7 +27,7 @@ TEST(EmulatedFloat8, FollowsTheReferenceAsFarAsItsNumbersGo) {
 TEST(EmulatedFloat8, IsKeptWhereProductsAloneReadIt) {
   Random random(seed());
   GraphBuilder net(random, 21);
-  const Graph bound = bound_for_trial(transformer_layer(net), Integers::as_operators);
+  const Graph bound = bound_for_trial(transformer_layer(net), Integers::as_operators, Element::f16);
   int bytes = 0;
   for (const Step& step : Lowering(bound, {ComputeType::f16, Element::f16, true}, Chip{}).lower().steps)
     if (step.choice && step.choice->problem.compute == ComputeType::f8) {

@@ -118,13 +118,13 @@ HostMap map_of(const Argument& argument, const std::vector<uint16_t>& halves) {
   return made;
 }
 
-void expect_right(const Case& one) {
+void expect_right(const Case& one, const Chip& chip = {}) {
   SCOPED_TRACE(fmt::format("{} queries, {} keys, {} deep, mask {}", one.queries, one.keys, one.depth, static_cast<int>(one.mask)));
   const AttentionLayout layout = layout_of(one);
   Operand mask;
   mask.form.element = Element::f32;
   const auto launch =
-      hopper_attention(layout, attention_mask_text(layout.attention, layout.attention.mask ? &mask : nullptr), "attention", Chip{});
+      hopper_attention(layout, attention_mask_text(layout.attention, layout.attention.mask ? &mask : nullptr), "attention", chip);
   ASSERT_TRUE(launch);
   const TemporaryFolder folder;
   const std::string stem = folder.path() + "/attention";
@@ -168,6 +168,14 @@ TEST(EmulatedHopperAttention, IsTheSoftmaxOfScoresTimesValues) {
 TEST(EmulatedHopperAttention, GoesRoundWhereKeysAreMany) {
   expect_right({.queries = 64, .keys = 700, .heads = 1});
   expect_right({.queries = 64, .keys = 500, .depth = 128, .heads = 1});
+}
+
+// More heads than blocks: each block takes several, and brings the next while it computes.
+TEST(EmulatedHopperAttention, TakesHeadsInTurns) {
+  const Chip small{90, 1, 227 << 10};
+  expect_right({.queries = 128, .keys = 128, .heads = 4, .batch = 2}, small);
+  expect_right({.queries = 128, .keys = 100, .heads = 3, .batch = 3, .mask = Case::Mask::of_key}, small);
+  expect_right({.queries = 200, .keys = 60, .heads = 5}, small);
 }
 
 TEST(EmulatedHopperAttention, AddsMasks) {

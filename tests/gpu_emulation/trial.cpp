@@ -44,10 +44,11 @@ std::vector<uint32_t> whole_batch() {
 
 }  // namespace
 
-Graph bound_for_trial(const Graph& graph, Integers integers) {
+Graph bound_for_trial(const Graph& graph, Integers integers, Element stored) {
   Graph optimized = graph;
-  optimize_unbound(optimized, gpu_fusion_rules(integers));
-  return bound_graph(optimized, Trial::batch, gpu_fusion_rules(integers));
+  const FusionRules rules = gpu_fusion_rules(integers, stored);
+  optimize_unbound(optimized, rules);
+  return bound_graph(optimized, Trial::batch, rules);
 }
 
 Trial::Trial(const LoweringSettings& settings, std::string precision)
@@ -59,7 +60,7 @@ Trial::Trial(const LoweringSettings& settings, std::string precision)
 void Trial::add(const std::string& name, Graph graph, Samples samples) {
   Tried tried{.name = name, .graph = std::move(graph), .samples = std::move(samples)};
   try {
-    const Graph ready = bound_for_trial(tried.graph, settings_.integers);
+    const Graph ready = bound_for_trial(tried.graph, settings_.integers, settings_.numbers.stored);
     for (ValueId id : ready.outputs) {
       tried.shapes.push_back(known_shape(ready, id));
       tried.types.push_back(ready.values[static_cast<size_t>(id)].type);

@@ -22,7 +22,7 @@ struct LoweringSettings {
 };
 
 // As the native engine has it before it is lowered, for Trial::batch samples.
-Graph bound_for_trial(const Graph& graph, Integers integers);
+Graph bound_for_trial(const Graph& graph, Integers integers, Element stored = Element::f32);
 
 class Trial {
  public:

@@ -1,10 +1,12 @@
 // What the GPU engine computes in one step.
 #pragma once
 
+#include "engine/gpu/form.h"
 #include "engine/passes/fusion_rules.h"
 
 namespace deepgap::gpu {
 
-FusionRules gpu_fusion_rules(Integers integers);
+// `stored`: what numbers are kept in between operators.
+FusionRules gpu_fusion_rules(Integers integers, Element stored);
 
 }  // namespace deepgap::gpu

@@ -1,6 +1,7 @@
 // Attention on Hopper: each warpgroup ("team") has 64 queries of a head. The copy engine brings the head's keys and values, a tile of keys
 // at a time; a team multiplies its queries with a tile (wgmma), keeps a softmax that is corrected as larger scores come, and multiplies the
-// weights, out of its registers, with the tile's values while the next tile's scores are begun.
+// weights, out of its registers, with the tile's values while the next tile's scores are begun. Where a block has room for two heads it
+// takes one after the other, and the next one is brought meanwhile.
 #include "engine/gpu/attention.h"
 #include "engine/gpu/hopper_text.h"
 #include "engine/gpu/kernel_text.h"
@@ -18,10 +19,13 @@ constexpr int64_t piece = 64;  // columns that one copy brings: 128 bytes, as fa
 struct Tiles {
   int teams = 2, blocks = 2;  // blocks: on one multiprocessor at once
   int pieces = 1;             // of a row
+  int buffers = 1;            // each of a unit: the queries of a block, and its head's keys and values
   int64_t keys = 64, last = 64, count = 1, stages = 1;
   size_t tile_bytes() const { return static_cast<size_t>(keys * pieces) * 128; }
   size_t query_bytes() const { return static_cast<size_t>(teams * pieces) * 64 * 128; }
-  size_t shared_bytes() const { return 1024 + query_bytes() + static_cast<size_t>(stages) * (2 * tile_bytes() + 16) + 8; }
+  size_t barrier_bytes() const { return static_cast<size_t>(stages) * 16 + 8; }
+  size_t buffer_bytes() const { return query_bytes() + static_cast<size_t>(stages) * 2 * tile_bytes(); }
+  size_t shared_bytes() const { return 1024 + static_cast<size_t>(buffers) * (buffer_bytes() + barrier_bytes()); }
 };
 
 int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -41,16 +45,21 @@ Tiles tiles_of(const Attention& a, const Chip& chip) {
   tiles.last = padded - tiles.keys * (tiles.count - 1);
   const size_t room = std::min(chip.shared_bytes, (chip.shared_bytes + of_system) / static_cast<size_t>(tiles.blocks) - of_system);
   for (tiles.stages = tiles.count; tiles.stages > 2 && tiles.shared_bytes() > room;) --tiles.stages;
+  if (tiles.stages < tiles.count) return tiles;
+  tiles.buffers = 2;
+  if (tiles.shared_bytes() > room) tiles.buffers = 1;
   return tiles;
 }
 
 constexpr std::string_view text = R"(
 static const int tile_bytes = TILE * PIECES * 128, query_bytes = TEAMS * PIECES * 64 * 128;
+static const int buffer_bytes = query_bytes + STAGES * 2 * tile_bytes, barrier_bytes = STAGES * 16 + 8;
 static const int pieces_of_tile = TILE * 128, pieces_of_query = TEAMS * 64 * 128;
 struct Places {
   unsigned query, key, value, barriers;
-  __device__ __forceinline__ explicit Places(unsigned base)
-      : query(base), key(base + query_bytes), value(key + STAGES * tile_bytes), barriers(value + STAGES * tile_bytes) {}
+  __device__ __forceinline__ Places(unsigned base, int buffer)
+      : query(base + buffer * buffer_bytes), key(query + query_bytes), value(key + STAGES * tile_bytes),
+        barriers(base + BUFFERS * buffer_bytes + buffer * barrier_bytes) {}
   __device__ __forceinline__ unsigned keys_come(int stage) const { return barriers + 16 * stage; }
   __device__ __forceinline__ unsigned values_come(int stage) const { return barriers + 16 * stage + 8; }
   __device__ __forceinline__ unsigned queries_come() const { return barriers + 16 * STAGES; }
@@ -75,6 +84,19 @@ __device__ __forceinline__ void copy_tile(const Places& at, const Map& k, const 
   for (int p = 0; p < PIECES; ++p)
     copy_piece<HEADS_FIRST_V>(at.value + stage * tile_bytes + p * pieces_of_tile, v, at.values_come(stage), 64 * p, tile * TILE, head, batch);
 }
+// What a block does at once: queries of a head.
+struct Unit {
+  int first, head, batch;
+  __device__ __forceinline__ explicit Unit(int number)
+      : first(number % QUERY_BLOCKS * (64 * TEAMS)), head(number / QUERY_BLOCKS % HEADS), batch(number / (QUERY_BLOCKS * HEADS)) {}
+};
+__device__ __forceinline__ void bring(const Places& at, const Map& q, const Map& k, const Map& v, const Unit& unit) {
+  expect_bytes(at.queries_come(), query_bytes);
+#pragma unroll
+  for (int p = 0; p < PIECES; ++p)
+    copy_piece<HEADS_FIRST_Q>(at.query + p * pieces_of_query, q, at.queries_come(), 64 * p, unit.first, unit.head, unit.batch);
+  for (int tile = 0; tile < (STAGES < TILES ? STAGES : TILES); ++tile) copy_tile(at, k, v, tile, unit.head, unit.batch);
+}
 
 // What a thread has of its queries: results so far, the weights that are being multiplied, the largest score, the sum of the weights. It
 // has rows lane / 4 and 8 below of its warp's 16.
@@ -82,6 +104,18 @@ struct Softmax {
   float o[PIECES][32];
   unsigned weights[TILE / 16][4];
   float most[2], sum[2];
+  __device__ __forceinline__ void begin() {
+#pragma unroll
+    for (int half = 0; half < 2; ++half) most[half] = minus_infinity, sum[half] = 0.0f;
+#pragma unroll
+    for (int p = 0; p < PIECES; ++p)
+#pragma unroll
+      for (int i = 0; i < 32; ++i) o[p][i] = 0.0f;
+#pragma unroll
+    for (int n = 0; n < TILE / 16; ++n)
+#pragma unroll
+      for (int i = 0; i < 4; ++i) weights[n][i] = 0;
+  }
   __device__ __forceinline__ void keep_all() {
 #pragma unroll
     for (int p = 0; p < PIECES; ++p)
@@ -94,11 +128,20 @@ struct Softmax {
   }
 };
 
-// KEYS_HERE keys of tile `tile`.
+// KEYS_HERE keys of tile `tile`. `turn`: how often the buffer was used before.
 template <int KEYS_HERE, bool LAST> __device__ __forceinline__ void take_keys(Softmax& all, const Places& at, const Map& k, const Map& v, int tile,
-                                                                           int row, MASK_PARAMETER int head, int batch) {
-  const int lane = threadIdx.x % 32, team = threadIdx.x / 128, stage = tile % STAGES, parity = tile / STAGES & 1;
+                                                                           int turn, int row, MASK_PARAMETER int head, int batch) {
+  const int lane = threadIdx.x % 32, team = threadIdx.x / 128, stage = tile % STAGES, parity = tile / STAGES + turn & 1;
   float s[KEYS_HERE / 2];
+  float added_to[KEYS_HERE / 8][2];  // what a mask says of keys, asked for before the products
+#pragma unroll
+  for (int n = 0; n < KEYS_HERE / 8; ++n)
+#pragma unroll
+    for (int one = 0; one < 2; ++one) {
+      const int key = tile * TILE + n * 8 + lane % 4 * 2 + one;
+      MASK_OF_KEY
+      added_to[n][one] = ADDED;
+    }
   wait_for(at.keys_come(stage), parity);
 #pragma unroll
   for (int i = 0; i < KEYS_HERE / 2; ++i) keep(s[i]);
@@ -123,7 +166,7 @@ template <int KEYS_HERE, bool LAST> __device__ __forceinline__ void take_keys(So
 #pragma unroll
     for (int one = 0; one < 2; ++one) {
       const int key = tile * TILE + n * 8 + lane % 4 * 2 + one;
-      MASK_OF_KEY
+      const float added = added_to[n][one];
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
         float& x = s[4 * n + 2 * half + one];
@@ -204,45 +247,44 @@ __device__ __forceinline__ void put_rows(const Softmax& all, unsigned short* out
 extern "C" __global__ void __launch_bounds__(TEAMS * 128, BLOCKS) ENTRY(const __grid_constant__ Map q, const __grid_constant__ Map k,
                                                                      const __grid_constant__ Map v, MASK_PARAMETER unsigned short* out) {
   extern __shared__ unsigned char shared_memory[];
-  const Places at((shared_address(shared_memory) + 1023) & ~1023u);
-  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, head = blockIdx.y, batch = blockIdx.z, q0 = blockIdx.x * (64 * TEAMS);
+  const unsigned base = (shared_address(shared_memory) + 1023) & ~1023u;
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   let_next_begin();
   if (threadIdx.x == 0) {
-    for (int stage = 0; stage < STAGES; ++stage) {
-      make_barrier(at.keys_come(stage), 1);
-      make_barrier(at.values_come(stage), 1);
+    for (int buffer = 0; buffer < BUFFERS; ++buffer) {
+      const Places at(base, buffer);
+      for (int stage = 0; stage < STAGES; ++stage) {
+        make_barrier(at.keys_come(stage), 1);
+        make_barrier(at.values_come(stage), 1);
+      }
+      make_barrier(at.queries_come(), 1);
     }
-    make_barrier(at.queries_come(), 1);
     barriers_made();
+    wait_for_previous();
+    bring(Places(base, 0), q, k, v, Unit(blockIdx.x));
   }
   __syncthreads();
   wait_for_previous();
-  if (threadIdx.x == 0) {
-    expect_bytes(at.queries_come(), query_bytes);
-#pragma unroll
-    for (int p = 0; p < PIECES; ++p) copy_piece<HEADS_FIRST_Q>(at.query + p * pieces_of_query, q, at.queries_come(), 64 * p, q0, head, batch);
-    for (int tile = 0; tile < (STAGES < TILES ? STAGES : TILES); ++tile) copy_tile(at, k, v, tile, head, batch);
-  }
-  Softmax all;
-#pragma unroll
-  for (int half = 0; half < 2; ++half) all.most[half] = minus_infinity, all.sum[half] = 0.0f;
-#pragma unroll
-  for (int p = 0; p < PIECES; ++p)
-#pragma unroll
-    for (int i = 0; i < 32; ++i) all.o[p][i] = 0.0f;
-#pragma unroll
-  for (int n = 0; n < TILE / 16; ++n)
-#pragma unroll
-    for (int i = 0; i < 4; ++i) all.weights[n][i] = 0;
-  const int row = q0 + warp * 16 + lane / 4;
-  wait_for(at.queries_come(), 0);
   constexpr bool alike = LAST_TILE == TILE;
 #pragma unroll 1
-  for (int tile = 0; tile + (alike ? 0 : 1) < TILES; ++tile) take_keys<TILE, alike>(all, at, k, v, tile, row, MASK_ARGUMENT head, batch);
-  if (!alike) take_keys<LAST_TILE, true>(all, at, k, v, TILES - 1, row, MASK_ARGUMENT head, batch);
-  wait_for_products<0>();
-  all.keep_all();
-  put_rows(all, out + batch * (long long)R0 + head * (long long)R1, row);
+  for (int number = blockIdx.x, round = 0; number < UNITS; number += BLOCKS_IN_ALL, ++round) {
+    const Unit unit(number);
+    const int turn = round / BUFFERS, row = unit.first + warp * 16 + lane / 4;
+    const Places at(base, round % BUFFERS);
+    if (BUFFERS > 1 && threadIdx.x == 0 && number + BLOCKS_IN_ALL < UNITS)
+      bring(Places(base, (round + 1) % BUFFERS), q, k, v, Unit(number + BLOCKS_IN_ALL));
+    Softmax all;
+    all.begin();
+    wait_for(at.queries_come(), turn & 1);
+#pragma unroll 1
+    for (int tile = 0; tile + (alike ? 0 : 1) < TILES; ++tile)
+      take_keys<TILE, alike>(all, at, k, v, tile, turn, row, MASK_ARGUMENT unit.head, unit.batch);
+    if (!alike) take_keys<LAST_TILE, true>(all, at, k, v, TILES - 1, turn, row, MASK_ARGUMENT unit.head, unit.batch);
+    wait_for_products<0>();
+    all.keep_all();
+    put_rows(all, out + unit.batch * (long long)R0 + unit.head * (long long)R1, row);
+    if (BUFFERS > 1) __syncthreads();  // the buffer is everybody's no more
+  }
 }
 )";
 
@@ -288,7 +330,20 @@ bool fits_copy_engine(const AttentionLayout& layout) {
   return each(a.query.steps, 2, a.queries) && each(a.key.steps, 3, a.keys) && each(a.value.steps, 2, a.keys);
 }
 
-std::string source_of(const AttentionLayout& layout, const Tiles& tiles, const std::string& mask_text, const std::string& entry) {
+// Units of work, and the blocks that take them in turns: as many as there are places for, where a block brings the next while it computes.
+struct Grid {
+  int64_t query_blocks = 1, units = 1, blocks = 1;
+};
+
+Grid grid_of(const Attention& a, const Tiles& tiles, const Chip& chip) {
+  Grid grid{.query_blocks = divide_up(a.queries, int64_t{64} * tiles.teams)};
+  grid.blocks = grid.units = grid.query_blocks * a.heads * a.batch;
+  if (tiles.buffers > 1) grid.blocks = std::min(grid.units, int64_t{chip.multiprocessors} * tiles.blocks);
+  return grid;
+}
+
+std::string source_of(const AttentionLayout& layout, const Tiles& tiles, const Grid& grid, const std::string& mask_text,
+                      const std::string& entry) {
   const Attention& a = layout.attention;
   const bool half = layout.element == Element::f16;
   Convolution problem;  // of products_text, which reads what is multiplied
@@ -301,6 +356,8 @@ std::string source_of(const AttentionLayout& layout, const Tiles& tiles, const s
       "{}\n#define LAST_TILE {}\n#define TILES {}\n#define STAGES {}\n#define HALF {}\n#define ENTRY {}\n",
       a.queries, a.keys, tiles.pieces, tiles.teams, tiles.blocks, tiles.keys, tiles.last, tiles.count, tiles.stages, half ? "F16" : "BF16",
       entry);
+  source += fmt::format("#define BUFFERS {}\n#define QUERY_BLOCKS {}\n#define HEADS {}\n#define UNITS {}\n#define BLOCKS_IN_ALL {}\n",
+                        tiles.buffers, grid.query_blocks, a.heads, grid.units, grid.blocks);
   const auto flag = [](char name, bool value) { return fmt::format("#define HEADS_FIRST_{} {}\n", name, value); };
   source += flag('Q', heads_come_first(a, a.query.steps, 2)) + flag('K', heads_come_first(a, a.key.steps, 3)) +
             flag('V', heads_come_first(a, a.value.steps, 2));
@@ -324,10 +381,11 @@ std::optional<Launch> hopper_attention(const AttentionLayout& layout, const std:
   if (tiles.shared_bytes() > chip.shared_bytes) return std::nullopt;
   Launch launch;
   launch.entry = entry;
-  launch.source = source_of(layout, tiles, mask_text, entry);
+  const Grid grid = grid_of(a, tiles, chip);
+  if (grid.units >= int64_t{1} << 30) return std::nullopt;
+  launch.source = source_of(layout, tiles, grid, mask_text, entry);
   launch.block = {static_cast<unsigned>(128 * tiles.teams), 1, 1};
-  launch.grid = {static_cast<unsigned>(divide_up(a.queries, int64_t{64} * tiles.teams)), static_cast<unsigned>(a.heads),
-                 static_cast<unsigned>(a.batch)};
+  launch.grid = {static_cast<unsigned>(grid.blocks), 1, 1};
   launch.shared_bytes = tiles.shared_bytes();
   launch.overlaps_previous = true;
   const auto rows_of_tile = static_cast<uint32_t>(tiles.keys);

@@ -133,8 +133,9 @@ std::string attention_mask_text(const Attention& a, const Operand* mask) {
   const std::string scale = number_text(static_cast<float>(a.scale * log2_e)), one = number_text(static_cast<float>(log2_e));
   if (mask == nullptr) {
     const bool later = a.scale > 0;  // else the largest product is not the largest score
-    return fmt::format("#define MASK_PARAMETER\n#define MASK_ARGUMENT\n#define MASK_OF_KEY\n#define MASKED {}\n#define FACTOR {}\n",
-                       later ? "" : fmt::format("x *= {};", scale), later ? scale : "1.0f");
+    return fmt::format(
+        "#define MASK_PARAMETER\n#define MASK_ARGUMENT\n#define MASK_OF_KEY\n#define ADDED 0.0f\n#define MASKED {}\n#define FACTOR {}\n",
+        later ? "" : fmt::format("x *= {};", scale), later ? scale : "1.0f");
   }
   const auto& steps = a.mask->steps;
   const bool of_key = steps[2] == 0;  // the same for every query
@@ -146,7 +147,8 @@ std::string attention_mask_text(const Attention& a, const Operand* mask) {
       fmt::format("key < KEYS{} ? fmaxf({}, -2.0e38f) : 0.0f", of_key ? "" : " && place < QUERIES", load_text(mask->form.element, at));
   std::string result =
       fmt::format("#define MASK_PARAMETER const {}* mask,\n#define MASK_ARGUMENT mask,\n#define FACTOR 1.0f\n", c_type(mask->form.element));
-  result += fmt::format("#define MASK_OF_KEY {}\n", of_key ? fmt::format("const float added = ({}) * {};", there, one) : "");
+  result += fmt::format("#define MASK_OF_KEY {}\n#define ADDED {}\n",
+                        of_key ? fmt::format("const float added = ({}) * {};", there, one) : "", of_key ? "added" : "0.0f");
   return result + fmt::format("#define MASKED x = fmaf(x, {}, {});\n", scale, of_key ? "added" : fmt::format("({}) * {}", there, one));
 }
 

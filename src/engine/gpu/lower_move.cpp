@@ -246,7 +246,8 @@ bool lower_pad(Lowering& lowering, const Operation& operation) {
 // Indices count from the end where they are negative; one outside of the data, which ONNX calls an error, reads the nearest.
 bool lower_gather(Lowering& lowering, const Operation& operation) {
   const Node& node = operation.main;
-  const Operand data = lowering.native(node.inputs[0]), indices = lowering.native(node.inputs[1]);
+  const Element element = lowering.stored(operation.output);
+  const Operand data = lowering.as_stored(node.inputs[0], element), indices = lowering.native(node.inputs[1]);
   const size_t rank = data.shape.size(), picked = indices.shape.size();
   const auto axis = static_cast<size_t>(NodeInputs(lowering, node).axis(attribute_int(node, "axis", 0), rank));
   const std::vector<Operand> in{data, indices};
@@ -267,8 +268,7 @@ bool lower_gather(Lowering& lowering, const Operation& operation) {
   const int64_t size = data.shape[axis];
   const std::string before = fmt::format("  long long p = {};\n  if (p < 0) p += {};\n  const I g = I(p < 0 ? 0 : p >= {} ? {} : p);\n",
                                          element_at(in, 1, where), size, size, size - 1);
-  const Form form = plain_form(data.form.element == Element::f32 ? lowering.stored(operation.output) : data.form.element,
-                               lowering.shape(operation.output));
+  const Form form = plain_form(data.form.element == Element::f32 ? element : data.form.element, lowering.shape(operation.output));
   return move(lowering, operation, operation.output, form, in, before, places);
 }
 

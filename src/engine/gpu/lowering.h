@@ -64,6 +64,8 @@ class Lowering {
 
   // As it was made; a constant plainly, in its own type.
   Operand native(ValueId id);
+  // The same, but a constant of float32 in the type that numbers are stored in, where that has 16 bits.
+  Operand as_stored(ValueId id, Element element);
   Operand read(ValueId id, const Form& form);
   Operand write(ValueId id, const Form& form);
   // Scratch memory of the current step.
@@ -110,6 +112,7 @@ class Lowering {
   GpuPlan plan_;
   std::vector<Shape> shapes_;                   // by value
   std::vector<std::vector<Variant>> variants_;  // by value
+  std::map<ValueId, Variant> narrowed_;         // constants as as_stored keeps them
   std::map<ValueId, Part> parts_;
   std::set<ValueId> float8_;      // values that are kept in FP8
   std::set<ValueId> multiplied_;  // values that are rounded for products in TF32

@@ -21,15 +21,18 @@ namespace {
 
 using testing::GraphBuilder;
 
-Graph network(const std::string& name) {
+Graph network(const std::string& name, Element stored) {
   ZooOptions options;
   Graph graph = find_zoo_model(name, options)->build(options);
   seed_weights(graph, 1, "");
-  optimize_unbound(graph, gpu_fusion_rules(Integers::as_operators));
-  return bound_graph(graph, 2, gpu_fusion_rules(Integers::as_operators));
+  const FusionRules rules = gpu_fusion_rules(Integers::as_operators, stored);
+  optimize_unbound(graph, rules);
+  return bound_graph(graph, 2, rules);
 }
 
-GpuPlan lowered(const std::string& name, const GpuNumbers& numbers) { return Lowering(network(name), numbers, Chip{}).lower(); }
+GpuPlan lowered(const std::string& name, const GpuNumbers& numbers) {
+  return Lowering(network(name, numbers.stored), numbers, Chip{}).lower();
+}
 
 void expect_compiles(const std::string& name, const GpuNumbers& numbers) {
   if (!cuda::has_compiler()) GTEST_SKIP() << "no NVRTC on this machine";
@@ -137,6 +140,26 @@ TEST(GpuLowering, AttentionKeepsItsSumsInRegisters) {
 // Attention reads query, key and value where their common product wrote them.
 TEST(GpuLowering, PartsThatAreReadInPlaceAreNotCopied) {
   for (const Step& step : lowered("vit_b_16:width=0.09", {ComputeType::f16, Element::f16}).steps) EXPECT_NE(step.op, "Split") << step.name;
+}
+
+TEST(GpuLowering, QueryKeyAndValueAreOneProduct) {
+  int products = 0;
+  for (const Step& step : lowered("bert_base:width=0.09,sequence=128", {ComputeType::f16, Element::f16}).steps) {
+    EXPECT_NE(step.op, "Split") << step.name;
+    products += step.choice ? 1 : 0;
+  }
+  EXPECT_EQ(products, 12 * 4 + 1);  // of a layer: query, key and value; output; two of the network between; the answers' one
+}
+
+// Tables are kept as what is picked from them is, so that neighbours are read together.
+TEST(GpuLowering, RowsOfATableArePickedManyNumbersAtOnce) {
+  int gathers = 0;
+  for (const Step& step : lowered("bert_base:width=0.09,sequence=128", {ComputeType::f16, Element::f16}).steps) {
+    if (step.op != "Gather") continue;
+    ++gathers;
+    EXPECT_NE(step.launches.at(0).source.find("*(uint4*)(out"), std::string::npos) << step.name;
+  }
+  EXPECT_GT(gathers, 0);
 }
 
 // All of the zoo, when asked: kernels of some hundred texts take minutes.

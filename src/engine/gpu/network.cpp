@@ -83,10 +83,11 @@ Network::Network(const Graph& graph, const Chip& chip, const std::string& device
 
 void Network::lower(const Graph& graph) {
   Graph unbound = graph;
-  optimize_unbound(unbound, gpu_fusion_rules(options_.integers));
+  const FusionRules rules = gpu_fusion_rules(options_.integers, options_.numbers.stored);
+  optimize_unbound(unbound, rules);
   for (int64_t batch : options_.batch_sizes) {
     if (programs_.contains(batch)) continue;
-    const Graph bound = bound_graph(unbound, batch, gpu_fusion_rules(options_.integers));
+    const Graph bound = bound_graph(unbound, batch, rules);
     refuse_open_shapes(bound);
     Program program{.batch = batch,
                     .samples_apart = keeps_samples_apart(unbound, batch),

@@ -3,6 +3,7 @@
 #include "engine/passes/passes.h"
 #include "engine/passes/test_graphs.h"
 #include "model/eval/evaluator.h"
+#include "model/graph_tools.h"
 
 #include <gtest/gtest.h>
 
@@ -169,6 +170,71 @@ TEST(FuseAttention, LeavesASoftmaxOverAnotherAxis) {
   Graph graph = b.finish({b.node("MatMul", {weights, b.input({2, 5, 4}, "v")})});
   fuse_attention(graph);
   EXPECT_EQ(count_ops(graph, "Attention"), 0U);
+}
+
+// x times weights and, with `biased`, a bias, as the heads of attention read it.
+ValueId projection(GraphBuilder& b, ValueId x, int64_t columns, bool biased, const std::vector<int64_t>& axes) {
+  ValueId rows = b.node("MatMul", {x, b.weights({6, columns})});
+  if (biased) rows = b.node("Add", {b.weights({columns}), rows});
+  const ValueId heads = b.node("Reshape", {rows, b.constant(testing::integers({0, 0, 2, -1}))});
+  return b.node("Transpose", {heads}, order(axes));
+}
+
+// Self-attention of x, or attention of x to `to`.
+Graph attention_between(GraphBuilder& b, ValueId x, ValueId to, bool biased) {
+  const ValueId q = projection(b, x, 8, biased, {0, 2, 1, 3}), k = projection(b, to, 8, biased, {0, 2, 3, 1});
+  const ValueId v = projection(b, to, 10, biased, {0, 2, 1, 3});
+  const ValueId scores = b.node("Add", {b.node("Div", {b.node("MatMul", {q, k}), number(b, 2)}), b.input({-1, 1, 1, 5}, "mask")});
+  return b.finish({b.node("MatMul", {b.node("Softmax", {scores}), v})});
+}
+
+void expect_same(const Graph& before, const Graph& after, size_t inputs) {
+  std::mt19937 random(3);
+  std::vector<Tensor> values;
+  for (size_t i = 0; i < inputs; ++i)
+    values.push_back(testing::random_tensor(i + 1 == inputs ? Shape{2, 1, 1, 5} : Shape{2, 5, 6}, random));
+  EXPECT_GT(testing::sqnr_db(evaluate(bind_symbols(before, {{batch_symbol, 2}}), values)[0],
+                             evaluate(bind_symbols(after, {{batch_symbol, 2}}), values)[0].as<float>()),
+            110);
+}
+
+TEST(JoinProjections, OfOneValueAreOneProduct) {
+  for (const bool biased : {true, false})
+    for (const int opset : {12, 17}) {
+      GraphBuilder b;
+      b.graph.opset = opset;
+      const ValueId x = b.input({-1, 5, 6});
+      const Graph before = attention_between(b, x, x, biased);
+      Graph graph = before;
+      join_projections(graph);
+      remove_dead(graph);
+      validate(graph);
+      EXPECT_EQ(count_ops(graph, "MatMul"), 3U);
+      ASSERT_EQ(count_ops(graph, "Split"), 1U);
+      expect_same(before, graph, 2);
+    }
+}
+
+TEST(JoinProjections, KeyAndValueOfAnother) {
+  GraphBuilder b;
+  const ValueId x = b.input({-1, 5, 6}), to = b.input({-1, 5, 6}, "to");
+  const Graph before = attention_between(b, x, to, true);
+  Graph graph = before;
+  join_projections(graph);
+  validate(graph);
+  EXPECT_EQ(count_ops(graph, "MatMul"), 4U);
+  expect_same(before, graph, 3);
+}
+
+// One whose rows others read, too, is no part of a longer row; two remain.
+TEST(JoinProjections, LeavesWhatOthersRead) {
+  GraphBuilder b;
+  const ValueId x = b.input({-1, 5, 6});
+  Graph graph = attention_between(b, x, x, false);
+  graph.outputs.push_back(graph.nodes[0].outputs[0]);
+  join_projections(graph);
+  validate(graph);
+  EXPECT_EQ(count_ops(graph, "MatMul"), 4U);
 }
 
 }  // namespace

@@ -26,6 +26,7 @@ struct FusionRules {
   std::set<std::string_view> with_integers{"Add",    "AveragePool", "Conv",          "ConvTranspose", "Gemm", "GlobalAveragePool",
                                            "MatMul", "MaxPool",     "QuantizeLinear"};
   bool attention = true;             // the products around a Softmax are one step
+  bool join_projections = false;     // query, key and value are one product; for attention that reads parts of rows where they lie
   bool regions = true;               // nodes that are connected by values of unknown size are one step
   int64_t most_spread_channels = 4;  // of a ConvTranspose that is computed as a convolution of single pixels; 0: none is
 };

@@ -22,6 +22,7 @@ void optimize_unbound(Graph& graph, const FusionRules& rules) {
   fold_affines(graph);
   write_out_batch_norms(graph);
   spread_up_convolutions(graph, rules);
+  if (rules.join_projections) join_projections(graph);
   remove_dead(graph);
 }
 

@@ -27,6 +27,8 @@ void fuse_hard_swishes(Graph& graph);
 void fuse_layer_norms(Graph& graph);
 // Joins the products around a Softmax: attention.h. Before fuse_operators.
 void fuse_attention(Graph& graph);
+// Makes one product of the query, key and value that are products of one value, and a Split after it.
+void join_projections(Graph& graph);
 // Joins Conv, ConvTranspose, Gemm, MatMul and elementwise operators with the activations and additions that follow: fused.h.
 void fuse_operators(Graph& graph, const FusionRules& rules = {});
 // Joins nodes that values of unknown size connect, such as what NonMaxSuppression keeps, where what goes in and out has known sizes: into

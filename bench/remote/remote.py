@@ -78,8 +78,29 @@ def show(load, who, row):
     print(f"| {load} | {who} | {figure('rate', 1)} | {figure('mean_ms', 2)} | {figure('p99_ms', 2)} | {figure('cpu_us', 0)} | {row.get('note', '')[:110]} |", flush=True)
 
 
+# What looks at the clock without pause sees when it was not let run.
+PAUSES = """import sys, time
+begin = last = time.monotonic_ns()
+pauses = []
+while last - begin < float(sys.argv[1]) * 1e9:
+    now = time.monotonic_ns()
+    if now - last > 500_000:
+        pauses.append((now - last) / 1e6)
+    last = now
+print(len(pauses), sum(pauses), max(pauses, default=0))"""
+
+
 def machine():
     print(f"\nload of the machine: {' '.join(f'{x:.1f}' for x in os.getloadavg())} on {os.cpu_count()} CPUs\n", flush=True)
+
+
+def pauses(seconds=2):
+    """How long a machine keeps two busy CPUs waiting by itself: what is sent in such a pause is late, whoever sends it."""
+    cpus = sorted(os.sched_getaffinity(0))
+    looking = [subprocess.Popen(["taskset", "-c", str(cpu), sys.executable, "-c", PAUSES, str(seconds)], stdout=subprocess.PIPE, text=True) for cpu in (cpus[0], cpus[-1])]
+    told = [one.communicate()[0].split() for one in looking]
+    text = "; ".join(f"{count} pauses over 0.5 ms, together {float(whole):.1f}, longest {float(longest):.1f} ms" for count, whole, longest in told)
+    print(f"| both CPUs busy for {seconds} s | nobody | | | | | {text} |", flush=True)
 
 
 def header():
@@ -127,6 +148,7 @@ def echo(args):
             print(f"| {protocol} | left out: {program} is not there (ninja -C build {name}) |")
             continue
         for _ in range(args.rounds):
+            pauses()
             echo_rows(args, protocol, program, args.rates or [asked], more)
 
 

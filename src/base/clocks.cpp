@@ -1,6 +1,8 @@
 // One heap of scheduled work, two ideas of how time passes.
 #include "base/clocks.h"
 
+#include "base/oversleep.h"
+
 #include <deepgap/error.h>
 
 #include <linux/futex.h>
@@ -117,10 +119,10 @@ class RealClock final : public Clock {
       if (left <= 0 && until == t) return;
       if (awake_until != 0 && now() < awake_until) {
         while (now() < std::min(until, awake_until) && !bell_.is_raised()) look_again();
-      } else if (left > spin_) {
+      } else if (const Nanoseconds spin = oversleep_.allowance(); left > spin) {
         ask_for_prompt_wakeups();
-        bell_.sleep_until(until == never ? never : until - spin_);
-        if (until != never) learn(now() - (until - spin_));
+        bell_.sleep_until(until == never ? never : until - spin);
+        if (const Nanoseconds late = until == never ? 0 : now() - (until - spin); late > 0) oversleep_.add(late);  // else it was woken
       } else {
         while (now() < until && !bell_.is_raised()) look_again();
       }
@@ -164,19 +166,7 @@ class RealClock final : public Clock {
     while (agenda_.next() <= entered) agenda_.run_first();
   }
 
-  // How long before its time a sleep must end, since waking takes its while: a microsecond on one machine, 100 on another. Begins long,
-  // goes up at once where a sleep ended later than that, and down so slowly that about one sleep in a thousand is too long: few enough
-  // not to be the 99th percentile of lateness.
-  void learn(Nanoseconds overslept) {
-    if (overslept > spin_) {
-      spin_ = std::min(overslept + overslept / 4, longest_spin);
-    } else if (overslept > 0) {
-      spin_ -= (spin_ - shortest_spin) / 4096;
-    }
-  }
-
-  static constexpr Nanoseconds shortest_spin = 50'000, longest_spin = 300'000;
-  Nanoseconds spin_ = longest_spin;  // of the one thread that waits
+  Oversleep oversleep_;  // of the one thread that waits
   Nanoseconds linger_;
   const bool has_one_cpu_ = allowed_cpus() == 1;
   inline static thread_local const char this_thread = 0;  // its address is the thread's

@@ -56,7 +56,7 @@ std::string host_text(const Launch& launch, const AttentionLayout& layout, size_
   if (layout.attention.mask) call += ", (const float*)p[3]";
   return std::string(host_numbers) + hopper_words + text +
          fmt::format(
-             "extern \"C\" const char* run(const unsigned* grid, void** p) {{ return run_blocks(grid, 1, {}, [&] {{ {}({}, (unsigned "
+             "extern \"C\" const char* run(const unsigned* grid, void** p) {{ return run_blocks(grid, {}, [&] {{ {}({}, (unsigned "
              "short*)p[{}]); }}); }}\n",
              launch.block[0], launch.entry, call, arguments - 1);
 }

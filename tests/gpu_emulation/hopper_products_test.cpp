@@ -66,9 +66,9 @@ std::string host_text(const Case& one, const Launch& launch, size_t number) {
              number, a, b) +
          text +
          fmt::format(
-             "}}\nextern \"C\" const char* run_{0}(const unsigned* grid, void** p) {{ return run_blocks(grid, {1}, {2}, [&] {{ "
-             "n{0}::{3}(*(Map*)p[0], (const unsigned char*)p[1], (const float*)p[2], (unsigned char*)p[3]{4}); }}); }}\n",
-             number, launch.cluster, launch.block[0], launch.entry, residual);
+             "}}\nextern \"C\" const char* run_{0}(const unsigned* grid, void** p) {{ return run_blocks(grid, {1}, [&] {{ "
+             "n{0}::{2}(*(Map*)p[0], (const unsigned char*)p[1], (const float*)p[2], (unsigned char*)p[3]{3}); }}); }}\n",
+             number, launch.block[0], launch.entry, residual);
 }
 
 HostMap map_of(const Argument& argument, const std::byte* from) {
@@ -247,10 +247,6 @@ WgmmaTile in_turns(int row_blocks, int columns) {
   tile.turns = true;
   return tile;
 }
-WgmmaTile in_pairs(WgmmaTile tile) {
-  tile.cluster = 2;
-  return tile;
-}
 WgmmaTile with_weights_kept(WgmmaTile tile) {
   tile.resident = true;
   return tile;
@@ -284,23 +280,7 @@ TEST(EmulatedProducts, OfTeamsInTurnsAreRight) {
 TEST(EmulatedProducts, AreRightWhereSomeHaveNothingToDo) {
   const Convolution little = product_of(ComputeType::f16, 50, 64, 40);
   const Convolution some = product_of(ComputeType::f16, 333, 200, 136);
-  expect_right({{little, in_turns(1, 64)},
-                {little, in_pairs(in_turns(1, 64)), 4, 2},
-                {some, in_turns(1, 64), 1000, 5},
-                {some, in_pairs(in_turns(1, 64)), 1000, 6},
-                {some, together(2, 1, 96), 1000, 4}});
-}
-
-// Five tiles of rows: one block of the last pair has none.
-TEST(EmulatedProducts, OfBlocksThatReadWeightsTogetherAreRight) {
-  const Convolution some = product_of(ComputeType::f16, 300, 200, 136);
-  WgmmaTile shallow = in_pairs(in_turns(1, 64));
-  shallow.stages = 2;
-  expect_right({{some, in_pairs(in_turns(1, 64)), 4},
-                {some, in_pairs(in_turns(2, 64)), 2},
-                {some, shallow, 2},
-                {some, in_pairs(together(2, 1, 64)), 3},
-                {gelu_of(200, 72, 250), in_pairs(together(2, 2, 64)), 4}});
+  expect_right({{little, in_turns(1, 64)}, {some, in_turns(1, 64), 1000, 5}, {some, together(2, 1, 96), 1000, 4}});
 }
 
 TEST(EmulatedProducts, AreRightInEveryType) {
@@ -308,7 +288,6 @@ TEST(EmulatedProducts, AreRightInEveryType) {
   for (const ComputeType compute : {ComputeType::tf32, ComputeType::bf16, ComputeType::i8, ComputeType::f8}) {
     const Convolution some = product_of(compute, 200, 208, 136);
     cases.push_back({some, in_turns(1, 64)});
-    cases.push_back({some, in_pairs(in_turns(1, 64)), 4});
   }
   Convolution bytes = product_of(ComputeType::i8, 200, 208, 136);
   bytes.source = Element::u8;
@@ -324,16 +303,15 @@ TEST(EmulatedProducts, OfConvolutionsAreRight) {
   WgmmaTile narrow = in_turns(1, 48), pair = in_turns(1, 48);
   narrow.step_bytes = pair.step_bytes = 32;
   pair.stage_steps = 2;
-  WgmmaTile half = in_pairs(in_turns(1, 80));
+  WgmmaTile half = in_turns(1, 80);
   half.step_bytes = 64;
-  expect_right(
-      {{padded, in_turns(1, 80)}, {padded, half, 2}, {padded, in_pairs(together(1, 1, 80)), 2}, {strided, narrow, 1}, {strided, pair, 1}});
+  expect_right({{padded, in_turns(1, 80)}, {padded, half, 2}, {padded, together(1, 1, 80), 2}, {strided, narrow, 1}, {strided, pair, 1}});
 }
 
 // A stage that one warp never frees.
 TEST(EmulatedProducts, EndWhereEveryoneWaits) {
   const Convolution some = product_of(ComputeType::f16, 333, 200, 136);
-  const auto wrong = run_all({{some, in_turns(1, 64)}}, [](std::string& text) { replace(text, "4 * tile_teams * cluster", "5"); });
+  const auto wrong = run_all({{some, in_turns(1, 64)}}, [](std::string& text) { replace(text, "4 * tile_teams", "5"); });
   EXPECT_EQ(wrong.at(0), "every thread waits for what will not come");
 }
 

@@ -1,4 +1,4 @@
-// What the kernels for Hopper expect of CUDA, played by the host, after host_numbers: threads of a cluster's blocks take turns; the copy
+// What the kernels for Hopper expect of CUDA, played by the host, after host_numbers: a block's threads take turns; the copy
 // engine brings what was ordered some time later, in any order, and permutes rows as it does; each thread computes its own sums of a
 // warpgroup's product from shared memory as wgmma's descriptors say where it lies, no sooner than it waits for them. Where all threads wait
 // for what will never come the run ends.
@@ -50,12 +50,11 @@ struct Map {
   int box[4], element_bytes, row_bytes, lower[2], upper[2], strides[2];
 };
 
-// A fiber is a thread of one of the cluster's blocks; `me` is the one whose turn it is.
-static const unsigned most_blocks = 2, most_threads = 640;
-alignas(1024) static unsigned char shared_of[most_blocks][1 << 18];
+// A fiber is a thread of the block; `me` is the one whose turn it is.
+static const unsigned most_threads = 640;
+alignas(1024) static unsigned char shared_of_block[1 << 18];
 static unsigned me = 0, threads = 0;
-static unsigned my_block() { return me / threads; }
-#define shared_memory (shared_of[my_block()])
+#define shared_memory shared_of_block
 struct Fiber { ucontext_t context; std::unique_ptr<char[]> stack; bool ended = false; };
 static std::vector<Fiber> fibers;
 static ucontext_t scheduler;
@@ -77,12 +76,10 @@ struct Meeting {
     wait_until([&] { return round != mine; });
   }
 };
-static Meeting of_block[most_blocks], of_cluster, of_warp[most_blocks * most_threads / 32], of_number[most_blocks][16];
-static unsigned blocks_together = 1;
-static void __syncthreads() { of_block[my_block()].meet(threads); }
-static void meet_cluster() { of_cluster.meet(threads * blocks_together); }
-static void meet(int number, int all) { of_number[my_block()][number].meet(all); }
-static unsigned exchanged[most_blocks * most_threads][8];
+static Meeting of_block, of_warp[most_threads / 32], of_number[16];
+static void __syncthreads() { of_block.meet(threads); }
+static void meet(int number, int all) { of_number[number].meet(all); }
+static unsigned exchanged[most_threads][8];
 static void meet_warp() { of_warp[me / 32].meet(32); }
 static unsigned __shfl_xor_sync(unsigned, unsigned x, int step) {
   exchanged[me][0] = x;
@@ -177,18 +174,17 @@ struct Barrier {
     look();
   }
 };
-static std::map<unsigned, Barrier> barriers[most_blocks];
-static void make_barrier(unsigned at, unsigned count) { barriers[my_block()][at] = {count, count}; }
+static std::map<unsigned, Barrier> barriers;
+static void make_barrier(unsigned at, unsigned count) { barriers[at] = {count, count}; }
 static void barriers_made() {}
-static void arrive(unsigned at) { barriers[my_block()].at(at).arrive(); }
-static void arrive_in(unsigned at, unsigned rank) { barriers[rank].at(at).arrive(); }
+static void arrive(unsigned at) { barriers.at(at).arrive(); }
 static void expect_bytes(unsigned at, unsigned bytes) {
-  Barrier& barrier = barriers[my_block()].at(at);
+  Barrier& barrier = barriers.at(at);
   barrier.bytes += bytes;
   barrier.arrive();
 }
 static void wait_for(unsigned at, unsigned parity) {
-  const Barrier& barrier = barriers[my_block()].at(at);
+  const Barrier& barrier = barriers.at(at);
   wait_until([&] { return (barrier.ended & 1) != parity; });
 }
 
@@ -204,68 +200,63 @@ static void bring_some() {
     under_way.pop_back();
   }
 }
-static void bring(unsigned block, unsigned barrier, long long bytes) {
-  Barrier& of = barriers[block].at(barrier);
+static void bring(unsigned barrier, long long bytes) {
+  Barrier& of = barriers.at(barrier);
   of.bytes -= bytes;
   of.look();
 }
 static unsigned permuted(unsigned address, int row_bytes) {
   return address ^ ((address >> 7 & (row_bytes == 128 ? 7 : row_bytes == 64 ? 3 : 1)) << 4);
 }
-static void put_element(unsigned block, unsigned to, const Map& map, const long long (&place)[4]) {
+static void put_element(unsigned to, const Map& map, const long long (&place)[4]) {
   long long at = 0;
   bool inside = true;
   for (int axis = 0; axis < 4; ++axis) {
     inside = inside && place[axis] >= 0 && place[axis] < map.sizes[axis];
     at += place[axis] * (axis == 0 ? map.element_bytes : map.steps[axis]);
   }
-  unsigned char* const there = shared_of[block] + permuted(to, map.row_bytes);
+  unsigned char* const there = shared_memory + permuted(to, map.row_bytes);
   if (inside) memcpy(there, map.from + at, map.element_bytes);
   else memset(there, 0, map.element_bytes);
 }
 static void copy_box(unsigned to, const Map& map, unsigned barrier, int column, int second, int third, int fourth) {
-  under_way.push_back([=, block = my_block()] {
+  under_way.push_back([=] {
     const int first[4] = {column, second, third, fourth};
     const int count = map.box[0] * map.box[1] * map.box[2] * map.box[3];
     for (int i = 0; i < count; ++i) {
       long long place[4];
       for (int axis = 0, rest = i; axis < 4; rest /= map.box[axis++]) place[axis] = first[axis] + rest % map.box[axis];
-      put_element(block, to + map.element_bytes * i, map, place);
+      put_element(to + map.element_bytes * i, map, place);
     }
-    bring(block, barrier, (long long)map.element_bytes * count);
+    bring(barrier, (long long)map.element_bytes * count);
   });
 }
 static void copy_rows(unsigned to, const Map& map, unsigned barrier, int column, int row) { copy_box(to, map, barrier, column, row, 0, 0); }
 static void copy_pixels(unsigned to, const Map& map, unsigned barrier, int channel, int x, int y, int image, int right, int down) {
-  under_way.push_back([=, block = my_block()]() mutable {
+  under_way.push_back([=]() mutable {
     for (int pixel = 0; pixel < map.box[1]; ++pixel) {
       for (int c = 0; c < map.box[0]; ++c)
-        put_element(block, to + map.element_bytes * (pixel * map.box[0] + c), map, {channel + c, x + right, y + down, image});
+        put_element(to + map.element_bytes * (pixel * map.box[0] + c), map, {channel + c, x + right, y + down, image});
       if ((x += map.strides[0]) < map.sizes[1] + map.upper[0]) continue;
       x = map.lower[0];
       if ((y += map.strides[1]) < map.sizes[2] + map.upper[1]) continue;
       y = map.lower[1];
       ++image;
     }
-    bring(block, barrier, (long long)map.element_bytes * map.box[0] * map.box[1]);
+    bring(barrier, (long long)map.element_bytes * map.box[0] * map.box[1]);
   });
 }
-static void copy_bytes_to(unsigned short blocks, unsigned to, const void* from, unsigned bytes, unsigned barrier) {
-  if (to % 16 != 0 || (u64)from % 16 != 0 || bytes % 16 != 0) broken = "bytes are copied that are not aligned";
-  for (unsigned block = 0; block < blocks_together; ++block)
-    if (blocks >> block & 1)
-      under_way.push_back([=] {
-        memcpy(shared_of[block] + to, from, bytes);
-        bring(block, barrier, bytes);
-      });
-}
 static void copy_bytes(unsigned to, const void* from, unsigned bytes, unsigned barrier) {
-  copy_bytes_to(1 << my_block(), to, from, bytes, barrier);
+  if (to % 16 != 0 || (u64)from % 16 != 0 || bytes % 16 != 0) broken = "bytes are copied that are not aligned";
+  under_way.push_back([=] {
+    memcpy(shared_memory + to, from, bytes);
+    bring(barrier, bytes);
+  });
 }
 
 // Products of a thread that are not waited for yet.
 struct Ordered { std::vector<std::function<void()>> open; std::deque<std::vector<std::function<void()>>> groups; };
-static Ordered ordered[most_blocks * most_threads];
+static Ordered ordered[most_threads];
 static void begin_products() {}
 static void commit_products() { ordered[me].groups.push_back(std::move(ordered[me].open)); ordered[me].open.clear(); }
 template <int N> static void __attribute__((noinline)) wait_for_products() {
@@ -322,19 +313,18 @@ static void begin_fiber(Fiber& fiber) {
   fiber.ended = false;
   makecontext(&fiber.context, run_fiber, 0);
 }
-// The blocks of a cluster; a warp may be left out of a round. False: they wait for ever.
-static bool run_cluster(unsigned first) {
-  const unsigned all = threads * blocks_together, patience = 100;  // rounds
+// A warp may be left out of a round. False: they wait for ever.
+static bool run_block() {
+  const unsigned patience = 100;  // rounds
   for (Fiber& fiber : fibers) begin_fiber(fiber);
   u64 before = events;
   unsigned idle = 0;
-  for (unsigned left = all; left > 0 && broken.empty();) {
-    for (unsigned warp = 0; warp < all; warp += 32) {
+  for (unsigned left = threads; left > 0 && broken.empty();) {
+    for (unsigned warp = 0; warp < threads; warp += 32) {
       if (some_number(4) == 0) continue;
       for (me = warp; me < warp + 32; ++me) {
         if (fibers[me].ended) continue;
-        threadIdx = {me % threads, 0, 0};
-        blockIdx.x = first + me / threads;
+        threadIdx = {me, 0, 0};
         swapcontext(&scheduler, &fibers[me].context);
         if (fibers[me].ended) { --left; ++events; }
       }
@@ -347,20 +337,19 @@ static bool run_cluster(unsigned first) {
   return true;
 }
 // Returns what went wrong, or nothing.
-template <typename F> static const char* run_blocks(const unsigned* grid, unsigned cluster, unsigned count, F thread) {
+template <typename F> static const char* run_blocks(const unsigned* grid, unsigned count, F thread) {
   static F* now;
   now = &thread;
   body = [] { (*now)(); };
   threads = count;
-  blocks_together = cluster;
-  fibers.resize(count * cluster);
+  fibers.resize(count);
   gridDim = {grid[0], grid[1], grid[2]};
   broken.clear();
   for (unsigned z = 0; z < grid[2]; ++z)
     for (unsigned y = 0; y < grid[1]; ++y)
-      for (unsigned x = 0; x < grid[0]; x += cluster) {
+      for (unsigned x = 0; x < grid[0]; ++x) {
         blockIdx = {x, y, z};
-        if (!run_cluster(x)) broken = "every thread waits for what will not come";
+        if (!run_block()) broken = "every thread waits for what will not come";
         if (!broken.empty()) return broken.c_str();
         for (const Ordered& of : ordered)
           if (!of.open.empty() || !of.groups.empty()) return "products are not waited for";

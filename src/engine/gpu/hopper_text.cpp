@@ -14,7 +14,7 @@ struct alignas(64) Map { u64 opaque[16]; };
 __device__ __forceinline__ void make_barrier(unsigned barrier, unsigned count) {
   asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(count) : "memory");
 }
-// What was made is seen by the copy engine and by the cluster.
+// What was made is seen by the copy engine.
 __device__ __forceinline__ void barriers_made() {
   asm volatile("fence.mbarrier_init.release.cluster;\nfence.proxy.async;" ::: "memory");
 }
@@ -24,15 +24,6 @@ __device__ __forceinline__ void expect_bytes(unsigned barrier, unsigned bytes) {
 }
 __device__ __forceinline__ void arrive(unsigned barrier) {
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
-}
-// At the same place in block `rank` of the cluster.
-__device__ __forceinline__ void arrive_in(unsigned barrier, unsigned rank) {
-  asm volatile("{ .reg .b32 there;\nmapa.shared::cluster.u32 there, %0, %1;\nmbarrier.arrive.release.cluster.shared::cluster.b64 _, [there]; }"
-               ::"r"(barrier), "r"(rank) : "memory");
-}
-// Every thread of the cluster, warps as they come; what has exited is not waited for.
-__device__ __forceinline__ void meet_cluster() {
-  asm volatile("barrier.cluster.arrive.release;\nbarrier.cluster.wait.acquire;" ::: "memory");
 }
 __device__ __forceinline__ bool passed(unsigned barrier, unsigned parity) {
   unsigned done;
@@ -67,11 +58,6 @@ __device__ __forceinline__ void copy_pixels(unsigned to, const Map& map, unsigne
 __device__ __forceinline__ void copy_bytes(unsigned to, const void* from, unsigned bytes, unsigned barrier) {
   asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];"
                ::"r"(to), "l"(from), "r"(bytes), "r"(barrier) : "memory");
-}
-// To the same place in each block of the cluster whose bit is set, and to its barrier there.
-__device__ __forceinline__ void copy_bytes_to(unsigned short blocks, unsigned to, const void* from, unsigned bytes, unsigned barrier) {
-  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1], %2, [%3], %4;"
-               ::"r"(to), "l"(from), "r"(bytes), "r"(barrier), "h"(blocks) : "memory");
 }
 // Rows of row_bytes (32, 64, 128) in groups of eight, permuted as the copy engine writes them: by the bits of the address itself, so that
 // `address` may be that of any row.

@@ -53,7 +53,7 @@ double cycles_of(const Convolution& problem, const TileWork& work, const Chip& c
   // wgmma of 32 bytes of k: as many cycles as half its columns, or as reading both operands takes.
   const double products = work.k_bytes / 32 * rows / 64 * std::max(columns / 2, 16 + columns / 4);
   const double weights = work.k_bytes * columns;
-  const double read = work.source_bytes + (work.resident ? 0 : weights / work.cluster);
+  const double read = work.source_bytes + (work.resident ? 0 : weights);
   const double copies = read / std::min(copied_a_cycle, work.flight_bytes * work.blocks / copy_latency);
   const double ending = rows * columns * operations_at_end(problem.epilogue) / 128 * store;
   const double tiles = row_tiles * column_tiles, busy = std::min<double>(work.blocks, std::ceil(tiles / chips));

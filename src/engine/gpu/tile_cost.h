@@ -1,6 +1,6 @@
 // How long a kernel of tiles for sm_90a takes, roughly: what the tensor cores, the copies to shared memory, the ends of the sums and the
 // device's memory have to do. Its constants were fitted to 3723 timings of 177 problems on an H100: the first of its
-// order took 7 % longer than the best on average. Of turns and clusters there were none.
+// order took 7 % longer than the best on average. Of turns there were none.
 #pragma once
 
 #include "engine/gpu/convolution.h"
@@ -17,7 +17,6 @@ struct TileWork {
   bool resident = false;        // the weights are copied once a block
   int blocks = 1;               // on one multiprocessor
   bool turns = false;           // two teams of a block have tiles of their own
-  int cluster = 1;              // blocks that read the weights together
 };
 
 // What follows from such a tile.

@@ -89,11 +89,11 @@ __device__ __forceinline__ void end_tile(Sum (&sums)[row_blocks][products][produ
   }
 }
 
-// Barriers of a ring: of each stage one that the producer fills, and one that every warp frees that reads it, in all blocks of a cluster.
+// Barriers of a ring: of each stage one that the producer fills, and one that every warp frees that reads it.
 __device__ __forceinline__ void make_ring(unsigned full, unsigned empty, int stages) {
   for (int stage = 0; stage < stages; stage++) {
     make_barrier(full + 8 * stage, 1);
-    make_barrier(empty + 8 * stage, 4 * tile_teams * cluster);
+    make_barrier(empty + 8 * stage, 4 * tile_teams);
   }
 }
 
@@ -161,8 +161,7 @@ struct Team {
 constexpr std::string_view roles = R"(
     barriers_made();
   }
-  if (cluster > 1) meet_cluster();
-  else __syncthreads();
+  __syncthreads();
   if (threadIdx.x >= teams * 128) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(producer_registers));
     if (threadIdx.x == teams * 128) produce(base, source, weights);
@@ -170,7 +169,6 @@ constexpr std::string_view roles = R"(
     asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(team_registers));
     consume(base, (float*)(shared_memory + (base - begin) + tables_at), scale_bias, residual, target);
   }
-  if (cluster > 1) meet_cluster();  // others copy to this block's memory and arrive at its barriers
 }
 )";
 
@@ -180,10 +178,10 @@ std::string tile_epilogue_text() { return std::string(table_text) + std::string(
 
 std::string tile_constants_text(const TeamTile& tile) {
   return fmt::format(
-      "static const int teams = {}, tile_teams = {}, row_blocks = {}, columns = {}, step_bytes = {}, cluster = {}, tile_rows = {}, "
+      "static const int teams = {}, tile_teams = {}, row_blocks = {}, columns = {}, step_bytes = {}, tile_rows = {}, "
       "table_share = {}, producer_registers = {}, team_registers = {};\nstatic const bool turns = {};\n",
-      tile.teams, tile.tile_teams(), tile.row_blocks, tile.columns, tile.step_bytes, tile.cluster, tile.tile_rows(),
-      (tile.columns + 127) / 128, tile.producer_registers(), tile.team_registers(), tile.turns);
+      tile.teams, tile.tile_teams(), tile.row_blocks, tile.columns, tile.step_bytes, tile.tile_rows(), (tile.columns + 127) / 128,
+      tile.producer_registers(), tile.team_registers(), tile.turns);
 }
 
 std::string_view tile_rows_text() { return rows_text; }

@@ -24,7 +24,6 @@ struct TeamTile {
   int step_bytes = 128;  // bytes of k that one copy brings, a row: 32, 64, 128
   int blocks = 1;        // on one multiprocessor at once
   bool turns = false;    // each team has tiles of its own, and ends one while another team multiplies
-  int cluster = 1;       // neighbouring blocks that have the same columns and read the weights together
 
   // As few as wanted where the sums take nearly all.
   int producer_registers() const { return row_blocks * columns > 256 ? 24 : 32; }

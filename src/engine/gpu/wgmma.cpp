@@ -107,7 +107,6 @@ Launch team_launch(const Convolution& problem, std::string entry, std::string te
   launch.grid = {static_cast<unsigned>(grid), 1, 1};
   launch.block = {static_cast<unsigned>(tile.threads()), 1, 1};
   launch.shared_bytes = shared_bytes;
-  launch.cluster = static_cast<unsigned>(tile.cluster);
   launch.overlaps_previous = true;
   launch.arguments = {std::move(source), BufferArgument{role_weights}, BufferArgument{role_scale_bias}, BufferArgument{role_target}};
   if (problem.epilogue.has_residual()) launch.arguments.emplace_back(BufferArgument{role_residual});
@@ -117,15 +116,13 @@ Launch team_launch(const Convolution& problem, std::string entry, std::string te
 int64_t block_count(const Chip& chip, const TeamTile& tile, bool resident, int64_t row_tiles, int64_t column_tiles) {
   const int64_t at_once = static_cast<int64_t>(chip.multiprocessors) * tile.blocks;
   if (resident) return column_tiles * std::clamp<int64_t>(at_once / column_tiles, 1, row_tiles);
-  return std::min(at_once / tile.cluster, divide_up(row_tiles, tile.cluster) * column_tiles) * tile.cluster;
+  return std::min(at_once, row_tiles * column_tiles);
 }
 
 WgmmaTile tile_of(const ConvolutionVariant& variant) {
   const auto& n = variant.tile;
-  return {{.teams = n[0], .row_blocks = n[1], .columns = n[2], .step_bytes = n[3], .blocks = n[6], .turns = n[8] != 0, .cluster = n[9]},
-          n[4],
-          n[5],
-          n[7] != 0};
+  return {
+      {.teams = n[0], .row_blocks = n[1], .columns = n[2], .step_bytes = n[3], .blocks = n[6], .turns = n[8] != 0}, n[4], n[5], n[7] != 0};
 }
 
 WgmmaPlan plan_of(const Convolution& problem, const WgmmaTile& tile) {
@@ -149,11 +146,10 @@ WgmmaPlan plan_of(const Convolution& problem, const WgmmaTile& tile) {
 ConvolutionVariant variant_of(const Convolution& problem, const WgmmaTile& tile, const Chip& chip) {
   const WgmmaPlan plan = plan_of(problem, tile);
   ConvolutionVariant variant;
-  variant.name = fmt::format("wgmma {}x{}x{} t{} s{} b{}{}{}{}", tile.tile_rows(), tile.columns, tile.step_bytes * tile.stage_steps,
-                             tile.teams, tile.stages, tile.blocks, tile.resident ? " resident" : "", tile.turns ? " turns" : "",
-                             tile.cluster > 1 ? fmt::format(" c{}", tile.cluster) : "");
+  variant.name = fmt::format("wgmma {}x{}x{} t{} s{} b{}{}{}", tile.tile_rows(), tile.columns, tile.step_bytes * tile.stage_steps,
+                             tile.teams, tile.stages, tile.blocks, tile.resident ? " resident" : "", tile.turns ? " turns" : "");
   variant.tile = {tile.teams,  tile.row_blocks, tile.columns,  tile.step_bytes, tile.stage_steps,
-                  tile.stages, tile.blocks,     tile.resident, tile.turns,      tile.cluster};
+                  tile.stages, tile.blocks,     tile.resident, tile.turns};
   variant.pack = pack;
   variant.packed_bytes = static_cast<size_t>(plan.column_tiles) * static_cast<size_t>(plan.steps) * plan.weight_bytes;
   variant.launches.push_back(team_launch(problem, "wgmma", wgmma_text(problem, plan), tile,

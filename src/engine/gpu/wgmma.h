@@ -1,6 +1,6 @@
 // The family of kernels for sm_90a: one producer thread feeds a ring of stages through the copy engine, warpgroups ("teams") multiply from
 // it (wgmma) and end the sums in registers, each block going through many tiles. The teams of a block share its tiles or take turns, each
-// with tiles of its own; blocks of a cluster may read weights together (TeamTile).
+// with tiles of its own (TeamTile).
 //
 // The order of output channels is permuted within a tile (in the packed weights), so that what one thread holds of a row is a run of
 // neighbours, stored 16 bytes at once.

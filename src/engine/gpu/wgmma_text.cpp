@@ -26,18 +26,17 @@ __device__ __forceinline__ unsigned empty_at(unsigned base, unsigned stage) { re
 // Phase i: the stages of tile i have all come.
 __device__ __forceinline__ unsigned turn_at(unsigned base) { return base + barriers_at + 8 * (2 * stages + 1); }
 
-// Tile number `index` of this block: rows from row * tile_rows on, columns from column * columns on. Blocks of a cluster have neighbouring
-// rows of the same columns; the last of them may have none.
+// Tile number `index` of this block: rows from row * tile_rows on, columns from column * columns on.
 __device__ __forceinline__ bool tile_at(int index, int& row, int& column) {
   if (resident) {
     column = blockIdx.x % column_tiles;
     row = blockIdx.x / column_tiles + index * (gridDim.x / column_tiles);
     return row < row_tiles;
   }
-  const int linear = blockIdx.x / cluster + index * (gridDim.x / cluster), first = linear / column_tiles * cluster;
+  const int linear = blockIdx.x + index * gridDim.x;
   column = linear % column_tiles;
-  row = first + blockIdx.x % cluster;
-  return first < row_tiles;
+  row = linear / column_tiles;
+  return row < row_tiles;
 }
 // Rows of a tile that are before this team's.
 __device__ __forceinline__ int rows_before() { return turns ? 0 : threadIdx.x / 128 * (64 * row_blocks); }
@@ -50,12 +49,6 @@ __device__ __forceinline__ Start start_of(long long pixel) {
   return {x * stride_w - pad_left, y * stride_h - pad_top, (int)(pixel / out_w / out_h)};
 }
 
-// A step's weights: of a cluster each block brings its share to all.
-__device__ __forceinline__ void copy_weights(unsigned to, const unsigned char* from, unsigned barrier) {
-  const int share = weight_bytes / cluster, at = blockIdx.x % cluster * share;
-  if (cluster > 1) copy_bytes_to((1 << cluster) - 1, to + at, from + at, share, barrier);
-  else copy_bytes(to, from, weight_bytes, barrier);
-}
 // One thread: waits for a stage to be free, orders its bytes, goes on.
 __device__ __forceinline__ void produce(unsigned base, const Map& source, const unsigned char* weights) {
   int row, column;
@@ -74,18 +67,18 @@ __device__ __forceinline__ void produce(unsigned base, const Map& source, const 
     for (int step = 0; step < steps; stage = stage + 1 == stages ? 0 : stage + 1, parity ^= stage == 0) {
       const unsigned full = full_at(base, stage), rows = base + stages_at + stage * stage_bytes;
       wait_for(empty_at(base, stage), parity);
-      const bool has_rows = cluster == 1 || row < row_tiles;
-      expect_bytes(full, has_rows ? stage_bytes : stage_bytes - stage_rows_bytes);
+      expect_bytes(full, stage_bytes);
 #pragma unroll
       for (int part = 0; part < stage_steps; part++, step++) {
-        if (has_rows && plain) copy_rows(rows + part * rows_bytes, source, full, channels * step_elements, row * tile_rows);
-        else if (has_rows) copy_pixels(rows + part * rows_bytes, source, full, channels * step_elements, start.x, start.y, start.image, right, down);
+        if (plain) copy_rows(rows + part * rows_bytes, source, full, channels * step_elements, row * tile_rows);
+        else copy_pixels(rows + part * rows_bytes, source, full, channels * step_elements, start.x, start.y, start.image, right, down);
         if (++channels == tap_steps) {
           channels = 0;
           right += dilation_w;
           if (right == kernel_w * dilation_w) { right = 0; down += dilation_h; }
         }
-        if (!resident) copy_weights(rows + stage_rows_bytes + part * weight_bytes, tile_weights + (long long)step * weight_bytes, full);
+        if (!resident)
+          copy_bytes(rows + stage_rows_bytes + part * weight_bytes, tile_weights + (long long)step * weight_bytes, weight_bytes, full);
       }
     }
   }
@@ -112,10 +105,9 @@ struct Corner {
 )";
 
 constexpr std::string_view multiplying = R"(
-// Every warp says so by itself: a stage is free when all have read it. It says it to every block that fills its stages.
+// Every warp says so by itself: a stage is free when all have read it.
 __device__ __forceinline__ void release(unsigned base, unsigned stage, int lane) {
-  if (cluster == 1 && lane == 0) arrive(empty_at(base, stage));
-  if (cluster > 1 && lane < cluster) arrive_in(empty_at(base, stage), lane);
+  if (lane == 0) arrive(empty_at(base, stage));
 }
 
 // One team: multiplies what the stages bring, then ends the sums. Where teams take turns the stages of a tile are read by one of them, which

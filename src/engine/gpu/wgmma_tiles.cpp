@@ -56,7 +56,6 @@ double estimate(const Convolution& problem, const WgmmaTile& tile, const Chip& c
   work.flight_bytes = static_cast<double>(plan.stage_bytes) * (tile.stages - 1);
   work.resident = tile.resident;
   work.turns = tile.turns;
-  work.cluster = tile.cluster;
   return cycles_of(problem, work, chip);
 }
 
@@ -110,8 +109,8 @@ std::vector<Estimated<WgmmaTile>> wgmma_tiles(const Convolution& problem, const 
   return tiles;
 }
 
-// Blocks that read weights together (TeamTile::cluster) are not among them: on an H100 they took 1.08 to 2.06 times as long as the best of
-// the others in each of 32 products of BERT, ViT and ResNet-50 (docs/results/h100-native).
+// There were blocks of a cluster, too, that read weights together: on an H100 they took 1.08 to 2.06 times as long as the best of the
+// others in each of 32 products of BERT, ViT and ResNet-50 (docs/results/h100-native).
 std::vector<Estimated<WgmmaTile>> overlapping_tiles(const Convolution& problem, const Chip& chip) {
   std::vector<Estimated<WgmmaTile>> tiles;
   for (const int columns : columns_of(problem))

@@ -119,6 +119,22 @@ TEST(GrpcStreams, AnAnswerToAnotherRequestIsNone) {
   EXPECT_EQ(rig.fate(), "ok");
 }
 
+// As MLServer has them: one request a stream.
+TEST(GrpcStreams, ThatEndWithTheirAnswerAreToldApart) {
+  int asked = 0;
+  ScriptedGrpcModel script;
+  script.instead = [&](const ScriptedCall& call) -> std::optional<ScriptedAnswer> {
+    if (call.method != ByGrpcStream::infer || ++asked % 2 == 1) return std::nullopt;
+    return ScriptedAnswer{.end = ScriptedAnswer::End::end_stream};
+  };
+  ScriptedGrpcServer server{script};
+  RigBy<ByGrpcStream> rig(server.host());
+  EXPECT_EQ(rig.fate(), "ok");
+  EXPECT_EQ(rig.fate(),
+            "the server ended the stream before an answer, after an earlier one: if it takes one request a stream, leave out stream=on");
+  EXPECT_EQ(rig.fate(), "ok");
+}
+
 // As MLServer has them: the answer itself, where Triton sends a message that holds it. Its name and version stand where those have an
 // error.
 TEST(GrpcStreams, MayHoldAnswersThemselves) {

@@ -82,6 +82,7 @@ class StreamCalls final : public GrpcCalls {
     std::atomic<bool> broken = false;    // one of them failed
     std::atomic<bool> given_up = false;
     std::optional<Fault> fault;  // that ended it
+    bool answered = false;       // an earlier request on it
   };
 
   static Nanoseconds monotonic_now() { return std::chrono::steady_clock::now().time_since_epoch().count(); }
@@ -94,6 +95,7 @@ class StreamCalls final : public GrpcCalls {
     stream.context->set_initial_metadata_corked(true);  // sent with the first message
     stream.call = connection->stub().PrepareCall(&*stream.context, method_, &queue_);
     stream.call->StartCall(nullptr);
+    stream.answered = false;
   }
 
   void serve() {
@@ -134,6 +136,7 @@ class StreamCalls final : public GrpcCalls {
     } else if (!is_answer_to(stream)) {
       stream.fault = Fault{Fault::Kind::answer, "an answer to another request"};
     } else {
+      stream.answered = true;
       return deliver(slot, failure_told(stream.answer));
     }
     stream.context->TryCancel();  // what else comes on it is nobody's
@@ -179,7 +182,9 @@ class StreamCalls final : public GrpcCalls {
     if (stream.fault) return *stream.fault;
     if (stream.given_up) return {Fault::Kind::cancelled, "given up"};
     if (auto told = connections_[slot % connections_.size()]->fault(stream.status, settings_.timeout)) return *told;
-    return {Fault::Kind::reset, "the server ended the stream before an answer"};
+    const std::string words = "the server ended the stream before an answer";
+    return {Fault::Kind::reset,
+            stream.answered ? words + ", after an earlier one: if it takes one request a stream, leave out stream=on" : words};
   }
 
   void deliver(size_t slot, const std::optional<Fault>& fault) {

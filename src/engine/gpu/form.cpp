@@ -1,6 +1,9 @@
 #include "engine/gpu/form.h"
 
+#include "model/eval/half.h"
+
 #include <algorithm>
+#include <cstring>
 #include <numeric>
 
 namespace deepgap::gpu {
@@ -42,6 +45,15 @@ Element element_of(DataType type) {
     default:
       return Element::boolean;
   }
+}
+
+bool is_half(Element element) { return element == Element::f16 || element == Element::bf16; }
+
+void put_number(std::vector<std::byte>& bytes, size_t position, Element element, float value) {
+  const auto put = [&](auto number) { std::memcpy(bytes.data() + position * sizeof number, &number, sizeof number); };
+  if (element == Element::f16) return put(to_half(value).bits);
+  if (element == Element::bf16) return put(to_bfloat16(value).bits);
+  put(value);
 }
 
 Form plain_form(Element element, const Shape& shape) { return {element, false, shape.empty() ? 1 : shape.back()}; }

@@ -8,6 +8,7 @@
 
 #include <deepgap/tensor.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -22,6 +23,9 @@ struct Form {
 inline constexpr int64_t vector_bytes = 16;  // what a thread reads at once
 
 Element element_of(DataType type);
+bool is_half(Element element);  // float16 or bfloat16
+// Puts a number where the one of that position lies, as float16, bfloat16 or float32.
+void put_number(std::vector<std::byte>& bytes, size_t position, Element element, float value);
 
 Form plain_form(Element element, const Shape& shape);
 // The pitch is such that a pixel is a multiple of vector_bytes.

@@ -5,7 +5,7 @@ namespace deepgap::gpu {
 // All that a fused node can say: what follows an operator is written into its kernel.
 FusionRules gpu_fusion_rules(Integers integers, Element stored) {
   FusionRules rules;
-  rules.join_projections = stored == Element::f16 || stored == Element::bf16;  // as lower_attention
+  rules.join_projections = is_half(stored);  // as lower_attention
   rules.integers = integers;
   return rules;
 }

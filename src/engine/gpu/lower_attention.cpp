@@ -157,7 +157,7 @@ bool lower_attention(Lowering& lowering, const Operation& operation) {
   Layout layout{{.attention = attention_of(node)}};
   const Attention& a = layout.attention;
   const Element stored = lowering.numbers().stored;
-  if (stored != Element::f16 && stored != Element::bf16) return false;
+  if (!is_half(stored)) return false;
   if (a.depth > most_columns || a.columns > most_columns || a.queries == 0 || a.keys == 0 || a.batch * a.heads == 0) return false;
   if (a.heads > 65535 || a.batch > 65535 || lowering.chip().architecture < 80) return false;
   layout.row_blocks = row_blocks_of(a);

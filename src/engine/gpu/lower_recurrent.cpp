@@ -2,7 +2,6 @@
 // constant, then the steps in one kernel (recurrent.h).
 #include "engine/gpu/operators.h"
 #include "engine/gpu/recurrent.h"
-#include "model/eval/half.h"
 #include "model/graph_tools.h"
 
 #include <fmt/format.h>
@@ -94,13 +93,6 @@ std::optional<Operand> input_products(Lowering& lowering, const Node& node, cons
   product.attributes["transB"] = int64_t{1};
   if (!lower_operation(lowering, operation_of(lowering.graph(), product))) return std::nullopt;
   return lowering.native(products);
-}
-
-void put_number(std::vector<std::byte>& bytes, size_t position, Element element, float value) {
-  const auto put = [&](auto number) { std::memcpy(bytes.data() + position * sizeof number, &number, sizeof number); };
-  if (element == Element::f16) return put(to_half(value).bits);
-  if (element == Element::bf16) return put(to_bfloat16(value).bits);
-  put(value);
 }
 
 // Of constant float32 packed once, else by a kernel in each run.

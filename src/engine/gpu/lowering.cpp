@@ -6,7 +6,6 @@
 #include "engine/gpu/operators.h"
 #include "engine/passes/chains.h"
 #include "model/eval/evaluator.h"
-#include "model/eval/half.h"
 #include "model/graph_tools.h"
 
 #include <deepgap/error.h>
@@ -74,16 +73,14 @@ Operand Lowering::native(ValueId id) {
 
 Operand Lowering::as_stored(ValueId id, Element element) {
   const Tensor* tensor = constant(id);
-  const bool narrower = element == Element::f16 || element == Element::bf16;
-  if (tensor == nullptr || tensor->type != DataType::f32 || !narrower) return native(id);
+  if (tensor == nullptr || tensor->type != DataType::f32 || !is_half(element)) return native(id);
   if (const auto known = narrowed_.find(id); known != narrowed_.end()) return operand(id, known->second);
   const Form form = plain_form(element, tensor->shape);
   std::vector<std::byte> bytes(bytes_of(tensor->shape, form));
-  for (size_t i = 0; i < bytes.size() / sizeof(uint16_t); ++i) {
+  for (size_t i = 0; i < bytes.size() / byte_size(element); ++i) {
     float value = 0;
-    std::memcpy(&value, tensor->data.get() + i * sizeof value, sizeof value);
-    const uint16_t bits = element == Element::f16 ? to_half(value).bits : to_bfloat16(value).bits;
-    std::memcpy(bytes.data() + i * sizeof bits, &bits, sizeof bits);
+    std::memcpy(&value, tensor->data.get() + i * sizeof value, sizeof value);  // the bytes may be unaligned
+    put_number(bytes, i, element, value);
   }
   return operand(id, narrowed_.emplace(id, Variant{form, constant_bytes(std::move(bytes))}).first->second);
 }

@@ -30,6 +30,11 @@ const Node* Flow::only_reader(ValueId id) const {
   return std::count(node.inputs.begin(), node.inputs.end(), id) == 1 ? &node : nullptr;
 }
 
+const Node* Flow::own_maker(ValueId id) const {
+  const Node* node = maker(id);
+  return node != nullptr && only_reader(id) != nullptr && node->outputs.size() == 1 ? node : nullptr;
+}
+
 std::optional<float> number_of(const Graph& graph, ValueId id) {
   const auto values = constant_values(graph, id);
   return values.size() == 1 ? std::optional(static_cast<float>(values[0])) : std::nullopt;

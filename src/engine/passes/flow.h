@@ -20,6 +20,8 @@ class Flow {
   const Node* made_by(ValueId id, std::string_view op) const;
   // The node that alone reads the value, once; nullptr where there are more readers or the value is an output of the Graph.
   const Node* only_reader(ValueId id) const;
+  // The maker of this value alone, where nobody but one node needs the value.
+  const Node* own_maker(ValueId id) const;
   size_t index_of(const Node& node) const { return static_cast<size_t>(&node - graph_.nodes.data()); }
   const Graph& graph() const { return graph_; }
 

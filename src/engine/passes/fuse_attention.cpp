@@ -86,10 +86,9 @@ class Matcher {
     }
     return false;
   }
-  // A maker that nobody else needs.
   const Node* own_maker(ValueId id) const {
-    const Node* maker = flow_.maker(id);
-    return maker != nullptr && flow_.only_reader(id) != nullptr && maker->outputs.size() == 1 && is_known(id) ? maker : nullptr;
+    const Node* maker = flow_.own_maker(id);
+    return maker != nullptr && is_known(id) ? maker : nullptr;
   }
 
   // From Softmax back through a mask and scalings to the first MatMul.

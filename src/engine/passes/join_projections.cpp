@@ -42,12 +42,8 @@ class Finder {
  private:
   static constexpr int most_steps = 4;  // a mask, a scale, written as it may be
 
-  const Node* own_maker(ValueId id) const {
-    const Node* maker = flow_.maker(id);
-    return maker != nullptr && flow_.only_reader(id) != nullptr && maker->outputs.size() == 1 ? maker : nullptr;
-  }
   const Node* product_before(ValueId id, int steps) const {
-    const Node* node = own_maker(id);
+    const Node* node = flow_.own_maker(id);
     if (node == nullptr || is_onnx_op(*node, "MatMul")) return node;
     const bool passes = is_onnx_op(*node, "Add") || is_onnx_op(*node, "Mul") || is_onnx_op(*node, "Div");
     for (const ValueId input : node->inputs)
@@ -63,7 +59,7 @@ class Finder {
     return std::nullopt;
   }
   std::optional<Projection> projection_of(ValueId id) const {
-    for (const Node* node = own_maker(id); node != nullptr; node = own_maker(id)) {
+    for (const Node* node = flow_.own_maker(id); node != nullptr; node = flow_.own_maker(id)) {
       if (is_onnx_op(*node, "MatMul")) return product_of(*node);
       if (is_onnx_op(*node, "Add")) return sum_of(*node);
       const auto before = passed(*node);
@@ -79,7 +75,7 @@ class Finder {
   }
   std::optional<Projection> sum_of(const Node& node) const {
     for (size_t i = 0; i < 2; ++i) {
-      const Node* product = own_maker(node.inputs[i]);
+      const Node* product = flow_.own_maker(node.inputs[i]);
       const Tensor* bias = constant_of(flow_.graph(), node.inputs[1 - i]);
       if (product == nullptr || bias == nullptr || !is_onnx_op(*product, "MatMul")) continue;
       auto projection = product_of(*product);

@@ -1,6 +1,6 @@
 #include "model/eval/parallel.h"
 
-#include <sched.h>
+#include "base/cpu.h"
 
 #include <algorithm>
 #include <atomic>
@@ -15,12 +15,6 @@ namespace {
 
 int asked_threads = 0;
 
-int allowed_cpus() {
-  cpu_set_t set;
-  if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
-  return std::clamp(CPU_COUNT(&set), 1, 64);
-}
-
 // Starting a thread costs some ten thousand operations' time.
 constexpr double operations_worth_a_thread = 200'000;
 
@@ -30,7 +24,7 @@ void set_evaluator_threads(int threads) { asked_threads = threads; }
 
 void parallel_for(int64_t count, double weight, const std::function<void(int64_t)>& work) {
   const double worth = std::min(static_cast<double>(count) * weight / operations_worth_a_thread, 64.0);
-  const int available = asked_threads > 0 ? asked_threads : allowed_cpus();
+  const int available = asked_threads > 0 ? asked_threads : std::clamp(count_allowed_cpus().value_or(1), 1, 64);
   const int threads = static_cast<int>(std::min<int64_t>({available, count, static_cast<int64_t>(worth) + 1}));
   std::atomic<int64_t> next{0};
   std::exception_ptr error;

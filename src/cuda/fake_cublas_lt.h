@@ -8,11 +8,10 @@
 #pragma once
 
 #include "cuda/cublas_lt.h"
+#include "cuda/fake_numbers.h"
 
 #include <algorithm>
 #include <atomic>
-#include <bit>
-#include <cmath>
 #include <cstring>
 #include <map>
 #include <string>
@@ -164,7 +163,7 @@ class FakeCublasLt {
 
   static void compute(const Operation& operation, const Matrices& m, const Call& call) {
     const bool integers = operation.sums == lt_sums_i32;
-    const auto factor = [&](const void* from) { return integers ? number(lt_i32, from, 0) : number(lt_f32, from, 0); };
+    const auto factor = [&](const void* from) { return integers ? number_of(lt_i32, from, 0) : number_of(lt_f32, from, 0); };
     const double alpha = factor(call.alpha), beta = factor(call.beta);
     const auto epilogue = operation.value<uint32_t>(lt_epilogue, 1);
     const auto* bias = operation.value<const void*>(lt_bias_pointer, nullptr);
@@ -172,43 +171,13 @@ class FakeCublasLt {
       for (uint64_t row = 0; row < m.d->rows; ++row) {
         double sum = 0;
         for (uint64_t k = 0; k < m.a->rows; ++k)
-          sum += number(m.a->type, call.a, row * m.a->pitch + k) * number(m.b->type, call.b, column * m.b->pitch + k);
+          sum += number_of(m.a->type, call.a, row * m.a->pitch + k) * number_of(m.b->type, call.b, column * m.b->pitch + k);
         sum *= alpha;
-        if (beta != 0) sum += beta * number(m.c->type, call.c, column * m.c->pitch + row);
-        if (epilogue != 1 && (epilogue & lt_epilogue_bias) != 0) sum += number(m.d->type, bias, row);
+        if (beta != 0) sum += beta * number_of(m.c->type, call.c, column * m.c->pitch + row);
+        if (epilogue != 1 && (epilogue & lt_epilogue_bias) != 0) sum += number_of(m.d->type, bias, row);
         if (epilogue != 1 && (epilogue & lt_epilogue_relu) != 0) sum = std::max(sum, 0.0);
-        put(m.d->type, call.d, column * m.d->pitch + row, sum);
+        put_number(m.d->type, call.d, column * m.d->pitch + row, sum);
       }
-  }
-
-  template <typename T>
-  static T read(const void* from, uint64_t index) {
-    T value;
-    std::memcpy(&value, static_cast<const char*>(from) + index * sizeof(T), sizeof(T));
-    return value;
-  }
-  template <typename T>
-  static void write(void* to, uint64_t index, T value) {
-    std::memcpy(static_cast<char*>(to) + index * sizeof(T), &value, sizeof(T));
-  }
-  static double number(int type, const void* from, uint64_t index) {
-    if (type == lt_f32) return read<float>(from, index);
-    if (type == lt_f16) return static_cast<double>(read<_Float16>(from, index));
-    if (type == lt_bf16) return std::bit_cast<float>(static_cast<uint32_t>(read<uint16_t>(from, index)) << 16);
-    if (type == lt_i32) return read<int32_t>(from, index);
-    if (type == lt_i8) return read<int8_t>(from, index);
-    const auto bits = read<uint8_t>(from, index);  // E4M3
-    const int exponent = bits >> 3 & 15, fraction = bits & 7;
-    const double size = std::ldexp(exponent == 0 ? fraction : fraction + 8, std::max(exponent, 1) - 10);
-    return bits >> 7 != 0 ? -size : size;
-  }
-  static void put(int type, void* to, uint64_t index, double value) {
-    if (type == lt_f32) write(to, index, static_cast<float>(value));
-    if (type == lt_f16) write(to, index, static_cast<_Float16>(value));
-    if (type == lt_i32) write(to, index, static_cast<int32_t>(value));
-    if (type != lt_bf16) return;
-    const auto bits = std::bit_cast<uint32_t>(static_cast<float>(value));
-    write(to, index, static_cast<uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16));
   }
 
   CublasLt table_;

@@ -26,7 +26,11 @@ std::string names_text(const std::vector<const char*>& names) {
 
 }  // namespace
 
-FoundLibrary find_library(const LibrarySought& sought) {
+FoundLibrary find_library(const LibrarySought& sought, const std::string& file) {
+  if (!file.empty()) {
+    if (void* library = load(file)) return {library, file};
+    throw Error(ErrorKind::refused, fmt::format("there is no {}: {}", sought.title, ::dlerror()));
+  }
   if (const char* named = ::getenv(sought.variable.c_str()); named != nullptr && *named != '\0') {
     if (void* library = load(named)) return {library, named};
     throw Error(ErrorKind::refused, fmt::format("{}, given by {}, does not load: {}", sought.title, sought.variable, ::dlerror()));

@@ -21,8 +21,8 @@ struct FoundLibrary {
   std::string path;
 };
 
-// Throws Error{refused} that tells where it was looked for.
-FoundLibrary find_library(const LibrarySought& sought);
+// `file`: that one alone, where it is not empty. Throws Error{refused} that tells where it was looked for.
+FoundLibrary find_library(const LibrarySought& sought, const std::string& file = {});
 
 // Where the library has a function of that name. Throws Error{refused} where it has none: it is no `title` that can be used.
 void* address_of(const FoundLibrary& library, const std::string& title, const char* name);

@@ -5,7 +5,6 @@
 
 #include <deepgap/error.h>
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 
 namespace deepgap::cuda {
@@ -13,25 +12,18 @@ namespace {
 
 constexpr int oldest_version = 21000;  // 2.10, which has averages
 
-FoundLibrary found(const std::string& library) {
-  if (library.empty())
-    return find_library({.title = "NCCL",
-                         .kind = "NVIDIA's library for several GPUs",
-                         .names = {"libnccl.so.2"},
-                         .variable = "DEEPGAP_NCCL",
-                         .package = "nvidia-nccl-cu13",
-                         .folders = library_folders()});
-  void* handle = ::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-  if (handle == nullptr) throw Error(ErrorKind::refused, fmt::format("there is no NCCL: {}", ::dlerror()));
-  return {handle, library};
-}
-
 const Nccl* stand_in = nullptr;
 
 }  // namespace
 
 Nccl open_nccl(const std::string& library) {
-  const FoundLibrary opened = found(library);
+  const FoundLibrary opened = find_library({.title = "NCCL",
+                                            .kind = "NVIDIA's library for several GPUs",
+                                            .names = {"libnccl.so.2"},
+                                            .variable = "DEEPGAP_NCCL",
+                                            .package = "nvidia-nccl-cu13",
+                                            .folders = library_folders()},
+                                           library);
   Nccl made;
   made.path = opened.path;
 #define DEEPGAP_NCCL_FIND(result, name, parameters) find_function(opened, "NCCL", #name, made.name);

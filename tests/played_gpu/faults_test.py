@@ -1,4 +1,4 @@
-"""What `deepgap run` says and keeps where a GPU or a library fails, with a driver, a compiler and a cuBLASLt that are played: played_gpu.cpp.
+"""What `deepgap run` says and keeps where a GPU or a library fails, with a driver, a compiler, a cuBLASLt and a cuDNN that are played: played_gpu.cpp.
 
 Usage: faults_test.py PATH_OF_DEEPGAP PATH_OF_THE_PLAYED_DRIVER [unittest arguments]
 """
@@ -26,8 +26,9 @@ class PlayedGpu(StoreCase):
         super().setUp()
         self.play("")
 
-    def play(self, settings, driver=PLAYED.parent, compiler=PLAYED, library=PLAYED):
-        os.environ.update(LD_LIBRARY_PATH=str(driver), DEEPGAP_NVRTC=str(compiler), DEEPGAP_CUBLASLT=str(library), DEEPGAP_PLAYED_GPU=settings)
+    def play(self, settings, driver=PLAYED.parent, compiler=PLAYED, library=PLAYED, networks=PLAYED):
+        os.environ.update(LD_LIBRARY_PATH=str(driver), DEEPGAP_NVRTC=str(compiler), DEEPGAP_CUBLASLT=str(library), DEEPGAP_CUDNN=str(networks),
+                          DEEPGAP_PLAYED_GPU=settings)
 
     def fails(self, outcome, reason, *flags):
         """One Record of that outcome, exit code 1, and the reason is one line."""
@@ -210,21 +211,26 @@ class Libraries(PlayedGpu):
         return row["backend_version"]
 
     def test_a_library_that_is_found_is_a_candidate_and_told_of(self):
-        self.assertRegex(self.version(), "^own kernels, NVRTC 13.0, cuBLASLt 13.1.0$")
+        self.assertRegex(self.version(), "^own kernels, NVRTC 13.0, cuBLASLt 13.1.0, cuDNN 9.19.0$")
         listed = subprocess.run([PROGRAM, "backends"], capture_output=True, text=True, check=True).stdout
-        self.assertIn(f"libraries: cuBLASLt 13.1.0, {PLAYED}", listed)
+        self.assertIn(f"libraries: cuBLASLt 13.1.0, {PLAYED}; cuDNN 9.19.0, {PLAYED}", listed)
+
+    def test_each_is_a_candidate_by_itself(self):
+        self.play("", library="/nowhere/libcublasLt.so.13")
+        self.assertEqual(self.version(), "own kernels, NVRTC 13.0, cuDNN 9.19.0")
 
     def test_one_that_is_not_wanted_is_not_told_of(self):
         self.assertEqual(self.version("--axis", "native.libraries=off"), "own kernels, NVRTC 13.0")
 
     def test_without_one_our_own_kernels_do(self):
-        self.play("", library="/nowhere/libcublasLt.so.13")
+        self.play("", library="/nowhere/libcublasLt.so.13", networks="/nowhere/libcudnn.so.9")
         self.assertEqual(self.version(), "own kernels, NVRTC 13.0")
         listed = subprocess.run([PROGRAM, "backends"], capture_output=True, text=True, check=True).stdout
         self.assertIn("libraries: cuBLASLt, given by DEEPGAP_CUBLASLT, does not load: /nowhere/libcublasLt.so.13", listed)
+        self.assertIn("cuDNN, given by DEEPGAP_CUDNN, does not load: /nowhere/libcudnn.so.9", listed)
 
     def test_one_that_does_not_start_or_run_drops_out(self):
-        for settings in ("lt_starts=1", "lt_starts=3", "lt_runs=15", "lt_runs=13"):
+        for settings in ("lt_starts=1", "lt_starts=3", "lt_runs=15", "lt_runs=13", "dnn_starts=1001", "dnn_runs=3000", "dnn_runs=4004"):
             with self.subTest(settings):
                 self.store = os.path.join(self.dir, f"{settings}.db")
                 self.play(settings)

@@ -5,7 +5,6 @@
 #include "backends/native/gpu_slot.h"
 #include "cuda/compiler.h"
 #include "cuda/completion_thread.h"
-#include "cuda/cublas_lt.h"
 #include "cuda/device_infos.h"
 #include "cuda/samples.h"
 #include "engine/gpu/network.h"
@@ -131,15 +130,6 @@ class GpuSession final : public Session {
   std::optional<cuda::CompletionThread> in_flight_;  // of what stands above: ends first
 };
 
-// Or why there is none.
-std::string library_description() {
-  try {
-    return fmt::format("cuBLASLt {}, {}", cuda::cublas_lt().version(), cuda::cublas_lt().path);
-  } catch (const Error& error) {
-    return error.what();
-  }
-}
-
 }  // namespace
 
 std::string gpu_absence() {
@@ -155,7 +145,7 @@ std::string gpu_absence() {
 std::vector<DeviceInfo> gpu_devices() {
   if (!gpu_absence().empty()) return {};
   std::vector<DeviceInfo> devices = cuda::device_infos();
-  const std::string libraries = library_description();
+  const std::string libraries = gpu::library_description();
   for (DeviceInfo& device : devices) {
     device.properties["compiler"] = cuda::compiler_description();
     device.properties["libraries"] = libraries;

@@ -9,6 +9,7 @@
 #include "base/test_error.h"
 #include "cuda/compiler.h"
 #include "cuda/fake_cublas_lt.h"
+#include "cuda/fake_cudnn.h"
 #include "cuda/fake_driver.h"
 #include "engine/gpu/network.h"
 
@@ -67,6 +68,8 @@ class GpuSessionTest : public ::testing::Test {
   cuda::DriverStandIn driver_{fake_.table()};
   cuda::FakeCublasLt products_;
   cuda::CublasLtStandIn library_{products_.table()};
+  cuda::FakeCudnn convolutions_;
+  cuda::CudnnStandIn networks_{convolutions_.table()};
   std::unique_ptr<Clock> clock_ = make_real_clock();
   SummarizedModel model_{small_net()};
   LoadOptions options_;
@@ -171,14 +174,15 @@ class GpuLibrariesTest : public GpuSessionTest {
     options_.options["tune"] = "full";
     options_.cache_dir = own_cache().path();  // nobody else's winners
     fake_.on_launch = [this](const std::string& kernel, const cuda::LaunchConfig&, void**, bool in_graph) {
-      if (kernel != "cublas_lt") fake_.pass_us(50);
-      if (kernel == "cublas_lt" && in_graph) ++in_graphs_;
+      if (kernel != quickest_) fake_.pass_us(50);
+      if (kernel == quickest_ && in_graph) ++in_graphs_;
     };
   }
   static const TemporaryFolder& own_cache() {
     static const TemporaryFolder folder;
     return folder;
   }
+  std::string quickest_ = "cublas_lt";
   int in_graphs_ = 0;
 };
 
@@ -210,10 +214,29 @@ TEST_F(GpuLibrariesTest, ACallThatFailsAtRunFailsItsQueryAlone) {
   EXPECT_EQ(statuses(), (std::vector<Status>{Status::failed, Status::ok}));
 }
 
+TEST_F(GpuLibrariesTest, SoAreConvolutionsOfALibrary) {
+  const TemporaryFolder cache;
+  options_.cache_dir = cache.path();
+  quickest_ = "cudnn";
+  const auto session = load();
+  const Samples samples(6, false);
+  session->stage(samples.views);
+  const int before = convolutions_.convolutions;
+  EXPECT_GT(before, 0);
+  session->enqueue(0, std::vector<uint32_t>{4, 1, 5}, 1);
+  session->drain();
+  EXPECT_EQ(statuses(), std::vector<Status>{Status::ok});
+  EXPECT_GT(in_graphs_, 0);
+  EXPECT_EQ(convolutions_.convolutions, before);
+}
+
 TEST_F(GpuLibrariesTest, GivesBackTheLibraryAndItsWorkspace) {
   load();
   EXPECT_EQ(products_.opened, 1);
   EXPECT_EQ(products_.closed, 1);
+  EXPECT_EQ(convolutions_.opened, 1);
+  EXPECT_EQ(convolutions_.closed, 1);
+  EXPECT_EQ(convolutions_.described, 0);
   EXPECT_EQ(fake_.taken_bytes(), 0u);
 }
 
@@ -222,17 +245,18 @@ TEST_F(GpuLibrariesTest, OffHasOwnKernelsAlone) {
   options_.options["libraries"] = "off";
   const auto session = backend.load(model_, options_);
   EXPECT_EQ(products_.opened, 0);
+  EXPECT_EQ(convolutions_.opened, 0);
   EXPECT_THAT(backend.version(), ::testing::Not(HasSubstr("cuBLASLt")));
 }
 
 TEST_F(GpuLibrariesTest, ItsVersionIsToldWhereItWasACandidate) {
   NativeBackend backend;
   const auto session = backend.load(model_, options_);
-  EXPECT_THAT(backend.version(), ::testing::EndsWith(", cuBLASLt 13.1.0"));
+  EXPECT_THAT(backend.version(), ::testing::EndsWith(", cuBLASLt 13.1.0, cuDNN 9.19.0"));
   options_.options["tune"] = "off";
   const auto untuned = backend.load(model_, options_);
   EXPECT_THAT(backend.version(), ::testing::Not(HasSubstr("cuBLASLt")));
-  EXPECT_EQ(gpu_devices().at(0).properties.at("libraries"), "cuBLASLt 13.1.0, /played/libcublasLt.so.13");
+  EXPECT_EQ(gpu_devices().at(0).properties.at("libraries"), "cuBLASLt 13.1.0, /played/libcublasLt.so.13; cuDNN 9.19.0, /played/libcudnn.so.9");
 }
 
 TEST_F(GpuSessionTest, DoesFloat8InProductsOfTheChipsThatHaveIt) {

@@ -1,6 +1,6 @@
 // Ends sums that a library made: what the families' kernels do to sums in registers, to sums in memory. A thread has a run of neighbours.
 #include "engine/gpu/kernel_text.h"
-#include "engine/gpu/library_products.h"
+#include "engine/gpu/library_epilogue.h"
 
 namespace deepgap::gpu {
 namespace {

@@ -1,11 +1,11 @@
 // What NVIDIA's libraries do of a problem, as variants that the tuner measures beside those of the families: products with constant
-// weights by cuBLASLt (cuda/lt_product.h).
+// weights by cuBLASLt (cuda/lt_product.h), convolutions and products by cuDNN (cuda/dnn_convolution.h).
 //
-// Where the library's epilogue means the same as ours (a bias, then a residual of the result's type, then a ReLU), it does all of it; the
-// bias is then rounded to the result's type, and what its ReLU makes of NaN the library does not say. All else is ended by a kernel of ours
-// that reads the library's sums: GELU, which the library has in its tanh form alone, other activations, scales by channel, integers, TF32's
+// Where a library's epilogue means the same as ours (a bias, then a residual of the result's type, then a ReLU), it does all of it; the
+// bias is then rounded to the result's type, and what cuBLASLt's ReLU makes of NaN it does not say. All else is ended by a kernel of ours
+// that reads the library's sums: GELU, which cuBLASLt has in its tanh form alone, other activations, scales by channel, integers, TF32's
 // rounded results. One way for all of them, with our epilogue's own text, so that what it computes is the same as everywhere; where moving
-// the sums costs too much, the tuner finds out.
+// the sums costs too much, the tuner finds out. cuDNN makes no sums of float32 out of 16 bits: other epilogues of these it is not offered.
 #pragma once
 
 #include "engine/gpu/convolution.h"
@@ -16,23 +16,27 @@
 
 namespace deepgap::cuda {
 class LtLibrary;
-}
+class DnnLibrary;
+}  // namespace deepgap::cuda
 
 namespace deepgap::gpu {
 
 // One thread, the context current. Variants may outlive it.
 class Libraries {
  public:
-  // The likeliest to be quick first; none where no library does the problem, is found, or starts on this device. Their names hold the
-  // library's version: "cublaslt 13.1.0 2" is the third of its guesses. Opens the libraries at the first call.
+  // Of each library the likeliest to be quick first; none where no library does the problem, is found, or starts on this device. Their names
+  // hold the library's version: "cublaslt 13.1.0 2" is the third of its guesses. Opens the libraries at the first call.
   std::vector<ConvolutionVariant> variants(const Convolution& problem, const Chip& chip);
 
  private:
   bool asked_ = false;
   std::shared_ptr<const cuda::LtLibrary> products_;
+  std::shared_ptr<const cuda::DnnLibrary> convolutions_;
 };
 
-// "cuBLASLt 13.1.0"; empty where it is not found.
+// "cuBLASLt 13.1.0, cuDNN 9.19.0", as far as they are found; else empty.
 std::string library_versions();
+// "cuBLASLt 13.1.0, PATH; cuDNN 9.19.0, PATH", or instead of one why there is none.
+std::string library_description();
 
 }  // namespace deepgap::gpu

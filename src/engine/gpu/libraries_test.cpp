@@ -2,12 +2,12 @@
 #include "engine/gpu/libraries.h"
 
 #include "cuda/fake_cublas_lt.h"
+#include "cuda/fake_cudnn.h"
 #include "cuda/fake_driver.h"
-#include "engine/gpu/bound_launch.h"
-#include "engine/gpu/kernel_text.h"
+#include "engine/gpu/library_epilogue.h"
 #include "engine/gpu/library_products.h"
+#include "engine/gpu/played_problem.h"
 #include "engine/gpu/test_kernels.h"
-#include "model/eval/half.h"
 
 #include <deepgap/error.h>
 
@@ -15,7 +15,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
 
 namespace deepgap::gpu {
 namespace {
@@ -23,6 +22,7 @@ namespace {
 using cuda::FakeCublasLt;
 using cuda::FakeDriver;
 using ::testing::ElementsAre;
+using ::testing::StartsWith;
 using Kind = EpilogueStep::Kind;
 
 // 5 x 2 pixels of 12 channels to 20, each in rows of the next multiple of 16.
@@ -37,24 +37,9 @@ Convolution product(ComputeType compute, std::vector<EpilogueStep> steps) {
 
 std::vector<EpilogueStep> residual_and_relu() { return {EpilogueStep::of(Kind::add), EpilogueStep::clamped(0, INFINITY)}; }
 
-// Halves and whole numbers between -1 and 1: all sums of them are exact in every type.
-float some_number(size_t seed) { return static_cast<float>(static_cast<int>(seed * 2654435761U >> 13 & 1023) % 5 - 2) / 2; }
-
-float number_at(Element element, const void* from, size_t index) {
-  const auto* bytes = static_cast<const unsigned char*>(from) + index * byte_size(element);
-  uint32_t bits = 0;
-  std::memcpy(&bits, bytes, byte_size(element));
-  if (element == Element::f16) return to_float(Half{static_cast<uint16_t>(bits)});
-  if (element == Element::bf16) return to_float(Bfloat16{static_cast<uint16_t>(bits)});
-  return std::bit_cast<float>(bits);
-}
-
-ComputeType as_compute(Element element) {
-  return element == Element::f16 ? ComputeType::f16 : element == Element::bf16 ? ComputeType::bf16 : ComputeType::f32;
-}
-
 class LibrariesTest : public ::testing::Test {
  protected:
+  LibrariesTest() { convolutions_.starts = 1; }  // one library at a time
   std::vector<ConvolutionVariant> variants(const Convolution& problem, const Chip& chip = {}) {
     return Libraries().variants(problem, chip);
   }
@@ -63,82 +48,9 @@ class LibrariesTest : public ::testing::Test {
   cuda::DriverStandIn driver_{gpu_.table()};
   FakeCublasLt fake_;
   cuda::CublasLtStandIn library_{fake_.table()};
+  cuda::FakeCudnn convolutions_;
+  cuda::CudnnStandIn networks_{convolutions_.table()};
 };
-
-// Numbers that a problem reads.
-struct Played {
-  std::vector<float> source, weights, bias, residual;  // without padding
-
-  explicit Played(const Convolution& p) {
-    const bool integers = p.compute == ComputeType::i8;
-    auto numbers = [seed = size_t{1}](int64_t count, bool whole) mutable {
-      std::vector<float> made(static_cast<size_t>(count));
-      for (float& number : made) number = some_number(++seed) * (whole ? 2 : 1);
-      return made;
-    };
-    source = numbers(pixels_of(p) * p.in_channels, integers);
-    weights = numbers(p.out_channels * p.in_channels, true);
-    bias = numbers(p.out_channels, false);
-    residual = numbers(pixels_of(p) * p.out_channels, false);
-  }
-  float sum(const Convolution& p, size_t pixel, size_t channel) const {
-    const auto depth = static_cast<size_t>(p.in_channels);
-    float sum = 0;
-    for (size_t k = 0; k < depth; ++k) sum += source[pixel * depth + k] * weights[channel * depth + k];
-    return sum;
-  }
-};
-
-// Padding holds ones, which must not matter.
-std::vector<std::byte> padded(const std::vector<float>& numbers, int64_t rows, int64_t columns, int64_t pitch, ComputeType as) {
-  std::vector<std::byte> bytes(static_cast<size_t>(rows * pitch) * operand_bytes(as));
-  for (int64_t row = 0; row < rows; ++row)
-    for (int64_t column = 0; column < pitch; ++column)
-      put_operand(bytes, static_cast<size_t>(row * pitch + column), as,
-                  column < columns ? numbers[static_cast<size_t>(row * columns + column)] : 1.0F);
-  return bytes;
-}
-
-std::vector<float> scale_bias_of(const Convolution& p, const Played& played) {
-  std::vector<float> both(static_cast<size_t>(2 * p.out_pitch), 0.0F);
-  std::fill_n(both.begin(), p.out_channels, 1.0F);
-  std::copy(played.bias.begin(), played.bias.end(), both.begin() + p.out_pitch);
-  return both;
-}
-
-Tensor tensor_of(const Convolution& p, const Played& played) {
-  const Shape shape{p.out_channels, p.in_channels, 1, 1};
-  Tensor weights = make_tensor(p.compute == ComputeType::i8 ? DataType::i8 : DataType::f32, shape);
-  for (size_t i = 0; i < played.weights.size(); ++i)
-    if (p.compute == ComputeType::i8)
-      writable<int8_t>(weights)[i] = static_cast<int8_t>(played.weights[i]);
-    else
-      writable<float>(weights)[i] = played.weights[i];
-  return weights;
-}
-
-std::vector<std::byte> first_launch(const Convolution& p, const ConvolutionVariant& variant, const Played& played, int result,
-                                    size_t result_bytes) {
-  const auto filled = [](const std::vector<std::byte>& bytes) {
-    cuda::DeviceMemory memory(bytes.size());
-    cuda::upload(memory.address(), bytes.data(), bytes.size());
-    return memory;
-  };
-  const Element target = p.epilogue.target;
-  std::vector<cuda::DeviceMemory> buffers;
-  buffers.push_back(filled(padded(played.source, pixels_of(p), p.in_channels, p.in_pitch, p.compute)));
-  buffers.push_back(filled(variant.pack(p, variant, tensor_of(p, played))));
-  EXPECT_EQ(buffers.back().bytes(), variant.packed_bytes);
-  buffers.push_back(filled(variant.packed_scale_bias(p, scale_bias_of(p, played))));
-  buffers.push_back(filled(padded(played.residual, pixels_of(p), p.out_channels, p.out_pitch, as_compute(target))));
-  const size_t poisoned = static_cast<size_t>(pixels_of(p) * p.out_pitch) * byte_size(target);
-  buffers.push_back(filled(std::vector<std::byte>(poisoned, std::byte{0xff})));
-  buffers.emplace_back(variant.workspace_bytes);
-  const cuda::Stream stream;
-  BoundLaunch(variant.launches.at(0), nullptr, [&](int role) { return buffers.at(static_cast<size_t>(role)).address(); }).run(stream.get());
-  const auto* from = reinterpret_cast<const std::byte*>(buffers[static_cast<size_t>(result)].address());
-  return {from, from + result_bytes};
-}
 
 TEST_F(LibrariesTest, DoesProductsWithBiasResidualAndRelu) {
   for (const ComputeType compute : {ComputeType::f32, ComputeType::tf32, ComputeType::f16, ComputeType::bf16})
@@ -241,7 +153,7 @@ TEST_F(LibrariesTest, NamesTellTheVersion) {
   EXPECT_THAT(names(product(ComputeType::f16, {})), ElementsAre("cublaslt 13.1.0 0", "cublaslt 13.1.0 1"));
   fake_.version_number = 120804;
   EXPECT_THAT(names(product(ComputeType::i8, {})), ElementsAre("cublaslt 12.8.4 0 ended", "cublaslt 12.8.4 1 ended"));
-  EXPECT_EQ(library_versions(), "cuBLASLt 12.8.4");
+  EXPECT_THAT(library_versions(), StartsWith("cuBLASLt 12.8.4, "));
 }
 
 TEST_F(LibrariesTest, WhereItDoesNotStartNothingIsOfferedAndItIsAskedOnce) {
@@ -260,6 +172,18 @@ TEST_F(LibrariesTest, ACallThatFailsIsAnErrorAsALaunchIs) {
   fake_.runs = cuda::lt_execution_failed;
   EXPECT_THROW(first_launch(p, offered.at(0), played, role_target, 1), Error);
   EXPECT_EQ(fake_.closed, 0) << "variants outlive who made them";
+}
+
+// Where it starts, cuDNN's come after cuBLASLt's.
+TEST_F(LibrariesTest, BothOfferWhatTheyDo) {
+  convolutions_.starts = 0;
+  std::vector<std::string> names;
+  for (const ConvolutionVariant& variant : variants(product(ComputeType::f16, {EpilogueStep::clamped(0, INFINITY)})))
+    names.push_back(variant.name.substr(0, variant.name.find(' ')));
+  EXPECT_THAT(names, ElementsAre("cublaslt", "cublaslt", "cublaslt", "cudnn", "cudnn"));
+  EXPECT_EQ(library_versions(), "cuBLASLt 13.1.0, cuDNN 9.19.0");
+  convolutions_.offers = cuda::dnn_bad_parameter;
+  EXPECT_EQ(variants(product(ComputeType::f16, {})).size(), 3u) << "one that takes no description offers nothing";
 }
 
 TEST(EndSums, CompilesForEveryChipAndPrecision) {

@@ -2,19 +2,15 @@
 
 #include "engine/gpu/kernel_text.h"
 #include "engine/gpu/library_call.h"
+#include "engine/gpu/library_epilogue.h"
 
 #include <fmt/format.h>
-
-#include <cmath>
 
 namespace deepgap::gpu {
 namespace {
 
 constexpr int most_algorithms = 4;
 constexpr size_t most_workspace = size_t{32} << 20;  // what NVIDIA advises on Hopper
-// More sums than that are no longer in any chip's cache when they are ended, and are much of a small card's memory.
-constexpr size_t most_sums = size_t{128} << 20;
-constexpr size_t workspace_alignment = 256;
 
 bool is_product(const Convolution& p) {
   return p.groups == 1 && p.kernel_h == 1 && p.kernel_w == 1 && p.stride_h == 1 && p.stride_w == 1 && !reads_outside(p) &&
@@ -41,19 +37,6 @@ int lt_sums(ComputeType compute) {
   return compute == ComputeType::tf32 ? cuda::lt_sums_tf32 : cuda::lt_sums_f32;
 }
 
-bool is_relu(const EpilogueStep& step) { return step.kind == EpilogueStep::Kind::clamp && step.low == 0 && step.high == INFINITY; }
-
-// Whether sums of float32 without scales are ended as the library does it: an addend of the result's type, a bias, a ReLU.
-bool is_library_epilogue(const Convolution& problem) {
-  const Epilogue& epilogue = problem.epilogue;
-  if (problem.compute == ComputeType::i8 || problem.compute == ComputeType::f8) return false;
-  if (epilogue.target != problem.source && epilogue.target != Element::f32) return false;
-  auto step = epilogue.steps.begin();
-  if (step != epilogue.steps.end() && step->kind == EpilogueStep::Kind::add && epilogue.residual == epilogue.target) ++step;
-  if (step != epilogue.steps.end() && is_relu(*step)) ++step;
-  return step == epilogue.steps.end();
-}
-
 // [out_pitch][in_pitch], zero where the padding is.
 std::vector<std::byte> pack(const Convolution& problem, const ConvolutionVariant& variant, const Tensor& weights) {
   const WeightReader reader(problem, weights);
@@ -61,16 +44,6 @@ std::vector<std::byte> pack(const Convolution& problem, const ConvolutionVariant
   for (int64_t out = 0; out < problem.out_channels; out++)
     for (int64_t in = 0; in < problem.in_channels; in++)
       put_operand(packed, static_cast<size_t>(out * problem.in_pitch + in), problem.compute, reader.at(out, in, 0, 0));
-  return packed;
-}
-
-// The bias alone, in the type of the result.
-std::vector<std::byte> pack_bias(const Convolution& problem, const std::vector<float>& scale_bias) {
-  const Element target = problem.epilogue.target;
-  const ComputeType as = target == Element::f16 ? ComputeType::f16 : target == Element::bf16 ? ComputeType::bf16 : ComputeType::f32;
-  const auto pitch = static_cast<size_t>(problem.out_pitch);
-  std::vector<std::byte> packed(pitch * byte_size(target));
-  for (size_t channel = 0; channel < pitch; channel++) put_operand(packed, channel, as, scale_bias[pitch + channel]);
   return packed;
 }
 
@@ -98,26 +71,19 @@ class ProductCall final : public LibraryCall {
   size_t offset_;
 };
 
-size_t rounded_up(size_t bytes) { return (bytes + workspace_alignment - 1) / workspace_alignment * workspace_alignment; }
-
-size_t sum_bytes(const Convolution& problem) { return static_cast<size_t>(pixels_of(problem) * problem.out_pitch) * sizeof(float); }
-
 ConvolutionVariant variant_of(const Convolution& problem, const Chip& chip, const LibraryProduct& product,
                               const std::shared_ptr<const cuda::LtLibrary>& library, const cuda::LtFound& found) {
-  // Sums are as large as results of four bytes: these are ended where they lie.
-  const bool in_place = product.is_whole || byte_size(problem.epilogue.target) == sizeof(float);
-  const size_t sums = in_place ? 0 : rounded_up(sum_bytes(problem));
-  const int result = in_place ? role_target : role_workspace;
+  const SumsPlace sums = place_of_sums(problem, product.is_whole);
   ConvolutionVariant variant;
-  variant.workspace_bytes = sums + found.workspace_bytes;
+  variant.workspace_bytes = sums.bytes + found.workspace_bytes;
   variant.pack = pack;
   variant.packed_bytes = static_cast<size_t>(problem.out_pitch * problem.in_pitch) * operand_bytes(problem.compute);
   if (product.is_whole) variant.pack_scale_bias = pack_bias;
   Launch call;
   call.entry = "cublasLtMatmul";
-  call.library = std::make_shared<const ProductCall>(library, product.problem, found, result, sums);
+  call.library = std::make_shared<const ProductCall>(library, product.problem, found, sums.role, sums.bytes);
   variant.launches.push_back(std::move(call));
-  if (!product.is_whole) variant.launches.push_back(end_sums_launch(problem, chip, result));
+  if (!product.is_whole) variant.launches.push_back(end_sums_launch(problem, chip, sums.role));
   return variant;
 }
 
@@ -138,14 +104,14 @@ std::optional<LibraryProduct> library_product(const Convolution& problem) {
   if (!made.is_whole) return made;
   product.has_bias = true;
   product.has_addend = problem.epilogue.has_residual();
-  product.has_relu = !problem.epilogue.steps.empty() && is_relu(problem.epilogue.steps.back());
+  product.has_relu = ends_in_relu(problem.epilogue);
   return made;
 }
 
 std::vector<ConvolutionVariant> cublas_lt_variants(const Convolution& problem, const Chip& chip,
                                                    const std::shared_ptr<const cuda::LtLibrary>& library) {
   const auto product = library_product(problem);
-  if (!product || (!product->is_whole && sum_bytes(problem) > most_sums)) return {};
+  if (!product || !sums_fit(problem, product->is_whole)) return {};
   std::vector<ConvolutionVariant> variants;
   for (const cuda::LtFound& found : cuda::LtProduct(library, product->problem, 0).algorithms(most_algorithms, most_workspace)) {
     variants.push_back(variant_of(problem, chip, *product, library, found));

@@ -5,6 +5,7 @@
 #include "base/temporary_folder.h"
 #include "base/test_error.h"
 #include "cuda/fake_cublas_lt.h"
+#include "cuda/fake_cudnn.h"
 #include "cuda/fake_driver.h"
 #include "engine/gpu/test_kernels.h"
 
@@ -23,9 +24,11 @@ class TunerTest : public ::testing::Test {
  protected:
   void SetUp() override {
     if (!cuda::has_compiler()) GTEST_SKIP() << "no NVRTC on this machine";
-    fake_.computes = false;
+    fake_.computes = convolutions_.computes = false;
+    convolutions_.offers = cuda::dnn_not_supported;  // one library at a time
     problem_.epilogue.steps.clear();
-    gpu_.on_launch = [this](const std::string& kernel, const cuda::LaunchConfig&, void**, bool) {
+    gpu_.on_launch = [this](const std::string& kernel, const cuda::LaunchConfig&, void**, bool in_graph) {
+      if (kernel == "cublas_lt" && !in_graph) gpu_.pass_us(call_us_);
       gpu_.pass_us(kernel == "cublas_lt" ? library_us_ : own_us_);
     };
   }
@@ -53,10 +56,13 @@ class TunerTest : public ::testing::Test {
   cuda::DriverStandIn driver_{gpu_.table()};
   FakeCublasLt fake_;
   cuda::CublasLtStandIn library_{fake_.table()};
+  cuda::FakeCudnn convolutions_;
+  cuda::CudnnStandIn networks_{convolutions_.table()};
   TemporaryFolder folder_;
   Chip chip_{80, 108, 163 << 10};
   Convolution problem_ = test_convolution(ComputeType::f16, {.size = 7, .in = 64, .out = 64, .kernel = 1});
-  long library_us_ = 10, own_us_ = 100;
+  long library_us_ = 10, own_us_ = 100;  // on the device
+  long call_us_ = 0;                     // of the library, on the CPU
 };
 
 const auto of_library = StartsWith("cublaslt 13.1.0 ");
@@ -65,6 +71,12 @@ TEST_F(TunerTest, TheQuickestWinsWhosesoeverItIs) {
   EXPECT_THAT(chosen(Tuning::full, true), of_library);
   library_us_ = 1000;
   EXPECT_THAT(chosen(Tuning::full, true), Not(of_library));
+}
+
+// Calls are recorded once and replayed.
+TEST_F(TunerTest, WhatACallTakesOnTheCpuDoesNotCount) {
+  call_us_ = 1000;
+  EXPECT_THAT(chosen(Tuning::full, true), of_library);
 }
 
 TEST_F(TunerTest, AWinnerOfTheLibraryIsFoundAgainUnmeasured) {

@@ -1,0 +1,31 @@
+// How a library's sums come to be a problem's result: by the library's own epilogue where that means the same, else by a kernel of ours.
+#pragma once
+
+#include "engine/gpu/convolution.h"
+
+#include <vector>
+
+namespace deepgap::gpu {
+
+inline int64_t pixels_of(const Convolution& problem) { return problem.batch * problem.out_h * problem.out_w; }
+
+// Whether sums of float32 without scales are ended as libraries do it: an addend of the result's type, a bias, a ReLU.
+bool is_library_epilogue(const Convolution& problem);
+bool ends_in_relu(const Epilogue& epilogue);
+
+// The bias alone, in the type of the result: ConvolutionVariant::pack_scale_bias.
+std::vector<std::byte> pack_bias(const Convolution& problem, const std::vector<float>& scale_bias);
+
+// Where the library's sums lie, or what it ended: sums are as large as results of four bytes, which are ended where they lie. Of the
+// workspace they take the first `bytes`.
+struct SumsPlace {
+  int role = role_target;
+  size_t bytes = 0;
+};
+SumsPlace place_of_sums(const Convolution& problem, bool is_whole);
+bool sums_fit(const Convolution& problem, bool is_whole);
+
+// The kernel that ends sums [pixels, out_pitch] of float32, of integers int32, that lie at role `sums`: in place where that is the target.
+Launch end_sums_launch(const Convolution& problem, const Chip& chip, int sums);
+
+}  // namespace deepgap::gpu

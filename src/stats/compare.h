@@ -12,7 +12,8 @@ namespace deepgap {
 // One estimate over repeats, each a process of its own with its own mean and variance of that mean.
 //
 // Two levels: repeats differ by more than the scatter within them (memory layout, clocks, neighbours), so the interval comes from the
-// scatter of the repeats' means with k - 1 degrees of freedom; but it is never narrower than the scatter within the repeats alone gives.
+// scatter of the repeats' means with k - 1 degrees of freedom; but it is never narrower than the scatter within the repeats alone gives, as
+// far as the repeats could scatter so (stats/nested.h).
 // Of repeats on several nodes three (stats/nested.h): `nodes` says which ran on one, a number for each repeat; empty: all did.
 // With one repeat there is only that one's own interval, and `over_repeats` is false.
 struct RepeatsEstimate {

@@ -2,13 +2,26 @@
 
 #include "stats/moments.h"
 
+#include <boost/math/distributions/chi_squared.hpp>
+
 #include <algorithm>
 #include <map>
 
 namespace deepgap {
 namespace {
 
-// Never surer than the scatter within the processes allows: agreement by chance is no certainty.
+// What the variance of normal values is below, at 95 %, as a multiple of the one seen.
+double upper_bound_of_variance(double degrees_of_freedom) {
+  constexpr double below = 0.05;
+  return degrees_of_freedom / boost::math::quantile(boost::math::chi_squared(degrees_of_freedom), below);
+}
+
+// Of values whose variance is `seen`: never surer than what is seen within each allows, since agreement by chance is no certainty.
+double variance_of(double seen, double degrees_of_freedom, double within) {
+  if (within <= seen || seen <= 0 || degrees_of_freedom < 1) return std::max(seen, within);
+  return std::min(within, seen * upper_bound_of_variance(degrees_of_freedom));
+}
+
 NestedMean on_one_node(std::span<const ProcessValue> values) {
   Moments moments;
   double within = 0;
@@ -17,7 +30,7 @@ NestedMean on_one_node(std::span<const ProcessValue> values) {
     within += one.variance / static_cast<double>(values.size());
   }
   const auto k = static_cast<double>(values.size());
-  const double seen = std::max(moments.variance(), within);
+  const double seen = variance_of(moments.variance(), k - 1, within);
   return {{moments.mean(), seen / k, k - 1, moments.count()}, std::max(0.0, moments.variance() - within), seen, 0, 1};
 }
 
@@ -54,7 +67,7 @@ NestedMean nested_mean(std::span<const ProcessValue> values) {
     within.add(held.first, held.second);
     share_of_one += 1 / static_cast<double>(held.first.count()) / (m * m);
   }
-  const double of_process = std::max(within.seen(), within.mean_within());
+  const double of_process = variance_of(within.seen(), within.degrees_of_freedom, within.mean_within());
   const double variance = std::max(means.variance() / m, of_process * share_of_one);
   return {{means.mean(), variance, m - 1, static_cast<int64_t>(values.size())},
           std::max(0.0, within.seen() - within.mean_within()),

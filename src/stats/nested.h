@@ -4,6 +4,10 @@
 // a mean says of a node that was not measured rests on how many nodes there are, not on how many processes ran on them. So of several nodes
 // each counts as one value, the mean of its processes; the interval comes from the scatter of these with one degree of freedom less than
 // there are nodes, and is never narrower than the scatter within the nodes alone gives. On one node the processes are the values.
+//
+// What is seen within a process is a floor in the same way, as long as the processes can scatter so. Where a window drifts the same way in
+// each of them (a card that warms up) it tells of that drift, and not of how processes differ: it counts up to the upper 95 % bound of the
+// scatter that the processes themselves show (chi-squared). Equal values bound nothing.
 //   Kalibera and Jones, "Rigorous benchmarking in reasonable time", ISMM 2013 (the top level's means are what the interval is made of).
 // bench/coverage nodes shows coverage. Numbers in, numbers out; thread-safe.
 #pragma once

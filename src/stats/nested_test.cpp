@@ -45,5 +45,17 @@ TEST(NestedMean, IsNeverSurerThanProcessesAllow) {
   EXPECT_DOUBLE_EQ(nested_mean(alike).estimate.variance_of_mean, 4) << "nor than what is seen within them";
 }
 
+// Four degrees of freedom: 5 % of normal values have a variance below 0.711 / 4 of the true one.
+TEST(NestedMean, WhatIsSeenWithinCountsAsFarAsTheProcessesCouldScatterSo) {
+  const auto of = [](double within) {
+    return nested_mean(std::vector<ProcessValue>{{98, within}, {99, within}, {100, within}, {101, within}, {102, within}}).estimate;
+  };
+  EXPECT_DOUBLE_EQ(of(2).variance_of_mean, 0.5);
+  EXPECT_DOUBLE_EQ(of(10).variance_of_mean, 2);
+  EXPECT_NEAR(of(1000).variance_of_mean, 0.5 * 4 / 0.7107, 1e-3) << "each drifts alike";
+  const std::vector<ProcessValue> nodes{{99, 1000, 1}, {101, 1000, 1}, {99, 1000, 2}, {101, 1000, 2}};
+  EXPECT_NEAR(nested_mean(nodes).process_variance, 2 * 2 / 0.1026, 0.05);
+}
+
 }  // namespace
 }  // namespace deepgap

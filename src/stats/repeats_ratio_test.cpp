@@ -134,6 +134,21 @@ TEST(RepeatsRatio, AgreementByChanceIsNoCertainty) {
   EXPECT_NEAR(ratio->log_error, std::sqrt((0.01 / 100 + 0.01 / 81) / 3), 1e-12);
 }
 
+// Each window drifts by far more than processes differ, in all of them alike: what is seen within says 20 %, processes differ by 0.3 %.
+TEST(RepeatsRatio, WhatDriftsAlikeInEachWindowHidesNoDifference) {
+  const auto told = [](double truth, uint64_t seed) {
+    std::mt19937_64 random(seed);
+    return share_of(2000, [&] {
+      auto [first, second] = measured(random, 5, truth, {0, 0.003});
+      for (Repeats* repeats : {&first, &second})
+        for (RepeatValue& repeat : *repeats) repeat.variance = 0.04 * repeat.value * repeat.value;
+      return is_told(*ratio_of_repeats(first, second));
+    });
+  };
+  EXPECT_LE(told(1, 21), 0.05 + chance(0.05, 2000));
+  EXPECT_GE(told(1.02, 22), 0.8);
+}
+
 TEST(RepeatsRatio, EqualThingsAreSeldomToldApart) {
   for (const size_t k : {3u, 5u, 10u}) {
     EXPECT_LE(share_judged(k, 1, {0, 0.01}, k, is_told), 0.05 + chance(0.05, 2000)) << k;

@@ -8,7 +8,7 @@
 `all` starts what it needs (build/bin/echo_server and grpc_echo_server; Triton with the models `joined`, which takes 10 ms for up to 8 requests, and `echo`) and prints everything: asked for are 20,000 requests a second from
 one CPU by HTTP and 10,000 by gRPC with a p99 lateness under 1 ms, and no more CPU time a request than perf_analyzer's.
 side-by-side takes turns: the same load by deepgap, by perf_analyzer --async and, at rates, by perf_analyzer as it is by itself (synchronous). Rows hold
-the achieved rate, mean and p99 of latency, and CPU time of the client for each request that the server counted, its start included.
+the achieved rate, mean and p99 of latency, and CPU time of the client for each request that the server counted, its start included. perf_analyzer measures three windows, deepgap one as long as these together: their starts count alike.
 `echo` pins the client to one CPU and the server to another; CPU time there is that of the measured window. The load of the machine is printed before each part: on a busy one the figures are
 of the busy machine.
 """
@@ -21,6 +21,9 @@ import subprocess
 import sys
 import tempfile
 import urllib.request
+
+
+TRIALS = 3  # windows of perf_analyzer's
 
 
 def answered(url, model):
@@ -41,11 +44,11 @@ def counted(command, url, model):
     return result, cpu * 1e6 / requests if requests else None
 
 
-def deepgap_row(args, url, model, load, http=None):
+def deepgap_row(args, url, model, load, http=None, windows=1):
     with tempfile.TemporaryDirectory() as folder:
         store = os.path.join(folder, "bench.db")
         command = [*args.prefix, args.deepgap, "run", "--backend", "kserve", "--device", url, "--model", model, "--store", store, "--cache", folder, "--quiet",
-                   "--duration", f"{args.seconds:g}s", "--axis", "connections=256", *load]
+                   "--duration", f"{args.seconds * windows:g}s", "--axis", "connections=256", *load]
         result, cpu = counted(command, http or url, model)
         export = subprocess.run([args.deepgap, "export", store, "--format", "json"], capture_output=True, text=True)
     rows = json.loads(export.stdout) if export.returncode == 0 else []
@@ -61,7 +64,7 @@ def deepgap_row(args, url, model, load, http=None):
 
 
 def analyzer_row(args, url, model, load, http=None):
-    command = [args.perf_analyzer, "-m", model, "-i", url.split(":")[0], "-u", url.split("//")[1], "--measurement-interval", str(int(args.seconds * 1000)), "--max-trials", "3",
+    command = [args.perf_analyzer, "-m", model, "-i", url.split(":")[0], "-u", url.split("//")[1], "--measurement-interval", str(int(args.seconds * 1000)), "--max-trials", str(TRIALS),
                "--stability-percentage", "999", *load]  # on a busy machine it would else print nothing
     result, cpu = counted(command, http or url, model)
     found = {name: re.findall(pattern, result.stdout) for name, pattern in
@@ -121,15 +124,15 @@ def turns(args, url, http):
     by = url.split(":")[0]
     for clients in args.clients:
         load = f"{by}, {args.model}, {clients} clients"
-        show(load, "deepgap", deepgap_row(args, url, args.model, ["--scenario", "concurrency", "--clients", str(clients)], http))
+        show(load, "deepgap", deepgap_row(args, url, args.model, ["--scenario", "concurrency", "--clients", str(clients)], http, TRIALS))
         if by == "grpc":
-            show(load, "deepgap, streams", deepgap_row(args, url, args.model, ["--scenario", "concurrency", "--clients", str(clients), "--axis", "stream=on"], http))
+            show(load, "deepgap, streams", deepgap_row(args, url, args.model, ["--scenario", "concurrency", "--clients", str(clients), "--axis", "stream=on"], http, TRIALS))
         show(load, "perf_analyzer", analyzer_row(args, url, args.model, ["--concurrency-range", str(clients), "--async"], http))
         if by == "grpc":
             show(load, "perf_analyzer, streams", analyzer_row(args, url, args.model, ["--concurrency-range", str(clients), "--async", "--streaming"], http))
     for rate in args.rates:
         load = f"{by}, {args.model}, {rate}/s Poisson"
-        show(load, "deepgap", deepgap_row(args, url, args.model, ["--scenario", "server", "--rate", str(rate)], http))
+        show(load, "deepgap", deepgap_row(args, url, args.model, ["--scenario", "server", "--rate", str(rate)], http, TRIALS))
         poisson = ["--request-rate-range", str(rate), "--request-distribution", "poisson"]
         show(load, "perf_analyzer --async", analyzer_row(args, url, args.model, [*poisson, "--async"], http))
         show(load, "perf_analyzer", analyzer_row(args, url, args.model, poisson, http))
@@ -154,6 +157,8 @@ def echo(args):
 
 def echo_rows(args, protocol, program, rates, more):
     cpus = sorted(os.sched_getaffinity(0))
+    if len(cpus) > 2:
+        cpus = cpus[1:]  # the first has most of the system's own work
     pinned = argparse.Namespace(**{**vars(args), "prefix": ["taskset", "-c", str(cpus[0])]})
     with subprocess.Popen(["taskset", "-c", str(cpus[-1]), program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
         url = server.stdout.readline().strip()

@@ -1,7 +1,8 @@
-// cuDNN, NVIDIA's library for networks, as functions that are looked up at run time (libcudnn.so.9 or .8): an installed torch brings it, and a
-// machine without gets a sentence. Types and numbers are its own; cudnn_test.cpp holds them against its header where there is one.
+// cuDNN, NVIDIA's library for networks, as functions that are looked up at run time (libcudnn.so.9 or .8): an installed torch brings it,
+// and a machine without gets a sentence. Types and numbers are its own; cudnn_test.cpp holds them against its header where there is one.
 //
-// These are its functions for single convolutions, which it calls deprecated since version 9 and computes by the same kernels as its graphs.
+// These are its functions for single convolutions, which it calls deprecated since version 9 and computes by the same kernels as its
+// graphs.
 #pragma once
 
 #include "cuda/driver.h"
@@ -11,12 +12,12 @@
 
 namespace deepgap::cuda {
 
-using DnnResult = int;                            // cudnnStatus_t; 0 is success
-using DnnHandle = struct DnnHandleTag*;           // cudnnHandle_t: the library on one device
-using DnnTensor = struct DnnTensorTag*;           // cudnnTensorDescriptor_t
-using DnnFilter = struct DnnFilterTag*;           // cudnnFilterDescriptor_t
-using DnnWindow = struct DnnWindowTag*;           // cudnnConvolutionDescriptor_t
-using DnnActivation = struct DnnActivationTag*;   // cudnnActivationDescriptor_t
+using DnnResult = int;                           // cudnnStatus_t; 0 is success
+using DnnHandle = struct DnnHandleTag*;          // cudnnHandle_t: the library on one device
+using DnnTensor = struct DnnTensorTag*;          // cudnnTensorDescriptor_t
+using DnnFilter = struct DnnFilterTag*;          // cudnnFilterDescriptor_t
+using DnnWindow = struct DnnWindowTag*;          // cudnnConvolutionDescriptor_t
+using DnnActivation = struct DnnActivationTag*;  // cudnnActivationDescriptor_t
 
 inline constexpr DnnResult dnn_bad_parameter = 2000, dnn_not_supported = 3000, dnn_out_of_memory = 4004, dnn_execution_failed = 5000;
 
@@ -44,39 +45,39 @@ struct DnnFound {
 };
 
 // result, name, parameters. Factors are float32 on the host.
-#define DEEPGAP_CUDNN_FUNCTIONS(F)                                                                                                         \
-  F(size_t, cudnnGetVersion, ())                                                                                                           \
-  F(const char*, cudnnGetErrorString, (DnnResult result))                                                                                  \
-  F(DnnResult, cudnnCreate, (DnnHandle * handle))                                                                                          \
-  F(DnnResult, cudnnDestroy, (DnnHandle handle))                                                                                           \
-  F(DnnResult, cudnnSetStream, (DnnHandle handle, StreamHandle stream))                                                                    \
-  F(DnnResult, cudnnCreateTensorDescriptor, (DnnTensor * tensor))                                                                          \
-  F(DnnResult, cudnnDestroyTensorDescriptor, (DnnTensor tensor))                                                                           \
-  F(DnnResult, cudnnSetTensor4dDescriptor, (DnnTensor tensor, int format, int type, int n, int c, int h, int w))                           \
-  F(DnnResult, cudnnCreateFilterDescriptor, (DnnFilter * filter))                                                                          \
-  F(DnnResult, cudnnDestroyFilterDescriptor, (DnnFilter filter))                                                                           \
-  F(DnnResult, cudnnSetFilter4dDescriptor, (DnnFilter filter, int type, int format, int k, int c, int h, int w))                           \
-  F(DnnResult, cudnnCreateConvolutionDescriptor, (DnnWindow * window))                                                                     \
-  F(DnnResult, cudnnDestroyConvolutionDescriptor, (DnnWindow window))                                                                      \
-  F(DnnResult, cudnnSetConvolution2dDescriptor,                                                                                            \
-    (DnnWindow window, int pad_h, int pad_w, int stride_h, int stride_w, int dilation_h, int dilation_w, int mode, int sums))              \
-  F(DnnResult, cudnnSetConvolutionGroupCount, (DnnWindow window, int groups))                                                              \
-  F(DnnResult, cudnnSetConvolutionMathType, (DnnWindow window, int math))                                                                  \
-  F(DnnResult, cudnnGetConvolution2dForwardOutputDim,                                                                                      \
-    (DnnWindow window, DnnTensor source, DnnFilter filter, int* n, int* c, int* h, int* w))                                                \
-  F(DnnResult, cudnnCreateActivationDescriptor, (DnnActivation * activation))                                                              \
-  F(DnnResult, cudnnDestroyActivationDescriptor, (DnnActivation activation))                                                               \
-  F(DnnResult, cudnnSetActivationDescriptor, (DnnActivation activation, int mode, int nan, double coefficient))                            \
-  F(DnnResult, cudnnGetConvolutionForwardAlgorithm_v7,                                                                                     \
-    (DnnHandle handle, DnnTensor source, DnnFilter filter, DnnWindow window, DnnTensor result, int most, int* count, DnnFound* found))     \
-  F(DnnResult, cudnnGetConvolutionForwardWorkspaceSize,                                                                                    \
-    (DnnHandle handle, DnnTensor source, DnnFilter filter, DnnWindow window, DnnTensor result, int algorithm, size_t* bytes))              \
-  F(DnnResult, cudnnConvolutionForward,                                                                                                    \
-    (DnnHandle handle, const void* alpha, DnnTensor source_layout, const void* source, DnnFilter filter, const void* weights,              \
-     DnnWindow window, int algorithm, void* workspace, size_t workspace_bytes, const void* beta, DnnTensor result_layout, void* result))   \
-  F(DnnResult, cudnnConvolutionBiasActivationForward,                                                                                      \
-    (DnnHandle handle, const void* alpha, DnnTensor source_layout, const void* source, DnnFilter filter, const void* weights,              \
-     DnnWindow window, int algorithm, void* workspace, size_t workspace_bytes, const void* beta, DnnTensor addend_layout,                  \
+#define DEEPGAP_CUDNN_FUNCTIONS(F)                                                                                                       \
+  F(size_t, cudnnGetVersion, ())                                                                                                         \
+  F(const char*, cudnnGetErrorString, (DnnResult result))                                                                                \
+  F(DnnResult, cudnnCreate, (DnnHandle * handle))                                                                                        \
+  F(DnnResult, cudnnDestroy, (DnnHandle handle))                                                                                         \
+  F(DnnResult, cudnnSetStream, (DnnHandle handle, StreamHandle stream))                                                                  \
+  F(DnnResult, cudnnCreateTensorDescriptor, (DnnTensor * tensor))                                                                        \
+  F(DnnResult, cudnnDestroyTensorDescriptor, (DnnTensor tensor))                                                                         \
+  F(DnnResult, cudnnSetTensor4dDescriptor, (DnnTensor tensor, int format, int type, int n, int c, int h, int w))                         \
+  F(DnnResult, cudnnCreateFilterDescriptor, (DnnFilter * filter))                                                                        \
+  F(DnnResult, cudnnDestroyFilterDescriptor, (DnnFilter filter))                                                                         \
+  F(DnnResult, cudnnSetFilter4dDescriptor, (DnnFilter filter, int type, int format, int k, int c, int h, int w))                         \
+  F(DnnResult, cudnnCreateConvolutionDescriptor, (DnnWindow * window))                                                                   \
+  F(DnnResult, cudnnDestroyConvolutionDescriptor, (DnnWindow window))                                                                    \
+  F(DnnResult, cudnnSetConvolution2dDescriptor,                                                                                          \
+    (DnnWindow window, int pad_h, int pad_w, int stride_h, int stride_w, int dilation_h, int dilation_w, int mode, int sums))            \
+  F(DnnResult, cudnnSetConvolutionGroupCount, (DnnWindow window, int groups))                                                            \
+  F(DnnResult, cudnnSetConvolutionMathType, (DnnWindow window, int math))                                                                \
+  F(DnnResult, cudnnGetConvolution2dForwardOutputDim,                                                                                    \
+    (DnnWindow window, DnnTensor source, DnnFilter filter, int* n, int* c, int* h, int* w))                                              \
+  F(DnnResult, cudnnCreateActivationDescriptor, (DnnActivation * activation))                                                            \
+  F(DnnResult, cudnnDestroyActivationDescriptor, (DnnActivation activation))                                                             \
+  F(DnnResult, cudnnSetActivationDescriptor, (DnnActivation activation, int mode, int nan, double coefficient))                          \
+  F(DnnResult, cudnnGetConvolutionForwardAlgorithm_v7,                                                                                   \
+    (DnnHandle handle, DnnTensor source, DnnFilter filter, DnnWindow window, DnnTensor result, int most, int* count, DnnFound* found))   \
+  F(DnnResult, cudnnGetConvolutionForwardWorkspaceSize,                                                                                  \
+    (DnnHandle handle, DnnTensor source, DnnFilter filter, DnnWindow window, DnnTensor result, int algorithm, size_t* bytes))            \
+  F(DnnResult, cudnnConvolutionForward,                                                                                                  \
+    (DnnHandle handle, const void* alpha, DnnTensor source_layout, const void* source, DnnFilter filter, const void* weights,            \
+     DnnWindow window, int algorithm, void* workspace, size_t workspace_bytes, const void* beta, DnnTensor result_layout, void* result)) \
+  F(DnnResult, cudnnConvolutionBiasActivationForward,                                                                                    \
+    (DnnHandle handle, const void* alpha, DnnTensor source_layout, const void* source, DnnFilter filter, const void* weights,            \
+     DnnWindow window, int algorithm, void* workspace, size_t workspace_bytes, const void* beta, DnnTensor addend_layout,                \
      const void* addend, DnnTensor bias_layout, const void* bias, DnnActivation activation, DnnTensor result_layout, void* result))
 
 struct Cudnn {

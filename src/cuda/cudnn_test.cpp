@@ -88,8 +88,22 @@ TEST(Cudnn, TheLibraryItselfTakesOurDescriptions) {
   const CudnnStandIn library(real);
   EXPECT_THAT(cudnn().version(), ::testing::MatchesRegex("[89]\\.[0-9]+\\.[0-9]+"));
   EXPECT_STREQ(cudnn().cudnnGetErrorString(dnn_not_supported), "CUDNN_STATUS_NOT_SUPPORTED");
-  const DnnProblem whole{.batch = 2, .in_h = 9, .in_w = 7, .channels = 16, .out_h = 5, .out_w = 4, .columns = 32, .kernel_h = 3, .kernel_w = 3,
-                         .stride_h = 2, .stride_w = 2, .pad_h = 1, .pad_w = 1, .groups = 2, .is_whole = true, .has_relu = true};
+  const DnnProblem whole{.batch = 2,
+                         .in_h = 9,
+                         .in_w = 7,
+                         .channels = 16,
+                         .out_h = 5,
+                         .out_w = 4,
+                         .columns = 32,
+                         .kernel_h = 3,
+                         .kernel_w = 3,
+                         .stride_h = 2,
+                         .stride_w = 2,
+                         .pad_h = 1,
+                         .pad_w = 1,
+                         .groups = 2,
+                         .is_whole = true,
+                         .has_relu = true};
   DnnProblem dilated = whole;
   dilated.operands = dilated.result = dnn_f32;
   dilated.true_f32 = true, dilated.is_whole = false;

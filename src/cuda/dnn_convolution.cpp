@@ -64,8 +64,8 @@ DnnConvolution::DnnConvolution(std::shared_ptr<const DnnLibrary> library, const 
 
 bool DnnConvolution::makes_the_size() const {
   std::array<int, 4> size{};
-  const DnnResult known = cudnn().cudnnGetConvolution2dForwardOutputDim(window_.get(), source_.get(), weights_.get(), &size[0], &size[1],
-                                                                        &size[2], &size[3]);
+  const DnnResult known =
+      cudnn().cudnnGetConvolution2dForwardOutputDim(window_.get(), source_.get(), weights_.get(), &size[0], &size[1], &size[2], &size[3]);
   return known == 0 && size == std::array<int, 4>{problem_.batch, problem_.columns, problem_.out_h, problem_.out_w};
 }
 
@@ -101,11 +101,10 @@ void DnnConvolution::run(const Places& places, const Algorithm& algorithm, Strea
                                                      algorithm.workspace_bytes, &none, result_.get(), at(places.result)),
                      "a convolution is launched");
   const Address addend = problem_.has_addend ? places.addend : places.result;
-  check_dnn(cudnn().cudnnConvolutionBiasActivationForward(library_->get(), &one, source_.get(), at(places.source), weights_.get(),
-                                                          at(places.weights), window_.get(), algorithm.number, at(places.workspace),
-                                                          algorithm.workspace_bytes, problem_.has_addend ? &one : &none, result_.get(),
-                                                          at(addend), bias_.get(), at(places.bias), activation_.get(), result_.get(),
-                                                          at(places.result)),
+  check_dnn(cudnn().cudnnConvolutionBiasActivationForward(
+                library_->get(), &one, source_.get(), at(places.source), weights_.get(), at(places.weights), window_.get(),
+                algorithm.number, at(places.workspace), algorithm.workspace_bytes, problem_.has_addend ? &one : &none, result_.get(),
+                at(addend), bias_.get(), at(places.bias), activation_.get(), result_.get(), at(places.result)),
             "a convolution is launched");
 }
 

@@ -56,7 +56,9 @@ class FakeCudnn {
     int format = 0, type = 0, n = 0, c = 0, h = 0, w = 0;
     size_t at(int image, int y, int x, int channel) const {
       return ((static_cast<size_t>(image) * static_cast<size_t>(h) + static_cast<size_t>(y)) * static_cast<size_t>(w) +
-              static_cast<size_t>(x)) * static_cast<size_t>(c) + static_cast<size_t>(channel);
+              static_cast<size_t>(x)) *
+                 static_cast<size_t>(c) +
+             static_cast<size_t>(channel);
     }
     bool operator==(const Tensor&) const = default;
   };
@@ -138,12 +140,10 @@ class FakeCudnn {
       return current()->offer({*of(source), *of(weights), *of(window), *of(result)}, most, count, found);
     };
     table_.cudnnGetConvolutionForwardWorkspaceSize = [](DnnHandle, DnnTensor, DnnFilter, DnnWindow, DnnTensor, int algorithm,
-                                                        size_t* bytes) {
-      return *bytes = current()->workspace_of(algorithm), 0;
-    };
-    table_.cudnnConvolutionForward = [](DnnHandle handle, const void* alpha, DnnTensor source_layout, const void* source,
-                                        DnnFilter filter, const void* weights, DnnWindow window, int algorithm, void* workspace,
-                                        size_t workspace_bytes, const void* beta, DnnTensor result_layout, void* result) {
+                                                        size_t* bytes) { return *bytes = current()->workspace_of(algorithm), 0; };
+    table_.cudnnConvolutionForward = [](DnnHandle handle, const void* alpha, DnnTensor source_layout, const void* source, DnnFilter filter,
+                                        const void* weights, DnnWindow window, int algorithm, void* workspace, size_t workspace_bytes,
+                                        const void* beta, DnnTensor result_layout, void* result) {
       const bool plain = number_of(lt_f32, alpha, 0) == 1 && number_of(lt_f32, beta, 0) == 0;
       if (!plain || !current()->has_workspace(algorithm, workspace, workspace_bytes)) return dnn_bad_parameter;
       return current()->convolve({*of(source_layout), *of(filter), *of(window), *of(result_layout)}, source, weights, result, {},
@@ -186,7 +186,8 @@ class FakeCudnn {
     return bytes >= workspace_of(algorithm) && (workspace_of(algorithm) == 0 || workspace != nullptr);
   }
 
-  // Those that transform come first, one comes for two kinds of math, `direct` is not there for the problem, and `gemm` differs from run to run.
+  // Those that transform come first, one comes for two kinds of math, `direct` is not there for the problem, and `gemm` differs from run to
+  // run.
   DnnResult offer(const Described& d, int most, int* count, DnnFound* found) {
     ++asked;
     *count = 0;
@@ -194,8 +195,13 @@ class FakeCudnn {
     if (!fits(d)) return dnn_not_supported;
     for (const int algorithm : {6, 5, 4, dnn_direct, dnn_gemm, dnn_implicit_precomp_gemm, dnn_implicit_precomp_gemm, dnn_implicit_gemm})
       if (*count < most)
-        found[(*count)++] = {algorithm, algorithm == dnn_direct ? dnn_not_supported : 0, 1.0F, workspace_of(algorithm),
-                             algorithm == dnn_gemm ? 0 : dnn_deterministic, d.window.math, {}};
+        found[(*count)++] = {algorithm,
+                             algorithm == dnn_direct ? dnn_not_supported : 0,
+                             1.0F,
+                             workspace_of(algorithm),
+                             algorithm == dnn_gemm ? 0 : dnn_deterministic,
+                             d.window.math,
+                             {}};
     return 0;
   }
 

@@ -256,7 +256,8 @@ TEST_F(GpuLibrariesTest, ItsVersionIsToldWhereItWasACandidate) {
   options_.options["tune"] = "off";
   const auto untuned = backend.load(model_, options_);
   EXPECT_THAT(backend.version(), ::testing::Not(HasSubstr("cuBLASLt")));
-  EXPECT_EQ(gpu_devices().at(0).properties.at("libraries"), "cuBLASLt 13.1.0, /played/libcublasLt.so.13; cuDNN 9.19.0, /played/libcudnn.so.9");
+  EXPECT_EQ(gpu_devices().at(0).properties.at("libraries"),
+            "cuBLASLt 13.1.0, /played/libcublasLt.so.13; cuDNN 9.19.0, /played/libcudnn.so.9");
 }
 
 TEST_F(GpuSessionTest, DoesFloat8InProductsOfTheChipsThatHaveIt) {

@@ -24,9 +24,10 @@ OptionTable<NativeOptions> make_table() {
   table.choice<gpu::Tuning>(
       "tune", "on cuda: how kernels are chosen at load: off: by rule; quick: a few of each are measured; full: all are",
       &NativeOptions::tuning, {{"off", gpu::Tuning::off}, {"quick", gpu::Tuning::quick}, {"full", gpu::Tuning::full}});
-  table.on_off("libraries",
-               "on cuda: on: tune measures what NVIDIA's libraries (cuBLASLt, cuDNN) do, too, where they are found; off: our own kernels alone",
-               &NativeOptions::libraries);
+  table.on_off(
+      "libraries",
+      "on cuda: on: tune measures what NVIDIA's libraries (cuBLASLt, cuDNN) do, too, where they are found; off: our own kernels alone",
+      &NativeOptions::libraries);
   table.on_off("cuda_graph", "on cuda: on: the work of each batch size is recorded once and replayed; off: kernels are launched one by one",
                &NativeOptions::cuda_graph);
   table.choice<bool>("attention",

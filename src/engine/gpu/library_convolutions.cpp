@@ -83,8 +83,8 @@ ConvolutionVariant variant_of(const Convolution& problem, const Chip& chip, cons
                               const cuda::DnnConvolution::Algorithm& algorithm) {
   const SumsPlace sums = place_of_sums(problem, described.is_whole);
   ConvolutionVariant variant;
-  variant.name = fmt::format("cudnn {} {}{}", cuda::cudnn().version(), cuda::dnn_algorithm_name(algorithm.number),
-                             described.is_whole ? "" : " ended");
+  variant.name =
+      fmt::format("cudnn {} {}{}", cuda::cudnn().version(), cuda::dnn_algorithm_name(algorithm.number), described.is_whole ? "" : " ended");
   variant.workspace_bytes = sums.bytes + algorithm.workspace_bytes;
   variant.pack = pack;
   variant.packed_bytes = static_cast<size_t>(problem.out_pitch * problem.kernel_h * problem.kernel_w * problem.in_pitch / problem.groups) *

@@ -105,7 +105,7 @@ inline Tensor tensor_of(const Convolution& p, const Played& played) {
 
 // What the first launch, which calls a library that is played, leaves in the buffer of role `result`.
 inline std::vector<std::byte> first_launch(const Convolution& p, const ConvolutionVariant& variant, const Played& played, int result,
-                                    size_t result_bytes) {
+                                           size_t result_bytes) {
   const auto filled = [](const std::vector<std::byte>& bytes) {
     cuda::DeviceMemory memory(bytes.size());
     cuda::upload(memory.address(), bytes.data(), bytes.size());

@@ -158,7 +158,7 @@ def echo(args):
 def echo_rows(args, protocol, program, rates, more):
     cpus = sorted(os.sched_getaffinity(0))
     if len(cpus) > 2:
-        cpus = cpus[1:]  # the first has most of the system's own work
+        cpus = cpus[1:]  # on the first it was late by tens of ms (docs/remote.md)
     pinned = argparse.Namespace(**{**vars(args), "prefix": ["taskset", "-c", str(cpus[0])]})
     with subprocess.Popen(["taskset", "-c", str(cpus[-1]), program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
         url = server.stdout.readline().strip()

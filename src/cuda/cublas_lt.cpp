@@ -7,12 +7,6 @@
 #include <fmt/format.h>
 
 namespace deepgap::cuda {
-namespace {
-
-const CublasLt* stand_in = nullptr;
-
-}  // namespace
-
 CublasLt open_cublas_lt(const std::string& library) {
   const FoundLibrary opened = find_library({.title = "cuBLASLt",
                                             .kind = "NVIDIA's library for products of matrices",
@@ -30,7 +24,7 @@ CublasLt open_cublas_lt(const std::string& library) {
 }
 
 const CublasLt& cublas_lt() {
-  if (stand_in != nullptr) return *stand_in;
+  if (const CublasLt* played = CublasLtStandIn::current()) return *played;
   static const CublasLt instance = open_cublas_lt({});
   return instance;
 }
@@ -45,8 +39,5 @@ void check_lt(LtResult result, const std::string& doing) {
   const char* name = cublas_lt().cublasLtGetStatusName(result);
   throw_library_error("cuBLASLt", name == nullptr ? std::to_string(result) : name, doing, result == lt_out_of_memory);
 }
-
-CublasLtStandIn::CublasLtStandIn(const CublasLt& table) { stand_in = &table; }
-CublasLtStandIn::~CublasLtStandIn() { stand_in = nullptr; }
 
 }  // namespace deepgap::cuda

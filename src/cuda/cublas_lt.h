@@ -4,6 +4,7 @@
 #pragma once
 
 #include "cuda/driver.h"
+#include "cuda/stand_in.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -89,13 +90,6 @@ CublasLt open_cublas_lt(const std::string& library);
 // completes "... while DOING".
 void check_lt(LtResult result, const std::string& doing);
 
-// For tests: another table in its place for as long as this lives, as DriverStandIn's.
-class CublasLtStandIn {
- public:
-  explicit CublasLtStandIn(const CublasLt& table);
-  ~CublasLtStandIn();
-  CublasLtStandIn(const CublasLtStandIn&) = delete;
-  CublasLtStandIn& operator=(const CublasLtStandIn&) = delete;
-};
+using CublasLtStandIn = StandIn<CublasLt>;  // for tests
 
 }  // namespace deepgap::cuda

@@ -4,19 +4,9 @@
 #include "cuda/library_folders.h"
 #include "cuda/library_result.h"
 
-#include <deepgap/error.h>
-
 #include <fmt/format.h>
 
-#include <string_view>
-
 namespace deepgap::cuda {
-namespace {
-
-const Cudnn* stand_in = nullptr;
-
-}  // namespace
-
 Cudnn open_cudnn(const std::string& library) {
   const FoundLibrary opened = find_library({.title = "cuDNN",
                                             .kind = "NVIDIA's library for networks",
@@ -34,7 +24,7 @@ Cudnn open_cudnn(const std::string& library) {
 }
 
 const Cudnn& cudnn() {
-  if (stand_in != nullptr) return *stand_in;
+  if (const Cudnn* played = CudnnStandIn::current()) return *played;
   static const Cudnn instance = open_cudnn({});
   return instance;
 }
@@ -51,8 +41,5 @@ void check_dnn(DnnResult result, const std::string& doing) {
   const std::string told = name == nullptr ? std::to_string(result) : name;
   throw_library_error("cuDNN", told, doing, told.find("ALLOC") != std::string::npos);
 }
-
-CudnnStandIn::CudnnStandIn(const Cudnn& table) { stand_in = &table; }
-CudnnStandIn::~CudnnStandIn() { stand_in = nullptr; }
 
 }  // namespace deepgap::cuda

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "cuda/driver.h"
+#include "cuda/stand_in.h"
 
 #include <cstddef>
 #include <string>
@@ -101,13 +102,6 @@ Cudnn open_cudnn(const std::string& library);
 // completes "... while DOING".
 void check_dnn(DnnResult result, const std::string& doing);
 
-// For tests: another table in its place for as long as this lives, as DriverStandIn's.
-class CudnnStandIn {
- public:
-  explicit CudnnStandIn(const Cudnn& table);
-  ~CudnnStandIn();
-  CudnnStandIn(const CudnnStandIn&) = delete;
-  CudnnStandIn& operator=(const CudnnStandIn&) = delete;
-};
+using CudnnStandIn = StandIn<Cudnn>;  // for tests
 
 }  // namespace deepgap::cuda

@@ -110,7 +110,7 @@ void DnnConvolution::run(const Places& places, const Algorithm& algorithm, Strea
 
 const char* dnn_algorithm_name(int number) {
   constexpr std::array names{"implicit_gemm", "implicit_precomp_gemm", "gemm", "direct"};
-  return number >= 0 && number < static_cast<int>(names.size()) ? names[static_cast<size_t>(number)] : "other";
+  return names.at(static_cast<size_t>(number));
 }
 
 }  // namespace deepgap::cuda

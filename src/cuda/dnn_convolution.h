@@ -47,6 +47,7 @@ class DnnConvolution {
  public:
   DnnConvolution(std::shared_ptr<const DnnLibrary> library, const DnnProblem& problem);
 
+  const DnnProblem& problem() const { return problem_; }
   // Whether the library's rule comes to the size that the problem says: it pads both sides alike.
   bool makes_the_size() const;
 
@@ -73,7 +74,7 @@ class DnnConvolution {
   Owned<DnnActivation, destroy_dnn_activation> activation_;
 };
 
-// "implicit_precomp_gemm"
+// "implicit_precomp_gemm"; of those that algorithms() names.
 const char* dnn_algorithm_name(int number);
 
 }  // namespace deepgap::cuda

@@ -35,8 +35,6 @@ Driver opened_and_started() {
   return made;
 }
 
-const Driver* stand_in = nullptr;
-
 }  // namespace
 
 Driver open_driver(const std::string& library) {
@@ -65,13 +63,10 @@ void start(const Driver& opened) {
 }
 
 const Driver& driver() {
-  if (stand_in != nullptr) return *stand_in;
+  if (const Driver* played = DriverStandIn::current()) return *played;
   static const Driver instance = opened_and_started();
   return instance;
 }
-
-DriverStandIn::DriverStandIn(const Driver& table) { stand_in = &table; }
-DriverStandIn::~DriverStandIn() { stand_in = nullptr; }
 
 std::string describe(Result result) {
   const char *name = nullptr, *text = nullptr;

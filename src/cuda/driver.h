@@ -3,6 +3,8 @@
 // headers come with a toolkit alone. driver_test.cpp holds them against a toolkit's where there is one.
 #pragma once
 
+#include "cuda/stand_in.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -126,14 +128,6 @@ Driver open_driver(const std::string& library);
 // Initialises it. Throws Error{refused} saying what is missing: a GPU, a driver that is new enough.
 void start(const Driver& opened);
 
-// For tests: another table in the driver's place for as long as this lives. One at a time; no other thread calls the driver as it comes
-// and goes. The table outlives it.
-class DriverStandIn {
- public:
-  explicit DriverStandIn(const Driver& table);
-  ~DriverStandIn();
-  DriverStandIn(const DriverStandIn&) = delete;
-  DriverStandIn& operator=(const DriverStandIn&) = delete;
-};
+using DriverStandIn = StandIn<Driver>;  // for tests
 
 }  // namespace deepgap::cuda

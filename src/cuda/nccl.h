@@ -4,6 +4,7 @@
 #pragma once
 
 #include "cuda/driver.h"
+#include "cuda/stand_in.h"
 
 #include <cstddef>
 #include <string>
@@ -50,13 +51,6 @@ Nccl open_nccl(const std::string& library);
 // Throws Error{internal} for a result that is no success; `doing` completes "... while DOING".
 void check_nccl(NcclResult result, const std::string& doing);
 
-// For tests: another table in its place for as long as this lives, as DriverStandIn's.
-class NcclStandIn {
- public:
-  explicit NcclStandIn(const Nccl& table);
-  ~NcclStandIn();
-  NcclStandIn(const NcclStandIn&) = delete;
-  NcclStandIn& operator=(const NcclStandIn&) = delete;
-};
+using NcclStandIn = StandIn<Nccl>;  // for tests
 
 }  // namespace deepgap::cuda

@@ -41,30 +41,16 @@ bool has_shape(const Convolution& p) {
   return there && grouped && std::max(in, out) <= std::numeric_limits<int>::max();
 }
 
-// [columns][kernel_h][kernel_w][channels / groups], zero where the padding is.
-std::vector<std::byte> pack(const Convolution& p, const ConvolutionVariant& variant, const Tensor& weights) {
-  const WeightReader reader(p, weights);
-  const int64_t group_channels = p.in_channels / p.groups, group_pitch = p.in_pitch / p.groups;
-  std::vector<std::byte> packed(variant.packed_bytes);
-  for (int64_t out = 0; out < p.out_channels; out++)
-    for (int64_t y = 0; y < p.kernel_h; y++)
-      for (int64_t x = 0; x < p.kernel_w; x++)
-        for (int64_t in = 0; in < group_channels; in++)
-          put_operand(packed, static_cast<size_t>(((out * p.kernel_h + y) * p.kernel_w + x) * group_pitch + in), p.compute,
-                      reader.at(out, in, y, x));
-  return packed;
-}
-
 class ConvolutionCall final : public LibraryCall {
  public:
-  ConvolutionCall(std::shared_ptr<const cuda::DnnConvolution> convolution, const cuda::DnnProblem& problem,
-                  const cuda::DnnConvolution::Algorithm& algorithm, const SumsPlace& sums)
-      : convolution_(std::move(convolution)), problem_(problem), algorithm_(algorithm), sums_(sums) {}
+  ConvolutionCall(std::shared_ptr<const cuda::DnnConvolution> convolution, const cuda::DnnConvolution::Algorithm& algorithm,
+                  const SumsPlace& sums)
+      : convolution_(std::move(convolution)), algorithm_(algorithm), sums_(sums) {}
 
   Run bind(const AddressOf& address) const override {
     cuda::DnnConvolution::Places places{.source = address(role_source), .weights = address(role_weights), .result = address(sums_.role)};
-    if (problem_.is_whole) places.bias = address(role_scale_bias);
-    if (problem_.has_addend) places.addend = address(role_residual);
+    if (convolution_->problem().is_whole) places.bias = address(role_scale_bias);
+    if (convolution_->problem().has_addend) places.addend = address(role_residual);
     if (algorithm_.workspace_bytes > 0) places.workspace = address(role_workspace) + sums_.bytes;
     return [convolution = convolution_, places, algorithm = algorithm_](cuda::StreamHandle stream) {
       convolution->run(places, algorithm, stream);
@@ -73,28 +59,19 @@ class ConvolutionCall final : public LibraryCall {
 
  private:
   std::shared_ptr<const cuda::DnnConvolution> convolution_;
-  cuda::DnnProblem problem_;
   cuda::DnnConvolution::Algorithm algorithm_;
   SumsPlace sums_;
 };
 
-ConvolutionVariant variant_of(const Convolution& problem, const Chip& chip, const cuda::DnnProblem& described,
-                              const std::shared_ptr<const cuda::DnnConvolution>& convolution,
+ConvolutionVariant variant_of(const Convolution& problem, const Chip& chip, const std::shared_ptr<const cuda::DnnConvolution>& convolution,
                               const cuda::DnnConvolution::Algorithm& algorithm) {
-  const SumsPlace sums = place_of_sums(problem, described.is_whole);
-  ConvolutionVariant variant;
+  const bool is_whole = convolution->problem().is_whole;
+  auto call = std::make_shared<const ConvolutionCall>(convolution, algorithm, place_of_sums(problem, is_whole));
+  ConvolutionVariant variant =
+      variant_of_call(problem, chip, is_whole, is_whole ? "cudnnConvolutionBiasActivationForward" : "cudnnConvolutionForward",
+                      std::move(call), algorithm.workspace_bytes);
   variant.name =
-      fmt::format("cudnn {} {}{}", cuda::cudnn().version(), cuda::dnn_algorithm_name(algorithm.number), described.is_whole ? "" : " ended");
-  variant.workspace_bytes = sums.bytes + algorithm.workspace_bytes;
-  variant.pack = pack;
-  variant.packed_bytes = static_cast<size_t>(problem.out_pitch * problem.kernel_h * problem.kernel_w * problem.in_pitch / problem.groups) *
-                         operand_bytes(problem.compute);
-  if (described.is_whole) variant.pack_scale_bias = pack_bias;
-  Launch call;
-  call.entry = described.is_whole ? "cudnnConvolutionBiasActivationForward" : "cudnnConvolutionForward";
-  call.library = std::make_shared<const ConvolutionCall>(convolution, described, algorithm, sums);
-  variant.launches.push_back(std::move(call));
-  if (!described.is_whole) variant.launches.push_back(end_sums_launch(problem, chip, sums.role));
+      fmt::format("cudnn {} {}{}", cuda::cudnn().version(), cuda::dnn_algorithm_name(algorithm.number), is_whole ? "" : " ended");
   return variant;
 }
 
@@ -128,7 +105,7 @@ std::vector<ConvolutionVariant> cudnn_variants(const Convolution& problem, const
   const auto convolution = std::make_shared<const cuda::DnnConvolution>(library, *described);
   std::vector<ConvolutionVariant> variants;
   for (const cuda::DnnConvolution::Algorithm& algorithm : convolution->algorithms(most_workspace))
-    variants.push_back(variant_of(problem, chip, *described, convolution, algorithm));
+    variants.push_back(variant_of(problem, chip, convolution, algorithm));
   return variants;
 }
 

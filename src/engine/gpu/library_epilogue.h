@@ -3,7 +3,8 @@
 
 #include "engine/gpu/convolution.h"
 
-#include <vector>
+#include <memory>
+#include <string>
 
 namespace deepgap::gpu {
 
@@ -13,9 +14,6 @@ inline int64_t pixels_of(const Convolution& problem) { return problem.batch * pr
 bool is_library_epilogue(const Convolution& problem);
 bool ends_in_relu(const Epilogue& epilogue);
 
-// The bias alone, in the type of the result: ConvolutionVariant::pack_scale_bias.
-std::vector<std::byte> pack_bias(const Convolution& problem, const std::vector<float>& scale_bias);
-
 // Where the library's sums lie, or what it ended: sums are as large as results of four bytes, which are ended where they lie. Of the
 // workspace they take the first `bytes`.
 struct SumsPlace {
@@ -24,6 +22,10 @@ struct SumsPlace {
 };
 SumsPlace place_of_sums(const Convolution& problem, bool is_whole);
 bool sums_fit(const Convolution& problem, bool is_whole);
+
+// The call, named `entry`, and what ends its sums; workspace_bytes: the library's own, after the sums. Without a name.
+ConvolutionVariant variant_of_call(const Convolution& problem, const Chip& chip, bool is_whole, const std::string& entry,
+                                   std::shared_ptr<const LibraryCall> call, size_t workspace_bytes);
 
 // The kernel that ends sums [pixels, out_pitch] of float32, of integers int32, that lie at role `sums`: in place where that is the target.
 Launch end_sums_launch(const Convolution& problem, const Chip& chip, int sums);

@@ -37,27 +37,17 @@ int lt_sums(ComputeType compute) {
   return compute == ComputeType::tf32 ? cuda::lt_sums_tf32 : cuda::lt_sums_f32;
 }
 
-// [out_pitch][in_pitch], zero where the padding is.
-std::vector<std::byte> pack(const Convolution& problem, const ConvolutionVariant& variant, const Tensor& weights) {
-  const WeightReader reader(problem, weights);
-  std::vector<std::byte> packed(variant.packed_bytes);
-  for (int64_t out = 0; out < problem.out_channels; out++)
-    for (int64_t in = 0; in < problem.in_channels; in++)
-      put_operand(packed, static_cast<size_t>(out * problem.in_pitch + in), problem.compute, reader.at(out, in, 0, 0));
-  return packed;
-}
-
 class ProductCall final : public LibraryCall {
  public:
-  // `result`: the role of what is written; the library's own workspace begins `offset` bytes into role_workspace.
-  ProductCall(std::shared_ptr<const cuda::LtLibrary> library, const cuda::LtProblem& problem, const cuda::LtFound& found, int result,
-              size_t offset)
-      : library_(std::move(library)), problem_(problem), found_(found), result_(result), offset_(offset) {}
+  // The library's own workspace is behind the sums.
+  ProductCall(std::shared_ptr<const cuda::LtLibrary> library, const cuda::LtProblem& problem, const cuda::LtFound& found,
+              const SumsPlace& sums)
+      : library_(std::move(library)), problem_(problem), found_(found), sums_(sums) {}
 
   Run bind(const AddressOf& address) const override {
-    cuda::LtProduct::Places places{.source = address(role_source), .weights = address(role_weights), .result = address(result_)};
+    cuda::LtProduct::Places places{.source = address(role_source), .weights = address(role_weights), .result = address(sums_.role)};
     if (problem_.has_addend) places.addend = address(role_residual);
-    if (found_.workspace_bytes > 0) places.workspace = address(role_workspace) + offset_;
+    if (found_.workspace_bytes > 0) places.workspace = address(role_workspace) + sums_.bytes;
     const cuda::Address bias = problem_.has_bias ? address(role_scale_bias) : 0;
     const auto product = std::make_shared<const cuda::LtProduct>(library_, problem_, bias);
     return [product, places, found = found_](cuda::StreamHandle stream) { product->run(places, found, stream); };
@@ -67,24 +57,13 @@ class ProductCall final : public LibraryCall {
   std::shared_ptr<const cuda::LtLibrary> library_;
   cuda::LtProblem problem_;
   cuda::LtFound found_;
-  int result_;
-  size_t offset_;
+  SumsPlace sums_;
 };
 
 ConvolutionVariant variant_of(const Convolution& problem, const Chip& chip, const LibraryProduct& product,
                               const std::shared_ptr<const cuda::LtLibrary>& library, const cuda::LtFound& found) {
-  const SumsPlace sums = place_of_sums(problem, product.is_whole);
-  ConvolutionVariant variant;
-  variant.workspace_bytes = sums.bytes + found.workspace_bytes;
-  variant.pack = pack;
-  variant.packed_bytes = static_cast<size_t>(problem.out_pitch * problem.in_pitch) * operand_bytes(problem.compute);
-  if (product.is_whole) variant.pack_scale_bias = pack_bias;
-  Launch call;
-  call.entry = "cublasLtMatmul";
-  call.library = std::make_shared<const ProductCall>(library, product.problem, found, sums.role, sums.bytes);
-  variant.launches.push_back(std::move(call));
-  if (!product.is_whole) variant.launches.push_back(end_sums_launch(problem, chip, sums.role));
-  return variant;
+  auto call = std::make_shared<const ProductCall>(library, product.problem, found, place_of_sums(problem, product.is_whole));
+  return variant_of_call(problem, chip, product.is_whole, "cublasLtMatmul", std::move(call), found.workspace_bytes);
 }
 
 }  // namespace

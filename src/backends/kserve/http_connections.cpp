@@ -66,19 +66,51 @@ void HttpConnections::wake() const {
 }
 
 void HttpConnections::begin(size_t request) {
-  const std::lock_guard lock(mutex_);
-  const std::optional<Nanoseconds> before = timer_;
+  {
+    const std::lock_guard lock(queue_mutex_);
+    queued_.push_back(request);
+  }
+  send_queued();
+}
+
+// Nothing is left behind: who finds the mutex taken has queued its request before the one that has it looks here again.
+void HttpConnections::send_queued() {
+  const auto any = [this] {
+    const std::lock_guard lock(queue_mutex_);
+    return !queued_.empty();
+  };
+  while (any()) {
+    const std::unique_lock lock(mutex_, std::try_to_lock);
+    if (!lock.owns_lock()) return;
+    start_queued();
+  }
+}
+
+void HttpConnections::start_queued() {
+  {
+    const std::lock_guard lock(queue_mutex_);
+    starting_.swap(queued_);
+  }
+  const int was_running = running_;
+  for (const size_t request : starting_) start(request);
+  // Some may have ended at once, or libcurl wants to be asked earlier than the other thread looks.
+  if (running_ < was_running + static_cast<int>(starting_.size()) || (timer_ && *timer_ < next_look_)) wake();
+  starting_.clear();
+}
+
+void HttpConnections::start(size_t request) {
   curl_multi_add_handle(multi_.get(), requests_[request]->handle());
   in_flight_[request] = true;
-  const int was_running = running_;
   curl_multi_socket_action(multi_.get(), CURL_SOCKET_TIMEOUT, 0, &running_);
-  // It may have ended at once, or wants to be asked earlier than the other thread will look.
-  if (running_ <= was_running || (timer_ && (!before || *timer_ < *before))) wake();
 }
 
 std::vector<size_t> HttpConnections::abandon() {
   const std::lock_guard lock(mutex_);
   std::vector<size_t> given_up;
+  {
+    const std::lock_guard queue(queue_mutex_);
+    given_up.swap(queued_);
+  }
   for (size_t i = 0; i < requests_.size(); ++i) {
     if (!in_flight_[i]) continue;
     curl_multi_remove_handle(multi_.get(), requests_[i]->handle());
@@ -104,9 +136,13 @@ void HttpConnections::take_ended(std::vector<Ended>& ended) {
   }
 }
 
-int HttpConnections::timeout_ms() const {
-  if (!timer_) return -1;
-  return static_cast<int>(std::clamp<Nanoseconds>((*timer_ - monotonic_now() + 999'999) / 1'000'000, 0, 60'000));
+// At least once a second: a request's time-out, which is set with each, is then seldom earlier, and begin() need not wake anybody for it.
+int HttpConnections::plan_next_look() {
+  constexpr Nanoseconds most_ms = 1000;
+  const Nanoseconds now = monotonic_now();
+  const Nanoseconds ms = timer_ ? std::clamp<Nanoseconds>((*timer_ - now + 999'999) / 1'000'000, 0, most_ms) : most_ms;
+  next_look_ = now + ms * 1'000'000;
+  return static_cast<int>(ms);
 }
 
 void HttpConnections::act(int socket, int events) {
@@ -135,9 +171,11 @@ void HttpConnections::serve() {
         timer_.reset();
         curl_multi_socket_action(multi_.get(), CURL_SOCKET_TIMEOUT, 0, &running_);
       }
+      start_queued();
       take_ended(ended);
-      wait_ms = timeout_ms();
+      wait_ms = plan_next_look();
     }
+    send_queued();
     for (const Ended& one : ended) finished_(one.request, one.fault);
     ended.clear();
   }

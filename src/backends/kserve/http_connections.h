@@ -1,8 +1,9 @@
 // HttpConnections: requests of a Session in flight, many at a time, over connections that are kept.
 //
 // begin() sends from the thread that calls it, so that no other thread must wake before bytes leave; answers are taken by a thread of its
-// own, which waits in epoll. libcurl's multi handle, which is no thread's own, is used under one mutex: its work on a small request takes
-// microseconds.
+// own, which waits in epoll. libcurl's multi handle, which is no thread's own, is used under one mutex. begin() never waits for it: what it
+// finds taken it leaves in a queue, which whoever has the mutex looks at again after letting it go. Were it to wait, two threads of one CPU
+// would hand the mutex to and fro for each request, each time by way of the scheduler, and a burst would never be worked off.
 #pragma once
 
 #include "backends/kserve/http.h"
@@ -38,9 +39,12 @@ class HttpConnections {
     std::optional<Fault> fault;
   };
   void serve();
+  void send_queued();                          // unless another thread has the mutex, which then does
+  void start_queued();                         // under mutex_
+  void start(size_t request);                  // under mutex_
   void take_ended(std::vector<Ended>& ended);  // under mutex_
   void wake() const;
-  int timeout_ms() const;  // of epoll_wait
+  int plan_next_look();  // the timeout of epoll_wait, in milliseconds; under mutex_
   void act(int socket, int events);
   // A descriptor that is or may come into the epoll set.
   struct Watched {
@@ -60,10 +64,14 @@ class HttpConnections {
   };
   std::vector<std::unique_ptr<HttpRequest>>& requests_;
   Finished finished_;
+  std::mutex queue_mutex_;  // of queued_ alone; taken with or without mutex_, and nothing is waited for under it
+  std::vector<size_t> queued_;
   std::mutex mutex_;  // of libcurl's state and all below
+  std::vector<size_t> starting_;
   std::vector<bool> in_flight_;
   int running_ = 0;
   std::optional<Nanoseconds> timer_;  // when libcurl wants to be asked, of the monotonic clock
+  Nanoseconds next_look_ = 0;         // when the thread that takes answers looks by itself
   int epoll_ = -1, wake_ = -1;
   std::vector<Watched> watched_;  // by descriptor
   bool stopping_ = false;

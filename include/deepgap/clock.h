@@ -23,6 +23,12 @@ class Clock {
   // Runs `work` inside the wait_until that passes `t`, on the waiting thread. Equal times run in the order they were scheduled. Any
   // thread; from another than the waiter's it is a notify() too. The null backend completes its scripted queries this way.
   virtual void schedule(Nanoseconds t, std::function<void()> work) = 0;
+  // While it waits, the waiter also sleeps until `descriptor` is readable (POLLIN of poll(2)), and calls `take` then and at every look: it
+  // takes what is there and does not block. So a server's answers are taken by the thread that waits for them, and no other one must wake
+  // first. Called, as release() is, by the waiter's thread or while nobody waits; the descriptor stays the caller's. A virtual clock throws
+  // Error{internal}: no time passes in it that others could answer in.
+  virtual void attend(int descriptor, std::function<void()> take) = 0;
+  virtual void release(int descriptor) = 0;
 };
 
 }  // namespace deepgap

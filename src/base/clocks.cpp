@@ -1,16 +1,14 @@
 // One heap of scheduled work, two ideas of how time passes.
 #include "base/clocks.h"
 
+#include "base/bell.h"
 #include "base/cpu.h"
 #include "base/oversleep.h"
 
 #include <deepgap/error.h>
 
-#include <linux/futex.h>
 #include <sched.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -57,36 +55,6 @@ void relax() {
 #endif
 }
 
-// A flag that one thread sleeps on. raise() costs one atomic exchange while nobody sleeps: it is called for every completion.
-class Bell {
- public:
-  void raise() {
-    if (state_.exchange(raised, std::memory_order_acq_rel) == sleeping) {
-      ::syscall(SYS_futex, &state_, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
-    }
-  }
-  bool is_raised() const { return state_.load(std::memory_order_acquire) == raised; }
-  // Lowers it. The exchange orders the look at the queue that follows after every raise() consumed.
-  bool take() { return is_raised() && state_.exchange(quiet, std::memory_order_acq_rel) == raised; }
-
-  // Returns when raised, at `t`, or by chance: the caller looks again.
-  void sleep_until(Nanoseconds t) {
-    int expected = quiet;
-    if (!state_.compare_exchange_strong(expected, sleeping, std::memory_order_acq_rel)) return;
-    timespec deadline{};
-    deadline.tv_sec = t / 1'000'000'000;
-    deadline.tv_nsec = t % 1'000'000'000;
-    ::syscall(SYS_futex, &state_, FUTEX_WAIT_BITSET_PRIVATE, sleeping, t == never ? nullptr : &deadline, nullptr, FUTEX_BITSET_MATCH_ANY);
-    expected = sleeping;
-    state_.compare_exchange_strong(expected, quiet, std::memory_order_acq_rel);
-  }
-
- private:
-  static constexpr int quiet = 0, raised = 1, sleeping = 2;
-  static_assert(sizeof(std::atomic<int>) == sizeof(int));
-  std::atomic<int> state_{quiet};
-};
-
 // Linux may end a sleep up to 50 us late on purpose, to join wake-ups. Not on a thread that keeps a schedule.
 void ask_for_prompt_wakeups() {
   thread_local const bool asked = ::prctl(PR_SET_TIMERSLACK, 1UL, 0, 0, 0) == 0;
@@ -109,6 +77,7 @@ class RealClock final : public Clock {
     for (;;) {
       take_from_others();
       run_due();
+      attended_.take();
       if (bell_.take()) return;
       const Nanoseconds until = std::min(t, agenda_.next());
       const Nanoseconds left = until == never ? never : until - now();
@@ -117,7 +86,7 @@ class RealClock final : public Clock {
         while (now() < std::min(until, awake_until) && !bell_.is_raised()) look_again();
       } else if (const Nanoseconds spin = oversleep_.allowance(); left > spin) {
         ask_for_prompt_wakeups();
-        bell_.sleep_until(until == never ? never : until - spin);
+        sleep_until(until == never ? never : until - spin);
         if (const Nanoseconds late = until == never ? 0 : now() - (until - spin); late > 0) oversleep_.add(late);  // else it was woken
       } else {
         while (now() < until && !bell_.is_raised()) look_again();
@@ -126,6 +95,12 @@ class RealClock final : public Clock {
   }
 
   void notify() override { bell_.raise(); }
+
+  void attend(int descriptor, std::function<void()> take) override {
+    bell_.make_pollable();
+    attended_.add(descriptor, std::move(take));
+  }
+  void release(int descriptor) override { attended_.remove(descriptor); }
 
   void schedule(Nanoseconds t, std::function<void()> work) override {
     if (waiter_.load(std::memory_order_relaxed) == &this_thread) return agenda_.add(t, std::move(work));
@@ -140,11 +115,18 @@ class RealClock final : public Clock {
  private:
   // On the process's only CPU whoever else of it has work, such as the thread that takes a server's answers, gets it first.
   void look_again() const {
+    attended_.take();
     if (has_one_cpu_) {
       ::sched_yield();
     } else {
       relax();
     }
+  }
+
+  void sleep_until(Nanoseconds t) {
+    if (!attended_.any()) return bell_.sleep_until(t);
+    const Nanoseconds left = t == never ? never : t - now();
+    if (left > 0) bell_.poll_for(left, attended_.descriptors());
   }
 
   void take_from_others() {
@@ -172,6 +154,7 @@ class RealClock final : public Clock {
   std::vector<std::pair<Nanoseconds, std::function<void()>>> from_others_;
   std::atomic<bool> others_scheduled_{false};
   Bell bell_;
+  Attended attended_;
 };
 
 class VirtualClock final : public Clock {
@@ -190,6 +173,8 @@ class VirtualClock final : public Clock {
 
   void notify() override { notified_.store(true, std::memory_order_release); }
   void schedule(Nanoseconds t, std::function<void()> work) override { agenda_.add(t, std::move(work)); }
+  void attend(int, std::function<void()>) override { throw Error(ErrorKind::internal, "a virtual clock attends to no descriptors"); }
+  void release(int) override {}
 
  private:
   std::atomic<Nanoseconds> now_{0};

@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 #include <sys/epoll.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -24,10 +24,10 @@ Nanoseconds monotonic_now() { return std::chrono::steady_clock::now().time_since
 HttpConnections::HttpConnections(std::vector<std::unique_ptr<HttpRequest>>& requests, Finished finished)
     : requests_(requests), finished_(std::move(finished)), in_flight_(requests.size()), multi_(curl_multi_init()) {
   epoll_ = ::epoll_create1(EPOLL_CLOEXEC);
-  wake_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  if (multi_ == nullptr || epoll_ < 0 || wake_ < 0) throw Error(ErrorKind::out_of_memory, "no descriptors or memory for connections");
-  epoll_event event{.events = EPOLLIN, .data = {.fd = wake_}};
-  ::epoll_ctl(epoll_, EPOLL_CTL_ADD, wake_, &event);
+  timerfd_ = ::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+  if (multi_ == nullptr || epoll_ < 0 || timerfd_ < 0) throw Error(ErrorKind::out_of_memory, "no descriptors or memory for connections");
+  epoll_event event{.events = EPOLLIN, .data = {.fd = timerfd_}};
+  ::epoll_ctl(epoll_, EPOLL_CTL_ADD, timerfd_, &event);
   for (size_t i = 0; i < requests.size(); ++i) {
     CURL* easy = requests[i]->handle();
     curl_easy_setopt(easy, CURLOPT_PRIVATE, reinterpret_cast<void*>(i));
@@ -43,74 +43,27 @@ HttpConnections::HttpConnections(std::vector<std::unique_ptr<HttpRequest>>& requ
   curl_multi_setopt(multi, CURLMOPT_TIMERDATA, this);
   curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS, static_cast<long>(requests.size()));
   curl_multi_setopt(multi, CURLMOPT_PIPELINING, static_cast<long>(CURLPIPE_NOTHING));
-  thread_ = std::jthread([this] { serve(); });
 }
 
 HttpConnections::~HttpConnections() {
-  {
-    const std::lock_guard lock(mutex_);
-    stopping_ = true;
-  }
-  wake();
-  thread_.join();
   for (size_t i = 0; i < requests_.size(); ++i)
     if (in_flight_[i]) curl_multi_remove_handle(multi_.get(), requests_[i]->handle());
   multi_.reset();  // closes its sockets through on_close
   ::close(epoll_);
-  ::close(wake_);
-}
-
-void HttpConnections::wake() const {
-  const uint64_t one = 1;
-  [[maybe_unused]] const ssize_t written = ::write(wake_, &one, sizeof(one));  // full: it wakes anyway
+  ::close(timerfd_);
 }
 
 void HttpConnections::begin(size_t request) {
-  {
-    const std::lock_guard lock(queue_mutex_);
-    queued_.push_back(request);
-  }
-  send_queued();
-}
-
-// Nothing is left behind: who finds the mutex taken has queued its request before the one that has it looks here again.
-void HttpConnections::send_queued() {
-  const auto any = [this] {
-    const std::lock_guard lock(queue_mutex_);
-    return !queued_.empty();
-  };
-  while (any()) {
-    const std::unique_lock lock(mutex_, std::try_to_lock);
-    if (!lock.owns_lock()) return;
-    start_queued();
-  }
-}
-
-void HttpConnections::start_queued() {
-  {
-    const std::lock_guard lock(queue_mutex_);
-    starting_.swap(queued_);
-  }
-  const int was_running = running_;
-  for (const size_t request : starting_) start(request);
-  // Some may have ended at once, or libcurl wants to be asked earlier than the other thread looks.
-  if (running_ < was_running + static_cast<int>(starting_.size()) || (timer_ && *timer_ < next_look_)) wake();
-  starting_.clear();
-}
-
-void HttpConnections::start(size_t request) {
   curl_multi_add_handle(multi_.get(), requests_[request]->handle());
   in_flight_[request] = true;
+  const int was_running = running_;
   curl_multi_socket_action(multi_.get(), CURL_SOCKET_TIMEOUT, 0, &running_);
+  if (running_ <= was_running) arm(0);  // it has ended at once
+  if (timer_) arm(*timer_);
 }
 
 std::vector<size_t> HttpConnections::abandon() {
-  const std::lock_guard lock(mutex_);
   std::vector<size_t> given_up;
-  {
-    const std::lock_guard queue(queue_mutex_);
-    given_up.swap(queued_);
-  }
   for (size_t i = 0; i < requests_.size(); ++i) {
     if (!in_flight_[i]) continue;
     curl_multi_remove_handle(multi_.get(), requests_[i]->handle());
@@ -121,7 +74,7 @@ std::vector<size_t> HttpConnections::abandon() {
   return given_up;
 }
 
-void HttpConnections::take_ended(std::vector<Ended>& ended) {
+void HttpConnections::take_ended() {
   int left = 0;
   while (CURLMsg* message = curl_multi_info_read(multi_.get(), &left)) {
     if (message->msg != CURLMSG_DONE) continue;
@@ -130,25 +83,28 @@ void HttpConnections::take_ended(std::vector<Ended>& ended) {
     char* place = nullptr;
     curl_easy_getinfo(easy, CURLINFO_PRIVATE, &place);
     const auto index = reinterpret_cast<size_t>(place);
-    ended.push_back({index, requests_[index]->fault(code)});
+    ended_.push_back({index, requests_[index]->fault(code)});
     curl_multi_remove_handle(multi_.get(), easy);
     in_flight_[index] = false;
   }
 }
 
-// At least once a second: a request's time-out, which is set with each, is then seldom earlier, and begin() need not wake anybody for it.
-int HttpConnections::plan_next_look() {
-  constexpr Nanoseconds most_ms = 1000;
-  const Nanoseconds now = monotonic_now();
-  const Nanoseconds ms = timer_ ? std::clamp<Nanoseconds>((*timer_ - now + 999'999) / 1'000'000, 0, most_ms) : most_ms;
-  next_look_ = now + ms * 1'000'000;
-  return static_cast<int>(ms);
+// Sets the timer to a time, 0 being at once. One that is earlier stays: take() then finds nothing to do, which costs less than setting it
+// for the time-out of every request.
+void HttpConnections::arm(Nanoseconds time) {
+  if (armed_ <= time) return;
+  armed_ = time;
+  const Nanoseconds at = std::max<Nanoseconds>(time, 1);  // 0 would stop it
+  itimerspec spec{};
+  spec.it_value.tv_sec = at / 1'000'000'000;
+  spec.it_value.tv_nsec = at % 1'000'000'000;
+  ::timerfd_settime(timerfd_, TFD_TIMER_ABSTIME, &spec, nullptr);
 }
 
 void HttpConnections::act(int socket, int events) {
-  if (socket == wake_) {
+  if (socket == timerfd_) {
     uint64_t count = 0;
-    [[maybe_unused]] const ssize_t got = ::read(wake_, &count, sizeof(count));
+    if (::read(timerfd_, &count, sizeof(count)) > 0) armed_ = never;
     return;
   }
   if (!watched(socket).wanted) return watch(socket, 0);  // of an idle connection: its end, which libcurl sees when it would use it
@@ -157,28 +113,22 @@ void HttpConnections::act(int socket, int events) {
   curl_multi_socket_action(multi_.get(), socket, what, &running_);
 }
 
-void HttpConnections::serve() {
-  std::array<epoll_event, 128> events;
-  std::vector<Ended> ended;
-  int wait_ms = 0;
-  for (;;) {
-    const int count = ::epoll_wait(epoll_, events.data(), static_cast<int>(events.size()), wait_ms);
-    {
-      const std::lock_guard lock(mutex_);
-      if (stopping_) return;
-      for (int i = 0; i < count; ++i) act(events[static_cast<size_t>(i)].data.fd, static_cast<int>(events[static_cast<size_t>(i)].events));
-      if (timer_ && *timer_ <= monotonic_now()) {
-        timer_.reset();
-        curl_multi_socket_action(multi_.get(), CURL_SOCKET_TIMEOUT, 0, &running_);
-      }
-      start_queued();
-      take_ended(ended);
-      wait_ms = plan_next_look();
-    }
-    send_queued();
-    for (const Ended& one : ended) finished_(one.request, one.fault);
-    ended.clear();
+void HttpConnections::take() { take_within(0); }
+void HttpConnections::wait() { take_within(-1); }
+
+void HttpConnections::take_within(int wait_ms) {
+  std::array<epoll_event, 64> events;
+  const int count = ::epoll_wait(epoll_, events.data(), static_cast<int>(events.size()), wait_ms);
+  if (count <= 0) return;
+  for (size_t i = 0; i < static_cast<size_t>(count); ++i) act(events[i].data.fd, static_cast<int>(events[i].events));
+  if (timer_ && *timer_ <= monotonic_now()) {
+    timer_.reset();
+    curl_multi_socket_action(multi_.get(), CURL_SOCKET_TIMEOUT, 0, &running_);
   }
+  if (timer_) arm(*timer_);
+  take_ended();
+  for (const Ended& one : ended_) finished_(one.request, one.fault);
+  ended_.clear();
 }
 
 HttpConnections::Watched& HttpConnections::watched(int socket) {

@@ -28,8 +28,9 @@ class HttpSession final : public RemoteSession {
     }
     begin_counting(served);
     connections_.emplace(requests_, [this](size_t slot, const std::optional<Fault>& fault) { end(slot, fault); });
+    clock().attend(connections_->descriptor(), [this] { connections_->take(); });
   }
-  ~HttpSession() override { connections_.reset(); }
+  ~HttpSession() override { clock().release(connections_->descriptor()); }
 
   void stage(std::span<const std::vector<TensorView>> samples) override { body_.stage(samples); }
   std::span<const TensorView> outputs(int slot) const override { return slots_[static_cast<size_t>(slot)].answer.views(); }
@@ -49,6 +50,8 @@ class HttpSession final : public RemoteSession {
     connections_->begin(slot);
   }
 
+  void await_answers() override { connections_->wait(); }
+
   void give_up() override {
     const Fault cancelled{Fault::Kind::cancelled, "given up"};
     for (const size_t slot : connections_->abandon()) finish(slot, cancelled, {}, 0);
@@ -59,7 +62,6 @@ class HttpSession final : public RemoteSession {
     return question_.perform() ? std::nullopt : read_statistics(question_.body().json());
   }
 
-  // On the connections' thread.
   void end(size_t slot, std::optional<Fault> fault) {
     const HttpRequest& request = *requests_[slot];
     const AnswerBody& body = request.body();
@@ -79,7 +81,7 @@ class HttpSession final : public RemoteSession {
   std::vector<Slot> slots_;
   std::vector<std::unique_ptr<HttpRequest>> requests_;  // beside them
   HttpRequest question_;
-  std::optional<HttpConnections> connections_;  // last: its thread delivers until it is gone
+  std::optional<HttpConnections> connections_;  // last: it uses the requests until it is gone
 };
 
 }  // namespace

@@ -97,7 +97,7 @@ class HeldClock final : public Clock {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return held_ >= count; });
   }
-  void release(int count) {
+  void let_pass(int count) {
     const std::lock_guard lock(mutex_);
     released_ = count;
     changed_.notify_all();
@@ -105,6 +105,8 @@ class HeldClock final : public Clock {
   void wait_until(Nanoseconds /*t*/) override {}
   void notify() override {}
   void schedule(Nanoseconds /*t*/, std::function<void()> /*work*/) override {}
+  void attend(int /*descriptor*/, std::function<void()> /*take*/) override {}
+  void release(int /*descriptor*/) override {}
 
  private:
   const std::thread::id maker_ = std::this_thread::get_id();
@@ -126,10 +128,10 @@ TEST(KserveMetrics, AReadingThatComesLateIsNotOfTheNextWindow) {
   MetricsReader reader(metrics.url(), {}, clock, "double", std::chrono::milliseconds(1));
   clock.wait_until_held(1);  // 200 J, of the thread
   const auto first = reader.take();
-  clock.release(1);
+  clock.let_pass(1);
   clock.wait_until_held(2);  // 400 J, and what was read before is kept
   const auto second = reader.take();
-  clock.release(std::numeric_limits<int>::max());
+  clock.let_pass(std::numeric_limits<int>::max());
   EXPECT_EQ(first.at("server.gpu_energy_j"), 200) << "from 100 to 300";
   EXPECT_EQ(second.at("server.gpu_readings"), 2);
   EXPECT_EQ(second.at("server.gpu_energy_j"), 200) << "from 300 to 500";

@@ -65,6 +65,10 @@ void RemoteSession::deliver(const Done& done) {
 }
 
 void RemoteSession::drain() {
+  while (in_flight_ > 0) await_answers();
+}
+
+void RemoteSession::await_answers() {
   std::unique_lock lock(mutex_);
   idle_.wait(lock, [this] { return in_flight_ == 0; });
 }

@@ -48,6 +48,8 @@ class RemoteSession : public Session, public SeriesSource {
   virtual void send(size_t slot, std::span<const uint32_t> samples) = 0;
   // Gives up all that is in flight: finish() is called for each, with a Fault `cancelled` where it had not ended before.
   virtual void give_up() = 0;
+  // Returns when a query may have been finished, while some are in flight. Here: when none is, by other threads.
+  virtual void await_answers();
   virtual std::optional<ServerStatistics> ask_for_statistics() = 0;
 
   // The subclass is ready to be asked. Throws Error{refused} where metrics were asked for and are not there.
@@ -56,7 +58,7 @@ class RemoteSession : public Session, public SeriesSource {
   void finish(size_t slot, const std::optional<Fault>& fault, RequestCost cost, Nanoseconds sent_at);
   const Query& query(size_t slot) const { return queries_[slot]; }
   const KserveSettings& settings() const { return settings_; }
-  const Clock& clock() const { return clock_; }
+  Clock& clock() const { return clock_; }
   const std::vector<Port>& inputs() const { return inputs_; }
   const std::vector<Port>& outputs_of_model() const { return outputs_; }
   // Bytes that an answer may have, in whatever form a protocol writes numbers.

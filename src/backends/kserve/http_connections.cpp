@@ -58,8 +58,8 @@ void HttpConnections::begin(size_t request) {
   in_flight_[request] = true;
   const int was_running = running_;
   curl_multi_socket_action(multi_.get(), CURL_SOCKET_TIMEOUT, 0, &running_);
-  if (running_ <= was_running) arm(0);  // it has ended at once
-  if (timer_) arm(*timer_);
+  if (running_ <= was_running) tell_ended();  // it has ended at once
+  if (timer_ && running_ > 0) arm(*timer_);
 }
 
 std::vector<size_t> HttpConnections::abandon() {
@@ -74,30 +74,30 @@ std::vector<size_t> HttpConnections::abandon() {
   return given_up;
 }
 
-void HttpConnections::take_ended() {
+void HttpConnections::tell_ended() {
   int left = 0;
-  while (CURLMsg* message = curl_multi_info_read(multi_.get(), &left)) {
+  while (const CURLMsg* message = curl_multi_info_read(multi_.get(), &left)) {
     if (message->msg != CURLMSG_DONE) continue;
     CURL* easy = message->easy_handle;
     const CURLcode code = message->data.result;  // the message goes with the next call
     char* place = nullptr;
     curl_easy_getinfo(easy, CURLINFO_PRIVATE, &place);
     const auto index = reinterpret_cast<size_t>(place);
-    ended_.push_back({index, requests_[index]->fault(code)});
+    const std::optional<Fault> fault = requests_[index]->fault(code);
     curl_multi_remove_handle(multi_.get(), easy);
     in_flight_[index] = false;
+    finished_(index, fault);
   }
 }
 
-// Sets the timer to a time, 0 being at once. One that is earlier stays: take() then finds nothing to do, which costs less than setting it
+// One that is earlier stays: take() then finds nothing to do, which costs less than setting it
 // for the time-out of every request.
 void HttpConnections::arm(Nanoseconds time) {
   if (armed_ <= time) return;
   armed_ = time;
-  const Nanoseconds at = std::max<Nanoseconds>(time, 1);  // 0 would stop it
   itimerspec spec{};
-  spec.it_value.tv_sec = at / 1'000'000'000;
-  spec.it_value.tv_nsec = at % 1'000'000'000;
+  spec.it_value.tv_sec = time / 1'000'000'000;
+  spec.it_value.tv_nsec = time % 1'000'000'000;
   ::timerfd_settime(timerfd_, TFD_TIMER_ABSTIME, &spec, nullptr);
 }
 
@@ -125,10 +125,8 @@ void HttpConnections::take_within(int wait_ms) {
     timer_.reset();
     curl_multi_socket_action(multi_.get(), CURL_SOCKET_TIMEOUT, 0, &running_);
   }
-  if (timer_) arm(*timer_);
-  take_ended();
-  for (const Ended& one : ended_) finished_(one.request, one.fault);
-  ended_.clear();
+  if (timer_ && running_ > 0) arm(*timer_);
+  tell_ended();
 }
 
 HttpConnections::Watched& HttpConnections::watched(int socket) {

@@ -17,7 +17,7 @@ namespace deepgap {
 
 class HttpConnections {
  public:
-  // Inside take() and wait(), in order of completion; may call begin().
+  // Inside take() and wait(), and inside begin() of what ends at once; may call begin().
   using Finished = std::function<void(size_t request, const std::optional<Fault>& fault)>;
   // `requests` outlive it.
   HttpConnections(std::vector<std::unique_ptr<HttpRequest>>& requests, Finished finished);
@@ -33,12 +33,8 @@ class HttpConnections {
   std::vector<size_t> abandon();
 
  private:
-  struct Ended {
-    size_t request = 0;
-    std::optional<Fault> fault;
-  };
   void take_within(int wait_ms);
-  void take_ended();
+  void tell_ended();
   void arm(Nanoseconds time);
   void act(int socket, int events);
   // A descriptor that is or may come into the epoll set.
@@ -65,7 +61,6 @@ class HttpConnections {
   Nanoseconds armed_ = never;         // when timerfd_ makes descriptor() readable; later than timer_ never
   int epoll_ = -1, timerfd_ = -1;
   std::vector<Watched> watched_;  // by descriptor
-  std::vector<Ended> ended_;
   std::unique_ptr<CURLM, FreeMulti> multi_;
 };
 

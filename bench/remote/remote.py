@@ -174,8 +174,21 @@ def echo_rows(args, protocol, program, rates, more):
         for clients in args.clients or [64]:
             row(f"{clients} clients", "--scenario", "concurrency", "--clients", str(clients))
         for rate in rates:
+            if protocol == "http":
+                bare_row(pinned, url, rate)
             row(f"{rate}/s Poisson", "--scenario", "server", "--rate", str(rate))
         server.stdin.close()
+
+
+def bare_row(args, url, rate):
+    """What the machine lets a bare loop do at that moment: the second instrument beside deepgap's lateness."""
+    program = os.path.join(args.programs, "epoll_sender")
+    if not os.path.exists(program):
+        return
+    told = subprocess.run([*args.prefix, program, url, str(rate), f"{args.seconds:g}"], capture_output=True, text=True).stdout.split()
+    if len(told) == 5:
+        answered, mean, p99, late, latest = map(float, told)
+        show(f"http echo, {rate}/s Poisson", "epoll_sender", {"rate": answered, "mean_ms": mean, "p99_ms": p99, "note": f"lateness p99 {late:.0f} us, largest {latest:.0f}"})
 
 
 def everything(args):

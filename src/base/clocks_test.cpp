@@ -2,8 +2,10 @@
 
 #include <deepgap/error.h>
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sched.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
@@ -196,6 +198,111 @@ TEST(RealClock, WorkOfAnotherThreadRunsOnTheWaitersAndWakesIt) {
   while (ran_on == std::thread::id() && clock->now() < deadline) clock->wait_until(deadline);
   EXPECT_EQ(ran_on, std::this_thread::get_id());
 }
+
+// A pipe that a clock attends to: what comes through it is counted.
+class Letters {
+ public:
+  explicit Letters(Clock& clock) : clock_(clock) {
+    EXPECT_EQ(::pipe2(ends_, O_NONBLOCK | O_CLOEXEC), 0);
+    clock_.attend(ends_[0], [this] {
+      char letter = 0;
+      while (::read(ends_[0], &letter, 1) == 1) ++came;
+    });
+  }
+  ~Letters() {
+    clock_.release(ends_[0]);
+    ::close(ends_[0]);
+    ::close(ends_[1]);
+  }
+  void post() const { EXPECT_EQ(::write(ends_[1], "x", 1), 1); }
+  int came = 0;  // on the waiter's thread
+
+ private:
+  Clock& clock_;
+  int ends_[2] = {-1, -1};
+};
+
+TEST(RealClock, WhatItAttendsToEndsASleepAndIsTaken) {
+  const auto clock = make_real_clock();
+  Letters letters(*clock);
+  const Nanoseconds deadline = clock->now() + 60'000'000'000;
+  for (int i = 1; i <= 20; ++i) {
+    std::jthread sender([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      letters.post();
+      clock->notify();
+    });
+    while (letters.came < i && clock->now() < deadline) clock->wait_until(deadline);
+    ASSERT_EQ(letters.came, i);
+  }
+}
+
+// The clock calls `take` when a descriptor alone wakes it, too: what it takes notifies, as a session's completion does.
+TEST(RealClock, ATakenAnswerCanEndTheWait) {
+  const auto clock = make_real_clock();
+  int ends[2] = {-1, -1};
+  ASSERT_EQ(::pipe2(ends, O_NONBLOCK | O_CLOEXEC), 0);
+  std::thread::id taken_on;
+  clock->attend(ends[0], [&] {
+    char letter = 0;
+    if (::read(ends[0], &letter, 1) != 1) return;
+    taken_on = std::this_thread::get_id();
+    clock->notify();
+  });
+  std::jthread sender([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    EXPECT_EQ(::write(ends[1], "x", 1), 1);
+  });
+  const Nanoseconds deadline = clock->now() + 60'000'000'000;
+  clock->wait_until(deadline);
+  EXPECT_LT(clock->now(), deadline);
+  EXPECT_EQ(taken_on, std::this_thread::get_id());
+  clock->release(ends[0]);
+  ::close(ends[0]);
+  ::close(ends[1]);
+}
+
+TEST(RealClock, NotificationsWakeAWaiterThatAttendsToDescriptors) {
+  const auto clock = make_real_clock();
+  Letters letters(*clock);
+  std::atomic<int> produced{0}, consumed{0};
+  constexpr int total = 2000;
+  std::jthread producer([&] {
+    for (int i = 1; i <= total; ++i) {
+      produced.store(i, std::memory_order_relaxed);
+      clock->notify();
+      while (consumed.load(std::memory_order_acquire) < i) std::this_thread::yield();
+    }
+  });
+  const Nanoseconds deadline = clock->now() + 60'000'000'000;
+  int seen = 0;
+  while (seen < total && clock->now() < deadline) {
+    clock->wait_until(deadline);
+    seen = produced.load(std::memory_order_relaxed);
+    consumed.store(seen, std::memory_order_release);
+  }
+  consumed.store(total, std::memory_order_release);
+  EXPECT_EQ(seen, total) << "a wake-up was lost";
+}
+
+TEST(RealClock, WhatWasReleasedIsNotTaken) {
+  const auto clock = make_real_clock();
+  int ends[2] = {-1, -1};
+  ASSERT_EQ(::pipe2(ends, O_NONBLOCK | O_CLOEXEC), 0);
+  int taken = 0;
+  clock->attend(ends[0], [&] { ++taken; });
+  clock->wait_until(clock->now() + 1);
+  EXPECT_GT(taken, 0);
+  clock->release(ends[0]);
+  taken = 0;
+  EXPECT_EQ(::write(ends[1], "x", 1), 1);
+  clock->wait_until(clock->now() + 1'000'000);
+  EXPECT_EQ(taken, 0);
+  ::close(ends[0]);
+  ::close(ends[1]);
+}
+
+TEST(VirtualClock, AttendsToNoDescriptors) { EXPECT_THROW(make_virtual_clock()->attend(0, [] {}), Error); }
 
 TEST(RealClock, NoWorkOfOtherThreadsIsLost) {
   const auto clock = make_real_clock();

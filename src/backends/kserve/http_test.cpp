@@ -5,11 +5,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
+#include <vector>
 
 namespace deepgap {
 namespace {
@@ -54,6 +57,30 @@ TEST(Kserve, BytesOfHeadersAreCounted) {
   rig.session->take_counts();
   rig.run(0, {0});
   EXPECT_GT(rig.session->take_counts().at("header_bytes"), 0);
+}
+
+// libcurl, left alone, closed what had been idle for a second.
+TEST(Kserve, AConnectionIsKeptHoweverLongItWasIdle) {
+  ScriptedServer server{ScriptedModel()};
+  Rig rig(server.host());
+  EXPECT_EQ(rig.fate(), "ok");
+  EXPECT_EQ(rig.session->take_counts().at("connections.opened"), 1);
+  std::this_thread::sleep_for(std::chrono::milliseconds(2100));
+  EXPECT_EQ(rig.fate(), "ok");
+  EXPECT_EQ(rig.session->take_counts().at("connections.opened"), 0);
+}
+
+// Without a call of the Session's: answers come while the scenario's thread waits on its clock.
+TEST(Kserve, AnswersAreTakenByWhoWaitsOnTheClock) {
+  ScriptedServer server{ScriptedModel()};
+  Rig rig(server.host());
+  const Nanoseconds deadline = rig.clock->now() + 60'000'000'000;
+  for (size_t i = 1; i <= 3; ++i) {
+    rig.session->enqueue(0, std::vector<uint32_t>{1}, i);
+    while (rig.statuses().size() < i && rig.clock->now() < deadline) rig.clock->wait_until(rig.clock->now() + 1'000'000);
+    ASSERT_EQ(rig.statuses().size(), i);
+    EXPECT_EQ(rig.floats(0)[1], 22);
+  }
 }
 
 // Descriptors are used again, by connections and by the look-up of the name.

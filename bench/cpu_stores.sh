@@ -3,7 +3,7 @@
 #
 #     bench/cpu_stores.sh FOLDER [PART ...]      # streams, end-to-end, tenants, load, engines; left out: all but engines, in 15 to 20 minutes on two cores
 #
-# A part that is called again goes on where it was ended. `engines` takes an hour.
+# A part that is called again goes on where it was ended. `engines` takes 12 minutes on a 2-core AMD EPYC (Zen 4), an hour where engines are slower.
 set -euo pipefail
 [ $# -gt 0 ] || { sed -n '2,6p' "$0"; exit 2; }
 folder=$1; shift

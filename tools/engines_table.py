@@ -50,7 +50,7 @@ def table(rows):
         if key not in best or row["batch"] > best[key]["batch"]:
             best[key] = row
     models = list(dict.fromkeys(key[0] for key in best))
-    engines = list(dict.fromkeys(key[1] for key in best))
+    engines = sorted({key[1] for key in best}, key=lambda name: (name != "native", name))
     precisions = [name for name in PRECISIONS if any(key[2] == name for key in best)]
     reasons, lines = [], ["| model | engine | " + " | ".join(precisions) + " |", "| --- |" + " --- |" * (len(precisions) + 1)]
     for model in models:

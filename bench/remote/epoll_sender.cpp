@@ -1,7 +1,9 @@
-// What a machine lets one thread on one CPU do: requests to an echo_server at the times of a Poisson process, over connections that are open
-// beforehand, with nothing around them. The second instrument beside deepgap's lateness: where this is late, too, the machine is.
+// What a machine lets one thread on one CPU do: requests to an echo_server at the times of a Poisson process, over connections that are
+// open beforehand, with nothing around them. The second instrument beside deepgap's lateness: where this is late, too, the machine is.
 //
-//   epoll_sender URL RATE SECONDS [CONNECTIONS]    prints answered/s, latency's mean and p99 in ms, lateness of sending p99 and largest in us
+//   epoll_sender URL RATE SECONDS [CONNECTIONS]
+//
+// prints answered/s, latency's mean and p99 in ms, and the p99 and the largest of how late it sent, in us.
 #include <deepgap/error.h>
 
 #include <arpa/inet.h>
@@ -42,11 +44,11 @@ int connect_to(std::string_view url) {
 }
 
 std::string request() {
-  const std::string json =
-      R"({"inputs":[{"name":"x","shape":[1,16],"datatype":"FP32","parameters":{"binary_data_size":64}}],)"
-      R"("outputs":[{"name":"y","parameters":{"binary_data":true}}]})";
-  return fmt::format("POST /v2/models/echo/infer HTTP/1.1\r\nHost: 127.0.0.1\r\nInference-Header-Content-Length: {}\r\nContent-Length: {}\r\n\r\n{}{}",
-                     json.size(), json.size() + 64, json, std::string(64, '\0'));
+  const std::string json = R"({"inputs":[{"name":"x","shape":[1,16],"datatype":"FP32","parameters":{"binary_data_size":64}}],)"
+                           R"("outputs":[{"name":"y","parameters":{"binary_data":true}}]})";
+  return fmt::format(
+      "POST /v2/models/echo/infer HTTP/1.1\r\nHost: 127.0.0.1\r\nInference-Header-Content-Length: {}\r\nContent-Length: {}\r\n\r\n{}{}",
+      json.size(), json.size() + 64, json, std::string(64, '\0'));
 }
 
 class Sender {
@@ -104,8 +106,8 @@ class Sender {
     std::sort(late_.begin(), late_.end());
     const auto p99 = [](const std::vector<int64_t>& sorted) { return static_cast<double>(sorted[sorted.size() * 99 / 100]); };
     const double mean = static_cast<double>(std::accumulate(took_.begin(), took_.end(), int64_t{0})) / static_cast<double>(took_.size());
-    fmt::print("{:.1f} {:.3f} {:.3f} {:.1f} {:.1f}\n", static_cast<double>(took_.size()) / seconds, mean / 1e6, p99(took_) / 1e6, p99(late_) / 1e3,
-               static_cast<double>(late_.back()) / 1e3);
+    fmt::print("{:.1f} {:.3f} {:.3f} {:.1f} {:.1f}\n", static_cast<double>(took_.size()) / seconds, mean / 1e6, p99(took_) / 1e6,
+               p99(late_) / 1e3, static_cast<double>(late_.back()) / 1e3);
   }
 
   int epoll_;

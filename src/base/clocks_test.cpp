@@ -302,7 +302,9 @@ TEST(RealClock, WhatWasReleasedIsNotTaken) {
   ::close(ends[1]);
 }
 
-TEST(VirtualClock, AttendsToNoDescriptors) { EXPECT_THROW(make_virtual_clock()->attend(0, [] {}), Error); }
+TEST(VirtualClock, AttendsToNoDescriptors) {
+  EXPECT_THROW(make_virtual_clock()->attend(0, [] {}), Error);
+}
 
 TEST(RealClock, NoWorkOfOtherThreadsIsLost) {
   const auto clock = make_real_clock();

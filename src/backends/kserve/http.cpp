@@ -110,7 +110,7 @@ HttpRequest::HttpRequest(const ServerAddress& address, size_t limit, const Clock
   if (!address.ca_file.empty()) set(easy, CURLOPT_CAINFO, address.ca_file.c_str());
   set(easy, CURLOPT_TCP_KEEPALIVE, 1L);
   set(easy, CURLOPT_DNS_CACHE_TIMEOUT, -1L);
-  set(easy, CURLOPT_MAXAGE_CONN, 1L << 30);  // seconds idle. The server closes those it does not want; at 0 libcurl closes what was idle for one
+  set(easy, CURLOPT_MAXAGE_CONN, 1L << 30);  // seconds idle: the server closes those it does not want (0 is what was idle for one)
   set(easy, CURLOPT_HEADERFUNCTION, &HttpRequest::on_header);
   set(easy, CURLOPT_HEADERDATA, static_cast<void*>(this));
   set(easy, CURLOPT_WRITEFUNCTION, &HttpRequest::on_body);

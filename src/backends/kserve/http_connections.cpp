@@ -90,8 +90,7 @@ void HttpConnections::tell_ended() {
   }
 }
 
-// One that is earlier stays: take() then finds nothing to do, which costs less than setting it
-// for the time-out of every request.
+// One that is earlier stays: take() then finds nothing to do, which costs less than setting it for the time-out of every request.
 void HttpConnections::arm(Nanoseconds time) {
   if (armed_ <= time) return;
   armed_ = time;

@@ -25,7 +25,7 @@ class HttpConnections {
   HttpConnections(const HttpConnections&) = delete;
   HttpConnections& operator=(const HttpConnections&) = delete;
 
-  void begin(size_t request);  // which was made ready by post() and is not in flight
+  void begin(size_t request);                // which was made ready by post() and is not in flight
   int descriptor() const { return epoll_; }  // readable when take() has something to do
   void take();                               // what has come; does not block
   void wait();                               // until something has come, and takes it

@@ -9,7 +9,7 @@
 one CPU by HTTP and 10,000 by gRPC with a p99 lateness under 1 ms, and no more CPU time a request than perf_analyzer's.
 side-by-side takes turns: the same load by deepgap, by perf_analyzer --async and, at rates, by perf_analyzer as it is by itself (synchronous). Rows hold
 the achieved rate, mean and p99 of latency, and CPU time of the client for each request that the server counted, its start included. perf_analyzer measures three windows, deepgap one as long as these together: their starts count alike.
-`echo` pins the client to one CPU and the server to another; CPU time there is that of the measured window. The load of the machine is printed before each part: on a busy one the figures are
+`echo` pins the client to one CPU and the server to another; CPU time there is that of the measured window. Before a rate over HTTP epoll_sender, a bare loop, sends as many: where that is late or slowly answered, the machine is not quiet. The load of the machine is printed before each part: on a busy one the figures are
 of the busy machine.
 """
 import argparse

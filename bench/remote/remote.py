@@ -183,12 +183,14 @@ def echo_rows(args, protocol, program, rates, more):
 def bare_row(args, url, rate):
     """What the machine lets a bare loop do at that moment: the second instrument beside deepgap's lateness."""
     program = os.path.join(args.programs, "epoll_sender")
+    load = f"http echo, {rate}/s Poisson"
     if not os.path.exists(program):
-        return
-    told = subprocess.run([*args.prefix, program, url, str(rate), f"{args.seconds:g}"], capture_output=True, text=True).stdout.split()
-    if len(told) == 5:
-        answered, mean, p99, late, latest = map(float, told)
-        show(f"http echo, {rate}/s Poisson", "epoll_sender", {"rate": answered, "mean_ms": mean, "p99_ms": p99, "note": f"lateness p99 {late:.0f} us, largest {latest:.0f}"})
+        return show(load, "epoll_sender", {"note": f"left out: {program} is not there (ninja -C build epoll_sender)"})
+    result = subprocess.run([*args.prefix, program, url, str(rate), f"{args.seconds:g}"], capture_output=True, text=True)
+    if result.returncode != 0:
+        return show(load, "epoll_sender", {"note": result.stderr.strip() or f"exit code {result.returncode}"})
+    answered, mean, p99, late, latest = map(float, result.stdout.split())
+    show(load, "epoll_sender", {"rate": answered, "mean_ms": mean, "p99_ms": p99, "note": f"lateness p99 {late:.0f} us, largest {latest:.0f}"})
 
 
 def everything(args):

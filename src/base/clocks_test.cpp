@@ -136,27 +136,27 @@ TEST(RealClock, WorkAtOnceThatReschedulesItselfDoesNotHoldTheWaiter) {
 }
 
 // Every item handed over before notify() is seen after a wait; none is lost between a look at the queue and the sleep.
-TEST(RealClock, NoNotificationIsLost) {
-  const auto clock = make_real_clock();
-  constexpr int total = 20'000;
+void expect_no_notification_is_lost(Clock& clock, int total) {
   std::atomic<int> produced{0}, consumed{0};
   std::jthread producer([&] {
     for (int i = 1; i <= total; ++i) {
       produced.store(i, std::memory_order_relaxed);
-      clock->notify();
+      clock.notify();
       while (consumed.load(std::memory_order_acquire) < i) std::this_thread::yield();
     }
   });
-  const Nanoseconds deadline = clock->now() + 60'000'000'000;
+  const Nanoseconds deadline = clock.now() + 60'000'000'000;
   int seen = 0;
-  while (seen < total && clock->now() < deadline) {
-    clock->wait_until(deadline);
+  while (seen < total && clock.now() < deadline) {
+    clock.wait_until(deadline);
     seen = produced.load(std::memory_order_relaxed);
     consumed.store(seen, std::memory_order_release);
   }
   consumed.store(total, std::memory_order_release);
   EXPECT_EQ(seen, total) << "a wake-up was lost";
 }
+
+TEST(RealClock, NoNotificationIsLost) { expect_no_notification_is_lost(*make_real_clock(), 20'000); }
 
 // A wait of 100 us ends in looks at the time. With one CPU for all threads they would keep the one that takes the answers from it.
 TEST(RealClock, LetsOthersOfAProcessWithOneCpuWork) {
@@ -199,30 +199,41 @@ TEST(RealClock, WorkOfAnotherThreadRunsOnTheWaitersAndWakesIt) {
   EXPECT_EQ(ran_on, std::this_thread::get_id());
 }
 
-// A pipe that a clock attends to: what comes through it is counted.
+// A pipe that a clock attends to. What comes through it is counted, and notifies, as a session's completion does.
 class Letters {
  public:
   explicit Letters(Clock& clock) : clock_(clock) {
     EXPECT_EQ(::pipe2(ends_, O_NONBLOCK | O_CLOEXEC), 0);
-    clock_.attend(ends_[0], [this] {
-      char letter = 0;
-      while (::read(ends_[0], &letter, 1) == 1) ++came;
-    });
+    clock_.attend(ends_[0], [this] { take(); });
   }
   ~Letters() {
-    clock_.release(ends_[0]);
+    release();
     ::close(ends_[0]);
     ::close(ends_[1]);
   }
   void post() const { EXPECT_EQ(::write(ends_[1], "x", 1), 1); }
-  int came = 0;  // on the waiter's thread
+  void release() { clock_.release(ends_[0]); }
+
+  // On the waiter's thread.
+  int came = 0, looks = 0;
+  std::thread::id taken_on;
 
  private:
+  void take() {
+    ++looks;
+    char letter = 0;
+    while (::read(ends_[0], &letter, 1) == 1) {
+      ++came;
+      taken_on = std::this_thread::get_id();
+      clock_.notify();
+    }
+  }
+
   Clock& clock_;
   int ends_[2] = {-1, -1};
 };
 
-TEST(RealClock, WhatItAttendsToEndsASleepAndIsTaken) {
+TEST(RealClock, WhatItAttendsToEndsASleepAndIsTakenByTheWaiter) {
   const auto clock = make_real_clock();
   Letters letters(*clock);
   const Nanoseconds deadline = clock->now() + 60'000'000'000;
@@ -230,76 +241,30 @@ TEST(RealClock, WhatItAttendsToEndsASleepAndIsTaken) {
     std::jthread sender([&] {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
       letters.post();
-      clock->notify();
     });
-    while (letters.came < i && clock->now() < deadline) clock->wait_until(deadline);
+    clock->wait_until(deadline);
+    ASSERT_LT(clock->now(), deadline);
     ASSERT_EQ(letters.came, i);
+    ASSERT_EQ(letters.taken_on, std::this_thread::get_id());
   }
-}
-
-// The clock calls `take` when a descriptor alone wakes it, too: what it takes notifies, as a session's completion does.
-TEST(RealClock, ATakenAnswerCanEndTheWait) {
-  const auto clock = make_real_clock();
-  int ends[2] = {-1, -1};
-  ASSERT_EQ(::pipe2(ends, O_NONBLOCK | O_CLOEXEC), 0);
-  std::thread::id taken_on;
-  clock->attend(ends[0], [&] {
-    char letter = 0;
-    if (::read(ends[0], &letter, 1) != 1) return;
-    taken_on = std::this_thread::get_id();
-    clock->notify();
-  });
-  std::jthread sender([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));
-    EXPECT_EQ(::write(ends[1], "x", 1), 1);
-  });
-  const Nanoseconds deadline = clock->now() + 60'000'000'000;
-  clock->wait_until(deadline);
-  EXPECT_LT(clock->now(), deadline);
-  EXPECT_EQ(taken_on, std::this_thread::get_id());
-  clock->release(ends[0]);
-  ::close(ends[0]);
-  ::close(ends[1]);
 }
 
 TEST(RealClock, NotificationsWakeAWaiterThatAttendsToDescriptors) {
   const auto clock = make_real_clock();
   Letters letters(*clock);
-  std::atomic<int> produced{0}, consumed{0};
-  constexpr int total = 2000;
-  std::jthread producer([&] {
-    for (int i = 1; i <= total; ++i) {
-      produced.store(i, std::memory_order_relaxed);
-      clock->notify();
-      while (consumed.load(std::memory_order_acquire) < i) std::this_thread::yield();
-    }
-  });
-  const Nanoseconds deadline = clock->now() + 60'000'000'000;
-  int seen = 0;
-  while (seen < total && clock->now() < deadline) {
-    clock->wait_until(deadline);
-    seen = produced.load(std::memory_order_relaxed);
-    consumed.store(seen, std::memory_order_release);
-  }
-  consumed.store(total, std::memory_order_release);
-  EXPECT_EQ(seen, total) << "a wake-up was lost";
+  expect_no_notification_is_lost(*clock, 2000);
 }
 
 TEST(RealClock, WhatWasReleasedIsNotTaken) {
   const auto clock = make_real_clock();
-  int ends[2] = {-1, -1};
-  ASSERT_EQ(::pipe2(ends, O_NONBLOCK | O_CLOEXEC), 0);
-  int taken = 0;
-  clock->attend(ends[0], [&] { ++taken; });
+  Letters letters(*clock);
   clock->wait_until(clock->now() + 1);
-  EXPECT_GT(taken, 0);
-  clock->release(ends[0]);
-  taken = 0;
-  EXPECT_EQ(::write(ends[1], "x", 1), 1);
+  EXPECT_GT(letters.looks, 0);
+  letters.release();
+  letters.looks = 0;
+  letters.post();
   clock->wait_until(clock->now() + 1'000'000);
-  EXPECT_EQ(taken, 0);
-  ::close(ends[0]);
-  ::close(ends[1]);
+  EXPECT_EQ(letters.looks, 0);
 }
 
 TEST(VirtualClock, AttendsToNoDescriptors) {

@@ -59,7 +59,7 @@ TEST(Kserve, BytesOfHeadersAreCounted) {
   EXPECT_GT(rig.session->take_counts().at("header_bytes"), 0);
 }
 
-// libcurl, left alone, closed what had been idle for a second.
+// With CURLOPT_MAXAGE_CONN 0 libcurl closes what has been idle for a second.
 TEST(Kserve, AConnectionIsKeptHoweverLongItWasIdle) {
   ScriptedServer server{ScriptedModel()};
   Rig rig(server.host());

@@ -64,7 +64,7 @@ class Installed(unittest.TestCase):
         return {row["name"]: row for row in json.loads(done.stdout)}
 
     def test_every_library_but_glibcs_is_in_it(self):
-        files = [self.prefix / "bin" / "deepgap", *(self.prefix / "lib" / "deepgap").glob("*.so")]
+        files = [self.prefix / "bin" / "deepgap", *(self.prefix / "lib" / "deepgap").glob("*.so"), *(self.prefix / "lib" / "deepgap" / "kserve").glob("*.so")]
         for path in files:
             said = subprocess.run(["ldd", str(path)], capture_output=True, text=True).stdout
             for line in said.splitlines():
@@ -105,6 +105,10 @@ class Installed(unittest.TestCase):
             done = subprocess.run([*run, "run", "--model", "resnet18:width=0.25,classes=10", "--shape", "input:Nx3x32x32", "--backend", "native,onnxruntime",
                                    "--iterations", "3", "--warmup", "1", "--store", "/tmp/x.db"], capture_output=True, text=True, env={"HOME": "/nowhere/at/all"})
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            if "gRPC" in rows["kserve"]["version"] and "without" not in rows["kserve"]["version"]:
+                done = subprocess.run([*run, "run", "--model", "x", "--backend", "kserve", "--device", "grpc://127.0.0.1:1", "--store", "/tmp/y.db"],
+                                      capture_output=True, text=True, env={"HOME": "/nowhere/at/all"})
+                self.assertIn("connection refused", done.stderr, "gRPC's module was loaded and asked")
         finally:
             subprocess.run(["umount", str(self.root / "proc")], check=True)
 

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -61,6 +62,7 @@ std::string read_text(const std::string& path, size_t limit_bytes) {
   struct stat info {};
   const FileDescriptor file = open_regular(path, info);
   std::string text;
+  text.reserve(std::min(static_cast<size_t>(std::max<off_t>(info.st_size, 0)), limit_bytes));
   char buffer[65536];
   // By reading rather than by size: files in /proc and /sys say 0.
   while (text.size() <= limit_bytes) {

@@ -24,12 +24,11 @@ Fact Reading::fact() const { return text ? Fact(trim(*text)) : not_available(rea
 std::string SystemRoot::resolve(const std::string& path) const { return is_real() ? path : root_ + path; }
 
 Reading SystemRoot::read(const std::string& path) const {
-  std::error_code error;
-  if (!std::filesystem::exists(resolve(path), error)) return {std::nullopt, "no " + path};
   try {
     return {read_text(resolve(path), largest_file), ""};
   } catch (const Error& failure) {
-    return {std::nullopt, failure.what()};
+    std::error_code error;
+    return {std::nullopt, std::filesystem::exists(resolve(path), error) ? failure.what() : "no " + path};
   }
 }
 

@@ -12,6 +12,8 @@ import onnx_file
 from kserve_server import Server
 from store_case import PROGRAM, StoreCase
 
+GRPC = os.path.join(os.path.dirname(os.path.dirname(os.path.realpath(PROGRAM))), "lib", "deepgap", "kserve", "grpc.so")
+
 
 class KserveTest(StoreCase):
     backend = "kserve"
@@ -144,6 +146,20 @@ class KserveTest(StoreCase):
         with open(path, "wb") as file:
             file.write(b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header.encode() + bytes(4 * 4 * 5))
         self.assertIn("rows.npy", self.refused("--device", self.server.url, "--dataset", path))
+
+    @unittest.skipUnless(os.path.exists(GRPC), "deepgap was built without gRPC (libgrpc++-dev)")
+    def test_grpc_is_loaded_for_its_own_addresses_alone(self):
+        # The dynamic linker says what it loads, each process in a file of its own.
+        def loaded(*arguments):
+            said = os.path.join(self.dir, "loaded")
+            os.makedirs(said)
+            environment = {**os.environ, "LD_DEBUG": "files", "LD_DEBUG_OUTPUT": os.path.join(said, "by")}
+            subprocess.run(self.command("--model", "double", "--iterations", "40", *arguments), capture_output=True, timeout=900, env=environment)
+            text = "".join(open(os.path.join(said, name), errors="replace").read() for name in os.listdir(said))
+            shutil.rmtree(said)
+            return [name for name in ("libcurl.so", "grpc.so", "libgrpc") if name in text]
+        self.assertEqual(loaded("--device", self.server.url), ["libcurl.so"])
+        self.assertEqual(loaded("--device", "grpc://127.0.0.1:1"), ["libcurl.so", "grpc.so", "libgrpc"])
 
     def test_a_token_is_not_in_the_store(self):
         token = os.path.join(self.dir, "token")

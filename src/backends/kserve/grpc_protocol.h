@@ -1,5 +1,5 @@
-// KServe v2 over gRPC. grpc/ has it, where the plug-in is built with gRPC's C++ library; no_grpc/ stands for it elsewhere: there each
-// function throws Error{refused}, which says how to get it.
+// KServe v2 over gRPC. grpc/ has it, as a module of its own (lib/deepgap/kserve/grpc.so): loading gRPC's libraries takes some 20 ms of a CPU in
+// each process, which what is measured over HTTP is not to pay. The module is there where deepgap was built with gRPC's C++ library.
 #pragma once
 
 #include "backends/kserve/served_model.h"
@@ -11,14 +11,19 @@
 
 namespace deepgap {
 
-std::string grpc_version();  // "gRPC 1.51.1", "without gRPC (libgrpc++-dev was not there when it was built)"
-
-// As ask_for_model_by_http() does. Throws {usage} also for an address that is none of gRPC: without a port, with a path.
-ServedModel ask_for_model_by_grpc(const ServerAddress& address, const std::string& model, const KserveSettings& settings);
-
-// A Session that sends a call for each query, or with KserveSettings::stream a message on a stream of the slot's own. Connects with the
-// first queries.
-std::unique_ptr<Session> make_grpc_session(const ServerAddress& address, const ServedModel& served, const KserveSettings& settings,
+struct GrpcProtocol {
+  // As ask_for_model_by_http() does. Throws {usage} also for an address that is none of gRPC: without a port, with a path.
+  ServedModel (*ask_for_model)(const ServerAddress& address, const std::string& model, const KserveSettings& settings);
+  // A Session that sends a call for each query, or with KserveSettings::stream a message on a stream of the slot's own. Connects with the
+  // first queries.
+  std::unique_ptr<Session> (*make_session)(const ServerAddress& address, const ServedModel& served, const KserveSettings& settings,
                                            const Model& model, const LoadOptions& options);
+};
+
+// Loads the module with the first call, and keeps it until the process ends. Throws Error{refused} where there is none, or where it does not
+// load. Any thread.
+const GrpcProtocol& grpc_protocol();
+
+std::string grpc_version();  // "gRPC 1.51.1", which the module was built with; "without gRPC" where there is none
 
 }  // namespace deepgap

@@ -53,7 +53,7 @@ const ServedModel& KserveBackend::served(const std::string& name, const EngineRe
   const auto key = std::pair(device, name);
   if (const auto found = known_.find(key); found != known_.end()) return found->second;
   const KserveSettings settings = settings_for(device, request.options);
-  const auto ask = is_grpc(device) ? ask_for_model_by_grpc : ask_for_model_by_http;
+  const auto ask = is_grpc(device) ? grpc_protocol().ask_for_model : ask_for_model_by_http;
   return known_.emplace(key, ask(server_address(device, settings), name, settings)).first->second;
 }
 
@@ -77,7 +77,7 @@ std::unique_ptr<Session> KserveBackend::load(const Model& model, const LoadOptio
   const KserveSettings settings = settings_for(device, options.options);
   ServedModel found = served(model.name(), options);
   found.binary = found.binary && settings.binary;
-  const auto make = is_grpc(device) ? make_grpc_session : make_http_session;
+  const auto make = is_grpc(device) ? grpc_protocol().make_session : make_http_session;
   return make(server_address(device, settings), found, settings, model, options);
 }
 

@@ -98,6 +98,23 @@ std::optional<ConvolutionVariant> found_by_name(const std::vector<ConvolutionVar
   return found == variants.end() ? std::nullopt : std::optional(*found);
 }
 
+// FP16 and BF16 are the same work by the same kernels: what is quickest in one is a better guess in the other than the rule's.
+std::string key_of_other_16_bits(const Convolution& problem) {
+  const bool bf16 = problem.compute == ComputeType::bf16;
+  const std::string from = bf16 ? "bf16" : "f16", to = bf16 ? "f16" : "bf16";
+  std::string key = problem.key();
+  if (!bf16 && problem.compute != ComputeType::f16) return key;
+  for (size_t at = 0; (at = key.find(from, at)) != std::string::npos; at += to.size()) key.replace(at, from.size(), to);
+  return key;
+}
+
+void put_first(std::vector<ConvolutionVariant>& variants, const std::string* name) {
+  if (name == nullptr) return;
+  const auto found =
+      std::find_if(variants.begin(), variants.end(), [&](const ConvolutionVariant& variant) { return variant.name == *name; });
+  if (found != variants.end()) std::rotate(variants.begin(), found, found + 1);
+}
+
 }  // namespace
 
 std::vector<ConvolutionVariant> Tuner::of_libraries(const Convolution& problem) const {
@@ -121,8 +138,10 @@ std::vector<ConvolutionVariant> Tuner::known_winners(const Convolution& problem,
 std::vector<ConvolutionVariant> Tuner::candidates(const Convolution& problem) const {
   auto all = convolution_variants(problem, chip_);
   // `full` is how winners are found: those that are known were measured among fewer, or with other kernels.
-  if (tuning_ != Tuning::full)
+  if (tuning_ != Tuning::full) {
     if (auto winners = known_winners(problem, all); !winners.empty()) return winners;
+    put_first(all, known_.find(key_of_other_16_bits(problem)));
+  }
   const size_t most = tuning_ == Tuning::off ? 1 : tuning_ == Tuning::quick ? quick_candidates : all.size();
   if (all.size() > most) all.resize(most);
   for (ConvolutionVariant& variant : of_libraries(problem)) all.push_back(std::move(variant));

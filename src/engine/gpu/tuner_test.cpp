@@ -120,6 +120,27 @@ TEST_F(TunerTest, AWinnerOfOursThatIsKnownIsTakenAndNoLibraryOpened) {
   EXPECT_THAT(chosen(Tuning::full, true), of_library);
 }
 
+TEST_F(TunerTest, WithoutAWinnerOfItsOwnBf16TakesThatOfFp16AndFp16ThatOfBf16) {
+  Convolution other = test_convolution(ComputeType::bf16, {.size = 7, .in = 64, .out = 64, .kernel = 1});
+  other.epilogue.steps.clear();
+  for (const auto& [known, asked] : {std::pair{problem_, other}, std::pair{other, problem_}}) {
+    const auto rule = chosen(Tuning::off, false, {asked}).at(0);
+    const auto variants = convolution_variants(known, chip_);
+    const std::string quickest = variants.back().name;
+    ASSERT_NE(quickest, rule);
+    const TemporaryFolder apart;
+    TunedFile file(apart.path() + "/tuned.txt");
+    file.add(known.key(), quickest, 1);
+    Kernels kernels(chip_, cache().path());
+    const auto by = [&](Tuning tuning) { return Tuner(kernels, chip_, tuning, file, 2).choose({asked}).at(0).name; };
+    EXPECT_EQ(by(Tuning::off), quickest);
+    const int before = launches();
+    by(Tuning::quick);
+    EXPECT_GT(launches(), before) << "a guess is measured";
+    EXPECT_EQ(file.find(asked.key()) != nullptr, true);
+  }
+}
+
 TEST_F(TunerTest, OffAsksNoLibrary) {
   ASSERT_THAT(chosen(Tuning::quick, true), of_library);
   const int opened = fake_.opened, before = launches();

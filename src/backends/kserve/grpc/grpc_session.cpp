@@ -2,7 +2,7 @@
 #include "backends/kserve/grpc/calls.h"
 #include "backends/kserve/grpc/infer_answer.h"
 #include "backends/kserve/grpc/infer_request.h"
-#include "backends/kserve/grpc_protocol.h"
+#include "backends/kserve/grpc/protocol.h"
 #include "backends/kserve/remote_session.h"
 
 #include <utility>

@@ -2,13 +2,12 @@
 #include "backends/kserve/questions.h"
 
 #include "backends/kserve/grpc/connection.h"
-#include "backends/kserve/grpc_protocol.h"
+#include "backends/kserve/grpc/protocol.h"
 #include "base/words.h"
 
 #include <deepgap/error.h>
 
 #include <fmt/format.h>
-#include <grpcpp/version_info.h>
 #include <kserve.pb.h>
 
 #include <utility>
@@ -102,8 +101,6 @@ class GrpcQuestions final : public Questions {
 };
 
 }  // namespace
-
-std::string grpc_version() { return fmt::format("gRPC {}", GRPC_CPP_VERSION_STRING); }
 
 ServedModel ask_for_model_by_grpc(const ServerAddress& address, const std::string& model, const KserveSettings& settings) {
   return GrpcQuestions(address, model_name(model), settings).ask();

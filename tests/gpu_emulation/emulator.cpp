@@ -4,19 +4,15 @@
 #include "host_numbers.h"
 #include "plain_convolution.h"
 
-#include "base/file.h"
 #include "engine/gpu/generated.h"
 
-#include <deepgap/error.h>
-
-#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <atomic>
-#include <cstdlib>
 #include <cstring>
-#include <functional>
+#include <exception>
+#include <optional>
 #include <thread>
 
 namespace deepgap::gpu {
@@ -146,13 +142,11 @@ struct Emulator::Program {
   std::vector<std::vector<size_t>> units;
 };
 
-Emulator::Emulator(std::string folder) : folder_(std::move(folder)) {}
-Emulator::~Emulator() {
-  for (void* library : libraries_) ::dlclose(library);
-}
+Emulator::Emulator() = default;
+Emulator::~Emulator() = default;
 
 void Emulator::add_kernel(const std::string& text) {
-  if (kernels_++ % kernels_a_unit == 0) texts_.emplace_back(std::string(host_numbers) + host_words);
+  if (kernels_++ % kernels_a_unit == 0) texts_.emplace_back();
   texts_.back() += text;
 }
 
@@ -192,25 +186,25 @@ size_t Emulator::add(GpuPlan plan) {
 }
 
 void Emulator::compile() {
-  make_directories(folder_);
+  const std::string words = std::string(host_numbers) + host_words;
+  std::vector<std::optional<HostLibrary>> made(texts_.size());
+  std::vector<std::exception_ptr> failures(texts_.size());
   std::atomic<size_t> next = 0;
-  std::vector<std::string> failures(texts_.size());
   const auto work = [&] {
     for (size_t i = next++; i < texts_.size(); i = next++) {
-      const std::string stem = fmt::format("{}/unit{}", folder_, i);
-      write_file_atomic(stem + ".cpp", texts_[i]);
-      const std::string command = fmt::format("{} -std=c++20 -O1 -w -ffp-contract=off -shared -fPIC -pthread {}.cpp -o {}.so 2>{}.log",
-                                              DEEPGAP_HOST_COMPILER, stem, stem, stem);
-      if (std::system(command.c_str()) != 0) failures[i] = read_text(stem + ".log");
+      try {
+        made[i].emplace(words, texts_[i]);
+      } catch (...) {
+        failures[i] = std::current_exception();
+      }
     }
   };
   std::jthread other(work);
   work();
   other.join();
   for (size_t i = 0; i < texts_.size(); ++i) {
-    if (!failures[i].empty()) throw Error(ErrorKind::internal, fmt::format("unit {}: {}", i, failures[i].substr(0, 2000)));
-    libraries_.push_back(::dlopen(fmt::format("{}/unit{}.so", folder_, i).c_str(), RTLD_NOW | RTLD_LOCAL));
-    if (libraries_.back() == nullptr) throw Error(ErrorKind::internal, ::dlerror());
+    if (failures[i]) std::rethrow_exception(failures[i]);
+    libraries_.push_back(std::move(*made[i]));
   }
 }
 
@@ -230,7 +224,7 @@ std::vector<Tensor> Emulator::run(size_t index, std::span<const Tensor> inputs, 
   for (size_t s = 0; s < plan.steps.size(); ++s) {
     const Step& step = plan.steps[s];
     for (size_t l = 0; l < program.symbols[s].size(); ++l) {
-      void* symbol = ::dlsym(libraries_.at(program.units[s][l]), program.symbols[s][l].c_str());
+      void* symbol = libraries_.at(program.units[s][l]).symbol(program.symbols[s][l]);
       if (step.choice) {
         const Choice& choice = *step.choice;
         convolve(choice.problem, choice.weights, choice.scale_bias, reinterpret_cast<CompiledEpilogue>(symbol),

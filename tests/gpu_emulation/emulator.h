@@ -5,6 +5,8 @@
 // So lowering and generated kernels are tested where there is no GPU: what they compute, not how a GPU runs it.
 #pragma once
 
+#include "host_compiler.h"
+
 #include "engine/gpu/plan.h"
 
 #include <deepgap/graph.h>
@@ -20,7 +22,7 @@ namespace deepgap::gpu {
 // Texts are gathered first and compiled together.
 class Emulator {
  public:
-  explicit Emulator(std::string folder);  // where sources and libraries are written
+  Emulator();
   ~Emulator();
   // Returns a number for run().
   size_t add(GpuPlan plan);
@@ -33,10 +35,9 @@ class Emulator {
  private:
   struct Program;
   void add_kernel(const std::string& text);
-  std::string folder_;
   std::vector<std::unique_ptr<Program>> programs_;
   std::vector<std::string> texts_;  // one translation unit each
-  std::vector<void*> libraries_;
+  std::vector<HostLibrary> libraries_;
   size_t kernels_ = 0;
 };
 

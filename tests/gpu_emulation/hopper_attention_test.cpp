@@ -1,15 +1,13 @@
 // Attention's kernel for Hopper, its text compiled for the host (hopper_words.h): where it reads, multiplies and writes. That wgmma and the
 // copy engine do what is played here a card alone can tell.
 #include "hopper_words.h"
+#include "host_compiler.h"
 #include "host_numbers.h"
 
-#include "base/file.h"
-#include "base/temporary_folder.h"
 #include "engine/gpu/attention.h"
 #include "model/eval/half.h"
 #include "stats/random_stream.h"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -54,11 +52,10 @@ std::string host_text(const Launch& launch, const AttentionLayout& layout, size_
   cut_function(text, "void copy_box");
   std::string call = "*(Map*)p[0], *(Map*)p[1], *(Map*)p[2]";
   if (layout.attention.mask) call += ", (const float*)p[3]";
-  return std::string(host_numbers) + hopper_words + text +
-         fmt::format(
-             "extern \"C\" const char* run(const unsigned* grid, void** p) {{ return run_blocks(grid, {}, [&] {{ {}({}, (unsigned "
-             "short*)p[{}]); }}); }}\n",
-             launch.block[0], launch.entry, call, arguments - 1);
+  return text + fmt::format(
+                    "extern \"C\" const char* run(const unsigned* grid, void** p) {{ return run_blocks(grid, {}, [&] {{ {}({}, (unsigned "
+                    "short*)p[{}]); }}); }}\n",
+                    launch.block[0], launch.entry, call, arguments - 1);
 }
 
 struct Data {
@@ -126,14 +123,8 @@ void expect_right(const Case& one, const Chip& chip = {}) {
   const auto launch =
       hopper_attention(layout, attention_mask_text(layout.attention, layout.attention.mask ? &mask : nullptr), "attention", chip);
   ASSERT_TRUE(launch);
-  const TemporaryFolder folder;
-  const std::string stem = folder.path() + "/attention";
-  write_file_atomic(stem + ".cpp", host_text(*launch, layout, launch->arguments.size()));
-  const std::string command = fmt::format("{0} -std=c++20 -O1 -w -shared -fPIC {1}.cpp -o {1}.so 2>{1}.log", DEEPGAP_HOST_COMPILER, stem);
-  ASSERT_EQ(std::system(command.c_str()), 0) << read_text(stem + ".log").substr(0, 3000);
-  void* library = ::dlopen((stem + ".so").c_str(), RTLD_NOW | RTLD_LOCAL);
-  ASSERT_NE(library, nullptr) << ::dlerror();
-  const auto run = reinterpret_cast<const char* (*)(const unsigned*, void**)>(::dlsym(library, "run"));
+  const HostLibrary library(std::string(host_numbers) + hopper_words, host_text(*launch, layout, launch->arguments.size()));
+  const auto run = library.function<const char* (*)(const unsigned*, void**)>("run");
   Data data = data_of(one, layout);
   std::array<HostMap, 3> maps{map_of(launch->arguments[0], data.halves), map_of(launch->arguments[1], data.halves),
                               map_of(launch->arguments[2], data.halves)};
@@ -142,7 +133,6 @@ void expect_right(const Case& one, const Chip& chip = {}) {
   arguments.push_back(data.out.data());
   const char* wrong = run(launch->grid.data(), arguments.data());
   EXPECT_EQ(wrong, nullptr) << wrong;
-  ::dlclose(library);
   const auto& result = layout.attention.result;
   double worst = 0;
   for (int64_t b = 0; b < one.batch; ++b)

@@ -1,11 +1,10 @@
 // The kernels of the family `wgmma`, their text compiled for the host (hopper_words.h): who waits for whom, what is read and written.
 #include "guarded_memory.h"
 #include "hopper_words.h"
+#include "host_compiler.h"
 #include "host_numbers.h"
 #include "plain_convolution.h"
 
-#include "base/file.h"
-#include "base/temporary_folder.h"
 #include "engine/gpu/float8.h"
 #include "engine/gpu/kernel_text.h"
 #include "engine/gpu/test_kernels.h"
@@ -13,12 +12,10 @@
 #include "model/eval/half.h"
 #include "stats/random_stream.h"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <array>
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
 #include <functional>
 
@@ -203,9 +200,7 @@ std::string computed(const Case& one, const ConvolutionVariant& variant, Run run
 
 // By case. `change` may alter a text.
 std::vector<std::string> run_all(const std::vector<Case>& cases, const std::function<void(std::string&)>& change = {}) {
-  const TemporaryFolder folder;
-  const std::string stem = folder.path() + "/products";
-  std::string text = std::string(host_numbers) + hopper_words;
+  std::string text;
   std::vector<ConvolutionVariant> variants;
   for (const Case& one : cases) {
     variants.push_back(variant_of(one.problem, one.tile, {90, one.multiprocessors, 227 << 10}));
@@ -213,16 +208,10 @@ std::vector<std::string> run_all(const std::vector<Case>& cases, const std::func
     if (change) change(own);
     text += own;
   }
-  write_file_atomic(stem + ".cpp", text);
-  const std::string command =
-      fmt::format("{0} -std=c++20 -O1 -w -ffp-contract=off -shared -fPIC {1}.cpp -o {1}.so 2>{1}.log", DEEPGAP_HOST_COMPILER, stem);
-  if (std::system(command.c_str()) != 0) return {read_text(stem + ".log").substr(0, 3000)};
-  void* library = ::dlopen((stem + ".so").c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) return {::dlerror()};
+  const HostLibrary library(std::string(host_numbers) + hopper_words, text);
   std::vector<std::string> wrong;
   for (size_t i = 0; i < cases.size(); ++i)
-    wrong.push_back(computed(cases[i], variants[i], reinterpret_cast<Run>(::dlsym(library, fmt::format("run_{}", i).c_str()))));
-  ::dlclose(library);
+    wrong.push_back(computed(cases[i], variants[i], library.function<Run>(fmt::format("run_{}", i))));
   return wrong;
 }
 

@@ -10,7 +10,12 @@ using namespace std;
 static inline float __uint_as_float(unsigned x) { float y; memcpy(&y, &x, 4); return y; }
 static inline unsigned __float_as_uint(float x) { unsigned y; memcpy(&y, &x, 4); return y; }
 static inline float __int_as_float(int x) { float y; memcpy(&y, &x, 4); return y; }
-static inline float from_f16(unsigned short x) { _Float16 y; memcpy(&y, &x, 2); return (float)y; }
+struct Halves {  // all of them: where the host has no instruction for it one takes long
+  float numbers[1 << 16];
+  Halves() { for (int x = 0; x < 1 << 16; ++x) { _Float16 y; memcpy(&y, &x, 2); numbers[x] = (float)y; } }
+};
+static const Halves halves;
+static inline float from_f16(unsigned short x) { return halves.numbers[x]; }
 static inline unsigned short to_f16(float x) { _Float16 y = (_Float16)x; unsigned short z; memcpy(&z, &y, 2); return z; }
 static inline float from_bf16(unsigned short x) { return __uint_as_float((unsigned)x << 16); }
 static inline unsigned short to_bf16(float x) {

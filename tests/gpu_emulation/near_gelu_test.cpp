@@ -1,14 +1,11 @@
 // near_gelu as the kernels have it, its text compiled for the host.
-#include "base/file.h"
-#include "base/temporary_folder.h"
+#include "host_compiler.h"
+
 #include "engine/gpu/kernel_text.h"
 
-#include <dlfcn.h>
-#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstdlib>
 #include <limits>
 
 namespace deepgap::gpu {
@@ -30,13 +27,8 @@ TEST(NearGelu, IsNearTheGelu) {
   const size_t power = text.find("asm(");
   ASSERT_NE(power, std::string::npos);
   text.replace(power, text.find(";\n", power) - power, "share = exp2f(p)");
-  const TemporaryFolder folder;
-  const std::string stem = folder.path() + "/gelu";
-  write_file_atomic(stem + ".cpp", words + text + "extern \"C\" float run(float v) { return near_gelu(v); }\n");
-  ASSERT_EQ(std::system(fmt::format("{0} -std=c++20 -O1 -w -shared -fPIC {1}.cpp -o {1}.so", DEEPGAP_HOST_COMPILER, stem).c_str()), 0);
-  void* library = ::dlopen((stem + ".so").c_str(), RTLD_NOW | RTLD_LOCAL);
-  ASSERT_NE(library, nullptr) << ::dlerror();
-  const auto gelu = reinterpret_cast<float (*)(float)>(::dlsym(library, "run"));
+  const HostLibrary library(words, text + "extern \"C\" float run(float v) { return near_gelu(v); }\n");
+  const auto gelu = library.function<float (*)(float)>("run");
   double worst = 0;
   for (int i = -120'000; i <= 120'000; ++i) {
     const float v = static_cast<float>(i) / 10'000;
@@ -48,7 +40,6 @@ TEST(NearGelu, IsNearTheGelu) {
   EXPECT_NEAR(gelu(-infinite), 0, 1e-20);
   EXPECT_EQ(gelu(1000), 1000);
   EXPECT_TRUE(std::isnan(gelu(std::nanf(""))));
-  ::dlclose(library);
 }
 
 }  // namespace

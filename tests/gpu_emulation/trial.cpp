@@ -51,8 +51,7 @@ Graph bound_for_trial(const Graph& graph, Integers integers, Element stored) {
   return bound_graph(optimized, Trial::batch, rules);
 }
 
-Trial::Trial(const LoweringSettings& settings, std::string precision)
-    : settings_(settings), precision_(std::move(precision)), emulator_(folder_.path()) {
+Trial::Trial(const LoweringSettings& settings, std::string precision) : settings_(settings), precision_(std::move(precision)) {
   static Emulated backend;
   set_backend(&backend);
 }

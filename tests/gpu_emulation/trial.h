@@ -6,7 +6,6 @@
 #include "../conformance/rig.h"
 #include "../conformance/tolerance.h"
 
-#include "base/temporary_folder.h"
 #include "engine/gpu/lowering.h"
 #include "engine/passes/passes.h"
 
@@ -48,7 +47,6 @@ class Trial {
 
   LoweringSettings settings_;
   std::string precision_;
-  TemporaryFolder folder_;
   Emulator emulator_;
   std::vector<Tried> all_;
   std::map<std::string, std::string> refusals_;

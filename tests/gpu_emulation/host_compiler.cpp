@@ -1,0 +1,78 @@
+#include "host_compiler.h"
+
+#include "base/file.h"
+#include "base/temporary_folder.h"
+
+#include <deepgap/error.h>
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <map>
+#include <mutex>
+#include <utility>
+
+namespace deepgap::gpu {
+namespace {
+
+// The same for words and texts, else the compiler does not take what it kept.
+constexpr const char* flags = "-std=c++20 -O1 -w -ffp-contract=off -fPIC -pthread";
+
+void compile(const std::string& how, const std::string& from, const std::string& to) {
+  const std::string command = fmt::format("{} {} {} {} -o {} 2>{}.log", DEEPGAP_HOST_COMPILER, flags, how, from, to, to);
+  if (std::system(command.c_str()) != 0)
+    throw Error(ErrorKind::internal, fmt::format("{}: {}", from, read_text(to + ".log").substr(0, 3000)));
+}
+
+// Of this process. Names are never used twice.
+class Workshop {
+ public:
+  std::string new_stem() { return folder_ / fmt::format("text{}", next_++); }
+  // A header that is compiled already.
+  std::string header_of(const std::string& words) {
+    const std::scoped_lock lock(mutex_);
+    const auto [header, is_new] = headers_.try_emplace(words, new_stem() + ".h");
+    if (is_new) {
+      write_file_atomic(header->second, words);
+      compile("-x c++-header", header->second, header->second + ".gch");
+    }
+    return header->second;
+  }
+
+ private:
+  TemporaryFolder folder_;
+  std::atomic<int> next_ = 0;
+  std::mutex mutex_;
+  std::map<std::string, std::string> headers_;
+};
+
+Workshop& workshop() {
+  static Workshop one;
+  return one;
+}
+
+}  // namespace
+
+HostLibrary::HostLibrary(const std::string& words, const std::string& text) {
+  const std::string header = workshop().header_of(words), stem = workshop().new_stem();
+  write_file_atomic(stem + ".cpp", text);
+  compile("-shared -Winvalid-pch -include " + header, stem + ".cpp", stem + ".so");
+  library_ = ::dlopen((stem + ".so").c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library_ == nullptr) throw Error(ErrorKind::internal, ::dlerror());
+}
+
+HostLibrary::HostLibrary(HostLibrary&& other) noexcept : library_(std::exchange(other.library_, nullptr)) {}
+
+HostLibrary::~HostLibrary() {
+  if (library_ != nullptr) ::dlclose(library_);
+}
+
+void* HostLibrary::symbol(const std::string& name) const {
+  void* const found = ::dlsym(library_, name.c_str());
+  if (found == nullptr) throw Error(ErrorKind::internal, ::dlerror());
+  return found;
+}
+
+}  // namespace deepgap::gpu

@@ -1,0 +1,30 @@
+// Texts of kernels, compiled for the host and loaded.
+#pragma once
+
+#include <string>
+
+namespace deepgap::gpu {
+
+// What the host's compiler makes of a text behind its words, until this goes. Threads may make several at a time.
+class HostLibrary {
+ public:
+  // `words` are what many texts begin with: they are read once for each of them and kept as the compiler understood them, since their
+  // headers take longer than most texts. Throws Error{internal} with what the compiler said.
+  HostLibrary(const std::string& words, const std::string& text);
+  ~HostLibrary();
+  HostLibrary(HostLibrary&& other) noexcept;
+  HostLibrary(const HostLibrary&) = delete;
+  HostLibrary& operator=(const HostLibrary&) = delete;
+  HostLibrary& operator=(HostLibrary&&) = delete;
+  // Throws Error{internal} where there is none of that name.
+  void* symbol(const std::string& name) const;
+  template <typename Function>
+  Function function(const std::string& name) const {
+    return reinterpret_cast<Function>(symbol(name));
+  }
+
+ private:
+  void* library_ = nullptr;
+};
+
+}  // namespace deepgap::gpu

@@ -1,7 +1,8 @@
 """Hosts for tests of `--scheduler ssh`: a real sshd of this machine, or a stand-in for ssh where there is none.
 
 `Sshd` is OpenSSH's server with a configuration and keys of its own in the test's folder, on high ports of the loopback. Each host is a port of it;
-what is called there runs in a folder that stands for the host's home. Nothing of the user's or the system's ssh is read or written.
+what is called there runs in a folder that stands for the host's home. Nothing of the user's or the system's ssh is read or written, nor what the
+user's shell would read at each connection.
 """
 import getpass
 import os
@@ -15,6 +16,7 @@ from free_ports import free_ports
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SYSTEM = os.environ["PATH"] + ":/usr/sbin:/sbin"
+CHEAP_KEYS = "curve25519-sha256"  # of the exchange at each connection; OpenSSH's first choice takes several times as long to compute
 UNPACKED = os.path.abspath(HERE + "/../../.venv/sshd")  # by tools/setup
 
 
@@ -65,6 +67,8 @@ class Sshd:
         text += f"""ListenAddress 127.0.0.1
 HostKey {self.folder}/host_key
 PidFile {self.folder}/pid
+SetEnv HOME={self.folder}
+KexAlgorithms {CHEAP_KEYS}
 AuthorizedKeysFile {self.folder}/authorized_keys
 PubkeyAuthentication yes
 PasswordAuthentication no
@@ -89,6 +93,7 @@ MaxStartups 100
   HostName 127.0.0.1
   User {getpass.getuser()}
   IdentitiesOnly yes
+  KexAlgorithms {CHEAP_KEYS}
   StrictHostKeyChecking yes
   UserKnownHostsFile {self.folder}/known_hosts
   GlobalKnownHostsFile /dev/null

@@ -63,9 +63,13 @@ TEST(GpuCeilings, EveryKernelCompilesAndKeepsToItsRegisters) {
   }
 }
 
+// As much memory as is worth playing: a quarter of what is free is written to, and the host's pages are made for it.
+constexpr size_t played_bytes = size_t{512} << 20;
+
 TEST(GpuCeilings, AreMadeOfWhatTheDeviceTakes) {
   if (!cuda::has_compiler()) GTEST_SKIP() << "there is no NVRTC here";
   cuda::FakeDriver fake;
+  fake.total_bytes = played_bytes;
   const cuda::DriverStandIn driver(fake.table());
   int readings = 0;
   const Ceilings ceilings = measure_gpu_ceilings(0, [&] { return ++readings, GpuState{1.9e9, 2.6e9, 650, 0x4}; });
@@ -88,6 +92,7 @@ TEST(GpuCeilings, AreMadeOfWhatTheDeviceTakes) {
 // Where one kernel takes no time, as when the compiler has left its work out.
 Ceilings measured_where_free(const std::string& free) {
   cuda::FakeDriver fake;
+  fake.total_bytes = played_bytes;
   fake.on_launch = [&](const std::string& kernel, const cuda::LaunchConfig&, void**, bool) { fake.pass_us(kernel == free ? 0 : 1000); };
   const cuda::DriverStandIn driver(fake.table());
   return measure_gpu_ceilings(0, {});
@@ -115,6 +120,7 @@ TEST(GpuCeilings, CachesThatWouldBeQuickerThanAMultiprocessorReadsAreLeftOut) {
 TEST(GpuCeilings, MemoryThatIsTakenMakesThemFail) {
   if (!cuda::has_compiler()) GTEST_SKIP() << "there is no NVRTC here";
   cuda::FakeDriver fake;
+  fake.total_bytes = played_bytes;
   const cuda::DriverStandIn driver(fake.table());
   fake.others_bytes = fake.total_bytes - (1 << 20);
   try {

@@ -3,8 +3,9 @@
 
 namespace deepgap {
 
-void print_repeats(int series);      // a Point of several processes: coverage
-void print_comparisons(int series);  // two of them: false differences, power, pairs
+void print_repeats(int series);       // a Point of several processes: coverage
+void print_auto_repeats(int series);  // as many as it takes: coverage, and equal ones told apart
+void print_comparisons(int series);   // two of them: false differences, power, pairs
 void print_winners(int series);
 void print_nodes(int series);        // several of one kind: coverage at three levels, and which are called outliers
 void print_node_points(int series);  // the first part of it: Points on several nodes

@@ -108,6 +108,7 @@ struct Part {
 constexpr Part parts[] = {{"runs", print_all_runs},
                           {"warmups", print_warmups},
                           {"repeats", [](int series) { print_repeats(std::max(1, series / 4)); }},
+                          {"auto_repeats", print_auto_repeats},
                           {"comparisons", print_comparisons},
                           {"winners", print_winners},
                           {"nodes", print_nodes},

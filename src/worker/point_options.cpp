@@ -155,7 +155,7 @@ std::vector<OptionInfo> worker_options() {
       {"shape", "sizes of open inputs: input:1x3x224x224, several joined by '/'", "", true},
       {"affinity", "CPUs of the worker: none, first (as many as threads), near or far (of the GPU's socket or not), or a list 0-3/8",
        "none", true},
-      {"telemetry_period", "time between two readings of the probes", "100ms", true},
+      {"telemetry_period", "time between two readings of the probes; of a server's client 1s by itself", "100ms", true},
       {"bound", "percentile of latency that a valid result holds: p99=15ms", ""},
       {"failed_allowed", "share of the queries that a server may fail in a valid result: 1%", "0%"},
       {"reference", "ONNX file of the model that a server has, which its outputs are compared with; --reference sets it", "", true},

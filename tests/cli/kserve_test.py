@@ -2,6 +2,7 @@
 
 Usage: kserve_test.py PATH_OF_DEEPGAP [unittest arguments]
 """
+import datetime
 import os
 import shutil
 import subprocess
@@ -51,6 +52,14 @@ class KserveTest(StoreCase):
         self.assertIn("--reference", row["reason"])
         self.assertIn("scripted 7", row["backend_version"])
         self.assertEqual((row["server_queue_ms"], row["server_input_ms"], row["server_inference_ms"], row["server_output_ms"]), (1, 0.25, 1.5, 0.125))
+
+    def test_a_client_is_looked_at_once_a_second(self):
+        self.served(0, "--duration", "2s")
+        lines = subprocess.run([PROGRAM, "export", self.store, "--telemetry"], capture_output=True, text=True, check=True).stdout.splitlines()
+        times = [cells[0] for cells in (line.split(",") for line in lines) if cells[1:3] == ["cpu", "cpu_time"]]
+        begin, end = (datetime.datetime.fromisoformat(time.replace("Z", "+00:00")) for time in (times[0], times[-1]))
+        # Where windows begin and end as well: when the worker starts, and at either end of the load, the warm-up and the window.
+        self.assertLessEqual(len(times), 6 + (end - begin).total_seconds())
 
     def test_the_servers_metrics_are_series_of_the_record(self):
         row = self.served(0, "--axis", f"metrics={self.server.url}/metrics")

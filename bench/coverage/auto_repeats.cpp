@@ -1,0 +1,121 @@
+// `--repeats auto`: as many repeats as it takes, whose windows from the sixth on end at the interval that is worth while, so that they are
+// of unlike length. Beside it the same with windows that are all asked for what the Point is. The planner and the two levels of the
+// interval are the real ones; a run is its process's own speed, a mean as uncertain as its window is short, and an interval that it knows
+// by 31 degrees of freedom, as batch means do.
+#include "comparisons.h"
+
+#include "plan/auto_repeats.h"
+#include "simulated_run.h"
+
+#include "analysis/comparison.h"
+#include "analysis/point_summary.h"
+#include "record/identity.h"
+#include "record/record_json.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace deepgap {
+namespace {
+
+constexpr double asked = 0.01, truth = 100, overhead_s = 2, shortest_s = 2, longest_s = 30, normal_95 = 1.959964;
+
+struct Row {
+  double between = 0;  // scatter of processes
+  double second = 0;   // of a mean over a window of a second
+};
+
+struct Measured {
+  std::vector<Record> records;
+  double seconds = 0;
+};
+
+// A second of load and one of warm-up, then the window that `interval` takes.
+Record run_of(Random& random, const Row& row, const Job& job, double interval, double& seconds) {
+  std::normal_distribution<double> normal;
+  std::chi_squared_distribution<double> known(31);
+  const double second = row.second * std::sqrt(known(random) / 31);
+  const double window = std::clamp(std::pow(normal_95 * second / interval, 2), shortest_s, longest_s);
+  const double value = truth * std::exp(row.between * normal(random)) * (1 + row.second / std::sqrt(window) * normal(random));
+  const double half = value * normal_95 * second / std::sqrt(window);
+  const auto end = static_cast<Nanoseconds>((overhead_s + window) * 1e9);
+  seconds += overhead_s + window;
+  Record record;
+  record.point = job.point;
+  record.repeat = job.repeat;
+  record.stopping = job.stopping;
+  record.verdict = Verdict::valid;
+  record.estimates["throughput"] = {value, value - half, value + half, 1000};
+  record.windows = {{"load", 0, 1'000'000'000}, {"warm_up", 1'000'000'000, 2'000'000'000}, {"steady", 2'000'000'000, end}};
+  return record;
+}
+
+// `all_alike`: every run is asked for what the Point is.
+Measured measured(Random& random, const Row& row, bool all_alike, const std::string& model) {
+  Job job;
+  job.point.model = model;
+  job.point_id = point_id(job.point);
+  job.stopping.interval = asked;
+  std::vector<Job> jobs;
+  for (job.repeat = 0; job.repeat < most_auto_repeats; ++job.repeat) jobs.push_back(job);
+  AutoRepeats planner(make_grid_planner(std::move(jobs), 1, [](const Job& each) { return each.point_id; }, {}), [] { return false; });
+  Measured found;
+  for (Batch batch = planner.next(); !batch.jobs.empty(); batch = planner.next()) {
+    for (const Job& each : batch.jobs) {
+      found.records.push_back(run_of(random, row, each, all_alike ? asked : each.stopping.interval, found.seconds));
+      planner.done(found.records.back());
+    }
+  }
+  return found;
+}
+
+struct Told {
+  int covered = 0, apart = 0;
+  double repeats = 0, seconds = 0;
+  std::vector<double> widths;
+};
+
+Told told_of(Random& random, const Row& row, bool all_alike, int series) {
+  // Of what processes do in the mean, whose logarithms scatter.
+  const double kind = truth * std::exp(row.between * row.between / 2);
+  Told told;
+  for (int i = 0; i < series; ++i) {
+    const Measured one = measured(random, row, all_alike, "a"), other = measured(random, row, all_alike, "a");
+    const PointSummary summary = summarize_points(one.records).at(0);
+    const Estimate& estimate = summary.find("throughput")->estimate;
+    told.covered += holds(estimate, kind) ? 1 : 0;
+    told.widths.push_back(50 * (*estimate.high - *estimate.low) / kind);
+    told.repeats += static_cast<double>(one.records.size()) / series;
+    told.seconds += one.seconds / series;
+    const auto compared = compare_points(summary, summarize_points(other.records).at(0), "throughput");
+    told.apart += compared && compared->separable() ? 1 : 0;
+  }
+  return told;
+}
+
+}  // namespace
+
+void print_auto_repeats(int series) {
+  fmt::print("\n`--repeats auto`, 1 % asked, {} series a row; in brackets: all windows asked for 1 %\n", series);
+  fmt::print(
+      "| processes apart | a second's mean scatters by | covers, % | alike: covers, % | median half-width, % | equal ones told apart, % | "
+      "alike: told apart, % | repeats | time, s |\n"
+      "| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n");
+  uint64_t seed = 31'000;
+  for (const Row& row : {Row{0.002, 0.005}, Row{0.01, 0.005}, Row{0.01, 0.02}, Row{0.02, 0.02}, Row{0.03, 0.005}, Row{0.03, 0.05}}) {
+    Random random(++seed);
+    const Told now = told_of(random, row, false, series), alike = told_of(random, row, true, series);
+    const auto share = [&](int count) { return 100.0 * count / series; };
+    fmt::print("| {:g} % | {:g} % | {:.1f} | {:.1f} | {:.2f} ({:.2f}) | {:.1f} | {:.1f} | {:.1f} ({:.1f}) | {:.0f} ({:.0f}) |\n",
+               row.between * 100, row.second * 100, share(now.covered), share(alike.covered), median_of(now.widths),
+               median_of(alike.widths), share(now.apart), share(alike.apart), now.repeats, alike.repeats, now.seconds, alike.seconds);
+    std::fflush(stdout);
+  }
+}
+
+}  // namespace deepgap

@@ -1,5 +1,6 @@
-// KServe v2 over gRPC. grpc/ has it, as a module of its own (lib/deepgap/kserve/grpc.so): loading gRPC's libraries takes some 20 ms of a CPU in
-// each process, which what is measured over HTTP is not to pay. The module is there where deepgap was built with gRPC's C++ library.
+// KServe v2 over gRPC. grpc/ has it, as a module of its own (lib/deepgap/kserve/grpc.so): each process that loads gRPC's 46 libraries takes
+// milliseconds of a CPU for it, which what is measured over HTTP is not to pay. The module is there where deepgap was built with gRPC's C++
+// library.
 #pragma once
 
 #include "backends/kserve/served_model.h"
@@ -20,8 +21,8 @@ struct GrpcProtocol {
                                            const Model& model, const LoadOptions& options);
 };
 
-// Loads the module with the first call, and keeps it until the process ends. Throws Error{refused} where there is none, or where it does not
-// load. Any thread.
+// Loads the module with the first call, and keeps it until the process ends. Throws Error{refused} where there is none, or where it does
+// not load. Any thread.
 const GrpcProtocol& grpc_protocol();
 
 std::string grpc_version();  // "gRPC 1.51.1", which the module was built with; "without gRPC" where there is none

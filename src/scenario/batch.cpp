@@ -14,7 +14,7 @@ class BatchScenario final : public Scenario {
   std::vector<ScenarioOption> options() const override { return {{"in_flight", "queries submitted and not yet completed", "1"}}; }
   void parse(const std::map<std::string, std::string>& options) override { in_flight_ = in_flight_option(options, 1); }
   int64_t in_flight() const override { return in_flight_; }
-  int64_t round() const override { return in_flight_; }
+  int64_t round(int64_t /*devices*/) const override { return in_flight_; }
   void drive(const Traffic& traffic, Clock& clock, const std::atomic<bool>& interrupted) override {
     drive_closed_loop(traffic, clock, interrupted, in_flight_);
   }

@@ -71,15 +71,18 @@ TEST(Rounds, AnIntervalCoversAndSteadySlotsAreNotUnstable) {
 }
 
 TEST(Rounds, OfALoopThatKeepsSeveralInFlight) {
-  const auto round_of = [](const std::string& name, const std::map<std::string, std::string>& options) {
+  const auto round_of = [](const std::string& name, const std::map<std::string, std::string>& options, int64_t devices = 1) {
     const auto scenario = Registry<Scenario>::instance().make("scenario", name);
     scenario->parse(options);
-    return scenario->round();
+    return scenario->round(devices);
   };
   EXPECT_EQ(round_of("batch", {{"in_flight", "3"}}), 3);
   EXPECT_EQ(round_of("batch", {}), 1);
   EXPECT_EQ(round_of("single-stream", {}), 1);
   EXPECT_EQ(round_of("concurrency", {{"clients", "8"}}), 1);
+  EXPECT_EQ(round_of("offline", {}), 1);
+  EXPECT_EQ(round_of("offline", {{"in_flight", "4"}}, 2), 2) << "two devices keep step, whatever waits for them";
+  EXPECT_EQ(round_of("offline", {{"total_samples", "99"}}, 2), 1);
 }
 
 }  // namespace

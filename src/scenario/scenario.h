@@ -59,8 +59,9 @@ class Scenario {
   virtual void check_batch(int64_t /*batch*/) const {}
   // Queries it keeps in flight, after parse(): the slots its Session must be loaded with at least.
   virtual int64_t in_flight() const { return 1; }
-  // Completions in which each of those that a closed loop keeps in flight is answered once; what others do has no rounds.
-  virtual int64_t round() const { return 1; }
+  // Completions in which each of those that a closed loop keeps in flight is answered once; of all samples at once, one of each of so many
+  // devices. What others do has no rounds.
+  virtual int64_t round(int64_t /*devices*/) const { return 1; }
   // Whether it keeps as many in flight as the Session has slots, where these are more.
   virtual bool uses_all_slots() const { return false; }
   // Length of the measured window where nobody asked for another ending. 0: the Stopping settings hold; never: until the scenario ends by

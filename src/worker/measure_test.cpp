@@ -131,6 +131,21 @@ TEST_F(MeasureTest, ABoundIsSomethingThatWasAsked) {
   EXPECT_FALSE(record.facts.contains("as_found"));
 }
 
+// Devices of one kind answer in one moment, and then not for the length of a query.
+TEST_F(MeasureTest, OfflineOnDevicesThatKeepStepIsOneSpeed) {
+  WorkOrder order = order_of({{"in_flight", "4"}, {"null.latency", "100ms"}, {"null.distribution", "lognormal"}, {"null.sigma", "0.01"}});
+  order.point.scenario = "offline";
+  order.point.placement.devices = {{"", "cpu", 0}, {"", "cpu", 1}, {"", "cpu", 2}, {"", "cpu", 3}};
+  order.stopping = {};
+  order.stopping.name = "duration";
+  order.stopping.duration = 2000 * ms;
+  const Record record = measured(order);
+  const Estimate throughput = record.estimates.at("throughput");
+  EXPECT_NEAR(throughput.value, 40, 0.4);
+  EXPECT_GT(*throughput.low, 39) << "30, where each answer is for itself";
+  EXPECT_LT(*throughput.high, 41) << "59";
+}
+
 TEST_F(MeasureTest, OfflineSamplesThatWereCountedAskForNoInterval) {
   WorkOrder order = order_of({{"total_samples", "1000"}, {"in_flight", "1"}, {"null.latency", "5ms"}});
   order.point.scenario = "offline";

@@ -80,7 +80,7 @@ class ScenarioDrive final : public Drive {
 
   WarmedUp warm_up(const DriveContext& context) override {
     const StoppingSettings& settings = context.order.stopping;
-    const auto rule = make_warmup(settings, scenario_->round());
+    const auto rule = make_warmup(settings, round_of(context.order));
     TimingCounter counter(context.pulse);
     Failures failures([&pulse = context.pulse] { pulse.beat(); });
     Traffic traffic = traffic_of(context, context.target, *rule, counter, failures);
@@ -113,6 +113,7 @@ class ScenarioDrive final : public Drive {
   bool window_may_grow(const WorkOrder& order) const;
   BoundRule bound_rule() const { return options_.peak_search ? BoundRule::nearest_rank : BoundRule::shown; }
   Ending ending_of(const WorkOrder& order) const;
+  int64_t round_of(const WorkOrder& order) const { return scenario_->round(static_cast<int64_t>(order.point.placement.devices.size())); }
 
   std::unique_ptr<Scenario> scenario_;
   PointOptions options_;
@@ -152,7 +153,7 @@ Ending ScenarioDrive::ending_of(const WorkOrder& order) const {
   Ending ending;
   if (settings.name == "duration") ending.duration = settings.duration.value_or(never);
   if (has_window_of_its_own(order)) ending.lead = scenario_->lead(ending.duration);
-  ending.rule = make_stopping(settings, scenario_->round());
+  ending.rule = make_stopping(settings, round_of(order));
   if (options_.ends_when_hopeless && options_.bound && ending.duration != never)
     ending.rule = until_hopeless(std::move(ending.rule), *options_.bound, ending.duration, rate);
   if (window_may_grow(order) && rate == 0) {

@@ -4,10 +4,12 @@ Usage: kserve_test.py PATH_OF_DEEPGAP [unittest arguments]
 """
 import datetime
 import os
+import pathlib
 import shutil
 import subprocess
 import sys
 import unittest
+import unittest.mock
 
 import onnx_file
 from kserve_server import Server
@@ -164,11 +166,26 @@ class KserveTest(StoreCase):
             os.makedirs(said)
             environment = {**os.environ, "LD_DEBUG": "files", "LD_DEBUG_OUTPUT": os.path.join(said, "by")}
             subprocess.run(self.command("--model", "double", "--iterations", "40", *arguments), capture_output=True, timeout=900, env=environment)
-            text = "".join(open(os.path.join(said, name), errors="replace").read() for name in os.listdir(said))
+            text = "".join(path.read_text(errors="replace") for path in pathlib.Path(said).iterdir())
             shutil.rmtree(said)
             return [name for name in ("libcurl.so", "grpc.so", "libgrpc") if name in text]
         self.assertEqual(loaded("--device", self.server.url), ["libcurl.so"])
         self.assertEqual(loaded("--device", "grpc://127.0.0.1:1"), ["libcurl.so", "grpc.so", "libgrpc"])
+
+    @unittest.skipUnless(os.path.exists(GRPC), "deepgap was built without gRPC (libgrpc++-dev)")
+    def test_a_module_that_does_not_load_is_told_and_http_goes_on(self):
+        plugins = os.path.join(self.dir, "plugins")
+        os.makedirs(os.path.join(plugins, "kserve"))
+        shutil.copy(os.path.join(os.path.dirname(os.path.dirname(GRPC)), "deepgap_kserve.so"), plugins)
+        with open(os.path.join(plugins, "kserve", "grpc.so"), "w") as file:
+            file.write("no library")
+        with unittest.mock.patch.dict(os.environ, {"DEEPGAP_PLUGINS": plugins}):
+            row = self.one(1, "--model", "double", "--device", "grpc://127.0.0.1:1", "-n", "40")
+            self.assertEqual(row["outcome"], "refused")
+            self.assertIn("gRPC does not load", row["reason"])
+            self.assertIn("http://", row["reason"])
+            os.remove(self.store)
+            self.assertEqual(self.served(0)["outcome"], "ok")
 
     def test_a_token_is_not_in_the_store(self):
         token = os.path.join(self.dir, "token")

@@ -33,9 +33,10 @@ const GrpcProtocol& open_module() {
   // The module itself is bound at once (it is linked so), the thousands of symbols of gRPC's libraries as they are called.
   void* const module = ::dlopen(path->c_str(), RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE);
   if (module == nullptr) throw Error(ErrorKind::refused, fmt::format("kserve: gRPC does not load: {}; or {}", ::dlerror(), instead));
-  const void* const protocol = ::dlsym(module, "deepgap_kserve_grpc");
-  if (protocol == nullptr) throw Error(ErrorKind::refused, fmt::format("kserve: {} is no module of deepgap's", *path));
-  return *static_cast<const GrpcProtocol*>(protocol);
+  const auto* const protocol = static_cast<const GrpcProtocol*>(::dlsym(module, "deepgap_kserve_grpc"));
+  if (protocol == nullptr || protocol->abi != backend_abi)
+    throw Error(ErrorKind::refused, fmt::format("kserve: {} is not of this deepgap; build or install again, or {}", *path, instead));
+  return *protocol;
 }
 
 }  // namespace

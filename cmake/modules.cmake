@@ -10,6 +10,8 @@
 #   The current folder's sources become lib/deepgap/deepgap_NAME.so.
 # deepgap_library_path(TARGET PATH)
 #   Where TARGET looks for the libraries it needs, the same in the build tree and installed.
+# deepgap_beside_plugin(TARGET FOLDER NAME)
+#   MODULE TARGET, which a plug-in opens by itself, becomes lib/deepgap/FOLDER/NAME.so.
 # deepgap_own_library(NAME PLACE)
 #   The build tree's lib/deepgap/deps/NAME, a link to PLACE: a file or a folder of libraries. An installed copy has the files themselves there.
 
@@ -102,6 +104,13 @@ endfunction()
 function(deepgap_library_path target path)
   set_target_properties(${target} PROPERTIES INSTALL_RPATH "${path}" BUILD_WITH_INSTALL_RPATH ON)
   target_link_options(${target} PRIVATE -Wl,--disable-new-dtags)
+endfunction()
+
+function(deepgap_beside_plugin target folder name)
+  set_target_properties(${target} PROPERTIES
+    PREFIX "" OUTPUT_NAME ${name} LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib/deepgap/${folder})
+  deepgap_library_path(${target} "$ORIGIN/../deps")
+  install(TARGETS ${target} LIBRARY DESTINATION lib/deepgap/${folder})
 endfunction()
 
 function(deepgap_own_library name place)

@@ -30,13 +30,8 @@ struct Row {
   double second = 0;   // of a mean over a window of a second
 };
 
-struct Measured {
-  std::vector<Record> records;
-  double seconds = 0;
-};
-
 // A second of load and one of warm-up, then the window that `interval` takes.
-Record run_of(Random& random, const Row& row, const Job& job, double interval, double& seconds) {
+Record run_of(Random& random, const Row& row, const Job& job, double interval) {
   std::normal_distribution<double> normal;
   std::chi_squared_distribution<double> known(31);
   const double second = row.second * std::sqrt(known(random) / 31);
@@ -44,7 +39,6 @@ Record run_of(Random& random, const Row& row, const Job& job, double interval, d
   const double value = truth * std::exp(row.between * normal(random)) * (1 + row.second / std::sqrt(window) * normal(random));
   const double half = value * normal_95 * second / std::sqrt(window);
   const auto end = static_cast<Nanoseconds>((overhead_s + window) * 1e9);
-  seconds += overhead_s + window;
   Record record;
   record.point = job.point;
   record.repeat = job.repeat;
@@ -56,22 +50,22 @@ Record run_of(Random& random, const Row& row, const Job& job, double interval, d
 }
 
 // `all_alike`: every run is asked for what the Point is.
-Measured measured(Random& random, const Row& row, bool all_alike, const std::string& model) {
+std::vector<Record> measured(Random& random, const Row& row, bool all_alike) {
   Job job;
-  job.point.model = model;
+  job.point.model = "a";
   job.point_id = point_id(job.point);
   job.stopping.interval = asked;
   std::vector<Job> jobs;
   for (job.repeat = 0; job.repeat < most_auto_repeats; ++job.repeat) jobs.push_back(job);
   AutoRepeats planner(make_grid_planner(std::move(jobs), 1, [](const Job& each) { return each.point_id; }, {}), [] { return false; });
-  Measured found;
+  std::vector<Record> records;
   for (Batch batch = planner.next(); !batch.jobs.empty(); batch = planner.next()) {
     for (const Job& each : batch.jobs) {
-      found.records.push_back(run_of(random, row, each, all_alike ? asked : each.stopping.interval, found.seconds));
-      planner.done(found.records.back());
+      records.push_back(run_of(random, row, each, all_alike ? asked : each.stopping.interval));
+      planner.done(records.back());
     }
   }
-  return found;
+  return records;
 }
 
 struct Told {
@@ -85,14 +79,14 @@ Told told_of(Random& random, const Row& row, bool all_alike, int series) {
   const double kind = truth * std::exp(row.between * row.between / 2);
   Told told;
   for (int i = 0; i < series; ++i) {
-    const Measured one = measured(random, row, all_alike, "a"), other = measured(random, row, all_alike, "a");
-    const PointSummary summary = summarize_points(one.records).at(0);
+    const std::vector<Record> one = measured(random, row, all_alike), other = measured(random, row, all_alike);
+    const PointSummary summary = summarize_points(one).at(0);
     const Estimate& estimate = summary.find("throughput")->estimate;
     told.covered += holds(estimate, kind) ? 1 : 0;
     told.widths.push_back(50 * (*estimate.high - *estimate.low) / kind);
-    told.repeats += static_cast<double>(one.records.size()) / series;
-    told.seconds += one.seconds / series;
-    const auto compared = compare_points(summary, summarize_points(other.records).at(0), "throughput");
+    told.repeats += static_cast<double>(one.size()) / series;
+    for (const Record& run : one) told.seconds += static_cast<double>(run.windows.back().end) / 1e9 / series;
+    const auto compared = compare_points(summary, summarize_points(other).at(0), "throughput");
     told.apart += compared && compared->separable() ? 1 : 0;
   }
   return told;
@@ -110,10 +104,10 @@ void print_auto_repeats(int series) {
   for (const Row& row : {Row{0.002, 0.005}, Row{0.01, 0.005}, Row{0.01, 0.02}, Row{0.02, 0.02}, Row{0.03, 0.005}, Row{0.03, 0.05}}) {
     Random random(++seed), same(seed);  // the same processes, as long as they run alike
     const Told now = told_of(random, row, false, series), alike = told_of(same, row, true, series);
-    const auto share = [&](int count) { return 100.0 * count / series; };
     fmt::print("| {:g} % | {:g} % | {:.1f} | {:.1f} | {:.2f} ({:.2f}) | {:.1f} | {:.1f} | {:.1f} ({:.1f}) | {:.0f} ({:.0f}) |\n",
-               row.between * 100, row.second * 100, share(now.covered), share(alike.covered), median_of(now.widths),
-               median_of(alike.widths), share(now.apart), share(alike.apart), now.repeats, alike.repeats, now.seconds, alike.seconds);
+               row.between * 100, row.second * 100, percent(now.covered, series), percent(alike.covered, series), median_of(now.widths),
+               median_of(alike.widths), percent(now.apart, series), percent(alike.apart, series), now.repeats, alike.repeats, now.seconds,
+               alike.seconds);
     std::fflush(stdout);
   }
 }

@@ -54,8 +54,6 @@ std::vector<Row> run_rows() {
   };
 }
 
-double percent(int part, int whole) { return whole == 0 ? 0 : 100.0 * part / whole; }
-
 void print_runs(int series, const StoppingSettings& settings, const std::string& title) {
   fmt::print("\n{}, {} series a row\n", title, series);
   fmt::print(

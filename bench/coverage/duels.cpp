@@ -241,10 +241,10 @@ void print_arenas(int series, double truth) {
       separate_widths.push_back(width);
       separate_covers += holds ? 1 : 0;
     }
-    const auto share = [&](int count) { return 100.0 * count / series; };
     const std::string of_stated = stated * 50 < series ? "-" : fmt::format("{:.1f}", 100.0 * covers / stated);
-    fmt::print("| {} | {:.1f} | {} | {:.1f} | {:.1f} | {:.2f} | {:.0f} | {:.2f} | {:.1f} |\n", name, share(stated), of_stated,
-               share(settled), share(wrong), median_of(widths), median_of(times), median_of(separate_widths), share(separate_covers));
+    fmt::print("| {} | {:.1f} | {} | {:.1f} | {:.1f} | {:.2f} | {:.0f} | {:.2f} | {:.1f} |\n", name, percent(stated, series), of_stated,
+               percent(settled, series), percent(wrong, series), median_of(widths), median_of(times), median_of(separate_widths),
+               percent(separate_covers, series));
     std::fflush(stdout);
   }
 }

@@ -1,5 +1,6 @@
 // Verdicts about load: whether a latency bound is held, and whether a server is overloaded, with the classes that judge.
 #include "comparisons.h"
+#include "simulated_run.h"
 
 #include "analysis/pooled_bound.h"
 #include "scenario/fake_target.h"
@@ -65,8 +66,6 @@ Counted until_it_is_decided(const LatencyBound& bound, Lateness late, BoundRule 
   return seen;
 }
 
-double share(int count, int series) { return 100.0 * count / series; }
-
 void print_single_bounds(int series) {
   fmt::print("\nThe bound p99, one run of a closed loop of 10 ms, 1 s at least and 30 s at most, {} series a row\n", series);
   fmt::print(
@@ -90,8 +89,9 @@ void print_single_bounds(int series) {
       queries.push_back(shown.queries);
     }
     std::nth_element(queries.begin(), queries.begin() + series / 2, queries.end());
-    fmt::print("| {:.1f} | {:.0f} | {:.1f} | {:.1f} | {:.1f} | {:.1f} | {} |\n", late, stretch, share(before, series), share(held, series),
-               share(missed, series), share(series - held - missed, series), queries[static_cast<size_t>(series) / 2]);
+    fmt::print("| {:.1f} | {:.0f} | {:.1f} | {:.1f} | {:.1f} | {:.1f} | {} |\n", late, stretch, percent(before, series),
+               percent(held, series), percent(missed, series), percent(series - held - missed, series),
+               queries[static_cast<size_t>(series) / 2]);
     std::fflush(stdout);
   }
 }
@@ -127,8 +127,8 @@ void print_pooled_bounds(int series) {
         missed += answer == BoundAnswer::missed ? 1 : 0;
         alone += any ? 1 : 0;
       }
-      fmt::print("| {:.1f} | {:.1f} | {} | {:.1f} | {:.1f} | {:.1f} | {:.1f} |\n", late, sigma, repeats, share(alone, series),
-                 share(held, series), share(missed, series), share(series - held - missed, series));
+      fmt::print("| {:.1f} | {:.1f} | {} | {:.1f} | {:.1f} | {:.1f} | {:.1f} |\n", late, sigma, repeats, percent(alone, series),
+                 percent(held, series), percent(missed, series), percent(series - held - missed, series));
       std::fflush(stdout);
     }
   }
@@ -167,8 +167,8 @@ void print_overloads(int series) {
         overloaded += verdict == Verdict::invalid ? 1 : 0;
         untold += verdict == Verdict::undecided ? 1 : 0;
       }
-      fmt::print("| {:g} | {:g} | {:.1f} | {:.1f} | {:.1f} |\n", service_ms, load, share(before, series), share(overloaded, series),
-                 share(untold, series));
+      fmt::print("| {:g} | {:g} | {:.1f} | {:.1f} | {:.1f} |\n", service_ms, load, percent(before, series), percent(overloaded, series),
+                 percent(untold, series));
       std::fflush(stdout);
     }
   }

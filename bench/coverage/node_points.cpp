@@ -22,8 +22,6 @@ namespace {
 
 constexpr double process = 0.01, within = 0.003;
 
-double percent(int part, int whole) { return 100.0 * part / whole; }
-
 // So many runs on each node; nodes are numbered from `first` on.
 struct Design {
   std::string name;

@@ -19,8 +19,6 @@ namespace {
 
 constexpr double process = 0.01;
 
-double percent(int part, int whole) { return 100.0 * part / whole; }
-
 // So many runs on each node.
 using Runs = std::vector<int>;
 

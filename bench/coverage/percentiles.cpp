@@ -1,5 +1,6 @@
 // Percentiles: within one run, and over the repeats of a Point as summaries tell them.
 #include "comparisons.h"
+#include "simulated_run.h"
 
 #include "analysis/combine_repeats.h"
 #include "analysis/latency_percentile.h"
@@ -137,10 +138,10 @@ void print_over_repeats(int series) {
       before.add(mean_of(records, metric), truth);
       now.add(summarize_points(records)[0].find(metric)->estimate, truth);
     }
-    const auto share = [&](int count) { return 100.0 * count / series; };
     fmt::print("| {} | p{:g} | {} | {} | {:.1f} | {:.3f} | {:.1f} | {} | {:.1f} | {:.3f} |\n", row.name, row.percent, row.repeats,
-               row.queries, share(before.covers), before.sum / series, share(now.has_both),
-               now.has_both > 0 ? fmt::format("{:.1f}", 100.0 * now.covers_both / now.has_both) : "-", share(now.covers), now.sum / series);
+               row.queries, percent(before.covers, series), before.sum / series, percent(now.has_both, series),
+               now.has_both > 0 ? fmt::format("{:.1f}", 100.0 * now.covers_both / now.has_both) : "-", percent(now.covers, series),
+               now.sum / series);
     std::fflush(stdout);
   }
 }

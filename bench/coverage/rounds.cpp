@@ -68,10 +68,9 @@ void print_rounds(int series) {
        {Row{2, 5, 0.01, 1}, Row{2, 50, 0.01, 1}, Row{2, 500, 0.001, 1}, Row{4, 100, 0.01, 1}, Row{2, 50, 0.01, 3}, Row{8, 20, 0.05, 1}}) {
     Random random(++seed);
     const Counts before = counts_of(row, random, false, series), now = counts_of(row, random, true, series);
-    const auto share = [&](int count) { return 100.0 * count / series; };
     fmt::print("| {} of {:g} ms, cv {:g} %{} | {:.1f} | {:.1f} | {:+.2f} % | {:.1f} | {:.1f} | {:+.2f} % |\n", row.slots, row.ms,
-               row.cv * 100, row.slower > 1 ? fmt::format(", one {:g} times", row.slower) : "", share(before.covered),
-               share(before.unstable), before.off, share(now.covered), share(now.unstable), now.off);
+               row.cv * 100, row.slower > 1 ? fmt::format(", one {:g} times", row.slower) : "", percent(before.covered, series),
+               percent(before.unstable, series), before.off, percent(now.covered, series), percent(now.unstable, series), now.off);
     std::fflush(stdout);
   }
 }

@@ -67,6 +67,8 @@ double median_of(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
+double percent(int part, int whole) { return whole == 0 ? 0 : 100.0 * part / whole; }
+
 MeanEstimate as_repeat(const Estimate& throughput) {
   MeanEstimate repeat{throughput.value, 0, 31, throughput.n};
   if (throughput.low) repeat.variance_of_mean = std::pow((throughput.value - *throughput.low) / 2.04, 2);

@@ -27,6 +27,7 @@ SimulatedRun simulate_run(const QuerySource& source, const StoppingSettings& set
 // What the tables count. Whether an interval holds the truth: without an upper end it bounds nothing there.
 bool holds(const Estimate& estimate, double truth);
 double median_of(std::vector<double> values);  // 0 of none
+double percent(int part, int whole);           // 0 of none
 // A run's throughput as one of several repeats.
 MeanEstimate as_repeat(const Estimate& throughput);
 

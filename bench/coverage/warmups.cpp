@@ -70,10 +70,9 @@ void print_row(const Row& row, const StoppingSettings& settings, Random& random,
     left.push_back(row.share * std::exp(-run.warmup_s / row.tau) * 100);
     off.push_back((run.throughput.value * source.mean - 1) * 100);
   }
-  const auto share = [&](int count) { return 100.0 * count / series; };
-  fmt::print("| {} | {:.1f} | {:.2f} | {:.2f} | {:.1f} | {:.2f} | {:.2f} | {:.1f} | {:.1f} |\n", row.name, share(seen),
-             quantile_of(lengths, 0.5), quantile_of(lengths, 0.95), share(another), quantile_of(left, 0.5), quantile_of(off, 0.5),
-             share(covered), share(unstable));
+  fmt::print("| {} | {:.1f} | {:.2f} | {:.2f} | {:.1f} | {:.2f} | {:.2f} | {:.1f} | {:.1f} |\n", row.name, percent(seen, series),
+             quantile_of(lengths, 0.5), quantile_of(lengths, 0.95), percent(another, series), quantile_of(left, 0.5), quantile_of(off, 0.5),
+             percent(covered, series), percent(unstable, series));
   std::fflush(stdout);
 }
 

@@ -1,4 +1,4 @@
-// Where the libraries lie that came with deepgap.
+// Where plug-ins and the libraries lie that came with deepgap.
 #pragma once
 
 #include <string>
@@ -6,8 +6,11 @@
 
 namespace deepgap {
 
-// The folders `deps` beside the library that holds `address`, and beside this program's plug-ins (../lib/deepgap/deps), through links. No
-// other place is looked into: a library is code, and a folder above or the working directory may be anybody's. Any thread.
+// The folders of plug-ins: that of the library which holds `address`, and this program's (../lib/deepgap), through links. No other place is
+// looked into: a library is code, and a folder above or the working directory may be anybody's. Any thread.
+std::vector<std::string> own_plugin_folders(const void* address);
+
+// Their folders `deps`, of libraries that others make. Any thread.
 std::vector<std::string> own_library_folders(const void* address);
 
 }  // namespace deepgap

@@ -12,7 +12,6 @@
 #include <cstdlib>
 #include <map>
 #include <mutex>
-#include <utility>
 
 namespace deepgap::gpu {
 namespace {
@@ -59,18 +58,14 @@ HostLibrary::HostLibrary(const std::string& words, const std::string& text) {
   const std::string header = workshop().header_of(words), stem = workshop().new_stem();
   write_file_atomic(stem + ".cpp", text);
   compile("-shared -Winvalid-pch -include " + header, stem + ".cpp", stem + ".so");
-  library_ = ::dlopen((stem + ".so").c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (library_ == nullptr) throw Error(ErrorKind::internal, ::dlerror());
+  library_.reset(::dlopen((stem + ".so").c_str(), RTLD_NOW | RTLD_LOCAL));
+  if (!library_) throw Error(ErrorKind::internal, ::dlerror());
 }
 
-HostLibrary::HostLibrary(HostLibrary&& other) noexcept : library_(std::exchange(other.library_, nullptr)) {}
-
-HostLibrary::~HostLibrary() {
-  if (library_ != nullptr) ::dlclose(library_);
-}
+void HostLibrary::Close::operator()(void* library) const { ::dlclose(library); }
 
 void* HostLibrary::symbol(const std::string& name) const {
-  void* const found = ::dlsym(library_, name.c_str());
+  void* const found = ::dlsym(library_.get(), name.c_str());
   if (found == nullptr) throw Error(ErrorKind::internal, ::dlerror());
   return found;
 }

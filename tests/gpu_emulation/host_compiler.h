@@ -1,6 +1,7 @@
 // Texts of kernels, compiled for the host and loaded.
 #pragma once
 
+#include <memory>
 #include <string>
 
 namespace deepgap::gpu {
@@ -11,11 +12,6 @@ class HostLibrary {
   // `words` are what many texts begin with: they are read once for each of them and kept as the compiler understood them, since their
   // headers take longer than most texts. Throws Error{internal} with what the compiler said.
   HostLibrary(const std::string& words, const std::string& text);
-  ~HostLibrary();
-  HostLibrary(HostLibrary&& other) noexcept;
-  HostLibrary(const HostLibrary&) = delete;
-  HostLibrary& operator=(const HostLibrary&) = delete;
-  HostLibrary& operator=(HostLibrary&&) = delete;
   // Throws Error{internal} where there is none of that name.
   void* symbol(const std::string& name) const;
   template <typename Function>
@@ -24,7 +20,10 @@ class HostLibrary {
   }
 
  private:
-  void* library_ = nullptr;
+  struct Close {
+    void operator()(void* library) const;
+  };
+  std::unique_ptr<void, Close> library_;
 };
 
 }  // namespace deepgap::gpu

@@ -17,10 +17,10 @@ constexpr const char* instead = "use the server's http:// address";
 
 std::optional<std::string> module_path() {
   static const int anchor = 0;
-  for (const std::filesystem::path folder : own_library_folders(&anchor)) {
-    std::filesystem::path module = folder.parent_path() / "kserve" / "grpc.so";
+  for (const std::string& folder : own_plugin_folders(&anchor)) {
+    std::string module = folder + "/kserve/grpc.so";
     std::error_code error;
-    if (std::filesystem::is_regular_file(module, error)) return module.string();
+    if (std::filesystem::is_regular_file(module, error)) return module;
   }
   return std::nullopt;
 }

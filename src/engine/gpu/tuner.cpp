@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
+#include <type_traits>
 
 namespace deepgap::gpu {
 namespace {
@@ -91,28 +92,33 @@ std::optional<long long> measure_if_it_runs(const Bench& bench, Kernels& kernels
 // counts where libraries are missing or not wanted.
 std::string key_with_libraries(const Convolution& problem) { return problem.key() + " libraries"; }
 
+// Its end where `name` is null, too.
+template <typename Variants>
+auto place_of(Variants& variants, const std::string* name) {
+  return std::find_if(variants.begin(), variants.end(),
+                      [&](const ConvolutionVariant& variant) { return name != nullptr && variant.name == *name; });
+}
+
 std::optional<ConvolutionVariant> found_by_name(const std::vector<ConvolutionVariant>& variants, const std::string* name) {
-  if (name == nullptr) return std::nullopt;
-  const auto found =
-      std::find_if(variants.begin(), variants.end(), [&](const ConvolutionVariant& variant) { return variant.name == *name; });
+  const auto found = place_of(variants, name);
   return found == variants.end() ? std::nullopt : std::optional(*found);
 }
 
-// FP16 and BF16 are the same work by the same kernels: what is quickest in one is a better guess in the other than the rule's.
-std::string key_of_other_16_bits(const Convolution& problem) {
-  const bool bf16 = problem.compute == ComputeType::bf16;
-  const std::string from = bf16 ? "bf16" : "f16", to = bf16 ? "f16" : "bf16";
-  std::string key = problem.key();
-  if (!bf16 && problem.compute != ComputeType::f16) return key;
-  for (size_t at = 0; (at = key.find(from, at)) != std::string::npos; at += to.size()) key.replace(at, from.size(), to);
-  return key;
+void put_first(std::vector<ConvolutionVariant>& variants, const std::string* name) {
+  if (const auto found = place_of(variants, name); found != variants.end()) std::rotate(variants.begin(), found, found + 1);
 }
 
-void put_first(std::vector<ConvolutionVariant>& variants, const std::string* name) {
-  if (name == nullptr) return;
-  const auto found =
-      std::find_if(variants.begin(), variants.end(), [&](const ConvolutionVariant& variant) { return variant.name == *name; });
-  if (found != variants.end()) std::rotate(variants.begin(), found, found + 1);
+// FP16 and BF16 are the same work by the same kernels: what is quickest in one is a better guess in the other than the rule's.
+Convolution in_other_16_bits(Convolution problem) {
+  const auto change = [](auto& type) {
+    using Type = std::remove_reference_t<decltype(type)>;
+    if (type == Type::f16 || type == Type::bf16) type = type == Type::f16 ? Type::bf16 : Type::f16;
+  };
+  change(problem.compute);
+  change(problem.source);
+  change(problem.epilogue.residual);
+  change(problem.epilogue.target);
+  return problem;
 }
 
 }  // namespace
@@ -140,7 +146,7 @@ std::vector<ConvolutionVariant> Tuner::candidates(const Convolution& problem) co
   // `full` is how winners are found: those that are known were measured among fewer, or with other kernels.
   if (tuning_ != Tuning::full) {
     if (auto winners = known_winners(problem, all); !winners.empty()) return winners;
-    put_first(all, known_.find(key_of_other_16_bits(problem)));
+    put_first(all, known_.find(in_other_16_bits(problem).key()));
   }
   const size_t most = tuning_ == Tuning::off ? 1 : tuning_ == Tuning::quick ? quick_candidates : all.size();
   if (all.size() > most) all.resize(most);

@@ -1,13 +1,13 @@
 // The plug-in that deepgap opens. It needs nothing of LibTorch itself: it finds the libraries, loads them by path, and then the engine
 // beside it (libtorch/engine_KIND.so), which is linked against them. So what is missing is said in one line, wherever torch is installed.
 #include "backends/libtorch/loader/find_libtorch.h"
+#include "base/own_libraries.h"
 
 #include <deepgap/backend.h>
 
 #include <dlfcn.h>
 #include <fmt/format.h>
 
-#include <filesystem>
 #include <string>
 
 namespace deepgap {
@@ -23,11 +23,8 @@ void* open_library(const std::string& path, const std::string& what) {
 }
 
 std::string engine_path() {
-  Dl_info info{};
-  ::dladdr(reinterpret_cast<void*>(&engine_path), &info);
-  std::error_code error;
-  const auto folder = std::filesystem::canonical(info.dli_fname, error).parent_path();
-  return (folder / "libtorch" / fmt::format("engine_{}.so", kind)).string();
+  static const int anchor = 0;
+  return fmt::format("{}/libtorch/engine_{}.so", own_plugin_folders(&anchor).at(0), kind);
 }
 
 Backend* create_from_torch() {

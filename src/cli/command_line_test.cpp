@@ -13,7 +13,7 @@ namespace {
 using testing::HasSubstr;
 
 std::string name_of(const std::vector<std::string>& arguments) {
-  CommandLine line;
+  CommandLine line(arguments.empty() ? "" : arguments.front());  // as main() makes it
   const Command* command = line.parse(arguments);
   return command == nullptr ? "none" : command->name();
 }
@@ -32,6 +32,16 @@ TEST(CommandLine, FindsTheSubcommand) {
   EXPECT_EQ(name_of({"run", "resnet50", "--batch", "1,4"}), "run");
   EXPECT_EQ(name_of({"doctor"}), "doctor");
   EXPECT_EQ(name_of({"run", "--fp16", "resnet50"}), "run") << "as another tool spells it";
+}
+
+TEST(CommandLine, OfOneSubcommandDeclaresThatOnesFlagsAlone) {
+  const CommandLine line("run");
+  for (const CLI::App* command : line.shown()) {
+    const size_t own = command->get_options().size() - 1;  // --help is CLI11's
+    EXPECT_EQ(own > 0, command->get_name() == "run") << command->get_name();
+  }
+  EXPECT_EQ(line.help("run"), CommandLine().help("run"));
+  EXPECT_EQ(line.help(), CommandLine().help());
 }
 
 TEST(CommandLine, SaysWhatAMistakeIsAndWhatToWrite) {

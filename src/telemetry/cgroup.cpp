@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <set>
 
 namespace deepgap {
 namespace {
@@ -47,7 +48,8 @@ void read_v1(const SystemRoot& root, const std::string& controllers, const std::
   const auto names = split(controllers, ',');
   const bool cpu = std::count(names.begin(), names.end(), "cpu") != 0, memory = std::count(names.begin(), names.end(), "memory") != 0;
   if (!cpu && !memory) return;
-  for (const std::string& mount : {"/sys/fs/cgroup/" + controllers, std::string("/sys/fs/cgroup/") + (cpu ? "cpu" : "memory")}) {
+  const std::string root_of_all = "/sys/fs/cgroup/";
+  for (const std::string& mount : std::set{root_of_all + controllers, root_of_all + (cpu ? "cpu" : "memory")}) {
     each_ancestor(path, [&](const std::string& group) {
       if (cpu) take_smaller(limits.cpu_quota, quota_v1(root, mount + group));
       if (memory) take_smaller(limits.memory_bytes, memory_v1(root, mount + group));

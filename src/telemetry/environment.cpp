@@ -173,10 +173,11 @@ std::string os_name(const std::string& release) {
 
 // The OpenMP runtime sets how threads wait and bind. Debian's package database names its build; elsewhere only the file is known.
 Fact libgomp_version(const SystemRoot& root) {
-  const std::string packages = root.read("/var/lib/dpkg/status").text.value_or("");
+  const Reading status = root.read("/var/lib/dpkg/status");
+  const std::string_view packages = status.text ? std::string_view(*status.text) : std::string_view();
   const size_t entry = packages.find("\nPackage: libgomp1\n");
   if (entry == std::string::npos) return not_available("no package libgomp1 in /var/lib/dpkg/status");
-  const std::string_view rest = std::string_view(packages).substr(entry + 1);
+  const std::string_view rest = packages.substr(entry + 1);
   return text_or(value_of_key(rest.substr(0, rest.find("\n\n")), "Version"), "package libgomp1 has no version");
 }
 

@@ -53,12 +53,13 @@ void add_all_unavailable(std::string_view reason, Facts& facts) {
   }
 }
 
-}  // namespace
-
-void add_topology(const SystemRoot& root, Facts& facts) {
-  if (!root.is_real()) return add_all_unavailable("hwloc describes only the machine it runs on", facts);
+Facts topology_of_this_machine() {
+  Facts facts;
   const Topology topology = load_topology();
-  if (!topology) return add_all_unavailable("hwloc cannot load the topology", facts);
+  if (!topology) {
+    add_all_unavailable("hwloc cannot load the topology", facts);
+    return facts;
+  }
   for (const Level& level : counted) {
     const int count = hwloc_get_nbobjs_by_type(topology.get(), level.type);
     facts[level.name] = count > 0 ? Fact(int64_t{count}) : not_available("hwloc does not know");
@@ -66,6 +67,15 @@ void add_topology(const SystemRoot& root, Facts& facts) {
   const auto *cores = std::get_if<int64_t>(&facts["cpu.cores"]), *threads = std::get_if<int64_t>(&facts["cpu.threads"]);
   facts["cpu.threads_per_core"] = cores != nullptr && threads != nullptr ? Fact(*threads / *cores) : not_available("hwloc does not know");
   add_caches(topology.get(), facts);
+  return facts;
+}
+
+}  // namespace
+
+void add_topology(const SystemRoot& root, Facts& facts) {
+  if (!root.is_real()) return add_all_unavailable("hwloc describes only the machine it runs on", facts);
+  static const Facts known = topology_of_this_machine();  // hwloc visits every CPU for it
+  for (const auto& [name, fact] : known) facts[name] = fact;
 }
 
 }  // namespace deepgap

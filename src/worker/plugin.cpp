@@ -73,7 +73,7 @@ bool holds_plugin(const std::string& folders, const std::string& name) { return 
 std::string plugin_hash(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   Hasher hasher;
-  std::vector<char> bytes(size_t{1} << 20);
+  std::vector<char> bytes(size_t{1} << 16);
   while (file.read(bytes.data(), static_cast<std::streamsize>(bytes.size())) || file.gcount() > 0)
     hasher.add(std::as_bytes(std::span(bytes.data(), static_cast<size_t>(file.gcount()))));
   return file.eof() ? hasher.digest() : "";

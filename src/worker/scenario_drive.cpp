@@ -44,12 +44,11 @@ struct Filling {
   Filling(const DriveContext& context, double urgent_share, Ending ends)
       : ending(std::move(ends)),
         log(context.pulse),
-        urgent(context.target, urgent_share, context.clock),
-        meter(urgent_share > 0 ? static_cast<Target&>(urgent) : context.target),
+        meter(urgent_share > 0 ? static_cast<Target&>(urgent.emplace(context.target, urgent_share, context.clock)) : context.target),
         failures([&pulse = context.pulse] { pulse.beat(); }) {}
   Ending ending;
   TimingLog log;
-  UrgentShare urgent;
+  std::optional<UrgentShare> urgent;  // where a share is: its histograms are half a megabyte
   MarkMeter meter;
   OfferedLoad offered;
   Failures failures;
@@ -137,7 +136,7 @@ void ScenarioDrive::forget_what_came_before(const DriveContext& context) {
   if (context.dispatcher != nullptr) context.dispatcher->take_log();
   if (context.end_to_end != nullptr) context.end_to_end->take_log();
   filling_->meter.restart();
-  filling_->urgent.restart();
+  if (filling_->urgent) filling_->urgent->restart();
 }
 
 // Tenants and ranks share one window, and a number of queries that was asked for is that number.
@@ -171,7 +170,7 @@ Measured ScenarioDrive::measured(const DriveContext& context) {
   if (filling.log.count() > 0) measured.window = {"steady", filling.log.begin(), filling.log.end()};
   measured.estimates = filling.meter.estimates();
   if (context.end_to_end != nullptr) keep_stage_log(context.end_to_end->take_log(), measured);
-  measured.estimates.merge(filling.urgent.estimates());
+  if (filling.urgent) measured.estimates.merge(filling.urgent->estimates());
   measured.estimates.merge(load_estimates(filling.offered));
   measured.estimates.merge(filling.log.estimates_of_all());
   measured.estimates["throughput"] = filling.ending.rule->throughput();

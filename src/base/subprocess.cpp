@@ -109,9 +109,15 @@ int become(const ChildPlan& plan) {
   ::_exit(written == sizeof(error) ? 127 : 126);
 }
 
-std::optional<rlimit> limit_of(const std::optional<uint64_t>& value, uint64_t hard_extra) {
+rlimit own_limit(int resource) {
+  rlimit own{RLIM_INFINITY, RLIM_INFINITY};
+  ::getrlimit(static_cast<__rlimit_resource_t>(resource), &own);
+  return own;
+}
+
+std::optional<rlimit> limit_of(int resource, const std::optional<uint64_t>& value, uint64_t hard_extra, bool lifted) {
   if (!value) return std::nullopt;
-  return rlimit{*value, *value + hard_extra};
+  return rlimit{*value, lifted ? own_limit(resource).rlim_max : *value + hard_extra};
 }
 
 }  // namespace
@@ -136,8 +142,8 @@ Subprocess::Subprocess(const SubprocessOptions& options) : tail_limit_(options.o
                        output.child.get(),
                        channel.child.get(),
                        report.child.get(),
-                       limit_of(options.data_bytes, 0),
-                       limit_of(options.cpu_seconds, 1)};
+                       limit_of(RLIMIT_DATA, options.data_bytes, 0, options.limits_are_lifted),
+                       limit_of(RLIMIT_CPU, options.cpu_seconds, 1, options.limits_are_lifted)};
   pid_ = ::fork();
   if (pid_ < 0) fail(options.program, errno);
   if (pid_ == 0) run_child(plan);
@@ -192,6 +198,14 @@ std::string Subprocess::output_tail() const {
   const size_t line = tail.find('\n');
   if (cut && line != std::string_view::npos && line + 1 < tail.size()) tail.remove_prefix(line + 1);
   return std::string(tail);
+}
+
+void Subprocess::lift_limits() {
+  if (poll_exit()) return;
+  for (const auto resource : {RLIMIT_DATA, RLIMIT_CPU}) {
+    const rlimit own = own_limit(resource);
+    ::prlimit(pid_, resource, &own, nullptr);
+  }
 }
 
 void Subprocess::send_signal(int number) {

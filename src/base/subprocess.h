@@ -28,6 +28,7 @@ struct SubprocessOptions {
   bool channel = false;                            // a socket between both
   std::optional<uint64_t> data_bytes;              // RLIMIT_DATA: memory, not address space, of which CUDA reserves terabytes
   std::optional<uint64_t> cpu_seconds;             // RLIMIT_CPU: SIGXCPU, then SIGKILL a second later
+  bool limits_are_lifted = false;                  // by lift_limits() later: until then the child could do it, too
   size_t output_tail_bytes = 8192;                 // of stdout and stderr together
 };
 
@@ -55,6 +56,7 @@ class Subprocess {
   // The end of stdout and stderr, from the start of a line where older text was dropped.
   std::string output_tail() const;
 
+  void lift_limits();            // of memory and CPU: those of this process hold
   void send_signal(int number);  // nothing when it has ended already
   std::optional<ExitState> poll_exit();
   // nullopt: still running after `timeout`. Drains the output meanwhile, so that the child cannot block on it.

@@ -146,6 +146,21 @@ TEST(Subprocess, data_limit_holds) {
   EXPECT_EQ(child.output_tail(), "524288\n");
 }
 
+TEST(Subprocess, limits_hold_until_they_are_lifted) {
+  SubprocessOptions options = shell("ulimit -S -d; ulimit -S -t; read go <&3; ulimit -S -d; ulimit -S -t");
+  options.data_bytes = uint64_t{512} << 20;
+  options.cpu_seconds = 100;
+  options.limits_are_lifted = options.channel = true;
+  Subprocess child(options);
+  Subprocess unlimited(shell("ulimit -S -d; ulimit -S -t"));
+  while (std::count(child.output_tail().begin(), child.output_tail().end(), '\n') < 2) child.wait(1ms);
+  child.lift_limits();
+  ASSERT_EQ(::write(child.channel(), "\n", 1), 1);
+  child.wait(5s);
+  unlimited.wait(5s);
+  EXPECT_EQ(child.output_tail(), "524288\n100\n" + unlimited.output_tail());
+}
+
 TEST(Subprocess, cpu_limit_ends_a_spinning_child) {
   SubprocessOptions options = shell("while :; do :; done");
   options.cpu_seconds = 1;

@@ -1,6 +1,9 @@
 #include "run/child_process.h"
 
+#include "record/duel_set.h"
+#include "record/tenant_set.h"
 #include "worker/point_options.h"
+#include "worker/reading.h"
 #include "worker/worker_main.h"
 
 #include <deepgap/error.h>
@@ -35,6 +38,7 @@ SubprocessOptions child_options(const std::string& command, const std::map<std::
   options.channel = true;
   options.data_bytes = limits.data_bytes;
   options.cpu_seconds = limits.cpu_seconds;
+  options.limits_are_lifted = limits.are_lifted;
   return options;
 }
 
@@ -118,7 +122,17 @@ ExitState ChildProcess::exit_state() {
   return process_.wait(std::chrono::seconds(5)).value_or(ExitState{0, SIGKILL});
 }
 
+bool may_go_on(const Point& point) {
+  const bool alone = point.placement.processes == 1 && !tenant_place(point) && !contender_place(point);
+  return is_remote(point.placement) && alone && !reads_files(point) && !point.options.contains("affinity") &&
+         worker_environment(point).empty();
+}
+
 std::unique_ptr<WorkerLink> ProcessHost::start(const Point& point) {
+  if (looked_ && may_go_on(point)) {
+    looked_->lift_limits();
+    return std::move(looked_);
+  }
   return std::make_unique<ChildProcess>(worker_command, worker_environment(point));
 }
 

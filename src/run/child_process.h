@@ -14,11 +14,13 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 
 namespace deepgap {
 
 struct ChildLimits {
   std::optional<uint64_t> data_bytes, cpu_seconds;
+  bool are_lifted = false;  // for good, once it has done what they are for
 };
 
 class ChildProcess final : public WorkerLink {
@@ -31,6 +33,7 @@ class ChildProcess final : public WorkerLink {
   std::optional<Frame> take() override { return parser_.next(); }
   bool ended() const override { return ended_; }
   void send_signal(int number) override { process_.send_signal(number); }
+  void lift_limits() { process_.lift_limits(); }
   ExitState exit_state() override;  // waits a moment for it
   std::string output_tail() override;
   // `interrupted` only with `interrupts`, when one came since the last that was told. Throws Error{internal} on bytes that are no frame.
@@ -47,10 +50,16 @@ class ChildProcess final : public WorkerLink {
   bool ended_ = false;
 };
 
+// Whether the child that looked at a Point may go on as its worker: it is on a server, whose answers a worker reads as well, without files,
+// and needs nothing that a process must begin with. It spares a process that loads the same client and asks the same server.
+bool may_go_on(const Point& point);
+
 // A run's workers: processes, and the user's interrupts.
 class ProcessHost final : public WorkerHost {
  public:
   explicit ProcessHost(Interrupts& interrupts) : interrupts_(interrupts) {}
+  // For the first Point that may_go_on(); null: there is none.
+  void keep(std::unique_ptr<ChildProcess> looked) { looked_ = std::move(looked); }
   std::unique_ptr<WorkerLink> start(const Point& point) override;
   Nanoseconds now() override;
   bool wait(std::span<WorkerLink* const> links, Nanoseconds deadline) override;
@@ -58,6 +67,7 @@ class ProcessHost final : public WorkerHost {
 
  private:
   Interrupts& interrupts_;
+  std::unique_ptr<ChildProcess> looked_;
 };
 
 }  // namespace deepgap

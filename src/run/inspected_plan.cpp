@@ -164,6 +164,7 @@ InspectedPlan inspect_plan(const Study& study, const RunSettings& settings, cons
   tell_of_windows(plan.jobs, progress);
   if (found.points.size() != distinct.points.size()) throw Error(ErrorKind::internal, "the inspection left points out");
   plan.environment = std::move(found.environment);
+  plan.child = std::move(found.child);
   take_in(found.points, distinct, settings.part.has_value(), plan);
   measure_each_once(plan.jobs, progress);
   for (const SetJobs& set : sets_of(plan.jobs)) refuse_together(plan, set);

@@ -11,6 +11,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,6 +27,7 @@ struct InspectedPlan {
   std::map<std::string, InspectedPoint> points;  // by point_id
   Facts environment;
   bool interrupted = false;
+  std::unique_ptr<ChildProcess> child;  // that looked at them, where it may go on as a worker
 
   const InspectedPoint& of(const Job& job) const { return points.at(job.point_id); }
 };

@@ -28,6 +28,7 @@ ChildLimits limits_for(const std::vector<Point>& points) {
   for (const Point& point : points) files.push_back(is_remote(point.placement) ? option_of(point, "reference") : point.model);
   ChildLimits limits = reader_limits(files);
   *limits.cpu_seconds += points.size() / points_a_second;
+  limits.are_lifted = std::all_of(points.begin(), points.end(), may_go_on);
   return limits;
 }
 
@@ -58,8 +59,10 @@ class Attempt {
  public:
   Attempt(const char* command, const std::vector<Point>& points, const std::string& cache_dir, const BrokenBackends& broken,
           const ChildLimits& limits)
-      : limits_(limits), worker_(command, {}, limits), limit_(std::chrono::seconds(2 * *limits.cpu_seconds)) {
-    worker_.send({{{"kind", "inspect"}, {"cache_dir", cache_dir}, {"broken", broken}}, {lines_of_points(points)}});
+      : limits_(limits),
+        worker_(std::make_unique<ChildProcess>(command, std::map<std::string, std::string>(), limits)),
+        limit_(std::chrono::seconds(2 * *limits.cpu_seconds)) {
+    worker_->send({{{"kind", "inspect"}, {"cache_dir", cache_dir}, {"broken", broken}}, {lines_of_points(points)}});
   }
 
   // False: the child died or hung; in whose hands, `step()` and `defect()` tell.
@@ -67,7 +70,7 @@ class Attempt {
     const auto deadline = std::chrono::steady_clock::now() + limit_;
     while (true) {
       Frame frame;
-      switch (worker_.wait(frame, deadline, &interrupts)) {
+      switch (worker_->wait(frame, deadline, &interrupts)) {
         case ChildProcess::Event::interrupted:
           inspected.interrupted = true;
           return true;
@@ -89,11 +92,11 @@ class Attempt {
 
  private:
   void explain_death() {
-    const ExitState state = worker_.exit_state();
+    const ExitState state = worker_->exit_state();
     const MemoryKills kills = memory_kills();
     const bool for_memory = state.signal == SIGKILL && memory_kills_ >= 0 && kills.count > memory_kills_;
     defect_ = for_memory ? fmt::format("the inspection took more memory than there is ({} counts a kill)", kills.source)
-                         : death_of(worker_, state, limits_);
+                         : death_of(*worker_, state, limits_);
     killed_by_others_ = !for_memory && sent_by_others(state);
   }
 
@@ -105,12 +108,14 @@ class Attempt {
       for (const nlohmann::json& point : frame.header.at("points")) inspected.points.push_back(inspected_from_json(point));
     }
     throw_mistake(frame);
-    if (kind == "inspected") inspected.environment = facts_from_json(frame.header.at("environment"));
-    return kind == "inspected";
+    if (kind != "inspected") return false;
+    inspected.environment = facts_from_json(frame.header.at("environment"));
+    if (limits_.are_lifted) inspected.child = std::move(worker_);
+    return true;
   }
 
   ChildLimits limits_;
-  ChildProcess worker_;
+  std::unique_ptr<ChildProcess> worker_;
   std::chrono::seconds limit_;
   InspectionStep step_{"the plan", ""};
   std::string defect_;
@@ -160,7 +165,7 @@ bool read_files_of(const std::vector<Point>& points, const std::string& cache_di
 }  // namespace
 
 Inspected inspect_in_child(const std::vector<Point>& points, const std::string& cache_dir, Interrupts& interrupts) {
-  if (!read_files_of(points, cache_dir, interrupts)) return {.points = {}, .environment = {}, .interrupted = true};
+  if (!read_files_of(points, cache_dir, interrupts)) return {.points = {}, .environment = {}, .interrupted = true, .child = nullptr};
   return inspect_by(worker_command, points, cache_dir, {}, interrupts);
 }
 

@@ -60,6 +60,7 @@ class Run {
   RunReport execute() {
     make_directories(settings_.cache_dir);
     plan_ = inspect_plan(study_, settings_, inspect_, interrupts_, progress_);
+    processes_.keep(std::move(plan_.child));
     report_.jobs = plan_.jobs.size();
     report_.repeated = std::any_of(plan_.jobs.begin(), plan_.jobs.end(), [](const Job& job) { return job.repeat > 0; });
     threads_differ_ = std::any_of(plan_.jobs.begin(), plan_.jobs.end(),

@@ -4,8 +4,10 @@
 
 #include <deepgap/error.h>
 
+#include <absl/synchronization/mutex.h>
 #include <curl/curl.h>
 #include <fmt/format.h>
+#include <grpc/grpc.h>
 #include <grpc/support/log.h>
 #include <grpcpp/completion_queue.h>
 #include <grpcpp/create_channel.h>
@@ -23,10 +25,14 @@ namespace {
 
 constexpr int again_after_ms = 100;
 
-// Its own lines on stderr tell nothing that the faults do not.
-void quiet_grpc() {
+void prepare_grpc() {
   static std::once_flag once;
-  std::call_once(once, [] { gpr_set_log_function([](gpr_log_func_args*) {}); });
+  std::call_once(once, [] {
+    gpr_set_log_function([](gpr_log_func_args*) {});  // its own lines on stderr tell nothing that the faults do not
+    // Debian builds the locks that gRPC uses with a search for cycles among them at every lock.
+    absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
+    grpc_init();  // never undone: the library would end its threads with the last connection and start them again with the next
+  });
 }
 
 std::string text_of_file(const std::string& path) {
@@ -61,7 +67,7 @@ std::string target_of(const ServerAddress& address) {
 }
 
 std::shared_ptr<grpc::Channel> make_channel(const ServerAddress& address, size_t answer_limit) {
-  quiet_grpc();
+  prepare_grpc();
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
   arguments.SetInt(GRPC_ARG_SERVICE_CONFIG_DISABLE_RESOLUTION, 1);

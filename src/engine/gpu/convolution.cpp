@@ -62,9 +62,13 @@ bool ConvolutionVariant::calls_library() const {
 
 int64_t Convolution::macs() const { return batch * out_h * out_w * out_channels * (in_channels / groups) * kernel_h * kernel_w; }
 
-std::string Convolution::key() const {
-  std::string key = fmt::format("{}_{}_n{}_{}x{}x{}p{}_{}x{}x{}p{}_k{}x{}", name_of(compute), name_of(source), batch, in_h, in_w,
-                                in_channels, in_pitch, out_h, out_w, out_channels, out_pitch, kernel_h, kernel_w);
+std::string Convolution::key() const { return fmt::format("{}{}{}", key_before_batch(), batch, key_behind_batch()); }
+
+std::string Convolution::key_before_batch() const { return fmt::format("{}_{}_n", name_of(compute), name_of(source)); }
+
+std::string Convolution::key_behind_batch() const {
+  std::string key = fmt::format("_{}x{}x{}p{}_{}x{}x{}p{}_k{}x{}", in_h, in_w, in_channels, in_pitch, out_h, out_w, out_channels, out_pitch,
+                                kernel_h, kernel_w);
   if (stride_h != 1 || stride_w != 1) key += fmt::format("_s{}x{}", stride_h, stride_w);
   if (pad_top != 0 || pad_left != 0) key += fmt::format("_p{}x{}", pad_top, pad_left);
   if (dilation_h != 1 || dilation_w != 1) key += fmt::format("_d{}x{}", dilation_h, dilation_w);

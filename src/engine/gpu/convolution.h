@@ -77,6 +77,9 @@ struct Convolution {
   int64_t macs() const;  // multiply-accumulates
   // A short name of everything above that decides which variant is quickest: the key of the tuner's cache.
   std::string key() const;
+  // The same layer's at another batch: what stands before the batch in its key, and what behind it.
+  std::string key_before_batch() const;
+  std::string key_behind_batch() const;
 };
 
 // Roles of BufferArgument in launches of this header. `scale_bias`: float32 [2][out_pitch], first what sums of integers are multiplied by

@@ -17,6 +17,9 @@ namespace {
 // The number is raised where a change of the kernels changes which of them is the quickest.
 constexpr const char* first_line = "deepgap's quickest kernels, version 1";
 
+// Winners of a batch four times as large were as often slower than the rule as quicker (docs/results/h100-native).
+constexpr double most_ratio = 3;
+
 // One process at a time adds to the files of a folder. Where the file system cannot lock, the last one to write wins.
 class FolderLock {
  public:
@@ -64,6 +67,22 @@ TunedFile::Winners TunedFile::read(const std::string& path) {
 const std::string* TunedFile::find(const std::string& key) const {
   const auto found = known_.find(key);
   return found == known_.end() ? nullptr : &found->second.variant;
+}
+
+const std::string* TunedFile::find_nearest(const std::string& before, int64_t number, const std::string& behind) const {
+  const std::string* nearest = nullptr;
+  double least = most_ratio;
+  for (auto line = known_.lower_bound(before); line != known_.end() && line->first.starts_with(before); ++line) {
+    const std::string& key = line->first;
+    if (!key.ends_with(behind) || key.size() <= before.size() + behind.size()) continue;
+    const auto other = count_of(key.substr(before.size(), key.size() - before.size() - behind.size()));
+    if (!other || *other == 0 || *other == number) continue;
+    const double ratio = *other < number ? static_cast<double>(number) / static_cast<double>(*other)
+                                         : static_cast<double>(*other) / static_cast<double>(number);
+    const bool nearer = ratio < least || (ratio == least && (nearest == nullptr || *other < number));
+    if (nearer) nearest = &line->second.variant, least = ratio;
+  }
+  return nearest;
 }
 
 void TunedFile::add(const std::string& key, const std::string& variant, long long nanoseconds) {

@@ -3,6 +3,7 @@
 
 #include "engine/gpu/launch.h"
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
@@ -24,6 +25,9 @@ class TunedFile {
   // Empty: remembers nothing. `shipped`: the text of such a file, of which what was found here takes nothing away.
   explicit TunedFile(std::string path, std::string_view shipped = {});
   const std::string* find(const std::string& key) const;
+  // Of keys that are `before`, a number and `behind`, the winner whose number is nearest to this one, as a ratio of at most three, but not
+  // the number itself; of two as near the lower's. nullptr: there is none.
+  const std::string* find_nearest(const std::string& before, int64_t number, const std::string& behind) const;
   void add(const std::string& key, const std::string& variant, long long nanoseconds);
   bool empty() const { return known_.empty(); }
   void save();  // what was added; where that fails it is measured again next time

@@ -151,6 +151,25 @@ TEST(ShippedWinners, TellWhatTheyWereFoundOn) {
     EXPECT_NE(shipped_winners(device, {}).find("\n" + chip_line(h200) + "\n"), std::string_view::npos) << device;
 }
 
+TEST_F(TunedFileTest, TheNearestBatchIsNearestAsARatio) {
+  TunedFile file(path_);
+  for (const char* key :
+       {"f16_n4_7x7", "f16_n16_7x7", "f16_n1_7x7_z", "f16_n_7x7", "f16_nx_7x7", "tf32_n8_7x7", "f16_n256_7x7", "f16_n0_7x7"})
+    file.add(key, std::string("that of ") + key, 1);
+  const auto nearest = [&](int64_t batch) {
+    const std::string* found = file.find_nearest("f16_n", batch, "_7x7");
+    return found == nullptr ? "none" : *found;
+  };
+  EXPECT_EQ(nearest(5), "that of f16_n4_7x7");
+  EXPECT_EQ(nearest(4), "none") << "its own is no guess";
+  EXPECT_EQ(nearest(8), "that of f16_n4_7x7") << "of two as near the lower";
+  EXPECT_EQ(nearest(9), "that of f16_n16_7x7");
+  EXPECT_EQ(nearest(2), "that of f16_n4_7x7") << "one with a zero point is another layer";
+  EXPECT_EQ(nearest(48), "that of f16_n16_7x7");
+  EXPECT_EQ(nearest(49), "none");
+  EXPECT_EQ(nearest(768), "that of f16_n256_7x7");
+}
+
 TEST_F(TunedFileTest, WhatWasFoundHereGoesBeforeWhatAChipLikeItBrings) {
   const std::string shipped = shipped_winners("NVIDIA H100 80GB HBM3", h200);
   const std::string key = "f16_f16_n12608_1x1x768p768_1x1x2304p2304_k1x1_f16";

@@ -141,12 +141,22 @@ std::vector<ConvolutionVariant> Tuner::known_winners(const Convolution& problem,
   return winners;
 }
 
+// What won elsewhere is a better guess than the rule's, the likelier the more alike: in the other 16 bits, then at the nearest batch.
+void Tuner::put_guesses_first(std::vector<ConvolutionVariant>& variants, const Convolution& problem) const {
+  const Convolution other = in_other_16_bits(problem);
+  const auto at_nearest_batch = [&](const Convolution& like) {
+    return known_.find_nearest(like.key_before_batch(), like.batch, like.key_behind_batch());
+  };
+  for (const std::string* guess : {at_nearest_batch(other), at_nearest_batch(problem), known_.find(other.key())})
+    put_first(variants, guess);
+}
+
 std::vector<ConvolutionVariant> Tuner::candidates(const Convolution& problem) const {
   auto all = convolution_variants(problem, chip_);
   // `full` is how winners are found: those that are known were measured among fewer, or with other kernels.
   if (tuning_ != Tuning::full) {
     if (auto winners = known_winners(problem, all); !winners.empty()) return winners;
-    put_first(all, known_.find(in_other_16_bits(problem).key()));
+    put_guesses_first(all, problem);
   }
   const size_t most = tuning_ == Tuning::off ? 1 : tuning_ == Tuning::quick ? quick_candidates : all.size();
   if (all.size() > most) all.resize(most);

@@ -36,6 +36,7 @@ class Tuner {
   };
   std::vector<ConvolutionVariant> candidates(const Convolution& problem) const;
   std::vector<ConvolutionVariant> known_winners(const Convolution& problem, const std::vector<ConvolutionVariant>& own) const;
+  void put_guesses_first(std::vector<ConvolutionVariant>& variants, const Convolution& problem) const;
   std::vector<ConvolutionVariant> of_libraries(const Convolution& problem) const;
   ConvolutionVariant named(const Convolution& problem, const Chosen& chosen) const;
   Chosen best_of(const Convolution& problem, std::vector<ConvolutionVariant> variants);

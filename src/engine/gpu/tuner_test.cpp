@@ -141,6 +141,27 @@ TEST_F(TunerTest, WithoutAWinnerOfItsOwnBf16TakesThatOfFp16AndFp16ThatOfBf16) {
   }
 }
 
+TEST_F(TunerTest, WithoutAWinnerOfItsOwnABatchTakesThatOfTheNearest) {
+  const auto variants = convolution_variants(problem_, chip_);
+  ASSERT_GE(variants.size(), 3u);
+  const std::string far = variants[variants.size() - 2].name, near = variants.back().name;
+  Kernels kernels(chip_, cache().path());
+  TunedFile file("");
+  const auto at = [&](int64_t batch) {
+    Convolution problem = problem_;
+    problem.batch = batch;
+    return problem;
+  };
+  file.add(at(problem_.batch * 3).key(), far, 1);
+  const auto by = [&](Tuning tuning) { return Tuner(kernels, chip_, tuning, file, 2).choose({problem_}).at(0).name; };
+  EXPECT_EQ(by(Tuning::off), far);
+  file.add(at(problem_.batch * 2).key(), near, 1);
+  EXPECT_EQ(by(Tuning::off), near);
+  const int before = launches();
+  by(Tuning::quick);
+  EXPECT_GT(launches(), before) << "a guess is measured";
+}
+
 TEST_F(TunerTest, OffAsksNoLibrary) {
   ASSERT_THAT(chosen(Tuning::quick, true), of_library);
   const int opened = fake_.opened, before = launches();

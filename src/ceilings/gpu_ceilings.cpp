@@ -2,7 +2,6 @@
 
 #include "base/throttle.h"
 #include "ceilings/gpu_ceiling_kernels.h"
-#include "cuda/compiler.h"
 #include "cuda/objects.h"
 
 #include <fmt/format.h>
@@ -33,9 +32,11 @@ struct Rate {
 
 class Bench {
  public:
-  Bench(int device, const GpuMeter& meter) : context_(device), facts_(cuda::device_facts(device)), meter_(meter) {}
+  Bench(int device, const GpuMeter& meter, const GpuCompiler& compile)
+      : context_(device), facts_(cuda::device_facts(device)), meter_(meter), compile_(compile) {}
   const cuda::DeviceFacts& facts() const { return facts_; }
   const cuda::Stream& stream() const { return stream_; }
+  cuda::Module compiled(const std::string& text) const { return cuda::Module(compile_(text, gpu_target(facts_.architecture())).cubin); }
 
   template <typename Queue>
   double seconds_of(const Queue& queue) const {
@@ -105,6 +106,7 @@ class Bench {
   cuda::DeviceContext context_;
   cuda::DeviceFacts facts_;
   const GpuMeter& meter_;
+  const GpuCompiler& compile_;
   cuda::Stream stream_;
   cuda::Event begin_, end_;
 };
@@ -156,7 +158,7 @@ double near_if_possible(Ceilings& ceilings, const char* what, double bytes_per_s
 }
 
 ComputeCeiling measure_compute(const Bench& bench, const GpuComputeKernel& kernel) {
-  const cuda::Module module(cuda::compile(kernel.text, gpu_target(bench.facts().architecture())).cubin);
+  const cuda::Module module = bench.compiled(kernel.text);
   const cuda::Function function = module.function(kernel.entry, kernel.shared_bytes);
   const Grid grid{static_cast<unsigned>(bench.facts().multiprocessors) * kernel.blocks_per_multiprocessor, kernel.threads,
                   kernel.shared_bytes};
@@ -172,7 +174,7 @@ class MemoryBench {
  public:
   MemoryBench(const Bench& bench, size_t bytes)
       : bench_(bench),
-        module_(cuda::compile(gpu_memory_text(), gpu_target(bench.facts().architecture())).cubin),
+        module_(bench.compiled(gpu_memory_text())),
         read_(module_.function("read_memory", 0)),
         copy_(module_.function("copy_memory", 0)),
         memory_(bytes),
@@ -281,9 +283,9 @@ std::vector<int64_t> gpu_footprints(int64_t cache_bytes, int64_t memory_bytes) {
   return footprints;
 }
 
-Ceilings measure_gpu_ceilings(int device, const GpuMeter& meter) {
+Ceilings measure_gpu_ceilings(int device, const GpuMeter& meter, const GpuCompiler& compile) {
   const auto begin = WallClock::now();
-  const Bench bench(device, meter);
+  const Bench bench(device, meter, compile);
   Ceilings ceilings;
   GpuCeilings& gpu = ceilings.gpu.emplace();
   gpu.device = bench.facts().name;

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "ceilings/ceilings.h"
+#include "cuda/compiler.h"
 
 #include <functional>
 
@@ -17,10 +18,12 @@ struct GpuState {
   uint64_t throttle_reasons = 0;  // bits as base/throttle.h has them
 };
 using GpuMeter = std::function<GpuState()>;
+// Of a text for an architecture, as cuda::compile. Tests keep what it made.
+using GpuCompiler = std::function<cuda::Compiled(const std::string& text, const std::string& architecture)>;
 
 // Takes 3 to 6 s and at most a quarter of the free memory. Run it in a process of its own. Throws Error{refused} where there is no such
 // device, no driver or no compiler (NVRTC), Error{out_of_memory | device_lost}.
-Ceilings measure_gpu_ceilings(int device, const GpuMeter& meter);
+Ceilings measure_gpu_ceilings(int device, const GpuMeter& meter, const GpuCompiler& compile = cuda::compile);
 
 // Footprints that are gone through: from 4 MiB in steps of two to at least eight times the cache and 1 GiB, as far as `memory_bytes` allow.
 std::vector<int64_t> gpu_footprints(int64_t cache_bytes, int64_t memory_bytes);

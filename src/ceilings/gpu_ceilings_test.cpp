@@ -20,6 +20,15 @@ namespace {
 
 const std::vector<int> architectures{75, 80, 86, 89, 90, 100, 120};
 
+// Each text once in this process: a driver that is played asks for the same ones in every test.
+const cuda::Compiled& compiled_once(const std::string& text, const std::string& architecture) {
+  static std::map<std::pair<std::string, std::string>, cuda::Compiled> kept;
+  const std::pair key(text, architecture);
+  auto found = kept.find(key);
+  if (found == kept.end()) found = kept.emplace(key, cuda::compile(text, architecture)).first;
+  return found->second;
+}
+
 std::set<std::string> precisions_of(int architecture, const std::string& beginning) {
   std::set<std::string> precisions;
   for (const GpuComputeKernel& kernel : gpu_compute_kernels(architecture))
@@ -51,7 +60,7 @@ TEST(GpuCeilings, EveryKernelCompilesAndKeepsToItsRegisters) {
   if (!cuda::has_compiler()) GTEST_SKIP() << "there is no NVRTC here";
   for (const int architecture : architectures) {
     for (const GpuComputeKernel& kernel : gpu_compute_kernels(architecture)) {
-      const cuda::Compiled compiled = cuda::compile(kernel.text, gpu_target(architecture));
+      const cuda::Compiled& compiled = compiled_once(kernel.text, gpu_target(architecture));
       EXPECT_EQ(cuda::resources_of(compiled).spill_bytes, 0) << kernel.name << " on " << architecture;
       EXPECT_EQ(compiled.log.find("serializ"), std::string::npos) << kernel.name << ": " << compiled.log;
       // Sums whose end nobody can read are left out with all their work: each lane kernel is 256 instructions of 16 bytes.
@@ -59,7 +68,7 @@ TEST(GpuCeilings, EveryKernelCompilesAndKeepsToItsRegisters) {
       EXPECT_GT(compiled.cubin.size(), code) << kernel.name << " on " << architecture;
       EXPECT_GE(cuda::resources_of(compiled).registers, kernel.entry.starts_with("wgmma_") ? 128 : 16) << kernel.name << ": the sums";
     }
-    EXPECT_EQ(cuda::resources_of(cuda::compile(gpu_memory_text(), gpu_target(architecture))).spill_bytes, 0);
+    EXPECT_EQ(cuda::resources_of(compiled_once(gpu_memory_text(), gpu_target(architecture))).spill_bytes, 0);
   }
 }
 
@@ -72,7 +81,12 @@ TEST(GpuCeilings, AreMadeOfWhatTheDeviceTakes) {
   fake.total_bytes = played_bytes;
   const cuda::DriverStandIn driver(fake.table());
   int readings = 0;
-  const Ceilings ceilings = measure_gpu_ceilings(0, [&] { return ++readings, GpuState{1.9e9, 2.6e9, 650, 0x4}; });
+  const Ceilings ceilings = measure_gpu_ceilings(
+      0,
+      [&] {
+        return ++readings, GpuState{1.9e9, 2.6e9, 650, 0x4};
+      },
+      compiled_once);
   ASSERT_TRUE(ceilings.gpu);
   EXPECT_EQ(ceilings.gpu->device, "Played GPU");
   EXPECT_EQ(ceilings.gpu->cache_bytes, 50 << 20);
@@ -95,7 +109,7 @@ Ceilings measured_where_free(const std::string& free) {
   fake.total_bytes = played_bytes;
   fake.on_launch = [&](const std::string& kernel, const cuda::LaunchConfig&, void**, bool) { fake.pass_us(kernel == free ? 0 : 1000); };
   const cuda::DriverStandIn driver(fake.table());
-  return measure_gpu_ceilings(0, {});
+  return measure_gpu_ceilings(0, {}, compiled_once);
 }
 
 TEST(GpuCeilings, ThatCannotBeAreLeftOutAndNamed) {
@@ -124,7 +138,7 @@ TEST(GpuCeilings, MemoryThatIsTakenMakesThemFail) {
   const cuda::DriverStandIn driver(fake.table());
   fake.others_bytes = fake.total_bytes - (1 << 20);
   try {
-    measure_gpu_ceilings(0, {});
+    measure_gpu_ceilings(0, {}, compiled_once);
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::out_of_memory);

@@ -27,26 +27,55 @@ std::vector<double> unit_arrivals(int queries) {
   return {most.begin(), most.begin() + queries};
 }
 
-QueueEstimate serve(const BatchTimes& times, const std::vector<double>& arrivals, double rate, double percent) {
+// By size of a batch; of 0 nothing.
+std::vector<BatchTimes::Times> times_by_size(const BatchTimes& times) {
   std::vector<BatchTimes::Times> by_size(static_cast<size_t>(times.largest) + 1);
   for (int64_t size = 1; size <= times.largest; ++size) by_size[static_cast<size_t>(size)] = times.at(size);
-  std::vector<double> latencies(arrivals.size());
-  double free = 0, busy = 0;
-  size_t done = 0, batches = 0;
+  return by_size;
+}
+
+// How many of so many latencies are at most the percentile.
+size_t rank_of(double percent, size_t count) {
+  return std::clamp<size_t>(static_cast<size_t>(std::ceil(percent / 100 * static_cast<double>(count))), 1, count);
+}
+
+struct Served {
+  double free = 0, busy = 0;  // when the engine is free after the last, and how long it was not
+  size_t batches = 0;
+};
+
+// `told`: of each query's latency, by its number; false ends it there.
+template <typename Told>
+Served serve(const std::vector<BatchTimes::Times>& by_size, const std::vector<double>& arrivals, double rate, const Told& told) {
+  const size_t largest = by_size.size() - 1;
+  Served served;
+  size_t done = 0;
   while (done < arrivals.size()) {
-    const double begin = std::max(free, arrivals[done] / rate);
+    const double begin = std::max(served.free, arrivals[done] / rate);
     size_t end = done + 1;
-    while (end < arrivals.size() && end - done < static_cast<size_t>(times.largest) && arrivals[end] <= begin * rate) ++end;
+    while (end < arrivals.size() && end - done < largest && arrivals[end] <= begin * rate) ++end;
     const auto& taken = by_size[end - done];
-    free = begin + taken.busy_s;
-    busy += taken.busy_s;
-    for (; done < end; ++done) latencies[done] = free + taken.extra_s - arrivals[done] / rate;
-    ++batches;
+    served.free = begin + taken.busy_s;
+    served.busy += taken.busy_s;
+    for (; done < end; ++done)
+      if (!told(done, served.free + taken.extra_s - arrivals[done] / rate)) return served;
+    ++served.batches;
   }
-  const auto rank = static_cast<size_t>(std::ceil(percent / 100 * static_cast<double>(latencies.size())));
-  const auto at = latencies.begin() + static_cast<std::ptrdiff_t>(std::clamp<size_t>(rank, 1, latencies.size()) - 1);
-  std::nth_element(latencies.begin(), at, latencies.end());
-  return {*at, busy / free, static_cast<double>(arrivals.size()) / static_cast<double>(batches)};
+  return served;
+}
+
+// Whether the percentile at this rate is within the limit. What is not is often told by the first of the queries, in whose order they come.
+bool holds(const std::vector<BatchTimes::Times>& by_size, const std::vector<double>& arrivals, double rate, double percent,
+           double limit_s) {
+  size_t may_be_late = arrivals.size() - rank_of(percent, arrivals.size());
+  bool held = true;
+  serve(by_size, arrivals, rate, [&](size_t /*query*/, double latency_s) {
+    if (latency_s <= limit_s) return true;
+    held = may_be_late > 0;
+    if (held) --may_be_late;
+    return held;
+  });
+  return held;
 }
 
 }  // namespace
@@ -61,7 +90,15 @@ BatchTimes::Times BatchTimes::at(int64_t size) const {
 }
 
 QueueEstimate estimate_queue(const BatchTimes& times, double rate, double percent, int queries) {
-  return serve(times, unit_arrivals(queries), rate, percent);
+  const std::vector<double> arrivals = unit_arrivals(queries);
+  std::vector<double> latencies(arrivals.size());
+  const Served served = serve(times_by_size(times), arrivals, rate, [&](size_t query, double latency_s) {
+    latencies[query] = latency_s;
+    return true;
+  });
+  const auto at = latencies.begin() + static_cast<std::ptrdiff_t>(rank_of(percent, latencies.size()) - 1);
+  std::nth_element(latencies.begin(), at, latencies.end());
+  return {*at, served.busy / served.free, static_cast<double>(arrivals.size()) / static_cast<double>(served.batches)};
 }
 
 double highest_rate(const BatchTimes& times, double percent, double limit_s, int queries) {
@@ -71,10 +108,10 @@ double highest_rate(const BatchTimes& times, double percent, double limit_s, int
   for (int64_t size = 1; size <= times.largest; ++size) high = std::max(high, static_cast<double>(size) / times.at(size).busy_s);
   high *= most_busy;
   const std::vector<double> arrivals = unit_arrivals(queries);
-  const auto held = [&](double rate) { return serve(times, arrivals, rate, percent).latency_s <= limit_s; };
+  const std::vector<BatchTimes::Times> by_size = times_by_size(times);
   while (high - low > 0.005 * high) {
     const double middle = (low + high) / 2;
-    (held(middle) ? low : high) = middle;
+    (holds(by_size, arrivals, middle, percent, limit_s) ? low : high) = middle;
     if (high < 1e-9) break;
   }
   return low;

@@ -23,13 +23,7 @@ constexpr size_t kernels_a_unit = 40;
 // What a kernel's text expects of CUDA. Threads of a block that wait for each other take turns on one thread of the host's, each with a
 // stack of its own, and go on when all have come to where they wait.
 constexpr const char* host_words = R"(
-#include <cmath>
-#include <cstdint>
-#include <cstring>
-#include <memory>
 #include <ucontext.h>
-#include <vector>
-using namespace std;
 #define __global__
 #define __device__
 #define __forceinline__ inline
@@ -41,8 +35,8 @@ struct uint4 { unsigned x, y, z, w; };
 static Place blockIdx, gridDim;
 static Place threadIdx;
 constexpr size_t stack_bytes = 128 << 10;
-struct Fiber { ucontext_t context; std::unique_ptr<char[]> stack; bool ended = false; };
-static std::vector<Fiber> fibers;
+struct Fiber { ucontext_t context; char* stack = nullptr; bool ended = false; ~Fiber() { delete[] stack; } };
+static Fiber fibers[1024];
 static ucontext_t turns;
 static bool waits = false;
 static void (*kernel_thread)(void*) = nullptr;
@@ -54,12 +48,11 @@ static void run_fiber() {
 }
 static void __attribute__((noinline)) __syncthreads() { if (waits) swapcontext(&fibers[threadIdx.x].context, &turns); }
 static void run_together(unsigned threads) {
-  if (fibers.size() < threads) fibers.resize(threads);
   for (unsigned t = 0; t < threads; ++t) {
     Fiber& fiber = fibers[t];
-    if (!fiber.stack) fiber.stack.reset(new char[stack_bytes]);
+    if (!fiber.stack) fiber.stack = new char[stack_bytes];
     getcontext(&fiber.context);
-    fiber.context.uc_stack = {fiber.stack.get(), 0, stack_bytes};
+    fiber.context.uc_stack = {fiber.stack, 0, stack_bytes};
     fiber.context.uc_link = nullptr;
     fiber.ended = false;
     makecontext(&fiber.context, run_fiber, 0);
@@ -186,7 +179,7 @@ size_t Emulator::add(GpuPlan plan) {
 }
 
 void Emulator::compile() {
-  const std::string words = std::string(host_numbers) + host_words;
+  const HostWords words{std::string(host_numbers) + host_words, {}};
   std::vector<std::optional<HostLibrary>> made(texts_.size());
   std::vector<std::exception_ptr> failures(texts_.size());
   std::atomic<size_t> next = 0;

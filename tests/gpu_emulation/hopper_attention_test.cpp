@@ -2,7 +2,6 @@
 // copy engine do what is played here a card alone can tell.
 #include "hopper_words.h"
 #include "host_compiler.h"
-#include "host_numbers.h"
 
 #include "engine/gpu/attention.h"
 #include "model/eval/half.h"
@@ -123,7 +122,7 @@ void expect_right(const Case& one, const Chip& chip = {}) {
   const auto launch =
       hopper_attention(layout, attention_mask_text(layout.attention, layout.attention.mask ? &mask : nullptr), "attention", chip);
   ASSERT_TRUE(launch);
-  const HostLibrary library(std::string(host_numbers) + hopper_words, host_text(*launch, layout, launch->arguments.size()));
+  const HostLibrary library(hopper_host(), host_text(*launch, layout, launch->arguments.size()));
   const auto run = library.function<const char* (*)(const unsigned*, void**)>("run");
   Data data = data_of(one, layout);
   std::array<HostMap, 3> maps{map_of(launch->arguments[0], data.halves), map_of(launch->arguments[1], data.halves),

@@ -2,7 +2,6 @@
 #include "guarded_memory.h"
 #include "hopper_words.h"
 #include "host_compiler.h"
-#include "host_numbers.h"
 #include "plain_convolution.h"
 
 #include "engine/gpu/float8.h"
@@ -208,7 +207,7 @@ std::vector<std::string> run_all(const std::vector<Case>& cases, const std::func
     if (change) change(own);
     text += own;
   }
-  const HostLibrary library(std::string(host_numbers) + hopper_words, text);
+  const HostLibrary library(hopper_host(), text);
   std::vector<std::string> wrong;
   for (size_t i = 0; i < cases.size(); ++i)
     wrong.push_back(computed(cases[i], variants[i], library.function<Run>(fmt::format("run_{}", i))));

@@ -1,5 +1,7 @@
 #include "hopper_words.h"
 
+#include "host_numbers.h"
+
 #include "engine/gpu/hopper_text.h"
 #include "engine/gpu/kernel_text.h"
 
@@ -22,6 +24,8 @@ void cut_around(std::string& text, size_t named) {
 }
 
 }  // namespace
+
+HostWords hopper_host() { return {std::string(host_numbers) + hopper_words, hopper_player}; }
 
 void cut_function(std::string& text, const std::string& name) {
   const size_t named = text.find(name + "(");

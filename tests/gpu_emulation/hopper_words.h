@@ -4,6 +4,8 @@
 // for what will never come the run ends.
 #pragma once
 
+#include "host_compiler.h"
+
 #include <array>
 #include <cstddef>
 #include <string>
@@ -20,15 +22,6 @@ struct HostMap {
 };
 
 constexpr const char* hopper_words = R"(
-#include <cstdint>
-#include <deque>
-#include <functional>
-#include <map>
-#include <memory>
-#include <string>
-#include <ucontext.h>
-#include <vector>
-using namespace std;
 #define __global__
 #define __device__
 #define __forceinline__ inline
@@ -43,44 +36,44 @@ struct uint2 { unsigned x, y; };
 struct uint4 { unsigned x, y, z, w; };
 static uint2 make_uint2(unsigned x, unsigned y) { return {x, y}; }
 static uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) { return {x, y, z, w}; }
-static Place blockIdx, threadIdx, gridDim;
 struct Map {
   const unsigned char* from;
   long long sizes[4], steps[4];
   int box[4], element_bytes, row_bytes, lower[2], upper[2], strides[2];
 };
 
-// A fiber is a thread of the block; `me` is the one whose turn it is.
+// What hopper_player has.
+#pragma GCC visibility push(hidden)
+extern Place blockIdx, threadIdx, gridDim;
 static const unsigned most_threads = 640;
-alignas(1024) static unsigned char shared_of_block[1 << 18];
-static unsigned me = 0, threads = 0;
+extern unsigned char shared_of_block[1 << 18];
 #define shared_memory shared_of_block
-struct Fiber { ucontext_t context; std::unique_ptr<char[]> stack; bool ended = false; };
-static std::vector<Fiber> fibers;
-static ucontext_t scheduler;
-static void (*body)() = nullptr;
-static u64 events = 0;  // whatever someone may wait for
-static std::string broken;
-static void __attribute__((noinline)) give_turn() { swapcontext(&fibers[me].context, &scheduler); }
-static void run_fiber() { body(); fibers[me].ended = true; give_turn(); }
-template <typename Done> static void wait_until(const Done& done) {
-  if (done()) return;
-  do give_turn(); while (!done());
-  ++events;
-}
-struct Meeting {
-  unsigned came = 0, round = 0;
-  void meet(unsigned all) {
-    const unsigned mine = round;
-    if (++came == all) { came = 0; ++round; ++events; return; }
-    wait_until([&] { return round != mine; });
-  }
+extern unsigned me;  // the thread whose turn it is
+extern const char* broken;
+extern unsigned exchanged[most_threads][8];
+void __syncthreads();
+void meet(int number, int all);
+void meet_warp();
+void make_barrier(unsigned at, unsigned count);
+void arrive(unsigned at);
+void expect_bytes(unsigned at, unsigned bytes);
+void wait_for(unsigned at, unsigned parity);
+void copy_box(unsigned to, const Map& map, unsigned barrier, int column, int second, int third, int fourth);
+void copy_rows(unsigned to, const Map& map, unsigned barrier, int column, int row);
+void copy_pixels(unsigned to, const Map& map, unsigned barrier, int channel, int x, int y, int image, int right, int down);
+void copy_bytes(unsigned to, const void* from, unsigned bytes, unsigned barrier);
+struct Product {
+  void (*compute)(const Product&);
+  void* sums;
+  u64 a, b;
+  int add;
 };
-static Meeting of_block, of_warp[most_threads / 32], of_number[16];
-static void __syncthreads() { of_block.meet(threads); }
-static void meet(int number, int all) { of_number[number].meet(all); }
-static unsigned exchanged[most_threads][8];
-static void meet_warp() { of_warp[me / 32].meet(32); }
+void order_product(const Product& product);
+void commit_products();
+void await_products(unsigned left);
+const char* play_blocks(const unsigned* grid, unsigned count, void (*thread)(void*), void* data);
+#pragma GCC visibility pop
+
 static unsigned __shfl_xor_sync(unsigned, unsigned x, int step) {
   exchanged[me][0] = x;
   meet_warp();
@@ -156,8 +149,103 @@ static void let_next_begin() {}
 static void wait_for_previous() {}
 static void keep(float&) {}
 static void keep(int&) {}
+static void barriers_made() {}
+static void begin_products() {}
 static unsigned shared_address(const void* p) { return (unsigned)((const unsigned char*)p - shared_memory); }
 
+static unsigned permuted(unsigned address, int row_bytes) {
+  return address ^ ((address >> 7 & (row_bytes == 128 ? 7 : row_bytes == 64 ? 3 : 1)) << 4);
+}
+template <int row_bytes> static u64 rows_at(unsigned address) {
+  return (u64)((address & 0x3ffff) >> 4) | (u64)(row_bytes * 8 / 16) << 32 | (u64)(row_bytes == 128 ? 1 : row_bytes == 64 ? 2 : 3) << 62;
+}
+static const unsigned char* at_row(u64 rows, int row, int byte) {
+  const unsigned start = (unsigned)(rows & 0x3fff) << 4, groups = (unsigned)(rows >> 32 & 0x3fff) << 4;
+  const int row_bytes = rows >> 62 == 1 ? 128 : rows >> 62 == 2 ? 64 : 32;
+  return shared_memory + permuted(start + row / 8 * groups + row % 8 * row_bytes + byte, row_bytes);
+}
+template <class T> static float number_at(const unsigned char* p) {
+  unsigned word = 0;
+  memcpy(&word, p, T::bytes);
+  return T::get(word, 0);
+}
+static int own_row(int half) { return threadIdx.x % 128 / 32 * 16 + threadIdx.x % 32 / 4 + 8 * half; }
+// 32 bytes of k of an A and of a B.
+template <class A, class B, typename Sum, int N> static void compute_product(const Product& ordered) {
+  Sum* const sums = (Sum*)ordered.sums;
+  for (int i = 0; i < N; ++i) {
+    const int row = own_row(i / 2 % 2), column = i / 4 * 8 + threadIdx.x % 4 * 2 + i % 2;
+    Sum sum = ordered.add ? sums[i] : (Sum)0;
+    for (int byte = 0; byte < 32; byte += A::bytes)
+      sum += (Sum)(number_at<A>(at_row(ordered.a, row, byte)) * number_at<B>(at_row(ordered.b, column, byte)));
+    sums[i] = sum;
+  }
+}
+template <class A, class B, typename Sum, int N> static void play_product(Sum (&d)[N], u64 a, u64 b, int add) {
+  order_product({compute_product<A, B, Sum, N>, d, a, b, add});
+}
+template <int N> static void wait_for_products() { await_products(N); }
+template <int N> static void product(float (&d)[N], u64 a, u64 b, int add) { play_product<F16, F16>(d, a, b, add); }
+template <int N> static void product_with_turned(float (&d)[N], const unsigned (&a)[4], u64 b, int add) {
+  memcpy(exchanged[me], a, 16);
+  meet_warp();
+  for (int i = 0; i < N; ++i) {
+    const int half = i / 2 % 2, column = i / 4 * 8 + threadIdx.x % 4 * 2 + i % 2;
+    float sum = add ? d[i] : 0.0f;
+    for (int k = 0; k < 16; ++k)
+      sum += F16::get(exchanged[me / 4 * 4 + k % 8 / 2][k / 8 * 2 + half], k % 2) * number_at<F16>(at_row(b, k, 2 * column));
+    d[i] = sum;
+  }
+  meet_warp();
+}
+// Returns what went wrong, or nothing.
+template <typename F> static const char* run_blocks(const unsigned* grid, unsigned count, F thread) {
+  return play_blocks(grid, count, [](void* data) { (*(F*)data)(); }, &thread);
+}
+)";
+
+// What is behind the words, compiled once.
+constexpr const char* hopper_player = R"(
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <ucontext.h>
+#include <utility>
+#include <vector>
+Place blockIdx, threadIdx, gridDim;
+alignas(1024) unsigned char shared_of_block[1 << 18];
+unsigned me = 0;
+const char* broken = nullptr;
+unsigned exchanged[most_threads][8];
+static unsigned threads = 0;
+
+// A thread of the block.
+struct Fiber { ucontext_t context; std::unique_ptr<char[]> stack; bool ended = false; };
+static std::vector<Fiber> fibers;
+static ucontext_t scheduler;
+static void (*body)(void*) = nullptr;
+static void* body_data = nullptr;
+static u64 events = 0;  // whatever someone may wait for
+static void give_turn() { swapcontext(&fibers[me].context, &scheduler); }
+static void run_fiber() { body(body_data); fibers[me].ended = true; give_turn(); }
+template <typename Done> static void wait_until(const Done& done) {
+  if (done()) return;
+  do give_turn(); while (!done());
+  ++events;
+}
+struct Meeting {
+  unsigned came = 0, round = 0;
+  void meet(unsigned all) {
+    const unsigned mine = round;
+    if (++came == all) { came = 0; ++round; ++events; return; }
+    wait_until([&] { return round != mine; });
+  }
+};
+static Meeting of_block, of_warp[most_threads / 32], of_number[16];
+void __syncthreads() { of_block.meet(threads); }
+void meet(int number, int all) { of_number[number].meet(all); }
+void meet_warp() { of_warp[me / 32].meet(32); }
 // Barriers of a block by their address: arrivals and bytes that are still to come, phases that have ended.
 struct Barrier {
   unsigned count = 0, missing = 0, ended = 0;
@@ -175,15 +263,14 @@ struct Barrier {
   }
 };
 static std::map<unsigned, Barrier> barriers;
-static void make_barrier(unsigned at, unsigned count) { barriers[at] = {count, count}; }
-static void barriers_made() {}
-static void arrive(unsigned at) { barriers.at(at).arrive(); }
-static void expect_bytes(unsigned at, unsigned bytes) {
+void make_barrier(unsigned at, unsigned count) { barriers[at] = {count, count}; }
+void arrive(unsigned at) { barriers.at(at).arrive(); }
+void expect_bytes(unsigned at, unsigned bytes) {
   Barrier& barrier = barriers.at(at);
   barrier.bytes += bytes;
   barrier.arrive();
 }
-static void wait_for(unsigned at, unsigned parity) {
+void wait_for(unsigned at, unsigned parity) {
   const Barrier& barrier = barriers.at(at);
   wait_until([&] { return (barrier.ended & 1) != parity; });
 }
@@ -205,9 +292,6 @@ static void bring(unsigned barrier, long long bytes) {
   of.bytes -= bytes;
   of.look();
 }
-static unsigned permuted(unsigned address, int row_bytes) {
-  return address ^ ((address >> 7 & (row_bytes == 128 ? 7 : row_bytes == 64 ? 3 : 1)) << 4);
-}
 static void put_element(unsigned to, const Map& map, const long long (&place)[4]) {
   long long at = 0;
   bool inside = true;
@@ -219,7 +303,7 @@ static void put_element(unsigned to, const Map& map, const long long (&place)[4]
   if (inside) memcpy(there, map.from + at, map.element_bytes);
   else memset(there, 0, map.element_bytes);
 }
-static void copy_box(unsigned to, const Map& map, unsigned barrier, int column, int second, int third, int fourth) {
+void copy_box(unsigned to, const Map& map, unsigned barrier, int column, int second, int third, int fourth) {
   under_way.push_back([=] {
     const int first[4] = {column, second, third, fourth};
     const int count = map.box[0] * map.box[1] * map.box[2] * map.box[3];
@@ -231,8 +315,8 @@ static void copy_box(unsigned to, const Map& map, unsigned barrier, int column, 
     bring(barrier, (long long)map.element_bytes * count);
   });
 }
-static void copy_rows(unsigned to, const Map& map, unsigned barrier, int column, int row) { copy_box(to, map, barrier, column, row, 0, 0); }
-static void copy_pixels(unsigned to, const Map& map, unsigned barrier, int channel, int x, int y, int image, int right, int down) {
+void copy_rows(unsigned to, const Map& map, unsigned barrier, int column, int row) { copy_box(to, map, barrier, column, row, 0, 0); }
+void copy_pixels(unsigned to, const Map& map, unsigned barrier, int channel, int x, int y, int image, int right, int down) {
   under_way.push_back([=]() mutable {
     for (int pixel = 0; pixel < map.box[1]; ++pixel) {
       for (int c = 0; c < map.box[0]; ++c)
@@ -246,7 +330,7 @@ static void copy_pixels(unsigned to, const Map& map, unsigned barrier, int chann
     bring(barrier, (long long)map.element_bytes * map.box[0] * map.box[1]);
   });
 }
-static void copy_bytes(unsigned to, const void* from, unsigned bytes, unsigned barrier) {
+void copy_bytes(unsigned to, const void* from, unsigned bytes, unsigned barrier) {
   if (to % 16 != 0 || (u64)from % 16 != 0 || bytes % 16 != 0) broken = "bytes are copied that are not aligned";
   under_way.push_back([=] {
     memcpy(shared_memory + to, from, bytes);
@@ -255,54 +339,14 @@ static void copy_bytes(unsigned to, const void* from, unsigned bytes, unsigned b
 }
 
 // Products of a thread that are not waited for yet.
-struct Ordered { std::vector<std::function<void()>> open; std::deque<std::vector<std::function<void()>>> groups; };
+struct Ordered { std::vector<Product> open; std::deque<std::vector<Product>> groups; };
 static Ordered ordered[most_threads];
-static void begin_products() {}
-static void commit_products() { ordered[me].groups.push_back(std::move(ordered[me].open)); ordered[me].open.clear(); }
-template <int N> static void __attribute__((noinline)) wait_for_products() {
-  for (auto& groups = ordered[me].groups; groups.size() > N; groups.pop_front())
-    for (const auto& product : groups.front()) product();
+void order_product(const Product& product) { ordered[me].open.push_back(product); }
+void commit_products() { ordered[me].groups.push_back(std::move(ordered[me].open)); ordered[me].open.clear(); }
+void await_products(unsigned left) {
+  for (auto& groups = ordered[me].groups; groups.size() > left; groups.pop_front())
+    for (const Product& product : groups.front()) product.compute(product);
   meet_warp();  // a warp waits as one
-}
-template <int row_bytes> static u64 rows_at(unsigned address) {
-  return (u64)((address & 0x3ffff) >> 4) | (u64)(row_bytes * 8 / 16) << 32 | (u64)(row_bytes == 128 ? 1 : row_bytes == 64 ? 2 : 3) << 62;
-}
-static const unsigned char* at_row(u64 rows, int row, int byte) {
-  const unsigned start = (unsigned)(rows & 0x3fff) << 4, groups = (unsigned)(rows >> 32 & 0x3fff) << 4;
-  const int row_bytes = rows >> 62 == 1 ? 128 : rows >> 62 == 2 ? 64 : 32;
-  return shared_memory + permuted(start + row / 8 * groups + row % 8 * row_bytes + byte, row_bytes);
-}
-template <class T> static float number_at(const unsigned char* p) {
-  unsigned word = 0;
-  memcpy(&word, p, T::bytes);
-  return T::get(word, 0);
-}
-static int own_row(int half) { return threadIdx.x % 128 / 32 * 16 + threadIdx.x % 32 / 4 + 8 * half; }
-// 32 bytes of k of an A and of a B.
-template <class A, class B, typename Sum, int N> static void play_product(Sum (&d)[N], u64 a, u64 b, int add) {
-  Sum* const sums = d;
-  ordered[me].open.push_back([=] {
-    for (int i = 0; i < N; ++i) {
-      const int row = own_row(i / 2 % 2), column = i / 4 * 8 + threadIdx.x % 4 * 2 + i % 2;
-      Sum sum = add ? sums[i] : (Sum)0;
-      for (int byte = 0; byte < 32; byte += A::bytes)
-        sum += (Sum)(number_at<A>(at_row(a, row, byte)) * number_at<B>(at_row(b, column, byte)));
-      sums[i] = sum;
-    }
-  });
-}
-template <int N> static void product(float (&d)[N], u64 a, u64 b, int add) { play_product<F16, F16>(d, a, b, add); }
-template <int N> static void product_with_turned(float (&d)[N], const unsigned (&a)[4], u64 b, int add) {
-  memcpy(exchanged[me], a, 16);
-  meet_warp();
-  for (int i = 0; i < N; ++i) {
-    const int half = i / 2 % 2, column = i / 4 * 8 + threadIdx.x % 4 * 2 + i % 2;
-    float sum = add ? d[i] : 0.0f;
-    for (int k = 0; k < 16; ++k)
-      sum += F16::get(exchanged[me / 4 * 4 + k % 8 / 2][k / 8 * 2 + half], k % 2) * number_at<F16>(at_row(b, k, 2 * column));
-    d[i] = sum;
-  }
-  meet_warp();
 }
 
 static void begin_fiber(Fiber& fiber) {
@@ -319,7 +363,7 @@ static bool run_block() {
   for (Fiber& fiber : fibers) begin_fiber(fiber);
   u64 before = events;
   unsigned idle = 0;
-  for (unsigned left = threads; left > 0 && broken.empty();) {
+  for (unsigned left = threads; left > 0 && broken == nullptr;) {
     for (unsigned warp = 0; warp < threads; warp += 32) {
       if (some_number(4) == 0) continue;
       for (me = warp; me < warp + 32; ++me) {
@@ -336,21 +380,19 @@ static bool run_block() {
   }
   return true;
 }
-// Returns what went wrong, or nothing.
-template <typename F> static const char* run_blocks(const unsigned* grid, unsigned count, F thread) {
-  static F* now;
-  now = &thread;
-  body = [] { (*now)(); };
+const char* play_blocks(const unsigned* grid, unsigned count, void (*thread)(void*), void* data) {
+  body = thread;
+  body_data = data;
   threads = count;
   fibers.resize(count);
   gridDim = {grid[0], grid[1], grid[2]};
-  broken.clear();
+  broken = nullptr;
   for (unsigned z = 0; z < grid[2]; ++z)
     for (unsigned y = 0; y < grid[1]; ++y)
       for (unsigned x = 0; x < grid[0]; ++x) {
         blockIdx = {x, y, z};
         if (!run_block()) broken = "every thread waits for what will not come";
-        if (!broken.empty()) return broken.c_str();
+        if (broken != nullptr) return broken;
         for (const Ordered& of : ordered)
           if (!of.open.empty() || !of.groups.empty()) return "products are not waited for";
         if (!under_way.empty()) return "copies come after the end";
@@ -358,6 +400,8 @@ template <typename F> static const char* run_blocks(const unsigned* grid, unsign
   return nullptr;
 }
 )";
+
+HostWords hopper_host();
 
 // What of a kernel's text for Hopper stands for these words goes: both preludes, products, the declaration of shared memory.
 std::string without_device_words(std::string text);

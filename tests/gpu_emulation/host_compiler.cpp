@@ -28,23 +28,31 @@ void compile(const std::string& how, const std::string& from, const std::string&
 // Of this process. Names are never used twice.
 class Workshop {
  public:
+  struct Compiled {
+    std::string header, object;
+  };
   std::string new_stem() { return folder_ / fmt::format("text{}", next_++); }
-  // A header that is compiled already.
-  std::string header_of(const std::string& words) {
+  // A header that is compiled already, and what to link with it.
+  Compiled compiled(const HostWords& words) {
     const std::scoped_lock lock(mutex_);
-    const auto [header, is_new] = headers_.try_emplace(words, new_stem() + ".h");
-    if (is_new) {
-      write_file_atomic(header->second, words);
-      compile("-x c++-header", header->second, header->second + ".gch");
-    }
-    return header->second;
+    const auto [made, is_new] = compiled_.try_emplace({words.declared, words.defined});
+    if (!is_new) return made->second;
+    const std::string stem = new_stem();
+    made->second.header = stem + ".h";
+    write_file_atomic(stem + ".h", words.declared);
+    compile("-x c++-header", stem + ".h", stem + ".h.gch");
+    if (words.defined.empty()) return made->second;
+    write_file_atomic(stem + ".cpp", words.defined);
+    compile("-c -include " + stem + ".h", stem + ".cpp", stem + ".o");
+    made->second.object = stem + ".o";
+    return made->second;
   }
 
  private:
   TemporaryFolder folder_;
   std::atomic<int> next_ = 0;
   std::mutex mutex_;
-  std::map<std::string, std::string> headers_;
+  std::map<std::pair<std::string, std::string>, Compiled> compiled_;
 };
 
 Workshop& workshop() {
@@ -54,10 +62,11 @@ Workshop& workshop() {
 
 }  // namespace
 
-HostLibrary::HostLibrary(const std::string& words, const std::string& text) {
-  const std::string header = workshop().header_of(words), stem = workshop().new_stem();
+HostLibrary::HostLibrary(const HostWords& words, const std::string& text) {
+  const auto [header, object] = workshop().compiled(words);
+  const std::string stem = workshop().new_stem();
   write_file_atomic(stem + ".cpp", text);
-  compile("-shared -Winvalid-pch -include " + header, stem + ".cpp", stem + ".so");
+  compile("-shared -Winvalid-pch -include " + header + " " + object, stem + ".cpp", stem + ".so");
   library_.reset(::dlopen((stem + ".so").c_str(), RTLD_NOW | RTLD_LOCAL));
   if (!library_) throw Error(ErrorKind::internal, ::dlerror());
 }

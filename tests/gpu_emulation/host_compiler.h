@@ -6,12 +6,17 @@
 
 namespace deepgap::gpu {
 
+// What many texts begin with, and what stands behind it: both are compiled once, since together they take longer than most texts.
+struct HostWords {
+  std::string declared;
+  std::string defined;  // may be empty. In every library its own: what it keeps is hidden
+};
+
 // What the host's compiler makes of a text behind its words, until this goes. Threads may make several at a time.
 class HostLibrary {
  public:
-  // `words` are what many texts begin with: they are read once for each of them and kept as the compiler understood them, since their
-  // headers take longer than most texts. Throws Error{internal} with what the compiler said.
-  HostLibrary(const std::string& words, const std::string& text);
+  // Throws Error{internal} with what the compiler said.
+  HostLibrary(const HostWords& words, const std::string& text);
   // Throws Error{internal} where there is none of that name.
   void* symbol(const std::string& name) const;
   template <typename Function>

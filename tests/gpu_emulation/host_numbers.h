@@ -1,12 +1,29 @@
-// Words of CUDA and of the kernels' preludes for numbers, as the host computes them.
+// Words of CUDA and of the kernels' preludes for numbers, as the host computes them. C's headers alone: C++'s <cmath> brings half of the
+// library along, which every text would begin with, and its overloads are written in a line each.
 #pragma once
 
 namespace deepgap::gpu {
 
 constexpr const char* host_numbers = R"(
-#include <cmath>
-#include <cstring>
-using namespace std;
+#define _GLIBCXX_INCLUDE_NEXT_C_HEADERS
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+#undef _GLIBCXX_INCLUDE_NEXT_C_HEADERS
+namespace of_floats {  // not beside C's own, where C++'s headers would find them
+#define OF_FLOATS(name) static inline float name(float x) { return name##f(x); }
+OF_FLOATS(acos) OF_FLOATS(acosh) OF_FLOATS(asin) OF_FLOATS(asinh) OF_FLOATS(atan) OF_FLOATS(atanh) OF_FLOATS(ceil) OF_FLOATS(cos)
+OF_FLOATS(cosh) OF_FLOATS(erf) OF_FLOATS(exp) OF_FLOATS(expm1) OF_FLOATS(fabs) OF_FLOATS(floor) OF_FLOATS(log) OF_FLOATS(log1p)
+OF_FLOATS(nearbyint) OF_FLOATS(rint) OF_FLOATS(round) OF_FLOATS(sin) OF_FLOATS(sinh) OF_FLOATS(sqrt) OF_FLOATS(tan) OF_FLOATS(tanh)
+OF_FLOATS(trunc)
+static inline float fmod(float x, float y) { return fmodf(x, y); }
+static inline float pow(float x, float y) { return powf(x, y); }
+static inline int abs(int x) { return x < 0 ? -x : x; }
+static inline long long abs(long long x) { return x < 0 ? -x : x; }
+static inline float abs(float x) { return fabsf(x); }
+static inline double abs(double x) { return ::fabs(x); }
+}
+using namespace of_floats;
 static inline float __uint_as_float(unsigned x) { float y; memcpy(&y, &x, 4); return y; }
 static inline unsigned __float_as_uint(float x) { unsigned y; memcpy(&y, &x, 4); return y; }
 static inline float __int_as_float(int x) { float y; memcpy(&y, &x, 4); return y; }

@@ -27,7 +27,7 @@ TEST(NearGelu, IsNearTheGelu) {
   const size_t power = text.find("asm(");
   ASSERT_NE(power, std::string::npos);
   text.replace(power, text.find(";\n", power) - power, "share = exp2f(p)");
-  const HostLibrary library(words, text + "extern \"C\" float run(float v) { return near_gelu(v); }\n");
+  const HostLibrary library({words, {}}, text + "extern \"C\" float run(float v) { return near_gelu(v); }\n");
   const auto gelu = library.function<float (*)(float)>("run");
   double worst = 0;
   for (int i = -120'000; i <= 120'000; ++i) {

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <vector>
 
 namespace deepgap {
 namespace {
@@ -48,6 +49,15 @@ TEST(ExactMath, NormalQuantile) {
     ASSERT_NEAR(0.5 * std::erfc(-normal_quantile(u) / std::sqrt(2.0)) / u, 1, 2e-13) << u;
     ASSERT_NEAR(normal_quantile(1 - u), -normal_quantile(u), 1e-4) << u;
   }
+}
+
+TEST(ExactMath, ManyQuantilesHaveTheBitsOfEach) {
+  std::vector<double> many{to_unit(0), to_unit(0xffffffff), 0.075, 0.925, std::nextafter(0.075, 0), std::nextafter(0.925, 1), 0.5, 1e-300};
+  for (uint64_t block = 0; many.size() < 80'000; ++block)
+    for (const uint32_t word : philox_block(1, 2, block)) many.push_back(to_unit(word));
+  const std::vector<double> each = many;
+  normal_quantiles(many);
+  for (size_t i = 0; i < many.size(); ++i) ASSERT_EQ(many[i], normal_quantile(each[i])) << each[i];
 }
 
 }  // namespace

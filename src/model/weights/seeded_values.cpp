@@ -5,6 +5,7 @@
 #include "stats/philox.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <vector>
 
@@ -13,6 +14,8 @@ namespace deepgap {
 namespace {
 
 constexpr int64_t values_per_part = 1 << 14;
+constexpr int64_t quantiles_at_a_time = 64;  // what the last of a few values are computed with
+static_assert(values_per_part % quantiles_at_a_time == 0);
 
 // One plane wave of a picture: cos(2 pi (across * x + down * y + phase)), x and y from 0 to 1.
 struct Wave {
@@ -60,9 +63,15 @@ void fill_normal(std::span<float> values, uint64_t seed, const std::string& name
   const auto count = static_cast<int64_t>(values.size());
   parallel_for((count + values_per_part - 1) / values_per_part, values_per_part * 10.0, [&](int64_t part) {
     const int64_t end = std::min(count, (part + 1) * values_per_part);
-    for (int64_t i = part * values_per_part; i < end; i += 4) {
-      const PhiloxCounter words = philox_block(seed, stream, static_cast<uint64_t>(i / 4));
-      for (int64_t k = 0; k < 4 && i + k < end; ++k) values[i + k] = static_cast<float>(normal_quantile(to_unit(words[k])));
+    std::array<double, quantiles_at_a_time> drawn{};
+    for (int64_t begin = part * values_per_part; begin < end; begin += quantiles_at_a_time) {
+      for (int64_t i = 0; i < quantiles_at_a_time; i += 4) {
+        const PhiloxCounter words = philox_block(seed, stream, static_cast<uint64_t>((begin + i) / 4));
+        for (int64_t k = 0; k < 4; ++k) drawn[i + k] = to_unit(words[k]);
+      }
+      normal_quantiles(drawn);
+      const int64_t used = std::min(quantiles_at_a_time, end - begin);
+      for (int64_t i = 0; i < used; ++i) values[begin + i] = static_cast<float>(drawn[i]);
     }
   });
 }

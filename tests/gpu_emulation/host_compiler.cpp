@@ -35,17 +35,18 @@ class Workshop {
   // A header that is compiled already, and what to link with it.
   Compiled compiled(const HostWords& words) {
     const std::scoped_lock lock(mutex_);
-    const auto [made, is_new] = compiled_.try_emplace({words.declared, words.defined});
-    if (!is_new) return made->second;
+    const std::pair key(words.declared, words.defined);
+    if (const auto found = compiled_.find(key); found != compiled_.end()) return found->second;
     const std::string stem = new_stem();
-    made->second.header = stem + ".h";
-    write_file_atomic(stem + ".h", words.declared);
-    compile("-x c++-header", stem + ".h", stem + ".h.gch");
-    if (words.defined.empty()) return made->second;
-    write_file_atomic(stem + ".cpp", words.defined);
-    compile("-c -include " + stem + ".h", stem + ".cpp", stem + ".o");
-    made->second.object = stem + ".o";
-    return made->second;
+    Compiled made{.header = stem + ".h", .object = {}};
+    write_file_atomic(made.header, words.declared);
+    compile("-x c++-header", made.header, made.header + ".gch");
+    if (!words.defined.empty()) {
+      made.object = stem + ".o";
+      write_file_atomic(stem + ".cpp", words.defined);
+      compile("-c -include " + made.header, stem + ".cpp", made.object);
+    }
+    return compiled_.emplace(key, made).first->second;
   }
 
  private:

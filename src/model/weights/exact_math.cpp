@@ -1,5 +1,7 @@
 #include "model/weights/exact_math.h"
 
+#include "model/weights/lanes.h"
+
 #include <bit>
 #include <cmath>
 #include <cstddef>
@@ -80,9 +82,7 @@ double tail_quantile(double u, double q) {
   return q < 0 ? -value : value;
 }
 
-using Eight [[gnu::vector_size(64)]] = double;
-
-// Inlined into functions of each instruction set. Five of six lie in the middle: all are computed as if they did, then the others anew.
+// Five of six lie in the middle: all are computed as if they did, then the others anew.
 [[gnu::always_inline]] inline void quantiles_loop(std::span<double> values) {
   for (size_t i = 0; i < values.size(); i += 8) {
     double u[8], q[8];
@@ -99,19 +99,7 @@ using Eight [[gnu::vector_size(64)]] = double;
 }
 
 void quantiles_plain(std::span<double> values) { quantiles_loop(values); }
-#if defined(__x86_64__)
-[[gnu::target("avx2")]] void quantiles_avx2(std::span<double> values) { quantiles_loop(values); }
-[[gnu::target("avx512f")]] void quantiles_avx512(std::span<double> values) { quantiles_loop(values); }
-#endif
-
-auto find_quantiles() {
-#if defined(__x86_64__)
-  __builtin_cpu_init();
-  if (__builtin_cpu_supports("avx512f")) return quantiles_avx512;
-  if (__builtin_cpu_supports("avx2")) return quantiles_avx2;
-#endif
-  return quantiles_plain;
-}
+DEEPGAP_FOR_AVX512 void quantiles_avx512(std::span<double> values) { quantiles_loop(values); }
 
 }  // namespace
 
@@ -159,7 +147,7 @@ double normal_quantile(double u) {
 }
 
 void normal_quantiles(std::span<double> values) {
-  static const auto quantiles = find_quantiles();
+  static const auto quantiles = widest(quantiles_plain, quantiles_avx512);
   quantiles(values);
 }
 

@@ -1,12 +1,14 @@
 // The values that seeds stand for: normal streams and smooth pictures.
 #include "model/eval/parallel.h"
 #include "model/weights/exact_math.h"
+#include "model/weights/lanes.h"
 #include "model/weights/seeded.h"
 #include "stats/philox.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstring>
 #include <vector>
 
 namespace deepgap {
@@ -44,10 +46,10 @@ double amplitude_of(uint64_t seed, uint64_t index, int wave, int64_t channel) {
   return (common + own) / (1.0 + wave);
 }
 
-// cos and sin of 2 pi (frequency * i / size + phase) for every i.
+// cos and sin of 2 pi (frequency * i / size + phase) for every i; behind the last as many zeros as make whole Eights.
 struct Table {
   std::vector<double> cosine, sine;
-  Table(double frequency, double phase, int64_t size) : cosine(size), sine(size) {
+  Table(double frequency, double phase, int64_t size) : cosine((size + 7) / 8 * 8), sine(cosine.size()) {
     for (int64_t i = 0; i < size; ++i) {
       const double turns = frequency * (static_cast<double>(i) / static_cast<double>(size)) + phase;
       cosine[i] = exact_sine_of_turns(turns + 0.25);
@@ -55,6 +57,31 @@ struct Table {
     }
   }
 };
+
+// What a row of a picture is the sum of: of each wave so much of its cosines and sines.
+struct Row {
+  std::array<double, wave_count> even, odd;
+  double most;  // that the sum could be
+};
+
+// Each element's sum in the order of the waves.
+[[gnu::always_inline]] inline void row_loop(const std::vector<Table>& x, const Row& row, std::vector<float>& out) {
+  using Floats [[gnu::vector_size(32)]] = float;
+  for (size_t i = 0; i < out.size(); i += 8) {
+    Eight sum{};
+    for (int w = 0; w < wave_count; ++w) {
+      Eight cosine, sine;
+      std::memcpy(&cosine, &x[w].cosine[i], sizeof cosine);
+      std::memcpy(&sine, &x[w].sine[i], sizeof sine);
+      sum += row.even[w] * cosine - row.odd[w] * sine;
+    }
+    const Floats values = __builtin_convertvector(sum / row.most, Floats);
+    std::memcpy(&out[i], &values, sizeof values);
+  }
+}
+
+void row_plain(const std::vector<Table>& x, const Row& row, std::vector<float>& out) { row_loop(x, row, out); }
+DEEPGAP_FOR_AVX512 void row_avx512(const std::vector<Table>& x, const Row& row, std::vector<float>& out) { row_loop(x, row, out); }
 
 }  // namespace
 
@@ -77,23 +104,28 @@ void fill_normal(std::span<float> values, uint64_t seed, const std::string& name
 }
 
 void fill_smooth(std::span<float> sample, int64_t channels, int64_t height, int64_t width, uint64_t seed, uint64_t index) {
-  std::vector<double> sum(sample.size(), 0.0);
-  std::vector<double> most(channels, 0.0);
+  static const auto fill_row = widest(row_plain, row_avx512);
+  std::vector<Table> x, y;
   for (int w = 0; w < wave_count; ++w) {
     const Wave wave = wave_of(seed, index, w);
-    const Table x(wave.across, wave.phase, width), y(wave.down, 0, height);
-    for (int64_t c = 0; c < channels; ++c) {
-      const double amplitude = amplitude_of(seed, index, w, c);
-      most[c] += std::fabs(amplitude);
-      for (int64_t row = 0; row < height; ++row) {
-        double* out = sum.data() + (c * height + row) * width;
-        const double even = amplitude * y.cosine[row], odd = amplitude * y.sine[row];
-        for (int64_t i = 0; i < width; ++i) out[i] += even * x.cosine[i] - odd * x.sine[i];
+    x.emplace_back(wave.across, wave.phase, width);
+    y.emplace_back(wave.down, 0, height);
+  }
+  std::vector<float> whole(x[0].cosine.size());
+  float* out = sample.data();
+  for (int64_t c = 0; c < channels; ++c) {
+    std::array<double, wave_count> amplitudes{};
+    Row row{};
+    for (int w = 0; w < wave_count; ++w) row.most += std::fabs(amplitudes[w] = amplitude_of(seed, index, w, c));
+    for (int64_t down = 0; down < height; ++down) {
+      for (int w = 0; w < wave_count; ++w) {
+        row.even[w] = amplitudes[w] * y[w].cosine[down];
+        row.odd[w] = amplitudes[w] * y[w].sine[down];
       }
+      fill_row(x, row, whole);
+      out = std::copy_n(whole.data(), width, out);
     }
   }
-  const int64_t plane = height * width;
-  for (int64_t i = 0; i < channels * plane; ++i) sample[i] = static_cast<float>(sum[i] / most[i / plane]);
 }
 
 }  // namespace deepgap

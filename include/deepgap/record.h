@@ -78,6 +78,7 @@ struct StoppingSettings {
   std::string target = "throughput";    // or a latency percentile "p99"
   Nanoseconds budget = 30'000'000'000;  // of the steady window; then `unstable`
   Nanoseconds warmup_budget = 10'000'000'000;
+  bool auto_repeats = false;  // of the Point as many repeats as it took, by looks at those there were (--repeats auto)
 
   bool operator==(const StoppingSettings&) const = default;
 };

@@ -79,7 +79,8 @@ void know_as_average(const std::string& metric, int64_t values, MetricSummary& s
   mean.variance_of_mean = error * error;
 }
 
-std::optional<MetricSummary> combine_repeats(const std::string& metric, std::span<const RepeatEstimate> repeats, uint64_t unnamed) {
+std::optional<MetricSummary> combine_repeats(const std::string& metric, std::span<const RepeatEstimate> repeats, uint64_t unnamed,
+                                             bool by_looks) {
   std::vector<MeanEstimate> means;
   std::vector<RepeatValue> values;
   std::vector<uint64_t> nodes;
@@ -88,8 +89,9 @@ std::optional<MetricSummary> combine_repeats(const std::string& metric, std::spa
     nodes.push_back(repeat.node == 0 ? unnamed : repeat.node);
     values.push_back({repeat.block, means.back().mean, means.back().variance_of_mean, nodes.back()});
   }
-  const auto over = estimate_over_repeats(means, nodes);
+  auto over = estimate_over_repeats(means, nodes);
   if (!over) return std::nullopt;
+  if (by_looks && over->over_repeats) over->estimate.variance_of_mean *= ended_by_looks * ended_by_looks;
   MetricSummary summary{{over->estimate.mean, {}, {}, over->estimate.n}, over->estimate, over->over_repeats, std::move(values)};
   if (!over->over_repeats) {
     summary.estimate = repeats[0].estimate;  // its own interval, which need not be symmetric

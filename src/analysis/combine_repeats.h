@@ -21,8 +21,9 @@ struct RepeatEstimate {
 // One Estimate of a Record as moments. The degrees of freedom are those of the batch means behind it: n - 1, at most 31.
 MeanEstimate moments_of(const Estimate& estimate);
 
-// `unnamed`: the node of those that are 0. nullopt where there is none.
-std::optional<MetricSummary> combine_repeats(const std::string& metric, std::span<const RepeatEstimate> repeats, uint64_t unnamed);
+// `unnamed`: the node of those that are 0. `by_looks`: looks at the repeats said how many there are. nullopt where there is none.
+std::optional<MetricSummary> combine_repeats(const std::string& metric, std::span<const RepeatEstimate> repeats, uint64_t unnamed,
+                                             bool by_looks);
 
 // Of a percentile of latency: that of all clusters' queries together; the scatter of the repeats' own percentiles widens its interval where
 // that is wider. Clusters are runs, or nodes. Does nothing to other metrics, and where there are no clusters.

@@ -55,8 +55,10 @@ std::optional<Comparison> compare_points(const PointSummary& first, const PointS
   if (a == nullptr || b == nullptr) return std::nullopt;
   const bool has_repeats = !a->repeats.empty() && !b->repeats.empty();
   const auto of_turns = metric == "throughput" ? ratio_of_turns(first, second) : std::optional<RepeatsRatio>();
-  const auto ratio = of_turns ? of_turns : has_repeats ? ratio_of_repeats(a->repeats, b->repeats) : ratio_of_moments(*a, *b);
+  auto ratio = of_turns ? of_turns : has_repeats ? ratio_of_repeats(a->repeats, b->repeats) : ratio_of_moments(*a, *b);
   if (!ratio) return std::nullopt;
+  const bool by_looks = first.stopping.auto_repeats || second.stopping.auto_repeats;  // which moments tell of themselves
+  if (by_looks && has_repeats && !of_turns) ratio->log_error *= ended_by_looks;
   Comparison comparison{ratio->ratio, {}, ratio->known(), *ratio};
   if (ratio->known()) comparison.interval = ratio->interval(confidence);
   return comparison;

@@ -240,7 +240,7 @@ PointSummary finish(const Group& group) {
   const uint64_t unnamed = leave_out_unnamed(summary.nodes);
   const std::vector<LatencySketch> clusters = clusters_of(used, summary);
   for (const auto& [id, estimates] : used.estimates) {
-    auto combined = combine_repeats(id, estimates, unnamed);
+    auto combined = combine_repeats(id, estimates, unnamed, summary.stopping.auto_repeats);
     if (!combined) continue;
     pool_percentile(id, clusters, *combined);
     if (is_averaged(summary.point) && used.records == 1) know_as_average(id, values_behind(summary), *combined);
@@ -282,6 +282,7 @@ void merge(Group& known, const Group& unknown) {
   if (into.dataset_description.empty()) into.dataset_description = from.dataset_description;
   if (into.dispatcher.empty()) into.dispatcher = from.dispatcher;
   keep_work(into, from);
+  into.stopping.auto_repeats = into.stopping.auto_repeats || from.stopping.auto_repeats;
   into.first_started_unix_ns = std::min(into.first_started_unix_ns, from.first_started_unix_ns);
   into.last_started_unix_ns = std::max(into.last_started_unix_ns, from.last_started_unix_ns);
   known.values.add(unknown.values);
@@ -329,6 +330,7 @@ void PointCollector::add(const Record& record) {
       state_->index.try_emplace({without_paths(record.point), record.tenant, record.rank, identity.device}, state_->groups.size());
   if (is_new) describe_point(state_->groups.emplace_back().summary, record, identity);
   Group& group = state_->groups[place->second];
+  group.summary.stopping.auto_repeats = group.summary.stopping.auto_repeats || record.stopping.auto_repeats;
   add_record(group, record);
   if (const std::string several = text_in(record.facts, averaged_machines_fact); !several.empty()) {
     for (const std::string& machine : split(several, ';')) group.summary.machines.insert(trim(machine));

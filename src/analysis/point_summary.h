@@ -66,7 +66,7 @@ struct PointSummary {
 
   std::map<std::string, MetricSummary> metrics;  // by Metric id
   std::optional<CheckResult> check;              // the one with the lowest SQNR
-  StoppingSettings stopping;                     // of the first Record
+  StoppingSettings stopping;                     // of the first Record; auto_repeats: of any
   Facts dispatcher;                              // of the last used Record: its facts dispatcher.*, without that
   std::set<std::string> backend_versions;
   std::set<std::string> studies;

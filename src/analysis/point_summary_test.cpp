@@ -92,6 +92,22 @@ TEST(PointSummary, a_collector_keeps_of_a_further_record_its_values_alone) {
   EXPECT_LE(each, 2 * sizeof(Estimate) * record.estimates.size());
 }
 
+TEST(PointSummary, repeats_that_looks_at_them_ended_are_known_less_well) {
+  std::vector<Record> counted{ok_record(99), ok_record(100), ok_record(101)}, others{ok_record(102), ok_record(104), ok_record(106)};
+  const PointSummary fixed = summarize_points(counted).at(0), other = summarize_points(others).at(0);
+  counted.back().stopping.auto_repeats = true;  // of one: it went on by looks
+  const PointSummary looked = summarize_points(counted).at(0);
+  const auto half = [](const PointSummary& point) {
+    return *point.find("throughput")->estimate.high - point.find("throughput")->mean.mean;
+  };
+  EXPECT_NEAR(half(looked), ended_by_looks * half(fixed), 1e-9);
+  EXPECT_DOUBLE_EQ(looked.find("throughput")->mean.mean, fixed.find("throughput")->mean.mean);
+  const double error = compare_points(fixed, other, "throughput")->repeats.log_error;
+  ASSERT_GT(error, 0);
+  EXPECT_NEAR(compare_points(looked, other, "throughput")->repeats.log_error, ended_by_looks * error, 1e-12);
+  EXPECT_NEAR(compare_points(other, looked, "throughput")->repeats.log_error, ended_by_looks * error, 1e-12);
+}
+
 // 97.51586 to 102.48414 over three repeats is their standard error times t(2), so that it is compared as three repeats are.
 TEST(PointSummary, an_averaged_record_has_the_interval_of_repeats_that_are_not_here) {
   Record record = ok_record(100);

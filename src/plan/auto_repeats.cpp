@@ -47,7 +47,10 @@ Batch AutoRepeats::next() {
     Batch batch = grid_->next();
     if (batch.jobs.empty()) return batch;
     std::erase_if(batch.jobs, [&](const Job& job) { return job.skip_reason.empty() && seen_[job.point_id].enough; });
-    for (Job& job : batch.jobs) job.stopping.interval = interval_of(job);
+    for (Job& job : batch.jobs) {
+      job.stopping.interval = interval_of(job);
+      job.stopping.auto_repeats = true;
+    }
     if (!batch.jobs.empty()) return batch;
   }
   return {};
@@ -73,7 +76,7 @@ void AutoRepeats::done(const Record& record) {
   seen.add_run(record);
   if (seen.throughputs.size() < fewest - 1) return;
   const auto mean = estimate_mean(seen.throughputs);
-  const bool narrow = mean && mean->interval().half_width() <= seen.asked * mean->mean;
+  const bool narrow = mean && ended_by_looks * mean->interval().half_width() <= seen.asked * mean->mean;
   seen.enough = seen.enough || (narrow && seen.narrow && seen.throughputs.size() >= fewest);
   seen.narrow = narrow;
 }

@@ -35,6 +35,7 @@ class AutoRepeatsTest : public testing::Test {
         int& own = job.point.batch == 1 ? count.first : count.second;
         is_over_ = ++own == over_after_;
         asked_.push_back(job.stopping.interval);
+        EXPECT_TRUE(job.stopping.auto_repeats) << "whoever reads its Record must know";
         planner.done(record_of(job, 100 * (1 + (job.point.batch == 1 ? first : second) * normal(random_))));
       }
     }

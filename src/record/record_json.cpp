@@ -100,6 +100,7 @@ nlohmann::json stopping_to_json(const StoppingSettings& settings) {
   put(json, "target", settings.target);
   put(json, "budget_ns", settings.budget);
   put(json, "warmup_budget_ns", settings.warmup_budget);
+  if (settings.auto_repeats) put(json, "auto_repeats", true);
   return json;
 }
 
@@ -114,6 +115,9 @@ StoppingSettings stopping_from_json(const nlohmann::json& json) {
   fields.get("target", settings.target);
   fields.get("budget_ns", settings.budget);
   fields.get("warmup_budget_ns", settings.warmup_budget);
+  std::optional<bool> by_looks;
+  fields.get("auto_repeats", by_looks);
+  settings.auto_repeats = by_looks.value_or(false);
   return settings;
 }
 

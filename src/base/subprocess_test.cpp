@@ -153,7 +153,11 @@ TEST(Subprocess, limits_hold_until_they_are_lifted) {
   options.limits_are_lifted = options.channel = true;
   Subprocess child(options);
   Subprocess unlimited(shell("ulimit -S -d; ulimit -S -t"));
-  while (std::count(child.output_tail().begin(), child.output_tail().end(), '\n') < 2) child.wait(1ms);
+  const auto lines = [&] {
+    const std::string output = child.output_tail();
+    return std::count(output.begin(), output.end(), '\n');
+  };
+  while (lines() < 2) child.wait(1ms);
   child.lift_limits();
   ASSERT_EQ(::write(child.channel(), "\n", 1), 1);
   child.wait(5s);

@@ -108,7 +108,7 @@ std::string wrapped(const std::string& text, size_t width) {
   return result;
 }
 
-CommandLine::CommandLine(const std::string& only) : app_(summary, "deepgap") {
+CommandLine::CommandLine(const std::vector<std::string>& arguments) : app_(summary, "deepgap") {
   app_.set_version_flag("--version", std::string("deepgap " DEEPGAP_VERSION));
   app_.require_subcommand(1);
   const auto& registry = Registry<Command>::instance();
@@ -116,7 +116,7 @@ CommandLine::CommandLine(const std::string& only) : app_(summary, "deepgap") {
     auto command = registry.make("command", name);
     CLI::App* sub = app_.add_subcommand(name, command->describe());
     if (command->hidden()) sub->group("");
-    if (only.empty() || only == name) command->declare(*sub);
+    if (arguments.empty() || arguments.front() == name) command->declare(*sub);
     sub->allow_extras();  // unknown flags are ours to name, with what was probably meant
     commands_.emplace(sub, std::move(command));
   }

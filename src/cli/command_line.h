@@ -14,8 +14,9 @@ namespace deepgap {
 
 class CommandLine {
  public:
-  // With the flags of the subcommand `only` and of no other: a tenth of the work, which each worker process would do again. Empty: all.
-  explicit CommandLine(const std::string& only = "");
+  // To parse these: with the flags of the subcommand that they begin with and of no other, a tenth of the work, which each worker process
+  // would do again. Empty: with all flags.
+  explicit CommandLine(const std::vector<std::string>& arguments = {});
   CommandLine(const CommandLine&) = delete;
   CommandLine& operator=(const CommandLine&) = delete;
 

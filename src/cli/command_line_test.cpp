@@ -13,7 +13,7 @@ namespace {
 using testing::HasSubstr;
 
 std::string name_of(const std::vector<std::string>& arguments) {
-  CommandLine line(arguments.empty() ? "" : arguments.front());  // as main() makes it
+  CommandLine line(arguments);
   const Command* command = line.parse(arguments);
   return command == nullptr ? "none" : command->name();
 }
@@ -35,7 +35,7 @@ TEST(CommandLine, FindsTheSubcommand) {
 }
 
 TEST(CommandLine, OfOneSubcommandDeclaresThatOnesFlagsAlone) {
-  const CommandLine line("run");
+  const CommandLine line({"run"});
   for (const CLI::App* command : line.shown()) {
     const size_t own = command->get_options().size() - 1;  // --help is CLI11's
     EXPECT_EQ(own > 0, command->get_name() == "run") << command->get_name();

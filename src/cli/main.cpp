@@ -39,7 +39,7 @@ int output_failed(int error) {
 }
 
 int run_main(const std::vector<std::string>& arguments) {
-  CommandLine line(arguments.empty() ? "" : arguments.front());
+  CommandLine line(arguments);
   Command* command = line.parse(arguments);
   return command == nullptr ? exit_ok : command->run();
 }

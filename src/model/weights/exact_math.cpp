@@ -12,16 +12,21 @@ namespace deepgap {
 
 namespace {
 
-// Coefficients from the constant term up.
-template <size_t N>
-double polynomial(const double (&coefficients)[N], double x) {
-  double value = coefficients[N - 1];
+// Coefficients from the constant term up. Of a number, or of several at a time: the same operations, so the same bits.
+template <size_t N, typename Number>
+[[gnu::always_inline]] inline void find_polynomial(const double (&coefficients)[N], const Number& x, Number& value) {
+  value = Number{} + coefficients[N - 1];
 #pragma GCC unroll 16
   for (size_t i = 2; i <= N; ++i) value = value * x + coefficients[N - i];
+}
+
+template <size_t N>
+double polynomial(const double (&coefficients)[N], double x) {
+  double value = 0;
+  find_polynomial(coefficients, x, value);
   return value;
 }
 
-// Of a number, or of several at a time: the same operations, so the same bits.
 template <typename Number>
 [[gnu::always_inline]] inline void find_central(const Number& q, Number& value) {
   static constexpr double a[] = {3.3871328727963666080e0,  1.3314166789178437745e+2, 1.9715909503065514427e+3, 1.3731693765509461125e+4,
@@ -35,12 +40,9 @@ template <typename Number>
                                  2.8729085735721942674e+4,
                                  5.2264952788528545610e+3};
   const Number r = 0.180625 - q * q;
-  Number above{}, below{};
-#pragma GCC unroll 8
-  for (size_t i = 0; i < 8; ++i) {
-    above = above * r + a[7 - i];
-    below = below * r + b[7 - i];
-  }
+  Number above, below;
+  find_polynomial(a, r, above);
+  find_polynomial(b, r, below);
   value = q * (above / below);
 }
 

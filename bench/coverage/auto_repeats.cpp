@@ -1,4 +1,4 @@
-// `--repeats auto`: as many repeats as it takes, whose windows from the sixth on end at the interval that is worth while, so that they are
+// `--repeats auto`: as many repeats as it takes, whose windows end at the interval that is worth while, so that they are
 // of unlike length. Beside it the same with windows that are all asked for what the Point is. The planner and the two levels of the
 // interval are the real ones; a run is its process's own speed, a mean as uncertain as its window is short, and an interval that it knows
 // by 31 degrees of freedom, as batch means do.
@@ -101,7 +101,7 @@ void print_auto_repeats(int series) {
       "alike: told apart, % | repeats | time, s |\n"
       "| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n");
   uint64_t seed = 31'000;
-  for (const Row& row : {Row{0.002, 0.005}, Row{0.01, 0.005}, Row{0.01, 0.02}, Row{0.02, 0.02}, Row{0.03, 0.005}, Row{0.03, 0.05}}) {
+  for (const Row& row : {Row{0.002, 0.005}, Row{0.002, 0.02}, Row{0.01, 0.005}, Row{0.01, 0.02}, Row{0.02, 0.02}, Row{0.03, 0.005}, Row{0.03, 0.05}}) {
     Random random(++seed), same(seed);  // the same processes, as long as they run alike
     const Told now = told_of(random, row, false, series), alike = told_of(same, row, true, series);
     fmt::print("| {:g} % | {:g} % | {:.1f} | {:.1f} | {:.2f} ({:.2f}) | {:.1f} | {:.1f} | {:.1f} ({:.1f}) | {:.0f} ({:.0f}) |\n",

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 namespace deepgap {
 namespace {
@@ -14,6 +15,12 @@ constexpr int most_failures = 2;  // in a row: it will not do better
 constexpr double widest = 0.05;   // of a run's own interval; beyond it no window says whether it was steady
 
 double squared(double value) { return value * value; }
+
+// How wide, over what is asked of n repeats together, the interval of each may be where nothing but their own errors makes them differ.
+double width_of_one(size_t n) {
+  const auto count = static_cast<double>(n);
+  return std::sqrt(count) * student_factor(1e6) / (ended_by_looks * student_factor(count - 1));
+}
 
 }  // namespace
 
@@ -32,23 +39,34 @@ void AutoRepeats::Seen::add_run(const Record& record) {
 // With variances `between` of repeats and `second` of a window of a second, and `overhead` seconds beside a window of w, n repeats take
 // n (overhead + w) and their mean has (between + second / w) / n: their product is least at w = sqrt(overhead second / between).
 double AutoRepeats::Seen::interval_of_a_run() const {
+  const double narrowest = width_of_one(fewest) * asked;
   const auto mean = estimate_mean(throughputs);
-  if (throughputs.size() < fewest || own_variances.size() < fewest || !mean) return asked;
+  if (throughputs.size() < fewest_for_scatter || own_variances.size() < fewest_for_scatter || !mean) return narrowest;
   const double all = mean->variance_of_mean * static_cast<double>(mean->n) / squared(mean->mean);
   const double between = all - estimate_mean(own_variances)->mean, second = estimate_mean(second_variances)->mean,
                overhead = estimate_mean(overheads)->mean;
-  if (between <= 0 || second <= 0 || overhead <= 0) return asked;
+  if (between <= 0 || second <= 0 || overhead <= 0) return narrowest;
   const double window = std::sqrt(overhead * second / between);
-  return std::clamp(student_factor(1e6) * std::sqrt(second / window), asked, std::max(asked, widest));
+  return std::clamp(student_factor(1e6) * std::sqrt(second / window), narrowest, std::max(narrowest, widest));
+}
+
+// By the repeats as they are, so that it does not matter whether an earlier run measured them.
+bool AutoRepeats::Seen::enough() const {
+  if (failures >= most_failures) return true;
+  const auto narrow = [&](size_t n) {
+    const auto mean = estimate_mean(std::span(throughputs).first(n));
+    return mean && ended_by_looks * mean->interval().half_width() <= asked * mean->mean;
+  };
+  return throughputs.size() >= fewest && narrow(throughputs.size()) && narrow(throughputs.size() - 1);
 }
 
 Batch AutoRepeats::next() {
   while (!is_over_()) {
     Batch batch = grid_->next();
     if (batch.jobs.empty()) return batch;
-    std::erase_if(batch.jobs, [&](const Job& job) { return job.skip_reason.empty() && seen_[job.point_id].enough; });
+    std::erase_if(batch.jobs, [&](const Job& job) { return job.skip_reason.empty() && seen_of(job).enough(); });
     for (Job& job : batch.jobs) {
-      job.stopping.interval = interval_of(job);
+      if (job.stopping.target == throughput) job.stopping.interval = seen_of(job).interval_of_a_run();
       job.stopping.auto_repeats = true;
     }
     if (!batch.jobs.empty()) return batch;
@@ -56,29 +74,22 @@ Batch AutoRepeats::next() {
   return {};
 }
 
-double AutoRepeats::interval_of(const Job& job) {
+AutoRepeats::Seen& AutoRepeats::seen_of(const Job& job) {
   Seen& seen = seen_[job.point_id];
   seen.asked = job.stopping.interval;
-  return job.stopping.target == throughput ? seen.interval_of_a_run() : seen.asked;
+  return seen;
 }
 
 void AutoRepeats::done(const Record& record) {
   Seen& seen = seen_[point_id(record.point)];
   const auto found = record.estimates.find(throughput);
   if (record.outcome != Outcome::ok || found == record.estimates.end()) {
-    seen.enough = seen.enough || ++seen.failures >= most_failures;
+    ++seen.failures;
     return;
   }
   seen.failures = 0;
-  // Of an earlier run the first repeats tell what was asked.
-  seen.asked = seen.asked > 0 ? std::min(seen.asked, record.stopping.interval) : record.stopping.interval;
   seen.throughputs.push_back(found->second.value);
   seen.add_run(record);
-  if (seen.throughputs.size() < fewest - 1) return;
-  const auto mean = estimate_mean(seen.throughputs);
-  const bool narrow = mean && ended_by_looks * mean->interval().half_width() <= seen.asked * mean->mean;
-  seen.enough = seen.enough || (narrow && seen.narrow && seen.throughputs.size() >= fewest);
-  seen.narrow = narrow;
 }
 
 }  // namespace deepgap

@@ -1,7 +1,8 @@
 // AutoRepeats: as many repeats of each Point as it takes, one block of all after the other (docs/method.md, 5). A Point has enough when the
 // interval over its repeats has been within what is asked, after five repeats and after the one before, since stopping at the first such
-// moment prefers those in which the scatter looks small by chance. From the sixth on a repeat need not be known better than repeats differ:
-// where they do its own interval may be wider than what is asked, as wide as makes the time of all least.
+// moment prefers those in which the scatter looks small by chance. A repeat by itself need not be known so well: five that do not differ
+// come to what is asked where each is known to 1.49 times that. From the fourth on it need not be known better than repeats differ either:
+// its own interval may be as wide as makes the time of all least.
 //   Kalibera and Jones, "Rigorous benchmarking in reasonable time", ISMM 2013.
 #pragma once
 
@@ -28,20 +29,21 @@ class AutoRepeats final : public Planner {
 
  private:
   static constexpr size_t fewest = 5;
+  static constexpr size_t fewest_for_scatter = 3;
   struct Seen {
     std::vector<double> throughputs;
     double asked = 0;                      // of the interval over the repeats, relative
     std::vector<double> own_variances;     // of a run's mean, relative
     std::vector<double> second_variances;  // what that would have been after a second
     std::vector<double> overheads;         // seconds of a repeat besides its window
-    int failures = 0;
-    bool narrow = false, enough = false;
+    int failures = 0;                      // in a row
 
     void add_run(const Record& record);
     double interval_of_a_run() const;
+    bool enough() const;
   };
 
-  double interval_of(const Job& job);
+  Seen& seen_of(const Job& job);
 
   std::unique_ptr<Planner> grid_;
   std::function<bool()> is_over_;

@@ -4,7 +4,7 @@
 
 namespace deepgap {
 
-void CompletionQueue::push(std::span<const Completed> completed, Nanoseconds end) {
+bool CompletionQueue::push(std::span<const Completed> completed, Nanoseconds end) {
   const std::lock_guard lock(mutex_);
   for (const Completed& c : completed) {
     // A Target that answers sample by sample costs one entry a call, not one a sample.
@@ -18,6 +18,7 @@ void CompletionQueue::push(std::span<const Completed> completed, Nanoseconds end
           {c.query, c.first, c.count, c.status, end, c.error == nullptr ? nullptr : std::make_shared<const Error>(*c.error)});
     }
   }
+  return wakes_;
 }
 
 std::span<const CompletionQueue::Entry> CompletionQueue::take() {
@@ -25,6 +26,12 @@ std::span<const CompletionQueue::Entry> CompletionQueue::take() {
   const std::lock_guard lock(mutex_);
   std::swap(incoming_, taken_);
   return taken_;
+}
+
+bool CompletionQueue::wake_for_each(bool on) {
+  const std::lock_guard lock(mutex_);
+  wakes_ = on;
+  return incoming_.empty();
 }
 
 }  // namespace deepgap

@@ -19,12 +19,16 @@ class CompletionQueue {
     Nanoseconds end = 0;
     std::shared_ptr<const Error> error = nullptr;  // of a failure that the Target outlives
   };
-  void push(std::span<const Completed> completed, Nanoseconds end);  // any thread
-  std::span<const Entry> take();                                     // scenario's thread; valid until the next take()
+  // Any thread. Whether the scenario's thread is to be woken for it.
+  bool push(std::span<const Completed> completed, Nanoseconds end);
+  // Scenario's thread.
+  std::span<const Entry> take();  // valid until the next take()
+  bool wake_for_each(bool on);    // at first it is on. Whether there is nothing to take
 
  private:
   std::mutex mutex_;
   std::vector<Entry> incoming_, taken_;
+  bool wakes_ = true;
 };
 
 }  // namespace deepgap

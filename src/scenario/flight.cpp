@@ -33,8 +33,7 @@ Flight::Flight(const Traffic& traffic, Clock& clock, int64_t in_flight) : traffi
   finished_.reserve(slots_.size());
   outlives_failures_ = traffic.failures != nullptr && traffic.target->outlive_failures(true);
   traffic.target->on_completion([queue = queue_, &clock](std::span<const Completed> completed) {
-    queue->push(completed, clock.now());
-    clock.notify();
+    if (queue->push(completed, clock.now())) clock.notify();
   });
 }
 
@@ -70,6 +69,11 @@ std::span<const Timing> Flight::collect() {
   errors_.clear();
   for (const auto& entry : entries) settle(entry);
   return finished_;
+}
+
+bool Flight::await_completions(bool on) {
+  if (std::exchange(awaits_completions_, on) == on) return true;
+  return queue_->wake_for_each(on) || !on;
 }
 
 void Flight::settle(const CompletionQueue::Entry& entry) {

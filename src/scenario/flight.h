@@ -41,7 +41,9 @@ class Flight {
   std::span<const Timing> collect();
   std::string why_failed(const Timing& timing) const;  // of the last collect()
   bool took_any() const { return took_any_; }          // whether the last collect() saw any completion at all
-  void cancel();                                       // gives up what has not begun; nothing is returned by collect() any more
+  // Before a wait: whether completions are to end it, as they do at first. False: one has come that would have, and there is no waiting.
+  bool await_completions(bool on);
+  void cancel();  // gives up what has not begun; nothing is returned by collect() any more
 
  private:
   struct Slot {
@@ -67,6 +69,7 @@ class Flight {
   std::vector<std::pair<uint64_t, std::shared_ptr<const Error>>> errors_;  // of queries in finished_ that failed, and of parts of others
   uint64_t next_number_ = 0;
   bool took_any_ = false, cancelled_ = false, outlives_failures_ = false;
+  bool awaits_completions_ = true;
 };
 
 // Into the traffic's Failures, which it has: a Timing of the last collect() that is of the window.

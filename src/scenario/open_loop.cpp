@@ -54,11 +54,9 @@ class OpenLoop {
 
   bool done() const { return phase_ == Phase::waiting && flight_.idle(); }
 
-  // When the next step() has something to do if nothing is finished before.
-  Nanoseconds wake() const {
-    if (phase_ == Phase::waiting) return never;
-    const Nanoseconds end = leads_ ? from_ : phase_ == Phase::offering ? until_ : give_up_at_;
-    return flight_.has_room() ? std::min(due_, end) : end;
+  // Until the next step() has something to do.
+  void wait() {
+    if (flight_.await_completions(heeds_completions())) clock_.wait_until(wake());
   }
 
   void cancel() {
@@ -79,6 +77,21 @@ class OpenLoop {
   enum class Phase { offering, finishing, waiting };
 
   bool has_enough() const { return traffic_.stopping->state() != Stopping::State::more; }
+
+  // Whether it may have something to do once a query is finished. Where neither the next query nor the end hangs on that, completions lie
+  // until that query is sent. To wake this thread for each took an eighth of the CPU time of a query to a server at 50 a second.
+  bool heeds_completions() const {
+    const bool waits_for_room = phase_ == Phase::waiting || due_ == never || !flight_.has_room();
+    const bool may_end_early = !finish_due_ || until_ == never;
+    return waits_for_room || may_end_early;
+  }
+
+  // When there is something to do if nothing is finished before.
+  Nanoseconds wake() const {
+    if (phase_ == Phase::waiting) return never;
+    const Nanoseconds end = leads_ ? from_ : phase_ == Phase::offering ? until_ : give_up_at_;
+    return flight_.has_room() ? std::min(due_, end) : end;
+  }
 
   void look_ahead() {
     const Nanoseconds after_start = samples_left_ > 0 ? schedule_->due() : never;
@@ -217,7 +230,7 @@ void drive_open_loop(const Traffic& traffic, Clock& clock, const std::atomic<boo
     }
     const bool any = loop.step();
     // A wait for ever is right: a completion ends it, and a Target that never completes is for the parent's time-out.
-    if (!any && !loop.done()) clock.wait_until(loop.wake());
+    if (!any && !loop.done()) loop.wait();
   }
   loop.report();
 }

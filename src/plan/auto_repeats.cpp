@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <span>
 
 namespace deepgap {
@@ -13,8 +14,14 @@ namespace {
 const std::string throughput = "throughput";
 constexpr int most_failures = 2;  // in a row: it will not do better
 constexpr double widest = 0.05;   // of a run's own interval; beyond it no window says whether it was steady
+constexpr double first_over_narrowest = 2,
+                 prior_repeats = 2;  // the first run is asked for that much less, since it is not known what it costs
 
 double squared(double value) { return value * value; }
+
+double mean_of(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
 
 // How wide, over what is asked of n repeats together, the interval of each may be where nothing but their own errors makes them differ.
 double width_of_one(size_t n) {
@@ -36,17 +43,23 @@ void AutoRepeats::Seen::add_run(const Record& record) {
   overheads.push_back(static_cast<double>(steady->begin - record.windows.front().begin) / 1e9);
 }
 
+// Variance of repeats beside that of their own means, relative: as if `prior_repeats` had shown before that they differ by what is asked.
+double AutoRepeats::Seen::between() const {
+  const auto mean = estimate_mean(throughputs);
+  if (!mean) return squared(asked);
+  const double n = static_cast<double>(mean->n), all = mean->variance_of_mean * n / squared(mean->mean);
+  const double found = std::max(all - mean_of(own_variances), 0.0);
+  return (prior_repeats * squared(asked) + (n - 1) * found) / (prior_repeats + n - 1);
+}
+
 // With variances `between` of repeats and `second` of a window of a second, and `overhead` seconds beside a window of w, n repeats take
 // n (overhead + w) and their mean has (between + second / w) / n: their product is least at w = sqrt(overhead second / between).
 double AutoRepeats::Seen::interval_of_a_run() const {
   const double narrowest = width_of_one(fewest) * asked;
-  const auto mean = estimate_mean(throughputs);
-  if (throughputs.size() < fewest_for_scatter || own_variances.size() < fewest_for_scatter || !mean) return narrowest;
-  const double all = mean->variance_of_mean * static_cast<double>(mean->n) / squared(mean->mean);
-  const double between = all - estimate_mean(own_variances)->mean, second = estimate_mean(second_variances)->mean,
-               overhead = estimate_mean(overheads)->mean;
-  if (between <= 0 || second <= 0 || overhead <= 0) return narrowest;
-  const double window = std::sqrt(overhead * second / between);
+  if (own_variances.empty()) return first_over_narrowest * narrowest;
+  const double second = mean_of(second_variances), overhead = mean_of(overheads);
+  if (second <= 0 || overhead <= 0) return narrowest;
+  const double window = std::sqrt(overhead * second / between());
   return std::clamp(student_factor(1e6) * std::sqrt(second / window), narrowest, std::max(narrowest, widest));
 }
 

@@ -29,7 +29,6 @@ class AutoRepeats final : public Planner {
 
  private:
   static constexpr size_t fewest = 5;
-  static constexpr size_t fewest_for_scatter = 3;
   struct Seen {
     std::vector<double> throughputs;
     double asked = 0;                      // of the interval over the repeats, relative
@@ -40,6 +39,7 @@ class AutoRepeats final : public Planner {
 
     void add_run(const Record& record);
     double interval_of_a_run() const;
+    double between() const;
     bool enough() const;
   };
 

@@ -54,6 +54,12 @@ class AutoRepeatsTest : public testing::Test {
     return record;
   }
 
+  // Two seconds beside a window of eight at whose end the interval is `own_`.
+  double width_where_they_differ_by(double scatter) const {
+    const double window = std::sqrt(2 * 8 * std::pow(own_ / 1.96, 2)) / scatter;
+    return own_ * std::sqrt(8 / window);
+  }
+
   std::mt19937_64 random_{1};
   double own_ = 0.01;
   std::vector<double> asked_;  // of each run
@@ -79,22 +85,23 @@ TEST_F(AutoRepeatsTest, OneThatFailsTwiceIsNotTriedThirtyTimes) {
 TEST_F(AutoRepeatsTest, WhereRepeatsDifferARunIsAskedForLess) {
   own_ = 0.01;  // after 8 s, so 0.0051 of a standard error: v = 0.00021 a second
   repeats_of(0.03, 0.03);
-  for (size_t i = 0; i < 6; ++i) EXPECT_NEAR(asked_[i], by_itself, 1e-4) << i;
-  const double window = std::sqrt(2 * 8 * std::pow(0.01 / 1.96, 2)) / 0.03, width = 0.01 * std::sqrt(8 / window);
-  EXPECT_NEAR(asked_.back(), width, 0.3 * width);
+  EXPECT_NEAR(asked_.back(), width_where_they_differ_by(0.03), 0.3 * width_where_they_differ_by(0.03));
   EXPECT_GT(asked_.back(), 0.02);
 }
 
-TEST_F(AutoRepeatsTest, WhereRunsThemselvesScatterTheyAreAskedForAsMuch) {
+TEST_F(AutoRepeatsTest, UntilRepeatsTellTheyAreTakenToDifferByWhatIsAsked) {
   own_ = 0.02;
-  repeats_of(0.008, 0.008);
-  for (const double interval : asked_) EXPECT_NEAR(interval, by_itself, 1e-4);
+  repeats_of(0, 0);
+  EXPECT_NEAR(asked_[0], 2 * by_itself, 1e-4);  // of two Points in turns
+  EXPECT_NEAR(asked_[2], width_where_they_differ_by(0.01), 1e-4);
+  for (size_t i = 4; i < asked_.size(); i += 2) EXPECT_LT(asked_[i], asked_[i - 2]) << "they are alike";
 }
 
 // sqrt(5) runs' worth: 1.06 x 2.776 standard errors of five against the 1.96 of one.
-TEST_F(AutoRepeatsTest, FiveRunsEachKnownToWhatIsAskedOfItComeToWhatIsAskedOfAll) {
+TEST_F(AutoRepeatsTest, NoRunIsAskedForMoreThanFiveOfThemTakeToComeToWhatIsAskedOfAll) {
+  own_ = 0.003;
   repeats_of(0, 0);
-  EXPECT_NEAR(asked_.front(), 0.01 * std::sqrt(5.0) * 1.96 / (1.06 * 2.776), 1e-5);
+  EXPECT_NEAR(asked_.back(), 0.01 * std::sqrt(5.0) * 1.96 / (1.06 * 2.776), 1e-5);
 }
 
 TEST_F(AutoRepeatsTest, WhatRunsWereAskedForIsNotWhatThePointIs) {

@@ -97,7 +97,7 @@ void look(const Study& study, const RunSettings& settings, const InspectedPlan& 
       of_looks, host,
       [&](const Job& job, const std::string& phase, uint64_t done) {
         const std::string units = done > 0 ? units_text(done, unit_of_work(job.point)) : "";
-        progress.under_way("first look: " + point_label(job.point), phase, units, 0);
+        progress.under_way("first look: " + point_label(job.point), phase, units, {});
       },
       [](const Job&, Record&) {});
   take_first_looks(looks, plan, study.seed, *settings.first_look, supervisor, interrupts, estimate, [](const Record&) {});

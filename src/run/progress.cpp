@@ -16,18 +16,6 @@
 #include <cmath>
 
 namespace deepgap {
-namespace {
-
-std::string left_text(double seconds) {
-  if (seconds <= 0) return "";
-  const auto whole = static_cast<int64_t>(std::llround(seconds));
-  if (whole < 60) return fmt::format(", about {} s left", whole);
-  if (whole < 3600) return fmt::format(", about {} min {} s left", whole / 60, whole % 60);
-  return fmt::format(", about {} h {} min left", whole / 3600, whole % 3600 / 60);
-}
-
-}  // namespace
-
 std::string point_label(const Point& point, bool with_threads) {
   std::string label = fmt::format("{} {} {} batch {}", point.model, point.backend, name_of(point.precision), point.batch);
   if (with_threads) label += fmt::format(" threads {}", point.threads);
@@ -101,14 +89,14 @@ void Progress::note(const std::string& line) {
   if (words_ != Words::few) say(out_, printable_lines(line) + "\n");
 }
 
-void Progress::under_way(const std::string& label, const std::string& phase, const std::string& done, double seconds_left) {
+void Progress::under_way(const std::string& label, const std::string& phase, const std::string& done, const TimeSpan& left) {
   if (!terminal_) return;
   const auto now = std::chrono::steady_clock::now();
   if (live_ && now - last_ < std::chrono::milliseconds(200)) return;
   last_ = now;
   const std::string units = phase == "steady" || phase == "warm_up" ? " " + done : "";
   // The time first: a narrow terminal cuts the end.
-  std::string line = fmt::format("[{}{}] {}: {}{}", place(finished_ + 1), left_text(seconds_left), label, phase, units);
+  std::string line = fmt::format("[{}{}] {}: {}{}", place(finished_ + 1), left_text(left), label, phase, units);
   const size_t columns = terminal_columns(out_), width = (columns == 0 ? 80 : columns) - 1;
   if (line.size() > width) line.resize(width);
   say(out_, "\r\x1b[K" + printable(line));
@@ -119,10 +107,10 @@ std::string Progress::place(size_t number) const {
   return total_ == 0 ? std::to_string(number) : fmt::format("{}/{}", std::min(number, total_), total_);
 }
 
-void Progress::finished(const std::string& label, const std::string& result, double seconds_left) {
+void Progress::finished(const std::string& label, const std::string& result, const TimeSpan& left) {
   ++finished_;
-  const std::string left = terminal_ ? "" : left_text(seconds_left);  // a terminal has it in the live line
-  note(fmt::format("[{}] {}: {}{}", place(finished_), label, result, left));
+  const std::string words = terminal_ ? "" : left_text(left);  // a terminal has it in the live line
+  note(fmt::format("[{}] {}: {}{}", place(finished_), label, result, words));
 }
 
 }  // namespace deepgap

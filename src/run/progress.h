@@ -3,6 +3,7 @@
 #pragma once
 
 #include "plan/study.h"
+#include "run/time_span.h"
 
 #include <chrono>
 #include <cstdio>
@@ -35,8 +36,8 @@ class Progress {
 
   void begin(size_t jobs) { total_ = jobs; }  // 0: not known
   void note(const std::string& line);         // once, above the live line
-  void under_way(const std::string& label, const std::string& phase, const std::string& done, double seconds_left);
-  void finished(const std::string& label, const std::string& result, double seconds_left);
+  void under_way(const std::string& label, const std::string& phase, const std::string& done, const TimeSpan& left);
+  void finished(const std::string& label, const std::string& result, const TimeSpan& left);
   void detail(const Record& record);  // of what was told last; where many words are wanted
   void passed() { ++finished_; }      // one more of what was told already
   void clear();                       // the live line

@@ -137,7 +137,7 @@ class Run {
         supervisor_settings(), host_,
         [&](const Job& job, const std::string& worker_phase, uint64_t done) {
           const std::string units = done > 0 ? units_text(done, unit_of_work(job.point)) : "";
-          progress_.under_way(phase(job) + label(job), worker_phase, units, seconds_left(&job));
+          progress_.under_way(phase(job) + label(job), worker_phase, units, time_left(&job));
         },
         [&](const Job& job, Record& record) { fill(job, record); });
     if (settings_.first_look) look_first(runnable, supervisor);
@@ -312,7 +312,7 @@ class Run {
     record.series = {};
     // A Point that is refused is so in all its repeats: one line tells it.
     if (runs(job) || told_.insert(job.point_id).second) {
-      progress_.finished(label(job), result_text(record), seconds_left());
+      progress_.finished(label(job), result_text(record), time_left());
       progress_.detail(record);
     } else {
       progress_.passed();
@@ -349,7 +349,7 @@ class Run {
     return point_label(job.point, threads_differ_) + (report_.repeated && runs(job) ? fmt::format(" repeat {}", job.repeat + 1) : "");
   }
 
-  double seconds_left(const Job* current = nullptr) const { return searches() ? left_.of_search(report_.saved) : left_.of_jobs(current); }
+  TimeSpan time_left(const Job* current = nullptr) const { return searches() ? left_.of_search(report_.saved) : left_.of_jobs(current); }
 
   void look_first(const std::vector<Job>& runnable, Supervisor& supervisor) {
     std::vector<Job> waiting;

@@ -149,9 +149,9 @@ TEST(Progress, plain_lines_have_no_control_characters) {
   {
     Progress progress(out, false);
     progress.begin(2);
-    progress.under_way("a", "steady", "5 batches", 10);
-    progress.finished("a", "fine", 75);
-    progress.finished("b", "crashed: why", 0);
+    progress.under_way("a", "steady", "5 batches", {10});
+    progress.finished("a", "fine", {75});
+    progress.finished("b", "crashed: why", {});
   }
   std::fclose(out);
   EXPECT_STREQ(text, "[1/2] a: fine, about 1 min 15 s left\n[2/2] b: crashed: why\n");

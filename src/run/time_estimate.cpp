@@ -3,9 +3,11 @@
 #include "record/duel_set.h"
 #include "record/tenant_set.h"
 #include "run/window_note.h"
+#include "stats/interval.h"
 #include "worker/mlperf_run.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace deepgap {
 namespace {
@@ -16,6 +18,11 @@ constexpr double overhead_s = 2;
 constexpr double budget_share = 0.3;
 constexpr double fixed_counts_s = 5;
 constexpr double warmup_queries = 10;  // until steady, where the budget allows
+// Of what Jobs take over what is guessed, logarithms: before any has ended, and how windows scatter that end at an interval and others.
+constexpr double level_from_settings = 0.7, scatter_of_intervals = 0.6, scatter_of_lengths = 0.15;
+constexpr int prior_jobs = 3;
+// Their level wanders: the Jobs of an hour ago say little of the next, and it is not known better than by so many.
+constexpr int jobs_of_a_level = 4;
 
 // In FP32 convolutions cores with AVX-512 reach 100e9 to 160e9; others are taken by the width of their vectors.
 double flop_per_s_and_thread() {
@@ -114,7 +121,34 @@ double TimeEstimate::window_of(const Job& job, double query_s) const {
                     std::min(0.5, seconds_from(job.stopping.budget)), seconds_from(job.stopping.budget));
 }
 
+// The error of a sum is that of the level, common to all, and of each by itself.
+TimeSpan TimeEstimate::of(const std::vector<const Job*>& jobs) const {
+  double sum = 0, own = 0, common = 0;
+  for (const Job* job : jobs) {
+    const double guess = seconds(*job), variance = variance_of(*job);
+    sum += guess;
+    own += guess * guess * variance;
+    common += guess * variance;
+  }
+  if (sum <= 0) return {};
+  const double level = ended_ == 0 ? level_from_settings * level_from_settings : common / sum / std::min(ended_, jobs_of_a_level);
+  const double reach = student_factor(prior_jobs + foretold_, 0.8) * std::sqrt(level + own / (sum * sum));
+  return {sum, sum * std::exp(-reach), sum * std::exp(reach)};
+}
+
+// Of the logarithm of what a Job takes over what is guessed: as if `prior_jobs` had been off by the usual.
+double TimeEstimate::variance_of(const Job& job) const {
+  const double prior = job.stopping.name == "interval" ? scatter_of_intervals : scatter_of_lengths;
+  return (prior_jobs * prior * prior + squared_errors_) / (prior_jobs + foretold_);
+}
+
 void TimeEstimate::took(const Job& job, double seconds) {
+  if ((ended_ > 0 || knows(job)) && seconds > 0) {  // of the very first the level was not known either
+    const double error = std::log(seconds / this->seconds(job));
+    squared_errors_ += error * error;
+    ++foretold_;
+  }
+  ++ended_;
   if (history_.count(job.point_id) == 0) {
     guessed_ += from_settings(job);
     measured_ += seconds;

@@ -3,10 +3,12 @@
 #pragma once
 
 #include "plan/study.h"
+#include "run/time_span.h"
 
 #include <chrono>
 #include <map>
 #include <string>
+#include <vector>
 
 namespace deepgap {
 
@@ -16,6 +18,8 @@ class TimeEstimate {
   explicit TimeEstimate(std::map<std::string, double> history = {}, std::map<std::string, double> queries = {})
       : history_(std::move(history)), queries_(std::move(queries)) {}
   double seconds(const Job& job) const;
+  // Of them all. How far they may be from what is guessed follows from how far those that have ended were (docs/results/time-left.md).
+  TimeSpan of(const std::vector<const Job*>& jobs) const;
   bool knows(const Job& job) const { return history_.count(job.point_id) != 0; }  // what it took in earlier runs
   void took(const Job& job, double seconds);
   // A short look at the Point, before its first Job, which took so long as a whole: how long a query, all around the windows, and a window
@@ -24,6 +28,7 @@ class TimeEstimate {
 
  private:
   double from_settings(const Job& job) const;
+  double variance_of(const Job& job) const;
   double alone_from_settings(const Job& job) const;
 
   struct Look {
@@ -37,6 +42,8 @@ class TimeEstimate {
   std::map<std::string, Look> looks_;
   Look mean_look_;                     // of looks_
   double guessed_ = 0, measured_ = 0;  // of Jobs without history that have ended
+  int ended_ = 0, foretold_ = 0;
+  double squared_errors_ = 0;  // logarithms of what the foretold_ took over what was guessed just before
 };
 
 // What a query of so much arithmetic may take on so many cores of a server.

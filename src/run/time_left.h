@@ -32,9 +32,9 @@ class TimeLeft {
   }
 
   // `current`: under way, so that a part of its time is over.
-  double of_jobs(const Job* current) const;
+  TimeSpan of_jobs(const Job* current) const;
   // Of a search of which so many runs are over: about as many as most take, at the pace of those so far, and not longer than it may.
-  double of_search(size_t runs) const;
+  TimeSpan of_search(size_t runs) const;
 
  private:
   const RunSettings& settings_;

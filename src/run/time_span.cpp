@@ -1,0 +1,53 @@
+#include "run/time_span.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <utility>
+
+namespace deepgap {
+namespace {
+
+struct Amount {
+  int64_t number;
+  const char* unit;
+};
+
+// An end of a span, in the largest unit of which there are two at least.
+Amount amount_of(double seconds, double (*round)(double)) {
+  const auto in = [&](double unit) { return static_cast<int64_t>(round(seconds / unit)); };
+  if (seconds >= 2 * 3600) return {in(3600), "h"};
+  if (seconds >= 2 * 60) return {in(60), "min"};
+  return {in(1), "s"};
+}
+
+std::string about_text(double seconds) {
+  const auto whole = static_cast<int64_t>(std::llround(seconds));
+  if (whole < 60) return fmt::format("about {} s", whole);
+  if (whole < 3600) return fmt::format("about {} min {} s", whole / 60, whole % 60);
+  return fmt::format("about {} h {} min", whole / 3600, whole % 3600 / 60);
+}
+
+// Rounded to the outside, so that it says no more than is known.
+std::string range_text(const TimeSpan& span) {
+  const Amount high = amount_of(span.high, std::ceil);
+  if (span.low < 1) return fmt::format("up to {} {}", high.number, high.unit);
+  const Amount low = amount_of(span.low, std::floor);
+  if (std::string(low.unit) == high.unit) return fmt::format("{} to {} {}", low.number, high.number, high.unit);
+  return fmt::format("{} {} to {} {}", low.number, low.unit, high.number, high.unit);
+}
+
+}  // namespace
+
+TimeSpan TimeSpan::after(double seconds) const {
+  return {std::max(likely - seconds, 0.0), std::max(low - seconds, 0.0), std::max(high - seconds, 0.0)};
+}
+
+std::string left_text(const TimeSpan& left) {
+  if (!left.is_known()) return "";
+  return fmt::format(", {} left", left.is_one_figure() ? about_text(left.likely) : range_text(left));
+}
+
+}  // namespace deepgap

@@ -1,0 +1,21 @@
+// TimeSpan: how long something may still take, no surer than what is known of it.
+#pragma once
+
+#include <string>
+
+namespace deepgap {
+
+struct TimeSpan {  // seconds
+  double likely = 0;
+  double low = likely, high = likely;  // in some four of five cases between these
+
+  bool is_known() const { return likely > 0; }
+  // Narrow enough for one figure: neither end is further than 1.5 times from the middle.
+  bool is_one_figure() const { return low > 0 && high <= 1.5 * 1.5 * low; }
+  TimeSpan after(double seconds) const;  // of which so much is over
+};
+
+// ", about 3 min 5 s left", ", 2 to 6 min left"; nothing where it is not known.
+std::string left_text(const TimeSpan& left);
+
+}  // namespace deepgap

@@ -172,7 +172,7 @@ class Run {
       auto begin = std::chrono::steady_clock::now();
       supervisor.serve(batch, [&](const Job& job, Record&& record) {
         const auto now = std::chrono::steady_clock::now();
-        left_.took(job, std::chrono::duration<double>(now - begin).count());
+        left_.took(job, std::chrono::duration<double>(now - begin).count(), record.outcome != Outcome::ok);
         begin = now;
         if (!job.peak_phase.empty()) record.facts["peak.role"] = job.peak_phase;
         planner.done(record);

@@ -142,8 +142,13 @@ double TimeEstimate::variance_of(const Job& job) const {
   return (prior_jobs * prior * prior + squared_errors_) / (prior_jobs + foretold_);
 }
 
-void TimeEstimate::took(const Job& job, double seconds) {
-  if ((ended_ > 0 || knows(job)) && seconds > 0) {  // of the very first the level was not known either
+void TimeEstimate::took(const Job& job, double seconds, bool failed) {
+  if (!failed) learn_from(job, seconds);
+  history_[job.point_id] = seconds;  // the best there is for its next repeat
+}
+
+void TimeEstimate::learn_from(const Job& job, double seconds) {
+  if (ended_ > 0 && seconds > 0) {  // of the very first the level was not known either
     const double error = std::log(seconds / this->seconds(job));
     squared_errors_ += error * error;
     ++foretold_;
@@ -153,7 +158,6 @@ void TimeEstimate::took(const Job& job, double seconds) {
     guessed_ += from_settings(job);
     measured_ += seconds;
   }
-  history_[job.point_id] = seconds;  // the best there is for its next repeat
 }
 
 double guessed_query_s(double flop, int threads) { return flop / (flop_per_s_and_thread() * std::max(threads, 1)); }

@@ -16,12 +16,13 @@ class TimeEstimate {
  public:
   // By point_id, in seconds: what Points took in earlier runs of this Store, and what one query may take.
   explicit TimeEstimate(std::map<std::string, double> history = {}, std::map<std::string, double> queries = {})
-      : history_(std::move(history)), queries_(std::move(queries)) {}
+      : history_(std::move(history)), queries_(std::move(queries)), ended_(static_cast<int>(history_.size())) {}
   double seconds(const Job& job) const;
   // Of them all. How far they may be from what is guessed follows from how far those that have ended were (docs/results/time-left.md).
   TimeSpan of(const std::vector<const Job*>& jobs) const;
   bool knows(const Job& job) const { return history_.count(job.point_id) != 0; }  // what it took in earlier runs
-  void took(const Job& job, double seconds);
+  // `failed`: it tells of its own next repeat, and nothing of others.
+  void took(const Job& job, double seconds, bool failed = false);
   // A short look at the Point, before its first Job, which took so long as a whole: how long a query, all around the windows, and a window
   // that decides take. Points that were not looked at are taken to scatter as those that were.
   void saw(const std::string& point_id, const Record& look, double whole_s);
@@ -29,6 +30,7 @@ class TimeEstimate {
  private:
   double from_settings(const Job& job) const;
   double variance_of(const Job& job) const;
+  void learn_from(const Job& job, double seconds);
   double alone_from_settings(const Job& job) const;
 
   struct Look {

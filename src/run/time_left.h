@@ -26,8 +26,8 @@ class TimeLeft {
     waiting_.clear();
     points_ = points;
   }
-  void took(const Job& job, double seconds) {
-    estimate_.took(job, seconds);
+  void took(const Job& job, double seconds, bool failed) {
+    estimate_.took(job, seconds, failed);
     job_began_ = std::chrono::steady_clock::now();
   }
 

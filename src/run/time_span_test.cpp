@@ -96,6 +96,21 @@ TEST(TimeEstimateOfJobs, BeforeAnyHasEndedTheLevelIsNotKnown) {
   EXPECT_FALSE(estimate.of({&job}).is_one_figure());
   estimate.took(job, 10);
   EXPECT_TRUE(estimate.of({&job}).is_one_figure());
+  EXPECT_TRUE(TimeEstimate({{"a", 10}}).of({&job}).is_one_figure()) << "an earlier run knows";
+}
+
+TEST(TimeEstimateOfJobs, OneThatFailsTellsNothingOfOthers) {
+  Job job, other;
+  job.point_id = "a";
+  other.point_id = "b";
+  job.stopping.name = other.stopping.name = "duration";
+  job.stopping.duration = other.stopping.duration = 8'000'000'000;
+  TimeEstimate estimate;
+  estimate.took(job, 10);
+  const double before = estimate.of({&other}).high;
+  estimate.took(other, 0.2, true);
+  EXPECT_DOUBLE_EQ(estimate.seconds(other), 0.2) << "its next repeat fails as soon";
+  EXPECT_DOUBLE_EQ(estimate.of({&job}).high, before);
 }
 
 }  // namespace

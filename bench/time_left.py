@@ -40,7 +40,8 @@ def span(text):
 
 def foretold(program, flags):
     last = subprocess.run([program, "run", *flags, "--dry-run"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()[-1]
-    return seconds(last.split(";")[-1])
+    figure, _, ends = last.split(";")[-1].strip().removesuffix(")").partition(" (")
+    return seconds(figure), span(ends) if ends else None
 
 
 def told(program, flags):
@@ -56,6 +57,10 @@ def told(program, flags):
     return took, [(at, span(found[1])) for at, found in left if found]
 
 
+def whether(ends, took):
+    return "" if ends is None else f" (told {ends[0]:.0f} to {ends[1]:.0f}: {'held' if ends[0] <= took <= ends[1] else 'not held'})"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--program", default=str(ROOT / "build/bin/deepgap"))
@@ -63,7 +68,7 @@ def main():
     print("| run | took, s | --dry-run said, of it | one figure: said / left | within 1.5 | a range: high / low, median | held |")
     print("| --- | --- | --- | --- | --- | --- | --- |")
     for name, flags in RUNS.items():
-        said = foretold(arguments.program, flags)
+        said, ends = foretold(arguments.program, flags)
         took, lines = told(arguments.program, flags)
         lines = [(took - at, ends) for at, ends in lines if 0.1 * took <= at <= 0.9 * took]
         ratios = [low / left for left, (low, high) in lines if low == high]
@@ -71,7 +76,7 @@ def main():
         figure = f"{min(ratios):.2f} to {max(ratios):.2f} | {sum(1 / 1.5 <= ratio <= 1.5 for ratio in ratios)} of {len(ratios)}" if ratios else " | "
         widths = [high / max(low, 1) for _, low, high in ranges]
         spread = f"{statistics.median(widths):.1f} | {sum(low <= left <= high for left, low, high in ranges)} of {len(ranges)}" if ranges else " | "
-        print(f"| {name} | {took:.0f} | {said / took:.2f} | {figure} | {spread} |", flush=True)
+        print(f"| {name} | {took:.0f} | {said / took:.2f}{whether(ends, took)} | {figure} | {spread} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -13,6 +13,11 @@ namespace {
 
 std::string seconds_text(double seconds) { return format_duration(static_cast<int64_t>(seconds * 1e9)); }
 
+std::string time_text(const TimeSpan& time) {
+  const std::string about = "about " + seconds_text(time.likely);
+  return time.is_one_figure() ? about : fmt::format("{} ({})", about, range_text(time));
+}
+
 std::string fate_of(const PlannedPoint& planned) {
   std::string fate = planned.skipped   ? "skipped: " + planned.reason
                      : planned.refused ? "refused: " + planned.reason
@@ -53,11 +58,15 @@ std::string dry_run_text(const DryRun& plan) {
   }
   return text + fmt::format("{}, {} to make, {} refused, {} skipped; {}\n",
                             count_of(static_cast<int64_t>(plan.points.size()), "point", "points"), count_of(records, "record", "records"),
-                            refused, skipped, plan.seconds > 0 ? "about " + seconds_text(plan.seconds) : "nothing to measure");
+                            refused, skipped, plan.time.is_known() ? time_text(plan.time) : "nothing to measure");
 }
 
 std::string dry_run_json(const DryRun& plan, const std::string& study) {
-  nlohmann::json json{{"study", study}, {"seconds", plan.seconds}, {"points", nlohmann::json::array()}};
+  nlohmann::json json{{"study", study},
+                      {"seconds", plan.time.likely},
+                      {"seconds_low", plan.time.low},
+                      {"seconds_high", plan.time.high},
+                      {"points", nlohmann::json::array()}};
   for (const PlannedPoint& planned : plan.points) json["points"].push_back(point_json(planned));
   return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }

@@ -117,6 +117,7 @@ DryRun plan_study(const Study& study, const RunSettings& settings) {
   if (settings.first_look && !settings.peak && !settings.tune) look(study, settings, plan, past, interrupts, progress, estimate);
   progress.clear();
   std::map<std::string, size_t> index;
+  std::vector<const Job*> to_run;
   for (const Job& job : plan.jobs) {
     const auto [found, added] = index.emplace(job.point_id, result.points.size());
     if (added) result.points.emplace_back();
@@ -134,10 +135,16 @@ DryRun plan_study(const Study& study, const RunSettings& settings) {
       ++planned.done_before;
     } else if (!planned.skipped && !planned.refused) {
       planned.seconds += estimate.seconds(job);
+      to_run.push_back(&job);
     }
   }
-  for (const PlannedPoint& planned : result.points) result.seconds += planned.seconds;
-  if (settings.search_time) result.seconds = std::min(result.seconds, std::chrono::duration<double>(*settings.search_time).count());
+  result.time = estimate.of(to_run);
+  if (settings.peak) {
+    double searches = 0;
+    for (const PlannedPoint& planned : result.points) searches += planned.seconds;
+    result.time = {searches};
+  }
+  if (settings.search_time) result.time = result.time.at_most(std::chrono::duration<double>(*settings.search_time).count());
   return result;
 }
 

@@ -79,7 +79,7 @@ struct PlannedPoint {
 };
 struct DryRun {
   std::vector<PlannedPoint> points;
-  double seconds = 0;
+  TimeSpan time;  // of all
   bool interrupted = false;
 };
 DryRun plan_study(const Study& study, const RunSettings& settings);

@@ -19,7 +19,7 @@ constexpr double budget_share = 0.3;
 constexpr double fixed_counts_s = 5;
 constexpr double warmup_queries = 10;  // until steady, where the budget allows
 // Of what Jobs take over what is guessed, logarithms: before any has ended, and how windows scatter that end at an interval and others.
-constexpr double level_from_settings = 0.7, scatter_of_intervals = 0.6, scatter_of_lengths = 0.15;
+constexpr double level_from_settings = 0.45, scatter_of_intervals = 0.6, scatter_of_lengths = 0.15;
 constexpr int prior_jobs = 3;
 // Their level wanders: the Jobs of an hour ago say little of the next, and it is not known better than by so many.
 constexpr int jobs_of_a_level = 4;

@@ -30,19 +30,20 @@ std::string about_text(double seconds) {
   return fmt::format("about {} h {} min", whole / 3600, whole % 3600 / 60);
 }
 
-// Rounded to the outside, so that it says no more than is known.
+}  // namespace
+
+TimeSpan TimeSpan::after(double seconds) const {
+  return {std::max(likely - seconds, 0.0), std::max(low - seconds, 0.0), std::max(high - seconds, 0.0)};
+}
+
+TimeSpan TimeSpan::at_most(double seconds) const { return {std::min(likely, seconds), std::min(low, seconds), std::min(high, seconds)}; }
+
 std::string range_text(const TimeSpan& span) {
   const Amount high = amount_of(span.high, std::ceil);
   if (span.low < 1) return fmt::format("up to {} {}", high.number, high.unit);
   const Amount low = amount_of(span.low, std::floor);
   if (std::string(low.unit) == high.unit) return fmt::format("{} to {} {}", low.number, high.number, high.unit);
   return fmt::format("{} {} to {} {}", low.number, low.unit, high.number, high.unit);
-}
-
-}  // namespace
-
-TimeSpan TimeSpan::after(double seconds) const {
-  return {std::max(likely - seconds, 0.0), std::max(low - seconds, 0.0), std::max(high - seconds, 0.0)};
 }
 
 std::string left_text(const TimeSpan& left) {

@@ -32,6 +32,13 @@ TEST(TimeSpan, WhatIsOverIsTakenFromBothEnds) {
   EXPECT_DOUBLE_EQ(left.high, 35);
 }
 
+TEST(TimeSpan, NoneOfItLiesBeyondWhatThereIs) {
+  const TimeSpan time = TimeSpan{30, 20, 60}.at_most(25);
+  EXPECT_DOUBLE_EQ(time.likely, 25);
+  EXPECT_DOUBLE_EQ(time.low, 20);
+  EXPECT_DOUBLE_EQ(time.high, 25);
+}
+
 // Runs of which Jobs take exp(`scatter` x a normal number) times what is guessed of their windows: how often, between a tenth and nine
 // tenths of the time, what is left lies in what is told, and how often that is one figure.
 class TimeLeftOfPlans : public testing::Test {

@@ -101,7 +101,8 @@ void print_auto_repeats(int series) {
       "alike: told apart, % | repeats | time, s |\n"
       "| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n");
   uint64_t seed = 31'000;
-  for (const Row& row : {Row{0.002, 0.005}, Row{0.002, 0.02}, Row{0.01, 0.005}, Row{0.01, 0.02}, Row{0.02, 0.02}, Row{0.03, 0.005}, Row{0.03, 0.05}}) {
+  for (const Row& row :
+       {Row{0.002, 0.005}, Row{0.002, 0.02}, Row{0.01, 0.005}, Row{0.01, 0.02}, Row{0.02, 0.02}, Row{0.03, 0.005}, Row{0.03, 0.05}}) {
     Random random(++seed), same(seed);  // the same processes, as long as they run alike
     const Told now = told_of(random, row, false, series), alike = told_of(same, row, true, series);
     fmt::print("| {:g} % | {:g} % | {:.1f} | {:.1f} | {:.2f} ({:.2f}) | {:.1f} | {:.1f} | {:.1f} ({:.1f}) | {:.0f} ({:.0f}) |\n",

@@ -10,14 +10,14 @@
 namespace deepgap {
 namespace {
 
-using Words = std::vector<std::string>;
+using Strings = std::vector<std::string>;
 
 TEST(AxisValues, lists_ranges_and_names_as_people_write_them) {
-  EXPECT_EQ(axis_values("batch", "1..4*2,8", "--batch"), (Words{"1", "2", "4", "8"}));
-  EXPECT_EQ(axis_values("precision", "FP16,fp16,f32", "--precision"), (Words{"fp16", "fp32"}));
+  EXPECT_EQ(axis_values("batch", "1..4*2,8", "--batch"), (Strings{"1", "2", "4", "8"}));
+  EXPECT_EQ(axis_values("precision", "FP16,fp16,f32", "--precision"), (Strings{"fp16", "fp32"}));
   EXPECT_EQ(axis_values("model", "ResNet-50,mobilenetV2:width=0.5,classes=10,resnet50", "--model"),
-            (Words{"resnet50", "mobilenet_v2:width=0.5,classes=10"}));
-  EXPECT_EQ(axis_values("model", "a.onnx,b.onnx", "--model"), (Words{"a.onnx", "b.onnx"}));
+            (Strings{"resnet50", "mobilenet_v2:width=0.5,classes=10"}));
+  EXPECT_EQ(axis_values("model", "a.onnx,b.onnx", "--model"), (Strings{"a.onnx", "b.onnx"}));
   EXPECT_THROW(axis_values("batch", "", "--batch"), Error);
   EXPECT_THROW(axis_values("batch", "1,,2", "--batch"), Error);
 }
@@ -26,8 +26,8 @@ TEST(AxisValues, a_file_with_commas_is_one_value) {
   const TemporaryFolder folder;
   const std::string file = folder / "a,b,c.onnx", other = folder / "d.onnx";
   write_file_atomic(file, "x");
-  EXPECT_EQ(axis_values("model", file, "--model"), Words{file});
-  EXPECT_EQ(axis_values("model", other + "," + file + ",resnet18", "--model"), (Words{other, file, "resnet18"}));
+  EXPECT_EQ(axis_values("model", file, "--model"), Strings{file});
+  EXPECT_EQ(axis_values("model", other + "," + file + ",resnet18", "--model"), (Strings{other, file, "resnet18"}));
   EXPECT_EQ(axis_values("precision", file, "--precision").size(), 3u) << "precisions are no files";
 }
 

@@ -30,7 +30,8 @@ def seconds(text):
 
 
 def span(text):
-    """Of "about 3 min 5 s", "2 to 6 min", "80 s to 5 min" or "up to 50 s": the ends in seconds."""
+    """Of "about 3 min 5 s", "2 to 6 min", "80 s to 5 min" or "up to 50 s", also as "about 3 min 5 s (2 to 6 min)": the ends in seconds."""
+    text = text.rpartition("(")[2].removesuffix(")")
     if text.startswith("about "):
         return seconds(text), seconds(text)
     low, high = text.removeprefix("up ").split("to ") if text.startswith("up ") else text.split(" to ")
@@ -40,8 +41,8 @@ def span(text):
 
 def foretold(program, flags):
     last = subprocess.run([program, "run", *flags, "--dry-run"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()[-1]
-    figure, _, ends = last.split(";")[-1].strip().removesuffix(")").partition(" (")
-    return seconds(figure), span(ends) if ends else None
+    text = last.split(";")[-1].strip()
+    return seconds(text.partition(" (")[0]), span(text) if "(" in text else None
 
 
 def told(program, flags):

@@ -48,7 +48,8 @@ std::string range_text(const TimeSpan& span) {
 
 std::string left_text(const TimeSpan& left) {
   if (!left.is_known()) return "";
-  return fmt::format(", {} left", left.is_one_figure() ? about_text(left.likely) : range_text(left));
+  const std::string about = about_text(left.likely);
+  return left.is_one_figure() ? fmt::format(", {} left", about) : fmt::format(", {} ({}) left", about, range_text(left));
 }
 
 }  // namespace deepgap

@@ -18,7 +18,7 @@ struct TimeSpan {  // seconds
 
 // "2 to 6 min", "up to 50 s": both ends, rounded to the outside, so that it says no more than is known.
 std::string range_text(const TimeSpan& span);
-// ", about 3 min 5 s left", ", 2 to 6 min left"; nothing where it is not known.
+// ", about 3 min 5 s left", ", about 3 min 5 s (2 to 6 min) left"; nothing where it is not known.
 std::string left_text(const TimeSpan& left);
 
 }  // namespace deepgap

@@ -18,11 +18,11 @@ TEST(TimeSpan, OneFigureWhereTheEndsAreNear) {
 }
 
 TEST(TimeSpan, ARangeWhereTheyAreFarRoundedToTheOutside) {
-  EXPECT_EQ(left_text({200, 125, 341}), ", 2 to 6 min left");
-  EXPECT_EQ(left_text({60, 31.9, 90.1}), ", 31 to 91 s left");
-  EXPECT_EQ(left_text({150, 80, 300}), ", 80 s to 5 min left");
-  EXPECT_EQ(left_text({5000, 3000, 8000}), ", 50 min to 3 h left");
-  EXPECT_EQ(left_text({20, 0, 50}), ", up to 50 s left");
+  EXPECT_EQ(left_text({200, 125, 341}), ", about 3 min 20 s (2 to 6 min) left");
+  EXPECT_EQ(left_text({60, 31.9, 90.1}), ", about 1 min 0 s (31 to 91 s) left");
+  EXPECT_EQ(left_text({150, 80, 300}), ", about 2 min 30 s (80 s to 5 min) left");
+  EXPECT_EQ(left_text({5000, 3000, 8000}), ", about 1 h 23 min (50 min to 3 h) left");
+  EXPECT_EQ(left_text({20, 0, 50}), ", about 20 s (up to 50 s) left");
 }
 
 TEST(TimeSpan, WhatIsOverIsTakenFromBothEnds) {

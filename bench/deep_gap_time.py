@@ -7,7 +7,7 @@
 The protocol (arXiv 2604.14552): 20 warm-up and 100 timed iterations, 3 repeats in each of 10 sweeps, each a process of its own: 30 runs.
 Ours: `--repeats auto`, block after block until the interval over the processes is within what is asked. Each Point is measured by both, one
 after the other, the first changing with the Point; both have their outputs checked once before, so that no time is for that. Ours is
-asked twice: for --interval, and for what the protocol reached on this Point, where that is wider; with --only-as-wide for the second alone,
+asked twice: for --interval, and for what the protocol reached on this Point, unless the first answer is as tight; with --only-as-wide for the second alone,
 so that the protocol is always the first. Printed: seconds of either from the command's beginning to its end, the mean
 throughput over the processes with the half-width of its 95 % interval, and the share of the protocol's time. Times mean something on a machine with nothing else to do."""
 import argparse
@@ -40,7 +40,7 @@ class Bench:
         return done.stdout
 
     def measure(self, point, *how):
-        """Seconds, and the half-width over the processes relative to the value."""
+        """Seconds, the half-width over the processes relative to the value, how many there were, and the value."""
         store = self.work / "time.db"
         store.unlink(missing_ok=True)
         begin = time.monotonic()
@@ -72,7 +72,7 @@ class Bench:
         else:
             ours = self.ours(point, asked)
             theirs = self.protocol(point)
-        as_wide = self.ours(point, theirs[1]) if theirs[1] > asked else ours
+        as_wide = ours if ours[1] <= theirs[1] <= asked else self.ours(point, theirs[1])
         return theirs, ours, as_wide
 
 

@@ -40,7 +40,9 @@ def span(text):
 
 
 def foretold(program, flags):
-    last = subprocess.run([program, "run", *flags, "--dry-run"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()[-1]
+    with tempfile.TemporaryDirectory() as folder:  # as empty a Store as the run's
+        command = [program, "run", *flags, "--dry-run", "--store", folder + "/t.db"]
+        last = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()[-1]
     text = last.split(";")[-1].strip()
     return seconds(text.partition(" (")[0]), span(text) if "(" in text else None
 

@@ -1,7 +1,7 @@
 // An HTTP server that answers as fast as one thread can: KServe v2 with one model, `echo`, y = x of [N, 16] FP32, tensors as bytes. It
-// reads no more of a request than lengths, and sends the input's bytes back. For the rate that a client reaches by itself.
+// reads no more of a request than lengths and its id, and sends the input's bytes back. For the rate that a client reaches by itself.
 //
-//   echo_server [PORT]     prints its URL; ends with its standard input
+//   echo_server [PORT]     prints its URL; ends with its standard input, and prints how many inputs it sent back
 #include "base/loopback_listener.h"
 
 #include <fmt/format.h>
@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
@@ -34,10 +35,17 @@ std::string about(std::string_view path) {
                R"("outputs":[{"name":"y","datatype":"FP32","shape":[-1,16]}]})");
 }
 
-std::string echo(std::string_view tensor) {
+// `"id":"7",` of the request, or nothing.
+std::string_view id_of(std::string_view json) {
+  const size_t at = json.find(R"("id":")");
+  return at == std::string_view::npos ? "" : json.substr(at, json.find('"', at + 6) + 1 - at);
+}
+
+std::string echo(std::string_view request, std::string_view tensor) {
+  const std::string_view id = id_of(request);
   const std::string json = fmt::format(
-      R"({{"model_name":"echo","outputs":[{{"name":"y","datatype":"FP32","shape":[{},16],"parameters":{{"binary_data_size":{}}}}}]}})",
-      tensor.size() / row_bytes, tensor.size());
+      R"({{{}{}"model_name":"echo","outputs":[{{"name":"y","datatype":"FP32","shape":[{},16],"parameters":{{"binary_data_size":{}}}}}]}})",
+      id, id.empty() ? "" : ",", tensor.size() / row_bytes, tensor.size());
   return reply(json + std::string(tensor), fmt::format("Inference-Header-Content-Length: {}\r\n", json.size()), "application/octet-stream");
 }
 
@@ -46,8 +54,8 @@ size_t number_behind(std::string_view head, std::string_view name) {
   return at == std::string_view::npos ? 0 : std::strtoull(head.data() + at + name.size(), nullptr, 10);
 }
 
-// Answers whole requests at the beginning of `input`.
-std::string answers(std::string& input) {
+// Answers whole requests at the beginning of `input`; `answered` counts inputs that were sent back.
+std::string answers(std::string& input, int64_t& answered) {
   std::string output;
   size_t done = 0;
   for (;;) {
@@ -58,7 +66,8 @@ std::string answers(std::string& input) {
     const size_t json = number_behind(head, "\nInference-Header-Content-Length: "), body = number_behind(head, "\nContent-Length: ");
     if (left.size() < head.size() + body) break;
     const size_t path = head.find(' ') + 1;
-    output += head.starts_with("POST") ? echo(left.substr(head.size() + json, body - json))
+    answered += head.starts_with("POST") ? 1 : 0;
+    output += head.starts_with("POST") ? echo(left.substr(head.size(), json), left.substr(head.size() + json, body - json))
                                        : about(head.substr(path, head.find(' ', path) - path));
     done += head.size() + body;
   }
@@ -80,7 +89,10 @@ class Server {
       const int count = ::epoll_wait(epoll_, events.data(), events.size(), -1);
       for (int i = 0; i < count; ++i) {
         const int socket = events[static_cast<size_t>(i)].data.fd;
-        if (socket == STDIN_FILENO) return;
+        if (socket == STDIN_FILENO) {
+          fmt::print("{}\n", answered_);
+          return;
+        }
         socket == listener_.socket() ? watch(listener_.accept()) : talk(socket);
       }
     }
@@ -101,7 +113,7 @@ class Server {
     }
     std::string& input = inputs_[socket];
     input.append(bytes.data(), static_cast<size_t>(count));
-    const std::string output = answers(input);
+    const std::string output = answers(input, answered_);
     for (size_t at = 0; at < output.size();) {
       const ssize_t sent = ::send(socket, output.data() + at, output.size() - at, MSG_NOSIGNAL);
       if (sent <= 0) break;
@@ -111,6 +123,7 @@ class Server {
   int epoll_;
   LoopbackListener listener_;
   std::map<int, std::string> inputs_;
+  int64_t answered_ = 0;
 };
 
 }  // namespace

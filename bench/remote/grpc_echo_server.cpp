@@ -1,7 +1,7 @@
 // The echo server over gRPC (see echo_server.cpp): one thread, gRPC's asynchronous generic service, one model `echo`, y = x of [N, 16]
 // FP32. For the rate that a client reaches by itself.
 //
-//   grpc_echo_server [PORT]     prints its URL; ends with its standard input
+//   grpc_echo_server [PORT]     prints its URL; ends with its standard input, and prints how many inputs it sent back
 #include <fmt/format.h>
 #include <grpcpp/generic/async_generic_service.h>
 #include <grpcpp/security/server_credentials.h>
@@ -9,6 +9,8 @@
 #include <grpcpp/server_builder.h>
 #include <kserve.pb.h>
 
+#include <atomic>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -16,6 +18,8 @@
 #include <thread>
 
 namespace {
+
+std::atomic<int64_t> answered{0};
 
 template <typename Tensor>
 void describe(Tensor& tensor, const char* name) {
@@ -35,6 +39,7 @@ std::string metadata() {
 }
 
 std::string echo(const grpc::Slice& bytes) {
+  ++answered;
   inference::ModelInferRequest asked;
   asked.ParseFromArray(bytes.begin(), static_cast<int>(bytes.size()));
   inference::ModelInferResponse told;
@@ -139,6 +144,8 @@ int main(int count, char** arguments) {
   std::thread end([] {
     while (std::getchar() != EOF) {
     }
+    fmt::print("{}\n", answered.load());
+    std::fflush(stdout);
     std::_Exit(0);
   });
   end.detach();

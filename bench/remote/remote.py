@@ -34,12 +34,16 @@ def answered(url, model):
         return None
 
 
+def cpu_of_children():
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 def counted(command, url, model):
     """Runs it; its output, and the CPU time in us for each request that the server answered meanwhile."""
-    before, used = answered(url, model), resource.getrusage(resource.RUSAGE_CHILDREN)
+    before, used = answered(url, model), cpu_of_children()
     result = subprocess.run(command, capture_output=True, text=True, timeout=600)
-    now, after = resource.getrusage(resource.RUSAGE_CHILDREN), answered(url, model)
-    cpu = now.ru_utime + now.ru_stime - used.ru_utime - used.ru_stime
+    cpu, after = cpu_of_children() - used, answered(url, model)
     requests = after - before if before is not None and after is not None else 0
     return result, cpu * 1e6 / requests if requests else None
 
@@ -64,7 +68,7 @@ def deepgap_row(args, url, model, load, http=None, windows=1):
 
 
 def analyzer_row(args, url, model, load, http=None):
-    command = [args.perf_analyzer, "-m", model, "-i", url.split(":")[0], "-u", url.split("//")[1], "--measurement-interval", str(int(args.seconds * 1000)), "--max-trials", str(TRIALS),
+    command = [*args.prefix, args.perf_analyzer, "-m", model, "-i", url.split(":")[0], "-u", url.split("//")[1], "--measurement-interval", str(int(args.seconds * 1000)), "--max-trials", str(TRIALS),
                "--stability-percentage", "999", *load]  # on a busy machine it would else print nothing
     result, cpu = counted(command, http or url, model)
     found = {name: re.findall(pattern, result.stdout) for name, pattern in
@@ -160,33 +164,55 @@ def echo_rows(args, protocol, program, rates, more):
     if len(cpus) > 2:
         cpus = cpus[1:]  # on the first it was late by tens of ms (docs/remote.md)
     pinned = argparse.Namespace(**{**vars(args), "prefix": ["taskset", "-c", str(cpus[0])]})
-    with subprocess.Popen(["taskset", "-c", str(cpus[-1]), program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
-        url = server.stdout.readline().strip()
 
-        def row(load, *arguments):
+    def row(load, who, measure):
+        """By a server of its own, which says at its end how many inputs it sent back: CPU time is the client's from start to end, over them."""
+        with subprocess.Popen(["taskset", "-c", str(cpus[-1]), program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
+            used = cpu_of_children()
+            found = measure(server.stdout.readline().strip())
+            used = cpu_of_children() - used  # the server is not waited for yet
+            server.stdin.close()
+            requests = int(server.stdout.read().split()[-1])
+        if requests:
+            found["cpu_us"] = used * 1e6 / requests
+        show(f"{protocol} echo, {load}", who, found)
+
+    def ours(*arguments):
+        def measure(url):
             found = deepgap_row(pinned, url, "echo", [*arguments, *more], "http://127.0.0.1:9")  # counts nothing
             if found.get("cpus_used") and found.get("rate"):
-                found["cpu_us"] = found["cpus_used"] * 1e6 / found["rate"]
+                found["note"] = f"{found['cpus_used'] * 1e6 / found['rate']:.0f} us in the window; {found['note']}"
             if found.get("lateness_p99_us") is not None:
                 found["note"] = f"lateness p99 {found['lateness_p99_us']:.0f} us; {found['note']}"
-            show(f"{protocol} echo, {load}", "deepgap, one CPU", found)
+            return found
+        return measure
 
-        for clients in args.clients or [64]:
-            row(f"{clients} clients", "--scenario", "concurrency", "--clients", str(clients))
-        for rate in rates:
-            if protocol == "http":
-                bare_row(pinned, url, rate)
-            row(f"{rate}/s Poisson", "--scenario", "server", "--rate", str(rate))
-        server.stdin.close()
+    def theirs(*arguments):
+        streaming = ["--streaming"] if protocol == "stream" else []
+        return lambda url: analyzer_row(pinned, url, "echo", [*arguments, "--async", *streaming], "http://127.0.0.1:9")
+
+    for clients in args.clients or [64]:
+        row(f"{clients} clients", "deepgap, one CPU", ours("--scenario", "concurrency", "--clients", str(clients)))
+        if args.perf_analyzer:
+            row(f"{clients} clients", "perf_analyzer, one CPU", theirs("--concurrency-range", str(clients)))
+    for rate in rates:
+        if protocol == "http":
+            bare_row(pinned, program, cpus[-1], rate)
+        row(f"{rate}/s Poisson", "deepgap, one CPU", ours("--scenario", "server", "--rate", str(rate)))
+        if args.perf_analyzer:
+            row(f"{rate}/s Poisson", "perf_analyzer --async, one CPU", theirs("--request-rate-range", str(rate), "--request-distribution", "poisson"))
 
 
-def bare_row(args, url, rate):
+def bare_row(args, echo_server, cpu, rate):
     """What the machine lets a bare loop do at that moment: the second instrument beside deepgap's lateness."""
     program = os.path.join(args.programs, "epoll_sender")
     load = f"http echo, {rate}/s Poisson"
     if not os.path.exists(program):
         return show(load, "epoll_sender", {"note": f"left out: {program} is not there (ninja -C build epoll_sender)"})
-    result = subprocess.run([*args.prefix, program, url, str(rate), f"{args.seconds:g}"], capture_output=True, text=True)
+    with subprocess.Popen(["taskset", "-c", str(cpu), echo_server], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
+        url = server.stdout.readline().strip()
+        result = subprocess.run([*args.prefix, program, url, str(rate), f"{args.seconds:g}"], capture_output=True, text=True)
+        server.stdin.close()
     if result.returncode != 0:
         return show(load, "epoll_sender", {"note": result.stderr.strip() or f"exit code {result.returncode}"})
     answered, mean, p99, late, latest = map(float, result.stdout.split())

@@ -26,6 +26,7 @@ TEST(DryRunText, JsonHasBothEnds) {
   EXPECT_EQ(json["seconds"], 183);
   EXPECT_EQ(json["seconds_low"], 84);
   EXPECT_EQ(json["seconds_high"], 399);
+  EXPECT_FALSE(nlohmann::json::parse(dry_run_json(of_one_point({183}), "study")).contains("seconds_low")) << "a search's is a guess";
 }
 
 }  // namespace

@@ -24,10 +24,7 @@ double mean_of(const std::vector<double>& values) {
 }
 
 // How wide, over what is asked of n repeats together, the interval of each may be where nothing but their own errors makes them differ.
-double width_of_one(size_t n) {
-  const auto count = static_cast<double>(n);
-  return std::sqrt(count) * student_factor(1e6) / (ended_by_looks * student_factor(count - 1));
-}
+double width_of_one(double count) { return std::sqrt(count) * student_factor(1e6) / (ended_by_looks * student_factor(count - 1)); }
 
 }  // namespace
 
@@ -55,8 +52,8 @@ double AutoRepeats::Seen::between() const {
 // With variances `between` of repeats and `second` of a window of a second, and `overhead` seconds beside a window of w, n repeats take
 // n (overhead + w) and their mean has (between + second / w) / n: their product is least at w = sqrt(overhead second / between).
 double AutoRepeats::Seen::interval_of_a_run() const {
-  const double narrowest = width_of_one(fewest) * asked;
-  if (own_variances.empty()) return first_over_narrowest * narrowest;
+  const double narrowest = width_of_one(fewest_auto_repeats) * asked;
+  if (own_variances.empty()) return std::min(first_over_narrowest * narrowest, std::max(narrowest, widest));
   const double second = mean_of(second_variances), overhead = mean_of(overheads);
   if (second <= 0 || overhead <= 0) return narrowest;
   const double window = std::sqrt(overhead * second / between());
@@ -70,7 +67,7 @@ bool AutoRepeats::Seen::enough() const {
     const auto mean = estimate_mean(std::span(throughputs).first(n));
     return mean && ended_by_looks * mean->interval().half_width() <= asked * mean->mean;
   };
-  return throughputs.size() >= fewest && narrow(throughputs.size()) && narrow(throughputs.size() - 1);
+  return throughputs.size() >= fewest_auto_repeats && narrow(throughputs.size()) && narrow(throughputs.size() - 1);
 }
 
 Batch AutoRepeats::next() {

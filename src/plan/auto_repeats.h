@@ -1,8 +1,8 @@
 // AutoRepeats: as many repeats of each Point as it takes, one block of all after the other (docs/method.md, 5). A Point has enough when the
 // interval over its repeats has been within what is asked, after five repeats and after the one before, since stopping at the first such
-// moment prefers those in which the scatter looks small by chance. A repeat by itself need not be known so well: five that do not differ
-// come to what is asked where each is known to 1.49 times that. Nor need it be known better than repeats differ: its own interval may be as
-// wide as makes the time of all least.
+// moment prefers those in which the scatter looks small by chance. A repeat by itself need not be known so well: in the mean five that do
+// not differ come to what is asked where each is known to 1.49 times that. Nor need it be known better than repeats differ: its own
+// interval may be as wide as makes the time of all least.
 //   Kalibera and Jones, "Rigorous benchmarking in reasonable time", ISMM 2013.
 #pragma once
 
@@ -16,7 +16,7 @@
 
 namespace deepgap {
 
-inline constexpr int most_auto_repeats = 30;
+inline constexpr int fewest_auto_repeats = 5, most_auto_repeats = 30;
 
 class AutoRepeats final : public Planner {
  public:
@@ -28,7 +28,6 @@ class AutoRepeats final : public Planner {
   size_t remaining() const override { return grid_->remaining(); }
 
  private:
-  static constexpr size_t fewest = 5;
   struct Seen {
     std::vector<double> throughputs;
     double asked = 0;                      // of the interval over the repeats, relative

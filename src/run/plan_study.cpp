@@ -2,6 +2,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/text.h"
+#include "plan/auto_repeats.h"
 #include "record/load_axis.h"
 #include "record/record_json.h"
 #include "run/child_process.h"
@@ -144,6 +145,7 @@ DryRun plan_study(const Study& study, const RunSettings& settings) {
     for (const PlannedPoint& planned : result.points) searches += planned.seconds;
     result.time = {searches};
   }
+  if (settings.auto_repeats) result.time.low *= static_cast<double>(fewest_auto_repeats) / most_auto_repeats;  // the Plan holds the most
   if (settings.search_time) result.time = result.time.at_most(std::chrono::duration<double>(*settings.search_time).count());
   return result;
 }

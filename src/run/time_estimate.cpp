@@ -88,6 +88,11 @@ double TimeEstimate::alone_from_settings(const Job& job) const {
 }
 
 double TimeEstimate::seconds(const Job& job) const {
+  const auto found = failures_.find(job.point_id);
+  return found != failures_.end() ? found->second : if_it_ends(job);
+}
+
+double TimeEstimate::if_it_ends(const Job& job) const {
   const auto found = history_.find(job.point_id);
   if (found != history_.end()) return found->second;
   return from_settings(job) * (guessed_ > 0 ? measured_ / guessed_ : 1);
@@ -123,16 +128,15 @@ double TimeEstimate::window_of(const Job& job, double query_s) const {
 
 // The error of a sum is that of the level, common to all, and of each by itself.
 TimeSpan TimeEstimate::of(const std::vector<const Job*>& jobs) const {
-  double sum = 0, own = 0, common = 0;
+  double sum = 0, own = 0, level = 0;
   for (const Job* job : jobs) {
-    const double guess = seconds(*job), variance = variance_of(*job);
+    const double guess = seconds(*job);
     sum += guess;
-    own += guess * guess * variance;
-    common += guess * variance;
+    own += guess * guess * variance_of(*job);
+    level += guess * level_of(*job);
   }
   if (sum <= 0) return {};
-  const double level = ended_ == 0 ? level_from_settings * level_from_settings : common / sum / std::min(ended_, jobs_of_a_level);
-  const double reach = student_factor(prior_jobs + foretold_, 0.8) * std::sqrt(level + own / (sum * sum));
+  const double reach = student_factor(prior_jobs + foretold_, 0.8) * std::sqrt(level / sum + own / (sum * sum));
   return {sum, sum * std::exp(-reach), sum * std::exp(reach)};
 }
 
@@ -142,14 +146,27 @@ double TimeEstimate::variance_of(const Job& job) const {
   return (prior_jobs * prior * prior + squared_errors_) / (prior_jobs + foretold_);
 }
 
+// Of the same, what it has in common with other Jobs.
+double TimeEstimate::level_of(const Job& job) const {
+  if (ended_ == 0 && !knows(job)) return level_from_settings * level_from_settings;
+  return variance_of(job) / std::clamp(ended_, 1, jobs_of_a_level);
+}
+
 void TimeEstimate::took(const Job& job, double seconds, bool failed) {
-  if (!failed) learn_from(job, seconds);
+  if (failed) {
+    failures_[job.point_id] = seconds;
+    return;
+  }
+  learn_from(job, seconds);
+  failures_.erase(job.point_id);
   history_[job.point_id] = seconds;  // the best there is for its next repeat
 }
 
 void TimeEstimate::learn_from(const Job& job, double seconds) {
-  if (ended_ > 0 && seconds > 0) {  // of the very first the level was not known either
-    const double error = std::log(seconds / this->seconds(job));
+  // Of the very first the level was not known either. A set's Records come all at once, so that one of them took all the time.
+  const bool of_a_set = contender_place(job.point) || tenant_place(job.point);
+  if (ended_ > 0 && seconds > 0 && !of_a_set) {
+    const double error = std::log(seconds / if_it_ends(job));
     squared_errors_ += error * error;
     ++foretold_;
   }

@@ -16,7 +16,7 @@ class TimeEstimate {
  public:
   // By point_id, in seconds: what Points took in earlier runs of this Store, and what one query may take.
   explicit TimeEstimate(std::map<std::string, double> history = {}, std::map<std::string, double> queries = {})
-      : history_(std::move(history)), queries_(std::move(queries)), ended_(static_cast<int>(history_.size())) {}
+      : history_(std::move(history)), queries_(std::move(queries)) {}
   double seconds(const Job& job) const;
   // Of them all. How far they may be from what is guessed follows from how far those that have ended were (docs/results/time-left.md).
   TimeSpan of(const std::vector<const Job*>& jobs) const;
@@ -30,6 +30,8 @@ class TimeEstimate {
  private:
   double from_settings(const Job& job) const;
   double variance_of(const Job& job) const;
+  double level_of(const Job& job) const;
+  double if_it_ends(const Job& job) const;  // seconds
   void learn_from(const Job& job, double seconds);
   double alone_from_settings(const Job& job) const;
 
@@ -40,7 +42,7 @@ class TimeEstimate {
   const Look* look_of(const Job& job) const;
   double window_of(const Job& job, double query_s) const;
 
-  std::map<std::string, double> history_, queries_;
+  std::map<std::string, double> history_, queries_, failures_;
   std::map<std::string, Look> looks_;
   Look mean_look_;                     // of looks_
   double guessed_ = 0, measured_ = 0;  // of Jobs without history that have ended

@@ -7,9 +7,10 @@ namespace deepgap {
 
 struct TimeSpan {  // seconds
   double likely = 0;
-  double low = likely, high = likely;  // in some four of five cases between these
+  double low = likely, high = likely;  // in some four of five cases between these; all alike: nothing is known of the error
 
   bool is_known() const { return likely > 0; }
+  bool has_ends() const { return low != high; }
   // Narrow enough for one figure: neither end is further than 1.5 times from the middle.
   bool is_one_figure() const { return low > 0 && high <= 1.5 * 1.5 * low; }
   TimeSpan after(double seconds) const;  // of which so much is over

@@ -1,5 +1,6 @@
 #include "run/time_span.h"
 
+#include "record/tenant_set.h"
 #include "run/time_estimate.h"
 
 #include <gtest/gtest.h>
@@ -94,30 +95,49 @@ TEST_F(TimeLeftOfPlans, WhereTheyScatterMoreARangeIsToldNearlyAlways) {
   EXPECT_LT(one_figure_ / lines_, 0.15);
 }
 
-TEST(TimeEstimateOfJobs, BeforeAnyHasEndedTheLevelIsNotKnown) {
+Job job_of(const std::string& point_id) {
   Job job;
-  job.point_id = "a";
+  job.point_id = point_id;
   job.stopping.name = "duration";
   job.stopping.duration = 8'000'000'000;
+  return job;
+}
+
+TEST(TimeEstimateOfJobs, BeforeAnyHasEndedTheLevelIsNotKnown) {
+  const Job job = job_of("a");
   TimeEstimate estimate;
   EXPECT_FALSE(estimate.of({&job}).is_one_figure());
   estimate.took(job, 10);
   EXPECT_TRUE(estimate.of({&job}).is_one_figure());
   EXPECT_TRUE(TimeEstimate({{"a", 10}}).of({&job}).is_one_figure()) << "an earlier run knows";
+  EXPECT_FALSE(TimeEstimate({{"b", 10}}).of({&job}).is_one_figure()) << "of another Point";
 }
 
-TEST(TimeEstimateOfJobs, OneThatFailsTellsNothingOfOthers) {
-  Job job, other;
-  job.point_id = "a";
-  other.point_id = "b";
-  job.stopping.name = other.stopping.name = "duration";
-  job.stopping.duration = other.stopping.duration = 8'000'000'000;
+TEST(TimeEstimateOfJobs, OneThatFailsTellsNothingOfOthersNorOfRepeatsThatEnd) {
+  const Job job = job_of("a"), other = job_of("b");
   TimeEstimate estimate;
   estimate.took(job, 10);
-  const double before = estimate.of({&other}).high;
+  const double before = estimate.of({&job, &other}).high;
   estimate.took(other, 0.2, true);
   EXPECT_DOUBLE_EQ(estimate.seconds(other), 0.2) << "its next repeat fails as soon";
-  EXPECT_DOUBLE_EQ(estimate.of({&job}).high, before);
+  estimate.took(other, 10);
+  EXPECT_LE(estimate.of({&job, &other}).high, before);
+  EXPECT_DOUBLE_EQ(estimate.seconds(other), 10);
+}
+
+TEST(TimeEstimateOfJobs, MembersOfASetComeAllAtOnce) {
+  const Job job = job_of("a");
+  Job first = job_of("b"), second = job_of("c");
+  std::vector<Point> points(2);
+  join_tenants(points);
+  first.point = points[0];
+  second.point = points[1];
+  TimeEstimate estimate;
+  estimate.took(job, 10);
+  const double before = estimate.of({&job}).high;
+  estimate.took(first, 5);
+  estimate.took(second, 1e-4);
+  EXPECT_LE(estimate.of({&job}).high, before);
 }
 
 }  // namespace

@@ -18,6 +18,9 @@ constexpr double hopeless_share = 0.5;  // of the lead: whoever waits for so lon
 
 Nanoseconds share_of(Nanoseconds length, double share) { return static_cast<Nanoseconds>(static_cast<double>(length) * share); }
 
+// So that an interrupt and a failure are noticed soon where queries are rare.
+constexpr Nanoseconds longest_unheeded = 500'000'000;
+
 class OpenLoop {
  public:
   OpenLoop(const Traffic& traffic, Clock& clock, const OpenLoopSettings& settings, std::unique_ptr<Schedule> schedule)
@@ -56,7 +59,8 @@ class OpenLoop {
 
   // Until the next step() has something to do.
   void wait() {
-    if (flight_.await_completions(heeds_completions())) clock_.wait_until(wake());
+    const Nanoseconds until = wake();
+    if (flight_.await_completions(heeds_completions(until))) clock_.wait_until(until);
   }
 
   void cancel() {
@@ -78,12 +82,13 @@ class OpenLoop {
 
   bool has_enough() const { return traffic_.stopping->state() != Stopping::State::more; }
 
-  // Whether it may have something to do once a query is finished. Where neither the next query nor the end hangs on that, completions lie
-  // until that query is sent. To wake this thread for each took an eighth of the CPU time of a query to a server at 50 a second.
-  bool heeds_completions() const {
+  // Whether a wait until then is to end once a query is finished. Where the next query does not hang on that and is soon due, completions
+  // lie until it is sent: to wake this thread for each cost 8 to 16 % of the CPU time of a query by gRPC at 50 a second (docs/remote.md).
+  // What they may bring about, an end before the window's or a failure, comes that much later.
+  bool heeds_completions(Nanoseconds until) const {
     const bool waits_for_room = phase_ == Phase::waiting || due_ == never || !flight_.has_room();
     const bool may_end_early = !finish_due_ || until_ == never;
-    return waits_for_room || may_end_early;
+    return waits_for_room || may_end_early || until - now_ > longest_unheeded;
   }
 
   // When there is something to do if nothing is finished before.

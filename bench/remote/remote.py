@@ -39,10 +39,10 @@ def cpu_of_children():
     return used.ru_utime + used.ru_stime
 
 
-def counted(command, url, model):
+def counted(command, url, model, limit=600):
     """Runs it; its output, and the CPU time in us for each request that the server answered meanwhile."""
     before, used = answered(url, model), cpu_of_children()
-    result = subprocess.run(command, capture_output=True, text=True, timeout=600)
+    result = subprocess.run(command, capture_output=True, text=True, timeout=limit)
     cpu, after = cpu_of_children() - used, answered(url, model)
     requests = after - before if before is not None and after is not None else 0
     return result, cpu * 1e6 / requests if requests else None
@@ -67,10 +67,13 @@ def deepgap_row(args, url, model, load, http=None, windows=1):
             "queue_ms": row.get("server_queue_ms"), "cpus_used": used, "note": note}
 
 
-def analyzer_row(args, url, model, load, http=None):
+def analyzer_row(args, url, model, load, http=None, limit=600):
     command = [*args.prefix, args.perf_analyzer, "-m", model, "-i", url.split(":")[0], "-u", url.split("//")[1], "--measurement-interval", str(int(args.seconds * 1000)), "--max-trials", str(TRIALS),
                "--stability-percentage", "999", *load]  # on a busy machine it would else print nothing
-    result, cpu = counted(command, http or url, model)
+    try:
+        result, cpu = counted(command, http or url, model, limit)
+    except subprocess.TimeoutExpired:  # what it cannot send in time it sends later
+        return {"note": f"did not end within {limit:.0f} s"}
     found = {name: re.findall(pattern, result.stdout) for name, pattern in
              {"rate": r"Throughput: ([\d.]+) infer/sec", "mean": r"Avg latency: (\d+) usec", "p99": r"p99 latency: (\d+) usec"}.items()}
     if not all(found.values()):
@@ -189,7 +192,7 @@ def echo_rows(args, protocol, program, rates, more):
 
     def theirs(*arguments):
         streaming = ["--streaming"] if protocol == "stream" else []
-        return lambda url: analyzer_row(pinned, url, "echo", [*arguments, "--async", *streaming], "http://127.0.0.1:9")
+        return lambda url: analyzer_row(pinned, url, "echo", [*arguments, "--async", *streaming], "http://127.0.0.1:9", limit=20 * args.seconds)
 
     for clients in args.clients or [64]:
         row(f"{clients} clients", "deepgap, one CPU", ours("--scenario", "concurrency", "--clients", str(clients)))

@@ -2,26 +2,22 @@
 
 #include "record/record_json.h"
 #include "stats/interval.h"
+#include "stats/moments.h"
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <span>
 
 namespace deepgap {
 namespace {
 
 const std::string throughput = "throughput";
-constexpr int most_failures = 2;  // in a row: it will not do better
-constexpr double widest = 0.05;   // of a run's own interval; beyond it no window says whether it was steady
-constexpr double first_over_narrowest = 2,
-                 prior_repeats = 2;  // the first run is asked for that much less, since it is not known what it costs
+constexpr int most_failures = 2;            // in a row: it will not do better
+constexpr double widest = 0.05;             // of a run's own interval; beyond it no window says whether it was steady
+constexpr double first_over_narrowest = 2;  // of the first run's own interval: it is not known yet what a narrow one costs
+constexpr double prior_repeats = 2;
 
 double squared(double value) { return value * value; }
-
-double mean_of(const std::vector<double>& values) {
-  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
-}
 
 // How wide, over what is asked of n repeats together, the interval of each may be where nothing but their own errors makes them differ.
 double width_of_one(double count) { return std::sqrt(count) * student_factor(1e6) / (ended_by_looks * student_factor(count - 1)); }

@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cmath>
 
 namespace deepgap {
 std::string point_label(const Point& point, bool with_threads) {

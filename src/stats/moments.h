@@ -5,6 +5,8 @@
 
 #include <cmath>
 #include <cstdint>
+#include <numeric>
+#include <span>
 
 namespace deepgap {
 
@@ -35,5 +37,10 @@ class Moments {
   double mean_ = 0;
   double squares_ = 0;
 };
+
+// Their sum over their count; 0 of none.
+inline double mean_of(std::span<const double> values) {
+  return values.empty() ? 0 : std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
 
 }  // namespace deepgap

@@ -1,6 +1,7 @@
 #include "stats/stationarity.h"
 
 #include "stats/correlated.h"
+#include "stats/moments.h"
 #include "stats/percentile.h"
 #include "stats/steady_state.h"
 
@@ -20,10 +21,6 @@ constexpr double front_factor = 5;   // standard errors; the cut was chosen by w
 constexpr double two_levels = 0.85;  // of the variance lies between them; 0.64 of a normal distribution cut in half
 
 double median(std::span<const double> series) { return percentile(series, 50); }
-
-double mean_of(std::span<const double> series) {
-  return std::accumulate(series.begin(), series.end(), 0.0) / static_cast<double>(series.size());
-}
 
 // Ranks from 1, ties by their mean.
 std::vector<double> ranks_of(std::span<const double> series) {

@@ -1,5 +1,6 @@
 #include "stats/steady_state.h"
 
+#include "stats/moments.h"
 #include "stats/percentile.h"
 
 #include <algorithm>
@@ -13,12 +14,6 @@ namespace {
 constexpr size_t max_stretches = 64;
 constexpr size_t fewest = 8;
 constexpr double critical_z = 1.96;
-
-double mean_of(std::span<const double> series) {
-  double sum = 0;
-  for (const double value : series) sum += value;
-  return series.empty() ? 0 : sum / static_cast<double>(series.size());
-}
 
 // Means of equal stretches; the newest observations that fill none are left out.
 std::vector<double> stretch_means(std::span<const double> series, size_t length) {

@@ -15,6 +15,21 @@ constexpr double refining_logit = 0.7;
 constexpr int fewest_refining = 20;      // before that a narrow interval is too often one by chance
 constexpr double widest_refining = 0.1;  // of the logarithm of the load: farther off the line is bent
 
+// What a user reads and types is what was run. Rounded again it is the same.
+double six_digits(double load, double (*round)(double)) {
+  const double places = 5 - std::floor(std::log10(load));
+  const double scale = std::pow(10, std::abs(places));
+  return places >= 0 ? round(load * scale) / scale : round(load / scale) * scale;
+}
+
+// So that the lowest and the highest load are met exactly, where the search ends.
+PeakSettings in_six_digits(PeakSettings settings) {
+  if (settings.whole) return settings;
+  settings.lowest = six_digits(settings.lowest, std::ceil);
+  settings.most = six_digits(settings.most, std::floor);
+  return settings;
+}
+
 }  // namespace
 
 const char* name_of(PeakPhase phase) {
@@ -33,14 +48,11 @@ const char* name_of(PeakPhase phase) {
 double PeakResult::confidence() const { return sign_confidence(runs, held); }
 double PeakResult::confidence_above() const { return sign_confidence(above_runs, above_runs - above_held); }
 
-PeakSearch::PeakSearch(const PeakSettings& settings) : settings_(settings), load_(rounded(settings.from)) {}
+PeakSearch::PeakSearch(const PeakSettings& settings) : settings_(in_six_digits(settings)), load_(rounded(settings.from)) {}
 
-// Six digits: what a user reads and types is what was run.
 double PeakSearch::rounded(double load) const {
   load = std::clamp(load, settings_.lowest, settings_.most);
-  if (settings_.whole) return std::round(load);
-  const double unit = std::pow(10, std::floor(std::log10(load)) - 5);
-  return std::round(load / unit) * unit;
+  return settings_.whole ? std::round(load) : six_digits(load, std::round);
 }
 
 double PeakSearch::above(double load) const {

@@ -92,6 +92,21 @@ TEST(PeakSearch, SaysWhenTheLowestLoadMissesOrNoneDoes) {
   EXPECT_EQ(all.load, 1000);
 }
 
+// 1.5 in steps of a hundred-thousandth is 1.5000000000000002, which is above 1.5 for ever.
+TEST(PeakSearch, EndsSoonAtALowestOrHighestLoadOfAnyDigits) {
+  for (const double lowest : {1.5, 1.0 / 3, 0.3, 15.0 / 7, 1234567.891}) {
+    PeakSettings settings = example();
+    settings.lowest = lowest;
+    settings.from = 2 * lowest;
+    settings.most = 100 * lowest;
+    int runs = 0;
+    EXPECT_EQ(find(settings, step_at(0), &runs).ending, Ending::not_held) << lowest;
+    EXPECT_LE(runs, 4) << lowest;
+    EXPECT_EQ(find(settings, step_at(1e9), &runs).ending, Ending::no_limit) << lowest;
+    EXPECT_LE(runs, 24) << lowest;
+  }
+}
+
 TEST(PeakSearch, GivesUpWithTheBestSoFar) {
   PeakSettings settings = example();
   settings.most_runs = 8;

@@ -10,7 +10,8 @@
 namespace deepgap {
 
 struct OfferedLoad {
-  Nanoseconds length = 0;        // of the schedule that was offered; 0: no open loop
+  Nanoseconds begin = 0;         // of the schedule that was offered
+  Nanoseconds length = 0;        // likewise; 0: no open loop
   int64_t offered = 0;           // queries that were due in it
   int64_t finished_in_time = 0;  // of those, answered before its end
   // The backlog: queries that were due and never submitted, because the run gave up on an overloaded Target. Counted up to a limit.

@@ -71,6 +71,7 @@ class OpenLoop {
 
   void report() {
     if (traffic_.offered == nullptr || !finish_due_) return;
+    offered_.begin = from_;
     offered_.length = end_ - from_;
     offered_.offered += offered_.waiting;
     *traffic_.offered = std::move(offered_);

@@ -173,7 +173,43 @@ TEST_F(MeasureTest, AnOpenLoopHasAWindowOfItsOwnWhereNobodyAskedForOne) {
   EXPECT_EQ(record.stopping.name, "duration");
   EXPECT_EQ(record.timings.size(), 1000U) << "10 s of 100 a second";
   EXPECT_DOUBLE_EQ(record.estimates.at("offered_rate").value, 100);
-  EXPECT_EQ(record.verdict, Verdict::valid) << record.reason;
+  EXPECT_EQ(record.verdict, Verdict::as_found) << record.reason;
+  EXPECT_THAT(text_of(record, "as_found"), HasSubstr("nothing was asked of latency"));
+  order.point.options["bound"] = "p99=5ms";
+  EXPECT_EQ(measured(order).verdict, Verdict::valid) << "the bound is what was asked";
+}
+
+TEST_F(MeasureTest, AnOpenLoopIsJudgedByTheIntervalThatItsPercentileWasAskedFor) {
+  WorkOrder order = order_of({{"rate", "100"}, {"null.latency", "1ms"}});
+  order.point.scenario = "constant";
+  order.stopping = {};
+  order.stopping.warmup = 3;
+  order.stopping.name = "interval";
+  order.stopping.target = "p99";
+  order.stopping.interval = 0.01;
+  EXPECT_EQ(measured(order).verdict, Verdict::valid) << "each takes 1 ms";
+  order.point.options.erase("null.latency");
+  order.point.options["null.distribution"] = "exponential";
+  order.point.options["null.mean"] = "1ms";
+  order.stopping.budget = 2000 * ms;
+  const Record record = measured(order);
+  EXPECT_EQ(record.verdict, Verdict::unstable);
+  EXPECT_THAT(record.reason, HasSubstr("p99 +-"));
+}
+
+// Two in a second, a hundredth of it apart, are two a second and not a hundred.
+TEST_F(MeasureTest, TheWindowOfAnOpenLoopIsAllOfItsSchedule) {
+  WorkOrder order = order_of({{"rate", "2"}, {"null.latency", "1ms"}});
+  order.point.scenario = "constant";
+  order.stopping = {};
+  order.stopping.warmup = 1;
+  order.stopping.name = "duration";
+  order.stopping.duration = 1000 * ms;
+  const Record record = measured(order);
+  EXPECT_NEAR(record.estimates.at("throughput").value, 2, 0.01);
+  const auto steady = std::find_if(record.windows.begin(), record.windows.end(), [](const Window& w) { return w.name == "steady"; });
+  ASSERT_NE(steady, record.windows.end());
+  EXPECT_GE(steady->end - steady->begin, 1000 * ms);
 }
 
 TEST_F(MeasureTest, WhatLeadsToAWindowIsNotInIt) {

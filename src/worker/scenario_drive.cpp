@@ -16,6 +16,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -67,6 +68,34 @@ std::string keep_failures(const Failures& failures, int64_t answered, double all
                      failures.count() + answered, share * 100, allowed * 100, failures.text());
 }
 
+// What is due after the end of a schedule is not waited for by the scenario; the window lasts until then all the same.
+void wait_for_the_end(const OfferedLoad& offered, const DriveContext& context) {
+  constexpr Nanoseconds at_a_time = 100'000'000;
+  const Nanoseconds end = offered.begin + offered.length;
+  while (offered.length > 0 && !context.interrupted && context.clock.now() < end) {
+    context.pulse.beat();
+    context.clock.wait_until(std::min(end, context.clock.now() + at_a_time));
+  }
+}
+
+// Exactly from the first query's begin to the last one's end, and of an open loop all of its schedule besides: two queries in a second are
+// two a second, however near to each other they came.
+Window window_of(const TimingLog& log, const OfferedLoad& offered) {
+  if (offered.length == 0) return {"steady", log.begin(), log.end()};
+  return {"steady", std::min(log.begin(), offered.begin), std::max(log.end(), offered.begin + offered.length)};
+}
+
+// Of the rule's own window, which is the log's.
+Estimate over_window(Estimate throughput, const TimingLog& log, const std::optional<Window>& window) {
+  if (!window || window->end <= window->begin) return throughput;
+  const double share = static_cast<double>(log.end() - log.begin()) / static_cast<double>(window->end - window->begin);
+  throughput.value *= share;
+  for (auto* end : {&throughput.low, &throughput.high}) {
+    if (*end) **end *= share;
+  }
+  return throughput;
+}
+
 class ScenarioDrive final : public Drive {
  public:
   ScenarioDrive(std::unique_ptr<Scenario> scenario, PointOptions options, StoppingSettings stopping)
@@ -100,6 +129,7 @@ class ScenarioDrive final : public Drive {
     traffic.offered = &filling.offered;
     traffic.on_window = [this, &context] { forget_what_came_before(context); };
     scenario_->drive(traffic, context.clock, context.interrupted);
+    wait_for_the_end(filling.offered, context);
   }
 
   bool was_warming() const override { return filling_->offered.length == 0 && filling_->ending.rule->verdict().warming; }
@@ -110,6 +140,7 @@ class ScenarioDrive final : public Drive {
   void forget_what_came_before(const DriveContext& context);
   bool has_window_of_its_own(const WorkOrder& order) const { return !tenant_place(order.point) && order.ranks == 1; }
   bool window_may_grow(const WorkOrder& order) const;
+  bool asks_of_latency() const { return stopping_.name == "interval" && stopping_.target != "throughput"; }
   BoundRule bound_rule() const { return options_.peak_search ? BoundRule::nearest_rank : BoundRule::shown; }
   Ending ending_of(const WorkOrder& order) const;
   int64_t round_of(const WorkOrder& order) const { return scenario_->round(static_cast<int64_t>(order.point.placement.devices.size())); }
@@ -166,14 +197,13 @@ Ending ScenarioDrive::ending_of(const WorkOrder& order) const {
 Measured ScenarioDrive::measured(const DriveContext& context) {
   Filling& filling = *filling_;
   Measured measured;
-  // Exactly from the first query's begin to the last one's end: what the scenario does before and after is not measured.
-  if (filling.log.count() > 0) measured.window = {"steady", filling.log.begin(), filling.log.end()};
+  if (filling.log.count() > 0) measured.window = window_of(filling.log, filling.offered);
   measured.estimates = filling.meter.estimates();
   if (context.end_to_end != nullptr) keep_stage_log(context.end_to_end->take_log(), measured);
   if (filling.urgent) measured.estimates.merge(filling.urgent->estimates());
   measured.estimates.merge(load_estimates(filling.offered));
   measured.estimates.merge(filling.log.estimates_of_all());
-  measured.estimates["throughput"] = filling.ending.rule->throughput();
+  measured.estimates["throughput"] = over_window(filling.ending.rule->throughput(), filling.log, measured.window);
   const std::string why_shed = keep_dispatch(context.dispatcher, options_.dispatch, measured);
   const LatencySummary latencies = filling.log.summarize(options_.bound, shed_queries(measured));
   if (options_.bound && latencies.count > 0)
@@ -181,10 +211,10 @@ Measured ScenarioDrive::measured(const DriveContext& context) {
         static_cast<double>(latencies.missed) / static_cast<double>(latencies.count), {}, {}, latencies.count};
   const std::string failed = keep_failures(filling.failures, filling.log.count(), options_.failed_allowed, measured);
   const Judgement judgement =
-      judge_window({*filling.ending.rule, filling.offered, options_.bound, bound_rule(), latencies, why_shed, failed});
+      judge_window({*filling.ending.rule, filling.offered, options_.bound, bound_rule(), latencies, why_shed, failed, asks_of_latency()});
   measured.verdict = judgement.verdict;
   measured.reason = judgement.reason;
-  if (judgement.verdict == Verdict::as_found) measured.facts["as_found"] = filling.ending.rule->verdict().as_found;
+  if (judgement.verdict == Verdict::as_found) measured.facts["as_found"] = judgement.as_found;
   measured.facts["stopping"] = ending_text(*filling.ending.rule);
   measured.timings_dropped = filling.log.dropped();
   measured.timings = filling.log.take();

@@ -4,16 +4,29 @@
 
 namespace deepgap {
 
+namespace {
+
+// What came was not the engine's to choose: of throughput no narrow interval is asked, and a load that was kept up with is no more than
+// found where nothing is asked of latency.
+Judgement judge_open_loop(const WindowEvidence& evidence) {
+  if (evidence.bound) return {};
+  if (!evidence.asks_of_latency) return {Verdict::as_found, "", "its load was kept up with; nothing was asked of latency (--bound)"};
+  if (evidence.rule.state() == Stopping::State::enough) return {};
+  return {Verdict::unstable, ending_text(evidence.rule), ""};
+}
+
+}  // namespace
+
 Judgement judge_window(const WindowEvidence& evidence) {
-  if (!evidence.failed.empty()) return {Verdict::invalid, evidence.failed};
+  if (!evidence.failed.empty()) return {Verdict::invalid, evidence.failed, ""};
   const LoadVerdict load = judge_load(evidence.offered, evidence.bound, evidence.latencies, evidence.bound_rule);
-  if (load.verdict == Verdict::invalid) return {load.verdict, load.reason};
-  if (!evidence.shed.empty()) return {Verdict::invalid, evidence.shed};
-  if (load.verdict != Verdict::valid) return {load.verdict, load.reason};
-  if (evidence.offered.length > 0) return {};  // what came was not the engine's to choose: no narrow interval is asked of it
+  if (load.verdict == Verdict::invalid) return {load.verdict, load.reason, ""};
+  if (!evidence.shed.empty()) return {Verdict::invalid, evidence.shed, ""};
+  if (load.verdict != Verdict::valid) return {load.verdict, load.reason, ""};
+  if (evidence.offered.length > 0) return judge_open_loop(evidence);
   const WindowVerdict window = evidence.rule.verdict();
   if (window.verdict == Verdict::as_found && evidence.bound) return {};  // the bound is what was asked, and it is held
-  return {window.verdict, window.reason};
+  return {window.verdict, window.reason, window.as_found};
 }
 
 std::string ending_text(const Stopping& rule) {

@@ -16,13 +16,15 @@ struct WindowEvidence {
   const std::optional<LatencyBound>& bound;
   BoundRule bound_rule;
   LatencySummary latencies;
-  std::string shed;    // why queries that a full queue gave up make the result invalid; empty: they do not
-  std::string failed;  // likewise of queries that failed
+  std::string shed;              // why queries that a full queue gave up make the result invalid; empty: they do not
+  std::string failed;            // likewise of queries that failed
+  bool asks_of_latency = false;  // the rule ends at an interval of a percentile
 };
 
 struct Judgement {
   Verdict verdict = Verdict::valid;
   std::string reason;
+  std::string as_found;  // likewise: why nothing was judged but steadiness, or load
 };
 
 Judgement judge_window(const WindowEvidence& evidence);

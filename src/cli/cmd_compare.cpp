@@ -29,6 +29,8 @@ namespace {
 
 enum CompareExit { exit_none_slower = 0, exit_slower = 1, exit_not_enough_data = 4, exit_not_comparable = 5 };
 
+const char* const metric_of_open_loops = "latency_p99_ms";
+
 double share_flag(const char* flag, const std::string& text) {
   const auto share = parse_fraction(text);
   if (!share || !(*share > 0 && *share < 1)) throw Error(ErrorKind::usage, fmt::format("{} '{}' is no share such as 2%", flag, text));
@@ -51,7 +53,9 @@ class CompareCommand final : public Command {
     app.add_option("--a", a_, "Which of the first one's results: backend=native;batch=8, over the export's columns and options")
         ->type_name("SELECTION");
     app.add_option("--b", b_, "Which of the second one's, or of the same Store's")->type_name("SELECTION");
-    app.add_option("--metric", settings_.metric, "What is compared: a column of the export")->type_name("METRIC")->capture_default_str();
+    metric_flag_ = app.add_option("--metric", settings_.metric, "What is compared: a column of the export")
+                       ->type_name("METRIC")
+                       ->default_str("throughput; of open loops alone latency_p99_ms");
     app.add_option("--margin", margin_, "Differences within it are the same")->type_name("SHARE")->capture_default_str();
     app.add_option("--fail-if-slower", fail_if_slower_,
                    "Exit with 1 if any point of the second is slower by more, 4 if that cannot be told, 5 if nothing can be compared")
@@ -70,6 +74,7 @@ class CompareCommand final : public Command {
   std::string a_, b_, margin_ = "2%", fail_if_slower_, format_ = "text", output_;
   bool json_ = false, profile_ = false;
   CompareSettings settings_;
+  const CLI::Option* metric_flag_ = nullptr;
 };
 
 using KeptProfiles = std::map<PointOnDevice, std::string>;  // as their Stores give them
@@ -127,7 +132,11 @@ int CompareCommand::run() {
   KeptProfiles profiles_a, profiles_b;
   const Results a = selected(stores_.front(), first, profile_ ? &profiles_a : nullptr),
                 b = selected(stores_.back(), second, profile_ ? &profiles_b : nullptr);
-  const ResultsComparison found = compare_results(a, b, settings_);
+  ResultsComparison found = compare_results(a, b, settings_);
+  if (metric_flag_->count() == 0 && found.points.empty() && found.offered > 0) {
+    settings_.metric = metric_of_open_loops;
+    found = compare_results(a, b, settings_);
+  }
   const bool two = stores_.size() == 2;
   ComparedSides sides{side_name(stores_.front(), a_, two), side_name(stores_.back(), b_, two)};
   if (sides.a == sides.b) sides = {"A", "B"};

@@ -59,6 +59,7 @@ std::vector<std::string> notes(const ResultsComparison& comparison, const Compar
   };
   count(comparison.only_a, fmt::format("of {} without a match", sides.a));
   count(comparison.only_b, fmt::format("of {} without a match", sides.b));
+  count(comparison.offered, "left out: throughput is there the load that was offered; --metric latency_p99_ms compares them");
   count(comparison.unusable, "matched, but without a value of both to compare");
   return lines;
 }

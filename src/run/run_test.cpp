@@ -142,6 +142,25 @@ TEST(Winner, is_named_with_its_lead_or_cannot_be_told) {
   EXPECT_TRUE(winner_lines(summarize_points(alone)).empty()) << "there is nothing to compare";
 }
 
+// What came was asked of both alike, and one of them at two loads.
+TEST(Winner, is_not_named_by_the_load_that_was_offered) {
+  std::vector<Record> records = engines(100, 101);
+  for (Record& record : records) {
+    record.estimates["offered_rate"] = {100, {}, {}, 1000};
+    record.point.scenario = "server";
+    record.point.options["rate"] = "100";
+  }
+  const auto lines = winner_lines(summarize_points(records));
+  ASSERT_EQ(lines.size(), 1u);
+  EXPECT_NE(lines[0].find("not in throughput, which is the load that was offered"), std::string::npos) << lines[0];
+  std::vector<Record> clients{ok_record(1, 100), ok_record(1, 300)};
+  for (size_t i = 0; i < clients.size(); ++i) {
+    clients[i].point.scenario = "concurrency";
+    clients[i].point.options["clients"] = std::to_string(1 + 7 * i);
+  }
+  EXPECT_TRUE(winner_lines(summarize_points(clients)).empty()) << "eight clients are no faster way than one";
+}
+
 TEST(Progress, plain_lines_have_no_control_characters) {
   char* text = nullptr;
   size_t size = 0;

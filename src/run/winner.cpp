@@ -7,18 +7,38 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 namespace deepgap {
 namespace {
 
-// The best of each engine, fastest first; where there is one engine, of each way that it ran.
+using Same = bool (*)(const Peak&, const Peak&);
+
+std::vector<Peak> first_of_each(const std::vector<Peak>& all, Same same) {
+  std::vector<Peak> first;
+  for (const Peak& best : all) {
+    if (std::none_of(first.begin(), first.end(), [&](const Peak& other) { return same(other, best); })) first.push_back(best);
+  }
+  return first;
+}
+
+bool differ_in_load_alone(const Peak& a, const Peak& b) { return label_without_load(*a.line) == label_without_load(*b.line); }
+
+// The best of each engine, fastest first; where there is one engine, of each way that it ran: eight clients are no faster way than one.
 std::vector<Peak> best_of(const Workload& workload) {
   const std::vector<Peak> all = peaks_of(workload);
-  std::vector<Peak> engines;
-  for (const Peak& best : all) {
-    if (std::none_of(engines.begin(), engines.end(), [&](const Peak& other) { return same_backend(other, best); })) engines.push_back(best);
+  const std::vector<Peak> engines = first_of_each(all, same_backend);
+  return engines.size() > 1 ? engines : first_of_each(all, differ_in_load_alone);
+}
+
+// Two engines and more that were all asked at a rate.
+bool only_offered(const Workload& workload) {
+  std::set<std::string> engines;
+  for (const Line& line : workload.lines) {
+    const PointSummary* point = line.peak();
+    if (point != nullptr && point->offers_load()) engines.insert(line.key.backend);
   }
-  return engines.size() > 1 ? engines : all;
+  return engines.size() > 1;
 }
 
 std::string name_of(const Peak& best, bool with_batch) {
@@ -45,7 +65,14 @@ std::vector<std::string> winner_lines(std::span<const PointSummary> points) {
   std::vector<std::string> lines;
   for (const Workload& workload : arrange(points)) {
     const std::vector<Peak> best = best_of(workload);
-    if (best.size() > 1) lines.push_back(line_of(workload, best));
+    if (best.size() > 1) {
+      lines.push_back(line_of(workload, best));
+    } else if (best.empty() && only_offered(workload)) {
+      lines.push_back(
+          fmt::format("{}: which engine is the fastest is not in throughput, which is the load that was offered; deepgap compare "
+                      "--metric latency_p99_ms",
+                      workload.label));
+    }
   }
   return lines;
 }

@@ -118,6 +118,10 @@ ResultsComparison compare_results(const Results& a, const Results& b, const Comp
         ++found.only_a;
         continue;
       }
+      if (settings.metric == "throughput" && point->offers_load() && other->offers_load()) {
+        ++found.offered;
+        continue;
+      }
       const auto comparison =
           point->usable() && other->usable() ? compare_points(*other, *point, settings.metric) : std::optional<Comparison>();
       if (!comparison) {
@@ -148,7 +152,7 @@ Gate judge_gate(const ResultsComparison& comparison, const CompareSettings& sett
     const bool excluded = gain.known() && std::log(gain.interval(2 * default_confidence - 1).low) > limit;
     if (!excluded) gate = Gate::not_enough_data;
   }
-  return comparison.unusable > 0 && gate == Gate::held ? Gate::not_enough_data : gate;
+  return comparison.unusable + comparison.offered > 0 && gate == Gate::held ? Gate::not_enough_data : gate;
 }
 
 }  // namespace deepgap

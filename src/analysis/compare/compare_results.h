@@ -41,6 +41,7 @@ struct ResultsComparison {
   std::vector<PointChange> points;
   size_t only_a = 0, only_b = 0;  // without a match, or with several
   size_t unusable = 0;            // matched, but one of them has no value to compare
+  size_t offered = 0;             // matched, but their throughput is the load that was offered, and is not compared
   bool paired = false;            // any were measured in the same blocks
   // Facts of the environment that are one for each side and differ: name, a's and b's text.
   std::vector<std::pair<std::string, std::pair<std::string, std::string>>> environment;

@@ -17,6 +17,7 @@ struct Side {
   std::string device = "NVIDIA H100";
   int nodes = 0;  // of a fleet, in turn; 0: not told
   std::string node = "n";
+  double offered = 0;  // queries a second, of an open loop
 };
 
 void add(ResultsCollector& collector, const Side& side, int64_t batch = 1, uint64_t seed = 1) {
@@ -36,6 +37,7 @@ void add(ResultsCollector& collector, const Side& side, int64_t batch = 1, uint6
     if (side.nodes > 0) record.facts["fleet.node"] = side.node + std::to_string(repeat % side.nodes);
     const double value = side.throughput * std::exp(side.scatter * normal(random));
     record.estimates["throughput"] = {value, value * 0.999, value * 1.001, 1000};
+    if (side.offered > 0) record.estimates["offered_rate"] = {side.offered, {}, {}, 1000};
     record.estimates["latency_p50_ms"] = {1000 / value, 999 / value, 1001 / value, 1000};
     collector.add(record);
   }
@@ -54,6 +56,15 @@ TEST(CompareResults, WhatIsNoFigureIsNotCompared) {
     EXPECT_EQ(found.unusable, 1u) << value;
     EXPECT_EQ(judge_gate(found, {}, 0.02), Gate::not_enough_data) << value;
   }
+}
+
+TEST(CompareResults, WhatWasOfferedIsNoSpeed) {
+  const Results a = of({.throughput = 20, .offered = 20}), b = of({.run = "b", .throughput = 20, .offered = 20});
+  const ResultsComparison found = compare_results(a, b, {});
+  EXPECT_TRUE(found.points.empty());
+  EXPECT_EQ(found.offered, 1u);
+  EXPECT_EQ(judge_gate(found, {}, 0.02), Gate::not_enough_data);
+  EXPECT_EQ(compare_results(a, b, {.metric = "latency_p50_ms"}).points.size(), 1u);
 }
 
 TEST(CompareResults, ConstantsAreTheSameOrApartForCertain) {

@@ -79,6 +79,7 @@ struct StoppingSettings {
   Nanoseconds budget = 30'000'000'000;  // of the steady window; then `unstable`
   Nanoseconds warmup_budget = 10'000'000'000;
   bool auto_repeats = false;  // of the Point as many repeats as it took, by looks at those there were (--repeats auto)
+  double asked_of_all = 0;    // where auto_repeats: what is asked of the interval over them; `interval` is then of each by itself
 
   bool operator==(const StoppingSettings&) const = default;
 };

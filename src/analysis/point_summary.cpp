@@ -7,6 +7,7 @@
 #include "analysis/pooled_bound.h"
 #include "base/text.h"
 #include "record/averaged.h"
+#include "record/latency_percentiles.h"
 #include "record/published.h"
 #include "record/record_json.h"
 
@@ -183,6 +184,20 @@ std::string reason_of(const std::vector<OutcomeCount>& outcomes, const Values& v
   return fmt::format("{} of {} repeats {}: {}", count, values.records, name_of(worst), reason_of_verdict(outcomes, worst));
 }
 
+// Of as many repeats as it takes an interval over them was asked for, and each by itself was asked for less.
+void judge_asked_of_all(PointSummary& summary) {
+  const double asked = summary.stopping.asked_of_all;
+  const std::string& target = summary.stopping.target;
+  const MetricSummary* found = summary.find(metric_of_target(target));
+  if (asked <= 0 || !is_sound(summary.verdict) || found == nullptr) return;
+  const Estimate& estimate = found->estimate;
+  const double half_width = estimate.low && estimate.high ? (*estimate.high - *estimate.low) / 2 / estimate.value : INFINITY;
+  if (summary.used > 1 && half_width <= asked) return;
+  summary.verdict = Verdict::unstable;
+  const std::string width = std::isfinite(half_width) ? fmt::format("+-{:.2g}%", 100 * half_width) : "+-unknown";
+  summary.reason = fmt::format("{} {} over {}, asked {:.2g}%", target, width, count_of(summary.used, "repeat", "repeats"), 100 * asked);
+}
+
 // Where no repeat alone was shown to miss the bound, the queries of all of them are judged together.
 void judge_pooled_bound(PointSummary& summary, const Values& values) {
   const auto shares = values.estimates.find("missed_share");
@@ -246,6 +261,7 @@ PointSummary finish(const Group& group) {
     if (is_averaged(summary.point) && used.records == 1) know_as_average(id, values_behind(summary), *combined);
     summary.metrics.emplace(id, std::move(*combined));
   }
+  judge_asked_of_all(summary);
   return summary;
 }
 
@@ -283,6 +299,7 @@ void merge(Group& known, const Group& unknown) {
   if (into.dispatcher.empty()) into.dispatcher = from.dispatcher;
   keep_work(into, from);
   into.stopping.auto_repeats = into.stopping.auto_repeats || from.stopping.auto_repeats;
+  into.stopping.asked_of_all = std::max(into.stopping.asked_of_all, from.stopping.asked_of_all);
   into.first_started_unix_ns = std::min(into.first_started_unix_ns, from.first_started_unix_ns);
   into.last_started_unix_ns = std::max(into.last_started_unix_ns, from.last_started_unix_ns);
   known.values.add(unknown.values);
@@ -331,6 +348,7 @@ void PointCollector::add(const Record& record) {
   if (is_new) describe_point(state_->groups.emplace_back().summary, record, identity);
   Group& group = state_->groups[place->second];
   group.summary.stopping.auto_repeats = group.summary.stopping.auto_repeats || record.stopping.auto_repeats;
+  group.summary.stopping.asked_of_all = std::max(group.summary.stopping.asked_of_all, record.stopping.asked_of_all);
   add_record(group, record);
   if (const std::string several = text_in(record.facts, averaged_machines_fact); !several.empty()) {
     for (const std::string& machine : split(several, ';')) group.summary.machines.insert(trim(machine));

@@ -108,6 +108,21 @@ TEST(PointSummary, repeats_that_looks_at_them_ended_are_known_less_well) {
   EXPECT_NEAR(compare_points(other, looked, "throughput")->repeats.log_error, ended_by_looks * error, 1e-12);
 }
 
+// Each by itself is known as well as it was asked to be; together they are not.
+TEST(PointSummary, repeats_are_held_against_what_was_asked_of_all_of_them) {
+  std::vector<Record> records{ok_record(99), ok_record(100), ok_record(101)};
+  for (Record& record : records) record.verdict = Verdict::valid;
+  EXPECT_EQ(summarize_points(records).at(0).verdict, Verdict::valid) << "nothing was";
+  for (Record& record : records) record.stopping.asked_of_all = 0.02;
+  const PointSummary wide = summarize_points(records).at(0);
+  EXPECT_EQ(wide.verdict, Verdict::unstable);
+  EXPECT_EQ(wide.reason, "throughput +-2.5% over 3 repeats, asked 2%");
+  for (Record& record : records) record.stopping.asked_of_all = 0.03;
+  EXPECT_EQ(summarize_points(records).at(0).verdict, Verdict::valid);
+  records.resize(1);
+  EXPECT_EQ(summarize_points(records).at(0).verdict, Verdict::unstable) << "one says nothing of all";
+}
+
 // 97.51586 to 102.48414 over three repeats is their standard error times t(2), so that it is compared as three repeats are.
 TEST(PointSummary, an_averaged_record_has_the_interval_of_repeats_that_are_not_here) {
   Record record = ok_record(100);

@@ -1,5 +1,6 @@
 #include "plan/auto_repeats.h"
 
+#include "record/latency_percentiles.h"
 #include "record/record_json.h"
 #include "stats/interval.h"
 #include "stats/moments.h"
@@ -17,6 +18,14 @@ constexpr double widest = 0.05;             // of a run's own interval; beyond i
 constexpr double first_over_narrowest = 2;  // of the first run's own interval: it is not known yet what a narrow one costs
 constexpr double prior_repeats = 2;
 
+// What is asked of, where that is a metric; of another percentile its repeats are known by what they do a second.
+const Estimate* asked_in(const Record& record) {
+  const auto found = record.estimates.find(metric_of_target(record.stopping.target));
+  if (found != record.estimates.end()) return &found->second;
+  const auto fallback = record.estimates.find(throughput);
+  return fallback == record.estimates.end() ? nullptr : &fallback->second;
+}
+
 double squared(double value) { return value * value; }
 
 // How wide, over what is asked of n repeats together, the interval of each may be where nothing but their own errors makes them differ.
@@ -26,7 +35,7 @@ double width_of_one(double count) { return std::sqrt(count) * student_factor(1e6
 
 // What a run says of itself: how well it knows its mean, in how long a window, and what it took besides.
 void AutoRepeats::Seen::add_run(const Record& record) {
-  const Estimate& found = record.estimates.at(throughput);
+  const Estimate& found = *asked_in(record);
   const auto steady =
       std::find_if(record.windows.begin(), record.windows.end(), [](const Window& window) { return window.name == "steady"; });
   if (!found.low || !found.high || found.value <= 0 || steady == record.windows.end() || steady->end <= steady->begin) return;
@@ -38,7 +47,7 @@ void AutoRepeats::Seen::add_run(const Record& record) {
 
 // Variance of repeats beside that of their own means, relative: as if `prior_repeats` had shown before that they differ by what is asked.
 double AutoRepeats::Seen::between() const {
-  const auto mean = estimate_mean(throughputs);
+  const auto mean = estimate_mean(values);
   if (!mean) return squared(asked);
   const double n = static_cast<double>(mean->n), all = mean->variance_of_mean * n / squared(mean->mean);
   const double found = std::max(all - mean_of(own_variances), 0.0);
@@ -60,10 +69,10 @@ double AutoRepeats::Seen::interval_of_a_run() const {
 bool AutoRepeats::Seen::enough() const {
   if (failures >= most_failures) return true;
   const auto narrow = [&](size_t n) {
-    const auto mean = estimate_mean(std::span(throughputs).first(n));
+    const auto mean = estimate_mean(std::span(values).first(n));
     return mean && ended_by_looks * mean->interval().half_width() <= asked * mean->mean;
   };
-  return throughputs.size() >= fewest_auto_repeats && narrow(throughputs.size()) && narrow(throughputs.size() - 1);
+  return values.size() >= fewest_auto_repeats && narrow(values.size()) && narrow(values.size() - 1);
 }
 
 Batch AutoRepeats::next() {
@@ -72,6 +81,7 @@ Batch AutoRepeats::next() {
     if (batch.jobs.empty()) return batch;
     std::erase_if(batch.jobs, [&](const Job& job) { return job.skip_reason.empty() && seen_of(job).enough(); });
     for (Job& job : batch.jobs) {
+      job.stopping.asked_of_all = job.stopping.interval;
       if (job.stopping.target == throughput) job.stopping.interval = seen_of(job).interval_of_a_run();
       job.stopping.auto_repeats = true;
     }
@@ -88,13 +98,13 @@ AutoRepeats::Seen& AutoRepeats::seen_of(const Job& job) {
 
 void AutoRepeats::done(const Record& record) {
   Seen& seen = seen_[point_id(record.point)];
-  const auto found = record.estimates.find(throughput);
-  if (record.outcome != Outcome::ok || found == record.estimates.end()) {
+  const Estimate* found = asked_in(record);
+  if (record.outcome != Outcome::ok || found == nullptr) {
     ++seen.failures;
     return;
   }
   seen.failures = 0;
-  seen.throughputs.push_back(found->second.value);
+  seen.values.push_back(found->value);
   seen.add_run(record);
 }
 

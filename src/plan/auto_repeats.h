@@ -29,7 +29,7 @@ class AutoRepeats final : public Planner {
 
  private:
   struct Seen {
-    std::vector<double> throughputs;
+    std::vector<double> values;            // of what is asked of: throughput, or a percentile of latency
     double asked = 0;                      // of the interval over the repeats, relative
     std::vector<double> own_variances;     // of a run's mean, relative
     std::vector<double> second_variances;  // what that would have been after a second

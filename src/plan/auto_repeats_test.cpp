@@ -28,7 +28,10 @@ class AutoRepeatsTest : public testing::Test {
   std::pair<int, int> repeats_of(double first, double second) {
     std::vector<Job> jobs = jobs_of(1);
     for (const Job& job : jobs_of(2)) jobs.push_back(job);
-    for (Job& job : jobs) job.stopping.interval = interval_;
+    for (Job& job : jobs) {
+      job.stopping.interval = interval_;
+      job.stopping.target = target_;
+    }
     AutoRepeats planner(make_grid_planner(std::move(jobs), 1, [](const Job& job) { return job.point_id; }, {}),
                         [this] { return is_over_; });
     std::normal_distribution<double> normal;
@@ -39,6 +42,7 @@ class AutoRepeatsTest : public testing::Test {
         is_over_ = ++own == over_after_;
         asked_.push_back(job.stopping.interval);
         EXPECT_TRUE(job.stopping.auto_repeats) << "whoever reads its Record must know";
+        EXPECT_EQ(job.stopping.asked_of_all, interval_) << "and hold all of them against it";
         planner.done(record_of(job, 100 * (1 + (job.point.batch == 1 ? first : second) * normal(random_))));
       }
     }
@@ -51,6 +55,10 @@ class AutoRepeatsTest : public testing::Test {
     record.outcome = outcome_;
     record.stopping = job.stopping;
     record.estimates["throughput"] = {throughput, throughput * (1 - own_), throughput * (1 + own_), 10};
+    if (target_ != "throughput") {  // that of throughput is steady
+      record.estimates["latency_p99_ms"] = record.estimates["throughput"];
+      record.estimates["throughput"] = {100, 99.9, 100.1, 10};
+    }
     record.windows = {{"load", 0, 1'000'000'000}, {"warm_up", 1'000'000'000, 2'000'000'000}, {"steady", 2'000'000'000, 10'000'000'000}};
     return record;
   }
@@ -63,6 +71,7 @@ class AutoRepeatsTest : public testing::Test {
 
   std::mt19937_64 random_{1};
   double own_ = 0.01, interval_ = 0.01;
+  std::string target_ = "throughput";
   std::vector<double> asked_;  // of each run
   Outcome outcome_ = Outcome::ok;
   bool is_over_ = false;
@@ -74,6 +83,14 @@ TEST_F(AutoRepeatsTest, EachPointGetsWhatItNeeds) {
   EXPECT_EQ(quiet, 5);
   EXPECT_GT(restless, 9);
   EXPECT_LE(restless, most_auto_repeats);
+}
+
+TEST_F(AutoRepeatsTest, WhatIsAskedOfAPercentileIsNotKnownByThroughput) {
+  target_ = "p99";
+  const auto [quiet, restless] = repeats_of(0.002, 0.02);
+  EXPECT_EQ(quiet, 5);
+  EXPECT_GT(restless, 9);
+  for (const double asked : asked_) EXPECT_EQ(asked, interval_) << "of each run too: how wide pays is known of throughput alone";
 }
 
 TEST_F(AutoRepeatsTest, NoMoreThanThereMayBe) { EXPECT_EQ(repeats_of(0.3, 0.3), std::pair(most_auto_repeats, most_auto_repeats)); }

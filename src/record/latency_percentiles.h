@@ -21,6 +21,14 @@ inline std::string latency_metric_id(double percent) {
     if (named.percent == percent) return latency_metric_id(named.name);
   return {};
 }
+// Of what an interval is asked of ("throughput", "p99.9"): "throughput", "latency_p999_ms"; empty where that is no metric.
+inline std::string metric_of_target(std::string target) {
+  if (target == "throughput") return target;
+  std::erase(target, '.');
+  for (const NamedPercentile& named : latency_percentiles)
+    if (named.name == target) return latency_metric_id(target);
+  return {};
+}
 inline std::string wait_metric_id(const std::string& name) { return "queue_wait_" + name + "_ms"; }
 
 }  // namespace deepgap

@@ -101,6 +101,7 @@ nlohmann::json stopping_to_json(const StoppingSettings& settings) {
   put(json, "budget_ns", settings.budget);
   put(json, "warmup_budget_ns", settings.warmup_budget);
   if (settings.auto_repeats) put(json, "auto_repeats", true);
+  if (settings.asked_of_all > 0) put(json, "asked_of_all", settings.asked_of_all);
   return json;
 }
 
@@ -118,6 +119,9 @@ StoppingSettings stopping_from_json(const nlohmann::json& json) {
   std::optional<bool> by_looks;
   fields.get("auto_repeats", by_looks);
   settings.auto_repeats = by_looks.value_or(false);
+  std::optional<double> asked;
+  fields.get("asked_of_all", asked);
+  settings.asked_of_all = asked.value_or(0);
   return settings;
 }
 

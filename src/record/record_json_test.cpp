@@ -137,7 +137,7 @@ TEST(RecordJson, ComesBackForManySeeds) {
     if (random() % 2 == 0) record.check.reset();
     if (random() % 2 == 0) record.load_s.reset();
     if (random() % 2 == 0) record.stopping = {};
-    if (random() % 2 == 0) record.stopping.auto_repeats = true;
+    if (random() % 2 == 0) record.stopping.auto_repeats = true, record.stopping.asked_of_all = 0.01;
     if (random() % 2 == 0) record.stopping.duration = static_cast<Nanoseconds>(random() >> 1);
     record.facts["x"] = std::ldexp(static_cast<double>(random()), static_cast<int>(random() % 400) - 200);
     record.facts["whole"] = static_cast<double>(random() % 100);  // must stay a double

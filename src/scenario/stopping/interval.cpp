@@ -70,6 +70,7 @@ class IntervalStopping final : public Stopping {
         shortest_(settings.duration.value_or(shortest_window)),
         budget_(std::max(settings.budget, settings.duration.value_or(0))),
         may_warm_(!settings.warmup),
+        of_a_repeat_(settings.asked_of_all > 0 && settings.asked_of_all != settings.interval),
         target_name_(settings.target),
         target_(std::move(target)),
         meter_(round) {}
@@ -87,10 +88,10 @@ class IntervalStopping final : public Stopping {
   State state() const override { return state_; }
   std::string reason() const override {
     const std::string found = width_text(target_name_, found_);
-    if (state_ == State::enough) return fmt::format("{}, asked {}", found, percent_text(asked_));
+    if (state_ == State::enough) return fmt::format("{}, {}", found, asked_text(asked_, of_a_repeat_));
     if (state_ == State::exhausted && meter_.length() < budget_) return fmt::format("{} while it was still warming up", found);
     if (state_ == State::exhausted) {
-      return fmt::format("{} at the budget of {}, asked {}", found, format_duration(budget_), percent_text(asked_));
+      return fmt::format("{} at the budget of {}, {}", found, format_duration(budget_), asked_text(asked_, of_a_repeat_));
     }
     return {};
   }
@@ -98,7 +99,7 @@ class IntervalStopping final : public Stopping {
   // Anew, from all that came: whoever wrapped this rule may have gone on after it had enough.
   WindowVerdict verdict() const override {
     const double found = meter_.count() < 2 ? std::numeric_limits<double>::infinity() : target_->relative_half_width(meter_);
-    WindowWidth width{target_name_, found, asked_, {}};
+    WindowWidth width{target_name_, found, asked_, {}, of_a_repeat_};
     if (state_ == State::exhausted && meter_.length() >= budget_) width.budget = budget_;
     return window_verdict(meter_, width);
   }
@@ -128,7 +129,7 @@ class IntervalStopping final : public Stopping {
 
   double asked_;
   Nanoseconds shortest_, budget_;
-  bool may_warm_;
+  bool may_warm_, of_a_repeat_;
   std::string target_name_;
   std::unique_ptr<PrecisionTarget> target_;
   ThroughputMeter meter_;

@@ -47,6 +47,10 @@ std::string percent_text(double fraction) { return std::isfinite(fraction) ? fmt
 
 std::string width_text(const std::string& target, double found) { return fmt::format("{} +-{}", target, percent_text(found)); }
 
+std::string asked_text(double asked, bool of_a_repeat) {
+  return fmt::format("asked {}{}", percent_text(asked), of_a_repeat ? " of a repeat" : "");
+}
+
 WindowVerdict window_verdict(const ThroughputMeter& meter, const WindowWidth& width) {
   const std::string found = width_text(width.target, width.found);
   if (!width.asked && meter.length() < shortest_valid_window)
@@ -58,8 +62,9 @@ WindowVerdict window_verdict(const ThroughputMeter& meter, const WindowWidth& wi
   const bool warming = shape.shape == SeriesShape::warming;
   if (width.asked && !(width.found <= *width.asked)) {
     const std::string at = width.budget ? fmt::format(" at the budget of {}", format_duration(*width.budget)) : std::string();
-    return {Verdict::unstable, fmt::format("{}{}, asked {}{}{}", found, at, percent_text(*width.asked), words.empty() ? "" : "; ", words),
-            "", warming};
+    return {Verdict::unstable,
+            fmt::format("{}{}, {}{}{}", found, at, asked_text(*width.asked, width.of_a_repeat), words.empty() ? "" : "; ", words), "",
+            warming};
   }
   if (shape.shape != SeriesShape::steady) return {Verdict::unstable, fmt::format("not steady: {} ({})", words, found), "", warming};
   if (!width.asked) return {Verdict::as_found, "", fmt::format("{}, nothing asked", found), false};

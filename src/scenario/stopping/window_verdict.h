@@ -18,12 +18,15 @@ struct WindowWidth {
   double found = 0;                   // relative half-width; infinity where there is no interval
   std::optional<double> asked;        // nullopt: nothing was
   std::optional<Nanoseconds> budget;  // that ended it
+  bool of_a_repeat = false;           // what was asked is of one of several repeats, of which together more is asked
 };
 
 WindowVerdict window_verdict(const ThroughputMeter& meter, const WindowWidth& width);
 
 // "throughput +-3.1%"
 std::string width_text(const std::string& target, double found);
+// "asked 1%", "asked 1.5% of a repeat"
+std::string asked_text(double asked, bool of_a_repeat);
 // "1%", "unknown"
 std::string percent_text(double fraction);
 

@@ -42,6 +42,7 @@ class Supervisor::Duel {
     load();
     if (goes_on()) refuse_other_answers();
     if (goes_on()) take_turns();
+    ending_ = how_it_ended();  // before the workers are told: who fails now ends nothing any more
     end();
     judge();
     std::vector<Record> records;
@@ -71,7 +72,7 @@ class Supervisor::Duel {
   void judge();
   void judge_first(Record& record) const;
   void judge_other(size_t contender, Record& record) const;
-  std::string ending() const;
+  std::string how_it_ended() const;
   double seconds_of(int64_t pairs) const;
   void tell(size_t contender) const;
 
@@ -84,8 +85,9 @@ class Supervisor::Duel {
   DuelScore score_;
   DuelTurns turns_;
   Nanoseconds began_ = 0, ended_ = 0;  // the first turn, and the last whole round
-  std::string failed_;                 // who ended first, and how
-  bool interrupted_ = false;
+  std::string failed_;                 // who failed last, and how: where that left no duel, it is why
+  std::string ending_;                 // of those that are not told apart
+  bool interrupted_ = false, budget_spent_ = false;
 };
 
 void Supervisor::Duel::load() {
@@ -130,7 +132,7 @@ void Supervisor::Duel::refuse_other_answers() {
     const std::string why = fmt::format("{} answers something else than {}: {}", name(i), name(0), differs);
     records_[i] = supervisor_.failure(jobs_[i], workers_.at(i).order, Outcome::refused, why);
     note_refusal(*records_[i], "deepgap", "check");
-    if (failed_.empty()) failed_ = why;
+    failed_ = why;
     workers_.drop(i);
     turns_.leave_out(i);
   }
@@ -156,7 +158,8 @@ bool Supervisor::Duel::take_round(int64_t pair) {
   double seconds = 0;
   for (const size_t contender : turns_.next_round()) {
     if (!takes_part(contender)) continue;
-    if (pair >= 0 && supervisor_.host_.now() - began_ >= jobs_.front().stopping.budget) return false;
+    budget_spent_ = pair >= 0 && supervisor_.host_.now() - began_ >= jobs_.front().stopping.budget;
+    if (budget_spent_) return false;
     const auto gave = take_turn(contender, pair);
     if (!goes_on()) return false;
     if (!gave) continue;
@@ -199,7 +202,7 @@ void Supervisor::Duel::fail(size_t contender, const Answer& answer) {
     records_[contender] = supervisor_.failure(jobs_[contender], workers_.at(contender).order, Outcome::crashed, error.what());
   }
   const Record& record = *records_[contender];
-  if (failed_.empty()) failed_ = fmt::format("{}: {}: {}", name(contender), name_of(record.outcome), record.reason);
+  failed_ = fmt::format("{}: {}: {}", name(contender), name_of(record.outcome), record.reason);
   workers_.drop(contender);
   turns_.leave_out(contender);
 }
@@ -233,10 +236,11 @@ double Supervisor::Duel::seconds_of(int64_t pairs) const {
   return static_cast<double>(ended_ - began_) / 1e9 / rounds * static_cast<double>(pairs);
 }
 
-std::string Supervisor::Duel::ending() const {
-  return interrupted_      ? std::string("interrupted by the user")
-         : failed_.empty() ? std::string("its budget is spent")
-                           : "contender " + failed_;
+// One that failed ends it where it left nobody to take turns with: others may have gone on to the end of the budget.
+std::string Supervisor::Duel::how_it_ended() const {
+  return interrupted_    ? std::string("interrupted by the user")
+         : budget_spent_ ? std::string("its budget is spent")
+                         : "contender " + failed_;
 }
 
 void Supervisor::Duel::judge() {
@@ -254,7 +258,7 @@ void Supervisor::Duel::judge_first(Record& record) const {
   size_t open = 0;
   for (size_t i = 1; i < jobs_.size(); ++i) open += score_.standing(i).difference == Difference::unknown ? 1 : 0;
   record.verdict = open == 0 ? Verdict::valid : Verdict::unstable;
-  if (open > 0) record.reason = fmt::format("{} of {} contenders are not told apart from it: {}", open, jobs_.size() - 1, ending());
+  if (open > 0) record.reason = fmt::format("{} of {} contenders are not told apart from it: {}", open, jobs_.size() - 1, ending_);
 }
 
 void Supervisor::Duel::judge_other(size_t contender, Record& record) const {
@@ -269,7 +273,7 @@ void Supervisor::Duel::judge_other(size_t contender, Record& record) const {
   if (needs > 0) record.estimates["duel_needs_s"] = {needs, {}, {}, standing.pairs};
   record.verdict = standing.difference == Difference::unknown ? Verdict::unstable : Verdict::valid;
   if (record.verdict == Verdict::valid) return;
-  record.reason = fmt::format("throughput {}: {}", words, ending());
+  record.reason = fmt::format("throughput {}: {}", words, ending_);
   if (needs > 0) record.reason += fmt::format("; needs {} more", needed_words(needs));
 }
 

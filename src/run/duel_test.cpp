@@ -270,6 +270,33 @@ TEST_F(DuelTest, OfThreeTheOthersGoOn) {
   EXPECT_EQ(records[0].outcome, Outcome::ok);
 }
 
+// Of those that went on, the line says what ended them and not who had failed long before.
+TEST_F(DuelTest, OfThreeTheOthersGoOnToTheirOwnEnd) {
+  const Surprise dies = [](ScriptedLink& worker, int turn) {
+    if (turn == 5) worker.die(100 * ms, {0, 11});
+    return turn == 5;
+  };
+  auto short_one = jobs(3);
+  for (Job& job : short_one) job.stopping.budget = 50 * s;
+  const auto records = duel(short_one, {contender({}), contender({.surprise = dies}), contender({})});
+  EXPECT_THAT(records[1].reason, HasSubstr("SIGSEGV"));
+  EXPECT_THAT(records[2].reason, HasSubstr("its budget is spent; needs about"));
+  EXPECT_THAT(records[2].reason, testing::Not(HasSubstr("SIGSEGV")));
+  EXPECT_THAT(records[0].reason, HasSubstr("2 of 2 contenders are not told apart from it: its budget is spent"));
+}
+
+TEST_F(DuelTest, OfThreeTheLastToFailIsWhoEndedIt) {
+  const auto dies_in = [](int last) {
+    return Surprise([last](ScriptedLink& worker, int turn) {
+      if (turn == last) worker.die(100 * ms, {0, 11});
+      return turn == last;
+    });
+  };
+  const auto records = duel(jobs(3), {contender({.surprise = dies_in(30)}), contender({.surprise = dies_in(5)}), contender({})});
+  EXPECT_EQ(records[0].outcome, Outcome::crashed);
+  EXPECT_THAT(records[2].reason, HasSubstr("contender v1: crashed"));
+}
+
 TEST_F(DuelTest, ThreeShareTheErrorOut) {
   const auto two = duel(jobs(2), {contender({}), contender({.items_per_s = 110})});
   host_ = ScriptedHost();

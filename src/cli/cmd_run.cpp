@@ -45,7 +45,7 @@ class RunCommand final : public Command {
   void declare_search(CLI::App& app);
   void declare_where(CLI::App& app);
   void sort_words();
-  RunKind kind() const { return {duel_.has_value(), !tenants_.empty(), find_peak_, !axes_.text("mlperf").empty()}; }
+  RunKind kind() const { return {!duels_.empty(), !tenants_.empty(), find_peak_, !axes_.text("mlperf").empty()}; }
   Study make_study() const;
   Overrides make_overrides() const;
   bool a_person_waits() const;
@@ -63,7 +63,8 @@ class RunCommand final : public Command {
   std::string study_file_;
   AxisFlags axes_;
   std::vector<std::string> tenants_;
-  std::optional<std::string> duel_, margin_;
+  std::vector<std::string> duels_;  // the Plan refuses more than one
+  std::optional<std::string> margin_;
   LengthFlags length_;
   MlperfFlags mlperf_;
   RunFlags run_flags_;
@@ -113,11 +114,13 @@ void RunCommand::declare_what(CLI::App& app) {
       ->take_all()
       ->allow_extra_args(false);
   app.add_option(
-         "--duel", duel_,
+         "--duel", duels_,
          "Axis whose values take short turns, all loaded, each against the first: backend, model, precision, ... (docs/duels.md); ends "
          "when it is told apart, at the latest after --budget (2 minutes)")
       ->group(what_group)
-      ->type_name("AXIS");
+      ->type_name("AXIS")
+      ->take_all()
+      ->allow_extra_args(false);
 }
 
 void RunCommand::declare_search(CLI::App& app) {
@@ -168,11 +171,11 @@ Overrides RunCommand::make_overrides() const {
   mlperf_.add_conf_files(axes_, overrides);
   length_.add_to(overrides, kind());
   if (length_.is_quick() && have_own_windows(overrides.axes)) overrides.duration = std::exchange(overrides.min_duration, std::nullopt);
-  overrides.duel = duel_;
+  if (!duels_.empty()) overrides.duel = join(duels_, ",");
   if (margin_) {
     overrides.margin = parse_fraction(*margin_);
     if (!overrides.margin) throw Error(ErrorKind::usage, fmt::format("--margin '{}' is no share such as 2% or 0.02", *margin_));
-    if (!duel_ && study_file_.empty()) throw Error(ErrorKind::usage, "--margin is of a duel: add --duel AXIS, or leave it out");
+    if (duels_.empty() && study_file_.empty()) throw Error(ErrorKind::usage, "--margin is of a duel: add --duel AXIS, or leave it out");
   }
   for (const std::string& text : tenants_) overrides.tenants.push_back(parse_tenant(text));
   if (check_ && *check_ != "on" && *check_ != "off")
@@ -200,7 +203,7 @@ Study RunCommand::make_study() const {
 // At a terminal, with one question and no rule of their own for how long it takes.
 bool RunCommand::a_person_waits() const {
   const bool terminal = terminal_columns(stdout) > 0 && terminal_columns(stderr) > 0;
-  return terminal && !length_.any_rule() && !find_peak_ && !json_ && !duel_;
+  return terminal && !length_.any_rule() && !find_peak_ && !json_ && duels_.empty();
 }
 
 RunSettings RunCommand::make_settings() const {

@@ -33,6 +33,9 @@ void check_duel(const Grid& grid) {
   }
   if (grid.duel.empty()) return;
   const Axis* axis = find_axis(grid.axes, grid.duel);
+  if (axis == nullptr && grid.duel.find(',') != std::string::npos)
+    fail(fmt::format("--duel {}: a duel is about one axis; name one of them, and every choice of the others is a duel of its own",
+                     grid.duel));
   if (axis == nullptr || axis->values.size() < 2)
     fail(fmt::format("--duel {}: the axis has {}; a duel takes two or more, such as --duel backend -e native,onnxruntime", grid.duel,
                      axis == nullptr || axis->values.empty() ? "no value" : "one value, " + axis->values.front()));

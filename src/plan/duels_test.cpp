@@ -67,6 +67,7 @@ TEST(Duels, OneThatARuleLeavesOutLeavesOutTheDuel) {
 TEST(Duels, WhatTakesNoTurnsIsRefusedInOneLine) {
   const Axis model{"model", {"resnet50"}}, backends{"backend", {"native", "onnxruntime"}};
   EXPECT_THAT(refusal(study_of("backend", {model})), HasSubstr("the axis has no value"));
+  EXPECT_THAT(refusal(study_of("backend,batch", {model, backends, {"batch", {"1", "8"}}})), HasSubstr("a duel is about one axis"));
   EXPECT_THAT(refusal(study_of("backend", {model, {"backend", {"native"}}})), HasSubstr("one value, native; a duel takes two or more"));
   EXPECT_THAT(refusal(study_of("backend", {model, backends, {"scenario", {"server"}}, {"rate", {"10"}}})),
               HasSubstr("batch or single-stream, not server"));

@@ -151,6 +151,8 @@ class AnyPaceTest(DuelCase):
 
     def test_bad_input_is_one_line(self):
         for flags, words in ((["--duel", "backend"], "one value, null; a duel takes two or more"), (["--duel", "colour"], "the axis has no value"),
+                             (["--duel", "batch", "--duel", "threads", "--batch", "1,2", "--threads", "1,2"], "--duel batch,threads: a duel is about one axis"),
+                             (["--duel", "batch,threads", "--batch", "1,2", "--threads", "1,2"], "a duel is about one axis"),
                              (["--duel", "batch", "--batch", "1,2", "--scenario", "server", "--rate", "5"], "batch or single-stream, not server"),
                              (["--duel", "batch", "--batch", "1,2", "-n", "20"], "a duel ends when it is decided"),
                              (["--duel", "batch", "--batch", "1,2", "--interval", "0.5%"], "a duel ends when it is decided"),

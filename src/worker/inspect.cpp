@@ -16,6 +16,7 @@
 #include "worker/point_options.h"
 #include "worker/process_facts.h"
 #include "worker/remote_model.h"
+#include "worker/standstill.h"
 
 #include <deepgap/batching.h>
 #include <deepgap/error.h>
@@ -183,6 +184,7 @@ class Inspection {
     PointOptions options = sort_options(point, backend.plugin ? backend.options : guessed, scenario.options());
     scenario.parse(options.scenario);
     require_end_to_end(point, options.end_to_end);
+    if (const std::string why = standstill(point, options); !why.empty()) throw Error(ErrorKind::usage, why);
     // Where the folder named has none, the usual plug-in would stand for it, unsaid.
     const auto folders = options.environment.find("DEEPGAP_PLUGINS");
     if (folders != options.environment.end() && !holds_plugin(folders->second, point.backend))

@@ -75,6 +75,14 @@ TEST(Inspection, BlamesTheAxisOfAMistake) {
   EXPECT_EQ(mistake_in({point_of()}).first, "none");
 }
 
+TEST(Inspection, RefusesARunWhoseTimeWouldStandStill) {
+  Point still = point_of();
+  still.options = {{"null.clock", "virtual"}, {"null.latency", "0ns"}};
+  EXPECT_THAT(mistake_in({still}).second, HasSubstr("queries take no time"));
+  still.options["null.clock"] = "real";
+  EXPECT_EQ(mistake_in({still}).first, "none");
+}
+
 TEST(Inspection, TurnsToEachModelAndBackendOnce) {
   std::vector<std::string> subjects;
   inspect_points({point_of(), point_of("batch", 2)}, "", {}, [&](const InspectionStep& step) { subjects.push_back(step.subject); });

@@ -125,6 +125,8 @@ class RunTest(RunCase):
     def test_wrong_usage_is_one_line(self):
         cases = [
             (["--axis", "latncy=1ms"], {}, "did you mean 'latency'"),
+            (["--axis", "latency=0ns", "--axis", "clock=virtual"], {}, "latency=0ns lets queries take no time"),
+            (["--axis", "latency=5ms,0ns", "--axis", "clock=virtual", "--duel", "latency"], {}, "leave out clock=virtual"),
             ([], {"model": "resnet5"}, "did you mean 'resnet50'"),
             ([], {"model": "missing.onnx"}, "missing.onnx"),
             ([], {"backend": "nul"}, "did you mean 'null'"),

@@ -1,6 +1,7 @@
 #include "backends/null/null_session.h"
 
 #include "base/console.h"
+#include "base/text.h"
 
 #include <fmt/format.h>
 #include <signal.h>
@@ -71,6 +72,7 @@ class Service : public std::enable_shared_from_this<Service> {
       throw Error(ErrorKind::device_lost, fmt::format("null backend: device lost at query {} as scripted", query));
     }
     const Nanoseconds now = clock_.now();
+    if (script_.virtual_time) require_passing(now);
     slot.tag = tag;
     slot.busy = true;
     slot.error = failure(query);
@@ -147,6 +149,19 @@ class Service : public std::enable_shared_from_this<Service> {
     }
   }
 
+  // Steps and a falling drift may come down to nothing in the middle of a run, which virtual time would then never see end.
+  void require_passing(Nanoseconds now) {
+    constexpr int64_t most = 2'000'000;  // no burst and no crowd of clients has so many at one moment
+    queries_now_ = now == moment_ ? queries_now_ + 1 : 1;
+    moment_ = now;
+    if (queries_now_ > most) {
+      throw Error(ErrorKind::refused,
+                  fmt::format("null backend: {} queries took no time after {} of clock=virtual, which does not pass any "
+                              "more: see to latency, steps and drift, or leave out clock=virtual",
+                              most, format_duration(now)));
+    }
+  }
+
   void end_process_if_told(uint64_t query) const {
     if (script_.sigkill_at.contains(query)) ::kill(::getpid(), SIGKILL);
     if (script_.exit_at.contains(query)) ::_exit(9);
@@ -194,6 +209,8 @@ class Service : public std::enable_shared_from_this<Service> {
   std::vector<std::byte> zeros_;  // shared by all outputs: nobody writes them
   size_t staged_ = 0;
   uint64_t next_query_ = 0;
+  Nanoseconds moment_ = -1;  // of the last query
+  int64_t queries_now_ = 0;  // at that moment
   int in_flight_ = 0;
   bool closed_ = false;
 };

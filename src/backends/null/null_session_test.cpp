@@ -184,6 +184,30 @@ TEST(NullSession, ProcessEndsAsScripted) {
   EXPECT_EXIT(Rig(Script{{"exit_at", "0"}, {"stderr", "last words"}}).enqueue(0, 0), testing::ExitedWithCode(9), "last words");
 }
 
+TEST(NullSession, VirtualTimeThatStandsStillEndsTheRun) {
+  for (const Script& script : {Script{{"steps", "3:0ns"}}, {{"drift", "-1000"}}}) {
+    Script in_virtual_time = script;
+    in_virtual_time["clock"] = "virtual";
+    Rig rig(in_virtual_time, 1);
+    const auto drive = [&] {
+      for (int64_t query = 0; query < 4'000'000; ++query) {
+        rig.enqueue(0, 0);
+        rig.session->drain();
+        rig.delivered.clear();
+        rig.statuses.clear();
+      }
+    };
+    try {
+      drive();
+      FAIL() << "it goes on";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::refused);
+      EXPECT_THAT(error.what(), HasSubstr("which does not pass any more"));
+    }
+    EXPECT_GT(rig.clock->now(), 0) << "the first queries took their time";
+  }
+}
+
 TEST(NullBackend, SupportsEverythingButWrongOptions) {
   EngineRequest request{.precision = Precision::int8, .options = {{"latency", "2ms"}}};
   EXPECT_TRUE(NullBackend().supports(request, {}).ok);

@@ -2,6 +2,7 @@
 #include "record/profile_block.h"
 #include "record/record_json.h"
 #include "record/timing_block.h"
+#include "store/naming.h"
 #include "store/record_rows.h"
 #include "store/schema.h"
 #include "store/store.h"
@@ -15,7 +16,7 @@ namespace {
 
 void revise(Record& record, const Blocks& blocks, const CopyOptions& options) {
   if (blocks.timing_count > 0 && blocks.timings.empty())
-    throw Error(ErrorKind::input, "the Store is compact: it has no timings and series to compute from");
+    throw Error(ErrorKind::input, "it is compact: it has no timings and series to compute from");
   if (!blocks.timings.empty()) record.timings = decode_timings(blocks.timings);
   if (!blocks.series.empty()) record.series = decode_series(blocks.series);
   options.revise(record);
@@ -59,7 +60,7 @@ void copy_store(const std::string& from, const std::string& to, const CopyOption
   try {
     const auto target = open_store_for_appending(unfinished.path());
     target->execute("PRAGMA synchronous = OFF");  // a half copy is thrown away anyway; the whole one is synced once
-    copy_records(*source, *target, options);
+    naming(from, [&] { copy_records(*source, *target, options); });
     target->execute("PRAGMA journal_mode = DELETE; VACUUM;");
   } catch (const Error& error) {
     throw Error(error.kind(), unfinished.with_target_name(error.what()));

@@ -2,6 +2,7 @@
 
 #include "record/profile_block.h"
 #include "record/timing_block.h"
+#include "store/naming.h"
 #include "store/record_rows.h"
 #include "store/schema.h"
 #include "store/sqlite.h"
@@ -20,18 +21,6 @@ std::string block_of(Database& database, const char* sql, const std::string& rec
   SqlStatement statement(database, sql);
   statement.bind(0, record_id);
   return statement.step() ? std::string(statement.text(0)) : std::string();
-}
-
-// What is wrong in a Store names it, since a command may read several.
-template <typename Read>
-decltype(auto) naming(const std::string& path, Read read) {
-  try {
-    return read();
-  } catch (const Error& error) {
-    const std::string cause = error.what();
-    if (error.kind() != ErrorKind::input || cause.find(path) != std::string::npos) throw;
-    throw Error(ErrorKind::input, fmt::format("cannot read Store {}: {}", path, cause));
-  }
 }
 
 }  // namespace
@@ -95,13 +84,13 @@ void Store::look(const std::function<void(const Record&)>& visit) const {
 std::vector<Timing> Store::timings(const std::string& record_id) const {
   const std::string block =
       block_of(*state_->database, "SELECT b.timings FROM blocks b JOIN records r ON r.id = b.record WHERE r.record_id = ?", record_id);
-  return block.empty() ? std::vector<Timing>() : decode_timings(block);
+  return block.empty() ? std::vector<Timing>() : naming(state_->path, [&] { return decode_timings(block); });
 }
 
 std::vector<Series> Store::series(const std::string& record_id) const {
   const std::string block =
       block_of(*state_->database, "SELECT b.series FROM blocks b JOIN records r ON r.id = b.record WHERE r.record_id = ?", record_id);
-  return block.empty() ? std::vector<Series>() : decode_series(block);
+  return block.empty() ? std::vector<Series>() : naming(state_->path, [&] { return decode_series(block); });
 }
 
 void Store::keep_profile(const std::string& record_id, std::string_view json) {
@@ -123,7 +112,7 @@ std::string Store::profile(const std::string& record_id) const {
   if (!keeps_profiles(*state_->database)) return {};
   const std::string block =
       block_of(*state_->database, "SELECT p.profile FROM profiles p JOIN records r ON r.id = p.record WHERE r.record_id = ?", record_id);
-  return block.empty() ? std::string() : decode_profile(block);
+  return block.empty() ? std::string() : naming(state_->path, [&] { return decode_profile(block); });
 }
 
 std::set<std::string> Store::profiled() const {

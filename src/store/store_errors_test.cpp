@@ -47,6 +47,28 @@ TEST(StoreErrors, WhatIsNoStore) {
   EXPECT_NE(read_text(folder / "text.db"), "");
 }
 
+TEST(StoreErrors, ADamagedPartNamesTheStoreWhoeverReadsIt) {
+  const TemporaryFolder folder;
+  const Record record = example_record(1);
+  const auto damaged = [&](const std::string& name, const char* sql) {
+    Store(folder / name, Store::Mode::append).append(record);
+    run_sql(folder / name, sql);
+    return folder / name;
+  };
+  const std::string timings = damaged("timings.db", "UPDATE blocks SET timings = x'00'");
+  const std::string series = damaged("series.db", "UPDATE blocks SET series = x'00'");
+  EXPECT_THAT(error_of([&] { static_cast<void>(Store(timings, Store::Mode::read).timings(record.record_id)); }, ErrorKind::input),
+              testing::AllOf(HasSubstr(timings), HasSubstr("damaged timing")));
+  EXPECT_THAT(error_of([&] { static_cast<void>(Store(series, Store::Mode::read).series(record.record_id)); }, ErrorKind::input),
+              HasSubstr(series));
+  const CopyOptions recompute{.wanted = {}, .revise = [](Record&) {}};
+  for (const std::string& path : {timings, series, damaged("point.db", "UPDATE points SET json = '{'"),
+                                  damaged("verdict.db", "UPDATE records SET verdict = 'fine'")}) {
+    EXPECT_THAT(error_of([&] { copy_store(path, folder / "copy.db", recompute); }, ErrorKind::input),
+                HasSubstr("cannot read Store " + path));
+  }
+}
+
 TEST(StoreErrors, ANewerVersionSaysSo) {
   const TemporaryFolder folder;
   { Store(folder / "a.db", Store::Mode::append).append(example_record(1)); }

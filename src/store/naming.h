@@ -1,0 +1,24 @@
+// What is wrong in a Store names it, since a command may read several.
+#pragma once
+
+#include <deepgap/error.h>
+
+#include <fmt/format.h>
+
+#include <string>
+
+namespace deepgap {
+
+// What `read` gives; its Error{input} with the path of the Store, where it has not got it.
+template <typename Read>
+decltype(auto) naming(const std::string& path, Read read) {
+  try {
+    return read();
+  } catch (const Error& error) {
+    const std::string cause = error.what();
+    if (error.kind() != ErrorKind::input || cause.find(path) != std::string::npos) throw;
+    throw Error(ErrorKind::input, fmt::format("cannot read Store {}: {}", path, cause));
+  }
+}
+
+}  // namespace deepgap

@@ -25,6 +25,14 @@ std::string point_label(const Point& point, bool with_threads) {
   return label;
 }
 
+namespace {
+
+// Of the time that an item takes, as a verdict's words tell it: of a wide interval the two scales differ by far, since throughput is one
+// over that time.
+double relative_half_width(double throughput, double low, double high) { return (throughput / low - throughput / high) / 2; }
+
+}  // namespace
+
 std::string result_text(const Record& record) {
   if (record.outcome != Outcome::ok) return fmt::format("{}: {}", name_of(record.outcome), record.reason);
   std::string text;
@@ -32,9 +40,8 @@ std::string result_text(const Record& record) {
   if (throughput != record.estimates.end()) {
     const Estimate& estimate = throughput->second;
     text = fmt::format("{:.1f} items/s", estimate.value);
-    if (estimate.low && estimate.high && estimate.value > 0) {
-      text += fmt::format(" +-{:.1f} %", 50 * (*estimate.high - *estimate.low) / estimate.value);
-    }
+    if (estimate.low && estimate.high && *estimate.low > 0)
+      text += fmt::format(" +-{:.1f} %", 100 * relative_half_width(estimate.value, *estimate.low, *estimate.high));
   }
   const auto median = record.estimates.find("latency_p50_ms");
   if (median != record.estimates.end()) text += fmt::format(", p50 {:.3g} ms", median->second.value);

@@ -187,6 +187,15 @@ TEST(Progress, result_text_says_what_matters) {
   EXPECT_EQ(result_text(record), "200.0 items/s +-1.0 %, p50 1.5 ms, unstable: wide, unchecked");
 }
 
+// The interval of a verdict is that of the time an item takes: 1 +- 0.8 of 5 ms are 111 to 1000 items a second.
+TEST(Progress, result_text_tells_an_interval_by_one_figure) {
+  Record record = ok_record(1, 200);
+  record.estimates["throughput"] = {200, 200 / 1.8, 200 / 0.2, 100};
+  record.verdict = Verdict::unstable;
+  record.reason = "throughput +-80%";
+  EXPECT_EQ(result_text(record), "200.0 items/s +-80.0 %, p50 1.5 ms, unstable: throughput +-80%");
+}
+
 TEST(TimeEstimate, learns_from_what_jobs_took) {
   Job job;
   job.point_id = "a";

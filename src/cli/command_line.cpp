@@ -176,6 +176,16 @@ void CommandLine::refuse_extras(const CLI::App& command) const {
                                      : fmt::format("unknown flag '{}'; deepgap {} --help lists them", name, command.get_name()));
 }
 
+// An unset variable of a shell's: a command would take it for a word or a flag that is not there, and work on more than was meant.
+void CommandLine::refuse_empty(const CLI::App& command) const {
+  for (const CLI::Option* option : command.get_options()) {
+    const std::vector<std::string> values = option->results();
+    if (std::none_of(values.begin(), values.end(), [](const std::string& value) { return value.empty(); })) continue;
+    const std::string name = option->get_lnames().empty() ? option->get_type_name() : "--" + option->get_lnames().front();
+    throw Error(ErrorKind::usage, fmt::format("{} is empty: give it a value, or leave it out (is a variable unset?)", name));
+  }
+}
+
 Command* CommandLine::parse(const std::vector<std::string>& arguments) {
   const auto asked = [&] { return app_.get_subcommands().empty() ? "" : app_.get_subcommands().front()->get_name(); };
   std::vector<std::string> words = spelled(arguments);
@@ -195,6 +205,7 @@ Command* CommandLine::parse(const std::vector<std::string>& arguments) {
   }
   CLI::App* sub = app_.get_subcommands().front();
   refuse_extras(*sub);
+  if (!commands_.at(sub)->hidden()) refuse_empty(*sub);
   return commands_.at(sub).get();
 }
 

@@ -34,6 +34,7 @@ class CommandLine {
  private:
   std::vector<std::string> spelled(const std::vector<std::string>& arguments) const;
   void refuse_extras(const CLI::App& command) const;
+  void refuse_empty(const CLI::App& command) const;
 
   CLI::App app_;
   std::map<const CLI::App*, std::unique_ptr<Command>> commands_;  // they hold the values that CLI11 parses into

@@ -50,6 +50,32 @@ TEST(CommandLine, SaysWhatAMistakeIsAndWhatToWrite) {
   EXPECT_NE(mistake_in({"run", "resnet50", "--batch"}), "none") << "a flag without its value";
 }
 
+TEST(CommandLine, AnEmptyArgumentIsNoneThatWasLeftOut) {
+  for (const std::vector<std::string>& words : {std::vector<std::string>{"tag", "a.db", "", "--remove", "--select", "batch=1"},
+                                                {"tag", "a.db", ""},
+                                                {"note", "a.db", "", "--remove"},
+                                                {"tag", "a.db", "b", "--select", ""},
+                                                {"rerun", ""},
+                                                {"rerun", "4f2a", "--from", ""},
+                                                {"run", ""},
+                                                {"run", "resnet18", ""},
+                                                {"run", "resnet18", "--model", ""},
+                                                {"run", "resnet18", "--store", ""},
+                                                {"run", "resnet18", "--study", ""},
+                                                {"run", "resnet18", "--cache", ""},
+                                                {"run", "resnet18", "--duel", ""},
+                                                {"run", "resnet18", "--axis", ""},
+                                                {"report", ""},
+                                                {"report", "a.db", "--output", ""},
+                                                {"merge", "a.db", ""},
+                                                {"export", "a.db", "--outcome", ""}})
+    EXPECT_THAT(mistake_in(words), testing::AllOf(HasSubstr("is empty"), HasSubstr("leave it out")))
+        << words.front() << " " << words.back();
+  EXPECT_THAT(mistake_in({"tag", "a.db", ""}), HasSubstr("NAME is empty"));
+  EXPECT_THAT(mistake_in({"rerun", ""}), HasSubstr("RECORD is empty"));
+  EXPECT_THAT(mistake_in({"run", "resnet18", "--store="}), HasSubstr("--store: 1 required FILE missing"));
+}
+
 TEST(CommandLine, FlagsFollowACommand) {
   for (const char* flag : {"-v", "--model", "--frobnicate"}) {
     EXPECT_THAT(mistake_in({flag, "resnet50"}), testing::AllOf(HasSubstr(flag), HasSubstr("deepgap --help")));

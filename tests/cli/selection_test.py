@@ -95,6 +95,18 @@ class SelectionTest(StoreCase):
         self.assertEqual(deepgap("tag", self.store, "--remove", "--batch", "1"), "2 tags taken from 1 record\n")
         self.assertEqual(json.loads(deepgap("tag", self.store, "--json")), [{"tag": "small", "records": 1}])
 
+    def test_an_empty_name_takes_nothing_away(self):
+        deepgap("tag", self.store, "kept")
+        deepgap("note", self.store, "kept too")
+        for words in (["tag", self.store, ""], ["tag", self.store, "", "--remove", "--batch", "1,2"], ["note", self.store, "", "--remove"],
+                      ["tag", self.store, "kept", "--remove", "--select", ""], ["note", self.store, "x", "--tag", ""]):
+            with self.subTest(words=words):
+                error = deepgap(*words, code=2)
+                self.assertEqual(len(error.strip().splitlines()), 1, error)
+                self.assertIn("is empty", error)
+        self.assertEqual(deepgap("tag", self.store).split(), ["3", "kept"])
+        self.assertEqual(deepgap("note", self.store).split(), ["3", "kept", "too"])
+
     def test_what_is_wrong_is_one_line(self):
         for words, said in ((["tag", self.store, "a b"], "it has letters"), (["tag", self.store, "a;b"], "it has letters"),
                             (["tag", self.store, "x" * 101], "at most 100"), (["tag", self.store, "--remove"], "say which tag"),

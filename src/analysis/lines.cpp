@@ -1,5 +1,7 @@
 #include "analysis/lines.h"
 
+#include "analysis/aspects.h"
+#include "analysis/point_labels.h"
 #include "base/text.h"
 #include "record/duel_set.h"
 #include "record/load_axis.h"
@@ -18,81 +20,30 @@
 namespace deepgap {
 namespace {
 
-constexpr const char* separator = " \u00b7 ";
+constexpr const char* separator = label_separator;
 
-std::string threads_text(const Point& point) { return std::to_string(point.threads) + (point.threads == 1 ? " thread" : " threads"); }
-
-// How devices are named: a GPU by its model, with its index where the model alone does not tell; the CPU is "cpu" as long as there is one.
-class DeviceNames {
- public:
-  explicit DeviceNames(std::span<const PointSummary> points) {
-    for (const PointSummary& point : points) {
-      const std::string& device = point.identity.device;
-      if (device.empty()) continue;
-      placements_[device].insert(placement_name(point.point.placement));
-      if (is_cpu(point.point)) cpus_.insert(device);
-    }
-  }
-  std::string of(const PointSummary& point) const {
-    std::string placement = placement_name(point.point.placement);
-    const auto placements = placements_.find(point.identity.device);
-    if (placements == placements_.end() || (is_cpu(point.point) && cpus_.size() < 2)) return placement;
-    const std::string name = short_device_name(point.identity.device);
-    return placements->second.size() > 1 ? name + " " + placement : name;
-  }
-
- private:
-  static bool is_cpu(const Point& point) {
-    const auto& devices = point.placement.devices;
-    return std::all_of(devices.begin(), devices.end(), [](const DeviceId& device) { return device.kind == "cpu"; });
-  }
-  std::map<std::string, std::set<std::string>> placements_;
-  std::set<std::string> cpus_;
-};
-
-// What may tell two Lines apart, by name, as a label shows it.
-std::map<std::string, std::string> aspects(const PointSummary& summary, const DeviceNames& names) {
-  const Point& point = summary.point;
-  std::map<std::string, std::string> aspects{
-      {"1 device", names.of(summary)}, {"2 precision", std::string(name_of(point.precision))},
-      {"3 scenario", point.scenario},  {"4 threads", threads_text(point)},
-      {"6 tenant", summary.tenant},    {"7 rank", summary.rank == 0 ? "" : "rank " + std::to_string(summary.rank)}};
-  for (const auto& [name, value] : point.options) aspects["5 " + name] = name + "=" + value;
-  return aspects;
-}
-
-using Values = std::map<std::string, std::set<std::string>>;
-
-// Aspects that have more than one value (absence is one) within some group of Points.
 template <typename Key>
-std::set<std::string> varying(const std::map<Key, std::vector<const PointSummary*>>& groups, const DeviceNames& devices) {
+using Groups = std::map<Key, std::vector<const PointSummary*>>;
+
+template <typename Key>
+std::set<std::string> varying_in(const Groups<Key>& groups, const DeviceNames& devices) {
   std::set<std::string> names;
   for (const auto& [key, members] : groups) {
-    Values values;
-    std::map<std::string, size_t> present;
-    for (const PointSummary* member : members) {
-      for (const auto& [name, value] : aspects(*member, devices)) {
-        values[name].insert(value);
-        ++present[name];
-      }
-    }
-    for (const auto& [name, distinct] : values) {
-      if (distinct.size() > 1 || present[name] < members.size()) names.insert(name);
-    }
+    Varying group;
+    for (const PointSummary* member : members) group.add(aspects_of(*member, devices));
+    names.merge(group.names());
   }
   return names;
 }
 
-bool is_option(const std::string& aspect) { return aspect.starts_with("5 "); }
-
 // What labels need: an option only where it differs among the Lines of one backend, since they begin with the backend's name.
-std::set<std::string> telling_aspects(const std::map<WorkloadKey, std::vector<const PointSummary*>>& groups, const DeviceNames& devices) {
-  std::map<std::pair<WorkloadKey, std::string>, std::vector<const PointSummary*>> by_backend;
+std::set<std::string> telling_aspects(const Groups<WorkloadKey>& groups, const DeviceNames& devices) {
+  Groups<std::pair<WorkloadKey, std::string>> by_backend;
   for (const auto& [key, members] : groups) {
     for (const PointSummary* member : members) by_backend[{key, member->point.backend}].push_back(member);
   }
-  std::set<std::string> names = varying(by_backend, devices);
-  for (const std::string& name : varying(groups, devices)) {
+  std::set<std::string> names = varying_in(by_backend, devices);
+  for (const std::string& name : varying_in(groups, devices)) {
     if (!is_option(name)) names.insert(name);
   }
   return names;
@@ -100,7 +51,7 @@ std::set<std::string> telling_aspects(const std::map<WorkloadKey, std::vector<co
 
 std::string line_label(const PointSummary& point, const std::set<std::string>& shown, const DeviceNames& devices) {
   std::string label = point.point.backend;
-  for (const auto& [name, value] : aspects(point, devices)) {
+  for (const auto& [name, value] : aspects_of(point, devices)) {
     if (shown.count(name) != 0 && !value.empty()) label += separator + value;
   }
   return label;
@@ -148,14 +99,15 @@ const PointSummary* Line::at_batch(int64_t batch) const {
 }
 
 std::vector<Workload> arrange(std::span<const PointSummary> points) {
-  std::map<WorkloadKey, std::vector<const PointSummary*>> groups;
+  Groups<WorkloadKey> groups;
   std::map<std::string, std::set<WorkloadKey>> by_model;
   for (const PointSummary& point : points) {
     if (tenant_place(point.point) || contender_place(point.point)) continue;
     groups[workload_key(point.point)].push_back(&point);
     by_model[point.point.model].insert(workload_key(point.point));
   }
-  const DeviceNames devices(points);
+  DeviceNames devices;
+  for (const PointSummary& point : points) devices.add(point);
   const auto shown = telling_aspects(groups, devices);
   std::vector<Workload> workloads;
   for (const auto& [key, members] : groups) {
@@ -224,17 +176,6 @@ std::vector<std::string> labels_apart(const std::vector<std::string>& labels) {
   return told;
 }
 
-std::string batch_words(const Point& point) { return point.batch > 0 ? fmt::format("batch {}", point.batch) : "no batch told"; }
-
 std::string label_with_batch(const Line& line, const PointSummary& point) { return line.label + separator + batch_words(point.point); }
-
-std::string point_label(const PointSummary& summary) {
-  const Point& point = summary.point;
-  std::string label = point.model + separator + point.backend;
-  const std::string place = placement_name(point.placement);
-  if (place != "cpu") label += separator + (summary.identity.device.empty() ? place : short_device_name(summary.identity.device));
-  if (point.precision != Precision::fp32) label += separator + std::string(name_of(point.precision));
-  return label + separator + batch_words(point);
-}
 
 }  // namespace deepgap

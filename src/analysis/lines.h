@@ -49,12 +49,7 @@ std::string label_without_load(const Line& line);
 // Labels side by side, without the parts that all of them have: "inputs=host · batch 8", "inputs=ready · batch 8" become what differs. One
 // that would be empty stays whole; so does a single one.
 std::vector<std::string> labels_apart(const std::vector<std::string>& labels);
-// "batch 8"; of a published row that does not tell, "no batch told".
-std::string batch_words(const Point& point);
 // "libtorch_cuda · H200, batch 8" with the parts of its label: for labels_apart.
 std::string label_with_batch(const Line& line, const PointSummary& point);
-
-// Text of one Point as a Line's label with its workload and batch: "resnet50 · native · batch 8". For lists of failures.
-std::string point_label(const PointSummary& point);
 
 }  // namespace deepgap

@@ -1,6 +1,5 @@
 // deepgap compare: two Stores, or two selections of one, point by point; for people, pull requests and CI.
 #include "analysis/compare/compare_results.h"
-#include "analysis/lines.h"
 #include "base/console.h"
 #include "base/file.h"
 #include "base/text.h"
@@ -95,11 +94,12 @@ Results selected(const std::string& path, const Selection& selection, KeptProfil
 // Of every pair that has both profiles.
 std::string profiles_text(const ResultsComparison& found, const KeptProfiles& of_a, const KeptProfiles& of_b, const ComparedSides& sides) {
   constexpr size_t top = 12;
+  const PointLabels labels = labels_of(found);
   std::string text;
   for (const PointChange& change : found.points) {
     const auto a = of_a.find(change.a->on_device()), b = of_b.find(change.b->on_device());
     if (a == of_a.end() || b == of_b.end()) continue;
-    text += point_label(*change.b) + ":\n" +
+    text += labels.of(*change.b) + ":\n" +
             profile_change_text(profile_change(parse_stored_profile(a->second).profile, parse_stored_profile(b->second).profile), sides.a,
                                 sides.b, top);
   }

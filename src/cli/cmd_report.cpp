@@ -1,5 +1,6 @@
 // deepgap report: one or several Stores as one HTML or Markdown document.
 #include "analysis/lines.h"
+#include "analysis/point_labels.h"
 #include "base/file.h"
 #include "base/words.h"
 #include "cli/baseline_flag.h"
@@ -63,7 +64,7 @@ class ReportCommand final : public Command {
     if (format != "md") {
       options.tracks = tracks(results);
       options.sequences = sequences(results);
-      options.profiles = profiles();
+      options.profiles = profiles(results);
     }
     const std::string text = printable_lines(format == "md" ? markdown_report(results, options) : html_report(results, options));
     if (output_ == "-") {
@@ -109,10 +110,11 @@ class ReportCommand final : public Command {
   // Readings and timings are looked up for a few Records alone.
   std::vector<Track> tracks(const Results& results) const {
     constexpr size_t most = 6;
+    const PointLabels labels(results.points);
     std::vector<std::pair<std::string, Track>> wanted;  // by record_id
     for (const PointSummary* point : points_over_time(results, most)) {
       const auto known = record_ids_.find(point->on_device());
-      if (known != record_ids_.end()) wanted.push_back({known->second, {point_label(*point), {}}});
+      if (known != record_ids_.end()) wanted.push_back({known->second, {labels.of(*point), {}}});
     }
     look_at_stores(stores_, false, [&](const Store& store, const Record& each) {
       for (auto& [id, track] : wanted) {
@@ -131,6 +133,7 @@ class ReportCommand final : public Command {
   // Of Points that are not valid one run each; where there are too many, of every kind of reason some.
   RunSequences sequences(const Results& results) const {
     constexpr size_t most = 12;
+    const PointLabels labels(results.points);
     std::vector<std::pair<std::string, std::string>> wanted;  // record_id, label
     std::map<std::string, size_t> of_kind;
     std::vector<std::tuple<size_t, size_t, const PointSummary*>> order;
@@ -142,7 +145,7 @@ class ReportCommand final : public Command {
     RunSequences sequences;
     for (const auto& [place, number, point] : order) {
       if (wanted.size() < most) {
-        wanted.emplace_back(not_valid_.at(point->on_device()), point_label(*point));
+        wanted.emplace_back(not_valid_.at(point->on_device()), labels.of(*point));
       } else {
         ++sequences.left_out;
       }
@@ -164,9 +167,10 @@ class ReportCommand final : public Command {
   }
 
   // The first of every Point; drawn are those of different ways of running different models.
-  ReportProfiles profiles() const {
+  ReportProfiles profiles(const Results& results) const {
     constexpr size_t most_drawn = 6;
     ReportProfiles found;
+    const PointLabels labels(results.points);
     std::set<PointOnDevice> seen;
     std::set<std::pair<std::string, std::string>> drawn;
     std::map<const Store*, std::set<std::string>> profiled;
@@ -177,7 +181,7 @@ class ReportCommand final : public Command {
       StoredProfile stored =
           parse_stored_profile(anonymous_ ? anonymous_profile(store.profile(record.record_id)) : store.profile(record.record_id));
       stored.header.model = record.point.model;
-      const std::string label = point_label(summarize_points({&record, 1}).front());
+      const std::string label = labels.of(summarize_points({&record, 1}).front());
       found.lines.push_back(profile_line(label, stored));
       if (found.drawn.size() < most_drawn && drawn.emplace(record.point.model, record.point.backend).second)
         found.drawn.emplace_back(label, std::move(stored));

@@ -1,6 +1,5 @@
 #include "cli/compare_text.h"
 
-#include "analysis/lines.h"
 #include "analysis/words.h"
 #include "base/text.h"
 #include "run/text_table.h"
@@ -9,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace deepgap {
@@ -31,8 +31,8 @@ std::string verdict_text(const PointChange& change, const CompareSettings& setti
                                                           : count_of(static_cast<int64_t>(change.needs_repeats), "repeat", "repeats"));
 }
 
-std::string label_of(const PointChange& change) {
-  const std::string a = point_label(*change.a), b = point_label(*change.b);
+std::string label_of(const PointChange& change, const PointLabels& labels) {
+  const std::string a = labels.of(*change.a), b = labels.of(*change.b);
   return a == b ? a : fmt::format("{} against {}", b, a);
 }
 
@@ -79,13 +79,23 @@ std::string counts_text(const ResultsComparison& comparison, const CompareSettin
 
 }  // namespace
 
+PointLabels labels_of(const ResultsComparison& comparison) {
+  std::array<PointLabels::Side, 2> sides;
+  for (const PointChange& change : comparison.points) {
+    sides[0].push_back(change.a);
+    sides[1].push_back(change.b);
+  }
+  return PointLabels(sides);
+}
+
 std::string comparison_text(const ResultsComparison& comparison, const CompareSettings& settings, const ComparedSides& sides,
                             size_t width) {
   std::string text;
+  const PointLabels labels = labels_of(comparison);
   for (const std::string& note : notes(comparison, sides)) text += "note: " + note + "\n";
   TextColumn what{"point", false, {}}, a{sides.a, true, {}}, b{sides.b, true, {}}, ratio{"ratio", true, {}}, verdict{"verdict", false, {}};
   for (const PointChange& change : comparison.points) {
-    what.cells.push_back(label_of(change));
+    what.cells.push_back(label_of(change, labels));
     a.cells.push_back(value_text(*change.a, settings.metric));
     b.cells.push_back(value_text(*change.b, settings.metric));
     ratio.cells.push_back(ratio_text(change));
@@ -100,8 +110,9 @@ std::string comparison_text(const ResultsComparison& comparison, const CompareSe
 std::string comparison_markdown(const ResultsComparison& comparison, const CompareSettings& settings, const ComparedSides& sides) {
   std::string text = fmt::format("**{}, {} against {}**: {}\n\n| point | {} | {} | ratio | verdict |\n| --- | ---: | ---: | ---: | --- |\n",
                                  settings.metric, sides.b, sides.a, counts_text(comparison, settings), sides.a, sides.b);
+  const PointLabels labels = labels_of(comparison);
   for (const PointChange& change : comparison.points) {
-    text += fmt::format("| {} | {} | {} | {} | {} |\n", label_of(change), value_text(*change.a, settings.metric),
+    text += fmt::format("| {} | {} | {} | {} | {} |\n", label_of(change, labels), value_text(*change.a, settings.metric),
                         value_text(*change.b, settings.metric), ratio_text(change), verdict_text(change, settings));
   }
   for (const std::string& note : notes(comparison, sides)) text += "\n- " + note;
@@ -111,8 +122,9 @@ std::string comparison_markdown(const ResultsComparison& comparison, const Compa
 ComparedStores compared_stores(const ResultsComparison& comparison, const CompareSettings& settings, const ComparedSides& sides) {
   ComparedStores compared{settings.metric,         sides.a, sides.b, settings.margin, counts_text(comparison, settings), {},
                           notes(comparison, sides)};
+  const PointLabels labels = labels_of(comparison);
   for (const PointChange& change : comparison.points) {
-    ComparedPoint point{{label_of(change), change.comparison.ratio, {}, {}, change.change == Change::unknown, {}},
+    ComparedPoint point{{label_of(change, labels), change.comparison.ratio, {}, {}, change.change == Change::unknown, {}},
                         value_text(*change.a, settings.metric),
                         value_text(*change.b, settings.metric),
                         ratio_text(change),
@@ -129,9 +141,10 @@ ComparedStores compared_stores(const ResultsComparison& comparison, const Compar
 
 std::string comparison_json(const ResultsComparison& comparison, const CompareSettings& settings, const ComparedSides& sides) {
   nlohmann::json list = nlohmann::json::array();
+  const PointLabels labels = labels_of(comparison);
   for (const PointChange& change : comparison.points) {
-    nlohmann::json entry{{"a", point_label(*change.a)},
-                         {"b", point_label(*change.b)},
+    nlohmann::json entry{{"a", labels.of(*change.a)},
+                         {"b", labels.of(*change.b)},
                          {"point_id", change.a->point_id},
                          {"ratio", change.comparison.ratio},
                          {"low", nullptr},

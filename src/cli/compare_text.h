@@ -2,6 +2,7 @@
 #pragma once
 
 #include "analysis/compare/compare_results.h"
+#include "analysis/point_labels.h"
 #include "report/compare_page.h"
 
 #include <string>
@@ -11,6 +12,9 @@ namespace deepgap {
 struct ComparedSides {
   std::string a, b;  // how they are called: files, with their selections
 };
+
+// Of its rows: what tells them apart.
+PointLabels labels_of(const ResultsComparison& comparison);
 
 // The table at most `width` characters wide where that can be had; 0: as wide as it is.
 std::string comparison_text(const ResultsComparison& comparison, const CompareSettings& settings, const ComparedSides& sides,

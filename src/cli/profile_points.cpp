@@ -1,6 +1,6 @@
 #include "cli/profile_points.h"
 
-#include "analysis/lines.h"
+#include "analysis/point_labels.h"
 #include "base/console.h"
 #include "base/words.h"
 #include "cli/child.h"
@@ -96,6 +96,7 @@ StoredProfile profile_of(const Point& point, const std::string& label, const Fac
 ProfiledPoints profile_points(const RunReport& report, const RunSettings& settings) {
   const Chosen chosen(report, settings.store_path);
   const Facts environment = capture_environment();
+  const PointLabels labels(report.points);
   ProfiledPoints count;
   for (const PointSummary& summary : report.points) {
     const auto choice = chosen.records().find(summary.point_id);
@@ -104,7 +105,7 @@ ProfiledPoints profile_points(const RunReport& report, const RunSettings& settin
       ++count.had;
       continue;
     }
-    const std::string label = point_label(summary);
+    const std::string label = labels.of(summary);
     std::string missing = why_not_profiled(choice->second.point);
     try {
       if (missing.empty()) {

@@ -1,6 +1,6 @@
 #include "cli/stored_checks.h"
 
-#include "analysis/lines.h"
+#include "analysis/point_labels.h"
 #include "analysis/point_summary.h"
 #include "analysis/words.h"
 #include "base/console.h"
@@ -56,10 +56,9 @@ nlohmann::json row_of(const PointSummary& point) {
   return row;
 }
 
-std::string line_of(const PointSummary& point) {
+std::string line_of(const PointSummary& point, const std::string& label) {
   const auto pass = pass_of(point);
-  std::string line = fmt::format("{}  {}", !pass ? "unchecked" : *pass ? "agrees   " : "DIFFERS  ", point_label(point));
-  if (const std::string options = options_text(without_dataset_hash(point.point)); !options.empty()) line += " \u00b7 " + options;
+  std::string line = fmt::format("{}  {}", !pass ? "unchecked" : *pass ? "agrees   " : "DIFFERS  ", label);
   if (point.check) line += fmt::format(": {:.1f} dB against {}", point.check->sqnr_db, point.check->against);
   if (point.check && point.check->top1_agreement) line += ", top-1 " + format_percent(*point.check->top1_agreement);
   return line;
@@ -79,14 +78,16 @@ int print_stored_checks(const std::vector<std::string>& stores, const Selection&
   look_at_selected(stores, selection, false, [&](const Store&, const Record& record) { collector.add(record); });
   nlohmann::json rows = nlohmann::json::array();
   bool any = false, all = true;
-  for (const PointSummary& point : collector.summaries()) {
+  const std::vector<PointSummary> points = collector.summaries();
+  const PointLabels labels(points);
+  for (const PointSummary& point : points) {
     const auto pass = pass_of(point);
     any = any || pass;
     all = all && pass.value_or(true);
     if (json) {
       rows.push_back(row_of(point));
     } else {
-      print_text(printable(line_of(point)) + "\n");
+      print_text(printable(line_of(point, labels.of(point))) + "\n");
     }
   }
   if (json)

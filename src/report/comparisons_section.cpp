@@ -1,6 +1,7 @@
 // Ordinary comparisons as forest plots: of each Workload, every way of running it against one of them at the same batch. Which one was not
 // chosen by the results, so that nothing is won by having been lucky.
 #include "analysis/comparison.h"
+#include "analysis/point_labels.h"
 #include "analysis/words.h"
 #include "report/forest.h"
 #include "report/html.h"

@@ -4,6 +4,7 @@
 #include "report/sections.h"
 
 #include "analysis/device_ratios.h"
+#include "analysis/point_labels.h"
 #include "analysis/words.h"
 
 #include <fmt/format.h>

@@ -51,6 +51,21 @@ class CompareTest(StoreCase):
         gate = self.compare(store, "--a", "null.latency=20ms", "--b", "null.latency=10ms", "--fail-if-slower", "2%")
         self.assertEqual(gate.returncode, 0, gate.stdout)
 
+    def test_rows_name_what_tells_them_apart(self):
+        first, second = self.both("5ms", "5ms", "-s", "server", "--rate", "20,40", "--threads", "1,2")
+        page = first + ".html"
+        text = self.compare(first, second, "--output", page).stdout
+        labels = {row["a"] for row in json.loads(self.compare(first, second, "--json").stdout)["comparisons"]}
+        self.assertEqual(len(labels), 4)
+        markdown = self.compare(first, second, "--format", "md").stdout
+        with open(page, encoding="utf-8") as file:
+            html = file.read()
+        for label in labels:
+            self.assertRegex(label, "[12] threads? \u00b7 rate=[24]0 \u00b7 batch 1$")
+            self.assertNotIn("latency", label, "all have it")
+            for where in (text, markdown, html):
+                self.assertIn(label, where)
+
     def test_two_stores_measured_apart(self):
         first, second = self.both("20ms", "20ms")
         done = self.compare(first, second)

@@ -1,5 +1,6 @@
 #include "analysis/decide/recommend.h"
 
+#include "analysis/point_labels.h"
 #include "analysis/words.h"
 #include "base/text.h"
 #include "record/averaged.h"

@@ -1,7 +1,9 @@
 #include "analysis/duel/duels.h"
 
+#include "analysis/aspects.h"
 #include "base/text.h"
 #include "record/duel_set.h"
+#include "record/point_option.h"
 #include "record/record_json.h"
 
 #include <fmt/format.h>
@@ -48,6 +50,32 @@ DuelOutcome outcome_of(const PointSummary& point, const DuelFound& duel) {
   return outcome;
 }
 
+// What all contenders of it share, and who they are.
+Aspects duel_aspects(const DuelFound& duel, const DeviceNames& devices) {
+  PointSummary common = *duel.first;
+  common.point = duel_of(common.point);
+  Aspects aspects = all_aspects(common, devices);
+  if (duel.axis == "device") aspects.erase("1 device");
+  aspects["9 duel"] = option_of(common.point, "duel");
+  return aspects;
+}
+
+void tell_apart(std::vector<DuelFound>& duels) {
+  DeviceNames devices;
+  for (const DuelFound& duel : duels) devices.add(*duel.first);
+  std::map<std::string, Varying> alike;
+  for (const DuelFound& duel : duels) alike[duel.label()].add(duel_aspects(duel, devices));
+  for (DuelFound& duel : duels) {
+    const Aspects aspects = duel_aspects(duel, devices);
+    std::vector<std::string> details;
+    for (const std::string& name : alike.at(duel.label()).names()) {
+      const auto told = aspects.find(name);
+      if (told != aspects.end() && !told->second.empty()) details.push_back(told->second);
+    }
+    duel.details = std::move(details);
+  }
+}
+
 }  // namespace
 
 std::string DuelFound::label() const {
@@ -62,6 +90,7 @@ std::string DuelFound::label() const {
   add("batch", fmt::format("batch {}", point.batch));
   if (point.placement != Placement{}) add("device", placement_name(point.placement));
   add("threads", fmt::format("{} {}", point.threads, point.threads == 1 ? "thread" : "threads"));
+  parts.insert(parts.end(), details.begin(), details.end());
   return join(parts, ", ");
 }
 
@@ -83,9 +112,10 @@ std::vector<DuelFound> duels_of(std::span<const PointSummary> points) {
     const PointSummary& first = *set.front();
     if (contender_place(first.point)->number != 1) continue;
     DuelFound& duel =
-        duels.emplace_back(DuelFound{&first, duel_axis(first.point), contender_name(first.point), first.stopping.interval, {}});
+        duels.emplace_back(DuelFound{&first, duel_axis(first.point), contender_name(first.point), first.stopping.interval, {}, {}});
     for (size_t i = 1; i < set.size(); ++i) duel.others.push_back(outcome_of(*set[i], duel));
   }
+  tell_apart(duels);
   return duels;
 }
 

@@ -26,8 +26,9 @@ struct DuelFound {
   std::string axis, first_name;
   double margin = 0;
   std::vector<DuelOutcome> others;
+  std::vector<std::string> details;  // what else tells it from others of the same name: "rate=20"
 
-  std::string label() const;  // what the contenders have in common: "resnet50, batch 8, 2 threads"
+  std::string label() const;  // what the contenders have in common: "resnet50, batch 8, 2 threads", and `details`
 };
 
 // In the order of the Points. Those of whose contenders the first is not there are left out.

@@ -1,5 +1,6 @@
 // Whether a GPU's energy counter and its sampled power tell the same energy, where the window is long enough for both.
 #include "analysis/finding.h"
+#include "analysis/point_labels.h"
 #include "analysis/words.h"
 #include "base/registry.h"
 
@@ -36,8 +37,9 @@ class EnergyAgreement final : public Finding {
       }
     }
     if (worst == nullptr) return {};
-    const std::string example = fmt::format("The widest apart is {}: sampled power tells {} {} than the counter.", point_label(*worst),
-                                            format_percent(std::abs(most)), most < 0 ? "less" : "more");
+    const std::string example =
+        fmt::format("The widest apart is {}: sampled power tells {} {} than the counter.", PointLabels(evidence.results.points).of(*worst),
+                    format_percent(std::abs(most)), most < 0 ? "less" : "more");
     if (apart.empty()) return {{Tone::note, "Energy counter and sampled power agree within 3 %", example, all}};
     return {{Tone::warning,
              fmt::format("Energy counter and sampled power differ by more than 3 % for {}",

@@ -1,5 +1,6 @@
 // Where the GPU waits for the host: its idle share while it was measured.
 #include "analysis/finding.h"
+#include "analysis/point_labels.h"
 #include "analysis/words.h"
 #include "base/registry.h"
 
@@ -41,17 +42,17 @@ class HostBound final : public Finding {
     std::vector<Statement> statements;
     for (const Workload& workload : evidence.workloads) {
       const Waiting waiting = waiting_of(workload);
-      if (!waiting.idle.empty()) statements.push_back(statement(workload, waiting));
+      if (!waiting.idle.empty()) statements.push_back(statement(workload, waiting, evidence.results.points));
     }
     return statements;
   }
 
  private:
-  static Statement statement(const Workload& workload, const Waiting& waiting) {
+  static Statement statement(const Workload& workload, const Waiting& waiting, const std::vector<PointSummary>& all) {
     const PointSummary& worst = *waiting.idle.front();
     Statement statement{Tone::note, "", "", {}};
     statement.headline = fmt::format("{}: {} of {} points are host-bound", workload.label, waiting.idle.size(), waiting.known);
-    statement.detail = fmt::format("The most is {}: its GPU is idle for {} of the time.", point_label(worst),
+    statement.detail = fmt::format("The most is {}: its GPU is idle for {} of the time.", PointLabels(all).of(worst),
                                    format_percent(worst.find("device_idle_share")->estimate.value));
     for (const PointSummary* point : waiting.idle) statement.points.push_back(point);
     return statement;

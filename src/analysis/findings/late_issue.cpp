@@ -1,5 +1,6 @@
 // Where the harness could not keep to its schedule: latencies then hold its own lateness.
 #include "analysis/finding.h"
+#include "analysis/point_labels.h"
 #include "analysis/words.h"
 #include "base/registry.h"
 
@@ -37,7 +38,7 @@ class LateIssue final : public Finding {
     const std::string detail = fmt::format(
         "The most is {}: 1 % of its queries were issued at least {} us after they were due, at a median latency of {} ms. "
         "Something else kept the CPUs busy, or the engine computes on the thread that issues (use in_flight=1 then).",
-        point_label(*worst), format_significant(worst->find("issue_lateness_p99_us")->estimate.value),
+        PointLabels(evidence.results.points).of(*worst), format_significant(worst->find("issue_lateness_p99_us")->estimate.value),
         format_significant(worst->find("latency_p50_ms")->estimate.value));
     return {{Tone::warning, fmt::format("{} issued late", count_of(static_cast<int64_t>(found.size()), "point was", "points were")), detail,
              found}};

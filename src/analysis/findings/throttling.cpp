@@ -1,5 +1,6 @@
 // Where a power limit or heat held the GPU's clocks back, and for which share of the time.
 #include "analysis/finding.h"
+#include "analysis/point_labels.h"
 #include "analysis/words.h"
 #include "base/registry.h"
 
@@ -24,7 +25,7 @@ void add_throttled(const std::vector<PointSummary>& points, const std::string& m
   }
   if (worst == nullptr) return;
   std::string detail =
-      fmt::format("The most is {}: {} of the time", point_label(*worst), format_percent(worst->find(metric)->estimate.value));
+      fmt::format("The most is {}: {} of the time", PointLabels(points).of(*worst), format_percent(worst->find(metric)->estimate.value));
   if (const MetricSummary* power = worst->find("power_w")) detail += fmt::format(", at {} W", format_significant(power->estimate.value));
   if (const MetricSummary* clock = worst->find("gpu_clock_mhz"))
     detail += fmt::format(" and {} MHz", format_significant(clock->estimate.value, 4));

@@ -1,5 +1,6 @@
 // How far the numbers can be trusted: points that did not settle, that were measured once, that nothing checked.
 #include "analysis/finding.h"
+#include "analysis/point_labels.h"
 #include "analysis/words.h"
 #include "base/registry.h"
 #include "record/published.h"
@@ -23,7 +24,8 @@ std::vector<const PointSummary*> those_of(const std::vector<PointSummary>& point
 // Reasons differ in their numbers; the first stands for all.
 std::string example_reason(const std::vector<PointSummary>& points, Verdict verdict) {
   for (const PointSummary& point : points) {
-    if (point.verdict == verdict && !point.reason.empty()) return fmt::format("For example {}: {}", point_label(point), point.reason);
+    if (point.verdict == verdict && !point.reason.empty())
+      return fmt::format("For example {}: {}", PointLabels(points).of(point), point.reason);
   }
   return {};
 }
@@ -76,7 +78,7 @@ class Trust final : public Finding {
     }
     if (worst == nullptr) return std::nullopt;
     return Statement{Tone::note, points_of(found) + " checked before they were timed, and right",
-                     fmt::format("The least exact is {}: {} dB against the {}.", point_label(*worst),
+                     fmt::format("The least exact is {}: {} dB against the {}.", PointLabels(points).of(*worst),
                                  format_significant(worst->check->sqnr_db), worst->check->against),
                      found};
   }

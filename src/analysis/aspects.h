@@ -1,0 +1,47 @@
+// What may tell Points of one model apart, by name and as labels show it: device, precision, scenario, threads, options, tenant, rank.
+// Names begin with a digit, which gives their order in a label. For lines.h and point_labels.h.
+#pragma once
+
+#include "analysis/point_summary.h"
+
+#include <cstddef>
+#include <map>
+#include <set>
+#include <string>
+
+namespace deepgap {
+
+inline constexpr const char* label_separator = " \u00b7 ";
+
+std::string threads_text(const Point& point);  // "2 threads"
+
+// How devices are named: a GPU by its model, with its index where the model alone does not tell; the CPU is "cpu" as long as there is one.
+class DeviceNames {
+ public:
+  void add(const PointSummary& point);
+  std::string of(const PointSummary& point) const;
+
+ private:
+  std::map<std::string, std::set<std::string>> placements_;
+  std::set<std::string> cpus_;
+};
+
+using Aspects = std::map<std::string, std::string>;
+Aspects aspects_of(const PointSummary& summary, const DeviceNames& names);
+// With what the workload of a picture says of Points in it: task, model file, weights, dataset; and the place in a duel.
+Aspects all_aspects(const PointSummary& summary, const DeviceNames& names);
+inline bool is_option(const std::string& aspect) { return aspect.starts_with("5 "); }
+
+// Which of them the members of a group differ in; not to have one is a value too.
+class Varying {
+ public:
+  void add(const Aspects& member);
+  std::set<std::string> names() const;
+
+ private:
+  std::map<std::string, std::set<std::string>> values_;
+  std::map<std::string, size_t> present_;
+  size_t members_ = 0;
+};
+
+}  // namespace deepgap

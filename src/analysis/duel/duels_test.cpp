@@ -1,0 +1,42 @@
+#include "analysis/duel/duels.h"
+
+#include "record/duel_set.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+
+namespace deepgap {
+namespace {
+
+void add_duel(std::vector<Record>& records, const std::map<std::string, std::string>& options) {
+  std::array<Point, 2> points;
+  for (size_t i = 0; i < 2; ++i) {
+    points[i].model = "m";
+    points[i].backend = i == 0 ? "native" : "onnxruntime";
+    points[i].options = options;
+  }
+  join_duel(points, "backend", std::array<std::string, 2>{"native", "onnxruntime"});
+  for (const Point& point : points) {
+    Record& record = records.emplace_back();
+    record.point = point;
+    record.verdict = Verdict::valid;
+    record.estimates["throughput"] = {100, 99, 101, 100};
+  }
+}
+
+TEST(Duels, HeadingsNameWhatTellsDuelsApart) {
+  std::vector<Record> records;
+  add_duel(records, {{"seed", "1"}, {"streams", "1"}});
+  const std::vector<PointSummary> one = summarize_points(records);
+  EXPECT_EQ(duels_of(one).at(0).label(), "m, batch 1, 0 threads") << "alone it has no need of more";
+  add_duel(records, {{"seed", "1"}, {"streams", "2"}});
+  const std::vector<PointSummary> two = summarize_points(records);
+  const std::vector<DuelFound> duels = duels_of(two);
+  ASSERT_EQ(duels.size(), 2u);
+  EXPECT_EQ(duels[0].label(), "m, batch 1, 0 threads, streams=1");
+  EXPECT_EQ(duels[1].label(), "m, batch 1, 0 threads, streams=2");
+}
+
+}  // namespace
+}  // namespace deepgap

@@ -133,6 +133,7 @@ void add_record(Group& group, const Record& record) {
   summary.last_started_unix_ns = std::max(summary.last_started_unix_ns, record.started_unix_ns);
   if (record.outcome != Outcome::ok) return;
   keep_dispatcher_facts(summary, record);
+  if (!record.run_id.empty()) summary.runs.insert(record.run_id);
   Values& values = group.values;
   ++values.records;
   values.repeats += repeats_in(record);
@@ -295,6 +296,7 @@ void merge(Group& known, const Group& unknown) {
   into.machines.insert(from.machines.begin(), from.machines.end());
   into.hosts.insert(from.hosts.begin(), from.hosts.end());
   into.nodes.insert(from.nodes.begin(), from.nodes.end());
+  into.runs.insert(from.runs.begin(), from.runs.end());
   if (into.dataset_description.empty()) into.dataset_description = from.dataset_description;
   if (into.dispatcher.empty()) into.dispatcher = from.dispatcher;
   keep_work(into, from);

@@ -49,6 +49,7 @@ struct PointSummary {
   std::set<std::string> machines, hosts;  // of its Records, as Identity has them; without what they do not tell
   std::map<uint64_t, std::string> nodes;  // that used Records were measured on, by RepeatValue::node; "" where some do not tell
   int64_t averaged_nodes = 0;             // of an averaged Record, which tells no names (record/averaged.h): how many; 0: it does not tell
+  std::set<std::string> runs;             // that measured its used Records; without what they do not tell
   std::string tenant;
   int rank = 0;
 

@@ -36,6 +36,14 @@ std::string label_of(const PointChange& change, const PointLabels& labels) {
   return a == b ? a : fmt::format("{} against {}", b, a);
 }
 
+// Where none of them shares a run with its other side, it is said of all.
+std::string apart_note(const ResultsComparison& comparison) {
+  const auto apart = std::count_if(comparison.points.begin(), comparison.points.end(), [](const PointChange& p) { return p.apart; });
+  if (apart == 0) return {};
+  const std::string which = static_cast<size_t>(apart) == comparison.points.size() ? "" : count_of(apart, "point ", "points ");
+  return which + "measured apart in time: what the machine did between is in the ratios; one run of both, with repeats, leaves it out";
+}
+
 // What must be known before the figures are read.
 std::vector<std::string> notes(const ResultsComparison& comparison, const ComparedSides& sides) {
   std::vector<std::string> lines;
@@ -47,8 +55,7 @@ std::vector<std::string> notes(const ResultsComparison& comparison, const Compar
     lines.push_back(fmt::format("{} more facts of the environment differ", comparison.environment.size() - most_facts));
   if (std::any_of(comparison.points.begin(), comparison.points.end(), [](const PointChange& p) { return p.other_device; }))
     lines.push_back("they are of different devices");
-  if (!comparison.points.empty() && !comparison.paired)
-    lines.push_back("measured apart in time: what the machine did between is in the ratios; one run of both, with repeats, leaves it out");
+  if (std::string note = apart_note(comparison); !note.empty()) lines.push_back(std::move(note));
   const auto other_node =
       std::count_if(comparison.points.begin(), comparison.points.end(), [](const PointChange& p) { return p.other_node; });
   if (other_node > 0)

@@ -73,6 +73,12 @@ class CompareTest(StoreCase):
         self.assertIn("measured apart in time", done.stdout)
         self.assertIn("throughput", done.stdout)
 
+    def test_selections_of_one_run_are_not_apart(self):
+        store = self.measure("one", "10ms,20ms", "--repeats", "1")
+        done = self.compare(store, "--a", "null.latency=10ms", "--b", "null.latency=20ms")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertNotIn("measured apart in time", done.stdout)
+
     def test_one_repeat_is_not_enough(self):
         first, second = self.both("5ms", "5ms", "--repeats", "1")
         done = self.compare(first, second, "--fail-if-slower", "2%")

@@ -47,6 +47,10 @@ bool other_node(const PointSummary& a, const PointSummary& b) {
   return tells_one(a) && tells_one(b) && a.nodes != b.nodes;
 }
 
+bool share_a_run(const PointSummary& a, const PointSummary& b) {
+  return std::any_of(a.runs.begin(), a.runs.end(), [&](const std::string& run) { return b.runs.contains(run); });
+}
+
 bool is_lower_better(const std::string& metric) { return find_metric(metric)->better() == Better::lower; }
 
 // By how much b does better, as a ratio above 1.
@@ -130,7 +134,8 @@ ResultsComparison compare_results(const Results& a, const Results& b, const Comp
       }
       found.paired = found.paired || comparison->repeats.paired;
       const bool other_device = point->identity.device != other->identity.device;
-      found.points.push_back({point, other, *comparison, Change::unknown, 0, 0, other_device, !other_device && other_node(*point, *other)});
+      found.points.push_back({point, other, *comparison, Change::unknown, 0, 0, other_device, !other_device && other_node(*point, *other),
+                              !share_a_run(*point, *other)});
     }
   }
   found.only_b = b.points.size() - taken.size();

@@ -32,6 +32,7 @@ struct PointChange {
   double smallest_effect = 0;  // that would have been seen; infinity where not known
   bool other_device = false;
   bool other_node = false;  // each was measured on one, both of a kind
+  bool apart = false;       // no run measured both
 };
 
 // What a gate says of all of them: the worst.

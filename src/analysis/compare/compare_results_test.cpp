@@ -128,6 +128,14 @@ TEST(CompareResults, SelectionsOfOneRunArePaired) {
   EXPECT_EQ(apart.only_b, 1u);
 }
 
+TEST(CompareResults, ApartIsWhatSharesNoRun) {
+  const Results native = of({.repeats = 1}), other = of({.backend = "onnxruntime", .repeats = 1});
+  const auto of_one_run = compare_results(native, other, {.differing = {"backend"}});
+  EXPECT_FALSE(of_one_run.paired) << "one repeat makes no pair";
+  EXPECT_FALSE(of_one_run.points.at(0).apart);
+  EXPECT_TRUE(compare_results(native, of({.run = "b", .repeats = 1}), {}).points.at(0).apart);
+}
+
 TEST(CompareResults, EnvironmentsAndDevicesThatDifferAreTold) {
   const auto found = compare_results(of({}), of({.run = "b", .device = "NVIDIA H200"}), {});
   ASSERT_EQ(found.points.size(), 1u);

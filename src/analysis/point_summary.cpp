@@ -207,6 +207,7 @@ void judge_pooled_bound(PointSummary& summary, const Values& values) {
   for (const RepeatEstimate& repeat : shares->second) missed.push_back(repeat.estimate);
   const auto pooled = pooled_bound(summary.point, missed);
   if (!pooled || (values.invalid > 0 && pooled->answer != BoundAnswer::missed)) return;
+  summary.pooled = true;
   if (pooled->answer == BoundAnswer::held) {
     summary.verdict = values.unstable > 0 ? Verdict::unstable : Verdict::valid;
     summary.reason = reason_of_verdict(summary.outcomes, summary.verdict);

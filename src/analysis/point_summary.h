@@ -62,6 +62,7 @@ struct PointSummary {
   // `as_found` when any is.
   Verdict verdict = Verdict::none;
   std::string reason;       // of that outcome or verdict; empty when ok, valid and checked
+  bool pooled = false;      // the verdict is of a bound over the queries of all repeats (pooled_bound.h)
   bool unchecked = false;   // any used Record is
   std::string stderr_tail;  // of Records that ended with that outcome
 

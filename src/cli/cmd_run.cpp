@@ -331,6 +331,15 @@ void RunCommand::take_profiles(const RunReport& report, const RunSettings& setti
              profiled.had > 0 ? fmt::format(", {} had one", count_of(static_cast<int64_t>(profiled.had), "point", "points")) : "");
 }
 
+// Windows of scenarios with a rate grow under a bound, those of slow queries until they have enough: only of a short one is it true.
+bool any_short_window(const RunReport& report) {
+  constexpr double short_s = 1;
+  return std::any_of(report.points.begin(), report.points.end(), [](const PointSummary& point) {
+    const MetricSummary* window = point.find("steady_s");
+    return window != nullptr && window->estimate.value < short_s;
+  });
+}
+
 int RunCommand::print_report(const RunReport& report, const RunSettings& settings) const {
   int code = report.failures.empty() ? exit_ok : exit_points_failed;
   if (report.interrupted) code = exit_interrupted;
@@ -339,7 +348,8 @@ int RunCommand::print_report(const RunReport& report, const RunSettings& setting
   json_ ? fmt::print("{}", json) : print_text(run_text(report, settings, terminal_columns(stdout), length_.shown_percentiles()));
   flush_standard_output();
   if (mlperf_.is_scaled()) say(stderr, "deepgap: note: --scale makes short runs; none of them is an MLPerf result, whatever its verdict\n");
-  if (length_.is_quick()) say(stderr, "deepgap: note: --quick looks for half a second; what lasts longer is not in its intervals\n");
+  if (length_.is_quick() && any_short_window(report))
+    say(stderr, "deepgap: note: --quick looks for half a second; what lasts longer is not in its intervals\n");
   print_ending(report, settings, json_);
   if (!json_ && !settings.peak) print_text(winners_text(report));
   run_flags_.keep_json(json);  // last: where it cannot be written, the result is told all the same

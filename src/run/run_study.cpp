@@ -81,7 +81,7 @@ class Run {
     }
     progress_.clear();
     report_.points = collector_.summaries();
-    forget_what_repeats_decided();
+    judge_together(report_.failures, report_.points, settings_.strict);
     sort_as_planned(report_.points);
     report_.devices = std::move(devices_.locks);
     return std::move(report_);
@@ -321,22 +321,13 @@ class Run {
     if (settings_.saved) settings_.saved(record);
   }
 
-  // Repeats of which none could tell alone whether a bound is held, and all of them can.
-  void forget_what_repeats_decided() {
-    std::erase_if(report_.failures, [&](const Failure& failure) {
-      return !failure.undecided_point.empty() && std::any_of(report_.points.begin(), report_.points.end(), [&](const PointSummary& point) {
-        return point.point_id == failure.undecided_point && point.verdict == Verdict::valid;
-      });
-    });
-  }
-
   void count(const Record& record) {
     collector_.add(record);
     if (is_usable(record, settings_.strict)) return;
     if (is_search_run(record.point) && record.outcome == Outcome::ok) return;  // a load that is too high is no failure
     report_.failures.push_back({point_label(record.point, threads_differ_), result_text(record), record.repeat});
-    if (record.outcome == Outcome::ok && record.verdict == Verdict::undecided)
-      report_.failures.back().undecided_point = point_id(record.point);
+    if (record.outcome == Outcome::ok && (record.verdict == Verdict::undecided || record.verdict == Verdict::invalid))
+      report_.failures.back().of_verdict = point_id(record.point);
   }
 
   // Before the label, whose end a narrow terminal cuts.

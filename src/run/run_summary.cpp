@@ -115,20 +115,38 @@ bool is_usable(const Record& record, bool strict) {
   return is_sound(record.verdict) || (!strict && record.verdict == Verdict::unstable);
 }
 
+void judge_together(std::vector<Failure>& failures, const std::vector<PointSummary>& points, bool strict) {
+  std::map<std::string, const PointSummary*> pooled;
+  for (const PointSummary& point : points) {
+    if (point.pooled) pooled.emplace(point.point_id, &point);
+  }
+  const auto found = [&](const Failure& failure) { return pooled.find(failure.of_verdict); };
+  std::erase_if(failures, [&](const Failure& failure) {
+    if (found(failure) == pooled.end()) return false;
+    const Verdict verdict = found(failure)->second->verdict;
+    return is_sound(verdict) || (!strict && verdict == Verdict::unstable);
+  });
+  for (Failure& failure : failures) {
+    if (const auto point = found(failure); point != pooled.end())
+      failure.together = fmt::format("{}: {}", name_of(point->second->verdict), point->second->reason);
+  }
+}
+
 std::vector<std::string> failure_lines(const std::vector<Failure>& failures, bool repeated) {
+  const auto text_of = [](const Failure& failure) { return failure.together.empty() ? failure.text : failure.together; };
   std::map<std::pair<std::string, std::string>, int> counts;
-  for (const Failure& failure : failures) ++counts[{failure.label, failure.text}];
+  for (const Failure& failure : failures) ++counts[{failure.label, text_of(failure)}];
   std::vector<std::string> lines;
   for (const Failure& failure : failures) {
-    int& count = counts[{failure.label, failure.text}];
+    int& count = counts[{failure.label, text_of(failure)}];
     if (count == 0) continue;  // told with the first of them
     std::string which;
     if (count > 1) {
       which = fmt::format(" ({} records)", count);
-    } else if (repeated) {
+    } else if (repeated && failure.together.empty()) {
       which = fmt::format(" repeat {}", failure.repeat + 1);
     }
-    lines.push_back(printable(fmt::format("{}{}: {}", failure.label, which, failure.text)));
+    lines.push_back(printable(fmt::format("{}{}: {}", failure.label, which, text_of(failure))));
     count = 0;
   }
   return lines;

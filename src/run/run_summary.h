@@ -13,8 +13,11 @@ namespace deepgap {
 struct Failure {
   std::string label, text;  // "resnet18 null fp32 batch 4", "crashed: the worker ended ..."
   int repeat = 0;
-  std::string undecided_point = {};  // point_id, where that is all: the repeats together may decide it
+  std::string of_verdict = {};  // point_id, where it ran and its verdict is all: what the repeats say together goes before it
+  std::string together = {};    // that, in words
 };
+// Of a Point whose repeats were judged together that is what is told, and a Record that can be used by it is no failure.
+void judge_together(std::vector<Failure>& failures, const std::vector<PointSummary>& points, bool strict);
 // A line for each Point and text: "LABEL repeat 2: TEXT", or "LABEL (30 records): TEXT". Repeats are told where there are some.
 std::vector<std::string> failure_lines(const std::vector<Failure>& failures, bool repeated);
 

@@ -291,6 +291,22 @@ TEST(RunSummary, failures_of_a_point_with_one_reason_are_one_line) {
   EXPECT_EQ(failure_lines({{"a", "refused: why", 0}}, false), std::vector<std::string>{"a: refused: why"});
 }
 
+TEST(RunSummary, what_repeats_say_together_is_told_in_place_of_each) {
+  PointSummary untold, held;
+  untold.point_id = "u";
+  untold.pooled = held.pooled = true;
+  untold.verdict = Verdict::undecided;
+  untold.reason = "over 2 repeats 0 of 200: too few";
+  held.point_id = "h";
+  held.verdict = Verdict::unstable;
+  std::vector<Failure> failures{{"a", "undecided: 0 of 100", 0, "u"}, {"a", "undecided: 1 of 100", 1, "u"}, {"b", "undecided: x", 0, "h"}};
+  auto strict = failures;
+  judge_together(failures, {untold, held}, false);
+  EXPECT_EQ(failure_lines(failures, true), std::vector<std::string>{"a (2 records): undecided: over 2 repeats 0 of 200: too few"});
+  judge_together(strict, {untold, held}, true);
+  EXPECT_EQ(strict.size(), 3u) << "unstable is not enough";
+}
+
 TEST(TimeEstimate, a_record_tells_by_its_windows) {
   Record record;
   EXPECT_EQ(seconds_of(record), 0);

@@ -45,6 +45,17 @@ class VerdictTest(StoreCase):
             self.assertEqual(refused.returncode, 2, refused.stdout)
             self.assertIn("--quick is a window of half a second", refused.stderr)
 
+    def test_a_window_that_grew_is_no_quick_look(self):
+        done = self.run_deepgap("--scenario", "server", "--rate", "50", "--bound", "p99=20ms", "--quick")
+        self.assertIn("the window is 13.8 s long", done.stderr)
+        self.assertNotIn("--quick looks for half a second", done.stderr)
+
+    def test_a_run_ends_with_what_its_repeats_say_together(self):
+        done = self.run_deepgap("--bound", "p99=20ms", "-n", "100", "--repeats", "3")
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn("(3 records): undecided: over 3 repeats 0 of 300 queries missed the bound", done.stdout)
+        self.assertNotIn("of 100 queries", done.stdout)
+
     def test_a_schedule_is_as_short_as_it_is_asked_to_be(self):
         rate = ["--scenario", "server", "--rate", "100"]
         for flags, most in ((["--quick"], 100), (["--budget", "3s"], 450), (["--quick", "--repeats", "3"], 100)):

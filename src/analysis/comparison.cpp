@@ -64,10 +64,14 @@ std::optional<Comparison> compare_points(const PointSummary& first, const PointS
   return comparison;
 }
 
-std::string too_few_words(const Comparison& comparison) {
-  if (comparison.repeats.repeats == 0) return "an average without an interval: not comparable";
-  if (comparison.repeats.repeats == 1) return "measured once: not comparable";
+std::string why_too_few(const Comparison& comparison) {
+  if (comparison.repeats.repeats == 0) return "an average without an interval";
+  if (comparison.repeats.repeats == 1) return "measured once";
   return fmt::format("{} repeats, where a comparison takes {}", comparison.repeats.repeats, fewest_repeats);
+}
+
+std::string too_few_words(const Comparison& comparison) {
+  return why_too_few(comparison) + (comparison.repeats.repeats < 2 ? ": not comparable" : "");
 }
 
 std::string comparison_words(const Comparison& comparison, const std::string& other) {

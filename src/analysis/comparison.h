@@ -26,6 +26,8 @@ std::optional<Comparison> compare_points(const PointSummary& first, const PointS
 // "1.21 times (1.15 to 1.27) that of onnxruntime", "not separable from onnxruntime (ratio 1.02, 0.97 to 1.07)"; an interval that spans more
 // than a factor of 20 is said in words, and so is one that there is not: "1.21 times that of onnxruntime (measured once: not comparable)".
 std::string comparison_words(const Comparison& comparison, const std::string& other);
+// "measured once", "2 repeats, where a comparison takes 3"
+std::string why_too_few(const Comparison& comparison);
 // "measured once: not comparable", "2 repeats, where a comparison takes 3"
 std::string too_few_words(const Comparison& comparison);
 

@@ -30,6 +30,30 @@ enum CompareExit { exit_none_slower = 0, exit_slower = 1, exit_not_enough_data =
 
 const char* const metric_of_open_loops = "latency_p99_ms";
 
+const char* word_of(CompareExit code) {
+  switch (code) {
+    case exit_none_slower:
+      return "held";
+    case exit_slower:
+      return "slower";
+    case exit_not_enough_data:
+      return "not enough data";
+    case exit_not_comparable:
+      break;
+  }
+  return "nothing to compare";
+}
+
+// `slower`: what a gate allows; 0: there is none.
+CompareExit exit_of(const ResultsComparison& found, const CompareSettings& settings, double slower) {
+  if (found.points.empty()) return exit_not_comparable;
+  if (slower == 0) return exit_none_slower;
+  const bool other_device = std::any_of(found.points.begin(), found.points.end(), [](const PointChange& p) { return p.other_device; });
+  if (other_device) return exit_not_comparable;
+  const Gate gate = judge_gate(found, settings, slower);
+  return gate == Gate::held ? exit_none_slower : gate == Gate::slower ? exit_slower : exit_not_enough_data;
+}
+
 double share_flag(const char* flag, const std::string& text) {
   const auto share = parse_fraction(text);
   if (!share || !(*share > 0 && *share < 1)) throw Error(ErrorKind::usage, fmt::format("{} '{}' is no share such as 2%", flag, text));
@@ -140,20 +164,17 @@ int CompareCommand::run() {
   const bool two = stores_.size() == 2;
   ComparedSides sides{side_name(stores_.front(), a_, two), side_name(stores_.back(), b_, two)};
   if (sides.a == sides.b) sides = {"A", "B"};
+  const CompareExit code = exit_of(found, settings_, slower);
   if (format_ == "json") {
-    fmt::print("{}", comparison_json(found, settings_, sides));
+    const auto gate = slower > 0 ? std::optional(GateResult{slower, word_of(code)}) : std::nullopt;
+    fmt::print("{}", comparison_json(found, settings_, sides, gate));
   } else {
     print_text(format_ == "md" ? comparison_markdown(found, settings_, sides)
                                : comparison_text(found, settings_, sides, terminal_columns(stdout)));
   }
   if (profile_) print_text(profiles_text(found, profiles_a, profiles_b, sides));
   if (!output_.empty()) write_file_atomic(output_, compare_page(compared_stores(found, settings_, sides)));
-  if (found.points.empty()) return exit_not_comparable;
-  if (slower == 0) return exit_none_slower;
-  const bool other_device = std::any_of(found.points.begin(), found.points.end(), [](const PointChange& p) { return p.other_device; });
-  if (other_device) return exit_not_comparable;
-  const Gate gate = judge_gate(found, settings_, slower);
-  return gate == Gate::held ? exit_none_slower : gate == Gate::slower ? exit_slower : exit_not_enough_data;
+  return code;
 }
 
 const bool registered = Registry<Command>::instance().add("compare", [] { return std::make_unique<CompareCommand>(); });

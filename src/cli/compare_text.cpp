@@ -23,7 +23,7 @@ std::string ratio_text(const PointChange& change) { return format_ratio(change.c
 std::string verdict_text(const PointChange& change, const CompareSettings& settings) {
   if (change.change == Change::same) return fmt::format("same within {}", format_percent(settings.margin));
   if (change.change != Change::unknown) return name_of(change.change);
-  if (!change.comparison.interval) return too_few_words(change.comparison);
+  if (!change.comparison.interval) return "not enough data: " + why_too_few(change.comparison);
   if (change.needs_repeats == 0) return fmt::format("not enough data: {} would be seen", format_percent(change.smallest_effect));
   return fmt::format("not enough data: {} would be seen, {} takes {}", format_percent(change.smallest_effect),
                      format_percent(settings.margin),
@@ -36,6 +36,55 @@ std::string label_of(const PointChange& change, const PointLabels& labels) {
   return a == b ? a : fmt::format("{} against {}", b, a);
 }
 
+// "a; b; c and 4 more": labels have commas of their own.
+std::string first_of(std::vector<std::string> names) {
+  constexpr size_t most = 3;
+  const size_t more = names.size() > most ? names.size() - most : 0;
+  names.resize(names.size() - more);
+  return join(names, "; ") + (more > 0 ? fmt::format(" and {} more", more) : "");
+}
+
+std::vector<std::string> labels_of_points(const std::vector<const PointSummary*>& points, const PointLabels& labels) {
+  std::vector<std::string> names;
+  for (const PointSummary* point : points) names.push_back(labels.of(*point));
+  return names;
+}
+
+// What a side lacks: "crashed", "invalid", "no latency_p99_ms"; empty: nothing.
+std::string lack_of(const PointSummary& point, const std::string& metric) {
+  if (point.outcome != Outcome::ok) return std::string(name_of(point.outcome));
+  if (!point.usable()) return std::string(name_of(point.verdict));
+  const MetricSummary* found = point.find(metric);
+  if (found == nullptr) return "no " + metric;
+  return found->estimate.value > 0 ? "" : "no " + metric + " above 0";
+}
+
+std::string why_unusable(const PointSummary& a, const PointSummary& b, const std::string& metric, const ComparedSides& sides) {
+  const std::string of_a = lack_of(a, metric), of_b = lack_of(b, metric);
+  if (of_a == of_b) return (of_a.empty() ? "not every repeat has a " + metric + " above 0" : of_a + " in both");
+  std::vector<std::string> parts;
+  if (!of_a.empty()) parts.push_back(fmt::format("{} in {}", of_a, sides.a));
+  if (!of_b.empty()) parts.push_back(fmt::format("{} in {}", of_b, sides.b));
+  return join(parts, ", ");
+}
+
+// Of what is in no row.
+std::vector<std::string> unmatched_notes(const ResultsComparison& comparison, const CompareSettings& settings, const ComparedSides& sides,
+                                         const PointLabels& labels) {
+  std::vector<std::string> lines;
+  const auto tell = [&](const std::vector<std::string>& names, const std::string& what) {
+    if (names.empty()) return;
+    lines.push_back(fmt::format("{} {}: {}", count_of(static_cast<int64_t>(names.size()), "point", "points"), what, first_of(names)));
+  };
+  tell(labels_of_points(comparison.only_a, labels), fmt::format("of {} without a match", sides.a));
+  tell(labels_of_points(comparison.only_b, labels), fmt::format("of {} without a match", sides.b));
+  std::vector<std::string> unusable;
+  for (const auto& [a, b] : comparison.unusable)
+    unusable.push_back(fmt::format("{} ({})", labels.of(*a), why_unusable(*a, *b, settings.metric, sides)));
+  tell(unusable, "matched, but without a value of both to compare");
+  return lines;
+}
+
 // Where none of them shares a run with its other side, it is said of all.
 std::string apart_note(const ResultsComparison& comparison) {
   const auto apart = std::count_if(comparison.points.begin(), comparison.points.end(), [](const PointChange& p) { return p.apart; });
@@ -45,7 +94,8 @@ std::string apart_note(const ResultsComparison& comparison) {
 }
 
 // What must be known before the figures are read.
-std::vector<std::string> notes(const ResultsComparison& comparison, const ComparedSides& sides) {
+std::vector<std::string> notes(const ResultsComparison& comparison, const CompareSettings& settings, const ComparedSides& sides,
+                               const PointLabels& labels) {
   std::vector<std::string> lines;
   for (size_t i = 0; i < comparison.environment.size() && i < most_facts; ++i) {
     const auto& [key, values] = comparison.environment[i];
@@ -61,13 +111,11 @@ std::vector<std::string> notes(const ResultsComparison& comparison, const Compar
   if (other_node > 0)
     lines.push_back(fmt::format("{} on one node each, another one: how nodes of a kind differ is in the ratios, and in no interval",
                                 count_of(other_node, "point was measured", "points were measured")));
-  const auto count = [&](size_t number, const std::string& what) {
-    if (number > 0) lines.push_back(fmt::format("{} {}", count_of(static_cast<int64_t>(number), "point", "points"), what));
-  };
-  count(comparison.only_a, fmt::format("of {} without a match", sides.a));
-  count(comparison.only_b, fmt::format("of {} without a match", sides.b));
-  count(comparison.offered, "left out: throughput is there the load that was offered; --metric latency_p99_ms compares them");
-  count(comparison.unusable, "matched, but without a value of both to compare");
+  if (comparison.offered > 0)
+    lines.push_back(fmt::format("{} left out: throughput is there the load that was offered; --metric latency_p99_ms compares them",
+                                count_of(static_cast<int64_t>(comparison.offered), "point", "points")));
+  const auto unmatched = unmatched_notes(comparison, settings, sides, labels);
+  lines.insert(lines.end(), unmatched.begin(), unmatched.end());
   return lines;
 }
 
@@ -77,7 +125,7 @@ std::string counts_text(const ResultsComparison& comparison, const CompareSettin
     const auto n =
         std::count_if(comparison.points.begin(), comparison.points.end(), [&](const PointChange& p) { return p.change == change; });
     const std::string name = change == Change::same      ? fmt::format("same within {}", format_percent(settings.margin))
-                             : change == Change::unknown ? std::string("without enough data to tell")
+                             : change == Change::unknown ? std::string("not enough data")
                                                          : name_of(change);
     if (n > 0) words.push_back(fmt::format("{} {}", n, name));
   }
@@ -92,6 +140,12 @@ PointLabels labels_of(const ResultsComparison& comparison) {
     sides[0].push_back(change.a);
     sides[1].push_back(change.b);
   }
+  for (const auto& [a, b] : comparison.unusable) {
+    sides[0].push_back(a);
+    sides[1].push_back(b);
+  }
+  sides[0].insert(sides[0].end(), comparison.only_a.begin(), comparison.only_a.end());
+  sides[1].insert(sides[1].end(), comparison.only_b.begin(), comparison.only_b.end());
   return PointLabels(sides);
 }
 
@@ -99,7 +153,7 @@ std::string comparison_text(const ResultsComparison& comparison, const CompareSe
                             size_t width) {
   std::string text;
   const PointLabels labels = labels_of(comparison);
-  for (const std::string& note : notes(comparison, sides)) text += "note: " + note + "\n";
+  for (const std::string& note : notes(comparison, settings, sides, labels)) text += "note: " + note + "\n";
   TextColumn what{"point", false, {}}, a{sides.a, true, {}}, b{sides.b, true, {}}, ratio{"ratio", true, {}}, verdict{"verdict", false, {}};
   for (const PointChange& change : comparison.points) {
     what.cells.push_back(label_of(change, labels));
@@ -122,14 +176,19 @@ std::string comparison_markdown(const ResultsComparison& comparison, const Compa
     text += fmt::format("| {} | {} | {} | {} | {} |\n", label_of(change, labels), value_text(*change.a, settings.metric),
                         value_text(*change.b, settings.metric), ratio_text(change), verdict_text(change, settings));
   }
-  for (const std::string& note : notes(comparison, sides)) text += "\n- " + note;
+  for (const std::string& note : notes(comparison, settings, sides, labels)) text += "\n- " + note;
   return text + "\n";
 }
 
 ComparedStores compared_stores(const ResultsComparison& comparison, const CompareSettings& settings, const ComparedSides& sides) {
-  ComparedStores compared{settings.metric,         sides.a, sides.b, settings.margin, counts_text(comparison, settings), {},
-                          notes(comparison, sides)};
   const PointLabels labels = labels_of(comparison);
+  ComparedStores compared{settings.metric,
+                          sides.a,
+                          sides.b,
+                          settings.margin,
+                          counts_text(comparison, settings),
+                          {},
+                          notes(comparison, settings, sides, labels)};
   for (const PointChange& change : comparison.points) {
     ComparedPoint point{{label_of(change, labels), change.comparison.ratio, {}, {}, change.change == Change::unknown, {}},
                         value_text(*change.a, settings.metric),
@@ -146,7 +205,8 @@ ComparedStores compared_stores(const ResultsComparison& comparison, const Compar
   return compared;
 }
 
-std::string comparison_json(const ResultsComparison& comparison, const CompareSettings& settings, const ComparedSides& sides) {
+std::string comparison_json(const ResultsComparison& comparison, const CompareSettings& settings, const ComparedSides& sides,
+                            const std::optional<GateResult>& gate) {
   nlohmann::json list = nlohmann::json::array();
   const PointLabels labels = labels_of(comparison);
   for (const PointChange& change : comparison.points) {
@@ -172,9 +232,11 @@ std::string comparison_json(const ResultsComparison& comparison, const CompareSe
                       {"b", sides.b},
                       {"margin", settings.margin},
                       {"comparisons", list},
-                      {"notes", notes(comparison, sides)},
-                      {"only_a", comparison.only_a},
-                      {"only_b", comparison.only_b}};
+                      {"notes", notes(comparison, settings, sides, labels)},
+                      {"only_a", comparison.only_a.size()},
+                      {"only_b", comparison.only_b.size()},
+                      {"gate", nullptr}};
+  if (gate) json["gate"] = {{"margin", gate->margin}, {"result", gate->result}};
   return json.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 

@@ -5,12 +5,18 @@
 #include "analysis/point_labels.h"
 #include "report/compare_page.h"
 
+#include <optional>
 #include <string>
 
 namespace deepgap {
 
 struct ComparedSides {
   std::string a, b;  // how they are called: files, with their selections
+};
+
+struct GateResult {
+  double margin = 0;   // that was asked
+  std::string result;  // a word of docs/compare.md for the exit code
 };
 
 // Of its rows: what tells them apart.
@@ -20,8 +26,9 @@ PointLabels labels_of(const ResultsComparison& comparison);
 std::string comparison_text(const ResultsComparison& comparison, const CompareSettings& settings, const ComparedSides& sides,
                             size_t width = 0);
 std::string comparison_markdown(const ResultsComparison& comparison, const CompareSettings& settings, const ComparedSides& sides);
-// {"comparisons": [{"a", "b", "ratio", "low", "high", "verdict", "needs_repeats", ...}], ...}
-std::string comparison_json(const ResultsComparison& comparison, const CompareSettings& settings, const ComparedSides& sides);
+// {"comparisons": [{"a", "b", "ratio", "low", "high", "verdict", "needs_repeats", ...}], "gate": null, ...}
+std::string comparison_json(const ResultsComparison& comparison, const CompareSettings& settings, const ComparedSides& sides,
+                            const std::optional<GateResult>& gate = std::nullopt);
 
 // As a page shows it (report/compare_page.h).
 ComparedStores compared_stores(const ResultsComparison& comparison, const CompareSettings& settings, const ComparedSides& sides);

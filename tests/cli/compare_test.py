@@ -4,6 +4,7 @@
 """
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 import unittest
@@ -83,7 +84,35 @@ class CompareTest(StoreCase):
         first, second = self.both("5ms", "5ms", "--repeats", "1")
         done = self.compare(first, second, "--fail-if-slower", "2%")
         self.assertEqual(done.returncode, 4, done.stdout)
-        self.assertIn("measured once: not comparable", done.stdout)
+        self.assertIn("not enough data: measured once", done.stdout)
+        self.assertRegex(done.stdout, "against .*: 1 not enough data\n")
+
+    def gate(self, *words):
+        done = self.compare(*words, "--json")
+        return done.returncode, json.loads(done.stdout)["gate"]
+
+    def test_the_gate_is_in_the_json(self):
+        store = self.measure("one", "10ms,20ms")
+        fast, slow = "null.latency=10ms", "null.latency=20ms"
+        self.assertEqual(self.gate(store, "--a", fast, "--b", slow), (0, None), "none was asked")
+        for a, b, said in ((fast, slow, (1, "slower")), (slow, fast, (0, "held"))):
+            code, gate = self.gate(store, "--a", a, "--b", b, "--fail-if-slower", "3%")
+            self.assertEqual((code, gate["result"]), said)
+            self.assertEqual(gate["margin"], 0.03)
+        once = self.measure("once", "10ms", "--repeats", "1")
+        self.assertEqual(self.gate(once, once, "--fail-if-slower", "3%"), (4, {"margin": 0.03, "result": "not enough data"}))
+        other = self.measure("other", "10ms", "--batch", "2")
+        self.assertEqual(self.gate(once, other, "--fail-if-slower", "3%"), (5, {"margin": 0.03, "result": "nothing to compare"}))
+
+    def test_what_cannot_be_compared_is_named(self):
+        first, second = self.measure("a", "5ms", "--batch", "1,2,3,4,5,6"), self.measure("b", "5ms", "--batch", "1,2")
+        with sqlite3.connect(second) as db:
+            db.execute("UPDATE records SET outcome = 'crashed' WHERE point = (SELECT point FROM records ORDER BY id LIMIT 1)")
+        db.close()
+        done = self.compare(first, second)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout, r"4 points of \S*a.db without a match: .* batch 3; .* batch 4; .* batch 5 and 1 more")
+        self.assertRegex(done.stdout, r"1 point matched, but without a value of both to compare: .* batch [12] \(crashed in \S*b.db\)")
 
     def test_nothing_in_common(self):
         first, second = self.measure("a", "5ms", "--batch", "1"), self.measure("b", "5ms", "--batch", "2")

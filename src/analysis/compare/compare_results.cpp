@@ -119,7 +119,7 @@ ResultsComparison compare_results(const Results& a, const Results& b, const Comp
     for (const PointSummary* point : points) {
       const PointSummary* other = candidates == others.end() ? nullptr : partner(*point, candidates->second);
       if (other == nullptr || !taken.insert(other).second) {
-        ++found.only_a;
+        found.only_a.push_back(point);
         continue;
       }
       if (settings.metric == "throughput" && point->offers_load() && other->offers_load()) {
@@ -129,7 +129,7 @@ ResultsComparison compare_results(const Results& a, const Results& b, const Comp
       const auto comparison =
           point->usable() && other->usable() ? compare_points(*other, *point, settings.metric) : std::optional<Comparison>();
       if (!comparison) {
-        ++found.unusable;
+        found.unusable.emplace_back(point, other);
         continue;
       }
       found.paired = found.paired || comparison->repeats.paired;
@@ -138,7 +138,9 @@ ResultsComparison compare_results(const Results& a, const Results& b, const Comp
                               !share_a_run(*point, *other)});
     }
   }
-  found.only_b = b.points.size() - taken.size();
+  for (const PointSummary& point : b.points) {
+    if (!taken.contains(&point)) found.only_b.push_back(&point);
+  }
   judge(found.points, settings);
   return found;
 }
@@ -157,7 +159,8 @@ Gate judge_gate(const ResultsComparison& comparison, const CompareSettings& sett
     const bool excluded = gain.known() && std::log(gain.interval(2 * default_confidence - 1).low) > limit;
     if (!excluded) gate = Gate::not_enough_data;
   }
-  return comparison.unusable + comparison.offered > 0 && gate == Gate::held ? Gate::not_enough_data : gate;
+  const bool left_out = comparison.offered > 0 || !comparison.unusable.empty();
+  return left_out && gate == Gate::held ? Gate::not_enough_data : gate;
 }
 
 }  // namespace deepgap

@@ -40,10 +40,10 @@ enum class Gate { held, not_enough_data, slower };
 
 struct ResultsComparison {
   std::vector<PointChange> points;
-  size_t only_a = 0, only_b = 0;  // without a match, or with several
-  size_t unusable = 0;            // matched, but one of them has no value to compare
-  size_t offered = 0;             // matched, but their throughput is the load that was offered, and is not compared
-  bool paired = false;            // any were measured in the same blocks
+  std::vector<const PointSummary*> only_a, only_b;                            // without a match, or with several
+  std::vector<std::pair<const PointSummary*, const PointSummary*>> unusable;  // matched, but one of them has no value to compare
+  size_t offered = 0;   // matched, but their throughput is the load that was offered, and is not compared
+  bool paired = false;  // any were measured in the same blocks
   // Facts of the environment that are one for each side and differ: name, a's and b's text.
   std::vector<std::pair<std::string, std::pair<std::string, std::string>>> environment;
 };
@@ -51,7 +51,8 @@ struct ResultsComparison {
 // Throws Error{usage} for a metric that is none or has no better direction.
 ResultsComparison compare_results(const Results& a, const Results& b, const CompareSettings& settings);
 
-// Whether b is slower than a by more than `slower` anywhere. held: such a slowdown is excluded for every point.
+// Whether b is slower than a by more than `slower` anywhere. held: such a slowdown is excluded for every pair; what has no match is not
+// judged.
 Gate judge_gate(const ResultsComparison& comparison, const CompareSettings& settings, double slower);
 
 }  // namespace deepgap

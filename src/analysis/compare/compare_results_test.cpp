@@ -53,7 +53,7 @@ TEST(CompareResults, WhatIsNoFigureIsNotCompared) {
   for (const double value : {static_cast<double>(NAN), static_cast<double>(INFINITY), 0.0, -100.0}) {
     const ResultsComparison found = compare_results(of({.throughput = value}), of({.run = "b"}), {});
     EXPECT_TRUE(found.points.empty()) << value;
-    EXPECT_EQ(found.unusable, 1u) << value;
+    EXPECT_EQ(found.unusable.size(), 1u) << value;
     EXPECT_EQ(judge_gate(found, {}, 0.02), Gate::not_enough_data) << value;
   }
 }
@@ -124,8 +124,8 @@ TEST(CompareResults, SelectionsOfOneRunArePaired) {
   EXPECT_EQ(found.points[0].change, Change::slower);
   const auto apart = compare_results(of({}), of({.backend = "onnxruntime"}), {});
   EXPECT_TRUE(apart.points.empty());
-  EXPECT_EQ(apart.only_a, 1u);
-  EXPECT_EQ(apart.only_b, 1u);
+  EXPECT_EQ(apart.only_a.size(), 1u);
+  EXPECT_EQ(apart.only_b.size(), 1u);
 }
 
 TEST(CompareResults, ApartIsWhatSharesNoRun) {

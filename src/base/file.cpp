@@ -1,5 +1,7 @@
 #include "base/file.h"
 
+#include "base/output_file.h"
+
 #include <deepgap/error.h>
 
 #include <fcntl.h>
@@ -29,15 +31,6 @@ FileDescriptor open_regular(const std::string& path, struct stat& info) {
                 fmt::format("cannot read {}: {}", path, S_ISDIR(info.st_mode) ? "it is a folder" : "it is no regular file"));
   }
   return file;
-}
-
-void write_all(int fd, std::string_view content, const std::string& path) {
-  while (!content.empty()) {
-    const ssize_t written = ::write(fd, content.data(), content.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) fail("write", path, errno);
-    content.remove_prefix(static_cast<size_t>(written));
-  }
 }
 
 }  // namespace
@@ -76,18 +69,9 @@ std::string read_text(const std::string& path, size_t limit_bytes) {
 }
 
 void write_file_atomic(const std::string& path, std::string_view content) {
-  std::string temporary = path + ".XXXXXX";
-  FileDescriptor file(::mkostemp(temporary.data(), O_CLOEXEC));
-  if (!file.valid()) fail("write", path, errno);
-  try {
-    write_all(file.get(), content, path);
-    if (::fchmod(file.get(), 0644) != 0) fail("write", path, errno);
-    file.close();
-    if (::rename(temporary.c_str(), path.c_str()) != 0) fail("write", path, errno);
-  } catch (...) {
-    ::unlink(temporary.c_str());
-    throw;
-  }
+  OutputFile file(path);
+  file.write(content);
+  file.finish();
 }
 
 void make_directories(const std::string& path) {

@@ -26,6 +26,7 @@ class FileDescriptor {
   int get() const { return fd_; }
   bool valid() const { return fd_ >= 0; }
   void close();
+  int release() { return std::exchange(fd_, -1); }
 
  private:
   int fd_ = -1;
@@ -40,7 +41,7 @@ struct MappedFile {
 MappedFile map_file(const std::string& path);
 
 std::string read_text(const std::string& path, size_t limit_bytes = size_t{64} << 20);
-// Writes beside the target and renames, so that readers see the old file or the new one, never half of one.
+// Readers see the old file or the new one, never half of one; links and devices: base/output_file.h.
 void write_file_atomic(const std::string& path, std::string_view content);
 void make_directories(const std::string& path);
 // Where files go that nobody keeps: $TMPDIR where that is a folder, else /tmp.

@@ -2,6 +2,7 @@
 #include "analysis/lines.h"
 #include "analysis/point_labels.h"
 #include "base/file.h"
+#include "base/output_file.h"
 #include "base/words.h"
 #include "cli/baseline_flag.h"
 #include "cli/command.h"
@@ -77,7 +78,7 @@ class ReportCommand final : public Command {
         throw Error(ErrorKind::usage, fmt::format("--output {} is the Store itself; name another file", path));
     }
     write_file_atomic(path, text);
-    fmt::print("{}\n", path);
+    if (!output_target(path).as_it_is) fmt::print("{}\n", path);  // not behind the report itself: /dev/stdout
     return exit_ok;
   }
 

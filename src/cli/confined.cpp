@@ -1,6 +1,7 @@
 #include "cli/confined.h"
 
 #include "base/confine.h"
+#include "base/output_file.h"
 #include "base/text.h"
 #include "cli/command.h"
 
@@ -29,7 +30,7 @@ void out_of_time(int) {
   ::_exit(exit_usage);
 }
 
-// A link leads to another folder than it stands in.
+// A link leads to another folder than it stands in, also where nothing is there yet.
 std::vector<std::string> folders_of(const std::vector<std::string>& outputs) {
   std::vector<std::string> folders;
   for (const std::string& output : outputs) {
@@ -39,6 +40,7 @@ std::vector<std::string> folders_of(const std::vector<std::string>& outputs) {
     folders.push_back(path.parent_path().string());
     const fs::path real = fs::weakly_canonical(path, error);
     if (!error) folders.push_back(real.parent_path().string());
+    folders.push_back(fs::absolute(output_target(output).path).parent_path().string());
   }
   return folders;
 }

@@ -1,5 +1,7 @@
 #include "cli/written_paths.h"
 
+#include "base/output_file.h"
+
 #include <deepgap/error.h>
 
 #include <fmt/format.h>
@@ -24,7 +26,8 @@ void require_folder_of(const std::string& flag, const std::string& file) {
   if (file.empty() || file == "-") return;
   std::error_code error;
   if (fs::is_directory(file, error)) fail(flag, file, "it is a folder; name a file");
-  const fs::path folder = fs::absolute(file).parent_path();
+  const OutputTarget target = output_target(file);
+  const fs::path folder = fs::absolute(target.path).parent_path();
   if (!fs::is_directory(folder, error)) fail(flag, file, fmt::format("there is no folder {}", folder.string()));
   if (!fs::exists(file, error) && !may_be_written(folder)) fail(flag, file, fmt::format("{} cannot be written", folder.string()));
 }

@@ -6,6 +6,7 @@ import json
 import os
 import resource
 import signal
+import stat
 import subprocess
 import sys
 import time
@@ -98,6 +99,48 @@ class OutputTest(StoreCase):
                 os.close(write)
                 self.assertEqual(done.returncode, -signal.SIGPIPE, done.stderr)
                 self.assertNotIn("deepgap:", done.stderr)
+
+    def test_a_named_output_is_not_replaced_where_it_is_no_regular_file(self):
+        self.assertEqual(self.run_deepgap().returncode, 0)
+        commands = {"report": [PROGRAM, "report", self.store, "-o"], "export": [PROGRAM, "export", self.store, "-o"],
+                    "models": [PROGRAM, "models", "resnet18:width=0.125,classes=10", "--onnx"], "run": self.command("--export-json")}
+        for name, command in commands.items():
+            folder = os.path.join(self.dir, f"{self.id()}-{name}")
+            os.makedirs(folder + "/there")
+            link, pipe = folder + "/link", folder + "/pipe"
+            os.symlink("there/target", link)
+            for _ in range(2):  # to nothing yet, then to a file
+                self.assert_written(command, link)
+                self.assertTrue(os.path.islink(link))
+                self.assertGreater(os.path.getsize(folder + "/there/target"), 100)
+                os.truncate(folder + "/there/target", 0)
+            os.mkfifo(pipe)
+            reader = subprocess.Popen(["wc", "-c", pipe], stdout=subprocess.PIPE, text=True)
+            self.assert_written(command, pipe)
+            self.assertGreater(int(reader.communicate(timeout=60)[0].split()[0]), 100)
+            os.symlink("/proc/self/fd/1", folder + "/stdout")  # as /dev/stdout is
+            self.assertGreater(len(self.assert_written(command, folder + "/stdout").stdout), 100)
+            self.assertTrue(os.path.islink(folder + "/stdout"))
+            self.assertEqual(sorted(os.listdir(folder)), ["link", "pipe", "stdout", "there"])
+            for number, code in ((3, 0), (7, 2)):  # as /dev/null and /dev/full
+                self.write_to_device(command, folder + f"/device-{number}", number, code)
+
+    def assert_written(self, command, output, code=0):
+        with self.subTest(command, output=output):
+            done = subprocess.run([*command, output], capture_output=True, timeout=120)
+            self.assertEqual(done.returncode, code, done.stderr)
+        return done
+
+    def write_to_device(self, command, path, number, code):
+        try:
+            os.mknod(path, 0o666 | stat.S_IFCHR, os.makedev(1, number))
+            os.close(os.open(path, os.O_WRONLY))
+        except OSError as error:
+            return print(f"not with a device: {error}", file=sys.stderr)
+        done = self.assert_written(command, path, code)
+        self.assertTrue(stat.S_ISCHR(os.stat(path).st_mode))
+        if code != 0:
+            self.assertIn(f"cannot write {path}: No space left on device", done.stderr.decode())
 
     # Signals and limits
 

@@ -1,0 +1,118 @@
+#include "base/output_file.h"
+
+#include "base/text.h"
+
+#include <deepgap/error.h>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <random>
+
+namespace deepgap {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t kept_bytes = 65536;
+constexpr int most_links = 40;  // as the kernel's
+
+[[noreturn]] void fail_to_write(const std::string& path, int error) {
+  throw Error(ErrorKind::input, fmt::format("cannot write {}: {}", path, std::strerror(error)));
+}
+
+// The N of /proc/self/fd/N, by whatever name that folder goes; -1: it is none.
+int own_descriptor(const fs::path& path) {
+  std::error_code error;
+  const fs::path descriptors = fs::canonical("/proc/self/fd", error);
+  if (error || fs::canonical(fs::absolute(path).parent_path(), error) != descriptors || error) return -1;
+  return static_cast<int>(parse_int(path.filename().string()).value_or(-1));
+}
+
+// In the same folder, so that it can take the other's place. By chance, since nodes that share a folder have equal process ids.
+FileDescriptor make_beside(const std::string& target, std::string& made) {
+  std::random_device random;
+  for (;;) {
+    made = fmt::format("{}.unfinished-{:08x}", target, random());
+    FileDescriptor file(::open(made.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
+    if (file.valid() || errno != EEXIST) return file;
+  }
+}
+
+}  // namespace
+
+OutputTarget output_target(const std::string& path) {
+  struct stat info {};
+  const bool is_there = ::stat(path.c_str(), &info) == 0;
+  std::error_code error;
+  fs::path end = path;
+  for (int i = 0; own_descriptor(end) < 0 && fs::is_symlink(end, error); ++i) {
+    if (i == most_links) fail_to_write(path, ELOOP);
+    end = end.parent_path() / fs::read_symlink(end, error);  // an absolute one stays what it is
+    if (error) fail_to_write(path, error.value());
+  }
+  const int descriptor = own_descriptor(end);
+  // Another process's descriptor is a link whose text is no path.
+  if (descriptor >= 0 || (is_there && !S_ISREG(info.st_mode))) return {path, descriptor, true};
+  return {end.string(), -1, false};
+}
+
+OutputFile::OutputFile(const std::string& path) : path_(path) {
+  const OutputTarget target = output_target(path);
+  if (target.descriptor >= 0) {
+    std::fflush(stdout);                                                     // what was printed before stands before it
+    file_ = FileDescriptor(::fcntl(target.descriptor, F_DUPFD_CLOEXEC, 0));  // a socket cannot be opened by its name
+  } else if (target.as_it_is) {
+    file_ = FileDescriptor(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
+  } else {
+    target_ = target.path;
+    file_ = make_beside(target_, temporary_);
+  }
+  if (!file_.valid()) {
+    const int error = errno;
+    temporary_.clear();
+    fail(error);
+  }
+}
+
+OutputFile::~OutputFile() {
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+}
+
+void OutputFile::write(std::string_view text) {
+  if (kept_.size() + text.size() < kept_bytes) {
+    kept_ += text;
+    return;
+  }
+  write_through(kept_);
+  kept_.clear();
+  write_through(text);
+}
+
+void OutputFile::finish() {
+  write_through(kept_);
+  kept_.clear();
+  if (::close(file_.release()) != 0) fail(errno);  // where a network's disk tells that it is full
+  if (temporary_.empty()) return;
+  if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail(errno);
+  temporary_.clear();
+}
+
+void OutputFile::write_through(std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(file_.get(), text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) fail(errno);
+    text.remove_prefix(static_cast<size_t>(written));
+  }
+}
+
+void OutputFile::fail(int error) const { fail_to_write(path_, error); }
+
+}  // namespace deepgap

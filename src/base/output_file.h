@@ -1,0 +1,41 @@
+// A file that a user named to be written, or that others read while it is written anew: it appears under its name only when it is whole.
+//
+// Where the name is a link, what it leads to is replaced and not the link. What is there and no regular file (a device, a pipe,
+// /dev/stdout) is written to as it is. Every error is an Error{input} naming the path and the system's reason. One thread.
+#pragma once
+
+#include "base/file.h"
+
+#include <string>
+#include <string_view>
+
+namespace deepgap {
+
+// What writing to a path ends at.
+struct OutputTarget {
+  std::string path;       // links followed, also one to nothing yet; nothing is made
+  int descriptor = -1;    // of this process, where the path is a name of one: /dev/stdout, /dev/fd/3
+  bool as_it_is = false;  // no regular file: nothing can take its place
+};
+OutputTarget output_target(const std::string& path);
+
+class OutputFile {
+ public:
+  // Of what is there nothing is touched yet.
+  explicit OutputFile(const std::string& path);
+  ~OutputFile();  // without finish() nothing stays, but for what a device or pipe has got
+  OutputFile(const OutputFile&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
+
+  void write(std::string_view text);
+  void finish();
+
+ private:
+  void write_through(std::string_view text);
+  [[noreturn]] void fail(int error) const;
+
+  std::string path_, target_, temporary_, kept_;  // kept_: not written yet
+  FileDescriptor file_;
+};
+
+}  // namespace deepgap

@@ -152,8 +152,9 @@ class SlurmScheduler final : public Scheduler {
     for (QueuedTask& task : queue) {
       if (task.state != QueuedTask::State::held) continue;
       const int kind = fleet.lot_of(task.task).kind;
+      const bool probe_failed = task.reason.find("NeverSatisfied") != std::string::npos;
       const auto [words, is_new] = told.try_emplace(kind);
-      if (is_new) words->second = words_of_probe(fleet, kind);
+      if (is_new) words->second = words_of_probe(fleet, kind, probe_failed);
       if (!words->second.empty()) task.reason += "; " + words->second;
     }
     return queue;
@@ -293,12 +294,31 @@ class SlurmScheduler final : public Scheduler {
     if (list(fleet).empty()) throw Error(ErrorKind::input, "Slurm takes no more jobs of this user: none could be submitted");
   }
 
-  static std::string words_of_probe(const Fleet& fleet, int kind) {
+  // Its own where it ran; else the last that anybody wrote, the script or who was to load deepgap.
+  static std::string words_of_probe(const Fleet& fleet, int kind, bool failed) {
+    const std::string log = log_of_probe(fleet, kind), place = log.empty() ? "" : fmt::format(" ({})", log);
     for (int task = 0; task < static_cast<int>(fleet.tasks.size()); ++task) {
       if (fleet.lot_of(task).kind != kind || ::access(probe_file(fleet, task).c_str(), R_OK) != 0) continue;
-      return "the first look said: " + trim(read_text(probe_file(fleet, task)));
+      return "the first look said: " + trim(read_text(probe_file(fleet, task))) + place;
     }
-    return "";
+    if (!failed || log.empty()) return "";
+    const std::string text = trim(read_text(log)), last = trim(text.substr(text.rfind('\n') + 1));
+    return last.empty() ? "the first look failed without a word" + place : "the first look said: " + one_line(last) + place;
+  }
+
+  // That of the last probe of the kind; empty: there is none.
+  static std::string log_of_probe(const Fleet& fleet, int kind) {
+    std::string last;
+    std::filesystem::file_time_type when{};
+    std::error_code error;
+    for (std::filesystem::directory_iterator entry(fleet.folder + "/logs", error), end; !error && entry != end; entry.increment(error)) {
+      if (!entry->path().filename().string().starts_with(slurm_probe_log(kind))) continue;
+      const auto written = entry->last_write_time(error);
+      if (error || (!last.empty() && written < when)) continue;
+      last = entry->path().string();
+      when = written;
+    }
+    return last;
   }
 
   // Whole, or where a user may not have so many tasks in the queue in pieces, until there is no room for a single one: then false.

@@ -56,16 +56,19 @@ std::string directives(const Fleet& fleet, const Lot& lot, const std::string& na
 
 std::string program_lines(const Fleet& fleet) {
   if (fleet.bundle.empty()) return fmt::format("deepgap={}\n", shell_word(fleet.program));
-  return fmt::format(R"(# The bundle is unpacked once on each node, beside its final name, so that two jobs may do it at a time.
+  return fmt::format(R"script(# The bundle is unpacked once on each node, beside its final name, so that two jobs may do it at a time.
+bundle={}
 folder=${{SLURM_TMPDIR:-${{TMPDIR:-/tmp}}}}/deepgap-{}
+give_up() {{ rm -rf "$unpacked"; echo "$bundle $1" >&2; exit 1; }}  # its words are what `deepgap fleet status` says
 if [ ! -x "$folder/bin/deepgap" ]; then
   unpacked=$(mktemp -d "$folder.XXXXXX") || exit 1
-  tar -xf {} -C "$unpacked" --strip-components=1 || {{ rm -rf "$unpacked"; exit 1; }}
+  said=$(tar -xf "$bundle" -C "$unpacked" --strip-components=1 2>&1) || give_up "cannot be unpacked: ${{said%%$'\n'*}}"
+  [ -x "$unpacked/bin/deepgap" ] || give_up "holds no FOLDER/bin/deepgap (cmake --build build --target bundle makes one that does)"
   mv -T "$unpacked" "$folder" 2>/dev/null || rm -rf "$unpacked"
 fi
 deepgap=$folder/bin/deepgap
-)",
-                     fleet.id, shell_word(fleet.bundle));
+)script",
+                     shell_word(fleet.bundle), fleet.id);
 }
 
 }  // namespace
@@ -156,15 +159,22 @@ exit "$code"
   return text;
 }
 
+std::string slurm_probe_log(int kind) { return fmt::format("probe-{}-", kind); }
+
 std::string slurm_probe_script(const Fleet& fleet, const SlurmArray& array) {
   const int task = array.first + array.indices.front();
   std::string text = fmt::format(
       "#!/bin/bash\n# Fleet {}: whether deepgap runs on such a node at all. The tasks wait for it. Made by `deepgap fleet`.\n", fleet.id);
   text += directives(fleet, *array.lot, fmt::format("{}-probe-{}", fleet.job_name(), array.lot->kind),
-                     pattern_path(fleet.folder) + "/logs/probe-%j.log", 600);
+                     fmt::format("{}/logs/{}%j.log", pattern_path(fleet.folder), slurm_probe_log(array.lot->kind)), 600);
   text += program_lines(fleet);
-  text += fmt::format("exec \"$deepgap\" fleet probe {} {}\n", shell_word(fleet.folder), task);
-  return text;
+  text += fmt::format("\"$deepgap\" fleet probe {} {}\ncode=$?\n", shell_word(fleet.folder), task);
+  if (!fleet.bundle.empty()) {
+    text +=
+        "# What does not even begin is not kept, so that a better bundle of this name is unpacked.\n"
+        "if [ \"$code\" = 126 ] || [ \"$code\" = 127 ]; then rm -rf \"$folder\"; fi\n";
+  }
+  return text + "exit \"$code\"\n";
 }
 
 std::vector<QueuedTask> slurm_queue(const Fleet& fleet, const std::string& lines) {

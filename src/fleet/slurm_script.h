@@ -23,6 +23,7 @@ std::vector<SlurmArray> slurm_arrays(const Fleet& fleet, const std::vector<int>&
 std::string slurm_script(const Fleet& fleet, const SlurmArray& array);
 // The first look at a node of the kind, on which all arrays of it depend.
 std::string slurm_probe_script(const Fleet& fleet, const SlurmArray& array);
+std::string slurm_probe_log(int kind);  // what its log's name begins with; the job's number follows
 
 // "0-3,7,9-12".
 std::string index_ranges(const std::vector<int>& indices);

@@ -69,7 +69,7 @@ TEST(SlurmScript, ABundleIsUnpackedOnTheNode) {
   Fleet fleet = example_fleet(1);
   fleet.bundle = "/shared/deepgap.tar.gz";
   const std::string script = slurm_script(fleet, slurm_arrays(fleet, {0}, 10)[0]);
-  EXPECT_THAT(script, HasSubstr("tar -xf '/shared/deepgap.tar.gz'"));
+  EXPECT_THAT(script, HasSubstr("bundle='/shared/deepgap.tar.gz'\n"));
   EXPECT_THAT(script, HasSubstr("deepgap=$folder/bin/deepgap"));
 }
 

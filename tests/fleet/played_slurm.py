@@ -29,7 +29,7 @@ class PlayedSlurm:
         self.environment = {**os.environ, "PLAYED_SLURM": folder, "PATH": f"{folder}/bin:{os.environ['PATH']}"}
         with open(folder + "/slurm.json", "w") as file:
             json.dump({"nodes": nodes, "max_array": max_array, "max_submit": max_submit, "max_jobs": max_jobs, "made_up_by": made_up_by,
-                       "next": 1, "jobs": [], "most": 0, "largest_array": 0, "refused": 0, "accepted": 0, "ended": 0, "asked": 0, "cpu_s": 0}, file)
+                       "next": 1, "jobs": [], "most": 0, "largest_array": 0, "refused": 0, "accepted": 0, "ended": 0, "asked": 0, "cpu_s": 0, "failed": []}, file)
 
     def told(self):
         with open(self.folder + "/slurm.json") as file:
@@ -65,7 +65,7 @@ def sbatch(state, arguments):
         return 1, "", ("sbatch: error: Slurm temporarily unable to accept job, sleeping and retrying\n"
                        "sbatch: error: Batch job submission failed: Resource temporarily unavailable\n")
     job = {"id": state["next"], "name": flags["job-name"], "script": os.path.abspath(arguments[-1]), "waiting": indices, "running": [],
-           "after": int(after) if after else None}
+           "after": int(after) if after else None, "log": flags["output"].replace("%j", str(state["next"]))}
     state["next"] += 1
     state["jobs"].append(job)
     state["accepted"] += 1
@@ -78,7 +78,8 @@ def run_script(job, index, node):
     environment = {**os.environ, "SLURM_JOB_ID": str(job["id"]), "SLURMD_NODENAME": f"n{node}"}
     if index is not None:
         environment.update(SLURM_ARRAY_JOB_ID=str(job["id"]), SLURM_ARRAY_TASK_ID=str(index))
-    subprocess.run(["bash", job["script"]], env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+    with open(os.devnull if "%" in job["log"] else job["log"], "a") as log:
+        return subprocess.run(["bash", job["script"]], env=environment, stdout=log, stderr=log, check=False).returncode
 
 
 def make_up(state, ended):
@@ -98,7 +99,8 @@ def pass_time(state):
         make_up(state, ended)
     else:
         for node, (job, index) in enumerate(ended):
-            run_script(job, index, node)
+            if run_script(job, index, node) != 0 and index is None:
+                state["failed"].append(job["id"])
     state["ended"] += sum(1 for _, index in ended if index is not None)
     for job in state["jobs"]:
         job["running"] = []
@@ -106,9 +108,13 @@ def pass_time(state):
     free = state["nodes"]
     there = {job["id"] for job in state["jobs"]}
     for job in state["jobs"]:
-        if job["after"] not in there and free > 0:
+        if job["after"] not in there and job["after"] not in state["failed"] and free > 0:
             job["running"], job["waiting"] = job["waiting"][:free], job["waiting"][free:]
             free -= len(job["running"])
+
+
+def why_it_waits(state, job):
+    return "DependencyNeverSatisfied" if job["after"] in state["failed"] else "Dependency" if job["after"] else "Resources"
 
 
 def squeue(state, arguments):
@@ -121,7 +127,7 @@ def squeue(state, arguments):
         for status, indices in (("RUNNING", job["running"]), ("PENDING", job["waiting"])):
             for at, index in enumerate(indices):
                 values = {"%j": job["name"], "%F": job["id"], "%K": "N/A" if index is None else index, "%T": status,
-                          "%N": f"n{at}" if status == "RUNNING" else "", "%r": "Dependency" if job["after"] else "Resources"}
+                          "%N": f"n{at}" if status == "RUNNING" else "", "%r": why_it_waits(state, job)}
                 lines.append("|".join(str(values[word]) for word in form.split("|")))
     return 0, "".join(line + "\n" for line in lines), ""
 

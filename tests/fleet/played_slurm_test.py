@@ -4,6 +4,7 @@ are, every task is submitted in the end, and none while there is no room.
 Usage: played_slurm_test.py PATH_OF_DEEPGAP [unittest arguments]
 """
 import os
+import subprocess
 
 from fleet_case import FleetCase, main
 from played_slurm import PlayedSlurm
@@ -38,6 +39,34 @@ class PlayedSlurmTest(FleetCase):
     def test_a_controller_that_takes_no_more_jobs_is_waited_for(self):
         told = self.played(nodes=8, max_jobs=5)
         self.assertEqual(told["most"], 5)
+
+    def test_a_bundle_that_does_not_run_is_told_with_what_it_said(self):
+        def archive(name, script=None):
+            os.makedirs(f"{self.dir}/{name}/deepgap/bin")
+            if script:
+                self.write(script, f"{name}/deepgap/bin/deepgap")
+                os.chmod(f"{self.dir}/{name}/deepgap/bin/deepgap", 0o755)
+            subprocess.run(["tar", "-cf", f"{self.dir}/{name}.tar", "-C", f"{self.dir}/{name}", "deepgap"], check=True)
+
+        self.write("no archive " * 1000, "other.tar")
+        archive("empty")
+        archive("unloadable", "#!/bin/sh\necho 'deepgap: libfoo.so.1: cannot open shared object file' >&2\nexit 127\n")
+        archive("silent", "#!/bin/sh\nexit 1\n")
+        cases = [("other", r"said: \S*/other.tar cannot be unpacked: tar: This does not look like a tar archive"),
+                 ("empty", r"said: \S*/empty.tar holds no FOLDER/bin/deepgap"),
+                 ("unloadable", "said: deepgap: libfoo.so.1: cannot open shared object file"), ("silent", "failed without a word")]
+        for name, words in cases:
+            with self.subTest(name):
+                slurm = PlayedSlurm(f"{self.dir}/slurm-{name}")
+                self.environment.update(slurm.environment)
+                self.fleet(self.study(name=name, points=2), "--scheduler", "slurm", "--cpus-per-task", "1", "--bundle", name + ".tar", "--detach")
+                self.fleet("status", name + ".fleet")  # the probe runs
+                for verb in ("status", "wait"):
+                    told = self.fleet(verb, name + ".fleet", code=1)
+                    self.assertRegex(told, r"is held: DependencyNeverSatisfied; the first look " + words)
+                    self.assertRegex(told, rf"\({self.dir}/{name}.fleet/logs/probe-0-1.log\)")
+                left = [folder for folder in os.listdir(self.dir + "/node") if folder.startswith("deepgap-")]
+                self.assertEqual(len(left), 1 if name == "silent" else 0, left)  # one that begins may work next time
 
     def names(self, folder):
         return [f"s.fleet/scripts/{name}" for name in sorted(os.listdir(folder))]

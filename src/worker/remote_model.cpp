@@ -63,6 +63,21 @@ std::vector<ValueId> in_order_of(const Graph& reference, const std::vector<Value
                           what, ports_text(reference, wanted), printable(served.name), printable(ports_text(served, there))));
 }
 
+// What the server's metadata fix is the server's to say: a request of other sizes is one that it does not take.
+void require_sizes_of_server(const Graph& graph, const std::string& model, const std::map<std::string, std::vector<int64_t>>& shapes) {
+  for (const ValueId id : graph.inputs) {
+    const Value& served = graph.values[static_cast<size_t>(id)];
+    const auto found = shapes.find(served.name);
+    if (found == shapes.end() || !served.dims) continue;
+    Value asked{served.name, served.type, Dims()};
+    for (const int64_t size : found->second) asked.dims->push_back(size < 0 ? Dim{1, batch_symbol} : Dim{size, ""});
+    if (fits(asked, served)) continue;
+    throw Error(ErrorKind::usage, fmt::format("--shape has the input {}, the server's {} has {}: only sizes that it leaves open (?) can be "
+                                              "given",
+                                              printable(port_text(asked)), printable(model), printable(port_text(served))));
+  }
+}
+
 }  // namespace
 
 void require_place(const Point& point, const PointOptions& options, ModelForm form) {
@@ -88,6 +103,7 @@ std::shared_ptr<const Model> served_model(Backend& backend, const Point& point, 
   EngineRequest request = engine_request(point, options);
   request.placement.devices.resize(1);
   Graph graph = backend.remote_model(point.model, request);
+  require_sizes_of_server(graph, point.model, options.shapes);
   if (!options.shapes.empty()) graph = bind_shapes(graph, options.shapes);
   if (reference != nullptr) {
     const Graph& wanted = reference->graph();

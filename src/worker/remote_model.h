@@ -23,7 +23,8 @@ void require_place(const Point& point, const PointOptions& options, ModelForm fo
 // Of the file that the Point's reference is.
 ModelRequest reference_request(const Point& point, const PointOptions& options, const std::string& cache_dir);
 // As the server tells of it, with the Point's sizes. With `reference` its inputs and outputs stand in the reference's order. Throws as
-// Backend::remote_model does, Error{usage} for sizes that stay open, and where the two do not have the same inputs and outputs.
+// Backend::remote_model does, Error{usage} for sizes that stay open or are not the server's, and where the two do not have the same inputs
+// and outputs.
 std::shared_ptr<const Model> served_model(Backend& backend, const Point& point, const PointOptions& options, const Model* reference);
 
 }  // namespace deepgap

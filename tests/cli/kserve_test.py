@@ -146,6 +146,12 @@ class KserveTest(StoreCase):
         self.assertIn("reference 'nothing' is no ONNX file", self.refused("--device", url, "--reference", "nothing"))
         self.assertIn("timeout", self.refused("--device", url, "--axis", "timeout=fast"))
 
+    def test_sizes_that_the_server_fixes_are_not_overridden(self):
+        for shape, told in (("x:1x4", "[1,4]"), ("x:Nx4", "[?,4]"), ("x:1x3x1", "[1,3,1]")):
+            said = self.refused("--device", self.server.url, "--shape", shape)
+            self.assertIn(f"--shape has the input x float32 {told}, the server's double has x float32 [?,3]", said)
+        self.assertEqual(self.served(0, "--shape", "x:Nx3")["outcome"], "ok")
+
     def test_what_runs_here_alone_says_so(self):
         result = subprocess.run([PROGRAM, "check", "double", "--backend", "kserve", "--device", self.server.url], capture_output=True, text=True)
         self.assertEqual(result.returncode, 2)

@@ -105,7 +105,7 @@ class CheckCommand : public Command {
   }
 
   void prepare(bool against_folder) {
-    flags_.finish(request_);
+    flags_.finish(request_, ": deepgap run --backend kserve --reference FILE.onnx compares what it answers");
     if (!against_folder) against_ = usual_name("backend", against_);
     if (!against_.empty() && !against_folder) require_backend_name(against_);
     if (margin_ && (*margin_ < 0 || *margin_ > 1)) throw Error(ErrorKind::usage, "--margin must be 0 to 1");

@@ -89,7 +89,7 @@ class ProfileCommand : public Command {
 
  private:
   void prepare() {
-    flags_.finish(request_.engine);
+    flags_.finish(request_.engine, ", which cannot be profiled from outside: deepgap run --backend kserve tells how long it takes");
     const auto within = [](const char* flag, int64_t value, int64_t least, int64_t most) {
       if (value < least || value > most) throw Error(ErrorKind::usage, fmt::format("{} must be {} to {}", flag, least, most));
     };

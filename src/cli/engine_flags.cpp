@@ -59,7 +59,7 @@ void EngineFlags::declare(CLI::App& app, OutputsRequest& request) {
   app.add_option("--cache", cache_, "Folder that keeps what is made once: weights, quantized models, ceilings")->type_name("DIR");
 }
 
-void EngineFlags::finish(OutputsRequest& request) const {
+void EngineFlags::finish(OutputsRequest& request, const std::string& of_server) const {
   request.model.name = usual_model(request.model.name);
   request.backend = usual_name("backend", request.backend);
   if (request.backend.find(',') != std::string::npos)
@@ -68,10 +68,7 @@ void EngineFlags::finish(OutputsRequest& request) const {
   if (!precision_.empty()) request.precision = precision_named(usual_name("precision", precision_));
   const auto device = device_from(device_.empty() ? "cpu" : usual_name("device", device_));
   if (!device) throw Error(ErrorKind::usage, fmt::format("--device '{}' is no device: cpu, cuda:0 or the like", device_));
-  if (is_remote(*device))
-    throw Error(
-        ErrorKind::usage,
-        fmt::format("--device {} is a server: deepgap run --backend kserve --reference FILE.onnx compares what it answers", device_));
+  if (is_remote(*device)) throw Error(ErrorKind::usage, fmt::format("--device {} is a server{}", device_, of_server));
   request.device = *device;
   request.threads = threads_or_all(request.threads);
   request.cache_dir = cache_or_default(cache_);

@@ -15,8 +15,9 @@ namespace deepgap {
 class EngineFlags {
  public:
   void declare(CLI::App& app, OutputsRequest& request);
-  // Checks what was given and completes `request`: threads, cache folder, shapes, options. Throws Error{usage}.
-  void finish(OutputsRequest& request) const;
+  // Checks what was given and completes `request`: threads, cache folder, shapes, options. Throws Error{usage}; with `of_server` where the
+  // device is a server, which none of these commands takes.
+  void finish(OutputsRequest& request, const std::string& of_server) const;
 
  private:
   std::vector<std::string> options_, shapes_, quantize_;

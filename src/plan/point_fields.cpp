@@ -37,15 +37,36 @@ std::string not_empty(const std::string& name, const std::string& value) {
   return value;
 }
 
+// "127.0.0.1:8000", "host:8000": a server whose scheme was left out.
+bool is_address(const std::string& value) {
+  constexpr int64_t least_port = 80;  // "gpu:0" is none
+  const size_t colon = value.rfind(':');
+  if (colon == std::string::npos || colon == 0 || value.find('/') < colon) return false;
+  const auto port = parse_int(value.substr(colon + 1, value.find('/') - colon - 1));
+  const std::string host = value.substr(0, colon);
+  return port && *port >= least_port && std::find(device_kinds.begin(), device_kinds.end(), host) == device_kinds.end();
+}
+
+void require_port(const DeviceId& server, const std::string& value) {
+  const std::string host = server.host.substr(0, server.host.find('/'));
+  const size_t colon = host.rfind(':');
+  if (colon == std::string::npos || colon + 1 == host.size() || host.ends_with(']')) return;
+  const auto port = parse_int(host.substr(colon + 1));
+  if (!port || *port < 1 || *port > 65'535)
+    fail(fmt::format("device: '{}': '{}' is no port; ports are 1 to 65535", value, host.substr(colon + 1)));
+}
+
 Placement parse_placement(const std::string& value) {
   const auto placement = placement_from(value);
   if (!placement && value.find("://") != std::string::npos)
     fail(fmt::format(
         "device: '{}' is no server; write http://host:port, https://, grpc:// or grpcs://, without a user, a password or a query", value));
+  if (is_address(value)) fail(fmt::format("device: '{}' is no device; write http://{} or grpc://{} for a server", value, value, value));
   if (!placement) fail(fmt::format("device: '{}' is no device; write cpu, cuda:0 or, for several, cuda:0+cuda:1", value));
   for (const DeviceId& device : placement->devices) {
     if (is_remote(device) && device.host.empty())
       fail(fmt::format("device: '{}' is a scheme alone; write {}://host:port", value, device.kind));
+    if (is_remote(device)) require_port(device, value);
     if (!is_remote(device)) one_of(device_kinds, "device", device.kind);
   }
   return *placement;

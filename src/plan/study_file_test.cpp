@@ -168,6 +168,14 @@ TEST(StudyFile, ErrorsNameFileAndLine) {
   EXPECT_EQ(with("precision = \"fp6\""), "s.toml:3: unknown precision 'fp6', did you mean 'fp16'?");
   EXPECT_EQ(with("device = \"xpu\""), "s.toml:3: unknown device 'xpu', did you mean 'cpu'?");
   EXPECT_EQ(with("device = \"cuda:x\""), "s.toml:3: device: 'cuda:x' is no device; write cpu, cuda:0 or, for several, cuda:0+cuda:1");
+  EXPECT_EQ(with("device = \"127.0.0.1:39101\""),
+            "s.toml:3: device: '127.0.0.1:39101' is no device; write http://127.0.0.1:39101 or grpc://127.0.0.1:39101 for a server");
+  EXPECT_EQ(with("device = \"localhost:8000\""),
+            "s.toml:3: device: 'localhost:8000' is no device; write http://localhost:8000 or grpc://localhost:8000 for a server");
+  EXPECT_EQ(with("device = \"gpu:0\""), "s.toml:3: unknown device 'gpu', did you mean 'cpu'?");
+  EXPECT_EQ(with("device = \"http://127.0.0.1:99999\""),
+            "s.toml:3: device: 'http://127.0.0.1:99999': '99999' is no port; ports are 1 to 65535");
+  EXPECT_EQ(with("device = \"grpc://[::1]:0/path\""), "s.toml:3: device: 'grpc://[::1]:0/path': '0' is no port; ports are 1 to 65535");
   EXPECT_EQ(with("repeats = 0"), "s.toml:3: 'repeats' must be a whole number from 1 to 100000");
   EXPECT_EQ(with("repeats = \"two\""), "s.toml:3: 'repeats' must be a whole number from 1 to 100000");
   EXPECT_EQ(with("duration = 5"), "s.toml:3: 'duration' must be a time with its unit, such as \"500ms\", \"8s\" or \"2m\"");

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 
 namespace deepgap {
 namespace {
@@ -38,6 +39,7 @@ std::optional<DeviceId> server_from(std::string_view url) {
   constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_~:/[]%";
   const size_t colon = url.find("://");
   DeviceId device{std::string(url.substr(colon + 3)), std::string(url.substr(0, colon)), 0};
+  for (char& letter : device.kind) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));  // as of any URL
   while (device.host.ends_with('/')) device.host.pop_back();
   const bool named = !device.host.empty() && device.host[0] != '/' && device.host[0] != ':';
   if (!is_remote(device) || !named || device.host.find_first_not_of(plain) != std::string::npos) return std::nullopt;

@@ -44,6 +44,7 @@ TEST(Devices, AreSpelledAsTheDesignSays) {
 
 // A URL is kept in Stores: nothing that may be a secret stands in it.
 TEST(Devices, OfServersAreUrlsWithoutUserPasswordOrQuery) {
+  EXPECT_EQ(device_from("HTTP://Host:8000"), (DeviceId{"Host:8000", "http", 0}));
   EXPECT_EQ(device_from("http://host:8000/"), (DeviceId{"host:8000", "http", 0}));
   EXPECT_TRUE(is_remote(*device_from("grpcs://host:8001")));
   for (const char* name : {"http://", "http:///", "http://:8000", "ftp://host", "http://user:password@host", "http://host?key=1",

@@ -145,6 +145,8 @@ class KserveTest(StoreCase):
         self.assertIn("is no server", self.refused("--device", "ftp://127.0.0.1"))
         self.assertIn("reference 'nothing' is no ONNX file", self.refused("--device", url, "--reference", "nothing"))
         self.assertIn("timeout", self.refused("--device", url, "--axis", "timeout=fast"))
+        for option in ("ca_file", "token_file"):
+            self.assertIn(f"{option}=nosuch cannot be read", self.refused("--device", url, "--axis", f"{option}=nosuch"))
 
     def test_sizes_that_the_server_fixes_are_not_overridden(self):
         for shape, told in (("x:1x4", "[1,4]"), ("x:Nx4", "[?,4]"), ("x:1x3x1", "[1,3,1]")):
@@ -156,6 +158,9 @@ class KserveTest(StoreCase):
         result = subprocess.run([PROGRAM, "check", "double", "--backend", "kserve", "--device", self.server.url], capture_output=True, text=True)
         self.assertEqual(result.returncode, 2)
         self.assertIn("is a server: deepgap run --backend kserve --reference", result.stderr)
+        result = subprocess.run([PROGRAM, "profile", "double", "--backend", "kserve", "--device", self.server.url], capture_output=True, text=True)
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("is a server, which cannot be profiled from outside", result.stderr)
 
     def test_samples_that_do_not_fit_are_refused(self):
         path = os.path.join(self.dir, "rows.npy")

@@ -78,6 +78,12 @@ TEST(KserveRefusal, WhatIsOfGrpcAlone) {
   }
 }
 
+TEST(KserveRefusal, AFileOfCertificatesThatIsNotThere) {
+  KserveBackend backend;
+  const std::string said = error_of([&] { backend.remote_model("double", request_by<ByHttp>("127.0.0.1:1", {{"ca_file", "/nowhere"}})); });
+  EXPECT_EQ(said, "kserve: ca_file=/nowhere cannot be read");
+}
+
 TEST(KserveToken, ComesFromAFileAndGoesToTheServerAlone) {
   const TemporaryFolder folder;
   std::ofstream(folder / "token") << "s3cret-word\n";

@@ -61,11 +61,11 @@ OptionTable<KserveSettings> make_table() {
   return table;
 }
 
-std::string read_token(const std::string& path) {
+std::string read_named(const char* option, const std::string& path) {
   std::ifstream file(path);
   std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  if (!file) throw Error(ErrorKind::usage, fmt::format("kserve: token_file={} cannot be read", path));
-  return trim(text);
+  if (!file) throw Error(ErrorKind::usage, fmt::format("kserve: {}={} cannot be read", option, path));
+  return text;
 }
 
 bool is_this_machine(const std::string& host) {
@@ -84,9 +84,10 @@ const OptionTable<KserveSettings>& kserve_options() {
 
 ServerAddress server_address(const DeviceId& device, const KserveSettings& settings) {
   ServerAddress address{device.kind + "://" + device.host, "", settings.ca_file};
+  if (!settings.ca_file.empty()) read_named("ca_file", settings.ca_file);  // a missing one would be told with the first connection
   const char* variable = std::getenv(token_variable);
   if (!settings.token_file.empty()) {
-    address.token = read_token(settings.token_file);
+    address.token = trim(read_named("token_file", settings.token_file));
   } else if (variable != nullptr) {
     address.token = trim(variable);
   }

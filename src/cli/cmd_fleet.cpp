@@ -63,6 +63,7 @@ class FleetCommand final : public Command {
   void declare_schedulers(CLI::App& app, const std::string& group);
   int start();
   int go_on(const std::string& verb);
+  void submit_new(const PlannedFleet& planned, Scheduler& scheduler);
   void submit(const Fleet& fleet, Scheduler& scheduler);
   int wait_for(const Fleet& fleet, Scheduler& scheduler);
   int gather(const Fleet& fleet, Scheduler& scheduler) const;
@@ -211,14 +212,13 @@ int FleetCommand::start() {
   if (!planned) return exit_interrupted;
   for (const std::string& note : planned->notes) say(stderr, fmt::format("deepgap: note: {}\n", note));
   if (dry_run_) {
+    for (const std::string& note : scheduler->rehearse(planned->fleet)) say(stderr, fmt::format("deepgap: note: {}\n", note));
     const Prices prices = prices_of_flag(prices_);
     fmt::print("{}", json_ ? plan_json(*planned, prices) : plan_text(*planned, prices));
     return exit_ok;
   }
   const Fleet& fleet = planned->fleet;
-  write_fleet(fleet, planned->jobs);
-  write_file_atomic(fleet.folder + "/study.toml", read_text(words_.front()));
-  submit(fleet, *scheduler);
+  submit_new(*planned, *scheduler);
   if (!json_)
     fmt::print("{} tasks of {} records are with {}; {} knows of them\n", fleet.tasks.size(), fleet.records(), scheduler_, fleet.folder);
   flush_standard_output();
@@ -255,6 +255,21 @@ int FleetCommand::go_on(const std::string& verb) {
   submit(fleet, *scheduler);
   if (verb == "submit" && detach_) return exit_ok;
   return wait_for(fleet, *scheduler);
+}
+
+// A folder of which nothing was taken is not kept: it would be in the way of the command that asks for what can be had.
+void FleetCommand::submit_new(const PlannedFleet& planned, Scheduler& scheduler) {
+  const Fleet& fleet = planned.fleet;
+  const bool was_there = fs::exists(fleet.folder);
+  write_fleet(fleet, planned.jobs);
+  try {
+    write_file_atomic(fleet.folder + "/study.toml", read_text(words_.front()));
+    submit(fleet, scheduler);
+  } catch (const Error& error) {
+    if (scheduler.may_have_taken(fleet)) throw;
+    remove_fleet(fleet, !was_there);
+    throw Error(error.kind(), fmt::format("{}; nothing was submitted", error.what()));
+  }
 }
 
 // One at a time, so that no task is submitted twice.

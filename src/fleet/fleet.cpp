@@ -214,6 +214,17 @@ void write_fleet(const Fleet& fleet, const std::vector<std::vector<Job>>& jobs) 
   write_file_atomic(fleet.folder + "/fleet.json", dump(fleet_to_json(fleet)));
 }
 
+void remove_fleet(const Fleet& fleet, bool whole) {
+  std::error_code ignored;
+  if (whole) {
+    fs::remove_all(fleet.folder, ignored);
+    return;
+  }
+  for (const char* file : {"fleet.json", "study.toml", "submit.lock"}) fs::remove(fleet.folder + "/" + file, ignored);
+  for (int task = 0; task < static_cast<int>(fleet.tasks.size()); ++task) fs::remove(fleet.task_file(task), ignored);
+  for (const char* name : {"tasks", "parts", "scripts", "logs"}) fs::remove(fleet.folder + "/" + name, ignored);  // where it is empty
+}
+
 std::vector<Job> read_task(const Fleet& fleet, int task) {
   if (task < 0 || static_cast<size_t>(task) >= fleet.tasks.size())
     throw Error(ErrorKind::usage, fmt::format("{} has no task {}: they are 0 to {}", fleet.folder, task, fleet.tasks.size() - 1));

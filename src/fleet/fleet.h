@@ -71,6 +71,8 @@ struct Fleet {
 Fleet read_fleet(const std::string& folder);
 // Makes the folder, tasks first and fleet.json last: a folder without it was never submitted. Throws Error{input} where there is a fleet.
 void write_fleet(const Fleet& fleet, const std::vector<std::vector<Job>>& jobs);
+// Of a fleet of which nobody has taken anything into hand. `whole`: the folder was made for it; else what is not its own stays there.
+void remove_fleet(const Fleet& fleet, bool whole);
 std::vector<Job> read_task(const Fleet& fleet, int task);
 
 // What an attempt at a task says of itself, in parts/TASK/attempt-ID.json.

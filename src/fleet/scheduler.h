@@ -34,6 +34,10 @@ class Scheduler {
   virtual std::vector<std::string> check(const Fleet& fleet) = 0;
   // Takes tasks into hand, but for those that are there already. Called by whoever holds the fleet's lock.
   virtual void submit(const Fleet& fleet, const std::vector<int>& tasks) = 0;
+  // Whether anything of the fleet may be in its hands, if only a look at a node; also where it cannot say.
+  virtual bool may_have_taken(const Fleet& /*fleet*/) { return true; }
+  // For a dry run: what it says of what it would be given, without taking it. Throws Error{input} where it would refuse it.
+  virtual std::vector<std::string> rehearse(const Fleet& /*fleet*/) { return {}; }
   virtual std::vector<QueuedTask> list(const Fleet& fleet) = 0;
   virtual void cancel(const Fleet& fleet) = 0;
   // Brings to the fleet's folder what was handed in elsewhere; nothing where that is a shared disk.

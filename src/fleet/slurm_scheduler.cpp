@@ -12,12 +12,15 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <filesystem>
 #include <iterator>
 #include <map>
+#include <numeric>
 #include <set>
 #include <thread>
+#include <utility>
 
 namespace deepgap {
 namespace {
@@ -47,6 +50,26 @@ int gpus_in(const std::string& gres) {
   return count;
 }
 
+// "sinfo: error: a\nsinfo: fatal: b": "a; b".
+std::string words_of(const std::string& program, const std::string& output) {
+  std::vector<std::string> lines;
+  for (std::string line : split(trim(output), '\n')) {
+    for (const std::string& mark : {program + ": ", std::string("error: "), std::string("fatal: ")}) {
+      if (line.starts_with(mark)) line = line.substr(mark.size());
+    }
+    if (!trim(line).empty()) lines.push_back(trim(line));
+  }
+  return join(lines, "; ");
+}
+
+[[noreturn]] void fail_on(const std::string& program, const std::string& output) {
+  const size_t fatal = output.find(": fatal: ");
+  if (fatal == std::string::npos) throw Error(ErrorKind::input, fmt::format("{}: {}", program, words_of(program, output)));
+  throw Error(ErrorKind::input,
+              fmt::format("{} finds no cluster of Slurm: {}; SLURM_CONF is to name the cluster's slurm.conf, or name another --scheduler",
+                          program, words_of(program, output.substr(output.rfind('\n', fatal) + 1))));
+}
+
 // A controller that is busy or being restarted is asked again.
 std::string call(const std::vector<std::string>& command) {
   for (int i = 1;; ++i) {
@@ -55,7 +78,7 @@ std::string call(const std::vector<std::string>& command) {
     const auto says = [&](const char* words) { return result.output.find(words) != std::string::npos; };
     const bool passes = !says("unable to accept job") &&  // sbatch itself asks again and again
                         (result.timed_out || says("Unable to contact") || says("timed out") || says("Connection refused"));
-    if (!passes || i == most_calls) throw Error(ErrorKind::input, fmt::format("{}: {}", command.front(), trim(result.output)));
+    if (!passes || i == most_calls) fail_on(command.front(), result.output);
     std::this_thread::sleep_for(std::chrono::seconds(i));
   }
 }
@@ -144,6 +167,28 @@ class SlurmScheduler final : public Scheduler {
       if (!probe->second.empty()) flags = {"--dependency=afterok:" + probe->second, "--kill-on-invalid-dep=no"};
       if (!submit_array(fleet, array, flags)) return;  // the rest when there is room
     }
+  }
+
+  bool may_have_taken(const Fleet& fleet) override {
+    std::error_code error;
+    if (!std::filesystem::is_empty(fleet.scripts(), error)) return true;
+    try {  // an answer may have been lost on its way
+      return squeue("%j").find(fleet.job_name() + "-") != std::string::npos;
+    } catch (const Error&) {
+      return true;
+    }
+  }
+
+  // Of each kind of node and number of GPUs the first: others ask for the same, but for their time.
+  std::vector<std::string> rehearse(const Fleet& fleet) override {
+    std::vector<int> tasks(fleet.tasks.size());
+    std::iota(tasks.begin(), tasks.end(), 0);
+    std::set<std::pair<int, int>> asked;
+    std::vector<std::string> notes;
+    for (const SlurmArray& array : slurm_arrays(fleet, tasks, max_array_size())) {
+      if (asked.emplace(array.lot->kind, array.lot->gpus).second) notes.push_back("Slurm says: " + words_on(fleet, array));
+    }
+    return notes;
   }
 
   std::vector<QueuedTask> list(const Fleet& fleet) override {
@@ -341,6 +386,31 @@ class SlurmScheduler final : public Scheduler {
     return true;
   }
 
+  static bool is_full(const std::string& words) {
+    constexpr std::array full{"MaxSubmit",
+                              "SubmitJobLimit",
+                              "job limit",
+                              "job submit limit",
+                              "slurm_job_submit: Max",
+                              "unable to accept job",
+                              "Resource temporarily unavailable"};
+    return std::any_of(full.begin(), full.end(), [&](const char* part) { return words.find(part) != std::string::npos; });
+  }
+
+  static std::string words_on(const Fleet& fleet, const SlurmArray& array) {
+    const std::string path = folder_for_temporary_files() + "/" + array.name + ".sbatch";
+    write_file_atomic(path, slurm_script(fleet, array));
+    try {
+      const std::string words = words_of("sbatch", call({"sbatch", "--test-only", path}));
+      ::unlink(path.c_str());
+      return words;
+    } catch (const Error& error) {
+      ::unlink(path.c_str());
+      if (is_full(error.what())) return error.what();  // for now: it is waited for
+      throw;
+    }
+  }
+
   // The number of the job; nullopt where Slurm takes no more for now.
   static std::optional<std::string> submit_script(const Fleet& fleet, const std::string& name, const std::string& script,
                                                   const std::vector<std::string>& flags) {
@@ -353,14 +423,9 @@ class SlurmScheduler final : public Scheduler {
       const std::string answer = trim(call(command));
       return answer.substr(answer.rfind('\n') + 1);  // warnings may stand before it
     } catch (const Error& error) {
-      const std::string words = error.what();
-      for (const char* full : {"MaxSubmit", "SubmitJobLimit", "job limit", "job submit limit", "slurm_job_submit: Max",
-                               "unable to accept job", "Resource temporarily unavailable"}) {
-        if (words.find(full) == std::string::npos) continue;
-        ::unlink(path.c_str());  // the scripts that are kept are those that Slurm has
-        return std::nullopt;
-      }
-      throw Error(error.kind(), fmt::format("{} (of {})", words, path));
+      ::unlink(path.c_str());  // the scripts that are kept are those that Slurm has
+      if (is_full(error.what())) return std::nullopt;
+      throw Error(error.kind(), fmt::format("{} (of {}.sbatch)", error.what(), name));
     }
   }
 };

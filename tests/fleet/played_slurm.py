@@ -52,6 +52,10 @@ def sbatch(state, arguments):
     after = next((a.split("afterok:")[1] for a in arguments if a.startswith("--dependency=afterok:")), None)
     with open(arguments[-1]) as file:
         flags = dict(re.findall(r"^#SBATCH --([a-z-]+)=(.*)$", file.read(), re.MULTILINE))
+    if "exclude" in flags and not re.fullmatch(r"n\d+", flags["exclude"]):
+        return 1, "", "sbatch: error: Batch job submission failed: Invalid node name specified\n"
+    if "--test-only" in arguments:
+        return 0, "", f"sbatch: Job {state['next']} to start at 2026-01-02T03:04:05 using 1 processors on nodes n0 in partition main\n"
     indices = indices_of(flags["array"]) if "array" in flags else [None]
     if indices[-1] is not None and indices[-1] >= state["max_array"]:
         return 1, "", "sbatch: error: Batch job submission failed: Invalid job array specification\n"

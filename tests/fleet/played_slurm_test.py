@@ -68,6 +68,40 @@ class PlayedSlurmTest(FleetCase):
                 left = [folder for folder in os.listdir(self.dir + "/node") if folder.startswith("deepgap-")]
                 self.assertEqual(len(left), 1 if name == "silent" else 0, left)  # one that begins may work next time
 
+    def test_what_slurm_refuses_leaves_no_fleet_in_the_way(self):
+        slurm = PlayedSlurm(self.dir + "/slurm")
+        self.environment.update(slurm.environment)
+        command = [self.study(points=2), "--scheduler", "slurm", "--cpus-per-task", "1", "--detach"]
+        refusal = r"^deepgap: sbatch: Batch job submission failed: Invalid node name specified \(of deepgap-\w+-probe-0.sbatch\)"
+        self.assertRegex(self.fleet(*command, "--exclude", "nX", code=2), refusal + "; nothing was submitted\n$")
+        self.assertFalse(os.path.exists(self.dir + "/s.fleet"))
+        os.makedirs(self.dir + "/s.fleet/logs")
+        self.write("of somebody", "s.fleet/logs/kept")
+        self.fleet(*command, "--exclude", "nX", code=2)
+        self.assertEqual((os.listdir(self.dir + "/s.fleet"), os.listdir(self.dir + "/s.fleet/logs")), (["logs"], ["kept"]))
+        self.fleet(*command, "--exclude", "n0")
+        self.fleet("wait", "s.fleet")
+        self.assert_exactly_once()
+
+    def test_a_dry_run_says_what_slurm_says(self):
+        slurm = PlayedSlurm(self.dir + "/slurm")
+        self.environment.update(slurm.environment)
+        command = [*self.command(self.study(points=2)), "--scheduler", "slurm", "--cpus-per-task", "1", "--dry-run"]
+        told = subprocess.run(command, cwd=self.dir, env=self.environment, capture_output=True, text=True, timeout=300)
+        self.assertEqual(told.returncode, 0, told.stderr)
+        self.assertIn("deepgap: note: Slurm says: Job 1 to start at 2026-01-02T03:04:05 using 1 processors on nodes n0", told.stderr)
+        self.assertIn("Invalid node name", self.fleet(*command[2:], "--exclude", "nX", code=2))
+        self.assertEqual((slurm.told()["accepted"], os.listdir(self.dir + "/node")), (0, []))
+
+    def test_programs_without_a_cluster_are_told_in_a_line(self):
+        os.makedirs(self.dir + "/bin")
+        self.write("#!/bin/sh\necho 'sinfo: error: fetch_config: DNS SRV lookup failed' >&2\n"
+                   "echo 'sinfo: fatal: Could not establish a configuration source' >&2\nexit 1\n", "bin/sinfo")
+        os.chmod(self.dir + "/bin/sinfo", 0o755)
+        self.environment["PATH"] = self.dir + "/bin:" + os.environ["PATH"]
+        told = self.fleet(self.study(), "--scheduler", "slurm", code=2)
+        self.assertRegex(told, "^deepgap: sinfo finds no cluster of Slurm: Could not establish a configuration source; SLURM_CONF.*\n$")
+
     def names(self, folder):
         return [f"s.fleet/scripts/{name}" for name in sorted(os.listdir(folder))]
 

@@ -169,6 +169,10 @@ class SlurmTest(FleetCase):
             self.write(study)
             self.assertIn(words, self.submit(*flags, code=2))
             self.assertFalse(os.path.exists(self.dir + "/s.fleet"))
+        self.write(text)
+        for flags in ([], ["--dry-run"]):  # Slurm alone knows its nodes
+            self.assertIn("Invalid node name specified", self.submit("--exclude", "nX", *flags, code=2))
+            self.assertFalse(os.path.exists(self.dir + "/s.fleet"))
         self.environment["PATH"] = "/nowhere"
         self.write(text)
         self.assertIn("sinfo is not in $PATH", self.submit(code=2))

@@ -160,14 +160,10 @@ std::vector<std::string> CommandLine::spelled(const std::vector<std::string>& ar
   throw Error(ErrorKind::usage, unknown_command(arguments.front(), names));
 }
 
-void CommandLine::refuse_extras(const CLI::App& command) const {
+void CommandLine::refuse_unknown_flag(const CLI::App& command) const {
   const std::vector<std::string> extras = command.remaining();
-  if (extras.empty()) return;
   const auto flag = std::find_if(extras.begin(), extras.end(), [](const std::string& extra) { return extra.starts_with("-"); });
-  if (flag == extras.end()) {
-    throw Error(ErrorKind::usage,
-                fmt::format("'{}' is one word too many; deepgap {} --help says what it takes", extras.front(), command.get_name()));
-  }
+  if (flag == extras.end()) return;
   const std::string name = flag->substr(0, flag->find('='));
   std::vector<std::string> known;
   for (const std::string& own : flags_of(command).names) known.push_back("--" + own);
@@ -186,6 +182,14 @@ void CommandLine::refuse_empty(const CLI::App& command) const {
   }
 }
 
+void CommandLine::refuse_extras(const CLI::App& command) const {
+  refuse_unknown_flag(command);
+  const std::vector<std::string> extras = command.remaining();
+  if (extras.empty()) return;
+  throw Error(ErrorKind::usage,
+              fmt::format("'{}' is one word too many; deepgap {} --help says what it takes", extras.front(), command.get_name()));
+}
+
 Command* CommandLine::parse(const std::vector<std::string>& arguments) {
   const auto asked = [&] { return app_.get_subcommands().empty() ? "" : app_.get_subcommands().front()->get_name(); };
   std::vector<std::string> words = spelled(arguments);
@@ -200,6 +204,8 @@ Command* CommandLine::parse(const std::vector<std::string>& arguments) {
     return nullptr;
   } catch (const CLI::ParseError& error) {
     if (arguments.empty()) throw Error(ErrorKind::usage, "nothing is asked for; deepgap --help lists the commands");
+    // First, since the value of a flag that is none was counted with the words.
+    for (const CLI::App* sub : app_.get_subcommands()) refuse_unknown_flag(*sub);
     const std::string command = asked().empty() ? "" : " " + asked();
     throw Error(ErrorKind::usage, fmt::format("{}; see deepgap{} --help", in_our_words(error.what()), command));
   }

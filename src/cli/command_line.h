@@ -33,6 +33,7 @@ class CommandLine {
 
  private:
   std::vector<std::string> spelled(const std::vector<std::string>& arguments) const;
+  void refuse_unknown_flag(const CLI::App& command) const;
   void refuse_extras(const CLI::App& command) const;
   void refuse_empty(const CLI::App& command) const;
 

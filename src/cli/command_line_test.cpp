@@ -76,6 +76,16 @@ TEST(CommandLine, AnEmptyArgumentIsNoneThatWasLeftOut) {
   EXPECT_THAT(mistake_in({"run", "resnet18", "--store="}), HasSubstr("--store: 1 required FILE missing"));
 }
 
+// The value of such a flag would be a word more.
+TEST(CommandLine, NamesAnUnknownFlagBeforeItCountsWords) {
+  EXPECT_THAT(mistake_in({"compare", "a.db", "b.db", "--fail-if-slow", "2%"}), HasSubstr("did you mean '--fail-if-slower'?"));
+  EXPECT_THAT(mistake_in({"compare", "a.db", "b.db", "--frobnicate", "2%"}), HasSubstr("unknown flag '--frobnicate'"));
+  EXPECT_THAT(mistake_in({"fleet", "wait", "a", "b", "c", "--fleeet", "d"}), HasSubstr("did you mean '--fleet'?"));
+  EXPECT_THAT(mistake_in({"cache", "list", "--claer"}), HasSubstr("did you mean '--clear'?"));
+  EXPECT_THAT(mistake_in({"report", "--otput=page.html"}), HasSubstr("did you mean '--output'?")) << "although the Store is missing";
+  EXPECT_THAT(mistake_in({"compare", "a.db", "b.db", "c.db"}), HasSubstr("At Most 2"));
+}
+
 TEST(CommandLine, FlagsFollowACommand) {
   for (const char* flag : {"-v", "--model", "--frobnicate"}) {
     EXPECT_THAT(mistake_in({flag, "resnet50"}), testing::AllOf(HasSubstr(flag), HasSubstr("deepgap --help")));

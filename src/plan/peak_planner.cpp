@@ -61,6 +61,7 @@ Batch PeakPlanner::next() {
     if (search_ == nullptr) {
       search_ = std::make_unique<PeakSearch>(order_.settings);
       runs_ = 0;
+      tried_.clear();
     }
     const Job job = job_at(search_->load());
     run_.announce(searched_[found_.size()], job);
@@ -90,7 +91,9 @@ void PeakPlanner::done(const Record& record) {
     search_->give_up();
     return finish(fmt::format("{}: {}", name_of(record.outcome), record.reason));
   }
-  search_->add(peak_run_of(record, order_));
+  const PeakRun run = peak_run_of(record, order_);
+  if (!run.undecided) tried_[search_->load()].add(run.held);
+  search_->add(run);
   if (search_->finished()) finish(record.reason);
 }
 
@@ -99,7 +102,19 @@ void PeakPlanner::finish(const std::string& reason) {
   point.options.erase(order_.axis.name);
   point.options.erase("peak");
   found_.push_back({std::move(point), search_->result(), reason});
+  if (search_->result().ending == PeakResult::Ending::gave_up) tell_best_so_far(found_.back().result);
   search_.reset();
+}
+
+// The search itself knows what it has settled: not a load of which it wanted another run, nor that a candidate was not run yet. But a user
+// sees all runs in the table.
+void PeakPlanner::tell_best_so_far(PeakResult& result) const {
+  const auto best =
+      std::find_if(tried_.rbegin(), tried_.rend(), [](const auto& tried) { return 2 * tried.second.held > tried.second.runs; });
+  const LoadTally none, &tally = best == tried_.rend() ? none : best->second;
+  result.load = best == tried_.rend() ? 0 : best->first;
+  result.held = tally.held;
+  result.runs = tally.runs;
 }
 
 namespace {
@@ -132,8 +147,8 @@ std::string peak_text(const FoundPeak& found, const PeakOrder& order) {
                          found.reason, result.load == 0 ? "" : fmt::format("; {} did", load));
     default:
       if (result.load == 0) return fmt::format("no peak: no load was found that holds {}: {}", order.bound, found.reason);
-      return fmt::format("peak not confirmed: {} held {} so far; the search ended early{}", load, order.bound,
-                         found.reason.empty() ? "" : ": " + found.reason);
+      return fmt::format("peak not confirmed: {} held {} so far, in {} of {} runs; the search ended early{}", load, order.bound,
+                         result.held, result.runs, found.reason.empty() ? "" : ": " + found.reason);
   }
 }
 

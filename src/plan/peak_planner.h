@@ -7,6 +7,7 @@
 #include "plan/search_run.h"
 #include "record/load_axis.h"
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -40,6 +41,15 @@ class PeakPlanner final : public Planner {
  private:
   Job job_at(double load) const;
   void finish(const std::string& reason);
+  void tell_best_so_far(PeakResult& result) const;
+
+  struct LoadTally {
+    int held = 0, runs = 0;
+    void add(bool is_held) {
+      ++runs;
+      if (is_held) ++held;
+    }
+  };
 
   std::vector<Job> searched_;
   PeakOrder order_;
@@ -47,7 +57,8 @@ class PeakPlanner final : public Planner {
   std::unique_ptr<PeakSearch> search_;
   std::vector<FoundPeak> found_;
   std::string last_reason_;
-  int runs_ = 0;  // of the search under way
+  std::map<double, LoadTally> tried_;  // loads of the search under way, of whatever phase
+  int runs_ = 0;                       // of it
 };
 
 // What each run of a search is and shows; TunePlanner makes such runs too.

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <random>
 #include <set>
@@ -204,8 +205,52 @@ TEST(PeakPlanner, EndsWithItsTime) {
   run.time_used = [&] { return ++asked > 3 ? 1.0 : 0.0; };
   PeakPlanner planner = planner_of({example_job("server")}, example_order("server"), run);
   EXPECT_EQ(drive(planner, 1000).size(), 3u);
-  EXPECT_EQ(peak_text(planner.found().at(0), example_order("server")),
-            "peak not confirmed: 128 queries a second held p99=15ms so far; the search ended early: the time allowed was over");
+  EXPECT_EQ(
+      peak_text(planner.found().at(0), example_order("server")),
+      "peak not confirmed: 128 queries a second held p99=15ms so far, in 1 of 1 runs; the search ended early: the time allowed was over");
+}
+
+// After so many runs, of which `play` says what each shows.
+FoundPeak cut_after(int runs, const std::function<Record(const Job&)>& play) {
+  int asked = 0;
+  SearchRun run = endless_run();
+  run.time_used = [&] { return ++asked > runs ? 1.0 : 0.0; };
+  PeakPlanner planner = planner_of({example_job("multi-stream")}, example_order("multi-stream"), run);
+  for (Batch batch = planner.next(); !batch.jobs.empty(); batch = planner.next()) planner.done(play(batch.jobs.front()));
+  return planner.found().at(0);
+}
+
+// One hiccup makes a run that held an unclear one, and the search wants another: the table has it all the same.
+TEST(PeakPlanner, TellsOfARunThatItWantedAgain) {
+  const FoundPeak found = cut_after(2, [](const Job& job) {
+    Record record = played(job, 1000);
+    if (*load_of(job.point) > 32) record.estimates["latency_p99_ms"].high = 16;
+    return record;
+  });
+  EXPECT_EQ(found.result.load, 64);
+  EXPECT_EQ(
+      peak_text(found, example_order("multi-stream")),
+      "peak not confirmed: 64 samples a query held p99=15ms so far, in 1 of 1 runs; the search ended early: the time allowed was over");
+  const FoundPeak only = cut_after(1, [](const Job& job) {
+    Record record = played(job, 1000);
+    record.estimates["latency_p99_ms"].high = 16;
+    return record;
+  });
+  EXPECT_EQ(only.result.load, 32) << "the one run that there is";
+}
+
+// A candidate that was only just moved down to was not run.
+TEST(PeakPlanner, TellsOfNoLoadThatDidNotHold) {
+  for (int runs = 1; runs < 40; ++runs) {
+    std::set<double> held{0};
+    const FoundPeak found = cut_after(runs, [&](const Job& job) {
+      const bool holds = job.peak_phase != "confirm" && *load_of(job.point) <= 1000;
+      if (holds) held.insert(*load_of(job.point));
+      return played(job, holds ? 1e9 : 0);
+    });
+    if (found.result.ending != PeakResult::Ending::gave_up) continue;  // it told the load that missed
+    EXPECT_TRUE(held.contains(found.result.load)) << found.result.load << " after " << runs;
+  }
 }
 
 // Whatever number of runs was made before, the rest is what it would have been.

@@ -14,8 +14,8 @@
 namespace deepgap {
 
 struct FoundPeak {
-  Point point;  // the Job's without its load
-  PeakResult result;
+  Point point;         // the Job's without its load
+  PeakResult result;   // of a search that ended early: `load` is the largest that most runs at it held, of which `held` of `runs` are told
   std::string reason;  // why nothing was found, from the last Record: "crashed: ...", "p99 latency is ..."
 };
 

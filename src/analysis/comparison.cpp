@@ -74,12 +74,36 @@ std::string too_few_words(const Comparison& comparison) {
   return why_too_few(comparison) + (comparison.repeats.repeats < 2 ? ": not comparable" : "");
 }
 
+std::string common_caveat(const std::vector<const Comparison*>& comparisons) {
+  const std::string caveat = comparisons.empty() ? "" : too_few_words(*comparisons.front());
+  const bool common = std::all_of(comparisons.begin(), comparisons.end(), [&](const Comparison* comparison) {
+    return !comparison->interval && too_few_words(*comparison) == caveat;
+  });
+  return common ? caveat : "";
+}
+
+namespace {
+
+bool says_nothing(const Comparison& comparison) {
+  constexpr double meaningless = 20;  // beyond such a range numbers would only look like knowledge
+  return !comparison.separable() && comparison.interval->high > meaningless * comparison.interval->low;
+}
+
+}  // namespace
+
+std::string ratio_in_words(const Comparison& comparison) {
+  const std::string ratio = format_ratio(comparison.ratio);
+  if (!comparison.interval) return fmt::format("{} ({})", ratio, too_few_words(comparison));
+  if (says_nothing(comparison)) return ratio + " (the scatter is too large to say more)";
+  return fmt::format("{} ({} to {}{})", ratio, format_ratio(comparison.interval->low), format_ratio(comparison.interval->high),
+                     comparison.separable() ? "" : ", not separable");
+}
+
 std::string comparison_words(const Comparison& comparison, const std::string& other) {
   if (!comparison.interval)
     return fmt::format("{} times that of {} ({})", format_ratio(comparison.ratio), other, too_few_words(comparison));
   const std::string ratio = format_ratio(comparison.ratio);
-  constexpr double meaningless = 20;  // beyond such a range numbers would only look like knowledge
-  if (!comparison.separable() && comparison.interval->high > meaningless * comparison.interval->low) {
+  if (says_nothing(comparison)) {
     return fmt::format("not separable from {} (ratio {}, the scatter is too large to say more)", other, ratio);
   }
   const std::string low = format_ratio(comparison.interval->low), high = format_ratio(comparison.interval->high);

@@ -2,7 +2,6 @@
 #include "analysis/comparison.h"
 #include "analysis/finding.h"
 #include "analysis/peaks.h"
-#include "analysis/words.h"
 #include "base/registry.h"
 
 #include <fmt/format.h>
@@ -51,14 +50,14 @@ class CpuBaseline final : public Finding {
     if (!ratio) return;
     Statement statement;
     statement.headline = fmt::format("{}: {} gives {} times the throughput of the CPU", workload.label,
-                                     gpu.line->device.empty() ? "the GPU" : gpu.line->device, format_ratio(ratio->ratio, ratio->interval));
+                                     gpu.line->device.empty() ? "the GPU" : gpu.line->device, ratio_in_words(*ratio));
     statement.detail = fmt::format("{} against {}.", where(gpu), where(cpu));
     statement.points = {gpu.point, cpu.point};
     const Peak gpu_fp32 = fastest(workload, false, Precision::fp32), cpu_fp32 = fastest(workload, true, Precision::fp32);
     const bool other = gpu_fp32.point != gpu.point || cpu_fp32.point != cpu.point;
     if (gpu_fp32.point != nullptr && cpu_fp32.point != nullptr && other) {
       const auto plain = compare_points(*gpu_fp32.point, *cpu_fp32.point, "throughput");
-      if (plain) statement.detail += fmt::format(" In fp32 alone it is {} times.", format_ratio(plain->ratio, plain->interval));
+      if (plain) statement.detail += fmt::format(" In fp32 alone it is {} times.", ratio_in_words(*plain));
     }
     statements.push_back(std::move(statement));
   }

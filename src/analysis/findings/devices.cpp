@@ -1,4 +1,5 @@
 // How many times one device is over another, by precision and batch, in words.
+#include "analysis/comparison.h"
 #include "analysis/device_ratios.h"
 #include "analysis/finding.h"
 #include "analysis/words.h"
@@ -17,10 +18,22 @@ using Ratios = std::vector<const DeviceRatio*>;
 
 bool is_smaller(const DeviceRatio* a, const DeviceRatio* b) { return a->throughput.ratio < b->throughput.ratio; }
 
-// "1.21 (1.15 to 1.27) at batch 8", and what keeps it from being knowledge.
-std::string words_of(const DeviceRatio& ratio) {
-  std::string words = format_ratio(ratio.throughput.ratio, ratio.throughput.interval);
-  if (ratio.throughput.interval && !ratio.throughput.separable()) words += ", not separable,";
+std::string caveat_of(const Ratios& ratios) {
+  std::vector<const Comparison*> comparisons;
+  for (const DeviceRatio* ratio : ratios) comparisons.push_back(&ratio->throughput);
+  return common_caveat(comparisons);
+}
+
+// What keeps it from being knowledge is with it, unless all have the same `caveat`, which is said behind them.
+std::string words_of(const DeviceRatio& ratio, const std::string& caveat) {
+  return caveat.empty() ? ratio_in_words(ratio.throughput) : format_ratio(ratio.throughput.ratio);
+}
+
+std::string behind(const std::string& caveat) { return caveat.empty() ? "" : fmt::format(" ({})", caveat); }
+
+// "1.21 (1.15 to 1.27) at batch 8"
+std::string words_with_batch(const DeviceRatio& ratio, const std::string& caveat) {
+  const std::string words = words_of(ratio, caveat);
   if (ratio.batch != 0) return words + fmt::format(" at batch {}", ratio.batch);
   return words + fmt::format(" each at its best, batch {} and {}", ratio.first->point.batch, ratio.second->point.batch);
 }
@@ -53,9 +66,9 @@ class Devices final : public Finding {
       said.points.push_back(ratio.second);
     }
     const auto [least, most] = std::minmax_element(all.begin(), all.end(), is_smaller);
-    const std::string low = format_ratio((*least)->throughput.ratio), high = format_ratio((*most)->throughput.ratio);
-    said.headline = fmt::format("{}, {}: {} gives {} times the throughput of {}", workload.label, pair.label, pair.device,
-                                low == high ? low : low + " to " + high, pair.other);
+    const std::string caveat = caveat_of(all), low = words_of(**least, caveat), high = words_of(**most, caveat);
+    said.headline = fmt::format("{}, {}: {} gives {} times the throughput of {}{}", workload.label, pair.label, pair.device,
+                                low == high ? low : low + " to " + high, pair.other, behind(caveat));
     std::vector<std::string> sentences;
     for (const auto& [precision, ratios] : by_precision) sentences.push_back(sentence(precision, ratios));
     said.detail = join(sentences, " ");
@@ -65,15 +78,17 @@ class Devices final : public Finding {
   // All of them where they are few, else the ends: the report's table has the others.
   static std::string sentence(const std::string& precision, const Ratios& ratios) {
     constexpr size_t few = 4;
-    std::vector<std::string> words;
+    const std::string caveat = caveat_of(ratios);
     if (ratios.size() <= few) {
-      for (const DeviceRatio* ratio : ratios) words.push_back(words_of(*ratio));
-      return fmt::format("{}: {}.", precision, list_of(words));
+      std::vector<std::string> words;
+      for (const DeviceRatio* ratio : ratios) words.push_back(words_with_batch(*ratio, caveat));
+      return fmt::format("{}: {}{}.", precision, list_of(words), behind(caveat));
     }
     const auto [least, most] = std::minmax_element(ratios.begin(), ratios.end(), is_smaller);
+    std::string text = fmt::format("{}: from {} to {}", precision, words_with_batch(**least, caveat), words_with_batch(**most, caveat));
+    if (!caveat.empty()) return text + behind(caveat) + ".";
     const auto open = std::count_if(ratios.begin(), ratios.end(), [](const auto* ratio) { return !ratio->throughput.separable(); });
-    std::string text = fmt::format("{}: from {} to {}", precision, words_of(**least), words_of(**most));
-    if (open > 0) text += fmt::format("; {} of {} ratios are not separable from 1", open, ratios.size());
+    if (open > 0) text += fmt::format("; {} of {} ratios cannot be told from 1", open, ratios.size());
     return text + ".";
   }
 };

@@ -188,6 +188,7 @@ TEST(Findings, a_gpu_against_the_cpu_each_at_its_best) {
   const auto said = find("cpu_baseline", collector);
   ASSERT_THAT(said, SizeIs(1));
   EXPECT_THAT(said[0].headline, HasSubstr("the GPU gives 40.0"));
+  EXPECT_THAT(said[0].headline, HasSubstr("(2 repeats, where a comparison takes 3) times the throughput of the CPU"));
   EXPECT_THAT(said[0].detail, HasSubstr("at batch 256 against native"));
   EXPECT_THAT(said[0].detail, HasSubstr("In fp32 alone it is 20.0"));
 }

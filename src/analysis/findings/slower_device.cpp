@@ -9,18 +9,34 @@
 namespace deepgap {
 namespace {
 
-// "fp16 batch 128 (0.82 times the cost)" of those ratios where the slower one is the better beyond doubt.
-std::vector<std::string> where_better(const DevicePair& pair, const char* metric, const char* what,
-                                      std::vector<const PointSummary*>& points) {
-  std::vector<std::string> found;
+// One of those ratios where the slower one is the better, or seems so.
+struct Better {
+  const DeviceRatio* at;
+  Comparison times;
+};
+
+std::vector<Better> where_better(const DevicePair& pair, const char* metric) {
+  std::vector<Better> found;
   for (const DeviceRatio& ratio : pair.ratios) {
     const auto times = compare_points(*ratio.second, *ratio.first, metric);
     if (!times || times->ratio >= 1 || (times->interval && !times->separable())) continue;
-    const std::string batch = ratio.batch > 0 ? fmt::format("batch {}", ratio.batch) : "each at its best";
-    found.push_back(fmt::format("{} {} ({} times the {})", ratio.precision, batch, format_ratio(times->ratio), what));
-    points.push_back(ratio.second);
+    found.push_back({&ratio, *times});
   }
   return found;
+}
+
+// "fp16 batch 128: 0.82 (0.80 to 0.84) times the cost, ..."
+std::string list_text(const std::vector<Better>& found, const char* what) {
+  std::vector<const Comparison*> comparisons;
+  for (const Better& better : found) comparisons.push_back(&better.times);
+  const std::string caveat = common_caveat(comparisons);
+  std::vector<std::string> words;
+  for (const auto& [at, times] : found) {
+    words.push_back(fmt::format("{} {}: {} times the {}", at->precision,
+                                at->batch > 0 ? fmt::format("batch {}", at->batch) : "each at its best",
+                                caveat.empty() ? ratio_in_words(times) : format_ratio(times.ratio), what));
+  }
+  return list_of(words, 8) + (caveat.empty() ? "" : fmt::format(" ({})", caveat));
 }
 
 class SlowerDevice final : public Finding {
@@ -47,11 +63,12 @@ class SlowerDevice final : public Finding {
   static void add(const Workload& workload, const DevicePair& pair, const char* metric, const char* what,
                   std::vector<Statement>& statements) {
     Statement said;
-    const std::vector<std::string> found = where_better(pair, metric, what, said.points);
+    const std::vector<Better> found = where_better(pair, metric);
     if (found.empty()) return;
+    for (const Better& better : found) said.points.push_back(better.at->second);
     said.headline = fmt::format("{}, {}: {} is slower than {}, and takes less {} for an item", workload.label, pair.label,
                                 short_device_name(pair.other), short_device_name(pair.device), what);
-    said.detail = fmt::format("In {} of {} comparisons: {}.", found.size(), pair.ratios.size(), list_of(found, 8));
+    said.detail = fmt::format("In {} of {} comparisons: {}.", found.size(), pair.ratios.size(), list_text(found, what));
     statements.push_back(std::move(said));
   }
 };

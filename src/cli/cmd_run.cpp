@@ -349,7 +349,7 @@ int RunCommand::print_report(const RunReport& report, const RunSettings& setting
   flush_standard_output();
   if (mlperf_.is_scaled()) say(stderr, "deepgap: note: --scale makes short runs; none of them is an MLPerf result, whatever its verdict\n");
   if (length_.is_quick() && any_short_window(report))
-    say(stderr, "deepgap: note: --quick looks for half a second; what lasts longer is not in its intervals\n");
+    say(stderr, "deepgap: note: --quick looks for half a second at least; what lasts for seconds may not be in its intervals\n");
   print_ending(report, settings, json_);
   if (!json_ && !settings.peak) print_text(winners_text(report));
   run_flags_.keep_json(json);  // last: where it cannot be written, the result is told all the same

@@ -32,7 +32,10 @@ void LengthFlags::declare(CLI::App& app, const std::string& group) {
          "--budget for all of them")
       ->group(group)
       ->type_name("N|auto");
-  app.add_flag("--quick", quick_, "A look: windows of half a second, which do not see what lasts longer")->group(group);
+  app.add_flag("--quick", quick_,
+               "A look: half a second at least in place of 10 s, until the interval is as narrow as --interval or --budget ends; it may "
+               "not see what lasts for seconds")
+      ->group(group);
   app.add_option("--sweeps", sweeps_, "Passes over the whole grid")->group(group)->type_name("N");
 }
 
@@ -84,8 +87,9 @@ std::optional<int> LengthFlags::repeats(const RunKind& kind) const {
 
 Nanoseconds LengthFlags::quick_window(const RunKind& kind) const {
   if (iterations_ || duration_ || min_duration_ || energy_ || kind.duel || kind.tenants)
-    throw Error(ErrorKind::usage,
-                "--quick is a window of half a second: leave out --iterations, --duration, --min-duration, --energy, --duel and --tenant");
+    throw Error(
+        ErrorKind::usage,
+        "--quick sets the least window, half a second: leave out --iterations, --duration, --min-duration, --energy, --duel and --tenant");
   return 500'000'000;
 }
 

@@ -2,6 +2,7 @@
 
 #include "analysis/words.h"
 #include "base/text.h"
+#include "record/record_json.h"
 #include "run/text_table.h"
 
 #include <fmt/format.h>

@@ -160,7 +160,8 @@ class Run {
             settings_.mlperf_trace,
             settings_.save_weights,
             plan_.jobs.size() > 1,
-            study_.seed};
+            study_.seed,
+            settings_.first_look.has_value()};
   }
 
   // One Batch after the other, as the planner hands them out, until it has none or somebody interrupts.
@@ -358,8 +359,9 @@ class Run {
     if (points.empty()) return;
     sort_as_planned(points);
     const std::string some = points.size() < looks.points ? fmt::format("{} of {} points, ", points.size(), looks.points) : "";
-    progress_.note(fmt::format("provisional, {}from windows of {} and unchecked:\n{}going on until each is decided; Ctrl-C ends it", some,
-                               format_duration(looks.window), summary_table(points, terminal_columns(settings_.progress))));
+    progress_.note(fmt::format(
+        "provisional, {}from windows of {} and unchecked:\n{}going on until each is decided; Ctrl-C ends it with what is measured", some,
+        format_duration(looks.window), summary_table(points, terminal_columns(settings_.progress))));
   }
 
   const Study& study_;

@@ -38,6 +38,7 @@ struct RunSettings {
   bool auto_repeats = false;                            // of the Study's repeats as many as each Point needs (plan/auto_repeats.h)
   std::optional<std::chrono::nanoseconds> search_time;  // longest search of all together, and longest run of auto_repeats
   // A person waits: short looks at all Points come first, for about so long, and are shown as a provisional table. They are in no Store.
+  // Ctrl-C then ends a window as its budget would: what it has so far is a Record.
   std::optional<std::chrono::nanoseconds> first_look;
   // What is to be measured, in place of the whole Study: a part of an inspected Plan, as a fleet's task has it. A model file that is not
   // what it was then is an Error{input}.

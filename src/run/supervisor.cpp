@@ -124,6 +124,7 @@ WorkOrder Supervisor::order_for(const Job& job) const {
   WorkOrder order{job.point,       job.repeat,          job.sweep,       job.stopping,           job.check, settings_.run_id,
                   settings_.study, settings_.cache_dir, log_folder(job), settings_.mlperf_trace, {}};
   order.save_weights = weights_file(job);
+  order.keep_cut_window = settings_.keep_cut_windows;
   const auto found = unavailable_.find(reference_subject(job.point));
   if (found != unavailable_.end()) order.reference_unavailable = found->second;
   return order;

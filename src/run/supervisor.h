@@ -27,6 +27,7 @@ struct SupervisorSettings {
   std::string save_weights = {};   // RunSettings::save_weights
   bool save_weights_each = false;  // a file for each Record
   uint64_t seed = 1;               // of the order of a duel's turns
+  bool keep_cut_windows = false;   // a window that the user ends is a result (WorkOrder)
 };
 
 class Supervisor {

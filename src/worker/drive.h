@@ -77,7 +77,9 @@ class Drive {
   virtual void fill(const DriveContext& context) = 0;
   // Whether the beginning of the last fill() was still warming up, the rest being steady: it may be filled anew.
   virtual bool was_warming() const { return false; }
-  // Of the last fill(), which was not interrupted; once. May take its time: nothing is measured any more.
+  // Whether the last fill() has enough in it to be a result although it was interrupted.
+  virtual bool can_be_cut() const { return false; }
+  // Of the last fill(), which was not interrupted or can be cut; once. May take its time: nothing is measured any more.
   virtual Measured measured(const DriveContext& context) = 0;
 };
 

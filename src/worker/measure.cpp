@@ -238,7 +238,8 @@ void Measurement::fill(const DriveContext& context) {
     take_session_counts(loaded_->instances());
     observed_phase(prepared_.drive->window(), [&] { prepared_.drive->fill(context); });
   }
-  if (stop_if_interrupted()) return;
+  const bool keeps_cut = order_.keep_cut_window && order_.ranks == 1 && prepared_.drive->can_be_cut();
+  if (!keeps_cut && stop_if_interrupted()) return;
   SessionCounts counts = take_session_counts(loaded_->instances());
   keep(counts.facts);
   keep(prepared_.drive->measured(context));

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 
 namespace deepgap {
 namespace {
@@ -58,11 +59,13 @@ class MeasureTest : public testing::Test {
   }
   Pulse pulse_{[this](const Frame& frame) {
                  if (frame.header.at("phase") == interrupt_in_) interrupted_.store(true);
+                 if (frame.header.at("phase") == "steady" && in_window_) in_window_();
                },
                {std::chrono::hours(1), std::chrono::hours(1)}};
   Group group_{pulse_, {"1.0", "clean"}};
   std::atomic<bool> interrupted_{false};
   std::string interrupt_in_;
+  std::function<void()> in_window_;  // when it begins
   Meeting meeting_;
 };
 
@@ -297,6 +300,35 @@ TEST_F(MeasureTest, AnInterruptEndsItInWhateverPhaseItComes) {
     EXPECT_EQ(record.reason, "interrupted by the user") << phase;
     EXPECT_TRUE(record.timings.empty()) << phase;
   }
+}
+
+// Where a person waits.
+TEST_F(MeasureTest, AWindowThatTheUserEndsIsAResult) {
+  WorkOrder order = order_of({{"null.latency", "10ms"}, {"null.distribution", "normal"}});
+  order.stopping.name = "interval";
+  order.stopping.interval = 0.0001;
+  order.keep_cut_window = true;
+  const auto interrupt_after = [&](Nanoseconds length) {
+    interrupted_.store(false);
+    in_window_ = [&, length] {
+      Clock& clock = group_.clock(order);
+      clock.schedule(clock.now() + length, [&] { interrupted_.store(true); });
+    };
+    return measured(order);
+  };
+  const Record kept = interrupt_after(3'000 * ms);
+  EXPECT_EQ(kept.outcome, Outcome::ok) << kept.reason;
+  EXPECT_EQ(kept.verdict, Verdict::unstable);
+  EXPECT_THAT(kept.reason, HasSubstr("; ended by the user after 2.9"));
+  EXPECT_THAT(text_of(kept, "stopping"), HasSubstr("ended by the user"));
+  EXPECT_NEAR(kept.estimates.at("throughput").value, 100, 20);
+  EXPECT_THAT(window_names(kept), testing::Contains("steady"));
+  EXPECT_EQ(interrupt_after(100 * ms).outcome, Outcome::interrupted) << "too short for a figure";
+  order.stopping.interval = 0.5;
+  order.stopping.duration = 10'000 * ms;
+  EXPECT_EQ(interrupt_after(3'000 * ms).verdict, Verdict::as_found) << "narrow, but who ended it chose the moment";
+  order.keep_cut_window = false;
+  EXPECT_EQ(interrupt_after(3'000 * ms).outcome, Outcome::interrupted) << "where nobody waits it is measured anew";
 }
 
 TEST_F(MeasureTest, SeveralProcessesMeetBeforeTheWindow) {

@@ -133,6 +133,7 @@ class ScenarioDrive final : public Drive {
   }
 
   bool was_warming() const override { return filling_->offered.length == 0 && filling_->ending.rule->verdict().warming; }
+  bool can_be_cut() const override;
   Measured measured(const DriveContext& context) override;
 
  private:
@@ -141,6 +142,9 @@ class ScenarioDrive final : public Drive {
   bool has_window_of_its_own(const WorkOrder& order) const { return !tenant_place(order.point) && order.ranks == 1; }
   bool window_may_grow(const WorkOrder& order) const;
   bool asks_of_latency() const { return stopping_.name == "interval" && stopping_.target != "throughput"; }
+  bool was_cut(const DriveContext& context) const {
+    return context.interrupted.load() && filling_->ending.rule->state() == Stopping::State::more;
+  }
   BoundRule bound_rule() const { return options_.peak_search ? BoundRule::nearest_rank : BoundRule::shown; }
   Ending ending_of(const WorkOrder& order) const;
   int64_t round_of(const WorkOrder& order) const { return scenario_->round(static_cast<int64_t>(order.point.placement.devices.size())); }
@@ -194,6 +198,31 @@ Ending ScenarioDrive::ending_of(const WorkOrder& order) const {
   return ending;
 }
 
+// Of a closed loop that goes on until an interval is reached: its queries so far are what a shorter budget would have left. An open loop's
+// end is a part of its schedule.
+bool ScenarioDrive::can_be_cut() const {
+  constexpr int64_t fewest_queries = 10;
+  constexpr Nanoseconds shortest = 500'000'000;
+  const TimingLog& log = filling_->log;
+  return stopping_.name == "interval" && filling_->offered.length == 0 && log.count() >= fewest_queries &&
+         log.end() - log.begin() >= shortest;
+}
+
+namespace {
+
+// It was the user who ended the window, for whatever reason, so no interval is reached: it is as found at best, unless a bound is held.
+void tell_of_cut(Nanoseconds length, bool bounded, Measured& measured) {
+  const std::string by = fmt::format("ended by the user after {}", format_duration(length));
+  measured.facts["stopping"] = by;
+  if (measured.verdict == Verdict::unstable) measured.reason += "; " + by;
+  if (measured.verdict == Verdict::valid && !bounded) {
+    measured.verdict = Verdict::as_found;
+    measured.facts["as_found"] = by;
+  }
+}
+
+}  // namespace
+
 Measured ScenarioDrive::measured(const DriveContext& context) {
   Filling& filling = *filling_;
   Measured measured;
@@ -216,6 +245,7 @@ Measured ScenarioDrive::measured(const DriveContext& context) {
   measured.reason = judgement.reason;
   if (judgement.verdict == Verdict::as_found) measured.facts["as_found"] = judgement.as_found;
   measured.facts["stopping"] = ending_text(*filling.ending.rule);
+  if (was_cut(context)) tell_of_cut(filling.log.end() - filling.log.begin(), options_.bound.has_value(), measured);
   measured.timings_dropped = filling.log.dropped();
   measured.timings = filling.log.take();
   filling_.reset();

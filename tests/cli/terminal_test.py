@@ -15,6 +15,7 @@ import struct
 import subprocess
 import sys
 import termios
+import threading
 import time
 import unittest
 
@@ -28,8 +29,8 @@ class TerminalTest(StoreCase):
     def at_terminal(self, *arguments, **how):
         return self.shown_of(self.command(*arguments), **how)
 
-    def shown_of(self, command, columns=80, until=None, then=None):
-        """(exit code, what was shown); once `until` is shown, the signal `then` is sent."""
+    def shown_of(self, command, columns=80, until=None, then=None, after=0):
+        """(exit code, what was shown); `after` seconds after `until` is shown, the signal `then` is sent."""
         parent, child = pty.openpty()
         fcntl.ioctl(child, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
         run = subprocess.Popen(command, stdout=child, stderr=child, stdin=child)
@@ -47,7 +48,7 @@ class TerminalTest(StoreCase):
                 break
             shown += part
             if until and until in shown:
-                run.send_signal(then)
+                threading.Timer(after, run.send_signal, [then]).start()
                 until = None
         os.close(parent)
         return run.wait(30), shown.decode().replace("\r\n", "\n")
@@ -66,6 +67,17 @@ class TerminalTest(StoreCase):
         code, shown = self.at_terminal("--axis", "distribution=lognormal", "--interval", "0.001%", "--budget", "60s", until=b"going on until", then=signal.SIGINT)
         self.assertEqual(code, 130, shown)
         self.assertIn("provisional", shown)
+
+    def test_ctrl_c_keeps_what_was_measured_by_then(self):
+        code, shown = self.at_terminal("--axis", "latency=5ms", "--axis", "distribution=lognormal", "--interval", "0.001%", "--budget", "60s",
+                                       until=b"going on until", then=signal.SIGINT, after=6)
+        self.assertEqual(code, 130, shown)
+        row = self.rows()[0]
+        self.assertEqual((row["outcome"], row["verdict"]), ("ok", "unstable"), shown)
+        self.assertGreater(row["timings"], 100)
+        self.assertIn("ended by the user after", row["reason"])
+        self.assertIn("1 of 1 records", shown)
+        self.assertNotIn("--resume", shown)
 
     def test_a_study_of_many_points_is_looked_at_in_part(self):
         study = os.path.join(self.dir, "many.toml")

@@ -18,11 +18,19 @@ bool is_out_of_memory(const OrtFailure& failure) {
          contains(failure.message, "out of memory");
 }
 
+// Of a model of a later opset two sentences say what matters, the last one up to which opset it goes; empty: it is another message.
+std::string opset_words(const std::string& line) {
+  const size_t asked = line.find("Opset "), known = line.find("Current official support for domain");
+  if (asked == std::string::npos || known == std::string::npos || asked > known) return {};
+  return line.substr(asked, line.find(". ", asked) - asked) + ". " + line.substr(known);
+}
+
 }  // namespace
 
 // Messages made by its ENFORCE macro begin "/path/file.cc:123 ReturnType ns::Function(args) condition was false. words": the words count.
 std::string short_message(const std::string& message) {
   std::string line = trim(printable(message));
+  if (const std::string words = opset_words(line); !words.empty()) return one_line(words);
   constexpr std::string_view condition = " was false. ";
   if (const size_t at = line.find(condition); line.starts_with('/') && at != std::string::npos) line = line.substr(at + condition.size());
   return one_line(line);

@@ -16,6 +16,18 @@ TEST(OrtFailure, MessageIsOneShortLineWithoutSourcePaths) {
   EXPECT_EQ(short_message(std::string(1000, 'x')).size(), 303u);
 }
 
+TEST(OrtFailure, OfALaterOpsetTheNumbersAreKept) {
+  const std::string said =
+      "Load model from /tmp/a.onnx failed:/onnxruntime_src/onnxruntime/core/graph/model_load_utils.h:46 void "
+      "onnxruntime::model_load_utils::ValidateOpsetForDomain(const std::unordered_map<std::string, int>&, const logging::Logger&, bool, "
+      "const std::string&, int) ONNX Runtime only *guarantees* support for models stamped with official released onnx opset versions. "
+      "Opset 28 is under development and support for this is limited. The operator schemas and or other functionality may change before "
+      "next ONNX release and in this case ONNX Runtime will not guarantee backward compatibility. Current official support for domain "
+      "ai.onnx is till opset 23.";
+  EXPECT_EQ(short_message(said),
+            "Opset 28 is under development and support for this is limited. Current official support for domain ai.onnx is till opset 23.");
+}
+
 TEST(OrtFailure, MemoryIsToldApart) {
   const Graph graph;
   EXPECT_EQ(load_error({6, "Failed to allocate memory for requested buffer of size 7"}, graph).kind(), ErrorKind::out_of_memory);

@@ -57,6 +57,10 @@ class BackendsCommand final : public Command {
  public:
   std::string name() const override { return "backends"; }
   std::string describe() const override { return "Engines that are here, with versions, devices and options, and why others are not"; }
+  std::string examples() const override {
+    return "  deepgap backends\n"
+           "  deepgap backends native      this one and its options\n";
+  }
   void declare(CLI::App& app) override {
     app.add_option("backend", names_, "These alone; left out: all")->type_name("NAME");
     app.add_flag("--json", json_, "A list of objects, for programs");

@@ -42,6 +42,10 @@ class CheckCommand : public Command {
  public:
   std::string name() const override { return "check"; }
   std::string describe() const override { return "Compare an engine's outputs with the FP32 reference, another engine's or a folder's"; }
+  std::string examples() const override {
+    return "  deepgap check resnet50 -e onnxruntime -p int8\n"
+           "  deepgap check net.onnx -e openvino --against native\n";
+  }
 
   void declare(CLI::App& app) override {
     flags_.declare(app, request_);

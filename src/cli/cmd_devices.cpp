@@ -76,6 +76,10 @@ class DevicesCommand final : public Command {
  public:
   std::string name() const override { return "devices"; }
   std::string describe() const override { return "CPU and GPUs of this machine, and the engines that can run on them"; }
+  std::string examples() const override {
+    return "  deepgap devices\n"
+           "  deepgap devices --json --anonymous      to hand on\n";
+  }
   void declare(CLI::App& app) override {
     app.add_flag("--json", json_, "A list of objects, for programs");
     app.add_flag("--anonymous", anonymous_, "Without the GPUs' UUIDs");

@@ -101,6 +101,7 @@ class DoctorCommand final : public Command {
  public:
   std::string name() const override { return "doctor"; }
   std::string describe() const override { return "What on this machine spoils measurements, and what to do"; }
+  std::string examples() const override { return "  deepgap doctor\n"; }
   void declare(CLI::App& app) override { app.add_flag("--json", json_, "A list of objects, for programs"); }
   int run() override {
     std::vector<Advice> advice = examine_machine(capture_environment());

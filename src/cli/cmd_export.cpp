@@ -35,6 +35,10 @@ class ExportCommand final : public Command {
  public:
   std::string name() const override { return "export"; }
   std::string describe() const override { return "Write Stores as CSV or JSON, or one as a smaller or anonymous Store"; }
+  std::string examples() const override {
+    return "  deepgap export deepgap.db -o records.csv\n"
+           "  deepgap export deepgap.db --by point --format json\n";
+  }
   void declare(CLI::App& app) override;
   int run() override;
 

@@ -11,6 +11,7 @@ class HelpCommand final : public Command {
  public:
   std::string name() const override { return "help"; }
   std::string describe() const override { return "This text, or that of a command"; }
+  std::string examples() const override { return "  deepgap help run\n"; }
   void declare(CLI::App& app) override { app.add_option("command", command_, "Which")->type_name("COMMAND"); }
   int run() override {
     fmt::print("{}", CommandLine().help(command_));
@@ -25,6 +26,7 @@ class VersionCommand final : public Command {
  public:
   std::string name() const override { return "version"; }
   std::string describe() const override { return "Which deepgap this is"; }
+  std::string examples() const override { return "  deepgap version\n"; }
   void declare(CLI::App& /*app*/) override {}
   int run() override {
     fmt::print("deepgap {}\n", DEEPGAP_VERSION);

@@ -137,6 +137,10 @@ class ModelsCommand final : public Command {
   std::string describe() const override {
     return "Networks to run, or one from a file: parameters, work, sizes, weights; as ONNX with --onnx";
   }
+  std::string examples() const override {
+    return "  deepgap models\n"
+           "  deepgap models net.onnx      its inputs, size and work\n";
+  }
   void declare(CLI::App& app) override {
     app.add_option("model", names_, "Names such as resnet50 or resnet50:width=0.5, or ONNX files; all names without")
         ->type_name("NAME|FILE");

@@ -42,6 +42,10 @@ class ProfileCommand : public Command {
  public:
   std::string name() const override { return "profile"; }
   std::string describe() const override { return "Where a network's time goes: each layer's, beside what this machine can do at most"; }
+  std::string examples() const override {
+    return "  deepgap profile resnet50 -e native\n"
+           "  deepgap profile net.onnx -e onnxruntime --json\n";
+  }
 
   void declare(CLI::App& app) override {
     OutputsRequest& engine = request_.engine;

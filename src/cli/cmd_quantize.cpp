@@ -27,6 +27,7 @@ class QuantizeCommand final : public Command {
  public:
   std::string name() const override { return "quantize"; }
   std::string describe() const override { return "Write an FP32 network as an ONNX file that engines compute in INT8"; }
+  std::string examples() const override { return "  deepgap quantize net.onnx -o net-int8.onnx\n"; }
 
   void declare(CLI::App& app) override {
     app.add_option("model", order_.model.name, "Zoo name (deepgap models) or ONNX file")->type_name("NAME|FILE")->required();

@@ -32,6 +32,10 @@ class ReportCommand final : public Command {
  public:
   std::string name() const override { return "report"; }
   std::string describe() const override { return "Make an HTML or Markdown report from one or several Stores"; }
+  std::string examples() const override {
+    return "  deepgap report deepgap.db\n"
+           "  deepgap report h100.db h200.db -o both.html\n";
+  }
 
   void declare(CLI::App& app) override {
     app.add_option("store", stores_, "Stores to report on, as one")->type_name("STORE")->required();

@@ -84,6 +84,7 @@ class ScheduleCommand final : public Command {
  public:
   std::string name() const override { return "schedule"; }
   std::string describe() const override { return "What an MLPerf run would issue, as LoadGen does to the last bit; runs nothing"; }
+  std::string examples() const override { return "  deepgap schedule --settings run.json --mlperf v6.0 --limit 10\n"; }
   void declare(CLI::App& app) override {
     app.add_option("--settings", settings_, "Settings of the run, as JSON")->required()->type_name("RUN.json");
     app.add_option("--mlperf", round_, "Take this round's official seeds and the rules of its LoadGen: v5.0, v5.1, v6.0, v6.1")

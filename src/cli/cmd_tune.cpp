@@ -41,6 +41,10 @@ class TuneCommand final : public Command {
  public:
   std::string name() const override { return "tune"; }
   std::string describe() const override { return "Find the best threads, streams and batches for a network on this machine"; }
+  std::string examples() const override {
+    return "  deepgap tune resnet50\n"
+           "  deepgap tune resnet50 --bound p99=15ms --budget 5min\n";
+  }
   void declare(CLI::App& app) override;
   int run() override;
 

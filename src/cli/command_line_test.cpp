@@ -1,5 +1,8 @@
 #include "cli/command_line.h"
 
+#include "base/text.h"
+#include "cli/flag_table.h"
+
 #include <deepgap/error.h>
 
 #include <gmock/gmock.h>
@@ -10,6 +13,7 @@
 namespace deepgap {
 namespace {
 
+using testing::ElementsAre;
 using testing::HasSubstr;
 
 std::string name_of(const std::vector<std::string>& arguments) {
@@ -113,6 +117,41 @@ TEST(CommandLine, HelpIsAtMostAHundredColumnsWide) {
     EXPECT_LE(widest, 100U) << name;
   }
   EXPECT_THROW(line.help("rnu"), Error);
+}
+
+// `deepgap run resnet50      what it does` without what follows.
+std::vector<std::string> words_of_example(const std::string& line) {
+  const std::string command = trim(line);
+  return split(command.substr(0, command.find("  ")), ' ');
+}
+
+TEST(CommandLine, EveryCommandHasExamplesThatItTakes) {
+  const CommandLine line;
+  for (const CLI::App* app : line.shown()) {
+    const std::string examples = line.command(*app).examples();
+    EXPECT_THAT(examples, HasSubstr("  deepgap " + app->get_name()));
+    for (const std::string& example : split(examples, '\n')) {
+      if (example.empty() || example.find_first_of("|>'\"") != std::string::npos) continue;  // the shell's
+      const std::vector<std::string> words = words_of_example(example);
+      EXPECT_EQ(name_of({words.begin() + 1, words.end()}), words[1]) << example;
+    }
+  }
+}
+
+TEST(CommandLine, CompletionOffersWhatACommandTakes) {
+  const std::vector<CommandRow> rows = command_rows(CommandLine());
+  const auto choices_of = [&](const std::string& command, const std::string& flag) {
+    const auto row = std::find_if(rows.begin(), rows.end(), [&](const CommandRow& one) { return one.name == command; });
+    for (const FlagRow& one : row->flags) {
+      if (flag.empty() ? one.names.empty() : std::find(one.names.begin(), one.names.end(), flag) != one.names.end()) return one.choices;
+    }
+    return std::vector<std::string>();
+  };
+  EXPECT_THAT(choices_of("fleet", ""), ElementsAre("cancel", "gather", "status", "submit", "wait")) << "and no network";
+  EXPECT_THAT(choices_of("help", ""), testing::IsSupersetOf({"run", "report", "fleet"}));
+  EXPECT_THAT(choices_of("completion", ""), ElementsAre("bash", "zsh"));
+  EXPECT_THAT(choices_of("run", "-p"), testing::IsSupersetOf({"fp8", "mixed"}));
+  EXPECT_THAT(choices_of("run", ""), testing::Contains("resnet50"));
 }
 
 TEST(CommandLine, LongLinesGoOnBelow) {

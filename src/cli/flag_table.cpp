@@ -13,13 +13,25 @@ namespace {
 
 bool named(const FlagRow& flag, const char* name) { return std::find(flag.names.begin(), flag.names.end(), name) != flag.names.end(); }
 
-// What can be completed behind a flag of this name; files beside it where a path may stand there too.
-std::vector<std::string> choices_of(const FlagRow& flag, const std::string& word) {
-  if (named(flag, "--model") || word == "model" || word == "what") return zoo_names();
-  if (named(flag, "--scenario")) return Registry<Scenario>::instance().names();
-  if (named(flag, "--backend") || named(flag, "--against") || word == "backend") return plugin_names();
+using Names = std::vector<std::string>;
+
+// What can be completed in place of this word of a command's; files beside it where a path may stand there too.
+Names choices_of_word(const std::string& command, const std::string& word, const Names& commands) {
+  if (command == "fleet") return {"cancel", "gather", "status", "submit", "wait"};
+  if (command == "help") return commands;
+  if (word == "shell") return {"bash", "zsh"};
+  if (word == "model" || word == "what") return zoo_names();
+  if (word == "backend") return plugin_names();
   if (word == "kind") return {"clear", "list"};
-  if (named(flag, "--precision")) return {"bf16", "fp16", "fp32", "int8", "tf32"};
+  return {};
+}
+
+// The same behind a flag.
+Names choices_of(const FlagRow& flag) {
+  if (named(flag, "--model")) return zoo_names();
+  if (named(flag, "--scenario")) return Registry<Scenario>::instance().names();
+  if (named(flag, "--backend") || named(flag, "--against")) return plugin_names();
+  if (named(flag, "--precision")) return {"bf16", "fp16", "fp32", "fp8", "int8", "mixed", "tf32"};
   if (named(flag, "--device")) return {"cpu", "cuda:0"};
   if (named(flag, "--dataset")) return {"crops", "pictures", "seeded", "zeros"};
   if (named(flag, "--weights")) return {"imagenet", "seeded"};
@@ -35,7 +47,7 @@ Takes takes_of(const std::string& value, const FlagRow& flag) {
   return Takes::text;
 }
 
-FlagRow row_of(const CLI::Option& option) {
+FlagRow row_of(const std::string& command, const CLI::Option& option, const Names& commands) {
   FlagRow row;
   for (const std::string& name : option.get_snames()) row.names.push_back("-" + name);
   for (const std::string& name : option.get_lnames()) row.names.push_back("--" + name);
@@ -43,7 +55,7 @@ FlagRow row_of(const CLI::Option& option) {
   row.describe = option.get_description();
   if (option.get_items_expected_max() == 0) return row;
   row.value = option.get_type_name();
-  row.choices = choices_of(row, row.names.empty() ? option.get_name() : "");
+  row.choices = row.names.empty() ? choices_of_word(command, option.get_name(), commands) : choices_of(row);
   row.takes = takes_of(row.value, row);
   return row;
 }
@@ -51,10 +63,12 @@ FlagRow row_of(const CLI::Option& option) {
 }  // namespace
 
 std::vector<CommandRow> command_rows(const CommandLine& line) {
+  Names commands;
+  for (const CLI::App* sub : line.shown()) commands.push_back(sub->get_name());
   std::vector<CommandRow> rows;
   for (const CLI::App* sub : line.shown()) {
     CommandRow row{sub->get_name(), sub->get_description(), line.command(*sub).examples(), sub->get_footer(), {}};
-    for (const CLI::Option* option : sub->get_options()) row.flags.push_back(row_of(*option));
+    for (const CLI::Option* option : sub->get_options()) row.flags.push_back(row_of(row.name, *option, commands));
     rows.push_back(std::move(row));
   }
   return rows;

@@ -2,6 +2,7 @@
 #include "base/file.h"
 #include "base/registry.h"
 #include "base/text.h"
+#include "base/words.h"
 #include "fleet/program.h"
 #include "fleet/slurm_script.h"
 #include "fleet/task.h"
@@ -415,6 +416,7 @@ class SlurmScheduler final : public Scheduler {
   static std::optional<std::string> submit_script(const Fleet& fleet, const std::string& name, const std::string& script,
                                                   const std::vector<std::string>& flags) {
     const std::string path = fmt::format("{}/{}.sbatch", fleet.scripts(), name);
+    const bool is_had = ::access(path.c_str(), F_OK) == 0;  // of an earlier submission
     write_file_atomic(path, script);
     std::vector<std::string> command{"sbatch", "--parsable"};
     command.insert(command.end(), flags.begin(), flags.end());
@@ -423,7 +425,7 @@ class SlurmScheduler final : public Scheduler {
       const std::string answer = trim(call(command));
       return answer.substr(answer.rfind('\n') + 1);  // warnings may stand before it
     } catch (const Error& error) {
-      ::unlink(path.c_str());  // the scripts that are kept are those that Slurm has
+      if (!is_had) ::unlink(path.c_str());  // the scripts that are kept are those that Slurm has
       if (is_full(error.what())) return std::nullopt;
       throw Error(error.kind(), fmt::format("{} (of {}.sbatch)", error.what(), name));
     }

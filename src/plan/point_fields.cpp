@@ -39,7 +39,7 @@ std::string not_empty(const std::string& name, const std::string& value) {
 
 // "127.0.0.1:8000", "host:8000": a server whose scheme was left out.
 bool is_address(const std::string& value) {
-  constexpr int64_t least_port = 80;  // "gpu:0" is none
+  constexpr int64_t least_port = 80;  // "npu:0" is none
   const size_t colon = value.rfind(':');
   if (colon == std::string::npos || colon == 0 || value.find('/') < colon) return false;
   const auto port = parse_int(value.substr(colon + 1, value.find('/') - colon - 1));

@@ -172,7 +172,7 @@ TEST(StudyFile, ErrorsNameFileAndLine) {
             "s.toml:3: device: '127.0.0.1:39101' is no device; write http://127.0.0.1:39101 or grpc://127.0.0.1:39101 for a server");
   EXPECT_EQ(with("device = \"localhost:8000\""),
             "s.toml:3: device: 'localhost:8000' is no device; write http://localhost:8000 or grpc://localhost:8000 for a server");
-  EXPECT_EQ(with("device = \"gpu:0\""), "s.toml:3: unknown device 'gpu', did you mean 'cpu'?");
+  EXPECT_EQ(with("device = \"npu:0\""), "s.toml:3: unknown device 'npu', did you mean 'cpu'?");
   EXPECT_EQ(with("device = \"http://127.0.0.1:99999\""),
             "s.toml:3: device: 'http://127.0.0.1:99999': '99999' is no port; ports are 1 to 65535");
   EXPECT_EQ(with("device = \"grpc://[::1]:0/path\""), "s.toml:3: device: 'grpc://[::1]:0/path': '0' is no port; ports are 1 to 65535");

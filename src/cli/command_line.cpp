@@ -175,6 +175,7 @@ void CommandLine::refuse_unknown_flag(const CLI::App& command) const {
 // An unset variable of a shell's: a command would take it for a word or a flag that is not there, and work on more than was meant.
 void CommandLine::refuse_empty(const CLI::App& command) const {
   for (const CLI::Option* option : command.get_options()) {
+    if (option->get_expected_min() == 0) continue;  // its value may be left out
     const std::vector<std::string> values = option->results();
     if (std::none_of(values.begin(), values.end(), [](const std::string& value) { return value.empty(); })) continue;
     const std::string name = option->get_lnames().empty() ? option->get_type_name() : "--" + option->get_lnames().front();

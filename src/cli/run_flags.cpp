@@ -72,7 +72,7 @@ void print_ending(const RunReport& report, const RunSettings& settings, bool jso
     say(stderr, fmt::format("deepgap: {}; {} of {} records were saved before\n", report.store_error, report.saved + report.done_before,
                             report.jobs));
   } else if (report.interrupted) {
-    const bool any_left = report.saved + report.done_before < report.jobs;
+    const bool any_left = report.open_ended || report.saved + report.done_before < report.jobs;
     say(stderr, fmt::format("deepgap: interrupted; {}{}\n", saved, any_left ? "; the same command with --resume goes on" : ""));
   } else if (!json) {
     fmt::print("{}; next: deepgap report {}\n", saved, shell_quoted(settings.store_path));

@@ -144,7 +144,8 @@ class Run {
     const auto planner = make_planner(std::move(runnable));
     serve(*planner, supervisor);
     report_.interrupted = host_.interrupts() > 0;
-    if (searches() || settings_.auto_repeats) report_.jobs = report_.saved + report_.done_before;
+    report_.open_ended = searches() || settings_.auto_repeats;
+    if (report_.open_ended) report_.jobs = report_.saved + report_.done_before;
     PlannerResult found = planner->result();
     report_peaks(std::move(found.peaks));
     if (found.tuned) report_.tuned = std::move(*found.tuned);

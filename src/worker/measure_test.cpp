@@ -191,9 +191,7 @@ TEST_F(MeasureTest, AnOpenLoopIsJudgedByTheIntervalThatItsPercentileWasAskedFor)
   order.stopping.target = "p99";
   order.stopping.interval = 0.01;
   EXPECT_EQ(measured(order).verdict, Verdict::valid) << "each takes 1 ms";
-  order.point.options.erase("null.latency");
   order.point.options["null.distribution"] = "exponential";
-  order.point.options["null.mean"] = "1ms";
   order.stopping.budget = 2000 * ms;
   const Record record = measured(order);
   EXPECT_EQ(record.verdict, Verdict::unstable);

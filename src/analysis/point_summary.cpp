@@ -5,6 +5,7 @@
 #include "analysis/common_environments.h"
 #include "analysis/latency_percentile.h"
 #include "analysis/pooled_bound.h"
+#include "analysis/words.h"
 #include "base/text.h"
 #include "record/averaged.h"
 #include "record/latency_percentiles.h"

@@ -402,7 +402,7 @@ class SlurmScheduler final : public Scheduler {
     const std::string path = folder_for_temporary_files() + "/" + array.name + ".sbatch";
     write_file_atomic(path, slurm_script(fleet, array));
     try {
-      const std::string words = words_of("sbatch", call({"sbatch", "--test-only", path}));
+      std::string words = words_of("sbatch", call({"sbatch", "--test-only", path}));
       ::unlink(path.c_str());
       return words;
     } catch (const Error& error) {

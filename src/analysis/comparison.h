@@ -9,6 +9,9 @@
 
 namespace deepgap {
 
+// What tells open loops apart, whose throughput is the load that was offered.
+inline constexpr const char* metric_of_open_loops = "latency_p99_ms";
+
 struct Comparison {
   double ratio = 0;                  // first over second
   std::optional<Interval> interval;  // at the confidence asked for; absent where there are too few repeats to tell

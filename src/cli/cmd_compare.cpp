@@ -28,8 +28,6 @@ namespace {
 
 enum CompareExit { exit_none_slower = 0, exit_slower = 1, exit_not_enough_data = 4, exit_not_comparable = 5 };
 
-const char* const metric_of_open_loops = "latency_p99_ms";
-
 const char* word_of(CompareExit code) {
   switch (code) {
     case exit_none_slower:
@@ -78,7 +76,7 @@ class CompareCommand final : public Command {
     app.add_option("--b", b_, "Which of the second one's, or of the same Store's")->type_name("SELECTION");
     metric_flag_ = app.add_option("--metric", settings_.metric, "What is compared: a column of the export")
                        ->type_name("METRIC")
-                       ->default_str("throughput; of open loops alone latency_p99_ms");
+                       ->default_str(fmt::format("throughput; of open loops alone {}", metric_of_open_loops));
     app.add_option("--margin", margin_, "Differences within it are the same")->type_name("SHARE")->capture_default_str();
     app.add_option("--fail-if-slower", fail_if_slower_,
                    "Exit with 1 if any point of the second is slower by more, 4 if that cannot be told, 5 if nothing can be compared")

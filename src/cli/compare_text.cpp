@@ -113,8 +113,8 @@ std::vector<std::string> notes(const ResultsComparison& comparison, const Compar
     lines.push_back(fmt::format("{} on one node each, another one: how nodes of a kind differ is in the ratios, and in no interval",
                                 count_of(other_node, "point was measured", "points were measured")));
   if (comparison.offered > 0)
-    lines.push_back(fmt::format("{} left out: throughput is there the load that was offered; --metric latency_p99_ms compares them",
-                                count_of(static_cast<int64_t>(comparison.offered), "point", "points")));
+    lines.push_back(fmt::format("{} left out: throughput is there the load that was offered; --metric {} compares them",
+                                count_of(static_cast<int64_t>(comparison.offered), "point", "points"), metric_of_open_loops));
   const auto unmatched = unmatched_notes(comparison, settings, sides, labels);
   lines.insert(lines.end(), unmatched.begin(), unmatched.end());
   return lines;

@@ -70,8 +70,8 @@ std::vector<std::string> winner_lines(std::span<const PointSummary> points) {
     } else if (best.empty() && only_offered(workload)) {
       lines.push_back(
           fmt::format("{}: which engine is the fastest is not in throughput, which is the load that was offered; deepgap compare "
-                      "--metric latency_p99_ms",
-                      workload.label));
+                      "--metric {}",
+                      workload.label, metric_of_open_loops));
     }
   }
   return lines;

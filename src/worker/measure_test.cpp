@@ -33,6 +33,15 @@ WorkOrder order_of(std::map<std::string, std::string> options) {
   return order;
 }
 
+// Under the settings that a user has who says nothing of how long.
+WorkOrder at_a_rate(const std::string& rate, int64_t warmup) {
+  WorkOrder order = order_of({{"rate", rate}, {"null.latency", "1ms"}});
+  order.point.scenario = "constant";
+  order.stopping = {};
+  order.stopping.warmup = warmup;
+  return order;
+}
+
 // A parent that lets all begin at a time.
 struct Meeting final : Turns {
   nlohmann::json meet(const nlohmann::json& /*payload*/) override {
@@ -168,10 +177,7 @@ TEST_F(MeasureTest, OfflineSamplesThatWereCountedAskForNoInterval) {
 }
 
 TEST_F(MeasureTest, AnOpenLoopHasAWindowOfItsOwnWhereNobodyAskedForOne) {
-  WorkOrder order = order_of({{"rate", "100"}, {"null.latency", "1ms"}});
-  order.point.scenario = "constant";
-  order.stopping = {};
-  order.stopping.warmup = 3;
+  WorkOrder order = at_a_rate("100", 3);
   const Record record = measured(order);
   EXPECT_EQ(record.stopping.name, "duration");
   EXPECT_EQ(record.timings.size(), 1000U) << "10 s of 100 a second";
@@ -183,10 +189,7 @@ TEST_F(MeasureTest, AnOpenLoopHasAWindowOfItsOwnWhereNobodyAskedForOne) {
 }
 
 TEST_F(MeasureTest, AnOpenLoopIsJudgedByTheIntervalThatItsPercentileWasAskedFor) {
-  WorkOrder order = order_of({{"rate", "100"}, {"null.latency", "1ms"}});
-  order.point.scenario = "constant";
-  order.stopping = {};
-  order.stopping.warmup = 3;
+  WorkOrder order = at_a_rate("100", 3);
   order.stopping.name = "interval";
   order.stopping.target = "p99";
   order.stopping.interval = 0.01;
@@ -200,10 +203,7 @@ TEST_F(MeasureTest, AnOpenLoopIsJudgedByTheIntervalThatItsPercentileWasAskedFor)
 
 // Two in a second, a hundredth of it apart, are two a second and not a hundred.
 TEST_F(MeasureTest, TheWindowOfAnOpenLoopIsAllOfItsSchedule) {
-  WorkOrder order = order_of({{"rate", "2"}, {"null.latency", "1ms"}});
-  order.point.scenario = "constant";
-  order.stopping = {};
-  order.stopping.warmup = 1;
+  WorkOrder order = at_a_rate("2", 1);
   order.stopping.name = "duration";
   order.stopping.duration = 1000 * ms;
   const Record record = measured(order);

@@ -132,7 +132,6 @@ ResultsComparison compare_results(const Results& a, const Results& b, const Comp
         found.unusable.emplace_back(point, other);
         continue;
       }
-      found.paired = found.paired || comparison->repeats.paired;
       const bool other_device = point->identity.device != other->identity.device;
       found.points.push_back({point, other, *comparison, Change::unknown, 0, 0, other_device, !other_device && other_node(*point, *other),
                               !share_a_run(*point, *other)});

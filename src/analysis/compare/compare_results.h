@@ -42,8 +42,7 @@ struct ResultsComparison {
   std::vector<PointChange> points;
   std::vector<const PointSummary*> only_a, only_b;                            // without a match, or with several
   std::vector<std::pair<const PointSummary*, const PointSummary*>> unusable;  // matched, but one of them has no value to compare
-  size_t offered = 0;   // matched, but their throughput is the load that was offered, and is not compared
-  bool paired = false;  // any were measured in the same blocks
+  size_t offered = 0;  // matched, but their throughput is the load that was offered, and is not compared
   // Facts of the environment that are one for each side and differ: name, a's and b's text.
   std::vector<std::pair<std::string, std::pair<std::string, std::string>>> environment;
 };

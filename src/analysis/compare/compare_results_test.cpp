@@ -120,7 +120,7 @@ TEST(CompareResults, SelectionsOfOneRunArePaired) {
   const auto found =
       compare_results(of({.scatter = 0.02}), of({.backend = "onnxruntime", .throughput = 80, .scatter = 0.02}), {.differing = {"backend"}});
   ASSERT_EQ(found.points.size(), 1u);
-  EXPECT_TRUE(found.paired);
+  EXPECT_TRUE(found.points.at(0).comparison.repeats.paired);
   EXPECT_EQ(found.points[0].change, Change::slower);
   const auto apart = compare_results(of({}), of({.backend = "onnxruntime"}), {});
   EXPECT_TRUE(apart.points.empty());
@@ -131,7 +131,7 @@ TEST(CompareResults, SelectionsOfOneRunArePaired) {
 TEST(CompareResults, ApartIsWhatSharesNoRun) {
   const Results native = of({.repeats = 1}), other = of({.backend = "onnxruntime", .repeats = 1});
   const auto of_one_run = compare_results(native, other, {.differing = {"backend"}});
-  EXPECT_FALSE(of_one_run.paired) << "one repeat makes no pair";
+  EXPECT_FALSE(of_one_run.points.at(0).comparison.repeats.paired) << "one repeat makes no pair";
   EXPECT_FALSE(of_one_run.points.at(0).apart);
   EXPECT_TRUE(compare_results(native, of({.run = "b", .repeats = 1}), {}).points.at(0).apart);
 }

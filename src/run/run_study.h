@@ -56,7 +56,7 @@ struct RunReport {
   std::vector<Failure> failures;     // Records that are not usable
   bool repeated = false;             // some Point is measured more than once
   size_t jobs = 0;                   // of the Plan
-  bool open_ended = false;  // how many there are is known at the end alone: of a search, or as many repeats as it takes
+  bool open_ended = false;           // how many there are is known at the end alone: of a search, or as many repeats as it takes
   size_t done_before = 0;            // found in the Store by `resume`
   size_t saved = 0;                  // Records written by this run
   bool interrupted = false;

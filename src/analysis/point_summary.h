@@ -84,9 +84,9 @@ struct PointSummary {
   int64_t count(Outcome which) const;  // Records with that outcome
   int64_t node_count() const { return averaged_nodes > 0 ? averaged_nodes : static_cast<int64_t>(nodes.size()); }
   PointOnDevice on_device() const { return {point, identity.device}; }
-  // Has values that may be compared: ok, and valid, as_found or unstable.
   // Whether its throughput is the load that a schedule offered: it kept up with that, and how fast it could be is not in it.
   bool offers_load() const { return find("offered_rate") != nullptr; }
+  // Has values that may be compared: ok, and valid, as_found or unstable.
   bool usable() const { return outcome == Outcome::ok && (is_sound(verdict) || verdict == Verdict::unstable); }
 };
 

@@ -89,7 +89,7 @@ std::string DuelFound::label() const {
   if (point.precision != Precision::fp32) add("precision", std::string(name_of(point.precision)));
   add("batch", fmt::format("batch {}", point.batch));
   if (point.placement != Placement{}) add("device", placement_name(point.placement));
-  add("threads", fmt::format("{} {}", point.threads, point.threads == 1 ? "thread" : "threads"));
+  add("threads", threads_text(point));
   parts.insert(parts.end(), details.begin(), details.end());
   return join(parts, ", ");
 }

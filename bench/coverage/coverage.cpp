@@ -1,4 +1,4 @@
-// Coverage of intervals and rates of verdicts, by simulation with the classes that measure, fixed seeds: the table of docs/method.md.
+// Coverage of intervals and verdicts, simulated with the classes that measure, fixed seeds: the tables of docs/explanation/validation.md.
 //   coverage [all|parts|PART] [SERIES]     SERIES a row, 2000 unless said; `parts` lists them. tables.py puts them into the page.
 #include "comparisons.h"
 #include "energy.h"

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""The tables of docs/method.md, as bench/coverage prints them.
+"""The tables of docs/explanation/validation.md, as bench/coverage prints them.
 
-    tables.py write [--series 2000] [--parts pairs,duels] [--page docs/method.md] [--program build/bin/coverage] [--keep FOLDER]
+    tables.py write [--series 2000] [--parts pairs,duels] [--page docs/explanation/validation.md] [--program build/bin/coverage] [--keep FOLDER]
     tables.py check [--series 12] [--parts ...] ...
 
 A block of the page is what stands between `<!-- coverage PART SERIES -->` and `<!-- end of coverage -->`. `write` runs the program for each
@@ -108,7 +108,7 @@ def main():
     parser.add_argument("what", choices=["write", "check"])
     parser.add_argument("--series", type=int)
     parser.add_argument("--parts", default="")
-    parser.add_argument("--page", default=str(ROOT / "docs/method.md"))
+    parser.add_argument("--page", default=str(ROOT / "docs/explanation/validation.md"))
     parser.add_argument("--program", default=str(ROOT / "build/bin/coverage"))
     parser.add_argument("--keep")
     arguments = parser.parse_args()

@@ -1,5 +1,5 @@
 // Energy over exactly a window, with what is known of the error of reading it, and how it scatters within the window, from which follows
-// what the mean over a longer time would be. docs/method.md ("Energy") explains each part. Pure functions.
+// what the mean over a longer time would be. docs/explanation/methodology.md#energy explains each part. Pure functions.
 //
 // Series are named "energy" (counter, J) or "power" (W), with a domain behind a dot where several do not overlap. A GPU's domain is its
 // device ("energy.cuda0") and counts for Points placed on it; every other domain ("energy.package-0") counts for Points on the CPU.

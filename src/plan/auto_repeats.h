@@ -1,4 +1,4 @@
-// AutoRepeats: as many repeats of each Point as it takes, one block of all after the other (docs/method.md, 5). A Point has enough when the
+// AutoRepeats: repeats of each Point until they suffice, in blocks of all Points (methodology.md#repeats). A Point has enough when the
 // interval over its repeats has been within what is asked, after five repeats and after the one before, since stopping at the first such
 // moment prefers those in which the scatter looks small by chance. A repeat by itself need not be known so well: in the mean five that do
 // not differ come to what is asked where each is known to 1.49 times that. Nor need it be known better than repeats differ: its own

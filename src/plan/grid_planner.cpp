@@ -1,5 +1,5 @@
 // A grid in randomised blocks: what drifts on a machine over minutes and hours then hits all Points alike, instead of the ones that come
-// last (R. A. Fisher's blocking; docs/method.md). One block holds one repeat of every Point.
+// last (R. A. Fisher's blocking; docs/explanation/methodology.md). One block holds one repeat of every Point.
 #include "plan/planner.h"
 #include "plan/shuffle.h"
 

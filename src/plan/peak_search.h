@@ -1,7 +1,7 @@
 // PeakSearch: the largest load under which a bound on latency is held, found by runs whose verdicts are noisy. Pure: it is told of each
 // run and names the next load; it knows no time, no engine and no Point. One thread.
 //
-// Three phases, and a fourth where it is asked for (docs/method.md, section 10, has the reasons and the sources):
+// Three phases, and a fourth where it is asked for (docs/explanation/methodology.md#maximum-load has the reasons and the sources):
 //   bracket  from `from`, doubling while it is held (faster where it is held by far), halving while it is missed;
 //   bisect   at the geometric mean, until the two edges are within half of `ratio` (or next to each other where loads are whole numbers);
 //   confirm  `confirm` fresh runs at the lower edge, which must all hold, and as many one step (`ratio`) above. A miss moves the candidate

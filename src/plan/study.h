@@ -57,7 +57,7 @@ struct Grid {
   std::string place{};     // "FILE:LINE" of its [[grid]]; empty: made of flags
 };
 
-// Repeats of a grid where nobody said how many: five of a file's, which is what a comparison wants (docs/method.md, 5); one where flags
+// Repeats of a grid where nobody said how many: five of a file's, as comparisons need (methodology.md#repeats); one where flags
 // alone make it, and of duels, peak searches, MLPerf runs and grids with sweeps, which repeat in their own way.
 int usual_repeats(const Grid& grid);
 

@@ -3,7 +3,7 @@
 //   throughput  sequential halving: in each round as many runs as there were configurations, then the better half goes on;
 //   peak        a race of peak searches: the largest load that holds a bound (plan/peak_search.h). A configuration that has missed a load
 //               which another one held is out.
-// Both search by few runs and then confirm the best few by fresh ones in turn; only those speak for them. docs/method.md, section 11, has
+// Both search by few runs and then confirm the best few by fresh ones in turn; only those speak for them. methodology.md#tuning has
 // sources, reasons and error rates.
 #pragma once
 

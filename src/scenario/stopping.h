@@ -1,5 +1,5 @@
 // Stopping: when a run has enough. One file per rule, by registrar under its name; `make_stopping` applies the Point's settings.
-// docs/method.md says what each rule promises.
+// docs/explanation/methodology.md says what each rule promises.
 #pragma once
 
 #include "base/registry.h"
@@ -12,7 +12,7 @@
 
 namespace deepgap {
 
-// What the whole window says of itself at the end, whatever ended it (docs/method.md, 4).
+// What the whole window says of itself at the end, whatever ended it (docs/explanation/methodology.md#verdicts).
 struct WindowVerdict {
   Verdict verdict = Verdict::valid;  // the interval is within what was asked; or as_found, or unstable
   std::string reason;                // of unstable, in words
@@ -47,7 +47,7 @@ class StoppingRule {
 // The settings' rule. Where another rule than `duration` has a duration too, the window is not shorter than that.
 // Throws Error{usage} for an unknown rule, with "did you mean", and what StoppingRule::make throws.
 std::unique_ptr<Stopping> make_stopping(const StoppingSettings& settings, int64_t round = 1);
-// Ends the warm-up: after `warmup` queries where that is fixed, else when a steady state is seen (docs/method.md) or at warmup_budget.
+// Ends the warm-up: after `warmup` queries where that is fixed, else when a steady state is seen (methodology.md) or at warmup_budget.
 std::unique_ptr<Stopping> make_warmup(const StoppingSettings& settings, int64_t round = 1);
 
 }  // namespace deepgap

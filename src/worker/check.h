@@ -37,7 +37,7 @@ double element_of(const TensorView& view, size_t index);
 // A reference that was computed is none where it holds NaN: what equals it may be as wrong.
 bool holds_nan(const TensorView& view);
 
-// What a precision must reach against the FP32 reference (docs/method.md): fp32 60 dB, tf32, bf16, fp16 and mixed 20, int8 and
+// What a precision must reach against the FP32 reference (methodology.md): fp32 60 dB, tf32, bf16, fp16 and mixed 20, int8 and
 // fp8 10.
 double min_sqnr_db(Precision precision);
 

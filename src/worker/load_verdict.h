@@ -1,7 +1,7 @@
 // What the measured window of a Record says about the load: estimates of what was offered, and whether the result may be used.
 //
 // A result is invalid when the Target was overloaded (a backlog was left) or when the latency bound is missed, and undecided when either
-// cannot be told. The reason says so in words, and what to change. docs/method.md has the rules.
+// cannot be told. The reason says so in words, and what to change. docs/explanation/methodology.md has the rules.
 #pragma once
 
 #include "scenario/offered_load.h"

@@ -1,4 +1,4 @@
-// One order from load to Record: load, first result, check, warm-up, steady window. docs/method.md says what each promises.
+// One order from load to Record: load, first result, check, warm-up, steady window. methodology.md says what each promises.
 #pragma once
 
 #include "worker/group.h"

@@ -33,7 +33,7 @@ class OutlierNodes final : public Finding {
   std::string describe() const override {
     return "Nodes that are slower than others with the same device by more than these differ and than their own runs scatter, by Points "
            "that several of them measured and whose throughput is what there is to get: a generalised ESD test, 5 % over all nodes of a "
-           "device (docs/method.md). Their records are in all values.";
+           "device (docs/explanation/methodology.md#several-nodes). Their records are in all values.";
   }
   std::vector<Statement> find(const Evidence& evidence) const override {
     std::map<std::string, Kind> kinds;  // by device

@@ -1,0 +1,48 @@
+"""What build_site.py makes of pages before the generator sees them, and what it finds in built ones.
+
+Usage: build_site_test.py
+"""
+import pathlib
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import build_site  # noqa: E402
+
+
+class SiteTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory(prefix="deepgap-test-")
+        self.root = pathlib.Path(self.folder.name).resolve()
+
+    def tearDown(self):
+        self.folder.cleanup()
+
+    def write(self, name, text):
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        return path
+
+    def test_lists_and_tables_get_their_blank_line(self):
+        self.assertEqual(build_site.for_python_markdown("Text:\n- a\n- b\n  more\nText:\n| a |\n| - |\n"), "Text:\n\n- a\n- b\n  more\nText:\n\n| a |\n| - |\n")
+        self.assertEqual(build_site.for_python_markdown("- a\n  - b\n- c\n"), "- a\n    - b\n- c\n")
+        self.assertEqual(build_site.for_python_markdown("```\ntext\n- a\n```\n"), "```\ntext\n- a\n```\n")
+
+    def test_links_to_what_the_site_has_not_become_text(self):
+        page = self.write("docs/a.md", "")
+        self.write("docs/b.md", "")
+        self.write("docs/c.db", "")
+        text = "[b](b.md#x) [c](c.db) [out](../README.md) [web](https://example.com) [here](#x)"
+        self.assertEqual(build_site.plain_links(text, page, self.root / "docs"), "[b](b.md#x) c out [web](https://example.com) [here](#x)")
+
+    def test_broken_links_of_built_pages_are_found(self):
+        self.write("index.html", '<a href="b/#x">b</a><a href="b/#none">b</a><a href="none/">n</a><img src="https://example.com/a.png">')
+        self.write("b/index.html", '<h1 id="x">b</h1>')
+        self.assertEqual(list(build_site.broken(self.root)), ["index.html: b/#none: no such heading", "index.html: none/ does not exist",
+                                                        "index.html: loads https://example.com/a.png"])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -4,7 +4,7 @@
     python3 bench/cpu_engine.py [--model resnet50] [--precision fp32] [--batches 1,16] [--peers openvino,onnxruntime] [--threads N]
         [--budget 2min] [--margin 2%] [--axis native.KEY=VALUE ...] [--build build]
 
-`deepgap run --duel backend` (docs/duels.md): each engine in a worker of its own, checked against the reference, short turns in random order,
+`deepgap run --duel backend` (docs/how-to/compare-engines.md): each engine in a worker of its own, checked against the reference, short turns in random order,
 one query at a time on all threads. Printed: items a second of each engine in its turns, and native over each peer with its interval and what
 the duel says. Peers that refuse are named with their reason. For int8 the model is quantized once, the same bytes for all. Waiting threads
 that spin take the others' time: GOMP_SPINCOUNT is 10000 where nothing else is said.

@@ -1,4 +1,4 @@
-"""Duels of engines (docs/duels.md) for the scripts of this folder: `deepgap run --duel backend`, and what it says in cells of a table."""
+"""Duels of engines (docs/how-to/compare-engines.md) for the scripts of this folder: `deepgap run --duel backend`, and what it says in cells of a table."""
 import json
 import os
 import pathlib

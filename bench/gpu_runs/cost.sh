@@ -2,7 +2,7 @@
 # studies/v100-p100.toml by its own numbers: naive, mixed, mixed with a graph by LibTorch in batches of 2 to 8192 until memory ends, on one GPU and, where
 # there are two, on two; deepgap's own engine in FP16 on the GPU beside them. Some 15 minutes on two GPUs: LIMIT (seconds) ends it earlier, a next call
 # goes on where the machine or STORE (a Store to go on with) still has what was measured. Every Record is in one Store as soon as it is measured, so that
-# a step cut off by its time loses nothing that ended. PRICES: a price file (docs/decide.md), else the studies' own, which know no newer card.
+# a step cut off by its time loses nothing that ended. PRICES: a price file (docs/how-to/choose-hardware.md), else the studies' own, which know no newer card.
 out="$OUT/cost"
 mkdir -p "$out" /tmp/cost
 cache=/tmp/cost/cache

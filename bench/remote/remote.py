@@ -165,7 +165,7 @@ def echo(args):
 def echo_rows(args, protocol, program, rates, more):
     cpus = sorted(os.sched_getaffinity(0))
     if len(cpus) > 2:
-        cpus = cpus[1:]  # on the first it was late by tens of ms (docs/remote.md)
+        cpus = cpus[1:]  # on the first it was late by tens of ms (docs/reference/engines/kserve.md)
     pinned = argparse.Namespace(**{**vars(args), "prefix": ["taskset", "-c", str(cpus[0])]})
 
     def row(load, who, measure):

@@ -1,4 +1,5 @@
-// Fleet: a Study's Plan, cut into tasks that other machines work on, and the folder that holds all there is to know of it (docs/fleet.md):
+// Fleet: a Study's Plan, cut into tasks that other machines work on, and the folder that holds all there is to know of it
+// (docs/how-to/run-on-a-cluster.md):
 //
 //   fleet.json             what was asked and how it was cut; written once
 //   tasks/000012.json      the Jobs of a task

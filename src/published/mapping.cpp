@@ -109,7 +109,7 @@ Mapping mapping_by_name(const std::vector<std::string>& header, const std::strin
     } catch (const Error&) {
       throw Error(ErrorKind::input,
                   fmt::format("{}: no packed mapping has the columns of this table, and '{}' is none of deepgap's own names; "
-                              "say what they mean with --mapping MAP.toml (docs/decide.md)",
+                              "say what they mean with --mapping MAP.toml (docs/reference/files.md)",
                               path, column));
     }
   }

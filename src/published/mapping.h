@@ -1,4 +1,4 @@
-// Mapping: what the columns of a published table mean, in deepgap's words. A TOML file ([docs/decide.md](decide.md) has the format); those
+// Mapping: what the columns of a published table mean, in deepgap's words. A TOML file (docs/reference/files.md has the format); those
 // of the studies' tables are packed and recognised by their columns. Plain values and pure functions; any thread.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Prices from a TOML file; docs/decide.md has the format. Pure but for the file; any thread.
+// Prices from a TOML file; docs/reference/files.md has the format. Pure but for the file; any thread.
 #pragma once
 
 #include "analysis/cost/prices.h"

@@ -1,5 +1,5 @@
 // The calibration table: the range of every observed activation, kept as text so that it can be read, edited, versioned and used again
-// without the Dataset. DEEP-GAP calls it the calibration cache. docs/quantize.md describes the format.
+// without the Dataset. DEEP-GAP calls it the calibration cache. docs/reference/files.md describes the format.
 #pragma once
 
 #include "quantize/range.h"

@@ -1,5 +1,5 @@
 // Writes scales into a Graph: QuantizeLinear and DequantizeLinear around what is to be computed in INT8 ("QDQ"), as ONNX Runtime,
-// OpenVINO, TensorRT and the native engine read it. docs/quantize.md describes the form.
+// OpenVINO, TensorRT and the native engine read it. docs/reference/files.md describes the form.
 #pragma once
 
 #include "quantize/scales.h"

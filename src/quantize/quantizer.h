@@ -1,5 +1,5 @@
 // Quantizer: from an FP32 Graph and calibration samples to a QDQ Graph. It knows no engine: whoever calls it runs the Graphs that it asks
-// for. The order of calls is that of the functions; docs/quantize.md tells the method.
+// for. The order of calls is that of the functions; docs/reference/files.md tells the method.
 #pragma once
 
 #include "quantize/calibration_table.h"

@@ -1,4 +1,5 @@
-// The folder tree that MLPerf's submission checker reads, for ResNet-50: logs, settings, the system's description. docs/mlperf.md shows it.
+// The folder tree that MLPerf's submission checker reads, for ResNet-50: logs, settings, the system's description.
+// docs/how-to/run-mlperf.md shows it.
 //
 // What deepgap cannot know is said to be not known. Always the open division: weights, data and rules of the closed one are for people to
 // vouch for. Without labels the tree says `synthetic` and claims no accuracy.

@@ -84,8 +84,8 @@ class OpenLoop {
   bool has_enough() const { return traffic_.stopping->state() != Stopping::State::more; }
 
   // Whether a wait until then is to end once a query is finished. Where the next query does not hang on that and is soon due, completions
-  // lie until it is sent: to wake this thread for each cost 8 to 16 % of the CPU time of a query by gRPC at 50 a second (docs/remote.md).
-  // What they may bring about, an end before the window's or a failure, comes that much later.
+  // lie until it is sent: to wake this thread for each cost 8 to 16 % of the CPU time of a query by gRPC at 50 a second
+  // (docs/reference/engines/kserve.md). What they may bring about, an end before the window's or a failure, comes that much later.
   bool heeds_completions(Nanoseconds until) const {
     const bool waits_for_room = phase_ == Phase::waiting || due_ == never || !flight_.has_room();
     const bool may_end_early = !finish_due_ || until_ == never;

@@ -1,5 +1,5 @@
-// What people query: views with names and columns that stay (docs/sql.md). One that must change gets the next number beside the old one.
-// deepgap itself never reads them. Only for src/store.
+// What people query: views with names and columns that stay (docs/reference/database.md). One that must change gets the next number beside
+// the old one. deepgap itself never reads them. Only for src/store.
 #pragma once
 
 namespace deepgap {

@@ -1,5 +1,5 @@
 // Whether a Point's queries begin with pictures in files, and how those are prepared: options end_to_end and decode_threads, as axes.
-// docs/end-to-end.md describes them.
+// docs/how-to/end-to-end.md describes them.
 #pragma once
 
 #include "worker/dispatch_options.h"

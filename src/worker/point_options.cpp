@@ -165,12 +165,13 @@ std::vector<OptionInfo> worker_options() {
        "where samples lie before a query, on a GPU: host: it copies them; device: they were copied there before, and it gathers them; "
        "ready: likewise, in the type and layout that the first operators read",
        "host"},
-      {"tenant_cpus", "of all tenants: share, each may use all CPUs, or split, each is pinned to its part (docs/tenants.md)", "share"},
+      {"tenant_cpus", "of all tenants: share, each may use all CPUs, or split, each is pinned to its part (docs/how-to/colocate-models.md)",
+       "share"},
       {"tenant", "which of the tenants this is: 1/2; --tenant sets it", ""},
       {"tenants", "what is measured together; --tenant sets it", ""},
       {"contender", "which of a duel's contenders this is: 1/2; --duel sets it", ""},
-      {"duel", "which axis a duel is about, and its contenders; --duel sets it (docs/duels.md)", ""},
-      {"mlperf_NAME", "of an MLPerf run; docs/mlperf.md lists them", ""},
+      {"duel", "which axis a duel is about, and its contenders; --duel sets it (docs/how-to/compare-engines.md)", ""},
+      {"mlperf_NAME", "of an MLPerf run; docs/reference/scenarios.md lists them", ""},
       {"env.NAME", "environment variable of the worker", "", true}};
   for (OptionInfo& option : dispatch_option_infos()) options.push_back(std::move(option));
   for (OptionInfo& option : end_to_end_option_infos()) options.push_back(std::move(option));

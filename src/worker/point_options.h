@@ -1,5 +1,5 @@
 // A Point's options, sorted by who they are for. Keys are a backend's, a scenario's or one of ours; "NAME.key" is for backend NAME alone,
-// so that a Study over several engines can set one of them. docs/tour.md lists ours.
+// so that a Study over several engines can set one of them. docs/reference/command-line.md lists ours.
 #pragma once
 
 #include <deepgap/backend.h>

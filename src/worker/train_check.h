@@ -1,5 +1,5 @@
 // Whether steps of training are right: the losses of a few and the weights after them, against LibTorch in FP32 on the CPU from the same
-// weights, with the same samples. docs/training.md says what that promises.
+// weights, with the same samples. docs/reference/engines/libtorch.md says what that promises.
 #pragma once
 
 #include "worker/check_sessions.h"

@@ -15,7 +15,7 @@ class Duels final : public Finding {
   std::string describe() const override {
     return "Contenders that took short turns, each against the first by its pairs of turns; intervals that hold whenever they are looked "
            "at "
-           "(docs/duels.md).";
+           "(docs/how-to/compare-engines.md).";
   }
   std::vector<Statement> find(const Evidence& evidence) const override {
     std::vector<Statement> statements;

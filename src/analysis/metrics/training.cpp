@@ -84,7 +84,7 @@ const bool registered = register_metrics({
      allreduce_hidden_share},
     part_of_step("update_ms", "update of the weights by the optimizer"),
     {"step_gflop", "GFLOP", Better::neither,
-     "training: work of a step counted on the Graph: forward, backward and update (docs/training.md)",
+     "training: work of a step counted on the Graph: forward, backward and update (docs/reference/engines/libtorch.md)",
      [](const Record& record) { return of_step(record, record.flop_per_item); }},
     {"step_gb", "GB", Better::neither, "training: bytes that a step moves, counted on the Graph",
      [](const Record& record) { return of_step(record, record.bytes_per_item); }},

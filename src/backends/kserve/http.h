@@ -1,8 +1,9 @@
 // libcurl, as this plug-in uses it: HTTP/1.1 over kept connections, to the server that the user named and nowhere else. No redirect is
 // followed, no proxy of the environment is used, certificates and names are verified, nothing is retried.
 //
-// libcurl was chosen over a client of our own (docs/remote.md#client): its parser and its TLS are well kept, and it costs less of a request
-// than the servers take. A request that it would send again by itself, because a kept connection turned out closed, ends as a Fault.
+// libcurl was chosen over a client of our own (docs/results/lab-notes/kserve-client.md): its parser and its TLS are well kept, and it costs
+// less of a request than the servers take. A request that it would send again by itself, because a kept connection turned out closed, ends
+// as a Fault.
 #pragma once
 
 #include "backends/kserve/fault.h"

@@ -1,4 +1,5 @@
-// The kserve backend: models on a server that speaks KServe v2 (Triton, MLServer and others), measured from outside. docs/remote.md.
+// The kserve backend: models on a server that speaks KServe v2 (Triton, MLServer and others), measured from outside.
+// docs/reference/engines/kserve.md.
 #pragma once
 
 #include "backends/kserve/served_model.h"

@@ -1,5 +1,5 @@
-// A small convolutional network for handwritten digits of 8x8 grey pixels (docs/training.md), which is trained here rather than taken from
-// elsewhere: three convolutions with BatchNorm and a linear layer.
+// A small convolutional network for handwritten digits of 8x8 grey pixels (docs/how-to/train.md), which is trained here rather than taken
+// from elsewhere: three convolutions with BatchNorm and a linear layer.
 #include "model/zoo/network_builder.h"
 #include "model/zoo/options.h"
 #include "model/zoo/zoo.h"
@@ -16,7 +16,7 @@ class DigitsCnn : public ZooModel {
  public:
   std::string name() const override { return "digits_cnn"; }
   std::string describe() const override {
-    return "small CNN for handwritten digits of 8x8 pixels, to be trained (docs/training.md); our own";
+    return "small CNN for handwritten digits of 8x8 pixels, to be trained (docs/how-to/train.md); our own";
   }
   Graph build(const ZooOptions& options) const override;
 };

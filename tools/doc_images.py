@@ -1,0 +1,133 @@
+#!/usr/bin/env python3
+"""Makes the figures of the tutorials and how-to pages from committed stores, as the program's own report draws them, so that they stay true.
+
+    tools/doc_images.py [--program build/bin/deepgap] [--only NAME] [--chromium chromium]
+
+Each figure is one chart of `deepgap report`, taken out of the page with its legend and colours as an SVG that stands alone, in light and dark. The thumbnail
+of a whole report is a screenshot by headless Chromium; without one it is left as it is.
+"""
+import argparse
+import html
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+RESULTS = "docs/results/"
+# File below docs/: stores, then a section's heading, a model's heading and a chart's caption in the report (regular expressions).
+FIGURES = {
+    "how-to/img/forest-plot.svg": (["quickstart-xeon-16/store.db"], "Against each other", "resnet18", ""),
+    "how-to/img/load-curve.svg": (["cpu/load.db"], "Load", "", "against"),
+    "how-to/img/end-to-end.svg": (["cpu/end-to-end.db"], "End to end", "", ""),
+    "how-to/img/roofline.svg": (["training-intensity/h100.db"], "Where the time goes", "resnet50", ""),
+    "how-to/img/pareto.svg": (["h200-libtorch/h200.db"], "What to take|Recommendations", "resnet50", "Energy"),
+    "how-to/img/precisions.svg": (["cpu/u8-s8.db"], "Throughput and latency", "", "Throughput against batch|Throughput against"),
+    "how-to/img/training.svg": (["training/h100.db"], "Throughput and latency", "resnet50", "Throughput against batch"),
+    "how-to/img/tenants.svg": (["cpu/tenants.db"], "Tenants|Co-located", "", ""),
+    "tutorials/img/gpu-batches.svg": (["h200-libtorch/h200.db"], "Throughput and latency", "resnet50", "Throughput against batch"),
+}
+REPORT = ("tutorials/img/report.png", ["quickstart-xeon-16/store.db"])
+DRAWN = re.compile(r"(^|[\s,>])\.(grid|axis|tick|axis-title|line|label|tag|roof|roof-name|dot|ring|reach|found|s\d)\b|^:root|^\.s\d")
+SIZE = 150_000
+
+
+def style_of(page):
+    """The rules that charts use, and the colours of both schemes."""
+    text = "".join(re.findall(r"<style>(.*?)</style>", page, re.DOTALL))
+    dark = re.search(r"@media\(prefers-color-scheme:dark\)\{(:root\{[^}]*\})\}", text)
+    plain = re.sub(r"@media[^{]*\{(?:[^{}]*\{[^{}]*\})*[^{}]*\}", "", text)
+    rules = [rule for rule in re.findall(r"[^{}]+\{[^{}]*\}", plain) if DRAWN.search(rule.strip())]
+    return "".join(rule.strip() for rule in rules) + (f"@media(prefers-color-scheme:dark){{{dark.group(1)}}}" if dark else "")
+
+
+def after(page, pattern, tag, what):
+    """The page from the first heading `tag` on that matches, to the next heading of its rank."""
+    for match in re.finditer(rf"<{tag}[^>]*>(.*?)</{tag}>", page, re.DOTALL):
+        if re.search(pattern, re.sub(r"<[^>]+>", "", match.group(1))):
+            rest = page[match.end():]
+            end = re.search(rf"<h[2-{tag[1]}][ >]", rest)
+            return rest[:end.start()] if end else rest
+    raise LookupError(f"the report has no {what} that matches '{pattern}'")
+
+
+def chart_of(page, section, model, caption):
+    """(title, legend, chart) of one chart."""
+    part = after(page, section, "h2", "section")
+    part = after(part, model, "h3", "heading") if model else part
+    for match in re.finditer(r"<svg class=\"chart[^\"]*\".*?</svg>", part, re.DOTALL):
+        before = part[:match.start()]
+        title = re.findall(r"<figcaption><b>(.*?)</b>", before)
+        title = title[-1] if title else re.search(r'aria-label="([^"]*)"', match.group()).group(1)
+        if re.search(caption, re.sub(r"<[^>]+>", "", title)):
+            legends = re.findall(r"<ul class=\"legend\">(.*?)</ul>", before, re.DOTALL)
+            return html.unescape(re.sub(r"<[^>]+>", "", title)), legends[-1] if legends else "", match.group()
+    raise LookupError(f"'{section}' has no chart that matches '{caption}'")
+
+
+def standalone(page, section, model, caption):
+    """One chart as an SVG file: title, legend, chart, on the page's colour."""
+    title, legend, chart = chart_of(page, section, model, caption)
+    width, height = (float(number) for number in re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', chart).groups())
+    body = re.sub(r"<title>.*?</title>", "", re.search(r"<svg[^>]*>(.*)</svg>", chart, re.DOTALL).group(1), flags=re.DOTALL)
+    rows = re.findall(r"<li>(?:<svg[^>]*>(.*?)</svg>)?(.*?)</li>", legend, re.DOTALL)
+    top = 26 + 17 * len(rows)
+    lines = [f'<text x="2" y="16" style="font-size:14px;font-weight:600;fill:var(--ink)">{html.escape(title)}</text>']
+    for row, (swatch, label) in enumerate(rows):
+        label = html.escape(html.unescape(re.sub(r"<[^>]+>", "", label)).strip())
+        lines.append(f'<g transform="translate(2 {24 + 17 * row})">{swatch}<text x="33" y="10" style="font-size:11.5px;fill:var(--soft)">{label}</text></g>')
+    longest = max([len(html.unescape(re.sub(r"<[^>]+>", "", label))) for _, label in rows], default=0)
+    whole = max(width, 40 + 6.1 * longest)
+    return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="-12 -8 {whole + 24:.0f} {height + top + 16:.0f}" font-family="system-ui,sans-serif">'
+            f"<style>{style_of(page)}</style>"
+            f'<rect x="-12" y="-8" width="100%" height="100%" style="fill:var(--page)"/>{"".join(lines)}<g transform="translate(0 {top})">{body}</g></svg>\n')
+
+
+def report(program, stores, folder):
+    page = folder / "report.html"
+    subprocess.run([program, "report", *(str(ROOT / RESULTS / store) for store in stores), "--anonymous", "--output", str(page)], check=True,
+                   stdout=subprocess.DEVNULL)
+    return page
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--program", default=str(ROOT / "build/bin/deepgap"))
+    parser.add_argument("--only", default="", help="figures whose name holds this")
+    parser.add_argument("--chromium", default="chromium")
+    flags = parser.parse_args()
+    failed = False
+    with tempfile.TemporaryDirectory(prefix="deepgap-images-") as folder:
+        folder = pathlib.Path(folder)
+        for name, (stores, section, model, caption) in FIGURES.items():
+            if flags.only not in name:
+                continue
+            try:
+                text = standalone(report(flags.program, stores, folder).read_text(), section, model, caption)
+            except LookupError as error:
+                print(f"{name}: {error}", file=sys.stderr)
+                failed = True
+                continue
+            if len(text) > SIZE:
+                print(f"{name}: {len(text)} bytes, at most {SIZE} are wanted", file=sys.stderr)
+                failed = True
+            path = ROOT / "docs" / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+            print(f"{name}: {len(text)} bytes")
+        name, stores = REPORT
+        if flags.only in name and shutil.which(flags.chromium):
+            page, shot = report(flags.program, stores, folder), ROOT / "docs" / name
+            shot.parent.mkdir(parents=True, exist_ok=True)
+            subprocess.run([flags.chromium, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--window-size=1100,820",
+                            f"--screenshot={shot}", page.as_uri()], check=True, capture_output=True)
+            print(f"{name}: {shot.stat().st_size} bytes")
+        elif flags.only in name:
+            print(f"{name}: left as it is, since there is no {flags.chromium}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -8,7 +8,7 @@
 one query at a time on all threads. Printed: items a second of each engine in its turns, and native over each peer with its interval and what
 the duel says. Peers that refuse are named with their reason. For int8 the model is quantized once, the same bytes for all. Waiting threads
 that spin take the others' time: GOMP_SPINCOUNT is 10000 where nothing else is said.
-Results: docs/results/cpu-engine.md."""
+Results: docs/results/xeon.md."""
 import argparse
 import os
 import pathlib

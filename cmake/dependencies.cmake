@@ -11,7 +11,7 @@ find_package(Boost CONFIG REQUIRED)
 if(NOT DEEPGAP_FUZZ)
   find_package(OpenMP REQUIRED COMPONENTS CXX)
 endif()
-# oneDNN 3.2 of the wheel onednn-devel-cpu-gomp; docs/results/onednn-choice.md says why not Debian's.
+# oneDNN 3.2 of the wheel onednn-devel-cpu-gomp; docs/results/lab-notes/onednn-choice.md says why not Debian's.
 find_package(dnnl 3 CONFIG REQUIRED PATHS ${PROJECT_SOURCE_DIR}/.venv/lib/cmake/dnnl NO_DEFAULT_PATH)
 pkg_check_modules(hwloc REQUIRED IMPORTED_TARGET hwloc)
 pkg_check_modules(zstd REQUIRED IMPORTED_TARGET libzstd)

@@ -97,8 +97,9 @@ Told told_of(Random& random, const Row& row, bool all_alike, int series) {
 void print_auto_repeats(int series) {
   fmt::print("\n`--repeats auto`, 1 % asked, {} series a row; in brackets: all windows asked for 1 %\n", series);
   fmt::print(
-      "| processes apart | a second's mean scatters by | covers, % | alike: covers, % | median half-width, % | equal ones told apart, % | "
-      "alike: told apart, % | repeats | time, s |\n"
+      "| processes apart | a second's mean scatters by | covers, % | alike: covers, % | median half-width, % | equal ones distinguished, % "
+      "| "
+      "alike: distinguished, % | repeats | time, s |\n"
       "| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n");
   uint64_t seed = 31'000;
   for (const Row& row :

@@ -148,7 +148,8 @@ void print_comparisons(int series) {
     fmt::print("{} |\n", line);
   }
   fmt::print(
-      "\nBlocks 5 % apart, processes 1 %: what pairs make of it\n| true difference | k | half-width before, % | now, % | told before, % | "
+      "\nBlocks 5 % apart, processes 1 %: what pairs make of it\n| true difference | k | half-width before, % | now, % | detected before, "
+      "% | "
       "now, % |\n"
       "| --- | --- | --- | --- | --- | --- |\n");
   for (const auto& [truth, k] : {std::pair(1.0, size_t{3}), {1.0, 5}, {1.01, 5}, {1.02, 5}, {1.05, 5}, {1.02, 10}}) {
@@ -158,7 +159,7 @@ void print_comparisons(int series) {
   }
   fmt::print(
       "\nFive repeats, processes 0.3 % apart, whose windows say that they are less well known than they are, as where each drifts alike\n"
-      "| overstated | true difference | half-width before, % | now, % | told before, % | now, % |\n"
+      "| overstated | true difference | half-width before, % | now, % | detected before, % | now, % |\n"
       "| --- | --- | --- | --- | --- | --- |\n");
   for (const auto& [overstated, truth] : {std::pair(1.0, 1.0), {1.0, 1.02}, {10.0, 1.0}, {10.0, 1.02}, {100.0, 1.0}, {100.0, 1.02}}) {
     const Told told = tell(++seed, series, truth, 5, {0, 0.003, overstated});
@@ -166,8 +167,8 @@ void print_comparisons(int series) {
                percent(told.width_before), percent(told.width_now), percent(told.before), percent(told.now));
   }
   fmt::print(
-      "\nPower that the planner states: repeats for a difference of 2 % after a pilot of 10, told then (80 % meant)\n"
-      "| processes apart | repeats, median | told, % |\n| --- | --- | --- |\n");
+      "\nPower that the planner states: repeats for a difference of 2 % after a pilot of 10, then detected (80 % intended)\n"
+      "| processes apart | repeats, median | detected, % |\n| --- | --- | --- |\n");
   for (const double scatter : {0.005, 0.01, 0.02}) {
     Random random(++seed);
     std::vector<double> needed;

@@ -217,7 +217,8 @@ std::vector<std::pair<std::string, MakeArena>> arenas() {
 
 void print_arenas(int series, double truth) {
   fmt::print(
-      "\nDuels of at most 2 minutes, queries of 20 ms, true ratio {:g}, {} a row; beside them two runs of a minute one after the other\n",
+      "\nInterleaved comparisons of at most 2 minutes, queries of 20 ms, true ratio {:g}, {} a row; beside them two runs of a minute one "
+      "after the other\n",
       truth, series);
   fmt::print(
       "| series | states an interval, % | of these cover, % | settled, % | wrong verdict, % | half-width, % | takes, s | separate: "

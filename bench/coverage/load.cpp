@@ -146,7 +146,7 @@ void print_overloads(int series) {
       "\nA server of exponential service times under random arrivals (M/M/1), a window of 10 s and its lead of 2 s, {} series a row\n",
       series);
   fmt::print(
-      "| service, ms | load over what it can do | before: overloaded, % | overloaded, % | cannot be told, % |\n| --- | --- | --- | --- | "
+      "| service, ms | load over what it can do | before: overloaded, % | overloaded, % | inconclusive, % |\n| --- | --- | --- | --- | "
       "--- "
       "|\n");
   uint64_t seed = 8200;

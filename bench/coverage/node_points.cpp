@@ -169,7 +169,7 @@ void print_comparisons_of_nodes(int series) {
   fmt::print("\nTwo Points of a kind, nodes 2 % apart, each Point 0.5 % more on each, processes 1 %, {} series a row\n", series);
   fmt::print(
       "| runs on each node | equal, two levels: called different, % | equal, three: called different, % | half-width, % | 5 % apart, "
-      "three: told, % |\n| --- | --- | --- | --- | --- |\n");
+      "three: detected, % |\n| --- | --- | --- | --- | --- |\n");
   const std::vector<int> four(4, 3), eight(8, 2);
   const std::vector<Against> rows{{"3 on each of 2 nodes, same blocks", {"", {3, 3}}, {"", {3, 3}}, true},
                                   {"3 on each of 4 nodes, same blocks", {"", four}, {"", four}, true},

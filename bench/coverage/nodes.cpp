@@ -54,7 +54,7 @@ Runs uneven(size_t nodes) {
 }
 
 void print_outliers(int series) {
-  fmt::print("\nNodes that are called outliers, {} fleets a cell; a run is 1 % off unless said\n", series);
+  fmt::print("\nNodes that are called outliers, {} fleets a cell; a run is 1 % off unless stated\n", series);
   fmt::print(
       "| nodes | runs | nodes apart | noise | all equal: any named, % | one 3 % slower: named, % | 5 %: named, % | another named, % |\n"
       "| --- | --- | --- | --- | --- | --- | --- | --- |\n");

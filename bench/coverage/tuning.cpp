@@ -75,8 +75,8 @@ void print_throughputs(int series) {
 }
 
 void print_told_apart(int series) {
-  fmt::print("\nFinalists told apart, {} searches a row\n", series);
-  fmt::print("| configurations | apart, % | noise, % | any told apart, % |\n| --- | --- | --- | --- |\n");
+  fmt::print("\nFinalists distinguished, {} searches a row\n", series);
+  fmt::print("| configurations | apart, % | noise, % | any distinguished, % |\n| --- | --- | --- | --- |\n");
   uint64_t seed = 9500;
   for (const auto& [speeds, apart] : {std::pair(std::vector<double>{100, 100}, 0),
                                       {std::vector<double>{100, 100, 100}, 0},
@@ -101,9 +101,9 @@ void print_told_apart(int series) {
 void print_peak_races(int series) {
   fmt::print("\nThe queue with the highest peak, of 12 that serve 200 to 1000 a second, steps of 5 %, {} searches a row\n", series);
   fmt::print(
-      "| noise in p99, % | not confirmed, % | answer more than 3 % below the best, % | more than 7 %, % | load that it says more than 5 % "
+      "| noise in p99, % | not confirmed, % | answer more than 3 % below the best, % | more than 7 %, % | stated load more than 5 % "
       "too "
-      "high, % | two equal ones told apart, % | runs, mean |\n| --- | --- | --- | --- | --- | --- | --- |\n");
+      "high, % | two equal ones distinguished, % | runs, mean |\n| --- | --- | --- | --- | --- | --- | --- |\n");
   PeakSettings peak;
   peak.from = 30;
   peak.lowest = 15;

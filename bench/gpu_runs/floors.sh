@@ -1,5 +1,5 @@
 #!/bin/bash
-# Windows of ten seconds of what docs/results/h200-native has floors for: the native engine tuned in full, samples on the GPU; LibTorch beside for memory.
+# Windows of ten seconds of what docs/results/lab-notes/h200-native.md has targets for: the native engine tuned in full, samples on the GPU; LibTorch beside for memory.
 out="$OUT/floors"; mkdir -p "$out"
 cache=/tmp/gpu-cache; mkdir -p $cache
 begin=$(date +%s)

@@ -23,7 +23,7 @@ step 30 resnet50-fp16-native $P resnet50 -p fp16 -b 256 --json -o resnet50-fp16-
 step 25 bert-fp16-native $P bert_base:sequence=128 -p fp16 -b 64 --json -o bert-fp16-native.html
 step 25 bert-fp16-libtorch env DEEPGAP_LIBTORCH="$TORCH" $P bert_base:sequence=128 -p fp16 -b 64 -e libtorch_cuda --json -o bert-fp16-libtorch.html
 step 40 resnet50-int8-native $P resnet50 -p int8 -b 256 --json -o resnet50-int8-native.html
-# As docs/results/training has them: batch 64, a CUDA graph; what it lacks of profiles is FP32 and ViT-B/32 in mixed.
+# As docs/results/lab-notes/training.md has them: batch 64, a CUDA graph; what it lacks of profiles is FP32 and ViT-B/32 in mixed.
 T="deepgap run --task train --libtorch $TORCH -e libtorch_cuda -d cuda:0 -b 64 --axis cuda_graph=on --axis samples=256 --warmup 4 -n 4 -r 1 --axis channels_last=on
   --axis inputs=device --study training-intensity --check off --profile --resume --cache $cache --store profiles.db"
 step 35 train-vit-mixed $T -m vit_b_32 -p mixed

@@ -18,7 +18,7 @@ class TimeEstimate {
   explicit TimeEstimate(std::map<std::string, double> history = {}, std::map<std::string, double> queries = {})
       : history_(std::move(history)), queries_(std::move(queries)) {}
   double seconds(const Job& job) const;
-  // Of them all. How far they may be from what is guessed follows from how far those that have ended were (docs/results/time-left.md).
+  // Of them all. How far they may be from what is guessed follows from how far those that have ended were (lab-notes/time-left.md).
   TimeSpan of(const std::vector<const Job*>& jobs) const;
   bool knows(const Job& job) const { return history_.count(job.point_id) != 0; }  // what it took in earlier runs
   // `failed`: it tells of its own next repeat, and nothing of others.

@@ -18,7 +18,7 @@ namespace {
 // The number is raised where a change of the kernels changes which of them is the quickest.
 constexpr const char* first_line = "deepgap's quickest kernels, version 1";
 
-// At a ratio of four one network in four was slower than by the rule, by 7 % (docs/results/h100-native, "The nearest batch").
+// At a ratio of four one network in four was slower than by the rule, by 7 % (lab-notes/h100-native.md, "Nearest batch").
 constexpr double most_ratio = 3;
 
 // One process at a time adds to the files of a folder. Where the file system cannot lock, the last one to write wins.

@@ -110,7 +110,7 @@ std::vector<Estimated<WgmmaTile>> wgmma_tiles(const Convolution& problem, const 
 }
 
 // There were blocks of a cluster, too, that read weights together: on an H100 they took 1.08 to 2.06 times as long as the best of the
-// others in each of 32 products of BERT, ViT and ResNet-50 (docs/results/h100-native).
+// others in each of 32 products of BERT, ViT and ResNet-50 (lab-notes/h100-native.md).
 std::vector<Estimated<WgmmaTile>> overlapping_tiles(const Convolution& problem, const Chip& chip) {
   std::vector<Estimated<WgmmaTile>> tiles;
   for (const int columns : columns_of(problem))

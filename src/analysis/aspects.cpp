@@ -29,7 +29,7 @@ std::string threads_text(const Point& point) { return std::to_string(point.threa
 void DeviceNames::add(const PointSummary& point) {
   const std::string& device = point.identity.device;
   if (device.empty()) return;
-  placements_[device].insert(placement_name(point.point.placement));
+  placements_[device][point.point.placement.devices.size()].insert(placement_name(point.point.placement));
   if (is_cpu(point.point)) cpus_.insert(device);
 }
 
@@ -37,8 +37,23 @@ std::string DeviceNames::of(const PointSummary& point) const {
   std::string placement = placement_name(point.point.placement);
   const auto placements = placements_.find(point.identity.device);
   if (placements == placements_.end() || (is_cpu(point.point) && cpus_.size() < 2)) return placement;
-  const std::string name = short_device_name(point.identity.device);
-  return placements->second.size() > 1 ? name + " " + placement : name;
+  const size_t count = point.point.placement.devices.size();
+  std::string name = name_of_model(point.identity.device);
+  if (count > 1) name = fmt::format("{}x {}", count, name);
+  const auto same_count = placements->second.find(count);
+  const bool is_one = same_count != placements->second.end() && same_count->second.size() == 1;
+  return is_one ? name : name + " " + placement;
+}
+
+// "H100" for "NVIDIA H100 80GB HBM3", unless another device begins with the same word.
+std::string DeviceNames::name_of_model(const std::string& device) const {
+  const auto first_word = [](const std::string& name) { return name.substr(0, name.find(' ')); };
+  std::string name = short_device_name(device);
+  if (cpus_.contains(device)) return name;
+  const bool is_alone = std::none_of(placements_.begin(), placements_.end(), [&](const auto& other) {
+    return other.first != device && first_word(short_device_name(other.first)) == first_word(name);
+  });
+  return is_alone ? first_word(name) : name;
 }
 
 Aspects aspects_of(const PointSummary& summary, const DeviceNames& names) {

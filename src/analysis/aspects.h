@@ -15,14 +15,17 @@ inline constexpr const char* label_separator = " \u00b7 ";
 
 std::string threads_text(const Point& point);  // "2 threads"
 
-// How devices are named: a GPU by its model, with its index where the model alone does not tell; the CPU is "cpu" as long as there is one.
+// Names devices: a GPU by its model, as short as distinguishes it ("H100"), several of them with their count ("4x H100"), and with the
+// index where points ran on different ones ("H100 cuda:1"). The CPU is "cpu" as long as there is one.
 class DeviceNames {
  public:
   void add(const PointSummary& point);
   std::string of(const PointSummary& point) const;
 
  private:
-  std::map<std::string, std::set<std::string>> placements_;
+  std::string name_of_model(const std::string& device) const;
+
+  std::map<std::string, std::map<size_t, std::set<std::string>>> placements_;  // by device and number of devices
   std::set<std::string> cpus_;
 };
 

@@ -40,7 +40,8 @@ inline void add(ResultsCollector& collector, const Made& made) {
     record.point.placement.devices.clear();
     for (int index = 0; index < made.devices; ++index) record.point.placement.devices.push_back({"", made.device, index});
     record.point.options = made.options;
-    if (!made.device_name.empty()) record.environment["gpu.cuda0.name"] = made.device_name;
+    for (int index = 0; index < made.devices && !made.device_name.empty(); ++index)
+      record.environment["gpu.cuda" + std::to_string(index) + ".name"] = made.device_name;
     if (!made.cpu_model.empty()) record.environment["cpu.model"] = made.cpu_model;
     for (const auto& [id, value] : made.metrics) record.estimates[id] = {value, {}, {}, 1};
     record.repeat = static_cast<int>(i);

@@ -63,6 +63,26 @@ TEST(Lines, cards_are_named_by_their_model_and_by_their_index_where_that_is_not_
   EXPECT_THAT(labels, ::testing::ElementsAre("native \u00b7 H100", "native \u00b7 H200", "native \u00b7 cpu"));
 }
 
+TEST(Lines, several_cards_are_named_by_their_count) {
+  ResultsCollector collector;
+  add(collector, {.throughputs = {100}, .device = "cuda", .device_name = "NVIDIA H100 80GB HBM3"});
+  add(collector, {.throughputs = {400}, .device = "cuda", .devices = 4, .device_name = "NVIDIA H100 80GB HBM3"});
+  const Results results = collector.results();
+  const auto workloads = arrange(results.points);
+  std::vector<std::string> labels;
+  for (const Line& line : workloads.at(0).lines) labels.push_back(line.label);
+  EXPECT_THAT(labels, ::testing::UnorderedElementsAre("native \u00b7 H100", "native \u00b7 4x H100"));
+}
+
+TEST(Lines, cards_whose_names_begin_alike_keep_them_whole) {
+  ResultsCollector collector;
+  add(collector, {.throughputs = {100}, .device = "cuda", .device_name = "NVIDIA H100 80GB HBM3"});
+  add(collector, {.throughputs = {80}, .device = "cuda", .device_name = "NVIDIA H100 PCIe"});
+  const Results results = collector.results();
+  const auto workloads = arrange(results.points);
+  EXPECT_EQ(workloads.at(0).lines.at(0).label, "native \u00b7 H100 80GB HBM3");
+}
+
 TEST(Lines, labels_side_by_side_say_what_differs) {
   EXPECT_THAT(labels_apart({"a \u00b7 x=1 \u00b7 batch 8", "a \u00b7 x=2 \u00b7 batch 8"}), ::testing::ElementsAre("x=1", "x=2"));
   EXPECT_THAT(labels_apart({"a \u00b7 b", "a"}), ::testing::ElementsAre("b", "a"));

@@ -1,5 +1,7 @@
 // The same report as Markdown: words and tables, for places where HTML cannot go.
+#include "report/best_table.h"
 #include "report/html.h"
+#include "report/key_statements.h"
 #include "report/report.h"
 #include "report/sections.h"
 
@@ -96,10 +98,13 @@ std::string markdown_report(const Results& results, const ReportOptions& options
                         count_of(static_cast<int64_t>(results.points.size()), "point", "points"), when,
                         options.source.empty() ? "" : " Store: " + markdown_escaped(options.source) + ".");
   }
-  const std::string summary = findings(view, Place::summary), failures = findings(view, Place::failures);
+  const std::string failures = findings(view, Place::failures);
+  const KeyStatements key = key_statements(view.findings);
   const bool any_ran = std::any_of(results.points.begin(), results.points.end(), [](const auto& p) { return p.outcome == Outcome::ok; });
   if (results.records > 0 && !any_ran) text += "No point has a usable value; what failed, and why, stands under Failures and refusals.\n\n";
-  text += "## Summary\n\n" + (summary.empty() ? "No point has a usable value.\n\n" : summary);
+  text +=
+      "## Summary\n\n" + (key.shown.empty() ? "No point has a usable value.\n" : statements(key.shown)) + "\n" + best_table_markdown(view);
+  if (!key.folded.empty()) text += "## More findings\n\n" + statements(key.folded) + "\n";
   if (const std::string take = take_markdown(view); !take.empty()) text += "## What to take\n\n" + take;
   if (const std::string fronts = fronts_markdown(view, options.fronts); !fronts.empty()) text += "## What nothing beats\n\n" + fronts;
   text += "## Points\n\nValues in parentheses are 95 % intervals.\n\n" + points_table(view);

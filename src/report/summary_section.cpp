@@ -1,13 +1,13 @@
-// What the findings say, in words.
+// The most important findings, the best of each model in a table, and the rest folded away.
+#include "report/best_table.h"
 #include "report/html.h"
+#include "report/key_statements.h"
 #include "report/page.h"
 #include "report/sections.h"
 
 #include "analysis/words.h"
 
 #include <fmt/format.h>
-
-#include <utility>
 
 namespace deepgap {
 namespace {
@@ -47,21 +47,6 @@ std::string item(const View& view, const Statement& statement) {
                      evidence(view, statement.points));
 }
 
-// The most frequent causes; all of them have a section of their own.
-std::string failures_in_short(const View& view) {
-  constexpr size_t most = 3;
-  std::string html;
-  for (const FindingStatements& finding : view.findings) {
-    if (finding.place != Place::failures) continue;
-    const auto& all = finding.statements;
-    html += statements_list(view, {all.begin(), all.begin() + static_cast<std::ptrdiff_t>(std::min(most, all.size()))}, most, "");
-    if (all.size() > most) {
-      html += fmt::format("<p class=\"aside\"><a href=\"#failures\">{} more causes of failure</a></p>", all.size() - most);
-    }
-  }
-  return html;
-}
-
 }  // namespace
 
 std::string statements_list(const View& view, const std::vector<Statement>& statements, size_t open, const std::string& css_class) {
@@ -77,39 +62,18 @@ std::string statements_list(const View& view, const std::vector<Statement>& stat
 }
 
 std::string summary_section(const View& view) {
-  // As many columns as make full rows of the first finding, which has one statement a model.
-  size_t models = 0;
-  for (const FindingStatements& finding : view.findings) {
-    if (models == 0 && finding.place == Place::summary) models = finding.statements.size();
-  }
-  const int columns = models > 2 && models != 4 ? 3 : 2;
-  std::string html = fmt::format("<section id=\"summary\" style=\"--n:{}\"><h2>Summary</h2>", columns);
-  const auto& points = view.results.points;
-  const bool any_ran = std::any_of(points.begin(), points.end(), [](const PointSummary& point) { return point.outcome == Outcome::ok; });
-  if (!any_ran) html += failures_in_short(view);
-  bool said = !any_ran && view.results.records > 0;
-  if (said) html += "<p>No point has a usable value; all that failed, and why, is below.</p>";
-  std::vector<Statement> single;  // of findings with one statement: together they fill rows
-  const auto flush = [&] {
-    if (!single.empty()) html += statements_list(view, std::exchange(single, {}), 9, "");
-  };
-  for (const FindingStatements& finding : view.findings) {
-    if (finding.place != Place::summary) continue;
-    if (said && finding.statements.size() == 1) {
-      single.push_back(finding.statements[0]);
-      continue;
-    }
-    flush();
-    html += statements_list(view, finding.statements, 9, said ? "" : "lead");
-    said = true;
-  }
-  flush();
-  if (any_ran) html += failures_in_short(view);
+  std::string html = "<section id=\"summary\" style=\"--n:2\"><h2>Summary</h2>";
   if (view.results.records == 0) {
-    html +=
-        "<p>There is nothing to report: the Store is empty. Measure something with <code>deepgap run</code> and make the report again.</p>";
-  } else if (!said) {
-    html += "<p>No point has a usable value. What failed, and why, is below.</p>";
+    return html + "<p>The store has no records. Measure something with <code>deepgap run</code>, then make the report again.</p></section>";
+  }
+  const std::string table = best_table(view);
+  if (table.empty()) html += "<p>No point has a usable value. The reasons are below.</p>";
+  const KeyStatements key = key_statements(view.findings);
+  html += statements_list(view, key.shown, key_statements_shown, "lead") + table;
+  if (!key.folded.empty()) {
+    html += fmt::format("<details><summary>{}</summary>{}</details>",
+                        count_of(static_cast<int64_t>(key.folded.size()), "more finding", "more findings"),
+                        statements_list(view, key.folded, report_caps.statements, ""));
   }
   return html + "</section>";
 }

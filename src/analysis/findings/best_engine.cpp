@@ -1,8 +1,8 @@
 // Which way of running a model is fastest, at which batch, and by how much the next engine is behind.
+#include "analysis/best_values.h"
 #include "analysis/comparison.h"
 #include "analysis/finding.h"
 #include "analysis/peaks.h"
-#include "analysis/winner_value.h"
 #include "analysis/words.h"
 #include "base/registry.h"
 #include "stats/multiple.h"
@@ -10,23 +10,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
+#include <optional>
 
 namespace deepgap {
 namespace {
 
-std::vector<const PointSummary*> usable_points(const Workload& workload) {
-  std::vector<const PointSummary*> points;
-  for (const Line& line : workload.lines) {
-    if (line.is_candidate()) continue;
-    std::copy_if(line.points.begin(), line.points.end(), std::back_inserter(points), [](const PointSummary* p) { return p->usable(); });
-  }
-  return points;
-}
+using Peaks = std::vector<Peak>;
 
-// The rivals named: the best Line of each other backend; where there is only one backend, the other Lines.
-std::vector<Peak> rivals_of(const std::vector<Peak>& peaks) {
-  std::vector<Peak> rivals;
+Precision precision_of(const Peak& peak) { return peak.line->key.precision; }
+
+// The best peak of each other backend; where there is only one backend, of the other Lines.
+Peaks rivals_of(const Peaks& peaks) {
+  Peaks rivals;
   for (const Peak& peak : peaks) {
     const auto is_same = [&](const Peak& other) { return same_backend(other, peak); };
     if (is_same(peaks[0]) || std::any_of(rivals.begin(), rivals.end(), is_same)) continue;
@@ -36,16 +31,38 @@ std::vector<Peak> rivals_of(const std::vector<Peak>& peaks) {
   return rivals;
 }
 
+struct Pair {
+  const Peak* first;
+  const Peak* second;
+};
+
+// The fastest peaks of two backends in one precision: in that of `best` where the rival has it, else in the one in which the rival is
+// fastest.
+std::optional<Pair> at_equal_precision(const Peaks& peaks, const Peak& best, const Peak& rival) {
+  const auto fastest = [&](const Peak& backend, Precision precision) -> const Peak* {
+    const auto found = std::find_if(peaks.begin(), peaks.end(),
+                                    [&](const Peak& peak) { return same_backend(peak, backend) && precision_of(peak) == precision; });
+    return found == peaks.end() ? nullptr : &*found;
+  };
+  if (const Peak* other = fastest(rival, precision_of(best))) return Pair{&best, other};
+  for (const Peak& other : peaks) {
+    if (!same_backend(other, rival)) continue;
+    if (const Peak* own = fastest(best, precision_of(other))) return Pair{own, &other};
+  }
+  return std::nullopt;
+}
+
+std::string with_batch(const Peak& peak) { return fmt::format("{} at batch {}", peak.line->label, peak.point->point.batch); }
+
 class BestEngine final : public Finding {
  public:
   std::string id() const override { return "best_engine"; }
   int order() const override { return 10; }
   std::string describe() const override {
-    return "The usable point with the highest throughput of each model, against the best point of each other engine, and where the nearest "
-           "of "
-           "them is best at another batch, both at that batch; two are separable when the interval of their ratio leaves out 1, at a "
-           "confidence that allows for the number of engines. "
-           "Its value is that of repeats which did not choose it. Candidates of a peak search are not ranked.";
+    return "The usable point with the highest throughput of each model, against the best point of each other engine at equal precision, "
+           "then across precisions where those are faster, and at equal batch. Two differ when the interval of their ratio leaves out 1, "
+           "at a confidence that allows for the number of engines. The value is that of repeats which did not choose the point. "
+           "Candidates of a peak search are not ranked.";
   }
   std::vector<Statement> find(const Evidence& evidence) const override {
     std::vector<Statement> statements;
@@ -57,44 +74,56 @@ class BestEngine final : public Finding {
   }
 
  private:
-  static Statement statement(const Workload& workload, const std::vector<Peak>& peaks) {
+  static Statement statement(const Workload& workload, const Peaks& peaks) {
     const Peak& best = peaks[0];
     Statement statement;
-    Estimate shown = best.point->find("throughput")->estimate;
-    const double shift = value_of_winner(usable_points(workload), *best.point).value_or(shown.value) - shown.value;
-    shown.value += shift;
-    if (shown.low) *shown.low += shift;
-    if (shown.high) *shown.high += shift;
-    statement.headline = fmt::format("{}: {} items/s with {} at batch {}", workload.label, format_estimate(shown), best.line->label,
-                                     best.point->point.batch);
+    const Estimate shown = best_value(workload, "throughput")->value;
+    statement.headline = fmt::format("{}: {} items/s with {}", workload.label, format_estimate(shown), with_batch(best));
     statement.points.push_back(best.point);
-    std::vector<std::string> words;
-    const auto rivals = rivals_of(peaks);
-    for (const Peak& rival : rivals) {
-      const auto comparison = compare_points(*best.point, *rival.point, "throughput", confidence_of_best(rivals.size() + 1));
-      if (!comparison) continue;
-      words.push_back(comparison_words(*comparison, fmt::format("{} at batch {}", rival.line->label, rival.point->point.batch)));
-      statement.points.push_back(rival.point);
-    }
-    if (words.empty()) {
-      statement.detail = "Nothing else ran this model to compare it with.";
-    } else {
-      statement.detail = "That is " + list_of(words, 3) + ".";
-    }
+    const Peaks rivals = rivals_of(peaks);
+    std::vector<std::string> equal, across;
+    for (const Peak& rival : rivals) compare_with(peaks, rival, confidence_of_best(rivals.size() + 1), statement, equal, across);
+    if (!equal.empty()) statement.detail = list_of(equal, 3) + ".";
+    if (!across.empty()) statement.detail += (equal.empty() ? "" : " ") + list_of(across, 3) + ".";
+    if (statement.detail.empty()) statement.detail = "No other engine ran this model.";
     add_equal_batch(peaks, statement);
     return statement;
   }
 
-  // Against the nearest rival where the two peaks are at different batches: at the rival's batch.
-  static void add_equal_batch(const std::vector<Peak>& peaks, Statement& statement) {
-    const auto rivals = rivals_of(peaks);
-    if (rivals.empty() || rivals[0].point->point.batch == peaks[0].point->point.batch) return;
-    const Peak& rival = rivals[0];
-    const PointSummary* same = peaks[0].line->at_batch(rival.point->point.batch);
-    const auto comparison = same == nullptr ? std::nullopt : compare_points(*same, *rival.point, "throughput");
+  // Like with like first: a ratio at equal precision, then one across precisions, which names both.
+  static void compare_with(const Peaks& peaks, const Peak& rival, double confidence, Statement& statement, std::vector<std::string>& equal,
+                           std::vector<std::string>& across) {
+    const Peak& best = peaks[0];
+    const bool one_backend = same_backend(best, rival);
+    const auto like = one_backend ? std::nullopt : at_equal_precision(peaks, best, rival);
+    if (like) {
+      const auto comparison = compare_points(*like->first->point, *like->second->point, "throughput", confidence);
+      const std::string own = like->first == &best ? "That" : with_batch(*like->first);
+      if (comparison) equal.push_back(fmt::format("{} is {}", own, comparison_words(*comparison, with_batch(*like->second))));
+      statement.points.push_back(like->second->point);
+    }
+    if (like && like->first == &best && like->second->point == rival.point) return;
+    const auto comparison = compare_points(*best.point, *rival.point, "throughput", confidence);
     if (!comparison) return;
-    statement.detail +=
-        fmt::format(" At equal batch, {}, it is {}.", rival.point->point.batch, comparison_words(*comparison, rival.line->label));
+    const std::string precisions =
+        precision_of(best) == precision_of(rival)
+            ? "That"
+            : fmt::format("Across precisions ({} against {}) it", name_of(precision_of(best)), name_of(precision_of(rival)));
+    across.push_back(fmt::format("{} is {}", precisions, comparison_words(*comparison, with_batch(rival))));
+    statement.points.push_back(rival.point);
+  }
+
+  // The same against the nearest rival at its batch, where the two are best at different ones.
+  static void add_equal_batch(const Peaks& peaks, Statement& statement) {
+    const Peaks rivals = rivals_of(peaks);
+    if (rivals.empty()) return;
+    const Pair pair = at_equal_precision(peaks, peaks[0], rivals[0]).value_or(Pair{&peaks[0], &rivals[0]});
+    const int64_t batch = pair.second->point->point.batch;
+    if (precision_of(*pair.first) != precision_of(*pair.second) || batch == pair.first->point->point.batch) return;
+    const PointSummary* same = pair.first->line->at_batch(batch);
+    const auto comparison = same == nullptr ? std::nullopt : compare_points(*same, *pair.second->point, "throughput");
+    if (!comparison) return;
+    statement.detail += fmt::format(" At equal batch, {}, it is {}.", batch, comparison_words(*comparison, pair.second->line->label));
     statement.points.push_back(same);
   }
 };

@@ -32,8 +32,8 @@ class CpuBaseline final : public Finding {
   std::string id() const override { return "cpu_baseline"; }
   int order() const override { return 15; }
   std::string describe() const override {
-    return "The highest throughput of each model on a GPU against the highest on the CPU, over all engines, batches and precisions, and in "
-           "fp32 alone.";
+    return "The highest throughput of each model on a GPU against the highest on the CPU at equal precision, over all engines and batches; "
+           "then each at its best precision.";
   }
   std::vector<Statement> find(const Evidence& evidence) const override {
     std::vector<Statement> statements;
@@ -45,22 +45,45 @@ class CpuBaseline final : public Finding {
   }
 
  private:
+  struct Pair {
+    Peak gpu = {}, cpu = {};
+  };
+
+  // The headline compares at equal precision where both ran in one. A ratio across precisions names both and comes second.
   static void add(const Workload& workload, const Peak& gpu, const Peak& cpu, std::vector<Statement>& statements) {
-    const auto ratio = compare_points(*gpu.point, *cpu.point, "throughput");
-    if (!ratio) return;
-    Statement statement;
-    statement.headline = fmt::format("{}: {} gives {} times the throughput of the CPU", workload.label,
-                                     gpu.line->device.empty() ? "the GPU" : gpu.line->device, ratio_in_words(*ratio));
-    statement.detail = fmt::format("{} against {}.", where(gpu), where(cpu));
-    statement.points = {gpu.point, cpu.point};
-    const Peak gpu_fp32 = fastest(workload, false, Precision::fp32), cpu_fp32 = fastest(workload, true, Precision::fp32);
-    const bool other = gpu_fp32.point != gpu.point || cpu_fp32.point != cpu.point;
-    if (gpu_fp32.point != nullptr && cpu_fp32.point != nullptr && other) {
-      const auto plain = compare_points(*gpu_fp32.point, *cpu_fp32.point, "throughput");
-      if (plain) statement.detail += fmt::format(" In fp32 alone it is {} times.", ratio_in_words(*plain));
+    const std::string device = gpu.line->device.empty() ? "the GPU" : gpu.line->device;
+    const auto words = [&](const Pair& pair) -> std::string {
+      const auto ratio = compare_points(*pair.gpu.point, *pair.cpu.point, "throughput");
+      if (!ratio) return {};
+      return fmt::format("{} in {} gives {} times the throughput of the CPU in {}", device, precision_of(pair.gpu), ratio_in_words(*ratio),
+                         precision_of(pair.cpu));
+    };
+    const Pair best{gpu, cpu}, equal = at_equal_precision(workload).value_or(best);
+    const std::string headline = words(equal);
+    if (headline.empty()) return;
+    Statement statement{Tone::result,
+                        workload.label + ": " + headline,
+                        fmt::format("{} against {}.", where(equal.gpu), where(equal.cpu)),
+                        {equal.gpu.point, equal.cpu.point}};
+    const std::string across = words(best);
+    if (!across.empty() && across != headline) {
+      statement.detail += " Across precisions, " + across + ".";
+      statement.points.insert(statement.points.end(), {gpu.point, cpu.point});
     }
     statements.push_back(std::move(statement));
   }
+
+  // In the precision in which the CPU is fastest among those that both ran.
+  static std::optional<Pair> at_equal_precision(const Workload& workload) {
+    for (const Peak& peak : peaks_of(workload)) {
+      if (!on_cpu(*peak.line)) continue;
+      const Peak gpu = fastest(workload, false, peak.line->key.precision);
+      if (gpu.point != nullptr) return Pair{gpu, peak};
+    }
+    return std::nullopt;
+  }
+
+  static std::string_view precision_of(const Peak& peak) { return name_of(peak.line->key.precision); }
 };
 
 const bool registered = Registry<Finding>::instance().add("cpu_baseline", [] { return std::make_unique<CpuBaseline>(); });

@@ -1,4 +1,5 @@
 // The batch and the way of running that give most items for the energy.
+#include "analysis/best_values.h"
 #include "analysis/comparison.h"
 #include "analysis/finding.h"
 #include "analysis/words.h"
@@ -11,24 +12,6 @@ namespace {
 
 constexpr const char* metric = "items_per_s_per_w";
 
-struct Best {
-  const Line* line = nullptr;
-  const PointSummary* point = nullptr;
-};
-
-Best best_of(const Workload& workload) {
-  Best best;
-  for (const Line& line : workload.lines) {
-    if (line.is_candidate()) continue;
-    for (const PointSummary* point : line.points) {
-      const MetricSummary* value = point->usable() ? point->find(metric) : nullptr;
-      if (value == nullptr) continue;
-      if (best.point == nullptr || value->estimate.value > best.point->find(metric)->estimate.value) best = {&line, point};
-    }
-  }
-  return best;
-}
-
 class PerWatt final : public Finding {
  public:
   std::string id() const override { return "per_watt"; }
@@ -40,14 +23,13 @@ class PerWatt final : public Finding {
   std::vector<Statement> find(const Evidence& evidence) const override {
     std::vector<Statement> statements;
     for (const Workload& workload : evidence.workloads) {
-      const Best best = best_of(workload);
-      if (best.point != nullptr) statements.push_back(statement(workload, best));
+      if (const auto best = best_value(workload, metric)) statements.push_back(statement(workload, *best));
     }
     return statements;
   }
 
  private:
-  static Statement statement(const Workload& workload, const Best& best) {
+  static Statement statement(const Workload& workload, const BestValue& best) {
     Statement statement;
     statement.headline = fmt::format("{}: {} items a second and watt with {} at batch {}", workload.label,
                                      format_estimate(best.point->find(metric)->estimate), best.line->label, best.point->point.batch);

@@ -1,0 +1,36 @@
+#include "analysis/best_values.h"
+
+#include "analysis/finding_rig.h"
+
+namespace deepgap {
+namespace {
+
+using ::testing::DoubleNear;
+using ::testing::IsEmpty;
+
+TEST(BestValues, are_of_each_metric_in_its_better_direction) {
+  ResultsCollector collector;
+  add(collector, {.batch = 8, .throughputs = {120, 121, 122}, .metrics = {{"energy_j_per_item", 0.5}}});
+  add(collector, {.backend = "onnxruntime", .batch = 1, .throughputs = {60, 60, 61}, .metrics = {{"energy_j_per_item", 0.2}}});
+  const Results results = collector.results();
+  const auto workloads = arrange(results.points);
+  const auto values = best_values(workloads.at(0));
+  ASSERT_EQ(values.size(), 3u);
+  EXPECT_EQ(values[0].metric, "throughput");
+  EXPECT_EQ(values[0].point->point.batch, 8);
+  EXPECT_EQ(values[1].metric, "latency_p50_ms");
+  EXPECT_EQ(values[1].point->point.backend, "onnxruntime");
+  EXPECT_EQ(values[2].metric, "energy_j_per_item");
+  EXPECT_THAT(values[2].value.value, DoubleNear(0.2, 1e-9));
+}
+
+TEST(BestValues, leave_out_what_failed) {
+  ResultsCollector collector;
+  collector.add(failed(Outcome::crashed, "signal 11"));
+  const Results results = collector.results();
+  const auto workloads = arrange(results.points);
+  for (const Workload& workload : workloads) EXPECT_THAT(best_values(workload), IsEmpty());
+}
+
+}  // namespace
+}  // namespace deepgap

@@ -53,7 +53,7 @@ def nice_step(top, ticks=4):
 
 def short(value):
     """At most four significant digits, with a comma at thousands."""
-    if value >= 1000:
+    if value >= 99.95:
         return f"{value:,.0f}"
     return f"{value:.3g}"
 

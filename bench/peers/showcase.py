@@ -10,10 +10,12 @@ last. Each arm warms up for two seconds, so that a card at its power limit has r
 who needs the answers does. `compile` is torch.compile(mode="max-autotune"); a mode that does not work here is named and left out.
 
 Writes FOLDER/NAME.csv, a row a measurement, and FOLDER/NAME.db, a compact, anonymous store of the native engine's records, where NAME is
-MODEL-PRECISION-DEVICE. A round that the budget cuts off is dropped. tools/charts.py draws the result. Needs Python's torch."""
+MODEL-PRECISION-DEVICE, after each round. No round begins that would end after the budget. tools/charts.py draws the result. Needs Python's
+torch, and for torch.compile a C compiler. Its first use takes minutes: `--rounds 1` fills its cache, so that the next call measures only."""
 import argparse
 import csv
 import datetime
+import importlib.metadata
 import json
 import pathlib
 import random
@@ -115,7 +117,7 @@ class Showcase:
             self.warmup[batch] = max(20, round(WARM_S * float(self.rows(trial)[-1]["throughput"]) / batch))
             trial.unlink()
         seconds = self.arguments.seconds
-        self.deepgap(self.store, batch, "--warmup", self.warmup[batch], "--min-duration", f"{seconds:g}s", "--budget", f"{seconds:g}s")
+        self.deepgap(self.store, batch, "--warmup", self.warmup[batch], "--min-duration", f"{seconds:g}s", "--budget", f"{3 * seconds:g}s")
         row = self.rows(self.store)[-1]
         if row["outcome"] != "ok":
             sys.exit(f"showcase.py: {row['outcome']}: {row['reason']}")
@@ -147,7 +149,7 @@ class Showcase:
         return dict(zip(COLUMNS, (number, engine, a.model, a.precision, batch, f"{items_per_s:.2f}", verdict, started)))
 
     def measure(self):
-        """The rows of all rounds that ended within the budget."""
+        """Measures and writes, round by round."""
         begin, rows, longest = time.monotonic(), [], 0.0
         batches = [int(batch) for batch in self.arguments.batches.split(",")]
         for number in range(1, self.arguments.rounds + 1):
@@ -159,14 +161,18 @@ class Showcase:
             random.shuffle(arms)
             for side, batch in arms:
                 rows += side(number, batch)
+            self.write(self.complete(rows))  # so that a later round that is cut off loses nothing
             longest = max(longest if number > 2 else 0.0, time.monotonic() - start)
+
+    def complete(self, rows):
         return [row for row in rows if row["engine"] not in {MODES[mode] for mode in self.broken}]
 
     def head(self, rows):
-        import torch
-        card, driver = torch.cuda.get_device_name(0), output_of(["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]).splitlines()[0]
+        # Not by torch, which would hold a context on the card while others are measured.
+        text = output_of(["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"])
+        card, driver = text.splitlines()[0].split(", ")
         version = output_of([self.arguments.program, "--version"]).splitlines()[0]
-        return {"device": card, "driver": driver, "pytorch": torch.__version__, "deepgap": version, "date": rows[0]["started"][:10],
+        return {"device": card, "driver": driver, "pytorch": importlib.metadata.version("torch"), "deepgap": version, "date": rows[0]["started"][:10],
                 "command": "python3 bench/peers/showcase.py " + " ".join(sys.argv[1:])}
 
     def write(self, rows):
@@ -206,10 +212,7 @@ def main():
     if unknown:
         parser.error(f"invalid value '{unknown[0]}' for --modes: expected {', '.join(MODES)}")
     showcase = Showcase(arguments)
-    rows = showcase.measure()
-    if not rows:
-        sys.exit("showcase.py: no round ended within the budget")
-    showcase.write(rows)
+    showcase.measure()
     return 0
 
 

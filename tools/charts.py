@@ -7,6 +7,7 @@
 The chart of README is drawn from docs/results/showcase/*.csv (bench/peers/showcase.py) where there is one, else from the grids of the H200."""
 import argparse
 import csv
+import json
 import math
 import pathlib
 import subprocess
@@ -48,6 +49,13 @@ class Stores:
         if len(rows) != 1:
             sys.exit(f"charts.py: {len(rows)} points of {name} have {wanted}")
         return numbers(rows[0])
+
+
+    def predictions(self, *arguments):
+        done = subprocess.run([self.program, "predict", *arguments, "--json"], capture_output=True, text=True)
+        if done.returncode != 0:
+            sys.exit(f"charts.py: {done.stderr.strip()}")
+        return json.loads(done.stdout)
 
 
 def numbers(row):
@@ -185,6 +193,18 @@ def epyc(stores):
                                 ("Two EPYC cores; as many decoding threads as engine threads. Means of three processes, 95 % intervals. 2026-11-25.",))
 
 
+def prediction_model(stores):
+    names, series = ("int8", "fp16", "fp32"), []
+    rows = stores.predictions("resnet50", "--device", "h200", "--precision", ",".join(names), "--batch", "1..512*2")
+    for colour, precision in enumerate(names):
+        measured = stores.points("h200-native/points.csv", model="resnet50", precision=precision, option="native.tune=off")
+        series.append((f"measured {precision}", (0, 3, 2)[colour], False, sorted((int(row["batch"]), float(row["throughput"]), None, None) for row in measured)))
+        predicted = [(row["batch"], *(1e3 * row["batch"] / row[key] for key in ("time_ms", "high", "low"))) for row in rows if row["precision"] == precision]
+        series.append((f"predicted {precision}", (0, 3, 2)[colour], True, sorted(predicted)))
+    return svg_chart.log_lines("ResNet-50 on an NVIDIA H200, native engine: images/s, measured and predicted", "batch", "images/s", series,
+                               ("Dashed: predicted, with the band of 90 %. The model is fitted to points of six networks on an H100 and an H200.",))
+
+
 def harness(_):
     panels = [(f"{row['quantity']} [{row['unit']}]", [("deepgap", 0, float(row["deepgap"]), None, None), ("LoadGen 6.0.17", 1, float(row["loadgen"]), None, None)])
               for row in table("harness/loadgen.csv")]
@@ -201,6 +221,7 @@ CHARTS = {
     "results/xeon-engines.svg": xeon_engines,
     "results/epyc.svg": epyc,
     "results/harness.svg": harness,
+    "explanation/prediction-model.svg": prediction_model,
 }
 
 

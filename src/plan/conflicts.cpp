@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <string_view>
 
 namespace deepgap {
@@ -50,14 +51,16 @@ std::string engine_of(const std::string& axis) {
   return prefix == "quantize" || prefix == "env" ? "" : prefix;
 }
 
-void refuse_absent_engine(const Axis& axis, const std::vector<Axis>& axes) {
-  const std::string engine = engine_of(axis.name);
-  if (engine.empty()) return;
+void refuse_absent_engines(const std::vector<Axis>& axes) {
   const Axis* backends = find_axis(axes, "backend");
-  const std::vector<std::string> named = backends == nullptr ? std::vector<std::string>{Point().backend} : backends->values;
-  const auto is_engine = [&](const std::string& name) { return usual_name("backend", name) == engine; };
-  if (std::none_of(named.begin(), named.end(), is_engine))
+  std::set<std::string> named;
+  for (const std::string& name : backends == nullptr ? std::vector<std::string>{Point().backend} : backends->values)
+    named.insert(usual_name("backend", name));
+  for (const Axis& axis : axes) {
+    const std::string engine = engine_of(axis.name);
+    if (engine.empty() || named.contains(engine)) continue;
     refuse(axis, fmt::format("is for backend {}, and none of the points has it: add it to the backends, or leave it out", engine));
+  }
 }
 
 bool is_for_quantizing(const std::string& axis) { return axis.starts_with("quantize."); }
@@ -77,11 +80,11 @@ void refuse_conflicts(const Grid& grid) {
     if (says(axes, dependency.name, dependency.off) && !says(axes, dependency.other, dependency.other_off))
       refuse(*find_axis(axes, dependency.name), std::string(dependency.cause));
   }
+  const bool has_int8 = has_value(axes, "precision", "int8");
   for (const Axis& axis : axes) {
-    if (is_for_quantizing(axis.name) && !has_value(axes, "precision", "int8"))
-      refuse(axis, "is for precision int8: add it to the precisions, or leave it out");
+    if (is_for_quantizing(axis.name) && !has_int8) refuse(axis, "is for precision int8: add it to the precisions, or leave it out");
   }
-  for (const Axis& axis : axes) refuse_absent_engine(axis, axes);
+  refuse_absent_engines(axes);
   const Axis* samples = find_axis(axes, "total_samples");
   if (samples != nullptr && grid.stopping.iterations) refuse(*samples, "and iterations both say when a run ends: leave one of them out");
 }

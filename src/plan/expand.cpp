@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <unordered_map>
 
 namespace deepgap {
@@ -24,6 +25,8 @@ namespace {
   throw Error(ErrorKind::usage, at_place(study.grids[grid].place, cause));
 }
 
+constexpr size_t most_options = 10'000;
+constexpr int64_t most_looks = 20'000'000;  // at a value of an option or a condition, over all runs of a grid: seconds
 constexpr Nanoseconds tenants_window = 5'000'000'000;
 
 // A Point with the settings that it is to be measured with.
@@ -40,17 +43,17 @@ struct Planned {
 
 void check_axes(const Study& study, size_t number) {
   const Grid& grid = study.grids[number];
-  std::vector<std::string> options;
+  std::set<std::string> options, names;
   const bool has_model = !grid.tenants.empty() || find_axis(grid.axes, "model") != nullptr;  // check_tenants() looks at tenants'
   for (const Axis& axis : grid.axes) {
     if (axis.values.empty()) fail(study, number, fmt::format("axis {} has no value", axis.name));
-    const auto same = [&](const Axis& other) { return other.name == axis.name; };
-    if (std::count_if(grid.axes.begin(), grid.axes.end(), same) > 1) fail(study, number, fmt::format("axis {} is there twice", axis.name));
-    if (!is_point_field(axis.name)) options.push_back(axis.name);
+    if (!names.insert(axis.name).second) fail(study, number, fmt::format("axis {} is there twice", axis.name));
+    if (!is_point_field(axis.name)) options.insert(axis.name);
   }
   for (const TenantAxes& tenant : grid.tenants) {
-    for (const Axis& axis : tenant) options.push_back(axis.name);
+    for (const Axis& axis : tenant) options.insert(axis.name);
   }
+  if (options.size() > most_options) fail(study, number, fmt::format("{} options; at most {} can be given", options.size(), most_options));
   if (!has_model) fail(study, number, "no model; give --model NAME or a key `model` (deepgap models lists them)");
   for (const SkipRule& rule : grid.skips) {
     for (const Condition& condition : rule.conditions) check_condition(condition, options);
@@ -61,10 +64,18 @@ int64_t product(const Study& study, size_t number) {
   const Grid& grid = study.grids[number];
   int64_t count = int64_t{grid.repeats} * grid.sweeps;
   if (!grid.tenants.empty()) count *= static_cast<int64_t>(2 * grid.tenants.size());  // alone and together
-  for (const Axis& axis : axes_with_tenants(grid)) {
+  const std::vector<Axis> axes = axes_with_tenants(grid);
+  for (const Axis& axis : axes) {
     if (__builtin_mul_overflow(count, static_cast<int64_t>(axis.values.size()), &count)) count = most_jobs + 1;
     if (count > most_jobs) fail(study, number, fmt::format("more than {} runs (points times repeats); make axes shorter", most_jobs));
   }
+  size_t looks = axes.size();
+  for (const SkipRule& rule : grid.skips) looks += rule.conditions.size();
+  if (count > most_looks / static_cast<int64_t>(std::max<size_t>(looks, 1)))
+    fail(study, number,
+         fmt::format("{} runs with {} options and skip conditions are too many: their product is at most {}; make axes or skip "
+                     "rules fewer",
+                     count, looks, most_looks));
   return count;
 }
 

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 namespace deepgap {
 namespace {
@@ -92,11 +93,10 @@ void lengthen_for_energy(StoppingSettings& stopping) {
 
 void apply_overrides(Study& study, const Overrides& overrides) {
   check_overrides(overrides);
-  for (size_t i = 0; i < overrides.axes.size(); ++i) {
-    const Axis& axis = overrides.axes[i];
+  std::set<std::string> names;
+  for (const Axis& axis : overrides.axes) {
     if (axis.values.empty()) fail(fmt::format("axis {} has no value", axis.name));
-    const auto same = [&](const Axis& other) { return other.name == axis.name; };
-    if (std::count_if(overrides.axes.begin(), overrides.axes.end(), same) > 1) fail(fmt::format("axis {} is given twice", axis.name));
+    if (!names.insert(axis.name).second) fail(fmt::format("axis {} is given twice", axis.name));
     for (size_t v = 0; v < axis.values.size(); ++v) {
       Point ignored;
       try {

@@ -15,10 +15,12 @@ constexpr std::string_view flag_prefix = "--";
 
 // Which value of the axis the Point has; values are compared as they are on a Point, where "0" threads are a number of CPUs.
 std::optional<size_t> value_of(const Axis& axis, const Point& point, int cpus) {
-  for (size_t i = 0; i < axis.values.size(); ++i) {
-    Point with = point;
+  const auto actual = value_on_point(point, axis.name);
+  for (size_t i = 0; actual && i < axis.values.size(); ++i) {
+    Point with;
+    if (axis.name == "device") with.placement.processes = point.placement.processes;
     set_on_point(with, axis.name, axis.values[i], cpus);
-    if (with == point) return i;
+    if (value_on_point(with, axis.name) == actual) return i;
   }
   return std::nullopt;
 }

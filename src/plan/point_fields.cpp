@@ -175,8 +175,8 @@ std::optional<std::string> value_on_point(const Point& point, const std::string&
   return option->second;
 }
 
-void check_condition(const Condition& condition, const std::vector<std::string>& options) {
-  if (!is_point_field(condition.axis) && std::find(options.begin(), options.end(), condition.axis) == options.end()) {
+void check_condition(const Condition& condition, const std::set<std::string>& options) {
+  if (!is_point_field(condition.axis) && !options.contains(condition.axis)) {
     std::vector<std::string> known = point_field_names();
     known.insert(known.end(), options.begin(), options.end());
     fail(unknown_name("axis", condition.axis, known));

@@ -3,6 +3,7 @@
 
 #include "plan/study.h"
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -20,7 +21,7 @@ void set_on_point(Point& point, const std::string& name, const std::string& valu
 std::optional<std::string> value_on_point(const Point& point, const std::string& name);
 
 // Throws Error{usage} where the condition can hold for no Point: unknown axis (not a field, not among `options`), `<` with a text.
-void check_condition(const Condition& condition, const std::vector<std::string>& options);
+void check_condition(const Condition& condition, const std::set<std::string>& options);
 bool holds(const Condition& condition, const Point& point, int cpus);
 
 }  // namespace deepgap

@@ -14,6 +14,7 @@
 #include <filesystem>
 #include <functional>
 #include <set>
+#include <unordered_map>
 #include <unordered_set>
 
 namespace deepgap {
@@ -22,6 +23,14 @@ namespace {
 constexpr size_t most_bytes = size_t{1} << 20;
 constexpr int64_t most_repeats = 100'000;
 constexpr int64_t most_queries = int64_t{1} << 40;
+
+constexpr size_t most_repeated = 1'000'000;
+
+size_t size_of(const Grid& grid) {
+  size_t values = grid.skips.size();
+  for (const Axis& axis : axes_with_tenants(grid)) values += axis.values.size();
+  return values;
+}
 
 class StudyReader {
  public:
@@ -35,7 +44,8 @@ class StudyReader {
     std::string stops;
     Nanoseconds least = 0;  // min_duration and energy are applied when the rule is known
     bool energy = false;
-    std::set<std::string> axes;  // named so far: [grid.options] and [grid.axis] may not both name one
+    std::set<std::string> axes{};                      // named so far: [grid.options] and [grid.axis] may not both name one
+    std::unordered_map<std::string, size_t> places{};  // of the grid's axes, those of the defaults among them
   };
   using Setter = std::function<void(Section&, const std::string& key, const toml::node&)>;
 
@@ -154,7 +164,12 @@ void StudyReader::read_axis(Section& section, const std::string& name, const tom
       set_on_point(ignored, name, value, 1);
     }
   });
-  set_axis(grid.axes, std::move(axis));
+  const auto [place, is_new] = section.places.try_emplace(name, grid.axes.size());
+  if (is_new) {
+    grid.axes.push_back(std::move(axis));
+  } else {
+    grid.axes[place->second] = std::move(axis);
+  }
 }
 
 void StudyReader::read_options(Section& section, const std::string& prefix, const toml::table& table, bool ranges) const {
@@ -216,9 +231,9 @@ void StudyReader::read_skips(Grid& grid, const toml::node& node) const {
 
 // Only now, since a rule may name an option that stands below it. The rules of the defaults came first.
 void StudyReader::check_skips(const Grid& grid, const toml::table& table) const {
-  std::vector<std::string> options;
+  std::set<std::string> options;
   for (const Axis& axis : axes_with_tenants(grid)) {
-    if (!is_point_field(axis.name)) options.push_back(axis.name);
+    if (!is_point_field(axis.name)) options.insert(axis.name);
   }
   const auto* rules = table.get("skip") == nullptr ? nullptr : table.get("skip")->as_array();
   const size_t own = rules == nullptr ? 0 : rules->size();
@@ -231,7 +246,8 @@ void StudyReader::check_skips(const Grid& grid, const toml::table& table) const 
 }
 
 void StudyReader::read_section(Grid& grid, const toml::table& table) const {
-  Section section{grid, "", 0, false, {}};
+  Section section{grid, "", 0, false};
+  for (size_t i = 0; i < grid.axes.size(); ++i) section.places.emplace(grid.axes[i].name, i);
   for (const auto& [key, node] : in_file_order(table)) {
     const auto setting = std::find_if(settings_.begin(), settings_.end(), [&, &name = key](const auto& s) { return s.first == name; });
     if (setting != settings_.end()) {
@@ -282,8 +298,13 @@ Study StudyReader::read() {
   if (grids == nullptr) throw Error(ErrorKind::usage, fmt::format("{}:1: nothing to measure: it has no [[grid]]", path_));
   const auto* list = grids->as_array();
   if (list == nullptr || list->empty()) file_.fail(*grids, "write [[grid]] with double brackets: there may be several");
+  const size_t sizes_of_defaults = size_of(defaults);
+  size_t size_of_all = 0;
   for (const toml::node& entry : *list) {
     const toml::table& table = file_.table("grid", entry);
+    size_of_all += sizes_of_defaults;
+    if (size_of_all > most_repeated)
+      file_.fail(entry, fmt::format("more than {} options and skip rules of [defaults] over all grids", most_repeated));
     Grid& grid = study.grids.emplace_back(defaults);
     grid.place = file_.place(table);
     read_section(grid, table);

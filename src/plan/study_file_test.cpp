@@ -292,5 +292,35 @@ TEST(StudyFile, DotsAndBracketsOfTextsAndCommentsAreNoNesting) {
   EXPECT_EQ(study.grids.size(), 1u);
 }
 
+// Work grows with a file's size and not with its square: 70,000 options took minutes. Counted by the limits alone, since time is not the
+// test's.
+TEST(StudyFile, OptionsAreLimited) {
+  const auto with_options = [](int count) {
+    std::string text = "[[grid]]\nmodel = \"m\"\nbackend = \"null\"\n[grid.options]\n";
+    for (int i = 0; i < count; ++i) text += "o" + std::to_string(i) + " = 1\n";
+    return text;
+  };
+  EXPECT_EQ(expand(parse_study(with_options(10'000), "s.toml"), 1).size(), 5U);
+  EXPECT_EQ(error_of([&] { expand(parse_study(with_options(10'001), "s.toml"), 1); }, ErrorKind::usage),
+            "s.toml:1: 10001 options; at most 10000 can be given");
+}
+
+TEST(StudyFile, RunsTimesOptionsAndSkipConditionsAreLimited) {
+  std::string text = "[[grid]]\nmodel = \"m\"\nbatch = \"1..2000\"\n[grid.axis]\nseed = \"1..100\"\n[grid.options]\n";
+  for (int i = 0; i < 100; ++i) text += "o" + std::to_string(i) + " = 1\n";
+  EXPECT_EQ(
+      error_of([&] { expand(parse_study(text, "s.toml"), 1); }, ErrorKind::usage),
+      "s.toml:1: 1000000 runs with 103 options and skip conditions are too many: their product is at most 20000000; make axes or skip "
+      "rules fewer");
+}
+
+TEST(StudyFile, WhatDefaultsGiveManyGridsIsLimited) {
+  std::string text = "[defaults.options]\n";
+  for (int i = 0; i < 2000; ++i) text += "o" + std::to_string(i) + " = 1\n";
+  for (int i = 0; i < 1000; ++i) text += "[[grid]]\nmodel = \"m\"\n";
+  EXPECT_THAT(error_of([&] { parse_study(text, "s.toml"); }, ErrorKind::usage),
+              HasSubstr("more than 1000000 options and skip rules of [defaults] over all grids"));
+}
+
 }  // namespace
 }  // namespace deepgap

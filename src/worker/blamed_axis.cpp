@@ -1,9 +1,13 @@
 #include "worker/blamed_axis.h"
 
+#include "base/words.h"
+
 #include <exception>
 
 namespace deepgap {
 namespace {
+
+constexpr size_t most_tried = 64;  // options, each with a look at all others; of more only those that the mistake names
 
 struct Field {
   const char* name;
@@ -35,7 +39,9 @@ std::string blamed_axis(const Point& point, const std::string& mistake, const st
     }
     return true;
   };
+  const bool are_many = point.options.size() > most_tried;
   for (const auto& [name, value] : point.options) {
+    if (are_many && !has_word(mistake, name.substr(name.rfind('.') + 1))) continue;
     Point without = point;
     without.options.erase(name);
     if (mends(name, without)) return name;

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+
 namespace deepgap {
 namespace {
 
@@ -41,6 +43,19 @@ TEST(BlamedAxis, IsNoneWhereNoSingleValueIsToBlame) {
 TEST(BlamedAxis, AnotherMistakeIsAnotherAnswer) {
   const auto inspect = [](const Point& point) { throw Error(ErrorKind::usage, point.model == "net" ? "wrong" : "no model"); };
   EXPECT_EQ(blamed_axis(wrong_point(), "wrong", inspect), "model");
+}
+
+TEST(BlamedAxis, OfManyOptionsThoseAreTriedThatTheMistakeNames) {
+  Point point = wrong_point();
+  for (int i = 0; i < 10'000; ++i) point.options.emplace("env.A" + std::to_string(i), "1");
+  const std::string mistake = "'A4711' is wrong";
+  int looks = 0;
+  const std::string blamed = blamed_axis(point, mistake, [&](const Point& other) {
+    ++looks;
+    if (other.options.contains("env.A4711")) throw Error(ErrorKind::usage, mistake);
+  });
+  EXPECT_EQ(blamed, "env.A4711");
+  EXPECT_EQ(looks, 1);
 }
 
 TEST(BlamedAxis, IsNotWhatThePointNeeds) {

@@ -12,6 +12,7 @@
 #include "record/tenant_set.h"
 #include "telemetry/environment.h"
 #include "worker/classes.h"
+#include "worker/memory_limit.h"
 #include "worker/remote_model.h"
 #include "worker/train_samples.h"
 
@@ -185,6 +186,10 @@ Group::Inputs Group::inputs(const WorkOrder& order, const PointOptions& options)
   const bool shared = !open_other_models(order, options);
   find_engine_model(order, options);
   open_other_dataset(order, options);
+  if (const std::string lack =
+          lack_of_memory(model_->summary().inputs, samples_.size(), order.point.batch, memory_for_worker(SystemRoot("/")));
+      !lack.empty())
+    throw Error(ErrorKind::out_of_memory, lack);
   dataset_->load(samples_);  // an MLPerf run unloads what it has loaded
   pulse_.beat();
   Inputs inputs{model_, served_ == nullptr ? model_ : served_, {}, dataset_.get(), samples_, load_s_, shared};

@@ -11,6 +11,7 @@
 #include "telemetry/environment.h"
 #include "worker/blamed_axis.h"
 #include "worker/group.h"
+#include "worker/memory_limit.h"
 #include "worker/mlperf_run.h"
 #include "worker/plugin.h"
 #include "worker/point_options.h"
@@ -233,7 +234,8 @@ class Inspection {
     require_pictures(point, options.end_to_end, *dataset);
     std::vector<uint32_t> samples(std::min<size_t>(dataset->size(), static_cast<size_t>(options.samples)));
     std::iota(samples.begin(), samples.end(), 0U);
-    dataset->load(samples);
+    // Of more than memory holds nothing is read: the worker says so in the Point's Record.
+    if (lack_of_memory(model.inputs, samples.size(), point.batch, memory_for_worker(SystemRoot("/"))).empty()) dataset->load(samples);
     datasets_.emplace(key, dataset->size());  // only now: whoever looks for the axis to blame tries the same one again
     require_full_batch(point, options, dataset->size());
   }

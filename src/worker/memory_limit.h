@@ -4,8 +4,13 @@
 
 #include "telemetry/system_file.h"
 
+#include <deepgap/graph.h>
+
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <vector>
 
 namespace deepgap {
 
@@ -16,5 +21,12 @@ std::optional<uint64_t> memory_for_worker(const SystemRoot& root);
 // limit is set that is lower, and under a sanitizer, which maps terabytes for itself. Not for processes that use a GPU: its driver maps the
 // device's memory.
 void limit_memory();
+
+// Bytes of one sample as its inputs are declared; what is open counts as 1.
+double sample_bytes(const std::vector<TensorInfo>& inputs);
+
+// Why so many samples, and a batch that is made of them, cannot lie in `available` bytes; empty: they can. Decided by their declared sizes,
+// before anything is allocated or filled.
+std::string lack_of_memory(const std::vector<TensorInfo>& inputs, size_t samples, int64_t batch, std::optional<uint64_t> available);
 
 }  // namespace deepgap

@@ -26,5 +26,17 @@ TEST(MemoryLimit, WithoutASourceThereIsNone) {
   EXPECT_FALSE(memory_for_worker(SystemRoot(fake.path())));
 }
 
+TEST(MemoryLimit, LargeInputsAreSeenByTheirDeclaredSizes) {
+  const std::vector<TensorInfo> inputs{{"x", DataType::f32, Dims{{1, ""}, {1000, ""}}}, {"open", DataType::i64, Dims{{1, "N"}}}};
+  EXPECT_EQ(sample_bytes(inputs), 4008);
+  EXPECT_EQ(lack_of_memory(inputs, 4, 1, 5 * 4008), "");
+  EXPECT_EQ(lack_of_memory(inputs, 4, 1, std::nullopt), "");
+  EXPECT_EQ(lack_of_memory(inputs, 4, 1, 5 * 4008 - 1).find("memory does not suffice: 4 samples of 3.9 KiB and a batch of 1 need 19.6 KiB"),
+            0U)
+      << lack_of_memory(inputs, 4, 1, 5 * 4008 - 1);
+  const int64_t most = int64_t{1} << 62;
+  EXPECT_NE(lack_of_memory({{"x", DataType::f32, Dims{{most, ""}, {most, ""}}}}, 4, 1, UINT64_MAX), "") << "no product overflows";
+}
+
 }  // namespace
 }  // namespace deepgap

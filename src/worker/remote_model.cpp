@@ -8,6 +8,7 @@
 #include "model/model_source.h"
 #include "record/record_json.h"
 #include "worker/group.h"
+#include "worker/memory_limit.h"
 
 #include <deepgap/error.h>
 
@@ -78,6 +79,27 @@ void require_sizes_of_server(const Graph& graph, const std::string& model, const
   }
 }
 
+// A server's metadata decide how much is allocated, filled and sent here: what is larger than any usual input somebody has to want.
+constexpr double most_unasked_bytes = 256e6;
+
+void require_wanted(const Graph& graph, const std::string& model, const std::map<std::string, std::vector<int64_t>>& shapes) {
+  std::vector<TensorInfo> unasked;
+  for (const ValueId id : graph.inputs) {
+    const Value& value = graph.values[static_cast<size_t>(id)];
+    if (!shapes.contains(value.name)) unasked.push_back({value.name, value.type, value.dims});
+  }
+  const double bytes = sample_bytes(unasked);
+  if (bytes <= most_unasked_bytes) return;
+  const auto size_of = [](const TensorInfo& input) { return sample_bytes({input}); };
+  const auto largest =
+      std::max_element(unasked.begin(), unasked.end(), [&](const auto& a, const auto& b) { return size_of(a) < size_of(b); });
+  std::vector<std::string> sizes;
+  for (const Dim& dim : *largest->dims) sizes.push_back(dim.symbol == batch_symbol ? "N" : std::to_string(dim.size));
+  throw Error(ErrorKind::usage, printable(fmt::format("the server's {} declares inputs of {} a sample; if you want to send that much, give "
+                                                      "their sizes: --shape {}:{}",
+                                                      model, format_bytes(bytes), largest->name, join(sizes, "x"))));
+}
+
 }  // namespace
 
 void require_place(const Point& point, const PointOptions& options, ModelForm form) {
@@ -119,6 +141,7 @@ std::shared_ptr<const Model> served_model(Backend& backend, const Point& point, 
     graph = bind_shapes(graph, sizes);
   }
   require_sizes(graph, point.model);
+  if (reference == nullptr) require_wanted(graph, point.model, options.shapes);
   return model_of(point.model, std::move(graph));
 }
 

@@ -12,12 +12,14 @@ bool is_word_character(char c) { return std::isalnum(static_cast<unsigned char>(
 bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
 
 // In UTF-8, what a terminal obeys beyond ASCII's control characters: the second block of them (U+009B begins a command as ESC [ does), line
-// and paragraph ends (U+2028, U+2029), and what turns the direction of writing (U+202A to U+202E, U+2066 to U+2069). Its bytes, or 0.
+// and paragraph ends (U+2028, U+2029), and what turns the direction of writing (U+061C, U+200E, U+200F, U+202A to U+202E, U+2066 to
+// U+2069). Returns its bytes, or 0.
 size_t control_beyond_ascii(std::string_view text) {
   const auto byte = [&](size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };
   if (byte(0) == 0xc2 && byte(1) >= 0x80 && byte(1) <= 0x9f) return 2;
+  if (byte(0) == 0xd8 && byte(1) == 0x9c) return 2;
   if (byte(0) != 0xe2) return 0;
-  const bool in_first = byte(1) == 0x80 && byte(2) >= 0xa8 && byte(2) <= 0xae,
+  const bool in_first = byte(1) == 0x80 && ((byte(2) >= 0xa8 && byte(2) <= 0xae) || byte(2) == 0x8e || byte(2) == 0x8f),
              in_second = byte(1) == 0x81 && byte(2) >= 0xa6 && byte(2) <= 0xa9;
   return in_first || in_second ? 3 : 0;
 }
@@ -50,13 +52,12 @@ std::string printable(std::string_view text) { return without_controls(text, "")
 
 std::string printable_lines(std::string_view text) { return without_controls(text, "\n\t"); }
 
-std::string one_line(std::string text) {
-  text = printable(text);
-  constexpr size_t limit = 300;
-  if (text.size() <= limit) return text;
-  size_t end = limit;
-  while (end > limit - 4 && is_continuation(text[end])) --end;  // no part of a character
-  return text.substr(0, end) + "...";
+std::string one_line(std::string_view text, size_t most) {
+  const std::string line = printable(text);
+  if (line.size() <= most) return line;
+  size_t end = most;
+  while (end > 0 && end + 4 > most && is_continuation(line[end])) --end;  // no part of a character
+  return line.substr(0, end) + "...";
 }
 
 }  // namespace deepgap

@@ -1,6 +1,7 @@
 // Reading and shortening other programs' messages: which name stands in them, and what of them fits on a line.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -12,7 +13,7 @@ bool has_word(std::string_view text, std::string_view word);
 std::string printable(std::string_view text);
 // The same of several lines: line ends and tabs stay.
 std::string printable_lines(std::string_view text);
-// One line for people: printable, and what is beyond 300 bytes becomes "...".
-std::string one_line(std::string text);
+// One line for people: printable, and what is beyond `most` bytes becomes "...".
+std::string one_line(std::string_view text, size_t most = 300);
 
 }  // namespace deepgap

@@ -31,6 +31,9 @@ TEST(Words, WhatATerminalObeysIsNotPrinted) {
             "a b ")
       << "right to left";
   EXPECT_EQ(printable("a\xe2\x80\xa8"), "a ");
+  EXPECT_EQ(printable("a\xe2\x80\x8e\xe2\x80\x8f\xd8\x9c"
+                      "b"),
+            "a   b");
   EXPECT_EQ(printable("caf\xe9 \xc3\xbc \xe2\x82\xac \xe2\x80\x9c"), "caf\xe9 \xc3\xbc \xe2\x82\xac \xe2\x80\x9c")
       << "what is no UTF-8 stays";
   EXPECT_EQ(printable("\xc2"), "\xc2");

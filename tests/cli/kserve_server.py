@@ -22,7 +22,9 @@ class Handler(BaseHTTPRequestHandler):
         self.reply(json.dumps(value).encode())
 
     def do_GET(self):
-        tensor = {"datatype": "FP32", "shape": [-1, 3]}
+        if self.server.echoes == self.path:  # as a proxy does that tells what it was asked
+            return self.reply(json.dumps({"error": f"\x1b[31mno right for {self.headers['Authorization']}"}).encode(), 403)
+        tensor = {"datatype": "FP32", "shape": self.server.shape}
         answers = {"/v2": {"name": "scripted", "version": "7", "extensions": ["binary_tensor_data", "statistics"]},
                    "/v2/models/double": {"name": "double", "platform": "script", "inputs": [{"name": "x", **tensor}], "outputs": [{"name": "y", **tensor}]},
                    "/v2/models/double/ready": {}, "/v2/models/double/config": {"max_batch_size": 8}}
@@ -47,6 +49,8 @@ class Handler(BaseHTTPRequestHandler):
         with self.server.lock:
             self.server.answered += 1
             fault = self.server.fault(self.server.answered)
+        if self.server.echoes == self.path:
+            return self.reply(json.dumps({"error": f"no right for {self.headers['Authorization']}"}).encode(), 500)
         if fault == "reset":
             self.close_connection = True
             return None
@@ -64,7 +68,8 @@ class Handler(BaseHTTPRequestHandler):
 
 
 class Server(ThreadingHTTPServer):
-    """`fault(n)`: what becomes of the n-th request for inference, from 1: None, a status, or "reset". `error` is added to its answers."""
+    """`fault(n)`: what becomes of the n-th request for inference, from 1: None, a status, or "reset". `error` is added to its answers.
+    `echoes`: path whose answer repeats the token. `shape`: of both tensors, as the metadata have it."""
     daemon_threads = True
     request_queue_size = 256
 
@@ -72,6 +77,7 @@ class Server(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), Handler)
         self.lock, self.answered, self.error = threading.Lock(), 0, 0.0
         self.fault = lambda n: None
+        self.echoes, self.shape = "", [-1, 3]
         self.scheme = "https" if certificate else "http"
         if certificate:
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

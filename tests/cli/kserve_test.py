@@ -75,6 +75,27 @@ class KserveTest(StoreCase):
         self.assertGreaterEqual(requests[-1] - requests[0], 40)
         self.assertEqual(requests, sorted(requests))
 
+    def test_a_token_that_the_server_repeats_is_shown_nowhere(self):
+        token = 'eyJhbGciOiJub25lIn0.c29tZXRoaW5nIHNlY3JldA."/x'
+        for path in ("/v2", "/v2/models/double", "/v2/models/double/ready", "/v2/models/double/infer"):
+            with self.subTest(path), unittest.mock.patch.dict(os.environ, DEEPGAP_KSERVE_TOKEN=token):
+                self.server.echoes = path
+                done = self.run_deepgap("--model", "double", "--device", self.server.url, "--iterations", "5", "-v")
+                said = done.stdout + done.stderr
+                self.assertNotEqual(done.returncode, 0)
+                self.assertIn("no right for Bearer [redacted]", said)
+                self.assertNotIn("\x1b", said)
+                kept = b"".join(path.read_bytes() for path in pathlib.Path(self.store).parent.glob(os.path.basename(self.store) + "*"))
+                for part in ("eyJhbGciOiJub25lIn0", "c29tZXRoaW5nIHNlY3JldA"):
+                    self.assertNotIn(part, said)
+                    self.assertNotIn(part.encode(), kept)
+
+    def test_an_input_that_is_larger_than_usual_is_asked_for_before_it_is_made(self):
+        self.server.shape = [300_000_000]
+        said = self.refused("--device", self.server.url)
+        self.assertIn("declares inputs of 1.1 GiB a sample", said)
+        self.assertIn("--shape x:300000000", said)
+
     def test_scenarios_are_those_of_every_engine(self):
         row = self.served(0, "--scenario", "server", "--rate", "100", "--duration", "1s")
         self.assertGreater(row["offered_rate"], 50)

@@ -1,14 +1,13 @@
 #include "backends/kserve/fault.h"
 
+#include "backends/kserve/redaction.h"
 #include "base/words.h"
 
 namespace deepgap {
 
-std::string short_words(std::string_view text) {
-  constexpr size_t most = 160;
-  std::string line = printable(one_line(std::string(text.substr(0, 4 * most))));
-  if (line.size() > most) line = line.substr(0, most) + "...";
-  return line;
+std::string short_words(std::string_view text, std::string_view token) {
+  constexpr size_t looked_at = 65536, most = 160;
+  return one_line(without_token(text.substr(0, looked_at), token), most);  // cut afterwards, so that no part of the token stays
 }
 
 }  // namespace deepgap

@@ -13,7 +13,7 @@ struct Fault {
   std::string what;  // "connection refused", "answered 503: overloaded"
 };
 
-// A server's words about what went wrong, for one line: a few kilobytes at most are looked at.
-std::string short_words(std::string_view text);
+// A server's words about what went wrong, for one line: printable, without the token that the server was sent, at most 160 bytes.
+std::string short_words(std::string_view text, std::string_view token);
 
 }  // namespace deepgap

@@ -212,7 +212,7 @@ HttpRequest::Traffic HttpRequest::traffic() const {
   return traffic;
 }
 
-std::string status_text(long status, std::string_view body) {
+std::string status_text(long status, std::string_view body, std::string_view token) {
   std::string words;
   const auto json = nlohmann::json::parse(body, nullptr, false);
   if (json.is_object() && json.contains("error")) {
@@ -221,13 +221,13 @@ std::string status_text(long status, std::string_view body) {
   } else if (!body.starts_with('<')) {
     words = body;
   }
-  words = short_words(words);
+  words = short_words(words, token);
   return fmt::format("answered {}{}{}{}", status, reason_phrase(status), words.empty() ? "" : ": ", words);
 }
 
 std::optional<Fault> HttpRequest::fault(CURLcode code) const {
   using enum Fault::Kind;
-  const std::string said = short_words(message_[0] == '\0' ? curl_easy_strerror(code) : message_);
+  const std::string said = short_words(message_[0] == '\0' ? curl_easy_strerror(code) : message_, address_.token);
   switch (code) {
     case CURLE_OK:
       break;
@@ -266,7 +266,7 @@ std::optional<Fault> HttpRequest::fault(CURLcode code) const {
   if (number == 200) return std::nullopt;
   if (number >= 300 && number < 400)
     return Fault{Fault::Kind::status, fmt::format("answered {}, a redirect, which is not followed", number)};
-  return Fault{Fault::Kind::status, status_text(number, body_.json())};
+  return Fault{Fault::Kind::status, status_text(number, body_.json(), address_.token)};
 }
 
 }  // namespace deepgap

@@ -103,6 +103,6 @@ class HttpRequest {
 };
 
 // "answered 503 Service Unavailable: the server's words".
-std::string status_text(long status, std::string_view body);
+std::string status_text(long status, std::string_view body, std::string_view token);
 
 }  // namespace deepgap

@@ -1,6 +1,7 @@
 // How the questions to a server are asked over HTTP.
 #include "backends/kserve/http.h"
 #include "backends/kserve/questions.h"
+#include "backends/kserve/redaction.h"
 
 #include <deepgap/error.h>
 
@@ -44,7 +45,7 @@ class HttpQuestions final : public Questions {
   std::optional<Listed> listed() override {
     request_.post("/v2/repository/index", "{}", std::nullopt, settings().timeout);
     if (request_.perform()) return std::nullopt;
-    const auto index = nlohmann::json::parse(request_.body().json(), nullptr, false);
+    const auto index = nlohmann::json::parse(answer(), nullptr, false);
     if (!index.is_array()) return std::nullopt;
     Listed found;
     for (const nlohmann::json& row : index) {
@@ -69,12 +70,13 @@ class HttpQuestions final : public Questions {
   // What is wrong with the answer is said of this server.
   void take(void (*read)(std::string_view, ServedModel&)) {
     try {
-      read(request_.body().json(), model());
+      read(answer(), model());
     } catch (const Error& error) {
       refuse(error.what());
     }
   }
 
+  std::string answer() const { return without_token(request_.body().json(), address().token); }
   bool is_page() const { return request_.content_type().find("html") != std::string::npos || request_.body().json().starts_with('<'); }
 
   HttpRequest request_;

@@ -95,6 +95,47 @@ TEST(KserveToken, ComesFromAFileAndGoesToTheServerAlone) {
   EXPECT_THAT(rig.backend.version(), Not(HasSubstr("s3cret")));
 }
 
+// What a server says that repeats the request's headers at a place, long enough that a line is cut within the token.
+std::string said_by_an_echo(const std::string& place, const std::string& before, const std::string& after, int status = 500) {
+  const TemporaryFolder folder;
+  std::ofstream(folder / "token") << "s3cret/word-of-many-letters";
+  ScriptedModel script;
+  script.instead = [=](const ScriptedRequest& request) -> std::optional<ScriptedReply> {
+    if (request.path != place) return std::nullopt;
+    return ScriptedReply{.status = status, .body = before + request.headers.at("authorization") + after};
+  };
+  ScriptedServer server{script};
+  try {
+    Rig rig(server.host(), {{"token_file", folder / "token"}});
+    return rig.fate() + " by " + rig.backend.version() + " with " +
+           rig.backend.remote_model("double", request_to(server.host())).values[0].name;
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+TEST(KserveToken, ThatAServerRepeatsIsNotShown) {
+  const auto is_hidden = AllOf(Not(HasSubstr("s3cret")), Not(HasSubstr("many-letters")));
+  for (const char* place : {"/v2", "/v2/models/double/ready", "/v2/models/double", "/v2/models/double/infer"}) {
+    EXPECT_THAT(said_by_an_echo(place, R"({"error":"no right for )", R"("})"),
+                AllOf(HasSubstr("no right for Bearer [redacted]"), is_hidden));
+    EXPECT_THAT(said_by_an_echo(place, "no right for ", ""), AllOf(HasSubstr("no right for Bearer [redacted]"), is_hidden));
+    for (const size_t before : {120U, 140U, 150U, 155U, 630U}) EXPECT_THAT(said_by_an_echo(place, std::string(before, 'x'), ""), is_hidden);
+    EXPECT_THAT(said_by_an_echo(place, "", "", 200), is_hidden);
+  }
+  EXPECT_THAT(said_by_an_echo("/v2", R"({"name":"echo )", R"(","version":"1"})", 200),
+              AllOf(HasSubstr("echo Bearer [redacted] 1"), is_hidden));
+  const std::string tensor = R"([{"name":"y","datatype":"FP32","shape":[1]}])";
+  EXPECT_THAT(said_by_an_echo("/v2/models/double", R"({"inputs":[{"name":")",
+                              R"(","datatype":"FP32","shape":[1]}],"outputs":)" + tensor + "}", 200),
+              is_hidden);
+  EXPECT_THAT(
+      said_by_an_echo("/v2/models/double", R"({"inputs":[{"name":"x","datatype":")", R"(","shape":[1]}],"outputs":)" + tensor + "}", 200),
+      AllOf(HasSubstr("datatype 'Bearer [redacted]'"), is_hidden));
+  EXPECT_THAT(said_by_an_echo("/v2/models/double/infer", R"({"outputs":[{"name":"y","shape":[1,3],"datatype":")", R"("}]})", 200),
+              AllOf(HasSubstr("not one of KServe v2"), is_hidden));
+}
+
 TEST(KserveToken, DoesNotTravelUnencrypted) {
   const TemporaryFolder folder;
   std::ofstream(folder / "token") << "s3cret";

@@ -55,7 +55,8 @@ std::optional<Fault> check_output(const Port& port, std::span<const int64_t> sha
         fmt::format("output '{}' has the shape {}, {} were asked for", port.name, shape_text(shape), wanted_text(port, batch)));
   const std::string_view type = datatype_name(port.type);
   if (datatype.empty() || datatype == type) return std::nullopt;
-  return wrong_answer(fmt::format("output '{}' is {}, the metadata tell {}", port.name, short_words(datatype), type));
+  if (!is_datatype(datatype)) return wrong_answer(fmt::format("output '{}' has a datatype that is not one of KServe v2", port.name));
+  return wrong_answer(fmt::format("output '{}' is {}, the metadata tell {}", port.name, datatype, type));
 }
 
 }  // namespace deepgap

@@ -39,6 +39,7 @@ class Questions {
 
   [[noreturn]] void refuse(const std::string& why) const;
   ServedModel& model() { return model_; }
+  const ServerAddress& address() const { return address_; }
   const KserveSettings& settings() const { return settings_; }
 
  private:

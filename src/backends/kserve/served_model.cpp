@@ -90,6 +90,10 @@ ModelName model_name(const std::string& text) {
   return name;
 }
 
+bool is_datatype(std::string_view name) {
+  return name == "BYTES" || std::any_of(datatypes.begin(), datatypes.end(), [&](const auto& row) { return row.first == name; });
+}
+
 DataType datatype_from(std::string_view name) {
   const auto found = std::find_if(datatypes.begin(), datatypes.end(), [&](const auto& row) { return row.first == name; });
   if (found == datatypes.end()) refuse(fmt::format("tensors of datatype '{}' are not measured: numbers are", printable(std::string(name))));

@@ -20,6 +20,7 @@ struct ModelName {
 ModelName model_name(const std::string& text);
 
 // "FP32"; throws Error{refused} for one that no tensor here has.
+bool is_datatype(std::string_view name);  // of the protocol
 DataType datatype_from(std::string_view name);
 std::string_view datatype_name(DataType type);
 

@@ -87,13 +87,10 @@ std::shared_ptr<grpc::Channel> make_channel(const ServerAddress& address, size_t
 std::string grpc_method(const char* name) { return fmt::format("/inference.GRPCInferenceService/{}", name); }
 
 GrpcConnection::GrpcConnection(const ServerAddress& address, size_t answer_limit)
-    : authorization_(address.token.empty() ? "" : "Bearer " + address.token),
-      answer_limit_(answer_limit),
-      channel_(make_channel(address, answer_limit)),
-      stub_(channel_) {}
+    : token_(address.token), answer_limit_(answer_limit), channel_(make_channel(address, answer_limit)), stub_(channel_) {}
 
 void GrpcConnection::prepare(grpc::ClientContext& context, std::optional<Nanoseconds> timeout) const {
-  if (!authorization_.empty()) context.AddMetadata("authorization", authorization_);
+  if (!token_.empty()) context.AddMetadata("authorization", "Bearer " + token_);
   if (timeout) context.set_deadline(std::chrono::system_clock::now() + std::chrono::nanoseconds(*timeout));
 }
 
@@ -118,7 +115,7 @@ std::optional<Fault> GrpcConnection::ask(const char* method, const google::proto
 
 std::optional<Fault> GrpcConnection::fault(const grpc::Status& status, Nanoseconds timeout) const {
   if (status.ok()) return std::nullopt;
-  return fault_of_status(status.error_code(), status.error_message(), timeout, answer_limit_);
+  return fault_of_status(status.error_code(), redacted(status.error_message()), timeout, answer_limit_);
 }
 
 grpc::ByteBuffer serialized(const google::protobuf::MessageLite& message) {

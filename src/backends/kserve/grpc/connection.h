@@ -3,6 +3,7 @@
 #pragma once
 
 #include "backends/kserve/fault.h"
+#include "backends/kserve/redaction.h"
 #include "backends/kserve/settings.h"
 
 #include <google/protobuf/message_lite.h>
@@ -15,6 +16,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace deepgap {
 
@@ -35,11 +37,13 @@ class GrpcConnection {
   // One question, waited for. `method`: "ServerMetadata".
   std::optional<Fault> ask(const char* method, const google::protobuf::MessageLite& question, google::protobuf::MessageLite& answer,
                            Nanoseconds timeout);
+  // What the server says, without the token that it was sent.
+  std::string redacted(std::string_view text) const { return without_token(text, token_); }
   // What the end of a call means; nullopt: it was answered.
   std::optional<Fault> fault(const grpc::Status& status, Nanoseconds timeout) const;
 
  private:
-  std::string authorization_;  // empty: no token
+  std::string token_;  // empty: there is none
   size_t answer_limit_;
   std::shared_ptr<grpc::Channel> channel_;
   grpc::GenericStub stub_;

@@ -91,6 +91,55 @@ TYPED_TEST(Grpc, ATokenGoesToTheServerAlone) {
   for (const ScriptedCall& call : server.seen()) EXPECT_EQ(call.metadata.at("authorization"), "Bearer s3cret-word") << call.method;
 }
 
+TYPED_TEST(Grpc, ATokenThatTheServerRepeatsIsNotShown) {
+  const TemporaryFolder folder;
+  std::ofstream(folder / "token") << "s3cret/word-of-many-letters";
+  const auto said = [&](const std::string& method, const std::string& before) -> std::string {
+    typename TypeParam::Script script;
+    script.instead = [&](const ScriptedCall& call) -> std::optional<ScriptedAnswer> {
+      if (call.method != method) return std::nullopt;
+      const std::string words = before + call.metadata.at("authorization");
+      if (method == "ModelStreamInfer" && before.empty()) return ScriptedGrpcModel::stream_error(words);
+      return ScriptedAnswer{.status = {grpc::StatusCode::INTERNAL, words}};
+    };
+    ScriptedGrpcServer server{script};
+    try {
+      RigBy<TypeParam> rig(server.host(), {{"token_file", folder / "token"}});
+      return rig.fate();
+    } catch (const Error& error) {
+      return error.what();
+    }
+  };
+  for (const char* method : {"ServerMetadata", "ModelReady", "ModelMetadata", TypeParam::infer}) {
+    for (const size_t before : {0U, 120U, 140U, 155U, 630U})
+      EXPECT_THAT(said(method, std::string(before, 'x')),
+                  AllOf(testing::Not(HasSubstr("s3cret")), testing::Not(HasSubstr("many-letters"))));
+    EXPECT_THAT(said(method, ""), HasSubstr("Bearer [redacted]")) << method;
+  }
+}
+
+TYPED_TEST(Grpc, NamesThatHoldTheTokenAreShownWithoutIt) {
+  const TemporaryFolder folder;
+  std::ofstream(folder / "token") << "s3cret-word";
+  typename TypeParam::Script script;
+  script.instead = [&](const ScriptedCall& call) -> std::optional<ScriptedAnswer> {
+    if (call.method == "ServerMetadata") {
+      inference::ServerMetadataResponse told;
+      told.set_name("echo of " + call.metadata.at("authorization"));
+      return ScriptedGrpcModel::of(told);
+    }
+    if (call.method != "ModelMetadata") return std::nullopt;
+    inference::ModelMetadataResponse told = ScriptedGrpcModel().metadata();
+    told.mutable_inputs(0)->set_name(call.metadata.at("authorization"));
+    return ScriptedGrpcModel::of(told);
+  };
+  ScriptedGrpcServer server{script};
+  KserveBackend backend;
+  const Graph graph = backend.remote_model("double", request_by<TypeParam>(server.host(), {{"token_file", folder / "token"}}));
+  EXPECT_EQ(graph.values[0].name, "Bearer [redacted]");
+  EXPECT_THAT(backend.version(), HasSubstr("echo of Bearer [redacted]"));
+}
+
 // The library tries again 0.1 s later at the earliest, and tells what it found until then.
 std::string fate_in_the_end(Rig& rig, const std::string& wanted) {
   std::string fate;

@@ -1,6 +1,7 @@
 #include "backends/kserve/grpc/infer_answer.h"
 
 #include "backends/kserve/output_check.h"
+#include "backends/kserve/served_model.h"
 
 #include <fmt/format.h>
 
@@ -103,7 +104,7 @@ std::optional<Fault> InferAnswer::read_output(const inference::ModelInferRespons
   if (in_bytes) {
     std::memcpy(output.own->data(), output.data, wanted);
   } else if (!put(port->type, told.contents(), count, output.own->data())) {
-    return wrong_answer(fmt::format("output '{}' has not the numbers of its datatype {}", port->name, told.datatype()));
+    return wrong_answer(fmt::format("output '{}' has not the numbers of its datatype {}", port->name, datatype_name(port->type)));
   }
   output.data = output.own->data();
   return std::nullopt;

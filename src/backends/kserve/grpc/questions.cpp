@@ -39,7 +39,7 @@ class GrpcQuestions final : public Questions {
     inference::ServerMetadataResponse told;
     if (auto fault = call("ServerMetadata", inference::ServerMetadataRequest(), told)) return fault;
     if (told.name().empty()) refuse("no KServe v2 server: its metadata tell no name");
-    model().server = printable(told.version().empty() ? told.name() : told.name() + " " + told.version());
+    model().server = printable(connection_.redacted(told.version().empty() ? told.name() : told.name() + " " + told.version()));
     for (const std::string& extension : told.extensions()) model().has_statistics |= extension == "statistics";
     model().binary = true;
     return std::nullopt;
@@ -69,7 +69,8 @@ class GrpcQuestions final : public Questions {
     require_tensors(static_cast<size_t>(told.size()), which, name);
     std::vector<ServedTensor> found;
     for (const auto& tensor : told)
-      found.push_back(served_tensor(tensor.name(), tensor.datatype(), {tensor.shape().begin(), tensor.shape().end()}, name));
+      found.push_back(served_tensor(connection_.redacted(tensor.name()), connection_.redacted(tensor.datatype()),
+                                    {tensor.shape().begin(), tensor.shape().end()}, name));
     return found;
   }
 
@@ -84,8 +85,8 @@ class GrpcQuestions final : public Questions {
     if (call("RepositoryIndex", inference::RepositoryIndexRequest(), told)) return std::nullopt;
     Listed found;
     for (const auto& row : told.models()) {
-      found.names.insert(row.name());
-      if (row.name() == model().name.name) found.versions.insert(row.version());
+      found.names.insert(connection_.redacted(row.name()));
+      if (row.name() == model().name.name) found.versions.insert(connection_.redacted(row.version()));
     }
     return found;
   }

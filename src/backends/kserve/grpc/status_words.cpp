@@ -28,7 +28,7 @@ bool has(std::string_view text, std::string_view part) { return text.find(part) 
 // Behind the last colon but that of a port or a code: without addresses and what else differs from call to call.
 std::string cause_in(const std::string& message) {
   const size_t at = message.rfind(": ");
-  return short_words(at == std::string::npos ? message : message.substr(at + 2));
+  return short_words(at == std::string::npos ? message : message.substr(at + 2), "");
 }
 
 // Of the library's own words about a connection that it did not get, which begin with the addresses that it tried.
@@ -62,8 +62,9 @@ Fault fault_of_status(int code, const std::string& message, Nanoseconds timeout,
     if (auto fault = connecting_fault(message)) return *fault;
     if (tells_a_loss(message)) return {Fault::Kind::reset, "the connection was reset or closed before an answer"};
   }
-  if (has(message, "Received http2 header with status")) return {Fault::Kind::protocol, "not an answer by gRPC: " + short_words(message)};
-  const std::string words = short_words(message);
+  if (has(message, "Received http2 header with status"))
+    return {Fault::Kind::protocol, "not an answer by gRPC: " + short_words(message, "")};
+  const std::string words = short_words(message, "");
   return {Fault::Kind::status, fmt::format("answered {}{}{}", code_name(code), words.empty() ? "" : ": ", words)};
 }
 

@@ -137,7 +137,7 @@ class StreamCalls final : public GrpcCalls {
       stream.fault = Fault{Fault::Kind::answer, "an answer to another request"};
     } else {
       stream.answered = true;
-      return deliver(slot, failure_told(stream.answer));
+      return deliver(slot, failure_told(slot));
     }
     stream.context->TryCancel();  // what else comes on it is nobody's
     ask_why(slot);
@@ -155,9 +155,11 @@ class StreamCalls final : public GrpcCalls {
     const std::string& id = stream.answer.infer_response().id();
     return id.empty() || id == std::to_string(stream.id);
   }
-  static std::optional<Fault> failure_told(const inference::ModelStreamInferResponse& answer) {
-    if (answer.error_message().empty()) return std::nullopt;
-    return Fault{Fault::Kind::status, fmt::format("answered an error: {}", short_words(answer.error_message()))};
+  std::optional<Fault> failure_told(size_t slot) {
+    const std::string& words = streams_[slot].answer.error_message();
+    if (words.empty()) return std::nullopt;
+    const GrpcConnection& connection = *connections_[slot % connections_.size()];
+    return Fault{Fault::Kind::status, fmt::format("answered an error: {}", short_words(connection.redacted(words), ""))};
   }
 
   void ask_why(size_t slot) {

@@ -1,6 +1,7 @@
 #include "base/output_file.h"
 
 #include "base/text.h"
+#include "base/unfinished_file.h"
 
 #include <deepgap/error.h>
 
@@ -13,7 +14,6 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <random>
 
 namespace deepgap {
 namespace {
@@ -35,28 +35,40 @@ int own_descriptor(const fs::path& path) {
   return static_cast<int>(parse_int(path.filename().string()).value_or(-1));
 }
 
-// In the same folder, so that it can take the other's place. By chance, since nodes that share a folder have equal process ids.
-FileDescriptor make_beside(const std::string& target, std::string& made) {
-  std::random_device random;
-  for (;;) {
-    made = fmt::format("{}.unfinished-{:08x}", target, random());
-    FileDescriptor file(::open(made.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
-    if (file.valid() || errno != EEXIST) return file;
-  }
+// A link in a folder where anybody may put one but not take away another's (/tmp), which neither this user made nor the folder's owner.
+bool is_foreign_link(const fs::path& link) {
+  struct stat own {
+  }, folder{};
+  if (::lstat(link.c_str(), &own) != 0 || !S_ISLNK(own.st_mode) || own.st_uid == ::geteuid()) return false;
+  const fs::path parent = link.has_parent_path() ? link.parent_path() : fs::path(".");
+  if (::stat(parent.c_str(), &folder) != 0) return false;
+  return (folder.st_mode & S_ISVTX) != 0 && (folder.st_mode & S_IWOTH) != 0 && folder.st_uid != own.st_uid;
 }
 
-}  // namespace
-
-OutputTarget output_target(const std::string& path) {
-  struct stat info {};
-  const bool is_there = ::stat(path.c_str(), &info) == 0;
+// Where the links end that `path` leads through; a name of a descriptor of this process is an end.
+fs::path end_of_links(const std::string& path) {
   std::error_code error;
   fs::path end = path;
   for (int i = 0; own_descriptor(end) < 0 && fs::is_symlink(end, error); ++i) {
     if (i == most_links) fail_to_write(path, ELOOP);
+    if (is_foreign_link(end))
+      throw Error(
+          ErrorKind::input,
+          fmt::format("cannot open {}: {} is a link that another user put into a shared folder; name another file", path, end.string()));
     end = end.parent_path() / fs::read_symlink(end, error);  // an absolute one stays what it is
     if (error) fail_to_write(path, error.value());
   }
+  return end;
+}
+
+}  // namespace
+
+void refuse_foreign_links(const std::string& path) { end_of_links(path); }
+
+OutputTarget output_target(const std::string& path) {
+  struct stat info {};
+  const fs::path end = end_of_links(path);
+  const bool is_there = ::stat(path.c_str(), &info) == 0;
   const int descriptor = own_descriptor(end);
   // Another process's descriptor is a link whose text is no path.
   if (descriptor >= 0 || (is_there && !S_ISREG(info.st_mode))) return {path, descriptor, true};
@@ -72,7 +84,7 @@ OutputFile::OutputFile(const std::string& path) : path_(path) {
     file_ = FileDescriptor(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
   } else {
     target_ = target.path;
-    file_ = make_beside(target_, temporary_);
+    file_ = make_unfinished_file(target_, temporary_);
   }
   if (!file_.valid()) {
     const int error = errno;

@@ -18,6 +18,9 @@ struct OutputTarget {
   bool as_it_is = false;  // no regular file: nothing can take its place
 };
 OutputTarget output_target(const std::string& path);
+// Throws Error{input} where `path` leads through a link that another user put into a shared folder (/tmp): the rule is that of the kernel's
+// fs.protected_symlinks, whether that is on or not. For files that a library opens by their names; output_target() has it built in.
+void refuse_foreign_links(const std::string& path);
 
 class OutputFile {
  public:

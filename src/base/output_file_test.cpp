@@ -66,6 +66,32 @@ TEST(OutputFile, LinksWithoutAnEndAreRefused) {
   EXPECT_THAT(error_of([&] { write_file_atomic(folder / "a", ""); }, ErrorKind::input), HasSubstr("/a: Too many levels of symbolic links"));
 }
 
+TEST(OutputFile, DoesNotFollowAnotherUsersLinkInASharedFolder) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can make another user's link";
+  constexpr uid_t stranger = 65'534;
+  const TemporaryFolder folder;
+  const std::string shared = folder / "shared", link = shared + "/link", victim = folder / "victim";
+  write_file_atomic(victim, "before");
+  fs::create_directory(shared);
+  ASSERT_EQ(::chmod(shared.c_str(), 01777), 0);
+  fs::create_symlink(victim, link);
+  fs::create_symlink(link, folder / "own");
+  write_file_atomic(link, "own links are followed");
+  ASSERT_EQ(::lchown(link.c_str(), stranger, stranger), 0);
+  for (const std::string& path : {link, folder / "own"}) {
+    EXPECT_THAT(error_of([&] { write_file_atomic(path, "after"); }, ErrorKind::input),
+                HasSubstr(link + " is a link that another user put"));
+    EXPECT_THAT(error_of([&] { refuse_foreign_links(path); }, ErrorKind::input), HasSubstr("cannot open " + path));
+  }
+  EXPECT_EQ(read_text(victim), "own links are followed");
+  ASSERT_EQ(::chown(shared.c_str(), stranger, stranger), 0);
+  write_file_atomic(link, "the folder's owner is trusted");
+  ASSERT_EQ(::chown(shared.c_str(), 0, 0), 0);
+  ASSERT_EQ(::chmod(shared.c_str(), 0755), 0);
+  write_file_atomic(link, "as in a folder that is not shared");
+  EXPECT_EQ(read_text(victim), "as in a folder that is not shared");
+}
+
 TEST(OutputFile, APipeIsWrittenTo) {
   const TemporaryFolder folder;
   const std::string path = folder / "pipe";

@@ -61,7 +61,7 @@ void copy_durably(const std::string& from, const std::string& to) {
   if (!source.valid()) throw Error(ErrorKind::input, fmt::format("cannot read {}: {}", from, std::strerror(errno)));
   const std::string unfinished = to + ".unfinished";
   try {
-    FileDescriptor target(::open(unfinished.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+    FileDescriptor target(::open(unfinished.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644));
     if (!target.valid()) fail(to, errno);
     copy_bytes(source.get(), target.get(), to);
     if (::fsync(target.get()) != 0) fail(to, errno);

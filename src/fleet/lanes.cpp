@@ -33,7 +33,7 @@ std::string lock_of_lane(const Fleet& fleet, const std::string& lane) {
 }  // namespace
 
 FileDescriptor try_lock(const std::string& path, const std::string& content) {
-  FileDescriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+  FileDescriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644));
   if (!file.valid()) throw Error(ErrorKind::input, fmt::format("cannot lock {}: {}", path, std::strerror(errno)));
   if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) return {};
   if (!content.empty() && ::ftruncate(file.get(), 0) == 0 && ::write(file.get(), content.data(), content.size()) < 0) {

@@ -1,5 +1,6 @@
 // Scheduler `slurm`: a job array for each lot. What Slurm does is left to it: queues, nodes, requeueing after a node's death, time limits.
 #include "base/file.h"
+#include "base/private_folder.h"
 #include "base/registry.h"
 #include "base/text.h"
 #include "base/words.h"
@@ -399,14 +400,12 @@ class SlurmScheduler final : public Scheduler {
   }
 
   static std::string words_on(const Fleet& fleet, const SlurmArray& array) {
-    const std::string path = folder_for_temporary_files() + "/" + array.name + ".sbatch";
+    const PrivateFolder folder("slurm");  // whose name nobody can foresee and put a link or a file of his there
+    const std::string path = folder / array.name + ".sbatch";
     write_file_atomic(path, slurm_script(fleet, array));
     try {
-      std::string words = words_of("sbatch", call({"sbatch", "--test-only", path}));
-      ::unlink(path.c_str());
-      return words;
+      return words_of("sbatch", call({"sbatch", "--test-only", path}));
     } catch (const Error& error) {
-      ::unlink(path.c_str());
       if (is_full(error.what())) return error.what();  // for now: it is waited for
       throw;
     }

@@ -1,5 +1,7 @@
 #include "store/sqlite.h"
 
+#include "base/output_file.h"
+
 #include <fmt/format.h>
 #include <sqlite3.h>
 
@@ -56,7 +58,8 @@ std::string cause_of(sqlite3* handle, int code) {
 
 }  // namespace
 
-Database::Database(const std::string& path, Open how) : path_(path) {
+Database::Database(const std::string& path, Open how) : path_(path), is_for_writing_(how == Open::write) {
+  refuse_foreign_links(path);  // SQLite resolves links itself, so that the kernel's rule does not reach them
   const std::string name = how == Open::read_immutable ? immutable_uri(path) : absolute_path(path);
   const int code = sqlite3_open_v2(name.c_str(), &handle_, open_flags(how) | SQLITE_OPEN_NOMUTEX, nullptr);
   if (code != SQLITE_OK) {
@@ -87,7 +90,9 @@ std::unique_ptr<Database> Database::copy_in_memory(Database& source) {
 Database::~Database() { sqlite3_close(handle_); }
 
 void Database::fail(int code) const {
-  const char* action = kind_ == ErrorKind::store ? "write to" : "read";
+  const int basic = code & 0xff;
+  const bool is_writing = kind_ == ErrorKind::store || (is_for_writing_ && basic != SQLITE_NOTADB && basic != SQLITE_CORRUPT);
+  const char* action = is_writing ? "write to" : "read";
   throw Error(kind_, fmt::format("cannot {} Store {}: {}", action, path_, cause_of(handle_, code)));
 }
 

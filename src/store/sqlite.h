@@ -44,6 +44,7 @@ class Database {
   std::string path_;
   sqlite3* handle_ = nullptr;
   ErrorKind kind_ = ErrorKind::input;
+  bool is_for_writing_ = false;
 };
 
 // Parameters and columns count from 0. A SqlStatement must not outlive its Database.

@@ -1,7 +1,6 @@
 #include "store/unfinished_file.h"
 
-#include "base/file.h"
-#include "base/hash.h"
+#include "base/unfinished_file.h"
 
 #include <deepgap/error.h>
 
@@ -15,7 +14,7 @@
 
 namespace deepgap {
 
-UnfinishedFile::UnfinishedFile(const std::string& target) : target_(target), path_(target + ".unfinished-" + random_id().substr(0, 8)) {}
+UnfinishedFile::UnfinishedFile(const std::string& target) : target_(target), lock_(make_unfinished_file(target, path_)) {}
 
 UnfinishedFile::~UnfinishedFile() {
   for (const char* suffix : {"", "-wal", "-shm", "-journal"}) ::unlink((path_ + suffix).c_str());

@@ -2,12 +2,15 @@
 // leaves no half of one. Only for src/store.
 #pragma once
 
+#include "base/file.h"
+
 #include <string>
 
 namespace deepgap {
 
 class UnfinishedFile {
  public:
+  // Made empty, which SQLite takes for a new file; where it cannot be made, whoever opens it says why.
   explicit UnfinishedFile(const std::string& target);
   ~UnfinishedFile();  // removes what was not kept
   UnfinishedFile(const UnfinishedFile&) = delete;
@@ -21,6 +24,7 @@ class UnfinishedFile {
  private:
   [[noreturn]] void fail() const;
   std::string target_, path_;
+  FileDescriptor lock_;  // of path_: it is being written
 };
 
 }  // namespace deepgap

@@ -3,17 +3,14 @@
 #include "backends/common/precision_tally.h"
 #include "backends/onnxruntime/ort_failure.h"
 #include "backends/onnxruntime/ort_slot.h"
-#include "base/file.h"
+#include "base/private_folder.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
 #include <string_view>
-#include <system_error>
 
 namespace deepgap {
 namespace {
@@ -22,26 +19,6 @@ using nlohmann::json;
 
 constexpr std::string_view time_suffix = "_kernel_time";
 constexpr int profiled_runs = 4;  // the first ones are slower, the last one counts
-
-// A folder of its own that goes with this object.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string pattern = folder_for_temporary_files() + "/deepgap-ort-XXXXXX";
-    if (::mkdtemp(pattern.data()) == nullptr) throw Error(ErrorKind::internal, fmt::format("onnxruntime: cannot make {}", pattern));
-    path_ = pattern;
-  }
-  ~TemporaryFolder() {
-    std::error_code error;  // what is left behind is small
-    std::filesystem::remove_all(path_, error);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  std::string prefix() const { return path_ + "/profile"; }
-
- private:
-  std::string path_;
-};
 
 // Ends the profiling; the file's name.
 std::string end_profiling(const OrtNetwork& network) {
@@ -104,8 +81,8 @@ std::vector<OrtNodeRun> parse_ort_profile(const std::string& text) {
 }
 
 std::vector<OrtNodeRun> profile_ort_network(const Model& model, const LoadOptions& options, const OrtSettings& settings) {
-  const TemporaryFolder folder;
-  const OrtNetwork network = open_ort_network(model, options, settings, folder.prefix());
+  const PrivateFolder folder("ort");
+  const OrtNetwork network = open_ort_network(model, options, settings, folder / "profile");
   try {
     OrtSlot slot(network);
     for (int run = 0; run < profiled_runs; ++run) slot.run(network.max_batch);  // of zeros

@@ -1,5 +1,6 @@
 #include "scenario/mlperf/logs.h"
 
+#include "base/output_file.h"
 #include "scenario/mlperf/summary_log.h"
 
 #include <deepgap/error.h>
@@ -23,6 +24,7 @@ std::ofstream open_log(const std::string& folder, const char* name) {
   std::error_code ignored;
   std::filesystem::create_directories(folder, ignored);  // opening tells
   const std::string path = folder + "/mlperf_log_" + name;
+  refuse_foreign_links(path);
   std::ofstream file(path, std::ios::binary);
   if (!file) cannot_write(path);
   return file;

@@ -2,6 +2,7 @@
 
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/own_file.h"
 #include "base/text.h"
 #include "ceilings/gpu_ceilings.h"
 #include "cli/child.h"
@@ -64,6 +65,7 @@ std::optional<json> gpu_identity(const DeviceId& device) {
 }
 
 std::optional<Ceilings> kept(const std::string& file, const json& who) {
+  if (!is_own_file(file)) return std::nullopt;
   try {
     const json content = json::parse(read_text(file));
     if (content.at("of") != who) return std::nullopt;

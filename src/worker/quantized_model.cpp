@@ -2,6 +2,7 @@
 
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/own_file.h"
 #include "base/text.h"
 #include "model/integer_values.h"
 #include "model/model_of.h"
@@ -9,6 +10,7 @@
 #include "model/onnx_reader.h"
 #include "model/onnx_writer.h"
 #include "model/zoo/zoo.h"
+#include "worker/memory_limit.h"
 #include "worker/quantized_outputs.h"
 #include "worker/run_graph.h"
 
@@ -137,6 +139,8 @@ CalibrationSamples calibration_samples(const ModelRequest& request, const Model&
   samples.indices.resize(std::min(samples.dataset->size(), static_cast<size_t>(settings.samples)));
   if (samples.indices.empty()) throw Error(ErrorKind::input, fmt::format("the calibration dataset {} has no samples", wanted.name));
   std::iota(samples.indices.begin(), samples.indices.end(), 0U);
+  if (const std::string lack = lack_of_memory(wanted.inputs, samples.indices.size(), 1, memory_for_worker(SystemRoot("/"))); !lack.empty())
+    throw Error(ErrorKind::out_of_memory, lack);
   samples.dataset->load(samples.indices);
   return samples;
 }
@@ -195,8 +199,7 @@ std::string quantized_key(const Model& model, const CalibrationSamples& samples,
 
 KeptQuantized find_quantized(const std::string& cache_dir, const std::string& key, const std::string& name) {
   const std::string path = path_of(cache_dir, key);
-  std::error_code error;
-  if (cache_dir.empty() || !std::filesystem::exists(path, error)) return {};
+  if (cache_dir.empty() || !is_own_file(path)) return {};  // or there is none
   try {
     return {model_of(name, read_onnx(path)), quantized_facts(read_onnx_metadata(path))};
   } catch (const Error&) {

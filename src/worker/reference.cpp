@@ -2,10 +2,10 @@
 
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/own_file.h"
 #include "base/text.h"
 #include "model/weights/safetensors.h"
 #include "worker/check.h"
-#include "worker/own_file.h"
 #include "worker/run_graph.h"
 
 #include <deepgap/error.h>

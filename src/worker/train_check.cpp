@@ -3,11 +3,11 @@
 #include "base/clocks.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/own_file.h"
 #include "model/graph_tools.h"
 #include "model/weights/safetensors.h"
 #include "scenario/session_target.h"
 #include "telemetry/environment.h"
-#include "worker/own_file.h"
 #include "worker/plugin.h"
 #include "worker/train_options.h"
 

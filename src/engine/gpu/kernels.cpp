@@ -2,6 +2,7 @@
 
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/own_file.h"
 #include "cuda/compiler.h"
 
 #include <deepgap/error.h>
@@ -43,8 +44,7 @@ std::string Kernels::key_of(const Launch& launch) const {
 std::string Kernels::path_of(const std::string& key) const { return folder_ + "/" + key + ".cubin"; }
 
 bool Kernels::read(const std::string& key, std::string& cubin) const {
-  std::error_code error;
-  if (folder_.empty() || !std::filesystem::is_regular_file(path_of(key), error)) return false;
+  if (folder_.empty() || !is_own_file(path_of(key))) return false;  // or there is none
   try {
     return open_seal(read_text(path_of(key), most_bytes), cubin);
   } catch (const Error&) {

@@ -1,6 +1,7 @@
 #include "engine/gpu/tuned_file.h"
 
 #include "base/file.h"
+#include "base/own_file.h"
 #include "base/text.h"
 
 #include <deepgap/error.h>
@@ -57,7 +58,7 @@ TunedFile::Winners TunedFile::parse(const std::string& text) {
 }
 
 TunedFile::Winners TunedFile::read(const std::string& path) {
-  if (path.empty()) return {};
+  if (path.empty() || !is_own_file(path)) return {};  // or there is none
   try {
     return parse(read_text(path));
   } catch (const Error&) {  // none yet

@@ -53,6 +53,14 @@ TEST_F(TunedFileTest, OfATornOneTheWholeLinesCount) {
   EXPECT_FALSE(is_known("b"));
 }
 
+TEST_F(TunedFileTest, OneOfAnotherUserIsAsNone) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can make another user's file";
+  written();
+  EXPECT_TRUE(is_known("a"));
+  ASSERT_EQ(::chown(path_.c_str(), 12345, 12345), 0);
+  EXPECT_FALSE(is_known("a"));
+}
+
 TEST_F(TunedFileTest, AForeignOneOrOneOfAnotherVersionIsAsNoneAndIsReplaced) {
   const std::string whole = written();
   for (const std::string& other :

@@ -2,6 +2,7 @@
 
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/own_file.h"
 #include "model/weights/safetensors.h"
 
 #include <deepgap/error.h>
@@ -90,8 +91,7 @@ SeededCache::SeededCache(const std::string& folder, const Graph& graph, uint64_t
 }
 
 std::map<std::string, Tensor> SeededCache::load() const {
-  std::error_code ignored;
-  if (path_.empty() || !std::filesystem::exists(path_, ignored)) return {};
+  if (path_.empty() || !is_own_file(path_)) return {};  // or there is none
   try {
     auto tensors = read_safetensors(path_);
     for (const auto& [name, tensor] : tensors)

@@ -344,6 +344,15 @@ TEST_F(SeededCacheTest, ADamagedFileIsReplaced) {
   EXPECT_EQ(files().size(), 1u);
 }
 
+TEST_F(SeededCacheTest, AnotherUsersFileIsNotTaken) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can make another user's file";
+  const std::string expected = output_hash(seeded(name_, 1, folder_));
+  const auto written = std::filesystem::last_write_time(files().at(0));
+  ASSERT_EQ(::chown(files()[0].c_str(), 12345, 12345), 0);
+  EXPECT_EQ(output_hash(seeded(name_, 1, folder_)), expected);
+  EXPECT_NE(std::filesystem::last_write_time(files().at(0)), written) << "made again and replaced";
+}
+
 TEST_F(SeededCacheTest, ManyAtOnce) {
   const std::string expected = output_hash(seeded(name_));
   std::vector<std::string> got(6);

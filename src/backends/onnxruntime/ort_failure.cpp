@@ -39,7 +39,8 @@ std::string short_message(const std::string& message) {
 Error run_error(const OrtFailure& failure) {
   const std::string words = "onnxruntime: " + short_message(failure.message);
   if (is_out_of_memory(failure)) return {ErrorKind::out_of_memory, "out of memory: " + words};
-  return {ErrorKind::internal, words};
+  // What an index beyond its axis or a size that does not fit is answered with: the samples', not the library's fault.
+  return {failure.code == ort_invalid_argument ? ErrorKind::input : ErrorKind::internal, words};
 }
 
 Error load_error(const OrtFailure& failure, const Graph& graph) {

@@ -36,6 +36,12 @@ TEST(OrtFailure, MemoryIsToldApart) {
   EXPECT_EQ(load_error({ort_invalid_protobuf, "parsing failed"}, graph).kind(), ErrorKind::input);
 }
 
+TEST(OrtFailure, WrongSamplesAreNotTheLibrarysFault) {
+  const OrtFailure outside{ort_invalid_argument, "indices element out of data bounds, idx=7 must be within the inclusive range [-4,3]"};
+  EXPECT_EQ(run_error(outside).kind(), ErrorKind::input);
+  EXPECT_EQ(run_error({1, "something else"}).kind(), ErrorKind::internal);
+}
+
 TEST(OrtFailure, BlamesTheNodeThatIsNamed) {
   Graph graph;
   graph.nodes = {{"a", "Conv", "", {}, {}, {}}, {"b", "ConvTranspose", "", {}, {}, {}}, {"c", "ConvTranspose", "", {}, {}, {}}};

@@ -45,11 +45,13 @@ bool contradicts(const Shape& expected, const Dims& dims) {
 }
 
 // The library takes no buffer of a size that it does not expect, though its own kernels may make one: 6 resized by the float nearest to 7/6
-// has a width of 7, and of 6 to its shape inference, which computes in double. Such outputs it has to make itself.
-void leave_to_library(OrtNetwork& network) {
+// has a width of 7, and of 6 to its shape inference, which computes in double. It leaves the buffer of an output that is an input
+// unwritten, and without binding it makes all outputs, as it does for a caller who names no buffers. Outputs without dims are its to make.
+void leave_to_library(OrtNetwork& network, const Graph& graph) {
   for (size_t i = 0; i < network.outputs.size(); ++i) {
     std::optional<Dims>& dims = network.outputs[i].dims;
-    if (dims && contradicts(expected_shape(network.session.get(), i), *dims)) dims.reset();
+    const bool is_input = std::find(graph.inputs.begin(), graph.inputs.end(), graph.outputs[i]) != graph.inputs.end();
+    if (!network.io_binding || is_input || (dims && contradicts(expected_shape(network.session.get(), i), *dims))) dims.reset();
   }
 }
 
@@ -70,7 +72,7 @@ OrtNetwork open_ort_network(const Model& model, const LoadOptions& options, cons
     append_ort_provider(made.get(), ort_provider(settings, device), device, options.precision, settings.threads);
     if (!profile_prefix.empty()) ort().call(ort_enable_profiling, made.get(), profile_prefix.c_str());
     network.session = open_session(model, made.get());
-    leave_to_library(network);
+    leave_to_library(network, graph);
     OrtMemoryInfo* info = nullptr;
     ort().call(ort_create_cpu_memory_info, ort_arena_allocator, ort_memory_default, &info);
     network.host_memory.reset(info);

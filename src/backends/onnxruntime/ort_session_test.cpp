@@ -76,6 +76,25 @@ TEST_F(OrtSession, OutputsThatTheLibraryMakesMayComeFirst) {
   }
 }
 
+// The library leaves a buffer that it is given for such an output unwritten.
+TEST_F(OrtSession, OutputsThatAreInputs) {
+  Graph graph = tiny::doubling(false).graph();
+  graph.outputs = {0, 1};
+  const tiny::TinyModel model(tiny::model({tiny::node("Add", "twice", {"x", "x"}, "y")}, tiny::value_info("x", tiny::f32, {"N", "3"}),
+                                          {tiny::value_info("x", tiny::f32, {"N", "3"}), tiny::value_info("y", tiny::f32, {"N", "3"})}),
+                              graph);
+  for (const std::string binding : {"on", "off"}) {
+    TinyRig tested(backend, model, *clock, {.options = {{"io_binding", binding}}});
+    tested.stage({{1, 2, 3}, {4, 5, 6}});
+    for (const uint32_t sample : {0u, 1u, 0u}) {
+      tested.run(0, {sample});
+      const float first = sample == 0 ? 1 : 4;
+      EXPECT_THAT(tested.session->outputs(0)[0].as<float>(), ElementsAre(first, first + 1, first + 2)) << binding;
+      EXPECT_THAT(tested.session->outputs(0)[1].as<float>(), ElementsAre(2 * first, 2 * first + 2, 2 * first + 4)) << binding;
+    }
+  }
+}
+
 // As a file whose sizes the library infers otherwise than its kernels compute them.
 TEST_F(OrtSession, OutputsOfOtherSizesThanExpectedAreTheRuns) {
   Graph graph = tiny::doubling(false).graph();

@@ -109,7 +109,7 @@ inline constexpr OrtFunction<300, void(OrtKeyValuePairs*)> ort_release_key_value
 inline constexpr OrtFunction<319, OrtStatus*(const OrtAllocator*, OrtKeyValuePairs**)> ort_allocator_stats;
 
 // OrtErrorCode
-inline constexpr int ort_invalid_protobuf = 7, ort_not_implemented = 9, ort_invalid_graph = 10;
+inline constexpr int ort_invalid_argument = 2, ort_invalid_protobuf = 7, ort_not_implemented = 9, ort_invalid_graph = 10;
 // OrtLoggingLevel
 inline constexpr int ort_log_error = 3;
 // ExecutionMode

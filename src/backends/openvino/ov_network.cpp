@@ -33,18 +33,36 @@ ov::PartialShape partial_shape(const Shape& shape) {
   return sizes;
 }
 
-void reshape(ov::Model& model, const std::vector<Shape>& shapes) {
+// The library drops an input that nothing reads from a model that comes from memory: inputs are found by name.
+std::vector<std::optional<size_t>> parameters_of(const ov::Model& network, const std::vector<Port>& inputs) {
+  std::map<std::string, size_t> positions;
+  for (size_t i = 0; i < network.inputs().size(); ++i) {
+    for (const std::string& name : network.input(i).get_names()) positions.emplace(name, i);
+  }
+  std::vector<std::optional<size_t>> found;
+  for (const Port& input : inputs) {
+    const auto position = positions.find(input.name);
+    found.push_back(position == positions.end() ? std::nullopt : std::optional(position->second));
+  }
+  return found;
+}
+
+void reshape(ov::Model& model, const OvNetwork& network) {
   std::map<size_t, ov::PartialShape> wanted;
-  for (size_t i = 0; i < shapes.size(); ++i) {
-    const ov::PartialShape shape = partial_shape(shapes[i]);
-    if (model.input(i).get_partial_shape() != shape) wanted.emplace(i, shape);
+  for (size_t i = 0; i < network.inputs.size(); ++i) {
+    if (!network.parameters[i]) continue;
+    const ov::PartialShape shape = partial_shape(network.inputs[i]);
+    if (model.input(*network.parameters[i]).get_partial_shape() != shape) wanted.emplace(*network.parameters[i], shape);
   }
   if (!wanted.empty()) model.reshape(wanted);
 }
 
-// Ports go by position in the file: the same on both sides, or nothing can be trusted.
-void match(const ov::Model& network, const std::vector<Port>& inputs, const std::vector<Port>& outputs) {
-  if (network.inputs().size() != inputs.size() || network.outputs().size() != outputs.size()) {
+// Every parameter of the library is an input of the model, and its outputs are in the model's order: or nothing can be trusted.
+void match(const ov::Model& network, const std::vector<Port>& inputs, const std::vector<std::optional<size_t>>& parameters,
+           const std::vector<Port>& outputs) {
+  const auto found =
+      static_cast<size_t>(std::count_if(parameters.begin(), parameters.end(), [](const auto& at) { return at.has_value(); }));
+  if (network.inputs().size() != found || network.outputs().size() != outputs.size()) {
     refuse(fmt::format("it reads {} inputs and {} outputs, the model has {} and {}", network.inputs().size(), network.outputs().size(),
                        inputs.size(), outputs.size()));
   }
@@ -53,7 +71,9 @@ void match(const ov::Model& network, const std::vector<Port>& inputs, const std:
       refuse(fmt::format("{} '{}' is {} there, not {}", kind, port.name, type.get_type_name(), name_of(port.type)));
     }
   };
-  for (size_t i = 0; i < inputs.size(); ++i) check("input", inputs[i], network.input(i).get_element_type());
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (parameters[i]) check("input", inputs[i], network.input(*parameters[i]).get_element_type());
+  }
   for (size_t i = 0; i < outputs.size(); ++i) check("output", outputs[i], network.output(i).get_element_type());
 }
 
@@ -119,13 +139,15 @@ std::vector<OvNetwork> compile_networks(const Model& model, const LoadOptions& o
   const ov::AnyMap properties = ov_properties(settings, options.precision, options.slots);
   const std::set<int64_t> batches(options.batch_sizes.begin(), options.batch_sizes.end());
   std::vector<OvNetwork> networks;
-  for (const int64_t batch : batches) networks.push_back({batch, input_shapes("openvino", model.name(), inputs, batch), {}, {}});
+  for (const int64_t batch : batches) networks.push_back({batch, input_shapes("openvino", model.name(), inputs, batch), {}, {}, {}});
   try {
     const std::shared_ptr<ov::Model> original = read(model);
-    match(*original, inputs, outputs);
+    const auto parameters = parameters_of(*original, inputs);
+    match(*original, inputs, parameters, outputs);
     for (OvNetwork& network : networks) {
+      network.parameters = parameters;
       const auto copy = original->clone();  // shares the weights
-      reshape(*copy, network.inputs);
+      reshape(*copy, network);
       if (!outputs_fit(*copy, outputs, network.batch)) {
         compare_shapes(*copy, model.graph(), network.batch);
         refuse(fmt::format("an output of {} has another shape there", model.name()));

@@ -20,7 +20,8 @@ ov::element::Type ov_element(DataType type);
 struct OvNetwork {
   int64_t batch = 1;
   std::vector<Shape> inputs;
-  std::vector<std::optional<Shape>> outputs;  // nullopt: asked for after the run
+  std::vector<std::optional<size_t>> parameters;  // where the library has each input; nullopt: nowhere, since nothing reads it
+  std::vector<std::optional<Shape>> outputs;      // nullopt: asked for after the run
   ov::CompiledModel compiled;
 };
 

@@ -129,14 +129,17 @@ class OvSession final : public Session {
 
   ov::InferRequest make_request(Slot& slot, OvNetwork& network) {
     ov::InferRequest request = network.compiled.create_infer_request();
-    for (size_t i = 0; i < inputs_.size(); ++i) {
-      request.set_input_tensor(i, tensor_over(slot.inputs[i].data(), inputs_[i].type, network.inputs[i]));
-    }
+    for (size_t i = 0; i < inputs_.size(); ++i) bind_input(request, network, i, slot.inputs[i].data());
     for (size_t i = 0; i < outputs_.size(); ++i) {
       if (network.outputs[i]) request.set_output_tensor(i, tensor_over(slot.outputs[i].data(), outputs_[i].type, *network.outputs[i]));
     }
     request.set_callback([this, &slot](const std::exception_ptr& failure) { finish(slot, failure); });
     return request;
+  }
+
+  void bind_input(ov::InferRequest& request, const OvNetwork& network, size_t input, const std::byte* data) const {
+    if (!network.parameters[input]) return;
+    request.set_input_tensor(*network.parameters[input], tensor_over(data, inputs_[input].type, network.inputs[input]));
   }
 
   // The network for so many samples: of that batch, else the next larger one, whose outputs are then cut.
@@ -172,7 +175,7 @@ class OvSession final : public Session {
     for (size_t i = 0; i < inputs_.size(); ++i) {
       const std::byte*& bound = slot.bound[slot.network][i];
       if (bound == slot.sources[i]) continue;
-      request.set_input_tensor(i, tensor_over(slot.sources[i], inputs_[i].type, network.inputs[i]));
+      bind_input(request, network, i, slot.sources[i]);
       bound = slot.sources[i];
     }
     return request;

@@ -8,6 +8,7 @@
 #include "model/weights/seeded.h"
 #include "model/zoo/zoo.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -78,6 +79,32 @@ TEST(EmulatedOperators, BytesOfFewChannelsAreMadeOfNumbersWithLessPadding) {
   trial.add("gates", std::move(graph), std::move(samples));
   trial.run(within_tolerance("int8"));
   EXPECT_EQ(trial.computed(), 1U);
+}
+
+// Halves go to even before the zero point, which is odd, is added: the same bits as the evaluator's.
+TEST(EmulatedOperators, HalvesGoToEvenBeforeTheZeroPointIsAdded) {
+  Trial trial({{ComputeType::f32, Element::f32}, Integers::computed_with}, "int8");
+  for (const auto& [type, zero] : {std::pair(DataType::u8, 127.0), std::pair(DataType::i8, -3.0), std::pair(DataType::u8, 126.0)}) {
+    Random random(seed());
+    GraphBuilder net(random, 13);
+    const auto quantize = [&](ValueId x, float scale) {
+      return net.node("QuantizeLinear", {x, net.number(DataType::f32, scale), net.number(type, zero)});
+    };
+    const auto through = [&](ValueId x, float scale) {
+      return net.node("DequantizeLinear", {quantize(x, scale), net.number(DataType::f32, scale), net.number(type, zero)});
+    };
+    Tensor levels = make_tensor(DataType::i8, {8, 8, 3, 3});
+    for (auto& level : writable<int8_t>(levels)) level = static_cast<int8_t>(random.between(-2, 2));
+    const ValueId weights = net.node("DequantizeLinear", {net.constant(levels), net.number(DataType::f32, 0.5)});
+    const ValueId x = net.stepped_input({8, 6, 6}, DataType::f32), small = through(x, 0.25F);
+    const ValueId sums = net.node("Conv", {small, weights}, {{"pads", std::vector<int64_t>{1, 1, 1, 1}}});
+    const ValueId added = net.node("Add", {through(sums, 0.5F), small});
+    Graph graph = net.finish({quantize(x, 0.5F), quantize(sums, 0.5F), quantize(added, 0.5F)});
+    Samples samples = random_samples(random, graph, Trial::batch);
+    trial.add(fmt::format("{} and {}", name_of(type), zero), std::move(graph), std::move(samples));
+  }
+  trial.run(within_tolerance("int8"));
+  EXPECT_EQ(trial.computed(), 3U);
 }
 
 // Networks of the zoo, small: a rounding that falls otherwise goes through all layers behind it, so they are the same network, or not.

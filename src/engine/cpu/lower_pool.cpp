@@ -10,19 +10,20 @@ namespace {
 using dnnl::algorithm;
 using dnnl::memory;
 
-// From the integers of one quantization to those of another.
-dnnl::post_ops requantizing_post(const Quantization& from, const Quantization& to) {
+// From the integers of one quantization to those of another. `rounds`: averages lie between integers, the largest of some is one.
+dnnl::post_ops requantizing_post(const Quantization& from, const Quantization& to, bool rounds) {
   dnnl::post_ops posts;
   const float factor = from.scale() / to.scale();
-  const float shift = static_cast<float>(to.zero_point()) - static_cast<float>(from.zero_point()) * factor;
-  if (from != to) posts.append_eltwise(algorithm::eltwise_linear, factor, shift);
+  if (from != to || (rounds && rounds_before_zero_point(to)))
+    append_quantizing(posts, to, factor, -static_cast<float>(from.zero_point()) * factor);
   return posts;
 }
 
 bool pool(Lowering& lowering, const Operation& operation, algorithm kind, const memory::dims& target, const Windows& windows) {
   const ValueId in = operation.main.inputs[0];
   auto attributes = user_scratchpad();
-  if (operation.is_quantized()) attributes.set_post_ops(requantizing_post(*operation.integers[0], *operation.result));
+  if (operation.is_quantized())
+    attributes.set_post_ops(requantizing_post(*operation.integers[0], *operation.result, kind != algorithm::pooling_max));
   const auto source = lowering.layout(in);
   const dnnl::pooling_forward::primitive_desc description(lowering.engine(), dnnl::prop_kind::forward_inference, kind, source,
                                                           memory::desc(target, source.get_data_type(), memory::format_tag::any),

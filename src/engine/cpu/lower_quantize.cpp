@@ -27,6 +27,32 @@ void convert(Lowering& lowering, const Operation& operation, const memory::desc&
   lowering.step(operation, dnnl::reorder(description), std::move(arguments));
 }
 
+// To integers whose zero point is odd: numbers are divided by the scale as the standard words it, other integers become numbers first.
+// False: oneDNN has no quick way.
+bool quantize_in_steps(Lowering& lowering, const Operation& operation, const memory::desc& to, const std::optional<Quantization>& read,
+                       const Quantization& written) {
+  const ValueId in = operation.main.inputs[0];
+  const auto from = retyped(to, lowering.layout(in).get_data_type());
+  if (!from) return false;
+  const memory::desc scalar = plain_desc(DataType::f32, memory::dims(to.get_dims().size(), 1));
+  const float other = read ? -read->scale() * static_cast<float>(read->zero_point()) : written.scale();
+  dnnl::post_ops posts;
+  append_quantizing(posts, written, read ? 1 / written.scale() : 1, 0);
+  auto attributes = user_scratchpad();
+  attributes.set_post_ops(posts);
+  if (read) attributes.set_scales_mask(DNNL_ARG_SRC_0, 0);
+  const auto kind = read ? algorithm::binary_add : algorithm::binary_div;
+  const dnnl::binary::primitive_desc description(lowering.engine(), kind, *from, scalar, to, attributes);
+  if (is_reference(description)) return false;
+  std::vector<StepArgument> arguments{lowering.read(DNNL_ARG_SRC_0, in, *from), lowering.read_numbers(DNNL_ARG_SRC_1, {other})};
+  arguments[1].desc = scalar;
+  arguments.push_back(lowering.write(DNNL_ARG_DST, operation.output, to));
+  if (read) arguments.push_back(lowering.read_numbers(DNNL_ARG_ATTR_SCALES | DNNL_ARG_SRC_0, read->scales));
+  add_scratchpad(lowering, description, arguments);
+  lowering.step(operation, dnnl::binary(description), std::move(arguments));
+  return true;
+}
+
 // oneDNN 3.2 loses the zero point on the way from plain to channels-last where there are more than 16 channels (and some sizes; all
 // results are wrong then). Nothing else that it reorders is.
 bool loses_zero_point(const memory::desc& from, const memory::desc& to, const std::optional<Quantization>& read,
@@ -52,6 +78,7 @@ bool lower_quantize(Lowering& lowering, const Operation& operation) {
   if (has_windows(lowering.dims(in)) && (lowering.feeds_windows(operation.output) || !retyped(from, type)))
     to = channels_last_desc(type, lowering.dims(in));
   const auto read = fused ? operation.integers.at(0) : std::nullopt;
+  if (rounds_before_zero_point(*result)) return quantize_in_steps(lowering, operation, to, read, *result);
   if (loses_zero_point(from, to, read, result)) from = channels_last_desc(from.get_data_type(), from.get_dims());  // in a step before
   convert(lowering, operation, from, to, read, result);
   return true;
@@ -80,7 +107,7 @@ bool lower_integer_sum(Lowering& lowering, const Operation& operation) {
     if (post.kind != Post::Kind::activation) return false;
     append_activation(posts, post.activation);
   }
-  posts.append_eltwise(algorithm::eltwise_linear, 1 / result->scale(), static_cast<float>(result->zero_point()));
+  append_quantizing(posts, *result, 1 / result->scale(), 0);
   auto attributes = user_scratchpad();
   attributes.set_post_ops(posts);
   attributes.set_scales_mask(DNNL_ARG_SRC_0, 0);

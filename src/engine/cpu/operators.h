@@ -78,6 +78,11 @@ StepArgument write_result(Lowering& lowering, const Operation& operation, const 
 dnnl::primitive_attr user_scratchpad();
 void add_scratchpad(Lowering& lowering, const dnnl::primitive_desc_base& description, std::vector<StepArgument>& arguments);
 void append_activation(dnnl::post_ops& posts, const Activation& activation);
+// ONNX rounds halves to even and then adds the zero point. oneDNN adds first, so that with an odd zero point halves go to the odd number:
+// then the rounding is a post of its own.
+bool rounds_before_zero_point(const Quantization& result);
+// Appends what makes value * factor + shift the integer of `result`, whose scale `factor` includes.
+void append_quantizing(dnnl::post_ops& posts, const Quantization& result, float factor, float shift);
 struct EltwiseForm {
   dnnl::algorithm algorithm;
   float alpha, beta;

@@ -49,6 +49,16 @@ void append_activation(dnnl::post_ops& posts, const Activation& activation) {
   posts.append_eltwise(form.algorithm, form.alpha, form.beta);
 }
 
+bool rounds_before_zero_point(const Quantization& result) { return result.zero_point() % 2 != 0; }
+
+void append_quantizing(dnnl::post_ops& posts, const Quantization& result, float factor, float shift) {
+  const auto zero = static_cast<float>(result.zero_point());
+  if (!rounds_before_zero_point(result)) return posts.append_eltwise(algorithm::eltwise_linear, factor, shift + zero);
+  if (factor != 1 || shift != 0) posts.append_eltwise(algorithm::eltwise_linear, factor, shift);
+  posts.append_eltwise(algorithm::eltwise_round, 0, 0);
+  posts.append_eltwise(algorithm::eltwise_linear, 1, zero);
+}
+
 namespace {
 
 int lowest_of(const Quantization& quantization) { return quantization.type == DataType::u8 ? 0 : -128; }

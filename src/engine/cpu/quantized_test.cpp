@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
 
 namespace deepgap {
 namespace {
@@ -97,9 +98,61 @@ TEST(Quantized, HandComputedConvolution) {
                                                 b.constant(floats({}, {0.25F}))});
   const Graph graph = b.finish({b.quantize(b.node("Conv", {x, w, b.constant(floats({1}, {10}))}), {0.5F, 3})});
   Network network(graph, {}, Integers::computed_with);
-  // (1 + 2 + 6 - 16) / 4 + 10 = 8.25, in steps of a half 16 (to even) or 17, and 3
+  // (1 + 2 + 6 - 16) / 4 + 10 = 8.25, in steps of a half 16.5, which goes to 16, and 3
   const auto got = run(network, graph, {floats({1, 1, 2, 2}, {1, 1, 2, 4})}, 1);
-  EXPECT_NEAR(integer(got[0], 0), 19.5, 0.5);
+  EXPECT_EQ(integer(got[0], 0), 19);
+}
+
+// Quarters, many of them halfway between two integers of the grids below.
+Tensor quarters(const Shape& shape) {
+  std::vector<float> values(static_cast<size_t>(element_count(shape)));
+  for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(static_cast<int>(i * 7 % 41) - 20) / 4;
+  return floats(shape, values);
+}
+
+// QuantizeLinear rounds halves to even and only then adds the zero point, which here is odd: bit for bit the evaluator's.
+void expect_halves_to_even(const std::string& what, const Shape& shape, const std::function<ValueId(QuantizedBuilder&, ValueId)>& make) {
+  SCOPED_TRACE(what);
+  QuantizedBuilder b(1);
+  const Graph graph = b.finish({make(b, b.input(shape))});
+  const std::vector<Tensor> inputs{quarters(shape)};
+  const Tensor expected = evaluate(graph, inputs)[0];
+  Network network(graph, {{shape[0]}, 2, false}, Integers::computed_with);
+  const auto got = run(network, graph, inputs, shape[0]);
+  for (size_t i = 0; i < static_cast<size_t>(element_count(expected.shape)); ++i) EXPECT_EQ(integer(got[0], i), integer(expected, i)) << i;
+}
+
+ValueId weights_in_halves(QuantizedBuilder& b, const Shape& shape) {
+  std::vector<int> values(static_cast<size_t>(element_count(shape)));
+  for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<int>(i % 5) - 2;
+  return b.node("DequantizeLinear", {b.constant(testing::integer_tensor(DataType::i8, shape, values)), b.constant(floats({}, {0.5F}))});
+}
+
+TEST(Quantized, HalvesGoToEvenBeforeTheZeroPointIsAdded) {
+  for (const Grid grid : {Grid{0.5F, 127}, Grid{0.5F, -3, DataType::i8}, Grid{0.5F, 126}}) {
+    const Grid fine{0.25F, grid.zero_point, grid.type};
+    expect_halves_to_even("a step of its own", {1, 8}, [&](auto& b, ValueId x) { return b.quantize(x, grid); });
+    expect_halves_to_even("channels", {2, 24, 5, 5}, [&](auto& b, ValueId x) { return b.quantize(x, grid); });
+    expect_halves_to_even("from integers", {1, 3, 8}, [&](auto& b, ValueId x) { return b.quantize(b.through(x, fine), grid); });
+    expect_halves_to_even("Conv", {2, 16, 6, 6}, [&](auto& b, ValueId x) {
+      return b.quantize(b.node("Relu", {b.node("Conv", {b.through(x, fine), weights_in_halves(b, {16, 16, 3, 3})}, window(3, 1, 1))}),
+                        grid);
+    });
+    expect_halves_to_even("MatMul", {3, 20}, [&](auto& b, ValueId x) {
+      return b.quantize(b.node("MatMul", {b.through(x, fine), weights_in_halves(b, {20, 9})}), grid);
+    });
+    expect_halves_to_even("Add", {2, 8, 4, 4}, [&](auto& b, ValueId x) {
+      const ValueId half = b.through(x, fine);
+      return b.quantize(b.node("Add", {half, b.through(b.node("Neg", {x}), fine)}), grid);
+    });
+    expect_halves_to_even("AveragePool", {1, 16, 4, 4}, [&](auto& b, ValueId x) {
+      return b.quantize(b.node("AveragePool", {b.through(x, fine)}, window(2, 2, 0)), fine);
+    });
+    expect_halves_to_even("MaxPool", {1, 16, 4, 4},
+                          [&](auto& b, ValueId x) { return b.quantize(b.node("MaxPool", {b.through(x, fine)}, window(2, 2, 0)), grid); });
+    expect_halves_to_even("GlobalAveragePool", {1, 16, 2, 2},
+                          [&](auto& b, ValueId x) { return b.quantize(b.node("GlobalAveragePool", {b.through(x, fine)}), fine); });
+  }
 }
 
 TEST(Quantized, RandomConvolutions) {

@@ -35,7 +35,12 @@ void add_scales(Lowering& lowering, const Operation& operation, int channel_mask
   if (!operation.is_quantized()) return;
   add_scale(lowering, DNNL_ARG_SRC, *operation.integers.at(0), 0, 1, posts);
   add_scale(lowering, DNNL_ARG_WEIGHTS, *operation.integers.at(1), channel_mask, posts.unit, posts);
-  if (operation.result) add_scale(lowering, DNNL_ARG_DST, *operation.result, 0, posts.unit, posts);
+  if (!operation.result) return;
+  if (!operation.result->per_tensor() || !rounds_before_zero_point(*operation.result))
+    return add_scale(lowering, DNNL_ARG_DST, *operation.result, 0, posts.unit, posts);
+  dnnl::post_ops operations = posts.attributes.get_post_ops();
+  append_quantizing(operations, *operation.result, posts.unit / operation.result->scale(), 0);
+  posts.attributes.set_post_ops(operations);
 }
 
 StepArgument read_bias(Lowering& lowering, const Operation& operation, const Posts& posts, const memory::desc& desc) {

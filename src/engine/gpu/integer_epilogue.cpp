@@ -54,6 +54,13 @@ template <int N> __device__ __forceinline__ void put_values(unsigned* words, con
 }}
 )";
 
+// With scales that are powers of two, as some quantizers choose them, many sums lie halfway between two integers, and dividing by a range
+// of 255 would lose on which side of it.
+bool has_halves(float scale) {
+  int exponent = 0;
+  return std::frexp(scale, &exponent) == 0.5F;
+}
+
 // To 0 .. 1 over a range of whole numbers.
 struct Unit {
   float scale, offset;
@@ -66,13 +73,14 @@ Unit unit_of(float inverse, int zero, int low, int high) {
 }  // namespace
 
 std::optional<IntegerEpilogue> integer_epilogue(const Epilogue& epilogue) {
-  if (!is_integer(epilogue.target)) return std::nullopt;
+  if (!is_integer(epilogue.target) || has_halves(epilogue.target_inverse)) return std::nullopt;
   IntegerEpilogue end;
   end.low = lowest(epilogue.target);
   end.high = end.low + 255;
   auto step = epilogue.steps.begin();
   const auto is = [&](Kind kind) { return step != epilogue.steps.end() && step->kind == kind; };
   if (is(Kind::round)) end.round = *step++;
+  if (end.round && has_halves(end.round->scale)) return std::nullopt;
   if (is(Kind::add)) end.adds = true, ++step;
   while (is(Kind::clamp)) clamp_to(epilogue, *step++, end);
   return step == epilogue.steps.end() && end.low < end.high ? std::optional(end) : std::nullopt;

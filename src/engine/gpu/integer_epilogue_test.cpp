@@ -21,7 +21,7 @@ Epilogue to_bytes(std::vector<EpilogueStep> steps) {
 
 TEST(IntegerEpilogue, TakesWhatQuantizedNetworksAskFor) {
   const auto end = integer_epilogue(to_bytes(
-      {EpilogueStep::rounded(0.5F, 7, Element::u8), EpilogueStep::of(EpilogueStep::Kind::add), EpilogueStep::clamped(0, infinity)}));
+      {EpilogueStep::rounded(0.3F, 7, Element::u8), EpilogueStep::of(EpilogueStep::Kind::add), EpilogueStep::clamped(0, infinity)}));
   ASSERT_TRUE(end);
   EXPECT_TRUE(end->adds);
   ASSERT_TRUE(end->round);
@@ -41,6 +41,10 @@ TEST(IntegerEpilogue, LeavesOtherStepsToThePlainWay) {
   EXPECT_FALSE(integer_epilogue(to_bytes({{EpilogueStep::Kind::activation, "tanhf(v)"}})));
   EXPECT_FALSE(integer_epilogue(to_bytes({EpilogueStep::clamped(0, 6), EpilogueStep::of(EpilogueStep::Kind::add)})));
   EXPECT_FALSE(integer_epilogue(to_bytes({EpilogueStep::clamped(50, 60)})));  // nothing is left to tell apart
+  EXPECT_FALSE(integer_epilogue(to_bytes({EpilogueStep::rounded(0.5F, 7, Element::u8)}))) << "halves are many";
+  Epilogue in_quarters = to_bytes({});
+  in_quarters.target_inverse = 4;
+  EXPECT_FALSE(integer_epilogue(in_quarters)) << "likewise";
   Epilogue floats;
   EXPECT_FALSE(integer_epilogue(floats));
 }

@@ -59,7 +59,11 @@ int64_t einsum_macs(const Graph& graph, const Node& node) {
   return window_elements(node, einsum_sizes(node, known_shapes(graph, node.inputs)).sizes, 0);
 }
 
+bool is_product_of_few_bits(const Node& node) { return node.domain == "com.microsoft" && node.op == "MatMulNBits"; }
+
 int64_t macs_of(const Graph& graph, const Node& node) {
+  if (is_product_of_few_bits(node)) return times(elements(graph, node.outputs[0]), known_shape(graph, node.inputs[0]).back(), node);
+  if (!node.domain.empty()) return 0;
   if (node.op == "Conv" || node.op == "ConvInteger")  // weights [out, in/group, k...]
     return times(elements(graph, node.outputs[0]), window_elements(node, known_shape(graph, node.inputs[1]), 1), node);
   if (node.op == "ConvTranspose")  // weights [in, out/group, k...]: each element read meets these
@@ -189,7 +193,8 @@ std::vector<bool> sized_by_data(const Graph& bound) {
 }
 
 bool has_macs(const std::string& op) {
-  static const Names names{"Conv", "ConvInteger", "ConvTranspose", "Einsum", "Gemm", "MatMul", "MatMulInteger", "QLinearConv"};
+  static const Names names{"Conv",   "ConvInteger",   "ConvTranspose", "Einsum",     "Gemm",
+                           "MatMul", "MatMulInteger", "MatMulNBits",   "QLinearConv"};
   return names.count(op) != 0;
 }
 
@@ -258,7 +263,7 @@ std::vector<TensorInfo> describe(const Graph& graph, const std::vector<ValueId>&
 NodeCount count_node(const Graph& bound, const Node& node) {
   NodeCount count;
   if (node.outputs.empty() || node.outputs[0] == no_value) return count;
-  count.macs = node.domain.empty() ? macs_of(bound, node) : 0;
+  count.macs = macs_of(bound, node);
   count.flop = flop_of(bound, node, count.macs);
   count.bytes = bytes_of(bound, node);
   return count;

@@ -200,8 +200,8 @@ namespace {
 Contents infer(Graph& graph) {
   Contents contents;
   for (const Node& node : graph.nodes) {
-    const auto found = rules().find(node.op);
-    if (!node.domain.empty() || found == rules().end()) continue;
+    const auto found = rules().find(node.domain.empty() ? node.op : node.domain + "." + node.op);
+    if (found == rules().end()) continue;
     for (const ValueId id : node.outputs) {
       if (id != no_value) graph.values[id].dims.reset();
     }

@@ -145,9 +145,18 @@ void matmul_integer(ShapeContext& context) {
   context.retype(0, DataType::i32);
 }
 
+// Weights in blocks of a few bits: attributes tell their sizes.
+void matmul_of_few_bits(ShapeContext& context) {
+  std::optional<Dims> dims = context.dims(0);
+  const int64_t columns = attribute_int(context.node(), "N", 0);
+  if (dims && !dims->empty() && columns > 0) dims->back() = fixed_dim(columns);
+  context.set(0, context.type(0), std::move(dims));
+}
+
 const bool registered = add_shape_rules({{"Gemm", gemm},
                                          {"MatMul", matmul},
                                          {"MatMulInteger", matmul_integer},
+                                         {"com.microsoft.MatMulNBits", matmul_of_few_bits},
                                          {"ReduceMean", reduce},
                                          {"ReduceSum", reduce},
                                          {"ReduceMax", reduce},

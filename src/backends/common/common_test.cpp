@@ -160,6 +160,13 @@ TEST(QuantizedFile, IsInt8AndNothingElse) {
   EXPECT_EQ(quantization_refusal(Precision::fp32, plain), "");
   EXPECT_THAT(quantization_refusal(Precision::int8, plain), HasSubstr("needs a quantized file"));
   EXPECT_THAT(quantization_refusal(Precision::fp32, quantized), HasSubstr("node 'q'"));
+  GraphSummary dynamic, few_bits;
+  dynamic.operators = {{"DynamicQuantizeLinear", "", 1, "d"}, {"MatMulInteger", "", 1, "m"}};
+  few_bits.operators = {{"MatMulNBits", "com.microsoft", 1, "m"}};
+  for (const GraphSummary& graph : {dynamic, few_bits}) {
+    EXPECT_EQ(quantization_refusal(Precision::int8, graph), "");
+    EXPECT_EQ(quantization_refusal(Precision::fp32, graph), "") << "the rest of it";
+  }
 }
 
 // Three nodes of 70, 0 and 30 multiply-accumulates: conv1 -> a, conv1_relu -> b, fc -> c.

@@ -57,12 +57,13 @@ bool PrecisionTally::computed_up_to(std::string_view layer, const std::string& p
 }
 
 PrecisionShares PrecisionTally::shares() const {
+  const std::string untold = elsewhere_.size() == 1 ? *elsewhere_.begin() : "unknown";
   double whole = 0;
   PrecisionShares shares;
   for (const Work& work : work_) {
     if (work.macs == 0) continue;
     whole += static_cast<double>(work.macs);
-    shares[work.precision.empty() ? "unknown" : work.precision] += static_cast<double>(work.macs);
+    shares[work.precision.empty() ? untold : work.precision] += static_cast<double>(work.macs);
   }
   for (auto& [precision, share] : shares) share /= whole;
   return shares;

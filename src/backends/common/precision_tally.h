@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,7 +28,10 @@ class PrecisionTally {
   // multiply-accumulates, it stands for the nearest node with some before that one. Of several equally near, the first that was not told.
   bool computed_up_to(std::string_view layer, const std::string& precision);
 
-  // Nodes that no layer stood for count as "unknown". Empty when nothing is known of the work, or no node multiplies.
+  // A layer whose name leads nowhere. Where all of these are computed in one precision, so are the nodes that no other layer stands for.
+  void computed_elsewhere(const std::string& precision) { elsewhere_.insert(precision); }
+
+  // Other nodes that no layer stood for count as "unknown". Empty when nothing is known of the work, or no node multiplies.
   PrecisionShares shares() const;
 
  private:
@@ -39,6 +43,7 @@ class PrecisionTally {
     std::string precision;  // empty: not told
   };
   const Graph& graph_;
+  std::set<std::string> elsewhere_;
   std::vector<Work> work_;                            // beside the nodes; empty when it is not known
   std::map<std::string, size_t, std::less<>> names_;  // of nodes and their first outputs -> node
   std::map<ValueId, size_t> makers_;                  // value -> node

@@ -11,6 +11,9 @@ namespace deepgap {
 
 const OperatorUse* find_operator(const GraphSummary& graph, const std::string& op);  // of ONNX's own domain; nullptr: none
 bool is_quantized(const GraphSummary& graph);                                        // has both QuantizeLinear and DequantizeLinear
+// Has operators whose numbers are integers in the file itself: ConvInteger, MatMulInteger, MatMulNBits of com.microsoft and the like, as
+// dynamic and weight-only quantizers write them.
+bool computes_integers(const GraphSummary& graph);
 // Why this precision does not go with this file; empty when it does.
 std::string quantization_refusal(Precision precision, const GraphSummary& graph);
 

@@ -160,7 +160,7 @@ std::string gpu_version(bool libraries) {
 }
 
 std::string gpu_precision_refusal(Precision precision, const GraphSummary& graph) {
-  if (precision == Precision::int8 && !is_quantized(graph))
+  if (precision == Precision::int8 && !is_quantized(graph) && !computes_integers(graph))
     return "native: precision int8 needs a quantized file, with QuantizeLinear and DequantizeLinear; this one has none";
   if (precision == Precision::fp8) {
     if (is_quantized(graph)) return "native on cuda does not do precision fp8 of a quantized file: ask for int8";

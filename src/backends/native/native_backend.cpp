@@ -19,7 +19,7 @@ namespace {
 // Why not in this precision; empty when it can.
 std::string precision_refusal(Precision precision, const GraphSummary& graph) {
   if (precision == Precision::int8) {
-    if (is_quantized(graph)) return {};
+    if (is_quantized(graph) || computes_integers(graph)) return {};
     return "native: precision int8 needs a quantized file, with QuantizeLinear and DequantizeLinear; this one has none";
   }
   if (precision == Precision::fp32) return {};

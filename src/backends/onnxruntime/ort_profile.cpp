@@ -59,6 +59,25 @@ std::string precision_name(const std::string& type) {
   return type;
 }
 
+// Of weights in a few bits; 4 where the file does not say.
+std::string precision_of_few_bits(const Model& model) {
+  for (const Node& node : model.graph().nodes) {
+    if (node.op != "MatMulNBits") continue;
+    const auto bits = node.attributes.find("bits");
+    const auto* number = bits == node.attributes.end() ? nullptr : std::get_if<int64_t>(&bits->second);
+    return fmt::format("int{}", number == nullptr ? 4 : *number);
+  }
+  return "int4";
+}
+
+// What reads floats and quantizes them itself multiplies integers.
+std::string precision_of(const OrtNodeRun& node, const Model& model) {
+  if (node.op == "MatMulNBits") return precision_of_few_bits(model);
+  if (node.op.starts_with("DynamicQuantize") || node.op.starts_with("MatMulInteger") || node.op == "ConvInteger" || node.op == "QAttention")
+    return "int8";
+  return precision_name(node.input_type);
+}
+
 }  // namespace
 
 std::vector<OrtNodeRun> parse_ort_profile(const std::string& text) {
@@ -95,7 +114,9 @@ std::vector<OrtNodeRun> profile_ort_network(const Model& model, const LoadOption
 PrecisionShares ort_precision_shares(const std::vector<OrtNodeRun>& nodes, const Model& model) {
   PrecisionTally tally(model);
   for (const OrtNodeRun& node : nodes) {
-    if (multiplies(node.op)) tally.computed_up_to(node.name, precision_name(node.input_type));
+    if (!multiplies(node.op)) continue;
+    const std::string precision = precision_of(node, model);
+    if (!tally.computed_up_to(node.name, precision)) tally.computed_elsewhere(precision);
   }
   return tally.shares();
 }

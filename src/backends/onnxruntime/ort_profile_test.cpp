@@ -57,6 +57,16 @@ TEST(OrtProfile, SharesAreOfTheArithmetic) {
   EXPECT_THAT(ort_precision_shares({{"second", "Conv", "float", 0}}, model), UnorderedElementsAre(Pair("unknown", 0.9), Pair("fp32", 0.1)));
 }
 
+// ONNX Runtime joins DynamicQuantizeLinear and MatMulInteger under a name of its own, and lists float32 as what the result reads.
+TEST(OrtProfile, IntegersBehindFloatsAreSeen) {
+  const TwoConvolutions model;
+  EXPECT_THAT(ort_precision_shares({{"joined", "DynamicQuantizeMatMul", "float", 0}}, model), UnorderedElementsAre(Pair("int8", 1.0)));
+  EXPECT_THAT(ort_precision_shares({{"joined", "MatMulNBits", "float", 0}}, model), UnorderedElementsAre(Pair("int4", 1.0)));
+  EXPECT_THAT(ort_precision_shares({{"joined", "DynamicQuantizeMatMul", "float", 0}, {"other", "MatMul", "float", 0}}, model),
+              UnorderedElementsAre(Pair("unknown", 1.0)))
+      << "which of them stands for which node nobody says";
+}
+
 TEST(OrtProfile, OtherTextIsAnError) { EXPECT_THROW(parse_ort_profile("{\"name\": [1"), Error); }
 
 }  // namespace

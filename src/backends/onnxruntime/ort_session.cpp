@@ -1,5 +1,6 @@
 #include "backends/onnxruntime/ort_session.h"
 
+#include "backends/common/quantized_file.h"
 #include "backends/onnxruntime/ort_failure.h"
 #include "backends/onnxruntime/ort_profile.h"
 #include "backends/onnxruntime/ort_slot.h"
@@ -70,7 +71,7 @@ class OrtSessionRunner final : public Session {
   // The CPU provider computes what is not quantized in the file's own FP32. Others do not tell.
   PrecisionShares precision_shares() override {
     if (ort_provider(settings_, options_.placement.devices.front()) != OrtProvider::cpu) return {};
-    if (options_.precision == Precision::fp32) return {{"fp32", 1.0}};
+    if (options_.precision == Precision::fp32 && !computes_integers(model_.summary())) return {{"fp32", 1.0}};
     return ort_precision_shares(profile(), model_);
   }
 

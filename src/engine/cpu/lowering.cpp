@@ -211,6 +211,11 @@ void Lowering::step(const Operation& operation, StepFunction function, std::vect
 
 void Lowering::count(const Operation& operation, const std::string& precision) {
   const auto macs_of = [](const Graph& graph, const Node& node) { return is_dense_main(node) ? count_node(graph, node).macs : 0; };
+  const Node& main = operation.main;
+  if (main.domain.empty() && (main.op == "MatMulInteger" || main.op == "ConvInteger")) {
+    plan_.macs["int8"] += count_node(graph_, main).macs;
+    return;
+  }
   int64_t macs = operation.body == nullptr ? macs_of(graph_, *operation.node) : 0;
   if (operation.body != nullptr)
     for (const auto& node : operation.body->nodes) macs += macs_of(*operation.body, node);

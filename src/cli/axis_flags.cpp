@@ -37,6 +37,7 @@ void AxisFlags::declare(CLI::App& app, const std::string& group, std::span<const
   for (const AxisFlag& flag : table_) add(flag.flags, texts_[flag.axis], flag.describe, "LIST");
   add("-a,--axis", more_axes_, "Any option as an axis: name=list", "NAME=LIST");
   add("--shape", shapes_, "Sizes of an input: input:1x3x320x320 (N: the batch)", "INPUT:DIMS");
+  add("--input", inputs_, input_flag_describe, "NAME=NUMBERS");
 }
 
 std::vector<Axis> AxisFlags::axes() const {
@@ -53,6 +54,7 @@ std::vector<Axis> AxisFlags::axes() const {
   }
   if (!words_.empty()) add_words(axes);
   if (!shapes_.empty()) axes.push_back({"shape", {joined_shapes(shapes_)}, {"--shape"}});
+  if (!inputs_.empty()) axes.push_back({"input", {joined_input_numbers(inputs_)}, {"--input"}});
   return axes;
 }
 

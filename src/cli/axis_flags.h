@@ -20,11 +20,11 @@ struct AxisFlag {
 
 class AxisFlags {
  public:
-  // A flag for each row of `table`, and --axis and --shape, in that group. `table` must outlive this.
+  // A flag for each row of `table`, and --axis, --shape and --input, in that group. `table` must outlive this.
   void declare(CLI::App& app, const std::string& group, std::span<const AxisFlag> table);
   // Models that were named without a flag.
   void add_models(std::vector<std::string> words) { words_ = std::move(words); }
-  // What was given, in the order of the table, then --axis and --shape. Throws Error{usage}.
+  // What was given, in the order of the table, then --axis, --shape and --input. Throws Error{usage}.
   std::vector<Axis> axes() const;
   // The text given for an axis of the table, its parts joined by commas; empty: none.
   std::string text(const std::string& axis) const;
@@ -33,7 +33,7 @@ class AxisFlags {
   std::span<const AxisFlag> table_;
   std::map<std::string, std::vector<std::string>> texts_;
   void add_words(std::vector<Axis>& axes) const;
-  std::vector<std::string> more_axes_, shapes_, words_;
+  std::vector<std::string> more_axes_, shapes_, inputs_, words_;
 };
 
 }  // namespace deepgap

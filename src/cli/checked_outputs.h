@@ -22,7 +22,8 @@ struct CheckedOutputs {
   std::string version;                    // of the engine, or the folder
   Precision judged_as = Precision::fp32;  // judged_precision() of the model; of a folder nothing is asked
   std::vector<std::string> names{};       // of the outputs
-  std::vector<CheckedSample> samples;
+  std::vector<CheckedSample> samples{};
+  std::string random{}, overflow{};  // as OutputsMade says
 };
 
 // Each engine in a child of its own: what it prints, allocates or crashes stays there. Throws as call_child().

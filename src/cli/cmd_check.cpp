@@ -63,7 +63,9 @@ class CheckCommand : public Command {
         ->type_name("FOLDER");
     app.add_flag("--json", json_, "The comparison as a JSON object, for programs");
     which_.declare(app);
-    app.footer("SQNR, the ratio of the signal to the error, is in dB: higher is better. Exit code 0: they agree, 1: they differ.");
+    app.footer(
+        "SQNR, the ratio of the signal to the error, is in dB: higher is better. Exit code 0: they agree, or nothing can be "
+        "compared (unchecked), 1: they differ.");
   }
 
   int run() override {
@@ -88,11 +90,14 @@ class CheckCommand : public Command {
     if (nodes_) return run_nodes();
     const CheckedOutputs actual = outputs_of(request_);
     keep(actual);
+    if (!actual.random.empty()) return print_unchecked(actual, random_words(actual.random));
     const CheckedOutputs expected = folder ? outputs_in_folder(against_, actual.names) : outputs_of(other_side());
     if (!folder) require_no_nan(expected);
     const CheckResult result = compare(expected, actual, asked_db(expected, actual.judged_as));
+    if (is_empty(actual)) return print_unchecked(actual, "all outputs are empty, so that nothing can be compared");
     std::optional<Confident> confident;
     if (margin_) confident = confident_agreement(expected, actual, *margin_);
+    if (!result.pass && !expected.overflow.empty()) return print_unchecked(actual, overflow_words(expected.overflow));
     print(result, actual, confident);
     return result.pass ? exit_ok : exit_points_failed;
   }
@@ -179,6 +184,25 @@ class CheckCommand : public Command {
     other.precision_of_file = true;
     other.options.clear();
     return other;
+  }
+
+  static bool is_empty(const CheckedOutputs& actual) {
+    return std::all_of(actual.samples.begin(), actual.samples.end(), [](const CheckedSample& sample) {
+      return std::all_of(sample.outputs.begin(), sample.outputs.end(),
+                         [](const Tensor& output) { return element_count(output.shape) == 0; });
+    });
+  }
+
+  int print_unchecked(const CheckedOutputs& actual, const std::string& why) const {
+    if (json_) {
+      const nlohmann::json json{{"model", request_.model.name},     {"backend", actual.version}, {"precision", name_of(request_.precision)},
+                                {"samples", actual.samples.size()}, {"pass", nullptr},           {"unchecked", why}};
+      fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+    } else {
+      print_text(fmt::format("{} {} on {}: unchecked: {}\n", actual.version, name_of(request_.precision), printable(request_.model.name),
+                             printable(why)));
+    }
+    return exit_ok;
   }
 
   void print(const CheckResult& result, const CheckedOutputs& actual, const std::optional<Confident>& confident) const {

@@ -2,6 +2,7 @@
 #include "cli/axis_values.h"
 #include "cli/command.h"
 #include "cli/engine_flags.h"
+#include "cli/shape_flag.h"
 #include "cli/written_paths.h"
 #include "run/read_in_child.h"
 #include "worker/point_options.h"
@@ -41,6 +42,7 @@ class QuantizeCommand final : public Command {
     app.add_option("-w,--weights", order_.model.weights, "seeded, a named set (imagenet), or a safetensors file")->type_name("NAME|FILE");
     app.add_option("-t,--threads", order_.threads, "For calibrating; left out: the CPUs allowed here")->type_name("N");
     app.add_option("--shape", shapes_, "Sizes of an input that leaves them open: input:1x3x224x224")->type_name("INPUT:DIMS");
+    app.add_option("--input", inputs_, input_flag_describe)->type_name("NAME=NUMBERS")->take_all()->allow_extra_args(false);
     app.add_option("--cache", order_.model.cache_dir, "Folder that keeps weights once they are made")->type_name("DIR");
     app.add_flag("--json", json_, "What was done as a JSON object, for programs");
     app.footer("docs/quantize.md describes the method, the file and the table.");
@@ -57,6 +59,7 @@ class QuantizeCommand final : public Command {
     if (std::filesystem::equivalent(order_.output, order_.model.name, ignored))
       throw Error(ErrorKind::usage, fmt::format("--output {} is the model itself: name another file", order_.output));
     for (const std::string& shape : shapes_) order_.model.shapes.merge(parse_shapes(shape));
+    order_.model.numbers = parse_input_numbers(joined_input_numbers(inputs_));
     require_folder_of("--output", order_.output);
     require_folder_of("--save-table", order_.save_table);
     look_at_sources();
@@ -97,7 +100,7 @@ class QuantizeCommand final : public Command {
 
   QuantizeOrder order_;
   std::map<std::string, std::string> options_;
-  std::vector<std::string> shapes_;
+  std::vector<std::string> shapes_, inputs_;
   bool json_ = false;
 };
 

@@ -54,6 +54,7 @@ void EngineFlags::declare(CLI::App& app, OutputsRequest& request) {
       ->type_name("NAME|PATH");
   app.add_option("-w,--weights", request.model.weights, "seeded, a named set (imagenet), or a safetensors file")->type_name("NAME|FILE");
   app.add_option("--shape", shapes_, "Sizes of an input that leaves them open: input:1x3x224x224")->type_name("INPUT:DIMS");
+  app.add_option("--input", inputs_, input_flag_describe)->type_name("NAME=NUMBERS")->take_all()->allow_extra_args(false);
   app.add_option("--quantize", quantize_, "How an FP32 model is quantized for int8: method=entropy (deepgap quantize --help)")
       ->type_name("NAME=VALUE");
   app.add_option("--cache", cache_, "Folder that keeps what is made once: weights, quantized models, ceilings")->type_name("DIR");
@@ -73,6 +74,7 @@ void EngineFlags::finish(OutputsRequest& request, const std::string& of_server) 
   request.threads = threads_or_all(request.threads);
   request.cache_dir = cache_or_default(cache_);
   request.model.shapes = parse_shapes(joined_shapes(shapes_));
+  request.model.numbers = parse_input_numbers(joined_input_numbers(inputs_));
   request.quantize = quantize_settings(named_values("--quantize", quantize_), "--quantize ");
   request.options = named_values("--option", options_);
   if (isa_.empty()) return;

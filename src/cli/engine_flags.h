@@ -20,7 +20,7 @@ class EngineFlags {
   void finish(OutputsRequest& request, const std::string& of_server) const;
 
  private:
-  std::vector<std::string> options_, shapes_, quantize_;
+  std::vector<std::string> options_, shapes_, inputs_, quantize_;
   std::string isa_, device_, cache_, precision_;
 };
 

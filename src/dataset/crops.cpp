@@ -106,7 +106,7 @@ void CropsDataset::fill(uint32_t index, const Picture& picture, std::span<float>
 
 }  // namespace
 
-std::unique_ptr<Dataset> make_crops_dataset(const DatasetRequest& request, std::vector<std::string> paths) {
+std::unique_ptr<TensorsDataset> make_crops_dataset(const DatasetRequest& request, std::vector<std::string> paths) {
   return std::make_unique<CropsDataset>(request, std::move(paths));
 }
 

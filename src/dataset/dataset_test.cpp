@@ -85,6 +85,22 @@ TEST(Dataset, SeededFloatsOfOtherTypesAreTheSameNumbers) {
   EXPECT_EQ(halves->sample(2).at(0).bytes(), 2u * 3 * 16 * 16);
 }
 
+TEST(Dataset, GivenNumbersTakeThePlaceOfMadeOnes) {
+  DatasetRequest request = request_for("seeded", {"ids", DataType::u16, Dims{{1, batch_symbol}, {3, ""}}});
+  request.numbers = {{"ids", {7, 8, 9}}};
+  auto dataset = open_dataset(request);
+  dataset->load(std::vector<uint32_t>{0, 5});
+  EXPECT_THAT(dataset->sample(5).at(0).as<uint16_t>(), ElementsAre(7, 8, 9));
+  request.numbers = {{"ids", {4}}};
+  auto one = open_dataset(request);
+  one->load(std::vector<uint32_t>{0});
+  EXPECT_THAT(one->sample(0).at(0).as<uint16_t>(), ElementsAre(4, 4, 4));
+  request.numbers = {{"ids", {1, 2}}};
+  EXPECT_THAT(error_of(request), HasSubstr("2 numbers, input 'ids' of shape [1,3] holds 3"));
+  request.numbers = {{"id", {1}}};
+  EXPECT_THAT(error_of(request), HasSubstr("ids"));
+}
+
 TEST(Dataset, ZerosAreZero) {
   auto dataset = open_dataset(request_for("zeros"));
   dataset->load(std::vector<uint32_t>{1});

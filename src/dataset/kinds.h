@@ -6,8 +6,8 @@
 
 namespace deepgap {
 
-std::unique_ptr<Dataset> make_seeded_dataset(const DatasetRequest& request);  // pictures-like waves, or noise, from the seed
-std::unique_ptr<Dataset> make_zeros_dataset(const DatasetRequest& request);
+std::unique_ptr<TensorsDataset> make_seeded_dataset(const DatasetRequest& request);  // pictures-like waves, or noise, from the seed
+std::unique_ptr<TensorsDataset> make_zeros_dataset(const DatasetRequest& request);
 // A file is a sample, in the order of `paths`, which is not empty; `name` is what they are called together. One .npy file may hold several
 // samples, along its first dimension.
 std::unique_ptr<TensorsDataset> make_pictures_dataset(const DatasetRequest& request, std::vector<std::string> paths,

@@ -131,7 +131,7 @@ void label_in_order(const DatasetRequest& request, TensorsDataset& dataset, cons
   dataset.set_labels(std::move(labels));
 }
 
-std::unique_ptr<Dataset> open_folder(const DatasetRequest& request, const std::string& folder) {
+std::unique_ptr<TensorsDataset> open_folder(const DatasetRequest& request, const std::string& folder) {
   if (const auto sets = onnx_test_sets(folder); !sets.empty()) {
     auto dataset = make_onnx_folder_dataset(request, sets);
     label_in_order(request, *dataset, folder);
@@ -143,7 +143,7 @@ std::unique_ptr<Dataset> open_folder(const DatasetRequest& request, const std::s
   return dataset_of_files(request, std::move(files), name_of_folder(folder));
 }
 
-std::unique_ptr<Dataset> open_file(const DatasetRequest& request, const std::string& path) {
+std::unique_ptr<TensorsDataset> open_file(const DatasetRequest& request, const std::string& path) {
   const std::string name = name_of_folder(fs::path(path).parent_path().string());
   // A picture by its content: it says so if it is none.
   auto dataset = is_npy_name(path) ? make_npy_dataset(request, {path}) : make_pictures_dataset(request, {path}, name);
@@ -151,7 +151,7 @@ std::unique_ptr<Dataset> open_file(const DatasetRequest& request, const std::str
   return dataset;
 }
 
-std::unique_ptr<Dataset> open_crops(const DatasetRequest& request) {
+std::unique_ptr<TensorsDataset> open_crops(const DatasetRequest& request) {
   const std::string folder = request.data_dir + "/pictures";
   std::error_code error;
   std::vector<std::string> paths;
@@ -163,9 +163,7 @@ std::unique_ptr<Dataset> open_crops(const DatasetRequest& request) {
   return make_crops_dataset(request, std::move(paths));
 }
 
-}  // namespace
-
-std::unique_ptr<Dataset> open_dataset(const DatasetRequest& request) {
+std::unique_ptr<TensorsDataset> open_kind(const DatasetRequest& request) {
   const bool made_up = request.name == "seeded" || request.name == "zeros" || request.name == "crops" || request.name.starts_with("crops:");
   if (made_up && !request.labels.empty()) {
     throw Error(
@@ -186,6 +184,14 @@ std::unique_ptr<Dataset> open_dataset(const DatasetRequest& request) {
   if (request.name.find('/') != std::string::npos)
     throw Error(ErrorKind::input, fmt::format("there is no dataset file or folder {}", path));
   throw Error(ErrorKind::usage, unknown_name("dataset", request.name, {"seeded", "zeros", "pictures", "crops"}));
+}
+
+}  // namespace
+
+std::unique_ptr<Dataset> open_dataset(const DatasetRequest& request) {
+  std::unique_ptr<TensorsDataset> dataset = open_kind(request);
+  dataset->give(request);
+  return dataset;
 }
 
 }  // namespace deepgap

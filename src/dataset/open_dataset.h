@@ -20,6 +20,8 @@ struct DatasetRequest {
   std::vector<TensorInfo> inputs;  // of the Model; every size but the batch known
   Preprocessing preprocessing;
   std::map<std::string, int64_t> integer_values;  // of the seeded kind, see model/integer_values.h; an input not named has 100 values
+  std::map<std::string, std::vector<double>>
+      numbers;  // that inputs hold in every sample, whatever the kind; one stands for all of an input
   uint64_t seed = 1;
   size_t size = 64;  // of the seeded kinds
   std::string data_dir;

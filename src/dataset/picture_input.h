@@ -2,6 +2,7 @@
 #pragma once
 
 #include "dataset/open_dataset.h"
+#include "dataset/tensors_dataset.h"
 
 namespace deepgap {
 
@@ -12,6 +13,6 @@ Shape picture_input_shape(const DatasetRequest& request, Preprocessing& how);
 std::string normalizing_text(const Preprocessing& how);
 
 // See crops.cpp. `paths` is not empty; request.name is "crops" or "crops:seed=7,count=1000".
-std::unique_ptr<Dataset> make_crops_dataset(const DatasetRequest& request, std::vector<std::string> paths);
+std::unique_ptr<TensorsDataset> make_crops_dataset(const DatasetRequest& request, std::vector<std::string> paths);
 
 }  // namespace deepgap

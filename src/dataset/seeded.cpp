@@ -5,8 +5,6 @@
 #include "dataset/tensors_dataset.h"
 #include "model/eval/element_types.h"
 
-#include <deepgap/error.h>
-
 #include <fmt/format.h>
 
 #include <cstring>
@@ -69,15 +67,22 @@ class SeededDataset : public TensorsDataset {
       case DataType::i16:
         fill_integers<int16_t>(tensor, stream, values_of(input));
         break;
+      case DataType::u16:
+        fill_integers<uint16_t>(tensor, stream, values_of(input));
+        break;
+      case DataType::u32:
+        fill_integers<uint32_t>(tensor, stream, values_of(input));
+        break;
+      case DataType::u64:
+        fill_integers<uint64_t>(tensor, stream, values_of(input));
+        break;
       case DataType::u8:
-      case DataType::i8:  // every bit pattern, either way
-        fill_integers<uint8_t>(tensor, stream, 256);
+      case DataType::i8:  // where nothing limits them every bit pattern, either way
+        fill_integers<uint8_t>(tensor, stream, integer_values_.contains(input.name) ? values_of(input) : 256);
         break;
       case DataType::boolean:
         fill_integers<uint8_t>(tensor, stream, 2);
         break;
-      default:
-        throw Error(ErrorKind::refused, fmt::format("the seeded dataset makes no {} values (input '{}')", name_of(input.type), input.name));
     }
     return tensor;
   }
@@ -130,7 +135,7 @@ class ZerosDataset : public TensorsDataset {
 
 }  // namespace
 
-std::unique_ptr<Dataset> make_seeded_dataset(const DatasetRequest& request) { return std::make_unique<SeededDataset>(request); }
-std::unique_ptr<Dataset> make_zeros_dataset(const DatasetRequest& request) { return std::make_unique<ZerosDataset>(request); }
+std::unique_ptr<TensorsDataset> make_seeded_dataset(const DatasetRequest& request) { return std::make_unique<SeededDataset>(request); }
+std::unique_ptr<TensorsDataset> make_zeros_dataset(const DatasetRequest& request) { return std::make_unique<ZerosDataset>(request); }
 
 }  // namespace deepgap

@@ -1,10 +1,14 @@
 #include "dataset/tensors_dataset.h"
 
+#include "base/text.h"
+#include "model/eval/element_types.h"
+
 #include <deepgap/batching.h>
 #include <deepgap/error.h>
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cassert>
 
 namespace deepgap {
@@ -12,7 +16,36 @@ namespace deepgap {
 void TensorsDataset::load(std::span<const uint32_t> indices) {
   for (const uint32_t index : indices) {
     assert(index < size());
-    if (loaded_.count(index) == 0) loaded_.emplace(index, make(index));
+    if (loaded_.count(index) != 0) continue;
+    std::vector<Tensor>& tensors = loaded_.emplace(index, make(index)).first->second;
+    for (const auto& [input, tensor] : given_) tensors.at(input) = tensor;
+  }
+}
+
+namespace {
+
+Tensor filled(const TensorInfo& input, const Shape& shape, const std::vector<double>& numbers) {
+  const auto count = static_cast<size_t>(element_count(shape));
+  if (numbers.size() != 1 && numbers.size() != count)
+    throw Error(ErrorKind::usage, fmt::format("--input {}: {} numbers, input '{}' of shape {} holds {}", input.name, numbers.size(),
+                                              input.name, shape_text(shape), count));
+  Tensor tensor = make_tensor(DataType::f64, shape);
+  for (size_t i = 0; i < count; ++i) writable<double>(tensor)[i] = numbers[numbers.size() == 1 ? 0 : i];
+  return converted(tensor, input.type);
+}
+
+}  // namespace
+
+void TensorsDataset::give(const DatasetRequest& request) {
+  if (request.numbers.empty()) return;
+  const std::vector<Shape> shapes = sample_shapes(request.inputs);
+  for (const auto& [name, numbers] : request.numbers) {
+    std::vector<std::string> names;
+    for (const TensorInfo& input : request.inputs) names.push_back(input.name);
+    const auto found = std::find(names.begin(), names.end(), name);
+    if (found == names.end()) throw Error(ErrorKind::usage, "--input: " + unknown_name("input", name, names));
+    const auto at = static_cast<size_t>(found - names.begin());
+    given_[at] = filled(request.inputs[at], shapes[at], numbers);
   }
 }
 

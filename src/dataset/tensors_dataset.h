@@ -2,6 +2,7 @@
 #pragma once
 
 #include "dataset/labels.h"
+#include "dataset/open_dataset.h"
 
 #include <deepgap/dataset.h>
 #include <deepgap/graph.h>
@@ -19,6 +20,9 @@ class TensorsDataset : public Dataset {
   std::vector<TensorView> sample(uint32_t index) const final;
   std::optional<int64_t> label(uint32_t index) const final;
   void set_labels(Labels labels);  // of all samples; before anything else is asked
+  // The numbers that the request names inputs for take the place of what the kind makes. Before anything is loaded. Throws Error{usage} for
+  // an input that is not there or holds another number of them.
+  void give(const DatasetRequest& request);
 
  protected:
   std::string label_note() const;  // for descriptions: ", labels by val_map.txt", or nothing
@@ -27,6 +31,7 @@ class TensorsDataset : public Dataset {
 
  private:
   std::map<uint32_t, std::vector<Tensor>> loaded_;
+  std::map<size_t, Tensor> given_;  // by input
   Labels labels_;
 };
 

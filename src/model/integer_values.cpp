@@ -1,46 +1,135 @@
 #include "model/integer_values.h"
 
 #include "model/graph_tools.h"
+#include "model/input_uses.h"
 
 #include <algorithm>
 #include <optional>
-#include <set>
 #include <string_view>
-#include <vector>
 
 namespace deepgap {
 
 namespace {
 
-constexpr int most_steps = 8;  // from an input to its table
+using Limit = std::optional<int64_t>;
 
-// Of the smallest table whose rows `id` chooses, as it is or in another integer type or shape.
-std::optional<int64_t> rows_chosen_by(const Graph& graph, const std::vector<std::vector<size_t>>& readers, ValueId id,
-                                      int steps = most_steps) {
-  static const std::set<std::string_view> passing{"Cast", "Flatten", "Identity", "Reshape", "Squeeze", "Unsqueeze"};
-  std::optional<int64_t> least;
-  const auto found = [&](std::optional<int64_t> rows) {
-    if (rows) least = std::min(*rows, least.value_or(*rows));
-  };
-  for (const size_t reader : readers[static_cast<size_t>(id)]) {
-    const Node& node = graph.nodes[reader];
-    if (passing.contains(node.op) && node.inputs[0] == id && steps > 0) found(rows_chosen_by(graph, readers, node.outputs[0], steps - 1));
-    if (node.op != "Gather" || node.inputs.size() < 2 || node.inputs[1] != id || attribute_int(node, "axis", 0) != 0) continue;
-    const Tensor* table = constant_of(graph, node.inputs[0]);
-    if (table != nullptr && !table->shape.empty()) found(table->shape[0]);
+Limit least(Limit a, Limit b) { return a && b ? std::min(*a, *b) : a ? a : b; }
+
+int64_t attribute_of(const InputUse& use, std::string_view name, int64_t fallback) { return attribute_int(use.node, name, fallback); }
+
+// Tuples of indices, along the last dimension of `indices`, each into an axis of `data` from `first` on.
+Limit of_tuples(const InputUse& use, size_t data, size_t indices, int64_t first) {
+  const auto all = use.dims(indices);
+  const Limit length = all && !all->empty() ? use.size(indices, -1) : std::nullopt;
+  Limit limit;
+  for (int64_t i = 0; length && i < *length; ++i) limit = least(limit, use.size(data, first + i));
+  return limit;
+}
+
+Limit of_one_hot(const InputUse& use) {
+  const Tensor* depth = use.constant(1);
+  if (depth == nullptr || depth->data == nullptr || element_count(depth->shape) != 1) return std::nullopt;
+  if (depth->type == DataType::i64) return depth->as<int64_t>()[0];
+  if (depth->type == DataType::i32) return depth->as<int32_t>()[0];
+  return std::nullopt;
+}
+
+// Into the feature map that a pool made smaller: of what is made, else of what is there.
+Limit of_unpooling(const InputUse& use) {
+  Limit product;
+  const auto all = use.dims(0);
+  for (size_t i = 2; all && i < all->size(); ++i) {
+    const Limit size = use.size(0, static_cast<int64_t>(i));
+    if (!size) return std::nullopt;
+    product = product.value_or(1) * *size;
   }
-  return least;
+  return product;
+}
+
+struct IndexInput {
+  std::string_view op, domain;
+  size_t input;
+  Limit (*limit)(const InputUse& use);
+};
+
+constexpr std::string_view microsoft = "com.microsoft";
+
+// Operators that take indices, and below what these must lie.
+const std::vector<IndexInput>& index_inputs() {
+  static const std::vector<IndexInput> all{
+      {"Gather", "", 1, [](const InputUse& use) { return use.size(0, attribute_of(use, "axis", 0)); }},
+      {"GatherElements", "", 1, [](const InputUse& use) { return use.size(0, attribute_of(use, "axis", 0)); }},
+      {"GatherND", "", 1, [](const InputUse& use) { return of_tuples(use, 0, 1, attribute_of(use, "batch_dims", 0)); }},
+      {"Scatter", "", 1, [](const InputUse& use) { return use.size(0, attribute_of(use, "axis", 0)); }},
+      {"ScatterElements", "", 1, [](const InputUse& use) { return use.size(0, attribute_of(use, "axis", 0)); }},
+      {"ScatterND", "", 1, [](const InputUse& use) { return of_tuples(use, 0, 1, 0); }},
+      {"TensorScatter", "", 2, [](const InputUse& use) { return use.size(0, attribute_of(use, "axis", -2)); }},
+      {"OneHot", "", 0, of_one_hot},
+      {"NegativeLogLikelihoodLoss", "", 1, [](const InputUse& use) { return use.size(0, 1); }},
+      {"SoftmaxCrossEntropyLoss", "", 1, [](const InputUse& use) { return use.size(0, 1); }},
+      {"RoiAlign", "", 2, [](const InputUse& use) { return use.size(0, 0); }},
+      {"MaxUnpool", "", 1, of_unpooling},
+      {"RotaryEmbedding", "", 3, [](const InputUse& use) { return use.size(1, 0); }},
+      {"RotaryEmbedding", microsoft, 1, [](const InputUse& use) { return use.size(2, 0); }},
+      {"GatherBlockQuantized", microsoft, 1, [](const InputUse& use) { return use.size(0, attribute_of(use, "gather_axis", 0)); }},
+      {"EmbedLayerNormalization", microsoft, 0, [](const InputUse& use) { return use.size(2, 0); }},
+      {"EmbedLayerNormalization", microsoft, 1, [](const InputUse& use) { return use.size(4, 0); }},
+      {"EmbedLayerNormalization", microsoft, 8, [](const InputUse& use) { return use.size(3, 0); }},
+      {"QEmbedLayerNormalization", microsoft, 0, [](const InputUse& use) { return use.size(2, 0); }},
+      {"QEmbedLayerNormalization", microsoft, 1, [](const InputUse& use) { return use.size(4, 0); }},
+  };
+  return all;
+}
+
+Limit limit_of(const InputUse& use) {
+  for (const IndexInput& index : index_inputs())
+    if (use.node.op == index.op && use.node.domain == index.domain && use.input == index.input) return index.limit(use);
+  return std::nullopt;
+}
+
+// The largest number that the type holds, and one more.
+int64_t range_of(DataType type) {
+  switch (type) {
+    case DataType::i8:
+      return 128;
+    case DataType::u8:
+      return 256;
+    case DataType::i16:
+      return 32'768;
+    case DataType::u16:
+      return 65'536;
+    default:
+      return int64_t{1} << 31;
+  }
+}
+
+bool is_integer(DataType type) {
+  switch (type) {
+    case DataType::f32:
+    case DataType::f64:
+    case DataType::f16:
+    case DataType::bf16:
+    case DataType::boolean:
+      return false;
+    default:
+      return true;
+  }
 }
 
 }  // namespace
 
 std::map<std::string, int64_t> integer_values(const Graph& graph) {
   std::map<std::string, int64_t> values;
-  const auto readers = consumers(graph);
   for (const ValueId id : graph.inputs) {
-    const Value& input = graph.values[id];
-    if (input.type != DataType::i64 && input.type != DataType::i32) continue;
-    values[input.name] = std::max<int64_t>(1, rows_chosen_by(graph, readers, id).value_or(2));
+    const Value& input = graph.values[static_cast<size_t>(id)];
+    if (!is_integer(input.type)) continue;
+    Limit found;
+    visit_uses(graph, id, false, [&](const InputUse& use) {
+      if (const Limit limit = limit_of(use)) found = least(found, *limit - std::max<int64_t>(use.added, 0));
+    });
+    const bool may_be_mask = input.type == DataType::i64 || input.type == DataType::i32;
+    if (!found && !may_be_mask) continue;
+    values[input.name] = std::clamp<int64_t>(found.value_or(2), 1, range_of(input.type));
   }
   return values;
 }

@@ -9,8 +9,9 @@
 
 namespace deepgap {
 
-// Of each integer input: it holds whole numbers from 0 up to this one, which is not among them. Where it chooses rows of a table (Gather)
-// as many as there are rows, else 2: it is a mask.
+// Of integer inputs: each holds whole numbers from 0 up to this one, which is not among them. Where it holds indices (Gather and the like,
+// also through a Cast, a Reshape or a constant that is added) as many as the shortest axis that it points into has. Other int32 and int64
+// inputs are masks: 2. Integers of other types that are no indices are not named.
 std::map<std::string, int64_t> integer_values(const Graph& graph);
 
 }  // namespace deepgap

@@ -9,6 +9,7 @@
 #include "model/onnx_reader.h"
 #include "model/onnx_test_set.h"
 #include "model/onnx_writer.h"
+#include "model/suggested_sizes.h"
 #include "model/weights/safetensors.h"
 #include "model/weights/seeded.h"
 #include "model/zoo/zoo.h"
@@ -176,42 +177,38 @@ void fill_weights(Graph& graph, const ModelRequest& request) {
 
 bool is_open(const Dim& dim) { return !dim.known() && dim.symbol != batch_symbol; }
 
-// A whole flag for the inputs with open sizes; the sizes in it are examples, of a picture or a row.
-std::string shape_flag(const std::vector<TensorInfo>& tensors) {
-  std::vector<std::string> inputs;
-  for (const TensorInfo& input : tensors) {
-    if (!input.dims || std::none_of(input.dims->begin(), input.dims->end(), is_open)) continue;
-    const int64_t example = input.dims->size() == 4 ? 224 : 128;
-    std::vector<std::string> sizes;
-    for (const Dim& dim : *input.dims)
-      sizes.push_back(dim.known() ? std::to_string(dim.size) : is_open(dim) ? std::to_string(example) : "N");
-    inputs.push_back(fmt::format("{}:{}", input.name, join(sizes, "x")));
-  }
-  const std::string flag = "--shape=" + join(inputs, "/");
-  const bool plain =
-      flag.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-=:/.,+@%") == std::string::npos;
-  return plain ? flag : fmt::format("'{}'", flag);
-}
-
-}  // namespace
-
-void require_sizes(const std::vector<TensorInfo>& inputs, const std::string& name) {
-  for (const TensorInfo& input : inputs) {
-    if (!input.dims) continue;
-    const auto open = std::find_if(input.dims->begin(), input.dims->end(), is_open);
-    if (open == input.dims->end()) continue;
-    throw Error(ErrorKind::usage, fmt::format("{}: input '{}', dimension {} ('{}') is open; give the sizes, as {} does", name, input.name,
-                                              open - input.dims->begin(), open->symbol, shape_flag(inputs)));
-  }
-}
-
-void require_sizes(const Graph& graph, const std::string& name) {
+std::vector<TensorInfo> inputs_of(const Graph& graph) {
   std::vector<TensorInfo> inputs;
   for (const ValueId id : graph.inputs) {
     const Value& value = graph.values[static_cast<size_t>(id)];
     inputs.push_back({value.name, value.type, value.dims});
   }
-  require_sizes(inputs, name);
+  return inputs;
+}
+
+std::string open_sizes_of(const std::vector<TensorInfo>& inputs, const std::string& name, const std::string& flag) {
+  for (const TensorInfo& input : inputs) {
+    if (!input.dims) continue;
+    const auto open = std::find_if(input.dims->begin(), input.dims->end(), is_open);
+    if (open == input.dims->end()) continue;
+    return fmt::format("{}: input '{}', dimension {} ('{}') is open; give the sizes, as {} does", name, input.name,
+                       open - input.dims->begin(), open->symbol, flag);
+  }
+  return "";
+}
+
+std::string open_sizes_of(const Graph& graph, const std::string& name) {
+  const std::vector<TensorInfo> inputs = inputs_of(graph);
+  const bool none = std::none_of(inputs.begin(), inputs.end(), [](const TensorInfo& input) {
+    return input.dims && std::any_of(input.dims->begin(), input.dims->end(), is_open);
+  });
+  return none ? "" : open_sizes_of(inputs, name, suggested_shape_flag(graph));
+}
+
+}  // namespace
+
+void require_sizes(const Graph& graph, const std::string& name) {
+  if (const std::string open = open_sizes_of(graph, name); !open.empty()) throw Error(ErrorKind::usage, open);
 }
 
 bool is_model_file(const std::string& name) {
@@ -275,10 +272,15 @@ StepWork step_work_of(ModelRequest request, const TrainSettings& settings) {
   return step_work(graph, settings);
 }
 
-GraphSummary summarize_model(const ModelRequest& request) {
-  GraphSummary summary = summarize(without_costly_weights(request));
-  summary.name = request.name;
-  return summary;
+ModelOutline outline_model(const ModelRequest& request) {
+  const Graph graph = without_costly_weights(request);
+  ModelOutline outline{summarize(graph), steering_inputs(graph), open_sizes_of(graph, request.name)};
+  outline.summary.name = request.name;
+  return outline;
 }
+
+ModelOutline outline_of(const Model& model) { return {model.summary(), steering_inputs(model.graph()), ""}; }
+
+GraphSummary summarize_model(const ModelRequest& request) { return outline_model(request).summary; }
 
 }  // namespace deepgap

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "model/kernel_work.h"
+#include "model/steering_inputs.h"
 #include "model/step_work.h"
 
 #include <deepgap/model.h>
@@ -24,6 +25,7 @@ struct ModelRequest {
   std::string cache_dir;                               // of made weights; empty: no cache
   std::string data_dir;                                // where set-up put named weights; empty: beside the program, see default_data_dir()
   bool trains = false;                                 // a zoo network in its training form: with Dropout where its source has it
+  InputNumbers numbers{};                              // of inputs, from --input: what samples that are made up hold there
   std::string test_set{};  // an ONNX test set (model/onnx_test_set.h) whose tensors give the sizes that `shapes` leaves open
 };
 
@@ -33,9 +35,8 @@ std::shared_ptr<const Model> open_model(const ModelRequest& request);
 // The same with the sizes of the ONNX test folder that `dataset` names, if it is one.
 ModelRequest sized_by_dataset(ModelRequest request, const std::string& dataset);
 
-// Throws Error{usage} with an example of --shape where a size other than the batch is open.
+// Throws Error{usage} with an example of --shape, one that the network takes, where a size other than the batch is open.
 void require_sizes(const Graph& graph, const std::string& name);
-void require_sizes(const std::vector<TensorInfo>& inputs, const std::string& name);
 
 bool is_model_file(const std::string& name);
 // The tree's data/ folder: $DEEPGAP_DATA, else found relative to the executable (../../data in the build, ../share/deepgap/data in a
@@ -44,6 +45,14 @@ std::string default_data_dir();
 
 // As above, without weights where they are costly to make: enough for counts, shapes and operators. content_hash is of structure only.
 GraphSummary summarize_model(const ModelRequest& request);
+// With the inputs that decide what is computed.
+struct ModelOutline {
+  GraphSummary summary;
+  std::vector<SteeringInput> steering;
+  std::string open_sizes;  // what require_sizes() throws of it; empty: nothing
+};
+ModelOutline outline_model(const ModelRequest& request);
+ModelOutline outline_of(const Model& model);
 // Likewise, kernel by kernel. Throws Error{usage} where sizes other than the batch are open.
 NetworkWork network_work_of(const ModelRequest& request);
 // Of a step of training, in the network's training form. Throws likewise.

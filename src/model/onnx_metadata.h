@@ -7,6 +7,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace deepgap {
 
@@ -17,5 +18,9 @@ std::map<std::string, std::string> read_onnx_metadata(const std::string& path);
 using DomainVersions = std::map<std::string, int64_t>;  // {"ai.onnx.ml", 3}
 DomainVersions onnx_domains(std::span<const std::byte> bytes);
 DomainVersions read_onnx_domains(const std::string& path);
+
+// Sizes of 0 that the file gives its inputs, which the reader takes for open ones: "input 'x', dimension 0". Likewise.
+std::vector<std::string> onnx_zero_sizes(std::span<const std::byte> bytes);
+std::vector<std::string> read_onnx_zero_sizes(const std::string& path);
 
 }  // namespace deepgap

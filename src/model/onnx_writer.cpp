@@ -1,6 +1,7 @@
 #include "model/onnx_writer.h"
 
 #include "base/file.h"
+#include "model/graph_tools.h"
 #include "model/onnx_types.h"
 #include "model/wire.h"
 
@@ -8,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <climits>
 #include <cstring>
 #include <set>
@@ -104,15 +106,18 @@ void append_node(std::string& out, const Graph& graph, const Node& node) {
   WireWriter(out).bytes(1, message.bytes);
 }
 
-void append_value(std::string& out, uint32_t field, const Value& value) {
+// Which sizes a file has of a value. What engines infer by themselves is left to them: a size that they would find otherwise, as the float
+// nearest to a factor makes it, must not change what they answer. Nor is a size of 0 written, which some take for an open one.
+enum class Sizes { all, open_ones };
+
+void append_value(std::string& out, uint32_t field, const Value& value, Sizes sizes = Sizes::all) {
   Message shape;
   for (size_t i = 0; value.dims && i < value.dims->size(); ++i) {
     const Dim& size = (*value.dims)[i];
     Message dim;
-    if (size.known())
-      dim.writer.integer(1, size.size);
-    else
-      dim.writer.bytes(2, size.size == 1 ? size.symbol : fmt::format("{}*{}", size.size, size.symbol));
+    const bool is_left_open = size.known() && (size.size == 0 || sizes == Sizes::open_ones);
+    if (size.known() && !is_left_open) dim.writer.integer(1, size.size);
+    if (!size.known()) dim.writer.bytes(2, size.size == 1 ? size.symbol : fmt::format("{}*{}", size.size, size.symbol));
     shape.writer.bytes(1, dim.bytes);
   }
   Message tensor, type, info;
@@ -130,6 +135,16 @@ size_t estimated_size(const Graph& graph) {
   return bytes;
 }
 
+// Values whose sizes follow from the operator that makes them.
+std::set<ValueId> inferred_values(const Graph& graph) {
+  static const std::vector<std::string> names = shape_inferred_operators();
+  std::set<ValueId> inferred;
+  for (const Node& node : graph.nodes)
+    if (node.domain.empty() && std::binary_search(names.begin(), names.end(), node.op))
+      inferred.insert(node.outputs.begin(), node.outputs.end());
+  return inferred;
+}
+
 std::string graph_message(const Graph& graph, bool top_level) {
   std::string out;
   out.reserve(estimated_size(graph) + 4096);  // the model around the graph fits in as well
@@ -137,10 +152,11 @@ std::string graph_message(const Graph& graph, bool top_level) {
   WireWriter(out).bytes(2, graph.name.empty() ? std::string_view("graph") : std::string_view(graph.name));
   for (const auto& [id, tensor] : graph.constants) append_tensor(out, 5, tensor, graph.values[id].name);
   for (const ValueId id : graph.inputs) append_value(out, 11, graph.values[id]);
+  const std::set<ValueId> inferred = inferred_values(graph);
   for (const ValueId id : graph.outputs) {
     // A subgraph's output that it takes from outside has no type of its own.
     if (top_level || graph.values[id].dims)
-      append_value(out, 12, graph.values[id]);
+      append_value(out, 12, graph.values[id], inferred.contains(id) ? Sizes::open_ones : Sizes::all);
     else {
       Message info;
       info.writer.bytes(1, graph.values[id].name);

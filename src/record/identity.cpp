@@ -92,7 +92,8 @@ ModelKey model_key(const Point& point) {
 
 DatasetKey dataset_key(const Point& point) {
   const Point known = without_paths(point);
-  return {known.dataset,
+  const std::string given = option_of(point, "input");  // numbers that inputs hold in every sample
+  return {given.empty() ? known.dataset : fmt::format("{} with {}", known.dataset, given),
           option_of(point, dataset_hash_option),
           option_of(point, "seed"),
           option_of(point, "samples"),

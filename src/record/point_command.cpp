@@ -34,6 +34,7 @@ std::string option_flag(const std::string& name, const std::string& value) {
     for (size_t at = flags.find('/'); at != std::string::npos; at = flags.find('/')) flags.replace(at, 1, " --shape ");
     return flags;
   }
+  if (name == "input") return " --input " + shell_quoted(value);
   if (!own_flags.contains(name)) return " --axis " + shell_quoted(name + "=" + value);
   std::string flag = name;
   std::replace(flag.begin(), flag.end(), '_', '-');

@@ -63,9 +63,14 @@ std::string detail_text(const Record& record) {
     if (window.name == "load" || window.name == "idle") continue;
     parts.push_back(fmt::format("{} {:.2g} s", window.name, static_cast<double>(window.end - window.begin) / 1e9));
   }
-  if (const auto stopping = record.facts.find("stopping"); stopping != record.facts.end()) {
-    if (const auto* words = std::get_if<std::string>(&stopping->second)) parts.push_back(*words);
-  }
+  const auto tell = [&](const char* fact, const char* before) {
+    const auto found = record.facts.find(fact);
+    if (found == record.facts.end()) return;
+    if (const auto* words = std::get_if<std::string>(&found->second)) parts.push_back(before + *words);
+  };
+  tell("stopping", "");
+  tell("model.zero_sizes", "");
+  if (record.unchecked) tell("check", "unchecked: ");
   std::string text = parts.empty() ? "" : "    " + join(parts, ", ");
   for (const std::string& line : split(trim(record.stderr_tail), '\n')) {
     if (!line.empty()) text += (text.empty() ? "    | " : "\n    | ") + line;

@@ -51,7 +51,7 @@ std::string result(const PointSummary& point) {
   std::string text(name_of(point.outcome));
   if (point.outcome == Outcome::ok && point.verdict != Verdict::none) text += fmt::format(", {}", name_of(point.verdict));
   if (point.unchecked) text += ", unchecked";
-  if (point.unchecked && is_sound(point.verdict) && !point.reason.empty()) text += fmt::format(" ({})", point.reason);
+  if (point.unchecked && !point.reason.empty()) text += fmt::format(" ({})", point.reason);
   return text;
 }
 

@@ -37,6 +37,11 @@ double element_of(const TensorView& view, size_t index);
 // A reference that was computed is none where it holds NaN: what equals it may be as wrong.
 bool holds_nan(const TensorView& view);
 
+// Why nothing is compared where `node` draws random numbers.
+std::string random_words(const std::string& node);
+// Why outputs that differ are not called wrong, from ReferenceRun's `overflow`.
+std::string overflow_words(const std::string& overflow);
+
 // What a precision must reach against the FP32 reference (methodology.md): fp32 60 dB, tf32, bf16, fp16 and mixed 20, int8 and
 // fp8 10.
 double min_sqnr_db(Precision precision);

@@ -1,5 +1,6 @@
 #include "worker/check_sessions.h"
 
+#include "model/random_numbers.h"
 #include "record/duel_set.h"
 #include "worker/check.h"
 #include "worker/first_result.h"
@@ -41,18 +42,22 @@ class Checking {
       found.facts["check"] = std::move(verdict.words);
       result = std::move(verdict.result);
     }
+    if (!result->pass && !reference_.overflow.empty()) {
+      found.unchecked = true;
+      found.facts["check"] = overflow_words(reference_.overflow);
+      return;
+    }
     if (!found.check || result->sqnr_db < found.check->sqnr_db) found.check = result;
     if (result->pass) return;
-    found.wrong =
-        fmt::format("{}outputs differ from the {}: SQNR {:.1f} dB, {} asks for {:.0f} dB (largest error {:.3g})", where, result->against,
-                    result->sqnr_db, name_of(point.precision), min_sqnr_db(point.precision), result->max_abs_error);
+    const Precision judged = judged_precision(point.precision, *inputs_.model);
+    found.wrong = fmt::format("{}outputs differ from the {}: SQNR {:.1f} dB, {} asks for {:.0f} dB (largest error {:.3g})", where,
+                              result->against, result->sqnr_db, name_of(judged), min_sqnr_db(judged), result->max_abs_error);
   }
 
  private:
   std::optional<CheckResult> compare(const Instances::Instance& instance) const {
-    const GraphSummary& summary = inputs_.model->summary();
     return compare_batch(reference_, instance.session->outputs(0), largest_batch(order_.point, prepared_.options.dispatch),
-                         batching_of(summary.inputs), judged_precision(order_.point.precision, summary));
+                         batching_of(inputs_.model->summary().inputs), judged_precision(order_.point.precision, *inputs_.model));
   }
 
   const WorkOrder& order_;
@@ -62,6 +67,25 @@ class Checking {
   Group& group_;
 };
 
+// An engine that answers a query with an error has not died: it does not do what it was given.
+double first_answer_ms(Target& target, Clock& clock, std::span<const uint32_t> samples, int64_t batch,
+                       const std::atomic<bool>& interrupted) {
+  try {
+    return first_result_ms(target, clock, samples, batch, interrupted);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::internal) throw;
+    throw Error(ErrorKind::refused, error.what());
+  }
+}
+
+// What makes nothing takes no time worth telling.
+void require_content(std::span<const TensorView> outputs) {
+  const auto is_empty = [](const TensorView& output) { return element_count(output.shape) == 0; };
+  if (outputs.empty() || !std::all_of(outputs.begin(), outputs.end(), is_empty)) return;
+  throw Error(ErrorKind::refused,
+              "all outputs are empty, so that nothing is measured: give other sizes with --shape, or samples with --dataset or --input");
+}
+
 }  // namespace
 
 SessionsCheck check_sessions(LoadedOrder& loaded, const WorkOrder& order, const Preparation& prepared, const Group::Inputs& inputs,
@@ -70,10 +94,11 @@ SessionsCheck check_sessions(LoadedOrder& loaded, const WorkOrder& order, const 
   const int64_t batch = largest_batch(order.point, prepared.options.dispatch);
   const auto& instances = loaded.instances().all();
   for (const Instances::Instance& instance : instances) {
-    const double ms = first_result_ms(loaded.alone(instance), group.clock(order), inputs.samples, batch, interrupted);
+    const double ms = first_answer_ms(loaded.alone(instance), group.clock(order), inputs.samples, batch, interrupted);
+    if (prepared.computes && !interrupted.load()) require_content(instance.session->outputs(0));
     loaded.let_go();
     pulse.beat();
-    if (prepared.computes && contender_place(order.point) && found.answers.outputs.empty())
+    if (prepared.computes && contender_place(order.point) && found.answers.outputs.empty() && random_node(inputs.model->graph()).empty())
       found.answers = sketch_of(instance.session->outputs(0), batch);
     found.first_result_ms = std::max(ms, found.first_result_ms.value_or(0));
     const std::string where = instances.size() > 1 ? instance.name + ": " : "";

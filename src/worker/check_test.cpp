@@ -1,5 +1,6 @@
 #include "worker/check.h"
 
+#include "base/test_model.h"
 #include "worker/quantized_model.h"
 
 #include <deepgap/error.h>
@@ -116,24 +117,29 @@ TEST(Check, precisions_ask_for_what_the_method_says) {
   EXPECT_EQ(min_sqnr_db(Precision::int8), 10);
 }
 
+class Judged : public TestModel {
+ public:
+  explicit Judged(DataType type, const std::string& op = "") : TestModel(graph_of(type)) {
+    if (!op.empty()) summary_.operators = {{op, "", 3, "q"}};
+  }
+
+ private:
+  static Graph graph_of(DataType type) {
+    Graph graph;
+    graph.values = {{"x", DataType::f32, Dims{}}, {"between", type, Dims{}}, {"y", DataType::f32, Dims{}}};
+    return graph;
+  }
+};
+
 TEST(Check, networks_that_round_are_judged_by_how_they_round) {
-  GraphSummary full, half, quantized, stored;
-  full.parameters = half.parameters = quantized.parameters = 1000;
-  full.weight_bytes = 4000;
-  half.weight_bytes = 2064;  // and eight int64 numbers
-  quantized.weight_bytes = 1100;
-  stored = quantized;
-  stored.operators = {{"DequantizeLinear", "", 3, "d"}};
-  quantized.operators = {{"QuantizeLinear", "", 3, "q"}};
+  const Judged full(DataType::f32), half(DataType::f16), brain(DataType::bf16), quantized(DataType::i8, "QuantizeLinear");
   EXPECT_EQ(judged_precision(Precision::fp32, full), Precision::fp32);
-  EXPECT_EQ(judged_precision(Precision::fp32, half), Precision::fp16);
+  EXPECT_EQ(judged_precision(Precision::fp32, half), Precision::fp16) << "between inputs and outputs, too";
+  EXPECT_EQ(judged_precision(Precision::tf32, brain), Precision::fp16);
   EXPECT_EQ(judged_precision(Precision::bf16, half), Precision::bf16);
   EXPECT_EQ(judged_precision(Precision::fp32, quantized), Precision::int8);
-  EXPECT_EQ(judged_precision(Precision::fp32, stored), Precision::fp32) << "weights alone are integers";
-  EXPECT_EQ(judged_precision(Precision::fp32, GraphSummary{}), Precision::fp32);
-  GraphSummary without_weights;
-  without_weights.outputs = {{"y", DataType::bf16, Dims{}}};
-  EXPECT_EQ(judged_precision(Precision::fp32, without_weights), Precision::fp16);
+  EXPECT_EQ(judged_precision(Precision::fp32, Judged(DataType::i8, "DequantizeLinear")), Precision::fp32) << "weights alone are integers";
+  EXPECT_EQ(judged_precision(Precision::fp32, TestModel()), Precision::fp32);
 }
 
 }  // namespace

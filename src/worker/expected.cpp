@@ -1,7 +1,9 @@
 #include "worker/expected.h"
 
+#include "model/random_numbers.h"
 #include "model/train_work.h"
 #include "record/point_option.h"
+#include "worker/check.h"
 #include "worker/reference.h"
 #include "worker/train_options.h"
 
@@ -19,6 +21,7 @@ Expected expected_of(const WorkOrder& order, const Preparation& prepared, const 
     if (const std::string none = no_train_reference(order.point, inputs.model->graph()); !none.empty()) return {{}, none, true, {}};
   if (trains(order.point))
     return {{}, "", false, find_train_reference(order.cache_dir, train_reference_key(order, prepared.options, inputs))};
+  if (const std::string node = random_node(inputs.model->graph()); !node.empty()) return {{}, random_words(node), true, {}};
   const std::string key = reference_key(*inputs.model, *inputs.dataset, inputs.samples);
   Expected found{find_reference(order.cache_dir, key, order.point.backend), "", false, {}};
   const size_t wanted = referenced_queries(batching_of(inputs.model->summary().inputs), inputs.samples.size());

@@ -55,6 +55,7 @@ Nanoseconds linger_for(const Point& point, size_t cpus) {
 ModelRequest model_request(const Point& point, const PointOptions& options, const std::string& cache_dir) {
   ModelRequest request{point.model, point.weights, options.seed, options.shapes, cache_dir, default_data_dir()};
   request.trains = trains(point);
+  request.numbers = options.input_numbers;
   return sized_by_dataset(std::move(request), point.dataset);
 }
 
@@ -64,6 +65,7 @@ DatasetRequest dataset_request(const Point& point, const PointOptions& options, 
   request.inputs = summary.inputs;
   if (!is_remote(point.placement)) request.preprocessing = preprocessing_for(point.model);
   request.seed = options.seed;
+  request.numbers = options.input_numbers;
   request.size = std::max({request.size, static_cast<size_t>(options.samples), mlperf_library_size(point)});
   request.data_dir = default_data_dir();
   request.labels = options.labels;
@@ -166,6 +168,7 @@ void Group::open_other_dataset(const WorkOrder& order, const PointOptions& optio
   if (dataset_ && wanted == dataset_key_) return;
   DatasetRequest request = dataset_request(order.point, options, model_->summary());
   request.integer_values = integer_values(model_->graph());
+  request.numbers = with_given(steering_inputs(model_->graph()), request.numbers);
   targeted_.reset();
   dataset_ = open_dataset(request);
   samples_.resize(std::min<size_t>(dataset_->size(), static_cast<size_t>(options.samples)));

@@ -111,7 +111,7 @@ class Group {
 struct ModelRequest;
 struct DatasetRequest;
 ModelRequest model_request(const Point& point, const PointOptions& options, const std::string& cache_dir);
-// Without what integer inputs may hold, which the network itself tells (model/integer_values.h).
+// Without what the network itself tells of its inputs (model/integer_values.h, model/steering_inputs.h).
 DatasetRequest dataset_request(const Point& point, const PointOptions& options, const GraphSummary& summary);
 // With what the Dataset gives it.
 LoadedModelKey loaded_model_key(const Point& point);

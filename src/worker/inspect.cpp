@@ -110,8 +110,8 @@ Support scenario_support(const Point& point, const GraphSummary& model, const Sc
 }
 
 // Seeded weights are costly to make and cannot be wrong; all others are read, so that what is wrong with them is said now.
-GraphSummary summary_of(const ModelRequest& request) {
-  return request.weights == "seeded" ? summarize_model(request) : open_model(request)->summary();
+ModelOutline outline_by(const ModelRequest& request) {
+  return request.weights == "seeded" ? outline_model(request) : outline_of(*open_model(request));
 }
 
 class Inspection {
@@ -130,10 +130,10 @@ class Inspection {
     const PointOptions options = options_of(point, backend, *scenario);
     if (asked.batch != 0) scenario->check_batch(point.batch);
     InspectedPoint result;
-    const GraphSummary* summary = nullptr;
+    const ModelOutline* outline = nullptr;
     try {
       if (backend.plugin) require_place(point, options, backend.plugin->backend().form());
-      summary = &model_of(point, options, backend);
+      outline = &model_of(point, options, backend);
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::refused) throw;
       result.supported = false;
@@ -142,15 +142,16 @@ class Inspection {
       result.backend_version = backend.version;
       return result;
     }
-    const GraphSummary& model = *summary;
-    require_sizes(model.inputs, point.model);
+    const GraphSummary& model = outline->summary;
+    if (!outline->open_sizes.empty()) throw Error(ErrorKind::usage, outline->open_sizes);
     if (asked.batch == 0) {
       const Batching batching = batching_of(model.inputs);
       point.batch = batching.samples;
       if (batching.kind == Batching::Kind::open) scenario->check_batch(point.batch);
     }
     result.batch = point.batch;
-    if (!model.inputs.empty()) require_dataset(point, options, model);
+    require_steering(outline->steering, options.input_numbers, point.dataset, point.model);
+    if (!model.inputs.empty()) require_dataset(point, options, *outline);
     result.dataset_hash = content_of_dataset(point);
     result.model_hash = !is_remote(point.placement) && is_model_file(point.model) ? model.content_hash : "";
     result.backend_version = backend.version;
@@ -195,47 +196,50 @@ class Inspection {
   }
 
   // A server's is not known where no plug-in may be opened: then it has no inputs, unless a reference stands for it.
-  GraphSummary remote_summary(const Point& point, const PointOptions& options, InspectedBackend& backend) {
+  ModelOutline remote_outline(const Point& point, const PointOptions& options, InspectedBackend& backend) {
     std::shared_ptr<const Model> reference;
     if (!options.reference.empty()) {
       about_to_({fmt::format("model {}", options.reference), ""});
       reference = open_model(reference_request(point, options, cache_dir_));
     }
-    GraphSummary summary = reference == nullptr ? GraphSummary() : reference->summary();
+    ModelOutline outline = reference == nullptr ? ModelOutline() : outline_of(*reference);
     if (backend.plugin) {
       about_to_({fmt::format("model {} on {}", point.model, placement_name(point.placement)), point.backend});
       const auto served = served_model(backend.plugin->backend(), point, options, reference.get());
-      if (reference == nullptr) summary = served->summary();
+      if (reference == nullptr) outline.summary = served->summary();
     }
-    summary.name = point.model;
-    return summary;
+    outline.summary.name = point.model;
+    return outline;
   }
 
-  const GraphSummary& model_of(const Point& point, const PointOptions& options, InspectedBackend& backend) {
+  const ModelOutline& model_of(const Point& point, const PointOptions& options, InspectedBackend& backend) {
     const LoadedModelKey key = loaded_model_key(point);
     auto found = models_.find(key);
     if (found == models_.end() && is_remote(point.placement)) {
-      found = models_.emplace(key, remote_summary(point, options, backend)).first;
+      found = models_.emplace(key, remote_outline(point, options, backend)).first;
     } else if (found == models_.end()) {
       about_to_({fmt::format("model {}", point.model), ""});
-      found = models_.emplace(key, summary_of(model_request(point, options, cache_dir_))).first;
+      found = models_.emplace(key, outline_by(model_request(point, options, cache_dir_))).first;
     }
     return found->second;
   }
 
   // Pictures and arrays are read once, since "not a picture" must be said before hours of measuring.
-  void require_dataset(const Point& point, const PointOptions& options, const GraphSummary& model) {
+  void require_dataset(const Point& point, const PointOptions& options, const ModelOutline& model) {
     DatasetKey dataset_wanted = dataset_key(point);
     if (trains(point)) dataset_wanted.samples = std::to_string(options.samples);  // follows from the batch where nobody said it
     const std::tuple key{dataset_wanted, loaded_model_key(point), options.end_to_end.on()};
     if (const auto known = datasets_.find(key); known != datasets_.end()) return require_full_batch(point, options, known->second);
     about_to_({fmt::format("dataset {}", point.dataset), ""});
-    const auto dataset = open_dataset(dataset_request(point, options, model));
+    DatasetRequest request = dataset_request(point, options, model.summary);
+    request.numbers = with_given(model.steering, request.numbers);
+    const auto dataset = open_dataset(request);
     require_pictures(point, options.end_to_end, *dataset);
     std::vector<uint32_t> samples(std::min<size_t>(dataset->size(), static_cast<size_t>(options.samples)));
     std::iota(samples.begin(), samples.end(), 0U);
     // Of more than memory holds nothing is read: the worker says so in the Point's Record.
-    if (lack_of_memory(model.inputs, samples.size(), point.batch, memory_for_worker(SystemRoot("/"))).empty()) dataset->load(samples);
+    if (lack_of_memory(model.summary.inputs, samples.size(), point.batch, memory_for_worker(SystemRoot("/"))).empty())
+      dataset->load(samples);
     datasets_.emplace(key, dataset->size());  // only now: whoever looks for the axis to blame tries the same one again
     require_full_batch(point, options, dataset->size());
   }
@@ -286,7 +290,7 @@ class Inspection {
   const InspectionListener& about_to_;
   const std::vector<int> cpus_ = allowed_cpus();
   std::map<std::string, InspectedBackend> backends_;
-  std::map<LoadedModelKey, GraphSummary> models_;
+  std::map<LoadedModelKey, ModelOutline> models_;
   std::map<std::tuple<DatasetKey, LoadedModelKey, bool>, size_t> datasets_;  // their sizes
   std::map<std::pair<std::string, std::string>, std::string> contents_;      // by dataset and labels
 };

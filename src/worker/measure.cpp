@@ -1,6 +1,10 @@
 #include "worker/measure.h"
 
 #include "base/clocks.h"
+#include "base/text.h"
+#include "base/words.h"
+#include "model/model_source.h"
+#include "model/onnx_metadata.h"
 #include "model/weights/safetensors.h"
 #include "record/point_option.h"
 #include "record/search_marks.h"
@@ -82,7 +86,9 @@ class Measurement {
 
   void keep(const Backend& backend);
   void keep(const Group::Inputs& inputs);
+  void note_zero_sizes();
   void keep(const Expected& found);
+  void unchecked_because(const std::string& why);
   void keep(SessionsCheck found);
   void keep(const WarmedUp& warmed_up);
   void keep(Measured measured);
@@ -116,6 +122,7 @@ class Measurement {
   Clock& clock_;
   Record record_;                   // what is known so far
   std::string at_ = "preparation";  // the phase that is under way
+  std::string why_unchecked_;       // where a check was asked for
   Nanoseconds begin_ = 0;
   bool energy_is_read_ = false;
   std::vector<Series> own_series_;  // besides the probes'
@@ -297,6 +304,7 @@ void Measurement::keep(const Group::Inputs& inputs) {
   record_.dataset_description = inputs.dataset->describe();
   record_.facts["dataset.samples"] = static_cast<int64_t>(inputs.samples.size());
   record_.facts["model.content_hash"] = summary.content_hash;
+  note_zero_sizes();
   record_.parameters = summary.parameters;
   const ItemWork work = item_work(order_.point, *inputs.model, prepared_.options);
   record_.macs_per_item = work.macs;
@@ -304,10 +312,23 @@ void Measurement::keep(const Group::Inputs& inputs) {
   record_.bytes_per_item = work.bytes;
 }
 
+// So that nobody wonders at a batch that the file has not.
+void Measurement::note_zero_sizes() {
+  if (is_remote(order_.point.placement) || !is_model_file(order_.point.model)) return;
+  const std::vector<std::string> zeros = read_onnx_zero_sizes(order_.point.model);
+  if (!zeros.empty()) record_.facts["model.zero_sizes"] = printable(fmt::format("{}: 0 in the file, read as open", join(zeros, ", ")));
+}
+
 void Measurement::keep(const Expected& found) {
   record_.unchecked = found.unchecked;
   if (!found.none.empty()) record_.facts["check"] = found.none;
-  if (found.unchecked && order_.check) record_.reason = found.none;  // of a result that has nothing worse to tell
+  if (found.unchecked && order_.check) unchecked_because(found.none);
+}
+
+// Stands alone, or behind what else there is to tell of the result.
+void Measurement::unchecked_because(const std::string& why) {
+  why_unchecked_ = why;
+  record_.reason = why;
 }
 
 void Measurement::keep(SessionsCheck found) {
@@ -316,6 +337,8 @@ void Measurement::keep(SessionsCheck found) {
   record_.unchecked |= found.unchecked;
   answers_ = std::move(found.answers);
   keep(found.facts);
+  if (const auto why = found.facts.find("check"); found.unchecked && why != found.facts.end())
+    unchecked_because(std::get<std::string>(why->second));
   if (!found.wrong.empty()) fail(Outcome::incorrect, found.wrong);
 }
 
@@ -330,7 +353,8 @@ void Measurement::keep(Measured measured) {
   record_.timings_dropped = measured.timings_dropped;
   record_.estimates = std::move(measured.estimates);
   record_.verdict = measured.verdict;
-  if (!measured.reason.empty()) record_.reason = measured.reason;
+  if (!measured.reason.empty())
+    record_.reason = why_unchecked_.empty() ? measured.reason : fmt::format("{}; unchecked: {}", measured.reason, why_unchecked_);
   keep(measured.facts);
   if (!measured.wrong.empty()) {
     fail(Outcome::incorrect, measured.wrong);

@@ -63,6 +63,7 @@ void set_own(PointOptions& sorted, const std::string& name, const std::string& v
   if (name == "samples") sorted.samples = whole(name, value, 1, 65'536);
   if (name == "streams") sorted.streams = whole(name, value, 1, 1024);
   if (name == "shape") sorted.shapes = parse_shapes(value);
+  if (name == "input") sorted.input_numbers = parse_input_numbers(value);
   if (name == "affinity") sorted.affinity = value;
   if (name == "failed_allowed") sorted.failed_allowed = share(name, value);
   if (name == "reference") sorted.reference = value;
@@ -135,7 +136,7 @@ std::optional<std::vector<int64_t>> parse_sizes(std::string_view text) {
   std::vector<int64_t> sizes;
   for (const std::string& size : split(text, 'x')) {
     const auto number = size == "N" ? std::optional<int64_t>(-1) : parse_int(size);
-    if (!number || *number == 0 || *number < -1 || *number > INT32_MAX) return std::nullopt;
+    if (!number || *number < -1 || *number > INT32_MAX) return std::nullopt;
     sizes.push_back(*number);
   }
   return sizes;
@@ -153,6 +154,7 @@ std::vector<OptionInfo> worker_options() {
       {"accuracy", "labelled samples that are answered, untimed, for accuracy_top1: all, off, or a number", "all"},
       {"streams", "queries that the session can hold at a time, at least", "1"},
       {"shape", "sizes of open inputs: input:1x3x224x224, several joined by '/'", "", true},
+      {"input", "numbers of inputs in samples that are made up: k=5, sizes=1x3x8x8, several inputs joined by '/'; --input sets it", ""},
       {"affinity", "CPUs of the worker: none, first (as many as threads), near or far (of the GPU's socket or not), or a list 0-3/8",
        "none", true},
       {"telemetry_period", "time between two readings of the probes; of a server's client 1s by itself", "100ms", true},
@@ -316,6 +318,47 @@ std::map<std::string, std::vector<int64_t>> parse_shapes(const std::string& text
   }
   if (!input.empty()) wrong_value("shape", text, wanted);
   return shapes;
+}
+
+namespace {
+
+std::optional<double> input_number(const std::string& text) {
+  if (text == "true" || text == "false") return text == "true" ? 1 : 0;
+  return parse_double(text);
+}
+
+// "1x3x8", "1,3,8"; nullopt: one of them is not a number.
+std::optional<std::vector<double>> input_numbers(std::string text) {
+  std::replace(text.begin(), text.end(), ',', 'x');
+  std::vector<double> numbers;
+  for (const std::string& part : split(text, 'x')) {
+    const auto number = input_number(trim(part));
+    if (!number) return std::nullopt;
+    numbers.push_back(*number);
+  }
+  return numbers;
+}
+
+}  // namespace
+
+InputNumbers parse_input_numbers(const std::string& text) {
+  InputNumbers all;
+  if (text.empty()) return all;
+  std::string input;  // names may hold '/' too: one ends where numbers are
+  for (const std::string& part : split(text, '/')) {
+    input += (input.empty() ? "" : "/") + part;
+    const size_t equals = input.rfind('=');
+    if (equals == std::string::npos || equals == 0) continue;
+    const auto numbers = input_numbers(input.substr(equals + 1));
+    if (!numbers) continue;
+    all[input.substr(0, equals)] = *numbers;
+    input.clear();
+  }
+  if (!input.empty())
+    throw Error(
+        ErrorKind::usage,
+        fmt::format("invalid value '{}' for --input: expected NAME=NUMBERS such as k=5, sizes=1,3,224,224 or use_cache=true", text));
+  return all;
 }
 
 std::string process_key(const Point& point, const std::vector<OptionInfo>& backend) {

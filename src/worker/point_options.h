@@ -5,6 +5,7 @@
 #include <deepgap/backend.h>
 #include <deepgap/point.h>
 
+#include "model/steering_inputs.h"
 #include "quantize/settings.h"
 #include "scenario/scenario.h"
 #include "stats/latency_bound.h"
@@ -27,6 +28,7 @@ struct PointOptions {
   std::map<std::string, std::string> scenario;
   std::map<std::string, std::string> environment;  // of the worker process, from env.NAME
   std::map<std::string, std::vector<int64_t>> shapes;
+  InputNumbers input_numbers;               // what made-up samples hold
   uint64_t seed = 1;                        // of seeded weights and samples; also the backend's where it has one
   int64_t samples = 4;                      // that a query's batch cycles, and whose outputs are checked
   std::string labels;                       // file of the Dataset's labels
@@ -58,6 +60,8 @@ EngineRequest engine_request(const Point& point, const PointOptions& options);
 bool is_in_virtual_time(const Point& point);
 // "input:1x3x224x224/mask:Nx7" (N or -1: as it is). Throws Error{usage}.
 std::map<std::string, std::vector<int64_t>> parse_shapes(const std::string& text);
+// "k=5/sizes=1x3x8x8/use_cache=true" (commas do as well). Throws Error{usage}.
+InputNumbers parse_input_numbers(const std::string& text);
 
 // The environment and what else must be equal for Points to share a process: "affinity=first;env.X=1;mode=2".
 std::string process_key(const Point& point, const std::vector<OptionInfo>& backend);

@@ -9,6 +9,7 @@
 #include "model/onnx_metadata.h"
 #include "model/onnx_reader.h"
 #include "model/onnx_writer.h"
+#include "model/widened_graph.h"
 #include "model/zoo/zoo.h"
 #include "worker/memory_limit.h"
 #include "worker/quantized_outputs.h"
@@ -21,6 +22,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <numeric>
+#include <set>
 
 namespace deepgap {
 namespace {
@@ -132,6 +134,7 @@ CalibrationSamples calibration_samples(const ModelRequest& request, const Model&
   wanted.inputs = model.summary().inputs;
   wanted.preprocessing = preprocessing_for(request.name);
   wanted.integer_values = integer_values(model.graph());
+  wanted.numbers = with_given(steering_inputs(model.graph()), request.numbers);
   wanted.seed = settings.seed;
   wanted.size = static_cast<size_t>(settings.samples);
   wanted.data_dir = request.data_dir.empty() ? default_data_dir() : request.data_dir;
@@ -169,16 +172,17 @@ QuantizedModel quantize_model(const Model& model, const CalibrationSamples& samp
   return result;
 }
 
-Precision judged_precision(Precision precision, const GraphSummary& summary) {
-  if (has_quantization(summary)) return Precision::int8;
-  bool half = summary.weight_bytes >= 2 * summary.parameters && summary.weight_bytes < 3 * summary.parameters;  // two bytes a weight
-  for (const TensorInfo& output : summary.outputs) half |= output.type == DataType::f16 || output.type == DataType::bf16;
-  return half && (precision == Precision::fp32 || precision == Precision::tf32) ? Precision::fp16 : precision;
+Precision judged_precision(Precision precision, const Model& model) {
+  if (has_quantization(model.summary())) return Precision::int8;
+  const bool is_full = precision == Precision::fp32 || precision == Precision::tf32;
+  return is_full && has_short_floats(model.graph()) ? Precision::fp16 : precision;
 }
 
 bool has_quantization(const GraphSummary& summary) {
   return std::any_of(summary.operators.begin(), summary.operators.end(), [](const OperatorUse& use) {
-    return use.op.find("QuantizeLinear") != std::string::npos || use.op.starts_with("QLinear") || use.op.ends_with("Integer");
+    static const std::set<std::string_view> others{"MatMulNBits", "QAttention", "QGemm"};  // of com.microsoft
+    return use.op.find("QuantizeLinear") != std::string::npos || use.op.starts_with("QLinear") || use.op.ends_with("Integer") ||
+           use.op.starts_with("DynamicQuantize") || use.op.starts_with("MatMulInteger") || others.contains(use.op);
   });
 }
 

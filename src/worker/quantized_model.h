@@ -48,9 +48,8 @@ QuantizedModel quantize_model(const Model& model, const CalibrationSamples& samp
 // Whether the network quantizes values: then it is taken as it is. Weights alone that are stored as integers (DequantizeLinear) do not.
 bool has_quantization(const GraphSummary& summary);
 // As what outputs are judged (min_sqnr_db): those of a quantized file as int8 in any precision, since it rounds to levels wherever it runs;
-// those of a network with float16 or bfloat16 weights or outputs as fp16 at best, since it rounds between its operators or, where an engine
-// computes with more bits, does not.
-Precision judged_precision(Precision precision, const GraphSummary& summary);
+// those of a network with float16 or bfloat16 numbers as fp16 at best, since an engine may round to them after each operator.
+Precision judged_precision(Precision precision, const Model& model);
 
 std::string quantized_key(const Model& model, const CalibrationSamples& samples, const QuantizeSettings& settings);
 struct KeptQuantized {

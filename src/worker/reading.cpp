@@ -47,16 +47,19 @@ void look_at_inputs(const OutputsRequest& request) {
   ModelRequest named = sized_by_dataset(request.model, request.dataset);
   // Weights of a zoo's network that come out of a seed cost much and cannot be wrong.
   const bool made_up = named.weights == "seeded" && !is_model_file(named.name);
-  const GraphSummary model = made_up ? summarize_model(named) : open_model(named)->summary();
+  const ModelOutline outline = made_up ? outline_model(named) : outline_of(*open_model(named));
+  const GraphSummary& model = outline.summary;
+  require_steering(outline.steering, named.numbers, request.dataset, named.name);
   if (std::vector<std::string> sets = onnx_test_sets(request.dataset); !sets.empty()) {
     sets.resize(std::min(sets.size(), static_cast<size_t>(request.samples)));
     for (const std::string& set : sets) look_at_set(set, model);
     return;
   }
-  if (is_made_up(request.dataset)) return;
+  if (is_made_up(request.dataset) && named.numbers.empty()) return;
   DatasetRequest wanted;
   wanted.name = request.dataset;
   wanted.inputs = model.inputs;
+  wanted.numbers = with_given(outline.steering, named.numbers);
   wanted.preprocessing = preprocessing_for(request.model.name);
   wanted.size = static_cast<size_t>(request.samples);
   wanted.data_dir = request.model.data_dir.empty() ? default_data_dir() : request.model.data_dir;

@@ -21,11 +21,25 @@ namespace deepgap {
 namespace {
 
 // Changed when what the evaluator computes changes.
-constexpr int evaluator_edition = 4;
+constexpr int evaluator_edition = 5;
 constexpr std::string_view by_evaluator = "native fp32 reference";
 
 std::string reference_path(const std::string& cache_dir, const std::string& key, std::string_view against) {
   return fmt::format("{}/references/{}.{}.safetensors", cache_dir, key, against == by_evaluator ? "native" : against);
+}
+
+constexpr const char* overflow_name = "overflow";  // a text, as bytes
+
+Tensor bytes_of(const std::string& text) {
+  Tensor tensor = make_tensor(DataType::u8, {static_cast<int64_t>(text.size())});
+  std::copy(text.begin(), text.end(), writable<uint8_t>(tensor).begin());
+  return tensor;
+}
+
+std::string text_of(const Tensor& tensor) {
+  if (tensor.type != DataType::u8) return "";
+  const auto bytes = tensor.as<uint8_t>();
+  return {bytes.begin(), bytes.end()};
 }
 
 std::string tensor_name(size_t sample, size_t output) { return fmt::format("{}.{}", sample, output); }
@@ -42,9 +56,10 @@ TensorView item_of(const TensorView& batch, int64_t index, Shape& shape) {
 std::optional<Reference> read_reference(const std::string& path, std::string_view against) {
   std::error_code error;
   if (!std::filesystem::exists(path, error) || !is_own_file(path)) return std::nullopt;
-  Reference reference{std::string(against), {}};
+  Reference reference{std::string(against), {}, ""};
   try {
     const std::map<std::string, Tensor> tensors = read_safetensors(path);
+    if (const auto found = tensors.find(overflow_name); found != tensors.end()) reference.overflow = text_of(found->second);
     for (size_t sample = 0; tensors.count(tensor_name(sample, 0)) != 0; ++sample) {
       std::vector<Tensor> outputs;
       for (size_t output = 0; tensors.count(tensor_name(sample, output)) != 0; ++output) {
@@ -93,6 +108,7 @@ std::optional<Reference> find_reference(const std::string& cache_dir, const std:
 void keep_reference(const std::string& cache_dir, const std::string& key, const Reference& reference) {
   if (cache_dir.empty()) return;
   std::map<std::string, Tensor> tensors;
+  if (!reference.overflow.empty()) tensors[overflow_name] = bytes_of(reference.overflow);
   for (size_t sample = 0; sample < reference.outputs.size(); ++sample) {
     for (size_t output = 0; output < reference.outputs[sample].size(); ++output) {
       tensors[tensor_name(sample, output)] = reference.outputs[sample][output];
@@ -121,7 +137,7 @@ Reference make_reference(const Model& model, Dataset& dataset, std::span<const u
   const Queries queries(batching, inputs);
   const auto wanted = queries.inputs().first(referenced_queries(batching, queries.inputs().size()));
   Reference reference;
-  const std::string engine = run_reference(model, 1, wanted, checked, [&](size_t, std::span<const TensorView> views) {
+  const ReferenceRun made = run_reference(model, 1, wanted, checked, [&](size_t, std::span<const TensorView> views) {
     std::vector<Tensor> outputs;
     for (const TensorView& view : views) outputs.push_back(copy_of(view));
     reference.outputs.push_back(std::move(outputs));
@@ -132,7 +148,8 @@ Reference make_reference(const Model& model, Dataset& dataset, std::span<const u
         throw Error(ErrorKind::refused, "the FP32 reference holds NaN, so that nothing can be compared: weights or inputs are not sound");
     }
   }
-  reference.against = engine == evaluator_name ? std::string(by_evaluator) : engine.substr(0, engine.find(' '));
+  reference.against = made.engine == evaluator_name ? std::string(by_evaluator) : made.engine.substr(0, made.engine.find(' '));
+  reference.overflow = made.overflow;
   return reference;
 }
 

@@ -21,6 +21,7 @@ namespace deepgap {
 struct Reference {
   std::string against;                       // "native fp32 reference" or the engine that made it
   std::vector<std::vector<Tensor>> outputs;  // [sample][output], batch dimension 1 where it is open; of a fixed batch one query's, whole
+  std::string overflow;                      // as ReferenceRun says: what is computed in 16 bits there may be something else, and right
 };
 
 // Loads the samples where they are not yet.

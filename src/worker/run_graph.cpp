@@ -2,7 +2,11 @@
 
 #include "base/clocks.h"
 #include "base/option_values.h"
+#include "base/words.h"
+#include "model/eval/element_types.h"
 #include "model/eval/evaluator.h"
+#include "model/model_of.h"
+#include "model/widened_graph.h"
 #include "worker/plugin.h"
 #include "worker/point_options.h"
 
@@ -11,6 +15,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <numeric>
 #include <optional>
@@ -164,11 +169,12 @@ std::string run_on_engine(const EngineChoice& engine, const Model& model, std::s
   return fmt::format("{} {}", engine.backend, plugin->backend().version());
 }
 
-std::string run_on_evaluator(const Model& model, std::span<const std::vector<TensorView>> queries, const QueryReceiver& receive) {
+std::string run_on_evaluator(const Model& model, std::span<const std::vector<TensorView>> queries, const QueryReceiver& receive,
+                             const std::function<void(ValueId, const Tensor&)>& observe) {
   for (size_t position = 0; position < queries.size(); ++position) {
     std::vector<Tensor> inputs;
     for (const TensorView& view : queries[position]) inputs.push_back(borrowed(view));
-    const std::vector<Tensor> outputs = evaluate(model.graph(), inputs);
+    const std::vector<Tensor> outputs = evaluate(model.graph(), inputs, observe);
     receive(position, views_of(outputs));
   }
   return evaluator_name;
@@ -201,8 +207,39 @@ std::vector<std::string> referring_engines(const std::string& checked) {
   return engines;
 }
 
-std::string run_reference(const Model& model, int threads, std::span<const std::vector<TensorView>> queries, const std::string& checked,
-                          const QueryReceiver& receive) {
+namespace {
+
+// Sees the numbers of a network that was widened from `graph`.
+class OverflowWatch {
+ public:
+  explicit OverflowWatch(const Graph& graph) : graph_(graph) {}
+
+  void see(ValueId id, const Tensor& value) {
+    if (!first_.empty() || graph_.values[static_cast<size_t>(id)].type != DataType::f16 || value.type != DataType::f32) return;
+    for (const float number : value.as<float>()) {
+      if (!std::isfinite(number) || std::abs(number) < least_beyond_f16) continue;
+      first_ = printable(fmt::format("{} makes {:.3g}, where float16 ends at 65504", maker_of(id), number));
+      return;
+    }
+  }
+  const std::string& first() const { return first_; }
+
+ private:
+  static constexpr float least_beyond_f16 = 65520;  // rounds to infinity
+
+  std::string maker_of(ValueId id) const {
+    for (const Node& node : graph_.nodes)
+      if (std::find(node.outputs.begin(), node.outputs.end(), id) != node.outputs.end())
+        return fmt::format("node '{}' ({})", node.name, node.op);
+    return fmt::format("input '{}'", graph_.values[static_cast<size_t>(id)].name);
+  }
+
+  const Graph& graph_;
+  std::string first_;
+};
+
+ReferenceRun run_as_it_is(const Model& model, int threads, std::span<const std::vector<TensorView>> queries, const std::string& checked,
+                          const QueryReceiver& receive, OverflowWatch* watch) {
   const auto by_others = [&](const QueryReceiver& to, const std::string& refusal) {
     std::string reasons = fmt::format("the plain evaluator cannot run it ({})", refusal);
     for (const std::string& name : referring_engines(checked)) {
@@ -224,7 +261,43 @@ std::string run_reference(const Model& model, int threads, std::span<const std::
       reasons += fmt::format("; {} is no reference for itself", checked);
     throw Error(ErrorKind::refused, reasons);
   };
-  return first_or([&](const QueryReceiver& to) { return run_on_evaluator(model, queries, to); }, by_others, receive);
+  const auto observe = [&](ValueId id, const Tensor& value) { watch->see(id, value); };
+  const auto by_evaluator = [&](const QueryReceiver& to) {
+    return watch == nullptr ? run_on_evaluator(model, queries, to) : run_on_evaluator(model, queries, to, observe);
+  };
+  const std::string engine = first_or(by_evaluator, by_others, receive);
+  return {engine, watch == nullptr ? "" : watch->first()};
+}
+
+Tensor in_float32(const TensorView& view) {
+  const bool is_short = view.type == DataType::f16 || view.type == DataType::bf16;
+  return is_short ? converted(borrowed(view), DataType::f32) : borrowed(view);
+}
+
+}  // namespace
+
+ReferenceRun run_reference(const Model& model, int threads, std::span<const std::vector<TensorView>> queries, const std::string& checked,
+                           const QueryReceiver& receive) {
+  std::optional<Graph> wide = widened_graph(model.graph());
+  if (!wide) return run_as_it_is(model, threads, queries, checked, receive, nullptr);
+  const auto wide_model = model_of(model.name(), std::move(*wide));
+  std::vector<std::vector<Tensor>> inputs;
+  std::vector<std::vector<TensorView>> wide_queries;
+  for (const std::vector<TensorView>& query : queries) {
+    inputs.emplace_back();
+    for (const TensorView& view : query) inputs.back().push_back(in_float32(view));
+    wide_queries.push_back(views_of(inputs.back()));
+  }
+  const auto in_own_types = [&](size_t position, std::span<const TensorView> views) {
+    std::vector<Tensor> outputs;
+    for (size_t i = 0; i < views.size(); ++i) {
+      const DataType type = model.graph().values[static_cast<size_t>(model.graph().outputs.at(i))].type;
+      outputs.push_back(views[i].type == type ? borrowed(views[i]) : converted(borrowed(views[i]), type));
+    }
+    receive(position, views_of(outputs));
+  };
+  OverflowWatch watch(model.graph());
+  return run_as_it_is(*wide_model, threads, wide_queries, checked, in_own_types, &watch);
 }
 
 std::string run_fp32(const Model& model, int threads, std::span<const std::vector<TensorView>> queries, const QueryReceiver& receive) {

@@ -5,6 +5,7 @@
 #include "dataset/tensors_dataset.h"
 #include "model/integer_values.h"
 #include "model/onnx_test_set.h"
+#include "model/random_numbers.h"
 #include "model/zoo/zoo.h"
 #include "record/record_json.h"
 #include "worker/memory_limit.h"
@@ -32,6 +33,7 @@ std::unique_ptr<Dataset> dataset_for(const OutputsRequest& request, const Model&
   wanted.inputs = model.summary().inputs;
   wanted.preprocessing = preprocessing_for(request.model.name);
   wanted.integer_values = integer_values(model.graph());
+  wanted.numbers = with_given(steering_inputs(model.graph()), request.model.numbers);
   wanted.size = static_cast<size_t>(request.samples);
   wanted.data_dir = request.model.data_dir.empty() ? default_data_dir() : request.model.data_dir;
   return open_dataset(wanted);
@@ -116,11 +118,13 @@ namespace {
 
 OutputsMade run_queries(const OutputsRequest& request, const Model& model, const Model& engine_model, const std::vector<std::string>& names,
                         std::span<const std::vector<TensorView>> queries, const OutputsReceiver& receive) {
-  OutputsMade made{.version = {}, .judged_as = judged_precision(request.precision, model.summary()), .outputs = {}};
+  OutputsMade made{.judged_as = judged_precision(request.precision, model), .random = random_node(model.graph())};
   for (const TensorInfo& output : model.summary().outputs) made.outputs.push_back(output.name);
   const auto named = [&](size_t position, std::span<const TensorView> outputs) { receive(names[position], outputs); };
   if (request.backend == reference_backend) {
-    made.version = run_reference(model, request.threads, queries, request.checked, named);
+    const ReferenceRun reference = run_reference(model, request.threads, queries, request.checked, named);
+    made.version = reference.engine;
+    made.overflow = reference.overflow;
     return made;
   }
   EngineChoice engine = engine_of(request);
@@ -152,7 +156,9 @@ size_t run_first_sets(const OutputsRequest& request, std::span<const std::string
     queries.emplace_back();
     for (const TestTensor& given : tensors.back()) queries.back().push_back(given.tensor.view());
   }
+  const std::string overflow = made.overflow;  // of the sets before
   made = run_queries(request, *model, *engine_model, names, queries, receive);
+  if (!overflow.empty()) made.overflow = overflow;
   return queries.size();
 }
 

@@ -60,6 +60,8 @@ struct OutputsMade {
   std::string version;                    // of the engine
   Precision judged_as = Precision::fp32;  // judged_precision() of the model
   std::vector<std::string> outputs;       // their names
+  std::string random;                     // the node that makes them random, as random_node() tells; empty: none does
+  std::string overflow;                   // of a reference, as ReferenceRun says
 };
 // Each sample alone, at batch 1; where the network insists on a batch, so many at a time, called by the first one's name; of the test sets
 // of an ONNX folder each as one query, with the sizes that its tensors have. Throws Error as open_model, open_dataset, open_plugin and

@@ -2,8 +2,8 @@
 import math
 import struct
 
-FLOAT, UINT8, INT8, INT32, INT64, STRING, BOOL = 1, 2, 3, 6, 7, 8, 9
-_LAYOUTS = {FLOAT: "f", UINT8: "B", INT8: "b", INT32: "i", INT64: "q", BOOL: "?"}
+FLOAT, UINT8, INT8, UINT16, INT16, INT32, INT64, STRING, BOOL, FLOAT16, UINT32, UINT64 = 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 13
+_LAYOUTS = {FLOAT: "f", UINT8: "B", INT8: "b", UINT16: "H", INT16: "h", INT32: "i", INT64: "q", BOOL: "?", FLOAT16: "e", UINT32: "I", UINT64: "Q"}
 
 
 def varint(value):
@@ -79,8 +79,9 @@ def graph(nodes, inputs, outputs, initialisers=()):
             b"".join(block(11, one) for one in inputs) + b"".join(block(12, one) for one in outputs))
 
 
-def model(content, opset=17, ir_version=8):
-    return number(1, ir_version) + block(7, content) + block(8, number(2, opset))
+def model(content, opset=17, ir_version=8, domains=()):
+    others = b"".join(block(8, block(1, domain) + number(2, 1)) for domain in domains)
+    return number(1, ir_version) + block(7, content) + block(8, number(2, opset)) + others
 
 
 def relu_model(size, op="Relu"):

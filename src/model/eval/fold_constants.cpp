@@ -2,6 +2,7 @@
 
 #include "model/eval/evaluator.h"
 #include "model/graph_tools.h"
+#include "model/random_numbers.h"
 
 #include <deepgap/error.h>
 
@@ -25,9 +26,7 @@ bool is_quantized_constant(const Graph& graph, const Node& node) {
   return type == DataType::i8 || type == DataType::u8;
 }
 
-bool is_random(const Node& node) {
-  return node.op.starts_with("Random") || node.op == "Bernoulli" || node.op == "Multinomial" || node.op == "Dropout";
-}
+bool is_random(const Node& node) { return is_random_operator(node) || node.op == "Dropout"; }
 
 bool all_known(const std::optional<Dims>& dims) {
   return dims && std::all_of(dims->begin(), dims->end(), [](const Dim& dim) { return dim.known(); });

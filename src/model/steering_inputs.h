@@ -1,0 +1,32 @@
+// Inputs whose numbers decide how much a network computes, or which part of it: k of TopK, the sizes of a Reshape, trip counts, conditions.
+// Made-up numbers there would decide what is measured.
+#pragma once
+
+#include <deepgap/graph.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace deepgap {
+
+struct SteeringInput {
+  std::string name;
+  std::string decides;         // "how many values TopK (node 'best') picks"
+  std::vector<double> values;  // that the graph gives it; one stands for all. Empty: only who asks can say
+  std::string example;         // as --input takes it: "k=5"
+};
+
+std::vector<SteeringInput> steering_inputs(const Graph& graph);
+
+// Numbers of inputs, by their names; one number stands for all of an input.
+using InputNumbers = std::map<std::string, std::vector<double>>;
+
+// What the graph gives, and `given`, which goes before it.
+InputNumbers with_given(const std::vector<SteeringInput>& steering, const InputNumbers& given);
+// Throws Error{usage} naming the first input that only who asks can say, and that is not among `given`. Where samples come out of files
+// nothing is asked for.
+void require_steering(const std::vector<SteeringInput>& steering, const InputNumbers& given, const std::string& dataset,
+                      const std::string& model);
+
+}  // namespace deepgap

@@ -1,0 +1,120 @@
+#include "model/steering_inputs.h"
+
+#include "base/test_error.h"
+#include "model/integer_values.h"
+#include "model/random_numbers.h"
+#include "model/widened_graph.h"
+
+#include <deepgap/error.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace deepgap {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+// x: [N,100] of float32, k: [1] of int64; further values follow.
+Graph with_inputs() {
+  Graph graph;
+  graph.values = {{"x", DataType::f32, Dims{{1, batch_symbol}, {100, ""}}}, {"k", DataType::i64, Dims{{1, ""}}}};
+  graph.inputs = {0, 1};
+  return graph;
+}
+
+ValueId add(Graph& graph, const std::string& op, std::vector<ValueId> inputs, std::map<std::string, Attribute> attributes = {},
+            std::optional<Dims> dims = std::nullopt, DataType type = DataType::i64) {
+  const auto id = static_cast<ValueId>(graph.values.size());
+  graph.values.push_back({op + std::to_string(id), type, std::move(dims)});
+  graph.nodes.push_back({"n" + std::to_string(id), op, "", std::move(inputs), {id}, std::move(attributes)});
+  graph.outputs = {id};
+  return id;
+}
+
+TEST(SteeringInputs, AreFoundThroughWhatPassesThemOn) {
+  Graph graph = with_inputs();
+  const ValueId wide = add(graph, "Cast", {1});
+  add(graph, "TopK", {0, add(graph, "Mul", {wide, wide})});
+  const auto found = steering_inputs(graph);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].name, "k");
+  EXPECT_THAT(found[0].decides, HasSubstr("how many values TopK (node 'n4') picks"));
+  EXPECT_THAT(found[0].values, IsEmpty());
+  const Error error = failure_of([&] { require_steering(found, {}, "seeded", "net.onnx"); });
+  EXPECT_EQ(error.kind(), ErrorKind::usage);
+  EXPECT_THAT(error.what(),
+              HasSubstr("net.onnx: input 'k' decides how many values TopK (node 'n4') picks; give it with --dataset FOLDER or "
+                        "--input k=5"));
+  EXPECT_NO_THROW(require_steering(found, {{"k", {3}}}, "seeded", "net.onnx"));
+  EXPECT_NO_THROW(require_steering(found, {}, "samples/", "net.onnx"));
+}
+
+TEST(SteeringInputs, WhatTheNetworkDecidesIsNotAskedFor) {
+  Graph graph = with_inputs();
+  add(graph, "CumSum", {0, 1});
+  const auto found = steering_inputs(graph);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_THAT(found[0].values, ElementsAre(1));
+  EXPECT_EQ(with_given(found, {}), (InputNumbers{{"k", {1}}}));
+  EXPECT_EQ(with_given(found, {{"k", {0}}}), (InputNumbers{{"k", {0}}}));
+}
+
+TEST(SteeringInputs, DataIsNone) {
+  Graph graph = with_inputs();
+  add(graph, "TopK", {0, add(graph, "ReduceMax", {0})});  // of 100 numbers
+  EXPECT_THAT(steering_inputs(graph), IsEmpty());
+  Graph picked = with_inputs();
+  add(picked, "Gather", {0, 1}, {{"axis", int64_t{1}}});
+  EXPECT_THAT(steering_inputs(picked), IsEmpty());
+  EXPECT_EQ(integer_values(picked), (std::map<std::string, int64_t>{{"k", 100}}));
+}
+
+TEST(IntegerValues, OfAnyTypeStayWithinWhatTheyPointInto) {
+  for (const DataType type : {DataType::u8, DataType::i8, DataType::i16, DataType::u32, DataType::i64}) {
+    Graph graph = with_inputs();
+    graph.values[1].type = type;
+    const ValueId at = add(graph, "Squeeze", {add(graph, "Cast", {1})});
+    add(graph, "GatherElements", {0, at}, {{"axis", int64_t{-1}}});
+    EXPECT_EQ(integer_values(graph), (std::map<std::string, int64_t>{{"k", 100}})) << name_of(type);
+  }
+  Graph picture = with_inputs();
+  picture.values[1].type = DataType::u8;
+  EXPECT_THAT(integer_values(picture), IsEmpty()) << "every bit pattern";
+}
+
+TEST(RandomNumbers, CountWhereAnOutputDependsOnThem) {
+  Graph graph = with_inputs();
+  const ValueId drawn = add(graph, "RandomNormalLike", {0});
+  add(graph, "Add", {0, drawn});
+  EXPECT_EQ(random_node(graph), "node 'n2' (RandomNormalLike)");
+  add(graph, "Relu", {0});
+  EXPECT_EQ(random_node(graph), "");
+  Graph dropping = with_inputs();
+  dropping.values.push_back({"trains", DataType::boolean, Dims{}});
+  Tensor no = make_tensor(DataType::boolean, {});
+  writable<uint8_t>(no)[0] = 0;
+  dropping.constants[2] = no;
+  add(dropping, "Dropout", {0, no_value, 2});
+  EXPECT_EQ(random_node(dropping), "");
+  dropping.constants.clear();
+  EXPECT_THAT(random_node(dropping), HasSubstr("Dropout"));
+}
+
+TEST(WidenedGraph, HasFloat32InPlaceOfShorterFloats) {
+  Graph graph = with_inputs();
+  EXPECT_FALSE(widened_graph(graph));
+  const ValueId half = add(graph, "Cast", {0}, {{"to", int64_t{10}}}, std::nullopt, DataType::f16);
+  add(graph, "Exp", {half}, {}, std::nullopt, DataType::f16);
+  const auto wide = widened_graph(graph);
+  ASSERT_TRUE(wide);
+  EXPECT_EQ(wide->values[static_cast<size_t>(half)].type, DataType::f32);
+  EXPECT_EQ(std::get<int64_t>(wide->nodes[0].attributes.at("to")), 1);
+  add(graph, "BitCast", {half});
+  EXPECT_FALSE(widened_graph(graph));
+}
+
+}  // namespace
+}  // namespace deepgap

@@ -62,8 +62,8 @@ class PredictTest(unittest.TestCase):
 
     def test_stores_count_with_what_is_packed(self):
         with tempfile.TemporaryDirectory() as folder:
-            store = os.path.join(folder, "h200.db")
-            with open(os.path.join(H200, "h200.db"), "rb") as source, open(store, "wb") as copy:
+            store = os.path.join(folder, "grid.db")
+            with open(os.path.join(H200, "grid.db"), "rb") as source, open(store, "wb") as copy:
                 copy.write(source.read())
             done = predict("resnet50", "--device", "h200", "--from", store)
             self.assertEqual(done.returncode, 0, done.stderr)
@@ -77,7 +77,7 @@ class PredictTest(unittest.TestCase):
         return [row for row in steps if "samples=256" in row["options"]], [row for row in steps if "samples=256" not in row["options"]]
 
     def test_steps_that_were_not_learned_from_lie_in_their_bands(self):
-        """But MobileNetV3-Large in FP32, of which one step was learned from: it takes up to twice as long as is foretold (docs/how-to/predict.md)."""
+        """But MobileNetV3-Large in FP32, of which one step was learned from: it takes up to twice as long as is foretold (docs/explanation/prediction-model.md)."""
         _, measured = self.trained()
         measured = [point for point in measured if point["batch"] != "64" and (point["model"], point["precision"]) != ("mobilenet_v3_large", "fp32")]
         self.assertGreater(len(measured), 60)

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdio>
+#include <string>
 #include <string_view>
 
 namespace deepgap {
@@ -10,6 +11,9 @@ namespace deepgap {
 // Before anything is opened: a closed descriptor of the first three would become that of the next file, and what is printed would go
 // there. Those are opened so that reading and writing fail.
 void hold_standard_descriptors();
+
+// Texts have "±", which is shown as "+/-" where the locale (LC_ALL, LC_CTYPE, LANG) is not one of UTF-8.
+std::string for_locale(std::string_view text);
 
 // To people; lost without an error where `out` is closed, full or a pipe that nobody reads.
 void say(std::FILE* out, std::string_view text) noexcept;

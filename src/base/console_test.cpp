@@ -43,5 +43,16 @@ TEST(Console, closed_descriptors_are_taken_and_cannot_be_written) {
 
 TEST(Console, a_closed_pipe_ends_as_by_its_signal) { EXPECT_EXIT(end_by_closed_pipe(), testing::KilledBySignal(SIGPIPE), ""); }
 
+TEST(Console, PlusMinusFollowsTheLocale) {
+  const auto shown_in = [](const char* locale) {
+    ::setenv("LC_ALL", locale, 1);
+    return for_locale("CI ±3 % (target ±1 %)");
+  };
+  EXPECT_EQ(shown_in("en_US.UTF-8"), "CI ±3 % (target ±1 %)");
+  EXPECT_EQ(shown_in("C.utf8"), "CI ±3 % (target ±1 %)");
+  EXPECT_EQ(shown_in("C"), "CI +/-3 % (target +/-1 %)");
+  ::unsetenv("LC_ALL");
+}
+
 }  // namespace
 }  // namespace deepgap

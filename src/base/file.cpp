@@ -28,7 +28,7 @@ FileDescriptor open_regular(const std::string& path, struct stat& info) {
   if (::fstat(file.get(), &info) != 0) fail("read", path, errno);
   if (!S_ISREG(info.st_mode)) {
     throw Error(ErrorKind::input,
-                fmt::format("cannot read {}: {}", path, S_ISDIR(info.st_mode) ? "it is a folder" : "it is no regular file"));
+                fmt::format("cannot read {}: {}", path, S_ISDIR(info.st_mode) ? "it is a folder" : "it is not a regular file"));
   }
   return file;
 }

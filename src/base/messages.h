@@ -1,0 +1,18 @@
+// Errors about values that users give, in one form wherever they are found. Pure functions; any thread.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace deepgap {
+
+// "invalid value 'soon' for --duration: expected a time such as 500ms, 8s or 2m". `place` is a flag, a key or FILE:LINE.
+std::string invalid_value(std::string_view value, std::string_view place, std::string_view expected);
+
+// A fraction of 0 or more and below 1, as "2%" or "0.02". Throws Error{usage} otherwise, and for "5" asks "did you mean 5%?". `example` is
+// a percentage that makes sense there.
+double checked_fraction(std::string_view text, std::string_view place, std::string_view example);
+// The same above 0.
+double checked_positive_fraction(std::string_view text, std::string_view place, std::string_view example);
+
+}  // namespace deepgap

@@ -1,0 +1,73 @@
+#include "base/quantity.h"
+
+#include "base/text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+namespace deepgap {
+namespace {
+
+// Position of the first digit: 0 for 1..9.99, -2 for 0.01.
+int magnitude(double value) { return static_cast<int>(std::floor(std::log10(std::abs(value)))); }
+
+// Thin grouping of the whole part from five digits on: 12,300.
+std::string with_commas(std::string text) {
+  const size_t first = text.find_first_of("0123456789");
+  const size_t point = std::min(text.find('.'), text.size());
+  if (first == std::string::npos || point - first < 5) return text;
+  for (size_t at = point - 3; at > first; at -= 3) {
+    text.insert(at, 1, ',');
+    if (at < 3) break;
+  }
+  return text;
+}
+
+std::string rounded(double value, int digits) {
+  const double unit = std::pow(10.0, magnitude(value) - (digits - 1));
+  const double near = std::round(value / unit) * unit;  // 9.996 has become 10
+  const int decimals = std::max(0, digits - 1 - magnitude(near));
+  return with_commas(fmt::format("{:.{}f}", near, decimals));
+}
+
+std::string without_trailing_zeros(std::string text) {
+  if (text.find('.') == std::string::npos) return text;
+  text.erase(text.find_last_not_of('0') + 1);
+  if (text.back() == '.') text.pop_back();
+  return text;
+}
+
+}  // namespace
+
+std::string significant_text(double value, int digits) {
+  if (value == 0) return "0";
+  const bool is_plain = std::isfinite(value) && std::abs(value) < 1e12 && std::abs(value) >= 1e-9;
+  return is_plain ? rounded(value, digits) : fmt::format("{:.{}g}", value, digits);
+}
+
+std::string number_text(double value) { return significant_text(value, std::abs(value) >= 100 ? 4 : 3); }
+
+std::string percent_text(double fraction) {
+  if (!std::isfinite(fraction)) return "unknown";
+  const double percent = fraction * 100;
+  if (std::abs(percent) >= 10 && std::abs(percent) < 10'000) return fmt::format("{:.0f} %", percent);
+  return without_trailing_zeros(significant_text(percent, 2)) + " %";
+}
+
+std::string plus_minus_text(double half_width) {
+  const std::string text = "±" + percent_text(half_width);
+  if (!std::isfinite(half_width)) return "unknown";
+  return half_width > 1 ? "too noisy: " + text : text;
+}
+
+std::string milliseconds_text(double milliseconds) {
+  if (!std::isfinite(milliseconds)) return "unknown";
+  if (milliseconds >= 59'995) return format_duration(static_cast<int64_t>(milliseconds * 1e6));
+  if (milliseconds >= 999.5) return significant_text(milliseconds / 1000, 3) + " s";
+  return significant_text(milliseconds, 3) + " ms";
+}
+
+}  // namespace deepgap

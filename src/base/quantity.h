@@ -1,0 +1,19 @@
+// Numbers, percentages and times as people read them: one form for tables, verdicts and progress, never with an exponent. Pure; any thread.
+#pragma once
+
+#include <string>
+
+namespace deepgap {
+
+// Rounded to `digits` significant ones: 0.0123, 12.3, 1230, 12,300. Beyond a million million and below a billionth it has an exponent.
+std::string significant_text(double value, int digits);
+// As tables have it: three significant digits, four from 100 on: 1.50, 38.1, 250.0, 123,500.
+std::string number_text(double value);
+// A fraction as a percentage: "0.04 %", "3.1 %", "17 %", "680 %"; "unknown" where it is not finite.
+std::string percent_text(double fraction);
+// A relative half-width: "±3.1 %"; above 100 % it says what that means, "too noisy: ±680 %".
+std::string plus_minus_text(double half_width);
+// "0.82 ms", "15.3 ms", "2.00 s", "1 min 05 s".
+std::string milliseconds_text(double milliseconds);
+
+}  // namespace deepgap

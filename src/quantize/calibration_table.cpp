@@ -25,7 +25,7 @@ struct Place {
 
 float number(const Place& place, const std::string& text) {
   const auto value = parse_double(text);
-  if (!value || !std::isfinite(static_cast<float>(*value))) place.fail(fmt::format("'{}' is no finite number", one_line(text)));
+  if (!value || !std::isfinite(static_cast<float>(*value))) place.fail(fmt::format("'{}' is not a finite number", one_line(text)));
   return static_cast<float>(*value);
 }
 
@@ -52,7 +52,7 @@ std::string table_text(const CalibrationTable& table) {
 CalibrationTable parse_table(const std::string& text, const std::string& path) {
   std::vector<std::string> lines = split(text, '\n');
   if (lines.front() != first_line)
-    throw Error(ErrorKind::input, fmt::format("{} is no calibration table: its first line is not '{}'", path, first_line));
+    throw Error(ErrorKind::input, fmt::format("{} is not a calibration table: its first line is not '{}'", path, first_line));
   CalibrationTable table;
   size_t at = 1;
   const auto header = [&](const std::string& key) {

@@ -38,12 +38,12 @@ std::string with_line(const std::string& from, const std::string& to) {
 
 TEST(CalibrationTable, WhatIsWrongIsSaidByLine) {
   const std::string last = "-0.00100000005 25000000 x";
-  EXPECT_EQ(refusal(""), "t.table is no calibration table: its first line is not 'deepgap calibration table 1'");
+  EXPECT_EQ(refusal(""), "t.table is not a calibration table: its first line is not 'deepgap calibration table 1'");
   EXPECT_EQ(refusal(with_line("table 1", "table 2")), refusal(""));
   EXPECT_EQ(refusal(with_line("method ", "methods ")), "t.table, line 4: 'method' was expected");
-  EXPECT_EQ(refusal(with_line(last, "nan 1 x")), "t.table, line 8: 'nan' is no finite number");
-  EXPECT_EQ(refusal(with_line(last, "0 inf x")), "t.table, line 8: 'inf' is no finite number");
-  EXPECT_EQ(refusal(with_line(last, "0 1e39 x")), "t.table, line 8: '1e39' is no finite number");
+  EXPECT_EQ(refusal(with_line(last, "nan 1 x")), "t.table, line 8: 'nan' is not a finite number");
+  EXPECT_EQ(refusal(with_line(last, "0 inf x")), "t.table, line 8: 'inf' is not a finite number");
+  EXPECT_EQ(refusal(with_line(last, "0 1e39 x")), "t.table, line 8: '1e39' is not a finite number");
   EXPECT_EQ(refusal(with_line(last, "1 2 x")), "t.table, line 8: the range does not hold 0");
   EXPECT_EQ(refusal(with_line(last, "1")), "t.table, line 8: not LOW HIGH NAME");
   EXPECT_EQ(refusal(with_line(last, "0 1 relu 1")), "t.table, line 8: 'relu 1' stands there twice");

@@ -15,7 +15,7 @@ struct Reader {
   const std::string& prefix;
 
   [[noreturn]] void wrong(const std::string& name, const std::string& value, const std::string& wanted) const {
-    throw Error(ErrorKind::usage, fmt::format("{}{}='{}' is not {}", prefix, name, value, wanted));
+    throw Error(ErrorKind::usage, fmt::format("invalid value '{2}' for {0}{1}: expected {3}", prefix, name, value, wanted));
   }
   std::string word(const std::string& name, const std::string& value, const std::vector<std::string>& known) const {
     if (std::find(known.begin(), known.end(), value) != known.end()) return value;
@@ -39,15 +39,15 @@ std::vector<QuantizeOption> quantize_options() {
   const QuantizeSettings normal;
   const auto values = quantize_options_of(normal);
   std::vector<QuantizeOption> options{
-      {"method", "how ranges are chosen: minmax, percentile, entropy", ""},
-      {"percentile", "of the magnitudes, for method percentile", ""},
-      {"activations", "u8 (zero point 0, or 128 where a value may be negative) or s8 (zero point 0)", ""},
-      {"keep", "what stays in FP32: auto (nodes whose error is too large), none, or names joined by commas", ""},
-      {"min_sqnr_db", "below this a node's error is too large, for keep=auto", ""},
-      {"min_output_sqnr_db", "while outputs are below this, the worst nodes stay in FP32 too, for keep=auto", ""},
-      {"dataset", "calibrate on it: auto, seeded, pictures, crops, or a path", ""},
-      {"samples", "of it", ""},
-      {"seed", "of a seeded Dataset for calibrating", ""}};
+      {"method", "method that chooses ranges: minmax, percentile, entropy", ""},
+      {"percentile", "percentile of the magnitudes, for method percentile", ""},
+      {"activations", "type of activations: u8 (zero point 0, or 128 where a value may be negative) or s8 (zero point 0)", ""},
+      {"keep", "nodes that stay in FP32: auto (nodes whose error is too large), none, or names joined by commas", ""},
+      {"min_sqnr_db", "lowest SQNR in dB of a node in INT8, for keep=auto", ""},
+      {"min_output_sqnr_db", "lowest SQNR in dB of the outputs, below which the worst nodes stay in FP32, for keep=auto", ""},
+      {"dataset", "dataset for calibration: auto, seeded, pictures, crops, or a path", ""},
+      {"samples", "samples for calibration", ""},
+      {"seed", "seed of a seeded dataset for calibration", ""}};
   for (QuantizeOption& option : options) option.default_value = values.at(option.name);
   return options;
 }

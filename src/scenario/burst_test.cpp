@@ -87,11 +87,11 @@ TEST(Burst, AnIntervalBeyondTheClockLeavesOneBurst) {
 }
 
 TEST(Burst, SenselessSettingsAreErrors) {
-  EXPECT_THAT(complaint({{"interval", "0s"}}), HasSubstr("interval='0s'"));
-  EXPECT_THAT(complaint({{"interval", "5"}}), HasSubstr("interval='5'"));
-  EXPECT_THAT(complaint({{"size", "0"}}), HasSubstr("size='0'"));
-  EXPECT_THAT(complaint({{"size", "2.5"}}), HasSubstr("size='2.5'"));
-  EXPECT_THAT(complaint({{"in_flight", "0"}}), HasSubstr("in_flight='0'"));
+  EXPECT_THAT(complaint({{"interval", "0s"}}), HasSubstr("'0s' for interval"));
+  EXPECT_THAT(complaint({{"interval", "5"}}), HasSubstr("'5' for interval"));
+  EXPECT_THAT(complaint({{"size", "0"}}), HasSubstr("'0' for size"));
+  EXPECT_THAT(complaint({{"size", "2.5"}}), HasSubstr("'2.5' for size"));
+  EXPECT_THAT(complaint({{"in_flight", "0"}}), HasSubstr("'0' for in_flight"));
 }
 
 }  // namespace

@@ -13,11 +13,11 @@ class BurstyScenario final : public ArrivalScenario {
  protected:
   std::vector<ScenarioOption> arrival_options() const override {
     return {{"rate", "queries a second on average over bursts and pauses", ""},
-            {"bursts", "fixed: bursts and pauses of equal lengths; markov: of exponentially distributed lengths", "fixed"},
+            {"bursts", "lengths of bursts and pauses: fixed, or markov (exponentially distributed)", "fixed"},
             {"burst_time", "length of a burst, or its mean", "100ms"},
             {"pause_time", "length of a pause, or its mean", "400ms"},
             {"pause_share", "rate in a pause over that in a burst", "0"},
-            {"seed", "of the times of arrival", "1"}};
+            {"seed", "seed of the arrival times", "1"}};
   }
   void parse_arrivals(const ScenarioOptions& options) override {
     settings_.rate = rate_option(options, name());

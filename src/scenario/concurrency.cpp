@@ -43,10 +43,10 @@ class ConcurrencyScenario final : public Scenario {
   std::string describe() const override { return "`clients` that each send a query, wait for it, and think for `think_time`"; }
   ScenarioTraits traits() const override { return {.load_axis = LoadAxis{"clients", "clients"}, .draws_arrivals = true}; }
   std::vector<ScenarioOption> options() const override {
-    return {{"clients", "how many send queries", ""},
-            {"think_time", "between an answer and the next query of a client", "0s"},
-            {"think", "fixed, or exponential with think_time as its mean", "fixed"},
-            {"seed", "of exponential think times", "1"},
+    return {{"clients", "number of clients", ""},
+            {"think_time", "pause between an answer and the client's next query", "0s"},
+            {"think", "distribution of pauses: fixed, or exponential with think_time as its mean", "fixed"},
+            {"seed", "seed of exponential pauses", "1"},
             {"in_flight", in_flight_by_slots, ""}};
   }
   void parse(const std::map<std::string, std::string>& options) override {

@@ -34,7 +34,7 @@ class MultiStreamScenario final : public Scenario {
   std::string describe() const override { return "`batch` samples a query (at least 2), the next when all of them are complete"; }
   ScenarioTraits traits() const override { return {.load_axis = LoadAxis{"batch", "samples a query"}}; }
   std::vector<ScenarioOption> options() const override {
-    return {{"period", "time between queries, of which late ones skip one; left out: each comes when the last one is complete", ""}};
+    return {{"period", "time between queries; a late query skips one. By default each follows the last answer", ""}};
   }
   void parse(const std::map<std::string, std::string>& options) override {
     period_ = time_option(options, "period", 1, 0);

@@ -16,8 +16,8 @@ class OfflineScenario final : public Scenario {
   std::string describe() const override { return "all samples at once, in queries of `batch`, many in flight"; }
   ScenarioTraits traits() const override { return {.takes_all = true}; }
   std::vector<ScenarioOption> options() const override {
-    return {{"total_samples", "how many there are; left out: as many as the measured window takes", ""},
-            {"in_flight", "queries submitted and not yet completed, at least; more where the session has more slots (--streams)", "2"}};
+    return {{"total_samples", "number of samples; by default as many as the measured window takes", ""},
+            {"in_flight", "queries submitted and not yet completed, at least; more if the session has more slots (--streams)", "2"}};
   }
   void parse(const std::map<std::string, std::string>& options) override {
     slots_ = in_flight_option(options, 2);

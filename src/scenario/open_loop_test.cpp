@@ -415,20 +415,20 @@ TEST(OpenScenarios, SenselessSettingsAreErrors) {
   for (const std::string scenario : {"server", "constant", "bursty"}) {
     EXPECT_THAT(complaint(scenario, {}), HasSubstr("--rate"));
     for (const std::string rate : {"0", "-5", "inf", "nan", "-inf", "x", "", "1e10", "5/s"})
-      EXPECT_THAT(complaint(scenario, {{"rate", rate}}), HasSubstr("rate='" + rate + "'")) << scenario;
-    EXPECT_THAT(complaint(scenario, {{"rate", "5"}, {"in_flight", "0"}}), HasSubstr("in_flight='0'"));
+      EXPECT_THAT(complaint(scenario, {{"rate", rate}}), HasSubstr("'" + rate + "' for rate")) << scenario;
+    EXPECT_THAT(complaint(scenario, {{"rate", "5"}, {"in_flight", "0"}}), HasSubstr("'0' for in_flight"));
   }
-  EXPECT_THAT(complaint("server", {{"rate", "5"}, {"seed", "-1"}}), HasSubstr("seed='-1'"));
+  EXPECT_THAT(complaint("server", {{"rate", "5"}, {"seed", "-1"}}), HasSubstr("'-1' for seed"));
   EXPECT_THAT(complaint("bursty", {{"rate", "5"}, {"bursts", "poisson"}}), HasSubstr("one of fixed, markov"));
-  EXPECT_THAT(complaint("bursty", {{"rate", "5"}, {"burst_time", "0s"}}), HasSubstr("burst_time='0s'"));
-  EXPECT_THAT(complaint("bursty", {{"rate", "5"}, {"pause_share", "2"}}), HasSubstr("pause_share='2'"));
+  EXPECT_THAT(complaint("bursty", {{"rate", "5"}, {"burst_time", "0s"}}), HasSubstr("'0s' for burst_time"));
+  EXPECT_THAT(complaint("bursty", {{"rate", "5"}, {"pause_share", "2"}}), HasSubstr("'2' for pause_share"));
   EXPECT_THAT(complaint("concurrency", {}), HasSubstr("--clients"));
-  EXPECT_THAT(complaint("concurrency", {{"clients", "0"}}), HasSubstr("clients='0'"));
-  EXPECT_THAT(complaint("concurrency", {{"clients", "2"}, {"think_time", "5"}}), HasSubstr("think_time='5'"));
+  EXPECT_THAT(complaint("concurrency", {{"clients", "0"}}), HasSubstr("'0' for clients"));
+  EXPECT_THAT(complaint("concurrency", {{"clients", "2"}, {"think_time", "5"}}), HasSubstr("'5' for think_time"));
   EXPECT_THAT(complaint("trace", {}), HasSubstr("--trace FILE"));
   EXPECT_THAT(complaint("trace", {{"trace", "/nowhere"}}), HasSubstr("cannot read"));
   EXPECT_THAT(complaint("trace", {{"trace", "/dev/null"}}), HasSubstr("no arrival"));
-  EXPECT_THAT(complaint("offline", {{"total_samples", "0"}}), HasSubstr("total_samples='0'"));
+  EXPECT_THAT(complaint("offline", {{"total_samples", "0"}}), HasSubstr("'0' for total_samples"));
 }
 
 // Under TSan this shows that completion threads and the loop share nothing unguarded.

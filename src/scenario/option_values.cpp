@@ -1,5 +1,6 @@
 #include "scenario/option_values.h"
 
+#include "base/messages.h"
 #include "base/text.h"
 
 #include <deepgap/error.h>
@@ -14,7 +15,7 @@ namespace {
 constexpr double most_rate = 1e9;  // one a nanosecond, the clock's unit
 
 [[noreturn]] void wrong_value(const std::string& name, const std::string& value, const std::string& wanted) {
-  throw Error(ErrorKind::usage, fmt::format("{}='{}' is not {}", name, value, wanted));
+  throw Error(ErrorKind::usage, invalid_value(value, name, wanted));
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ class ServerScenario final : public ArrivalScenario {
 
  protected:
   std::vector<ScenarioOption> arrival_options() const override {
-    return {{"rate", "queries a second on average", ""}, {"seed", "of the times of arrival", "1"}};
+    return {{"rate", "queries a second on average", ""}, {"seed", "seed of the arrival times", "1"}};
   }
   void parse_arrivals(const ScenarioOptions& options) override {
     rate_ = rate_option(options, name());

@@ -30,7 +30,7 @@ class Stopping {
   // only at points that grow geometrically.
   virtual void add(std::span<const Timing> timings) = 0;
   virtual State state() const = 0;
-  virtual std::string reason() const = 0;   // in words, once not `more`: "throughput +-3.1% at the budget of 30 s, asked 1%"
+  virtual std::string reason() const = 0;   // in words, once not `more`: "throughput CI ±3.1 % after the budget of 30 s (target ±1 %)"
   virtual Estimate throughput() const = 0;  // items a second with its interval, so far
   // Valid where the rule judges nothing, as that of a warm-up.
   virtual WindowVerdict verdict() const { return {}; }

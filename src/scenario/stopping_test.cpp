@@ -115,7 +115,7 @@ TEST(Interval, ConstantStopsAfterHalfASecond) {
   EXPECT_GE(queries, 500);
   EXPECT_LE(queries, 600);
   EXPECT_EQ(stopping->state(), State::enough);
-  EXPECT_EQ(stopping->reason(), "throughput +-0%, asked 1%");
+  EXPECT_EQ(stopping->reason(), "throughput CI ±0 % (target ±1 %)");
 }
 
 TEST(Interval, SlowQueriesNeedTen) {
@@ -147,7 +147,7 @@ TEST(Interval, BudgetEndsItInWords) {
   const auto stopping = make_stopping(s);
   feed(*stopping, 100'000, 1, [&](int64_t) { return heavy(random); });
   EXPECT_EQ(stopping->state(), State::exhausted);
-  EXPECT_THAT(stopping->reason(), testing::MatchesRegex("throughput \\+-[0-9.]+% at the budget of 2.* s, asked 1%"));
+  EXPECT_THAT(stopping->reason(), testing::MatchesRegex("throughput CI ±[0-9.]+ % after the budget of 2.* s \\(target ±1 %\\)"));
 }
 
 TEST(Interval, OneQueryLongerThanTheBudgetSaysThatNothingIsKnown) {
@@ -156,7 +156,7 @@ TEST(Interval, OneQueryLongerThanTheBudgetSaysThatNothingIsKnown) {
   const auto stopping = make_stopping(s);
   EXPECT_EQ(feed(*stopping, 10, 1, [](int64_t) { return 3'000'000'000; }), 1);
   EXPECT_EQ(stopping->state(), State::exhausted);
-  EXPECT_THAT(stopping->reason(), HasSubstr("+-unknown at the budget"));
+  EXPECT_THAT(stopping->reason(), HasSubstr("CI unknown after the budget"));
   EXPECT_FALSE(stopping->throughput().low);
 }
 

@@ -15,7 +15,7 @@ class TraceScenario final : public ArrivalScenario {
 
  protected:
   std::vector<ScenarioOption> arrival_options() const override {
-    return {{"trace", "file with a time of arrival in each line", ""}, {"trace_unit", "of these times: s or ns", "s"}};
+    return {{"trace", "file with an arrival time in each line", ""}, {"trace_unit", "unit of these times: s or ns", "s"}};
   }
   void parse_arrivals(const ScenarioOptions& options) override {
     const auto file = options.find("trace");

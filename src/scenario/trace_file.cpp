@@ -53,7 +53,7 @@ Nanoseconds TraceArrivals::parse(std::string_view text) const {
   const std::optional<int64_t> ns = whole ? parse_int(text) : std::nullopt;
   const std::optional<double> s = whole ? std::nullopt : parse_double(text);
   if (!ns && !s) {
-    fail(fmt::format("'{}' is no time of arrival in {}", text, whole ? "whole nanoseconds (trace_unit=ns)" : "seconds (trace_unit=s)"));
+    fail(fmt::format("'{}' is not an arrival time in {}", text, whole ? "whole nanoseconds (trace_unit=ns)" : "seconds (trace_unit=s)"));
   }
   if (ns.value_or(0) < 0 || s.value_or(0) < 0) fail(fmt::format("{} is before time 0", text));
   if (s.value_or(0) > latest_s) fail(fmt::format("{} seconds are more than 285 years; nanoseconds are read with trace_unit=ns", text));

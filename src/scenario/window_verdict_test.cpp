@@ -81,14 +81,14 @@ TEST(WindowVerdict, ANarrowMomentIsNotKept) {
   EXPECT_EQ(stopping->state(), Stopping::State::enough);
   const WindowVerdict verdict = stopping->verdict();
   EXPECT_EQ(verdict.verdict, Verdict::unstable);
-  EXPECT_THAT(verdict.reason, HasSubstr("asked 1%; 20% slower from 6"));
+  EXPECT_THAT(verdict.reason, HasSubstr("(target ±1 %); 20 % slower from 6"));
 }
 
 TEST(WindowVerdict, WhatWasNotAskedIsAsFound) {
   Random random(10);
   const WindowVerdict verdict = fed(white_source(random, 0.005, 0.1), settings_of("duration", ten_s))->verdict();
   EXPECT_EQ(verdict.verdict, Verdict::as_found);
-  EXPECT_THAT(verdict.as_found, testing::MatchesRegex("throughput \\+-0\\.[0-9]+%, nothing asked"));
+  EXPECT_THAT(verdict.as_found, testing::MatchesRegex("throughput CI ±0\\.[0-9]+ %, no target"));
 }
 
 // It never has enough by itself: the scenario ends it.
@@ -107,17 +107,17 @@ TEST(WindowVerdict, WhatEndsByItsScheduleIsJudgedToo) {
   };
   const WindowVerdict steady = until_ten_s(white_source(random, 0.005, 0.1));
   EXPECT_EQ(steady.verdict, Verdict::as_found) << steady.reason;
-  EXPECT_THAT(steady.as_found, HasSubstr("nothing asked"));
+  EXPECT_THAT(steady.as_found, HasSubstr("no target"));
   const WindowVerdict throttled = until_ten_s(throttle_source(random, 0.005, 0.2, 4));
   EXPECT_EQ(throttled.verdict, Verdict::unstable);
-  EXPECT_THAT(throttled.reason, HasSubstr("20% slower from 4"));
+  EXPECT_THAT(throttled.reason, HasSubstr("20 % slower from 4"));
 }
 
 TEST(WindowVerdict, AShortLookIsAsFound) {
   Random random(11);
   const WindowVerdict verdict = fed(white_source(random, 0.005, 0.01), settings_of("interval", 500'000'000))->verdict();
   EXPECT_EQ(verdict.verdict, Verdict::as_found);
-  EXPECT_THAT(verdict.as_found, HasSubstr("too short to see what lasts seconds"));
+  EXPECT_THAT(verdict.as_found, HasSubstr("too short to see what lasts for seconds"));
   EXPECT_EQ(fed(white_source(random, 0.005, 0.01), settings_of("interval", ten_s))->verdict().as_found, "");
   EXPECT_EQ(fed(white_source(random, 0.005, 0.01), settings_of("interval", ten_s))->verdict().verdict, Verdict::valid);
 }
@@ -137,8 +137,8 @@ TEST(WindowVerdict, NothingAndOneAndConstantAreNoTrouble) {
   auto settings = settings_of("counts", 1);
   settings.iterations = 1;
   const QuerySource constant{[](double) { return 0.01; }, 0.01, 0.01};
-  EXPECT_THAT(make_stopping(settings)->verdict().as_found, HasSubstr("+-unknown"));
-  EXPECT_THAT(fed(constant, settings)->verdict().as_found, HasSubstr("+-unknown")) << "one timing has no interval";
+  EXPECT_THAT(make_stopping(settings)->verdict().as_found, HasSubstr("CI unknown"));
+  EXPECT_THAT(fed(constant, settings)->verdict().as_found, HasSubstr("CI unknown")) << "one timing has no interval";
   EXPECT_EQ(make_stopping(settings_of("interval", ten_s))->verdict().verdict, Verdict::unstable);
   EXPECT_EQ(fed(constant, settings_of("interval", ten_s))->verdict().verdict, Verdict::valid);
 }

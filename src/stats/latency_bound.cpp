@@ -23,7 +23,7 @@ std::optional<LatencyBound> latency_bound_from(const std::string& text) {
 
 LatencyBound parse_latency_bound(const std::string& text) {
   if (auto bound = latency_bound_from(text)) return *bound;
-  throw Error(ErrorKind::usage, fmt::format("bound='{}' is no percentile of latency and its limit, such as p99=15ms", text));
+  throw Error(ErrorKind::usage, fmt::format("invalid value '{}' for bound: expected a percentile and its limit, such as p99=15ms", text));
 }
 
 BoundAnswer answer_of(const LatencyBound& bound, int64_t queries, int64_t missed) {
@@ -56,7 +56,7 @@ int64_t queries_needed(const LatencyBound& bound, int64_t queries, int64_t misse
 std::string untold_words(const LatencyBound& bound, int64_t queries, int64_t missed) {
   const int64_t more = queries_needed(bound, queries, missed);
   const std::string seen = fmt::format("{} of {} queries missed the bound {}", missed, queries, bound.text);
-  if (more == 0) return fmt::format("{}: as many as it allows, so that it cannot be told whether it is held", seen);
+  if (more == 0) return fmt::format("{}: exactly as many as it allows, so the result is inconclusive", seen);
   return fmt::format("{}: too few to tell whether it is held; some {} more may tell", seen, more);
 }
 

@@ -1,5 +1,6 @@
 #include "worker/dispatch_options.h"
 
+#include "base/messages.h"
 #include "base/text.h"
 #include "record/record_json.h"
 #include "worker/mlperf_run.h"
@@ -16,7 +17,7 @@ namespace deepgap {
 namespace {
 
 [[noreturn]] void wrong_value(const std::string& name, const std::string& value, std::string_view wanted) {
-  throw Error(ErrorKind::usage, fmt::format("{}='{}' is not {}", name, value, wanted));
+  throw Error(ErrorKind::usage, invalid_value(value, name, wanted));
 }
 
 int64_t whole(const std::string& name, const std::string& value, int64_t most) {
@@ -42,22 +43,22 @@ Nanoseconds delay(const std::string& name, const std::string& value) {
 
 double share(const std::string& name, const std::string& value) {
   const auto percent = value.ends_with('%') ? parse_double(value.substr(0, value.size() - 1)) : std::nullopt;
-  if (!percent || !(*percent >= 0) || *percent > 100) wrong_value(name, value, "a share from 0% to 100%");
+  if (!percent || !(*percent >= 0) || *percent > 100) wrong_value(name, value, "a percentage from 0% to 100%");
   return *percent / 100;
 }
 
 }  // namespace
 
 std::vector<OptionInfo> dispatch_option_infos() {
-  return {{"instances", "sessions on each device; a CPU's threads are shared out among them", "1"},
-          {"max_batch", "most samples that are joined to one batch; left out: the batch of a query", ""},
-          {"max_delay", "how long a query may wait for its batch to fill: 2ms", "0"},
-          {"queue_limit", "queries that may wait for an instance; left out: as many as make a batch for every slot", ""},
-          {"shed", "who goes when the queue is full: none (the load is held back), reject-newest, drop-oldest", "none"},
-          {"shed_allowed", "share of the queries that a valid result may have shed: 1%", "0%"},
-          {"urgent", "share of the queries that go before all others in the queue: 10%", "0%"},
-          {"choose", "the instance of the next batch: round-robin or least-loaded", "round-robin"},
-          {"pad", "sizes that are compiled: none (every one) or power-of-two, to which batches are then filled up", "none"}};
+  return {{"instances", "sessions on each device; the threads of a CPU are shared among them", "1"},
+          {"max_batch", "samples to join into one batch at most; by default the batch of a query", ""},
+          {"max_delay", "time that a query may wait for its batch to fill: 2ms", "0"},
+          {"queue_limit", "queries that may wait for an instance; by default enough for a batch in every slot", ""},
+          {"shed", "policy when the queue is full: none (the load is held back), reject-newest, drop-oldest", "none"},
+          {"shed_allowed", "largest share of shed queries in a valid result: 1%", "0%"},
+          {"urgent", "share of queries that go before all others in the queue: 10%", "0%"},
+          {"choose", "instance of the next batch: round-robin or least-loaded", "round-robin"},
+          {"pad", "compiled batch sizes: none (every size) or power-of-two, to which batches are padded", "none"}};
 }
 
 bool set_dispatch_option(DispatchOptions& options, const std::string& name, const std::string& value) {

@@ -1,4 +1,5 @@
 #include "worker/dispatch_record.h"
+#include "base/quantity.h"
 
 #include "base/text.h"
 
@@ -86,9 +87,9 @@ std::string why_shed(const DispatcherLog& log, const DispatchOptions& options) {
   const double share = share_of(log.shed, log.queries);
   if (share <= options.shed_allowed) return {};
   return fmt::format(
-      "{} of {} queries ({:.2g}%) were shed, {:.2g}% are allowed; lower the load, make room (instances, max_batch, queue_limit), or allow "
-      "them (shed_allowed)",
-      log.shed, log.queries, share * 100, options.shed_allowed * 100);
+      "{} of {} queries ({}) were shed (rejected because the queue is full), at most {} are allowed. Lower the load, raise instances, "
+      "max_batch or queue_limit, or allow more with shed_allowed",
+      log.shed, log.queries, percent_text(share), percent_text(options.shed_allowed));
 }
 
 std::string keep_dispatch(Dispatcher* dispatcher, const DispatchOptions& options, Measured& measured) {

@@ -15,10 +15,10 @@ namespace deepgap {
 
 std::vector<OptionInfo> end_to_end_option_infos() {
   return {{"end_to_end",
-           "off; serial: queries begin with picture files that are read, decoded and resized first; overlapped: the same while others "
-           "are computed",
+           "off; serial: queries begin with image files that are read, decoded and resized first; overlapped: the same while others are "
+           "computed",
            "off"},
-          {"decode_threads", "threads that decode, end to end; left out: the CPUs that the engine's threads leave, one at least", ""}};
+          {"decode_threads", "threads that decode images; by default the CPUs that the engine's threads leave, at least one", ""}};
 }
 
 EndToEndOptions end_to_end_options(const std::map<std::string, std::string>& options) {
@@ -28,23 +28,23 @@ EndToEndOptions end_to_end_options(const std::map<std::string, std::string>& opt
   if (mode == "overlapped") result.mode = EndToEnd::overlapped;
   result.decode_threads = whole_option(options, "decode_threads", 1, 1024, 0);
   if (result.decode_threads > 0 && !options.contains("end_to_end")) {
-    throw Error(ErrorKind::usage, "decode_threads is of end-to-end queries: add --end-to-end serial or overlapped, or leave it out");
+    throw Error(ErrorKind::usage, "decode_threads applies to end-to-end queries: add --end-to-end serial or overlapped, or leave it out");
   }
   return result;
 }
 
 void require_end_to_end(const Point& point, const EndToEndOptions& options) {
   if (!options.on()) return;
-  if (is_mlperf(point)) throw Error(ErrorKind::usage, "an MLPerf run is about the network alone: leave out --end-to-end");
-  if (point.placement.processes > 1) throw Error(ErrorKind::usage, "--end-to-end is for one process: leave out --processes");
+  if (is_mlperf(point)) throw Error(ErrorKind::usage, "an MLPerf run measures the network alone: leave out --end-to-end");
+  if (point.placement.processes > 1) throw Error(ErrorKind::usage, "--end-to-end needs one process: leave out --processes");
 }
 
 void require_pictures(const Point& point, const EndToEndOptions& options, const Dataset& dataset) {
   if (!options.on() || picture_source(dataset) != nullptr) return;
-  throw Error(ErrorKind::usage,
-              fmt::format("--end-to-end begins with picture files, dataset '{}' has none: use --dataset pictures, crops, or "
-                          "a folder of pictures",
-                          point.dataset));
+  throw Error(
+      ErrorKind::usage,
+      fmt::format("--end-to-end begins with image files, and dataset '{}' has none: use --dataset pictures, crops, or a folder of images",
+                  point.dataset));
 }
 
 int decode_threads(const Point& point, const EndToEndOptions& options, size_t cpus) {

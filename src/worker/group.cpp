@@ -73,7 +73,7 @@ DatasetRequest dataset_request(const Point& point, const PointOptions& options, 
   const auto classes = class_count(summary.outputs);
   if (!classes && !options.labels.empty())
     throw Error(ErrorKind::usage,
-                fmt::format("labels are for classifiers, whose output is a score for each class; {} is none", point.model));
+                fmt::format("labels need a classifier, whose output is a score for each class; {} is not one", point.model));
   request.classes = classes.value_or(0);
   return request;
 }

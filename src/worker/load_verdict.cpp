@@ -25,8 +25,8 @@ std::string overload_reason(const OfferedLoad& load) {
                        backlog, achieved);
   }
   return fmt::format(
-      "overloaded: {}; {:.4g} queries a second were offered and {:.4g} answered; lower the rate below that, or make room "
-      "with more streams or a faster engine",
+      "overloaded: {}; {:.4g} queries a second were offered and {:.4g} answered. Lower the rate below that, or use more streams or a "
+      "faster engine",
       backlog, offered, achieved);
 }
 
@@ -54,7 +54,7 @@ LoadVerdict broken(const OfferedLoad& load, const LatencyBound& bound, const Lat
                         "(batch, threads, precision), or lower the load where queries waited for those before",
                         bound.text, ms_text(latencies.shortest))};
   }
-  constexpr const char* change = "lower the load, or make room with more streams";
+  constexpr const char* change = "lower the load, or use more streams";
   if (latencies.count < fewest_queries(bound) || !std::isfinite(latencies.at_bound)) {
     return {Verdict::invalid,
             fmt::format("{} of {} queries took longer than {}{}, more than the bound {} allows of {}; {}", latencies.missed,

@@ -28,7 +28,7 @@ TEST(LatencyBound, IsAPercentileAndALimit) {
       ADD_FAILURE() << wrong;
     } catch (const Error& error) {
       EXPECT_EQ(error.kind(), ErrorKind::usage);
-      EXPECT_THAT(error.what(), HasSubstr("bound='" + wrong + "'"));
+      EXPECT_THAT(error.what(), HasSubstr("'" + wrong + "' for bound"));
     }
   }
 }

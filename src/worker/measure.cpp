@@ -278,7 +278,7 @@ void Measurement::wait_for_other_ranks() {
 
 bool Measurement::stop_if_interrupted() {
   if (!interrupted_.load()) return false;
-  fail(Outcome::interrupted, "interrupted by the user");
+  fail(Outcome::interrupted, "interrupted");
   return true;
 }
 

@@ -127,7 +127,7 @@ void judge_accuracy(const LoadgenRunSettings& run, const AccuracyCount& count, M
   measured.facts["mlperf.accuracy_target"] = run.accuracy_target;
   if (count.top1() >= run.accuracy_target) return;
   measured.verdict = Verdict::invalid;
-  const std::string why = fmt::format("accuracy: {:.4g} % of {} answers are right, {:.4g} % are asked for", count.top1() * 100,
+  const std::string why = fmt::format("accuracy: {:.2f} % of {} answers are correct, the target is {:.2f} %", count.top1() * 100,
                                       count.samples(), run.accuracy_target * 100);
   measured.reason = measured.reason.empty() ? why : measured.reason + "; " + why;
 }

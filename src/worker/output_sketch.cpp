@@ -76,13 +76,13 @@ OutputSketch sketch_from_json(const nlohmann::json& json) {
 std::string difference_words(const OutputSketch& first, const OutputSketch& second, double min_sqnr_db) {
   if (first.outputs.empty() || second.outputs.empty()) return {};
   if (first.outputs.size() != second.outputs.size())
-    return fmt::format("{} outputs, where the first contender has {}", second.outputs.size(), first.outputs.size());
+    return fmt::format("{} outputs, where the first arm has {}", second.outputs.size(), first.outputs.size());
   for (size_t i = 0; i < first.outputs.size(); ++i) {
     if (first.outputs[i].elements != second.outputs[i].elements)
-      return fmt::format("output {} holds {} numbers, the first contender's {}", i, second.outputs[i].elements, first.outputs[i].elements);
+      return fmt::format("output {} holds {} numbers, the first arm's {}", i, second.outputs[i].elements, first.outputs[i].elements);
     const double db = sqnr_db(first.outputs[i], second.outputs[i]);
     if (db < min_sqnr_db)
-      return fmt::format("output {} differs from the first contender's: SQNR {:.1f} dB, asked {:.0f} dB", i, db, min_sqnr_db);
+      return fmt::format("output {} differs from the first arm's: SQNR {:.1f} dB, at least {:.0f} dB expected", i, db, min_sqnr_db);
   }
   return {};
 }

@@ -51,7 +51,7 @@ TEST(OutputSketch, IsOfTheFirstItemOfABatch) {
   Outputs four = normal_outputs({4, 10}, 4);
   std::copy(one.values.begin(), one.values.end(), four.values.begin());
   EXPECT_EQ(difference_words(sketch(one, 1), sketch(four, 4), 100), "");
-  EXPECT_THAT(difference_words(sketch(one, 1), sketch(four, 1), 10), HasSubstr("holds 40 numbers, the first contender's 10"));
+  EXPECT_THAT(difference_words(sketch(one, 1), sketch(four, 1), 10), HasSubstr("holds 40 numbers, the first arm's 10"));
 }
 
 TEST(OutputSketch, GoesThroughJsonAndIsNotTakenForGrantedThere) {

@@ -1,5 +1,6 @@
 #include "worker/point_options.h"
 
+#include "base/messages.h"
 #include "base/option_values.h"
 #include "base/text.h"
 #include "record/dataset_hash.h"
@@ -32,7 +33,7 @@ const OptionInfo& option_called(const std::vector<OptionInfo>& options, const st
 }
 
 [[noreturn]] void wrong_value(const std::string& name, const std::string& value, std::string_view wanted) {
-  throw Error(ErrorKind::usage, fmt::format("{}='{}' is not {}", name, value, wanted));
+  throw Error(ErrorKind::usage, invalid_value(value, name, wanted));
 }
 
 int64_t whole(const std::string& name, const std::string& value, int64_t least, int64_t most) {
@@ -43,7 +44,7 @@ int64_t whole(const std::string& name, const std::string& value, int64_t least, 
 
 double share(const std::string& name, const std::string& value) {
   const auto percent = value.ends_with('%') ? parse_double(value.substr(0, value.size() - 1)) : std::nullopt;
-  if (!percent || !(*percent >= 0) || *percent > 100) wrong_value(name, value, "a share from 0% to 100%");
+  if (!percent || !(*percent >= 0) || *percent > 100) wrong_value(name, value, "a percentage from 0% to 100%");
   return *percent / 100;
 }
 
@@ -85,7 +86,7 @@ void require_mlperf_option(const Point& point, const std::string& name) {
   for (const LoadgenOption& option : loadgen_options()) known.push_back(option.name);
   if (std::find(known.begin(), known.end(), name) == known.end()) throw Error(ErrorKind::usage, unknown_name("option", name, known));
   if (!point.options.contains("mlperf"))
-    throw Error(ErrorKind::usage, fmt::format("{} is an option of MLPerf runs: add --mlperf ROUND, or leave it out", name));
+    throw Error(ErrorKind::usage, fmt::format("{} applies to MLPerf runs: add --mlperf ROUND, or leave it out", name));
 }
 
 // The backend of "NAME.key", or nothing.
@@ -109,7 +110,7 @@ std::vector<std::string> scenarios_with(const std::string& option) {
                                  const std::vector<ScenarioOption>& scenario) {
   if (const auto others = scenarios_with(name); !others.empty()) {
     throw Error(ErrorKind::usage,
-                fmt::format("'{}' is not an option of scenario {}; it is one of {}", name, point.scenario, join(others, ", ")));
+                fmt::format("'{}' is not an option of scenario {}; it belongs to {}", name, point.scenario, join(others, ", ")));
   }
   std::vector<std::string> known;
   for (const auto& option : backend) known.push_back(option.name);
@@ -146,34 +147,33 @@ std::optional<std::vector<int64_t>> parse_sizes(std::string_view text) {
 
 std::vector<OptionInfo> worker_options() {
   std::vector<OptionInfo> options{
-      {"seed", "of seeded weights and samples", "1", true},
-      {"arrivals", "which arrivals of the seed a random schedule draws; tenants have different ones", "0"},
-      {"samples", "different samples that a batch cycles", "4"},
-      {"labels", "file of the dataset's labels (docs/datasets.md); --labels sets it", ""},
-      {"label_offset", "added to each label: 1 for a network whose class 0 is the background", "0"},
-      {"accuracy", "labelled samples that are answered, untimed, for accuracy_top1: all, off, or a number", "all"},
-      {"streams", "queries that the session can hold at a time, at least", "1"},
+      {"seed", "seed of weights and samples", "1", true},
+      {"arrivals", "index of the random arrivals drawn from the seed; tenants have different ones", "0"},
+      {"samples", "number of different samples that a batch cycles through", "4"},
+      {"labels", "file of the dataset's labels; --labels sets it", ""},
+      {"label_offset", "number added to each label, 1 for a network whose class 0 is the background", "0"},
+      {"accuracy", "labelled samples to answer, untimed, for accuracy_top1: all, off, or a number", "all"},
+      {"streams", "queries that the session can process at the same time, at least", "1"},
       {"shape", "sizes of open inputs: input:1x3x224x224, several joined by '/'", "", true},
       {"input", "numbers of inputs in samples that are made up: k=5, sizes=1x3x8x8, several inputs joined by '/'; --input sets it", ""},
-      {"affinity", "CPUs of the worker: none, first (as many as threads), near or far (of the GPU's socket or not), or a list 0-3/8",
-       "none", true},
-      {"telemetry_period", "time between two readings of the probes; of a server's client 1s by itself", "100ms", true},
-      {"bound", "percentile of latency that a valid result holds: p99=15ms", ""},
-      {"failed_allowed", "share of the queries that a server may fail in a valid result: 1%", "0%"},
-      {"reference", "ONNX file of the model that a server has, which its outputs are compared with; --reference sets it", "", true},
-      {"peak", "search, confirm or refine: a run of a peak search; --find-peak sets it", ""},
-      {tuning_mark, "search or confirm: a run of deepgap tune, which sets it", ""},
+      {"affinity", "CPUs of the worker: none, first (as many as threads), near or far (from the GPU's socket), or a list 0-3/8", "none",
+       true},
+      {"telemetry_period", "time between two readings of the probes (1s for a server's client)", "100ms", true},
+      {"bound", "latency SLO that a valid result meets: p99=15ms", ""},
+      {"failed_allowed", "largest share of queries that a server may fail in a valid result: 1%", "0%"},
+      {"reference", "ONNX file of a server's model, to compare its outputs with; --reference sets it", "", true},
+      {"peak", "role of a run in a peak search: search, confirm or refine; --find-peak sets it", ""},
+      {tuning_mark, "role of a run of deepgap tune: search or confirm; tune sets it", ""},
       {"inputs",
-       "where samples lie before a query, on a GPU: host: it copies them; device: they were copied there before, and it gathers them; "
+       "place of samples before a query, on a GPU. host: the query copies them; device: they are on the GPU, and the query gathers them; "
        "ready: likewise, in the type and layout that the first operators read",
        "host"},
-      {"tenant_cpus", "of all tenants: share, each may use all CPUs, or split, each is pinned to its part (docs/how-to/colocate-models.md)",
-       "share"},
-      {"tenant", "which of the tenants this is: 1/2; --tenant sets it", ""},
-      {"tenants", "what is measured together; --tenant sets it", ""},
-      {"contender", "which of a duel's contenders this is: 1/2; --duel sets it", ""},
-      {"duel", "which axis a duel is about, and its contenders; --duel sets it (docs/how-to/compare-engines.md)", ""},
-      {"mlperf_NAME", "of an MLPerf run; docs/reference/scenarios.md lists them", ""},
+      {"tenant_cpus", "CPUs of tenants. share: each may use all CPUs; split: each is pinned to its part", "share"},
+      {"tenant", "index of this tenant: 1/2; --tenant sets it", ""},
+      {"tenants", "models that are measured together; --tenant sets it", ""},
+      {"contender", "index of this arm of an interleaved comparison: 1/2; --duel sets it", ""},
+      {"duel", "axis and arms of an interleaved comparison; --duel sets it", ""},
+      {"mlperf_NAME", "options of an MLPerf run, listed in docs/reference/scenarios.md", ""},
       {"env.NAME", "environment variable of the worker", "", true}};
   for (OptionInfo& option : dispatch_option_infos()) options.push_back(std::move(option));
   for (OptionInfo& option : end_to_end_option_infos()) options.push_back(std::move(option));
@@ -232,7 +232,7 @@ class OptionSorter {
   bool sort_by_prefix(const std::string& name, const std::string& value) {
     if (name == secret_variable)
       throw Error(ErrorKind::usage,
-                  "env.DEEPGAP_KSERVE_TOKEN would be kept in the Store: set it in deepgap's own environment, or give token_file");
+                  "env.DEEPGAP_KSERVE_TOKEN would be kept in the store: set it in deepgap's own environment, or give token_file");
     if (name.starts_with(environment_prefix) && name.size() > environment_prefix.size()) {
       sorted_.environment[name.substr(environment_prefix.size())] = value;
       return true;
@@ -303,7 +303,7 @@ EngineRequest engine_request(const Point& point, const PointOptions& options) {
 bool is_in_virtual_time(const Point& point) { return option_of(point, point.backend + ".clock", option_of(point, "clock")) == "virtual"; }
 
 std::map<std::string, std::vector<int64_t>> parse_shapes(const std::string& text) {
-  constexpr std::string_view wanted = "of the form input:1x3x224x224 (N: the batch), several joined by '/'";
+  constexpr std::string_view wanted = "a shape such as input:1x3x224x224 (N stands for the batch), several joined by '/'";
   std::map<std::string, std::vector<int64_t>> shapes;
   if (text.empty()) return shapes;
   std::string input;  // names may hold '/' too: one ends where sizes are
@@ -399,7 +399,8 @@ std::vector<int> affinity_cpus(const std::string& affinity, int threads, const s
   std::vector<int> cpus = parse_cpu_list(affinity);
   for (const int cpu : cpus) {
     if (std::find(allowed.begin(), allowed.end(), cpu) == allowed.end()) {
-      throw Error(ErrorKind::usage, fmt::format("affinity='{}': CPU {} is not one of the {} allowed here", affinity, cpu, allowed.size()));
+      throw Error(ErrorKind::usage,
+                  fmt::format("invalid value '{}' for affinity: CPU {} is not one of the {} allowed here", affinity, cpu, allowed.size()));
     }
   }
   return cpus;

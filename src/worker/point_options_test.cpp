@@ -48,8 +48,8 @@ TEST(PointOptions, a_prefix_names_one_backend) {
 TEST(PointOptions, unknown_names_and_wrong_values_are_one_line) {
   EXPECT_EQ(message_of(point_with({{"latncy", "1"}})), "unknown option of null 'latncy', did you mean 'latency'?");
   EXPECT_NE(message_of(point_with({{"null.latncy", "1"}})), "no error");
-  EXPECT_EQ(message_of(point_with({{"samples", "0"}})), "samples='0' is not a whole number from 1 to 65536");
-  EXPECT_NE(message_of(point_with({{"shape", "input=3"}})).find("shape='input=3' is not"), std::string::npos);
+  EXPECT_EQ(message_of(point_with({{"samples", "0"}})), "invalid value '0' for samples: expected a whole number from 1 to 65536");
+  EXPECT_NE(message_of(point_with({{"shape", "input=3"}})).find("'input=3' for shape"), std::string::npos);
 }
 
 TEST(PointOptions, shapes) {
@@ -87,7 +87,7 @@ TEST(PointOptions, AnotherScenariosOptionIsToldFromAnUnknownOne) {
     sort_options(point, {}, {});
     FAIL();
   } catch (const Error& error) {
-    EXPECT_STREQ(error.what(), "'rate' is not an option of scenario batch; it is one of bursty, constant, server");
+    EXPECT_STREQ(error.what(), "'rate' is not an option of scenario batch; it belongs to bursty, constant, server");
   }
   point.options = {{"bound", "p99=15ms"}};
   EXPECT_EQ(sort_options(point, {}, {}).bound->limit, 15'000'000);

@@ -58,7 +58,7 @@ std::string header_text(const nlohmann::json& header) {
 
 nlohmann::json parse_header(std::string_view text) {
   nlohmann::json header = nlohmann::json::parse(text, nullptr, false);
-  if (!header.is_object()) broken("its header is no JSON object");
+  if (!header.is_object()) broken("its header is not a JSON object");
   if (may_stand_for_bytes(text)) convert_texts(header, of_utf8);
   return header;
 }

@@ -206,7 +206,7 @@ TEST_F(ReferenceTest, what_nothing_can_run_is_refused_with_both_reasons) {
     make_reference(unknown, dataset, both, "onnxruntime");
     FAIL();
   } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()).find("onnxruntime is no reference for itself"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("onnxruntime is not a reference for itself"), std::string::npos) << error.what();
   }
 }
 

@@ -117,7 +117,7 @@ void require_place(const Point& point, const PointOptions& options, ModelForm fo
 
 ModelRequest reference_request(const Point& point, const PointOptions& options, const std::string& cache_dir) {
   if (!is_model_file(options.reference))
-    throw Error(ErrorKind::usage, fmt::format("reference '{}' is no ONNX file", printable(options.reference)));
+    throw Error(ErrorKind::usage, fmt::format("reference '{}' is not an ONNX file", printable(options.reference)));
   return sized_by_dataset({options.reference, "onnx", options.seed, options.shapes, cache_dir, default_data_dir()}, point.dataset);
 }
 

@@ -241,7 +241,7 @@ class OverflowWatch {
 ReferenceRun run_as_it_is(const Model& model, int threads, std::span<const std::vector<TensorView>> queries, const std::string& checked,
                           const QueryReceiver& receive, OverflowWatch* watch) {
   const auto by_others = [&](const QueryReceiver& to, const std::string& refusal) {
-    std::string reasons = fmt::format("the plain evaluator cannot run it ({})", refusal);
+    std::string reasons = fmt::format("the reference interpreter cannot run it ({})", refusal);
     for (const std::string& name : referring_engines(checked)) {
       EngineChoice other;
       other.backend = name;
@@ -258,7 +258,7 @@ ReferenceRun run_as_it_is(const Model& model, int threads, std::span<const std::
       }
     }
     if (referring_engines(checked).size() < referring_engines("").size())
-      reasons += fmt::format("; {} is no reference for itself", checked);
+      reasons += fmt::format("; {} is not a reference for itself", checked);
     throw Error(ErrorKind::refused, reasons);
   };
   const auto observe = [&](ValueId id, const Tensor& value) { watch->see(id, value); };

@@ -1,4 +1,5 @@
 #include "worker/scenario_drive.h"
+#include "base/quantity.h"
 
 #include "base/text.h"
 #include "record/point_option.h"
@@ -64,8 +65,8 @@ std::string keep_failures(const Failures& failures, int64_t answered, double all
   measured.estimates["failed_queries"] = {static_cast<double>(failures.count()), {}, {}, failures.count() + answered};
   measured.estimates["failed_share"] = {share, {}, {}, failures.count() + answered};
   if (share <= allowed) return {};
-  return fmt::format("{} of {} queries ({:.2g}%) failed, {:.2g}% are allowed (failed_allowed): {}", failures.count(),
-                     failures.count() + answered, share * 100, allowed * 100, failures.text());
+  return fmt::format("{} of {} queries ({}) failed, at most {} are allowed (failed_allowed): {}", failures.count(),
+                     failures.count() + answered, percent_text(share), percent_text(allowed), failures.text());
 }
 
 // What is due after the end of a schedule is not waited for by the scenario; the window lasts until then all the same.

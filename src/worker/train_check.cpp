@@ -1,4 +1,5 @@
 #include "worker/train_check.h"
+#include "base/quantity.h"
 
 #include "base/clocks.h"
 #include "base/file.h"
@@ -227,8 +228,8 @@ std::string other_losses(const std::vector<double>& losses, const std::vector<do
                          double tolerance) {
   for (size_t i = 0; i < losses.size() && i < expected.size(); ++i) {
     if (std::abs(losses[i] - expected[i]) <= tolerance * std::abs(expected[i])) continue;
-    return fmt::format("step {} has the loss {:.6g}, {} has {:.6g}, and {:g} % are allowed", i + 1, losses[i], whose, expected[i],
-                       tolerance * 100);
+    return fmt::format("step {} has the loss {:.6g}, {} has {:.6g}, and {} are allowed", i + 1, losses[i], whose, expected[i],
+                       percent_text(tolerance));
   }
   return {};
 }

@@ -70,7 +70,7 @@ class TrainDrive final : public Drive {
     if (losses_->steps() > 0) measured.estimates["final_loss"] = {losses_->last(), {}, {}, 1};
     const auto broken = broken_in_warm_up_ ? broken_in_warm_up_ : losses_->broken_at();
     if (broken)
-      measured.wrong = fmt::format("the loss is no finite number from step {}{} on: give a lower --learning-rate", *broken,
+      measured.wrong = fmt::format("the loss is not finite from step {}{} on: use a lower --learning-rate", *broken,
                                    broken_in_warm_up_ ? " of the warm-up" : "");
     measured.facts["train.steps_before"] = warm_steps_;
     losses_.reset();

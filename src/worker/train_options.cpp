@@ -32,7 +32,7 @@ Word word_of(const std::string& name, const std::string& value, const std::vecto
 double number_of(const std::string& name, const std::string& value, double least, double most) {
   const auto number = parse_double(value);
   if (!number || !std::isfinite(*number) || *number < least || *number > most)
-    throw Error(ErrorKind::usage, fmt::format("{}='{}' is not a number from {:g} to {:g}", name, value, least, most));
+    throw Error(ErrorKind::usage, fmt::format("invalid value '{1}' for {0}: expected a number from {2:g} to {3:g}", name, value, least, most));
   return *number;
 }
 
@@ -48,7 +48,7 @@ void require_ranks(const Placement& placement) {
   for (const DeviceId& device : devices) {
     if (device.kind != devices.front().kind)
       throw Error(ErrorKind::usage,
-                  fmt::format("processes that train together are for equal devices, not for {} and {}", devices.front().kind, device.kind));
+                  fmt::format("processes that train together need equal devices, not {} and {}", devices.front().kind, device.kind));
     if (std::count(devices.begin(), devices.end(), device) > 1)
       throw Error(ErrorKind::usage,
                   fmt::format("{}:{} is named twice: each process trains on a device of its own", device.kind, device.index));
@@ -67,7 +67,7 @@ double loss_scale(const std::string& value) {
   if (value == "off") return 1;
   const auto number = parse_double(value);
   if (!number || *number < 1 || *number > 16'777'216)
-    throw Error(ErrorKind::usage, fmt::format("loss_scale='{}' is not auto, off, or a number from 1 to 16777216", value));
+    throw Error(ErrorKind::usage, fmt::format("invalid value '{}' for loss_scale: expected auto, off, or a number from 1 to 16777216", value));
   return *number;
 }
 
@@ -77,14 +77,14 @@ bool trains(const Point& point) { return point.task == "train"; }
 
 std::vector<OptionInfo> train_option_infos() {
   return {
-      {"optimizer", "task train: sgd, momentum, adam, adamw", "momentum"},
-      {"learning_rate", "task train: of the optimizer", "0.01; of adam and adamw 0.001"},
-      {"loss", "task train: cross-entropy of the class, or mse", "cross-entropy"},
-      {"momentum", "task train: of optimizer momentum", "0.9"},
-      {"weight_decay", "task train: of the optimizer", "0; of adamw 0.01"},
-      {"loss_scale", "task train: factor on the loss before the backward pass: auto (as the precision needs it, adapted), off, or a number",
+      {"optimizer", "training optimizer: sgd, momentum, adam, adamw", "momentum"},
+      {"learning_rate", "learning rate for training", "0.01; adam and adamw: 0.001"},
+      {"loss", "training loss: cross-entropy of the class, or mse", "cross-entropy"},
+      {"momentum", "momentum of optimizer momentum", "0.9"},
+      {"weight_decay", "weight decay for training", "0; adamw: 0.01"},
+      {"loss_scale", "factor on the training loss before the backward pass: auto (as the precision needs it, adapted), off, or a number",
        "auto"},
-      {"accumulation", "task train: parts that a batch is cut into, whose gradients are added up before the update", "1"},
+      {"accumulation", "parts of a training batch whose gradients are added before the update", "1"},
   };
 }
 
@@ -105,7 +105,7 @@ bool set_train_option(TrainSettings& settings, const std::string& name, const st
   } else if (name == "accumulation") {
     settings.accumulation = static_cast<int64_t>(number_of(name, value, 1, 65'536));
     if (std::to_string(settings.accumulation) != value)
-      throw Error(ErrorKind::usage, fmt::format("accumulation='{}' is not a whole number", value));
+      throw Error(ErrorKind::usage, fmt::format("invalid value '{}' for accumulation: expected a whole number", value));
   } else {
     return false;
   }
@@ -116,20 +116,20 @@ void require_train_options(const Point& point) {
   if (!trains(point)) {
     for (const OptionInfo& option : train_option_infos())
       if (point.options.contains(option.name))
-        throw Error(ErrorKind::usage, fmt::format("{} is an option of training: add --task train, or leave it out", option.name));
+        throw Error(ErrorKind::usage, fmt::format("{} applies to training: add --task train, or leave it out", option.name));
     return;
   }
   if (scenario_traits(point.scenario).unit != "batch")
     throw Error(ErrorKind::usage,
-                fmt::format("task train is driven by scenario batch, one step after the other; leave out {}", point.scenario));
+                fmt::format("training runs scenario batch, one step after the other; leave out {}", point.scenario));
   require_ranks(point.placement);
   for (const char* option : {"mlperf", "tenants", "peak", "bound", "end_to_end"})
     if (const std::string value = option_of(point, option, "off"); value != "off")
-      throw Error(ErrorKind::usage, fmt::format("{} is not for task train: leave it out", option));
+      throw Error(ErrorKind::usage, fmt::format("{} does not apply to task train: leave it out", option));
   for (const OptionInfo& option : dispatch_option_infos())
     if (point.options.contains(option.name))
       throw Error(ErrorKind::usage,
-                  fmt::format("{} is for queries that are spread over sessions, not for task train: leave it out", option.name));
+                  fmt::format("{} spreads queries over sessions, which training does not have: leave it out", option.name));
 }
 
 int64_t train_samples(const Point& point) {

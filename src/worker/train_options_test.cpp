@@ -61,7 +61,7 @@ TEST(TrainOptions, AreRead) {
 TEST(TrainOptions, WhatTheyDoNotTakeIsNamed) {
   EXPECT_THAT(usage_of("optimizer", "adam_w"), HasSubstr("did you mean 'adamw'"));
   EXPECT_THAT(usage_of("loss", "hinge"), HasSubstr("hinge"));
-  EXPECT_THAT(usage_of("learning_rate", "-1"), HasSubstr("learning_rate='-1'"));
+  EXPECT_THAT(usage_of("learning_rate", "-1"), HasSubstr("'-1' for learning_rate"));
   EXPECT_THAT(usage_of("learning_rate", "nan"), HasSubstr("learning_rate"));
   EXPECT_THAT(usage_of("loss_scale", "0"), HasSubstr("auto, off, or a number"));
   EXPECT_THAT(usage_of("accumulation", "0"), HasSubstr("accumulation"));

@@ -14,7 +14,7 @@ namespace {
 nlohmann::json payload_of(Frame& frame) { return std::move(frame.header["payload"]); }
 
 [[noreturn]] void unexpected(const std::string& kind, const char* wanted) {
-  throw Error(ErrorKind::internal, fmt::format("the parent said '{}' to a worker that waits for '{}'", kind, wanted));
+  throw Error(ErrorKind::internal, fmt::format("the parent sent '{}' to a worker that waits for '{}'", kind, wanted));
 }
 
 bool exchanges(const nlohmann::json& said) { return said.is_object() && said.contains("said") && said.at("said").is_string(); }
@@ -23,7 +23,8 @@ bool exchanges(const nlohmann::json& said) { return said.is_object() && said.con
 
 std::vector<std::string> exchange_with_ranks(Turns& turns, const std::string& said) {
   const nlohmann::json told = turns.meet({{"said", said}});
-  if (!told.is_object() || !told.contains("said")) throw Error(ErrorKind::internal, "the parent does not tell what the other ranks said");
+  if (!told.is_object() || !told.contains("said"))
+    throw Error(ErrorKind::internal, "the parent did not send the results of the other ranks");
   return told.at("said").get<std::vector<std::string>>();
 }
 

@@ -47,7 +47,8 @@ ConfEntry read_line(const std::vector<std::string>& tokens, const std::string& s
   if (tokens.size() > 3) refuse(source, line, fmt::format("'{}' follows the value; one value a line", tokens[3]));
   ConfEntry entry = split_name(tokens[0], source, line);
   entry.value = tokens[2];
-  if (!parse_conf_integer(entry.value) && !parse_double(entry.value)) refuse(source, line, fmt::format("'{}' is no number", entry.value));
+  if (!parse_conf_integer(entry.value) && !parse_double(entry.value))
+    refuse(source, line, fmt::format("'{}' is not a number", entry.value));
   return entry;
 }
 

@@ -18,7 +18,7 @@ namespace {
 
 uint64_t whole(const std::string& text) {
   const auto value = parse_conf_integer(text);
-  if (!value) refuse(fmt::format("'{}' is no whole number from 0 on", text));
+  if (!value) refuse(fmt::format("'{}' is not a whole number from 0", text));
   return *value;
 }
 
@@ -36,7 +36,7 @@ bool flag(const std::string& text) {
 double real(const std::string& text) {
   if (const auto integer = parse_conf_integer(text)) return static_cast<double>(*integer);
   const auto value = parse_double(text);
-  if (!value) refuse(fmt::format("'{}' is no number", text));
+  if (!value) refuse(fmt::format("'{}' is not a number", text));
   return *value;
 }
 
@@ -47,7 +47,7 @@ double percent(const std::string& text) {
 }
 
 int64_t nanoseconds_of_ms(double ms, const std::string& text) {
-  if (!(ms >= 0 && ms <= 1e12)) refuse(fmt::format("'{}' is no time in ms", text));
+  if (!(ms >= 0 && ms <= 1e12)) refuse(fmt::format("'{}' is not a time in ms", text));
   return std::llround(ms * 1e6);
 }
 
@@ -73,7 +73,7 @@ void set_mode(LoadgenSettings& settings, const std::string& text) {
     case 3:
       refuse("3, finding the peak, is not a mode here: use --find-peak, which also holds to early stopping");
     default:
-      refuse(fmt::format("'{}' is no mode: 0 submission, 1 accuracy, 2 performance", text));
+      refuse(fmt::format("'{}' is not a mode: expected 0 (submission), 1 (accuracy) or 2 (performance)", text));
   }
 }
 
@@ -120,7 +120,7 @@ std::map<std::string, Key> make_keys() {
       {"sample_index_rng_seed", {seed(&S::sample_index_rng_seed), true}},
       {"schedule_rng_seed", {seed(&S::schedule_rng_seed), true}},
       {"accuracy_log_probability", {[](S& s, const std::string& text) { s.accuracy_log_probability = percent(text); }, true}},
-      {"test05", {not_here("TEST05 is no test of rounds from v5.0 on"), true}},
+      {"test05", {not_here("rounds from v5.0 have no TEST05"), true}},
       {"test05_qsl_rng_seed", {pass_over(), true}},
       {"test05_sample_index_rng_seed", {pass_over(), true}},
       {"test05_schedule_rng_seed", {pass_over(), true}},

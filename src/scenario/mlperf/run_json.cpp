@@ -133,7 +133,7 @@ void read_key(const std::string& key, const Json& value, const std::string& sour
 
 LoadgenSettings parse_run_json(const std::string& text, const std::string& source) {
   const Json object = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (!object.is_object()) throw Error(ErrorKind::input, fmt::format("{}: it is no JSON object", source));
+  if (!object.is_object()) throw Error(ErrorKind::input, fmt::format("{}: it is not a JSON object", source));
   LoadgenSettings settings;
   for (const char* needed : {"scenario", "total_sample_count"}) {
     if (!object.contains(needed)) throw Error(ErrorKind::input, fmt::format("{}: '{}' is missing", source, needed));

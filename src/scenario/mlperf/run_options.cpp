@@ -58,7 +58,8 @@ double accuracy_target(const std::map<std::string, std::string>& options, const 
   const auto given = options.find("mlperf_accuracy_target");
   if (given == options.end()) return official_accuracy(model);
   const auto share = parse_fraction(given->second);
-  if (!share || !(*share > 0 && *share <= 1)) refuse(fmt::format("mlperf_accuracy_target: '{}' is no share such as 75.7%", given->second));
+  if (!share || !(*share > 0 && *share <= 1))
+    refuse(fmt::format("invalid value '{}' for mlperf_accuracy_target: expected a percentage such as 75.7%", given->second));
   return *share;
 }
 
@@ -73,7 +74,7 @@ const std::map<std::string, LoadgenScenario>& scenarios() {
 LoadgenScenario scenario_of(const std::string& name) {
   const auto found = scenarios().find(name);
   if (found == scenarios().end())
-    refuse(fmt::format("scenario '{}' is none of MLPerf's; with mlperf it is single-stream, multi-stream, server or offline", name));
+    refuse(fmt::format("scenario '{}' does not exist in MLPerf: use single-stream, multi-stream, server or offline", name));
   return found->second;
 }
 
@@ -83,7 +84,7 @@ T named(const std::string& option, const std::string& text, const std::map<std::
   if (found != known.end()) return found->second;
   std::vector<std::string> names;
   for (const auto& [name, value] : known) names.push_back(name);
-  refuse(fmt::format("{}: '{}' is none of {}", option, text, join(names, ", ")));
+  refuse(fmt::format("invalid value '{1}' for {0}: expected {2}", option, text, join(names, ", ")));
 }
 
 enum class Audit { none, test01, test04 };
@@ -91,7 +92,7 @@ const std::map<std::string, Audit> audits{{"none", Audit::none}, {"TEST01", Audi
 
 void apply_audit(Audit audit, LoadgenSettings& settings) {
   if (audit == Audit::none) return;
-  if (settings.mode != LoadgenMode::performance) refuse("mlperf_test is for mlperf_mode=performance");
+  if (settings.mode != LoadgenMode::performance) refuse("mlperf_test goes with mlperf_mode=performance");
   if (audit == Audit::test01) {
     settings.accuracy_log_rng_seed = 720381539243781796U;
     settings.accuracy_log_sampling_target = 4096;
@@ -146,13 +147,13 @@ class Options {
   int64_t count(const std::string& name, int64_t otherwise) const {
     const std::string text = get(name, std::to_string(otherwise));
     const auto value = parse_int(text);
-    if (!value || *value < 1) refuse(fmt::format("{}: '{}' is no whole number from 1 on", name, text));
+    if (!value || *value < 1) refuse(fmt::format("invalid value '{1}' for {0}: expected a whole number from 1", name, text));
     return *value;
   }
   double scale() const {
     const std::string text = get("mlperf_scale", "1");
     const auto value = parse_fraction(text);
-    if (!value || !(*value > 0 && *value <= 1)) refuse(fmt::format("mlperf_scale: '{}' is not above 0 and up to 1", text));
+    if (!value || !(*value > 0 && *value <= 1)) refuse(fmt::format("invalid value '{}' for mlperf_scale: expected a number above 0 and up to 1", text));
     return *value;
   }
 
@@ -171,9 +172,9 @@ std::map<std::string, std::string> with_rate(std::map<std::string, std::string> 
   const auto rate = options.find("rate");
   if (rate == options.end()) return options;
   if (scenario != LoadgenScenario::server && scenario != LoadgenScenario::offline)
-    refuse(fmt::format("{} has no rate: its next query follows the answer to the last; leave rate out", name_of(scenario)));
+    refuse(fmt::format("{} has no rate, because each query follows the last answer; leave rate out", name_of(scenario)));
   if (!options.emplace("mlperf_target_qps", rate->second).second)
-    refuse("rate and target_qps are the same of an MLPerf run: leave one of them");
+    refuse("rate and target_qps mean the same in an MLPerf run: leave one of them out");
   return options;
 }
 
@@ -196,16 +197,16 @@ const std::map<std::string, LoadgenMode> modes{
 
 std::vector<LoadgenOption> loadgen_options() {
   std::vector<LoadgenOption> options{
-      {"mlperf", "MLPerf round whose LoadGen, seeds and rules hold: v5.0, v5.1, v6.0, v6.1"},
-      {"mlperf_mode", "performance, accuracy or submission (both)"},
-      {"mlperf_test", "none, TEST01 (answers compared) or TEST04 (caching looked for)"},
-      {"mlperf_model", "Benchmark whose rules hold; left out: the model's name"},
-      {"mlperf_samples", "Size of the sample library; left out: the dataset's"},
-      {"mlperf_accuracy_target", "Share of right answers that an accuracy run must reach; left out: the benchmark's"},
-      {"mlperf_scale", "Times, counts and samples of the rules times this, 0.01 for a short run, which is no MLPerf result"},
+      {"mlperf", "MLPerf round whose LoadGen, seeds and rules apply: v5.0, v5.1, v6.0, v6.1"},
+      {"mlperf_mode", "mode: performance, accuracy or submission (both)"},
+      {"mlperf_test", "audit test: none, TEST01 (compares answers) or TEST04 (looks for caching)"},
+      {"mlperf_model", "Benchmark whose rules apply; by default the model's name"},
+      {"mlperf_samples", "Size of the sample library; by default the dataset's"},
+      {"mlperf_accuracy_target", "Share of correct answers that an accuracy run must reach; by default the benchmark's"},
+      {"mlperf_scale", "Factor on times, counts and samples of the rules, such as 0.01. Short runs are not MLPerf results"},
   };
   for (const std::string& key : conf_keys()) {
-    if (key != "mode") options.push_back({"mlperf_" + key, "As in LoadGen's user.conf"});
+    if (key != "mode") options.push_back({"mlperf_" + key, "Setting of LoadGen's user.conf"});
   }
   return options;
 }

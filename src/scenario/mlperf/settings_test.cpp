@@ -115,7 +115,7 @@ TEST(RunJson, ValuesOfEveryKind) {
 
 TEST(RunJson, WhatIsWrongIsNamed) {
   const std::string begin = R"({"scenario": "Server", "total_sample_count": 10, )";
-  for (const char* text : {"", "[]", "{", "7", "\xff"}) EXPECT_THAT(json_error(text), HasSubstr("run.json: it is no JSON object"));
+  for (const char* text : {"", "[]", "{", "7", "\xff"}) EXPECT_THAT(json_error(text), HasSubstr("run.json: it is not a JSON object"));
   EXPECT_THAT(json_error(R"({"total_sample_count": 10})"), HasSubstr("'scenario' is missing"));
   EXPECT_THAT(json_error(R"({"scenario": "Server"})"), HasSubstr("'total_sample_count' is missing"));
   EXPECT_THAT(json_error(begin + R"("min_duration": 10})"), HasSubstr("unknown key 'min_duration'"));

@@ -118,8 +118,8 @@ void Judge::score() {
 void Judge::check_latency() {
   if (settings_.scenario != Scenario::server || verdict_.sample.target_percentile_ns <= effective_.target_latency_ns) return;
   refuse(verdict_.latency_met,
-         fmt::format("the {:g} % latency is {:.3f} ms, over the bound of {:.3f} ms: lower target_qps",
-                     effective_.target_latency_percentile * 100, static_cast<double>(verdict_.sample.target_percentile_ns) / 1e6,
+         fmt::format("p{:g} latency is {:.3f} ms, above the SLO of {:.3f} ms: lower target_qps", effective_.target_latency_percentile * 100,
+                     static_cast<double>(verdict_.sample.target_percentile_ns) / 1e6,
                      static_cast<double>(effective_.target_latency_ns) / 1e6));
 }
 

@@ -88,10 +88,10 @@ class IntervalStopping final : public Stopping {
   State state() const override { return state_; }
   std::string reason() const override {
     const std::string found = width_text(target_name_, found_);
-    if (state_ == State::enough) return fmt::format("{}, {}", found, asked_text(asked_, of_a_repeat_));
+    if (state_ == State::enough) return fmt::format("{} ({})", found, asked_text(asked_, of_a_repeat_));
     if (state_ == State::exhausted && meter_.length() < budget_) return fmt::format("{} while it was still warming up", found);
     if (state_ == State::exhausted) {
-      return fmt::format("{} at the budget of {}, {}", found, format_duration(budget_), asked_text(asked_, of_a_repeat_));
+      return fmt::format("{} after the budget of {} ({})", found, format_duration(budget_), asked_text(asked_, of_a_repeat_));
     }
     return {};
   }

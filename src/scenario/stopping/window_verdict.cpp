@@ -1,5 +1,6 @@
 #include "scenario/stopping/window_verdict.h"
 
+#include "base/quantity.h"
 #include "base/text.h"
 #include "stats/stationarity.h"
 
@@ -36,41 +37,41 @@ std::string shape_words(const ThroughputMeter& meter, const ShapeFound& found) {
     case SeriesShape::step:
       return fmt::format("{} {} from {} of {} on", change, slower, format_duration(time_at(meter, found.at)), window);
     case SeriesShape::modes:
-      return fmt::format("two speeds took turns, {} apart", change);
+      return fmt::format("alternated between two speeds, {} apart", change);
   }
   return {};
 }
 
 }  // namespace
 
-std::string percent_text(double fraction) { return std::isfinite(fraction) ? fmt::format("{:.2g}%", fraction * 100) : "unknown"; }
-
-std::string width_text(const std::string& target, double found) { return fmt::format("{} +-{}", target, percent_text(found)); }
+std::string width_text(const std::string& target, double found) {
+  return fmt::format("{} {}{}", target, found > 1 && std::isfinite(found) ? "" : "CI ", plus_minus_text(found));
+}
 
 std::string asked_text(double asked, bool of_a_repeat) {
-  return fmt::format("asked {}{}", percent_text(asked), of_a_repeat ? " of a repeat" : "");
+  return fmt::format("target {}{}", plus_minus_text(asked), of_a_repeat ? " for each repeat" : "");
 }
 
 WindowVerdict window_verdict(const ThroughputMeter& meter, const WindowWidth& width) {
   const std::string found = width_text(width.target, width.found);
   if (!width.asked && meter.length() < shortest_valid_window)
     return {Verdict::as_found, "",
-            fmt::format("{} in {}, nothing asked and too short to see what lasts seconds", found, format_duration(meter.length())), false};
+            fmt::format("{} in {}, no target; too short to see what lasts for seconds", found, format_duration(meter.length())), false};
   const std::vector<double> series = meter.rounds().batch_ratios();
   const ShapeFound shape = find_shape(series, width.asked.value_or(unasked_tolerance));
   const std::string words = shape_words(meter, shape);
   const bool warming = shape.shape == SeriesShape::warming;
   if (width.asked && !(width.found <= *width.asked)) {
-    const std::string at = width.budget ? fmt::format(" at the budget of {}", format_duration(*width.budget)) : std::string();
+    const std::string at = width.budget ? fmt::format(" after the budget of {}", format_duration(*width.budget)) : std::string();
     return {Verdict::unstable,
-            fmt::format("{}{}, {}{}{}", found, at, asked_text(*width.asked, width.of_a_repeat), words.empty() ? "" : "; ", words), "",
+            fmt::format("{}{} ({}){}{}", found, at, asked_text(*width.asked, width.of_a_repeat), words.empty() ? "" : "; ", words), "",
             warming};
   }
   if (shape.shape != SeriesShape::steady) return {Verdict::unstable, fmt::format("not steady: {} ({})", words, found), "", warming};
-  if (!width.asked) return {Verdict::as_found, "", fmt::format("{}, nothing asked", found), false};
+  if (!width.asked) return {Verdict::as_found, "", fmt::format("{}, no target", found), false};
   if (meter.length() < shortest_valid_window)
     return {Verdict::as_found, "",
-            fmt::format("{} in a look of {}: too short to see what lasts seconds", found, format_duration(meter.length())), false};
+            fmt::format("{} in a short run of {}: too short to see what lasts for seconds", found, format_duration(meter.length())), false};
   return {};
 }
 

@@ -23,11 +23,9 @@ struct WindowWidth {
 
 WindowVerdict window_verdict(const ThroughputMeter& meter, const WindowWidth& width);
 
-// "throughput +-3.1%"
+// "throughput CI ±3.1 %", "throughput too noisy: ±680 %"
 std::string width_text(const std::string& target, double found);
-// "asked 1%", "asked 1.5% of a repeat"
+// "target ±1 %", "target ±1.5 % for each repeat"
 std::string asked_text(double asked, bool of_a_repeat);
-// "1%", "unknown"
-std::string percent_text(double fraction);
 
 }  // namespace deepgap

@@ -93,7 +93,7 @@ Ceilings ceilings_from_json(const json& object) {
     ceilings.left_out = object.value("left_out", ceilings.left_out);
     return ceilings;
   } catch (const json::exception& error) {
-    throw Error(ErrorKind::input, fmt::format("these are no ceilings: {}", error.what()));
+    throw Error(ErrorKind::input, fmt::format("not a file of measured peaks: {}", error.what()));
   }
 }
 

@@ -9,7 +9,7 @@
 namespace deepgap::cuda {
 CublasLt open_cublas_lt(const std::string& library) {
   const FoundLibrary opened = find_library({.title = "cuBLASLt",
-                                            .kind = "NVIDIA's library for products of matrices",
+                                            .kind = "NVIDIA's GEMM library",
                                             .names = {"libcublasLt.so.13", "libcublasLt.so.12"},
                                             .variable = "DEEPGAP_CUBLASLT",
                                             .package = "nvidia-cublas",

@@ -60,7 +60,7 @@ TEST(CublasLt, OneThatIsNotThereIsRefusedByName) {
 
 // libm is a library, and multiplies no matrices.
 TEST(CublasLt, ALibraryWithoutItsFunctionsIsRefused) {
-  EXPECT_EQ(opening_error("libm.so.6"), "libm.so.6 is no cuBLASLt that can be used: it has no cublasLtGetVersion");
+  EXPECT_EQ(opening_error("libm.so.6"), "libm.so.6 is not a usable cuBLASLt: it has no cublasLtGetVersion");
 }
 
 TEST(CublasLt, ResultsAreErrorsOfTheKindThatTheyAre) {

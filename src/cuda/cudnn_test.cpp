@@ -53,7 +53,7 @@ TEST(Cudnn, OneThatIsNotThereIsRefusedByName) {
 
 // libm is a library, and computes no networks.
 TEST(Cudnn, ALibraryWithoutItsFunctionsIsRefused) {
-  EXPECT_EQ(opening_error("libm.so.6"), "libm.so.6 is no cuDNN that can be used: it has no cudnnGetVersion");
+  EXPECT_EQ(opening_error("libm.so.6"), "libm.so.6 is not a usable cuDNN: it has no cudnnGetVersion");
 }
 
 TEST(Cudnn, ResultsAreErrorsOfTheKindThatTheyAre) {

@@ -49,7 +49,7 @@ FoundLibrary find_library(const LibrarySought& sought, const std::string& file) 
 
 void* address_of(const FoundLibrary& library, const std::string& title, const char* name) {
   if (void* address = ::dlsym(library.handle, name)) return address;
-  throw Error(ErrorKind::refused, fmt::format("{} is no {} that can be used: it has no {}", library.path, title, name));
+  throw Error(ErrorKind::refused, fmt::format("{} is not a usable {}: it has no {}", library.path, title, name));
 }
 
 }  // namespace deepgap::cuda

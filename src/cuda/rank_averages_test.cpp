@@ -131,7 +131,7 @@ TEST(RankAverages, WhatNcclSaysIsTold) {
 TEST(Nccl, AMissingOneIsOneLine) {
   EXPECT_THAT(error_of([] { open_nccl("/nothing/libnccl.so.2"); }, ErrorKind::refused),
               HasSubstr("there is no NCCL: /nothing/libnccl.so.2"));
-  EXPECT_THAT(error_of([] { open_nccl("libm.so.6"); }, ErrorKind::refused), HasSubstr("libm.so.6 is no NCCL that can be used: it has no"));
+  EXPECT_THAT(error_of([] { open_nccl("libm.so.6"); }, ErrorKind::refused), HasSubstr("libm.so.6 is not a usable NCCL: it has no"));
   ::setenv("DEEPGAP_NCCL", "/nothing/libnccl.so.2", 1);
   const std::string named = error_of([] { open_nccl({}); }, ErrorKind::refused);
   ::unsetenv("DEEPGAP_NCCL");

@@ -74,7 +74,7 @@ class Counter {
       if (error.kind() != ErrorKind::refused) throw;
       if (all_zero(values))
         throw Error(ErrorKind::refused,
-                    fmt::format("of the whole they are zero, and there is nothing to hold that against: {}", error.what()));
+                    fmt::format("they are zero for the whole run, so there is nothing to compare with: {}", error.what()));
       add(run_.whole.metrics, values);
       run_.notes.push_back(fmt::format("{} were counted of the whole alone: {}", words(group), error.what()));
       return;

@@ -26,7 +26,7 @@ std::optional<std::regex> expression(const toml::table& rule, const char* key, c
   try {
     return std::regex(*text, std::regex::ECMAScript | std::regex::optimize);
   } catch (const std::regex_error& error) {
-    throw Error(ErrorKind::input, fmt::format("{}:{}: {} = '{}' is no regular expression: {}", path, rule[key].node()->source().begin.line,
+    throw Error(ErrorKind::input, fmt::format("{}:{}: {}: invalid regular expression '{}': {}", path, rule[key].node()->source().begin.line,
                                               key, *text, error.what()));
   }
 }

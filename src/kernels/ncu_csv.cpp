@@ -205,7 +205,7 @@ class Reader {
     // Words such as "Low" or a cache's configuration are no counts.
     if (!ncu_value(value, unit, number)) {
       if (metric.find("__") != std::string::npos && metric.find('.') != std::string::npos)
-        fail(path_, line.number, fmt::format("{} is '{}', which is no number", metric, value));
+        fail(path_, line.number, fmt::format("{} is '{}', which is not a number", metric, value));
       return;
     }
     kernel.metrics[metric] = number;

@@ -87,7 +87,7 @@ TEST(NcuCsv, WhatIsNoSuchTableIsSaidInOneLine) {
   EXPECT_THAT(refused("model,batch\nresnet50,1\n"), HasSubstr("no kernels"));
   EXPECT_THAT(refused("==ERROR== ERR_NVGPUCTRPERM\n"), HasSubstr("no kernels"));
   EXPECT_THAT(refused("ID,Kernel Name,Metric Name,Metric Value\n0,k,dram__bytes_read.sum,many\n"),
-              HasSubstr("a.csv:2: dram__bytes_read.sum is 'many', which is no number"));
+              HasSubstr("a.csv:2: dram__bytes_read.sum is 'many', which is not a number"));
   EXPECT_THAT(refused("ID,Kernel Name,Metric Name,Metric Value\n0,k,dram__bytes_read.sum\n"),
               HasSubstr("a.csv:2: 3 cells where the header has 4"));
   EXPECT_THAT(refused("ID,Kernel Name,Metric Name,Metric Value\n0,\"k"), HasSubstr("a.csv:2: a quote that does not end"));

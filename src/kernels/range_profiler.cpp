@@ -102,7 +102,7 @@ class Counting {
     decode.profiler = profiler_;
     require(api_, api_.cuptiRangeProfilerDecodeData(&decode), "reading what was counted");
     if (decode.dropped > 0)
-      throw Error(ErrorKind::refused, fmt::format("{} of the ranges did not fit into room for {}", decode.dropped, most_ranges_));
+      throw Error(ErrorKind::refused, fmt::format("{} of the ranges did not fit into space for {}", decode.dropped, most_ranges_));
     CounterDataInfo info;
     info.data = data_.data();
     info.bytes = data_.size();
@@ -131,13 +131,13 @@ class Counting {
     size.count = names.size();
     size.most_ranges = most_ranges_;
     size.most_nodes = static_cast<uint32_t>(most_ranges_);
-    require(api_, api_.cuptiRangeProfilerGetCounterDataSize(&size), "asking for room for counters");
+    require(api_, api_.cuptiRangeProfilerGetCounterDataSize(&size), "asking for space for counters");
     data_.resize(size.bytes);
     CounterDataStart start;
     start.profiler = profiler_;
     start.bytes = data_.size();
     start.data = data_.data();
-    require(api_, api_.cuptiRangeProfilerCounterDataImageInitialize(&start), "making room for counters");
+    require(api_, api_.cuptiRangeProfilerCounterDataImageInitialize(&start), "making space for counters");
   }
   void open(const char* name) {
     RangePush push;
@@ -260,7 +260,7 @@ Counted RangeProfiler::count(const std::vector<std::string>& metrics, RangeOf of
   const int most = static_cast<int>(setup.passes) + more_passes;
   for (bool is_all = false; !is_all;) {
     if (counting.passes() >= most)
-      throw Error(ErrorKind::refused, fmt::format("CUPTI wants the work done more than {} times where it said {}", most, setup.passes));
+      throw Error(ErrorKind::refused, fmt::format("CUPTI asked for more than {} passes, where it announced {}", most, setup.passes));
     if (before) {
       before();
       wait_for_device();

@@ -46,7 +46,7 @@ template <typename Traced>
 void check_layers(const std::vector<Traced>& traced, size_t layers) {
   for (const Traced& one : traced)
     if (one.layer < -1 || (one.layer >= 0 && static_cast<size_t>(one.layer) >= layers))
-      throw Error(ErrorKind::input, fmt::format("this is no trace: it has {} layers and something of layer {}", layers, one.layer));
+      throw Error(ErrorKind::input, fmt::format("not a trace: it has {} layers and an entry for layer {}", layers, one.layer));
 }
 
 constexpr int device_process = 1, host_process = 2, layer_track = 0, first_stream_track = 1;
@@ -129,7 +129,7 @@ Trace trace_from_json(const json& object) {
     check_layers(trace.copies, trace.layers.size());
     return trace;
   } catch (const json::exception& error) {
-    throw Error(ErrorKind::input, fmt::format("this is no trace: {}", error.what()));
+    throw Error(ErrorKind::input, fmt::format("not a trace: {}", error.what()));
   }
 }
 

@@ -37,7 +37,7 @@ std::optional<Range> parse_range(const std::string& part, const std::string& whe
   Range range;
   const auto first = parse_int(part.substr(0, dots)), last = parse_int(rest.substr(0, sign));
   const auto step = sign == std::string::npos ? std::optional<int64_t>(1) : parse_int(rest.substr(sign + 1));
-  if (!first || !last || !step) fail(where, fmt::format("'{}' is no range; write 1..8, 10..50+10 or 1..512*2", part));
+  if (!first || !last || !step) fail(where, fmt::format("invalid range '{}': expected 1..8, 10..50+10 or 1..512*2", part));
   range = {*first, *last, *step, sign != std::string::npos && rest[sign] == '*'};
   if (range.last < range.first) fail(where, fmt::format("the range '{}' ends before it begins", part));
   if (range.step < (range.multiply ? 2 : 1)) {

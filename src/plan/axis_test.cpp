@@ -50,7 +50,7 @@ TEST(Axis, Errors) {
   EXPECT_THAT(error_of("1..8+0"), HasSubstr("does not grow"));
   EXPECT_THAT(error_of("0..8*2"), HasSubstr("begin with 1"));
   for (const char* text : {"1..", "1..x", "1..8*", "1..8*x", "1..8*2*2", "1...8"})
-    EXPECT_THAT(error_of(text), HasSubstr("is no range")) << text;
+    EXPECT_THAT(error_of(text), HasSubstr("invalid range")) << text;
   EXPECT_THAT(error_of("1..2000000"), HasSubstr("more than 1000000 values"));
 }
 

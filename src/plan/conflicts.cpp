@@ -27,9 +27,9 @@ struct Dependency {
   std::string_view cause;
 };
 constexpr Dependency dependencies[] = {
-    {"max_delay", "0", "max_batch", "", "is for batches of several queries: give max_batch (--max-batch 8), or leave it out"},
-    {"pad", "none", "max_batch", "", "is for batches of several queries: give max_batch (--max-batch 8), or leave it out"},
-    {"shed_allowed", "0%", "shed", "none", "is for queries that are shed: give shed=reject-newest or drop-oldest, or leave it out"},
+    {"max_delay", "0", "max_batch", "", "needs batches of several queries: give max_batch (--max-batch 8), or leave it out"},
+    {"pad", "none", "max_batch", "", "needs batches of several queries: give max_batch (--max-batch 8), or leave it out"},
+    {"shed_allowed", "0%", "shed", "none", "needs a policy that sheds queries: give shed=reject-newest or drop-oldest, or leave it out"},
 };
 
 bool says(const std::vector<Axis>& axes, std::string_view name, std::string_view off) {
@@ -59,7 +59,7 @@ void refuse_absent_engines(const std::vector<Axis>& axes) {
   for (const Axis& axis : axes) {
     const std::string engine = engine_of(axis.name);
     if (engine.empty() || named.contains(engine)) continue;
-    refuse(axis, fmt::format("is for backend {}, and none of the points has it: add it to the backends, or leave it out", engine));
+    refuse(axis, fmt::format("applies to backend {}, which none of the points has: add it to the backends, or leave it out", engine));
   }
 }
 
@@ -82,7 +82,7 @@ void refuse_conflicts(const Grid& grid) {
   }
   const bool has_int8 = has_value(axes, "precision", "int8");
   for (const Axis& axis : axes) {
-    if (is_for_quantizing(axis.name) && !has_int8) refuse(axis, "is for precision int8: add it to the precisions, or leave it out");
+    if (is_for_quantizing(axis.name) && !has_int8) refuse(axis, "applies to precision int8: add it to the precisions, or leave it out");
   }
   refuse_absent_engines(axes);
   const Axis* samples = find_axis(axes, "total_samples");

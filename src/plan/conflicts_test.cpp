@@ -18,11 +18,11 @@ std::string error_of(std::vector<Axis> axes, std::vector<TenantAxes> tenants = {
 
 TEST(Conflicts, WhatChangesNothingIsRefusedWithItsPlace) {
   EXPECT_EQ(error_of({{"max_delay", {"2ms"}, {"--max-delay"}}}),
-            "--max-delay: max_delay is for batches of several queries: give max_batch (--max-batch 8), or leave it out");
+            "--max-delay: max_delay needs batches of several queries: give max_batch (--max-batch 8), or leave it out");
   EXPECT_THAT(error_of({{"pad", {"power-of-two"}}}), HasSubstr("pad is for batches"));
   EXPECT_THAT(error_of({{"shed_allowed", {"1%"}}}), HasSubstr("give shed="));
   EXPECT_THAT(error_of({{"shed_allowed", {"1%"}}, {"shed", {"none"}}}), HasSubstr("give shed="));
-  EXPECT_THAT(error_of({{"quantize.method", {"entropy"}, {"s.toml:4"}}}), HasSubstr("s.toml:4: quantize.method is for precision int8"));
+  EXPECT_THAT(error_of({{"quantize.method", {"entropy"}, {"s.toml:4"}}}), HasSubstr("s.toml:4: quantize.method applies to precision int8"));
 }
 
 TEST(Conflicts, WhatSomePointsUseIsNone) {
@@ -35,7 +35,7 @@ TEST(Conflicts, WhatSomePointsUseIsNone) {
 
 TEST(Conflicts, AnEngineThatNoPointHas) {
   EXPECT_EQ(error_of({{"openvino.hint", {"latency"}, {"--axis openvino.hint"}}}),
-            "--axis openvino.hint: openvino.hint is for backend openvino, and none of the points has it: add it to the backends, or leave "
+            "--axis openvino.hint: openvino.hint applies to backend openvino, which none of the points has: add it to the backends, or leave "
             "it out");
   EXPECT_THAT(error_of({{"openvino.hint", {"latency"}}, {"backend", {"native", "onnxruntime"}}}), HasSubstr("backend openvino"));
   EXPECT_EQ(error_of({{"openvino.hint", {"latency"}}, {"backend", {"native", "OV"}}}), "no error");

@@ -19,9 +19,9 @@ constexpr Nanoseconds usual_budget = 120'000'000'000;
 
 void require_turns(const Point& point) {
   if (!scenario_traits(point.scenario).one_by_one)
-    fail(fmt::format("a duel takes turns of queries one after the other: scenario batch or single-stream, not {}", point.scenario));
-  if (point.task != "infer") fail(fmt::format("a duel takes turns of queries: leave out task {} or the duel", point.task));
-  if (point.placement.processes > 1) fail("a contender is one process: leave out --processes or the duel");
+    fail(fmt::format("--duel interleaves single queries: use scenario batch or single-stream, not {}", point.scenario));
+  if (point.task != "infer") fail(fmt::format("--duel interleaves queries: leave out task {} or --duel", point.task));
+  if (point.placement.processes > 1) fail("each arm of --duel is one process: leave out --processes or --duel");
 }
 
 }  // namespace
@@ -34,23 +34,22 @@ void check_duel(const Grid& grid) {
   if (grid.duel.empty()) return;
   const Axis* axis = find_axis(grid.axes, grid.duel);
   if (axis == nullptr && grid.duel.find(',') != std::string::npos)
-    fail(fmt::format("--duel {}: a duel is about one axis; name one of them, and every choice of the others is a duel of its own",
-                     grid.duel));
+    fail(fmt::format("--duel {}: compare along one axis; every choice of the other axes is a comparison of its own", grid.duel));
   if (axis == nullptr || axis->values.size() < 2)
-    fail(fmt::format("--duel {}: the axis has {}; a duel takes two or more, such as --duel backend -e native,onnxruntime", grid.duel,
+    fail(fmt::format("--duel {}: the axis has {}; a comparison needs two or more, such as --duel backend -e native,onnxruntime", grid.duel,
                      axis == nullptr || axis->values.empty() ? "no value" : "one value, " + axis->values.front()));
   if (axis->values.size() > most_contenders)
-    fail(fmt::format("--duel {}: {} contenders; at most {}", grid.duel, axis->values.size(), most_contenders));
-  if (!grid.tenants.empty()) fail("a duel is of models that run in turn, tenants run at the same time: leave out one of them");
-  if (grid.find_peak) fail("a duel takes turns and a peak search looks for a load: leave out one of them");
-  if (find_axis(grid.axes, "mlperf") != nullptr) fail("an MLPerf run ends by rules of its own: leave out --mlperf or the duel");
+    fail(fmt::format("--duel {}: {} arms; at most {}", grid.duel, axis->values.size(), most_contenders));
+  if (!grid.tenants.empty()) fail("--duel runs models in turn, tenants run at the same time: leave out one of them");
+  if (grid.find_peak) fail("--duel compares fixed loads, and a peak search varies the load: leave out one of them");
+  if (find_axis(grid.axes, "mlperf") != nullptr) fail("an MLPerf run ends by rules of its own: leave out --mlperf or --duel");
   if (grid.duel == "task" || grid.duel == "scenario" || grid.duel == "processes")
-    fail(fmt::format("--duel {}: contenders do the same work", grid.duel));
+    fail(fmt::format("--duel {}: all arms do the same work", grid.duel));
   const StoppingSettings unasked, &asked = grid.stopping;
   if (asked.name != unasked.name || asked.duration || asked.interval != unasked.interval || asked.target != unasked.target)
     fail(
-        "a duel ends when it is decided, or at its budget: leave out iterations, duration, min_duration, energy, interval and percentile; "
-        "--margin says how narrow");
+        "--duel ends when the difference is clear, or after --budget: leave out iterations, duration, min_duration, energy, interval and "
+        "percentile; --margin sets the smallest difference that counts");
 }
 
 StoppingSettings duel_stopping(const Grid& grid) {

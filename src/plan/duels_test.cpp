@@ -67,7 +67,7 @@ TEST(Duels, OneThatARuleLeavesOutLeavesOutTheDuel) {
 TEST(Duels, WhatTakesNoTurnsIsRefusedInOneLine) {
   const Axis model{"model", {"resnet50"}}, backends{"backend", {"native", "onnxruntime"}};
   EXPECT_THAT(refusal(study_of("backend", {model})), HasSubstr("the axis has no value"));
-  EXPECT_THAT(refusal(study_of("backend,batch", {model, backends, {"batch", {"1", "8"}}})), HasSubstr("a duel is about one axis"));
+  EXPECT_THAT(refusal(study_of("backend,batch", {model, backends, {"batch", {"1", "8"}}})), HasSubstr("compare along one axis"));
   EXPECT_THAT(refusal(study_of("backend", {model, {"backend", {"native"}}})), HasSubstr("one value, native; a duel takes two or more"));
   EXPECT_THAT(refusal(study_of("backend", {model, backends, {"scenario", {"server"}}, {"rate", {"10"}}})),
               HasSubstr("batch or single-stream, not server"));
@@ -82,7 +82,7 @@ TEST(Duels, WhatTakesNoTurnsIsRefusedInOneLine) {
     Study study = study_of("backend", {model, backends});
     study.grids[0].stopping.name = rule;
     study.grids[0].stopping.interval = 0.005;
-    EXPECT_THAT(refusal(study), HasSubstr("--margin says how narrow"));
+    EXPECT_THAT(refusal(study), HasSubstr("--margin sets the smallest difference"));
   }
 }
 

@@ -19,17 +19,17 @@ namespace {
 void check_overrides(const Overrides& o) {
   const int rules = int{o.iterations.has_value()} + int{o.duration.has_value()} + int{o.interval.has_value()};
   if (rules > 1) fail("--iterations, --duration and --interval each end a run: give one of them");
-  if (o.repeats && *o.repeats < 1) fail(fmt::format("--repeats {}: at least 1", *o.repeats));
-  if (o.sweeps && *o.sweeps < 1) fail(fmt::format("--sweeps {}: at least 1", *o.sweeps));
-  if (o.warmup && *o.warmup < 0) fail(fmt::format("--warmup {}: at least 0", *o.warmup));
-  if (o.iterations && *o.iterations < 1) fail(fmt::format("--iterations {}: at least 1", *o.iterations));
-  if (o.duration && *o.duration <= 0) fail("--duration: more than 0");
-  if (o.budget && *o.budget <= 0) fail("--budget: more than 0");
-  if (o.min_duration && *o.min_duration <= 0) fail("--min-duration: more than 0");
-  if (o.interval && !(*o.interval > 0 && *o.interval < 1)) fail("--interval: between 0 and 100 %");
-  if (o.margin && !(*o.margin > 0 && *o.margin < 1)) fail("--margin: between 0 and 100 %");
+  if (o.repeats && *o.repeats < 1) fail(fmt::format("invalid value '{}' for --repeats: expected at least 1", *o.repeats));
+  if (o.sweeps && *o.sweeps < 1) fail(fmt::format("invalid value '{}' for --sweeps: expected at least 1", *o.sweeps));
+  if (o.warmup && *o.warmup < 0) fail(fmt::format("invalid value '{}' for --warmup: expected at least 0", *o.warmup));
+  if (o.iterations && *o.iterations < 1) fail(fmt::format("invalid value '{}' for --iterations: expected at least 1", *o.iterations));
+  if (o.duration && *o.duration <= 0) fail("invalid value for --duration: expected a time above 0, such as 8s");
+  if (o.budget && *o.budget <= 0) fail("invalid value for --budget: expected a time above 0, such as 30s");
+  if (o.min_duration && *o.min_duration <= 0) fail("invalid value for --min-duration: expected a time above 0, such as 500ms");
+  if (o.interval && !(*o.interval > 0 && *o.interval < 1)) fail("invalid value for --interval: expected a percentage above 0 % and below 100 %, such as 1%");
+  if (o.margin && !(*o.margin > 0 && *o.margin < 1)) fail("invalid value for --margin: expected a percentage above 0 % and below 100 %, such as 2%");
   if (o.target && !parse_target(*o.target))
-    fail(fmt::format("--percentile: '{}' is neither throughput nor a percentile such as p99", *o.target));
+    fail(fmt::format("invalid value '{}' for --percentile: expected throughput or a percentile such as p99", *o.target));
 }
 
 void apply(StoppingSettings& stopping, const Overrides& o) {

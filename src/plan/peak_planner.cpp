@@ -143,7 +143,7 @@ std::string peak_text(const FoundPeak& found, const PeakOrder& order) {
     case PeakResult::Ending::no_limit:
       return fmt::format("no peak: {} is still held at {}, the most that is tried", order.bound, load);
     case PeakResult::Ending::undecided:
-      return fmt::format("no peak: whether {} {} hold {} cannot be told: {}{}", load_text(result.untold), order.axis.unit, order.bound,
+      return fmt::format("no peak: not clear whether {} {} meet {}: {}{}", load_text(result.untold), order.axis.unit, order.bound,
                          found.reason, result.load == 0 ? "" : fmt::format("; {} did", load));
     default:
       if (result.load == 0) return fmt::format("no peak: no load was found that holds {}: {}", order.bound, found.reason);

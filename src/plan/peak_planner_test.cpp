@@ -184,7 +184,7 @@ TEST(PeakPlanner, WhatCannotBeToldIsNeitherHeldNorMissed) {
   EXPECT_EQ(planner.found().at(0).result.ending, PeakResult::Ending::undecided);
   EXPECT_EQ(runs, 4) << "32, 64, and 128 twice";
   EXPECT_EQ(peak_text(planner.found()[0], example_order("multi-stream")),
-            "no peak: whether 128 samples a query hold p99=15ms cannot be told: 40 queries are too few; 64 samples a query did");
+            "no peak: not clear whether 128 samples a query meet p99=15ms: 40 queries are too few; 64 samples a query did");
 }
 
 TEST(PeakPlanner, OneRunThatCannotTellIsMadeAgain) {

@@ -194,7 +194,10 @@ TEST(Expand, Errors) {
   EXPECT_THAT(error_of([] { expand(study_of({{"batch", {"1"}}}), 1); }), HasSubstr("no model"));
   EXPECT_THAT(error_of([] { expand(study_of({{"model", {}}}), 1); }), HasSubstr("axis model has no value"));
   EXPECT_THAT(error_of([] { expand(study_of({{"model", {"a"}}, {"Batch", {"1"}}}), 1); }), HasSubstr("'Batch' cannot name an axis"));
-  EXPECT_THAT(error_of([] { expand(study_of({{"model", {"a"}}, {"batch", {"x"}}}), 1); }), HasSubstr("batch: 'x' is no whole number"));
+  EXPECT_THAT(error_of([] {
+                expand(study_of({{"model", {"a"}}, {"batch", {"x"}}}), 1);
+              }),
+              HasSubstr("invalid value 'x' for batch: expected a whole number"));
   EXPECT_THAT(error_of([] { expand(study_of({{"model", {"a"}}, {"model", {"b"}}}), 1); }), HasSubstr("there twice"));
   Study none = study_of({{"model", {"a"}}});
   none.grids[0].skips = {{{{"model", "=", "a"}}, ""}};

@@ -28,7 +28,7 @@ std::string one_of(const std::vector<std::string>& known, const char* kind, cons
 int64_t whole_number(const std::string& name, const std::string& value, int64_t least, int64_t most) {
   const auto number = parse_int(value);
   if (!number || *number < least || *number > most)
-    fail(fmt::format("{}: '{}' is no whole number from {} to {}", name, value, least, most));
+    fail(fmt::format("invalid value '{1}' for {0}: expected a whole number from {2} to {3}", name, value, least, most));
   return *number;
 }
 
@@ -53,16 +53,18 @@ void require_port(const DeviceId& server, const std::string& value) {
   if (colon == std::string::npos || colon + 1 == host.size() || host.ends_with(']')) return;
   const auto port = parse_int(host.substr(colon + 1));
   if (!port || *port < 1 || *port > 65'535)
-    fail(fmt::format("device: '{}': '{}' is no port; ports are 1 to 65535", value, host.substr(colon + 1)));
+    fail(fmt::format("device: '{}': '{}' is not a port; expected 1 to 65535", value, host.substr(colon + 1)));
 }
 
 Placement parse_placement(const std::string& value) {
   const auto placement = placement_from(value);
   if (!placement && value.find("://") != std::string::npos)
     fail(fmt::format(
-        "device: '{}' is no server; write http://host:port, https://, grpc:// or grpcs://, without a user, a password or a query", value));
-  if (is_address(value)) fail(fmt::format("device: '{}' is no device; write http://{} or grpc://{} for a server", value, value, value));
-  if (!placement) fail(fmt::format("device: '{}' is no device; write cpu, cuda:0 or, for several, cuda:0+cuda:1", value));
+        "device: '{}' is not a server; expected http://host:port, https://, grpc:// or grpcs://, without a user, a password or a query",
+        value));
+  if (is_address(value))
+    fail(fmt::format("invalid value '{}' for device: expected http://{} or grpc://{} for a server", value, value, value));
+  if (!placement) fail(fmt::format("invalid value '{}' for device: expected cpu, cuda:0 or, for several, cuda:0+cuda:1", value));
   for (const DeviceId& device : placement->devices) {
     if (is_remote(device) && device.host.empty())
       fail(fmt::format("device: '{}' is a scheme alone; write {}://host:port", value, device.kind));

@@ -195,7 +195,7 @@ void StudyReader::read_tenants(Grid& grid, const toml::node& node) const {
       if (is_point_field(key) || key == "options" || key == "axis") continue;
       std::vector<std::string> known = point_field_names();
       known.insert(known.end(), {"options", "axis"});
-      unknown_key(*value, key, known, "a tenant has axes alone; how long and how often is said in the grid");
+      unknown_key(*value, key, known, "a tenant has only axes; set length and repeats in the grid");
     }
     Grid own;
     read_section(own, table);
@@ -216,7 +216,7 @@ SkipRule StudyReader::read_skip(const toml::table& table) const {
     const std::string op = sign == 0 ? "=" : value.substr(0, sign);
     constexpr std::array<std::string_view, 7> known{"=", "==", "!=", "<", "<=", ">", ">="};
     if (std::find(known.begin(), known.end(), op) == known.end())
-      file_.fail(*node, fmt::format("'{}' is no comparison; write =, !=, <, <=, > or >=", op));
+      file_.fail(*node, fmt::format("invalid comparison '{}': expected =, !=, <, <=, > or >=", op));
     rule.conditions.push_back({key, op == "==" ? "=" : op, trim(value.substr(sign))});
   }
   if (rule.conditions.empty()) file_.fail(table, "a skip rule without a condition would leave out everything");

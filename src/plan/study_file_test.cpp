@@ -161,25 +161,26 @@ TEST(StudyFile, ErrorsNameFileAndLine) {
   EXPECT_EQ(with("unheard = 3"),
             "s.toml:3: unknown key 'unheard'; options of backends, scenarios and datasets stand under [grid.options] or [grid.axis]");
   EXPECT_EQ(with("batch = []"), "s.toml:3: 'batch' is an empty list; name at least one value");
-  EXPECT_EQ(with("\nbatch = \"1..x\""), "s.toml:4: 'batch': '1..x' is no range; write 1..8, 10..50+10 or 1..512*2");
+  EXPECT_EQ(with("\nbatch = \"1..x\""), "s.toml:4: 'batch': invalid range '1..x': expected 1..8, 10..50+10 or 1..512*2");
   EXPECT_EQ(with("batch = \"\""), "s.toml:3: 'batch': no value; write one, a list 1,2,4 or a range 1..512*2");
-  EXPECT_EQ(with("batch = [1,\n2,\n-3]"), "s.toml:3: batch: '-3' is no whole number from 1 to 1073741824");
-  EXPECT_EQ(with("batch = 1.5"), "s.toml:3: batch: '1.5' is no whole number from 1 to 1073741824");
+  EXPECT_EQ(with("batch = [1,\n2,\n-3]"), "s.toml:3: invalid value '-3' for batch: expected a whole number from 1 to 1073741824");
+  EXPECT_EQ(with("batch = 1.5"), "s.toml:3: invalid value '1.5' for batch: expected a whole number from 1 to 1073741824");
   EXPECT_EQ(with("precision = \"fp6\""), "s.toml:3: unknown precision 'fp6', did you mean 'fp16'?");
   EXPECT_EQ(with("device = \"xpu\""), "s.toml:3: unknown device 'xpu', did you mean 'cpu'?");
-  EXPECT_EQ(with("device = \"cuda:x\""), "s.toml:3: device: 'cuda:x' is no device; write cpu, cuda:0 or, for several, cuda:0+cuda:1");
+  EXPECT_EQ(with("device = \"cuda:x\""),
+            "s.toml:3: invalid value 'cuda:x' for device: expected cpu, cuda:0 or, for several, cuda:0+cuda:1");
   EXPECT_EQ(with("device = \"127.0.0.1:39101\""),
-            "s.toml:3: device: '127.0.0.1:39101' is no device; write http://127.0.0.1:39101 or grpc://127.0.0.1:39101 for a server");
+            "s.toml:3: invalid value '127.0.0.1:39101' for device: expected http://127.0.0.1:39101 or grpc://127.0.0.1:39101 for a server");
   EXPECT_EQ(with("device = \"localhost:8000\""),
-            "s.toml:3: device: 'localhost:8000' is no device; write http://localhost:8000 or grpc://localhost:8000 for a server");
+            "s.toml:3: invalid value 'localhost:8000' for device: expected http://localhost:8000 or grpc://localhost:8000 for a server");
   EXPECT_EQ(with("device = \"npu:0\""), "s.toml:3: unknown device 'npu', did you mean 'cpu'?");
   EXPECT_EQ(with("device = \"http://127.0.0.1:99999\""),
-            "s.toml:3: device: 'http://127.0.0.1:99999': '99999' is no port; ports are 1 to 65535");
-  EXPECT_EQ(with("device = \"grpc://[::1]:0/path\""), "s.toml:3: device: 'grpc://[::1]:0/path': '0' is no port; ports are 1 to 65535");
+            "s.toml:3: device: 'http://127.0.0.1:99999': '99999' is not a port; expected 1 to 65535");
+  EXPECT_EQ(with("device = \"grpc://[::1]:0/path\""), "s.toml:3: device: 'grpc://[::1]:0/path': '0' is not a port; expected 1 to 65535");
   EXPECT_EQ(with("repeats = 0"), "s.toml:3: 'repeats' must be a whole number from 1 to 100000");
   EXPECT_EQ(with("repeats = \"two\""), "s.toml:3: 'repeats' must be a whole number from 1 to 100000");
   EXPECT_EQ(with("duration = 5"), "s.toml:3: 'duration' must be a time with its unit, such as \"500ms\", \"8s\" or \"2m\"");
-  EXPECT_EQ(with("interval = \"200%\""), "s.toml:3: 'interval' must be a share such as \"1%\" or 0.01");
+  EXPECT_EQ(with("interval = \"200%\""), "s.toml:3: 'interval' must be a percentage or fraction below 100 %, such as \"1%\" or 0.01");
   EXPECT_EQ(with("duration = \"5s\"\niterations = 5"), "s.toml:4: 'duration' and 'iterations' each end a run: keep one of them");
   EXPECT_EQ(with("percentile = 100"), "s.toml:3: 'percentile' must be a number between 0 and 100 such as 99 or 99.9");
   EXPECT_EQ(with("check = 1"), "s.toml:3: 'check' must be true or false");
@@ -187,7 +188,7 @@ TEST(StudyFile, ErrorsNameFileAndLine) {
   EXPECT_EQ(with("[grid.options]\nbatch = 3"), "s.toml:4: 'batch' is a key of the grid itself: write it above its tables");
   EXPECT_EQ(with("[grid.options]\nx = 3\n[grid.axis]\nx = 4"), "s.toml:6: 'x' is there twice");
   EXPECT_EQ(with("[grid.skip]\nbatch = 3"), "s.toml:3: write [[grid.skip]] with double brackets: there may be several");
-  EXPECT_EQ(with("[[grid.skip]]\nbatch = \"=> 3\""), "s.toml:4: '=>' is no comparison; write =, !=, <, <=, > or >=");
+  EXPECT_EQ(with("[[grid.skip]]\nbatch = \"=> 3\""), "s.toml:4: invalid comparison '=>': expected =, !=, <, <=, > or >=");
   EXPECT_EQ(with("[[grid.skip]]\nbatch = \"> many\""), "s.toml:4: batch: '> many' compares with no number");
   EXPECT_EQ(with("[[grid.skip]]\nbach = 3"), "s.toml:4: unknown axis 'bach', did you mean 'batch'?");
   EXPECT_EQ(with("[[grid.skip]]\nreason = \"x\""), "s.toml:3: a skip rule without a condition would leave out everything");

@@ -99,7 +99,8 @@ double TomlFile::fraction(const std::string& key, const toml::node& node) const 
   std::optional<double> value;
   if (node.is_string()) value = parse_fraction(node.as_string()->get());
   if (const auto* number = node.as_floating_point()) value = number->get();
-  if (!value || !(*value > 0 && *value < 1)) fail(node, fmt::format("'{}' must be a share such as \"1%\" or 0.01", key));
+  if (!value || !(*value > 0 && *value < 1))
+    fail(node, fmt::format("'{}' must be a percentage or fraction below 100 %, such as \"1%\" or 0.01", key));
   return *value;
 }
 

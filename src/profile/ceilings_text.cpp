@@ -60,7 +60,7 @@ std::string gpu_lines(const GpuCeilings& gpu) {
 }  // namespace
 
 std::string ceilings_table(const std::string& device, const ShownCeilings& machine) {
-  if (!machine.missing.empty()) return fmt::format("no ceilings of {}: {}\n", device, machine.missing);
+  if (!machine.missing.empty()) return fmt::format("no measured peaks of {}: {}\n", device, machine.missing);
   const Ceilings& ceilings = machine.ceilings;
   const auto sheet = ceilings.gpu ? data_sheet_of(ceilings.gpu->device) : std::nullopt;
   const std::string who =

@@ -36,14 +36,14 @@ void add_bound(const ProfileRows& rows, std::vector<Explanation>& all) {
   const bool is_memory = memory >= compute;
   if (*rows.all.of_roof < far_from_roof) {
     all.push_back({"far_from_bounds",
-                   fmt::format("Neither arithmetic nor memory holds it back: the layers reach {} of what the ceilings allow",
+                   fmt::format("Neither arithmetic nor memory limits it: the layers reach {} of what the measured peaks allow",
                                whole_percent(*rows.all.of_roof)),
                    fmt::format("they take {:.3f} ms where {:.3f} ms would do; kernels, threads or what else runs on the device do",
                                rows.all.seconds * 1e3, rows.all.roof_seconds.value_or(0) * 1e3)});
     return;
   }
-  const std::string reach = fmt::format("the layers take {:.3f} ms where the ceilings allow {:.3f} ms: {} of them", rows.all.seconds * 1e3,
-                                        rows.all.roof_seconds.value_or(0) * 1e3, whole_percent(*rows.all.of_roof));
+  const std::string reach = fmt::format("the layers take {:.3f} ms where the measured peaks allow {:.3f} ms: {} of them",
+                                        rows.all.seconds * 1e3, rows.all.roof_seconds.value_or(0) * 1e3, whole_percent(*rows.all.of_roof));
   all.push_back(
       {is_memory ? "memory_bound" : "compute_bound",
        is_memory ? fmt::format("Bound by memory: {} of the layers' time goes to layers whose bytes take longer than their arithmetic",
@@ -245,7 +245,7 @@ void add_tensor_cores(const ProfileHeader& header, const Trace& trace, const Gpu
        fmt::format(
            "Tensor cores unused: {} of the time of convolutions and products is in kernels whose names tell of none, though {} allows them",
            whole_percent(static_cast<double>(without) / static_cast<double>(products)), header.precision),
-       fmt::format("the longest is {}, {:.1f} us. A name is no proof: counters are", short_kernel_name(longest->name),
+       fmt::format("the longest is {}, {:.1f} us. Names alone prove nothing; counters do", short_kernel_name(longest->name),
                    static_cast<double>(longest->ns()) / 1e3)});
 }
 

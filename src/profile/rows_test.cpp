@@ -116,8 +116,8 @@ TEST(ProfileText, ADeviceWithoutCeilingsSaysSo) {
   const ProfileRows rows = profile_rows(profile, {}, "fp32", 100'000);
   const ShownCeilings none{{}, false, "those of cuda:0 are not measured"};
   const std::string text = profile_text({"net", "fp32", 1, 1}, profile, rows, none, 100, 0);
-  EXPECT_THAT(text, HasSubstr("ceilings: none: those of cuda:0 are not measured\n"));
-  EXPECT_THAT(text, Not(HasSubstr("of what the ceilings allow")));
+  EXPECT_THAT(text, HasSubstr("measured peaks: missing: those of cuda:0 are not measured\n"));
+  EXPECT_THAT(text, Not(HasSubstr("of what the measured peaks allow")));
   const auto json = profile_json({"net", "fp32", 1, 1}, profile, rows, none);
   EXPECT_TRUE(json.at("ceilings").is_null());
   EXPECT_EQ(json.at("ceilings_missing"), none.missing);
@@ -236,7 +236,7 @@ TEST(Show, AGpusCeilingsStandBesideItsDataSheet) {
   EXPECT_THAT(text, HasSubstr("1.40 GHz, 699 W, sw_power_cap"));
   EXPECT_THAT(text, HasSubstr("3.35 TB/s (90 %)"));
   EXPECT_EQ(ceilings_table_json("cuda:0", {gpu(), true}).at("data_sheet").at("flop_per_s").at("fp16"), 989.5e12);
-  EXPECT_THAT(ceilings_table("cuda:0", {{}, false, "there is no driver"}), HasSubstr("no ceilings of cuda:0: there is no driver"));
+  EXPECT_THAT(ceilings_table("cuda:0", {{}, false, "there is no driver"}), HasSubstr("no measured peaks of cuda:0: there is no driver"));
   EXPECT_THAT(ceilings_table("cpu", {machine(), true}), HasSubstr("2 threads"));
 }
 

@@ -72,7 +72,7 @@ std::string gpu_ceilings_text(const std::string& precision, const ShownCeilings&
   const Ceilings& ceilings = machine.ceilings;
   const ComputeCeiling *peak = peak_of(ceilings, precision), *fp32 = peak_of(ceilings, "fp32");
   if (peak == nullptr || ceilings.memory.empty()) return {};
-  std::string text = fmt::format("ceilings of {}: {}", ceilings.gpu->device, tera(*peak));
+  std::string text = fmt::format("measured peaks of {}: {}", ceilings.gpu->device, tera(*peak));
   if (fp32 != peak) text += ", " + tera(*fp32);
   text += fmt::format("; {:.2f} TB/s from its memory, up to {:.2f} TB/s from its cache; {:.1f} us a launch, {:.1f} in a CUDA graph; {}\n",
                       ceilings.memory.back().bytes_per_s() / 1e12, bandwidth_bytes_per_s(ceilings, 0) / 1e12,
@@ -81,17 +81,18 @@ std::string gpu_ceilings_text(const std::string& precision, const ShownCeilings&
 }
 
 std::string ceilings_text(const std::string& precision, const ShownCeilings& machine) {
-  if (!machine.missing.empty()) return fmt::format("ceilings: none: {}\n", machine.missing);
+  if (!machine.missing.empty()) return fmt::format("measured peaks: missing: {}\n", machine.missing);
   const Ceilings& ceilings = machine.ceilings;
   if (ceilings.gpu) return gpu_ceilings_text(precision, machine);
   const ComputeCeiling* peak = peak_of(ceilings, precision);
   if (peak == nullptr || ceilings.memory.empty()) return {};
   const ComputeCeiling* fp32 = peak_of(ceilings, "fp32");
-  std::string text = fmt::format("ceilings: {} {:.0f} GFLOP/s ({})", peak->precision, peak->flop_per_s / 1e9, peak->kernel);
+  std::string text = fmt::format("measured peaks: {} {:.0f} GFLOP/s ({})", peak->precision, peak->flop_per_s / 1e9, peak->kernel);
   if (fp32 != peak) text += fmt::format(", fp32 {:.0f} GFLOP/s", fp32->flop_per_s / 1e9);
   text += fmt::format("; {:.1f} GB/s from memory, up to {:.0f} GB/s from caches; {}\n", ceilings.memory.back().bytes_per_s() / 1e9,
                       bandwidth_bytes_per_s(ceilings, 0) / 1e9, when_text(machine));
-  if (!is_undisturbed(ceilings)) text += "the machine was busy: the ceilings may be too low, and are measured again the next time\n";
+  if (!is_undisturbed(ceilings))
+    text += "the machine was busy, so the measured peaks may be too low; they are measured again the next time\n";
   return text;
 }
 
@@ -114,7 +115,7 @@ std::string bounds_text(const ProfileRows& rows) {
   std::vector<std::string> parts;
   for (const auto& [bound, share] : rows.bounds)
     parts.push_back(fmt::format("{} {}", bound.empty() ? "nothing that is known" : bound, share_text(share)));
-  return fmt::format("Layers reach {} of what the ceilings allow; of their time is bound by {}.\n", share_text(*rows.all.of_roof),
+  return fmt::format("Layers reach {} of what the measured peaks allow; of their time is bound by {}.\n", share_text(*rows.all.of_roof),
                      join(parts, ", "));
 }
 

@@ -29,7 +29,7 @@ std::string stored_profile_text(const StoredProfile& stored) {
 
 StoredProfile parse_stored_profile(std::string_view text) {
   const json object = json::parse(text, nullptr, false);
-  if (!object.is_object()) throw Error(ErrorKind::input, "damaged profile: it is no JSON");
+  if (!object.is_object()) throw Error(ErrorKind::input, "damaged profile: it is not JSON");
   try {
     if (const int found = object.at("version"); found > version)
       throw Error(ErrorKind::input, fmt::format("a profile made by a newer deepgap (version {}; this one knows {})", found, version));

@@ -93,7 +93,7 @@ void pin_thread(const std::vector<int>& cpus) {
   const std::unique_ptr<cpu_set_t, FreeSet> set(CPU_ALLOC(most_cpus));
   CPU_ZERO_S(size, set.get());
   for (const int cpu : cpus) {
-    if (cpu < 0 || cpu >= most_cpus) throw Error(ErrorKind::internal, fmt::format("cannot pin to CPU {}: there is none", cpu));
+    if (cpu < 0 || cpu >= most_cpus) throw Error(ErrorKind::internal, fmt::format("cannot pin to CPU {}: it does not exist", cpu));
     CPU_SET_S(cpu, size, set.get());
   }
   if (::sched_setaffinity(0, size, set.get()) != 0) {

@@ -1,4 +1,5 @@
 // The advice of `deepgap doctor`. Each function judges one thing; a threshold stands beside its reason.
+#include "base/quantity.h"
 #include "base/text.h"
 #include "telemetry/environment.h"
 #include "telemetry/machine_load.h"
@@ -60,22 +61,6 @@ Advice judge_hypervisor(const Facts& facts) {
   if (*name == "none") return {Level::ok, "virtual machine", "not a virtual machine", ""};
   return {Level::note, "virtual machine", fmt::format("a virtual machine ({}): cores, caches and memory may be shared with others", *name),
           "compare only within one run; take more repeats"};
-}
-
-// ", most of all cc1plus (process 4711, 50.1 %)"
-std::string busiest_text(const std::optional<BusyProcess>& busiest) {
-  if (!busiest) return "; top shows which";
-  return fmt::format(", most of all {} (process {}, {:.1f} %)", busiest->name, busiest->process, busiest->share * 100);
-}
-
-// A hundredth of the machine moves a throughput by about as much as the default interval; a tenth drowns it.
-Advice judge_neighbours(const std::optional<MachineLoad>& load) {
-  if (!load)
-    return {Level::note, "other processes", "what else runs cannot be seen: /proc/stat is missing or stands still", "look with top"};
-  const std::string finding = fmt::format("other processes use {:.1f} % of the machine's CPU time", load->others * 100);
-  if (load->others < 0.02) return {Level::ok, "other processes", finding, ""};
-  return {load->others < 0.10 ? Level::note : Level::warning, "other processes", finding + busiest_text(load->busiest),
-          "stop them or wait"};
 }
 
 Advice judge_steal(const std::optional<MachineLoad>& load) {
@@ -151,12 +136,29 @@ Advice judge_hugepages(const Facts& facts) {
           "echo madvise | sudo tee /sys/kernel/mm/transparent_hugepage/enabled"};
 }
 
+// ", most of all cc1plus (process 4711, 50.1 %)"
+std::string busiest_text(const std::optional<BusyProcess>& busiest) {
+  if (!busiest) return "; top shows which";
+  return fmt::format(", most of all {} (process {}, {})", busiest->name, busiest->process, percent_text(busiest->share));
+}
+
 }  // namespace
+
+// A hundredth of the machine moves a throughput by about as much as the default interval; a tenth drowns it.
+Advice neighbours_advice(const std::optional<MachineLoad>& load) {
+  if (!load)
+    return {Advice::Level::note, "other processes", "other processes cannot be seen: /proc/stat is missing or does not advance",
+            "check with top"};
+  const std::string finding = fmt::format("other processes use {} of the machine's CPU time", percent_text(load->others));
+  if (load->others < 0.02) return {Advice::Level::ok, "other processes", finding, ""};
+  return {load->others < 0.10 ? Advice::Level::note : Advice::Level::warning, "other processes", finding + busiest_text(load->busiest),
+          "stop them, or wait until they end"};
+}
 
 std::vector<Advice> examine_machine(const Facts& environment, const std::string& root_path) {
   const SystemRoot root(root_path);
   const auto load = watch_machine(root, 330);
-  std::vector<Advice> advice{judge_neighbours(load),
+  std::vector<Advice> advice{neighbours_advice(load),
                              judge_steal(load),
                              judge_quota(environment),
                              judge_governor(environment),

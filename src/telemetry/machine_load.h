@@ -26,4 +26,8 @@ struct MachineLoad {
 std::optional<MachineLoad> watch_machine(const SystemRoot& root, int look_ms);
 std::optional<MachineLoad> watch_machine(const SystemRoot& root, const std::function<void()>& pause);  // another way to let time pass
 
+// What the others' share means for measurements, as `doctor` and the beginning of a run report it.
+struct Advice;
+Advice neighbours_advice(const std::optional<MachineLoad>& load);
+
 }  // namespace deepgap

@@ -36,7 +36,7 @@ std::vector<uint32_t> ones_unless(const std::vector<uint32_t>& steps, size_t ran
 }
 
 void need(bool there) {
-  if (!there) throw Error(ErrorKind::refused, "the NVIDIA driver is too old for the copy engine's tile descriptions: CUDA 12 is needed");
+  if (!there) throw Error(ErrorKind::refused, "the NVIDIA driver is too old for TMA tile descriptions: CUDA 12 is needed");
 }
 
 cuda::TensorMap filled(const TensorMapArgument& map, cuda::Address address) {

@@ -72,7 +72,7 @@ class RowReader {
   void set_count(const std::string& name, const std::string& column, const std::string& cell) {
     const auto value = parse_int(cell);
     const int64_t least = name == "items" ? 0 : 1;
-    if (!value || *value < least) table_.fail(row_, fmt::format("{}: '{}' is no whole number of {} or more", column, cell, least));
+    if (!value || *value < least) table_.fail(row_, fmt::format("{}: '{}' is not a whole number of {} or more", column, cell, least));
     if (name == "device_count" && *value > most_devices)
       table_.fail(row_, fmt::format("{}: {} devices are more than anybody has", column, cell));
     counts_[name] = *value;
@@ -88,7 +88,7 @@ class RowReader {
     if (cell.find(',') != std::string::npos && parse_double(with_point))
       table_.fail(row_,
                   fmt::format("{}: '{}' has a comma: write {} with a point, and no comma between thousands", column, cell, with_point));
-    table_.fail(row_, fmt::format("{}: '{}' is no number; leave a cell empty that has none", column, cell));
+    table_.fail(row_, fmt::format("{}: '{}' is not a number; leave the cell empty if the value is missing", column, cell));
   }
 
   const CsvTable& table_;
@@ -192,6 +192,7 @@ class TableReader {
     Record record = record_of(row, cells, number);
     for (Contradiction& each : contradictions) {
       each.row = number;
+      each.label = label_of(cells);
       const auto printed = cells.numbers().find(each.meaning);
       record.estimates[each.meaning] = {each.expected * printed->second.factor, {}, {}, 0};
       record.facts[fmt::format("published.contradiction.{}", each.column)] =
@@ -199,6 +200,13 @@ class TableReader {
       imported_.contradictions.push_back(std::move(each));
     }
     imported_.records.push_back(std::move(record));
+  }
+
+  // The keys that people find a row by.
+  static std::string label_of(const RowReader& cells) {
+    std::vector<std::string> parts{cells.text("model"), cells.text("device_name")};
+    std::erase(parts, "");
+    return join(parts, ", ");
   }
 
   Record record_of(const CsvRow& row, const RowReader& cells, int number) {
@@ -228,7 +236,7 @@ class TableReader {
 
   Verdict verdict_of(const CsvRow& row, const std::string& name) const {
     const auto verdict = verdict_from(name);
-    if (!verdict) table_.fail(row, fmt::format("verdict: '{}' is none; valid and invalid are some", name));
+    if (!verdict) table_.fail(row, fmt::format("invalid value '{}' for verdict: expected a verdict such as valid or invalid", name));
     return *verdict;
   }
 

@@ -35,14 +35,14 @@ class ExportedRow {
     const std::string cell = text(column);
     if (cell.empty()) return std::nullopt;
     const auto value = parse_double(cell);
-    if (!value) fail(fmt::format("{}: '{}' is no number", column, cell));
+    if (!value) fail(fmt::format("{}: '{}' is not a number", column, cell));
     return value;
   }
   std::optional<int64_t> whole(const std::string& column) {
     const std::string cell = text(column);
     if (cell.empty()) return std::nullopt;
     const auto value = parse_int(cell);
-    if (!value) fail(fmt::format("{}: '{}' is no whole number", column, cell));
+    if (!value) fail(fmt::format("{}: '{}' is not a whole number", column, cell));
     return value;
   }
   bool yes(const std::string& column) { return text(column) == "true"; }
@@ -93,11 +93,11 @@ Point point_from(ExportedRow& row) {
   point.backend = row.text("backend");
   const std::string device = row.text("device");
   const auto placement = placement_from(device);
-  if (!placement) row.fail(fmt::format("device: '{}' is no placement such as cpu or cuda:0", device));
+  if (!placement) row.fail(fmt::format("invalid value '{}' for device: expected a placement such as cpu or cuda:0", device));
   point.placement = *placement;
   const std::string precision = row.text("precision");
   const auto known = precision_from(precision);
-  if (!known) row.fail(fmt::format("precision: there is none called '{}'", precision));
+  if (!known) row.fail(fmt::format("invalid value '{}' for precision: expected a precision such as fp32", precision));
   point.precision = *known;
   point.batch = row.whole("batch").value_or(0);
   point.scenario = row.text("scenario");
@@ -112,7 +112,7 @@ int64_t time_from(ExportedRow& row) {
   const std::string text = row.text("timestamp");
   if (text.empty()) return 0;
   const auto time = export_time(text);
-  if (!time) row.fail(fmt::format("timestamp: '{}' is none such as 2026-11-21T07:15:00.250Z", text));
+  if (!time) row.fail(fmt::format("invalid value '{}' for timestamp: expected a time such as 2026-11-21T07:15:00.250Z", text));
   return *time;
 }
 
@@ -228,7 +228,7 @@ T named(ExportedRow& row, const std::string& column, std::optional<T> (*from)(st
   const std::string name = row.text(column);
   if (name.empty()) return otherwise;
   const auto value = from(name);
-  if (!value) row.fail(fmt::format("{}: '{}' is none", column, name));
+  if (!value) row.fail(fmt::format("{}: unknown value '{}'", column, name));
   return *value;
 }
 
@@ -269,7 +269,7 @@ class ExportReader {
                       "export --by record keeps the repeats",
                       by_point_, averaged_option));
     if (!unread_.empty())
-      imported_.notes.push_back(fmt::format("not read, since they are no numbers: {}", join({unread_.begin(), unread_.end()}, ", ")));
+      imported_.notes.push_back(fmt::format("not read, because they are not numbers: {}", join({unread_.begin(), unread_.end()}, ", ")));
     if (other_points_ > 0)
       imported_.notes.push_back(
           fmt::format("{} rows have another point_id than their settings give: an older export, or somebody changed them", other_points_));

@@ -66,8 +66,9 @@ int64_t add_telemetry(const CsvTable& table, std::vector<Record>& records) {
     Record& record = *found->second;
     const auto at = export_time(row.cells[time_of]);
     const auto reading = parse_double(row.cells[value]);
-    if (!at) table.fail(row, fmt::format("time: '{}' is none such as 2026-11-21T07:15:00.250Z", row.cells[time_of]));
-    if (!reading) table.fail(row, fmt::format("value: '{}' is no number", row.cells[value]));
+    if (!at)
+      table.fail(row, fmt::format("invalid value '{}' for time: expected a time such as 2026-11-21T07:15:00.250Z", row.cells[time_of]));
+    if (!reading) table.fail(row, fmt::format("invalid value '{}' for value: expected a number", row.cells[value]));
     const auto [place, is_new] = places.try_emplace({record.record_id, row.cells[device], row.cells[name]}, record.series.size());
     if (is_new) record.series.push_back(series_of(row));
     const Nanoseconds since = *at - record.started_unix_ns;

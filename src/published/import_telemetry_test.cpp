@@ -62,8 +62,8 @@ TEST(ImportTelemetry, WhatIsWrongIsToldWithItsLine) {
   std::vector<Record> records = two_records();
   EXPECT_FALSE(is_telemetry(parse_csv("time,device\n1,2\n", "t.csv")));
   for (const auto& [rows, told] :
-       {std::pair("yesterday,cpu,cpu_time,s,3,true,steady,a\n", "t.csv:2: time: 'yesterday'"),
-        std::pair("2025-11-21T07:00:01.000Z,cpu,cpu_time,s,much,true,steady,a\n", "value: 'much' is no number")}) {
+       {std::pair("yesterday,cpu,cpu_time,s,3,true,steady,a\n", "t.csv:2: invalid value 'yesterday' for time"),
+        std::pair("2025-11-21T07:00:01.000Z,cpu,cpu_time,s,much,true,steady,a\n", "invalid value 'much' for value: expected a number")}) {
     try {
       add(rows, records);
       FAIL() << told;

@@ -107,10 +107,9 @@ Mapping mapping_by_name(const std::vector<std::string>& header, const std::strin
     try {
       mapping.columns.push_back({column, meaning_of(column), 1, {}});
     } catch (const Error&) {
-      throw Error(ErrorKind::input,
-                  fmt::format("{}: no packed mapping has the columns of this table, and '{}' is none of deepgap's own names; "
-                              "say what they mean with --mapping MAP.toml (docs/reference/files.md)",
-                              path, column));
+      throw Error(ErrorKind::input, fmt::format("{}: no bundled mapping has the columns of this table, and deepgap does not know '{}'; map "
+                                                "the columns with --mapping MAP.toml",
+                                                path, column));
     }
   }
   return mapping;

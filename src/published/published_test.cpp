@@ -110,7 +110,7 @@ TEST(ImportDeepgap, ReadsEveryColumnThatAnExportHas) {
   EXPECT_EQ(std::get<std::string>(facts.at("refused.by")), "native");
   EXPECT_EQ(std::get<std::string>(facts.at("refused.at")), "load");
   ASSERT_EQ(imported.notes.size(), 1U);
-  EXPECT_EQ(imported.notes[0], "not read, since they are no numbers: odd");
+  EXPECT_EQ(imported.notes[0], "not read, because they are not numbers: odd");
 }
 
 constexpr const char* by_point_header =
@@ -179,8 +179,8 @@ TEST(ImportCsv, BadTablesAreOneLine) {
   EXPECT_THAT(error("model,batch,throughput\nx,1,38,5\n"), HasSubstr("a.csv:2: 4 cells under 3 columns"));
   EXPECT_THAT(error("model;batch\nx;1\n"), HasSubstr("separated by ';'"));
   EXPECT_THAT(error("model,batch,throughput\nx,1,-3\n"), HasSubstr("is negative"));
-  EXPECT_THAT(error("model,batch,throughput\nx,1.5,3\n"), HasSubstr("'1.5' is no whole number"));
-  EXPECT_THAT(error("model,batch,througput\nx,1,3\n"), HasSubstr("'througput' is none of deepgap's own names"));
+  EXPECT_THAT(error("model,batch,throughput\nx,1.5,3\n"), HasSubstr("'1.5' is not a whole number"));
+  EXPECT_THAT(error("model,batch,througput\nx,1,3\n"), HasSubstr("deepgap does not know 'througput'"));
   EXPECT_THAT(error("model,model\nx,1\n"), HasSubstr("two columns are named 'model'"));
   EXPECT_THAT(error("model,throughput\n"), HasSubstr("no row below the header"));
   EXPECT_THAT(error("model,throughput\n,3\n"), HasSubstr("no model"));

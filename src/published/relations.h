@@ -26,6 +26,7 @@ struct Contradiction {
   double printed = 0, expected = 0;  // in the cell's unit
   std::string formula;               // "usd_per_hour / throughput_img_s / 3.6"
   std::string meaning;               // of the column
+  std::string label{};               // what the row is about: "resnet50, L4"
 };
 
 // Half a unit of the last digit of a number as it is written: "12.50" is 0.005, "5610" 0.5.

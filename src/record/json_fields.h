@@ -49,7 +49,7 @@ void put(nlohmann::json& object, const char* key, const std::optional<T>& value)
 class Fields {
  public:
   Fields(const nlohmann::json& object, std::string_view what) : object_(object), what_(what) {
-    if (!object.is_object()) fail("it is no JSON object");
+    if (!object.is_object()) fail("it is not a JSON object");
   }
   template <typename T>
   void get(const char* key, T& value) const {
@@ -76,7 +76,7 @@ class Fields {
 
  private:
   void read(const char* key, const nlohmann::json& json, std::string& value) const {
-    if (!json.is_string()) fail(fmt::format("'{}' is no text", key));
+    if (!json.is_string()) fail(fmt::format("'{}' is not a string", key));
     value = json.get_ref<const std::string&>();
   }
   void read(const char* key, const nlohmann::json& json, bool& value) const {
@@ -91,7 +91,7 @@ class Fields {
     } else if (json == "inf" || json == "-inf") {
       value = json == "inf" ? std::numeric_limits<double>::infinity() : -std::numeric_limits<double>::infinity();
     } else {
-      fail(fmt::format("'{}' is no number", key));
+      fail(fmt::format("'{}' is not a number", key));
     }
   }
   template <typename T>
@@ -99,7 +99,7 @@ class Fields {
   void read(const char* key, const nlohmann::json& json, T& value) const {
     const bool fits = json.is_number_unsigned() ? json.get<uint64_t>() <= static_cast<uint64_t>(std::numeric_limits<T>::max())
                                                 : json.is_number_integer() && std::in_range<T>(json.get<int64_t>());
-    if (!fits) fail(fmt::format("'{}' is no whole number that fits", key));
+    if (!fits) fail(fmt::format("'{}' is not a whole number in range", key));
     value = json.get<T>();
   }
 

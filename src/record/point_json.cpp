@@ -63,9 +63,9 @@ Point point_from_json(const nlohmann::json& json) {
     point.placement.devices.push_back(*device);
   }
   const auto& options = fields.at("options");
-  if (!options.is_object()) fields.fail("'options' is no JSON object");
+  if (!options.is_object()) fields.fail("'options' is not a JSON object");
   for (const auto& [key, value] : options.items()) {
-    if (!value.is_string()) fields.fail(fmt::format("option '{}' is no text", key));
+    if (!value.is_string()) fields.fail(fmt::format("option '{}' is not a string", key));
     point.options.emplace(key, of_utf8(value.get_ref<const std::string&>()));
   }
   return point;

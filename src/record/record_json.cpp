@@ -197,7 +197,7 @@ nlohmann::json windows_to_json(const std::vector<Window>& windows) {
 }
 
 std::vector<Window> windows_from_json(const nlohmann::json& json) {
-  if (!json.is_array()) throw Error(ErrorKind::input, "damaged record: 'windows' is no list");
+  if (!json.is_array()) throw Error(ErrorKind::input, "damaged record: 'windows' is not a list");
   std::vector<Window> windows;
   for (const auto& entry : json) {
     const Fields fields(entry, "window");

@@ -303,7 +303,7 @@ void leave_out_reasons(nlohmann::json& value, bool is_reason) {
 
 std::string anonymous_profile(const std::string& json) {
   nlohmann::json profile = nlohmann::json::parse(json, nullptr, false);
-  if (!profile.is_object()) throw Error(ErrorKind::input, "damaged profile: it is no JSON");
+  if (!profile.is_object()) throw Error(ErrorKind::input, "damaged profile: it is not JSON");
   leave_out_reasons(profile, false);
   return profile.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }

@@ -78,7 +78,7 @@ class Results {
   Results(Database& database, const MergeInput& input, Once once) : scope_(input.scope), once_(once) {
     const auto parse = [](std::string_view text) {
       auto json = nlohmann::json::parse(text, nullptr, false);
-      if (json.is_discarded()) throw Error(ErrorKind::input, "damaged Store: a row is no JSON");
+      if (json.is_discarded()) throw Error(ErrorKind::input, "damaged store: a row is not JSON");
       return json;
     };
     SqlStatement points(database, "SELECT id, json FROM points");
@@ -195,7 +195,7 @@ class Merge {
       if (wanted && wanted->count(select.integer(0)) == 0) continue;
       const int64_t point = select.integer(2), environment = select.integer(3);
       const auto outcome = outcome_from(select.text(7));
-      if (!outcome) throw Error(ErrorKind::input, fmt::format("damaged Store: '{}' is no outcome", select.text(7)));
+      if (!outcome) throw Error(ErrorKind::input, fmt::format("damaged store: '{}' is not an outcome", select.text(7)));
       Choice choice{input,
                     number_of_host(results.host(point, environment)),
                     *outcome,

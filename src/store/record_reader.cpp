@@ -71,7 +71,7 @@ constexpr int64_t most_metric_names = 1'000'000;
 
 nlohmann::json parse(std::string_view text, std::string_view what) {
   auto json = nlohmann::json::parse(text, nullptr, false);
-  if (json.is_discarded()) damaged(fmt::format("{} is no JSON", what));
+  if (json.is_discarded()) damaged(fmt::format("{} is not JSON", what));
   return json;
 }
 

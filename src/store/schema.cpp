@@ -76,7 +76,7 @@ void refuse_what_is_no_file(const std::string& path, bool may_be_absent) {
     throw Error(ErrorKind::input, failure(path, std::strerror(errno)));
   }
   if (S_ISDIR(info.st_mode)) throw Error(ErrorKind::input, failure(path, "it is a folder; name a file"));
-  if (!S_ISREG(info.st_mode)) throw Error(ErrorKind::input, failure(path, "it is no regular file"));
+  if (!S_ISREG(info.st_mode)) throw Error(ErrorKind::input, failure(path, "it is not a regular file"));
   if (::access(path.c_str(), R_OK) != 0) throw Error(ErrorKind::input, failure(path, std::strerror(errno)));
 }
 
@@ -120,18 +120,18 @@ void require_plain_tables(Database& database, int64_t version) {
     find.reset();
     computed.bind(0, name);
     if (!plain || (computed.step() && computed.integer(0) > 0))
-      throw Error(ErrorKind::input, failure(database.path(), fmt::format("it is no Store ({} is no plain table)", name)));
+      throw Error(ErrorKind::input, failure(database.path(), fmt::format("it is not a store ({} is not a plain table)", name)));
     computed.reset();
   }
   if (database.query_int("SELECT count(*) FROM sqlite_master WHERE type = 'trigger'") > 0)
-    throw Error(ErrorKind::input, failure(database.path(), "it is no Store (it has triggers)"));
+    throw Error(ErrorKind::input, failure(database.path(), "it is not a store (it has triggers)"));
 }
 
 void check_version(Database& database) {
   const std::string& path = database.path();
-  if (is_blank(database)) throw Error(ErrorKind::input, failure(path, "it is no Store (an empty file)"));
+  if (is_blank(database)) throw Error(ErrorKind::input, failure(path, "it is not a store (an empty file)"));
   if (database.query_int("PRAGMA application_id") != store_application_id) {
-    throw Error(ErrorKind::input, failure(path, "it is no Store (an SQLite file of another program)"));
+    throw Error(ErrorKind::input, failure(path, "it is not a store (an SQLite file of another program)"));
   }
   if (database.query_int("SELECT count(*) FROM sqlite_master WHERE name = 'meta' AND type = 'table' AND sql LIKE 'CREATE TABLE%'") == 0) {
     throw Error(ErrorKind::input, failure(path, "it is damaged (it does not tell its version)"));

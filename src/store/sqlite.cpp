@@ -47,7 +47,7 @@ int open_flags(Database::Open how) {
 
 std::string cause_of(sqlite3* handle, int code) {
   const int basic = code & 0xff;
-  if (basic == SQLITE_NOTADB) return "it is no Store (not an SQLite file)";
+  if (basic == SQLITE_NOTADB) return "it is not a store (not an SQLite file)";
   if (basic == SQLITE_CORRUPT) return "it is damaged (" + std::string(sqlite3_errstr(code)) + ")";
   if (basic == SQLITE_BUSY) return "another process keeps it locked";
   const int system = handle == nullptr ? 0 : sqlite3_system_errno(handle);

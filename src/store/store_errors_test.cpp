@@ -34,12 +34,12 @@ TEST(StoreErrors, WhatIsNoStore) {
   write_file_atomic(folder / "empty.db", "");
   run_sql(folder / "other.db", "CREATE TABLE t(x); INSERT INTO t VALUES(1)");
   for (const auto mode : {Store::Mode::read, Store::Mode::append}) {
-    EXPECT_THAT(open_error(folder / "text.db", mode), HasSubstr("it is no Store (not an SQLite file)"));
-    EXPECT_THAT(open_error(folder / "other.db", mode), HasSubstr("it is no Store (an SQLite file of another program)"));
+    EXPECT_THAT(open_error(folder / "text.db", mode), HasSubstr("it is not a store (not an SQLite file)"));
+    EXPECT_THAT(open_error(folder / "other.db", mode), HasSubstr("it is not a store (an SQLite file of another program)"));
     EXPECT_THAT(open_error(folder.path(), mode), HasSubstr("it is a folder"));
-    EXPECT_THAT(open_error("/dev/null", mode), HasSubstr("it is no regular file"));
+    EXPECT_THAT(open_error("/dev/null", mode), HasSubstr("it is not a regular file"));
   }
-  EXPECT_THAT(open_error(folder / "empty.db", Store::Mode::read), HasSubstr("it is no Store (an empty file)"));
+  EXPECT_THAT(open_error(folder / "empty.db", Store::Mode::read), HasSubstr("it is not a store (an empty file)"));
   EXPECT_THAT(open_error(folder / "absent.db", Store::Mode::read), HasSubstr("No such file"));
   EXPECT_THAT(open_error(folder / "absent" + std::string("/a.db"), Store::Mode::append), HasSubstr("make the folder first"));
   // The other program's file is as it was.

@@ -66,18 +66,14 @@ std::optional<Comparison> compare_points(const PointSummary& first, const PointS
 
 std::string why_too_few(const Comparison& comparison) {
   if (comparison.repeats.repeats == 0) return "an average without an interval";
-  if (comparison.repeats.repeats == 1) return "measured once";
+  if (comparison.repeats.repeats == 1) return "single run";
   return fmt::format("{} repeats, where a comparison takes {}", comparison.repeats.repeats, fewest_repeats);
 }
 
-std::string too_few_words(const Comparison& comparison) {
-  return why_too_few(comparison) + (comparison.repeats.repeats < 2 ? ": not comparable" : "");
-}
-
 std::string common_caveat(const std::vector<const Comparison*>& comparisons) {
-  const std::string caveat = comparisons.empty() ? "" : too_few_words(*comparisons.front());
+  const std::string caveat = comparisons.empty() ? "" : why_too_few(*comparisons.front());
   const bool common = std::all_of(comparisons.begin(), comparisons.end(), [&](const Comparison* comparison) {
-    return !comparison->interval && too_few_words(*comparison) == caveat;
+    return !comparison->interval && why_too_few(*comparison) == caveat;
   });
   return common ? caveat : "";
 }
@@ -93,21 +89,20 @@ bool says_nothing(const Comparison& comparison) {
 
 std::string ratio_in_words(const Comparison& comparison) {
   const std::string ratio = format_ratio(comparison.ratio);
-  if (!comparison.interval) return fmt::format("{} ({})", ratio, too_few_words(comparison));
-  if (says_nothing(comparison)) return ratio + " (the scatter is too large to say more)";
+  if (!comparison.interval) return why_too_few(comparison);
+  if (says_nothing(comparison)) return ratio + " (the scatter is too large to show a difference)";
   return fmt::format("{} ({} to {}{})", ratio, format_ratio(comparison.interval->low), format_ratio(comparison.interval->high),
-                     comparison.separable() ? "" : ", not separable");
+                     comparison.separable() ? "" : ", no significant difference");
 }
 
 std::string comparison_words(const Comparison& comparison, const std::string& other) {
-  if (!comparison.interval)
-    return fmt::format("{} times that of {} ({})", format_ratio(comparison.ratio), other, too_few_words(comparison));
+  if (!comparison.interval) return fmt::format("not compared with {} ({})", other, why_too_few(comparison));
   const std::string ratio = format_ratio(comparison.ratio);
   if (says_nothing(comparison)) {
-    return fmt::format("not separable from {} (ratio {}, the scatter is too large to say more)", other, ratio);
+    return fmt::format("no significant difference from {} (ratio {}, the scatter is too large)", other, ratio);
   }
   const std::string low = format_ratio(comparison.interval->low), high = format_ratio(comparison.interval->high);
-  if (!comparison.separable()) return fmt::format("not separable from {} (ratio {}, {} to {})", other, ratio, low, high);
+  if (!comparison.separable()) return fmt::format("no significant difference from {} (ratio {}, {} to {})", other, ratio, low, high);
   return fmt::format("{} times ({} to {}) that of {}", ratio, low, high, other);
 }
 

@@ -27,16 +27,15 @@ struct Comparison {
 std::optional<Comparison> compare_points(const PointSummary& first, const PointSummary& second, const std::string& metric,
                                          double confidence = default_confidence);
 
-// "1.21 times (1.15 to 1.27) that of onnxruntime", "not separable from onnxruntime (ratio 1.02, 0.97 to 1.07)"; an interval that spans more
-// than a factor of 20 is said in words, and so is one that there is not: "1.21 times that of onnxruntime (measured once: not comparable)".
+// "1.21 times (1.15 to 1.27) that of onnxruntime", "no significant difference from onnxruntime (ratio 1.02, 0.97 to
+// 1.07)". An interval that spans more than a factor of 20 has no numbers. Without an interval there is no ratio: "not compared with
+// onnxruntime (single run)".
 std::string comparison_words(const Comparison& comparison, const std::string& other);
-// "measured once", "2 repeats, where a comparison takes 3"
+// "single run", "2 repeats, where a comparison takes 3"
 std::string why_too_few(const Comparison& comparison);
-// In a sentence of one's own: "1.21 (1.15 to 1.27)", "1.02 (0.97 to 1.07, not separable)", "1.21 (measured once: not comparable)".
+// In a sentence of one's own: "1.21 (1.15 to 1.27)", "1.02 (0.97 to 1.07, no significant difference)", "single run".
 std::string ratio_in_words(const Comparison& comparison);
 // Of several, which is then said once: why none of them has an interval. Empty where one has, or the reasons differ.
 std::string common_caveat(const std::vector<const Comparison*>& comparisons);
-// "measured once: not comparable", "2 repeats, where a comparison takes 3"
-std::string too_few_words(const Comparison& comparison);
 
 }  // namespace deepgap

@@ -49,7 +49,7 @@ std::string ratio_words(const Comparison& comparison) {
   constexpr double meaningless = 20;  // beyond such a range numbers would only look like knowledge
   const auto& interval = comparison.interval;
   if (interval && interval->high > meaningless * interval->low)
-    return format_ratio(comparison.ratio) + " (the scatter is too large to say more)";
+    return format_ratio(comparison.ratio) + " (the scatter is too large to show a difference)";
   return format_ratio(comparison.ratio, interval);
 }
 

@@ -41,8 +41,9 @@ std::vector<double> parse_percentiles(const std::string& list) {
     word = trim(word);
     const auto percent = parse_double(word.starts_with("p") ? word.substr(1) : word);
     if (!percent || !(*percent > 0 && *percent < 100))
-      throw Error(ErrorKind::usage,
-                  fmt::format("--percentile {}: '{}' is no percentile between 0 and 100; write them as 90,95,99.9", list, word));
+      throw Error(
+          ErrorKind::usage,
+          fmt::format("invalid value '{1}' in --percentile {0}: expected percentiles between 0 and 100, such as 90,95,99.9", list, word));
     if (std::find(percents.begin(), percents.end(), *percent) == percents.end()) percents.push_back(*percent);
   }
   return percents;

@@ -56,6 +56,6 @@ std::string PointLabels::whole(const PointSummary& summary, const std::set<std::
 
 std::string PointLabels::of(const PointSummary& point) const { return whole(point, shown_); }
 
-std::string batch_words(const Point& point) { return point.batch > 0 ? fmt::format("batch {}", point.batch) : "no batch told"; }
+std::string batch_words(const Point& point) { return point.batch > 0 ? fmt::format("batch {}", point.batch) : "no batch"; }
 
 }  // namespace deepgap

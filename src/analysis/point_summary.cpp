@@ -1,4 +1,5 @@
 #include "analysis/point_summary.h"
+#include "base/quantity.h"
 
 #include "analysis/accuracy_loss.h"
 #include "analysis/combine_repeats.h"
@@ -196,8 +197,9 @@ void judge_asked_of_all(PointSummary& summary) {
   const double half_width = estimate.low && estimate.high ? (*estimate.high - *estimate.low) / 2 / estimate.value : INFINITY;
   if (summary.used > 1 && half_width <= asked) return;
   summary.verdict = Verdict::unstable;
-  const std::string width = std::isfinite(half_width) ? fmt::format("+-{:.2g}%", 100 * half_width) : "+-unknown";
-  summary.reason = fmt::format("{} {} over {}, asked {:.2g}%", target, width, count_of(summary.used, "repeat", "repeats"), 100 * asked);
+  const bool is_noisy = std::isfinite(half_width) && half_width > 1;
+  summary.reason = fmt::format("{} {}{} over {} (target {})", target, is_noisy ? "" : "CI ", plus_minus_text(half_width),
+                               count_of(summary.used, "repeat", "repeats"), plus_minus_text(asked));
 }
 
 // Where no repeat alone was shown to miss the bound, the queries of all of them are judged together.

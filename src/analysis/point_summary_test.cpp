@@ -116,7 +116,7 @@ TEST(PointSummary, repeats_are_held_against_what_was_asked_of_all_of_them) {
   for (Record& record : records) record.stopping.asked_of_all = 0.02;
   const PointSummary wide = summarize_points(records).at(0);
   EXPECT_EQ(wide.verdict, Verdict::unstable);
-  EXPECT_EQ(wide.reason, "throughput +-2.5% over 3 repeats, asked 2%");
+  EXPECT_EQ(wide.reason, "throughput CI ±2.5 % over 3 repeats (target ±2 %)");
   for (Record& record : records) record.stopping.asked_of_all = 0.03;
   EXPECT_EQ(summarize_points(records).at(0).verdict, Verdict::valid);
   records.resize(1);
@@ -153,7 +153,7 @@ TEST(PointSummary, an_averaged_record_has_the_interval_of_repeats_that_are_not_h
   const auto untold = compare_points(told, point, "latency_p50_ms");
   ASSERT_TRUE(untold);
   EXPECT_FALSE(untold->interval);
-  EXPECT_EQ(too_few_words(*untold), "an average without an interval: not comparable");
+  EXPECT_EQ(why_too_few(*untold), "an average without an interval");
 }
 
 // Never a repeat of one that was measured.

@@ -1,5 +1,7 @@
 #include "analysis/words.h"
 
+#include "base/quantity.h"
+
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
@@ -68,10 +70,7 @@ std::string format_ratio(double ratio, const std::optional<Interval>& interval) 
   return fmt::format("{} ({} to {})", format_ratio(ratio), format_ratio(interval->low), format_ratio(interval->high));
 }
 
-std::string format_percent(double share) {
-  const double percent = share * 100;
-  return (percent != 0 && std::abs(percent) < 10 ? fmt::format("{:.1f}", percent) : fmt::format("{:.0f}", percent)) + " %";
-}
+std::string format_percent(double share) { return percent_text(share); }
 
 std::string format_count(int64_t n) { return with_commas(std::to_string(n)); }
 

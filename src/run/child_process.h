@@ -64,6 +64,7 @@ class ProcessHost final : public WorkerHost {
   Nanoseconds now() override;
   bool wait(std::span<WorkerLink* const> links, Nanoseconds deadline) override;
   int interrupts() const override { return interrupts_.count(); }
+  std::string interrupt_words() const override { return interrupts_.words(); }
 
  private:
   Interrupts& interrupts_;

@@ -36,7 +36,7 @@ void make_folder(const std::string& folder) {
   if (::mkdir(folder.c_str(), for_all) == 0) ::chmod(folder.c_str(), for_all);  // whatever the umask says
   struct stat found {};
   if (::lstat(folder.c_str(), &found) != 0) fail(folder, std::strerror(errno));
-  if (!S_ISDIR(found.st_mode)) fail(folder, "it is no folder");
+  if (!S_ISDIR(found.st_mode)) fail(folder, "it is not a folder");
 }
 
 // One that is another user's too: no link, and no other name of some file. Without O_CREAT at first: kernels refuse that for files of
@@ -51,7 +51,7 @@ FileDescriptor open_shared(const std::string& path) {
   }
   if (!file.valid()) fail(path, std::strerror(errno));
   struct stat found {};
-  if (::fstat(file.get(), &found) != 0 || !S_ISREG(found.st_mode) || found.st_nlink > 1) fail(path, "it is no file of its own");
+  if (::fstat(file.get(), &found) != 0 || !S_ISREG(found.st_mode) || found.st_nlink > 1) fail(path, "it is not a regular file of its own");
   return file;
 }
 

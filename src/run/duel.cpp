@@ -222,11 +222,11 @@ void Supervisor::Duel::end() {
   for (size_t i = 0; i < jobs_.size(); ++i) {
     if (records_[i]) continue;
     const Outcome outcome = interrupted_ ? Outcome::interrupted : Outcome::refused;
-    const std::string why = !interrupted_     ? fmt::format("contender {}", failed_)
-                            : failed_.empty() ? std::string("interrupted by the user")
+    const std::string why = !interrupted_     ? fmt::format("arm {}", failed_)
+                            : failed_.empty() ? supervisor_.host_.interrupt_words()
                                               : failed_;
     records_[i] = supervisor_.failure(jobs_[i], supervisor_.order_for(jobs_[i]), outcome, why);
-    if (!interrupted_) note_refusal(*records_[i], "contender", "beside it");
+    if (!interrupted_) note_refusal(*records_[i], "arm", "beside it");
   }
 }
 
@@ -238,9 +238,7 @@ double Supervisor::Duel::seconds_of(int64_t pairs) const {
 
 // One that failed ends it where it left nobody to take turns with: others may have gone on to the end of the budget.
 std::string Supervisor::Duel::how_it_ended() const {
-  return interrupted_    ? std::string("interrupted by the user")
-         : budget_spent_ ? std::string("its budget is spent")
-                         : "contender " + failed_;
+  return interrupted_ ? supervisor_.host_.interrupt_words() : budget_spent_ ? std::string("its budget is spent") : "arm " + failed_;
 }
 
 void Supervisor::Duel::judge() {
@@ -258,7 +256,7 @@ void Supervisor::Duel::judge_first(Record& record) const {
   size_t open = 0;
   for (size_t i = 1; i < jobs_.size(); ++i) open += score_.standing(i).difference == Difference::unknown ? 1 : 0;
   record.verdict = open == 0 ? Verdict::valid : Verdict::unstable;
-  if (open > 0) record.reason = fmt::format("{} of {} contenders are not told apart from it: {}", open, jobs_.size() - 1, ending_);
+  if (open > 0) record.reason = fmt::format("{} of {} arms show no significant difference from it: {}", open, jobs_.size() - 1, ending_);
 }
 
 void Supervisor::Duel::judge_other(size_t contender, Record& record) const {
@@ -273,15 +271,15 @@ void Supervisor::Duel::judge_other(size_t contender, Record& record) const {
   if (needs > 0) record.estimates["duel_needs_s"] = {needs, {}, {}, standing.pairs};
   record.verdict = standing.difference == Difference::unknown ? Verdict::unstable : Verdict::valid;
   if (record.verdict == Verdict::valid) return;
-  record.reason = fmt::format("throughput {}: {}", words, ending_);
+  record.reason = fmt::format("{}; {}", words, ending_);
   if (needs > 0) record.reason += fmt::format("; needs {} more", needed_words(needs));
 }
 
 void Supervisor::Duel::tell(size_t contender) const {
   if (!supervisor_.patience_.progress || !takes_part(contender)) return;
   const DuelStanding standing = score_.standing(contender);
-  supervisor_.patience_.progress(jobs_[contender],
-                                 fmt::format("{} pairs of turns, {:.3g} times that of {}", score_.rounds(), standing.ratio, name(0)), 0);
+  supervisor_.patience_.progress(
+      jobs_[contender], fmt::format("{} pairs of time slices, {:.3g} times that of {}", score_.rounds(), standing.ratio, name(0)), 0);
 }
 
 std::vector<Record> Supervisor::run_duel(const std::vector<Job>& jobs) { return Duel(*this, jobs).run(); }

@@ -128,7 +128,7 @@ TEST_F(DuelTest, EndsWhenADifferenceIsKnownToTheMargin) {
 TEST_F(DuelTest, KnowsTheSameWhenItSeesIt) {
   const auto records = duel(jobs(2), {contender({}), contender({.items_per_s = 100.1})});
   EXPECT_EQ(records[1].verdict, Verdict::valid) << records[1].reason;
-  EXPECT_THAT(result_of(records[1]), HasSubstr("the same as that of v1 within 2 %"));
+  EXPECT_THAT(result_of(records[1]), HasSubstr("the same throughput as v1 within 2 %"));
 }
 
 TEST_F(DuelTest, TheBudgetEndsWhatIsNotSettledAndSaysWhatItWouldTake) {
@@ -150,7 +150,7 @@ TEST_F(DuelTest, OfTooFewPairsNothingIsSaid) {
   for (Job& job : short_one) job.stopping.budget = 10 * s;
   const auto records = duel(std::move(short_one), {contender({}), contender({})});
   EXPECT_EQ(records[1].estimates.count("duel_ratio"), 0U);
-  EXPECT_THAT(records[1].reason, HasSubstr("after 18 pairs of turns"));
+  EXPECT_THAT(records[1].reason, HasSubstr("after 18 pairs of time slices"));
   EXPECT_NEAR(records[1].estimates.at("duel_needs_s").value, 90, 6) << "100 s of turns in all";
 }
 
@@ -162,8 +162,8 @@ TEST_F(DuelTest, BeforeAHundredSecondsARatioHasNoInterval) {
   const Estimate& ratio = records[1].estimates.at("duel_ratio");
   EXPECT_NEAR(ratio.value, 1.2, 0.01);
   EXPECT_FALSE(ratio.low || ratio.high);
-  EXPECT_THAT(records[1].reason, HasSubstr("not told apart from that of v1 after "));
-  EXPECT_THAT(records[1].reason, HasSubstr("(ratio 1.20 so far): its budget is spent; needs about"));
+  EXPECT_THAT(records[1].reason, HasSubstr("no significant difference in throughput from v1 after "));
+  EXPECT_THAT(records[1].reason, HasSubstr("(ratio 1.20 so far); its budget is spent; needs about"));
 }
 
 TEST_F(DuelTest, ABudgetThatEndsBeforeAPairKeepsItsRecords) {
@@ -186,7 +186,7 @@ TEST_F(DuelTest, OneThatDiesInItsTurnEndsItAndAllIsKept) {
   EXPECT_EQ(records[1].outcome, Outcome::crashed);
   EXPECT_THAT(records[1].reason, HasSubstr("SIGSEGV"));
   EXPECT_EQ(records[0].outcome, Outcome::ok);
-  EXPECT_THAT(records[0].reason, HasSubstr("contender v2: crashed: the worker ended"));
+  EXPECT_THAT(records[0].reason, HasSubstr("arm v2: crashed: the worker ended"));
   EXPECT_GT(records[0].estimates.at("throughput").value, 0);
 }
 
@@ -200,7 +200,7 @@ TEST_F(DuelTest, OneThatDiesWhileItWaitsIsFound) {
   const auto records = duel(jobs(2), {contender({.surprise = dies_afterwards}), contender({})});
   EXPECT_EQ(records[0].outcome, Outcome::crashed);
   EXPECT_EQ(records[1].outcome, Outcome::ok);
-  EXPECT_THAT(records[1].reason, HasSubstr("contender v1: crashed"));
+  EXPECT_THAT(records[1].reason, HasSubstr("arm v1: crashed"));
 }
 
 TEST_F(DuelTest, OneThatHangsOrAnswersLateIsTimedOut) {
@@ -255,7 +255,7 @@ TEST_F(DuelTest, OneThatIsRefusedLeavesNoDuelOfTwo) {
   const auto records = duel(jobs(2), {contender({}), refuses("no such device")});
   EXPECT_EQ(records[1].outcome, Outcome::refused);
   EXPECT_EQ(records[0].outcome, Outcome::refused);
-  EXPECT_EQ(records[0].reason, "contender v2: refused: no such device");
+  EXPECT_EQ(records[0].reason, "arm v2: refused: no such device");
   host_ = ScriptedHost();
   const auto others = duel(jobs(2), {refuses("no such device"), contender({})});
   EXPECT_EQ(host_.started, 1U) << "the second is not loaded for nothing";
@@ -282,7 +282,7 @@ TEST_F(DuelTest, OfThreeTheOthersGoOnToTheirOwnEnd) {
   EXPECT_THAT(records[1].reason, HasSubstr("SIGSEGV"));
   EXPECT_THAT(records[2].reason, HasSubstr("its budget is spent; needs about"));
   EXPECT_THAT(records[2].reason, testing::Not(HasSubstr("SIGSEGV")));
-  EXPECT_THAT(records[0].reason, HasSubstr("2 of 2 contenders are not told apart from it: its budget is spent"));
+  EXPECT_THAT(records[0].reason, HasSubstr("2 of 2 arms show no significant difference from it: its budget is spent"));
 }
 
 TEST_F(DuelTest, OfThreeTheLastToFailIsWhoEndedIt) {
@@ -294,7 +294,7 @@ TEST_F(DuelTest, OfThreeTheLastToFailIsWhoEndedIt) {
   };
   const auto records = duel(jobs(3), {contender({.surprise = dies_in(30)}), contender({.surprise = dies_in(5)}), contender({})});
   EXPECT_EQ(records[0].outcome, Outcome::crashed);
-  EXPECT_THAT(records[2].reason, HasSubstr("contender v1: crashed"));
+  EXPECT_THAT(records[2].reason, HasSubstr("arm v1: crashed"));
 }
 
 TEST_F(DuelTest, ThreeShareTheErrorOut) {

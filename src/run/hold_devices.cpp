@@ -46,7 +46,7 @@ HeldDevices hold_devices(const std::set<DeviceId>& devices, const LockSettings& 
     }
     holder = held.locks->take();
   } catch (const Error& error) {
-    say(out, fmt::format("deepgap: note: {}: nothing is said where another run measures on the same device\n", error.what()));
+    say(out, fmt::format("deepgap: note: {}: cannot see whether another run measures on the same device\n", error.what()));
     held.locks.reset();
     return held;
   }

@@ -16,11 +16,13 @@ constexpr std::array<int, 3> signals{SIGINT, SIGTERM, SIGHUP};
 
 // What a handler may touch: lock-free and outliving every Interrupts.
 std::atomic<int> interrupt_count{0};
+std::atomic<int> last_signal{0};
 std::atomic<int> wake_descriptor{-1};
 static_assert(std::atomic<int>::is_always_lock_free);
 
-void on_signal(int /*number*/) {
+void on_signal(int number) {
   const int saved = errno;
+  last_signal.store(number);
   interrupt_count.fetch_add(1);
   const int descriptor = wake_descriptor.load();
   if (descriptor >= 0) {
@@ -52,6 +54,18 @@ Interrupts::~Interrupts() {
 }
 
 int Interrupts::count() const { return interrupt_count.load(); }
+
+// Only Ctrl-C is the user's doing: a time limit or a scheduler sends SIGTERM, and a terminal that closes SIGHUP.
+std::string Interrupts::words() const {
+  switch (last_signal.load()) {
+    case SIGTERM:
+      return "ended by SIGTERM";
+    case SIGHUP:
+      return "ended by SIGHUP";
+    default:
+      return "interrupted by the user";
+  }
+}
 
 void Interrupts::clear_descriptor() {
   std::array<char, 64> buffer{};

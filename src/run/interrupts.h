@@ -8,6 +8,7 @@
 #include <signal.h>
 
 #include <array>
+#include <string>
 
 namespace deepgap {
 
@@ -19,6 +20,7 @@ class Interrupts {
   Interrupts& operator=(const Interrupts&) = delete;
 
   int count() const;                                  // so far
+  std::string words() const;                          // who sent the last: "interrupted by the user", "ended by SIGTERM"
   int descriptor() const { return read_end_.get(); }  // readable from the next interrupt on
   void clear_descriptor();                            // until it is readable again
 

@@ -1,12 +1,14 @@
 #include "run/progress.h"
 
 #include "base/console.h"
+#include "base/quantity.h"
 #include "base/text.h"
 #include "base/words.h"
 #include "record/dataset_hash.h"
 #include "record/duel_set.h"
 #include "record/record_json.h"
 #include "record/verdict.h"
+#include "run/run_summary.h"
 
 #include <fmt/format.h>
 #include <sys/ioctl.h>
@@ -39,14 +41,14 @@ std::string result_text(const Record& record) {
   const auto throughput = record.estimates.find("throughput");
   if (throughput != record.estimates.end()) {
     const Estimate& estimate = throughput->second;
-    text = fmt::format("{:.1f} items/s", estimate.value);
+    text = number_text(estimate.value) + " items/s";
     if (estimate.low && estimate.high && *estimate.low > 0)
-      text += fmt::format(" +-{:.1f} %", 100 * relative_half_width(estimate.value, *estimate.low, *estimate.high));
+      text += fmt::format(" ({})", plus_minus_text(relative_half_width(estimate.value, *estimate.low, *estimate.high)));
   }
   const auto median = record.estimates.find("latency_p50_ms");
-  if (median != record.estimates.end()) text += fmt::format(", p50 {:.3g} ms", median->second.value);
-  if (!is_sound(record.verdict)) text += fmt::format(", {}: {}", name_of(record.verdict), record.reason);
-  if (record.verdict == Verdict::as_found) text += ", as found";
+  if (median != record.estimates.end()) text += ", p50 " + milliseconds_text(median->second.value);
+  if (!is_sound(record.verdict)) text += fmt::format(", {}: {}", verdict_words(record.verdict), record.reason);
+  if (record.verdict == Verdict::as_found) text += ", no target";
   if (record.unchecked) text += ", unchecked";
   if (record.unchecked && is_sound(record.verdict) && !record.reason.empty()) text += fmt::format(" ({})", record.reason);
   if (const auto note = record.facts.find("streams.note"); note != record.facts.end()) {

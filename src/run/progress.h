@@ -13,7 +13,7 @@ namespace deepgap {
 
 // "resnet18 onnxruntime fp32 batch 4 threads 2": what stands in progress lines and lists of failures.
 std::string point_label(const Point& point, bool with_threads = true);
-// "812.3 items/s +-0.8 %, p50 1.2 ms", or outcome and reason.
+// "812.3 items/s (±0.8 %), p50 1.2 ms", or outcome and reason.
 std::string result_text(const Record& record);
 
 // How much is said while a run goes on: few: nothing; many: also what became of each Record in detail.

@@ -132,6 +132,7 @@ class Run {
     }
     for (const Job& job : plan_.jobs)
       if (runs(job)) runnable.push_back(job);
+    if (!settings_.busy.empty() && finished_.size() < runnable.size()) progress_.note("note: the machine is busy: " + settings_.busy);
     save_without_worker();
     Supervisor supervisor(
         supervisor_settings(), host_,

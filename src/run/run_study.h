@@ -48,6 +48,7 @@ struct RunSettings {
   std::function<void(const Record&)> saved;  // called after each Record is in the Store; what it throws ends the run
   std::FILE* progress = stderr;
   Words words = Words::usual;  // of the progress
+  std::string busy{};          // what else keeps the machine busy, noted before the first Point is measured and beside the verdicts
 };
 
 struct RunReport {

@@ -1,6 +1,7 @@
 #include "run/run_summary.h"
 
 #include "analysis/latency_percentile.h"
+#include "base/quantity.h"
 #include "base/text.h"
 #include "base/words.h"
 #include "record/dataset_hash.h"
@@ -29,7 +30,7 @@ struct Column {
   bool wherever_told = false;  // also where it is the same for all
 };
 
-std::string shown_number(double value) { return value >= 100 ? fmt::format("{:.1f}", value) : fmt::format("{:.3g}", value); }
+std::string shown_number(double value) { return number_text(value); }
 
 std::string number(const PointSummary& point, const char* metric) {
   const MetricSummary* found = point.find(metric);
@@ -44,12 +45,12 @@ std::string percent(const PointSummary& point, const char* metric) {
 std::string interval(const PointSummary& point) {
   const MetricSummary* found = point.find("throughput");
   if (found == nullptr || !found->estimate.low || !found->estimate.high) return "";
-  return fmt::format("{}..{}", shown_number(*found->estimate.low), shown_number(*found->estimate.high));
+  return fmt::format("{} to {}", shown_number(*found->estimate.low), shown_number(*found->estimate.high));
 }
 
 std::string result(const PointSummary& point) {
-  std::string text(name_of(point.outcome));
-  if (point.outcome == Outcome::ok && point.verdict != Verdict::none) text += fmt::format(", {}", name_of(point.verdict));
+  const bool has_verdict = point.outcome == Outcome::ok && point.verdict != Verdict::none;
+  std::string text = has_verdict ? verdict_words(point.verdict) : std::string(name_of(point.outcome));
   if (point.unchecked) text += ", unchecked";
   if (point.unchecked && !point.reason.empty()) text += fmt::format(" ({})", point.reason);
   return text;
@@ -68,7 +69,7 @@ std::vector<Column> columns() {
           {"scenario", false, false, of_point([](const Point& p) { return p.scenario; })},
           {"options", false, false, of_point([](const Point& p) { return options_text(without_dataset_hash(without_duel(p))); })},
           {"items/s", true, true, [](const PointSummary& p) { return number(p, "throughput"); }},
-          {"95 % interval", true, true, interval},
+          {"95 % CI", true, true, interval},
           {"p50 ms", true, true, [](const PointSummary& p) { return number(p, "latency_p50_ms"); }},
           {"p99 ms", true, true, [](const PointSummary& p) { return number(p, "latency_p99_ms"); }},
           {"top-1 %", true, false, [](const PointSummary& p) { return percent(p, "accuracy_top1"); }, true},
@@ -100,14 +101,19 @@ nlohmann::json estimate_json(const Estimate& estimate) {
 
 // What can be spared goes first.
 const std::vector<Squeeze>& squeezes() {
-  static const std::vector<Squeeze> steps{{"options", 24}, {"result", 28},    {"model", 32}, {"options", 12}, {"model", 20},  {"dataset"},
-                                          {"weights"},     {"95 % interval"}, {"options"},   {"repeats"},     {"top-1 %"},    {"p50 ms"},
-                                          {"threads"},     {"result", 20},    {"model", 14}, {"scenario", 8}, {"result", 16}, {"model", 10},
-                                          {"p99 ms"},      {"device"},        {"precision"}, {"scenario"}};
+  static const std::vector<Squeeze> steps{{"options", 24}, {"result", 28}, {"model", 32}, {"options", 12}, {"model", 20},  {"dataset"},
+                                          {"weights"},     {"95 % CI"},    {"options"},   {"repeats"},     {"top-1 %"},    {"p50 ms"},
+                                          {"threads"},     {"result", 20}, {"model", 14}, {"scenario", 8}, {"result", 16}, {"model", 10},
+                                          {"p99 ms"},      {"device"},     {"precision"}, {"scenario"}};
   return steps;
 }
 
 }  // namespace
+
+std::string verdict_words(Verdict verdict) {
+  if (verdict == Verdict::as_found) return "no target";
+  return verdict == Verdict::undecided ? "inconclusive" : std::string(name_of(verdict));
+}
 
 bool is_usable(const Record& record, bool strict) {
   if (record.outcome == Outcome::skipped) return true;
@@ -128,7 +134,7 @@ void judge_together(std::vector<Failure>& failures, const std::vector<PointSumma
   });
   for (Failure& failure : failures) {
     if (const auto point = found(failure); point != pooled.end())
-      failure.together = fmt::format("{}: {}", name_of(point->second->verdict), point->second->reason);
+      failure.together = fmt::format("{}: {}", verdict_words(point->second->verdict), point->second->reason);
   }
 }
 

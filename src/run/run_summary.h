@@ -21,6 +21,9 @@ void judge_together(std::vector<Failure>& failures, const std::vector<PointSumma
 // A line for each Point and text: "LABEL repeat 2: TEXT", or "LABEL (30 records): TEXT". Repeats are told where there are some.
 std::vector<std::string> failure_lines(const std::vector<Failure>& failures, bool repeated);
 
+// As people read it: what was not asked for has "no target", what could not be shown is "inconclusive".
+std::string verdict_words(Verdict verdict);
+
 // Whether the Record counts as one that can be used: ok and valid, skipped, and, unless `strict`, unstable.
 bool is_usable(const Record& record, bool strict);
 

@@ -93,7 +93,7 @@ class ScriptedHost final : public WorkerHost {
   bool wait(std::span<WorkerLink* const> links, Nanoseconds deadline) override {
     Nanoseconds next = std::min(deadline, interrupts_ == 0 ? interrupt_at : never);
     for (WorkerLink* link : links) next = std::min(next, static_cast<ScriptedLink*>(link)->next_at());
-    if (next == never) throw Error(ErrorKind::internal, "would wait for ever");
+    if (next == never) throw Error(ErrorKind::internal, "would wait forever");
     now_ = std::max(now_, next);
     if (interrupts_ > 0 || now_ < interrupt_at) return false;
     ++interrupts_;

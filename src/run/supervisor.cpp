@@ -160,7 +160,7 @@ Record Supervisor::run_alone(const Job& job, std::optional<Worker>& worker) {
   Answer answer = ask(*worker, "run");
   if (answer.is("needs_reference")) {
     worker->order.reference_unavailable = make_reference(job, worker->order);
-    if (host_.interrupts() > 0) return failure(job, worker->order, Outcome::interrupted, "interrupted by the user", worker->link.get());
+    if (host_.interrupts() > 0) return failure(job, worker->order, Outcome::interrupted, host_.interrupt_words(), worker->link.get());
     answer = ask(*worker, "run");
   }
   if (answer.kind == Answer::Kind::interrupted) answer = ask_for_end(*worker);
@@ -333,13 +333,15 @@ Record Supervisor::record_from(Worker& worker, const Answer& answer) {
     case Answer::Kind::broken:
       return failure(job, worker.order, Outcome::crashed, answer.defect, worker.link.get());
     case Answer::Kind::interrupted:
-      return failure(job, worker.order, Outcome::interrupted, "interrupted by the user" + answer.defect, worker.link.get());
+      return failure(job, worker.order, Outcome::interrupted, host_.interrupt_words() + answer.defect, worker.link.get());
     case Answer::Kind::frame:
       break;
   }
   if (answer.is("needs_reference"))
     return failure(job, worker.order, Outcome::crashed, "the reference was made but could not be read again", worker.link.get());
   Record record = decode_record(answer.frame);
+  if (record.outcome == Outcome::interrupted)
+    record.reason = host_.interrupts() > 0 ? host_.interrupt_words() : "its worker was ended by a signal from elsewhere";
   if (record.outcome != Outcome::ok) record.stderr_tail = worker.link->output_tail();
   return record;
 }

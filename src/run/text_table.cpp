@@ -66,6 +66,20 @@ std::string text_table(const std::vector<TextColumn>& columns) {
   return table;
 }
 
+namespace {
+
+// Of those that are wider the end goes, which two points mark.
+std::string cut_lines(const std::string& text, size_t width) {
+  if (width < 4) return text;
+  std::string shown;
+  for (const std::string& line : split(text, '\n'))
+    shown += (characters(line) <= width ? line : characters_of(line, 0, width - 2) + "..") + "\n";
+  shown.pop_back();
+  return shown;
+}
+
+}  // namespace
+
 std::string fitted_table(std::vector<TextColumn> columns, size_t width, const std::vector<Squeeze>& steps) {
   std::vector<std::string> cut, left_out;
   for (const Squeeze& step : steps) {
@@ -83,7 +97,31 @@ std::string fitted_table(std::vector<TextColumn> columns, size_t width, const st
   std::string note;
   if (!left_out.empty()) note = "left out: " + join(left_out, ", ");
   if (!cut.empty()) note += (note.empty() ? "" : "; ") + ("shortened: " + join(cut, ", "));
-  return text_table(columns) + (note.empty() ? "" : "(" + note + "; --json has all)\n");
+  return cut_lines(text_table(columns), width) + (note.empty() ? "" : wrapped_lines("(" + note + "; --json has all)\n", width));
+}
+
+std::vector<std::string> wrapped(const std::string& text, size_t width) {
+  std::vector<std::string> lines;
+  for (const std::string& word : split(text, ' ')) {
+    if (word.empty()) continue;
+    if (!lines.empty() && characters(lines.back()) + 1 + characters(word) <= width) {
+      lines.back() += " " + word;
+    } else {
+      lines.push_back(word);
+    }
+  }
+  return lines;
+}
+
+std::string wrapped_lines(const std::string& text, size_t width) {
+  std::string shown;
+  for (const std::string& line : split(text, '\n')) {
+    const std::string indent = line.substr(0, std::min(line.find_first_not_of(' '), line.size()));
+    const bool fits = width == 0 || characters(line) <= width || width < indent.size() + 24;
+    shown += (fits ? line : indent + join(wrapped(line, width - indent.size() - 4), "\n" + indent + "    ")) + "\n";
+  }
+  shown.pop_back();  // split() gives an empty part behind the last line
+  return shown;
 }
 
 }  // namespace deepgap

@@ -22,6 +22,12 @@ struct Squeeze {
 };
 // The same, at most `width` characters wide (0: as wide as it is) where `steps`, taken in their order until it fits, can have it so. A last
 // line says what was shortened or left out, and that --json has all.
+// Lines that are too wide even so end in "..".
 std::string fitted_table(std::vector<TextColumn> columns, size_t width, const std::vector<Squeeze>& steps);
+
+// Lines of words, at most `width` wide where no word is longer.
+std::vector<std::string> wrapped(const std::string& text, size_t width);
+// Each line of `text` at most `width` wide (0: as it is); what goes on below is indented by four more.
+std::string wrapped_lines(const std::string& text, size_t width);
 
 }  // namespace deepgap

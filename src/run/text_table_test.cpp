@@ -35,5 +35,16 @@ TEST(TextTable, IsSqueezedUntilItFits) {
   EXPECT_EQ(fitted_table({}, 80, {}), "");
 }
 
+TEST(TextTable, WhatCannotBeSqueezedIsMarked) {
+  EXPECT_EQ(fitted_table({{"point", false, {"abcdefghijklmnop"}}}, 10, {}), "point\nabcdefgh..\n");
+}
+
+TEST(WrappedLines, GoOnBelowTheirIndent) {
+  EXPECT_EQ(wrapped_lines("short\n", 40), "short\n");
+  EXPECT_EQ(wrapped_lines("  one two three four five six seven\nnext\n", 30), "  one two three four five\n      six seven\nnext\n");
+  EXPECT_EQ(wrapped_lines("  one two three four five six seven\n", 0), "  one two three four five six seven\n")
+      << "a file is as wide as it takes";
+}
+
 }  // namespace
 }  // namespace deepgap

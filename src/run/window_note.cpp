@@ -74,7 +74,7 @@ std::string window_note(const Job& job) {
                                       std::floor(queries_in(asked, rate)), format_duration(asked), bound->text, fewest);
   if (queries_in(window, rate) >= static_cast<double>(fewest))
     return fmt::format("{}: the window is {} long", few, format_duration(window));
-  return fmt::format("{}: it will be undecided after the budget of {}; raise the rate, or give --budget {:.0f}s", few,
+  return fmt::format("{}: it will be inconclusive after the budget of {}; raise the rate, or give --budget {:.0f}s", few,
                      format_duration(window), std::ceil(1.5 * static_cast<double>(fewest) / rate));
 }
 

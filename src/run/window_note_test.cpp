@@ -42,10 +42,10 @@ TEST(WindowNote, AScheduleIsNoLongerThanItsBudget) {
 }
 
 TEST(WindowNote, SaysThatTheBudgetIsTooShort) {
-  EXPECT_EQ(
-      window_note(job_of("1", second)),
-      "1 queries a second bring some 1 in 1 s, and the bound p99=15ms takes 459 at least: it will be undecided after the budget of 30 s; "
-      "raise the rate, or give --budget 689s");
+  EXPECT_EQ(window_note(job_of("1", second)),
+            "1 queries a second bring some 1 in 1 s, and the bound p99=15ms takes 459 at least: it will be inconclusive after the budget "
+            "of 30 s; "
+            "raise the rate, or give --budget 689s");
 }
 
 TEST(WindowNote, RefusesARateThatBringsFewerThanTwo) {

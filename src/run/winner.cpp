@@ -2,6 +2,7 @@
 
 #include "analysis/comparison.h"
 #include "analysis/peaks.h"
+#include "analysis/words.h"
 #include "stats/multiple.h"
 
 #include <fmt/format.h>
@@ -52,11 +53,19 @@ std::string line_of(const Workload& workload, const std::vector<Peak>& best) {
   const auto comparison = compare_points(*best[0].point, *best[1].point, "throughput", confidence_of_best(best.size()));
   if (comparison && comparison->separable())
     return fmt::format("{}: {} is the fastest, {}", workload.label, first, comparison_words(*comparison, second));
-  const std::string why = !comparison             ? std::string("one of them has no throughput")
-                          : !comparison->interval ? fmt::format("{}; --repeats 5 tells more", too_few_words(*comparison))
-                                                  : fmt::format("ratio {:.3g}, {:.3g} to {:.3g}", comparison->ratio,
-                                                                comparison->interval->low, comparison->interval->high);
-  return fmt::format("{}: whether {} or {} is faster cannot be told: {}", workload.label, first, second, why);
+  if (!comparison) return fmt::format("{}: {} vs {}: not compared, one of them has no throughput", workload.label, first, second);
+  if (!comparison->interval)
+    return fmt::format("{}: {} vs {}: not compared ({}); add --repeats 5", workload.label, first, second, why_too_few(*comparison));
+  return fmt::format("{}: {} vs {}: no significant difference, {}x. Raise --repeats or --budget; deepgap doctor shows what disturbs",
+                     workload.label, first, second, format_ratio(comparison->ratio, comparison->interval));
+}
+
+// Where one way was measured: what it reaches.
+std::string only_line(const Workload& workload, const Peak& best) {
+  const Estimate& throughput = best.point->find("throughput")->estimate;
+  const std::string interval = format_interval(throughput);
+  return fmt::format("{}: {} at batch {} reaches {} items/s{}", workload.label, best.line->label, best.point->point.batch,
+                     format_estimate(throughput), interval.empty() ? "" : fmt::format(" (95 % CI {})", interval));
 }
 
 }  // namespace
@@ -67,11 +76,11 @@ std::vector<std::string> winner_lines(std::span<const PointSummary> points) {
     const std::vector<Peak> best = best_of(workload);
     if (best.size() > 1) {
       lines.push_back(line_of(workload, best));
+    } else if (best.size() == 1 && best[0].point->find("throughput") != nullptr) {
+      lines.push_back(only_line(workload, best[0]));
     } else if (best.empty() && only_offered(workload)) {
-      lines.push_back(
-          fmt::format("{}: which engine is the fastest is not in throughput, which is the load that was offered; deepgap compare "
-                      "--metric {}",
-                      workload.label, metric_of_open_loops));
+      lines.push_back(fmt::format("{}: throughput is the offered load here, so it does not rank engines; use deepgap compare --metric {}",
+                                  workload.label, metric_of_open_loops));
     }
   }
   return lines;

@@ -36,7 +36,8 @@ class WorkerHost {
   // Until one of `links`, which are of this host, may have something to take() or has ended, `deadline`, or an interrupt. True: an
   // interrupt has come since the last one that was told.
   virtual bool wait(std::span<WorkerLink* const> links, Nanoseconds deadline) = 0;
-  virtual int interrupts() const = 0;  // so far
+  virtual int interrupts() const = 0;                                                // so far
+  virtual std::string interrupt_words() const { return "interrupted by the user"; }  // of the last one
 };
 
 }  // namespace deepgap

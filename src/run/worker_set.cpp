@@ -57,7 +57,7 @@ class Waiting {
         }
         if (watched.waited) return Answer{Answer::Kind::frame, std::move(*frame), {}};
         const std::string kind = frame->header.value("kind", "");
-        return Answer{Answer::Kind::broken, {}, fmt::format("the worker said '{}' when nobody asked", kind)};
+        return Answer{Answer::Kind::broken, {}, fmt::format("the worker sent '{}' without a request", kind)};
       }
     } catch (const std::exception& error) {
       return Answer{Answer::Kind::broken, {}, error.what()};

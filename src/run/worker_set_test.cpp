@@ -186,7 +186,7 @@ TEST_F(WorkerSetTest, AnAnswerThatComesTooLateIsNoAnswerToTheNextTurn) {
   const Heard heard = set_.turn(1, 2);  // the late one's comes into this turn
   EXPECT_EQ(heard.worker, 0U);
   EXPECT_EQ(heard.answer.kind, Answer::Kind::broken);
-  EXPECT_THAT(heard.answer.defect, HasSubstr("said 'done' when nobody asked"));
+  EXPECT_THAT(heard.answer.defect, HasSubstr("sent 'done' without a request"));
 }
 
 TEST_F(WorkerSetTest, AWorkerThatDiesWhileItWaitsIsFoundInTheOthersTurn) {

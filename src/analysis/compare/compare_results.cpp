@@ -109,7 +109,7 @@ ResultsComparison compare_results(const Results& a, const Results& b, const Comp
   const Metric* metric = find_metric(settings.metric);
   if (metric == nullptr || metric->better() == Better::neither)
     throw Error(ErrorKind::usage,
-                fmt::format("'{}' is no metric of which more or less is better, such as throughput or latency_p99_ms", settings.metric));
+                fmt::format("'{}' is not a metric with a better direction, such as throughput or latency_p99_ms", settings.metric));
   ResultsComparison found;
   found.environment = differing_facts(a, b);
   auto others = by_key(b, settings.differing);

@@ -37,7 +37,8 @@ MetricLimit parse_limit(const std::string& text) {
   if (percent) number.pop_back();
   const auto value = parse_double(number);
   if (!whole || !value)
-    throw Error(ErrorKind::usage, fmt::format("--within {} is no limit: metric<=number or metric>=number, several joined by ';'", text));
+    throw Error(ErrorKind::usage,
+                fmt::format("invalid value '{}' for --within: expected metric<=number or metric>=number, several joined by ';'", text));
   const GoalMetric goal = goal_of(std::string(trim(text.substr(0, at))));
   return {goal.metric, text[at] == '<', percent ? *value / 100 : *value, text};
 }
@@ -54,7 +55,7 @@ bool MetricLimit::holds(const PointSummary& point) const {
 FrontOrder parse_front_order(const std::vector<std::string>& pairs, const std::string& limits) {
   FrontOrder order;
   for (const std::string& pair : pairs) order.pairs.push_back(parse_pair(pair));
-  if (!limits.empty() && pairs.empty()) throw Error(ErrorKind::usage, "--within is of the pictures that --pareto asks for: give both");
+  if (!limits.empty() && pairs.empty()) throw Error(ErrorKind::usage, "--within limits the fronts of --pareto: give both");
   for (const std::string& limit : limits.empty() ? std::vector<std::string>() : split(limits, ';'))
     order.limits.push_back(parse_limit(std::string(trim(limit))));
   return order;

@@ -155,8 +155,7 @@ void add_unknowns(const Candidates& found, const Demand& demand, Recommendation&
       result.unknown.push_back({fmt::format("{}: {} that did not settle, broke a bound of {} or failed", of, count, own), ""});
     } else if (lack == Lack::no_throughput) {
       result.unknown.push_back(
-          {fmt::format("how much {} carries: {} left out, whose throughput is missing or may be 0, or whose batch is not told", of, count),
-           ""});
+          {fmt::format("load that {} serves: {} left out, because throughput or batch is missing or throughput may be 0", of, count), ""});
     } else if (lack == Lack::latency_unknown) {
       result.unknown.push_back({fmt::format("how late {} answers: {} left out, without {}", of, count, percentiles_of(demand)), ""});
     } else if (lack == Lack::computes_nothing) {

@@ -187,9 +187,8 @@ TEST(Recommend, WhatTellsNoLatencyOrNoThroughputIsNamed) {
   const Recommendation found = asked.with(demand);
   EXPECT_FALSE(found.choice);
   ASSERT_EQ(found.unknown.size(), 2U);
-  EXPECT_EQ(
-      found.unknown[0].what,
-      "how much L4 \u00b7 b \u00b7 fp16 carries: 1 point left out, whose throughput is missing or may be 0, or whose batch is not told");
+  EXPECT_EQ(found.unknown[0].what,
+            "load that L4 \u00b7 b \u00b7 fp16 serves: 1 point left out, because throughput or batch is missing or throughput may be 0");
   EXPECT_EQ(found.unknown[1].what, "how late L4 \u00b7 a \u00b7 fp16 answers: 1 point left out, without p50 and p99");
 }
 

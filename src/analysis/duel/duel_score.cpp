@@ -1,4 +1,5 @@
 #include "analysis/duel/duel_score.h"
+#include "base/quantity.h"
 
 #include "analysis/words.h"
 #include "base/text.h"
@@ -31,14 +32,16 @@ std::string shape_words(SeriesShape shape) {
 std::string unresolved_words(const DuelStanding& standing, const std::string& first) {
   const std::string ratio = format_ratio(standing.ratio);
   if (standing.resolution == Resolution::too_short) {
-    const std::string after = count_of(standing.pairs, "pair of turns", "pairs of turns");
+    const std::string after = count_of(standing.pairs, "pair of time slices", "pairs of time slices");
     const std::string so_far = standing.pairs > 0 ? fmt::format(" (ratio {} so far)", ratio) : "";
-    return fmt::format("not told apart from that of {} after {}{}", first, after, so_far);
+    return fmt::format("no significant difference in throughput from {} after {}{}", first, after, so_far);
   }
   if (standing.shape != SeriesShape::steady)
-    return fmt::format("{} times that of {} on average, but the ratio {}", ratio, first, shape_words(standing.shape));
-  return fmt::format("not told apart from that of {} (ratio {} so far): what moves it lasts longer than such a duel can tell", first,
-                     ratio);
+    return fmt::format("throughput {} times that of {} on average, but the ratio {}", ratio, first, shape_words(standing.shape));
+  return fmt::format(
+      "no significant difference in throughput from {} (ratio {} so far): what disturbs it lasts longer than such a comparison can average "
+      "out",
+      first, ratio);
 }
 
 }  // namespace
@@ -80,9 +83,9 @@ std::string duel_words(const DuelStanding& standing, const std::string& first, d
   const std::string ratio = format_ratio(standing.ratio), low = format_ratio(standing.interval->low),
                     high = format_ratio(standing.interval->high);
   if (standing.difference == Difference::same)
-    return fmt::format("the same as that of {} within {:g} % (ratio {}, {} to {})", first, margin * 100, ratio, low, high);
-  if (standing.difference != Difference::unknown) return fmt::format("{} times ({} to {}) that of {}", ratio, low, high, first);
-  return fmt::format("not told apart from that of {} (ratio {}, {} to {})", first, ratio, low, high);
+    return fmt::format("the same throughput as {} within {} (ratio {}, {} to {})", first, percent_text(margin), ratio, low, high);
+  if (standing.difference != Difference::unknown) return fmt::format("throughput {} times ({} to {}) that of {}", ratio, low, high, first);
+  return fmt::format("no significant difference in throughput from {} (ratio {}, {} to {})", first, ratio, low, high);
 }
 
 std::string needed_words(double seconds) {

@@ -26,7 +26,7 @@ std::string words_of(const DuelOutcome& outcome, const DuelFound& duel) {
   // One start that is not settled says itself why.
   if (point.used == 1 && outcome.standing.difference == Difference::unknown && !point.reason.empty())
     return fmt::format("{}: {}", outcome.name, point.reason);
-  std::string words = fmt::format("{}: throughput {}", outcome.name, duel_words(outcome.standing, duel.first_name, duel.margin));
+  std::string words = fmt::format("{}: {}", outcome.name, duel_words(outcome.standing, duel.first_name, duel.margin));
   if (point.used > 1) words += fmt::format(", over {} starts", point.used);
   return words;
 }

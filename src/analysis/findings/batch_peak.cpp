@@ -41,9 +41,8 @@ class BatchPeak final : public Finding {
   std::string id() const override { return "batch_peak"; }
   int order() const override { return 20; }
   std::string describe() const override {
-    return "Along each line of at least three batches: the batch with the highest throughput, and the smallest whose throughput is within "
-           "5 % of "
-           "it; when the largest batch is the best, the peak may lie beyond it.";
+    return "On each line of at least three batches: the batch with the highest throughput, and the smallest batch within 5 % of it. If the "
+           "largest batch is the best, the peak may lie beyond it.";
   }
   std::vector<Statement> find(const Evidence& evidence) const override {
     std::vector<Statement> statements;
@@ -86,8 +85,7 @@ class BatchPeak final : public Finding {
       text += (told == 0 ? "" : " ") + sentence;
     }
     if (told == sweeps.size()) return text;
-    return text +
-           fmt::format(" {} not told here.", count_of(static_cast<int64_t>(sweeps.size() - told), "slower line is", "slower lines are"));
+    return text + fmt::format(" {} omitted.", count_of(static_cast<int64_t>(sweeps.size() - told), "slower line is", "slower lines are"));
   }
 
   static std::string short_words_for(const Sweep& sweep) {

@@ -71,7 +71,7 @@ class Cheapest final : public Finding {
       if (!times) continue;
       said.points.push_back(other.point);
       const bool open = times->interval && !times->separable();
-      others.push_back(open ? fmt::format("{} cannot be told from it", device)
+      others.push_back(open ? fmt::format("{} without significant difference from it", device)
                             : fmt::format("{} at its cheapest, {} batch {}, costs {} times as much", device,
                                           name_of(other.point->point.precision), other.point->point.batch,
                                           format_ratio(times->ratio, times->interval)));

@@ -43,8 +43,8 @@ class Devices final : public Finding {
   std::string id() const override { return "devices"; }
   int order() const override { return 14; }
   std::string describe() const override {
-    return "Lines that differ in the device alone, or in its index and the threads besides: the throughput of each device over that of the "
-           "slowest, precision by precision at each batch that both ran, and of each at its best batch.";
+    return "Lines that differ only in the device, or in its index and the threads. Gives the throughput of each device over that of the "
+           "slowest, by precision, at each batch that both ran and at the best batch of each.";
   }
   std::vector<Statement> find(const Evidence& evidence) const override {
     std::vector<Statement> statements;
@@ -88,7 +88,7 @@ class Devices final : public Finding {
     std::string text = fmt::format("{}: from {} to {}", precision, words_with_batch(**least, caveat), words_with_batch(**most, caveat));
     if (!caveat.empty()) return text + behind(caveat) + ".";
     const auto open = std::count_if(ratios.begin(), ratios.end(), [](const auto* ratio) { return !ratio->throughput.separable(); });
-    if (open > 0) text += fmt::format("; {} of {} ratios cannot be told from 1", open, ratios.size());
+    if (open > 0) text += fmt::format("; {} of {} ratios do not differ significantly from 1", open, ratios.size());
     return text + ".";
   }
 };

@@ -13,15 +13,14 @@ class Duels final : public Finding {
   std::string id() const override { return "duels"; }
   int order() const override { return 51; }
   std::string describe() const override {
-    return "Contenders that took short turns, each against the first by its pairs of turns; intervals that hold whenever they are looked "
-           "at "
-           "(docs/how-to/compare-engines.md).";
+    return "Arms of interleaved comparisons, each against the first, by pairs of time slices. The intervals hold whenever they are looked "
+           "at.";
   }
   std::vector<Statement> find(const Evidence& evidence) const override {
     std::vector<Statement> statements;
     for (const DuelFound& duel : duels_of(evidence.results.points)) {
       Statement statement;
-      statement.headline = fmt::format("Duel of {} on {}", duel.axis, duel.label());
+      statement.headline = fmt::format("Interleaved comparison of {} on {}", duel.axis, duel.label());
       statement.points.push_back(duel.first);
       for (const DuelOutcome& outcome : duel.others) {
         statement.detail += outcome.words + ". ";

@@ -41,8 +41,8 @@ class InstanceScaling final : public Finding {
   std::string id() const override { return "instances"; }
   int order() const override { return 51; }
   std::string describe() const override {
-    return "Lines that differ in devices, processes and instances alone: the peak throughput of each against that of one session on one "
-           "device; efficiency is that ratio divided by the ratio of devices.";
+    return "Lines that differ only in devices, processes and instances: the peak throughput of each against that of one session on one "
+           "device. Efficiency is that ratio divided by the ratio of devices.";
   }
   std::vector<Statement> find(const Evidence& evidence) const override {
     std::vector<Statement> statements;
@@ -92,7 +92,7 @@ class InstanceScaling final : public Finding {
       if (gain && !gain->separable()) others.push_back(place_words(line->key));
     }
     if (others.empty()) return {};
-    return "The fastest cannot be told from " + join(others, ", ") + ".";
+    return "The fastest does not differ significantly from " + join(others, ", ") + ".";
   }
 
   static std::string sentence(const Line& line, const Line& one) {

@@ -24,9 +24,8 @@ class LatencyBounds final : public Finding {
   std::string id() const override { return "latency_bounds"; }
   int order() const override { return 8; }
   std::string describe() const override {
-    return "Points that ran under a bound on a percentile of latency, outside of a peak search, and differ in rate alone: the largest load "
-           "that held it, and the "
-           "reason of the next one that did not, or of which it cannot be told.";
+    return "Points that ran under a latency SLO, outside of a peak search, and differ only in rate: the largest load that met it, and why "
+           "the next one did not or is inconclusive.";
   }
   std::vector<Statement> find(const Evidence& evidence) const override {
     std::vector<Statement> statements;
@@ -73,12 +72,12 @@ class LatencyBounds final : public Finding {
     for (const Loaded& loaded : points) said.points.push_back(loaded.point);
     said.headline = fmt::format("{}, {}, batch {}: ", workload.label, label_without_load(*any.line), any.point->point.batch);
     const auto untold = std::find_if(points.begin(), points.end(), is_untold);
-    const std::string open = untold == points.end() ? "" : fmt::format(" It cannot be told{}: {}", at(*untold), untold->point->reason);
+    const std::string open = untold == points.end() ? "" : fmt::format(" It is inconclusive{}: {}", at(*untold), untold->point->reason);
     std::vector<Loaded> decided;
     std::remove_copy_if(points.begin(), points.end(), std::back_inserter(decided), is_untold);
     if (decided.empty()) {
       said.tone = Tone::note;
-      said.headline += fmt::format("whether {} is held cannot be told", bound);
+      said.headline += fmt::format("whether {} is met is inconclusive", bound);
       said.detail = any.point->reason;
     } else if (fails(decided.front())) {
       said.tone = Tone::warning;

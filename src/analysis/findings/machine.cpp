@@ -61,7 +61,7 @@ void add_nodes(const std::vector<PointSummary>& points, std::vector<Statement>& 
   for (const PointSummary& point : points) {
     if (point.nodes.size() < 2) continue;
     several.push_back(&point);
-    for (const auto& [number, name] : point.nodes) names.insert(name.empty() ? "one that is not told" : name);
+    for (const auto& [number, name] : point.nodes) names.insert(name.empty() ? "one without a name" : name);
   }
   if (several.empty()) return;
   statements.push_back(
@@ -130,8 +130,8 @@ class Machine final : public Finding {
   std::string id() const override { return "machine"; }
   int order() const override { return 80; }
   std::string describe() const override {
-    return "What the Records tell of a machine that spoils measurements (governor, swap, virtualisation; other processes beyond 5 % of the "
-           "threads, stolen time beyond 1 %), and Points that several machines, nodes of a kind or engine versions measured.";
+    return "Facts in the records that disturb measurements: governor, swap, virtualisation, other processes above 5 % of the threads, "
+           "stolen time above 1 %. Also points that several machines, nodes of a kind or engine versions measured.";
   }
   std::vector<Statement> find(const Evidence& evidence) const override {
     const Results& results = evidence.results;

@@ -31,9 +31,9 @@ class OutlierNodes final : public Finding {
   std::string id() const override { return "outlier_nodes"; }
   int order() const override { return 74; }
   std::string describe() const override {
-    return "Nodes that are slower than others with the same device by more than these differ and than their own runs scatter, by Points "
-           "that several of them measured and whose throughput is what there is to get: a generalised ESD test, 5 % over all nodes of a "
-           "device (docs/explanation/methodology.md#several-nodes). Their records are in all values.";
+    return "Nodes that are slower than others with the same device, by more than these differ and than their own runs scatter. Uses points "
+           "that several of them measured at full load and a generalised ESD test, 5 % over all nodes of a device. Their records stay in "
+           "all values.";
   }
   std::vector<Statement> find(const Evidence& evidence) const override {
     std::map<std::string, Kind> kinds;  // by device

@@ -21,10 +21,8 @@ class PrecisionEffect final : public Finding {
   std::string id() const override { return "precision"; }
   int order() const override { return 40; }
   std::string describe() const override {
-    return "Lines that differ in precision alone: the peak throughput of each against that of fp32, or the throughput at the largest batch "
-           "that both ran where the batch of one's peak was not run in the other, with the signal-to-noise ratio and the top-1 agreement "
-           "of "
-           "its check, and the accuracy where samples have labels.";
+    return "Lines that differ only in precision: the peak throughput of each against that of fp32, or at the largest batch that both ran. "
+           "Adds signal-to-noise ratio and top-1 agreement of the check, and the accuracy if samples have labels.";
   }
   std::vector<Statement> find(const Evidence& evidence) const override {
     std::vector<Statement> statements;
@@ -84,7 +82,7 @@ class PrecisionEffect final : public Finding {
     const double points = loss->estimate.value * 100;
     if (!statement.detail.empty()) statement.detail += " ";
     statement.detail +=
-        fmt::format("Of {} labelled samples {:.2f} % are answered rightly, ", accuracy->estimate.n, accuracy->estimate.value * 100);
+        fmt::format("{1:.2f} % of {0} labelled samples are answered correctly, ", accuracy->estimate.n, accuracy->estimate.value * 100);
     statement.detail += points == 0 ? "as many as in fp32."
                                     : fmt::format("{:.2f} points {} than in fp32.", std::abs(points), points > 0 ? "fewer" : "more");
   }
@@ -94,7 +92,7 @@ class PrecisionEffect final : public Finding {
     const MetricSummary* share = line.key.precision == Precision::int8 ? peak.find("int8_mac_share") : nullptr;
     if (share == nullptr || share->estimate.value >= int8_claim_share) return;
     if (!statement.detail.empty()) statement.detail += " ";
-    statement.detail += fmt::format("The engine computes {} of the multiply-accumulates in INT8, so this is no speed of INT8.",
+    statement.detail += fmt::format("The engine computes {} of the multiply-accumulates in INT8, so this is not the speed of INT8.",
                                     format_percent(share->estimate.value));
   }
 };

@@ -66,8 +66,8 @@ class Published final : public Finding {
   std::string id() const override { return "published"; }
   int order() const override { return 69; }
   std::string describe() const override {
-    return "Points that were imported from others' tables, or as averages of an export; cells of tables that disagree with what the rest "
-           "of their row gives, beyond rounding; devices without a price.";
+    return "Points imported from published tables or from averages of an export. Cells of tables that disagree with the rest of their row "
+           "beyond rounding. Devices without a price.";
   }
   std::vector<Statement> find(const Evidence& evidence) const override {
     const Results& results = evidence.results;

@@ -35,10 +35,9 @@ class TrainingRanks final : public Finding {
   std::string id() const override { return "training_ranks"; }
   int order() const override { return 54; }
   std::string describe() const override {
-    return "Training by several processes, each with a batch of its own: on a device each, throughput over that of one device times their "
-           "number, with one process's batch (weak) and with all of theirs together (strong); and what averaging the gradients costs "
-           "alone, "
-           "after the backward pass, and hidden behind it.";
+    return "Training by several processes, each on a device with a batch of its own. Compares throughput with that of one device times "
+           "their number, with one process's batch (weak) and with all of theirs together (strong). Shows the cost of averaging gradients "
+           "alone, after the backward pass, and hidden behind it.";
   }
   std::vector<Statement> find(const Evidence& evidence) const override {
     std::vector<Statement> statements;

@@ -39,10 +39,8 @@ class Trust final : public Finding {
   std::string id() const override { return "trust"; }
   int order() const override { return 70; }
   std::string describe() const override {
-    return "Points that are unstable, undecided or invalid (kept and labelled, never dropped), as found, measured by one repeat only, or "
-           "not checked "
-           "against a "
-           "reference.";
+    return "Points that are unstable, undecided (inconclusive) or invalid, had no target, were measured by one repeat only, or were not "
+           "checked against a reference. They are kept and labelled, never dropped.";
   }
   std::vector<Statement> find(const Evidence& evidence) const override {
     const auto& points = evidence.results.points;
@@ -57,10 +55,9 @@ class Trust final : public Finding {
     add(Tone::warning, those_of(points, [](const auto& p) { return p.verdict == Verdict::undecided; }), "undecided",
         example_reason(points, Verdict::undecided));
     add(Tone::warning, those_of(points, [](const auto& p) { return p.unchecked && !is_published(p.point); }), "not checked",
-        "No reference could be made for them, so nothing says that their results are right.");
-    add(Tone::note, those_of(points, [](const auto& p) { return p.verdict == Verdict::as_found; }), "as found",
-        "Nothing was asked that their intervals could be held against, or their windows were too short for it: they are as wide as they "
-        "are.");
+        "Their outputs were not compared with a reference: --check was off, or no reference could be made.");
+    add(Tone::note, those_of(points, [](const auto& p) { return p.verdict == Verdict::as_found; }), "without a target",
+        "Their intervals had no target, or their windows were too short to see what lasts for seconds.");
     add(Tone::note, those_of(points, [](const auto& p) { return p.usable() && p.used == 1 && !is_published(p.point); }), "measured once",
         "Their intervals are within one run; how much another run would differ is not known.");
     if (auto checked = check_statement(points)) statements.push_back(*checked);

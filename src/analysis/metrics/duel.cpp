@@ -7,10 +7,10 @@ namespace {
 
 const bool registered = register_metrics({
     {"duel_ratio", "1", Better::higher,
-     "throughput over that of the duel's first contender, by pairs of turns; the interval holds whenever it is looked at "
-     "(docs/how-to/compare-engines.md)",
+     "throughput over that of the first arm of an interleaved comparison, by pairs of time slices; the interval holds whenever it is "
+     "looked at",
      [](const Record& r) { return left_by_worker(r, "duel_ratio"); }},
-    {"duel_needs_s", "s", Better::lower, "how much longer the duel would have to take to settle this, with the scatter seen",
+    {"duel_needs_s", "s", Better::lower, "additional time that an interleaved comparison needs to settle this, with the scatter seen",
      [](const Record& r) { return left_by_worker(r, "duel_needs_s"); }},
 });
 

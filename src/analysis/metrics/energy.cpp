@@ -197,8 +197,8 @@ const bool registered = register_metrics({
      "energy_j divided by the items finished in the window; both are the window's own, so that the interval is the error of reading alone",
      [](const Record& r) { return per_item(r, energy_of_window(r)); }},
     {"energy_long_run_j_per_item", "J", Better::lower,
-     "the joules an item that a longer window would have: the value is the window's, the interval holds the scatter of energy over items "
-     "from slice to slice and the error of reading",
+     "joules an item of a longer window: the value is the window's, the interval holds the scatter of energy from slice to slice and the "
+     "error of reading",
      long_run_per_item},
     {"energy_sampled_j_per_item", "J", Better::lower,
      "energy_j_per_item by sampled power joined by straight lines, to compare with the counter; the interval is for what lay between "

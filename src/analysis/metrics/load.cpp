@@ -33,7 +33,7 @@ std::vector<MetricSpec> load_metrics() {
       of_worker("issue_lateness_p99_us", "us", Better::lower, "99th percentile of the same: what the harness adds to latencies"),
       of_worker("issue_lateness_max_us", "us", Better::lower, "the longest of the same"),
       of_worker("missed_share", "1", Better::lower,
-                "share of the queries that took longer than the latency bound allows, those that were shed among them"),
+                "share of the queries that took longer than the latency SLO allows, including those that were shed"),
       of_worker("failed_share", "1", Better::lower, "share of the queries that failed while the run went on; of servers alone"),
   };
   for (const NamedPercentile& p : wait_percentiles) {

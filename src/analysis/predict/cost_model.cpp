@@ -53,7 +53,7 @@ std::array<double, step_parts> predicted_parts(const NetworkNeeds& network, doub
                                                const DeviceFigures& device, const Efficiencies& efficiencies) {
   const auto reached = efficiencies.arithmetic.find(precision);
   if (reached == efficiencies.arithmetic.end())
-    throw Error(ErrorKind::usage, fmt::format("no measured Point in {} is at hand to foretell others from", precision));
+    throw Error(ErrorKind::usage, fmt::format("there is no measured point in {} to predict others from", precision));
   const double convolutions = peak_of(device, precision) * reached->second, products = convolutions * efficiencies.products;
   const double element = element_bytes(precision);
   std::array<double, step_parts> seconds{efficiencies.query_s};

@@ -64,7 +64,7 @@ class CropsDataset : public TensorsDataset, public PictureSource {
   }
 
   std::string describe() const override {
-    return fmt::format("crops of {} pictures, seed {}, sides {:g} to 1 of the short side, resized to {}, {}", paths_.size(), settings_.seed,
+    return fmt::format("crops of {} images, seed {}, sides {:g} to 1 of the short side, resized to {}, {}", paths_.size(), settings_.seed,
                        smallest_side, how_.crop, normalizing_text(how_));
   }
   size_t size() const override { return settings_.count; }

@@ -51,7 +51,7 @@ TEST_F(Crops, SeedAndIndexDecide) {
 TEST_F(Crops, ThereAreAsManyAsAsked) {
   const auto dataset = open_dataset(request("crops:count=1000"));
   EXPECT_EQ(dataset->size(), 1000U);
-  EXPECT_THAT(dataset->describe(), HasSubstr("crops of 2 pictures, seed 1, sides 0.35 to 1"));
+  EXPECT_THAT(dataset->describe(), HasSubstr("crops of 2 images, seed 1, sides 0.35 to 1"));
   EXPECT_EQ(dataset->sample_name(3), "waves.png #3");
 }
 

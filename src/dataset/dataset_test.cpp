@@ -132,7 +132,7 @@ TEST(Dataset, OpenSizesAreAskedFor) {
 TEST(Dataset, WrongNamesAndEmptyFoldersAreNamed) {
   EXPECT_THAT(error_of(request_for("seded")), HasSubstr("did you mean 'seeded'?"));
   EXPECT_THAT(error_of(request_for("/nowhere/at/all")), HasSubstr("there is no dataset file or folder"));
-  EXPECT_THAT(error_of(request_for(fresh_folder("empty"))), HasSubstr("holds no pictures"));
+  EXPECT_THAT(error_of(request_for(fresh_folder("empty"))), HasSubstr("holds no images"));
 }
 
 TEST(Npy, ReadsWhatNumpyWrites) {

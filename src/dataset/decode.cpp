@@ -21,7 +21,7 @@ constexpr uint64_t max_scanned_pixels = 20 * max_pixels;  // of all scans of a J
 constexpr uint64_t max_scans = 500;
 
 [[noreturn]] void fail(const std::string& path, std::string_view cause) {
-  throw Error(ErrorKind::input, fmt::format("cannot read picture {}: {}", path, cause));
+  throw Error(ErrorKind::input, fmt::format("cannot read image {}: {}", path, cause));
 }
 
 Picture new_picture(const std::string& path, uint64_t width, uint64_t height) {

@@ -49,7 +49,7 @@ LabelFile::LabelFile(const std::string& path) : path_(path) {
     const bool whole = tensor.type != DataType::f32 && tensor.type != DataType::f64 && tensor.type != DataType::f16;
     const size_t count = static_cast<size_t>(element_count(tensor.shape));
     if (!whole || tensor.shape.empty() || tensor.shape.front() != static_cast<int64_t>(count))
-      fail(fmt::format("cannot read labels from {}: it is no list of whole numbers", path));
+      fail(fmt::format("cannot read labels from {}: it is not a list of whole numbers", path));
     const Tensor numbers = converted(tensor, DataType::i64);
     for (size_t i = 0; i < count; ++i) array_.push_back({"", numbers.as<int64_t>()[i], fmt::format("{}[{}]", file_name(path), i)});
     return;
@@ -89,8 +89,9 @@ LabelFile::Entry LabelFile::entry_of(const Line& line) const {
   const std::string where = fmt::format("{}:{}", file_name(path_), line.number);
   const auto label = parse_int(text);
   if (!label)
-    fail(fmt::format("{}: '{}' is no number of a class; a line is a file and its class, as in 'cat.png,3' or 'cat.png 3', or a class alone",
-                     where, text));
+    fail(fmt::format(
+        "{}: '{}' is not the number of a class; expected a file and its class, as in 'cat.png,3' or 'cat.png 3', or a class alone", where,
+        text));
   return {name, *label, where};
 }
 
@@ -134,7 +135,7 @@ Labels labels_in_order(const LabelFile& list, size_t samples, const std::string&
   Labels labels{{}, file_name(list.path())};
   for (const LabelFile::Entry& entry : list.entries()) {
     if (!entry.file.empty())
-      fail(fmt::format("{} names {}, but the samples of {} are no files of that kind: give a class a line, in their order", entry.where,
+      fail(fmt::format("{} names {}, but the samples of {} are not such files: give a class a line, in their order", entry.where,
                        entry.file, dataset));
     labels.classes.push_back(entry.label);
   }

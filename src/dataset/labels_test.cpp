@@ -49,7 +49,7 @@ TEST(LabelFile, NamesTheLineThatIsWrong) {
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::input);
-    EXPECT_THAT(error.what(), HasSubstr("labels.txt:3: 'x' is no number"));
+    EXPECT_THAT(error.what(), HasSubstr("labels.txt:3: 'x' is not the number"));
   }
 }
 

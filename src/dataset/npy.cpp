@@ -70,7 +70,7 @@ struct Header {
 };
 
 Header read_header(const std::string& path, std::span<const std::byte> bytes) {
-  if (bytes.size() < 12 || std::memcmp(bytes.data(), "\x93NUMPY", 6) != 0) fail(path, "it is no .npy file");
+  if (bytes.size() < 12 || std::memcmp(bytes.data(), "\x93NUMPY", 6) != 0) fail(path, "it is not a .npy file");
   const bool wide = std::to_integer<int>(bytes[6]) >= 2;
   uint32_t length = 0;
   std::memcpy(&length, bytes.data() + 8, wide ? 4 : 2);

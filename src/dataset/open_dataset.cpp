@@ -139,7 +139,7 @@ std::unique_ptr<TensorsDataset> open_folder(const DatasetRequest& request, const
   }
   LabelledFiles files = samples_of_folder(request, folder);
   if (files.paths.empty())
-    throw Error(ErrorKind::input, fmt::format("{} holds no pictures, .npy files, folders of them or ONNX test sets", folder));
+    throw Error(ErrorKind::input, fmt::format("{} holds no images, .npy files, folders of them or ONNX test sets", folder));
   return dataset_of_files(request, std::move(files), name_of_folder(folder));
 }
 
@@ -157,8 +157,7 @@ std::unique_ptr<TensorsDataset> open_crops(const DatasetRequest& request) {
   std::vector<std::string> paths;
   if (fs::is_directory(folder, error)) paths = files_in(folder, is_picture_name);
   if (paths.empty()) {
-    throw Error(ErrorKind::input,
-                fmt::format("crops are cut out of the packaged pictures, which are not at {}; {}", folder, how_to_get_data));
+    throw Error(ErrorKind::input, fmt::format("crops are cut out of the bundled images, which are not at {}; {}", folder, how_to_get_data));
   }
   return make_crops_dataset(request, std::move(paths));
 }
@@ -179,7 +178,7 @@ std::unique_ptr<TensorsDataset> open_kind(const DatasetRequest& request) {
   if (fs::is_directory(path, error)) return open_folder(request, path);
   if (fs::exists(path, error)) return open_file(request, path);
   if (request.name == "pictures") {
-    throw Error(ErrorKind::input, fmt::format("the packaged pictures are not at {}; {}", path, how_to_get_data));
+    throw Error(ErrorKind::input, fmt::format("the bundled images are not at {}; {}", path, how_to_get_data));
   }
   if (request.name.find('/') != std::string::npos)
     throw Error(ErrorKind::input, fmt::format("there is no dataset file or folder {}", path));

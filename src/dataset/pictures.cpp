@@ -17,7 +17,7 @@ class PicturesDataset : public TensorsDataset, public PictureSource {
       : paths_(std::move(paths)), name_(std::move(name)), how_(request.preprocessing), shape_(picture_input_shape(request, how_)) {}
 
   std::string describe() const override {
-    return fmt::format("{} pictures of {}, short side {}, crop {}, {}{}", paths_.size(), name_, how_.resize, how_.crop,
+    return fmt::format("{} images of {}, short side {}, crop {}, {}{}", paths_.size(), name_, how_.resize, how_.crop,
                        normalizing_text(how_), label_note());
   }
   size_t size() const override { return paths_.size(); }

@@ -182,14 +182,14 @@ TEST(NodeNotes, TellWhatIsWrongByNode) {
   attempts.push_back(attempt(4, "n5", State::running));
   attempts.push_back(attempt(4, "n6", State::done));
   attempts.push_back(attempt(5, "n7", State::failed));
-  attempts.back().reason = "could not hand in";
+  attempts.back().reason = "could not write results back";
   const std::vector<std::string> notes = node_notes(fleet, attempts);
   EXPECT_EQ(notes.size(), 5u);
   EXPECT_THAT(notes, Contains(HasSubstr("n1: its clock is 3600.0 s behind")));
   EXPECT_THAT(notes, Contains(HasSubstr("n2: it has NVIDIA A100, most of its kind have NVIDIA H100")));
   EXPECT_THAT(notes, Contains(HasSubstr("n3: the shared disk took up to 31.0 s")));
   EXPECT_THAT(notes, Contains(HasSubstr("n5: an attempt at task 4 ended without a word")));
-  EXPECT_THAT(notes, Contains(HasSubstr("n7: could not hand in")));
+  EXPECT_THAT(notes, Contains(HasSubstr("n7: could not write results back")));
 }
 
 TEST(NodeNotes, NameSlowNodesByTheCommonPoint) {

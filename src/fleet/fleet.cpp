@@ -191,7 +191,9 @@ Fleet read_fleet(const std::string& folder) {
   const std::string path = folder + "/fleet.json";
   std::error_code error;
   if (!fs::exists(path, error))
-    throw Error(ErrorKind::input, fmt::format("{} is no fleet (it has no fleet.json): name the folder that `deepgap fleet` told", folder));
+    throw Error(
+        ErrorKind::input,
+        fmt::format("{} is not the folder of a fleet (it has no fleet.json): give the folder that `deepgap fleet` printed", folder));
   Fleet fleet = read_file(path, [&](const json& value) {
     try {
       return fleet_from_json(value);

@@ -41,7 +41,7 @@ void note_clocks_and_disks(const std::vector<Attempt>& attempts, std::vector<std
     if (std::fabs(clock) > clock_tolerance_s)
       notes.push_back(fmt::format("{}: its clock is {:.1f} s {} the shared disk's; times of its records are its own", node,
                                   std::fabs(clock), clock > 0 ? "ahead of" : "behind"));
-    if (disk > slow_hand_in_s) notes.push_back(fmt::format("{}: the shared disk took up to {:.1f} s for what it handed in", node, disk));
+    if (disk > slow_hand_in_s) notes.push_back(fmt::format("{}: the shared disk took up to {:.1f} s to store its results", node, disk));
   }
 }
 

@@ -13,14 +13,14 @@ namespace {
 class LocalScheduler final : public LaneScheduler {
  public:
   std::vector<SchedulerOption> options() const override {
-    return {{"max-jobs", "Tasks at a time; they share the machine, so more than one is for trying a study out (1)"}};
+    return {{"max-jobs", "Concurrent tasks, which share the machine; more than one only to try a study [default: 1]"}};
   }
   double prepare(Fleet& fleet) override {
     std::string& jobs = fleet.options["max-jobs"];
     if (jobs.empty()) jobs = "1";
     const auto count = parse_int(jobs);
     if (!count || *count < 1 || *count > 4096)
-      throw Error(ErrorKind::usage, fmt::format("--max-jobs '{}' is no number of tasks from 1 to 4096", jobs));
+      throw Error(ErrorKind::usage, fmt::format("invalid value '{}' for --max-jobs: expected a number of tasks from 1 to 4096", jobs));
     return 0;
   }
   void gather(const Fleet& /*fleet*/) override {}

@@ -27,7 +27,7 @@
 namespace deepgap {
 namespace {
 
-constexpr const char* remedy = "Slurm's programs are to be there (some sites have a module for them); or name another --scheduler";
+constexpr const char* remedy = "Slurm's programs are missing (some sites have a module for them); or name another --scheduler";
 constexpr int most_calls = 6;                                   // of one that cannot reach its controller
 constexpr double notice_and_end_s = 120, most_of_limit = 0.25;  // of a time limit, that no task should count on
 constexpr auto between_looks = std::chrono::seconds(2);
@@ -68,7 +68,7 @@ std::string words_of(const std::string& program, const std::string& output) {
   const size_t fatal = output.find(": fatal: ");
   if (fatal == std::string::npos) throw Error(ErrorKind::input, fmt::format("{}: {}", program, words_of(program, output)));
   throw Error(ErrorKind::input,
-              fmt::format("{} finds no cluster of Slurm: {}; SLURM_CONF is to name the cluster's slurm.conf, or name another --scheduler",
+              fmt::format("{} finds no Slurm cluster: {}; set SLURM_CONF to the cluster's slurm.conf, or name another --scheduler",
                           program, words_of(program, output.substr(output.rfind('\n', fatal) + 1))));
 }
 
@@ -116,14 +116,14 @@ std::vector<Partition> all_partitions() {
 class SlurmScheduler final : public Scheduler {
  public:
   std::vector<SchedulerOption> options() const override {
-    return {{"partition", "slurm: partitions, of which any will do"},
-            {"constraint", "slurm: features of nodes; a list is of kinds, and each measures the whole plan: h100,a100"},
-            {"account", "slurm: who pays"},
+    return {{"partition", "slurm: partitions to use, any of a list"},
+            {"constraint", "slurm: features of nodes; each entry of a list is a kind of node, which measures the whole plan: h100,a100"},
+            {"account", "slurm: account that pays"},
             {"qos", "slurm: quality of service"},
-            {"time", "slurm: time limit of a task; left out: twice what it is expected to take"},
-            {"gres", "slurm: instead of as many GPUs as the points name"},
+            {"time", "slurm: time limit of a task [default: twice its expected time]"},
+            {"gres", "slurm: GPUs to request, instead of as many as the points name"},
             {"exclude", "slurm: nodes to leave out"},
-            {"reservation", "slurm: nodes to use"},
+            {"reservation", "slurm: reservation to use"},
             {"max-jobs", "Tasks at a time (local: 1, since they share the machine; slurm: of each array)"}};
   }
 
@@ -188,7 +188,7 @@ class SlurmScheduler final : public Scheduler {
     std::set<std::pair<int, int>> asked;
     std::vector<std::string> notes;
     for (const SlurmArray& array : slurm_arrays(fleet, tasks, max_array_size())) {
-      if (asked.emplace(array.lot->kind, array.lot->gpus).second) notes.push_back("Slurm says: " + words_on(fleet, array));
+      if (asked.emplace(array.lot->kind, array.lot->gpus).second) notes.push_back("Slurm reports: " + words_on(fleet, array));
     }
     return notes;
   }
@@ -238,7 +238,7 @@ class SlurmScheduler final : public Scheduler {
   // Those that the user named, else Slurm's default.
   static std::vector<Partition> chosen(const Fleet& fleet) {
     std::vector<Partition> all = all_partitions();
-    if (all.empty()) throw Error(ErrorKind::input, "sinfo tells of no partition");
+    if (all.empty()) throw Error(ErrorKind::input, "sinfo lists no partition");
     std::vector<std::string> known;
     for (const Partition& partition : all) known.push_back(partition.name);
     std::vector<Partition> chosen;
@@ -304,7 +304,7 @@ class SlurmScheduler final : public Scheduler {
     const auto duration = parse_duration(text);
     const auto seconds = duration ? std::optional(static_cast<double>(*duration) / 1e9) : slurm_seconds(text);
     if (!seconds || *seconds <= 0)
-      throw Error(ErrorKind::usage, fmt::format("--time '{}' is no time such as 30m, 1:30:00 or 2-00:00:00", text));
+      throw Error(ErrorKind::usage, fmt::format("invalid value '{}' for --time: expected a time such as 30m, 1:30:00 or 2-00:00:00", text));
     if (limit > 0 && *seconds > limit)
       throw Error(ErrorKind::usage, fmt::format("--time {}: the partition allows {}", text, slurm_time(limit)));
     text = slurm_time(*seconds);
@@ -346,11 +346,11 @@ class SlurmScheduler final : public Scheduler {
     const std::string log = log_of_probe(fleet, kind), place = log.empty() ? "" : fmt::format(" ({})", log);
     for (int task = 0; task < static_cast<int>(fleet.tasks.size()); ++task) {
       if (fleet.lot_of(task).kind != kind || ::access(probe_file(fleet, task).c_str(), R_OK) != 0) continue;
-      return "the first look said: " + trim(read_text(probe_file(fleet, task))) + place;
+      return "the first query reported: " + trim(read_text(probe_file(fleet, task))) + place;
     }
     if (!failed || log.empty()) return "";
     const std::string text = trim(read_text(log)), last = trim(text.substr(text.rfind('\n') + 1));
-    return last.empty() ? "the first look failed without a word" + place : "the first look said: " + one_line(last) + place;
+    return last.empty() ? "the first query failed without a message" + place : "the first query reported: " + one_line(last) + place;
   }
 
   // That of the last probe of the kind; empty: there is none.

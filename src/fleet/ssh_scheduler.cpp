@@ -19,11 +19,11 @@ class SshScheduler final : public LaneScheduler {
  public:
   std::vector<SchedulerOption> options() const override {
     return {{"hosts", "ssh: file with a host on each line, as ssh takes it: node7, me@10.0.0.7, an alias; # begins a comment"},
-            {"ssh", "ssh: another program in place of ssh, which takes the same arguments"}};
+            {"ssh", "ssh: run this program instead of ssh; it takes the same arguments"}};
   }
   double prepare(Fleet& fleet) override {
     std::string& file = fleet.options["hosts"];
-    if (file.empty()) throw Error(ErrorKind::usage, "--scheduler ssh wants --hosts FILE, a host on each line");
+    if (file.empty()) throw Error(ErrorKind::usage, "--scheduler ssh needs --hosts FILE, with one host a line");
     hosts_of(file);
     file = std::filesystem::absolute(file).string();
     const auto ssh = fleet.options.find("ssh");
@@ -54,9 +54,10 @@ class SshScheduler final : public LaneScheduler {
       const std::string host = trim(line.substr(0, line.find('#')));
       if (host.empty()) continue;
       if (host.starts_with("-") || host.find_first_of(" \t'\"\\$`;&|<>()") != std::string::npos)
-        throw Error(ErrorKind::input, fmt::format("{}:{}: '{}' is no host: one on each line, as ssh takes it", file, number, host));
+        throw Error(ErrorKind::input,
+                    fmt::format("{}:{}: invalid host '{}': expected one host a line, as ssh takes it", file, number, host));
       if (std::find(hosts.begin(), hosts.end(), host) != hosts.end())
-        throw Error(ErrorKind::input, fmt::format("{}:{}: {} is there twice; one task at a time runs on a host", file, number, host));
+        throw Error(ErrorKind::input, fmt::format("{}:{}: {} is listed twice; each host runs one task at a time", file, number, host));
       hosts.push_back(host);
     }
     if (hosts.empty()) throw Error(ErrorKind::input, fmt::format("{} names no host", file));

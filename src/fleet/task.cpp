@@ -194,7 +194,8 @@ class Task {
       std::this_thread::sleep_for(std::chrono::seconds(i));
     }
     folder_.keep();
-    attempt_.reason = fmt::format("could not hand in ({}); its Store is kept there as {}/run.db", attempt_.reason, folder_.path());
+    attempt_.reason =
+        fmt::format("could not write results back ({}); its store is kept there as {}/run.db", attempt_.reason, folder_.path());
     return fail(attempt_.reason, task_not_handed_in);
   }
 

@@ -73,7 +73,7 @@ Graph bind_symbols(const Graph& graph, const std::map<std::string, int64_t>& sym
       if (dim.known() || found == symbols.end()) continue;
       const auto size = checked_multiply(dim.size, found->second);
       if (!size || *size < 0)
-        throw Error(ErrorKind::usage, fmt::format("'{}' = {} is no size for '{}'", dim.symbol, found->second, value.name));
+        throw Error(ErrorKind::usage, fmt::format("invalid size '{1}' for '{0}' of '{2}'", dim.symbol, found->second, value.name));
       dim = {*size, ""};
     }
   }

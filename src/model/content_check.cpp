@@ -55,7 +55,7 @@ void check_scale(const Scaling& at) {
 void check_zero_point(const Scaling& at) {
   if (!at.has(2)) return;
   const DataType type = at.type(2);
-  if (!is_levels(type)) at.fail(fmt::format("the zero point is {}, which is no type of levels", name_of(type)));
+  if (!is_levels(type)) at.fail(fmt::format("the zero point is {}, which cannot hold quantized levels", name_of(type)));
   if (at.node.op == "QuantizeLinear") {
     if (type == DataType::i32) at.fail("the zero point is int32, to which nothing is quantized");
   } else if (type != at.type(0)) {
@@ -75,7 +75,7 @@ void check_zero_point(const Scaling& at) {
 void check_types(const Scaling& at) {
   if (at.node.inputs.size() < 2 || !at.has(0) || !at.has(1)) at.fail("it needs an input and a scale");
   if (at.node.op == "DequantizeLinear" && !is_levels(at.type(0))) {
-    at.fail(fmt::format("its input is {}, which is no type of levels", name_of(at.type(0))));
+    at.fail(fmt::format("its input is {}, which cannot hold quantized levels", name_of(at.type(0))));
   }
   const DataType scale = at.type(1);
   if (scale != DataType::f32 && scale != DataType::f16 && scale != DataType::bf16)

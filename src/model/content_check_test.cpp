@@ -104,7 +104,7 @@ TEST(CheckScaling, NamesAZeroPointThatDoesNotFit) {
   EXPECT_EQ(refusal(pair), "node 'quantize' (QuantizeLinear): the zero point is int32, to which nothing is quantized");
   pair = {};
   pair.quantize_zero = tensor_of<float>(DataType::f32, {2}, {0, 0});
-  EXPECT_EQ(refusal(pair), "node 'quantize' (QuantizeLinear): the zero point is float32, which is no type of levels");
+  EXPECT_EQ(refusal(pair), "node 'quantize' (QuantizeLinear): the zero point is float32, which cannot hold quantized levels");
   pair = {};
   pair.quantize_zero = tensor_of<uint8_t>(DataType::u8, {}, {0});
   EXPECT_EQ(refusal(pair), "node 'quantize' (QuantizeLinear): 1 zero points for 2 scales");

@@ -43,7 +43,7 @@ const ExternalData::File& ExternalData::open(const std::string& location) {
   File file{FileDescriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)), 0};
   struct stat info {};
   if (!file.descriptor.valid() || ::fstat(file.descriptor.get(), &info) != 0) fail(location, std::strerror(errno));
-  if (!S_ISREG(info.st_mode)) fail(location, "it is no regular file");
+  if (!S_ISREG(info.st_mode)) fail(location, "it is not a regular file");
   file.size = info.st_size;
   if (files_.size() >= 256) files_.clear();  // each holds a descriptor
   return files_.emplace(location, std::move(file)).first->second;

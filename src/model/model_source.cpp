@@ -106,7 +106,7 @@ Graph onnx_graph(const std::string& path) {
     const std::string what = other_format(path);
     std::error_code ignored;
     if (error.kind() != ErrorKind::input || what.empty() || !fs::exists(path, ignored)) throw;
-    throw Error(ErrorKind::input, fmt::format("{}; if it is no ONNX file, {}", error.what(), what));
+    throw Error(ErrorKind::input, fmt::format("{}; if it is not an ONNX file, {}", error.what(), what));
   }
 }
 

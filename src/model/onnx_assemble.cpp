@@ -174,7 +174,7 @@ void Assembler::check_size(const ValuePart& part) const {
   Shape sizes;
   for (const Dim& dim : *part.dims) sizes.push_back(dim.size);
   if (!checked_elements(sizes, state_.limits.max_elements))
-    fail(fmt::format("value '{}' is said to have more than {} elements", part.name, state_.limits.max_elements));
+    fail(fmt::format("value '{}' claims to have more than {} elements", part.name, state_.limits.max_elements));
 }
 
 // A node's first output is there for passes and engines even where only later ones are read.

@@ -263,7 +263,7 @@ TEST(HostileOnnx, DescribedShapesThatOverflow) {
   describe_value(model.mutable_graph()->add_input(), "x", {2});
   describe_value(model.mutable_graph()->add_output(), "y", {int64_t{1} << 40, int64_t{1} << 40});
   add_node(model.mutable_graph(), "Wobble", {"x"}, {"y"});
-  EXPECT_THAT(error_of(model), HasSubstr("'y' is said to have more than"));
+  EXPECT_THAT(error_of(model), HasSubstr("'y' claims to have more than"));
 }
 
 TEST(HostileOnnx, ContradictingShapesNameTheNode) {

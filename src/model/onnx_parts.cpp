@@ -214,7 +214,7 @@ ValuePart parse_value(WireReader reader, ReadState& state, bool strict) {
       parse_tensor_type(type_reader.message(), value, strict);
     else if (strict && (type_reader.field() == 4 || type_reader.field() == 5 || type_reader.field() == 8 || type_reader.field() == 9))
       throw Error(ErrorKind::input,
-                  fmt::format("'{}' is no tensor: sequences, maps, optional and sparse values are not supported", value.name));
+                  fmt::format("'{}' is not a tensor: sequences, maps, optional and sparse values are not supported", value.name));
   }
   return value;
 }

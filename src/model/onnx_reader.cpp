@@ -163,7 +163,7 @@ MappedFile map_message(const std::string& path) {
   if (std::filesystem::exists(status) && std::filesystem::is_regular_file(status) && std::filesystem::file_size(path, error) > INT_MAX)
     throw Error(ErrorKind::input, fmt::format("{}: {}", path, too_large));
   if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))
-    throw Error(ErrorKind::input, fmt::format("{}: it is no regular file", path));
+    throw Error(ErrorKind::input, fmt::format("{}: it is not a regular file", path));
   return map_file(path);
 }
 

@@ -152,7 +152,7 @@ void fill_external(const TensorFields& fields, int64_t bytes, ExternalData& exte
     const auto found = fields.external.find(key);
     if (found == fields.external.end()) return std::nullopt;
     const auto value = parse_int(found->second);
-    if (!value || *value < 0) fail(fields, fmt::format("external {} '{}' is no size", key, found->second));
+    if (!value || *value < 0) fail(fields, fmt::format("external {} '{}' is not a size", key, found->second));
     return value;
   };
   const auto location = fields.external.find("location");

@@ -48,7 +48,7 @@ std::optional<double> steps_of_floats(ShapeContext& context) {
   const auto start = number(context, 0), limit = number(context, 1), delta = number(context, 2);
   if (!start || !limit || !delta) return std::nullopt;
   if (!(*delta != 0) || !std::isfinite(*delta) || !std::isfinite(*limit - *start))
-    context.fail("its step is 0, or its ends are no numbers");
+    context.fail("its step is 0, or its ends are not numbers");
   return std::ceil((*limit - *start) / *delta);
 }
 

@@ -23,7 +23,7 @@ void transpose(ShapeContext& context) {
     auto sorted = order;
     std::sort(sorted.begin(), sorted.end());
     std::reverse(reversed.begin(), reversed.end());
-    if (sorted != reversed) context.fail(fmt::format("perm [{}] is no order of {}", fmt::join(order, ","), to_string(*x)));
+    if (sorted != reversed) context.fail(fmt::format("perm [{}] is not an order of {}", fmt::join(order, ","), to_string(*x)));
     out.emplace();
     for (const int64_t axis : order) out->push_back((*x)[static_cast<size_t>(axis)]);
   }

@@ -36,7 +36,7 @@ void matmul(ShapeContext& context) {
   context.set(0, context.type(0), std::nullopt);
   if (!context.dims(0) || !context.dims(1)) return;
   Dims a = *context.dims(0), b = *context.dims(1);
-  if (a.empty() || b.empty()) context.fail("a scalar is no matrix");
+  if (a.empty() || b.empty()) context.fail("a scalar is not a matrix");
   const bool vector_a = a.size() == 1, vector_b = b.size() == 1;
   if (vector_a) a.insert(a.begin(), fixed_dim(1));
   if (vector_b) b.push_back(fixed_dim(1));

@@ -35,7 +35,7 @@ void col2im(ShapeContext& context) {
       taps = *product;
     }
     const auto divided = divide((*x)[1], taps);
-    if (!divided) context.fail(fmt::format("{} values are no blocks of {}", to_string({(*x)[1]}), taps));
+    if (!divided) context.fail(fmt::format("{} values are not blocks of {}", to_string({(*x)[1]}), taps));
     channels = *divided;
   }
   Dims out = with_sizes(context, {(*x)[0], channels}, 1);

@@ -103,7 +103,7 @@ std::string counted_section(const LayerProfile& profile, const WorkTable& table)
   out += counted_table(profile, table);
   const WorkRow& network = table.network;
   if (network.dram_read_bytes)
-    out += note(fmt::format("Of one batch: DRAM {} read and {} written, second-level cache {} read and {} written",
+    out += note(fmt::format("One batch: DRAM {} read and {} written, second-level cache {} read and {} written",
                             format_bytes(*network.dram_read_bytes), format_bytes(network.dram_written_bytes.value_or(0)),
                             format_bytes(network.l2_read_bytes.value_or(0)), format_bytes(network.l2_written_bytes.value_or(0))));
   out += levels(table);

@@ -18,11 +18,10 @@ namespace {
 
 std::string ratio_cell(const DeviceRatio& ratio) {
   const auto& interval = ratio.throughput.interval;
-  const std::string range =
-      interval ? format_ratio(interval->low) + " to " + format_ratio(interval->high) : too_few_words(ratio.throughput);
+  const std::string range = interval ? format_ratio(interval->low) + " to " + format_ratio(interval->high) : why_too_few(ratio.throughput);
   const bool open = interval && !ratio.throughput.separable();
   return fmt::format("<td class=\"num\">{}<small>{}{}</small></td>", format_ratio(ratio.throughput.ratio), range,
-                     open ? ", not separable" : "");
+                     open ? ", no significant difference" : "");
 }
 
 std::string batch_words(const DeviceRatio& ratio) {

@@ -49,8 +49,8 @@ std::string duels_section(const View& view) {
       "settled.</p>";
   for (size_t i = 0; i < duels.size() && i < report_caps.statements; ++i) html += one(duels[i]);
   return html +
-         left_out_note(duels.size() - std::min(duels.size(), report_caps.statements), "more duel is not drawn",
-                       "more duels are not drawn") +
+         left_out_note(duels.size() - std::min(duels.size(), report_caps.statements), "more interleaved comparison is not drawn",
+                       "more interleaved comparisons are not drawn") +
          "</section>";
 }
 

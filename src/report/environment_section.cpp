@@ -97,7 +97,7 @@ std::string environment_section(const View& view) {
   if (facts.empty()) return html + "<p>Nothing was recorded.</p></section>";
   html += key_values(facts);
   html += full_table(view.results.environment, "The machine in full");
-  html += full_table(view.results.facts, "What the runs noted");
+  html += full_table(view.results.facts, "Notes of the runs");
   return html + "</section>";
 }
 

@@ -85,7 +85,7 @@ std::vector<Record> example_study() {
         maker.measure(record, way);
         if (way.peak == 142 && batch == 8 && repeat == 1) {
           record.verdict = Verdict::unstable;
-          record.reason = "throughput +-7.2% at the budget of 8 s, asked 5%";
+          record.reason = "throughput CI ±7.2 % after the budget of 8 s (target ±5 %)";
         }
         if (way.peak == 62.5 && batch == 32) {
           record.outcome = repeat == 0 ? Outcome::crashed : Outcome::out_of_memory;

@@ -116,8 +116,8 @@ std::string front_figure(const Workload& workload, const Choosable& from, const 
   const std::string svg = chart_svg(chart);
   if (svg.empty()) return {};
   return fmt::format(
-      "<figure><figcaption><b>{} against {}</b><span>joined: nothing is better in both ({} of {} points); hollow: cannot be told "
-      "from these</span></figcaption>{}</figure>",
+      "<figure><figcaption><b>{} against {}</b><span>joined: no point is better in both ({} of {} points); hollow: no significant "
+      "difference from these</span></figcaption>{}</figure>",
       html_escaped(title_of(y)), html_escaped(lower_first(title_of(x))), joined.size(), points.size(), svg);
 }
 

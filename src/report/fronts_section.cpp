@@ -62,7 +62,7 @@ std::string fronts_section(const View& view, const FrontOrder& order) {
       if (front.empty()) html += "<p class=\"aside\">" + html_escaped(none_words(pair, order)) + "</p>";
       figures += figure;
       if (!figure.empty() || front.empty()) continue;
-      html += fmt::format("<p class=\"aside\">Too few points have {} and {}{} for a picture; nothing beats {}.</p>",
+      html += fmt::format("<p class=\"aside\">Too few points have {} and {}{} for a figure; no point beats {}.</p>",
                           html_escaped(pair.first.metric), html_escaped(pair.second.metric), html_escaped(limits_words(order)),
                           html_escaped(label_with_batch(*front[0].line, *front[0].point)));
     }

@@ -56,7 +56,7 @@ MlperfScore read_mlperf_score(const std::string& detail, const std::string& sour
     const auto found = entry.is_object() ? keys.find(entry.value("key", "")) : keys.end();
     if (found != keys.end() && entry.at("value").is_number()) return {entry.at("value").get<double>(), found->second};
   }
-  throw Error(ErrorKind::input, fmt::format("{} has no score: it is no whole performance run's log", source));
+  throw Error(ErrorKind::input, fmt::format("{} has no score: it is not a complete log of a performance run", source));
 }
 
 std::string verify_test01_speed(const MlperfScore& reference, const MlperfScore& test) {

@@ -90,7 +90,7 @@ class Page {
     const std::string picture = families_picture();
     if (!picture.empty()) out += "<figure class=\"roofline scroll\">" + picture + "</figure>\n";
     if (picture.empty() && !machine_.missing.empty())
-      out += "<p class=\"aside\">There are no ceilings to draw: " + html_escaped(machine_.missing) + ".</p>\n";
+      out += "<p class=\"aside\">There are no measured peaks to draw: " + html_escaped(machine_.missing) + ".</p>\n";
     if (table_.counted)
       out += counted_table(profile_, table_);
     else if (profile_.layers.empty() && profile_.trace)
@@ -104,7 +104,7 @@ class Page {
     if (profile_.layers.empty()) return begin + "step of training, whose layers no engine times one by one.</p>\n";
     const double between = rows_.whole_seconds > 0 ? rows_.between_seconds / rows_.whole_seconds : 0;
     const std::string reach =
-        rows_.all.of_roof ? fmt::format("; layers reach {} of what the ceilings allow", share_text(*rows_.all.of_roof)) : "";
+        rows_.all.of_roof ? fmt::format("; layers reach {} of what the measured peaks allow", share_text(*rows_.all.of_roof)) : "";
     return begin + fmt::format("batch, {} of it between layers{}.</p>\n", share_text(between), reach);
   }
   std::string where() const {
@@ -120,7 +120,7 @@ class Page {
     const auto stat = [&](const std::string& value, const std::string& name) {
       out += fmt::format("<div><dt>{}</dt><dd>{}</dd></div>", name, value);
     };
-    if (rows_.all.of_roof) stat(share_text(*rows_.all.of_roof), "of what the ceilings allow");
+    if (rows_.all.of_roof) stat(share_text(*rows_.all.of_roof), "of what the measured peaks allow");
     stat(std::to_string(rows_.all.layers), "layers");
     if (profile_.trace) {
       const TraceSummary summary = summary_of(*profile_.trace);
@@ -231,22 +231,22 @@ class Page {
   }
   std::string roofline() const {
     if (!has_ceilings())
-      return machine_.missing.empty() ? std::string()
-                                      : "<h2>Roofline</h2><p>There are no ceilings to draw: " + html_escaped(machine_.missing) + ".</p>\n";
+      return machine_.missing.empty()
+                 ? std::string()
+                 : "<h2>Roofline</h2><p>There are no measured peaks to draw: " + html_escaped(machine_.missing) + ".</p>\n";
     const std::string picture = families_picture(), each = layers_picture(), nearer = levels_picture();
     if (picture.empty()) return {};
     std::string out = fmt::format(
-        "<h2>Roofline</h2>\n<p class=\"aside\">A bubble is a family of {}, its area its share of their time. {} Measured ceilings "
-        "are drawn through, a data sheet's dotted.</p>\n",
+        "<h2>Roofline</h2>\n<p class=\"aside\">A bubble is a family of {}; its area is its share of their time. {} Measured peaks are "
+        "drawn solid, those of a data sheet dotted.</p>\n",
         table_.counted ? "kernels" : "layers",
         table_.counted ? "Bytes of DRAM and operations, tensor cores' among them, are counted by the hardware."
                        : "Bytes and operations are counted from the network: each value is moved once, multiply and add are two.");
     out += "<figure class=\"roofline scroll\">" + picture + "</figure>\n";
     if (!nearer.empty())
       out +=
-          "<p class=\"aside\">The same by level of memory: a dot stands where the bytes of DRAM put it, its rings where those of L2 and L1 "
-          "do; "
-          "each is held against the slope of its name.</p>\n<figure class=\"roofline scroll\">" +
+          "<p class=\"aside\">The same by level of memory. A dot stands where the bytes of DRAM put it, its rings where those of L2 and L1 "
+          "do. Compare each with the slope of its name.</p>\n<figure class=\"roofline scroll\">" +
           nearer + "</figure>\n";
     if (!each.empty())
       out += "<details><summary>Each layer as a dot</summary><figure class=\"roofline scroll\">" + each + "</figure></details>\n";
@@ -270,9 +270,8 @@ class Page {
     const auto all = largest_distances(rows_, most_distances);
     if (all.empty()) return {};
     std::string out =
-        "<h2>Furthest from their bound</h2>\n<p class=\"aside\">What the whole would gain if the layer reached what the ceilings "
-        "allow.</p>\n"
-        "<div class=\"scroll\"><table><tr>" +
+        "<h2>Furthest from their bound</h2>\n<p class=\"aside\">Gain of the whole network if the layer reached what the measured peaks "
+        "allow.</p>\n<div class=\"scroll\"><table><tr>" +
         heading("layer", false) + heading("operators", false) + heading("ms", true) + heading("bound, ms", true) + heading("by", false) +
         heading("gain, ms", true) + heading("of the whole", true) + "</tr>\n";
     for (const Distance& distance : all) {

@@ -15,7 +15,7 @@ constexpr size_t most_lines = 500;
 std::string table(const std::vector<ProfileLine>& lines) {
   std::string html =
       "<div class=\"scroll\"><table><tr><th>point</th><th class=\"num\">ms a batch or step</th><th class=\"num\">between layers</th><th "
-      "class=\"num\">of what ceilings allow</th><th>mostly bound by</th><th>slowest operator</th></tr>\n";
+      "class=\"num\">of measured peak</th><th>mostly bound by</th><th>slowest operator</th></tr>\n";
   for (size_t i = 0; i < lines.size() && i < most_lines; ++i) {
     const ProfileLine& line = lines[i];
     html += fmt::format(

@@ -311,10 +311,9 @@ std::string run_sequence_svg(const RunSequence& sequence) {
 std::string run_sequences_section(const RunSequences& sequences) {
   if (sequences.shown.empty()) return {};
   std::string html =
-      "<section id=\"sequences\"><h2>Runs that are not valid</h2><p class=\"aside\">One run of each point, query after query: the line is "
-      "the mean of "
-      "neighbours, the band their middle eighty percent. What the verdict names is marked. Below it, on the same axis, what the probes "
-      "read.</p>";
+      "<section id=\"sequences\"><h2>Runs that are not valid</h2><p class=\"aside\">One run of each point, query after query. The line is "
+      "the mean of neighbours, the band their middle eighty percent. The finding of the verdict is marked. Below, on the same axis, are "
+      "the readings of the probes.</p>";
   for (const RunSequence& sequence : sequences.shown) {
     html += fmt::format("<h3>{}</h3><p><b>{}</b>: {}</p><figure class=\"wide\">{}", html_escaped(sequence.label),
                         html_escaped(sequence.verdict), html_escaped(sequence.reason), run_sequence_svg(sequence));

@@ -91,7 +91,7 @@ TEST(RunSequence, a_warm_up_that_went_on_is_shaded) {
 }
 
 TEST(RunSequence, without_a_shape_nothing_is_marked) {
-  const RunSequence sequence = sequence_of(run_of([](double) { return 5.0; }, "throughput +-3% at the budget of 30 s, asked 1%"));
+  const RunSequence sequence = sequence_of(run_of([](double) { return 5.0; }, "throughput CI ±3 % after the budget of 30 s (target ±1 %)"));
   EXPECT_TRUE(sequence.marks.empty());
   EXPECT_EQ(sequence.mark_words, "");
   EXPECT_THAT(run_sequence_svg(sequence), Not(HasSubstr("class=\"found\"")));

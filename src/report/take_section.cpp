@@ -29,7 +29,7 @@ std::string next_text(const BestByGoal& row) {
   const double times = row.goal->better == Better::lower ? 1 / row.over_next->ratio : row.over_next->ratio;
   constexpr double alike = 1.005;
   if (times < alike) return label + ", as good";
-  return open ? label + ", which cannot be told from it" : fmt::format("{}, {} times worse", label, format_ratio(times));
+  return open ? label + ", without significant difference from it" : fmt::format("{}, {} times worse", label, format_ratio(times));
 }
 
 std::string table(const std::vector<BestByGoal>& rows, const std::string& currency) {
@@ -155,10 +155,8 @@ std::string take_section(const View& view) {
   }
   if (parts.empty()) return {};
   parts += left_out_note(left_out, "more model is left out", "more models are left out");
-  return "<section id=\"take\"><h2>What to take</h2><p class=\"aside\">The best by each goal, of points that were measured here and "
-         "checked, "
-         "without those that are unstable, undecided or invalid. "
-         "With a rate, a bound or a budget: <code>deepgap recommend</code>.</p>" +
+  return "<section id=\"take\"><h2>Recommendations</h2><p class=\"aside\">The best by each goal, among points that were measured here, "
+         "checked and stable. With a rate, an SLO or a budget: <code>deepgap recommend</code>.</p>" +
          parts + "</section>\n";
 }
 

@@ -120,7 +120,8 @@ std::string trend_page(const TrendPage& page) {
       std::count_if(page.shown.begin(), page.shown.end(), [](const ShownTrend& t) { return !t.series->changes.empty(); }));
   size_t room = most_pictures - std::min(changed, most_pictures);
   for (const ShownTrend& shown : page.shown) {
-    if (shown.where != where) html += "<h2>" + html_escaped(shown.where.empty() ? "A machine that was not told" : shown.where) + "</h2>\n";
+    if (shown.where != where)
+      html += "<h2>" + html_escaped(shown.where.empty() ? "A machine without a recorded name" : shown.where) + "</h2>\n";
     where = shown.where;
     html += "<h3>" + html_escaped(shown.label) + "</h3>";
     const bool has_room = shown.series->changes.empty() ? room > 0 : drawn < most_pictures;

@@ -116,11 +116,11 @@ std::optional<Fault> ServerAnswer::read(std::string_view text, std::string_view 
 }
 
 std::optional<Fault> ServerAnswer::read_layout(std::string_view text, int64_t batch) {
-  if (text.starts_with('<')) return wrong_answer("answered 200 with a page (HTML or XML) in place of tensors");
+  if (text.starts_with('<')) return wrong_answer("answered 200 with a page (HTML or XML) instead of tensors");
   const json answer = json::parse(text, nullptr, false);
   if (answer.is_discarded() && text.starts_with('{')) {
     const bool nan = text.find("NaN") != std::string_view::npos || text.find("Infinity") != std::string_view::npos;
-    return wrong_answer(std::string("answered 200 with JSON that is not valid") + (nan ? ": NaN and Infinity are no numbers of JSON" : ""));
+    return wrong_answer(std::string("answered 200 with JSON that is not valid") + (nan ? ": JSON has no NaN or Infinity" : ""));
   }
   if (!answer.is_object() || !answer.contains("outputs") || !answer["outputs"].is_array())
     return wrong_answer("answered 200 without outputs: no answer of KServe v2");

@@ -40,7 +40,7 @@ INSTANTIATE_TEST_SUITE_P(
         FaultCase{"NoJson", {.body = "fine"}, "no answer of KServe v2"},
         FaultCase{"NaN",
                   {.body = json_answer(R"({"name":"y","datatype":"FP32","shape":[1,3],"data":[NaN,1,2]})")},
-                  "answered 200 with JSON that is not valid: NaN and Infinity are no numbers of JSON"},
+                  "answered 200 with JSON that is not valid: JSON has no NaN or Infinity"},
         FaultCase{"HalfAnObject", {.body = R"({"outputs":[)"}, "answered 200 with JSON that is not valid"},
         FaultCase{"NoOutputs", {.body = json_answer("")}, "output 'y' is missing"},
         FaultCase{"EmptyTensor", {.body = json_answer(R"({"name":"y","datatype":"FP32","shape":[0,3],"data":[]})")}, "output 'y' is empty"},

@@ -49,7 +49,10 @@ TEST(KserveMetrics, ReadsTheServersGpuMetricsAtBothEndsOfAWindow) {
   EXPECT_FALSE(counts.contains("server.gpu_power_w")) << "what is not told is not there";
   EXPECT_THAT(metrics.seen().front().path, "/metrics");
   EXPECT_THAT(failure_of([&] { Rig(server.host(), {{"metrics", server.url() + "/metrics"}}); }).what(), HasSubstr("answered 404"));
-  EXPECT_THAT(failure_of([&] { Rig(server.host(), {{"metrics", "http://me:word@host/"}}); }).what(), HasSubstr("is no URL"));
+  EXPECT_THAT(failure_of([&] {
+                Rig(server.host(), {{"metrics", "http://me:word@host/"}});
+              }).what(),
+              HasSubstr("expected http://host:port/path"));
 }
 
 TEST(KserveMetrics, ReadsTheServersGpuMetricsInAWindowToo) {

@@ -42,7 +42,7 @@ std::string text_in(const json& object, const char* key) {
 }
 
 ServedTensor read_tensor(const json& tensor, const std::string& model) {
-  if (!tensor.is_object()) refuse(fmt::format("the metadata of {} are none of KServe v2: a tensor that is no object", model));
+  if (!tensor.is_object()) refuse(fmt::format("the metadata of {} are not KServe v2: a tensor is not an object", model));
   const auto shape = tensor.find("shape");
   if (shape == tensor.end() || !shape->is_array()) return served_tensor("", text_in(tensor, "datatype"), {}, model);
   std::vector<int64_t> dims;
@@ -108,15 +108,15 @@ ServedTensor served_tensor(const std::string& name, const std::string& datatype,
                            const std::string& model) {
   if (datatype == "BYTES")
     refuse(
-        fmt::format("tensors of datatype 'BYTES' are not measured: the elements of '{}' of {} are texts or files of any length, and "
-                    "samples and outputs here are numbers of one size; of an ensemble name the model that takes and gives numbers",
+        fmt::format("tensors of datatype 'BYTES' cannot be measured: elements of '{}' of {} are texts or files of any length, but samples "
+                    "and outputs are numbers of one size. For an ensemble, name the model that takes and gives numbers",
                     printable(name), model));
   ServedTensor tensor{printable(name), datatype_from(datatype), dims};
   if (name.empty() || dims.size() > most_dims)
-    refuse(fmt::format("the metadata of {} are none of KServe v2: a tensor without name or shape", model));
+    refuse(fmt::format("the metadata of {} are not KServe v2: a tensor has no name or shape", model));
   const auto is_none = [](int64_t size) { return size < -1 || size > most_size; };
   if (std::any_of(dims.begin(), dims.end(), is_none))
-    refuse(fmt::format("the metadata of {}: '{}' has a size that is none", model, tensor.name));
+    refuse(fmt::format("the metadata of {}: '{}' has an invalid size", model, tensor.name));
   return tensor;
 }
 

@@ -28,7 +28,8 @@ Nanoseconds time_between(const std::string& option, const std::string& value, Na
 std::string plain_url(const std::string& value) {
   const bool plain = (value.starts_with("http://") || value.starts_with("https://")) && value.find_first_of("@?# ") == std::string::npos;
   if (plain) return value;
-  throw Error(ErrorKind::usage, fmt::format("kserve: metrics={} is no URL http://host:port/path without user, password or query", value));
+  throw Error(ErrorKind::usage,
+              fmt::format("kserve: invalid value '{}' for metrics: expected http://host:port/path without user, password or query", value));
 }
 
 OptionTable<KserveSettings> make_table() {

@@ -37,7 +37,7 @@ std::string train_refusal(const EngineRequest& request, const GraphSummary& grap
   if (!settings.package.empty()) return "a package has no weights that training could change: leave out libtorch.package";
   if (request.precision == Precision::fp16 && !cuda) return "training in fp16 is for a GPU; the CPU has fp32, bf16 and mixed";
   if (cuda && request.inputs == InputPlace::ready) return "training takes its samples as they are: inputs=device or host";
-  if (request.samples_change) return "training from picture files (end to end) is not there";
+  if (request.samples_change) return "training from image files (end to end) is not supported";
   const auto quantized = std::find_if(graph.operators.begin(), graph.operators.end(), [](const OperatorUse& use) {
     return use.op == "QuantizeLinear" || use.op == "DequantizeLinear" || use.op.starts_with("QLinear");
   });
@@ -49,13 +49,14 @@ std::string train_refusal(const EngineRequest& request, const GraphSummary& grap
 
 OptionTable<TorchSettings> make_table(bool cuda) {
   OptionTable<TorchSettings> table("libtorch");
-  table.on_off("channels_last", "on: pictures and convolution weights lie channels last; off: channels first, as PyTorch does by itself",
+  table.on_off("channels_last",
+               "on: images and convolution weights are stored channels last; off: channels first, as PyTorch does by default",
                &TorchSettings::channels_last);
   table.row({"package", "a TorchScript (.pt) or AOTInductor (.pt2) file of the same network, run instead of the graph", ""},
             [](TorchSettings& settings, const std::string& path) {
               std::error_code error;
               if (!path.empty() && !std::filesystem::is_regular_file(path, error))
-                throw Error(ErrorKind::usage, fmt::format("libtorch: package '{}' is no file", path));
+                throw Error(ErrorKind::usage, fmt::format("libtorch: package '{}' is not a file", path));
               settings.package = path;
             });
   table.on_off("overlap", "training by several processes, on: gradients are averaged while the backward pass goes on; off: after it",

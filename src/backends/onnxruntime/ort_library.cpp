@@ -39,9 +39,9 @@ OrtApiBase const* open_base(const std::string& path) {
   void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (library == nullptr) refuse(fmt::format("ONNX Runtime does not load: {}", ::dlerror()));
   void* entry = ::dlsym(library, "OrtGetApiBase");
-  if (entry == nullptr) refuse(fmt::format("{} is no ONNX Runtime: {}", path, ::dlerror()));
+  if (entry == nullptr) refuse(fmt::format("{} is not ONNX Runtime: {}", path, ::dlerror()));
   const OrtApiBase* base = reinterpret_cast<const OrtApiBase* (*)()>(entry)();
-  if (base == nullptr) refuse(fmt::format("{} is no ONNX Runtime: it has no interface table", path));
+  if (base == nullptr) refuse(fmt::format("{} is not ONNX Runtime: it has no interface table", path));
   return base;
 }
 

@@ -66,8 +66,8 @@ void register_custom_ops(const OrtLibrary& ort, OrtSessionOptions* options, cons
     try {
       ort.call(ort_register_custom_ops_library, options, library.c_str());
     } catch (const OrtFailure& failure) {
-      throw Error(ErrorKind::refused, fmt::format("onnxruntime: {} is no library of custom operators that it can use: {}", library,
-                                                  short_message(failure.message)));
+      throw Error(ErrorKind::refused,
+                  fmt::format("onnxruntime: {} is not a usable library of custom operators: {}", library, short_message(failure.message)));
     }
   }
 }

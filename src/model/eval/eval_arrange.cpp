@@ -57,7 +57,7 @@ std::vector<Tensor> space_to_depth(const Call& call) {
   const Tensor& x = call.input(0);
   const int64_t block = block_size(call);
   if (x.shape[2] % block != 0 || x.shape[3] % block != 0)
-    call.fail(fmt::format("height {} and width {} are no multiples of {}", x.shape[2], x.shape[3], block));
+    call.fail(fmt::format("height {} and width {} are not multiples of {}", x.shape[2], x.shape[3], block));
   const Blocks b{x.shape[0], x.shape[1], x.shape[2] / block, x.shape[3] / block, block};
   const std::string mode = call.text_of("mode", "DCR");
   if (mode != "DCR" && mode != "CRD") call.fail("mode '" + mode + "' does not exist");

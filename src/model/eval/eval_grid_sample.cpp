@@ -124,7 +124,7 @@ void check_grid(const Call& call, const Shape& x, const Shape& grid) {
   if (x.size() != 4 && x.size() != 5) call.refuse(fmt::format("an input of {} dimensions is not handled here", x.size()));
   if (grid.size() != x.size() || grid[0] != x[0] || grid.back() != static_cast<int64_t>(x.size()) - 2)
     call.fail("the grid does not fit the input");
-  if (product_of(std::span(x).subspan(2)) == 0) call.fail("its pictures are empty");
+  if (product_of(std::span(x).subspan(2)) == 0) call.fail("its images are empty");
 }
 
 std::vector<Tensor> grid_sample(const Call& call) {

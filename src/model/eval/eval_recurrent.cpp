@@ -58,7 +58,7 @@ std::vector<T> list_of(const Call& call, const char* name) {
   const auto found = call.node.attributes.find(name);
   if (found == call.node.attributes.end()) return {};
   const auto* values = std::get_if<std::vector<T>>(&found->second);
-  if (values == nullptr) call.fail(fmt::format("attribute '{}' is no list of its type", name));
+  if (values == nullptr) call.fail(fmt::format("attribute '{}' is not a list of its type", name));
   return *values;
 }
 

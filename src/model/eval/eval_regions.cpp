@@ -35,7 +35,7 @@ std::vector<Blocks> blocks_of(const Call& call) {
     for (const int64_t value : {block[i], dilations[i], strides[i]}) within(value, 1);
     for (const int64_t value : {picture[i], pads[i], pads[rank + i]}) within(value, 0);
     const int64_t room = picture[i] + pads[i] + pads[rank + i] - dilations[i] * (block[i] - 1) - 1;
-    if (room < 0) call.fail(fmt::format("a block of {} does not fit a picture of {}", block[i], picture[i]));
+    if (room < 0) call.fail(fmt::format("a block of {} does not fit an image of {}", block[i], picture[i]));
     all.push_back({picture[i], block[i], dilations[i], strides[i], pads[i], room / strides[i] + 1});
   }
   return all;

@@ -54,7 +54,7 @@ Region region_of(const Call& call, const RoiAlign& how, std::span<const double> 
   if (!how.half_pixel) width = std::max(width, 1.0), height = std::max(height, 1.0);
   Region region{top, left, height / static_cast<double>(how.height), width / static_cast<double>(how.width), how.ratio, how.ratio};
   if (how.ratio > 0) return region;
-  if (!(std::fabs(region.bin_height) < 1e6 && std::fabs(region.bin_width) < 1e6)) call.fail("a region is larger than any picture");
+  if (!(std::fabs(region.bin_height) < 1e6 && std::fabs(region.bin_width) < 1e6)) call.fail("a region is larger than any image");
   region.rows = std::max<int64_t>(0, static_cast<int64_t>(std::ceil(region.bin_height)));
   region.columns = std::max<int64_t>(0, static_cast<int64_t>(std::ceil(region.bin_width)));
   return region;
@@ -140,7 +140,7 @@ struct DeformConv {
 
 DeformConv deform_conv_of(const Call& call) {
   const Shape &x = call.input(0).shape, &w = call.input(1).shape, &offset = call.input(2).shape;
-  if (x.size() != 4 || w.size() != 4 || offset.size() != 4) call.refuse("only pictures of two dimensions are handled here");
+  if (x.size() != 4 || w.size() != 4 || offset.size() != 4) call.refuse("only images of two dimensions are supported");
   DeformConv how{call.ints_of("strides", {1, 1}),
                  call.ints_of("dilations", {1, 1}),
                  call.ints_of("pads", {0, 0, 0, 0}),

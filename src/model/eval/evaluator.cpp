@@ -120,7 +120,8 @@ std::vector<Tensor> evaluate_in(const Graph& graph, std::span<const Tensor> inpu
     for (size_t k = 0; k < node.outputs.size(); ++k) {
       if (node.outputs[k] == no_value) continue;
       if (k >= results.size())
-        throw Error(ErrorKind::refused, fmt::format("node '{}' ({}): output {} is not made by the plain evaluator", node.name, node.op, k));
+        throw Error(ErrorKind::refused,
+                    fmt::format("node '{}' ({}): the reference interpreter does not compute output {}", node.name, node.op, k));
       if (observer) observer(node.outputs[k], results[k]);
       if (last[node.outputs[k]] > i) values[node.outputs[k]] = std::move(results[k]);
     }
@@ -147,7 +148,7 @@ std::vector<std::string> evaluated_operators() {
 std::vector<Tensor> evaluate_node(const Graph& graph, const Node& node, std::span<const Tensor> inputs) {
   const auto found = operators().find(node.op);
   if (found == operators().end() || !(node.domain.empty() || node.domain == "ai.onnx"))
-    throw Error(ErrorKind::refused, fmt::format("node '{}': the plain evaluator has no operator {}{}{}", node.name, node.domain,
+    throw Error(ErrorKind::refused, fmt::format("node '{}': the reference interpreter has no operator {}{}{}", node.name, node.domain,
                                                 node.domain.empty() ? "" : ".", node.op));
   std::vector<Tensor> ready;
   ready.reserve(inputs.size());

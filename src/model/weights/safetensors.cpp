@@ -72,20 +72,20 @@ Json Reader::parse_header() {
   };
   try {
     Json header = Json::parse(text, text + length, shallow);
-    if (!header.is_object()) fail("its header is no JSON object");
+    if (!header.is_object()) fail("its header is not a JSON object");
     return header;
   } catch (const Json::exception&) {
-    fail("its header is no JSON");
+    fail("its header is not JSON");
   }
 }
 
 std::vector<uint64_t> Reader::sizes(const std::string& name, const Json& entry, const char* key) const {
   const auto found = entry.find(key);
-  if (found == entry.end() || !found->is_array() || found->size() > 64) fail(fmt::format("tensor '{}': {} is no list", name, key));
+  if (found == entry.end() || !found->is_array() || found->size() > 64) fail(fmt::format("tensor '{}': {} is not a list", name, key));
   std::vector<uint64_t> values;
   for (const Json& value : *found) {
     if (!value.is_number_unsigned() || value.get<uint64_t>() > static_cast<uint64_t>(INT64_MAX))
-      fail(fmt::format("tensor '{}': {} holds what is no size", name, key));
+      fail(fmt::format("tensor '{}': {} contains an invalid size", name, key));
     values.push_back(value.get<uint64_t>());
   }
   return values;
@@ -156,7 +156,7 @@ std::map<std::string, Tensor> read_safetensors(const std::string& path) {
   std::error_code error;
   const auto status = std::filesystem::status(path, error);
   if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))  // a pipe would block
-    throw Error(ErrorKind::input, fmt::format("{}: it is no regular file", path));
+    throw Error(ErrorKind::input, fmt::format("{}: it is not a regular file", path));
   return parse_safetensors(map_file(path), path);
 }
 

@@ -100,7 +100,7 @@ Feature NetworkBuilder::picture(const std::string& name, int64_t channels, int64
 
 int64_t NetworkBuilder::windows(const std::string& layer, int64_t size, int64_t kernel, int64_t stride, int64_t pads) const {
   if (size + pads < kernel)
-    throw Error(ErrorKind::usage, fmt::format("model '{}': the picture is too small, layer '{}' sees {} of the {} pixels that it needs",
+    throw Error(ErrorKind::usage, fmt::format("model '{}': the image is too small, layer '{}' sees {} of the {} pixels that it needs",
                                               graph_.name, layer, size + pads, kernel));
   return (size + pads - kernel) / stride + 1;
 }

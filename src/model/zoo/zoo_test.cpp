@@ -348,7 +348,7 @@ TEST(Zoo, APictureThatIsTooSmallIsRefused) {
     FAIL() << "accepted";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::usage);
-    EXPECT_THAT(error.what(), testing::HasSubstr("model 'inception_v3': the picture is too small, layer 'Mixed_7a.branch3x3_2.conv'"));
+    EXPECT_THAT(error.what(), testing::HasSubstr("model 'inception_v3': the image is too small, layer 'Mixed_7a.branch3x3_2.conv'"));
   }
   EXPECT_NO_THROW(build("inception_v3:image=75"));
 }

@@ -61,8 +61,7 @@ std::string target_of(const ServerAddress& address) {
   const size_t colon = host.rfind(':');
   const bool has_port = colon != std::string::npos && colon + 1 < host.size() && host.find(']', colon) == std::string::npos;
   if (!has_port || host.find('/') != std::string::npos)
-    throw Error(ErrorKind::usage,
-                fmt::format("kserve: {} is no address of a gRPC server: write grpc://host:port, without a path", address.base));
+    throw Error(ErrorKind::usage, fmt::format("kserve: invalid address '{}': expected grpc://host:port, without a path", address.base));
   return "dns:///" + host;
 }
 
@@ -110,7 +109,7 @@ std::optional<Fault> GrpcConnection::ask(const char* method, const google::proto
   queue.Shutdown();
   if (auto found = fault(status, timeout)) return found;
   if (parse(bytes, answer)) return std::nullopt;
-  return Fault{Fault::Kind::protocol, fmt::format("the answer to {} is no message of KServe v2", method)};
+  return Fault{Fault::Kind::protocol, fmt::format("the answer to {} is not a KServe v2 message", method)};
 }
 
 std::optional<Fault> GrpcConnection::fault(const grpc::Status& status, Nanoseconds timeout) const {

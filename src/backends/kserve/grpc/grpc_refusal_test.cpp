@@ -47,10 +47,10 @@ TEST(GrpcRefusal, MetadataThatAreNone) {
   EXPECT_THAT(said_of("ModelMetadata", ScriptedGrpcModel::of(metadata)), HasSubstr("does not tell the inputs"));
   metadata = ScriptedGrpcModel().metadata();
   metadata.mutable_inputs(0)->set_datatype("BYTES");
-  EXPECT_THAT(said_of("ModelMetadata", ScriptedGrpcModel::of(metadata)), HasSubstr("datatype 'BYTES' are not measured"));
+  EXPECT_THAT(said_of("ModelMetadata", ScriptedGrpcModel::of(metadata)), HasSubstr("datatype 'BYTES' cannot be measured"));
   metadata = ScriptedGrpcModel().metadata();
   metadata.mutable_inputs(0)->set_shape(0, -2);
-  EXPECT_THAT(said_of("ModelMetadata", ScriptedGrpcModel::of(metadata)), HasSubstr("a size that is none"));
+  EXPECT_THAT(said_of("ModelMetadata", ScriptedGrpcModel::of(metadata)), HasSubstr("an invalid size"));
 }
 
 // A certificate for `name` that vouches for itself, and its key; false: there is no openssl here to make one.

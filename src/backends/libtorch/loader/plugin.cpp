@@ -34,7 +34,7 @@ Backend* create_from_torch() {
   for (const char* name : {DEEPGAP_LIBTORCH_LIBRARIES}) open_library(folder + "/" + name, fmt::format("the LibTorch in {}", folder));
   void* engine = open_library(engine_path(), fmt::format("the engine for the LibTorch in {}", folder));
   void* entry = ::dlsym(engine, "deepgap_libtorch_engine");
-  if (entry == nullptr) throw Error(ErrorKind::refused, fmt::format("{} is no engine: {}", engine_path(), ::dlerror()));
+  if (entry == nullptr) throw Error(ErrorKind::refused, fmt::format("{} is not an engine: {}", engine_path(), ::dlerror()));
   return reinterpret_cast<Backend* (*)()>(entry)();
 }
 

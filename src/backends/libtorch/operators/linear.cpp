@@ -54,7 +54,7 @@ TorchStep matmul(const TorchCall& call) {
 void refuse_single_values(const TorchCall& call) {
   const Shape shape = call.shape(0);
   if (shape.size() < 2 || element_count(shape) > shape[1]) return;
-  call.refuse("training takes statistics over a batch, and here they would be of a single value; give a larger batch or larger pictures");
+  call.refuse("training takes statistics over a batch, and here they would cover a single value; use a larger batch or larger images");
 }
 
 TorchStep batch_norm(const TorchCall& call) {
